@@ -1,0 +1,108 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Request is one call to a model.
+type Request struct {
+	System   string
+	Messages []sessions.Message
+	Tools    []Spec // sorted by name
+	// MaxTokens bounds the answer; 0 leaves it to the server.
+	MaxTokens int
+	// Temperature is left to the server if nil.
+	Temperature *float32
+}
+
+// Delta is a piece of an answer while it streams.
+type Delta struct {
+	Text      string
+	Reasoning string
+}
+
+// Response is a model's whole answer.
+type Response struct {
+	// Message is the assistant message: content, or tool calls, or both.
+	Message sessions.Message
+	// Finish is the reason that the server gave: "stop", "tool_calls", "length".
+	Finish string
+	Usage  *sessions.Usage
+}
+
+// Model answers requests.
+type Model interface {
+	// Name is the model's name for people and records.
+	Name() string
+	// Complete makes one call and streams it to onDelta (which may be nil and
+	// must not block). A response is whole: a stream that broke off is an
+	// error. It never retries. Errors are *ModelError or ctx's.
+	Complete(ctx context.Context, r Request, onDelta func(Delta)) (Response, error)
+}
+
+// ErrorKind is what a failed model call means for the caller.
+type ErrorKind string
+
+// The kinds of model errors.
+const (
+	ErrorTemporary ErrorKind = "temporary" // try again: network, 429, 5xx, a broken stream
+	ErrorContext   ErrorKind = "context"   // the request does not fit into the window
+	ErrorRefused   ErrorKind = "refused"   // bad key, unknown model, quota used up: trying again is no use
+	ErrorInvalid   ErrorKind = "invalid"   // the server says the request is malformed
+)
+
+// ModelError is why a model call failed. Its text names no secret.
+type ModelError struct {
+	Kind   ErrorKind
+	Status int           // HTTP status, 0 if none
+	After  time.Duration // Retry-After, 0 if none
+	Err    error
+}
+
+func (e *ModelError) Error() string {
+	if e.Status != 0 {
+		return fmt.Sprintf("model: %s (HTTP %d): %v", e.Kind, e.Status, e.Err)
+	}
+	return fmt.Sprintf("model: %s: %v", e.Kind, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// Spec describes a tool to the model and to the loop.
+type Spec struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON schema of an object
+	// Parallel says that calls of this tool may run beside others.
+	Parallel bool
+	// Repeatable says that running a call again, when it is unknown whether
+	// it ran, does no harm.
+	Repeatable bool
+}
+
+// Call is one invocation of a tool.
+type Call struct {
+	ID   string
+	Args json.RawMessage // a JSON object; the loop has checked that
+	// Who and where, for tools with a memory.
+	Key     channels.Key
+	Person  channels.Person // the newest message's sender
+	Private bool
+	Turn    string
+}
+
+// Tool is something the model can do.
+type Tool interface {
+	// Spec is constant.
+	Spec() Spec
+	// Run does it. The result and the error's text go to the model, so neither
+	// may hold a secret. ctx has the tool's deadline.
+	Run(ctx context.Context, c Call) (string, error)
+}

@@ -1,0 +1,51 @@
+package agent
+
+import (
+	"context"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Turn is what one run of the loop works on.
+type Turn struct {
+	ID      string
+	Key     channels.Key
+	Person  channels.Person // the newest message's sender
+	Private bool
+	// System is added to the agent's system prompt: the channel's own part.
+	// It stays the same from turn to turn.
+	System  string
+	History sessions.History
+	// Input is what the turn answers: one or more user messages.
+	Input []sessions.Message
+	// Steps is the journal of an earlier run of the same turn. Finished steps
+	// are not repeated.
+	Steps []sessions.Step
+	// Record journals a step and returns once it is durable. An error ends the
+	// turn with that error.
+	Record func(context.Context, sessions.Step) error
+	// Progress is told how the answer grows. It must not block. May be nil.
+	Progress func(Progress)
+	// Steer, if not nil, is asked between steps for messages that came
+	// meanwhile; it has journaled them itself (StepSteer).
+	Steer func(context.Context) ([]sessions.Message, error)
+}
+
+// Progress is a sign of life of a running turn.
+type Progress struct {
+	Text string // the whole visible text so far
+	Note string // what is being done: "web_fetch …"; "" while text streams
+}
+
+// Result is what a turn came to.
+type Result struct {
+	// Messages are for the transcript: the input, then what model and tools
+	// added. Complete: every tool call is answered.
+	Messages []sessions.Message
+	// Text is the answer for the person, in Markdown; never empty, except for
+	// an empty answer of the model, which the caller decides on.
+	Text  string
+	Usage sessions.Usage // over all calls of the turn
+	Steps int            // model calls
+}

@@ -1,0 +1,131 @@
+// Package channels says what every chat network looks like to Dragoman: the
+// name of a conversation, what comes in, what goes out, and what an adapter
+// must keep.
+//
+// The promise between an adapter and the rest is short. Inbound: an adapter
+// hands each message to [Intake.Accept] and tells its network "delivered"
+// only after Accept returned nil, because only then is the message on disk.
+// Outbound: [Channel.Send] returns nil only when the network has the message;
+// every error is temporary unless it says otherwise ([ErrPermanent], [Retry]).
+// What an adapter can do beyond that it shows by implementing one of the
+// small interfaces in this package ([Typer], [Previewer], [Splitter],
+// [Reporter], [Commander]).
+//
+// The package imports nothing else of ours and starts no goroutines.
+package channels
+
+import (
+	"context"
+	"time"
+)
+
+// Intake is where an adapter hands in what its network sent.
+// Both methods are safe for concurrent use; messages of one conversation must
+// be handed in one after the other, in the network's order.
+type Intake interface {
+	// Accept decides who may talk and stores m. Once it returns nil, m is
+	// durable, or was refused for good, or had been accepted before, and the
+	// adapter may acknowledge it. On an error nothing was stored and it must
+	// not be acknowledged; the adapter waits a little and hands it in again.
+	Accept(ctx context.Context, m Inbound) error
+	// SetAside keeps something that the adapter cannot understand (raw, as
+	// the network sent it; id as in Inbound.ID), so that it neither blocks
+	// the messages behind it nor gets lost. Once it returns nil the adapter
+	// may acknowledge it.
+	SetAside(ctx context.Context, channel, id string, raw []byte, why error) error
+}
+
+// Channel is one configured connection to a chat network.
+type Channel interface {
+	// Name is the instance's name, the first part of its keys.
+	Name() string
+	// Run receives messages until ctx ends, then returns nil with all its
+	// goroutines finished. It reconnects by itself. It returns an error only
+	// when going on makes no sense: a refused token, say, then wrapping
+	// ErrPermanent. It is called at most once at a time.
+	Run(ctx context.Context, in Intake) error
+	// Send delivers one message and returns when the network has it. It may
+	// be called while Run is not running, or not connected, and then returns
+	// an error. It is safe for concurrent use; one conversation's messages
+	// come one after the other. Errors: see ErrPermanent and Retry.
+	Send(ctx context.Context, m Outbound) (Receipt, error)
+}
+
+// Typer shows that an answer is being prepared. Without it nothing is shown.
+type Typer interface {
+	// Typing shows the sign once; the caller repeats it about every 4 seconds
+	// while it lasts. It must not use up the budget that Send needs.
+	Typing(ctx context.Context, k Key) error
+}
+
+// Preview is the part of an answer that exists so far.
+type Preview struct {
+	Key Key
+	// Turn is the same for all previews of one answer.
+	Turn string
+	// MessageID is what an earlier Preview of this turn returned, or "".
+	MessageID string
+	// Text is the whole text so far, in Markdown.
+	Text string
+	// Note says what is being done when there is no text yet ("web_fetch …").
+	Note string
+}
+
+// Previewer shows an answer while it is written. Without it the answer
+// appears when it is finished.
+type Previewer interface {
+	// Preview shows p and returns the network's id of the message that shows
+	// it, which becomes Outbound.Edit of the final answer; "" where there is
+	// no such message. Previews may be left out: errors only slow them down.
+	Preview(ctx context.Context, p Preview) (messageID string, err error)
+	// PreviewEvery is the least time between two previews in one chat.
+	PreviewEvery() time.Duration
+}
+
+// Splitter cuts an answer into pieces that fit into one network message each.
+// Without it an answer is one piece.
+type Splitter interface {
+	// Split returns one or more pieces of markdown, none empty. Pieces start
+	// and end so that each renders well alone (an open code block is closed
+	// and opened again). It is a pure function.
+	Split(k Key, markdown string) []string
+}
+
+// State is how a channel is doing.
+type State string
+
+// The states of a channel.
+const (
+	StateConnecting State = "connecting"
+	StateConnected  State = "connected"
+	StateDown       State = "down"   // tries again by itself
+	StateFailed     State = "failed" // needs a person
+)
+
+// Status is what a channel says about itself.
+type Status struct {
+	State State `json:"state"`
+	// Detail is one short sentence for the operator: why, and what to do.
+	Detail string    `json:"detail,omitempty"`
+	Since  time.Time `json:"since"`
+}
+
+// Reporter tells how the channel is doing. Without it a channel counts as
+// connected while Run runs.
+type Reporter interface {
+	// Status is safe for concurrent use and does not block.
+	Status() Status
+}
+
+// Command is one of the "/" commands that work on every network.
+type Command struct {
+	Name string // without the "/"
+	Help string // a few words
+}
+
+// Commander registers the commands with its network, for completion.
+// Without it people learn them from /help.
+type Commander interface {
+	// SetCommands is called once before Run.
+	SetCommands(cmds []Command)
+}

@@ -1,0 +1,39 @@
+package channels
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrPermanent marks an error that the same attempt would meet again for
+// ever: the bot was blocked, the chat is gone, the token is refused. Errors
+// that are neither this nor a [Retry] are temporary.
+var ErrPermanent = errors.New("permanent")
+
+// Retry is the error of a network that says when to come back.
+type Retry struct {
+	After time.Duration
+	Err   error // may be nil
+}
+
+func (r *Retry) Error() string {
+	if r.Err == nil {
+		return fmt.Sprintf("retry after %s", r.After)
+	}
+	return fmt.Sprintf("retry after %s: %v", r.After, r.Err)
+}
+
+// Unwrap returns the cause.
+func (r *Retry) Unwrap() error { return r.Err }
+
+// NotSent wraps an error that happened before anything reached the network,
+// so that trying again cannot repeat the message: the connection was refused,
+// the channel is not connected. Temporary errors without it leave the attempt
+// uncertain.
+type NotSent struct{ Err error }
+
+func (e *NotSent) Error() string { return "not sent: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *NotSent) Unwrap() error { return e.Err }

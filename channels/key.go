@@ -1,0 +1,110 @@
+package channels
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxChatIDBytes bounds the chat part of a [Key]. The longest identifiers
+// seen on real networks (WhatsApp group ids, Matrix-like room ids) stay far
+// below it.
+const MaxChatIDBytes = 256
+
+// ErrKey marks every refusal of [NewKey] and [ParseKey].
+var ErrKey = errors.New("not a conversation key")
+
+var instanceName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+
+// Key names one conversation: the configured channel instance it happens on
+// and the chat inside it, written "channel:chatID" ("telegram:123456",
+// "telegram:-100200:7", "irc:#go", "cli:direct"). The channel ends at the
+// first colon; the chat may contain more of them.
+//
+// Keys are comparable and are made only by [NewKey] and [ParseKey], so a
+// Key that is not zero is always valid.
+type Key struct{ channel, chat string }
+
+// NewKey makes the key of chat on the channel instance called channel. The
+// instance is 1 to 32 characters of a-z, 0-9, "_" and "-"; the chat is 1 to
+// [MaxChatIDBytes] bytes of UTF-8 without control characters. Any refusal
+// wraps [ErrKey].
+func NewKey(channel, chat string) (Key, error) {
+	switch {
+	case !instanceName.MatchString(channel):
+		return Key{}, fmt.Errorf("channels: %w: %q is no channel name (a-z, 0-9, _ and -, at most 32)", ErrKey, clip(channel))
+	case chat == "":
+		return Key{}, fmt.Errorf("channels: %w: the chat is empty", ErrKey)
+	case len(chat) > MaxChatIDBytes:
+		return Key{}, fmt.Errorf("channels: %w: the chat has %d bytes, at most %d are allowed", ErrKey, len(chat), MaxChatIDBytes)
+	case !utf8.ValidString(chat):
+		return Key{}, fmt.Errorf("channels: %w: the chat is not UTF-8", ErrKey)
+	case strings.IndexFunc(chat, unicode.IsControl) >= 0:
+		return Key{}, fmt.Errorf("channels: %w: the chat %q has control characters", ErrKey, clip(chat))
+	}
+	return Key{channel, chat}, nil
+}
+
+// ParseKey reads the form that [Key.String] writes.
+func ParseKey(s string) (Key, error) {
+	channel, chat, found := strings.Cut(s, ":")
+	if !found {
+		return Key{}, fmt.Errorf("channels: %w: %q has no colon (want channel:chat, like telegram:123456)", ErrKey, clip(s))
+	}
+	return NewKey(channel, chat)
+}
+
+// MustKey is [ParseKey] for keys written in the source; it panics on others.
+func MustKey(s string) Key {
+	k, err := ParseKey(s)
+	if err != nil {
+		panic(err)
+	}
+	return k
+}
+
+// Channel is the name of the configured channel instance.
+func (k Key) Channel() string { return k.channel }
+
+// Chat is the chat's identifier on its network.
+func (k Key) Chat() string { return k.chat }
+
+// IsZero reports whether k names nothing.
+func (k Key) IsZero() bool { return k == Key{} }
+
+// String is "channel:chat", or "" for the zero key.
+func (k Key) String() string {
+	if k.IsZero() {
+		return ""
+	}
+	return k.channel + ":" + k.chat
+}
+
+// MarshalText writes the form of [Key.String].
+func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads the form of [Key.String]; empty text is the zero key.
+func (k *Key) UnmarshalText(b []byte) error {
+	if len(b) == 0 {
+		*k = Key{}
+		return nil
+	}
+	parsed, err := ParseKey(string(b))
+	if err != nil {
+		return err
+	}
+	*k = parsed
+	return nil
+}
+
+// clip keeps error messages short when the input is not.
+func clip(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

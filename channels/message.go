@@ -1,0 +1,90 @@
+package channels
+
+import "time"
+
+// Person is who sent a message, as its network vouches for them.
+type Person struct {
+	// IDs are the identities that the sender cannot choose or change, most
+	// specific first: a Telegram user id, "account:alice" on an IRC network
+	// with services, a phone number and a LID on WhatsApp. Allow lists match
+	// these and nothing else. Empty: the network vouches for nobody.
+	IDs []string `json:"ids,omitempty"`
+	// Name is what people call the sender. It may be anything at all and is
+	// never an identity.
+	Name string `json:"name,omitempty"`
+}
+
+// ID is the first of p.IDs, or "" if the network vouches for nobody.
+func (p Person) ID() string {
+	if len(p.IDs) == 0 {
+		return ""
+	}
+	return p.IDs[0]
+}
+
+// Quote is the message that another one answers.
+type Quote struct {
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
+	Text string `json:"text,omitempty"`
+}
+
+// Inbound is one message from a network, as its adapter understood it.
+type Inbound struct {
+	Key Key `json:"key"`
+	// ID identifies the message (on Telegram, the update) within its channel
+	// instance. The same ID is never accepted twice. An adapter whose network
+	// gives no id makes one that cannot repeat.
+	ID     string `json:"id"`
+	Sender Person `json:"sender"`
+	// Text is what was said, without a mention of the bot at its start. A
+	// command starts with "/" on every network.
+	Text string `json:"text"`
+	// Prefix, if not empty, is put before Text for the model: "alice: " where
+	// several people share the chat.
+	Prefix string `json:"prefix,omitempty"`
+	// Private says that the chat has one person in it.
+	Private bool `json:"private,omitempty"`
+	// Addressed says that a message in a shared chat is meant for the bot: it
+	// was mentioned, replied to, or given a command. It is not used in
+	// private chats.
+	Addressed bool `json:"addressed,omitempty"`
+	// MessageID is the network's own id of this message, for replies to it
+	// and edits of it. It may differ from ID.
+	MessageID string `json:"message_id,omitempty"`
+	// Edits, if not empty, is the MessageID of the earlier message whose text
+	// this one replaces.
+	Edits string `json:"edits,omitempty"`
+	// Quote is the message that this one answers, if any.
+	Quote *Quote `json:"quote,omitempty"`
+	// At is the network's time of the message. Order comes from arrival, never
+	// from At.
+	At time.Time `json:"at"`
+}
+
+// Outbound is one message for a network. A long answer is several of them,
+// cut by [Splitter] before they were stored.
+type Outbound struct {
+	// ID stays the same over all attempts to send this message and is unique
+	// in this installation: networks that deduplicate get it as their key.
+	ID  string
+	Key Key
+	// Text is Markdown, short enough for one network message if the channel
+	// is a Splitter.
+	Text string
+	// ReplyTo is the network's id of the message that is answered, or "".
+	ReplyTo string
+	// Edit, if not empty, is the network's id of a message of ours that shows
+	// a preview of this one: turn it into the final text instead of sending.
+	Edit string
+	// Attempt counts from 1.
+	Attempt int
+	// Uncertain says that an earlier attempt may have reached the network.
+	Uncertain bool
+}
+
+// Receipt tells what became of an [Outbound].
+type Receipt struct {
+	// MessageID is the network's id of the message, or "" if it gives none.
+	MessageID string
+}

@@ -1,0 +1,94 @@
+package sessions
+
+import (
+	"time"
+
+	"dragoman/channels"
+)
+
+// Role says who speaks in a [Message].
+type Role string
+
+// The roles of a transcript. System prompts are not part of it.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// ToolCall is one call that the model asked for.
+type ToolCall struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Arguments is what the model wrote: JSON if all went well.
+	Arguments string `json:"arguments"`
+}
+
+// Usage is what a provider says that a model call took, in tokens.
+type Usage struct {
+	Input  int `json:"input"`
+	Output int `json:"output"`
+	Cached int `json:"cached,omitempty"` // part of Input that came from its cache
+}
+
+// Message is one entry of a transcript.
+type Message struct {
+	// Seq orders the messages of one conversation. The store sets it.
+	Seq     int64  `json:"seq"`
+	Role    Role   `json:"role"`
+	Content string `json:"content"`
+	// Name is the sender's display name (user) or the tool's name (tool).
+	Name string `json:"name,omitempty"`
+	// Sender is the immutable id of the person who wrote a user message.
+	Sender     string     `json:"sender,omitempty"`
+	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+	// At is for people to read. Order is Seq.
+	At    time.Time `json:"at"`
+	Turn  string    `json:"turn,omitempty"`
+	Model string    `json:"model,omitempty"`
+	Usage *Usage    `json:"usage,omitempty"`
+	// Synthetic marks what neither a person nor a model wrote: a mark that an
+	// answer was stopped, the note about an edited message.
+	Synthetic bool `json:"synthetic,omitempty"`
+}
+
+// Summary stands for the messages of one generation up to CoversSeq.
+type Summary struct {
+	Text       string    `json:"text"`
+	CoversSeq  int64     `json:"covers_seq"`
+	Generation string    `json:"generation"`
+	Model      string    `json:"model,omitempty"`
+	At         time.Time `json:"at"`
+}
+
+// History is what a turn starts from.
+type History struct {
+	// Generation is "" while the conversation has no message yet.
+	Generation string
+	// Summary is the newest one of this generation, or nil.
+	Summary *Summary
+	// Messages are those after Summary.CoversSeq, oldest first. The caller
+	// owns them.
+	Messages []Message
+	// Omitted counts older messages after the summary that the limit kept out.
+	Omitted int
+}
+
+// HistoryLimit bounds [Transcript.History]: the newest messages win. Zero
+// fields do not bound.
+type HistoryLimit struct {
+	Messages int
+	Bytes    int // of Content and tool arguments
+}
+
+// Conversation is what lists show of one key.
+type Conversation struct {
+	Key        channels.Key `json:"key"`
+	Generation string       `json:"generation"`
+	Title      string       `json:"title,omitempty"`
+	Created    time.Time    `json:"created"`
+	Updated    time.Time    `json:"updated"`
+	Messages   int          `json:"messages"` // over all generations
+	Usage      Usage        `json:"usage"`    // over all generations
+}

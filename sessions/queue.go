@@ -1,0 +1,248 @@
+package sessions
+
+import (
+	"time"
+
+	"dragoman/channels"
+)
+
+// Origin says what made an inbox entry.
+type Origin string
+
+// The origins of inbox entries.
+const (
+	OriginChat      Origin = "chat"
+	OriginHeartbeat Origin = "heartbeat"
+)
+
+// Control is what a command does to its conversation beside being answered.
+type Control string
+
+// The controls. Both fence the running turn (its handler's context ends with
+// cause [ErrFenced] and its commit is refused) and close all messages that
+// wait: they go to the transcript as user messages of the generation they were
+// written in and will not be answered by a turn any more.
+const (
+	ControlNone Control = ""
+	ControlStop Control = "stop" // /stop
+	ControlNew  Control = "new"  // /new: also begins a new generation
+)
+
+// Entry is one message on its way into the inbox.
+type Entry struct {
+	Inbound channels.Inbound
+	Origin  Origin // "" is OriginChat
+	// MaxWaiting refuses the entry with [ErrFull] when so many messages of its
+	// key wait already. 0: no bound. Answered entries are never refused.
+	MaxWaiting int
+	// Answered says that the gateway itself answers this entry: it is stored
+	// as done, together with Replies, and starts no turn.
+	Answered bool
+	Control  Control // with Answered only
+	// Append is added to the transcript in the same commit, after the messages
+	// that Control closes and before the new generation begins.
+	Append  []Message
+	Replies []Reply
+}
+
+// Outcome is what [Inbox.Accept] did with an entry.
+type Outcome string
+
+// The outcomes of Accept.
+const (
+	Queued    Outcome = "queued"    // waits for a turn
+	Duplicate Outcome = "duplicate" // this channel and ID were accepted before; nothing was written
+	Replaced  Outcome = "replaced"  // an edit: the waiting message has the new text now
+	Noted     Outcome = "noted"     // an edit of a message whose turn began or ended: a note stands in the transcript
+	Done      Outcome = "done"      // an Answered entry
+)
+
+// Acceptance is the answer of [Inbox.Accept].
+type Acceptance struct {
+	Outcome Outcome
+	Seq     int64
+	// Waiting counts the messages of the key that wait for or are in a turn,
+	// this one included.
+	Waiting int
+}
+
+// Reply is one message to deliver.
+type Reply struct {
+	Key     channels.Key // zero: the key of the entry or claim
+	Text    string       // Markdown, split already
+	ReplyTo string
+	Edit    string // see channels.Outbound
+}
+
+// Claim is the right to work on one key. It is the only live one of its key;
+// every method that takes it fails with [ErrFenced] once that has changed.
+type Claim struct {
+	Key   channels.Key
+	Epoch int64
+}
+
+// Waiting is one message of a claim's inbox.
+type Waiting struct {
+	Seq int64
+	// Rev grows when an edit replaces the text of a waiting message.
+	Rev      int
+	Inbound  channels.Inbound
+	Origin   Origin
+	Attempts int       // turns that failed on it and were postponed
+	Accepted time.Time // when it was stored
+}
+
+// Pending is what a claim has to do next.
+type Pending struct {
+	// Turn is the id of the turn that a crash or a postponement interrupted
+	// after it had journaled something, or "". Then Messages are exactly those
+	// that belong to it and Steps is its journal, in order.
+	Turn     string
+	Messages []Waiting
+	Steps    []Step
+	// More counts due messages beyond Messages.
+	More int
+}
+
+// StepKind says what a journaled [Step] records.
+type StepKind string
+
+// The kinds of steps.
+const (
+	StepModel     StepKind = "model"      // the model answered with tool calls: Message
+	StepToolStart StepKind = "tool_start" // a call is about to run: CallID
+	StepToolDone  StepKind = "tool_done"  // its result: CallID, Message
+	StepSteer     StepKind = "steer"      // messages joined the running turn: Message for each
+	StepPreview   StepKind = "preview"    // a preview is shown on the network: MessageID
+	StepNote      StepKind = "note"       // a synthetic message for the model: Message
+)
+
+// Step is one entry of a turn's journal. A turn's final answer is not
+// journaled: the commit of the turn is its record.
+type Step struct {
+	Kind      StepKind  `json:"kind"`
+	CallID    string    `json:"call_id,omitempty"`
+	Message   *Message  `json:"message,omitempty"`
+	MessageID string    `json:"message_id,omitempty"`
+	At        time.Time `json:"at"`
+}
+
+// Answered names one inbox message that a turn takes on.
+type Answered struct {
+	Seq int64
+	Rev int
+}
+
+// Turn is the one commit that ends a turn.
+type Turn struct {
+	ID string
+	// Answers are the messages this turn answered. A Rev that is no longer
+	// current refuses the commit with [ErrConflict]: run the turn again.
+	Answers []Answered
+	// Messages go to the transcript, in order. None: the conversation is not
+	// touched (NoHistory).
+	Messages []Message
+	Replies  []Reply
+	// Occurrence, if not nil, gets its outcome in the same commit.
+	Occurrence *Occurrence
+}
+
+// DeliveryState is where an outbox row is.
+type DeliveryState string
+
+// The states of deliveries.
+const (
+	DeliveryQueued  DeliveryState = "queued"
+	DeliverySending DeliveryState = "sending" // a network call was begun
+	DeliveryUnknown DeliveryState = "unknown" // the call ended without an answer, or we died in it
+	DeliverySent    DeliveryState = "sent"
+	DeliveryDead    DeliveryState = "dead"
+	DeliveryDropped DeliveryState = "dropped" // by the operator
+)
+
+// Delivery is one outbox row.
+type Delivery struct {
+	ID        string // unique in this store; stays the same over all attempts
+	Key       channels.Key
+	Seq       int64 // in the key's order, shared with the inbox
+	Text      string
+	ReplyTo   string
+	Edit      string
+	State     DeliveryState
+	Attempts  int // begun so far
+	NotBefore time.Time
+	Created   time.Time
+	Error     string // of the last attempt
+}
+
+// QueueItem is what the operator sees of inbox, outbox and things set aside.
+type QueueItem struct {
+	ID        string    `json:"id"`   // "in-12", "out-7", "aside-3"
+	Kind      string    `json:"kind"` // "in", "out", "aside"
+	Key       string    `json:"key"`
+	State     string    `json:"state"`
+	Attempts  int       `json:"attempts"`
+	At        time.Time `json:"at"`
+	NotBefore time.Time `json:"not_before,omitzero"`
+	Error     string    `json:"error,omitempty"`
+	Bytes     int       `json:"bytes"`
+	Text      string    `json:"text,omitempty"` // filled by ShowQueue only
+}
+
+// Aside is something that an adapter could not understand.
+type Aside struct {
+	Channel, ID string
+	Raw         []byte
+	Why         string
+}
+
+// FeedItem is one thing that a person saw in a conversation: what they wrote
+// and what was delivered to them, in the key's order.
+type FeedItem struct {
+	Seq     int64         `json:"seq"`
+	ID      string        `json:"id"`   // Inbound.ID or Delivery.ID
+	From    string        `json:"from"` // "person" or "dragoman"
+	Name    string        `json:"name,omitempty"`
+	Text    string        `json:"text"`
+	At      time.Time     `json:"at"`
+	State   DeliveryState `json:"state,omitempty"`
+	Waiting bool          `json:"waiting,omitempty"` // a person's message without an answer yet
+}
+
+// Occurrence is one due time of one job and what became of it.
+type Occurrence struct {
+	Job     string    `json:"job"`
+	Due     time.Time `json:"due"`
+	Outcome string    `json:"outcome"` // "fired", "ran", "silent", "failed", "skipped", "missed"
+	Why     string    `json:"why,omitempty"`
+	At      time.Time `json:"at"` // when the outcome was written
+}
+
+// Pairing is one person whom the operator let in, or who asks to be.
+type Pairing struct {
+	Channel  string    `json:"channel"`
+	PersonID string    `json:"person_id"`
+	Name     string    `json:"name,omitempty"`
+	Code     string    `json:"code,omitempty"` // while not approved
+	Expires  time.Time `json:"expires,omitzero"`
+	Approved time.Time `json:"approved,omitzero"`
+}
+
+// Fact is one thing to remember beyond any conversation.
+type Fact struct {
+	ID   int64     `json:"id"`
+	Text string    `json:"text"`
+	At   time.Time `json:"at"`
+}
+
+// Stats are counts for health and metrics.
+type Stats struct {
+	Waiting    int // inbox messages without an answer
+	Postponed  int // of those, not due yet
+	Unsent     int // deliveries neither sent nor dead
+	Unknown    int // of those, possibly sent already
+	Dead       int
+	Aside      int
+	Oldest     time.Time // of Waiting; zero if none
+	OldestSend time.Time // of Unsent; zero if none
+}

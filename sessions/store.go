@@ -1,0 +1,213 @@
+// Package sessions holds conversations and the two queues around them, and
+// the contract of the stores that keep them.
+//
+// A [Store] is one state machine: a message enters the inbox, a turn answers
+// it, the answer leaves through the outbox. Each method is one atomic and
+// durable step: when it returns nil the change survives a kill -9 and a power
+// cut, when it returns an error nothing changed. No transaction outlives a
+// call. Within one key everything is ordered by a sequence that the store
+// hands out under the key's lock; across keys nothing is shared.
+//
+// Stores are safe for concurrent use. They own their goroutines and end them
+// in Close. Backends live in the packages below this one and all pass the
+// suite in storetest.
+package sessions
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"dragoman/channels"
+)
+
+// Errors that callers branch on. Every other error is a failure of the store
+// itself (disk full, corruption) and temporary as far as the caller knows.
+var (
+	ErrNotFound = errors.New("not found")
+	// ErrConflict: what the caller based its change on is no longer so.
+	ErrConflict = errors.New("conflict")
+	// ErrFenced: the claim is over (a /stop, a /new, another node).
+	ErrFenced = errors.New("fenced")
+	// ErrFull: the key's queue holds MaxWaiting messages.
+	ErrFull = errors.New("queue full")
+	// ErrTooMany: too many people of that channel wait to be paired.
+	ErrTooMany = errors.New("too many")
+)
+
+// Inbox takes messages in.
+type Inbox interface {
+	// Accept stores e, numbers it and wakes its key in one commit. The same
+	// (channel, Inbound.ID) is stored once, for good. See Outcome for edits.
+	// Errors: ErrFull.
+	Accept(ctx context.Context, e Entry) (Acceptance, error)
+	// SetAside keeps what an adapter could not understand; repeats of the
+	// same (Channel, ID) are kept once.
+	SetAside(ctx context.Context, a Aside) error
+}
+
+// Handler works on one claimed key until nothing is due and returns. After an
+// error the key is claimed again later, with backoff.
+type Handler func(ctx context.Context, c Claim) error
+
+// Work hands out the keys that have something to do.
+type Work interface {
+	// Run calls h for every key that has a due inbox message or delivery, side
+	// by side over keys, one call at a time for one key, until ctx ends; then
+	// it waits for the handlers and returns nil. h's context ends with ctx, or
+	// with cause ErrFenced when its claim is fenced. Postponed things make
+	// their key due when their time comes. Claiming raises the key's epoch.
+	// Run is called once in a store's life.
+	Run(ctx context.Context, h Handler) error
+	// Pending reads what c has to answer next: the rest of an interrupted
+	// turn, or else the due messages in order, at most so many. An entry of
+	// OriginHeartbeat is always returned alone.
+	Pending(ctx context.Context, c Claim, most int) (Pending, error)
+	// AppendStep journals s for turn. The first step of a turn also binds the
+	// answered messages to it; later calls may name more (steering), and then
+	// those are bound too. Errors: ErrFenced, ErrConflict (a Rev is stale).
+	AppendStep(ctx context.Context, c Claim, turn string, answers []Answered, s Step) error
+	// CommitTurn ends a turn: messages, replies, answered inbox rows, usage
+	// and occurrence in one commit; the turn's journal is deleted. Messages get
+	// their Seq. Errors: ErrFenced, ErrConflict.
+	CommitTurn(ctx context.Context, c Claim, t Turn) error
+	// Postpone keeps messages (and their turn's journal) for later and counts
+	// an attempt on each.
+	Postpone(ctx context.Context, c Claim, seqs []int64, until time.Time, why string) error
+}
+
+// Outbox delivers. Its rows are worked on under the claim of their key.
+type Outbox interface {
+	// Unsent lists the key's deliveries that are queued, sending or unknown,
+	// in order, due or not. "sending" means that a former claim died in it.
+	Unsent(ctx context.Context, c Claim, most int) ([]Delivery, error)
+	// MarkSending is called before the network call and counts the attempt.
+	MarkSending(ctx context.Context, c Claim, id string) error
+	// MarkSent records that the network has it.
+	MarkSent(ctx context.Context, c Claim, id string, r channels.Receipt) error
+	// Defer puts it back until later, as unknown if it may have been sent.
+	Defer(ctx context.Context, c Claim, id string, until time.Time, uncertain bool, why string) error
+	// Bury gives it up; it stays visible as dead.
+	Bury(ctx context.Context, c Claim, id, why string) error
+}
+
+// Transcript is what was said.
+type Transcript interface {
+	// History loads what a turn starts from. An unknown key has an empty one.
+	// Its cost depends on what it returns, not on what is stored.
+	History(ctx context.Context, k channels.Key, limit HistoryLimit) (History, error)
+	// AddSummary makes s the newest summary of k. It is refused with
+	// ErrConflict if s.Generation is not the current one, or s.CoversSeq is not
+	// past the newest summary's, or names no message of that generation.
+	// Messages stay.
+	AddSummary(ctx context.Context, k channels.Key, s Summary) error
+}
+
+// Archive is the operator's view of conversations.
+type Archive interface {
+	// List returns conversations, most recently updated first.
+	List(ctx context.Context, offset, limit int) ([]Conversation, error)
+	// Messages reads the whole transcript of k over all generations in pages:
+	// at most limit messages with Seq > after, oldest first.
+	Messages(ctx context.Context, k channels.Key, after int64, limit int) ([]Message, error)
+	// Search finds messages of k by words in their content, best first. The
+	// query is what a person typed, no query language.
+	Search(ctx context.Context, k channels.Key, query string, limit int) ([]Message, error)
+	Rename(ctx context.Context, k channels.Key, title string) error
+	// Delete removes the conversation's transcript and summaries. Queues stay.
+	Delete(ctx context.Context, k channels.Key) error
+}
+
+// Feeds shows a conversation as the person in it saw it.
+type Feeds interface {
+	// Feed returns at most limit items with Seq < before (0: the newest),
+	// oldest first. Dead and dropped deliveries are left out.
+	Feed(ctx context.Context, k channels.Key, before int64, limit int) ([]FeedItem, error)
+}
+
+// Queue is the operator's view of inbox, outbox and things set aside.
+type Queue interface {
+	// ListQueue returns what is not done: waiting, unsent, dead, aside.
+	ListQueue(ctx context.Context, limit int) ([]QueueItem, error)
+	// ShowQueue returns one item with its text.
+	ShowQueue(ctx context.Context, id string) (QueueItem, error)
+	// RetryQueue makes a dead, postponed or deferred item due now.
+	// Errors: ErrNotFound, ErrConflict (it is done, or being worked on).
+	RetryQueue(ctx context.Context, id string) error
+	// DropQueue gives an item up on the operator's word. It stays in the
+	// store as dropped. Errors as RetryQueue.
+	DropQueue(ctx context.Context, id string) error
+}
+
+// Jobs keeps the calendar of heartbeats. It speaks in built-in types so that
+// package heartbeat can declare the same interface without importing this one.
+type Jobs interface {
+	// NextDue is when job is due next; false if it was never planned.
+	NextDue(ctx context.Context, job string) (time.Time, bool, error)
+	// Plan sets when job is due next.
+	Plan(ctx context.Context, job string, next time.Time) error
+	// Fire records the occurrence as fired, puts m into the inbox (as
+	// OriginHeartbeat) and plans the next one, in one commit. If NextDue is
+	// not due any more it does nothing and returns ErrConflict.
+	Fire(ctx context.Context, job string, due, next time.Time, m channels.Inbound) error
+	// Skip records the occurrence with an outcome ("skipped", "missed") and
+	// plans the next one. ErrConflict as in Fire.
+	Skip(ctx context.Context, job string, due, next time.Time, outcome, why string) error
+	// Occurrences lists the newest first; job "" lists all jobs.
+	Occurrences(ctx context.Context, job string, limit int) ([]Occurrence, error)
+}
+
+// People keeps who was let in by pairing.
+type People interface {
+	// RequestPairing stores p with its Code and Expires, unless a request of
+	// the same person that has not expired at now exists, which is then
+	// returned with created false. Errors: ErrTooMany if maxPending requests
+	// of the channel wait.
+	RequestPairing(ctx context.Context, p Pairing, now time.Time, maxPending int) (got Pairing, created bool, err error)
+	// ApprovePairing lets the person in. Codes match without regard to case,
+	// spaces and dashes. Errors: ErrNotFound (unknown, used or expired).
+	ApprovePairing(ctx context.Context, code string, now time.Time) (Pairing, error)
+	// Paired reports whether one of ids was approved on channel.
+	Paired(ctx context.Context, channel string, ids []string) (bool, error)
+	// Pairings lists approved people and requests that have not expired.
+	Pairings(ctx context.Context, now time.Time) ([]Pairing, error)
+	// Unpair withdraws an approval. Errors: ErrNotFound.
+	Unpair(ctx context.Context, channel, personID string) error
+}
+
+// Facts is long-term memory. A scope is a person or a chat.
+type Facts interface {
+	Remember(ctx context.Context, scope, text string) (Fact, error)
+	// Recall finds facts by words, best first; an empty query lists the newest.
+	Recall(ctx context.Context, scope, query string, limit int) ([]Fact, error)
+	// Forget removes one. Errors: ErrNotFound.
+	Forget(ctx context.Context, scope string, id int64) error
+}
+
+// Leases guards things that may exist once over all nodes.
+type Leases interface {
+	// Hold waits for the lease called name, runs run while it is held and
+	// returns what run returned. run's context ends when the lease is lost.
+	Hold(ctx context.Context, name string, run func(context.Context) error) error
+}
+
+// Store is everything a backend offers.
+type Store interface {
+	Inbox
+	Work
+	Outbox
+	Transcript
+	Archive
+	Feeds
+	Queue
+	Jobs
+	People
+	Facts
+	Leases
+	// Stats counts the queues; cheap enough for every few seconds.
+	Stats(ctx context.Context) (Stats, error)
+	// Check proves that the store can write now.
+	Check(ctx context.Context) error
+	// Close ends the store after Run has returned.
+	Close() error
+}
