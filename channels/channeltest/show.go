@@ -1,0 +1,126 @@
+package channeltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"dragoman/channels"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func splitPieces(t *testing.T, net Network) {
+	ch := net.Open(t)
+	splitter, ok := ch.(channels.Splitter)
+	if !ok {
+		t.Skip("this channel does not split")
+	}
+	const family = "👨‍👩‍👧‍👦"
+	texts := map[string]string{
+		"short":     "x",
+		"no spaces": strings.Repeat("a", 30_000),
+		"families":  strings.Repeat(family, 4000),
+		"words":     strings.Repeat("some words and ", 4000) + "end",
+		"code":      "Look:\n\n```go\n" + strings.Repeat("fmt.Println(1)\n", 2000) + "```\n\nDone.",
+		"invalid":   strings.Repeat("ab\xff\xc3", 5000),
+		"rtl":       strings.Repeat("שלום עולם ", 3000),
+		"lines":     strings.Repeat("line\n", 5000),
+		"odd fence": "```\n```\n````\n" + strings.Repeat("`x\n", 4000),
+		"nul":       "a\x00b",
+	}
+	for name, text := range texts {
+		pieces := splitter.Split(net.Key(), text)
+		if len(pieces) == 0 {
+			t.Errorf("%s: Split gave no piece", name)
+		}
+		for i, p := range pieces {
+			if strings.TrimSpace(p) == "" {
+				t.Errorf("%s: piece %d of %d is empty", name, i, len(pieces))
+			}
+			if !utf8.ValidString(p) {
+				t.Errorf("%s: piece %d is not UTF-8", name, i)
+			}
+			if name == "families" && strings.ReplaceAll(strings.TrimSpace(p), family, "") != "" {
+				t.Errorf("piece %d cuts an emoji: %.60q", i, p)
+			}
+		}
+		if again := splitter.Split(net.Key(), text); !cmp.Equal(pieces, again) {
+			t.Errorf("%s: Split gave other pieces the second time", name)
+		}
+		if name == "words" || name == "rtl" {
+			if diff := cmp.Diff(words(text), words(pieces...)); diff != "" {
+				t.Errorf("%s: words of the pieces (-want +got):\n%.1000s", name, diff)
+			}
+		}
+		if got := strings.Count(strings.Join(pieces, ""), "a"); name == "no spaces" && got != 30_000 {
+			t.Errorf("%s: %d letters in the pieces, want 30000", name, got)
+		}
+	}
+}
+
+func showTyping(t *testing.T, net Network) {
+	s := start(t, net, NewInbox())
+	typer, ok := s.ch.(channels.Typer)
+	if !ok {
+		t.Skip("this channel shows no typing")
+	}
+	for range 3 {
+		if err := typer.Typing(context.Background(), net.Key()); err != nil {
+			t.Errorf("Typing = %v, want nil", err)
+		}
+	}
+	s.mustSend(t, "out", "the answer")
+	if diff := cmp.Diff([]string{"the answer"}, net.Seen(t)); diff != "" {
+		t.Errorf("seen (-want +got):\n%s", diff)
+	}
+}
+
+func showPreview(t *testing.T, net Network) {
+	s := start(t, net, NewInbox())
+	previewer, ok := s.ch.(channels.Previewer)
+	if !ok {
+		t.Skip("this channel shows no previews")
+	}
+	if previewer.PreviewEvery() < 0 {
+		t.Errorf("PreviewEvery = %s", previewer.PreviewEvery())
+	}
+	id := ""
+	for i := range 3 {
+		p := channels.Preview{Key: net.Key(), Turn: "turn", MessageID: id, Text: "half" + strings.Repeat(" and", i)}
+		eventually(t, "a preview to be shown", func() bool {
+			got, err := previewer.Preview(context.Background(), p)
+			switch retry := (*channels.Retry)(nil); {
+			case err == nil:
+				if id != "" && got != id {
+					t.Errorf("Preview of one turn gave the ids %q and %q", id, got)
+				}
+				id = got
+			case errors.As(err, &retry):
+			default:
+				t.Fatalf("Preview %d = %v, want nil or a Retry", i, err)
+			}
+			return err == nil
+		})
+	}
+	m := channels.Outbound{ID: "final", Key: net.Key(), Text: "half and whole", Edit: id, Attempt: 1}
+	for attempt := range 2 { // the second stands for a restart between send and record
+		m.Attempt, m.Uncertain = attempt+1, attempt > 0
+		if attempt > 0 && id == "" {
+			break
+		}
+		if _, err := s.sendMessage(t, m); err != nil {
+			t.Fatalf("Send with Edit, attempt %d = %v, want nil", m.Attempt, err)
+		}
+		if diff := cmp.Diff([]string{"half and whole"}, net.Seen(t)); diff != "" {
+			t.Errorf("seen after attempt %d (-want +got):\n%s", m.Attempt, diff)
+		}
+	}
+	s.mustSend(t, "next", fmt.Sprintf("the answer after %s", "that"))
+	if got := net.Seen(t); len(got) != 2 {
+		t.Errorf("seen = %q, want two messages", got)
+	}
+}
