@@ -90,10 +90,11 @@ type Leaker interface {
 	IgnoreGoroutines() []goleak.Option
 }
 
-// How long the suite waits for what should happen soon, for one send, and for
-// Run to return.
+// How long the suite waits for what should happen soon (a variable because its
+// own tests have less patience), for one send, and for Run to return.
+var soon = 15 * time.Second
+
 const (
-	soon     = 15 * time.Second
 	sendTime = 60 * time.Second
 	stopTime = 5 * time.Second
 )
