@@ -129,3 +129,11 @@ type Commander interface {
 	// SetCommands is called once before Run.
 	SetCommands(cmds []Command)
 }
+
+// Deduper marks a channel whose network shows a message once, however often
+// Send is called with the same Outbound.ID. Without it a message that may have
+// arrived already is sent again with a visible mark.
+type Deduper interface {
+	// Deduplicates says nothing at run time; it only names the ability.
+	Deduplicates()
+}

@@ -1,0 +1,46 @@
+package channels
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// maxFileName leaves room for an extension below the 255 bytes that common
+// file systems allow.
+const maxFileName = 200
+
+// FileName is a name for files about k, without an extension. Different keys
+// have different names, also where the file system ignores case, and simple
+// keys stay readable: "telegram:123456" is "telegram_123456".
+//
+// The first colon becomes "_"; every byte that is not a-z, 0-9, "+", "-", "@"
+// or "." becomes "%" and two hex digits. Names that would be too long end in
+// "~" and a hash of the key, so the key must also stand inside the file.
+func (k Key) FileName() string {
+	var b strings.Builder
+	escape(&b, k.channel)
+	b.WriteByte('_')
+	escape(&b, k.chat)
+	name := b.String()
+	if len(name) <= maxFileName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(k.String()))
+	return name[:maxFileName-33] + "~" + hex.EncodeToString(sum[:16])
+}
+
+func escape(b *strings.Builder, s string) {
+	const digits = "0123456789abcdef"
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', strings.IndexByte("+-@.", c) >= 0:
+			b.WriteByte(c)
+		default:
+			b.WriteByte('%')
+			b.WriteByte(digits[c>>4])
+			b.WriteByte(digits[c&15])
+		}
+	}
+}

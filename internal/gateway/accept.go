@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// errDraining refuses messages while the gateway stops; their networks keep
+// them, because they are not acknowledged.
+var errDraining = errors.New("gateway: stopping, nothing is accepted any more")
+
+// accept decides about one message and stores it. Returning nil lets the
+// adapter acknowledge it.
+func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) error {
+	if g.busy.closed() {
+		return errDraining
+	}
+	name := b.Channel.Name()
+	if m.Key.Channel() != name || m.ID == "" {
+		return fmt.Errorf("gateway: channel %s handed in a message with key %q and id %q", name, m.Key, m.ID)
+	}
+	m.Text = strings.ToValidUTF8(m.Text, "\uFFFD")
+	if strings.TrimSpace(m.Text) == "" {
+		return nil
+	}
+	verdict, err := g.mayTalk(ctx, b, m)
+	if err != nil {
+		return err
+	}
+	switch verdict {
+	case notAddressed:
+		return nil
+	case stranger:
+		g.opts.Observer.Accepted(name, "refused")
+		g.opts.Logger.Info("message refused: sender is not on the allow list",
+			"channel", name, "key", m.Key.String(), "sender", m.Sender.ID())
+		return nil
+	case wantsPairing:
+		return g.offerPairing(ctx, m)
+	}
+	if cmd, ok := parseCommand(m.Text); ok && m.Edits == "" {
+		return g.command(ctx, m, cmd)
+	}
+	if refusal := g.overLimit(m); refusal != "" {
+		return g.refuse(ctx, m, refusal)
+	}
+	return g.enqueue(ctx, m)
+}
+
+// enqueue puts m into the inbox and lets a running turn know.
+func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound) error {
+	got, err := g.store.Accept(ctx, sessions.Entry{Inbound: m, MaxWaiting: g.opts.MaxWaiting})
+	if errors.Is(err, sessions.ErrFull) {
+		return g.refuse(ctx, m, fmt.Sprintf(
+			"I am still busy with your last %d messages, so I did not take this one. Please send it again in a while.", g.opts.MaxWaiting))
+	}
+	if err != nil {
+		return fmt.Errorf("gateway: accept %s: %w", m.Key, err)
+	}
+	g.told.clear(m.Key)
+	g.opts.Observer.Accepted(m.Key.Channel(), string(got.Outcome))
+	g.opts.Logger.Debug("accepted", "key", m.Key.String(), "msg_id", m.ID, "outcome", got.Outcome, "waiting", got.Waiting)
+	if got.Outcome == sessions.Queued {
+		g.live.arrived(m.Key, got.Seq, m, g.opts.Queue)
+	}
+	return nil
+}
+
+// overLimit says why m may not be taken, in words for its sender.
+func (g *Gateway) overLimit(m channels.Inbound) string {
+	if len(m.Text) > g.opts.MaxMessageBytes {
+		return fmt.Sprintf("Your message is too long for me (%s, and I read at most %s). Please send it in parts.",
+			size(len(m.Text)), size(g.opts.MaxMessageBytes))
+	}
+	if !g.strikes.allow(m.Key.Channel() + " " + m.Sender.ID()) {
+		return fmt.Sprintf("That was more than %d messages in a minute. Please wait a little and send again what came after the limit.", g.opts.RatePerMinute)
+	}
+	return ""
+}
+
+// refuse answers m with why, once: while the same thing goes on, further
+// messages are refused without a word of their own.
+func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) error {
+	g.opts.Observer.Accepted(m.Key.Channel(), "over_limit")
+	e := sessions.Entry{Inbound: m, Answered: true}
+	e.Inbound.Text = clipText(m.Text, 1000)
+	if g.told.first(m.Key, why, g.opts.Now()) {
+		e.Replies = g.split(m.Key, why, m.MessageID)
+	}
+	_, err := g.store.Accept(ctx, e)
+	if err != nil {
+		return fmt.Errorf("gateway: refuse %s: %w", m.Key, err)
+	}
+	g.live.kick(m.Key)
+	return nil
+}
+
+// answer stores m as answered by the gateway itself.
+func (g *Gateway) answer(ctx context.Context, e sessions.Entry, text string) error {
+	e.Answered = true
+	if text != "" {
+		e.Replies = g.split(e.Inbound.Key, text, e.Inbound.MessageID)
+	}
+	got, err := g.store.Accept(ctx, e)
+	if err != nil {
+		return fmt.Errorf("gateway: answer %s: %w", e.Inbound.Key, err)
+	}
+	g.opts.Observer.Accepted(e.Inbound.Key.Channel(), string(got.Outcome))
+	g.live.kick(e.Inbound.Key)
+	return nil
+}
+
+// split cuts an answer into the replies that its network takes, the first of
+// them as a reply to the message that asked.
+func (g *Gateway) split(k channels.Key, text, replyTo string) []sessions.Reply {
+	parts := []string{text}
+	if b := g.bindings[k.Channel()]; b != nil {
+		if s, ok := b.Channel.(channels.Splitter); ok {
+			if cut := s.Split(k, text); len(cut) > 0 {
+				parts = cut
+			}
+		}
+	}
+	replies := make([]sessions.Reply, 0, len(parts))
+	for _, p := range parts {
+		replies = append(replies, sessions.Reply{Key: k, Text: p})
+	}
+	replies[0].ReplyTo = replyTo
+	return replies
+}

@@ -1,0 +1,131 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Commands lists the commands that work on every network.
+func Commands() []channels.Command {
+	return []channels.Command{
+		{Name: "help", Help: "what I can do"},
+		{Name: "new", Help: "start a new conversation (the old one is kept)"},
+		{Name: "stop", Help: "stop the answer that is being written"},
+		{Name: "status", Help: "how things are"},
+		{Name: "start", Help: "say hello"},
+	}
+}
+
+// parseCommand reads "/name" at the start of text. Other words that start
+// with a slash are ordinary text for the model.
+func parseCommand(text string) (string, bool) {
+	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+	name, found := strings.CutPrefix(strings.ToLower(word), "/")
+	if !found {
+		return "", false
+	}
+	for _, c := range Commands() {
+		if c.Name == name {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// command answers a command at once, also while a turn runs.
+func (g *Gateway) command(ctx context.Context, m channels.Inbound, name string) error {
+	e := sessions.Entry{Inbound: m}
+	switch name {
+	case "stop":
+		return g.control(ctx, m, sessions.ControlStop)
+	case "new":
+		return g.control(ctx, m, sessions.ControlNew)
+	case "status":
+		text, err := g.statusText(ctx, m.Key)
+		if err != nil {
+			return err
+		}
+		return g.answer(ctx, e, text)
+	case "start":
+		return g.answer(ctx, e, "Hello! Write to me as you would to a person. /help says what else there is.")
+	}
+	return g.answer(ctx, e, helpText())
+}
+
+// control ends the running turn, keeps what it had written so far, and closes
+// what waits; for /new it also begins a new generation.
+func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Control) error {
+	e := sessions.Entry{Inbound: m, Answered: true, Control: c}
+	partial, preview, running := g.live.partial(m.Key)
+	text := "Nothing is running now."
+	if running {
+		text = "Stopped."
+	}
+	if c == sessions.ControlNew {
+		text = "A new conversation begins. The old one is kept."
+	}
+	if strings.TrimSpace(partial) != "" {
+		e.Append = []sessions.Message{{
+			Role: sessions.RoleAssistant, Content: partial + "\n\n[stopped by the person]",
+			At: g.opts.Now(), Synthetic: true,
+		}}
+		text = partial + "\n\n*(stopped)*"
+		if c == sessions.ControlNew {
+			text += "\n\nA new conversation begins. The old one is kept."
+		}
+	}
+	e.Replies = g.split(m.Key, text, "")
+	e.Replies[0].Edit = preview
+	got, err := g.store.Accept(ctx, e)
+	if err != nil {
+		return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
+	}
+	g.told.clear(m.Key)
+	g.opts.Observer.Accepted(m.Key.Channel(), string(got.Outcome))
+	g.live.kick(m.Key)
+	return nil
+}
+
+func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error) {
+	h, err := g.store.History(ctx, k, sessions.HistoryLimit{Messages: g.opts.HistoryMessages, Bytes: g.opts.HistoryBytes})
+	if err != nil {
+		return "", fmt.Errorf("gateway: status of %s: %w", k, err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Dragoman %s, model %s.\n", g.opts.Version, g.opts.Model)
+	switch {
+	case h.Generation == "":
+		b.WriteString("This conversation is empty.\n")
+	default:
+		fmt.Fprintf(&b, "Conversation %s: %d messages in view", h.Generation, len(h.Messages))
+		if h.Summary != nil {
+			b.WriteString(", earlier ones summarised")
+		}
+		b.WriteString(".\n")
+	}
+	if age, ok := g.live.age(k, g.opts.Now()); ok {
+		fmt.Fprintf(&b, "An answer is being written, for %s now.\n", age.Round(time.Second))
+	}
+	for name, st := range g.Channels() {
+		if st.State != channels.StateConnected {
+			fmt.Fprintf(&b, "Channel %s is %s.\n", name, st.State)
+		}
+	}
+	return strings.TrimSpace(b.String()), nil
+}
+
+func helpText() string {
+	var b strings.Builder
+	b.WriteString("Write to me as you would to a person. I remember our conversation, and I can use tools.\n\n")
+	for _, c := range Commands() {
+		if c.Name != "start" {
+			fmt.Fprintf(&b, "- /%s: %s\n", c.Name, c.Help)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}

@@ -1,0 +1,130 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+const (
+	deliverBatch = 32
+	retryBase    = time.Second
+	retryMost    = 30 * time.Second
+)
+
+// deliver sends what the claim's outbox holds, in order. It returns when the
+// outbox is empty or its head is not due: nothing overtakes it.
+func (g *Gateway) deliver(ctx context.Context, c sessions.Claim) error {
+	for {
+		list, err := g.store.Unsent(ctx, c, deliverBatch)
+		if err != nil {
+			return fmt.Errorf("read the outbox of %s: %w", c.Key, err)
+		}
+		for _, d := range list {
+			if d.NotBefore.After(g.opts.Now()) {
+				return nil
+			}
+			sent, err := g.deliverOne(ctx, c, d)
+			if err != nil || !sent {
+				return err
+			}
+		}
+		if len(list) < deliverBatch {
+			return nil
+		}
+	}
+}
+
+// deliverOne makes one attempt. It reports whether the next delivery may go
+// out: this one has arrived or was given up.
+func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.Delivery) (bool, error) {
+	name := d.Key.Channel()
+	b := g.bindings[name]
+	if g.opts.Now().Sub(d.Created) > g.opts.DeliveryLimit {
+		return true, g.bury(ctx, c, d, fmt.Errorf("not delivered within %s; last error: %s", g.opts.DeliveryLimit, d.Error))
+	}
+	if b == nil {
+		return false, g.store.Defer(ctx, c, d.ID, g.opts.Now().Add(time.Minute), false, "no channel is called "+name)
+	}
+	if err := g.store.MarkSending(ctx, c, d.ID); err != nil {
+		return false, fmt.Errorf("mark %s as sending: %w", d.ID, err)
+	}
+	receipt, err := g.send(ctx, b, g.outbound(b, d))
+	if err == nil {
+		g.opts.Observer.Delivered(name, "sent")
+		if err := g.store.MarkSent(ctx, c, d.ID, receipt); err != nil {
+			return false, fmt.Errorf("mark %s as sent: %w", d.ID, err)
+		}
+		return true, nil
+	}
+	if ctx.Err() != nil {
+		return false, ctx.Err() // stays "sending": whoever comes next treats it as uncertain
+	}
+	return g.undelivered(ctx, c, d, err)
+}
+
+// undelivered files an attempt that failed: given up, or tried again later.
+func (g *Gateway) undelivered(ctx context.Context, c sessions.Claim, d sessions.Delivery, cause error) (bool, error) {
+	log := g.log(d.Key).With("msg_id", d.ID, "attempt", d.Attempts+1)
+	if errors.Is(cause, channels.ErrPermanent) {
+		return true, g.bury(ctx, c, d, cause)
+	}
+	wait := delay(retryBase, retryMost, d.Attempts)
+	uncertain := wasUncertain(d)
+	var retry *channels.Retry
+	var notSent *channels.NotSent
+	switch {
+	case errors.As(cause, &retry):
+		wait = max(retry.After, retryBase)
+	case errors.As(cause, &notSent):
+	default:
+		uncertain = true
+	}
+	log.Warn("delivery failed; will try again", "err", cause, "in", wait, "uncertain", uncertain)
+	g.opts.Observer.Delivered(d.Key.Channel(), "deferred")
+	if err := g.store.Defer(ctx, c, d.ID, g.opts.Now().Add(wait), uncertain, cause.Error()); err != nil {
+		return false, fmt.Errorf("defer %s: %w", d.ID, err)
+	}
+	return false, nil
+}
+
+func (g *Gateway) bury(ctx context.Context, c sessions.Claim, d sessions.Delivery, cause error) error {
+	g.log(d.Key).Error("delivery given up; see: dragoman queue list", "msg_id", d.ID, "err", cause)
+	g.opts.Observer.Delivered(d.Key.Channel(), "dead")
+	if err := g.store.Bury(ctx, c, d.ID, cause.Error()); err != nil {
+		return fmt.Errorf("bury %s: %w", d.ID, err)
+	}
+	return nil
+}
+
+// outbound is what the channel gets. A message that may have arrived already
+// is marked, unless repeating it cannot show: an edit of a known message, or a
+// network that deduplicates.
+func (g *Gateway) outbound(b *binding, d sessions.Delivery) channels.Outbound {
+	o := channels.Outbound{
+		ID: d.ID, Key: d.Key, Text: d.Text, ReplyTo: d.ReplyTo, Edit: d.Edit,
+		Attempt: d.Attempts + 1, Uncertain: wasUncertain(d),
+	}
+	if _, safe := b.Channel.(channels.Deduper); o.Uncertain && o.Edit == "" && !safe {
+		o.Text = RepeatMark + o.Text
+		g.opts.Observer.Repeated(d.Key.Channel())
+		g.log(d.Key).Warn("sending again what may have arrived already", "msg_id", d.ID, "attempt", o.Attempt)
+	}
+	return o
+}
+
+// wasUncertain: a former attempt began and nobody knows how it ended.
+func wasUncertain(d sessions.Delivery) bool {
+	return d.State == sessions.DeliveryUnknown || d.State == sessions.DeliverySending
+}
+
+func (g *Gateway) send(ctx context.Context, b *binding, o channels.Outbound) (r channels.Receipt, err error) {
+	defer recoverTo(&err, "send on "+o.Key.Channel())
+	ctx, cancel := context.WithTimeout(ctx, g.opts.SendTimeout)
+	defer cancel()
+	return b.Channel.Send(ctx, o)
+}

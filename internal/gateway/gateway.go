@@ -1,0 +1,272 @@
+// Package gateway is the way of a message through Dragoman: accept, run a
+// turn, deliver. It is the only place that knows channels, sessions and the
+// agent together.
+//
+// Its promise: a message that its network believes delivered is in the store;
+// it gets exactly one visible answer, in order. What is in memory here may be
+// lost at any moment without breaking that: the store says what is left to do,
+// and a restart goes on from there. The one exception is a message whose
+// sending was begun and never confirmed; it is sent again with a mark
+// ([RepeatMark]) and counted, unless its network can tell repeats apart.
+//
+// Goroutines: [Gateway.Run] owns one per channel, the store's one per key that
+// has work, one attendant per running turn (typing, previews, command
+// answers), and at most [Options.Summarizers] that summarise. All of them have
+// ended when Run returns.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Agent is the part of *agent.Agent that the gateway calls.
+type Agent interface {
+	Run(ctx context.Context, t agent.Turn) (agent.Result, error)
+	NeedsSummary(h sessions.History) bool
+	Summarize(ctx context.Context, h sessions.History) (sessions.Summary, error)
+}
+
+// Store is the part of sessions.Store that the gateway calls.
+type Store interface {
+	sessions.Inbox
+	sessions.Work
+	sessions.Outbox
+	sessions.Transcript
+	sessions.People
+	sessions.Leases
+}
+
+// Binding attaches one channel and says who may talk on it.
+type Binding struct {
+	Channel channels.Channel
+	// Allow lists who may talk: immutable ids, "chat:<chat>" for everybody in
+	// a chat, "*" for everybody. Empty: nobody.
+	Allow []string
+	// Pairing offers strangers in private chats a code for the operator.
+	Pairing bool
+	// System is the channel's own part of the system prompt.
+	System string
+}
+
+// Gateway joins channels, store and agent. See the package comment.
+type Gateway struct {
+	store    Store
+	agent    Agent
+	opts     Options
+	bindings map[string]*binding
+	turns    *semaphore.Weighted // FIFO, so a busy chat cannot starve others
+	live     liveTurns
+	strikes  limiter
+	told     notices
+	sums     summaries
+	busy     busy
+}
+
+type binding struct {
+	Binding
+	allow  map[string]bool
+	mu     sync.Mutex
+	status channels.Status
+}
+
+// New makes a gateway that serves bindings. Nothing starts before Run.
+func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, error) {
+	opts.setDefaults()
+	g := &Gateway{
+		store: store, agent: ag, opts: opts,
+		bindings: make(map[string]*binding, len(bindings)),
+		turns:    semaphore.NewWeighted(int64(opts.MaxTurns)),
+		live:     liveTurns{m: make(map[channels.Key]*liveTurn)},
+		strikes:  limiter{perMinute: opts.RatePerMinute, now: opts.Now},
+	}
+	g.sums.init(opts.Summarizers)
+	for _, b := range bindings {
+		name := b.Channel.Name()
+		if name == HeartbeatChannel {
+			return nil, fmt.Errorf("gateway: a channel cannot be called %q", name)
+		}
+		if g.bindings[name] != nil {
+			return nil, fmt.Errorf("gateway: two channels are called %q", name)
+		}
+		nb := &binding{Binding: b, status: channels.Status{State: channels.StateConnecting, Since: opts.Now()}}
+		nb.setAllow(b.Allow)
+		g.bindings[name] = nb
+		if c, ok := b.Channel.(channels.Commander); ok {
+			c.SetCommands(Commands())
+		}
+	}
+	return g, nil
+}
+
+// SetAllow replaces the allow list of a channel while the gateway runs.
+func (g *Gateway) SetAllow(channel string, allow []string) {
+	if b := g.bindings[channel]; b != nil {
+		b.setAllow(allow)
+	}
+}
+
+func (b *binding) setAllow(allow []string) {
+	m := make(map[string]bool, len(allow))
+	for _, a := range allow {
+		m[a] = true
+	}
+	b.mu.Lock()
+	b.allow = m
+	b.mu.Unlock()
+}
+
+// Run serves until ctx ends. Then it drains: nothing new is accepted, running
+// turns and deliveries may finish within Options.DrainLimit, the rest stays in
+// the store for the next start. It returns an error only if the store's
+// dispatcher failed.
+func (g *Gateway) Run(ctx context.Context) error {
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	var wg sync.WaitGroup
+	for _, b := range g.bindings {
+		wg.Go(func() { g.superviseChannel(life, b) })
+	}
+	failed := make(chan error, 1)
+	wg.Go(func() { failed <- g.store.Run(life, g.handle) })
+
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	if err == nil {
+		g.drain()
+	}
+	end()
+	wg.Wait()
+	g.sums.wait()
+	if err == nil {
+		err = <-failed
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// drain waits until no turn runs and nothing is being delivered.
+func (g *Gateway) drain() {
+	left := g.busy.close()
+	g.opts.Logger.Info("draining", "busy", left, "limit", g.opts.DrainLimit)
+	select {
+	case <-g.busy.idle():
+		g.opts.Logger.Info("drained")
+	case <-time.After(g.opts.DrainLimit):
+		g.opts.Logger.Warn("drain limit reached; the rest stays queued", "busy", g.busy.count())
+	}
+}
+
+// Ready reports whether every channel is connected; the error names those
+// that are not.
+func (g *Gateway) Ready() error {
+	var errs []error
+	for name, st := range g.Channels() {
+		if st.State != channels.StateConnected {
+			errs = append(errs, fmt.Errorf("channel %s is %s: %s", name, st.State, st.Detail))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Channels tells how every channel is doing.
+func (g *Gateway) Channels() map[string]channels.Status {
+	all := make(map[string]channels.Status, len(g.bindings))
+	for name, b := range g.bindings {
+		all[name] = b.current()
+	}
+	return all
+}
+
+// Running counts the turns that run now and the longest one's age.
+func (g *Gateway) Running() (turns int, oldest time.Duration) {
+	return g.live.running(g.opts.Now())
+}
+
+func (b *binding) current() channels.Status {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r, ok := b.Channel.(channels.Reporter); ok && b.status.State == channels.StateConnected {
+		return r.Status()
+	}
+	return b.status
+}
+
+func (b *binding) set(now time.Time, s channels.State, detail string) {
+	b.mu.Lock()
+	b.status = channels.Status{State: s, Detail: detail, Since: now}
+	b.mu.Unlock()
+}
+
+// superviseChannel runs a channel again whenever it stops too early, except
+// after a permanent error, which a person has to look at.
+func (g *Gateway) superviseChannel(ctx context.Context, b *binding) {
+	log := g.opts.Logger.With("channel", b.Channel.Name())
+	wait := backoff{base: time.Second, most: time.Minute}
+	for ctx.Err() == nil {
+		began := g.opts.Now()
+		b.set(began, channels.StateConnected, "") // from here on a Reporter speaks for itself
+		err := g.runChannel(ctx, b)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, channels.ErrPermanent):
+			b.set(g.opts.Now(), channels.StateFailed, err.Error())
+			log.Error("channel failed and needs a person", "err", err)
+			return
+		}
+		if g.opts.Now().Sub(began) > time.Minute {
+			wait.reset()
+		}
+		d := wait.next()
+		b.set(g.opts.Now(), channels.StateDown, fmt.Sprintf("stopped, starts again in %s", d.Round(time.Second)))
+		log.Warn("channel stopped; starting it again", "err", err, "in", d)
+		if !sleep(ctx, d) {
+			return
+		}
+	}
+}
+
+// runChannel runs a channel under its lease and turns a panic into an error:
+// one bad adapter must not end the others.
+func (g *Gateway) runChannel(ctx context.Context, b *binding) error {
+	return g.store.Hold(ctx, "channel:"+b.Channel.Name(), func(ctx context.Context) (err error) {
+		defer recoverTo(&err, "channel "+b.Channel.Name())
+		return b.Channel.Run(ctx, intake{g, b})
+	})
+}
+
+var _ channels.Intake = intake{}
+
+// intake is what one channel hands its messages to.
+type intake struct {
+	g *Gateway
+	b *binding
+}
+
+func (in intake) Accept(ctx context.Context, m channels.Inbound) error {
+	return in.g.accept(ctx, in.b, m)
+}
+
+func (in intake) SetAside(ctx context.Context, channel, id string, raw []byte, why error) error {
+	in.g.opts.Logger.Warn("set aside what the channel could not understand", "channel", channel, "msg_id", id, "err", why)
+	in.g.opts.Observer.SetAside(channel)
+	return in.g.store.SetAside(ctx, sessions.Aside{Channel: channel, ID: id, Raw: raw, Why: why.Error()})
+}
+
+func (g *Gateway) log(k channels.Key) *slog.Logger { return g.opts.Logger.With("key", k.String()) }

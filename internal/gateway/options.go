@@ -1,0 +1,117 @@
+package gateway
+
+import (
+	"log/slog"
+	"time"
+
+	"dragoman/channels"
+)
+
+// HeartbeatChannel is the channel part of the keys that jobs run under.
+const HeartbeatChannel = "heartbeat"
+
+// RepeatMark stands in front of a message that is sent again because it is
+// unknown whether its first sending arrived.
+const RepeatMark = "↻ "
+
+// Mode says what becomes of messages that arrive while a turn runs.
+type Mode string
+
+// The queue modes.
+const (
+	Collect   Mode = "collect"   // answered together by the next turn
+	Each      Mode = "each"      // one turn each
+	Steer     Mode = "steer"     // handed to the running turn between its steps
+	Interrupt Mode = "interrupt" // the running turn starts again with them
+)
+
+// Heartbeats tells the gateway about jobs.
+type Heartbeats interface {
+	// Target is where the answer of job goes; false if the job is gone.
+	Target(job string) (channels.Key, bool)
+	// Silent says whether an answer means that there is nothing to say.
+	Silent(answer string) bool
+}
+
+// Options tune a gateway. The zero value works.
+type Options struct {
+	MaxTurns        int           // running at once; 64
+	Queue           Mode          // Collect
+	MaxWaiting      int           // messages waiting in one chat; 50
+	MaxMessageBytes int           // of one message; 256 KiB
+	RatePerMinute   int           // messages of one person; 30, negative: no limit
+	GiveUpAfter     time.Duration // on a model that cannot be reached; 10 minutes
+	DeliveryLimit   time.Duration // on a message that cannot be delivered; 24 hours
+	SendTimeout     time.Duration // of one network call; 1 minute
+	DrainLimit      time.Duration // at the end; 20 seconds
+	HistoryMessages int           // loaded for a turn at most; 400
+	HistoryBytes    int           // loaded for a turn at most; 2 MiB
+	Summarizers     int           // conversations summarised at once; 1
+	PairingExpires  time.Duration // of a pairing code; 1 hour
+	PairingPending  int           // codes waiting for one channel; 3
+	TypingAfter     time.Duration // a turn younger than this shows nothing; 400 ms
+	Model           string        // its name, for /status
+	Version         string        // for /status
+	Heartbeats      Heartbeats    // nil: no jobs
+	Observer        Observer      // nil: nobody counts
+	Logger          *slog.Logger
+	Now             func() time.Time
+}
+
+func (o *Options) setDefaults() {
+	def(&o.MaxTurns, 64)
+	def(&o.Queue, Collect)
+	def(&o.MaxWaiting, 50)
+	def(&o.MaxMessageBytes, 256<<10)
+	def(&o.RatePerMinute, 30)
+	def(&o.GiveUpAfter, 10*time.Minute)
+	def(&o.DeliveryLimit, 24*time.Hour)
+	def(&o.SendTimeout, time.Minute)
+	def(&o.DrainLimit, 20*time.Second)
+	def(&o.HistoryMessages, 400)
+	def(&o.HistoryBytes, 2<<20)
+	def(&o.Summarizers, 1)
+	def(&o.PairingExpires, time.Hour)
+	def(&o.PairingPending, 3)
+	def(&o.TypingAfter, 400*time.Millisecond)
+	if o.Observer == nil {
+		o.Observer = nobody{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+}
+
+// def sets *p to v if it is zero.
+func def[T comparable](p *T, v T) {
+	var zero T
+	if *p == zero {
+		*p = v
+	}
+}
+
+// Observer is told what happens, for metrics. Its methods must not block.
+type Observer interface {
+	Accepted(channel, outcome string)
+	SetAside(channel string)
+	TurnEnded(outcome string, took time.Duration)
+	Delivered(channel, outcome string)
+	// Repeated counts a message that was sent again without knowing whether
+	// its first sending arrived.
+	Repeated(channel string)
+	Summarized(outcome string)
+	Heartbeat(job, outcome string)
+}
+
+type nobody struct{}
+
+func (nobody) Accepted(string, string)         {}
+func (nobody) SetAside(string)                 {}
+func (nobody) TurnEnded(string, time.Duration) {}
+func (nobody) Delivered(string, string)        {}
+func (nobody) Repeated(string)                 {}
+func (nobody) Summarized(string)               {}
+func (nobody) Heartbeat(string, string)        {}

@@ -1,0 +1,134 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+const (
+	summaryTimeout = 5 * time.Minute
+	summaryPause   = 10 * time.Minute // after a failure, for that conversation
+)
+
+// summaries runs summaries in the background: one at a time in a
+// conversation, a few at once over all.
+type summaries struct {
+	wg    sync.WaitGroup
+	slots chan struct{}
+	ctx   context.Context // ends in wait; a background task has no caller's context
+	stop  context.CancelFunc
+	mu    sync.Mutex
+	state map[channels.Key]*summaryState
+}
+
+type summaryState struct {
+	running  bool
+	turns    int // committed since the last look
+	failures int
+	notUntil time.Time
+}
+
+// lookEvery is how many turns pass between two looks at a conversation's
+// size: looking reads its history.
+const lookEvery = 4
+
+func (s *summaries) init(slots int) {
+	s.slots = make(chan struct{}, slots)
+	s.state = make(map[channels.Key]*summaryState)
+	s.ctx, s.stop = context.WithCancel(context.Background())
+}
+
+// wait ends what runs; a summary that is not finished changes nothing.
+func (s *summaries) wait() {
+	s.stop()
+	s.wg.Wait()
+}
+
+// begin reports whether k should be looked at now, and marks it as running.
+func (s *summaries) begin(k channels.Key, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.state[k]
+	if st == nil {
+		// The first turn after a start looks at once: a conversation may have
+		// grown past its limit just before the last stop.
+		st = &summaryState{turns: lookEvery}
+		s.state[k] = st
+	}
+	st.turns++
+	if st.running || st.turns < lookEvery || now.Before(st.notUntil) {
+		return false
+	}
+	st.running, st.turns = true, 0
+	return true
+}
+
+func (s *summaries) end(k channels.Key, now time.Time, failed, again bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.state[k]
+	st.running = false
+	if failed {
+		st.failures++
+		st.notUntil = now.Add(min(summaryPause<<min(st.failures-1, 4), 3*time.Hour))
+		return
+	}
+	st.failures = 0
+	if again {
+		st.turns = lookEvery
+	}
+}
+
+// considerSummary looks, in the background, whether k needs a summary.
+// Failure keeps everything and is tried again later.
+func (g *Gateway) considerSummary(k channels.Key) {
+	if !g.sums.begin(k, g.opts.Now()) {
+		return
+	}
+	g.sums.wg.Go(func() {
+		select {
+		case g.sums.slots <- struct{}{}:
+			defer func() { <-g.sums.slots }()
+		case <-g.sums.ctx.Done():
+			return
+		}
+		done, err := g.summarize(g.sums.ctx, k)
+		if err != nil && g.sums.ctx.Err() == nil {
+			g.log(k).Warn("summary failed; everything is kept", "err", err)
+			g.opts.Observer.Summarized("failed")
+		}
+		g.sums.end(k, g.opts.Now(), err != nil, done)
+	})
+}
+
+// summarize makes one summary if one is needed. Messages that arrive meanwhile
+// come after what it covers, so they are neither lost nor summarised.
+func (g *Gateway) summarize(ctx context.Context, k channels.Key) (done bool, err error) {
+	defer recoverTo(&err, "summary of "+k.String())
+	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
+	defer cancel()
+	h, err := g.store.History(ctx, k, sessions.HistoryLimit{})
+	if err != nil || !g.agent.NeedsSummary(h) {
+		return false, err
+	}
+	s, err := g.agent.Summarize(ctx, h)
+	if err != nil {
+		return false, err
+	}
+	err = g.store.AddSummary(ctx, k, s)
+	if errors.Is(err, sessions.ErrConflict) {
+		g.opts.Observer.Summarized("outdated") // a /new came in between
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	g.opts.Observer.Summarized("done")
+	g.log(k).Info("conversation summarised", "covers_seq", s.CoversSeq, "generation", s.Generation)
+	return true, nil
+}

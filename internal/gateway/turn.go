@@ -1,0 +1,314 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// run is one attempt at a turn: what it answers and where the answer goes.
+type run struct {
+	g     *Gateway
+	claim sessions.Claim
+	id    string
+	b     *binding // of the chat; nil for jobs
+	job   *job     // not nil: NoHistory
+	live  *liveTurn
+
+	mu      sync.Mutex // the attendant journals too
+	rows    []sessions.Waiting
+	answers []sessions.Answered
+}
+
+// turn answers what is pending. It returns an error only if the claim cannot
+// go on (fenced, stopped, or a store that fails); a model that fails is an
+// answer, or a postponement.
+func (g *Gateway) turn(ctx context.Context, c sessions.Claim, p sessions.Pending) error {
+	r := &run{g: g, claim: c, id: p.Turn, b: g.bindings[c.Key.Channel()]}
+	if r.id == "" {
+		r.id = fmt.Sprintf("%s#%d", c.Key, p.Messages[0].Seq)
+	}
+	for _, w := range p.Messages {
+		r.add(w)
+	}
+	if p.Messages[0].Origin == sessions.OriginHeartbeat {
+		r.job = g.jobOf(p.Messages[0].Inbound)
+		if r.job.gone {
+			return r.commit(ctx, agent.Result{}, "skipped", "the job is no longer configured")
+		}
+	}
+
+	began := time.Now()
+	tctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r.live = g.live.add(c.Key, g.opts.Now(), cancel)
+	r.live.preview = lastPreview(p.Steps)
+	defer g.live.remove(r.live)
+	stop := g.attend(ctx, &attendant{b: r.b, claim: c, turn: r.live, id: r.id, answers: r.bound})
+	result, err := r.ask(tctx, p.Steps)
+	stop()
+
+	if errors.Is(context.Cause(tctx), errInterrupted) {
+		g.opts.Observer.TurnEnded("interrupted", time.Since(began))
+		return nil // pending again, together with what interrupted it
+	}
+	outcome, err := r.finish(ctx, result, err)
+	g.opts.Observer.TurnEnded(outcome, time.Since(began))
+	g.log(c.Key).Debug("turn ended", "turn", r.id, "outcome", outcome, "took", time.Since(began), "steps", result.Steps)
+	return err
+}
+
+// ask runs the agent.
+func (r *run) ask(ctx context.Context, steps []sessions.Step) (res agent.Result, err error) {
+	defer recoverTo(&err, "turn "+r.id)
+	newest := r.rows[len(r.rows)-1].Inbound
+	t := agent.Turn{
+		ID: r.id, Key: r.claim.Key, Person: newest.Sender, Private: newest.Private,
+		Steps: steps, Progress: r.live.show,
+		Record: func(ctx context.Context, s sessions.Step) error {
+			return r.g.store.AppendStep(ctx, r.claim, r.id, r.bound(), s)
+		},
+	}
+	steered := steeredSeqs(steps)
+	for _, w := range r.rows {
+		if !steered[w.Seq] {
+			t.Input = append(t.Input, userMessage(w.Inbound, r.g.opts.Now()))
+		}
+	}
+	if r.job != nil {
+		t.System = jobSystem
+		return r.g.agent.Run(ctx, t)
+	}
+	if r.b != nil {
+		t.System = r.b.System
+	}
+	if r.g.opts.Queue == Steer || r.g.opts.Queue == Interrupt {
+		t.Steer = r.steer
+	}
+	t.History, err = r.g.store.History(ctx, r.claim.Key, sessions.HistoryLimit{
+		Messages: r.g.opts.HistoryMessages, Bytes: r.g.opts.HistoryBytes,
+	})
+	if err != nil {
+		return agent.Result{}, &storeError{err}
+	}
+	return r.g.agent.Run(ctx, t)
+}
+
+// storeError is a failure of the store before or during a turn, to tell it
+// from one of the model.
+type storeError struct{ err error }
+
+func (e *storeError) Error() string { return e.err.Error() }
+func (e *storeError) Unwrap() error { return e.err }
+
+// steer hands the running turn what arrived meanwhile.
+func (r *run) steer(ctx context.Context) ([]sessions.Message, error) {
+	var joined []sessions.Message
+	for _, a := range r.live.take() {
+		if r.has(a.seq) {
+			continue
+		}
+		msg := userMessage(a.in, r.g.opts.Now())
+		msg.Seq = a.seq // within the journal only: says which inbox message this is
+		step := sessions.Step{Kind: sessions.StepSteer, Message: &msg, At: r.g.opts.Now()}
+		w := sessions.Waiting{Seq: a.seq, Inbound: a.in}
+		err := r.g.store.AppendStep(ctx, r.claim, r.id, append(r.bound(), sessions.Answered{Seq: a.seq}), step)
+		if errors.Is(err, sessions.ErrConflict) {
+			continue // edited meanwhile: the next turn answers it
+		}
+		if err != nil {
+			return joined, err
+		}
+		r.add(w)
+		joined = append(joined, msg)
+	}
+	return joined, nil
+}
+
+// steeredSeqs are the inbox messages that the journal already holds as steps.
+func steeredSeqs(steps []sessions.Step) map[int64]bool {
+	m := make(map[int64]bool)
+	for _, s := range steps {
+		if s.Kind == sessions.StepSteer && s.Message != nil {
+			m[s.Message.Seq] = true
+		}
+	}
+	return m
+}
+
+func (r *run) add(w sessions.Waiting) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rows = append(r.rows, w)
+	r.answers = append(r.answers, sessions.Answered{Seq: w.Seq, Rev: w.Rev})
+}
+
+func (r *run) bound() []sessions.Answered {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.answers)
+}
+
+func (r *run) has(seq int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.answers, func(a sessions.Answered) bool { return a.Seq == seq })
+}
+
+// finish commits what the agent came to, or says why there is no answer.
+func (r *run) finish(ctx context.Context, res agent.Result, err error) (outcome string, _ error) {
+	if err == nil {
+		return "answered", r.commit(ctx, res, "ran", "")
+	}
+	if ctx.Err() != nil {
+		return "cancelled", ctx.Err()
+	}
+	var broken *storeError
+	var model *agent.ModelError
+	switch {
+	case errors.Is(err, sessions.ErrFenced), errors.Is(err, sessions.ErrConflict), errors.As(err, &broken):
+		return "refused", err
+	case errors.As(err, &model) && model.Kind == agent.ErrorTemporary && r.age() < r.g.opts.GiveUpAfter:
+		return "postponed", r.postpone(ctx, model)
+	}
+	id := errorID()
+	r.g.log(r.claim.Key).Error("turn failed", "turn", r.id, "error_id", id, "err", err)
+	return "failed", r.commit(ctx, r.apology(id, model), "failed", "error "+id)
+}
+
+// age is how long the oldest of the answered messages has waited.
+func (r *run) age() time.Duration { return r.g.opts.Now().Sub(r.rows[0].Accepted) }
+
+// postpone puts the turn off until the model may be back.
+func (r *run) postpone(ctx context.Context, cause *agent.ModelError) error {
+	wait := max(cause.After, delay(2*time.Second, time.Minute, r.rows[0].Attempts))
+	seqs := make([]int64, 0, len(r.rows))
+	for _, w := range r.rows {
+		seqs = append(seqs, w.Seq)
+	}
+	r.g.log(r.claim.Key).Warn("model not available; the turn is postponed", "turn", r.id, "attempt", r.rows[0].Attempts+1, "in", wait, "err", cause)
+	if err := r.g.store.Postpone(ctx, r.claim, seqs, r.g.opts.Now().Add(wait), cause.Error()); err != nil {
+		return fmt.Errorf("postpone %s: %w", r.id, err)
+	}
+	return nil
+}
+
+// apology is the answer of a turn that failed for good.
+func (r *run) apology(id string, model *agent.ModelError) agent.Result {
+	text := "Sorry, something went wrong on my side and I could not answer this"
+	switch {
+	case model == nil:
+	case model.Kind == agent.ErrorContext:
+		text = "Sorry, this has become too long for the model to read. /new starts a new conversation"
+	case model.Kind == agent.ErrorTemporary:
+		text = "Sorry, I could not reach the model for a while, so I give up on this message. Please ask again later"
+	case model.Kind == agent.ErrorRefused:
+		text = "Sorry, the model's server refuses my requests, so I cannot answer now"
+	}
+	text = fmt.Sprintf("%s (error %s).", text, id)
+	res := agent.Result{Text: text}
+	for _, w := range r.rows {
+		res.Messages = append(res.Messages, userMessage(w.Inbound, r.g.opts.Now()))
+	}
+	res.Messages = append(res.Messages, sessions.Message{
+		Role: sessions.RoleAssistant, Content: text, At: r.g.opts.Now(), Synthetic: true,
+	})
+	return res
+}
+
+// commit ends the turn in one step. While the store cannot write, the answer
+// waits here: the model's work is not thrown away for a full disk.
+func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string) error {
+	t := sessions.Turn{ID: r.id, Answers: r.bound()}
+	if r.job != nil {
+		outcome = r.job.settle(r.g, &t, res, outcome, why)
+		defer func() { r.g.opts.Observer.Heartbeat(r.job.name, outcome) }()
+	} else {
+		text := res.Text
+		if strings.TrimSpace(text) == "" {
+			text = "(The model gave an empty answer.)"
+		}
+		t.Messages = res.Messages
+		for i := range t.Messages {
+			t.Messages[i].Turn = r.id
+		}
+		t.Replies = r.g.split(r.claim.Key, text, r.replyTo())
+		if r.live != nil {
+			_, t.Replies[0].Edit = r.live.current()
+		}
+	}
+	wait := backoff{base: 200 * time.Millisecond, most: 30 * time.Second}
+	for {
+		err := r.g.store.CommitTurn(ctx, r.claim, t)
+		switch {
+		case err == nil:
+			r.settled(t)
+			return nil
+		case errors.Is(err, sessions.ErrFenced), errors.Is(err, sessions.ErrConflict), ctx.Err() != nil:
+			return err
+		}
+		r.g.log(r.claim.Key).Error("the store refused an answer; trying again", "turn", r.id, "err", err)
+		if !sleep(ctx, wait.next()) {
+			return err
+		}
+	}
+}
+
+// settled follows a commit: wake whoever delivers, and see whether the
+// conversation needs a summary.
+func (r *run) settled(t sessions.Turn) {
+	if r.job == nil {
+		r.g.considerSummary(r.claim.Key)
+		return
+	}
+	for _, reply := range t.Replies {
+		r.g.live.kick(reply.Key)
+	}
+}
+
+// replyTo is the message that the answer hangs on: the newest one, where
+// several people share the chat.
+func (r *run) replyTo() string {
+	newest := r.rows[len(r.rows)-1].Inbound
+	if newest.Private {
+		return ""
+	}
+	return newest.MessageID
+}
+
+func lastPreview(steps []sessions.Step) string {
+	for _, s := range slices.Backward(steps) {
+		if s.Kind == sessions.StepPreview {
+			return s.MessageID
+		}
+	}
+	return ""
+}
+
+// userMessage is what the model reads of m.
+func userMessage(m channels.Inbound, now time.Time) sessions.Message {
+	text := m.Prefix + m.Text
+	if m.Quote != nil && m.Quote.Text != "" {
+		who := m.Quote.Name
+		if who == "" {
+			who = "an earlier message"
+		}
+		quoted := strings.ReplaceAll(clipText(m.Quote.Text, 1000), "\n", "\n> ")
+		text = fmt.Sprintf("> %s: %s\n\n%s", who, quoted, text)
+	}
+	at := m.At
+	if at.IsZero() {
+		at = now
+	}
+	return sessions.Message{
+		Role: sessions.RoleUser, Content: text, Name: m.Sender.Name, Sender: m.Sender.ID(), At: at,
+	}
+}
