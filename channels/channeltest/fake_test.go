@@ -83,7 +83,6 @@ type channel struct {
 	net   *network
 	mu    sync.Mutex
 	state channels.State
-	opens int
 }
 
 var (

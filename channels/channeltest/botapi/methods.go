@@ -1,0 +1,224 @@
+package botapi
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// mostUnits is how many UTF-16 units of visible text a message may have.
+const mostUnits = 4096
+
+func (s *Server) me() User {
+	return User{ID: BotID, IsBot: true, FirstName: "Dragoman", Username: s.o.Username}
+}
+
+func (s *Server) getMe(*http.Request, params) answer { return answer{result: s.me()} }
+
+func (s *Server) deleteWebhook(*http.Request, params) answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.webhook = false
+	return answer{result: true}
+}
+
+var commandName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+
+func (s *Server) setMyCommands(_ *http.Request, p params) answer {
+	var commands []Command
+	if !p.into("commands", &commands) {
+		return badRequest("can't parse commands")
+	}
+	for _, c := range commands {
+		if !commandName.MatchString(c.Command) {
+			return badRequest("BOT_COMMAND_INVALID")
+		}
+		if n := len(c.Description); n < 1 || n > 256 {
+			return badRequest("BOT_COMMAND_DESCRIPTION_INVALID")
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.commands = commands
+	return answer{result: true}
+}
+
+func (s *Server) getMyCommands(*http.Request, params) answer { return answer{result: s.Commands()} }
+
+// target finds the chat and topic that a call names. The caller holds the lock.
+func (s *Server) target(p params) (*Chat, int64, *answer) {
+	var no answer
+	c := s.chats[p.int("chat_id")]
+	topic := p.int("message_thread_id")
+	switch {
+	case p.str("chat_id") == "":
+		no = badRequest("chat_id is empty")
+	case c == nil:
+		no = badRequest("chat not found")
+	case c.migrated != 0:
+		no = badRequest("group chat was upgraded to a supergroup chat")
+		no.migrateTo = c.migrated
+	case topic != 0 && !c.topics[topic]:
+		no = badRequest("message thread not found")
+	default:
+		return c, topic, nil
+	}
+	return nil, 0, &no
+}
+
+// parsed reads text, parse_mode and what follows from them.
+func parsed(p params) (string, []Entity, *answer) {
+	text := clean(p.str("text"))
+	var entities []Entity
+	switch strings.ToLower(p.str("parse_mode")) {
+	case "":
+	case "html":
+		var err error
+		if text, entities, err = parseHTML(text); err != nil {
+			no := badRequest("%v", err)
+			return "", nil, &no
+		}
+	default:
+		no := badRequest("unsupported parse_mode")
+		return "", nil, &no
+	}
+	// The network trims the text and moves the entities along.
+	trimmed := strings.TrimLeft(text, " \n")
+	cut := units(text) - units(trimmed)
+	for i := range entities {
+		entities[i].Offset = max(0, entities[i].Offset-cut)
+	}
+	trimmed = strings.TrimRight(trimmed, " \n")
+	if trimmed == "" {
+		no := badRequest("message text is empty")
+		return "", nil, &no
+	}
+	if units(trimmed) > mostUnits {
+		no := badRequest("message is too long")
+		return "", nil, &no
+	}
+	return trimmed, entities, nil
+}
+
+func (s *Server) sendMessage(_ *http.Request, p params) answer {
+	text, entities, no := parsed(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, topic, missing := s.target(p)
+	if missing != nil {
+		return *missing
+	}
+	if no != nil {
+		return *no
+	}
+	if wait := c.throttle(); wait > 0 {
+		a := refuse(http.StatusTooManyRequests, "Too Many Requests: retry after %d", wait)
+		a.retryAfter = wait
+		return a
+	}
+	var reply struct {
+		MessageID int64 `json:"message_id"`
+		Anyway    bool  `json:"allow_sending_without_reply"`
+	}
+	p.into("reply_parameters", &reply)
+	if reply.MessageID != 0 && c.byID[reply.MessageID] == nil && !reply.Anyway {
+		return badRequest("message to be replied not found")
+	}
+	me, now := s.me(), time.Now()
+	c.lastID++
+	m := &Message{
+		ID: c.lastID, From: &me, Chat: c.info, Date: now.Unix(), Stored: now, Text: text, Entities: entities,
+		Topic: topic, IsTopic: topic != 0, ReplyTo: c.quoted(reply.MessageID), Sent: p.str("text"),
+	}
+	c.add(m)
+	s.announce()
+	return answer{raw: encode(m, nil)}
+}
+
+func (s *Server) editMessageText(_ *http.Request, p params) answer {
+	text, entities, no := parsed(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, _, missing := s.target(p)
+	if missing != nil {
+		return *missing
+	}
+	m := c.byID[p.int("message_id")]
+	switch {
+	case m == nil:
+		return badRequest("message to edit not found")
+	case m.From == nil || m.From.ID != BotID:
+		return badRequest("message can't be edited")
+	case no != nil:
+		return *no
+	case m.Text == text && sameEntities(m.Entities, entities):
+		return badRequest("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
+	}
+	m.Text, m.Entities, m.Sent = text, entities, p.str("text")
+	m.Edited, m.Edits, m.EditDate = time.Now(), m.Edits+1, time.Now().Unix()
+	s.announce()
+	return answer{raw: encode(m, nil)}
+}
+
+func sameEntities(a, b []Entity) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Server) deleteMessage(_ *http.Request, p params) answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, _, missing := s.target(p)
+	if missing != nil {
+		return *missing
+	}
+	if c.byID[p.int("message_id")] == nil {
+		return badRequest("message to delete not found")
+	}
+	c.remove(p.int("message_id"))
+	s.announce()
+	return answer{result: true}
+}
+
+func (s *Server) sendChatAction(_ *http.Request, p params) answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, _, missing := s.target(p)
+	if missing != nil {
+		return *missing
+	}
+	if p.str("action") != "typing" {
+		return badRequest("wrong parameter action in request")
+	}
+	c.actions++
+	return answer{result: true}
+}
+
+// throttle takes one message from the chat's allowance and returns 0, or the
+// seconds to wait. The caller holds the server's lock.
+func (c *Chat) throttle() int {
+	o := c.s.o
+	if o.ChatEvery <= 0 {
+		return 0
+	}
+	now := time.Now()
+	if c.filled.IsZero() {
+		c.tokens = float64(o.ChatBurst)
+	} else {
+		c.tokens = min(float64(o.ChatBurst), c.tokens+float64(now.Sub(c.filled))/float64(o.ChatEvery))
+	}
+	c.filled = now
+	if c.tokens < 1 {
+		return max(1, int(o.ChatEvery.Seconds()))
+	}
+	c.tokens--
+	return 0
+}
