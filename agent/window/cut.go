@@ -1,0 +1,135 @@
+package window
+
+import (
+	"slices"
+
+	"dragoman/sessions"
+)
+
+// Cut returns the index of the first message that stays when at least the
+// newest keep messages are to stay. It moves backward where it would otherwise
+// part a call from a result, however late that result came. msgs need not be
+// repaired.
+func Cut(msgs []sessions.Message, keep int) int {
+	first := len(msgs) - min(max(keep, 0), len(msgs))
+	pairs := pair(msgs)
+	for i := len(msgs) - 1; i >= first; i-- {
+		if g := pairs.owner[i]; g >= 0 && g < first {
+			first = g
+		}
+	}
+	return first
+}
+
+// Fit returns a view of msgs that Estimate puts at budget tokens or less, as
+// far as that is possible. msgs must be repaired, and then so is the view. The
+// newest users messages of people (at least one) and the last tool group
+// always stay.
+//
+// Whole groups go first, oldest first. While they are older than the turn,
+// about a quarter of the budget goes at once: the same start is then cut off
+// for many turns to come, and a provider's cache keeps hitting. If what must
+// stay is still too long, its longest texts become excerpts that say so.
+func Fit(msgs []sessions.Message, users, budget int) []sessions.Message {
+	if Bound(msgs) <= budget {
+		return msgs
+	}
+	total := Estimate(msgs)
+	if total <= budget {
+		return msgs
+	}
+	budget = max(budget, 1)
+	turn := turnStart(msgs, users)
+	quantum := max(budget/4, 1)
+	old := (total - budget + quantum - 1) / quantum * quantum
+	view := make([]sessions.Message, 0, len(msgs))
+	for start, gone := 0, 0; start < len(msgs); {
+		end := groupEnd(msgs, start)
+		size := Estimate(msgs[start:end])
+		enough := gone >= old
+		if start >= turn {
+			enough = total-gone <= budget
+		}
+		pinned := end == len(msgs) || start >= turn && msgs[start].Role == sessions.RoleUser
+		if enough || pinned {
+			view = append(view, msgs[start:end]...)
+		} else {
+			gone += size
+		}
+		start = end
+	}
+	if Estimate(view) > budget {
+		view = shorten(view, budget)
+	}
+	return view
+}
+
+// turnStart is the index of the oldest of the newest n user messages.
+func turnStart(msgs []sessions.Message, n int) int {
+	n = max(n, 1)
+	start := len(msgs)
+	for i := len(msgs) - 1; i >= 0 && n > 0; i-- {
+		if msgs[i].Role == sessions.RoleUser {
+			start = i
+			n--
+		}
+	}
+	return start
+}
+
+// groupEnd is the index after the group that begins at start.
+func groupEnd(msgs []sessions.Message, start int) int {
+	end := start + 1
+	for end < len(msgs) && msgs[end].Role == sessions.RoleTool {
+		end++
+	}
+	return end
+}
+
+// shorten makes excerpts of the longest messages: the limit that it puts on
+// each is the largest one that brings all of them into budget.
+func shorten(msgs []sessions.Message, budget int) []sessions.Message {
+	sizes := make([]int, len(msgs))
+	for i := range msgs {
+		sizes[i] = EstimateMessage(&msgs[i])
+	}
+	most := limitFor(sizes, budget)
+	out := slices.Clone(msgs)
+	for i := range out {
+		if sizes[i] > most {
+			out[i] = shortened(out[i], most)
+		}
+	}
+	return out
+}
+
+// limitFor returns the largest limit such that the sizes, each cut down to it,
+// add up to budget at most.
+func limitFor(sizes []int, budget int) int {
+	sorted := slices.Sorted(slices.Values(sizes))
+	for i, size := range sorted {
+		rest := len(sorted) - i
+		if size*rest > budget {
+			return max(budget, 0) / rest
+		}
+		budget -= size
+	}
+	return sorted[len(sorted)-1]
+}
+
+// shortened cuts the text and the arguments of m down to about most tokens.
+func shortened(m sessions.Message, most int) sessions.Message {
+	if len(m.ToolCalls) > 0 {
+		m.ToolCalls = slices.Clone(m.ToolCalls)
+		each := most / (len(m.ToolCalls) + 1)
+		for i, c := range m.ToolCalls {
+			if EstimateText(c.Arguments) > each {
+				m.ToolCalls[i].Arguments = `{"left_out":"these arguments were too long to show again"}`
+			}
+		}
+	}
+	content := m.Content
+	m.Content = ""
+	m.Content = Excerpt(content, max(most-EstimateMessage(&m), 1))
+	return m
+}

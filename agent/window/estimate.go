@@ -1,0 +1,158 @@
+package window
+
+import (
+	"unicode/utf8"
+
+	"dragoman/sessions"
+)
+
+// perMessage is what a server's template adds around each message and call.
+const perMessage = 4
+
+// Estimate guesses how many tokens msgs take, ids, names and arguments of
+// tool calls included.
+func Estimate(msgs []sessions.Message) int {
+	n := 0
+	for i := range msgs {
+		n += EstimateMessage(&msgs[i])
+	}
+	return n
+}
+
+// EstimateMessage guesses how many tokens m takes.
+func EstimateMessage(m *sessions.Message) int {
+	n := perMessage + EstimateText(m.Content) + EstimateText(m.ToolCallID)
+	for _, c := range m.ToolCalls {
+		n += perMessage + EstimateText(c.ID) + EstimateText(c.Name) + EstimateText(c.Arguments)
+	}
+	return n
+}
+
+// Bound is never less than Estimate and costs next to nothing: no text has
+// more tokens than bytes here.
+func Bound(msgs []sessions.Message) int {
+	n := 0
+	for i := range msgs {
+		n += perMessage + len(msgs[i].Content) + len(msgs[i].ToolCallID)
+		for _, c := range msgs[i].ToolCalls {
+			n += perMessage + len(c.ID) + len(c.Name) + len(c.Arguments)
+		}
+	}
+	return n
+}
+
+// Weights in tenths of a token. One number of characters per token for all
+// text would be off by up to six times, and in the dangerous direction for
+// Chinese, emoji and the machine text that tools return.
+const (
+	weightIdeograph = 13 // a Han, kana or hangul rune
+	weightEmoji     = 21 // an emoji, joiner or variation selector
+	weightOther     = 6  // a rune of any other script
+	weightToken     = 10
+)
+
+// EstimateText guesses how many tokens s takes. It does not allocate.
+func EstimateText(s string) int {
+	tenths := 0
+	for i := 0; i < len(s); {
+		if s[i] < utf8.RuneSelf {
+			end, tokens := asciiRun(s, i)
+			tenths += tokens * weightToken
+			i = end
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		tenths += runeWeight(r, size)
+		i += size
+	}
+	return (tenths + weightToken - 1) / weightToken
+}
+
+type class byte
+
+const (
+	control class = iota
+	lower
+	upper
+	digit
+	space
+	newline
+	punctuation
+)
+
+var classes = func() (t [utf8.RuneSelf]class) {
+	for c := range t {
+		switch {
+		case c >= 'a' && c <= 'z':
+			t[c] = lower
+		case c >= 'A' && c <= 'Z':
+			t[c] = upper
+		case c >= '0' && c <= '9':
+			t[c] = digit
+		case c == ' ' || c == '\t':
+			t[c] = space
+		case c == '\n' || c == '\r':
+			t[c] = newline
+		case c > ' ' && c < 0x7f:
+			t[c] = punctuation
+		}
+	}
+	return t
+}()
+
+// asciiRun measures the run of one class that begins at s[i]: where it ends
+// and how many tokens it is. A capital joins the small letters behind it.
+func asciiRun(s string, i int) (end, tokens int) {
+	first := classes[s[i]]
+	start := i
+	for i++; i < len(s) && s[i] < utf8.RuneSelf; i++ {
+		c := classes[s[i]]
+		if c == first {
+			continue
+		}
+		if first == upper && c == lower && i == start+1 {
+			first = lower
+			continue
+		}
+		break
+	}
+	n := i - start
+	switch first {
+	case lower, upper:
+		return i, (n + 6) / 7
+	case digit:
+		return i, (n + 2) / 3
+	case punctuation:
+		return i, (n + 1) / 2
+	case space:
+		if n == 1 && s[start] == ' ' {
+			return i, 0 // a word takes the space before it along
+		}
+		return i, 1
+	case newline:
+		return i, 1
+	default:
+		return i, n
+	}
+}
+
+func runeWeight(r rune, size int) int {
+	switch {
+	case r == utf8.RuneError && size == 1:
+		return weightToken // a byte that is not UTF-8
+	case r >= 0x2E80 && r <= 0x9FFF, // Han, kana, bopomofo and their signs
+		r >= 0xAC00 && r <= 0xD7AF, // hangul
+		r >= 0x1100 && r <= 0x11FF,
+		r >= 0xF900 && r <= 0xFAFF,
+		r >= 0xFF00 && r <= 0xFFEF, // full-width forms
+		r >= 0x20000 && r <= 0x3FFFF:
+		return weightIdeograph
+	case r >= 0x2190 && r <= 0x2BFF, // arrows, signs, dingbats
+		r >= 0x1F000 && r <= 0x1FBFF,
+		r == 0x200D, r >= 0xFE00 && r <= 0xFE0F,
+		r >= 0xE0000: // tags, private use
+		return weightEmoji
+	default:
+		return weightOther
+	}
+}

@@ -1,0 +1,53 @@
+package window
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Excerpt returns s if it takes at most tokens tokens, else its beginning and
+// its end with a note between them that says how much is missing. The note
+// itself is always whole, so for very few tokens the result is a little longer.
+func Excerpt(s string, tokens int) string {
+	size := EstimateText(s)
+	if size <= tokens {
+		return s
+	}
+	for keep := len(s) / size * tokens; keep > 0; keep = keep * 3 / 4 {
+		if e := Clip(s, keep); EstimateText(e) <= tokens {
+			return e
+		}
+	}
+	return Clip(s, 0)
+}
+
+// Clip returns s if it has at most most bytes, else its beginning and its end,
+// most bytes together, with a note between them that says how much is missing.
+// It cuts between runes.
+func Clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	head := max(most, 0) / 2
+	tail := len(s) - (max(most, 0) - head)
+	for head > 0 && !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	note := fmt.Sprintf("[… %d of %d bytes left out here …]", tail-head, len(s))
+	var b strings.Builder
+	b.Grow(head + len(note) + len(s) - tail + 2)
+	if head > 0 {
+		b.WriteString(s[:head])
+		b.WriteByte('\n')
+	}
+	b.WriteString(note)
+	if tail < len(s) {
+		b.WriteByte('\n')
+		b.WriteString(s[tail:])
+	}
+	return b.String()
+}

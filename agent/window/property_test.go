@@ -1,0 +1,219 @@
+package window_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// histories draws transcripts as bad as a crash, a buggy server or a reused id
+// can make them: few ids, so that they collide, and every kind of emptiness.
+func histories() *rapid.Generator[[]sessions.Message] {
+	ids := rapid.SampledFrom([]string{"", "a", "b", "c", "call_0", "call_0", "ckgr5b6da"})
+	texts := rapid.OneOf(
+		rapid.SampledFrom([]string{"", " ", "\n", "hello", "世界 🎉", "\xff\xfe", strings.Repeat("long ", 300)}),
+		rapid.StringN(0, 40, 200))
+	call := rapid.Custom(func(t *rapid.T) sessions.ToolCall {
+		return sessions.ToolCall{
+			ID:        ids.Draw(t, "id"),
+			Name:      rapid.SampledFrom([]string{"", "get", "bad name", "näh"}).Draw(t, "name"),
+			Arguments: rapid.SampledFrom([]string{"", "{}", `{"a":1}`, "[", "null", " {} "}).Draw(t, "args"),
+		}
+	})
+	message := rapid.Custom(func(t *rapid.T) sessions.Message {
+		m := sessions.Message{
+			Role:    rapid.SampledFrom([]sessions.Role{"user", "assistant", "assistant", "tool", "tool", "tool", "system", ""}).Draw(t, "role"),
+			Content: texts.Draw(t, "content"),
+			Turn:    rapid.SampledFrom([]string{"", "", "t1", "t2"}).Draw(t, "turn"),
+		}
+		if m.Role == sessions.RoleTool || rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
+			m.ToolCallID = ids.Draw(t, "answers")
+		}
+		if m.Role == sessions.RoleAssistant || rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
+			m.ToolCalls = rapid.SliceOfN(call, 0, 4).Draw(t, "calls")
+		}
+		return m
+	})
+	return rapid.Custom(func(t *rapid.T) []sessions.Message {
+		msgs := rapid.SliceOfN(message, 0, 24).Draw(t, "messages")
+		for i := range msgs {
+			msgs[i].Seq = int64(i + 1)
+		}
+		return msgs
+	})
+}
+
+// TestRepairProperties is acceptance case 11 over 10,000 random histories.
+func TestRepairProperties(t *testing.T) {
+	const histories10k = 10_000
+	drawn := 0
+	for drawn < histories10k {
+		rapid.Check(t, func(t *rapid.T) {
+			drawn++
+			checkRepair(t, histories().Draw(t, "history"))
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// checkRepair holds Repair, Cut and Fit to what they promise for in.
+func checkRepair(t failer, in []sessions.Message) {
+	t.Helper()
+	out := window.Repair(in)
+	if err := window.Validate(out); err != nil && len(out) > 0 {
+		t.Fatalf("Validate(Repair(in)) = %v, want nil\nin:\n%s\nout:\n%s", err, show(in), show(out))
+	}
+	if diff := cmp.Diff(out, window.Repair(out)); diff != "" {
+		t.Fatalf("Repair twice differs from once (-once +twice):\n%s", diff)
+	}
+	for _, role := range []sessions.Role{sessions.RoleUser, sessions.RoleAssistant} {
+		if want, got := texts(in, role), texts(out, role); !slices.Equal(want, got) {
+			t.Fatalf("texts of role %s = %q, want %q", role, got, want)
+		}
+	}
+	if want, got := count(in, sessions.RoleUser), count(out, sessions.RoleUser); want != got {
+		t.Fatalf("Repair left %d user messages, want %d", got, want)
+	}
+	for keep := range len(in) + 2 {
+		checkCut(t, in, keep)
+	}
+	for _, budget := range []int{-5, 0, 1, 30, 200, 2000} {
+		checkFit(t, out, budget)
+	}
+}
+
+// checkCut wants that repairing the two sides of a cut loses nothing against
+// repairing the whole.
+func checkCut(t failer, in []sessions.Message, keep int) {
+	t.Helper()
+	i := window.Cut(in, keep)
+	if i < 0 || len(in)-i < min(keep, len(in)) {
+		t.Fatalf("Cut(%d messages, %d) = %d, want at least %d to stay", len(in), keep, i, keep)
+	}
+	whole := real(window.Repair(in))
+	parts := real(window.Repair(in[:i])) + real(window.Repair(in[i:]))
+	if whole != parts {
+		t.Fatalf("Cut(msgs, %d) = %d parts a tool group: %d real results on its sides, want %d\n%s", keep, i, parts, whole, show(in))
+	}
+}
+
+func checkFit(t failer, msgs []sessions.Message, budget int) {
+	t.Helper()
+	view := window.Fit(msgs, 1, budget)
+	if len(msgs) == 0 {
+		return
+	}
+	if err := window.Validate(view); err != nil {
+		t.Fatalf("Validate(Fit(msgs, 1, %d)) = %v, want nil\n%s", budget, err, show(view))
+	}
+	if diff := cmp.Diff(view, window.Repair(view)); diff != "" {
+		t.Fatalf("Fit left something to repair:\n%s", diff)
+	}
+	if count(msgs, sessions.RoleUser) > 0 && newest(msgs) != newest(view) {
+		t.Fatalf("Fit(msgs, 1, %d) dropped the newest user message", budget)
+	}
+	if window.Bound(view) < window.Estimate(view) {
+		t.Fatalf("Bound = %d < Estimate = %d", window.Bound(view), window.Estimate(view))
+	}
+}
+
+func texts(msgs []sessions.Message, role sessions.Role) (out []string) {
+	for _, m := range msgs {
+		if m.Role == role && strings.TrimSpace(m.Content) != "" && m.Content != "(empty message)" {
+			out = append(out, m.Content)
+		}
+	}
+	return out
+}
+
+func count(msgs []sessions.Message, role sessions.Role) (n int) {
+	for _, m := range msgs {
+		if m.Role == role {
+			n++
+		}
+	}
+	return n
+}
+
+// real counts results that a tool gave.
+func real(msgs []sessions.Message) (n int) {
+	for _, m := range msgs {
+		if m.Role == sessions.RoleTool && !m.Synthetic {
+			n++
+		}
+	}
+	return n
+}
+
+// newest is the seq of the newest user message.
+func newest(msgs []sessions.Message) (seq int64) {
+	for _, m := range msgs {
+		if m.Role == sessions.RoleUser {
+			seq = m.Seq
+		}
+	}
+	return seq
+}
+
+// FuzzRepair reads bytes as a history: the first chooses role and id, the
+// second the content, and so on.
+func FuzzRepair(f *testing.F) {
+	f.Add([]byte("\x00\x01\x02\x03\x04\x05"))
+	f.Add([]byte("tool before all\x10\x21\x32\x43"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		roles := []sessions.Role{"user", "assistant", "assistant", "tool", "tool", "tool", "other"}
+		var msgs []sessions.Message
+		for len(data) >= 3 && len(msgs) < 40 {
+			a, b, c := data[0], data[1], int(data[2]%16)
+			data = data[3:]
+			text := string(data[:min(c, len(data))])
+			data = data[len(text):]
+			m := sessions.Message{Seq: int64(len(msgs) + 1), Role: roles[a%7], Content: text, Turn: []string{"", "t"}[a/7%2]}
+			if m.Role == sessions.RoleTool {
+				m.ToolCallID = fmt.Sprint(b % 4)
+			}
+			for i := range b % 4 {
+				if m.Role == sessions.RoleAssistant {
+					m.ToolCalls = append(m.ToolCalls, sessions.ToolCall{ID: fmt.Sprint((b >> (2 * i)) % 4), Name: text, Arguments: text})
+				}
+			}
+			msgs = append(msgs, m)
+		}
+		checkRepair(t, msgs)
+	})
+}
+
+// TestRepairKeepsPrefix: what was sent stays as it was when messages follow,
+// because providers cache prompts by their prefix.
+func TestRepairKeepsPrefix(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := histories().Draw(t, "history")
+		n := rapid.IntRange(0, len(in)).Draw(t, "n")
+		for n < len(in) && in[n].Role == sessions.RoleTool {
+			n++
+		}
+		for _, m := range in[n:] {
+			if m.Role == sessions.RoleTool {
+				return // a late result changes what stands before it, once
+			}
+		}
+		short, long := window.Repair(in[:n]), window.Repair(in)
+		if diff := cmp.Diff(short, long[:len(short)]); diff != "" {
+			t.Fatalf("what follows changed the prefix (-before +after):\n%s", diff)
+		}
+	})
+}

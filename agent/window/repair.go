@@ -1,0 +1,233 @@
+package window
+
+import (
+	"bytes"
+	"encoding/json"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"dragoman/sessions"
+)
+
+// What Repair writes where a server would refuse emptiness or a gap.
+const (
+	noOutput  = "(no output)"
+	noText    = "(empty message)"
+	noResult  = "(no result: this call was interrupted; it may or may not have happened)"
+	noName    = "unknown_tool"
+	noArgs    = "{}"
+	maxNameID = 64 // the longest function name that servers take
+)
+
+// Repair returns msgs in a shape that every server takes: each tool call is
+// answered once, in the order of the calls and directly after the message that
+// made it; each tool message has its call; ids are unique over all messages
+// and not empty; nothing is empty. A missing result is replaced by a labelled
+// synthetic one. Repair(Repair(x)) equals Repair(x), and what it does to a
+// message depends on later messages only where those are its results, so a
+// growing history keeps its prefix.
+func Repair(msgs []sessions.Message) []sessions.Message {
+	pairs := pair(msgs)
+	used := make(map[string]bool)
+	out := make([]sessions.Message, 0, len(msgs))
+	for i, m := range msgs {
+		switch m.Role {
+		case sessions.RoleUser:
+			m.ToolCalls, m.ToolCallID = nil, ""
+			if blank(m.Content) {
+				m.Content = noText
+			}
+			out = append(out, m)
+		case sessions.RoleAssistant:
+			out = appendAssistant(out, msgs, m, pairs.results[i], used)
+		case sessions.RoleTool:
+			// Results stand with their calls; the others answer nothing.
+		default:
+			// System prompts are no part of a transcript, and text of an
+			// unknown origin must not pass for a person's.
+		}
+	}
+	return out
+}
+
+// appendAssistant adds m and, if it makes calls, their results. results holds
+// for each call the index of its answer in msgs, or -1.
+func appendAssistant(out, msgs []sessions.Message, m sessions.Message, results []int, used map[string]bool) []sessions.Message {
+	m.ToolCallID = ""
+	if blank(m.Content) {
+		m.Content = ""
+	}
+	if len(m.ToolCalls) == 0 {
+		m.ToolCalls = nil
+		if m.Content == "" {
+			return out
+		}
+		return append(out, m)
+	}
+	m.ToolCalls = UniqueIDs(m.ToolCalls, used)
+	for i, c := range m.ToolCalls {
+		m.ToolCalls[i].Name = toolName(c.Name)
+		m.ToolCalls[i].Arguments = toolArguments(c.Arguments)
+	}
+	out = append(out, m)
+	for i, c := range m.ToolCalls {
+		r := sessions.Message{
+			Seq: m.Seq, Role: sessions.RoleTool, Name: c.Name, Content: noResult,
+			At: m.At, Turn: m.Turn, Synthetic: true,
+		}
+		if results[i] >= 0 {
+			r = msgs[results[i]]
+			r.ToolCalls = nil
+		}
+		if blank(r.Content) {
+			r.Content = noOutput
+		}
+		r.ToolCallID = c.ID
+		out = append(out, r)
+	}
+	return out
+}
+
+// UniqueIDs returns a copy of calls in which no id is empty, in used, or
+// there twice, and adds the ids to used. New ids depend on nothing but the
+// arguments.
+func UniqueIDs(calls []sessions.ToolCall, used map[string]bool) []sessions.ToolCall {
+	out := slices.Clone(calls)
+	for i := range out {
+		id := out[i].ID
+		for n := len(used); id == "" || used[id]; n++ {
+			id = freshID(out[i].ID, n)
+		}
+		out[i].ID = id
+		used[id] = true
+	}
+	return out
+}
+
+// freshID makes nine letters and digits of id and n: some servers take ids of
+// that form only, and all take it.
+func freshID(id string, n int) string {
+	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id))
+	_, _ = h.Write([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+	sum := h.Sum64()
+	b := []byte("c00000000")
+	for i := 1; i < len(b); i++ {
+		b[i] = digits[sum%uint64(len(digits))]
+		sum /= uint64(len(digits))
+	}
+	return string(b)
+}
+
+// pairing says which tool message answers which call.
+type pairing struct {
+	// owner holds for each tool message the index of the assistant message
+	// whose call it answers, and -1 for every other message.
+	owner []int
+	// results holds for each assistant message, and each of its calls, the
+	// index of the tool message that answers it, or -1.
+	results [][]int
+}
+
+type callOf struct{ turn, id string }
+
+// pair matches results with calls. A result belongs to the newest message
+// before it that makes a call with its id in its turn; a result that names no
+// turn matches by id alone. The first result of a call counts. A result
+// before its call is an orphan: with ids used again in every turn it would
+// too easily answer the wrong call.
+func pair(msgs []sessions.Message) pairing {
+	p := pairing{owner: make([]int, len(msgs)), results: make([][]int, len(msgs))}
+	inTurn := make(map[callOf]int)
+	anywhere := make(map[string]int)
+	for i, m := range msgs {
+		p.owner[i] = -1
+		switch m.Role {
+		case sessions.RoleAssistant:
+			if len(m.ToolCalls) == 0 {
+				continue
+			}
+			p.results[i] = make([]int, len(m.ToolCalls))
+			for j, c := range m.ToolCalls {
+				p.results[i][j] = -1
+				inTurn[callOf{m.Turn, c.ID}] = i
+				anywhere[c.ID] = i
+			}
+		case sessions.RoleTool:
+			g, found := inTurn[callOf{m.Turn, m.ToolCallID}]
+			if m.Turn == "" {
+				g, found = anywhere[m.ToolCallID]
+			}
+			if found {
+				p.answer(msgs, g, i)
+			}
+		}
+	}
+	return p
+}
+
+// answer gives the tool message i to the first open call of message g that
+// has its id. If there is none, i repeats a result and stays an orphan.
+func (p pairing) answer(msgs []sessions.Message, g, i int) {
+	for j, c := range msgs[g].ToolCalls {
+		if c.ID == msgs[i].ToolCallID && p.results[g][j] < 0 {
+			p.results[g][j] = i
+			p.owner[i] = g
+			return
+		}
+	}
+}
+
+// toolName returns name with everything replaced that servers refuse in a
+// function's name. A model that once called "files.read it" would otherwise
+// have every later request refused.
+func toolName(name string) string {
+	if name == "" {
+		return noName
+	}
+	if len(name) <= maxNameID && !strings.ContainsFunc(name, badInName) {
+		return name
+	}
+	b := make([]byte, 0, maxNameID)
+	for _, r := range name {
+		if len(b) == maxNameID {
+			break
+		}
+		if badInName(r) {
+			r = '_'
+		}
+		b = append(b, byte(r))
+	}
+	return string(b)
+}
+
+func badInName(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+}
+
+// toolArguments returns args as a JSON object. Many servers parse what a model
+// once wrote when they see it again, and refuse the request if they cannot.
+func toolArguments(args string) string {
+	if blank(args) {
+		return noArgs
+	}
+	if IsObject(args) {
+		return args
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(map[string]string{"invalid_arguments": args}); err != nil {
+		return noArgs // cannot happen: a string can always be encoded
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// IsObject reports whether s is one JSON object.
+func IsObject(s string) bool {
+	return strings.HasPrefix(strings.TrimLeft(s, " \t\r\n"), "{") && json.Valid([]byte(s))
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
