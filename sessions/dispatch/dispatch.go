@@ -1,0 +1,380 @@
+// Package dispatch knows what every key still has to do and hands the keys
+// that are due to a handler, one call at a time for one key.
+//
+// Its promise: no wake-up is lost and no key is worked on twice at once. A
+// store tells it about each change after the change is durable, in the order
+// of its commits ([Dispatcher.Apply]); looking for more work and going to
+// sleep happen under the same lock, so a message that arrives while a handler
+// returns is seen by one or the other. Its memory is a few words for each open
+// item; keys with nothing open cost nothing.
+//
+// It is not durable itself: a store fills it when it opens. A handler that
+// fails or panics, or returns with work left and nothing changed, is called
+// again after a backoff.
+//
+// [Dispatcher.Run] owns all goroutines: one for each key that is being worked
+// on, and it waits for them before it returns.
+package dispatch
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+const (
+	// recheck bounds how long the wall clock can be misjudged: after a step
+	// of the clock or a suspended machine, due items are found this late.
+	recheck = 15 * time.Second
+	// firstBackoff doubles with each failure up to lastBackoff.
+	firstBackoff = 100 * time.Millisecond
+	lastBackoff  = 30 * time.Second
+)
+
+// Options adjust a [Dispatcher]. The zero value works.
+type Options struct {
+	// Now is the clock that due times are compared with; time.Now if nil.
+	Now func() time.Time
+	// Logger is told about handlers that failed. Nil discards.
+	Logger *slog.Logger
+	// Epoch is a number that all epochs of this dispatcher are above.
+	Epoch int64
+}
+
+// Dispatcher is one store's dispatcher. Make it with [New].
+type Dispatcher struct {
+	now func() time.Time
+	log *slog.Logger
+	// kick wakes the loop of Run. It holds one wake-up; more are the same.
+	kick chan struct{}
+
+	mu    sync.Mutex
+	keys  map[channels.Key]*state // of keys with something open or running
+	queue wakeups
+	epoch int64
+	ran   bool
+}
+
+// state is what the dispatcher knows of one key.
+type state struct {
+	key      channels.Key
+	agenda   agenda
+	changes  uint64 // counts applied items
+	live     int64  // epoch of the live claim, or 0
+	cancel   context.CancelCauseFunc
+	active   bool // a goroutine works on it
+	failures int
+	// rest is until when a failing key is left alone, on the real clock.
+	rest  time.Time
+	wake  time.Time // its place in the queue
+	index int       // in the queue, or -1
+}
+
+// New makes a dispatcher with nothing to do.
+func New(o Options) *Dispatcher {
+	d := &Dispatcher{
+		now: o.Now, log: o.Logger, epoch: o.Epoch,
+		kick: make(chan struct{}, 1),
+		keys: map[channels.Key]*state{},
+	}
+	if d.now == nil {
+		d.now = time.Now
+	}
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
+	}
+	return d
+}
+
+// Apply takes over changes that are durable now and ends the claims of fenced
+// keys. Stores call it in the order of their commits and before they answer
+// the caller whose change it was.
+func (d *Dispatcher) Apply(changes []Item, fenced []channels.Key) {
+	if len(changes) == 0 && len(fenced) == 0 {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, k := range fenced {
+		if s := d.keys[k]; s != nil {
+			s.fence()
+		}
+	}
+	for _, it := range changes {
+		s := d.keys[it.Key]
+		if s == nil {
+			if it.Gone {
+				continue
+			}
+			s = &state{key: it.Key, index: -1}
+			d.keys[it.Key] = s
+		}
+		s.agenda.put(it)
+		s.changes++
+		d.schedule(s)
+	}
+}
+
+func (s *state) fence() {
+	if s.live != 0 {
+		s.live = 0
+		s.cancel(sessions.ErrFenced)
+	}
+	s.failures, s.rest = 0, time.Time{}
+}
+
+// Check returns nil if c is the live claim of its key, else ErrFenced.
+func (d *Dispatcher) Check(c sessions.Claim) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s := d.keys[c.Key]; s == nil || s.live == 0 || s.live != c.Epoch {
+		return sessions.ErrFenced
+	}
+	return nil
+}
+
+// Claimed reports whether k has a live claim.
+func (d *Dispatcher) Claimed(k channels.Key) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.keys[k]
+	return s != nil && s.live != 0
+}
+
+// Choose picks what c has to answer next. Errors: ErrFenced.
+func (d *Dispatcher) Choose(c sessions.Claim, most int) (Selection, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.keys[c.Key]
+	if s == nil || s.live == 0 || s.live != c.Epoch {
+		return Selection{}, sessions.ErrFenced
+	}
+	return s.agenda.choose(d.now(), most), nil
+}
+
+// Bound lists the inbox items of k that belong to turn.
+func (d *Dispatcher) Bound(k channels.Key, turn string) []Item {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s := d.keys[k]; s != nil {
+		return s.agenda.bound(turn)
+	}
+	return nil
+}
+
+// Waiting counts the inbox items of k.
+func (d *Dispatcher) Waiting(k channels.Key) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s := d.keys[k]; s != nil {
+		return len(s.agenda[Chat]) + len(s.agenda[Heartbeat])
+	}
+	return 0
+}
+
+// Stats counts what is open. Dead and Aside are not the dispatcher's.
+func (d *Dispatcher) Stats() sessions.Stats {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var st sessions.Stats
+	now := d.now()
+	older := func(t *time.Time, u time.Time) {
+		if t.IsZero() || u.Before(*t) {
+			*t = u
+		}
+	}
+	for _, s := range d.keys {
+		for lane, items := range s.agenda {
+			for _, it := range items {
+				if Lane(lane) == Delivery {
+					st.Unsent++
+					if it.Uncertain {
+						st.Unknown++
+					}
+					older(&st.OldestSend, it.Since)
+					continue
+				}
+				st.Waiting++
+				if it.Due.After(now) {
+					st.Postponed++
+				}
+				older(&st.Oldest, it.Since)
+			}
+		}
+	}
+	return st
+}
+
+// Run calls h for each key that is due until ctx ends, and then waits for the
+// handlers. See [sessions.Work].
+func (d *Dispatcher) Run(ctx context.Context, h sessions.Handler) error {
+	d.mu.Lock()
+	if d.ran {
+		d.mu.Unlock()
+		return errors.New("dispatch: run: called a second time")
+	}
+	d.ran = true
+	d.mu.Unlock()
+
+	var handlers sync.WaitGroup
+	defer handlers.Wait()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-d.kick:
+		case <-timer.C:
+		}
+		ready, pause := d.ready()
+		for _, s := range ready {
+			handlers.Go(func() { d.work(ctx, s, h) })
+		}
+		timer.Reset(pause)
+	}
+}
+
+// ready takes the keys off the queue whose time has come, marks them active
+// and says how long to sleep for the rest.
+func (d *Dispatcher) ready() (ready []*state, pause time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	for len(d.queue) > 0 && !d.queue[0].wake.After(now) {
+		s := heap.Pop(&d.queue).(*state)
+		if d.pause(s) > 0 {
+			d.schedule(s)
+			continue
+		}
+		s.active = true
+		ready = append(ready, s)
+	}
+	if len(d.queue) == 0 {
+		return ready, recheck
+	}
+	return ready, max(time.Until(d.queue[0].wake), 0)
+}
+
+// work calls h for one key as long as it has something to do.
+func (d *Dispatcher) work(ctx context.Context, s *state, h sessions.Handler) {
+	for {
+		claim, hctx, changes := d.claim(ctx, s)
+		if hctx == nil {
+			return
+		}
+		err := call(hctx, h, claim)
+		d.release(ctx, hctx, s, changes, err)
+	}
+}
+
+// claim begins the next claim of s, or ends its activity and returns no
+// context if there is nothing to do for now.
+func (d *Dispatcher) claim(ctx context.Context, s *state) (sessions.Claim, context.Context, uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if ctx.Err() != nil || d.pause(s) > 0 {
+		s.active = false
+		d.schedule(s)
+		return sessions.Claim{}, nil, 0
+	}
+	d.epoch++
+	s.live = d.epoch
+	hctx, cancel := context.WithCancelCause(ctx)
+	s.cancel = cancel
+	return sessions.Claim{Key: s.key, Epoch: s.live}, hctx, s.changes
+}
+
+// release ends a claim after its handler returned.
+func (d *Dispatcher) release(ctx, hctx context.Context, s *state, changes uint64, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	fenced := s.live == 0
+	s.live = 0
+	s.cancel(nil)
+	next, open := s.agenda.next()
+	stuck := err == nil && open && !next.After(d.now()) && s.changes == changes
+	switch {
+	case fenced || ctx.Err() != nil:
+		// A fence begins afresh; at the end nothing is claimed any more.
+		return
+	case err == nil && !stuck:
+		s.failures = 0
+		return
+	case stuck:
+		err = errors.New("the handler returned with work left and nothing done")
+	}
+	s.failures++
+	pause := backoff(s.failures)
+	s.rest = time.Now().Add(pause)
+	d.log.Warn("work on a conversation failed, will retry", "key", s.key.String(), "attempt", s.failures, "pause", pause, "err", err)
+}
+
+// backoff is the pause after so many failures in a row, with jitter.
+func backoff(failures int) time.Duration {
+	pause := lastBackoff
+	if failures < 10 {
+		pause = min(firstBackoff<<(failures-1), lastBackoff)
+	}
+	return pause - rand.N(pause/4)
+}
+
+// call runs h and turns a panic into an error: one broken conversation must
+// not take the others with it.
+func call(ctx context.Context, h sessions.Handler, c sessions.Claim) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("dispatch: the handler panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return h(ctx, c)
+}
+
+// pause is how long s has nothing to do: 0 if it is due now.
+func (d *Dispatcher) pause(s *state) time.Duration {
+	due, open := s.agenda.next()
+	if !open {
+		return recheck
+	}
+	wait := due.Sub(d.now())
+	if !s.rest.IsZero() {
+		wait = max(wait, time.Until(s.rest))
+	}
+	return min(max(wait, 0), recheck)
+}
+
+// schedule gives s its place in the queue after a change, or forgets it if
+// nothing is left of it.
+func (d *Dispatcher) schedule(s *state) {
+	if s.active {
+		return // work looks again when the handler has returned
+	}
+	if s.agenda.empty() {
+		if s.index >= 0 {
+			heap.Remove(&d.queue, s.index)
+		}
+		delete(d.keys, s.key)
+		return
+	}
+	s.wake = time.Now().Add(d.pause(s))
+	if s.index >= 0 {
+		heap.Fix(&d.queue, s.index)
+	} else {
+		heap.Push(&d.queue, s)
+	}
+	if s.index == 0 {
+		select {
+		case d.kick <- struct{}{}:
+		default: // the loop is about to look anyway
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/dispatch"
+	"dragoman/sessions/rules"
+)
+
+// inRow is one accepted message.
+type inRow struct {
+	id       string
+	seq      int64
+	rev      int
+	inbound  channels.Inbound
+	origin   sessions.Origin
+	state    string
+	turn     string // the turn it is bound to while it waits
+	attempts int
+	due      time.Time
+	accepted time.Time
+	why      string
+	fired    *occurrence // of a heartbeat
+}
+
+type asideRow struct {
+	id      string
+	aside   sessions.Aside
+	at      time.Time
+	dropped bool
+}
+
+// item is what the dispatcher has to know of r.
+func (r *inRow) item() dispatch.Item {
+	lane := dispatch.Chat
+	if r.origin == sessions.OriginHeartbeat {
+		lane = dispatch.Heartbeat
+	}
+	return dispatch.Item{
+		Key: r.inbound.Key, Seq: r.seq, Lane: lane, Due: r.due, Turn: r.turn,
+		Since: r.accepted, Gone: r.state != rules.InWaiting,
+	}
+}
+
+// waiting counts the messages of c that have no answer.
+func (c *chat) waiting() int {
+	n := 0
+	for _, r := range c.in {
+		if r.state == rules.InWaiting {
+			n++
+		}
+	}
+	return n
+}
+
+// row finds an inbox row by its seq.
+func (c *chat) row(seq int64) *inRow {
+	for _, r := range slices.Backward(c.in) {
+		if r.seq == seq {
+			return r
+		}
+	}
+	return nil
+}
+
+// Accept is part of [sessions.Inbox].
+func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Acceptance, err error) {
+	err = s.update(ctx, "accept", func(ch *change) error {
+		if err := rules.CheckEntry(e); err != nil {
+			return err
+		}
+		e.Inbound = rules.Inbound(e.Inbound)
+		c := s.chat(e.Inbound.Key)
+		if old := s.seen[rules.Dedupe(e.Inbound)]; old != nil {
+			a = sessions.Acceptance{Outcome: sessions.Duplicate, Seq: old.seq, Waiting: c.waiting()}
+			return nil
+		}
+		var edited *inRow
+		a.Outcome, edited = c.outcome(e)
+		if a.Outcome == sessions.Queued && e.MaxWaiting > 0 && c.waiting() >= e.MaxWaiting {
+			return fmt.Errorf("%w: %d messages wait", sessions.ErrFull, c.waiting())
+		}
+		r := s.addInbound(ch, c, e)
+		a.Seq = r.seq
+		switch a.Outcome {
+		case sessions.Queued:
+			ch.items = append(ch.items, r.item())
+		case sessions.Replaced:
+			r.state = rules.InEdit
+			edited.inbound = rules.Edited(edited.inbound, e.Inbound)
+			edited.rev++
+			a.Seq = edited.seq
+		case sessions.Noted:
+			r.state = rules.InDone
+			s.appendMessages(ch, c, "", []sessions.Message{sessions.EditNote(e.Inbound)})
+		case sessions.Done:
+			r.state = rules.InDone
+			s.control(ch, c, e.Control)
+		}
+		s.appendMessages(ch, c, "", e.Append)
+		if e.Control == sessions.ControlNew {
+			s.newGeneration(ch, c)
+		}
+		s.addReplies(ch, c, e.Replies)
+		a.Waiting = c.waiting()
+		return nil
+	})
+	return a, err
+}
+
+// outcome decides what to do with a message that was not accepted before, and
+// finds the one that it edits.
+func (c *chat) outcome(e sessions.Entry) (sessions.Outcome, *inRow) {
+	if e.Answered {
+		return sessions.Done, nil
+	}
+	if e.Inbound.Edits != "" {
+		for _, r := range slices.Backward(c.in) {
+			if r.state == rules.InEdit || r.inbound.Edits != "" || r.inbound.MessageID != e.Inbound.Edits || !rules.SamePerson(r.inbound.Sender, e.Inbound.Sender) {
+				continue
+			}
+			if r.state == rules.InWaiting && r.turn == "" {
+				return sessions.Replaced, r
+			}
+			return sessions.Noted, r
+		}
+	}
+	return sessions.Queued, nil
+}
+
+// addInbound stores e as a waiting row.
+func (s *Store) addInbound(ch *change, c *chat, e sessions.Entry) *inRow {
+	if e.Origin == "" {
+		e.Origin = sessions.OriginChat
+	}
+	c.seq++
+	r := &inRow{
+		id: fmt.Sprintf("in-%d", len(s.in)+1), seq: c.seq,
+		inbound: e.Inbound, origin: e.Origin, state: rules.InWaiting, accepted: ch.now,
+	}
+	s.in = append(s.in, r)
+	c.in = append(c.in, r)
+	s.seen[rules.Dedupe(e.Inbound)] = r
+	return r
+}
+
+// control fences the running turn of c and closes what waits.
+func (s *Store) control(ch *change, c *chat, control sessions.Control) {
+	if control == sessions.ControlNone {
+		return
+	}
+	ch.fenced = append(ch.fenced, c.key)
+	var closed []sessions.Message
+	for _, r := range c.in {
+		if r.state != rules.InWaiting {
+			continue
+		}
+		r.state, r.why = rules.InClosed, string(control)
+		if r.turn != "" {
+			delete(c.steps, r.turn)
+			r.turn = ""
+		}
+		if r.origin == sessions.OriginChat {
+			closed = append(closed, sessions.UserMessage(r.inbound))
+		}
+		r.fired.end(ch, "skipped", "ended by /"+string(control))
+		ch.items = append(ch.items, r.item())
+	}
+	s.appendMessages(ch, c, "", closed)
+}
+
+// SetAside is part of [sessions.Inbox].
+func (s *Store) SetAside(ctx context.Context, a sessions.Aside) error {
+	return s.update(ctx, "set aside", func(ch *change) error {
+		for _, old := range s.asides {
+			if old.aside.Channel == a.Channel && old.aside.ID == a.ID {
+				return nil
+			}
+		}
+		a.Raw, a.Why = slices.Clone(a.Raw), rules.Text(a.Why)
+		s.asides = append(s.asides, &asideRow{id: fmt.Sprintf("aside-%d", len(s.asides)+1), aside: a, at: ch.now})
+		return nil
+	})
+}

@@ -1,0 +1,116 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/dispatch"
+	"dragoman/sessions/rules"
+)
+
+// outRow is one delivery.
+type outRow struct {
+	sessions.Delivery
+	uncertain bool // some attempt may have reached the network
+	messageID string
+}
+
+func (o *outRow) item() dispatch.Item {
+	return dispatch.Item{
+		Key: o.Key, Seq: o.Seq, Lane: dispatch.Delivery, Due: o.NotBefore, Since: o.Created,
+		Uncertain: o.uncertain, Gone: !rules.Unsent(o.State),
+	}
+}
+
+// addReplies puts replies into the outboxes of their keys.
+func (s *Store) addReplies(ch *change, c *chat, replies []sessions.Reply) {
+	for _, r := range replies {
+		to := c
+		if !r.Key.IsZero() {
+			to = s.chat(r.Key)
+		}
+		to.seq++
+		o := &outRow{Delivery: sessions.Delivery{
+			ID: fmt.Sprintf("out-%d", len(s.out)+1), Key: to.key, Seq: to.seq,
+			Text: rules.Text(r.Text), ReplyTo: rules.Text(r.ReplyTo), Edit: rules.Text(r.Edit),
+			State: sessions.DeliveryQueued, Created: ch.now,
+		}}
+		s.out = append(s.out, o)
+		to.out = append(to.out, o)
+		ch.items = append(ch.items, o.item())
+	}
+}
+
+// Unsent is part of [sessions.Outbox].
+func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []sessions.Delivery, err error) {
+	err = s.claimed(ctx, "unsent", cl, func(_ *change, c *chat) error {
+		for _, o := range c.out {
+			if rules.Unsent(o.State) && (most <= 0 || len(ds) < most) {
+				ds = append(ds, o.Delivery)
+			}
+		}
+		return nil
+	})
+	return ds, err
+}
+
+// deliver changes the delivery called id if it is one of the claim's that is
+// not done yet.
+func (s *Store) deliver(ctx context.Context, what string, cl sessions.Claim, id string, f func(*outRow) error) error {
+	return s.claimed(ctx, what, cl, func(ch *change, c *chat) error {
+		for _, o := range c.out {
+			if o.ID != id {
+				continue
+			}
+			if !rules.Unsent(o.State) {
+				return fmt.Errorf("%w: delivery %s is %s", sessions.ErrConflict, id, o.State)
+			}
+			if err := f(o); err != nil {
+				return err
+			}
+			ch.items = append(ch.items, o.item())
+			return nil
+		}
+		return fmt.Errorf("%w: delivery %q of %s", sessions.ErrNotFound, id, cl.Key)
+	})
+}
+
+// MarkSending is part of [sessions.Outbox].
+func (s *Store) MarkSending(ctx context.Context, cl sessions.Claim, id string) error {
+	return s.deliver(ctx, "mark sending", cl, id, func(o *outRow) error {
+		// Whoever was sending before left no word of how it ended.
+		o.uncertain = o.uncertain || o.State == sessions.DeliverySending
+		o.State = sessions.DeliverySending
+		o.Attempts++
+		return nil
+	})
+}
+
+// MarkSent is part of [sessions.Outbox].
+func (s *Store) MarkSent(ctx context.Context, cl sessions.Claim, id string, r channels.Receipt) error {
+	return s.deliver(ctx, "mark sent", cl, id, func(o *outRow) error {
+		o.State, o.messageID, o.Error = sessions.DeliverySent, rules.Text(r.MessageID), ""
+		return nil
+	})
+}
+
+// Defer is part of [sessions.Outbox].
+func (s *Store) Defer(ctx context.Context, cl sessions.Claim, id string, until time.Time, uncertain bool, why string) error {
+	return s.deliver(ctx, "defer", cl, id, func(o *outRow) error {
+		o.uncertain = o.uncertain || uncertain
+		o.State = rules.PutBack(o.uncertain)
+		o.NotBefore, o.Error = rules.Time(until), rules.Text(why)
+		return nil
+	})
+}
+
+// Bury is part of [sessions.Outbox].
+func (s *Store) Bury(ctx context.Context, cl sessions.Claim, id, why string) error {
+	return s.deliver(ctx, "bury", cl, id, func(o *outRow) error {
+		o.State, o.Error = sessions.DeliveryDead, rules.Text(why)
+		return nil
+	})
+}

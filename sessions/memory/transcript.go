@@ -1,0 +1,217 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rules"
+)
+
+// conversation is the transcript of a key.
+type conversation struct {
+	generation string
+	from       int64 // the generation's messages have a Seq above this
+	title      string
+	created    time.Time
+	updated    time.Time
+	order      int64 // grows with each update
+	messages   []sessions.Message
+	summaries  []sessions.Summary // of the current generation
+	usage      sessions.Usage
+}
+
+// nextGeneration hands out an id that no generation of the store had before.
+func (s *Store) nextGeneration(now time.Time) string {
+	day := rules.Day(now)
+	s.days[day]++
+	return rules.Generation(day, s.days[day])
+}
+
+// appendMessages adds to the transcript of c, beginning it if there is none.
+// Without messages it touches nothing.
+func (s *Store) appendMessages(ch *change, c *chat, turn string, messages []sessions.Message) {
+	if len(messages) == 0 {
+		return
+	}
+	if c.conv == nil {
+		c.conv = &conversation{generation: s.nextGeneration(ch.now), from: c.msgSeq, created: ch.now}
+	}
+	conv := c.conv
+	for _, m := range messages {
+		m = rules.Message(m, ch.now)
+		c.msgSeq++
+		m.Seq, m.Turn = c.msgSeq, cmp.Or(m.Turn, turn)
+		if m.Usage != nil {
+			conv.usage.Input += m.Usage.Input
+			conv.usage.Output += m.Usage.Output
+			conv.usage.Cached += m.Usage.Cached
+		}
+		conv.messages = append(conv.messages, m)
+	}
+	s.touch(ch, conv)
+}
+
+func (s *Store) touch(ch *change, conv *conversation) {
+	s.updates++
+	conv.updated, conv.order = ch.now, s.updates
+}
+
+// newGeneration begins a generation in a conversation that exists.
+func (s *Store) newGeneration(ch *change, c *chat) {
+	if c.conv == nil {
+		return // nothing was said yet: the first message begins one
+	}
+	c.conv.generation, c.conv.from, c.conv.summaries = s.nextGeneration(ch.now), c.msgSeq, nil
+	s.touch(ch, c.conv)
+}
+
+// History is part of [sessions.Transcript].
+func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
+	err = s.read(ctx, "history", func() error {
+		c := s.chats[k]
+		if c == nil || c.conv == nil {
+			return nil
+		}
+		h.Generation = c.conv.generation
+		after := c.conv.from
+		if n := len(c.conv.summaries); n > 0 {
+			newest := c.conv.summaries[n-1]
+			h.Summary, after = &newest, newest.CoversSeq
+		}
+		bytes := 0
+		for _, m := range slices.Backward(c.conv.messages) {
+			if m.Seq <= after {
+				break
+			}
+			bytes += rules.Bytes(m)
+			if h.Omitted > 0 || limit.Messages > 0 && len(h.Messages) == limit.Messages || limit.Bytes > 0 && bytes > limit.Bytes {
+				h.Omitted++
+				continue
+			}
+			h.Messages = append(h.Messages, rules.Clone(m))
+		}
+		slices.Reverse(h.Messages)
+		return nil
+	})
+	return h, err
+}
+
+// AddSummary is part of [sessions.Transcript].
+func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Summary) error {
+	return s.update(ctx, "add summary", func(ch *change) error {
+		c := s.chats[k]
+		if c == nil || c.conv == nil || c.conv.generation != sum.Generation {
+			return fmt.Errorf("%w: generation %q is not the current one", sessions.ErrConflict, sum.Generation)
+		}
+		after := c.conv.from
+		if n := len(c.conv.summaries); n > 0 {
+			after = c.conv.summaries[n-1].CoversSeq
+		}
+		if sum.CoversSeq <= after || sum.CoversSeq > c.msgSeq {
+			return fmt.Errorf("%w: the summary covers up to %d, possible are %d to %d", sessions.ErrConflict, sum.CoversSeq, after+1, c.msgSeq)
+		}
+		sum.Text, sum.Model = rules.Text(sum.Text), rules.Text(sum.Model)
+		if sum.At = rules.Time(sum.At); sum.At.IsZero() {
+			sum.At = rules.Time(ch.now)
+		}
+		c.conv.summaries = append(c.conv.summaries, sum)
+		return nil
+	})
+}
+
+// conversation finds the transcript of k. Errors: ErrNotFound.
+func (s *Store) conversation(k channels.Key) (*chat, error) {
+	if c := s.chats[k]; c != nil && c.conv != nil {
+		return c, nil
+	}
+	return nil, fmt.Errorf("%w: conversation %s", sessions.ErrNotFound, k)
+}
+
+// List is part of [sessions.Archive].
+func (s *Store) List(ctx context.Context, offset, limit int) (list []sessions.Conversation, err error) {
+	err = s.read(ctx, "list", func() error {
+		var chats []*chat
+		for _, c := range s.chats {
+			if c.conv != nil {
+				chats = append(chats, c)
+			}
+		}
+		slices.SortFunc(chats, func(a, b *chat) int {
+			return cmp.Or(b.conv.updated.Compare(a.conv.updated), cmp.Compare(b.conv.order, a.conv.order))
+		})
+		for _, c := range page(chats, offset, limit) {
+			list = append(list, sessions.Conversation{
+				Key: c.key, Generation: c.conv.generation, Title: c.conv.title,
+				Created: rules.Time(c.conv.created), Updated: rules.Time(c.conv.updated),
+				Messages: len(c.conv.messages), Usage: c.conv.usage,
+			})
+		}
+		return nil
+	})
+	return list, err
+}
+
+// page cuts at most limit items out of all, from offset on.
+func page[T any](all []T, offset, limit int) []T {
+	from := min(max(offset, 0), len(all))
+	return all[from : from+min(max(limit, 0), len(all)-from)]
+}
+
+// Messages is part of [sessions.Archive].
+func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit int) (ms []sessions.Message, err error) {
+	err = s.read(ctx, "messages", func() error {
+		c := s.chats[k]
+		if c == nil || c.conv == nil {
+			return nil
+		}
+		for _, m := range c.conv.messages {
+			if m.Seq > after && len(ms) < limit {
+				ms = append(ms, rules.Clone(m))
+			}
+		}
+		return nil
+	})
+	return ms, err
+}
+
+// Search is part of [sessions.Archive].
+func (s *Store) Search(ctx context.Context, k channels.Key, query string, limit int) (ms []sessions.Message, err error) {
+	err = s.read(ctx, "search", func() error {
+		c := s.chats[k]
+		if c == nil || c.conv == nil {
+			return nil
+		}
+		for _, m := range rules.Best(rules.Query(query), c.conv.messages, func(m sessions.Message) string { return m.Content }, limit) {
+			ms = append(ms, rules.Clone(m))
+		}
+		return nil
+	})
+	return ms, err
+}
+
+// Rename is part of [sessions.Archive].
+func (s *Store) Rename(ctx context.Context, k channels.Key, title string) error {
+	return s.update(ctx, "rename", func(*change) error {
+		c, err := s.conversation(k)
+		if err == nil {
+			c.conv.title = rules.Text(title)
+		}
+		return err
+	})
+}
+
+// Delete is part of [sessions.Archive].
+func (s *Store) Delete(ctx context.Context, k channels.Key) error {
+	return s.update(ctx, "delete", func(*change) error {
+		c, err := s.conversation(k)
+		if err == nil {
+			c.conv = nil
+		}
+		return err
+	})
+}

@@ -1,0 +1,133 @@
+// Package rules holds what every store backend has to do alike, so that the
+// backends cannot drift apart: how text is cleaned before it is stored, how
+// values are copied, who counts as the same person, how generations and
+// pairing codes are written, and what a "word" is in a search.
+//
+// Everything here is a pure function. The package starts no goroutines and
+// has no failure cases.
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Text makes s storable everywhere: bytes that are not UTF-8 become U+FFFD.
+// All backends do this on the way in, so that a message reads the same from
+// each of them, today and after a migration.
+func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// Time makes t storable everywhere: years outside 1..9999, which a broken
+// network clock can claim, become the zero time. The monotonic part is
+// dropped; the zone becomes UTC.
+func Time(t time.Time) time.Time {
+	if y := t.Year(); y < 1 || y > 9999 || t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC().Round(0)
+}
+
+// Inbound returns a cleaned deep copy of m.
+func Inbound(m channels.Inbound) channels.Inbound {
+	m.ID = Text(m.ID)
+	m.Sender.IDs = slices.Clone(m.Sender.IDs)
+	for i, id := range m.Sender.IDs {
+		m.Sender.IDs[i] = Text(id)
+	}
+	m.Sender.Name = Text(m.Sender.Name)
+	m.Text, m.Prefix = Text(m.Text), Text(m.Prefix)
+	m.MessageID, m.Edits = Text(m.MessageID), Text(m.Edits)
+	if m.Quote != nil {
+		m.Quote = &channels.Quote{ID: Text(m.Quote.ID), Name: Text(m.Quote.Name), Text: Text(m.Quote.Text)}
+	}
+	m.At = Time(m.At)
+	return m
+}
+
+// Message returns a cleaned deep copy of m. A missing time becomes now.
+func Message(m sessions.Message, now time.Time) sessions.Message {
+	m = Clone(m)
+	m.Content, m.Name, m.Sender = Text(m.Content), Text(m.Name), Text(m.Sender)
+	m.ToolCallID, m.Turn, m.Model = Text(m.ToolCallID), Text(m.Turn), Text(m.Model)
+	for i, c := range m.ToolCalls {
+		m.ToolCalls[i] = sessions.ToolCall{ID: Text(c.ID), Name: Text(c.Name), Arguments: Text(c.Arguments)}
+	}
+	if m.At = Time(m.At); m.At.IsZero() {
+		m.At = Time(now)
+	}
+	return m
+}
+
+// Step returns a cleaned deep copy of s.
+func Step(s sessions.Step, now time.Time) sessions.Step {
+	s.CallID, s.MessageID = Text(s.CallID), Text(s.MessageID)
+	if s.Message != nil {
+		m := Message(*s.Message, now)
+		s.Message = &m
+	}
+	if s.At = Time(s.At); s.At.IsZero() {
+		s.At = Time(now)
+	}
+	return s
+}
+
+// Clone copies m so that nothing of it is shared.
+func Clone(m sessions.Message) sessions.Message {
+	// An empty list and none are one thing; all backends say nil.
+	if len(m.ToolCalls) == 0 {
+		m.ToolCalls = nil
+	}
+	m.ToolCalls = slices.Clone(m.ToolCalls)
+	if m.Usage != nil {
+		u := *m.Usage
+		m.Usage = &u
+	}
+	return m
+}
+
+// Bytes is what m counts against [sessions.HistoryLimit].
+func Bytes(m sessions.Message) int {
+	n := len(m.Content)
+	for _, c := range m.ToolCalls {
+		n += len(c.Arguments)
+	}
+	return n
+}
+
+// SamePerson reports whether a and b are one: they share an identity that the
+// network vouches for, or have none at all and go by the same name.
+func SamePerson(a, b channels.Person) bool {
+	if len(a.IDs) == 0 && len(b.IDs) == 0 {
+		return a.Name == b.Name
+	}
+	return slices.ContainsFunc(a.IDs, func(id string) bool { return slices.Contains(b.IDs, id) })
+}
+
+// Edited returns old with what an edit of it changes. The message keeps its
+// id, its place and its sender.
+func Edited(old, edit channels.Inbound) channels.Inbound {
+	old.Text, old.Prefix, old.Quote = edit.Text, edit.Prefix, edit.Quote
+	return old
+}
+
+// Day is the part of a generation id that says when it began, in UTC.
+func Day(now time.Time) string { return now.UTC().Format("20060102") }
+
+// Generation is the id of the n-th generation that began on day. Three digits
+// are the least; the thousandth has four.
+func Generation(day string, n int64) string { return fmt.Sprintf("%s_%03d", day, n) }
+
+// Code is the form in which pairing codes are compared.
+func Code(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == ' ' || r == '\t' || r == '\n' || r == '\r' {
+			return -1
+		}
+		return r
+	}, strings.ToUpper(s))
+}
