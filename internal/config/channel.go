@@ -1,0 +1,155 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// The channel types of this version.
+const (
+	TypeTelegram = "telegram"
+	TypeIRC      = "irc"
+	TypeWeb      = "web"
+	TypeCLI      = "cli"
+)
+
+var channelTypes = []string{TypeTelegram, TypeIRC, TypeWeb, TypeCLI}
+
+// The values of Access.Groups.
+const (
+	GroupsAddressed = "addressed"
+	GroupsAll       = "all"
+	GroupsOff       = "off"
+)
+
+// Channel is one configured channel instance. Exactly the pointer that belongs
+// to Type is set; web and cli have nothing of their own.
+type Channel struct {
+	Type     string `yaml:"type" doc:"telegram, irc, web or cli. Default: the channel's name."`
+	Access   `yaml:",inline"`
+	Telegram *Telegram `yaml:",inline" kind:"telegram"`
+	IRC      *IRC      `yaml:",inline" kind:"irc"`
+}
+
+// Access says who may talk on a channel, and where. It is the same for all
+// types, because it is decided in one place.
+type Access struct {
+	Enabled      bool     `yaml:"enabled" doc:"false turns the channel off without forgetting its settings."`
+	Allow        []string `yaml:"allow" doc:"Who may talk, by ids that cannot be chosen: see below. Empty: nobody. \"*\": everybody."`
+	Pairing      bool     `yaml:"pairing" doc:"Give unknown people in private chats a code that dragoman pair approve lets in."`
+	Groups       string   `yaml:"groups" doc:"In shared chats answer when addressed, answer all messages, or stay off."`
+	SystemPrompt string   `yaml:"system_prompt" doc:"Added to the system prompt on this channel."`
+}
+
+// Telegram is one bot.
+type Telegram struct {
+	Token       Secret   `yaml:"token" example:"${file:/run/credentials/telegram}" doc:"The bot's token from @BotFather."`
+	TokenFile   string   `yaml:"token_file" example:"/run/credentials/telegram" doc:"A file that holds it, instead of token."`
+	APIURL      string   `yaml:"api_url" doc:"The Bot API server."`
+	PollTimeout Duration `yaml:"poll_timeout" doc:"How long the server holds an empty poll."`
+	Preview     bool     `yaml:"preview" doc:"Show the answer while it is written."`
+}
+
+// IRC is one network.
+type IRC struct {
+	Server     string       `yaml:"server" example:"irc.example.org:6697" doc:"host:port of the network."`
+	TLS        bool         `yaml:"tls" doc:"Speak TLS. Without it everybody on the way reads along."`
+	CAFile     string       `yaml:"ca_file" doc:"PEM file with the authorities to trust instead of the system's."`
+	ClientCert string       `yaml:"client_cert" doc:"PEM file with our certificate, for SASL EXTERNAL or CertFP."`
+	ClientKey  string       `yaml:"client_key" doc:"PEM file with its key. Default: the key is in client_cert."`
+	Password   Secret       `yaml:"password" doc:"The server's own password, where it wants one."`
+	Nick       string       `yaml:"nick" doc:"Our name there."`
+	AltNicks   []string     `yaml:"alt_nicks" doc:"Names to take while nick is in use."`
+	User       string       `yaml:"user" doc:"User name (ident). Default: nick."`
+	RealName   string       `yaml:"real_name" doc:"Shown by WHOIS."`
+	SASL       SASL         `yaml:"sasl"`
+	NickServ   NickServ     `yaml:"nickserv"`
+	Channels   []IRCChannel `yaml:"channels"`
+	Flood      Flood        `yaml:"flood"`
+	MaxLines   int          `yaml:"max_lines" doc:"Longest answer in lines; the rest is cut with a note."`
+}
+
+// SASL identifies us to the network's services while connecting.
+type SASL struct {
+	Mechanism string `yaml:"mechanism" doc:"plain (user and password) or external (client_cert). Empty: no SASL."`
+	User      string `yaml:"user" doc:"The services account."`
+	Password  Secret `yaml:"password" doc:"Its password."`
+	Required  bool   `yaml:"required" doc:"Do not stay connected without it."`
+}
+
+// NickServ identifies us where the network has no SASL.
+type NickServ struct {
+	User     string `yaml:"user" doc:"The services account."`
+	Password Secret `yaml:"password" doc:"Its password, sent to NickServ after connecting."`
+}
+
+// IRCChannel is one channel to join. In YAML it is its name alone, or name and
+// key.
+type IRCChannel struct {
+	Name string `yaml:"name" scalar:"yes" example:"#go" doc:"The channel, with its #."`
+	Key  Secret `yaml:"key" doc:"Its key (mode +k)."`
+}
+
+// Flood is our own rate limit on an IRC network.
+type Flood struct {
+	Burst int      `yaml:"burst" doc:"So many lines go out at once."`
+	Every Duration `yaml:"every" doc:"After them, one line in this time."`
+}
+
+// Active lists the names of the enabled channels, sorted.
+func (c *Config) Active() []string {
+	var names []string
+	for name, ch := range c.Channels {
+		if ch.Enabled {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Policy says in plain sentences who may talk on which channel. It is printed
+// at start, so that what counts is what the operator sees.
+func (c *Config) Policy() []string {
+	var lines []string
+	for _, name := range c.Active() {
+		lines = append(lines, fmt.Sprintf("%s: %s", name, c.Channels[name].policy()))
+	}
+	return lines
+}
+
+func (ch Channel) policy() string {
+	var s string
+	switch {
+	case ch.Type == TypeWeb && slices.Contains(ch.Allow, "*"):
+		s = "whoever may open the page may talk"
+	case ch.Type == TypeCLI && slices.Contains(ch.Allow, "*"):
+		s = "whoever can run dragoman chat here may talk"
+	case slices.Contains(ch.Allow, "*"):
+		s = "EVERYBODY may talk (allow has \"*\")"
+	case len(ch.Allow) == 0 && !ch.Pairing:
+		s = "nobody may talk (allow is empty, pairing is off)"
+	case len(ch.Allow) == 0:
+		s = "nobody may talk but people who were paired"
+	case len(ch.Allow) == 1:
+		s = "1 entry in allow may talk"
+	default:
+		s = fmt.Sprintf("%d entries in allow may talk", len(ch.Allow))
+	}
+	if ch.Pairing {
+		s += "; unknown people in private get a pairing code"
+	}
+	if ch.Type == TypeWeb || ch.Type == TypeCLI {
+		return s
+	}
+	switch ch.Groups {
+	case GroupsAll:
+		s += "; in shared chats every message is answered"
+	case GroupsOff:
+		s += "; shared chats are ignored"
+	default:
+		s += "; in shared chats only when addressed"
+	}
+	return s
+}

@@ -1,0 +1,145 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"dragoman/channels"
+
+	"gopkg.in/yaml.v3"
+)
+
+// channels decodes the map of channels: the type of each decides which keys it
+// may have.
+func (d *decoder) channels(n *yaml.Node, path string, v reflect.Value) {
+	m := v.Interface().(map[string]Channel)
+	d.keys(n, path, func(key, value *yaml.Node, at string) {
+		name := key.Value
+		if _, err := channels.NewKey(name, "x"); err != nil {
+			d.problem(key.Line, at, "a channel's name has 1 to 32 characters of a-z, 0-9, _ and -", "")
+			return
+		}
+		d.marks[at] = mark{line: key.Line}
+		for value.Kind == yaml.AliasNode {
+			value = value.Alias
+		}
+		kind, ok := d.channelType(name, value, key.Line, at)
+		if !ok {
+			return
+		}
+		ch := defaultChannel(kind)
+		d.value(value, at, reflect.ValueOf(&ch).Elem(), field{})
+		ch.Type = kind
+		m[name] = ch
+	})
+}
+
+// channelType reads the type key ahead of the others.
+func (d *decoder) channelType(name string, n *yaml.Node, line int, at string) (string, bool) {
+	kind, written := name, false
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value != "type" || n.Content[i+1].Kind != yaml.ScalarNode {
+				continue
+			}
+			text, _, err := d.expand(n.Content[i+1].Value)
+			if err != nil {
+				d.problem(n.Content[i+1].Line, at+".type", err.Error(), "")
+				return "", false
+			}
+			kind, written, line = text, true, n.Content[i+1].Line
+		}
+	}
+	switch {
+	case !written && !slices.Contains(channelTypes, kind):
+		d.problem(line, at, "has no type", "add type: "+strings.TrimPrefix(oneOf(channelTypes), "write "))
+		return "", false
+	case !slices.Contains(channelTypes, kind):
+		d.problem(line, at+".type", "is no type of this version", oneOf(channelTypes))
+		return "", false
+	case kind != name && slices.Contains(channelTypes, name):
+		d.problem(line, at, fmt.Sprintf("the name %s belongs to channels of type %s, and this one is of type %s", name, name, kind), "give it another name")
+		return "", false
+	}
+	return kind, true
+}
+
+// unknown reports a key that nothing reads, with the likeliest reason.
+func (d *decoder) unknown(key *yaml.Node, path string, fields []field) {
+	at, want := join(path, showKey(key.Value)), ""
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	if near := nearest(strings.ToLower(key.Value), names); near != "" {
+		want = fmt.Sprintf("did you mean %q?", near)
+	} else if place := elsewhere(key.Value, path); place != "" {
+		want = "it belongs to " + place
+	} else if len(names) <= 16 {
+		want = "known here: " + strings.Join(names, ", ")
+	}
+	d.problem(key.Line, at, "unknown key", want)
+}
+
+// elsewhere finds where a key of this name may stand.
+func elsewhere(key, path string) string {
+	for _, e := range Reference() {
+		dir, last := "the top", e.Path
+		if i := strings.LastIndexByte(e.Path, '.'); i >= 0 {
+			dir, last = e.Path[:i], e.Path[i+1:]
+		}
+		if last == key && dir != path {
+			return dir
+		}
+	}
+	return ""
+}
+
+var yamlLine = regexp.MustCompile(`line (\d+)`)
+
+// syntax explains why the text is no YAML. The parser's own message is used
+// only as far as it cannot quote the file.
+func (d *decoder) syntax(data []byte, err error) {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	line := 0
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		_, _ = fmt.Sscan(m[1], &line)
+		text = strings.TrimPrefix(text, m[0]+": ")
+	}
+	if line == 0 && !strings.Contains(text, "anchor") {
+		line = 1 // the parser leaves the first line out
+	}
+	tabs := tabLines(data)
+	for _, l := range tabs {
+		d.problem(l, "", "a tab stands in the indentation", "indent with spaces")
+	}
+	switch {
+	case strings.Contains(text, "anchor"):
+		d.problem(line, "", "a value that begins with * names an anchor, and there is none", "put the value in quotes")
+	case len(tabs) > 0:
+	case strings.Contains(text, "mapping values are not allowed"):
+		d.problem(line, "", "a colon where none can be", "put values that contain \": \" in quotes, and check the indentation")
+	case syntaxPhrases.MatchString(text):
+		d.problem(line, "", "not readable as YAML: "+text, "")
+	default:
+		d.problem(line, "", "not readable as YAML", "check quotes, brackets and indentation here and in the line above")
+	}
+}
+
+// syntaxPhrases are messages of the parser that consist of fixed words.
+var syntaxPhrases = regexp.MustCompile(`^(did not find|found (character|unexpected|unknown escape|a tab|duplicate|incompatible|undefined)|could not find|control characters|block |while |invalid )[a-zA-Z0-9 ,:'"%\[\]{}\-]*$`)
+
+func tabLines(data []byte) (lines []int) {
+	number := 0
+	for line := range strings.Lines(string(data)) {
+		number++
+		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+		if strings.Contains(indent, "\t") && strings.TrimSpace(line) != "" && len(lines) < 10 {
+			lines = append(lines, number)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,138 @@
+// Package config reads Dragoman's configuration: defaults, then one strict
+// YAML file, then validation.
+//
+// The promise: [Load] either returns a configuration in which every value was
+// checked, or a [Problems] error that lists all that is wrong at once, each
+// with its path, its line and what to write instead. A key that nothing reads
+// is a problem, because a setting that is silently ignored is worse than none.
+// No error, warning or rendering shows a [Secret], nor any text that came out
+// of a variable or a file. Nothing here panics on bad input, and nothing is
+// written.
+//
+// Load reads files and the environment through its [Options] and starts no
+// goroutines.
+package config
+
+// Config is everything that can be set. Each field's "doc" tag is the sentence
+// that docs/configuration.md and the reference show.
+type Config struct {
+	StateDir  string             `yaml:"state_dir" doc:"Where everything that must survive a restart lies."`
+	Workspace string             `yaml:"workspace" doc:"The only folder that the file tools reach. Default: workspace inside state_dir."`
+	Store     Store              `yaml:"store"`
+	HTTP      HTTP               `yaml:"http"`
+	Log       Log                `yaml:"log"`
+	Model     Model              `yaml:"model"`
+	Agent     Agent              `yaml:"agent"`
+	Summary   Summary            `yaml:"summary"`
+	Queue     Queue              `yaml:"queue"`
+	Delivery  Delivery           `yaml:"delivery"`
+	Pairing   Pairing            `yaml:"pairing"`
+	Channels  map[string]Channel `yaml:"channels"`
+	Heartbeat Heartbeat          `yaml:"heartbeat"`
+
+	warnings []Problem
+	source   Source
+}
+
+// Store says where conversations and queues are kept.
+type Store struct {
+	Type string `yaml:"type" doc:"sqlite keeps everything in one file in state_dir; memory forgets it at the end."`
+}
+
+// HTTP is the chat page, health and metrics.
+type HTTP struct {
+	Listen string `yaml:"listen" doc:"Address of the chat page, /healthz, /readyz and /metrics, or off. Anything but loopback needs a token."`
+	Token  Secret `yaml:"token" doc:"What a browser or a scraper must show, at least 16 characters. Empty on loopback: same-origin requests only."`
+}
+
+// Log says what the daemon writes to standard error.
+type Log struct {
+	Level  string `yaml:"level" doc:"debug, info, warn or error."`
+	Format string `yaml:"format" doc:"text or json."`
+}
+
+// Model says which model answers and how long to wait for it.
+type Model struct {
+	Type             string   `yaml:"type" doc:"openai speaks to base_url; demo is built in and needs no network; auto takes base_url if set, else OPENAI_API_KEY and OPENAI_BASE_URL, else an Ollama on loopback, else demo."`
+	BaseURL          string   `yaml:"base_url" doc:"An OpenAI-compatible API, up to and with /v1."`
+	APIKey           Secret   `yaml:"api_key" empty:"ok" doc:"Its key. Local servers need none."`
+	Name             string   `yaml:"name" doc:"The model's name on that server."`
+	ContextWindow    int      `yaml:"context_window" doc:"How many tokens the model takes in, its answer included."`
+	MaxTokens        int      `yaml:"max_tokens" doc:"Most tokens of one answer; 0 leaves it to the server."`
+	Temperature      *float64 `yaml:"temperature" example:"0.7" doc:"0 to 2; unset leaves it to the server."`
+	FirstByteTimeout Duration `yaml:"first_byte_timeout" doc:"How long to wait for the first piece of an answer. A local model may have to load first."`
+	IdleTimeout      Duration `yaml:"idle_timeout" doc:"How long a stream may be silent before it counts as broken."`
+	Retries          int      `yaml:"retries" doc:"How often a failed call is tried again within one turn."`
+}
+
+// Agent bounds the loop of model and tools.
+type Agent struct {
+	MaxSteps     int      `yaml:"max_steps" doc:"Most model calls in one turn."`
+	MaxTurns     int      `yaml:"max_turns" doc:"Most conversations that are answered at the same time."`
+	SystemPrompt string   `yaml:"system_prompt" doc:"Replaces the built-in system prompt. Keep it constant: a stable prompt is cached by providers."`
+	ToolTimeout  Duration `yaml:"tool_timeout" doc:"Longest run of one tool call."`
+	GiveUpAfter  Duration `yaml:"give_up_after" doc:"How long a turn that cannot reach its model is tried again before the person is told."`
+	Tools        []string `yaml:"tools" doc:"The tools that the model may use. Unset: all of them; []: none."`
+}
+
+// Summary says when old messages are summarised.
+type Summary struct {
+	Messages      int `yaml:"messages" doc:"Summarise when more messages than this stand after the last summary."`
+	TokensPercent int `yaml:"tokens_percent" doc:"Summarise when they fill this share of the context window."`
+	Keep          int `yaml:"keep" doc:"How many of the newest messages stay word for word, at least."`
+}
+
+// Queue says what happens to messages that come while an answer is written.
+type Queue struct {
+	Mode            string `yaml:"mode" doc:"collect answers them together in the next turn, each one by one, steer hands them to the running turn, interrupt starts over with them."`
+	MaxWaiting      int    `yaml:"max_waiting" doc:"Most waiting messages of one chat; then people are told so."`
+	MaxMessageBytes Size   `yaml:"max_message_bytes" doc:"Longest message taken in; a longer one is answered with a refusal."`
+	RatePerMinute   int    `yaml:"rate_per_minute" doc:"Most messages of one person in a minute; 0 turns the limit off."`
+}
+
+// Delivery says how long an answer is tried to be delivered.
+type Delivery struct {
+	GiveUpAfter Duration `yaml:"give_up_after" doc:"An answer that could not be delivered for so long is put aside as dead (see dragoman queue)."`
+}
+
+// Pairing bounds the requests of people who ask to be let in.
+type Pairing struct {
+	Expires    Duration `yaml:"expires" doc:"How long a pairing code is good for."`
+	MaxPending int      `yaml:"max_pending" doc:"Most open requests of one channel."`
+}
+
+// Heartbeat is what runs by the clock.
+type Heartbeat struct {
+	Target      string   `yaml:"target" example:"telegram:123456789" doc:"Where the outcome of HEARTBEAT.md in the workspace goes. Empty: the file is not run."`
+	Every       Duration `yaml:"every" doc:"How often HEARTBEAT.md is run."`
+	TimeZone    string   `yaml:"time_zone" example:"Europe/Rome" doc:"Time zone of HEARTBEAT.md and of jobs that name none. Empty: the machine's."`
+	ActiveHours string   `yaml:"active_hours" example:"08:00-22:00" doc:"HEARTBEAT.md runs only then. Empty: always."`
+	Jobs        []Job    `yaml:"jobs"`
+}
+
+// Job is one scheduled prompt.
+type Job struct {
+	Name        string   `yaml:"name" example:"morning" doc:"Names the job in records; 1 to 64 characters, unique."`
+	Every       Duration `yaml:"every" example:"2h" doc:"Run in this interval. Give every or cron."`
+	Cron        string   `yaml:"cron" example:"0 8 * * *" doc:"Run at these times: minute hour day month weekday."`
+	TimeZone    string   `yaml:"time_zone" example:"Europe/Rome" doc:"Time zone of cron and active_hours."`
+	ActiveHours string   `yaml:"active_hours" example:"08:00-22:00" doc:"Outside of these hours the job is skipped."`
+	Target      string   `yaml:"target" example:"telegram:123456789" doc:"The conversation that gets the outcome."`
+	Prompt      string   `yaml:"prompt" example:"What is on today?" doc:"What the model is asked. HEARTBEAT_OK as the answer is silence."`
+	CatchUp     bool     `yaml:"catch_up" example:"false" doc:"After downtime run one missed occurrence instead of recording it as missed."`
+}
+
+// FileJob is the job that runs HEARTBEAT.md, and whether it is wanted. Its
+// Prompt is empty: it is the file's content at the time.
+func (h Heartbeat) FileJob() (Job, bool) {
+	return Job{
+		Name: FileJobName, Every: h.Every, TimeZone: h.TimeZone, ActiveHours: h.ActiveHours, Target: h.Target,
+	}, h.Target != ""
+}
+
+// FileJobName is the name of the job that runs HEARTBEAT.md. Jobs in the
+// configuration may not take it.
+const FileJobName = "HEARTBEAT.md"
+
+// Warnings are things that are allowed and probably not meant.
+func (c *Config) Warnings() []Problem { return c.warnings }

@@ -1,0 +1,465 @@
+package config_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/internal/config"
+
+	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+)
+
+// load reads text as the configuration of an otherwise empty machine.
+func load(t *testing.T, text string, env ...string) (*config.Config, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "dragoman.yaml")
+	write(t, path, text)
+	c, _, err := config.Load(options(t, path, env...))
+	return c, err
+}
+
+func options(t testing.TB, path string, env ...string) config.Options {
+	vars := map[string]string{}
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		vars[name] = value
+	}
+	return config.Options{
+		Path: path, Home: "/home/me", Dir: t.TempDir(),
+		Env: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
+	}
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// problems returns "line path: what; want" of every problem.
+func problems(t *testing.T, err error) []string {
+	t.Helper()
+	var ps config.Problems
+	if !errors.As(err, &ps) {
+		t.Fatalf("Load = %v, want Problems", err)
+	}
+	var got []string
+	for _, p := range ps {
+		got = append(got, fmt.Sprintf("%d %s", p.Line, config.Problem{Path: p.Path, What: p.What, Want: p.Want}))
+	}
+	return got
+}
+
+func TestEmptyFileIsTheDefaults(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty": "", "comment": "# nothing\n", "null": "~\n", "byte order mark": "\ufeff",
+		"sections without keys": "http:\nmodel:\nchannels:\nheartbeat:\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := load(t, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.HTTP.Listen != "127.0.0.1:8787" || c.Model.ContextWindow != 32768 || c.Agent.MaxSteps != 10 || c.Queue.Mode != "collect" {
+				t.Errorf("not the defaults:\n%s", c.Effective())
+			}
+			if got, want := c.StateDir, "/home/me/.local/state/dragoman"; got != want {
+				t.Errorf("StateDir = %s, want %s", got, want)
+			}
+			if got, want := c.Workspace, "/home/me/.local/state/dragoman/workspace"; got != want {
+				t.Errorf("Workspace = %s, want %s", got, want)
+			}
+			if diff := cmp.Diff([]string{"cli", "web"}, c.Active()); diff != "" {
+				t.Error(diff)
+			}
+			if len(c.Agent.Tools) != len(config.BuiltinTools) {
+				t.Errorf("Tools = %v, want all", c.Agent.Tools)
+			}
+			if w := c.Warnings(); len(w) > 0 {
+				t.Errorf("Warnings = %v, want none", w)
+			}
+		})
+	}
+}
+
+func TestIssueShape(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "telegram"), "123:abcdefghij\n")
+	c, err := load(t, `
+state_dir: ~/.local/state/dragoman
+store: {type: sqlite}
+http: {listen: 127.0.0.1:8787}
+model: {base_url: http://127.0.0.1:11434/v1, api_key: "${OPENAI_API_KEY}", name: qwen3, context_window: 32768}
+agent: {max_steps: 10, max_turns: 64}
+queue: {mode: collect, max_waiting: 50}
+channels:
+  telegram: {type: telegram, token: "${file:`+dir+`/telegram}", allow: [123456789], api_url: https://api.telegram.org}
+  libera:   {type: irc, server: irc.example.org:6697, tls: true, nick: dragoman, channels: ["#go", {name: "#x", key: k}], allow: ["account:alice"]}
+heartbeat:
+  jobs: [{name: morning, cron: "0 8 * * *", time_zone: Europe/Rome, target: "telegram:123456789", prompt: "What is on today?"}]
+`, "OPENAI_API_KEY=sk-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Model.APIKey.Reveal(); got != "sk-1" {
+		t.Errorf("APIKey = %q, want sk-1", got)
+	}
+	tg := c.Channels["telegram"]
+	if got := tg.Telegram.Token.Reveal(); got != "123:abcdefghij" {
+		t.Errorf("Token = %q, want it without the line end", got)
+	}
+	if diff := cmp.Diff([]string{"123456789"}, tg.Allow); diff != "" {
+		t.Error(diff)
+	}
+	irc := c.Channels["libera"].IRC
+	if len(irc.Channels) != 2 || irc.Channels[0].Name != "#go" || irc.Channels[1].Key.Reveal() != "k" {
+		t.Errorf("Channels = %+v, want #go and #x with its key", irc.Channels)
+	}
+	if irc.User != "dragoman" || !irc.SASL.Required {
+		t.Errorf("IRC = %+v, want defaults filled in", irc)
+	}
+	if len(c.Heartbeat.Jobs) != 1 || c.Heartbeat.Jobs[0].TimeZone != "Europe/Rome" {
+		t.Errorf("Jobs = %+v", c.Heartbeat.Jobs)
+	}
+	want := []string{
+		"cli: whoever can run dragoman chat here may talk",
+		"libera: 1 entry in allow may talk; in shared chats only when addressed",
+		"telegram: 1 entry in allow may talk; in shared chats only when addressed",
+		"web: whoever may open the page may talk",
+	}
+	if diff := cmp.Diff(want, c.Policy()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAllProblemsAtOnce(t *testing.T) {
+	_, err := load(t, `agnet: {max_steps: 3}
+max_steps: 4
+agent: {max_steps: ten, tools: [red_file, time, time]}
+agent: {}
+queue: {mode: colect, max_message_bytes: lots}
+http: {listen: "0.0.0.0:8787"}
+model:
+  idle_timeout: 60
+  api_key: [a, b]
+  temperature: hot
+channels:
+  telegram: {allowed: [1], token: "1:abcdefgh", allow: ["@alice", -100123, 1087968824]}
+  Bad Name: {type: irc}
+  whatsapp: {}
+  net: {type: matrix}
+  irc: {server: "irc.example.org", nick: 7up, allow: ["alice", "mask:a!*@*"], channels: [go], sasl: {mechanism: external}}
+heartbeat:
+  jobs:
+    - {name: a, target: "discord:1", prompt: x, every: 1h}
+    - {name: a, prompt: x, target: nowhere, cron: "* * * * *", every: 1h, time_zone: Mars/Base}
+`)
+	want := []string{
+		`1 agnet: unknown key; did you mean "agent"?`,
+		`2 max_steps: unknown key; it belongs to agent`,
+		`3 agent.max_steps: "ten" is not that; want a whole number, like 10`,
+		`3 agent.tools[0]: "red_file" is not known here; did you mean "read_file"? write forget, list_dir, read_file, recall, remember, search_history, time, web_fetch or write_file`,
+		`3 agent.tools[2]: stands here twice; keep one`,
+		`4 agent: this key stands here twice, first in line 3; keep one`,
+		`5 queue.max_message_bytes: "lots" is not that; want a size, like 4096 or 256KiB`,
+		`5 queue.mode: "colect" is not known here; did you mean "collect"? write collect, each, steer or interrupt`,
+		`6 http.listen: this address can be reached from other machines, and there is no http.token; listen on 127.0.0.1, or set a token made with: openssl rand -hex 32`,
+		`8 model.idle_timeout: "60" is not that; want a time span, like 30s, 10m or 24h`,
+		`9 model.api_key: want text`,
+		`10 model.temperature: "hot" is not that; want a number, like 0.7`,
+		`12 channels.telegram.allowed: unknown key; did you mean "allow"?`,
+		`12 channels.telegram.allow[0]: "@alice" is a username, which its owner can change and somebody else can then take; write the numeric id: the person sends /start to the bot and dragoman's log names it, or set pairing: true`,
+		`12 channels.telegram.allow[1]: "-100123" is a group; write chat:-100123`,
+		`12 channels.telegram.allow[2]: "1087968824" stands for every anonymous administrator of every group; allow the group instead, like chat:-1001234567890`,
+		`13 channels.(a key with unusual characters): a channel's name has 1 to 32 characters of a-z, 0-9, _ and -`,
+		`14 channels.whatsapp: has no type; add type: telegram, irc, web or cli`,
+		`15 channels.net.type: is no type of this version; write telegram, irc, web or cli`,
+		`16 channels.irc.allow[0]: "alice" is no identity that an IRC network vouches for; write account:name (services), mask:nick!user@host, chat:#channel, or "*"`,
+		`16 channels.irc.allow[1]: "mask:a!*@*" is no full mask: a nick alone proves nothing, and wildcards let in whoever fits; write mask:nick!user@host without * and ?, or better account:name`,
+		`16 channels.irc.server: "irc.example.org" is no address; write host:port, like irc.example.org:6697`,
+		`16 channels.irc.nick: "7up" is no nick; write letters, digits and -_[]{}|, not beginning with a digit`,
+		`16 channels.irc.sasl.mechanism: external needs a certificate; set client_cert`,
+		`16 channels.irc.channels[0]: "go" is no channel; write its name with #, in quotes: "#go"`,
+		`19 heartbeat.jobs[0].target: there is no channel "discord"; configured: cli, irc, telegram, web`,
+		`20 heartbeat.jobs[1].name: another job has this name; records are kept by name: give it another`,
+		`20 heartbeat.jobs[1]: a job needs either every or cron; write one of them, like every: 2h or cron: "0 8 * * *"`,
+	}
+	if diff := cmp.Diff(want, problems(t, err)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestOneProblem(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"tab", "agent:\n\tmax_steps: 3\n", "2 a tab stands in the indentation; indent with spaces"},
+		{"two documents", "http: {}\n---\nhttp: {}\n", "2 a second YAML document begins here; keep one, without --- between parts"},
+		{"not UTF-8", "http: {}\nagent: \xff\n", "2 this is not UTF-8 text; save the file as UTF-8"},
+		{"a list", "- a\n", "1 want keys here, like key: value"},
+		{"a word", "hello\n", "1 want keys here, like key: value"},
+		{"unquoted star", "http: {token: *hunter2}\n", "0 a value that begins with * names an anchor, and there is none; put the value in quotes"},
+		{"colon", "http: listen: x\n", "1 a colon where none can be; put values that contain \": \" in quotes, and check the indentation"},
+		{"merge key", "http: &a {}\nlog: {<<: *a}\n", "2 log: merge keys (<<) are not used here; write the keys out"},
+		{"tag", "http: {listen: !!str off}\n", "1 http.listen: YAML tags (!name) are not used here; remove the tag"},
+		{"empty token", "http: {token: \"\"}\n", "1 http.token: is empty; give it a value, or remove the line"},
+		{"no token", "http: {token: }\n", "1 http.token: has no value; give it one, or remove the line"},
+		{"short token", "http: {token: short}\n", "1 http.token: is shorter than 16 characters; make one with: openssl rand -hex 32"},
+		{"null list", "agent: {tools: }\n", "1 agent.tools: has no value; write [] for an empty list, or remove the line"},
+		{"missing variable", "http: {token: \"${NOPE}\"}\n", "1 http.token: the variable NOPE is not set; set it, or write ${NOPE:-default}"},
+		{"missing file", "http: {token: \"${file:/no/such}\"}\n", "1 http.token: the file /no/such cannot be read: no such file or directory"},
+		{"directory", "http: {token: \"${file:/tmp}\"}\n", "1 http.token: the file /tmp is not a regular file"},
+		{"open brace", "http: {token: \"a${B\"}\n", "1 http.token: ${ without its }; write $${ for a plain ${"},
+		{"bad variable", "http: {token: \"${a b}\"}\n", "1 http.token: ${…} wants the name of a variable, or file:/path; write $${ for a plain ${"},
+		{"all interfaces", "http: {listen: \":8787\"}\n", "1 http.listen: this address can be reached from other machines, and there is no http.token; listen on 127.0.0.1, or set a token made with: openssl rand -hex 32"},
+		{"host name", "http: {listen: \"example.org:80\"}\n", "1 http.listen: \"example.org:80\" has no IP address; write the address of an interface, like 127.0.0.1:8787"},
+		{"port", "http: {listen: \"127.0.0.1:99999\"}\n", "1 http.listen: \"127.0.0.1:99999\" is no address; write host:port, like 127.0.0.1:8787, or off"},
+		{"window", "model: {context_window: 12}\n", "1 model.context_window: 12 is out of range; write 2048 to 10000000"},
+		{"max_tokens", "model: {context_window: 4096, max_tokens: 4096}\n", "1 model.max_tokens: leaves no room in model.context_window for a question; write less than 4096"},
+		{"NaN", "model: {temperature: .nan}\n", "1 model.temperature: \".nan\" is not that; want a number, like 0.7"},
+		{"NaN spelled", "model: {temperature: NaN}\n", "1 model.temperature: is out of range; write 0 to 2"},
+		{"key in the URL", "model: {name: x, base_url: \"https://h/v1?key=abc\"}\n", "1 model.base_url: has a user, a query or a fragment; write the plain address; keys have a setting of their own"},
+		{"file URL", "model: {name: x, base_url: \"file:///etc/passwd\"}\n", "1 model.base_url: is no web address; write one like https://host/path"},
+		{"no model name", "model: {base_url: \"http://127.0.0.1:1/v1\"}\n", "1 model.name: is needed with model.base_url; write the model's name as that server knows it"},
+		{"threshold 0", "summary: {tokens_percent: 0}\n", "1 summary.tokens_percent: 0 is out of range; write 10 to 95"},
+		{"keep 0", "summary: {keep: 0}\n", "1 summary.keep: 0 is out of range; write 1 to 10000"},
+		{"keep all", "summary: {keep: 40}\n", "1 summary.keep: must be less than summary.messages, else nothing is left to summarise; write less than 40"},
+		{"workspace around the state", "state_dir: /a/b\nworkspace: /a\n", "2 workspace: the state directory lies inside of it, so that the model's tools could reach the database; name another folder"},
+		{"star and people", "channels: {telegram: {token: \"1:abcdefgh\", allow: [\"*\", 5]}}\n", "1 channels.telegram.allow: \"*\" lets everybody in, so the other entries mean nothing; keep either \"*\" or the others"},
+		{"star and pairing", "channels: {telegram: {token: \"1:abcdefgh\", allow: [\"*\"], pairing: true}}\n", "1 channels.telegram.pairing: allow has \"*\", so nobody would ever be asked for a code; remove \"*\", or pairing"},
+		{"two tokens", "channels: {telegram: {token: \"1:abcdefgh\", token_file: x}}\n", "1 channels.telegram.token_file: there is a token as well; keep one of the two"},
+		{"no bot token", "channels: {telegram: {allow: [5]}}\n", "1 channels.telegram.token: is needed; get one from @BotFather, and write token: \"${file:/path}\", or token_file"},
+		{"odd bot token", "channels: {telegram: {token: hello, allow: [5]}}\n", "1 channels.telegram.token: does not look like a bot token; copy it whole from @BotFather: digits, a colon, letters and digits"},
+		{"two pages", "channels: {a: {type: web}, b: {type: web}}\n", "1 channels.b: there is one channel of this type already: a; remove one, or turn it off with enabled: false"},
+		{"one bot twice", "channels: {a: {type: telegram, token: \"1:abcdefgh\", allow: [1]}, b: {type: telegram, token: \"1:abcdefgh\", allow: [1]}}\n", "1 channels.b: has the same token as a, and two pollers of one bot stop each other; remove one, or turn it off with enabled: false"},
+		{"name of another type", "channels: {web: {type: telegram, token: \"1:abcdefgh\"}}\n", "1 channels.web: the name web belongs to channels of type web, and this one is of type telegram; give it another name"},
+		{"a key of another type", "channels: {web: {nick: x}}\n", "1 channels.web.nick: unknown key; it belongs to channels.<irc>"},
+		{"target turned off", "channels: {web: {enabled: false}}\nheartbeat: {target: \"web:default\"}\n", "2 heartbeat.target: its channel is turned off (enabled: false); turn it on, or name another conversation"},
+		{"yes", "channels: {web: {enabled: yes}}\n", "1 channels.web.enabled: \"yes\" is not that; want true or false"},
+		{"control character", "http: {token: \"0123456789abcdef\\n\"}\n", "1 http.token: has a line break or a control character inside; keep the secret on one line"},
+		{"huge number", "agent: {max_steps: 99999999999999999999}\n", "1 agent.max_steps: \"99999999999999999999\" is not that; want a whole number, like 10"},
+		{"bad zone", "heartbeat: {target: \"web:default\", time_zone: Mars/Base}\n", "1 heartbeat.time_zone: \"Mars/Base\" is no time zone; write one like Europe/Rome or UTC"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := load(t, tt.text)
+			if diff := cmp.Diff([]string{tt.want}, problems(t, err)); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTooLargeAndTooMany(t *testing.T) {
+	var bomb strings.Builder
+	bomb.WriteString("agent: {tools: &t [" + strings.Repeat("time, ", 1000) + "]}\nchannels:\n")
+	for i := range 2000 {
+		fmt.Fprintf(&bomb, "  c%d: {type: web, allow: *t}\n", i)
+	}
+	for name, text := range map[string]string{
+		"12 MB":          "# " + strings.Repeat("x", 12<<20),
+		"aliases":        bomb.String(),
+		"alias of self":  "agent: &a {tools: [*a]}\n",
+		"deep brackets":  strings.Repeat("[", 20000),
+		"deep flow maps": strings.Repeat("{a: ", 20000),
+		"many keys":      strings.Repeat("x: 1\n", 5000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin := time.Now()
+			_, err := load(t, text)
+			var ps config.Problems
+			if !errors.As(err, &ps) {
+				t.Fatalf("Load = %v, want Problems", err)
+			}
+			if n := len(err.Error()); n > 30_000 {
+				t.Errorf("the error has %d bytes", n)
+			}
+			if took := time.Since(begin); took > 10*time.Second {
+				t.Errorf("took %s", took)
+			}
+		})
+	}
+}
+
+func TestExpansion(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "crlf"), "0123456789abcdef\r\n")
+	write(t, filepath.Join(dir, "tricky"), "${HOME}0123456789abcdef")
+	write(t, filepath.Join(dir, "big"), strings.Repeat("x", 65<<10))
+	tests := []struct{ value, want string }{
+		{"0123456789abcdef$", "0123456789abcdef$"},
+		{"$0123456789abcdef", "$0123456789abcdef"},
+		{"$${KEY}0123456789abcdef", "${KEY}0123456789abcdef"},
+		{"$$$${KEY}", "$${KEY}"},
+		{"${KEY}-${KEY}", "${file:/x}$$-${file:/x}$$"},
+		{"${UNSET:-0123456789abcdef}", "0123456789abcdef"},
+		{"${EMPTY:-0123456789abcdef}", "0123456789abcdef"},
+		{"${file:" + dir + "/crlf}", "0123456789abcdef"},
+		{"${file:" + dir + "/tricky}", "${HOME}0123456789abcdef"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.value, func(t *testing.T) {
+			c, err := load(t, "model: {api_key: '"+tt.value+"'}\n", "KEY=${file:/x}$$", "EMPTY=")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := c.Model.APIKey.Reveal(); got != tt.want {
+				t.Errorf("= %q, want %q", got, tt.want)
+			}
+		})
+	}
+	c, err := load(t, "agent: {max_steps: \"${N}\"}\nqueue:\n  rate_per_minute: ${N}\n", "N=7")
+	if err != nil || c.Agent.MaxSteps != 7 || c.Queue.RatePerMinute != 7 {
+		t.Errorf("numbers from variables: %v, %+v", err, c)
+	}
+	if _, err := load(t, "http: {token: '${file:"+dir+"/big}'}\n"); err == nil || !strings.Contains(err.Error(), "has more than 64KiB") {
+		t.Errorf("big file: %v", err)
+	}
+	// Keys are never expanded.
+	if _, err := load(t, "${K}: {}\n", "K=http"); err == nil {
+		t.Error("a key was expanded")
+	}
+}
+
+func TestSearchOrder(t *testing.T) {
+	home, dir := t.TempDir(), t.TempDir()
+	o := options(t, "")
+	o.Home, o.Dir = home, dir
+	where := func() string {
+		t.Helper()
+		_, src, err := config.Load(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return src.String()
+	}
+	if _, err := os.Stat("/etc/dragoman/config.yaml"); err == nil {
+		t.Skip("this machine has a configuration of its own")
+	}
+	if got, want := where(), "built-in defaults (no configuration file)"; got != want {
+		t.Errorf("source = %s, want %s", got, want)
+	}
+	user := filepath.Join(home, ".config/dragoman/config.yaml")
+	write(t, user, "")
+	if got := where(); got != user {
+		t.Errorf("source = %s, want %s", got, user)
+	}
+	local := filepath.Join(dir, "dragoman.yaml")
+	write(t, local, "")
+	if got := where(); got != local {
+		t.Errorf("source = %s, want %s", got, local)
+	}
+	named := filepath.Join(home, "named.yaml")
+	write(t, named, "")
+	o.Env = func(name string) (string, bool) { return "~/named.yaml", name == "DRAGOMAN_CONFIG" }
+	if got, want := where(), named+" (from $DRAGOMAN_CONFIG)"; got != want {
+		t.Errorf("source = %s, want %s", got, want)
+	}
+	o.Path = "dragoman.yaml"
+	if got, want := where(), local+" (from --config)"; got != want {
+		t.Errorf("source = %s, want %s", got, want)
+	}
+	o.Path = "missing.yaml"
+	_, _, err := config.Load(o)
+	if err == nil || !strings.Contains(err.Error(), "named by --config and cannot be read: no such file") {
+		t.Errorf("missing: %v", err)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	write(t, path, `http: {listen: "0.0.0.0:1", token: 0123456789abcdef}
+model: {base_url: "http://192.0.2.1/v1", api_key: k, name: x}
+store: {type: memory}
+channels:
+  a: {type: telegram, token: "1:abcdefgh"}
+  b: {type: telegram, token: "2:abcdefgh", allow: ["*"]}
+  c: {type: irc, server: "h:6667", tls: false, password: x, allow: ["account:a"]}
+`)
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := config.Load(options(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range c.Warnings() {
+		got = append(got, fmt.Sprintf("%d %s", w.Line, w.Path))
+	}
+	want := []string{"0 ", "1 http.listen", "2 model.base_url", "3 store.type", "5 channels.a.allow", "6 channels.b.allow", "7 channels.c.tls"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCheckJobIsAsked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	write(t, path, "heartbeat:\n  jobs:\n  - {name: a, cron: x, target: \"web:default\", prompt: p}\n")
+	o := options(t, path)
+	o.CheckJob = func(j config.Job) error {
+		return errors.Join(errors.New("cron: "+j.Cron), errors.New("second"))
+	}
+	_, _, err := config.Load(o)
+	want := []string{"3 heartbeat.jobs[0]: cron: x", "3 heartbeat.jobs[0]: second"}
+	if diff := cmp.Diff(want, problems(t, err)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSecretHides(t *testing.T) {
+	const canary = "canary-4711"
+	s := config.NewSecret(canary)
+	type holder struct {
+		S config.Secret
+		s config.Secret // methods of unexported fields are not called
+	}
+	var out strings.Builder
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T", "%10s", "%p"} {
+		fmt.Fprintf(&out, verb+verb+verb+"\n", s, &s, holder{s, s})
+	}
+	j, err := json.Marshal(holder{s, s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := yaml.Marshal(holder{s, s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("m", "s", s, "h", holder{s, s})
+	slog.New(slog.NewTextHandler(&out, nil)).Info("m", "s", s, "h", holder{s, s}, "p", &holder{s, s})
+	fmt.Fprint(&out, string(j), string(y), fmt.Errorf("x: %w", fmt.Errorf("%v", s)))
+	for _, form := range []string{canary, fmt.Sprintf("%x", canary), fmt.Sprintf("%X", canary), fmt.Sprintf("%d", []byte(canary))} {
+		if strings.Contains(out.String(), form) {
+			t.Errorf("%s is shown in\n%s", form, out.String())
+		}
+	}
+	if s.Reveal() != canary || config.NewSecret("").String() != "" || !config.NewSecret("").Empty() {
+		t.Error("Reveal, String or Empty is wrong")
+	}
+}
+
+func TestDurationAndSize(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", time.Second: "1s", 90 * time.Second: "1m30s", 10 * time.Minute: "10m", 24 * time.Hour: "24h", 90 * time.Minute: "1h30m",
+	} {
+		if got := config.Duration(d).String(); got != want {
+			t.Errorf("Duration(%d) = %s, want %s", d, got, want)
+		}
+	}
+	for s, want := range map[config.Size]string{0: "0", 1: "1", 1024: "1KiB", 256 << 10: "256KiB", 3 << 20: "3MiB", 1025: "1025"} {
+		if got := s.String(); got != want {
+			t.Errorf("Size(%d) = %s, want %s", int64(s), got, want)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package config
+
+import (
+	"path/filepath"
+	"time"
+)
+
+// BuiltinTools are the names of the tools that come with Dragoman.
+var BuiltinTools = []string{
+	"forget", "list_dir", "read_file", "recall", "remember", "search_history", "time", "web_fetch", "write_file",
+}
+
+// defaults is the configuration of an empty file.
+func defaults(o Options) *Config {
+	return &Config{
+		StateDir: o.stateDir(),
+		Store:    Store{Type: "sqlite"},
+		HTTP:     HTTP{Listen: "127.0.0.1:8787"},
+		Log:      Log{Level: "info", Format: "text"},
+		Model: Model{
+			Type: "auto", ContextWindow: 32768, Retries: 3,
+			FirstByteTimeout: Duration(2 * time.Minute), IdleTimeout: Duration(time.Minute),
+		},
+		Agent: Agent{
+			MaxSteps: 10, MaxTurns: 64,
+			ToolTimeout: Duration(time.Minute), GiveUpAfter: Duration(10 * time.Minute),
+		},
+		Summary:  Summary{Messages: 40, TokensPercent: 75, Keep: 8},
+		Queue:    Queue{Mode: "collect", MaxWaiting: 50, MaxMessageBytes: 256 << 10, RatePerMinute: 30},
+		Delivery: Delivery{GiveUpAfter: Duration(24 * time.Hour)},
+		Pairing:  Pairing{Expires: Duration(time.Hour), MaxPending: 3},
+		Channels: map[string]Channel{},
+		Heartbeat: Heartbeat{
+			Every: Duration(30 * time.Minute),
+		},
+	}
+}
+
+// defaultChannel is what a channel of that type is before its keys are read.
+// The page and the terminal are guarded by who can reach them, so there the
+// default is everybody; a network's default is nobody.
+func defaultChannel(kind string) Channel {
+	ch := Channel{Type: kind, Access: Access{Enabled: true, Groups: GroupsAddressed}}
+	switch kind {
+	case TypeTelegram:
+		ch.Telegram = &Telegram{APIURL: "https://api.telegram.org", PollTimeout: Duration(30 * time.Second), Preview: true}
+	case TypeIRC:
+		ch.IRC = &IRC{
+			TLS: true, Nick: "dragoman", RealName: "Dragoman", SASL: SASL{Required: true},
+			Flood: Flood{Burst: 4, Every: Duration(2 * time.Second)}, MaxLines: 30,
+		}
+	case TypeWeb, TypeCLI:
+		ch.Allow = []string{"*"}
+	}
+	return ch
+}
+
+// addDefaultChannels gives every installation its page and its terminal. Both
+// are turned off with enabled: false.
+func (c *Config) addDefaultChannels() {
+	for _, kind := range []string{TypeWeb, TypeCLI} {
+		found := false
+		for _, ch := range c.Channels {
+			found = found || ch.Type == kind
+		}
+		if _, taken := c.Channels[kind]; !found && !taken {
+			c.Channels[kind] = defaultChannel(kind)
+		}
+	}
+}
+
+// stateDir follows systemd's StateDirectory=, then the XDG convention.
+func (o Options) stateDir() string {
+	if dir, ok := o.Env("STATE_DIRECTORY"); ok && filepath.IsAbs(dir) {
+		return dir
+	}
+	if dir, ok := o.Env("XDG_STATE_HOME"); ok && filepath.IsAbs(dir) {
+		return filepath.Join(dir, "dragoman")
+	}
+	return filepath.Join(o.Home, ".local", "state", "dragoman")
+}

@@ -1,0 +1,145 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"dragoman/internal/config"
+)
+
+// examplePath loads config.example.yaml from a place where its files exist.
+func exampleText(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../../config.example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := filepath.Join(t.TempDir(), "telegram")
+	write(t, token, "123456:abcdefghijklmnop\n")
+	return strings.ReplaceAll(string(data), "/run/credentials/telegram", token)
+}
+
+var exampleEnv = []string{
+	"DRAGOMAN_TOKEN=canary-0123456789", "IRC_SASL_PASSWORD=canary-sasl", "IRC_CHANNEL_KEY=canary-key",
+}
+
+func TestExampleLoads(t *testing.T) {
+	c, err := load(t, exampleText(t), exampleEnv...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range c.Warnings() {
+		t.Errorf("warning: %s", w)
+	}
+}
+
+// Every key of the reference stands in the example, at its own place, and with
+// its default where the example does not say otherwise.
+func TestExampleIsComplete(t *testing.T) {
+	text := exampleText(t)
+	for _, e := range config.Reference() {
+		last := e.Path[strings.LastIndexByte(e.Path, '.')+1:]
+		section := text
+		if kind := regexp.MustCompile(`<([a-z]+)>`).FindStringSubmatch(e.Path); kind != nil {
+			_, section, _ = strings.Cut(text, "type: "+kind[1])
+			section = "type: " + kind[1] + strings.Split(section, "\n\n")[0]
+		} else if top, _, nested := strings.Cut(e.Path, "."); nested {
+			_, section, _ = strings.Cut(text, "\n"+top+":")
+			section = regexp.MustCompile(`\n[a-z_]+:`).Split(section, 2)[0]
+		}
+		key := regexp.MustCompile(`(?m)[ {#-]` + last + `:( |$)|^` + last + `:( |$)`)
+		if !key.MatchString(section) {
+			t.Errorf("config.example.yaml has no %s", e.Path)
+		}
+		if e.Doc == "" {
+			t.Errorf("%s has no doc", e.Path)
+		}
+	}
+}
+
+// The lines marked as defaults are the defaults: loading the example without
+// its examples changes nothing.
+func TestExampleDefaults(t *testing.T) {
+	c, err := load(t, exampleText(t), exampleEnv...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := load(t, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.HTTP.Token, c.Model.BaseURL, c.Model.Name, c.Model.Temperature = d.HTTP.Token, "", "", nil
+	c.Agent.SystemPrompt, c.Heartbeat.Target, c.Heartbeat.TimeZone, c.Heartbeat.ActiveHours, c.Heartbeat.Jobs = "", "", "", "", nil
+	delete(c.Channels, "telegram")
+	delete(c.Channels, "libera")
+	for i, pair := range [][2]any{
+		{c.StateDir, d.StateDir},
+		{c.Workspace, d.Workspace},
+		{c.Store, d.Store},
+		{c.HTTP, d.HTTP},
+		{c.Log, d.Log},
+		{c.Model, d.Model},
+		{c.Agent, d.Agent},
+		{c.Summary, d.Summary},
+		{c.Queue, d.Queue},
+		{c.Delivery, d.Delivery},
+		{c.Pairing, d.Pairing},
+		{c.Channels, d.Channels},
+		{c.Heartbeat, d.Heartbeat},
+	} {
+		if !reflect.DeepEqual(pair[0], pair[1]) {
+			t.Errorf("%d: the example has %+v, the default is %+v", i, pair[0], pair[1])
+		}
+	}
+}
+
+// Effective shows everything but secrets, and is itself a configuration.
+func TestEffective(t *testing.T) {
+	text := exampleText(t)
+	c, err := load(t, text+"", exampleEnv...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := c.Effective()
+	for _, secret := range []string{"canary", "abcdefghijklmnop"} {
+		if strings.Contains(got, secret) {
+			t.Errorf("Effective shows %s:\n%s", secret, got)
+		}
+	}
+	for _, want := range []string{"token: <secret>", "max_steps: 10", "every: 30m", "max_message_bytes: 256KiB", "temperature: 0.7", `name: '#private'`, "Source: "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("Effective lacks %s:\n%s", want, got)
+		}
+	}
+	// The hidden token is too short to be one and no bot token; all else loads.
+	_, err = load(t, got)
+	for _, p := range problems(t, err) {
+		if !strings.Contains(p, "token") {
+			t.Errorf("Effective does not load: %s", p)
+		}
+	}
+}
+
+func TestDocumentationIsCurrent(t *testing.T) {
+	const path = "../../docs/configuration.md"
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(got), config.ReferenceMark)
+	if !found {
+		t.Fatalf("%s has no %s", path, config.ReferenceMark)
+	}
+	if want := config.ReferenceTable(); strings.TrimSpace(table) != strings.TrimSpace(want) {
+		if os.Getenv("UPDATE") != "" {
+			before, _, _ := strings.Cut(string(got), config.ReferenceMark)
+			write(t, path, before+config.ReferenceMark+"\n\n"+want)
+			return
+		}
+		t.Errorf("%s is out of date: run UPDATE=1 go test ./internal/config", path)
+	}
+}

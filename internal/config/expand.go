@@ -1,0 +1,86 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// expand replaces ${VAR}, ${VAR:-default} and ${file:/path} in text, once:
+// what comes out of a variable or a file is not looked at again. "$$" is a
+// plain "$". used reports whether anything was taken from outside. Errors name
+// the variable or the file and never a value.
+func (d *decoder) expand(text string) (out string, used bool, err error) {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(text, '$')
+		if i < 0 || i+1 == len(text) {
+			b.WriteString(text)
+			return b.String(), used, nil
+		}
+		b.WriteString(text[:i])
+		text = text[i:]
+		switch text[1] {
+		case '$':
+			b.WriteByte('$')
+			text = text[2:]
+		case '{':
+			end := strings.IndexByte(text, '}')
+			if end < 0 {
+				return "", used, errors.New("${ without its }; write $${ for a plain ${")
+			}
+			value, err := d.lookUp(text[2:end])
+			if err != nil {
+				return "", true, err
+			}
+			used = true
+			b.WriteString(value)
+			text = text[end+1:]
+		default:
+			b.WriteByte('$')
+			text = text[1:]
+		}
+	}
+}
+
+func (d *decoder) lookUp(reference string) (string, error) {
+	if path, found := strings.CutPrefix(reference, "file:"); found {
+		return d.secretFile(path)
+	}
+	name, fallback, hasDefault := strings.Cut(reference, ":-")
+	if !variableName.MatchString(name) {
+		return "", errors.New("${…} wants the name of a variable, or file:/path; write $${ for a plain ${")
+	}
+	value, ok := d.opts.Env(name)
+	switch {
+	case ok && !utf8.ValidString(value):
+		return "", fmt.Errorf("the variable %s is not UTF-8 text", name)
+	case ok && (value != "" || !hasDefault):
+		return value, nil
+	case hasDefault:
+		return fallback, nil
+	}
+	return "", fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)
+}
+
+// secretFile reads a file without its last line end, which editors and echo
+// add and no secret has.
+func (d *decoder) secretFile(path string) (string, error) {
+	if path == "" {
+		return "", errors.New("${file:} wants a path")
+	}
+	path = d.opts.absolute(path, d.base)
+	data, _, err := readLimited(path, maxSecretBytes)
+	if err != nil {
+		return "", fmt.Errorf("the file %s %w", path, err)
+	}
+	if !utf8.Valid(data) {
+		return "", fmt.Errorf("the file %s is not UTF-8 text", path)
+	}
+	text := strings.TrimSuffix(string(data), "\n")
+	return strings.TrimSuffix(text, "\r"), nil
+}

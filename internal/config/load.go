@@ -1,0 +1,271 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// The largest files that are read. Both are far beyond any real one.
+const (
+	maxConfigBytes = 1 << 20
+	maxSecretBytes = 64 << 10
+)
+
+// Options say where to look and what there is. The zero value looks where a
+// person would expect.
+type Options struct {
+	// Path is the file named on the command line, or "".
+	Path string
+	// Env reads the environment. Default: os.LookupEnv.
+	Env func(name string) (string, bool)
+	// Home is the home directory, Dir the working directory. Defaults: the
+	// process's.
+	Home, Dir string
+	// Tools are the names that agent.tools may use. Default: BuiltinTools.
+	Tools []string
+	// CheckJob says what is wrong with a job's schedule (cron, time zone,
+	// active hours) beyond what this package can see. Several errors may be
+	// joined. Default: nothing more is checked.
+	CheckJob func(Job) error
+}
+
+// Source says where a configuration came from.
+type Source struct {
+	// Path is the file, or "" for the built-in defaults.
+	Path string
+	// How it was found: "--config", "$DRAGOMAN_CONFIG", "found" or "defaults".
+	How string
+}
+
+// String is for people.
+func (s Source) String() string {
+	switch s.How {
+	case "", "defaults":
+		return "built-in defaults (no configuration file)"
+	case "found":
+		return s.Path
+	}
+	return fmt.Sprintf("%s (from %s)", s.Path, s.How)
+}
+
+// Load finds the file, reads it and checks it. The search ends at the first of:
+// Options.Path, $DRAGOMAN_CONFIG, ./dragoman.yaml,
+// ~/.config/dragoman/config.yaml, /etc/dragoman/config.yaml, built-in
+// defaults. A file that was named and is not there is an error. What is wrong
+// with the content is a Problems; the Source is right even then.
+func Load(o Options) (*Config, Source, error) {
+	o = o.filled()
+	src, err := o.find()
+	if err != nil {
+		return nil, src, err
+	}
+	var data []byte
+	private := true
+	if src.Path != "" {
+		data, private, err = readLimited(src.Path, maxConfigBytes)
+		if err != nil {
+			return nil, src, Problems{{File: src.Path, What: err.Error()}}
+		}
+	}
+	c, err := parse(data, src, private, o)
+	return c, src, err
+}
+
+func (o Options) filled() Options {
+	if o.Env == nil {
+		o.Env = os.LookupEnv
+	}
+	if o.Home == "" {
+		o.Home, _ = os.UserHomeDir()
+	}
+	if o.Dir == "" {
+		o.Dir, _ = os.Getwd()
+	}
+	if o.Tools == nil {
+		o.Tools = BuiltinTools
+	}
+	return o
+}
+
+func (o Options) find() (Source, error) {
+	named := Source{Path: o.Path, How: "--config"}
+	if named.Path == "" {
+		named.How = "$DRAGOMAN_CONFIG"
+		named.Path, _ = o.Env("DRAGOMAN_CONFIG")
+	}
+	if named.Path != "" {
+		named.Path = o.absolute(named.Path, o.Dir)
+		if _, err := os.Stat(named.Path); err != nil {
+			return named, Problems{{
+				File: named.Path, What: "this file was named by " + named.How + " and cannot be read: " + reason(err),
+			}}
+		}
+		return named, nil
+	}
+	for _, path := range o.places() {
+		switch _, err := os.Stat(path); {
+		case err == nil:
+			return Source{Path: path, How: "found"}, nil
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+			// A file that is there and cannot be seen must not be passed over
+			// in silence: the next one may let other people in.
+			return Source{Path: path, How: "found"}, Problems{{File: path, What: "cannot be read: " + reason(err)}}
+		}
+	}
+	return Source{How: "defaults"}, nil
+}
+
+func (o Options) places() []string {
+	user := filepath.Join(o.Home, ".config")
+	if dir, ok := o.Env("XDG_CONFIG_HOME"); ok && filepath.IsAbs(dir) {
+		user = dir
+	}
+	return []string{
+		filepath.Join(o.Dir, "dragoman.yaml"),
+		filepath.Join(user, "dragoman", "config.yaml"),
+		"/etc/dragoman/config.yaml",
+	}
+}
+
+// absolute resolves "~" and paths relative to base.
+func (o Options) absolute(path, base string) string {
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		path = filepath.Join(o.Home, strings.TrimPrefix(path[1:], "/"))
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(base, path)
+	}
+	return filepath.Clean(path)
+}
+
+// parse is Load without the search.
+func parse(data []byte, src Source, private bool, o Options) (*Config, error) {
+	c := defaults(o)
+	c.source = src
+	base := o.Dir
+	if src.Path != "" {
+		base = filepath.Dir(src.Path)
+	}
+	d := &decoder{file: src.Path, base: base, opts: o, marks: map[string]mark{}}
+	if root := d.document(data); root != nil {
+		d.config(root, c)
+	}
+	c.addDefaultChannels()
+	if len(d.problems) == 0 || !d.fatal {
+		v := &validator{decoder: d, c: c}
+		v.run()
+		if d.literalSecret && !private {
+			v.warn("", "other users of this machine can read this file, and it holds a secret", "chmod 600 it, or use ${file:…}")
+		}
+		c.warnings = v.warnings.sorted()
+	}
+	if len(d.problems) > 0 {
+		return nil, d.problems.sorted()
+	}
+	return c, nil
+}
+
+// document reads the YAML itself. It returns nil for an empty file and after
+// a problem.
+func (d *decoder) document(data []byte) *yaml.Node {
+	d.fatal = true
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if line := firstInvalid(data); line > 0 {
+		d.problem(line, "", "this is not UTF-8 text", "save the file as UTF-8")
+		return nil
+	}
+	docs, err := readYAML(data)
+	switch {
+	case err != nil:
+		d.syntax(data, err)
+		return nil
+	case len(docs) > 1:
+		d.problem(docs[1].Line, "", "a second YAML document begins here", "keep one, without --- between parts")
+		return nil
+	}
+	d.fatal = false
+	if len(docs) == 0 || len(docs[0].Content) == 0 {
+		return nil
+	}
+	return docs[0].Content[0]
+}
+
+// readYAML parses at most two documents: the second is only there to be
+// refused. The parser's own panics become errors.
+func readYAML(data []byte) (docs []*yaml.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.New("yaml: this cannot be read as YAML")
+		}
+	}()
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	for len(docs) < 2 {
+		var n yaml.Node
+		if err := dec.Decode(&n); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		docs = append(docs, &n)
+	}
+	return docs, nil
+}
+
+// firstInvalid is the line of the first byte that is not UTF-8, or 0.
+func firstInvalid(data []byte) int {
+	for line, rest := 1, data; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && size == 1 {
+			return line
+		}
+		if r == '\n' {
+			line++
+		}
+		rest = rest[size:]
+	}
+	return 0
+}
+
+// readLimited reads a regular file of at most limit bytes and reports whether
+// only its owner can read it. A pipe or a device is refused, not waited for.
+func readLimited(path string, limit int64) (data []byte, private bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, false, fmt.Errorf("cannot be read: %s", reason(err))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, false, fmt.Errorf("cannot be read: %s", reason(err))
+	}
+	if !info.Mode().IsRegular() {
+		return nil, false, errors.New("is not a regular file")
+	}
+	data, err = io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, false, fmt.Errorf("cannot be read: %s", reason(err))
+	}
+	if int64(len(data)) > limit {
+		return nil, false, fmt.Errorf("has more than %s", Size(limit))
+	}
+	return data, info.Mode().Perm()&0o077 == 0, nil
+}
+
+// reason is the cause without the path, which stands next to it already.
+func reason(err error) string {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
+}

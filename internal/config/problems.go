@@ -1,0 +1,117 @@
+package config
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Problem is one thing that is wrong, or, as a warning, doubtful.
+type Problem struct {
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"` // 0: not known
+	Path string `json:"path,omitempty"` // "channels.telegram.allow[0]"
+	// What is wrong, and Want, what to write instead.
+	What string `json:"what"`
+	Want string `json:"want,omitempty"`
+}
+
+// String is one line: place, path, what is wrong, what to write instead.
+func (p Problem) String() string {
+	var b strings.Builder
+	switch {
+	case p.File != "" && p.Line > 0:
+		fmt.Fprintf(&b, "%s:%d: ", p.File, p.Line)
+	case p.File != "":
+		fmt.Fprintf(&b, "%s: ", p.File)
+	}
+	if p.Path != "" {
+		b.WriteString(p.Path + ": ")
+	}
+	b.WriteString(p.What)
+	if p.Want != "" {
+		b.WriteString("; " + p.Want)
+	}
+	return b.String()
+}
+
+// Problems is the error of Load: everything that is wrong, in the file's order.
+type Problems []Problem
+
+// mostProblems keeps the list readable when the file is something else
+// altogether.
+const mostProblems = 100
+
+// Error lists all problems, one a line.
+func (ps Problems) Error() string {
+	lines := make([]string, 0, len(ps)+1)
+	if len(ps) == 1 {
+		lines = append(lines, "config: one problem:")
+	} else {
+		lines = append(lines, fmt.Sprintf("config: %d problems:", len(ps)))
+	}
+	for i, p := range ps {
+		if i == mostProblems {
+			lines = append(lines, fmt.Sprintf("  and %d more", len(ps)-i))
+			break
+		}
+		lines = append(lines, "  "+p.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (ps Problems) sorted() Problems {
+	sort.SliceStable(ps, func(i, j int) bool { return ps[i].Line < ps[j].Line })
+	return ps
+}
+
+// nearest finds the candidate that word was probably meant to be, or "". It
+// forgives about one slip in three letters, and a word that merely goes on.
+func nearest(word string, candidates []string) string {
+	best, bestCost := "", len(word)/3+2
+	for _, c := range candidates {
+		cost := distance(word, c)
+		if strings.HasPrefix(word, c) && len(c) >= 3 {
+			cost = min(cost, 1)
+		}
+		if cost < bestCost && cost < len(c) {
+			best, bestCost = c, cost
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to insert, remove, change or swap.
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	var before, previous []int
+	current := make([]int, len(b)+1)
+	for j := range current {
+		current[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		before, previous, current = previous, current, make([]int, len(b)+1)
+		current[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			current[j] = min(previous[j]+1, current[j-1]+1, previous[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				current[j] = min(current[j], before[j-2]+1)
+			}
+		}
+	}
+	return current[len(b)]
+}
+
+// oneOf is the advice for a value that must be one of a few.
+func oneOf(values []string) string {
+	if len(values) == 1 {
+		return "write " + values[0]
+	}
+	return "write " + strings.Join(values[:len(values)-1], ", ") + " or " + values[len(values)-1]
+}

@@ -1,0 +1,259 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func (v *validator) channels() {
+	tokens, networks, once := map[string]string{}, map[string]string{}, map[string]string{}
+	for _, name := range sortedKeys(v.c.Channels) {
+		path, ch := "channels."+name, v.c.Channels[name]
+		v.access(path, ch)
+		switch ch.Type {
+		case TypeTelegram:
+			v.telegram(path, ch.Telegram)
+			v.unique(path, ch, tokens, ch.Telegram.Token.Reveal(), "has the same token as %s, and two pollers of one bot stop each other")
+		case TypeIRC:
+			v.irc(path, ch.IRC)
+			v.unique(path, ch, networks, ch.IRC.Server+" "+ch.IRC.Nick, "has the same server and nick as %s")
+		default:
+			v.unique(path, ch, once, ch.Type, "there is one channel of this type already: %s")
+		}
+	}
+}
+
+// unique refuses two enabled channels that would get into each other's way.
+func (v *validator) unique(path string, ch Channel, seen map[string]string, id, what string) {
+	if !ch.Enabled || id == "" {
+		return
+	}
+	if first, taken := seen[id]; taken {
+		v.bad(path, fmt.Sprintf(what, first), "remove one, or turn it off with enabled: false")
+		return
+	}
+	seen[id] = strings.TrimPrefix(path, "channels.")
+}
+
+// access checks who may talk. Each type has ids of its own that the network
+// vouches for; anything else in a list would look like protection and be none.
+func (v *validator) access(path string, ch Channel) {
+	v.oneOf(path+".groups", ch.Groups, GroupsAddressed, GroupsAll, GroupsOff)
+	everybody := slices.Contains(ch.Allow, "*")
+	for i, entry := range ch.Allow {
+		at := fmt.Sprintf("%s.allow[%d]", path, i)
+		switch {
+		case entry == "*":
+		case slices.Index(ch.Allow, entry) < i:
+			v.bad(at, "stands here twice", "keep one")
+		default:
+			what, want := allowChecks[ch.Type](entry)
+			if what != "" {
+				v.bad(at, v.show(at, entry)+" "+what, want)
+			}
+		}
+	}
+	switch {
+	case everybody && len(ch.Allow) > 1:
+		v.bad(path+".allow", `"*" lets everybody in, so the other entries mean nothing`, `keep either "*" or the others`)
+	case everybody && ch.Pairing:
+		v.bad(path+".pairing", `allow has "*", so nobody would ever be asked for a code`, `remove "*", or pairing`)
+	case everybody && ch.Enabled && ch.Type != TypeWeb && ch.Type != TypeCLI:
+		v.warn(path+".allow", `everybody on the network may talk and spend your model ("*")`, "list people instead")
+	case len(ch.Allow) == 0 && !ch.Pairing && ch.Enabled:
+		v.warn(path+".allow", "nobody may talk", "add people to allow, or set pairing: true")
+	}
+	if ch.Pairing && (ch.Type == TypeWeb || ch.Type == TypeCLI) {
+		v.bad(path+".pairing", "there is nobody to pair on a channel of type "+ch.Type, "remove the line")
+	}
+}
+
+var allowChecks = map[string]func(entry string) (what, want string){
+	TypeTelegram: allowTelegram, TypeIRC: allowIRC, TypeWeb: allowLocal, TypeCLI: allowLocal,
+}
+
+var (
+	telegramUser = regexp.MustCompile(`^[1-9][0-9]{0,15}$`)
+	telegramChat = regexp.MustCompile(`^chat:-[1-9][0-9]{0,15}$`)
+	ircAccount   = regexp.MustCompile(`^account:[^\s*?!@:,]+$`)
+	ircMask      = regexp.MustCompile(`^mask:[^\s!@*?]+![^\s!@*?]+@[^\s!@*?]+$`)
+	ircChannel   = regexp.MustCompile(`^[#&+!][^\s,:\x00-\x1f]{1,63}$`)
+	ircNick      = regexp.MustCompile("^[A-Za-z\\[\\]\\\\`_^{|}][A-Za-z0-9\\[\\]\\\\`_^{|}-]{0,31}$")
+)
+
+// sharedTelegramIDs are ids that many people send under.
+var sharedTelegramIDs = map[string]string{
+	"1087968824": "stands for every anonymous administrator of every group",
+	"136817688":  "stands for everybody who writes in the name of a channel",
+	"777000":     "is Telegram's own service account",
+}
+
+func allowTelegram(entry string) (what, want string) {
+	switch shared, isShared := sharedTelegramIDs[entry]; {
+	case isShared:
+		return shared, "allow the group instead, like chat:-1001234567890"
+	case telegramUser.MatchString(entry), telegramChat.MatchString(entry):
+		return "", ""
+	case strings.HasPrefix(entry, "@"):
+		return "is a username, which its owner can change and somebody else can then take",
+			"write the numeric id: the person sends /start to the bot and dragoman's log names it, or set pairing: true"
+	case strings.HasPrefix(entry, "-"):
+		return "is a group", "write chat:" + entry
+	}
+	return "is no Telegram id", `write a user's number, chat:-100… for a group, or "*"`
+}
+
+func allowIRC(entry string) (what, want string) {
+	switch {
+	case ircAccount.MatchString(entry), ircMask.MatchString(entry):
+		return "", ""
+	case strings.HasPrefix(entry, "chat:") && ircChannel.MatchString(entry[5:]):
+		return "", ""
+	case strings.HasPrefix(entry, "mask:"):
+		return "is no full mask: a nick alone proves nothing, and wildcards let in whoever fits",
+			"write mask:nick!user@host without * and ?, or better account:name"
+	case strings.HasPrefix(entry, "#"):
+		return "is a channel", "write chat:" + entry
+	}
+	return "is no identity that an IRC network vouches for", `write account:name (services), mask:nick!user@host, chat:#channel, or "*"`
+}
+
+func allowLocal(string) (what, want string) {
+	return "is no entry for this type of channel", `write "*" (who can reach it may talk) or [] (nobody)`
+}
+
+var botToken = regexp.MustCompile(`^[0-9]{1,16}:[A-Za-z0-9_-]{8,}$`)
+
+func (v *validator) telegram(path string, t *Telegram) {
+	switch {
+	case v.written(path+".token") && t.TokenFile != "":
+		v.bad(path+".token_file", "there is a token as well", "keep one of the two")
+	case t.TokenFile != "":
+		t.TokenFile = v.opts.absolute(t.TokenFile, v.base)
+		text, err := v.secretFile(t.TokenFile)
+		if err != nil {
+			v.bad(path+".token_file", err.Error(), "")
+			break
+		}
+		t.Token = NewSecret(text)
+		v.botToken(path+".token_file", t.Token)
+	case v.written(path + ".token"):
+		if !t.Token.Empty() {
+			v.botToken(path+".token", t.Token)
+		}
+	default:
+		v.bad(path+".token", "is needed", "get one from @BotFather, and write token: \"${file:/path}\", or token_file")
+	}
+	if t.APIURL == "" {
+		v.bad(path+".api_url", "is empty", "remove the line, or write https://api.telegram.org")
+	}
+	v.url(path+".api_url", t.APIURL, true)
+	v.span(path+".poll_timeout", t.PollTimeout, time.Second, time.Minute)
+}
+
+func (v *validator) botToken(path string, token Secret) {
+	if !botToken.MatchString(token.Reveal()) {
+		v.bad(path, "does not look like a bot token", "copy it whole from @BotFather: digits, a colon, letters and digits")
+	}
+}
+
+func (v *validator) irc(path string, c *IRC) {
+	v.ircServer(path, c)
+	v.nick(path+".nick", c.Nick)
+	for i, nick := range c.AltNicks {
+		v.nick(fmt.Sprintf("%s.alt_nicks[%d]", path, i), nick)
+	}
+	if c.User == "" {
+		c.User = c.Nick
+	}
+	if strings.ContainsAny(c.User, " @!\r\n\x00") {
+		v.bad(path+".user", "has a character that cannot be in a user name", "write letters and digits")
+	}
+	if strings.ContainsAny(c.RealName, "\r\n\x00") {
+		v.bad(path+".real_name", "has a line break", "write one line")
+	}
+	v.fileAt(path+".ca_file", &c.CAFile)
+	v.fileAt(path+".client_cert", &c.ClientCert)
+	v.fileAt(path+".client_key", &c.ClientKey)
+	v.services(path, c)
+	seen := map[string]bool{}
+	for i, ch := range c.Channels {
+		at := fmt.Sprintf("%s.channels[%d]", path, i)
+		switch {
+		case !ircChannel.MatchString(ch.Name):
+			v.bad(at, v.show(at, ch.Name)+" is no channel", `write its name with #, in quotes: "#go"`)
+		case seen[strings.ToLower(ch.Name)]:
+			v.bad(at, "stands here twice", "keep one")
+		case strings.ContainsAny(ch.Key.Reveal(), " ,"):
+			v.bad(at+".key", "has a space or a comma, which no channel key can have", "")
+		}
+		seen[strings.ToLower(ch.Name)] = true
+	}
+	v.between(path+".flood.burst", c.Flood.Burst, 1, 100)
+	v.span(path+".flood.every", c.Flood.Every, 10*time.Millisecond, time.Minute)
+	v.between(path+".max_lines", c.MaxLines, 1, 1000)
+}
+
+func (v *validator) ircServer(path string, c *IRC) {
+	if c.Server == "" {
+		v.bad(path+".server", "is needed", "write host:port, like irc.example.org:6697")
+		return
+	}
+	host, port, err := net.SplitHostPort(c.Server)
+	n, portErr := strconv.Atoi(port)
+	if err != nil || host == "" || portErr != nil || n < 1 || n > 65535 || strings.ContainsAny(host, " /@") {
+		v.bad(path+".server", v.show(path+".server", c.Server)+" is no address", "write host:port, like irc.example.org:6697")
+		return
+	}
+	secrets := !c.Password.Empty() || !c.SASL.Password.Empty() || !c.NickServ.Password.Empty()
+	switch {
+	case !c.TLS && (c.CAFile != "" || c.ClientCert != ""):
+		v.bad(path+".tls", "is false, and certificates are set", "write tls: true, or remove them")
+	case !c.TLS && n == 6697:
+		v.warn(path+".tls", "is false, and 6697 is the port for TLS", "write tls: true")
+	case !c.TLS && secrets && !loopbackHost(host):
+		v.warn(path+".tls", "is false, so passwords cross the network unencrypted", "write tls: true")
+	}
+}
+
+func (v *validator) nick(path, nick string) {
+	if !ircNick.MatchString(nick) {
+		v.bad(path, v.show(path, nick)+" is no nick", "write letters, digits and -_[]{}|, not beginning with a digit")
+	}
+}
+
+// services checks how we identify to the network.
+func (v *validator) services(path string, c *IRC) {
+	s := &c.SASL
+	s.Mechanism = strings.ToLower(s.Mechanism)
+	switch s.Mechanism {
+	case "":
+		if s.User != "" || !s.Password.Empty() {
+			v.bad(path+".sasl.mechanism", "is empty, and a user or a password is set", "write plain")
+		}
+	case "plain":
+		if s.User == "" || s.Password.Empty() {
+			v.bad(path+".sasl", "plain needs user and password", "write both")
+		}
+	case "external":
+		if c.ClientCert == "" {
+			v.bad(path+".sasl.mechanism", "external needs a certificate", "set client_cert")
+		}
+		if !s.Password.Empty() {
+			v.bad(path+".sasl.password", "external uses no password", "remove it, or write mechanism: plain")
+		}
+	default:
+		v.oneOf(path+".sasl.mechanism", s.Mechanism, "plain", "external")
+	}
+	if c.ClientKey != "" && c.ClientCert == "" {
+		v.bad(path+".client_key", "there is no client_cert to it", "set client_cert")
+	}
+	if c.NickServ.User != "" && c.NickServ.Password.Empty() {
+		v.bad(path+".nickserv", "a user is set and no password", "write both")
+	}
+}

@@ -1,0 +1,132 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Secret is text that must not be shown. However it is printed, encoded or
+// logged it reads "<secret>", or "" when it is empty; only Reveal returns it.
+// The text stands behind a pointer because package fmt prints the unexported
+// fields of a struct around it without asking its methods.
+type Secret struct{ text *string }
+
+const hidden = "<secret>"
+
+// NewSecret hides text.
+func NewSecret(text string) Secret {
+	if text == "" {
+		return Secret{}
+	}
+	return Secret{&text}
+}
+
+// Reveal is the only way to the text itself. Hand it straight to what needs it.
+func (s Secret) Reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
+
+// Empty reports whether there is no secret.
+func (s Secret) Empty() bool { return s.text == nil }
+
+// Equal reports whether both hide the same text.
+func (s Secret) Equal(other Secret) bool { return s.Reveal() == other.Reveal() }
+
+// String hides the text.
+func (s Secret) String() string {
+	if s.Empty() {
+		return ""
+	}
+	return hidden
+}
+
+// GoString hides the text from %#v.
+func (s Secret) GoString() string { return strconv.Quote(s.String()) }
+
+// Format hides the text from every verb of package fmt, %x and %d included.
+func (s Secret) Format(f fmt.State, verb rune) {
+	out := s.String()
+	if verb == 'q' || (verb == 'v' && f.Flag('#')) {
+		out = strconv.Quote(out)
+	}
+	_, _ = io.WriteString(f, out)
+}
+
+// MarshalJSON hides the text.
+func (s Secret) MarshalJSON() ([]byte, error) { return []byte(strconv.Quote(s.String())), nil }
+
+// MarshalText hides the text, also from encoders that look for no other method.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// MarshalYAML hides the text.
+func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
+
+// LogValue hides the text.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// Duration is a time span, written like "30m" or "1h30m".
+type Duration time.Duration
+
+// D is d as the standard library has it.
+func (d Duration) D() time.Duration { return time.Duration(d) }
+
+// String is the shortest usual form: "30m", not "30m0s".
+func (d Duration) String() string {
+	s := time.Duration(d).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// MarshalYAML writes the form of String.
+func (d Duration) MarshalYAML() (any, error) { return d.String(), nil }
+
+// Size is a number of bytes, written like 4096 or "256KiB".
+type Size int64
+
+var sizeUnits = []struct {
+	suffix string
+	bytes  int64
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}, {"", 1}}
+
+// String uses the largest unit that divides s.
+func (s Size) String() string {
+	for _, u := range sizeUnits[:3] {
+		if s != 0 && int64(s)%u.bytes == 0 {
+			return strconv.FormatInt(int64(s)/u.bytes, 10) + u.suffix
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// MarshalYAML writes the form of String.
+func (s Size) MarshalYAML() (any, error) { return s.String(), nil }
+
+var errSize = errors.New("not a size")
+
+func parseSize(text string) (Size, error) {
+	for _, u := range sizeUnits {
+		number, found := strings.CutSuffix(text, u.suffix)
+		if !found {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+		if err != nil || n < 0 || n > (1<<40)/u.bytes {
+			return 0, errSize
+		}
+		return Size(n * u.bytes), nil
+	}
+	return 0, errSize
+}
