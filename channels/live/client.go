@@ -1,0 +1,237 @@
+package live
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// silence is how long a stream may say nothing at all, beats included.
+	silence = 50 * time.Second
+	// maxLine bounds one line of a stream: one message, encoded.
+	maxLine = 16 << 20
+	// answerWithin bounds every call but Events.
+	answerWithin = 30 * time.Second
+)
+
+// RefusedError is an answer other than 200.
+type RefusedError struct {
+	Status   int
+	Sentence string // what the server says, for people
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("live: refused with status %d: %s", e.Status, e.Sentence)
+}
+
+// Temporary reports whether the same call may succeed later.
+func (e *RefusedError) Temporary() bool {
+	return e.Status >= 500 || e.Status == http.StatusTooManyRequests
+}
+
+// Event is one event of a stream. Kind says which of the fields is set: Hello
+// ("hello"), Item ("message"), Preview ("preview", "delta", "end"), State
+// ("state"), none ("beat", and kinds that a newer server may send).
+type Event struct {
+	Kind    string
+	Hello   *Hello
+	Item    *Item
+	Preview *Preview
+	State   *State
+}
+
+// Client is the other end of [Hub.Handler], for programs. Its methods are safe
+// for concurrent use.
+type Client struct {
+	// HTTP must not have a Timeout: streams last. nil: http.DefaultClient.
+	HTTP *http.Client
+	// URL is where the Handler is mounted, without a slash at the end.
+	URL string
+	// Room is the room to talk in; "" is the server's own.
+	Room string
+	// Header is added to every request.
+	Header http.Header
+}
+
+// Post hands in a message and returns nil once it is durable. After an error
+// that is no *RefusedError, or a temporary one, the same id and text may be
+// posted again without harm.
+func (c *Client) Post(ctx context.Context, id, text string) error {
+	return c.call(ctx, http.MethodPost, "/messages", nil, posted{ID: id, Text: text}, nil)
+}
+
+// Stop stops the answer that is being written.
+func (c *Client) Stop(ctx context.Context, id string) error {
+	body := struct {
+		ID string `json:"id"`
+	}{id}
+	return c.call(ctx, http.MethodPost, "/stop", nil, body, nil)
+}
+
+// Feed reads the history: at most limit items before the one numbered before
+// (0: the newest), oldest first.
+func (c *Client) Feed(ctx context.Context, before int64, limit int) ([]Item, error) {
+	var page struct {
+		Items []Item `json:"items"`
+	}
+	q := url.Values{"before": {strconv.FormatInt(before, 10)}, "limit": {strconv.Itoa(limit)}}
+	err := c.call(ctx, http.MethodGet, "/feed", q, nil, &page)
+	return page.Items, err
+}
+
+// Events attaches to the room and calls on for every event until ctx ends or
+// the connection breaks, which is an error. after is the Seq of the newest
+// item that the caller has, or -1 to begin with what comes next.
+func (c *Client) Events(ctx context.Context, after int64, on func(Event)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	quiet := time.AfterFunc(silence, func() { cancel(errors.New("live: the stream fell silent")) })
+	defer quiet.Stop()
+	q := url.Values{}
+	if after >= 0 {
+		q.Set("after", strconv.FormatInt(after, 10))
+	}
+	resp, err := c.do(ctx, http.MethodGet, "/events", q, nil)
+	if err != nil {
+		return fmt.Errorf("live: attach: %w", err)
+	}
+	defer resp.Body.Close()
+	err = readEvents(resp.Body, func(e Event) {
+		quiet.Reset(silence)
+		on(e)
+	})
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+func (c *Client) call(ctx context.Context, method, path string, q url.Values, body, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	resp, err := c.do(ctx, method, path, q, body)
+	if err != nil {
+		return fmt.Errorf("live: %s: %w", path, err)
+	}
+	defer resp.Body.Close()
+	if into == nil {
+		return nil
+	}
+	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
+		return fmt.Errorf("live: %s: the answer is not what was expected: %w", path, err)
+	}
+	return nil
+}
+
+// do makes one request and turns every status but 200 into a *RefusedError.
+func (c *Client) do(ctx context.Context, method, path string, q url.Values, body any) (*http.Response, error) {
+	if q == nil {
+		q = url.Values{}
+	}
+	if c.Room != "" {
+		q.Set("room", c.Room)
+	}
+	var content io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		content = bytes.NewReader(encoded)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.URL+path+"?"+q.Encode(), content)
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range c.Header {
+		req.Header[name] = values
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	client := c.HTTP
+	if client == nil {
+		client = http.DefaultClient
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	var said struct {
+		Error string `json:"error"`
+	}
+	_ = json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&said) // without it the status must do
+	if said.Error == "" {
+		said.Error = resp.Status
+	}
+	return nil, &RefusedError{Status: resp.StatusCode, Sentence: said.Error}
+}
+
+// readEvents parses a stream of server-sent events. It returns
+// io.ErrUnexpectedEOF when the stream ends, which it never does by itself.
+func readEvents(r io.Reader, on func(Event)) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 4096), maxLine)
+	kind, data := "", []byte(nil)
+	for lines.Scan() {
+		line := lines.Text()
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case line == "" && kind != "":
+			e, err := decode(kind, data)
+			if err != nil {
+				return err
+			}
+			on(e)
+			kind, data = "", nil
+		case name == "event":
+			kind = value
+		case name == "data":
+			data = append(data, value...)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("live: read events: %w", err)
+	}
+	return io.ErrUnexpectedEOF
+}
+
+func decode(kind string, data []byte) (Event, error) {
+	e := Event{Kind: kind}
+	var into any
+	switch kind {
+	case "hello":
+		e.Hello = &Hello{}
+		into = e.Hello
+	case "message":
+		e.Item = &Item{}
+		into = e.Item
+	case "preview", "delta", "end":
+		e.Preview = &Preview{}
+		into = e.Preview
+	case "state":
+		e.State = &State{}
+		into = e.State
+	default:
+		return e, nil
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return e, fmt.Errorf("live: read events: a %q that is not what was expected: %w", kind, err)
+	}
+	return e, nil
+}

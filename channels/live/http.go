@@ -1,0 +1,263 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"dragoman/channels"
+)
+
+// Owner is the identity of whoever writes in a live room: the one who could
+// reach it. The door (the page's login, the socket's file mode) is what
+// vouches for them.
+const Owner = "owner"
+
+const (
+	// maxDrain is how much of a message that is far too long is still read, so
+	// that its sender gets the refusal instead of a broken connection.
+	maxDrain = 32 << 20
+	// bodyWithin bounds how slowly a message may be sent.
+	bodyWithin = 60 * time.Second
+	maxHistory = 200
+)
+
+var clientID = regexp.MustCompile(`^[A-Za-z0-9_-]{8,64}$`)
+
+// refusal is an answer other than 200: a status and a short sentence.
+type refusal struct {
+	status   int
+	sentence string
+	retry    bool // tell the client when to come back
+}
+
+func (e *refusal) Error() string { return e.sentence }
+
+// Handler is the rooms' HTTP API, for mounting below a prefix that is
+// stripped. It checks no one's right to be there: that is the caller's part.
+//
+//	POST /messages {"id": …, "text": …}   hand in a message; id makes retries safe
+//	POST /stop     {"id": …} or nothing   the same as the message "/stop"
+//	GET  /feed?before=SEQ&limit=N         {"items": […]}, oldest first
+//	GET  /events?after=SEQ                server-sent events
+//
+// All take ?room=NAME. Every refusal is {"error": "a sentence"}.
+func (h *Hub) Handler() http.Handler { return h.serve }
+
+func (h *Hub) routes() http.Handler {
+	type route struct {
+		method string
+		do     func(http.ResponseWriter, *http.Request, channels.Key) error
+	}
+	table := map[string]route{
+		"/messages": {http.MethodPost, h.postMessage},
+		"/stop":     {http.MethodPost, h.postStop},
+		"/feed":     {http.MethodGet, h.readFeed},
+		"/events":   {http.MethodGet, h.events},
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to, found := table[r.URL.Path]
+		if !found {
+			refuse(w, &refusal{http.StatusNotFound, "There is nothing here.", false})
+			return
+		}
+		if r.Method != to.method {
+			w.Header().Set("Allow", to.method)
+			refuse(w, &refusal{http.StatusMethodNotAllowed, "Use " + to.method + " here.", false})
+			return
+		}
+		k, err := h.key(r.URL.Query().Get("room"))
+		if err != nil {
+			refuse(w, &refusal{http.StatusNotFound, "There is no such room. A room's name has 1 to 32 of a-z, 0-9, _ and -.", false})
+			return
+		}
+		if err := to.do(w, r, k); err != nil {
+			refuse(w, err)
+		}
+	})
+}
+
+func refuse(w http.ResponseWriter, err error) {
+	var no *refusal
+	if !errors.As(err, &no) {
+		no = &refusal{http.StatusInternalServerError, "Something went wrong here. Try again.", true}
+	}
+	if no.retry {
+		w.Header().Set("Retry-After", "1")
+	}
+	answer(w, no.status, map[string]string{"error": no.sentence})
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // a broken connection is the reader's to notice
+}
+
+// posted is the body of both POSTs.
+type posted struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+func (h *Hub) postMessage(w http.ResponseWriter, r *http.Request, k channels.Key) error {
+	var p posted
+	if err := h.readBody(w, r, &p); err != nil {
+		return err
+	}
+	switch {
+	case !clientID.MatchString(p.ID):
+		return &refusal{http.StatusBadRequest, "The message needs an id of 8 to 64 letters, digits, _ or -.", false}
+	case strings.TrimSpace(p.Text) == "":
+		return &refusal{http.StatusBadRequest, "The message is empty.", false}
+	case strings.ContainsRune(p.Text, 0):
+		return &refusal{http.StatusBadRequest, "The message holds a NUL character; only text can be sent.", false}
+	case len(p.Text) > h.opts.MaxText:
+		return h.tooLong()
+	}
+	return h.handIn(w, r, k, p)
+}
+
+func (h *Hub) postStop(w http.ResponseWriter, r *http.Request, k channels.Key) error {
+	p := posted{ID: "stop-" + rand.Text()}
+	if r.ContentLength != 0 {
+		p.ID = ""
+		if err := h.readBody(w, r, &p); err != nil {
+			return err
+		}
+		if p.Text != "" || !clientID.MatchString(p.ID) {
+			return &refusal{http.StatusBadRequest, "A stop takes an id of 8 to 64 letters, digits, _ or -, and no text.", false}
+		}
+	}
+	p.Text = "/stop"
+	return h.handIn(w, r, k, p)
+}
+
+func (h *Hub) tooLong() error {
+	return &refusal{
+		http.StatusRequestEntityTooLarge,
+		fmt.Sprintf("The message is too long: at most %s fit.", sizeText(h.opts.MaxText)), false,
+	}
+}
+
+func sizeText(n int) string {
+	if n%(1<<10) == 0 {
+		return strconv.Itoa(n>>10) + " KiB"
+	}
+	return strconv.Itoa(n) + " bytes"
+}
+
+// readBody reads one JSON object into p and nothing else: unknown fields, a
+// second value and broken UTF-8 are refused, not guessed at.
+func (h *Hub) readBody(w http.ResponseWriter, r *http.Request, p *posted) error {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyWithin)) // not every writer can; the server has limits of its own
+	// A character may take six bytes of JSON ("\u00e9").
+	limit := int64(h.opts.MaxText)*6 + 1024
+	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if err != nil {
+		return &refusal{http.StatusBadRequest, "The message did not arrive whole.", true}
+	}
+	if int64(len(body)) > limit {
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
+		return h.tooLong()
+	}
+	if !utf8.Valid(body) {
+		return &refusal{http.StatusBadRequest, "The message is not valid UTF-8.", false}
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(p); err != nil {
+		if name, found := strings.CutPrefix(err.Error(), "json: unknown field "); found {
+			return &refusal{http.StatusBadRequest, "The field " + clip(name) + " is unknown here.", false}
+		}
+		return &refusal{http.StatusBadRequest, `The body must be JSON like {"id": "…", "text": "…"}.`, false}
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return &refusal{http.StatusBadRequest, "There is something behind the JSON object.", false}
+	}
+	return nil
+}
+
+func clip(s string) string {
+	if len(s) <= 60 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:60], "") + "…"
+}
+
+// handIn gives a message to the intake and answers 200 once it is durable.
+func (h *Hub) handIn(w http.ResponseWriter, r *http.Request, k channels.Key, p posted) error {
+	ctx, in, end, running := h.begin(r.Context())
+	if !running {
+		return notReady()
+	}
+	defer end()
+	room := h.enter(k)
+	defer h.leave(room)
+	if err := room.accept(ctx, in, channels.Inbound{
+		Key: k, ID: p.ID, MessageID: p.ID, Sender: channels.Person{IDs: []string{Owner}},
+		Text: p.Text, Private: true, At: time.Now(),
+	}); err != nil {
+		h.log.Warn("message not accepted", "key", k.String(), "msg_id", p.ID, "err", err)
+		return &refusal{http.StatusServiceUnavailable, "The message could not be stored. It is safe to send it again.", true}
+	}
+	h.follow(ctx, room, nil)
+	answer(w, http.StatusOK, map[string]string{"id": p.ID})
+	return nil
+}
+
+// accept hands m in after those before it.
+func (r *room) accept(ctx context.Context, in channels.Intake, m channels.Inbound) error {
+	select {
+	case r.door <- struct{}{}:
+		defer func() { <-r.door }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return in.Accept(ctx, m)
+}
+
+func notReady() error {
+	return &refusal{http.StatusServiceUnavailable, "Dragoman is starting or stopping. Try again in a moment.", true}
+}
+
+func (h *Hub) readFeed(w http.ResponseWriter, r *http.Request, k channels.Key) error {
+	before, okBefore := number(r.URL.Query().Get("before"), 0)
+	limit, okLimit := number(r.URL.Query().Get("limit"), 50)
+	if !okBefore || !okLimit {
+		return &refusal{http.StatusBadRequest, "before and limit are whole numbers, not below 0.", false}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), feedWithin)
+	defer cancel()
+	items, err := h.feed(ctx, k, before, int(min(max(limit, 1), maxHistory)))
+	if err != nil {
+		h.log.Warn("history could not be read", "key", k.String(), "err", err)
+		return &refusal{http.StatusServiceUnavailable, "The history cannot be read just now. Try again.", true}
+	}
+	if items == nil {
+		items = []Item{}
+	}
+	answer(w, http.StatusOK, map[string][]Item{"items": items})
+	return nil
+}
+
+func number(s string, absent int64) (int64, bool) {
+	if s == "" {
+		return absent, true
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && n >= 0
+}
