@@ -1,0 +1,103 @@
+package gateway_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+func TestCommandsDoNotWaitForTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.agent.run = slowEcho(30 * time.Second)
+		w.say("1", "slow")
+		time.Sleep(5 * time.Second)
+		w.say("1", "/status")
+		w.say("1", "/HELP me")
+		synctest.Wait()
+		got := w.net.texts("1")
+		if len(got) != 2 || !strings.Contains(got[0], "An answer is being written, for 5s now") || !strings.Contains(got[1], "/stop") {
+			t.Fatalf("sent %q, want status and help at once", got)
+		}
+		time.Sleep(time.Minute)
+		w.expect("1", got[0], got[1], "echo slow")
+	})
+}
+
+func TestStopKeepsWhatWasWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.agent.run = streaming("one", "two", "three", "four", "five", "six")
+		w.say("1", "count")
+		time.Sleep(3500 * time.Millisecond)
+		w.say("1", "and then?")
+		w.say("1", "/stop")
+		time.Sleep(time.Minute)
+		w.expect("1", "one two three \n\n*(stopped)*")
+		if got := w.net.sent[0].Edit; got != "p1" {
+			t.Errorf("the stopped answer edits %q, want the preview", got)
+		}
+		want := []string{"user: count", "user: and then?", "assistant: one two three \n\n[stopped by the person]"}
+		if diff := cmp.Diff(want, w.transcript("1")); diff != "" {
+			t.Error(diff)
+		}
+		w.agent.run = echo
+		w.say("1", "go on")
+		w.expect("1", "one two three \n\n*(stopped)*", "echo go on")
+	})
+}
+
+func TestNewBeginsAGeneration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		key := channels.MustKey("net:1")
+		w.say("1", "a")
+		synctest.Wait()
+		old, err := w.mem.History(t.Context(), key, sessions.HistoryLimit{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.say("1", "/new")
+		synctest.Wait()
+		w.say("1", "b")
+		synctest.Wait()
+		h, err := w.mem.History(t.Context(), key, sessions.HistoryLimit{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Generation == old.Generation || len(h.Messages) != 2 {
+			t.Errorf("History = %+v, want a new generation with the last message and its answer", h)
+		}
+		if got := len(w.transcript("1")); got != 4 {
+			t.Errorf("transcript has %d messages, want the old ones kept (4)", got)
+		}
+	})
+}
+
+func TestCommandIsAnsweredOnceWhenTheNetworkRepeatsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		m := w.say("1", "/start")
+		if err := w.in.Accept(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := len(w.net.texts("1")); got != 1 {
+			t.Errorf("%d answers, want 1", got)
+		}
+	})
+}
+
+func TestWordsThatLookLikeCommandsGoToTheModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.say("1", "/etc/passwd is what?")
+		w.expect("1", "echo /etc/passwd is what?")
+	})
+}

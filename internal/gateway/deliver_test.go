@@ -1,0 +1,283 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/internal/gateway"
+	"dragoman/sessions"
+)
+
+// failing makes the first n sends of a chat fail with err.
+func failing(n int, err error) func(channels.Outbound) error {
+	var mu sync.Mutex
+	return func(channels.Outbound) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if n--; n >= 0 {
+			return err
+		}
+		return nil
+	}
+}
+
+func TestDeliveryByClassOfError(t *testing.T) {
+	tests := []struct {
+		name     string
+		err      error
+		n        int // how often it fails
+		want     []string
+		repeated int
+		dead     int
+		least    time.Duration
+	}{
+		{"temporary may have arrived", errors.New("timeout"), 1, []string{"↻ echo hello"}, 1, 0, time.Second},
+		{"nothing was sent", &channels.NotSent{Err: errors.New("refused")}, 3, []string{"echo hello"}, 0, 0, time.Second},
+		{"retry after", fmt.Errorf("telegram: %w", &channels.Retry{After: 40 * time.Second}), 1, []string{"echo hello"}, 0, 0, 40 * time.Second},
+		{"permanent", fmt.Errorf("telegram: blocked: %w", channels.ErrPermanent), 1, nil, 0, 1, 0},
+		{"for ever", &channels.NotSent{Err: errors.New("down")}, 1 << 30, nil, 0, 1, 24 * time.Hour},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t)
+				w.net.failWith(failing(tt.n, tt.err))
+				began := time.Now()
+				w.say("1", "hello")
+				synctest.Wait()
+				for len(w.net.texts("1")) == 0 && w.seen.get("delivered net dead") == 0 {
+					time.Sleep(time.Second)
+					if time.Since(began) > 48*time.Hour {
+						t.Fatal("neither sent nor dead after two days")
+					}
+				}
+				w.expect("1", tt.want...)
+				if took := time.Since(began); took < tt.least {
+					t.Errorf("settled after %s, want at least %s", took, tt.least)
+				}
+				if got := w.seen.get("repeated net"); got != tt.repeated {
+					t.Errorf("repeats counted = %d, want %d", got, tt.repeated)
+				}
+				if st, _ := w.mem.Stats(t.Context()); st.Dead != tt.dead || st.Unsent != 0 {
+					t.Errorf("Stats = %+v, want %d dead and nothing unsent", st, tt.dead)
+				}
+			})
+		})
+	}
+}
+
+func TestNothingOvertakesAnUndeliveredMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.net.failWith(failing(1, &channels.Retry{After: time.Minute}))
+		w.say("1", "one")
+		synctest.Wait()
+		w.say("1", "two") // its turn runs, its answer waits
+		synctest.Wait()
+		w.expect("1")
+		time.Sleep(2 * time.Minute)
+		w.expect("1", "echo one", "echo two")
+	})
+}
+
+func TestAPanicInSendHarmsNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		first := true
+		w.net.failWith(func(m channels.Outbound) error {
+			if m.Key.Chat() == "1" && first {
+				first = false
+				panic("bug")
+			}
+			return nil
+		})
+		w.say("1", "a")
+		w.say("2", "b")
+		time.Sleep(time.Minute)
+		w.expect("2", "echo b")
+		w.expect("1", "↻ echo a")
+	})
+}
+
+// streaming answers with text that grows word by word, one word a second.
+func streaming(words ...string) func(context.Context, agent.Turn) (string, error) {
+	return func(ctx context.Context, turn agent.Turn) (string, error) {
+		text := ""
+		for _, word := range words {
+			select {
+			case <-ctx.Done():
+				return "", ctx.Err()
+			case <-time.After(time.Second):
+			}
+			text += word + " "
+			turn.Progress(agent.Progress{Text: text})
+		}
+		return text + "end", nil
+	}
+}
+
+func TestPreviewBecomesTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.agent.run = streaming("one", "two", "three")
+		w.say("1", "count")
+		time.Sleep(time.Minute)
+		w.expect("1", "one two three end")
+		w.net.mu.Lock()
+		defer w.net.mu.Unlock()
+		if got := w.net.sent[0].Edit; got != "p1" {
+			t.Errorf("the answer edits %q, want the preview p1", got)
+		}
+		if len(w.net.previews) < 2 || w.net.previews[0].MessageID != "" || w.net.previews[1].MessageID != "p1" {
+			t.Errorf("previews = %+v, want a first one and edits of it", w.net.previews)
+		}
+		if w.net.typed == 0 {
+			t.Error("no typing sign was shown")
+		}
+	})
+}
+
+func TestQuickAnswersShowNoTyping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.say("1", "hi")
+		w.expect("1", "echo hi")
+		if w.net.typed != 0 || len(w.net.previews) != 0 {
+			t.Errorf("typing %d, previews %d, want none for an instant answer", w.net.typed, len(w.net.previews))
+		}
+	})
+}
+
+func TestUncertainEditIsNotMarked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.agent.run = streaming("one", "two")
+		w.net.failWith(failing(1, errors.New("timeout")))
+		w.say("1", "count")
+		time.Sleep(time.Minute)
+		w.expect("1", "one two end")
+		if got := w.seen.get("repeated net"); got != 0 {
+			t.Errorf("an edit was counted as %d repeats", got)
+		}
+	})
+}
+
+type jobs map[string]channels.Key
+
+func (j jobs) Target(name string) (channels.Key, bool) { k, ok := j[name]; return k, ok }
+func (j jobs) Silent(answer string) bool               { return answer == "HEARTBEAT_OK" }
+
+func TestHeartbeatsReadAndWriteNoSession(t *testing.T) {
+	tests := []struct {
+		name, answer string
+		err          error
+		want         []string
+		outcome      string
+	}{
+		{"news", "the disk is full", nil, []string{"echo hi", "the disk is full"}, "ran"},
+		{"nothing to say", "HEARTBEAT_OK", nil, []string{"echo hi"}, "silent"},
+		{"empty", " ", nil, []string{"echo hi"}, "silent"},
+		{"failed", "", errors.New("bug"), []string{"echo hi"}, "failed"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {
+					o.Heartbeats = jobs{"watch": channels.MustKey("net:1")}
+				})
+				w.say("1", "hi")
+				synctest.Wait()
+				before, err := w.mem.List(t.Context(), 0, 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.agent.run = func(_ context.Context, turn agent.Turn) (string, error) {
+					if len(turn.History.Messages) != 0 || turn.History.Summary != nil {
+						t.Errorf("a heartbeat was given history: %+v", turn.History)
+					}
+					return tt.answer, tt.err
+				}
+				due := time.Now().Add(time.Minute).Truncate(time.Second)
+				if err := w.mem.Plan(t.Context(), "watch", due); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(2 * time.Minute)
+				err = w.mem.Fire(t.Context(), "watch", due, due.Add(time.Hour), channels.Inbound{
+					Key: channels.MustKey("heartbeat:watch"), ID: fmt.Sprintf("hb:watch:%d", due.Unix()), Text: "anything new?",
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.expect("1", tt.want...)
+				after, err := w.mem.List(t.Context(), 0, 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if fmt.Sprint(before) != fmt.Sprint(after) {
+					t.Errorf("conversations changed from %+v to %+v", before, after)
+				}
+				occ, err := w.mem.Occurrences(t.Context(), "watch", 5)
+				if err != nil || len(occ) != 1 || occ[0].Outcome != tt.outcome || !occ[0].Due.Equal(due) {
+					t.Errorf("Occurrences = %+v, %v, want one that %s", occ, err, tt.outcome)
+				}
+			})
+		})
+	}
+}
+
+func TestSummaryInTheBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.agent.needs = func(h sessions.History) bool { return len(h.Messages) > 6 }
+		calls := 0
+		w.agent.summarize = func(ctx context.Context, h sessions.History) (sessions.Summary, error) {
+			calls++
+			if calls == 1 {
+				return sessions.Summary{}, errors.New("model down")
+			}
+			select {
+			case <-time.After(10 * time.Second):
+			case <-ctx.Done():
+				return sessions.Summary{}, ctx.Err()
+			}
+			return sessions.Summary{
+				Text: "they counted", Generation: h.Generation, CoversSeq: h.Messages[len(h.Messages)-3].Seq,
+			}, nil
+		}
+		for i := range 8 {
+			w.say("1", fmt.Sprint(i))
+			synctest.Wait()
+		}
+		if calls != 1 || w.seen.get("summary failed") != 1 {
+			t.Fatalf("after a failure: %d calls, %d failures counted, want one of each", calls, w.seen.get("summary failed"))
+		}
+		time.Sleep(time.Hour)
+		for i := range 4 {
+			w.say("1", fmt.Sprint("later ", i))
+			synctest.Wait()
+		}
+		if calls != 2 {
+			t.Fatalf("%d calls, want the second one to run", calls)
+		}
+		w.say("1", "meanwhile")
+		time.Sleep(time.Minute)
+		h, err := w.mem.History(t.Context(), channels.MustKey("net:1"), sessions.HistoryLimit{})
+		if err != nil || h.Summary == nil || h.Summary.Text != "they counted" {
+			t.Fatalf("History = %+v, %v, want the summary", h, err)
+		}
+		last := h.Messages[len(h.Messages)-2].Content
+		if last != "meanwhile" {
+			t.Errorf("the message that came during the summary is not in view: %+v", h.Messages)
+		}
+		if got := len(w.transcript("1")); got != 26 {
+			t.Errorf("transcript has %d messages, want all 26", got)
+		}
+	})
+}

@@ -1,0 +1,149 @@
+package gateway_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/gateway"
+)
+
+func TestWhoMayTalk(t *testing.T) {
+	person := func(ids ...string) channels.Person { return channels.Person{IDs: ids, Name: "1"} }
+	tests := []struct {
+		name   string
+		allow  []string
+		sender channels.Person
+		shared bool // in a group
+		addr   bool
+		want   bool
+	}{
+		{"on the list", []string{"1"}, person("1"), false, false, true},
+		{"second identity", []string{"account:ann"}, person("mask:x!y@z", "account:ann"), false, false, true},
+		{"empty list", nil, person("1"), false, false, false},
+		{"not on the list", []string{"2"}, person("1"), false, false, false},
+		{"a name is no identity", []string{"1"}, channels.Person{Name: "1"}, false, false, false},
+		{"an empty identity matches nothing", []string{""}, person(""), false, false, false},
+		{"everybody", []string{"*"}, channels.Person{}, false, false, true},
+		{"everybody in that chat", []string{"chat:c"}, person("1"), true, true, true},
+		{"another chat", []string{"chat:d"}, person("1"), true, true, false},
+		{"group, not addressed", []string{"*"}, person("1"), true, false, false},
+		{"group, addressed, stranger", []string{"2"}, person("1"), true, true, false},
+		{"group, addressed, known", []string{"1"}, person("1"), true, true, true},
+		{"prefix of an id", []string{"12"}, person("1"), false, false, false},
+		{"other case", []string{"account:Ann"}, person("account:ann"), false, false, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) { b.Allow = tt.allow })
+				m := w.message("c", "hello")
+				m.Sender, m.Private, m.Addressed = tt.sender, !tt.shared, tt.addr
+				if err := w.in.Accept(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if got := len(w.net.texts("c")) == 1; got != tt.want {
+					t.Errorf("answered = %v, want %v", got, tt.want)
+				}
+				st, err := w.mem.Stats(t.Context())
+				if err != nil || st.Waiting != 0 {
+					t.Errorf("Stats = %+v, %v, want nothing waiting", st, err)
+				}
+				if tr := w.transcript("c"); !tt.want && len(tr) != 0 {
+					t.Errorf("a refused message was stored: %q", tr)
+				}
+			})
+		})
+	}
+}
+
+func TestPairing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(_ *world, b *gateway.Binding, o *gateway.Options) {
+			b.Pairing = true
+			o.PairingPending = 2
+		})
+		w.say("stranger", "let me in, my secret is 42")
+		w.say("stranger", "hello?")
+		synctest.Wait()
+		got := w.net.texts("stranger")
+		if len(got) != 1 {
+			t.Fatalf("the stranger was sent %q, want one code", got)
+		}
+		code := regexp.MustCompile("`([A-Z2-9]{4}-[A-Z2-9]{4}-[A-Z2-9]{5})`").FindStringSubmatch(got[0])
+		if code == nil {
+			t.Fatalf("no code in %q", got[0])
+		}
+		if tr := w.transcript("stranger"); len(tr) != 0 || w.agent.count() != 0 {
+			t.Errorf("before the approval %d turns ran and %q was stored", w.agent.count(), tr)
+		}
+		feed, err := w.mem.Feed(t.Context(), channels.MustKey("net:stranger"), 0, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, it := range feed {
+			if strings.Contains(it.Text, "42") {
+				t.Errorf("the stranger's text was stored: %q", it.Text)
+			}
+		}
+		if _, err := w.mem.ApprovePairing(t.Context(), strings.ToLower(code[1]), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		w.say("stranger", "now")
+		w.expect("stranger", got[0], "echo now")
+
+		// Two more fill the limit; the third gets silence.
+		for _, p := range []string{"s2", "s3", "s4"} {
+			w.say(p, "hi")
+		}
+		synctest.Wait()
+		if a, b, c := len(w.net.texts("s2")), len(w.net.texts("s3")), len(w.net.texts("s4")); a != 1 || b != 1 || c != 0 {
+			t.Errorf("codes sent = %d, %d, %d, want 1, 1, 0", a, b, c)
+		}
+		// In a group a stranger gets no code.
+		m := w.message("group", "hi")
+		m.Private, m.Addressed, m.Sender = false, true, channels.Person{IDs: []string{"s5"}}
+		if err := w.in.Accept(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		w.expect("group")
+	})
+}
+
+func TestAllowListCanBeReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.say("1", "a")
+		synctest.Wait()
+		w.gw.SetAllow("net", []string{"2"})
+		w.say("1", "b")
+		w.say("2", "c")
+		w.expect("1", "echo a")
+		w.expect("2", "echo c")
+	})
+}
+
+func TestWelcomeSaysEverybodyOutLoud(t *testing.T) {
+	for _, tt := range []struct {
+		allow   []string
+		pairing bool
+		want    string
+	}{
+		{[]string{"*"}, false, `ANYBODY may talk (allow has "*")`},
+		{nil, false, "nobody may talk (allow is empty)"},
+		{nil, true, "nobody yet; strangers get a pairing code"},
+		{[]string{"1", "2"}, false, "2 allowed"},
+	} {
+		gw, err := gateway.New(nil, nil, []gateway.Binding{{Channel: newNetwork("net"), Allow: tt.allow, Pairing: tt.pairing}}, gateway.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := gw.Welcome()["net"]; got != tt.want {
+			t.Errorf("Welcome(%v) = %q, want %q", tt.allow, got, tt.want)
+		}
+	}
+}
