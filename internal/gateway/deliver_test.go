@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -202,6 +203,9 @@ func TestHeartbeatsReadAndWriteNoSession(t *testing.T) {
 					if len(turn.History.Messages) != 0 || turn.History.Summary != nil {
 						t.Errorf("a heartbeat was given history: %+v", turn.History)
 					}
+					if !strings.Contains(turn.System, "scheduled check") {
+						t.Errorf("a heartbeat was not told what it is: %q", turn.System)
+					}
 					return tt.answer, tt.err
 				}
 				due := time.Now().Add(time.Minute).Truncate(time.Second)
@@ -251,7 +255,7 @@ func TestSummaryInTheBackground(t *testing.T) {
 				Text: "they counted", Generation: h.Generation, CoversSeq: h.Messages[len(h.Messages)-3].Seq,
 			}, nil
 		}
-		for i := range 8 {
+		for i := range 12 {
 			w.say("1", fmt.Sprint(i))
 			synctest.Wait()
 		}
@@ -276,8 +280,8 @@ func TestSummaryInTheBackground(t *testing.T) {
 		if last != "meanwhile" {
 			t.Errorf("the message that came during the summary is not in view: %+v", h.Messages)
 		}
-		if got := len(w.transcript("1")); got != 26 {
-			t.Errorf("transcript has %d messages, want all 26", got)
+		if got := len(w.transcript("1")); got != 34 {
+			t.Errorf("transcript has %d messages, want all 34", got)
 		}
 	})
 }
