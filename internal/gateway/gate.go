@@ -24,7 +24,7 @@ const (
 // mayTalk is the one place that decides who may talk, for all channels. It
 // looks only at identities that the network vouches for.
 func (g *Gateway) mayTalk(ctx context.Context, b *binding, m channels.Inbound) (verdict, error) {
-	if !m.Private && !m.Addressed {
+	if !m.Private && (b.Groups == Off || b.Groups != All && !m.Addressed) {
 		return notAddressed, nil
 	}
 	if b.allows(m) {
@@ -95,30 +95,6 @@ func pairingCode() string {
 	}
 	s := base32.NewEncoding("ABCDEFGHJKLMNPQRSTUVWXYZ23456789").WithPadding(base32.NoPadding).EncodeToString(b[:])
 	return s[0:4] + "-" + s[4:8] + "-" + s[8:13]
-}
-
-// Welcome describes who may talk on each channel, one line each, for the
-// start-up report.
-func (g *Gateway) Welcome() map[string]string {
-	lines := make(map[string]string, len(g.bindings))
-	for name, b := range g.bindings {
-		b.mu.Lock()
-		n := len(b.allow)
-		switch {
-		case b.allow["*"]:
-			lines[name] = "ANYBODY may talk (allow has \"*\")"
-		case n == 0 && b.Pairing:
-			lines[name] = "nobody yet; strangers get a pairing code"
-		case n == 0:
-			lines[name] = "nobody may talk (allow is empty)"
-		case b.Pairing:
-			lines[name] = fmt.Sprintf("%d allowed; strangers get a pairing code", n)
-		default:
-			lines[name] = fmt.Sprintf("%d allowed", n)
-		}
-		b.mu.Unlock()
-	}
-	return lines
 }
 
 func plainDuration(d time.Duration) string {

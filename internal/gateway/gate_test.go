@@ -19,27 +19,32 @@ func TestWhoMayTalk(t *testing.T) {
 		sender channels.Person
 		shared bool // in a group
 		addr   bool
+		groups gateway.Groups
 		want   bool
 	}{
-		{"on the list", []string{"1"}, person("1"), false, false, true},
-		{"second identity", []string{"account:ann"}, person("mask:x!y@z", "account:ann"), false, false, true},
-		{"empty list", nil, person("1"), false, false, false},
-		{"not on the list", []string{"2"}, person("1"), false, false, false},
-		{"a name is no identity", []string{"1"}, channels.Person{Name: "1"}, false, false, false},
-		{"an empty identity matches nothing", []string{""}, person(""), false, false, false},
-		{"everybody", []string{"*"}, channels.Person{}, false, false, true},
-		{"everybody in that chat", []string{"chat:c"}, person("1"), true, true, true},
-		{"another chat", []string{"chat:d"}, person("1"), true, true, false},
-		{"group, not addressed", []string{"*"}, person("1"), true, false, false},
-		{"group, addressed, stranger", []string{"2"}, person("1"), true, true, false},
-		{"group, addressed, known", []string{"1"}, person("1"), true, true, true},
-		{"prefix of an id", []string{"12"}, person("1"), false, false, false},
-		{"other case", []string{"account:Ann"}, person("account:ann"), false, false, false},
+		{"on the list", []string{"1"}, person("1"), false, false, "", true},
+		{"second identity", []string{"account:ann"}, person("mask:x!y@z", "account:ann"), false, false, "", true},
+		{"empty list", nil, person("1"), false, false, "", false},
+		{"not on the list", []string{"2"}, person("1"), false, false, "", false},
+		{"a name is no identity", []string{"1"}, channels.Person{Name: "1"}, false, false, "", false},
+		{"an empty identity matches nothing", []string{""}, person(""), false, false, "", false},
+		{"everybody", []string{"*"}, channels.Person{}, false, false, "", true},
+		{"everybody in that chat", []string{"chat:c"}, person("1"), true, true, "", true},
+		{"another chat", []string{"chat:d"}, person("1"), true, true, "", false},
+		{"group, not addressed", []string{"*"}, person("1"), true, false, "", false},
+		{"group, addressed, stranger", []string{"2"}, person("1"), true, true, "", false},
+		{"group, addressed, known", []string{"1"}, person("1"), true, true, "", true},
+		{"group that answers all, not addressed", []string{"1"}, person("1"), true, false, gateway.All, true},
+		{"group that answers all, stranger", []string{"2"}, person("1"), true, false, gateway.All, false},
+		{"groups off", []string{"*"}, person("1"), true, true, gateway.Off, false},
+		{"groups off, private talk", []string{"*"}, person("1"), false, false, gateway.Off, true},
+		{"prefix of an id", []string{"12"}, person("1"), false, false, "", false},
+		{"other case", []string{"account:Ann"}, person("account:ann"), false, false, "", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := start(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) { b.Allow = tt.allow })
+				w := start(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) { b.Allow, b.Groups = tt.allow, tt.groups })
 				m := w.message("c", "hello")
 				m.Sender, m.Private, m.Addressed = tt.sender, !tt.shared, tt.addr
 				if err := w.in.Accept(t.Context(), m); err != nil {
@@ -125,25 +130,4 @@ func TestAllowListCanBeReplaced(t *testing.T) {
 		w.expect("1", "echo a")
 		w.expect("2", "echo c")
 	})
-}
-
-func TestWelcomeSaysEverybodyOutLoud(t *testing.T) {
-	for _, tt := range []struct {
-		allow   []string
-		pairing bool
-		want    string
-	}{
-		{[]string{"*"}, false, `ANYBODY may talk (allow has "*")`},
-		{nil, false, "nobody may talk (allow is empty)"},
-		{nil, true, "nobody yet; strangers get a pairing code"},
-		{[]string{"1", "2"}, false, "2 allowed"},
-	} {
-		gw, err := gateway.New(nil, nil, []gateway.Binding{{Channel: newNetwork("net"), Allow: tt.allow, Pairing: tt.pairing}}, gateway.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := gw.Welcome()["net"]; got != tt.want {
-			t.Errorf("Welcome(%v) = %q, want %q", tt.allow, got, tt.want)
-		}
-	}
 }

@@ -55,9 +55,21 @@ type Binding struct {
 	Allow []string
 	// Pairing offers strangers in private chats a code for the operator.
 	Pairing bool
+	// Groups says what is answered in shared chats. "": Addressed.
+	Groups Groups
 	// System is the channel's own part of the system prompt.
 	System string
 }
+
+// Groups says which messages of shared chats are answered.
+type Groups string
+
+// The values of Binding.Groups.
+const (
+	Addressed Groups = "addressed" // a mention, a reply to us, a command
+	All       Groups = "all"
+	Off       Groups = "off"
+)
 
 // Gateway joins channels, store and agent. See the package comment.
 type Gateway struct {
