@@ -1,0 +1,76 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	_ "time/tzdata" // A small Debian has no zone files; ours must know Europe/Rome all the same.
+
+	"dragoman/agent"
+)
+
+// ClockOptions say which time the tool time tells.
+type ClockOptions struct {
+	// Zone is used when the model names none. Default UTC.
+	Zone *time.Location
+	// Now is the clock. Default [time.Now].
+	Now func() time.Time
+}
+
+type clockArgs struct {
+	Zone string `json:"zone"`
+}
+
+// Clock is the tool time: the date, the time of day and the weekday somewhere.
+func Clock(o ClockOptions) agent.Tool {
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &tool[clockArgs]{
+		spec: agent.Spec{
+			Name:        "time",
+			Description: "Tell the current date, time and weekday.",
+			Parameters: json.RawMessage(`{
+				"type": "object",
+				"properties": {
+					"zone": {"type": "string", "description": "IANA time zone like Europe/Rome; default: the configured zone"}
+				},
+				"additionalProperties": false
+			}`),
+			Parallel:   true,
+			Repeatable: true,
+		},
+		run: func(_ context.Context, _ agent.Call, args clockArgs) (string, error) {
+			zone := o.Zone
+			if args.Zone != "" {
+				var err error
+				if zone, err = loadZone(args.Zone); err != nil {
+					return "", err
+				}
+			}
+			return describeTime(o.Now().In(zone)), nil
+		},
+	}
+}
+
+// loadZone finds a zone by its IANA name only: the machine's own zone
+// ("Local") is nobody's business but the operator's.
+func loadZone(name string) (*time.Location, error) {
+	name = strings.TrimSpace(name)
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" || name == "" {
+		return nil, fmt.Errorf("there is no time zone %.60q; use an IANA name like Europe/Rome or UTC", name)
+	}
+	return zone, nil
+}
+
+func describeTime(t time.Time) string {
+	year, week := t.ISOWeek()
+	return fmt.Sprintf("%s, %s (%s, UTC%s), ISO week %d-W%02d, Unix time %d",
+		t.Format("Monday"), t.Format("2006-01-02 15:04:05"), t.Location(), t.Format("-07:00"), year, week, t.Unix())
+}

@@ -1,0 +1,133 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"unicode"
+
+	"dragoman/agent"
+)
+
+// Bounds of list_dir: how many names of a folder are looked at, and how many
+// of them one call shows.
+const (
+	maxNames  = 20_000
+	pageNames = 500
+)
+
+type listArgs struct {
+	Path   string `json:"path"`
+	Offset number `json:"offset"`
+}
+
+// ListDir is the tool list_dir: what a folder of w holds.
+func ListDir(w *Workspace) agent.Tool {
+	return &tool[listArgs]{
+		spec: agent.Spec{
+			Name:        "list_dir",
+			Description: "List a folder in the workspace: names (folders end in /) and sizes in bytes.",
+			Parameters: json.RawMessage(`{
+				"type": "object",
+				"properties": {
+					"path": {"type": "string", "description": "Folder relative to the workspace; default is the workspace itself"},
+					"offset": {"type": "integer", "minimum": 0, "description": "How many entries to pass over; default 0"}
+				},
+				"additionalProperties": false
+			}`),
+			Parallel:   true,
+			Repeatable: true,
+		},
+		run: func(ctx context.Context, _ agent.Call, args listArgs) (string, error) {
+			return w.list(ctx, args.Path, int(max(0, min(args.Offset, maxNames))))
+		},
+	}
+}
+
+func (w *Workspace) list(ctx context.Context, dir string, offset int) (string, error) {
+	if dir == "" || dir == "/" {
+		dir = "."
+	}
+	clean, err := local(dir)
+	if err != nil {
+		return "", err
+	}
+	names, more, err := w.names(clean)
+	if err != nil {
+		return "", err
+	}
+	if len(names) == 0 {
+		return fmt.Sprintf("[%s is empty]", clean), nil
+	}
+	if offset >= len(names) {
+		return "", fmt.Errorf("%q has %d entries; offset %d is past the last", clean, len(names), offset)
+	}
+	end := min(offset+pageNames, len(names))
+	var b strings.Builder
+	switch {
+	case more:
+		fmt.Fprintf(&b, "[%s: entries %d to %d; it has more than %d]\n", clean, offset+1, end, maxNames)
+	case offset > 0 || end < len(names):
+		fmt.Fprintf(&b, "[%s: entries %d to %d of %d]\n", clean, offset+1, end, len(names))
+	}
+	for _, name := range names[offset:end] {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		b.WriteString(w.entry(clean, name))
+	}
+	return b.String(), nil
+}
+
+// names reads the sorted names of a folder, at most maxNames of them.
+func (w *Workspace) names(dir string) (names []string, more bool, err error) {
+	f, err := w.root.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, false, fmt.Errorf("%q is not a folder; use read_file", dir)
+	}
+	if err != nil {
+		return nil, false, explain(dir, err)
+	}
+	defer f.Close() // nothing was written
+	names, err = f.Readdirnames(maxNames + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, explain(dir, err)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == tempName })
+	slices.Sort(names)
+	if len(names) > maxNames {
+		return names[:maxNames], true, nil
+	}
+	return names, false, nil
+}
+
+// entry is the line for one name. What is there now counts; a file that went
+// away meanwhile is said to have.
+func (w *Workspace) entry(dir, name string) string {
+	shown := name
+	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }) {
+		shown = strconv.Quote(name)
+	}
+	// Through the root: a DirEntry would look by path, outside of its guard.
+	info, err := w.root.Lstat(path.Join(dir, name))
+	switch {
+	case err != nil:
+		return shown + "\tgone\n"
+	case info.IsDir():
+		return shown + "/\n"
+	case info.Mode()&fs.ModeSymlink != 0:
+		return shown + "\tlink\n"
+	case !info.Mode().IsRegular():
+		return shown + "\tspecial\n"
+	}
+	return fmt.Sprintf("%s\t%d\n", shown, info.Size())
+}

@@ -1,0 +1,215 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"dragoman/agent"
+	"dragoman/sessions"
+)
+
+// Facts keeps what is remembered beyond any conversation. [sessions.Facts] is
+// one.
+type Facts interface {
+	// Remember stores text in scope.
+	Remember(ctx context.Context, scope, text string) (sessions.Fact, error)
+	// Recall finds facts of scope by words, best first; an empty query lists
+	// the newest.
+	Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error)
+	// Forget removes one fact of scope, or returns sessions.ErrNotFound.
+	Forget(ctx context.Context, scope string, id int64) error
+}
+
+// Bounds of the memory tools.
+const (
+	maxFact   = 2000 // bytes
+	mostFacts = 50   // in one answer
+)
+
+// scope decides whose memory a call means; about is what the model chose.
+//
+// In a private chat it is the person's, in a shared one the chat's. A
+// person's memory is out of reach in shared chats: everyone there reads the
+// answer, and whoever speaks last is not always the one who asked. The chat's
+// own memory can be chosen anywhere; it is that of this chat alone.
+func scope(c agent.Call, about string) (string, error) {
+	id := c.Person.ID()
+	person := "person:" + c.Key.Channel() + ":" + id
+	chat := "chat:" + c.Key.String()
+	if c.Key.IsZero() {
+		return "", errors.New("there is no memory outside of a conversation")
+	}
+	switch about {
+	case "":
+		if c.Private && id != "" {
+			return person, nil
+		}
+		return chat, nil
+	case "chat":
+		return chat, nil
+	case "me":
+		switch {
+		case !c.Private:
+			return "", errors.New(`several people share this chat, so only "chat" is possible here; what is about one person can be remembered and recalled in a private chat with them`)
+		case id == "":
+			return "", errors.New(`the network does not vouch for who this person is, so only "chat" is possible here`)
+		}
+		return person, nil
+	}
+	return "", fmt.Errorf(`"about" must be "me" or "chat", not %.40q`, about)
+}
+
+type rememberArgs struct {
+	Text  string `json:"text"`
+	About string `json:"about"`
+}
+
+// Remember is the tool remember: it keeps one fact for later conversations.
+func Remember(f Facts) agent.Tool {
+	return &tool[rememberArgs]{
+		spec: agent.Spec{
+			Name:        "remember",
+			Description: "Keep one fact beyond this conversation. In a private chat it is kept about the person, in a shared chat for that chat.",
+			Parameters: json.RawMessage(`{
+				"type": "object",
+				"properties": {
+					"text": {"type": "string", "description": "One fact in one sentence that is clear without this conversation"},
+					"about": {"type": "string", "enum": ["me", "chat"], "description": "Whose memory: the person's (private chats only) or this chat's"}
+				},
+				"required": ["text"],
+				"additionalProperties": false
+			}`),
+			// A repeat would keep the fact twice.
+			Repeatable: false,
+		},
+		run: func(ctx context.Context, c agent.Call, args rememberArgs) (string, error) {
+			where, err := scope(c, args.About)
+			if err != nil {
+				return "", err
+			}
+			text := strings.TrimSpace(args.Text)
+			switch {
+			case text == "":
+				return "", errors.New("the text is empty")
+			case len(text) > maxFact:
+				return "", fmt.Errorf("the text has %d bytes; one fact may have %d", len(text), maxFact)
+			case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+				return "", errors.New("the text is not UTF-8 text")
+			}
+			fact, err := f.Remember(ctx, where, text)
+			if err != nil {
+				return "", storeFailed(ctx, err)
+			}
+			return fmt.Sprintf("Remembered as #%d.", fact.ID), nil
+		},
+	}
+}
+
+type recallArgs struct {
+	Query string `json:"query"`
+	About string `json:"about"`
+	Limit number `json:"limit"`
+}
+
+// Recall is the tool recall: it finds what was remembered.
+func Recall(f Facts) agent.Tool {
+	return &tool[recallArgs]{
+		spec: agent.Spec{
+			Name:        "recall",
+			Description: "Look up remembered facts by words; without a query the newest ones.",
+			Parameters: json.RawMessage(`{
+				"type": "object",
+				"properties": {
+					"query": {"type": "string", "description": "Words to look for"},
+					"about": {"type": "string", "enum": ["me", "chat"], "description": "Whose memory: the person's (private chats only) or this chat's"},
+					"limit": {"type": "integer", "minimum": 1, "maximum": 50, "description": "Most facts to return; default 10"}
+				},
+				"additionalProperties": false
+			}`),
+			Parallel:   true,
+			Repeatable: true,
+		},
+		run: func(ctx context.Context, c agent.Call, args recallArgs) (string, error) {
+			where, err := scope(c, args.About)
+			if err != nil {
+				return "", err
+			}
+			if len(args.Query) > maxFact {
+				return "", fmt.Errorf("the query has %d bytes; use a few words", len(args.Query))
+			}
+			limit := args.Limit.within(10, mostFacts)
+			facts, err := f.Recall(ctx, where, strings.TrimSpace(args.Query), limit)
+			if err != nil {
+				return "", storeFailed(ctx, err)
+			}
+			if len(facts) == 0 {
+				return "[nothing is remembered that fits]", nil
+			}
+			var b strings.Builder
+			for _, fact := range facts[:min(limit, len(facts))] {
+				fmt.Fprintf(&b, "#%d (%s) %s\n", fact.ID, fact.At.UTC().Format("2006-01-02"), fact.Text)
+			}
+			return b.String(), nil
+		},
+	}
+}
+
+type forgetArgs struct {
+	ID    number `json:"id"`
+	About string `json:"about"`
+}
+
+// Forget is the tool forget: it removes one remembered fact for good.
+func Forget(f Facts) agent.Tool {
+	return &tool[forgetArgs]{
+		spec: agent.Spec{
+			Name:        "forget",
+			Description: "Remove one remembered fact for good, by the number that recall shows.",
+			Parameters: json.RawMessage(`{
+				"type": "object",
+				"properties": {
+					"id": {"type": "integer", "minimum": 1, "description": "The fact's number"},
+					"about": {"type": "string", "enum": ["me", "chat"], "description": "Whose memory: the person's (private chats only) or this chat's"}
+				},
+				"required": ["id"],
+				"additionalProperties": false
+			}`),
+			// A store may give the number of a forgotten fact to a new one.
+			Repeatable: false,
+		},
+		run: func(ctx context.Context, c agent.Call, args forgetArgs) (string, error) {
+			where, err := scope(c, args.About)
+			if err != nil {
+				return "", err
+			}
+			switch err := f.Forget(ctx, where, int64(args.ID)); {
+			case errors.Is(err, sessions.ErrNotFound):
+				return "", fmt.Errorf("there is no fact #%d here; recall shows the numbers", args.ID)
+			case err != nil:
+				return "", storeFailed(ctx, err)
+			}
+			return fmt.Sprintf("Forgot #%d.", args.ID), nil
+		},
+	}
+}
+
+// storeFailed hides the store's own words, which may name files of the
+// operator, from the model. That the turn is over is passed on.
+func storeFailed(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return &storeError{cause: err}
+}
+
+// storeError says little and keeps its cause for the operator's log.
+type storeError struct{ cause error }
+
+func (e *storeError) Error() string { return "the store did not answer as it should; try again later" }
+
+// Unwrap returns what the store said.
+func (e *storeError) Unwrap() error { return e.cause }

@@ -1,0 +1,328 @@
+package tools
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"golang.org/x/net/html/charset"
+)
+
+// page is a fetched document as a person would read it.
+type page struct {
+	title  string
+	text   string
+	binary string // its media type, if it is not text
+	cut    bool   // the document was longer than what was read
+}
+
+// readPage makes text of a body. contentType is what the server says; without
+// a usable one the body's first bytes decide.
+func readPage(base *url.URL, contentType string, body []byte) page {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil || media == "" || media == "application/octet-stream" {
+		contentType = http.DetectContentType(body)
+		media, _, _ = mime.ParseMediaType(contentType)
+	}
+	switch {
+	case media == "text/html" || media == "application/xhtml+xml":
+		return htmlPage(base, toUTF8(body, contentType))
+	case isText(media):
+		return page{text: tidyText(string(toUTF8(body, contentType)))}
+	}
+	return page{binary: media}
+}
+
+// isText reports whether a media type is read by people.
+func isText(media string) bool {
+	switch media {
+	case "application/json", "application/xml", "application/javascript", "application/x-yaml", "application/yaml", "application/toml":
+		return true
+	}
+	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+xml") && media != "image/svg+xml"
+}
+
+// toUTF8 decodes body by its declared or guessed character set. What cannot
+// be decoded becomes the replacement character.
+func toUTF8(body []byte, contentType string) []byte {
+	encoding, name, certain := charset.DetermineEncoding(body[:min(len(body), 1024)], contentType)
+	// The guess falls back to windows-1252 when the first kilobyte is ASCII,
+	// though most such pages are UTF-8.
+	if name == "utf-8" || !certain && utf8.Valid(body) {
+		return bytes.ToValidUTF8(body, []byte("\uFFFD"))
+	}
+	decoded, err := encoding.NewDecoder().Bytes(body)
+	if err != nil {
+		return bytes.ToValidUTF8(body, []byte("\uFFFD"))
+	}
+	return bytes.ToValidUTF8(decoded, []byte("\uFFFD"))
+}
+
+// tidyText drops control characters and what follows the third empty line in
+// a row.
+func tidyText(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\uFEFF' {
+			return -1
+		}
+		return r
+	}, s)
+	var b strings.Builder
+	empty := 0
+	for line := range strings.Lines(s) {
+		line = strings.TrimRightFunc(line, unicode.IsSpace)
+		if line == "" {
+			empty++
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(strings.Repeat("\n", min(empty, 1)+1))
+		}
+		empty = 0
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// htmlPage reads the document's main part as text.
+func htmlPage(base *url.URL, body []byte) page {
+	root, err := html.Parse(bytes.NewReader(body))
+	if err != nil { // nested too deep to be meant for people
+		return page{text: tidyText(bareText(body))}
+	}
+	w := &writer{base: base}
+	w.findTitle(root)
+	content := root
+	if main := mainPart(root); main != nil {
+		content = main
+	}
+	w.node(content)
+	return page{title: w.title, text: tidyText(w.b.String())}
+}
+
+// bareText is the text between the tags, for documents that cannot be parsed.
+func bareText(body []byte) string {
+	var b strings.Builder
+	z := html.NewTokenizer(bytes.NewReader(body))
+	hidden := false
+	for {
+		switch kind := z.Next(); kind {
+		case html.ErrorToken:
+			return b.String()
+		case html.TextToken:
+			if !hidden {
+				b.WriteString(html.UnescapeString(string(z.Raw())))
+			}
+		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
+			name, _ := z.TagName()
+			if a := atom.Lookup(name); a == atom.Script || a == atom.Style {
+				hidden = kind == html.StartTagToken
+			}
+			b.WriteByte('\n')
+		}
+	}
+}
+
+// mainPart is the only <main> or else the only <article> of a document, if it
+// holds text worth reading alone; nil otherwise.
+func mainPart(root *html.Node) *html.Node {
+	for _, tag := range []atom.Atom{atom.Main, atom.Article} {
+		var found []*html.Node
+		for n := range root.Descendants() {
+			if n.Type == html.ElementNode && n.DataAtom == tag {
+				found = append(found, n)
+			}
+		}
+		if len(found) == 1 && textLength(found[0]) > 200 {
+			return found[0]
+		}
+	}
+	return nil
+}
+
+// textLength counts the bytes of visible text below n.
+func textLength(n *html.Node) int {
+	length := 0
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode && d.Parent.DataAtom != atom.Script && d.Parent.DataAtom != atom.Style {
+			length += len(strings.TrimSpace(d.Data))
+		}
+	}
+	return length
+}
+
+// writer turns a document into text, in the order of the document.
+type writer struct {
+	b     strings.Builder
+	base  *url.URL
+	title string
+	// pre counts the elements around us that keep white space.
+	pre int
+	// gap says that white space was read and not yet written.
+	gap bool
+}
+
+func (w *writer) findTitle(root *html.Node) {
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode && n.DataAtom == atom.Title && n.FirstChild != nil {
+			w.title = clipRunes(strings.Join(strings.Fields(tidyText(n.FirstChild.Data)), " "), 200)
+			return
+		}
+	}
+}
+
+// hidden are elements whose content is not the page's text.
+var hidden = map[atom.Atom]bool{
+	atom.Head: true, atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true,
+	atom.Svg: true, atom.Iframe: true, atom.Object: true, atom.Canvas: true, atom.Nav: true,
+	atom.Button: true, atom.Select: true, atom.Textarea: true, atom.Dialog: true,
+}
+
+// blocks are elements that stand on lines of their own.
+var blocks = map[atom.Atom]string{
+	atom.P: "\n\n", atom.Div: "\n", atom.Section: "\n\n", atom.Article: "\n\n", atom.Main: "\n", atom.Header: "\n",
+	atom.Footer: "\n\n", atom.Aside: "\n\n", atom.H1: "\n\n", atom.H2: "\n\n", atom.H3: "\n\n", atom.H4: "\n\n",
+	atom.H5: "\n\n", atom.H6: "\n\n", atom.Ul: "\n\n", atom.Ol: "\n\n", atom.Li: "\n", atom.Dl: "\n\n", atom.Dt: "\n",
+	atom.Dd: "\n", atom.Table: "\n\n", atom.Tr: "\n", atom.Pre: "\n\n", atom.Blockquote: "\n\n", atom.Hr: "\n\n",
+	atom.Form: "\n", atom.Fieldset: "\n", atom.Figure: "\n\n", atom.Figcaption: "\n", atom.Details: "\n", atom.Summary: "\n",
+	atom.Address: "\n", atom.Body: "\n",
+}
+
+// openings are written before the text of some elements.
+var openings = map[atom.Atom]string{
+	atom.H1: "# ", atom.H2: "## ", atom.H3: "### ", atom.H4: "#### ", atom.H5: "##### ", atom.H6: "###### ",
+	atom.Li: "- ", atom.Dd: "  ", atom.Td: "| ", atom.Th: "| ", atom.Hr: "---",
+}
+
+// node writes n and what is below it. The parser bounds how deep that is.
+func (w *writer) node(n *html.Node) {
+	switch n.Type {
+	case html.TextNode:
+		w.words(n.Data)
+		return
+	case html.ElementNode:
+		if hidden[n.DataAtom] || attribute(n, "hidden") != nil || isTrue(attribute(n, "aria-hidden")) {
+			return
+		}
+	case html.CommentNode, html.DoctypeNode:
+		return
+	}
+	around := blocks[n.DataAtom]
+	w.line(around)
+	if open := openings[n.DataAtom]; open != "" {
+		w.flushGap()
+		w.b.WriteString(open)
+	}
+	switch n.DataAtom {
+	case atom.Br:
+		w.line("\n")
+	case atom.Img:
+		if alt := attribute(n, "alt"); alt != nil && strings.TrimSpace(*alt) != "" {
+			w.words("[image: " + *alt + "]")
+		}
+	case atom.Pre:
+		w.pre++
+		defer func() { w.pre-- }()
+	}
+	for child := range n.ChildNodes() {
+		w.node(child)
+	}
+	w.link(n)
+	if n.DataAtom == atom.Td || n.DataAtom == atom.Th {
+		w.gap = true
+	}
+	w.line(around)
+}
+
+// words writes text, white space made one space unless it is kept.
+func (w *writer) words(s string) {
+	if w.pre > 0 {
+		w.flushGap()
+		w.b.WriteString(s)
+		return
+	}
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			w.gap = true
+			continue
+		}
+		w.flushGap()
+		w.b.WriteRune(r)
+	}
+}
+
+// flushGap writes the one space that stands for white space read before, but
+// not at the beginning of a line.
+func (w *writer) flushGap() {
+	if w.gap && !w.endsWith("\n") && !w.endsWith(" ") && w.b.Len() > 0 {
+		w.b.WriteByte(' ')
+	}
+	w.gap = false
+}
+
+// line ends the current line with s, unless nothing was written since.
+func (w *writer) line(s string) {
+	if s == "" {
+		return
+	}
+	w.gap = false
+	if w.b.Len() > 0 && !w.endsWith(s) {
+		w.b.WriteString(s)
+	}
+}
+
+func (w *writer) endsWith(s string) bool {
+	// A builder's String shares its bytes, so this copies nothing.
+	return strings.HasSuffix(w.b.String(), s)
+}
+
+// link writes where an <a> leads, after its text.
+func (w *writer) link(n *html.Node) {
+	href := attribute(n, "href")
+	if n.DataAtom != atom.A || href == nil {
+		return
+	}
+	target, err := w.base.Parse(strings.TrimSpace(*href))
+	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.User != nil {
+		return
+	}
+	here := *w.base
+	here.Fragment, here.RawFragment = "", ""
+	there := *target
+	there.Fragment, there.RawFragment = "", ""
+	if here.String() == there.String() {
+		return // a place on the same page
+	}
+	text := target.String()
+	if len(text) <= 300 {
+		w.gap = true
+		w.flushGap()
+		w.b.WriteString("<" + text + ">")
+	}
+}
+
+// attribute returns the value of an attribute, nil without it.
+func attribute(n *html.Node, key string) *string {
+	for i := range n.Attr {
+		if n.Attr[i].Key == key {
+			return &n.Attr[i].Val
+		}
+	}
+	return nil
+}
+
+func isTrue(value *string) bool { return value != nil && strings.EqualFold(*value, "true") }
+
+// clipRunes keeps at most most runes of s.
+func clipRunes(s string, most int) string {
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,153 @@
+package tools_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dragoman/agent/tools"
+)
+
+func base(t testing.TB) *url.URL {
+	t.Helper()
+	u, err := url.Parse("https://example.com/docs/page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func TestHTMLAsText(t *testing.T) {
+	const in = `<!doctype html><html><head><title> The
+	<b>title</title><style>p{color:red}</style><script>alert("no")</script></head>
+<body><nav><a href="/">Home</a> <a href="/x">Menu</a></nav>
+<h1>Hello   <em>world</em></h1>
+<p>One &amp; two,
+   <b>three</b><i>four</i>. See <a href="../other.html">the <b>other</b> page</a>, <a href="#here">here</a>, <a href="javascript:x()">this</a>
+   or <a href="https://user:pw@evil.example/">that</a>.</p><p>Second<br>line</p>
+<ul><li>first</li><li>second <a href="//cdn.example.org/a">cdn</a></li></ul>
+<pre>  keeps
+    its   spaces</pre>
+<table><tr><th>Name</th><th>Age</th></tr><tr><td>Bob</td><td>7</td></tr></table>
+<div hidden>hidden</div><div aria-hidden="true">also hidden</div><!-- comment --><noscript>no script</noscript>
+<img src="x.png" alt="A cat"><img src="y.png" alt=""><svg><text>vector</text></svg><button>Press</button>
+</body></html>`
+	const want = `# Hello world
+
+One & two, threefour. See the other page <https://example.com/other.html>, here, this or that.
+
+Second
+line
+
+- first
+- second cdn <https://cdn.example.org/a>
+
+  keeps
+    its   spaces
+
+| Name | Age
+| Bob | 7
+
+[image: A cat]`
+	title, text, binary := tools.ReadPage(base(t), "text/html; charset=utf-8", []byte(in))
+	if title != "The <b>title" || binary != "" {
+		t.Errorf("title = %q, binary = %q", title, binary)
+	}
+	if diff := cmp.Diff(want, text); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
+
+func TestHTMLMainPart(t *testing.T) {
+	story := strings.Repeat("A sentence of the story. ", 20)
+	for name, test := range map[string]struct {
+		html  string
+		whole bool
+	}{
+		"main":         {"<header>Shop</header><main><p>" + story + "</main><footer>Legal</footer>", false},
+		"article":      {"<header>Shop</header><article><p>" + story + "</article><footer>Legal</footer>", false},
+		"two articles": {"<header>Shop</header><article><p>" + story + "</article><article>More</article><footer>Legal</footer>", true},
+		"an empty one": {"<header>Shop</header><main><script>" + story + "</script></main><p>" + story + "<footer>Legal</footer>", true},
+	} {
+		_, text, _ := tools.ReadPage(base(t), "text/html", []byte(test.html))
+		if got := strings.Contains(text, "Legal") && strings.Contains(text, "Shop"); got != test.whole || !strings.Contains(text, "sentence of the story") {
+			t.Errorf("%s: the whole page is shown: %v, want %v\n%s", name, got, test.whole, text)
+		}
+	}
+}
+
+func TestCharacterSetsAndTypes(t *testing.T) {
+	for _, test := range []struct{ name, contentType, body, text, binary string }{
+		{"utf-8", "text/plain; charset=utf-8", "café", "café", ""},
+		{"latin-1, declared", "text/plain; charset=iso-8859-1", "caf\xe9", "café", ""},
+		{"shift-jis, declared", "text/html; charset=shift_jis", "<p>\x93\xfa\x96{</p>", "日本", ""},
+		{"windows-1252, in the page", "text/html", `<meta charset="windows-1252"><p>caf` + "\xe9 \x80</p>", "café €", ""},
+		{"utf-8, undeclared, late", "text/html", "<p>" + strings.Repeat("a", 2000) + "漢</p>", strings.Repeat("a", 2000) + "漢", ""},
+		{"broken utf-8", "text/plain; charset=utf-8", "a\xffb\x00\x1bc\r\n\n\n\nd", "a\uFFFDbc\n\nd", ""},
+		{"utf-16 with a mark", "text/plain", "\xff\xfeh\x00i\x00", "hi", ""},
+		{"no type", "", "<html><p>text</p>", "text", ""},
+		{"wrong type", "application/octet-stream", "plain words", "plain words", ""},
+		{"nonsense type", ";;;", "plain words", "plain words", ""},
+		{"json", "application/ld+json", `{"a": 1}`, `{"a": 1}`, ""},
+		{"image", "image/png", "\x89PNG\r\n\x1a\n", "", "image/png"},
+		{"undeclared image", "", "\x89PNG\r\n\x1a\n\x00", "", "image/png"},
+		{"pdf", "application/pdf", "%PDF-1.7", "", "application/pdf"},
+		{"empty", "text/html", "", "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, text, binary := tools.ReadPage(base(t), test.contentType, []byte(test.body))
+			if text != test.text || binary != test.binary {
+				t.Errorf("ReadPage = %q, %q; want %q, %q", text, binary, test.text, test.binary)
+			}
+		})
+	}
+}
+
+// TestHostileHTML has pages of the size of the body limit that are meant to
+// take long. Each must be done in a time that a person would wait.
+func TestHostileHTML(t *testing.T) {
+	const size = 2 << 20
+	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
+	for name, body := range map[string]string{
+		"nested": fill("<div>"), "tables": fill("<table><tr><td>"), "formatting": fill("<a><b><i>"), "attributes": "<a " + fill("a=b ") + ">",
+		"distinct attributes": "<a " + distinct(size) + ">", "links": fill("<a href=x>y</a>"), "text": fill("word "), "spaces": fill(" "), "entities": fill("&amp;"),
+		"titles": fill("<title>x</title>"), "unclosed": fill("<"), "comment": "<!--" + fill("-"), "select": fill("<select><option>"), "templates": fill("<template>"),
+		"blocks": fill("<p>x<p>"), "breaks": fill("<br>"), "svg": fill("<svg><desc>"), "mains": fill("<main></main>"),
+	} {
+		start := time.Now()
+		_, text, _ := tools.ReadPage(base(t), "text/html; charset=utf-8", []byte(body))
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%s: %d bytes took %s", name, len(body), took)
+		} else if testing.Verbose() {
+			t.Logf("%-20s %8d bytes of text in %s", name, len(text), took.Round(time.Millisecond))
+		}
+	}
+}
+
+func distinct(size int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		b.WriteString("a" + strings.Repeat("b", i%7) + string(rune('a'+i%26)) + strings.Repeat("c", i%11) + "=1 ")
+	}
+	return b.String()
+}
+
+func FuzzReadPage(f *testing.F) {
+	f.Add("text/html", []byte("<p>Hello<br><a href='x'>y</a><pre> z</pre><table><td>1"))
+	f.Add("text/plain; charset=shift_jis", []byte("\x93\xfa\x96{"))
+	f.Add("text/html; charset=utf-16", []byte("\xff\xfe<\x00p\x00>\x00"))
+	f.Add("", []byte("<!doctype html><main>x"))
+	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
+		title, text, _ := tools.ReadPage(base(t), contentType, body)
+		if !utf8.ValidString(text) || !utf8.ValidString(title) {
+			t.Errorf("ReadPage(%q, %q) is not UTF-8", contentType, body)
+		}
+		if strings.ContainsAny(text, "\x00\x1b\r") || strings.Contains(text, "\n\n\n") || strings.ContainsAny(title, "\n\x00") {
+			t.Errorf("ReadPage(%q, %q) = %q, %q: not tidy", contentType, body, title, text)
+		}
+	})
+}

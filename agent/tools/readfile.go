@@ -1,0 +1,139 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"syscall"
+	"unicode/utf8"
+
+	"dragoman/agent"
+)
+
+type readArgs struct {
+	Path   string `json:"path"`
+	Offset number `json:"offset"`
+	Limit  number `json:"limit"`
+}
+
+// ReadFile is the tool read_file: one page of a text file in w.
+func ReadFile(w *Workspace) agent.Tool {
+	return &tool[readArgs]{
+		spec: agent.Spec{
+			Name:        "read_file",
+			Description: "Read a text file in the workspace. Long files come in pages: the first line says where the next one begins.",
+			Parameters: json.RawMessage(`{
+				"type": "object",
+				"properties": {
+					"path": {"type": "string", "description": "Path relative to the workspace, like notes/today.md"},
+					"offset": {"type": "integer", "minimum": 0, "description": "Byte to begin at; default 0"},
+					"limit": {"type": "integer", "minimum": 1, "description": "Most bytes to return"}
+				},
+				"required": ["path"],
+				"additionalProperties": false
+			}`),
+			Parallel:   true,
+			Repeatable: true,
+		},
+		run: func(_ context.Context, _ agent.Call, args readArgs) (string, error) {
+			return w.read(args.Path, int64(args.Offset), args.Limit.within(w.o.ReadBytes, w.o.ReadBytes))
+		},
+	}
+}
+
+// read returns at most limit bytes of the file from offset on, and where they
+// stand in it.
+func (w *Workspace) read(path string, offset int64, limit int) (string, error) {
+	clean, err := local(path)
+	if err != nil {
+		return "", err
+	}
+	f, size, err := w.openRegular(clean)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() // nothing was written
+	switch {
+	case offset < 0:
+		return "", errors.New("the offset is negative")
+	case size == 0:
+		return fmt.Sprintf("[%s is empty]", clean), nil
+	case offset >= size:
+		return "", fmt.Errorf("%q has %d bytes; offset %d is past its end", clean, size, offset)
+	}
+	// Up to three bytes more on both sides show whether a rune was cut.
+	page := make([]byte, limit+utf8.UTFMax)
+	n, err := f.ReadAt(page, offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", explain(clean, err)
+	}
+	return renderPage(clean, page[:n], offset, limit, size)
+}
+
+// openRegular opens a file for reading and looks at what was really opened.
+func (w *Workspace) openRegular(path string) (f *os.File, size int64, err error) {
+	// Without O_NONBLOCK the open of a FIFO would wait for a writer for ever.
+	f, err = w.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, 0, explain(path, err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = regular(path, info)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// renderPage puts a line in front of a page that says what it is. page begins
+// at offset and may hold a few bytes more than limit.
+func renderPage(path string, page []byte, offset int64, limit int, size int64) (string, error) {
+	begin := 0
+	if offset > 0 {
+		for begin < len(page) && begin < utf8.UTFMax-1 && !utf8.RuneStart(page[begin]) {
+			begin++
+		}
+	}
+	end := min(limit, len(page))
+	atEnd := offset+int64(end) >= size
+	if !atEnd {
+		end = cutPage(page[:end], page[end:], begin)
+	}
+	text := page[begin:end]
+	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
+		return "", fmt.Errorf("%q is not UTF-8 text (%d bytes; it looks like %s) and cannot be shown", path, size, http.DetectContentType(page))
+	}
+	from, to := offset+int64(begin), offset+int64(end)
+	switch {
+	case from == 0 && atEnd:
+		return string(text), nil
+	case atEnd:
+		return fmt.Sprintf("[%s: bytes %d to %d of %d, the end]\n%s", path, from, to, size, text), nil
+	}
+	return fmt.Sprintf("[%s: bytes %d to %d of %d; go on with offset %d]\n%s", path, from, to, size, to, text), nil
+}
+
+// cutPage is where a page that goes on should end: after its last line break
+// if that lies in its second half, else before the rune that the limit cuts.
+func cutPage(page, rest []byte, begin int) int {
+	if i := bytes.LastIndexByte(page, '\n'); i >= (begin+len(page))/2 {
+		return i + 1
+	}
+	end := len(page)
+	if len(rest) == 0 || utf8.RuneStart(rest[0]) {
+		return end
+	}
+	for back := 1; back < utf8.UTFMax && end-back > begin; back++ {
+		if utf8.RuneStart(page[end-back]) {
+			return end - back
+		}
+	}
+	return end
+}

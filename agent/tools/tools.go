@@ -1,0 +1,132 @@
+// Package tools holds the tools that come with Dragoman: files in a
+// workspace, the time, web pages, long-term memory, and a search through what
+// was said.
+//
+// The promise: a tool reaches exactly what its description says, whatever the
+// model writes into its arguments. The file tools open everything through an
+// [os.Root] and touch regular files with a single name only, so that neither
+// "..", nor a link, nor a race between two of them leads out of the workspace.
+// web_fetch decides at the moment of connecting, on the address that was
+// really resolved, so that neither a spelling, nor a redirect, nor a name that
+// changes its address leads into the operator's network. Memory and search
+// take their scope from the call, never from the model.
+//
+// Failure: every error is a sentence for the model that says what to do
+// instead. It names no path outside the workspace and no secret. A tool that
+// fails has changed nothing, with one exception: write_file may leave behind
+// parent folders that it made.
+//
+// Nothing here starts goroutines of its own; web_fetch closes its
+// connections before it returns. All tools are safe for concurrent use.
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"dragoman/agent"
+)
+
+// tool is an [agent.Tool] made of a description and a function whose
+// arguments are decoded into an A.
+type tool[A any] struct {
+	spec agent.Spec
+	run  func(ctx context.Context, c agent.Call, args A) (string, error)
+}
+
+// Spec returns what the model is told.
+func (t *tool[A]) Spec() agent.Spec { return t.spec }
+
+// Run decodes the arguments and does it.
+func (t *tool[A]) Run(ctx context.Context, c agent.Call) (string, error) {
+	var args A
+	if err := decode(c.Args, &args); err != nil {
+		return "", fmt.Errorf("%s: arguments: %w", t.spec.Name, err)
+	}
+	result, err := t.run(ctx, c, args)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", t.spec.Name, err)
+	}
+	return result, nil
+}
+
+// decode is strict: an argument that we do not know might have been meant to
+// change what the call does ("append": true on a tool that overwrites), so it
+// is refused rather than ignored.
+func decode(raw json.RawMessage, into any) error {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		raw = json.RawMessage("{}")
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return explainJSON(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the JSON object")
+	}
+	return nil
+}
+
+// explainJSON says in the model's words what is wrong with its arguments.
+func explainJSON(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		if wrong.Field == "" {
+			return fmt.Errorf("want a JSON object, got a %s", wrong.Value)
+		}
+		return fmt.Errorf("%q must be a %s, not a %s", wrong.Field, kindName(wrong.Type.Kind().String()), wrong.Value)
+	}
+	return errors.New(clipRunes(strings.TrimPrefix(err.Error(), "json: "), 200))
+}
+
+func kindName(kind string) string {
+	switch {
+	case strings.HasPrefix(kind, "int"):
+		return "whole number"
+	case kind == "bool":
+		return "boolean"
+	}
+	return kind
+}
+
+// number is a whole number as models write it: 10, 10.0 or "10".
+type number int64
+
+// UnmarshalJSON reads all of these spellings.
+func (n *number) UnmarshalJSON(b []byte) error {
+	text := strings.Trim(string(b), `"`)
+	if text == "null" || text == "" {
+		return nil
+	}
+	if whole, err := strconv.ParseInt(text, 10, 64); err == nil {
+		*n = number(whole)
+		return nil
+	}
+	float, err := strconv.ParseFloat(text, 64)
+	const exact = 1 << 53 // beyond it a float64 is no longer a whole number that was meant
+	if err != nil || float != float64(int64(float)) || float > exact || float < -exact {
+		return fmt.Errorf("%.40q is not a whole number", text)
+	}
+	*n = number(float)
+	return nil
+}
+
+// within is n, or otherwise where n is 0, but at least 1 and at most most.
+func (n number) within(otherwise, most int) int {
+	switch {
+	case n == 0:
+		return otherwise
+	case n < 1:
+		return 1
+	case n > number(most):
+		return most
+	}
+	return int(n)
+}

@@ -1,0 +1,199 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"dragoman/agent"
+)
+
+// tempName is the file that write_file writes before it takes its real name.
+const tempName = ".dragoman-write.tmp"
+
+type writeArgs struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+	Append  bool   `json:"append"`
+}
+
+// WriteFile is the tool write_file: it replaces a file of w, whole or not at
+// all, also when the machine loses power.
+func WriteFile(w *Workspace) agent.Tool {
+	return &tool[writeArgs]{
+		spec: agent.Spec{
+			Name:        "write_file",
+			Description: "Write a text file in the workspace, replacing what it held, or adding to its end with append. Folders are made as needed.",
+			Parameters: json.RawMessage(`{
+				"type": "object",
+				"properties": {
+					"path": {"type": "string", "description": "Path relative to the workspace, like notes/today.md"},
+					"content": {"type": "string", "description": "The text to write"},
+					"append": {"type": "boolean", "description": "Add to the end instead of replacing; default false"}
+				},
+				"required": ["path", "content"],
+				"additionalProperties": false
+			}`),
+			// Two calls may mean the same file, and a person or another chat may
+			// have changed it between a crash and the repeat.
+			Parallel:   false,
+			Repeatable: false,
+		},
+		run: func(_ context.Context, _ agent.Call, args writeArgs) (string, error) {
+			return w.save(args)
+		},
+	}
+}
+
+func (w *Workspace) save(args writeArgs) (string, error) {
+	clean, err := local(args.Path)
+	if err != nil {
+		return "", err
+	}
+	if clean == "." || strings.HasSuffix(args.Path, "/") {
+		return "", fmt.Errorf("%q names a folder; name a file in it", args.Path)
+	}
+	if !utf8.ValidString(args.Content) {
+		return "", errors.New("the content is not UTF-8 text")
+	}
+	if len(args.Content) > w.o.WriteBytes {
+		return "", fmt.Errorf("the content has %d bytes; a file may have %d", len(args.Content), w.o.WriteBytes)
+	}
+	w.write.Lock()
+	defer w.write.Unlock()
+
+	dir, base := path.Split(clean)
+	folder, err := w.folder(path.Clean(dir))
+	if err != nil {
+		return "", err
+	}
+	defer folder.Close() // synced where it matters
+	size, err := w.replace(folder, clean, base, args)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Wrote %s (%d bytes).", clean, size), nil
+}
+
+// folder opens dir, made first if need be. Everything that follows happens
+// relative to the open folder: it cannot be exchanged for another meanwhile.
+func (w *Workspace) folder(dir string) (*os.Root, error) {
+	folder, err := w.root.OpenRoot(dir)
+	if err == nil {
+		return folder, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, explain(dir, err)
+	}
+	if err := w.root.MkdirAll(dir, 0o700); err != nil {
+		return nil, explain(dir, err)
+	}
+	// A folder's name is durable when the folder above it is synced.
+	for up := dir; up != "."; {
+		up = path.Dir(up)
+		if err := syncDir(w.root, up); err != nil {
+			return nil, explain(up, err)
+		}
+	}
+	if folder, err = w.root.OpenRoot(dir); err != nil {
+		return nil, explain(dir, err)
+	}
+	return folder, nil
+}
+
+// replace writes the temporary file, makes it durable, and renames it. name
+// is what the model called the file, base its name in folder.
+func (w *Workspace) replace(folder *os.Root, name, base string, args writeArgs) (size int, err error) {
+	mode := fs.FileMode(0o600)
+	content := args.Content
+	switch info, err := folder.Lstat(base); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return 0, explain(name, err)
+	case info.IsDir():
+		return 0, fmt.Errorf("%q is a folder; name a file in it", name)
+	default:
+		if err := regular(name, info); err != nil {
+			return 0, err
+		}
+		mode = info.Mode().Perm()
+		if args.Append {
+			if content, err = w.appended(name, content); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if err := folder.Remove(tempName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, explain(name, err)
+	}
+	if err := writeNew(folder, tempName, content, mode); err != nil {
+		return 0, errors.Join(explain(name, err), removed(folder.Remove(tempName)))
+	}
+	if err := folder.Rename(tempName, base); err != nil {
+		return 0, errors.Join(explain(name, err), removed(folder.Remove(tempName)))
+	}
+	if err := syncDir(folder, "."); err != nil {
+		return 0, explain(name, err)
+	}
+	return len(content), nil
+}
+
+// removed forgives that the temporary file is not there.
+func removed(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// appended is what the file holds, followed by more.
+func (w *Workspace) appended(name, more string) (string, error) {
+	f, size, err := w.openRegular(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() // nothing was written
+	if total := size + int64(len(more)); total > int64(w.o.WriteBytes) {
+		return "", fmt.Errorf("%q would have %d bytes; a file may have %d", name, total, w.o.WriteBytes)
+	}
+	held, err := io.ReadAll(io.LimitReader(f, int64(w.o.WriteBytes)))
+	if err != nil {
+		return "", explain(name, err)
+	}
+	if !utf8.Valid(held) {
+		return "", fmt.Errorf("%q is not UTF-8 text and cannot be added to", name)
+	}
+	return string(held) + more, nil
+}
+
+// writeNew makes a file that did not exist and returns once it is durable.
+func writeNew(folder *os.Root, name, content string, mode fs.FileMode) error {
+	f, err := folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(content)
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// syncDir makes the names in dir durable.
+func syncDir(root *os.Root, dir string) error {
+	f, err := root.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
