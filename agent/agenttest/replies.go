@@ -137,8 +137,8 @@ var Faults = map[string]Reply{
 	"stall":          func(x *Exchange) { x.Text("half "); x.Stall() },
 	"stall-at-start": func(x *Exchange) { x.Stall() },
 	"stall-header":   func(x *Exchange) { x.Raw(""); x.Stall() },
-	"huge-body":      huge("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" + strings.Repeat("x", 1000) + "\"}}]}\n\n"),
-	"huge-line":      huge(strings.Repeat("x", 1024)),
+	"huge-body":      huge("", "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\""+strings.Repeat("x", 1000)+"\"}}]}\n\n"),
+	"huge-line":      huge("data: ", strings.Repeat("x", 1024)),
 	"huge-error":     func(x *Exchange) { x.Status(500, nil, ""); hugeBody(x, strings.Repeat("x", 1024)) },
 	"huge-whole": func(x *Exchange) {
 		x.Status(200, nil, `{"choices":[{"message":{"content":"`)
@@ -173,11 +173,11 @@ func cutTool(x *Exchange) {
 	x.Cut()
 }
 
-// huge streams line again and again, up to 1 GiB: a client without a bound
-// would notice.
-func huge(line string) Reply {
+// huge streams line again and again behind begin, up to 1 GiB: a client
+// without a bound would notice.
+func huge(begin, line string) Reply {
 	return func(x *Exchange) {
-		x.Raw("data: ")
+		x.Raw(begin)
 		hugeBody(x, line)
 	}
 }

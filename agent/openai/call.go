@@ -1,0 +1,171 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"dragoman/agent"
+)
+
+const (
+	// grace is how long the usage and [DONE] may take after the finish reason.
+	grace = 2 * time.Second
+	// drainTime is how long the end of the body may take after [DONE]. A body
+	// read to its end leaves the connection usable.
+	drainTime = 25 * time.Millisecond
+	// maxErrorBody bounds what is read of an error's body.
+	maxErrorBody = 64 << 10
+)
+
+// errTooLarge is the failure of an answer past MaxResponseBytes.
+var errTooLarge = errors.New("the answer is larger than allowed")
+
+// errStalled is why a call ends whose server fell silent.
+var errStalled = errors.New("the server fell silent")
+
+// call is the HTTP client of one completion. It sends the request, watches for
+// silence, and gives go-openai a body that is well-formed or fails.
+type call struct {
+	m      *Model
+	ctx    context.Context // ends with the call
+	cancel context.CancelCauseFunc
+	timer  *time.Timer   // cancels ctx when the server is silent for limit
+	limit  time.Duration // only the goroutine of the call uses it
+	frames *frames
+}
+
+func newCall(ctx context.Context, m *Model) *call {
+	c := &call{m: m, limit: m.o.FirstByteTimeout, frames: &frames{}}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.timer = time.AfterFunc(c.limit, func() { c.cancel(errStalled) })
+	return c
+}
+
+// end releases what the call holds.
+func (c *call) end() {
+	c.timer.Stop()
+	c.cancel(nil)
+}
+
+// watch lets the server be silent for d at a time from now on.
+func (c *call) watch(d time.Duration) {
+	c.limit = d
+	c.timer.Reset(d)
+}
+
+// finishing shortens the patience: the answer is here.
+func (c *call) finishing() { c.watch(min(grace, c.m.o.IdleTimeout)) }
+
+// drain reads the end of the body, so that the connection can be used again.
+func (c *call) drain() {
+	c.watch(drainTime)
+	_, _ = io.CopyN(io.Discard, c.frames.body, 4<<10)
+}
+
+// Do implements go-openai's HTTPDoer. Whatever it returns without an error is
+// a stream of frames.
+func (c *call) Do(req *http.Request) (*http.Response, error) {
+	if err := c.putName(req); err != nil {
+		return nil, err
+	}
+	resp, err := c.m.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		return nil, c.m.statusError(resp)
+	}
+	c.frames.reset(&watched{call: c, ReadCloser: resp.Body, left: c.m.o.MaxResponseBytes})
+	resp.Body = c.frames
+	return resp, nil
+}
+
+// putName writes the model's name into the body; see [Model.request] for why
+// it is not there yet.
+func (c *call) putName(req *http.Request) error {
+	const empty, key = `{"model":""`, `{"model":`
+	name, err := json.Marshal(c.m.o.Name)
+	if err != nil {
+		return err
+	}
+	whole := make([]byte, len(name)-len(`""`)+int(req.ContentLength))
+	body := whole[len(key)+len(name)-len(empty):] // room for the name before it
+	if _, err := io.ReadFull(req.Body, body); err != nil {
+		return err
+	}
+	if !bytes.HasPrefix(body, []byte(empty)) {
+		return errors.New("go-openai does not begin its request with the model")
+	}
+	copy(whole, key)
+	copy(whole[len(key):], name)
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(whole)), nil }
+	req.Body, _ = req.GetBody()
+	req.ContentLength = int64(len(whole))
+	return nil
+}
+
+// watched is a body that reports signs of life and ends with an error past its
+// bound.
+type watched struct {
+	io.ReadCloser
+	call  *call
+	left  int64
+	begun bool
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	if w.left <= 0 {
+		return 0, errTooLarge
+	}
+	if int64(len(p)) > w.left {
+		p = p[:w.left]
+	}
+	n, err := w.ReadCloser.Read(p)
+	w.left -= int64(n)
+	switch {
+	case n == 0:
+	case w.begun:
+		w.call.watch(w.call.limit)
+	default:
+		w.begun = true
+		w.call.watch(w.call.m.o.IdleTimeout)
+	}
+	return n, err
+}
+
+// modelError makes the error that the caller gets. It is not used when the
+// caller's own context ended.
+func (m *Model) modelError(c *call, err error) error {
+	var known *agent.ModelError
+	if errors.As(err, &known) {
+		return known
+	}
+	fail := func(kind agent.ErrorKind, text string) error {
+		return &agent.ModelError{Kind: kind, Err: errors.New("openai: complete: " + m.scrub(text))}
+	}
+	var failure *frameFailure
+	var marshal *json.MarshalerError
+	switch {
+	case errors.Is(context.Cause(c.ctx), errStalled):
+		return fail(agent.ErrorTemporary, fmt.Sprintf("no data for %s", c.limit))
+	case errors.As(err, &failure):
+		return fail(failure.wire.kind(http.StatusOK), failure.wire.text())
+	case errors.Is(err, errTooLarge):
+		return fail(agent.ErrorRefused, fmt.Sprintf("the answer is larger than %d bytes", m.o.MaxResponseBytes))
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fail(agent.ErrorTemporary, "the stream ended before the answer was whole")
+	case errors.As(err, &marshal):
+		return fail(agent.ErrorInvalid, "the request cannot be written as JSON: "+marshal.Err.Error())
+	case certificate(err):
+		return fail(agent.ErrorRefused, "the server's certificate is not trusted: "+bare(err).Error())
+	default:
+		return fail(agent.ErrorTemporary, bare(err).Error())
+	}
+}

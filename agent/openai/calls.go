@@ -1,0 +1,119 @@
+package openai
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"strings"
+
+	"dragoman/sessions"
+)
+
+// calls puts tool calls together from their pieces. The protocol says: the
+// first piece of a call has its id and name, and every piece its index.
+// Servers were seen to leave the index out, to use index 0 for every call, to
+// repeat id and name in each piece, to make up a new id for each piece, to
+// send names in pieces, and to send no ids at all.
+type calls struct {
+	list []*partial
+	// taken are ids that the history has. Some servers count from call_0 in
+	// each answer, and a result must belong to one call.
+	taken map[string]bool
+}
+
+type partial struct {
+	index int
+	id    string
+	name  string
+	args  strings.Builder
+}
+
+// add takes the piece at position pos of the count pieces in its chunk.
+func (c *calls) add(d *toolCall, pos, count int) {
+	args := argumentText(d.Function.Arguments)
+	p, index := c.find(d, pos, count)
+	if p == nil || p.over(d) {
+		p = &partial{index: index}
+		c.list = append(c.list, p)
+	}
+	if p.id == "" {
+		p.id = d.ID
+	}
+	// A name that comes again is repeated; another is the rest of it.
+	if d.Function.Name != p.name {
+		p.name += d.Function.Name
+	}
+	p.args.WriteString(args)
+}
+
+// find returns the call that the piece may belong to, or nil, and the index of
+// a new one.
+func (c *calls) find(d *toolCall, pos, count int) (p *partial, index int) {
+	switch {
+	case d.Index != nil:
+		index = *d.Index
+	case count > 1:
+		index = pos
+	default:
+		// Without any index a piece goes on with the call of its id or with
+		// the newest one.
+		for _, p := range c.list {
+			if d.ID != "" && p.id == d.ID {
+				return p, p.index
+			}
+		}
+		if n := len(c.list); n > 0 {
+			return c.list[n-1], n
+		}
+		return nil, 0
+	}
+	for i := len(c.list) - 1; i >= 0; i-- {
+		if c.list[i].index == index {
+			return c.list[i], index
+		}
+	}
+	return nil, index
+}
+
+// over reports whether d begins a call of its own instead of going on with p.
+func (p *partial) over(d *toolCall) bool {
+	name := d.Function.Name
+	switch {
+	case name == "":
+		return false // a call has a name, so this is a piece of one
+	case d.ID != "" && p.id != "" && d.ID != p.id:
+		// An id of its own; unless the server makes one up for each piece.
+		return name != p.name || p.args.Len() == 0 || json.Valid([]byte(p.args.String()))
+	case d.ID != "" && d.ID == p.id:
+		return false
+	default:
+		return p.args.Len() > 0 && json.Valid([]byte(p.args.String()))
+	}
+}
+
+func (c *calls) nameless() bool {
+	for _, p := range c.list {
+		if strings.TrimSpace(p.name) == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// all are the calls in the order in which they began, each with an id of its
+// own and with arguments.
+func (c *calls) all() []sessions.ToolCall {
+	var out []sessions.ToolCall
+	for _, p := range c.list {
+		id := p.id
+		if id == "" || c.taken[id] {
+			id = "call_" + rand.Text()
+		}
+		c.taken[id] = true
+		args := strings.TrimSpace(p.args.String())
+		if args == "" || args == "null" {
+			args = "{}"
+		}
+		out = append(out, sessions.ToolCall{ID: id, Name: strings.TrimSpace(p.name), Arguments: args})
+	}
+	return out
+}

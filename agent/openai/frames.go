@@ -1,0 +1,207 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"dragoman/agent"
+)
+
+var (
+	dataField  = []byte("data:")
+	eventField = []byte("event:")
+	errorField = []byte("error:")
+	doneMark   = []byte("[DONE]")
+	errorKey   = []byte(`"error"`)
+	errorStart = []byte(`{"error":`)
+)
+
+// errGarbage is a data line without an object in it.
+var errGarbage = errors.New("the stream has a data line that is no JSON object")
+
+// frames reads the body of a 200 as servers really send it and gives
+// go-openai the little it understands: lines "data: {…}" and at last "data:
+// [DONE]". Comments and other fields are left out. Error frames in all
+// spellings become errors. A body that is one JSON document, from a server
+// that does not stream, becomes one frame.
+type frames struct {
+	body io.ReadCloser
+	in   *bufio.Reader
+	out  []byte // not read yet
+	line []byte // a line longer than the buffer of in
+	err  error  // ends the stream once out is read
+	// failing says that the current event is of the type "error".
+	failing bool
+	begun   bool
+	done    bool // [DONE] was seen, or the answer was one document
+}
+
+func (f *frames) reset(body io.ReadCloser) {
+	*f = frames{body: body, in: bufio.NewReaderSize(body, 4096)}
+}
+
+// Close closes the body.
+func (f *frames) Close() error { return f.body.Close() }
+
+// Read gives the next bytes of well-formed stream.
+func (f *frames) Read(p []byte) (int, error) {
+	for len(f.out) == 0 {
+		if f.err != nil {
+			return 0, f.err
+		}
+		if f.done {
+			return 0, io.EOF
+		}
+		if !f.begun {
+			f.begun = true
+			f.begin()
+			continue
+		}
+		f.next()
+	}
+	n := copy(p, f.out)
+	f.out = f.out[n:]
+	return n, nil
+}
+
+// begin looks at the first byte that matters: it tells an event stream from
+// a document.
+func (f *frames) begin() {
+	for {
+		c, err := f.in.ReadByte()
+		if err != nil {
+			f.err = err
+			return
+		}
+		switch c {
+		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF: // blanks, or a byte order mark
+		case '<':
+			f.err = &agent.ModelError{Kind: agent.ErrorRefused, Status: 200, Err: errors.New("openai: complete: the server answered with a web page; does the base URL end where the API begins (often /v1)?")}
+			return
+		case '{', '[', 'n', '"':
+			_ = f.in.UnreadByte()
+			f.document()
+			return
+		default:
+			_ = f.in.UnreadByte()
+			return
+		}
+	}
+}
+
+// document reads a body that is not a stream.
+func (f *frames) document() {
+	body, err := io.ReadAll(f.in)
+	if err != nil {
+		f.err = err
+		return
+	}
+	var line bytes.Buffer
+	if json.Compact(&line, body) != nil {
+		f.err = io.ErrUnexpectedEOF
+		return
+	}
+	f.done = true
+	f.frame(line.Bytes())
+	if f.err == nil {
+		f.out = append(f.out, "data: [DONE]\n"...)
+	}
+}
+
+// next reads one line.
+func (f *frames) next() {
+	line, err := f.readLine()
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.err = err
+		return
+	}
+	f.take(bytes.TrimSpace(line), err != nil)
+	if err != nil && f.err == nil {
+		f.err = err
+	}
+}
+
+// take handles one line. last says that the body ended without a line break
+// after it, so that it may be half of one.
+func (f *frames) take(line []byte, last bool) {
+	switch {
+	case len(line) == 0:
+		f.failing = false
+	case bytes.HasPrefix(line, eventField):
+		f.failing = string(bytes.TrimSpace(line[len(eventField):])) == "error"
+	case bytes.HasPrefix(line, errorField):
+		f.err = frameError(bytes.TrimSpace(line[len(errorField):]))
+	case bytes.HasPrefix(line, dataField):
+		data := bytes.TrimSpace(line[len(dataField):])
+		switch {
+		case f.failing:
+			f.err = frameError(data)
+		case bytes.Equal(data, doneMark):
+			f.done = true
+			f.out = append(f.out[:0], "data: [DONE]\n"...)
+		case len(data) == 0:
+		case last && !json.Valid(data):
+			f.err = io.ErrUnexpectedEOF
+		default:
+			f.frame(data)
+		}
+	}
+}
+
+// frame passes one JSON object on, unless it is an error.
+func (f *frames) frame(data []byte) {
+	if data[0] != '{' {
+		if e := (wireError{}); json.Unmarshal(data, &e) == nil && e.found() {
+			f.err = &frameFailure{e}
+			return
+		}
+		f.err = errGarbage
+		return
+	}
+	if bytes.Contains(data, errorKey) {
+		if e := (wireError{}); json.Unmarshal(data, &e) == nil && e.found() {
+			f.err = &frameFailure{e}
+			return
+		}
+	}
+	f.out = append(f.out[:0], "data: "...)
+	if bytes.HasPrefix(data, errorStart) {
+		// go-openai takes this beginning for an error even if it is null.
+		f.out = append(f.out, "{ "...)
+		data = data[1:]
+	}
+	f.out = append(append(f.out, data...), '\n')
+}
+
+// readLine returns a line without allocating for those that fit the buffer.
+// It is valid until the next call.
+func (f *frames) readLine() ([]byte, error) {
+	line, err := f.in.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return line, err
+	}
+	f.line = append(f.line[:0], line...)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		line, err = f.in.ReadSlice('\n')
+		f.line = append(f.line, line...)
+	}
+	return f.line, err
+}
+
+// frameFailure is an error that came in a stream or in a 200.
+type frameFailure struct{ wire wireError }
+
+func (e *frameFailure) Error() string { return "the server reports an error" }
+
+// frameError makes an error of the data of an error event, which may be
+// anything.
+func frameError(data []byte) error {
+	var e wireError
+	if json.Unmarshal(data, &e) == nil && e.found() {
+		return &frameFailure{e}
+	}
+	return &frameFailure{wireError{Message: plain(data)}}
+}

@@ -1,0 +1,191 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+
+	"dragoman/agent"
+)
+
+// Options say where the model is. BaseURL and Name are required.
+type Options struct {
+	// BaseURL is the endpoint up to and without /chat/completions.
+	BaseURL string
+	// APIKey may be empty; local servers need none.
+	APIKey string
+	// Name is the model's name on the server. Any name works.
+	Name string
+	// HTTP makes the requests; nil is a client of our own. Redirects are not
+	// followed either way: they would turn the POST into a GET or carry the
+	// conversation to another host.
+	HTTP *http.Client
+	// FirstByteTimeout bounds the silence before the first byte of an answer;
+	// 0 is 5 minutes, because a local model may read a long prompt for long.
+	FirstByteTimeout time.Duration
+	// IdleTimeout bounds the silence after that; 0 is 60 s. Comments that keep
+	// a connection alive count as a sign of life.
+	IdleTimeout time.Duration
+	// MaxResponseBytes bounds one answer as it comes over the wire; 0 is 16
+	// MiB.
+	MaxResponseBytes int64
+	// NoUsage keeps stream_options out of the request, for servers that
+	// refuse it. Answers then have no token counts.
+	NoUsage bool
+	// Logger gets debug records about servers that bend the protocol; nil
+	// discards them.
+	Logger *slog.Logger
+}
+
+// Model is one model on one server. It is safe for concurrent use.
+type Model struct {
+	o       Options
+	config  openai.ClientConfig
+	http    *http.Client
+	secrets []string
+	// official says that the server is OpenAI's own, which wants
+	// max_completion_tokens where most others know only max_tokens.
+	official bool
+}
+
+var _ agent.Model = (*Model)(nil)
+
+// New checks the options and makes a model. It does not contact the server.
+func New(o Options) (*Model, error) {
+	u, err := url.Parse(o.BaseURL)
+	switch {
+	case err != nil:
+		return nil, errors.New("openai: new: the base URL cannot be parsed (want http://host:port/v1)")
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return nil, fmt.Errorf("openai: new: the base URL %q must begin with http:// or https:// and name a host", u.Redacted())
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("openai: new: the base URL may have no ? or # part")
+	case o.Name == "":
+		return nil, errors.New("openai: new: the model has no name")
+	case strings.ContainsFunc(o.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		return nil, errors.New("openai: new: the API key has a blank, a line break or another character that no key has")
+	}
+	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/chat/completions")
+	if o.FirstByteTimeout <= 0 {
+		o.FirstByteTimeout = 5 * time.Minute
+	}
+	if o.IdleTimeout <= 0 {
+		o.IdleTimeout = time.Minute
+	}
+	if o.MaxResponseBytes <= 0 {
+		o.MaxResponseBytes = 16 << 20
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	m := &Model{o: o, http: &http.Client{Transport: newTransport()}, official: strings.HasSuffix("."+u.Hostname(), ".openai.com")}
+	if o.HTTP != nil {
+		own := *o.HTTP
+		m.http = &own
+	}
+	m.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	m.secrets = append(m.secrets, o.APIKey)
+	if password, ok := u.User.Password(); ok {
+		m.secrets = append(m.secrets, password)
+	}
+	m.config = openai.DefaultConfig(o.APIKey)
+	m.config.BaseURL = o.BaseURL
+	// frames.go lets no comment through, so nothing is left to count.
+	m.config.EmptyMessagesLimit = math.MaxUint32
+	return m, nil
+}
+
+// newTransport is made for many calls at once to one host.
+func newTransport() *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          1024,
+		MaxIdleConnsPerHost:   1024,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		// An event stream is not worth compressing, and a compressed one
+		// arrives late.
+		DisableCompression: true,
+		// Without pings a dead HTTP/2 connection would swallow every call
+		// until its timeout.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+	}
+}
+
+// Name is the model's name on the server.
+func (m *Model) Name() string { return m.o.Name }
+
+// Close closes idle connections. Calls that run are not disturbed.
+func (m *Model) Close() error {
+	m.http.CloseIdleConnections()
+	return nil
+}
+
+// Complete makes one call; see [agent.Model].
+func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
+	if err := ctx.Err(); err != nil {
+		return agent.Response{}, err
+	}
+	if onDelta == nil {
+		onDelta = func(agent.Delta) {}
+	}
+	c := newCall(ctx, m)
+	defer c.end()
+	a := newAnswer(r, onDelta)
+	if err := m.stream(c, r, a); err != nil {
+		if ctx.Err() != nil {
+			return agent.Response{}, ctx.Err()
+		}
+		return agent.Response{}, m.modelError(c, err)
+	}
+	return a.response(m.o.Name), nil
+}
+
+// stream fills a. It returns nil only if the answer is whole.
+func (m *Model) stream(c *call, r agent.Request, a *answer) error {
+	request := m.request(r)
+	config := m.config
+	config.HTTPClient = c
+	s, err := openai.NewClientWithConfig(config).CreateChatCompletionStream(c.ctx, request)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for {
+		frame, err := s.RecvRaw()
+		switch {
+		case err == nil:
+			if err := a.add(frame); err != nil {
+				return err
+			}
+			if a.finish != "" {
+				c.finishing()
+			}
+		case errors.Is(err, io.EOF) && c.frames.done:
+			c.drain()
+			return a.check()
+		case a.finish != "":
+			// All that is missing is the usage or [DONE].
+			m.o.Logger.Debug("model stream ended after its finish reason without [DONE]")
+			return a.check()
+		case errors.Is(err, io.EOF):
+			return io.ErrUnexpectedEOF
+		default:
+			return err
+		}
+	}
+}

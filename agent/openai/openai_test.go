@@ -1,0 +1,446 @@
+package openai_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"dragoman/agent"
+	"dragoman/agent/agenttest"
+	"dragoman/agent/openai"
+	"dragoman/sessions"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const key = "sk-test-abcdefghijklmnopqrstuvwxyz0123456789"
+
+// model is a model on s with short patience.
+func model(t testing.TB, url string, change ...func(*openai.Options)) *openai.Model {
+	t.Helper()
+	o := openai.Options{
+		BaseURL: url, APIKey: key, Name: "fake",
+		FirstByteTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second, MaxResponseBytes: 1 << 20,
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	m, err := openai.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	return m
+}
+
+func ask(text string) agent.Request {
+	return agent.Request{Messages: []sessions.Message{{Role: sessions.RoleUser, Content: text}}}
+}
+
+// complete gathers what was streamed.
+func complete(t *testing.T, m *openai.Model, r agent.Request) (resp agent.Response, text, reasoning string, err error) {
+	t.Helper()
+	resp, err = m.Complete(t.Context(), r, func(d agent.Delta) {
+		text += d.Text
+		reasoning += d.Reasoning
+	})
+	return resp, text, reasoning, err
+}
+
+func TestCompleteStreams(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{APIKey: key})
+	resp, text, _, err := complete(t, model(t, s.URL()), ask("hello  world,\nhow are you? é 🙂"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "echo: hello  world,\nhow are you? é 🙂"
+	if text != want || resp.Message.Content != want || resp.Finish != "stop" || resp.Message.Role != sessions.RoleAssistant {
+		t.Errorf("Complete = %+v, streamed %q, want %q", resp, text, want)
+	}
+	if resp.Usage == nil || resp.Usage.Input == 0 || resp.Usage.Output != 8 {
+		t.Errorf("usage = %+v, want the server's", resp.Usage)
+	}
+}
+
+// Every way in which a server fails is an error of the right kind, and none
+// shows the key.
+func TestFaults(t *testing.T) {
+	want := map[string]agent.ErrorKind{
+		"quota": agent.ErrorRefused, "unauthorized": agent.ErrorRefused, "leaky-key": agent.ErrorRefused,
+		"no-model": agent.ErrorRefused, "html": agent.ErrorRefused,
+		"huge-body": agent.ErrorRefused, "huge-line": agent.ErrorRefused, "huge-whole": agent.ErrorRefused,
+		"context-length": agent.ErrorContext, "bad-request": agent.ErrorInvalid,
+	}
+	s := agenttest.Serve(t, agenttest.Options{})
+	m := model(t, s.URL(), func(o *openai.Options) {
+		o.FirstByteTimeout, o.IdleTimeout = 300*time.Millisecond, 300*time.Millisecond
+	})
+	for _, name := range slices.Sorted(maps.Keys(agenttest.Faults)) {
+		t.Run(name, func(t *testing.T) {
+			s.Next(agenttest.Faults[name])
+			resp, _, _, err := complete(t, m, ask("hi"))
+			var me *agent.ModelError
+			if !errors.As(err, &me) {
+				t.Fatalf("Complete = %+v, %v, want a ModelError", resp, err)
+			}
+			kind := want[name]
+			if kind == "" {
+				kind = agent.ErrorTemporary
+			}
+			if me.Kind != kind {
+				t.Errorf("kind = %s, want %s: %v", me.Kind, kind, err)
+			}
+			for i := 0; i+8 <= len(key); i++ {
+				if strings.Contains(err.Error(), key[i:i+8]) {
+					t.Fatalf("the error shows a piece of the key: %v", err)
+				}
+			}
+			if len(err.Error()) > 400 || strings.Contains(err.Error(), "\n") {
+				t.Errorf("the error is %d bytes long or has line breaks: %q", len(err.Error()), err)
+			}
+			t.Log(err)
+		})
+	}
+	if resp, _, _, err := complete(t, m, ask("still there?")); err != nil || resp.Message.Content != "echo: still there?" {
+		t.Errorf("after all faults: %+v, %v", resp, err)
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{})
+	m := model(t, s.URL())
+	for name, want := range map[string]string{
+		"event-error": "it broke", "event-error-text": "it broke", "error-frame": "it broke",
+		"error-frame-space": "it broke", "error-late-key": "it broke", "error-line": "it broke", "comments-error": "it broke",
+		"error-in-200": "overloaded", "string-in-200": "overloaded", "error-string": "unexpectedly stopped",
+		"leaky-key": "[key]", "bad-gateway": "HTTP 502", "cut": "before the answer was whole",
+	} {
+		s.Next(agenttest.Faults[name])
+		if _, _, _, err := complete(t, m, ask("hi")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q in it", name, err, want)
+		}
+	}
+}
+
+func TestContextWordings(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{})
+	m := model(t, s.URL())
+	for _, tc := range []struct {
+		status int
+		body   string
+		want   agent.ErrorKind
+	}{
+		{400, `{"error":{"message":"too long","code":"context_length_exceeded"}}`, agent.ErrorContext},
+		{400, `{"error":{"message":"Your input exceeds the context window of this model.","code":null}}`, agent.ErrorContext},
+		{400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_ctx":4096}}`, agent.ErrorContext},
+		{500, `{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}`, agent.ErrorContext},
+		{400, `{"error":"input length exceeds maximum context length"}`, agent.ErrorContext},
+		{500, `{"error":{"message":"prompt too long; exceeded max context length by 512 tokens","type":"api_error"}}`, agent.ErrorContext},
+		{400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens","type":"BadRequestError","code":400}`, agent.ErrorContext},
+		{400, `{"object":"error","message":"The decoder prompt (length 5000) is longer than the maximum model length of 4096.","code":400}`, agent.ErrorContext},
+		{400, `{"detail":"The input (5000 tokens) is longer than the model's context length (4096 tokens)."}`, agent.ErrorContext},
+		{400, `{"error":"Trying to keep the first 4123 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens"}`, agent.ErrorContext},
+		{400, `[{"error":{"code":400,"message":"The input token count (40000) exceeds the maximum number of tokens allowed (32768)."}}]`, agent.ErrorContext},
+		{400, `{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, agent.ErrorContext},
+		{413, `<html>too large</html>`, agent.ErrorContext},
+		{200, "data: {\"error\":{\"message\":\"This model's maximum context length is 4096 tokens.\"}}\n\n", agent.ErrorContext},
+		{429, `{"error":{"message":"Request too large for gpt-4o: tokens per min (TPM): Limit 30000, Requested 40000. Reduce the length of the messages.","type":"tokens"}}`, agent.ErrorTemporary},
+		{200, "data: {\"error\":{\"message\":\"tokens per minute exceeded for this context window\",\"code\":429}}\n\n", agent.ErrorTemporary},
+		{200, "data: {\"error\":{\"message\":\"nope\",\"code\":401}}\n\n", agent.ErrorRefused},
+		{200, "data: {\"error\":{\"message\":\"bad role\",\"type\":\"invalid_request_error\"}}\n\n", agent.ErrorInvalid},
+		{400, `{"error":{"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}`, agent.ErrorRefused},
+		{402, `{"error":{"message":"Insufficient credits"}}`, agent.ErrorRefused},
+		{404, `404 page not found`, agent.ErrorRefused},
+		{422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, agent.ErrorInvalid},
+		{503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, agent.ErrorTemporary},
+		{529, `{}`, agent.ErrorTemporary},
+		{302, ``, agent.ErrorRefused},
+	} {
+		s.Next(agenttest.StatusReply(tc.status, map[string]string{"Location": "http://127.0.0.1:1/"}, tc.body))
+		_, _, _, err := complete(t, m, ask("hi"))
+		var me *agent.ModelError
+		if !errors.As(err, &me) || me.Kind != tc.want {
+			t.Errorf("%d %s: %v, want %s", tc.status, tc.body, err, tc.want)
+		}
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{})
+	m := model(t, s.URL())
+	for _, tc := range []struct {
+		header     map[string]string
+		least, max time.Duration
+	}{
+		{map[string]string{"Retry-After": "7"}, 7 * time.Second, 7 * time.Second},
+		{map[string]string{"Retry-After": "0.5"}, time.Second / 2, time.Second / 2},
+		{map[string]string{"Retry-After-Ms": "250", "Retry-After": "1"}, 250 * time.Millisecond, 250 * time.Millisecond},
+		{map[string]string{"Retry-After": time.Now().Add(time.Minute).UTC().Format(http.TimeFormat)}, 50 * time.Second, time.Minute},
+		{map[string]string{"Retry-After": time.Now().Add(-time.Minute).UTC().Format(http.TimeFormat)}, 0, 0},
+		{map[string]string{"Retry-After": "-3"}, 0, 0},
+		{map[string]string{"Retry-After": "1e300"}, 24 * time.Hour, 24 * time.Hour},
+		{map[string]string{"Retry-After": "NaN"}, 0, 0},
+		{map[string]string{"Retry-After": "soon"}, 0, 0},
+		{nil, 0, 0},
+	} {
+		s.Next(agenttest.StatusReply(429, tc.header, `{"error":{"message":"slow down"}}`))
+		_, _, _, err := complete(t, m, ask("hi"))
+		var me *agent.ModelError
+		if !errors.As(err, &me) || me.Status != 429 || me.After < tc.least || me.After > tc.max {
+			t.Errorf("%v: %+v, want After in [%s, %s]", tc.header, me, tc.least, tc.max)
+		}
+	}
+}
+
+func TestUnusualSuccesses(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{})
+	m := model(t, s.URL())
+	const chunk = `data: {"choices":[{"index":0,"delta":{"content":"all well"},"finish_reason":null}]}` + "\n\n"
+	const last = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n"
+	for name, reply := range map[string]agenttest.Reply{
+		"400 comments":           agenttest.KeepAliveReply(400, "all well"),
+		"done without finish":    agenttest.RawReply(chunk + "data: [DONE]\n\n"),
+		"finish without done":    agenttest.RawReply(chunk + last),
+		"cut after finish":       func(x *agenttest.Exchange) { x.Text("all well"); x.Finish("stop"); x.Cut() },
+		"no blank lines":         agenttest.RawReply(strings.ReplaceAll(chunk+last, "\n\n", "\n")),
+		"carriage returns":       agenttest.RawReply(strings.ReplaceAll(chunk+last, "\n", "\r\n")),
+		"no space":               agenttest.RawReply(strings.ReplaceAll(chunk+last, "data: ", "data:")),
+		"no last line break":     agenttest.RawReply(chunk + strings.TrimSpace(last)),
+		"byte order mark":        agenttest.RawReply("\xef\xbb\xbf" + chunk + last),
+		"ids and events":         agenttest.RawReply("id: 1\nretry: 5\nevent: message\n" + chunk + last),
+		"error null first":       agenttest.RawReply(`data: {"error":null,"choices":[{"delta":{"content":"all well"},"finish_reason":"stop"}]}` + "\n\n"),
+		"error null":             agenttest.RawReply(`data: {"choices":[{"delta":{"content":"all well"},"finish_reason":"stop"}],"error":null}` + "\n\n"),
+		"content in parts":       agenttest.RawReply(`data: {"choices":[{"delta":{"content":[{"type":"text","text":"all "},{"type":"text","text":"well"}]},"finish_reason":"stop"}]}` + "\n\n"),
+		"null content, refusal":  agenttest.RawReply(`data: {"choices":[{"delta":{"content":null,"refusal":"all well"},"finish_reason":"stop"}]}` + "\n\n"),
+		"second choice":          agenttest.RawReply(`data: {"choices":[{"index":1,"delta":{"content":"not this"}}]}` + "\n\n" + chunk + last),
+		"NUL":                    agenttest.RawReply(strings.Replace(chunk, "all well", `all\u0000 well`, 1) + last),
+		"one document":           agenttest.StatusReply(200, nil, "\n{\n \"choices\": [{\"message\": {\"content\": \"all well\"}, \"finish_reason\": \"stop\"}]\n}"),
+		"document, type of SSE":  agenttest.RawReply(`{"choices":[{"message":{"content":"all well"}}]}`),
+		"the word error in text": agenttest.RawReply(`data: {"choices":[{"delta":{"content":"all well","x":"\"error\""},"y":{"error":1}}]}` + "\n\n" + last),
+		"keeps open after done":  func(x *agenttest.Exchange) { x.Text("all well"); x.End("stop"); x.Stall() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.Next(reply)
+			begun := time.Now()
+			resp, text, _, err := complete(t, m, ask("hi"))
+			if err != nil || text != "all well" || resp.Message.Content != "all well" || resp.Finish != "stop" {
+				t.Errorf("Complete = %+v, streamed %q, %v", resp, text, err)
+			}
+			if took := time.Since(begun); took > time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}
+
+func TestReasoning(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{})
+	m := model(t, s.URL())
+	for name, reply := range map[string]agenttest.Reply{
+		"reasoning_content": func(x *agenttest.Exchange) { x.Reasoning("let me "); x.Reasoning("see"); x.Text("42"); x.End("stop") },
+		"reasoning": agenttest.RawReply(`data: {"choices":[{"delta":{"reasoning":"let me see"}}]}` + "\n\n" +
+			`data: {"choices":[{"delta":{"content":"42"},"finish_reason":"stop"}]}` + "\n\n"),
+		"tags": agenttest.TextReply("<think>let me see</think>\n\n42"),
+		"tags in bits": func(x *agenttest.Exchange) {
+			x.Text("\n<th", "ink>let", " me see", "</thi", "nk>", "\n", "\n4", "2")
+			x.End("stop")
+		},
+		"tags, no text": func(x *agenttest.Exchange) { x.Text("<think>let me see</think>"); x.Text("42"); x.End("stop") },
+	} {
+		s.Next(reply)
+		resp, text, reasoning, err := complete(t, m, ask("hi"))
+		if err != nil || text != "42" || resp.Message.Content != "42" || reasoning != "let me see" {
+			t.Errorf("%s: content %q, streamed %q, reasoning %q, %v", name, resp.Message.Content, text, reasoning, err)
+		}
+	}
+	for _, text := range []string{"<", "<thin", "  ", "a <think> b </think>", "<thinker>"} {
+		s.Next(agenttest.TextReply(text))
+		if resp, streamed, _, err := complete(t, m, ask("hi")); err != nil || resp.Message.Content != text || streamed != text {
+			t.Errorf("%q came as %q, streamed %q, %v", text, resp.Message.Content, streamed, err)
+		}
+	}
+}
+
+func TestStallBeforeAndAfterFirstByte(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{})
+	m := model(t, s.URL(), func(o *openai.Options) {
+		o.FirstByteTimeout, o.IdleTimeout = 600*time.Millisecond, 150*time.Millisecond
+	})
+	s.Next(func(x *agenttest.Exchange) { x.Wait(300 * time.Millisecond); x.Text("slow start"); x.End("stop") })
+	if resp, _, _, err := complete(t, m, ask("hi")); err != nil || resp.Message.Content != "slow start" {
+		t.Errorf("a slow start within the limit: %+v, %v", resp, err)
+	}
+	s.Next(func(x *agenttest.Exchange) {
+		for range 8 {
+			x.Raw(": thinking\n\n")
+			x.Wait(50 * time.Millisecond)
+		}
+		x.Text("done")
+		x.End("stop")
+	})
+	if resp, _, _, err := complete(t, m, ask("hi")); err != nil || resp.Message.Content != "done" {
+		t.Errorf("comments as signs of life: %+v, %v", resp, err)
+	}
+	for name, want := range map[string]string{"stall": "150ms", "stall-at-start": "600ms", "stall-header": "600ms"} {
+		s.Next(agenttest.Faults[name])
+		if _, _, _, err := complete(t, m, ask("hi")); err == nil || !strings.Contains(err.Error(), "no data for "+want) {
+			t.Errorf("%s: %v, want no data for %s", name, err, want)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{})
+	m := model(t, s.URL())
+	s.Next(agenttest.Faults["stall"])
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := m.Complete(ctx, ask("hi"), func(agent.Delta) { cancel() })
+	var me *agent.ModelError
+	if !errors.Is(err, context.Canceled) || errors.As(err, &me) {
+		t.Errorf("canceled while streaming: %v, want the context's error alone", err)
+	}
+	if _, err := m.Complete(ctx, ask("hi"), nil); !errors.Is(err, context.Canceled) || s.Count() != 1 {
+		t.Errorf("canceled before: %v after %d requests, want 1", err, s.Count())
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	dead := httptest.NewServer(http.NotFoundHandler())
+	dead.Close()
+	_, _, _, err := complete(t, model(t, dead.URL), ask("hi"))
+	var me *agent.ModelError
+	if !errors.As(err, &me) || me.Kind != agent.ErrorTemporary || me.Status != 0 {
+		t.Errorf("nobody listens: %v, want temporary", err)
+	}
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	if _, _, _, err := complete(t, model(t, secure.URL), ask("hi")); !errors.As(err, &me) || me.Kind != agent.ErrorRefused {
+		t.Errorf("unknown certificate: %v, want refused", err)
+	}
+}
+
+func TestConnectionsAreReused(t *testing.T) {
+	conns := make(map[string]bool)
+	fake := agenttest.NewServer(agenttest.Options{})
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conns[r.RemoteAddr] = true
+		fake.ServeHTTP(w, r)
+	}))
+	defer ts.Close()
+	m := model(t, ts.URL+"/v1/chat/completions/")
+	for i := range 20 {
+		if _, _, _, err := complete(t, m, ask(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(conns) != 1 {
+		t.Errorf("20 calls took %d connections, want 1", len(conns))
+	}
+}
+
+func TestThousandCallsAtOnce(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{FirstToken: time.Second, Recorded: -1})
+	m := model(t, s.URL(), func(o *openai.Options) { o.FirstByteTimeout, o.IdleTimeout = time.Minute, time.Minute })
+	var wg sync.WaitGroup
+	for i := range 1000 {
+		wg.Go(func() {
+			want := fmt.Sprintf("echo: #%d", i)
+			if resp, err := m.Complete(t.Context(), ask(fmt.Sprintf("#%d", i)), nil); err != nil || resp.Message.Content != want {
+				t.Errorf("Complete = %q, %v, want %q", resp.Message.Content, err, want)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestRequestBody(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{})
+	zero := float32(0)
+	for _, name := range []string{"fake", "gpt-5-local", "gpt-6-sol", "o3", "text-davinci-003", `odd "name"`} {
+		m := model(t, s.URL(), func(o *openai.Options) { o.Name = name })
+		_, _, _, err := complete(t, m, agent.Request{
+			System: "Be brief.",
+			Messages: []sessions.Message{
+				{Role: sessions.RoleUser, Content: "hi", Name: "Ann Lee"},
+				{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "a", Name: "time"}, {ID: "b", Name: "time", Arguments: "{half"}}},
+				{Role: sessions.RoleTool, ToolCallID: "a"},
+				{Role: sessions.RoleTool, ToolCallID: "b", Content: "bad \xff"},
+				{Role: sessions.RoleUser},
+			},
+			Tools:     []agent.Spec{{Name: "time", Description: "The time."}, {Name: "zone", Parameters: json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"}}}`)}},
+			MaxTokens: 100, Temperature: &zero,
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		requests := s.Requests()
+		var got any
+		if err := json.Unmarshal(requests[len(requests)-1].Body, &got); err != nil {
+			t.Fatal(err)
+		}
+		quoted, _ := json.Marshal(name)
+		var want any
+		if err := json.Unmarshal([]byte(`{"model":`+string(quoted)+`,"messages":[
+			{"role":"system","content":"Be brief."},
+			{"role":"user","content":"hi"},
+			{"role":"assistant","tool_calls":[
+				{"id":"a","type":"function","function":{"name":"time","arguments":"{}"}},
+				{"id":"b","type":"function","function":{"name":"time","arguments":"{\"invalid_arguments\":\"{half\"}"}}]},
+			{"role":"tool","tool_call_id":"a","content":"(no output)"},
+			{"role":"tool","tool_call_id":"b","content":"bad �"},
+			{"role":"user","content":"(empty)"}],
+			"tools":[
+				{"type":"function","function":{"name":"time","description":"The time.","parameters":{"type":"object","properties":{}}}},
+				{"type":"function","function":{"name":"zone","parameters":{"type":"object","properties":{"z":{"type":"string"}}}}}],
+			"max_tokens":100,"temperature":0.0001,"stream":true,"stream_options":{"include_usage":true}}`), &want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("body for %s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestRequestThatCannotBeWritten(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{})
+	r := ask("hi")
+	r.Tools = []agent.Spec{{Name: "broken", Parameters: json.RawMessage(`{"type":`)}}
+	_, _, _, err := complete(t, model(t, s.URL()), r)
+	var me *agent.ModelError
+	if !errors.As(err, &me) || me.Kind != agent.ErrorInvalid || s.Count() != 0 {
+		t.Errorf("broken schema: %v after %d requests, want invalid", err, s.Count())
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, o := range map[string]openai.Options{
+		"no URL":      {Name: "m"},
+		"no scheme":   {BaseURL: "127.0.0.1:11434/v1", Name: "m"},
+		"wrong one":   {BaseURL: "ftp://x/v1", Name: "m"},
+		"query":       {BaseURL: "http://x/v1?key=secret", Name: "m"},
+		"no name":     {BaseURL: "http://x/v1"},
+		"key in bits": {BaseURL: "http://x/v1", Name: "m", APIKey: "secret\nkey"},
+		"password":    {BaseURL: "ftp://me:secret@x/v1", Name: "m"},
+		"control":     {BaseURL: "http://me:secret@x/\x7f", Name: "m"},
+	} {
+		if _, err := openai.New(o); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: New = %v, want an error without the secret", name, err)
+		}
+	}
+}
