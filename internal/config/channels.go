@@ -12,6 +12,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
+// heartbeatName is the channel part of the keys that jobs run under.
+const heartbeatName = "heartbeat"
+
 // channels decodes the map of channels: the type of each decides which keys it
 // may have.
 func (d *decoder) channels(n *yaml.Node, path string, v reflect.Value) {
@@ -20,6 +23,10 @@ func (d *decoder) channels(n *yaml.Node, path string, v reflect.Value) {
 		name := key.Value
 		if _, err := channels.NewKey(name, "x"); err != nil {
 			d.problem(key.Line, at, "a channel's name has 1 to 32 characters of a-z, 0-9, _ and -", "")
+			return
+		}
+		if name == heartbeatName {
+			d.problem(key.Line, at, "this name belongs to the jobs", "give the channel another name")
 			return
 		}
 		d.marks[at] = mark{line: key.Line}

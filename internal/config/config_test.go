@@ -245,6 +245,7 @@ func TestOneProblem(t *testing.T) {
 		{"name of another type", "channels: {web: {type: telegram, token: \"1:abcdefgh\"}}\n", "1 channels.web: the name web belongs to channels of type web, and this one is of type telegram; give it another name"},
 		{"a key of another type", "channels: {web: {nick: x}}\n", "1 channels.web.nick: unknown key; it belongs to channels.<irc>"},
 		{"target turned off", "channels: {web: {enabled: false}}\nheartbeat: {target: \"web:default\"}\n", "2 heartbeat.target: its channel is turned off (enabled: false); turn it on, or name another conversation"},
+		{"a channel called heartbeat", "channels: {heartbeat: {type: web}}\n", "1 channels.heartbeat: this name belongs to the jobs; give the channel another name"},
 		{"yes", "channels: {web: {enabled: yes}}\n", "1 channels.web.enabled: \"yes\" is not that; want true or false"},
 		{"control character", "http: {token: \"0123456789abcdef\\n\"}\n", "1 http.token: has a line break or a control character inside; keep the secret on one line"},
 		{"huge number", "agent: {max_steps: 99999999999999999999}\n", "1 agent.max_steps: \"99999999999999999999\" is not that; want a whole number, like 10"},

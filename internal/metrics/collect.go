@@ -1,0 +1,129 @@
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// statsWithin bounds reading the queues for one scrape.
+const statsWithin = 2 * time.Second
+
+// WatchQueues shows the depth of the queues, read from stats at each scrape.
+// Call it at most once.
+func (s *Set) WatchQueues(stats func(context.Context) (sessions.Stats, error)) {
+	if s != nil {
+		s.registry.MustRegister(&queues{stats: stats, errors: s.collectErrors})
+	}
+}
+
+// WatchChannels shows the state of each channel. Call it at most once.
+func (s *Set) WatchChannels(states func() map[string]channels.Status) {
+	if s != nil {
+		s.registry.MustRegister(&channelStates{states: states})
+	}
+}
+
+// WatchTurns shows how many turns run and how old the oldest is. Call it at
+// most once.
+func (s *Set) WatchTurns(running func() (turns int, oldest time.Duration)) {
+	if s == nil {
+		return
+	}
+	s.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "turns_running", Help: "Turns that run now.",
+		}, func() float64 { n, _ := running(); return float64(n) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "turn_oldest_seconds", Help: "Age of the oldest running turn.",
+		}, func() float64 { _, d := running(); return d.Seconds() }),
+	)
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
+}
+
+var (
+	inboxDesc      = desc("inbox_waiting", "Messages without an answer.")
+	postponedDesc  = desc("inbox_postponed", "Messages without an answer that are not due yet.")
+	unsentDesc     = desc("outbox_unsent", "Answers that are not delivered yet.")
+	unknownDesc    = desc("outbox_unknown", "Answers of those that may have been delivered.")
+	deadDesc       = desc("outbox_dead", "Answers that were given up.")
+	asideDesc      = desc("aside", "Things set aside because a channel could not understand them.")
+	inboxAgeDesc   = desc("inbox_oldest_seconds", "Age of the oldest message without an answer.")
+	outboxAgeDesc  = desc("outbox_oldest_seconds", "Age of the oldest answer that is not delivered.")
+	channelUpDesc  = desc("channel_up", "1 while a channel is connected.", "channel")
+	channelForDesc = desc("channel_state_seconds", "How long a channel has been in its state.", "channel", "state")
+)
+
+// queues reads the store's counts.
+type queues struct {
+	stats  func(context.Context) (sessions.Stats, error)
+	errors prometheus.Counter
+}
+
+func (q *queues) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		inboxDesc, postponedDesc, unsentDesc, unknownDesc, deadDesc, asideDesc, inboxAgeDesc, outboxAgeDesc,
+	} {
+		ch <- d
+	}
+}
+
+func (q *queues) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), statsWithin)
+	defer cancel()
+	st, err := q.stats(ctx)
+	if err != nil {
+		q.errors.Inc()
+		return
+	}
+	now := time.Now()
+	gauge(ch, inboxDesc, float64(st.Waiting))
+	gauge(ch, postponedDesc, float64(st.Postponed))
+	gauge(ch, unsentDesc, float64(st.Unsent))
+	gauge(ch, unknownDesc, float64(st.Unknown))
+	gauge(ch, deadDesc, float64(st.Dead))
+	gauge(ch, asideDesc, float64(st.Aside))
+	gauge(ch, inboxAgeDesc, age(now, st.Oldest))
+	gauge(ch, outboxAgeDesc, age(now, st.OldestSend))
+}
+
+// channelStates reads what the channels say about themselves.
+type channelStates struct {
+	states func() map[string]channels.Status
+}
+
+func (c *channelStates) Describe(ch chan<- *prometheus.Desc) {
+	ch <- channelUpDesc
+	ch <- channelForDesc
+}
+
+func (c *channelStates) Collect(ch chan<- prometheus.Metric) {
+	now := time.Now()
+	for name, st := range c.states() {
+		up := 0.0
+		if st.State == channels.StateConnected {
+			up = 1
+		}
+		gauge(ch, channelUpDesc, up, clean(name))
+		gauge(ch, channelForDesc, age(now, st.Since), clean(name), clean(string(st.State)))
+	}
+}
+
+func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+// age is 0 for a time that is not set, and never negative: clocks jump.
+func age(now, t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(t).Seconds())
+}

@@ -1,0 +1,223 @@
+// Package metrics counts what the daemon does, for Prometheus.
+//
+// Every name begins with dragoman_. The promise: counting never blocks, never
+// fails and never panics, whatever the labels hold; a nil *[Set] counts
+// nothing, so callers need no switch. Label values come from the configuration
+// or from short fixed lists; where they could come from a model or a network,
+// no more than 100 are kept apart and the rest is counted as "other". No label
+// holds a chat, a person or a text.
+//
+// The package starts no goroutines. Queue depths and channel states are read
+// when somebody asks, within a deadline; if that fails they are left out of
+// that answer and dragoman_collect_errors_total grows.
+package metrics
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Set is one process's metrics. It satisfies the gateway's Observer.
+type Set struct {
+	registry *prometheus.Registry
+
+	accepted   counter
+	setAside   counter
+	turns      counter
+	turnTime   prometheus.Histogram
+	delivered  counter
+	repeats    counter
+	summaries  counter
+	heartbeats counter
+
+	modelCalls  counter
+	modelTime   prometheus.Histogram
+	modelTokens counter
+	toolCalls   counter
+	toolTime    prometheus.Histogram
+
+	collectErrors prometheus.Counter
+}
+
+// Buckets: a turn takes from milliseconds (demo, commands) to many minutes.
+var (
+	turnBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 180, 600}
+	toolBuckets = []float64{.001, .005, .025, .1, .5, 1, 5, 15, 60}
+)
+
+// New makes an empty set. version is shown by dragoman_build_info.
+func New(version string) *Set {
+	s := &Set{registry: prometheus.NewRegistry()}
+	s.accepted = s.counter("messages_accepted_total", "Messages handed in by channels, by what became of them.", "channel", "outcome")
+	s.setAside = s.counter("messages_set_aside_total", "Things that a channel could not understand.", "channel")
+	s.turns = s.counter("turns_total", "Runs of the agent, by outcome.", "outcome")
+	s.turnTime = s.histogram("turn_seconds", "How long a turn took, from its start to its commit.", turnBuckets)
+	s.delivered = s.counter("deliveries_total", "Attempts to deliver, by what became of them.", "channel", "outcome")
+	s.repeats = s.counter("delivery_repeats_total", "Messages sent again although an earlier sending may have arrived.", "channel")
+	s.summaries = s.counter("summaries_total", "Summaries of old messages, by outcome.", "outcome")
+	s.heartbeats = s.counter("heartbeats_total", "Occurrences of jobs, by outcome.", "job", "outcome")
+	s.modelCalls = s.counter("model_calls_total", "Calls to the model, by outcome: ok or the kind of error.", "outcome")
+	s.modelTime = s.histogram("model_call_seconds", "How long a call to the model took.", turnBuckets)
+	s.modelTokens = s.counter("model_tokens_total", "Tokens as the provider counts them: input, cached (part of input), output.", "kind")
+	s.toolCalls = s.counter("tool_calls_total", "Calls of tools, by outcome.", "tool", "outcome")
+	s.toolTime = s.histogram("tool_call_seconds", "How long a tool call took.", toolBuckets)
+	s.collectErrors = prometheus.NewCounter(prometheus.CounterOpts{
+		Namespace: namespace, Name: "collect_errors_total", Help: "Times that queue depths could not be read.",
+	})
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "build_info", Help: "1, with the version as a label.",
+	}, []string{"version"})
+	build.WithLabelValues(clean(version)).Set(1)
+	s.registry.MustRegister(s.collectErrors, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return s
+}
+
+const namespace = "dragoman"
+
+// Handler serves the text format. A nil set serves an empty one.
+func (s *Set) Handler() http.Handler {
+	if s == nil {
+		return promhttp.HandlerFor(prometheus.NewRegistry(), promhttp.HandlerOpts{})
+	}
+	return promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{
+		// One collector that fails must not hide the others.
+		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
+	})
+}
+
+// Accepted counts a message that a channel handed in.
+func (s *Set) Accepted(channel, outcome string) {
+	if s != nil {
+		s.accepted.add(1, channel, outcome)
+	}
+}
+
+// SetAside counts something that a channel could not understand.
+func (s *Set) SetAside(channel string) {
+	if s != nil {
+		s.setAside.add(1, channel)
+	}
+}
+
+// TurnEnded counts a turn.
+func (s *Set) TurnEnded(outcome string, took time.Duration) {
+	if s != nil {
+		s.turns.add(1, outcome)
+		s.turnTime.Observe(took.Seconds())
+	}
+}
+
+// Delivered counts what became of one attempt to deliver.
+func (s *Set) Delivered(channel, outcome string) {
+	if s != nil {
+		s.delivered.add(1, channel, outcome)
+	}
+}
+
+// Repeated counts a message that was sent again in the uncertain window.
+func (s *Set) Repeated(channel string) {
+	if s != nil {
+		s.repeats.add(1, channel)
+	}
+}
+
+// Summarized counts a summary.
+func (s *Set) Summarized(outcome string) {
+	if s != nil {
+		s.summaries.add(1, outcome)
+	}
+}
+
+// Heartbeat counts an occurrence of a job.
+func (s *Set) Heartbeat(job, outcome string) {
+	if s != nil {
+		s.heartbeats.add(1, job, outcome)
+	}
+}
+
+// ModelCall counts one call to the model; outcome is "ok" or the kind of
+// error. The tokens are what the provider said, 0 if it said nothing.
+func (s *Set) ModelCall(outcome string, took time.Duration, input, output, cached int) {
+	if s == nil {
+		return
+	}
+	s.modelCalls.add(1, outcome)
+	s.modelTime.Observe(took.Seconds())
+	for kind, n := range map[string]int{"input": input, "output": output, "cached": cached} {
+		s.modelTokens.add(float64(n), kind)
+	}
+}
+
+// ToolCall counts one call of a tool.
+func (s *Set) ToolCall(tool, outcome string, took time.Duration) {
+	if s != nil {
+		s.toolCalls.add(1, tool, outcome)
+		s.toolTime.Observe(took.Seconds())
+	}
+}
+
+func (s *Set) histogram(name, help string, buckets []float64) prometheus.Histogram {
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets})
+	s.registry.MustRegister(h)
+	return h
+}
+
+func (s *Set) counter(name, help string, labels ...string) counter {
+	vec := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+	s.registry.MustRegister(vec)
+	return counter{vec: vec, seen: &values{m: make([]map[string]bool, len(labels))}}
+}
+
+// counter is a CounterVec that no label value can harm.
+type counter struct {
+	vec  *prometheus.CounterVec
+	seen *values
+}
+
+func (c counter) add(n float64, labels ...string) {
+	if n < 0 { // what a provider counts may be anything
+		return
+	}
+	c.vec.WithLabelValues(c.seen.bound(labels)...).Add(n)
+}
+
+// mostValues bounds the different values of one label.
+const mostValues = 100
+
+// values remembers which values of each label are kept apart.
+type values struct {
+	mu sync.Mutex
+	m  []map[string]bool
+}
+
+func (v *values) bound(labels []string) []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i, label := range labels {
+		label = clean(label)
+		if v.m[i] == nil {
+			v.m[i] = map[string]bool{}
+		}
+		if !v.m[i][label] && len(v.m[i]) >= mostValues {
+			label = "other"
+		}
+		v.m[i][label] = true
+		labels[i] = label
+	}
+	return labels
+}
+
+// clean makes s fit for a label: short and UTF-8.
+func clean(s string) string {
+	if len(s) > 64 {
+		s = s[:64]
+	}
+	return strings.ToValidUTF8(s, "?")
+}
