@@ -82,22 +82,10 @@ func (t *text) UnmarshalJSON(b []byte) error {
 type answer struct {
 	onDelta func(agent.Delta)
 	content strings.Builder
-	think   thinking
 	calls   calls
 	finish  string
 	usage   *sessions.Usage
 	begun   bool // a choice was seen
-}
-
-func newAnswer(r agent.Request, onDelta func(agent.Delta)) *answer {
-	a := &answer{onDelta: onDelta}
-	a.calls.taken = make(map[string]bool)
-	for i := range r.Messages {
-		for _, c := range r.Messages[i].ToolCalls {
-			a.calls.taken[c.ID] = true
-		}
-	}
-	return a
 }
 
 // add takes one frame.
@@ -144,32 +132,22 @@ func (a *answer) take(d *delta) {
 	if reasoning == "" {
 		reasoning = d.Reasoning
 	}
-	said, thought := a.think.split(clean(d.Content + d.Refusal))
-	a.say(said, string(clean(reasoning))+thought)
+	if said, thought := clean(d.Content+d.Refusal), clean(reasoning); said != "" || thought != "" {
+		a.content.WriteString(said)
+		a.onDelta(agent.Delta{Text: said, Reasoning: thought})
+	}
 	for i := range d.ToolCalls {
 		a.calls.add(&d.ToolCalls[i], i, len(d.ToolCalls))
 	}
 }
 
-func (a *answer) say(said, thought string) {
-	if said == "" && thought == "" {
-		return
-	}
-	a.content.WriteString(said)
-	a.onDelta(agent.Delta{Text: said, Reasoning: thought})
-}
-
 // clean drops NUL, which no chat network and not every store can carry.
-func clean(t text) text {
-	if strings.IndexByte(string(t), 0) < 0 {
-		return t
-	}
-	return text(strings.ReplaceAll(string(t), "\x00", ""))
+func clean(t text) string {
+	return strings.ReplaceAll(string(t), "\x00", "")
 }
 
 // check says what is wrong with an answer whose stream ended well.
 func (a *answer) check() error {
-	a.say(a.think.rest())
 	switch {
 	case !a.begun:
 		return errNoChoices
@@ -200,84 +178,6 @@ func (a *answer) response(model string) agent.Response {
 		out.Finish = "stop" // the server said [DONE] alone
 	}
 	return out
-}
-
-// thinking splits off the reasoning that some local servers leave at the
-// start of the content, between <think> and </think>.
-type thinking struct {
-	state thinkState
-	held  string // not decided yet
-}
-
-type thinkState int
-
-const (
-	thinkUndecided thinkState = iota
-	thinkInside
-	thinkAfter // the blank lines behind </think>
-	thinkOver
-)
-
-const (
-	thinkOpen  = "<think>"
-	thinkClose = "</think>"
-)
-
-// split takes the next piece of content.
-func (t *thinking) split(piece text) (said, thought string) {
-	if piece == "" {
-		return "", ""
-	}
-	if t.state == thinkOver {
-		return string(piece), ""
-	}
-	t.held += string(piece)
-	if t.state == thinkUndecided {
-		begin := strings.TrimLeft(t.held, " \r\n\t")
-		switch {
-		case strings.HasPrefix(begin, thinkOpen):
-			t.state, t.held = thinkInside, begin[len(thinkOpen):]
-		case strings.HasPrefix(thinkOpen, begin):
-			return "", "" // might become one
-		default:
-			t.state = thinkOver
-			return t.rest()
-		}
-	}
-	if t.state == thinkInside {
-		before, after, found := strings.Cut(t.held, thinkClose)
-		if !found {
-			keep := openEnd(t.held, thinkClose)
-			thought, t.held = t.held[:keep], t.held[keep:]
-			return "", thought
-		}
-		t.state, t.held, thought = thinkAfter, after, before
-	}
-	if t.held = strings.TrimLeft(t.held, " \r\n\t"); t.held != "" {
-		t.state = thinkOver
-		said, t.held = t.held, ""
-	}
-	return said, thought
-}
-
-// rest is what is still held when the content ends.
-func (t *thinking) rest() (said, thought string) {
-	held := t.held
-	t.held = ""
-	if t.state == thinkInside {
-		return "", held
-	}
-	return held, ""
-}
-
-// openEnd is where the longest end of s begins that could become mark.
-func openEnd(s, mark string) int {
-	for n := min(len(s), len(mark)-1); n > 0; n-- {
-		if strings.HasSuffix(s, mark[:n]) {
-			return len(s) - n
-		}
-	}
-	return len(s)
 }
 
 // argumentText is the text of a piece of arguments.

@@ -15,9 +15,6 @@ import (
 // send names in pieces, and to send no ids at all.
 type calls struct {
 	list []*partial
-	// taken are ids that the history has. Some servers count from call_0 in
-	// each answer, and a result must belong to one call.
-	taken map[string]bool
 }
 
 type partial struct {
@@ -103,12 +100,13 @@ func (c *calls) nameless() bool {
 // own and with arguments.
 func (c *calls) all() []sessions.ToolCall {
 	var out []sessions.ToolCall
+	taken := make(map[string]bool)
 	for _, p := range c.list {
 		id := p.id
-		if id == "" || c.taken[id] {
+		if id == "" || taken[id] {
 			id = "call_" + rand.Text()
 		}
-		c.taken[id] = true
+		taken[id] = true
 		args := strings.TrimSpace(p.args.String())
 		if args == "" || args == "null" {
 			args = "{}"

@@ -145,7 +145,7 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 	}
 	c := newCall(ctx, m)
 	defer c.end()
-	a := newAnswer(r, onDelta)
+	a := &answer{onDelta: onDelta}
 	if err := m.stream(c, r, a); err != nil {
 		if ctx.Err() != nil {
 			return agent.Response{}, ctx.Err()
