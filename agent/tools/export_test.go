@@ -33,3 +33,8 @@ func CheckRedirect(from, to string) error {
 	}
 	return newFetcher(FetchOptions{}.withDefaults()).checkRedirect(next, []*http.Request{old})
 }
+
+// HasProxy reports whether the client of web_fetch would ask for a proxy.
+func HasProxy() bool {
+	return newFetcher(FetchOptions{}.withDefaults()).client.Transport.(*http.Transport).Proxy != nil
+}

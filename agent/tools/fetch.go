@@ -109,7 +109,6 @@ func newFetcher(o FetchOptions) *fetcher {
 			Proxy:                  nil,
 			DialContext:            dialer.DialContext,
 			TLSHandshakeTimeout:    10 * time.Second,
-			ResponseHeaderTimeout:  o.Timeout,
 			MaxResponseHeaderBytes: 64 << 10,
 			ForceAttemptHTTP2:      true,
 			// Each call checks its own connections and leaves none behind.

@@ -110,12 +110,11 @@ func TestFetchChecksRedirects(t *testing.T) {
 }
 
 func TestFetchDoesNotStepDownFromHTTPS(t *testing.T) {
-	f := tools.WebFetch(tools.FetchOptions{})
 	plain, asked := serve(t, hello)
 	srv := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusFound))
 	defer srv.Close()
 	// A certificate that nobody signed is refused before anything else.
-	f = tools.WebFetch(tools.FetchOptions{Loopback: tools.LoopbackFor(t, srv.URL, plain.URL)})
+	f := tools.WebFetch(tools.FetchOptions{Loopback: tools.LoopbackFor(t, srv.URL, plain.URL)})
 	refuse(t, f, m{"url": srv.URL}, "certificate")
 	if asked.Load() != 0 {
 		t.Error("the redirect was followed")
@@ -238,6 +237,11 @@ func TestFetchIgnoresProxies(t *testing.T) {
 	must(t, fetch, m{"url": srv.URL})
 	if asked.Load() != 0 {
 		t.Error("the proxy was asked")
+	}
+	// net/http reads the environment once in a process, perhaps before this
+	// test set it, so look at the client as well.
+	if tools.HasProxy() {
+		t.Error("the client has a proxy")
 	}
 }
 
