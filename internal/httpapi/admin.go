@@ -1,0 +1,205 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// People is the part of sessions.People that the operator needs.
+type People interface {
+	ApprovePairing(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
+	Pairings(ctx context.Context, now time.Time) ([]sessions.Pairing, error)
+	Unpair(ctx context.Context, channel, personID string) error
+}
+
+// Records is what the operator reads about jobs and queues.
+type Records interface {
+	Occurrences(ctx context.Context, job string, limit int) ([]sessions.Occurrence, error)
+	Stats(ctx context.Context) (sessions.Stats, error)
+	Check(ctx context.Context) error
+}
+
+// Store is what the verbs work on; a sessions.Store is one.
+type Store interface {
+	sessions.Archive
+	sessions.Queue
+	People
+	Records
+}
+
+// Job is a configured job as lists show it.
+type Job struct {
+	Name     string    `json:"name"`
+	Schedule string    `json:"schedule"` // "every 30m", "0 8 * * * Europe/Rome"
+	Target   string    `json:"target"`
+	Next     time.Time `json:"next,omitzero"`
+	// Last is the newest recorded occurrence.
+	Last *sessions.Occurrence `json:"last,omitempty"`
+}
+
+// Scheduler knows the configured jobs.
+type Scheduler interface {
+	Jobs(ctx context.Context) ([]Job, error)
+	// RunJob fires a job now, beside its schedule. Errors: sessions.ErrNotFound.
+	RunJob(ctx context.Context, name string) error
+}
+
+// Info is what a process says about itself.
+type Info struct {
+	Version  string    `json:"version"`
+	PID      int       `json:"pid,omitempty"`
+	Started  time.Time `json:"started,omitzero"`
+	Config   string    `json:"config,omitempty"`
+	StateDir string    `json:"state_dir,omitempty"`
+	Store    string    `json:"store,omitempty"`
+	Model    string    `json:"model,omitempty"`
+	Listen   string    `json:"listen,omitempty"`
+	// Running is false when no daemon runs and the store was opened just for
+	// this question.
+	Running     bool                       `json:"running"`
+	Turns       int                        `json:"turns"`
+	OldestTurnS float64                    `json:"oldest_turn_seconds,omitempty"`
+	Channels    map[string]channels.Status `json:"channels,omitempty"`
+	Policy      []string                   `json:"policy,omitempty"`
+	Warnings    []string                   `json:"warnings,omitempty"`
+}
+
+// Status is Info and the state of the queues.
+type Status struct {
+	Info
+	// Problem is why the store cannot write, or "".
+	Problem    string    `json:"problem,omitempty"`
+	Waiting    int       `json:"waiting"`
+	Postponed  int       `json:"postponed"`
+	Unsent     int       `json:"unsent"`
+	Unknown    int       `json:"unknown"`
+	Dead       int       `json:"dead"`
+	Aside      int       `json:"aside"`
+	Oldest     time.Time `json:"oldest,omitzero"`
+	OldestSend time.Time `json:"oldest_send,omitzero"`
+}
+
+// AdminOptions say what the verbs work on. Store and Info must be set.
+type AdminOptions struct {
+	Store Store
+	// Jobs is nil where jobs cannot be listed or run.
+	Jobs Scheduler
+	Info func() Info
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+}
+
+// maxBody bounds a request; the longest is a title.
+const maxBody = 64 << 10
+
+// Page sizes: what a request may ask for, and what it gets when it does not.
+const (
+	maxPage     = 1000
+	defaultPage = 100
+)
+
+type admin struct{ AdminOptions }
+
+// Admin serves the operator's verbs. See the package comment for who may
+// reach it.
+func Admin(o AdminOptions) http.Handler {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	a := &admin{o}
+	mux := http.NewServeMux()
+	for pattern, verb := range map[string]verb{
+		"GET /v1/status":           a.status,
+		"GET /v1/sessions":         a.sessions,
+		"GET /v1/sessions/log":     a.messages,
+		"GET /v1/sessions/search":  a.search,
+		"POST /v1/sessions/rename": a.rename,
+		"POST /v1/sessions/delete": a.remove,
+		"GET /v1/queue":            a.queue,
+		"GET /v1/queue/item":       a.queueItem,
+		"POST /v1/queue/retry":     a.retry,
+		"POST /v1/queue/drop":      a.drop,
+		"GET /v1/jobs":             a.jobs,
+		"GET /v1/jobs/log":         a.occurrences,
+		"POST /v1/jobs/run":        a.runJob,
+		"GET /v1/pairings":         a.pairings,
+		"POST /v1/pairings/add":    a.approve,
+		"POST /v1/pairings/remove": a.unpair,
+	} {
+		mux.Handle(pattern, verb)
+	}
+	return http.MaxBytesHandler(mux, maxBody)
+}
+
+// verb answers one request with something to encode.
+type verb func(ctx context.Context, r *request) (any, error)
+
+func (v verb) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	req := &request{r: r}
+	if r.Method == http.MethodPost {
+		if err := json.NewDecoder(r.Body).Decode(&req.body); err != nil && !errors.Is(err, io.EOF) {
+			writeFailure(w, &badRequest{"the request's body is not what it should be"})
+			return
+		}
+	}
+	body, err := v(r.Context(), req)
+	if err == nil {
+		err = req.bad
+	}
+	if err != nil {
+		writeFailure(w, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, body)
+}
+
+// request is what the verbs ask for, in one shape.
+type request struct {
+	r    *http.Request
+	body struct {
+		Key    string `json:"key,omitempty"`
+		Title  string `json:"title,omitempty"`
+		ID     string `json:"id,omitempty"`
+		Name   string `json:"name,omitempty"`
+		Code   string `json:"code,omitempty"`
+		Person string `json:"person,omitempty"`
+	}
+	bad error
+}
+
+func (r *request) text(name string) string { return r.r.URL.Query().Get(name) }
+
+// number reads a query value between 0 and most. Nonsense is remembered in bad.
+func (r *request) number(name string, absent, most int64) int64 {
+	s := r.text(name)
+	if s == "" {
+		return absent
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		r.bad = &badRequest{name + " wants a number, 0 or more"}
+		return absent
+	}
+	return min(n, most)
+}
+
+func (r *request) limit() int { return int(max(1, r.number("limit", defaultPage, maxPage))) }
+
+func key(s string) (channels.Key, error) {
+	k, err := channels.ParseKey(s)
+	if err != nil {
+		return k, &badRequest{"this is no conversation's key: write it like telegram:123456"}
+	}
+	return k, nil
+}
+
+// done is the answer of verbs that have nothing to say.
+type done struct{}

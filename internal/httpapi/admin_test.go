@@ -1,0 +1,358 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+	"dragoman/sessions/memory"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func now() time.Time { return began }
+
+// filled is a store with one answered chat, one dead delivery, one thing set
+// aside, one message that waits, and one person who asks to be let in.
+func filled(t *testing.T) *memory.Store {
+	t.Helper()
+	s := memory.New(memory.Options{Now: now})
+	ctx := context.Background()
+	accept := func(key, id, text string, e sessions.Entry) {
+		t.Helper()
+		e.Inbound = channels.Inbound{Key: channels.MustKey(key), ID: id, Text: text, Sender: channels.Person{IDs: []string{"1"}}}
+		if _, err := s.Accept(ctx, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	accept("telegram:1", "a", "hello", sessions.Entry{
+		Answered: true, Append: []sessions.Message{{Role: sessions.RoleUser, Content: "hello"}, {Role: sessions.RoleAssistant, Content: "hi"}},
+		Replies: []sessions.Reply{{Text: "hi"}},
+	})
+	accept("irc:#go/../x?y&z", "b", "wait", sessions.Entry{})
+	if err := s.SetAside(ctx, sessions.Aside{Channel: "telegram", ID: "9", Raw: []byte("{"), Why: "no JSON"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.RequestPairing(ctx, sessions.Pairing{
+		Channel: "telegram", PersonID: "7", Name: "Ann", Code: "AAAA-BBBB", Expires: began.Add(time.Hour),
+	}, began, 3); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+type scheduler struct{ ran []string }
+
+func (s *scheduler) Jobs(context.Context) ([]httpapi.Job, error) {
+	return []httpapi.Job{{Name: "morning", Schedule: "every 1h", Target: "telegram:1", Next: began}}, nil
+}
+
+func (s *scheduler) RunJob(_ context.Context, name string) error {
+	if name != "morning" {
+		return fmt.Errorf("heartbeat: run %s: %w", name, sessions.ErrNotFound)
+	}
+	s.ran = append(s.ran, name)
+	return nil
+}
+
+// clients runs a test over the socket and in the process: the same must come
+// out.
+func clients(t *testing.T, o func() httpapi.AdminOptions, f func(t *testing.T, c *httpapi.Client)) {
+	t.Helper()
+	t.Run("in process", func(t *testing.T) {
+		c := httpapi.InProcess(httpapi.Admin(o()))
+		defer c.Close()
+		f(t, c)
+	})
+	for name, dir := range map[string]string{"socket": "s", "socket in a deep folder": strings.Repeat("deep/", 30)} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), dir, "dragoman.sock")
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			stop := serve(t, path, httpapi.Admin(o()))
+			defer stop()
+			c := httpapi.Dial(path)
+			defer c.Close()
+			f(t, c)
+		})
+	}
+}
+
+func serve(t *testing.T, path string, h http.Handler) (stop func()) {
+	t.Helper()
+	ln, err := httpapi.Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- httpapi.Serve(ctx, ln, h, time.Second, slog.New(slog.DiscardHandler)) }()
+	return func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestVerbs(t *testing.T) {
+	jobs := &scheduler{}
+	options := func() httpapi.AdminOptions {
+		return httpapi.AdminOptions{
+			Store: filled(t), Jobs: jobs, Now: now,
+			Info: func() httpapi.Info { return httpapi.Info{Version: "v1", Running: true} },
+		}
+	}
+	clients(t, options, func(t *testing.T, c *httpapi.Client) {
+		t.Run("status", func(t *testing.T) { testStatus(t, c) })
+		t.Run("sessions", func(t *testing.T) { testSessions(t, c) })
+		t.Run("queue", func(t *testing.T) { testQueue(t, c) })
+		t.Run("jobs", func(t *testing.T) { testJobs(t, c, jobs) })
+		t.Run("pairings", func(t *testing.T) { testPairings(t, c) })
+	})
+}
+
+func testStatus(t *testing.T, c *httpapi.Client) {
+	s, err := c.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Version != "v1" || !s.Running || s.Waiting != 1 || s.Unsent != 1 || s.Aside != 1 || s.Problem != "" {
+		t.Errorf("Status = %+v", s)
+	}
+}
+
+func testSessions(t *testing.T, c *httpapi.Client) {
+	ctx, k := t.Context(), channels.MustKey("telegram:1")
+	all, err := c.Sessions(ctx, 0, 10)
+	if err != nil || len(all) != 1 || all[0].Key != k {
+		t.Fatalf("Sessions = %v, %v", all, err)
+	}
+	page, err := c.Messages(ctx, k, 0, 1)
+	if err != nil || len(page) != 1 || page[0].Content != "hello" {
+		t.Fatalf("Messages = %v, %v", page, err)
+	}
+	page, err = c.Messages(ctx, k, page[0].Seq, 10)
+	if err != nil || len(page) != 1 || page[0].Content != "hi" {
+		t.Fatalf("next Messages = %v, %v", page, err)
+	}
+	if found, err := c.Search(ctx, k, "hello", 5); err != nil || len(found) != 1 {
+		t.Errorf("Search = %v, %v", found, err)
+	}
+	if err := c.Rename(ctx, k, "  Täglich & \"mehr\" "); err != nil {
+		t.Fatal(err)
+	}
+	if all, _ := c.Sessions(ctx, 0, 10); all[0].Title != `Täglich & "mehr"` {
+		t.Errorf("Title = %q", all[0].Title)
+	}
+	if err := c.Rename(ctx, k, strings.Repeat("x", 201)); err == nil {
+		t.Error("an endless title was taken")
+	}
+	if err := c.Rename(ctx, k, strings.Repeat("x", 100_000)); err == nil {
+		t.Error("an endless body was taken")
+	}
+	if err := c.Delete(ctx, k); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Delete(ctx, k); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("second Delete = %v, want ErrNotFound", err)
+	}
+	if all, err := c.Sessions(ctx, 0, 10); err != nil || all == nil || len(all) != 0 {
+		t.Errorf("Sessions = %#v, %v, want an empty list", all, err)
+	}
+}
+
+func testQueue(t *testing.T, c *httpapi.Client) {
+	ctx := t.Context()
+	items, err := c.Queue(ctx, 100)
+	if err != nil || len(items) != 3 {
+		t.Fatalf("Queue = %v, %v, want 3 items", items, err)
+	}
+	for _, item := range items {
+		if item.Text != "" {
+			t.Errorf("the list shows text: %+v", item)
+		}
+		shown, err := c.QueueItem(ctx, item.ID)
+		if err != nil || shown.ID != item.ID || shown.Text == "" {
+			t.Errorf("QueueItem(%s) = %+v, %v", item.ID, shown, err)
+		}
+		if err := c.DropQueue(ctx, item.ID); err != nil {
+			t.Errorf("DropQueue(%s) = %v", item.ID, err)
+		}
+	}
+	if err := c.RetryQueue(ctx, "out-999"); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("RetryQueue = %v, want ErrNotFound", err)
+	}
+	if items, err := c.Queue(ctx, 100); err != nil || len(items) != 0 {
+		t.Errorf("Queue = %v, %v, want nothing", items, err)
+	}
+}
+
+func testJobs(t *testing.T, c *httpapi.Client, jobs *scheduler) {
+	ctx := t.Context()
+	jobs.ran = nil
+	got, err := c.Jobs(ctx)
+	if err != nil || len(got) != 1 || got[0].Name != "morning" || !got[0].Next.Equal(began) {
+		t.Fatalf("Jobs = %+v, %v", got, err)
+	}
+	if err := c.RunJob(ctx, "morning"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.RunJob(ctx, "evening"); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("RunJob = %v, want ErrNotFound", err)
+	}
+	if diff := cmp.Diff([]string{"morning"}, jobs.ran); diff != "" {
+		t.Error(diff)
+	}
+	if log, err := c.Occurrences(ctx, "", 10); err != nil || log == nil {
+		t.Errorf("Occurrences = %#v, %v", log, err)
+	}
+}
+
+func testPairings(t *testing.T, c *httpapi.Client) {
+	ctx := t.Context()
+	if _, err := c.ApprovePairing(ctx, "nope"); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("ApprovePairing = %v, want ErrNotFound", err)
+	}
+	p, err := c.ApprovePairing(ctx, "aaaabbbb")
+	if err != nil || p.PersonID != "7" {
+		t.Fatalf("ApprovePairing = %+v, %v", p, err)
+	}
+	list, err := c.Pairings(ctx)
+	if err != nil || len(list) != 1 || list[0].Approved.IsZero() {
+		t.Fatalf("Pairings = %+v, %v", list, err)
+	}
+	if err := c.Unpair(ctx, "telegram", "7"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Unpair(ctx, "telegram", "7"); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("second Unpair = %v, want ErrNotFound", err)
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	h := httpapi.Admin(httpapi.AdminOptions{Store: filled(t), Info: func() httpapi.Info { return httpapi.Info{} }})
+	tests := []struct {
+		name, method, target, body string
+		want                       int
+	}{
+		{"no key", "GET", "/v1/sessions/log", "", 400},
+		{"no number", "GET", "/v1/sessions?limit=x", "", 400},
+		{"negative", "GET", "/v1/sessions?offset=-1", "", 400},
+		{"huge number", "GET", "/v1/sessions?limit=99999999999999999999", "", 400},
+		{"large number", "GET", "/v1/sessions?limit=999999999", "", 200},
+		{"not JSON", "POST", "/v1/sessions/delete", "{", 400},
+		{"wrong shape", "POST", "/v1/sessions/delete", "[1]", 400},
+		{"no body", "POST", "/v1/sessions/delete", "", 400},
+		{"wrong method", "GET", "/v1/sessions/delete", "", 405},
+		{"unknown", "GET", "/v1/config", "", 404},
+		{"no daemon for jobs", "POST", "/v1/jobs/run", `{"name":"x"}`, 503},
+		{"too long", "POST", "/v1/queue/drop", `{"id":"` + strings.Repeat("x", 1<<20) + `"}`, 400},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(tt.method, tt.target, strings.NewReader(tt.body)))
+			if w.Code != tt.want {
+				t.Errorf("status %d, want %d: %s", w.Code, tt.want, w.Body)
+			}
+		})
+	}
+}
+
+// A store that fails is what status is asked about: it answers all the same.
+type broken struct{ *memory.Store }
+
+func (broken) Check(context.Context) error { return fmt.Errorf("sqlite: check: %w", syscall.ENOSPC) }
+
+func (broken) Stats(context.Context) (sessions.Stats, error) {
+	return sessions.Stats{}, errors.New("sqlite: count")
+}
+
+func TestStatusOfABrokenStore(t *testing.T) {
+	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
+		Store: broken{filled(t)}, Info: func() httpapi.Info { return httpapi.Info{Version: "v1"} },
+	}))
+	s, err := c.Status(t.Context())
+	if err != nil || s.Version != "v1" || !strings.Contains(s.Problem, "disk is full") {
+		t.Errorf("Status = %+v, %v", s, err)
+	}
+}
+
+func TestSocketIsPrivateAndReplaced(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "dragoman.sock")
+	h := httpapi.Admin(httpapi.AdminOptions{Store: filled(t), Info: func() httpapi.Info { return httpapi.Info{} }})
+
+	// A daemon that was killed leaves its socket behind.
+	dead, err := httpapi.Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, path+".kept"); err != nil {
+		t.Fatal(err)
+	}
+	_ = dead.Close()
+	if err := os.Rename(path+".kept", path); err != nil {
+		t.Fatal(err)
+	}
+	c := httpapi.Dial(path)
+	defer c.Close()
+	if _, err := c.Status(t.Context()); err == nil {
+		t.Fatal("a dead socket answers")
+	}
+	stop := serve(t, path, h)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v, want 0600", info.Mode(), err)
+	}
+	if _, err := c.Status(t.Context()); err != nil {
+		t.Error(err)
+	}
+	stop()
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket is still there: %v", err)
+	}
+
+	// A file that is no socket is not ours to remove.
+	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := httpapi.Listen(path); err == nil {
+		t.Error("a file was replaced by a socket")
+	}
+	if data, _ := os.ReadFile(path); string(data) != "precious" {
+		t.Error("the file is gone")
+	}
+}
+
+func TestForeignAnswer(t *testing.T) {
+	for name, h := range map[string]http.HandlerFunc{
+		"HTML":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404); _, _ = w.Write([]byte("<html>")) },
+		"empty": func(w http.ResponseWriter, _ *http.Request) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := httpapi.InProcess(h)
+			if _, err := c.Status(t.Context()); err == nil {
+				t.Error("Status = nil, want an error")
+			}
+		})
+	}
+}

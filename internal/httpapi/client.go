@@ -1,0 +1,203 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Client speaks to an [Admin] handler. It is safe for concurrent use.
+type Client struct{ http *http.Client }
+
+// callWithin bounds one call; a full page of long messages fits into it.
+const callWithin = time.Minute
+
+// maxAnswer bounds what is read back: a page of 1000 messages of 256 KiB.
+const maxAnswer = 512 << 20
+
+// Dial makes a client for the daemon that listens on the socket at path. It
+// does not connect yet; Status tells whether somebody answers.
+func Dial(path string) *Client {
+	return &Client{&http.Client{Timeout: callWithin, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			short, release, err := shortPath(path)
+			if err != nil {
+				return nil, err
+			}
+			defer release()
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", short)
+		},
+		DisableCompression: true, IdleConnTimeout: time.Minute,
+	}}}
+}
+
+// InProcess makes a client for a handler of this process, so that a verb does
+// the same with and without a daemon.
+func InProcess(h http.Handler) *Client {
+	return &Client{&http.Client{Timeout: callWithin, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		if r.Body == nil {
+			r.Body = http.NoBody
+		}
+		w := &recorder{header: http.Header{}, code: http.StatusOK}
+		h.ServeHTTP(w, r)
+		return &http.Response{
+			StatusCode: w.code, Status: http.StatusText(w.code), Header: w.header, Body: io.NopCloser(&w.body), Request: r,
+		}, nil
+	})}}
+}
+
+// recorder keeps an answer in memory.
+type recorder struct {
+	header http.Header
+	code   int
+	body   bytes.Buffer
+}
+
+func (w *recorder) Header() http.Header         { return w.header }
+func (w *recorder) WriteHeader(code int)        { w.code = code }
+func (w *recorder) Write(b []byte) (int, error) { return w.body.Write(b) }
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Close ends the connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Status asks how everything is.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	return fetch[Status](ctx, c, "/v1/status", nil)
+}
+
+// Sessions lists conversations, most recently updated first.
+func (c *Client) Sessions(ctx context.Context, offset, limit int) ([]sessions.Conversation, error) {
+	return fetch[[]sessions.Conversation](ctx, c, "/v1/sessions", url.Values{"offset": {strconv.Itoa(offset)}, "limit": {strconv.Itoa(limit)}})
+}
+
+// Messages reads a page of the transcript of k, oldest first.
+func (c *Client) Messages(ctx context.Context, k channels.Key, after int64, limit int) ([]sessions.Message, error) {
+	return fetch[[]sessions.Message](ctx, c, "/v1/sessions/log", url.Values{
+		"key": {k.String()}, "after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(limit)},
+	})
+}
+
+// Search finds messages of k by words.
+func (c *Client) Search(ctx context.Context, k channels.Key, query string, limit int) ([]sessions.Message, error) {
+	return fetch[[]sessions.Message](ctx, c, "/v1/sessions/search", url.Values{
+		"key": {k.String()}, "query": {query}, "limit": {strconv.Itoa(limit)},
+	})
+}
+
+// Rename gives a conversation a title.
+func (c *Client) Rename(ctx context.Context, k channels.Key, title string) error {
+	return c.post(ctx, "/v1/sessions/rename", map[string]string{"key": k.String(), "title": title}, &done{})
+}
+
+// Delete removes a conversation's transcript.
+func (c *Client) Delete(ctx context.Context, k channels.Key) error {
+	return c.post(ctx, "/v1/sessions/delete", map[string]string{"key": k.String()}, &done{})
+}
+
+// Queue lists what is not done.
+func (c *Client) Queue(ctx context.Context, limit int) ([]sessions.QueueItem, error) {
+	return fetch[[]sessions.QueueItem](ctx, c, "/v1/queue", url.Values{"limit": {strconv.Itoa(limit)}})
+}
+
+// QueueItem shows one item with its text.
+func (c *Client) QueueItem(ctx context.Context, id string) (sessions.QueueItem, error) {
+	return fetch[sessions.QueueItem](ctx, c, "/v1/queue/item", url.Values{"id": {id}})
+}
+
+// RetryQueue makes an item due now.
+func (c *Client) RetryQueue(ctx context.Context, id string) error {
+	return c.post(ctx, "/v1/queue/retry", map[string]string{"id": id}, &done{})
+}
+
+// DropQueue gives an item up.
+func (c *Client) DropQueue(ctx context.Context, id string) error {
+	return c.post(ctx, "/v1/queue/drop", map[string]string{"id": id}, &done{})
+}
+
+// Jobs lists the configured jobs.
+func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
+	return fetch[[]Job](ctx, c, "/v1/jobs", nil)
+}
+
+// Occurrences lists what became of due times, newest first.
+func (c *Client) Occurrences(ctx context.Context, job string, limit int) ([]sessions.Occurrence, error) {
+	return fetch[[]sessions.Occurrence](ctx, c, "/v1/jobs/log", url.Values{"job": {job}, "limit": {strconv.Itoa(limit)}})
+}
+
+// RunJob fires a job now.
+func (c *Client) RunJob(ctx context.Context, name string) error {
+	return c.post(ctx, "/v1/jobs/run", map[string]string{"name": name}, &done{})
+}
+
+// Pairings lists who was let in and who asks to be.
+func (c *Client) Pairings(ctx context.Context) ([]sessions.Pairing, error) {
+	return fetch[[]sessions.Pairing](ctx, c, "/v1/pairings", nil)
+}
+
+// ApprovePairing lets in the person with this code.
+func (c *Client) ApprovePairing(ctx context.Context, code string) (sessions.Pairing, error) {
+	var p sessions.Pairing
+	err := c.post(ctx, "/v1/pairings/add", map[string]string{"code": code}, &p)
+	return p, err
+}
+
+// Unpair withdraws an approval.
+func (c *Client) Unpair(ctx context.Context, channel, personID string) error {
+	return c.post(ctx, "/v1/pairings/remove", map[string]string{"name": channel, "person": personID}, &done{})
+}
+
+func fetch[T any](ctx context.Context, c *Client, path string, q url.Values) (T, error) {
+	var got T
+	err := c.call(ctx, http.MethodGet, path+"?"+q.Encode(), nil, &got)
+	return got, err
+}
+
+func (c *Client) post(ctx context.Context, path string, body, into any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("httpapi: encode the request: %w", err)
+	}
+	return c.call(ctx, http.MethodPost, path, bytes.NewReader(data), into)
+}
+
+func (c *Client) call(ctx context.Context, method, path string, body io.Reader, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, "http://dragoman"+path, body)
+	if err != nil {
+		return fmt.Errorf("httpapi: ask the daemon: %w", err)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("httpapi: ask the daemon: %w", err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("httpapi: read the daemon's answer: %w", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		var f failure
+		if err := json.Unmarshal(data, &f); err != nil || f.Error == "" {
+			f.Error = fmt.Sprintf("the daemon answered %s; is it of another version?", resp.Status)
+		}
+		return remoteError(resp.StatusCode, f)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("httpapi: understand the daemon's answer: %w", err)
+	}
+	return nil
+}

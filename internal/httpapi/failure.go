@@ -1,0 +1,80 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"dragoman/sessions"
+)
+
+// failure is the body of every refusal.
+type failure struct {
+	Error string `json:"error"`
+	// Code names the sentinel that the client gives back: see codes.
+	Code string `json:"code,omitempty"`
+}
+
+// badRequest is the caller's mistake, in a sentence.
+type badRequest struct{ sentence string }
+
+func (e *badRequest) Error() string { return e.sentence }
+
+// unavailable is something that this process cannot do.
+type unavailable struct{ sentence string }
+
+func (e *unavailable) Error() string { return e.sentence }
+
+// codes are the errors that callers branch on, and how they travel.
+var codes = []struct {
+	err    error
+	code   string
+	status int
+}{
+	{sessions.ErrNotFound, "not_found", http.StatusNotFound},
+	{sessions.ErrConflict, "conflict", http.StatusConflict},
+	{sessions.ErrFenced, "fenced", http.StatusConflict},
+	{context.DeadlineExceeded, "timeout", http.StatusGatewayTimeout},
+}
+
+func writeFailure(w http.ResponseWriter, err error) {
+	for _, c := range codes {
+		if errors.Is(err, c.err) {
+			writeJSON(w, c.status, failure{Error: err.Error(), Code: c.code})
+			return
+		}
+	}
+	status := http.StatusInternalServerError
+	var bad *badRequest
+	var not *unavailable
+	switch {
+	case errors.As(err, &bad):
+		status = http.StatusBadRequest
+	case errors.As(err, &not):
+		status = http.StatusServiceUnavailable
+	}
+	writeJSON(w, status, failure{Error: err.Error()})
+}
+
+// RemoteError is a refusal that came from the other end. It unwraps to the
+// sentinel that it was there.
+type RemoteError struct {
+	Status   int
+	Sentence string
+	cause    error
+}
+
+func (e *RemoteError) Error() string { return e.Sentence }
+
+// Unwrap returns the sentinel, or nil.
+func (e *RemoteError) Unwrap() error { return e.cause }
+
+func remoteError(status int, f failure) error {
+	e := &RemoteError{Status: status, Sentence: f.Error}
+	for _, c := range codes {
+		if c.code == f.Code {
+			e.cause = c.err
+		}
+	}
+	return e
+}

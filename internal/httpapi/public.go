@@ -1,0 +1,152 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"dragoman/channels"
+)
+
+// PublicOptions say what Public shows. Check must be set.
+type PublicOptions struct {
+	// Token is what a request must carry; "" restricts to this machine.
+	Token string
+	// Check proves that the store can write now (sessions.Store.Check).
+	Check func(context.Context) error
+	// Ready says why the daemon cannot serve yet, or any more. nil: always.
+	Ready func() error
+	// Channels tells how each channel is doing. nil: none.
+	Channels func() map[string]channels.Status
+	// Metrics serves /metrics. nil: not found.
+	Metrics http.Handler
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+}
+
+const (
+	// checkEvery keeps a busy prober from making the disk busy.
+	checkEvery = 5 * time.Second
+	// checkWithin is when a store that does not answer counts as failing.
+	checkWithin = 5 * time.Second
+)
+
+// Public serves /healthz, /readyz and /metrics.
+func Public(o PublicOptions) http.Handler {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	h := &health{opts: o}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", h.healthz)
+	mux.HandleFunc("GET /readyz", h.readyz)
+	if o.Metrics != nil {
+		mux.Handle("GET /metrics", o.Metrics)
+	}
+	return Guard(o.Token, mux)
+}
+
+// health remembers the last look at the store for a moment.
+type health struct {
+	opts PublicOptions
+
+	mu      sync.Mutex
+	checked time.Time
+	err     error
+}
+
+// report is the body of both probes.
+type report struct {
+	Status   string                     `json:"status"`
+	Reason   string                     `json:"reason,omitempty"`
+	Channels map[string]channels.Status `json:"channels,omitempty"`
+}
+
+func (h *health) healthz(w http.ResponseWriter, r *http.Request) {
+	if err := h.check(r.Context()); err != nil {
+		writeJSON(w, http.StatusServiceUnavailable, report{Status: "failing", Reason: PlainReason(err)})
+		return
+	}
+	writeJSON(w, http.StatusOK, report{Status: "ok"})
+}
+
+func (h *health) readyz(w http.ResponseWriter, r *http.Request) {
+	rep := report{Status: "ready"}
+	if h.opts.Channels != nil {
+		rep.Channels = h.opts.Channels()
+	}
+	if err := h.check(r.Context()); err != nil {
+		rep.Status, rep.Reason = "not ready", PlainReason(err)
+	} else if h.opts.Ready != nil {
+		if err := h.opts.Ready(); err != nil {
+			rep.Status, rep.Reason = "not ready", err.Error()
+		}
+	}
+	code := http.StatusOK
+	if rep.Reason != "" {
+		code = http.StatusServiceUnavailable
+	}
+	writeJSON(w, code, rep)
+}
+
+// check asks the store, at most once in checkEvery. Probes that come meanwhile
+// wait for the same answer. A prober that hangs up must not turn its own
+// impatience into a failing store, so the check has a deadline of its own.
+func (h *health) check(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if now := h.opts.Now(); h.checked.IsZero() || now.Sub(h.checked) >= checkEvery || now.Before(h.checked) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkWithin)
+		defer cancel()
+		h.err = h.opts.Check(ctx)
+		h.checked = h.opts.Now()
+	}
+	return h.err
+}
+
+// reasons are the usual causes, and the words by which the databases name them
+// where no error value survives.
+var reasons = []struct {
+	is    error
+	words string
+	plain string
+}{
+	{syscall.ENOSPC, "disk is full", "The disk is full: messages are not accepted until there is space."},
+	{syscall.EDQUOT, "quota exceeded", "The disk quota is used up: messages are not accepted until there is space."},
+	{syscall.EROFS, "readonly", "The state directory is read-only: messages are not accepted."},
+	{fs.ErrPermission, "permission denied", "The state directory cannot be written: its permissions are wrong."},
+	{syscall.EIO, "disk i/o error", "The disk reports input/output errors."},
+	{nil, "malformed", "The database is damaged. It is left as it is: restore a backup."},
+	{nil, "not a database", "The database file is something else. It is left as it is: restore a backup."},
+	{context.DeadlineExceeded, "database is locked", "The store does not answer in time."},
+}
+
+// PlainReason says in one sentence why the store fails, as far as it is known.
+func PlainReason(err error) string {
+	text := strings.ToLower(err.Error())
+	for _, r := range reasons {
+		if (r.is != nil && errors.Is(err, r.is)) || strings.Contains(text, r.words) {
+			return r.plain
+		}
+	}
+	return "The store cannot write; the daemon's log says why."
+}
+
+func writeJSON(w http.ResponseWriter, code int, body any) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		http.Error(w, `{"error":"this answer cannot be encoded"}`, http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(data, '\n'))
+}

@@ -1,0 +1,105 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// Limits of the server. There is no limit on writing: answers stream.
+const (
+	headerWithin = 10 * time.Second
+	bodyWithin   = 2 * time.Minute
+	idleFor      = 2 * time.Minute
+	maxHeader    = 64 << 10
+)
+
+// Serve answers on ln until ctx ends; then it takes no more, lets running
+// requests finish for grace, and closes what is left. It closes ln.
+func Serve(ctx context.Context, ln net.Listener, h http.Handler, grace time.Duration, log *slog.Logger) error {
+	srv := &http.Server{
+		Handler: h, ReadHeaderTimeout: headerWithin, ReadTimeout: bodyWithin, IdleTimeout: idleFor, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(ln) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("httpapi: serve %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if err := srv.Shutdown(drain); err != nil {
+		_ = srv.Close()
+	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("httpapi: serve %s: %w", ln.Addr(), err)
+	}
+	return nil
+}
+
+// Listen makes the admin socket. Only the daemon's user can open it. A socket
+// that a dead daemon left is replaced: the caller holds the lock on the state
+// directory, so nobody listens there. Anything else of that name is left alone.
+func Listen(path string) (net.Listener, error) {
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSocket {
+		return nil, fmt.Errorf("httpapi: listen on %s: something that is no socket has this name", path)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("httpapi: remove the old socket: %w", err)
+	}
+	short, release, err := shortPath(path)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: short, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("httpapi: listen on %s: %w", path, err)
+	}
+	ln.SetUnlinkOnClose(false) // short may mean nothing any more by then
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = ln.Close()
+		return nil, fmt.Errorf("httpapi: protect %s: %w", path, err)
+	}
+	return &socket{UnixListener: ln, path: path}, nil
+}
+
+// socket removes its file when it is closed.
+type socket struct {
+	*net.UnixListener
+	path string
+}
+
+func (s *socket) Close() error {
+	err := s.UnixListener.Close()
+	if rm := os.Remove(s.path); rm != nil && !errors.Is(rm, os.ErrNotExist) {
+		err = errors.Join(err, rm)
+	}
+	return err
+}
+
+// longestSocketPath is what fits into a socket address everywhere.
+const longestSocketPath = 100
+
+// shortPath names path in so few bytes that it fits into a socket address,
+// through a descriptor of its folder if it must. It is good until release.
+func shortPath(path string) (short string, release func(), err error) {
+	if len(path) <= longestSocketPath {
+		return path, func() {}, nil
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return "", nil, fmt.Errorf("httpapi: open the socket's folder: %w", err)
+	}
+	short = filepath.Join("/proc/self/fd", strconv.FormatUint(uint64(dir.Fd()), 10), filepath.Base(path))
+	return short, func() { _ = dir.Close() }, nil
+}

@@ -1,0 +1,136 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"dragoman/sessions"
+)
+
+func (a *admin) status(ctx context.Context, _ *request) (any, error) {
+	s := Status{Info: a.Info()}
+	if err := a.Store.Check(ctx); err != nil {
+		s.Problem = PlainReason(err)
+	}
+	st, err := a.Store.Stats(ctx)
+	if err != nil {
+		// A store that cannot be read is what status is asked about, so it
+		// still answers.
+		if s.Problem == "" {
+			s.Problem = PlainReason(err)
+		}
+		return s, nil
+	}
+	s.Waiting, s.Postponed, s.Unsent, s.Unknown = st.Waiting, st.Postponed, st.Unsent, st.Unknown
+	s.Dead, s.Aside, s.Oldest, s.OldestSend = st.Dead, st.Aside, st.Oldest, st.OldestSend
+	return s, nil
+}
+
+func (a *admin) sessions(ctx context.Context, r *request) (any, error) {
+	offset, limit := r.number("offset", 0, math.MaxInt32), r.limit()
+	if r.bad != nil {
+		return nil, r.bad
+	}
+	return list(a.Store.List(ctx, int(offset), limit))
+}
+
+func (a *admin) messages(ctx context.Context, r *request) (any, error) {
+	k, err := key(r.text("key"))
+	if err != nil {
+		return nil, err
+	}
+	after, limit := r.number("after", 0, math.MaxInt64), r.limit()
+	if r.bad != nil {
+		return nil, r.bad
+	}
+	return list(a.Store.Messages(ctx, k, after, limit))
+}
+
+func (a *admin) search(ctx context.Context, r *request) (any, error) {
+	k, err := key(r.text("key"))
+	if err != nil {
+		return nil, err
+	}
+	return list(a.Store.Search(ctx, k, r.text("query"), r.limit()))
+}
+
+// maxTitle is what a list can show and a person can mean, in bytes.
+const maxTitle = 200
+
+func (a *admin) rename(ctx context.Context, r *request) (any, error) {
+	k, err := key(r.body.Key)
+	if err != nil {
+		return nil, err
+	}
+	title := strings.TrimSpace(r.body.Title)
+	if len(title) > maxTitle {
+		return nil, &badRequest{fmt.Sprintf("a title has at most %d bytes", maxTitle)}
+	}
+	return done{}, a.Store.Rename(ctx, k, title)
+}
+
+func (a *admin) remove(ctx context.Context, r *request) (any, error) {
+	k, err := key(r.body.Key)
+	if err != nil {
+		return nil, err
+	}
+	return done{}, a.Store.Delete(ctx, k)
+}
+
+func (a *admin) queue(ctx context.Context, r *request) (any, error) {
+	return list(a.Store.ListQueue(ctx, r.limit()))
+}
+
+func (a *admin) queueItem(ctx context.Context, r *request) (any, error) {
+	return a.Store.ShowQueue(ctx, r.text("id"))
+}
+
+func (a *admin) retry(ctx context.Context, r *request) (any, error) {
+	return done{}, a.Store.RetryQueue(ctx, r.body.ID)
+}
+
+func (a *admin) drop(ctx context.Context, r *request) (any, error) {
+	return done{}, a.Store.DropQueue(ctx, r.body.ID)
+}
+
+func (a *admin) jobs(ctx context.Context, _ *request) (any, error) {
+	if a.Jobs == nil {
+		return []Job{}, nil
+	}
+	return list(a.Jobs.Jobs(ctx))
+}
+
+func (a *admin) occurrences(ctx context.Context, r *request) (any, error) {
+	return list(a.Store.Occurrences(ctx, r.text("job"), r.limit()))
+}
+
+func (a *admin) runJob(ctx context.Context, r *request) (any, error) {
+	if a.Jobs == nil {
+		return nil, &unavailable{"jobs are run by the daemon, and it does not run: start it with dragoman run"}
+	}
+	return done{}, a.Jobs.RunJob(ctx, r.body.Name)
+}
+
+func (a *admin) pairings(ctx context.Context, _ *request) (any, error) {
+	return list(a.Store.Pairings(ctx, a.Now()))
+}
+
+func (a *admin) approve(ctx context.Context, r *request) (any, error) {
+	return a.Store.ApprovePairing(ctx, r.body.Code, a.Now())
+}
+
+func (a *admin) unpair(ctx context.Context, r *request) (any, error) {
+	return done{}, a.Store.Unpair(ctx, r.body.Name, r.body.Person)
+}
+
+// list makes an empty list of nil, so that it is encoded as [].
+func list[T any](items []T, err error) (any, error) {
+	if items == nil {
+		items = []T{}
+	}
+	return items, err
+}
+
+var _ Store = sessions.Store(nil)
