@@ -136,3 +136,6 @@ const FileJobName = "HEARTBEAT.md"
 
 // Warnings are things that are allowed and probably not meant.
 func (c *Config) Warnings() []Problem { return c.warnings }
+
+// Source is where c came from.
+func (c *Config) Source() Source { return c.source }

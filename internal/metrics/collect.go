@@ -13,6 +13,12 @@ import (
 // statsWithin bounds reading the queues for one scrape.
 const statsWithin = 2 * time.Second
 
+// Collect is WatchQueues and WatchChannels in one.
+func (s *Set) Collect(stats func(context.Context) (sessions.Stats, error), states func() map[string]channels.Status) {
+	s.WatchQueues(stats)
+	s.WatchChannels(states)
+}
+
 // WatchQueues shows the depth of the queues, read from stats at each scrape.
 // Call it at most once.
 func (s *Set) WatchQueues(stats func(context.Context) (sessions.Stats, error)) {
