@@ -216,3 +216,10 @@ func detect(text string) []Entity {
 func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
+
+// Visible is what people see of a text in the network's HTML, or why the
+// network would refuse it.
+func Visible(html string) (string, error) {
+	text, _, err := parseHTML(html)
+	return text, err
+}

@@ -1,0 +1,161 @@
+package ircd
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"dragoman/internal/testkit"
+)
+
+// The operator of every [Ngircd], for tests that need KILL.
+const (
+	OperName     = "oper"
+	OperPassword = "operpw"
+)
+
+// NgircdOptions configure a real server. The zero value works.
+type NgircdOptions struct {
+	Name string // "irc1.test.local"
+	// Penalties leaves the flood penalties on, as on a real network.
+	Penalties bool
+	Password  string
+	// Locked is a channel that is made with the key "sesame".
+	Locked string
+	// Extra is put at the end of the configuration ([Server] blocks).
+	Extra string
+}
+
+// Ngircd is a running real server.
+type Ngircd struct {
+	t    *testing.T
+	conf string
+	port int
+	cmd  *exec.Cmd
+	exit chan struct{}
+}
+
+// StartNgircd runs the real ngircd on a free port of 127.0.0.1 until the test
+// ends. Without the program the test is skipped, or fails in CI.
+func StartNgircd(t *testing.T, o NgircdOptions) *Ngircd {
+	t.Helper()
+	program := testkit.Need(t, "ngircd")
+	if o.Name == "" {
+		o.Name = "irc1.test.local"
+	}
+	dir, err := os.MkdirTemp("", "ngircd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil { // nobody must read it
+		t.Fatal(err)
+	}
+	n := &Ngircd{t: t, conf: filepath.Join(dir, "ngircd.conf"), port: freePort(t)}
+	if err := os.WriteFile(n.conf, []byte(o.text(n.port)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	n.start(program)
+	t.Cleanup(n.Stop)
+	return n
+}
+
+func (o NgircdOptions) text(port int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[Global]\nName = %s\nInfo = test\nListen = 127.0.0.1\nPorts = %d\nMotdPhrase = \"test\"\n", o.Name, port)
+	if o.Password != "" {
+		fmt.Fprintf(&b, "Password = %s\n", o.Password)
+	}
+	b.WriteString("[Limits]\nMaxConnectionsIP = 0\nMaxNickLength = 16\nPingTimeout = 5\nPongTimeout = 5\nConnectRetry = 2\nMaxJoins = 50\n")
+	if !o.Penalties {
+		b.WriteString("MaxPenaltyTime = 0\n")
+	}
+	b.WriteString("[Options]\nDNS = no\nIdent = no\nPAM = no\nConnectIPv6 = no\nOperCanUseMode = yes\n")
+	fmt.Fprintf(&b, "[Operator]\nName = %s\nPassword = %s\n", OperName, OperPassword)
+	if o.Locked != "" {
+		fmt.Fprintf(&b, "[Channel]\nName = %s\nModes = +ntk sesame\n", o.Locked)
+	}
+	b.WriteString(o.Extra)
+	return b.String()
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// FreePort is a port that nobody listens on, for a second server's link.
+func FreePort(t *testing.T) int { return freePort(t) }
+
+// start runs the server as nobody, since it refuses to stay root, and waits
+// until it listens.
+func (n *Ngircd) start(program string) {
+	n.t.Helper()
+	args := []string{program, "-n", "-f", n.conf}
+	if os.Getuid() == 0 {
+		setpriv := testkit.Need(n.t, "setpriv")
+		args = append([]string{setpriv, "--reuid=nobody", "--regid=nogroup", "--clear-groups"}, args...)
+	}
+	n.cmd = exec.Command(args[0], args[1:]...)
+	if err := n.cmd.Start(); err != nil {
+		n.t.Fatalf("ircd: start ngircd: %v", err)
+	}
+	exit := make(chan struct{})
+	n.exit = exit
+	cmd := n.cmd
+	go func() { cmd.Wait(); close(exit) }()
+	for deadline := time.Now().Add(patience); ; {
+		conn, err := net.Dial("tcp", n.Addr())
+		if err == nil {
+			conn.Close()
+			return
+		}
+		select {
+		case <-n.exit:
+			n.t.Fatalf("ircd: ngircd ended at once: %v", cmd.ProcessState)
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			n.t.Fatalf("ircd: ngircd does not listen: %v", err)
+		}
+	}
+}
+
+// Addr is host:port.
+func (n *Ngircd) Addr() string { return fmt.Sprintf("127.0.0.1:%d", n.port) }
+
+// Port is the port alone.
+func (n *Ngircd) Port() int { return n.port }
+
+// Stop kills the server without a word to anybody, as a crash does.
+func (n *Ngircd) Stop() {
+	if n.cmd != nil {
+		n.cmd.Process.Kill()
+		<-n.exit
+		n.cmd = nil
+	}
+}
+
+// Restart starts it again on the same port after [Ngircd.Stop].
+func (n *Ngircd) Restart() {
+	n.t.Helper()
+	n.Stop()
+	n.start(testkit.Need(n.t, "ngircd"))
+}
+
+// Freeze stops the server's process where it stands; connections stay open.
+func (n *Ngircd) Freeze() { n.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Thaw lets it go on.
+func (n *Ngircd) Thaw() { n.cmd.Process.Signal(syscall.SIGCONT) }

@@ -1,0 +1,10 @@
+package telegram
+
+// Render shows both forms of a text.
+func Render(md string) (html, plain string) {
+	p := render(md)
+	return p.html, p.plain
+}
+
+// Units is the length that Telegram measures.
+func Units(s string) int { return units(s) }

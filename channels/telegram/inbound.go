@@ -1,0 +1,202 @@
+package telegram
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"dragoman/channels"
+
+	"github.com/go-telegram/bot/models"
+)
+
+// Users that stand where Telegram shows no real one. Many people share them,
+// so they are nobody's identity.
+var placeholders = map[int64]bool{
+	1087968824: true, // an anonymous admin
+	136817688:  true, // a channel, in its discussion group
+	777000:     true, // Telegram itself, forwarding a channel's post
+}
+
+// mostQuote bounds, in characters, what is quoted of the message answered.
+const mostQuote = 2000
+
+// inbound turns a message into what the intake takes; false if it says
+// nothing to the bot: a service message, another bot, a group that is off.
+func (c *Channel) inbound(id string, m *models.Message, edited bool) (channels.Inbound, bool, error) {
+	text, entities, said := content(m)
+	private := m.Chat.Type == models.ChatTypePrivate
+	switch {
+	case !said, edited && m.Location != nil: // a live location moves all the time
+		return channels.Inbound{}, false, nil
+	case m.From != nil && m.From.IsBot && m.SenderChat == nil && !placeholders[m.From.ID]:
+		return channels.Inbound{}, false, nil
+	case !private && c.o.Groups == GroupsOff:
+		return channels.Inbound{}, false, nil
+	}
+	key, err := c.key(m)
+	if err != nil {
+		return channels.Inbound{}, false, fmt.Errorf("telegram: message of update %s: %w", id, err)
+	}
+	said, addressed := true, false
+	text, addressed, said = c.address(text, entities)
+	if !said {
+		return channels.Inbound{}, false, nil // a command for another bot
+	}
+	who := sender(m)
+	in := channels.Inbound{
+		Key: key, ID: id, Sender: who, Text: text, Private: private,
+		MessageID: strconv.Itoa(m.ID), Quote: quote(m), At: time.Unix(int64(m.Date), 0),
+	}
+	if edited {
+		in.Edits = in.MessageID
+		in.At = time.Unix(int64(max(m.EditDate, m.Date)), 0)
+	}
+	if !private {
+		in.Prefix = prefix(who.Name)
+		in.Addressed = addressed || c.o.Groups == GroupsAll || c.answersMe(m)
+	}
+	return in, true, nil
+}
+
+// key names the conversation. Only real topics are conversations of their
+// own: in plain supergroups the thread id merely marks a chain of replies.
+func (c *Channel) key(m *models.Message) (channels.Key, error) {
+	chat := strconv.FormatInt(m.Chat.ID, 10)
+	if m.Chat.ID == 0 {
+		chat = ""
+	}
+	if m.IsTopicMessage && m.MessageThreadID != 0 {
+		chat += ":" + strconv.Itoa(m.MessageThreadID)
+	}
+	return channels.NewKey(c.name, chat)
+}
+
+// sender is who Telegram vouches for.
+func sender(m *models.Message) channels.Person {
+	switch {
+	case m.SenderChat != nil:
+		name := m.SenderChat.Title
+		if name == "" {
+			name = m.SenderChat.Username
+		}
+		return channels.Person{IDs: []string{strconv.FormatInt(m.SenderChat.ID, 10)}, Name: oneLine(name)}
+	case m.From == nil || m.From.ID == 0:
+		return channels.Person{}
+	case placeholders[m.From.ID]:
+		return channels.Person{Name: userName(m.From)}
+	}
+	return channels.Person{IDs: []string{strconv.FormatInt(m.From.ID, 10)}, Name: userName(m.From)}
+}
+
+func userName(u *models.User) string {
+	if name := oneLine(u.FirstName + " " + u.LastName); name != "" {
+		return name
+	}
+	return oneLine(u.Username)
+}
+
+// prefix puts the speaker before what is said, for the model.
+func prefix(name string) string {
+	if name == "" {
+		name = "someone"
+	}
+	return name + ": "
+}
+
+// oneLine makes a name, which can be anything at all, short and keeps it from
+// looking like more than a name.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) || unicode.Is(unicode.Cf, r) {
+			return ' '
+		}
+		return r
+	}, s)
+	return clip(strings.Join(strings.Fields(s), " "), 64)
+}
+
+// answersMe reports whether m is a reply to the bot. In a topic everything
+// "replies" to the message that opened the topic, which does not count.
+func (c *Channel) answersMe(m *models.Message) bool {
+	r := m.ReplyToMessage
+	return r != nil && r.From != nil && r.From.ID == c.id && r.ForumTopicCreated == nil
+}
+
+func quote(m *models.Message) *channels.Quote {
+	part := ""
+	if m.Quote != nil {
+		part = clip(m.Quote.Text, mostQuote)
+	}
+	if r := m.ReplyToMessage; r != nil && r.ForumTopicCreated == nil {
+		if part == "" {
+			whole, _, _ := content(r)
+			part = clip(whole, mostQuote)
+		}
+		return &channels.Quote{ID: strconv.Itoa(r.ID), Name: sender(r).Name, Text: part}
+	}
+	if e := m.ExternalReply; e != nil && part != "" {
+		return &channels.Quote{ID: strconv.Itoa(e.MessageID), Text: part}
+	}
+	return nil
+}
+
+// content is what a message says: its text, or its caption and a note of what
+// came with it. False for service messages, which say nothing.
+func content(m *models.Message) (string, []models.MessageEntity, bool) {
+	if m.Text != "" {
+		return m.Text, m.Entities, true
+	}
+	note := attachment(m)
+	switch {
+	case m.Caption != "" && note != "":
+		return m.Caption + "\n" + note, m.CaptionEntities, true
+	case m.Caption != "":
+		return m.Caption, m.CaptionEntities, true
+	}
+	return note, nil, note != ""
+}
+
+// attachments are looked at in order: an animation is also a document, a
+// venue also a location.
+var attachments = []struct {
+	present func(*models.Message) bool
+	note    func(*models.Message) string
+}{
+	{func(m *models.Message) bool { return len(m.Photo) > 0 || m.LivePhoto != nil }, func(*models.Message) string { return "photo" }},
+	{func(m *models.Message) bool { return m.Animation != nil }, func(*models.Message) string { return "animation" }},
+	{func(m *models.Message) bool { return m.Video != nil }, func(m *models.Message) string { return "video, " + seconds(m.Video.Duration) }},
+	{func(m *models.Message) bool { return m.VideoNote != nil }, func(m *models.Message) string { return "video message, " + seconds(m.VideoNote.Duration) }},
+	{func(m *models.Message) bool { return m.Voice != nil }, func(m *models.Message) string { return "voice message, " + seconds(m.Voice.Duration) }},
+	{func(m *models.Message) bool { return m.Audio != nil }, func(m *models.Message) string { return "audio " + oneLine(m.Audio.Title+" "+m.Audio.FileName) }},
+	{func(m *models.Message) bool { return m.Document != nil }, func(m *models.Message) string { return "file " + oneLine(m.Document.FileName) }},
+	{func(m *models.Message) bool { return m.Sticker != nil }, func(m *models.Message) string { return "sticker " + oneLine(m.Sticker.Emoji) }},
+	{func(m *models.Message) bool { return m.Venue != nil }, func(m *models.Message) string {
+		return "place " + oneLine(m.Venue.Title+", "+m.Venue.Address) + ", " + position(&m.Venue.Location)
+	}},
+	{func(m *models.Message) bool { return m.Location != nil }, func(m *models.Message) string { return "location " + position(m.Location) }},
+	{func(m *models.Message) bool { return m.Contact != nil }, func(m *models.Message) string {
+		return "contact " + oneLine(m.Contact.FirstName+" "+m.Contact.LastName)
+	}},
+	{func(m *models.Message) bool { return m.Poll != nil }, func(m *models.Message) string { return "poll " + oneLine(m.Poll.Question) }},
+	{func(m *models.Message) bool { return m.Dice != nil }, func(m *models.Message) string { return fmt.Sprintf("%s %d", m.Dice.Emoji, m.Dice.Value) }},
+	{func(m *models.Message) bool {
+		return m.Story != nil || m.PaidMedia != nil || m.Checklist != nil || m.Game != nil || m.RichMessage != nil
+	}, func(*models.Message) string { return "a kind of message that cannot be read here" }},
+}
+
+// attachment is a short note like "[photo]", or "" if there is none.
+func attachment(m *models.Message) string {
+	for _, a := range attachments {
+		if a.present(m) {
+			return "[" + strings.TrimSpace(a.note(m)) + "]"
+		}
+	}
+	return ""
+}
+
+func seconds(n int) string { return strconv.Itoa(n) + " s" }
+
+func position(l *models.Location) string { return fmt.Sprintf("%.5f, %.5f", l.Latitude, l.Longitude) }

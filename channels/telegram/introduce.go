@@ -1,0 +1,95 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"dragoman/channels"
+
+	"github.com/go-telegram/bot/models"
+)
+
+// introduce asks Telegram for the bot's name, unless it is known. It tries
+// until it succeeds, ctx ends or the token is refused.
+func (c *Channel) introduce(ctx context.Context) error {
+	var tries pause
+	for c.username() == "" {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err := c.askName(ctx)
+		if err == nil {
+			break
+		}
+		if c.refused(err) {
+			return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
+		}
+		c.rest(ctx, err, &tries)
+	}
+	return nil
+}
+
+func (c *Channel) askName(ctx context.Context) error {
+	result, err := c.api.call(ctx, "getMe", struct{}{}, callLimit)
+	if err != nil {
+		return err
+	}
+	var me models.User
+	if err := json.Unmarshal(result, &me); err != nil || me.Username == "" {
+		return &broken{"getMe", true, errUnreadable}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.botName = me.Username
+	return nil
+}
+
+func (c *Channel) username() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.botName
+}
+
+var commandForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+
+// register tells Telegram the commands, for completion. It is a convenience:
+// after a few failures it waits for the next start.
+func (c *Channel) register(ctx context.Context) {
+	c.mu.Lock()
+	given := c.commands
+	c.mu.Unlock()
+	params := struct {
+		Commands []models.BotCommand `json:"commands"`
+	}{[]models.BotCommand{}}
+	for _, command := range given {
+		name, help := strings.ToLower(command.Name), clip(command.Help, 256)
+		if commandForm.MatchString(name) && help != "" {
+			params.Commands = append(params.Commands, models.BotCommand{Command: name, Description: help})
+		}
+	}
+	if len(params.Commands) == 0 {
+		return
+	}
+	var tries pause
+	for tries < 5 && ctx.Err() == nil {
+		_, err := c.api.call(ctx, "setMyCommands", params, callLimit)
+		if err == nil {
+			return
+		}
+		wait := tries.next()
+		c.log.Warn("commands were not registered", "err", err, "attempt", int(tries))
+		sleep(ctx, wait)
+	}
+}
+
+// clip cuts s to at most n characters.
+func clip(s string, n int) string {
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	return string(runes[:n-1]) + "…"
+}

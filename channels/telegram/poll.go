@@ -1,0 +1,294 @@
+package telegram
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+
+	"github.com/go-telegram/bot/models"
+)
+
+const (
+	callLimit     = 30 * time.Second // every call but a poll
+	pollSlack     = 15 * time.Second // a poll may answer so much later than it was asked to
+	conflictPause = 30 * time.Second
+	leastPause    = 200 * time.Millisecond
+	mostPause     = time.Minute
+	batchSize     = 100
+	// lanes is how many chats are handed in side by side: enough for a store
+	// that commits many in one go, few enough to stay small.
+	lanes = 32
+)
+
+// wanted are the kinds of updates that are asked for.
+var wanted = []string{
+	models.AllowedUpdateMessage, models.AllowedUpdateEditedMessage,
+	models.AllowedUpdateChannelPost, models.AllowedUpdateEditedChannelPost,
+}
+
+// getUpdates is the poll's question.
+type getUpdates struct {
+	// Offset confirms everything below it. It is left out once that is done:
+	// Telegram may restart its numbering lower after a quiet week, and a kept
+	// offset would confirm those unseen.
+	Offset  int64    `json:"offset,omitempty"`
+	Limit   int      `json:"limit"`
+	Timeout int      `json:"timeout"`
+	Allowed []string `json:"allowed_updates"`
+}
+
+// poll asks for updates and hands them in until ctx ends or the token is refused.
+func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
+	ask := getUpdates{Limit: batchSize, Allowed: wanted}
+	var tries pause
+	for ctx.Err() == nil {
+		// A poll after a failure answers at once, so that Status is soon right.
+		ask.Timeout = 0
+		if c.Status().State == channels.StateConnected {
+			ask.Timeout = int(c.o.PollTimeout.Seconds())
+		}
+		batch, err := c.fetch(ctx, ask)
+		if err != nil {
+			if c.refused(err) {
+				return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
+			}
+			if errors.Is(err, errUnreadable) {
+				ask.Limit = 1 // to get past everything but the one that spoils the answer
+			}
+			c.rest(ctx, err, &tries)
+			continue
+		}
+		c.report(channels.StateConnected, "")
+		ask.Limit, ask.Offset = batchSize, 0
+		next, ok := c.take(ctx, in, batch)
+		if !ok {
+			return ctx.Err()
+		}
+		ask.Offset = next
+		if len(batch) > 0 && next == 0 {
+			// All of the batch is without an id and will come again.
+			c.rest(ctx, errors.New("telegram: updates without an update_id"), &tries)
+			continue
+		}
+		tries = 0
+	}
+	return ctx.Err()
+}
+
+func (c *Channel) fetch(ctx context.Context, ask getUpdates) ([]json.RawMessage, error) {
+	result, err := c.api.call(ctx, "getUpdates", ask, time.Duration(ask.Timeout)*time.Second+pollSlack)
+	if err != nil {
+		return nil, err
+	}
+	var batch []json.RawMessage
+	if err := json.Unmarshal(result, &batch); err != nil {
+		return nil, &broken{"getUpdates", true, errUnreadable}
+	}
+	return batch, nil
+}
+
+// refused reports whether err says that the token is no good.
+func (c *Channel) refused(err error) bool {
+	r := (*refusal)(nil)
+	return errors.As(err, &r) && (r.code == http.StatusUnauthorized || r.code == http.StatusNotFound)
+}
+
+// pause is how often something has failed in a row.
+type pause int
+
+// next is the time to wait now: growing, with jitter, so that many bots do
+// not come back to a server all at once.
+func (p *pause) next() time.Duration {
+	d := min(leastPause<<min(*p, 16), mostPause)
+	*p++
+	return d/2 + rand.N(d/2+1)
+}
+
+// rest says what is wrong and waits as long as that kind of error asks for.
+func (c *Channel) rest(ctx context.Context, err error, tries *pause) {
+	detail, wait := "Telegram cannot be reached; trying again", tries.next()
+	if r := (*refusal)(nil); errors.As(err, &r) {
+		detail = fmt.Sprintf("Telegram answered %d; trying again", r.code)
+		switch {
+		case r.code == http.StatusConflict && r.says("webhook"):
+			wait, detail = conflictPause, "a webhook is set, so another program gets this bot's messages; remove it there, or set delete_webhook"
+			if c.o.DeleteWebhook && c.deleteWebhook(ctx) {
+				return
+			}
+		case r.code == http.StatusConflict:
+			wait, detail = conflictPause, "another program polls with this token; stop it, or make a bot of its own for this one"
+		case r.after > 0:
+			wait, detail = r.after, "Telegram asks for a pause"
+		}
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	c.report(channels.StateDown, detail)
+	c.log.Warn("polling failed, will try again", "err", err, "wait", wait)
+	sleep(ctx, wait)
+}
+
+func (c *Channel) deleteWebhook(ctx context.Context) bool {
+	_, err := c.api.call(ctx, "deleteWebhook", struct {
+		Drop bool `json:"drop_pending_updates"`
+	}{false}, callLimit)
+	if err == nil {
+		c.log.Warn("took the bot over from a webhook")
+	}
+	return err == nil
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// arrived is one update of a batch.
+type arrived struct {
+	id   int64
+	raw  json.RawMessage
+	what *models.Update // nil: it could not be decoded, why says why
+	why  error
+}
+
+// take hands a batch in and returns the offset that confirms it (0 if nothing
+// in it has an id), or false if ctx ended before all of it was taken.
+func (c *Channel) take(ctx context.Context, in channels.Intake, batch []json.RawMessage) (int64, bool) {
+	var order []int64 // chats, as they come up; 0 for what belongs to none
+	byChat := map[int64][]arrived{}
+	var next int64
+	for _, raw := range batch {
+		a := decode(raw)
+		if a.id > 0 {
+			next = max(next, a.id+1)
+		}
+		chat := a.chat()
+		if _, known := byChat[chat]; !known {
+			order = append(order, chat)
+		}
+		byChat[chat] = append(byChat[chat], a)
+	}
+	var wg sync.WaitGroup
+	turnstile := make(chan struct{}, lanes)
+	for _, chat := range order {
+		turnstile <- struct{}{} // frees up as lanes end, which they do when ctx does
+		wg.Go(func() {
+			defer func() { <-turnstile }()
+			for _, a := range byChat[chat] {
+				if !c.persist(ctx, in, a) {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return next, ctx.Err() == nil
+}
+
+// decode reads the id first, so that even what is otherwise unreadable can be
+// confirmed.
+func decode(raw json.RawMessage) arrived {
+	a := arrived{raw: raw}
+	var head struct {
+		ID int64 `json:"update_id"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil && head.ID == 0 {
+		a.why = fmt.Errorf("telegram: decode update_id: %w", err)
+		return a
+	}
+	a.id = head.ID
+	u := new(models.Update)
+	if err := json.Unmarshal(raw, u); err != nil {
+		a.why = fmt.Errorf("telegram: decode update %d: %w", a.id, err)
+		return a
+	}
+	a.what = u
+	return a
+}
+
+// key is what the intake knows the update by.
+func (a arrived) key() string {
+	if a.id > 0 {
+		return strconv.FormatInt(a.id, 10)
+	}
+	sum := sha256.Sum256(a.raw)
+	return "unreadable-" + hex.EncodeToString(sum[:12])
+}
+
+func (a arrived) chat() int64 {
+	if m, _ := a.message(); m != nil {
+		return m.Chat.ID
+	}
+	return 0
+}
+
+// message is the message in the update, if that is what it is about.
+func (a arrived) message() (m *models.Message, edited bool) {
+	switch u := a.what; {
+	case u == nil:
+		return nil, false
+	case u.Message != nil:
+		return u.Message, false
+	case u.ChannelPost != nil:
+		return u.ChannelPost, false
+	case u.EditedMessage != nil:
+		return u.EditedMessage, true
+	default:
+		return u.EditedChannelPost, u.EditedChannelPost != nil
+	}
+}
+
+// persist hands a in until the intake has it; false if ctx ended first.
+func (c *Channel) persist(ctx context.Context, in channels.Intake, a arrived) bool {
+	var tries pause
+	for ctx.Err() == nil {
+		err := c.handIn(ctx, in, a)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		wait := tries.next()
+		c.log.Warn("a message was not accepted, will try again", "msg_id", a.key(), "err", err, "attempt", int(tries), "wait", wait)
+		sleep(ctx, wait)
+	}
+	return false
+}
+
+// handIn gives a to the intake in the form that suits it.
+func (c *Channel) handIn(ctx context.Context, in channels.Intake, a arrived) error {
+	if a.what == nil {
+		c.log.Error("an update cannot be understood and is set aside", "msg_id", a.key(), "err", a.why)
+		return in.SetAside(ctx, c.name, a.key(), a.raw, a.why)
+	}
+	message, edited := a.message()
+	if message == nil {
+		c.log.Debug("ignored an update without a message", "msg_id", a.key())
+		return nil
+	}
+	m, ok, err := c.inbound(a.key(), message, edited)
+	switch {
+	case err != nil:
+		return in.SetAside(ctx, c.name, a.key(), a.raw, err)
+	case !ok:
+		c.log.Debug("ignored a message that says nothing to the bot", "msg_id", a.key())
+		return nil
+	}
+	return in.Accept(ctx, m)
+}

@@ -1,0 +1,154 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+	"golang.org/x/time/rate"
+)
+
+const (
+	// Telegram lets a bot do about 30 things a second over all chats. Answers
+	// come first, so what is only shown meanwhile gets less than half of that,
+	// and never waits: it is left out.
+	typingPerSecond   = 5
+	previewsPerSecond = 8
+	showLimit         = 10 * time.Second
+	// groupFactor slows previews down in groups, where Telegram allows 20
+	// messages a minute.
+	groupFactor = 3
+)
+
+// allowance is a budget over all chats, which a 429 closes for a while.
+type allowance struct {
+	budget *rate.Limiter
+	mu     sync.Mutex
+	closed time.Time // until then
+}
+
+func newAllowance(perSecond float64) *allowance {
+	return &allowance{budget: rate.NewLimiter(rate.Limit(perSecond), int(3*perSecond))}
+}
+
+// wait is 0 if one more call is allowed now, else how long it is not.
+func (a *allowance) wait(now time.Time) time.Duration {
+	a.mu.Lock()
+	closed := a.closed.Sub(now)
+	a.mu.Unlock()
+	if closed > 0 {
+		return closed
+	}
+	if !a.budget.AllowN(now, 1) {
+		return time.Duration(float64(time.Second) / float64(a.budget.Limit()))
+	}
+	return 0
+}
+
+// learn closes the allowance if err is a 429.
+func (a *allowance) learn(err error) {
+	if r := (*refusal)(nil); errors.As(err, &r) && r.code == http.StatusTooManyRequests {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.closed = time.Now().Add(max(r.after, time.Second))
+	}
+}
+
+// Typing shows that an answer is being prepared. Beyond its budget, and while
+// Telegram asks for a pause, it shows nothing and is content.
+func (c *Channel) Typing(ctx context.Context, k channels.Key) error {
+	chat, topic, err := c.place(k)
+	if err != nil {
+		return err
+	}
+	if c.typing.wait(time.Now()) > 0 {
+		return nil
+	}
+	params := bot.SendChatActionParams{ChatID: chat, MessageThreadID: topic, Action: models.ChatActionTyping}
+	_, err = c.api.call(ctx, "sendChatAction", params, showLimit)
+	c.typing.learn(err)
+	return outcome(err)
+}
+
+// previewer paces previews.
+type previewer struct {
+	*allowance
+	every time.Duration
+	mu    sync.Mutex
+	next  map[channels.Key]time.Time // when each chat may be shown more
+}
+
+func newPreviewer(every time.Duration) *previewer {
+	return &previewer{allowance: newAllowance(previewsPerSecond), every: every, next: map[channels.Key]time.Time{}}
+}
+
+// begin is 0 if k may be shown a preview now, and counts it.
+func (p *previewer) begin(k channels.Key, now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if wait := p.next[k].Sub(now); wait > 0 {
+		return wait
+	}
+	if wait := p.wait(now); wait > 0 {
+		return wait
+	}
+	if len(p.next) > 1000 {
+		for other, at := range p.next {
+			if at.Before(now) {
+				delete(p.next, other)
+			}
+		}
+	}
+	every := p.every
+	if strings.HasPrefix(k.Chat(), "-") { // groups have negative numbers
+		every *= groupFactor
+	}
+	p.next[k] = now.Add(every)
+	return 0
+}
+
+// PreviewEvery is the least time between two previews in one chat; in groups
+// Preview itself asks for more.
+func (c *Channel) PreviewEvery() time.Duration { return c.preview.every }
+
+// Preview shows the beginning of an answer by sending a message and editing
+// it from then on. Of an answer that needs several messages it shows the
+// first. While it may not, it returns a [*channels.Retry].
+func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, error) {
+	if c.o.NoPreview {
+		return "", nil
+	}
+	chat, topic, err := c.place(p.Key)
+	if err != nil {
+		return p.MessageID, err
+	}
+	if wait := c.preview.begin(p.Key, time.Now()); wait > 0 {
+		return p.MessageID, &channels.Retry{After: wait}
+	}
+	shown := page{plain: "…", html: "…"}
+	switch {
+	case strings.TrimSpace(p.Text) != "":
+		shown = render(c.Split(p.Key, p.Text)[0])
+	case p.Note != "":
+		shown = render("*" + escapeMarkdown(oneLine(p.Note)) + "*")
+	}
+	id, err := 0, error(nil)
+	if earlier, _ := strconv.Atoi(p.MessageID); earlier > 0 {
+		id, err = c.edit(ctx, chat, earlier, shown)
+	} else {
+		id, err = c.post(ctx, chat, topic, 0, shown)
+	}
+	c.preview.learn(err)
+	if err != nil {
+		return p.MessageID, outcome(err)
+	}
+	return receipt(id).MessageID, nil
+}

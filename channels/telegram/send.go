@@ -1,0 +1,183 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"dragoman/channels"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+)
+
+// Send delivers m and returns when Telegram has answered with the message.
+// It does not need Run. Its errors:
+//
+//   - [channels.ErrPermanent]: Telegram will never take it (the bot was
+//     blocked, the chat is gone, the token is refused).
+//   - [*channels.Retry]: Telegram said when to come back. Nothing was sent.
+//   - [*channels.NotSent]: there was no connection. Nothing was sent.
+//   - anything else: the request may have arrived; Telegram has no way to ask.
+//
+// An edit that finds the text as it should be has succeeded; one that finds
+// no message to edit sends a new one.
+func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, error) {
+	chat, topic, err := c.place(m.Key)
+	if err != nil {
+		return channels.Receipt{}, err
+	}
+	page := render(m.Text)
+	if edit, err := strconv.Atoi(m.Edit); err == nil && edit > 0 {
+		id, err := c.edit(ctx, chat, edit, page)
+		if !gone(err) {
+			return receipt(id), outcome(err)
+		}
+		c.log.Info("the message to edit is gone, sending a new one", "key", m.Key, "msg_id", m.ID)
+	}
+	reply, _ := strconv.Atoi(m.ReplyTo) // 0, no reply, for what is not Telegram's id
+	id, err := c.post(ctx, chat, topic, reply, page)
+	return receipt(id), outcome(err)
+}
+
+func receipt(id int) channels.Receipt {
+	if id == 0 {
+		return channels.Receipt{}
+	}
+	return channels.Receipt{MessageID: strconv.Itoa(id)}
+}
+
+// place reads a key of this channel: "chat" or "chat:topic".
+func (c *Channel) place(k channels.Key) (chat int64, topic int, err error) {
+	id, thread, threaded := strings.Cut(k.Chat(), ":")
+	chat, err = strconv.ParseInt(id, 10, 64)
+	if err == nil && threaded {
+		topic, err = strconv.Atoi(thread)
+	}
+	if err != nil || chat == 0 || k.Channel() != c.name {
+		return 0, 0, fmt.Errorf("telegram: %s is no conversation of channel %s: %w", k, c.name, channels.ErrPermanent)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if to := c.moved[chat]; to != 0 {
+		chat = to
+	}
+	return chat, topic, nil
+}
+
+// quiet keeps Telegram from fetching the links in an answer: nobody asked for
+// it, and an address made by a model can carry what it was told.
+var quiet = func() *models.LinkPreviewOptions {
+	yes := true
+	return &models.LinkPreviewOptions{IsDisabled: &yes}
+}()
+
+// post sends a new message and returns its id.
+func (c *Channel) post(ctx context.Context, chat int64, topic, reply int, p page) (int, error) {
+	params := bot.SendMessageParams{ChatID: chat, MessageThreadID: topic, LinkPreviewOptions: quiet}
+	if reply > 0 {
+		params.ReplyParameters = &models.ReplyParameters{MessageID: reply, AllowSendingWithoutReply: true}
+	}
+	return c.write(ctx, "sendMessage", chat, p, func(chat int64, text string, mode models.ParseMode) any {
+		params.ChatID, params.Text, params.ParseMode = chat, text, mode
+		return &params
+	})
+}
+
+// edit changes a message of ours and returns its id.
+func (c *Channel) edit(ctx context.Context, chat int64, message int, p page) (int, error) {
+	params := bot.EditMessageTextParams{MessageID: message, LinkPreviewOptions: quiet}
+	_, err := c.write(ctx, "editMessageText", chat, p, func(chat int64, text string, mode models.ParseMode) any {
+		params.ChatID, params.Text, params.ParseMode = chat, text, mode
+		return &params
+	})
+	if r := (*refusal)(nil); errors.As(err, &r) && r.says("message is not modified") {
+		err = nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return message, nil
+}
+
+// write makes one call with the rendered text, follows a group to its new
+// number, and falls back to plain text where the markup is refused.
+func (c *Channel) write(ctx context.Context, method string, chat int64, p page, params func(int64, string, models.ParseMode) any) (int, error) {
+	text, mode := p.html, models.ParseModeHTML
+	for attempt := 0; ; attempt++ {
+		result, err := c.api.call(ctx, method, params(chat, text, mode), callLimit)
+		r := (*refusal)(nil)
+		switch {
+		case err == nil:
+			return messageID(result), nil
+		case attempt >= 2 || !errors.As(err, &r):
+			return 0, err
+		case r.migrateTo != 0 && r.migrateTo != chat:
+			c.follow(chat, r.migrateTo)
+			chat = r.migrateTo
+		case r.code == http.StatusBadRequest && r.says("can't parse entities") && mode != "":
+			// Not with the cause: it quotes the text.
+			c.log.Warn("markup was refused, sending plain text", "method", method)
+			text, mode = p.plain, ""
+		default:
+			return 0, err
+		}
+	}
+}
+
+// follow remembers that a group became a supergroup. Answers under the old
+// key go to the new chat; what people say there comes under its new key, and
+// so begins a new conversation.
+func (c *Channel) follow(from, to int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moved[from] = to
+	c.log.Warn("a group became a supergroup; its conversation goes on under the new key",
+		"key", fmt.Sprintf("%s:%d", c.name, from), "new", fmt.Sprintf("%s:%d", c.name, to))
+}
+
+// messageID reads the id out of a result. The message was sent, so an answer
+// without a readable id is still a success.
+func messageID(result json.RawMessage) int {
+	var m models.MessageID
+	if json.Unmarshal(result, &m) != nil {
+		return 0
+	}
+	return m.ID
+}
+
+// gone reports whether an edit failed because there is nothing to edit.
+func gone(err error) bool {
+	r := (*refusal)(nil)
+	return errors.As(err, &r) && r.code == http.StatusBadRequest &&
+		r.says("message to edit not found", "message can't be edited", "MESSAGE_ID_INVALID")
+}
+
+// outcome puts an error of a call into the caller's words; see Send.
+func outcome(err error) error {
+	if err == nil {
+		return nil
+	}
+	if b := (*broken)(nil); errors.As(err, &b) {
+		if !b.reached {
+			return &channels.NotSent{Err: err}
+		}
+		return err
+	}
+	r := (*refusal)(nil)
+	switch {
+	case !errors.As(err, &r):
+		return err
+	case r.code == http.StatusTooManyRequests || r.after > 0:
+		return &channels.Retry{After: max(r.after, time.Second), Err: &channels.NotSent{Err: err}}
+	case r.code >= 400 && r.code < 500 && r.code != http.StatusConflict && r.code != http.StatusRequestTimeout:
+		return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
+	default:
+		return err // a server in trouble may have done it all the same
+	}
+}

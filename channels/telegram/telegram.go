@@ -1,0 +1,226 @@
+// Package telegram connects Dragoman to Telegram through the Bot API.
+//
+// Promise, inbound: an update is confirmed to Telegram only after the intake
+// took it. The adapter polls by itself; each update is decoded alone; one that
+// cannot be understood is set aside and does not stop the others. Updates of
+// one chat are handed in one after the other, those of different chats side
+// by side. Whatever was not confirmed comes again after a restart with the
+// same Inbound.ID, the update id. Nothing is kept on disk here: Telegram
+// itself holds what is not confirmed.
+//
+// Promise, outbound: Send returns nil when Telegram answered with the
+// message. Text is Markdown, rendered as Telegram's HTML, and sent as plain
+// text should Telegram refuse the markup.
+//
+// Failure cases of Run: a refused token ends it with [channels.ErrPermanent];
+// a second poller or a webhook (409) is said in Status and tried again every
+// 30 s; retry_after is kept; everything else is tried again with a growing,
+// jittered pause. Failure cases of Send: see [Channel.Send].
+//
+// Identity is the numeric user id. Anonymous admins and channels speak as
+// their chat's id; the placeholder users that Telegram puts in their place
+// are nobody.
+//
+// Goroutines: Run owns a bounded number that hand in updates, and one that
+// registers commands; all have ended when it returns. Send, Typing and Preview
+// start none of their own. The token is in no error, no log line and no
+// printed value.
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+)
+
+// Groups says which messages of shared chats are answered.
+type Groups string
+
+// The settings of Groups.
+const (
+	GroupsMention Groups = "mention" // mentioned, replied to, or commanded; the default
+	GroupsAll     Groups = "all"     // every message
+	GroupsOff     Groups = "off"     // none; they are not even handed in
+)
+
+// Options of a channel. Only Token must be set.
+type Options struct {
+	// Token is what BotFather gave, "123456:ABC…".
+	Token string
+	// APIURL is the Bot API server; https://api.telegram.org if empty.
+	APIURL string
+	// BotName is the bot's @username. If empty Telegram is asked for it.
+	BotName string
+	// Groups is GroupsMention if empty.
+	Groups Groups
+	// PollTimeout is how long Telegram may hold a poll open; 50 s if 0.
+	PollTimeout time.Duration
+	// NoPreview turns off showing answers while they are written.
+	NoPreview bool
+	// PreviewEvery is the least time between two previews in a private chat;
+	// one second if 0. Groups get a third of that.
+	PreviewEvery time.Duration
+	// DeleteWebhook takes the bot over from a webhook that some other program
+	// set. Without it Status says that there is one.
+	DeleteWebhook bool
+	// Proxy picks the proxy of a request, as in http.Transport; none if nil.
+	Proxy func(*http.Request) (*url.URL, error)
+	// HTTP is used for every request if set, and Proxy is not.
+	HTTP *http.Client
+	// Logger is silent if nil.
+	Logger *slog.Logger
+}
+
+// String hides the token.
+func (o Options) String() string { return "telegram options for " + o.APIURL }
+
+// GoString hides the token.
+func (o Options) GoString() string { return o.String() }
+
+// LogValue hides the token.
+func (o Options) LogValue() slog.Value { return slog.StringValue(o.String()) }
+
+// Channel is one bot. Make it with [New].
+type Channel struct {
+	name    string
+	o       Options // without the token
+	log     *slog.Logger
+	api     *client
+	id      int64 // the bot's user id
+	preview *previewer
+	typing  *allowance
+
+	mu       sync.Mutex
+	status   channels.Status
+	botName  string
+	commands []channels.Command
+	moved    map[int64]int64 // groups that became supergroups
+}
+
+var (
+	_ channels.Channel   = (*Channel)(nil)
+	_ channels.Typer     = (*Channel)(nil)
+	_ channels.Previewer = (*Channel)(nil)
+	_ channels.Splitter  = (*Channel)(nil)
+	_ channels.Reporter  = (*Channel)(nil)
+	_ channels.Commander = (*Channel)(nil)
+)
+
+var tokenForm = regexp.MustCompile(`^([0-9]{1,19}):[A-Za-z0-9_-]+$`)
+
+// New makes the channel called name. It connects to nothing.
+func New(name string, o Options) (*Channel, error) {
+	if _, err := channels.NewKey(name, "1"); err != nil {
+		return nil, fmt.Errorf("telegram: %w", err)
+	}
+	form := tokenForm.FindStringSubmatch(o.Token)
+	if form == nil {
+		return nil, errors.New("telegram: the token is not one of BotFather's, which look like 123456:ABC-def")
+	}
+	id, err := strconv.ParseInt(form[1], 10, 64)
+	if err != nil {
+		return nil, errors.New("telegram: the token does not begin with a bot's number")
+	}
+	if o.APIURL == "" {
+		o.APIURL = "https://api.telegram.org"
+	}
+	base, err := url.Parse(o.APIURL)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, errors.New("telegram: the API address is no http or https URL")
+	}
+	switch o.Groups {
+	case "":
+		o.Groups = GroupsMention
+	case GroupsMention, GroupsAll, GroupsOff:
+	default:
+		return nil, fmt.Errorf("telegram: groups is %q; it can be mention, all or off", o.Groups)
+	}
+	if o.PollTimeout <= 0 {
+		o.PollTimeout = 50 * time.Second
+	}
+	if o.PreviewEvery <= 0 {
+		o.PreviewEvery = time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &Channel{
+		name: name, log: o.Logger.With("channel", name), id: id,
+		botName: strings.TrimPrefix(o.BotName, "@"),
+		api:     newClient(strings.TrimSuffix(o.APIURL, "/"), o.Token, o),
+		preview: newPreviewer(o.PreviewEvery), typing: newAllowance(typingPerSecond),
+		status: channels.Status{State: channels.StateDown, Detail: "not started", Since: time.Now()},
+		moved:  map[int64]int64{},
+	}
+	o.Token = ""
+	c.o = o
+	return c, nil
+}
+
+// Name is the instance's name.
+func (c *Channel) Name() string { return c.name }
+
+// String is the channel for people; it hides the token.
+func (c *Channel) String() string { return "telegram channel " + c.name }
+
+// Format hides what a %+v would show.
+func (c *Channel) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+
+// SetCommands remembers what Run registers for completion.
+func (c *Channel) SetCommands(commands []channels.Command) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.commands = append([]channels.Command(nil), commands...)
+}
+
+// Status says how the connection is doing.
+func (c *Channel) Status() channels.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.status
+}
+
+func (c *Channel) report(state channels.State, detail string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.status.State != state {
+		c.status.Since = time.Now()
+		c.log.Info("channel is "+string(state), "detail", detail)
+	}
+	c.status.State, c.status.Detail = state, detail
+}
+
+// Run polls until ctx ends. See the package's comment.
+func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
+	c.report(channels.StateConnecting, "asking Telegram who the bot is")
+	defer c.api.http.CloseIdleConnections()
+	err := c.run(ctx, in)
+	if ctx.Err() != nil {
+		c.report(channels.StateDown, "stopped")
+		return nil
+	}
+	c.report(channels.StateFailed, "Telegram refuses the token; put the one that BotFather shows into the configuration")
+	return err
+}
+
+// run returns an error only for a refused token, or ctx's.
+func (c *Channel) run(ctx context.Context, in channels.Intake) error {
+	if err := c.introduce(ctx); err != nil {
+		return err
+	}
+	var registering sync.WaitGroup
+	defer registering.Wait()
+	registering.Go(func() { c.register(ctx) })
+	return c.poll(ctx, in)
+}
