@@ -1,0 +1,34 @@
+package memory_test
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"dragoman/sessions"
+	"dragoman/sessions/memory"
+	"dragoman/sessions/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T) sessions.Store {
+	return openAt(t, nil)
+}
+
+func openAt(t *testing.T, now func() time.Time) sessions.Store {
+	s := memory.New(memory.Options{Now: now})
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestStore(t *testing.T) { storetest.Run(t, open) }
+
+func TestStoreClock(t *testing.T) { storetest.RunClocked(t, openAt) }
+
+func FuzzText(f *testing.F) { storetest.FuzzText(f, open) }

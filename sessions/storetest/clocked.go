@@ -1,0 +1,86 @@
+package storetest
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"dragoman/sessions"
+)
+
+// clock is a wall clock that the test sets.
+type clock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *clock) set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = t
+}
+
+// RunClocked tests what depends on the wall clock with one that jumps.
+func RunClocked(t *testing.T, open func(t *testing.T, now func() time.Time) sessions.Store) {
+	t.Helper()
+	for name, test := range map[string]func(*testing.T, *rig, *clock){
+		"Clock/JumpsBackWithoutReordering": jumpsBack,
+		"Clock/GenerationsOfADay":          generationsOfADay,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &clock{t: noon}
+			test(t, newRig(t, open(t, c.now)), c)
+		})
+	}
+}
+
+func jumpsBack(t *testing.T, r *rig, c *clock) {
+	r.accept(t, "x:1", "1", "first")
+	h := r.claim(t)
+	c.set(noon.Add(-24 * time.Hour))
+	r.accept(t, "x:1", "2", "second")
+	r.pending(t, h, 0, "first", "second")
+	r.commit(t, h, "one")
+	c.set(noon.Add(-48 * time.Hour))
+	r.accept(t, "x:1", "3", "third")
+	r.pending(t, h, 0, "third")
+	r.commit(t, h, "two")
+	same(t, "deliveries", r.deliver(t, h), []string{"one", "two"})
+	same(t, "transcript", r.transcript(t, "x:1"), []string{"user: first", "user: second", "assistant: one", "user: third", "assistant: two"})
+	_, texts := r.history(t, sessions.HistoryLimit{Messages: 2})
+	same(t, "History", texts, []string{"third", "two"})
+	feed, err := r.Feed(t.Context(), key("x:1"), 0, 10)
+	must(t, err)
+	var got []string
+	for _, it := range feed {
+		got = append(got, it.Text)
+	}
+	same(t, "Feed", got, []string{"first", "second", "one", "third", "two"})
+}
+
+func generationsOfADay(t *testing.T, r *rig, c *clock) {
+	begin := func(k, id string) string {
+		t.Helper()
+		r.say(t, k, id, user("hi"))
+		h, err := r.History(t.Context(), key(k), sessions.HistoryLimit{})
+		must(t, err)
+		return h.Generation
+	}
+	same(t, "first", begin("x:1", "1"), "20260601_001")
+	same(t, "second", begin("x:2", "2"), "20260601_002")
+	c.set(time.Date(2026, 6, 2, 1, 0, 0, 0, time.FixedZone("EEST", 3*3600))) // still the first in UTC
+	same(t, "third", begin("x:3", "3"), "20260601_003")
+	c.set(noon.Add(24 * time.Hour))
+	same(t, "next day", begin("x:4", "4"), "20260602_001")
+	c.set(noon)
+	for i := range 997 {
+		r.enter(t, control("x:1", number("new", i), sessions.ControlNew), sessions.Done)
+	}
+	same(t, "the thousandth and first", begin("x:5", "5"), "20260601_1001")
+}

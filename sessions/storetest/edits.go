@@ -1,0 +1,99 @@
+package storetest
+
+import (
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// edit is a message with an id of its own that changes an earlier one.
+func edit(k, id, of, text string) sessions.Entry {
+	m := in(k, id, text)
+	m.MessageID, m.Edits = of, of
+	return sessions.Entry{Inbound: m}
+}
+
+var editTests = map[string]func(*testing.T, *rig){
+	"Edit/ReplacesWhatWaits": func(t *testing.T, r *rig) {
+		first := r.accept(t, "x:1", "1", "helo")
+		r.accept(t, "x:1", "2", "second")
+		a := r.enter(t, edit("x:1", "3", "m1", "hello"), sessions.Replaced)
+		if a.Seq != first || a.Waiting != 2 {
+			t.Errorf("edit: %+v, want seq %d and 2 waiting", a, first)
+		}
+		r.enter(t, edit("x:1", "3", "m1", "hello again"), sessions.Duplicate)
+		r.enter(t, edit("x:1", "4", "m1", "Hello"), sessions.Replaced)
+		h := r.claim(t)
+		p := r.pending(t, h, 0, "Hello", "second")
+		if w := p.Messages[0]; w.Rev != 2 || w.Inbound.ID != "1" || w.Inbound.MessageID != "m1" {
+			t.Errorf("edited message: %+v", w)
+		}
+		feed, err := r.Feed(t.Context(), key("x:1"), 0, 10)
+		must(t, err)
+		if len(feed) != 2 || feed[0].Text != "Hello" {
+			t.Errorf("Feed = %+v", feed)
+		}
+	},
+	"Edit/RefusesTheTurnThatReadTheOldText": func(t *testing.T, r *rig) {
+		seq := r.accept(t, "x:1", "1", "helo")
+		h := r.claim(t)
+		r.pending(t, h, 0, "helo")
+		r.enter(t, edit("x:1", "2", "m1", "hello"), sessions.Replaced)
+		stale := []sessions.Answered{{Seq: seq, Rev: 0}}
+		is(t, "AppendStep", r.AppendStep(t.Context(), h.Claim, "t", stale, sessions.Step{Kind: sessions.StepNote}), sessions.ErrConflict)
+		is(t, "CommitTurn", r.CommitTurn(t.Context(), h.Claim, sessions.Turn{ID: "t", Answers: stale, Messages: []sessions.Message{user("helo")}, Replies: []sessions.Reply{{Text: "no"}}}), sessions.ErrConflict)
+		same(t, "transcript", r.transcript(t, "x:1"), nil)
+		p := r.pending(t, h, 0, "hello")
+		if p.Turn != "" || len(p.Steps) != 0 {
+			t.Errorf("a refused step was kept: %+v", p)
+		}
+		r.commit(t, h, "answer")
+		same(t, "deliveries", r.deliver(t, h), []string{"answer"})
+	},
+	"Edit/OfATakenMessageIsNoted": func(t *testing.T, r *rig) {
+		seq := r.accept(t, "x:1", "1", "old")
+		h := r.claim(t)
+		answers := []sessions.Answered{{Seq: seq}}
+		must(t, r.AppendStep(t.Context(), h.Claim, "t", answers, sessions.Step{Kind: sessions.StepNote}))
+		if a := r.enter(t, edit("x:1", "2", "m1", "new"), sessions.Noted); a.Waiting != 1 {
+			t.Errorf("noted: %+v", a)
+		}
+		must(t, r.CommitTurn(t.Context(), h.Claim, sessions.Turn{ID: "t", Answers: answers, Messages: []sessions.Message{user("old"), assistant("ok")}}))
+		r.enter(t, edit("x:1", "3", "m1", "newer"), sessions.Noted)
+		r.enter(t, edit("x:1", "3", "m1", "newer"), sessions.Duplicate)
+		ms, err := r.Messages(t.Context(), key("x:1"), 0, 10)
+		must(t, err)
+		want := []string{"[alice changed an earlier message to:] new", "old", "ok", "[alice changed an earlier message to:] newer"}
+		var got []string
+		for i, m := range ms {
+			got = append(got, m.Content)
+			if note := i == 0 || i == 3; m.Synthetic != note || note && (m.Role != sessions.RoleUser || m.Sender != "42") {
+				t.Errorf("message %d: %+v", i, m)
+			}
+		}
+		same(t, "transcript", got, want)
+	},
+	"Edit/OfAnUnknownMessageIsAMessage": func(t *testing.T, r *rig) {
+		r.enter(t, edit("x:1", "1", "m77", "new"), sessions.Queued)
+		r.accept(t, "x:2", "2", "elsewhere")
+		r.enter(t, edit("x:1", "3", "m2", "other chat"), sessions.Queued)
+	},
+	"Edit/OnlyByTheSameSender": func(t *testing.T, r *rig) {
+		r.accept(t, "x:1", "1", "mine")
+		e := edit("x:1", "2", "m1", "yours")
+		e.Inbound.Sender = channels.Person{IDs: []string{"666"}, Name: "alice"}
+		r.enter(t, e, sessions.Queued)
+		e = edit("x:1", "3", "m1", "nameless")
+		e.Inbound.Sender = channels.Person{Name: "alice"}
+		r.enter(t, e, sessions.Queued)
+		h := r.claim(t)
+		r.pending(t, h, 0, "mine", "yours", "nameless")
+	},
+	"Edit/IsNotHeldBackByAFullQueue": func(t *testing.T, r *rig) {
+		r.accept(t, "x:1", "1", "helo")
+		e := edit("x:1", "2", "m1", "hello")
+		e.MaxWaiting = 1
+		r.enter(t, e, sessions.Replaced)
+	},
+}

@@ -1,0 +1,136 @@
+package storetest
+
+import (
+	"slices"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+var inboxTests = map[string]func(*testing.T, *rig){
+	"Inbox/NumbersAndCounts": func(t *testing.T, r *rig) {
+		for i := range 3 {
+			a := r.enter(t, sessions.Entry{Inbound: in("x:1", number("", i), "hi")}, sessions.Queued)
+			if a.Seq != int64(i+1) || a.Waiting != i+1 {
+				t.Errorf("message %d: %+v", i, a)
+			}
+		}
+		if a := r.enter(t, sessions.Entry{Inbound: in("x:2", "9", "hi")}, sessions.Queued); a.Seq != 1 || a.Waiting != 1 {
+			t.Errorf("another key shares the sequence: %+v", a)
+		}
+	},
+	"Inbox/SameIDIsStoredOnce": func(t *testing.T, r *rig) {
+		first := r.accept(t, "x:1", "1", "hi")
+		a := r.enter(t, sessions.Entry{Inbound: in("x:1", "1", "other")}, sessions.Duplicate)
+		if a.Seq != first || a.Waiting != 1 {
+			t.Errorf("duplicate: %+v", a)
+		}
+		// The id belongs to the channel, whatever chat it is said to be in.
+		r.enter(t, sessions.Entry{Inbound: in("x:2", "1", "hi")}, sessions.Duplicate)
+		r.enter(t, sessions.Entry{Inbound: in("y:1", "1", "hi")}, sessions.Queued)
+		h := r.claim(t)
+		for h.Key != key("x:1") {
+			r.commit(t, h, "y")
+			r.deliver(t, h)
+			h.release(nil)
+			h = r.claim(t)
+		}
+		r.pending(t, h, 0, "hi")
+		r.commit(t, h, "done")
+		r.deliver(t, h)
+		h.release(nil)
+		// It stays a duplicate after the answer, for good.
+		r.enter(t, sessions.Entry{Inbound: in("x:1", "1", "hi"), Answered: true, Control: sessions.ControlNew, Append: []sessions.Message{user("no")}}, sessions.Duplicate)
+		same(t, "transcript", r.transcript(t, "x:1"), []string{"user: hi", "assistant: done"})
+	},
+	"Inbox/FullQueueRefuses": func(t *testing.T, r *rig) {
+		for i := range 2 {
+			r.enter(t, sessions.Entry{Inbound: in("x:1", number("", i), "hi"), MaxWaiting: 2}, sessions.Queued)
+		}
+		_, err := r.Accept(t.Context(), sessions.Entry{Inbound: in("x:1", "3", "hi"), MaxWaiting: 2})
+		is(t, "Accept of one too many", err, sessions.ErrFull)
+		r.enter(t, sessions.Entry{Inbound: in("x:2", "4", "hi"), MaxWaiting: 2}, sessions.Queued)
+		r.enter(t, sessions.Entry{Inbound: in("x:1", "5", "/status"), MaxWaiting: 2, Answered: true}, sessions.Done)
+		// What was refused was not stored, not even its id.
+		if a := r.enter(t, sessions.Entry{Inbound: in("x:1", "3", "hi"), MaxWaiting: 3}, sessions.Queued); a.Waiting != 3 {
+			t.Errorf("after a refusal: %+v", a)
+		}
+	},
+	"Inbox/AnsweredStartsNoTurn": func(t *testing.T, r *rig) {
+		a := r.enter(t, sessions.Entry{
+			Inbound: in("x:1", "1", "/help"), Answered: true,
+			Replies: []sessions.Reply{{Text: "one", ReplyTo: "m1"}, {Text: "two"}, {Key: key("y:9"), Text: "elsewhere"}},
+		}, sessions.Done)
+		if a.Seq != 1 || a.Waiting != 0 {
+			t.Errorf("answered: %+v", a)
+		}
+		got := map[string][]string{}
+		for range 2 {
+			h := r.claim(t)
+			r.pending(t, h, 0)
+			got[h.Key.String()] = r.deliver(t, h)
+			h.release(nil)
+		}
+		same(t, "deliveries", got, map[string][]string{"x:1": {"one", "two"}, "y:9": {"elsewhere"}})
+		if c, err := r.List(t.Context(), 0, 10); err != nil || len(c) != 0 {
+			t.Errorf("List = %v, %v: a command without Append made a conversation", c, err)
+		}
+	},
+	"Inbox/RefusesNonsense": func(t *testing.T, r *rig) {
+		for name, e := range map[string]sessions.Entry{
+			"no key":             {Inbound: channels.Inbound{ID: "1", Text: "hi"}},
+			"no id":              {Inbound: channels.Inbound{Key: key("x:1"), Text: "hi"}},
+			"control unanswered": {Inbound: in("x:1", "2", "/stop"), Control: sessions.ControlStop},
+			"unknown control":    {Inbound: in("x:1", "3", "/x"), Answered: true, Control: "explode"},
+		} {
+			if a, err := r.Accept(t.Context(), e); err == nil {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+		r.noClaim(t, 0, "of a refused entry")
+	},
+	"Inbox/KeysThatLookAlikeStayApart": func(t *testing.T, r *rig) {
+		keys := []string{
+			"x:1_2", "x_1:2", "x:1:2", "x:1", "x:1 ", "x: 1", "x:#a", "x:##a", "x:#A", "x:x/1", "x:x_1", "x:../1",
+			"x:%31", "x:1%00", "x:å", "x:a\u030a", "x:CON", "x:.", "x:'", "x:\"", "x:*", "x-1:2",
+		}
+		for i, k := range keys {
+			r.say(t, k, number("k", i), user("in "+k))
+			r.accept(t, k, number("q", i), "to "+k)
+		}
+		for _, k := range keys {
+			same(t, "transcript of "+k, r.transcript(t, k), []string{"user: in " + k})
+		}
+		list, err := r.List(t.Context(), 0, 100)
+		must(t, err)
+		if len(list) != len(keys) {
+			t.Errorf("List has %d conversations, want %d", len(list), len(keys))
+		}
+		for range keys {
+			h := r.claim(t)
+			r.pending(t, h, 0, "to "+h.Key.String())
+			r.commit(t, h, "ok")
+			r.deliver(t, h)
+			h.release(nil)
+		}
+	},
+	"Inbox/SetAsideOnce": func(t *testing.T, r *rig) {
+		raw := []byte{0xff, 0, '{'}
+		for range 2 {
+			must(t, r.SetAside(t.Context(), sessions.Aside{Channel: "x", ID: "1", Raw: raw, Why: "not JSON"}))
+		}
+		raw[0] = 'z'
+		must(t, r.SetAside(t.Context(), sessions.Aside{Channel: "y", ID: "1", Raw: raw, Why: "not JSON"}))
+		list, err := r.ListQueue(t.Context(), 10)
+		must(t, err)
+		if len(list) != 2 || list[0].Kind != "aside" || list[0].Bytes != 3 || list[0].Error != "not JSON" || list[0].Text != "" {
+			t.Fatalf("ListQueue = %+v", list)
+		}
+		i := slices.IndexFunc(list, func(it sessions.QueueItem) bool { return it.Key == "x" })
+		it, err := r.ShowQueue(t.Context(), list[i].ID)
+		must(t, err)
+		same(t, "text of what was set aside", it.Text, "\uFFFD\x00{")
+		r.noClaim(t, 0, "of something set aside")
+	},
+}

@@ -1,0 +1,117 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// three makes a key with three replies and claims it.
+func three(t *testing.T, r *rig) (*held, []sessions.Delivery) {
+	t.Helper()
+	r.enter(t, sessions.Entry{
+		Inbound: in("x:1", "1", "/a"), Answered: true,
+		Replies: []sessions.Reply{{Text: "one", ReplyTo: "m1", Edit: "e1"}, {Text: "two"}, {Text: "three"}},
+	}, sessions.Done)
+	h := r.claim(t)
+	ds, err := r.Unsent(t.Context(), h.Claim, 0)
+	must(t, err)
+	if len(ds) != 3 {
+		t.Fatalf("Unsent = %+v", ds)
+	}
+	return h, ds
+}
+
+func (r *rig) states(t *testing.T, h *held) map[string]sessions.DeliveryState {
+	t.Helper()
+	ds, err := r.Unsent(t.Context(), h.Claim, 0)
+	must(t, err)
+	states := map[string]sessions.DeliveryState{}
+	for _, d := range ds {
+		states[d.Text] = d.State
+	}
+	return states
+}
+
+var outboxTests = map[string]func(*testing.T, *rig){
+	"Outbox/KeepsWhatItWasGiven": func(t *testing.T, r *rig) {
+		h, ds := three(t, r)
+		d := ds[0]
+		if d.ID == "" || d.ID == ds[1].ID || d.Key != key("x:1") || d.Seq != 2 || d.Text != "one" || d.ReplyTo != "m1" || d.Edit != "e1" ||
+			d.State != sessions.DeliveryQueued || d.Attempts != 0 || d.Created.IsZero() || !d.NotBefore.IsZero() {
+			t.Errorf("delivery %+v", d)
+		}
+		two, err := r.Unsent(t.Context(), h.Claim, 2)
+		must(t, err)
+		if len(two) != 2 || two[1].Text != "two" {
+			t.Errorf("Unsent(2) = %+v", two)
+		}
+	},
+	"Outbox/States": func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		h, ds := three(t, r)
+		must(t, r.MarkSending(ctx, h.Claim, ds[0].ID))
+		same(t, "states", r.states(t, h), map[string]sessions.DeliveryState{"one": "sending", "two": "queued", "three": "queued"})
+		must(t, r.MarkSent(ctx, h.Claim, ds[0].ID, channels.Receipt{MessageID: "n1"}))
+		must(t, r.MarkSending(ctx, h.Claim, ds[1].ID))
+		must(t, r.Defer(ctx, h.Claim, ds[1].ID, time.Now().Add(time.Hour), true, "timeout"))
+		must(t, r.MarkSending(ctx, h.Claim, ds[2].ID))
+		must(t, r.Defer(ctx, h.Claim, ds[2].ID, time.Now().Add(time.Hour), false, "refused"))
+		same(t, "states", r.states(t, h), map[string]sessions.DeliveryState{"two": "unknown", "three": "queued"})
+		left, err := r.Unsent(ctx, h.Claim, 0)
+		must(t, err)
+		if d := left[0]; d.ID != ds[1].ID || d.Attempts != 1 || d.Error != "timeout" || d.NotBefore.IsZero() {
+			t.Errorf("deferred: %+v", d)
+		}
+		// Once uncertain, always uncertain, whatever the next attempt says.
+		must(t, r.MarkSending(ctx, h.Claim, ds[1].ID))
+		must(t, r.Defer(ctx, h.Claim, ds[1].ID, time.Now(), false, "refused"))
+		same(t, "states", r.states(t, h), map[string]sessions.DeliveryState{"two": "unknown", "three": "queued"})
+		st, err := r.Stats(ctx)
+		must(t, err)
+		if st.Unsent != 2 || st.Unknown != 1 || st.OldestSend.IsZero() || st.Waiting != 0 || !st.Oldest.IsZero() {
+			t.Errorf("Stats = %+v", st)
+		}
+		must(t, r.Bury(ctx, h.Claim, ds[1].ID, "blocked"))
+		must(t, r.MarkSending(ctx, h.Claim, ds[2].ID))
+		must(t, r.MarkSent(ctx, h.Claim, ds[2].ID, channels.Receipt{}))
+		same(t, "states", r.states(t, h), map[string]sessions.DeliveryState{})
+		if st, err := r.Stats(ctx); err != nil || st.Unsent != 0 || st.Dead != 1 {
+			t.Errorf("Stats = %+v, %v", st, err)
+		}
+	},
+	"Outbox/DoneIsDone": func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		h, ds := three(t, r)
+		must(t, r.MarkSending(ctx, h.Claim, ds[0].ID))
+		must(t, r.MarkSent(ctx, h.Claim, ds[0].ID, channels.Receipt{}))
+		must(t, r.Bury(ctx, h.Claim, ds[1].ID, "no"))
+		for _, d := range ds[:2] {
+			is(t, "MarkSending", r.MarkSending(ctx, h.Claim, d.ID), sessions.ErrConflict)
+			is(t, "MarkSent", r.MarkSent(ctx, h.Claim, d.ID, channels.Receipt{}), sessions.ErrConflict)
+			is(t, "Defer", r.Defer(ctx, h.Claim, d.ID, time.Now(), true, ""), sessions.ErrConflict)
+			is(t, "Bury", r.Bury(ctx, h.Claim, d.ID, ""), sessions.ErrConflict)
+		}
+		for _, id := range []string{"", "nope", "out-999", ds[0].ID + "0", "out-", "-1", "out--1"} {
+			is(t, "MarkSending("+id+")", r.MarkSending(ctx, h.Claim, id), sessions.ErrNotFound)
+		}
+	},
+	"Outbox/AnAttemptThatNobodyEndedIsListed": func(t *testing.T, r *rig) {
+		h, ds := three(t, r)
+		must(t, r.MarkSending(t.Context(), h.Claim, ds[0].ID))
+		h.release(nil) // as if it had died
+		h = r.claim(t)
+		left, err := r.Unsent(t.Context(), h.Claim, 1)
+		must(t, err)
+		if len(left) != 1 || left[0].ID != ds[0].ID || left[0].State != sessions.DeliverySending || left[0].Attempts != 1 {
+			t.Fatalf("Unsent = %+v", left)
+		}
+		must(t, r.MarkSending(t.Context(), h.Claim, ds[0].ID))
+		must(t, r.Defer(t.Context(), h.Claim, ds[0].ID, time.Now(), false, "refused"))
+		if got := r.states(t, h)["one"]; got != sessions.DeliveryUnknown {
+			t.Errorf("state = %s: the first attempt was forgotten", got)
+		}
+	},
+}

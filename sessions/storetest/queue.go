@@ -1,0 +1,202 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+var feedTests = map[string]func(*testing.T, *rig){
+	"Feed/ShowsWhatThePersonSaw": func(t *testing.T, r *rig) {
+		r.accept(t, "x:1", "1", "hello")
+		h := r.claim(t)
+		r.commit(t, h, "hi")
+		same(t, "deliveries", r.deliver(t, h), []string{"hi"})
+		must(t, r.CommitTurn(t.Context(), h.Claim, sessions.Turn{ID: "x", Replies: []sessions.Reply{{Text: "dead"}, {Text: "queued"}}}))
+		ds, err := r.Unsent(t.Context(), h.Claim, 0)
+		must(t, err)
+		must(t, r.Bury(t.Context(), h.Claim, ds[0].ID, "no"))
+		r.enter(t, sessions.Entry{Inbound: in("x:1", "hb", "beat"), Origin: sessions.OriginHeartbeat}, sessions.Queued)
+		r.accept(t, "x:1", "2", "more")
+		r.accept(t, "x:2", "3", "elsewhere")
+		items, err := r.Feed(t.Context(), key("x:1"), 0, 10)
+		must(t, err)
+		type line struct {
+			Seq        int64
+			From, Text string
+			Waiting    bool
+			State      sessions.DeliveryState
+		}
+		var got []line
+		for _, it := range items {
+			got = append(got, line{it.Seq, it.From, it.Text, it.Waiting, it.State})
+			if it.At.IsZero() || it.ID == "" {
+				t.Errorf("item %+v", it)
+			}
+		}
+		same(t, "Feed", got, []line{
+			{1, "person", "hello", false, ""},
+			{2, "dragoman", "hi", false, sessions.DeliverySent},
+			{4, "dragoman", "queued", false, sessions.DeliveryQueued},
+			{6, "person", "more", true, ""},
+		})
+		if items[0].Name != "alice" || items[0].ID != "1" || items[2].ID != ds[1].ID {
+			t.Errorf("Feed = %+v", items)
+		}
+		older, err := r.Feed(t.Context(), key("x:1"), 6, 2)
+		must(t, err)
+		same(t, "Feed before 6", older, items[1:3])
+		if none, err := r.Feed(t.Context(), key("x:9"), 0, 5); err != nil || len(none) != 0 {
+			t.Errorf("Feed of an unknown key = %v, %v", none, err)
+		}
+	},
+}
+
+// item finds the one queue item that match accepts.
+func (r *rig) item(t *testing.T, kind, state string) sessions.QueueItem {
+	t.Helper()
+	list, err := r.ListQueue(t.Context(), 100)
+	must(t, err)
+	for _, it := range list {
+		if it.Kind == kind && it.State == state {
+			return it
+		}
+	}
+	t.Fatalf("ListQueue has no %s that is %s: %+v", kind, state, list)
+	return sessions.QueueItem{}
+}
+
+var queueTests = map[string]func(*testing.T, *rig){
+	"Queue/UnknownIDs": func(t *testing.T, r *rig) {
+		for _, id := range []string{"", "in-1", "out-1", "aside-1", "in-", "x", "in-99999999999999999999", "in--1", "out-1-1", "in-0"} {
+			_, err := r.ShowQueue(t.Context(), id)
+			is(t, "ShowQueue "+id, err, sessions.ErrNotFound)
+			is(t, "RetryQueue "+id, r.RetryQueue(t.Context(), id), sessions.ErrNotFound)
+			is(t, "DropQueue "+id, r.DropQueue(t.Context(), id), sessions.ErrNotFound)
+		}
+	},
+	"Queue/Inbox": func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		seq := r.accept(t, "x:1", "1", "hello")
+		it := r.item(t, "in", "waiting")
+		if it.Key != "x:1" || it.Bytes != 5 || it.Text != "" || it.At.IsZero() {
+			t.Errorf("item %+v", it)
+		}
+		if shown, err := r.ShowQueue(ctx, it.ID); err != nil || shown.Text != "hello" {
+			t.Errorf("ShowQueue = %+v, %v", shown, err)
+		}
+		h := r.claim(t)
+		is(t, "RetryQueue while it is worked on", r.RetryQueue(ctx, it.ID), sessions.ErrConflict)
+		is(t, "DropQueue while it is worked on", r.DropQueue(ctx, it.ID), sessions.ErrConflict)
+		must(t, r.AppendStep(ctx, h.Claim, "t", []sessions.Answered{{Seq: seq}}, sessions.Step{Kind: sessions.StepNote}))
+		must(t, r.Postpone(ctx, h.Claim, []int64{seq}, time.Now().Add(time.Hour), "away"))
+		h.release(nil)
+		if it = r.item(t, "in", "postponed"); it.Attempts != 1 || it.Error != "away" || it.NotBefore.IsZero() {
+			t.Errorf("item %+v", it)
+		}
+		must(t, r.RetryQueue(ctx, it.ID))
+		h = r.claim(t)
+		if p := r.pending(t, h, 0, "hello"); p.Turn != "t" {
+			t.Errorf("Pending = %+v", p)
+		}
+		must(t, r.Postpone(ctx, h.Claim, []int64{seq}, time.Now().Add(time.Hour), "away"))
+		h.release(nil)
+		must(t, r.DropQueue(ctx, it.ID))
+		is(t, "RetryQueue of what was dropped", r.RetryQueue(ctx, it.ID), sessions.ErrConflict)
+		is(t, "DropQueue of what was dropped", r.DropQueue(ctx, it.ID), sessions.ErrConflict)
+		if shown, err := r.ShowQueue(ctx, it.ID); err != nil || shown.State != "dropped" || shown.Text != "hello" {
+			t.Errorf("ShowQueue = %+v, %v", shown, err)
+		}
+		r.accept(t, "x:1", "2", "next")
+		h = r.claim(t)
+		if p := r.pending(t, h, 0, "next"); p.Turn != "" {
+			t.Errorf("Pending = %+v: the journal of a dropped message", p)
+		}
+		r.enter(t, sessions.Entry{Inbound: in("x:1", "1", "hello")}, sessions.Duplicate)
+	},
+	"Queue/Outbox": func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		h, ds := three(t, r)
+		must(t, r.MarkSending(ctx, h.Claim, ds[0].ID))
+		it := r.item(t, "out", "sending")
+		is(t, "RetryQueue while it is sent", r.RetryQueue(ctx, it.ID), sessions.ErrConflict)
+		is(t, "DropQueue while it is sent", r.DropQueue(ctx, it.ID), sessions.ErrConflict)
+		must(t, r.Defer(ctx, h.Claim, ds[0].ID, time.Now().Add(time.Hour), true, "timeout"))
+		must(t, r.Bury(ctx, h.Claim, ds[1].ID, "blocked"))
+		h.release(nil)
+		r.noClaim(t, 20*time.Millisecond, "the head waits for an hour")
+
+		dead := r.item(t, "out", "dead")
+		if dead.Error != "blocked" {
+			t.Errorf("dead: %+v", dead)
+		}
+		must(t, r.RetryQueue(ctx, dead.ID))
+		must(t, r.RetryQueue(ctx, it.ID))
+		h = r.claim(t)
+		same(t, "states", r.states(t, h), map[string]sessions.DeliveryState{"one": "unknown", "two": "queued", "three": "queued"})
+		must(t, r.DropQueue(ctx, dead.ID))
+		is(t, "MarkSending of what was dropped", r.MarkSending(ctx, h.Claim, ds[1].ID), sessions.ErrConflict)
+		same(t, "deliveries", r.deliver(t, h), []string{"one", "three"})
+		for _, id := range []string{dead.ID, it.ID} {
+			is(t, "RetryQueue "+id, r.RetryQueue(ctx, id), sessions.ErrConflict)
+			is(t, "DropQueue "+id, r.DropQueue(ctx, id), sessions.ErrConflict)
+		}
+		if list, err := r.ListQueue(ctx, 10); err != nil || len(list) != 0 {
+			t.Errorf("ListQueue = %+v, %v", list, err)
+		}
+	},
+	"Queue/Aside": func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		must(t, r.SetAside(ctx, sessions.Aside{Channel: "x", ID: "1", Raw: []byte("{"), Why: "cut"}))
+		it := r.item(t, "aside", "aside")
+		if st, err := r.Stats(ctx); err != nil || st.Aside != 1 {
+			t.Errorf("Stats = %+v, %v", st, err)
+		}
+		is(t, "RetryQueue", r.RetryQueue(ctx, it.ID), sessions.ErrConflict)
+		must(t, r.DropQueue(ctx, it.ID))
+		is(t, "DropQueue again", r.DropQueue(ctx, it.ID), sessions.ErrConflict)
+		must(t, r.SetAside(ctx, sessions.Aside{Channel: "x", ID: "1", Raw: []byte("{"), Why: "cut"}))
+		if st, err := r.Stats(ctx); err != nil || st.Aside != 0 {
+			t.Errorf("Stats = %+v, %v", st, err)
+		}
+	},
+	"Queue/OldestFirstAndBounded": func(t *testing.T, r *rig) {
+		for i := range 5 {
+			r.accept(t, number("x:", i), number("", i), "hi")
+		}
+		list, err := r.ListQueue(t.Context(), 3)
+		must(t, err)
+		if len(list) != 3 || list[0].Key != "x:0" || list[2].Key != "x:2" {
+			t.Errorf("ListQueue(3) = %+v", list)
+		}
+		st, err := r.Stats(t.Context())
+		must(t, err)
+		if st.Waiting != 5 || st.Oldest.IsZero() {
+			t.Errorf("Stats = %+v", st)
+		}
+	},
+	"Queue/ADroppedReplyWakesTheNext": func(t *testing.T, r *rig) {
+		h, ds := three(t, r)
+		must(t, r.MarkSending(t.Context(), h.Claim, ds[0].ID))
+		must(t, r.Defer(t.Context(), h.Claim, ds[0].ID, time.Now().Add(time.Hour), false, ""))
+		h.release(nil)
+		r.noClaim(t, 20*time.Millisecond, "the head waits for an hour")
+		list, err := r.ListQueue(t.Context(), 1)
+		must(t, err)
+		must(t, r.DropQueue(t.Context(), list[0].ID))
+		h = r.claim(t)
+		same(t, "deliveries", r.deliver(t, h), []string{"two", "three"})
+	},
+	"Queue/CheckAndSentMessagesStayQuiet": func(t *testing.T, r *rig) {
+		must(t, r.Check(t.Context()))
+		h, ds := three(t, r)
+		for _, d := range ds {
+			must(t, r.MarkSending(t.Context(), h.Claim, d.ID))
+			must(t, r.MarkSent(t.Context(), h.Claim, d.ID, channels.Receipt{MessageID: "n"}))
+		}
+		h.release(nil)
+		r.noClaim(t, 30*time.Millisecond, "all is sent")
+	},
+}
