@@ -58,7 +58,7 @@ func newCampaign(t *testing.T) *campaign {
 	t.Cleanup(api.Close)
 	c := &campaign{
 		t: t, api: api, bin: build(t), sent: make(map[int64][]int),
-		model: agenttest.Serve(t, agenttest.Options{Reply: reply, Recorded: -1}),
+		model: agenttest.Serve(t, agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return reply }, Recorded: -1}),
 	}
 	dir := t.TempDir()
 	if c.log, err = os.Create(filepath.Join(dir, "daemon.log")); err != nil {
