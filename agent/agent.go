@@ -1,0 +1,184 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"dragoman/agent/window"
+)
+
+// Options tune an Agent. The zero value works.
+type Options struct {
+	// System is the system prompt, the same for every conversation.
+	System string
+	// MaxSteps bounds the model calls of one turn; the last one gets no tools,
+	// so that it must answer. Default 10.
+	MaxSteps int
+	// ContextWindow is how many tokens the model takes, answer included.
+	// Default 32768.
+	ContextWindow int
+	// MaxTokens bounds one answer. 0 leaves it to the server.
+	MaxTokens int
+	// Temperature is left to the server if nil.
+	Temperature *float32
+
+	// ToolTimeout bounds one tool call. Default 2 minutes.
+	ToolTimeout time.Duration
+	// ToolBytes bounds one tool result; the middle of a longer one is left
+	// out. Default 64 KiB.
+	ToolBytes int
+	// ToolsAtOnce bounds how many Parallel calls run side by side. Default 4.
+	ToolsAtOnce int
+
+	// Tries bounds how often one model call is tried. Default 4.
+	Tries int
+	// RetryDelay is the wait before the second try. It doubles with every
+	// further one. Default 500 ms.
+	RetryDelay time.Duration
+	// LongestWait is how long a turn waits when the server says when to come
+	// back. Beyond it Run returns the *ModelError. Default 20 s.
+	LongestWait time.Duration
+
+	// SummaryMessages: a history of more messages is summarised. Default 40.
+	SummaryMessages int
+	// SummaryPercent: so is one that takes this share of ContextWindow or
+	// more. Default 75.
+	SummaryPercent int
+	// SummaryKeep is how many of the newest messages stay as they are, at
+	// least. It is less than SummaryMessages. Default 8.
+	SummaryKeep int
+	// SummaryTokens bounds one summary. Default 4096, or a quarter of
+	// ContextWindow if that is less. Models that think need room for it here.
+	SummaryTokens int
+
+	// Logger gets debug lines about steps and warnings about retries, never
+	// chat text. Default: nothing is logged.
+	Logger *slog.Logger
+	// Now tells the time that messages are stamped with. Default time.Now.
+	Now func() time.Time
+}
+
+// Agent answers turns. See [New].
+type Agent struct {
+	model     Model
+	opts      Options
+	tools     map[string]Tool
+	specs     map[string]Spec
+	sorted    []Spec
+	toolNames string
+	// toolTokens is what the tools' descriptions take in every request.
+	toolTokens int
+	log        *slog.Logger
+	now        func() time.Time
+}
+
+// New returns an agent that answers with model and tools. It starts nothing.
+func New(model Model, tools []Tool, opts Options) (*Agent, error) {
+	if model == nil {
+		return nil, errors.New("agent: no model")
+	}
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	a := &Agent{
+		model: model, opts: opts, log: opts.Logger, now: opts.Now,
+		tools: make(map[string]Tool), specs: make(map[string]Spec),
+	}
+	for _, t := range tools {
+		if err := a.addTool(t); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(a.sorted, func(x, y Spec) int { return strings.Compare(x.Name, y.Name) })
+	names := make([]string, len(a.sorted))
+	for i, s := range a.sorted {
+		names[i] = s.Name
+		a.toolTokens += toolOverhead + window.EstimateText(s.Name) +
+			window.EstimateText(s.Description) + window.EstimateText(string(s.Parameters))
+	}
+	a.toolNames = strings.Join(names, ", ")
+	return a, nil
+}
+
+// toolOverhead is what a server's template adds around a tool's description.
+const toolOverhead = 12
+
+func (a *Agent) addTool(t Tool) error {
+	s := t.Spec()
+	if s.Name == "" || len(s.Name) > 64 || strings.ContainsFunc(s.Name, notInToolName) {
+		return fmt.Errorf("agent: tool %q: a name has letters, digits, _ and -, at most 64", s.Name)
+	}
+	if _, found := a.tools[s.Name]; found {
+		return fmt.Errorf("agent: two tools are called %q", s.Name)
+	}
+	if len(s.Parameters) == 0 {
+		s.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	if !window.IsObject(string(s.Parameters)) {
+		return fmt.Errorf("agent: tool %q: its parameters are not a JSON schema", s.Name)
+	}
+	a.tools[s.Name] = t
+	a.specs[s.Name] = s
+	a.sorted = append(a.sorted, s)
+	return nil
+}
+
+func notInToolName(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+}
+
+func (o Options) withDefaults() (Options, error) {
+	for name, n := range map[string]int{
+		"MaxSteps": o.MaxSteps, "ContextWindow": o.ContextWindow, "MaxTokens": o.MaxTokens,
+		"ToolTimeout": int(o.ToolTimeout), "ToolBytes": o.ToolBytes, "ToolsAtOnce": o.ToolsAtOnce,
+		"Tries": o.Tries, "RetryDelay": int(o.RetryDelay), "LongestWait": int(o.LongestWait),
+		"SummaryMessages": o.SummaryMessages, "SummaryPercent": o.SummaryPercent,
+		"SummaryKeep": o.SummaryKeep, "SummaryTokens": o.SummaryTokens,
+	} {
+		if n < 0 {
+			return o, fmt.Errorf("agent: option %s is negative", name)
+		}
+	}
+	o.MaxSteps = cmp.Or(o.MaxSteps, 10)
+	o.ContextWindow = cmp.Or(o.ContextWindow, 32768)
+	o.ToolTimeout = cmp.Or(o.ToolTimeout, 2*time.Minute)
+	o.ToolBytes = cmp.Or(o.ToolBytes, 64<<10)
+	o.ToolsAtOnce = cmp.Or(o.ToolsAtOnce, 4)
+	o.Tries = cmp.Or(o.Tries, 4)
+	o.RetryDelay = cmp.Or(o.RetryDelay, 500*time.Millisecond)
+	o.LongestWait = cmp.Or(o.LongestWait, 20*time.Second)
+	o.SummaryMessages = cmp.Or(o.SummaryMessages, 40)
+	o.SummaryPercent = cmp.Or(o.SummaryPercent, 75)
+	o.SummaryKeep = cmp.Or(o.SummaryKeep, min(8, o.SummaryMessages-1))
+	o.SummaryTokens = cmp.Or(o.SummaryTokens, min(4096, o.ContextWindow/4))
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	switch {
+	case o.SummaryKeep >= o.SummaryMessages:
+		return o, fmt.Errorf("agent: SummaryKeep (%d) must be less than SummaryMessages (%d)", o.SummaryKeep, o.SummaryMessages)
+	case o.SummaryPercent > 100:
+		return o, fmt.Errorf("agent: SummaryPercent (%d) is over 100", o.SummaryPercent)
+	case o.SummaryTokens > o.ContextWindow/2:
+		return o, fmt.Errorf("agent: SummaryTokens (%d) is over half of ContextWindow (%d)", o.SummaryTokens, o.ContextWindow)
+	}
+	return o, nil
+}
+
+// answerReserve is how much of the window is left free for the answer.
+func (a *Agent) answerReserve() int {
+	if a.opts.MaxTokens > 0 {
+		return min(a.opts.MaxTokens, a.opts.ContextWindow/2)
+	}
+	return min(4096, a.opts.ContextWindow/8)
+}

@@ -1,0 +1,209 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+const (
+	// maxCalls bounds the calls that one answer may make.
+	maxCalls = 32
+	// toolGrace is how long a tool whose time is over may take to return.
+	toolGrace = time.Second
+	// recordGrace is how long a result may still take to reach the journal
+	// after the turn was stopped.
+	recordGrace = 5 * time.Second
+)
+
+// runCalls answers the open calls: Parallel ones that follow each other side
+// by side, the others one after the other, results in the order of the calls.
+func (r *run) runCalls(ctx context.Context) error {
+	calls := r.openCalls()
+	rows := r.rows()
+	results := make([]sessions.Message, len(calls))
+	for i := 0; i < len(calls); {
+		end := i + 1
+		for r.parallel(calls[i]) && end < len(calls) && r.parallel(calls[end]) {
+			end++
+		}
+		g, gctx := errgroup.WithContext(ctx)
+		g.SetLimit(r.a.opts.ToolsAtOnce)
+		for ; i < end; i++ {
+			n := i
+			g.Go(func() error {
+				m, err := r.answer(gctx, calls[n], rows[n].times, n)
+				results[n] = m
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return err
+		}
+	}
+	r.all = append(r.all, results...)
+	return stopped(ctx)
+}
+
+func (r *run) parallel(c sessions.ToolCall) bool { return r.a.specs[c.Name].Parallel }
+
+// answer returns the result of call c, the n-th of its message, and journals
+// it. times says how often in a row the same call was made.
+func (r *run) answer(ctx context.Context, c sessions.ToolCall, times, n int) (sessions.Message, error) {
+	if m, found := r.done[c.ID]; found {
+		return m, nil
+	}
+	text, run := r.refusal(c, times, n)
+	if run {
+		var err error
+		if text, err = r.execute(ctx, c); err != nil {
+			return sessions.Message{}, err
+		}
+	}
+	m := r.result(c, text)
+	m.Synthetic = !run
+	// What has happened is worth recording even if the turn was stopped
+	// meanwhile, or the next run would not know it.
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordGrace)
+	defer cancel()
+	return m, r.record(rctx, sessions.Step{Kind: sessions.StepToolDone, CallID: c.ID, Message: &m})
+}
+
+// refusal says why c is not run, or that it is.
+func (r *run) refusal(c sessions.ToolCall, times, n int) (why string, run bool) {
+	spec, known := r.a.specs[c.Name]
+	switch {
+	case r.started[c.ID] && !spec.Repeatable:
+		return sayInterrupted, false
+	case n >= maxCalls:
+		return fmt.Sprintf("error: not run: at most %d calls in one answer", maxCalls), false
+	case times > maxSameCalls:
+		return "error: not run: the same call was made before, again and again", false
+	case !known && len(r.a.tools) == 0:
+		return "error: there are no tools", false
+	case !known:
+		return fmt.Sprintf("error: there is no tool called %.64q; the tools are: %s", c.Name, r.a.toolNames), false
+	case !window.IsObject(arguments(c)):
+		return "error: not run: the arguments are not a JSON object", false
+	default:
+		return "", true
+	}
+}
+
+func arguments(c sessions.ToolCall) string {
+	if strings.TrimSpace(c.Arguments) == "" {
+		return "{}"
+	}
+	return c.Arguments
+}
+
+// result is the tool message that answers c.
+func (r *run) result(c sessions.ToolCall, text string) sessions.Message {
+	m := sessions.Message{Role: sessions.RoleTool, Name: c.Name, ToolCallID: c.ID, Content: text}
+	r.stamp(&m)
+	return m
+}
+
+// execute journals that c begins and runs it. What the tool does wrong becomes
+// text; an error means that the turn must end.
+func (r *run) execute(ctx context.Context, c sessions.ToolCall) (string, error) {
+	if err := stopped(ctx); err != nil {
+		return "", err
+	}
+	if err := r.record(ctx, sessions.Step{Kind: sessions.StepToolStart, CallID: c.ID}); err != nil {
+		return "", err
+	}
+	r.progress(Progress{Text: strings.Join(r.said, "\n\n"), Note: c.Name + " …"})
+	begun := time.Now()
+	tctx, cancel := context.WithTimeout(ctx, r.a.opts.ToolTimeout)
+	defer cancel()
+	o := r.a.runTool(tctx, r.a.tools[c.Name], Call{
+		ID: c.ID, Args: json.RawMessage(arguments(c)),
+		Key: r.t.Key, Person: r.person, Private: r.t.Private, Turn: r.t.ID,
+	})
+	r.a.log.Debug("tool call ended", "key", r.t.Key.String(), "tool", c.Name,
+		"took", time.Since(begun), "bytes", len(o.text), "ok", o.err == nil)
+	if o.err == nil {
+		return r.a.clean(o.text), nil
+	}
+	if err := stopped(ctx); err != nil {
+		return "", err // whether it happened is not known; the journal says so
+	}
+	if tctx.Err() != nil {
+		return fmt.Sprintf("error: no answer within %s; it may or may not have happened", r.a.opts.ToolTimeout), nil
+	}
+	text := "error: " + o.err.Error()
+	if o.text != "" {
+		text = o.text + "\n" + text
+	}
+	return r.a.clean(text), nil
+}
+
+// clean makes a tool's output fit for a transcript: bounded, and valid UTF-8
+// without zero bytes, which not every store takes.
+func (a *Agent) clean(text string) string {
+	text = strings.ToValidUTF8(window.Clip(text, a.opts.ToolBytes), "\uFFFD")
+	text = strings.ReplaceAll(text, "\x00", "\uFFFD")
+	if strings.TrimSpace(text) == "" {
+		return "(no output)"
+	}
+	return text
+}
+
+type outcome struct {
+	text string
+	err  error
+}
+
+var errPanic = errors.New("the tool failed by an internal error")
+
+// runTool runs t and returns at the latest a moment after ctx ended. Go cannot
+// end a goroutine from outside, so a tool that does not heed ctx is left
+// behind: blocking its conversation for ever would be worse.
+func (a *Agent) runTool(ctx context.Context, t Tool, c Call) outcome {
+	ended := make(chan outcome, 1)
+	go func() {
+		o := outcome{err: errPanic}
+		defer func() {
+			if v := recover(); v != nil {
+				a.logPanic(c, v)
+			}
+			ended <- o
+		}()
+		o.text, o.err = t.Run(ctx, c)
+	}()
+	select {
+	case o := <-ended:
+		return o
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(toolGrace)
+	defer grace.Stop()
+	select {
+	case o := <-ended:
+		return o
+	case <-grace.C:
+		a.log.Error("tool ignores the end of its context, left behind", "key", c.Key.String(), "tool", t.Spec().Name)
+		return outcome{err: context.Cause(ctx)}
+	}
+}
+
+// logPanic logs where a tool panicked. The value may hold chat text, unless
+// the runtime made it.
+func (a *Agent) logPanic(c Call, v any) {
+	what := fmt.Sprintf("%T", v)
+	if err, ok := v.(runtime.Error); ok {
+		what = err.Error()
+	}
+	a.log.Error("tool panicked", "key", c.Key.String(), "err", what, "stack", string(debug.Stack()))
+}

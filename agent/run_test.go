@@ -1,0 +1,349 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+func TestRunAnswers(t *testing.T) {
+	m := newScript(t, say("It is noon."))
+	a := newAgent(t, m, agent.Options{System: "You are Dragoman."}, newCounter("b"), newCounter("a"))
+	var j journal
+	var seen []agent.Progress
+	turn := turnOf("What time is it?")
+	turn.System = "Be brief."
+	turn.History = sessions.History{
+		Summary:  &sessions.Summary{Text: "Ada lives in Rome."},
+		Messages: []sessions.Message{{Role: sessions.RoleUser, Content: "hi"}, {Role: sessions.RoleAssistant, Content: "hello"}},
+	}
+	turn.Record = j.record
+	turn.Progress = func(p agent.Progress) { seen = append(seen, p) }
+	res := run(t, a, turn)
+
+	if diff := cmp.Diff([]sessions.Message{
+		{Role: sessions.RoleUser, Content: "What time is it?", Sender: "7", At: t0, Turn: "t1"},
+		{
+			Role: sessions.RoleAssistant, Content: "It is noon.", At: t0, Turn: "t1", Model: "scripted",
+			Usage: &sessions.Usage{Input: 100, Output: 10, Cached: 50},
+		},
+	}, res.Messages); diff != "" {
+		t.Errorf("Messages (-want +got):\n%s", diff)
+	}
+	if res.Text != "It is noon." || res.Steps != 1 || res.Usage != (sessions.Usage{Input: 100, Output: 10, Cached: 50}) {
+		t.Errorf("Result = %q, %d steps, %+v", res.Text, res.Steps, res.Usage)
+	}
+	if j.shape() != "" {
+		t.Errorf("journal = %q, want it empty: the commit records the answer", j.shape())
+	}
+	if want := []agent.Progress{{}, {Text: "It "}, {Text: "It is "}, {Text: "It is noon."}}; !slices.Equal(seen, want) {
+		t.Errorf("Progress = %q, want %q", seen, want)
+	}
+	req := m.requests()[0]
+	contains(t, "system prompt", req.System, "You are Dragoman.\n\nBe brief.\n\n", "historical", "Ada lives in Rome.")
+	if got := show(req.Messages); got != "user: hi\nassistant: hello\nuser: What time is it?\n" {
+		t.Errorf("request messages:\n%s", got)
+	}
+	if len(req.Tools) != 2 || req.Tools[0].Name != "a" || req.Tools[1].Name != "b" {
+		t.Errorf("request tools = %v, want a, b", req.Tools)
+	}
+	if turn.Input[0].Turn != "" {
+		t.Error("Run changed the turn's input")
+	}
+}
+
+func TestRunTools(t *testing.T) {
+	m := newScript(t,
+		answer(response("Let me look.", "tool_calls", parseCalls([]string{`c1 get {"n":1}`, `c2 get`})...)),
+		call(`c3 put {"n":3}`),
+		say("Done."))
+	get, put := newCounter("get"), newCounter("put")
+	a := newAgent(t, m, agent.Options{}, get, put)
+	var j journal
+	var notes []string
+	turn := turnOf("do it")
+	turn.Record = j.record
+	turn.Private = true
+	turn.Progress = func(p agent.Progress) {
+		if p.Note != "" {
+			notes = append(notes, p.Text+"|"+p.Note)
+		}
+	}
+	res := run(t, a, turn)
+
+	want := `user: do it
+assistant: Let me look. [c1 get {"n":1}] [c2 get ]
+tool(c1): get ran with {"n":1}
+tool(c2): get ran with {}
+assistant:  [c3 put {"n":3}]
+tool(c3): put ran with {"n":3}
+assistant: Done.
+`
+	if diff := cmp.Diff(want, show(res.Messages)); diff != "" {
+		t.Errorf("Messages (-want +got):\n%s", diff)
+	}
+	if res.Text != "Let me look.\n\nDone." || res.Steps != 3 || res.Usage.Input != 300 {
+		t.Errorf("Result = %q, %d steps, %+v", res.Text, res.Steps, res.Usage)
+	}
+	if got, want := j.shape(), "model tool_start:c1 tool_done:c1 tool_start:c2 tool_done:c2 model tool_start:c3 tool_done:c3"; got != want {
+		t.Errorf("journal = %q, want %q", got, want)
+	}
+	wantCall := agent.Call{ID: "c3", Args: []byte(`{"n":3}`), Key: key, Person: turn.Person, Private: true, Turn: "t1"}
+	if diff := cmp.Diff([]agent.Call{wantCall}, put.calls(), cmp.Comparer(func(a, b channels.Key) bool { return a == b })); diff != "" {
+		t.Errorf("Call (-want +got):\n%s", diff)
+	}
+	if want := []string{"Let me look.|get …", "Let me look.|get …", "Let me look.|put …"}; !slices.Equal(notes, want) {
+		t.Errorf("notes = %q, want %q", notes, want)
+	}
+	for i, msg := range res.Messages[1:] {
+		if msg.Turn != "t1" || msg.At != t0 {
+			t.Errorf("message %d has turn %q, time %v", i+1, msg.Turn, msg.At)
+		}
+	}
+}
+
+// TestRunIDs: servers that give every call the same id, or none.
+func TestRunIDs(t *testing.T) {
+	m := newScript(t, call(`call_0 get {"n":1}`, `call_0 get {"n":2}`), call(`call_0 get {"n":3}`), call(`- get {"n":4}`), say("Done."))
+	get := newCounter("get")
+	var j journal
+	turn := turnOf("go")
+	turn.Record = j.record
+	res := run(t, newAgent(t, m, agent.Options{}, get), turn)
+	if n := len(get.calls()); n != 4 {
+		t.Errorf("%d calls ran, want 4", n)
+	}
+	for i, n := range []int{2, 3, 5, 7} {
+		if want := fmt.Sprintf(`get ran with {"n":%d}`, i+1); res.Messages[n].Content != want {
+			t.Errorf("message %d = %q, want %q", n, res.Messages[n].Content, want)
+		}
+	}
+	seen := map[string]bool{}
+	for _, s := range j.steps {
+		if s.Kind == sessions.StepToolStart {
+			if seen[s.CallID] {
+				t.Errorf("two calls of the turn have the id %q", s.CallID)
+			}
+			seen[s.CallID] = true
+		}
+	}
+}
+
+// TestRunRepairsHistory: acceptance cases 1-5 end to end, the script checks
+// every request.
+func TestRunRepairsHistory(t *testing.T) {
+	m := newScript(t, say("ok"))
+	turn := turnOf("go on")
+	turn.History.Messages = []sessions.Message{
+		{Role: sessions.RoleTool, ToolCallID: "x", Content: "cut off"},
+		{Role: sessions.RoleUser, Content: "first"},
+		{Role: sessions.RoleAssistant, ToolCalls: parseCalls([]string{"a get", "b get {"})},
+		{Role: sessions.RoleTool, ToolCallID: "b"},
+	}
+	run(t, newAgent(t, m, agent.Options{}), turn)
+	want := `user: first
+assistant:  [a get {}] [b get {"invalid_arguments":"{"}]
+tool(a)*: (no result: this call was interrupted; it may or may not have happened)
+tool(b): (no output)
+user: go on
+`
+	if diff := cmp.Diff(want, show(m.requests()[0].Messages)); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunMaxSteps(t *testing.T) {
+	t.Run("answers without tools", func(t *testing.T) {
+		m := newScript(t, call(`a get {"n":1}`), call(`b get {"n":2}`), say("This is what I have."))
+		res := run(t, newAgent(t, m, agent.Options{MaxSteps: 3}, newCounter("get")), turnOf("go"))
+		if res.Text != "This is what I have." || res.Steps != 3 {
+			t.Errorf("Result = %q after %d steps", res.Text, res.Steps)
+		}
+		reqs := m.requests()
+		if len(reqs[1].Tools) != 1 || reqs[2].Tools != nil {
+			t.Errorf("tools of the last two requests = %v, %v, want none in the last", reqs[1].Tools, reqs[2].Tools)
+		}
+		contains(t, "last request", show(reqs[2].Messages), "last step of this turn")
+		if strings.Contains(show(res.Messages), "last step") {
+			t.Error("the note about the last step is in the transcript")
+		}
+	})
+	t.Run("wants tools for ever", func(t *testing.T) {
+		n := 0
+		m := newScript(t, func(context.Context, agent.Request, func(agent.Delta)) (agent.Response, error) {
+			n++
+			return response("", "tool_calls", sessions.ToolCall{ID: fmt.Sprint(n), Name: "get", Arguments: fmt.Sprintf(`{"n":%d}`, n)}), nil
+		})
+		get := newCounter("get")
+		res := run(t, newAgent(t, m, agent.Options{}, get), turnOf("go"))
+		if n != 10 || len(get.calls()) != 9 {
+			t.Errorf("%d model calls and %d tool calls, want 10 and 9", n, len(get.calls()))
+		}
+		contains(t, "answer", res.Text, "I stopped: after 10 steps")
+		if last := res.Messages[len(res.Messages)-1]; last.Role != sessions.RoleAssistant || !last.Synthetic {
+			t.Errorf("last message = %+v, want a synthetic answer", last)
+		}
+	})
+	t.Run("one step", func(t *testing.T) {
+		m := newScript(t, say("hi"))
+		run(t, newAgent(t, m, agent.Options{MaxSteps: 1}, newCounter("get")), turnOf("go"))
+		if req := m.requests()[0]; req.Tools != nil || len(req.Messages) != 1 {
+			t.Errorf("request = %d tools, %d messages, want 0 and 1", len(req.Tools), len(req.Messages))
+		}
+	})
+}
+
+// TestRunRepeats is acceptance case 37.
+func TestRunRepeats(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		steps []string // the calls of each step, separated by ";"
+		ran   int
+		warns int
+		stops bool
+	}{
+		{"three and then another", []string{`get {"a":1,"b":2}`, `get {"b":2,"a":1}`, `get { "a": 1, "b": 2 }`, `get {"a":2}`}, 4, 1, false},
+		{"four", []string{`get {"a":1,"b":2}`, `get {"b":2,"a":1}`, `get {"a":1,"b":2}`, `get {"a":1,"b":2}`}, 3, 1, true},
+		{"never in a row", []string{`get {"n":1}`, `get {"n":2}`, `get {"n":1}`, `get {"n":2}`, `get {"n":1}`}, 5, 0, false},
+		{"another tool", []string{`get {}`, `get {}`, `put {}`, `get {}`, `get {}`}, 5, 0, false},
+		{"side by side", []string{`get {};get {};get {}`, `put {}`}, 4, 1, false},
+		{"four side by side", []string{`get {};get {};get {};get {}`}, 3, 0, true},
+		{"over a border", []string{`get {};get {}`, `get {};get {};put {}`}, 4, 0, true},
+		{"no JSON", []string{`get x`, `get x`, `get x`, `get x`}, 0, 1, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var replies []reply
+			id := 0
+			for _, step := range test.steps {
+				var calls []string
+				for c := range strings.SplitSeq(step, ";") {
+					id++
+					calls = append(calls, fmt.Sprintf("c%d %s", id, c))
+				}
+				replies = append(replies, call(calls...))
+			}
+			m := newScript(t, append(replies, say("Done."))...)
+			get, put := newCounter("get"), newCounter("put")
+			var j journal
+			turn := turnOf("go")
+			turn.Record = j.record
+			res := run(t, newAgent(t, m, agent.Options{}, get, put), turn)
+
+			if ran := len(get.calls()) + len(put.calls()); ran != test.ran {
+				t.Errorf("%d calls ran, want %d", ran, test.ran)
+			}
+			all := show(res.Messages)
+			if warns := strings.Count(all, "three times in a row"); warns != test.warns {
+				t.Errorf("%d warnings, want %d:\n%s", warns, test.warns, all)
+			}
+			if stops := strings.Contains(res.Text, "I stopped: I kept calling the tool get"); stops != test.stops {
+				t.Errorf("Text = %q, want stopped %v", res.Text, test.stops)
+			}
+			for i, msg := range res.Messages {
+				if strings.Contains(msg.Content, "three times in a row") && res.Messages[i-1].Role != sessions.RoleTool {
+					t.Errorf("the warning does not follow the results:\n%s", all)
+				}
+			}
+			if got := strings.Count(j.shape(), "note"); got != test.warns {
+				t.Errorf("journal = %q, want %d notes", j.shape(), test.warns)
+			}
+		})
+	}
+}
+
+func TestRunSteer(t *testing.T) {
+	m := newScript(t, call(`a get {"n":1}`), call(`b get {"n":2}`), say("Done."))
+	get := newCounter("get")
+	asked := 0
+	turn := turnOf("go")
+	turn.Steer = func(context.Context) ([]sessions.Message, error) {
+		asked++
+		if asked == 1 {
+			return []sessions.Message{{Role: sessions.RoleUser, Content: "faster", Sender: "8", Name: "Bob", Turn: "t1"}}, nil
+		}
+		return nil, nil
+	}
+	res := run(t, newAgent(t, m, agent.Options{}, get), turn)
+	if asked != 2 {
+		t.Errorf("Steer was asked %d times, want 2: between the steps", asked)
+	}
+	if got := show(m.requests()[1].Messages); !strings.HasSuffix(got, "tool(a): get ran with {\"n\":1}\nuser: faster\n") {
+		t.Errorf("second request:\n%s", got)
+	}
+	contains(t, "Messages", show(res.Messages), "user: faster\n")
+	calls := get.calls()
+	if calls[0].Person.ID() != "7" || calls[1].Person.ID() != "8" || calls[1].Person.Name != "Bob" {
+		t.Errorf("persons of the calls = %v, %v, want 7 and then 8", calls[0].Person, calls[1].Person)
+	}
+
+	broken := errors.New("store is gone")
+	turn.Steer = func(context.Context) ([]sessions.Message, error) { return nil, broken }
+	m = newScript(t, call(`a get {}`), say("Done."))
+	if _, err := newAgent(t, m, agent.Options{}, get).Run(t.Context(), turn); !errors.Is(err, broken) {
+		t.Errorf("Run() = %v, want %v", err, broken)
+	}
+}
+
+func TestRunEnds(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		resp       agent.Response
+		text, last string
+	}{
+		{"plain", response("Hello. \n", "stop"), "Hello.", "assistant: Hello.\n"},
+		{"cut", response("Hello, I", "length"), "Hello, I\n\n(The answer was cut off here: it reached the length limit.)", "assistant: Hello, I\n"},
+		{"cut before it began", response("", "length"), "(The answer was cut off here: it reached the length limit.)", "assistant*: (The answer was cut off here: it reached the length limit.)\n"},
+		{"empty", response("", "stop"), "", "user: go\n"},
+		{"blank", response(" \n", "stop"), "", "user: go\n"},
+		{"reasoning", response("<think>hm, </think>\n\nYes.", "stop"), "Yes.", "assistant: Yes.\n"},
+		{"reasoning only", response("<think>hm", "stop"), "", "user: go\n"},
+		{"two blocks", response("\n<think>a</think> <think>b</think>Yes <think>", "stop"), "Yes <think>", "assistant: Yes <think>\n"},
+		{"looks like a tag", response("<thin", "stop"), "<thin", "assistant: <thin\n"},
+		{"not UTF-8", response("a\xffb", "stop"), "a\uFFFDb", "assistant: a\uFFFDb\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			res := run(t, newAgent(t, newScript(t, answer(test.resp)), agent.Options{}), turnOf("go"))
+			if res.Text != test.text {
+				t.Errorf("Text = %q, want %q", res.Text, test.text)
+			}
+			if got := show(res.Messages[len(res.Messages)-1:]); got != test.last {
+				t.Errorf("last message = %q, want %q", got, test.last)
+			}
+		})
+	}
+}
+
+// TestRunStreamsNoReasoning cuts the same answer into pieces of every size.
+func TestRunStreamsNoReasoning(t *testing.T) {
+	const raw, visible = " \n<think>first this <b> </thin </think>\n<think></think> Yes, <think> is a tag.", "Yes, <think> is a tag."
+	for size := 1; size <= len(raw); size++ {
+		m := newScript(t, func(_ context.Context, _ agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
+			onDelta(agent.Delta{Reasoning: "hidden"})
+			for piece := range slices.Chunk([]byte(raw), size) {
+				onDelta(agent.Delta{Text: string(piece)})
+			}
+			return response(raw, "stop"), nil
+		})
+		turn := turnOf("go")
+		var last string
+		turn.Progress = func(p agent.Progress) {
+			if !strings.HasPrefix(visible, p.Text) || !strings.HasPrefix(p.Text, last) {
+				t.Errorf("pieces of %d: Progress = %q after %q", size, p.Text, last)
+			}
+			last = p.Text
+		}
+		res := run(t, newAgent(t, m, agent.Options{}), turn)
+		if last != visible || res.Text != visible {
+			t.Errorf("pieces of %d: last progress %q, Text %q, want %q", size, last, res.Text, visible)
+		}
+	}
+}
