@@ -44,6 +44,7 @@ func (s *Server) handle(c *client, line string) {
 	case "PING":
 		c.send(":irc.test PONG irc.test :" + arg(0))
 	case "QUIT":
+		s.remove(c, "Quit: "+arg(0))
 		c.send("ERROR :Closing link")
 	case "JOIN":
 		for i, name := range strings.Split(arg(0), ",") {
@@ -246,16 +247,8 @@ func (s *Server) nickServ(c *client, text string) {
 		say("You are now identified for " + user + ".")
 	case len(words) >= 2 && (words[0] == "GHOST" || words[0] == "REGAIN"):
 		if ghost := s.find(words[1]); ghost != nil && ghost != c && c.account != "" {
+			s.remove(ghost, "ghosted")
 			ghost.send("ERROR :Closing link (NickServ GHOST)")
-			for _, other := range s.sharing(ghost) {
-				if other != ghost {
-					other.send(ghost.mask() + " QUIT :ghosted")
-				}
-			}
-			for _, members := range s.rooms {
-				delete(members, ghost)
-			}
-			delete(s.clients, ghost)
 		}
 	}
 }

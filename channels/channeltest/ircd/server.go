@@ -371,9 +371,17 @@ func (s *Server) leave(c *client) {
 	c.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.remove(c, "Connection closed")
+}
+
+// remove takes c off the network at once, so that its nick is free.
+func (s *Server) remove(c *client, why string) {
+	if !s.clients[c] {
+		return
+	}
 	for _, other := range s.sharing(c) {
 		if other != c {
-			other.send(c.mask() + " QUIT :Connection closed")
+			other.send(c.mask() + " QUIT :" + why)
 		}
 	}
 	for _, members := range s.rooms {

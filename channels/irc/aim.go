@@ -1,0 +1,239 @@
+package irc
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lrstanley/girc"
+
+	"dragoman/channels"
+)
+
+// fresh is how long the last sign of life under a nick is proof enough that
+// it still belongs to the same person. Where we share no channel the network
+// tells us nothing about changes, so afterwards we ask.
+const fresh = 5 * time.Second
+
+// inquiry is a WHOIS that waits for its answer.
+type inquiry struct {
+	at    time.Time
+	found bool
+	identity
+	nick    string
+	waiting []chan inquiry
+}
+
+// aim finds out where m goes. The answer to a person follows them to a new
+// nick and never goes to somebody who took the old one: as long as they
+// cannot be found the error is temporary, because people come back.
+func (s *session) aim(ctx context.Context, m channels.Outbound) (target string, r *room, err error) {
+	var (
+		who    *peer
+		answer chan inquiry
+	)
+	if !s.do(ctx, func() {
+		switch prefix, name := s.splitStatus(m.Key.Chat()); {
+		case s.phase != ready:
+			err = &channels.NotSent{Err: errNotConnected}
+		case s.isChannel(name):
+			target, r, err = s.aimRoom(prefix, name)
+		case !validTarget(name):
+			err = fmt.Errorf("irc: send to %s: %w: nobody can be called that", m.Key, channels.ErrPermanent)
+		default:
+			target, who = s.aimPerson(m.ReplyTo, name)
+			if target == "" {
+				answer = s.ask(who.nick)
+			}
+		}
+	}) {
+		return "", nil, &channels.NotSent{Err: errNotConnected}
+	}
+	if err != nil || target != "" {
+		return target, r, err
+	}
+	select {
+	case q := <-answer:
+		if !s.do(ctx, func() { target, err = s.judge(who, q) }) {
+			return "", nil, &channels.NotSent{Err: errNotConnected}
+		}
+		return target, nil, err
+	case <-ctx.Done():
+		return "", nil, notSent("send to %s: %w", m.Key, context.Cause(ctx))
+	}
+}
+
+func (s *session) aimRoom(prefix, name string) (string, *room, error) {
+	r := s.rooms[s.net.fold.fold(name)]
+	switch {
+	case r == nil:
+		return "", nil, fmt.Errorf("irc: send to %s: %w: it is not among the configured channels", name, channels.ErrPermanent)
+	case !r.joined:
+		return "", nil, notSent("send to %s: not in the channel: %s", name, r.whyNot())
+	}
+	return prefix + r.name, r, nil
+}
+
+// aimPerson returns the nick to write to, or "" and whom to look up. Somebody
+// who has never written is only a nick, such as the target of a heartbeat.
+func (s *session) aimPerson(replyTo, chat string) (string, *peer) {
+	f := s.net.fold
+	who := s.ch.people.find(replyTo, f.fold(chat))
+	if who == nil {
+		return chat, nil
+	}
+	if u := s.users[f.fold(who.nick)]; u != nil && u.host != "" {
+		if who.identity.same(u.identity, f) {
+			who.gone, who.seen = false, time.Now()
+			return u.nick, who
+		}
+		who.gone = true
+	}
+	if who.gone {
+		for _, u := range s.users {
+			if who.identity.same(u.identity, f) {
+				who.nick, who.gone, who.seen = u.nick, false, time.Now()
+				return u.nick, who
+			}
+		}
+	}
+	if !who.gone && time.Since(who.seen) < fresh {
+		return who.nick, who
+	}
+	return "", who
+}
+
+// ask sends a WHOIS, once for everybody who waits for the same nick.
+func (s *session) ask(nick string) chan inquiry {
+	answer := make(chan inquiry, 1)
+	folded := s.net.fold.fold(nick)
+	q := s.whois[folded]
+	if q == nil {
+		q = &inquiry{at: time.Now()}
+		s.whois[folded] = q
+		s.spend()
+		s.push("WHOIS", nick)
+	}
+	q.waiting = append(q.waiting, answer)
+	return answer
+}
+
+// answer ends the inquiry about a folded nick.
+func (s *session) answer(folded string) {
+	q := s.whois[folded]
+	delete(s.whois, folded)
+	for _, c := range q.waiting {
+		c <- *q
+	}
+}
+
+// judge decides whether the one who was found is the one we look for.
+func (s *session) judge(who *peer, q inquiry) (string, error) {
+	if q.found && who.identity.same(q.identity, s.net.fold) {
+		who.nick, who.gone, who.seen = q.nick, false, time.Now()
+		return q.nick, nil
+	}
+	who.gone = true
+	if q.found {
+		return "", notSent("send to %s: the person has left; somebody else has the nick now", who.nick)
+	}
+	return "", notSent("send to %s: the person is not on the network", who.nick)
+}
+
+func (s *session) onWhoisUser(e *girc.Event) {
+	if q := s.whois[s.net.fold.fold(param(e, 1))]; q != nil {
+		q.found, q.nick, q.user, q.host = true, param(e, 1), param(e, 2), param(e, 3)
+	}
+}
+
+func (s *session) onWhoisAccount(e *girc.Event) {
+	if q := s.whois[s.net.fold.fold(param(e, 1))]; q != nil {
+		q.account = account(param(e, 2))
+	}
+}
+
+func (s *session) onWhoisEnd(e *girc.Event) {
+	if folded := s.net.fold.fold(param(e, 1)); s.whois[folded] != nil {
+		s.answer(folded)
+	}
+}
+
+// verdict is what a refused line means for the next attempt.
+type verdict int
+
+const (
+	notNow  verdict = iota // the channel or person does not take it at present
+	never                  // the same line would be refused for ever
+	hurried                // too fast
+)
+
+// sendRefusals are the numerics that answer a line which went nowhere.
+var sendRefusals = map[string]verdict{
+	"401": notNow, "403": notNow, "404": notNow, "408": notNow, "442": notNow, "477": notNow, "482": notNow,
+	"486": notNow, "489": notNow, "531": notNow, "716": notNow, "421": notNow, "451": notNow,
+	"402": never, "407": never, "411": never, "412": never, "413": never, "414": never, "415": never, "417": never, "461": never,
+	"263": hurried, "439": hurried,
+}
+
+// untargeted are those that name no target; they are about the oldest line.
+var untargeted = map[string]bool{"263": true, "411": true, "412": true, "417": true, "461": true, "451": true, "421": true}
+
+func (s *session) onSendRefused(e *girc.Event) {
+	target := param(e, 1)
+	if untargeted[e.Command] && len(e.Params) > 2 && !strings.EqualFold(target, "PRIVMSG") {
+		return // About another command of ours.
+	}
+	d := s.refusedLine(target, untargeted[e.Command])
+	if d == nil {
+		return
+	}
+	reason := plain(e.Last())
+	var err error
+	switch sendRefusals[e.Command] {
+	case never:
+		err = fmt.Errorf("irc: send to %s: %w: %s (%s)", d.target, channels.ErrPermanent, reason, e.Command)
+	case hurried:
+		err = &channels.NotSent{Err: &channels.Retry{After: waitIn(reason), Err: fmt.Errorf("irc: send to %s: %s (%s)", d.target, reason, e.Command)}}
+	default:
+		err = notSent("send to %s: %s (%s)", d.target, reason, e.Command)
+	}
+	s.settle(d, err)
+}
+
+// onFail is the newer form of a refusal: FAIL PRIVMSG CODE [context…] :reason.
+func (s *session) onFail(e *girc.Event) {
+	if !strings.EqualFold(param(e, 0), "PRIVMSG") {
+		return
+	}
+	for _, p := range e.Params[min(2, len(e.Params)):] {
+		if d := s.refusedLine(p, false); d != nil {
+			s.settle(d, notSent("send to %s: %s (%s)", d.target, plain(e.Last()), param(e, 1)))
+			return
+		}
+	}
+	if d := s.refusedLine("", true); d != nil {
+		s.settle(d, notSent("send to %s: %s (%s)", d.target, plain(e.Last()), param(e, 1)))
+	}
+}
+
+// refusedLine is the oldest line to target that is under way.
+func (s *session) refusedLine(target string, any bool) *delivery {
+	for _, d := range s.pending {
+		if d.state.Load() == begun && (any || s.net.fold.same(d.target, target)) {
+			return d
+		}
+	}
+	return nil
+}
+
+// waitIn reads "please wait 12 seconds" and has an answer where it is not said.
+func waitIn(reason string) time.Duration {
+	for _, word := range strings.Fields(reason) {
+		if n, err := strconv.Atoi(strings.Trim(word, "().,;:s")); err == nil && n > 0 && n < 3600 {
+			return time.Duration(n) * time.Second
+		}
+	}
+	return 10 * time.Second
+}

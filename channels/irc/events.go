@@ -1,0 +1,177 @@
+package irc
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lrstanley/girc"
+
+	"dragoman/channels"
+)
+
+// handlers are what the loop does with each command. What is not here is not
+// for us: NOTICEs in particular are never answered, since two programs that
+// answer each other's would never stop.
+var handlers map[string]func(*session, *girc.Event)
+
+func init() {
+	handlers = map[string]func(*session, *girc.Event){
+		"PING":  func(s *session, e *girc.Event) { s.push("PONG", e.Last()) },
+		"PONG":  func(s *session, e *girc.Event) { s.confirmUpTo(e.Last()) },
+		"ERROR": (*session).onError,
+
+		"CAP": (*session).onCap, "AUTHENTICATE": (*session).onAuthenticate,
+		"900": (*session).onLoggedIn, "903": (*session).onSASLDone,
+		"902": (*session).onSASLFailed, "904": (*session).onSASLFailed, "905": (*session).onSASLFailed,
+		"906": (*session).onSASLFailed, "908": (*session).onSASLFailed,
+
+		"001": (*session).onWelcome, "005": (*session).onSupport,
+		"376": (*session).onMotdEnd, "422": (*session).onMotdEnd,
+		"396": (*session).onOwnHost, "464": (*session).onBadPassword, "465": (*session).onBanned,
+		"432": (*session).onNickTaken, "433": (*session).onNickTaken,
+		"436": (*session).onNickTaken, "437": (*session).onNickTaken,
+
+		"JOIN": (*session).onJoin, "PART": (*session).onPart, "KICK": (*session).onKick,
+		"QUIT": (*session).onQuit, "NICK": (*session).onNick, "INVITE": (*session).onInvite,
+		"MODE": (*session).onMode, "ACCOUNT": (*session).onAccount, "CHGHOST": (*session).onChangeHost,
+		"353": (*session).onNames, "354": (*session).onWhox, "BATCH": (*session).onBatch,
+
+		"311": (*session).onWhoisUser, "330": (*session).onWhoisAccount, "318": (*session).onWhoisEnd,
+
+		"PRIVMSG": (*session).onMessage, "NOTICE": (*session).onNotice, "FAIL": (*session).onFail,
+	}
+	for numeric := range joinRefusals {
+		handlers[numeric] = (*session).onJoinRefused
+	}
+	for numeric := range sendRefusals {
+		if handlers[numeric] == nil { // Those that also refuse a JOIN decide themselves.
+			handlers[numeric] = (*session).onSendRefused
+		}
+	}
+}
+
+// handle runs the handler of one event.
+func (s *session) handle(e *girc.Event) {
+	if h := handlers[e.Command]; h != nil {
+		h(s, e)
+	}
+}
+
+// param is the i-th parameter or "".
+func param(e *girc.Event, i int) string {
+	if i < len(e.Params) {
+		return e.Params[i]
+	}
+	return ""
+}
+
+// source is who sent e; servers may leave it out.
+func source(e *girc.Event) girc.Source {
+	if e.Source == nil {
+		return girc.Source{}
+	}
+	return *e.Source
+}
+
+// fromMe reports whether our own connection sent e.
+func (s *session) fromMe(e *girc.Event) bool {
+	return e.Source != nil && s.net.fold.same(e.Source.Name, s.me.nick)
+}
+
+// at is when e happened, by the server's clock where it tells.
+func at(e *girc.Event) time.Time { return e.Timestamp }
+
+func (s *session) onError(e *girc.Event) {
+	reason := plain(e.Last())
+	if s.quitting {
+		s.end(fmt.Errorf("connection to %s: closed", s.ch.opts.Server))
+		return
+	}
+	lower := strings.ToLower(reason)
+	for _, word := range []string{"banned", "k-line", "kline", "g-line", "gline", "z-line", "zline", "dnsbl"} {
+		if strings.Contains(lower, word) {
+			s.end(refused("%s refuses us: %s", s.ch.opts.Server, reason))
+			return
+		}
+	}
+	s.end(fmt.Errorf("%s closed the connection: %s", s.ch.opts.Server, reason))
+}
+
+func (s *session) onBadPassword(*girc.Event) {
+	s.end(fmt.Errorf("%s refused the server password: %w", s.ch.opts.Server, channels.ErrPermanent))
+}
+
+func (s *session) onBanned(e *girc.Event) {
+	s.end(refused("%s has banned us: %s", s.ch.opts.Server, plain(e.Last())))
+}
+
+func (s *session) onWelcome(e *girc.Event) {
+	s.me.nick = param(e, 0)
+	s.net.started = at(e)
+	if s.phase == registering {
+		s.phase = welcomed
+	}
+	if s.login.refuseWelcome(s) {
+		return
+	}
+	s.login.welcomed = time.Now()
+}
+
+// onSupport reads ISUPPORT.
+func (s *session) onSupport(e *girc.Event) {
+	for _, token := range e.Params[min(1, len(e.Params)):] {
+		name, value, _ := strings.Cut(token, "=")
+		switch name {
+		case "CASEMAPPING":
+			s.refold(folder(strings.ToLower(value)))
+		case "CHANTYPES":
+			if value != "" {
+				s.net.chanTypes = value
+			}
+		case "STATUSMSG":
+			s.net.statusMsg = value
+		case "WHOX":
+			s.net.whox = true
+		}
+	}
+}
+
+// refold changes how names are compared. It comes before anything is joined,
+// but a server may say it again.
+func (s *session) refold(f folder) {
+	if f == s.net.fold {
+		return
+	}
+	s.net.fold = f
+	rooms, users := s.rooms, s.users
+	s.rooms, s.users = map[string]*room{}, map[string]*user{}
+	for _, r := range rooms {
+		s.rooms[f.fold(r.name)] = r
+	}
+	for _, u := range users {
+		s.users[f.fold(u.nick)] = u
+	}
+}
+
+// onMotdEnd is the last line of the welcome.
+func (s *session) onMotdEnd(*girc.Event) {
+	if s.phase == welcomed {
+		s.identify()
+	}
+}
+
+// onBatch notes batches of old messages, which are not for us.
+func (s *session) onBatch(e *girc.Event) {
+	ref := param(e, 0)
+	switch {
+	case strings.HasPrefix(ref, "-"):
+		delete(s.batches, ref[1:])
+	case strings.HasPrefix(ref, "+"):
+		_, nested := s.batches[e.Tags["batch"]]
+		kind := param(e, 1)
+		if nested || strings.HasSuffix(kind, "chathistory") || strings.HasSuffix(kind, "playback") {
+			s.batches[ref[1:]] = true
+		}
+	}
+}

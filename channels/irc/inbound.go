@@ -1,0 +1,147 @@
+package irc
+
+import (
+	"strings"
+	"time"
+
+	"github.com/lrstanley/girc"
+
+	"dragoman/channels"
+)
+
+// onMessage hands in what people say. What it leaves out, it leaves out for
+// good: our own echoes, old messages played back, CTCP requests (answering
+// them tells strangers about us and can be made to loop), channels where
+// nobody sent us.
+func (s *session) onMessage(e *girc.Event) {
+	src := source(e)
+	switch {
+	case len(e.Params) < 2 || src.Name == "":
+		return
+	case s.fromMe(e):
+		s.confirmEcho(param(e, 0), e.Last())
+		return
+	case s.batches[e.Tags["batch"]], src.Ident == "" && src.Host == "" && strings.Contains(src.Name, "."):
+		return // Playback; or the server itself.
+	}
+	text, action, ok := spoken(e.Last())
+	if !ok {
+		return
+	}
+	id := s.identityOf(e)
+	m := channels.Inbound{
+		Sender: channels.Person{IDs: s.personIDs(src.Name, id), Name: src.Name},
+		At:     at(e),
+	}
+	if tag := e.Tags["msgid"]; tag != "" && len(tag) <= 200 {
+		m.ID, m.MessageID = "msgid-"+tag, tag
+	} else {
+		m.ID = s.ch.newID()
+	}
+	if action {
+		text = "* " + src.Name + " " + text
+	}
+	if prefix, name := s.splitStatus(param(e, 0)); s.isChannel(name) {
+		s.fromRoom(e, m, prefix, name, text, action)
+	} else if s.net.fold.same(name, s.me.nick) {
+		s.fromPerson(e, m, id, text)
+	}
+}
+
+// spoken is the text of a message, and whether it was a "/me".
+func spoken(raw string) (text string, action, ok bool) {
+	if strings.HasPrefix(raw, "\x01") {
+		body, found := strings.CutPrefix(strings.Trim(raw, "\x01"), "ACTION ")
+		if !found {
+			return "", false, false
+		}
+		raw, action = body, true
+	}
+	text = plain(raw)
+	return text, action, text != ""
+}
+
+// splitStatus takes apart "@#go", a message to the operators of #go only. It
+// is a conversation of its own: its answer is not for the whole channel.
+func (s *session) splitStatus(target string) (prefix, name string) {
+	if len(target) > 1 && strings.IndexByte(s.net.statusMsg, target[0]) >= 0 && s.isChannel(target[1:]) {
+		return target[:1], target[1:]
+	}
+	return "", target
+}
+
+// old reports whether e was said before since, by the same clock.
+func old(e *girc.Event, since time.Time) bool {
+	_, tagged := e.Tags["time"]
+	return tagged && at(e).Before(since)
+}
+
+func (s *session) fromRoom(e *girc.Event, m channels.Inbound, prefix, name, text string, action bool) {
+	r := s.rooms[s.net.fold.fold(name)]
+	if s.ch.opts.Groups == GroupsOff || r == nil || !r.joined || old(e, r.since) {
+		return
+	}
+	r.kicks = 0 // Whoever lets us listen has forgiven us.
+	if !action {
+		text, m.Addressed = addressed(text, []string{s.me.nick, s.ch.opts.Nick}, s.net.fold)
+		m.Prefix = m.Sender.Name + ": "
+	}
+	if s.ch.opts.Groups == GroupsAll {
+		m.Addressed = true
+	}
+	if m.Addressed {
+		text = command(text, s.ch.knownCommands())
+	}
+	m.Text = text
+	s.handOn(m, prefix+s.net.fold.fold(name))
+}
+
+func (s *session) fromPerson(e *girc.Event, m channels.Inbound, id identity, text string) {
+	if old(e, s.net.started) {
+		return
+	}
+	chat := s.net.fold.fold(m.Sender.Name)
+	s.ch.people.wrote(chat, m.Sender.Name, id, time.Now())
+	m.Private = true
+	m.MessageID = handle(m.Sender.Name, id, m.ID)
+	m.Text = command(text, s.ch.knownCommands())
+	s.handOn(m, chat)
+}
+
+// handOn queues m under the key of chat. A name that no key can have (it is
+// not UTF-8) is refused rather than changed, since two changed names could
+// become one conversation.
+func (s *session) handOn(m channels.Inbound, chat string) {
+	k, err := channels.NewKey(s.ch.name, chat)
+	if err != nil {
+		s.log.Error("message dropped: its sender or channel has a name that cannot be a key", "msg_id", m.ID, "err", err)
+		return
+	}
+	m.Key = k
+	s.intake.put(m)
+}
+
+// identityOf is what the network says about the sender of e. Where it tags
+// messages with accounts, no tag means not logged in; else what joins, account
+// changes and WHO have told us about people in our channels counts.
+func (s *session) identityOf(e *girc.Event) identity {
+	id := identity{user: e.Source.Ident, host: e.Source.Host}
+	if s.net.caps["account-tag"] {
+		id.account = account(e.Tags["account"])
+	} else if u := s.users[s.net.fold.fold(e.Source.Name)]; u != nil {
+		id.account = u.account
+	}
+	return id
+}
+
+// personIDs are the identities that allow lists may name. A nick is none.
+func (s *session) personIDs(nick string, id identity) []string {
+	var ids []string
+	if id.account != "" {
+		ids = append(ids, "account:"+s.net.fold.fold(id.account))
+	}
+	if id.user != "" && id.host != "" {
+		ids = append(ids, "mask:"+s.net.fold.fold(nick)+"!"+id.user+"@"+strings.ToLower(id.host))
+	}
+	return ids
+}

@@ -1,0 +1,249 @@
+package irc
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds that keep hostile emphasis ("*a *a *a …") from costing more than its
+// length: how far a closing mark is looked for, and how deep marks nest.
+const (
+	maxEmphasis = 2048
+	maxNesting  = 4
+)
+
+// inline appends what the Markdown s looks like, on top of style st.
+func inline(s string, st style, out []cell, depth int) []cell {
+	plain := 0 // s[plain:i] is text that waits to be appended
+	flush := func(to int) {
+		out = cellsOf(s[plain:to], st, out)
+	}
+	for i := 0; i < len(s); {
+		shown, n := span(s, i, st, depth)
+		if n == 0 {
+			i++
+			continue
+		}
+		flush(i)
+		out = append(out, shown...)
+		i += n
+		plain = i
+	}
+	flush(len(s))
+	return out
+}
+
+// span renders the markup that begins at s[i] and says how many bytes it
+// takes, 0 if none begins there.
+func span(s string, i int, st style, depth int) ([]cell, int) {
+	switch c := s[i]; {
+	case c == '\\' && i+1 < len(s) && isPunct(s[i+1]):
+		return cellsOf(s[i+1:i+2], st, nil), 2
+	case c == '`':
+		return codeSpan(s, i, st)
+	case c == '!' && i+1 < len(s) && s[i+1] == '[':
+		if cells, n := link(s[i+1:], st, depth); n > 0 {
+			return cells, n + 1
+		}
+		return cellsOf("!", st, nil), 1
+	case c == '[':
+		return link(s[i:], st, depth)
+	case c == '<':
+		if end := strings.IndexByte(s[i:], '>'); end > 0 && isURL(s[i+1:]) && !strings.Contains(s[i:i+end], " ") {
+			return cellsOf(s[i+1:i+end], st, nil), end + 1
+		}
+	case c == 'h' && isURL(s[i:]):
+		n := urlLen(s[i:])
+		return cellsOf(unescape(s[i:i+n]), st, nil), n
+	case (c == '*' || c == '_') && depth < maxNesting:
+		return emphasis(s, i, st, depth)
+	case c == '*' || c == '_':
+		n := runLen(s[i:], c)
+		return cellsOf(s[i:i+n], st, nil), n
+	}
+	return nil, 0
+}
+
+// codeSpan keeps its backticks in sight: people on IRC write them themselves,
+// and many clients show the monospace code as garbage.
+func codeSpan(s string, i int, st style) ([]cell, int) {
+	n := runLen(s[i:], '`')
+	for j := i + n; j < len(s); j++ {
+		if s[j] != '`' {
+			continue
+		}
+		m := runLen(s[j:], '`')
+		if m == n {
+			code := s[i+n : j]
+			if t := strings.Trim(code, " "); t != "" && n > 1 {
+				code = t
+			}
+			if strings.TrimSpace(code) == "" {
+				break
+			}
+			return cellsOf("`"+code+"`", st|code1, nil), j + m - i
+		}
+		j += m - 1
+	}
+	return cellsOf(s[i:i+n], st, nil), n
+}
+
+// link renders [text](url) as "text (url)", and only the address where the
+// text says the same.
+func link(s string, st style, depth int) ([]cell, int) {
+	if depth >= maxNesting {
+		return nil, 0
+	}
+	end, nested := 0, 0
+	for j := 0; j < min(len(s), maxEmphasis) && end == 0; j++ {
+		switch s[j] {
+		case '\\':
+			j++
+		case '[':
+			nested++
+		case ']':
+			if nested--; nested == 0 {
+				end = j
+			}
+		}
+	}
+	if end == 0 || end+1 >= len(s) || s[end+1] != '(' {
+		return nil, 0
+	}
+	url, n := linkTarget(s[end+2:])
+	if n == 0 {
+		return nil, 0
+	}
+	text := inline(s[1:end], st, nil, depth+1)
+	switch said := strings.TrimSpace(textOf(text)); {
+	case said == "" || said == url || "http://"+said == url || "https://"+said == url || "mailto:"+said == url:
+		return cellsOf(url, st, nil), end + 2 + n
+	}
+	text = cellsOf(" (", st, text)
+	text = cellsOf(url, st, text)
+	return cellsOf(")", st, text), end + 2 + n
+}
+
+// linkTarget reads `url)` or `url "title")` and says how many bytes that took.
+func linkTarget(s string) (url string, n int) {
+	s = s[:min(len(s), maxEmphasis)]
+	depth := 0
+	for j := 0; j < len(s); j++ {
+		switch s[j] {
+		case '\\':
+			j++
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth < 0 {
+				url, _, _ = strings.Cut(strings.Trim(s[:j], " "), " ")
+				url = unescape(strings.Trim(url, "<>"))
+				if url == "" {
+					return "", 0
+				}
+				return url, j + 1
+			}
+		}
+	}
+	return "", 0
+}
+
+// emphasis renders *italic*, **bold** and ***both***, also with underscores
+// outside of words. A run of marks that emphasises nothing is text.
+func emphasis(s string, i int, st style, depth int) ([]cell, int) {
+	ch := s[i]
+	n := runLen(s[i:], ch)
+	k := min(n, 3)
+	text := func() ([]cell, int) { return cellsOf(s[i:i+n], st, nil), n }
+	next, _ := utf8.DecodeRuneInString(s[i+n:])
+	if i+n >= len(s) || unicode.IsSpace(next) || n > 3 || ch == '_' && wordBefore(s, i) {
+		return text()
+	}
+	end := closer(s, i+n, ch, k)
+	if end < 0 {
+		return text()
+	}
+	add := [...]style{1: italic, 2: bold, 3: bold | italic}[k]
+	return inline(s[i+n:end], st|add, nil, depth+1), end + k - i
+}
+
+// closer finds where the k marks stand that end an emphasis begun before from.
+func closer(s string, from int, ch byte, k int) int {
+	most := min(len(s), from+maxEmphasis)
+	for j := from; j < most; {
+		switch {
+		case s[j] == '\\':
+			j += 2
+		case s[j] == '`':
+			_, n := codeSpan(s, j, 0)
+			j += n
+		case s[j] == 'h' && isURL(s[j:]):
+			j += urlLen(s[j:])
+		case s[j] == ch:
+			m := runLen(s[j:], ch)
+			before, _ := utf8.DecodeLastRuneInString(s[:j])
+			fits := m == k || k == 1 && m == 3 || k == 2 && m > 2
+			if fits && j > from && !unicode.IsSpace(before) && (ch != '_' || !wordAt(s, j+m)) {
+				return j + m - k
+			}
+			j += m
+		default:
+			j++
+		}
+	}
+	return -1
+}
+
+func wordBefore(s string, i int) bool {
+	r, _ := utf8.DecodeLastRuneInString(s[:i])
+	return i > 0 && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
+
+func wordAt(s string, i int) bool {
+	if i >= len(s) {
+		return false
+	}
+	r, _ := utf8.DecodeRuneInString(s[i:])
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
+func runLen(s string, ch byte) int {
+	n := 0
+	for n < len(s) && s[n] == ch {
+		n++
+	}
+	return n
+}
+
+func isURL(s string) bool {
+	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
+}
+
+// urlLen is how far an address reaches in which underscores are only
+// underscores. Stars end it, since models write **https://example.org**.
+func urlLen(s string) int {
+	if n := strings.IndexAny(s, " <>`*"); n >= 0 {
+		return n
+	}
+	return len(s)
+}
+
+func isPunct(c byte) bool {
+	return c >= '!' && c <= '/' || c >= ':' && c <= '@' || c >= '[' && c <= '`' || c >= '{' && c <= '~'
+}
+
+// unescape takes the backslashes before punctuation away.
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && isPunct(s[i+1]) {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

@@ -1,0 +1,256 @@
+package irc
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lrstanley/girc"
+
+	"dragoman/channels"
+)
+
+// wantedCaps are the capabilities that help us and that we understand.
+var wantedCaps = []string{
+	"message-tags", "server-time", "batch", "echo-message", "account-tag", "account-notify",
+	"extended-join", "chghost", "multi-prefix", "userhost-in-names", "cap-notify",
+}
+
+// servicesTime is how long we wait for services to recognise us before we join
+// anyway; many channels let only those in who are.
+const servicesTime = 8 * time.Second
+
+// login is how far registering has come.
+type login struct {
+	offered   map[string]string // capabilities and their values
+	asked     []string          // not answered yet
+	capsDone  bool
+	inSASL    bool
+	account   string // who the services say we are
+	triedNick int
+	welcomed  time.Time
+	waitUntil time.Time // identifying with NickServ until then
+}
+
+// register sends the first lines. Each capability is asked for alone, because
+// a server that refuses one refuses the whole request.
+func (s *session) register() {
+	o := s.ch.opts
+	if o.Password != "" {
+		s.push("PASS", o.Password)
+	}
+	s.push("CAP", "LS", "302")
+	s.push("NICK", o.Nick)
+	s.push("USER", o.User, "0", "*", o.RealName)
+}
+
+func (s *session) onCap(e *girc.Event) {
+	switch sub := strings.ToUpper(param(e, 1)); sub {
+	case "LS", "NEW":
+		if s.login.offered == nil {
+			s.login.offered = map[string]string{}
+		}
+		for _, c := range strings.Fields(e.Last()) {
+			name, value, _ := strings.Cut(c, "=")
+			s.login.offered[name] = value
+		}
+		if sub == "NEW" || param(e, 2) != "*" || len(e.Params) < 4 {
+			s.askCaps()
+		}
+	case "ACK", "NAK":
+		for _, name := range strings.Fields(e.Last()) {
+			off := strings.HasPrefix(name, "-")
+			name = strings.TrimLeft(name, "-~=")
+			s.login.asked = slices.DeleteFunc(s.login.asked, func(a string) bool { return a == name })
+			if sub == "ACK" {
+				s.net.caps[name] = !off
+			}
+		}
+		s.capsAnswered()
+	case "DEL":
+		for _, name := range strings.Fields(e.Last()) {
+			delete(s.net.caps, name)
+			delete(s.login.offered, name)
+		}
+	}
+}
+
+func (s *session) askCaps() {
+	want := wantedCaps
+	if s.phase == registering && s.ch.opts.SASL.Mechanism != "" {
+		want = append(slices.Clip(want), "sasl")
+	}
+	for _, name := range want {
+		if _, ok := s.login.offered[name]; ok && !s.net.caps[name] {
+			s.login.asked = append(s.login.asked, name)
+			s.push("CAP", "REQ", name)
+		}
+	}
+	s.capsAnswered()
+}
+
+// capsAnswered goes on once nothing is open: with SASL, or to the end of the
+// negotiation.
+func (s *session) capsAnswered() {
+	if len(s.login.asked) > 0 || s.login.capsDone || s.login.inSASL {
+		return
+	}
+	o := s.ch.opts.SASL
+	if o.Mechanism == "" {
+		s.endCaps()
+		return
+	}
+	mechs := s.login.offered["sasl"]
+	if !s.net.caps["sasl"] || mechs != "" && !slices.Contains(strings.Split(strings.ToUpper(mechs), ","), o.Mechanism) {
+		if o.Required {
+			s.end(refused("%s does not offer SASL %s, which is required here", s.ch.opts.Server, o.Mechanism))
+			return
+		}
+		s.log.Warn("not logged in: the network does not offer this way", "mechanism", o.Mechanism)
+		s.endCaps()
+		return
+	}
+	s.login.inSASL = true
+	s.push("AUTHENTICATE", o.Mechanism)
+}
+
+func (s *session) endCaps() {
+	if !s.login.capsDone && s.phase == registering {
+		s.push("CAP", "END")
+	}
+	s.login.capsDone, s.login.inSASL = true, false
+}
+
+// onAuthenticate answers the server's go-ahead, in parts of 400 bytes; a last
+// part of exactly 400 is followed by an empty one.
+func (s *session) onAuthenticate(e *girc.Event) {
+	if !s.login.inSASL || e.Last() != "+" {
+		return
+	}
+	o := s.ch.opts.SASL
+	answer := o.User // EXTERNAL: whom to act as, or nobody in particular
+	if o.Mechanism == "PLAIN" {
+		answer = o.User + "\x00" + o.User + "\x00" + o.Password
+	}
+	coded := base64.StdEncoding.EncodeToString([]byte(answer))
+	for len(coded) >= 400 {
+		s.push("AUTHENTICATE", coded[:400])
+		coded = coded[400:]
+	}
+	if coded == "" {
+		coded = "+"
+	}
+	s.push("AUTHENTICATE", coded)
+}
+
+func (s *session) onSASLDone(*girc.Event) {
+	if s.login.inSASL {
+		if s.login.account == "" {
+			s.login.account = "*" // Logged in; the name did not come.
+		}
+		s.endCaps()
+	}
+}
+
+// onSASLFailed tells a refusal of what we are (permanent: asking again with
+// the same password gets the account locked) from an exchange that broke off.
+func (s *session) onSASLFailed(e *girc.Event) {
+	if !s.login.inSASL {
+		return
+	}
+	o := s.ch.opts
+	if !o.SASL.Required {
+		s.log.Warn("not logged in: the network refused", "mechanism", o.SASL.Mechanism, "numeric", e.Command)
+		s.endCaps()
+		return
+	}
+	switch e.Command {
+	case "902", "904", "905":
+		s.end(fmt.Errorf("%s refused the SASL %s login: %w", o.Server, o.SASL.Mechanism, channels.ErrPermanent))
+	case "908":
+		s.end(refused("%s does not offer SASL %s, which is required here", o.Server, o.SASL.Mechanism))
+	default:
+		s.end(refused("%s broke off the SASL login, which is required here", o.Server))
+	}
+}
+
+// onLoggedIn is the services' word for who we are, by SASL or NickServ.
+func (s *session) onLoggedIn(e *girc.Event) {
+	s.login.account = param(e, 2)
+	s.identified()
+}
+
+// refuseWelcome ends the session when it was let in without the login that is
+// required. A server that knows no capabilities gets here without a word
+// about SASL.
+func (l *login) refuseWelcome(s *session) bool {
+	o := s.ch.opts
+	if !o.SASL.Required || l.account != "" {
+		return false
+	}
+	s.end(refused("%s does not offer SASL %s, which is required here", o.Server, o.SASL.Mechanism))
+	return true
+}
+
+// identify talks to NickServ where that is configured, and waits for it.
+func (s *session) identify() {
+	ns := s.ch.opts.NickServ
+	if ns.Password == "" || s.login.account != "" {
+		s.becomeReady()
+		return
+	}
+	if !s.login.waitUntil.IsZero() {
+		return
+	}
+	s.push("PRIVMSG", ns.Nick, strings.Join(strings.Fields("IDENTIFY "+ns.User), " ")+" "+ns.Password)
+	s.login.waitUntil = time.Now().Add(servicesTime)
+}
+
+// identified is called when something shows that the services know us.
+func (s *session) identified() {
+	if s.phase == welcomed && !s.login.waitUntil.IsZero() {
+		s.becomeReady()
+	}
+}
+
+// onNotice looks for NickServ's word and nothing else. Notices are never
+// answered and never handed in.
+func (s *session) onNotice(e *girc.Event) {
+	nick, _, _ := strings.Cut(s.ch.opts.NickServ.Nick, "@")
+	if e.Source == nil || !s.net.fold.same(e.Source.Name, nick) || s.login.waitUntil.IsZero() {
+		return
+	}
+	text := strings.ToLower(plain(e.Last()))
+	for _, yes := range []string{"you are now identified", "you are now recognized", "you are now logged in", "password accepted"} {
+		if strings.Contains(text, yes) {
+			s.identified()
+		}
+	}
+}
+
+// tickLogin goes on where an answer never comes: without end of the welcome
+// five seconds after its beginning, without NickServ after its time.
+func (s *session) tickLogin(now time.Time) {
+	if s.phase != welcomed {
+		return
+	}
+	switch wait := s.login.waitUntil; {
+	case wait.IsZero():
+		if now.Sub(s.login.welcomed) > 5*time.Second {
+			s.identify()
+		}
+	case now.After(wait):
+		s.log.Warn("NickServ has not recognised us; joining anyway")
+		s.becomeReady()
+	}
+}
+
+func (s *session) becomeReady() {
+	s.phase = ready
+	s.log.Info("connected", "nick", s.me.nick, "logged_in", s.login.account != "")
+	s.regainByService()
+	s.joinAll()
+	s.report()
+}

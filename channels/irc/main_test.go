@@ -1,0 +1,148 @@
+package irc_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest"
+	"dragoman/channels/channeltest/ircd"
+	"dragoman/channels/irc"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// quick are options for tests: everything that waits for minutes in the world
+// waits for moments here.
+func quick(addr string) irc.Options {
+	return irc.Options{
+		Server: addr, Nick: "dragoman",
+		FloodBurst: 10000, FloodEvery: time.Millisecond,
+		ReconnectMin: 20 * time.Millisecond, ReconnectMax: 200 * time.Millisecond,
+		RejoinDelay: 50 * time.Millisecond, RejoinMax: 400 * time.Millisecond,
+		RegainEvery: 300 * time.Millisecond,
+	}
+}
+
+// bot is a running channel.
+type bot struct {
+	t     *testing.T
+	ch    *irc.Channel
+	inbox *channeltest.Inbox
+	stop  func() error
+}
+
+// open makes the channel "irc" or fails the test.
+func open(t *testing.T, o irc.Options) *irc.Channel {
+	t.Helper()
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	ch, err := irc.New("irc", o)
+	if err != nil {
+		t.Fatalf("New = %v", err)
+	}
+	return ch
+}
+
+// run runs it until the test ends, without waiting for anything.
+func run(t *testing.T, o irc.Options) *bot {
+	t.Helper()
+	b := &bot{t: t, ch: open(t, o), inbox: channeltest.NewInbox()}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- b.ch.Run(ctx, b.inbox) }()
+	var (
+		once sync.Once
+		err  error
+	)
+	b.stop = func() error {
+		once.Do(func() { cancel(); err = <-done })
+		return err
+	}
+	t.Cleanup(func() { b.stop() })
+	return b
+}
+
+// start also waits until it is connected and in its channels.
+func start(t *testing.T, o irc.Options) *bot {
+	t.Helper()
+	b := run(t, o)
+	b.waitConnected()
+	return b
+}
+
+func (b *bot) waitConnected() {
+	b.t.Helper()
+	b.waitStatus("connected", func(s channels.Status) bool { return s.State == channels.StateConnected })
+}
+
+func (b *bot) waitStatus(what string, fits func(channels.Status) bool) {
+	b.t.Helper()
+	eventually(b.t, "the status to be "+what, func() bool { return fits(b.ch.Status()) })
+}
+
+// eventually asks until it is so.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	timeout, tick := time.NewTimer(20*time.Second), time.NewTicker(5*time.Millisecond)
+	defer timeout.Stop()
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-timeout.C:
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// send sends one piece.
+func (b *bot) send(key, text string) error {
+	b.t.Helper()
+	return b.reply(key, text, "")
+}
+
+func (b *bot) reply(key, text, replyTo string) error {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	_, err := b.ch.Send(ctx, channels.Outbound{ID: "id", Key: channels.MustKey(key), Text: text, ReplyTo: replyTo, Attempt: 1})
+	return err
+}
+
+// say splits text as the gateway does and sends all of it.
+func (b *bot) say(key, text string) {
+	b.t.Helper()
+	for i, piece := range b.ch.Split(channels.MustKey(key), text) {
+		if err := b.send(key, piece); err != nil {
+			b.t.Fatalf("Send(%s, piece %d) = %v, want nil", key, i, err)
+		}
+	}
+}
+
+// testLog gives the channel's warnings to the test while it runs.
+type testLog struct{ t *testing.T }
+
+func (l testLog) Write(p []byte) (int, error) {
+	l.t.Log(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+// serve starts a server in this process and returns it with its address.
+func serve(t *testing.T, conf ircd.Config) (*ircd.Server, string) {
+	t.Helper()
+	s := ircd.New(conf)
+	addr, err := s.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s, addr
+}

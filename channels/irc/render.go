@@ -1,0 +1,140 @@
+package irc
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/rivo/uniseg"
+)
+
+// maxSource bounds how much of one source line is looked at at once, so that a
+// reply of many megabytes without a line break costs time in proportion to
+// its length.
+const maxSource = 16 << 10
+
+// parse reads Markdown into rows, none of them empty. It follows what models
+// write rather than the whole of CommonMark: a line break is a line break,
+// since IRC has no paragraphs, and emphasis does not cross it.
+func parse(markdown string) []row {
+	var (
+		rows   []row
+		fence  string // the opening fence while in a code block
+		indent int    // of that fence
+	)
+	add := func(r row) {
+		if r = r.tidy(); !r.blank() {
+			rows = append(rows, r)
+		}
+	}
+	for line := range strings.SplitSeq(clean(markdown), "\n") {
+		switch mark, isFence := fenceOf(line); {
+		case fence != "" && isFence && closes(line, fence):
+			fence = ""
+		case fence != "":
+			add(row{cells: cellsOf(cutIndent(line, indent), 0, nil), verbatim: true})
+		case isFence:
+			fence, indent = mark, len(line)-len(strings.TrimLeft(line, " "))
+		default:
+			for part := range pieces(strings.ReplaceAll(line, "\t", " "), maxSource) {
+				add(row{cells: block(part)})
+			}
+		}
+	}
+	return rows
+}
+
+// clean makes markdown valid UTF-8 with "\n" as its only line break, and drops
+// every other control character: on IRC some are formatting, \x01 is a
+// command, and NUL and CR end or kill the line. Tabs become spaces later.
+func clean(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f", "\n").Replace(s)
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// fenceOf returns the run of backticks or tildes that opens or closes a code
+// block on this line.
+func fenceOf(line string) (mark string, ok bool) {
+	s := strings.TrimLeft(line, " ")
+	for _, ch := range []string{"`", "~"} {
+		rest := strings.TrimLeft(s, ch)
+		if n := len(s) - len(rest); n >= 3 && (ch == "~" || !strings.Contains(rest, "`")) {
+			return s[:n], true
+		}
+	}
+	return "", false
+}
+
+// closes reports whether line, which has a fence, ends the block that opened
+// with open: the same character, at least as many, and nothing after it.
+func closes(line, open string) bool {
+	s := strings.Trim(line, " \t")
+	return s[0] == open[0] && len(s) >= len(open) && strings.Trim(s, open[:1]) == ""
+}
+
+// cutIndent takes away what the fence itself was indented by, and lays out
+// tabs, which many clients do not show.
+func cutIndent(line string, most int) string {
+	line = strings.ReplaceAll(line, "\t", "    ")
+	n := 0
+	for n < most && n < len(line) && line[n] == ' ' {
+		n++
+	}
+	return line[n:]
+}
+
+// pieces cuts s between graphemes into parts of at most n bytes, at a space
+// where there is one in the second half.
+func pieces(s string, n int) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for len(s) > n {
+			cut, rest, state := 0, s, -1
+			for {
+				var g string
+				g, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+				if cut > 0 && cut+len(g) > n {
+					break
+				}
+				cut += len(g)
+			}
+			if sp := strings.LastIndexByte(s[:cut], ' '); sp > n/2 {
+				cut = sp
+			}
+			if !yield(s[:cut]) {
+				return
+			}
+			s = s[cut:]
+		}
+		yield(s)
+	}
+}
+
+var (
+	headingLine = regexp.MustCompile(`^ {0,3}#{1,6}[ ]+(.*?)[ ]*#*[ ]*$`)
+	ruleLine    = regexp.MustCompile(`^ {0,3}(?:(?:\*[ ]*){3,}|(?:-[ ]*){3,}|(?:_[ ]*){3,})$`)
+	bulletLine  = regexp.MustCompile(`^([ ]*)[*+-][ ]+(.*)$`)
+	tableRule   = regexp.MustCompile(`^[ ]*\|?[ ]*:?-+:?[ ]*(?:\|[ ]*:?-+:?[ ]*)+\|?[ ]*$`)
+)
+
+// block renders one source line outside code blocks.
+func block(line string) []cell {
+	switch {
+	case ruleLine.MatchString(line):
+		return cellsOf("---", 0, nil)
+	case tableRule.MatchString(line):
+		return nil // It only separates; the rows around it are shown.
+	}
+	if m := headingLine.FindStringSubmatch(line); m != nil {
+		return inline(m[1], bold, nil, 0)
+	}
+	if m := bulletLine.FindStringSubmatch(line); m != nil {
+		return inline(m[2], 0, cellsOf(m[1]+"- ", 0, nil), 0)
+	}
+	return inline(line, 0, nil, 0)
+}

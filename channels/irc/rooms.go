@@ -1,0 +1,225 @@
+package irc
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lrstanley/girc"
+
+	"dragoman/channels"
+)
+
+// room is one channel that we were told to be in.
+type room struct {
+	name, key string
+	joined    bool
+	since     time.Time // by the server's clock
+	why       string    // we are not in it; for the operator
+	again     time.Time // when to try again; zero while an attempt runs
+	tried     time.Time
+	kicks     int
+}
+
+// joinRefusals are the numerics that keep us out of a channel (its name is
+// the second parameter) and what they mean.
+var joinRefusals = map[string]string{
+	"403": "there is no such channel", "405": "too many channels", "448": "the network does not allow this name",
+	"471": "it is full", "473": "it is invite-only",
+	"474": "we are banned", "475": "the key is wrong or missing", "476": "the network does not allow this name",
+	"477": "it is for logged-in nicks only", "479": "the network does not allow this name",
+	"480": "too many joins at once",
+	"489": "it is for TLS connections only", "520": "it is for operators only",
+}
+
+// joinTime is how long a JOIN may stay without any answer.
+const joinTime = 30 * time.Second
+
+// joinAll asks for every channel, several in one line, those with a key first
+// because keys go by position.
+func (s *session) joinAll() {
+	for _, spec := range s.ch.opts.Channels {
+		name, key, err := parseRoom(spec)
+		if folded := s.net.fold.fold(name); err == nil && s.rooms[folded] == nil {
+			s.rooms[folded] = &room{name: name, key: key}
+		}
+	}
+	var all []*room
+	for _, r := range s.rooms {
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b *room) int {
+		if (a.key == "") != (b.key == "") {
+			return strings.Compare(b.key, a.key)
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	s.join(all...)
+}
+
+func (s *session) join(rooms ...*room) {
+	const most = 400 // bytes of names and keys in a line
+	var names, keys []string
+	size := 0
+	flush := func() {
+		if len(names) > 0 {
+			s.spend()
+			params := []string{strings.Join(names, ",")}
+			if len(keys) > 0 {
+				params = append(params, strings.Join(keys, ","))
+			}
+			s.push("JOIN", params...)
+		}
+		names, keys, size = nil, nil, 0
+	}
+	now := time.Now()
+	for _, r := range rooms {
+		if size += len(r.name) + len(r.key) + 2; size > most {
+			flush()
+			size = len(r.name) + len(r.key) + 2
+		}
+		names = append(names, r.name)
+		if r.key != "" {
+			keys = append(keys, r.key)
+		}
+		r.tried, r.again = now, time.Time{}
+	}
+	flush()
+}
+
+// tickRooms tries closed channels again.
+func (s *session) tickRooms(now time.Time) {
+	var due []*room
+	for _, r := range s.rooms {
+		switch {
+		case r.joined:
+		case !r.again.IsZero() && now.After(r.again), r.again.IsZero() && now.Sub(r.tried) > max(joinTime, s.ch.opts.RejoinMax):
+			due = append(due, r)
+		}
+	}
+	if len(due) > 0 {
+		slices.SortFunc(due, func(a, b *room) int { return strings.Compare(b.key, a.key) })
+		s.join(due...)
+	}
+}
+
+// later plans the next attempt at r and tells the operator why.
+func (s *session) later(r *room, wait time.Duration, why string) {
+	r.joined, r.why, r.again = false, why, time.Now().Add(wait)
+	s.log.Warn("not in a channel", "room", r.name, "why", why, "retry_in", wait)
+	s.report()
+}
+
+func (s *session) onJoinRefused(e *girc.Event) {
+	r := s.rooms[s.net.fold.fold(param(e, 1))]
+	if r == nil || r.joined {
+		s.onSendRefused(e) // 477 and 489 also answer messages.
+		return
+	}
+	why := joinRefusals[e.Command]
+	if why == "" {
+		why = plain(e.Last())
+	}
+	s.later(r, s.ch.opts.RejoinMax, why)
+}
+
+func (s *session) onJoin(e *girc.Event) {
+	name := param(e, 0)
+	r := s.rooms[s.net.fold.fold(name)]
+	if s.fromMe(e) {
+		src := source(e)
+		if src.Ident != "" && src.Host != "" {
+			s.me.user, s.me.host = src.Ident, src.Host
+		}
+		if r == nil {
+			return // Forwarded to where nobody sent us: we stay deaf there.
+		}
+		r.joined, r.since, r.why = true, at(e), ""
+		if s.net.whox && !s.net.caps["account-tag"] {
+			s.spend()
+			s.push("WHO", r.name, "%tnuha,"+whoxToken)
+		}
+		s.log.Info("joined", "room", r.name)
+		s.report()
+		return
+	}
+	if r == nil {
+		return
+	}
+	u := s.sees(e.Source, r)
+	if s.net.caps["extended-join"] && u != nil && len(e.Params) >= 2 {
+		u.account = account(param(e, 1))
+	}
+}
+
+func (s *session) onPart(e *girc.Event) {
+	r := s.rooms[s.net.fold.fold(param(e, 0))]
+	switch {
+	case r == nil:
+	case s.fromMe(e):
+		s.left(r)
+		s.later(r, s.ch.opts.RejoinDelay, "the network took us out of it")
+	default:
+		s.loses(source(e).Name, r)
+	}
+}
+
+func (s *session) onKick(e *girc.Event) {
+	r := s.rooms[s.net.fold.fold(param(e, 0))]
+	switch {
+	case r == nil:
+	case s.net.fold.same(param(e, 1), s.me.nick):
+		s.left(r)
+		wait := s.ch.opts.RejoinDelay << min(r.kicks, 10)
+		r.kicks++
+		s.later(r, min(wait, s.ch.opts.RejoinMax), "kicked by "+plain(source(e).Name))
+	default:
+		s.loses(param(e, 1), r)
+	}
+}
+
+// onInvite comes in at once where we were kept out.
+func (s *session) onInvite(e *girc.Event) {
+	r := s.rooms[s.net.fold.fold(e.Last())]
+	if r != nil && !r.joined && s.phase == ready && time.Since(r.tried) > 5*time.Second {
+		s.join(r)
+	}
+}
+
+// left forgets who was in r.
+func (s *session) left(r *room) {
+	for _, u := range s.users {
+		s.loses(u.nick, r)
+	}
+}
+
+// report tells the operator how things are.
+func (s *session) report() {
+	if s.phase != ready || s.err != nil {
+		return
+	}
+	var notes []string
+	for _, r := range s.rooms {
+		if r.why != "" && !r.joined {
+			notes = append(notes, fmt.Sprintf("not in %s: %s", r.name, r.why))
+		}
+	}
+	slices.Sort(notes)
+	if !s.hasNick() {
+		notes = append(notes, fmt.Sprintf("called %s, because %s is taken", s.me.nick, s.ch.opts.Nick))
+	}
+	if s.ch.opts.SASL.Mechanism != "" && s.login.account == "" {
+		notes = append(notes, "not logged in: the network refused SASL")
+	}
+	s.ch.setStatus(channels.StateConnected, strings.Join(notes, "; "))
+}
+
+// isChannel reports whether name has a channel's first character here.
+func (s *session) isChannel(name string) bool {
+	return name != "" && strings.IndexByte(s.net.chanTypes, name[0]) >= 0
+}
+
+// spend takes one line out of the flood budget without waiting, for lines that
+// are few and cannot wait.
+func (s *session) spend() { s.limiter.Reserve() }

@@ -1,0 +1,267 @@
+package irc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/lrstanley/girc"
+
+	"dragoman/channels"
+)
+
+var errNotConnected = errors.New("irc: not connected")
+
+// notSent marks an error after which nothing has reached anybody.
+func notSent(format string, a ...any) error {
+	return &channels.NotSent{Err: fmt.Errorf("irc: "+format, a...)}
+}
+
+// delivery is one line on its way.
+type delivery struct {
+	target string
+	room   *room // nil for a person
+	text   string
+	seq    uint64
+	at     time.Time
+	state  atomic.Int32 // waiting, begun or dropped
+	done   chan error   // gets one value
+	over   bool         // done has it; only the loop looks
+}
+
+const (
+	waiting int32 = iota
+	begun
+	dropped
+)
+
+// begin is called by the writer just before the line goes to the socket.
+func (d *delivery) begin() bool { return d.state.CompareAndSwap(waiting, begun) }
+
+// drop keeps a line that has not begun from ever beginning.
+func (d *delivery) drop() bool { return d.state.CompareAndSwap(waiting, dropped) }
+
+func (d *delivery) finish(err error) {
+	if !d.over {
+		d.over = true
+		d.done <- err
+	}
+}
+
+// Send says m and returns when the server has confirmed it. A piece made by
+// [Channel.Split] is one line; longer texts are said whole, line by line.
+func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, error) {
+	s := c.session()
+	if s == nil {
+		return channels.Receipt{}, &channels.NotSent{Err: errNotConnected}
+	}
+	target, r, err := s.aim(ctx, m)
+	if err != nil {
+		return channels.Receipt{}, err
+	}
+	lines, err := s.lines(ctx, target, m.Text)
+	if err != nil {
+		return channels.Receipt{}, err
+	}
+	for i, text := range lines {
+		d := &delivery{target: target, room: r, text: text, done: make(chan error, 1)}
+		if err := s.say(ctx, d); err != nil {
+			if i > 0 {
+				err = fmt.Errorf("irc: send to %s: after %d of %d lines: %s", m.Key, i, len(lines), err) //nolint:errorlint // Some of it is out: it is NotSent no more.
+			}
+			return channels.Receipt{}, err
+		}
+	}
+	return channels.Receipt{}, nil
+}
+
+// lines renders text for target within the budget that our name leaves now.
+func (s *session) lines(ctx context.Context, target, text string) ([]string, error) {
+	room := 0
+	if !s.do(ctx, func() {
+		host := s.me.host
+		if host == "" {
+			host = strings.Repeat("h", maxHost)
+		}
+		room = budget(s.me.nick, s.me.user, host, target)
+	}) {
+		return nil, &channels.NotSent{Err: errNotConnected}
+	}
+	var out []string
+	for _, r := range parse(text) {
+		for _, piece := range r.wrap(max(room, 100)) {
+			out = append(out, piece.wire())
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("irc: send to %s: there is nothing to see in it: %w", target, channels.ErrPermanent)
+	}
+	return out, nil
+}
+
+// say waits for the flood budget, hands d to the loop and waits for the end.
+func (s *session) say(ctx context.Context, d *delivery) error {
+	if err := s.pace(ctx); err != nil {
+		return err
+	}
+	var err error
+	if !s.do(ctx, func() { err = s.deliver(d) }) {
+		return &channels.NotSent{Err: errNotConnected}
+	}
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-d.done:
+		return err
+	case <-ctx.Done():
+		if d.drop() {
+			return notSent("send to %s: %w", d.target, context.Cause(ctx))
+		}
+		return fmt.Errorf("irc: send to %s: not confirmed: %w", d.target, context.Cause(ctx))
+	}
+}
+
+// pace takes a line from the flood budget. Lines wait in the order in which
+// they asked. If ctx would end first it says when to come back instead.
+func (s *session) pace(ctx context.Context) error {
+	r := s.limiter.Reserve()
+	delay := r.Delay()
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < delay {
+		r.Cancel()
+		return &channels.NotSent{Err: &channels.Retry{After: delay, Err: errors.New("irc: many lines are waiting to be sent")}}
+	}
+	t := time.NewTimer(delay)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-s.ended:
+		return &channels.NotSent{Err: errNotConnected}
+	case <-ctx.Done():
+		r.Cancel()
+		return notSent("send: %w", context.Cause(ctx))
+	}
+}
+
+// deliver queues d, followed by what will confirm it: the server's echo where
+// there are echoes, else a PING, which it answers after the line before it.
+func (s *session) deliver(d *delivery) error {
+	switch {
+	case s.phase != ready || s.quitting:
+		return &channels.NotSent{Err: errNotConnected}
+	case d.room != nil && !d.room.joined:
+		return notSent("send to %s: not in the channel: %s", d.target, d.room.whyNot())
+	}
+	s.sent++
+	d.seq, d.at = s.sent, time.Now()
+	e := girc.Event{Command: "PRIVMSG", Params: []string{d.target, d.text}}
+	text := e.String()
+	if !s.net.caps["echo-message"] {
+		text += "\r\nPING " + strconv.FormatUint(d.seq, 10)
+	}
+	select {
+	case s.out <- outLine{text, d}:
+		s.pending = append(s.pending, d)
+		return nil
+	default:
+		s.end(fmt.Errorf("connection to %s: the server takes no more lines", s.ch.opts.Server))
+		return &channels.NotSent{Err: errNotConnected}
+	}
+}
+
+func (r *room) whyNot() string {
+	if r.why == "" {
+		return "joining it"
+	}
+	return r.why
+}
+
+// settle finishes d and forgets it.
+func (s *session) settle(d *delivery, err error) {
+	d.finish(err)
+	for i, p := range s.pending {
+		if p == d {
+			s.pending = append(s.pending[:i], s.pending[i+1:]...)
+			return
+		}
+	}
+}
+
+// confirmUpTo is a PONG: every line before its PING was taken.
+func (s *session) confirmUpTo(token string) {
+	n, err := strconv.ParseUint(token, 10, 64)
+	if err != nil || s.net.caps["echo-message"] {
+		return
+	}
+	for len(s.pending) > 0 && s.pending[0].seq <= n {
+		s.settle(s.pending[0], nil)
+	}
+}
+
+// confirmEcho is the network showing us our own line. It may have changed the
+// text (channels can forbid colours), so the oldest line to the same target
+// counts when none has the same text.
+func (s *session) confirmEcho(target, text string) {
+	var first *delivery
+	for _, d := range s.pending {
+		if !s.net.fold.same(d.target, target) {
+			continue
+		}
+		if d.text == text {
+			s.settle(d, nil)
+			return
+		}
+		if first == nil {
+			first = d
+		}
+	}
+	if first != nil {
+		s.settle(first, nil)
+	}
+}
+
+// expire gives up on lines that nobody confirmed.
+func (s *session) expire(now time.Time) {
+	for len(s.pending) > 0 && now.Sub(s.pending[0].at) > s.ch.opts.ConfirmTimeout {
+		d := s.pending[0]
+		if d.drop() {
+			s.settle(d, notSent("send to %s: the server takes no lines", d.target))
+		} else {
+			s.settle(d, fmt.Errorf("irc: send to %s: not confirmed within %s", d.target, s.ch.opts.ConfirmTimeout))
+		}
+	}
+	for nick, q := range s.whois {
+		if now.Sub(q.at) > s.ch.opts.ConfirmTimeout {
+			s.answer(nick)
+		}
+	}
+}
+
+// abandon tells everybody who still waits that the connection is over.
+func (s *session) abandon(err error) {
+	for _, d := range s.pending {
+		if d.drop() {
+			d.finish(&channels.NotSent{Err: errNotConnected})
+		} else {
+			d.finish(fmt.Errorf("irc: send to %s: the connection ended before the line was confirmed: %w", d.target, plainError(err)))
+		}
+	}
+	for nick := range s.whois {
+		s.answer(nick)
+	}
+	s.ch.people.doubt()
+}
+
+// plainError keeps what ended a session from classifying a message that had
+// nothing to do with it.
+func plainError(err error) error {
+	if err == nil {
+		return errNotConnected
+	}
+	return errors.New(sentence(err))
+}

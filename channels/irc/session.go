@@ -1,0 +1,293 @@
+package irc
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/lrstanley/girc"
+	"golang.org/x/time/rate"
+)
+
+const (
+	// maxRead is the longest line we take: 8191 bytes of tags and the rest
+	// fit twice.
+	maxRead = 16 << 10
+	// outSize is how many lines may wait to be written. The flood budget keeps
+	// them few; a full queue means that the server reads nothing any more.
+	outSize = 256
+	// writeTime is how long one line may take.
+	writeTime = 20 * time.Second
+	// quitTime is what the server gets to say goodbye in.
+	quitTime = time.Second
+)
+
+// phase is how far a connection has come.
+type phase int
+
+const (
+	registering phase = iota // until the welcome
+	welcomed                 // until its last line; then we identify
+	ready                    // we may join and talk
+)
+
+// outLine is one line on its way to the server.
+type outLine struct {
+	text string
+	d    *delivery // told when the line goes to the socket; may be nil
+}
+
+// session is one connection. Everything below "loop" belongs to its loop.
+type session struct {
+	ch      *Channel
+	log     *slog.Logger
+	conn    net.Conn
+	intake  *intake
+	out     chan outLine
+	calls   chan func()
+	ended   chan struct{} // closed when the loop is over
+	limiter *rate.Limiter
+
+	// loop
+	phase    phase
+	err      error // set to end the session
+	quitting bool
+	began    time.Time
+	lastRead time.Time
+	pinged   time.Time // zero: no PING of ours is under way
+	net      network
+	me       self
+	login    login
+	rooms    map[string]*room // by folded name
+	users    map[string]*user // by folded nick: whom we share a channel with
+	batches  map[string]bool  // open batches of old messages
+	pending  []*delivery      // written or about to be, in order
+	sent     uint64           // counts deliveries
+	whois    map[string]*inquiry
+}
+
+// network is what the server said about itself.
+type network struct {
+	fold      folder
+	caps      map[string]bool // granted
+	chanTypes string
+	statusMsg string // prefixes of messages to operators or voiced only
+	whox      bool
+	started   time.Time // when it welcomed us, by its own clock
+}
+
+func newSession(c *Channel, conn net.Conn, q *intake) *session {
+	now := time.Now()
+	s := &session{
+		ch: c, log: c.log, conn: conn, intake: q,
+		out:     make(chan outLine, outSize),
+		calls:   make(chan func()),
+		ended:   make(chan struct{}),
+		limiter: rate.NewLimiter(rate.Every(c.opts.FloodEvery), c.opts.FloodBurst),
+		began:   now, lastRead: now,
+		net:     network{fold: foldRFC, caps: map[string]bool{}, chanTypes: "#&!+"},
+		me:      self{nick: c.opts.Nick, user: "~" + c.opts.User},
+		rooms:   map[string]*room{},
+		users:   map[string]*user{},
+		batches: map[string]bool{},
+		whois:   map[string]*inquiry{},
+	}
+	return s
+}
+
+// run lives until the connection or ctx ends, and returns why.
+func (s *session) run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	events := make(chan *girc.Event, 64) // when full, the server waits
+	readErr, writeErr := make(chan error, 1), make(chan error, 1)
+	wg.Go(func() { readErr <- s.read(events); close(events) })
+	wg.Go(func() { writeErr <- s.write() })
+	s.register()
+	err := s.loop(ctx, events, readErr, writeErr)
+	close(s.ended)
+	s.conn.Close()
+	wg.Wait()
+	s.abandon(err)
+	return err
+}
+
+// loop handles one thing at a time until the session is over.
+func (s *session) loop(ctx context.Context, events <-chan *girc.Event, readErr, writeErr <-chan error) error {
+	tick := time.NewTicker(s.tickEvery())
+	defer tick.Stop()
+	done := ctx.Done()
+	var goodbye <-chan time.Time
+	for s.err == nil {
+		select {
+		case e, ok := <-events:
+			if !ok {
+				return s.why(<-readErr)
+			}
+			s.lastRead, s.pinged = time.Now(), time.Time{}
+			s.guard(e.Command, func() { s.handle(e) })
+		case f := <-s.calls:
+			s.guard("call", f)
+		case now := <-tick.C:
+			s.guard("tick", func() { s.tick(now) })
+		case err := <-writeErr:
+			return s.why(err)
+		case <-done:
+			// What the server has sent until our QUIT reaches it still counts.
+			done, s.quitting = nil, true
+			s.push("QUIT", "Goodbye")
+			goodbye = time.After(quitTime)
+		case <-goodbye:
+			return ctx.Err()
+		}
+	}
+	return s.err
+}
+
+// why prefers what the server said about the end to how the socket put it.
+func (s *session) why(err error) error {
+	if s.err != nil {
+		return s.err
+	}
+	return fmt.Errorf("connection to %s: %w", s.ch.opts.Server, err)
+}
+
+// end ends the session with err, unless it has ended already.
+func (s *session) end(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// guard keeps our own mistakes and odd servers from ending the process.
+func (s *session) guard(what string, f func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.log.Error("panic while handling an event", "event", what, "err", r, "stack", string(debug.Stack()))
+		}
+	}()
+	f()
+}
+
+// tickEvery is fine enough for the shortest of the waits.
+func (s *session) tickEvery() time.Duration {
+	o := s.ch.opts
+	shortest := min(o.PingEvery, o.PingTimeout, o.RegisterTimeout, o.ConfirmTimeout, o.RegainEvery, o.RejoinDelay, time.Second*4)
+	return max(shortest/4, 5*time.Millisecond)
+}
+
+// tick does what is due.
+func (s *session) tick(now time.Time) {
+	o := s.ch.opts
+	if s.phase < ready && now.Sub(s.began) > o.RegisterTimeout {
+		s.end(fmt.Errorf("register with %s: no welcome within %s", o.Server, o.RegisterTimeout))
+		return
+	}
+	switch quiet := now.Sub(s.lastRead); {
+	case !s.pinged.IsZero() && now.Sub(s.pinged) > o.PingTimeout:
+		s.end(fmt.Errorf("connection to %s: the server has been silent for %s", o.Server, quiet.Round(time.Second)))
+		return
+	case s.pinged.IsZero() && quiet > o.PingEvery && s.phase == ready:
+		s.pinged = now
+		s.push("PING", "alive")
+	}
+	s.tickLogin(now)
+	if s.phase == ready && !s.quitting {
+		s.tickNick(now)
+		s.tickRooms(now)
+	}
+	s.expire(now)
+}
+
+// do runs f on the loop and waits for it. It returns false if the session has
+// ended, or ctx has, and f did not run.
+func (s *session) do(ctx context.Context, f func()) bool {
+	finished := make(chan struct{})
+	select {
+	case s.calls <- func() { defer close(finished); f() }:
+		<-finished
+		return true
+	case <-s.ended:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// push queues a line, with the last parameter as trailing text.
+func (s *session) push(command string, params ...string) { s.pushFor(nil, command, params...) }
+
+// pushFor also tells d when the line goes out.
+func (s *session) pushFor(d *delivery, command string, params ...string) {
+	e := girc.Event{Command: command, Params: params}
+	line := e.String()
+	select {
+	case s.out <- outLine{line, d}:
+	default:
+		s.end(fmt.Errorf("connection to %s: the server takes no more lines", s.ch.opts.Server))
+	}
+}
+
+// read parses lines until the connection ends.
+func (s *session) read(events chan<- *girc.Event) error {
+	r := bufio.NewReaderSize(s.conn, maxRead)
+	for {
+		line, err := r.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			s.log.Warn("line skipped: too long", "bytes", len(line))
+			for errors.Is(err, bufio.ErrBufferFull) {
+				_, err = r.ReadSlice('\n')
+			}
+			if err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return err
+		}
+		e := parseEvent(string(line))
+		if e == nil {
+			continue
+		}
+		select {
+		case events <- e:
+		case <-s.ended:
+			return nil
+		}
+	}
+}
+
+// parseEvent is the library's parser, which must not end the process whatever
+// a server sends.
+func parseEvent(line string) (e *girc.Event) {
+	defer func() {
+		if recover() != nil {
+			e = nil
+		}
+	}()
+	return girc.ParseEvent(line)
+}
+
+// write writes lines until the session ends. Each has a deadline, so a server
+// that stops reading cannot hold us.
+func (s *session) write() error {
+	for {
+		select {
+		case l := <-s.out:
+			if l.d != nil && !l.d.begin() {
+				continue // Whoever wanted it has gone.
+			}
+			s.conn.SetWriteDeadline(time.Now().Add(writeTime))
+			if _, err := s.conn.Write([]byte(l.text + "\r\n")); err != nil {
+				return err
+			}
+		case <-s.ended:
+			return nil
+		}
+	}
+}
