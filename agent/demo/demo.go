@@ -1,0 +1,169 @@
+// Package demo is an [agent.Model] that is built in: no network, no key, no
+// download. It is the first thing that a newcomer meets, so it says plainly
+// that it follows rules and is no language model, shows what the gateway can
+// do (streaming, tools, memory, summaries), and tells how to connect a real
+// model.
+//
+// It promises to be deterministic: the same request gets the same response. It
+// calls only tools that the request offers, each action of a message once, and
+// says what they answered. It keeps no state: what it has done already, it
+// reads from the messages.
+//
+// Failure cases: none but the end of the context, which ends an answer in the
+// middle. A tool that fails is reported to the person in its own words.
+//
+// Goroutines: none.
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/sessions"
+)
+
+// name is what people and records see.
+const name = "demo"
+
+// longestAnswer bounds how long the words of one answer take to stream.
+const longestAnswer = 2 * time.Second
+
+// Options tune the model. The zero value works.
+type Options struct {
+	// Delay is the pause between two words; 0 is 15 ms, and a negative one is
+	// none. Long answers are faster.
+	Delay time.Duration
+}
+
+// Model is the demo.
+type Model struct{ delay time.Duration }
+
+var _ agent.Model = (*Model)(nil)
+
+// New makes a demo model.
+func New(o Options) *Model {
+	if o.Delay == 0 {
+		o.Delay = 15 * time.Millisecond
+	}
+	return &Model{delay: max(o.Delay, 0)}
+}
+
+// Name is "demo".
+func (m *Model) Name() string { return name }
+
+// Complete answers by rules; see [agent.Model].
+func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
+	if err := ctx.Err(); err != nil {
+		return agent.Response{}, err
+	}
+	if transcript, ok := toSummarise(r); ok {
+		return m.answer(ctx, r, summarise(transcript, r.MaxTokens), onDelta)
+	}
+	s := readScene(r)
+	if calls := s.nextCalls(); len(calls) > 0 {
+		return m.call(r, calls)
+	}
+	return m.answer(ctx, r, s.reply(), onDelta)
+}
+
+// call asks for tools.
+func (m *Model) call(r agent.Request, actions []*action) (agent.Response, error) {
+	base := fingerprint(r)
+	out := agent.Response{
+		Message: sessions.Message{Role: sessions.RoleAssistant, Model: name},
+		Finish:  "tool_calls",
+	}
+	size := 0
+	for i, a := range actions {
+		args, err := json.Marshal(a.args)
+		if err != nil {
+			return agent.Response{}, &agent.ModelError{Kind: agent.ErrorInvalid, Err: fmt.Errorf("demo: call %s: %w", a.tool, err)}
+		}
+		size += len(args)
+		out.Message.ToolCalls = append(out.Message.ToolCalls, sessions.ToolCall{
+			ID: fmt.Sprintf("demo_%x_%d", base, i), Name: a.tool, Arguments: string(args),
+		})
+	}
+	out.Usage = usage(r, size)
+	out.Message.Usage = out.Usage
+	return out, nil
+}
+
+// answer streams text word by word.
+func (m *Model) answer(ctx context.Context, r agent.Request, text string, onDelta func(agent.Delta)) (agent.Response, error) {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	finish := "stop"
+	if most := r.MaxTokens * bytesPerToken; most > 0 && len(text) > most {
+		text, finish = strings.ToValidUTF8(text[:most], ""), "length"
+	}
+	pieces := words(text)
+	pause := min(m.delay, longestAnswer/time.Duration(len(pieces)+1))
+	for i, piece := range pieces {
+		if i > 0 && pause > 0 {
+			t := time.NewTimer(pause)
+			select {
+			case <-t.C:
+			case <-ctx.Done():
+				t.Stop()
+				return agent.Response{}, ctx.Err()
+			}
+		}
+		if onDelta != nil {
+			onDelta(agent.Delta{Text: piece})
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return agent.Response{}, err
+	}
+	u := usage(r, len(text))
+	return agent.Response{
+		Message: sessions.Message{Role: sessions.RoleAssistant, Content: text, Model: name, Usage: u},
+		Finish:  finish,
+		Usage:   u,
+	}, nil
+}
+
+// bytesPerToken is the usual rule of thumb.
+const bytesPerToken = 4
+
+func usage(r agent.Request, output int) *sessions.Usage {
+	input := len(r.System)
+	for i := range r.Messages {
+		input += len(r.Messages[i].Content)
+	}
+	return &sessions.Usage{Input: input/bytesPerToken + 1, Output: output/bytesPerToken + 1}
+}
+
+// fingerprint makes the ids of calls differ from request to request and yet
+// be the same for the same one.
+func fingerprint(r agent.Request) uint64 {
+	h := fnv.New64a()
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		_, _ = fmt.Fprintf(h, "%d %s %s %s\x00", m.Seq, m.Role, m.ToolCallID, m.Content)
+	}
+	return h.Sum64()
+}
+
+// words cuts text behind its blanks, into at most a few hundred pieces.
+func words(text string) []string {
+	least := len(text) / 400
+	var out []string
+	begin := 0
+	for i := 1; i < len(text); i++ {
+		before, here := text[i-1], text[i]
+		if i-begin > least && (before == ' ' || before == '\n') && here != ' ' && here != '\n' {
+			out = append(out, text[begin:i])
+			begin = i
+		}
+	}
+	if begin < len(text) {
+		out = append(out, text[begin:])
+	}
+	return out
+}

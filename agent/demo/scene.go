@@ -1,0 +1,189 @@
+package demo
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"dragoman/agent"
+	"dragoman/sessions"
+)
+
+// scene is what a request asks for, as far as the rules see it.
+type scene struct {
+	asks  []ask
+	calls []sessions.ToolCall // made already, in order
+	// results are the tools' answers by the id of their call.
+	results map[string]string
+	tools   map[string]bool
+	summary string // of what came before the messages, or ""
+	job     bool   // nobody wrote: this is a scheduled check
+	earlier int    // messages before those that are asked now
+}
+
+// ask is one message to answer.
+type ask struct {
+	text   string
+	person string // fit to be shown, or ""
+	action *action
+}
+
+// readScene finds what is to be answered: all messages since the assistant
+// last spoke. What it called since then is done already.
+func readScene(r agent.Request) *scene {
+	s := &scene{results: make(map[string]string), tools: make(map[string]bool)}
+	for _, t := range r.Tools {
+		s.tools[t.Name] = true
+	}
+	s.summary = between(r.System, "<conversation_summary>", "</conversation_summary>")
+	s.job = strings.Contains(r.System, silence)
+	for i := range r.Messages {
+		if m := &r.Messages[i]; m.Role == sessions.RoleAssistant && len(m.ToolCalls) == 0 {
+			s.earlier = i + 1
+		}
+	}
+	for i := range r.Messages[s.earlier:] {
+		m := &r.Messages[s.earlier+i]
+		switch {
+		case m.Role == sessions.RoleTool:
+			s.results[m.ToolCallID] = m.Content
+		case m.Role == sessions.RoleAssistant:
+			s.calls = append(s.calls, m.ToolCalls...)
+		case m.Role == sessions.RoleUser && !m.Synthetic:
+			text := said(m)
+			s.asks = append(s.asks, ask{text: text, person: display(m.Name), action: actionFor(text)})
+		}
+	}
+	return s
+}
+
+// said is what the person wrote, without the quote of the message that it
+// answers and without the name that stands before it in a shared chat.
+func said(m *sessions.Message) string {
+	text := m.Content
+	for strings.HasPrefix(text, ">") {
+		_, rest, found := strings.Cut(text, "\n")
+		if !found {
+			return strings.TrimSpace(strings.TrimLeft(text, "> "))
+		}
+		text = strings.TrimLeft(rest, "\n")
+	}
+	if m.Name != "" {
+		text = strings.TrimPrefix(text, m.Name+": ")
+	}
+	return strings.TrimSpace(text)
+}
+
+// display makes a name that may be anything fit to stand in a sentence.
+func display(name string) string {
+	const most = 30
+	n := 0
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if n++; n > most || (!unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" .'-", r)) {
+			return -1
+		}
+		return r
+	}, name))
+}
+
+// nextCalls are the actions that were not called yet and can be.
+func (s *scene) nextCalls() []*action {
+	var all []*action
+	for i := range s.asks {
+		if a := s.asks[i].action; a != nil && s.tools[a.tool] {
+			all = append(all, a)
+		}
+	}
+	if len(s.calls) >= len(all) {
+		return nil
+	}
+	return all[len(s.calls):]
+}
+
+// reply answers everything that was asked.
+func (s *scene) reply() string {
+	if len(s.asks) == 0 {
+		return sayNothingAsked
+	}
+	if len(s.asks) == 1 {
+		return s.answerTo(&s.asks[0], s.outcomes()[0])
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d messages came at once, so here are %d answers in one.\n", len(s.asks), len(s.asks))
+	for i, outcome := range s.outcomes() {
+		fmt.Fprintf(&b, "\n**%d.** %s\n", i+1, s.answerTo(&s.asks[i], outcome))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// outcome is what became of the action of one ask.
+type outcome struct {
+	called bool
+	result string
+}
+
+// outcomes matches the asks with the calls that were made for them: the n-th
+// action became the n-th call of its tool.
+func (s *scene) outcomes() []outcome {
+	out := make([]outcome, len(s.asks))
+	left := s.calls
+	for i := range s.asks {
+		a := s.asks[i].action
+		if a == nil || len(left) == 0 || left[0].Name != a.tool {
+			continue
+		}
+		result, found := s.results[left[0].ID]
+		if !found {
+			result = "error: the tool gave no answer"
+		}
+		out[i] = outcome{true, result}
+		left = left[1:]
+	}
+	return out
+}
+
+func (s *scene) answerTo(a *ask, o outcome) string {
+	switch {
+	case a.action == nil && s.job:
+		return s.jobReply(a)
+	case a.action == nil:
+		return s.talk(a)
+	case !o.called:
+		return fmt.Sprintf("That would be something for the tool `%s`, but it is not on offer here.", a.action.tool)
+	}
+	for _, sign := range []string{"error:", "interrupted:"} {
+		if why, bad := strings.CutPrefix(o.result, sign); bad {
+			return fmt.Sprintf("I called the tool `%s`, and it did not work: %s", a.action.tool, clip(strings.TrimSpace(why), 400))
+		}
+	}
+	return a.action.say(strings.TrimSpace(o.result))
+}
+
+// between is the text between two marks, or "".
+func between(s, begin, end string) string {
+	_, s, found := strings.Cut(s, begin)
+	if !found {
+		return ""
+	}
+	if i := strings.LastIndex(s, end); i >= 0 {
+		s = s[:i]
+	}
+	return strings.TrimSpace(s)
+}
+
+// clip shortens s to about so many bytes.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(s[:most], "")) + " …"
+}
+
+// fenced shows text as it is. The fence is longer than any in the text.
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + text + "\n" + fence
+}

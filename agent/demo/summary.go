@@ -1,0 +1,89 @@
+package demo
+
+import (
+	"regexp"
+	"strings"
+
+	"dragoman/agent"
+	"dragoman/sessions"
+)
+
+// toSummarise reports whether r is the summariser's: no tools, and one message
+// with a transcript between tags. It returns that message.
+func toSummarise(r agent.Request) (string, bool) {
+	if len(r.Tools) > 0 || len(r.Messages) != 1 || r.Messages[0].Role != sessions.RoleUser {
+		return "", false
+	}
+	text := r.Messages[0].Content
+	return text, strings.Contains(text, "<transcript>") && strings.Contains(text, "</transcript>")
+}
+
+var entry = regexp.MustCompile(`(?s)<message [^>]*role="(\w+)"(?: name="([^"]*)")?[^>]*>\n(.*?)</message>`)
+
+// summarise picks sentences: what the summary so far says, then the first
+// sentence of each message, the newest ones if not all fit.
+func summarise(text string, maxTokens int) string {
+	const lineBytes, usual = 200, 4000
+	room := usual
+	if maxTokens > 0 {
+		// Half of it: text in other scripts takes more tokens a byte.
+		room = min(room, maxTokens*bytesPerToken/2)
+	}
+	old := between(text, "<previous_summary>", "</previous_summary>")
+	var lines []string
+	for _, m := range entry.FindAllStringSubmatch(between(text, "<transcript>", "</transcript>"), -1) {
+		if line := entryLine(m[1], m[2], clip(firstSentence(m[3]), lineBytes)); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	// The new part may take half of the room, or what the old one leaves.
+	forNew := max(room/2, room-len(old))
+	used, first := 0, len(lines)
+	for first > 0 && used+len(lines[first-1])+1 <= forNew {
+		first--
+		used += len(lines[first]) + 1
+	}
+	parts := lines[first:]
+	if old != "" {
+		parts = append(newest(old, room-used), parts...)
+	}
+	if len(parts) == 0 {
+		return "Nothing of note was said."
+	}
+	return strings.Join(parts, "\n")
+}
+
+func entryLine(role, who, what string) string {
+	switch {
+	case what == "" || role == "tool":
+		return ""
+	case role == "assistant":
+		return "- The assistant answered: " + what
+	case who == "":
+		return "- A person said: " + what
+	default:
+		return "- " + who + " said: " + what
+	}
+}
+
+// newest are the last lines of s that fit into so many bytes.
+func newest(s string, room int) []string {
+	lines := strings.Split(s, "\n")
+	first := len(lines)
+	for first > 0 && room-len(lines[first-1])-1 >= 0 {
+		first--
+		room -= len(lines[first]) + 1
+	}
+	return lines[first:]
+}
+
+// firstSentence is the first sentence of s, on one line.
+func firstSentence(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	for i := 0; i+1 < len(s); i++ {
+		if strings.IndexByte(".!?", s[i]) >= 0 && s[i+1] == ' ' && i > 10 {
+			return s[:i+1]
+		}
+	}
+	return s
+}
