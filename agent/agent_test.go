@@ -237,7 +237,7 @@ func contains(t *testing.T, what, got string, wants ...string) {
 	t.Helper()
 	for _, want := range wants {
 		if !strings.Contains(got, want) {
-			t.Errorf("%s lacks %q:\n%s", what, want, got)
+			t.Errorf("%s lacks %q:\n%s", what, want, window.Clip(got, 3000))
 		}
 	}
 }
