@@ -282,6 +282,9 @@ func TestTooLargeAndTooMany(t *testing.T) {
 			if !errors.As(err, &ps) {
 				t.Fatalf("Load = %v, want Problems", err)
 			}
+			if name == "aliases" && !strings.Contains(err.Error(), "its aliases (*name) make it too large") {
+				t.Errorf("Load = %.200s, want the aliases to be refused", err.Error())
+			}
 			if n := len(err.Error()); n > 30_000 {
 				t.Errorf("the error has %d bytes", n)
 			}
@@ -370,7 +373,22 @@ func TestSearchOrder(t *testing.T) {
 	if got, want := where(), local+" (from --config)"; got != want {
 		t.Errorf("source = %s, want %s", got, want)
 	}
-	o.Path = "missing.yaml"
+	// A link to a file that is gone is not passed over.
+	o.Path, o.Env = "", options(t, "").Env
+	if err := os.Remove(local); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/no/such/file", local); err != nil {
+		t.Fatal(err)
+	}
+	if _, src, err := config.Load(o); err == nil || src.Path != local {
+		t.Errorf("a dangling link: %v from %v, want an error", err, src)
+	}
+	o.Dir = filepath.Join(home, strings.Repeat("x", 300)) // a name too long to look up
+	if _, _, err := config.Load(o); err == nil {
+		t.Error("a place that cannot be looked at was passed over")
+	}
+	o.Dir, o.Path = dir, "missing.yaml"
 	_, _, err := config.Load(o)
 	if err == nil || !strings.Contains(err.Error(), "named by --config and cannot be read: no such file") {
 		t.Errorf("missing: %v", err)

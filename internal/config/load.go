@@ -113,12 +113,13 @@ func (o Options) find() (Source, error) {
 		return named, nil
 	}
 	for _, path := range o.places() {
-		switch _, err := os.Stat(path); {
+		// A file that is there and cannot be read, or a link to one that is
+		// gone, must not be passed over in silence: the next one may let other
+		// people in.
+		switch _, err := os.Lstat(path); {
 		case err == nil:
 			return Source{Path: path, How: "found"}, nil
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-			// A file that is there and cannot be seen must not be passed over
-			// in silence: the next one may let other people in.
 			return Source{Path: path, How: "found"}, Problems{{File: path, What: "cannot be read: " + reason(err)}}
 		}
 	}
