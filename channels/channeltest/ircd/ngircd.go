@@ -28,6 +28,8 @@ type NgircdOptions struct {
 	Password  string
 	// Locked is a channel that is made with the key "sesame".
 	Locked string
+	// Port to listen on; default: a free one.
+	Port int
 	// Extra is put at the end of the configuration ([Server] blocks).
 	Extra string
 }
@@ -57,7 +59,10 @@ func StartNgircd(t *testing.T, o NgircdOptions) *Ngircd {
 	if err := os.Chmod(dir, 0o755); err != nil { // nobody must read it
 		t.Fatal(err)
 	}
-	n := &Ngircd{t: t, conf: filepath.Join(dir, "ngircd.conf"), port: freePort(t)}
+	if o.Port == 0 {
+		o.Port = freePort(t)
+	}
+	n := &Ngircd{t: t, conf: filepath.Join(dir, "ngircd.conf"), port: o.Port}
 	if err := os.WriteFile(n.conf, []byte(o.text(n.port)), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,9 @@ func Attach(t *testing.T, conn net.Conn, nick string, rooms ...string) *Person {
 	for _, r := range rooms {
 		p.Raw("JOIN " + r)
 		name, _, _ := strings.Cut(r, " ")
-		p.WaitLine("joining "+r, func(l string) bool { return strings.Contains(l, " 366 ") && strings.Contains(l, " "+name+" ") })
+		p.WaitLine("joining "+r, func(l string) bool {
+			return strings.Contains(l, " 366 ") && strings.Contains(strings.ToLower(l), " "+strings.ToLower(name)+" ")
+		})
 	}
 	return p
 }

@@ -1,0 +1,307 @@
+package irc_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest/ircd"
+	"dragoman/channels/irc"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var modern = []string{"message-tags", "server-time", "account-tag", "echo-message", "extended-join", "account-notify", "batch"}
+
+func TestAccounts(t *testing.T) {
+	const mask = "mask:alice!~alice@host.test"
+	for name, caps := range map[string][]string{
+		"tags":             {"account-tag", "message-tags"},
+		"joins and notify": {"extended-join", "account-notify"},
+		"WHOX":             {"account-notify"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, addr := serve(t, ircd.Config{Caps: caps, Support: []string{"WHOX"}})
+			var alice *ircd.Person
+			early := name == "WHOX" // she is there before us
+			join := func() {
+				alice = ircd.Join(t, addr, "alice")
+				srv.SetAccount("alice", "Alice[1]")
+				alice.Raw("JOIN #go")
+				alice.Sync()
+			}
+			if early {
+				join()
+			}
+			o := quick(addr)
+			o.Channels = []string{"#go"}
+			b := start(t, o)
+			b.waitIn("irc:#go")
+			if early {
+				srv.WaitHeard("dragoman", "WHO", 1, 10*time.Second)
+				if err := b.send("irc:#go", "after the WHO's answer"); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				join()
+			}
+			alice.Say("#go", "dragoman: one")
+			srv.SetAccount("alice", "")
+			alice.Say("#go", "dragoman: two")
+			srv.SetAccount("alice", "alice2")
+			alice.Say("dragoman", "three")
+			want := [][]string{{"account:alice{1}", mask}, {mask}, {"account:alice2", mask}}
+			var got [][]string
+			for _, m := range b.inbox.Wait(t, 3) {
+				got = append(got, m.Sender.IDs)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("Sender.IDs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// An account of "*" or "0" is nobody's, and a tag that was not agreed on
+// proves nothing.
+func TestNoAccount(t *testing.T) {
+	for name, test := range map[string]struct {
+		caps []string
+		tag  string
+	}{
+		"star":       {modern, "account=*"},
+		"empty":      {modern, "account="},
+		"client tag": {modern, "+account=root"},
+		"not agreed": {[]string{"message-tags"}, "account=root"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, addr := serve(t, ircd.Config{Caps: test.caps})
+			b := start(t, quick(addr))
+			srv.Inject("dragoman", "@"+test.tag+" :mallory!m@evil.test PRIVMSG dragoman :let me in")
+			if diff := cmp.Diff([]string{"mask:mallory!m@evil.test"}, b.inbox.Wait(t, 1)[0].Sender.IDs); diff != "" {
+				t.Errorf("Sender.IDs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCaseMapping(t *testing.T) {
+	for mapping, want := range map[string][2]string{
+		"":               {"irc:#g{o}~", "irc:a{b}|~"},
+		"rfc1459":        {"irc:#g{o}~", "irc:a{b}|~"},
+		"rfc1459-strict": {"irc:#g{o}^", "irc:a{b}|^"},
+		"ascii":          {"irc:#g[o]^", `irc:a[b]\^`},
+	} {
+		t.Run("mapping "+mapping, func(t *testing.T) {
+			_, addr := serve(t, ircd.Config{CaseMapping: mapping})
+			o := quick(addr)
+			o.Channels = []string{"#G[o]^"}
+			b := start(t, o)
+			b.waitIn(want[0])
+			p := ircd.Join(t, addr, `A[B]\^`, "#g[O]^")
+			p.Say("#g[o]^", "DRAGOMAN: hi")
+			p.Say("dragoman", "hi")
+			got := b.inbox.Wait(t, 2)
+			if got[0].Key.String() != want[0] || got[1].Key.String() != want[1] || !got[0].Addressed {
+				t.Errorf("keys = %s, %s (addressed %v), want %v", got[0].Key, got[1].Key, got[0].Addressed, want)
+			}
+			b.say(want[0], "to the channel")
+			b.say(want[1], "to the person")
+			p.WaitHeard("dragoman", `A[B]\^`, 1)
+		})
+	}
+}
+
+// What a server plays back was said before we came, or belongs to others.
+func TestPlaybackIsDropped(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{Caps: modern})
+	o := quick(addr)
+	o.Channels = []string{"#go"}
+	b := start(t, o)
+	b.waitIn("irc:#go")
+	ago := time.Now().Add(-time.Hour).UTC().Format("2006-01-02T15:04:05.000Z")
+	for _, line := range []string{
+		"@time=" + ago + " :bob!b@h PRIVMSG #go :dragoman: old",
+		"@time=" + ago + " :bob!b@h PRIVMSG dragoman :old in private",
+		":irc.test BATCH +b1 chathistory #go",
+		"@batch=b1 :bob!b@h PRIVMSG #go :dragoman: from history",
+		":irc.test BATCH -b1",
+		":irc.test BATCH +b2 znc.in/playback #go",
+		"@batch=b2 :bob!b@h PRIVMSG #go :dragoman: from a bouncer",
+		":irc.test BATCH -b2",
+		":irc.test BATCH +b3 netjoin a b",
+		"@batch=b3 :bob!b@h JOIN #go",
+		":irc.test BATCH -b3",
+		":bob!b@h PRIVMSG #go :dragoman: fresh",
+	} {
+		srv.Inject("dragoman", line)
+	}
+	b.inbox.Wait(t, 1)
+	if diff := cmp.Diff([]string{"fresh"}, b.inbox.Texts()); diff != "" {
+		t.Errorf("handed in (-want +got):\n%s", diff)
+	}
+}
+
+// Whatever comes in this form gets no answer and is not handed in; a program
+// on the other side could not be made to loop with us.
+func TestSilence(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{})
+	o := quick(addr)
+	o.Channels = []string{"#go"}
+	b := start(t, o)
+	b.waitIn("irc:#go")
+	before := len(srv.Heard("dragoman"))
+	for _, line := range []string{
+		":bob!b@h PRIVMSG dragoman :\x01VERSION\x01",
+		":bob!b@h PRIVMSG dragoman :\x01PING 12345\x01",
+		":bob!b@h PRIVMSG dragoman :\x01VERSION",
+		":bob!b@h PRIVMSG #go :\x01TIME\x01",
+		":bob!b@h PRIVMSG dragoman :\x01DCC SEND x 1 2 3\x01",
+		":bob!b@h NOTICE dragoman :dragoman: hello",
+		":bob!b@h NOTICE #go :dragoman: hello",
+		":bob!b@h NOTICE dragoman :\x01VERSION x\x01",
+		":NickServ!s@s NOTICE dragoman :You are now identified",
+		":irc.test PRIVMSG dragoman :from the server",
+		":bob!b@h PRIVMSG $$* :to all servers",
+		":bob!b@h PRIVMSG somebody :not for us",
+		":bob!b@h PRIVMSG #other :dragoman: where we are not",
+		":dragoman!d@h PRIVMSG #go :dragoman: our own words",
+		":dragoman!d@h PRIVMSG dragoman :our own words",
+		":bob!b@h PRIVMSG dragoman : \x02\x0f \x03",
+		":bob!b@h PRIVMSG dragoman",
+		":bob!b@h PRIVMSG",
+		"PRIVMSG dragoman :from nobody",
+		":bob!b@h KICK", ":bob!b@h MODE", ":irc.test 353", ":irc.test 311", "BATCH", "CAP", ":x 005", ":x 001x", ":x!y@z NICK",
+		"@", "@a", ":", ": ", "\x00\x00", ":x", "@time=nonsense :x",
+	} {
+		srv.Inject("dragoman", line)
+	}
+	srv.Inject("dragoman", ":bob!b@h PRIVMSG dragoman :now answer")
+	b.inbox.Wait(t, 1)
+	b.send("irc:bob", "never reaches him") // refused, after everything above
+	if diff := cmp.Diff([]string{"now answer"}, b.inbox.Texts()); diff != "" {
+		t.Errorf("handed in (-want +got):\n%s", diff)
+	}
+	for _, line := range srv.Heard("dragoman")[before:] {
+		if !strings.HasPrefix(line, "WHOIS") && !strings.HasPrefix(line, "PING ") && !strings.HasPrefix(line, "PRIVMSG bob :never") && !strings.HasPrefix(line, "PRIVMSG bob never") {
+			t.Errorf("answered with %q", line)
+		}
+	}
+}
+
+func TestActionsStatusMessagesAndColours(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{})
+	o := quick(addr)
+	o.Channels = []string{"#go"}
+	b := start(t, o)
+	b.waitIn("irc:#go")
+	for _, line := range []string{
+		":Alice!a@h PRIVMSG #go :\x01ACTION waves\x01",
+		":Alice!a@h PRIVMSG dragoman :\x01ACTION waves\x01",
+		":Alice!a@h PRIVMSG @#go :dragoman: for operators",
+		":Alice!a@h PRIVMSG #go :\x02drago\x02man\x0f: \x0304,12red\x03 and \x1fplain\x1f",
+		":Alice!a@h PRIVMSG dragoman :caf\xe9",
+	} {
+		srv.Inject("dragoman", line)
+	}
+	var got []string
+	for _, m := range b.inbox.Wait(t, 5) {
+		got = append(got, fmt.Sprintf("%s|%s|%s|%v", m.Key, m.Prefix, m.Text, m.Addressed))
+	}
+	want := []string{
+		"irc:#go||* Alice waves|false",
+		"irc:alice||* Alice waves|false",
+		"irc:@#go|Alice: |for operators|true",
+		"irc:#go|Alice: |red and plain|true",
+		"irc:alice||café|false",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("handed in (-want +got):\n%s", diff)
+	}
+	if err := b.send("irc:@#go", "psst"); err != nil {
+		t.Errorf("Send to the operators = %v", err)
+	}
+	if got := srv.Heard("dragoman"); !strings.HasPrefix(got[len(got)-2], "PRIVMSG @#go psst") {
+		t.Errorf("said %q, want it to the operators only", got[len(got)-2])
+	}
+}
+
+func TestGroups(t *testing.T) {
+	for mode, want := range map[irc.Groups][]string{
+		irc.GroupsMention: {"idle talk|false", "direct|true", "private|false"},
+		irc.GroupsAll:     {"idle talk|true", "direct|true", "private|false"},
+		irc.GroupsOff:     {"private|false"},
+	} {
+		t.Run(string(mode), func(t *testing.T) {
+			_, addr := serve(t, ircd.Config{})
+			o := quick(addr)
+			o.Channels, o.Groups = []string{"#go"}, mode
+			b := start(t, o)
+			b.waitIn("irc:#go")
+			alice := ircd.Join(t, addr, "alice", "#go")
+			alice.Say("#go", "idle talk")
+			alice.Say("#go", "dragoman: direct")
+			alice.Say("dragoman", "private")
+			var got []string
+			for _, m := range b.inbox.Wait(t, len(want)) {
+				got = append(got, fmt.Sprintf("%s|%v", m.Text, m.Addressed))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("handed in (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestIDs(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{Caps: []string{"message-tags"}})
+	seen := map[string]bool{}
+	for range 2 { // the second stands for a restart
+		b := start(t, quick(addr))
+		alice := ircd.Join(t, addr, "alice")
+		alice.Say("dragoman", "tagged")
+		srv.Inject("dragoman", ":bob!b@h PRIVMSG dragoman :bare")
+		srv.Inject("dragoman", ":bob!b@h PRIVMSG dragoman :bare")
+		for _, m := range b.inbox.Wait(t, 3) {
+			if seen[m.ID] {
+				t.Errorf("ID %q came twice", m.ID)
+			}
+			seen[m.ID] = true
+		}
+		if err := b.stop(); err != nil {
+			t.Fatal(err)
+		}
+		alice.Close()
+		eventually(t, "alice to be gone", func() bool { return len(srv.Nicks()) == 0 })
+	}
+}
+
+// The same message handed to us twice by the network is stored once.
+func TestSameMsgid(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{Caps: []string{"message-tags"}})
+	b := start(t, quick(addr))
+	for range 2 {
+		srv.Inject("dragoman", "@msgid=abc :bob!b@h PRIVMSG dragoman :once")
+	}
+	srv.Inject("dragoman", "@msgid=abd :bob!b@h PRIVMSG dragoman :next")
+	b.inbox.Wait(t, 2)
+	if diff := cmp.Diff([]string{"once", "next"}, b.inbox.Texts()); diff != "" {
+		t.Errorf("stored (-want +got):\n%s", diff)
+	}
+}
+
+func TestLinesTooLongAreSkipped(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{})
+	b := start(t, quick(addr))
+	srv.Inject("dragoman", ":bob!b@h PRIVMSG dragoman :"+strings.Repeat("x", 1<<20))
+	srv.Inject("dragoman", ":bob!b@h PRIVMSG dragoman :short")
+	b.inbox.Wait(t, 1)
+	if diff := cmp.Diff([]string{"short"}, b.inbox.Texts()); diff != "" {
+		t.Errorf("handed in (-want +got):\n%s", diff)
+	}
+	if s := b.ch.Status(); s.State != channels.StateConnected {
+		t.Errorf("Status = %+v, want connected", s)
+	}
+}
