@@ -118,6 +118,7 @@ func TestServerEchoes(t *testing.T) {
 		"one":             {`{"role":"user","content":"hello #4 world"}`, "echo: hello #4 world"},
 		"several at once": {`{"role":"assistant","content":"x #0"},{"role":"user","content":"a #1 #2"},{"role":"user","content":"b #2 #3"}`, "echo: #1 b #2 #3"},
 		"parts":           {`{"role":"user","content":[{"type":"text","text":"pa"},{"type":"text","text":"rts"}]}`, "echo: parts"},
+		"two and a tool":  {`{"role":"user","content":"a #1"},{"role":"user","content":"b #2"},{"role":"assistant","tool_calls":[{}]},{"role":"tool","tool_call_id":"c","content":"r"}`, "echo: #1 b #2"},
 		"after a tool":    {`{"role":"user","content":"q #7"},{"role":"assistant","tool_calls":[{}]},{"role":"tool","tool_call_id":"c","content":"r"}`, "echo: q #7"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -313,3 +313,25 @@ func FuzzComplete(f *testing.F) {
 		t.Fatal("no end of tool calls")
 	})
 }
+
+// The agent's own summariser gets a summary that it accepts, also from the
+// summary before.
+func TestAgentSummarises(t *testing.T) {
+	a, err := agent.New(demo.New(demo.Options{Delay: -1}), nil, agent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := sessions.History{Generation: "20260101_001"}
+	for i := range 60 {
+		m := user("Fact number " + strings.Repeat("i", i+1) + " is worth keeping.")
+		m.Seq, m.Name = int64(i+1), "Ann"
+		h.Messages = append(h.Messages, m)
+	}
+	for range 2 {
+		s, err := a.Summarize(t.Context(), h)
+		if err != nil || !strings.Contains(s.Text, "- Ann said: Fact number i is worth keeping.") {
+			t.Fatalf("Summarize = %+v, %v, want the first fact in it", s, err)
+		}
+		h.Summary = &s
+	}
+}

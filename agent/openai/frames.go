@@ -118,15 +118,15 @@ func (f *frames) next() {
 		f.err = err
 		return
 	}
-	f.take(bytes.TrimSpace(line), err != nil)
+	f.take(bytes.TrimSpace(line))
 	if err != nil && f.err == nil {
 		f.err = err
 	}
 }
 
-// take handles one line. last says that the body ended without a line break
-// after it, so that it may be half of one.
-func (f *frames) take(line []byte, last bool) {
+// take handles one line. The last one may be cut; then its JSON is cut, too,
+// and whoever decodes it fails.
+func (f *frames) take(line []byte) {
 	switch {
 	case len(line) == 0:
 		f.failing = false
@@ -143,8 +143,6 @@ func (f *frames) take(line []byte, last bool) {
 			f.done = true
 			f.out = append(f.out[:0], "data: [DONE]\n"...)
 		case len(data) == 0:
-		case last && !json.Valid(data):
-			f.err = io.ErrUnexpectedEOF
 		default:
 			f.frame(data)
 		}

@@ -291,6 +291,20 @@ func TestStallBeforeAndAfterFirstByte(t *testing.T) {
 	}
 }
 
+// A server that has finished and does not say so costs a moment, not the whole
+// idle timeout.
+func TestStallAfterFinish(t *testing.T) {
+	t.Parallel()
+	s := agenttest.Serve(t, agenttest.Options{})
+	m := model(t, s.URL(), func(o *openai.Options) { o.IdleTimeout = time.Minute })
+	s.Next(func(x *agenttest.Exchange) { x.Text("all well"); x.Finish("stop"); x.Stall() })
+	begun := time.Now()
+	resp, _, _, err := complete(t, m, ask("hi"))
+	if took := time.Since(begun); err != nil || resp.Message.Content != "all well" || took > 10*time.Second {
+		t.Errorf("Complete = %+v, %v after %s", resp, err, took)
+	}
+}
+
 func TestCancel(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	m := model(t, s.URL())
@@ -325,7 +339,10 @@ func TestUnreachable(t *testing.T) {
 
 func TestConnectionsAreReused(t *testing.T) {
 	conns := make(map[string]bool)
-	fake := agenttest.NewServer(agenttest.Options{})
+	// The end of the body comes a moment after [DONE].
+	fake := agenttest.NewServer(agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply {
+		return func(x *agenttest.Exchange) { x.Text("hi"); x.End("stop"); x.Wait(2 * time.Millisecond) }
+	}})
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conns[r.RemoteAddr] = true
 		fake.ServeHTTP(w, r)
@@ -333,7 +350,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	defer ts.Close()
 	m := model(t, ts.URL+"/v1/chat/completions/")
 	for i := range 20 {
-		if _, _, _, err := complete(t, m, ask(fmt.Sprint(i))); err != nil {
+		if _, _, _, err := complete(t, m, ask(fmt.Sprint("call ", i))); err != nil {
 			t.Fatal(err)
 		}
 	}
