@@ -1,8 +1,8 @@
 package telegram
 
-// Render shows both forms of a text.
+// Render shows both forms of a text, and lets panics through.
 func Render(md string) (html, plain string) {
-	p := render(md)
+	p := typeset(tidy(md))
 	return p.html, p.plain
 }
 

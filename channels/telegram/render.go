@@ -34,9 +34,22 @@ var markdown = goldmark.New(
 
 // render turns Markdown into the small HTML that Telegram knows. The HTML is
 // always well-formed, because tags are only written in pairs around what they
-// hold. Neither form is ever empty.
-func render(md string) page {
-	source := []byte(tidy(md))
+// hold. Neither form is ever empty. Should the parser panic, as parsers of
+// other people's text sometimes do, the text is shown as it was written: an
+// answer must not be lost for its looks.
+func render(md string) (p page) {
+	defer func() {
+		if recover() != nil {
+			text := tidy(md)
+			p = page{html: escapeHTML.Replace(text), plain: text}
+		}
+	}()
+	return typeset(tidy(md))
+}
+
+// typeset is render for tidy text.
+func typeset(md string) page {
+	source := []byte(md)
 	w := &writer{source: source}
 	w.blocks(markdown.Parse(text.NewReader(source)))
 	if strings.TrimSpace(w.plain.String()) == "" {
@@ -159,7 +172,11 @@ func (w *writer) block(n ast.Node) {
 	case *ast.ThematicBreak:
 		w.write("———")
 	case *ast.HTMLBlock:
-		w.write(strings.TrimRight(w.lines(n)+string(n.ClosureLine.Value(w.source)), "\n"))
+		body := w.lines(n)
+		if n.HasClosure() {
+			body += string(n.ClosureLine.Value(w.source))
+		}
+		w.write(strings.TrimRight(body, "\n"))
 	case *extast.Table:
 		w.table(n)
 	default:

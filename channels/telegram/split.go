@@ -58,6 +58,9 @@ type fence struct {
 	indent int
 	mark   string // ``` or more, or ~~~
 	info   string
+	// reopened says that the block goes on at the start of a piece, without
+	// the list that its indentation belonged to.
+	reopened bool
 }
 
 func (f *fence) open() string  { return f.mark + f.info }
@@ -98,7 +101,7 @@ func cut(text string, limit int) []string {
 }
 
 func (c *cutter) add(line string) {
-	if c.fence != nil {
+	if c.fence != nil && c.fence.reopened {
 		line = dedent(line, c.fence.indent)
 	}
 	size := units(line) + 1
@@ -209,7 +212,7 @@ func (c *cutter) flush(n int) {
 	}
 	c.lines, c.size, c.breakAt = nil, 0, 0
 	if whole && c.fence != nil {
-		c.fence.indent = 0
+		c.fence.reopened = true
 		c.lines = append(c.lines, c.fence.open())
 	} else if whole && c.rows {
 		c.lines = append(c.lines, c.head...)

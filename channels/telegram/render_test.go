@@ -1,0 +1,169 @@
+package telegram_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/channels/telegram"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRender(t *testing.T) {
+	tests := map[string]struct{ md, html string }{
+		"plain":           {"a < b & c", "a &lt; b &amp; c"},
+		"emphasis":        {"**b** *i* _i_ ~~s~~ `c<d`", "<b>b</b> <i>i</i> <i>i</i> <s>s</s> <code>c&lt;d</code>"},
+		"bold italic":     {"***x***", "<i><b>x</b></i>"},
+		"heading":         {"# Title\n\ntext", "<b>Title</b>\n\ntext"},
+		"lines":           {"one\ntwo  \nthree\\\nfour", "one\ntwo\nthree\nfour"},
+		"code":            {"```go\nif a < b {\n}\n```", "<pre><code class=\"language-go\">if a &lt; b {\n}</code></pre>"},
+		"code, no name":   {"```\nx\n```", "<pre>x</pre>"},
+		"code, bad name":  {"```\"><b>\nx\n```", "<pre>x</pre>"},
+		"code, not ended": {"```py\nprint(1)", "<pre><code class=\"language-py\">print(1)</code></pre>"},
+		"list":            {"- a\n- b\n  - c\n", "• a\n• b\n  • c"},
+		"numbers":         {"3. a\n4. b", "3. a\n4. b"},
+		"code in a list":  {"1. do\n   ```sh\n   ls\n   ```\n2. done", "1. do\n<pre><code class=\"language-sh\">ls</code></pre>\n2. done"},
+		"tasks":           {"- [x] a\n- [ ] b", "• ☑ a\n• ☐ b"},
+		"quote":           {"> a\n> > b", "<blockquote>a\n\n» b</blockquote>"},
+		"rule":            {"a\n\n---\n\nb", "a\n\n———\n\nb"},
+		"quotes in link":  {"[here](https://e.org/?a=1&b=\"2\")", "here (https://e.org/?a=1&amp;b=&quot;2&quot;)"},
+		"good link":       {"[here](https://e.org/?a=1&b=2)", "<a href=\"https://e.org/?a=1&amp;b=2\">here</a>"},
+		"tg link":         {"[chat](tg://resolve?domain=x)", "<a href=\"tg://resolve?domain=x\">chat</a>"},
+		"bad link":        {"[click](javascript:alert(1))", "click (javascript:alert(1))"},
+		"relative link":   {"[file](docs/a.md)", "file (docs/a.md)"},
+		"link definition": {"[1]: https://e.org", "[1]: https://e.org"},
+		"image":           {"![a cat](https://e.org/c.png)", "<a href=\"https://e.org/c.png\">a cat</a>"},
+		"bare address":    {"see https://e.org/x_y_z now", "see https://e.org/x_y_z now"},
+		"auto link":       {"<https://e.org>", "https://e.org"},
+		"raw html":        {"a <b>x</b> <script>", "a &lt;b&gt;x&lt;/b&gt; &lt;script&gt;"},
+		"html block":      {"<div>\nx\n</div>", "&lt;div&gt;\nx\n&lt;/div&gt;"},
+		"entities":        {"&lt;b&gt; &amp;amp; &copy; \\*x\\*", "&lt;b&gt; &amp;amp; © *x*"},
+		"spoiler":         {"||x||", "||x||"},
+		"nul and bidi":    {"a\x00b\u202ec", "abc"},
+		"nothing":         {" \n", "…"},
+		"table":           {"| a | long |\n|---|:-:|\n| **1** | `x` |\n| äöü | 2 |", "<pre>a   | long\n----+-----\n1   | x\näöü | 2</pre>"},
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, _ := telegram.Render(c.md)
+			if diff := cmp.Diff(c.html, got); diff != "" {
+				t.Errorf("Render(%q) (-want +got):\n%s", c.md, diff)
+			}
+		})
+	}
+}
+
+func split(t *testing.T, md string) []string {
+	t.Helper()
+	c, err := telegram.New("telegram", telegram.Options{Token: "1:x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pieces := c.Split(channels.MustKey("telegram:1"), md)
+	for i, p := range pieces {
+		if n := telegram.Units(p); n > 4096 {
+			t.Errorf("piece %d has %d units", i, n)
+		}
+	}
+	return pieces
+}
+
+func TestSplitReopensCode(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("Here:\n\n```go\n")
+	for i := range 600 {
+		fmt.Fprintf(&b, "\tline%d()\n", i)
+	}
+	b.WriteString("```\n\nThat is all.")
+	pieces := split(t, b.String())
+	var code []string
+	for i, p := range pieces {
+		html, _ := telegram.Render(p)
+		if !strings.Contains(html, `<code class="language-go">`) || strings.Contains(html, "```") {
+			t.Errorf("piece %d is no whole code block:\n%.200s", i, html)
+		}
+		for _, l := range strings.Split(p, "\n") {
+			if strings.HasPrefix(l, "\tline") {
+				code = append(code, l)
+			}
+		}
+	}
+	if len(pieces) < 2 || len(code) != 600 || code[599] != "\tline599()" {
+		t.Errorf("%d pieces with %d lines of code, want 600 in order", len(pieces), len(code))
+	}
+	if !strings.HasSuffix(pieces[len(pieces)-1], "```\n\nThat is all.") {
+		t.Errorf("the end is %q", pieces[len(pieces)-1])
+	}
+}
+
+func TestSplitKeepsCodeTogether(t *testing.T) {
+	code := "```go\n" + strings.Repeat("x := 1\n", 100) + "```"
+	pieces := split(t, strings.Repeat("A sentence of words. ", 170)+"\n\n"+code+"\n\nend")
+	if len(pieces) != 2 || !strings.HasPrefix(pieces[1], code) {
+		t.Errorf("the code block that fits into one message is cut: %d pieces, second begins %.30q", len(pieces), pieces[1])
+	}
+}
+
+func TestSplitIndentedCodeOfAList(t *testing.T) {
+	md := "1. step\n\n    ```sh\n" + strings.Repeat("    echo one two three\n", 400) + "    ```\n\n2. next"
+	for i, p := range split(t, md) {
+		html, _ := telegram.Render(p)
+		if strings.Contains(html, "```") || strings.Contains(html, "<pre>") && !strings.Contains(html, "language-sh") {
+			t.Errorf("piece %d shows its fence:\n%.150s", i, html)
+		}
+	}
+}
+
+func TestSplitRepeatsTableHead(t *testing.T) {
+	md := "| name | value |\n|---|---|\n" + strings.Repeat("| some name | some value |\n", 400)
+	pieces := split(t, md)
+	rows := 0
+	for i, p := range pieces {
+		html, _ := telegram.Render(p)
+		if !strings.HasPrefix(html, "<pre>name") {
+			t.Errorf("piece %d has no head: %.80q", i, html)
+		}
+		rows += strings.Count(p, "some name")
+	}
+	if len(pieces) < 2 || rows != 400 {
+		t.Errorf("%d pieces, %d rows, want 400", len(pieces), rows)
+	}
+}
+
+func TestSplitPrefersParagraphsThenWords(t *testing.T) {
+	paragraph := strings.Repeat("word ", 500)
+	pieces := split(t, paragraph+"\n\n"+paragraph+"\n\n"+paragraph)
+	for i, p := range pieces {
+		if i < 2 && strings.TrimSpace(p) != strings.TrimSpace(paragraph) && len(p) < 2000 {
+			t.Errorf("piece %d is cut inside a paragraph", i)
+		}
+	}
+	for i, p := range split(t, strings.Repeat("abcdefg ", 2000)) {
+		if !strings.HasSuffix(p, "abcdefg") || !strings.HasPrefix(p, "abcdefg") {
+			t.Errorf("piece %d cuts a word: %.20q … %q", i, p, p[len(p)-10:])
+		}
+	}
+	link := "[some words here](https://example.org/a-long-address) "
+	for i, p := range split(t, strings.Repeat(link, 300)) {
+		if strings.Count(p, "[") != strings.Count(p, ")") {
+			t.Errorf("piece %d cuts a link: … %q", i, p[len(p)-60:])
+		}
+	}
+}
+
+func TestSplitHuge(t *testing.T) {
+	// A 12 MB line without a space must take time in proportion to its size.
+	pieces := split(t, strings.Repeat("0123456789ab", 1<<20))
+	if got := len(strings.Join(pieces, "")); got != 12<<20 {
+		t.Errorf("%d characters in %d pieces, want %d", got, len(pieces), 12<<20)
+	}
+}
+
+func BenchmarkRender(b *testing.B) {
+	md := "# Answer\n\nSome **bold** words, a [link](https://e.org) and `code`.\n\n- one\n- two\n\n```go\nfmt.Println(1)\n```\n"
+	for b.Loop() {
+		telegram.Render(md)
+	}
+}
