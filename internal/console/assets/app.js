@@ -1,0 +1,139 @@
+// The chat page: history, stream, outbox and message box, put together.
+
+import { Composer } from "./composer.js";
+import { Conversation } from "./conversation.js";
+import { Outbox } from "./outbox.js";
+import { Stream, feed, randomID, session, stop } from "./stream.js";
+
+const page = 50; // messages loaded at once
+const $ = (id) => document.getElementById(id);
+const room = new URLSearchParams(location.search).get("room") ?? "default";
+
+if (room !== "default") {
+  $("room").textContent = "· " + room;
+  document.title = room + " · Dragoman";
+}
+const title = document.title;
+let unread = 0;
+
+const conversation = new Conversation({
+  scroll: $("scroll"), list: $("messages"), empty: $("empty"), progress: $("progress"),
+  note: $("note"), jump: $("jump"), spoken: $("spoken"),
+  edit: (text) => {
+    composer.value = text;
+    composer.text.focus();
+  },
+});
+
+const outbox = new Outbox({
+  room,
+  show: (message, problem, refused) => conversation.mine(message, problem, refused),
+  taken: (id) => conversation.taken(id),
+});
+
+const composer = new Composer({
+  form: $("composer"), text: $("text"), send: $("send"), stop: $("stop"), menu: $("commands"), room,
+  onSend: (text) => outbox.add(text),
+  onStop: () => stop(randomID()).catch(() => {}), // the state tells whether it stopped
+});
+
+for (const button of document.querySelectorAll(".tries button")) {
+  button.addEventListener("click", () => {
+    outbox.add(button.textContent);
+    composer.text.focus();
+  });
+}
+
+const stream = new Stream({
+  after: () => conversation.last,
+  on: {
+    hello: async (hello) => {
+      composer.commands = hello.commands;
+      composer.max = hello.max_text;
+      conversation.forget();
+      outbox.flush();
+      if (!hello.whole) await history();
+    },
+    message: (item) => {
+      outbox.remove(item.id);
+      conversation.add(item);
+      if (item.from === "dragoman" && document.hidden) document.title = `(${++unread}) ${title}`;
+    },
+    preview: (preview) => conversation.preview(preview),
+    delta: (preview) => conversation.preview(preview, true),
+    end: (preview) => conversation.end(preview),
+    state: ({ busy }) => {
+      conversation.busy(busy);
+      composer.busy(busy);
+    },
+  },
+  onState: (state) => {
+    const words = { connected: "Connected", lost: "Reconnecting" };
+    $("link").dataset.state = state;
+    $("link").firstElementChild.textContent = words[state];
+    if (state === "lost") {
+      conversation.busy(false);
+      composer.busy(false);
+    }
+  },
+});
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return;
+  unread = 0;
+  document.title = title;
+});
+
+// history shows the newest page of what was said.
+async function history() {
+  const items = await feed(0, page);
+  conversation.reset();
+  for (const item of items) conversation.add(item, false);
+  more(items.length === page);
+  for (const message of outbox.messages) conversation.mine(message, "Not sent yet. It is kept and will be sent.");
+  conversation.empty.hidden = items.length > 0 || outbox.waiting;
+  conversation.toEnd();
+}
+
+// earlier loads the page before, when the reader comes near the top.
+let loading = false;
+
+async function earlier() {
+  if (loading || $("earlier").hidden) return;
+  loading = true;
+  try {
+    const items = await feed(conversation.first, page);
+    conversation.prepend(items);
+    more(items.length === page);
+  } catch {
+    // The button stays, and with it the way to try again.
+  }
+  loading = false;
+}
+
+function more(there) {
+  $("earlier").hidden = !there;
+}
+
+$("earlier").firstElementChild.addEventListener("click", earlier);
+$("scroll").addEventListener("scroll", () => $("scroll").scrollTop < 300 && earlier(), { passive: true });
+
+// Where the keyboard covers the page (iOS) the box must stay above it.
+visualViewport?.addEventListener("resize", () => {
+  const covered = Math.max(0, innerHeight - visualViewport.height - visualViewport.offsetTop);
+  document.body.style.setProperty("--keyboard", (visualViewport.scale > 1.01 ? 0 : covered) + "px");
+  conversation.settle();
+});
+
+async function begin(tries = 0) {
+  try {
+    $("logout").hidden = !(await session()).login;
+    await history();
+    stream.open();
+  } catch {
+    stream.onState("lost");
+    setTimeout(() => begin(tries + 1), Math.min(8000, 400 * 2 ** tries));
+  }
+}
+
+begin();

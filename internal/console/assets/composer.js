@@ -1,0 +1,148 @@
+// The message box: it grows with its text, keeps a draft, completes commands.
+
+export class Composer {
+  constructor({ form, text, send, stop, menu, room, onSend, onStop }) {
+    Object.assign(this, { form, text, send, stop, menu, onSend, onStop });
+    this.place = "dragoman.draft." + room;
+    this.commands = [];
+    this.max = Infinity;
+    this.answering = false;
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.submit();
+    });
+    stop.addEventListener("click", () => this.onStop());
+    text.addEventListener("input", () => this.changed());
+    text.addEventListener("keydown", (event) => this.key(event));
+    text.addEventListener("blur", () => setTimeout(() => this.choose([]), 150));
+    menu.addEventListener("pointerdown", (event) => {
+      const li = event.target.closest("li");
+      event.preventDefault();
+      if (li) this.complete(li.dataset.name);
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && this.answering && this.menu.hidden && !event.defaultPrevented) this.onStop();
+    });
+    this.value = this.draft();
+  }
+
+  draft() {
+    try {
+      return localStorage.getItem(this.place) ?? "";
+    } catch {
+      return "";
+    }
+  }
+
+  set value(text) {
+    this.text.value = text;
+    this.changed();
+  }
+
+  changed() {
+    try {
+      localStorage.setItem(this.place, this.text.value);
+    } catch {
+      // Storage is off: there is no draft, then.
+    }
+    this.text.style.height = "auto";
+    this.text.style.height = this.text.scrollHeight + "px";
+    this.buttons();
+    const typed = /^\/(\w*)$/.exec(this.text.value);
+    this.choose(typed && document.activeElement === this.text ? this.commands.filter((c) => c.name.startsWith(typed[1].toLowerCase())) : []);
+  }
+
+  // buttons: while an answer comes the empty box offers to stop it.
+  buttons() {
+    const blank = this.text.value.trim() === "";
+    this.stop.hidden = !(this.answering && blank);
+    this.send.hidden = !this.stop.hidden;
+    this.send.disabled = blank;
+  }
+
+  busy(on) {
+    this.answering = on;
+    const focused = document.activeElement === this.stop || document.activeElement === this.send;
+    this.buttons();
+    if (focused && document.activeElement !== this.text) this.text.focus();
+  }
+
+  key(event) {
+    if (event.isComposing || event.keyCode === 229) return; // an input method is at work
+    if (!this.menu.hidden && this.menuKey(event)) {
+      event.preventDefault();
+      return;
+    }
+    if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.altKey && !event.metaKey) {
+      event.preventDefault();
+      this.submit();
+    }
+  }
+
+  menuKey({ key }) {
+    const at = this.options.findIndex((o) => o.getAttribute("aria-selected") === "true");
+    switch (key) {
+      case "ArrowDown":
+        this.select((at + 1) % this.options.length);
+        return true;
+      case "ArrowUp":
+        this.select((at + this.options.length - 1) % this.options.length);
+        return true;
+      case "Tab":
+      case "Enter":
+        this.complete(this.options[at].dataset.name);
+        if (key === "Enter") this.submit();
+        return true;
+      case "Escape":
+        this.choose([]);
+        return true;
+    }
+    return false;
+  }
+
+  choose(commands) {
+    this.options = commands.map(({ name, help }, i) => {
+      const li = document.createElement("li");
+      const b = document.createElement("b");
+      const span = document.createElement("span");
+      li.id = "command-" + i;
+      li.role = "option";
+      li.dataset.name = name;
+      b.textContent = "/" + name;
+      span.textContent = help;
+      li.append(b, span);
+      return li;
+    });
+    this.menu.replaceChildren(...this.options);
+    this.menu.hidden = this.options.length === 0;
+    if (this.menu.hidden) this.text.removeAttribute("aria-activedescendant");
+    else this.select(0);
+  }
+
+  select(at) {
+    this.options.forEach((o, i) => o.setAttribute("aria-selected", String(i === at)));
+    this.options[at].scrollIntoView({ block: "nearest" });
+    this.text.setAttribute("aria-activedescendant", this.options[at].id);
+  }
+
+  complete(name) {
+    this.value = "/" + name;
+    this.choose([]);
+    this.text.focus();
+  }
+
+  submit() {
+    const text = this.text.value.trim();
+    if (!text) return;
+    const bytes = new TextEncoder().encode(text).length;
+    if (bytes > this.max) {
+      const over = Math.ceil((bytes - this.max) / 1024);
+      this.text.setCustomValidity(`This is ${over} KiB too long for one message.`);
+      this.text.reportValidity();
+      this.text.addEventListener("input", () => this.text.setCustomValidity(""), { once: true });
+      return;
+    }
+    this.value = "";
+    this.onSend(text);
+  }
+}

@@ -1,0 +1,224 @@
+// Package console is the web page: the chat, its login, and the rule who may
+// use what stands behind them.
+//
+// The promise. The page is whole in itself: embedded files, no build step,
+// nothing from other hosts, a content security policy without exceptions, and
+// a renderer that builds nodes and never markup. What it protects
+// ([Console.Protect]) answers only
+//   - without a token: on a loopback address, to requests that name a loopback
+//     host and its port (so that a name somebody rebinds to 127.0.0.1 is
+//     refused) and do not come from another site;
+//   - with a token: to whoever shows it as "Authorization: Bearer", or has
+//     logged in with it and got a cookie. The token is never part of a URL.
+//
+// In both cases a request that a browser sends on behalf of another site is
+// refused, and so is one that changes something and cannot show that it was
+// not: see [Console.Protect]. Loopback without a token trusts every user and
+// program of this machine; where that is too many, set a token.
+//
+// Failures. Sessions live in memory: a restart asks for the token again.
+// Wrong guesses are limited before they are compared, for each address and
+// over all; whoever is logged in is not affected. The package starts no
+// goroutines.
+package console
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"path"
+	"strings"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// ChatPath is where the web channel's API stands.
+const ChatPath = "/api/chat"
+
+// minToken is the least length of a token. Shorter ones can be guessed in
+// spite of the limit.
+const minToken = 16
+
+// Options configure a [Console]. Addr and Chat must be set.
+type Options struct {
+	// Addr is the address that is listened on, with the real port.
+	Addr string
+	// Token is what visitors must show. It may be empty on loopback only.
+	Token string
+	// Hosts are further names (with a port unless it is the usual one) under
+	// which people reach this address through a proxy.
+	Hosts []string
+	// Chat is the web channel's API.
+	Chat   http.Handler
+	Logger *slog.Logger // nil: discard
+}
+
+// Console is the page and the guard.
+type Console struct {
+	guard guard
+	doors *doors
+	mux   *http.ServeMux
+	login *template.Template
+	files map[string]file
+}
+
+type file struct {
+	body []byte
+	kind string
+	etag string
+}
+
+// Validate says why the options cannot be used, or nil.
+func Validate(o Options) error {
+	host, _, err := net.SplitHostPort(o.Addr)
+	if err != nil {
+		return fmt.Errorf("console: %q is no address like 127.0.0.1:8787", o.Addr)
+	}
+	switch {
+	case o.Token != "" && len(o.Token) < minToken:
+		return fmt.Errorf("console: the token is too short: use at least %d characters", minToken)
+	case o.Token == "" && !isLoopback(host):
+		return fmt.Errorf("console: %s can be reached from other machines, so it needs a token; or listen on 127.0.0.1", o.Addr)
+	}
+	return nil
+}
+
+// isLoopback reports whether host is an address of this machine alone.
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// New makes the console. It refuses options that would leave the door open.
+func New(o Options) (*Console, error) {
+	if err := Validate(o); err != nil {
+		return nil, err
+	}
+	if o.Chat == nil {
+		return nil, errors.New("console: Options.Chat is missing")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	_, port, _ := net.SplitHostPort(o.Addr)
+	c := &Console{
+		guard: guard{port: port, hosts: o.Hosts, open: o.Token == ""},
+		doors: newDoors(o.Token, o.Logger),
+		mux:   http.NewServeMux(), files: map[string]file{},
+	}
+	if err := c.load(); err != nil {
+		return nil, err
+	}
+	c.mux.HandleFunc("GET /{$}", c.serveFile("index.html"))
+	c.mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) {
+		c.serveFile(r.PathValue("name"))(w, r)
+	})
+	c.mux.HandleFunc("GET /favicon.ico", c.serveFile("icon.svg"))
+	c.mux.HandleFunc("GET /login", c.showLogin)
+	c.mux.HandleFunc("POST /login", c.doLogin)
+	c.mux.HandleFunc("POST /logout", c.doLogout)
+	c.mux.Handle("GET /api/session", c.Protect(http.HandlerFunc(c.session)))
+	c.mux.Handle(ChatPath+"/", c.Protect(http.StripPrefix(ChatPath, o.Chat)))
+	return c, nil
+}
+
+// load reads the embedded files once.
+func (c *Console) load() error {
+	entries, err := assets.ReadDir("assets")
+	if err != nil {
+		return fmt.Errorf("console: load the page: %w", err)
+	}
+	for _, e := range entries {
+		body, err := assets.ReadFile("assets/" + e.Name())
+		if err != nil {
+			return fmt.Errorf("console: load the page: %w", err)
+		}
+		if e.Name() == "login.html" {
+			if c.login, err = template.New("login").Parse(string(body)); err != nil {
+				return fmt.Errorf("console: load the page: %w", err)
+			}
+			continue
+		}
+		sum := sha256.Sum256(body)
+		c.files[e.Name()] = file{body, kindOf(e.Name()), `"` + hex.EncodeToString(sum[:12]) + `"`}
+	}
+	return nil
+}
+
+// kindOf does not ask the machine's own table, which may say anything.
+func kindOf(name string) string {
+	known := map[string]string{
+		".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
+		".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+		".webmanifest": "application/manifest+json",
+	}
+	if kind, ok := known[path.Ext(name)]; ok {
+		return kind
+	}
+	return mime.TypeByExtension(path.Ext(name))
+}
+
+// ServeHTTP serves the page, the login and the chat's API.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	harden(w.Header())
+	if err := c.guard.checkHost(r); err != nil {
+		deny(w, r, err)
+		return
+	}
+	c.mux.ServeHTTP(w, r)
+}
+
+// harden sets what holds for every answer. Scripts and styles come from our
+// own files and from nowhere else, and no other page may hold ours in a frame.
+func harden(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; "+
+		"img-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; "+
+		"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	// Not "no-referrer": under that policy browsers send "Origin: null" with our
+	// own login form.
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+// session tells the page that it is let in, and whether there is a login.
+func (c *Console) session(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = fmt.Fprintf(w, "{\"login\": %t}\n", !c.guard.open)
+}
+
+// serveFile serves one embedded file. The files hold no secret, so nobody has
+// to be logged in; that is what lets a link from elsewhere open the page, for
+// which browsers do not send our cookie.
+func (c *Console) serveFile(name string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		f, found := c.files[name]
+		if !found {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", f.kind)
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("ETag", f.etag)
+		if r.Header.Get("If-None-Match") == f.etag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = w.Write(f.body) // a broken connection is the visitor's to notice
+	}
+}

@@ -1,0 +1,375 @@
+package console_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"dragoman/internal/console"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const token = "correct horse battery staple"
+
+// chat stands for the web channel's API.
+var chat = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	_, _ = fmt.Fprintf(w, "chat %s %s", r.Method, r.URL.Path)
+})
+
+func open(t *testing.T, token string) *console.Console {
+	t.Helper()
+	c, err := console.New(console.Options{Addr: "127.0.0.1:8787", Token: token, Chat: chat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// ask makes a request as it would come from a program on this machine.
+// Headers are "Name: value".
+func ask(c http.Handler, method, path string, body io.Reader, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, body)
+	r.Host, r.RemoteAddr = "127.0.0.1:8787", "127.0.0.1:50000"
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		switch name {
+		case "Host":
+			r.Host = value
+		case "Remote":
+			r.RemoteAddr = value
+		default:
+			r.Header.Add(name, value)
+		}
+	}
+	w := httptest.NewRecorder()
+	c.ServeHTTP(w, r)
+	return w
+}
+
+func TestValidate(t *testing.T) {
+	for _, c := range []struct {
+		addr, token string
+		ok          bool
+	}{
+		{"127.0.0.1:8787", "", true},
+		{"127.0.0.2:1", "", true},
+		{"[::1]:8787", "", true},
+		{"localhost:8787", "", true},
+		{"[::ffff:127.0.0.1]:8787", "", true},
+		{"0.0.0.0:8787", "", false},
+		{":8787", "", false},
+		{"[::]:8787", "", false},
+		{"192.168.1.5:8787", "", false},
+		{"127.0.0.1.example.org:8787", "", false},
+		{"localhost.example.org:8787", "", false},
+		{"0.0.0.0:8787", token, true},
+		{":8787", token, true},
+		{"0.0.0.0:8787", "hunter2", false},
+		{"127.0.0.1:8787", "hunter2", false},
+		{"127.0.0.1", "", false},
+		{"", "", false},
+	} {
+		err := console.Validate(console.Options{Addr: c.addr, Token: c.token, Chat: chat})
+		if (err == nil) != c.ok {
+			t.Errorf("Validate(%q, token of %d) = %v, want ok %t", c.addr, len(c.token), err, c.ok)
+		}
+		if _, newErr := console.New(console.Options{Addr: c.addr, Token: c.token, Chat: chat}); (newErr == nil) != c.ok {
+			t.Errorf("New(%q, token of %d) = %v, want ok %t", c.addr, len(c.token), newErr, c.ok)
+		}
+		if err != nil && c.token != "" && strings.Contains(err.Error(), c.token) {
+			t.Errorf("%v shows the token", err)
+		}
+	}
+}
+
+func TestLoopbackWithoutToken(t *testing.T) {
+	c := open(t, "")
+	const own = "Origin: http://127.0.0.1:8787"
+	for _, x := range []struct {
+		name, method, path string
+		want               int
+		headers            []string
+	}{
+		{"page", "GET", "/", 200, nil},
+		{"page by a link from elsewhere", "GET", "/", 200, []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}},
+		{"curl reads", "GET", "/api/chat/feed", 200, nil},
+		{"localhost", "GET", "/api/chat/feed", 200, []string{"Host: localhost:8787"}},
+		{"LOCALHOST", "GET", "/api/chat/feed", 200, []string{"Host: LOCALHOST:8787"}},
+		{"IPv6", "GET", "/api/chat/feed", 200, []string{"Host: [::1]:8787", "Remote: [::1]:5"}},
+		{"rebound name", "GET", "/", 403, []string{"Host: evil.example:8787"}},
+		{"rebound name, API", "GET", "/api/chat/feed", 403, []string{"Host: evil.example:8787"}},
+		{"rebound name that looks local", "GET", "/api/chat/feed", 403, []string{"Host: 127.0.0.1.evil.example:8787"}},
+		{"other port", "GET", "/api/chat/feed", 403, []string{"Host: 127.0.0.1:9999"}},
+		{"no port", "GET", "/api/chat/feed", 403, []string{"Host: 127.0.0.1"}},
+		{"no host", "GET", "/api/chat/feed", 403, []string{"Host: "}},
+		{"from another machine", "GET", "/api/chat/feed", 403, []string{"Remote: 192.168.1.9:5"}},
+		{"from an odd address", "GET", "/", 403, []string{"Remote: pipe"}},
+		{"page posts", "POST", "/api/chat/messages", 200, []string{own, "Sec-Fetch-Site: same-origin"}},
+		{"old browser posts", "POST", "/api/chat/messages", 200, []string{own}},
+		{"other site posts", "POST", "/api/chat/messages", 403, []string{"Origin: https://evil.example", "Sec-Fetch-Site: cross-site"}},
+		{"other site posts, old browser", "POST", "/api/chat/messages", 403, []string{"Origin: https://evil.example"}},
+		{"other site posts, with our header", "POST", "/api/chat/messages", 403, []string{"Origin: https://evil.example", "X-Dragoman: 1"}},
+		{"other port of this machine", "POST", "/api/chat/messages", 403, []string{"Origin: http://127.0.0.1:3000", "Sec-Fetch-Site: same-site"}},
+		{"other scheme", "POST", "/api/chat/messages", 403, []string{"Origin: file://127.0.0.1:8787"}},
+		{"null origin", "POST", "/api/chat/messages", 403, []string{"Origin: null"}},
+		{"no origin but cross-site", "POST", "/api/chat/messages", 403, []string{"Sec-Fetch-Site: cross-site"}},
+		{"same-site", "POST", "/api/chat/messages", 403, []string{own, "Sec-Fetch-Site: same-site"}},
+		{"curl posts bare", "POST", "/api/chat/messages", 403, nil},
+		{"curl posts with the header", "POST", "/api/chat/messages", 200, []string{"X-Dragoman: 1"}},
+		{"PUT bare", "PUT", "/api/chat/messages", 403, nil},
+		{"OPTIONS from elsewhere", "OPTIONS", "/api/chat/messages", 403, []string{"Origin: https://evil.example", "Access-Control-Request-Headers: x-dragoman"}},
+		{"events from elsewhere", "GET", "/api/chat/events", 403, []string{"Origin: https://evil.example", "Sec-Fetch-Site: cross-site"}},
+		{"events as a picture", "GET", "/api/chat/events", 403, []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"}},
+		{"events by the page", "GET", "/api/chat/events", 200, []string{"Sec-Fetch-Site: same-origin"}},
+		{"feed typed into the address bar", "GET", "/api/chat/feed", 200, []string{"Sec-Fetch-Site: none"}},
+		{"session", "GET", "/api/session", 200, nil},
+		{"nowhere", "GET", "/etc/passwd", 404, nil},
+		{"out of the assets", "GET", "/assets/..%2fconsole.go", 404, nil},
+		{"login page", "GET", "/login", 303, nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			got := ask(c, x.method, x.path, nil, x.headers...)
+			if got.Code != x.want {
+				t.Errorf("%s %s %q = %d %s, want %d", x.method, x.path, x.headers, got.Code, got.Body, x.want)
+			}
+			if got.Header().Get("Access-Control-Allow-Origin") != "" {
+				t.Error("the answer allows other origins")
+			}
+		})
+	}
+}
+
+func TestWithToken(t *testing.T) {
+	c := open(t, token)
+	far := []string{"Host: box.example:8787", "Remote: 203.0.113.7:5"}
+	for _, x := range []struct {
+		name, method string
+		want         int
+		headers      []string
+	}{
+		{"nothing", "GET", 401, nil},
+		{"bearer reads", "GET", 200, []string{"Authorization: Bearer " + token}},
+		{"bearer posts without an origin", "POST", 200, []string{"Authorization: bearer " + token}},
+		{"bearer, other site", "POST", 403, []string{"Authorization: Bearer " + token, "Origin: https://evil.example"}},
+		{"wrong", "GET", 401, []string{"Authorization: Bearer " + token + "x"}},
+		{"empty", "GET", 401, []string{"Authorization: Bearer "}},
+		{"present only", "GET", 401, []string{"Authorization: Bearer"}},
+		{"basic", "GET", 401, []string{"Authorization: Basic " + token}},
+		{"the token as a cookie", "GET", 401, []string{"Cookie: dragoman_session=" + token}},
+		{"empty cookie", "GET", 401, []string{"Cookie: dragoman_session="}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := open(t, token) // a fresh count of guesses
+			if got := ask(c, x.method, "/api/chat/feed", nil, append(far, x.headers...)...); got.Code != x.want {
+				t.Errorf("status = %d %s, want %d", got.Code, got.Body, x.want)
+			}
+		})
+	}
+	if got := ask(c, "GET", "/api/chat/feed?token="+url.QueryEscape(token), nil, far...); got.Code != 401 {
+		t.Errorf("the token in the URL = %d, want 401", got.Code)
+	}
+	if got := ask(c, "GET", "/api/chat/feed", nil); got.Code != 401 {
+		t.Errorf("loopback in spite of a token = %d, want 401", got.Code)
+	}
+}
+
+// login posts the form and returns the answer.
+func login(c http.Handler, given string, headers ...string) *httptest.ResponseRecorder {
+	form := strings.NewReader(url.Values{"token": {given}}.Encode())
+	headers = append([]string{"Content-Type: application/x-www-form-urlencoded", "Origin: http://127.0.0.1:8787"}, headers...)
+	return ask(c, "POST", "/login", form, headers...)
+}
+
+func TestLogin(t *testing.T) {
+	c := open(t, token)
+	in := login(c, token)
+	if in.Code != http.StatusSeeOther || in.Header().Get("Location") != "/" {
+		t.Fatalf("login = %d to %q, want a redirect to the page", in.Code, in.Header().Get("Location"))
+	}
+	cookies := in.Result().Cookies()
+	if len(cookies) != 1 {
+		t.Fatalf("cookies = %v, want one", cookies)
+	}
+	cookie := cookies[0]
+	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" || len(cookie.Value) < 20 {
+		t.Errorf("cookie = %v, want HttpOnly, SameSite=Strict and a long random value", cookie)
+	}
+	if strings.Contains(cookie.Value, token) || cookie.Value == login(c, token).Result().Cookies()[0].Value {
+		t.Error("the cookie's value is the token, or is the same twice")
+	}
+	shown := "Cookie: " + cookie.Name + "=" + cookie.Value
+	if got := ask(c, "GET", "/api/chat/feed", nil, shown); got.Code != 200 {
+		t.Errorf("with the cookie = %d, want 200", got.Code)
+	}
+	if got := ask(c, "POST", "/api/chat/messages", nil, shown); got.Code != 403 {
+		t.Errorf("a post with the cookie that shows no origin = %d, want 403", got.Code)
+	}
+	if got := ask(c, "POST", "/api/chat/messages", nil, shown, "Origin: http://127.0.0.1:8787"); got.Code != 200 {
+		t.Errorf("a post by the page = %d, want 200", got.Code)
+	}
+	if got := ask(c, "POST", "/logout", nil, shown, "Origin: http://evil.example"); got.Code != 403 {
+		t.Errorf("logout by another site = %d, want 403", got.Code)
+	}
+	if got := ask(c, "POST", "/logout", nil, shown, "Origin: http://127.0.0.1:8787"); got.Code != 303 {
+		t.Errorf("logout = %d, want 303", got.Code)
+	}
+	if got := ask(c, "GET", "/api/chat/feed", nil, shown); got.Code != 401 {
+		t.Errorf("after logout = %d, want 401", got.Code)
+	}
+}
+
+func TestLoginRefuses(t *testing.T) {
+	c := open(t, token)
+	if got := login(c, token, "Sec-Fetch-Site: cross-site"); got.Code != 403 || len(got.Result().Cookies()) != 0 {
+		t.Errorf("login by another site = %d, want 403 and no cookie", got.Code)
+	}
+	if got := ask(c, "GET", "/login?token="+url.QueryEscape(token), nil); len(got.Result().Cookies()) != 0 {
+		t.Error("the token in the URL logs in")
+	}
+	if got := ask(c, "POST", "/login?token="+url.QueryEscape(token), nil, "Origin: http://127.0.0.1:8787"); len(got.Result().Cookies()) != 0 {
+		t.Error("the token in the URL of a POST logs in")
+	}
+	if got := login(c, strings.Repeat("x", 1<<20)); got.Code != 400 {
+		t.Errorf("a login of 1 MiB = %d, want 400", got.Code)
+	}
+	evil := login(c, `"><script>alert(1)</script>`)
+	if evil.Code != 401 || strings.Contains(evil.Body.String(), "<script>alert") {
+		t.Errorf("wrong token = %d %s", evil.Code, evil.Body)
+	}
+}
+
+func TestGuessesAreLimited(t *testing.T) {
+	c := open(t, token)
+	session := "Cookie: dragoman_session=" + login(c, token).Result().Cookies()[0].Value
+	slow := 0
+	for range 20 {
+		if login(c, "guess").Code == http.StatusTooManyRequests {
+			slow++
+		}
+	}
+	if slow < 10 {
+		t.Errorf("%d of 20 guesses were refused for their number, want at least 10", slow)
+	}
+	if got := login(c, token); got.Code != http.StatusTooManyRequests {
+		t.Errorf("the right token after too many guesses = %d, want 429: the answer must not tell", got.Code)
+	}
+	if got := ask(c, "GET", "/api/chat/feed", nil, "Authorization: Bearer "+token); got.Code != http.StatusTooManyRequests {
+		t.Errorf("the right bearer token after too many guesses = %d, want 429", got.Code)
+	}
+	if got := ask(c, "GET", "/api/chat/feed", nil, session); got.Code != 200 {
+		t.Errorf("whoever is logged in = %d, want 200", got.Code)
+	}
+	if got := login(c, token, "Remote: 198.51.100.1:5"); got.Code != 303 {
+		t.Errorf("another address = %d, want to log in", got.Code)
+	}
+	// One IPv6 network is one guesser, and all together have a limit too.
+	c = open(t, token)
+	slow = 0
+	for i := range 12 {
+		if login(c, "guess", fmt.Sprintf("Remote: [2001:db8:0:1::%x]:5", i+1)).Code == http.StatusTooManyRequests {
+			slow++
+		}
+	}
+	if slow < 5 {
+		t.Errorf("%d of 12 guesses from one IPv6 network were refused, want at least 5", slow)
+	}
+	slow = 0
+	for i := range 100 {
+		if login(c, "guess", fmt.Sprintf("Remote: 198.51.100.%d:5", i+1)).Code == http.StatusTooManyRequests {
+			slow++
+		}
+	}
+	if slow < 30 {
+		t.Errorf("%d of 100 guesses from as many addresses were refused, want at least 30", slow)
+	}
+}
+
+func TestSessionsAreBounded(t *testing.T) {
+	c := open(t, token)
+	first := "Cookie: dragoman_session=" + login(c, token).Result().Cookies()[0].Value
+	var last string
+	for range 64 {
+		last = "Cookie: dragoman_session=" + login(c, token).Result().Cookies()[0].Value
+	}
+	if got := ask(c, "GET", "/api/chat/feed", nil, first); got.Code != 401 {
+		t.Errorf("the oldest of 65 sessions = %d, want 401", got.Code)
+	}
+	if got := ask(c, "GET", "/api/chat/feed", nil, last); got.Code != 200 {
+		t.Errorf("the newest session = %d, want 200", got.Code)
+	}
+}
+
+func TestThroughAProxy(t *testing.T) {
+	c, err := console.New(console.Options{
+		Addr: "127.0.0.1:8787", Token: token, Chat: chat, Hosts: []string{"chat.example.org"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	auth := "Authorization: Bearer " + token
+	if got := ask(c, "POST", "/api/chat/messages", nil, auth, "Origin: https://chat.example.org"); got.Code != 200 {
+		t.Errorf("the proxy's name = %d, want 200", got.Code)
+	}
+	if got := ask(c, "POST", "/api/chat/messages", nil, auth, "Origin: https://other.example.org"); got.Code != 403 {
+		t.Errorf("another name = %d, want 403", got.Code)
+	}
+}
+
+// The page keeps its own policy: nothing inline, nothing from elsewhere, and
+// no way to turn text into markup.
+func TestPage(t *testing.T) {
+	c := open(t, "")
+	page := ask(c, "GET", "/", nil)
+	policy := page.Header().Get("Content-Security-Policy")
+	for _, want := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "require-trusted-types-for 'script'"} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("Content-Security-Policy = %q, want %q in it", policy, want)
+		}
+	}
+	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
+		t.Errorf("Content-Security-Policy = %q has holes", policy)
+	}
+	pages := map[string]string{"/": page.Body.String(), "/login": ask(open(t, token), "GET", "/login", nil).Body.String()}
+	local := regexp.MustCompile(`(?:src|href)="([^"]*)"`)
+	for name, body := range pages {
+		if regexp.MustCompile(`<script[^>]*>[^<]|\son\w+="|\sstyle="|<style`).MatchString(body) {
+			t.Errorf("%s has something inline", name)
+		}
+		for _, ref := range local.FindAllStringSubmatch(body, -1) {
+			if strings.HasPrefix(ref[1], "#") {
+				continue
+			}
+			if got := ask(c, "GET", ref[1], nil); got.Code != 200 || got.Header().Get("Content-Type") == "" {
+				t.Errorf("%s refers to %s, which answers %d %q", name, ref[1], got.Code, got.Header().Get("Content-Type"))
+			}
+		}
+	}
+	sinks := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc`)
+	imports := regexp.MustCompile(`from "(\./[a-z]+\.js)"`)
+	for _, name := range []string{"app", "composer", "conversation", "inline", "markdown", "outbox", "stream"} {
+		got := ask(c, "GET", "/assets/"+name+".js", nil)
+		if got.Code != 200 || got.Header().Get("Content-Type") != "text/javascript; charset=utf-8" {
+			t.Errorf("%s.js = %d %q", name, got.Code, got.Header().Get("Content-Type"))
+		}
+		if found := sinks.FindString(got.Body.String()); found != "" {
+			t.Errorf("%s.js uses %s", name, found)
+		}
+		for _, m := range imports.FindAllStringSubmatch(got.Body.String(), -1) {
+			if ask(c, "GET", "/assets/"+m[1][2:], nil).Code != 200 {
+				t.Errorf("%s.js imports %s, which is not there", name, m[1])
+			}
+		}
+		tag := got.Header().Get("ETag")
+		if again := ask(c, "GET", "/assets/"+name+".js", nil, "If-None-Match: "+tag); again.Code != http.StatusNotModified {
+			t.Errorf("%s.js with its ETag = %d, want 304", name, again.Code)
+		}
+	}
+}
