@@ -119,7 +119,7 @@ type Job struct {
 	ActiveHours string   `yaml:"active_hours" example:"08:00-22:00" doc:"Outside of these hours the job is skipped."`
 	Target      string   `yaml:"target" example:"telegram:123456789" doc:"The conversation that gets the outcome."`
 	Prompt      string   `yaml:"prompt" example:"What is on today?" doc:"What the model is asked. HEARTBEAT_OK as the answer is silence."`
-	CatchUp     bool     `yaml:"catch_up" example:"false" doc:"After downtime run one missed occurrence instead of recording it as missed."`
+	CatchUp     string   `yaml:"catch_up" example:"once" doc:"What becomes of times missed in downtime: once runs the newest late, skip records all as missed. Default: once."`
 }
 
 // FileJob is the job that runs HEARTBEAT.md, and whether it is wanted. Its

@@ -249,6 +249,9 @@ func TestOneProblem(t *testing.T) {
 		{"yes", "channels: {web: {enabled: yes}}\n", "1 channels.web.enabled: \"yes\" is not that; want true or false"},
 		{"control character", "http: {token: \"0123456789abcdef\\n\"}\n", "1 http.token: has a line break or a control character inside; keep the secret on one line"},
 		{"huge number", "agent: {max_steps: 99999999999999999999}\n", "1 agent.max_steps: \"99999999999999999999\" is not that; want a whole number, like 10"},
+		{"fraction", "heartbeat: {target: \"web:default\", every: 90.5s}\n", "1 heartbeat.every: has a fraction of a second; write whole seconds"},
+		{"catch up", "heartbeat: {jobs: [{name: a, every: 1h, target: \"web:default\", prompt: x, catch_up: true}]}\n", "1 heartbeat.jobs[0].catch_up: \"true\" is not known here; write once or skip"},
+		{"local zone", "heartbeat: {target: \"web:default\", time_zone: Local}\n", "1 heartbeat.time_zone: \"Local\" is no time zone; write one like Europe/Rome or UTC"},
 		{"bad zone", "heartbeat: {target: \"web:default\", time_zone: Mars/Base}\n", "1 heartbeat.time_zone: \"Mars/Base\" is no time zone; write one like Europe/Rome or UTC"},
 	}
 	for _, tt := range tests {
@@ -432,6 +435,19 @@ func TestCheckJobIsAsked(t *testing.T) {
 	_, _, err := config.Load(o)
 	want := []string{"3 heartbeat.jobs[0]: cron: x", "3 heartbeat.jobs[0]: second"}
 	if diff := cmp.Diff(want, problems(t, err)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The adapter reports names folded; an allow list must match them however
+// they are written, and must not fold what the network keeps apart.
+func TestIRCNamesAreFolded(t *testing.T) {
+	c, err := load(t, `channels: {n: {type: irc, server: "h:6697", allow: ["account:Alice[É]", "mask:Nick!User@Host.Example", "chat:#Go"]}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"account:alice[É]", "mask:nick!User@host.example", "chat:#go"}
+	if diff := cmp.Diff(want, c.Channels["n"].Allow); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -33,9 +33,11 @@ type Options struct {
 	Home, Dir string
 	// Tools are the names that agent.tools may use. Default: BuiltinTools.
 	Tools []string
-	// CheckJob says what is wrong with a job's schedule (cron, time zone,
-	// active hours) beyond what this package can see. Several errors may be
-	// joined. Default: nothing more is checked.
+	// CheckJob says what is wrong with a job's schedule (cron, active hours)
+	// beyond what this package can see. The job called FileJobName runs
+	// HEARTBEAT.md and has no prompt. Several errors may be joined; their text
+	// is shown, so it may quote only the schedule. Default: nothing more is
+	// checked.
 	CheckJob func(Job) error
 }
 

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"dragoman/channels"
 )
@@ -245,43 +247,59 @@ func (v *validator) heartbeat() {
 		if job.TimeZone == "" {
 			job.TimeZone = h.TimeZone
 		}
-		switch {
-		case job.Name == "" || len(job.Name) > 64 || strings.ContainsFunc(job.Name, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-			v.bad(path+".name", "a job needs a name of 1 to 64 characters without spaces", "")
-		case job.Name == FileJobName:
-			v.bad(path+".name", FileJobName+" is the name of the workspace file's own job", "give it another name")
-		case seen[job.Name]:
-			v.bad(path+".name", "another job has this name", "records are kept by name: give it another")
+		if job.CatchUp == "" {
+			job.CatchUp = "once"
 		}
+		v.job(path, *job, seen[job.Name])
 		seen[job.Name] = true
-		if strings.TrimSpace(job.Prompt) == "" {
-			v.bad(path+".prompt", "is empty", "write what the model shall do")
-		}
-		if (job.Cron == "") == (job.Every == 0 && !v.written(path+".every")) {
-			v.bad(path, "a job needs either every or cron", "write one of them, like every: 2h or cron: \"0 8 * * *\"")
-			continue
-		}
-		v.schedule(path, *job)
 	}
 }
 
-// schedule checks what a job and HEARTBEAT.md share.
+func (v *validator) job(path string, job Job, taken bool) {
+	_, nameErr := channels.NewKey(heartbeatName, job.Name)
+	switch {
+	case nameErr != nil || utf8.RuneCountInString(job.Name) > 64 || strings.ContainsFunc(job.Name, unicode.IsSpace):
+		v.bad(path+".name", "a job needs a name of 1 to 64 characters without spaces", "")
+	case job.Name == FileJobName:
+		v.bad(path+".name", FileJobName+" is the name of the workspace file's own job", "give it another name")
+	case taken:
+		v.bad(path+".name", "another job has this name", "records are kept by name: give it another")
+	}
+	if strings.TrimSpace(job.Prompt) == "" {
+		v.bad(path+".prompt", "is empty", "write what the model shall do")
+	}
+	v.oneOf(path+".catch_up", job.CatchUp, "once", "skip")
+	if (job.Cron == "") == (job.Every == 0 && !v.written(path+".every")) {
+		v.bad(path, "a job needs either every or cron", "write one of them, like every: 2h or cron: \"0 8 * * *\"")
+		return
+	}
+	v.schedule(path, job)
+}
+
+// schedule checks what a job and HEARTBEAT.md share. What package heartbeat
+// knows better is asked last, and only if nothing was found here, so that
+// nothing is reported twice.
 func (v *validator) schedule(path string, job Job) {
+	before := len(v.problems)
 	if job.Cron == "" {
 		v.span(path+".every", job.Every, time.Minute, 366*24*time.Hour)
+		if job.Every.D()%time.Second != 0 {
+			v.bad(path+".every", "has a fraction of a second", "write whole seconds")
+		}
 	}
-	if _, err := time.LoadLocation(job.TimeZone); err != nil {
+	if _, err := time.LoadLocation(job.TimeZone); err != nil || job.TimeZone == "Local" {
 		at := path + ".time_zone"
 		if !v.written(at) {
 			at = "heartbeat.time_zone"
 		}
 		v.bad(at, v.show(at, job.TimeZone)+" is no time zone", "write one like Europe/Rome or UTC")
-	} else if check := v.opts.CheckJob; check != nil {
+	}
+	v.target(path+".target", job.Target)
+	if check := v.opts.CheckJob; check != nil && len(v.problems) == before {
 		for _, err := range unjoin(check(job)) {
 			v.bad(path, err.Error(), "")
 		}
 	}
-	v.target(path+".target", job.Target)
 }
 
 func (v *validator) target(path, target string) {

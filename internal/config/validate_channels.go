@@ -44,6 +44,9 @@ func (v *validator) unique(path string, ch Channel, seen map[string]string, id, 
 // vouches for; anything else in a list would look like protection and be none.
 func (v *validator) access(path string, ch Channel) {
 	v.oneOf(path+".groups", ch.Groups, GroupsAddressed, GroupsAll, GroupsOff)
+	if ch.Type == TypeIRC {
+		foldIRC(ch.Allow)
+	}
 	everybody := slices.Contains(ch.Allow, "*")
 	for i, entry := range ch.Allow {
 		at := fmt.Sprintf("%s.allow[%d]", path, i)
@@ -71,6 +74,34 @@ func (v *validator) access(path string, ch Channel) {
 	if ch.Pairing && (ch.Type == TypeWeb || ch.Type == TypeCLI) {
 		v.bad(path+".pairing", "there is nobody to pair on a channel of type "+ch.Type, "remove the line")
 	}
+}
+
+// foldIRC writes names the way the adapter reports them. All networks agree
+// that A to Z are a to z; the user part of a mask is compared as it stands.
+func foldIRC(allow []string) {
+	for i, entry := range allow {
+		if mask, isMask := strings.CutPrefix(entry, "mask:"); isMask {
+			nick, rest, _ := strings.Cut(mask, "!")
+			user, host, _ := strings.Cut(rest, "@")
+			if ircMask.MatchString(entry) {
+				allow[i] = "mask:" + lower(nick) + "!" + user + "@" + strings.ToLower(host)
+			}
+			continue
+		}
+		if strings.HasPrefix(entry, "account:") || strings.HasPrefix(entry, "chat:") {
+			allow[i] = lower(entry)
+		}
+	}
+}
+
+// lower changes A to Z only: folding more is up to the network.
+func lower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 var allowChecks = map[string]func(entry string) (what, want string){
