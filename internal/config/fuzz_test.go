@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,7 @@ func FuzzLoad(f *testing.F) {
 		"channels: {t: {type: telegram, token: \"${X}\", allow: [\"${X}\", 5]}}", "channels: {t: {type: \"${X}\"}}",
 		"channels: {i: {type: irc, server: \"${X}\", nick: \"${X}\", channels: [\"${X}\", {name: a, key: \"${X}\"}]}}",
 		"heartbeat: {target: \"${X}\", time_zone: \"${X}\", jobs: [{name: \"${X}\", target: \"web:${X}\", cron: \"${X}\"}]}",
-		"state_dir: \"${X}\"", "http: {listen: \"${X}:80\"}", "a: &a [*a]", "? [a]\n: b", "\t", "x: |\n  ${X}\n", "agent: {tools: [\"${X}\"]}",
+		"state_dir: \"${X}\"", "heartbeat: {jobs: [{name: a, target: \"web:x\", cron: \"${X}\", prompt: p}]}", "http: {listen: \"${X}:80\"}", "a: &a [*a]", "? [a]\n: b", "\t", "x: |\n  ${X}\n", "agent: {tools: [\"${X}\"]}",
 		"log: {level: \"${X}\", format: \"$${X}\"}", "--- {}\n--- {}", "summary: {keep: ${X:-3}}",
 	} {
 		f.Add(seed)
@@ -38,6 +39,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		c, _, err := config.Load(config.Options{
 			Path: path, Home: "/home/me", Dir: "/",
+			CheckJob: func(j config.Job) error { return fmt.Errorf("odd: %s %s", j.Cron, j.ActiveHours) },
 			Env: func(name string) (string, bool) { return canary, name != "DRAGOMAN_CONFIG" },
 		})
 		if err != nil {

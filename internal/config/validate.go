@@ -297,7 +297,11 @@ func (v *validator) schedule(path string, job Job) {
 	v.target(path+".target", job.Target)
 	if check := v.opts.CheckJob; check != nil && len(v.problems) == before {
 		for _, err := range unjoin(check(job)) {
-			v.bad(path, err.Error(), "")
+			what := err.Error()
+			if v.marks[path+".cron"].expanded || v.marks[path+".active_hours"].expanded {
+				what = "its cron or active_hours, which come from a variable or a file, are not understood"
+			}
+			v.bad(path, what, "")
 		}
 	}
 }
