@@ -132,6 +132,7 @@ func long(messages int) []sessions.Message {
 // message is always in it (acceptance cases 27 and 31).
 func TestBudget(t *testing.T) {
 	turn := turnOf("what now?")
+	turn.Input = append(turn.Input, sessions.Message{Role: sessions.RoleUser, Content: "and this?"})
 	turn.History.Messages = long(200) // 20,000 tokens
 	big := get(func(context.Context, agent.Call) (string, error) { return strings.Repeat("result ", 1500), nil })
 	var replies []reply
@@ -148,12 +149,12 @@ func TestBudget(t *testing.T) {
 		if n := window.Estimate(req.Messages); n > window8k*9/10 {
 			t.Errorf("request %d takes about %d tokens of %d", i, n, window8k)
 		}
-		if !strings.Contains(show(req.Messages), "user: what now?") {
-			t.Errorf("request %d lacks the message that the turn answers", i)
+		if !strings.Contains(show(req.Messages), "user: what now?\nuser: and this?\n") {
+			t.Errorf("request %d lacks a message that the turn answers", i)
 		}
 	}
-	if len(res.Messages) != 1+8*2+1 {
-		t.Errorf("Result has %d messages, want all 18", len(res.Messages))
+	if len(res.Messages) != 2+8*2+1 {
+		t.Errorf("Result has %d messages, want all 19", len(res.Messages))
 	}
 }
 

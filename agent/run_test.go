@@ -214,6 +214,7 @@ func TestRunRepeats(t *testing.T) {
 		{"three and then another", []string{`get {"a":1,"b":2}`, `get {"b":2,"a":1}`, `get { "a": 1, "b": 2 }`, `get {"a":2}`}, 4, 1, false},
 		{"four", []string{`get {"a":1,"b":2}`, `get {"b":2,"a":1}`, `get {"a":1,"b":2}`, `get {"a":1,"b":2}`}, 3, 1, true},
 		{"never in a row", []string{`get {"n":1}`, `get {"n":2}`, `get {"n":1}`, `get {"n":2}`, `get {"n":1}`}, 5, 0, false},
+		{"large numbers", []string{`get {"n":9007199254740992}`, `get {"n":9007199254740993}`, `get {"n":9007199254740992}`, `get {"n":9007199254740993}`}, 4, 0, false},
 		{"another tool", []string{`get {}`, `get {}`, `put {}`, `get {}`, `get {}`}, 5, 0, false},
 		{"side by side", []string{`get {};get {};get {}`, `put {}`}, 4, 1, false},
 		{"four side by side", []string{`get {};get {};get {};get {}`}, 3, 0, true},
@@ -346,4 +347,34 @@ func TestRunStreamsNoReasoning(t *testing.T) {
 			t.Errorf("pieces of %d: last progress %q, Text %q, want %q", size, last, res.Text, visible)
 		}
 	}
+}
+
+// BenchmarkRun measures what the loop adds to a model without latency: a turn
+// with one tool call after 40 messages.
+func BenchmarkRun(b *testing.B) {
+	m := quick{}
+	a, err := agent.New(m, []agent.Tool{newCounter("get")}, agent.Options{System: "You are Dragoman."})
+	if err != nil {
+		b.Fatal(err)
+	}
+	turn := turnOf("go")
+	turn.History.Messages = long(40)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := a.Run(b.Context(), turn); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// quick is a model that makes one call and then answers.
+type quick struct{}
+
+func (quick) Name() string { return "quick" }
+
+func (quick) Complete(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
+	if r.Messages[len(r.Messages)-1].Role == sessions.RoleTool {
+		return response("Done.", "stop"), nil
+	}
+	return response("", "tool_calls", sessions.ToolCall{ID: "a", Name: "get"}), nil
 }

@@ -46,7 +46,7 @@ const (
 // where Summarize could do nothing about it.
 func (a *Agent) NeedsSummary(h sessions.History) bool {
 	cut := window.Cut(h.Messages, a.opts.SummaryKeep)
-	if cut == 0 {
+	if cut == 0 && h.Omitted == 0 {
 		return false
 	}
 	if len(h.Messages)+h.Omitted > a.opts.SummaryMessages {

@@ -58,6 +58,7 @@ func TestNeedsSummary(t *testing.T) {
 		{"40 messages", sessions.History{Messages: talk(40)}, false},
 		{"41 messages", sessions.History{Messages: talk(41)}, true},
 		{"30 and 11 more that were not loaded", sessions.History{Messages: talk(30), Omitted: 11}, true},
+		{"5 and 36 more that were not loaded", sessions.History{Messages: talk(5), Omitted: 36}, true},
 		{"just under the share", sessions.History{Messages: exactly(7499)}, false},
 		{"exactly the share", sessions.History{Messages: exactly(7500)}, true},
 		{"no more than what is kept", sessions.History{Messages: huge}, false},
@@ -298,6 +299,7 @@ func TestSummarizeTooLong(t *testing.T) {
 	for i := range h.Messages {
 		h.Messages[i].Content = fmt.Sprintf("fact-%d ", i) + h.Messages[i].Content
 	}
+	h.Messages[1].ToolCalls = []sessions.ToolCall{{ID: "a", Name: "put", Arguments: strings.Repeat("y", 100_000)}}
 	for _, test := range []struct {
 		name   string
 		window int
@@ -311,10 +313,13 @@ func TestSummarizeTooLong(t *testing.T) {
 			inner := echo(t, 1<<30, &requests)
 			seen := map[string]bool{}
 			m := newScript(t, func(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
-				if text := r.Messages[0].Content; seen[text] {
+				text := r.Messages[0].Content
+				if seen[text] {
 					t.Error("the same request was made twice")
-				} else {
-					seen[text] = true
+				}
+				seen[text] = true
+				if n := strings.Count(text, "left out here"); len(seen) <= 2 && (n != 1 || !strings.Contains(text, "of 100024 bytes")) {
+					t.Errorf("%d notes about what was left out, want 1, of 100024 bytes: an excerpt is made of the original", n)
 				}
 				if window.Estimate(r.Messages) > test.window {
 					refused++
