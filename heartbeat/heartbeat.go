@@ -1,0 +1,340 @@
+// Package heartbeat runs jobs by the clock: it decides when an occurrence of a
+// job is due and puts its prompt into the inbox, where the gateway answers it
+// like a message.
+//
+// The promise: each occurrence is fired at most once and has a recorded
+// outcome. When a job is due next stands in the [Ledger], not in memory, and
+// firing, recording and planning the next one are one durable step there. So a
+// restart neither repeats nor forgets an occurrence, and an interval goes on
+// where it was instead of starting again.
+//
+// What happens when something is not as planned:
+//
+//   - Occurrences that came due while nobody could fire them (the daemon was
+//     down, the clock jumped ahead) are collapsed: the newest one is fired
+//     late, the others are recorded as missed with their number
+//     ([CatchUpOnce]); or all are recorded as missed ([CatchUpSkip]). Up to
+//     [Grace] late still counts as in time.
+//   - An occurrence outside of the active hours is skipped, also one that
+//     would be caught up on outside of them.
+//   - An occurrence that comes due while the one before still runs waits
+//     behind it. If one waits already it is skipped (see Options.Unfinished).
+//   - The clock is set back: an interval is due again one interval later at
+//     most; a calendar repeats no occurrence that has an outcome.
+//   - A job whose schedule changed is planned anew. What was overdue then is
+//     still treated as due.
+//   - The Ledger fails: the occurrence stays due and is tried again, at first
+//     after a second, later every half minute.
+//
+// The package starts no goroutines; [Scheduler.Run] blocks.
+package heartbeat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+)
+
+// Grace is how late an occurrence may be fired without counting as missed.
+const Grace = 2 * time.Minute
+
+// maxSleep bounds how long Run sleeps, so that it notices a jump of the clock.
+const maxSleep = 30 * time.Second
+
+// far is when a job is planned that is never due again.
+var far = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// ErrUnknown is returned for a job that is not configured.
+var ErrUnknown = errors.New("no such job")
+
+// Ledger is the durable calendar of jobs. It is the writing half of
+// sessions.Jobs, whose comments are the contract.
+type Ledger interface {
+	// NextDue is when job is due next; false if it was never planned.
+	NextDue(ctx context.Context, job string) (time.Time, bool, error)
+	// Plan sets when job is due next.
+	Plan(ctx context.Context, job string, next time.Time) error
+	// Fire puts m into the inbox, records the occurrence and plans the next
+	// one. It fails and does nothing if due is not what NextDue says.
+	Fire(ctx context.Context, job string, due, next time.Time, m channels.Inbound) error
+	// Skip records another outcome and plans the next one, likewise.
+	Skip(ctx context.Context, job string, due, next time.Time, outcome, why string) error
+}
+
+// Options tune a [Scheduler]. The zero value works.
+type Options struct {
+	// Now is the wall clock. Default [time.Now].
+	Now func() time.Time
+	// Zone is for jobs that name none. Default [time.Local].
+	Zone *time.Location
+	// ReadFile reads a PromptFile. An error that is fs.ErrNotExist means that
+	// there is none. Default: there never is one.
+	ReadFile func(ctx context.Context, name string) ([]byte, error)
+	// Unfinished counts the occurrences of a job that are fired and have no
+	// answer yet. Without it every occurrence is fired and waits its turn.
+	Unfinished func(ctx context.Context, job string) (int, error)
+	Logger     *slog.Logger
+}
+
+// Scheduler fires jobs. It is safe for concurrent use.
+type Scheduler struct {
+	ledger Ledger
+	o      Options
+	jobs   map[string]*entry
+	order  []string // as configured
+	// turn is held while a job is dealt with, so that Run and RunNow do not
+	// both plan the same one.
+	turn sync.Mutex
+}
+
+// New checks the jobs and makes a scheduler of them. The error holds every
+// problem of every job.
+func New(jobs []Job, ledger Ledger, o Options) (*Scheduler, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Zone == nil {
+		o.Zone = time.Local
+	}
+	if o.ReadFile == nil {
+		o.ReadFile = func(context.Context, string) ([]byte, error) { return nil, fs.ErrNotExist }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Scheduler{ledger: ledger, o: o, jobs: map[string]*entry{}}
+	var problems []error
+	for _, j := range jobs {
+		e, err := compile(j, o.Zone)
+		if err == nil && s.jobs[j.Name] != nil {
+			err = errors.New("another job has this name")
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("heartbeat: job %s: %w", j.Name, err))
+			continue
+		}
+		s.jobs[j.Name] = e
+		s.order = append(s.order, j.Name)
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	return s, nil
+}
+
+// Target is where the answer of job goes; false if there is no such job.
+func (s *Scheduler) Target(job string) (channels.Key, bool) {
+	e, found := s.jobs[job]
+	if !found {
+		return channels.Key{}, false
+	}
+	return e.job.Target, true
+}
+
+// Silent reports whether an answer means that there is nothing to tell, see
+// the function [Silent].
+func (s *Scheduler) Silent(answer string) bool { return Silent(answer) }
+
+// Run fires what comes due until ctx ends, then returns nil.
+func (s *Scheduler) Run(ctx context.Context) error {
+	for failures := 0; ; {
+		sleep, failed := s.round(ctx)
+		if failed {
+			sleep = min(sleep, time.Second<<min(failures, 5))
+			failures++
+		} else {
+			failures = 0
+		}
+		timer := time.NewTimer(sleep)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+	}
+}
+
+// round deals with everything that is due now. It returns how long Run may
+// sleep, and whether something failed that should be tried again sooner.
+func (s *Scheduler) round(ctx context.Context) (sleep time.Duration, failed bool) {
+	sleep = maxSleep
+	for _, name := range s.order {
+		next, err := s.attend(ctx, s.jobs[name])
+		switch {
+		case ctx.Err() != nil:
+			return sleep, false
+		case err != nil:
+			s.o.Logger.Warn("job waits: its record cannot be read or written", "job", name, "err", err)
+			failed = true
+		default:
+			sleep = min(sleep, max(0, next.Sub(s.now())))
+		}
+	}
+	return sleep, failed
+}
+
+// now is the wall clock without the monotonic one beside it, which would hide
+// that the clock was set.
+func (s *Scheduler) now() time.Time { return s.o.Now().Round(0) }
+
+// attend brings one job up to date and returns when it is due next.
+func (s *Scheduler) attend(ctx context.Context, e *entry) (time.Time, error) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	// Missed occurrences take a step of their own before the newest one.
+	for range 3 {
+		now := s.now()
+		due, planned, err := s.ledger.NextDue(ctx, e.job.Name)
+		switch {
+		case err != nil:
+			return time.Time{}, err
+		case !planned:
+			next := e.after(now)
+			return next, s.ledger.Plan(ctx, e.job.Name, next)
+		case due.After(now):
+			if next := e.times.replan(due, now); !next.IsZero() && !next.Equal(due) {
+				s.o.Logger.Info("job planned anew", "job", e.job.Name, "was", due, "next", next)
+				return next, s.ledger.Plan(ctx, e.job.Name, next)
+			}
+			return due, nil
+		}
+		if err := s.settle(ctx, e, due, now); err != nil {
+			if other, planned, check := s.ledger.NextDue(ctx, e.job.Name); check == nil && planned && !other.Equal(due) {
+				s.o.Logger.Debug("another node has dealt with the job", "job", e.job.Name, "due", due)
+				continue
+			}
+			return time.Time{}, err
+		}
+	}
+	return s.now().Add(time.Second), nil
+}
+
+// after is when the job is due first after t.
+func (e *entry) after(t time.Time) time.Time {
+	if next := e.times.next(t); !next.IsZero() {
+		return wholeSecond(next)
+	}
+	return far
+}
+
+// following is when the job is due after now, given when it was planned.
+func (e *entry) following(due time.Time, planned bool, now time.Time) time.Time {
+	if !planned {
+		return e.after(now)
+	}
+	newest, _ := last(e.times, due, now)
+	return e.after(newest)
+}
+
+// settle gives the oldest occurrence that is due its outcome. due is not
+// after now.
+func (s *Scheduler) settle(ctx context.Context, e *entry, due, now time.Time) error {
+	newest, count := last(e.times, due, now)
+	next, name := e.after(newest), e.job.Name
+	late := now.Sub(newest) > Grace
+	if late && e.job.CatchUp == CatchUpSkip {
+		s.o.Logger.Warn("job missed occurrences", "job", name, "count", count, "from", due)
+		return s.ledger.Skip(ctx, name, due, next, "missed", whyMissed(count))
+	}
+	if count > 1 {
+		// The newest one is decided on in a step of its own.
+		s.o.Logger.Warn("job missed occurrences", "job", name, "count", count-1, "from", due)
+		return s.ledger.Skip(ctx, name, due, newest, "missed", whyMissed(count-1))
+	}
+	why, text, err := s.reason(ctx, e, due, now)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		s.o.Logger.Debug("job skipped", "job", name, "due", due, "why", why)
+		return s.ledger.Skip(ctx, name, due, next, "skipped", why)
+	}
+	s.o.Logger.Debug("job fired", "job", name, "due", due, "late", late)
+	return s.ledger.Fire(ctx, name, due, next, e.message(due, now, text))
+}
+
+func whyMissed(count int) string {
+	switch {
+	case count >= countMost-1:
+		return fmt.Sprintf("at least %d occurrences came due while nobody could fire them", count)
+	case count == 1:
+		return "it came due while nobody could fire it"
+	}
+	return fmt.Sprintf("%d occurrences came due while nobody could fire them", count)
+}
+
+// reason is why the occurrence is not fired, or "" and what to ask.
+func (s *Scheduler) reason(ctx context.Context, e *entry, due, now time.Time) (why, text string, err error) {
+	switch {
+	case !e.active.contain(due):
+		return "outside of the active hours " + e.active.text, "", nil
+	case !e.active.contain(now):
+		return "too late for the active hours " + e.active.text, "", nil
+	}
+	if s.o.Unfinished != nil {
+		n, err := s.o.Unfinished(ctx, e.job.Name)
+		if err != nil {
+			return "", "", err
+		}
+		if n > 1 {
+			return fmt.Sprintf("%d earlier occurrences are not finished", n), "", nil
+		}
+	}
+	text, why = s.prompt(ctx, e.job)
+	return why, text, nil
+}
+
+// message is what goes into the inbox. Its id is the occurrence's identity.
+func (e *entry) message(due, now time.Time, text string) channels.Inbound {
+	return channels.Inbound{
+		Key:    e.key,
+		ID:     fmt.Sprintf("hb:%s:%d", e.job.Name, due.Unix()),
+		Sender: channels.Person{Name: "heartbeat"},
+		Text:   text,
+		At:     now,
+	}
+}
+
+// RunNow fires job at once, whatever the hour; its schedule goes on as it
+// was. It returns when the occurrence is durable, not when it is answered.
+// Twice in one second is once. Errors: [ErrUnknown].
+func (s *Scheduler) RunNow(ctx context.Context, job string) error {
+	e, found := s.jobs[job]
+	if !found {
+		return fmt.Errorf("heartbeat: run %.80q: %w", job, ErrUnknown)
+	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	text, why := s.prompt(ctx, e.job)
+	if why != "" {
+		return fmt.Errorf("heartbeat: run %s: %s", job, why)
+	}
+	now := s.now()
+	due := wholeSecond(now)
+	next, planned, err := s.ledger.NextDue(ctx, job)
+	if err != nil {
+		return fmt.Errorf("heartbeat: run %s: %w", job, err)
+	}
+	if !planned || !next.After(now) {
+		// Something is due anyway: what we do now stands for it.
+		next = e.following(next, planned, now)
+	}
+	// Planned first: should we die here, the next start finds it due.
+	if err := s.ledger.Plan(ctx, job, due); err != nil {
+		return fmt.Errorf("heartbeat: run %s: %w", job, err)
+	}
+	if err := s.ledger.Fire(ctx, job, due, next, e.message(due, now, text)); err != nil {
+		if other, _, check := s.ledger.NextDue(ctx, job); check == nil && !other.Equal(due) {
+			return nil // another node was quicker to fire it
+		}
+		return fmt.Errorf("heartbeat: run %s: %w", job, err)
+	}
+	return nil
+}
