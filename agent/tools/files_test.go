@@ -400,3 +400,27 @@ func TestOpenWorkspaceKeepsAwayFromSecrets(t *testing.T) {
 		t.Error("OpenWorkspace of a file succeeded")
 	}
 }
+
+func TestReadFileForTheProgram(t *testing.T) {
+	top := t.TempDir()
+	dir := filepath.Join(top, "workspace")
+	w := workspace(t, dir)
+	put(t, filepath.Join(top, "secret"), "secret")
+	put(t, filepath.Join(dir, "HEARTBEAT.md"), "- mail\n")
+	ok(t, os.Symlink("../secret", filepath.Join(dir, "out")))
+	ok(t, syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
+	if got, err := w.ReadFile("HEARTBEAT.md", 100); string(got) != "- mail\n" || err != nil {
+		t.Errorf("ReadFile = %q, %v", got, err)
+	}
+	if got, err := w.ReadFile("HEARTBEAT.md", 3); len(got) != 4 || err != nil {
+		t.Errorf("ReadFile of at most 3 bytes = %q, %v; want one more", got, err)
+	}
+	if _, err := w.ReadFile("missing", 100); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("ReadFile of nothing = %v, want fs.ErrNotExist", err)
+	}
+	for _, name := range []string{"out", "fifo", ".", "../secret"} {
+		if got, err := w.ReadFile(name, 100); err == nil || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("ReadFile(%s) = %q, %v; want another error", name, got, err)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"syscall"
@@ -136,4 +137,27 @@ func cutPage(page, rest []byte, begin int) int {
 		}
 	}
 	return end
+}
+
+// ReadFile reads a whole file of w for the program itself, under the same
+// guard as the tools: a HEARTBEAT.md that is a link to somewhere else is not
+// followed there. At most one byte more than most is read, so that the caller
+// sees that there is more. A missing file is [fs.ErrNotExist].
+func (w *Workspace) ReadFile(name string, most int64) ([]byte, error) {
+	clean, err := local(name)
+	if err != nil {
+		return nil, fmt.Errorf("tools: read: %w", err)
+	}
+	if _, err := w.root.Stat(clean); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("tools: read %s: %w", clean, fs.ErrNotExist)
+	}
+	f, _, err := w.openRegular(clean)
+	if err != nil {
+		return nil, fmt.Errorf("tools: read: %w", err)
+	}
+	content, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("tools: read: %w", explain(clean, err))
+	}
+	return content, nil
 }
