@@ -322,7 +322,7 @@ func TestAgentSummarises(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := sessions.History{Generation: "20260101_001"}
-	for i := range 60 {
+	for i := range 20 {
 		m := user("Fact number " + strings.Repeat("i", i+1) + " is worth keeping.")
 		m.Seq, m.Name = int64(i+1), "Ann"
 		h.Messages = append(h.Messages, m)
