@@ -15,3 +15,44 @@ func (c *Channel) CanTalk(k channels.Key) error {
 	_, _, err := s.aim(context.Background(), channels.Outbound{Key: k})
 	return err
 }
+
+// Forget makes everybody be looked up before the next answer, as time does.
+func (c *Channel) Forget() {
+	c.session().do(context.Background(), c.people.doubt)
+}
+
+// For tests of the pure parts.
+var (
+	Addressed = func(text, nick string) (string, bool) { return addressed(text, []string{nick}, foldRFC) }
+	Plain     = plain
+)
+
+// Wire is what markdown looks like on IRC, line by line.
+func Wire(markdown string, budget int) []string {
+	var out []string
+	for _, r := range parse(markdown) {
+		for _, p := range r.wrap(budget) {
+			out = append(out, p.wire())
+		}
+	}
+	return out
+}
+
+// Budget is the room for text in a line.
+var Budget = budget
+
+// Pending counts the lines that went to the socket and are not confirmed.
+func (c *Channel) Pending() (n int) {
+	s := c.session()
+	if s == nil {
+		return 0
+	}
+	s.do(context.Background(), func() {
+		for _, d := range s.pending {
+			if d.state.Load() == begun {
+				n++
+			}
+		}
+	})
+	return n
+}

@@ -146,3 +146,10 @@ func serve(t *testing.T, conf ircd.Config) (*ircd.Server, string) {
 	t.Cleanup(s.Close)
 	return s, addr
 }
+
+// forget makes every person be looked up before the next answer to them.
+func (b *bot) forget() { b.ch.Forget() }
+
+type optionsT = irc.Options
+
+func newChannel(o irc.Options) (*irc.Channel, error) { return irc.New("irc", o) }

@@ -1,0 +1,175 @@
+package irc_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest/ircd"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// isNotSent fails the test unless err says that nothing was sent and that
+// trying again makes sense.
+func isNotSent(t *testing.T, what string, err error) {
+	t.Helper()
+	var notSent *channels.NotSent
+	if !errors.As(err, &notSent) || errors.Is(err, channels.ErrPermanent) {
+		t.Errorf("%s = %v, want NotSent and not permanent", what, err)
+	}
+}
+
+// The answer follows the person, by what the network tells us where we share
+// a channel and by asking where we do not.
+func TestAnswerFollowsTheNick(t *testing.T) {
+	for _, room := range []string{"#go", "#elsewhere"} {
+		t.Run("in "+room, func(t *testing.T) {
+			_, addr := serve(t, ircd.Config{})
+			o := quick(addr)
+			o.Channels = []string{"#go"}
+			b := start(t, o)
+			b.waitIn("irc:#go")
+			alice := ircd.Join(t, addr, "alice", room)
+			alice.Say("dragoman", "a question")
+			m := b.inbox.Wait(t, 1)[0]
+			alice.Raw("NICK alice2")
+			alice.Sync()
+			mallory := ircd.Join(t, addr, "mallory", room)
+			mallory.Raw("NICK alice")
+			mallory.Sync()
+			if room == "#elsewhere" {
+				b.forget() // The last sign of life is old by now.
+			}
+			err := b.reply("irc:alice", "the answer", m.MessageID)
+			if room == "#go" {
+				if err != nil {
+					t.Errorf("Send = %v, want it to follow", err)
+				}
+				alice.WaitHeard("dragoman", "alice2", 1)
+			} else {
+				isNotSent(t, "Send to a stranger under the old nick", err)
+			}
+			mallory.Sync()
+			if got := mallory.Heard("dragoman", "alice"); len(got) != 0 {
+				t.Errorf("a stranger was told %q", got)
+			}
+		})
+	}
+}
+
+// A stranger who takes the nick and writes as well gets his own answers, and
+// the person before him theirs.
+func TestTwoPeopleUnderOneNick(t *testing.T) {
+	_, addr := serve(t, ircd.Config{})
+	o := quick(addr)
+	o.Channels = []string{"#go"}
+	b := start(t, o)
+	b.waitIn("irc:#go")
+	alice := ircd.Join(t, addr, "alice", "#go")
+	alice.Say("dragoman", "alice asks")
+	alice.Raw("NICK alice2")
+	alice.Sync()
+	mallory := ircd.Join(t, addr, "mallory", "#go")
+	mallory.Raw("NICK alice")
+	mallory.Say("dragoman", "mallory asks")
+	got := b.inbox.Wait(t, 2)
+	for _, m := range got {
+		if err := b.reply("irc:alice", "answer to "+m.Text, m.MessageID); err != nil {
+			t.Errorf("Send = %v", err)
+		}
+	}
+	if diff := cmp.Diff([]string{"answer to alice asks"}, alice.WaitHeard("dragoman", "alice2", 1)); diff != "" {
+		t.Errorf("alice heard (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"answer to mallory asks"}, mallory.WaitHeard("dragoman", "alice", 1)); diff != "" {
+		t.Errorf("mallory heard (-want +got):\n%s", diff)
+	}
+}
+
+func TestPersonLeavesAndComesBack(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{})
+	o := quick(addr)
+	o.Channels = []string{"#go"}
+	b := start(t, o)
+	b.waitIn("irc:#go")
+	alice := ircd.Join(t, addr, "alice", "#go")
+	alice.Say("dragoman", "a question")
+	m := b.inbox.Wait(t, 1)[0]
+	alice.Raw("QUIT")
+	eventually(t, "alice to be gone", func() bool { return !slices.Contains(srv.Nicks(), "alice") })
+	isNotSent(t, "Send to somebody who left", b.reply("irc:alice", "the answer", m.MessageID))
+
+	stranger := ircd.Join(t, addr, "stranger")
+	stranger.Raw("NICK alice")
+	stranger.Sync()
+	err := b.reply("irc:alice", "the answer", m.MessageID)
+	isNotSent(t, "Send when a stranger has the nick", err)
+	if err != nil && !strings.Contains(err.Error(), "somebody else has the nick") {
+		t.Errorf("Send = %v, want it to say why", err)
+	}
+	stranger.Raw("NICK stranger")
+	stranger.Sync()
+
+	again := ircd.Join(t, addr, "alice")
+	if err := b.reply("irc:alice", "the answer", m.MessageID); err != nil {
+		t.Errorf("Send to somebody who came back = %v, want nil", err)
+	}
+	again.WaitHeard("dragoman", "alice", 1)
+	if got := stranger.Heard("dragoman", "alice"); len(got) != 0 {
+		t.Errorf("the stranger was told %q", got)
+	}
+}
+
+// After a restart of the daemon nobody is known, and the message that is
+// answered says who it was.
+func TestAnswerAfterRestart(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{Caps: modern})
+	b := start(t, quick(addr))
+	alice := ircd.Join(t, addr, "alice")
+	srv.SetAccount("alice", "acct")
+	alice.Say("dragoman", "a question")
+	m := b.inbox.Wait(t, 1)[0]
+	if err := b.stop(); err != nil {
+		t.Fatal(err)
+	}
+	alice.Raw("NICK other")
+	alice.Sync()
+	mallory := ircd.Join(t, addr, "mallory")
+	mallory.Raw("NICK alice")
+	mallory.Sync()
+	b = start(t, quick(addr))
+	isNotSent(t, "Send to a stranger", b.reply("irc:alice", "the answer", m.MessageID))
+	mallory.Close()
+	eventually(t, "mallory to be gone", func() bool { return !slices.Contains(srv.Nicks(), "alice") })
+	alice.Raw("NICK alice")
+	alice.Sync()
+	if err := b.reply("irc:alice", "the answer", m.MessageID); err != nil {
+		t.Errorf("Send to the same person = %v, want nil", err)
+	}
+	alice.WaitHeard("dragoman", "alice", 1)
+}
+
+// An account is known again under another host, and another account is a
+// stranger although user and host are the same.
+func TestAccountDecides(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{Caps: modern})
+	b := start(t, quick(addr))
+	srv.Inject("dragoman", "@account=acct :alice!a@old.example PRIVMSG dragoman :from home")
+	m := b.inbox.Wait(t, 1)[0]
+	alice := ircd.Join(t, addr, "alice")
+	b.forget()
+	isNotSent(t, "Send without any likeness", b.reply("irc:alice", "x", m.MessageID))
+	srv.SetAccount("alice", "Acct")
+	if err := b.reply("irc:alice", "the answer", m.MessageID); err != nil {
+		t.Errorf("Send to the same account = %v, want nil", err)
+	}
+	srv.SetAccount("alice", "another")
+	b.forget()
+	isNotSent(t, "Send to another account", b.reply("irc:alice", "y", m.MessageID))
+	if diff := cmp.Diff([]string{"the answer"}, alice.WaitHeard("dragoman", "alice", 1)); diff != "" {
+		t.Errorf("heard (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,220 @@
+package irc_test
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"dragoman/channels"
+	"dragoman/channels/irc"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	b  = "\x02"
+	it = "\x1d"
+)
+
+func TestRender(t *testing.T) {
+	tests := map[string]struct {
+		in   string
+		want []string
+	}{
+		"plain":            {"one\ntwo\n\n\nthree", []string{"one", "two", "three"}},
+		"bold and italic":  {"a **b** *c* _d_ __e__ ***f***", []string{"a " + b + "b" + b + " " + it + "c d" + it + " " + b + "e " + it + "f"}},
+		"nested":           {"**a *b* c**", []string{b + "a " + it + "b" + it + " c"}},
+		"no emphasis":      {"2 * 3 * 4, snake_case_name, a* ****x****", []string{"2 * 3 * 4, snake_case_name, a* ****x****"}},
+		"code":             {"run `go **test**` or ``a`b``", []string{"run `go **test**` or `a`b`"}},
+		"heading":          {"# Title #\n####### no", []string{b + "Title", "####### no"}},
+		"lists":            {"* a\n+ b\n  - c\n1. d\n2) e\n- [ ] f", []string{"- a", "- b", "  - c", "1. d", "2) e", "- [ ] f"}},
+		"quote and rule":   {"> said\n***\n---", []string{"> said", "---", "---"}},
+		"links":            {"[Go](https://go.dev/a_b_c) <https://x.org/_y_> [https://a.b](https://a.b) [x](y \"t\") ![pic](https://p.q)", []string{"Go (https://go.dev/a_b_c) https://x.org/_y_ https://a.b x (y) pic (https://p.q)"}},
+		"link with bold":   {"**[a](https://b.c)**", []string{b + "a (https://b.c)"}},
+		"bare address":     {"https://a.b/_c_*d* **https://e.f**", []string{"https://a.b/_c_" + it + "d" + it + " " + b + "https://e.f"}},
+		"escapes":          {`\*a\* \_b\_ \# c:\dir`, []string{`*a* _b_ # c:\dir`}},
+		"code block":       {"```go\nif x {\n\ty()\n}\n\n```\nafter", []string{"if x {", "    y()", "}", "after"}},
+		"code keeps marks": {"~~~\n**a** `b` # c\n```\n~~~", []string{"**a** `b` # c", "```"}},
+		"open code block":  {"```\na\n  b", []string{"a", "  b"}},
+		"nested fence":     {"````\n```\nx\n```\n````\ny", []string{"```", "x", "```", "y"}},
+		"indented fence":   {"- x\n  ```\n  a\n    b\n  ```\n- y", []string{"- x", "a", "  b", "- y"}},
+		"table":            {"| a | b |\n|---|:-:|\n| 1 | **2** |", []string{"| a | b |", "| 1 | " + b + "2" + b + " |"}},
+		"control":          {"a\x00b\x01ACTION c\x01\r\nQUIT\rx\x02y\x1b[0m", []string{"abACTION c", "QUIT", "xy[0m"}},
+		"not UTF-8":        {"a\xffb", []string{"a\uFFFDb"}},
+		"nothing":          {" \n\t\n\x00\n```\n\n```", nil},
+		"strike stays":     {"~~no~~ yes", []string{"~~no~~ yes"}},
+		"line separators":  {"a\u2028b\vc", []string{"a", "b", "c"}},
+	}
+	delete(tests, "no links")
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, irc.Wire(test.in, 400)); diff != "" {
+				t.Errorf("Wire(%q) (-want +got):\n%s", test.in, diff)
+			}
+		})
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for name, test := range map[string]struct {
+		in     string
+		budget int
+		want   []string
+	}{
+		"at spaces":      {"aaa bbb ccc", 7, []string{"aaa bbb", "ccc"}},
+		"long word":      {"aaaaaaaaaa", 4, []string{"aaaa", "aaaa", "aa"}},
+		"space at cut":   {"aaaa bbbb", 4, []string{"aaaa", "bbbb"}},
+		"bytes count":    {"éééé", 4, []string{"éé", "éé"}},
+		"no early space": {"a bbbbbbbbbbbb", 10, []string{"a bbbbbbbb", "bbbb"}},
+		"family":         {"👨‍👩‍👧‍👦👨‍👩‍👧‍👦", 30, []string{"👨‍👩‍👧‍👦", "👨‍👩‍👧‍👦"}},
+		"flags":          {"🇮🇹🇮🇹🇮🇹", 17, []string{"🇮🇹🇮🇹", "🇮🇹"}},
+		"combining":      {"e\u0301e\u0301", 4, []string{"e\u0301", "e\u0301"}},
+		"styles go on":   {"**aaaa bbbb**", 5, []string{b + "aaaa", b + "bbbb"}},
+		"codes count":    {"aaaa**b**", 5, []string{"aaaa", b + "b"}},
+		"code spaces":    {"```\n  aa    bb\n```", 8, []string{"  aa    ", "bb"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, irc.Wire(test.in, test.budget)); diff != "" {
+				t.Errorf("Wire(%q, %d) (-want +got):\n%s", test.in, test.budget, diff)
+			}
+		})
+	}
+}
+
+// pure is a channel for the parts that need no network.
+func pure(t testing.TB) *irc.Channel {
+	t.Helper()
+	ch, err := irc.New("irc", irc.Options{Server: "irc.example.org", Nick: "dragoman", Channels: []string{"#go"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch
+}
+
+// visible is text without codes and white space: what must survive cutting.
+func visible(lines ...string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || !unicode.IsGraphic(r) {
+			return -1
+		}
+		return r
+	}, strings.Join(lines, ""))
+}
+
+// FuzzSplit proves for any text: every piece is one line on the wire, within
+// the budget of the longest name we can have, without control characters
+// other than our two codes, and together they show what the whole shows.
+func FuzzSplit(f *testing.F) {
+	for _, seed := range []string{
+		"**bold** and *it* `code` [a](https://b.c/_d_)", "```go\n\tx := `y`\n```", "- a\n  * b\n+ c", "***a*b**c*",
+		"\\*\\_\\`", "# h\n> q\n---\n|a|b|\n|-|-|", "a\x00\r\nb\x01", strings.Repeat("👨‍👩‍👧‍👦", 40), strings.Repeat("x ", 300) + "**y**",
+		"*a***b**", "`` ` ``", "https://a.b/\\_c", "**\u200b**", "~~~\n```\n~~~", "<https://a> <b>", "![](x)", "[[a](b)](c)", "\\", "a\u0085b",
+	} {
+		f.Add(seed)
+	}
+	ch := pure(f)
+	key := channels.MustKey("irc:#go")
+	room := irc.Budget(strings.Repeat("n", 16), "~dragoman", strings.Repeat("h", 63), "#go")
+	f.Fuzz(func(t *testing.T, text string) {
+		pieces := ch.Split(key, text)
+		var shown []string
+		for i, p := range pieces {
+			lines := irc.Wire(p, room)
+			if len(lines) != 1 {
+				t.Fatalf("piece %d, %q, is %d lines: %q", i, p, len(lines), lines)
+			}
+			line := lines[0]
+			if len(line) > room || !utf8.ValidString(line) || line == "" {
+				t.Fatalf("line %d is bad (%d bytes of %d): %q", i, len(line), room, line)
+			}
+			for _, r := range line {
+				if unicode.IsControl(r) && r != 0x02 && r != 0x1d {
+					t.Fatalf("line %d has the control character %U: %q", i, r, line)
+				}
+			}
+			shown = append(shown, line)
+		}
+		whole := irc.Wire(text, 1<<30)
+		if got, want := visible(shown...), visible(whole...); got != want && len(whole) > 0 {
+			t.Fatalf("the pieces show %q, the whole shows %q", got, want)
+		}
+	})
+}
+
+func TestSplitKeepsStyles(t *testing.T) {
+	ch := pure(t)
+	text := strings.Repeat("some **bold words** and *italic ones* with `code` ", 40)
+	key := channels.MustKey("irc:#go")
+	var got []string
+	for _, p := range ch.Split(key, text) {
+		got = append(got, irc.Wire(p, 500)...)
+	}
+	room := irc.Budget(strings.Repeat("n", 16), "~dragoman", strings.Repeat("h", 63), "#go")
+	if diff := cmp.Diff(irc.Wire(text, room), got); diff != "" {
+		t.Errorf("pieces do not look like the whole (-want +got):\n%s", diff)
+	}
+}
+
+func TestSplitHugeInTime(t *testing.T) {
+	ch := pure(t)
+	key := channels.MustKey("irc:#go")
+	for name, text := range map[string]string{
+		"one line":  strings.Repeat("word ", 100_000),
+		"open bold": strings.Repeat("**a *b _c `d [e](", 20_000),
+		"stars":     strings.Repeat("*", 100_000),
+		"brackets":  strings.Repeat("[", 40_000),
+		"ticks":     strings.Repeat("`a``b```", 10_000),
+		"accents":   "a" + strings.Repeat("\u0301", 50_000),
+	} {
+		pieces := ch.Split(key, text)
+		if got, want := len(visible(irc.Wire(strings.Join(pieces, "\n"), 400)...)), len(visible(irc.Wire(text, 1<<30)...)); got != want {
+			t.Errorf("%s: the pieces show %d bytes, want %d", name, got, want)
+		}
+	}
+}
+
+func TestAddressed(t *testing.T) {
+	for _, test := range []struct {
+		in, rest string
+		ok       bool
+	}{
+		{"Dragoman: hi", "hi", true},
+		{"dragoman, hi", "hi", true},
+		{"@dragoman hi", "hi", true},
+		{"@dragoman: hi", "hi", true},
+		{"dragoman:", "dragoman:", true},
+		{"dragoman?", "dragoman?", true},
+		{"what is Go, dragoman?", "what is Go, dragoman?", true},
+		{"thanks, @dragoman", "thanks, @dragoman", true},
+		{"dragoman hi", "dragoman hi", false},
+		{"dragoman:8080 is open", "dragoman:8080 is open", false},
+		{"dragoman:: hi", "dragoman:: hi", false},
+		{"dragomans: hi", "dragomans: hi", false},
+		{"ask dragoman about it", "ask dragoman about it", false},
+		{"I like dragoman", "I like dragoman", false},
+		{"", "", false},
+		{"@", "@", false},
+	} {
+		if rest, ok := irc.Addressed(test.in, "dragoman"); rest != test.rest || ok != test.ok {
+			t.Errorf("addressed(%q) = %q, %v, want %q, %v", test.in, rest, ok, test.rest, test.ok)
+		}
+	}
+}
+
+func FuzzAddressed(f *testing.F) {
+	for _, seed := range []string{"dragoman: hi", "@dragoman", "x, dragoman?", "[d]: é", "\x0304,1red", "caf\xe9"} {
+		f.Add(seed, "dragoman")
+	}
+	f.Add("ÀÀ: x", "Àà")
+	f.Fuzz(func(t *testing.T, text, nick string) {
+		text = irc.Plain(text)
+		if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+			t.Fatalf("plain gave %q", text)
+		}
+		rest, ok := irc.Addressed(text, nick)
+		if !strings.HasSuffix(text, rest) || !ok && rest != text || ok && text != "" && rest == "" {
+			t.Fatalf("addressed(%q, %q) = %q, %v", text, nick, rest, ok)
+		}
+	})
+}

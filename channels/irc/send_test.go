@@ -1,0 +1,205 @@
+package irc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest/ircd"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Where the network echoes, the echo confirms and no PING is spent.
+func TestEchoConfirms(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{Caps: modern})
+	b := start(t, quick(addr))
+	alice := ircd.Join(t, addr, "alice")
+	b.say("irc:alice", "**hello**")
+	alice.WaitHeard("dragoman", "alice", 1)
+	for _, l := range srv.Heard("dragoman") {
+		if strings.HasPrefix(l, "PING ") {
+			t.Errorf("it spent %q", l)
+		}
+	}
+	if got := b.inbox.Texts(); len(got) != 0 {
+		t.Errorf("it heard its own echo as %q", got)
+	}
+}
+
+// Where nobody confirms, the attempt is uncertain, on either way.
+func TestNotConfirmed(t *testing.T) {
+	for name, caps := range map[string][]string{"ping": nil, "echo": modern} {
+		t.Run(name, func(t *testing.T) {
+			srv, addr := serve(t, ircd.Config{Caps: caps})
+			o := quick(addr)
+			o.ConfirmTimeout = 100 * time.Millisecond
+			b := start(t, o)
+			srv.Deafen(true)
+			err := b.send("irc:alice", "hello")
+			srv.Deafen(false)
+			var notSent *channels.NotSent
+			if err == nil || errors.As(err, &notSent) || errors.Is(err, channels.ErrPermanent) {
+				t.Errorf("Send = %v, want an uncertain error", err)
+			}
+		})
+	}
+}
+
+// A connection that ends between the line and its confirmation leaves the
+// attempt uncertain, and does not tell the reason as if it were the message's.
+func TestCutBeforeConfirmation(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{})
+	b := start(t, quick(addr))
+	srv.Deafen(true)
+	done := make(chan error, 1)
+	go func() { done <- b.send("irc:alice", "hello") }()
+	eventually(t, "the line to be under way", func() bool { return b.ch.Pending() == 1 })
+	srv.Cut()
+	var notSent *channels.NotSent
+	if err := <-done; err == nil || errors.As(err, &notSent) || errors.Is(err, channels.ErrPermanent) {
+		t.Errorf("Send = %v, want an uncertain error", err)
+	}
+	srv.Deafen(false)
+}
+
+func TestRefusalsByClass(t *testing.T) {
+	for name, test := range map[string]struct {
+		line      string
+		permanent bool
+		after     time.Duration
+	}{
+		"no such nick":    {":irc.test 401 dragoman alice :No such nick", false, 0},
+		"caller id":       {":irc.test 716 dragoman alice :has +g", false, 0},
+		"not to user":     {":irc.test 531 dragoman ALICE :You cannot", false, 0},
+		"too many":        {":irc.test 407 dragoman alice :Too many targets", true, 0},
+		"too long":        {":irc.test 417 dragoman :Input line was too long", true, 0},
+		"too fast":        {":irc.test 439 dragoman alice :Message target change too fast. Please wait 42 seconds", false, 42 * time.Second},
+		"try again":       {":irc.test 263 dragoman PRIVMSG :Please wait a while", false, 10 * time.Second},
+		"fail":            {":irc.test FAIL PRIVMSG CANNOT_SEND alice :No", false, 0},
+		"fail, no target": {":irc.test FAIL PRIVMSG BUSY :No", false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, addr := serve(t, ircd.Config{})
+			b := start(t, quick(addr))
+			srv.Deafen(true)
+			done := make(chan error, 1)
+			go func() { done <- b.send("irc:alice", "hello") }()
+			eventually(t, "the line to be under way", func() bool { return b.ch.Pending() == 1 })
+			// Refusals of other things come first and must not be taken for it.
+			srv.Inject("dragoman", ":irc.test 401 dragoman NickServ :No such nick")
+			srv.Inject("dragoman", ":irc.test 404 dragoman #go :Cannot send")
+			srv.Inject("dragoman", ":irc.test 461 dragoman WHO :Not enough parameters")
+			srv.Inject("dragoman", ":irc.test FAIL JOIN X alice :No")
+			srv.Inject("dragoman", test.line)
+			err := <-done
+			srv.Deafen(false)
+			var (
+				retry   *channels.Retry
+				notSent *channels.NotSent
+			)
+			if errors.Is(err, channels.ErrPermanent) != test.permanent || errors.As(err, &notSent) == test.permanent {
+				t.Errorf("Send = %v, want permanent %v and NotSent otherwise", err, test.permanent)
+			}
+			if errors.As(err, &retry) != (test.after > 0) || test.after > 0 && retry.After != test.after {
+				t.Errorf("Send = %v, want to come back after %s", err, test.after)
+			}
+		})
+	}
+}
+
+// Longer text than one piece is said whole, and the first refusal ends it.
+func TestSendOfUncutText(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{})
+	b := start(t, quick(addr))
+	alice := ircd.Join(t, addr, "alice")
+	if err := b.send("irc:alice", "one\n\n```\n  two\n```\n"+strings.Repeat("three ", 100)); err != nil {
+		t.Fatalf("Send = %v", err)
+	}
+	if got := alice.WaitHeard("dragoman", "alice", 4); got[0] != "one" || got[1] != "  two" {
+		t.Errorf("heard %q", got)
+	}
+	if err := b.send("irc:alice", "\n```\n\n```\n"); !errors.Is(err, channels.ErrPermanent) {
+		t.Errorf("Send of nothing = %v, want permanent", err)
+	}
+	for _, l := range srv.Heard("dragoman") {
+		if len(l) > 510 {
+			t.Errorf("it sent %d bytes", len(l))
+		}
+	}
+}
+
+// Lines that the server may only take slowly: a caller in a hurry is told when
+// to come back, and nothing was sent.
+func TestFloodBudget(t *testing.T) {
+	_, addr := serve(t, ircd.Config{})
+	o := quick(addr)
+	o.FloodBurst, o.FloodEvery = 2, time.Hour
+	b := start(t, o)
+	alice := ircd.Join(t, addr, "alice")
+	for i := range 3 {
+		err := b.send("irc:alice", fmt.Sprintf("line %d", i))
+		if i < 2 {
+			if err != nil {
+				t.Errorf("Send(%d) = %v, want nil", i, err)
+			}
+			continue
+		}
+		var (
+			retry   *channels.Retry
+			notSent *channels.NotSent
+		)
+		if !errors.As(err, &retry) || !errors.As(err, &notSent) || retry.After < 59*time.Minute {
+			t.Errorf("Send(%d) = %v, want NotSent with Retry", i, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.ch.Send(ctx, channels.Outbound{Key: channels.MustKey("irc:alice"), Text: "waits"})
+		done <- err
+	}()
+	cancel()
+	isNotSent(t, "Send whose context ended", <-done)
+	if diff := cmp.Diff([]string{"line 0", "line 1"}, alice.WaitHeard("dragoman", "alice", 2)); diff != "" {
+		t.Errorf("heard (-want +got):\n%s", diff)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	good := quick("irc.example.org:6667")
+	for name, change := range map[string]func(*optionsT){
+		"server":     func(o *optionsT) { o.Server = "host:port" },
+		"no server":  func(o *optionsT) { o.Server = "" },
+		"nick":       func(o *optionsT) { o.Nick = "a b" },
+		"no nick":    func(o *optionsT) { o.Nick = "" },
+		"alt nick":   func(o *optionsT) { o.AltNicks = []string{"#x"} },
+		"channel":    func(o *optionsT) { o.Channels = []string{"go"} },
+		"channels":   func(o *optionsT) { o.Channels = []string{"#a,#b"} },
+		"key":        func(o *optionsT) { o.Channels = []string{"#a b c"} },
+		"groups":     func(o *optionsT) { o.Groups = "some" },
+		"line break": func(o *optionsT) { o.Password = "a\r\nQUIT" },
+		"real name":  func(o *optionsT) { o.RealName = "a\nb" },
+		"user":       func(o *optionsT) { o.User = "a@b" },
+		"mechanism":  func(o *optionsT) { o.SASL.Mechanism = "SCRAM" },
+		"required":   func(o *optionsT) { o.SASL.Required = true },
+		"plain":      func(o *optionsT) { o.SASL.Mechanism = "PLAIN" },
+		"external":   func(o *optionsT) { o.SASL.Mechanism, o.TLS = "EXTERNAL", true },
+		"regain":     func(o *optionsT) { o.NickServ.Regain = "DROP" },
+	} {
+		o := good
+		change(&o)
+		if _, err := newChannel(o); err == nil {
+			t.Errorf("New with a bad %s = nil, want an error", name)
+		} else if o.Password != "" && strings.Contains(err.Error(), "QUIT") {
+			t.Errorf("New = %v, which names the password", err)
+		}
+	}
+	if _, err := newChannel(good); err != nil {
+		t.Errorf("New = %v, want nil", err)
+	}
+}
