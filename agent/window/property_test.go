@@ -2,6 +2,7 @@ package window_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -77,8 +78,8 @@ func checkRepair(t failer, in []sessions.Message) {
 	if err := window.Validate(out); err != nil && len(out) > 0 {
 		t.Fatalf("Validate(Repair(in)) = %v, want nil\nin:\n%s\nout:\n%s", err, show(in), show(out))
 	}
-	if diff := cmp.Diff(out, window.Repair(out)); diff != "" {
-		t.Fatalf("Repair twice differs from once (-once +twice):\n%s", diff)
+	if twice := window.Repair(out); !reflect.DeepEqual(out, twice) {
+		t.Fatalf("Repair twice differs from once (-once +twice):\n%s", cmp.Diff(out, twice))
 	}
 	for _, role := range []sessions.Role{sessions.RoleUser, sessions.RoleAssistant} {
 		if want, got := texts(in, role), texts(out, role); !slices.Equal(want, got) {
@@ -88,10 +89,10 @@ func checkRepair(t failer, in []sessions.Message) {
 	if want, got := count(in, sessions.RoleUser), count(out, sessions.RoleUser); want != got {
 		t.Fatalf("Repair left %d user messages, want %d", got, want)
 	}
-	for keep := range len(in) + 2 {
-		checkCut(t, in, keep)
+	for keep := len(in) % 5; keep < len(in)+2; keep += 5 {
+		checkCut(t, in, keep) // over many histories, every distance from the end
 	}
-	for _, budget := range []int{-5, 0, 1, 30, 200, 2000} {
+	for _, budget := range []int{-5, 1, 30, 200} {
 		checkFit(t, out, budget)
 	}
 }
@@ -120,8 +121,8 @@ func checkFit(t failer, msgs []sessions.Message, budget int) {
 	if err := window.Validate(view); err != nil {
 		t.Fatalf("Validate(Fit(msgs, 1, %d)) = %v, want nil\n%s", budget, err, show(view))
 	}
-	if diff := cmp.Diff(view, window.Repair(view)); diff != "" {
-		t.Fatalf("Fit left something to repair:\n%s", diff)
+	if repaired := window.Repair(view); !reflect.DeepEqual(view, repaired) {
+		t.Fatalf("Fit left something to repair:\n%s", cmp.Diff(view, repaired))
 	}
 	if count(msgs, sessions.RoleUser) > 0 && newest(msgs) != newest(view) {
 		t.Fatalf("Fit(msgs, 1, %d) dropped the newest user message", budget)
