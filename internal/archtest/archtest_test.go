@@ -1,0 +1,93 @@
+package archtest_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dragoman/internal/archtest"
+)
+
+// TestHouse looks at this repository.
+func TestHouse(t *testing.T) {
+	fsys := os.DirFS("../..")
+	if _, err := os.Stat("../../go.mod"); err != nil {
+		t.Fatal(err)
+	}
+	problems, err := archtest.Check(fsys, "dragoman", archtest.Table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Error(p)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	const ok = "// Package p.\npackage p\n"
+	rules := []archtest.Rule{
+		{Package: "a"},
+		{Package: "a/special", Imports: []string{"b"}},
+		{Package: "a/*", Imports: []string{"a"}, Tests: []string{"b"}},
+		{Package: "b/**", Imports: []string{"a", "b/**"}},
+		{Package: "top*/**", Imports: []string{"**"}},
+		{Package: "util"},
+	}
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  []string
+	}{
+		"in order": {files: map[string]string{
+			"a/a.go": ok + `import "fmt"`, "a/x/x.go": ok + `import "m/a"`, "a/x/x_test.go": "package x_test\nimport (\n\"m/a/x\"\n\"m/b\"\n\"m/internal/testkit\"\n)",
+			"b/deep/er/b.go": ok + `import "m/b"`, "topmost/in/t.go": ok + `import "m/a/x"`, "a/special/s.go": ok + `import "m/b"`, "a/other.go": ok + `import "mm/b"`,
+			"a/testdata/x.go": "package util", ".cache/x.go": "package util", "_old/x.go": "package util",
+		}},
+		"an arrow upwards": {files: map[string]string{"a/a.go": ok + `import "m/b"`}, want: []string{"a/a.go:3: a may not import b (allowed: )"}},
+		"a sibling":        {files: map[string]string{"a/x/x.go": ok + `import "m/a/y"`}, want: []string{"a/x/x.go:3: a/x may not import a/y (allowed: a)"}},
+		"under another name": {
+			files: map[string]string{"a/a.go": ok + `import (` + "\n" + `_ "m/b"` + "\n" + `. "m/b/c"` + "\n)"},
+			want:  []string{"a/a.go:4: a may not import b (allowed: )", "a/a.go:5: a may not import b/c (allowed: )"},
+		},
+		"the particular rule counts": {files: map[string]string{"a/special/s.go": ok + `import "m/a"`}, want: []string{"a/special/s.go:3: a/special may not import a (allowed: b)"}},
+		"what tests may, sources may not": {files: map[string]string{"a/x/x.go": ok + "import (\n\"m/b\"\n\"m/internal/testkit\"\n)"}, want: []string{
+			"a/x/x.go:4: a/x may not import b (allowed: a)", "a/x/x.go:5: a/x may not import internal/testkit (allowed: a)",
+		}},
+		"tests have rules too":    {files: map[string]string{"a/a.go": ok, "a/a_test.go": `package a` + "\n" + `import "m/b"`}, want: []string{"a/a_test.go:2: a may not import b (allowed: )"}},
+		"behind a build tag":      {files: map[string]string{"a/a.go": "//go:build never\n\n" + ok + `import "m/b"`}, want: []string{"a/a.go:5: a may not import b (allowed: )"}},
+		"no place":                {files: map[string]string{"c/c.go": ok}, want: []string{"c/c.go:2: the package c is not in the table of internal/archtest: give it a place and its arrows"}},
+		"a folder's name":         {files: map[string]string{"util/u.go": ok}, want: []string{"util/u.go:2: a folder called util says nothing about what is in it"}},
+		"a package's name":        {files: map[string]string{"a/a.go": "// Package manager.\npackage manager"}, want: []string{"a/a.go:2: a package called manager says nothing about what is in it"}},
+		"no package comment":      {files: map[string]string{"a/a.go": "package a", "a/a_test.go": ok}, want: []string{"a: the package has no doc comment"}},
+		"comment in another file": {files: map[string]string{"a/a.go": "package a", "a/doc.go": ok}},
+		"a long file":             {files: map[string]string{"a/a_test.go": "package a" + strings.Repeat("\n", 601)}, want: []string{"a/a_test.go:1: the file has 601 lines, at most 600 are allowed"}},
+		"a file of 600 lines":     {files: map[string]string{"a/a_test.go": "package a" + strings.Repeat("\n", 600)}},
+		"a long function":         {files: map[string]string{"a/a.go": ok + "func f() {" + strings.Repeat("\n", 80) + "}"}, want: []string{"a/a.go:3: f has 81 lines, at most 80 are allowed"}},
+		"a function of 80 lines":  {files: map[string]string{"a/a.go": ok + "func f() {" + strings.Repeat("\n", 79) + "}", "a/a_test.go": "package a\nfunc g() {" + strings.Repeat("\n", 300) + "}"}},
+		"no comments": {
+			files: map[string]string{"a/a.go": ok + "func F() {}\ntype T struct{}\nfunc (T) M() {}\nfunc (*T) Error() string { return \"\" }\nconst C = 1\nvar V, w = 1, 2\ntype u int\nfunc (u) M() {}\ntype G[X any] struct{}\nfunc (*G[X]) M() {}\n"},
+			want: []string{
+				"a/a.go:11: G is exported and has no comment", "a/a.go:12: M is exported and has no comment", "a/a.go:3: F is exported and has no comment",
+				"a/a.go:4: T is exported and has no comment", "a/a.go:5: M is exported and has no comment", "a/a.go:7: C is exported and has no comment", "a/a.go:8: V is exported and has no comment",
+			},
+		},
+		"broken":   {files: map[string]string{"a/a.go": "package"}, want: []string{"a/a.go: the file cannot be read as Go: a/a.go:1:8: expected 'IDENT', found 'EOF'"}},
+		"comments": {files: map[string]string{"a/a.go": ok + "// F.\nfunc F() {}\n// Group.\nconst (\nA = 1\nB = 2\n)\nvar (\nC = 1 // beside\n// D.\nD = 1\n)\n// T.\ntype T struct{}\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fsys := fstest.MapFS{}
+			for name, source := range test.files {
+				fsys[name] = &fstest.MapFile{Data: []byte(source)}
+			}
+			got, err := archtest.Check(fsys, "m", rules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("Check (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

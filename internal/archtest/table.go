@@ -1,0 +1,77 @@
+package archtest
+
+// The patterns of a [Rule] are paths below the module's root. "*" stands for
+// one element, a last "/**" for the folder itself and everything below it.
+
+// Rule says what the packages that match Package may import of ours.
+type Rule struct {
+	Package string
+	// Imports are allowed everywhere in the package.
+	Imports []string
+	// Tests are allowed in its _test files as well.
+	Tests []string
+}
+
+// domain are the four roots that the plumbing may know.
+var domain = []string{"channels", "sessions", "agent", "heartbeat"}
+
+// everywhereInTests may be imported by the tests of any package: the suites
+// that implementations have to pass, the servers and scripted models they run
+// against, and the reference store.
+var everywhereInTests = []string{
+	"internal/testkit", "channels/channeltest/**", "channels/live/livetest", "sessions/storetest", "agent/agenttest/**", "sessions/memory",
+}
+
+// Table is the house: every package and its arrows. The first rule that
+// matches counts, so the particular stands before the general. A package that
+// none matches has no place.
+var Table = []Rule{
+	{Package: "channels"},
+	{Package: "channels/channeltest/**", Imports: []string{"channels", "channels/channeltest/**", "internal/testkit"}},
+	{Package: "channels/live", Imports: []string{"channels"}},
+	{Package: "channels/live/livetest", Imports: []string{"channels", "channels/live"}},
+	{Package: "channels/web", Imports: []string{"channels", "channels/live"}},
+	{Package: "channels/terminal", Imports: []string{"channels", "channels/live"}},
+	{Package: "channels/*", Imports: []string{"channels"}},
+
+	{Package: "sessions", Imports: []string{"channels"}},
+	// What the stores share, and the suite that all of them pass.
+	{Package: "sessions/rules", Imports: []string{"sessions", "channels"}},
+	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels"}},
+	{Package: "sessions/internal/**", Imports: []string{"sessions", "channels", "sessions/internal/**"}},
+	{Package: "sessions/storetest", Imports: []string{"sessions", "channels", "internal/testkit"}},
+	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/dispatch", "sessions/internal/**"}},
+
+	{Package: "agent", Imports: []string{"agent/window", "sessions", "channels"}},
+	{Package: "agent/window", Imports: []string{"sessions"}},
+	{Package: "agent/agenttest/**", Imports: []string{"agent", "agent/window", "sessions", "channels", "agent/agenttest/**", "internal/testkit"}},
+	{Package: "agent/*", Imports: []string{"agent", "agent/window", "sessions", "channels"}},
+
+	// Its tests prove that a store fits the Ledger that it declares.
+	{Package: "heartbeat", Imports: []string{"channels"}, Tests: []string{"sessions"}},
+
+	{Package: "internal/testkit"},
+	{Package: "internal/archtest"},
+	{Package: "internal/durable"},
+	{Package: "internal/event", Imports: domain},
+	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
+	{Package: "internal/config", Imports: []string{"channels"}, Tests: []string{"heartbeat", "agent/tools"}},
+	{Package: "internal/gateway", Imports: join(domain, "internal/event", "internal/metrics")},
+	{Package: "internal/httpapi", Imports: join(domain, "internal/event", "internal/metrics")},
+	// The page and the channel behind it are two sides of one thing.
+	{Package: "internal/console", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"channels/web", "channels/live"}},
+
+	// These know the whole house: the one that wires it, and those that run
+	// it as a whole to break or to measure it.
+	{Package: "internal/app/**", Imports: []string{"**"}},
+	{Package: "internal/crash*/**", Imports: []string{"**"}},
+	{Package: "internal/bench*/**", Imports: []string{"**"}},
+
+	// The verbs talk to a running daemon through the client in httpapi and
+	// print what the domain's types hold.
+	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/config", "internal/httpapi", "channels", "sessions"}},
+}
+
+func join(some []string, more ...string) []string {
+	return append(append([]string{}, some...), more...)
+}
