@@ -161,11 +161,47 @@ func (d *Dispatcher) Choose(c sessions.Claim, most int) (Selection, error) {
 	return s.agenda.choose(d.now(), most), nil
 }
 
+// Unsent lists the deliveries of c's key, due or not, at most so many (0: all).
+// Errors: ErrFenced.
+func (d *Dispatcher) Unsent(c sessions.Claim, most int) ([]int64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.keys[c.Key]
+	if s == nil || s.live == 0 || s.live != c.Epoch {
+		return nil, sessions.ErrFenced
+	}
+	items := s.agenda[Delivery]
+	if most > 0 {
+		items = items[:min(most, len(items))]
+	}
+	seqs := make([]int64, len(items))
+	for i, it := range items {
+		seqs[i] = it.Seq
+	}
+	return seqs, nil
+}
+
+// Waits finds an inbox item of k, and reports whether it waits.
+func (d *Dispatcher) Waits(k channels.Key, seq int64) (Item, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s := d.keys[k]; s != nil {
+		for _, lane := range []Lane{Chat, Heartbeat} {
+			for _, it := range s.agenda[lane] {
+				if it.Seq == seq {
+					return it, true
+				}
+			}
+		}
+	}
+	return Item{}, false
+}
+
 // Bound lists the inbox items of k that belong to turn.
 func (d *Dispatcher) Bound(k channels.Key, turn string) []Item {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if s := d.keys[k]; s != nil {
+	if s := d.keys[k]; s != nil && turn != "" {
 		return s.agenda.bound(turn)
 	}
 	return nil

@@ -26,10 +26,11 @@ func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 // network clock can claim, become the zero time. The monotonic part is
 // dropped; the zone becomes UTC.
 func Time(t time.Time) time.Time {
+	t = t.UTC().Round(0)
 	if y := t.Year(); y < 1 || y > 9999 || t.IsZero() {
 		return time.Time{}
 	}
-	return t.UTC().Round(0)
+	return t
 }
 
 // Inbound returns a cleaned deep copy of m.

@@ -1,0 +1,209 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	driver "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+)
+
+// dsn names the file for the driver with what every connection needs.
+func dsn(path string, busy time.Duration) string {
+	q := url.Values{}
+	q["_pragma"] = []string{
+		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
+		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "trusted_schema(0)",
+		// The WAL shrinks again after a burst.
+		fmt.Sprintf("journal_size_limit(%d)", 32<<20),
+	}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
+	return u.String()
+}
+
+// lockFile makes the directory and takes the lock that keeps other processes
+// out. The lock ends with the process, however that ends.
+func lockFile(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		err = errors.Join(err, f.Close())
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.New("another process has this store open (a running daemon?)")
+		}
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	return f, nil
+}
+
+// prepareFile checks the file that is there, or makes a new one. A new file
+// gets its name only when it is complete, so a file without content is never
+// one of ours that a crash left half made.
+func prepareFile(ctx context.Context, path string, busy time.Duration) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return create(ctx, path, busy)
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is not a file")
+	}
+	if err := checkHeader(path, info.Size()); err != nil {
+		return err
+	}
+	for _, name := range []string{path, path + "-wal", path + "-shm", path + ".lock"} {
+		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return checkSchema(ctx, path, busy)
+}
+
+// create makes a new store beside path and moves it there.
+func create(ctx context.Context, path string, busy time.Duration) error {
+	draft := path + ".new"
+	for _, name := range []string{draft, draft + "-wal", draft + "-shm"} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	f, err := os.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", dsn(draft, busy))
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	_, err = db.ExecContext(ctx, schema)
+	// Closing the last connection moves everything from the WAL to the file.
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	if err := syncPath(draft); err != nil {
+		return err
+	}
+	if err := os.Rename(draft, path); err != nil {
+		return err
+	}
+	return syncPath(filepath.Dir(path))
+}
+
+// syncPath makes a file or the names in a directory durable.
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// checkHeader looks at the first bytes of the file before SQLite does: SQLite
+// takes an empty file for a new database and finds a cut one out late.
+func checkHeader(path string, size int64) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	head := make([]byte, 100)
+	_, err = io.ReadFull(f, head)
+	if err = errors.Join(err, f.Close()); err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return damaged("it holds only %d bytes", size)
+		}
+		return err
+	}
+	if !bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
+		return damaged("it does not begin like an SQLite database")
+	}
+	if wal, err := os.Stat(path + "-wal"); err == nil && wal.Size() > 0 {
+		return nil // the sizes in the header may be those of a moment ago
+	}
+	page := int64(binary.BigEndian.Uint16(head[16:]))
+	if page == 1 {
+		page = 65536
+	}
+	if want := page * int64(binary.BigEndian.Uint32(head[28:])); size < want {
+		return damaged("it holds %d bytes of %d", size, want)
+	}
+	return nil
+}
+
+// checkSchema refuses files of other programs and of newer versions.
+func checkSchema(ctx context.Context, path string, busy time.Duration) error {
+	db, err := sql.Open("sqlite", dsn(path, busy))
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	var app, version, tables int64
+	err = db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
+		(SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('meta', 'keys', 'inbox', 'outbox', 'messages'))`).Scan(&app, &version, &tables)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	switch {
+	case app != applicationID:
+		return errors.New("this is an SQLite database of another program")
+	case version > schemaVersion:
+		return fmt.Errorf("the store was written by a newer version of dragoman (its schema is %d, this version knows %d): use that one, or a backup", version, schemaVersion)
+	case version < schemaVersion || tables != 5:
+		return damaged("its tables are not complete")
+	}
+	return nil
+}
+
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("the database file is damaged: "+format+"; it was left as it is: restore a backup, or move it away to begin anew", args...)
+}
+
+// explain puts a sentence for the operator before what SQLite says, where the
+// operator is the one to act.
+func explain(err error) error {
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
+		return fmt.Errorf("the database file is damaged; it was left as it is: restore a backup, or move it away to begin anew: %w", err)
+	case codes.SQLITE_FULL:
+		return fmt.Errorf("the disk is full: %w", err)
+	case codes.SQLITE_READONLY:
+		return fmt.Errorf("the database file or its directory cannot be written: %w", err)
+	case codes.SQLITE_CANTOPEN:
+		return fmt.Errorf("the database file or its directory cannot be opened: %w", err)
+	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
+		return fmt.Errorf("another program holds the database file: %w", err)
+	case codes.SQLITE_IOERR:
+		return fmt.Errorf("the disk does not read or write: %w", err)
+	}
+	return err
+}
+
+// wrap is the form of every error of this package.
+func wrap(what string, err error) error {
+	return fmt.Errorf("sqlite: %s: %w", what, explain(err))
+}

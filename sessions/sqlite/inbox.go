@@ -1,0 +1,261 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rules"
+)
+
+// inRow is a row of the inbox table.
+type inRow struct {
+	seq      int64
+	rev      int
+	state    string
+	origin   sessions.Origin
+	attempts int
+	due      time.Time
+	accepted time.Time
+	turn     string
+	why      string
+	inbound  channels.Inbound
+}
+
+const inColumns = `id, dedupe, message_id, origin, state, rev, attempts, due, accepted, turn, why, rest, text`
+
+// scanIn reads a row of inColumns of key k.
+func scanIn(row scanner, k channels.Key) (inRow, error) {
+	var w inRow
+	var id, due, accepted int64
+	var dedupe string
+	var rest []byte
+	m := &w.inbound
+	if err := row.Scan(&id, &dedupe, &m.MessageID, &w.origin, &w.state, &w.rev, &w.attempts, &due, &accepted, &w.turn, &w.why, &rest, &m.Text); err != nil {
+		return w, err
+	}
+	var r inboundRest
+	if err := decode(rest, &r); err != nil {
+		return w, err
+	}
+	w.seq, w.due, w.accepted = seqOf(id), timeOf(due), timeOf(accepted)
+	_, m.ID, _ = strings.Cut(dedupe, ":")
+	m.Key, m.Sender, m.Prefix, m.Private, m.Addressed = k, r.Sender, r.Prefix, r.Private, r.Addressed
+	m.Edits, m.Quote, m.At = r.Edits, r.Quote, r.At
+	return w, nil
+}
+
+func restOf(m channels.Inbound) []byte {
+	return encode(inboundRest{m.Sender, m.Prefix, m.Private, m.Addressed, m.Edits, m.Quote, m.At})
+}
+
+// accepting is an entry with all that can be prepared before the writer, who
+// is everybody's, takes it up.
+type accepting struct {
+	sessions.Entry
+	dedupe string
+	rest   []byte
+	append []messageRow
+}
+
+func prepareEntry(e sessions.Entry, now time.Time) (accepting, error) {
+	if err := rules.CheckEntry(e); err != nil {
+		return accepting{}, err
+	}
+	e.Inbound = rules.Inbound(e.Inbound)
+	if e.Origin == "" {
+		e.Origin = sessions.OriginChat
+	}
+	return accepting{e, rules.Dedupe(e.Inbound), restOf(e.Inbound), messageRows(e.Append, "", now)}, nil
+}
+
+// Accept is part of [sessions.Inbox].
+func (s *Store) Accept(ctx context.Context, e sessions.Entry) (sessions.Acceptance, error) {
+	a, err := prepareEntry(e, s.now())
+	if err != nil {
+		return sessions.Acceptance{}, wrap("accept", err)
+	}
+	var got sessions.Acceptance
+	err = s.update(ctx, "accept", func(t *tx) (err error) {
+		got, err = t.accept(a)
+		return err
+	})
+	if err != nil {
+		return sessions.Acceptance{}, err
+	}
+	return got, nil
+}
+
+func (t *tx) accept(e accepting) (sessions.Acceptance, error) {
+	k := e.Inbound.Key
+	if id, seen, err := t.seen(e.dedupe); err != nil || seen {
+		return sessions.Acceptance{Outcome: sessions.Duplicate, Seq: seqOf(id), Waiting: t.waiting(k)}, err
+	}
+	r, err := t.key(k)
+	if err != nil {
+		return sessions.Acceptance{}, err
+	}
+	outcome, edited, err := t.outcome(r, e.Entry)
+	if err != nil {
+		return sessions.Acceptance{}, err
+	}
+	if n := t.waiting(k); outcome == sessions.Queued && e.MaxWaiting > 0 && n >= e.MaxWaiting {
+		return sessions.Acceptance{}, fmt.Errorf("%w: %d messages wait", sessions.ErrFull, n)
+	}
+	got := sessions.Acceptance{Outcome: outcome}
+	if got.Seq, err = t.addInbound(r, e, outcome); err != nil {
+		return got, err
+	}
+	switch outcome {
+	case sessions.Replaced:
+		got.Seq = edited.seq
+		err = t.replace(r, edited, e.Inbound)
+	case sessions.Noted:
+		err = t.appendMessages(r, messageRows([]sessions.Message{sessions.EditNote(e.Inbound)}, "", t.now))
+	case sessions.Done:
+		err = t.control(r, e.Control)
+	}
+	if err == nil {
+		err = t.appendMessages(r, e.append)
+	}
+	if err == nil && e.Control == sessions.ControlNew {
+		err = t.newGeneration(r)
+	}
+	if err == nil {
+		err = t.addReplies(r, e.Replies)
+	}
+	got.Waiting = t.waiting(k)
+	return got, err
+}
+
+// seen reports whether a message was accepted before, and as what.
+func (t *tx) seen(dedupe string) (id int64, seen bool, err error) {
+	err = t.row(`SELECT id FROM inbox WHERE dedupe = ?`, dedupe).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	return id, err == nil, err
+}
+
+// outcome decides what to do with a new message, and finds the one it edits.
+func (t *tx) outcome(r *keyRow, e sessions.Entry) (sessions.Outcome, inRow, error) {
+	if e.Answered {
+		return sessions.Done, inRow{}, nil
+	}
+	if e.Inbound.Edits == "" {
+		return sessions.Queued, inRow{}, nil
+	}
+	rows, err := t.rows(`SELECT `+inColumns+` FROM inbox WHERE id >> 32 = ? AND message_id = ? AND message_id <> '' ORDER BY id DESC`, r.id, e.Inbound.Edits)
+	if err != nil {
+		return "", inRow{}, err
+	}
+	outcome, edited := sessions.Queued, inRow{}
+	err = each(rows, func() error {
+		w, err := scanIn(rows, r.key)
+		if err != nil || outcome != sessions.Queued || w.inbound.Edits != "" || !rules.SamePerson(w.inbound.Sender, e.Inbound.Sender) {
+			return err
+		}
+		outcome, edited = sessions.Noted, w
+		if w.state == rules.InWaiting && w.turn == "" {
+			outcome = sessions.Replaced
+		}
+		return nil
+	})
+	return outcome, edited, err
+}
+
+// addInbound stores e in the state that goes with its outcome.
+func (t *tx) addInbound(r *keyRow, e accepting, outcome sessions.Outcome) (seq int64, err error) {
+	state := rules.InDone
+	switch outcome {
+	case sessions.Queued:
+		state = rules.InWaiting
+	case sessions.Replaced:
+		state = rules.InEdit
+	}
+	t.touch(r, false)
+	r.seq++
+	err = t.exec(`INSERT INTO inbox (id, dedupe, message_id, origin, state, accepted, rest, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		rowID(r.id, r.seq), e.dedupe, e.Inbound.MessageID, string(e.Origin), state, nanos(t.now), e.rest, e.Inbound.Text)
+	if err == nil && state == rules.InWaiting {
+		t.inboxItem(r, inRow{seq: r.seq, origin: e.Origin, accepted: t.now, state: state})
+		t.counts = append(t.counts, count{r.key, 1})
+	}
+	return r.seq, err
+}
+
+// replace gives a waiting message the text of an edit.
+func (t *tx) replace(r *keyRow, w inRow, edit channels.Inbound) error {
+	m := rules.Edited(w.inbound, edit)
+	return t.exec(`UPDATE inbox SET rev = rev + 1, rest = ?, text = ? WHERE id = ?`, restOf(m), m.Text, rowID(r.id, w.seq))
+}
+
+// control fences the running turn of r and closes what waits.
+func (t *tx) control(r *keyRow, control sessions.Control) error {
+	if control == sessions.ControlNone {
+		return nil
+	}
+	t.fenced = append(t.fenced, r.key)
+	open, err := t.open(r)
+	if err != nil {
+		return err
+	}
+	var said []sessions.Message
+	for _, w := range open {
+		if w.origin == sessions.OriginChat {
+			said = append(said, sessions.UserMessage(w.inbound))
+		}
+		if err := t.closeIn(r, w, rules.InClosed, string(control), "ended by /"+string(control)); err != nil {
+			return err
+		}
+	}
+	if err := t.exec(`DELETE FROM steps WHERE key_id = ?`, r.id); err != nil {
+		return err
+	}
+	return t.appendMessages(r, messageRows(said, "", t.now))
+}
+
+// open reads the waiting messages of r, in order.
+func (t *tx) open(r *keyRow) ([]inRow, error) {
+	rows, err := t.rows(`SELECT `+inColumns+` FROM inbox WHERE state = 'waiting' AND id BETWEEN ? AND ? ORDER BY id`, rowID(r.id, 0), rowID(r.id+1, 0)-1)
+	if err != nil {
+		return nil, err
+	}
+	var open []inRow
+	err = each(rows, func() error {
+		w, err := scanIn(rows, r.key)
+		open = append(open, w)
+		return err
+	})
+	return open, err
+}
+
+// closeIn ends a waiting message without an answer, and with it the occurrence
+// that it came from, if any.
+func (t *tx) closeIn(r *keyRow, w inRow, state, why, occurrence string) error {
+	id := rowID(r.id, w.seq)
+	if err := t.exec(`UPDATE inbox SET state = ?, why = ?, turn = '' WHERE id = ?`, state, why, id); err != nil {
+		return err
+	}
+	w.state = state
+	t.inboxItem(r, w)
+	t.counts = append(t.counts, count{r.key, -1})
+	if w.origin != sessions.OriginHeartbeat {
+		return nil
+	}
+	return t.exec(`UPDATE occurrences SET outcome = 'skipped', why = ?, at = ? WHERE inbox_id = ? AND inbox_id <> 0`, occurrence, nanos(t.now), id)
+}
+
+// SetAside is part of [sessions.Inbox].
+func (s *Store) SetAside(ctx context.Context, a sessions.Aside) error {
+	raw := append([]byte{}, a.Raw...)
+	return s.update(ctx, "set aside", func(t *tx) error {
+		return t.exec(`INSERT INTO aside (channel, msg_id, at, why, raw) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			a.Channel, a.ID, nanos(t.now), rules.Text(a.Why), raw)
+	})
+}

@@ -1,0 +1,3 @@
+package sqlite_test
+
+func runChild() bool { return false }

@@ -1,0 +1,239 @@
+// Package sqlite keeps everything in one SQLite file. It is the default
+// backend.
+//
+// Its promise is that of package sessions: a method that returned nil has
+// changed the file, and the change survives kill -9 and a power cut (WAL,
+// synchronous=FULL); a method that returned an error has changed nothing. One
+// goroutine owns the only connection that writes. It takes what is queued, up
+// to 256 operations, into one transaction with a savepoint for each, so that
+// many callers share one fsync and one that fails does not sink the others.
+// Reads use a few connections of their own and see every change that a method
+// has returned from.
+//
+// What can fail, and how:
+//
+//   - The disk is full or an fsync fails: the methods of that batch return the
+//     error, nothing of them is stored, and the store works again when there
+//     is room.
+//   - The file is damaged, belongs to another program or to a newer version:
+//     Open, or the method that meets the damage, says so in a sentence. The
+//     file is never recreated.
+//   - Another process has it open: Open says so. What is due is kept in memory
+//     while the store is open, so two processes must not share a file.
+//
+// The goroutines are the writer, which Close ends, and those of the
+// dispatcher in Run.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // registers the driver
+
+	"dragoman/sessions"
+	"dragoman/sessions/dispatch"
+)
+
+var _ sessions.Store = (*Store)(nil)
+
+var errClosed = errors.New("the store is closed")
+
+// Options adjust a [Store]. The zero value works.
+type Options struct {
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+	// Logger is told about failing handlers. Nil discards.
+	Logger *slog.Logger
+	// BusyTimeout is how long to wait for a program that looks into the file
+	// with the sqlite3 shell, say. 0 is five seconds.
+	BusyTimeout time.Duration
+	// Readers is how many reads can run at once. 0 is four.
+	Readers int
+}
+
+// Store keeps everything in one file. Make it with [Open].
+type Store struct {
+	now    func() time.Time
+	name   string // random, part of delivery ids
+	work   *dispatch.Dispatcher
+	leases dispatch.Leases
+	lock   *os.File
+
+	db      *sql.DB // of the writer
+	writer  *writer
+	ops     chan *op // holds one batch; callers wait while it is full
+	closing chan struct{}
+	closed  sync.Once
+	ended   chan struct{} // closed when the writer goroutine has ended
+
+	readers *sql.DB
+	reads   statements
+}
+
+// Open opens the store in the file at path, making it if there is none. The
+// directory is made too, for this user alone.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	s, err := open(ctx, path, o)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, explain(err))
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.BusyTimeout <= 0 {
+		o.BusyTimeout = 5 * time.Second
+	}
+	if o.Readers <= 0 {
+		o.Readers = 4
+	}
+	s := &Store{
+		now: o.Now, ops: make(chan *op, batchMost),
+		closing: make(chan struct{}), ended: make(chan struct{}),
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.closeFiles())
+		}
+	}()
+	if s.lock, err = lockFile(path); err != nil {
+		return nil, err
+	}
+	if err = prepareFile(ctx, path, o.BusyTimeout); err != nil {
+		return nil, err
+	}
+	if s.db, err = sql.Open("sqlite", dsn(path, o.BusyTimeout)); err != nil {
+		return nil, err
+	}
+	s.db.SetMaxOpenConns(1)
+	if s.writer, err = newWriter(ctx, s.db); err != nil {
+		return nil, err
+	}
+	epoch, err := s.begin()
+	if err != nil {
+		return nil, err
+	}
+	s.work = dispatch.New(dispatch.Options{Now: o.Now, Logger: o.Logger, Epoch: epoch})
+	if err = s.load(); err != nil {
+		return nil, err
+	}
+	if s.readers, err = sql.Open("sqlite", dsn(path, o.BusyTimeout)+"&_pragma=query_only(1)"); err != nil {
+		return nil, err
+	}
+	s.readers.SetMaxOpenConns(o.Readers)
+	s.readers.SetMaxIdleConns(o.Readers)
+	s.reads = statements{prepare: s.readers.PrepareContext}
+	go s.write()
+	return s, nil
+}
+
+// begin proves that the file can be written and starts a new range of epochs,
+// so that no claim of a former process is ever live again.
+func (s *Store) begin() (epoch int64, err error) {
+	err = s.writer.row(`UPDATE meta SET incarnation = incarnation + 1 RETURNING name, incarnation`).Scan(&s.name, &epoch)
+	return epoch << 32, err
+}
+
+// load puts on the agenda what is not done. Its cost is that of the open
+// items, whatever else is stored.
+func (s *Store) load() error {
+	for _, query := range []string{
+		`SELECT k.key, i.id, i.origin = 'heartbeat', i.due, i.turn, i.accepted, 0
+			FROM inbox i JOIN keys k ON k.id = i.id >> 32 WHERE i.state = 'waiting'`,
+		`SELECT k.key, o.id, 2, o.due, '', o.created, o.uncertain
+			FROM outbox o JOIN keys k ON k.id = o.id >> 32 WHERE o.state <> 'sent' AND o.state IN ('queued', 'sending', 'unknown')`,
+	} {
+		var items []dispatch.Item
+		rows, err := s.writer.rows(query)
+		if err != nil {
+			return err
+		}
+		err = each(rows, func() error {
+			var it dispatch.Item
+			var key string
+			var id, due, since int64
+			if err := rows.Scan(&key, &id, &it.Lane, &due, &it.Turn, &since, &it.Uncertain); err != nil {
+				return err
+			}
+			it.Seq, it.Due, it.Since = seqOf(id), timeOf(due), timeOf(since)
+			items = append(items, it)
+			return parseKey(&items[len(items)-1].Key, key)
+		})
+		if err != nil {
+			return err
+		}
+		s.work.Apply(items, nil)
+	}
+	return nil
+}
+
+// Run is part of [sessions.Work].
+func (s *Store) Run(ctx context.Context, h sessions.Handler) error { return s.work.Run(ctx, h) }
+
+// Hold is part of [sessions.Leases]. This process owns the file, so a lease
+// is only ever held against others of the same process.
+func (s *Store) Hold(ctx context.Context, name string, run func(context.Context) error) error {
+	return s.leases.Hold(ctx, name, run)
+}
+
+// Stats is part of [sessions.Store].
+func (s *Store) Stats(ctx context.Context) (sessions.Stats, error) {
+	st := s.work.Stats()
+	err := s.row(ctx, `SELECT
+		(SELECT count(*) FROM outbox WHERE state <> 'sent' AND state = 'dead'),
+		(SELECT count(*) FROM aside WHERE dropped = 0)`).Scan(&st.Dead, &st.Aside)
+	if err != nil {
+		return sessions.Stats{}, wrap("stats", err)
+	}
+	return st, nil
+}
+
+// Check is part of [sessions.Store]: it commits a change.
+func (s *Store) Check(ctx context.Context) error {
+	return s.update(ctx, "check", func(tx *tx) error {
+		return tx.exec(`UPDATE meta SET checked = ?`, nanos(tx.now))
+	})
+}
+
+// Close is part of [sessions.Store]. Operations that are queued are done
+// first; later ones fail.
+func (s *Store) Close() error {
+	var err error
+	s.closed.Do(func() {
+		close(s.closing)
+		<-s.ended
+		err = s.closeFiles()
+	})
+	if err != nil {
+		return fmt.Errorf("sqlite: close: %w", explain(err))
+	}
+	return nil
+}
+
+func (s *Store) closeFiles() error {
+	var errs []error
+	if s.readers != nil {
+		s.reads.close()
+		errs = append(errs, s.readers.Close())
+	}
+	if s.writer != nil {
+		errs = append(errs, s.writer.close())
+	}
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}

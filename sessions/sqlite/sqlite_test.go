@@ -1,0 +1,52 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"dragoman/sessions"
+	"dragoman/sessions/sqlite"
+	"dragoman/sessions/storetest"
+)
+
+func TestMain(m *testing.M) {
+	if runChild() {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func open(t *testing.T) sessions.Store {
+	return openDir(t, t.TempDir())
+}
+
+func openDir(t *testing.T, dir string) sessions.Store {
+	return openFile(t, filepath.Join(dir, "state", "dragoman.db"), sqlite.Options{})
+}
+
+func openFile(t testing.TB, path string, o sqlite.Options) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestStore(t *testing.T) { storetest.Run(t, open) }
+
+func TestStoreClock(t *testing.T) {
+	storetest.RunClocked(t, func(t *testing.T, now func() time.Time) sessions.Store {
+		return openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{Now: now})
+	})
+}
+
+func FuzzText(f *testing.F) { storetest.FuzzText(f, open) }

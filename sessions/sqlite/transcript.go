@@ -1,0 +1,373 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rules"
+)
+
+// messageRow is a message made ready for its table before the writer takes it.
+type messageRow struct {
+	role    sessions.Role
+	content string
+	words   string // for search
+	bytes   int
+	rest    []byte
+	usage   sessions.Usage
+}
+
+func messageRows(messages []sessions.Message, turn string, now time.Time) []messageRow {
+	var rows []messageRow
+	for _, m := range messages {
+		m = rules.Message(m, now)
+		row := messageRow{
+			role: m.Role, content: m.Content, bytes: rules.Bytes(m),
+			words: strings.Join(rules.Words(rules.Searchable(m.Content)), " "),
+			rest: encode(messageRest{
+				m.Name, m.Sender, m.ToolCalls, m.ToolCallID, m.At, cmp.Or(m.Turn, turn), m.Model, m.Usage, m.Synthetic,
+			}),
+		}
+		if m.Usage != nil {
+			row.usage = *m.Usage
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// appendMessages adds to the transcript of r, beginning it if there is none.
+// Without messages it touches nothing.
+func (t *tx) appendMessages(r *keyRow, messages []messageRow) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	if r.conv == nil {
+		r.conv = &convRow{created: nanos(t.now)}
+		if err := t.beginGeneration(r); err != nil {
+			return err
+		}
+	}
+	t.touch(r, true)
+	for _, m := range messages {
+		r.msgSeq++
+		id := rowID(r.id, r.msgSeq)
+		err := t.exec(`INSERT INTO messages (id, role, bytes, rest, content) VALUES (?, ?, ?, ?, ?)`, id, string(m.role), m.bytes, m.rest, m.content)
+		if err != nil {
+			return err
+		}
+		if m.words != "" {
+			if err := t.exec(`INSERT INTO words (rowid, said) VALUES (?, ?)`, id, m.words); err != nil {
+				return err
+			}
+		}
+		r.conv.messages++
+		r.conv.usage.Input += m.usage.Input
+		r.conv.usage.Output += m.usage.Output
+		r.conv.usage.Cached += m.usage.Cached
+	}
+	r.conv.updated = nanos(t.now)
+	return nil
+}
+
+// beginGeneration gives r's conversation a new id that no other ever had.
+func (t *tx) beginGeneration(r *keyRow) error {
+	day := rules.Day(t.now)
+	var n int64
+	err := t.row(`INSERT INTO generations (day, number, key_id, from_seq)
+		SELECT ?1, 1 + coalesce((SELECT max(number) FROM generations WHERE day = ?1), 0), ?2, ?3 RETURNING number`, day, r.id, r.msgSeq).Scan(&n)
+	if err != nil {
+		return err
+	}
+	t.touch(r, true)
+	r.conv.generation, r.conv.from, r.conv.covers = rules.Generation(day, n), r.msgSeq, 0
+	r.conv.updated = nanos(t.now)
+	return nil
+}
+
+// newGeneration begins a generation in a conversation that exists; where
+// nothing was said yet the first message begins one.
+func (t *tx) newGeneration(r *keyRow) error {
+	if r.conv == nil {
+		return nil
+	}
+	return t.beginGeneration(r)
+}
+
+// keyID finds the id of k. Errors: sql.ErrNoRows.
+func (s *Store) keyID(ctx context.Context, k channels.Key) (id int64, err error) {
+	err = s.row(ctx, `SELECT id FROM keys WHERE key = ?`, k.String()).Scan(&id)
+	return id, err
+}
+
+// History is part of [sessions.Transcript].
+func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
+	h, err := s.history(ctx, k, limit)
+	if errors.Is(err, sql.ErrNoRows) {
+		return sessions.History{}, nil
+	}
+	if err != nil {
+		return sessions.History{}, wrap("history", err)
+	}
+	return h, nil
+}
+
+func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
+	var key, last, after, covers int64
+	err = s.row(ctx, `SELECT k.id, k.msg_seq, c.generation, c.from_seq, c.covers FROM keys k JOIN conversations c ON c.key_id = k.id WHERE k.key = ?`, k.String()).
+		Scan(&key, &last, &h.Generation, &after, &covers)
+	if err != nil {
+		return h, err
+	}
+	if covers > 0 {
+		sum := sessions.Summary{CoversSeq: covers}
+		var at int64
+		err := s.row(ctx, `SELECT generation, model, at, text FROM summaries WHERE id = ?`, rowID(key, covers)).Scan(&sum.Generation, &sum.Model, &at, &sum.Text)
+		if err != nil {
+			return h, err
+		}
+		sum.At = timeOf(at)
+		h.Summary, after = &sum, covers
+	}
+	first, err := s.firstWithin(ctx, key, after, last, limit)
+	if err != nil || first > last {
+		h.Omitted = int(last - after)
+		return h, err
+	}
+	// The seq of a transcript has no gaps, so nothing has to be counted.
+	h.Omitted = int(first - after - 1)
+	h.Messages, err = s.messages(ctx, key, first, last, int(last-first+1))
+	return h, err
+}
+
+// firstWithin is the lowest seq after which everything up to last fits into
+// the limit; it is past last if nothing does.
+func (s *Store) firstWithin(ctx context.Context, key, after, last int64, limit sessions.HistoryLimit) (int64, error) {
+	first := after + 1
+	if limit.Messages > 0 {
+		first = max(first, last-int64(limit.Messages)+1)
+	}
+	if limit.Bytes <= 0 {
+		return first, nil
+	}
+	rows, err := s.rows(ctx, `SELECT id, bytes FROM messages WHERE id BETWEEN ? AND ? ORDER BY id DESC`, rowID(key, first), rowID(key, last))
+	if err != nil {
+		return 0, err
+	}
+	fits, sum := last+1, int64(0)
+	err = each(rows, func() error {
+		var id, n int64
+		if err := rows.Scan(&id, &n); err != nil {
+			return err
+		}
+		if sum += n; sum > int64(limit.Bytes) {
+			return errEnough
+		}
+		fits = seqOf(id)
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return 0, err
+	}
+	return fits, nil
+}
+
+// errEnough ends a loop over rows early.
+var errEnough = errors.New("enough")
+
+// messages reads the messages of a key from first to last, at most so many.
+func (s *Store) messages(ctx context.Context, key, first, last int64, most int) ([]sessions.Message, error) {
+	rows, err := s.rows(ctx, `SELECT id, role, rest, content FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?`, rowID(key, first), rowID(key, last), max(most, 0))
+	if err != nil {
+		return nil, err
+	}
+	var list []sessions.Message
+	err = each(rows, func() error {
+		m, err := scanMessage(rows)
+		list = append(list, m)
+		return err
+	})
+	return list, err
+}
+
+// scanMessage reads id, role, rest and content.
+func scanMessage(row scanner) (m sessions.Message, err error) {
+	var id int64
+	var rest sql.RawBytes
+	if err := row.Scan(&id, &m.Role, &rest, &m.Content); err != nil {
+		return m, err
+	}
+	var r messageRest
+	if err := decode(rest, &r); err != nil {
+		return m, err
+	}
+	m.Seq = seqOf(id)
+	m.Name, m.Sender, m.ToolCalls, m.ToolCallID, m.At = r.Name, r.Sender, r.ToolCalls, r.ToolCallID, r.At
+	m.Turn, m.Model, m.Usage, m.Synthetic = r.Turn, r.Model, r.Usage, r.Synthetic
+	return m, nil
+}
+
+// AddSummary is part of [sessions.Transcript].
+func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Summary) error {
+	return s.update(ctx, "add summary", func(t *tx) error {
+		r, err := t.conversation(k)
+		if errors.Is(err, sessions.ErrNotFound) || err == nil && r.conv.generation != sum.Generation {
+			return fmt.Errorf("%w: generation %q is not the current one", sessions.ErrConflict, sum.Generation)
+		}
+		if err != nil {
+			return err
+		}
+		if after := max(r.conv.from, r.conv.covers); sum.CoversSeq <= after || sum.CoversSeq > r.msgSeq {
+			return fmt.Errorf("%w: the summary covers up to %d, possible are %d to %d", sessions.ErrConflict, sum.CoversSeq, after+1, r.msgSeq)
+		}
+		at := sum.At
+		if at.IsZero() {
+			at = t.now
+		}
+		t.touch(r, true)
+		r.conv.covers = sum.CoversSeq
+		return t.exec(`INSERT INTO summaries (id, generation, model, at, text) VALUES (?, ?, ?, ?, ?)`,
+			rowID(r.id, sum.CoversSeq), sum.Generation, rules.Text(sum.Model), nanos(at), rules.Text(sum.Text))
+	})
+}
+
+// List is part of [sessions.Archive].
+func (s *Store) List(ctx context.Context, offset, limit int) ([]sessions.Conversation, error) {
+	rows, err := s.rows(ctx, `SELECT k.key, c.generation, c.title, c.created, c.updated, c.messages, c.input, c.output, c.cached
+		FROM conversations c JOIN keys k ON k.id = c.key_id ORDER BY c.updated DESC LIMIT ? OFFSET ?`, max(limit, 0), max(offset, 0))
+	if err != nil {
+		return nil, wrap("list", err)
+	}
+	var list []sessions.Conversation
+	err = each(rows, func() error {
+		var c sessions.Conversation
+		var key string
+		var created, updated int64
+		if err := rows.Scan(&key, &c.Generation, &c.Title, &created, &updated, &c.Messages, &c.Usage.Input, &c.Usage.Output, &c.Usage.Cached); err != nil {
+			return err
+		}
+		c.Created, c.Updated = timeOf(created), timeOf(updated)
+		list = append(list, c)
+		return parseKey(&list[len(list)-1].Key, key)
+	})
+	if err != nil {
+		return nil, wrap("list", err)
+	}
+	return list, nil
+}
+
+// Messages is part of [sessions.Archive].
+func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit int) ([]sessions.Message, error) {
+	var list []sessions.Message
+	key, err := s.keyID(ctx, k)
+	if err == nil {
+		list, err = s.messages(ctx, key, max(after, 0)+1, maxSeq, limit)
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, wrap("messages", err)
+	}
+	return list, nil
+}
+
+// maxSeq is above every seq that a key can reach.
+const maxSeq = 1<<32 - 1
+
+// Search is part of [sessions.Archive]. Messages with all words come first,
+// then those with most of them, the newer before the older.
+func (s *Store) Search(ctx context.Context, k channels.Key, query string, limit int) ([]sessions.Message, error) {
+	list, err := s.search(ctx, k, rules.Query(query), limit)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, wrap("search", err)
+	}
+	return list, nil
+}
+
+// searchMost bounds how many of the newest messages with some of the words
+// are compared.
+const searchMost = 200
+
+func (s *Store) search(ctx context.Context, k channels.Key, words []string, limit int) ([]sessions.Message, error) {
+	if len(words) == 0 || limit <= 0 {
+		return nil, nil
+	}
+	key, err := s.keyID(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = `"` + w + `"` // a word holds no quotes: it is letters, digits and marks
+	}
+	found := map[int64]sessions.Message{}
+	for _, try := range []struct {
+		operator string
+		most     int
+	}{{" AND ", limit}, {" OR ", max(limit, searchMost)}} {
+		if len(found) >= limit || try.operator == " OR " && len(words) == 1 {
+			break
+		}
+		rows, err := s.rows(ctx, `SELECT m.id, m.role, m.rest, m.content FROM words w JOIN messages m ON m.id = w.rowid
+			WHERE w.said MATCH ? AND w.rowid BETWEEN ? AND ? ORDER BY w.rowid DESC LIMIT ?`,
+			strings.Join(quoted, try.operator), rowID(key, 0), rowID(key, maxSeq), try.most)
+		if err != nil {
+			return nil, err
+		}
+		err = each(rows, func() error {
+			m, err := scanMessage(rows)
+			found[m.Seq] = m
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	inOrder := make([]sessions.Message, 0, len(found))
+	for _, m := range found {
+		inOrder = append(inOrder, m)
+	}
+	slices.SortFunc(inOrder, func(a, b sessions.Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	return rules.Best(words, inOrder, func(m sessions.Message) string { return m.Content }, limit), nil
+}
+
+// Rename is part of [sessions.Archive].
+func (s *Store) Rename(ctx context.Context, k channels.Key, title string) error {
+	return s.update(ctx, "rename", func(t *tx) error {
+		r, err := t.conversation(k)
+		if err != nil {
+			return err
+		}
+		t.touch(r, true)
+		r.conv.title = rules.Text(title)
+		return nil
+	})
+}
+
+// Delete is part of [sessions.Archive].
+func (s *Store) Delete(ctx context.Context, k channels.Key) error {
+	return s.update(ctx, "delete", func(t *tx) error {
+		r, err := t.conversation(k)
+		if err != nil {
+			return err
+		}
+		from, to := rowID(r.id, 0), rowID(r.id, maxSeq)
+		for _, query := range []string{
+			`DELETE FROM words WHERE rowid BETWEEN ? AND ?`,
+			`DELETE FROM messages WHERE id BETWEEN ? AND ?`,
+			`DELETE FROM summaries WHERE id BETWEEN ? AND ?`,
+		} {
+			if err := t.exec(query, from, to); err != nil {
+				return err
+			}
+		}
+		r.conv = nil
+		return t.exec(`DELETE FROM conversations WHERE key_id = ?`, r.id)
+	})
+}

@@ -1,0 +1,333 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"dragoman/channels"
+	"dragoman/sessions/dispatch"
+)
+
+// batchMost is how many operations share a commit at most.
+const batchMost = 256
+
+// op is one atomic change on its way through the writer.
+type op struct {
+	run   func(*tx) error
+	taken atomic.Bool // by the writer, or by a caller who gives up
+	err   error
+	done  chan error // holds the one answer
+}
+
+// update has the writer do f, atomically, and returns when that is durable or
+// has failed. f runs on the writer's goroutine and may run more than once; a
+// caller whose ctx ends gets its error only if f will never be run.
+func (s *Store) update(ctx context.Context, what string, f func(*tx) error) error {
+	o := &op{run: f, done: make(chan error, 1)}
+	if err := ctx.Err(); err != nil {
+		return wrap(what, err)
+	}
+	select {
+	case <-s.closing:
+		return wrap(what, errClosed)
+	default:
+	}
+	select {
+	case s.ops <- o:
+	case <-s.closing:
+		return wrap(what, errClosed)
+	case <-ctx.Done():
+		return wrap(what, ctx.Err())
+	}
+	var err error
+	select {
+	case err = <-o.done:
+	case <-ctx.Done():
+		if !o.taken.Swap(true) {
+			return wrap(what, ctx.Err())
+		}
+		err = <-o.done
+	case <-s.ended:
+		// The writer took what was queued before it ended; this one came later.
+		if !o.taken.Swap(true) {
+			return wrap(what, errClosed)
+		}
+		err = <-o.done
+	}
+	if err != nil {
+		return wrap(what, err)
+	}
+	return nil
+}
+
+// write is the writer's goroutine.
+func (s *Store) write() {
+	defer close(s.ended)
+	batch := make([]*op, 0, batchMost)
+	for {
+		batch = batch[:0]
+		select {
+		case o := <-s.ops:
+			batch = append(batch, o)
+		case <-s.closing:
+			select {
+			case o := <-s.ops:
+				batch = append(batch, o)
+			default:
+				return
+			}
+		}
+	fill:
+		for len(batch) < batchMost {
+			select {
+			case o := <-s.ops:
+				batch = append(batch, o)
+			default:
+				break fill
+			}
+		}
+		s.commit(batch)
+		clear(batch)
+	}
+}
+
+// commit does a batch in one transaction and answers all callers.
+func (s *Store) commit(batch []*op) {
+	live := batch[:0]
+	for _, o := range batch {
+		if !o.taken.Swap(true) {
+			live = append(live, o)
+		}
+	}
+	if len(live) == 0 {
+		return
+	}
+	t := &tx{store: s, writer: s.writer}
+	err := t.all(live)
+	if err != nil {
+		s.writer.forget()
+		for _, o := range live {
+			o.err = err
+		}
+	} else {
+		s.work.Apply(t.items, t.fenced)
+	}
+	for _, o := range live {
+		o.done <- o.err
+	}
+}
+
+// tx is the transaction of a batch, and what it means for the dispatcher once
+// it is durable.
+type tx struct {
+	*writer
+	store  *Store
+	now    instant
+	items  []dispatch.Item
+	fenced []channels.Key
+	counts []count // of waiting messages that the batch adds and takes away
+	dirty  []*keyRow
+}
+
+type count struct {
+	key channels.Key
+	n   int
+}
+
+// all runs the operations and commits those that succeed. An error is one of
+// the whole transaction: nothing of it is stored.
+func (t *tx) all(ops []*op) error {
+	if err := t.exec(`BEGIN IMMEDIATE`); err != nil {
+		return err
+	}
+	for _, o := range ops {
+		if err := t.one(o, len(ops) > 1); err != nil {
+			t.rollback()
+			return err
+		}
+	}
+	if len(ops) == 1 && ops[0].err != nil {
+		t.rollback()
+		return nil
+	}
+	if err := t.exec(`COMMIT`); err != nil {
+		t.rollback()
+		return err
+	}
+	return nil
+}
+
+// one runs o, behind a savepoint if others share the transaction. The error of
+// o itself goes to o; the one returned is of the transaction.
+func (t *tx) one(o *op, shared bool) error {
+	if len(t.keys) > keysMost {
+		t.forget()
+	}
+	if shared {
+		if err := t.exec(`SAVEPOINT op`); err != nil {
+			return err
+		}
+	}
+	items, fenced, counts := len(t.items), len(t.fenced), len(t.counts)
+	t.now = instant(t.store.now())
+	o.err = t.guard(o)
+	if o.err != nil {
+		t.items, t.fenced, t.counts, t.dirty = t.items[:items], t.fenced[:fenced], t.counts[:counts], t.dirty[:0]
+		t.forget()
+		if !shared {
+			return nil
+		}
+		// When the disk is full SQLite ends the transaction on its own; then
+		// there is no savepoint any more, and nothing of the batch is left.
+		if err := t.exec(`ROLLBACK TO op`); err != nil {
+			return o.err
+		}
+	}
+	if shared {
+		return t.exec(`RELEASE op`)
+	}
+	return nil
+}
+
+// guard runs o and turns a panic into its error: the writer must live on.
+func (t *tx) guard(o *op) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if err := o.run(t); err != nil {
+		return err
+	}
+	return t.save()
+}
+
+func (t *tx) rollback() {
+	// It fails if SQLite has rolled back on its own, which is as good.
+	_ = t.exec(`ROLLBACK`)
+	t.forget()
+}
+
+// writer is the connection that writes, and what its goroutine remembers.
+type writer struct {
+	conn  *sql.Conn
+	stmts statements
+	keys  map[channels.Key]*keyRow
+}
+
+func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &writer{conn: conn, stmts: statements{prepare: conn.PrepareContext}, keys: map[channels.Key]*keyRow{}}, nil
+}
+
+func (w *writer) close() error {
+	w.stmts.close()
+	return w.conn.Close()
+}
+
+// forget drops what is remembered of keys after a change that was not made.
+func (w *writer) forget() { clear(w.keys) }
+
+// exec runs one prepared statement. The context is not the caller's: a change
+// that was begun is finished.
+func (w *writer) exec(query string, args ...any) error {
+	_, err := w.changed(query, args...)
+	return err
+}
+
+// changed is exec, and how many rows it changed.
+func (w *writer) changed(query string, args ...any) (int64, error) {
+	stmt, err := w.stmts.get(query)
+	if err != nil {
+		return 0, err
+	}
+	res, err := stmt.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// row reads at most one row.
+func (w *writer) row(query string, args ...any) scanner {
+	stmt, err := w.stmts.get(query)
+	if err != nil {
+		return failed{err}
+	}
+	return stmt.QueryRowContext(context.Background(), args...)
+}
+
+// rows reads many.
+func (w *writer) rows(query string, args ...any) (*sql.Rows, error) {
+	stmt, err := w.stmts.get(query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(context.Background(), args...)
+}
+
+// scanner is a row to come.
+type scanner interface{ Scan(dest ...any) error }
+
+type failed struct{ err error }
+
+func (f failed) Scan(...any) error { return f.err }
+
+// statements prepares each statement once.
+type statements struct {
+	prepare func(context.Context, string) (*sql.Stmt, error)
+	mu      sync.RWMutex
+	byText  map[string]*sql.Stmt
+}
+
+func (s *statements) get(query string) (*sql.Stmt, error) {
+	s.mu.RLock()
+	stmt := s.byText[query]
+	s.mu.RUnlock()
+	if stmt != nil {
+		return stmt, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stmt := s.byText[query]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := s.prepare(context.Background(), query)
+	if err != nil {
+		return nil, err
+	}
+	if s.byText == nil {
+		s.byText = map[string]*sql.Stmt{}
+	}
+	s.byText[query] = stmt
+	return stmt, nil
+}
+
+// close closes the statements. What goes wrong here goes wrong again when the
+// connection closes, and is reported then.
+func (s *statements) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, stmt := range s.byText {
+		_ = stmt.Close()
+	}
+	s.byText = nil
+}
+
+// each calls f for each of rows and closes them.
+func each(rows *sql.Rows, f func() error) error {
+	for rows.Next() {
+		if err := f(); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
