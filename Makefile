@@ -1,0 +1,100 @@
+# The two commands that a newcomer needs: make run, make test.
+# Everything else: make help.
+
+SHELL := /bin/bash
+
+# Passed to the program by make run: make run ARGS="--config my.yaml"
+ARGS ?=
+# Where make install puts things; DESTDIR is for packagers.
+PREFIX ?= /usr/local
+# Kills of make crash, seconds that make fuzz shares among its targets.
+KILLS ?= 120
+FUZZ_SECONDS ?= 300
+
+STATICCHECK_VERSION := v0.8.2
+GOFUMPT_VERSION := v0.12.0
+STATICCHECK := .cache/bin/staticcheck-$(STATICCHECK_VERSION)
+GOFUMPT := .cache/bin/gofumpt-$(GOFUMPT_VERSION)
+
+# A clone that git does not trust (another owner) builds all the same.
+ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
+endif
+
+.PHONY: run build test need crash bench check lint race fuzz install clean help
+
+## run: build and start the gateway (ARGS="…" goes to dragoman run)
+run: build
+	@exec bin/dragoman run $(ARGS)
+
+## build: build bin/dragoman, one static file
+build:
+	@CGO_ENABLED=0 go build -trimpath -o bin/dragoman ./cmd/dragoman
+
+## test: run all tests (installs ngircd and chromium where it may)
+test: need
+	go test ./...
+
+## need: install what the tests need and lack
+need:
+	@.ci/need ngircd chromium
+
+## crash: kill the real binary KILLS times; writes docs/reliability.md
+crash:
+	DRAGOMAN_KILLS=$(KILLS) DRAGOMAN_REPORT=$(CURDIR)/docs/reliability.md \
+		go test -count=1 -v -timeout 60m -run TestCampaign ./internal/crash
+
+## bench: measure the real binary; writes docs/performance.md
+bench:
+	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/performance.md \
+		go test -count=1 -v -timeout 60m -run TestBench ./internal/bench
+
+## check: everything before a commit: lint, then all tests with the race detector
+check: lint race
+
+## lint: gofumpt, vet, staticcheck, go mod tidy
+lint: $(GOFUMPT) $(STATICCHECK)
+	@wrong=$$($(GOFUMPT) -l .) || exit 1; \
+		if [ -n "$$wrong" ]; then echo "gofumpt: format these files (gofumpt -w):"; echo "$$wrong"; exit 1; fi
+	go vet ./...
+	$(STATICCHECK) ./...
+	go mod tidy -diff
+
+## race: all tests with the race detector (needs a C compiler)
+race: need
+	@.ci/need gcc
+	CGO_ENABLED=1 go test -race ./...
+
+## fuzz: fuzz every target, FUZZ_SECONDS shared among them, at most 30 s each
+fuzz:
+	@.ci/fuzz $(FUZZ_SECONDS)
+
+## install: put the program and its systemd files in place (as root)
+install: build
+	install -D -m 0755 bin/dragoman $(DESTDIR)$(PREFIX)/bin/dragoman
+	install -D -m 0644 systemd/dragoman.service $(DESTDIR)/etc/systemd/system/dragoman.service
+	install -D -m 0644 systemd/dragoman.sysusers.conf $(DESTDIR)/etc/sysusers.d/dragoman.conf
+	install -D -m 0644 systemd/dragoman.tmpfiles.conf $(DESTDIR)/etc/tmpfiles.d/dragoman.conf
+	sed -i 's|^ExecStart=/usr/local/bin/|ExecStart=$(PREFIX)/bin/|' $(DESTDIR)/etc/systemd/system/dragoman.service
+	@echo "Installed. Next: systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload"
+	@echo "Then write /etc/dragoman/config.yaml and: systemctl enable --now dragoman"
+
+## clean: remove what was built
+clean:
+	rm -rf bin .cache
+
+help:
+	@sed -n 's/^## /  make /p' Makefile
+
+# Tools are pinned and live in the clone. go install names them without their
+# version, so each is built in a folder of its own first.
+$(STATICCHECK):
+	@$(call tool,honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION),staticcheck)
+
+$(GOFUMPT):
+	@$(call tool,mvdan.cc/gofumpt@$(GOFUMPT_VERSION),gofumpt)
+
+define tool
+mkdir -p .cache/bin && rm -rf .cache/new && \
+	GOFLAGS= GOBIN=$(CURDIR)/.cache/new go install $(1) && mv .cache/new/$(2) $@ && rm -r .cache/new
+endef
