@@ -34,6 +34,7 @@ type SASL struct {
 	User      string // PLAIN: the account; EXTERNAL: may be empty
 	Password  string // PLAIN
 	// Required means that without a login there is no joining and no talking.
+	// It says nothing where there is no Mechanism.
 	Required bool
 }
 
@@ -101,6 +102,7 @@ func (o Options) withDefaults() Options {
 		}
 		o.Server = net.JoinHostPort(strings.Trim(o.Server, "[]"), port)
 	}
+	o.SASL.Required = o.SASL.Required && o.SASL.Mechanism != ""
 	if o.User == "" {
 		o.User = userFrom(o.Nick)
 	}
@@ -213,7 +215,7 @@ func (s SASL) problems(o Options) []error {
 	var errs []error
 	switch s.Mechanism {
 	case "":
-		if s.Required || s.User != "" || s.Password != "" {
+		if s.User != "" || s.Password != "" {
 			errs = append(errs, errors.New("sasl: no mechanism given (PLAIN or EXTERNAL)"))
 		}
 	case "PLAIN":

@@ -154,12 +154,18 @@ type peer struct {
 
 // people remembers peers over reconnects.
 type people struct {
-	byMask map[string]*peer // as they were called when they wrote
-	byChat map[string]*peer // who wrote last under a key
+	byMask   map[string]*peer // as they were called when they wrote
+	byChat   map[string]*peer // who wrote last under a key
+	answered map[string]*peer // whom the last answer with a ReplyTo under a key was for
 }
 
 func newPeople() *people {
-	return &people{byMask: map[string]*peer{}, byChat: map[string]*peer{}}
+	return &people{byMask: map[string]*peer{}, byChat: map[string]*peer{}, answered: map[string]*peer{}}
+}
+
+// all is for going through everybody; some are in it more than once.
+func (p *people) all() []map[string]*peer {
+	return []map[string]*peer{p.byMask, p.byChat, p.answered}
 }
 
 // wrote notes that somebody has just written to us under chat's key.
@@ -184,7 +190,7 @@ func (p *people) forgetOldest() {
 			oldest = who
 		}
 	}
-	for _, m := range []map[string]*peer{p.byMask, p.byChat} {
+	for _, m := range p.all() {
 		for k, who := range m {
 			if who == oldest {
 				delete(m, k)
@@ -193,25 +199,30 @@ func (p *people) forgetOldest() {
 	}
 }
 
-// find is whom an answer is for: the writer of the message it replies to, if
-// that is known, else the last who wrote under the key, else nobody we know.
+// find is whom an answer is for: the writer of the message it replies to. Only
+// the first piece of an answer says that, so the pieces after it go to the
+// same person. Where no answer under the key ever said, it is the last who
+// wrote, or nobody we know.
 func (p *people) find(replyTo, chat string) *peer {
 	nick, id, ok := parseHandle(replyTo)
-	if !ok {
+	switch {
+	case !ok && p.answered[chat] != nil:
+		return p.answered[chat]
+	case !ok:
 		return p.byChat[chat]
 	}
-	if who := p.byMask[maskOf(nick, id)]; who != nil && who.identity.same(id, foldRFC) {
-		return who
+	who := p.byMask[maskOf(nick, id)]
+	if who == nil || !who.identity.same(id, foldRFC) {
+		who = &peer{identity: id, nick: nick} // From before a restart.
+		p.byMask[maskOf(nick, id)] = who
 	}
-	who := &peer{identity: id, nick: nick} // From before a restart.
-	p.byMask[maskOf(nick, id)] = who
+	p.answered[chat] = who
 	return who
 }
 
-// each calls f for everybody who is called nick now. Peers of byChat are in
-// byMask unless another writer had the same mask; both are looked at.
+// each calls f for everybody who is called nick now, once or more often.
 func (p *people) each(nick string, fold folder, f func(*peer)) {
-	for _, m := range []map[string]*peer{p.byMask, p.byChat} {
+	for _, m := range p.all() {
 		for _, who := range m {
 			if !who.gone && fold.same(who.nick, nick) {
 				f(who)
@@ -241,7 +252,7 @@ func (p *people) moved(nick, name, host string, fold folder) {
 // doubt makes everybody be looked up before the next answer: while we were
 // away the network told us nothing.
 func (p *people) doubt() {
-	for _, m := range []map[string]*peer{p.byMask, p.byChat} {
+	for _, m := range p.all() {
 		for _, who := range m {
 			who.seen = time.Time{}
 		}

@@ -80,11 +80,14 @@ func TestTwoPeopleUnderOneNick(t *testing.T) {
 		if err := b.reply("irc:alice", "answer to "+m.Text, m.MessageID); err != nil {
 			t.Errorf("Send = %v", err)
 		}
+		if err := b.reply("irc:alice", "its second piece", ""); err != nil {
+			t.Errorf("Send of the second piece = %v", err)
+		}
 	}
-	if diff := cmp.Diff([]string{"answer to alice asks"}, alice.WaitHeard("dragoman", "alice2", 1)); diff != "" {
+	if diff := cmp.Diff([]string{"answer to alice asks", "its second piece"}, alice.WaitHeard("dragoman", "alice2", 2)); diff != "" {
 		t.Errorf("alice heard (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"answer to mallory asks"}, mallory.WaitHeard("dragoman", "alice", 1)); diff != "" {
+	if diff := cmp.Diff([]string{"answer to mallory asks", "its second piece"}, mallory.WaitHeard("dragoman", "alice", 2)); diff != "" {
 		t.Errorf("mallory heard (-want +got):\n%s", diff)
 	}
 }

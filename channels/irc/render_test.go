@@ -3,6 +3,7 @@ package irc_test
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -167,7 +168,9 @@ func TestSplitHugeInTime(t *testing.T) {
 		"ticks":     strings.Repeat("`a``b```", 10_000),
 		"accents":   "a" + strings.Repeat("\u0301", 50_000),
 	} {
+		began := time.Now()
 		pieces := ch.Split(key, text)
+		t.Logf("%s: %d bytes in %s", name, len(text), time.Since(began))
 		if got, want := len(visible(irc.Wire(strings.Join(pieces, "\n"), 400)...)), len(visible(irc.Wire(text, 1<<30)...)); got != want {
 			t.Errorf("%s: the pieces show %d bytes, want %d", name, got, want)
 		}

@@ -186,7 +186,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"real name":  func(o *optionsT) { o.RealName = "a\nb" },
 		"user":       func(o *optionsT) { o.User = "a@b" },
 		"mechanism":  func(o *optionsT) { o.SASL.Mechanism = "SCRAM" },
-		"required":   func(o *optionsT) { o.SASL.Required = true },
+		"no mech":    func(o *optionsT) { o.SASL.User, o.SASL.Password = "a", "b" },
 		"plain":      func(o *optionsT) { o.SASL.Mechanism = "PLAIN" },
 		"external":   func(o *optionsT) { o.SASL.Mechanism, o.TLS = "EXTERNAL", true },
 		"regain":     func(o *optionsT) { o.NickServ.Regain = "DROP" },
