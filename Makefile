@@ -59,6 +59,9 @@ lint: $(GOFUMPT) $(STATICCHECK)
 	go vet ./...
 	$(STATICCHECK) ./...
 	go mod tidy -diff
+	@if command -v systemd-analyze >/dev/null; then \
+		systemd-analyze security --offline=true --threshold=12 systemd/dragoman.service >.cache/security.txt \
+		|| { tail -1 .cache/security.txt; echo "lint: systemd/dragoman.service is weaker than 1.2"; exit 1; }; fi
 
 ## race: all tests with the race detector (needs a C compiler)
 race: need
