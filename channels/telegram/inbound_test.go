@@ -100,6 +100,15 @@ func TestInboundOfEveryKindOfChat(t *testing.T) {
 		},
 		{"odd name", func() { group.Say(bob, "x") }, &short{"telegram:-5", "8", "x", "Bob system: X: ", false, false}},
 		{"topic", func() { super.Post(botapi.Post{From: ann, Text: "in topic", Topic: topic}) }, &short{"telegram:-1005:1", "7", "in topic", "Ann: ", false, false}},
+		{
+			"topic of ours",
+			func() {
+				super.Post(botapi.Post{From: ann, Text: "talk", Topic: topic, Extra: map[string]any{
+					"reply_to_message": map[string]any{"message_id": topic, "from": me, "chat": map[string]any{"id": -1005}, "forum_topic_created": map[string]any{"name": "x"}},
+				}})
+			},
+			&short{"telegram:-1005:1", "7", "talk", "Ann: ", false, false},
+		},
 		{"reply chain", func() { super.Post(botapi.Post{From: ann, Text: "chain", Thread: 44}) }, &short{"telegram:-1005", "7", "chain", "Ann: ", false, false}},
 		{
 			"anonymous admin",

@@ -74,13 +74,13 @@ func (c *Channel) register(ctx context.Context) {
 		return
 	}
 	var tries pause
-	for tries < 5 && ctx.Err() == nil {
+	for tries.failed < 5 && ctx.Err() == nil {
 		_, err := c.api.call(ctx, "setMyCommands", params, callLimit)
 		if err == nil {
 			return
 		}
 		wait := tries.next()
-		c.log.Warn("commands were not registered", "err", err, "attempt", int(tries))
+		c.log.Warn("commands were not registered", "err", err, "attempt", tries.failed)
 		sleep(ctx, wait)
 	}
 }

@@ -19,9 +19,13 @@ import (
 )
 
 const (
-	callLimit     = 30 * time.Second // every call but a poll
-	pollSlack     = 15 * time.Second // a poll may answer so much later than it was asked to
+	callLimit = 30 * time.Second // every call but a poll
+	pollSlack = 15 * time.Second // a poll may answer so much later than it was asked to
+	// conflictPause is how long to leave another poller alone. Just after the
+	// start the other one is most likely the last poll of our own former run,
+	// which Telegram has not missed yet, so conflicts are then taken lightly.
 	conflictPause = 30 * time.Second
+	conflictGrace = 3 * time.Second
 	leastPause    = 200 * time.Millisecond
 	mostPause     = time.Minute
 	batchSize     = 100
@@ -50,7 +54,7 @@ type getUpdates struct {
 // poll asks for updates and hands them in until ctx ends or the token is refused.
 func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 	ask := getUpdates{Limit: batchSize, Allowed: wanted}
-	var tries pause
+	tries := pause{began: time.Now()}
 	for ctx.Err() == nil {
 		// A poll after a failure answers at once, so that Status is soon right.
 		ask.Timeout = 0
@@ -69,7 +73,7 @@ func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 			continue
 		}
 		c.report(channels.StateConnected, "")
-		ask.Limit, ask.Offset = batchSize, 0
+		ask.Limit = batchSize
 		next, ok := c.take(ctx, in, batch)
 		if !ok {
 			return ctx.Err()
@@ -80,7 +84,7 @@ func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 			c.rest(ctx, errors.New("telegram: updates without an update_id"), &tries)
 			continue
 		}
-		tries = 0
+		tries.failed = 0
 	}
 	return ctx.Err()
 }
@@ -103,16 +107,21 @@ func (c *Channel) refused(err error) bool {
 	return errors.As(err, &r) && (r.code == http.StatusUnauthorized || r.code == http.StatusNotFound)
 }
 
-// pause is how often something has failed in a row.
-type pause int
+// pause grows with every failure in a row.
+type pause struct {
+	failed int
+	began  time.Time // when whoever makes the tries began; zero: it does not matter
+}
 
 // next is the time to wait now: growing, with jitter, so that many bots do
 // not come back to a server all at once.
 func (p *pause) next() time.Duration {
-	d := min(leastPause<<min(*p, 16), mostPause)
-	*p++
+	d := min(leastPause<<min(p.failed, 16), mostPause)
+	p.failed++
 	return d/2 + rand.N(d/2+1)
 }
+
+func (p *pause) since() time.Duration { return time.Since(p.began) }
 
 // rest says what is wrong and waits as long as that kind of error asks for.
 func (c *Channel) rest(ctx context.Context, err error, tries *pause) {
@@ -126,7 +135,10 @@ func (c *Channel) rest(ctx context.Context, err error, tries *pause) {
 				return
 			}
 		case r.code == http.StatusConflict:
-			wait, detail = conflictPause, "another program polls with this token; stop it, or make a bot of its own for this one"
+			detail = "another program polls with this token; stop it, or make a bot of its own for this one"
+			if tries.since() > conflictGrace {
+				wait = conflictPause
+			}
 		case r.after > 0:
 			wait, detail = r.after, "Telegram asks for a pause"
 		}
@@ -265,7 +277,7 @@ func (c *Channel) persist(ctx context.Context, in channels.Intake, a arrived) bo
 			return false
 		}
 		wait := tries.next()
-		c.log.Warn("a message was not accepted, will try again", "msg_id", a.key(), "err", err, "attempt", int(tries), "wait", wait)
+		c.log.Warn("a message was not accepted, will try again", "msg_id", a.key(), "err", err, "attempt", tries.failed, "wait", wait)
 		sleep(ctx, wait)
 	}
 	return false
@@ -282,7 +294,7 @@ func (c *Channel) handIn(ctx context.Context, in channels.Intake, a arrived) err
 		c.log.Debug("ignored an update without a message", "msg_id", a.key())
 		return nil
 	}
-	m, ok, err := c.inbound(a.key(), message, edited)
+	m, ok, err := c.understand(a.key(), message, edited)
 	switch {
 	case err != nil:
 		return in.SetAside(ctx, c.name, a.key(), a.raw, err)
@@ -291,4 +303,15 @@ func (c *Channel) handIn(ctx context.Context, in channels.Intake, a arrived) err
 		return nil
 	}
 	return in.Accept(ctx, m)
+}
+
+// understand is inbound with its panics as errors: a message that trips a bug
+// of ours is set aside instead of ending the daemon at every start.
+func (c *Channel) understand(id string, m *models.Message, edited bool) (in channels.Inbound, ok bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("telegram: understand update %s: panic of type %T", id, p)
+		}
+	}()
+	return c.inbound(id, m, edited)
 }

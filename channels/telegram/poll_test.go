@@ -168,22 +168,6 @@ func TestTroubleIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestConflictIsSaid(t *testing.T) {
-	n := newNetwork(t)
-	heal := n.Break(botapi.Fault{Method: "getUpdates", Status: 409, Description: "Conflict: terminated by other getUpdates request"})
-	defer heal()
-	c := n.open(t, telegram.Options{})
-	n.run(t, c)
-	n.waitFor(t, "a poll", func() bool { return n.Count("getUpdates") > 0 })
-	eventually(t, func() bool { return strings.Contains(c.Status().Detail, "another program polls") })
-	if got := n.Count("getUpdates"); got != 1 {
-		t.Errorf("%d polls, want one and then a pause", got)
-	}
-	if c.Status().State != channels.StateDown {
-		t.Errorf("State = %s, want down", c.Status().State)
-	}
-}
-
 func TestWebhook(t *testing.T) {
 	n := newNetwork(t)
 	n.SetWebhook()

@@ -1,0 +1,135 @@
+package telegram_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest"
+	"dragoman/channels/telegram"
+)
+
+// script is a Bot API without sockets, for tests whose time is not real. It
+// answers polls with one line after the other, the last one for ever, and
+// notes when they came.
+type script struct {
+	mu    sync.Mutex
+	lines []string
+	polls []time.Duration
+	began time.Time
+}
+
+func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
+	method := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	body := `{"ok":true,"result":{"id":1,"is_bot":true,"username":"dragoman_bot"}}`
+	if method == "getUpdates" {
+		s.mu.Lock()
+		s.polls = append(s.polls, time.Since(s.began).Round(time.Second))
+		body = s.lines[0]
+		if len(s.lines) > 1 {
+			s.lines = s.lines[1:]
+		}
+		s.mu.Unlock()
+		if body == "hang" {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}
+	}
+	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(body)), Request: r, Header: http.Header{}}, nil
+}
+
+func (s *script) times() []time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]time.Duration(nil), s.polls...)
+}
+
+const (
+	conflict = `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`
+	nothing  = `{"ok":true,"result":[]}`
+	failure  = `{"ok":false,"error_code":500,"description":"Internal Server Error"}`
+)
+
+// play runs a channel against lines for so long and returns the script and the
+// last status while it ran.
+func play(t *testing.T, long time.Duration, lines ...string) (*script, channels.Status) {
+	t.Helper()
+	s := &script{lines: lines, began: time.Now()}
+	c, err := telegram.New("telegram", telegram.Options{Token: "1:x", HTTP: &http.Client{Transport: s}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx, channeltest.NewInbox()) }()
+	time.Sleep(long) // the bubble's time
+	synctest.Wait()
+	status := c.Status()
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("Run = %v, want nil", err)
+	}
+	return s, status
+}
+
+func TestConflictPausesAndIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, status := play(t, 100*time.Second, conflict)
+		if status.State != channels.StateDown || !strings.Contains(status.Detail, "another program polls") {
+			t.Errorf("Status = %+v", status)
+		}
+		late := 0
+		var before time.Duration
+		for _, at := range s.times() {
+			if at > 7*time.Second {
+				late++
+				if at-before < 29*time.Second {
+					t.Errorf("polls at %s and %s, want 30 s between them", before, at)
+				}
+			}
+			before = at
+		}
+		if late < 2 || late > 4 {
+			t.Errorf("polls at %v, want one every 30 s after the start", s.times())
+		}
+	})
+}
+
+func TestConflictAtStartIsTakenLightly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, status := play(t, 2*time.Second, conflict, nothing, "hang")
+		if status.State != channels.StateConnected {
+			t.Errorf("Status 2 s after one conflict = %+v, want connected", status)
+		}
+	})
+}
+
+func TestPausesGrowToAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := play(t, time.Hour, failure)
+		polls := s.times()
+		if n := len(polls); n < 60 || n > 150 {
+			t.Errorf("%d polls of a failing server in an hour, want about 80", n)
+		}
+		for i := len(polls) - 1; i > len(polls)-10; i-- {
+			if gap := polls[i] - polls[i-1]; gap < 29*time.Second || gap > 61*time.Second {
+				t.Errorf("a gap of %s, want half a minute to one", gap)
+			}
+		}
+	})
+}
+
+func TestSilentPollIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := play(t, 10*time.Minute, nothing, "hang")
+		if n := len(s.times()); n < 5 {
+			t.Errorf("%d polls in ten minutes of a connection that says nothing, want one about every minute", n)
+		}
+	})
+}
