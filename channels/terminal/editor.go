@@ -1,0 +1,255 @@
+package terminal
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/rivo/uniseg"
+)
+
+const (
+	prompt     = "› "
+	indent     = "  " // of the further lines of what is being written
+	tabColumns = 4
+	maxHistory = 200
+)
+
+// editor is the line that is being written: graphemes, a place among them, and
+// what was written before. It does no input and no output.
+type editor struct {
+	line     []string // grapheme clusters; "\n" and "\t" are one each
+	at       int
+	commands []string // for completion, with the "/"
+
+	history []string
+	shown   int    // index into history; len(history) is the line being written
+	draft   string // that line, while history is shown
+}
+
+func (e *editor) text() string { return strings.Join(e.line, "") }
+
+// set replaces the line; the place is its end.
+func (e *editor) set(text string) {
+	e.line = graphemes(text)
+	e.at = len(e.line)
+}
+
+func graphemes(text string) []string {
+	var list []string
+	for state := -1; text != ""; {
+		var cluster string
+		cluster, text, _, state = uniseg.FirstGraphemeClusterInString(text, state)
+		list = append(list, cluster)
+	}
+	return list
+}
+
+// insert puts text at the place. Joining may make new clusters of old ones (a
+// combining accent typed by itself), so the whole is cut anew.
+func (e *editor) insert(text string) {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	before := strings.Join(e.line[:e.at], "") + printable(text)
+	after := strings.Join(e.line[e.at:], "")
+	e.line = graphemes(before + after)
+	e.at = min(len(graphemes(before)), len(e.line))
+}
+
+// printable drops what would steer the terminal and cannot be seen.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// take ends the line: it is returned, remembered, and a new one begins.
+func (e *editor) take() string {
+	text := e.text()
+	e.remember(text)
+	e.set("")
+	return text
+}
+
+// remember adds a line to the history.
+func (e *editor) remember(text string) {
+	if n := len(e.history); strings.TrimSpace(text) != "" && (n == 0 || e.history[n-1] != text) {
+		e.history = append(e.history, text)
+	}
+	e.history = e.history[max(0, len(e.history)-maxHistory):]
+	e.shown, e.draft = len(e.history), ""
+}
+
+// press does what an editing key does. It reports false for the others, and
+// returns the candidates if Tab found several.
+func (e *editor) press(k key) (candidates []string, done bool) {
+	switch k.name {
+	case keyText, keyPaste:
+		e.insert(k.text)
+	case keyNewline:
+		e.insert("\n")
+	case keyBackspace:
+		e.cut(e.at-1, e.at)
+	case keyDelete:
+		e.cut(e.at, e.at+1)
+	case keyKillWord:
+		e.cut(e.wordLeft(), e.at)
+	case keyKillLine:
+		e.cut(0, e.at)
+	case keyKillRest:
+		e.cut(e.at, len(e.line))
+	case keyTab:
+		return e.complete(), true
+	default:
+		return nil, e.move(k.name)
+	}
+	return nil, true
+}
+
+// move is press for the keys that change no text.
+func (e *editor) move(name keyName) bool {
+	switch name {
+	case keyLeft:
+		e.at = max(0, e.at-1)
+	case keyRight:
+		e.at = min(len(e.line), e.at+1)
+	case keyHome:
+		e.at = 0
+	case keyEnd:
+		e.at = len(e.line)
+	case keyWordLeft:
+		e.at = e.wordLeft()
+	case keyWordRight:
+		for e.at < len(e.line) && blank(e.line[e.at]) {
+			e.at++
+		}
+		for e.at < len(e.line) && !blank(e.line[e.at]) {
+			e.at++
+		}
+	case keyUp:
+		e.browse(-1)
+	case keyDown:
+		e.browse(+1)
+	default:
+		return false
+	}
+	return true
+}
+
+func blank(cluster string) bool { return strings.TrimSpace(cluster) == "" }
+
+func (e *editor) wordLeft() int {
+	at := e.at
+	for at > 0 && blank(e.line[at-1]) {
+		at--
+	}
+	for at > 0 && !blank(e.line[at-1]) {
+		at--
+	}
+	return at
+}
+
+// cut removes the clusters from..to, as far as they exist.
+func (e *editor) cut(from, to int) {
+	from, to = max(0, from), min(len(e.line), to)
+	if from >= to {
+		return
+	}
+	e.line = append(e.line[:from:from], e.line[to:]...)
+	e.at = from
+}
+
+// browse shows an older or newer line of the history.
+func (e *editor) browse(step int) {
+	to := e.shown + step
+	if to < 0 || to > len(e.history) {
+		return
+	}
+	if e.shown == len(e.history) {
+		e.draft = e.text()
+	}
+	e.shown = to
+	if to == len(e.history) {
+		e.set(e.draft)
+	} else {
+		e.set(e.history[to])
+	}
+}
+
+// complete finishes a command as far as it is clear, and returns the
+// candidates if it is not.
+func (e *editor) complete() []string {
+	typed := e.text()
+	if !strings.HasPrefix(typed, "/") || strings.ContainsAny(typed, " \n\t") || e.at != len(e.line) {
+		return nil
+	}
+	var fits []string
+	for _, c := range e.commands {
+		if strings.HasPrefix(c, typed) {
+			fits = append(fits, c)
+		}
+	}
+	if len(fits) == 0 {
+		return nil
+	}
+	common := fits[0]
+	for _, c := range fits[1:] {
+		for !strings.HasPrefix(c, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	e.set(common)
+	if len(fits) == 1 {
+		return nil
+	}
+	return fits
+}
+
+// layout is the line as rows of a screen of so many columns, and where the
+// cursor stands among them.
+func (e *editor) layout(columns int) (rows []string, row, column int) {
+	columns = max(columns, 8)
+	var b strings.Builder
+	b.WriteString(prompt)
+	at := uniseg.StringWidth(prompt)
+	feed := func(begin string) {
+		rows = append(rows, b.String())
+		b.Reset()
+		b.WriteString(begin)
+		at = uniseg.StringWidth(begin)
+	}
+	for i := 0; ; i++ {
+		if at >= columns { // a full row: the cursor belongs to the next
+			feed("")
+		}
+		if i == e.at {
+			row, column = len(rows), at
+		}
+		if i == len(e.line) {
+			break
+		}
+		shown, width := cell(e.line[i])
+		switch {
+		case e.line[i] == "\n":
+			feed(indent)
+			continue
+		case at+width > columns:
+			feed("")
+			if i == e.at {
+				row, column = len(rows), at
+			}
+		}
+		b.WriteString(shown)
+		at += width
+	}
+	return append(rows, b.String()), row, column
+}
+
+// cell is how a cluster is shown, and how many columns that takes.
+func cell(cluster string) (string, int) {
+	if cluster == "\t" {
+		return strings.Repeat(" ", tabColumns), tabColumns
+	}
+	return cluster, uniseg.StringWidth(cluster)
+}

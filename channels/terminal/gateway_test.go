@@ -1,0 +1,192 @@
+package terminal_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/live"
+	"dragoman/channels/terminal"
+)
+
+// gateway is a small daemon on a unix socket: it stores, answers what script
+// says word by word, and can be taken away and brought back.
+type gateway struct {
+	t      *testing.T
+	socket string
+	script func(string) string
+	pace   time.Duration
+	client *live.Client
+
+	mu    sync.Mutex
+	feed  []live.Item
+	ch    *terminal.Channel
+	turns []context.CancelFunc
+	down  func()
+	work  sync.WaitGroup
+}
+
+func newGateway(t *testing.T, script func(string) string) *gateway {
+	t.Helper()
+	g := &gateway{t: t, socket: filepath.Join(t.TempDir(), "s"), script: script, pace: 5 * time.Millisecond}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", g.socket)
+	}}
+	g.client = &live.Client{HTTP: &http.Client{Transport: transport}, URL: "http://dragoman" + terminal.Path}
+	g.up()
+	t.Cleanup(func() {
+		g.down()
+		g.stopTurns()
+		g.work.Wait()
+		transport.CloseIdleConnections()
+	})
+	return g
+}
+
+func (g *gateway) up() {
+	g.t.Helper()
+	l, err := net.Listen("unix", g.socket)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	ch, err := terminal.New(terminal.Options{Feed: g.readFeed})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	ch.SetCommands([]channels.Command{{Name: "help"}, {Name: "new"}, {Name: "status"}, {Name: "stop"}})
+	srv := &http.Server{Handler: http.StripPrefix(terminal.Path, ch.Handler())}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = ch.Run(ctx, g) })
+	wg.Go(func() { _ = srv.Serve(l) })
+	g.mu.Lock()
+	g.ch = ch
+	g.mu.Unlock()
+	for ch.Status().State != channels.StateConnected {
+		<-time.After(time.Millisecond)
+	}
+	g.down = sync.OnceFunc(func() {
+		cancel()
+		_ = srv.Close()
+		wg.Wait()
+	})
+}
+
+func (g *gateway) readFeed(_ context.Context, _ channels.Key, before int64, limit int) ([]live.Item, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	items := slices.Clone(g.feed)
+	if before > 0 {
+		items = slices.DeleteFunc(items, func(it live.Item) bool { return it.Seq >= before })
+	}
+	return items[max(0, len(items)-limit):], nil
+}
+
+func (g *gateway) put(it live.Item) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.add(it)
+}
+
+// add appends to the feed. g.mu is held.
+func (g *gateway) add(it live.Item) {
+	it.Seq = int64(len(g.feed)) + 1
+	g.feed = append(g.feed, it)
+}
+
+// Accept stores m once and answers: commands at once, the rest by a turn. What
+// begins with "refuse" it turns away for good.
+func (g *gateway) Accept(_ context.Context, m channels.Inbound) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	known := slices.ContainsFunc(g.feed, func(it live.Item) bool { return it.ID == m.ID })
+	if known || strings.HasPrefix(m.Text, "refuse") {
+		return nil
+	}
+	command := strings.HasPrefix(m.Text, "/")
+	g.add(live.Item{ID: m.ID, From: live.FromPerson, Text: m.Text, At: m.At, Waiting: !command})
+	if command {
+		if m.Text == "/stop" {
+			for _, stop := range g.turns {
+				stop()
+			}
+		}
+		g.finish(m.Key, "Done: "+m.Text, "")
+		return nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	g.turns = append(g.turns, cancel)
+	g.work.Go(func() { g.turn(ctx, m) })
+	return nil
+}
+
+func (g *gateway) SetAside(context.Context, string, string, []byte, error) error { return nil }
+
+func (g *gateway) stopTurns() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, cancel := range g.turns {
+		cancel()
+	}
+}
+
+func (g *gateway) channel() *terminal.Channel {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ch
+}
+
+// turn shows a note, then the answer word by word, then sends it.
+func (g *gateway) turn(ctx context.Context, m channels.Inbound) {
+	answer := g.script(m.Text)
+	id := ""
+	for _, p := range append([]string{""}, strings.SplitAfter(answer, " ")...) {
+		answer := channels.Preview{Key: m.Key, Turn: m.ID, Note: "web_fetch …"}
+		if p != "" {
+			full := g.script(m.Text)
+			answer.Note, answer.Text = "", full[:strings.Index(full, p)+len(p)]
+		}
+		if got, err := g.channel().Preview(ctx, answer); err == nil {
+			id = got
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(g.pace):
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.finish(m.Key, answer, id)
+}
+
+// finish is the commit, and the delivery after it. g.mu is held.
+func (g *gateway) finish(k channels.Key, text, edit string) {
+	for i := range g.feed {
+		g.feed[i].Waiting = false
+	}
+	out := channels.Outbound{ID: fmt.Sprintf("out-%d", len(g.feed)), Key: k, Text: text, Edit: edit, Attempt: 1}
+	g.add(live.Item{ID: out.ID, From: live.FromDragoman, Text: text})
+	g.work.Go(func() { _, _ = g.channel().Send(context.Background(), out) }) // while it is down the feed has it
+}
+
+// said is what the person said, as the daemon stored it.
+func (g *gateway) said() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var texts []string
+	for _, it := range g.feed {
+		if it.From == live.FromPerson {
+			texts = append(texts, it.Text)
+		}
+	}
+	return texts
+}

@@ -1,0 +1,314 @@
+package terminal
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dragoman/channels/live"
+)
+
+// maxLine bounds a line from a pipe; the daemon's own limit is lower.
+const maxLine = 1 << 20
+
+// session is one chat. It belongs to the goroutine of run.
+type session struct {
+	client *live.Client
+	screen *screen
+	piped  bool // lines from a pipe or into one: nothing is edited
+	quiet  bool // out is no terminal: answers only, and whole
+
+	keyboard keyboard
+	editor   editor
+	partial  []byte // of a line from a pipe
+	ended    bool   // the input has no more
+	left     bool   // the person goes
+	warned   bool   // the last key was Ctrl-C on an empty line
+	failed   error  // what ends a pipe early
+
+	posts    chan<- message
+	queue    []message // entered and not asked yet
+	asked    message   // the one whose answer is awaited; zero: none
+	sending  bool      // post has a message
+	taken    bool      // the daemon has asked
+	due      bool      // look is worth while now
+	halt     message   // a stop to hand in; zero: none
+	stopping bool      // one was asked for while this answer was awaited
+
+	last  int64           // Seq of the newest item shown
+	known map[string]bool // ids that were shown, or need not be
+	lost  bool
+	turn  string  // of the answer that is being shown
+	shown string  // how much of it
+	note  string  // the last one shown of it
+	paper *writer // sets the answer that is being shown; nil: none
+}
+
+// begin shows the last of the history and greets.
+func (s *session) begin(items []live.Item, o ChatOptions) {
+	s.editor.commands = []string{"/help", "/new", "/status", "/stop"}
+	for _, it := range items {
+		s.last = max(s.last, it.Seq)
+		s.known[it.ID] = true
+		if it.From == live.FromPerson {
+			s.editor.remember(printable(strings.ReplaceAll(it.Text, "\r", "")))
+		}
+	}
+	if s.quiet {
+		return
+	}
+	show := o.History
+	if show == 0 {
+		show = shownHistory
+	}
+	items = items[max(0, len(items)-max(0, show)):]
+	for _, it := range items {
+		mark := indent
+		if it.From == live.FromPerson {
+			mark = prompt
+		}
+		s.screen.line(mark + oneLine(it.Text, s.screen.textWidth()-len(indent)))
+	}
+	if !s.piped {
+		if len(items) > 0 {
+			s.screen.print("\n")
+		}
+		s.screen.line("Enter sends, Alt+Enter breaks the line, Ctrl-C stops an answer, Ctrl-D leaves. /help shows more.")
+	}
+}
+
+// waiting reports whether an answer is awaited or coming.
+func (s *session) waiting() bool { return s.asked.id != "" || s.turn != "" || s.halt.id != "" }
+
+// finished reports whether a pipe has nothing more for us.
+func (s *session) finished() bool {
+	return s.piped && (s.failed != nil || (s.ended && len(s.queue) == 0 && s.asked.id == ""))
+}
+
+// refresh draws the prompt where a line can be entered.
+func (s *session) refresh() {
+	if s.waiting() || len(s.queue) > 0 || s.left {
+		return
+	}
+	s.stopping = false
+	s.screen.draw(&s.editor)
+}
+
+// farewell is the last that is shown.
+func (s *session) farewell() {
+	s.pause()
+	if s.asked.id != "" && !s.taken {
+		s.say("· not sent: " + oneLine(s.asked.text, s.screen.textWidth()-len("· not sent: ")))
+	}
+	if s.screen.live && s.screen.column {
+		s.screen.print("\n")
+	}
+}
+
+// enter queues a line.
+func (s *session) enter(text string) {
+	if strings.TrimSpace(text) != "" {
+		s.queue = append(s.queue, message{id: rand.Text(), text: text})
+	}
+}
+
+// outgoing is what run may hand to post now, and where; a nil channel: nothing.
+// A line goes when the one before it is answered.
+func (s *session) outgoing() (chan<- message, message) {
+	if s.asked.id == "" && s.turn == "" && len(s.queue) > 0 {
+		s.asked, s.taken, s.due = s.queue[0], false, false
+		s.queue = s.queue[1:]
+		s.known[s.asked.id] = true // it stands on the screen already
+		if s.asked.unseen {
+			s.say(prompt + oneLine(s.asked.text, s.screen.textWidth()-len(indent)))
+		}
+	}
+	switch {
+	case s.sending:
+		return nil, message{}
+	case s.halt.id != "":
+		return s.posts, s.halt
+	case s.asked.id != "" && !s.taken:
+		return s.posts, s.asked
+	}
+	return nil, message{}
+}
+
+// settle hears what became of a message that was handed in.
+func (s *session) settle(o outcome) {
+	s.sending = false
+	switch {
+	case o.stop:
+		s.halt = message{}
+	case o.err == nil:
+		s.taken, s.due = true, true
+	default:
+		s.asked = message{}
+		s.say("· " + plain(o.err))
+		s.failed = fmt.Errorf("terminal: a message was refused: %s", plain(o.err))
+	}
+}
+
+// say tells something that is no answer. On a pipe nobody would know it from one.
+func (s *session) say(text string) {
+	if s.quiet {
+		return
+	}
+	s.pause()
+	s.screen.line(text)
+}
+
+// pause makes room for something that is not the answer being shown.
+func (s *session) pause() {
+	s.screen.hide()
+	if s.paper != nil {
+		s.paper.end()
+		s.paper = nil
+	}
+}
+
+// on takes an event of the daemon.
+func (s *session) on(e live.Event) {
+	switch e.Kind {
+	case "hello":
+		s.greeted(e.Hello)
+	case "lost":
+		if !s.lost {
+			s.lost = true
+			s.say("· connection lost, trying again …")
+		}
+	case "message":
+		s.item(*e.Item)
+	case "preview":
+		s.preview(e.Preview.Turn, e.Preview.Text, e.Preview.Note)
+	case "delta":
+		if e.Preview.Turn == s.turn {
+			s.preview(s.turn, s.shown+e.Preview.Text, "")
+		}
+	case "end":
+		if e.Preview.Turn == s.turn {
+			s.pause()
+			s.forget()
+		}
+	case "state":
+		s.due = true
+	}
+}
+
+// forget ends the answer that is being shown.
+func (s *session) forget() { s.turn, s.shown, s.note = "", "", "" }
+
+func (s *session) greeted(h *live.Hello) {
+	if s.lost {
+		s.lost = false
+		s.say("· connected again")
+	}
+	s.forget() // what is there of an answer comes again
+	s.due = true
+	commands := make([]string, 0, len(h.Commands))
+	for _, c := range h.Commands {
+		commands = append(commands, "/"+c.Name)
+	}
+	if len(commands) > 0 {
+		s.editor.commands = commands
+	}
+}
+
+// item shows a message of the feed, once.
+func (s *session) item(it live.Item) {
+	s.last = max(s.last, it.Seq)
+	ours := s.turn != "" && (it.Replaces == s.turn || (s.shown != "" && strings.HasPrefix(it.Text, s.shown)))
+	if !s.known[it.ID] {
+		s.known[it.ID] = true
+		if it.From == live.FromDragoman {
+			s.reply(it.Text, ours)
+		} else {
+			s.say(prompt + oneLine(it.Text, s.screen.textWidth()-len(indent))) // from another window
+		}
+	}
+	if ours {
+		s.forget()
+	}
+}
+
+// preview shows how far an answer is.
+func (s *session) preview(turn, text, note string) {
+	if s.quiet {
+		return
+	}
+	if turn != s.turn {
+		s.turn, s.shown, s.note = turn, "", ""
+	}
+	if text == "" && note != "" && note != s.note {
+		s.say("· " + oneLine(note, s.screen.textWidth()-2))
+	}
+	s.note = note
+	if !strings.HasPrefix(text, s.shown) || (s.paper == nil && s.shown != "" && text != s.shown) {
+		s.pause() // another text: it begins on a line of its own
+		s.shown = ""
+	}
+	s.paint(text[len(s.shown):])
+	s.shown = text
+}
+
+// paint adds text to the answer on the screen.
+func (s *session) paint(text string) {
+	if text == "" {
+		return
+	}
+	if s.paper == nil {
+		s.screen.hide()
+		if s.screen.column {
+			s.screen.print("\n")
+		}
+		s.paper = &writer{emit: s.screen.print, columns: s.screen.textWidth(), styled: s.screen.styled}
+	}
+	s.paper.write(text)
+}
+
+// reply shows a whole answer, or what a preview has not shown of it.
+func (s *session) reply(text string, ours bool) {
+	if s.quiet {
+		text = printable(strings.ReplaceAll(text, "\r\n", "\n"))
+		s.screen.print(strings.TrimRight(text, "\n") + "\n")
+		return
+	}
+	if ours && s.paper != nil && strings.HasPrefix(text, s.shown) {
+		text = text[len(s.shown):]
+	} else {
+		s.pause()
+	}
+	s.paint(text)
+	s.pause()
+	s.screen.print("\n")
+}
+
+// look asks the feed what became of our message. Only this says that it is
+// answered: when it no longer waits, everything that answers it stands there.
+func (s *session) look(ctx context.Context) {
+	if s.asked.id == "" || !s.taken || s.lost {
+		return
+	}
+	s.due = false
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	items, err := s.client.Feed(ctx, 0, 100)
+	if err != nil {
+		return // later again
+	}
+	at := slices.IndexFunc(items, func(it live.Item) bool { return it.ID == s.asked.id })
+	switch {
+	case at < 0:
+		s.say("· this was not accepted")
+		s.failed = errors.New("terminal: a message was not accepted")
+		s.asked = message{}
+	case !items[at].Waiting:
+		for _, it := range items[at:] {
+			s.item(it)
+		}
+		s.asked = message{}
+	}
+}

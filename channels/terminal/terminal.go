@@ -1,0 +1,55 @@
+// Package terminal is the chat in a terminal: the daemon's end of it, which is
+// a live room with the key "cli:direct", and the program's end, [Chat].
+//
+// The daemon's end promises what package live promises. Chat promises that a
+// line that was entered is handed in exactly once, in order, also over a
+// restart of the daemon; that what was said meanwhile is shown once; and that
+// the terminal is left as it was found. What an answer contains cannot steer
+// the terminal: control characters never reach it. Into a pipe goes nothing
+// but the text of the answers.
+//
+// Chat returns an error if it cannot reach the daemon at the beginning; later
+// it waits for it. It owns three goroutines, for reading the input, for the
+// stream of events and for handing in messages, and returns when they have
+// ended. A reader that is no file may keep the first of them until it returns.
+package terminal
+
+import (
+	"log/slog"
+
+	"dragoman/channels/live"
+)
+
+const (
+	// Room is the one room of a terminal channel.
+	Room = "direct"
+	// Path is where the daemon mounts the channel's Handler, with the prefix
+	// stripped, on the socket that only its owner can open.
+	Path = "/api/cli"
+)
+
+// Options configure the channel. Feed must be set.
+type Options struct {
+	// Name is the channel instance. "": "cli".
+	Name    string
+	Feed    live.Feed
+	MaxText int // bytes of one message; 0: see package live
+	Logger  *slog.Logger
+}
+
+// Channel is the daemon's end.
+type Channel struct{ *live.Hub }
+
+// New makes the channel.
+func New(o Options) (*Channel, error) {
+	if o.Name == "" {
+		o.Name = "cli"
+	}
+	hub, err := live.New(live.Options{
+		Name: o.Name, Room: Room, OneRoom: true, Feed: o.Feed, MaxText: o.MaxText, Logger: o.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Channel{hub}, nil
+}
