@@ -67,7 +67,6 @@ type IRC struct {
 	NickServ   NickServ     `yaml:"nickserv"`
 	Channels   []IRCChannel `yaml:"channels"`
 	Flood      Flood        `yaml:"flood"`
-	MaxLines   int          `yaml:"max_lines" doc:"Longest answer in lines; the rest is cut with a note."`
 }
 
 // SASL identifies us to the network's services while connecting.

@@ -227,7 +227,6 @@ func (v *validator) irc(path string, c *IRC) {
 	}
 	v.between(path+".flood.burst", c.Flood.Burst, 1, 100)
 	v.span(path+".flood.every", c.Flood.Every, 10*time.Millisecond, time.Minute)
-	v.between(path+".max_lines", c.MaxLines, 1, 1000)
 }
 
 func (v *validator) ircServer(path string, c *IRC) {
