@@ -130,7 +130,7 @@ func (c *Channel) rest(ctx context.Context, err error, tries *pause) {
 		detail = fmt.Sprintf("Telegram answered %d; trying again", r.code)
 		switch {
 		case r.code == http.StatusConflict && r.says("webhook"):
-			wait, detail = conflictPause, "a webhook is set, so another program gets this bot's messages; remove it there, or set delete_webhook"
+			wait, detail = conflictPause, "a webhook is set, so another program gets this bot's messages; remove it there first"
 			if c.o.DeleteWebhook && c.deleteWebhook(ctx) {
 				return
 			}
