@@ -28,7 +28,13 @@ const maxAnswer = 512 << 20
 // Dial makes a client for the daemon that listens on the socket at path. It
 // does not connect yet; Status tells whether somebody answers.
 func Dial(path string) *Client {
-	return &Client{&http.Client{Timeout: callWithin, Transport: &http.Transport{
+	return &Client{&http.Client{Timeout: callWithin, Transport: SocketTransport(path)}}
+}
+
+// SocketTransport sends every request to the socket at path, whatever host it
+// names.
+func SocketTransport(path string) *http.Transport {
+	return &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			short, release, err := shortPath(path)
 			if err != nil {
@@ -39,7 +45,7 @@ func Dial(path string) *Client {
 			return d.DialContext(ctx, "unix", short)
 		},
 		DisableCompression: true, IdleConnTimeout: time.Minute,
-	}}}
+	}
 }
 
 // InProcess makes a client for a handler of this process, so that a verb does

@@ -1,0 +1,234 @@
+// Package app builds a daemon from its configuration, runs it, and takes it
+// apart in reverse order. It is the only package that knows all the others.
+//
+// The promise: either everything that the configuration asks for is built, or
+// [Open] returns one error that says why and nothing is left running. One
+// process serves one state directory. When the context of [Daemon.Run] ends,
+// the daemon stops taking messages, finishes what runs within a limit, and
+// closes the store last.
+//
+// Goroutines: Run owns one each for the gateway, the heartbeats, the two HTTP
+// servers and the watchdog, and waits for all of them.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/agent/tools"
+	"dragoman/internal/config"
+	"dragoman/internal/gateway"
+	"dragoman/internal/httpapi"
+	"dragoman/internal/metrics"
+	"dragoman/sessions"
+	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite"
+)
+
+// Options are what a daemon needs beside its configuration.
+type Options struct {
+	Version string
+	// Out gets the start-up report, for people. Nil: no report.
+	Out io.Writer
+	// Logger is used by all parts. Nil: nothing is logged.
+	Logger *slog.Logger
+	// Level, if not nil, is set from the configuration, also on reload.
+	Level *slog.LevelVar
+	// Hangup asks for a reload; Reload reads the configuration again.
+	Hangup <-chan struct{}
+	Reload func() (*config.Config, error)
+	// Getenv is where the model is looked for when none is configured.
+	Getenv func(string) string
+	// Only keeps channels of these types; none: all.
+	Only []string
+	// NoHTTP leaves the page and its port alone.
+	NoHTTP bool
+}
+
+// Daemon is everything that runs. Make it with [Open].
+type Daemon struct {
+	cfg  *config.Config
+	opts Options
+	log  *slog.Logger
+
+	state     *stateDir
+	store     sessions.Store
+	workspace *tools.Workspace
+	metrics   *metrics.Set
+	model     agent.Model
+	chosen    string // how the model came to be chosen
+	window    int    // its context window, in tokens
+	channels  *adapters
+	gateway   *gateway.Gateway
+	beats     *beats
+	public    *server // nil with NoHTTP
+	admin     *server
+	closers   []closer
+}
+
+type closer struct {
+	name  string
+	close func() error
+}
+
+// Open builds a daemon. Nothing is connected and no message is taken before
+// Run. The caller must call Close, also after Run.
+func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err error) {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Out == nil {
+		opts.Out = io.Discard
+	}
+	if opts.Getenv == nil {
+		opts.Getenv = func(string) string { return "" }
+	}
+	d = &Daemon{cfg: cfg, opts: opts, log: opts.Logger, metrics: metrics.New(opts.Version)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+			d = nil
+		}
+	}()
+	d.setLevel(cfg)
+	for _, step := range []func(context.Context) error{
+		d.openState, d.openModel, d.openGateway, d.openServers,
+	} {
+		if err := step(ctx); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+// onClose remembers what Close has to undo.
+func (d *Daemon) onClose(name string, f func() error) {
+	d.closers = append(d.closers, closer{name, f})
+}
+
+// Close undoes Open in reverse order. It may be called twice.
+func (d *Daemon) Close() error {
+	var errs []error
+	for len(d.closers) > 0 {
+		last := d.closers[len(d.closers)-1]
+		d.closers = d.closers[:len(d.closers)-1]
+		if err := last.close(); err != nil {
+			errs = append(errs, fmt.Errorf("app: close %s: %w", last.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (d *Daemon) openState(ctx context.Context) (err error) {
+	if d.state, err = lockState(d.cfg.StateDir); err != nil {
+		return err
+	}
+	d.onClose("the state directory", d.state.unlock)
+	store, err := openStore(ctx, d.cfg, d.state, d.log)
+	if err != nil {
+		return err
+	}
+	d.store = wrapStore(store)
+	d.onClose("the store", d.store.Close)
+	d.workspace, err = tools.OpenWorkspace(d.cfg.Workspace, tools.WorkspaceOptions{})
+	if err != nil {
+		return fmt.Errorf("app: %w", err)
+	}
+	d.onClose("the workspace", d.workspace.Close)
+	return nil
+}
+
+func openStore(ctx context.Context, cfg *config.Config, s *stateDir, log *slog.Logger) (sessions.Store, error) {
+	if cfg.Store.Type == "memory" {
+		return memory.New(memory.Options{Logger: log}), nil
+	}
+	store, err := sqlite.Open(ctx, s.file(databaseName), sqlite.Options{Logger: log})
+	if err != nil {
+		return nil, fmt.Errorf("app: open the store: %w", err)
+	}
+	return store, nil
+}
+
+func (d *Daemon) openGateway(context.Context) (err error) {
+	if d.channels, err = buildChannels(d.cfg, d.store, d.log, d.opts.Only...); err != nil {
+		return err
+	}
+	for i := range d.channels.bindings {
+		d.channels.bindings[i].Channel = wrapChannel(d.channels.bindings[i].Channel)
+	}
+	ag, err := d.buildAgent()
+	if err != nil {
+		return err
+	}
+	if d.beats, err = newBeats(d.cfg, d.store, d.log); err != nil {
+		return err
+	}
+	d.gateway, err = gateway.New(d.store, ag, d.channels.bindings, gateway.Options{
+		MaxTurns: d.cfg.Agent.MaxTurns, Queue: gateway.Mode(d.cfg.Queue.Mode), MaxWaiting: d.cfg.Queue.MaxWaiting,
+		MaxMessageBytes: int(d.cfg.Queue.MaxMessageBytes), RatePerMinute: orUnlimited(d.cfg.Queue.RatePerMinute),
+		GiveUpAfter: d.cfg.Agent.GiveUpAfter.D(), DeliveryLimit: d.cfg.Delivery.GiveUpAfter.D(),
+		PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,
+		Model: d.model.Name(), Version: d.opts.Version, Heartbeats: d.beats,
+		Observer: d.metrics, Logger: d.log,
+	})
+	return err
+}
+
+// orUnlimited: in the configuration 0 turns the limit off, for the gateway a
+// negative number does.
+func orUnlimited(perMinute int) int {
+	if perMinute == 0 {
+		return -1
+	}
+	return perMinute
+}
+
+// Run serves until ctx ends, then drains. Errors are failures of the store's
+// dispatcher or of a listener.
+func (d *Daemon) Run(ctx context.Context) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	late, end := context.WithCancel(context.WithoutCancel(ctx)) // for what outlives the drain
+	defer end()
+
+	var wg sync.WaitGroup
+	for _, s := range []*server{d.public, d.admin} {
+		if s == nil {
+			continue
+		}
+		wg.Go(func() {
+			if err := httpapi.Serve(late, s.ln, s.handler, serverGrace, d.log); err != nil {
+				fail(err)
+			}
+		})
+	}
+	wg.Go(func() { d.beats.run(ctx) })
+	wg.Go(func() { d.watch(ctx) })
+	wg.Go(func() { d.reloads(ctx) })
+
+	d.report()
+	notify("READY=1")
+	err := d.gateway.Run(ctx)
+	notify("STOPPING=1")
+	end()
+	fail(err)
+	wg.Wait()
+	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	if err != nil {
+		return fmt.Errorf("app: %w", err)
+	}
+	d.log.Info("stopped")
+	return nil
+}
+
+// watchEvery is how often progress is proven to the service manager; its
+// limit (WatchdogSec in the unit) must be well above.
+const watchEvery = 10 * time.Second

@@ -1,0 +1,220 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+
+	"dragoman/channels"
+	"dragoman/heartbeat"
+	"dragoman/internal/config"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+)
+
+// heartbeatFile is looked for in the workspace.
+const heartbeatFile = "HEARTBEAT.md"
+
+// mostHeartbeatFile bounds what is read of it.
+const mostHeartbeatFile = 64 << 10
+
+// beats are the jobs of the current configuration. A reload replaces them.
+type beats struct {
+	store     sessions.Jobs
+	workspace string
+	log       *slog.Logger
+	idle      bool // nothing fires: no daemon runs
+
+	mu       sync.Mutex
+	jobs     []config.Job
+	schedule *heartbeat.Scheduler
+	replaced chan struct{} // closed when schedule is replaced
+}
+
+func newBeats(cfg *config.Config, store sessions.Jobs, log *slog.Logger) (*beats, error) {
+	b := &beats{store: store, workspace: cfg.Workspace, log: log, replaced: make(chan struct{})}
+	return b, b.replace(cfg)
+}
+
+// replace takes the jobs of cfg, or changes nothing.
+func (b *beats) replace(cfg *config.Config) error {
+	var list []config.Job
+	list = append(list, cfg.Heartbeat.Jobs...)
+	if file, wanted := cfg.Heartbeat.FileJob(); wanted {
+		list = append(list, file)
+	}
+	var jobs []heartbeat.Job
+	for _, c := range list {
+		j, err := jobOf(c, cfg.Heartbeat.TimeZone)
+		if err != nil {
+			return fmt.Errorf("app: job %s: %w", c.Name, err)
+		}
+		jobs = append(jobs, j)
+	}
+	s, err := heartbeat.New(jobs, b.store, heartbeat.Options{
+		Logger: b.log, ReadFile: b.readFile, Unfinished: b.unfinished,
+	})
+	if err != nil {
+		return fmt.Errorf("app: %w", err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.jobs, b.schedule = list, s
+	close(b.replaced)
+	b.replaced = make(chan struct{})
+	return nil
+}
+
+func jobOf(c config.Job, zone string) (heartbeat.Job, error) {
+	target, err := channels.ParseKey(c.Target)
+	if err != nil {
+		return heartbeat.Job{}, err
+	}
+	j := heartbeat.Job{
+		Name: c.Name, Every: c.Every.D(), Cron: c.Cron, TimeZone: c.TimeZone, ActiveHours: c.ActiveHours,
+		Target: target, Prompt: c.Prompt, CatchUp: c.CatchUp,
+	}
+	if j.TimeZone == "" {
+		j.TimeZone = zone
+	}
+	if c.Name == config.FileJobName {
+		j.PromptFile = heartbeatFile
+		j.Prompt = "This is what the person wants you to look after. Do what is due now."
+	}
+	return j, nil
+}
+
+// CheckJob says what is wrong with a configured job's schedule, for
+// config.Options.
+func CheckJob(c config.Job) error {
+	j, err := jobOf(c, "")
+	if err != nil {
+		return err
+	}
+	return heartbeat.Validate(j)
+}
+
+// run fires jobs until ctx ends.
+func (b *beats) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		s, replaced := b.current()
+		round, stop := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = s.Run(round) }) // it only ends with its context
+		select {
+		case <-ctx.Done():
+		case <-replaced:
+		}
+		stop()
+		wg.Wait()
+	}
+}
+
+func (b *beats) current() (*heartbeat.Scheduler, <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.schedule, b.replaced
+}
+
+func (b *beats) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.jobs)
+}
+
+// Target is part of gateway.Heartbeats.
+func (b *beats) Target(job string) (channels.Key, bool) {
+	s, _ := b.current()
+	return s.Target(job)
+}
+
+// Silent is part of gateway.Heartbeats.
+func (b *beats) Silent(answer string) bool { return heartbeat.Silent(answer) }
+
+// readFile reads a file of the workspace; nothing leads out of it.
+func (b *beats) readFile(_ context.Context, name string) ([]byte, error) {
+	root, err := os.OpenRoot(b.workspace)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fmt.Errorf("app: %s is not a regular file", name))
+	}
+	return io.ReadAll(io.LimitReader(f, mostHeartbeatFile))
+}
+
+// unfinished counts the occurrences that were fired and have no outcome yet.
+func (b *beats) unfinished(ctx context.Context, job string) (int, error) {
+	list, err := b.store.Occurrences(ctx, job, 20)
+	n := 0
+	for _, o := range list {
+		if o.Outcome == "fired" {
+			n++
+		}
+	}
+	return n, err
+}
+
+// Jobs is part of httpapi.Scheduler.
+func (b *beats) Jobs(ctx context.Context) ([]httpapi.Job, error) {
+	b.mu.Lock()
+	jobs := b.jobs
+	b.mu.Unlock()
+	list := make([]httpapi.Job, 0, len(jobs))
+	for _, c := range jobs {
+		j := httpapi.Job{Name: c.Name, Schedule: scheduleText(c), Target: c.Target}
+		next, planned, err := b.store.NextDue(ctx, c.Name)
+		if err != nil {
+			return nil, err
+		}
+		if planned {
+			j.Next = next
+		}
+		last, err := b.store.Occurrences(ctx, c.Name, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(last) > 0 {
+			j.Last = &last[0]
+		}
+		list = append(list, j)
+	}
+	return list, nil
+}
+
+func scheduleText(c config.Job) string {
+	text := "every " + c.Every.String()
+	if c.Cron != "" {
+		text = c.Cron
+	}
+	if c.TimeZone != "" {
+		text += " " + c.TimeZone
+	}
+	if c.ActiveHours != "" {
+		text += ", " + c.ActiveHours
+	}
+	return text
+}
+
+// RunJob is part of httpapi.Scheduler.
+func (b *beats) RunJob(ctx context.Context, name string) error {
+	if b.idle {
+		return errors.New("jobs are run by the daemon, and it does not run: start it with dragoman run")
+	}
+	s, _ := b.current()
+	err := s.RunNow(ctx, name)
+	if errors.Is(err, heartbeat.ErrUnknown) {
+		return fmt.Errorf("%w: %w", sessions.ErrNotFound, err)
+	}
+	return err
+}

@@ -1,0 +1,156 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/channels/irc"
+	"dragoman/channels/live"
+	"dragoman/channels/telegram"
+	"dragoman/channels/terminal"
+	"dragoman/channels/web"
+	"dragoman/internal/config"
+	"dragoman/internal/gateway"
+	"dragoman/sessions"
+)
+
+// adapters are the channels of one configuration.
+type adapters struct {
+	bindings []gateway.Binding
+	web      *web.Channel      // nil if disabled
+	terminal *terminal.Channel // nil if disabled
+}
+
+// buildChannels makes every enabled channel; only keeps those of the given
+// types if any are given. Nothing connects yet.
+func buildChannels(cfg *config.Config, feeds sessions.Feeds, log *slog.Logger, only ...string) (*adapters, error) {
+	a := &adapters{}
+	var errs []error
+	for _, name := range cfg.Active() {
+		c := cfg.Channels[name]
+		if len(only) > 0 && !contains(only, c.Type) {
+			continue
+		}
+		ch, err := a.build(name, c, cfg, feeds, log.With("channel", name))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("app: channel %s: %w", name, err))
+			continue
+		}
+		a.bindings = append(a.bindings, gateway.Binding{
+			Channel: ch, Allow: c.Allow, Pairing: c.Pairing,
+			Groups: gateway.Groups(c.Groups), System: strings.TrimSpace(c.SystemPrompt),
+		})
+	}
+	return a, errors.Join(errs...)
+}
+
+func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feeds sessions.Feeds, log *slog.Logger) (channels.Channel, error) {
+	switch c.Type {
+	case config.TypeTelegram:
+		return buildTelegram(name, c.Telegram, log)
+	case config.TypeIRC:
+		return buildIRC(name, c.IRC, log)
+	case config.TypeWeb:
+		w, err := web.New(web.Options{Name: name, Feed: feedOf(feeds), MaxText: int(cfg.Queue.MaxMessageBytes), Logger: log})
+		a.web = w
+		return w, err
+	case config.TypeCLI:
+		t, err := terminal.New(terminal.Options{Name: name, Feed: feedOf(feeds), MaxText: int(cfg.Queue.MaxMessageBytes), Logger: log})
+		a.terminal = t
+		return t, err
+	}
+	return nil, fmt.Errorf("unknown type %q", c.Type)
+}
+
+func buildTelegram(name string, c *config.Telegram, log *slog.Logger) (channels.Channel, error) {
+	token := c.Token.Reveal()
+	if c.TokenFile != "" {
+		b, err := os.ReadFile(c.TokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("read token_file: %w", err)
+		}
+		token = strings.TrimSpace(string(b))
+	}
+	return telegram.New(name, telegram.Options{
+		Token: token, APIURL: c.APIURL, PollTimeout: c.PollTimeout.D(), NoPreview: !c.Preview, Logger: log,
+	})
+}
+
+func buildIRC(name string, c *config.IRC, log *slog.Logger) (channels.Channel, error) {
+	tc, err := ircTLS(c)
+	if err != nil {
+		return nil, err
+	}
+	o := irc.Options{
+		Server: c.Server, TLS: c.TLS, TLSConfig: tc, Password: c.Password.Reveal(),
+		Nick: c.Nick, AltNicks: c.AltNicks, User: c.User, RealName: c.RealName,
+		SASL: irc.SASL{
+			Mechanism: strings.ToUpper(c.SASL.Mechanism), User: c.SASL.User,
+			Password: c.SASL.Password.Reveal(), Required: c.SASL.Required,
+		},
+		NickServ:   irc.NickServ{User: c.NickServ.User, Password: c.NickServ.Password.Reveal()},
+		FloodBurst: c.Flood.Burst, FloodEvery: c.Flood.Every.D(), Logger: log,
+	}
+	for _, ch := range c.Channels {
+		o.Channels = append(o.Channels, strings.TrimSpace(ch.Name+" "+ch.Key.Reveal()))
+	}
+	return irc.New(name, o)
+}
+
+// ircTLS reads the certificates that c names; adapters read no files.
+func ircTLS(c *config.IRC) (*tls.Config, error) {
+	tc := &tls.Config{MinVersion: tls.VersionTLS12}
+	if c.CAFile != "" {
+		pem, err := os.ReadFile(c.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("read ca_file: %w", err)
+		}
+		tc.RootCAs = x509.NewCertPool()
+		if !tc.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("ca_file %s holds no certificate in PEM form", c.CAFile)
+		}
+	}
+	if c.ClientCert != "" {
+		key := c.ClientKey
+		if key == "" {
+			key = c.ClientCert
+		}
+		pair, err := tls.LoadX509KeyPair(c.ClientCert, key)
+		if err != nil {
+			return nil, fmt.Errorf("read client_cert: %w", err)
+		}
+		tc.Certificates = []tls.Certificate{pair}
+	}
+	return tc, nil
+}
+
+// feedOf shows the store's feed to the live channels, which know no store.
+func feedOf(feeds sessions.Feeds) live.Feed {
+	return func(ctx context.Context, k channels.Key, before int64, limit int) ([]live.Item, error) {
+		list, err := feeds.Feed(ctx, k, before, limit)
+		items := make([]live.Item, 0, len(list))
+		for _, it := range list {
+			items = append(items, live.Item{
+				Seq: it.Seq, ID: it.ID, From: it.From, Name: it.Name, Text: it.Text,
+				At: it.At, State: string(it.State), Waiting: it.Waiting,
+			})
+		}
+		return items, err
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

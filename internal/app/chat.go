@@ -1,0 +1,49 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"dragoman/channels/live"
+	"dragoman/channels/terminal"
+	"dragoman/internal/config"
+	"dragoman/internal/httpapi"
+)
+
+// errNoTerminal: the configuration turns the terminal channel off.
+var errNoTerminal = errors.New("app: the terminal is turned off: the configuration says channels.cli.enabled: false")
+
+// Chat talks in a terminal until the person leaves: with the daemon that
+// serves the state directory, or, if none runs, with a gateway of its own that
+// serves nothing but this terminal and ends with it.
+func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, out io.Writer, o terminal.ChatOptions) error {
+	if c, ok := cfg.Channels[config.TypeCLI]; !ok || !c.Enabled {
+		return errNoTerminal
+	}
+	opts.Only, opts.NoHTTP, opts.Out = []string{config.TypeCLI}, true, nil
+	d, err := Open(ctx, cfg, opts)
+	if errors.Is(err, errLocked) {
+		return talk(ctx, cfg, in, out, o)
+	}
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "No daemon runs, so this chat has its own. %s\n", d.chosen)
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	err = talk(ctx, cfg, in, out, o)
+	cancel()
+	return errors.Join(err, <-ended, d.Close())
+}
+
+// talk speaks over the socket, to whoever serves it.
+func talk(ctx context.Context, cfg *config.Config, in io.Reader, out io.Writer, o terminal.ChatOptions) error {
+	transport := httpapi.SocketTransport((&stateDir{path: cfg.StateDir}).file(socketName))
+	defer transport.CloseIdleConnections()
+	c := &live.Client{HTTP: &http.Client{Transport: transport}, URL: "http://dragoman" + terminal.Path}
+	return terminal.Chat(ctx, c, in, out, o)
+}

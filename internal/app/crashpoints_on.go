@@ -1,0 +1,113 @@
+//go:build crashpoints
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// crashPoint kills this process, as kill -9 would, when it is passed for the
+// n-th time. $DRAGOMAN_CRASH names it: "commit.after@3". Builds without the tag
+// hold none of this.
+var crashPoint = func() *point {
+	name, count, found := strings.Cut(os.Getenv("DRAGOMAN_CRASH"), "@")
+	p := &point{name: name, left: 1}
+	if found {
+		_, _ = fmt.Sscan(count, &p.left)
+	}
+	return p
+}()
+
+type point struct {
+	name string
+	mu   sync.Mutex
+	left int
+}
+
+func (p *point) pass(name string) {
+	if p.name != name {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left--; p.left == 0 {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {} // the signal may take a moment; nothing more must happen
+	}
+}
+
+// around runs f between the two points of a step.
+func around(step string, f func() error) error {
+	crashPoint.pass(step + ".before")
+	err := f()
+	crashPoint.pass(step + ".after")
+	return err
+}
+
+func wrapStore(s sessions.Store) sessions.Store { return crashStore{s} }
+
+type crashStore struct{ sessions.Store }
+
+func (s crashStore) Accept(ctx context.Context, e sessions.Entry) (got sessions.Acceptance, err error) {
+	err = around("accept", func() error { got, err = s.Store.Accept(ctx, e); return err })
+	return got, err
+}
+
+func (s crashStore) AppendStep(ctx context.Context, c sessions.Claim, turn string, a []sessions.Answered, st sessions.Step) error {
+	return around("journal."+string(st.Kind), func() error { return s.Store.AppendStep(ctx, c, turn, a, st) })
+}
+
+func (s crashStore) CommitTurn(ctx context.Context, c sessions.Claim, t sessions.Turn) error {
+	return around("commit", func() error { return s.Store.CommitTurn(ctx, c, t) })
+}
+
+func (s crashStore) Postpone(ctx context.Context, c sessions.Claim, seqs []int64, until time.Time, why string) error {
+	return around("postpone", func() error { return s.Store.Postpone(ctx, c, seqs, until, why) })
+}
+
+func (s crashStore) MarkSending(ctx context.Context, c sessions.Claim, id string) error {
+	return around("sending", func() error { return s.Store.MarkSending(ctx, c, id) })
+}
+
+func (s crashStore) MarkSent(ctx context.Context, c sessions.Claim, id string, r channels.Receipt) error {
+	return around("sent", func() error { return s.Store.MarkSent(ctx, c, id, r) })
+}
+
+func (s crashStore) AddSummary(ctx context.Context, k channels.Key, sum sessions.Summary) error {
+	return around("summary", func() error { return s.Store.AddSummary(ctx, k, sum) })
+}
+
+// able is what a channel must be able to do to be wrapped: a wrapper would
+// hide every ability that it does not name.
+type able interface {
+	channels.Channel
+	channels.Typer
+	channels.Previewer
+	channels.Splitter
+	channels.Reporter
+	channels.Commander
+}
+
+// wrapChannel puts points around Send.
+func wrapChannel(c channels.Channel) channels.Channel {
+	if a, ok := c.(able); ok {
+		return crashChannel{a}
+	}
+	return c
+}
+
+type crashChannel struct{ able }
+
+func (c crashChannel) Send(ctx context.Context, m channels.Outbound) (r channels.Receipt, err error) {
+	err = around("send", func() error { r, err = c.able.Send(ctx, m); return err })
+	return r, err
+}

@@ -1,0 +1,106 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"dragoman/internal/config"
+)
+
+// notify tells the service manager, if there is one.
+func notify(state string) { _, _ = daemon.SdNotify(false, state) }
+
+// watch feeds the service manager's watchdog with proof of progress: the store
+// answers. That it answers with an error (a full disk) is progress too; a
+// restart would not mend it, and /healthz says so.
+func (d *Daemon) watch(ctx context.Context) {
+	limit, err := daemon.SdWatchdogEnabled(false)
+	if err != nil || limit == 0 {
+		return
+	}
+	every := min(watchEvery, limit/3)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			d.watchDrain(every)
+			return
+		case <-tick.C:
+			if d.progress(every) {
+				notify("WATCHDOG=1")
+			}
+		}
+	}
+}
+
+// watchDrain feeds once more, so that draining has a whole interval.
+func (d *Daemon) watchDrain(every time.Duration) {
+	if d.progress(every) {
+		notify("WATCHDOG=1")
+	}
+}
+
+// progress reports whether the store answers within limit. It does not use the
+// daemon's context: a draining daemon must prove itself too.
+func (d *Daemon) progress(limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	err := d.store.Check(ctx)
+	if err != nil {
+		d.log.Error("the store cannot write", "err", err)
+	}
+	return !errors.Is(err, context.DeadlineExceeded)
+}
+
+// reloads applies what can be changed without a restart whenever asked.
+func (d *Daemon) reloads(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.opts.Hangup:
+			notify("RELOADING=1")
+			d.reload()
+			notify("READY=1")
+		}
+	}
+}
+
+// reload applies allow lists, log level and jobs. A configuration with
+// problems changes nothing.
+func (d *Daemon) reload() {
+	if d.opts.Reload == nil {
+		return
+	}
+	cfg, err := d.opts.Reload()
+	if err != nil {
+		d.log.Error("reload refused; everything stays as it was", "err", err)
+		return
+	}
+	d.setLevel(cfg)
+	for _, name := range cfg.Active() {
+		d.gateway.SetAllow(name, cfg.Channels[name].Allow)
+	}
+	for _, name := range d.cfg.Active() {
+		if !contains(cfg.Active(), name) {
+			d.gateway.SetAllow(name, nil) // nobody may talk on a channel that was taken out
+		}
+	}
+	if err := d.beats.replace(cfg); err != nil {
+		d.log.Error("reload: the jobs stay as they were", "err", err)
+	}
+	d.log.Info("reloaded: allow lists, jobs and log level; other settings need a restart")
+}
+
+func (d *Daemon) setLevel(cfg *config.Config) {
+	if d.opts.Level == nil {
+		return
+	}
+	if err := d.opts.Level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
+		d.log.Error("log level not understood", "err", err)
+	}
+}

@@ -1,0 +1,36 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+)
+
+// report says in a few plain lines what runs and where everything lies.
+func (d *Daemon) report() {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Dragoman %s\n", d.opts.Version)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	line := func(what, value string) { _, _ = fmt.Fprintf(w, "  %s\t%s\n", what, value) }
+	if d.public != nil && d.channels.web != nil {
+		line("chat page", "http://"+d.public.addr())
+	}
+	if d.channels.terminal != nil {
+		line("terminal", "dragoman chat")
+	}
+	line("model", d.chosen)
+	line("state", shortPath(d.state.path)+" ("+d.cfg.Store.Type+")")
+	line("workspace", shortPath(d.cfg.Workspace))
+	for _, policy := range d.cfg.Policy() {
+		name, says, _ := strings.Cut(policy, ": ")
+		line(name, says)
+	}
+	if n := d.beats.count(); n > 0 {
+		line("jobs", fmt.Sprintf("%d; see: dragoman jobs list", n))
+	}
+	_ = w.Flush()
+	for _, warning := range d.cfg.Warnings() {
+		fmt.Fprintf(&b, "  warning: %s\n", warning)
+	}
+	_, _ = fmt.Fprintln(d.opts.Out, strings.TrimRight(b.String(), "\n"))
+}

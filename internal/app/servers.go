@@ -1,0 +1,143 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"dragoman/channels/terminal"
+	"dragoman/internal/config"
+	"dragoman/internal/console"
+	"dragoman/internal/httpapi"
+)
+
+// serverGrace is how long requests may run on when everything else has ended.
+// Streams never end by themselves, so it is short.
+const serverGrace = 500 * time.Millisecond
+
+// server is a handler on a listener that is open already: a port in use is an
+// error at start, not a line in the log later.
+type server struct {
+	name    string
+	ln      net.Listener
+	handler http.Handler
+}
+
+func (s *server) addr() string { return s.ln.Addr().String() }
+
+// openServers opens the public port and the operator's socket.
+func (d *Daemon) openServers(context.Context) error {
+	if err := d.openAdmin(); err != nil {
+		return err
+	}
+	if d.opts.NoHTTP || d.cfg.HTTP.Listen == "off" {
+		return nil
+	}
+	ln, err := net.Listen("tcp", d.cfg.HTTP.Listen)
+	if err != nil {
+		return fmt.Errorf("app: cannot listen on %s (http.listen in the configuration): %w", d.cfg.HTTP.Listen, err)
+	}
+	d.public = &server{name: "page", ln: ln}
+	d.onClose("the page", closeOnce(ln))
+	token := d.cfg.HTTP.Token.Reveal()
+	d.metrics.Collect(d.store.Stats, d.gateway.Channels)
+	probes := httpapi.Public(httpapi.PublicOptions{
+		Token: token, Check: d.store.Check, Ready: d.gateway.Ready,
+		Channels: d.gateway.Channels, Metrics: d.metrics.Handler(),
+	})
+	mux := http.NewServeMux()
+	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
+		mux.Handle(path, probes)
+	}
+	if d.channels.web != nil {
+		page, err := console.New(console.Options{
+			Addr: ln.Addr().String(), Token: token, Chat: d.channels.web.Handler(), Logger: d.log,
+		})
+		if err != nil {
+			return fmt.Errorf("app: %w", err)
+		}
+		mux.Handle("/", page)
+	}
+	d.public.handler = mux
+	return nil
+}
+
+func (d *Daemon) openAdmin() error {
+	ln, err := httpapi.Listen(d.state.file(socketName))
+	if err != nil {
+		return fmt.Errorf("app: %w", err)
+	}
+	d.onClose("the socket", closeOnce(ln))
+	mux := http.NewServeMux()
+	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{Store: d.store, Jobs: d.beats, Info: d.info}))
+	if d.channels.terminal != nil {
+		mux.Handle(terminal.Path+"/", http.StripPrefix(terminal.Path, d.channels.terminal.Handler()))
+	}
+	d.admin = &server{name: "socket", ln: ln, handler: mux}
+	return nil
+}
+
+// closeOnce closes a listener that its server has usually closed already.
+func closeOnce(ln net.Listener) func() error {
+	return func() error {
+		if err := ln.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	}
+}
+
+var started = time.Now()
+
+// info is what status tells about this process.
+func (d *Daemon) info() httpapi.Info {
+	turns, oldest := d.gateway.Running()
+	i := httpapi.Info{
+		Version: d.opts.Version, PID: os.Getpid(), Started: started, Config: d.cfg.Source().String(),
+		StateDir: d.state.path, Store: d.cfg.Store.Type, Model: d.model.Name(), Running: true,
+		Turns: turns, OldestTurnS: oldest.Seconds(), Channels: d.gateway.Channels(), Policy: d.cfg.Policy(),
+	}
+	if d.public != nil {
+		i.Listen = d.public.addr()
+	}
+	for _, w := range d.cfg.Warnings() {
+		i.Warnings = append(i.Warnings, w.String())
+	}
+	return i
+}
+
+// Admin is a client for the operator's verbs: of the daemon that serves this
+// state directory, or, if none runs, of the store itself. The caller calls
+// release when done; until then no daemon can start on the store.
+func Admin(ctx context.Context, cfg *config.Config, version string) (c *httpapi.Client, release func(), err error) {
+	state, err := lockState(cfg.StateDir)
+	if errors.Is(err, errLocked) {
+		c := httpapi.Dial((&stateDir{path: cfg.StateDir}).file(socketName))
+		return c, c.Close, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := openStore(ctx, cfg, state, nil)
+	if err != nil {
+		return nil, nil, errors.Join(err, state.unlock())
+	}
+	beats, err := newBeats(cfg, store, nil)
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close(), state.unlock())
+	}
+	beats.idle = true
+	c = httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
+		Store: store, Jobs: beats,
+		Info: func() httpapi.Info {
+			return httpapi.Info{
+				Version: version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),
+			}
+		},
+	}))
+	return c, func() { _, _ = store.Close(), state.unlock() }, nil
+}
