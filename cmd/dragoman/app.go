@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"dragoman/channels/terminal"
+	"dragoman/internal/app"
+	"dragoman/internal/config"
+	"dragoman/internal/httpapi"
+)
+
+// appDaemon is the real daemon. This file is all that this program knows of
+// internal/app.
+type appDaemon struct{}
+
+func (appDaemon) load(path string) (*config.Config, error) {
+	cfg, _, err := config.Load(config.Options{Path: path, CheckJob: app.CheckJob})
+	return cfg, err
+}
+
+func (d appDaemon) run(ctx context.Context, e *env, cfg *config.Config, path string, hangup <-chan struct{}) error {
+	level := new(slog.LevelVar)
+	daemon, err := app.Open(ctx, cfg, app.Options{
+		Version: programVersion(), Out: e.out, Logger: newLogger(e, cfg, level), Level: level,
+		Hangup: hangup, Reload: func() (*config.Config, error) { return d.load(path) }, Getenv: os.Getenv,
+	})
+	if err != nil {
+		return err
+	}
+	err = daemon.Run(ctx)
+	if cerr := daemon.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func (appDaemon) chat(ctx context.Context, e *env, cfg *config.Config) error {
+	o := terminal.ChatOptions{NoColor: os.Getenv("NO_COLOR") != ""}
+	return app.Chat(ctx, cfg, app.Options{Version: programVersion(), Getenv: os.Getenv}, e.in, e.out, o)
+}
+
+func (appDaemon) admin(ctx context.Context, cfg *config.Config) (*httpapi.Client, func(), error) {
+	return app.Admin(ctx, cfg, programVersion())
+}

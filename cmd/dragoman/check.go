@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"dragoman/internal/config"
+)
+
+type checkCmd struct {
+	Effective bool `help:"Print the whole configuration as it counts, secrets hidden."`
+	JSON      bool `help:"Print problems and warnings as JSON."`
+}
+
+func (k *checkCmd) Run(e *env, c *cli) error {
+	cfg, err := e.daemon.load(c.Config)
+	var problems config.Problems
+	if err != nil && !errors.As(err, &problems) {
+		return err
+	}
+	var warnings []config.Problem
+	if cfg != nil {
+		warnings = cfg.Warnings()
+	}
+	if k.JSON {
+		if jerr := e.json(struct {
+			Problems []config.Problem `json:"problems"`
+			Warnings []config.Problem `json:"warnings"`
+		}{append([]config.Problem{}, problems...), append([]config.Problem{}, warnings...)}); jerr != nil {
+			return jerr
+		}
+		if err != nil {
+			return &usageError{"the configuration has problems"}
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if k.Effective {
+		_, _ = fmt.Fprint(e.out, cfg.Effective())
+		return nil
+	}
+	e.say("%s: no problems.", cfg.Source())
+	for _, w := range warnings {
+		e.say("warning: %s", printable(w.String()))
+	}
+	e.say("Who may talk:")
+	for _, line := range cfg.Policy() {
+		e.say("  %s", line)
+	}
+	return nil
+}
+
+// json prints v for programs.
+func (e *env) json(v any) error {
+	enc := json.NewEncoder(e.out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

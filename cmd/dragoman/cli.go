@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+)
+
+// cli is the command line. Its tags are its help.
+type cli struct {
+	Config string `short:"c" placeholder:"FILE" help:"The configuration. Default: $$DRAGOMAN_CONFIG, ./dragoman.yaml, ~/.config/dragoman/config.yaml, /etc/dragoman/config.yaml, built-in defaults."`
+
+	Run        runCmd        `cmd:"" help:"Start the gateway and serve until a signal ends it."`
+	Chat       chatCmd       `cmd:"" help:"Talk to it in this terminal."`
+	Check      checkCmd      `cmd:"" help:"Check the configuration: every problem at once."`
+	Status     statusCmd     `cmd:"" help:"Show how the daemon, its channels and its queues are."`
+	Sessions   sessionsCmd   `cmd:"" help:"List, show, rename, delete and export conversations."`
+	Queue      queueCmd      `cmd:"" help:"See what is not answered or not delivered, retry or drop it."`
+	Jobs       jobsCmd       `cmd:"" help:"List the scheduled jobs, or run one now."`
+	Pair       pairCmd       `cmd:"" help:"Let people in who asked for it, or take that back."`
+	Completion completionCmd `cmd:"" help:"Print a completion script for bash, zsh or fish."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Help       helpCmd       `cmd:"" help:"Explain a command."`
+}
+
+type helpCmd struct {
+	Command []string `arg:"" optional:"" help:"The command to explain."`
+}
+
+func (h *helpCmd) Run(e *env) error {
+	// The parser prints the help itself and ends there.
+	_, err := e.parser.Parse(append(h.Command, "--help"))
+	if err != nil {
+		return &usageError{fmt.Sprintf("there is no command %s", strings.Join(h.Command, " "))}
+	}
+	return nil
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(e *env) error {
+	e.say("dragoman %s", programVersion())
+	return nil
+}
+
+// version is set by the linker for releases.
+var version string
+
+// programVersion is the release's, or the commit's that it was built from.
+func programVersion() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	revision, changed := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = "+changes"
+		}
+	}
+	if revision != "" {
+		return "dev-" + revision + changed
+	}
+	return "dev"
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+)
+
+type jobsCmd struct {
+	List jobsListCmd `cmd:"" help:"List the jobs with their next time and last outcome."`
+	Log  jobsLogCmd  `cmd:"" help:"List what became of due times, the newest first."`
+	Run  jobsRunCmd  `cmd:"" help:"Run a job now, beside its schedule."`
+}
+
+type jobsListCmd struct {
+	JSON bool `help:"Print JSON."`
+}
+
+func (k *jobsListCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		jobs, err := a.Jobs(ctx)
+		if err != nil {
+			return err
+		}
+		if k.JSON {
+			return e.json(jobs)
+		}
+		if len(jobs) == 0 {
+			e.say("No jobs. Add some under heartbeat.jobs in the configuration, or set heartbeat.target and write HEARTBEAT.md in the workspace.")
+			return nil
+		}
+		t := &table{head: []string{"NAME", "SCHEDULE", "TARGET", "NEXT", "LAST", "OUTCOME"}}
+		for _, j := range jobs {
+			last, outcome := "-", "-"
+			if j.Last != nil {
+				last, outcome = e.when(j.Last.Due), outcomeText(*j.Last)
+			}
+			t.add(j.Name, j.Schedule, j.Target, e.when(j.Next), last, outcome)
+		}
+		t.print(e)
+		return nil
+	})
+}
+
+type jobsLogCmd struct {
+	Name  string `arg:"" optional:"" help:"Only this job."`
+	Limit int    `default:"50" help:"How many (${default}, at most 1000)."`
+	JSON  bool   `help:"Print JSON."`
+}
+
+func (k *jobsLogCmd) Run(e *env, c *cli) error {
+	if k.Limit < 1 {
+		return &usageError{"--limit wants 1 or more"}
+	}
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		list, err := a.Occurrences(ctx, k.Name, k.Limit)
+		if err != nil {
+			return err
+		}
+		if k.JSON {
+			return e.json(list)
+		}
+		if len(list) == 0 {
+			e.say("Nothing was due yet.")
+			return nil
+		}
+		t := &table{head: []string{"DUE", "JOB", "OUTCOME"}}
+		for _, o := range list {
+			t.add(o.Due.Local().Format("2006-01-02 15:04:05"), o.Job, outcomeText(o))
+		}
+		t.print(e)
+		return nil
+	})
+}
+
+func outcomeText(o sessions.Occurrence) string {
+	if o.Why == "" {
+		return o.Outcome
+	}
+	return o.Outcome + ": " + o.Why
+}
+
+type jobsRunCmd struct {
+	Name string `arg:"" help:"The job (see dragoman jobs list)."`
+}
+
+func (k *jobsRunCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		err := a.RunJob(ctx, k.Name)
+		if errors.Is(err, sessions.ErrNotFound) {
+			return fmt.Errorf("there is no job %s; dragoman jobs list shows all", oneLine(k.Name))
+		}
+		if err != nil {
+			return err
+		}
+		e.say("%s was started; dragoman jobs log %s shows what becomes of it.", oneLine(k.Name), oneLine(k.Name))
+		return nil
+	})
+}

@@ -1,0 +1,128 @@
+// Command dragoman runs the gateway and operates it.
+//
+// It holds flags, tables and signals; what the daemon does is in
+// internal/app, and the few calls to it stand in app.go. The verbs for
+// sessions, queue, jobs and pairing speak to the running daemon over its
+// socket, or open the store themselves when none runs.
+//
+// It ends with code 0 if all went well, 1 if something failed, and 2 if the
+// command line or the configuration is wrong.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"dragoman/internal/config"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+)
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() { os.Exit(realMain()) }
+
+// realMain is main for the tests of the whole program, which call it in a
+// process of its own.
+func realMain() int {
+	e := &env{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, daemon: appDaemon{}, now: time.Now,
+		interactive: term.IsTerminal(int(os.Stdin.Fd())),
+	}
+	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		e.width = w
+	}
+	return run(context.Background(), os.Args[1:], e)
+}
+
+// env is what the commands see of the world.
+type env struct {
+	in       io.Reader
+	out, err io.Writer
+	daemon   daemon
+	now      func() time.Time
+	// width of the terminal; 0 if the output is none, then nothing is cut.
+	width int
+	// interactive: a person can answer questions.
+	interactive bool
+	// parser is known to the commands that describe the others.
+	parser *kong.Kong
+	ctx    context.Context // of this one run of the program
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ sentence string }
+
+func (e *usageError) Error() string { return e.sentence }
+
+// helpShown ends the parser after --help.
+type helpShown struct{}
+
+// run is the program with its world passed in; it returns the exit code.
+func run(ctx context.Context, args []string, e *env) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(helpShown); !ok {
+				panic(r)
+			}
+			code = exitOK
+		}
+	}()
+	var c cli
+	parser, err := kong.New(&c,
+		kong.Name("dragoman"),
+		kong.Description("One assistant, many chats: Telegram, IRC, a web page, a terminal. A message that its network believes delivered is on disk first."),
+		kong.Writers(e.out, e.err),
+		kong.Exit(func(int) { panic(helpShown{}) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+	)
+	if err != nil {
+		panic(err) // our own bug: the struct's tags
+	}
+	e.ctx, e.parser = ctx, parser
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	kctx, err := parser.Parse(args)
+	if err != nil {
+		_, _ = fmt.Fprintf(e.err, "dragoman: %v\nTry: dragoman help\n", err)
+		return exitUsage
+	}
+	return e.report(kctx.Run(e, &c))
+}
+
+// report writes an error where a person sees it and chooses the exit code.
+func (e *env) report(err error) int {
+	var usage *usageError
+	var problems config.Problems
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &problems):
+		_, _ = fmt.Fprintln(e.err, printable(strings.TrimPrefix(problems.Error(), "config: ")))
+		return exitUsage
+	case errors.As(err, &usage):
+		_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", usage.sentence)
+		return exitUsage
+	case errors.Is(err, context.Canceled):
+		return exitFailed
+	}
+	_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", printable(err.Error()))
+	return exitFailed
+}
+
+// say writes one line for people.
+func (e *env) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(e.out, format+"\n", args...)
+}

@@ -1,0 +1,403 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/config"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+	"dragoman/sessions/memory"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The tests are in package main because nothing can import it.
+
+// stuckVariable makes this test binary a daemon that never drains.
+const stuckVariable = "DRAGOMAN_TEST_STUCK"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(stuckVariable) != "" {
+		stuckMain()
+	}
+	testscript.Main(m, map[string]func(){"dragoman": func() { os.Exit(realMain()) }})
+}
+
+// TestScripts tells one story of a user in each file, with the real program.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:      "testdata/script",
+		Deadline: time.Now().Add(time.Minute), // a story takes a second
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("XDG_STATE_HOME", "")
+			env.Setenv("XDG_CONFIG_HOME", "")
+			return nil
+		},
+	})
+}
+
+var clock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// fakeDaemon serves the verbs from a store in memory, by the real handler.
+type fakeDaemon struct {
+	store    *memory.Store
+	jobs     httpapi.Scheduler
+	released int
+	asked    int
+}
+
+func (*fakeDaemon) load(string) (*config.Config, error) {
+	cfg, _, err := config.Load(config.Options{Dir: "/nowhere", Home: "/nowhere", Env: func(string) (string, bool) { return "", false }})
+	return cfg, err
+}
+
+func (*fakeDaemon) run(ctx context.Context, _ *env, _ *config.Config, _ string, _ <-chan struct{}) error {
+	<-ctx.Done()
+	return nil
+}
+
+func (*fakeDaemon) chat(context.Context, *env, *config.Config) error { return nil }
+
+func (f *fakeDaemon) admin(context.Context, *config.Config) (*httpapi.Client, func(), error) {
+	f.asked++
+	return httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
+		Store: f.store, Jobs: f.jobs, Now: func() time.Time { return clock },
+		Info: func() httpapi.Info { return httpapi.Info{Version: "v1"} },
+	})), func() { f.released++ }, nil
+}
+
+// world is one machine on which commands are run one after the other.
+type world struct {
+	t           *testing.T
+	daemon      *fakeDaemon
+	width       int
+	interactive bool
+	in          string
+}
+
+func newWorld(t *testing.T) *world {
+	return &world{t: t, daemon: &fakeDaemon{store: memory.New(memory.Options{Now: func() time.Time { return clock }})}}
+}
+
+func (w *world) run(args ...string) (code int, out, errs string) {
+	w.t.Helper()
+	var o, e bytes.Buffer
+	code = run(w.t.Context(), args, &env{
+		in: strings.NewReader(w.in), out: &o, err: &e, daemon: w.daemon, width: w.width, interactive: w.interactive,
+		now: func() time.Time { return clock.Add(5 * time.Minute) },
+	})
+	if w.daemon.asked != w.daemon.released {
+		w.t.Errorf("dragoman %v: the store was not released", args)
+	}
+	return code, o.String(), e.String()
+}
+
+// want runs a command that must succeed with parts in its output.
+func (w *world) want(parts []string, args ...string) string {
+	w.t.Helper()
+	code, out, errs := w.run(args...)
+	if code != 0 || errs != "" {
+		w.t.Errorf("dragoman %v = %d, stderr %q", args, code, errs)
+	}
+	for _, p := range parts {
+		if !strings.Contains(out, p) {
+			w.t.Errorf("dragoman %v lacks %q:\n%s", args, p, out)
+		}
+	}
+	return out
+}
+
+// fail runs a command that must end with code and say part.
+func (w *world) fail(code int, part string, args ...string) {
+	w.t.Helper()
+	got, _, errs := w.run(args...)
+	if got != code || !strings.Contains(errs, part) {
+		w.t.Errorf("dragoman %v = %d %q, want %d %q", args, got, errs, code, part)
+	}
+}
+
+// say lets a person write n messages and be answered.
+func (w *world) say(key, title string, texts ...string) {
+	w.t.Helper()
+	k := channels.MustKey(key)
+	for i, text := range texts {
+		_, err := w.daemon.store.Accept(context.Background(), sessions.Entry{
+			Inbound:  channels.Inbound{Key: k, ID: key + text + string(rune('a'+i)), Text: text},
+			Answered: true,
+			Append: []sessions.Message{
+				{Role: sessions.RoleUser, Content: text, Name: "Ann\x1b[31m", At: clock},
+				{Role: sessions.RoleAssistant, Content: "re: " + text, At: clock},
+			},
+		})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if title != "" {
+		if err := w.daemon.store.Rename(context.Background(), k, title); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func TestSessions(t *testing.T) {
+	w := newWorld(t)
+	w.want([]string{"No conversations yet. Write to Dragoman"}, "sessions", "list")
+	w.want([]string{"[]"}, "sessions", "list", "--json")
+	w.fail(1, "there is no conversation telegram:1;", "sessions", "show", "telegram:1")
+	w.fail(1, "there is no conversation telegram:1;", "sessions", "export", "telegram:1")
+	w.fail(1, "there is no conversation telegram:1;", "sessions", "rename", "telegram:1", "x")
+	w.fail(1, "there is no conversation telegram:1;", "sessions", "delete", "telegram:1", "--yes")
+	w.fail(2, `"telegram" is no conversation`, "sessions", "show", "telegram")
+	w.fail(2, "--limit wants 1", "sessions", "list", "--limit", "0")
+
+	w.say("telegram:1", "Trip to \x1b]0;evil\x07Rome \u202eesrever", "one", "two\x1b[2J\nline", "three")
+	out := w.want([]string{"KEY", "telegram:1", "Trip to ·]0;evil·Rome esrever", "5 min ago"}, "sessions", "list")
+	if strings.ContainsAny(out, "\x1b\x07\u202e") {
+		t.Errorf("a title drives the terminal: %q", out)
+	}
+	out = w.want([]string{"Ann·[31m", "    two·[2J\n    line\n", "re: three"}, "sessions", "show", "telegram:1")
+	if strings.Contains(out, "\x1b") {
+		t.Errorf("a message drives the terminal: %q", out)
+	}
+	out = w.want([]string{"(4 messages before; --last 0 shows all)", "re: three"}, "sessions", "show", "telegram:1", "--last", "2")
+	if strings.Contains(out, "two") {
+		t.Errorf("--last shows more than the last two:\n%s", out)
+	}
+	w.want([]string{`"content": "three"`}, "sessions", "show", "telegram:1", "--json")
+	w.want([]string{"is now called New name."}, "sessions", "rename", "telegram:1", "New", "name")
+	w.want([]string{"New name"}, "sessions", "list")
+}
+
+func TestManyMessages(t *testing.T) {
+	w := newWorld(t)
+	texts := make([]string, 150) // 300 messages: more than two pages
+	for i := range texts {
+		texts[i] = "m" + strings.Repeat("x", i)
+	}
+	w.say("telegram:1", "", texts...)
+	out := w.want(nil, "sessions", "export", "telegram:1")
+	if n := strings.Count(out, "\n"); n != 300 {
+		t.Errorf("%d lines, want 300", n)
+	}
+	w.want([]string{"(293 messages before"}, "sessions", "show", "telegram:1", "--last", "7")
+}
+
+func TestDeleteAsks(t *testing.T) {
+	w := newWorld(t)
+	w.say("telegram:1", "", "x")
+	w.fail(2, "add --yes", "sessions", "delete", "telegram:1")
+	w.interactive = true
+	w.in = "\n"
+	w.fail(1, "nothing was done", "sessions", "delete", "telegram:1")
+	w.in = ""
+	w.fail(1, "nothing was done", "sessions", "delete", "telegram:1")
+	w.want([]string{"telegram:1"}, "sessions", "list")
+	w.in = "y\n"
+	w.want([]string{"for good? [y/N] ", "telegram:1 was deleted."}, "sessions", "delete", "telegram:1")
+	w.want([]string{"No conversations yet"}, "sessions", "list")
+}
+
+func TestExport(t *testing.T) {
+	w := newWorld(t)
+	w.say("irc:#go/x", "", "one <b>")
+	out := w.want([]string{`"content":"one <b>"`}, "sessions", "export", "irc:#go/x")
+	if n := strings.Count(out, "\n"); n != 2 {
+		t.Errorf("%d lines, want 2:\n%s", n, out)
+	}
+	w.want([]string{"# irc:#go/x\n", "**dragoman**", "re: one <b>\n"}, "sessions", "export", "irc:#go/x", "--format", "markdown")
+	path := filepath.Join(t.TempDir(), "out.md")
+	w.want(nil, "sessions", "export", "irc:#go/x", "-o", path)
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 || info.Size() != int64(len(out)) {
+		t.Errorf("the file: %v, %v", info, err)
+	}
+	w.fail(2, "exists already", "sessions", "export", "irc:#go/x", "-o", path)
+	gone := filepath.Join(t.TempDir(), "gone.md")
+	w.fail(1, "there is no conversation", "sessions", "export", "irc:#nobody", "-o", gone)
+	if _, err := os.Stat(gone); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file without content stays: %v", err)
+	}
+}
+
+func TestQueue(t *testing.T) {
+	w := newWorld(t)
+	w.want([]string{"Nothing waits: every message is answered"}, "queue", "list")
+	w.want([]string{"[]"}, "queue", "list", "--json")
+	w.fail(1, "there is no entry out-9", "queue", "show", "out-9")
+	for _, id := range []string{"7", "8"} {
+		if err := w.daemon.store.SetAside(context.Background(), sessions.Aside{Channel: "telegram", ID: id, Raw: []byte("{\x1b"), Why: "no JSON"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	items, err := w.daemon.store.ListQueue(context.Background(), 10)
+	if err != nil || len(items) != 2 {
+		t.Fatalf("ListQueue = %v, %v", items, err)
+	}
+	first, second := items[0].ID, items[1].ID
+	w.want([]string{"ID", first, second, "no JSON", "5 min ago"}, "queue", "list")
+	w.want([]string{"(there may be more: --limit)"}, "queue", "list", "--limit", "1")
+	w.want([]string{first, "{·"}, "queue", "show", first)
+	w.fail(2, "add --yes", "queue", "drop", first)
+	// One that does not exist does not keep the others from being dropped.
+	code, out, errs := w.run("queue", "drop", "--yes", first, "out-9", second)
+	if code != 1 || !strings.Contains(out, first+" was given up.\n"+second+" was given up.") || !strings.Contains(errs, "there is no entry out-9") {
+		t.Errorf("drop = %d %q %q", code, out, errs)
+	}
+	w.want([]string{"Nothing waits"}, "queue", "list")
+	w.fail(1, first, "queue", "retry", first)
+}
+
+type oneJob struct{ ran int }
+
+func (j *oneJob) Jobs(context.Context) ([]httpapi.Job, error) {
+	return []httpapi.Job{{
+		Name: "morning", Schedule: "0 8 * * *", Target: "telegram:1", Next: clock.Add(2 * time.Hour),
+		Last: &sessions.Occurrence{Job: "morning", Due: clock, Outcome: "skipped", Why: "outside of active hours"},
+	}}, nil
+}
+
+func (j *oneJob) RunJob(_ context.Context, name string) error {
+	if name != "morning" {
+		return sessions.ErrNotFound
+	}
+	j.ran++
+	return nil
+}
+
+func TestJobs(t *testing.T) {
+	w := newWorld(t)
+	w.want([]string{"No jobs. Add some under heartbeat.jobs"}, "jobs", "list")
+	w.want([]string{"Nothing was due yet."}, "jobs", "log")
+	w.fail(1, "it does not run", "jobs", "run", "morning")
+	jobs := &oneJob{}
+	w.daemon.jobs = jobs
+	w.want([]string{"morning", "0 8 * * *", "in 1 h", "skipped: outside of active hours"}, "jobs", "list")
+	w.want([]string{"morning was started"}, "jobs", "run", "morning")
+	w.fail(1, "there is no job evening", "jobs", "run", "evening")
+	if jobs.ran != 1 {
+		t.Errorf("ran %d times, want 1", jobs.ran)
+	}
+}
+
+func TestPair(t *testing.T) {
+	w := newWorld(t)
+	w.want([]string{"Nobody was paired and nobody asks to be."}, "pair", "list")
+	_, _, err := w.daemon.store.RequestPairing(context.Background(), sessions.Pairing{
+		Channel: "telegram", PersonID: "7", Name: "Ann\n\x1b[1m", Code: "ABCD-EFGH", Expires: clock.Add(time.Hour),
+	}, clock, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.want([]string{"telegram", "7", "asks; the code ends in 55 min", "ABCD-EFGH"}, "pair", "list")
+	w.fail(1, "no open request has this code", "pair", "approve", "XXXX")
+	w.want([]string{`7 (calls themselves "Ann ·[1m") may talk on telegram now.`}, "pair", "approve", "abcdefgh")
+	w.want([]string{"let in 5 min ago"}, "pair", "list")
+	w.want([]string{"7 may not talk on telegram any more"}, "pair", "remove", "telegram", "7")
+	w.fail(1, "7 was not paired on telegram", "pair", "remove", "telegram", "7")
+}
+
+func TestStatus(t *testing.T) {
+	w := newWorld(t)
+	w.want([]string{"does not run; start it with: dragoman run", "inbox      empty", "outbox     empty"}, "status")
+	w.want([]string{`"running": false`}, "status", "--json")
+	if _, err := w.daemon.store.Accept(context.Background(), sessions.Entry{Inbound: channels.Inbound{Key: channels.MustKey("telegram:1"), ID: "1", Text: "x"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.want([]string{"1 message waits for an answer, the oldest from 5 min ago"}, "status")
+}
+
+func TestUsage(t *testing.T) {
+	w := newWorld(t)
+	w.want([]string{"Usage: dragoman <command>", "sessions"}, "help")
+	w.want([]string{"Usage: dragoman <command>"})
+	w.want([]string{"sessions rename"}, "help", "sessions")
+	w.want([]string{"Usage: dragoman sessions show <key>"}, "help", "sessions", "show")
+	w.want([]string{"Usage: dragoman sessions show <key>"}, "sessions", "show", "--help")
+	w.fail(2, `did you mean "check"?`, "chekc")
+	w.fail(2, "Try: dragoman help", "sessions")
+	w.fail(2, "there is no command nonsense", "help", "nonsense")
+	w.fail(2, "unknown flag --colour", "status", "--colour")
+	w.want([]string{"dragoman dev"}, "version")
+}
+
+func TestTableFitsTheTerminal(t *testing.T) {
+	w := newWorld(t)
+	w.say("telegram:1", "日本語のとても長い題名がここにあります 👨‍👩‍👧‍👦 and it goes on and on and on and on", "x")
+	w.say("irc:#a-very-long-channel-name-that-nobody-would-choose", "", "x")
+	for _, width := range []int{60, 80, 120} {
+		w.width = width
+		out := w.want(nil, "sessions", "list")
+		for line := range strings.Lines(out) {
+			if got := columns(strings.TrimRight(line, "\n")); got > width {
+				t.Errorf("a line takes %d of %d columns: %q", got, width, line)
+			}
+		}
+	}
+	w.width = 60
+	w.want([]string{"…"}, "sessions", "list")
+	w.width = 0
+	w.want([]string{"and on and on and on"}, "sessions", "list")
+}
+
+// The bash script is run by bash.
+func TestBashCompletion(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed")
+	}
+	w := newWorld(t)
+	script := w.want(nil, "completion", "bash")
+	complete := func(words ...string) string {
+		t.Helper()
+		line := script + "\nCOMP_WORDS=("
+		for _, word := range words {
+			line += shellQuote(word) + " "
+		}
+		line += ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_dragoman\necho \"${COMPREPLY[*]}\"\n"
+		out, err := exec.Command(bash, "--norc", "-c", line).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	for _, tt := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"dragoman", "se"}, "sessions"},
+		{[]string{"dragoman", "sessions", "re"}, "rename"},
+		{[]string{"dragoman", "-c", "sessions", "qu"}, "queue"},
+		{[]string{"dragoman", "sessions", "show", "telegram:1", "--l"}, "--last"},
+		{[]string{"dragoman", "completion", "f"}, "fish"},
+		{[]string{"dragoman", "check", "--e"}, "--effective"},
+		{[]string{"dragoman", "pair", ""}, "list approve remove --config --help"},
+	} {
+		if got := complete(tt.words...); got != tt.want {
+			t.Errorf("%v completes to %q, want %q", tt.words, got, tt.want)
+		}
+	}
+	for _, shell := range []string{"zsh", "fish"} {
+		script := w.want([]string{"sessions", "rename", "effective"}, "completion", shell)
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			continue
+		}
+		check := exec.Command(path, "-n")
+		check.Stdin = strings.NewReader(script)
+		if out, err := check.CombinedOutput(); err != nil {
+			t.Errorf("%s refuses its script: %v: %s", shell, err, out)
+		}
+	}
+	w.fail(2, "must be one of", "completion", "csh")
+}

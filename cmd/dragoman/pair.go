@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+)
+
+type pairCmd struct {
+	List    pairListCmd    `cmd:"" help:"List who was let in and who asks to be."`
+	Approve pairApproveCmd `cmd:"" help:"Let the person with this code in."`
+	Remove  pairRemoveCmd  `cmd:"" help:"Take an approval back."`
+}
+
+type pairListCmd struct {
+	JSON bool `help:"Print JSON."`
+}
+
+func (k *pairListCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		list, err := a.Pairings(ctx)
+		if err != nil {
+			return err
+		}
+		if k.JSON {
+			return e.json(list)
+		}
+		if len(list) == 0 {
+			e.say("Nobody was paired and nobody asks to be. A channel with pairing: true gives unknown people a code.")
+			return nil
+		}
+		t := &table{head: []string{"CHANNEL", "PERSON", "NAME", "STATE", "CODE"}}
+		for _, p := range list {
+			state := "let in " + e.when(p.Approved)
+			if p.Approved.IsZero() {
+				state = "asks; the code ends " + e.when(p.Expires)
+			}
+			t.add(p.Channel, p.PersonID, p.Name, state, p.Code)
+		}
+		t.print(e)
+		return nil
+	})
+}
+
+type pairApproveCmd struct {
+	Code string `arg:"" help:"The code that the person was given. Case and dashes do not matter."`
+}
+
+func (k *pairApproveCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		p, err := a.ApprovePairing(ctx, k.Code)
+		if errors.Is(err, sessions.ErrNotFound) {
+			return errors.New("no open request has this code: it may be used, expired or mistyped; dragoman pair list shows all")
+		}
+		if err != nil {
+			return err
+		}
+		name := oneLine(p.Name)
+		if name != "" {
+			name = fmt.Sprintf(" (calls themselves %q)", name)
+		}
+		e.say("%s%s may talk on %s now.", oneLine(p.PersonID), name, p.Channel)
+		return nil
+	})
+}
+
+type pairRemoveCmd struct {
+	Channel string `arg:"" help:"The channel, like telegram."`
+	Person  string `arg:"" help:"The person's id (see dragoman pair list)."`
+}
+
+func (k *pairRemoveCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		err := a.Unpair(ctx, k.Channel, k.Person)
+		if errors.Is(err, sessions.ErrNotFound) {
+			return fmt.Errorf("%s was not paired on %s; dragoman pair list shows all", oneLine(k.Person), oneLine(k.Channel))
+		}
+		if err != nil {
+			return err
+		}
+		e.say("%s may not talk on %s any more, unless allow lists them.", oneLine(k.Person), oneLine(k.Channel))
+		return nil
+	})
+}

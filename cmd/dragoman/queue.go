@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+)
+
+type queueCmd struct {
+	List  queueListCmd  `cmd:"" help:"List what is not answered, not delivered, given up or set aside."`
+	Show  queueShowCmd  `cmd:"" help:"Show one entry with its text."`
+	Retry queueRetryCmd `cmd:"" help:"Try entries again now."`
+	Drop  queueDropCmd  `cmd:"" help:"Give entries up."`
+}
+
+type queueListCmd struct {
+	Limit int  `default:"100" help:"How many (${default}, at most 1000)."`
+	JSON  bool `help:"Print JSON."`
+}
+
+func (k *queueListCmd) Run(e *env, c *cli) error {
+	if k.Limit < 1 {
+		return &usageError{"--limit wants 1 or more"}
+	}
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		items, err := a.Queue(ctx, k.Limit)
+		if err != nil {
+			return err
+		}
+		if k.JSON {
+			return e.json(items)
+		}
+		if len(items) == 0 {
+			e.say("Nothing waits: every message is answered and every answer is delivered.")
+			return nil
+		}
+		t := &table{head: []string{"ID", "CHAT", "STATE", "TRIES", "SINCE", "NEXT", "WHY"}}
+		for _, i := range items {
+			t.add(i.ID, i.Key, i.State, fmt.Sprint(i.Attempts), e.when(i.At), e.when(i.NotBefore), i.Error)
+		}
+		t.print(e)
+		if len(items) == k.Limit {
+			e.say("(there may be more: --limit)")
+		}
+		return nil
+	})
+}
+
+type queueShowCmd struct {
+	ID   string `arg:"" help:"The entry, like out-7 (see dragoman queue list)."`
+	JSON bool   `help:"Print JSON."`
+}
+
+func (k *queueShowCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		i, err := a.QueueItem(ctx, k.ID)
+		if err != nil {
+			return queueError(k.ID, err)
+		}
+		if k.JSON {
+			return e.json(i)
+		}
+		e.say("id       %s\nchat     %s\nstate    %s\ntries    %d\nsince    %s\nnext     %s\nbytes    %d",
+			i.ID, oneLine(i.Key), i.State, i.Attempts, e.when(i.At), e.when(i.NotBefore), i.Bytes)
+		if i.Error != "" {
+			e.say("why      %s", oneLine(i.Error))
+		}
+		e.say("\n%s", printable(i.Text))
+		return nil
+	})
+}
+
+type queueRetryCmd struct {
+	ID []string `arg:"" help:"The entries, like out-7."`
+}
+
+func (k *queueRetryCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		return e.forEach(k.ID, "will be tried again now", func(id string) error { return a.RetryQueue(ctx, id) })
+	})
+}
+
+type queueDropCmd struct {
+	ID  []string `arg:"" help:"The entries, like out-7."`
+	Yes bool     `short:"y" help:"Do not ask."`
+}
+
+func (k *queueDropCmd) Run(e *env, c *cli) error {
+	if err := e.confirm(k.Yes, fmt.Sprintf("Give up %s?", oneLine(strings.Join(k.ID, ", ")))); err != nil {
+		return err
+	}
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		return e.forEach(k.ID, "was given up", func(id string) error { return a.DropQueue(ctx, id) })
+	})
+}
+
+// forEach goes on after an entry that cannot be changed, and fails at the end.
+func (e *env) forEach(ids []string, done string, f func(id string) error) error {
+	var errs []error
+	for _, id := range ids {
+		if err := f(id); err != nil {
+			errs = append(errs, queueError(id, err))
+			continue
+		}
+		e.say("%s %s.", oneLine(id), done)
+	}
+	return errors.Join(errs...)
+}
+
+func queueError(id string, err error) error {
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return fmt.Errorf("there is no entry %s; dragoman queue list shows all", oneLine(id))
+	case errors.Is(err, sessions.ErrConflict):
+		return fmt.Errorf("%s is done already, or being worked on right now", oneLine(id))
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"dragoman/internal/config"
+	"dragoman/internal/httpapi"
+)
+
+// daemon is what this program needs of internal/app; app.go has the real one.
+type daemon interface {
+	// load reads and checks the configuration.
+	load(path string) (*config.Config, error)
+	// run serves until ctx ends; a value on hangup asks for a reload.
+	run(ctx context.Context, e *env, cfg *config.Config, path string, hangup <-chan struct{}) error
+	// chat talks in this terminal until ctx ends or the person leaves.
+	chat(ctx context.Context, e *env, cfg *config.Config) error
+	// admin gives a client for the operator's verbs, of the running daemon or
+	// of the store itself. release must be called.
+	admin(ctx context.Context, cfg *config.Config) (c *httpapi.Client, release func(), err error)
+}
+
+type runCmd struct{}
+
+func (runCmd) Run(e *env, c *cli) error {
+	cfg, err := e.daemon.load(c.Config)
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilSignal(e.ctx)
+	defer stop()
+	hangup, stopHangup := onHangup(ctx)
+	defer stopHangup()
+	return e.daemon.run(ctx, e, cfg, c.Config, hangup)
+}
+
+type chatCmd struct{}
+
+// Run leaves Ctrl-C to the chat: there it stops an answer.
+func (chatCmd) Run(e *env, c *cli) error {
+	cfg, err := e.daemon.load(c.Config)
+	if err != nil {
+		return err
+	}
+	return e.daemon.chat(e.ctx, e, cfg)
+}
+
+// untilSignal ends ctx at the first SIGTERM or SIGINT, so that everything
+// drains. The second one ends the process at once, as if nobody caught it:
+// nothing is lost by that, it only takes a moment longer to start again.
+func untilSignal(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 1) // one is enough: the first restores the default
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-signals:
+			signal.Stop(signals)
+			cancel()
+		case <-ctx.Done():
+			signal.Stop(signals)
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		<-done
+	}
+}
+
+// onHangup turns SIGHUP into requests to reload. Requests that come while one
+// is waiting are the same request.
+func onHangup(ctx context.Context) (<-chan struct{}, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals, requests := make(chan os.Signal, 1), make(chan struct{}, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer signal.Stop(signals)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-signals:
+				select {
+				case requests <- struct{}{}:
+				default:
+				}
+			}
+		}
+	}()
+	return requests, func() {
+		cancel()
+		<-done
+	}
+}
+
+// withAdmin runs a verb.
+func (e *env) withAdmin(c *cli, verb func(ctx context.Context, a *httpapi.Client) error) error {
+	cfg, err := e.daemon.load(c.Config)
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilSignal(e.ctx)
+	defer stop()
+	client, release, err := e.daemon.admin(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return verb(ctx, client)
+}

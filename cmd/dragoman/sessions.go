@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+)
+
+type sessionsCmd struct {
+	List   sessionsListCmd   `cmd:"" help:"List conversations, the most recent first."`
+	Show   sessionsShowCmd   `cmd:"" help:"Show what was said in a conversation."`
+	Rename sessionsRenameCmd `cmd:"" help:"Give a conversation a title."`
+	Delete sessionsDeleteCmd `cmd:"" help:"Delete a conversation's transcript for good."`
+	Export sessionsExportCmd `cmd:"" help:"Write a conversation out, as JSON lines or Markdown."`
+}
+
+type sessionsListCmd struct {
+	Limit  int  `default:"50" help:"How many (${default})."`
+	Offset int  `default:"0" help:"Leave out so many of the newest."`
+	JSON   bool `help:"Print JSON."`
+}
+
+func (k *sessionsListCmd) Run(e *env, c *cli) error {
+	if k.Limit < 1 || k.Offset < 0 {
+		return &usageError{"--limit wants 1 or more, --offset 0 or more"}
+	}
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		all := []sessions.Conversation{}
+		for len(all) < k.Limit {
+			page, err := a.Sessions(ctx, k.Offset+len(all), min(k.Limit-len(all), pageSize))
+			if err != nil {
+				return err
+			}
+			all = append(all, page...)
+			if len(page) == 0 {
+				break
+			}
+		}
+		if k.JSON {
+			return e.json(all)
+		}
+		if len(all) == 0 {
+			if k.Offset > 0 {
+				e.say("There are no conversations after the first %d.", k.Offset)
+				return nil
+			}
+			e.say("No conversations yet. Write to Dragoman on one of its channels, or run: dragoman chat")
+			return nil
+		}
+		t := &table{head: []string{"KEY", "TITLE", "MESSAGES", "TOKENS", "LAST"}}
+		for _, s := range all {
+			t.add(s.Key.String(), s.Title, fmt.Sprint(s.Messages), fmt.Sprint(s.Usage.Input+s.Usage.Output), e.when(s.Updated))
+		}
+		t.print(e)
+		return nil
+	})
+}
+
+// pageSize is how much is asked for at once.
+const pageSize = 100
+
+type sessionsShowCmd struct {
+	Key  string `arg:"" help:"The conversation, like telegram:123456."`
+	Last int    `default:"50" help:"Only the newest messages (${default}); 0 shows all."`
+	JSON bool   `help:"Print JSON."`
+}
+
+func (k *sessionsShowCmd) Run(e *env, c *cli) error {
+	key, err := parseKey(k.Key)
+	if err != nil {
+		return err
+	}
+	if k.Last < 0 {
+		return &usageError{"--last wants 0 or more"}
+	}
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		kept, total := []sessions.Message{}, 0
+		err := eachMessage(ctx, a, key, func(m sessions.Message) error {
+			kept, total = append(kept, m), total+1
+			if k.Last > 0 && len(kept) > 2*k.Last { // keep memory small without copying each time
+				kept = append(kept[:0], kept[len(kept)-k.Last:]...)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if k.Last > 0 && len(kept) > k.Last {
+			kept = kept[len(kept)-k.Last:]
+		}
+		if k.JSON {
+			return e.json(kept)
+		}
+		if earlier := total - len(kept); earlier > 0 {
+			e.say("(%s before; --last 0 shows all)\n", count(earlier, "message", "messages"))
+		}
+		for _, m := range kept {
+			e.say("%s", messageText(m))
+		}
+		return nil
+	})
+}
+
+// eachMessage walks through a transcript, page by page. A conversation without
+// a message is one that does not exist.
+func eachMessage(ctx context.Context, a *httpapi.Client, key channels.Key, f func(sessions.Message) error) error {
+	after, any := int64(0), false
+	for {
+		page, err := a.Messages(ctx, key, after, pageSize)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return err
+		}
+		for _, m := range page {
+			if err := f(m); err != nil {
+				return err
+			}
+			after, any = m.Seq, true
+		}
+		if len(page) == 0 {
+			break
+		}
+	}
+	if !any {
+		return noConversation(key)
+	}
+	return nil
+}
+
+func noConversation(key channels.Key) error {
+	return fmt.Errorf("there is no conversation %s; dragoman sessions list shows all", key)
+}
+
+// parseKey explains a key that is none.
+func parseKey(s string) (channels.Key, error) {
+	key, err := channels.ParseKey(s)
+	if err != nil {
+		return key, &usageError{fmt.Sprintf("%q is no conversation: write its key, like telegram:123456 (see dragoman sessions list)", oneLine(s))}
+	}
+	return key, nil
+}
+
+// speaker says who wrote m.
+func speaker(m sessions.Message) string {
+	switch {
+	case m.Role == sessions.RoleTool:
+		return "tool " + m.Name
+	case m.Role == sessions.RoleAssistant:
+		return "dragoman"
+	case m.Name != "":
+		return m.Name
+	case m.Sender != "":
+		return m.Sender
+	}
+	return "person"
+}
+
+func messageText(m sessions.Message) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s", m.At.Local().Format("2006-01-02 15:04"), oneLine(speaker(m)))
+	if m.Synthetic {
+		b.WriteString(" (note)")
+	}
+	b.WriteString("\n")
+	for _, call := range m.ToolCalls {
+		fmt.Fprintf(&b, "    → %s %s\n", oneLine(call.Name), oneLine(call.Arguments))
+	}
+	for line := range strings.Lines(m.Content) {
+		b.WriteString("    " + printable(strings.TrimRight(line, "\r\n")) + "\n")
+	}
+	return b.String()
+}
+
+type sessionsRenameCmd struct {
+	Key   string   `arg:"" help:"The conversation, like telegram:123456."`
+	Title []string `arg:"" help:"The new title."`
+}
+
+func (k *sessionsRenameCmd) Run(e *env, c *cli) error {
+	key, err := parseKey(k.Key)
+	if err != nil {
+		return err
+	}
+	title := strings.Join(k.Title, " ")
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		err := a.Rename(ctx, key, title)
+		if errors.Is(err, sessions.ErrNotFound) {
+			return noConversation(key)
+		}
+		if err != nil {
+			return err
+		}
+		e.say("%s is now called %s.", key, oneLine(title))
+		return nil
+	})
+}
+
+type sessionsDeleteCmd struct {
+	Key string `arg:"" help:"The conversation, like telegram:123456."`
+	Yes bool   `short:"y" help:"Do not ask."`
+}
+
+func (k *sessionsDeleteCmd) Run(e *env, c *cli) error {
+	key, err := parseKey(k.Key)
+	if err != nil {
+		return err
+	}
+	if err := e.confirm(k.Yes, fmt.Sprintf("Delete all that was said in %s, for good?", key)); err != nil {
+		return err
+	}
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		err := a.Delete(ctx, key)
+		if errors.Is(err, sessions.ErrNotFound) {
+			return noConversation(key)
+		}
+		if err != nil {
+			return err
+		}
+		e.say("%s was deleted.", key)
+		return nil
+	})
+}
+
+// confirm asks before something that cannot be undone.
+func (e *env) confirm(yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	if !e.interactive {
+		return &usageError{"this cannot be undone and nobody can be asked here; add --yes"}
+	}
+	_, _ = fmt.Fprintf(e.out, "%s [y/N] ", question)
+	answer, err := bufio.NewReader(e.in).ReadString('\n')
+	if err != nil && answer == "" {
+		return errors.New("no answer; nothing was done")
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return errors.New("nothing was done")
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"dragoman/internal/config"
+
+	"go.uber.org/goleak"
+)
+
+// served is a daemon that says when it serves and what it was asked.
+type served struct {
+	fakeDaemon
+	ready   chan struct{}
+	reloads chan struct{}
+	err     error
+}
+
+func (s *served) run(ctx context.Context, _ *env, _ *config.Config, _ string, hangup <-chan struct{}) error {
+	close(s.ready)
+	for {
+		select {
+		case <-ctx.Done():
+			return s.err
+		case <-hangup:
+			s.reloads <- struct{}{}
+		}
+	}
+}
+
+func TestSignals(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	for _, tt := range []struct {
+		signal syscall.Signal
+		err    error
+		want   int
+	}{{syscall.SIGTERM, nil, 0}, {syscall.SIGINT, nil, 0}, {syscall.SIGTERM, errors.New("app: disk full"), 1}} {
+		t.Run(fmt.Sprint(tt.signal, tt.want), func(t *testing.T) {
+			d := &served{ready: make(chan struct{}), reloads: make(chan struct{}, 1), err: tt.err}
+			var out, errs bytes.Buffer
+			code := make(chan int, 1)
+			go func() {
+				code <- run(context.Background(), []string{"run"}, &env{out: &out, err: &errs, daemon: d, now: time.Now})
+			}()
+			<-d.ready
+			kill(t, os.Getpid(), syscall.SIGHUP)
+			<-d.reloads
+			kill(t, os.Getpid(), tt.signal)
+			if got := <-code; got != tt.want {
+				t.Errorf("code %d, want %d: %s", got, tt.want, errs.String())
+			}
+		})
+	}
+}
+
+func kill(t *testing.T, pid int, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stuck is a daemon that never drains.
+type stuck struct{ fakeDaemon }
+
+func (*stuck) run(ctx context.Context, _ *env, _ *config.Config, _ string, _ <-chan struct{}) error {
+	fmt.Println("serving")
+	<-ctx.Done()
+	fmt.Println("draining")
+	select {}
+}
+
+// stuckMain is a process that runs it.
+func stuckMain() {
+	os.Exit(run(context.Background(), []string{"run"}, &env{out: os.Stdout, err: os.Stderr, daemon: &stuck{}, now: time.Now}))
+}
+
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), stuckVariable+"=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for _, want := range []string{"serving", "draining"} {
+		if !lines.Scan() || strings.TrimSpace(lines.Text()) != want {
+			t.Fatalf("%q, want %q", lines.Text(), want)
+		}
+		kill(t, cmd.Process.Pid, syscall.SIGTERM)
+	}
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		t.Fatalf("ended with %v, want a signal", err)
+	}
+	if status := exit.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGTERM {
+		t.Errorf("ended with %v, want SIGTERM", err)
+	}
+}

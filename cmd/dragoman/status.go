@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"dragoman/internal/httpapi"
+)
+
+type statusCmd struct {
+	JSON bool `help:"Print JSON."`
+}
+
+// Run fails if the store cannot write, so that scripts notice.
+func (k *statusCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		s, err := a.Status(ctx)
+		if err != nil {
+			return err
+		}
+		if k.JSON {
+			err = e.json(s)
+		} else {
+			e.status(s)
+		}
+		if err == nil && s.Problem != "" {
+			err = fmt.Errorf("%s", s.Problem)
+		}
+		return err
+	})
+}
+
+func (e *env) status(s httpapi.Status) {
+	line := func(what, value string) {
+		if value != "" {
+			e.say("%-10s %s", what, oneLine(value))
+		}
+	}
+	if s.Running {
+		line("daemon", fmt.Sprintf("runs since %s (version %s, process %d)", e.when(s.Started), s.Version, s.PID))
+	} else {
+		line("daemon", "does not run; start it with: dragoman run")
+	}
+	line("config", s.Config)
+	line("state", s.StateDir)
+	line("model", s.Model)
+	if s.Listen != "" {
+		line("page", "http://"+s.Listen)
+	}
+	if s.Running {
+		turns := count(s.Turns, "turn runs", "turns run")
+		if s.Turns > 0 {
+			turns += fmt.Sprintf(", the oldest for %s", time.Duration(s.OldestTurnS*float64(time.Second)).Round(time.Second))
+		}
+		line("turns", turns)
+	}
+	line("inbox", e.depth(s.Waiting, s.Oldest, "message waits for an answer", "messages wait for an answer"))
+	line("outbox", e.depth(s.Unsent, s.OldestSend, "answer is not delivered", "answers are not delivered"))
+	if s.Dead+s.Aside > 0 {
+		line("attention", fmt.Sprintf("%d given up, %d set aside; see: dragoman queue list", s.Dead, s.Aside))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Channels)) {
+		ch := s.Channels[name]
+		text := string(ch.State)
+		if ch.Detail != "" {
+			text += ": " + ch.Detail
+		}
+		line(name, text)
+	}
+	for _, w := range s.Warnings {
+		line("warning", w)
+	}
+}
+
+// depth describes a queue.
+func (e *env) depth(n int, oldest time.Time, one, many string) string {
+	if n == 0 {
+		return "empty"
+	}
+	text := count(n, one, many)
+	if !oldest.IsZero() {
+		text += ", the oldest from " + e.when(oldest)
+	}
+	return text
+}

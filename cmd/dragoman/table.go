@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/rivo/uniseg"
+)
+
+// table prints columns for people. The widest columns give way when the
+// terminal is too narrow; what is not a terminal gets everything.
+type table struct {
+	head []string
+	rows [][]string
+}
+
+const (
+	columnGap = 2
+	// leastColumn keeps a squeezed column readable.
+	leastColumn = 8
+)
+
+func (t *table) add(cells ...string) {
+	for i, c := range cells {
+		cells[i] = oneLine(c)
+	}
+	t.rows = append(t.rows, cells)
+}
+
+func (t *table) print(e *env) {
+	widths := make([]int, len(t.head))
+	for _, row := range append([][]string{t.head}, t.rows...) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], columns(cell))
+		}
+	}
+	if e.width > 0 {
+		squeeze(widths, e.width)
+	}
+	for _, row := range append([][]string{t.head}, t.rows...) {
+		var b strings.Builder
+		for i, cell := range row {
+			cell = fit(cell, widths[i])
+			b.WriteString(cell)
+			if i < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-columns(cell)+columnGap))
+			}
+		}
+		_, _ = fmt.Fprintln(e.out, strings.TrimRight(b.String(), " "))
+	}
+}
+
+// squeeze takes from the widest column until the row fits, or nothing can give.
+func squeeze(widths []int, total int) {
+	sum := columnGap * (len(widths) - 1)
+	for _, w := range widths {
+		sum += w
+	}
+	for ; sum > total; sum-- {
+		widest := 0
+		for i, w := range widths {
+			if w > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= leastColumn {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// fit cuts s to width columns, at a border between characters as people see
+// them.
+func fit(s string, width int) string {
+	if columns(s) <= width {
+		return s
+	}
+	var b strings.Builder
+	used := 0
+	for g := uniseg.NewGraphemes(s); g.Next(); {
+		w := g.Width()
+		if used+w > width-1 {
+			break
+		}
+		used += w
+		b.WriteString(g.Str())
+	}
+	return b.String() + "…"
+}
+
+// printable removes what could drive the terminal or deceive its reader:
+// control characters, escape sequences' beginnings, and marks that turn the
+// direction of text. Names and messages come from strangers.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
+			return '·'
+		case unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}
+
+// oneLine is printable without line breaks.
+func oneLine(s string) string { return strings.Join(strings.Fields(printable(s)), " ") }
+
+// when is a time as people say it; far ones get their date.
+func (e *env) when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	d := e.now().Sub(t)
+	ahead := d < 0
+	if ahead {
+		d = -d
+	}
+	var s string
+	switch {
+	case d < time.Minute:
+		s = fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		s = fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		s = fmt.Sprintf("%d h", int(d.Hours()))
+	default:
+		return t.Local().Format("2006-01-02 15:04")
+	}
+	if ahead {
+		return "in " + s
+	}
+	return s + " ago"
+}
+
+// count is a number with its noun.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// columns is how much room s takes in a terminal.
+func columns(s string) int { return uniseg.StringWidth(s) }
