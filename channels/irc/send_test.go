@@ -203,3 +203,37 @@ func TestOptionsAreChecked(t *testing.T) {
 		t.Errorf("New = %v, want nil", err)
 	}
 }
+
+// The server's own PING is answered whatever waits for the flood budget.
+func TestPong(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{})
+	o := quick(addr)
+	o.FloodBurst, o.FloodEvery = 1, time.Hour
+	start(t, o)
+	for _, token := range []string{"abc", "with some words"} {
+		srv.Inject("dragoman", "PING :"+token)
+		if !srv.WaitHeard("dragoman", "PONG", 1, 10*time.Second) {
+			t.Fatalf("PING %q was not answered", token)
+		}
+	}
+	eventually(t, "both answers", func() bool {
+		got := strings.Join(srv.Heard("dragoman"), "\n")
+		return strings.Contains(got, "PONG abc") && strings.Contains(got, "PONG :with some words")
+	})
+}
+
+// A target that is more than one name never reaches the wire.
+func TestTargetsAreChecked(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{})
+	b := start(t, quick(addr))
+	for _, chat := range []string{"a b", "a,b", "$x", ":x", "a*", "a?", "#", "a :b", strings.Repeat("x", 201)} {
+		if err := b.send("irc:"+chat, "hello"); !errors.Is(err, channels.ErrPermanent) {
+			t.Errorf("Send to %q = %v, want permanent", chat, err)
+		}
+	}
+	for _, l := range srv.Heard("dragoman") {
+		if strings.HasPrefix(l, "PRIVMSG") {
+			t.Errorf("it sent %q", l)
+		}
+	}
+}

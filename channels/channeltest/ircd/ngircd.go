@@ -59,16 +59,23 @@ func StartNgircd(t *testing.T, o NgircdOptions) *Ngircd {
 	if err := os.Chmod(dir, 0o755); err != nil { // nobody must read it
 		t.Fatal(err)
 	}
-	if o.Port == 0 {
-		o.Port = freePort(t)
-	}
 	n := &Ngircd{t: t, conf: filepath.Join(dir, "ngircd.conf"), port: o.Port}
-	if err := os.WriteFile(n.conf, []byte(o.text(n.port)), 0o644); err != nil {
-		t.Fatal(err)
+	for try := 1; ; try++ {
+		if o.Port == 0 {
+			n.port = freePort(t)
+		}
+		if err := os.WriteFile(n.conf, []byte(o.text(n.port)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		err := n.start(program)
+		if err == nil {
+			t.Cleanup(n.Stop)
+			return n
+		}
+		if try == 3 { // Somebody else may take the free port first, but not each time.
+			t.Fatal(err)
+		}
 	}
-	n.start(program)
-	t.Cleanup(n.Stop)
-	return n
 }
 
 func (o NgircdOptions) text(port int) string {
@@ -105,7 +112,7 @@ func FreePort(t *testing.T) int { return freePort(t) }
 
 // start runs the server as nobody, since it refuses to stay root, and waits
 // until it listens.
-func (n *Ngircd) start(program string) {
+func (n *Ngircd) start(program string) error {
 	n.t.Helper()
 	args := []string{program, "-n", "-f", n.conf}
 	if os.Getuid() == 0 {
@@ -114,7 +121,7 @@ func (n *Ngircd) start(program string) {
 	}
 	n.cmd = exec.Command(args[0], args[1:]...)
 	if err := n.cmd.Start(); err != nil {
-		n.t.Fatalf("ircd: start ngircd: %v", err)
+		return fmt.Errorf("ircd: start ngircd: %w", err)
 	}
 	exit := make(chan struct{})
 	n.exit = exit
@@ -124,15 +131,16 @@ func (n *Ngircd) start(program string) {
 		conn, err := net.Dial("tcp", n.Addr())
 		if err == nil {
 			conn.Close()
-			return
+			return nil
 		}
 		select {
 		case <-n.exit:
-			n.t.Fatalf("ircd: ngircd ended at once: %v", cmd.ProcessState)
+			return fmt.Errorf("ircd: ngircd ended at once: %v", cmd.ProcessState)
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			n.t.Fatalf("ircd: ngircd does not listen: %v", err)
+			n.Stop()
+			return fmt.Errorf("ircd: ngircd does not listen: %w", err)
 		}
 	}
 }
@@ -156,7 +164,9 @@ func (n *Ngircd) Stop() {
 func (n *Ngircd) Restart() {
 	n.t.Helper()
 	n.Stop()
-	n.start(testkit.Need(n.t, "ngircd"))
+	if err := n.start(testkit.Need(n.t, "ngircd")); err != nil {
+		n.t.Fatal(err)
+	}
 }
 
 // Freeze stops the server's process where it stands; connections stay open.
