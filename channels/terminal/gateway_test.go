@@ -148,13 +148,12 @@ func (g *gateway) channel() *terminal.Channel {
 func (g *gateway) turn(ctx context.Context, m channels.Inbound) {
 	answer := g.script(m.Text)
 	id := ""
-	for _, p := range append([]string{""}, strings.SplitAfter(answer, " ")...) {
-		answer := channels.Preview{Key: m.Key, Turn: m.ID, Note: "web_fetch …"}
-		if p != "" {
-			full := g.script(m.Text)
-			answer.Note, answer.Text = "", full[:strings.Index(full, p)+len(p)]
+	p := channels.Preview{Key: m.Key, Turn: m.ID, Note: "web_fetch …"}
+	for _, word := range append([]string{""}, strings.SplitAfter(answer, " ")...) {
+		if word != "" {
+			p.Note, p.Text = "", p.Text+word
 		}
-		if got, err := g.channel().Preview(ctx, answer); err == nil {
+		if got, err := g.channel().Preview(ctx, p); err == nil {
 			id = got
 		}
 		select {

@@ -76,7 +76,7 @@ func (s *session) begin(items []live.Item, o ChatOptions) {
 		if len(items) > 0 {
 			s.screen.print("\n")
 		}
-		s.screen.line("Enter sends, Alt+Enter breaks the line, Ctrl-C stops an answer, Ctrl-D leaves. /help shows more.")
+		s.screen.line(oneLine("Enter sends · Ctrl-C stops an answer · Ctrl-D leaves · /help", s.screen.textWidth()))
 	}
 }
 

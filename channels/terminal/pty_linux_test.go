@@ -1,0 +1,397 @@
+package terminal_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"dragoman/channels/live"
+	"dragoman/channels/terminal"
+
+	"github.com/rivo/uniseg"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// tty is a person at a terminal: what they type, and the screen that they see.
+type tty struct {
+	t      *testing.T
+	keys   *os.File // the terminal's own end
+	in     *os.File // the program's end
+	screen vt
+	done   chan error
+	cancel context.CancelFunc
+}
+
+// sit opens a chat in a terminal of so many columns and rows.
+func sit(t *testing.T, g *gateway, columns, rows int, o terminal.ChatOptions) *tty {
+	t.Helper()
+	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	if err := unix.IoctlSetPointerInt(int(keys.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(keys.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(int(keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)}); err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := term.GetState(int(in.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &tty{t: t, keys: keys, in: in, screen: vt{columns: columns, rows: rows}, done: make(chan error, 1), cancel: cancel}
+	var reader sync.WaitGroup
+	reader.Go(p.watch)
+	go func() { p.done <- terminal.Chat(ctx, g.client, in, in, o) }()
+	t.Cleanup(func() {
+		cancel()
+		p.left()
+		if after, err := term.GetState(int(in.Fd())); err != nil || *after != *before {
+			t.Errorf("the terminal was not left as it was found: %v", err)
+		}
+		_ = in.Close() // then the reader gets an error
+		reader.Wait()
+		_ = keys.Close()
+	})
+	return p
+}
+
+// watch feeds what the program writes to the screen.
+func (p *tty) watch() {
+	buf := make([]byte, 4096)
+	for {
+		n, err := p.keys.Read(buf)
+		p.screen.write(buf[:n])
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *tty) key(s string) {
+	p.t.Helper()
+	if _, err := p.keys.WriteString(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// sees waits until the screen holds all of want, in this order.
+func (p *tty) sees(want ...string) string {
+	p.t.Helper()
+	return p.until(fmt.Sprintf("%q", want), func(shown string) bool {
+		for _, w := range want {
+			_, after, found := strings.Cut(shown, w)
+			if !found {
+				return false
+			}
+			shown = after
+		}
+		return true
+	})
+}
+
+func (p *tty) until(what string, done func(string) bool) string {
+	p.t.Helper()
+	late := time.After(15 * time.Second)
+	for {
+		shown := p.screen.String()
+		if done(shown) {
+			return shown
+		}
+		select {
+		case <-late:
+			p.t.Fatalf("waited in vain for %s; the screen shows\n%s", what, shown)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// prompted waits for an empty prompt at the end of the screen.
+func (p *tty) prompted() string {
+	p.t.Helper()
+	return p.until("the prompt", func(shown string) bool { return strings.HasSuffix(shown, "\n›") || shown == "›" })
+}
+
+// left waits for the end of the chat.
+func (p *tty) left() {
+	p.t.Helper()
+	select {
+	case err := <-p.done:
+		p.done <- err
+		if err != nil {
+			p.t.Errorf("Chat = %v, want nil", err)
+		}
+	case <-time.After(10 * time.Second):
+		p.t.Fatalf("the chat did not end; the screen shows\n%s", p.screen.String())
+	}
+}
+
+// vt is as much of a terminal as the chat needs, and fails loudly at the rest.
+type vt struct {
+	columns, rows int
+
+	mu     sync.Mutex
+	lines  [][]string // cells; a wide character's second cell is ""
+	x, y   int
+	rest   string
+	styles int // style changes seen
+	odd    []string
+}
+
+func (v *vt) write(b []byte) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	text := v.rest + string(b)
+	v.rest = ""
+	for state := -1; text != ""; {
+		if text[0] == '\x1b' {
+			end := strings.IndexFunc(text[1:], func(r rune) bool { return (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z') })
+			if end < 0 {
+				v.rest = text
+				return
+			}
+			v.escape(text[1 : end+2])
+			text, state = text[end+2:], -1
+			continue
+		}
+		if !utf8.FullRuneInString(text) {
+			v.rest = text
+			return
+		}
+		var cluster string
+		var width int
+		cluster, text, width, state = uniseg.FirstGraphemeClusterInString(text, state)
+		v.put(cluster, width)
+	}
+}
+
+func (v *vt) put(cluster string, width int) {
+	switch cluster {
+	case "\r":
+		v.x = 0
+		return
+	case "\r\n":
+		v.x = 0
+		v.down()
+		return
+	case "\n":
+		v.down()
+		return
+	}
+	if v.x+width > v.columns { // a full line goes on in the next
+		v.x = 0
+		v.down()
+	}
+	for len(v.lines) <= v.y {
+		v.lines = append(v.lines, nil)
+	}
+	for len(v.lines[v.y]) < v.x+width {
+		v.lines[v.y] = append(v.lines[v.y], " ")
+	}
+	if width == 0 {
+		return
+	}
+	v.lines[v.y][v.x] = cluster
+	for i := 1; i < width; i++ {
+		v.lines[v.y][v.x+i] = ""
+	}
+	v.x += width
+}
+
+func (v *vt) down() {
+	v.y++
+	for len(v.lines) <= v.y {
+		v.lines = append(v.lines, nil)
+	}
+}
+
+func (v *vt) escape(s string) {
+	n := 0
+	_, _ = fmt.Sscanf(s, "[%d", &n)
+	switch {
+	case strings.HasSuffix(s, "m"):
+		v.styles++
+	case s == "[?2004h" || s == "[?2004l":
+	case s == "[J":
+		if v.y < len(v.lines) {
+			v.lines = v.lines[:v.y+1]
+			v.lines[v.y] = v.lines[v.y][:min(v.x, len(v.lines[v.y]))]
+		}
+	case s == "[H":
+		v.x, v.y = 0, 0
+	case s == "[2J":
+		v.lines = nil
+	case strings.HasSuffix(s, "A"):
+		v.y = max(0, v.y-n)
+	case strings.HasSuffix(s, "C"):
+		v.x = min(v.columns-1, v.x+n)
+	default:
+		v.odd = append(v.odd, s)
+	}
+}
+
+// String is the screen, with what scrolled away above it.
+func (v *vt) String() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var b strings.Builder
+	for _, line := range v.lines {
+		b.WriteString(strings.TrimRight(strings.Join(line, ""), " ") + "\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func TestATalk(t *testing.T) {
+	g := newGateway(t, func(q string) string { return "You said **" + q + "** and I say:\n\n- one\n- two" })
+	g.put(live.Item{ID: "a", From: live.FromPerson, Text: "What did we\nsay last?"})
+	g.put(live.Item{ID: "b", From: live.FromDragoman, Text: "Nothing of " + strings.Repeat("importance ", 20)})
+	p := sit(t, g, 60, 20, terminal.ChatOptions{})
+	p.sees("› What did we say last?", "  Nothing of importance", "…", "Ctrl-D leaves", "›")
+	p.prompted()
+	p.key("hello\r")
+	p.sees("› hello", "· web_fetch …", "You said hello and I say:\n\n- one\n- two")
+	p.prompted()
+	p.key("/sta\t\r")
+	p.sees("› /status", "Done: /status")
+	p.prompted()
+	p.key("\x1b[A\x1b[A\r") // hello again, from the history
+	p.sees("Done: /status", "› hello", "You said hello and I say:")
+	t.Logf("the screen:\n%s", p.prompted())
+	p.key("\x04")
+	p.left()
+	if got := strings.Count(p.screen.String(), "You said"); got != 2 {
+		t.Errorf("the answers are shown %d times, want 2:\n%s", got, p.screen.String())
+	}
+	if len(p.screen.odd) > 0 || p.screen.styles == 0 {
+		t.Errorf("odd sequences %q, %d style changes; want none and some", p.screen.odd, p.screen.styles)
+	}
+}
+
+func TestEditingOnTheScreen(t *testing.T) {
+	g := newGateway(t, func(q string) string { return "<" + q + ">" })
+	p := sit(t, g, 20, 10, terminal.ChatOptions{NoColor: true, History: -1})
+	p.prompted()
+	p.key("漢字かな漢字かな漢字") // wider than a row
+	p.sees("› 漢字かな漢字かな漢\n字")
+	p.key("\x7f\x7f\x01x\x05yz")
+	p.sees("› x漢字かな漢字かなy\nz")
+	p.key("\x15\x1b[200~first\nsecond\x1b[201~")
+	p.sees("› first\n  second")
+	p.key("\r")
+	p.sees("<first", "second>")
+	p.prompted()
+	if got := g.said(); len(got) != 1 || got[0] != "first\nsecond" {
+		t.Errorf("stored = %q, want the paste as one message", got)
+	}
+	p.key("/s\t")
+	p.sees("/status  /stop", "› /st")
+	p.key("\x03")
+	p.prompted()
+	p.key("\x03")
+	p.sees("Ctrl-C again")
+	p.key("\x03")
+	p.left()
+	if p.screen.styles != 0 {
+		t.Errorf("%d style changes without colour, want none", p.screen.styles)
+	}
+}
+
+func TestStopAnAnswer(t *testing.T) {
+	g := newGateway(t, func(string) string { return "begin " + strings.Repeat("and on ", 3000) + "end" })
+	p := sit(t, g, 60, 20, terminal.ChatOptions{History: -1})
+	p.prompted()
+	p.key("go\r")
+	p.sees("begin and on and on")
+	p.key("typed ahead\x03")
+	p.sees("stopping", "Done: /stop")
+	p.until("the line typed ahead", func(s string) bool { return strings.HasSuffix(s, "\n› typed ahead") })
+	p.key("\x15second\r")
+	p.sees("› second", "begin and on")
+	if got := g.said(); len(got) != 3 || got[1] != "/stop" || got[2] != "second" {
+		t.Errorf("stored = %q", got)
+	}
+	p.key("\x03")
+	p.sees("› second", "stopping")
+	t.Logf("the screen:\n%s", p.prompted())
+}
+
+func TestTypedAhead(t *testing.T) {
+	g := newGateway(t, func(q string) string { return "answer to " + q + ", long enough to be typed into" })
+	g.pace = 30 * time.Millisecond
+	p := sit(t, g, 60, 20, terminal.ChatOptions{History: -1})
+	p.prompted()
+	p.key("one\r")
+	p.sees("web_fetch")
+	p.key("two\rthree\r")
+	p.sees("› one", "answer to one, long enough to be typed into", "› two", "answer to two, long", "› three", "answer to three, long")
+	t.Logf("the screen:\n%s", p.prompted())
+}
+
+func TestTheDaemonRestarts(t *testing.T) {
+	g := newGateway(t, func(q string) string { return "answer to " + q })
+	p := sit(t, g, 60, 20, terminal.ChatOptions{History: -1})
+	p.prompted()
+	g.down()
+	p.sees("connection lost")
+	p.prompted()
+	p.key("are you there\r")
+	g.put(live.Item{ID: "night", From: live.FromDragoman, Text: "Said meanwhile."})
+	p.sees("› are you there")
+	g.up()
+	p.sees("connected again")
+	p.sees("answer to are you there")
+	shown := p.prompted()
+	for _, once := range []string{"Said meanwhile.", "answer to are you there", "connection lost"} {
+		if strings.Count(shown, once) != 1 {
+			t.Errorf("%q is shown %d times, want once", once, strings.Count(shown, once))
+		}
+	}
+	if got := g.said(); len(got) != 1 {
+		t.Errorf("stored = %q, want the line once", got)
+	}
+	t.Logf("the screen:\n%s", shown)
+}
+
+func TestUnsentIsSaid(t *testing.T) {
+	g := newGateway(t, strings.ToUpper)
+	p := sit(t, g, 60, 20, terminal.ChatOptions{History: -1})
+	p.prompted()
+	g.down()
+	p.sees("connection lost")
+	p.key("important\r\x03\x03")
+	p.left()
+	p.sees("not sent: important")
+}
+
+// A message that comes while the person writes appears above the line, which
+// stays as it is.
+func TestNewsWhileWriting(t *testing.T) {
+	g := newGateway(t, strings.ToUpper)
+	p := sit(t, g, 60, 20, terminal.ChatOptions{History: -1})
+	p.prompted()
+	p.key("half a li")
+	p.sees("› half a li")
+	if err := g.client.Post(t.Context(), "other-window", "from elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	p.until("news above the line", func(s string) bool {
+		return strings.Contains(s, "› from elsewhere") && strings.Contains(s, "FROM ELSEWHERE\n\n› half a li")
+	})
+	p.key("ne\r")
+	p.sees("› half a line", "HALF A LINE")
+}
