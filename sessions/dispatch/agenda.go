@@ -37,6 +37,8 @@ type Item struct {
 	Since time.Time
 	// Uncertain marks a delivery that may have been sent already.
 	Uncertain bool
+	// Row is the store's own number of the item, which comes back with it.
+	Row int64
 	// Gone takes the item off the agenda.
 	Gone bool
 }
@@ -90,9 +92,9 @@ func (a *agenda) next() (time.Time, bool) {
 
 // Selection is what a claim has to answer next.
 type Selection struct {
-	Turn string // an interrupted turn, or ""
-	Seqs []int64
-	More int // due items beyond Seqs
+	Turn  string // an interrupted turn, or ""
+	Items []Item
+	More  int // due items beyond Items
 }
 
 // choose picks what to answer now: an interrupted turn whole, or else due
@@ -103,10 +105,10 @@ func (a *agenda) choose(now time.Time, most int) Selection {
 		sel := Selection{Turn: turn}
 		for _, it := range slices.Concat(a[Chat], a[Heartbeat]) {
 			if it.Turn == turn {
-				sel.Seqs = append(sel.Seqs, it.Seq)
+				sel.Items = append(sel.Items, it)
 			}
 		}
-		slices.Sort(sel.Seqs)
+		slices.SortFunc(sel.Items, bySeq)
 		for _, it := range due {
 			if it.Turn != turn {
 				sel.More++
@@ -120,12 +122,12 @@ func (a *agenda) choose(now time.Time, most int) Selection {
 		if i > 0 && (alone || (most > 0 && i >= most)) {
 			break
 		}
-		sel.Seqs = append(sel.Seqs, it.Seq)
+		sel.Items = append(sel.Items, it)
 		if alone {
 			break
 		}
 	}
-	sel.More = len(due) - len(sel.Seqs)
+	sel.More = len(due) - len(sel.Items)
 	return sel
 }
 
@@ -143,9 +145,11 @@ func (a *agenda) dueInbox(now time.Time) []Item {
 			due = append(due, it)
 		}
 	}
-	slices.SortFunc(due, func(x, y Item) int { return cmp.Compare(x.Seq, y.Seq) })
+	slices.SortFunc(due, bySeq)
 	return due
 }
+
+func bySeq(a, b Item) int { return cmp.Compare(a.Seq, b.Seq) }
 
 // openTurn is the interrupted turn with the lowest Seq whose time has come.
 func (a *agenda) openTurn(now time.Time) string {

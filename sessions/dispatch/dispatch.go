@@ -24,6 +24,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -163,7 +164,7 @@ func (d *Dispatcher) Choose(c sessions.Claim, most int) (Selection, error) {
 
 // Unsent lists the deliveries of c's key, due or not, at most so many (0: all).
 // Errors: ErrFenced.
-func (d *Dispatcher) Unsent(c sessions.Claim, most int) ([]int64, error) {
+func (d *Dispatcher) Unsent(c sessions.Claim, most int) ([]Item, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.keys[c.Key]
@@ -174,11 +175,7 @@ func (d *Dispatcher) Unsent(c sessions.Claim, most int) ([]int64, error) {
 	if most > 0 {
 		items = items[:min(most, len(items))]
 	}
-	seqs := make([]int64, len(items))
-	for i, it := range items {
-		seqs[i] = it.Seq
-	}
-	return seqs, nil
+	return slices.Clone(items), nil
 }
 
 // Waits finds an inbox item of k, and reports whether it waits.

@@ -19,8 +19,8 @@ func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p ses
 			return err
 		}
 		p.Turn, p.More = sel.Turn, sel.More
-		for _, seq := range sel.Seqs {
-			r := c.row(seq)
+		for _, it := range sel.Items {
+			r := c.row(it.Seq)
 			p.Messages = append(p.Messages, sessions.Waiting{
 				Seq: r.seq, Rev: r.rev, Inbound: rules.Inbound(r.inbound), Origin: r.origin,
 				Attempts: r.attempts, Accepted: r.accepted,

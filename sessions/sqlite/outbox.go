@@ -32,7 +32,7 @@ func (t *tx) addReplies(r *keyRow, replies []sessions.Reply) error {
 		if err != nil {
 			return err
 		}
-		t.items = append(t.items, dispatch.Item{Key: to.key, Seq: to.seq, Lane: dispatch.Delivery, Since: t.now})
+		t.items = append(t.items, dispatch.Item{Key: to.key, Seq: to.seq, Lane: dispatch.Delivery, Since: t.now, Row: rowID(to.id, to.seq)})
 	}
 	return nil
 }
@@ -77,16 +77,12 @@ func (s *Store) Unsent(ctx context.Context, c sessions.Claim, most int) ([]sessi
 }
 
 func (s *Store) unsent(ctx context.Context, c sessions.Claim, most int) (ds []sessions.Delivery, err error) {
-	seqs, err := s.work.Unsent(c, most)
-	if err != nil || len(seqs) == 0 {
-		return nil, err
-	}
-	key, err := s.keyID(ctx, c.Key)
+	items, err := s.work.Unsent(c, most)
 	if err != nil {
 		return nil, err
 	}
-	for _, seq := range seqs {
-		d, _, err := s.scanOut(s.row(ctx, `SELECT `+outColumns+` FROM outbox WHERE id = ?`, rowID(key, seq)), c.Key)
+	for _, it := range items {
+		d, _, err := s.scanOut(s.row(ctx, `SELECT `+outColumns+` FROM outbox WHERE id = ?`, it.Row), c.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +117,7 @@ func (t *tx) readOut(id int64) (*outRow, error) {
 func (t *tx) writeOut(k channels.Key, o *outRow) error {
 	t.items = append(t.items, dispatch.Item{
 		Key: k, Seq: seqOf(o.id), Lane: dispatch.Delivery, Due: timeOf(o.due), Since: timeOf(o.created),
-		Uncertain: o.uncertain, Gone: !rules.Unsent(o.state),
+		Uncertain: o.uncertain, Row: o.id, Gone: !rules.Unsent(o.state),
 	})
 	return t.exec(`UPDATE outbox SET state = ?, uncertain = ?, attempts = ?, due = ?, why = ?, message_id = ? WHERE id = ?`,
 		string(o.state), o.uncertain, o.attempts, o.due, o.why, o.messageID, o.id)

@@ -208,7 +208,8 @@ func (t *tx) item(r *keyRow, w inRow) dispatch.Item {
 		lane = dispatch.Heartbeat
 	}
 	return dispatch.Item{
-		Key: r.key, Seq: w.seq, Lane: lane, Due: w.due, Turn: w.turn, Since: w.accepted, Gone: w.state != rules.InWaiting,
+		Key: r.key, Seq: w.seq, Lane: lane, Due: w.due, Turn: w.turn, Since: w.accepted,
+		Row: rowID(r.id, w.seq), Gone: w.state != rules.InWaiting,
 	}
 }
 

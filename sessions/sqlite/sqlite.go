@@ -161,11 +161,11 @@ func (s *Store) load() error {
 		err = each(rows, func() error {
 			var it dispatch.Item
 			var key string
-			var id, due, since int64
-			if err := rows.Scan(&key, &id, &it.Lane, &due, &it.Turn, &since, &it.Uncertain); err != nil {
+			var due, since int64
+			if err := rows.Scan(&key, &it.Row, &it.Lane, &due, &it.Turn, &since, &it.Uncertain); err != nil {
 				return err
 			}
-			it.Seq, it.Due, it.Since = seqOf(id), timeOf(due), timeOf(since)
+			it.Seq, it.Due, it.Since = seqOf(it.Row), timeOf(due), timeOf(since)
 			items = append(items, it)
 			return parseKey(&items[len(items)-1].Key, key)
 		})

@@ -50,3 +50,5 @@ func TestStoreClock(t *testing.T) {
 }
 
 func FuzzText(f *testing.F) { storetest.FuzzText(f, open) }
+
+func TestStoreDurable(t *testing.T) { storetest.RunDurable(t, openDir) }

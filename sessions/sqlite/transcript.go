@@ -65,9 +65,7 @@ func (t *tx) appendMessages(r *keyRow, messages []messageRow) error {
 			return err
 		}
 		if m.words != "" {
-			if err := t.exec(`INSERT INTO words (rowid, said) VALUES (?, ?)`, id, m.words); err != nil {
-				return err
-			}
+			t.words = append(t.words, wordsRow{id, m.words})
 		}
 		r.conv.messages++
 		r.conv.usage.Input += m.usage.Input
@@ -357,9 +355,9 @@ func (s *Store) Delete(ctx context.Context, k channels.Key) error {
 		if err != nil {
 			return err
 		}
-		from, to := rowID(r.id, 0), rowID(r.id, maxSeq)
+		from, to := rowID(r.id, 0), rowID(r.id, r.msgSeq)
+		t.unsaid = append(t.unsaid, [2]int64{from, to})
 		for _, query := range []string{
-			`DELETE FROM words WHERE rowid BETWEEN ? AND ?`,
 			`DELETE FROM messages WHERE id BETWEEN ? AND ?`,
 			`DELETE FROM summaries WHERE id BETWEEN ? AND ?`,
 		} {

@@ -22,16 +22,12 @@ func (s *Store) Pending(ctx context.Context, c sessions.Claim, most int) (sessio
 
 func (s *Store) pending(ctx context.Context, c sessions.Claim, most int) (p sessions.Pending, err error) {
 	sel, err := s.work.Choose(c, most)
-	if err != nil || len(sel.Seqs) == 0 {
+	if err != nil || len(sel.Items) == 0 {
 		return p, err
 	}
 	p.Turn, p.More = sel.Turn, sel.More
-	key, err := s.keyID(ctx, c.Key)
-	if err != nil {
-		return p, err
-	}
-	for _, seq := range sel.Seqs {
-		w, err := scanIn(s.row(ctx, `SELECT `+inColumns+` FROM inbox WHERE id = ?`, rowID(key, seq)), c.Key)
+	for _, it := range sel.Items {
+		w, err := scanIn(s.row(ctx, `SELECT `+inColumns+` FROM inbox WHERE id = ?`, it.Row), c.Key)
 		if err != nil {
 			return p, err
 		}
@@ -40,7 +36,7 @@ func (s *Store) pending(ctx context.Context, c sessions.Claim, most int) (p sess
 		})
 	}
 	if p.Turn != "" {
-		if p.Steps, err = s.steps(ctx, key, p.Turn); err != nil {
+		if p.Steps, err = s.steps(ctx, sel.Items[0].Row>>32, p.Turn); err != nil {
 			return p, err
 		}
 	}

@@ -132,6 +132,29 @@ type tx struct {
 	fenced []channels.Key
 	counts []count // of waiting messages that the batch adds and takes away
 	dirty  []*keyRow
+	words  []wordsRow // to add to the search index
+	unsaid [][2]int64 // ranges of message ids to take out of it, after that
+}
+
+// wordsRow is a message for the search index. The index is written once for
+// each batch: every savepoint would make it write out what it has gathered.
+type wordsRow struct {
+	id    int64
+	words string
+}
+
+func (t *tx) index() error {
+	for _, w := range t.words {
+		if err := t.exec(`INSERT INTO words (rowid, said) VALUES (?, ?)`, w.id, w.words); err != nil {
+			return err
+		}
+	}
+	for _, r := range t.unsaid {
+		if err := t.exec(`DELETE FROM words WHERE rowid BETWEEN ? AND ?`, r[0], r[1]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type count struct {
@@ -155,11 +178,14 @@ func (t *tx) all(ops []*op) error {
 		t.rollback()
 		return nil
 	}
-	if err := t.exec(`COMMIT`); err != nil {
-		t.rollback()
-		return err
+	err := t.index()
+	if err == nil {
+		err = t.exec(`COMMIT`)
 	}
-	return nil
+	if err != nil {
+		t.rollback()
+	}
+	return err
 }
 
 // one runs o, behind a savepoint if others share the transaction. The error of
@@ -173,11 +199,12 @@ func (t *tx) one(o *op, shared bool) error {
 			return err
 		}
 	}
-	items, fenced, counts := len(t.items), len(t.fenced), len(t.counts)
+	items, fenced, counts, words, unsaid := len(t.items), len(t.fenced), len(t.counts), len(t.words), len(t.unsaid)
 	t.now = instant(t.store.now())
 	o.err = t.guard(o)
 	if o.err != nil {
 		t.items, t.fenced, t.counts, t.dirty = t.items[:items], t.fenced[:fenced], t.counts[:counts], t.dirty[:0]
+		t.words, t.unsaid = t.words[:words], t.unsaid[:unsaid]
 		t.forget()
 		if !shared {
 			return nil
