@@ -196,7 +196,7 @@ func (c *Channel) report(state channels.State, detail string) {
 	defer c.mu.Unlock()
 	if c.status.State != state {
 		c.status.Since = time.Now()
-		c.log.Info("channel is "+string(state), "detail", detail)
+		c.log.Info("channel state changed", "state", string(state), "detail", detail)
 	}
 	c.status.State, c.status.Detail = state, detail
 }

@@ -23,11 +23,20 @@ type script struct {
 	lines []string
 	polls []time.Duration
 	began time.Time
+	// linger is how long setMyCommands goes on after its context ended.
+	linger time.Duration
 }
 
 func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	method := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	body := `{"ok":true,"result":{"id":1,"is_bot":true,"username":"dragoman_bot"}}`
+	if method == "setMyCommands" {
+		<-r.Context().Done()
+		time.Sleep(s.linger)
+	}
+	if method == "sendMessage" {
+		body = `{"ok":true,"result":{"message_id":1}}`
+	}
 	if method == "getUpdates" {
 		s.mu.Lock()
 		s.polls = append(s.polls, time.Since(s.began).Round(time.Second))
@@ -130,6 +139,47 @@ func TestSilentPollIsGivenUp(t *testing.T) {
 		s, _ := play(t, 10*time.Minute, nothing, "hang")
 		if n := len(s.times()); n < 5 {
 			t.Errorf("%d polls in ten minutes of a connection that says nothing, want one about every minute", n)
+		}
+	})
+}
+
+func TestRunWaitsForItsGoroutines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{lines: []string{nothing, "hang"}, linger: time.Second}
+		c, err := telegram.New("telegram", telegram.Options{Token: "1:x", HTTP: &http.Client{Transport: s}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.SetCommands([]channels.Command{{Name: "new", Help: "begin again"}})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if err := c.Run(ctx, channeltest.NewInbox()); err != nil {
+			t.Errorf("Run = %v, want nil", err)
+		}
+		if took := time.Since(began); took < 2*time.Second {
+			t.Errorf("Run returned after %s, while a goroutine of its worked until 2 s", took)
+		}
+	})
+}
+
+func TestPreviewsInGroupsAreSlower(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := telegram.New("telegram", telegram.Options{Token: "1:x", HTTP: &http.Client{Transport: &script{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := map[string]int{}
+		for range 12 {
+			for _, chat := range []string{"telegram:7", "telegram:-5"} {
+				if _, err := c.Preview(t.Context(), channels.Preview{Key: channels.MustKey(chat), Text: "x"}); err == nil {
+					shown[chat]++
+				}
+			}
+			time.Sleep(time.Second)
+		}
+		if shown["telegram:7"] != 12 || shown["telegram:-5"] != 4 {
+			t.Errorf("previews in 12 s = %v, want 12 and 4", shown)
 		}
 	})
 }
