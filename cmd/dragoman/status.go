@@ -40,7 +40,7 @@ func (e *env) status(s httpapi.Status) {
 		}
 	}
 	if s.Running {
-		line("daemon", fmt.Sprintf("runs since %s (version %s, process %d)", e.when(s.Started), s.Version, s.PID))
+		line("daemon", fmt.Sprintf("runs, started %s (version %s, process %d)", e.when(s.Started), s.Version, s.PID))
 	} else {
 		line("daemon", "does not run; start it with: dragoman run")
 	}
@@ -51,9 +51,9 @@ func (e *env) status(s httpapi.Status) {
 		line("page", "http://"+s.Listen)
 	}
 	if s.Running {
-		turns := count(s.Turns, "turn runs", "turns run")
+		turns := "none runs now"
 		if s.Turns > 0 {
-			turns += fmt.Sprintf(", the oldest for %s", time.Duration(s.OldestTurnS*float64(time.Second)).Round(time.Second))
+			turns = count(s.Turns, "runs", "run") + fmt.Sprintf(", the oldest for %s", time.Duration(s.OldestTurnS*float64(time.Second)).Round(time.Second))
 		}
 		line("turns", turns)
 	}
