@@ -119,6 +119,10 @@ func (p *previewer) begin(k channels.Key, now time.Time) time.Duration {
 // Preview itself asks for more.
 func (c *Channel) PreviewEvery() time.Duration { return c.preview.every }
 
+// unfinished ends every preview, so that one that a crash leaves behind is not
+// taken for an answer.
+const unfinished = "…"
+
 // Preview shows the beginning of an answer by sending a message and editing
 // it from then on. Of an answer that needs several messages it shows the
 // first. While it may not, it returns a [*channels.Retry].
@@ -136,9 +140,16 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 	shown := page{plain: "…", html: "…"}
 	switch {
 	case strings.TrimSpace(p.Text) != "":
-		shown = render(c.Split(p.Key, p.Text)[0])
+		parts := c.Split(p.Key, p.Text+" "+unfinished)
+		if len(parts) > 1 && p.MessageID != "" {
+			return p.MessageID, nil // the message is full; the rest comes with the answer
+		}
+		if len(parts) > 1 {
+			parts[0] = strings.ToValidUTF8(p.Text[:mostUnits/2], "") + " " + unfinished
+		}
+		shown = render(parts[0])
 	case p.Note != "":
-		shown = render("*" + escapeMarkdown(oneLine(p.Note)) + "*")
+		shown = render("*" + escapeMarkdown(oneLine(strings.TrimRight(p.Note, "… "))) + "* " + unfinished)
 	}
 	id, err := 0, error(nil)
 	if earlier, _ := strconv.Atoi(p.MessageID); earlier > 0 {

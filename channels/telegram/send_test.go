@@ -278,7 +278,7 @@ func TestPreviewBudgetIsItsOwn(t *testing.T) {
 	if err != nil || id == "" {
 		t.Fatalf("Preview = %q, %v", id, err)
 	}
-	if diff := cmp.Diff([]string{"web_fetch <x>"}, n.Seen(t)); diff != "" {
+	if diff := cmp.Diff([]string{"web_fetch <x> …"}, n.Seen(t)); diff != "" {
 		t.Errorf("shown (-want +got):\n%s", diff)
 	}
 	p.MessageID, p.Text = id, "half"
@@ -329,6 +329,22 @@ func TestTypingBudget(t *testing.T) {
 	n.Break(botapi.Fault{Method: "sendChatAction", Status: 429, Description: "Too Many Requests", RetryAfter: 60})
 	if _, err := c.Send(t.Context(), n.out("answer")); err != nil {
 		t.Errorf("Send = %v", err)
+	}
+}
+
+func TestPreviewsLookUnfinished(t *testing.T) {
+	n := newNetwork(t)
+	c := n.open(t, telegram.Options{PreviewEvery: time.Nanosecond})
+	id := ""
+	for _, text := range []string{"one", "one two", strings.Repeat("many words ", 2000)} {
+		var err error
+		if id, err = c.Preview(t.Context(), channels.Preview{Key: n.Key(), Text: text, MessageID: id}); err != nil {
+			t.Fatal(err)
+		}
+		seen := n.Seen(t)
+		if len(seen) != 1 || !strings.HasSuffix(seen[0], " …") {
+			t.Errorf("after a preview of %.20q the chat shows %q, want one message that ends in …", text, seen)
+		}
 	}
 }
 
