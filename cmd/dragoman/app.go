@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os"
 
-	"dragoman/channels/terminal"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
@@ -37,7 +36,7 @@ func (d appDaemon) run(ctx context.Context, e *env, cfg *config.Config, path str
 }
 
 func (appDaemon) chat(ctx context.Context, e *env, cfg *config.Config) error {
-	o := terminal.ChatOptions{NoColor: os.Getenv("NO_COLOR") != ""}
+	o := app.ChatOptions{NoColor: os.Getenv("NO_COLOR") != ""}
 	return app.Chat(ctx, cfg, app.Options{Version: programVersion(), Getenv: os.Getenv}, e.in, e.out, o)
 }
 

@@ -136,12 +136,21 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 	}
 	d.store = wrapStore(store)
 	d.onClose("the store", d.store.Close)
-	d.workspace, err = tools.OpenWorkspace(d.cfg.Workspace, tools.WorkspaceOptions{})
+	d.workspace, err = tools.OpenWorkspace(d.cfg.Workspace, tools.WorkspaceOptions{Private: d.private()})
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}
 	d.onClose("the workspace", d.workspace.Close)
 	return nil
+}
+
+// private are the files that no workspace may contain.
+func (d *Daemon) private() []string {
+	files := []string{d.state.file(databaseName), d.state.file(lockName)}
+	if path := d.cfg.Source().Path; path != "" {
+		files = append(files, path)
+	}
+	return files
 }
 
 func openStore(ctx context.Context, cfg *config.Config, s *stateDir, log *slog.Logger) (sessions.Store, error) {
@@ -166,7 +175,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if d.beats, err = newBeats(d.cfg, d.store, d.log); err != nil {
+	if d.beats, err = newBeats(d.cfg, d.store, d.workspace, d.log); err != nil {
 		return err
 	}
 	d.gateway, err = gateway.New(d.store, ag, d.channels.bindings, gateway.Options{

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"log/slog"
-	"os"
 	"sync"
 
+	"dragoman/agent/tools"
 	"dragoman/channels"
 	"dragoman/heartbeat"
 	"dragoman/internal/config"
@@ -25,7 +25,7 @@ const mostHeartbeatFile = 64 << 10
 // beats are the jobs of the current configuration. A reload replaces them.
 type beats struct {
 	store     sessions.Jobs
-	workspace string
+	workspace *tools.Workspace // nil if nothing fires
 	log       *slog.Logger
 	idle      bool // nothing fires: no daemon runs
 
@@ -35,8 +35,8 @@ type beats struct {
 	replaced chan struct{} // closed when schedule is replaced
 }
 
-func newBeats(cfg *config.Config, store sessions.Jobs, log *slog.Logger) (*beats, error) {
-	b := &beats{store: store, workspace: cfg.Workspace, log: log, replaced: make(chan struct{})}
+func newBeats(cfg *config.Config, store sessions.Jobs, w *tools.Workspace, log *slog.Logger) (*beats, error) {
+	b := &beats{store: store, workspace: w, log: log, replaced: make(chan struct{})}
 	return b, b.replace(cfg)
 }
 
@@ -135,22 +135,12 @@ func (b *beats) Target(job string) (channels.Key, bool) {
 // Silent is part of gateway.Heartbeats.
 func (b *beats) Silent(answer string) bool { return heartbeat.Silent(answer) }
 
-// readFile reads a file of the workspace; nothing leads out of it.
+// readFile reads a file of the workspace under the same guard as the tools.
 func (b *beats) readFile(_ context.Context, name string) ([]byte, error) {
-	root, err := os.OpenRoot(b.workspace)
-	if err != nil {
-		return nil, err
+	if b.workspace == nil {
+		return nil, fs.ErrNotExist
 	}
-	defer func() { _ = root.Close() }()
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("app: %s is not a regular file", name))
-	}
-	return io.ReadAll(io.LimitReader(f, mostHeartbeatFile))
+	return b.workspace.ReadFile(name, mostHeartbeatFile)
 }
 
 // unfinished counts the occurrences that were fired and have no outcome yet.

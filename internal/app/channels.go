@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 
@@ -70,16 +71,9 @@ func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feed
 }
 
 func buildTelegram(name string, c *config.Telegram, log *slog.Logger) (channels.Channel, error) {
-	token := c.Token.Reveal()
-	if c.TokenFile != "" {
-		b, err := os.ReadFile(c.TokenFile)
-		if err != nil {
-			return nil, fmt.Errorf("read token_file: %w", err)
-		}
-		token = strings.TrimSpace(string(b))
-	}
 	return telegram.New(name, telegram.Options{
-		Token: token, APIURL: c.APIURL, PollTimeout: c.PollTimeout.D(), NoPreview: !c.Preview, Logger: log,
+		Token: c.Token.Reveal(), APIURL: c.APIURL, PollTimeout: c.PollTimeout.D(), NoPreview: !c.Preview,
+		Proxy: http.ProxyFromEnvironment, Logger: log,
 	})
 }
 

@@ -13,13 +13,16 @@ import (
 	"dragoman/internal/httpapi"
 )
 
+// ChatOptions are those of the chat in a terminal.
+type ChatOptions = terminal.ChatOptions
+
 // errNoTerminal: the configuration turns the terminal channel off.
 var errNoTerminal = errors.New("app: the terminal is turned off: the configuration says channels.cli.enabled: false")
 
 // Chat talks in a terminal until the person leaves: with the daemon that
 // serves the state directory, or, if none runs, with a gateway of its own that
 // serves nothing but this terminal and ends with it.
-func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, out io.Writer, o terminal.ChatOptions) error {
+func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, out io.Writer, o ChatOptions) error {
 	if c, ok := cfg.Channels[config.TypeCLI]; !ok || !c.Enabled {
 		return errNoTerminal
 	}
@@ -41,7 +44,7 @@ func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, o
 }
 
 // talk speaks over the socket, to whoever serves it.
-func talk(ctx context.Context, cfg *config.Config, in io.Reader, out io.Writer, o terminal.ChatOptions) error {
+func talk(ctx context.Context, cfg *config.Config, in io.Reader, out io.Writer, o ChatOptions) error {
 	transport := httpapi.SocketTransport((&stateDir{path: cfg.StateDir}).file(socketName))
 	defer transport.CloseIdleConnections()
 	c := &live.Client{HTTP: &http.Client{Transport: transport}, URL: "http://dragoman" + terminal.Path}

@@ -45,6 +45,7 @@ func (d *Daemon) openServers(context.Context) error {
 	d.onClose("the page", closeOnce(ln))
 	token := d.cfg.HTTP.Token.Reveal()
 	d.metrics.Collect(d.store.Stats, d.gateway.Channels)
+	d.metrics.WatchTurns(d.gateway.Running)
 	probes := httpapi.Public(httpapi.PublicOptions{
 		Token: token, Check: d.store.Check, Ready: d.gateway.Ready,
 		Channels: d.gateway.Channels, Metrics: d.metrics.Handler(),
@@ -126,7 +127,7 @@ func Admin(ctx context.Context, cfg *config.Config, version string) (c *httpapi.
 	if err != nil {
 		return nil, nil, errors.Join(err, state.unlock())
 	}
-	beats, err := newBeats(cfg, store, nil)
+	beats, err := newBeats(cfg, store, nil, nil)
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close(), state.unlock())
 	}

@@ -2,6 +2,7 @@ package crash_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -51,7 +53,7 @@ type campaign struct {
 
 func newCampaign(t *testing.T) *campaign {
 	t.Helper()
-	api, err := botapi.Start("127.0.0.1:0", botapi.Options{})
+	api, err := botapi.Start("127.0.0.1:0", botapi.Options{Token: "1000:" + strings.Repeat("TEST", 9)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,23 +169,35 @@ func (c *campaign) killed(step string) (atStep bool) {
 		cmd := c.start("")
 		time.Sleep(50*time.Millisecond + rand.N(700*time.Millisecond))
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		c.mustBeKilled(cmd.Wait())
 		return false
 	}
 	cmd := c.start(fmt.Sprintf("%s@%d", step, 1+rand.N(6)))
-	died := make(chan struct{})
-	go func() {
-		_ = cmd.Wait()
-		close(died)
-	}()
+	died := make(chan error, 1)
+	go func() { died <- cmd.Wait() }()
 	select {
-	case <-died:
+	case err := <-died:
+		c.mustBeKilled(err)
 		return true
 	case <-time.After(4 * time.Second): // that step was not passed so often: kill it like the others
 		_ = cmd.Process.Kill()
-		<-died
+		c.mustBeKilled(<-died)
 		return false
 	}
+}
+
+// mustBeKilled ends the campaign if the daemon ended in another way than by
+// SIGKILL: then nothing was tested.
+func (c *campaign) mustBeKilled(err error) {
+	c.t.Helper()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if st, ok := exit.Sys().(syscall.WaitStatus); ok && st.Signaled() && st.Signal() == syscall.SIGKILL {
+			return
+		}
+	}
+	keepLog(c.t, c.log.Name())
+	c.t.Fatalf("the daemon ended with %v, not by SIGKILL", err)
 }
 
 // settle runs the daemon undisturbed until every message is answered, then

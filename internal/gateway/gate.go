@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -48,7 +49,9 @@ func (g *Gateway) mayTalk(ctx context.Context, b *binding, m channels.Inbound) (
 func (b *binding) allows(m channels.Inbound) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.allow["*"] || b.allow["chat:"+m.Key.Chat()] {
+	// A topic "chat:topic" belongs to its chat.
+	chat, _, _ := strings.Cut(m.Key.Chat(), ":")
+	if b.allow["*"] || b.allow["chat:"+m.Key.Chat()] || b.allow["chat:"+chat] {
 		return true
 	}
 	for _, id := range m.Sender.IDs {

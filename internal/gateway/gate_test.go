@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,44 +22,47 @@ func TestWhoMayTalk(t *testing.T) {
 		addr   bool
 		groups gateway.Groups
 		want   bool
+		chat   string // "c"
 	}{
-		{"on the list", []string{"1"}, person("1"), false, false, "", true},
-		{"second identity", []string{"account:ann"}, person("mask:x!y@z", "account:ann"), false, false, "", true},
-		{"empty list", nil, person("1"), false, false, "", false},
-		{"not on the list", []string{"2"}, person("1"), false, false, "", false},
-		{"a name is no identity", []string{"1"}, channels.Person{Name: "1"}, false, false, "", false},
-		{"an empty identity matches nothing", []string{""}, person(""), false, false, "", false},
-		{"everybody", []string{"*"}, channels.Person{}, false, false, "", true},
-		{"everybody in that chat", []string{"chat:c"}, person("1"), true, true, "", true},
-		{"another chat", []string{"chat:d"}, person("1"), true, true, "", false},
-		{"group, not addressed", []string{"*"}, person("1"), true, false, "", false},
-		{"group, addressed, stranger", []string{"2"}, person("1"), true, true, "", false},
-		{"group, addressed, known", []string{"1"}, person("1"), true, true, "", true},
-		{"group that answers all, not addressed", []string{"1"}, person("1"), true, false, gateway.All, true},
-		{"group that answers all, stranger", []string{"2"}, person("1"), true, false, gateway.All, false},
-		{"groups off", []string{"*"}, person("1"), true, true, gateway.Off, false},
-		{"groups off, private talk", []string{"*"}, person("1"), false, false, gateway.Off, true},
-		{"prefix of an id", []string{"12"}, person("1"), false, false, "", false},
-		{"other case", []string{"account:Ann"}, person("account:ann"), false, false, "", false},
+		{"on the list", []string{"1"}, person("1"), false, false, "", true, ""},
+		{"second identity", []string{"account:ann"}, person("mask:x!y@z", "account:ann"), false, false, "", true, ""},
+		{"empty list", nil, person("1"), false, false, "", false, ""},
+		{"not on the list", []string{"2"}, person("1"), false, false, "", false, ""},
+		{"a name is no identity", []string{"1"}, channels.Person{Name: "1"}, false, false, "", false, ""},
+		{"an empty identity matches nothing", []string{""}, person(""), false, false, "", false, ""},
+		{"everybody", []string{"*"}, channels.Person{}, false, false, "", true, ""},
+		{"everybody in that chat", []string{"chat:c"}, person("1"), true, true, "", true, ""},
+		{"another chat", []string{"chat:d"}, person("1"), true, true, "", false, ""},
+		{"group, not addressed", []string{"*"}, person("1"), true, false, "", false, ""},
+		{"group, addressed, stranger", []string{"2"}, person("1"), true, true, "", false, ""},
+		{"group, addressed, known", []string{"1"}, person("1"), true, true, "", true, ""},
+		{"group that answers all, not addressed", []string{"1"}, person("1"), true, false, gateway.All, true, ""},
+		{"group that answers all, stranger", []string{"2"}, person("1"), true, false, gateway.All, false, ""},
+		{"groups off", []string{"*"}, person("1"), true, true, gateway.Off, false, ""},
+		{"groups off, private talk", []string{"*"}, person("1"), false, false, gateway.Off, true, ""},
+		{"a topic of an allowed chat", []string{"chat:-100"}, person("1"), true, true, "", true, "-100:7"},
+		{"a topic of another chat", []string{"chat:-10"}, person("1"), true, true, "", false, "-100:7"},
+		{"prefix of an id", []string{"12"}, person("1"), false, false, "", false, ""},
+		{"other case", []string{"account:Ann"}, person("account:ann"), false, false, "", false, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := start(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) { b.Allow, b.Groups = tt.allow, tt.groups })
-				m := w.message("c", "hello")
+				m := w.message(cmp.Or(tt.chat, "c"), "hello")
 				m.Sender, m.Private, m.Addressed = tt.sender, !tt.shared, tt.addr
 				if err := w.in.Accept(t.Context(), m); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
-				if got := len(w.net.texts("c")) == 1; got != tt.want {
+				if got := len(w.net.texts(m.Key.Chat())) == 1; got != tt.want {
 					t.Errorf("answered = %v, want %v", got, tt.want)
 				}
 				st, err := w.mem.Stats(t.Context())
 				if err != nil || st.Waiting != 0 {
 					t.Errorf("Stats = %+v, %v, want nothing waiting", st, err)
 				}
-				if tr := w.transcript("c"); !tt.want && len(tr) != 0 {
+				if tr := w.transcript(m.Key.Chat()); !tt.want && len(tr) != 0 {
 					t.Errorf("a refused message was stored: %q", tr)
 				}
 			})
