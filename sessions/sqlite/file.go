@@ -28,6 +28,10 @@ func dsn(path string, busy time.Duration) string {
 		// The WAL shrinks again after a burst.
 		fmt.Sprintf("journal_size_limit(%d)", 32<<20),
 	}
+	return uri(path, q)
+}
+
+func uri(path string, q url.Values) string {
 	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
 	return u.String()
 }
@@ -151,9 +155,10 @@ func checkHeader(path string, size int64) error {
 	return nil
 }
 
-// checkSchema refuses files of other programs and of newer versions.
+// checkSchema refuses files of other programs and of newer versions. It only
+// reads: our settings would turn a foreign file into one with a WAL.
 func checkSchema(ctx context.Context, path string, busy time.Duration) error {
-	db, err := sql.Open("sqlite", dsn(path, busy))
+	db, err := sql.Open("sqlite", uri(path, url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())}}))
 	if err != nil {
 		return err
 	}

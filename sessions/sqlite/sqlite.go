@@ -33,6 +33,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	_ "modernc.org/sqlite" // registers the driver
@@ -72,6 +73,7 @@ type Store struct {
 	closing chan struct{}
 	closed  sync.Once
 	ended   chan struct{} // closed when the writer goroutine has ended
+	largest atomic.Int64  // batch so far; tests look whether commits are shared
 
 	readers *sql.DB
 	reads   statements

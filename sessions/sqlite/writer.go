@@ -107,6 +107,7 @@ func (s *Store) commit(batch []*op) {
 	if len(live) == 0 {
 		return
 	}
+	s.largest.Store(max(s.largest.Load(), int64(len(live))))
 	t := &tx{store: s, writer: s.writer}
 	err := t.all(live)
 	if err != nil {

@@ -1,0 +1,395 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/sqlite"
+)
+
+func entry(k, id, text string) sessions.Entry {
+	return sessions.Entry{Inbound: channels.Inbound{Key: channels.MustKey(k), ID: id, Text: text}}
+}
+
+// said makes a closed store with some conversations in it.
+func said(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "dragoman.db")
+	s := openFile(t, path, sqlite.Options{})
+	for i := range 200 {
+		e := entry(fmt.Sprintf("x:%d", i%5), fmt.Sprint(i), strings.Repeat("some words ", 50))
+		e.Answered = true
+		e.Append = []sessions.Message{{Role: sessions.RoleUser, Content: e.Inbound.Text}}
+		if _, err := s.Accept(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestDamage: what is damaged is refused in words, and not a byte of it is
+// changed.
+func TestDamage(t *testing.T) {
+	for name, test := range map[string]struct {
+		harm func(t *testing.T, path string)
+		want string
+	}{
+		"empty file":     {func(t *testing.T, p string) { truncate(t, p, 0) }, "damaged"},
+		"half a header":  {func(t *testing.T, p string) { truncate(t, p, 50) }, "damaged"},
+		"cut in half":    {func(t *testing.T, p string) { truncate(t, p, size(t, p)/2) }, "damaged"},
+		"last page gone": {func(t *testing.T, p string) { truncate(t, p, size(t, p)-4096) }, "damaged"},
+		"garbage header": {func(t *testing.T, p string) { scribble(t, p, 0, 64) }, "damaged"},
+		"garbage schema": {func(t *testing.T, p string) { scribble(t, p, 100, 3900) }, "damaged"},
+		"not a database": {func(t *testing.T, p string) { write(t, p, strings.Repeat("hello, this is a text\n", 500)) }, "damaged"},
+		"another program": {func(t *testing.T, p string) {
+			execute(t, p, `PRAGMA journal_mode = DELETE`, `PRAGMA application_id = 7`)
+		}, "another program"},
+		"newer schema":    {func(t *testing.T, p string) { execute(t, p, `PRAGMA user_version = 99`) }, "newer version"},
+		"a table is gone": {func(t *testing.T, p string) { execute(t, p, `DROP TABLE messages`) }, "damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := said(t)
+			test.harm(t, path)
+			before, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+			if err == nil {
+				_ = s.Close()
+				t.Fatal("Open took it")
+			}
+			if !strings.Contains(err.Error(), test.want) {
+				t.Errorf("Open = %v, want %q in it", err, test.want)
+			}
+			after, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(before, after) {
+				t.Error("Open changed the file")
+			}
+		})
+	}
+}
+
+// TestDamagedPages: damage that Open cannot see is told by the method that
+// meets it, and other conversations go on.
+func TestDamagedPages(t *testing.T) {
+	path := said(t)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	harmed := 0
+	for at := 4096; at+4096 <= len(data); at += 4096 {
+		// Table leaves that hold the text.
+		if page := data[at : at+4096]; page[0] == 0x0d && bytes.Count(page, []byte("some words")) > 40 {
+			scribble(t, path, int64(at), 200)
+			harmed++
+		}
+	}
+	if harmed == 0 {
+		t.Fatal("no page to harm")
+	}
+	s := openFile(t, path, sqlite.Options{})
+	told := false
+	for i := range 5 {
+		_, err := s.Messages(t.Context(), channels.MustKey(fmt.Sprintf("x:%d", i)), 0, 100)
+		told = told || err != nil && strings.Contains(err.Error(), "damaged")
+	}
+	if !told {
+		t.Errorf("%d pages are garbage and nothing was said", harmed)
+	}
+	if err := s.Check(t.Context()); err != nil {
+		t.Errorf("Check = %v", err)
+	}
+}
+
+func size(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+func truncate(t *testing.T, path string, n int64) {
+	t.Helper()
+	if err := os.Truncate(path, n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func scribble(t *testing.T, path string, at int64, n int) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(bytes.Repeat([]byte{0xa5, 0x3c, 0x77}, n/3+1)[:n], at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func execute(t *testing.T, path string, queries ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, query := range queries {
+		if _, err := db.Exec(query); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestHalfMadeFile: a crash while the very first file was made leaves a draft,
+// which is no store and is made again.
+func TestHalfMadeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dragoman.db")
+	write(t, path+".new", "half")
+	s := openFile(t, path, sqlite.Options{})
+	if err := s.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOneProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dragoman.db")
+	s := openFile(t, path, sqlite.Options{})
+	if other, err := sqlite.Open(t.Context(), path, sqlite.Options{}); err == nil || !strings.Contains(err.Error(), "another process") {
+		if err == nil {
+			_ = other.Close()
+		}
+		t.Errorf("the second Open = %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	openFile(t, path, sqlite.Options{})
+}
+
+func TestPermissions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a", "b", "dragoman.db")
+	s := openFile(t, path, sqlite.Options{})
+	if err := s.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mode := func(name string, want os.FileMode) {
+		t.Helper()
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has mode %o, want %o", filepath.Base(name), got, want)
+		}
+	}
+	for _, name := range []string{path, path + "-wal", path + "-shm", path + ".lock"} {
+		mode(name, 0o600)
+	}
+	mode(filepath.Dir(path), 0o700)
+	mode(filepath.Dir(filepath.Dir(path)), 0o700)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	openFile(t, path, sqlite.Options{})
+	mode(path, 0o600)
+}
+
+// TestStrangePaths: names that mean something in a URI are just names.
+func TestStrangePaths(t *testing.T) {
+	for _, name := range []string{"a b.db", "a?mode=memory", "a#b%20c%", "ü:;&=.db"} {
+		path := filepath.Join(t.TempDir(), name)
+		s := openFile(t, path, sqlite.Options{})
+		if _, err := s.Accept(t.Context(), entry("x:1", "1", "hi")); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if size(t, path) == 0 {
+			t.Errorf("%q is empty", name)
+		}
+	}
+}
+
+func TestNowhereToWrite(t *testing.T) {
+	for name, path := range map[string]string{
+		"a directory that cannot be made": "/proc/nowhere/dragoman.db",
+		"a directory":                     t.TempDir(),
+	} {
+		if s, err := sqlite.Open(t.Context(), path, sqlite.Options{}); err == nil {
+			_ = s.Close()
+			t.Errorf("%s was opened", name)
+		}
+	}
+}
+
+// TestFullDisk fills the store up to a limit and checks that it says so,
+// loses nothing, and works again when there is room.
+func TestFullDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dragoman.db")
+	s := openFile(t, path, sqlite.Options{})
+	if err := sqlite.LimitPages(s, 120); err != nil {
+		t.Fatal(err)
+	}
+	stored, full := map[string]bool{}, error(nil)
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for w := range 8 { // together, so that batches fail half done
+		all.Go(func() {
+			for i := range 100 {
+				id := fmt.Sprintf("%d-%d", w, i)
+				_, err := s.Accept(t.Context(), entry("x:1", id, strings.Repeat("much text ", 300)))
+				mu.Lock()
+				if err == nil {
+					stored[id] = true
+				} else {
+					full = err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if full == nil || !strings.Contains(full.Error(), "the disk is full") {
+		t.Fatalf("Accept on a full disk = %v", full)
+	}
+	if _, err := s.Messages(t.Context(), channels.MustKey("x:1"), 0, 1); err != nil {
+		t.Errorf("reading on a full disk: %v", err)
+	}
+	if err := sqlite.LimitPages(s, 1_000_000); err != nil {
+		t.Fatal(err)
+	}
+	feed, err := s.Feed(t.Context(), channels.MustKey("x:1"), 0, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(feed) != len(stored) || len(stored) == 0 {
+		t.Errorf("%d messages are stored, %d were acknowledged", len(feed), len(stored))
+	}
+	for _, it := range feed {
+		if !stored[it.ID] {
+			t.Errorf("message %s is stored and its Accept failed", it.ID)
+		}
+	}
+	if st, err := s.Stats(t.Context()); err != nil || st.Waiting != len(stored) {
+		t.Errorf("Stats = %+v, %v", st, err)
+	}
+	// What was refused comes again.
+	for w := range 8 {
+		for i := range 100 {
+			id := fmt.Sprintf("%d-%d", w, i)
+			a, err := s.Accept(t.Context(), entry("x:1", id, "again"))
+			if want := map[bool]sessions.Outcome{true: sessions.Duplicate, false: sessions.Queued}[stored[id]]; err != nil || a.Outcome != want {
+				t.Fatalf("Accept(%s) = %+v, %v, want %s", id, a, err, want)
+			}
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	integrity(t, path)
+}
+
+// TestFullTmpfs does the same on a real file system that is full.
+func TestFullTmpfs(t *testing.T) {
+	dir := t.TempDir()
+	if runtime.GOOS != "linux" || syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m") != nil {
+		t.Skip("may not mount a small file system here; TestFullDisk covers the store's part")
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	s := openFile(t, filepath.Join(dir, "dragoman.db"), sqlite.Options{})
+	var full error
+	n := 0
+	for full == nil && n < 10_000 {
+		if _, full = s.Accept(t.Context(), entry("x:1", fmt.Sprint(n), strings.Repeat("much text ", 300))); full == nil {
+			n++
+		}
+	}
+	if full == nil || !strings.Contains(full.Error(), "the disk is full") {
+		t.Errorf("Accept on a full disk = %v", full)
+	}
+	if err := s.Check(t.Context()); err == nil {
+		t.Log("Check still fits into the log")
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Accept(t.Context(), entry("x:1", fmt.Sprint(n), "again")); err != nil {
+		t.Errorf("Accept with room again: %v", err)
+	}
+	if st, err := s.Stats(t.Context()); err != nil || st.Waiting != n+1 {
+		t.Errorf("Stats = %+v, %v, want %d", st, err, n+1)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	integrity(t, filepath.Join(dir, "dragoman.db"))
+}
+
+// TestOneFailureDoesNotSinkTheBatch sends operations that fail among ones
+// that do not.
+func TestOneFailureDoesNotSinkTheBatch(t *testing.T) {
+	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
+	var all sync.WaitGroup
+	for i := range 400 {
+		all.Go(func() {
+			if i%2 == 0 {
+				e := entry("x:1", fmt.Sprint(i), "hi")
+				e.Answered, e.Append = true, []sessions.Message{{Role: sessions.RoleUser, Content: fmt.Sprint(i)}}
+				if _, err := s.Accept(t.Context(), e); err != nil {
+					t.Errorf("Accept = %v", err)
+				}
+				return
+			}
+			e := entry("x:2", fmt.Sprint(i), "hi")
+			e.MaxWaiting = 1
+			if _, err := s.Accept(t.Context(), e); err != nil && !errors.Is(err, sessions.ErrFull) {
+				t.Errorf("Accept = %v", err)
+			}
+		})
+	}
+	all.Wait()
+	ms, err := s.Messages(t.Context(), channels.MustKey("x:1"), 0, 1000)
+	if err != nil || len(ms) != 200 || ms[199].Seq != 200 {
+		t.Errorf("%d messages, %v", len(ms), err)
+	}
+	if st, err := s.Stats(t.Context()); err != nil || st.Waiting != 1 {
+		t.Errorf("Stats = %+v, %v", st, err)
+	}
+	if most := sqlite.LargestBatch(s); most < 2 {
+		t.Errorf("the largest batch held %d operations: nothing was shared", most)
+	}
+}
