@@ -132,8 +132,17 @@ func (s *Server) sendMessage(_ *http.Request, p params) answer {
 		Topic: topic, IsTopic: topic != 0, ReplyTo: c.quoted(reply.MessageID), Sent: p.str("text"),
 	}
 	c.add(m)
-	s.announce()
+	s.wrote(m)
 	return answer{raw: encode(m, nil)}
+}
+
+// wrote tells whoever watches that the bot has written m. The caller holds
+// the lock.
+func (s *Server) wrote(m *Message) {
+	if s.o.Wrote != nil {
+		s.o.Wrote(*m)
+	}
+	s.announce()
 }
 
 func (s *Server) editMessageText(_ *http.Request, p params) answer {
@@ -157,7 +166,7 @@ func (s *Server) editMessageText(_ *http.Request, p params) answer {
 	}
 	m.Text, m.Entities, m.Sent = text, entities, p.str("text")
 	m.Edited, m.Edits, m.EditDate = time.Now(), m.Edits+1, time.Now().Unix()
-	s.announce()
+	s.wrote(m)
 	return answer{raw: encode(m, nil)}
 }
 

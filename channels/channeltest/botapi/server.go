@@ -38,6 +38,11 @@ type Options struct {
 	// one each ChatEvery. Zero: no limit.
 	ChatBurst int
 	ChatEvery time.Duration
+	// Wrote is told of every message of the bot, new or edited, while the
+	// server is locked: it must be quick and must not call the server. Watching
+	// the chats with Until costs too much where the server is part of a
+	// measurement.
+	Wrote func(Message)
 	// Control serves the routes under /control/ (see control.go).
 	Control bool
 }
