@@ -72,7 +72,9 @@ type Outbound struct {
 	// Text is Markdown, short enough for one network message if the channel
 	// is a Splitter.
 	Text string
-	// ReplyTo is the network's id of the message that is answered, or "".
+	// ReplyTo is the network's id of the message that is answered, or "". In
+	// private talk it is set on every piece of an answer, and an adapter need
+	// not show it there.
 	ReplyTo string
 	// Edit, if not empty, is the network's id of a message of ours that shows
 	// a preview of this one: turn it into the final text instead of sending.

@@ -40,7 +40,10 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		}
 		c.log.Info("the message to edit is gone, sending a new one", "key", m.Key, "msg_id", m.ID)
 	}
-	reply, _ := strconv.Atoi(m.ReplyTo) // 0, no reply, for what is not Telegram's id
+	reply := 0
+	if chat < 0 { // a group; between two people it is plain what is answered
+		reply, _ = strconv.Atoi(m.ReplyTo) // 0, no reply, for what is not Telegram's id
+	}
 	id, err := c.post(ctx, chat, topic, reply, page)
 	return receipt(id), outcome(err)
 }

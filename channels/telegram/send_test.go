@@ -178,17 +178,26 @@ func TestMarkupThatIsRefusedGoesPlain(t *testing.T) {
 func TestReplies(t *testing.T) {
 	n := newNetwork(t)
 	c := n.open(t, telegram.Options{})
-	said := n.chat.Say(n.ann, "question")
+	group := n.Group(-77, "Friends")
+	said, private := group.Say(n.ann, "question"), n.chat.Say(n.ann, "question")
 	for i, reply := range []string{fmt.Sprint(said), "999", "not a number", ""} {
 		m := n.out("answer")
-		m.ReplyTo = reply
+		m.Key, m.ReplyTo = channels.MustKey(n.Key().Channel()+":-77"), reply
 		if _, err := c.Send(t.Context(), m); err != nil {
 			t.Errorf("Send with ReplyTo %q = %v, want nil", reply, err)
 		}
-		shown := n.Shown(n.chat.ID())
+		shown := n.Shown(group.ID())
 		if last := shown[len(shown)-1]; (last.ReplyTo != nil) != (i == 0) {
 			t.Errorf("ReplyTo %q shows %+v", reply, last.ReplyTo)
 		}
+	}
+	m := n.out("answer")
+	m.ReplyTo = fmt.Sprint(private)
+	if _, err := c.Send(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if shown := n.Shown(n.chat.ID()); shown[len(shown)-1].ReplyTo != nil {
+		t.Error("an answer between two people quotes the question")
 	}
 	if got := n.Calls("sendMessage")[0].Params["link_preview_options"]; got != `{"is_disabled":true}` {
 		t.Errorf("link_preview_options = %s: Telegram would fetch links that nobody asked for", got)

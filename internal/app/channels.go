@@ -57,7 +57,7 @@ func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feed
 	case config.TypeTelegram:
 		return buildTelegram(name, c.Telegram, log)
 	case config.TypeIRC:
-		return buildIRC(name, c.IRC, log)
+		return buildIRC(name, c, log)
 	case config.TypeWeb:
 		w, err := web.New(web.Options{Name: name, Feed: feedOf(feeds), MaxText: int(cfg.Queue.MaxMessageBytes), Logger: log})
 		a.web = w
@@ -77,7 +77,8 @@ func buildTelegram(name string, c *config.Telegram, log *slog.Logger) (channels.
 	})
 }
 
-func buildIRC(name string, c *config.IRC, log *slog.Logger) (channels.Channel, error) {
+func buildIRC(name string, ch config.Channel, log *slog.Logger) (channels.Channel, error) {
+	c := ch.IRC
 	tc, err := ircTLS(c)
 	if err != nil {
 		return nil, err
@@ -89,11 +90,17 @@ func buildIRC(name string, c *config.IRC, log *slog.Logger) (channels.Channel, e
 			Mechanism: strings.ToUpper(c.SASL.Mechanism), User: c.SASL.User,
 			Password: c.SASL.Password.Reveal(), Required: c.SASL.Required,
 		},
-		NickServ:   irc.NickServ{User: c.NickServ.User, Password: c.NickServ.Password.Reveal()},
+		NickServ: irc.NickServ{
+			Nick: c.NickServ.Nick, User: c.NickServ.User, Password: c.NickServ.Password.Reveal(),
+			Regain: strings.ToUpper(c.NickServ.Regain),
+		},
 		FloodBurst: c.Flood.Burst, FloodEvery: c.Flood.Every.D(), Logger: log,
 	}
-	for _, ch := range c.Channels {
-		o.Channels = append(o.Channels, strings.TrimSpace(ch.Name+" "+ch.Key.Reveal()))
+	if ch.Groups == config.GroupsAll {
+		o.Groups = irc.GroupsAll // "!new" is a command for us then; the gateway decides about the rest
+	}
+	for _, room := range c.Channels {
+		o.Channels = append(o.Channels, strings.TrimSpace(room.Name+" "+room.Key.Reveal()))
 	}
 	return irc.New(name, o)
 }

@@ -81,6 +81,8 @@ type SASL struct {
 type NickServ struct {
 	User     string `yaml:"user" doc:"The services account."`
 	Password Secret `yaml:"password" doc:"Its password, sent to NickServ after connecting."`
+	Nick     string `yaml:"nick" doc:"Whom the password is told. A form like NickServ@services.example keeps it from an impostor."`
+	Regain   string `yaml:"regain" doc:"The service's command that frees our nick from a dead connection: regain, ghost or recover. Empty: none."`
 }
 
 // IRCChannel is one channel to join. In YAML it is its name alone, or name and

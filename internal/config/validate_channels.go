@@ -286,4 +286,7 @@ func (v *validator) services(path string, c *IRC) {
 	if c.NickServ.User != "" && c.NickServ.Password.Empty() {
 		v.bad(path+".nickserv", "a user is set and no password", "write both")
 	}
+	if c.NickServ.Regain = strings.ToLower(c.NickServ.Regain); c.NickServ.Regain != "" {
+		v.oneOf(path+".nickserv.regain", c.NickServ.Regain, "regain", "ghost", "recover")
+	}
 }

@@ -90,7 +90,7 @@ func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) er
 	e := sessions.Entry{Inbound: m, Answered: true}
 	e.Inbound.Text = clipText(m.Text, 1000)
 	if g.told.first(m.Key, why, g.opts.Now()) {
-		e.Replies = g.split(m.Key, why, m.MessageID)
+		e.Replies = g.split(m.Key, why, m)
 	}
 	_, err := g.store.Accept(ctx, e)
 	if err != nil {
@@ -104,7 +104,7 @@ func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) er
 func (g *Gateway) answer(ctx context.Context, e sessions.Entry, text string) error {
 	e.Answered = true
 	if text != "" {
-		e.Replies = g.split(e.Inbound.Key, text, e.Inbound.MessageID)
+		e.Replies = g.split(e.Inbound.Key, text, e.Inbound)
 	}
 	got, err := g.store.Accept(ctx, e)
 	if err != nil {
@@ -115,9 +115,10 @@ func (g *Gateway) answer(ctx context.Context, e sessions.Entry, text string) err
 	return nil
 }
 
-// split cuts an answer into the replies that its network takes, the first of
-// them as a reply to the message that asked.
-func (g *Gateway) split(k channels.Key, text, replyTo string) []sessions.Reply {
+// split cuts an answer into the replies that its network takes. In private
+// talk all of them say which message they answer: some networks find the
+// person by it. Among several people only the first one hangs on it.
+func (g *Gateway) split(k channels.Key, text string, to channels.Inbound) []sessions.Reply {
 	parts := []string{text}
 	if b := g.bindings[k.Channel()]; b != nil {
 		if s, ok := b.Channel.(channels.Splitter); ok {
@@ -127,9 +128,12 @@ func (g *Gateway) split(k channels.Key, text, replyTo string) []sessions.Reply {
 		}
 	}
 	replies := make([]sessions.Reply, 0, len(parts))
-	for _, p := range parts {
-		replies = append(replies, sessions.Reply{Key: k, Text: p})
+	for i, p := range parts {
+		r := sessions.Reply{Key: k, Text: p}
+		if i == 0 || to.Private {
+			r.ReplyTo = to.MessageID
+		}
+		replies = append(replies, r)
 	}
-	replies[0].ReplyTo = replyTo
 	return replies
 }

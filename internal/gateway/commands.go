@@ -79,7 +79,7 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 			text += "\n\nA new conversation begins. The old one is kept."
 		}
 	}
-	e.Replies = g.split(m.Key, text, "")
+	e.Replies = g.split(m.Key, text, m)
 	e.Replies[0].Edit = preview
 	got, err := g.store.Accept(ctx, e)
 	if err != nil {

@@ -348,3 +348,25 @@ func TestQuoteReachesTheModel(t *testing.T) {
 		w.expect("1", "echo > bob: cats\n> bark\n\nann: is that so?")
 	})
 }
+
+func TestAnswersSayWhatTheyAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		private := w.say("1", "hello")
+		group := w.message("2", "hello")
+		group.Private, group.Addressed = false, true
+		if err := w.in.Accept(t.Context(), group); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for _, m := range w.net.sent {
+			want := private.MessageID
+			if m.Key.Chat() == "2" {
+				want = group.MessageID
+			}
+			if m.ReplyTo != want {
+				t.Errorf("the answer in chat %s answers %q, want %q", m.Key.Chat(), m.ReplyTo, want)
+			}
+		}
+	})
+}

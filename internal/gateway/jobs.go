@@ -48,7 +48,7 @@ func (j *job) settle(g *Gateway, t *sessions.Turn, res agent.Result, outcome, wh
 	case outcome == "ran" && (strings.TrimSpace(res.Text) == "" || g.opts.Heartbeats.Silent(res.Text)):
 		outcome = "silent"
 	case outcome == "ran":
-		t.Replies = g.split(j.target, res.Text, "")
+		t.Replies = g.split(j.target, res.Text, channels.Inbound{})
 	}
 	t.Occurrence = &sessions.Occurrence{Job: j.name, Due: j.due, Outcome: outcome, Why: why, At: g.opts.Now()}
 	return outcome

@@ -240,7 +240,7 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		for i := range t.Messages {
 			t.Messages[i].Turn = r.id
 		}
-		t.Replies = r.g.split(r.claim.Key, text, r.replyTo())
+		t.Replies = r.g.split(r.claim.Key, text, r.rows[len(r.rows)-1].Inbound)
 		if r.live != nil {
 			_, t.Replies[0].Edit = r.live.current()
 		}
@@ -272,16 +272,6 @@ func (r *run) settled(t sessions.Turn) {
 	for _, reply := range t.Replies {
 		r.g.live.kick(reply.Key)
 	}
-}
-
-// replyTo is the message that the answer hangs on: the newest one, where
-// several people share the chat.
-func (r *run) replyTo() string {
-	newest := r.rows[len(r.rows)-1].Inbound
-	if newest.Private {
-		return ""
-	}
-	return newest.MessageID
 }
 
 func lastPreview(steps []sessions.Step) string {
