@@ -30,6 +30,7 @@ type gateway struct {
 	feed  []live.Item
 	ch    *terminal.Channel
 	turns []context.CancelFunc
+	half  string // of the answer that is being written
 	down  func()
 	work  sync.WaitGroup
 }
@@ -119,7 +120,12 @@ func (g *gateway) Accept(_ context.Context, m channels.Inbound) error {
 				stop()
 			}
 		}
-		g.finish(m.Key, "Done: "+m.Text, "")
+		text := "Done: " + m.Text
+		if m.Text == "/stop" && g.half != "" {
+			text = g.half + "\n\n*(stopped)*"
+		}
+		g.half = ""
+		g.finish(m.Key, text, "")
 		return nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -152,6 +158,9 @@ func (g *gateway) turn(ctx context.Context, m channels.Inbound) {
 	for _, word := range append([]string{""}, strings.SplitAfter(answer, " ")...) {
 		if word != "" {
 			p.Note, p.Text = "", p.Text+word
+			g.mu.Lock()
+			g.half = p.Text
+			g.mu.Unlock()
 		}
 		if got, err := g.channel().Preview(ctx, p); err == nil {
 			id = got
@@ -164,6 +173,7 @@ func (g *gateway) turn(ctx context.Context, m channels.Inbound) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.half = ""
 	g.finish(m.Key, answer, id)
 }
 

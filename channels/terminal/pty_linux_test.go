@@ -318,8 +318,11 @@ func TestStopAnAnswer(t *testing.T) {
 	p.key("go\r")
 	p.sees("begin and on and on")
 	p.key("typed ahead\x03")
-	p.sees("stopping", "Done: /stop")
+	p.sees("stopping", "*(stopped)*")
 	p.until("the line typed ahead", func(s string) bool { return strings.HasSuffix(s, "\n› typed ahead") })
+	if shown := p.screen.String(); strings.Count(shown, "begin") != 1 {
+		t.Errorf("what was shown before the stop is shown again:\n%s", shown)
+	}
 	p.key("\x15second\r")
 	p.sees("› second", "begin and on")
 	if got := g.said(); len(got) != 3 || got[1] != "/stop" || got[2] != "second" {

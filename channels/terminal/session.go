@@ -14,6 +14,9 @@ import (
 // maxLine bounds a line from a pipe; the daemon's own limit is lower.
 const maxLine = 1 << 20
 
+// minBeginning is how long a text must be to be known by it.
+const minBeginning = 8
+
 // session is one chat. It belongs to the goroutine of run.
 type session struct {
 	client *live.Client
@@ -42,7 +45,8 @@ type session struct {
 	known map[string]bool // ids that were shown, or need not be
 	lost  bool
 	turn  string  // of the answer that is being shown
-	shown string  // how much of it
+	whole string  // how far it is
+	shown string  // how much of that stands on the screen
 	note  string  // the last one shown of it
 	paper *writer // sets the answer that is being shown; nil: none
 }
@@ -99,7 +103,7 @@ func (s *session) refresh() {
 
 // farewell is the last that is shown.
 func (s *session) farewell() {
-	s.pause()
+	s.finish()
 	if s.asked.id != "" && !s.taken {
 		s.say("· not sent: " + oneLine(s.asked.text, s.screen.textWidth()-len("· not sent: ")))
 	}
@@ -161,8 +165,20 @@ func (s *session) say(text string) {
 	s.screen.line(text)
 }
 
-// pause makes room for something that is not the answer being shown.
+// pause makes room for something between two parts of the answer being shown.
+// A word that has only begun is kept for the second part.
 func (s *session) pause() {
+	if s.paper != nil {
+		if word := s.paper.word.String(); strings.HasSuffix(s.shown, word) {
+			s.shown = strings.TrimSuffix(s.shown, word)
+			s.paper.word.Reset()
+		}
+	}
+	s.finish()
+}
+
+// finish ends the answer on the screen.
+func (s *session) finish() {
 	s.screen.hide()
 	if s.paper != nil {
 		s.paper.end()
@@ -186,11 +202,11 @@ func (s *session) on(e live.Event) {
 		s.preview(e.Preview.Turn, e.Preview.Text, e.Preview.Note)
 	case "delta":
 		if e.Preview.Turn == s.turn {
-			s.preview(s.turn, s.shown+e.Preview.Text, "")
+			s.preview(s.turn, s.whole+e.Preview.Text, "")
 		}
 	case "end":
 		if e.Preview.Turn == s.turn {
-			s.pause()
+			s.finish()
 			s.forget()
 		}
 	case "state":
@@ -199,7 +215,7 @@ func (s *session) on(e live.Event) {
 }
 
 // forget ends the answer that is being shown.
-func (s *session) forget() { s.turn, s.shown, s.note = "", "", "" }
+func (s *session) forget() { s.turn, s.whole, s.shown, s.note = "", "", "", "" }
 
 func (s *session) greeted(h *live.Hello) {
 	if s.lost {
@@ -220,7 +236,9 @@ func (s *session) greeted(h *live.Hello) {
 // item shows a message of the feed, once.
 func (s *session) item(it live.Item) {
 	s.last = max(s.last, it.Seq)
-	ours := s.turn != "" && (it.Replaces == s.turn || (s.shown != "" && strings.HasPrefix(it.Text, s.shown)))
+	// What was stopped, or what look found before it was sent, names no turn;
+	// it is known by its beginning.
+	ours := s.turn != "" && (it.Replaces == s.turn || (len(s.shown) >= minBeginning && strings.HasPrefix(it.Text, s.shown)))
 	if !s.known[it.ID] {
 		s.known[it.ID] = true
 		if it.From == live.FromDragoman {
@@ -240,14 +258,16 @@ func (s *session) preview(turn, text, note string) {
 		return
 	}
 	if turn != s.turn {
-		s.turn, s.shown, s.note = turn, "", ""
+		s.forget()
+		s.turn = turn
 	}
+	s.whole = text
 	if text == "" && note != "" && note != s.note {
 		s.say("· " + oneLine(note, s.screen.textWidth()-2))
 	}
 	s.note = note
-	if !strings.HasPrefix(text, s.shown) || (s.paper == nil && s.shown != "" && text != s.shown) {
-		s.pause() // another text: it begins on a line of its own
+	if !strings.HasPrefix(text, s.shown) {
+		s.finish() // another text: it begins on a line of its own
 		s.shown = ""
 	}
 	s.paint(text[len(s.shown):])
@@ -260,6 +280,9 @@ func (s *session) paint(text string) {
 		return
 	}
 	if s.paper == nil {
+		if text = strings.TrimLeft(text, " \n"); text == "" {
+			return
+		}
 		s.screen.hide()
 		if s.screen.column {
 			s.screen.print("\n")
@@ -276,13 +299,13 @@ func (s *session) reply(text string, ours bool) {
 		s.screen.print(strings.TrimRight(text, "\n") + "\n")
 		return
 	}
-	if ours && s.paper != nil && strings.HasPrefix(text, s.shown) {
+	if ours && strings.HasPrefix(text, s.shown) {
 		text = text[len(s.shown):]
 	} else {
-		s.pause()
+		s.finish()
 	}
 	s.paint(text)
-	s.pause()
+	s.finish()
 	s.screen.print("\n")
 }
 

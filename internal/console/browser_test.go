@@ -40,6 +40,8 @@ type gateway struct {
 	mu    sync.Mutex
 	feed  []live.Item
 	turns map[string]context.CancelFunc // by question
+	half  string                        // of the answer that is being written
+	shown string                        // the id of its preview
 	web   *web.Channel
 	down  func()
 	work  sync.WaitGroup
@@ -136,7 +138,11 @@ func (g *gateway) Accept(_ context.Context, m channels.Inbound) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	if stop {
 		cancel()
-		g.work.Go(func() { g.stopTurns(); g.finish(m, "Stopped.", "") })
+		text, shown := g.half+"\n\n*(stopped)*", g.shown
+		g.work.Go(func() {
+			g.stopTurns()
+			g.finish(m, text, shown)
+		})
 		return nil
 	}
 	g.turns[m.ID] = cancel
@@ -171,6 +177,11 @@ func (g *gateway) turn(ctx context.Context, m channels.Inbound) {
 		if err == nil {
 			id = got
 		}
+		g.mu.Lock()
+		if ctx.Err() == nil {
+			g.half, g.shown = p.Text, id
+		}
+		g.mu.Unlock()
 		select {
 		case <-ctx.Done():
 			return

@@ -104,9 +104,12 @@ func (v *visitor) stopsAnAnswer(g *gateway) {
 	v.keys("Please count\r")
 	v.until(`document.querySelector("li.writing .text")?.textContent.includes("one more")`)
 	v.keys("\x1b")
-	v.until(`document.querySelector("li.ended") !== null && ` + idle)
-	v.until(`[...document.querySelectorAll("li.dragoman")].at(-1).textContent.includes("Stopped.")`)
-	if got := g.texts(); got[len(got)-1] != "Stopped." {
+	v.until(idle)
+	v.until(`[...document.querySelectorAll("li.dragoman")].at(-1).textContent.includes("(stopped)")`)
+	if n := js[int](v, answers); n != 2 {
+		v.t.Errorf("%d answers are shown after the stop, want 2: what was written so far became the answer", n)
+	}
+	if got := g.texts(); !strings.HasSuffix(got[len(got)-1], "*(stopped)*") {
 		v.t.Errorf("the daemon's last word = %q, want that it stopped", got[len(got)-1])
 	}
 }

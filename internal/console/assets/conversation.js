@@ -3,6 +3,7 @@
 
 import { Rendered } from "./markdown.js";
 
+const knowable = 40; // characters of an answer by which it can be known
 const near = 60; // pixels from the end that still count as being there
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
@@ -51,13 +52,14 @@ export class Conversation {
   add(item, fresh = true) {
     this.last = Math.max(this.last, item.seq);
     if (!this.first || (item.seq && item.seq < this.first)) this.first = item.seq;
-    const preview = this.previews.get(item.replaces);
+    const turn = item.from === "dragoman" ? this.turnOf(item) : undefined;
+    const preview = this.previews.get(turn);
     if (preview) {
-      this.previews.delete(item.replaces);
+      this.previews.delete(turn);
       if (this.known.has(item.id)) preview.element.remove();
       else {
         this.known.set(item.id, preview.element);
-        preview.element.classList.remove("writing");
+        preview.element.classList.remove("writing", "ended");
       }
     }
     const element = this.known.get(item.id) ?? this.make(item);
@@ -69,6 +71,16 @@ export class Conversation {
     }
     this.empty.hidden = true;
     this.settle();
+  }
+
+  // turnOf finds the answer being written that item is the end of: the one it
+  // names, or, where an answer was stopped, the one it begins with.
+  turnOf(item) {
+    if (this.previews.has(item.replaces)) return item.replaces;
+    for (const [turn, { text }] of this.previews) {
+      if (text.length >= knowable && item.text.startsWith(text.trimEnd())) return turn;
+    }
+    return undefined;
   }
 
   append(element, at) {
@@ -144,6 +156,9 @@ export class Conversation {
     let preview = this.previews.get(turn);
     if (!preview) {
       if (more) return; // its beginning was not seen; the answer will be
+      for (const [old, { element }] of this.previews) {
+        if (element.classList.contains("ended")) this.previews.delete(old);
+      }
       preview = { element: answer(), text: "" };
       preview.element.classList.add("writing");
       this.previews.set(turn, preview);
@@ -168,7 +183,6 @@ export class Conversation {
   end({ turn }) {
     const preview = this.previews.get(turn);
     if (!preview) return;
-    this.previews.delete(turn);
     preview.element.draw(preview.text);
     preview.element.classList.replace("writing", "ended");
     this.settle();
