@@ -18,7 +18,9 @@ func (d *Daemon) report() {
 	if d.channels.terminal != nil {
 		line("terminal", "dragoman chat")
 	}
-	line("model", d.chosen)
+	for i, sentence := range strings.SplitAfter(d.chosen, ". ") {
+		line([]string{"model", ""}[min(i, 1)], strings.TrimSpace(sentence))
+	}
 	line("state", shortPath(d.state.path)+" ("+d.cfg.Store.Type+")")
 	line("workspace", shortPath(d.cfg.Workspace))
 	for _, policy := range d.cfg.Policy() {
