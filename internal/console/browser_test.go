@@ -236,6 +236,9 @@ func chrome(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil { // starts it, for every visit to share
+		t.Fatal(err)
+	}
 	return ctx
 }
 

@@ -94,6 +94,9 @@ func (v *visitor) fits() {
 	if !js[bool](v, `document.documentElement.scrollWidth <= innerWidth && document.querySelector("main").scrollWidth <= document.querySelector("main").clientWidth`) {
 		v.t.Errorf("something is wider than the page: %s", js[string](v, `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + "." + e.className).join(" ")`))
 	}
+	if got := js[string](v, `document.documentElement.scrollHeight <= innerHeight ? "" : document.documentElement.scrollHeight + " > " + innerHeight`); got != "" {
+		v.t.Errorf("the page itself can be scrolled: %s", got)
+	}
 	if !js[bool](v, `document.querySelector("#composer").getBoundingClientRect().bottom <= innerHeight`) {
 		v.t.Error("the message box is out of sight")
 	}
@@ -211,6 +214,7 @@ func TestHistoryAndPlace(t *testing.T) {
 			t.Fatalf("message %d is number %s, want %s", i, n, want)
 		}
 	}
+	v.fits()
 	v.picture("history")
 	// Somebody who reads above is not pulled down, and gets a button.
 	v.until(`(() => { document.querySelector("main").scrollTop = 100; return true; })()`)

@@ -1,0 +1,51 @@
+package console_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"dragoman/channels/live"
+)
+
+// The pictures in docs/images are made by
+//
+//	DRAGOMAN_PICTURES=$PWD/docs/images go test -run TestPictures ./internal/console
+func TestPictures(t *testing.T) {
+	if os.Getenv("DRAGOMAN_PICTURES") == "" {
+		t.Skip("DRAGOMAN_PICTURES names no folder to write to")
+	}
+	g := newGateway(t, "", func(string) string { return "" })
+	browser := chrome(t)
+	at := time.Now().Add(-5 * time.Minute)
+	for i, text := range []string{
+		"Which bread keeps longest?",
+		"**Rye sourdough**: the acid keeps mould away and the crumb holds its water.\n\n" +
+			"| Bread | Keeps for | Store it |\n|---|---|---|\n| Rye sourdough | 7 to 10 days | in linen |\n| Wheat sourdough | 4 to 5 days | in linen |\n| Baguette | 1 day | eat it |",
+		"Write me a line of shell that lists the flour I bought",
+		"```sh\ngrep -i flour ~/receipts/*.txt | sort | uniq -c\n```\n\nThe number before each line says how often.",
+		"Remember that my starter is called Bruno",
+		"Noted: **Bruno** is your starter. I will know it tomorrow, too.",
+	} {
+		it := live.Item{ID: "seen-" + string(rune('a'+i)), From: live.FromPerson, Text: text, At: at.Add(time.Duration(i) * time.Minute)}
+		if i%2 == 1 {
+			it.From = live.FromDragoman
+		}
+		g.mu.Lock()
+		g.put(it)
+		g.mu.Unlock()
+	}
+	for _, c := range []struct {
+		name, scheme  string
+		width, height int64
+		phone         bool
+	}{
+		{"chat", "light", 1120, 840, false},
+		{"chat-phone", "dark", 360, 720, true},
+	} {
+		v := visit(t, browser, c.width, c.height, c.phone, "http://"+g.addr+"/")
+		v.scheme(c.scheme)
+		v.until(connected + ` && ` + answers + ` === 3`)
+		v.picture(c.name)
+	}
+}
