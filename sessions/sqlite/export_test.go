@@ -2,8 +2,41 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"dragoman/channels"
 )
+
+var errTest = errors.New("made to fail")
+
+// FailHalfDone has an operation fail after it has changed what the writer
+// remembers of k.
+func FailHalfDone(s *Store, k channels.Key) error {
+	return s.update(context.Background(), "fail", func(t *tx) error {
+		r, err := t.key(k)
+		if err != nil {
+			return err
+		}
+		t.touch(r, false)
+		r.seq += 100
+		return errTest
+	})
+}
+
+// LoseTransaction has an operation end the transaction under the whole batch,
+// as SQLite does when the disk is full, and notice it or not.
+func LoseTransaction(s *Store, notice bool) error {
+	return s.update(context.Background(), "lose", func(t *tx) error {
+		if err := t.exec(`ROLLBACK`); err != nil {
+			return err
+		}
+		if notice {
+			return errTest
+		}
+		return nil
+	})
+}
 
 // LimitPages bounds the size of the file, as a full disk would.
 func LimitPages(s *Store, pages int) error {

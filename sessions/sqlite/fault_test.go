@@ -359,6 +359,138 @@ func TestFullTmpfs(t *testing.T) {
 	integrity(t, filepath.Join(dir, "dragoman.db"))
 }
 
+// TestFailedOperationLeavesNoTrace: what the writer remembers follows what is
+// stored.
+func TestFailedOperationLeavesNoTrace(t *testing.T) {
+	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
+	for i, k := range []string{"x:1", "x:1", "x:2"} {
+		if err := sqlite.FailHalfDone(s, channels.MustKey(k)); err == nil {
+			t.Fatal("it did not fail")
+		}
+		a, err := s.Accept(t.Context(), entry(k, fmt.Sprint(i), "hi"))
+		if want := []int64{1, 2, 1}[i]; err != nil || a.Seq != want {
+			t.Errorf("Accept = %+v, %v, want seq %d", a, err, want)
+		}
+	}
+}
+
+// TestLostBatch: when a whole batch is lost, each of its callers is told,
+// nobody is woken for what is not stored, and what is not stored can come
+// again. Each message has its own key, so that nothing hides behind another.
+func TestLostBatch(t *testing.T) {
+	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
+	stored := map[string]bool{}
+	var lost []string
+	var mu sync.Mutex
+	for round := range 100 {
+		var all sync.WaitGroup
+		for i := range 6 {
+			all.Go(func() {
+				if i == round%6 { // now before the others in the batch, now behind them
+					if sqlite.LoseTransaction(s, round%2 == 0) == nil {
+						t.Error("it did not fail")
+					}
+					return
+				}
+				id := fmt.Sprintf("%d-%d", round, i)
+				_, err := s.Accept(t.Context(), entry("x:"+id, id, id))
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					stored[id] = true
+				} else {
+					lost = append(lost, id)
+				}
+			})
+		}
+		all.Wait()
+	}
+	if len(lost) == 0 || len(stored) == 0 {
+		t.Errorf("%d lost and %d stored: the test does not test", len(lost), len(stored))
+	}
+	waiting(t, s, stored)
+	for _, id := range lost {
+		a, err := s.Accept(t.Context(), entry("x:"+id, id, id))
+		if err != nil || a.Outcome != sessions.Queued || a.Seq != 1 || a.Waiting != 1 {
+			t.Errorf("Accept(%s) = %+v, %v", id, a, err)
+		}
+		stored[id] = true
+	}
+	waiting(t, s, stored)
+}
+
+// waiting compares what the store and its dispatcher say is waiting.
+func waiting(t *testing.T, s *sqlite.Store, want map[string]bool) {
+	t.Helper()
+	list, err := s.ListQueue(t.Context(), 10_000)
+	if err != nil || len(list) != len(want) {
+		t.Errorf("%d messages are stored, %v, want %d", len(list), err, len(want))
+	}
+	for _, it := range list {
+		shown, err := s.ShowQueue(t.Context(), it.ID)
+		if err != nil || "x:"+shown.Text != it.Key || !want[shown.Text] {
+			t.Errorf("item %s of %s holds %q, %v", it.ID, it.Key, shown.Text, err)
+		}
+	}
+	if st, err := s.Stats(t.Context()); err != nil || st.Waiting != len(want) {
+		t.Errorf("Stats = %+v, %v, want %d waiting", st, err, len(want))
+	}
+}
+
+// TestDeletedWordsAreGone looks into the search index itself: words of a
+// conversation that was deleted must not stay there.
+func TestDeletedWordsAreGone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dragoman.db")
+	s := openFile(t, path, sqlite.Options{})
+	for i, k := range []string{"x:1", "x:2"} {
+		e := entry(k, fmt.Sprint(i), "/x")
+		e.Answered, e.Append = true, []sessions.Message{{Role: sessions.RoleUser, Content: "a needle"}}
+		if _, err := s.Accept(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Delete(t.Context(), channels.MustKey("x:1")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var n int
+	if err := db.QueryRow(`SELECT count(*) FROM words WHERE said MATCH 'needle'`).Scan(&n); err != nil || n != 1 {
+		t.Errorf("the index finds %d messages, %v, want 1", n, err)
+	}
+}
+
+// TestReadOnly opens a store on a file system that cannot be written.
+func TestReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	if runtime.GOOS != "linux" || syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m") != nil {
+		t.Skip("may not mount a small file system here")
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	path := filepath.Join(dir, "dragoman.db")
+	s := openFile(t, path, sqlite.Options{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err == nil {
+		_ = s.Close()
+		t.Fatal("Open took a store that it cannot write")
+	}
+	if !strings.Contains(err.Error(), "read-only") {
+		t.Errorf("Open = %v, want it to say read-only", err)
+	}
+}
+
 // TestOneFailureDoesNotSinkTheBatch sends operations that fail among ones
 // that do not.
 func TestOneFailureDoesNotSinkTheBatch(t *testing.T) {

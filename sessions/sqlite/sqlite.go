@@ -14,7 +14,9 @@
 //
 //   - The disk is full or an fsync fails: the methods of that batch return the
 //     error, nothing of them is stored, and the store works again when there
-//     is room.
+//     is room. If the process dies right after a failed fsync, the next start
+//     may find that the batch had reached the disk after all; repeats of its
+//     messages are duplicates then.
 //   - The file is damaged, belongs to another program or to a newer version:
 //     Open, or the method that meets the damage, says so in a sentence. The
 //     file is never recreated.

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -135,47 +136,50 @@ func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.Hist
 		sum.At = timeOf(at)
 		h.Summary, after = &sum, covers
 	}
-	first, err := s.firstWithin(ctx, key, after, last, limit)
-	if err != nil || first > last {
-		h.Omitted = int(last - after)
-		return h, err
-	}
+	h.Messages, err = s.newest(ctx, key, after, last, limit)
 	// The seq of a transcript has no gaps, so nothing has to be counted.
-	h.Omitted = int(first - after - 1)
-	h.Messages, err = s.messages(ctx, key, first, last, int(last-first+1))
+	h.Omitted = int(last-after) - len(h.Messages)
 	return h, err
 }
 
-// firstWithin is the lowest seq after which everything up to last fits into
-// the limit; it is past last if nothing does.
-func (s *Store) firstWithin(ctx context.Context, key, after, last int64, limit sessions.HistoryLimit) (int64, error) {
+// newest reads the messages after one seq and up to another that fit into the
+// limit, oldest first. It goes backwards and stops where the limit ends, so
+// that it costs what it returns. It has no LIMIT: for each other number in one
+// SQLite would prepare the statement again.
+func (s *Store) newest(ctx context.Context, key, after, last int64, limit sessions.HistoryLimit) ([]sessions.Message, error) {
 	first := after + 1
 	if limit.Messages > 0 {
 		first = max(first, last-int64(limit.Messages)+1)
 	}
-	if limit.Bytes <= 0 {
-		return first, nil
+	if first > last {
+		return nil, nil
 	}
-	rows, err := s.rows(ctx, `SELECT id, bytes FROM messages WHERE id BETWEEN ? AND ? ORDER BY id DESC`, rowID(key, first), rowID(key, last))
+	rows, err := s.rows(ctx, `SELECT id, role, rest, content, bytes FROM messages WHERE id BETWEEN ? AND ? ORDER BY id DESC`, rowID(key, first), rowID(key, last))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	fits, sum := last+1, int64(0)
+	var list []sessions.Message
+	left := int64(math.MaxInt64)
+	if limit.Bytes > 0 {
+		left = int64(limit.Bytes)
+	}
 	err = each(rows, func() error {
-		var id, n int64
-		if err := rows.Scan(&id, &n); err != nil {
+		var bytes int64
+		m, err := scanMessage(rows, &bytes)
+		if err != nil {
 			return err
 		}
-		if sum += n; sum > int64(limit.Bytes) {
+		if left -= bytes; left < 0 {
 			return errEnough
 		}
-		fits = seqOf(id)
+		list = append(list, m)
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) {
-		return 0, err
+		return nil, err
 	}
-	return fits, nil
+	slices.Reverse(list)
+	return list, nil
 }
 
 // errEnough ends a loop over rows early.
@@ -196,11 +200,11 @@ func (s *Store) messages(ctx context.Context, key, first, last int64, most int) 
 	return list, err
 }
 
-// scanMessage reads id, role, rest and content.
-func scanMessage(row scanner) (m sessions.Message, err error) {
+// scanMessage reads id, role, rest and content, and what comes after them.
+func scanMessage(row scanner, more ...any) (m sessions.Message, err error) {
 	var id int64
 	var rest sql.RawBytes
-	if err := row.Scan(&id, &m.Role, &rest, &m.Content); err != nil {
+	if err := row.Scan(append([]any{&id, &m.Role, &rest, &m.Content}, more...)...); err != nil {
 		return m, err
 	}
 	var r messageRest

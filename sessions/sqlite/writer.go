@@ -25,8 +25,8 @@ type op struct {
 }
 
 // update has the writer do f, atomically, and returns when that is durable or
-// has failed. f runs on the writer's goroutine and may run more than once; a
-// caller whose ctx ends gets its error only if f will never be run.
+// has failed. f runs on the writer's goroutine. A caller whose ctx ends gets
+// its error only if f will never be run.
 func (s *Store) update(ctx context.Context, what string, f func(*tx) error) error {
 	o := &op{run: f, done: make(chan error, 1)}
 	if err := ctx.Err(); err != nil {
@@ -238,7 +238,6 @@ func (t *tx) guard(o *op) (err error) {
 func (t *tx) rollback() {
 	// It fails if SQLite has rolled back on its own, which is as good.
 	_ = t.exec(`ROLLBACK`)
-	t.forget()
 }
 
 // writer is the connection that writes, and what its goroutine remembers.

@@ -129,6 +129,33 @@ var workTests = map[string]func(*testing.T, *rig){
 			t.Errorf("Pending after the commit = %+v", p)
 		}
 	},
+	"Work/AJournalEndsWithItsTurn": func(t *testing.T, r *rig) {
+		note := sessions.Step{Kind: sessions.StepNote}
+		journal := func(id string, h *held) sessions.Answered {
+			t.Helper()
+			a := sessions.Answered{Seq: r.accept(t, "x:1", id, id)}
+			must(t, r.AppendStep(t.Context(), h.Claim, "t", []sessions.Answered{a}, note))
+			if p := r.pending(t, h, 1, id); p.Turn != "t" || len(p.Steps) != 1 {
+				t.Fatalf("Pending = %+v, want one step", p)
+			}
+			return a
+		}
+		r.accept(t, "x:1", "0", "zero")
+		h := r.claim(t)
+		r.commit(t, h, "ok")
+		// A turn with the id of an ended one begins with an empty journal,
+		// however that one ended.
+		a := journal("1", h)
+		must(t, r.CommitTurn(t.Context(), h.Claim, sessions.Turn{ID: "t", Answers: []sessions.Answered{a}}))
+		journal("2", h)
+		r.enter(t, control("x:1", "3", sessions.ControlStop), sessions.Done)
+		h.release(nil)
+		h = r.claim(t)
+		a = journal("4", h)
+		must(t, r.Postpone(t.Context(), h.Claim, []int64{a.Seq}, time.Now().Add(time.Hour), ""))
+		must(t, r.DropQueue(t.Context(), r.item(t, "in", "postponed").ID))
+		journal("5", h)
+	},
 	"Work/WhatATurnDidNotAnswerWaitsAgain": func(t *testing.T, r *rig) {
 		one, two := r.accept(t, "x:1", "1", "one"), r.accept(t, "x:1", "2", "two")
 		h := r.claim(t)
@@ -168,9 +195,12 @@ var workTests = map[string]func(*testing.T, *rig){
 		h := r.claim(t)
 		must(t, r.Postpone(t.Context(), h.Claim, []int64{one}, time.Now().Add(time.Hour), ""))
 		h.release(nil)
+		r.accept(t, "x:1", "later", "two")
 		r.enter(t, sessions.Entry{Inbound: in("x:1", "2", "beat"), Origin: sessions.OriginHeartbeat}, sessions.Queued)
 		h = r.claim(t)
-		r.pending(t, h, 0, "beat")
+		if p := r.pending(t, h, 0, "beat"); p.More != 0 {
+			t.Errorf("More = %d: two waits behind one", p.More)
+		}
 		r.commit(t, h, "ok")
 		same(t, "deliveries", r.deliver(t, h), []string{"ok"})
 		h.release(nil)

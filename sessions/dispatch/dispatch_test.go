@@ -1,0 +1,179 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/dispatch"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var key = channels.MustKey("x:1")
+
+func chat(seq int64, due time.Time) dispatch.Item {
+	return dispatch.Item{Key: key, Seq: seq, Lane: dispatch.Chat, Due: due}
+}
+
+// TestWakesAtTheTime looks at the clock of the bubble when handlers are
+// called: at once, at the postponed time to the millisecond, after backoffs.
+func TestWakesAtTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := dispatch.New(dispatch.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		var calls []time.Duration
+		ended := make(chan error, 1)
+		go func() {
+			ended <- d.Run(ctx, func(context.Context, sessions.Claim) error {
+				calls = append(calls, time.Since(began))
+				d.Apply([]dispatch.Item{{Key: key, Seq: int64(len(calls)), Gone: true}}, nil)
+				return nil
+			})
+		}()
+		d.Apply([]dispatch.Item{chat(1, time.Time{}), chat(2, began.Add(time.Minute)), chat(3, began.Add(3*time.Hour))}, nil)
+		time.Sleep(4 * time.Hour) // the bubble's clock, not ours
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if want := []time.Duration{0, time.Minute, 3 * time.Hour}; !slices.Equal(calls, want) {
+			t.Errorf("calls at %v, want %v", calls, want)
+		}
+	})
+}
+
+func TestBackoffGrowsAndIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := dispatch.New(dispatch.Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		var calls []time.Time
+		d.Apply([]dispatch.Item{chat(1, time.Time{})}, nil)
+		err := d.Run(ctx, func(context.Context, sessions.Claim) error {
+			calls = append(calls, time.Now())
+			return errors.New("broken")
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(calls) < 20 || len(calls) > 60 {
+			t.Errorf("%d calls in ten minutes", len(calls))
+		}
+		for i := 1; i < len(calls); i++ {
+			if pause := calls[i].Sub(calls[i-1]); pause < 70*time.Millisecond || pause > 30*time.Second {
+				t.Errorf("pause %d is %s", i, pause)
+			}
+		}
+	})
+}
+
+// TestWallClockSteps: postponed things are found soon after the clock has
+// stepped forward, although no timer runs out.
+func TestWallClockSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		step := make(chan time.Duration, 1)
+		offset := time.Duration(0)
+		now := func() time.Time {
+			select {
+			case offset = <-step:
+			default:
+			}
+			return time.Now().Add(offset)
+		}
+		d := dispatch.New(dispatch.Options{Now: now})
+		ctx, cancel := context.WithCancel(t.Context())
+		called := make(chan time.Duration, 1)
+		ended := make(chan error, 1)
+		go func() {
+			ended <- d.Run(ctx, func(context.Context, sessions.Claim) error {
+				d.Apply([]dispatch.Item{{Key: key, Seq: 1, Gone: true}}, nil)
+				called <- time.Since(began)
+				return nil
+			})
+		}()
+		d.Apply([]dispatch.Item{chat(1, began.Add(24*time.Hour))}, nil)
+		time.Sleep(time.Second)
+		step <- 25 * time.Hour
+		if after := <-called; after > time.Minute {
+			t.Errorf("found %s after the step", after)
+		}
+		cancel()
+		<-ended
+	})
+}
+
+// TestChoose compares what is chosen with the rule, said the slow way.
+func TestChoose(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		now := time.Now()
+		d := dispatch.New(dispatch.Options{Now: func() time.Time { return now }})
+		items := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) dispatch.Item {
+			it := dispatch.Item{Key: key, Lane: rapid.SampledFrom([]dispatch.Lane{dispatch.Chat, dispatch.Heartbeat}).Draw(t, "lane")}
+			if rapid.IntRange(0, 3).Draw(t, "late") == 0 {
+				it.Due = now.Add(time.Hour)
+			}
+			return it
+		}), 1, 8).Draw(t, "items")
+		for i := range items {
+			items[i].Seq = int64(i + 1)
+		}
+		most := rapid.IntRange(0, 4).Draw(t, "most")
+		want, more := rule(items, now, most)
+		if want == nil && more == 0 {
+			return // not due: there would be no claim
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		d.Apply(items, nil)
+		err := d.Run(ctx, func(_ context.Context, c sessions.Claim) error {
+			defer cancel()
+			sel, err := d.Choose(c, most)
+			if err != nil {
+				return err
+			}
+			var got []int64
+			for _, it := range sel.Items {
+				got = append(got, it.Seq)
+			}
+			if !slices.Equal(got, want) || sel.More != more {
+				t.Errorf("Choose(%d) of %s = %v and %d more, want %v and %d", most, fmt.Sprint(items), got, sel.More, want, more)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// rule: chat messages up to the first late one, and all heartbeats that are
+// not late; of these the first ones in order, a heartbeat alone.
+func rule(items []dispatch.Item, now time.Time, most int) (seqs []int64, more int) {
+	var due []dispatch.Item
+	held := false
+	for _, it := range items {
+		late := it.Due.After(now)
+		held = held || late && it.Lane == dispatch.Chat
+		if !late && (it.Lane == dispatch.Heartbeat || !held) {
+			due = append(due, it)
+		}
+	}
+	for _, it := range due {
+		if len(seqs) > 0 && (it.Lane == dispatch.Heartbeat || due[0].Lane == dispatch.Heartbeat || most > 0 && len(seqs) == most) {
+			break
+		}
+		seqs = append(seqs, it.Seq)
+	}
+	return seqs, len(due) - len(seqs)
+}

@@ -1,0 +1,52 @@
+package rules_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"dragoman/sessions/rules"
+)
+
+func TestWords(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                        nil,
+		"  \t\n.,;":               nil,
+		"The quick, brown FOX!":   {"the", "quick", "brown", "fox"},
+		"don't foo_bar-42":        {"don", "t", "foo", "bar", "42"},
+		"Straße ΚΡΉΤΗ":            {"straße", "κρήτη"},
+		"東京tower":                 {"東", "京", "tower"},
+		"e\u0301te\u0301":         {"e\u0301te\u0301"},
+		"\"quotes\" (and) *stars": {"quotes", "and", "stars"},
+	} {
+		if got := rules.Words(text); !slices.Equal(got, want) {
+			t.Errorf("Words(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestGeneration(t *testing.T) {
+	for n, want := range map[int64]string{1: "20260601_001", 999: "20260601_999", 1000: "20260601_1000"} {
+		if got := rules.Generation(rules.Day(time.Date(2026, 6, 2, 1, 0, 0, 0, time.FixedZone("", 7200))), n); got != want {
+			t.Errorf("Generation(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+// FuzzWords: a word never holds what means something in a query of SQLite's.
+func FuzzWords(f *testing.F) {
+	f.Add("a \"quoted\" AND (b*)")
+	f.Add("\xff\x00東京")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, w := range rules.Words(rules.Text(s)) {
+			if w == "" || strings.ContainsAny(w, "\"'*():^-+{} \x00") || !utf8.ValidString(w) {
+				t.Errorf("word %q of %q", w, s)
+			}
+		}
+		if n := len(rules.Query(s)); n > 32 {
+			t.Errorf("a query of %d words", n)
+		}
+	})
+}
