@@ -240,8 +240,8 @@ func TestUnusualSuccesses(t *testing.T) {
 			if err != nil || text != "all well" || resp.Message.Content != "all well" || resp.Finish != "stop" {
 				t.Errorf("Complete = %+v, streamed %q, %v", resp, text, err)
 			}
-			if took := time.Since(begun); took > time.Second {
-				t.Errorf("it took %s", took)
+			if took := time.Since(begun); took > 20*time.Second {
+				t.Errorf("it took %s, as if it had waited for the idle timeout of a minute", took)
 			}
 		})
 	}
@@ -264,18 +264,19 @@ func TestReasoning(t *testing.T) {
 }
 
 func TestStallBeforeAndAfterFirstByte(t *testing.T) {
+	t.Parallel()
 	s := agenttest.Serve(t, agenttest.Options{})
 	m := model(t, s.URL(), func(o *openai.Options) {
-		o.FirstByteTimeout, o.IdleTimeout = 600*time.Millisecond, 150*time.Millisecond
+		o.FirstByteTimeout, o.IdleTimeout = 3*time.Second, time.Second
 	})
-	s.Next(func(x *agenttest.Exchange) { x.Wait(300 * time.Millisecond); x.Text("slow start"); x.End("stop") })
+	s.Next(func(x *agenttest.Exchange) { x.Wait(1200 * time.Millisecond); x.Text("slow start"); x.End("stop") })
 	if resp, _, _, err := complete(t, m, ask("hi")); err != nil || resp.Message.Content != "slow start" {
 		t.Errorf("a slow start within the limit: %+v, %v", resp, err)
 	}
 	s.Next(func(x *agenttest.Exchange) {
 		for range 8 {
 			x.Raw(": thinking\n\n")
-			x.Wait(50 * time.Millisecond)
+			x.Wait(200 * time.Millisecond)
 		}
 		x.Text("done")
 		x.End("stop")
@@ -283,7 +284,7 @@ func TestStallBeforeAndAfterFirstByte(t *testing.T) {
 	if resp, _, _, err := complete(t, m, ask("hi")); err != nil || resp.Message.Content != "done" {
 		t.Errorf("comments as signs of life: %+v, %v", resp, err)
 	}
-	for name, want := range map[string]string{"stall": "150ms", "stall-at-start": "600ms", "stall-header": "600ms"} {
+	for name, want := range map[string]string{"stall": "1s", "stall-at-start": "3s", "stall-header": "3s"} {
 		s.Next(agenttest.Faults[name])
 		if _, _, _, err := complete(t, m, ask("hi")); err == nil || !strings.Contains(err.Error(), "no data for "+want) {
 			t.Errorf("%s: %v, want no data for %s", name, err, want)
