@@ -37,7 +37,11 @@ func (d appDaemon) run(ctx context.Context, e *env, cfg *config.Config, path str
 
 func (appDaemon) chat(ctx context.Context, e *env, cfg *config.Config) error {
 	o := app.ChatOptions{NoColor: os.Getenv("NO_COLOR") != ""}
-	return app.Chat(ctx, cfg, app.Options{Version: programVersion(), Getenv: os.Getenv}, e.in, e.out, o)
+	opts := app.Options{Version: programVersion(), Getenv: os.Getenv}
+	if e.interactive && e.width > 0 {
+		opts.Hint = e.out // not into a pipe: there only answers go
+	}
+	return app.Chat(ctx, cfg, opts, e.in, e.out, o)
 }
 
 func (appDaemon) admin(ctx context.Context, cfg *config.Config) (*httpapi.Client, func(), error) {

@@ -47,6 +47,9 @@ type Options struct {
 	Getenv func(string) string
 	// Only keeps channels of these types; none: all.
 	Only []string
+	// Hint gets what a person in a terminal should know at the start of a chat.
+	// Nil: nothing is said.
+	Hint io.Writer
 	// NoHTTP leaves the page and its port alone.
 	NoHTTP bool
 }

@@ -34,7 +34,9 @@ func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, o
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(out, "No daemon runs, so this chat has its own. %s\n", d.chosen)
+	if opts.Hint != nil {
+		_, _ = fmt.Fprintf(opts.Hint, "No daemon runs, so this chat has one of its own. %s\n", d.chosen)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
