@@ -7,7 +7,7 @@ import (
 )
 
 // quoteBytes bounds how much of a quoted message the model is shown.
-const quoteBytes = 400
+const quoteBytes = 1000
 
 // UserMessage is how m stands in a transcript. The gateway builds the input
 // of a turn with it and the stores use it for messages that a [Control]
@@ -19,7 +19,11 @@ func UserMessage(m channels.Inbound) Message {
 		if who == "" {
 			who = "an earlier message"
 		}
-		b.WriteString("[answering " + OneLine(who, 60) + ": " + OneLine(m.Quote.Text, quoteBytes) + "]\n")
+		quoted := clipBytes(m.Quote.Text, quoteBytes)
+		if len(quoted) < len(m.Quote.Text) {
+			quoted += "…"
+		}
+		b.WriteString("> " + OneLine(who, 60) + ": " + strings.ReplaceAll(quoted, "\n", "\n> ") + "\n\n")
 	}
 	b.WriteString(m.Prefix)
 	b.WriteString(m.Text)
