@@ -43,25 +43,23 @@ func (d *Daemon) openServers(context.Context) error {
 	}
 	d.public = &server{name: "page", ln: ln}
 	d.onClose("the page", closeOnce(ln))
-	token := d.cfg.HTTP.Token.Reveal()
+	o := console.Options{Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Logger: d.log}
+	if d.channels.web != nil {
+		o.Chat = d.channels.web.Handler()
+	}
+	page, err := console.New(o)
+	if err != nil {
+		return fmt.Errorf("app: %w", err)
+	}
 	d.metrics.Collect(d.store.Stats, d.gateway.Channels)
 	d.metrics.WatchTurns(d.gateway.Running)
-	probes := httpapi.Public(httpapi.PublicOptions{
-		Token: token, Check: d.store.Check, Ready: d.gateway.Ready,
-		Channels: d.gateway.Channels, Metrics: d.metrics.Handler(),
-	})
+	probes := page.Protect(httpapi.Public(httpapi.PublicOptions{
+		Check: d.store.Check, Ready: d.gateway.Ready, Channels: d.gateway.Channels, Metrics: d.metrics.Handler(),
+	}))
 	mux := http.NewServeMux()
+	mux.Handle("/", page)
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
 		mux.Handle(path, probes)
-	}
-	if d.channels.web != nil {
-		page, err := console.New(console.Options{
-			Addr: ln.Addr().String(), Token: token, Chat: d.channels.web.Handler(), Logger: d.log,
-		})
-		if err != nil {
-			return fmt.Errorf("app: %w", err)
-		}
-		mux.Handle("/", page)
 	}
 	d.public.handler = mux
 	return nil

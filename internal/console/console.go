@@ -26,7 +26,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"html/template"
 	"log/slog"
@@ -48,7 +47,7 @@ const ChatPath = "/api/chat"
 // spite of the limit.
 const minToken = 16
 
-// Options configure a [Console]. Addr and Chat must be set.
+// Options configure a [Console]. Addr must be set.
 type Options struct {
 	// Addr is the address that is listened on, with the real port.
 	Addr string
@@ -57,7 +56,7 @@ type Options struct {
 	// Hosts are further names (with a port unless it is the usual one) under
 	// which people reach this address through a proxy.
 	Hosts []string
-	// Chat is the web channel's API.
+	// Chat is the web channel's API. Nil: there is no page, only Protect.
 	Chat   http.Handler
 	Logger *slog.Logger // nil: discard
 }
@@ -106,9 +105,6 @@ func New(o Options) (*Console, error) {
 	if err := Validate(o); err != nil {
 		return nil, err
 	}
-	if o.Chat == nil {
-		return nil, errors.New("console: Options.Chat is missing")
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -120,6 +116,9 @@ func New(o Options) (*Console, error) {
 	}
 	if err := c.load(); err != nil {
 		return nil, err
+	}
+	if o.Chat == nil {
+		return c, nil
 	}
 	c.mux.HandleFunc("GET /{$}", c.serveFile("index.html"))
 	c.mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) {

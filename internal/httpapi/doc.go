@@ -1,10 +1,9 @@
 // Package httpapi is how the daemon is watched and operated: health and
 // metrics over HTTP, and the operator's verbs over a unix socket.
 //
-// [Public] serves /healthz, /readyz and /metrics behind the same rule as the
-// chat page ([Guard]): a token, or, without one, requests from this machine
-// that no web page of somebody else can have made. It shows no chat, no
-// person, no setting.
+// [Public] serves /healthz, /readyz and /metrics. It checks nobody: the app
+// puts it behind the chat page's guard (internal/console). It shows no chat,
+// no person, no setting.
 //
 // [Admin] serves the verbs of the command line as JSON. It checks nobody: it
 // must be served only on the socket that [Listen] makes, which only the
