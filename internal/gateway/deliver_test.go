@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -282,6 +284,74 @@ func TestSummaryInTheBackground(t *testing.T) {
 		}
 		if got := len(w.transcript("1")); got != 34 {
 			t.Errorf("transcript has %d messages, want all 34", got)
+		}
+	})
+}
+
+// wholeReads counts how often all of a conversation is read.
+type wholeReads struct {
+	gateway.Store
+	n atomic.Int32
+}
+
+func (s *wholeReads) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
+	if limit.Messages == 0 {
+		s.n.Add(1)
+	}
+	return s.Store.History(ctx, k, limit)
+}
+
+// TestSummaryCheckReadsNothing: whether a summary is needed follows from what
+// the turn has loaded. A check that reads would cost more with every message.
+func TestSummaryCheckReadsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reads *wholeReads
+		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
+			reads = &wholeReads{Store: w.store}
+			w.store = reads
+		})
+		var sizes []int
+		w.agent.needs = func(h sessions.History) bool {
+			sizes = append(sizes, len(h.Messages))
+			return len(h.Messages) > 6
+		}
+		w.agent.summarize = func(context.Context, sessions.History) (sessions.Summary, error) {
+			return sessions.Summary{}, errors.New("model down")
+		}
+		for i := range 3 {
+			w.say("1", fmt.Sprint(i))
+			synctest.Wait()
+		}
+		if n := reads.n.Load(); n != 0 || !slices.Equal(sizes, []int{2, 4, 6}) {
+			t.Fatalf("%d whole reads and checks of %v messages, want none and 2, 4, 6", n, sizes)
+		}
+		for i := range 3 {
+			w.say("1", fmt.Sprint("more ", i))
+			synctest.Wait()
+		}
+		if n := reads.n.Load(); n != 1 {
+			t.Errorf("%d whole reads, want one: the summary that failed is left alone for a while", n)
+		}
+	})
+}
+
+// TestNoPreviewOfAnAnswerThatIsThere: after a long silence the whole answer
+// comes at once, and is sent once.
+func TestNoPreviewOfAnAnswerThatIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+			time.Sleep(3 * time.Second)
+			turn.Progress(agent.Progress{Text: "all of it"})
+			time.Sleep(100 * time.Millisecond)
+			return echo(ctx, turn)
+		}
+		w.say("1", "hello")
+		time.Sleep(time.Minute)
+		w.net.mu.Lock()
+		defer w.net.mu.Unlock()
+		if len(w.net.previews) != 0 || len(w.net.sent) != 1 || w.net.sent[0].Edit != "" {
+			t.Errorf("previews %+v, sent %+v, want one message", w.net.previews, w.net.sent)
 		}
 	})
 }

@@ -160,6 +160,9 @@ const (
 	typingEvery    = 4 * time.Second
 	attendTimeout  = 10 * time.Second
 	previewPauseOn = 5 * time.Second // after an error
+	// previewSettle is how long news waits to be shown: an answer that comes
+	// all at once, or ends with it, is not sent twice.
+	previewSettle = 300 * time.Millisecond
 )
 
 // attendant serves the people who wait for a turn: it shows that an answer is
@@ -214,7 +217,7 @@ func (a *attendant) run(ctx context.Context) {
 			}
 		case <-a.turn.news:
 			if patient && previewDue == nil {
-				previewDue = time.After(time.Until(nextPreview))
+				previewDue = time.After(max(time.Until(nextPreview), previewSettle))
 			}
 		case <-previewDue:
 			previewDue = nil

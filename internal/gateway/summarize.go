@@ -26,16 +26,12 @@ type summaries struct {
 	state map[channels.Key]*summaryState
 }
 
+// summaryState is kept while a summary is being made and after failures.
 type summaryState struct {
 	running  bool
-	turns    int // committed since the last look
 	failures int
 	notUntil time.Time
 }
-
-// lookEvery is how many turns pass between two looks at a conversation's
-// size: looking reads its history.
-const lookEvery = 4
 
 func (s *summaries) init(slots int) {
 	s.slots = make(chan struct{}, slots)
@@ -49,45 +45,40 @@ func (s *summaries) wait() {
 	s.wg.Wait()
 }
 
-// begin reports whether k should be looked at now, and marks it as running.
+// begin reports whether k may be summarised now, and marks it as running.
 func (s *summaries) begin(k channels.Key, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.state[k]
 	if st == nil {
-		// The first turn after a start looks at once: a conversation may have
-		// grown past its limit just before the last stop.
-		st = &summaryState{turns: lookEvery}
+		st = &summaryState{}
 		s.state[k] = st
 	}
-	st.turns++
-	if st.running || st.turns < lookEvery || now.Before(st.notUntil) {
+	if st.running || now.Before(st.notUntil) {
 		return false
 	}
-	st.running, st.turns = true, 0
+	st.running = true
 	return true
 }
 
-func (s *summaries) end(k channels.Key, now time.Time, failed, again bool) {
+func (s *summaries) end(k channels.Key, now time.Time, failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := s.state[k]
-	st.running = false
-	if failed {
-		st.failures++
-		st.notUntil = now.Add(min(summaryPause<<min(st.failures-1, 4), 3*time.Hour))
+	if !failed {
+		delete(s.state, k)
 		return
 	}
-	st.failures = 0
-	if again {
-		st.turns = lookEvery
-	}
+	st := s.state[k]
+	st.running = false
+	st.failures++
+	st.notUntil = now.Add(min(summaryPause<<min(st.failures-1, 4), 3*time.Hour))
 }
 
-// considerSummary looks, in the background, whether k needs a summary.
-// Failure keeps everything and is tried again later.
-func (g *Gateway) considerSummary(k channels.Key) {
-	if !g.sums.begin(k, g.opts.Now()) {
+// considerSummary summarises k in the background if h, what its last turn knew
+// of it and added to it, has become long enough. Nothing is read to find that
+// out. Failure keeps everything and is tried again later.
+func (g *Gateway) considerSummary(k channels.Key, h sessions.History) {
+	if !g.agent.NeedsSummary(h) || !g.sums.begin(k, g.opts.Now()) {
 		return
 	}
 	g.sums.wg.Go(func() {
@@ -97,38 +88,39 @@ func (g *Gateway) considerSummary(k channels.Key) {
 		case <-g.sums.ctx.Done():
 			return
 		}
-		done, err := g.summarize(g.sums.ctx, k)
+		err := g.summarize(g.sums.ctx, k)
 		if err != nil && g.sums.ctx.Err() == nil {
 			g.log(k).Warn("summary failed; everything is kept", "err", err)
 			g.opts.Observer.Summarized("failed")
 		}
-		g.sums.end(k, g.opts.Now(), err != nil, done)
+		g.sums.end(k, g.opts.Now(), err != nil)
 	})
 }
 
 // summarize makes one summary if one is needed. Messages that arrive meanwhile
-// come after what it covers, so they are neither lost nor summarised.
-func (g *Gateway) summarize(ctx context.Context, k channels.Key) (done bool, err error) {
+// come after what it covers, so they are neither lost nor summarised. It reads
+// the whole of what follows the last summary, however much that is.
+func (g *Gateway) summarize(ctx context.Context, k channels.Key) (err error) {
 	defer recoverTo(&err, "summary of "+k.String())
 	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 	defer cancel()
 	h, err := g.store.History(ctx, k, sessions.HistoryLimit{})
 	if err != nil || !g.agent.NeedsSummary(h) {
-		return false, err
+		return err
 	}
 	s, err := g.agent.Summarize(ctx, h)
 	if err != nil {
-		return false, err
+		return err
 	}
 	err = g.store.AddSummary(ctx, k, s)
 	if errors.Is(err, sessions.ErrConflict) {
 		g.opts.Observer.Summarized("outdated") // a /new came in between
-		return false, nil
+		return nil
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
 	g.opts.Observer.Summarized("done")
 	g.log(k).Info("conversation summarised", "covers_seq", s.CoversSeq, "generation", s.Generation)
-	return true, nil
+	return nil
 }

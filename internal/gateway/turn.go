@@ -22,6 +22,9 @@ type run struct {
 	b     *binding // of the chat; nil for jobs
 	job   *job     // not nil: NoHistory
 	live  *liveTurn
+	// history is what the turn began with, to tell what the conversation has
+	// become without reading it again.
+	history sessions.History
 
 	mu      sync.Mutex // the attendant journals too
 	rows    []sessions.Waiting
@@ -99,6 +102,7 @@ func (r *run) ask(ctx context.Context, steps []sessions.Step) (res agent.Result,
 	if err != nil {
 		return agent.Result{}, &storeError{err}
 	}
+	r.history = t.History
 	return r.g.agent.Run(ctx, t)
 }
 
@@ -266,7 +270,9 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 // conversation needs a summary.
 func (r *run) settled(t sessions.Turn) {
 	if r.job == nil {
-		r.g.considerSummary(r.claim.Key)
+		h := r.history
+		h.Messages = append(slices.Clip(h.Messages), t.Messages...)
+		r.g.considerSummary(r.claim.Key, h)
 		return
 	}
 	for _, reply := range t.Replies {
