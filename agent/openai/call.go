@@ -38,6 +38,8 @@ type call struct {
 	timer  *time.Timer   // cancels ctx when the server is silent for limit
 	limit  time.Duration // only the goroutine of the call uses it
 	frames *frames
+	// head and tools are parts of the request.
+	head, tools []byte
 }
 
 func newCall(ctx context.Context, m *Model) *call {
@@ -71,7 +73,7 @@ func (c *call) drain() {
 // Do implements go-openai's HTTPDoer. Whatever it returns without an error is
 // a stream of frames.
 func (c *call) Do(req *http.Request) (*http.Response, error) {
-	if err := c.putName(req); err != nil {
+	if err := c.fill(req); err != nil {
 		return nil, err
 	}
 	resp, err := c.m.http.Do(req)
@@ -87,24 +89,26 @@ func (c *call) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// putName writes the model's name into the body; see [Model.request] for why
-// it is not there yet.
-func (c *call) putName(req *http.Request) error {
-	const empty, key = `{"model":""`, `{"model":`
-	name, err := json.Marshal(c.m.o.Name)
+// fill puts the parts of the request into the body that go-openai has made
+// without them; see [Model.request].
+func (c *call) fill(req *http.Request) error {
+	const empty, key = `{"model":"","messages":null`, `,"tools":`
+	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return err
 	}
-	whole := make([]byte, len(name)-len(`""`)+int(req.ContentLength))
-	body := whole[len(key)+len(name)-len(empty):] // room for the name before it
-	if _, err := io.ReadFull(req.Body, body); err != nil {
-		return err
+	rest, found := bytes.CutPrefix(body, []byte(empty))
+	rest, closed := bytes.CutSuffix(rest, []byte("}"))
+	if !found || !closed {
+		return errors.New("go-openai does not write its request as it did")
 	}
-	if !bytes.HasPrefix(body, []byte(empty)) {
-		return errors.New("go-openai does not begin its request with the model")
+	whole := make([]byte, 0, len(c.head)+len(rest)+len(key)+len(c.tools)+1)
+	whole = append(whole, c.head[:len(c.head)-1]...) // without its last brace
+	whole = append(whole, rest...)
+	if len(c.tools) > 0 {
+		whole = append(append(whole, key...), c.tools...)
 	}
-	copy(whole, key)
-	copy(whole[len(key):], name)
+	whole = append(whole, '}')
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(whole)), nil }
 	req.Body, _ = req.GetBody()
 	req.ContentLength = int64(len(whole))

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/sashabaranov/go-openai"
@@ -56,6 +57,9 @@ type Model struct {
 	// official says that the server is OpenAI's own, which wants
 	// max_completion_tokens where most others know only max_tokens.
 	official bool
+	// written are the tools of the newest request that had others than the one
+	// before.
+	written atomic.Pointer[written]
 }
 
 var _ agent.Model = (*Model)(nil)
@@ -156,7 +160,10 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 }
 
 // stream fills a. It returns nil only if the answer is whole.
-func (m *Model) stream(c *call, r agent.Request, a *answer) error {
+func (m *Model) stream(c *call, r agent.Request, a *answer) (err error) {
+	if c.head, c.tools, err = m.parts(r); err != nil {
+		return err
+	}
 	request := m.request(r)
 	config := m.config
 	config.HTTPClient = c

@@ -423,6 +423,46 @@ func TestRequestBody(t *testing.T) {
 	}
 }
 
+// TestToolsThatChange: tools are written once and used again, but never those
+// of another request.
+func TestToolsThatChange(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{})
+	m := model(t, s.URL())
+	schema := []byte(`{"type":"object","title":"a"}`)
+	r := ask("hi")
+	r.Tools = []agent.Spec{{Name: "x", Description: "one", Parameters: schema}}
+	again := r
+	described := r
+	described.Tools = []agent.Spec{{Name: "x", Description: "two", Parameters: schema}}
+	more := r
+	more.Tools = append(slices.Clone(r.Tools), agent.Spec{Name: "y"})
+	for i, step := range []struct {
+		r    agent.Request
+		want string
+	}{
+		{r, `[{"function":{"name":"x","description":"one","parameters":{"type":"object","title":"a"}},"type":"function"}]`},
+		{again, `[{"function":{"name":"x","description":"one","parameters":{"type":"object","title":"a"}},"type":"function"}]`},
+		{described, `[{"function":{"name":"x","description":"two","parameters":{"type":"object","title":"a"}},"type":"function"}]`},
+		{ask("no tools"), ``},
+		{more, `[{"function":{"name":"x","description":"one","parameters":{"type":"object","title":"a"}},"type":"function"},{"function":{"name":"y","parameters":{"type":"object","properties":{}}},"type":"function"}]`},
+		{r, `[{"function":{"name":"x","description":"one","parameters":{"type":"object","title":"b"}},"type":"function"}]`},
+	} {
+		if i == 5 {
+			copy(schema, `{"type":"object","title":"b"}`) // by whoever owns it
+		}
+		if _, _, _, err := complete(t, m, step.r); err != nil {
+			t.Fatal(err)
+		}
+		requests := s.Requests()
+		var got struct {
+			Tools json.RawMessage `json:"tools"`
+		}
+		if err := json.Unmarshal(requests[len(requests)-1].Body, &got); err != nil || string(got.Tools) != step.want {
+			t.Errorf("request %d has the tools %s, %v, want %s", i, got.Tools, err, step.want)
+		}
+	}
+}
+
 func TestRequestThatCannotBeWritten(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	r := ask("hi")

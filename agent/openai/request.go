@@ -1,7 +1,9 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -23,27 +25,12 @@ const nearlyZero = 1e-4
 
 var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 
-// request is r in go-openai's types. The model's name is left empty: the
-// library refuses some parameters for names that begin like those of certain
-// models, whoever serves them. [call.Do] puts the name in.
+// request is r in go-openai's types, without what [Model.parts] writes: the
+// library encodes messages and tools twice, the tools anew for every request,
+// and it refuses some parameters for names of models that begin like those of
+// certain others, whoever serves them. [call.Do] puts these parts in.
 func (m *Model) request(r agent.Request) openai.ChatCompletionRequest {
-	out := openai.ChatCompletionRequest{
-		Messages: make([]openai.ChatCompletionMessage, 0, len(r.Messages)+1),
-	}
-	if r.System != "" {
-		out.Messages = append(out.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: r.System})
-	}
-	for i := range r.Messages {
-		out.Messages = append(out.Messages, message(&r.Messages[i]))
-	}
-	for i := range r.Tools {
-		t := &r.Tools[i]
-		f := &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
-		if len(t.Parameters) == 0 {
-			f.Parameters = noParameters
-		}
-		out.Tools = append(out.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: f})
-	}
+	var out openai.ChatCompletionRequest
 	if m.official {
 		out.MaxCompletionTokens = max(r.MaxTokens, 0)
 	} else {
@@ -59,10 +46,38 @@ func (m *Model) request(r agent.Request) openai.ChatCompletionRequest {
 	return out
 }
 
+// parts are the beginning of a request's body, which holds the model's name
+// and the messages, and its tools.
+func (m *Model) parts(r agent.Request) (head, tools []byte, err error) {
+	if tools, err = m.tools(r.Tools); err != nil {
+		return nil, nil, err
+	}
+	list := make([]wireMessage, 0, len(r.Messages)+1)
+	if r.System != "" {
+		list = append(list, wireMessage{Role: openai.ChatMessageRoleSystem, Content: r.System})
+	}
+	for i := range r.Messages {
+		list = append(list, message(&r.Messages[i]))
+	}
+	head, err = json.Marshal(struct {
+		Model    string        `json:"model"`
+		Messages []wireMessage `json:"messages"`
+	}{m.o.Name, list})
+	return head, tools, err
+}
+
+// wireMessage is a message as servers read it.
+type wireMessage struct {
+	Role       string            `json:"role"`
+	Content    string            `json:"content,omitempty"`
+	ToolCalls  []openai.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string            `json:"tool_call_id,omitempty"`
+}
+
 // message leaves Name out: servers limit its characters, and what the model
 // should know of the sender stands in the content.
-func message(m *sessions.Message) openai.ChatCompletionMessage {
-	out := openai.ChatCompletionMessage{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
+func message(m *sessions.Message) wireMessage {
+	out := wireMessage{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
 	for _, c := range m.ToolCalls {
 		out.ToolCalls = append(out.ToolCalls, openai.ToolCall{
 			ID:       c.ID,
@@ -77,6 +92,46 @@ func message(m *sessions.Message) openai.ChatCompletionMessage {
 		}
 	}
 	return out
+}
+
+// written are tools and the JSON they were written as.
+type written struct {
+	specs []agent.Spec
+	json  []byte
+}
+
+// tools writes specs, or finds them written: they are almost always those of
+// the request before, and comparing them costs far less.
+func (m *Model) tools(specs []agent.Spec) ([]byte, error) {
+	if len(specs) == 0 {
+		return nil, nil
+	}
+	if last := m.written.Load(); last != nil && slices.EqualFunc(last.specs, specs, sameSpec) {
+		return last.json, nil
+	}
+	list := make([]openai.Tool, 0, len(specs))
+	for i := range specs {
+		t := &specs[i]
+		f := &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
+		if len(t.Parameters) == 0 {
+			f.Parameters = noParameters
+		}
+		list = append(list, openai.Tool{Type: openai.ToolTypeFunction, Function: f})
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		return nil, err
+	}
+	own := slices.Clone(specs)
+	for i := range own {
+		own[i].Parameters = bytes.Clone(own[i].Parameters)
+	}
+	m.written.Store(&written{own, b})
+	return b, nil
+}
+
+func sameSpec(a, b agent.Spec) bool {
+	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
 }
 
 // arguments is s if it is a JSON object, as servers that parse the history
