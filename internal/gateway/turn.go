@@ -289,22 +289,10 @@ func lastPreview(steps []sessions.Step) string {
 	return ""
 }
 
-// userMessage is what the model reads of m.
+// userMessage is what the model reads of m, dated even if the network did not.
 func userMessage(m channels.Inbound, now time.Time) sessions.Message {
-	text := m.Prefix + m.Text
-	if m.Quote != nil && m.Quote.Text != "" {
-		who := m.Quote.Name
-		if who == "" {
-			who = "an earlier message"
-		}
-		quoted := strings.ReplaceAll(clipText(m.Quote.Text, 1000), "\n", "\n> ")
-		text = fmt.Sprintf("> %s: %s\n\n%s", who, quoted, text)
+	if m.At.IsZero() {
+		m.At = now
 	}
-	at := m.At
-	if at.IsZero() {
-		at = now
-	}
-	return sessions.Message{
-		Role: sessions.RoleUser, Content: text, Name: m.Sender.Name, Sender: m.Sender.ID(), At: at,
-	}
+	return sessions.UserMessage(m)
 }
