@@ -53,6 +53,7 @@ func newCall(ctx context.Context, m *Model) *call {
 func (c *call) end() {
 	c.timer.Stop()
 	c.cancel(nil)
+	c.frames.release()
 }
 
 // watch lets the server be silent for d at a time from now on.

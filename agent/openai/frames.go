@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"sync"
 
 	"dragoman/agent"
 )
@@ -39,8 +40,22 @@ type frames struct {
 	done    bool // [DONE] was seen, or the answer was one document
 }
 
+// readers are those of calls that have ended.
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 4096) }}
+
 func (f *frames) reset(body io.ReadCloser) {
-	*f = frames{body: body, in: bufio.NewReaderSize(body, 4096)}
+	f.release()
+	*f = frames{body: body, in: readers.Get().(*bufio.Reader)}
+	f.in.Reset(body)
+}
+
+// release gives the reader back. Nothing may be read after it.
+func (f *frames) release() {
+	if f.in != nil {
+		f.in.Reset(nil)
+		readers.Put(f.in)
+		f.in, f.out, f.err = nil, nil, io.ErrClosedPipe
+	}
 }
 
 // Close closes the body.

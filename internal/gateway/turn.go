@@ -271,7 +271,7 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 func (r *run) settled(t sessions.Turn) {
 	if r.job == nil {
 		h := r.history
-		h.Messages = append(slices.Clip(h.Messages), t.Messages...)
+		h.Messages = append(h.Messages, t.Messages...)
 		r.g.considerSummary(r.claim.Key, h)
 		return
 	}

@@ -158,14 +158,17 @@ func (s *Store) newest(ctx context.Context, key, after, last int64, limit sessio
 	if err != nil {
 		return nil, err
 	}
-	var list []sessions.Message
+	// As large as it will be, unless the limit in bytes ends it much earlier,
+	// with room for what a turn adds.
+	list := make([]sessions.Message, 0, min(last-first+1, 128)+4)
 	left := int64(math.MaxInt64)
 	if limit.Bytes > 0 {
 		left = int64(limit.Bytes)
 	}
+	var bytes int64
+	scan := newMessageScan(rows, &bytes)
 	err = each(rows, func() error {
-		var bytes int64
-		m, err := scanMessage(rows, &bytes)
+		m, err := scan.next()
 		if err != nil {
 			return err
 		}
@@ -192,29 +195,47 @@ func (s *Store) messages(ctx context.Context, key, first, last int64, most int) 
 		return nil, err
 	}
 	var list []sessions.Message
+	scan := newMessageScan(rows)
 	err = each(rows, func() error {
-		m, err := scanMessage(rows)
+		m, err := scan.next()
 		list = append(list, m)
 		return err
 	})
 	return list, err
 }
 
-// scanMessage reads id, role, rest and content, and what comes after them.
-func scanMessage(row scanner, more ...any) (m sessions.Message, err error) {
-	var id int64
-	var rest sql.RawBytes
-	if err := row.Scan(append([]any{&id, &m.Role, &rest, &m.Content}, more...)...); err != nil {
-		return m, err
+// messageScan reads id, role, rest and content of rows, and what comes after
+// them. What it needs for that serves all rows: histories are read in every
+// turn, and with variables of its own for each row they were a sixth of all
+// that the daemon allocated.
+type messageScan struct {
+	row  scanner
+	dest []any
+	id   int64
+	raw  sql.RawBytes
+	rest messageRest
+	m    sessions.Message
+}
+
+func newMessageScan(row scanner, more ...any) *messageScan {
+	s := &messageScan{row: row}
+	s.dest = append([]any{&s.id, &s.m.Role, &s.raw, &s.m.Content}, more...)
+	return s
+}
+
+func (s *messageScan) next() (sessions.Message, error) {
+	s.m, s.rest = sessions.Message{}, messageRest{}
+	if err := s.row.Scan(s.dest...); err != nil {
+		return s.m, err
 	}
-	var r messageRest
-	if err := decode(rest, &r); err != nil {
-		return m, err
+	if err := decode(s.raw, &s.rest); err != nil {
+		return s.m, err
 	}
-	m.Seq = seqOf(id)
+	m, r := &s.m, &s.rest
+	m.Seq = seqOf(s.id)
 	m.Name, m.Sender, m.ToolCalls, m.ToolCallID, m.At = r.Name, r.Sender, r.ToolCalls, r.ToolCallID, r.At
 	m.Turn, m.Model, m.Usage, m.Synthetic = r.Turn, r.Model, r.Usage, r.Synthetic
-	return m, nil
+	return s.m, nil
 }
 
 // AddSummary is part of [sessions.Transcript].
@@ -322,8 +343,9 @@ func (s *Store) search(ctx context.Context, k channels.Key, words []string, limi
 		if err != nil {
 			return nil, err
 		}
+		scan := newMessageScan(rows)
 		err = each(rows, func() error {
-			m, err := scanMessage(rows)
+			m, err := scan.next()
 			found[m.Seq] = m
 			return err
 		})
