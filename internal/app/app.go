@@ -18,6 +18,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dragoman/agent"
@@ -58,7 +59,9 @@ type Options struct {
 type Daemon struct {
 	cfg  *config.Config
 	opts Options
-	log  *slog.Logger
+	// current is cfg with the allow lists of the last reload.
+	current atomic.Pointer[config.Config]
+	log     *slog.Logger
 
 	state     *stateDir
 	store     sessions.Store
@@ -99,6 +102,7 @@ func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err
 			d = nil
 		}
 	}()
+	d.current.Store(cfg)
 	d.setLevel(cfg)
 	for _, step := range []func(context.Context) error{
 		d.openState, d.openModel, d.openGateway, d.openServers,
@@ -129,7 +133,7 @@ func (d *Daemon) Close() error {
 }
 
 func (d *Daemon) openState(ctx context.Context) (err error) {
-	if d.state, err = lockState(d.cfg.StateDir); err != nil {
+	if d.state, err = waitState(ctx, d.cfg.StateDir); err != nil {
 		return err
 	}
 	d.onClose("the state directory", d.state.unlock)

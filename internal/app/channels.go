@@ -39,7 +39,7 @@ func buildChannels(cfg *config.Config, feeds sessions.Feeds, log *slog.Logger, o
 		if len(only) > 0 && !contains(only, c.Type) {
 			continue
 		}
-		ch, err := a.build(name, c, cfg, feeds, log.With("channel", name))
+		ch, err := a.build(name, c, cfg, feeds, log)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("app: channel %s: %w", name, err))
 			continue

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -82,14 +83,19 @@ func (d *Daemon) reload() {
 		return
 	}
 	d.setLevel(cfg)
-	for _, name := range cfg.Active() {
-		d.gateway.SetAllow(name, cfg.Channels[name].Allow)
-	}
+	now := *d.cfg // what counts from here on: the start's settings with the new people
+	now.Channels = maps.Clone(d.cfg.Channels)
 	for _, name := range d.cfg.Active() {
-		if !contains(cfg.Active(), name) {
-			d.gateway.SetAllow(name, nil) // nobody may talk on a channel that was taken out
+		ch := now.Channels[name]
+		gone := !contains(cfg.Active(), name)
+		if ch.Allow = cfg.Channels[name].Allow; gone {
+			ch.Allow, ch.Pairing = nil, false
 		}
+		d.gateway.SetAllow(name, ch.Allow)
+		d.gateway.Shut(name, gone) // nobody may talk on a channel that was taken out
+		now.Channels[name] = ch
 	}
+	d.current.Store(&now)
 	if err := d.beats.replace(cfg); err != nil {
 		d.log.Error("reload: the jobs stay as they were", "err", err)
 	}

@@ -98,7 +98,7 @@ func (d *Daemon) info() httpapi.Info {
 	i := httpapi.Info{
 		Version: d.opts.Version, PID: os.Getpid(), Started: started, Config: d.cfg.Source().String(),
 		StateDir: d.state.path, Store: d.cfg.Store.Type, Model: d.model.Name(), Running: true,
-		Turns: turns, OldestTurnS: oldest.Seconds(), Channels: d.gateway.Channels(), Policy: d.cfg.Policy(),
+		Turns: turns, OldestTurnS: oldest.Seconds(), Channels: d.gateway.Channels(), Policy: d.current.Load().Policy(),
 	}
 	if d.public != nil {
 		i.Listen = d.public.addr()
@@ -113,8 +113,8 @@ func (d *Daemon) info() httpapi.Info {
 // state directory, or, if none runs, of the store itself. The caller calls
 // release when done; until then no daemon can start on the store.
 func Admin(ctx context.Context, cfg *config.Config, version string) (c *httpapi.Client, release func(), err error) {
-	state, err := lockState(cfg.StateDir)
-	if errors.Is(err, errLocked) {
+	state, err := waitState(ctx, cfg.StateDir)
+	if errors.Is(err, errLocked) && served(ctx, cfg.StateDir) {
 		c := httpapi.Dial((&stateDir{path: cfg.StateDir}).file(socketName))
 		return c, c.Close, nil
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
+
+	"dragoman/internal/httpapi"
 )
 
 // stateDir is the daemon's folder, held by a lock: one daemon a folder.
@@ -53,6 +57,39 @@ func lockState(path string) (*stateDir, error) {
 		_, _ = fmt.Fprintf(f, "dragoman with process id %d\n", os.Getpid()) // for the message above only
 	}
 	return &stateDir{path: path, lock: f}, nil
+}
+
+// lockWithin is how long a folder that nobody serves yet is waited for. A
+// command of the operator's holds it for a moment, and a daemon that starts
+// until its socket is there.
+const lockWithin = 3 * time.Second
+
+// waitState is lockState for a folder that may be free in a moment. As soon as
+// a daemon answers there it returns errLocked.
+func waitState(ctx context.Context, path string) (*stateDir, error) {
+	deadline := time.Now().Add(lockWithin)
+	for {
+		s, err := lockState(path)
+		if !errors.Is(err, errLocked) || served(ctx, path) || time.Now().After(deadline) {
+			return s, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// served reports whether a daemon listens on the folder's socket.
+func served(ctx context.Context, path string) bool {
+	socket := httpapi.SocketTransport((&stateDir{path: path}).file(socketName))
+	conn, err := socket.DialContext(ctx, "unix", "")
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
 }
 
 func (s *stateDir) file(name string) string { return filepath.Join(s.path, name) }

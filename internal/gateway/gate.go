@@ -28,10 +28,10 @@ func (g *Gateway) mayTalk(ctx context.Context, b *binding, m channels.Inbound) (
 	if !m.Private && (b.Groups == Off || b.Groups != All && !m.Addressed) {
 		return notAddressed, nil
 	}
-	if b.allows(m) {
+	if !b.isShut() && b.allows(m) {
 		return welcome, nil
 	}
-	if len(m.Sender.IDs) == 0 {
+	if b.isShut() || len(m.Sender.IDs) == 0 {
 		return stranger, nil
 	}
 	paired, err := g.store.Paired(ctx, b.Channel.Name(), m.Sender.IDs)

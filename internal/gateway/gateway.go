@@ -87,8 +87,9 @@ type Gateway struct {
 
 type binding struct {
 	Binding
-	allow  map[string]bool
 	mu     sync.Mutex
+	allow  map[string]bool
+	shut   bool
 	status channels.Status
 }
 
@@ -126,6 +127,22 @@ func (g *Gateway) SetAllow(channel string, allow []string) {
 	if b := g.bindings[channel]; b != nil {
 		b.setAllow(allow)
 	}
+}
+
+// Shut closes a channel to everybody, paired people included, or opens it
+// again. What was accepted before is still answered.
+func (g *Gateway) Shut(channel string, shut bool) {
+	if b := g.bindings[channel]; b != nil {
+		b.mu.Lock()
+		b.shut = shut
+		b.mu.Unlock()
+	}
+}
+
+func (b *binding) isShut() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.shut
 }
 
 func (b *binding) setAllow(allow []string) {

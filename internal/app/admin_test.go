@@ -1,0 +1,103 @@
+package app_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/internal/app"
+	"dragoman/sessions"
+)
+
+// The operator's verbs do the same with and without a daemon.
+func TestAdminWithAndWithoutDaemon(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, strings.TrimSpace(jobs))
+	r := p.run()
+	r.ask(r.page("kitchen"), "good morning")
+	check := func(when string, running bool) {
+		t.Helper()
+		c, release, err := app.Admin(t.Context(), p.config(), "v-test")
+		if err != nil {
+			t.Fatalf("%s: Admin = %v", when, err)
+		}
+		defer release()
+		s, err := c.Status(t.Context())
+		if err != nil || s.Running != running || s.Problem != "" || s.Version != "v-test" {
+			t.Errorf("%s: Status = %+v, %v", when, s, err)
+		}
+		list, err := c.Sessions(t.Context(), 0, 10)
+		if err != nil || len(list) != 1 || list[0].Key.String() != "web:kitchen" {
+			t.Errorf("%s: Sessions = %v, %v, want web:kitchen", when, list, err)
+		}
+		said, err := c.Messages(t.Context(), channels.MustKey("web:kitchen"), 0, 10)
+		if err != nil || len(said) != 2 || said[0].Content != "good morning" {
+			t.Errorf("%s: Messages = %v, %v, want the two of them", when, said, err)
+		}
+		all, err := c.Jobs(t.Context())
+		if err != nil || len(all) != 1 || all[0].Name != "morning" {
+			t.Errorf("%s: Jobs = %v, %v, want morning", when, all, err)
+		}
+		if err := c.RunJob(t.Context(), "evening"); err == nil {
+			t.Errorf("%s: RunJob(evening) = nil, want an error", when)
+		}
+		if err := c.RetryQueue(t.Context(), "out-99"); !errors.Is(err, sessions.ErrNotFound) {
+			t.Errorf("%s: RetryQueue = %v, want not found", when, err)
+		}
+	}
+	check("with a daemon", true)
+	r.stop()
+	check("without a daemon", false)
+	check("without a daemon, again", false)
+}
+
+// Two commands at the same time, and no daemon: both work.
+func TestAdminTwice(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	one, release, err := app.Admin(t.Context(), p.config(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one.Status(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	type result struct {
+		release func()
+		err     error
+	}
+	done := make(chan result)
+	go func() {
+		two, release, err := app.Admin(t.Context(), p.config(), "")
+		if err == nil {
+			_, err = two.Status(t.Context())
+		}
+		done <- result{release, err}
+	}()
+	release()
+	got := <-done
+	if got.release != nil {
+		got.release()
+	}
+	if got.err != nil {
+		t.Errorf("the second command fails: %v", got.err)
+	}
+	p.opens()
+}
+
+// While a command holds the store, a daemon is told who does; and the other
+// way round for the memory store, which holds nothing at all.
+func TestAdminHoldsTheStore(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	_, release, err := app.Admin(t.Context(), p.config(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := p.refused(); !strings.Contains(said, "in use by dragoman with process id") {
+		t.Errorf("Open says %q, want who uses it", said)
+	}
+	release()
+	p.opens()
+}

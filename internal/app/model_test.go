@@ -1,0 +1,74 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+
+	"dragoman/agent/agenttest"
+	"dragoman/internal/app"
+)
+
+// Without a configured model the environment chooses.
+func TestModelFromTheEnvironment(t *testing.T) {
+	t.Parallel()
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"text-embedding-3", "qwen-test"}, APIKey: "key-of-the-environment"})
+	for _, tt := range []struct {
+		name   string
+		config string
+		env    map[string]string
+		model  string
+		says   string
+		asked  bool
+	}{
+		{
+			"named", "model: {type: auto}",
+			map[string]string{"OPENAI_BASE_URL": server.URL(), "OPENAI_API_KEY": "key-of-the-environment", "OPENAI_MODEL": "mine"},
+			"mine", "OPENAI_MODEL names the model", true,
+		},
+		{
+			"first listed", "model: {type: auto}",
+			map[string]string{"OPENAI_BASE_URL": server.URL(), "OPENAI_API_KEY": "key-of-the-environment"},
+			"qwen-test", "first model it lists", true,
+		},
+		{
+			"official", "model: {type: auto}",
+			map[string]string{"OPENAI_API_KEY": "key-of-the-environment"},
+			"gpt-4.1-mini", "OPENAI_API_KEY is set", false,
+		},
+		{
+			"the configuration wins", "model: {type: demo}",
+			map[string]string{"OPENAI_BASE_URL": server.URL(), "OPENAI_API_KEY": "key-of-the-environment"},
+			"demo", "as model.type says", false,
+		},
+		{
+			"and so does its address", "model: {base_url: '" + server.URL() + "', api_key: key-of-the-environment, name: configured}",
+			map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1", "OPENAI_API_KEY": "other"},
+			"configured", "As the configuration says", true,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newPlace(t, tt.config).run(func(o *app.Options) {
+				o.Getenv = func(name string) string { return tt.env[name] }
+			})
+			if got := r.status().Model; got != tt.model {
+				t.Errorf("model = %q, want %q", got, tt.model)
+			}
+			if report := strings.Join(strings.Fields(r.log.String()), " "); !strings.Contains(report, tt.says) {
+				t.Errorf("the report lacks %q:\n%s", tt.says, r.log)
+			}
+			if strings.Contains(r.log.String(), "key-of-the-environment") {
+				t.Errorf("the key is printed:\n%s", r.log)
+			}
+			if !tt.asked {
+				return
+			}
+			if got := r.ask(r.page(""), "ping"); !strings.Contains(got, "echo: ping") {
+				t.Errorf("the answer = %q, want the server's echo", got)
+			}
+			requests := server.Requests()
+			if last := requests[len(requests)-1]; last.Model != tt.model {
+				t.Errorf("the server was asked for %q, want %q", last.Model, tt.model)
+			}
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package app_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"dragoman/internal/testkit"
+)
+
+// asNobody makes this test binary try to open the configuration that it names.
+const asNobody = "DRAGOMAN_TEST_OPEN"
+
+// A state directory on a file system that is mounted read-only: root's rights
+// do not help there.
+func TestReadOnlyFileSystem(t *testing.T) {
+	p := newPlace(t, "")
+	p.opens()
+	if err := syscall.Mount("tmpfs", p.state(""), "tmpfs", syscall.MS_RDONLY, "size=64k"); err != nil {
+		if testkit.NeedAll() {
+			t.Fatalf("cannot mount (run the tests as root): %v", err)
+		}
+		t.Skipf("this user cannot mount: %v", err)
+	}
+	said := p.refused()
+	if err := syscall.Unmount(p.state(""), 0); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(said, "cannot be written") || !strings.Contains(said, "the file system is read-only") {
+		t.Errorf("Open says %q, want that the file system is read-only", said)
+	}
+	p.opens()
+}
+
+// A state directory of somebody else.
+func TestNoRightToTheFolder(t *testing.T) {
+	if path := os.Getenv(asNobody); path != "" {
+		p := &place{t: t, dir: path, path: path + "/dragoman.yaml"}
+		os.Stdout.WriteString("SAID " + p.refused() + "\n")
+		return
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root can run this as somebody else")
+	}
+	dir, err := os.MkdirTemp("/tmp", "dragoman-app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	p := &place{t: t, dir: dir, path: dir + "/dragoman.yaml"}
+	p.write("")
+	p.opens()
+	for _, path := range []string{dir, p.path} {
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.ReadFile("/proc/self/exe") // the test binary's own folder is closed to others
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := dir + "/app.test"
+	if err := os.WriteFile(bin, self, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(bin, "-test.run", "^TestNoRightToTheFolder$")
+	cmd.Dir = dir
+	cmd.Env = []string{asNobody + "=" + dir, "TMPDIR=/tmp"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if !strings.Contains(string(out), "SAID app: ") || !strings.Contains(string(out), "this user may not write there") {
+		t.Errorf("Open says %s, want that this user may not write there", out)
+	}
+}
+
+// The lock file and the socket of a process that was killed are in nobody's
+// way.
+func TestLeftByTheDead(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	if err := os.Mkdir(p.state(""), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p.state("dragoman.lock"), []byte("dragoman with process id 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mknod(p.state("dragoman.sock"), syscall.S_IFSOCK|0o600, 0); err != nil {
+		t.Fatal(err)
+	}
+	r := p.run()
+	if !r.status().Running {
+		t.Error("the daemon's socket does not answer")
+	}
+}

@@ -1,0 +1,159 @@
+package app_test
+
+import (
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+
+	"dragoman/channels/channeltest/botapi"
+)
+
+const jobs = `
+heartbeat:
+  jobs: [{name: morning, cron: "0 8 * * *", target: "web:default", prompt: hi}]`
+
+// reload asks for it and waits until the daemon has said word.
+func (r *running) reload(word string) {
+	r.t.Helper()
+	before := strings.Count(r.log.String(), word)
+	select {
+	case r.hangup <- struct{}{}:
+	case <-r.t.Context().Done():
+		r.t.Fatal("nobody takes the request to reload")
+	}
+	r.until(word, func() bool { return strings.Count(r.log.String(), word) > before })
+}
+
+func (r *running) jobNames() string {
+	r.t.Helper()
+	list, err := r.admin.Jobs(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var names []string
+	for _, j := range list {
+		names = append(names, j.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestReload(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	r := p.run()
+	r.ask(r.page(""), "good morning")
+	if got := r.jobNames(); got != "" {
+		t.Fatalf("jobs = %q, want none", got)
+	}
+
+	// Good: the level, a job, and nobody may talk on the page any more.
+	p.write("log: {level: debug}\nchannels: {web: {type: web, allow: []}}" + jobs)
+	r.reload("reloaded")
+	if r.level.Level() != slog.LevelDebug {
+		t.Errorf("level = %s, want debug", r.level.Level())
+	}
+	if got := r.jobNames(); got != "morning" {
+		t.Errorf("jobs = %q, want morning", got)
+	}
+	if policy := strings.Join(r.status().Policy, "; "); !strings.Contains(policy, "web: nobody may talk") {
+		t.Errorf("status says %q, want the new policy", policy)
+	}
+	page := r.page("")
+	before := len(r.feed(page))
+	if err := page.Post(t.Context(), "message-refused", "hello?"); err != nil {
+		t.Fatal(err)
+	}
+	r.until("the refusal", func() bool { return strings.Contains(r.log.String(), "sender is not on the allow list") })
+	if got := len(r.feed(page)); got != before {
+		t.Errorf("the feed has %d items, want %d as before: nobody may talk", got, before)
+	}
+
+	// Bad: nothing changes, not even the parts that are well.
+	p.write("log: {level: error}\nchannels: {web: {type: web, allow: ['*']}}\nagent: {max_steps: ten}")
+	r.reload("reload refused")
+	if !strings.Contains(r.log.String(), "agent.max_steps") {
+		t.Errorf("the log does not say what is wrong:\n%s", r.log)
+	}
+	if r.level.Level() != slog.LevelDebug || r.jobNames() != "morning" {
+		t.Errorf("level = %s, jobs = %q, want both as they were", r.level.Level(), r.jobNames())
+	}
+
+	// Good again: back to the beginning.
+	p.write("")
+	r.reload("reloaded")
+	if r.level.Level() != slog.LevelInfo || r.jobNames() != "" {
+		t.Errorf("level = %s, jobs = %q, want info and none", r.level.Level(), r.jobNames())
+	}
+	if got := r.ask(r.page(""), "good evening"); got == "" {
+		t.Error("the page is not answered again")
+	}
+}
+
+// Taking a channel out of the configuration closes it at once, to people who
+// were paired as well, until a restart ends it.
+func TestReloadWithoutTheChannel(t *testing.T) {
+	t.Parallel()
+	api, err := botapi.Start("127.0.0.1:0", botapi.Options{Token: "1000:" + strings.Repeat("TEST", 9)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	const form = "channels: {telegram: {type: telegram, enabled: %s, token: '%s', api_url: '%s', allow: [], pairing: true, poll_timeout: 1s}}"
+	on, off := fmt.Sprintf(form, "true", api.Token(), api.URL()), fmt.Sprintf(form, "false", api.Token(), api.URL())
+	p := newPlace(t, on)
+	r := p.run()
+	ann := botapi.Person(7, "Ann")
+	said := 0
+	say := func(text string) string {
+		t.Helper()
+		api.Private(ann).Say(ann, text)
+		said++
+		r.until("an answer to "+text, func() bool { return len(api.FromBot(7)) == said })
+		return api.FromBot(7)[said-1]
+	}
+	code := regexp.MustCompile("[A-Z2-9]{4}-[A-Z2-9]{4}-[A-Z2-9]{5}").FindString(say("let me in"))
+	if _, err := r.admin.ApprovePairing(t.Context(), code); err != nil {
+		t.Fatalf("approve %q: %v", code, err)
+	}
+	say("good morning")
+
+	p.write(off)
+	r.reload("reloaded")
+	for i, who := range []botapi.User{ann, botapi.Person(8, "Bob")} {
+		api.Private(who).Say(who, "hello?")
+		r.until("the refusal", func() bool {
+			return strings.Count(r.log.String(), "sender is not on the allow list") == i+1
+		})
+	}
+	if got := len(api.FromBot(7)) + len(api.FromBot(8)); got != said {
+		t.Errorf("the bot said %d things, want %d as before", got, said)
+	}
+	if policy := strings.Join(r.status().Policy, "; "); !strings.Contains(policy, "telegram: nobody may talk") {
+		t.Errorf("status says %q, want that nobody may talk", policy)
+	}
+
+	p.write(on)
+	r.reload("reloaded")
+	say("good evening")
+}
+
+// A job that is being replaced while it runs is neither lost nor run twice.
+func TestReloadKeepsRunningJobs(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "heartbeat:\n  jobs: [{name: morning, cron: \"0 8 * * *\", target: \"web:default\", prompt: 'say: good morning'}]")
+	r := p.run()
+	page := r.page("")
+	if err := r.admin.RunJob(t.Context(), "morning"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		r.reload("reloaded")
+	}
+	r.until("the job's words", func() bool { return len(r.feed(page)) == 1 })
+	list, err := r.admin.Occurrences(t.Context(), "morning", 10)
+	if err != nil || len(list) != 1 || list[0].Outcome != "ran" {
+		t.Errorf("occurrences = %+v, %v, want one that ran", list, err)
+	}
+}
