@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"dragoman/channels"
+	"dragoman/sessions"
 )
 
 var errTest = errors.New("made to fail")
@@ -48,3 +49,17 @@ func LimitPages(s *Store, pages int) error {
 
 // LargestBatch is the most operations that shared a commit so far.
 func LargestBatch(s *Store) int { return int(s.largest.Load()) }
+
+// DecodeRest reads the rest of a message with and without reflection. plain
+// says whether the former was possible.
+func DecodeRest(b []byte) (fast, slow any, plain bool, err error) {
+	var f, s messageRest
+	plain = parsePlain(b, &f)
+	err = decode(b, &s)
+	return f, s, plain, err
+}
+
+// EncodeRest is what a message has in its rest column.
+func EncodeRest(m sessions.Message) []byte {
+	return messageRows([]sessions.Message{m}, "", m.At)[0].rest
+}

@@ -228,7 +228,7 @@ func (s *messageScan) next() (sessions.Message, error) {
 	if err := s.row.Scan(s.dest...); err != nil {
 		return s.m, err
 	}
-	if err := decode(s.raw, &s.rest); err != nil {
+	if err := decodeRest(s.raw, &s.rest); err != nil {
 		return s.m, err
 	}
 	m, r := &s.m, &s.rest

@@ -1,0 +1,145 @@
+package sqlite
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf8"
+
+	"dragoman/sessions"
+)
+
+// decodeRest is decode for the rest of a message. Every turn reads dozens of
+// them, so the plain ones, which are almost all, are read without reflection.
+func decodeRest(b []byte, r *messageRest) error {
+	if parsePlain(b, r) {
+		return nil
+	}
+	*r = messageRest{}
+	return decode(b, r)
+}
+
+func parsePlain(b []byte, r *messageRest) bool {
+	p := plain{left: b}
+	return p.rest(r)
+}
+
+// plain reads JSON as encode writes it: no blanks, and only what it knows. Its
+// methods return false for anything else, which is not wrong, only not plain.
+type plain struct{ left []byte }
+
+// take passes over prefix.
+func (p *plain) take(prefix string) bool {
+	if len(p.left) < len(prefix) || string(p.left[:len(prefix)]) != prefix {
+		return false
+	}
+	p.left = p.left[len(prefix):]
+	return true
+}
+
+// text reads a string without escapes. The bytes are those of the row.
+func (p *plain) text() ([]byte, bool) {
+	if !p.take(`"`) {
+		return nil, false
+	}
+	end := bytes.IndexByte(p.left, '"')
+	if end < 0 {
+		return nil, false
+	}
+	s := p.left[:end]
+	for _, c := range s {
+		if c == '\\' || c < ' ' {
+			return nil, false
+		}
+	}
+	if !utf8.Valid(s) {
+		return nil, false
+	}
+	p.left = p.left[end+1:]
+	return s, true
+}
+
+// number reads a count.
+func (p *plain) number() (int, bool) {
+	end := 0
+	for end < len(p.left) && p.left[end] >= '0' && p.left[end] <= '9' {
+		end++
+	}
+	if end > 1 && p.left[0] == '0' {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(p.left[:end]))
+	p.left = p.left[end:]
+	return n, err == nil
+}
+
+// object reads an object; f reads the value of each of its keys.
+func (p *plain) object(f func(key []byte) bool) bool {
+	if !p.take("{") {
+		return false
+	}
+	if p.take("}") {
+		return true
+	}
+	for {
+		key, ok := p.text()
+		if !ok || !p.take(":") || !f(key) {
+			return false
+		}
+		if p.take("}") {
+			return true
+		}
+		if !p.take(",") {
+			return false
+		}
+	}
+}
+
+// rest reads a whole rest.
+func (p *plain) rest(r *messageRest) bool {
+	return p.object(func(key []byte) bool {
+		switch string(key) {
+		case "name":
+			return p.string(&r.Name)
+		case "sender":
+			return p.string(&r.Sender)
+		case "turn":
+			return p.string(&r.Turn)
+		case "model":
+			return p.string(&r.Model)
+		case "tool_call_id":
+			return p.string(&r.ToolCallID)
+		case "at":
+			s, ok := p.text()
+			return ok && r.At.UnmarshalText(s) == nil
+		case "usage":
+			if r.Usage == nil {
+				r.Usage = new(sessions.Usage)
+			}
+			return p.usage(r.Usage)
+		case "synthetic":
+			r.Synthetic = true
+			return p.take("true")
+		}
+		return false // tool calls, or what a later version knows
+	}) && len(p.left) == 0
+}
+
+func (p *plain) string(to *string) bool {
+	s, ok := p.text()
+	*to = string(s)
+	return ok
+}
+
+func (p *plain) usage(u *sessions.Usage) bool {
+	return p.object(func(key []byte) (ok bool) {
+		switch string(key) {
+		case "input":
+			u.Input, ok = p.number()
+		case "output":
+			u.Output, ok = p.number()
+		case "cached":
+			u.Cached, ok = p.number()
+		}
+		return ok
+	})
+}
