@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"dragoman/channels/channeltest/botapi"
+	"dragoman/sessions"
 )
 
 const jobs = `
@@ -61,6 +63,10 @@ func TestReload(t *testing.T) {
 		t.Errorf("status says %q, want the new policy", policy)
 	}
 	page := r.page("")
+	if err := r.admin.RunJob(t.Context(), "morning"); err != nil {
+		t.Errorf("RunJob = %v, want the new job to run", err)
+	}
+	r.until("the job's answer", func() bool { return len(r.feed(page)) == 3 })
 	before := len(r.feed(page))
 	if err := page.Post(t.Context(), "message-refused", "hello?"); err != nil {
 		t.Fatal(err)
@@ -85,6 +91,9 @@ func TestReload(t *testing.T) {
 	r.reload("reloaded")
 	if r.level.Level() != slog.LevelInfo || r.jobNames() != "" {
 		t.Errorf("level = %s, jobs = %q, want info and none", r.level.Level(), r.jobNames())
+	}
+	if err := r.admin.RunJob(t.Context(), "morning"); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("RunJob = %v, want that the job is gone", err)
 	}
 	if got := r.ask(r.page(""), "good evening"); got == "" {
 		t.Error("the page is not answered again")
