@@ -42,6 +42,9 @@ func (g *Gateway) deliver(ctx context.Context, c sessions.Claim) error {
 // deliverOne makes one attempt. It reports whether the next delivery may go
 // out: this one has arrived or was given up.
 func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.Delivery) (bool, error) {
+	if a, ended := g.outcomes.take(d.ID); ended {
+		return g.settle(ctx, c, a)
+	}
 	name := d.Key.Channel()
 	b := g.bindings[name]
 	if g.opts.Now().Sub(d.Created) > g.opts.DeliveryLimit {
@@ -54,17 +57,31 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 		return false, fmt.Errorf("mark %s as sending: %w", d.ID, err)
 	}
 	receipt, err := g.send(ctx, b, g.outbound(b, d))
-	if err == nil {
-		g.opts.Observer.Delivered(name, "sent")
-		if err := g.store.MarkSent(ctx, c, d.ID, receipt); err != nil {
-			return false, fmt.Errorf("mark %s as sent: %w", d.ID, err)
-		}
-		return true, nil
-	}
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil && !fenced(ctx) {
 		return false, ctx.Err() // stays "sending": whoever comes next treats it as uncertain
 	}
-	return g.undelivered(ctx, c, d, err)
+	return g.settle(ctx, c, attempt{d, receipt, err})
+}
+
+// settle records how an attempt ended. If the claim is over it is kept for the
+// next one.
+func (g *Gateway) settle(ctx context.Context, c sessions.Claim, a attempt) (next bool, err error) {
+	switch {
+	case fenced(ctx):
+		err = sessions.ErrFenced
+	case a.err != nil:
+		next, err = g.undelivered(ctx, c, a.d, a.err)
+	default:
+		if err = g.store.MarkSent(ctx, c, a.d.ID, a.receipt); err == nil {
+			g.opts.Observer.Delivered(a.d.Key.Channel(), "sent")
+			return true, nil
+		}
+		err = fmt.Errorf("mark %s as sent: %w", a.d.ID, err)
+	}
+	if errors.Is(err, sessions.ErrFenced) || fenced(ctx) {
+		g.outcomes.keep(a)
+	}
+	return next, err
 }
 
 // undelivered files an attempt that failed: given up, or tried again later.
@@ -124,6 +141,8 @@ func wasUncertain(d sessions.Delivery) bool {
 
 func (g *Gateway) send(ctx context.Context, b *binding, o channels.Outbound) (r channels.Receipt, err error) {
 	defer recoverTo(&err, "send on "+o.Key.Channel())
+	ctx, end := pastFence(ctx)
+	defer end()
 	ctx, cancel := context.WithTimeout(ctx, g.opts.SendTimeout)
 	defer cancel()
 	return b.Channel.Send(ctx, o)

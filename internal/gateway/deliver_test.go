@@ -355,3 +355,73 @@ func TestNoPreviewOfAnAnswerThatIsThere(t *testing.T) {
 		}
 	})
 }
+
+// A command that ends the claim while an answer is on its way must not make
+// that answer come twice: its sending is not cut off, and how it ended is
+// known to the claim that follows.
+func TestACommandWhileAnAnswerIsBeingSent(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		err   error // of the sending, which ends after the command
+		wait  time.Duration
+		first string
+	}{
+		{"it arrives", nil, 0, "echo hello"},
+		{"it was not sent", &channels.NotSent{Err: errors.New("refused")}, 10 * time.Second, "echo hello"},
+		{"nobody knows", errors.New("timeout"), 10 * time.Second, "↻ echo hello"},
+		{"never", fmt.Errorf("blocked: %w", channels.ErrPermanent), 0, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t)
+				var once sync.Once
+				w.net.slow = func(ctx context.Context) (err error) {
+					once.Do(func() {
+						select {
+						case <-time.After(2 * time.Second):
+							err = tt.err
+						case <-ctx.Done():
+							err = ctx.Err()
+						}
+					})
+					return err
+				}
+				w.say("1", "hello")
+				time.Sleep(time.Second)
+				w.say("1", "/new")
+				time.Sleep(2*time.Second + tt.wait)
+				want := []string{tt.first, "A new conversation begins. The old one is kept."}
+				if tt.first == "" {
+					want = want[1:]
+				}
+				w.expect("1", want...)
+				if got := w.seen.get("repeated net"); (got == 1) != strings.HasPrefix(tt.first, "↻") {
+					t.Errorf("repeats counted = %d", got)
+				}
+				if st, _ := w.mem.Stats(t.Context()); st.Unsent != 0 {
+					t.Errorf("Stats = %+v, want nothing unsent", st)
+				}
+			})
+		})
+	}
+}
+
+// A sending that never comes back cannot hold a command up for ever.
+func TestACommandBehindASendingThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		var once sync.Once
+		w.net.slow = func(ctx context.Context) (err error) {
+			once.Do(func() {
+				<-ctx.Done()
+				err = ctx.Err()
+			})
+			return err
+		}
+		w.say("1", "hello")
+		time.Sleep(time.Second)
+		w.say("1", "/stop")
+		time.Sleep(30 * time.Second)
+		w.expect("1", "↻ echo hello", "Nothing is running now.")
+	})
+}

@@ -81,6 +81,7 @@ type Gateway struct {
 	live     liveTurns
 	strikes  limiter
 	told     notices
+	outcomes outcomes
 	sums     summaries
 	busy     busy
 }

@@ -29,7 +29,9 @@ type network struct {
 	mu   sync.Mutex
 	sent []channels.Outbound
 	// fail, if not nil, decides about each Send.
-	fail     func(channels.Outbound) error
+	fail func(channels.Outbound) error
+	// slow, if not nil, takes its time before each Send, and may end it.
+	slow     func(context.Context) error
 	previews []channels.Preview
 	typed    int
 	intake   chan channels.Intake
@@ -47,7 +49,12 @@ func (n *network) Run(ctx context.Context, in channels.Intake) error {
 	return nil
 }
 
-func (n *network) Send(_ context.Context, m channels.Outbound) (channels.Receipt, error) {
+func (n *network) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, error) {
+	if n.slow != nil {
+		if err := n.slow(ctx); err != nil {
+			return channels.Receipt{}, err
+		}
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.fail != nil {

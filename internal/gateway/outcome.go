@@ -1,0 +1,72 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// fencedGrace is how long a network call that was begun may go on after its
+// claim is over. Cutting it off at once would leave unknown whether the
+// message arrived, and a /stop would make an answer come twice.
+const fencedGrace = 10 * time.Second
+
+// pastFence is ctx, except that the end of the claim ends it only after
+// [fencedGrace].
+func pastFence(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if !fenced(ctx) {
+			cancel()
+			return
+		}
+		time.AfterFunc(fencedGrace, cancel)
+	})
+	return out, func() {
+		stop()
+		cancel()
+	}
+}
+
+// fenced reports whether ctx ended because its claim is over.
+func fenced(ctx context.Context) bool { return errors.Is(context.Cause(ctx), sessions.ErrFenced) }
+
+// attempt is one network call for a delivery, and how it ended.
+type attempt struct {
+	d       sessions.Delivery // as it was before the call
+	receipt channels.Receipt
+	err     error
+}
+
+// outcomes keeps the attempts that ended after their claim was over, for the
+// claim that follows. They are memory only: after a crash such a delivery is
+// uncertain, as the store says.
+type outcomes struct {
+	mu sync.Mutex
+	m  map[string]attempt // by the delivery's id
+}
+
+// outcomesKept bounds the memory; only deliveries that are dropped at just
+// that moment are never asked for.
+const outcomesKept = 1000
+
+func (o *outcomes) keep(a attempt) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.m == nil || len(o.m) >= outcomesKept {
+		o.m = make(map[string]attempt)
+	}
+	o.m[a.d.ID] = a
+}
+
+func (o *outcomes) take(id string) (attempt, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	a, found := o.m[id]
+	delete(o.m, id)
+	return a, found
+}
