@@ -66,6 +66,7 @@ var Table = []Rule{
 	{Package: "internal/app/**", Imports: []string{"**"}},
 	{Package: "internal/crash*/**", Imports: []string{"**"}},
 	{Package: "internal/bench*/**", Imports: []string{"**"}},
+	{Package: "internal/story/**", Imports: []string{"**"}},
 
 	// The verbs talk to a running daemon through the client in httpapi and
 	// print what the domain's types hold.
