@@ -176,10 +176,12 @@ func (h *house) steady(chats, perSecond int, long time.Duration) {
 
 // busy is what a saturated daemon did in a window of time.
 type busy struct {
-	answers     int
-	window      time.Duration
-	daemon, own time.Duration // CPU time
-	took        []time.Duration
+	answers int
+	window  time.Duration
+	// CPU time: of the daemon, of the fake servers and the people, and of
+	// whatever else ran on the machine.
+	daemon, own, others time.Duration
+	took                []time.Duration
 }
 
 // saturate keeps every chat asking: the next question follows the answer. The
@@ -206,13 +208,14 @@ func (h *house) saturate(d *daemon, chats int, warm, long time.Duration) busy {
 	h.people.mu.Lock()
 	h.people.took = nil
 	h.people.mu.Unlock()
-	b := busy{daemon: d.used(), own: ownCPU()}
+	b := busy{daemon: d.used(), own: ownCPU(), others: machineCPU()}
 	began := time.Now()
 	pump(began.Add(long))
 	b.window = time.Since(began)
 	b.took = h.people.times()
 	b.answers = len(b.took)
-	b.daemon, b.own = d.used()-b.daemon, ownCPU()-b.own
+	b.daemon, b.own, b.others = d.used()-b.daemon, ownCPU()-b.own, machineCPU()-b.others
+	b.others -= b.daemon + b.own
 	h.settle()
 	return b
 }

@@ -1,6 +1,7 @@
 package bench_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"runtime"
@@ -15,6 +16,7 @@ import (
 // report is what was measured.
 type report struct {
 	alone, light     []time.Duration
+	lightOthers      float64       // cores that other programs used
 	lightCPU         time.Duration // of the daemon, for each turn
 	lightPeak        int64
 	busy             busy
@@ -29,6 +31,7 @@ type report struct {
 	inLong, inNew    inside
 	prefix           shared
 	binary, stripped int64
+	hash             time.Duration
 	fsync            time.Duration
 	took             time.Duration
 }
@@ -39,7 +42,7 @@ type starting struct {
 	idle        int64
 }
 
-// newReport measures the disk at once, as a scale for all that follows.
+// newReport measures the disk and the CPU at once, as a scale for all that follows.
 func newReport(t *testing.T) *report {
 	t.Helper()
 	f, err := os.CreateTemp(t.TempDir(), "fsync")
@@ -60,7 +63,20 @@ func newReport(t *testing.T) *report {
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	return &report{fsync: percentile(took, 50)}
+	return &report{fsync: percentile(took, 50), hash: hash()}
+}
+
+// hash is how long one core takes for a fixed amount of work, at its best: on
+// a machine that is shared it tells a slow day from slow code.
+func hash() time.Duration {
+	block := make([]byte, 16<<20)
+	best := time.Hour
+	for range 5 {
+		began := time.Now()
+		sha256.Sum256(block)
+		best = min(best, time.Since(began))
+	}
+	return best
 }
 
 // percentile finds the p-th of sorted times; 0 if there are none.
@@ -123,13 +139,13 @@ func (r *report) String() string {
 // details say what stands behind the numbers.
 func (r *report) details(b *strings.Builder) {
 	note := func(format string, args ...any) { fmt.Fprintf(b, "- "+format+"\n", args...) }
-	total := r.busy.daemon + r.busy.own
-	note("The machine: %d cores, %s, %s/%s; writing and fsyncing 4 KiB takes %s (median).", runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, ms(r.fsync))
-	note("Light load: %d turns alone, %d at 100 a second; the slowest took %s and %s. The daemon used %s of CPU time for each of the latter, and %s of memory at its peak.",
-		len(r.alone), len(r.light), ms(percentile(r.alone, 100)), ms(percentile(r.light, 100)), ms(r.lightCPU), mb(r.lightPeak))
-	note("Saturated: %d turns in %.1f s, %s; %d requests to the model in all, summaries included. CPU: %.1f of %d cores were used, %s of that by the two fake servers and the people.",
+	cores := func(d time.Duration) float64 { return d.Seconds() / max(r.busy.window.Seconds(), 1e-9) }
+	note("The machine: %d cores, %s, %s/%s; writing and fsyncing 4 KiB takes %s (median), the SHA-256 of 16 MiB %s (at best).", runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, ms(r.fsync), ms(r.hash))
+	note("Light load: %d turns alone, %d at 100 a second; the slowest took %s and %s. The daemon used %s of CPU time for each of the latter, and %s of memory at its peak; other programs used %.2f cores.",
+		len(r.alone), len(r.light), ms(percentile(r.alone, 100)), ms(percentile(r.light, 100)), ms(r.lightCPU), mb(r.lightPeak), r.lightOthers)
+	note("Saturated: %d turns in %.1f s, %s; %d requests to the model in all, summaries included. Of %d cores the daemon used %.2f, the two fake servers and the people %.2f, and other programs %.2f.",
 		r.busy.answers, r.busy.window.Seconds(), spread(r.busy.took), r.busyCalls,
-		total.Seconds()/max(r.busy.window.Seconds(), 1e-9), runtime.NumCPU(), share(int(r.busy.own), int(total)))
+		runtime.NumCPU(), cores(r.busy.daemon), cores(r.busy.own), cores(max(r.busy.others, 0)))
 	note("Starts: %d of each kind, in turn; CPU time until the first poll (10 ms steps) %s with a database of %s, %s with an empty one. The files were in the page cache.",
 		len(r.full.polled), ms(percentile(r.full.cpu, 50)), mb(r.database), ms(percentile(r.empty.cpu, 50)))
 	note("Long chat: %d pairs of turns, one in the chat of 100,000 messages and one in a new one. End to end %s against %s (medians). The store alone: history %s against %s, commit %s against %s.",
@@ -176,6 +192,10 @@ func TestParseProc(t *testing.T) {
 	}
 	if _, err := parseStat([]byte("12 (a) S 1")); err == nil {
 		t.Error("a cut stat was parsed")
+	}
+	machine := "cpu  100 20 3 999999 8888 4 5 6 70 80\ncpu0 1 1 1 1\n"
+	if got := parseMachine([]byte(machine)); got != 1380*time.Millisecond {
+		t.Errorf("parseMachine = %v, want 1.38s", got)
 	}
 	if got := parseStatus([]byte("Name:\tx\nVmHWM:\t    2048 kB\n"), "VmHWM"); got != 2<<20 {
 		t.Errorf("parseStatus = %d, want 2 MiB", got)
