@@ -231,3 +231,11 @@ func TestServerCloseBreaksStallsOff(t *testing.T) {
 		t.Error("the stream of a closed server ended cleanly")
 	}
 }
+
+func TestWordsJoinToTheText(t *testing.T) {
+	for _, text := range []string{"", "a", strings.Repeat("word ", 300) + "end", strings.Repeat("x", 5000), strings.Repeat("word42 ", 400)} {
+		if got := strings.Join(agenttest.Words(text), ""); got != text {
+			t.Errorf("Words of %d bytes join to %d", len(text), len(got))
+		}
+	}
+}

@@ -187,7 +187,7 @@ func Words(s string) []string {
 	least := len(s) / most
 	var out []string
 	for len(s) > 0 {
-		i := least
+		i := min(least, len(s))
 		for i < len(s) && !strings.ContainsRune(" \n", rune(s[i])) {
 			i++
 		}

@@ -94,7 +94,7 @@ func (e *wireError) found() bool { return e.Message != "" || e.Type != "" || e.C
 func (e *wireError) text() string {
 	for _, s := range []string{e.Message, e.Type, e.Code} {
 		if s != "" {
-			return "the server says: " + s
+			return saysPrefix + s
 		}
 	}
 	return "the server gives no reason"
@@ -248,7 +248,7 @@ func (m *Model) scrub(s string) string {
 			continue
 		}
 		s = strings.ReplaceAll(s, secret, "[key]")
-		s = cutPieces(s, secret, piece)
+		s = cutPieces(s, secret, piece, "[key]")
 	}
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "…"
@@ -258,8 +258,8 @@ func (m *Model) scrub(s string) string {
 
 // cutPieces replaces every run of at least piece bytes that s shares with
 // secret.
-func cutPieces(s, secret string, piece int) string {
-	if len(secret) <= piece {
+func cutPieces(s, secret string, piece int, by string) string {
+	if len(secret) < piece {
 		return s
 	}
 	var b strings.Builder
@@ -273,7 +273,7 @@ func cutPieces(s, secret string, piece int) string {
 			i++
 			continue
 		}
-		b.WriteString("[key]")
+		b.WriteString(by)
 		i += n
 	}
 	return b.String()

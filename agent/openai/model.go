@@ -154,7 +154,7 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 		if ctx.Err() != nil {
 			return agent.Response{}, ctx.Err()
 		}
-		return agent.Response{}, m.modelError(c, err)
+		return agent.Response{}, discreet(m.modelError(c, err), r)
 	}
 	return a.response(m.o.Name), nil
 }

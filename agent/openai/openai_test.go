@@ -490,3 +490,17 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A content filter that quotes what it refuses must not bring chat text into
+// errors and logs.
+func TestErrorsQuoteNobody(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{})
+	m := model(t, s.URL())
+	for _, quote := range []string{"my diagnosis is CANARYTEXT", "CANARYTEXT", `my\n  diagnosis is CANARYTEXT and more`} {
+		s.Next(agenttest.StatusReply(400, nil, `{"error":{"message":"Content filter: your prompt '`+quote+`' is not allowed","code":"content_filter"}}`))
+		_, _, _, err := complete(t, m, ask("Hello, my diagnosis is CANARYTEXT, what now?"))
+		if err == nil || strings.Contains(err.Error(), "CANARY") || !strings.Contains(err.Error(), "Content filter: your prompt") {
+			t.Errorf("error = %v, want the server's words without the person's", err)
+		}
+	}
+}

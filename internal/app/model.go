@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ func (d *Daemon) openModel(ctx context.Context) error {
 		d.use(demo.New(demo.Options{}), "The built-in demo, as model.type says.")
 		return nil
 	case c.Type != "auto" || c.BaseURL != "":
-		return d.useServer(c.BaseURL, c.APIKey.Reveal(), c.Name, "As the configuration says.")
+		return d.useServer(c.BaseURL, c.APIKey.Reveal(), c.Name, "The model is "+c.Name+" at "+hostOf(c.BaseURL)+", as the configuration says.")
 	}
 	found := openai.Detect(ctx, openai.DetectOptions{Getenv: d.opts.Getenv})
 	if found.ContextWindow > 0 {
@@ -37,9 +38,18 @@ func (d *Daemon) openModel(ctx context.Context) error {
 	return d.useServer(found.BaseURL, found.APIKey, found.Name, found.Why)
 }
 
-func (d *Daemon) useServer(url, key, name, why string) error {
+// hostOf is the part of a URL that is fit to be shown.
+func hostOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "its server"
+	}
+	return u.Host
+}
+
+func (d *Daemon) useServer(base, key, name, why string) error {
 	m, err := openai.New(openai.Options{
-		BaseURL: url, APIKey: key, Name: name, Logger: d.log,
+		BaseURL: base, APIKey: key, Name: name, Logger: d.log,
 		FirstByteTimeout: d.cfg.Model.FirstByteTimeout.D(), IdleTimeout: d.cfg.Model.IdleTimeout.D(),
 	})
 	if err != nil {

@@ -43,7 +43,7 @@ func TestModelFromTheEnvironment(t *testing.T) {
 		{
 			"and so does its address", "model: {base_url: '" + server.URL() + "', api_key: key-of-the-environment, name: configured}",
 			map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1", "OPENAI_API_KEY": "other"},
-			"configured", "As the configuration says", true,
+			"configured", "as the configuration says", true,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

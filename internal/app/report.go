@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+
+	"dragoman/internal/config"
 )
 
 // report says in a few plain lines what runs and where everything lies.
@@ -25,6 +27,9 @@ func (d *Daemon) report() {
 	line("workspace", shortPath(d.cfg.Workspace))
 	for _, policy := range d.cfg.Policy() {
 		name, says, _ := strings.Cut(policy, ": ")
+		if d.public == nil && d.cfg.Channels[name].Type == config.TypeWeb {
+			says = "off: http.listen is off"
+		}
 		line(name, says)
 	}
 	if n := d.beats.count(); n > 0 {

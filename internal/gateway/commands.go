@@ -66,21 +66,20 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 	if running {
 		text = "Stopped."
 	}
-	if c == sessions.ControlNew {
-		text = "A new conversation begins. The old one is kept."
-	}
 	if strings.TrimSpace(partial) != "" {
 		e.Append = []sessions.Message{{
 			Role: sessions.RoleAssistant, Content: partial + "\n\n[stopped by the person]",
 			At: g.opts.Now(), Synthetic: true,
 		}}
 		text = partial + "\n\n*(stopped)*"
-		if c == sessions.ControlNew {
-			text += "\n\nA new conversation begins. The old one is kept."
-		}
 	}
-	e.Replies = g.split(m.Key, text, m)
-	e.Replies[0].Edit = preview
+	if c == sessions.ControlStop || strings.TrimSpace(partial) != "" {
+		e.Replies = g.split(m.Key, text, m)
+		e.Replies[0].Edit = preview
+	}
+	if c == sessions.ControlNew { // a message of its own: nobody is told about an edit
+		e.Replies = append(e.Replies, g.split(m.Key, "A new conversation begins. The old one is kept.", m)...)
+	}
 	got, err := g.store.Accept(ctx, e)
 	if err != nil {
 		return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)

@@ -101,3 +101,18 @@ func TestWordsThatLookLikeCommandsGoToTheModel(t *testing.T) {
 		w.expect("1", "echo /etc/passwd is what?")
 	})
 }
+
+func TestNewDuringAnAnswerSaysSoBelowIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.agent.run = streaming("one", "two", "three", "four")
+		w.say("1", "count")
+		time.Sleep(2500 * time.Millisecond)
+		w.say("1", "/new")
+		time.Sleep(time.Minute)
+		w.expect("1", "one two \n\n*(stopped)*", "A new conversation begins. The old one is kept.")
+		if got := w.net.sent[1].Edit; got != "" {
+			t.Errorf("the news edits %q, want a message of its own", got)
+		}
+	})
+}

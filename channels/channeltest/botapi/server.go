@@ -30,7 +30,7 @@ import (
 
 // Options of a server; the zero value works.
 type Options struct {
-	Token    string // "1000:TEST" if empty
+	Token    string // "1000:TEST-TOKEN" if empty
 	Username string // of the bot; "dragoman_bot" if empty
 	// KeepCalls bounds how many calls are remembered; 20,000 if 0.
 	KeepCalls int
@@ -95,7 +95,7 @@ type Command struct {
 // Start serves on addr ("127.0.0.1:0" for a free port) until Close.
 func Start(addr string, o Options) (*Server, error) {
 	if o.Token == "" {
-		o.Token = "1000:TEST"
+		o.Token = "1000:TEST-TOKEN"
 	}
 	if o.Username == "" {
 		o.Username = "dragoman_bot"

@@ -23,7 +23,7 @@ import (
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:0", "address to serve on")
-	token := flag.String("token", "1000:TEST", "the bot's token")
+	token := flag.String("token", "1000:TEST-TOKEN", "the bot's token")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
