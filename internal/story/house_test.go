@@ -340,11 +340,15 @@ func (h *house) dragoman(args ...string) string {
 func (h *house) try(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(h.t.Context(), most)
 	defer cancel()
+	out, err := h.command(ctx, args...).CombinedOutput()
+	return string(out), err
+}
+
+func (h *house) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Env = append(h.environment(), "DRAGOMAN_CONFIG="+h.config)
 	cmd.Dir = h.dir
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return cmd
 }
 
 // decode reads what a command printed with --json.

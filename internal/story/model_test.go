@@ -1,0 +1,109 @@
+package story_test
+
+import (
+	"fmt"
+	"net"
+	"regexp"
+	"strings"
+	"testing"
+
+	"dragoman/agent/agenttest"
+	"dragoman/channels/channeltest/botapi"
+)
+
+// The model's server is away for a while. Everybody who wrote meanwhile is
+// answered when it is back, once and in order; nobody is told anything before.
+func TestModelAwayForAWhile(t *testing.T) {
+	h := newHouse(t, plan{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_ = l.Close() // nobody listens there now
+	h.configure(plan{model: fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: fake, context_window: 100000, retries: 0}", addr)})
+	d := h.start()
+	for n := range 3 {
+		h.tell(ann, fmt.Sprintf("from Ann #%d", n+1))
+	}
+	h.tell(bob, "from Bob #9")
+	h.eventually("both chats to be postponed", func() bool {
+		s, err := d.admin.Status(t.Context())
+		return err == nil && s.Waiting == 4 && strings.Count(d.out.String(), "the turn is postponed") >= 2
+	})
+	if n := len(h.api.FromBot(ann.ID)) + len(h.api.FromBot(bob.ID)); n != 0 {
+		t.Errorf("people were told %d things while the model was away", n)
+	}
+	if list := h.dragoman("queue", "list"); !strings.Contains(list, "telegram:71") || !strings.Contains(list, "telegram:72") {
+		t.Errorf("queue list does not show what waits:\n%s", list)
+	}
+	server := agenttest.NewServer(agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return h.reply }})
+	if err := server.Start(addr); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	h.said(bob.ID, 1)
+	h.until("all of Ann's answers", func() bool {
+		return len(agenttest.Marks(strings.Join(h.api.FromBot(ann.ID), " "))) >= 3
+	})
+	if got := agenttest.Marks(strings.Join(h.api.FromBot(ann.ID), " ")); strings.Join(got, " ") != "#1 #2 #3" {
+		t.Errorf("Ann's messages are answered as %v, want each once, in order", got)
+	}
+	h.eventually("an empty queue", func() bool { return strings.Contains(h.dragoman("queue", "list"), "Nothing waits") })
+}
+
+var errorID = regexp.MustCompile(`error ([0-9a-f]{6})`)
+
+// The model's server refuses the key: the person is told at once, with an id
+// that the operator finds in the log. The key is nowhere.
+func TestRefusedKey(t *testing.T) {
+	const key = "sk-canary-0123456789abcdefghijklmnop"
+	leaky := agenttest.StatusReply(401, nil, `{"error":{"message":"Incorrect API key provided: `+key+`. Check https://example.com/keys?key=`+key[:20]+`","code":"invalid_api_key"}}`)
+	h := newHouse(t, plan{rest: "log: {level: debug}", options: agenttest.Options{
+		Reply: func(*agenttest.Request) agenttest.Reply { return leaky },
+	}})
+	h.configure(plan{rest: "log: {level: debug}", model: fmt.Sprintf("model: {type: openai, base_url: %s, name: fake, api_key: %s}", h.model.URL(), key)})
+	d := h.start()
+	h.tell(ann, "hello #1")
+	got := h.said(ann.ID, 1)[0]
+	id := errorID.FindStringSubmatch(got)
+	if id == nil || !strings.Contains(got, "refuses my requests") {
+		t.Fatalf("the bot says %q, want an apology with an id", got)
+	}
+	if !strings.Contains(d.out.String(), "error_id="+id[1]) {
+		t.Errorf("the log does not know %s", id[1])
+	}
+	if got := h.model.Requests()[0].Header.Get("Authorization"); got != "Bearer "+key {
+		t.Fatalf("the server was sent %q; this test tests nothing", got)
+	}
+	_, metrics := d.get("/metrics")
+	everything := map[string]string{
+		"the log": d.out.String(), "the chat": got, "metrics": metrics,
+		"status": h.dragoman("status"), "status --json": h.dragoman("status", "--json"),
+		"queue": h.dragoman("queue", "list", "--json"), "the transcript": h.dragoman("sessions", "export", "telegram:71"),
+		"check": h.dragoman("check", "--effective"),
+	}
+	for where, text := range everything {
+		if strings.Contains(text, key[:14]) {
+			t.Errorf("%s shows the key:\n%s", where, text)
+		}
+	}
+	h.tell(ann, "and now? #2")
+	h.said(ann.ID, 2)
+}
+
+// An answer in which the model's server breaks off is made again, and shown
+// once.
+func TestModelBreaksOff(t *testing.T) {
+	h := newHouse(t, plan{})
+	h.configure(plan{model: fmt.Sprintf("model: {type: openai, base_url: %s, name: fake, context_window: 100000, retries: 2}", h.model.URL())})
+	h.start()
+	h.model.Next(agenttest.Faults["cut"], agenttest.Faults["cut-mid-json"])
+	h.tell(botapi.Person(75, "Eve"), "hello #1")
+	if got := h.said(75, 1)[0]; got != "echo: hello #1" {
+		t.Errorf("the bot says %q", got)
+	}
+	if n := len(h.api.FromBot(75)); n != 1 {
+		t.Errorf("the chat shows %d messages, want one", n)
+	}
+}

@@ -1,0 +1,341 @@
+package story_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite"
+
+	"dragoman/agent/agenttest"
+	"dragoman/sessions"
+)
+
+var pairingCode = regexp.MustCompile("[A-Z2-9]{4}-[A-Z2-9]{4}-[A-Z2-9]{5}")
+
+// A stranger gets a code, the operator lets them in with it, and takes that
+// back.
+func TestPairing(t *testing.T) {
+	h := newHouse(t, plan{channels: "pairing: true"})
+	h.start()
+	h.tell(ann, "hello, it is me #1")
+	code := pairingCode.FindString(h.said(ann.ID, 1)[0])
+	if list := h.dragoman("pair", "list"); !strings.Contains(list, code) || !strings.Contains(list, "Ann") {
+		t.Errorf("pair list lacks the request %s:\n%s", code, list)
+	}
+	if out, err := h.try("pair", "approve", "AAAA-BBBB-CCCCC"); err == nil {
+		t.Errorf("a wrong code is taken: %s", out)
+	}
+	out := h.dragoman("pair", "approve", strings.ToLower(strings.ReplaceAll(code, "-", " ")))
+	if !strings.Contains(out, `71 (calls themselves "Ann") may talk on telegram now.`) {
+		t.Errorf("pair approve says %q", out)
+	}
+	if out, err := h.try("pair", "approve", code); err == nil {
+		t.Errorf("a code is taken twice: %s", out)
+	}
+	h.tell(ann, "and now? #2")
+	if got := h.said(ann.ID, 2)[1]; got != "echo: and now? #2" {
+		t.Errorf("the answer = %q; what strangers write must not be kept", got)
+	}
+	h.dragoman("pair", "remove", "telegram", "71")
+	h.tell(ann, "still? #3")
+	if got := h.said(ann.ID, 3)[2]; !pairingCode.MatchString(got) {
+		t.Errorf("after pair remove the bot says %q, want a new code", got)
+	}
+}
+
+const morning = `
+heartbeat:
+  jobs: [{name: morning, cron: "0 8 * * *", target: "telegram:71", prompt: "what is on today? #7"}]`
+
+// A job speaks to a person and touches no conversation: not the list, not one
+// row. The model sees nothing of what was said.
+func TestJobTouchesNoSession(t *testing.T) {
+	h := newHouse(t, plan{rest: morning})
+	d := h.start()
+	h.tell(ann, "my bicycle is green #1")
+	h.said(ann.ID, 1)
+	list := h.dragoman("sessions", "list", "--json")
+	d.end(syscall.SIGTERM)
+	rows := h.rows("conversations", "generations", "messages", "summaries")
+	if !strings.Contains(rows, "bicycle") {
+		t.Fatalf("the rows hold nothing of the conversation:\n%s", rows)
+	}
+
+	d = h.start()
+	h.dragoman("jobs", "run", "morning")
+	if got := h.said(ann.ID, 2)[1]; !strings.Contains(got, "what is on today? #7") {
+		t.Errorf("the job says %q", got)
+	}
+	for _, m := range h.asked()[1].Messages {
+		if strings.Contains(m.Content, "bicycle") {
+			t.Errorf("the job reads the conversation: %q", m.Content)
+		}
+	}
+	h.eventually("the outcome", func() bool { return strings.Contains(h.dragoman("jobs", "log"), "ran") })
+	if now := h.dragoman("sessions", "list", "--json"); now != list {
+		t.Errorf("sessions list was\n%s\nand is\n%s", list, now)
+	}
+	d.end(syscall.SIGTERM)
+	if now := h.rows("conversations", "generations", "messages", "summaries"); now != rows {
+		t.Errorf("the rows were\n%s\nand are\n%s", rows, now)
+	}
+}
+
+// rows are all rows of some tables as text, while no daemon runs.
+func (h *house) rows(tables ...string) string {
+	h.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(h.state, "dragoman.db")+"?mode=ro")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer db.Close()
+	var all strings.Builder
+	for _, table := range tables {
+		rows, err := db.QueryContext(h.t.Context(), "SELECT * FROM "+table)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		names, err := rows.Columns()
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		for rows.Next() {
+			values := make([]any, len(names))
+			for i := range values {
+				values[i] = new(sql.RawBytes)
+			}
+			if err := rows.Scan(values...); err != nil {
+				h.t.Fatal(err)
+			}
+			fmt.Fprintf(&all, "%s", table)
+			for _, v := range values {
+				fmt.Fprintf(&all, " %q", *v.(*sql.RawBytes))
+			}
+			all.WriteByte('\n')
+		}
+		if err := rows.Err(); err != nil {
+			h.t.Fatal(err)
+		}
+		_ = rows.Close()
+	}
+	return all.String()
+}
+
+// HEARTBEAT.md in the workspace is the person's own list: what it says
+// reaches the model, silence reaches nobody, and without the file nothing
+// happens.
+func TestHeartbeatFile(t *testing.T) {
+	answer := make(chan string, 4)
+	h := newHouse(t, plan{
+		rest: "heartbeat: {target: \"telegram:71\", every: 12h}",
+		options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply {
+			return agenttest.TextReply(<-answer)
+		}},
+	})
+	h.start()
+	if out, err := h.try("jobs", "run", "HEARTBEAT.md"); err == nil {
+		t.Errorf("a file that is not there is run: %s", out)
+	}
+	h.api.Private(ann) // she has talked to the bot before
+	file := filepath.Join(h.state, "workspace", "HEARTBEAT.md")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outcomes := func() string {
+		var all []string
+		for _, o := range decode[[]sessions.Occurrence](t, h.dragoman("jobs", "log", "--json")) {
+			all = append(all, o.Outcome)
+		}
+		return strings.Join(all, " ")
+	}
+	write("- look whether the oven is off\n")
+	answer <- "HEARTBEAT_OK"
+	h.dragoman("jobs", "run", "HEARTBEAT.md")
+	h.eventually("the silence", func() bool { return outcomes() == "silent" })
+	h.nextSecond() // one occurrence a second
+	answer <- "The oven is **on**!"
+	h.dragoman("jobs", "run", "HEARTBEAT.md")
+	if got := h.said(ann.ID, 1)[0]; got != "The oven is on!" {
+		t.Errorf("the job says %q", got)
+	}
+	h.eventually("both outcomes", func() bool { return outcomes() == "ran silent" })
+	for _, r := range h.model.Requests() {
+		if !strings.Contains(r.LastUser(), "look whether the oven is off") {
+			t.Errorf("the model reads %q, want the file", r.LastUser())
+		}
+	}
+	if list := h.dragoman("sessions", "list"); !strings.Contains(list, "No conversations yet") {
+		t.Errorf("the job made a conversation:\n%s", list)
+	}
+}
+
+// nextSecond waits for the clock: occurrences are named by whole seconds.
+func (h *house) nextSecond() {
+	h.t.Helper()
+	began := time.Now().Unix()
+	h.eventually("the next second", func() bool { return time.Now().Unix() > began })
+}
+
+// A long chat is summarised: the model gets the summary and what follows it,
+// the operator still has every word.
+func TestSummary(t *testing.T) {
+	h := newHouse(t, plan{rest: "summary: {messages: 10, keep: 4}\nqueue: {rate_per_minute: 0}"})
+	d := h.start()
+	said := 0
+	say := func() {
+		said++
+		h.tell(ann, fmt.Sprintf("message number #%d", said))
+		h.said(ann.ID, said)
+	}
+	for range 8 {
+		say()
+	}
+	h.eventually("a summary", func() bool { return strings.Contains(d.out.String(), "conversation summarised") })
+	say()
+	last := h.asked()[len(h.asked())-1]
+	var all strings.Builder
+	for _, m := range last.Messages {
+		all.WriteString(m.Role + ": " + m.Content + "\n")
+	}
+	if text := all.String(); !strings.Contains(text, "SUMMARY OF WHAT WAS SAID.") || strings.Contains(text, "#1\n") || !strings.Contains(text, fmt.Sprintf("#%d", said)) {
+		t.Errorf("the model reads, after the summary:\n%s", text)
+	}
+	if len(last.Messages) > 14 {
+		t.Errorf("the model reads %d messages, want the summary and few others", len(last.Messages))
+	}
+	show := h.dragoman("sessions", "show", "telegram:71", "--last", "0")
+	for n := 1; n <= said; n++ {
+		if !strings.Contains(show, fmt.Sprintf("message number #%d", n)) {
+			t.Errorf("sessions show lacks message %d", n)
+		}
+	}
+	d.end(syscall.SIGTERM)
+	h.start()
+	say()
+	if n := len(h.asked()[len(h.asked())-1].Messages); n > 16 {
+		t.Errorf("after a restart the model reads %d messages", n)
+	}
+}
+
+// An update that cannot be understood is set aside where the operator sees
+// it, and holds nobody up.
+func TestPoisonUpdate(t *testing.T) {
+	h := newHouse(t, plan{})
+	d := h.start()
+	h.api.PushRaw(func(id int64) []byte {
+		return fmt.Appendf(nil, `{"update_id":%d,"message":{"message_id":"not a number","text":"poison text"}}`, id)
+	})
+	h.tell(ann, "hello #1")
+	h.said(ann.ID, 1)
+	h.until("everything to be confirmed", func() bool { return h.api.Unconfirmed() == 0 })
+	list := h.dragoman("queue", "list")
+	if !strings.Contains(list, "aside-1") || !strings.Contains(list, "telegram") {
+		t.Fatalf("queue list lacks what was set aside:\n%s", list)
+	}
+	if show := h.dragoman("queue", "show", "aside-1"); !strings.Contains(show, "poison text") {
+		t.Errorf("queue show lacks what it was:\n%s", show)
+	}
+	if status := h.dragoman("status"); !strings.Contains(status, "1 set aside") {
+		t.Errorf("status does not say so:\n%s", status)
+	}
+	if strings.Contains(d.out.String(), "poison text") {
+		t.Errorf("the log repeats it:\n%s", d.out)
+	}
+	h.dragoman("queue", "drop", "--yes", "aside-1")
+	if list := h.dragoman("queue", "list"); !strings.Contains(list, "Nothing waits") {
+		t.Errorf("queue list still shows it:\n%s", list)
+	}
+}
+
+// SIGTERM in the middle of an answer: it is finished and delivered, nothing
+// new is taken, and what came meanwhile is answered after the next start.
+func TestSigtermDuringATurn(t *testing.T) {
+	h := newHouse(t, plan{})
+	d := h.start()
+	h.tell(ann, "a long one !hold end #1")
+	h.eventually("the model to be asked", func() bool { return len(h.asked()) == 1 })
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	h.eventually("the daemon to drain", func() bool { return strings.Contains(d.out.String(), "msg=draining") })
+	h.tell(bob, "am I too late? #2")
+	h.gates.open("end")
+	d.wait()
+	if got := h.said(ann.ID, 1)[0]; !strings.HasSuffix(got, "the end of end. #1") {
+		t.Errorf("the answer = %q, want all of it", got)
+	}
+	if n := len(h.api.FromBot(bob.ID)); n != 0 {
+		t.Errorf("a message that came after SIGTERM was answered %d times before the restart", n)
+	}
+	if h.api.Unconfirmed() == 0 {
+		t.Error("a message that was not taken was confirmed")
+	}
+	h.start()
+	if got := h.said(bob.ID, 1)[0]; got != "echo: am I too late? #2" {
+		t.Errorf("after the restart the bot says %q", got)
+	}
+	h.tell(ann, "and I? #3")
+	h.said(ann.ID, 2)
+}
+
+// SIGHUP lets somebody in without a restart, and a bad file changes nothing.
+func TestSighup(t *testing.T) {
+	h := newHouse(t, plan{channels: "allow: [71]"})
+	d := h.start()
+	hangup := func(words string) {
+		t.Helper()
+		before := strings.Count(d.out.String(), words)
+		if err := d.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		h.eventually(words, func() bool { return strings.Count(d.out.String(), words) > before })
+	}
+	h.tell(bob, "let me in #1")
+	h.until("the stranger's message to be done with", func() bool { return h.api.Unconfirmed() == 0 })
+	h.configure(plan{channels: "allow: [71, 72]"})
+	hangup("msg=\"reloaded")
+	h.tell(bob, "let me in #2")
+	if got := h.said(bob.ID, 1)[0]; got != "echo: let me in #2" {
+		t.Errorf("the bot says %q, want an answer to #2 alone", got)
+	}
+	h.configure(plan{channels: "allow: [nobody]"})
+	hangup("reload refused")
+	h.tell(bob, "still? #3")
+	h.said(bob.ID, 2)
+}
+
+// The unix socket serves the terminal: dragoman chat talks to the daemon that
+// runs, in the same conversation every time.
+func TestChatOverTheSocket(t *testing.T) {
+	h := newHouse(t, plan{})
+	h.start()
+	ctx, cancel := context.WithTimeout(t.Context(), most)
+	defer cancel()
+	for i, words := range []string{"good morning #1\n", "good evening #2\n"} {
+		cmd := h.command(ctx, "chat")
+		cmd.Stdin = strings.NewReader(words)
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("dragoman chat: %v\n%s", err, &out)
+		}
+		if want := "echo: " + strings.TrimSpace(words); !strings.Contains(out.String(), want) {
+			t.Errorf("dragoman chat shows %q, want %q in it", out.String(), want)
+		}
+		if n := len(h.asked()[i].Messages); n < 2+2*i {
+			t.Errorf("the model reads %d messages, want what was said before, too", n)
+		}
+	}
+}
