@@ -61,7 +61,7 @@ func (g *Gateway) command(ctx context.Context, m channels.Inbound, name string) 
 // what waits; for /new it also begins a new generation.
 func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Control) error {
 	e := sessions.Entry{Inbound: m, Answered: true, Control: c}
-	partial, preview, running := g.live.partial(m.Key)
+	partial, preview, running := g.live.partial(ctx, m.Key)
 	text := "Nothing is running now."
 	if running {
 		text = "Stopped."

@@ -425,3 +425,21 @@ func TestACommandBehindASendingThatHangs(t *testing.T) {
 		w.expect("1", "↻ echo hello", "Nothing is running now.")
 	})
 }
+
+// A /stop that comes while the first preview is on its way must change that
+// preview, not leave it behind.
+func TestStopWaitsForThePreviewInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.net.previewTakes = time.Second
+		w.agent.run = streaming("one", "two", "three", "four", "five")
+		w.say("1", "count")
+		time.Sleep(1500 * time.Millisecond) // the first word stands, its preview is being sent
+		w.say("1", "/stop")
+		time.Sleep(time.Minute)
+		w.expect("1", "one two \n\n*(stopped)*") // the answer grew while the command waited
+		if got := w.net.sent[0].Edit; got != "p1" {
+			t.Errorf("the stopped answer edits %q, want the preview p1", got)
+		}
+	})
+}

@@ -34,7 +34,9 @@ type network struct {
 	slow     func(context.Context) error
 	previews []channels.Preview
 	typed    int
-	intake   chan channels.Intake
+	// previewTakes is how long the network takes to show a preview.
+	previewTakes time.Duration
+	intake       chan channels.Intake
 }
 
 func newNetwork(name string) *network {
@@ -74,6 +76,7 @@ func (n *network) Typing(context.Context, channels.Key) error {
 }
 
 func (n *network) Preview(_ context.Context, p channels.Preview) (string, error) {
+	time.Sleep(n.previewTakes)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.previews = append(n.previews, p)

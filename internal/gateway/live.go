@@ -31,7 +31,9 @@ type liveTurn struct {
 
 	mu       sync.Mutex
 	progress agent.Progress
-	preview  string // the network's id of the message that shows it
+	preview  string        // the network's id of the message that shows it
+	showing  chan struct{} // closed when the preview in flight has ended; nil: none
+	hushed   bool          // no more previews: a command ends the turn
 	arrived  []arrival
 }
 
@@ -90,11 +92,25 @@ func (l *liveTurns) arrived(k channels.Key, seq int64, in channels.Inbound, mode
 	}
 }
 
-// partial is how far the answer of k is, and the message that shows it.
-func (l *liveTurns) partial(k channels.Key) (text, preview string, running bool) {
+// partial is how far the answer of k is, and the message that shows it. No
+// further preview is shown; one in flight is waited for, because its message
+// is the one to be changed.
+func (l *liveTurns) partial(ctx context.Context, k channels.Key) (text, preview string, running bool) {
 	t := l.get(k)
 	if t == nil {
 		return "", "", false
+	}
+	t.mu.Lock()
+	t.hushed = true
+	showing := t.showing
+	t.mu.Unlock()
+	if showing != nil {
+		wait, cancel := context.WithTimeout(ctx, hushTimeout)
+		defer cancel()
+		select {
+		case <-showing:
+		case <-wait.Done():
+		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,10 +148,30 @@ func (t *liveTurn) current() (agent.Progress, string) {
 	return t.progress, t.preview
 }
 
-func (t *liveTurn) setPreview(id string) {
+// beginPreview reports what to show, and whether anything may be shown; then
+// endPreview must be called.
+func (t *liveTurn) beginPreview() (p agent.Progress, shown string, ok bool) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.hushed || t.progress == (agent.Progress{}) {
+		return p, "", false
+	}
+	t.showing = make(chan struct{})
+	return t.progress, t.preview, true
+}
+
+// endPreview takes the id of the message that shows the preview, "" if there
+// is none, and reports whether it is a new one.
+func (t *liveTurn) endPreview(id string) (isNew bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.showing)
+	t.showing = nil
+	if id == "" || id == t.preview {
+		return false
+	}
 	t.preview = id
-	t.mu.Unlock()
+	return true
 }
 
 // take empties the list of what arrived.
@@ -159,6 +195,7 @@ func signal(c chan struct{}) {
 const (
 	typingEvery    = 4 * time.Second
 	attendTimeout  = 10 * time.Second
+	hushTimeout    = 3 * time.Second // how long a command waits for a preview in flight
 	previewPauseOn = 5 * time.Second // after an error
 	// previewSettle is how long news waits to be shown: an answer that comes
 	// all at once, or ends with it, is not sent twice.
@@ -252,15 +289,14 @@ func (a *attendant) preview(ctx context.Context) time.Duration {
 	if !ok {
 		return time.Hour
 	}
-	now, shown := a.turn.current()
-	if now.Text == "" && now.Note == "" {
+	now, shown, ok := a.turn.beginPreview()
+	if !ok {
 		return p.PreviewEvery()
 	}
-	pctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attendTimeout)
-	defer cancel()
-	id, err := p.Preview(pctx, channels.Preview{
+	id, err := a.show(ctx, p, channels.Preview{
 		Key: a.claim.Key, Turn: a.id, MessageID: shown, Text: now.Text, Note: now.Note,
 	})
+	isNew := a.turn.endPreview(id)
 	if err != nil {
 		a.g.log(a.claim.Key).Debug("preview not shown", "err", err)
 		var retry *channels.Retry
@@ -269,12 +305,19 @@ func (a *attendant) preview(ctx context.Context) time.Duration {
 		}
 		return max(previewPauseOn, p.PreviewEvery())
 	}
-	if id != "" && id != shown {
-		a.turn.setPreview(id)
+	if isNew {
 		step := sessions.Step{Kind: sessions.StepPreview, MessageID: id, At: a.g.opts.Now()}
 		if err := a.g.store.AppendStep(ctx, a.claim, a.id, a.answers(), step); err != nil && ctx.Err() == nil {
 			a.g.log(a.claim.Key).Debug("preview not journaled", "err", err)
 		}
 	}
 	return p.PreviewEvery()
+}
+
+// show makes one preview. A panic in it must not end the daemon.
+func (a *attendant) show(ctx context.Context, p channels.Previewer, what channels.Preview) (id string, err error) {
+	defer recoverTo(&err, "preview on "+what.Key.Channel())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attendTimeout)
+	defer cancel()
+	return p.Preview(ctx, what)
 }
