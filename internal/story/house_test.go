@@ -110,7 +110,7 @@ func (h *house) configure(p plan) {
 	text := fmt.Sprintf("state_dir: %s\n%s\n%s\nchannels:\n  telegram:\n    type: telegram\n    token: %q\n    api_url: %s\n    poll_timeout: 5s\n    %s\n",
 		h.state,
 		or(p.model, fmt.Sprintf("model: {type: openai, base_url: %s, name: fake, context_window: 100000, retries: 0}", h.model.URL())),
-		p.rest, token, h.api.URL(), or(p.channels, `allow: ["*"]`))
+		p.rest, h.api.Token(), h.api.URL(), or(p.channels, `allow: ["*"]`))
 	if !strings.Contains(text, "http: {") {
 		text = "http: {listen: \"127.0.0.1:0\"}\n" + text
 	}

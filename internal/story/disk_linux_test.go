@@ -1,0 +1,130 @@
+package story_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"dragoman/agent/agenttest"
+	"dragoman/internal/testkit"
+)
+
+// smallDisk mounts a file system of its own, for as long as the test runs.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "disk")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=700,size="+size); err != nil {
+		if testkit.NeedAll() {
+			t.Fatalf("cannot mount a small disk (run the tests as root): %v", err)
+		}
+		t.Skipf("this user cannot mount a small disk: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	return dir
+}
+
+// fill takes all the space that is left, and returns what gives it back.
+func fill(t *testing.T, dir string) (free func()) {
+	t.Helper()
+	path := filepath.Join(dir, "ballast")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for block := make([]byte, 4096); err == nil; {
+		_, err = f.Write(block)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("filling the disk ended with %v", err)
+	}
+	return func() {
+		t.Helper()
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The disk runs full. What cannot be stored stays with Telegram, an answer
+// that is ready waits, health says what is wrong; and when there is space
+// again everything is answered, once.
+func TestDiskFull(t *testing.T) {
+	disk := smallDisk(t, "3m")
+	h := newHouse(t, plan{state: filepath.Join(disk, "state"), rest: "log: {level: debug}\nqueue: {rate_per_minute: 0}"})
+	d := h.start()
+	h.tell(ann, "before #1")
+	h.said(ann.ID, 1)
+	h.tell(bob, "a long one !hold disk #2")
+	h.eventually("the model to be asked", func() bool { return len(h.asked()) == 2 })
+
+	free := fill(t, disk)
+	// The write-ahead log may have room for some more; long messages use it up.
+	long := strings.Repeat("no room for this zwiebelfisch ", 130)
+	sent := 2
+	h.eventually("the store to refuse a message", func() bool {
+		if h.api.Unconfirmed() == 0 {
+			sent++
+			h.tell(ann, fmt.Sprintf("%s #%d", long, sent))
+		}
+		return strings.Contains(d.out.String(), "full")
+	})
+	var code int
+	var body string
+	h.eventually("health to say so", func() bool {
+		code, body = d.get("/healthz")
+		return code == http.StatusServiceUnavailable
+	})
+	if !strings.Contains(body, "The disk is full") {
+		t.Errorf("/healthz = %d %s, want that the disk is full", code, body)
+	}
+	if out, err := h.try("status"); err == nil || !strings.Contains(out, "The disk is full") {
+		t.Errorf("dragoman status = %v, %s, want that the disk is full", err, out)
+	}
+	if h.api.Unconfirmed() == 0 {
+		t.Error("a message that could not be stored was confirmed")
+	}
+	h.gates.open("disk") // this answer is ready while nothing can be written
+	h.eventually("the answer to wait", func() bool {
+		return strings.Contains(d.out.String(), "the store refused an answer") || len(finished(h.api.FromBot(bob.ID))) > 0
+	})
+	free()
+
+	h.until("everything to be confirmed", func() bool { return h.api.Unconfirmed() == 0 })
+	if got := h.said(bob.ID, 1)[0]; !strings.HasSuffix(got, "the end of disk. #2") {
+		t.Errorf("Bob is told %q, want the whole answer", got)
+	}
+	h.tell(ann, fmt.Sprintf("after #%d", sent+1))
+	seen := make(map[string]int)
+	h.until("all of Ann's answers", func() bool {
+		seen = make(map[string]int)
+		for _, mark := range agenttest.Marks(strings.Join(finished(h.api.FromBot(ann.ID)), " ")) {
+			seen[mark]++
+		}
+		return seen[fmt.Sprintf("#%d", sent+1)] > 0
+	})
+	for n := 1; n <= sent+1; n++ {
+		if mark := fmt.Sprintf("#%d", n); n != 2 && seen[mark] != 1 {
+			t.Errorf("%s was answered %d times, want once", mark, seen[mark])
+		}
+	}
+	h.eventually("health to be good again", func() bool {
+		code, _ := d.get("/healthz")
+		return code == http.StatusOK
+	})
+	silent(t, "the daemon's output", d.out.String())
+	d.end(syscall.SIGTERM)
+	h.start() // and the database is whole
+}
