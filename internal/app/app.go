@@ -46,7 +46,7 @@ type Options struct {
 	Reload func() (*config.Config, error)
 	// Getenv is where the model is looked for when none is configured.
 	Getenv func(string) string
-	// Only keeps channels of these types; none: all.
+	// Only keeps channels of these types, and runs no jobs; none: all.
 	Only []string
 	// Hint gets what a person in a terminal should know at the start of a chat.
 	// Nil: nothing is said.
@@ -185,16 +185,21 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	if d.beats, err = newBeats(d.cfg, d.store, d.workspace, d.log); err != nil {
 		return err
 	}
+	d.beats.idle = d.partial()
 	d.gateway, err = gateway.New(d.store, ag, d.channels.bindings, gateway.Options{
 		MaxTurns: d.cfg.Agent.MaxTurns, Queue: gateway.Mode(d.cfg.Queue.Mode), MaxWaiting: d.cfg.Queue.MaxWaiting,
 		MaxMessageBytes: int(d.cfg.Queue.MaxMessageBytes), RatePerMinute: orUnlimited(d.cfg.Queue.RatePerMinute),
 		GiveUpAfter: d.cfg.Agent.GiveUpAfter.D(), DeliveryLimit: d.cfg.Delivery.GiveUpAfter.D(),
 		PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,
 		Model: d.model.Name(), Version: d.opts.Version, Heartbeats: d.beats,
-		Observer: d.metrics, Logger: d.log,
+		Partial: d.partial(), Observer: d.metrics, Logger: d.log,
 	})
 	return err
 }
+
+// partial reports whether this daemon serves some channels only. Jobs and all
+// that belongs to the other channels then wait for one that serves them.
+func (d *Daemon) partial() bool { return len(d.opts.Only) > 0 }
 
 // orUnlimited: in the configuration 0 turns the limit off, for the gateway a
 // negative number does.
@@ -224,7 +229,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 			}
 		})
 	}
-	wg.Go(func() { d.beats.run(ctx) })
+	if !d.partial() {
+		wg.Go(func() { d.beats.run(ctx) })
+	}
 	wg.Go(func() { d.watch(ctx) })
 	wg.Go(func() { d.reloads(ctx) })
 

@@ -370,3 +370,36 @@ func TestAnswersSayWhatTheyAnswer(t *testing.T) {
 		}
 	})
 }
+
+// Work that belongs to a channel which is not there waits: for a partial
+// gateway it is somebody else's, and otherwise for the channel to come back.
+func TestWorkOfAChannelThatIsNotThere(t *testing.T) {
+	for _, partial := range []bool{true, false} {
+		t.Run(fmt.Sprint("partial ", partial), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
+					o.Partial = partial
+					_, err := w.mem.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{
+						Key: channels.MustKey("gone:1"), ID: "u0", Sender: channels.Person{IDs: []string{"1"}}, Text: "hello", Private: true,
+					}})
+					if err != nil {
+						t.Fatal(err)
+					}
+				})
+				w.say("1", "hello")
+				time.Sleep(time.Hour)
+				w.expect("1", "echo hello")
+				if n := w.agent.count(); n != 1 {
+					t.Errorf("%d turns ran, want one", n)
+				}
+				st, err := w.mem.Stats(t.Context())
+				if err != nil || st.Waiting != 1 || st.Unsent != 0 || st.Dead != 0 {
+					t.Errorf("Stats = %+v, %v, want the message to wait", st, err)
+				}
+				if partial != (st.Postponed == 0) {
+					t.Errorf("%d messages are postponed", st.Postponed)
+				}
+			})
+		})
+	}
+}

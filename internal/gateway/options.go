@@ -53,9 +53,12 @@ type Options struct {
 	Model           string        // its name, for /status
 	Version         string        // for /status
 	Heartbeats      Heartbeats    // nil: no jobs
-	Observer        Observer      // nil: nobody counts
-	Logger          *slog.Logger
-	Now             func() time.Time
+	// Partial says that others of the configured channels, and the jobs, are
+	// served by another process at another time: their work is left to it.
+	Partial  bool
+	Observer Observer // nil: nobody counts
+	Logger   *slog.Logger
+	Now      func() time.Time
 }
 
 func (o *Options) setDefaults() {

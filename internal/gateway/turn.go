@@ -49,6 +49,12 @@ func (g *Gateway) turn(ctx context.Context, c sessions.Claim, p sessions.Pending
 		}
 	}
 
+	if name := r.target().Channel(); g.bindings[name] == nil {
+		// Its answer could be neither cut into pieces nor delivered. It waits
+		// until the channel is configured again, or the operator drops it.
+		return r.postpone(ctx, time.Minute, errors.New("no channel is called "+name))
+	}
+
 	began := time.Now()
 	tctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -181,7 +187,8 @@ func (r *run) finish(ctx context.Context, res agent.Result, err error) (outcome 
 	case errors.Is(err, sessions.ErrFenced), errors.Is(err, sessions.ErrConflict), errors.As(err, &broken):
 		return "refused", err
 	case errors.As(err, &model) && model.Kind == agent.ErrorTemporary && r.age() < r.g.opts.GiveUpAfter:
-		return "postponed", r.postpone(ctx, model)
+		wait := max(model.After, delay(2*time.Second, time.Minute, r.rows[0].Attempts))
+		return "postponed", r.postpone(ctx, wait, model)
 	}
 	id := errorID()
 	r.g.log(r.claim.Key).Error("turn failed", "turn", r.id, "error_id", id, "err", err)
@@ -191,14 +198,21 @@ func (r *run) finish(ctx context.Context, res agent.Result, err error) (outcome 
 // age is how long the oldest of the answered messages has waited.
 func (r *run) age() time.Duration { return r.g.opts.Now().Sub(r.rows[0].Accepted) }
 
-// postpone puts the turn off until the model may be back.
-func (r *run) postpone(ctx context.Context, cause *agent.ModelError) error {
-	wait := max(cause.After, delay(2*time.Second, time.Minute, r.rows[0].Attempts))
+// target is the conversation that the answer goes to.
+func (r *run) target() channels.Key {
+	if r.job != nil {
+		return r.job.target
+	}
+	return r.claim.Key
+}
+
+// postpone puts the turn off for a while.
+func (r *run) postpone(ctx context.Context, wait time.Duration, cause error) error {
 	seqs := make([]int64, 0, len(r.rows))
 	for _, w := range r.rows {
 		seqs = append(seqs, w.Seq)
 	}
-	r.g.log(r.claim.Key).Warn("model not available; the turn is postponed", "turn", r.id, "attempt", r.rows[0].Attempts+1, "in", wait, "err", cause)
+	r.g.log(r.claim.Key).Warn("the turn is postponed", "turn", r.id, "attempt", r.rows[0].Attempts+1, "in", wait, "err", cause)
 	if err := r.g.store.Postpone(ctx, r.claim, seqs, r.g.opts.Now().Add(wait), cause.Error()); err != nil {
 		return fmt.Errorf("postpone %s: %w", r.id, err)
 	}

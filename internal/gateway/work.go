@@ -15,6 +15,10 @@ const gatherMost = 50
 // until nothing is left to do. The store calls it, one call a key at a time.
 func (g *Gateway) handle(ctx context.Context, c sessions.Claim) (err error) {
 	defer recoverTo(&err, "work on "+c.Key.String())
+	if g.opts.Partial && g.bindings[c.Key.Channel()] == nil {
+		<-ctx.Done() // not ours
+		return nil
+	}
 	if !g.busy.begin() {
 		<-ctx.Done() // draining: what is left waits for the next start
 		return nil

@@ -339,3 +339,44 @@ func TestChatOverTheSocket(t *testing.T) {
 		}
 	}
 }
+
+// Without a daemon dragoman chat serves its own terminal and nothing else:
+// what waits for Telegram waits for the daemon, which answers it as ever, and
+// no job is run.
+func TestChatAloneLeavesTheRestAlone(t *testing.T) {
+	h := newHouse(t, plan{
+		rest:     morning,
+		channels: "allow: [\"*\"]\n    system_prompt: Be polite on Telegram.",
+	})
+	d := h.start()
+	h.tell(ann, "the beginning !hold kill #1")
+	h.eventually("the model to be asked", func() bool { return len(h.asked()) == 1 })
+	h.dragoman("jobs", "run", "morning")
+	h.eventually("the job to be done", func() bool { return strings.Contains(h.dragoman("jobs", "log"), "ran") })
+	d.over = true
+	if err := d.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-d.ended
+	h.gates.open("kill")
+
+	ctx, cancel := context.WithTimeout(t.Context(), most)
+	defer cancel()
+	cmd := h.command(ctx, "chat")
+	cmd.Stdin = strings.NewReader("good morning #2\n")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "echo: good morning #2") {
+		t.Fatalf("dragoman chat: %v\n%s", err, out)
+	}
+	if n := len(h.asked()); n != 3 {
+		t.Errorf("the model was asked %d times, want once more, by the terminal", n)
+	}
+
+	h.start()
+	h.until("the answer", func() bool {
+		return strings.Contains(strings.Join(finished(h.api.FromBot(ann.ID)), "\n"), "the end of kill. #1")
+	})
+	last := h.asked()[len(h.asked())-1]
+	if !strings.Contains(last.Messages[0].Content, "Be polite on Telegram.") {
+		t.Errorf("the answer was made without the channel's system prompt: %q", last.Messages[0].Content)
+	}
+}
