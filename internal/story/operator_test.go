@@ -25,7 +25,7 @@ var pairingCode = regexp.MustCompile("[A-Z2-9]{4}-[A-Z2-9]{4}-[A-Z2-9]{5}")
 // back.
 func TestPairing(t *testing.T) {
 	h := newHouse(t, plan{channels: "pairing: true"})
-	h.start()
+	d := h.start()
 	h.tell(ann, "hello, it is me #1")
 	code := pairingCode.FindString(h.said(ann.ID, 1)[0])
 	if list := h.dragoman("pair", "list"); !strings.Contains(list, code) || !strings.Contains(list, "Ann") {
@@ -43,12 +43,17 @@ func TestPairing(t *testing.T) {
 	}
 	h.tell(ann, "and now? #2")
 	if got := h.said(ann.ID, 2)[1]; got != "echo: and now? #2" {
-		t.Errorf("the answer = %q; what strangers write must not be kept", got)
+		t.Errorf("the answer = %q, want one to #2 alone", got)
 	}
 	h.dragoman("pair", "remove", "telegram", "71")
 	h.tell(ann, "still? #3")
 	if got := h.said(ann.ID, 3)[2]; !pairingCode.MatchString(got) {
 		t.Errorf("after pair remove the bot says %q, want a new code", got)
+	}
+	d.end(syscall.SIGTERM)
+	rows := h.rows("inbox", "messages")
+	if strings.Contains(rows, "it is me") || strings.Contains(rows, "still?") || !strings.Contains(rows, "and now?") {
+		t.Errorf("what strangers wrote is kept, or what Ann wrote is not:\n%s", rows)
 	}
 }
 
