@@ -11,10 +11,15 @@ import (
 
 	"github.com/coder/websocket"
 	waBinary "go.mau.fi/whatsmeow/binary"
+	"go.mau.fi/whatsmeow/types"
 )
 
-// writeTime is how long one frame may take to leave.
-const writeTime = 10 * time.Second
+const (
+	// writeTime is how long one frame may take to leave.
+	writeTime = 10 * time.Second
+	// partTime is how long a client may take to understand that it has to go.
+	partTime = 3 * time.Second
+)
 
 // conn is one client's connection after the handshake.
 type conn struct {
@@ -26,7 +31,7 @@ type conn struct {
 	stop    context.CancelFunc
 	mu      sync.Mutex
 	out     []waBinary.Node // what waits to be written; without limit, so that nobody waits for a slow client
-	last    bool            // cut the connection after what waits is written
+	parting string          // the id of the last stanza, after whose acknowledgement the connection is cut
 	pending chan struct{}   // room for one: there is something in out
 }
 
@@ -38,13 +43,26 @@ func (c *conn) send(nodes ...waBinary.Node) {
 	c.wake()
 }
 
-// end sends a last stanza and cuts the connection after it.
+// end sends a last stanza and cuts the connection once the client has read it.
+// A client that sees the end of the stream throws away what it has not handled
+// yet, so the cut has to wait: for the acknowledgement of a notification that
+// says nothing, which clients handle in order.
 func (c *conn) end(node waBinary.Node) {
+	farewell := newID()
 	c.mu.Lock()
-	c.out = append(c.out, node)
-	c.last = true
+	c.out = append(c.out, node, waBinary.Node{
+		Tag: "notification", Attrs: waBinary.Attrs{"from": types.ServerJID, "type": "farewell", "id": farewell},
+	})
+	c.parting = farewell
 	c.mu.Unlock()
 	c.wake()
+}
+
+// parts reports whether a client has acknowledged the farewell.
+func (c *conn) parts(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.parting != "" && c.parting == id
 }
 
 func (c *conn) wake() {
@@ -126,11 +144,11 @@ func (s *Server) drop(c *conn) {
 	s.notify()
 }
 
-// write sends what is queued until ctx ends or the last stanza is out.
+// write sends what is queued until ctx ends or the client does not go.
 func (c *conn) write(ctx context.Context, stream net.Conn) {
 	for counter := uint32(0); ; {
 		c.mu.Lock()
-		nodes, last := c.out, c.last
+		nodes, parting := c.out, c.parting != ""
 		c.out = nil
 		c.mu.Unlock()
 		for _, node := range nodes {
@@ -144,14 +162,17 @@ func (c *conn) write(ctx context.Context, stream net.Conn) {
 			}
 			counter++
 		}
-		if last && len(nodes) == 0 {
-			return
-		}
 		if len(nodes) > 0 {
 			continue
 		}
+		var late <-chan time.Time
+		if parting {
+			late = time.After(partTime)
+		}
 		select {
 		case <-c.pending:
+		case <-late:
+			return
 		case <-ctx.Done():
 			return
 		}

@@ -32,5 +32,6 @@
 // The server owns one goroutine that accepts connections and two for each
 // connection; [Server.Close] ends them all and waits. Methods may be called
 // from any goroutine. Those that wait take a context; the others never block
-// on the network. Waits are woken by events, never by a clock.
+// on the network. Waits are woken by events, never by a clock. whatsmeow itself
+// leaves goroutines behind when it disconnects: see [IgnoreGoroutines].
 package wasim

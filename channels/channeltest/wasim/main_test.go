@@ -20,7 +20,12 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Clients read these without a lock, so they are set once and for all.
+	whatsmeow.KeepAliveIntervalMin, whatsmeow.KeepAliveIntervalMax = 100*time.Millisecond, 200*time.Millisecond
+	whatsmeow.KeepAliveResponseDeadline, whatsmeow.KeepAliveMaxFailTime = 2*time.Second, time.Second
+	goleak.VerifyTestMain(m, wasim.IgnoreGoroutines()...)
+}
 
 // patience is how long a test waits for what should happen soon.
 const patience = 20 * time.Second

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.mau.fi/whatsmeow"
+	"go.uber.org/goleak"
 )
 
 // Options say how a server is to be. The zero value works.
@@ -151,6 +152,13 @@ func Redirect(client *whatsmeow.Client, addr string) {
 	client.SetWebsocketHTTPClient(h)
 	client.SetPreLoginHTTPClient(h)
 	client.SetMediaHTTPClient(h)
+}
+
+// IgnoreGoroutines are those that whatsmeow does not end: when a frame comes
+// while it disconnects, the one that reads waits for ever for somebody to take
+// the frame.
+func IgnoreGoroutines() []goleak.Option {
+	return []goleak.Option{goleak.IgnoreTopFunction("go.mau.fi/whatsmeow/socket.(*FrameSocket).frameComplete")}
 }
 
 // Wait returns when ok says so. It asks whenever anything has changed on the

@@ -20,6 +20,10 @@ func (s *Server) handle(c *conn, n *waBinary.Node) {
 		s.handleQuery(c, n)
 		return
 	}
+	if n.Tag == "ack" && c.parts(text(n.Attrs["id"])) {
+		c.cut()
+		return
+	}
 	d := c.device
 	if d == nil {
 		return // only queries are answered before the login
