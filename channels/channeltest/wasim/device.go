@@ -51,9 +51,14 @@ type Maker interface {
 	NewDevice() *store.Device
 }
 
+// onceKeys is how many one-time keys a paired device has uploaded already:
+// enough that the client does not make 812 of them at its first login, which
+// takes longer than most tests.
+const onceKeys = 20
+
 // PairedDevice makes a device in the container that is linked to the owner's
-// account as if it had been paired, and saves it. The client may log in with
-// it at once, in this process or another.
+// account as if it had been paired a while ago, and saves it. The client may
+// log in with it at once, in this process or another.
 func (s *Server) PairedDevice(ctx context.Context, container Maker) (*store.Device, error) {
 	d := container.NewDevice()
 	s.mu.Lock()
@@ -72,10 +77,21 @@ func (s *Server) PairedDevice(ctx context.Context, container Maker) (*store.Devi
 	if err := d.LIDs.PutLIDMapping(ctx, lid, pn); err != nil {
 		return nil, fmt.Errorf("wasim: save device: %w", err)
 	}
+	made, err := d.PreKeys.GetOrGenPreKeys(ctx, onceKeys)
+	if err == nil {
+		err = d.PreKeys.MarkPreKeysAsUploaded(ctx, made[len(made)-1].KeyID)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("wasim: make keys for device: %w", err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var once []onceKey
+	for _, key := range made {
+		once = append(once, onceKey{key.KeyID, *key.Pub})
+	}
 	s.link(&device{
-		pn: pn, lid: lid, noise: *d.NoiseKey.Pub, identity: *d.IdentityKey.Pub, registration: d.RegistrationID,
+		once: once, pn: pn, lid: lid, noise: *d.NoiseKey.Pub, identity: *d.IdentityKey.Pub, registration: d.RegistrationID,
 		signed: signedKey{onceKey{d.SignedPreKey.KeyID, *d.SignedPreKey.Pub}, *d.SignedPreKey.Signature},
 	})
 	return d, nil

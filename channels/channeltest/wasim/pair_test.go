@@ -42,7 +42,9 @@ func chats(t *testing.T, s *wasim.Server, c *client) {
 func TestScan(t *testing.T) {
 	s := start(t, wasim.Options{})
 	c, code := unpaired(t, s)
-	for _, bad := range []string{"", "nonsense", strings.Replace(code, "2@", "3@", 1), code[:len(code)/2], strings.Replace(code, ",", ",A", 1)} {
+	swapped := strings.Split(code, ",")
+	swapped[1], swapped[2] = swapped[2], swapped[1]
+	for _, bad := range []string{"", "nonsense", strings.Join(swapped, ","), strings.Replace(code, "2@", "3@", 1), code[:len(code)/2], strings.Replace(code, ",", ",A", 1)} {
 		if err := s.Scan(within(t), bad); !errors.Is(err, wasim.ErrPairing) {
 			t.Errorf("Scan(%q): %v", bad, err)
 		}
