@@ -23,6 +23,7 @@ type connection struct {
 	c      *Channel
 	in     channels.Intake
 	client *whatsmeow.Client
+	wire   *wire
 	reader func(ctx context.Context) *reader
 
 	over     chan ending   // holds the first one
@@ -42,8 +43,9 @@ type connection struct {
 }
 
 func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *store.Device) *connection {
+	w := c.newWire()
 	k := &connection{
-		c: c, in: in, client: c.newClient(device),
+		c: c, in: in, client: c.newClient(device, w), wire: w,
 		over: make(chan ending, 1), loggedIn: make(chan struct{}), turn: make(chan struct{}, 1), users: map[int]context.CancelFunc{},
 	}
 	self, number := identify(device.GetJID(), device.GetLID()), device.GetJID().Device
@@ -59,7 +61,7 @@ func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *st
 }
 
 // newClient sets the library up so that it loses nothing and decides nothing.
-func (c *Channel) newClient(device *store.Device) *whatsmeow.Client {
+func (c *Channel) newClient(device *store.Device, w *wire) *whatsmeow.Client {
 	client := whatsmeow.NewClient(device, logger{c.log})
 	client.EnableDecryptedEventBuffer = true // a decrypted message survives a crash
 	client.SynchronousAck = true             // and is acknowledged after the handler
@@ -71,10 +73,9 @@ func (c *Channel) newClient(device *store.Device) *whatsmeow.Client {
 	client.SetForceActiveDeliveryReceipts(true)
 	title, version := c.o.Title, c.claimed()
 	client.GetClientPayload = func() *waWa6.ClientPayload { return payload(device, title, version) }
-	http := c.httpClient()
-	client.SetWebsocketHTTPClient(http)
-	client.SetPreLoginHTTPClient(http)
-	client.SetMediaHTTPClient(http)
+	client.SetWebsocketHTTPClient(w.Client)
+	client.SetPreLoginHTTPClient(w.Client)
+	client.SetMediaHTTPClient(w.Client)
 	return client
 }
 
@@ -89,7 +90,7 @@ func (k *connection) serve(ctx context.Context, tries *pause) ending {
 	defer func() {
 		k.c.live.CompareAndSwap(k, nil)
 		k.close()
-		k.client.Disconnect()
+		k.wire.hangUp(k.client)
 	}()
 	dialling := context.AfterFunc(ctx, stop)
 	if err := k.client.ConnectContext(library); err != nil {

@@ -180,9 +180,11 @@ func (r *reader) address(said content) (text string, addressed bool) {
 			continue
 		}
 		addressed = true
-		// In the text a mention is the number behind an @.
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(text), "@"+jid.User); ok {
-			text = afterName(rest, text)
+		// In the text a mention is a number behind an @, not always the same one.
+		for _, number := range []string{r.self.pn.User, r.self.lid.User} {
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(text), "@"+number); ok && number != "" && !startsWithDigit(rest) {
+				text = afterName(rest, text)
+			}
 		}
 	}
 	if author, err := types.ParseJID(said.about.GetParticipant()); err == nil && said.about.GetStanzaID() != "" && r.self.is(author) {
@@ -224,6 +226,8 @@ func afterName(rest, whole string) string {
 	}
 	return whole
 }
+
+func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 
 func firstWord(s string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(s), " ")

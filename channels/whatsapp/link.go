@@ -118,8 +118,9 @@ type pairing struct {
 }
 
 func (c *Channel) newPairing(device *store.Device) *pairing {
-	p := &pairing{client: c.newClient(device), events: make(chan any, 32)}
-	p.stop = p.client.Disconnect
+	w := c.newWire()
+	p := &pairing{client: c.newClient(device, w), events: make(chan any, 32)}
+	p.stop = func() { w.hangUp(p.client) }
 	p.client.AddEventHandlerWithSuccessStatus(func(evt any) bool {
 		if _, message := evt.(*events.Message); message {
 			return false
@@ -136,8 +137,9 @@ func (c *Channel) newPairing(device *store.Device) *pairing {
 func (p *pairing) connect(ctx context.Context) error {
 	library, end := context.WithCancel(ctx)
 	p.client.BackgroundEventCtx = library
+	hangUp := p.stop
 	p.stop = func() {
-		p.client.Disconnect()
+		hangUp()
 		end()
 	}
 	if err := p.client.ConnectContext(library); err != nil {

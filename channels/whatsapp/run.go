@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"time"
 
 	"dragoman/channels"
@@ -125,16 +124,6 @@ func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *pause) e
 		file.forget(context.WithoutCancel(ctx), c.log)
 	}
 	return end
-}
-
-// httpClient makes the connections.
-func (c *Channel) httpClient() *http.Client {
-	if c.o.HTTP != nil {
-		return c.o.HTTP
-	}
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.Proxy = c.o.Proxy
-	return &http.Client{Transport: t}
 }
 
 func sleep(ctx context.Context, d time.Duration) {

@@ -115,7 +115,7 @@ func outcome(err error) error {
 	switch {
 	case errors.Is(err, whatsmeow.ErrNotConnected), errors.Is(err, whatsmeow.ErrNotLoggedIn):
 		return &channels.NotSent{Err: err}
-	case errors.Is(err, whatsmeow.ErrNotInGroup), errors.Is(err, whatsmeow.ErrGroupNotFound),
+	case errors.Is(err, whatsmeow.ErrNotInGroup), errors.Is(err, whatsmeow.ErrGroupNotFound), noGroup(err),
 		errors.Is(err, whatsmeow.ErrUnknownServer), errors.Is(err, whatsmeow.ErrBroadcastListUnsupported),
 		strings.Contains(err.Error(), "no LID found for"): // the library has no other word for "not on WhatsApp"
 		return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
@@ -130,4 +130,14 @@ func outcome(err error) error {
 		}
 	}
 	return err
+}
+
+// noGroup reports whether a group's members were refused to us. The library
+// knows such an answer only by the server's exact words.
+func noGroup(err error) bool {
+	answer := (*whatsmeow.IQError)(nil)
+	if !errors.As(err, &answer) || !strings.Contains(err.Error(), "group members") {
+		return false
+	}
+	return answer.Code == 401 || answer.Code == 403 || answer.Code == 404 || answer.Code == 410
 }

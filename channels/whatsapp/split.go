@@ -25,7 +25,11 @@ func (c *Channel) Split(_ channels.Key, markdown string) []string {
 func split(text string, limit int) []string {
 	s := &splitter{limit: limit}
 	for line := range strings.SplitSeq(text, "\n") {
-		for _, part := range breakLine(line, limit-2*maxFence-2) {
+		most := limit - 1
+		if s.open != "" {
+			most -= 2 * maxFence // for opening and closing the block in each piece
+		}
+		for _, part := range breakLine(line, most) {
 			s.add(part)
 		}
 	}

@@ -58,7 +58,9 @@ func (c *Channel) askVersion(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askVersionLimit)
 	defer cancel()
-	v, err := whatsmeow.GetLatestVersion(ctx, c.httpClient())
+	w := c.newWire()
+	defer w.cut()
+	v, err := whatsmeow.GetLatestVersion(ctx, w.Client)
 	if err != nil {
 		c.log.Warn("the current version of WhatsApp Web was not found out", "err", err)
 		return
