@@ -77,17 +77,10 @@ func (c *conn) cut() { c.stop() }
 
 // serveSocket takes one connection from its handshake to its end.
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	if s.closed || s.Faults.refusesDial() {
-		s.notify()
-		s.mu.Unlock()
+	if s.refusesDial() {
 		http.Error(w, "not now", http.StatusServiceUnavailable)
 		return
 	}
-	s.running.Add(1)
-	s.mu.Unlock()
-	defer s.running.Done()
-
 	socket, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		s.options.Logf("wasim: accept: %v", err)
@@ -116,6 +109,13 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	})
 	s.greetLocked(c)
 	s.read(c, stream)
+}
+
+func (s *Server) refusesDial() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.notify()
+	return s.Faults.refusesDial()
 }
 
 func (s *Server) register(c *conn) bool {

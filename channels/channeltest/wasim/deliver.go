@@ -19,7 +19,7 @@ func (s *Server) deliver(p *post, d *device) {
 	} else {
 		if told := toldKey(p.group.id, p.author); !d.told[told] {
 			d.told[told] = true
-			content = append(content, s.seal(p, d, s.groupKey(p)))
+			content = append(content, s.seal(p, d, marshal(&waE2E.Message{SenderKeyDistributionMessage: p.key})))
 		}
 		content = append(content, enc(p, "skmsg", p.sealed))
 	}
@@ -42,15 +42,8 @@ func (s *Server) deliverAgain(p *post, d *device, count string) {
 		if err := proto.Unmarshal(plain, both); err != nil {
 			panic(fmt.Sprintf("wasim: write message again: %v", err))
 		}
-		key := &waE2E.Message{}
-		if err := proto.Unmarshal(s.groupKey(p), key); err != nil {
-			panic(fmt.Sprintf("wasim: write message again: %v", err))
-		}
-		both.SenderKeyDistributionMessage = key.GetSenderKeyDistributionMessage()
-		var err error
-		if plain, err = proto.Marshal(both); err != nil {
-			panic(fmt.Sprintf("wasim: write message again: %v", err))
-		}
+		both.SenderKeyDistributionMessage = p.key
+		plain = marshal(both)
 	}
 	sealed := s.seal(p, d, plain)
 	sealed.Attrs["count"] = count
@@ -66,41 +59,28 @@ func (s *Server) seal(p *post, d *device, plain []byte) waBinary.Node {
 	return enc(p, kind, data)
 }
 
-// sealForGroup encrypts once for everybody.
+// sealForGroup encrypts once for everybody, and keeps the author's key as it
+// stood just before: whoever has that can read what is encrypted from then on.
 func (s *Server) sealForGroup(p *post) {
 	group, self := p.group.jid().String(), p.author.lid.SignalAddress()
-	// Creating the key has to come first; later it only reads it.
-	if _, err := p.author.party.distribution(group, self); err != nil {
-		panic(err.Error())
-	}
-	p.keyBefore = s.groupKeyNow(p)
-	sealed, err := p.author.party.encryptGroup(group, self, p.plain)
+	key, err := p.author.party.distribution(group, self)
 	if err != nil {
 		panic(err.Error())
 	}
-	p.sealed = sealed
+	p.key = &waE2E.SenderKeyDistributionMessage{GroupID: &group, AxolotlSenderKeyDistributionMessage: key}
+	if p.sealed, err = p.author.party.encryptGroup(group, self, p.plain); err != nil {
+		panic(err.Error())
+	}
 }
 
-// groupKeyNow is the message that carries the author's key for the group, as
-// it stands: whoever has it can read what is encrypted from now on.
-func (s *Server) groupKeyNow(p *post) []byte {
-	group := p.group.jid().String()
-	key, err := p.author.party.distribution(group, p.author.lid.SignalAddress())
+// marshal is for messages of our own making, which are always sound.
+func marshal(m *waE2E.Message) []byte {
+	plain, err := proto.Marshal(m)
 	if err != nil {
-		panic(err.Error())
-	}
-	plain, err := proto.Marshal(&waE2E.Message{SenderKeyDistributionMessage: &waE2E.SenderKeyDistributionMessage{
-		GroupID: &group, AxolotlSenderKeyDistributionMessage: key,
-	}})
-	if err != nil {
-		panic(fmt.Sprintf("wasim: write key: %v", err))
+		panic(fmt.Sprintf("wasim: write message: %v", err))
 	}
 	return plain
 }
-
-// groupKey is the key as it stood before p was encrypted, so that p can be
-// read with it.
-func (s *Server) groupKey(p *post) []byte { return p.keyBefore }
 
 func enc(p *post, kind string, data []byte) waBinary.Node {
 	attrs := waBinary.Attrs{"type": kind}

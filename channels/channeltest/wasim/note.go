@@ -3,7 +3,6 @@ package wasim
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"strings"
 	"time"
 
@@ -48,8 +47,8 @@ type post struct {
 	group     *Group
 	to        *Contact // whom the owner wrote to
 	plain     []byte
-	sealed    []byte // encrypted once for a whole group
-	keyBefore []byte // the author's key for the group just before that
+	sealed    []byte                              // encrypted once for a whole group
+	key       *waE2E.SenderKeyDistributionMessage // the author's key for the group just before that
 	attrs     waBinary.Attrs
 	enc       waBinary.Attrs
 	read      bool
@@ -80,10 +79,7 @@ func (c *Contact) Send(n Note) string {
 			DestinationJID: proto.String(c.peer(n.To).address().String()), Message: message,
 		}}
 	}
-	var err error
-	if p.plain, err = proto.Marshal(message); err != nil {
-		panic(fmt.Sprintf("wasim: write message: %v", err))
-	}
+	p.plain = marshal(message)
 	p.attrs, p.enc = c.attributes(n), n.encAttributes()
 	if p.group != nil {
 		c.s.sealForGroup(p)

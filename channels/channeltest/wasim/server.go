@@ -161,6 +161,18 @@ func IgnoreGoroutines() []goleak.Option {
 	return []goleak.Option{goleak.IgnoreTopFunction("go.mau.fi/whatsmeow/socket.(*FrameSocket).frameComplete")}
 }
 
+// IgnoreGoroutines are those of the server and of connections to it, besides
+// what the function of that name tells. For tests that look for what a client
+// left behind while the server goes on.
+func (s *Server) IgnoreGoroutines() []goleak.Option {
+	return append(IgnoreGoroutines(),
+		goleak.IgnoreAnyFunction("net/http.(*Server).Serve"),
+		goleak.IgnoreAnyFunction("net/http.(*conn).serve"),
+		goleak.IgnoreAnyFunction("net/http.(*connReader).backgroundRead"),
+		goleak.IgnoreAnyFunction("dragoman/channels/channeltest/wasim.(*conn).write"),
+	)
+}
+
 // Wait returns when ok says so. It asks whenever anything has changed on the
 // server; ok may call the server's and the contacts' methods.
 func (s *Server) Wait(ctx context.Context, ok func() bool) error {
@@ -236,6 +248,15 @@ func (s *Server) notify() {
 }
 
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		http.Error(w, "closed", http.StatusServiceUnavailable)
+		return
+	}
+	s.running.Add(1)
+	s.mu.Unlock()
+	defer s.running.Done()
 	switch {
 	case r.URL.Path == "/ws/chat":
 		s.serveSocket(w, r)

@@ -1,8 +1,6 @@
 package wasim
 
 import (
-	"strings"
-
 	waBinary "go.mau.fi/whatsmeow/binary"
 	"go.mau.fi/whatsmeow/types"
 )
@@ -71,9 +69,10 @@ func (s *Server) handleReceipt(d *device, n *waBinary.Node) {
 		}
 	case "read", "read-self", "played":
 		ids := []string{id}
-		list := n.GetChildByTag("list")
-		for _, item := range list.GetChildren() {
-			ids = append(ids, text(item.Attrs["id"]))
+		if list, ok := n.GetOptionalChildByTag("list"); ok {
+			for _, item := range list.GetChildren() {
+				ids = append(ids, text(item.Attrs["id"]))
+			}
 		}
 		for _, id := range ids {
 			if p := s.posts[id]; p != nil {
@@ -143,12 +142,11 @@ func (s *Server) carry(d *device, n *waBinary.Node) {
 			forAll = append(forAll, child)
 		}
 	}
-	recipients := n.GetChildByTag("participants")
-	for _, child := range recipients.GetChildren() {
-		jid, _ := child.Attrs["jid"].(types.JID)
-		s.bring(d, n, group, jid, append(child.GetChildrenByTag("enc"), forAll...))
-	}
-	if n.GetChildByTag("participants").Tag == "participants" {
+	if recipients, ok := n.GetOptionalChildByTag("participants"); ok {
+		for _, child := range recipients.GetChildren() {
+			jid, _ := child.Attrs["jid"].(types.JID)
+			s.bring(d, n, group, jid, append(child.GetChildrenByTag("enc"), forAll...))
+		}
 		return
 	}
 	if jid, ok := n.Attrs["participant"].(types.JID); ok {
@@ -187,7 +185,7 @@ func (s *Server) passOn(d, other *device, n *waBinary.Node, parts []waBinary.Nod
 		attrs["edit"] = n.Attrs["edit"]
 	}
 	content := append([]waBinary.Node(nil), parts...)
-	if identity := n.GetChildByTag("device-identity"); identity.Tag != "" && strings.HasPrefix(identity.Tag, "device") {
+	if identity, ok := n.GetOptionalChildByTag("device-identity"); ok {
 		content = append(content, identity)
 	}
 	other.enqueue(waBinary.Node{Tag: "message", Attrs: attrs, Content: content})
