@@ -128,6 +128,9 @@ func TestLostAck(t *testing.T) {
 	if got := alice.Received(); len(got) != 2 || got[1].Copies != 1 {
 		t.Errorf("received %+v", got)
 	}
+	if n := s.Logins(); n != 3 {
+		t.Errorf("%d logins, want one and one for each cut", n)
+	}
 	if n := s.Count("unreadable"); n != 0 {
 		t.Errorf("%d messages could not be read", n)
 	}
