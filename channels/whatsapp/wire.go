@@ -2,20 +2,23 @@ package whatsapp
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"sync"
 	"time"
 
 	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/types"
 )
 
 // wire is an HTTP client whose connections can be cut from here.
 //
 // That is how a connection is ended, because the library's own Disconnect
 // stops reading frames before it closes the socket: one that comes in between
-// leaves a goroutine waiting for ever. With the network gone first, everything
-// that reads from it comes to its end by itself.
+// leaves a goroutine waiting for ever, and its fields are not guarded against a
+// network that goes away at the same moment. With the network gone first,
+// everything that reads from it comes to its end by itself.
 type wire struct {
 	*http.Client
 	mu    sync.Mutex
@@ -100,17 +103,24 @@ const cutLimit = time.Second
 // hangUp ends the connection of client.
 func (w *wire) hangUp(client *whatsmeow.Client) {
 	w.cut()
-	// The library tells in no other way that its reader has ended.
 	tick, late := time.NewTicker(time.Millisecond), time.NewTimer(cutLimit)
 	defer tick.Stop()
 	defer late.Stop()
-	for client.IsConnected() {
+	for !letGo(client) {
 		select {
 		case <-tick.C:
+			continue
 		case <-late.C:
-			client.Disconnect()
-			return
 		}
+		break
 	}
 	client.Disconnect()
+}
+
+// letGo reports whether client has let go of its socket. While it still does so,
+// Disconnect would write what it reads. The library tells it in no other way
+// than by its answer to a frame, which has nowhere to go any more.
+func letGo(client *whatsmeow.Client) bool {
+	err := client.SendChatPresence(context.Background(), types.ServerJID, types.ChatPresencePaused, "")
+	return errors.Is(err, whatsmeow.ErrNotConnected)
 }
