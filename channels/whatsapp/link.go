@@ -38,12 +38,10 @@ const (
 // Run to let go of it; a Run that waits for a device goes on with the new one.
 // Errors: [ErrLinked], and whatever WhatsApp has against it.
 func (c *Channel) Link(ctx context.Context, phone string, show func(Invitation)) (account string, err error) {
-	select {
-	case c.slot <- struct{}{}:
-		defer func() { <-c.slot }()
-	case <-ctx.Done():
-		return "", fmt.Errorf("whatsapp: link: the device is in use: %w", context.Cause(ctx))
+	if err := c.takeSlot(ctx); err != nil {
+		return "", err
 	}
+	defer func() { <-c.slot }()
 	file, err := openDevice(ctx, c.o.Device, logger{c.log})
 	if err != nil {
 		return "", err
@@ -78,15 +76,32 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(Invitation))
 	return account, nil
 }
 
+// takeSlot waits until nobody uses the device file. A Run that is connected
+// uses it for good.
+func (c *Channel) takeSlot(ctx context.Context) error {
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case c.slot <- struct{}{}:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("whatsapp: the device is in use: %w", context.Cause(ctx))
+		case <-look.C:
+			if c.live.Load() != nil {
+				return fmt.Errorf("whatsapp: this device is %w, and connected", ErrLinked)
+			}
+		}
+	}
+}
+
 // Unlink removes the linked device from its phone, as far as that can be
 // reached, and from the file. Run must not run.
 func (c *Channel) Unlink(ctx context.Context) (err error) {
-	select {
-	case c.slot <- struct{}{}:
-		defer func() { <-c.slot }()
-	case <-ctx.Done():
-		return fmt.Errorf("whatsapp: unlink: the device is in use: %w", context.Cause(ctx))
+	if err := c.takeSlot(ctx); err != nil {
+		return err
 	}
+	defer func() { <-c.slot }()
 	file, err := openDevice(ctx, c.o.Device, logger{c.log})
 	if err != nil {
 		return err
