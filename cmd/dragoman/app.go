@@ -44,6 +44,14 @@ func (appDaemon) chat(ctx context.Context, e *env, cfg *config.Config) error {
 	return app.Chat(ctx, cfg, opts, e.in, e.out, o)
 }
 
+func (appDaemon) link(ctx context.Context, cfg *config.Config, channel, phone string, show func(qr, code string)) (string, error) {
+	return app.Link(ctx, cfg, channel, phone, func(i app.Invitation) { show(i.QR, i.Code) })
+}
+
+func (appDaemon) unlink(ctx context.Context, cfg *config.Config, channel string) error {
+	return app.Unlink(ctx, cfg, channel)
+}
+
 func (appDaemon) admin(ctx context.Context, cfg *config.Config) (*httpapi.Client, func(), error) {
 	return app.Admin(ctx, cfg, programVersion())
 }

@@ -18,6 +18,8 @@ type cli struct {
 	Queue      queueCmd      `cmd:"" help:"See what is not answered or not delivered, retry or drop it."`
 	Jobs       jobsCmd       `cmd:"" help:"List the scheduled jobs, or run one now."`
 	Pair       pairCmd       `cmd:"" help:"Let people in who asked for it, or take that back."`
+	Login      loginCmd      `cmd:"" help:"Link a WhatsApp channel to a phone."`
+	Logout     logoutCmd     `cmd:"" help:"Forget the account that a WhatsApp channel is linked to."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for bash, zsh or fish."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Help       helpCmd       `cmd:"" help:"Explain a command."`

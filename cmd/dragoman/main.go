@@ -40,6 +40,7 @@ func realMain() int {
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, daemon: appDaemon{}, now: time.Now,
 		interactive: term.IsTerminal(int(os.Stdin.Fd())),
 	}
+	e.plain = !term.IsTerminal(int(os.Stdout.Fd())) || os.Getenv("NO_COLOR") != ""
 	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
 		e.width = w
 	}
@@ -56,6 +57,8 @@ type env struct {
 	width int
 	// interactive: a person can answer questions.
 	interactive bool
+	// plain: the output is no terminal, or should be treated as none.
+	plain bool
 	// parser is known to the commands that describe the others.
 	parser *kong.Kong
 	ctx    context.Context // of this one run of the program

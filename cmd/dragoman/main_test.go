@@ -68,6 +68,21 @@ func (*fakeDaemon) run(ctx context.Context, _ *env, _ *config.Config, _ string, 
 
 func (*fakeDaemon) chat(context.Context, *env, *config.Config) error { return nil }
 
+func (f *fakeDaemon) link(_ context.Context, _ *config.Config, channel, phone string, show func(qr, code string)) (string, error) {
+	if channel != "whatsapp" {
+		return "", errors.New("no such channel")
+	}
+	if phone != "" {
+		show("", "ABCD-EFGH")
+		return phone, nil
+	}
+	show("https://example.org/first", "")
+	show("https://example.org/second", "")
+	return "+15550000001", nil
+}
+
+func (*fakeDaemon) unlink(context.Context, *config.Config, string) error { return nil }
+
 func (f *fakeDaemon) admin(context.Context, *config.Config) (*httpapi.Client, func(), error) {
 	f.asked++
 	return httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{

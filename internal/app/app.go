@@ -154,6 +154,11 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 // private are the files that no workspace may contain.
 func (d *Daemon) private() []string {
 	files := []string{d.state.file(databaseName), d.state.file(lockName)}
+	for name, ch := range d.cfg.Channels {
+		if ch.Type == config.TypeWhatsApp {
+			files = append(files, deviceFile(d.cfg, name))
+		}
+	}
 	if path := d.cfg.Source().Path; path != "" {
 		files = append(files, path)
 	}

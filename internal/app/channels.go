@@ -27,12 +27,13 @@ type adapters struct {
 	bindings []gateway.Binding
 	web      *web.Channel      // nil if disabled
 	terminal *terminal.Channel // nil if disabled
+	linked   map[string]linkable
 }
 
 // buildChannels makes every enabled channel; only keeps those of the given
 // types if any are given. Nothing connects yet.
 func buildChannels(cfg *config.Config, feeds sessions.Feeds, log *slog.Logger, only ...string) (*adapters, error) {
-	a := &adapters{}
+	a := &adapters{linked: map[string]linkable{}}
 	var errs []error
 	for _, name := range cfg.Active() {
 		c := cfg.Channels[name]
@@ -56,6 +57,13 @@ func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feed
 	switch c.Type {
 	case config.TypeTelegram:
 		return buildTelegram(name, c.Telegram, log)
+	case config.TypeWhatsApp:
+		ch, err := buildWhatsApp(name, c.WhatsApp, deviceFile(cfg, name), log)
+		if err != nil {
+			return nil, err
+		}
+		a.linked[name] = ch
+		return ch, nil
 	case config.TypeIRC:
 		return buildIRC(name, c, log)
 	case config.TypeWeb:

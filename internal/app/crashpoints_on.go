@@ -102,7 +102,27 @@ func wrapChannel(c channels.Channel) channels.Channel {
 	if a, ok := c.(able); ok {
 		return crashChannel{a}
 	}
+	if a, ok := c.(deduping); ok {
+		return crashDeduper{a}
+	}
 	return c
+}
+
+// deduping is able for a network that deduplicates and shows no previews.
+type deduping interface {
+	channels.Channel
+	channels.Typer
+	channels.Splitter
+	channels.Reporter
+	channels.Commander
+	channels.Deduper
+}
+
+type crashDeduper struct{ deduping }
+
+func (c crashDeduper) Send(ctx context.Context, m channels.Outbound) (r channels.Receipt, err error) {
+	err = around("send", func() error { r, err = c.deduping.Send(ctx, m); return err })
+	return r, err
 }
 
 type crashChannel struct{ able }

@@ -73,6 +73,7 @@ func (d *Daemon) openAdmin() error {
 	d.onClose("the socket", closeOnce(ln))
 	mux := http.NewServeMux()
 	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{Store: d.store, Jobs: d.beats, Info: d.info}))
+	mux.Handle(linkPath, d.linkHandler())
 	if d.channels.terminal != nil {
 		mux.Handle(terminal.Path+"/", http.StripPrefix(terminal.Path, d.channels.terminal.Handler()))
 	}

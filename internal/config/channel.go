@@ -9,12 +9,13 @@ import (
 // The channel types of this version.
 const (
 	TypeTelegram = "telegram"
+	TypeWhatsApp = "whatsapp"
 	TypeIRC      = "irc"
 	TypeWeb      = "web"
 	TypeCLI      = "cli"
 )
 
-var channelTypes = []string{TypeTelegram, TypeIRC, TypeWeb, TypeCLI}
+var channelTypes = []string{TypeTelegram, TypeWhatsApp, TypeIRC, TypeWeb, TypeCLI}
 
 // The values of Access.Groups.
 const (
@@ -26,9 +27,10 @@ const (
 // Channel is one configured channel instance. Exactly the pointer that belongs
 // to Type is set; web and cli have nothing of their own.
 type Channel struct {
-	Type     string `yaml:"type" doc:"telegram, irc, web or cli. Default: the channel's name."`
+	Type     string `yaml:"type" doc:"telegram, whatsapp, irc, web or cli. Default: the channel's name."`
 	Access   `yaml:",inline"`
 	Telegram *Telegram `yaml:",inline" kind:"telegram"`
+	WhatsApp *WhatsApp `yaml:",inline" kind:"whatsapp"`
 	IRC      *IRC      `yaml:",inline" kind:"irc"`
 }
 
@@ -49,6 +51,17 @@ type Telegram struct {
 	APIURL      string   `yaml:"api_url" doc:"The Bot API server."`
 	PollTimeout Duration `yaml:"poll_timeout" doc:"How long the server holds an empty poll."`
 	Preview     bool     `yaml:"preview" doc:"Show the answer while it is written."`
+}
+
+// WhatsApp is one linked device. Which account it belongs to is decided by the
+// phone that links it: see dragoman login.
+type WhatsApp struct {
+	Names      []string `yaml:"names" doc:"What it is called in groups: \"name: …\", \"name, …\" or \"@name …\" is meant for it."`
+	DeviceName string   `yaml:"device_name" doc:"How the phone lists it under Linked devices."`
+	WebVersion string   `yaml:"web_version" doc:"The version of WhatsApp Web to claim: three numbers, or auto to ask WhatsApp for the current one. Empty: the built-in one."`
+	Typing     bool     `yaml:"typing" doc:"Show that an answer is being written."`
+	ReadMarks  bool     `yaml:"read_marks" doc:"Mark messages as read when an answer to them is begun."`
+	SelfChat   bool     `yaml:"self_chat" doc:"Listen to the owner in the chat with themselves. Nothing else that the owner writes is listened to."`
 }
 
 // IRC is one network.

@@ -158,7 +158,7 @@ model:
 channels:
   telegram: {allowed: [1], token: "1:abcdefgh", allow: ["@alice", -100123, 1087968824]}
   Bad Name: {type: irc}
-  whatsapp: {}
+  signal: {}
   net: {type: matrix}
   irc: {server: "irc.example.org", nick: 7up, allow: ["alice", "mask:a!*@*"], channels: [go], sasl: {mechanism: external}}
 heartbeat:
@@ -184,8 +184,8 @@ heartbeat:
 		`12 channels.telegram.allow[1]: "-100123" is a group; write chat:-100123`,
 		`12 channels.telegram.allow[2]: "1087968824" stands for every anonymous administrator of every group; allow the group instead, like chat:-1001234567890`,
 		`13 channels.(a key with unusual characters): a channel's name has 1 to 32 characters of a-z, 0-9, _ and -`,
-		`14 channels.whatsapp: has no type; add type: telegram, irc, web or cli`,
-		`15 channels.net.type: is no type of this version; write telegram, irc, web or cli`,
+		`14 channels.signal: has no type; add type: telegram, whatsapp, irc, web or cli`,
+		`15 channels.net.type: is no type of this version; write telegram, whatsapp, irc, web or cli`,
 		`16 channels.irc.allow[0]: "alice" is no identity that an IRC network vouches for; write account:name (services), mask:nick!user@host, chat:#channel, or "*"`,
 		`16 channels.irc.allow[1]: "mask:a!*@*" is no full mask: a nick alone proves nothing, and wildcards let in whoever fits; write mask:nick!user@host without * and ?, or better account:name`,
 		`16 channels.irc.server: "irc.example.org" is no address; write host:port, like irc.example.org:6697`,

@@ -44,6 +44,10 @@ func defaultChannel(kind string) Channel {
 	switch kind {
 	case TypeTelegram:
 		ch.Telegram = &Telegram{APIURL: "https://api.telegram.org", PollTimeout: Duration(30 * time.Second), Preview: true}
+	case TypeWhatsApp:
+		ch.WhatsApp = &WhatsApp{
+			Names: []string{"dragoman"}, DeviceName: "Dragoman", Typing: true, ReadMarks: true, SelfChat: true,
+		}
 	case TypeIRC:
 		ch.IRC = &IRC{
 			TLS: true, Nick: "dragoman", RealName: "Dragoman", SASL: SASL{Required: true},

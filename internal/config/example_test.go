@@ -20,6 +20,9 @@ func exampleText(t *testing.T) string {
 	}
 	token := filepath.Join(t.TempDir(), "telegram")
 	write(t, token, "123456:abcdefghijklmnop\n")
+	if !built {
+		data = []byte(strings.Replace(string(data), "type: whatsapp\n    enabled: true", "type: whatsapp\n    enabled: false", 1))
+	}
 	return strings.ReplaceAll(string(data), "/run/credentials/telegram", token)
 }
 
@@ -76,6 +79,7 @@ func TestExampleDefaults(t *testing.T) {
 	c.Agent.SystemPrompt, c.Heartbeat.Target, c.Heartbeat.TimeZone, c.Heartbeat.ActiveHours, c.Heartbeat.Jobs = "", "", "", "", nil
 	delete(c.Channels, "telegram")
 	delete(c.Channels, "libera")
+	delete(c.Channels, "whatsapp")
 	for i, pair := range [][2]any{
 		{c.StateDir, d.StateDir},
 		{c.Workspace, d.Workspace},

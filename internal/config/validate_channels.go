@@ -19,6 +19,8 @@ func (v *validator) channels() {
 		case TypeTelegram:
 			v.telegram(path, ch.Telegram)
 			v.unique(path, ch, tokens, ch.Telegram.Token.Reveal(), "has the same token as %s, and two pollers of one bot stop each other")
+		case TypeWhatsApp:
+			v.whatsapp(path, ch)
 		case TypeIRC:
 			v.irc(path, ch.IRC)
 			v.unique(path, ch, networks, ch.IRC.Server+" "+ch.IRC.Nick, "has the same server and nick as %s")
@@ -105,7 +107,7 @@ func lower(s string) string {
 }
 
 var allowChecks = map[string]func(entry string) (what, want string){
-	TypeTelegram: allowTelegram, TypeIRC: allowIRC, TypeWeb: allowLocal, TypeCLI: allowLocal,
+	TypeTelegram: allowTelegram, TypeWhatsApp: allowWhatsApp, TypeIRC: allowIRC, TypeWeb: allowLocal, TypeCLI: allowLocal,
 }
 
 var (

@@ -1,0 +1,190 @@
+package wasim
+
+import (
+	waBinary "go.mau.fi/whatsmeow/binary"
+)
+
+// Faults is what goes wrong on a server. Its methods may be called at any
+// time; those that count do so from then on.
+type Faults struct {
+	s *Server // its lock guards the rest
+
+	dials            int
+	logins           int
+	loginCode        int
+	holdAcks         bool
+	held             []heldAck
+	refuseSends      int
+	before, after    int
+	loseReceipts     bool
+	ignoreKeepalives bool
+	ignoreRetries    bool
+	ignoreQueries    map[string]bool
+	failQueries      map[string]int
+	garble           int
+	media, mediaCode int
+}
+
+type heldAck struct {
+	conn *conn
+	node waBinary.Node
+}
+
+func (f *Faults) set(change func()) {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	change()
+	f.s.notify()
+}
+
+// each does something to every connection that is logged in.
+func (f *Faults) each(do func(d *device, c *conn)) {
+	f.set(func() {
+		for _, d := range f.s.sortedDevices() {
+			if d.conn != nil {
+				do(d, d.conn)
+			}
+		}
+	})
+}
+
+// Drop cuts every connection once, without a word.
+func (f *Faults) Drop() {
+	f.set(func() {
+		for c := range f.s.conns {
+			c.cut()
+		}
+	})
+}
+
+// RefuseDials answers the next n connections with HTTP 503; with n < 0 all,
+// until it is called again.
+func (f *Faults) RefuseDials(n int) { f.set(func() { f.dials = n }) }
+
+// FailLogins refuses the next n logins with code: 401 and 403 log the device
+// out, 402 bans it for an hour, 405 calls the client outdated, 500 and 503 ask
+// it to come again. With n < 0 all, until it is called again.
+func (f *Faults) FailLogins(code, n int) { f.set(func() { f.loginCode, f.logins = code, n }) }
+
+// HoldAcks keeps back the acknowledgements of messages, which still arrive,
+// until it is turned off.
+func (f *Faults) HoldAcks(on bool) {
+	f.set(func() {
+		f.holdAcks = on
+		if on {
+			return
+		}
+		for _, h := range f.held {
+			h.conn.send(h.node)
+		}
+		f.held = nil
+	})
+}
+
+// RefuseSends answers messages with an error code such as 463 instead of
+// delivering them; 0 ends that.
+func (f *Faults) RefuseSends(code int) { f.set(func() { f.refuseSends = code }) }
+
+// DropBefore cuts the connection when the n-th message from now on has come,
+// before it is delivered.
+func (f *Faults) DropBefore(n int) { f.set(func() { f.before = n }) }
+
+// DropAfter cuts the connection when the n-th message from now on is
+// delivered, before it is acknowledged.
+func (f *Faults) DropAfter(n int) { f.set(func() { f.after = n }) }
+
+// LoseReceipts makes the server overlook what devices acknowledge.
+func (f *Faults) LoseReceipts(on bool) { f.set(func() { f.loseReceipts = on }) }
+
+// IgnoreKeepalives leaves pings unanswered while everything else works.
+func (f *Faults) IgnoreKeepalives(on bool) { f.set(func() { f.ignoreKeepalives = on }) }
+
+// IgnoreRetries keeps phones from writing again what a device could not
+// decrypt, as when they are switched off.
+func (f *Faults) IgnoreRetries(on bool) { f.set(func() { f.ignoreRetries = on }) }
+
+// IgnoreQueries leaves info queries with that xmlns unanswered.
+func (f *Faults) IgnoreQueries(xmlns string, on bool) {
+	f.set(func() {
+		if f.ignoreQueries == nil {
+			f.ignoreQueries = map[string]bool{}
+		}
+		f.ignoreQueries[xmlns] = on
+	})
+}
+
+// FailQueries answers info queries with that xmlns with an error; 0 ends that.
+func (f *Faults) FailQueries(xmlns string, code int) {
+	f.set(func() {
+		if f.failQueries == nil {
+			f.failQueries = map[string]int{}
+		}
+		f.failQueries[xmlns] = code
+	})
+}
+
+// Garble makes the next n messages to devices such that they cannot be
+// decrypted. A device asks for such a message again and then gets it whole.
+func (f *Faults) Garble(n int) { f.set(func() { f.garble = n }) }
+
+// FailMedia answers the next n up- or downloads with an HTTP status.
+func (f *Faults) FailMedia(status, n int) { f.set(func() { f.mediaCode, f.media = status, n }) }
+
+// StreamError ends every stream with a code, such as 503 or 500.
+func (f *Faults) StreamError(code int) {
+	f.each(func(_ *device, c *conn) { c.end(streamError(code)) })
+}
+
+// Replace tells every client that another one has taken its place.
+func (f *Faults) Replace() {
+	f.each(func(_ *device, c *conn) { c.end(conflict("", "replaced")) })
+}
+
+// Remove unlinks every device, as the owner can on the phone. A device that is
+// away learns it at its next login.
+func (f *Faults) Remove() {
+	f.each(func(_ *device, c *conn) { c.end(conflict("401", "device_removed")) })
+	f.set(func() { clear(f.s.devices) })
+}
+
+// Raw sends any stanza to every device that is logged in. It is not queued.
+func (f *Faults) Raw(node waBinary.Node) {
+	f.each(func(_ *device, c *conn) { c.send(node) })
+}
+
+// The lock is held in everything below.
+
+func (f *Faults) refusesDial() bool { return spend(&f.dials) }
+
+func (f *Faults) failsLogin() (waBinary.Node, bool) {
+	if !spend(&f.logins) {
+		return waBinary.Node{}, false
+	}
+	return loginFailure(f.loginCode), true
+}
+
+func (f *Faults) failsMedia() bool { return spend(&f.media) }
+
+func (f *Faults) garbles() bool { return spend(&f.garble) }
+
+func (f *Faults) dropsBefore() bool { return reached(&f.before) }
+
+func (f *Faults) dropsAfter() bool { return reached(&f.after) }
+
+// spend takes one from n; below nothing it lasts for ever.
+func spend(n *int) bool {
+	if *n > 0 {
+		*n--
+		return true
+	}
+	return *n < 0
+}
+
+// reached counts n down and says when it has got to nothing.
+func reached(n *int) bool {
+	if *n == 0 {
+		return false
+	}
+	*n--
+	return *n == 0
+}

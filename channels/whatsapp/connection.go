@@ -1,0 +1,284 @@
+package whatsapp
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"dragoman/channels"
+
+	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/proto/waWa6"
+	"go.mau.fi/whatsmeow/store"
+	"go.mau.fi/whatsmeow/types/events"
+)
+
+// connection is one connection to WhatsApp. Each has a client of its own: what
+// an old one still hands over when it is closed already finds it closed, and
+// cannot get between the messages of the next.
+type connection struct {
+	c      *Channel
+	in     channels.Intake
+	client *whatsmeow.Client
+	wire   *wire
+	reader func(ctx context.Context) *reader
+
+	over     chan ending   // holds the first one
+	loggedIn chan struct{} // closed when WhatsApp has let us in
+	once     sync.Once     // closes loggedIn
+	turn     chan struct{} // holds one token: messages are handed in one by one
+	gone     atomic.Bool   // the phone has removed this device
+
+	mu     sync.Mutex
+	closed bool
+	users  map[int]context.CancelFunc
+	next   int
+	using  sync.WaitGroup
+
+	online   bool // people see us online
+	lastSign time.Time
+}
+
+func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *store.Device) *connection {
+	w := c.newWire()
+	k := &connection{
+		c: c, in: in, client: c.newClient(device, w), wire: w,
+		over: make(chan ending, 1), loggedIn: make(chan struct{}), turn: make(chan struct{}, 1), users: map[int]context.CancelFunc{},
+	}
+	self, number := identify(device.GetJID(), device.GetLID()), device.GetJID().Device
+	k.reader = func(ctx context.Context) *reader {
+		return &reader{
+			channel: c.name, self: self, device: number, names: c.o.Names, selfChat: !c.o.NoSelfChat,
+			command: c.isCommand, recall: c.memory.recall,
+			complete: func(who identity) (identity, error) { return file.complete(ctx, who) },
+			chatOf:   func(who identity) (string, error) { return file.chatOf(ctx, who) },
+		}
+	}
+	return k
+}
+
+// newClient sets the library up so that it loses nothing and decides nothing.
+func (c *Channel) newClient(device *store.Device, w *wire) *whatsmeow.Client {
+	client := whatsmeow.NewClient(device, logger{c.log})
+	client.EnableDecryptedEventBuffer = true // a decrypted message survives a crash
+	client.SynchronousAck = true             // and is acknowledged after the handler
+	client.UseRetryMessageStore = true       // so does what phones may ask for again
+	client.EnableAutoReconnect = false       // Run does it, with a capped pause
+	client.DisableLoginAutoReconnect = true
+	client.AutomaticMessageRerequestFromPhone = true
+	client.ManualHistorySyncDownload = true // the past of a phone is not ours
+	client.SetForceActiveDeliveryReceipts(true)
+	title, version := c.o.Title, c.claimed()
+	client.GetClientPayload = func() *waWa6.ClientPayload { return payload(device, title, version) }
+	client.SetWebsocketHTTPClient(w.Client)
+	client.SetPreLoginHTTPClient(w.Client)
+	client.SetMediaHTTPClient(w.Client)
+	return client
+}
+
+// serve connects, and returns when the connection is over and unused.
+func (k *connection) serve(ctx context.Context, tries *pause) ending {
+	// The library must be able to finish what it does when ctx ends, except
+	// while it is still dialling.
+	library, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	k.client.BackgroundEventCtx = library
+	k.client.AddEventHandlerWithSuccessStatus(func(evt any) bool { return k.handle(ctx, evt) })
+	defer func() {
+		k.c.live.CompareAndSwap(k, nil)
+		k.close()
+		k.wire.hangUp(k.client)
+	}()
+	dialling := context.AfterFunc(ctx, stop)
+	if err := k.client.ConnectContext(library); err != nil {
+		if ctx.Err() == nil {
+			k.c.log.Warn("connecting failed, will try again", "err", err)
+		}
+		return dropped("WhatsApp cannot be reached")
+	}
+	if !dialling() {
+		return ending{}
+	}
+	return k.watch(ctx, tries)
+}
+
+// watch waits for the end.
+func (k *connection) watch(ctx context.Context, tries *pause) ending {
+	login, look := time.NewTimer(loginLimit), time.NewTicker(lookEvery)
+	defer login.Stop()
+	defer look.Stop()
+	loggedIn := k.loggedIn
+	for {
+		select {
+		case <-ctx.Done():
+			return ending{}
+		case end := <-k.over:
+			return end
+		case <-loggedIn:
+			loggedIn, tries.failed = nil, 0
+			login.Stop()
+			k.c.live.Store(k)
+			k.c.report(channels.StateConnected, "")
+		case <-login.C:
+			return dropped("WhatsApp did not answer the login")
+		case <-look.C:
+			if !k.client.IsConnected() {
+				return dropped("the connection to WhatsApp was lost")
+			}
+			k.goOffline(ctx)
+		}
+	}
+}
+
+// end ends the connection, unless something has done so already.
+func (k *connection) end(e ending) {
+	select {
+	case k.over <- e:
+	default:
+	}
+}
+
+// enter is called by whoever is about to use the connection: the context it
+// returns ends when the connection does, and close waits until leave is
+// called. False: it is closed.
+func (k *connection) enter(ctx context.Context) (_ context.Context, leave func(), ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return ctx, func() {}, false
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	id := k.next
+	k.next++
+	k.users[id] = cancel
+	k.using.Add(1)
+	return ctx, func() {
+		cancel()
+		k.mu.Lock()
+		delete(k.users, id)
+		k.mu.Unlock()
+		k.using.Done()
+	}, true
+}
+
+// close turns everybody out and waits until they have left.
+func (k *connection) close() {
+	k.mu.Lock()
+	k.closed = true
+	for _, cancel := range k.users {
+		cancel()
+	}
+	k.mu.Unlock()
+	k.using.Wait()
+}
+
+// handle takes the library's events, on goroutines of the library's. False:
+// the message is not to be acknowledged. A panic counts as false, which the
+// library's own recover would not do.
+func (k *connection) handle(ctx context.Context, evt any) (taken bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			k.c.log.Error("handling an event panicked", "event", fmt.Sprintf("%T", evt), "err", fmt.Sprintf("panic of type %T", p))
+			k.end(dropped("a bug interrupted the handling of a message"))
+			taken = false
+		}
+	}()
+	switch e := evt.(type) {
+	case *events.Message:
+		return k.receive(ctx, e)
+	case *events.UndecryptableMessage:
+		k.c.log.Warn("a message could not be decrypted; its sender was asked to send it again",
+			"msg_id", e.Info.ID, "unavailable", string(e.UnavailableType))
+	case *events.Connected:
+		k.once.Do(func() { close(k.loggedIn) })
+	case *events.KeepAliveTimeout:
+		if time.Since(e.LastSuccess) > silenceLimit {
+			k.end(dropped("WhatsApp does not answer any more"))
+		}
+	default:
+		if end, ends := k.c.endOf(evt); ends {
+			if _, out := evt.(*events.LoggedOut); out {
+				k.gone.Store(true)
+			}
+			k.end(end)
+		}
+	}
+	return true
+}
+
+// silenceLimit is how long WhatsApp may leave pings unanswered, which are sent
+// about twice a minute.
+const silenceLimit = 90 * time.Second
+
+// endOf says what an event means that ends a connection.
+func (c *Channel) endOf(evt any) (ending, bool) {
+	switch e := evt.(type) {
+	case *events.Disconnected:
+		return dropped("the connection to WhatsApp was lost"), true
+	case *events.StreamError:
+		return dropped("WhatsApp ended the connection (error " + clip(oneLine(e.Code), 20) + ")"), true
+	case *events.ManualLoginReconnect:
+		return dropped("WhatsApp asks for a new connection"), true
+	case *events.LoggedOut:
+		if e.OnConnect {
+			return c.unlinked(fmt.Sprintf("WhatsApp refuses this device (%d)", int(e.Reason))), true
+		}
+		return c.unlinked("the device was removed on the phone"), true
+	case *events.StreamReplaced:
+		return needsPerson("replaced: another program uses this same linked device, a copy of its file perhaps; stop that one, then restart"), true
+	case *events.TemporaryBan:
+		return banned(e), true
+	case *events.ClientOutdated:
+		return c.outdated(), true
+	case *events.ConnectFailure:
+		return ending{
+			state: channels.StateDown, after: 5 * time.Minute,
+			detail: fmt.Sprintf("WhatsApp refuses the connection (%d); trying again in 5 minutes", int(e.Reason)),
+		}, true
+	}
+	return ending{}, false
+}
+
+// banned waits until the ban is over. A ban without an end is asked about
+// every hour; asking more often would not shorten it.
+func banned(e *events.TemporaryBan) ending {
+	wait := max(e.Expire, time.Minute)
+	until := "until " + time.Now().Add(e.Expire).UTC().Format("2006-01-02 15:04 UTC")
+	if e.Expire <= 0 {
+		wait, until = time.Hour, "for a time that it does not tell"
+	}
+	return ending{
+		state: channels.StateDown, after: wait,
+		detail: fmt.Sprintf("banned %s by WhatsApp (reason %d); it will connect again then; write to fewer people who do not know you", until, int(e.Code)),
+	}
+}
+
+// outdated is the ending of a version that WhatsApp no longer takes.
+func (c *Channel) outdated() ending {
+	v := c.claimed()
+	if v.IsZero() {
+		v = store.GetWAVersion()
+	}
+	if c.o.WebVersion == VersionAuto {
+		c.forgetVersion()
+		return ending{
+			state: channels.StateDown, after: outdatedPause,
+			detail: fmt.Sprintf("outdated: WhatsApp refuses version %s; asking for a newer one in an hour; if that does not help, update dragoman", v),
+		}
+	}
+	return needsPerson(fmt.Sprintf("outdated: WhatsApp refuses version %s; write web_version: auto, or update dragoman, and restart", v))
+}
+
+// forget removes the device that the phone does not know any more.
+func (d *deviceFile) forget(ctx context.Context, log *slog.Logger) {
+	device, err := d.device(ctx)
+	if err == nil && device != nil {
+		err = device.Delete(ctx)
+	}
+	if err != nil {
+		log.Warn("the unlinked device was not removed from its file", "err", err)
+	}
+}

@@ -1,0 +1,221 @@
+package whatsapp
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// content is what a message says.
+type content struct {
+	text string
+	// about is whom it mentions, what it answers and how long it lives; nil if
+	// WhatsApp said nothing of the kind.
+	about *waE2E.ContextInfo
+}
+
+// contentOf reads a message that the library has unwrapped: its text, or its
+// caption and a note of what came with it. False for messages that are not
+// said by anybody: keys, settings, receipts of votes.
+func contentOf(m *waE2E.Message) (content, bool) {
+	switch {
+	case m.GetConversation() != "":
+		return content{text: m.GetConversation()}, true
+	case m.GetExtendedTextMessage() != nil:
+		text := m.GetExtendedTextMessage()
+		return content{text.GetText(), text.GetContextInfo()}, text.GetText() != ""
+	}
+	for _, part := range parts {
+		about, note, caption, ok := part(m)
+		if !ok {
+			continue
+		}
+		text := "[" + strings.TrimSpace(note) + "]"
+		if note == "" {
+			text = caption
+		} else if caption != "" {
+			text = caption + "\n" + text
+		}
+		return content{text, about}, strings.TrimSpace(text) != ""
+	}
+	if inner := wrapped(m); inner != nil {
+		return contentOf(inner)
+	}
+	if saysSomething(m) {
+		return content{text: "[a kind of message that cannot be read here]"}, true
+	}
+	return content{}, false
+}
+
+// part looks for one kind of message: a note of what it is, or the words in it.
+type part func(m *waE2E.Message) (about *waE2E.ContextInfo, note, caption string, ok bool)
+
+var parts = []part{
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v := m.GetImageMessage()
+		return v.GetContextInfo(), "photo", v.GetCaption(), v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v, note := m.GetVideoMessage(), "video, "
+		if v.GetGifPlayback() {
+			note = "animation, "
+		}
+		return v.GetContextInfo(), note + seconds(v.GetSeconds()), v.GetCaption(), v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v := m.GetPtvMessage()
+		return v.GetContextInfo(), "video message, " + seconds(v.GetSeconds()), v.GetCaption(), v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v, note := m.GetAudioMessage(), "audio, "
+		if v.GetPTT() {
+			note = "voice message, "
+		}
+		return v.GetContextInfo(), note + seconds(v.GetSeconds()), "", v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v := m.GetDocumentMessage()
+		name := v.GetFileName()
+		if name == "" {
+			name = v.GetTitle()
+		}
+		return v.GetContextInfo(), "file " + label(name), v.GetCaption(), v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v := m.GetStickerMessage()
+		return v.GetContextInfo(), "sticker", "", v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v := m.GetLocationMessage()
+		note := "location " + position(v.GetDegreesLatitude(), v.GetDegreesLongitude())
+		if v.GetName() != "" {
+			note = "place " + label(v.GetName()+" "+v.GetAddress()) + ", " + position(v.GetDegreesLatitude(), v.GetDegreesLongitude())
+		}
+		return v.GetContextInfo(), note, v.GetComment(), v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v := m.GetLiveLocationMessage()
+		return v.GetContextInfo(), "live location, now " + position(v.GetDegreesLatitude(), v.GetDegreesLongitude()), v.GetCaption(), v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v := m.GetContactMessage()
+		return v.GetContextInfo(), "contact " + label(v.GetDisplayName()), "", v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v := m.GetContactsArrayMessage()
+		return v.GetContextInfo(), fmt.Sprintf("%d contacts", len(v.GetContacts())), "", v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v := firstPoll(m)
+		options := make([]string, 0, len(v.GetOptions()))
+		for _, o := range v.GetOptions() {
+			options = append(options, label(o.GetOptionName()))
+		}
+		return v.GetContextInfo(), "poll " + label(v.GetName()) + ": " + strings.Join(options, " / "), "", v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v := m.GetEventMessage()
+		return v.GetContextInfo(), "event " + label(v.GetName()), v.GetDescription(), v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v := m.GetGroupInviteMessage()
+		return v.GetContextInfo(), "invitation to the group " + label(v.GetGroupName()), v.GetCaption(), v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v := m.GetListResponseMessage()
+		return v.GetContextInfo(), "", v.GetTitle(), v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v := m.GetButtonsResponseMessage()
+		return v.GetContextInfo(), "", v.GetSelectedDisplayText(), v != nil
+	},
+	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		v := m.GetTemplateButtonReplyMessage()
+		return v.GetContextInfo(), "", v.GetSelectedDisplayText(), v != nil
+	},
+}
+
+func firstPoll(m *waE2E.Message) *waE2E.PollCreationMessage {
+	for _, p := range []*waE2E.PollCreationMessage{
+		m.GetPollCreationMessage(), m.GetPollCreationMessageV2(), m.GetPollCreationMessageV3(), m.GetPollCreationMessageV5(), m.GetPollCreationMessageV6(),
+	} {
+		if p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// wrapped is a message inside one of the envelopes that the library leaves.
+func wrapped(m *waE2E.Message) *waE2E.Message {
+	for _, envelope := range []*waE2E.FutureProofMessage{
+		m.GetEphemeralMessage(), m.GetViewOnceMessage(), m.GetViewOnceMessageV2(), m.GetViewOnceMessageV2Extension(),
+		m.GetDocumentWithCaptionMessage(), m.GetLottieStickerMessage(), m.GetGroupMentionedMessage(), m.GetAssociatedChildMessage(),
+		m.GetPollCreationMessageV4(), m.GetSpoilerMessage(), m.GetQuestionMessage(),
+	} {
+		if inner := envelope.GetMessage(); inner != nil && inner != m {
+			return inner
+		}
+	}
+	return nil
+}
+
+// silent are the fields of a message that are not said by anybody. A vote, a
+// reaction and a pin are left out too: nobody expects an answer to them.
+var silent = map[protoreflect.Name]bool{
+	"senderKeyDistributionMessage": true, "fastRatchetKeySenderKeyDistributionMessage": true, "messageContextInfo": true,
+	"protocolMessage": true, "reactionMessage": true, "encReactionMessage": true, "pollUpdateMessage": true,
+	"keepInChatMessage": true, "pinInChatMessage": true, "callLogMesssage": true, "call": true, "bcallMessage": true, "chat": true,
+	"deviceSentMessage": true, "stickerSyncRmrMessage": true, "messageHistoryBundle": true, "messageHistoryNotice": true,
+	"albumMessage": true, "secretEncryptedMessage": true, "placeholderMessage": true, "statusMentionMessage": true,
+	"groupStatusMentionMessage": true, "statusAddYours": true, "groupStatusMessage": true, "groupStatusMessageV2": true,
+	"statusNotificationMessage": true, "limitSharingMessage": true, "pollResultSnapshotMessage": true, "pollResultSnapshotMessageV3": true,
+	"encEventResponseMessage": true, "scheduledCallEditMessage": true, "groupRootKeyShare": true, "rootSecretDistributeMessage": true,
+	"pollAddOptionMessage": true, "statusQuotedMessage": true, "statusStickerInteractionMessage": true, "statusLinkPreviewMetadata": true,
+	"requestPhoneNumberMessage": true, "conversation": true, "extendedTextMessage": true,
+}
+
+// saysSomething reports whether a message has a field that somebody must have
+// sent on purpose, though it is not known here.
+func saysSomething(m *waE2E.Message) bool {
+	found := false
+	if m == nil {
+		return false
+	}
+	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+		found = !silent[f.Name()]
+		return !found
+	})
+	return found
+}
+
+// mostQuote bounds, in characters, what is kept of a message for quoting it.
+const mostQuote = 2000
+
+// quotedText is what a message that another one answers said.
+func quotedText(about *waE2E.ContextInfo) string {
+	quoted, _ := contentOf(about.GetQuotedMessage())
+	return clip(quoted.text, mostQuote)
+}
+
+// label is a name that stands inside a note's brackets.
+func label(s string) string {
+	return clip(strings.NewReplacer("[", "(", "]", ")").Replace(oneLine(s)), 200)
+}
+
+func seconds(n uint32) string { return strconv.FormatUint(uint64(n), 10) + " s" }
+
+func position(lat, long float64) string { return fmt.Sprintf("%.5f, %.5f", lat, long) }
+
+// raw is a message as it is set aside.
+func raw(m *waE2E.Message) []byte {
+	b, err := proto.Marshal(m)
+	if err != nil {
+		return nil // it was read from bytes, so it can be written as bytes
+	}
+	return b
+}

@@ -1,0 +1,142 @@
+package whatsapp
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"sync"
+
+	"go.mau.fi/whatsmeow/store"
+	"go.mau.fi/whatsmeow/store/sqlstore"
+	"go.mau.fi/whatsmeow/types"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// deviceFile is the SQLite file of the linked device: whatsmeow's tables, and
+// one of ours that keeps conversations together.
+type deviceFile struct {
+	db        *sql.DB
+	container *sqlstore.Container
+
+	mu    sync.Mutex
+	chats map[types.JID]string // what chatOf has answered
+}
+
+// openDevice opens the file, and makes it, for its owner's eyes only, if it is
+// missing. One connection: two would get into each other's way in the middle
+// of a decryption. Every commit is on disk, because a key that was used must
+// never look unused again.
+func openDevice(ctx context.Context, path string, log logger) (*deviceFile, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("whatsapp: open the device file: %w", err)
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
+		return nil, fmt.Errorf("whatsapp: make the device file private: %w", err)
+	}
+	dsn := (&url.URL{Scheme: "file", OmitHost: true, Path: path}).String() +
+		"?_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)&_txlock=immediate"
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, fmt.Errorf("whatsapp: open the device file: %w", err)
+	}
+	db.SetMaxOpenConns(1)
+	container := sqlstore.NewWithDB(db, "sqlite", log)
+	d := &deviceFile{db: db, container: container, chats: map[types.JID]string{}}
+	err = container.Upgrade(ctx)
+	if err == nil {
+		_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS dragoman_chats (jid TEXT PRIMARY KEY, chat TEXT NOT NULL) WITHOUT ROWID`)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("whatsapp: prepare the device file %s: %w", path, errors.Join(err, db.Close()))
+	}
+	return d, nil
+}
+
+func (d *deviceFile) close() error { return d.db.Close() }
+
+// device is the linked device, or nil if there is none.
+func (d *deviceFile) device(ctx context.Context) (*store.Device, error) {
+	all, err := d.container.GetAllDevices(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("whatsapp: read the device file: %w", err)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return all[0], nil
+}
+
+// complete adds the name that a message did not carry, if it is known.
+func (d *deviceFile) complete(ctx context.Context, who identity) (identity, error) {
+	var err error
+	switch {
+	case !who.known() || !who.pn.IsEmpty() && !who.lid.IsEmpty():
+	case who.pn.IsEmpty():
+		who.pn, err = d.container.LIDMap.GetPNForLID(ctx, who.lid)
+	default:
+		who.lid, err = d.container.LIDMap.GetLIDForPN(ctx, who.pn)
+	}
+	if err != nil {
+		return who, fmt.Errorf("whatsapp: look up a person's other name: %w", err)
+	}
+	return identify(who.pn, who.lid), nil
+}
+
+// chatOf is the chat of the conversation with a person. It is remembered from
+// the first message on, under both names: a conversation that began under a
+// LID goes on under it when the number becomes known, so that it is not split.
+// Should both names have begun conversations before anybody knew that they are
+// one person, the one with the number is the one that goes on.
+func (d *deviceFile) chatOf(ctx context.Context, who identity) (string, error) {
+	if !who.known() {
+		return "", &strange{errors.New("whatsapp: a message without a sender")}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	byNumber, err := d.lookUp(ctx, who.pn)
+	if err != nil {
+		return "", err
+	}
+	byLID, err := d.lookUp(ctx, who.lid)
+	if err != nil {
+		return "", err
+	}
+	chat := byNumber
+	if chat == "" {
+		chat = byLID
+	}
+	if chat == "" {
+		chat = who.chat()
+	}
+	for jid, was := range map[types.JID]string{who.pn: byNumber, who.lid: byLID} {
+		if jid.IsEmpty() || was == chat {
+			continue
+		}
+		_, err := d.db.ExecContext(ctx, `INSERT INTO dragoman_chats (jid, chat) VALUES (?, ?) ON CONFLICT (jid) DO UPDATE SET chat = excluded.chat`, jid.String(), chat)
+		if err != nil {
+			return "", fmt.Errorf("whatsapp: remember a conversation: %w", err)
+		}
+		d.chats[jid] = chat
+	}
+	return chat, nil
+}
+
+func (d *deviceFile) lookUp(ctx context.Context, jid types.JID) (chat string, err error) {
+	if jid.IsEmpty() || d.chats[jid] != "" {
+		return d.chats[jid], nil
+	}
+	err = d.db.QueryRowContext(ctx, `SELECT chat FROM dragoman_chats WHERE jid = ?`, jid.String()).Scan(&chat)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("whatsapp: look up a conversation: %w", err)
+	}
+	d.chats[jid] = chat
+	return chat, nil
+}

@@ -1,0 +1,91 @@
+package whatsapp
+
+import (
+	"fmt"
+	"strings"
+
+	"dragoman/channels"
+
+	"go.mau.fi/whatsmeow/types"
+)
+
+// identity is one person, by the two names that WhatsApp gives: the phone
+// number and the LID. Which of them a message carries depends on how it was
+// addressed, so the same person can come under either. Devices are left out.
+type identity struct {
+	pn, lid types.JID
+}
+
+// identify sorts what is known about one person; any of it may be empty.
+func identify(jids ...types.JID) identity {
+	var who identity
+	for _, jid := range jids {
+		if jid.User == "" {
+			continue
+		}
+		switch jid.Server {
+		case types.DefaultUserServer, types.LegacyUserServer, types.HostedServer:
+			if isDigits(jid.User) {
+				who.pn = types.NewJID(jid.User, types.DefaultUserServer)
+			}
+		case types.HiddenUserServer, types.HostedLIDServer:
+			who.lid = types.NewJID(jid.User, types.HiddenUserServer)
+		}
+	}
+	return who
+}
+
+// known reports whether there is any name.
+func (p identity) known() bool { return !p.pn.IsEmpty() || !p.lid.IsEmpty() }
+
+// is reports whether jid is one of the person's names.
+func (p identity) is(jid types.JID) bool {
+	other := identify(jid)
+	return !other.pn.IsEmpty() && other.pn == p.pn || !other.lid.IsEmpty() && other.lid == p.lid
+}
+
+// ids are the person's identities for allow lists, the number first.
+func (p identity) ids() []string {
+	var ids []string
+	if !p.pn.IsEmpty() {
+		ids = append(ids, "+"+p.pn.User)
+	}
+	if !p.lid.IsEmpty() {
+		ids = append(ids, p.lid.User+"@"+types.HiddenUserServer)
+	}
+	return ids
+}
+
+// chat is what a conversation with the person is called when it begins.
+func (p identity) chat() string {
+	if ids := p.ids(); len(ids) > 0 {
+		return ids[0]
+	}
+	return ""
+}
+
+// place reads the chat of a key: "+123…", "456…@lid" or "789…@g.us". Anything
+// else can never be sent to.
+func (c *Channel) place(k channels.Key) (types.JID, error) {
+	chat := k.Chat()
+	number, isNumber := strings.CutPrefix(chat, "+")
+	user, server, hasServer := strings.Cut(chat, "@")
+	switch {
+	case k.Channel() != c.name:
+	case isNumber && isDigits(number):
+		return types.NewJID(number, types.DefaultUserServer), nil
+	case hasServer && server == types.HiddenUserServer && isDigits(user),
+		hasServer && server == types.GroupServer && isGroup(user):
+		return types.NewJID(user, server), nil
+	}
+	return types.JID{}, fmt.Errorf("whatsapp: %s is no conversation of channel %s: %w", k, c.name, channels.ErrPermanent)
+}
+
+func isDigits(s string) bool {
+	return s != "" && len(s) <= 32 && strings.Trim(s, "0123456789") == ""
+}
+
+// isGroup: new groups are a number, old ones their founder's and a time.
+func isGroup(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "0123456789-") == ""
+}

@@ -1,0 +1,246 @@
+package whatsapp
+
+import (
+	"fmt"
+	"strings"
+
+	"dragoman/channels"
+
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
+	"go.mau.fi/whatsmeow/types/events"
+)
+
+// reader turns events into what the intake takes. It holds what must be known
+// for that; it does nothing itself.
+type reader struct {
+	channel  string
+	self     identity
+	device   uint16 // ours
+	names    []string
+	selfChat bool
+	command  func(word string) bool
+	recall   func(id string) (seenMessage, bool)
+	// complete finds the other name of a person in the device file.
+	complete func(identity) (identity, error)
+	// chatOf is the chat of the conversation with a person; see device.chatOf.
+	chatOf func(identity) (string, error)
+}
+
+// reading is one message as it was understood.
+type reading struct {
+	in   channels.Inbound
+	seen seenMessage
+	// expires is how long messages live in this chat, in seconds.
+	expires uint32
+}
+
+// wanted reports whether a message may be meant for the assistant at all.
+func (r *reader) wanted(evt *events.Message) bool {
+	i := &evt.Info
+	switch {
+	case i.Category == "peer", evt.NewsletterMeta != nil, i.IsNewsletterStatus, i.Sender.IsBot():
+		return false
+	case i.IsFromMe:
+		// Our own sending device is not told what it sent, but must never talk
+		// to itself should that change.
+		return r.selfChat && !i.IsGroup && r.self.is(i.Chat) && i.Sender.Device != r.device
+	}
+	switch i.Chat.Server {
+	case types.DefaultUserServer, types.HiddenUserServer, types.GroupServer:
+		return true
+	case types.BroadcastServer:
+		return i.IsIncomingBroadcast() // shown in the chat with its sender
+	}
+	return false
+}
+
+// read understands one message; false if it says nothing to the assistant.
+// An error means that the device file could not be read.
+func (r *reader) read(evt *events.Message) (reading, bool, error) {
+	if !r.wanted(evt) {
+		return reading{}, false, nil
+	}
+	said, edits, ok := r.said(evt)
+	if !ok {
+		return reading{}, false, nil
+	}
+	i := &evt.Info
+	who, err := r.complete(identify(i.Sender, i.SenderAlt))
+	if err != nil {
+		return reading{}, false, err
+	}
+	private := i.Chat.Server != types.GroupServer
+	chat := i.Chat.ToNonAD().String()
+	if private {
+		if chat, err = r.chatOf(who); err != nil {
+			return reading{}, false, err
+		}
+	}
+	key, err := channels.NewKey(r.channel, chat)
+	if err != nil {
+		return reading{}, false, &strange{err}
+	}
+	got := reading{
+		in: channels.Inbound{
+			Key: key, ID: inboundID(i), Text: said.text, Private: private, MessageID: i.ID, Edits: edits,
+			Sender: channels.Person{IDs: who.ids(), Name: clip(oneLine(i.PushName), 64)},
+			Quote:  r.quote(said.about), At: i.Timestamp,
+		},
+		seen:    seenMessage{chat: i.Chat.ToNonAD(), sender: i.Sender.ToNonAD(), unmarked: edits == "" && !i.IsFromMe},
+		expires: said.about.GetExpiration(),
+	}
+	if i.Chat.Server == types.BroadcastServer {
+		got.seen.chat = got.seen.sender
+	}
+	if !private {
+		got.in.Prefix = speaker(got.in.Sender) + ": "
+		got.in.Text, got.in.Addressed = r.address(said)
+	}
+	if deleted := edits != "" && said.text == deletedText; deleted {
+		before, known := r.recall(edits)
+		if !known {
+			return reading{}, false, nil // it never came here, or long ago
+		}
+		got.in.Addressed = before.addressed
+	}
+	got.seen.text, got.seen.addressed = clip(said.text, mostQuote), got.in.Addressed
+	return got, true, nil
+}
+
+// strange marks a message that no attempt will ever understand.
+type strange struct{ error }
+
+// Unwrap returns the cause.
+func (s *strange) Unwrap() error { return s.error }
+
+// inboundID names a message within the channel. The sender belongs to it, as
+// senders choose the ids: nobody can use up another's. It is the sender as the
+// message itself has it, because what else is known about them can change
+// between a message and its repetition.
+func inboundID(i *types.MessageInfo) string { return i.ID + "/" + i.Sender.User }
+
+// deletedText takes the place of a message that its sender deleted.
+const deletedText = "[this message was deleted by its sender]"
+
+// said is the content of a message, and the id of the one that it changes.
+func (r *reader) said(evt *events.Message) (c content, edits string, ok bool) {
+	p := evt.Message.GetProtocolMessage()
+	switch {
+	case p == nil:
+		c, ok = contentOf(evt.Message)
+		if evt.IsViewOnce && ok {
+			c.text += "\n[to be viewed once]"
+		}
+		return c, "", ok
+	case p.GetType() == waE2E.ProtocolMessage_MESSAGE_EDIT:
+		c, ok = contentOf(p.GetEditedMessage())
+		return c, p.GetKey().GetID(), ok && p.GetKey().GetID() != ""
+	case p.GetType() == waE2E.ProtocolMessage_REVOKE:
+		return content{text: deletedText}, p.GetKey().GetID(), p.GetKey().GetID() != ""
+	}
+	return content{}, "", false
+}
+
+// quote is the message that another one answers.
+func (r *reader) quote(about *waE2E.ContextInfo) *channels.Quote {
+	if about.GetStanzaID() == "" {
+		return nil
+	}
+	q := &channels.Quote{ID: about.GetStanzaID(), Text: quotedText(about)}
+	if author, err := types.ParseJID(about.GetParticipant()); err == nil {
+		if who := identify(author); r.self.is(author) {
+			q.Name = "you"
+		} else {
+			q.Name = who.chat()
+		}
+	}
+	return q
+}
+
+// speaker is what the model is told who speaks.
+func speaker(p channels.Person) string {
+	switch {
+	case p.Name != "":
+		return p.Name
+	case len(p.IDs) > 0:
+		return p.IDs[0]
+	}
+	return "someone"
+}
+
+// address finds out whether a message in a group is meant for the assistant
+// (it mentions us, answers us, begins with our name or is a command), and takes
+// the name off its start.
+func (r *reader) address(said content) (text string, addressed bool) {
+	text = said.text
+	for _, mention := range said.about.GetMentionedJID() {
+		jid, err := types.ParseJID(mention)
+		if err != nil || !r.self.is(jid) {
+			continue
+		}
+		addressed = true
+		// In the text a mention is a number behind an @, not always the same one.
+		for _, number := range []string{r.self.pn.User, r.self.lid.User} {
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(text), "@"+number); ok && number != "" && !startsWithDigit(rest) {
+				text = afterName(rest, text)
+			}
+		}
+	}
+	if author, err := types.ParseJID(said.about.GetParticipant()); err == nil && said.about.GetStanzaID() != "" && r.self.is(author) {
+		addressed = true
+	}
+	if rest, ok := r.called(text); ok {
+		return afterName(rest, text), true
+	}
+	if word, ok := strings.CutPrefix(firstWord(text), "/"); ok && r.command(word) {
+		addressed = true
+	}
+	return text, addressed
+}
+
+// called reports whether text begins with one of our names, as "name: …",
+// "name, …" or "@name …", and returns what follows.
+func (r *reader) called(text string) (rest string, ok bool) {
+	text = strings.TrimSpace(text)
+	bare, at := strings.CutPrefix(text, "@")
+	for _, name := range r.names {
+		if len(bare) < len(name) || !strings.EqualFold(bare[:len(name)], name) {
+			continue
+		}
+		rest = bare[len(name):]
+		if strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, ",") {
+			return rest, true
+		}
+		if at && (rest == "" || strings.ContainsAny(rest[:1], " \n\t!?.")) {
+			return rest, true
+		}
+	}
+	return "", false
+}
+
+// afterName is what was said after the name; all of it if that is nothing.
+func afterName(rest, whole string) string {
+	if rest = strings.TrimLeft(rest, " ,:;\n\t"); rest != "" {
+		return rest
+	}
+	return whole
+}
+
+func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
+
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(strings.TrimSpace(s), " ")
+	return word
+}
+
+// understand is read with its panics as errors: a message that trips a bug of
+// ours is set aside instead of coming back for ever.
+func (r *reader) understand(evt *events.Message) (got reading, ok bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			ok, err = false, &strange{fmt.Errorf("whatsapp: understand message %s: panic of type %T", evt.Info.ID, p)}
+		}
+	}()
+	return r.read(evt)
+}

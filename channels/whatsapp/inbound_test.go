@@ -1,0 +1,240 @@
+package whatsapp_test
+
+import (
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/whatsapp"
+
+	"github.com/google/go-cmp/cmp"
+	"go.mau.fi/whatsmeow/proto/waCommon"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
+	"go.mau.fi/whatsmeow/types/events"
+	"google.golang.org/protobuf/proto"
+)
+
+var (
+	annPN  = types.NewJID("15550000002", types.DefaultUserServer)
+	annLID = types.NewJID("800", types.HiddenUserServer)
+	ownPN  = types.NewJID("15550000001", types.DefaultUserServer)
+	ownLID = types.NewJID("900", types.HiddenUserServer)
+	group  = types.NewJID("120363000000000001", types.GroupServer)
+	said   = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+)
+
+func words(s string) *waE2E.Message { return &waE2E.Message{Conversation: proto.String(s)} }
+
+func about(s string, c *waE2E.ContextInfo) *waE2E.Message {
+	return &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String(s), ContextInfo: c}}
+}
+
+// from is a message of Ann's device 5 in chat.
+func from(chat types.JID, m *waE2E.Message) *events.Message {
+	sender := annLID
+	sender.Device = 5
+	info := types.MessageInfo{
+		MessageSource: types.MessageSource{Chat: chat, Sender: sender, SenderAlt: annPN, IsGroup: chat.Server == types.GroupServer},
+		ID:            "M1", PushName: "Ann\nB", Timestamp: said,
+	}
+	return (&events.Message{Info: info, RawMessage: m}).UnwrapRaw()
+}
+
+func ann(m *waE2E.Message) *events.Message { return from(annLID, m) }
+
+func TestReadPrivate(t *testing.T) {
+	got := whatsapp.Read(ann(words("hello")))
+	want := channels.Inbound{
+		Key: channels.MustKey("whatsapp:+15550000002"), ID: "M1/800", MessageID: "M1", Text: "hello", Private: true,
+		Sender: channels.Person{IDs: []string{"+15550000002", "800@lid"}, Name: "Ann B"}, At: said,
+	}
+	if diff := cmp.Diff(want, got.In, cmp.AllowUnexported(channels.Key{})); !got.OK || diff != "" {
+		t.Errorf("ok = %v, message (-want +got):\n%s", got.OK, diff)
+	}
+}
+
+func TestReadText(t *testing.T) {
+	photo := &waE2E.Message{ImageMessage: &waE2E.ImageMessage{Caption: proto.String("look")}}
+	envelope := func(m *waE2E.Message) *waE2E.FutureProofMessage { return &waE2E.FutureProofMessage{Message: m} }
+	tests := []struct {
+		name string
+		m    *waE2E.Message
+		want string // "" for: says nothing
+	}{
+		{"text", words("plain"), "plain"},
+		{"extended", about("with a link", nil), "with a link"},
+		{"caption", photo, "look\n[photo]"},
+		{"photo", &waE2E.Message{ImageMessage: &waE2E.ImageMessage{}}, "[photo]"},
+		{"video", &waE2E.Message{VideoMessage: &waE2E.VideoMessage{Seconds: proto.Uint32(7)}}, "[video, 7 s]"},
+		{"voice", &waE2E.Message{AudioMessage: &waE2E.AudioMessage{PTT: proto.Bool(true), Seconds: proto.Uint32(3)}}, "[voice message, 3 s]"},
+		{"file", &waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{FileName: proto.String("a]b\n.pdf")}}, "[file a)b .pdf]"},
+		{"file with caption", &waE2E.Message{DocumentWithCaptionMessage: envelope(&waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{FileName: proto.String("a"), Caption: proto.String("read")}})}, "read\n[file a]"},
+		{"place", &waE2E.Message{LocationMessage: &waE2E.LocationMessage{Name: proto.String("Bar"), DegreesLatitude: proto.Float64(1), DegreesLongitude: proto.Float64(2)}}, "[place Bar, 1.00000, 2.00000]"},
+		{"poll", &waE2E.Message{PollCreationMessageV3: &waE2E.PollCreationMessage{Name: proto.String("When?"), Options: []*waE2E.PollCreationMessage_Option{{OptionName: proto.String("now")}, {OptionName: proto.String("later")}}}}, "[poll When?: now / later]"},
+		{"button", &waE2E.Message{ButtonsResponseMessage: &waE2E.ButtonsResponseMessage{Response: &waE2E.ButtonsResponseMessage_SelectedDisplayText{SelectedDisplayText: "Yes"}}}, "Yes"},
+		{"ephemeral", &waE2E.Message{EphemeralMessage: envelope(words("gone soon"))}, "gone soon"},
+		{"view once", &waE2E.Message{ViewOnceMessageV2: envelope(photo)}, "look\n[photo]\n[to be viewed once]"},
+		{"envelope in envelope", &waE2E.Message{EphemeralMessage: envelope(&waE2E.Message{GroupMentionedMessage: envelope(words("inside"))})}, "inside"},
+		{"unknown kind", &waE2E.Message{PaymentInviteMessage: &waE2E.PaymentInviteMessage{}}, "[a kind of message that cannot be read here]"},
+		{"empty", &waE2E.Message{}, ""},
+		{"keys only", &waE2E.Message{SenderKeyDistributionMessage: &waE2E.SenderKeyDistributionMessage{}, MessageContextInfo: &waE2E.MessageContextInfo{}}, ""},
+		{"reaction", &waE2E.Message{ReactionMessage: &waE2E.ReactionMessage{Text: proto.String("👍")}}, ""},
+		{"vote", &waE2E.Message{PollUpdateMessage: &waE2E.PollUpdateMessage{}}, ""},
+		{"settings", &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{Type: waE2E.ProtocolMessage_EPHEMERAL_SETTING.Enum()}}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := whatsapp.Read(ann(tt.m))
+			if got.OK != (tt.want != "") || got.In.Text != tt.want {
+				t.Errorf("Read = %q, %v, want %q", got.In.Text, got.OK, tt.want)
+			}
+		})
+	}
+}
+
+// Who may be listened to at all.
+func TestReadSource(t *testing.T) {
+	with := func(change func(*events.Message)) *events.Message {
+		evt := ann(words("hi"))
+		change(evt)
+		return evt
+	}
+	own := func(chat types.JID, device uint16) func(*events.Message) {
+		return func(e *events.Message) {
+			e.Info.Chat, e.Info.Sender, e.Info.SenderAlt, e.Info.IsFromMe = chat, ownPN, types.JID{}, true
+			e.Info.Sender.Device = device
+		}
+	}
+	tests := []struct {
+		name string
+		evt  *events.Message
+		key  string // "" for: not listened to
+	}{
+		{"by LID", ann(words("hi")), "whatsapp:+15550000002"},
+		{"by phone", with(func(e *events.Message) { e.Info.Chat, e.Info.Sender, e.Info.SenderAlt = annPN, annPN, annLID }), "whatsapp:+15550000002"},
+		{"LID alone", with(func(e *events.Message) { e.Info.SenderAlt = types.JID{} }), "whatsapp:800@lid"},
+		{"group", from(group, words("hi")), "whatsapp:120363000000000001@g.us"},
+		{"broadcast list", with(func(e *events.Message) { e.Info.Chat, e.Info.IsGroup = types.NewJID("77", types.BroadcastServer), true }), "whatsapp:+15550000002"},
+		{"note to self", with(own(ownPN, 0)), "whatsapp:+15550000001"},
+		{"note to self by LID", with(own(ownLID, 0)), "whatsapp:+15550000001"},
+		{"what we sent ourselves", with(own(ownPN, 3)), ""},
+		{"owner to Ann", with(own(annPN, 0)), ""},
+		{"owner in a group", with(func(e *events.Message) { own(group, 0)(e); e.Info.IsGroup = true }), ""},
+		{"status", with(func(e *events.Message) { e.Info.Chat, e.Info.IsGroup = types.StatusBroadcastJID, true }), ""},
+		{"newsletter", with(func(e *events.Message) { e.Info.Chat = types.NewJID("5", types.NewsletterServer) }), ""},
+		{"peer", with(func(e *events.Message) { e.Info.Category = "peer" }), ""},
+		{"bot", with(func(e *events.Message) { e.Info.Chat, e.Info.Sender = types.MetaAIJID, types.MetaAIJID }), ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := whatsapp.Read(tt.evt)
+			if got.OK != (tt.key != "") || got.In.Key.String() != tt.key {
+				t.Errorf("Read = %s, %v, want %s", got.In.Key, got.OK, tt.key)
+			}
+		})
+	}
+}
+
+func TestReadGroup(t *testing.T) {
+	mention := func(jid types.JID) *waE2E.ContextInfo {
+		return &waE2E.ContextInfo{MentionedJID: []string{jid.String()}}
+	}
+	answer := func(author types.JID) *waE2E.ContextInfo {
+		return &waE2E.ContextInfo{StanzaID: proto.String("Q"), Participant: proto.String(author.String()), QuotedMessage: words("before")}
+	}
+	tests := []struct {
+		name      string
+		m         *waE2E.Message
+		text      string
+		addressed bool
+	}{
+		{"talk", words("nothing to do with you"), "nothing to do with you", false},
+		{"mention by number", about("@15550000001 what?", mention(ownPN)), "what?", true},
+		{"mention by LID", about("@900, what?", mention(ownLID)), "what?", true},
+		{"mention inside", about("ask @900 now", mention(ownLID)), "ask @900 now", true},
+		{"mention alone", about("@900", mention(ownLID)), "@900", true},
+		{"mention of another", about("@800 what?", mention(annLID)), "@800 what?", false},
+		{"number without a mention", words("@900 what?"), "@900 what?", false},
+		{"answer to us", about("why?", answer(ownLID)), "why?", true},
+		{"answer to us by number", about("why?", answer(ownPN)), "why?", true},
+		{"answer to another", about("why?", answer(annLID)), "why?", false},
+		{"name and colon", words("dragoman: why?"), "why?", true},
+		{"name and comma", words(" Dragoman, why?"), "why?", true},
+		{"name with an at", words("@Dragoman why?"), "why?", true},
+		{"another of the names", words("bot: why?"), "why?", true},
+		{"talk about it", words("dragoman is slow"), "dragoman is slow", false},
+		{"longer name", words("@botanist why?"), "@botanist why?", false},
+		{"our command", words("/new"), "/new", true},
+		{"another's command", words("/roll 6"), "/roll 6", false},
+		{"caption", &waE2E.Message{ImageMessage: &waE2E.ImageMessage{Caption: proto.String("@900 see"), ContextInfo: mention(ownLID)}}, "see\n[photo]", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := whatsapp.Read(from(group, tt.m)).In
+			if got.Text != tt.text || got.Addressed != tt.addressed || got.Private || got.Prefix != "Ann B: " {
+				t.Errorf("Read = %q, addressed %v, private %v, prefix %q; want %q, %v", got.Text, got.Addressed, got.Private, got.Prefix, tt.text, tt.addressed)
+			}
+		})
+	}
+}
+
+func TestReadQuote(t *testing.T) {
+	quoting := func(author types.JID) *channels.Quote {
+		c := &waE2E.ContextInfo{StanzaID: proto.String("Q"), Participant: proto.String(author.String()), QuotedMessage: &waE2E.Message{ImageMessage: &waE2E.ImageMessage{Caption: proto.String("sea")}}}
+		return whatsapp.Read(ann(about("nice", c))).In.Quote
+	}
+	if diff := cmp.Diff(&channels.Quote{ID: "Q", Name: "800@lid", Text: "sea\n[photo]"}, quoting(annLID)); diff != "" {
+		t.Errorf("quote (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(&channels.Quote{ID: "Q", Name: "you", Text: "sea\n[photo]"}, quoting(ownPN)); diff != "" {
+		t.Errorf("quote of ours (-want +got):\n%s", diff)
+	}
+}
+
+func protocol(kind waE2E.ProtocolMessage_Type, id string, edited *waE2E.Message) *waE2E.Message {
+	return &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{Type: kind.Enum(), Key: &waCommon.MessageKey{ID: proto.String(id)}, EditedMessage: edited}}
+}
+
+func TestReadChanges(t *testing.T) {
+	edit := protocol(waE2E.ProtocolMessage_MESSAGE_EDIT, "M0", words("better"))
+	for name, m := range map[string]*waE2E.Message{"bare": edit, "wrapped": {EditedMessage: &waE2E.FutureProofMessage{Message: edit}}} {
+		got := whatsapp.Read(ann(m))
+		if !got.OK || got.In.Text != "better" || got.In.Edits != "M0" || got.In.MessageID != "M1" {
+			t.Errorf("%s edit = %+v", name, got)
+		}
+	}
+	revoke := protocol(waE2E.ProtocolMessage_REVOKE, "M0", nil)
+	if got := whatsapp.Read(from(group, revoke), "M0"); !got.OK || got.In.Edits != "M0" || !got.In.Addressed || got.In.Text == "" {
+		t.Errorf("a deleted message = %+v, want an edit of it that is addressed as it was", got)
+	}
+	// Nobody may be answered for deleting what never came here.
+	if got := whatsapp.Read(ann(revoke)); got.OK {
+		t.Errorf("an unknown deleted message = %+v, want nothing", got)
+	}
+	// A person may write what stands for a deleted message, as text.
+	if got := whatsapp.Read(ann(words("[this message was deleted by its sender]"))); !got.OK || got.In.Edits != "" {
+		t.Errorf("the words themselves = %+v", got)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, m := range []*waE2E.Message{words("x"), about("@900", &waE2E.ContextInfo{MentionedJID: []string{"900@lid", "x@@", "1.2.3@lid"}}), protocol(waE2E.ProtocolMessage_MESSAGE_EDIT, "", nil)} {
+		b, err := proto.Marshal(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m := new(waE2E.Message)
+		if proto.Unmarshal(b, m) != nil {
+			return
+		}
+		for _, chat := range []types.JID{annLID, group} {
+			if got := whatsapp.Read(from(chat, m)); got.Strange {
+				t.Fatalf("set aside: %v", m)
+			}
+		}
+	})
+}

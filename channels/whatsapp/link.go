@@ -1,0 +1,273 @@
+package whatsapp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/store"
+	"go.mau.fi/whatsmeow/types/events"
+)
+
+// ErrLinked: there is a linked device already.
+var ErrLinked = errors.New("already linked")
+
+// Invitation is what a person needs to link the device: one of the two.
+type Invitation struct {
+	// QR is the text of a QR code to scan in WhatsApp under Linked devices. It
+	// is good until the next invitation, and a secret.
+	QR string
+	// Code is typed on the phone instead: "ABCD-1234".
+	Code string
+}
+
+const (
+	firstQR = time.Minute // how long WhatsApp takes the first code of a batch
+	nextQR  = 20 * time.Second
+	// settleLimit is how long the phone may take to tell its name and keys
+	// after the device was linked.
+	settleLimit = 10 * time.Second
+)
+
+// Link links the device to a phone: with QR codes, or, if phone is not empty
+// ("+123…", the number of that phone), with a code to type there. It shows one
+// invitation after the other until the phone has accepted one or ctx ends, and
+// returns the number of the account. It needs the device file, so it waits for
+// Run to let go of it; a Run that waits for a device goes on with the new one.
+// Errors: [ErrLinked], and whatever WhatsApp has against it.
+func (c *Channel) Link(ctx context.Context, phone string, show func(Invitation)) (account string, err error) {
+	if err := c.takeSlot(ctx); err != nil {
+		return "", err
+	}
+	defer func() { <-c.slot }()
+	file, err := openDevice(ctx, c.o.Device, logger{c.log})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, file.close()) }()
+	known, err := file.device(ctx)
+	if err != nil {
+		return "", err
+	}
+	if known != nil {
+		return identify(known.GetJID()).chat(), fmt.Errorf("whatsapp: this device is %w", ErrLinked)
+	}
+	c.askVersion(ctx)
+	for linked := false; !linked; {
+		if linked, err = c.invite(ctx, file.container.NewDevice(), phone, show); err != nil {
+			return "", err
+		}
+	}
+	device, err := file.device(ctx)
+	if err != nil || device == nil {
+		return "", errors.Join(errors.New("whatsapp: link: the phone accepted, and the device was not stored"), err)
+	}
+	account = identify(device.GetJID()).chat()
+	// The phone waits for the new device to appear, and tells it its name.
+	if err := c.settle(ctx, device); err != nil {
+		c.log.Warn("the device is linked and was not seen online yet", "err", err)
+	}
+	select {
+	case c.linked <- struct{}{}:
+	default:
+	}
+	return account, nil
+}
+
+// takeSlot waits until nobody uses the device file. A Run that is connected
+// uses it for good.
+func (c *Channel) takeSlot(ctx context.Context) error {
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case c.slot <- struct{}{}:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("whatsapp: the device is in use: %w", context.Cause(ctx))
+		case <-look.C:
+			if c.live.Load() != nil {
+				return fmt.Errorf("whatsapp: this device is %w, and connected", ErrLinked)
+			}
+		}
+	}
+}
+
+// Unlink removes the linked device from its phone, as far as that can be
+// reached, and from the file. Run must not run.
+func (c *Channel) Unlink(ctx context.Context) (err error) {
+	if err := c.takeSlot(ctx); err != nil {
+		return err
+	}
+	defer func() { <-c.slot }()
+	file, err := openDevice(ctx, c.o.Device, logger{c.log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.close()) }()
+	device, err := file.device(ctx)
+	if err != nil || device == nil {
+		return err
+	}
+	p := c.newPairing(device)
+	defer p.stop()
+	if err := p.connect(ctx); err == nil && p.online(ctx, settleLimit) {
+		err = p.client.Logout(ctx)
+		if err == nil {
+			return nil
+		}
+		c.log.Warn("WhatsApp did not take the removal; remove the device on the phone too", "err", err)
+	}
+	p.stop()
+	file.forget(ctx, c.log)
+	return nil
+}
+
+// pairing is a client that takes no messages: what comes is left for Run.
+type pairing struct {
+	client *whatsmeow.Client
+	events chan any // those that matter here; a full one is an old one
+	stop   func()
+}
+
+func (c *Channel) newPairing(device *store.Device) *pairing {
+	w := c.newWire()
+	p := &pairing{client: c.newClient(device, w), events: make(chan any, 32)}
+	p.stop = func() { w.hangUp(p.client) }
+	p.client.AddEventHandlerWithSuccessStatus(func(evt any) bool {
+		if _, message := evt.(*events.Message); message {
+			return false
+		}
+		select {
+		case p.events <- evt:
+		default:
+		}
+		return true
+	})
+	return p
+}
+
+func (p *pairing) connect(ctx context.Context) error {
+	library, end := context.WithCancel(ctx)
+	p.client.BackgroundEventCtx = library
+	hangUp := p.stop
+	p.stop = func() {
+		hangUp()
+		end()
+	}
+	if err := p.client.ConnectContext(library); err != nil {
+		return fmt.Errorf("whatsapp: link: WhatsApp cannot be reached: %w", err)
+	}
+	return nil
+}
+
+// invite makes one connection and shows its invitations. False without an
+// error: WhatsApp's codes are used up and there must be new ones.
+func (c *Channel) invite(ctx context.Context, device *store.Device, phone string, show func(Invitation)) (bool, error) {
+	p := c.newPairing(device)
+	defer func() { p.stop() }()
+	if err := p.connect(ctx); err != nil {
+		return false, err
+	}
+	var codes []string
+	next := time.NewTimer(loginLimit)
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false, fmt.Errorf("whatsapp: link: %w", context.Cause(ctx))
+		case <-next.C:
+			if len(codes) == 0 {
+				return false, nil
+			}
+			show(Invitation{QR: codes[0]})
+			codes = codes[1:]
+			next.Reset(nextQR)
+		case evt := <-p.events:
+			switch e := evt.(type) {
+			case *events.QR:
+				if phone != "" {
+					next.Reset(firstQR + 5*nextQR)
+					if err := p.showCode(ctx, phone, show); err != nil {
+						return false, err
+					}
+					continue
+				}
+				if len(e.Codes) > 0 {
+					show(Invitation{QR: e.Codes[0]})
+					codes = e.Codes[1:]
+					next.Reset(firstQR)
+				}
+			case *events.ManualLoginReconnect: // paired; the next connection logs in
+				return true, nil
+			default:
+				if over, err := c.pairingOver(evt); over {
+					return false, err
+				}
+			}
+		}
+	}
+}
+
+func (p *pairing) showCode(ctx context.Context, phone string, show func(Invitation)) error {
+	code, err := p.client.PairPhone(ctx, phone, true, whatsmeow.PairClientChrome, "Chrome (Linux)")
+	if err != nil {
+		return fmt.Errorf("whatsapp: link: ask for a code: %w", err)
+	}
+	show(Invitation{Code: code})
+	return nil
+}
+
+// pairingOver says whether an event ends a connection that was made for
+// pairing, and if so whether it is of no use to make another.
+func (c *Channel) pairingOver(evt any) (bool, error) {
+	switch e := evt.(type) {
+	case *events.PairError:
+		return true, fmt.Errorf("whatsapp: link: %w", e.Error)
+	case *events.ClientOutdated:
+		return true, errors.New("whatsapp: link: " + c.outdated().detail)
+	case *events.QRScannedWithoutMultidevice:
+		return true, errors.New("whatsapp: link: that phone's WhatsApp is too old; update it")
+	case *events.PairPasskeyRequest, *events.PairPasskeyError:
+		return true, errors.New("whatsapp: link: this account asks for a passkey, which cannot be shown here; link it without, on the phone under Linked devices")
+	case *events.Disconnected:
+		return true, nil
+	}
+	if end, ends := c.endOf(evt); ends {
+		return true, errors.New("whatsapp: link: " + end.detail)
+	}
+	return false, nil
+}
+
+// settle connects the new device once.
+func (c *Channel) settle(ctx context.Context, device *store.Device) error {
+	p := c.newPairing(device)
+	defer func() { p.stop() }()
+	if err := p.connect(ctx); err != nil {
+		return err
+	}
+	if !p.online(ctx, settleLimit) {
+		return errors.New("whatsapp: link: WhatsApp did not answer the login")
+	}
+	return nil
+}
+
+// online waits until WhatsApp has let the device in.
+func (p *pairing) online(ctx context.Context, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		select {
+		case evt := <-p.events:
+			if _, in := evt.(*events.Connected); in {
+				return true
+			}
+		case <-timer.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package whatsapp
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	waLog "go.mau.fi/whatsmeow/util/log"
+)
+
+// logger takes in what the library says. Its debug lines hold whole stanzas
+// and are dropped; the rest can name people, so it is for debugging only. What
+// an operator needs to know is said by this package in its own words.
+type logger struct{ log *slog.Logger }
+
+var _ waLog.Logger = logger{}
+
+func (l logger) say(level, msg string, args []any) {
+	if l.log.Enabled(context.Background(), slog.LevelDebug) {
+		l.log.Debug("whatsmeow says", "its_level", level, "what", clip(oneLine(fmt.Sprintf(msg, args...)), 300))
+	}
+}
+
+func (l logger) Errorf(msg string, args ...any) { l.say("error", msg, args) }
+func (l logger) Warnf(msg string, args ...any)  { l.say("warn", msg, args) }
+func (l logger) Infof(msg string, args ...any)  { l.say("info", msg, args) }
+func (l logger) Debugf(string, ...any)          {}
+func (l logger) Sub(string) waLog.Logger        { return l }

@@ -1,0 +1,111 @@
+package whatsapp
+
+import (
+	"sync"
+	"time"
+
+	"go.mau.fi/whatsmeow/types"
+)
+
+const (
+	mostSeen   = 2000 // messages
+	mostChats  = 2000
+	mostUnread = 100 // per chat
+)
+
+// memory is what is known about recent messages, for quoting them, for
+// marking them as read, and for telling whether a deleted one concerned us. It
+// is lost at a restart, and everything works without it, only plainer.
+type memory struct {
+	mu    sync.Mutex
+	seen  map[string]seenMessage
+	order []string // ids in seen, oldest first
+	chats map[string]*chatMemory
+	queue []string // keys of chats, oldest first
+}
+
+// seenMessage is one message that was handed in.
+type seenMessage struct {
+	chat, sender types.JID
+	text         string
+	addressed    bool
+	// unmarked: it can be marked as read; not what we wrote ourselves.
+	unmarked bool
+}
+
+// chatMemory is one conversation, by the chat of its key.
+type chatMemory struct {
+	jid types.JID // how WhatsApp addressed its newest message
+	// expires is how long messages live there, in seconds; 0: for ever.
+	expires uint32
+	unread  []unreadMessage
+}
+
+type unreadMessage struct {
+	id     string
+	sender types.JID
+	at     time.Time
+}
+
+func newMemory() *memory {
+	return &memory{seen: map[string]seenMessage{}, chats: map[string]*chatMemory{}}
+}
+
+// remember takes a message that was handed in as part of the conversation chat.
+func (m *memory) remember(chat, id string, s seenMessage, expires uint32, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, again := m.seen[id]; !again {
+		if m.order = append(m.order, id); len(m.order) > mostSeen {
+			delete(m.seen, m.order[0])
+			m.order = m.order[1:]
+		}
+	}
+	m.seen[id] = s
+	c := m.chats[chat]
+	if c == nil {
+		c = &chatMemory{}
+		m.chats[chat] = c
+		if m.queue = append(m.queue, chat); len(m.queue) > mostChats {
+			delete(m.chats, m.queue[0])
+			m.queue = m.queue[1:]
+		}
+	}
+	c.jid, c.expires = s.chat, expires
+	if !s.unmarked {
+		return
+	}
+	if c.unread = append(c.unread, unreadMessage{id, s.sender, at}); len(c.unread) > mostUnread {
+		c.unread = c.unread[1:]
+	}
+}
+
+func (m *memory) recall(id string) (seenMessage, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, ok := m.seen[id]
+	return s, ok
+}
+
+// chatOf is what is known about a conversation; zero if nothing.
+func (m *memory) chatOf(chat string) (jid types.JID, expires uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.chats[chat]; c != nil {
+		return c.jid, c.expires
+	}
+	return types.JID{}, 0
+}
+
+// takeUnread returns what was not marked as read yet and forgets it.
+func (m *memory) takeUnread(chat string) (types.JID, []unreadMessage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.chats[chat]
+	if c == nil {
+		return types.JID{}, nil
+	}
+	unread := c.unread
+	c.unread = nil
+	return c.jid, unread
+}

@@ -1,0 +1,87 @@
+package whatsapp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types/events"
+)
+
+// handLimit is how long one message may wait for the intake before the
+// connection is made anew. The library stops waiting after five minutes, and
+// would then hand over the next message beside this one.
+const handLimit = 2 * time.Minute
+
+// receive hands a message in, again and again until it is taken. False, which
+// leaves it unacknowledged, only when the connection is over: WhatsApp then
+// repeats it, and all that came after it, at the next one.
+func (k *connection) receive(ctx context.Context, evt *events.Message) bool {
+	ctx, leave, ok := k.enter(ctx)
+	if !ok {
+		return false
+	}
+	defer leave()
+	select {
+	case k.turn <- struct{}{}:
+		defer func() { <-k.turn }()
+	case <-ctx.Done():
+		return false
+	}
+	var tries pause
+	for began := time.Now(); ; {
+		err := k.handIn(ctx, evt)
+		switch {
+		case err == nil:
+			return true
+		case ctx.Err() != nil:
+			return false
+		case time.Since(began) > handLimit:
+			k.end(dropped("messages cannot be stored"))
+			return false
+		}
+		wait := min(tries.next(), 10*time.Second)
+		k.c.log.Warn("a message was not taken, will try again", "msg_id", evt.Info.ID, "err", err, "in", wait)
+		sleep(ctx, wait)
+	}
+}
+
+// handIn makes one attempt.
+func (k *connection) handIn(ctx context.Context, evt *events.Message) error {
+	evt, err := k.open(ctx, evt)
+	if err != nil {
+		return k.in.SetAside(ctx, k.c.name, inboundID(&evt.Info), raw(evt.RawMessage), err)
+	}
+	got, ok, err := k.reader(ctx).understand(evt)
+	odd := (*strange)(nil)
+	switch {
+	case errors.As(err, &odd):
+		return k.in.SetAside(ctx, k.c.name, inboundID(&evt.Info), raw(evt.RawMessage), err)
+	case err != nil:
+		return err
+	case !ok:
+		k.c.log.Debug("ignored a message that says nothing to the assistant", "msg_id", evt.Info.ID)
+		return nil
+	}
+	if err := k.in.Accept(ctx, got.in); err != nil {
+		return err
+	}
+	k.c.memory.remember(got.in.Key.Chat(), got.in.MessageID, got.seen, got.expires, got.in.At)
+	return nil
+}
+
+// open decrypts the second layer that some edits have.
+func (k *connection) open(ctx context.Context, evt *events.Message) (*events.Message, error) {
+	if evt.Message.GetSecretEncryptedMessage().GetSecretEncType() != waE2E.SecretEncryptedMessage_MESSAGE_EDIT {
+		return evt, nil
+	}
+	inner, err := k.client.DecryptSecretEncryptedMessage(ctx, evt)
+	if err != nil {
+		return evt, fmt.Errorf("whatsapp: decrypt an edit: %w", err)
+	}
+	opened := *evt
+	opened.Message = inner
+	return &opened, nil
+}

@@ -1,0 +1,136 @@
+package whatsapp
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"dragoman/channels"
+)
+
+const (
+	leastPause = 200 * time.Millisecond
+	mostPause  = time.Minute
+	// loginLimit is how long a connection may take until WhatsApp has let us in.
+	loginLimit = time.Minute
+	// lookEvery is how often a connection is looked at without a reason.
+	lookEvery = 5 * time.Second
+	// outdatedPause is how long to wait before asking for a newer version.
+	outdatedPause = time.Hour
+)
+
+// pause grows with every failure in a row.
+type pause struct{ failed int }
+
+// next is the time to wait now: growing, capped, and with jitter, so that many
+// devices do not come back to a server all at once.
+func (p *pause) next() time.Duration {
+	d := min(leastPause<<min(p.failed, 16), mostPause)
+	p.failed++
+	return d/2 + rand.N(d/2+1)
+}
+
+// ending is why a connection ended and what comes next.
+type ending struct {
+	state  channels.State
+	detail string
+	// after is when to try again; 0: when the next pause is over; negative:
+	// never, a person has to do something.
+	after time.Duration
+}
+
+func dropped(detail string) ending {
+	return ending{state: channels.StateDown, detail: detail + "; trying again"}
+}
+
+func needsPerson(detail string) ending {
+	return ending{state: channels.StateFailed, detail: detail, after: -1}
+}
+
+// unlinked is the ending of a device that no phone knows (any more).
+func (c *Channel) unlinked(why string) ending {
+	return needsPerson(fmt.Sprintf("needs pairing: %s; run: dragoman login %s", why, c.name))
+}
+
+// Run serves until ctx ends. See the package's comment.
+func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
+	defer c.report(channels.StateDown, "stopped")
+	var tries pause
+	for ctx.Err() == nil {
+		select {
+		case c.slot <- struct{}{}:
+		case <-ctx.Done():
+			continue
+		}
+		end := c.serve(ctx, in, &tries)
+		<-c.slot
+		if ctx.Err() != nil {
+			continue
+		}
+		c.report(end.state, end.detail)
+		c.wait(ctx, end, &tries)
+	}
+	return nil
+}
+
+// wait lets the time pass that end asks for, or until Link has a new device.
+func (c *Channel) wait(ctx context.Context, end ending, tries *pause) {
+	var due <-chan time.Time
+	if end.after >= 0 {
+		wait := end.after
+		if wait == 0 {
+			wait = tries.next()
+		}
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-due:
+	case <-c.linked:
+		tries.failed = 0
+	case <-ctx.Done():
+	}
+}
+
+// serve makes one connection and returns when it is over and nothing uses it
+// any more.
+func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *pause) ending {
+	c.report(channels.StateConnecting, "")
+	file, err := openDevice(ctx, c.o.Device, logger{c.log})
+	if err != nil {
+		c.log.Warn("the device file cannot be used", "err", err)
+		return dropped("the device file cannot be used: " + err.Error())
+	}
+	defer func() {
+		if err := file.close(); err != nil {
+			c.log.Warn("the device file was not closed well", "err", err)
+		}
+	}()
+	device, err := file.device(ctx)
+	switch {
+	case err != nil:
+		c.log.Warn("the device file cannot be read", "err", err)
+		return dropped("the device file cannot be read: " + err.Error())
+	case device == nil:
+		return c.unlinked("this device is not linked to a phone")
+	}
+	c.askVersion(ctx)
+	k := c.newConnection(in, file, device)
+	end := k.serve(ctx, tries)
+	if k.gone.Load() {
+		// The library removes the device too, perhaps only after we are done.
+		file.forget(context.WithoutCancel(ctx), c.log)
+	}
+	return end
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

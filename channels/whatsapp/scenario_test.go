@@ -1,0 +1,499 @@
+package whatsapp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest"
+	"dragoman/channels/channeltest/wasim"
+	"dragoman/channels/whatsapp"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// soon is how long a test waits for what should happen at once.
+const soon = 15 * time.Second
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// run runs c until the test ends, or until stop is called.
+func run(t *testing.T, c *whatsapp.Channel, in channels.Intake) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx, in) }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run = %v, want nil", err)
+		}
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// reach waits until the channel is in a state and says want about it.
+func reach(t *testing.T, c *whatsapp.Channel, state channels.State, want string) channels.Status {
+	t.Helper()
+	timeout, tick := time.NewTimer(soon), time.NewTicker(5*time.Millisecond)
+	defer timeout.Stop()
+	defer tick.Stop()
+	for {
+		got := c.Status()
+		if got.State == state && strings.Contains(got.Detail, want) {
+			return got
+		}
+		select {
+		case <-tick.C:
+		case <-timeout.C:
+			t.Fatalf("Status = %s %q, want %s %q", got.State, got.Detail, state, want)
+		}
+	}
+}
+
+func connected(t *testing.T, n *network, o whatsapp.Options) (*whatsapp.Channel, *channeltest.Inbox) {
+	t.Helper()
+	c, inbox := n.open(t, o), channeltest.NewInbox()
+	run(t, c, inbox)
+	reach(t, c, channels.StateConnected, "")
+	return c, inbox
+}
+
+func send(t *testing.T, c *whatsapp.Channel, m channels.Outbound) string {
+	t.Helper()
+	m.Attempt = max(m.Attempt, 1)
+	r, err := c.Send(within(t), m)
+	if err != nil {
+		t.Fatalf("Send(%s) = %v, want nil", m.ID, err)
+	}
+	return r.MessageID
+}
+
+// A person is one conversation, however WhatsApp addresses them.
+func TestOnePersonOneKey(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := connected(t, n, whatsapp.Options{})
+	n.ann.Say("by LID")
+	n.ann.GoByPhone(true)
+	n.ann.Say("by phone")
+	n.ann.HideOther(true)
+	n.ann.Say("by phone alone")
+	n.ann.GoByPhone(false)
+	n.ann.Say("by LID alone")
+	for _, m := range inbox.Wait(t, 4) {
+		if m.Key != n.Key() || !slices.Equal(m.Sender.IDs, n.SenderIDs()) {
+			t.Errorf("%q has key %s and sender %v, want %s and %v", m.Text, m.Key, m.Sender.IDs, n.Key(), n.SenderIDs())
+		}
+	}
+	send(t, c, channels.Outbound{ID: "1", Key: n.Key(), Text: "one answer"})
+	if got := n.ann.Texts(); !slices.Equal(got, []string{"one answer"}) {
+		t.Errorf("Ann sees %q", got)
+	}
+}
+
+// A conversation that began before the number was known stays one.
+func TestUnknownNumber(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := connected(t, n, whatsapp.Options{})
+	n.ann.HideOther(true)
+	n.ann.Say("who am I?")
+	key := channels.MustKey("whatsapp:" + n.ann.LID().String())
+	if got := inbox.Wait(t, 1)[0]; got.Key != key || !slices.Equal(got.Sender.IDs, []string{n.ann.LID().String()}) {
+		t.Errorf("key %s, sender %v; want %s", got.Key, got.Sender.IDs, key)
+	}
+	send(t, c, channels.Outbound{ID: "1", Key: key, Text: "you tell me"})
+	n.ann.HideOther(false)
+	n.ann.Say("now you know")
+	if got := inbox.Wait(t, 2)[1]; got.Key != key || !slices.Equal(got.Sender.IDs, n.SenderIDs()) {
+		t.Errorf("key %s, sender %v; want %s and both ids", got.Key, got.Sender.IDs, key)
+	}
+	send(t, c, channels.Outbound{ID: "2", Key: key, Text: "so I do"})
+	if got := n.ann.Texts(); !slices.Equal(got, []string{"you tell me", "so I do"}) {
+		t.Errorf("Ann sees %q", got)
+	}
+}
+
+func TestGroup(t *testing.T) {
+	for _, byPhone := range []bool{false, true} {
+		t.Run(fmt.Sprintf("by phone %v", byPhone), func(t *testing.T) {
+			n := newNetwork(t, wasim.Options{ByPhone: byPhone})
+			bob := n.Contact("+15550000003", "Bob")
+			g := n.Group("friends", n.ann, bob)
+			c, inbox := connected(t, n, whatsapp.Options{Names: []string{"dragoman"}})
+			own := strings.TrimPrefix(n.Owner().Number(), "+")
+			n.ann.SayIn(g, "just talking")
+			asked := bob.Send(wasim.Note{In: g, Text: "@" + own + " what is Go?", Mention: []string{own}})
+			n.ann.SayIn(g, "dragoman: and Rust?")
+			got := inbox.Wait(t, 3)
+			key := channels.MustKey("whatsapp:" + g.JID().String())
+			for i, want := range []struct {
+				text, prefix string
+				addressed    bool
+			}{{"just talking", "Ann: ", false}, {"what is Go?", "Bob: ", true}, {"and Rust?", "Ann: ", true}} {
+				m := got[i]
+				if m.Text != want.text || m.Prefix != want.prefix || m.Addressed != want.addressed || m.Private || m.Key != key {
+					t.Errorf("message %d = %q, prefix %q, addressed %v, key %s; want %+v in %s", i, m.Text, m.Prefix, m.Addressed, m.Key, want, key)
+				}
+			}
+			id := send(t, c, channels.Outbound{ID: "1", Key: key, Text: "a language", ReplyTo: got[1].MessageID})
+			seen, err := g.WaitReceived(within(t), 1)
+			if err != nil || seen[0].Text != "a language" || seen[0].Quote != asked {
+				t.Errorf("the group sees %+v, %v, want the answer to quote %s", seen, err, asked)
+			}
+			bob.Send(wasim.Note{In: g, Text: "thanks", Quote: id})
+			m := inbox.Wait(t, 4)[3]
+			if !m.Addressed || m.Quote == nil || m.Quote.Name != "you" || m.Quote.Text != "a language" || m.Quote.ID != id {
+				t.Errorf("an answer to ours = %+v, quote %+v", m, m.Quote)
+			}
+			if err := c.Typing(within(t), key); err != nil {
+				t.Error(err)
+			}
+			if err := n.Wait(within(t), g.Typing); err != nil {
+				t.Error("the group sees no typing")
+			}
+		})
+	}
+}
+
+func TestChanges(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	_, inbox := connected(t, n, whatsapp.Options{})
+	id := n.ann.Say("wrnog")
+	n.ann.Edit(id, "wrong")
+	n.ann.React(id, "👍")
+	n.ann.Revoke(id)
+	n.ann.Send(wasim.Note{Text: "once", ViewOnce: true})
+	n.ann.Send(wasim.Note{Text: "gone in a day", Ephemeral: 24 * time.Hour})
+	type change struct{ Text, Edits string }
+	var got []change
+	for _, m := range inbox.Wait(t, 5) {
+		got = append(got, change{m.Text, m.Edits})
+	}
+	want := []change{
+		{"wrnog", ""},
+		{"wrong", id},
+		{"[this message was deleted by its sender]", id},
+		{"once\n[to be viewed once]", ""},
+		{"gone in a day", ""},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+// The owner may talk to the assistant in the chat with themselves, and is not
+// listened to anywhere else.
+func TestOwner(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := connected(t, n, whatsapp.Options{})
+	n.Owner().Send(wasim.Note{To: n.ann, Text: "private"})
+	n.Owner().Say("note to self")
+	m := inbox.Wait(t, 1)[0]
+	if m.Text != "note to self" || m.Key != keyOf(n.Owner()) || !m.Private {
+		t.Errorf("got %q in %s", m.Text, m.Key)
+	}
+	send(t, c, channels.Outbound{ID: "1", Key: m.Key, Text: "noted", ReplyTo: m.MessageID})
+	if got := n.Owner().Texts(); !slices.Equal(got, []string{"noted"}) {
+		t.Errorf("the owner sees %q", got)
+	}
+	n.ann.Say("hello")
+	if got := inbox.Wait(t, 2)[1].Text; got != "hello" {
+		t.Errorf("then came %q", got)
+	}
+}
+
+func TestNoSelfChat(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	_, inbox := connected(t, n, whatsapp.Options{NoSelfChat: true})
+	n.Owner().Say("note to self")
+	n.ann.Say("hello")
+	if got := inbox.Wait(t, 1)[0].Text; got != "hello" {
+		t.Errorf("first came %q", got)
+	}
+}
+
+// What is read is marked when an answer begins, so that strangers, who get
+// none, see nothing.
+func TestSigns(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		t.Run(fmt.Sprintf("off %v", off), func(t *testing.T) {
+			n := newNetwork(t, wasim.Options{})
+			c, inbox := connected(t, n, whatsapp.Options{NoTyping: off, NoReadMarks: off})
+			first, second := n.ann.Say("one"), n.ann.Say("two")
+			inbox.Wait(t, 2)
+			if n.HasRead(first) || n.HasRead(second) {
+				t.Error("a message is marked as read before an answer was begun")
+			}
+			if err := c.Typing(within(t), n.Key()); err != nil {
+				t.Fatal(err)
+			}
+			send(t, c, channels.Outbound{ID: "1", Key: n.Key(), Text: "answer"}) // behind the signs on the same connection
+			_, times := n.ann.Typing()
+			if got := n.HasRead(first) && n.HasRead(second); got == off || (times > 0) == off {
+				t.Errorf("read = %v, typed %d times; want both: %v", got, times, !off)
+			}
+		})
+	}
+}
+
+// WhatsApp takes the same message twice and shows it once, also when the first
+// acknowledgement was lost.
+func TestSentTwice(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, _ := connected(t, n, whatsapp.Options{})
+	m := channels.Outbound{ID: "1", Key: n.Key(), Text: "once", Attempt: 1}
+	n.Faults.DropAfter(1)
+	if _, err := c.Send(within(t), m); err == nil {
+		t.Error("Send whose acknowledgement was lost = nil, want an error")
+	} else if notSent := (*channels.NotSent)(nil); errors.As(err, &notSent) {
+		t.Errorf("Send = %v, but it was sent", err)
+	}
+	reach(t, c, channels.StateConnected, "")
+	m.Attempt, m.Uncertain = 2, true
+	sendSoon(t, c, m)
+	seen := n.ann.Received()
+	if len(seen) != 1 || seen[0].Text != "once" || seen[0].Copies != 2 {
+		t.Errorf("Ann sees %+v, want one message that came twice", seen)
+	}
+}
+
+// sendSoon sends until there is a connection.
+func sendSoon(t *testing.T, c *whatsapp.Channel, m channels.Outbound) {
+	t.Helper()
+	ctx := within(t)
+	for {
+		_, err := c.Send(ctx, m)
+		if err == nil {
+			return
+		}
+		reach(t, c, channels.StateConnected, "")
+		if ctx.Err() != nil {
+			t.Fatalf("Send(%s) = %v", m.ID, err)
+		}
+	}
+}
+
+// A phone that lost its keys asks for a message again; a restart in between
+// must not matter.
+func TestAskedForAgainAfterRestart(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
+	stop := run(t, c, inbox)
+	reach(t, c, channels.StateConnected, "")
+	send(t, c, channels.Outbound{ID: "0", Key: n.Key(), Text: "before"})
+	n.Faults.IgnoreRetries(false)
+	n.ann.Reinstall()
+	send(t, c, channels.Outbound{ID: "1", Key: n.Key(), Text: "asked for"})
+	stop()
+	connected(t, n, whatsapp.Options{})
+	if err := n.ann.WaitText(within(t), "asked for"); err != nil {
+		t.Errorf("Ann sees %q: %v", n.ann.Texts(), err)
+	}
+}
+
+// A message that cannot be decrypted is asked for again and then taken.
+func TestUndecryptable(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	_, inbox := connected(t, n, whatsapp.Options{})
+	n.Faults.Garble(1)
+	n.ann.Say("garbled at first")
+	if got := inbox.Wait(t, 1)[0].Text; got != "garbled at first" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestSendErrors(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	g := n.Group("left", n.ann)
+	c, _ := connected(t, n, whatsapp.Options{})
+	for name, k := range map[string]string{
+		"no number": "whatsapp:ann", "other channel": "telegram:1", "status": "whatsapp:status@broadcast", "newsletter": "whatsapp:1@newsletter",
+		"nobody has it": "whatsapp:+15559999999", "no such group": "whatsapp:120363999999999999@g.us",
+	} {
+		if _, err := c.Send(within(t), channels.Outbound{ID: name, Key: channels.MustKey(k), Text: "x"}); !errors.Is(err, channels.ErrPermanent) {
+			t.Errorf("%s: Send = %v, want a permanent error", name, err)
+		}
+	}
+	n.Faults.RefuseSends(463)
+	if _, err := c.Send(within(t), channels.Outbound{ID: "463", Key: n.Key(), Text: "x"}); !errors.Is(err, channels.ErrPermanent) || !strings.Contains(err.Error(), "463") {
+		t.Errorf("refused with 463: Send = %v, want a permanent error that names it", err)
+	}
+	n.Faults.RefuseSends(0)
+	g.Remove(n.Owner())
+	if _, err := c.Send(within(t), channels.Outbound{ID: "left", Key: channels.MustKey("whatsapp:" + g.JID().String()), Text: "x"}); !errors.Is(err, channels.ErrPermanent) {
+		t.Errorf("after leaving the group: Send = %v, want a permanent error", err)
+	}
+}
+
+// What the server has against us, in which state that ends, and whether it
+// goes away by itself.
+func TestFailures(t *testing.T) {
+	tests := []struct {
+		name   string
+		fail   func(n *network)
+		state  channels.State
+		detail string
+		back   bool
+	}{
+		{"removed", func(n *network) { n.Faults.Remove() }, channels.StateFailed, "needs pairing: the device was removed on the phone; run: dragoman login whatsapp", false},
+		{"401", func(n *network) { n.Faults.FailLogins(401, -1); n.Faults.Drop() }, channels.StateFailed, "needs pairing: WhatsApp refuses this device (401)", false},
+		{"403", func(n *network) { n.Faults.FailLogins(403, -1); n.Faults.Drop() }, channels.StateFailed, "needs pairing: WhatsApp refuses this device (403)", false},
+		{"402", func(n *network) { n.Faults.FailLogins(402, -1); n.Faults.Drop() }, channels.StateDown, "banned until ", false},
+		{"405", func(n *network) { n.Faults.FailLogins(405, -1); n.Faults.Drop() }, channels.StateFailed, "outdated: WhatsApp refuses version 2.3000.", false},
+		{"replaced", func(n *network) { n.Faults.Replace() }, channels.StateFailed, "replaced: ", false},
+		{"500", func(n *network) { n.Faults.FailLogins(500, 2); n.Faults.Drop() }, channels.StateConnected, "", true},
+		{"503", func(n *network) { n.Faults.FailLogins(503, 2); n.Faults.Drop() }, channels.StateConnected, "", true},
+		{"stream 503", func(n *network) { n.Faults.StreamError(503) }, channels.StateConnected, "", true},
+		{"stream 500", func(n *network) { n.Faults.StreamError(500) }, channels.StateConnected, "", true},
+		{"stream 515", func(n *network) { n.Faults.StreamError(515) }, channels.StateConnected, "", true},
+		{"dial", func(n *network) { n.Faults.RefuseDials(3); n.Faults.Drop() }, channels.StateConnected, "", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n := newNetwork(t, wasim.Options{})
+			c, inbox := connected(t, n, whatsapp.Options{})
+			before := n.Logins()
+			tt.fail(n)
+			if !tt.back {
+				reach(t, c, tt.state, tt.detail)
+				if _, err := c.Send(within(t), channels.Outbound{ID: "x", Key: n.Key(), Text: "x"}); err == nil {
+					t.Error("Send = nil, want an error")
+				}
+				return
+			}
+			n.ann.Say("are you back?")
+			inbox.Wait(t, 1)
+			reach(t, c, channels.StateConnected, "")
+			if n.Logins() == before {
+				t.Error("the connection was never lost")
+			}
+		})
+	}
+}
+
+// Being unlinked is no crash loop: the device is gone, nothing dials any more,
+// and a new one is taken up without a restart.
+func TestUnlinkedAndLinkedAgain(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := connected(t, n, whatsapp.Options{})
+	n.Faults.Remove()
+	reach(t, c, channels.StateFailed, "needs pairing")
+	logins := n.Logins()
+	account, err := c.Link(within(t), "", scan(t, n))
+	if err != nil || account != n.Owner().Number() {
+		t.Fatalf("Link = %q, %v, want %s", account, err, n.Owner().Number())
+	}
+	reach(t, c, channels.StateConnected, "")
+	if got := n.Logins() - logins; got != 2 { // one to settle, one by Run
+		t.Errorf("%d logins, want 2", got)
+	}
+	n.ann.Say("welcome back")
+	if got := inbox.Wait(t, 1)[0].Text; got != "welcome back" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// scan is a phone that scans the first code it is shown.
+func scan(t *testing.T, n *network) func(whatsapp.Invitation) {
+	scanned := false
+	return func(i whatsapp.Invitation) {
+		if i.QR == "" || i.Code != "" {
+			t.Errorf("invitation = %+v, want a QR code", i)
+		}
+		if !scanned {
+			scanned = true
+			if err := n.Scan(within(t), i.QR); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestLink(t *testing.T) {
+	n := unlinked(t, wasim.Options{})
+	c := n.open(t, whatsapp.Options{})
+	inbox := channeltest.NewInbox()
+	stop := run(t, c, inbox)
+	reach(t, c, channels.StateFailed, "needs pairing: this device is not linked to a phone; run: dragoman login whatsapp")
+	stop()
+	code := func(i whatsapp.Invitation) {
+		if len(i.Code) != 9 || i.QR != "" {
+			t.Errorf("invitation = %+v, want a code", i)
+		}
+		if err := n.EnterCode(within(t), i.Code); err != nil {
+			t.Error(err)
+		}
+	}
+	n.ann.Say("sent while nobody was there")
+	account, err := c.Link(within(t), n.Owner().Number(), code)
+	if err != nil || account != n.Owner().Number() {
+		t.Fatalf("Link = %q, %v, want %s", account, err, n.Owner().Number())
+	}
+	if _, err := c.Link(within(t), "", code); !errors.Is(err, whatsapp.ErrLinked) {
+		t.Errorf("Link again = %v, want ErrLinked", err)
+	}
+	run(t, c, inbox)
+	reach(t, c, channels.StateConnected, "")
+	n.ann.Say("hello")
+	inbox.Wait(t, 1)
+	send(t, c, channels.Outbound{ID: "1", Key: n.Key(), Text: "hello yourself"})
+}
+
+func TestLinkFails(t *testing.T) {
+	n := unlinked(t, wasim.Options{})
+	c := n.open(t, whatsapp.Options{})
+	if _, err := c.Link(within(t), "12", func(whatsapp.Invitation) {}); err == nil {
+		t.Error("Link with a number that is none = nil, want an error")
+	}
+	ctx, cancel := context.WithCancel(within(t))
+	if _, err := c.Link(ctx, "", func(whatsapp.Invitation) { cancel() }); !errors.Is(err, context.Canceled) {
+		t.Errorf("Link that was given up = %v, want its context's error", err)
+	}
+	n.Faults.RefuseDials(-1)
+	if _, err := c.Link(within(t), "", func(whatsapp.Invitation) {}); err == nil {
+		t.Error("Link without a network = nil, want an error")
+	}
+}
+
+func TestUnlink(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c := n.open(t, whatsapp.Options{})
+	if err := c.Unlink(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	run(t, c, channeltest.NewInbox())
+	reach(t, c, channels.StateFailed, "needs pairing: this device is not linked")
+}
+
+// The goal: 300 messages accepted in under a second.
+func TestBurst(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	_, inbox := connected(t, n, whatsapp.Options{})
+	began := time.Now()
+	var want []string
+	for i := range 300 {
+		want = append(want, fmt.Sprint("message ", i))
+		n.ann.Say(want[i])
+	}
+	inbox.Wait(t, 300)
+	t.Logf("300 messages in %s", time.Since(began))
+	if diff := cmp.Diff(want, inbox.Texts()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}

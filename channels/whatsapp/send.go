@@ -1,0 +1,143 @@
+package whatsapp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"dragoman/channels"
+
+	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
+	"google.golang.org/protobuf/proto"
+)
+
+// ackLimit is how long the server may take to acknowledge one message.
+const ackLimit = 30 * time.Second
+
+// Send delivers m and returns when WhatsApp's server has it. Its errors:
+//
+//   - [channels.ErrPermanent]: WhatsApp will never take it (the person is not
+//     on WhatsApp, the group is not ours, strangers may not be written to).
+//   - [*channels.Retry]: too many messages; WhatsApp wants a pause.
+//   - [*channels.NotSent]: there is no connection. Nothing was sent.
+//   - anything else: it may have arrived. Sending it again cannot show.
+func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, error) {
+	to, err := c.place(m.Key)
+	if err != nil {
+		return channels.Receipt{}, err
+	}
+	k := c.live.Load()
+	if k == nil {
+		return channels.Receipt{}, c.notConnected()
+	}
+	inside, leave, ok := k.enter(ctx)
+	if !ok {
+		return channels.Receipt{}, c.notConnected()
+	}
+	defer leave()
+	select { // the library's own lock knows no deadline
+	case c.sends <- struct{}{}:
+		defer func() { <-c.sends }()
+	case <-inside.Done():
+		return channels.Receipt{}, &channels.NotSent{Err: errors.New("whatsapp: send: too many messages are waiting, or the connection was lost")}
+	}
+	id := messageID(m)
+	_, err = k.client.SendMessage(inside, to, c.compose(m, to), whatsmeow.SendRequestExtra{ID: id, Timeout: ackLimit})
+	if err != nil && ctx.Err() == nil && inside.Err() != nil {
+		err = errors.New("the connection was lost")
+	}
+	if err != nil {
+		return channels.Receipt{}, outcome(fmt.Errorf("whatsapp: send: %w", err))
+	}
+	return channels.Receipt{MessageID: id}, nil
+}
+
+func (c *Channel) notConnected() error {
+	return &channels.NotSent{Err: fmt.Errorf("whatsapp: send: not connected (%s)", c.Status().State)}
+}
+
+// messageID is the id on WhatsApp: the same for every attempt, and different
+// for everything else. It looks as those of WhatsApp Web do.
+func messageID(m channels.Outbound) types.MessageID {
+	sum := sha256.Sum256([]byte(m.Key.String() + "\x00" + m.ID))
+	return whatsmeow.WebMessageIDPrefix + strings.ToUpper(hex.EncodeToString(sum[:10]))
+}
+
+// compose makes the message. In groups it quotes what it answers, as far as
+// that is remembered; where messages disappear, so does it.
+func (c *Channel) compose(m channels.Outbound, to types.JID) *waE2E.Message {
+	text := render(m.Text)
+	about := &waE2E.ContextInfo{}
+	_, expires := c.memory.chatOf(m.Key.Chat())
+	if expires > 0 {
+		about.Expiration = proto.Uint32(expires)
+	}
+	answered, known := c.memory.recall(m.ReplyTo)
+	quoting := known && to.Server == types.GroupServer && answered.chat == to
+	if quoting {
+		about.StanzaID = proto.String(m.ReplyTo)
+		about.Participant = proto.String(answered.sender.String())
+		about.QuotedMessage = &waE2E.Message{Conversation: proto.String(answered.text)}
+	}
+	if !quoting && expires == 0 {
+		return &waE2E.Message{Conversation: proto.String(text)}
+	}
+	return &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String(text), ContextInfo: about}}
+}
+
+var serverCode = regexp.MustCompile(regexp.QuoteMeta(whatsmeow.ErrServerReturnedError.Error()) + ` (\d+)`)
+
+// refusals are answers of the server to which the same message would only get
+// the same answer, with what they are known to mean.
+var refusals = map[int]string{
+	400: "it calls the message malformed",
+	401: "we may not write there",
+	403: "we may not write there",
+	404: "there is no such chat",
+	405: "it does not allow that",
+	406: "it does not accept the message",
+	410: "the chat is gone",
+	420: "we are not in that group",
+	463: "it does not let this number write to people who do not know it, for now",
+	479: "it calls the message malformed",
+}
+
+// outcome puts an error of the library into the caller's words; see Send.
+func outcome(err error) error {
+	switch {
+	case errors.Is(err, whatsmeow.ErrNotConnected), errors.Is(err, whatsmeow.ErrNotLoggedIn):
+		return &channels.NotSent{Err: err}
+	case errors.Is(err, whatsmeow.ErrNotInGroup), errors.Is(err, whatsmeow.ErrGroupNotFound), noGroup(err),
+		errors.Is(err, whatsmeow.ErrUnknownServer), errors.Is(err, whatsmeow.ErrBroadcastListUnsupported),
+		strings.Contains(err.Error(), "no LID found for"): // the library has no other word for "not on WhatsApp"
+		return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
+	}
+	if form := serverCode.FindStringSubmatch(err.Error()); errors.Is(err, whatsmeow.ErrServerReturnedError) && form != nil {
+		code, _ := strconv.Atoi(form[1]) // digits
+		if meaning, refused := refusals[code]; refused {
+			return fmt.Errorf("%w: %s: %w", err, meaning, channels.ErrPermanent)
+		}
+		if code == 429 {
+			return &channels.Retry{After: time.Minute, Err: &channels.NotSent{Err: err}}
+		}
+	}
+	return err
+}
+
+// noGroup reports whether a group's members were refused to us. The library
+// knows such an answer only by the server's exact words.
+func noGroup(err error) bool {
+	answer := (*whatsmeow.IQError)(nil)
+	if !errors.As(err, &answer) || !strings.Contains(err.Error(), "group members") {
+		return false
+	}
+	return answer.Code == 401 || answer.Code == 403 || answer.Code == 404 || answer.Code == 410
+}

@@ -1,0 +1,176 @@
+// Package whatsapp connects Dragoman to WhatsApp as a linked device, through
+// go.mau.fi/whatsmeow.
+//
+// Promise, inbound: a message is acknowledged to WhatsApp only after the
+// intake took it. Decrypting uses up a key, so the plaintext is kept in the
+// device file until then; a message that was decrypted and not taken is handed
+// in again from there. Messages are handed in one after the other, in
+// WhatsApp's order; one that is refused holds the others back. If that lasts
+// too long the connection is made anew, and WhatsApp repeats what was not
+// acknowledged.
+//
+// Promise, outbound: Send returns nil when WhatsApp's server has the message.
+// The message's id on WhatsApp is made from Outbound.ID, so phones show it once
+// however often it is sent ([channels.Deduper]). What was sent stays in the
+// device file for a while, for phones that could not decrypt it and ask again.
+//
+// Identity: a person has a phone number and a LID, a number without meaning
+// that WhatsApp uses more and more. Both are handed on as ids ("+123…",
+// "456…@lid"), and both lead to the same conversation, whose key has the phone
+// number if it was known at the first message. See [identity].
+//
+// Failure cases of Run: a device that is not linked, or was unlinked from the
+// phone, waits for [Channel.Link]; a ban is waited for; a refused version and
+// a second program with the same device need a person; all of that is said in
+// Status. Everything else is tried again with a growing, jittered pause. Run
+// itself returns only when its context ends. Failure cases of Send: see
+// [Channel.Send].
+//
+// Not done: attachments are not downloaded. The model is told that there was
+// one, with its caption.
+//
+// Goroutines: Run waits for every handler it was called back in and for every
+// Send that uses its connection. Those of whatsmeow end with the connection,
+// a moment later. No text, key or pairing code is in any log line or error.
+package whatsapp
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"dragoman/channels"
+)
+
+// Options of a channel. Only Device must be set.
+type Options struct {
+	// Device is the SQLite file with the keys of the linked device. It is made
+	// when it is missing. Nothing else may use it, and a copy of it may never
+	// be put back: see docs/whatsapp.md.
+	Device string
+	// Names are what people call the assistant in groups: a message that
+	// begins with one of them and a colon, a comma or an @ is meant for it.
+	Names []string
+	// Title is how the phone lists the linked device; "Dragoman" if empty.
+	Title string
+	// WebVersion is the version of WhatsApp Web to claim, "2.3000.1234567890";
+	// "auto" asks WhatsApp for the current one; empty is the library's.
+	WebVersion string
+	// NoTyping shows nobody that an answer is being written.
+	NoTyping bool
+	// NoReadMarks leaves the ticks of messages grey. With read marks a message
+	// is marked when an answer to it is begun, so strangers see none.
+	NoReadMarks bool
+	// NoSelfChat ignores also what the owner of the number writes to
+	// themselves. All else that the owner writes is always ignored.
+	NoSelfChat bool
+	// Proxy picks the proxy of a request, as in http.Transport; none if nil.
+	Proxy func(*http.Request) (*url.URL, error)
+	// HTTP is used for every connection if set, and Proxy is not.
+	HTTP *http.Client
+	// Logger is silent if nil.
+	Logger *slog.Logger
+}
+
+// Channel is one linked device. Make it with [New].
+type Channel struct {
+	name    string
+	o       Options
+	log     *slog.Logger
+	version [3]uint32 // zero: the library's
+
+	memory *memory
+	slot   chan struct{} // holds one token: who has it uses the device file
+	linked chan struct{} // Link tells Run that there is a device now
+	sends  chan struct{} // holds one token: one message is encrypted at a time
+	live   atomic.Pointer[connection]
+
+	mu       sync.Mutex
+	status   channels.Status
+	commands []string
+	auto     [3]uint32 // what "auto" found
+}
+
+var (
+	_ channels.Channel   = (*Channel)(nil)
+	_ channels.Typer     = (*Channel)(nil)
+	_ channels.Splitter  = (*Channel)(nil)
+	_ channels.Reporter  = (*Channel)(nil)
+	_ channels.Commander = (*Channel)(nil)
+	_ channels.Deduper   = (*Channel)(nil)
+)
+
+// New makes the channel called name. It opens and connects to nothing.
+func New(name string, o Options) (*Channel, error) {
+	if _, err := channels.NewKey(name, "1"); err != nil {
+		return nil, fmt.Errorf("whatsapp: %w", err)
+	}
+	if o.Device == "" {
+		return nil, errors.New("whatsapp: no file is named for the device")
+	}
+	version, err := ParseVersion(o.WebVersion)
+	if err != nil {
+		return nil, err
+	}
+	if o.Title == "" {
+		o.Title = "Dragoman"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(s string) bool { return strings.TrimSpace(s) == "" })
+	return &Channel{
+		name: name, o: o, log: o.Logger.With("channel", name), version: version,
+		memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1), sends: make(chan struct{}, 1),
+		status: channels.Status{State: channels.StateDown, Detail: "not started", Since: time.Now()},
+	}, nil
+}
+
+// Name is the instance's name.
+func (c *Channel) Name() string { return c.name }
+
+// Deduplicates names the ability; see [messageID].
+func (c *Channel) Deduplicates() {}
+
+// SetCommands remembers which words after a "/" are meant for us in a group,
+// where other bots may listen too. WhatsApp has no list to register them in.
+func (c *Channel) SetCommands(commands []channels.Command) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.commands = nil
+	for _, command := range commands {
+		c.commands = append(c.commands, strings.ToLower(command.Name))
+	}
+}
+
+func (c *Channel) isCommand(word string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Contains(c.commands, strings.ToLower(word))
+}
+
+// Status says how the connection is doing, and what to do about it.
+func (c *Channel) Status() channels.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.status
+}
+
+func (c *Channel) report(state channels.State, detail string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.status.State != state || c.status.Detail != detail {
+		c.log.Info("channel state changed", "state", string(state), "detail", detail)
+	}
+	if c.status.State != state {
+		c.status.Since = time.Now()
+	}
+	c.status.State, c.status.Detail = state, detail
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"rsc.io/qr"
+)
+
+type loginCmd struct {
+	Channel string `arg:"" optional:"" default:"whatsapp" help:"The channel's name in the configuration."`
+	Code    string `placeholder:"+PHONE" help:"Show a code to type on the phone with this number, instead of QR codes to scan."`
+}
+
+var phoneForm = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
+
+// Run links the channel. It also works while the daemon runs.
+func (k *loginCmd) Run(e *env, c *cli) error {
+	phone := strings.NewReplacer(" ", "", "-", "", "(", "", ")", "").Replace(k.Code)
+	if phone != "" && !phoneForm.MatchString(phone) {
+		return &usageError{"the number after --code must be in its full form: + and the country's code, like +491701234567"}
+	}
+	cfg, err := e.daemon.load(c.Config)
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilSignal(e.ctx)
+	defer stop()
+	e.say("On the phone: WhatsApp, Settings, Linked devices, Link a device.")
+	s := &shown{e: e}
+	account, err := e.daemon.link(ctx, cfg, k.Channel, phone, s.show)
+	switch {
+	case ctx.Err() != nil:
+		return context.Canceled
+	case err != nil:
+		return err
+	}
+	e.say("%s is linked to %s.", oneLine(k.Channel), oneLine(account))
+	return nil
+}
+
+// shown is what stands on the terminal.
+type shown struct {
+	e    *env
+	rows int // of the code that the next one takes the place of
+}
+
+// show puts an invitation on the terminal, in the place of the one before it.
+func (s *shown) show(text, code string) {
+	if code != "" {
+		s.e.say("Choose \"Link with phone number instead\" there, and type: %s", oneLine(code))
+		return
+	}
+	picture, err := drawQR(text, s.e.plain)
+	if err != nil {
+		s.e.say("The QR code cannot be drawn (%v). Use --code with the phone's number instead.", err)
+		return
+	}
+	if s.rows > 0 && !s.e.plain {
+		_, _ = fmt.Fprintf(s.e.out, "\x1b[%dA\x1b[J", s.rows)
+	}
+	lines := strings.Count(picture, "\n") + 1
+	if s.e.width > 0 && s.e.width < len([]rune(strings.SplitN(bare(picture), "\n", 2)[0])) {
+		s.e.say("This terminal is too narrow for the QR code. Make it wider, or use --code with the phone's number.")
+		lines++
+	}
+	_, _ = fmt.Fprint(s.e.out, picture)
+	s.e.say("Scan this. A new one comes when it is used up; Ctrl-C gives up.")
+	s.rows = lines
+}
+
+// quiet is the empty border that readers need, in modules.
+const quiet = 4
+
+const (
+	blackOnWhite = "\x1b[38;5;16;48;5;231m"
+	usual        = "\x1b[0m"
+)
+
+// drawQR draws text as a QR code, two modules a character. On a terminal it is
+// black on white, whatever the terminal's colours are; in plain text the light
+// modules are drawn, as for the usual dark terminal.
+func drawQR(text string, plain bool) (string, error) {
+	code, err := qr.Encode(text, qr.L)
+	if err != nil {
+		return "", err
+	}
+	if code.Size == 0 {
+		return "", errors.New("it is empty")
+	}
+	marks := [4]string{" ", "▀", "▄", "█"} // by which half is drawn: none, upper, lower, both
+	var b strings.Builder
+	for y := -quiet; y < code.Size+quiet; y += 2 {
+		if !plain {
+			b.WriteString(blackOnWhite)
+		}
+		for x := -quiet; x < code.Size+quiet; x++ {
+			mark := 0
+			if code.Black(x, y) != plain {
+				mark |= 1
+			}
+			if code.Black(x, y+1) != plain {
+				mark |= 2
+			}
+			b.WriteString(marks[mark])
+		}
+		if !plain {
+			b.WriteString(usual)
+		}
+		b.WriteString("\n")
+	}
+	return b.String(), nil
+}
+
+// bare is a picture without its colours.
+func bare(picture string) string {
+	return strings.NewReplacer(blackOnWhite, "", usual, "").Replace(picture)
+}
+
+type logoutCmd struct {
+	Channel string `arg:"" optional:"" default:"whatsapp" help:"The channel's name in the configuration."`
+}
+
+// Run needs the device's file for itself, so the daemon must not run.
+func (k *logoutCmd) Run(e *env, c *cli) error {
+	cfg, err := e.daemon.load(c.Config)
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilSignal(e.ctx)
+	defer stop()
+	if err := e.daemon.unlink(ctx, cfg, k.Channel); err != nil {
+		return err
+	}
+	e.say("%s is not linked to a phone any more. Should the phone still list it, remove it there too.", oneLine(k.Channel))
+	return nil
+}

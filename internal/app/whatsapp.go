@@ -1,0 +1,31 @@
+//go:build !nowhatsapp
+
+package app
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"dragoman/channels/whatsapp"
+	"dragoman/internal/config"
+)
+
+func buildWhatsApp(name string, c *config.WhatsApp, device string, log *slog.Logger) (linkable, error) {
+	ch, err := whatsapp.New(name, whatsapp.Options{
+		Device: device, Names: c.Names, Title: c.DeviceName, WebVersion: c.WebVersion,
+		NoTyping: !c.Typing, NoReadMarks: !c.ReadMarks, NoSelfChat: !c.SelfChat,
+		Proxy: http.ProxyFromEnvironment, HTTP: simulatedWhatsApp(), Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return linkedWhatsApp{ch}, nil
+}
+
+// linkedWhatsApp shows invitations in the words of this package.
+type linkedWhatsApp struct{ *whatsapp.Channel }
+
+func (l linkedWhatsApp) Link(ctx context.Context, phone string, show func(Invitation)) (string, error) {
+	return l.Channel.Link(ctx, phone, func(i whatsapp.Invitation) { show(Invitation{QR: i.QR, Code: i.Code}) })
+}

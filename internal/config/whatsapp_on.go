@@ -1,0 +1,6 @@
+//go:build !nowhatsapp
+
+package config
+
+// hasWhatsApp: this program was built with WhatsApp.
+const hasWhatsApp = true
