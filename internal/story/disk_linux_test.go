@@ -106,6 +106,15 @@ func TestDiskFull(t *testing.T) {
 	if got := h.said(bob.ID, 1)[0]; !strings.HasSuffix(got, "the end of disk. #2") {
 		t.Errorf("Bob is told %q, want the whole answer", got)
 	}
+	runs := 0
+	for _, r := range h.asked() {
+		if strings.Contains(r.LastUser(), "!hold disk") {
+			runs++
+		}
+	}
+	if runs != 1 {
+		t.Errorf("the model was asked %d times for Bob's answer, want once: its work is not thrown away", runs)
+	}
 	h.tell(ann, fmt.Sprintf("after #%d", sent+1))
 	seen := make(map[string]int)
 	h.until("all of Ann's answers", func() bool {
