@@ -143,7 +143,7 @@ func (ch Channel) policy() string {
 	case slices.Contains(ch.Allow, "*"):
 		s = "EVERYBODY may talk (allow has \"*\")"
 	case len(ch.Allow) == 0 && !ch.Pairing:
-		s = "nobody may talk (allow is empty, pairing is off)"
+		s = "nobody may talk (allow is empty, pairing is off) but people paired earlier"
 	case len(ch.Allow) == 0:
 		s = "nobody may talk but people who were paired"
 	case len(ch.Allow) == 1:
