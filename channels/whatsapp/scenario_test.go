@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -495,5 +497,80 @@ func TestBurst(t *testing.T) {
 	t.Logf("300 messages in %s", time.Since(began))
 	if diff := cmp.Diff(want, inbox.Texts()); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+// panicky panics at the first message.
+type panicky struct {
+	*channeltest.Inbox
+	done atomic.Bool
+}
+
+func (p *panicky) Accept(ctx context.Context, m channels.Inbound) error {
+	if !p.done.Swap(true) {
+		panic("a bug")
+	}
+	return p.Inbox.Accept(ctx, m)
+}
+
+// The library takes a handler that panics for one that succeeded, and would
+// acknowledge the message.
+func TestPanicLosesNothing(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, in := n.open(t, whatsapp.Options{}), &panicky{Inbox: channeltest.NewInbox()}
+	run(t, c, in)
+	reach(t, c, channels.StateConnected, "")
+	n.ann.Say("one")
+	n.ann.Say("two")
+	in.Wait(t, 2)
+	if got := in.Texts(); !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("accepted %q, want both in order", got)
+	}
+}
+
+// Every message is acknowledged after it was accepted, and not before.
+func TestAcknowledgedAfter(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
+	run(t, c, inbox)
+	reach(t, c, channels.StateConnected, "")
+	if err := n.WaitDrained(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	inbox.Refuse(true)
+	n.ann.Say("hold on")
+	inbox.WaitRefused(t, 2)
+	if n.Pending() == 0 {
+		t.Error("a message that was refused is acknowledged")
+	}
+	inbox.Refuse(false)
+	if err := n.WaitDrained(within(t)); err != nil {
+		t.Error("a message that was accepted is not acknowledged")
+	}
+}
+
+// "auto" claims the version that WhatsApp names, and asks before it connects.
+func TestVersionAuto(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	n.Faults.FailLogins(405, 1)
+	c := n.open(t, whatsapp.Options{WebVersion: "auto"})
+	run(t, c, channeltest.NewInbox())
+	reach(t, c, channels.StateDown, "outdated: WhatsApp refuses version 2.3000.")
+}
+
+// The device file is for its owner only.
+func TestDeviceFileIsPrivate(t *testing.T) {
+	n := unlinked(t, wasim.Options{})
+	if err := os.WriteFile(n.file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := n.open(t, whatsapp.Options{})
+	run(t, c, channeltest.NewInbox())
+	reach(t, c, channels.StateFailed, "needs pairing")
+	for _, name := range []string{n.file, n.file + "-wal", n.file + "-shm"} {
+		info, err := os.Stat(name)
+		if err == nil && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", name, info.Mode())
+		}
 	}
 }

@@ -47,6 +47,7 @@ type campaign struct {
 	bin    string
 	config string
 	log    *os.File
+	env    []string        // what the daemon is told beside the config
 	sent   map[int64][]int // marks by chat, in order
 	count  atomic.Int64
 }
@@ -138,6 +139,7 @@ func (c *campaign) start(at string) *exec.Cmd {
 	cmd := exec.Command(c.bin, "run", "--config", c.config)
 	cmd.Stdout, cmd.Stderr = c.log, c.log
 	cmd.Env = append(os.Environ(), "DRAGOMAN_CRASH="+at)
+	cmd.Env = append(cmd.Env, c.env...)
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}

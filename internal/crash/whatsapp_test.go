@@ -1,0 +1,213 @@
+package crash_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/agent/agenttest"
+	"dragoman/channels/channeltest/wasim"
+)
+
+// whatsappCampaign is the campaign over the simulated WhatsApp: a network that
+// shows a message once, so that nothing at all may be seen twice.
+type whatsappCampaign struct {
+	campaign
+	server *wasim.Server
+	people []*wasim.Contact
+}
+
+func newWhatsAppCampaign(t *testing.T) *whatsappCampaign {
+	t.Helper()
+	c := &whatsappCampaign{server: wasim.Start(t, wasim.Options{})}
+	dir := t.TempDir()
+	log, err := os.Create(filepath.Join(dir, "daemon.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = log.Close() })
+	c.campaign = campaign{
+		t: t, bin: build(t), log: log, config: filepath.Join(dir, "dragoman.yaml"), sent: make(map[int64][]int),
+		model: agenttest.Serve(t, agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return reply }, Recorded: -1}),
+		env:   []string{fmt.Sprintf("DRAGOMAN_WASIM=%s,%x", c.server.Addr(), wasim.RootKey())},
+	}
+	var allow []string
+	for i := range chats {
+		person := c.server.Contact(fmt.Sprintf("+1555000%04d", 100+i), "Ann")
+		person.GoByPhone(i%2 == 0)
+		c.people = append(c.people, person)
+		allow = append(allow, strconv.Quote(person.Number()))
+	}
+	text := fmt.Sprintf(`
+state_dir: %s
+http: {listen: "off"}
+log: {level: info}
+model: {type: openai, base_url: %s, name: fake, context_window: 200000}
+summary: {messages: 30, keep: 8}
+queue: {rate_per_minute: 0, max_waiting: 1000}
+channels:
+  whatsapp: {type: whatsapp, allow: [%s]}
+`, filepath.Join(dir, "state"), c.model.URL(), strings.Join(allow, ", "))
+	if err := os.WriteFile(c.config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+var codeForm = regexp.MustCompile(`[0-9A-Z]{4}-[0-9A-Z]{4}`)
+
+// login links the daemon as an operator does, while it runs.
+func (c *whatsappCampaign) login(ctx context.Context) {
+	c.t.Helper()
+	daemon := c.start("")
+	defer func() {
+		_ = daemon.Process.Signal(os.Interrupt)
+		if err := daemon.Wait(); err != nil {
+			c.t.Errorf("the daemon ended with %v after SIGINT", err)
+		}
+	}()
+	// Before the daemon has its socket, login would do without it, and keep it
+	// from starting.
+	socket := filepath.Join(filepath.Dir(c.config), "state", "dragoman.sock")
+	for _, err := os.Stat(socket); err != nil && ctx.Err() == nil; _, err = os.Stat(socket) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if said := c.tryLogin(ctx); !strings.Contains(said, "is linked to "+c.server.Owner().Number()) {
+		keepLog(c.t, c.log.Name())
+		c.t.Fatalf("login says %q", said)
+	}
+}
+
+func (c *whatsappCampaign) tryLogin(ctx context.Context) string {
+	cmd := exec.CommandContext(ctx, c.bin, "login", "whatsapp", "--code", c.server.Owner().Number(), "--config", c.config)
+	cmd.Env = append(os.Environ(), c.env...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	cmd.Stderr = c.log
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	var said strings.Builder
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		said.WriteString(lines.Text() + "\n")
+		if code := codeForm.FindString(lines.Text()); code != "" {
+			if err := c.server.EnterCode(ctx, code); err != nil {
+				c.t.Errorf("EnterCode = %v", err)
+			}
+		}
+	}
+	_ = cmd.Wait() // what it says counts
+	return said.String()
+}
+
+// talk writes messages into random chats until ctx ends.
+func (c *whatsappCampaign) talk(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			i := rand.N(len(c.people))
+			c.sent[int64(i)] = append(c.sent[int64(i)], n)
+			c.people[i].Say(fmt.Sprintf("message #%d", n))
+			c.count.Add(1)
+		}
+	}
+}
+
+func (c *whatsappCampaign) verdict() verdict {
+	var v verdict
+	for i, person := range c.people {
+		v.chat(int64(i), c.sent[int64(i)], person.Texts())
+	}
+	return v
+}
+
+// copies counts what came more than once and was shown once.
+func (c *whatsappCampaign) copies() (n int) {
+	for _, person := range c.people {
+		for _, m := range person.Received() {
+			n += m.Copies - 1
+		}
+	}
+	return n
+}
+
+func TestWhatsAppCampaign(t *testing.T) {
+	kills := 16
+	if s := os.Getenv("DRAGOMAN_KILLS"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			t.Fatalf("DRAGOMAN_KILLS=%q, want a number of kills", s)
+		}
+		kills = n
+	} else if testing.Short() {
+		t.Skip("short: no crash campaign")
+	}
+	c := newWhatsAppCampaign(t)
+	patience, done := context.WithTimeout(t.Context(), time.Minute)
+	defer done()
+	c.login(patience)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	talked := make(chan struct{})
+	go func() {
+		defer close(talked)
+		c.talk(ctx, 40*time.Millisecond)
+	}()
+	atStep, random := 0, 0
+	for i := range kills {
+		step := ""
+		if i%3 != 2 {
+			step = steps[(i-i/3)%len(steps)]
+		}
+		if c.killed(step) {
+			atStep++
+		} else {
+			random++
+		}
+	}
+	stop()
+	<-talked
+	c.settle()
+	v := c.verdict()
+	t.Logf("%d messages, %d kills at steps, %d at random moments: %d answers, %d lost, %d twice, %d disordered, %d marked; %d came again and were shown once",
+		c.count.Load(), atStep, random, v.answers, v.lost, len(v.twice), len(v.disordered), v.marked, c.copies())
+	v.check(t)
+	if v.marked > 0 || v.repeated > 0 {
+		t.Errorf("%d answers carry the mark of a possible repeat, want none on a network that deduplicates", v.marked)
+	}
+	if t.Failed() {
+		keepLog(t, c.log.Name())
+	}
+}
+
+// settle runs the daemon undisturbed until every message is answered.
+func (c *whatsappCampaign) settle() {
+	c.t.Helper()
+	cmd := c.start("")
+	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := c.server.Wait(ctx, func() bool { return c.verdict().lost == 0 }); err != nil {
+		c.t.Errorf("not everything was answered: %v", err)
+	}
+	// What is sent twice comes after what was sent: give it time to show.
+	time.Sleep(2 * time.Second)
+	_ = cmd.Process.Signal(os.Interrupt)
+	if err := cmd.Wait(); err != nil {
+		c.t.Errorf("the daemon ended with %v after SIGINT", err)
+	}
+}
