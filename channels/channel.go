@@ -9,13 +9,14 @@
 // every error is temporary unless it says otherwise ([ErrPermanent], [Retry]).
 // What an adapter can do beyond that it shows by implementing one of the
 // small interfaces in this package ([Typer], [Previewer], [Splitter],
-// [Reporter], [Commander]).
+// [Reporter], [Commander], [Fetcher]).
 //
 // The package imports nothing else of ours and starts no goroutines.
 package channels
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -128,6 +129,28 @@ type Command struct {
 type Commander interface {
 	// SetCommands is called once before Run.
 	SetCommands(cmds []Command)
+}
+
+// Fetcher gets the files that came with messages. Without it they are named to
+// the model and cannot be opened.
+type Fetcher interface {
+	// Fetch writes the file of a, which this channel handed in, to w and
+	// returns when all of it is written and, where the network gives a hash,
+	// was found right. An error of w ends it and is returned as it is: that is
+	// how the caller bounds the size. Errors are temporary unless they wrap
+	// ErrPermanent (the network has it no more). It works after a restart,
+	// and is safe for concurrent use.
+	Fetch(ctx context.Context, a Attachment, w io.Writer) error
+}
+
+// Joiner is an ability of an [Intake]: two keys turned out to be one chat.
+// An adapter whose network knows a chat by two names asks for it before it
+// hands in the first message under the better name.
+type Joiner interface {
+	// Join moves everything under from to to, where it stands before what was
+	// said there already. Once it returns nil that is durable. Joining what
+	// does not exist, or was joined before, does nothing and is cheap.
+	Join(ctx context.Context, from, to Key) error
 }
 
 // Deduper marks a channel whose network shows a message once, however often

@@ -29,6 +29,44 @@ type Quote struct {
 	Text string `json:"text,omitempty"`
 }
 
+// AttachmentKind says what an [Attachment] is to a person.
+type AttachmentKind string
+
+// The kinds of attachments.
+const (
+	AttachmentImage    AttachmentKind = "image"
+	AttachmentSticker  AttachmentKind = "sticker"
+	AttachmentVoice    AttachmentKind = "voice" // recorded for this chat
+	AttachmentAudio    AttachmentKind = "audio"
+	AttachmentVideo    AttachmentKind = "video"
+	AttachmentDocument AttachmentKind = "document"
+)
+
+// MaxAttachments is how many files one message may carry; an adapter that
+// gets more says in the text how many it left out.
+const MaxAttachments = 10
+
+// Attachment is a file that came with a message. An adapter only says where it
+// is (Ref); the gateway fetches it when a turn begins and keeps it as a file.
+type Attachment struct {
+	Kind AttachmentKind `json:"kind"`
+	// Name is what the sender called the file, or "". It may be anything at
+	// all and is never used as a path.
+	Name string `json:"name,omitempty"`
+	Type string `json:"type,omitempty"` // MIME type, as the network says
+	// Bytes is the size that the network says, 0 if it says none. Once File is
+	// set it is the size of the file.
+	Bytes int64 `json:"bytes,omitempty"`
+	// Ref is what the adapter's [Fetcher] needs to fetch the file. It may hold
+	// the key that opens it, and is never shown or logged; it is gone once
+	// File is set.
+	Ref string `json:"ref,omitempty"`
+	// File is the name under which the gateway keeps it, or "".
+	File string `json:"file,omitempty"`
+	// Missing says in a few words why there is no file ("too large: 80 MB").
+	Missing string `json:"missing,omitempty"`
+}
+
 // Inbound is one message from a network, as its adapter understood it.
 type Inbound struct {
 	Key Key `json:"key"`
@@ -57,6 +95,8 @@ type Inbound struct {
 	Edits string `json:"edits,omitempty"`
 	// Quote is the message that this one answers, if any.
 	Quote *Quote `json:"quote,omitempty"`
+	// Attachments are the files that came with it, at most MaxAttachments.
+	Attachments []Attachment `json:"attachments,omitempty"`
 	// At is the network's time of the message. Order comes from arrival, never
 	// from At.
 	At time.Time `json:"at"`

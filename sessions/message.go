@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"encoding/json"
 	"time"
 
 	"dragoman/channels"
@@ -29,6 +30,17 @@ type Usage struct {
 	Input  int `json:"input"`
 	Output int `json:"output"`
 	Cached int `json:"cached,omitempty"` // part of Input that came from its cache
+	// Cost is what that comes to at the configured prices, in their currency;
+	// 0 where none are configured.
+	Cost float64 `json:"cost,omitempty"`
+}
+
+// Add adds v to u.
+func (u *Usage) Add(v Usage) {
+	u.Input += v.Input
+	u.Output += v.Output
+	u.Cached += v.Cached
+	u.Cost += v.Cost
 }
 
 // Message is one entry of a transcript.
@@ -51,6 +63,15 @@ type Message struct {
 	// Synthetic marks what neither a person nor a model wrote: a mark that an
 	// answer was stopped, the note about an edited message.
 	Synthetic bool `json:"synthetic,omitempty"`
+	// Summary marks a message of an imported conversation that stands for
+	// older ones. Our own summaries are no messages: see [Summary].
+	Summary bool `json:"summary,omitempty"`
+	// Attachments are the files that came with it, at most
+	// channels.MaxAttachments.
+	Attachments []channels.Attachment `json:"attachments,omitempty"`
+	// Extra holds the fields of an imported message that Dragoman does not
+	// know, by name, so that an export has them again.
+	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
 // Summary stands for the messages of one generation up to CoversSeq.
@@ -60,6 +81,19 @@ type Summary struct {
 	Generation string    `json:"generation"`
 	Model      string    `json:"model,omitempty"`
 	At         time.Time `json:"at"`
+	// Fields is the structured form of Text, a JSON object, where the format
+	// of summaries has one.
+	Fields json.RawMessage `json:"fields,omitempty"`
+}
+
+// Settings are what a person or the operator chose for one conversation. They
+// outlive /new.
+type Settings struct {
+	Model  string   `json:"model,omitempty"`  // instead of the configured one
+	System string   `json:"system,omitempty"` // instead of the configured prompt
+	Tags   []string `json:"tags,omitempty"`   // sorted, each once
+	// Metadata is for programs: JSON values by name, searchable in a [Query].
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
 // History is what a turn starts from.
@@ -73,6 +107,8 @@ type History struct {
 	Messages []Message
 	// Omitted counts older messages after the summary that the limit kept out.
 	Omitted int
+	// Settings are those of the conversation.
+	Settings Settings
 }
 
 // HistoryLimit bounds [Transcript.History]: the newest messages win. Zero
@@ -91,4 +127,5 @@ type Conversation struct {
 	Updated    time.Time    `json:"updated"`
 	Messages   int          `json:"messages"` // over all generations
 	Usage      Usage        `json:"usage"`    // over all generations
+	Settings
 }

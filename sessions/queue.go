@@ -39,6 +39,10 @@ type Entry struct {
 	// as done, together with Replies, and starts no turn.
 	Answered bool
 	Control  Control // with Answered only
+	// ResetBefore, if not zero, begins a new generation before this message
+	// when the conversation was last updated before that time and nothing of
+	// it waits for an answer: "a new conversation every morning".
+	ResetBefore time.Time
 	// Append is added to the transcript in the same commit, after the messages
 	// that Control closes and before the new generation begins.
 	Append  []Message
@@ -162,17 +166,17 @@ const (
 
 // Delivery is one outbox row.
 type Delivery struct {
-	ID        string // unique in this store; stays the same over all attempts
-	Key       channels.Key
-	Seq       int64 // in the key's order, shared with the inbox
-	Text      string
-	ReplyTo   string
-	Edit      string
-	State     DeliveryState
-	Attempts  int // begun so far
-	NotBefore time.Time
-	Created   time.Time
-	Error     string // of the last attempt
+	ID        string        `json:"id"` // unique in this store; stays the same over all attempts
+	Key       channels.Key  `json:"key"`
+	Seq       int64         `json:"seq"` // in the key's order, shared with the inbox
+	Text      string        `json:"text"`
+	ReplyTo   string        `json:"reply_to,omitempty"`
+	Edit      string        `json:"edit,omitempty"`
+	State     DeliveryState `json:"state"`
+	Attempts  int           `json:"attempts,omitempty"` // begun so far
+	NotBefore time.Time     `json:"not_before,omitzero"`
+	Created   time.Time     `json:"created"`
+	Error     string        `json:"error,omitempty"` // of the last attempt
 }
 
 // QueueItem is what the operator sees of inbox, outbox and things set aside.
@@ -191,9 +195,10 @@ type QueueItem struct {
 
 // Aside is something that an adapter could not understand.
 type Aside struct {
-	Channel, ID string
-	Raw         []byte
-	Why         string
+	Channel string `json:"channel"`
+	ID      string `json:"id"`
+	Raw     []byte `json:"raw"`
+	Why     string `json:"why"`
 }
 
 // FeedItem is one thing that a person saw in a conversation: what they wrote

@@ -198,6 +198,9 @@ type Store interface {
 	Outbox
 	Transcript
 	Archive
+	Catalog
+	Lifetime
+	Copies
 	Feeds
 	Queue
 	Jobs

@@ -1,0 +1,127 @@
+package sessions
+
+import (
+	"context"
+	"time"
+
+	"dragoman/channels"
+)
+
+// Query chooses conversations. Its zero fields choose all.
+type Query struct {
+	Channel string // the instance's name, the first part of the key
+	Tag     string
+	// Metadata asks for these values, by name: strings as they are, everything
+	// else as JSON in its shortest form (42, true, null).
+	Metadata map[string]string
+	// Text is looked for in keys and titles, without regard to case.
+	Text          string
+	UpdatedAfter  time.Time
+	UpdatedBefore time.Time
+
+	Offset int
+	// Limit is how many to return, 1 to MaxPage; 0 is 10, more is MaxPage.
+	Limit int
+}
+
+// MaxPage is the most conversations that one [Catalog.Find] returns.
+const MaxPage = 200
+
+// Generation is one stretch of a conversation, from one /new to the next.
+type Generation struct {
+	ID       string    `json:"id"` // YYYYMMDD_NNN, UTC; NNN has three digits or more
+	FirstSeq int64     `json:"first_seq"`
+	LastSeq  int64     `json:"last_seq"` // FirstSeq-1 while it is empty
+	Began    time.Time `json:"began"`
+}
+
+// Found is one message that a search found.
+type Found struct {
+	Key     channels.Key `json:"key"`
+	Message Message      `json:"message"`
+}
+
+// DayCount is what was said on one day, UTC.
+type DayCount struct {
+	Day           string `json:"day"` // 2026-11-21
+	Conversations int    `json:"conversations"`
+	Messages      int    `json:"messages"`
+	Usage         Usage  `json:"usage"`
+}
+
+// Catalog finds conversations and keeps what was chosen for them.
+type Catalog interface {
+	// Find returns conversations, most recently updated first.
+	Find(ctx context.Context, q Query) ([]Conversation, error)
+	// Conversation returns one. Errors: ErrNotFound.
+	Conversation(ctx context.Context, k channels.Key) (Conversation, error)
+	// Configure calls change with the conversation's settings and stores what
+	// it made of them, in one step; change must be quick and call no store. A
+	// conversation that does not exist yet is made. It does not count as an
+	// update of the conversation.
+	Configure(ctx context.Context, k channels.Key, change func(*Settings)) error
+	// Generations lists those of k, oldest first. Errors: ErrNotFound.
+	Generations(ctx context.Context, k channels.Key) ([]Generation, error)
+	// SearchAll is Archive.Search over every conversation.
+	SearchAll(ctx context.Context, query string, limit int) ([]Found, error)
+	// Days counts by day, oldest first, leaving out days without a message;
+	// from and to (exclusive) are cut to whole UTC days.
+	Days(ctx context.Context, from, to time.Time) ([]DayCount, error)
+	// Top returns the conversations that took the most tokens (input and
+	// output) over their whole life, most first.
+	Top(ctx context.Context, limit int) ([]Conversation, error)
+}
+
+// Erasure names what is to be forgotten for good.
+type Erasure struct {
+	// Keys lose everything: transcript, summaries, settings, inbox, outbox,
+	// journals, things found by a search. What is being worked on is fenced.
+	Keys []channels.Key
+	// Scopes of Facts lose all their facts.
+	Scopes []string
+	// Senders are people (Message.Sender, Person.IDs, "channel" and id as in
+	// a Pairing) whose messages in conversations beyond Keys are replaced by
+	// "[erased]", without name, sender, attachments and extra, and whose
+	// pairings are removed. Summaries that cover such a message are removed:
+	// they may tell what it said.
+	Senders []Sender
+}
+
+// Sender is a person on a channel.
+type Sender struct {
+	Channel string
+	ID      string
+}
+
+// Erased counts what an [Erasure] took away.
+type Erased struct {
+	Conversations int `json:"conversations"`
+	Messages      int `json:"messages"`
+	Queued        int `json:"queued"` // inbox and outbox rows, done ones included
+	Facts         int `json:"facts"`
+	Summaries     int `json:"summaries"`
+	Pairings      int `json:"pairings"`
+	// Files are the attachments that belonged to what was erased; the caller
+	// removes them.
+	Files []string `json:"files,omitempty"`
+}
+
+// Lifetime ends conversations, or makes one of two.
+type Lifetime interface {
+	// Expire deletes, as Archive.Delete does, at most limit conversations that
+	// were last updated before, oldest first, and returns their keys. One that
+	// has a message waiting, a delivery under way or a live claim stays.
+	Expire(ctx context.Context, before time.Time, limit int) ([]channels.Key, error)
+	// Erase forgets in one step and does not return before the bytes are gone
+	// from the store's files, free pages and logs included. Deduplication ids
+	// of erased messages stay, as hashes: a network may deliver them again.
+	Erase(ctx context.Context, e Erasure) (Erased, error)
+	// Join makes one conversation of two: what stands under from goes before
+	// what stands under to, with new seqs, in one generation (to's), and from
+	// exists no more. Waiting messages and unsent deliveries move too, in
+	// order. A summary of from stays the newest if to has none; a summary of
+	// to is dropped, because it does not cover what now stands before it, so
+	// that the next compaction covers all. Running turns of both are fenced and run again. It
+	// does nothing if from holds nothing.
+	Join(ctx context.Context, from, to channels.Key) error
+}

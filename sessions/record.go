@@ -1,0 +1,116 @@
+package sessions
+
+import (
+	"context"
+	"time"
+
+	"dragoman/channels"
+)
+
+// Record is one piece of everything that a store holds; exactly one field is
+// set. A conversation's record comes before its messages; everything else may
+// come in any order. As JSON, one a line, records are Dragoman's own format
+// for backups and for moving between stores.
+type Record struct {
+	Store        *StoreRecord        `json:"store,omitempty"`
+	Conversation *ConversationRecord `json:"conversation,omitempty"`
+	Messages     *MessagesRecord     `json:"messages,omitempty"`
+	Inbox        *InboxRecord        `json:"inbox,omitempty"`
+	Outbox       *OutboxRecord       `json:"outbox,omitempty"`
+	Aside        *AsideRecord        `json:"aside,omitempty"`
+	Fact         *FactRecord         `json:"fact,omitempty"`
+	Pairing      *Pairing            `json:"pairing,omitempty"`
+	Job          *JobRecord          `json:"job,omitempty"`
+	Occurrence   *Occurrence         `json:"occurrence,omitempty"`
+}
+
+// StoreRecord is what there is once.
+type StoreRecord struct {
+	// Name is the part of delivery ids that tells installations apart.
+	Name string `json:"name,omitempty"`
+	// Days counts the generations begun, by day (20261121).
+	Days map[string]int64 `json:"days,omitempty"`
+}
+
+// ConversationRecord is all of one key except its messages and queues.
+type ConversationRecord struct {
+	Key channels.Key `json:"key"`
+	// Seq and MessageSeq are the last ones handed out, for the queues and for
+	// the transcript.
+	Seq         int64        `json:"seq,omitempty"`
+	MessageSeq  int64        `json:"message_seq,omitempty"`
+	Title       string       `json:"title,omitempty"`
+	Created     time.Time    `json:"created,omitzero"`
+	Updated     time.Time    `json:"updated,omitzero"`
+	Generations []Generation `json:"generations,omitempty"` // oldest first; none: no transcript
+	Summaries   []Summary    `json:"summaries,omitempty"`   // of the newest generation, oldest first
+	Settings    Settings     `json:"settings,omitzero"`
+}
+
+// MessagesRecord is a stretch of a transcript, in order. Usage is counted from
+// the messages.
+type MessagesRecord struct {
+	Key      channels.Key `json:"key"`
+	Messages []Message    `json:"messages"`
+}
+
+// InboxRecord is one accepted message, answered or not.
+type InboxRecord struct {
+	Seq      int64            `json:"seq"`
+	Rev      int              `json:"rev,omitempty"`
+	Inbound  channels.Inbound `json:"inbound"`
+	Origin   Origin           `json:"origin"`
+	State    string           `json:"state"`
+	Turn     string           `json:"turn,omitempty"`
+	Attempts int              `json:"attempts,omitempty"`
+	Due      time.Time        `json:"due,omitzero"`
+	Accepted time.Time        `json:"accepted"`
+	Why      string           `json:"why,omitempty"`
+	// Steps is the journal of Turn, with the first of its messages.
+	Steps []Step `json:"steps,omitempty"`
+	// Job and JobDue name the occurrence that fired it.
+	Job    string    `json:"job,omitempty"`
+	JobDue time.Time `json:"job_due,omitzero"`
+}
+
+// OutboxRecord is one delivery, sent or not.
+type OutboxRecord struct {
+	Delivery
+	// Uncertain says that an attempt may have reached the network.
+	Uncertain bool   `json:"uncertain,omitempty"`
+	MessageID string `json:"message_id,omitempty"`
+}
+
+// AsideRecord is something set aside.
+type AsideRecord struct {
+	Aside
+	At      time.Time `json:"at"`
+	Dropped bool      `json:"dropped,omitempty"`
+}
+
+// FactRecord is one fact of a scope.
+type FactRecord struct {
+	Scope string `json:"scope"`
+	Fact
+}
+
+// JobRecord is when a job is due next.
+type JobRecord struct {
+	Job string    `json:"job"`
+	Due time.Time `json:"due"`
+}
+
+// Copies moves whole stores and single conversations.
+type Copies interface {
+	// Dump hands every record of the store to emit, in an order that depends
+	// on the content alone, and stops at emit's first error, which it returns.
+	// With keys, only what belongs to those conversations. It sees one moment
+	// of the store.
+	Dump(ctx context.Context, keys []channels.Key, emit func(Record) error) error
+	// Restore stores all records that next returns until it says io.EOF, or
+	// none of them. A conversation or a queue that the store has already is
+	// not merged: ErrConflict, naming the key. Delivery ids, seqs and
+	// generation ids stay; a record without generations or with a generation
+	// that is taken (an import) gets new ones. What waited waits again.
+	Restore(ctx context.Context, next func() (Record, error)) error
+}
