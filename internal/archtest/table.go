@@ -54,6 +54,7 @@ var Table = []Rule{
 	{Package: "internal/archtest"},
 	{Package: "internal/durable"},
 	{Package: "internal/event", Imports: domain},
+	{Package: "internal/hooks", Imports: join(domain, "internal/event")},
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
 	{Package: "internal/config", Imports: []string{"channels"}, Tests: []string{"heartbeat", "agent/tools"}},
 	{Package: "internal/gateway", Imports: join(domain, "internal/event", "internal/metrics")},

@@ -1,0 +1,62 @@
+// Package event says what can happen to conversations and deliveries, in the
+// words of those who want to hear of it.
+//
+// The promise: an event carries names, keys and counts, and never a word of
+// what somebody wrote. It is told after the thing it tells of is durable. It
+// may be lost (a crash, a full queue) and is never told twice. The package
+// starts no goroutines and cannot fail.
+package event
+
+import (
+	"time"
+
+	"dragoman/channels"
+)
+
+// Name says what happened.
+type Name string
+
+// The events.
+const (
+	SessionCreate    Name = "session_create"    // the first turn of a conversation or of a new generation
+	SessionSave      Name = "session_save"      // a turn was stored
+	SessionDelete    Name = "session_delete"    // deleted, expired, erased or joined into another
+	ContextCompacted Name = "context_compacted" // a summary took the place of older messages
+	TurnDone         Name = "turn_done"         // a turn ended, however it ended
+	DeliveryDead     Name = "delivery_dead"     // a delivery was given up
+)
+
+// Names lists all events.
+func Names() []Name {
+	return []Name{SessionCreate, SessionSave, SessionDelete, ContextCompacted, TurnDone, DeliveryDead}
+}
+
+// Event is one thing that happened. Fields that say nothing about it are left
+// out of its JSON.
+type Event struct {
+	Event Name         `json:"event"`
+	At    time.Time    `json:"at"`
+	Key   channels.Key `json:"key"`
+	// Generation is the id of the stretch of the conversation, where known.
+	Generation string `json:"generation,omitempty"`
+	// Turn is the turn's id, Outcome how it ended: answered, failed, postponed,
+	// interrupted, cancelled, refused.
+	Turn    string `json:"turn,omitempty"`
+	Outcome string `json:"outcome,omitempty"`
+	Steps   int    `json:"steps,omitempty"` // model calls
+	TookMS  int64  `json:"took_ms,omitempty"`
+	// Messages counts what was stored.
+	Messages int `json:"messages,omitempty"`
+	// The tokens that the turn took, as the provider counts them.
+	InputTokens  int     `json:"input_tokens,omitempty"`
+	OutputTokens int     `json:"output_tokens,omitempty"`
+	CachedTokens int     `json:"cached_tokens,omitempty"`
+	Cost         float64 `json:"cost,omitempty"`
+	// CoversSeq is the last message that a summary stands for.
+	CoversSeq int64 `json:"covers_seq,omitempty"`
+	// Delivery is the id of a delivery, as dragoman queue shows it.
+	Delivery string `json:"delivery,omitempty"`
+	Attempts int    `json:"attempts,omitempty"`
+	// Why is one word: of session_delete deleted, expired, erased or joined.
+	Why string `json:"why,omitempty"`
+}

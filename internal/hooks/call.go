@@ -1,0 +1,153 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"dragoman/internal/event"
+)
+
+// call hands e to the hook.
+func (w *worker) call(ctx context.Context, e event.Event) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	body, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encode the event: %w", err)
+	}
+	if w.http != nil {
+		return w.post(ctx, body)
+	}
+	return w.run(ctx, body)
+}
+
+// killedWithin is how long a killed program may keep its pipe open.
+const killedWithin = time.Second
+
+// run starts the program. What it prints goes nowhere: a program that wants a
+// log keeps its own.
+func (w *worker) run(ctx context.Context, body []byte) error {
+	cmd := exec.CommandContext(ctx, w.Command[0], w.Command[1:]...)
+	cmd.Stdin = bytes.NewReader(append(body, '\n'))
+	cmd.Env = environment()
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// The whole group: what the program started would outlive it otherwise.
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = killedWithin
+	err := cmd.Run()
+	if errors.Is(err, syscall.EPIPE) {
+		return nil // it ended well without reading what happened
+	}
+	return err
+}
+
+// environment is what a program needs to find others, and nothing of ours:
+// keys and tokens often stand in the daemon's own.
+func environment() []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// post sends the event. Any answer but 2xx is a failure; its body is not read
+// further than needed to use the connection again.
+func (w *worker) post(ctx context.Context, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
+	if err != nil {
+		return errors.New("the url cannot be used")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "dragoman")
+	if w.Secret != "" {
+		req.Header.Set("Authorization", "Bearer "+w.Secret)
+	}
+	resp, err := w.http.Do(req)
+	if err != nil {
+		var failed *url.Error // prints the whole URL, which may hold a secret
+		if errors.As(err, &failed) {
+			err = failed.Err
+		}
+		return err
+	}
+	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("it answered with status %d", resp.StatusCode)
+	}
+	return nil
+}
+
+func newClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+			TLSHandshakeTimeout: 5 * time.Second, IdleConnTimeout: time.Minute, MaxIdleConns: 2,
+			MaxResponseHeaderBytes: 64 << 10,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func checkURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Hostname() == "" || u.User != nil {
+		return errors.New("its url is none that can be used: write https://host/path, and a password as secret")
+	}
+	switch {
+	case u.Scheme == "https":
+		return nil
+	case u.Scheme == "http" && loopback(u.Hostname()):
+		return nil
+	}
+	return errors.New("its url must be https, or http on this machine (127.0.0.1, ::1, localhost)")
+}
+
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}
+
+func checkCommand(argv []string) error {
+	if !filepath.IsAbs(argv[0]) {
+		return errors.New("its command must begin with the whole path of a program; there is no shell that would look for it")
+	}
+	for _, a := range argv {
+		if strings.ContainsRune(a, 0) {
+			return errors.New("its command has a NUL byte")
+		}
+	}
+	return nil
+}
+
+// hostOf is the part of a URL that may stand in a log.
+func hostOf(s string) string {
+	if u, err := url.Parse(s); err == nil {
+		return u.Host
+	}
+	return "its server"
+}

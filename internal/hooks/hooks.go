@@ -1,0 +1,242 @@
+// Package hooks tells programs of the operator's what happens: as a command
+// that reads one JSON event on its standard input, or as an HTTP POST.
+//
+// The promise: a hook harms nothing. [Hooks.Emit] never blocks; a hook that
+// fails, hangs, crashes or answers 500 is logged and counted, and the next
+// event goes to it all the same. Every hook has its own bounded queue and gets
+// its events in order, one at a time; what does not fit is dropped and counted.
+// An event is told at most once and may be lost in a crash: hooks are for
+// notification, not for bookkeeping.
+//
+// A command is started without a shell, with an environment that holds none of
+// the daemon's secrets, in a process group that is killed whole when its time
+// is up. Requests follow no redirect, so that a secret goes nowhere else.
+//
+// Goroutines: [Hooks.Run] owns one per hook. When its context ends it tells
+// what is queued, within [Options.DrainLimit], and returns with none left.
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"dragoman/internal/event"
+)
+
+// Hook is one program or address. Exactly one of Command and URL is set.
+type Hook struct {
+	On      []event.Name
+	Command []string // the program's path and its arguments
+	URL     string   // http on loopback, or https
+	// Secret is sent as "Authorization: Bearer …" if it is not empty.
+	Secret  string
+	Timeout time.Duration // of one event; 10 seconds
+}
+
+// Options tune hooks. The zero value works.
+type Options struct {
+	Queue      int           // events waiting for one hook; 256
+	DrainLimit time.Duration // at the end; 5 seconds
+	// Count is told the outcome of every event: ok, failed, timeout, dropped.
+	// It must not block. Nil: nobody counts.
+	Count  func(event, outcome string)
+	Logger *slog.Logger
+}
+
+func (o *Options) setDefaults() {
+	if o.Queue <= 0 {
+		o.Queue = 256
+	}
+	if o.DrainLimit <= 0 {
+		o.DrainLimit = 5 * time.Second
+	}
+	if o.Count == nil {
+		o.Count = func(string, string) {}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// Hooks are all hooks of a daemon. A nil *Hooks takes every event and tells
+// nobody.
+type Hooks struct {
+	opts    Options
+	workers []*worker
+
+	mu     sync.Mutex // guards shut, so that nothing enters a queue that nobody reads
+	shut   bool
+	unsaid int // events dropped since the last word about it in the log
+}
+
+type worker struct {
+	Hook
+	name  string // for the log: the program or the host
+	queue chan event.Event
+	http  *http.Client
+}
+
+// New checks hooks. Nothing starts before Run.
+func New(hooks []Hook, opts Options) (*Hooks, error) {
+	opts.setDefaults()
+	h := &Hooks{opts: opts}
+	for i, hook := range hooks {
+		w, err := newWorker(hook, opts.Queue)
+		if err != nil {
+			return nil, fmt.Errorf("hooks: hook %d: %w", i+1, err)
+		}
+		h.workers = append(h.workers, w)
+	}
+	return h, nil
+}
+
+func newWorker(hook Hook, queue int) (*worker, error) {
+	if err := Validate(hook); err != nil {
+		return nil, err
+	}
+	if hook.Timeout == 0 {
+		hook.Timeout = 10 * time.Second
+	}
+	w := &worker{Hook: hook, queue: make(chan event.Event, queue)}
+	if hook.URL != "" {
+		w.name, w.http = hostOf(hook.URL), newClient()
+	} else {
+		w.name = hook.Command[0]
+	}
+	return w, nil
+}
+
+// Validate says what is wrong with hook. Whether its program exists or its
+// server answers is not looked at: both may change at any time.
+func Validate(hook Hook) error {
+	if len(hook.On) == 0 {
+		return errors.New("it names no event")
+	}
+	for _, n := range hook.On {
+		if !slices.Contains(event.Names(), n) {
+			return fmt.Errorf("there is no event %q", string(n))
+		}
+	}
+	if (len(hook.Command) == 0) == (hook.URL == "") {
+		return errors.New("it needs either a command or a url")
+	}
+	if hook.Timeout < 0 {
+		return errors.New("its timeout is negative")
+	}
+	if hook.URL != "" {
+		return checkURL(hook.URL)
+	}
+	return checkCommand(hook.Command)
+}
+
+// Emit queues e for the hooks that want it. It never blocks.
+func (h *Hooks) Emit(e event.Event) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.workers {
+		if !slices.Contains(w.On, e.Event) {
+			continue
+		}
+		if h.shut {
+			h.drop(w, e)
+			continue
+		}
+		select {
+		case w.queue <- e:
+		default:
+			h.drop(w, e)
+		}
+	}
+}
+
+// drop counts an event that nobody will hear of. The log gets one line in a
+// hundred: a hook that hangs would fill it.
+func (h *Hooks) drop(w *worker, e event.Event) {
+	h.opts.Count(string(e.Event), "dropped")
+	if h.unsaid%100 == 0 {
+		h.opts.Logger.Warn("a hook cannot keep up; events are dropped", "hook", w.name, "event", string(e.Event), "dropped", h.unsaid+1)
+	}
+	h.unsaid++
+}
+
+// Run tells events until ctx ends, then what is queued, and returns nil.
+func (h *Hooks) Run(ctx context.Context) error {
+	if h == nil {
+		<-ctx.Done()
+		return nil
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	var wg sync.WaitGroup
+	for _, w := range h.workers {
+		wg.Go(func() { h.serve(ctx, life, w) })
+	}
+	<-ctx.Done()
+	h.mu.Lock()
+	h.shut = true
+	h.mu.Unlock()
+	limit := time.AfterFunc(h.opts.DrainLimit, end)
+	defer limit.Stop()
+	wg.Wait()
+	for _, w := range h.workers {
+		if w.http != nil {
+			w.http.CloseIdleConnections()
+		}
+	}
+	return nil
+}
+
+// serve works off one hook's queue until ctx ends and the queue is empty; calls
+// end with life.
+func (h *Hooks) serve(ctx, life context.Context, w *worker) {
+	for {
+		select {
+		case e := <-w.queue:
+			h.tell(life, w, e)
+			continue
+		case <-ctx.Done():
+		}
+		// Taking the lock once waits for an Emit that saw the hooks open.
+		h.mu.Lock()
+		h.shut = true
+		h.mu.Unlock()
+		for {
+			select {
+			case e := <-w.queue:
+				h.tell(life, w, e)
+				continue
+			default:
+			}
+			return
+		}
+	}
+}
+
+// tell makes one attempt. Its error is for the log only.
+func (h *Hooks) tell(life context.Context, w *worker, e event.Event) {
+	if life.Err() != nil {
+		h.opts.Count(string(e.Event), "dropped")
+		return
+	}
+	ctx, cancel := context.WithTimeout(life, w.Timeout)
+	defer cancel()
+	err := w.call(ctx, e)
+	outcome := "ok"
+	if err != nil {
+		outcome = "failed"
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			outcome, err = "timeout", fmt.Errorf("not done within %s", w.Timeout)
+		}
+		h.opts.Logger.Warn("hook failed", "hook", w.name, "event", string(e.Event), "key", e.Key.String(), "err", err)
+	}
+	h.opts.Count(string(e.Event), outcome)
+}

@@ -1,0 +1,339 @@
+package hooks_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"dragoman/channels"
+	"dragoman/internal/event"
+	"dragoman/internal/hooks"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// tally counts outcomes and lets a test wait for one.
+type tally struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *tally) count(e, outcome string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]int{}
+	}
+	c.n[e+" "+outcome]++
+}
+
+func (c *tally) get(what string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n[what]
+}
+
+// until waits for a condition, which other processes bring about.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s did not happen within 20 s", what)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+type world struct {
+	*hooks.Hooks
+	seen tally
+	log  logBuffer
+	stop func()
+}
+
+func start(t *testing.T, o hooks.Options, list ...hooks.Hook) *world {
+	t.Helper()
+	w := &world{}
+	o.Count, o.Logger = w.seen.count, slog.New(slog.NewTextHandler(&w.log, nil))
+	h, err := hooks.New(list, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Hooks = h
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = h.Run(ctx)
+	}()
+	w.stop = func() { cancel(); <-ended }
+	t.Cleanup(w.stop)
+	return w
+}
+
+func script(t *testing.T, text string) []string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "hook.sh")
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"/bin/sh", path}
+}
+
+var turnDone = event.Event{
+	Event: event.TurnDone, At: time.Unix(1_760_000_000, 0).UTC(), Key: channels.MustKey("telegram:1"), Turn: "telegram:1#7",
+	Outcome: "answered", Steps: 2, InputTokens: 30, OutputTokens: 4,
+}
+
+func TestCommandGetsTheEvent(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	t.Setenv("OPENAI_API_KEY", "canary")
+	w := start(t, hooks.Options{}, hooks.Hook{
+		On: []event.Name{event.TurnDone}, Command: append(script(t, `cat > "$1"; env > "$1.env"; mv "$1" "$1.done"`), out),
+	})
+	w.Emit(turnDone)
+	w.Emit(event.Event{Event: event.SessionSave, Key: turnDone.Key}) // not asked for
+	until(t, "the event", func() bool { return w.seen.get("turn_done ok") == 1 })
+	data, err := os.ReadFile(out + ".done")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got event.Event
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got != turnDone {
+		t.Errorf("the program read %+v, want %+v", got, turnDone)
+	}
+	if env, _ := os.ReadFile(out + ".env"); bytes.Contains(env, []byte("canary")) || !bytes.Contains(env, []byte("PATH=")) {
+		t.Errorf("the program's environment is %s", env)
+	}
+	if n := w.seen.get("session_save ok"); n != 0 {
+		t.Errorf("%d events were told that were not asked for", n)
+	}
+}
+
+// What fails is logged and counted, and the next event comes all the same.
+func TestFailingHooksHarmNothing(t *testing.T) {
+	for name, text := range map[string]string{
+		"fails":             "exit 3",
+		"crashes":           "kill -SEGV $$",
+		"reads nothing":     "exec <&-; exit 1",
+		"is no program":     "",
+		"prints very much":  "head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; exit 1",
+		"reads and refuses": "cat >/dev/null; exit 1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := []string{"/nonexistent/program"}
+			if text != "" {
+				cmd = script(t, text)
+			}
+			w := start(t, hooks.Options{}, hooks.Hook{On: []event.Name{event.TurnDone}, Command: cmd, Timeout: 20 * time.Second})
+			w.Emit(turnDone)
+			w.Emit(turnDone)
+			until(t, "two failures", func() bool { return w.seen.get("turn_done failed") == 2 })
+			if log := w.log.String(); !strings.Contains(log, "hook failed") {
+				t.Errorf("the log says %q", log)
+			}
+		})
+	}
+}
+
+// A program that hangs is killed together with what it started.
+func TestHangingHookIsKilledWithItsGroup(t *testing.T) {
+	pids := filepath.Join(t.TempDir(), "pids")
+	w := start(t, hooks.Options{}, hooks.Hook{
+		On: []event.Name{event.TurnDone}, Command: append(script(t, `sleep 600 & echo $! > "$1"; wait`), pids), Timeout: time.Second,
+	})
+	w.Emit(turnDone)
+	until(t, "the timeout", func() bool { return w.seen.get("turn_done timeout") == 1 })
+	data, err := os.ReadFile(pids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the death of the grandchild", func() bool {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err != nil || strings.Contains(string(state), ") Z ") || syscall.Kill(pid, 0) != nil
+	})
+}
+
+func TestPost(t *testing.T) {
+	var mu sync.Mutex
+	var got []string
+	status := http.StatusOK
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		got = append(got, fmt.Sprintf("%s %s %s %d", r.Method, r.Header.Get("Authorization"), r.Header.Get("Content-Type"), len(body)))
+		code := status
+		mu.Unlock()
+		if code == http.StatusFound {
+			rw.Header().Set("Location", "http://127.0.0.1:1/elsewhere")
+		}
+		rw.WriteHeader(code)
+	}))
+	defer srv.Close()
+	w := start(t, hooks.Options{}, hooks.Hook{On: []event.Name{event.TurnDone}, URL: srv.URL + "/in?token=canary", Secret: "s3cret"})
+	defer w.stop() // before the server: it waits for idle connections
+	w.Emit(turnDone)
+	until(t, "the first", func() bool { return w.seen.get("turn_done ok") == 1 })
+	body, _ := json.Marshal(turnDone)
+	if want := fmt.Sprintf("POST Bearer s3cret application/json %d", len(body)); got[0] != want {
+		t.Errorf("the server got %q, want %q", got[0], want)
+	}
+	for i, code := range []int{http.StatusInternalServerError, http.StatusFound} {
+		mu.Lock()
+		status = code
+		mu.Unlock()
+		w.Emit(turnDone)
+		until(t, strconv.Itoa(code), func() bool { return w.seen.get("turn_done failed") == i+1 })
+	}
+	srv.Close()
+	w.Emit(turnDone)
+	until(t, "a refused connection", func() bool { return w.seen.get("turn_done failed") == 3 })
+	if log := w.log.String(); strings.Contains(log, "canary") || strings.Contains(log, "s3cret") {
+		t.Errorf("the log shows a secret: %s", log)
+	}
+}
+
+// A full queue drops and counts; Emit does not wait, and another hook is not
+// held up.
+func TestFullQueueDrops(t *testing.T) {
+	release := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	defer srv.Close()
+	quick := script(t, "cat >/dev/null")
+	w := start(
+		t, hooks.Options{Queue: 2},
+		hooks.Hook{On: []event.Name{event.TurnDone}, URL: srv.URL, Timeout: time.Minute},
+		hooks.Hook{On: []event.Name{event.SessionSave}, Command: quick},
+	)
+	defer w.stop()
+	defer close(release)
+	for range 50 {
+		w.Emit(turnDone)
+	}
+	if n := w.seen.get("turn_done dropped"); n < 47 || n > 48 {
+		t.Errorf("%d events were dropped, want 47 or 48", n)
+	}
+	w.Emit(event.Event{Event: event.SessionSave, Key: turnDone.Key})
+	until(t, "the other hook", func() bool { return w.seen.get("session_save ok") == 1 })
+}
+
+// At the end what is queued is told; what is emitted later is dropped.
+func TestDrain(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	w := start(t, hooks.Options{DrainLimit: time.Minute}, hooks.Hook{
+		On: []event.Name{event.TurnDone}, Command: append(script(t, `cat >> "$1"`), out), Timeout: time.Minute,
+	})
+	for range 10 {
+		w.Emit(turnDone)
+	}
+	w.stop()
+	if n := w.seen.get("turn_done ok"); n != 10 {
+		t.Errorf("%d of 10 queued events were told at the end", n)
+	}
+	w.Emit(turnDone)
+	if n := w.seen.get("turn_done dropped"); n != 1 {
+		t.Errorf("%d events were dropped after the end, want 1", n)
+	}
+}
+
+// A hook that hangs holds the end up no longer than the limit.
+func TestDrainLimit(t *testing.T) {
+	w := start(t, hooks.Options{DrainLimit: 50 * time.Millisecond}, hooks.Hook{
+		On: []event.Name{event.TurnDone}, Command: script(t, "sleep 600"), Timeout: time.Hour,
+	})
+	for range 5 {
+		w.Emit(turnDone)
+	}
+	began := time.Now()
+	w.stop()
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("the end took %s", took)
+	}
+	if n := w.seen.get("turn_done failed") + w.seen.get("turn_done dropped"); n != 5 {
+		t.Errorf("%d of 5 events are accounted for", n)
+	}
+}
+
+func TestNilHooks(t *testing.T) {
+	var h *hooks.Hooks
+	h.Emit(turnDone)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := h.Run(ctx); err != nil {
+		t.Errorf("Run = %v, want nil", err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	on := []event.Name{event.TurnDone}
+	for name, c := range map[string]struct {
+		hook hooks.Hook
+		ok   bool
+	}{
+		"command":           {hooks.Hook{On: on, Command: []string{"/bin/true", "a b"}}, true},
+		"https":             {hooks.Hook{On: on, URL: "https://example.org/x"}, true},
+		"http on loopback":  {hooks.Hook{On: on, URL: "http://127.0.0.1:99/x"}, true},
+		"http on ::1":       {hooks.Hook{On: on, URL: "http://[::1]:99/x"}, true},
+		"http on localhost": {hooks.Hook{On: on, URL: "http://localhost/x"}, true},
+		"http elsewhere":    {hooks.Hook{On: on, URL: "http://example.org/x"}, false},
+		"http, a trick":     {hooks.Hook{On: on, URL: "http://localhost.example.org/"}, false},
+		"user in url":       {hooks.Hook{On: on, URL: "https://u:p@example.org/"}, false},
+		"another scheme":    {hooks.Hook{On: on, URL: "file:///etc/passwd"}, false},
+		"no event":          {hooks.Hook{Command: []string{"/bin/true"}}, false},
+		"unknown event":     {hooks.Hook{On: []event.Name{"turn"}, Command: []string{"/bin/true"}}, false},
+		"neither":           {hooks.Hook{On: on}, false},
+		"both":              {hooks.Hook{On: on, URL: "https://example.org", Command: []string{"/bin/true"}}, false},
+		"relative":          {hooks.Hook{On: on, Command: []string{"true"}}, false},
+		"NUL":               {hooks.Hook{On: on, Command: []string{"/bin/true", "a\x00"}}, false},
+		"negative timeout":  {hooks.Hook{On: on, Command: []string{"/bin/true"}, Timeout: -1}, false},
+	} {
+		if err := hooks.Validate(c.hook); (err == nil) != c.ok {
+			t.Errorf("%s: Validate = %v, want ok %v", name, err, c.ok)
+		}
+	}
+}
