@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -45,6 +46,16 @@ type Options struct {
 	// back. Beyond it Run returns the *ModelError. Default 20 s.
 	LongestWait time.Duration
 
+	// Count counts the tokens of a text, where the model's encoding is known.
+	// It is safe for concurrent use. Default: [window.EstimateText].
+	Count func(text string) int
+	// Calibration learns from the usage that the model's server reports.
+	// Agents may share one. Default: one of its own.
+	Calibration *Calibration
+	// Prune says how long results of tools are shortened in requests. The zero
+	// value means [window.DefaultPrune].
+	Prune window.Prune
+
 	// SummaryMessages: a history of more messages is summarised. Default 40.
 	SummaryMessages int
 	// SummaryPercent: so is one that takes this share of ContextWindow or
@@ -76,6 +87,7 @@ type Agent struct {
 	toolTokens int
 	log        *slog.Logger
 	now        func() time.Time
+	forced     forcedResults
 }
 
 // New returns an agent that answers with model and tools. It starts nothing.
@@ -100,8 +112,8 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	names := make([]string, len(a.sorted))
 	for i, s := range a.sorted {
 		names[i] = s.Name
-		a.toolTokens += toolOverhead + window.EstimateText(s.Name) +
-			window.EstimateText(s.Description) + window.EstimateText(string(s.Parameters))
+		a.toolTokens += toolOverhead + a.textTokens(s.Name) +
+			a.textTokens(s.Description) + a.textTokens(string(s.Parameters))
 	}
 	a.toolNames = strings.Join(names, ", ")
 	return a, nil
@@ -158,6 +170,12 @@ func (o Options) withDefaults() (Options, error) {
 	o.SummaryPercent = cmp.Or(o.SummaryPercent, 75)
 	o.SummaryKeep = cmp.Or(o.SummaryKeep, min(8, o.SummaryMessages-1))
 	o.SummaryTokens = cmp.Or(o.SummaryTokens, min(4096, o.ContextWindow/4))
+	if o.Calibration == nil {
+		o.Calibration = new(Calibration)
+	}
+	if reflect.ValueOf(o.Prune).IsZero() {
+		o.Prune = window.DefaultPrune()
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

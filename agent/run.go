@@ -54,6 +54,10 @@ type run struct {
 	// most, if not 0, is how many tokens of messages the server took last
 	// when it refused more than that.
 	most int
+	// compacted says that the history was summarised for this turn, and
+	// compactTried that it was to be. Once is enough: what the turn adds is no
+	// part of the history.
+	compacted, compactTried bool
 
 	mu sync.Mutex
 }
@@ -95,6 +99,9 @@ func (a *Agent) begin(t Turn) (*run, error) {
 		return nil, ErrNoInput
 	}
 	r.replay(t.Steps)
+	if n := window.Strays(r.all); n > 0 {
+		a.log.Info("results of tools that answer no call are left out", "key", t.Key.String(), "count", n)
+	}
 	return r, nil
 }
 

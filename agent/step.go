@@ -9,37 +9,16 @@ import (
 	"strings"
 	"time"
 
-	"dragoman/agent/window"
 	"dragoman/sessions"
 )
-
-// maxSqueezes is how often a request that the server found too long is tried
-// again with less in it.
-const maxSqueezes = 2
 
 // step makes one model call and returns its answer, cleaned: reasoning is out
 // of the content, and the message is stamped.
 func (r *run) step(ctx context.Context, final bool) (Response, error) {
 	r.progress(Progress{Text: strings.Join(r.said, "\n\n")})
-	var resp Response
-	for squeezes := 0; ; squeezes++ {
-		req, err := r.request(final)
-		if err != nil {
-			return Response{}, err
-		}
-		resp, err = r.a.complete(ctx, req, r.stream)
-		if err == nil {
-			break
-		}
-		var me *ModelError
-		if !errors.As(err, &me) || me.Kind != ErrorContext {
-			return Response{}, err
-		}
-		if squeezes == maxSqueezes || !r.squeeze(req, final) {
-			return Response{}, fmt.Errorf("agent: the turn does not fit the model's window, even without older messages: %w", err)
-		}
-		r.a.log.Warn("request too long for the model, trying with less",
-			"key", r.t.Key.String(), "attempt", squeezes+1, "err", err)
+	resp, err := r.call(ctx, final)
+	if err != nil {
+		return Response{}, err
 	}
 	r.steps++
 	m := resp.Message
@@ -54,56 +33,41 @@ func (r *run) step(ctx context.Context, final bool) (Response, error) {
 	return resp, nil
 }
 
-// request builds what the model sees now. The order of its steps matters: the
-// window is fitted on repaired messages, and nothing follows the validator.
-func (r *run) request(final bool) (Request, error) {
-	req := Request{
-		System: r.system, Tools: r.a.sorted,
-		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature,
-	}
-	view := window.Repair(r.all)
-	users := 0
-	for _, m := range r.all[r.own:] {
-		if m.Role == sessions.RoleUser {
-			users++
+// call builds a request that fits and sends it. When the server finds it too
+// long all the same, it is tried again with less, by one means after another.
+func (r *run) call(ctx context.Context, final bool) (Response, error) {
+	if r.t.Compact != nil && !r.compactTried {
+		if view, _ := r.view(final); !r.fits(view) {
+			if err := r.compact(ctx); err != nil {
+				return Response{}, err
+			}
 		}
 	}
-	if final {
-		req.Tools = nil
-		if r.steps > 0 {
-			// Only in this request: it says nothing about the conversation.
-			view = append(view, sessions.Message{Role: sessions.RoleUser, Content: noteLastStep, Synthetic: true})
-			users++
+	var tried rescue
+	for {
+		req, err := r.request(final)
+		if err != nil {
+			return Response{}, err
 		}
+		resp, err := r.a.complete(ctx, req, r.stream)
+		if err == nil {
+			r.a.learn(req, resp.Usage)
+			return resp, nil
+		}
+		var me *ModelError
+		if !errors.As(err, &me) || me.Kind != ErrorContext {
+			return Response{}, err
+		}
+		means, stop := r.rescue(ctx, req, &tried, final)
+		switch {
+		case stop != nil:
+			return Response{}, stop
+		case means == "":
+			return Response{}, fmt.Errorf("agent: the turn does not fit the model's window, even without older messages: %w", err)
+		}
+		r.a.log.Warn("request too long for the model, trying with less",
+			"key", r.t.Key.String(), "means", means, "err", err)
 	}
-	view = window.Fit(view, users, r.budget())
-	if err := window.Validate(view); err != nil {
-		return Request{}, fmt.Errorf("agent: build request: %w", err)
-	}
-	req.Messages = view
-	return req, nil
-}
-
-// budget is how many tokens of messages the next request may have. It is never
-// nothing: then the server decides.
-func (r *run) budget() int {
-	a := r.a
-	n := a.opts.ContextWindow - a.answerReserve() - a.toolTokens - window.EstimateText(r.system)
-	n = max(n, a.opts.ContextWindow/8)
-	if r.most > 0 {
-		n = min(n, r.most)
-	}
-	return n
-}
-
-// squeeze lowers the budget for the rest of the turn after the server refused
-// req as too long. It reports whether that makes any difference: the same
-// request again would only be refused again.
-func (r *run) squeeze(req Request, final bool) bool {
-	size := window.Estimate(req.Messages)
-	r.most = max(size*6/10, 1)
-	next, err := r.request(final)
-	return err == nil && window.Estimate(next.Messages) < size
 }
 
 // stream returns what turns the deltas of one try into progress.

@@ -30,6 +30,13 @@ type Turn struct {
 	// Steer, if not nil, is asked between steps for messages that came
 	// meanwhile; it has journaled them itself (StepSteer).
 	Steer func(context.Context) ([]sessions.Message, error)
+	// Compact, if not nil, summarises the conversation and returns what its
+	// history is then. It is called when a request does not fit, before it is
+	// sent or after the server refused it; what the turn itself has said and
+	// done so far is no part of it. On an error, which may be
+	// [ErrNothingToSummarize], the turn goes on with the history that it has
+	// and leaves older messages out of its requests.
+	Compact func(context.Context) (sessions.History, error)
 }
 
 // Progress is a sign of life of a running turn.

@@ -11,19 +11,28 @@ const perMessage = 4
 
 // Estimate guesses how many tokens msgs take, ids, names and arguments of
 // tool calls included.
-func Estimate(msgs []sessions.Message) int {
+func Estimate(msgs []sessions.Message) int { return Count(msgs, nil) }
+
+// EstimateMessage guesses how many tokens m takes.
+func EstimateMessage(m *sessions.Message) int { return countMessage(m, EstimateText) }
+
+// Count is Estimate with another way to count the tokens of a text; nil is
+// EstimateText.
+func Count(msgs []sessions.Message, text func(string) int) int {
+	if text == nil {
+		text = EstimateText
+	}
 	n := 0
 	for i := range msgs {
-		n += EstimateMessage(&msgs[i])
+		n += countMessage(&msgs[i], text)
 	}
 	return n
 }
 
-// EstimateMessage guesses how many tokens m takes.
-func EstimateMessage(m *sessions.Message) int {
-	n := perMessage + EstimateText(m.Content) + EstimateText(m.ToolCallID)
+func countMessage(m *sessions.Message, text func(string) int) int {
+	n := perMessage + text(m.Content) + text(m.ToolCallID)
 	for _, c := range m.ToolCalls {
-		n += perMessage + EstimateText(c.ID) + EstimateText(c.Name) + EstimateText(c.Arguments)
+		n += perMessage + text(c.ID) + text(c.Name) + text(c.Arguments)
 	}
 	return n
 }
@@ -51,8 +60,52 @@ const (
 	weightToken     = 10
 )
 
-// EstimateText guesses how many tokens s takes. It does not allocate.
+// A text longer than wholeText is measured in samples of sampleText bytes, as
+// many as make wholeText, spread evenly over it, and the rest is taken to be
+// like them. A message of 12 MB costs no more than one of 512 KiB that way.
+const (
+	wholeText  = 512 << 10
+	sampleText = 8 << 10
+)
+
+// EstimateText guesses how many tokens s takes. It does not allocate, and its
+// cost is bounded, however long s is.
 func EstimateText(s string) int {
+	if len(s) <= wholeText {
+		return estimate(s)
+	}
+	return Sampled(s, wholeText, sampleText, estimate)
+}
+
+// Sampled counts the tokens of at most total bytes of s in pieces of piece
+// bytes, spread evenly, the beginning and the end among them, and returns what
+// that comes to for the whole of s.
+func Sampled(s string, total, piece int, count func(string) int) int {
+	pieces := max(total/piece, 2)
+	if len(s) <= pieces*piece {
+		return count(s)
+	}
+	tokens, bytes := 0, 0
+	for i := range pieces {
+		from := runeStart(s, (len(s)-piece)/(pieces-1)*i)
+		to := runeStart(s, from+piece)
+		tokens += count(s[from:to])
+		bytes += to - from
+	}
+	return int(int64(tokens) * int64(len(s)) / int64(max(bytes, 1)))
+}
+
+// runeStart moves i back to where a rune of s begins, if there is one near.
+func runeStart(s string, i int) int {
+	for at := i; at > i-utf8.UTFMax && at > 0 && at < len(s); at-- {
+		if utf8.RuneStart(s[at]) {
+			return at
+		}
+	}
+	return min(i, len(s))
+}
+
+func estimate(s string) int {
 	tenths := 0
 	for i := 0; i < len(s); {
 		if s[i] < utf8.RuneSelf {
@@ -66,6 +119,32 @@ func EstimateText(s string) int {
 		i += size
 	}
 	return (tenths + weightToken - 1) / weightToken
+}
+
+// What a report of used tokens is worth: a factor outside of the limits is no
+// tokenizer's, and a report below implausible of what was counted is a server
+// that leaves out what came from its cache.
+const (
+	leastFactor = 0.5
+	mostFactor  = 3
+	implausible = 0.25
+	newestShare = 0.3
+)
+
+// Calibrate returns by what the counts of this package are to be multiplied
+// for one model, given the factor so far (1 at first) and that the server said
+// reported where counted was counted. It is a moving average, so that one odd
+// report does little.
+func Calibrate(factor float64, reported, counted int) float64 {
+	if reported <= 0 || counted <= 0 {
+		return factor
+	}
+	ratio := float64(reported) / float64(counted)
+	if ratio < implausible || ratio > 2*mostFactor {
+		return factor
+	}
+	ratio = min(max(ratio, leastFactor), mostFactor)
+	return factor + newestShare*(ratio-factor)
 }
 
 type class byte

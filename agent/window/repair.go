@@ -89,6 +89,20 @@ func appendAssistant(out, msgs []sessions.Message, m sessions.Message, results [
 	return out
 }
 
+// Strays counts the tool messages that answer no call, which [Repair] leaves
+// out: they came after their turn was over, twice, or their call is older than
+// what is left of the history.
+func Strays(msgs []sessions.Message) int {
+	pairs := pair(msgs)
+	n := 0
+	for i := range msgs {
+		if msgs[i].Role == sessions.RoleTool && pairs.owner[i] < 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // UniqueIDs returns a copy of calls in which no id is empty, in used, or
 // there twice, and adds the ids to used. New ids depend on nothing but the
 // arguments.

@@ -1,0 +1,112 @@
+package agent
+
+import (
+	"sync"
+
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// Calibration remembers, for each model by its name, by how much its servers
+// count more tokens than we do. It is safe for concurrent use, and the zero
+// value is ready. It begins anew with the process: a few calls teach it again.
+type Calibration struct {
+	mu     sync.Mutex
+	models map[string]*calibrated
+}
+
+type calibrated struct {
+	average float64 // moves with every report
+	applied float64 // what requests are built with
+	calls   int
+}
+
+const (
+	// firstReports are all heeded; after that one in everyReport is, because
+	// counting a long request costs time and teaches nothing new.
+	firstReports, everyReport = 16, 16
+	// minReport: in a shorter request the template around the messages weighs
+	// more than they do.
+	minReport = 256
+	// Requests that are fitted into a full window change where they begin with
+	// the factor, and a provider's cache with them. So it is changed in steps:
+	// up soon, because too long a request is refused, down late.
+	stepUp, stepDown = 1.05, 0.85
+)
+
+// Factor is what the tokens that we count are to be multiplied by for model:
+// 0.5 to 3, and 1 while nothing is known.
+func (c *Calibration) Factor(model string) float64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.models[model]; m != nil {
+		return m.applied
+	}
+	return 1
+}
+
+// wants reports whether the next report of model's usage is worth counting for.
+func (c *Calibration) wants(model string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.of(model)
+	m.calls++
+	return m.calls <= firstReports || m.calls%everyReport == 0
+}
+
+// Observe learns that model's server says reported where we count counted.
+func (c *Calibration) Observe(model string, reported, counted int) {
+	if counted < minReport {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.of(model)
+	m.average = window.Calibrate(m.average, reported, counted)
+	if m.average > m.applied*stepUp || m.average < m.applied*stepDown {
+		m.applied = m.average
+	}
+}
+
+// of needs the lock.
+func (c *Calibration) of(model string) *calibrated {
+	if c.models == nil {
+		c.models = make(map[string]*calibrated)
+	}
+	m := c.models[model]
+	if m == nil {
+		m = &calibrated{average: 1, applied: 1}
+		c.models[model] = m
+	}
+	return m
+}
+
+// textTokens is how many tokens a text takes, without the calibration.
+func (a *Agent) textTokens(s string) int {
+	if a.opts.Count != nil {
+		return a.opts.Count(s)
+	}
+	return window.EstimateText(s)
+}
+
+// messageTokens is the same for messages.
+func (a *Agent) messageTokens(msgs []sessions.Message) int { return window.Count(msgs, a.opts.Count) }
+
+// factor is by what the model's server counts more than textTokens.
+func (a *Agent) factor() float64 { return a.opts.Calibration.Factor(a.model.Name()) }
+
+// room is how many of the tokens that we count fit into tokens of the model's.
+func (a *Agent) room(tokens int) int { return int(float64(tokens) / a.factor()) }
+
+// learn calibrates with what the server says that req took.
+func (a *Agent) learn(req Request, u *sessions.Usage) {
+	name := a.model.Name()
+	if u == nil || u.Input <= 0 || !a.opts.Calibration.wants(name) {
+		return
+	}
+	counted := a.messageTokens(req.Messages) + a.textTokens(req.System)
+	if len(req.Tools) > 0 {
+		counted += a.toolTokens
+	}
+	a.opts.Calibration.Observe(name, u.Input, counted)
+}

@@ -1,0 +1,179 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// request builds what the model sees now. The order of its steps matters:
+// results are pruned and the window is fitted on repaired messages, what they
+// may have broken is repaired again, and nothing follows the validator.
+func (r *run) request(final bool) (Request, error) {
+	req := Request{
+		System: r.system, Tools: r.a.sorted,
+		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature,
+	}
+	if final {
+		req.Tools = nil
+	}
+	view, users := r.view(final)
+	view = r.fit(view, users)
+	if window.Validate(view) != nil {
+		view = window.Repair(view)
+	}
+	if err := window.Validate(view); err != nil {
+		return Request{}, fmt.Errorf("agent: build request: %w", err)
+	}
+	req.Messages = view
+	return req, nil
+}
+
+// view is the conversation, repaired and pruned, and how many of its newest
+// user messages the turn answers.
+func (r *run) view(final bool) (msgs []sessions.Message, users int) {
+	view := window.Repair(r.all)
+	view = r.a.opts.Prune.Apply(view, window.Sight{
+		Window: r.a.opts.ContextWindow, Fixed: r.a.toolTokens + r.a.textTokens(r.system),
+		Count: r.a.opts.Count, Forced: r.a.forced.of(r.t),
+	})
+	for _, m := range r.all[r.own:] {
+		if m.Role == sessions.RoleUser {
+			users++
+		}
+	}
+	if final && r.steps > 0 {
+		// Only in this request: it says nothing about the conversation.
+		view = append(slices.Clip(view), sessions.Message{Role: sessions.RoleUser, Content: noteLastStep, Synthetic: true})
+		users++
+	}
+	return view, users
+}
+
+// budget is how many tokens of messages, as we count them, the next request
+// may have. It is never nothing: then the server decides.
+func (r *run) budget() int {
+	a := r.a
+	n := a.room(a.opts.ContextWindow-a.answerReserve()) - a.toolTokens - a.textTokens(r.system)
+	return max(n, a.opts.ContextWindow/8)
+}
+
+// fits reports whether view can be sent as it is.
+func (r *run) fits(view []sessions.Message) bool {
+	budget := r.budget()
+	return window.Bound(view) <= budget || r.a.messageTokens(view) <= budget
+}
+
+// fit returns a view of msgs that fits. window.Fit compares estimates, so
+// where a tokenizer counts, the budget is put into estimates first, in steps,
+// because a budget that is another one in each request would let the view
+// begin elsewhere each time.
+func (r *run) fit(msgs []sessions.Message, users int) []sessions.Message {
+	const tries, steps = 4, 8
+	budget := r.budget()
+	for try := 0; try < tries && window.Bound(msgs) > budget; try++ {
+		counted := r.a.messageTokens(msgs)
+		if counted <= budget {
+			break
+		}
+		share := window.Estimate(msgs) * steps / counted
+		msgs = window.Fit(msgs, users, budget*max(share-try, 1)/steps)
+		if r.a.opts.Count == nil {
+			break // the estimate is what counts
+		}
+	}
+	if r.most > 0 {
+		msgs = window.Fit(msgs, users, r.most)
+	}
+	return msgs
+}
+
+// maxSqueezes is how often a request that the server found too long is tried
+// again with less of the conversation in it.
+const maxSqueezes = 2
+
+// rescue is what was tried for one request that the server found too long.
+type rescue struct {
+	pruned, compacted bool
+	squeezes          int
+}
+
+// rescue makes the next request smaller than req, which was refused, and says
+// by what means; "" if there is none left. Each is tried once: results of
+// tools go, then the history is summarised, and at last older messages are
+// left out of the view. What makes no difference is not tried: the same
+// request would only be refused again.
+func (r *run) rescue(ctx context.Context, req Request, tried *rescue, final bool) (means string, err error) {
+	size := window.Estimate(req.Messages)
+	smaller := func() bool {
+		next, err := r.request(final)
+		return err == nil && window.Estimate(next.Messages) < size
+	}
+	if !tried.pruned {
+		tried.pruned = true
+		r.a.forced.add(r.t)
+		if smaller() {
+			return "prune", nil
+		}
+	}
+	if !tried.compacted && !r.compacted {
+		tried.compacted = true
+		if err := r.compact(ctx); err != nil {
+			return "", err
+		}
+		if r.compacted && smaller() {
+			return "compact", nil
+		}
+	}
+	if tried.squeezes < maxSqueezes {
+		tried.squeezes++
+		r.most = max(size*6/10, 1)
+		if smaller() {
+			return "squeeze", nil
+		}
+	}
+	return "", nil
+}
+
+// noteCompacting is what the person sees while they wait for a summary.
+const noteCompacting = "Organizing the conversation…"
+
+// compact has the history summarised and goes on with what it is then. It
+// fails only if the turn is stopped: without a summary, the view is cut.
+func (r *run) compact(ctx context.Context) error {
+	r.compactTried = true
+	if r.t.Compact == nil {
+		return nil
+	}
+	said := strings.Join(r.said, "\n\n")
+	r.progress(Progress{Text: said, Note: noteCompacting})
+	h, err := r.t.Compact(ctx)
+	r.progress(Progress{Text: said})
+	if stop := stopped(ctx); stop != nil {
+		return stop
+	}
+	switch {
+	case errors.Is(err, ErrNothingToSummarize):
+		return nil
+	case err != nil:
+		r.a.log.Warn("the conversation could not be summarised, older messages are left out of the request",
+			"key", r.t.Key.String(), "err", err)
+		return nil
+	case h.Generation != r.t.History.Generation:
+		return nil // a new conversation began: this turn can only end
+	}
+	added := r.all[r.own:]
+	fresh := r.fresh - r.own
+	r.t.History = h
+	r.all = slices.Concat(h.Messages, added)
+	r.own = len(h.Messages)
+	r.fresh = r.own + fresh
+	r.system = window.System(r.a.opts.System, r.t.System, h.Summary)
+	r.compacted = true
+	return nil
+}
