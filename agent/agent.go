@@ -56,17 +56,10 @@ type Options struct {
 	// value means [window.DefaultPrune].
 	Prune window.Prune
 
-	// SummaryMessages: a history of more messages is summarised. Default 40.
-	SummaryMessages int
-	// SummaryPercent: so is one that takes this share of ContextWindow or
-	// more. Default 75.
-	SummaryPercent int
-	// SummaryKeep is how many of the newest messages stay as they are, at
-	// least. It is less than SummaryMessages. Default 8.
-	SummaryKeep int
-	// SummaryTokens bounds one summary. Default 4096, or a quarter of
-	// ContextWindow if that is less. Models that think need room for it here.
-	SummaryTokens int
+	// Compaction says when and how old messages are summarised. The zero value
+	// is window.Presets[window.DefaultPreset]. Its MaxTokens is at most a
+	// quarter of ContextWindow, which it also is if it is 0.
+	Compaction window.Compaction
 
 	// Logger gets debug lines about steps and warnings about retries, never
 	// chat text. Default: nothing is logged.
@@ -151,8 +144,10 @@ func (o Options) withDefaults() (Options, error) {
 		"MaxSteps": o.MaxSteps, "ContextWindow": o.ContextWindow, "MaxTokens": o.MaxTokens,
 		"ToolTimeout": int(o.ToolTimeout), "ToolBytes": o.ToolBytes, "ToolsAtOnce": o.ToolsAtOnce,
 		"Tries": o.Tries, "RetryDelay": int(o.RetryDelay), "LongestWait": int(o.LongestWait),
-		"SummaryMessages": o.SummaryMessages, "SummaryPercent": o.SummaryPercent,
-		"SummaryKeep": o.SummaryKeep, "SummaryTokens": o.SummaryTokens,
+		"Compaction.Trigger.TokensPercent": o.Compaction.Trigger.TokensPercent,
+		"Compaction.Trigger.Messages":      o.Compaction.Trigger.Messages,
+		"Compaction.Keep.N":                o.Compaction.Keep.N,
+		"Compaction.MaxTokens":             o.Compaction.MaxTokens, "Compaction.MaxChars": o.Compaction.MaxChars,
 	} {
 		if n < 0 {
 			return o, fmt.Errorf("agent: option %s is negative", name)
@@ -166,31 +161,40 @@ func (o Options) withDefaults() (Options, error) {
 	o.Tries = cmp.Or(o.Tries, 4)
 	o.RetryDelay = cmp.Or(o.RetryDelay, 500*time.Millisecond)
 	o.LongestWait = cmp.Or(o.LongestWait, 20*time.Second)
-	o.SummaryMessages = cmp.Or(o.SummaryMessages, 40)
-	o.SummaryPercent = cmp.Or(o.SummaryPercent, 75)
-	o.SummaryKeep = cmp.Or(o.SummaryKeep, min(8, o.SummaryMessages-1))
-	o.SummaryTokens = cmp.Or(o.SummaryTokens, min(4096, o.ContextWindow/4))
 	if o.Calibration == nil {
 		o.Calibration = new(Calibration)
 	}
 	if reflect.ValueOf(o.Prune).IsZero() {
 		o.Prune = window.DefaultPrune()
 	}
+	if o.Compaction == (window.Compaction{}) {
+		o.Compaction = window.Presets[window.DefaultPreset]
+	}
+	o.Compaction.MaxTokens = min(cmp.Or(o.Compaction.MaxTokens, o.ContextWindow), o.ContextWindow/4)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	return o, o.checkCompaction()
+}
+
+// checkCompaction refuses what would summarise all the time or not at all. The
+// configuration is checked more closely, with better words.
+func (o Options) checkCompaction() error {
+	c := o.Compaction
 	switch {
-	case o.SummaryKeep >= o.SummaryMessages:
-		return o, fmt.Errorf("agent: SummaryKeep (%d) must be less than SummaryMessages (%d)", o.SummaryKeep, o.SummaryMessages)
-	case o.SummaryPercent > 100:
-		return o, fmt.Errorf("agent: SummaryPercent (%d) is over 100", o.SummaryPercent)
-	case o.SummaryTokens > o.ContextWindow/2:
-		return o, fmt.Errorf("agent: SummaryTokens (%d) is over half of ContextWindow (%d)", o.SummaryTokens, o.ContextWindow)
+	case c.When == window.WhenOff:
+		return nil
+	case c.Keep.N < 1:
+		return errors.New("agent: Compaction.Keep.N must be at least 1")
+	case c.Keep.Unit == window.UnitMessages && c.Trigger.Messages > 0 && c.Keep.N >= c.Trigger.Messages:
+		return fmt.Errorf("agent: Compaction.Keep.N (%d) must be less than Compaction.Trigger.Messages (%d)", c.Keep.N, c.Trigger.Messages)
+	case c.Trigger.TokensPercent > 100:
+		return fmt.Errorf("agent: Compaction.Trigger.TokensPercent (%d) is over 100", c.Trigger.TokensPercent)
 	}
-	return o, nil
+	return nil
 }
 
 // answerReserve is how much of the window is left free for the answer.

@@ -256,9 +256,9 @@ func TestNewRefuses(t *testing.T) {
 		"bad name":        {m, []agent.Tool{newCounter("a.b")}, agent.Options{}, "a.b"},
 		"bad schema":      {m, []agent.Tool{tool{spec: agent.Spec{Name: "x", Parameters: json.RawMessage("[]")}}}, agent.Options{}, "schema"},
 		"negative":        {m, nil, agent.Options{MaxSteps: -1}, "MaxSteps"},
-		"keep too large":  {m, nil, agent.Options{SummaryKeep: 40}, "SummaryKeep"},
-		"percent":         {m, nil, agent.Options{SummaryPercent: 101}, "SummaryPercent"},
-		"summary tokens":  {m, nil, agent.Options{ContextWindow: 1000, SummaryTokens: 600}, "SummaryTokens"},
+		"keep too large":  {m, nil, agent.Options{Compaction: keeping(40)}, "Keep.N"},
+		"keep nothing":    {m, nil, agent.Options{Compaction: keeping(0)}, "Keep.N"},
+		"percent":         {m, nil, agent.Options{Compaction: window.Compaction{Keep: window.Keep{N: 1}, Trigger: window.Trigger{TokensPercent: 101}}}, "TokensPercent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := agent.New(test.model, test.tools, test.opts)

@@ -31,37 +31,11 @@ Keep: decisions and why they were made; facts about people and things; what was 
 Write plain statements, newest state last, in the language of the conversation, in at most 600 words. Begin with the summary itself.`
 
 const (
-	// usefulShare is the part of the window, one n-th, that summarising must
-	// be able to free before the size of a history alone asks for it. A few
-	// huge messages at the end would otherwise start it after every turn.
-	usefulShare = 10
 	// entryShare is the part of one request's room that one message may have.
 	entryShare = 4
 	// minRoom is the least room for messages that makes a request useful.
 	minRoom = 256
 )
-
-// NeedsSummary reports whether h is long enough to summarise: more messages
-// than SummaryMessages, or at least SummaryPercent of the window. It is false
-// where Summarize could do nothing about it.
-func (a *Agent) NeedsSummary(h sessions.History) bool {
-	cut := window.Cut(h.Messages, a.opts.SummaryKeep)
-	if cut == 0 && h.Omitted == 0 {
-		return false
-	}
-	if len(h.Messages)+h.Omitted > a.opts.SummaryMessages {
-		return true
-	}
-	limit := a.opts.ContextWindow * a.opts.SummaryPercent / 100
-	system := window.System(a.opts.System, "", h.Summary)
-	if window.Bound(h.Messages)+len(system)+a.toolTokens < limit {
-		return false
-	}
-	if window.Estimate(h.Messages)+window.EstimateText(system)+a.toolTokens < limit {
-		return false
-	}
-	return window.Estimate(h.Messages[:cut]) >= a.opts.ContextWindow/usefulShare
-}
 
 // Summarize writes the summary that is to follow h's: one text that stands for
 // the old one and for all messages except the newest SummaryKeep. It changes
@@ -71,7 +45,7 @@ func (a *Agent) Summarize(ctx context.Context, h sessions.History) (sessions.Sum
 	if h.Omitted > 0 {
 		return sessions.Summary{}, ErrPartialHistory
 	}
-	cut := window.Cut(h.Messages, a.opts.SummaryKeep)
+	cut := window.CutAt(h.Messages, a.opts.Compaction.Keep)
 	if cut == 0 {
 		return sessions.Summary{}, ErrNothingToSummarize
 	}
@@ -144,7 +118,7 @@ func (s *summarising) request() (Request, int, error) {
 
 	fixed := window.EstimateText(summaryPrompt) + window.EstimateText(head.String()) + window.EstimateText(tail)
 	// The reserve of a tenth is for what the estimate gets wrong.
-	room := (a.opts.ContextWindow*9/10 - a.opts.SummaryTokens - fixed) >> s.shrunk
+	room := (a.opts.ContextWindow*9/10 - a.opts.Compaction.MaxTokens - fixed) >> s.shrunk
 	if room < minRoom {
 		return Request{}, 0, fmt.Errorf("%w: no room for messages beside the summary so far", ErrBadSummary)
 	}
@@ -165,7 +139,7 @@ func (s *summarising) request() (Request, int, error) {
 	}
 	return Request{
 		System: summaryPrompt, Messages: msgs,
-		MaxTokens: a.opts.SummaryTokens, Temperature: a.opts.Temperature,
+		MaxTokens: a.opts.Compaction.MaxTokens, Temperature: a.opts.Temperature,
 	}, taken, nil
 }
 
@@ -192,7 +166,7 @@ func (a *Agent) summaryText(resp Response) (string, error) {
 		return "", fmt.Errorf("%w: it ended with %.20q", ErrBadSummary, resp.Finish)
 	case text == "":
 		return "", fmt.Errorf("%w: it is empty", ErrBadSummary)
-	case window.EstimateText(text) > 2*a.opts.SummaryTokens:
+	case window.EstimateText(text) > 2*a.opts.Compaction.MaxTokens:
 		return "", fmt.Errorf("%w: it is too long", ErrBadSummary)
 	default:
 		return text, nil

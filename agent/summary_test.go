@@ -29,6 +29,13 @@ func talk(n int) []sessions.Message {
 	return msgs
 }
 
+// keeping is the default with so many messages kept.
+func keeping(n int) window.Compaction {
+	c := window.Presets[window.DefaultPreset]
+	c.Keep = window.Keep{Unit: window.UnitMessages, N: n}
+	return c
+}
+
 // TestNeedsSummary is acceptance case 16, both thresholds to the token.
 func TestNeedsSummary(t *testing.T) {
 	// exactly has messages that are estimated at n tokens together.
@@ -73,7 +80,7 @@ func TestNeedsSummary(t *testing.T) {
 		})
 	}
 	t.Run("options", func(t *testing.T) {
-		a := newAgent(t, newScript(t, say("x")), agent.Options{SummaryMessages: 20, SummaryKeep: 4})
+		a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: window.Presets["picoclaw"]})
 		if a.NeedsSummary(sessions.History{Messages: talk(20)}) || !a.NeedsSummary(sessions.History{Messages: talk(21)}) {
 			t.Error("NeedsSummary does not change between 20 and 21 messages")
 		}
@@ -129,7 +136,7 @@ func TestSummarizeKeepsGroups(t *testing.T) {
 	}
 	h.Messages = append(h.Messages, sessions.Message{Seq: 204, Role: sessions.RoleAssistant, Content: "done"})
 	for keep, want := range map[int]int64{1: 203, 2: 109, 3: 109, 4: 109, 5: 109, 6: 108} {
-		s, err := newAgent(t, newScript(t, say("sum")), agent.Options{SummaryKeep: keep}).Summarize(t.Context(), h)
+		s, err := newAgent(t, newScript(t, say("sum")), agent.Options{Compaction: keeping(keep)}).Summarize(t.Context(), h)
 		if err != nil || s.CoversSeq != want {
 			t.Errorf("keep %d: CoversSeq = %d, %v, want %d", keep, s.CoversSeq, err, want)
 		}

@@ -21,6 +21,37 @@ func Cut(msgs []sessions.Message, keep int) int {
 	return first
 }
 
+// CutAt is Cut for a floor in other units: it returns the index of the first
+// message that stays when at least keep is to stay.
+func CutAt(msgs []sessions.Message, keep Keep) int {
+	first := len(msgs)
+	switch n := keep.N; keep.Unit {
+	case UnitTurns:
+		for ; first > 0 && n > 0; n-- {
+			for first--; first > 0 && !startsTurn(msgs, first); first-- {
+			}
+		}
+	case UnitTokens:
+		for ; first > 0 && n > 0; n -= EstimateMessage(&msgs[first]) {
+			first--
+		}
+	default:
+		first = len(msgs) - min(max(n, 0), len(msgs))
+	}
+	return Cut(msgs, len(msgs)-first)
+}
+
+// startsTurn reports whether a turn begins with msgs[i], which is not the
+// first one. Messages that were answered together are one turn; imported ones
+// know no turns, so that there a person's words after another's begin one.
+func startsTurn(msgs []sessions.Message, i int) bool {
+	m, before := &msgs[i], &msgs[i-1]
+	if m.Turn != "" || before.Turn != "" {
+		return m.Turn != before.Turn
+	}
+	return m.Role == sessions.RoleUser && !m.Synthetic && before.Role != sessions.RoleUser
+}
+
 // Fit returns a view of msgs that Estimate puts at budget tokens or less, as
 // far as that is possible. msgs must be repaired, and then so is the view. The
 // newest users messages of people (at least one) and the last tool group

@@ -120,8 +120,7 @@ func (d *Daemon) buildAgent() (*agent.Agent, error) {
 	o := agent.Options{
 		System: system, MaxSteps: d.cfg.Agent.MaxSteps, ContextWindow: d.window,
 		MaxTokens: d.cfg.Model.MaxTokens, ToolTimeout: d.cfg.Agent.ToolTimeout.D(), Tries: d.cfg.Model.Retries + 1,
-		SummaryMessages: d.cfg.Summary.Messages, SummaryPercent: d.cfg.Summary.TokensPercent,
-		SummaryKeep: d.cfg.Summary.Keep, Logger: d.log,
+		Compaction: d.cfg.Summary.Compaction(), Logger: d.log,
 	}
 	if t := d.cfg.Model.Temperature; t != nil {
 		f := float32(*t)

@@ -56,7 +56,8 @@ var Table = []Rule{
 	{Package: "internal/event", Imports: domain},
 	{Package: "internal/hooks", Imports: join(domain, "internal/event")},
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
-	{Package: "internal/config", Imports: []string{"channels"}, Tests: []string{"heartbeat", "agent/tools"}},
+	// It reads the table of presets, which is plain data.
+	{Package: "internal/config", Imports: []string{"channels", "agent/window"}, Tests: []string{"heartbeat", "agent/tools"}},
 	{Package: "internal/gateway", Imports: join(domain, "internal/event", "internal/metrics")},
 	{Package: "internal/httpapi", Imports: join(domain, "internal/event", "internal/metrics")},
 	// The page and the channel behind it are two sides of one thing.

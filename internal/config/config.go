@@ -75,13 +75,6 @@ type Agent struct {
 	Tools        []string `yaml:"tools" doc:"The tools that the model may use. Unset: all of them; []: none."`
 }
 
-// Summary says when old messages are summarised.
-type Summary struct {
-	Messages      int `yaml:"messages" doc:"Summarise when more messages than this stand after the last summary."`
-	TokensPercent int `yaml:"tokens_percent" doc:"Summarise when they fill this share of the context window."`
-	Keep          int `yaml:"keep" doc:"How many of the newest messages stay word for word, at least."`
-}
-
 // Queue says what happens to messages that come while an answer is written.
 type Queue struct {
 	Mode            string `yaml:"mode" doc:"collect answers them together in the next turn, each one by one, steer hands them to the running turn, interrupt starts over with them."`

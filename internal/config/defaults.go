@@ -3,6 +3,8 @@ package config
 import (
 	"path/filepath"
 	"time"
+
+	"dragoman/agent/window"
 )
 
 // BuiltinTools are the names of the tools that come with Dragoman.
@@ -25,7 +27,7 @@ func defaults(o Options) *Config {
 			MaxSteps: 10, MaxTurns: 64,
 			ToolTimeout: Duration(time.Minute), GiveUpAfter: Duration(10 * time.Minute),
 		},
-		Summary:  Summary{Messages: 40, TokensPercent: 75, Keep: 8},
+		Summary:  presetSummary(window.DefaultPreset),
 		Queue:    Queue{Mode: "collect", MaxWaiting: 50, MaxMessageBytes: 256 << 10, RatePerMinute: 30},
 		Delivery: Delivery{GiveUpAfter: Duration(24 * time.Hour)},
 		Pairing:  Pairing{Expires: Duration(time.Hour), MaxPending: 3},

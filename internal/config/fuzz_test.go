@@ -20,7 +20,7 @@ func FuzzLoad(f *testing.F) {
 		"channels: {i: {type: irc, server: \"${X}\", nick: \"${X}\", channels: [\"${X}\", {name: a, key: \"${X}\"}]}}",
 		"heartbeat: {target: \"${X}\", time_zone: \"${X}\", jobs: [{name: \"${X}\", target: \"web:${X}\", cron: \"${X}\"}]}",
 		"state_dir: \"${X}\"", "heartbeat: {jobs: [{name: a, target: \"web:x\", cron: \"${X}\", prompt: p}]}", "http: {listen: \"${X}:80\"}", "a: &a [*a]", "? [a]\n: b", "\t", "x: |\n  ${X}\n", "agent: {tools: [\"${X}\"]}",
-		"log: {level: \"${X}\", format: \"$${X}\"}", "--- {}\n--- {}", "summary: {keep: ${X:-3}}",
+		"log: {level: \"${X}\", format: \"$${X}\"}", "--- {}\n--- {}", "summary: {keep: {n: ${X:-3}}}",
 	} {
 		f.Add(seed)
 	}

@@ -34,6 +34,7 @@ func (v *validator) run() {
 	v.log()
 	v.model()
 	v.agent()
+	v.summary()
 	v.queues()
 	v.channels()
 	v.heartbeat()
@@ -211,13 +212,6 @@ func (v *validator) agent() {
 		} else if slices.Index(a.Tools, name) < i {
 			v.bad(path, "stands here twice", "keep one")
 		}
-	}
-	s := v.c.Summary
-	v.between("summary.messages", s.Messages, 2, 1_000_000)
-	v.between("summary.tokens_percent", s.TokensPercent, 10, 95)
-	v.between("summary.keep", s.Keep, 1, 10_000)
-	if s.Keep >= 1 && s.Messages >= 2 && s.Keep >= s.Messages {
-		v.bad("summary.keep", "must be less than summary.messages, else nothing is left to summarise", fmt.Sprintf("write less than %d", s.Messages))
 	}
 }
 

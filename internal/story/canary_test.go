@@ -104,7 +104,7 @@ func TestNoCanaryIsHeard(t *testing.T) {
 		rest: `log: {level: debug}
 agent: {give_up_after: 1s}
 queue: {max_message_bytes: 4KiB, rate_per_minute: 0}
-summary: {messages: 10, keep: 2}
+summary: {trigger: {messages: 10}, keep: {n: 2}}
 http: {listen: "127.0.0.1:0", token: "` + pageCanary + `"}
 heartbeat:
   jobs: [{name: watch, every: 12h, target: "telegram:71", prompt: "look at the ` + chatCanary + `"}]`,

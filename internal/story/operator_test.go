@@ -196,7 +196,7 @@ func (h *house) nextSecond() {
 // A long chat is summarised: the model gets the summary and what follows it,
 // the operator still has every word.
 func TestSummary(t *testing.T) {
-	h := newHouse(t, plan{rest: "summary: {messages: 10, keep: 4}\nqueue: {rate_per_minute: 0}"})
+	h := newHouse(t, plan{rest: "summary: {trigger: {messages: 10}, keep: {n: 4}}\nqueue: {rate_per_minute: 0}"})
 	d := h.start()
 	said := 0
 	say := func() {

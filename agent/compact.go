@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+const (
+	// usefulShare is the part of the window, one n-th, that summarising must
+	// be able to free before the size of a history alone asks for it. A few
+	// huge messages at the end would otherwise start it after every turn.
+	usefulShare = 10
+	// usefulMessages is the same for the number of messages: the part of the
+	// trigger that must be old enough, where turns or tool groups make more
+	// messages stay than the trigger allows.
+	usefulMessages = 4
+)
+
+// NeedsSummary reports whether h is to be summarised now: by one of the
+// triggers, or after every turn where that is chosen. It is false where
+// Summarize could do nothing about it.
+func (a *Agent) NeedsSummary(h sessions.History) bool {
+	c := a.opts.Compaction
+	total := len(h.Messages) + h.Omitted
+	if c.When == window.WhenOff || total < c.Trigger.MinMessages {
+		return false
+	}
+	cut := window.CutAt(h.Messages, c.Keep)
+	switch {
+	case cut == 0 && h.Omitted == 0:
+		return false
+	case c.When == window.WhenEveryTurn:
+		return true
+	case c.Trigger.Messages > 0 && total > c.Trigger.Messages && cut+h.Omitted >= a.usefulCut():
+		return true
+	case c.Trigger.TokensPercent > 0 && a.fills(h, c.Trigger.TokensPercent):
+		return window.Estimate(h.Messages[:cut]) >= a.opts.ContextWindow/usefulShare
+	default:
+		return false
+	}
+}
+
+// usefulCut is how many messages a summary must stand for when their number
+// alone asks for it. Where the trigger leaves just so many, that is enough.
+func (a *Agent) usefulCut() int {
+	c := a.opts.Compaction
+	least := c.Trigger.Messages / usefulMessages
+	if c.Keep.Unit == window.UnitMessages {
+		least = min(least, c.Trigger.Messages-c.Keep.N)
+	}
+	return max(least, 1)
+}
+
+// fills reports whether a request with h takes this share of the window.
+func (a *Agent) fills(h sessions.History, percent int) bool {
+	limit := a.opts.ContextWindow * percent / 100
+	system := window.System(a.opts.System, "", h.Summary)
+	if window.Bound(h.Messages)+len(system)+a.toolTokens < limit {
+		return false
+	}
+	return window.Estimate(h.Messages)+window.EstimateText(system)+a.toolTokens >= limit
+}

@@ -1,0 +1,81 @@
+package window_test
+
+import (
+	"strings"
+	"testing"
+
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// The numbers that the presets are known for.
+func TestPresets(t *testing.T) {
+	for name, want := range map[string]struct {
+		trigger window.Trigger
+		keep    window.Keep
+		render  window.Render
+		format  window.Format
+	}{
+		"picoclaw":           {window.Trigger{TokensPercent: 75, Messages: 20}, window.Keep{Unit: "messages", N: 4}, "system_section", "concise"},
+		"terrarium":          {window.Trigger{Messages: 20}, window.Keep{Unit: "messages", N: 10}, "system_message", "concise"},
+		"molf":               {window.Trigger{TokensPercent: 80, MinMessages: 6}, window.Keep{Unit: "turns", N: 4}, "checkpoint_pair", "sections"},
+		"sentinel":           {window.Trigger{TokensPercent: 60}, window.Keep{Unit: "messages", N: 30}, "facts_xml", "json"},
+		"goose-conservative": {window.Trigger{TokensPercent: 90}, window.Keep{Unit: "messages", N: 10}, "system_message", "concise"},
+		"goose-balanced":     {window.Trigger{TokensPercent: 80}, window.Keep{Unit: "messages", N: 5}, "system_message", "concise"},
+		"goose-aggressive":   {window.Trigger{TokensPercent: 70}, window.Keep{Unit: "messages", N: 3}, "system_message", "concise"},
+	} {
+		got := window.Presets[name]
+		if got.When != window.WhenAuto || got.Trigger != want.trigger || got.Keep != want.keep || got.Render != want.render || got.Format != want.format {
+			t.Errorf("preset %s = %+v, want %+v", name, got, want)
+		}
+	}
+	if got := strings.Join(window.PresetNames(), " "); got != "dragoman goose-aggressive goose-balanced goose-conservative molf picoclaw sentinel terrarium" {
+		t.Errorf("PresetNames = %s", got)
+	}
+}
+
+func TestCutAt(t *testing.T) {
+	turns := parse(t, `user/t1 a
+assistant/t1 b
+user/t2 c
+user/t2 d
+assistant/t2 -
+call x get {}
+call y get {}
+tool x 1
+tool y 2
+assistant/t2 done
+user/t3 e
+assistant/t3 f`)
+	for i := range turns {
+		if turns[i].Role == sessions.RoleTool {
+			turns[i].Turn = "t2"
+		}
+	}
+	imported := parse(t, "user a\nuser b\nassistant c\nuser d\nassistant e")
+	for _, test := range []struct {
+		name string
+		msgs []sessions.Message
+		keep window.Keep
+		want int
+	}{
+		{"one turn", turns, window.Keep{Unit: window.UnitTurns, N: 1}, 8},
+		{"two turns, gathered messages are one", turns, window.Keep{Unit: window.UnitTurns, N: 2}, 2},
+		{"all turns", turns, window.Keep{Unit: window.UnitTurns, N: 3}, 0},
+		{"more turns than there are", turns, window.Keep{Unit: window.UnitTurns, N: 9}, 0},
+		{"imported turns", imported, window.Keep{Unit: window.UnitTurns, N: 1}, 3},
+		{"imported turns, two", imported, window.Keep{Unit: window.UnitTurns, N: 2}, 0},
+		{"no messages", nil, window.Keep{Unit: window.UnitTurns, N: 2}, 0},
+		{"case 12: 4 messages, back to the group", turns, window.Keep{Unit: window.UnitMessages, N: 4}, 4},
+		{"one token keeps a message", turns, window.Keep{Unit: window.UnitTokens, N: 1}, 9},
+		{"tokens, back to the group", turns, window.Keep{Unit: window.UnitTokens, N: window.Estimate(turns[6:])}, 4},
+		{"exactly so many tokens", turns, window.Keep{Unit: window.UnitTokens, N: window.Estimate(turns[8:])}, 8},
+		{"more tokens than there are", turns, window.Keep{Unit: window.UnitTokens, N: 1 << 20}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := window.CutAt(test.msgs, test.keep); got != test.want {
+				t.Errorf("CutAt(%+v) = %d, want %d", test.keep, got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,166 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"dragoman/agent/window"
+)
+
+// Summary says when and how old messages are summarised.
+type Summary struct {
+	Preset      string         `yaml:"preset" doc:"A known way to do it, which fills in every key that is not written: dragoman, picoclaw, terrarium, molf, sentinel, goose-conservative, goose-balanced or goose-aggressive."`
+	When        string         `yaml:"when" doc:"auto summarises when a trigger is reached, every_turn after each turn, off never: what does not fit is then left out, and said to be."`
+	Trigger     SummaryTrigger `yaml:"trigger"`
+	Keep        SummaryKeep    `yaml:"keep"`
+	Render      string         `yaml:"render" doc:"Where the summary stands: system_section (at the end of the system prompt), system_message (a second one), checkpoint_pair (a question and its answer before the messages) or facts_xml (a fact in the system prompt)."`
+	Format      string         `yaml:"format" doc:"concise: 3 or 4 sentences; sections: goal, constraints, progress, decisions, next steps, context; json: a fixed schema."`
+	MaxTokens   int            `yaml:"max_tokens" doc:"Most tokens of one summary, at most a quarter of the context window; 0: that quarter. Models that think need room for it here."`
+	MaxChars    int            `yaml:"max_chars" doc:"Most characters of one summary; a longer one is written again, never cut. 0: no limit."`
+	Temperature *float64       `yaml:"temperature" example:"0.3" doc:"0 to 2; unset: as model.temperature."`
+	Prompt      string         `yaml:"prompt" doc:"Replaces the built-in instructions; what format asks for is added."`
+	Model       SummaryModel   `yaml:"model"`
+}
+
+// SummaryTrigger says how large a conversation is when it is summarised.
+type SummaryTrigger struct {
+	TokensPercent int `yaml:"tokens_percent" example:"75" doc:"Summarise at this share of the context window or more. Unset: not by size."`
+	Messages      int `yaml:"messages" example:"40" doc:"Summarise when more messages than this stand after the last summary. Unset: not by number."`
+	MinMessages   int `yaml:"min_messages" doc:"Fewer messages than this are left alone."`
+}
+
+// SummaryKeep says what stays word for word.
+type SummaryKeep struct {
+	Unit string `yaml:"unit" doc:"What n counts: messages, turns or tokens."`
+	N    int    `yaml:"n" doc:"How many of the newest stay word for word, at least. Tool calls stay with their results."`
+}
+
+// SummaryModel is the model that writes summaries, if it is another one.
+type SummaryModel struct {
+	BaseURL string `yaml:"base_url" doc:"Where the model for summaries is served. Empty: where model is."`
+	APIKey  Secret `yaml:"api_key" empty:"ok" doc:"Its key, with base_url."`
+	Name    string `yaml:"name" doc:"The model for summaries. Empty: the one that answers."`
+}
+
+// presetSummary is the section as the preset fills it in.
+func presetSummary(name string) Summary {
+	p := window.Presets[name]
+	return Summary{
+		Preset: name, When: string(p.When),
+		Trigger: SummaryTrigger{p.Trigger.TokensPercent, p.Trigger.Messages, p.Trigger.MinMessages},
+		Keep:    SummaryKeep{string(p.Keep.Unit), p.Keep.N},
+		Render:  string(p.Render), Format: string(p.Format),
+		MaxTokens: p.MaxTokens, MaxChars: p.MaxChars, Temperature: p.Temperature, Prompt: p.Prompt,
+	}
+}
+
+// Compaction is the section as the agent takes it.
+func (s Summary) Compaction() window.Compaction {
+	return window.Compaction{
+		When: window.When(s.When),
+		Trigger: window.Trigger{
+			TokensPercent: s.Trigger.TokensPercent, Messages: s.Trigger.Messages, MinMessages: s.Trigger.MinMessages,
+		},
+		Keep:   window.Keep{Unit: window.Unit(s.Keep.Unit), N: s.Keep.N},
+		Render: window.Render(s.Render), Format: window.Format(s.Format),
+		MaxTokens: s.MaxTokens, MaxChars: s.MaxChars, Temperature: s.Temperature, Prompt: s.Prompt,
+	}
+}
+
+// summary fills in what the preset says and checks the whole.
+func (v *validator) summary() {
+	v.oneOf("summary.preset", v.c.Summary.Preset, window.PresetNames()...)
+	v.applyPreset()
+	s := v.c.Summary
+	v.oneOf("summary.when", s.When, string(window.WhenAuto), string(window.WhenEveryTurn), string(window.WhenOff))
+	v.oneOf("summary.render", s.Render, string(window.SystemSection), string(window.SystemMessage), string(window.CheckpointPair), string(window.FactsXML))
+	v.oneOf("summary.format", s.Format, string(window.Concise), string(window.Sections), string(window.JSON))
+	v.oneOf("summary.keep.unit", s.Keep.Unit, string(window.UnitMessages), string(window.UnitTurns), string(window.UnitTokens))
+	v.trigger("summary.trigger.tokens_percent", s.Trigger.TokensPercent, 1, 99)
+	v.trigger("summary.trigger.messages", s.Trigger.Messages, 2, 1_000_000)
+	v.between("summary.trigger.min_messages", s.Trigger.MinMessages, 0, 1_000_000)
+	v.between("summary.keep.n", s.Keep.N, 1, 10_000_000)
+	v.summaryKeep(s)
+	v.between("summary.max_tokens", s.MaxTokens, 0, 1_000_000)
+	if s.MaxTokens > 0 && s.MaxTokens < 64 {
+		v.bad("summary.max_tokens", fmt.Sprintf("%d has no room for a summary", s.MaxTokens), "write at least 64, or 0")
+	}
+	v.between("summary.max_chars", s.MaxChars, 0, 10_000_000)
+	if s.MaxChars > 0 && s.MaxChars < 200 {
+		v.bad("summary.max_chars", fmt.Sprintf("%d has no room for a summary", s.MaxChars), "write at least 200, or 0")
+	}
+	if t := s.Temperature; t != nil && (math.IsNaN(*t) || *t < 0 || *t > 2) {
+		v.bad("summary.temperature", "is out of range", "write 0 to 2")
+	}
+	v.summaryModel(s.Model)
+}
+
+// applyPreset fills in what was not written. What was written counts.
+func (v *validator) applyPreset() {
+	s := &v.c.Summary
+	if _, known := window.Presets[s.Preset]; !known {
+		return
+	}
+	p := presetSummary(s.Preset)
+	fill(v, "when", &s.When, p.When)
+	fill(v, "trigger.tokens_percent", &s.Trigger.TokensPercent, p.Trigger.TokensPercent)
+	fill(v, "trigger.messages", &s.Trigger.Messages, p.Trigger.Messages)
+	fill(v, "trigger.min_messages", &s.Trigger.MinMessages, p.Trigger.MinMessages)
+	fill(v, "keep.unit", &s.Keep.Unit, p.Keep.Unit)
+	fill(v, "keep.n", &s.Keep.N, p.Keep.N)
+	fill(v, "render", &s.Render, p.Render)
+	fill(v, "format", &s.Format, p.Format)
+	fill(v, "max_tokens", &s.MaxTokens, p.MaxTokens)
+	fill(v, "max_chars", &s.MaxChars, p.MaxChars)
+	fill(v, "temperature", &s.Temperature, p.Temperature)
+	fill(v, "prompt", &s.Prompt, p.Prompt)
+}
+
+func fill[T any](v *validator, key string, value *T, preset T) {
+	if !v.written("summary." + key) {
+		*value = preset
+	}
+}
+
+// trigger checks a threshold. Elsewhere 0 means every turn to some and never
+// to others, so that it means nothing here.
+func (v *validator) trigger(path string, value, low, high int) {
+	if value == 0 {
+		if v.written(path) {
+			v.bad(path, "0 could mean every turn or never", fmt.Sprintf("write %d to %d, or summary.when: every_turn, or summary.when: off", low, high))
+		}
+		return
+	}
+	v.between(path, value, low, high)
+}
+
+// summaryKeep finds settings that would keep everything there is.
+func (v *validator) summaryKeep(s Summary) {
+	if s.When == string(window.WhenAuto) && s.Trigger.TokensPercent == 0 && s.Trigger.Messages == 0 {
+		v.bad("summary.trigger", "nothing starts a summary", "give it tokens_percent or messages, or write summary.when: off")
+	}
+	n, most := s.Keep.N, s.Trigger.Messages
+	switch {
+	case n < 1:
+	case s.Keep.Unit == string(window.UnitMessages) && most >= 2 && n >= most:
+		v.bad("summary.keep.n", "must be less than summary.trigger.messages, else nothing is left to summarise", fmt.Sprintf("write less than %d", most))
+	case s.Keep.Unit == string(window.UnitTurns) && most >= 2 && 2*n >= most:
+		v.bad("summary.keep.n", "so many turns have more messages than summary.trigger.messages, so nothing is left to summarise", fmt.Sprintf("write less than %d, or a larger trigger", (most+1)/2))
+	case s.Keep.Unit == string(window.UnitTokens) && n >= v.c.Model.ContextWindow/2:
+		v.bad("summary.keep.n", "is half of model.context_window or more, so too little is left to summarise", fmt.Sprintf("write less than %d", v.c.Model.ContextWindow/2))
+	}
+}
+
+func (v *validator) summaryModel(m SummaryModel) {
+	const path = "summary.model"
+	v.url(path+".base_url", m.BaseURL, !m.APIKey.Empty())
+	switch {
+	case m.BaseURL != "" && strings.TrimSpace(m.Name) == "":
+		v.bad(path+".name", "is needed with summary.model.base_url", "write the model's name as that server knows it")
+	case m.BaseURL == "" && !m.APIKey.Empty():
+		v.bad(path+".api_key", "belongs to summary.model.base_url, which is not set", "write the address of its server, or remove the key")
+	case m.BaseURL == "" && m.Name != "" && v.c.Model.Type == "demo":
+		v.bad(path+".name", "the demo model has no others beside it", "write summary.model.base_url, or remove the name")
+	}
+}

@@ -1,0 +1,69 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dragoman/agent/window"
+	"dragoman/internal/config"
+)
+
+// Every preset can be named, is what its table says, and its effective form
+// loads as the same again.
+func TestPresets(t *testing.T) {
+	if got := load1(t, "").Summary.Compaction(); !cmp.Equal(got, window.Presets["dragoman"]) {
+		t.Errorf("the default is %+v, want the preset dragoman", got)
+	}
+	for name, want := range window.Presets {
+		t.Run(name, func(t *testing.T) {
+			c := load1(t, "summary: {preset: "+name+"}\n")
+			if diff := cmp.Diff(want, c.Summary.Compaction()); diff != "" {
+				t.Errorf("the configured preset (-want +got):\n%s", diff)
+			}
+			again := load1(t, c.Effective())
+			if diff := cmp.Diff(c.Summary, again.Summary, cmp.AllowUnexported(c.Summary.Model.APIKey)); diff != "" {
+				t.Errorf("its effective form loads as (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What is written wins over the preset, also where it stands before it.
+func TestPresetWithOverrides(t *testing.T) {
+	c := load1(t, `
+summary:
+  keep: {n: 6}
+  temperature: 0
+  trigger: {messages: 30}
+  max_chars: 500
+  preset: molf
+  model: {base_url: "http://127.0.0.1:1/v1", name: small, api_key: "${KEY}"}
+`, "KEY=canary-key")
+	zero := 0.0
+	want := window.Presets["molf"]
+	want.Keep.N, want.Trigger.Messages, want.MaxChars, want.Temperature = 6, 30, 500, &zero
+	if diff := cmp.Diff(want, c.Summary.Compaction()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	got := c.Effective()
+	for _, part := range []string{"preset: molf", "tokens_percent: 80", "messages: 30", "unit: turns", "n: 6", "temperature: 0", "api_key: <secret>", "name: small"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("Effective lacks %s:\n%s", part, got)
+		}
+	}
+	if strings.Contains(got, "canary") {
+		t.Error("Effective shows the key")
+	}
+}
+
+// load1 loads text, which must be right.
+func load1(t *testing.T, text string, env ...string) *config.Config {
+	t.Helper()
+	c, err := load(t, text, env...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
