@@ -37,3 +37,24 @@ func (e *NotSent) Error() string { return "not sent: " + e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *NotSent) Unwrap() error { return e.Err }
+
+// Gone is the error of a [Fetcher] for a file that its network will never
+// give out. It is [ErrPermanent].
+type Gone struct {
+	// Why says so in a few words, for people and the model: "too big for bots".
+	Why string
+	Err error // may be nil
+}
+
+func (g *Gone) Error() string {
+	if g.Err == nil {
+		return g.Why
+	}
+	return g.Why + ": " + g.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (g *Gone) Unwrap() error { return g.Err }
+
+// Is makes every Gone an [ErrPermanent].
+func (g *Gone) Is(target error) bool { return target == ErrPermanent }

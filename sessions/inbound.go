@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"slices"
 	"strings"
 
 	"dragoman/channels"
@@ -9,9 +10,10 @@ import (
 // quoteBytes bounds how much of a quoted message the model is shown.
 const quoteBytes = 1000
 
-// UserMessage is how m stands in a transcript. The gateway builds the input
-// of a turn with it and the stores use it for messages that a [Control]
-// closes, so that both read alike.
+// UserMessage is how m stands in a transcript: what was said, and a line for
+// each file that came with it. The gateway builds the input of a turn with it
+// and the stores use it for messages that a [Control] closes, so that both
+// read alike. It is the one place that decides what a model reads of a file.
 func UserMessage(m channels.Inbound) Message {
 	var b strings.Builder
 	if m.Quote != nil && m.Quote.Text != "" {
@@ -27,13 +29,65 @@ func UserMessage(m channels.Inbound) Message {
 	}
 	b.WriteString(m.Prefix)
 	b.WriteString(m.Text)
-	return Message{
-		Role:    RoleUser,
-		Content: b.String(),
-		Name:    m.Sender.Name,
-		Sender:  m.Sender.ID(),
-		At:      m.At,
+	files := transcribed(m.Attachments)
+	for i, a := range files {
+		if i > 0 || strings.TrimSpace(m.Text) != "" {
+			b.WriteByte('\n')
+		}
+		b.WriteString(attachmentLine(a))
 	}
+	return Message{
+		Role:        RoleUser,
+		Content:     b.String(),
+		Name:        m.Sender.Name,
+		Sender:      m.Sender.ID(),
+		At:          m.At,
+		Attachments: files,
+	}
+}
+
+// transcribed is what a transcript keeps of the files of a message. What the
+// network needs to fetch one is nothing for it.
+func transcribed(all []channels.Attachment) []channels.Attachment {
+	if len(all) == 0 {
+		return nil
+	}
+	kept := slices.Clone(all[:min(len(all), channels.MaxAttachments)])
+	for i := range kept {
+		kept[i].Ref = ""
+		if kept[i].File == "" && kept[i].Missing == "" {
+			kept[i].Missing = "not fetched"
+		}
+	}
+	return kept
+}
+
+// attachmentLine is one line like
+//
+//	[document "notes.txt", text/plain, 2 kB, file irc_alice/k3….txt]
+//
+// File names it for tools. Everything in it comes from strangers.
+func attachmentLine(a channels.Attachment) string {
+	kind := OneLine(string(a.Kind), 20)
+	if kind == "" {
+		kind = "file"
+	}
+	parts := []string{kind}
+	if name := strings.ReplaceAll(OneLine(a.Name, 100), `"`, "'"); name != "" {
+		parts[0] += ` "` + name + `"`
+	}
+	if t := OneLine(a.Type, 60); t != "" {
+		parts = append(parts, t)
+	}
+	if a.Bytes > 0 {
+		parts = append(parts, channels.SizeText(a.Bytes))
+	}
+	if a.Missing != "" {
+		parts = append(parts, "not available: "+OneLine(a.Missing, 100))
+	} else {
+		parts = append(parts, "file "+a.File)
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
 }
 
 // EditNote is the message that stands in the transcript for an edit that

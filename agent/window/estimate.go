@@ -9,6 +9,22 @@ import (
 // perMessage is what a server's template adds around each message and call.
 const perMessage = 4
 
+// imageTokens is what a picture counts. Models scale pictures down, so their
+// size in bytes says little; most take between 250 and 1600 tokens.
+const imageTokens = 1000
+
+// pictures is what the files of m count beyond the lines that name them: those
+// that a model may be shown.
+func pictures(m *sessions.Message) int {
+	n := 0
+	for _, a := range m.Attachments {
+		if a.File != "" && a.IsImage() {
+			n += imageTokens
+		}
+	}
+	return n
+}
+
 // Estimate guesses how many tokens msgs take, ids, names and arguments of
 // tool calls included.
 func Estimate(msgs []sessions.Message) int { return Count(msgs, nil) }
@@ -30,7 +46,7 @@ func Count(msgs []sessions.Message, text func(string) int) int {
 }
 
 func countMessage(m *sessions.Message, text func(string) int) int {
-	n := perMessage + text(m.Content) + text(m.ToolCallID)
+	n := perMessage + text(m.Content) + text(m.ToolCallID) + pictures(m)
 	for _, c := range m.ToolCalls {
 		n += perMessage + text(c.ID) + text(c.Name) + text(c.Arguments)
 	}
@@ -42,7 +58,7 @@ func countMessage(m *sessions.Message, text func(string) int) int {
 func Bound(msgs []sessions.Message) int {
 	n := 0
 	for i := range msgs {
-		n += perMessage + len(msgs[i].Content) + len(msgs[i].ToolCallID)
+		n += perMessage + len(msgs[i].Content) + len(msgs[i].ToolCallID) + pictures(&msgs[i])
 		for _, c := range msgs[i].ToolCalls {
 			n += perMessage + len(c.ID) + len(c.Name) + len(c.Arguments)
 		}

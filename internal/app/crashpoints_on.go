@@ -5,6 +5,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -130,4 +131,22 @@ type crashChannel struct{ able }
 func (c crashChannel) Send(ctx context.Context, m channels.Outbound) (r channels.Receipt, err error) {
 	err = around("send", func() error { r, err = c.able.Send(ctx, m); return err })
 	return r, err
+}
+
+// Fetch goes around a file of a message, where the network has any.
+func (c crashChannel) Fetch(ctx context.Context, a channels.Attachment, w io.Writer) error {
+	return fetchFrom(ctx, c.able, a, w)
+}
+
+// Fetch goes around a file of a message, where the network has any.
+func (c crashDeduper) Fetch(ctx context.Context, a channels.Attachment, w io.Writer) error {
+	return fetchFrom(ctx, c.deduping, a, w)
+}
+
+func fetchFrom(ctx context.Context, c channels.Channel, a channels.Attachment, w io.Writer) error {
+	f, ok := c.(channels.Fetcher)
+	if !ok {
+		return channels.ErrPermanent
+	}
+	return around("fetch", func() error { return f.Fetch(ctx, a, w) })
 }

@@ -25,7 +25,8 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 		return fmt.Errorf("gateway: channel %s handed in a message with key %q and id %q", name, m.Key, m.ID)
 	}
 	m.Text = strings.ToValidUTF8(m.Text, "\uFFFD")
-	if strings.TrimSpace(m.Text) == "" {
+	m.Attachments = attachments(m.Attachments)
+	if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 {
 		return nil
 	}
 	verdict, err := g.mayTalk(ctx, b, m)
@@ -88,7 +89,7 @@ func (g *Gateway) overLimit(m channels.Inbound) string {
 func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) error {
 	g.opts.Observer.Accepted(m.Key.Channel(), "over_limit")
 	e := sessions.Entry{Inbound: m, Answered: true}
-	e.Inbound.Text = clipText(m.Text, 1000)
+	e.Inbound.Text, e.Inbound.Attachments = clipText(m.Text, 1000), nil
 	if g.told.first(m.Key, why, g.opts.Now()) {
 		e.Replies = g.split(m.Key, why, m)
 	}

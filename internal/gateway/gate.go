@@ -85,7 +85,7 @@ func (g *Gateway) offerPairing(ctx context.Context, m channels.Inbound) error {
 		"channel", m.Key.Channel(), "sender", m.Sender.ID())
 	text := fmt.Sprintf("Hello! I do not know you yet. Please give this code to the person who runs me:\n\n`%s`\n\nIt is good for %s.",
 		p.Code, plainDuration(g.opts.PairingExpires))
-	m.Text, m.Quote = "", nil
+	m.Text, m.Quote, m.Attachments = "", nil, nil
 	return g.answer(ctx, sessions.Entry{Inbound: m}, text)
 }
 

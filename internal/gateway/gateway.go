@@ -11,7 +11,8 @@
 //
 // Goroutines: [Gateway.Run] owns one per channel, the store's one per key that
 // has work, one attendant per running turn (typing, previews, command
-// answers), and at most [Options.Summarizers] that summarise. All of them have
+// answers), a few per turn while it fetches the files that came with its
+// messages, and at most [Options.Summarizers] that summarise. All of them have
 // ended when Run returns.
 package gateway
 

@@ -53,6 +53,7 @@ type Options struct {
 	Model           string        // its name, for /status
 	Version         string        // for /status
 	Heartbeats      Heartbeats    // nil: no jobs
+	Media           Media         // nil: files that come with messages are only named
 	// Partial says that others of the configured channels, and the jobs, are
 	// served by another process at another time: their work is left to it.
 	Partial  bool

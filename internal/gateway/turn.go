@@ -87,6 +87,9 @@ func (r *run) ask(ctx context.Context, steps []sessions.Step) (res agent.Result,
 		},
 	}
 	steered := steeredSeqs(steps)
+	if err := r.fetchAll(ctx); err != nil {
+		return agent.Result{}, err
+	}
 	for _, w := range r.rows {
 		if !steered[w.Seq] {
 			t.Input = append(t.Input, userMessage(w.Inbound, r.g.opts.Now()))
@@ -125,6 +128,9 @@ func (r *run) steer(ctx context.Context) ([]sessions.Message, error) {
 	for _, a := range r.live.take() {
 		if r.has(a.seq) {
 			continue
+		}
+		if err := r.g.fetch(ctx, &a.in); err != nil {
+			return joined, err
 		}
 		msg := userMessage(a.in, r.g.opts.Now())
 		msg.Seq = a.seq // within the journal only: says which inbox message this is

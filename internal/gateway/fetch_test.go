@@ -1,0 +1,234 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/internal/gateway"
+	"dragoman/internal/media"
+	"dragoman/sessions"
+)
+
+// album is a network that gives out files: by Ref, as a function says.
+type album struct {
+	*network
+	mu    sync.Mutex
+	asked map[string]int
+	give  func(ctx context.Context, ref string, n int, w io.Writer) error
+}
+
+func (a *album) Fetch(ctx context.Context, at channels.Attachment, w io.Writer) error {
+	a.mu.Lock()
+	a.asked[at.Ref]++
+	n := a.asked[at.Ref]
+	a.mu.Unlock()
+	return a.give(ctx, at.Ref, n, w)
+}
+
+func (a *album) count(ref string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asked[ref]
+}
+
+// withFiles makes the network an album that keeps what it fetches.
+func withFiles(t *testing.T, a *album, o media.Options) change {
+	t.Helper()
+	files, err := media.Open(t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = files.Close() })
+	return func(w *world, b *gateway.Binding, opts *gateway.Options) {
+		a.network, a.asked = w.net, map[string]int{}
+		b.Channel, opts.Media = a, files
+	}
+}
+
+// picture is a message that says nothing and brings one file.
+func (w *world) picture(person, ref string) channels.Inbound {
+	m := w.message(person, "")
+	m.Attachments = []channels.Attachment{{
+		Kind: channels.AttachmentImage, Name: "beach.jpg", Type: "image/jpeg", Bytes: 1234, Ref: ref, File: "irc_x/../../etc",
+	}}
+	return m
+}
+
+func (w *world) accept(m channels.Inbound) {
+	w.t.Helper()
+	if err := w.in.Accept(w.t.Context(), m); err != nil {
+		w.t.Fatalf("Accept = %v", err)
+	}
+}
+
+func TestFilesAreFetchedBeforeTheTurn(t *testing.T) {
+	gives := func(_ context.Context, ref string, n int, w io.Writer) error {
+		switch {
+		case ref == "gone":
+			return &channels.Gone{Why: "expired"}
+		case ref == "large":
+			_, err := w.Write(make([]byte, 2000))
+			return err
+		case ref == "flaky" && n == 1:
+			return errors.New("connection reset")
+		case ref == "panics":
+			panic("no such file")
+		}
+		_, err := io.WriteString(w, "a picture")
+		return err
+	}
+	for ref, want := range map[string]string{
+		"good":   `[image "beach.jpg", image/jpeg, 9 bytes, file net_1/`,
+		"flaky":  `[image "beach.jpg", image/jpeg, 9 bytes, file net_1/`,
+		"gone":   `[image "beach.jpg", image/jpeg, 1 kB, not available: expired]`,
+		"large":  `[image "beach.jpg", image/jpeg, 1 kB, not available: too large: more than 2 kB]`,
+		"panics": `[image "beach.jpg", image/jpeg, 1 kB, not available: it could not be fetched]`,
+	} {
+		t.Run(ref, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &album{give: gives}
+				w := start(t, withFiles(t, a, media.Options{MaxBytes: 1999}))
+				w.accept(w.picture("1", ref))
+				time.Sleep(10 * time.Second) // of the bubble
+				synctest.Wait()
+				sent := w.net.texts("1")
+				if len(sent) != 1 || !strings.HasPrefix(sent[0], "echo "+want) {
+					t.Fatalf("sent %q, want one that begins with %q", sent, want)
+				}
+				msgs, err := w.mem.Messages(t.Context(), channels.MustKey("net:1"), 0, 10)
+				if err != nil || len(msgs) != 2 || len(msgs[0].Attachments) != 1 {
+					t.Fatalf("the transcript holds %+v, %v", msgs, err)
+				}
+				at := msgs[0].Attachments[0]
+				if at.Ref != "" || (at.File == "") == (at.Missing == "") {
+					t.Errorf("the transcript holds %+v", at)
+				}
+			})
+		})
+	}
+}
+
+// A turn that a crash or a postponement interrupts does not fetch again.
+func TestFilesAreFetchedOnceForATurnThatRunsTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &album{give: func(_ context.Context, _ string, _ int, w io.Writer) error {
+			_, err := io.WriteString(w, "a picture")
+			return err
+		}}
+		w := start(t, withFiles(t, a, media.Options{}))
+		runs := 0
+		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+			if runs++; runs == 1 {
+				return "", &agent.ModelError{Kind: agent.ErrorTemporary, Err: errors.New("down")}
+			}
+			if f := turn.Input[0].Attachments[0].File; f == "" {
+				t.Error("the second run has no file")
+			}
+			return "seen", nil
+		}
+		w.accept(w.picture("1", "ref"))
+		time.Sleep(time.Minute)
+		w.expect("1", "seen")
+		if n := a.count("ref"); n != 1 {
+			t.Errorf("fetched %d times, want once", n)
+		}
+	})
+}
+
+// Files that never come hold an answer up for a while, not for ever, and the
+// person sees that something is being done.
+func TestFilesThatNeverCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &album{give: func(ctx context.Context, _ string, _ int, _ io.Writer) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+		w := start(t, withFiles(t, a, media.Options{}))
+		m := w.picture("1", "r0")
+		for range 14 {
+			m.Attachments = append(m.Attachments, m.Attachments[0])
+		}
+		began := time.Now()
+		w.accept(m)
+		for len(w.net.texts("1")) == 0 && time.Since(began) < time.Hour {
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		if took := time.Since(began); took > 3*time.Minute {
+			t.Errorf("the answer came after %s", took)
+		}
+		text := w.net.texts("1")[0]
+		if n := strings.Count(text, "not available: "); n != channels.MaxAttachments {
+			t.Errorf("%d files are named, want %d: %s", n, channels.MaxAttachments, text)
+		}
+		if w.net.typed < 10 {
+			t.Errorf("typing was shown %d times in two minutes", w.net.typed)
+		}
+	})
+}
+
+// A new message does not wait for the files of a turn that a command ended.
+func TestStopEndsTheFetching(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &album{give: func(ctx context.Context, _ string, _ int, _ io.Writer) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+		w := start(t, withFiles(t, a, media.Options{}))
+		w.accept(w.picture("1", "r"))
+		synctest.Wait()
+		w.say("1", "/stop")
+		w.say("1", "still there?")
+		synctest.Wait()
+		if got := w.net.texts("1"); len(got) != 2 || got[1] != "echo still there?" {
+			t.Errorf("sent %q", got)
+		}
+		if got := w.transcript("1"); len(got) == 0 || !strings.Contains(got[0], `beach.jpg", image/jpeg, 1 kB, not available: not fetched]`) {
+			t.Errorf("the transcript holds %q", got)
+		}
+	})
+}
+
+func TestFilesOfANetworkThatGivesNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		m := w.picture("1", "ref")
+		m.Text = "look"
+		w.accept(m)
+		w.expect("1", "echo look\n"+`[image "beach.jpg", image/jpeg, 1 kB, not available: not fetched]`)
+	})
+}
+
+// What a person hands to a running turn brings its files along.
+func TestSteeredFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &album{give: func(_ context.Context, _ string, _ int, w io.Writer) error {
+			_, err := io.WriteString(w, "a picture")
+			return err
+		}}
+		w := start(t, withFiles(t, a, media.Options{}), func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Queue = gateway.Steer })
+		var joined []sessions.Message
+		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+			time.Sleep(time.Second)
+			var err error
+			joined, err = turn.Steer(ctx)
+			return "done", err
+		}
+		w.say("1", "wait")
+		synctest.Wait()
+		w.accept(w.picture("1", "ref"))
+		time.Sleep(time.Minute)
+		w.expect("1", "done")
+		if len(joined) != 1 || len(joined[0].Attachments) != 1 || joined[0].Attachments[0].File == "" {
+			t.Errorf("joined %+v", joined)
+		}
+	})
+}

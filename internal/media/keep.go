@@ -1,0 +1,206 @@
+package media
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"dragoman/channels"
+)
+
+const (
+	// tries are the attempts at one file within one turn.
+	tries = 2
+	// pause lies between them. A network that asks for more than longestPause
+	// is asked no more within this turn.
+	pause        = time.Second
+	longestPause = 5 * time.Second
+)
+
+// errTooLarge ends the fetching of a file past the limit.
+var errTooLarge = errors.New("media: the file is larger than allowed")
+
+// Fetch writes a file to w. See [channels.Fetcher].
+type Fetch = func(ctx context.Context, w io.Writer) error
+
+// Keep makes sure that attachment i of m is here and returns it as it goes to
+// the transcript: without its Ref, and with File, or with Missing in a few
+// words. A file that is here already is not fetched again. fetch is nil where
+// the network has no files to give. Keep returns an error only if ctx ended.
+func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch) (channels.Attachment, error) {
+	a := m.Attachments[i]
+	a.Ref = ""
+	if a.File != "" || a.Missing != "" {
+		return a, nil
+	}
+	file := Name(m, i)
+	info, err := s.root.Stat(file)
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		a.File, a.Bytes = file, info.Size()
+		return a, nil
+	case fetch == nil:
+		a.Missing = "files of this network cannot be fetched"
+		return a, nil
+	case a.Bytes > s.o.MaxBytes:
+		a.Missing = "too large: " + channels.SizeText(a.Bytes)
+		return a, nil
+	}
+	size, err := s.attempts(ctx, file, fetch)
+	if ctx.Err() != nil {
+		return a, ctx.Err()
+	}
+	if err == nil {
+		a.File, a.Bytes = file, size
+		return a, nil
+	}
+	a.Missing = s.why(err)
+	s.o.Logger.Warn("an attachment is not available", "channel", m.Key.Channel(), "msg_id", m.ID, "why", a.Missing, "err", err)
+	return a, nil
+}
+
+// attempts fetches file, again if the first time failed for a reason that may
+// have passed.
+func (s *Store) attempts(ctx context.Context, file string, fetch Fetch) (size int64, err error) {
+	for n := 1; ; n++ {
+		if size, err = s.fetch(ctx, file, fetch); err == nil || n == tries || final(err) {
+			return size, err
+		}
+		wait := pause
+		if retry := (*channels.Retry)(nil); errors.As(err, &retry) {
+			if wait = max(wait, retry.After); wait > longestPause {
+				return 0, err
+			}
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// final reports whether a second attempt would meet err again.
+func final(err error) bool {
+	var local *storing
+	return errors.Is(err, channels.ErrPermanent) || errors.Is(err, errTooLarge) || errors.Is(err, errEmpty) || errors.As(err, &local)
+}
+
+var errEmpty = errors.New("media: the file is empty")
+
+// storing is a failure of our own disk.
+type storing struct{ err error }
+
+func (e *storing) Error() string { return "media: store a file: " + bare(e.err).Error() }
+func (e *storing) Unwrap() error { return e.err }
+
+// why puts err into a few words for the model and people.
+func (s *Store) why(err error) string {
+	var local *storing
+	var gone *channels.Gone
+	switch {
+	case errors.Is(err, errTooLarge):
+		return "too large: more than " + channels.SizeText(s.o.MaxBytes)
+	case errors.Is(err, errEmpty):
+		return "the file is empty"
+	case errors.As(err, &local):
+		return "it could not be stored"
+	case errors.As(err, &gone):
+		return gone.Why
+	case errors.Is(err, channels.ErrPermanent):
+		return "the network has it no more"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "fetching it took too long"
+	}
+	return "it could not be fetched"
+}
+
+// fetch is one attempt.
+func (s *Store) fetch(ctx context.Context, file string, fetch Fetch) (size int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	temp := path.Join(tempDir, rand.Text())
+	f, err := s.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, &storing{err}
+	}
+	w := &bounded{f: f, left: s.o.MaxBytes}
+	err = fetch(ctx, w)
+	switch {
+	case w.err != nil:
+		err = w.err // whatever the network's code made of it
+	case err == nil && w.size == 0:
+		err = errEmpty
+	}
+	if err == nil {
+		if err = f.Sync(); err != nil {
+			err = &storing{err}
+		}
+	}
+	if closed := f.Close(); err == nil && closed != nil {
+		err = &storing{closed}
+	}
+	if err == nil {
+		if err = s.publish(temp, file); err != nil {
+			err = &storing{err}
+		}
+	}
+	if err != nil {
+		// The next start removes what cannot be removed now.
+		_ = s.root.Remove(temp)
+		return 0, err
+	}
+	return w.size, nil
+}
+
+// publish gives a finished file its name.
+func (s *Store) publish(temp, file string) error {
+	folder := path.Dir(file)
+	err := s.root.Mkdir(folder, 0o700)
+	switch {
+	case err == nil:
+		err = s.sync(".")
+	case errors.Is(err, fs.ErrExist):
+		err = nil
+	}
+	if err == nil {
+		err = s.root.Rename(temp, file)
+	}
+	if err == nil {
+		err = s.sync(folder)
+	}
+	return err
+}
+
+// bounded writes to a file and fails past its limit.
+type bounded struct {
+	f    *os.File
+	left int64
+	size int64
+	err  error
+}
+
+// Write fails for good once it has failed.
+func (w *bounded) Write(p []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	if int64(len(p)) > w.left {
+		w.err = errTooLarge
+		return 0, w.err
+	}
+	n, err := w.f.Write(p)
+	w.left -= int64(n)
+	w.size += int64(n)
+	if err != nil {
+		w.err = &storing{err}
+	}
+	return n, w.err
+}

@@ -1,0 +1,218 @@
+// Package media keeps the files that came with messages, one folder for each
+// conversation below one directory.
+//
+// The promise: a file is there whole or not at all, also after a kill -9 or a
+// power cut: it is written under another name, forced to disk and then
+// renamed. Its name follows from the message that brought it, so the same
+// file is fetched once, however often its turn begins again. No name that a
+// sender chose ever becomes part of a path, and everything is opened through
+// an [os.Root], so that nothing outside of the directory can be reached.
+//
+// Failure: a file that cannot be had is no reason to stop a conversation.
+// [Store.Keep] then says why in a few words, for the model and the person. It
+// returns an error only when its context ended, because then the turn ends
+// too. What a crash leaves behind lies in one folder that [Open] empties.
+//
+// The package starts no goroutines. A Store is safe for concurrent use; one
+// process uses a directory at a time.
+package media
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"dragoman/channels"
+)
+
+// tempDir holds files that are being written. No key's folder can be called
+// so: their names have a "_".
+const tempDir = "tmp"
+
+// Options bound what a store keeps. The zero value works.
+type Options struct {
+	// MaxBytes is the size of the largest file that is kept; 20 MiB if 0.
+	MaxBytes int64
+	// Timeout bounds one attempt to fetch a file; 30 s if 0.
+	Timeout time.Duration
+	Logger  *slog.Logger // nil: silent
+}
+
+// Store is a directory of files. Make it with [Open].
+type Store struct {
+	root *os.Root
+	o    Options
+}
+
+// Open makes dir if it is missing and removes what a crash left half written.
+// The caller closes the store.
+func Open(dir string, o Options) (*Store, error) {
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = 20 << 20
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 30 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("media: make the directory: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("media: open the directory: %w", err)
+	}
+	err = root.RemoveAll(tempDir)
+	if err == nil {
+		err = root.Mkdir(tempDir, 0o700)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("media: empty the folder of unfinished files: %w", err), root.Close())
+	}
+	return &Store{root: root, o: o}, nil
+}
+
+// Close gives the directory back.
+func (s *Store) Close() error {
+	if err := s.root.Close(); err != nil {
+		return fmt.Errorf("media: close: %w", err)
+	}
+	return nil
+}
+
+// Open opens a kept file by its name ([channels.Attachment.File]). A file that
+// is not there, or no name of ours, is [fs.ErrNotExist].
+func (s *Store) Open(file string) (io.ReadCloser, error) {
+	if !ours(file) {
+		return nil, fmt.Errorf("media: open: %w", fs.ErrNotExist)
+	}
+	f, err := s.root.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("media: open: %w", bare(err))
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("media: open: %w", bare(err)), f.Close())
+	}
+	return f, nil
+}
+
+// Belongs reports whether file is one of k's conversation.
+func (s *Store) Belongs(k channels.Key, file string) bool {
+	return ours(file) && path.Dir(file) == k.FileName()
+}
+
+// Remove removes all files of k's conversation. Having none is no error.
+func (s *Store) Remove(k channels.Key) error {
+	if k.IsZero() {
+		return nil
+	}
+	if err := s.root.RemoveAll(k.FileName()); err != nil {
+		return fmt.Errorf("media: remove the files of %s: %w", k, bare(err))
+	}
+	return s.sync(".")
+}
+
+// RemoveFiles removes these files. Names that are not ours, and files that are
+// gone already, are passed over; all of them are tried.
+func (s *Store) RemoveFiles(files []string) error {
+	var errs []error
+	folders := map[string]bool{}
+	for _, file := range files {
+		if !ours(file) {
+			continue
+		}
+		switch err := s.root.Remove(file); {
+		case err == nil:
+			folders[path.Dir(file)] = true
+		case !errors.Is(err, fs.ErrNotExist):
+			errs = append(errs, fmt.Errorf("media: remove a file: %w", bare(err)))
+		}
+	}
+	for folder := range folders {
+		errs = append(errs, s.sync(folder))
+	}
+	return errors.Join(errs...)
+}
+
+// sync makes the entries of a folder durable.
+func (s *Store) sync(folder string) error {
+	f, err := s.root.Open(folder)
+	if err != nil {
+		return fmt.Errorf("media: sync a folder: %w", bare(err))
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("media: sync a folder: %w", bare(err))
+	}
+	return nil
+}
+
+// Name is the file of attachment i of m. It depends on nothing that may change
+// between two attempts at the same turn.
+func Name(m channels.Inbound, i int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", m.Key.Channel(), m.ID, i))
+	return m.Key.FileName() + "/" + encoding.EncodeToString(sum[:10]) + extension(m.Attachments[i].Type)
+}
+
+// encoding makes names that stay what they are where case does not count, and
+// that are few tokens for a model.
+var encoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// nameLength is 10 bytes in base32.
+const nameLength = 16
+
+// ours reports whether file can have been made by [Name].
+func ours(file string) bool {
+	folder, name, found := strings.Cut(file, "/")
+	stem, ext, dotted := strings.Cut(name, ".")
+	return found && dotted && strings.Contains(folder, "_") && folder[0] != '.' &&
+		len(stem) == nameLength && plain(stem) && ext != "" && len(ext) <= 4 && plain(ext)
+}
+
+func plain(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) < 0
+}
+
+// extensions are for people who look into the folder; nothing here trusts
+// them. The list is our own because the system's differs between machines and
+// the name of a file must not.
+var extensions = map[string]string{
+	"image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif", "image/webp": ".webp", "image/heic": ".heic",
+	"audio/ogg": ".ogg", "audio/mpeg": ".mp3", "audio/mp4": ".m4a", "audio/aac": ".aac", "audio/wav": ".wav",
+	"video/mp4": ".mp4", "video/webm": ".webm", "video/quicktime": ".mov",
+	"application/pdf": ".pdf", "application/json": ".json", "application/xml": ".xml", "application/zip": ".zip",
+	"text/plain": ".txt", "text/markdown": ".md", "text/csv": ".csv", "text/html": ".html", "text/xml": ".xml",
+}
+
+func extension(mimeType string) string {
+	mimeType, _, _ = strings.Cut(mimeType, ";")
+	if ext, known := extensions[strings.ToLower(strings.TrimSpace(mimeType))]; known {
+		return ext
+	}
+	return ".bin"
+}
+
+// bare takes the path out of an error: a key's chat can be a phone number.
+func bare(err error) error {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		return p.Err
+	case errors.As(err, &l):
+		return l.Err
+	}
+	return err
+}
