@@ -1,70 +1,160 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
+// newestFirst lists the chats with a conversation, most recently updated
+// first.
+func (s *Store) newestFirst() []*chat {
+	var chats []*chat
+	for _, c := range s.chats {
+		if c.conv != nil {
+			chats = append(chats, c)
+		}
+	}
+	slices.SortFunc(chats, func(a, b *chat) int {
+		return cmp.Or(b.conv.updated.Compare(a.conv.updated), cmp.Compare(b.conv.order, a.conv.order))
+	})
+	return chats
+}
+
+// show is what lists show of c.
+func (c *chat) show() sessions.Conversation {
+	return sessions.Conversation{
+		Key: c.key, Generation: c.conv.generation, Title: c.conv.title,
+		Created: rules.Time(c.conv.created), Updated: rules.Time(c.conv.updated),
+		Messages: len(c.conv.messages), Usage: c.conv.usage, Settings: rules.Settings(c.conv.settings),
+	}
+}
+
 // Find is part of [sessions.Catalog].
-func (s *Store) Find(context.Context, sessions.Query) ([]sessions.Conversation, error) {
-	return nil, errors.ErrUnsupported
+func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Conversation, err error) {
+	err = s.read(ctx, "find", func() error {
+		for _, c := range s.newestFirst() {
+			if shown := c.show(); rules.Matches(q, shown) {
+				list = append(list, shown)
+			}
+		}
+		offset, limit := rules.Page(q)
+		list = page(list, offset, limit)
+		return nil
+	})
+	return list, err
 }
 
 // Conversation is part of [sessions.Catalog].
-func (s *Store) Conversation(context.Context, channels.Key) (sessions.Conversation, error) {
-	return sessions.Conversation{}, errors.ErrUnsupported
+func (s *Store) Conversation(ctx context.Context, k channels.Key) (shown sessions.Conversation, err error) {
+	err = s.read(ctx, "conversation", func() error {
+		c, err := s.conversation(k)
+		if err == nil {
+			shown = c.show()
+		}
+		return err
+	})
+	return shown, err
 }
 
 // Configure is part of [sessions.Catalog].
-func (s *Store) Configure(context.Context, channels.Key, func(*sessions.Settings)) error {
-	return errors.ErrUnsupported
+func (s *Store) Configure(ctx context.Context, k channels.Key, configure func(*sessions.Settings)) error {
+	return s.update(ctx, "configure", func(ch *change) error {
+		if k.IsZero() {
+			return errors.New("no key")
+		}
+		c := s.chat(k)
+		var set sessions.Settings
+		if c.conv != nil {
+			set = rules.Settings(c.conv.settings)
+		}
+		configure(&set)
+		if err := rules.CheckSettings(set); err != nil {
+			return err
+		}
+		if c.conv == nil {
+			c.conv = &conversation{from: c.msgSeq, created: ch.now}
+			s.touch(ch, c.conv)
+		}
+		c.conv.settings = rules.Settings(set)
+		return nil
+	})
 }
 
 // Generations is part of [sessions.Catalog].
-func (s *Store) Generations(context.Context, channels.Key) ([]sessions.Generation, error) {
-	return nil, errors.ErrUnsupported
+func (s *Store) Generations(ctx context.Context, k channels.Key) (list []sessions.Generation, err error) {
+	err = s.read(ctx, "generations", func() error {
+		c, err := s.conversation(k)
+		if err == nil {
+			list = c.allGenerations()
+		}
+		return err
+	})
+	return list, err
+}
+
+// allGenerations are those of c with their ends.
+func (c *chat) allGenerations() []sessions.Generation {
+	list := slices.Clone(c.conv.generations)
+	for i := range list {
+		list[i].LastSeq = c.msgSeq
+		if i > 0 {
+			list[i-1].LastSeq = list[i].FirstSeq - 1
+		}
+	}
+	return list
 }
 
 // SearchAll is part of [sessions.Catalog].
-func (s *Store) SearchAll(context.Context, string, int) ([]sessions.Found, error) {
-	return nil, errors.ErrUnsupported
+func (s *Store) SearchAll(ctx context.Context, query string, limit int) (found []sessions.Found, err error) {
+	err = s.read(ctx, "search all", func() error {
+		words := rules.Query(query)
+		var all []sessions.Found
+		for _, c := range s.newestFirst() {
+			for _, m := range c.conv.messages {
+				if rules.Score(words, m.Content) > 0 {
+					all = append(all, sessions.Found{Key: c.key, Message: rules.Clone(m)})
+				}
+			}
+		}
+		found = rules.BestFound(words, all, limit)
+		return nil
+	})
+	return found, err
 }
 
 // Days is part of [sessions.Catalog].
-func (s *Store) Days(context.Context, time.Time, time.Time) ([]sessions.DayCount, error) {
-	return nil, errors.ErrUnsupported
+func (s *Store) Days(ctx context.Context, from, to time.Time) (list []sessions.DayCount, err error) {
+	err = s.read(ctx, "days", func() error {
+		days := rules.NewDays[channels.Key](from, to)
+		for _, c := range s.newestFirst() {
+			for _, m := range c.conv.messages {
+				days.Add(c.key, m.At, m.Usage)
+			}
+		}
+		list = days.Counts()
+		return nil
+	})
+	return list, err
 }
 
 // Top is part of [sessions.Catalog].
-func (s *Store) Top(context.Context, int) ([]sessions.Conversation, error) {
-	return nil, errors.ErrUnsupported
-}
-
-// Expire is part of [sessions.Lifetime].
-func (s *Store) Expire(context.Context, time.Time, int) ([]channels.Key, error) {
-	return nil, errors.ErrUnsupported
-}
-
-// Erase is part of [sessions.Lifetime].
-func (s *Store) Erase(context.Context, sessions.Erasure) (sessions.Erased, error) {
-	return sessions.Erased{}, errors.ErrUnsupported
-}
-
-// Join is part of [sessions.Lifetime].
-func (s *Store) Join(context.Context, channels.Key, channels.Key) error {
-	return errors.ErrUnsupported
-}
-
-// Dump is part of [sessions.Copies].
-func (s *Store) Dump(context.Context, []channels.Key, func(sessions.Record) error) error {
-	return errors.ErrUnsupported
-}
-
-// Restore is part of [sessions.Copies].
-func (s *Store) Restore(context.Context, func() (sessions.Record, error)) error {
-	return errors.ErrUnsupported
+func (s *Store) Top(ctx context.Context, limit int) (list []sessions.Conversation, err error) {
+	err = s.read(ctx, "top", func() error {
+		for _, c := range s.newestFirst() {
+			list = append(list, c.show())
+		}
+		slices.SortFunc(list, func(a, b sessions.Conversation) int {
+			return cmp.Or(cmp.Compare(b.Usage.Input+b.Usage.Output, a.Usage.Input+a.Usage.Output), cmp.Compare(a.Key.String(), b.Key.String()))
+		})
+		list = page(list, 0, limit)
+		return nil
+	})
+	return list, err
 }

@@ -85,6 +85,9 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 		if a.Outcome == sessions.Queued && e.MaxWaiting > 0 && c.waiting() >= e.MaxWaiting {
 			return fmt.Errorf("%w: %d messages wait", sessions.ErrFull, c.waiting())
 		}
+		if rules.Resets(e, a.Outcome) && c.waiting() == 0 {
+			s.reset(ch, c, e.ResetBefore)
+		}
 		r := s.addInbound(ch, c, e)
 		a.Seq = r.seq
 		switch a.Outcome {

@@ -23,6 +23,9 @@ type conversation struct {
 	messages   []sessions.Message
 	summaries  []sessions.Summary // of the current generation
 	usage      sessions.Usage
+	settings   sessions.Settings
+	// generations are all of them, the current one last, without LastSeq.
+	generations []sessions.Generation
 }
 
 // nextGeneration hands out an id that no generation of the store had before.
@@ -39,7 +42,10 @@ func (s *Store) appendMessages(ch *change, c *chat, turn string, messages []sess
 		return
 	}
 	if c.conv == nil {
-		c.conv = &conversation{generation: s.nextGeneration(ch.now), from: c.msgSeq, created: ch.now}
+		c.conv = &conversation{created: ch.now}
+	}
+	if c.conv.generation == "" {
+		s.beginGeneration(ch, c)
 	}
 	conv := c.conv
 	for _, m := range messages {
@@ -47,9 +53,7 @@ func (s *Store) appendMessages(ch *change, c *chat, turn string, messages []sess
 		c.msgSeq++
 		m.Seq, m.Turn = c.msgSeq, cmp.Or(m.Turn, turn)
 		if m.Usage != nil {
-			conv.usage.Input += m.Usage.Input
-			conv.usage.Output += m.Usage.Output
-			conv.usage.Cached += m.Usage.Cached
+			conv.usage.Add(*m.Usage)
 		}
 		conv.messages = append(conv.messages, m)
 	}
@@ -63,11 +67,24 @@ func (s *Store) touch(ch *change, conv *conversation) {
 
 // newGeneration begins a generation in a conversation that exists.
 func (s *Store) newGeneration(ch *change, c *chat) {
-	if c.conv == nil {
+	if c.conv == nil || c.conv.generation == "" {
 		return // nothing was said yet: the first message begins one
 	}
-	c.conv.generation, c.conv.from, c.conv.summaries = s.nextGeneration(ch.now), c.msgSeq, nil
+	s.beginGeneration(ch, c)
 	s.touch(ch, c.conv)
+}
+
+func (s *Store) beginGeneration(ch *change, c *chat) {
+	c.conv.generation, c.conv.from, c.conv.summaries = s.nextGeneration(ch.now), c.msgSeq, nil
+	c.conv.generations = append(c.conv.generations, sessions.Generation{ID: c.conv.generation, FirstSeq: c.msgSeq + 1, Began: rules.Time(ch.now)})
+}
+
+// reset begins a new generation if nothing was said since before. An empty
+// generation is as good as a new one.
+func (s *Store) reset(ch *change, c *chat, before time.Time) {
+	if c.conv != nil && c.conv.from < c.msgSeq && c.conv.updated.Before(before) {
+		s.newGeneration(ch, c)
+	}
 }
 
 // History is part of [sessions.Transcript].
@@ -77,10 +94,10 @@ func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.Hist
 		if c == nil || c.conv == nil {
 			return nil
 		}
-		h.Generation = c.conv.generation
+		h.Generation, h.Settings = c.conv.generation, rules.Settings(c.conv.settings)
 		after := c.conv.from
 		if n := len(c.conv.summaries); n > 0 {
-			newest := c.conv.summaries[n-1]
+			newest := rules.Summary(c.conv.summaries[n-1])
 			h.Summary, after = &newest, newest.CoversSeq
 		}
 		bytes := 0
@@ -115,8 +132,7 @@ func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Sum
 		if sum.CoversSeq <= after || sum.CoversSeq > c.msgSeq {
 			return fmt.Errorf("%w: the summary covers up to %d, possible are %d to %d", sessions.ErrConflict, sum.CoversSeq, after+1, c.msgSeq)
 		}
-		sum.Text, sum.Model = rules.Text(sum.Text), rules.Text(sum.Model)
-		if sum.At = rules.Time(sum.At); sum.At.IsZero() {
+		if sum = rules.Summary(sum); sum.At.IsZero() {
 			sum.At = rules.Time(ch.now)
 		}
 		c.conv.summaries = append(c.conv.summaries, sum)
@@ -135,21 +151,8 @@ func (s *Store) conversation(k channels.Key) (*chat, error) {
 // List is part of [sessions.Archive].
 func (s *Store) List(ctx context.Context, offset, limit int) (list []sessions.Conversation, err error) {
 	err = s.read(ctx, "list", func() error {
-		var chats []*chat
-		for _, c := range s.chats {
-			if c.conv != nil {
-				chats = append(chats, c)
-			}
-		}
-		slices.SortFunc(chats, func(a, b *chat) int {
-			return cmp.Or(b.conv.updated.Compare(a.conv.updated), cmp.Compare(b.conv.order, a.conv.order))
-		})
-		for _, c := range page(chats, offset, limit) {
-			list = append(list, sessions.Conversation{
-				Key: c.key, Generation: c.conv.generation, Title: c.conv.title,
-				Created: rules.Time(c.conv.created), Updated: rules.Time(c.conv.updated),
-				Messages: len(c.conv.messages), Usage: c.conv.usage,
-			})
+		for _, c := range page(s.newestFirst(), offset, limit) {
+			list = append(list, c.show())
 		}
 		return nil
 	})

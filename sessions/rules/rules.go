@@ -8,6 +8,7 @@
 package rules
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,6 +47,7 @@ func Inbound(m channels.Inbound) channels.Inbound {
 	if m.Quote != nil {
 		m.Quote = &channels.Quote{ID: Text(m.Quote.ID), Name: Text(m.Quote.Name), Text: Text(m.Quote.Text)}
 	}
+	m.Attachments = Attachments(m.Attachments)
 	m.At = Time(m.At)
 	return m
 }
@@ -58,6 +60,7 @@ func Message(m sessions.Message, now time.Time) sessions.Message {
 	for i, c := range m.ToolCalls {
 		m.ToolCalls[i] = sessions.ToolCall{ID: Text(c.ID), Name: Text(c.Name), Arguments: Text(c.Arguments)}
 	}
+	m.Attachments, m.Extra = Attachments(m.Attachments), Fields(m.Extra)
 	if m.At = Time(m.At); m.At.IsZero() {
 		m.At = Time(now)
 	}
@@ -88,7 +91,23 @@ func Clone(m sessions.Message) sessions.Message {
 		u := *m.Usage
 		m.Usage = &u
 	}
+	if len(m.Attachments) == 0 {
+		m.Attachments = nil
+	}
+	m.Attachments = slices.Clone(m.Attachments)
+	m.Extra = cloneFields(m.Extra)
 	return m
+}
+
+func cloneFields(m map[string]json.RawMessage) map[string]json.RawMessage {
+	if len(m) == 0 {
+		return nil
+	}
+	c := make(map[string]json.RawMessage, len(m))
+	for name, v := range m {
+		c[name] = slices.Clone(v)
+	}
+	return c
 }
 
 // Bytes is what m counts against [sessions.HistoryLimit].
@@ -113,6 +132,9 @@ func SamePerson(a, b channels.Person) bool {
 // id, its place and its sender.
 func Edited(old, edit channels.Inbound) channels.Inbound {
 	old.Text, old.Prefix, old.Quote = edit.Text, edit.Prefix, edit.Quote
+	if len(edit.Attachments) > 0 {
+		old.Attachments = edit.Attachments
+	}
 	return old
 }
 

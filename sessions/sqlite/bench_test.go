@@ -195,7 +195,7 @@ func fill(b *testing.B, path string, conversations int) {
 	defer db.Close()
 	for _, query := range []string{
 		`INSERT INTO keys (id, key, seq, msg_seq) SELECT value + 1000, 'y:' || value, 2, 2 FROM generate_series(1, ?)`,
-		`INSERT INTO conversations SELECT value + 1000, '20260101_' || value, 0, 0, '', 1, value, 2, 0, 0, 0 FROM generate_series(1, ?)`,
+		`INSERT INTO conversations (key_id, generation, from_seq, covers, title, created, updated, messages, input, output, cached) SELECT value + 1000, '20260101_' || value, 0, 0, '', 1, value, 2, 0, 0, 0 FROM generate_series(1, ?)`,
 		`INSERT INTO inbox (id, dedupe, message_id, origin, state, accepted, rest, text)
 			SELECT ((value + 1000) << 32) + 1, 'y:' || value, '', 'chat', 'done', 1, '{}', 'a question of some words' FROM generate_series(1, ?)`,
 		`INSERT INTO outbox (id, state, created, reply_to, edit, text) SELECT ((value + 1000) << 32) + 2, 'sent', 1, '', '', 'an answer' FROM generate_series(1, ?)`,

@@ -78,7 +78,11 @@ func prepareFile(ctx context.Context, path string, busy time.Duration) error {
 			return err
 		}
 	}
-	return checkSchema(ctx, path, busy)
+	version, err := checkSchema(ctx, path, busy)
+	if err == nil && version < schemaVersion {
+		err = migrate(ctx, path, busy)
+	}
+	return err
 }
 
 // create makes a new store beside path and moves it there.
@@ -155,29 +159,30 @@ func checkHeader(path string, size int64) error {
 	return nil
 }
 
-// checkSchema refuses files of other programs and of newer versions. It only
-// reads: our settings would turn a foreign file into one with a WAL.
-func checkSchema(ctx context.Context, path string, busy time.Duration) error {
+// checkSchema refuses files of other programs and of newer versions, and tells
+// the version of ours. It only reads: our settings would turn a foreign file
+// into one with a WAL.
+func checkSchema(ctx context.Context, path string, busy time.Duration) (version int64, err error) {
 	db, err := sql.Open("sqlite", uri(path, url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())}}))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	db.SetMaxOpenConns(1)
-	var app, version, tables int64
+	var app, tables int64
 	err = db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
 		(SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('meta', 'keys', 'inbox', 'outbox', 'messages'))`).Scan(&app, &version, &tables)
 	if err = errors.Join(err, db.Close()); err != nil {
-		return err
+		return 0, err
 	}
 	switch {
 	case app != applicationID:
-		return errors.New("this is an SQLite database of another program")
+		return 0, errors.New("this is an SQLite database of another program")
 	case version > schemaVersion:
-		return fmt.Errorf("the store was written by a newer version of dragoman (its schema is %d, this version knows %d): use that one, or a backup", version, schemaVersion)
-	case version < schemaVersion || tables != 5:
-		return damaged("its tables are not complete")
+		return 0, fmt.Errorf("the store was written by a newer version of dragoman (its schema is %d, this version knows %d): use that one, or a backup", version, schemaVersion)
+	case version < 1 || tables != 5:
+		return 0, damaged("its tables are not complete")
 	}
-	return nil
+	return version, nil
 }
 
 func damaged(format string, args ...any) error {

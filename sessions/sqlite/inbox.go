@@ -46,12 +46,12 @@ func scanIn(row scanner, k channels.Key) (inRow, error) {
 	w.seq, w.due, w.accepted = seqOf(id), timeOf(due), timeOf(accepted)
 	_, m.ID, _ = strings.Cut(dedupe, ":")
 	m.Key, m.Sender, m.Prefix, m.Private, m.Addressed = k, r.Sender, r.Prefix, r.Private, r.Addressed
-	m.Edits, m.Quote, m.At = r.Edits, r.Quote, r.At
+	m.Edits, m.Quote, m.Attachments, m.At = r.Edits, r.Quote, r.Attachments, r.At
 	return w, nil
 }
 
 func restOf(m channels.Inbound) []byte {
-	return encode(inboundRest{m.Sender, m.Prefix, m.Private, m.Addressed, m.Edits, m.Quote, m.At})
+	return encode(inboundRest{m.Sender, m.Prefix, m.Private, m.Addressed, m.Edits, m.Quote, m.Attachments, m.At})
 }
 
 // accepting is an entry with all that can be prepared before the writer, who
@@ -107,6 +107,11 @@ func (t *tx) accept(e accepting) (sessions.Acceptance, error) {
 	if n := t.waiting(k); outcome == sessions.Queued && e.MaxWaiting > 0 && n >= e.MaxWaiting {
 		return sessions.Acceptance{}, fmt.Errorf("%w: %d messages wait", sessions.ErrFull, n)
 	}
+	if rules.Resets(e.Entry, outcome) && t.waiting(k) == 0 {
+		if err := t.reset(r, e.ResetBefore); err != nil {
+			return sessions.Acceptance{}, err
+		}
+	}
 	got := sessions.Acceptance{Outcome: outcome}
 	if got.Seq, err = t.addInbound(r, e, outcome); err != nil {
 		return got, err
@@ -131,6 +136,15 @@ func (t *tx) accept(e accepting) (sessions.Acceptance, error) {
 	}
 	got.Waiting = t.waiting(k)
 	return got, err
+}
+
+// reset begins a new generation if nothing was said since before. An empty
+// generation is as good as a new one.
+func (t *tx) reset(r *keyRow, before time.Time) error {
+	if r.conv == nil || r.conv.from == r.msgSeq || r.conv.updated >= nanos(before) {
+		return nil
+	}
+	return t.newGeneration(r)
 }
 
 // seen reports whether a message was accepted before, and as what.

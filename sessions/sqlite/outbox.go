@@ -41,7 +41,7 @@ func (t *tx) addReplies(r *keyRow, replies []sessions.Reply) error {
 // the store's random name, so that a store that was begun anew does not repeat
 // the ids of the one before.
 func (s *Store) deliveryID(id int64) string {
-	return fmt.Sprintf("%s-%d-%d", s.name, id>>32, seqOf(id))
+	return fmt.Sprintf("%s-%d-%d", s.prefix, id>>32, seqOf(id))
 }
 
 // parseRowID reads the "12-7" behind the prefix of an id.
@@ -57,13 +57,16 @@ func parseRowID(prefix, s string) (id int64, ok bool) {
 	return id, ok && err == nil && err2 == nil && rest == fmt.Sprintf("%d-%d", k, n)
 }
 
-const outColumns = `id, state, uncertain, attempts, due, created, reply_to, edit, why, text`
+const outColumns = `id, state, uncertain, attempts, due, created, reply_to, edit, why, text, did`
 
 // scanOut reads a row of outColumns of key k.
 func (s *Store) scanOut(row scanner, k channels.Key) (d sessions.Delivery, uncertain bool, err error) {
 	var id, due, created int64
-	err = row.Scan(&id, &d.State, &uncertain, &d.Attempts, &due, &created, &d.ReplyTo, &d.Edit, &d.Error, &d.Text)
-	d.ID, d.Key, d.Seq, d.NotBefore, d.Created = s.deliveryID(id), k, seqOf(id), timeOf(due), timeOf(created)
+	err = row.Scan(&id, &d.State, &uncertain, &d.Attempts, &due, &created, &d.ReplyTo, &d.Edit, &d.Error, &d.Text, &d.ID)
+	if d.ID == "" {
+		d.ID = s.deliveryID(id)
+	}
+	d.Key, d.Seq, d.NotBefore, d.Created = k, seqOf(id), timeOf(due), timeOf(created)
 	return d, uncertain, err
 }
 
@@ -123,14 +126,25 @@ func (t *tx) writeOut(k channels.Key, o *outRow) error {
 		string(o.state), o.uncertain, o.attempts, o.due, o.why, o.messageID, o.id)
 }
 
+// rowOf finds the row of a delivery. Errors: sql.ErrNoRows.
+func (t *tx) rowOf(id string) (row int64, err error) {
+	row, ok := parseRowID(t.store.prefix, id)
+	if !ok {
+		err = t.row(`SELECT id FROM outbox WHERE did = ? AND did <> ''`, id).Scan(&row)
+	}
+	return row, err
+}
+
 // deliver changes the delivery called id if it is one of the claim's that is
 // not done yet.
 func (s *Store) deliver(ctx context.Context, what string, c sessions.Claim, id string, f func(*outRow)) error {
 	return s.claimed(ctx, what, c, func(t *tx, r *keyRow) error {
-		row, ok := parseRowID(s.name, id)
+		row, err := t.rowOf(id)
 		var o *outRow
-		err := sql.ErrNoRows
-		if ok && row>>32 == r.id {
+		if err == nil && row>>32 != r.id {
+			err = sql.ErrNoRows
+		}
+		if err == nil {
 			o, err = t.readOut(row)
 		}
 		switch {

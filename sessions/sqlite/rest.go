@@ -72,6 +72,25 @@ func (p *plain) number() (int, bool) {
 	return n, err == nil
 }
 
+// amount reads a number that may have a fraction, but no sign and no exponent.
+func (p *plain) amount() (float64, bool) {
+	all := p.left
+	if _, ok := p.number(); !ok {
+		return 0, false
+	}
+	if p.take(".") {
+		digits := 0
+		for digits < len(p.left) && p.left[digits] >= '0' && p.left[digits] <= '9' {
+			digits++
+		}
+		if p.left = p.left[digits:]; digits == 0 {
+			return 0, false
+		}
+	}
+	f, err := strconv.ParseFloat(string(all[:len(all)-len(p.left)]), 64)
+	return f, err == nil
+}
+
 // object reads an object; f reads the value of each of its keys.
 func (p *plain) object(f func(key []byte) bool) bool {
 	if !p.take("{") {
@@ -120,7 +139,7 @@ func (p *plain) rest(r *messageRest) bool {
 			r.Synthetic = true
 			return p.take("true")
 		}
-		return false // tool calls, or what a later version knows
+		return false // tool calls, attachments, or what a later version knows
 	}) && len(p.left) == 0
 }
 
@@ -139,6 +158,8 @@ func (p *plain) usage(u *sessions.Usage) bool {
 			u.Output, ok = p.number()
 		case "cached":
 			u.Cached, ok = p.number()
+		case "cost":
+			u.Cost, ok = p.amount()
 		}
 		return ok
 	})

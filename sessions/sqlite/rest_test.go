@@ -37,6 +37,10 @@ func TestPlainRest(t *testing.T) {
 	}{
 		"a person":  {sessions.Message{Role: "user", Name: "Ännchen", Sender: "42", At: at, Turn: "telegram:42#7"}, true},
 		"a model":   {sessions.Message{Role: "assistant", At: at, Model: "m", Usage: &sessions.Usage{Input: 1200, Output: 0, Cached: 7}}, true},
+		"a price":   {sessions.Message{Role: "assistant", At: at, Usage: &sessions.Usage{Input: 1, Cost: 0.0125}}, true},
+		"a fortune": {sessions.Message{Role: "assistant", At: at, Usage: &sessions.Usage{Input: 1, Cost: 17}}, true},
+		"tiny":      {sessions.Message{Role: "assistant", At: at, Usage: &sessions.Usage{Input: 1, Cost: 1e-9}}, false},
+		"an import": {sessions.Message{Role: "user", At: at, Summary: true}, false},
 		"a result":  {sessions.Message{Role: "tool", Name: "time", ToolCallID: "call_0", Synthetic: true}, true},
 		"nothing":   {sessions.Message{Role: "user"}, true},
 		"quotes":    {sessions.Message{Role: "user", Name: `An "n" <b>`, At: at}, false},
@@ -59,7 +63,7 @@ func FuzzPlainRest(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"name":"a","sender":"1","at":"2026-01-02T03:04:05.6Z","turn":"x#1"}`, `{"usage":{"input":1,"output":2}}`,
 		`{"usage":{},"usage":{"cached":3}}`, `{"synthetic":true}`, `{"name":"a","name":"b"}`, `{"at":"0000-00-00T00:00:00Z"}`,
-		`{"usage":{"input":01}}`, `{"usage":{"input":99999999999999999999}}`, `{"Name":"x"}`, `{"name":"\u0041"}`, strings.Repeat("{", 9),
+		`{"usage":{"input":01}}`, `{"usage":{"cost":0.10}}`, `{"usage":{"cost":1.}}`, `{"usage":{"cost":.5}}`, `{"usage":{"cost":1e9}}`, `{"usage":{"cost":99999999999999999}}`, `{"usage":{"input":99999999999999999999}}`, `{"Name":"x"}`, `{"name":"\u0041"}`, strings.Repeat("{", 9),
 	} {
 		f.Add([]byte(s))
 	}

@@ -71,6 +71,7 @@ type convRow struct {
 	created, updated int64
 	messages         int64
 	usage            sessions.Usage
+	settings         string // JSON, or ""
 }
 
 // keysMost bounds how many keys the writer remembers from one operation to
@@ -85,7 +86,7 @@ func (t *tx) key(k channels.Key) (*keyRow, error) {
 	r, err := t.find(k)
 	if errors.Is(err, sql.ErrNoRows) {
 		r = &keyRow{key: k}
-		err = t.row(`INSERT INTO keys (key) VALUES (?) RETURNING id`, k.String()).Scan(&r.id)
+		err = t.row(`INSERT INTO keys (id, key) VALUES (1 + max(coalesce((SELECT max(id) FROM keys), 0), (SELECT last_key FROM meta)), ?) RETURNING id`, k.String()).Scan(&r.id)
 	}
 	if err != nil {
 		return nil, err
@@ -103,21 +104,18 @@ func (t *tx) find(k channels.Key) (*keyRow, error) {
 		return r, nil
 	}
 	r := &keyRow{key: k}
-	var generation sql.NullString
 	var c convRow
-	var from, covers, created, updated, messages, input, output, cached sql.NullInt64
-	var title sql.NullString
-	err := t.row(`SELECT k.id, k.seq, k.msg_seq, c.generation, c.from_seq, c.covers, c.title, c.created, c.updated, c.messages, c.input, c.output, c.cached
+	var has bool
+	err := t.row(`SELECT k.id, k.seq, k.msg_seq, c.key_id IS NOT NULL, coalesce(c.generation, ''), coalesce(c.from_seq, 0), coalesce(c.covers, 0),
+		coalesce(c.title, ''), coalesce(c.created, 0), coalesce(c.updated, 0), coalesce(c.messages, 0),
+		coalesce(c.input, 0), coalesce(c.output, 0), coalesce(c.cached, 0), coalesce(c.cost, 0.0), coalesce(c.settings, '')
 		FROM keys k LEFT JOIN conversations c ON c.key_id = k.id WHERE k.key = ?`, k.String()).
-		Scan(&r.id, &r.seq, &r.msgSeq, &generation, &from, &covers, &title, &created, &updated, &messages, &input, &output, &cached)
+		Scan(&r.id, &r.seq, &r.msgSeq, &has, &c.generation, &c.from, &c.covers, &c.title, &c.created, &c.updated, &c.messages,
+			&c.usage.Input, &c.usage.Output, &c.usage.Cached, &c.usage.Cost, &c.settings)
 	if err != nil {
 		return nil, err
 	}
-	if generation.Valid {
-		c = convRow{
-			generation.String, from.Int64, covers.Int64, title.String, created.Int64, updated.Int64, messages.Int64,
-			sessions.Usage{Input: int(input.Int64), Output: int(output.Int64), Cached: int(cached.Int64)},
-		}
+	if has {
 		r.conv = &c
 	}
 	return r, nil
@@ -148,12 +146,13 @@ func (t *tx) save() error {
 			return err
 		}
 		if c := r.conv; r.convNews && c != nil {
-			err := t.exec(`INSERT INTO conversations (key_id, generation, from_seq, covers, title, created, updated, messages, input, output, cached)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			err := t.exec(`INSERT INTO conversations (key_id, generation, from_seq, covers, title, created, updated, messages, input, output, cached, cost, settings)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (key_id) DO UPDATE SET generation = excluded.generation, from_seq = excluded.from_seq, covers = excluded.covers,
 				title = excluded.title, updated = excluded.updated, messages = excluded.messages,
-				input = excluded.input, output = excluded.output, cached = excluded.cached`,
-				r.id, c.generation, c.from, c.covers, c.title, c.created, c.updated, c.messages, c.usage.Input, c.usage.Output, c.usage.Cached)
+				input = excluded.input, output = excluded.output, cached = excluded.cached, cost = excluded.cost, settings = excluded.settings`,
+				r.id, c.generation, c.from, c.covers, c.title, c.created, c.updated, c.messages,
+				c.usage.Input, c.usage.Output, c.usage.Cached, c.usage.Cost, c.settings)
 			if err != nil {
 				return err
 			}
@@ -251,26 +250,30 @@ func (s *Store) readable(ctx context.Context) error {
 
 // messageRest is what of a message is not a column of its own.
 type messageRest struct {
-	Name       string              `json:"name,omitempty"`
-	Sender     string              `json:"sender,omitempty"`
-	ToolCalls  []sessions.ToolCall `json:"tool_calls,omitempty"`
-	ToolCallID string              `json:"tool_call_id,omitempty"`
-	At         time.Time           `json:"at,omitzero"`
-	Turn       string              `json:"turn,omitempty"`
-	Model      string              `json:"model,omitempty"`
-	Usage      *sessions.Usage     `json:"usage,omitempty"`
-	Synthetic  bool                `json:"synthetic,omitempty"`
+	Name        string                     `json:"name,omitempty"`
+	Sender      string                     `json:"sender,omitempty"`
+	ToolCalls   []sessions.ToolCall        `json:"tool_calls,omitempty"`
+	ToolCallID  string                     `json:"tool_call_id,omitempty"`
+	At          time.Time                  `json:"at,omitzero"`
+	Turn        string                     `json:"turn,omitempty"`
+	Model       string                     `json:"model,omitempty"`
+	Usage       *sessions.Usage            `json:"usage,omitempty"`
+	Synthetic   bool                       `json:"synthetic,omitempty"`
+	Summary     bool                       `json:"summary,omitempty"`
+	Attachments []channels.Attachment      `json:"attachments,omitempty"`
+	Extra       map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
 // inboundRest is what of an inbound message is not a column of its own.
 type inboundRest struct {
-	Sender    channels.Person `json:"sender"`
-	Prefix    string          `json:"prefix,omitempty"`
-	Private   bool            `json:"private,omitempty"`
-	Addressed bool            `json:"addressed,omitempty"`
-	Edits     string          `json:"edits,omitempty"`
-	Quote     *channels.Quote `json:"quote,omitempty"`
-	At        time.Time       `json:"at,omitzero"`
+	Sender      channels.Person       `json:"sender"`
+	Prefix      string                `json:"prefix,omitempty"`
+	Private     bool                  `json:"private,omitempty"`
+	Addressed   bool                  `json:"addressed,omitempty"`
+	Edits       string                `json:"edits,omitempty"`
+	Quote       *channels.Quote       `json:"quote,omitempty"`
+	Attachments []channels.Attachment `json:"attachments,omitempty"`
+	At          time.Time             `json:"at,omitzero"`
 }
 
 // encode writes v for a rest column. Our own types do not fail to encode;

@@ -4,24 +4,32 @@ package sqlite
 const applicationID = 0x44524147
 
 // schemaVersion is PRAGMA user_version.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // schema makes an empty store. Rows of a key have ids of key id << 32 | seq:
 // what belongs together lies together, in order, and needs no second index.
 // Times are Unix nanoseconds, 0 for none. The seq columns of keys count what
 // was handed out; they survive the deletion of a conversation.
+//
+// Delivery ids are made of meta.prefix and the row's id, unless did holds one
+// that came from elsewhere. Ids of keys are not used twice either: last_key
+// remembers the highest of those that were erased. What was erased stays known
+// by the hash of its dedupe string.
 const schema = `
 BEGIN IMMEDIATE;
 PRAGMA application_id = 1146241351;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 CREATE TABLE meta (
 	one         INTEGER PRIMARY KEY CHECK (one = 1),
 	name        TEXT    NOT NULL,
 	incarnation INTEGER NOT NULL DEFAULT 0,
-	checked     INTEGER NOT NULL DEFAULT 0
+	checked     INTEGER NOT NULL DEFAULT 0,
+	prefix      TEXT    NOT NULL DEFAULT '',
+	last_key    INTEGER NOT NULL DEFAULT 0
 );
 INSERT INTO meta (one, name) VALUES (1, lower(hex(randomblob(4))));
+UPDATE meta SET prefix = name;
 
 CREATE TABLE keys (
 	id      INTEGER PRIMARY KEY,
@@ -59,9 +67,14 @@ CREATE TABLE outbox (
 	edit       TEXT    NOT NULL,
 	message_id TEXT    NOT NULL DEFAULT '',
 	why        TEXT    NOT NULL DEFAULT '',
-	text       TEXT    NOT NULL
+	text       TEXT    NOT NULL,
+	did        TEXT    NOT NULL DEFAULT ''
 );
 CREATE INDEX outbox_open ON outbox (state) WHERE state <> 'sent';
+CREATE UNIQUE INDEX outbox_did ON outbox (did) WHERE did <> '';
+CREATE TABLE erased (
+	hash TEXT PRIMARY KEY
+) WITHOUT ROWID;
 
 CREATE TABLE aside (
 	id      INTEGER PRIMARY KEY,
@@ -94,17 +107,26 @@ CREATE TABLE conversations (
 	messages   INTEGER NOT NULL,
 	input      INTEGER NOT NULL,
 	output     INTEGER NOT NULL,
-	cached     INTEGER NOT NULL
+	cached     INTEGER NOT NULL,
+	cost       REAL    NOT NULL DEFAULT 0,
+	settings   TEXT    NOT NULL DEFAULT ''
 );
 CREATE INDEX conversations_updated ON conversations (updated);
 
+CREATE TABLE days (
+	day   TEXT    PRIMARY KEY,
+	begun INTEGER NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE generations (
+	id       INTEGER PRIMARY KEY,
+	key_id   INTEGER NOT NULL,
 	day      TEXT    NOT NULL,
 	number   INTEGER NOT NULL,
-	key_id   INTEGER NOT NULL,
 	from_seq INTEGER NOT NULL,
-	PRIMARY KEY (day, number)
-) WITHOUT ROWID;
+	began    INTEGER NOT NULL,
+	UNIQUE (day, number)
+);
+CREATE INDEX generations_key ON generations (key_id);
 
 CREATE TABLE messages (
 	id      INTEGER PRIMARY KEY,
@@ -122,7 +144,8 @@ CREATE TABLE summaries (
 	generation TEXT    NOT NULL,
 	model      TEXT    NOT NULL,
 	at         INTEGER NOT NULL,
-	text       TEXT    NOT NULL
+	text       TEXT    NOT NULL,
+	fields     TEXT    NOT NULL DEFAULT ''
 );
 
 CREATE TABLE jobs (

@@ -64,7 +64,7 @@ type Options struct {
 // Store keeps everything in one file. Make it with [Open].
 type Store struct {
 	now    func() time.Time
-	name   string // random, part of delivery ids
+	prefix string // random, part of delivery ids; the writer may change it before there are any
 	work   *dispatch.Dispatcher
 	leases dispatch.Leases
 	lock   *os.File
@@ -144,7 +144,7 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 // begin proves that the file can be written and starts a new range of epochs,
 // so that no claim of a former process is ever live again.
 func (s *Store) begin() (epoch int64, err error) {
-	err = s.writer.row(`UPDATE meta SET incarnation = incarnation + 1 RETURNING name, incarnation`).Scan(&s.name, &epoch)
+	err = s.writer.row(`UPDATE meta SET incarnation = incarnation + 1 RETURNING prefix, incarnation`).Scan(&s.prefix, &epoch)
 	return epoch << 32, err
 }
 

@@ -35,6 +35,7 @@ func messageRows(messages []sessions.Message, turn string, now time.Time) []mess
 			words: strings.Join(rules.Words(rules.Searchable(m.Content)), " "),
 			rest: encode(messageRest{
 				m.Name, m.Sender, m.ToolCalls, m.ToolCallID, m.At, cmp.Or(m.Turn, turn), m.Model, m.Usage, m.Synthetic,
+				m.Summary, m.Attachments, m.Extra,
 			}),
 		}
 		if m.Usage != nil {
@@ -53,6 +54,8 @@ func (t *tx) appendMessages(r *keyRow, messages []messageRow) error {
 	}
 	if r.conv == nil {
 		r.conv = &convRow{created: nanos(t.now)}
+	}
+	if r.conv.generation == "" {
 		if err := t.beginGeneration(r); err != nil {
 			return err
 		}
@@ -69,9 +72,7 @@ func (t *tx) appendMessages(r *keyRow, messages []messageRow) error {
 			t.words = append(t.words, wordsRow{id, m.words})
 		}
 		r.conv.messages++
-		r.conv.usage.Input += m.usage.Input
-		r.conv.usage.Output += m.usage.Output
-		r.conv.usage.Cached += m.usage.Cached
+		r.conv.usage.Add(m.usage)
 	}
 	r.conv.updated = nanos(t.now)
 	return nil
@@ -81,8 +82,11 @@ func (t *tx) appendMessages(r *keyRow, messages []messageRow) error {
 func (t *tx) beginGeneration(r *keyRow) error {
 	day := rules.Day(t.now)
 	var n int64
-	err := t.row(`INSERT INTO generations (day, number, key_id, from_seq)
-		SELECT ?1, 1 + coalesce((SELECT max(number) FROM generations WHERE day = ?1), 0), ?2, ?3 RETURNING number`, day, r.id, r.msgSeq).Scan(&n)
+	err := t.row(`INSERT INTO days (day, begun) VALUES (?, 1) ON CONFLICT (day) DO UPDATE SET begun = begun + 1 RETURNING begun`, day).Scan(&n)
+	if err != nil {
+		return err
+	}
+	err = t.exec(`INSERT INTO generations (key_id, day, number, from_seq, began) VALUES (?, ?, ?, ?, ?)`, r.id, day, n, r.msgSeq, nanos(t.now))
 	if err != nil {
 		return err
 	}
@@ -95,7 +99,7 @@ func (t *tx) beginGeneration(r *keyRow) error {
 // newGeneration begins a generation in a conversation that exists; where
 // nothing was said yet the first message begins one.
 func (t *tx) newGeneration(r *keyRow) error {
-	if r.conv == nil {
+	if r.conv == nil || r.conv.generation == "" {
 		return nil
 	}
 	return t.beginGeneration(r)
@@ -121,19 +125,24 @@ func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.Hist
 
 func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
 	var key, last, after, covers int64
-	err = s.row(ctx, `SELECT k.id, k.msg_seq, c.generation, c.from_seq, c.covers FROM keys k JOIN conversations c ON c.key_id = k.id WHERE k.key = ?`, k.String()).
-		Scan(&key, &last, &h.Generation, &after, &covers)
+	var settings string
+	err = s.row(ctx, `SELECT k.id, k.msg_seq, c.generation, c.from_seq, c.covers, c.settings FROM keys k JOIN conversations c ON c.key_id = k.id WHERE k.key = ?`, k.String()).
+		Scan(&key, &last, &h.Generation, &after, &covers, &settings)
+	if err == nil {
+		err = decodeSettings(settings, &h.Settings)
+	}
 	if err != nil {
 		return h, err
 	}
 	if covers > 0 {
 		sum := sessions.Summary{CoversSeq: covers}
 		var at int64
-		err := s.row(ctx, `SELECT generation, model, at, text FROM summaries WHERE id = ?`, rowID(key, covers)).Scan(&sum.Generation, &sum.Model, &at, &sum.Text)
+		err := s.row(ctx, `SELECT generation, model, at, text, fields FROM summaries WHERE id = ?`, rowID(key, covers)).
+			Scan(&sum.Generation, &sum.Model, &at, &sum.Text, (*[]byte)(&sum.Fields))
 		if err != nil {
 			return h, err
 		}
-		sum.At = timeOf(at)
+		sum.At, sum.Fields = timeOf(at), rules.JSON(sum.Fields)
 		h.Summary, after = &sum, covers
 	}
 	h.Messages, err = s.newest(ctx, key, after, last, limit)
@@ -235,6 +244,7 @@ func (s *messageScan) next() (sessions.Message, error) {
 	m.Seq = seqOf(s.id)
 	m.Name, m.Sender, m.ToolCalls, m.ToolCallID, m.At = r.Name, r.Sender, r.ToolCalls, r.ToolCallID, r.At
 	m.Turn, m.Model, m.Usage, m.Synthetic = r.Turn, r.Model, r.Usage, r.Synthetic
+	m.Summary, m.Attachments, m.Extra = r.Summary, r.Attachments, r.Extra
 	return s.m, nil
 }
 
@@ -257,30 +267,19 @@ func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Sum
 		}
 		t.touch(r, true)
 		r.conv.covers = sum.CoversSeq
-		return t.exec(`INSERT INTO summaries (id, generation, model, at, text) VALUES (?, ?, ?, ?, ?)`,
-			rowID(r.id, sum.CoversSeq), sum.Generation, rules.Text(sum.Model), nanos(at), rules.Text(sum.Text))
+		return t.exec(`INSERT INTO summaries (id, generation, model, at, text, fields) VALUES (?, ?, ?, ?, ?, ?)`,
+			rowID(r.id, sum.CoversSeq), sum.Generation, rules.Text(sum.Model), nanos(at), rules.Text(sum.Text), string(rules.JSON(sum.Fields)))
 	})
 }
 
 // List is part of [sessions.Archive].
 func (s *Store) List(ctx context.Context, offset, limit int) ([]sessions.Conversation, error) {
-	rows, err := s.rows(ctx, `SELECT k.key, c.generation, c.title, c.created, c.updated, c.messages, c.input, c.output, c.cached
-		FROM conversations c JOIN keys k ON k.id = c.key_id ORDER BY c.updated DESC LIMIT ? OFFSET ?`, max(limit, 0), max(offset, 0))
+	rows, err := s.rows(ctx, `SELECT `+convColumns+` FROM conversations c JOIN keys k ON k.id = c.key_id ORDER BY c.updated DESC LIMIT ? OFFSET ?`,
+		max(limit, 0), max(offset, 0))
 	if err != nil {
 		return nil, wrap("list", err)
 	}
-	var list []sessions.Conversation
-	err = each(rows, func() error {
-		var c sessions.Conversation
-		var key string
-		var created, updated int64
-		if err := rows.Scan(&key, &c.Generation, &c.Title, &created, &updated, &c.Messages, &c.Usage.Input, &c.Usage.Output, &c.Usage.Cached); err != nil {
-			return err
-		}
-		c.Created, c.Updated = timeOf(created), timeOf(updated)
-		list = append(list, c)
-		return parseKey(&list[len(list)-1].Key, key)
-	})
+	list, err := conversations(rows)
 	if err != nil {
 		return nil, wrap("list", err)
 	}
@@ -325,6 +324,21 @@ func (s *Store) search(ctx context.Context, k channels.Key, words []string, limi
 	if err != nil {
 		return nil, err
 	}
+	found, err := s.match(ctx, words, rowID(key, 0), rowID(key, maxSeq), limit, limit)
+	if err != nil {
+		return nil, err
+	}
+	inOrder := make([]sessions.Message, 0, len(found))
+	for _, m := range found {
+		inOrder = append(inOrder, m)
+	}
+	slices.SortFunc(inOrder, func(a, b sessions.Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	return rules.Best(words, inOrder, func(m sessions.Message) string { return m.Content }, limit), nil
+}
+
+// match finds the newest messages between two ids that hold all of the words,
+// at most so many, and if those are fewer than limit, those with some of them.
+func (s *Store) match(ctx context.Context, words []string, from, to int64, most, limit int) (map[int64]sessions.Message, error) {
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		quoted[i] = `"` + w + `"` // a word holds no quotes: it is letters, digits and marks
@@ -333,32 +347,27 @@ func (s *Store) search(ctx context.Context, k channels.Key, words []string, limi
 	for _, try := range []struct {
 		operator string
 		most     int
-	}{{" AND ", limit}, {" OR ", max(limit, searchMost)}} {
+	}{{" AND ", most}, {" OR ", max(limit, searchMost)}} {
 		if len(found) >= limit || try.operator == " OR " && len(words) == 1 {
 			break
 		}
 		rows, err := s.rows(ctx, `SELECT m.id, m.role, m.rest, m.content FROM words w JOIN messages m ON m.id = w.rowid
 			WHERE w.said MATCH ? AND w.rowid BETWEEN ? AND ? ORDER BY w.rowid DESC LIMIT ?`,
-			strings.Join(quoted, try.operator), rowID(key, 0), rowID(key, maxSeq), try.most)
+			strings.Join(quoted, try.operator), from, to, try.most)
 		if err != nil {
 			return nil, err
 		}
 		scan := newMessageScan(rows)
 		err = each(rows, func() error {
 			m, err := scan.next()
-			found[m.Seq] = m
+			found[scan.id] = m
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	inOrder := make([]sessions.Message, 0, len(found))
-	for _, m := range found {
-		inOrder = append(inOrder, m)
-	}
-	slices.SortFunc(inOrder, func(a, b sessions.Message) int { return cmp.Compare(a.Seq, b.Seq) })
-	return rules.Best(words, inOrder, func(m sessions.Message) string { return m.Content }, limit), nil
+	return found, nil
 }
 
 // Rename is part of [sessions.Archive].
@@ -381,17 +390,26 @@ func (s *Store) Delete(ctx context.Context, k channels.Key) error {
 		if err != nil {
 			return err
 		}
-		from, to := rowID(r.id, 0), rowID(r.id, r.msgSeq)
-		t.unsaid = append(t.unsaid, [2]int64{from, to})
-		for _, query := range []string{
-			`DELETE FROM messages WHERE id BETWEEN ? AND ?`,
-			`DELETE FROM summaries WHERE id BETWEEN ? AND ?`,
-		} {
-			if err := t.exec(query, from, to); err != nil {
-				return err
-			}
-		}
-		r.conv = nil
-		return t.exec(`DELETE FROM conversations WHERE key_id = ?`, r.id)
+		return t.deleteConversation(r)
 	})
+}
+
+// deleteConversation removes the transcript of r, its summaries, generations
+// and settings. The seqs and the count of the day's generations go on.
+func (t *tx) deleteConversation(r *keyRow) error {
+	from, to := rowID(r.id, 0), rowID(r.id, r.msgSeq)
+	t.unsaid = append(t.unsaid, [2]int64{from, to})
+	for _, query := range []string{
+		`DELETE FROM messages WHERE id BETWEEN ? AND ?`,
+		`DELETE FROM summaries WHERE id BETWEEN ? AND ?`,
+	} {
+		if err := t.exec(query, from, to); err != nil {
+			return err
+		}
+	}
+	r.conv = nil
+	if err := t.exec(`DELETE FROM generations WHERE key_id = ?`, r.id); err != nil {
+		return err
+	}
+	return t.exec(`DELETE FROM conversations WHERE key_id = ?`, r.id)
 }

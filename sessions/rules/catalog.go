@@ -1,0 +1,185 @@
+package rules
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// JSON returns a cleaned copy of raw in its shortest form, nil for nothing.
+// What is no JSON becomes a JSON string of it: it is kept, and everything
+// that is stored can be read.
+func JSON(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	text := Text(string(raw))
+	if b, err := json.Marshal(json.RawMessage(text)); err == nil {
+		return b
+	}
+	b, err := json.Marshal(text)
+	if err != nil { // no string fails to encode
+		return nil
+	}
+	return b
+}
+
+// Fields returns a cleaned copy of JSON values by name, nil for none.
+func Fields(m map[string]json.RawMessage) map[string]json.RawMessage {
+	if len(m) == 0 {
+		return nil
+	}
+	clean := make(map[string]json.RawMessage, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		v := JSON(m[name])
+		if v == nil {
+			v = json.RawMessage("null")
+		}
+		clean[Text(name)] = v
+	}
+	return clean
+}
+
+// Attachments returns a cleaned copy, nil for none.
+func Attachments(list []channels.Attachment) []channels.Attachment {
+	if len(list) == 0 {
+		return nil
+	}
+	list = slices.Clone(list)
+	for i, a := range list {
+		a.Kind = channels.AttachmentKind(Text(string(a.Kind)))
+		a.Name, a.Type, a.Ref = Text(a.Name), Text(a.Type), Text(a.Ref)
+		a.File, a.Missing = Text(a.File), Text(a.Missing)
+		list[i] = a
+	}
+	return list
+}
+
+// Summary returns a cleaned copy of s.
+func Summary(s sessions.Summary) sessions.Summary {
+	s.Text, s.Model = Text(s.Text), Text(s.Model)
+	s.Fields, s.At = JSON(s.Fields), Time(s.At)
+	return s
+}
+
+// Settings returns a cleaned deep copy of s: tags sorted, each once.
+func Settings(s sessions.Settings) sessions.Settings {
+	s.Model, s.System = Text(s.Model), Text(s.System)
+	var tags []string
+	for _, t := range s.Tags {
+		if t = strings.TrimSpace(Text(t)); t != "" {
+			tags = append(tags, t)
+		}
+	}
+	slices.Sort(tags)
+	s.Tags, s.Metadata = slices.Compact(tags), Fields(s.Metadata)
+	return s
+}
+
+// CheckSettings refuses metadata that is no JSON.
+func CheckSettings(s sessions.Settings) error {
+	for name, v := range s.Metadata {
+		if !json.Valid(v) {
+			return fmt.Errorf("the metadata %q is no JSON", name)
+		}
+	}
+	return nil
+}
+
+// IsZeroSettings reports whether nothing was chosen.
+func IsZeroSettings(s sessions.Settings) bool {
+	return s.Model == "" && s.System == "" && len(s.Tags) == 0 && len(s.Metadata) == 0
+}
+
+// JoinSettings are those of two conversations that become one: what stands in
+// to counts, from fills the gaps.
+func JoinSettings(from, to sessions.Settings) sessions.Settings {
+	joined := sessions.Settings{
+		Model: cmp.Or(to.Model, from.Model), System: cmp.Or(to.System, from.System),
+		Tags: slices.Concat(from.Tags, to.Tags), Metadata: map[string]json.RawMessage{},
+	}
+	maps.Copy(joined.Metadata, from.Metadata)
+	maps.Copy(joined.Metadata, to.Metadata)
+	return Settings(joined)
+}
+
+// Page is the part of the list that q asks for.
+func Page(q sessions.Query) (offset, limit int) {
+	limit = q.Limit
+	if limit <= 0 {
+		limit = 10
+	}
+	return max(q.Offset, 0), min(limit, sessions.MaxPage)
+}
+
+// Matches reports whether c is one of those that q chooses.
+func Matches(q sessions.Query, c sessions.Conversation) bool {
+	switch {
+	case q.Channel != "" && c.Key.Channel() != q.Channel,
+		q.Tag != "" && !slices.Contains(c.Tags, q.Tag),
+		!q.UpdatedAfter.IsZero() && !c.Updated.After(q.UpdatedAfter),
+		!q.UpdatedBefore.IsZero() && !c.Updated.Before(q.UpdatedBefore):
+		return false
+	}
+	for name, want := range q.Metadata {
+		if v, ok := c.Metadata[name]; !ok || plainJSON(v) != want {
+			return false
+		}
+	}
+	if q.Text == "" {
+		return true
+	}
+	text := strings.ToLower(q.Text)
+	return strings.Contains(strings.ToLower(c.Key.String()), text) || strings.Contains(strings.ToLower(c.Title), text)
+}
+
+// plainJSON is how a query writes a value: a string as it is, everything else
+// as JSON in its shortest form.
+func plainJSON(v json.RawMessage) string {
+	var s string
+	if bytes.HasPrefix(v, []byte(`"`)) && json.Unmarshal(v, &s) == nil {
+		return s
+	}
+	// Stored values hold \u003c and its like for the sake of HTML.
+	var value any
+	dec := json.NewDecoder(bytes.NewReader(v))
+	dec.UseNumber()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if dec.Decode(&value) != nil || enc.Encode(value) != nil {
+		return string(v)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Resets reports whether e may begin a new generation by its ResetBefore: an
+// edit belongs to what it edits, and a control has its own rule.
+func Resets(e sessions.Entry, o sessions.Outcome) bool {
+	return !e.ResetBefore.IsZero() && e.Control == sessions.ControlNone && (o == sessions.Queued || o == sessions.Done)
+}
+
+// BestFound is Best over conversations: between equals, the later first.
+func BestFound(query []string, found []sessions.Found, limit int) []sessions.Found {
+	slices.SortFunc(found, func(a, b sessions.Found) int {
+		return cmp.Or(a.Message.At.Compare(b.Message.At), cmp.Compare(a.Key.String(), b.Key.String()), cmp.Compare(a.Message.Seq, b.Message.Seq))
+	})
+	return Best(query, found, func(f sessions.Found) string { return f.Message.Content }, limit)
+}
+
+// ParseGeneration takes an id of a generation apart.
+func ParseGeneration(id string) (day string, n int64, err error) {
+	day, _, ok := strings.Cut(id, "_")
+	if _, err := fmt.Sscanf(strings.TrimPrefix(id, day+"_"), "%d", &n); !ok || err != nil || n < 1 || len(day) != 8 || id != Generation(day, n) {
+		return "", 0, errors.New("not the id of a generation")
+	}
+	return day, n, nil
+}

@@ -1,0 +1,150 @@
+BEGIN IMMEDIATE;
+PRAGMA application_id = 1146241351;
+PRAGMA user_version = 1;
+
+CREATE TABLE meta (
+	one         INTEGER PRIMARY KEY CHECK (one = 1),
+	name        TEXT    NOT NULL,
+	incarnation INTEGER NOT NULL DEFAULT 0,
+	checked     INTEGER NOT NULL DEFAULT 0
+);
+INSERT INTO meta (one, name) VALUES (1, lower(hex(randomblob(4))));
+
+CREATE TABLE keys (
+	id      INTEGER PRIMARY KEY,
+	key     TEXT    NOT NULL UNIQUE,
+	seq     INTEGER NOT NULL DEFAULT 0,
+	msg_seq INTEGER NOT NULL DEFAULT 0
+);
+
+CREATE TABLE inbox (
+	id         INTEGER PRIMARY KEY,
+	dedupe     TEXT    NOT NULL UNIQUE,
+	message_id TEXT    NOT NULL,
+	origin     TEXT    NOT NULL,
+	state      TEXT    NOT NULL,
+	rev        INTEGER NOT NULL DEFAULT 0,
+	attempts   INTEGER NOT NULL DEFAULT 0,
+	due        INTEGER NOT NULL DEFAULT 0,
+	accepted   INTEGER NOT NULL,
+	turn       TEXT    NOT NULL DEFAULT '',
+	why        TEXT    NOT NULL DEFAULT '',
+	rest       BLOB    NOT NULL,
+	text       TEXT    NOT NULL
+);
+CREATE INDEX inbox_waiting ON inbox (state) WHERE state = 'waiting';
+CREATE INDEX inbox_message ON inbox (id >> 32, message_id) WHERE message_id <> '';
+
+CREATE TABLE outbox (
+	id         INTEGER PRIMARY KEY,
+	state      TEXT    NOT NULL,
+	uncertain  INTEGER NOT NULL DEFAULT 0,
+	attempts   INTEGER NOT NULL DEFAULT 0,
+	due        INTEGER NOT NULL DEFAULT 0,
+	created    INTEGER NOT NULL,
+	reply_to   TEXT    NOT NULL,
+	edit       TEXT    NOT NULL,
+	message_id TEXT    NOT NULL DEFAULT '',
+	why        TEXT    NOT NULL DEFAULT '',
+	text       TEXT    NOT NULL
+);
+CREATE INDEX outbox_open ON outbox (state) WHERE state <> 'sent';
+
+CREATE TABLE aside (
+	id      INTEGER PRIMARY KEY,
+	channel TEXT    NOT NULL,
+	msg_id  TEXT    NOT NULL,
+	at      INTEGER NOT NULL,
+	dropped INTEGER NOT NULL DEFAULT 0,
+	why     TEXT    NOT NULL,
+	raw     BLOB    NOT NULL,
+	UNIQUE (channel, msg_id)
+);
+CREATE INDEX aside_kept ON aside (dropped) WHERE dropped = 0;
+
+CREATE TABLE steps (
+	id     INTEGER PRIMARY KEY,
+	key_id INTEGER NOT NULL,
+	turn   TEXT    NOT NULL,
+	data   BLOB    NOT NULL
+);
+CREATE INDEX steps_turn ON steps (key_id, turn);
+
+CREATE TABLE conversations (
+	key_id     INTEGER PRIMARY KEY REFERENCES keys (id),
+	generation TEXT    NOT NULL,
+	from_seq   INTEGER NOT NULL,
+	covers     INTEGER NOT NULL DEFAULT 0,
+	title      TEXT    NOT NULL DEFAULT '',
+	created    INTEGER NOT NULL,
+	updated    INTEGER NOT NULL,
+	messages   INTEGER NOT NULL,
+	input      INTEGER NOT NULL,
+	output     INTEGER NOT NULL,
+	cached     INTEGER NOT NULL
+);
+CREATE INDEX conversations_updated ON conversations (updated);
+
+CREATE TABLE generations (
+	day      TEXT    NOT NULL,
+	number   INTEGER NOT NULL,
+	key_id   INTEGER NOT NULL,
+	from_seq INTEGER NOT NULL,
+	PRIMARY KEY (day, number)
+) WITHOUT ROWID;
+
+CREATE TABLE messages (
+	id      INTEGER PRIMARY KEY,
+	role    TEXT    NOT NULL,
+	bytes   INTEGER NOT NULL,
+	rest    BLOB    NOT NULL,
+	content TEXT    NOT NULL
+);
+CREATE VIRTUAL TABLE words USING fts5 (
+	said, content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 0"
+);
+
+CREATE TABLE summaries (
+	id         INTEGER PRIMARY KEY,
+	generation TEXT    NOT NULL,
+	model      TEXT    NOT NULL,
+	at         INTEGER NOT NULL,
+	text       TEXT    NOT NULL
+);
+
+CREATE TABLE jobs (
+	job TEXT    PRIMARY KEY,
+	due INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE occurrences (
+	job      TEXT    NOT NULL,
+	due      INTEGER NOT NULL,
+	outcome  TEXT    NOT NULL,
+	why      TEXT    NOT NULL,
+	at       INTEGER NOT NULL,
+	inbox_id INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (job, due)
+) WITHOUT ROWID;
+CREATE INDEX occurrences_due ON occurrences (due);
+CREATE INDEX occurrences_inbox ON occurrences (inbox_id) WHERE inbox_id <> 0;
+
+CREATE TABLE people (
+	channel  TEXT    NOT NULL,
+	person   TEXT    NOT NULL,
+	name     TEXT    NOT NULL,
+	code     TEXT    NOT NULL,
+	compare  TEXT    NOT NULL,
+	expires  INTEGER NOT NULL,
+	approved INTEGER NOT NULL DEFAULT 0,
+	PRIMARY KEY (channel, person)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX people_code ON people (compare) WHERE compare <> '';
+
+CREATE TABLE facts (
+	id    INTEGER PRIMARY KEY AUTOINCREMENT,
+	scope TEXT    NOT NULL,
+	at    INTEGER NOT NULL,
+	text  TEXT    NOT NULL
+);
+CREATE INDEX facts_scope ON facts (scope);
+COMMIT;
