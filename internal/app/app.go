@@ -7,7 +7,7 @@
 // the daemon stops taking messages, finishes what runs within a limit, and
 // closes the store last.
 //
-// Goroutines: Run owns one each for the gateway, the heartbeats, the two HTTP
+// Goroutines: Run owns one each for the gateway, the heartbeats, the hooks, the two HTTP
 // servers and the watchdog, and waits for all of them.
 package app
 
@@ -25,6 +25,7 @@ import (
 	"dragoman/agent/tools"
 	"dragoman/internal/config"
 	"dragoman/internal/gateway"
+	"dragoman/internal/hooks"
 	"dragoman/internal/httpapi"
 	"dragoman/internal/metrics"
 	"dragoman/sessions"
@@ -73,6 +74,7 @@ type Daemon struct {
 	channels  *adapters
 	gateway   *gateway.Gateway
 	beats     *beats
+	hooks     *hooks.Hooks
 	public    *server // nil with NoHTTP
 	admin     *server
 	closers   []closer
@@ -191,12 +193,16 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		return err
 	}
 	d.beats.idle = d.partial()
+	if d.hooks, err = buildHooks(d.cfg, d.metrics.Hook, d.log); err != nil {
+		return err
+	}
 	d.gateway, err = gateway.New(d.store, ag, d.channels.bindings, gateway.Options{
 		MaxTurns: d.cfg.Agent.MaxTurns, Queue: gateway.Mode(d.cfg.Queue.Mode), MaxWaiting: d.cfg.Queue.MaxWaiting,
 		MaxMessageBytes: int(d.cfg.Queue.MaxMessageBytes), RatePerMinute: orUnlimited(d.cfg.Queue.RatePerMinute),
 		GiveUpAfter: d.cfg.Agent.GiveUpAfter.D(), DeliveryLimit: d.cfg.Delivery.GiveUpAfter.D(),
 		PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,
 		Model: d.model.Name(), Version: d.opts.Version, Heartbeats: d.beats,
+		Reset: resetOf(d.cfg.Sessions.Reset), RetentionDays: d.cfg.Sessions.RetentionDays, Events: d.hooks.Emit,
 		Partial: d.partial(), Observer: d.metrics, Logger: d.log,
 	})
 	return err
@@ -237,6 +243,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if !d.partial() {
 		wg.Go(func() { d.beats.run(ctx) })
 	}
+	wg.Go(func() { _ = d.hooks.Run(late) }) // it only ends with its context
 	wg.Go(func() { d.watch(ctx) })
 	wg.Go(func() { d.reloads(ctx) })
 

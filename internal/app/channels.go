@@ -47,7 +47,7 @@ func buildChannels(cfg *config.Config, feeds sessions.Feeds, log *slog.Logger, o
 		}
 		a.bindings = append(a.bindings, gateway.Binding{
 			Channel: ch, Allow: c.Allow, Pairing: c.Pairing,
-			Groups: gateway.Groups(c.Groups), System: strings.TrimSpace(c.SystemPrompt),
+			Groups: gateway.Groups(c.Groups), System: strings.TrimSpace(c.SystemPrompt), Reset: gateway.ResetMode(c.Reset),
 		})
 	}
 	return a, errors.Join(errs...)

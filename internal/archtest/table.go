@@ -58,7 +58,7 @@ var Table = []Rule{
 	{Package: "internal/hooks", Imports: join(domain, "internal/event")},
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
 	// It reads the table of presets, which is plain data.
-	{Package: "internal/config", Imports: []string{"channels", "agent/window"}, Tests: []string{"heartbeat", "agent/tools"}},
+	{Package: "internal/config", Imports: []string{"channels", "agent/window"}, Tests: []string{"heartbeat", "agent/tools", "internal/event"}},
 	{Package: "internal/gateway", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"internal/media"}},
 	{Package: "internal/httpapi", Imports: join(domain, "internal/event", "internal/metrics")},
 	// The page and the channel behind it are two sides of one thing.

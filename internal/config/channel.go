@@ -41,6 +41,7 @@ type Access struct {
 	Allow        []string `yaml:"allow" doc:"Who may talk, by ids that cannot be chosen: see below. Empty: nobody. \"*\": everybody."`
 	Pairing      bool     `yaml:"pairing" doc:"Give unknown people in private chats a code that dragoman pair approve lets in."`
 	Groups       string   `yaml:"groups" doc:"In shared chats answer when addressed, answer all messages, or stay off."`
+	Reset        string   `yaml:"reset" doc:"Instead of sessions.reset.mode on this channel: never, daily or idle. Empty: the same."`
 	SystemPrompt string   `yaml:"system_prompt" doc:"Added to the system prompt on this channel."`
 }
 

@@ -29,6 +29,8 @@ type Config struct {
 	Pairing   Pairing            `yaml:"pairing"`
 	Channels  map[string]Channel `yaml:"channels"`
 	Heartbeat Heartbeat          `yaml:"heartbeat"`
+	Sessions  Sessions           `yaml:"sessions"`
+	Hooks     []Hook             `yaml:"hooks"`
 
 	warnings []Problem
 	source   Source

@@ -35,6 +35,7 @@ func defaults(o Options) *Config {
 		Heartbeat: Heartbeat{
 			Every: Duration(30 * time.Minute),
 		},
+		Sessions: Sessions{Reset: Reset{Mode: ResetNever, At: "04:00", After: Duration(8 * time.Hour)}},
 	}
 }
 

@@ -51,6 +51,7 @@ func TestExampleIsComplete(t *testing.T) {
 			_, section, _ = strings.Cut(text, "type: "+kind[1])
 			section = "type: " + kind[1] + strings.Split(section, "\n\n")[0]
 		} else if top, _, nested := strings.Cut(e.Path, "."); nested {
+			top = strings.TrimSuffix(top, "[]")
 			_, section, _ = strings.Cut(text, "\n"+top+":")
 			section = regexp.MustCompile(`\n[a-z_]+:`).Split(section, 2)[0]
 		}
@@ -77,6 +78,7 @@ func TestExampleDefaults(t *testing.T) {
 	}
 	c.HTTP.Token, c.Model.BaseURL, c.Model.Name, c.Model.Temperature = d.HTTP.Token, "", "", nil
 	c.Agent.SystemPrompt, c.Heartbeat.Target, c.Heartbeat.TimeZone, c.Heartbeat.ActiveHours, c.Heartbeat.Jobs = "", "", "", "", nil
+	c.Sessions.Reset.TimeZone, c.Hooks = "", nil
 	delete(c.Channels, "telegram")
 	delete(c.Channels, "libera")
 	delete(c.Channels, "whatsapp")
@@ -94,6 +96,8 @@ func TestExampleDefaults(t *testing.T) {
 		{c.Pairing, d.Pairing},
 		{c.Channels, d.Channels},
 		{c.Heartbeat, d.Heartbeat},
+		{c.Sessions, d.Sessions},
+		{c.Hooks, d.Hooks},
 	} {
 		if !reflect.DeepEqual(pair[0], pair[1]) {
 			t.Errorf("%d: the example has %+v, the default is %+v", i, pair[0], pair[1])

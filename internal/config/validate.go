@@ -38,6 +38,8 @@ func (v *validator) run() {
 	v.queues()
 	v.channels()
 	v.heartbeat()
+	v.sessions()
+	v.hooks()
 }
 
 // bad reports a problem at the line where path was written, or, when it was

@@ -55,7 +55,9 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 
 // enqueue puts m into the inbox and lets a running turn know.
 func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound) error {
-	got, err := g.store.Accept(ctx, sessions.Entry{Inbound: m, MaxWaiting: g.opts.MaxWaiting})
+	got, err := g.store.Accept(ctx, sessions.Entry{
+		Inbound: m, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m),
+	})
 	if errors.Is(err, sessions.ErrFull) {
 		return g.refuse(ctx, m, fmt.Sprintf(
 			"I am still busy with your last %d messages, so I did not take this one. Please send it again in a while.", g.opts.MaxWaiting))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/event"
 	"dragoman/sessions"
 )
 
@@ -115,6 +116,7 @@ func (g *Gateway) bury(ctx context.Context, c sessions.Claim, d sessions.Deliver
 	if err := g.store.Bury(ctx, c, d.ID, cause.Error()); err != nil {
 		return fmt.Errorf("bury %s: %w", d.ID, err)
 	}
+	g.emit(event.Event{Event: event.DeliveryDead, Key: d.Key, Delivery: d.ID, Attempts: d.Attempts})
 	return nil
 }
 

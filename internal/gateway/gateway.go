@@ -12,7 +12,8 @@
 // Goroutines: [Gateway.Run] owns one per channel, the store's one per key that
 // has work, one attendant per running turn (typing, previews, command
 // answers), a few per turn while it fetches the files that came with its
-// messages, and at most [Options.Summarizers] that summarise. All of them have
+// messages, one that deletes old conversations, and at most
+// [Options.Summarizers] that summarise. All of them have
 // ended when Run returns.
 package gateway
 
@@ -46,6 +47,7 @@ type Store interface {
 	sessions.Transcript
 	sessions.People
 	sessions.Leases
+	sessions.Lifetime
 }
 
 // Binding attaches one channel and says who may talk on it.
@@ -58,6 +60,8 @@ type Binding struct {
 	Pairing bool
 	// Groups says what is answered in shared chats. "": Addressed.
 	Groups Groups
+	// Reset, if not "", stands for Options.Reset.Mode on this channel.
+	Reset ResetMode
 	// System is the channel's own part of the system prompt.
 	System string
 }
@@ -167,6 +171,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for _, b := range g.bindings {
 		wg.Go(func() { g.superviseChannel(life, b) })
+	}
+	if g.opts.RetentionDays > 0 && !g.opts.Partial {
+		wg.Go(func() { g.sweep(ctx) })
 	}
 	failed := make(chan error, 1)
 	wg.Go(func() { failed <- g.store.Run(life, g.handle) })

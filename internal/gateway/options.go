@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/event"
 )
 
 // HeartbeatChannel is the channel part of the keys that jobs run under.
@@ -54,6 +55,15 @@ type Options struct {
 	Version         string        // for /status
 	Heartbeats      Heartbeats    // nil: no jobs
 	Media           Media         // nil: files that come with messages are only named
+	Reset           Reset         // never
+	// RetentionDays is after how many days without an update a conversation is
+	// deleted; 0: never.
+	RetentionDays int
+	// RemoveMedia removes the files of a conversation that was deleted. Nil:
+	// there are none.
+	RemoveMedia func(channels.Key) error
+	// Events is told what happens, and must not block. Nil: nobody listens.
+	Events func(event.Event)
 	// Partial says that others of the configured channels, and the jobs, are
 	// served by another process at another time: their work is left to it.
 	Partial  bool

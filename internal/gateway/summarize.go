@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/event"
 	"dragoman/sessions"
 )
 
@@ -121,6 +122,7 @@ func (g *Gateway) summarize(ctx context.Context, k channels.Key) (err error) {
 		return err
 	}
 	g.opts.Observer.Summarized("done")
+	g.emit(event.Event{Event: event.ContextCompacted, Key: k, Generation: s.Generation, CoversSeq: s.CoversSeq})
 	g.log(k).Info("conversation summarised", "covers_seq", s.CoversSeq, "generation", s.Generation)
 	return nil
 }

@@ -67,10 +67,15 @@ func (g *Gateway) turn(ctx context.Context, c sessions.Claim, p sessions.Pending
 
 	if errors.Is(context.Cause(tctx), errInterrupted) {
 		g.opts.Observer.TurnEnded("interrupted", time.Since(began))
+		r.turnDone(result, "interrupted", time.Since(began))
 		return nil // pending again, together with what interrupted it
 	}
 	outcome, err := r.finish(ctx, result, err)
 	g.opts.Observer.TurnEnded(outcome, time.Since(began))
+	if err != nil && outcome != "cancelled" {
+		outcome = "refused" // nothing of it was stored
+	}
+	r.turnDone(result, outcome, time.Since(began))
 	g.log(c.Key).Debug("turn ended", "turn", r.id, "outcome", outcome, "took", time.Since(began), "steps", result.Steps)
 	return err
 }
@@ -290,6 +295,7 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 // conversation needs a summary.
 func (r *run) settled(t sessions.Turn) {
 	if r.job == nil {
+		r.saved(t)
 		h := r.history
 		h.Messages = append(h.Messages, t.Messages...)
 		r.g.considerSummary(r.claim.Key, h)

@@ -35,6 +35,7 @@ type Set struct {
 	repeats    counter
 	summaries  counter
 	heartbeats counter
+	hooks      counter
 
 	modelCalls  counter
 	modelTime   prometheus.Histogram
@@ -62,6 +63,7 @@ func New(version string) *Set {
 	s.repeats = s.counter("delivery_repeats_total", "Messages sent again although an earlier sending may have arrived.", "channel")
 	s.summaries = s.counter("summaries_total", "Summaries of old messages, by outcome.", "outcome")
 	s.heartbeats = s.counter("heartbeats_total", "Occurrences of jobs, by outcome.", "job", "outcome")
+	s.hooks = s.counter("hook_events_total", "Events for hooks, by what became of them: ok, failed, timeout, dropped.", "event", "outcome")
 	s.modelCalls = s.counter("model_calls_total", "Calls to the model, by outcome: ok or the kind of error.", "outcome")
 	s.modelTime = s.histogram("model_call_seconds", "How long a call to the model took.", turnBuckets)
 	s.modelTokens = s.counter("model_tokens_total", "Tokens as the provider counts them: input, cached (part of input), output.", "kind")
@@ -139,6 +141,13 @@ func (s *Set) Summarized(outcome string) {
 func (s *Set) Heartbeat(job, outcome string) {
 	if s != nil {
 		s.heartbeats.add(1, job, outcome)
+	}
+}
+
+// Hook counts what became of an event that a hook should be told.
+func (s *Set) Hook(event, outcome string) {
+	if s != nil {
+		s.hooks.add(1, event, outcome)
 	}
 }
 

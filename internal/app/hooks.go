@@ -1,0 +1,41 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"dragoman/internal/config"
+	"dragoman/internal/event"
+	"dragoman/internal/gateway"
+	"dragoman/internal/hooks"
+)
+
+// buildHooks makes the configured hooks. They start with the daemon.
+func buildHooks(cfg *config.Config, count func(event, outcome string), log *slog.Logger) (*hooks.Hooks, error) {
+	var list []hooks.Hook
+	for _, c := range cfg.Hooks {
+		h := hooks.Hook{Command: c.Command, URL: c.URL, Secret: c.Secret.Reveal(), Timeout: c.Timeout.D()}
+		for _, name := range c.On {
+			h.On = append(h.On, event.Name(name))
+		}
+		list = append(list, h)
+	}
+	h, err := hooks.New(list, hooks.Options{Count: count, Logger: log})
+	if err != nil {
+		return nil, fmt.Errorf("app: %w", err)
+	}
+	return h, nil
+}
+
+// resetOf is the configured reset policy. Its time zone was checked by Load;
+// one that has gone since is the machine's.
+func resetOf(c config.Reset) gateway.Reset {
+	zone := time.Local
+	if c.TimeZone != "" {
+		if z, err := time.LoadLocation(c.TimeZone); err == nil {
+			zone = z
+		}
+	}
+	return gateway.Reset{Mode: gateway.ResetMode(c.Mode), At: c.AtTime(), Zone: zone, After: c.After.D()}
+}

@@ -1,0 +1,146 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Sessions says how long conversations last.
+type Sessions struct {
+	RetentionDays int   `yaml:"retention_days" doc:"Delete a conversation this many days after its last message; 0: never. One that waits for something is kept."`
+	Reset         Reset `yaml:"reset"`
+}
+
+// Reset is when a conversation begins anew by itself.
+type Reset struct {
+	Mode     string   `yaml:"mode" doc:"When a conversation begins anew by itself, as with /new: never, daily (at) or idle (after)."`
+	At       string   `yaml:"at" doc:"The time of day of daily: the first message after it begins anew."`
+	TimeZone string   `yaml:"time_zone" example:"Europe/Rome" doc:"Time zone of at. Empty: the machine's."`
+	After    Duration `yaml:"after" doc:"The silence of idle: the first message after it begins anew."`
+}
+
+// The values of Reset.Mode.
+const (
+	ResetNever = "never"
+	ResetDaily = "daily"
+	ResetIdle  = "idle"
+)
+
+// AtTime is At since midnight.
+func (r Reset) AtTime() time.Duration {
+	at, _ := clockTime(r.At)
+	return at
+}
+
+// clockTime reads "04:00".
+func clockTime(s string) (time.Duration, error) {
+	t, err := time.Parse("15:04", s)
+	if err != nil || len(s) != len("15:04") {
+		return 0, fmt.Errorf("%q is no time of day", s)
+	}
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
+}
+
+// Hook tells a program of the operator's what happens.
+type Hook struct {
+	On      []string `yaml:"on" example:"[turn_done]" doc:"Which events it is told: session_create, session_save, session_delete, context_compacted, turn_done, delivery_dead."`
+	Command []string `yaml:"command" example:"[/usr/local/bin/note, --json]" doc:"A program and its arguments, started without a shell; the event is JSON on its standard input. Give command or url."`
+	URL     string   `yaml:"url" example:"https://example.org/hook" doc:"Where the event is posted as JSON: https, or http on this machine."`
+	Secret  Secret   `yaml:"secret" example:"${HOOK_SECRET}" empty:"ok" doc:"Sent with the post, as Authorization: Bearer."`
+	Timeout Duration `yaml:"timeout" example:"10s" doc:"How long it may take; then it is killed, or the connection closed. Default: 10s."`
+}
+
+// HookEvents are the names that Hook.On may use.
+var HookEvents = []string{
+	"session_create", "session_save", "session_delete", "context_compacted", "turn_done", "delivery_dead",
+}
+
+// mostHooks bounds the goroutines that hooks take.
+const mostHooks = 50
+
+func (v *validator) sessions() {
+	s := v.c.Sessions
+	v.between("sessions.retention_days", s.RetentionDays, 0, 36_500)
+	v.oneOf("sessions.reset.mode", s.Reset.Mode, ResetNever, ResetDaily, ResetIdle)
+	if _, err := clockTime(s.Reset.At); err != nil {
+		v.bad("sessions.reset.at", v.show("sessions.reset.at", s.Reset.At)+" is no time of day", "write one like \"04:00\"")
+	}
+	if _, err := time.LoadLocation(s.Reset.TimeZone); err != nil || s.Reset.TimeZone == "Local" {
+		v.bad("sessions.reset.time_zone", v.show("sessions.reset.time_zone", s.Reset.TimeZone)+" is no time zone", "write one like Europe/Rome or UTC")
+	}
+	v.span("sessions.reset.after", s.Reset.After, time.Minute, 366*24*time.Hour)
+	for _, name := range sortedKeys(v.c.Channels) {
+		if mode := v.c.Channels[name].Reset; mode != "" {
+			v.oneOf("channels."+name+".reset", mode, ResetNever, ResetDaily, ResetIdle)
+		}
+	}
+}
+
+func (v *validator) hooks() {
+	if len(v.c.Hooks) > mostHooks {
+		v.bad("hooks", fmt.Sprintf("these are %d", len(v.c.Hooks)), fmt.Sprintf("write at most %d; one program can be told all events", mostHooks))
+	}
+	for i := range v.c.Hooks {
+		v.hook(fmt.Sprintf("hooks[%d]", i), &v.c.Hooks[i])
+	}
+}
+
+func (v *validator) hook(path string, h *Hook) {
+	if !v.written(path + ".timeout") {
+		h.Timeout = Duration(10 * time.Second)
+	}
+	v.span(path+".timeout", h.Timeout, 100*time.Millisecond, 10*time.Minute)
+	if len(h.On) == 0 {
+		v.bad(path+".on", "names no event", "write one or more of "+strings.Join(HookEvents, ", "))
+	}
+	for i, name := range h.On {
+		at := fmt.Sprintf("%s.on[%d]", path, i)
+		if v.oneOf(at, name, HookEvents...); slices.Index(h.On, name) < i {
+			v.bad(at, "stands here twice", "keep one")
+		}
+	}
+	switch {
+	case (len(h.Command) > 0) == (h.URL != ""):
+		v.bad(path, "a hook needs either a command or a url", "write one of them, like command: [/usr/local/bin/note]")
+	case h.URL != "":
+		v.hookURL(path+".url", h.URL)
+	default:
+		v.hookCommand(path+".command", h)
+	}
+}
+
+func (v *validator) hookURL(path, value string) {
+	before := len(v.problems)
+	v.url(path, value, false)
+	if len(v.problems) == before && strings.HasPrefix(value, "http:") && !loopbackURL(value) {
+		v.bad(path, "what it is told would cross the network unencrypted", "write https://, or http:// with 127.0.0.1")
+	}
+}
+
+func (v *validator) hookCommand(path string, h *Hook) {
+	if !h.Secret.Empty() {
+		v.bad(strings.TrimSuffix(path, "command")+"secret", "a command is sent no secret", "remove it, or write a url")
+	}
+	if program := h.Command[0]; !filepath.IsAbs(program) {
+		v.bad(path, v.show(path+"[0]", program)+" is no whole path", "begin with /; there is no shell that would look for it")
+		return
+	}
+	if h.Command[0] = filepath.Clean(h.Command[0]); !executable(h.Command[0]) {
+		v.warn(path, v.show(path+"[0]", h.Command[0])+" is no program that can be started now", "")
+	}
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}
+
+func loopbackURL(value string) bool {
+	u, err := url.Parse(value)
+	return err == nil && loopbackHost(u.Hostname())
+}
