@@ -24,7 +24,7 @@ type memory struct {
 	queue []string // keys of chats, oldest first
 }
 
-// seenMessage is one message that was handed in.
+// seenMessage is one message that is or was handed in.
 type seenMessage struct {
 	chat, sender types.JID
 	text         string
@@ -51,11 +51,13 @@ func newMemory() *memory {
 	return &memory{seen: map[string]seenMessage{}, chats: map[string]*chatMemory{}}
 }
 
-// remember takes a message that was handed in as part of the conversation chat.
+// remember takes a message that is handed in as part of the conversation chat.
+// One that is handed in again is not marked as read again.
 func (m *memory) remember(chat, id string, s seenMessage, expires uint32, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, again := m.seen[id]; !again {
+	_, again := m.seen[id]
+	if !again {
 		if m.order = append(m.order, id); len(m.order) > mostSeen {
 			delete(m.seen, m.order[0])
 			m.order = m.order[1:]
@@ -72,7 +74,7 @@ func (m *memory) remember(chat, id string, s seenMessage, expires uint32, at tim
 		}
 	}
 	c.jid, c.expires = s.chat, expires
-	if !s.unmarked {
+	if again || !s.unmarked {
 		return
 	}
 	if c.unread = append(c.unread, unreadMessage{id, s.sender, at}); len(c.unread) > mostUnread {

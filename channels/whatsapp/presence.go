@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// signLimit bounds one sign: it is not worth waiting for.
-	signLimit = 3 * time.Second
+	// signLimit bounds one sign: it is not worth waiting for. What it marks as
+	// read stays unmarked if it is missed.
+	signLimit = 10 * time.Second
 	// onlineFor is how long we stay online after the last sign. While we are,
 	// WhatsApp leaves the owner's phone without notifications.
 	onlineFor = 30 * time.Second

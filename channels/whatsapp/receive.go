@@ -65,11 +65,10 @@ func (k *connection) handIn(ctx context.Context, evt *events.Message) error {
 		k.c.log.Debug("ignored a message that says nothing to the assistant", "msg_id", evt.Info.ID)
 		return nil
 	}
-	if err := k.in.Accept(ctx, got.in); err != nil {
-		return err
-	}
+	// Remembered first: an answer may begin before Accept has returned, and what
+	// it answers is then marked as read.
 	k.c.memory.remember(got.in.Key.Chat(), got.in.MessageID, got.seen, got.expires, got.in.At)
-	return nil
+	return k.in.Accept(ctx, got.in)
 }
 
 // open decrypts the second layer that some edits have.

@@ -23,12 +23,13 @@ import (
 func TestMain(m *testing.M) {
 	// Clients read these without a lock, so they are set once and for all.
 	whatsmeow.KeepAliveIntervalMin, whatsmeow.KeepAliveIntervalMax = 100*time.Millisecond, 200*time.Millisecond
-	whatsmeow.KeepAliveResponseDeadline, whatsmeow.KeepAliveMaxFailTime = 2*time.Second, time.Second
+	// A machine that is busy for a while must not count as a lost connection.
+	whatsmeow.KeepAliveResponseDeadline, whatsmeow.KeepAliveMaxFailTime = 5*time.Second, time.Second
 	goleak.VerifyTestMain(m, wasim.IgnoreGoroutines()...)
 }
 
 // patience is how long a test waits for what should happen soon.
-const patience = 20 * time.Second
+const patience = 30 * time.Second
 
 func within(t *testing.T) context.Context {
 	t.Helper()
@@ -81,7 +82,12 @@ func newClient(t *testing.T, s *wasim.Server, d *store.Device) *client {
 		_, message := evt.(*events.Message)
 		return !(message && c.refuse)
 	})
-	t.Cleanup(c.Disconnect)
+	background, stop := context.WithCancel(context.Background())
+	c.BackgroundEventCtx = background
+	t.Cleanup(func() {
+		c.Disconnect()
+		stop() // or one that waits to connect anew outlives the test
+	})
 	return c
 }
 
