@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/agent/window"
+	"dragoman/sessions"
 )
 
 // Options tune an Agent. The zero value works.
@@ -60,6 +61,13 @@ type Options struct {
 	// is window.Presets[window.DefaultPreset]. Its MaxTokens is at most a
 	// quarter of ContextWindow, which it also is if it is 0.
 	Compaction window.Compaction
+	// Summarizer writes the summaries. Default: the agent's model.
+	Summarizer Model
+	// SummarizerWindow is how many tokens it takes. Default: ContextWindow.
+	SummarizerWindow int
+	// Models finds the model that a conversation's settings name. Nil: the
+	// agent's model answers everywhere.
+	Models func(name string) (Model, error)
 
 	// Logger gets debug lines about steps and warnings about retries, never
 	// chat text. Default: nothing is logged.
@@ -95,6 +103,9 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	a := &Agent{
 		model: model, opts: opts, log: opts.Logger, now: opts.Now,
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
+	}
+	if a.opts.Summarizer == nil {
+		a.opts.Summarizer = model
 	}
 	for _, t := range tools {
 		if err := a.addTool(t); err != nil {
@@ -170,7 +181,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Compaction == (window.Compaction{}) {
 		o.Compaction = window.Presets[window.DefaultPreset]
 	}
-	o.Compaction.MaxTokens = min(cmp.Or(o.Compaction.MaxTokens, o.ContextWindow), o.ContextWindow/4)
+	o.SummarizerWindow = cmp.Or(o.SummarizerWindow, o.ContextWindow)
+	o.Compaction.MaxTokens = min(cmp.Or(o.Compaction.MaxTokens, o.ContextWindow), o.ContextWindow/4, o.SummarizerWindow/4)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -203,4 +215,33 @@ func (a *Agent) answerReserve() int {
 		return min(a.opts.MaxTokens, a.opts.ContextWindow/2)
 	}
 	return min(4096, a.opts.ContextWindow/8)
+}
+
+// modelFor is the model that answers t: the conversation's own, or the agent's.
+func (a *Agent) modelFor(t Turn) Model {
+	name := t.History.Settings.Model
+	if name == "" || name == a.model.Name() || a.opts.Models == nil {
+		return a.model
+	}
+	m, err := a.opts.Models(name)
+	if err != nil {
+		// An answer from another model than the chosen one is better than none.
+		a.log.Warn("the conversation's model cannot be used, the configured one answers", "key", t.Key.String(), "err", err)
+		return a.model
+	}
+	return m
+}
+
+// prompt is the system prompt of a conversation with these settings.
+func (a *Agent) prompt(s sessions.Settings) string {
+	if strings.TrimSpace(s.System) != "" {
+		return s.System
+	}
+	return a.opts.System
+}
+
+// setFrame renders what stands in front of the turn's messages.
+func (r *run) setFrame() {
+	h := &r.t.History
+	r.frame = window.NewFrame(r.a.prompt(h.Settings), r.t.System, h.Summary, r.a.opts.Compaction.Render)
 }

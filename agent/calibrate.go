@@ -92,19 +92,19 @@ func (a *Agent) textTokens(s string) int {
 // messageTokens is the same for messages.
 func (a *Agent) messageTokens(msgs []sessions.Message) int { return window.Count(msgs, a.opts.Count) }
 
-// factor is by what the model's server counts more than textTokens.
-func (a *Agent) factor() float64 { return a.opts.Calibration.Factor(a.model.Name()) }
+// factor is by what m's server counts more than textTokens.
+func (a *Agent) factor(m Model) float64 { return a.opts.Calibration.Factor(m.Name()) }
 
-// room is how many of the tokens that we count fit into tokens of the model's.
-func (a *Agent) room(tokens int) int { return int(float64(tokens) / a.factor()) }
+// room is how many of the tokens that we count fit into tokens of m's.
+func (a *Agent) room(m Model, tokens int) int { return int(float64(tokens) / a.factor(m)) }
 
 // learn calibrates with what the server says that req took.
-func (a *Agent) learn(req Request, u *sessions.Usage) {
-	name := a.model.Name()
+func (a *Agent) learn(m Model, req Request, u *sessions.Usage) {
+	name := m.Name()
 	if u == nil || u.Input <= 0 || !a.opts.Calibration.wants(name) {
 		return
 	}
-	counted := a.messageTokens(req.Messages) + a.textTokens(req.System)
+	counted := a.messageTokens(req.Messages) + a.textTokens(req.System) + a.textTokens(req.Background)
 	if len(req.Tools) > 0 {
 		counted += a.toolTokens
 	}

@@ -53,10 +53,11 @@ func (a *Agent) usefulCut() int {
 
 // fills reports whether a request with h takes this share of the window.
 func (a *Agent) fills(h sessions.History, percent int) bool {
-	limit := a.opts.ContextWindow * percent / 100
-	system := window.System(a.opts.System, "", h.Summary)
-	if window.Bound(h.Messages)+len(system)+a.toolTokens < limit {
+	limit := a.room(a.model, a.opts.ContextWindow*percent/100)
+	frame := window.NewFrame(a.prompt(h.Settings), "", h.Summary, a.opts.Compaction.Render)
+	length := func(s string) int { return len(s) }
+	if window.Bound(h.Messages)+frame.Tokens(length)+a.toolTokens < limit {
 		return false
 	}
-	return window.Estimate(h.Messages)+window.EstimateText(system)+a.toolTokens >= limit
+	return a.messageTokens(h.Messages)+frame.Tokens(a.opts.Count)+a.toolTokens >= limit
 }

@@ -16,30 +16,58 @@ import (
 // may have broken is repaired again, and nothing follows the validator.
 func (r *run) request(final bool) (Request, error) {
 	req := Request{
-		System: r.system, Tools: r.a.sorted,
+		System: r.frame.System, Background: r.frame.Background, Tools: r.a.sorted,
 		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature,
 	}
 	if final {
 		req.Tools = nil
 	}
-	view, users := r.view(final)
-	view = r.fit(view, users)
+	whole, users := r.view(final)
+	view := r.fit(whole, users)
+	left := len(whole) - len(view)
+	view = r.lead(view, left+r.t.History.Omitted)
 	if window.Validate(view) != nil {
 		view = window.Repair(view)
 	}
 	if err := window.Validate(view); err != nil {
 		return Request{}, fmt.Errorf("agent: build request: %w", err)
 	}
+	r.unaccounted += window.Unaccounted(r.all, view, left)
 	req.Messages = view
 	return req, nil
 }
+
+// lead puts in front of view what stands for the messages that are not in it:
+// the summary, where it is rendered as messages, and a word about those that
+// are left out.
+func (r *run) lead(view []sessions.Message, left int) []sessions.Message {
+	lead := r.frame.Lead
+	if left > 0 {
+		hint := ""
+		if _, found := r.a.tools[toolHistory]; found {
+			hint = " The tool " + toolHistory + " finds them."
+		}
+		lead = append(slices.Clip(lead), window.Omission(left, hint))
+	}
+	return slices.Concat(lead, view)
+}
+
+const (
+	// toolHistory is the tool that searches the transcript, if it is there.
+	toolHistory = "search_history"
+	// omissionTokens is about what window.Omission takes.
+	omissionTokens = 40
+)
+
+// fixed is how many tokens every request of the turn takes beside its messages.
+func (r *run) fixed() int { return r.a.toolTokens + r.frame.Tokens(r.a.opts.Count) }
 
 // view is the conversation, repaired and pruned, and how many of its newest
 // user messages the turn answers.
 func (r *run) view(final bool) (msgs []sessions.Message, users int) {
 	view := window.Repair(r.all)
 	view = r.a.opts.Prune.Apply(view, window.Sight{
-		Window: r.a.opts.ContextWindow, Fixed: r.a.toolTokens + r.a.textTokens(r.system),
+		Window: r.a.opts.ContextWindow, Fixed: r.fixed(),
 		Count: r.a.opts.Count, Forced: r.a.forced.of(r.t),
 	})
 	for _, m := range r.all[r.own:] {
@@ -59,7 +87,7 @@ func (r *run) view(final bool) (msgs []sessions.Message, users int) {
 // may have. It is never nothing: then the server decides.
 func (r *run) budget() int {
 	a := r.a
-	n := a.room(a.opts.ContextWindow-a.answerReserve()) - a.toolTokens - a.textTokens(r.system)
+	n := a.room(r.model, a.opts.ContextWindow-a.answerReserve()) - r.fixed() - omissionTokens
 	return max(n, a.opts.ContextWindow/8)
 }
 
@@ -147,7 +175,7 @@ const noteCompacting = "Organizing the conversation…"
 // fails only if the turn is stopped: without a summary, the view is cut.
 func (r *run) compact(ctx context.Context) error {
 	r.compactTried = true
-	if r.t.Compact == nil {
+	if r.t.Compact == nil || r.a.opts.Compaction.When == window.WhenOff {
 		return nil
 	}
 	said := strings.Join(r.said, "\n\n")
@@ -173,7 +201,7 @@ func (r *run) compact(ctx context.Context) error {
 	r.all = slices.Concat(h.Messages, added)
 	r.own = len(h.Messages)
 	r.fresh = r.own + fresh
-	r.system = window.System(r.a.opts.System, r.t.System, h.Summary)
+	r.setFrame()
 	r.compacted = true
 	return nil
 }

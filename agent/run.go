@@ -35,7 +35,8 @@ const (
 type run struct {
 	a      *Agent
 	t      Turn
-	system string
+	model  Model
+	frame  window.Frame
 	person channels.Person // the newest message's sender
 
 	// all is the history, the input and what was added; own is where the
@@ -46,7 +47,9 @@ type run struct {
 	said  []string
 	usage sessions.Usage
 	steps int
-	ids   map[string]bool // of the turn's calls
+	// unaccounted is Result.Unaccounted.
+	unaccounted int
+	ids         map[string]bool // of the turn's calls
 
 	started map[string]bool             // calls that began in an earlier run
 	done    map[string]sessions.Message // and those that have a result
@@ -73,20 +76,22 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 	}
 	res, err := r.loop(ctx)
 	if err != nil {
-		return Result{Usage: r.usage, Steps: r.steps}, err
+		return Result{Usage: r.usage, Steps: r.steps, Unaccounted: r.unaccounted}, err
 	}
+	res.Unaccounted = r.unaccounted
 	return res, nil
 }
 
 func (a *Agent) begin(t Turn) (*run, error) {
 	r := &run{
 		a: a, t: t, person: t.Person,
-		system:  window.System(a.opts.System, t.System, t.History.Summary),
+		model:   a.modelFor(t),
 		ids:     make(map[string]bool),
 		started: make(map[string]bool),
 		done:    make(map[string]sessions.Message),
 		own:     len(t.History.Messages),
 	}
+	r.setFrame()
 	r.all = slices.Concat(t.History.Messages, t.Input)
 	r.fresh = len(r.all)
 	hasUser := false
@@ -189,7 +194,7 @@ func (r *run) stamp(m *sessions.Message) {
 	m.Turn = r.t.ID
 	m.At = r.a.now()
 	if m.Role == sessions.RoleAssistant {
-		m.Model = r.a.model.Name()
+		m.Model = r.model.Name()
 	}
 }
 

@@ -49,9 +49,9 @@ func (r *run) call(ctx context.Context, final bool) (Response, error) {
 		if err != nil {
 			return Response{}, err
 		}
-		resp, err := r.a.complete(ctx, req, r.stream)
+		resp, err := r.a.complete(ctx, r.model, req, r.stream)
 		if err == nil {
-			r.a.learn(req, resp.Usage)
+			r.a.learn(r.model, req, resp.Usage)
 			return resp, nil
 		}
 		var me *ModelError
@@ -95,10 +95,10 @@ func (r *run) stream() func(Delta) {
 
 // complete makes one model call and tries again while that may help. stream
 // returns what the deltas of one try go to.
-func (a *Agent) complete(ctx context.Context, req Request, stream func() func(Delta)) (Response, error) {
+func (a *Agent) complete(ctx context.Context, model Model, req Request, stream func() func(Delta)) (Response, error) {
 	delay := a.opts.RetryDelay
 	for try := 1; ; try++ {
-		resp, err := a.model.Complete(ctx, req, stream())
+		resp, err := model.Complete(ctx, req, stream())
 		if err == nil {
 			return resp, nil
 		}

@@ -163,7 +163,7 @@ func TestSummarizeFailsClosed(t *testing.T) {
 		"filtered":             {sessions.History{Messages: talk(20)}, []reply{answer(response("half of", "content_filter"))}, agent.ErrBadSummary, 1},
 		"a tool call":          {sessions.History{Messages: talk(20)}, []reply{call("a get {}")}, agent.ErrBadSummary, 1},
 		"text and a tool call": {sessions.History{Messages: talk(20)}, []reply{answer(response("so", "stop", parseCalls([]string{"a get {}"})...))}, agent.ErrBadSummary, 1},
-		"far too long":         {sessions.History{Messages: talk(20)}, []reply{say(strings.Repeat("word ", 9000))}, agent.ErrBadSummary, 1},
+		"far too long, twice":  {sessions.History{Messages: talk(20)}, []reply{say(strings.Repeat("word ", 9000))}, agent.ErrBadSummary, 2},
 		"an error":             {sessions.History{Messages: talk(20)}, []reply{fail(refused)}, refused, 1},
 		"temporary errors":     {sessions.History{Messages: talk(20)}, []reply{fail(modelError(agent.ErrorTemporary, 0))}, nil, 4},
 	} {

@@ -55,4 +55,7 @@ type Result struct {
 	Text  string
 	Usage sessions.Usage // over all calls of the turn
 	Steps int            // model calls
+	// Unaccounted counts messages that a request of the turn neither showed,
+	// nor had a summary of, nor said to leave out. It is 0, or we have a bug.
+	Unaccounted int
 }

@@ -28,6 +28,20 @@ type ask struct {
 	action *action
 }
 
+// summaryIn is the summary in r, wherever it was rendered.
+func summaryIn(r agent.Request) string {
+	places := []string{r.System, r.Background}
+	if len(r.Messages) > 1 && r.Messages[1].Summary {
+		places = append(places, r.Messages[1].Content)
+	}
+	for _, p := range places {
+		if s := between(p, "<conversation_summary>", "</conversation_summary>"); s != "" {
+			return s
+		}
+	}
+	return between(r.System, "<content>", "</content>")
+}
+
 // readScene finds what is to be answered: all messages since the assistant
 // last spoke. What it called since then is done already.
 func readScene(r agent.Request) *scene {
@@ -35,7 +49,7 @@ func readScene(r agent.Request) *scene {
 	for _, t := range r.Tools {
 		s.tools[t.Name] = true
 	}
-	s.summary = between(r.System, "<conversation_summary>", "</conversation_summary>")
+	s.summary = summaryIn(r)
 	s.job = strings.Contains(r.System, silence)
 	for i := range r.Messages {
 		if m := &r.Messages[i]; m.Role == sessions.RoleAssistant && len(m.ToolCalls) == 0 {

@@ -52,9 +52,12 @@ func (m *Model) parts(r agent.Request) (head, tools []byte, err error) {
 	if tools, err = m.tools(r.Tools); err != nil {
 		return nil, nil, err
 	}
-	list := make([]wireMessage, 0, len(r.Messages)+1)
+	list := make([]wireMessage, 0, len(r.Messages)+2)
 	if r.System != "" {
 		list = append(list, wireMessage{Role: openai.ChatMessageRoleSystem, Content: r.System})
+	}
+	if r.Background != "" {
+		list = append(list, wireMessage{Role: openai.ChatMessageRoleSystem, Content: r.Background})
 	}
 	for i := range r.Messages {
 		list = append(list, message(&r.Messages[i]))

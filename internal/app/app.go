@@ -70,14 +70,16 @@ type Daemon struct {
 	metrics   *metrics.Set
 	model     agent.Model
 	chosen    string // how the model came to be chosen
-	window    int    // its context window, in tokens
-	channels  *adapters
-	gateway   *gateway.Gateway
-	beats     *beats
-	hooks     *hooks.Hooks
-	public    *server // nil with NoHTTP
-	admin     *server
-	closers   []closer
+	// others finds further models of its server by name; nil if there are none.
+	others   func(name string) (agent.Model, error)
+	window   int // its context window, in tokens
+	channels *adapters
+	gateway  *gateway.Gateway
+	beats    *beats
+	hooks    *hooks.Hooks
+	public   *server // nil with NoHTTP
+	admin    *server
+	closers  []closer
 }
 
 type closer struct {

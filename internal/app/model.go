@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"dragoman/agent"
 	"dragoman/agent/demo"
 	"dragoman/agent/openai"
 	"dragoman/agent/tools"
+	"dragoman/internal/config"
 	"dragoman/internal/metrics"
 	"dragoman/sessions"
 )
@@ -48,25 +50,96 @@ func hostOf(base string) string {
 }
 
 func (d *Daemon) useServer(base, key, name, why string) error {
-	m, err := openai.New(openai.Options{
-		BaseURL: base, APIKey: key, Name: name, Logger: d.log,
-		FirstByteTimeout: d.cfg.Model.FirstByteTimeout.D(), IdleTimeout: d.cfg.Model.IdleTimeout.D(),
-	})
+	m, err := d.server(base, key, name)
 	if err != nil {
 		return fmt.Errorf("app: model: %w", err)
 	}
 	d.use(m, why)
+	d.others = otherModels(func(name string) (agent.Model, error) {
+		m, err := d.server(base, key, name)
+		if err != nil {
+			return nil, err
+		}
+		return metered{m, d.metrics, config.Prices{}}, nil
+	})
 	return nil
 }
 
-func (d *Daemon) use(m agent.Model, why string) {
-	d.model, d.chosen = metered{m, d.metrics}, why
+// server is a model that the configuration's timeouts hold for.
+func (d *Daemon) server(base, key, name string) (agent.Model, error) {
+	return openai.New(openai.Options{
+		BaseURL: base, APIKey: key, Name: name, Logger: d.log,
+		FirstByteTimeout: d.cfg.Model.FirstByteTimeout.D(), IdleTimeout: d.cfg.Model.IdleTimeout.D(),
+	})
 }
 
-// metered counts the calls of a model.
+func (d *Daemon) use(m agent.Model, why string) {
+	d.model, d.chosen = metered{m, d.metrics, d.cfg.Model.Prices}, why
+}
+
+// mostModels bounds the models that conversations name beside the configured one.
+const mostModels = 256
+
+var errTooManyModels = errors.New("app: conversations name too many different models")
+
+// otherModels makes each model once: it holds connections.
+func otherModels(open func(name string) (agent.Model, error)) func(string) (agent.Model, error) {
+	var mu sync.Mutex
+	made := make(map[string]agent.Model)
+	return func(name string) (agent.Model, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if m := made[name]; m != nil {
+			return m, nil
+		}
+		if len(made) >= mostModels {
+			return nil, errTooManyModels
+		}
+		m, err := open(name)
+		if err == nil {
+			made[name] = m
+		}
+		return m, err
+	}
+}
+
+// summarizer is the model for summaries: nil if it is the one that answers.
+func (d *Daemon) summarizer() (agent.Model, error) {
+	c := d.cfg.Summary.Model
+	switch {
+	case c.BaseURL != "":
+		m, err := d.server(c.BaseURL, c.APIKey.Reveal(), c.Name)
+		if err != nil {
+			return nil, fmt.Errorf("app: model for summaries: %w", err)
+		}
+		return metered{m, d.metrics, config.Prices{}}, nil
+	case c.Name == "" || c.Name == d.model.Name():
+		return nil, nil
+	case d.others == nil:
+		d.log.Warn("the built-in demo has no other models, so it writes the summaries too")
+		return nil, nil
+	default:
+		return d.others(c.Name)
+	}
+}
+
+// metered counts the calls of a model and what they cost.
 type metered struct {
 	agent.Model
-	count *metrics.Set
+	count  *metrics.Set
+	prices config.Prices
+}
+
+// cost is what u comes to. Cached tokens are part of the input.
+func (m metered) cost(u sessions.Usage) float64 {
+	const million = 1e6
+	cached := min(max(u.Cached, 0), max(u.Input, 0))
+	cachedPrice := m.prices.Cached
+	if cachedPrice == 0 {
+		cachedPrice = m.prices.Input
+	}
+	return (float64(max(u.Input, 0)-cached)*m.prices.Input + float64(cached)*cachedPrice +
+		float64(max(u.Output, 0))*m.prices.Output) / million
 }
 
 func (m metered) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
@@ -83,6 +156,12 @@ func (m metered) Complete(ctx context.Context, r agent.Request, onDelta func(age
 	var u sessions.Usage
 	if res.Usage != nil {
 		u = *res.Usage
+		u.Cost = m.cost(u)
+		priced := u
+		res.Usage = &priced
+		if res.Message.Usage != nil {
+			res.Message.Usage = &priced
+		}
 	}
 	m.count.ModelCall(outcome, time.Since(began), u.Input, u.Output, u.Cached)
 	return res, err
@@ -120,7 +199,11 @@ func (d *Daemon) buildAgent() (*agent.Agent, error) {
 	o := agent.Options{
 		System: system, MaxSteps: d.cfg.Agent.MaxSteps, ContextWindow: d.window,
 		MaxTokens: d.cfg.Model.MaxTokens, ToolTimeout: d.cfg.Agent.ToolTimeout.D(), Tries: d.cfg.Model.Retries + 1,
-		Compaction: d.cfg.Summary.Compaction(), Logger: d.log,
+		Compaction: d.cfg.Summary.Compaction(), Models: d.others, Logger: d.log,
+	}
+	var err error
+	if o.Summarizer, err = d.summarizer(); err != nil {
+		return nil, err
 	}
 	if t := d.cfg.Model.Temperature; t != nil {
 		f := float32(*t)

@@ -65,6 +65,14 @@ type Model struct {
 	FirstByteTimeout Duration `yaml:"first_byte_timeout" doc:"How long to wait for the first piece of an answer. A local model may have to load first."`
 	IdleTimeout      Duration `yaml:"idle_timeout" doc:"How long a stream may be silent before it counts as broken."`
 	Retries          int      `yaml:"retries" doc:"How often a failed call is tried again within one turn."`
+	Prices           Prices   `yaml:"prices"`
+}
+
+// Prices are what the model called Model.Name costs.
+type Prices struct {
+	Input  float64 `yaml:"input" doc:"Price of a million tokens that the model reads, in any currency. 0: costs are not counted."`
+	Output float64 `yaml:"output" doc:"Price of a million tokens that it writes."`
+	Cached float64 `yaml:"cached" doc:"Price of a million tokens that it reads from its provider's cache. 0: as input."`
 }
 
 // Agent bounds the loop of model and tools.

@@ -231,6 +231,8 @@ func TestOneProblem(t *testing.T) {
 		{"key in the URL", "model: {name: x, base_url: \"https://h/v1?key=abc\"}\n", "1 model.base_url: has a user, a query or a fragment; write the plain address; keys have a setting of their own"},
 		{"file URL", "model: {name: x, base_url: \"file:///etc/passwd\"}\n", "1 model.base_url: is no web address; write one like https://host/path"},
 		{"no model name", "model: {base_url: \"http://127.0.0.1:1/v1\"}\n", "1 model.name: is needed with model.base_url; write the model's name as that server knows it"},
+		{"negative price", "model: {prices: {input: -1}}\n", "1 model.prices.input: is no price; write what a million tokens cost, like 0.25"},
+		{"price NaN", "model: {prices: {cached: NaN}}\n", "1 model.prices.cached: is no price; write what a million tokens cost, like 0.25"},
 		{"case 35: threshold 0", "summary: {trigger: {tokens_percent: 0}}\n", "1 summary.trigger.tokens_percent: 0 could mean every turn or never; write 1 to 99, or summary.when: every_turn, or summary.when: off"},
 		{"case 35: messages 0", "summary: {trigger: {messages: 0}}\n", "1 summary.trigger.messages: 0 could mean every turn or never; write 2 to 1000000, or summary.when: every_turn, or summary.when: off"},
 		{"case 35: threshold 1.5", "summary: {trigger: {tokens_percent: 1.5}}\n", "1 summary.trigger.tokens_percent: \"1.5\" is not that; want a whole number, like 10"},

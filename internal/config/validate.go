@@ -174,6 +174,16 @@ func (v *validator) model() {
 	v.span("model.first_byte_timeout", m.FirstByteTimeout, time.Second, time.Hour)
 	v.span("model.idle_timeout", m.IdleTimeout, time.Second, time.Hour)
 	v.between("model.retries", m.Retries, 0, 20)
+	v.price("model.prices.input", m.Prices.Input)
+	v.price("model.prices.output", m.Prices.Output)
+	v.price("model.prices.cached", m.Prices.Cached)
+}
+
+// price checks what a million tokens cost.
+func (v *validator) price(path string, value float64) {
+	if math.IsNaN(value) || value < 0 || value > 1e6 {
+		v.bad(path, "is no price", "write what a million tokens cost, like 0.25")
+	}
 }
 
 // url checks an address that requests go to. A secret inside of it would end

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -91,12 +92,12 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 }
 
 func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error) {
-	h, err := g.store.History(ctx, k, sessions.HistoryLimit{Messages: g.opts.HistoryMessages, Bytes: g.opts.HistoryBytes})
+	h, err := g.history(ctx, k)
 	if err != nil {
 		return "", fmt.Errorf("gateway: status of %s: %w", k, err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Dragoman %s, model %s.\n", g.opts.Version, g.opts.Model)
+	fmt.Fprintf(&b, "Dragoman %s, model %s.\n", g.opts.Version, cmp.Or(h.Settings.Model, g.opts.Model))
 	switch {
 	case h.Generation == "":
 		b.WriteString("This conversation is empty.\n")

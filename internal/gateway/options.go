@@ -117,6 +117,9 @@ type Observer interface {
 	// its first sending arrived.
 	Repeated(channel string)
 	Summarized(outcome string)
+	// Unaccounted counts messages that a request neither showed nor had a
+	// summary of nor said to leave out. It is called with more than 0 only.
+	Unaccounted(n int)
 	Heartbeat(job, outcome string)
 }
 
@@ -128,4 +131,5 @@ func (nobody) TurnEnded(string, time.Duration) {}
 func (nobody) Delivered(string, string)        {}
 func (nobody) Repeated(string)                 {}
 func (nobody) Summarized(string)               {}
+func (nobody) Unaccounted(int)                 {}
 func (nobody) Heartbeat(string, string)        {}

@@ -6,14 +6,16 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/event"
 	"dragoman/sessions"
 )
 
 const (
-	summaryTimeout = 5 * time.Minute
-	summaryPause   = 10 * time.Minute // after a failure, for that conversation
+	backgroundLimit = 5 * time.Minute  // of one summary that nobody waits for
+	waitingLimit    = 2 * time.Minute  // of one that a turn waits for
+	summaryPause    = 10 * time.Minute // after a failure, for that conversation
 )
 
 // summaries runs summaries in the background: one at a time in a
@@ -29,7 +31,7 @@ type summaries struct {
 
 // summaryState is kept while a summary is being made and after failures.
 type summaryState struct {
-	running  bool
+	ended    chan struct{} // closed when the running one has ended; nil: none
 	failures int
 	notUntil time.Time
 }
@@ -46,8 +48,9 @@ func (s *summaries) wait() {
 	s.wg.Wait()
 }
 
-// begin reports whether k may be summarised now, and marks it as running.
-func (s *summaries) begin(k channels.Key, now time.Time) bool {
+// begin reports whether k may be summarised now, and marks it as running. If
+// another summary of k is running, busy is closed when that has ended.
+func (s *summaries) begin(k channels.Key, now time.Time) (ok bool, busy <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.state[k]
@@ -55,22 +58,23 @@ func (s *summaries) begin(k channels.Key, now time.Time) bool {
 		st = &summaryState{}
 		s.state[k] = st
 	}
-	if st.running || now.Before(st.notUntil) {
-		return false
+	if st.ended != nil || now.Before(st.notUntil) {
+		return false, st.ended
 	}
-	st.running = true
-	return true
+	st.ended = make(chan struct{})
+	return true, nil
 }
 
 func (s *summaries) end(k channels.Key, now time.Time, failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	st := s.state[k]
+	close(st.ended)
+	st.ended = nil
 	if !failed {
 		delete(s.state, k)
 		return
 	}
-	st := s.state[k]
-	st.running = false
 	st.failures++
 	st.notUntil = now.Add(min(summaryPause<<min(st.failures-1, 4), 3*time.Hour))
 }
@@ -79,34 +83,71 @@ func (s *summaries) end(k channels.Key, now time.Time, failed bool) {
 // of it and added to it, has become long enough. Nothing is read to find that
 // out. Failure keeps everything and is tried again later.
 func (g *Gateway) considerSummary(k channels.Key, h sessions.History) {
-	if !g.agent.NeedsSummary(h) || !g.sums.begin(k, g.opts.Now()) {
+	if !g.agent.NeedsSummary(h) {
+		return
+	}
+	if ok, _ := g.sums.begin(k, g.opts.Now()); !ok {
 		return
 	}
 	g.sums.wg.Go(func() {
 		select {
 		case g.sums.slots <- struct{}{}:
 			defer func() { <-g.sums.slots }()
+			_ = g.summarizeOnce(g.sums.ctx, k, backgroundLimit, g.agent.NeedsSummary) // it is logged and tried again
 		case <-g.sums.ctx.Done():
-			return
+			g.sums.end(k, g.opts.Now(), false)
 		}
-		err := g.summarize(g.sums.ctx, k)
-		if err != nil && g.sums.ctx.Err() == nil {
-			g.log(k).Warn("summary failed; everything is kept", "err", err)
-			g.opts.Observer.Summarized("failed")
-		}
-		g.sums.end(k, g.opts.Now(), err != nil)
 	})
+}
+
+// errResting: a summary of this conversation failed a short while ago.
+var errResting = errors.New("gateway: summaries of this conversation failed before; the next one waits")
+
+// compactNow summarises k for a turn that waits for it and returns what the
+// history is then. One that is running already is waited for instead. It needs
+// no slot: turns that run at once are bounded, and a person waits.
+func (g *Gateway) compactNow(ctx context.Context, k channels.Key) (sessions.History, error) {
+	ok, busy := g.sums.begin(k, g.opts.Now())
+	switch {
+	case busy != nil:
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return sessions.History{}, context.Cause(ctx)
+		}
+	case !ok:
+		return sessions.History{}, errResting
+	default:
+		always := func(sessions.History) bool { return true }
+		if err := g.summarizeOnce(ctx, k, waitingLimit, always); err != nil {
+			return sessions.History{}, err
+		}
+	}
+	return g.history(ctx, k)
+}
+
+// summarizeOnce makes the summary that begin has marked as running, and ends
+// that mark.
+func (g *Gateway) summarizeOnce(ctx context.Context, k channels.Key, limit time.Duration, needed func(sessions.History) bool) error {
+	lctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := g.summarize(lctx, k, needed)
+	failed := err != nil && ctx.Err() == nil && !errors.Is(err, agent.ErrNothingToSummarize)
+	if failed {
+		g.log(k).Warn("summary failed; everything is kept", "err", err)
+		g.opts.Observer.Summarized("failed")
+	}
+	g.sums.end(k, g.opts.Now(), failed)
+	return err
 }
 
 // summarize makes one summary if one is needed. Messages that arrive meanwhile
 // come after what it covers, so they are neither lost nor summarised. It reads
 // the whole of what follows the last summary, however much that is.
-func (g *Gateway) summarize(ctx context.Context, k channels.Key) (err error) {
+func (g *Gateway) summarize(ctx context.Context, k channels.Key, needed func(sessions.History) bool) (err error) {
 	defer recoverTo(&err, "summary of "+k.String())
-	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
-	defer cancel()
 	h, err := g.store.History(ctx, k, sessions.HistoryLimit{})
-	if err != nil || !g.agent.NeedsSummary(h) {
+	if err != nil || !needed(h) {
 		return err
 	}
 	s, err := g.agent.Summarize(ctx, h)
@@ -121,8 +162,20 @@ func (g *Gateway) summarize(ctx context.Context, k channels.Key) (err error) {
 	if err != nil {
 		return err
 	}
+	covered := 0
+	for i := range h.Messages {
+		if h.Messages[i].Seq <= s.CoversSeq {
+			covered++
+		}
+	}
 	g.opts.Observer.Summarized("done")
 	g.emit(event.Event{Event: event.ContextCompacted, Key: k, Generation: s.Generation, CoversSeq: s.CoversSeq})
-	g.log(k).Info("conversation summarised", "covers_seq", s.CoversSeq, "generation", s.Generation)
+	g.log(k).Info("conversation summarised", "covers_seq", s.CoversSeq, "generation", s.Generation,
+		"messages", len(h.Messages), "covered", covered, "bytes", len(s.Text))
 	return nil
+}
+
+// history is what a turn of k starts from.
+func (g *Gateway) history(ctx context.Context, k channels.Key) (sessions.History, error) {
+	return g.store.History(ctx, k, sessions.HistoryLimit{Messages: g.opts.HistoryMessages, Bytes: g.opts.HistoryBytes})
 }

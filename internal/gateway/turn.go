@@ -64,6 +64,10 @@ func (g *Gateway) turn(ctx context.Context, c sessions.Claim, p sessions.Pending
 	stop := g.attend(ctx, &attendant{b: r.b, claim: c, turn: r.live, id: r.id, answers: r.bound})
 	result, err := r.ask(tctx, p.Steps)
 	stop()
+	if result.Unaccounted > 0 {
+		g.log(c.Key).Error("a request passed over messages in silence", "turn", r.id, "count", result.Unaccounted)
+		g.opts.Observer.Unaccounted(result.Unaccounted)
+	}
 
 	if errors.Is(context.Cause(tctx), errInterrupted) {
 		g.opts.Observer.TurnEnded("interrupted", time.Since(began))
@@ -110,14 +114,21 @@ func (r *run) ask(ctx context.Context, steps []sessions.Step) (res agent.Result,
 	if r.g.opts.Queue == Steer || r.g.opts.Queue == Interrupt {
 		t.Steer = r.steer
 	}
-	t.History, err = r.g.store.History(ctx, r.claim.Key, sessions.HistoryLimit{
-		Messages: r.g.opts.HistoryMessages, Bytes: r.g.opts.HistoryBytes,
-	})
-	if err != nil {
+	if t.History, err = r.g.history(ctx, r.claim.Key); err != nil {
 		return agent.Result{}, &storeError{err}
 	}
 	r.history = t.History
+	t.Compact = r.compact
 	return r.g.agent.Run(ctx, t)
+}
+
+// compact summarises the conversation while the turn waits for it.
+func (r *run) compact(ctx context.Context) (sessions.History, error) {
+	h, err := r.g.compactNow(ctx, r.claim.Key)
+	if err == nil {
+		r.history = h
+	}
+	return h, err
 }
 
 // storeError is a failure of the store before or during a turn, to tell it

@@ -34,6 +34,7 @@ type Set struct {
 	delivered  counter
 	repeats    counter
 	summaries  counter
+	missing    counter
 	heartbeats counter
 	hooks      counter
 
@@ -62,6 +63,8 @@ func New(version string) *Set {
 	s.delivered = s.counter("deliveries_total", "Attempts to deliver, by what became of them.", "channel", "outcome")
 	s.repeats = s.counter("delivery_repeats_total", "Messages sent again although an earlier sending may have arrived.", "channel")
 	s.summaries = s.counter("summaries_total", "Summaries of old messages, by outcome.", "outcome")
+	s.missing = s.counter("messages_unaccounted_total", "Messages that a request to the model neither showed nor had a summary of nor said to leave out. Anything but 0 is a bug.")
+	s.missing.add(0)
 	s.heartbeats = s.counter("heartbeats_total", "Occurrences of jobs, by outcome.", "job", "outcome")
 	s.hooks = s.counter("hook_events_total", "Events for hooks, by what became of them: ok, failed, timeout, dropped.", "event", "outcome")
 	s.modelCalls = s.counter("model_calls_total", "Calls to the model, by outcome: ok or the kind of error.", "outcome")
@@ -134,6 +137,13 @@ func (s *Set) Repeated(channel string) {
 func (s *Set) Summarized(outcome string) {
 	if s != nil {
 		s.summaries.add(1, outcome)
+	}
+}
+
+// Unaccounted counts messages that a request passed over in silence.
+func (s *Set) Unaccounted(n int) {
+	if s != nil {
+		s.missing.add(float64(n))
 	}
 }
 
