@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"dragoman/channels"
+
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -13,13 +15,24 @@ import (
 // content is what a message says.
 type content struct {
 	text string
+	// note names the file that came with it, where only words can be shown.
+	note  string
+	files []channels.Attachment
 	// about is whom it mentions, what it answers and how long it lives; nil if
 	// WhatsApp said nothing of the kind.
 	about *waE2E.ContextInfo
 }
 
-// contentOf reads a message that the library has unwrapped: its text, or its
-// caption and a note of what came with it. False for messages that are not
+// inWords is the text with the note.
+func (c content) inWords() string {
+	if c.note == "" || c.text == "" {
+		return c.text + c.note
+	}
+	return c.text + "\n" + c.note
+}
+
+// contentOf reads a message that the library has unwrapped: its text, its
+// file and caption, or in words what else came. False for messages that are not
 // said by anybody: keys, settings, receipts of votes.
 func contentOf(m *waE2E.Message) (content, bool) {
 	switch {
@@ -27,7 +40,10 @@ func contentOf(m *waE2E.Message) (content, bool) {
 		return content{text: m.GetConversation()}, true
 	case m.GetExtendedTextMessage() != nil:
 		text := m.GetExtendedTextMessage()
-		return content{text.GetText(), text.GetContextInfo()}, text.GetText() != ""
+		return content{text: text.GetText(), about: text.GetContextInfo()}, text.GetText() != ""
+	}
+	if c, ok := fileOf(m); ok {
+		return c, true
 	}
 	for _, part := range parts {
 		about, note, caption, ok := part(m)
@@ -40,7 +56,7 @@ func contentOf(m *waE2E.Message) (content, bool) {
 		} else if caption != "" {
 			text = caption + "\n" + text
 		}
-		return content{text, about}, strings.TrimSpace(text) != ""
+		return content{text: text, about: about}, strings.TrimSpace(text) != ""
 	}
 	if inner := wrapped(m); inner != nil {
 		return contentOf(inner)
@@ -51,44 +67,48 @@ func contentOf(m *waE2E.Message) (content, bool) {
 	return content{}, false
 }
 
-// part looks for one kind of message: a note of what it is, or the words in it.
-type part func(m *waE2E.Message) (about *waE2E.ContextInfo, note, caption string, ok bool)
-
-var parts = []part{
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+// fileOf reads a message that is a file with or without a caption.
+func fileOf(m *waE2E.Message) (content, bool) {
+	one := func(about *waE2E.ContextInfo, note, caption string, a channels.Attachment) (content, bool) {
+		return content{text: caption, note: "[" + strings.TrimSpace(note) + "]", about: about, files: []channels.Attachment{a}}, true
+	}
+	switch {
+	case m.GetImageMessage() != nil:
 		v := m.GetImageMessage()
-		return v.GetContextInfo(), "photo", v.GetCaption(), v != nil
-	},
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		return one(v.GetContextInfo(), "photo", v.GetCaption(), attach(channels.AttachmentImage, "", v))
+	case m.GetVideoMessage() != nil:
 		v, note := m.GetVideoMessage(), "video, "
 		if v.GetGifPlayback() {
 			note = "animation, "
 		}
-		return v.GetContextInfo(), note + seconds(v.GetSeconds()), v.GetCaption(), v != nil
-	},
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		return one(v.GetContextInfo(), note+seconds(v.GetSeconds()), v.GetCaption(), attach(channels.AttachmentVideo, "", v))
+	case m.GetPtvMessage() != nil:
 		v := m.GetPtvMessage()
-		return v.GetContextInfo(), "video message, " + seconds(v.GetSeconds()), v.GetCaption(), v != nil
-	},
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
-		v, note := m.GetAudioMessage(), "audio, "
-		if v.GetPTT() {
-			note = "voice message, "
-		}
-		return v.GetContextInfo(), note + seconds(v.GetSeconds()), "", v != nil
-	},
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		return one(v.GetContextInfo(), "video message, "+seconds(v.GetSeconds()), v.GetCaption(), attach(channels.AttachmentVideo, "", v))
+	case m.GetAudioMessage().GetPTT():
+		v := m.GetAudioMessage()
+		return one(v.GetContextInfo(), "voice message, "+seconds(v.GetSeconds()), "", attach(channels.AttachmentVoice, "", v))
+	case m.GetAudioMessage() != nil:
+		v := m.GetAudioMessage()
+		return one(v.GetContextInfo(), "audio, "+seconds(v.GetSeconds()), "", attach(channels.AttachmentAudio, "", v))
+	case m.GetDocumentMessage() != nil:
 		v := m.GetDocumentMessage()
 		name := v.GetFileName()
 		if name == "" {
 			name = v.GetTitle()
 		}
-		return v.GetContextInfo(), "file " + label(name), v.GetCaption(), v != nil
-	},
-	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
+		return one(v.GetContextInfo(), "file "+label(name), v.GetCaption(), attach(channels.AttachmentDocument, name, v))
+	case m.GetStickerMessage() != nil:
 		v := m.GetStickerMessage()
-		return v.GetContextInfo(), "sticker", "", v != nil
-	},
+		return one(v.GetContextInfo(), "sticker", "", attach(channels.AttachmentSticker, "", v))
+	}
+	return content{}, false
+}
+
+// part looks for one kind of message: a note of what it is, or the words in it.
+type part func(m *waE2E.Message) (about *waE2E.ContextInfo, note, caption string, ok bool)
+
+var parts = []part{
 	func(m *waE2E.Message) (*waE2E.ContextInfo, string, string, bool) {
 		v := m.GetLocationMessage()
 		note := "location " + position(v.GetDegreesLatitude(), v.GetDegreesLongitude())
@@ -199,7 +219,7 @@ const mostQuote = 2000
 // quotedText is what a message that another one answers said.
 func quotedText(about *waE2E.ContextInfo) string {
 	quoted, _ := contentOf(about.GetQuotedMessage())
-	return clip(quoted.text, mostQuote)
+	return clip(quoted.inWords(), mostQuote)
 }
 
 // label is a name that stands inside a note's brackets.

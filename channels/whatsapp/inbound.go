@@ -85,7 +85,7 @@ func (r *reader) read(evt *events.Message) (reading, bool, error) {
 		in: channels.Inbound{
 			Key: key, ID: inboundID(i), Text: said.text, Private: private, MessageID: i.ID, Edits: edits,
 			Sender: channels.Person{IDs: who.ids(), Name: clip(oneLine(i.PushName), 64)},
-			Quote:  r.quote(said.about), At: i.Timestamp,
+			Quote:  r.quote(said.about), Attachments: said.files, At: i.Timestamp,
 		},
 		seen:    seenMessage{chat: i.Chat.ToNonAD(), sender: i.Sender.ToNonAD(), unmarked: edits == "" && !i.IsFromMe},
 		expires: said.about.GetExpiration(),
@@ -104,7 +104,7 @@ func (r *reader) read(evt *events.Message) (reading, bool, error) {
 		}
 		got.in.Addressed = before.addressed
 	}
-	got.seen.text, got.seen.addressed = clip(said.text, mostQuote), got.in.Addressed
+	got.seen.text, got.seen.addressed = clip(said.inWords(), mostQuote), got.in.Addressed
 	return got, true, nil
 }
 
@@ -130,16 +130,28 @@ func (r *reader) said(evt *events.Message) (c content, edits string, ok bool) {
 	case p == nil:
 		c, ok = contentOf(evt.Message)
 		if evt.IsViewOnce && ok {
-			c.text += "\n[to be viewed once]"
+			c.text = strings.TrimPrefix(c.text+"\n[to be viewed once]", "\n")
 		}
 		return c, "", ok
 	case p.GetType() == waE2E.ProtocolMessage_MESSAGE_EDIT:
+		// Only words can be changed. The file that they stand under came with
+		// the message, and does not come again.
 		c, ok = contentOf(p.GetEditedMessage())
+		c.text, c.note, c.files = c.inEdit(), "", nil
 		return c, p.GetKey().GetID(), ok && p.GetKey().GetID() != ""
 	case p.GetType() == waE2E.ProtocolMessage_REVOKE:
 		return content{text: deletedText}, p.GetKey().GetID(), p.GetKey().GetID() != ""
 	}
 	return content{}, "", false
+}
+
+// inEdit is the text of a changed message. A caption that was taken away leaves
+// the note, so that the change is not one to nothing.
+func (c content) inEdit() string {
+	if c.text == "" {
+		return c.note
+	}
+	return c.text
 }
 
 // quote is the message that another one answers.

@@ -61,33 +61,44 @@ func TestReadText(t *testing.T) {
 		name string
 		m    *waE2E.Message
 		want string // "" for: says nothing
+		file string // what came with it
 	}{
-		{"text", words("plain"), "plain"},
-		{"extended", about("with a link", nil), "with a link"},
-		{"caption", photo, "look\n[photo]"},
-		{"photo", &waE2E.Message{ImageMessage: &waE2E.ImageMessage{}}, "[photo]"},
-		{"video", &waE2E.Message{VideoMessage: &waE2E.VideoMessage{Seconds: proto.Uint32(7)}}, "[video, 7 s]"},
-		{"voice", &waE2E.Message{AudioMessage: &waE2E.AudioMessage{PTT: proto.Bool(true), Seconds: proto.Uint32(3)}}, "[voice message, 3 s]"},
-		{"file", &waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{FileName: proto.String("a]b\n.pdf")}}, "[file a)b .pdf]"},
-		{"file with caption", &waE2E.Message{DocumentWithCaptionMessage: envelope(&waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{FileName: proto.String("a"), Caption: proto.String("read")}})}, "read\n[file a]"},
-		{"place", &waE2E.Message{LocationMessage: &waE2E.LocationMessage{Name: proto.String("Bar"), DegreesLatitude: proto.Float64(1), DegreesLongitude: proto.Float64(2)}}, "[place Bar, 1.00000, 2.00000]"},
-		{"poll", &waE2E.Message{PollCreationMessageV3: &waE2E.PollCreationMessage{Name: proto.String("When?"), Options: []*waE2E.PollCreationMessage_Option{{OptionName: proto.String("now")}, {OptionName: proto.String("later")}}}}, "[poll When?: now / later]"},
-		{"button", &waE2E.Message{ButtonsResponseMessage: &waE2E.ButtonsResponseMessage{Response: &waE2E.ButtonsResponseMessage_SelectedDisplayText{SelectedDisplayText: "Yes"}}}, "Yes"},
-		{"ephemeral", &waE2E.Message{EphemeralMessage: envelope(words("gone soon"))}, "gone soon"},
-		{"view once", &waE2E.Message{ViewOnceMessageV2: envelope(photo)}, "look\n[photo]\n[to be viewed once]"},
-		{"envelope in envelope", &waE2E.Message{EphemeralMessage: envelope(&waE2E.Message{GroupMentionedMessage: envelope(words("inside"))})}, "inside"},
-		{"unknown kind", &waE2E.Message{PaymentInviteMessage: &waE2E.PaymentInviteMessage{}}, "[a kind of message that cannot be read here]"},
-		{"empty", &waE2E.Message{}, ""},
-		{"keys only", &waE2E.Message{SenderKeyDistributionMessage: &waE2E.SenderKeyDistributionMessage{}, MessageContextInfo: &waE2E.MessageContextInfo{}}, ""},
-		{"reaction", &waE2E.Message{ReactionMessage: &waE2E.ReactionMessage{Text: proto.String("👍")}}, ""},
-		{"vote", &waE2E.Message{PollUpdateMessage: &waE2E.PollUpdateMessage{}}, ""},
-		{"settings", &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{Type: waE2E.ProtocolMessage_EPHEMERAL_SETTING.Enum()}}, ""},
+		{"text", words("plain"), "plain", ""},
+		{"extended", about("with a link", nil), "with a link", ""},
+		{"caption", photo, "look", "image  "},
+		{"photo", &waE2E.Message{ImageMessage: &waE2E.ImageMessage{Mimetype: proto.String("image/jpeg\n")}}, "", "image  image/jpeg"},
+		{"sticker", &waE2E.Message{LottieStickerMessage: envelope(&waE2E.Message{StickerMessage: &waE2E.StickerMessage{}})}, "", "sticker  "},
+		{"round video", &waE2E.Message{PtvMessage: &waE2E.VideoMessage{}}, "", "video  "},
+		{"audio", &waE2E.Message{AudioMessage: &waE2E.AudioMessage{}}, "", "audio  "},
+		{"video", &waE2E.Message{VideoMessage: &waE2E.VideoMessage{Seconds: proto.Uint32(7)}}, "", "video  "},
+		{"voice", &waE2E.Message{AudioMessage: &waE2E.AudioMessage{PTT: proto.Bool(true), Seconds: proto.Uint32(3)}}, "", "voice  "},
+		{"file", &waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{FileName: proto.String("a]b\n.pdf")}}, "", "document a]b\n.pdf "},
+		{"file with caption", &waE2E.Message{DocumentWithCaptionMessage: envelope(&waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{FileName: proto.String("a"), Caption: proto.String("read")}})}, "read", "document a "},
+		{"place", &waE2E.Message{LocationMessage: &waE2E.LocationMessage{Name: proto.String("Bar"), DegreesLatitude: proto.Float64(1), DegreesLongitude: proto.Float64(2)}}, "[place Bar, 1.00000, 2.00000]", ""},
+		{"poll", &waE2E.Message{PollCreationMessageV3: &waE2E.PollCreationMessage{Name: proto.String("When?"), Options: []*waE2E.PollCreationMessage_Option{{OptionName: proto.String("now")}, {OptionName: proto.String("later")}}}}, "[poll When?: now / later]", ""},
+		{"button", &waE2E.Message{ButtonsResponseMessage: &waE2E.ButtonsResponseMessage{Response: &waE2E.ButtonsResponseMessage_SelectedDisplayText{SelectedDisplayText: "Yes"}}}, "Yes", ""},
+		{"ephemeral", &waE2E.Message{EphemeralMessage: envelope(words("gone soon"))}, "gone soon", ""},
+		{"view once", &waE2E.Message{ViewOnceMessageV2: envelope(photo)}, "look\n[to be viewed once]", "image  "},
+		{"envelope in envelope", &waE2E.Message{EphemeralMessage: envelope(&waE2E.Message{GroupMentionedMessage: envelope(words("inside"))})}, "inside", ""},
+		{"unknown kind", &waE2E.Message{PaymentInviteMessage: &waE2E.PaymentInviteMessage{}}, "[a kind of message that cannot be read here]", ""},
+		{"empty", &waE2E.Message{}, "", ""},
+		{"keys only", &waE2E.Message{SenderKeyDistributionMessage: &waE2E.SenderKeyDistributionMessage{}, MessageContextInfo: &waE2E.MessageContextInfo{}}, "", ""},
+		{"reaction", &waE2E.Message{ReactionMessage: &waE2E.ReactionMessage{Text: proto.String("👍")}}, "", ""},
+		{"vote", &waE2E.Message{PollUpdateMessage: &waE2E.PollUpdateMessage{}}, "", ""},
+		{"settings", &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{Type: waE2E.ProtocolMessage_EPHEMERAL_SETTING.Enum()}}, "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := whatsapp.Read(ann(tt.m))
-			if got.OK != (tt.want != "") || got.In.Text != tt.want {
-				t.Errorf("Read = %q, %v, want %q", got.In.Text, got.OK, tt.want)
+			file := ""
+			for _, a := range got.In.Attachments {
+				file += string(a.Kind) + " " + a.Name + " " + a.Type
+				if a.Missing == "" || a.Ref != "" {
+					t.Errorf("a file without a place = %+v", a)
+				}
+			}
+			if got.OK != (tt.want != "" || tt.file != "") || got.In.Text != tt.want || file != tt.file {
+				t.Errorf("Read = %q with %q, %v, want %q with %q", got.In.Text, file, got.OK, tt.want, tt.file)
 			}
 		})
 	}
@@ -167,7 +178,7 @@ func TestReadGroup(t *testing.T) {
 		{"longer name", words("@botanist why?"), "@botanist why?", false},
 		{"our command", words("/new"), "/new", true},
 		{"another's command", words("/roll 6"), "/roll 6", false},
-		{"caption", &waE2E.Message{ImageMessage: &waE2E.ImageMessage{Caption: proto.String("@900 see"), ContextInfo: mention(ownLID)}}, "see\n[photo]", true},
+		{"caption", &waE2E.Message{ImageMessage: &waE2E.ImageMessage{Caption: proto.String("@900 see"), ContextInfo: mention(ownLID)}}, "see", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -202,6 +213,13 @@ func TestReadChanges(t *testing.T) {
 		got := whatsapp.Read(ann(m))
 		if !got.OK || got.In.Text != "better" || got.In.Edits != "M0" || got.In.MessageID != "M1" {
 			t.Errorf("%s edit = %+v", name, got)
+		}
+	}
+	for caption, want := range map[string]string{"new caption": "new caption", "": "[photo]"} {
+		photo := &waE2E.Message{ImageMessage: &waE2E.ImageMessage{Caption: proto.String(caption)}}
+		got := whatsapp.Read(ann(protocol(waE2E.ProtocolMessage_MESSAGE_EDIT, "M0", photo))).In
+		if got.Text != want || got.Edits != "M0" || len(got.Attachments) != 0 {
+			t.Errorf("caption changed to %q = %+v, want %q and no file", caption, got, want)
 		}
 	}
 	revoke := protocol(waE2E.ProtocolMessage_REVOKE, "M0", nil)

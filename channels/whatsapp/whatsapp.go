@@ -26,8 +26,9 @@
 // itself returns only when its context ends. Failure cases of Send: see
 // [Channel.Send].
 //
-// Not done: attachments are not downloaded. The model is told that there was
-// one, with its caption.
+// Files: a message names its file and what it can be fetched with, and
+// [Channel.Fetch] gets it, also after a restart, for as long as WhatsApp keeps
+// it (some weeks).
 //
 // Goroutines: Run waits for every handler it was called back in and for every
 // Send that uses its connection. Those of whatsmeow end with the connection,
@@ -105,6 +106,7 @@ var (
 	_ channels.Reporter  = (*Channel)(nil)
 	_ channels.Commander = (*Channel)(nil)
 	_ channels.Deduper   = (*Channel)(nil)
+	_ channels.Fetcher   = (*Channel)(nil)
 )
 
 // New makes the channel called name. It opens and connects to nothing.

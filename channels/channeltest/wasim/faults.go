@@ -23,6 +23,7 @@ type Faults struct {
 	failQueries      map[string]int
 	garble           int
 	media, mediaCode int
+	spoil            Spoil
 }
 
 type heldAck struct {
@@ -129,6 +130,9 @@ func (f *Faults) Garble(n int) { f.set(func() { f.garble = n }) }
 
 // FailMedia answers the next n up- or downloads with an HTTP status.
 func (f *Faults) FailMedia(status, n int) { f.set(func() { f.mediaCode, f.media = status, n }) }
+
+// SpoilMedia spoils all downloads from now on; Intact ends that.
+func (f *Faults) SpoilMedia(how Spoil) { f.set(func() { f.spoil = how }) }
 
 // StreamError ends every stream with a code, such as 503 or 500.
 func (f *Faults) StreamError(code int) {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"go.mau.fi/whatsmeow"
@@ -32,6 +33,7 @@ const (
 	Audio    Kind = "audio"
 	Voice    Kind = "ptt"
 	Document Kind = "document"
+	Sticker  Kind = "sticker"
 )
 
 // Media is an attachment, in the clear.
@@ -42,6 +44,8 @@ type Media struct {
 	Data []byte
 	// Claim is the size that the message says, if it is not the real one.
 	Claim uint64
+	// Forged makes the message name the hash of another file.
+	Forged bool
 }
 
 const (
@@ -53,7 +57,7 @@ const (
 // purposes are what keys are derived for.
 var purposes = map[Kind]whatsmeow.MediaType{
 	Image: whatsmeow.MediaImage, Video: whatsmeow.MediaVideo, Audio: whatsmeow.MediaAudio,
-	Voice: whatsmeow.MediaAudio, Document: whatsmeow.MediaDocument,
+	Voice: whatsmeow.MediaAudio, Document: whatsmeow.MediaDocument, Sticker: whatsmeow.MediaImage,
 }
 
 func mediaHosts(*Server, *conn, *waBinary.Node) ([]waBinary.Node, int) {
@@ -68,6 +72,7 @@ func mediaHosts(*Server, *conn, *waBinary.Node) ([]waBinary.Node, int) {
 func (s *Server) serveMedia(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	failed, code := s.Faults.failsMedia(), s.Faults.mediaCode
+	spoil := s.Faults.spoil
 	s.notify()
 	s.mu.Unlock()
 	token := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
@@ -84,10 +89,36 @@ func (s *Server) serveMedia(w http.ResponseWriter, r *http.Request) {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = w.Write(data)
+		spoil.serve(w, data)
 	default:
 		http.Error(w, "no", http.StatusMethodNotAllowed)
 	}
+}
+
+// Spoil is what happens to files on their way to a device.
+type Spoil string
+
+// The kinds of spoiled downloads.
+const (
+	Intact  Spoil = ""
+	Cut     Spoil = "cut"     // the connection ends in the middle
+	Short   Spoil = "short"   // the middle is taken for the end
+	Flipped Spoil = "flipped" // one bit is another
+)
+
+func (k Spoil) serve(w http.ResponseWriter, data []byte) {
+	switch k {
+	case Cut:
+		w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+		_, _ = w.Write(data[:len(data)/2])
+		panic(http.ErrAbortHandler) // ends the connection without a word
+	case Short:
+		data = data[:len(data)/2]
+	case Flipped:
+		data = bytes.Clone(data)
+		data[len(data)/2] ^= 1
+	}
+	_, _ = w.Write(data)
 }
 
 func (s *Server) upload(w http.ResponseWriter, r *http.Request, token string) {
@@ -147,6 +178,9 @@ func (s *Server) attach(n Note, info *waE2E.ContextInfo) *waE2E.Message {
 	path := s.keep(sealed)
 	url := "https://" + mediaHost + path
 	plainSum, sealedSum := sha256.Sum256(n.Media.Data), sha256.Sum256(sealed)
+	if n.Media.Forged {
+		plainSum[0] ^= 1
+	}
 	size := uint64(len(n.Media.Data))
 	if n.Media.Claim != 0 {
 		size = n.Media.Claim
@@ -167,6 +201,11 @@ func (s *Server) attach(n Note, info *waE2E.ContextInfo) *waE2E.Message {
 		return &waE2E.Message{AudioMessage: &waE2E.AudioMessage{
 			URL: &url, DirectPath: &path, MediaKey: key, FileSHA256: plainSum[:], FileEncSHA256: sealedSum[:], FileLength: &size,
 			Mimetype: &m.Mime, PTT: proto.Bool(m.Kind == Voice), ContextInfo: info,
+		}}
+	case Sticker:
+		return &waE2E.Message{StickerMessage: &waE2E.StickerMessage{
+			URL: &url, DirectPath: &path, MediaKey: key, FileSHA256: plainSum[:], FileEncSHA256: sealedSum[:], FileLength: &size,
+			Mimetype: &m.Mime, ContextInfo: info,
 		}}
 	case Document:
 		document := &waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{
