@@ -27,6 +27,7 @@ import (
 	"dragoman/internal/gateway"
 	"dragoman/internal/hooks"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/media"
 	"dragoman/internal/metrics"
 	"dragoman/sessions"
 	"dragoman/sessions/memory"
@@ -66,6 +67,7 @@ type Daemon struct {
 
 	state     *stateDir
 	store     sessions.Store
+	files     *media.Store // of messages
 	workspace *tools.Workspace
 	metrics   *metrics.Set
 	model     agent.Model
@@ -145,8 +147,12 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d.store = wrapStore(store)
-	d.onClose("the store", d.store.Close)
+	d.onClose("the store", store.Close)
+	if d.files, err = openMedia(d.cfg, d.state, d.log); err != nil {
+		return err
+	}
+	d.onClose("the files", d.files.Close)
+	d.store = filing{wrapStore(store), d.files}
 	d.workspace, err = tools.OpenWorkspace(d.cfg.Workspace, tools.WorkspaceOptions{Private: d.private()})
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
@@ -157,7 +163,7 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 
 // private are the files that no workspace may contain.
 func (d *Daemon) private() []string {
-	files := []string{d.state.file(databaseName), d.state.file(lockName)}
+	files := []string{d.state.file(databaseName), d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory)}
 	for name, ch := range d.cfg.Channels {
 		if ch.Type == config.TypeWhatsApp {
 			files = append(files, deviceFile(d.cfg, name))
@@ -205,6 +211,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,
 		Model: d.model.Name(), Version: d.opts.Version, Heartbeats: d.beats,
 		Reset: resetOf(d.cfg.Sessions.Reset), RetentionDays: d.cfg.Sessions.RetentionDays, Events: d.hooks.Emit,
+		Media:   d.files,
 		Partial: d.partial(), Observer: d.metrics, Logger: d.log,
 	})
 	return err

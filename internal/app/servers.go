@@ -126,18 +126,22 @@ func Admin(ctx context.Context, cfg *config.Config, version string) (c *httpapi.
 	if err != nil {
 		return nil, nil, errors.Join(err, state.unlock())
 	}
-	beats, err := newBeats(cfg, store, nil, nil)
+	files, err := openMedia(cfg, state, nil)
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close(), state.unlock())
 	}
+	beats, err := newBeats(cfg, store, nil, nil)
+	if err != nil {
+		return nil, nil, errors.Join(err, files.Close(), store.Close(), state.unlock())
+	}
 	beats.idle = true
 	c = httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: store, Jobs: beats,
+		Store: filing{store, files}, Jobs: beats,
 		Info: func() httpapi.Info {
 			return httpapi.Info{
 				Version: version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),
 			}
 		},
 	}))
-	return c, func() { _, _ = store.Close(), state.unlock() }, nil
+	return c, func() { _, _, _ = files.Close(), store.Close(), state.unlock() }, nil
 }

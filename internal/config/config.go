@@ -25,6 +25,7 @@ type Config struct {
 	Agent     Agent              `yaml:"agent"`
 	Summary   Summary            `yaml:"summary"`
 	Queue     Queue              `yaml:"queue"`
+	Media     Media              `yaml:"media"`
 	Delivery  Delivery           `yaml:"delivery"`
 	Pairing   Pairing            `yaml:"pairing"`
 	Channels  map[string]Channel `yaml:"channels"`
@@ -64,6 +65,7 @@ type Model struct {
 	Temperature      *float64 `yaml:"temperature" example:"0.7" doc:"0 to 2; unset leaves it to the server."`
 	FirstByteTimeout Duration `yaml:"first_byte_timeout" doc:"How long to wait for the first piece of an answer. A local model may have to load first."`
 	IdleTimeout      Duration `yaml:"idle_timeout" doc:"How long a stream may be silent before it counts as broken."`
+	Vision           string   `yaml:"vision" doc:"Whether the model is shown pictures: yes, no, or auto, which asks an Ollama and elsewhere goes by the model's name."`
 	Retries          int      `yaml:"retries" doc:"How often a failed call is tried again within one turn."`
 	Prices           Prices   `yaml:"prices"`
 }
@@ -91,6 +93,12 @@ type Queue struct {
 	MaxWaiting      int    `yaml:"max_waiting" doc:"Most waiting messages of one chat; then people are told so."`
 	MaxMessageBytes Size   `yaml:"max_message_bytes" doc:"Longest message taken in; a longer one is answered with a refusal."`
 	RatePerMinute   int    `yaml:"rate_per_minute" doc:"Most messages of one person in a minute; 0 turns the limit off."`
+}
+
+// Media bounds the files that come with messages.
+type Media struct {
+	MaxBytes      Size `yaml:"max_bytes" doc:"Largest file that is fetched and kept; a larger one is only named to the model."`
+	MaxImageBytes Size `yaml:"max_image_bytes" doc:"Largest picture that a model with eyes is shown."`
 }
 
 // Delivery says how long an answer is tried to be delivered.

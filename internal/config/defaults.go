@@ -20,7 +20,7 @@ func defaults(o Options) *Config {
 		HTTP:     HTTP{Listen: "127.0.0.1:8787"},
 		Log:      Log{Level: "info", Format: "text"},
 		Model: Model{
-			Type: "auto", ContextWindow: 32768, Retries: 3,
+			Type: "auto", Vision: "auto", ContextWindow: 32768, Retries: 3,
 			FirstByteTimeout: Duration(2 * time.Minute), IdleTimeout: Duration(time.Minute),
 		},
 		Agent: Agent{
@@ -29,6 +29,7 @@ func defaults(o Options) *Config {
 		},
 		Summary:  presetSummary(window.DefaultPreset),
 		Queue:    Queue{Mode: "collect", MaxWaiting: 50, MaxMessageBytes: 256 << 10, RatePerMinute: 30},
+		Media:    Media{MaxBytes: 20 << 20, MaxImageBytes: 5 << 20},
 		Delivery: Delivery{GiveUpAfter: Duration(24 * time.Hour)},
 		Pairing:  Pairing{Expires: Duration(time.Hour), MaxPending: 3},
 		Channels: map[string]Channel{},

@@ -153,6 +153,7 @@ func (v *validator) log() {
 func (v *validator) model() {
 	m := v.c.Model
 	v.oneOf("model.type", m.Type, "auto", "openai", "demo")
+	v.oneOf("model.vision", m.Vision, "auto", "yes", "no")
 	v.url("model.base_url", m.BaseURL, !m.APIKey.Empty())
 	if m.Type == "openai" && m.BaseURL == "" {
 		v.bad("model.base_url", "is needed for model.type openai", "write the address of the API, like http://127.0.0.1:11434/v1")
@@ -233,6 +234,12 @@ func (v *validator) queues() {
 	v.between("queue.max_waiting", q.MaxWaiting, 1, 100_000)
 	if q.MaxMessageBytes < 1024 || q.MaxMessageBytes > 64<<20 {
 		v.bad("queue.max_message_bytes", q.MaxMessageBytes.String()+" is out of range", "write 1KiB to 64MiB")
+	}
+	if m := v.c.Media; m.MaxBytes < 1024 || m.MaxBytes > 2<<30 {
+		v.bad("media.max_bytes", m.MaxBytes.String()+" is out of range", "write 1KiB to 2GiB")
+	}
+	if m := v.c.Media; m.MaxImageBytes < 1024 || m.MaxImageBytes > 20<<20 {
+		v.bad("media.max_image_bytes", m.MaxImageBytes.String()+" is out of range", "write 1KiB to 20MiB")
 	}
 	v.between("queue.rate_per_minute", q.RatePerMinute, 0, 100_000)
 	v.span("delivery.give_up_after", v.c.Delivery.GiveUpAfter, time.Minute, 30*24*time.Hour)
