@@ -3,92 +3,141 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"strings"
+	"path/filepath"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
+	"dragoman/sessions/exchange"
 )
 
 type sessionsExportCmd struct {
-	Key    string `arg:"" help:"The conversation, like telegram:123456."`
-	Format string `default:"jsonl" enum:"jsonl,markdown" help:"jsonl: everything, one message a line; markdown: what was said, to read."`
-	Output string `short:"o" placeholder:"FILE" help:"Write to a new file instead of standard output."`
+	Key    string `arg:"" optional:"" help:"The conversation, like telegram:123456."`
+	All    bool   `help:"All conversations; as jsonl the whole store, queues and pairings too."`
+	Format string `default:"jsonl" enum:"json,jsonl,markdown" help:"jsonl: everything, a record a line; json: a document to read and to work on; markdown: what was said, to read."`
+	Out    string `short:"o" placeholder:"FILE" aliases:"output" help:"Write to a new file instead of standard output."`
+	Force  bool   `help:"Replace the file if there is one."`
 }
 
 // Run writes as it reads, so that a transcript may be of any length.
 func (k *sessionsExportCmd) Run(e *env, c *cli) error {
-	key, err := parseKey(k.Key)
-	if err != nil {
-		return err
+	if k.All == (k.Key != "") {
+		return &usageError{"name one conversation, or write --all"}
+	}
+	var key channels.Key
+	if !k.All {
+		var err error
+		if key, err = parseKey(k.Key); err != nil {
+			return err
+		}
 	}
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		return e.into(k.Output, func(w io.Writer) error {
-			write := writeJSONLine(w)
-			if k.Format == "markdown" {
-				if _, err := fmt.Fprintf(w, "# %s\n", key); err != nil {
-					return err
-				}
-				write = writeMarkdown(w)
+		return e.into(k.Out, k.Force, func(w io.Writer) error {
+			out, err := exchange.NewWriter(w, exchange.Format(k.Format), exchange.WriterOptions{Zone: time.Local, List: k.All})
+			if err != nil {
+				return err
 			}
-			return eachMessage(ctx, a, key, write)
+			if k.All {
+				err = exportAll(ctx, a, exchange.Format(k.Format), out)
+			} else {
+				err = exportOne(ctx, a, key, out)
+			}
+			return errors.Join(err, out.Close())
 		})
 	})
 }
 
-// into writes to a new file that only its owner can read, or to standard
-// output. A file that was not finished is removed.
-func (e *env) into(path string, f func(io.Writer) error) error {
-	if path == "" {
-		w := bufio.NewWriter(e.out)
-		return errors.Join(f(w), w.Flush())
+func exportOne(ctx context.Context, a *httpapi.Client, key channels.Key, out exchange.Writer) error {
+	found := false
+	err := a.Dump(ctx, []channels.Key{key}, func(r sessions.Record) error {
+		found = found || r.Conversation != nil || r.Inbox != nil || r.Outbox != nil
+		return out.Put(r)
+	})
+	if err == nil && !found {
+		return noConversation(key)
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return &usageError{fmt.Sprintf("%s exists already; name another file", path)}
+	return err
+}
+
+// exportAll writes conversation by conversation where the format is made of
+// conversations, and one moment of everything where it is not.
+func exportAll(ctx context.Context, a *httpapi.Client, format exchange.Format, out exchange.Writer) error {
+	if format == exchange.JSONL {
+		return a.Dump(ctx, nil, out.Put)
 	}
-	if err != nil {
-		return err
+	var keys []channels.Key // all first: writing takes long, and the order changes meanwhile
+	for {
+		page, err := a.Sessions(ctx, len(keys), pageSize)
+		if err != nil {
+			return err
+		}
+		for _, s := range page {
+			keys = append(keys, s.Key)
+		}
+		if len(page) == 0 {
+			break
+		}
 	}
-	w := bufio.NewWriter(file)
-	if err := errors.Join(f(w), w.Flush(), file.Sync(), file.Close()); err != nil {
-		_ = os.Remove(path)
-		return err
+	seen := map[channels.Key]bool{}
+	for _, k := range keys {
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		if err := a.Dump(ctx, []channels.Key{k}, out.Put); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func writeJSONLine(w io.Writer) func(sessions.Message) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return func(m sessions.Message) error { return enc.Encode(m) }
-}
-
-// writeMarkdown leaves out what tools did, except for their names.
-func writeMarkdown(w io.Writer) func(sessions.Message) error {
-	day := ""
-	return func(m sessions.Message) error {
-		var b strings.Builder
-		if d := m.At.Local().Format(time.DateOnly); d != day {
-			day = d
-			fmt.Fprintf(&b, "\n## %s\n", day)
-		}
-		if m.Role == sessions.RoleTool {
-			return nil
-		}
-		if m.Content != "" {
-			fmt.Fprintf(&b, "\n**%s** %s\n\n%s\n", strings.ReplaceAll(oneLine(speaker(m)), "*", `\*`), m.At.Local().Format("15:04"), strings.TrimRight(printable(m.Content), "\n"))
-		}
-		for _, call := range m.ToolCalls {
-			fmt.Fprintf(&b, "\n*used %s*\n", oneLine(call.Name))
-		}
-		_, err := io.WriteString(w, b.String())
+// into writes to a file that only its owner can read, or to standard output.
+// The file is there when it is whole, and not before; one that is there
+// already is replaced only on demand.
+func (e *env) into(path string, force bool, f func(io.Writer) error) (err error) {
+	if path == "" {
+		w := bufio.NewWriter(e.out)
+		return errors.Join(f(w), w.Flush())
+	}
+	taken := &usageError{fmt.Sprintf("%s exists already; name another file, or add --force", path)}
+	if _, err := os.Lstat(path); err == nil && !force {
+		return taken
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+	if err != nil {
 		return err
 	}
+	defer func() {
+		if rm := os.Remove(file.Name()); !errors.Is(rm, fs.ErrNotExist) {
+			err = errors.Join(err, rm)
+		}
+	}()
+	w := bufio.NewWriter(file)
+	if err := errors.Join(f(w), w.Flush(), file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if force {
+		err = os.Rename(file.Name(), path)
+	} else if err = os.Link(file.Name(), path); errors.Is(err, fs.ErrExist) {
+		return taken // somebody made it meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes a new name in a folder durable.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }

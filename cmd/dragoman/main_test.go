@@ -51,6 +51,7 @@ var clock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // fakeDaemon serves the verbs from a store in memory, by the real handler.
 type fakeDaemon struct {
 	store    *memory.Store
+	shelf    *shelf // instead of store, if not nil
 	jobs     httpapi.Scheduler
 	released int
 	asked    int
@@ -85,8 +86,12 @@ func (*fakeDaemon) unlink(context.Context, *config.Config, string) error { retur
 
 func (f *fakeDaemon) admin(context.Context, *config.Config) (*httpapi.Client, func(), error) {
 	f.asked++
+	var store httpapi.Store = f.store
+	if f.shelf != nil {
+		store = f.shelf
+	}
 	return httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: f.store, Jobs: f.jobs, Now: func() time.Time { return clock },
+		Store: store, Jobs: f.jobs, Now: func() time.Time { return clock },
 		Info: func() httpapi.Info { return httpapi.Info{Version: "v1"} },
 	})), func() { f.released++ }, nil
 }
@@ -202,8 +207,8 @@ func TestManyMessages(t *testing.T) {
 	}
 	w.say("telegram:1", "", texts...)
 	out := w.want(nil, "sessions", "export", "telegram:1")
-	if n := strings.Count(out, "\n"); n != 300 {
-		t.Errorf("%d lines, want 300", n)
+	if n := strings.Count(out, `"role"`); n != 300 {
+		t.Errorf("%d messages, want 300", n)
 	}
 	w.want([]string{"(293 messages before"}, "sessions", "show", "telegram:1", "--last", "7")
 }
@@ -228,8 +233,9 @@ func TestExport(t *testing.T) {
 	w.say("irc:#go/x", "", "one <b>")
 	out := w.want([]string{`"content":"one <b>"`}, "sessions", "export", "irc:#go/x")
 	if n := strings.Count(out, "\n"); n != 2 {
-		t.Errorf("%d lines, want 2:\n%s", n, out)
+		t.Errorf("%d lines, want one for the conversation and one for its messages:\n%s", n, out)
 	}
+	w.want([]string{`"key": "irc:#go/x"`, `"content": "one <b>"`, `"summary": ""`}, "sessions", "export", "irc:#go/x", "--format", "json")
 	w.want([]string{"# irc:#go/x\n", "**dragoman**", "re: one <b>\n"}, "sessions", "export", "irc:#go/x", "--format", "markdown")
 	path := filepath.Join(t.TempDir(), "out.md")
 	w.want(nil, "sessions", "export", "irc:#go/x", "-o", path)
@@ -238,6 +244,19 @@ func TestExport(t *testing.T) {
 		t.Errorf("the file: %v, %v", info, err)
 	}
 	w.fail(2, "exists already", "sessions", "export", "irc:#go/x", "-o", path)
+	if again, err := os.ReadFile(path); err != nil || string(again) == "" {
+		t.Errorf("the file that was there: %q, %v", again, err)
+	}
+	w.want(nil, "sessions", "export", "irc:#go/x", "--format", "json", "--out", path, "--force")
+	if now, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(now), "{\n") {
+		t.Errorf("the file after --force: %q, %v", now, err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("beside the file there is %v, %v", left, err)
+	}
+	w.want([]string{"[\n{\n  \"key\": \"irc:#go/x\"", "]\n"}, "sessions", "export", "--all", "--format", "json")
+	w.fail(2, "or write --all", "sessions", "export")
+	w.fail(2, "or write --all", "sessions", "export", "--all", "irc:#go/x")
 	gone := filepath.Join(t.TempDir(), "gone.md")
 	w.fail(1, "there is no conversation", "sessions", "export", "irc:#nobody", "-o", gone)
 	if _, err := os.Stat(gone); !errors.Is(err, os.ErrNotExist) {

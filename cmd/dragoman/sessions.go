@@ -17,7 +17,8 @@ type sessionsCmd struct {
 	Show   sessionsShowCmd   `cmd:"" help:"Show what was said in a conversation."`
 	Rename sessionsRenameCmd `cmd:"" help:"Give a conversation a title."`
 	Delete sessionsDeleteCmd `cmd:"" help:"Delete a conversation's transcript for good."`
-	Export sessionsExportCmd `cmd:"" help:"Write a conversation out, as JSON lines or Markdown."`
+	Export sessionsExportCmd `cmd:"" help:"Write conversations out, as JSON, JSON lines or Markdown."`
+	Import sessionsImportCmd `cmd:"" help:"Take conversations in from files of other programs, or of Dragoman."`
 }
 
 type sessionsListCmd struct {

@@ -40,6 +40,7 @@ var Table = []Rule{
 	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/internal/**", Imports: []string{"sessions", "channels", "sessions/internal/**"}},
 	{Package: "sessions/storetest", Imports: []string{"sessions", "channels", "internal/testkit"}},
+	{Package: "sessions/exchange", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/dispatch", "sessions/internal/**"}},
 
 	{Package: "agent", Imports: []string{"agent/window", "sessions", "channels"}},
@@ -73,7 +74,7 @@ var Table = []Rule{
 
 	// The verbs talk to a running daemon through the client in httpapi and
 	// print what the domain's types hold.
-	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/config", "internal/httpapi", "channels", "sessions"}},
+	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/config", "internal/httpapi", "channels", "sessions", "sessions/exchange"}},
 }
 
 func join(some []string, more ...string) []string {

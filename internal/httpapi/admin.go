@@ -31,6 +31,7 @@ type Records interface {
 type Store interface {
 	sessions.Archive
 	sessions.Queue
+	sessions.Copies
 	People
 	Records
 }
@@ -136,7 +137,11 @@ func Admin(o AdminOptions) http.Handler {
 	} {
 		mux.Handle(pattern, verb)
 	}
-	return http.MaxBytesHandler(mux, maxBody)
+	all := http.NewServeMux()
+	all.Handle("/", http.MaxBytesHandler(mux, maxBody))
+	all.HandleFunc("GET "+dumpPath, a.dump)
+	all.HandleFunc("POST "+restorePath, a.restore)
+	return all
 }
 
 // verb answers one request with something to encode.

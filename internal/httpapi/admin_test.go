@@ -96,6 +96,13 @@ func clients(t *testing.T, o func() httpapi.AdminOptions, f func(t *testing.T, c
 	}
 }
 
+// post returns the status of the answer.
+func post(h http.Handler, target, body string) int {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("POST", target, strings.NewReader(body)))
+	return w.Code
+}
+
 func serve(t *testing.T, path string, h http.Handler) (stop func()) {
 	t.Helper()
 	ln, err := httpapi.Listen(path)

@@ -17,7 +17,16 @@ import (
 )
 
 // Client speaks to an [Admin] handler. It is safe for concurrent use.
-type Client struct{ http *http.Client }
+type Client struct {
+	http *http.Client
+	// copies is http without the limit on the time of a call: whole stores
+	// travel through it.
+	copies *http.Client
+}
+
+func newClient(t http.RoundTripper) *Client {
+	return &Client{&http.Client{Timeout: callWithin, Transport: t}, &http.Client{Transport: t}}
+}
 
 // callWithin bounds one call; a full page of long messages fits into it.
 const callWithin = time.Minute
@@ -28,7 +37,7 @@ const maxAnswer = 512 << 20
 // Dial makes a client for the daemon that listens on the socket at path. It
 // does not connect yet; Status tells whether somebody answers.
 func Dial(path string) *Client {
-	return &Client{&http.Client{Timeout: callWithin, Transport: SocketTransport(path)}}
+	return newClient(SocketTransport(path))
 }
 
 // SocketTransport sends every request to the socket at path, whatever host it
@@ -47,36 +56,6 @@ func SocketTransport(path string) *http.Transport {
 		DisableCompression: true, IdleConnTimeout: time.Minute,
 	}
 }
-
-// InProcess makes a client for a handler of this process, so that a verb does
-// the same with and without a daemon.
-func InProcess(h http.Handler) *Client {
-	return &Client{&http.Client{Timeout: callWithin, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		if r.Body == nil {
-			r.Body = http.NoBody
-		}
-		w := &recorder{header: http.Header{}, code: http.StatusOK}
-		h.ServeHTTP(w, r)
-		return &http.Response{
-			StatusCode: w.code, Status: http.StatusText(w.code), Header: w.header, Body: io.NopCloser(&w.body), Request: r,
-		}, nil
-	})}}
-}
-
-// recorder keeps an answer in memory.
-type recorder struct {
-	header http.Header
-	code   int
-	body   bytes.Buffer
-}
-
-func (w *recorder) Header() http.Header         { return w.header }
-func (w *recorder) WriteHeader(code int)        { w.code = code }
-func (w *recorder) Write(b []byte) (int, error) { return w.body.Write(b) }
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // Close ends the connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }

@@ -34,14 +34,19 @@ var codes = []struct {
 	{sessions.ErrNotFound, "not_found", http.StatusNotFound},
 	{sessions.ErrConflict, "conflict", http.StatusConflict},
 	{sessions.ErrFenced, "fenced", http.StatusConflict},
+	{errors.ErrUnsupported, "unsupported", http.StatusNotImplemented},
 	{context.DeadlineExceeded, "timeout", http.StatusGatewayTimeout},
 }
 
 func writeFailure(w http.ResponseWriter, err error) {
+	f, status := failureOf(err)
+	writeJSON(w, status, f)
+}
+
+func failureOf(err error) (failure, int) {
 	for _, c := range codes {
 		if errors.Is(err, c.err) {
-			writeJSON(w, c.status, failure{Error: err.Error(), Code: c.code})
-			return
+			return failure{Error: err.Error(), Code: c.code}, c.status
 		}
 	}
 	status := http.StatusInternalServerError
@@ -53,7 +58,7 @@ func writeFailure(w http.ResponseWriter, err error) {
 	case errors.As(err, &not):
 		status = http.StatusServiceUnavailable
 	}
-	writeJSON(w, status, failure{Error: err.Error()})
+	return failure{Error: err.Error()}, status
 }
 
 // RemoteError is a refusal that came from the other end. It unwraps to the

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"dragoman/channels"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+	"dragoman/sessions/exchange"
+)
+
+type sessionsImportCmd struct {
+	Path   string `arg:"" name:"file" help:"A file, or a folder with such files."`
+	Format string `default:"auto" enum:"auto,json,jsonl,picoclaw,picoclaw-jsonl,openai,goose" help:"What the files are: auto (${default}), json and jsonl (Dragoman's own), picoclaw, picoclaw-jsonl, openai, goose."`
+	Key    string `placeholder:"KEY" help:"The conversation's key, instead of the one in the file."`
+	DryRun bool   `help:"Only say what would be imported."`
+	JSON   bool   `help:"Print JSON."`
+}
+
+// Run reads everything twice: once to know what there is, and once more while
+// the store takes it, so that nothing has to fit into memory.
+func (k *sessionsImportCmd) Run(e *env, c *cli) error {
+	o := exchange.Options{Format: exchange.Format(k.Format), Now: e.now}
+	if k.Key != "" {
+		var err error
+		if o.Key, err = parseKey(k.Key); err != nil {
+			return err
+		}
+	}
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		plan, err := exchange.Survey(ctx, k.Path, o, func(ctx context.Context, key channels.Key) (bool, error) {
+			page, err := a.Messages(ctx, key, 0, 1)
+			if errors.Is(err, sessions.ErrNotFound) {
+				return false, nil
+			}
+			return len(page) > 0, err
+		})
+		if errors.Is(err, exchange.ErrNoKey) && k.Key == "" {
+			return fmt.Errorf("%w; choose one with --key, like --key telegram:123456", err)
+		}
+		if err != nil {
+			return err
+		}
+		imported, left := plan.Count()
+		if !k.DryRun && (imported > 0 || plan.Others > 0) {
+			if err := restore(ctx, a, plan); err != nil {
+				return err
+			}
+		}
+		if k.JSON {
+			if err := e.json(plan); err != nil {
+				return err
+			}
+		} else {
+			e.sayPlan(plan, k.DryRun)
+		}
+		if left > 0 {
+			return fmt.Errorf("%s left out", count(left, "conversation or file was", "conversations or files were"))
+		}
+		return nil
+	})
+}
+
+func restore(ctx context.Context, a *httpapi.Client, plan *exchange.Plan) error {
+	next, done := plan.Records(ctx)
+	defer done()
+	err := a.Restore(ctx, next)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return errors.New("nothing was imported: this store cannot take whole conversations in")
+	case err != nil:
+		return fmt.Errorf("nothing was imported: %w", err)
+	}
+	return nil
+}
+
+func (e *env) sayPlan(p *exchange.Plan, dry bool) {
+	verb := "imported"
+	if dry {
+		verb = "would import"
+	}
+	imported, _ := p.Count()
+	messages := 0
+	for _, it := range p.Items {
+		switch {
+		case it.LeftOut == "":
+			messages += it.Messages
+			e.say("%s %s: %s from %s (%s)", verb, it.Key, count(it.Messages, "message", "messages"), oneLine(it.File), it.Format)
+		case it.Key.IsZero():
+			e.say("left out %s: %s", oneLine(it.File), oneLine(it.LeftOut))
+		default:
+			e.say("left out %s from %s: %s", it.Key, oneLine(it.File), oneLine(it.LeftOut))
+		}
+	}
+	for _, n := range p.Notes {
+		e.say("note: %s", oneLine(n))
+	}
+	if p.Others > 0 {
+		e.say("%s %s that belong to no conversation", verb, count(p.Others, "record", "records"))
+	}
+	e.say("%s %s with %s.", verb, count(imported, "conversation", "conversations"), count(messages, "message", "messages"))
+}

@@ -1,0 +1,260 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+const (
+	dumpPath    = "/v1/sessions/dump"
+	restorePath = "/v1/sessions/restore"
+)
+
+// copied is one line of a copy on its way: a record, or the end. A copy
+// without its end was cut off and counts for nothing.
+type copied struct {
+	sessions.Record
+	// Done is how many records came before, in the last line.
+	Done *int `json:"done,omitempty"`
+	// Failure is why there is no more, in the last line.
+	Failure *failure `json:"failure,omitempty"`
+	Status  int      `json:"status,omitempty"`
+}
+
+// errCut: a copy ended before its end.
+var errCut = errors.New("the copy was cut off")
+
+// dump writes the records of the conversations named by "key", or of the
+// whole store.
+func (a *admin) dump(w http.ResponseWriter, r *http.Request) {
+	var keys []channels.Key
+	for _, s := range r.URL.Query()["key"] {
+		k, err := key(s)
+		if err != nil {
+			writeFailure(w, err)
+			return
+		}
+		keys = append(keys, k)
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	out := newCopyWriter(w)
+	err := a.Store.Dump(r.Context(), keys, out.put)
+	if errors.Is(err, errors.ErrUnsupported) && out.count == 0 && len(keys) > 0 {
+		err = a.readOut(r.Context(), keys, out.put)
+	}
+	out.finish(err)
+}
+
+// readOut is Dump for stores that cannot: what was said in the conversations,
+// without their queues, summaries and settings.
+func (a *admin) readOut(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
+	wanted := map[channels.Key]bool{}
+	for _, k := range keys {
+		wanted[k] = true
+	}
+	for offset := 0; ; offset += maxPage {
+		page, err := a.Store.List(ctx, offset, maxPage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, c := range page {
+			if !wanted[c.Key] {
+				continue
+			}
+			head := sessions.ConversationRecord{Key: c.Key, Title: c.Title, Created: c.Created, Updated: c.Updated, Settings: c.Settings}
+			if err := emit(sessions.Record{Conversation: &head}); err != nil {
+				return err
+			}
+			if err := a.readMessages(ctx, c.Key, emit); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (a *admin) readMessages(ctx context.Context, k channels.Key, emit func(sessions.Record) error) error {
+	after := int64(0)
+	for {
+		page, err := a.Store.Messages(ctx, k, after, defaultPage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		if err := emit(sessions.Record{Messages: &sessions.MessagesRecord{Key: k, Messages: page}}); err != nil {
+			return err
+		}
+		after = page[len(page)-1].Seq
+	}
+}
+
+// restore stores the records of the body, all or none.
+func (a *admin) restore(w http.ResponseWriter, r *http.Request) {
+	// A large copy takes longer than a request may: its sender decides.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	in := copyReader{dec: json.NewDecoder(bufio.NewReader(r.Body))}
+	if err := a.Store.Restore(r.Context(), in.next); err != nil {
+		writeFailure(w, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, done{})
+}
+
+// copyWriter writes records and the end of a copy.
+type copyWriter struct {
+	enc   *json.Encoder
+	out   *bufio.Writer
+	count int
+}
+
+func newCopyWriter(w io.Writer) *copyWriter {
+	out := bufio.NewWriter(w)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	return &copyWriter{enc: enc, out: out}
+}
+
+func (c *copyWriter) put(r sessions.Record) error {
+	c.count++
+	return c.enc.Encode(copied{Record: r})
+}
+
+// finish writes the end. An error in that leaves the copy without one, which
+// its reader notices.
+func (c *copyWriter) finish(err error) {
+	end := copied{Done: &c.count}
+	if err != nil {
+		f, status := failureOf(err)
+		end = copied{Failure: &f, Status: status}
+	}
+	_ = c.enc.Encode(end)
+	_ = c.out.Flush()
+}
+
+// copyReader reads what a copyWriter wrote.
+type copyReader struct {
+	dec   *json.Decoder
+	count int
+}
+
+func (c *copyReader) next() (sessions.Record, error) {
+	var line copied
+	if err := c.dec.Decode(&line); err != nil {
+		if err == io.EOF {
+			err = errCut
+		}
+		return sessions.Record{}, fmt.Errorf("httpapi: read record %d: %w", c.count+1, err)
+	}
+	switch {
+	case line.Failure != nil:
+		return sessions.Record{}, remoteError(line.Status, *line.Failure)
+	case line.Done == nil:
+		c.count++
+		return line.Record, nil
+	case *line.Done != c.count:
+		return sessions.Record{}, fmt.Errorf("httpapi: read record %d: %w", c.count+1, errCut)
+	}
+	return sessions.Record{}, io.EOF
+}
+
+// Dump is the Dump of [sessions.Copies].
+func (c *Client) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
+	q := url.Values{}
+	for _, k := range keys {
+		q.Add("key", k.String())
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://dragoman"+dumpPath+"?"+q.Encode(), nil)
+	if err != nil {
+		return fmt.Errorf("httpapi: ask the daemon: %w", err)
+	}
+	resp, err := c.copies.Do(req)
+	if err != nil {
+		return fmt.Errorf("httpapi: ask the daemon: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return readFailure(resp)
+	}
+	in := copyReader{dec: json.NewDecoder(bufio.NewReader(resp.Body))}
+	for {
+		rec, err := in.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := emit(rec); err != nil {
+			return err
+		}
+	}
+}
+
+// Restore is the Restore of [sessions.Copies].
+func (c *Client) Restore(ctx context.Context, next func() (sessions.Record, error)) error {
+	from, to := io.Pipe()
+	var sender sync.WaitGroup
+	var failed error // of next, which the far end only knows as a failure
+	sender.Go(func() {
+		out := newCopyWriter(to)
+		for {
+			rec, err := next()
+			if err == nil {
+				err = out.put(rec)
+			}
+			if err == nil {
+				continue
+			}
+			if err == io.EOF {
+				err = nil
+			} else if !errors.Is(err, io.ErrClosedPipe) {
+				failed = err
+			}
+			out.finish(err)
+			_ = to.Close()
+			return
+		}
+	})
+	err := c.send(ctx, from)
+	_ = from.Close() // if the far end did not read it all
+	sender.Wait()
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+func (c *Client) send(ctx context.Context, body io.Reader) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://dragoman"+restorePath, body)
+	if err != nil {
+		return fmt.Errorf("httpapi: ask the daemon: %w", err)
+	}
+	resp, err := c.copies.Do(req)
+	if err != nil {
+		return fmt.Errorf("httpapi: ask the daemon: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return readFailure(resp)
+	}
+	return nil
+}
+
+// readFailure reads a refusal.
+func readFailure(resp *http.Response) error {
+	var f failure
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if err != nil || json.Unmarshal(data, &f) != nil || f.Error == "" {
+		f.Error = fmt.Sprintf("the daemon answered %s; is it of another version?", resp.Status)
+	}
+	return remoteError(resp.StatusCode, f)
+}

@@ -1,0 +1,211 @@
+package exchange
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// documents reads conversations in JSON: one document, several one after the
+// other or in a list, or the bare list of one conversation's messages.
+// PicoClaw's, OpenAI's and our own documents differ only in which fields they
+// have.
+type documents struct {
+	dec    *json.Decoder
+	note   func(string, ...any)
+	inList bool
+	count  int
+}
+
+func newDocuments(r io.Reader, note func(string, ...any)) *documents {
+	return &documents{dec: json.NewDecoder(r), note: note}
+}
+
+func (d *documents) next() (*talk, error) {
+	t, err := d.read()
+	if err == nil {
+		d.count++
+		return t, nil
+	}
+	if err == io.EOF && d.count > 0 {
+		return nil, io.EOF
+	}
+	if err == io.EOF {
+		err = fmt.Errorf("%w: there is no conversation in it", ErrFormat)
+	}
+	return nil, fmt.Errorf("exchange: read at byte %d: %w", d.dec.InputOffset(), broken(err))
+}
+
+// inside is for an end of the input where something has to follow.
+func inside(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// broken marks what encoding/json says as a fault of the content.
+func broken(err error) error {
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, ErrFormat):
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w: the file ends in the middle", ErrFormat)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return err
+}
+
+func (d *documents) read() (*talk, error) {
+	if d.inList {
+		return d.element()
+	}
+	token, err := d.dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('{'):
+		t, err := d.document(d.dec)
+		return t, inside(err)
+	case json.Delim('['):
+		d.inList = true
+		return d.element()
+	}
+	return nil, fmt.Errorf("%w: neither an object nor a list", ErrFormat)
+}
+
+// element reads from a list: a document, or all messages if the first element
+// is one.
+func (d *documents) element() (*talk, error) {
+	if !d.dec.More() {
+		d.inList = false
+		if _, err := d.dec.Token(); err != nil {
+			return nil, inside(err)
+		}
+		return d.read()
+	}
+	var first json.RawMessage
+	if err := d.dec.Decode(&first); err != nil {
+		return nil, inside(err)
+	}
+	var shape struct {
+		Role     json.RawMessage `json:"role"`
+		Messages json.RawMessage `json:"messages"`
+	}
+	if err := json.Unmarshal(first, &shape); err != nil {
+		return nil, fmt.Errorf("%w: the list's elements are no objects", ErrFormat)
+	}
+	if shape.Role == nil && shape.Messages != nil {
+		inner := json.NewDecoder(bytes.NewReader(first))
+		if _, err := inner.Token(); err != nil {
+			return nil, err
+		}
+		return d.document(inner)
+	}
+	t := &talk{}
+	if err := t.add(first); err != nil {
+		return nil, err
+	}
+	if err := t.list(d.dec); err != nil {
+		return nil, err
+	}
+	d.inList = false
+	return t, nil
+}
+
+// list reads messages up to the end of the list that dec stands in.
+func (t *talk) list(dec *json.Decoder) error {
+	for dec.More() {
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return fmt.Errorf("message %d: %w", len(t.entries)+1, broken(inside(err)))
+		}
+		if err := t.add(raw); err != nil {
+			return err
+		}
+	}
+	_, err := dec.Token()
+	return inside(err)
+}
+
+func (t *talk) add(raw json.RawMessage) error {
+	e, err := decodeEntry(raw)
+	if err != nil {
+		return fmt.Errorf("message %d: %w", len(t.entries)+1, err)
+	}
+	t.entries = append(t.entries, e)
+	return nil
+}
+
+// document reads an object whose "{" is behind dec. Its messages are not held
+// twice in memory.
+func (d *documents) document(dec *json.Decoder) (*talk, error) {
+	t, f, listed := &talk{}, fieldSet{}, false
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, _ := token.(string)
+		if name != "messages" {
+			var raw json.RawMessage
+			if err := dec.Decode(&raw); err != nil {
+				return nil, err
+			}
+			f[name] = raw
+			continue
+		}
+		if token, err = dec.Token(); err != nil {
+			return nil, err
+		}
+		switch {
+		case token == nil: // null: a conversation without messages
+		case token != json.Delim('['):
+			return nil, fmt.Errorf("%w: messages is no list", ErrFormat)
+		case listed:
+			return nil, fmt.Errorf("%w: messages stands there twice", ErrFormat)
+		default:
+			if err := t.list(dec); err != nil {
+				return nil, err
+			}
+		}
+		listed = true
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	if !listed {
+		return nil, fmt.Errorf("%w: the object has no messages", ErrFormat)
+	}
+	return t, d.fields(t, f)
+}
+
+// fields takes what stands beside the messages.
+func (d *documents) fields(t *talk, f fieldSet) error {
+	if raw := f["key"]; raw != nil && string(raw) != "null" && !f.take("key", &t.key) {
+		return fmt.Errorf("%w: the key is no text", ErrFormat)
+	}
+	h := &t.head
+	f.take("summary", &t.summary)
+	f.take("title", &h.Title)
+	f.take("seq", &h.Seq)
+	f.take("message_seq", &h.MessageSeq)
+	f.takeStrict("settings", &h.Settings)
+	// S1's documents carry the prompt beside the messages.
+	f.take("system_prompt", &h.Settings.System)
+	for name, into := range map[string]*time.Time{"created": &h.Created, "updated": &h.Updated} {
+		if at := moment(f[name]); !at.IsZero() {
+			*into = at
+			delete(f, name)
+		}
+	}
+	f.takeStrict("generations", &h.Generations)
+	f.takeStrict("summaries", &h.Summaries)
+	return t.keepFields(f)
+}

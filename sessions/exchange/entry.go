@@ -1,0 +1,248 @@
+package exchange
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// entry is a message as an input tells it. Its role may be one that a
+// transcript does not have.
+type entry struct {
+	sessions.Message
+	role string
+	// call is the one call of the time before tool calls.
+	call *sessions.ToolCall
+}
+
+// decodeEntry understands the messages of all JSON formats. A field that it
+// does not know, or that is not of the kind it knows, goes to Extra; so does
+// the original of one that our form cannot hold whole.
+func decodeEntry(raw json.RawMessage) (entry, error) {
+	var f fieldSet
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return entry{}, fmt.Errorf("%w: no JSON object: %w", ErrFormat, err)
+	}
+	var e entry
+	if !f.take("role", &e.role) || e.role == "" {
+		return e, fmt.Errorf("%w: a message without a role", ErrFormat)
+	}
+	e.Role = sessions.Role(e.role)
+	if err := e.content(f); err != nil {
+		return e, err
+	}
+	if err := e.calls(f); err != nil {
+		return e, err
+	}
+	f.take("name", &e.Name)
+	f.take("sender", &e.Sender)
+	f.take("tool_call_id", &e.ToolCallID)
+	f.take("seq", &e.Seq)
+	f.take("at", &e.At)
+	f.take("turn", &e.Turn)
+	f.take("model", &e.Model)
+	f.take("synthetic", &e.Synthetic)
+	f.take("summary", &e.Summary)
+	f.takeStrict("usage", &e.Usage)
+	var files []channels.Attachment
+	if f.takeStrict("attachments", &files) && len(files) > 0 {
+		e.Attachments = files
+	}
+	for _, name := range []string{"timestamp", "created_at"} { // stay in Extra: they are not called "at"
+		if e.At.IsZero() {
+			e.At = moment(f[name])
+		}
+	}
+	if len(f) > 0 {
+		e.Extra = f
+	}
+	return e, nil
+}
+
+// fieldSet is a JSON object that is taken apart.
+type fieldSet map[string]json.RawMessage
+
+// take moves a field to into. One that is missing stays missing; one of
+// another kind stays in the set.
+func (f fieldSet) take(name string, into any) bool {
+	raw, ok := f[name]
+	if !ok || json.Unmarshal(raw, into) != nil {
+		return false
+	}
+	delete(f, name)
+	return true
+}
+
+// takeStrict is take for objects, which must have no field that into lacks.
+func (f fieldSet) takeStrict(name string, into any) bool {
+	raw, ok := f[name]
+	if !ok {
+		return false
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if dec.Decode(into) != nil {
+		return false
+	}
+	delete(f, name)
+	return true
+}
+
+// content takes text, nothing, or a list of parts. Parts that are no text
+// leave a mark, and the list stays in Extra.
+func (e *entry) content(f fieldSet) error {
+	raw := bytes.TrimSpace(f["content"])
+	switch {
+	case len(raw) == 0:
+		return nil
+	case raw[0] != '[':
+		if !f.take("content", &e.Content) { // null leaves it empty
+			return fmt.Errorf("%w: content is neither text nor a list of parts", ErrFormat)
+		}
+		return nil
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return fmt.Errorf("%w: content: %w", ErrFormat, err)
+	}
+	var texts []string
+	for _, item := range list {
+		texts = append(texts, partText(item))
+	}
+	e.Content = strings.Join(texts, "\n")
+	return nil // the list stays where it is: it is written again as it was
+}
+
+func partText(item json.RawMessage) string {
+	var s string
+	if json.Unmarshal(item, &s) == nil {
+		return s
+	}
+	var part struct {
+		Type    string  `json:"type"`
+		Text    *string `json:"text"`
+		Refusal *string `json:"refusal"`
+	}
+	if json.Unmarshal(item, &part) != nil {
+		return "[part]"
+	}
+	switch {
+	case part.Text != nil:
+		return *part.Text
+	case part.Refusal != nil:
+		return *part.Refusal
+	case part.Type == "":
+		return "[part]"
+	}
+	return "[" + sessions.OneLine(part.Type, 40) + "]"
+}
+
+// wireCall is a call in OpenAI's form and in our own.
+type wireCall struct {
+	ID       string          `json:"id"`
+	Type     string          `json:"type"`
+	Name     string          `json:"name"`
+	Args     json.RawMessage `json:"arguments"`
+	Function *struct {
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+func (e *entry) calls(f fieldSet) error {
+	if raw := bytes.TrimSpace(f["tool_calls"]); len(raw) > 0 {
+		var list []json.RawMessage
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return fmt.Errorf("%w: tool_calls: %w", ErrFormat, err)
+		}
+		whole := true
+		for i, item := range list {
+			call, simple, err := decodeCall(item)
+			if err != nil {
+				return fmt.Errorf("%w: tool call %d: %w", ErrFormat, i+1, err)
+			}
+			e.ToolCalls, whole = append(e.ToolCalls, call), whole && simple
+		}
+		if whole {
+			delete(f, "tool_calls")
+		}
+	}
+	if raw := bytes.TrimSpace(f["function_call"]); len(raw) > 0 && raw[0] == '{' && len(e.ToolCalls) == 0 {
+		call, simple, err := decodeCall(raw)
+		if err != nil {
+			return fmt.Errorf("%w: function_call: %w", ErrFormat, err)
+		}
+		if e.call = &call; simple {
+			delete(f, "function_call")
+		}
+	}
+	return nil
+}
+
+// decodeCall reads a call and says whether ours says all that it says.
+func decodeCall(raw json.RawMessage) (sessions.ToolCall, bool, error) {
+	var w wireCall
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return sessions.ToolCall{}, false, err
+	}
+	strict := json.NewDecoder(bytes.NewReader(raw))
+	strict.DisallowUnknownFields()
+	simple := strict.Decode(new(wireCall)) == nil && (w.Type == "" || w.Type == "function") && (w.Function == nil || w.Name == "" && w.Args == nil)
+	name, args := w.Name, w.Args
+	if w.Function != nil {
+		name, args = w.Function.Name, w.Function.Args
+	}
+	call := sessions.ToolCall{ID: w.ID, Name: name}
+	if len(args) > 0 && args[0] != '"' {
+		call.Arguments = string(args) // an object, written as one
+		return call, false, nil
+	}
+	if len(args) > 0 {
+		if err := json.Unmarshal(args, &call.Arguments); err != nil {
+			return call, false, err
+		}
+	}
+	return call, simple, nil
+}
+
+// moment reads a time as programs write it; zero if it is none.
+func moment(raw json.RawMessage) time.Time {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return parseTime(text)
+	}
+	var seconds float64
+	if json.Unmarshal(raw, &seconds) == nil {
+		return unixTime(seconds)
+	}
+	return time.Time{}
+}
+
+// parseTime reads what Go, Python, JavaScript and SQLite write. A time without
+// a zone is taken as UTC.
+func parseTime(text string) time.Time {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999"} {
+		if t, err := time.Parse(layout, strings.TrimSpace(text)); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// unixTime takes seconds, or milliseconds where seconds would be far ahead.
+func unixTime(n float64) time.Time {
+	if n > 1e11 {
+		n /= 1000
+	}
+	if n <= 0 || n > 253402300799 || math.IsNaN(n) {
+		return time.Time{}
+	}
+	whole, part := math.Modf(n)
+	return time.Unix(int64(whole), int64(part*1e6)*1000).UTC()
+}

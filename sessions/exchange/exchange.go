@@ -1,0 +1,258 @@
+// Package exchange carries conversations between Dragoman and files: it reads
+// what other programs keep and what Dragoman wrote itself, and writes
+// conversations for programs (JSON, JSONL) and for people (Markdown).
+//
+// The promise: a conversation is read whole or refused with an error that says
+// where the file is wrong; whatever is left out or changed on the way in is
+// named in [Reader.Notes]. What Dragoman has no field for is kept and written
+// again where it stood. A file in Dragoman's own JSONL that was cut off is
+// refused; the torn last line of another program's log is noted and the rest
+// is read, because that is how such a file looks after a crash.
+//
+// Failures: every input is bounded (see [MaxLine] and [MaxDocument]). Readers
+// change nothing; a SQLite file is copied and the copy is opened. The package
+// starts no goroutines.
+package exchange
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Format is how a file holds conversations.
+type Format string
+
+// The formats. Markdown is only written; PicoClaw, PicoClaw's log, goose and
+// OpenAI are only read.
+const (
+	Auto          Format = "auto"
+	JSON          Format = "json"  // one document a conversation
+	JSONL         Format = "jsonl" // a sessions.Record a line; loses nothing
+	Markdown      Format = "markdown"
+	PicoClaw      Format = "picoclaw"       // a document of PicoClaw's
+	PicoClawLines Format = "picoclaw-jsonl" // a message a line
+	OpenAI        Format = "openai"         // {"messages": […]}, or the list alone
+	Goose         Format = "goose"          // a SQLite database
+)
+
+// Limits of what is read.
+const (
+	// MaxLine bounds one line of a JSONL file, in bytes.
+	MaxLine = 256 << 20
+	// MaxDocument bounds one JSON file, in bytes.
+	MaxDocument = 2 << 30
+)
+
+// Errors of readers that callers branch on.
+var (
+	// ErrFormat: the input is not what it should be.
+	ErrFormat = errors.New("unexpected content")
+	// ErrNoKey: the conversation has no key that Dragoman can use.
+	ErrNoKey = errors.New("no usable key")
+)
+
+// Options say how to read.
+type Options struct {
+	// Format is what the input must be. Default: Auto.
+	Format Format
+	// Key is the conversation's key instead of the one in the input. The input
+	// may then hold one conversation only.
+	Key channels.Key
+	// Name is what the conversation is called if neither Key nor the input
+	// names it: its key becomes "import:" and the name.
+	Name string
+	// Meta is the file that PicoClaw keeps beside its logs, or nil.
+	Meta []byte
+	// Now is the time of conversations that tell none. Default: time.Now.
+	Now func() time.Time
+}
+
+// Reader reads the records of one input, each conversation's record before its
+// messages.
+type Reader struct {
+	opts   Options
+	format Format
+	// talk reads the next conversation; record the next record of an input
+	// that holds records already. One of them is set.
+	talk   func() (*talk, error)
+	record func() (sessions.Record, error)
+	ready  []sessions.Record
+	notes  []string
+	talks  int
+	close  func() error
+}
+
+// NewReader finds out what r holds and reads it. A goose database cannot be
+// read from a stream: see [Open].
+func NewReader(r io.Reader, o Options) (*Reader, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	in := bufio.NewReaderSize(&limited{r: r, left: MaxDocument}, 64<<10)
+	rd := &Reader{opts: o, format: o.Format}
+	if err := skipBOM(in); err != nil {
+		return nil, err
+	}
+	rest := io.Reader(in)
+	if o.Format == "" || o.Format == Auto {
+		var err error
+		if rd.format, rest, err = detect(in); err != nil {
+			return nil, err
+		}
+	}
+	switch rd.format {
+	case JSON, PicoClaw, OpenAI:
+		rd.talk = newDocuments(rest, rd.note).next
+	case PicoClawLines:
+		rd.talk = newLog(rest, o.Meta, rd.note).next
+	case JSONL:
+		rd.record = newRecords(rest, o.Key).next
+	default:
+		return nil, fmt.Errorf("exchange: read: %w: %s cannot be read from here", ErrFormat, rd.format)
+	}
+	return rd, nil
+}
+
+// Format is what the input turned out to be.
+func (r *Reader) Format() Format { return r.format }
+
+// Notes are what was left out or changed so far, each in a sentence.
+func (r *Reader) Notes() []string { return r.notes }
+
+// Close frees what [Open] took.
+func (r *Reader) Close() error {
+	if r.close == nil {
+		return nil
+	}
+	return r.close()
+}
+
+func (r *Reader) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// Next returns the next record, and io.EOF after the last.
+func (r *Reader) Next() (sessions.Record, error) {
+	if r.record != nil {
+		return r.record()
+	}
+	for len(r.ready) == 0 {
+		t, err := r.talk()
+		if err != nil {
+			return sessions.Record{}, err
+		}
+		r.talks++
+		if r.ready, err = t.records(r.opts, r.talks, r.note); err != nil {
+			return sessions.Record{}, err
+		}
+	}
+	next := r.ready[0]
+	r.ready = r.ready[1:]
+	return next, nil
+}
+
+// limited fails where io.LimitReader would feign the end.
+type limited struct {
+	r    io.Reader
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, fmt.Errorf("exchange: read: %w: more than %d MiB in one file", ErrFormat, MaxDocument>>20)
+	}
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
+}
+
+// skipBOM passes over the mark that some editors put before UTF-8.
+func skipBOM(in *bufio.Reader) error {
+	if b, err := in.Peek(3); err == nil && bytes.Equal(b, []byte("\xef\xbb\xbf")) {
+		_, err := in.Discard(3)
+		return err
+	}
+	return nil
+}
+
+// detect looks at the first line that is not empty, and returns a reader that
+// begins with it.
+func detect(in *bufio.Reader) (Format, io.Reader, error) {
+	if b, _ := in.Peek(len(sqliteMagic)); string(b) == sqliteMagic {
+		return Goose, in, nil
+	}
+	var first []byte
+	var err error
+	for len(bytes.TrimSpace(first)) == 0 && err == nil {
+		first, err = readLine(in, MaxLine)
+	}
+	if errors.Is(err, errLong) {
+		err = nil // a document without line breaks
+	}
+	if err != nil && err != io.EOF {
+		return "", nil, fmt.Errorf("exchange: read: %w", err)
+	}
+	if len(bytes.TrimSpace(first)) == 0 {
+		return "", nil, fmt.Errorf("exchange: read: %w: the file is empty", ErrFormat)
+	}
+	rest := io.MultiReader(bytes.NewReader(first), in)
+	format, err := classify(bytes.TrimSpace(first))
+	return format, rest, err
+}
+
+// sqliteMagic is how every SQLite file begins.
+const sqliteMagic = "SQLite format 3\x00"
+
+func classify(line []byte) (Format, error) {
+	switch line[0] {
+	case '[':
+		return JSON, nil // which documents and lists share
+	case '{':
+	default:
+		return "", fmt.Errorf("exchange: read: %w: neither JSON, JSON lines nor a SQLite database", ErrFormat)
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(line, &fields) != nil {
+		return JSON, nil // it goes on in the next line
+	}
+	if len(fields) == 1 && isRecord(fields) {
+		return JSONL, nil
+	}
+	if fields["role"] == nil && isList(fields["messages"]) {
+		return JSON, nil
+	}
+	if fields["role"] != nil || isMeta(fields) {
+		return PicoClawLines, nil
+	}
+	return JSON, nil
+}
+
+func isRecord(fields map[string]json.RawMessage) bool {
+	for name, value := range fields {
+		switch name {
+		case "store", "conversation", "messages", "inbox", "outbox", "aside", "fact", "pairing", "job", "occurrence":
+			return len(value) > 0 && value[0] == '{'
+		}
+	}
+	return false
+}
+
+func isList(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '[' }
+
+// isMeta tells the metadata line of a log from a document without messages.
+func isMeta(fields map[string]json.RawMessage) bool {
+	for _, name := range []string{"skip", "count", "created_at", "updated_at"} {
+		if fields[name] != nil {
+			return true
+		}
+	}
+	return fields["key"] != nil && fields["messages"] == nil
+}

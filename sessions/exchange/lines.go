@@ -1,0 +1,262 @@
+package exchange
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// errLong: a line is longer than it may be.
+var errLong = errors.New("the line is too long")
+
+// readLine reads one line, its end included, of any length up to most. The
+// last line may lack its end: then the error is io.EOF beside the bytes. A
+// line that is too long is returned as far as it was read, with errLong.
+func readLine(in *bufio.Reader, most int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line, nil
+		case len(line) > most:
+			return line, errLong
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
+		}
+	}
+}
+
+// lines counts what it reads.
+type lines struct {
+	in     *bufio.Reader
+	number int // of the line that was read last, from 1
+	ended  bool
+}
+
+// next returns the next line that is not blank, and whether it was ended by a
+// line break: one that is not may have been cut off by a crash.
+func (l *lines) next() (line []byte, whole bool, err error) {
+	for !l.ended {
+		line, err = readLine(l.in, MaxLine)
+		l.number++
+		switch {
+		case err == io.EOF:
+			l.ended = true
+		case errors.Is(err, errLong):
+			return nil, false, fmt.Errorf("exchange: read line %d: %w: more than %d MiB", l.number, ErrFormat, MaxLine>>20)
+		case err != nil:
+			return nil, false, fmt.Errorf("exchange: read line %d: %w", l.number, err)
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			return line, !l.ended, nil
+		}
+	}
+	return nil, false, io.EOF
+}
+
+// log reads PicoClaw's append-only log: a message a line, perhaps with what is
+// known of the conversation in the first line or in a file beside it.
+type log struct {
+	lines lines
+	meta  []byte
+	note  func(string, ...any)
+	done  bool
+}
+
+func newLog(r io.Reader, meta []byte, note func(string, ...any)) *log {
+	return &log{lines: lines{in: bufio.NewReaderSize(r, 64<<10)}, meta: meta, note: note}
+}
+
+// logMeta is what PicoClaw knows of a conversation beside its messages.
+type logMeta struct {
+	Key     string    `json:"key"`
+	Summary string    `json:"summary"`
+	Skip    int       `json:"skip"` // so many lines were summarised
+	Created time.Time `json:"created_at"`
+	Updated time.Time `json:"updated_at"`
+	// A document's names for the two times.
+	CreatedDoc time.Time `json:"created"`
+	UpdatedDoc time.Time `json:"updated"`
+}
+
+func (g *log) next() (*talk, error) {
+	if g.done {
+		return nil, io.EOF
+	}
+	g.done = true
+	t := &talk{}
+	skip := 0
+	if g.meta != nil {
+		n, err := t.meta(g.meta)
+		if err != nil {
+			return nil, fmt.Errorf("exchange: read the .meta.json file: %w", err)
+		}
+		skip = n
+	}
+	written := 0 // lines that PicoClaw counts
+	for first := true; ; first = false {
+		line, whole, err := g.lines.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if first && g.meta == nil {
+			if n, ok := t.metaLine(line); ok {
+				skip = n
+				continue
+			}
+		}
+		written++
+		e, err := decodeEntry(line)
+		switch {
+		case err == nil:
+			t.entries = append(t.entries, e)
+		case json.Valid(line): // whole, but no message
+			return nil, fmt.Errorf("exchange: read line %d: %w", g.lines.number, err)
+		case !whole:
+			g.note("line %d, the last, is cut off and was left out", g.lines.number)
+		default: // PicoClaw appends to a line that a crash cut off
+			g.note("line %d is damaged and was left out", g.lines.number)
+		}
+		if written == skip {
+			t.covered = len(t.entries)
+		}
+	}
+	if skip > written {
+		t.covered = len(t.entries)
+	}
+	if len(t.entries) == 0 && written > 0 {
+		return nil, fmt.Errorf("exchange: read: %w: none of the %d lines is a message", ErrFormat, written)
+	}
+	return t, nil
+}
+
+// metaLine takes the first line as metadata if it is no message.
+func (t *talk) metaLine(line []byte) (skip int, ok bool) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(line, &fields) != nil || fields["role"] != nil || !isMeta(fields) {
+		return 0, false
+	}
+	skip, err := t.meta(line)
+	return skip, err == nil
+}
+
+func (t *talk) meta(data []byte) (skip int, err error) {
+	var m logMeta
+	if err := json.Unmarshal(data, &m); err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	t.key, t.summary, t.head.Created, t.head.Updated = m.Key, m.Summary, m.Created, m.Updated
+	if t.head.Created.IsZero() {
+		t.head.Created = m.CreatedDoc
+	}
+	if t.head.Updated.IsZero() {
+		t.head.Updated = m.UpdatedDoc
+	}
+	var rest map[string]json.RawMessage
+	if err := json.Unmarshal(data, &rest); err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	for _, known := range []string{"key", "summary", "skip", "count", "created_at", "updated_at", "created", "updated"} {
+		delete(rest, known)
+	}
+	return max(0, m.Skip), t.keepFields(rest)
+}
+
+// records reads Dragoman's own lines. They are taken as they are, because they
+// are the one format that must lose nothing.
+type records struct {
+	lines lines
+	key   channels.Key // instead of the one in the input
+	seen  channels.Key
+}
+
+func newRecords(r io.Reader, key channels.Key) *records {
+	return &records{lines: lines{in: bufio.NewReaderSize(r, 64<<10)}, key: key}
+}
+
+func (s *records) next() (sessions.Record, error) {
+	line, _, err := s.lines.next()
+	if err != nil {
+		return sessions.Record{}, err
+	}
+	var rec sessions.Record
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields() // of a later version: leaving it out would lose it
+	if err := dec.Decode(&rec); err != nil {
+		return rec, fmt.Errorf("exchange: read line %d: %w: %w", s.lines.number, ErrFormat, err)
+	}
+	if n := parts(rec); n != 1 {
+		return rec, fmt.Errorf("exchange: read line %d: %w: it holds %d records, not one", s.lines.number, ErrFormat, n)
+	}
+	k, has := KeyOf(rec)
+	if has && k.IsZero() {
+		return rec, fmt.Errorf("exchange: read line %d: %w", s.lines.number, ErrNoKey)
+	}
+	if !has || s.key.IsZero() {
+		return rec, nil
+	}
+	if !s.seen.IsZero() && s.seen != k {
+		return rec, fmt.Errorf("exchange: read line %d: %w: the file holds more than one conversation, a key names only one", s.lines.number, ErrNoKey)
+	}
+	s.seen = k
+	return withKey(rec, s.key), nil
+}
+
+// parts counts what is set.
+func parts(r sessions.Record) (n int) {
+	for _, set := range []bool{
+		r.Store != nil, r.Conversation != nil, r.Messages != nil, r.Inbox != nil, r.Outbox != nil,
+		r.Aside != nil, r.Fact != nil, r.Pairing != nil, r.Job != nil, r.Occurrence != nil,
+	} {
+		if set {
+			n++
+		}
+	}
+	return n
+}
+
+// KeyOf is the conversation that r belongs to, and whether it belongs to one.
+func KeyOf(r sessions.Record) (channels.Key, bool) {
+	switch {
+	case r.Conversation != nil:
+		return r.Conversation.Key, true
+	case r.Messages != nil:
+		return r.Messages.Key, true
+	case r.Inbox != nil:
+		return r.Inbox.Inbound.Key, true
+	case r.Outbox != nil:
+		return r.Outbox.Key, true
+	}
+	return channels.Key{}, false
+}
+
+// withKey moves r to another key, without changing what r points to.
+func withKey(r sessions.Record, k channels.Key) sessions.Record {
+	switch {
+	case r.Conversation != nil:
+		c := *r.Conversation
+		c.Key, r.Conversation = k, &c
+	case r.Messages != nil:
+		m := *r.Messages
+		m.Key, r.Messages = k, &m
+	case r.Inbox != nil:
+		in := *r.Inbox
+		in.Inbound.Key, r.Inbox = k, &in
+	case r.Outbox != nil:
+		out := *r.Outbox
+		out.Key, r.Outbox = k, &out
+	}
+	return r
+}

@@ -1,0 +1,160 @@
+package exchange
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// page writes conversations for people. What somebody said is quoted, so that
+// no message can pass for a heading or for another person's message; what
+// tools did is folded away.
+type page struct {
+	w     io.Writer
+	zone  *time.Location
+	key   channels.Key
+	day   string
+	calls map[string]string // names of tools by call, since the last question
+	count int
+}
+
+func (p *page) Close() error { return nil }
+
+func (p *page) Put(r sessions.Record) error {
+	var b strings.Builder
+	switch {
+	case r.Conversation != nil:
+		p.begin(&b, r.Conversation)
+	case r.Messages != nil:
+		if p.key != r.Messages.Key {
+			return fmt.Errorf("exchange: write %s: its messages come without it", r.Messages.Key)
+		}
+		for _, m := range r.Messages.Messages {
+			p.message(&b, m)
+		}
+	}
+	_, err := io.WriteString(p.w, b.String())
+	return err
+}
+
+func (p *page) begin(b *strings.Builder, c *sessions.ConversationRecord) {
+	p.key, p.day, p.calls = c.Key, "", map[string]string{}
+	if p.count > 0 {
+		b.WriteString("\n---\n\n")
+	}
+	p.count++
+	fmt.Fprintf(b, "# %s\n", inline(c.Key.String()))
+	if c.Title != "" {
+		fmt.Fprintf(b, "\n%s\n", inline(c.Title))
+	}
+	if n := len(c.Summaries); n > 0 {
+		b.WriteString("\nSummary of what was said before:\n\n" + quoted(c.Summaries[n-1].Text))
+	}
+}
+
+func (p *page) message(b *strings.Builder, m sessions.Message) {
+	at := m.At.In(p.zone)
+	if day := at.Format(time.DateOnly); day != p.day && !m.At.IsZero() {
+		p.day = day
+		fmt.Fprintf(b, "\n## %s\n", day)
+	}
+	if m.Role == sessions.RoleTool {
+		name := cmp.Or(m.Name, p.calls[m.ToolCallID], "a tool")
+		fold(b, "result of "+name, m.Content)
+		return
+	}
+	if m.Content != "" || len(m.Attachments) > 0 {
+		mark := ""
+		switch {
+		case m.Summary:
+			mark = " (summary)"
+		case m.Synthetic:
+			mark = " (note)"
+		}
+		fmt.Fprintf(b, "\n**%s** %s%s\n\n", inline(speaker(m)), at.Format("15:04"), mark)
+	}
+	if m.Content != "" {
+		b.WriteString(quoted(m.Content))
+	}
+	for _, a := range m.Attachments {
+		fmt.Fprintf(b, "\n- attached: %s\n", inline(attached(a)))
+	}
+	for _, c := range m.ToolCalls {
+		p.calls[c.ID] = c.Name
+		fold(b, "used "+c.Name, c.Arguments)
+	}
+}
+
+func speaker(m sessions.Message) string {
+	if m.Role == sessions.RoleAssistant {
+		return "dragoman"
+	}
+	return cmp.Or(m.Name, m.Sender, "person")
+}
+
+func attached(a channels.Attachment) string {
+	what := cmp.Or(a.Name, a.File, "a file")
+	kind := cmp.Or(string(a.Kind), "document")
+	switch {
+	case a.Missing != "":
+		return fmt.Sprintf("%s (%s, missing: %s)", what, kind, a.Missing)
+	case a.Bytes > 0:
+		return fmt.Sprintf("%s (%s, %d bytes)", what, kind, a.Bytes)
+	}
+	return fmt.Sprintf("%s (%s)", what, kind)
+}
+
+// fold hides text behind a line that opens it.
+func fold(b *strings.Builder, title, text string) {
+	title = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(line(title))
+	text = strings.TrimRight(shown(text), "\n")
+	if text == "" {
+		fmt.Fprintf(b, "\n*%s*\n", inline(title))
+		return
+	}
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n%s\n%s\n%s\n\n</details>\n", title, fence, text, fence)
+}
+
+// quoted sets text off as a quotation, line by line.
+func quoted(text string) string {
+	var b strings.Builder
+	for l := range strings.Lines(strings.TrimRight(shown(text), "\n") + "\n") {
+		b.WriteString(strings.TrimRight("> "+strings.TrimRight(l, "\n"), " ") + "\n")
+	}
+	return b.String()
+}
+
+// inline is one line in which nothing is marked up.
+func inline(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "<", "&lt;").Replace(line(s))
+}
+
+func line(s string) string { return strings.Join(strings.Fields(shown(s)), " ") }
+
+// shown leaves out what could drive a terminal or turn the direction of text:
+// names and messages come from strangers.
+func shown(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r':
+			return -1
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
+			return '·'
+		case unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}
