@@ -54,7 +54,7 @@ func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *st
 			channel: c.name, self: self, device: number, names: c.o.Names, selfChat: !c.o.NoSelfChat,
 			command: c.isCommand, recall: c.memory.recall,
 			complete: func(who identity) (identity, error) { return file.complete(ctx, who) },
-			chatOf:   func(who identity) (string, error) { return file.chatOf(ctx, who) },
+			chatOf:   func(who identity) (string, error) { return file.chatOf(ctx, who, k.joiner(ctx)) },
 		}
 	}
 	return k

@@ -5,9 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"sync"
+
+	"dragoman/channels"
 
 	"go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/store/sqlstore"
@@ -88,11 +91,12 @@ func (d *deviceFile) complete(ctx context.Context, who identity) (identity, erro
 }
 
 // chatOf is the chat of the conversation with a person. It is remembered from
-// the first message on, under both names: a conversation that began under a
-// LID goes on under it when the number becomes known, so that it is not split.
-// Should both names have begun conversations before anybody knew that they are
-// one person, the one with the number is the one that goes on.
-func (d *deviceFile) chatOf(ctx context.Context, who identity) (string, error) {
+// the first message on, under both names. When both are known the conversation
+// is the one with the number, and join is asked first to bring one under the
+// LID into it: once per person while the program runs, as the file may know
+// less than the store does. Where there is no join, or it fails, nothing is
+// split: a conversation that began under a LID goes on under it.
+func (d *deviceFile) chatOf(ctx context.Context, who identity, join joinFunc) (string, error) {
 	if !who.known() {
 		return "", &strange{errors.New("whatsapp: a message without a sender")}
 	}
@@ -106,12 +110,20 @@ func (d *deviceFile) chatOf(ctx context.Context, who identity) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	chat := byNumber
+	chat, settled := byNumber, true
+	if !who.pn.IsEmpty() && !who.lid.IsEmpty() && join != nil {
+		if settled = join(identify(who.lid).chat(), who.chat()); settled {
+			chat = who.chat()
+		}
+	}
 	if chat == "" {
 		chat = byLID
 	}
 	if chat == "" {
 		chat = who.chat()
+	}
+	if !settled && byNumber != "" && byLID != "" {
+		return chat, nil // what is known of the other is needed for the next attempt
 	}
 	for jid, was := range map[types.JID]string{who.pn: byNumber, who.lid: byLID} {
 		if jid.IsEmpty() || was == chat {
@@ -124,6 +136,40 @@ func (d *deviceFile) chatOf(ctx context.Context, who identity) (string, error) {
 		d.chats[jid] = chat
 	}
 	return chat, nil
+}
+
+// joinFunc brings the conversation of one chat into another's; false: not now.
+type joinFunc func(from, to string) bool
+
+// joiner is the intake's ability to join conversations, nil without it.
+func (k *connection) joiner(ctx context.Context) joinFunc {
+	in, able := k.in.(channels.Joiner)
+	if !able {
+		return nil
+	}
+	return func(from, to string) bool {
+		if k.c.memory.isJoined(to) {
+			return true
+		}
+		old, err := channels.NewKey(k.c.name, from)
+		if err != nil {
+			return false
+		}
+		key, err := channels.NewKey(k.c.name, to)
+		if err != nil {
+			return false
+		}
+		if err := in.Join(ctx, old, key); err != nil {
+			level := slog.LevelWarn
+			if k.c.saidJoin.Swap(true) {
+				level = slog.LevelDebug // once is enough for a store that cannot do it
+			}
+			k.c.log.Log(ctx, level, "a conversation that began without the number is not joined to the one with it", "err", err)
+			return false
+		}
+		k.c.memory.join(from, to)
+		return true
+	}
 }
 
 func (d *deviceFile) lookUp(ctx context.Context, jid types.JID) (chat string, err error) {

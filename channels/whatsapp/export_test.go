@@ -55,7 +55,7 @@ func ChatOf(ctx context.Context, path string, people ...[]types.JID) ([]string, 
 		if err != nil {
 			return nil, err
 		}
-		chat, err := file.chatOf(ctx, identify(names...))
+		chat, err := file.chatOf(ctx, identify(names...), nil)
 		if err := file.close(); err != nil {
 			return nil, err
 		}

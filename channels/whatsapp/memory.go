@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +23,9 @@ type memory struct {
 	order []string // ids in seen, oldest first
 	chats map[string]*chatMemory
 	queue []string // keys of chats, oldest first
+	// joined are the chats whose conversations were joined. A person is a few
+	// bytes here, so it has no limit.
+	joined map[string]bool
 }
 
 // seenMessage is one message that is or was handed in.
@@ -48,7 +52,7 @@ type unreadMessage struct {
 }
 
 func newMemory() *memory {
-	return &memory{seen: map[string]seenMessage{}, chats: map[string]*chatMemory{}}
+	return &memory{seen: map[string]seenMessage{}, chats: map[string]*chatMemory{}, joined: map[string]bool{}}
 }
 
 // remember takes a message that is handed in as part of the conversation chat.
@@ -110,4 +114,28 @@ func (m *memory) takeUnread(chat string) (types.JID, []unreadMessage) {
 	unread := c.unread
 	c.unread = nil
 	return c.jid, unread
+}
+
+func (m *memory) isJoined(chat string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.joined[chat]
+}
+
+// join notes that one chat's conversation is another's now, and what was not
+// marked as read in it with it.
+func (m *memory) join(from, to string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.joined[to] = true
+	old := m.chats[from]
+	if old == nil || from == to {
+		return
+	}
+	delete(m.chats, from)
+	m.queue = slices.DeleteFunc(m.queue, func(chat string) bool { return chat == from })
+	if m.chats[to] == nil {
+		m.chats[to] = old
+		m.queue = append(m.queue, to)
+	}
 }

@@ -17,7 +17,8 @@
 // Identity: a person has a phone number and a LID, a number without meaning
 // that WhatsApp uses more and more. Both are handed on as ids ("+123…",
 // "456…@lid"), and both lead to the same conversation, whose key has the phone
-// number if it was known at the first message. See [identity].
+// number once that is known: one that began without is joined to it
+// ([channels.Joiner]). See [identity].
 //
 // Failure cases of Run: a device that is not linked, or was unlinked from the
 // phone, waits for [Channel.Link]; a ban is waited for; a refused version and
@@ -92,6 +93,8 @@ type Channel struct {
 	linked chan struct{} // Link tells Run that there is a device now
 	sends  chan struct{} // holds one token: one message is encrypted at a time
 	live   atomic.Pointer[connection]
+	// saidJoin: it was logged that conversations cannot be joined.
+	saidJoin atomic.Bool
 
 	mu       sync.Mutex
 	status   channels.Status
