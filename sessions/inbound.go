@@ -97,9 +97,13 @@ func EditNote(m channels.Inbound) Message {
 	if who == "" {
 		who = "the sender"
 	}
+	text := m.Text
+	if strings.TrimSpace(text) == "" {
+		text = "(no text)" // a picture that lost its caption
+	}
 	return Message{
 		Role:      RoleUser,
-		Content:   "[" + OneLine(who, 60) + " changed an earlier message to:] " + m.Text,
+		Content:   "[" + OneLine(who, 60) + " changed an earlier message to:] " + text,
 		Name:      m.Sender.Name,
 		Sender:    m.Sender.ID(),
 		At:        m.At,

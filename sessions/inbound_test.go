@@ -68,7 +68,11 @@ func TestEditNote(t *testing.T) {
 	if got := sessions.EditNote(m); got.Content != "[alice changed an earlier message to:] new" || !got.Synthetic {
 		t.Errorf("EditNote = %+v", got)
 	}
-	m.Sender.Name = ""
+	m.Text = " "
+	if got := sessions.EditNote(m).Content; got != "[alice changed an earlier message to:] (no text)" {
+		t.Errorf("EditNote = %q", got)
+	}
+	m.Sender.Name, m.Text = "", "new"
 	if got := sessions.EditNote(m).Content; got != "[the sender changed an earlier message to:] new" {
 		t.Errorf("EditNote = %q", got)
 	}

@@ -24,6 +24,7 @@ const mostAnswer = 64 << 20
 type client struct {
 	// url is a function so that no formatting of a client shows the token.
 	url   func(method string) string
+	file  func(path string) string
 	scrub func(string) string
 	http  *http.Client
 }
@@ -31,6 +32,7 @@ type client struct {
 func newClient(base, token string, o Options) *client {
 	c := &client{
 		url:   func(method string) string { return base + "/bot" + token + "/" + method },
+		file:  func(path string) string { return base + "/file/bot" + token + "/" + path },
 		scrub: func(s string) string { return strings.ReplaceAll(s, token, "<token>") },
 		http:  o.HTTP,
 	}

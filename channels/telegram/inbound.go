@@ -27,6 +27,10 @@ const mostQuote = 2000
 // nothing to the bot: a service message, another bot, a group that is off.
 func (c *Channel) inbound(id string, m *models.Message, edited bool) (channels.Inbound, bool, error) {
 	text, entities, said := content(m)
+	files := carried(m)
+	if len(files) > 0 {
+		text, entities = m.Caption, m.CaptionEntities // the files speak for themselves
+	}
 	private := m.Chat.Type == models.ChatTypePrivate
 	switch {
 	case !said, edited && m.Location != nil: // a live location moves all the time
@@ -48,7 +52,7 @@ func (c *Channel) inbound(id string, m *models.Message, edited bool) (channels.I
 	who := sender(m)
 	in := channels.Inbound{
 		Key: key, ID: id, Sender: who, Text: text, Private: private,
-		MessageID: strconv.Itoa(m.ID), Quote: quote(m), At: time.Unix(int64(m.Date), 0),
+		MessageID: strconv.Itoa(m.ID), Quote: quote(m), At: time.Unix(int64(m.Date), 0), Attachments: files,
 	}
 	if edited {
 		in.Edits = in.MessageID

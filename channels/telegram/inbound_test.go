@@ -128,18 +128,18 @@ func TestInboundOfEveryKindOfChat(t *testing.T) {
 			news.Post(botapi.Post{SenderChat: &botapi.ChatInfo{ID: -1009, Type: "channel", Title: "news"}, Text: "post"})
 		}, &short{"telegram:-1009", "-1009", "post", "news: ", false, false}},
 		{"a bot", func() { group.Say(botapi.User{ID: 99, IsBot: true, FirstName: "Other"}, "@dragoman_bot beep") }, nil},
-		{"photo", func() { dm.Post(botapi.Post{From: ann, Extra: photo}) }, &short{"telegram:7", "7", "[photo]", "", true, false}},
+		{"photo", func() { dm.Post(botapi.Post{From: ann, Extra: photo}) }, &short{"telegram:7", "7", "", "", true, false}},
 		{
 			"caption",
 			func() {
 				dm.Post(botapi.Post{From: ann, Extra: map[string]any{"photo": photo["photo"], "caption": "what is it?"}})
 			},
-			&short{"telegram:7", "7", "what is it?\n[photo]", "", true, false},
+			&short{"telegram:7", "7", "what is it?", "", true, false},
 		},
-		{"voice", func() { dm.Post(botapi.Post{From: ann, Extra: map[string]any{"voice": map[string]any{"duration": 3}}}) }, &short{"telegram:7", "7", "[voice message, 3 s]", "", true, false}},
+		{"voice", func() { dm.Post(botapi.Post{From: ann, Extra: map[string]any{"voice": map[string]any{"duration": 3}}}) }, &short{"telegram:7", "7", "", "", true, false}},
 		{"file", func() {
 			dm.Post(botapi.Post{From: ann, Extra: map[string]any{"document": map[string]any{"file_name": "a\nb.pdf"}}})
-		}, &short{"telegram:7", "7", "[file a b.pdf]", "", true, false}},
+		}, &short{"telegram:7", "7", "", "", true, false}},
 		{"service", func() { group.Post(botapi.Post{From: ann, Extra: map[string]any{"new_chat_title": "x"}}) }, nil},
 		{"joined", func() { group.Post(botapi.Post{From: ann, Extra: map[string]any{"new_chat_members": []any{me}}}) }, nil},
 	}

@@ -62,6 +62,7 @@ type Server struct {
 	mu       sync.Mutex
 	conns    map[net.Conn]struct{}
 	chats    map[int64]*Chat
+	files    map[string]*file
 	queue    []update // not confirmed
 	lastID   int64    // of the newest update
 	asked    int64    // highest offset ever confirmed
@@ -109,7 +110,7 @@ func Start(addr string, o Options) (*Server, error) {
 	}
 	s := &Server{
 		o: o, url: "http://" + l.Addr().String(), served: make(chan struct{}),
-		conns: map[net.Conn]struct{}{}, chats: map[int64]*Chat{}, counts: map[string]int{},
+		conns: map[net.Conn]struct{}{}, chats: map[int64]*Chat{}, files: map[string]*file{}, counts: map[string]int{},
 		lastID: 700_000_000, wake: make(chan struct{}), changed: make(chan struct{}),
 	}
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ConnState: s.track, ReadHeaderTimeout: time.Minute}
@@ -190,6 +191,7 @@ var methods = map[string]method{
 	"setmycommands":   (*Server).setMyCommands,
 	"getmycommands":   (*Server).getMyCommands,
 	"deletewebhook":   (*Server).deleteWebhook,
+	"getfile":         (*Server).getFile,
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -198,6 +200,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.requests.Add(1)
 	if s.o.Control && strings.HasPrefix(r.URL.Path, "/control/") {
 		s.control(w, r)
+		return
+	}
+	if rest, ok := strings.CutPrefix(r.URL.Path, "/file/bot"); ok {
+		s.download(w, r, rest)
 		return
 	}
 	token, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/bot"), "/")

@@ -1,0 +1,141 @@
+package telegram_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest/botapi"
+	"dragoman/channels/telegram"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestInboundFiles(t *testing.T) {
+	n := newNetwork(t)
+	type fields = map[string]any
+	cases := []struct {
+		name  string
+		extra fields
+		text  string
+		want  channels.Attachment
+	}{
+		{
+			"photo: the largest size", fields{"caption": "look", "photo": []any{
+				fields{"file_id": "s", "width": 90, "height": 60, "file_size": 10},
+				fields{"file_id": "l", "width": 900, "height": 600, "file_size": 1000},
+				fields{"file_id": "m", "width": 300, "height": 200, "file_size": 100},
+			}},
+			"look", channels.Attachment{Kind: channels.AttachmentImage, Type: "image/jpeg", Bytes: 1000, Ref: "l"},
+		},
+		{
+			"document", fields{"document": fields{"file_id": "d", "file_name": "a\n../b.pdf", "mime_type": "application/pdf", "file_size": 3_000_000_000}},
+			"", channels.Attachment{Kind: channels.AttachmentDocument, Name: "a ../b.pdf", Type: "application/pdf", Bytes: 3_000_000_000, Ref: "d"},
+		},
+		{"voice", fields{"voice": fields{"file_id": "v", "duration": 63, "mime_type": "audio/ogg"}}, "", channels.Attachment{Kind: channels.AttachmentVoice, Name: "1m3s", Type: "audio/ogg", Ref: "v"}},
+		{"audio", fields{"audio": fields{"file_id": "a", "title": "Song", "mime_type": "audio/mpeg"}}, "", channels.Attachment{Kind: channels.AttachmentAudio, Name: "Song", Type: "audio/mpeg", Ref: "a"}},
+		{"video", fields{"video": fields{"file_id": "v", "file_name": "x.mp4", "mime_type": "video/mp4"}}, "", channels.Attachment{Kind: channels.AttachmentVideo, Name: "x.mp4", Type: "video/mp4", Ref: "v"}},
+		{"video note", fields{"video_note": fields{"file_id": "v", "duration": 5}}, "", channels.Attachment{Kind: channels.AttachmentVideo, Name: "5s", Type: "video/mp4", Ref: "v"}},
+		{
+			"animation, which is a document too", fields{"animation": fields{"file_id": "g", "file_name": "cat.mp4", "mime_type": "video/mp4"}, "document": fields{"file_id": "other"}},
+			"", channels.Attachment{Kind: channels.AttachmentVideo, Name: "cat.mp4", Type: "video/mp4", Ref: "g"},
+		},
+		{"sticker", fields{"sticker": fields{"file_id": "s", "emoji": "😀"}}, "", channels.Attachment{Kind: channels.AttachmentSticker, Name: "😀", Type: "image/webp", Ref: "s"}},
+		{"video sticker", fields{"sticker": fields{"file_id": "s", "is_video": true}}, "", channels.Attachment{Kind: channels.AttachmentSticker, Type: "video/webm", Ref: "s"}},
+		{"no id", fields{"voice": fields{"duration": 1}}, "", channels.Attachment{Kind: channels.AttachmentVoice, Name: "1s", Missing: "Telegram did not say where it is"}},
+	}
+	inbox := n.run(t, n.open(t, telegram.Options{}))
+	for i, c := range cases {
+		n.chat.Post(botapi.Post{From: n.ann, Extra: c.extra})
+		n.settled(t)
+		all := inbox.Messages()
+		if len(all) != i+1 {
+			t.Fatalf("%s: %d messages came in, want %d", c.name, len(all), i+1)
+		}
+		if all[i].Text != c.text {
+			t.Errorf("%s: text = %q, want %q", c.name, all[i].Text, c.text)
+		}
+		if diff := cmp.Diff([]channels.Attachment{c.want}, all[i].Attachments); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestFetch(t *testing.T) {
+	n := newNetwork(t)
+	content := bytes.Repeat([]byte("a picture "), 100_000)
+	var log bytes.Buffer
+	c := n.open(t, telegram.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	id := n.AddFile(content)
+	fetch := func(ctx context.Context, ref string) ([]byte, error) {
+		var b bytes.Buffer
+		err := c.Fetch(ctx, channels.Attachment{Ref: ref}, &b)
+		if err != nil && strings.Contains(err.Error(), "TEST-TOKEN") {
+			t.Errorf("the error shows the token: %v", err)
+		}
+		return b.Bytes(), err
+	}
+	whole := func(when string) {
+		t.Helper()
+		if b, err := fetch(t.Context(), id); err != nil || !bytes.Equal(b, content) {
+			t.Errorf("%s: Fetch = %d bytes, %v, want %d", when, len(b), err, len(content))
+		}
+	}
+	whole("first")
+	n.ExpirePaths()
+	whole("an hour later")
+
+	var gone *channels.Gone
+	if _, err := fetch(t.Context(), n.AddFile(make([]byte, 20<<20+1))); !errors.As(err, &gone) || !errors.Is(err, channels.ErrPermanent) || !strings.Contains(gone.Why, "20 MB") {
+		t.Errorf("Fetch of a file that is too big = %v", err)
+	}
+	for _, ref := range []string{"", "FILE-99"} {
+		if _, err := fetch(t.Context(), ref); !errors.Is(err, channels.ErrPermanent) {
+			t.Errorf("Fetch(%q) = %v, want a permanent error", ref, err)
+		}
+	}
+	for name, f := range map[string]botapi.Fault{
+		"getFile is down":     {Method: "getFile", Status: http.StatusBadGateway, Body: "<html>", Times: 1},
+		"getFile is cut off":  {Method: "getFile", DropAfter: true, Times: 1},
+		"the path is no more": {Method: "file", Status: http.StatusNotFound, Description: "Not Found", Times: 1},
+		"the server is down":  {Method: "file", Status: http.StatusInternalServerError, Times: 1},
+		"cut off before":      {Method: "file", DropBefore: true},
+		"cut off in between":  {Method: "file", DropAfter: true, Times: 1},
+	} {
+		n.Break(f)
+		if _, err := fetch(t.Context(), id); err == nil || errors.Is(err, channels.ErrPermanent) {
+			t.Errorf("%s: Fetch = %v, want a temporary error", name, err)
+		}
+		n.Heal()
+		whole("after: " + name)
+	}
+	n.Break(botapi.Fault{Method: "getFile", Status: http.StatusTooManyRequests, RetryAfter: 3})
+	var retry *channels.Retry
+	if _, err := fetch(t.Context(), id); !errors.As(err, &retry) || retry.After.Seconds() != 3 {
+		t.Errorf("Fetch = %v, want a retry after 3 s", err)
+	}
+	n.Heal()
+
+	full := errors.New("disk full")
+	if err := c.Fetch(t.Context(), channels.Attachment{Ref: id}, failing{full}); !errors.Is(err, full) {
+		t.Errorf("Fetch = %v, want the writer's error", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := fetch(ctx, id); !errors.Is(err, context.Canceled) {
+		t.Errorf("Fetch = %v, want canceled", err)
+	}
+	if strings.Contains(log.String(), "TEST-TOKEN") || strings.Contains(log.String(), id) {
+		t.Errorf("the log shows a secret:\n%s", &log)
+	}
+}
+
+// failing is a writer that cannot write.
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
