@@ -183,6 +183,9 @@ func newAgent(t *testing.T, m agent.Model, opts agent.Options, tools ...agent.To
 	if opts.Now == nil {
 		opts.Now = func() time.Time { return t0 }
 	}
+	if opts.Compaction == (window.Compaction{}) {
+		opts.Compaction = keeping(8) // what the tests count on, whatever the default is
+	}
 	a, err := agent.New(m, tools, opts)
 	if err != nil {
 		t.Fatalf("New() = %v", err)

@@ -27,7 +27,7 @@ func wire(t *testing.T, r agent.Request) string {
 		b.Write(j)
 	}
 	write(r.Tools)
-	write(r.System)
+	write(r.System + r.Background)
 	for _, m := range r.Messages {
 		write([]any{m.Role, m.Content, m.ToolCalls, m.ToolCallID})
 	}
@@ -96,8 +96,8 @@ func TestSharedPrefix(t *testing.T) {
 	}
 }
 
-// TestIdlePrefix is acceptance case 34: nothing new, nothing changed.
-func TestIdlePrefix(t *testing.T) {
+// TestCase34IdlePrefix is acceptance case 34: nothing new, nothing changed.
+func TestCase34IdlePrefix(t *testing.T) {
 	m := newScript(t, say("ok"))
 	a := newAgent(t, m, agent.Options{System: "x"}, newCounter("b"), newCounter("a"))
 	turn := turnOf("one")

@@ -29,15 +29,16 @@ func talk(n int) []sessions.Message {
 	return msgs
 }
 
-// keeping is the default with so many messages kept.
+// keeping is a compaction of more than 40 messages that keeps so many.
 func keeping(n int) window.Compaction {
 	c := window.Presets[window.DefaultPreset]
+	c.Trigger.Messages = 40
 	c.Keep = window.Keep{Unit: window.UnitMessages, N: n}
 	return c
 }
 
-// TestNeedsSummary is acceptance case 16, both thresholds to the token.
-func TestNeedsSummary(t *testing.T) {
+// TestCase16Trigger is acceptance case 16, both thresholds to the token.
+func TestCase16Trigger(t *testing.T) {
 	// exactly has messages that are estimated at n tokens together.
 	// exactly has messages that are estimated at n tokens together. A tab after
 	// a newline is one token, as the newline is.
@@ -127,8 +128,8 @@ func TestSummarize(t *testing.T) {
 	contains(t, "system prompt", reqs[0].System, "data between tags", "Copy names, numbers")
 }
 
-// TestSummarizeKeepsGroups is acceptance case 12.
-func TestSummarizeKeepsGroups(t *testing.T) {
+// TestCase12CutKeepsGroups is acceptance case 12.
+func TestCase12CutKeepsGroups(t *testing.T) {
 	h := sessions.History{Messages: talk(10)}
 	h.Messages = append(h.Messages, sessions.Message{Seq: 200, Role: sessions.RoleAssistant, ToolCalls: parseCalls([]string{"a get {}", "b get {}", "c get {}"})})
 	for i, id := range []string{"a", "b", "c"} {
@@ -143,8 +144,8 @@ func TestSummarizeKeepsGroups(t *testing.T) {
 	}
 }
 
-// TestSummarizeFailsClosed is acceptance case 18.
-func TestSummarizeFailsClosed(t *testing.T) {
+// TestCase18FailsClosed is acceptance case 18.
+func TestCase18FailsClosed(t *testing.T) {
 	refused := modelError(agent.ErrorRefused, 0)
 	for name, test := range map[string]struct {
 		h       sessions.History
@@ -218,9 +219,9 @@ func echo(t *testing.T, windowTokens int, requests *int) reply {
 	}
 }
 
-// TestSummarizeInParts is acceptance case 23: what does not fit at once is
+// TestCase23PartsKeepTheOldSummary is acceptance case 23: what does not fit at once is
 // taken in parts, each with the summary so far, the old one too.
-func TestSummarizeInParts(t *testing.T) {
+func TestCase23PartsKeepTheOldSummary(t *testing.T) {
 	const small = 4000
 	requests := 0
 	m := newScript(t, echo(t, small, &requests))
@@ -242,9 +243,9 @@ func TestSummarizeInParts(t *testing.T) {
 	}
 }
 
-// TestSummarizeGenerations is acceptance case 22: facts survive five
+// TestCase22FiveGenerations is acceptance case 22: facts survive five
 // summaries, each one block that replaces the one before.
-func TestSummarizeGenerations(t *testing.T) {
+func TestCase22FiveGenerations(t *testing.T) {
 	requests := 0
 	a := newAgent(t, newScript(t, echo(t, 32768, &requests)), agent.Options{})
 	h := sessions.History{Messages: talk(20)}
@@ -265,9 +266,9 @@ func TestSummarizeGenerations(t *testing.T) {
 	}
 }
 
-// TestSummarizeHugeMessages is acceptance cases 24 and 25: a message that is
+// TestCase24And25HugeMessages is acceptance cases 24 and 25: a message that is
 // too long is shown in part, and says so; there is no empty request.
-func TestSummarizeHugeMessages(t *testing.T) {
+func TestCase24And25HugeMessages(t *testing.T) {
 	for name, huge := range map[string][]int{"one": {2}, "all": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}} {
 		t.Run(name, func(t *testing.T) {
 			requests := 0
@@ -298,10 +299,10 @@ func TestSummarizeHugeMessages(t *testing.T) {
 	}
 }
 
-// TestSummarizeTooLong is acceptance case 26: the server's window is smaller
+// TestCase26SummariserOverflow is acceptance case 26: the server's window is smaller
 // than we think. Smaller parts, a bounded number of calls, never the same
 // request again.
-func TestSummarizeTooLong(t *testing.T) {
+func TestCase26SummariserOverflow(t *testing.T) {
 	h := sessions.History{Messages: long(100)}
 	for i := range h.Messages {
 		h.Messages[i].Content = fmt.Sprintf("fact-%d ", i) + h.Messages[i].Content

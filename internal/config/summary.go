@@ -26,7 +26,7 @@ type Summary struct {
 // SummaryTrigger says how large a conversation is when it is summarised.
 type SummaryTrigger struct {
 	TokensPercent int `yaml:"tokens_percent" example:"75" doc:"Summarise at this share of the context window or more. Unset: not by size."`
-	Messages      int `yaml:"messages" example:"40" doc:"Summarise when more messages than this stand after the last summary. Unset: not by number."`
+	Messages      int `yaml:"messages" example:"80" doc:"Summarise when more messages than this stand after the last summary. Unset: not by number."`
 	MinMessages   int `yaml:"min_messages" doc:"Fewer messages than this are left alone."`
 }
 

@@ -1,0 +1,245 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+	"dragoman/internal/testkit"
+	"dragoman/sessions"
+)
+
+// chat is a conversation with an agent, kept as a store would keep it.
+type chat struct {
+	t   *testing.T
+	a   *agent.Agent
+	h   sessions.History
+	seq int64
+	// all is the transcript, which no summary takes anything from.
+	all []sessions.Message
+	// summaries are all that were made; compactedAt is the turn of each.
+	summaries   []sessions.Summary
+	unaccounted int
+	turns       int
+	next        []sessions.Message // the input of the turn that runs
+}
+
+// say runs one turn and, after it, the summary that it asks for.
+func (c *chat) say(text string) agent.Result {
+	c.t.Helper()
+	c.turns++
+	turn := turnOf(text)
+	turn.ID = fmt.Sprint("turn-", c.turns)
+	turn.History = c.h
+	turn.History.Messages = slices.Clone(c.h.Messages)
+	turn.Compact = func(ctx context.Context) (sessions.History, error) {
+		err := c.compact(ctx)
+		return c.h, err
+	}
+	res := run(c.t, c.a, turn)
+	c.unaccounted += res.Unaccounted
+	for _, m := range res.Messages {
+		c.seq++
+		m.Seq = c.seq
+		c.all = append(c.all, m)
+		c.h.Messages = append(c.h.Messages, m)
+	}
+	if c.a.NeedsSummary(c.h) {
+		if err := c.compact(c.t.Context()); err != nil {
+			c.t.Errorf("turn %d: Summarize() = %v", c.turns, err)
+		}
+	}
+	return res
+}
+
+func (c *chat) compact(ctx context.Context) error {
+	s, err := c.a.Summarize(ctx, c.h)
+	if err != nil {
+		return err
+	}
+	c.summaries = append(c.summaries, s)
+	c.h.Summary = &s
+	c.h.Messages = slices.DeleteFunc(slices.Clone(c.h.Messages), func(m sessions.Message) bool { return m.Seq <= s.CoversSeq })
+	return nil
+}
+
+// facts are what people tell the scripted model: a name and a price.
+var facts = regexp.MustCompile(`item-\d+ costs \$\d+\.\d\d`)
+
+func fact(n int) string { return fmt.Sprintf("item-%d costs $%d.%02d", 1000+n, 100+n*7, n%100) }
+
+// echoing is a model that looks something up in every turn, and a summariser
+// that copies every fact that it reads, the newest ones if its limits have no
+// room for all.
+func echoing(c window.Compaction, summaries *[]agent.Request, turns *[]agent.Request) reply {
+	return func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
+		last := r.Messages[len(r.Messages)-1]
+		if len(r.Tools) == 0 && strings.Contains(last.Content, "<transcript>") {
+			*summaries = append(*summaries, r)
+			return response(echoed(last.Content, c, r.MaxTokens), "stop"), nil
+		}
+		*turns = append(*turns, r)
+		if last.Role == sessions.RoleUser {
+			n := len(*turns)
+			return response("", "tool_calls", sessions.ToolCall{ID: "call_0", Name: "look", Arguments: fmt.Sprintf(`{"at":%d}`, n)}), nil
+		}
+		return response(fmt.Sprintf("I have looked into it (%d): the shelf holds what the list says, and nothing about it has changed since last week.", len(*turns)), "stop"), nil
+	}
+}
+
+// echoed is the summary of text.
+func echoed(text string, c window.Compaction, maxTokens int) string {
+	var known []string
+	for _, f := range facts.FindAllString(text, -1) {
+		if !slices.Contains(known, f) {
+			known = append(known, f)
+		}
+	}
+	write := func(known []string) string {
+		if c.Format != window.JSON {
+			return "## Critical context\n" + strings.Join(known, "; ") + "."
+		}
+		b, err := json.Marshal(window.Fields{
+			Title: "Shelf", Keywords: []string{"shelf"}, Summary: "They looked at the shelf.",
+			KeyPoints: []string{"They looked."}, KeyFacts: append([]string{}, known...), Sentiment: "neutral", Confidence: 8,
+		})
+		if err != nil {
+			panic(err)
+		}
+		return string(b)
+	}
+	for {
+		s := write(known)
+		shown := s
+		if f, err := window.ParseFields(s); err == nil {
+			shown = f.Text()
+		}
+		if window.EstimateText(s) <= maxTokens && (c.MaxChars == 0 || len(shown) <= c.MaxChars) || len(known) == 0 {
+			return s
+		}
+		known = known[1:]
+	}
+}
+
+// survival is the share of the first planted facts that s still has.
+func survival(s sessions.Summary, planted []string) string {
+	n := 0
+	for _, f := range planted {
+		if strings.Contains(s.Text, f) {
+			n++
+		}
+	}
+	return fmt.Sprintf("%d of %d", n, len(planted))
+}
+
+// talkFor has a conversation of n turns under c and reports what it came to.
+type talked struct {
+	chat
+	requests, asked []agent.Request
+}
+
+func (r *talked) shared(t *testing.T) float64 {
+	same, total := 0, 0
+	before := wire(t, r.requests[0])
+	for _, q := range r.requests[1:] {
+		now := wire(t, q)
+		same += common(before, now)
+		total += len(before)
+		before = now
+	}
+	return 100 * float64(same) / float64(total)
+}
+
+func (r *talked) size() int {
+	n := 0
+	for _, q := range r.requests {
+		n += window.Estimate(q.Messages) + window.EstimateText(q.System+q.Background)
+	}
+	return n / len(r.requests)
+}
+
+func talkFor(t *testing.T, c window.Compaction, turns int) *talked {
+	t.Helper()
+	r := &talked{}
+	result := strings.Repeat("shelf row label count note ", 60)
+	look := tool{agent.Spec{Name: "look"}, func(_ context.Context, c agent.Call) (string, error) {
+		return string(c.Args) + " " + result, nil
+	}}
+	m := newScript(t, echoing(c, &r.asked, &r.requests))
+	a := newAgent(t, m, agent.Options{System: strings.Repeat("Be kind. ", 50), ContextWindow: 16_384, Compaction: c}, look)
+	r.chat = chat{t: t, a: a, h: sessions.History{Generation: "20260301_001"}}
+	for i := range turns {
+		text := fmt.Sprintf("Please look at place %d again and tell me what you find there.", i)
+		if i < 10 || i%5 == 0 {
+			text += " By the way, " + fact(i) + "."
+		}
+		r.say(text)
+	}
+	return r
+}
+
+// TestPresetsMeasured has the same conversation of 200 turns with tools under
+// every preset and writes what it came to into docs/performance.md.
+func TestPresetsMeasured(t *testing.T) {
+	var planted []string
+	for i := range 10 {
+		planted = append(planted, fact(i))
+	}
+	var b strings.Builder
+	b.WriteString("| preset | shared prefix | tokens per request | compactions | model calls per compaction | facts after 1 | after 3 | after 5 | unaccounted |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, name := range window.PresetNames() {
+		r := talkFor(t, window.Presets[name], 200)
+		after := func(n int) string {
+			if len(r.summaries) < n {
+				return "-"
+			}
+			return survival(r.summaries[n-1], planted[:min(10, r.firstCovered(planted))])
+		}
+		fmt.Fprintf(&b, "| `%s` | %.1f %% | %d | %d | %.2f | %s | %s | %s | %d |\n", name, r.shared(t), r.size(), len(r.summaries),
+			float64(len(r.asked))/float64(max(len(r.summaries), 1)), after(1), after(3), after(5), r.unaccounted)
+		if r.unaccounted != 0 {
+			t.Errorf("preset %s: %d messages are unaccounted for, want 0", name, r.unaccounted)
+		}
+		if got := r.shared(t); name == window.DefaultPreset && got < 95 {
+			t.Errorf("requests of the default preset share %.2f %%, want at least 95 %%", got)
+		}
+	}
+	const path = "../docs/performance.md"
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := testkit.ReplaceSection(string(old), "presets", b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log("\n" + b.String())
+	if want == string(old) {
+		return
+	}
+	if os.Getenv("UPDATE") == "" {
+		t.Errorf("%s is out of date: run UPDATE=1 go test ./agent -run Measured", path)
+	} else if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// firstCovered counts the planted facts that the first summary stands for.
+func (r *talked) firstCovered(planted []string) int {
+	n := 0
+	for _, m := range r.all {
+		for _, f := range planted {
+			if m.Seq <= r.summaries[0].CoversSeq && strings.Contains(m.Content, f) {
+				n++
+			}
+		}
+	}
+	return n
+}
