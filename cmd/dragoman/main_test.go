@@ -53,6 +53,7 @@ type fakeDaemon struct {
 	store    *memory.Store
 	shelf    *shelf // instead of store, if not nil
 	jobs     httpapi.Scheduler
+	audit    string
 	released int
 	asked    int
 }
@@ -91,7 +92,7 @@ func (f *fakeDaemon) admin(context.Context, *config.Config) (*httpapi.Client, fu
 		store = f.shelf
 	}
 	return httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: store, Jobs: f.jobs, Now: func() time.Time { return clock },
+		Store: store, Jobs: f.jobs, AuditFile: f.audit, Now: func() time.Time { return clock },
 		Info: func() httpapi.Info { return httpapi.Info{Version: "v1"} },
 	})), func() { f.released++ }, nil
 }

@@ -13,54 +13,20 @@ import (
 )
 
 type sessionsCmd struct {
-	List   sessionsListCmd   `cmd:"" help:"List conversations, the most recent first."`
-	Show   sessionsShowCmd   `cmd:"" help:"Show what was said in a conversation."`
-	Rename sessionsRenameCmd `cmd:"" help:"Give a conversation a title."`
-	Delete sessionsDeleteCmd `cmd:"" help:"Delete a conversation's transcript for good."`
-	Export sessionsExportCmd `cmd:"" help:"Write conversations out, as JSON, JSON lines or Markdown."`
-	Import sessionsImportCmd `cmd:"" help:"Take conversations in from files of other programs, or of Dragoman."`
-}
-
-type sessionsListCmd struct {
-	Limit  int  `default:"50" help:"How many (${default})."`
-	Offset int  `default:"0" help:"Leave out so many of the newest."`
-	JSON   bool `help:"Print JSON."`
-}
-
-func (k *sessionsListCmd) Run(e *env, c *cli) error {
-	if k.Limit < 1 || k.Offset < 0 {
-		return &usageError{"--limit wants 1 or more, --offset 0 or more"}
-	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		all := []sessions.Conversation{}
-		for len(all) < k.Limit {
-			page, err := a.Sessions(ctx, k.Offset+len(all), min(k.Limit-len(all), pageSize))
-			if err != nil {
-				return err
-			}
-			all = append(all, page...)
-			if len(page) == 0 {
-				break
-			}
-		}
-		if k.JSON {
-			return e.json(all)
-		}
-		if len(all) == 0 {
-			if k.Offset > 0 {
-				e.say("There are no conversations after the first %d.", k.Offset)
-				return nil
-			}
-			e.say("No conversations yet. Write to Dragoman on one of its channels, or run: dragoman chat")
-			return nil
-		}
-		t := &table{head: []string{"KEY", "TITLE", "MESSAGES", "TOKENS", "LAST"}}
-		for _, s := range all {
-			t.add(s.Key.String(), s.Title, fmt.Sprint(s.Messages), fmt.Sprint(s.Usage.Input+s.Usage.Output), e.when(s.Updated))
-		}
-		t.print(e)
-		return nil
-	})
+	List        sessionsListCmd        `cmd:"" help:"List conversations, the most recent first."`
+	Show        sessionsShowCmd        `cmd:"" help:"Show what was said in a conversation."`
+	Search      sessionsSearchCmd      `cmd:"" help:"Find messages by words."`
+	Stats       sessionsStatsCmd       `cmd:"" help:"Count the last days, and the conversations that took the most tokens."`
+	Tag         sessionsTagCmd         `cmd:"" help:"Give a conversation tags, or take them away."`
+	Set         sessionsSetCmd         `cmd:"" help:"Give a conversation a model, a system prompt or metadata of its own."`
+	Unset       sessionsUnsetCmd       `cmd:"" help:"Take a conversation's own settings back."`
+	Generations sessionsGenerationsCmd `cmd:"" help:"List what /new has divided a conversation into."`
+	Join        sessionsJoinCmd        `cmd:"" help:"Make one conversation of two."`
+	Erase       sessionsEraseCmd       `cmd:"" help:"Forget a conversation or a person for good."`
+	Rename      sessionsRenameCmd      `cmd:"" help:"Give a conversation a title."`
+	Delete      sessionsDeleteCmd      `cmd:"" help:"Delete a conversation's transcript for good."`
+	Export      sessionsExportCmd      `cmd:"" help:"Write conversations out, as JSON, JSON lines or Markdown."`
+	Import      sessionsImportCmd      `cmd:"" help:"Take conversations in from files of other programs, or of Dragoman."`
 }
 
 // pageSize is how much is asked for at once.

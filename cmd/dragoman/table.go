@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -14,6 +15,8 @@ import (
 type table struct {
 	head []string
 	rows [][]string
+	// right are the columns, from 0, whose cells stand to the right.
+	right []int
 }
 
 const (
@@ -43,9 +46,11 @@ func (t *table) print(e *env) {
 		var b strings.Builder
 		for i, cell := range row {
 			cell = fit(cell, widths[i])
-			b.WriteString(cell)
-			if i < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", widths[i]-columns(cell)+columnGap))
+			pad := strings.Repeat(" ", widths[i]-columns(cell))
+			if slices.Contains(t.right, i) {
+				b.WriteString(pad + cell + strings.Repeat(" ", columnGap))
+			} else {
+				b.WriteString(cell + pad + strings.Repeat(" ", columnGap))
 			}
 		}
 		_, _ = fmt.Fprintln(e.out, strings.TrimRight(b.String(), " "))

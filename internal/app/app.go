@@ -163,7 +163,7 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 
 // private are the files that no workspace may contain.
 func (d *Daemon) private() []string {
-	files := []string{d.state.file(databaseName), d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory)}
+	files := []string{d.state.file(databaseName), d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory), d.state.file(auditName)}
 	for name, ch := range d.cfg.Channels {
 		if ch.Type == config.TypeWhatsApp {
 			files = append(files, deviceFile(d.cfg, name))

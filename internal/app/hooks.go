@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -38,4 +39,22 @@ func resetOf(c config.Reset) gateway.Reset {
 		}
 	}
 	return gateway.Reset{Mode: gateway.ResetMode(c.Mode), At: c.AtTime(), Zone: zone, After: c.After.D()}
+}
+
+// startHooks runs the hooks for a verb that works without a daemon. The caller
+// calls end, which waits until they have been told.
+func startHooks(cfg *config.Config) (h *hooks.Hooks, end func(), err error) {
+	if h, err = buildHooks(cfg, nil, nil); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = h.Run(ctx) // it only ends with its context
+	}()
+	return h, func() {
+		cancel()
+		<-ended
+	}, nil
 }

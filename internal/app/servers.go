@@ -72,7 +72,9 @@ func (d *Daemon) openAdmin() error {
 	}
 	d.onClose("the socket", closeOnce(ln))
 	mux := http.NewServeMux()
-	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{Store: d.store, Jobs: d.beats, Info: d.info}))
+	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{
+		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, AuditFile: d.state.file(auditName),
+	}))
 	mux.Handle(linkPath, d.linkHandler())
 	if d.channels.terminal != nil {
 		mux.Handle(terminal.Path+"/", http.StripPrefix(terminal.Path, d.channels.terminal.Handler()))
@@ -135,13 +137,20 @@ func Admin(ctx context.Context, cfg *config.Config, version string) (c *httpapi.
 		return nil, nil, errors.Join(err, files.Close(), store.Close(), state.unlock())
 	}
 	beats.idle = true
+	told, endHooks, err := startHooks(cfg)
+	if err != nil {
+		return nil, nil, errors.Join(err, files.Close(), store.Close(), state.unlock())
+	}
 	c = httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: filing{store, files}, Jobs: beats,
+		Store: filing{store, files}, Jobs: beats, Events: told.Emit, AuditFile: state.file(auditName),
 		Info: func() httpapi.Info {
 			return httpapi.Info{
 				Version: version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),
 			}
 		},
 	}))
-	return c, func() { _, _, _ = files.Close(), store.Close(), state.unlock() }, nil
+	return c, func() {
+		endHooks()
+		_, _, _ = files.Close(), store.Close(), state.unlock()
+	}, nil
 }

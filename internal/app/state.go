@@ -24,6 +24,7 @@ const (
 	databaseName = "dragoman.db"
 	socketName   = "dragoman.sock"
 	lockName     = "dragoman.lock"
+	auditName    = "audit.log"
 )
 
 // errLocked: another process serves this folder.

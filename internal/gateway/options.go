@@ -59,9 +59,6 @@ type Options struct {
 	// RetentionDays is after how many days without an update a conversation is
 	// deleted; 0: never.
 	RetentionDays int
-	// RemoveMedia removes the files of a conversation that was deleted. Nil:
-	// there are none.
-	RemoveMedia func(channels.Key) error
 	// Events is told what happens, and must not block. Nil: nobody listens.
 	Events func(event.Event)
 	// Partial says that others of the configured channels, and the jobs, are

@@ -35,21 +35,12 @@ func (g *Gateway) expire(ctx context.Context) (n int, err error) {
 	before := g.opts.Now().AddDate(0, 0, -g.opts.RetentionDays)
 	for ctx.Err() == nil {
 		keys, err := g.store.Expire(ctx, before, sweepBatch)
-		if err != nil {
-			return n, err
-		}
 		for _, k := range keys {
 			n++
 			g.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "expired"})
-			if g.opts.RemoveMedia == nil {
-				continue
-			}
-			if err := g.opts.RemoveMedia(k); err != nil {
-				g.log(k).Error("the files of a deleted conversation could not be removed", "err", err)
-			}
 		}
-		if len(keys) < sweepBatch {
-			return n, nil
+		if err != nil || len(keys) < sweepBatch {
+			return n, err
 		}
 	}
 	return n, ctx.Err()

@@ -3,13 +3,13 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/event"
 	"dragoman/sessions"
 )
 
@@ -18,6 +18,13 @@ type People interface {
 	ApprovePairing(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
 	Pairings(ctx context.Context, now time.Time) ([]sessions.Pairing, error)
 	Unpair(ctx context.Context, channel, personID string) error
+}
+
+// Ends is how the operator ends conversations, and what a plan of it reads.
+type Ends interface {
+	Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error)
+	Join(ctx context.Context, from, to channels.Key) error
+	Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error)
 }
 
 // Records is what the operator reads about jobs and queues.
@@ -30,6 +37,8 @@ type Records interface {
 // Store is what the verbs work on; a sessions.Store is one.
 type Store interface {
 	sessions.Archive
+	sessions.Catalog
+	Ends
 	sessions.Queue
 	sessions.Copies
 	People
@@ -94,6 +103,11 @@ type AdminOptions struct {
 	// Jobs is nil where jobs cannot be listed or run.
 	Jobs Scheduler
 	Info func() Info
+	// Events is told what the operator ended, and must not block. Nil: nobody
+	// listens.
+	Events func(event.Event)
+	// AuditFile gets a line about every erasure. "": no line is kept.
+	AuditFile string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
@@ -118,22 +132,29 @@ func Admin(o AdminOptions) http.Handler {
 	a := &admin{o}
 	mux := http.NewServeMux()
 	for pattern, verb := range map[string]verb{
-		"GET /v1/status":           a.status,
-		"GET /v1/sessions":         a.sessions,
-		"GET /v1/sessions/log":     a.messages,
-		"GET /v1/sessions/search":  a.search,
-		"POST /v1/sessions/rename": a.rename,
-		"POST /v1/sessions/delete": a.remove,
-		"GET /v1/queue":            a.queue,
-		"GET /v1/queue/item":       a.queueItem,
-		"POST /v1/queue/retry":     a.retry,
-		"POST /v1/queue/drop":      a.drop,
-		"GET /v1/jobs":             a.jobs,
-		"GET /v1/jobs/log":         a.occurrences,
-		"POST /v1/jobs/run":        a.runJob,
-		"GET /v1/pairings":         a.pairings,
-		"POST /v1/pairings/add":    a.approve,
-		"POST /v1/pairings/remove": a.unpair,
+		"GET /v1/status":               a.status,
+		"GET /v1/sessions":             a.sessions,
+		"GET /v1/sessions/log":         a.messages,
+		"GET /v1/sessions/search":      a.search,
+		"POST /v1/sessions/rename":     a.rename,
+		"POST /v1/sessions/delete":     a.remove,
+		"GET /v1/sessions/generations": a.generations,
+		"GET /v1/sessions/numbers":     a.numbers,
+		"POST /v1/sessions/configure":  a.configure,
+		"POST /v1/sessions/join":       a.join,
+		"GET /v1/sessions/erase":       a.planErase,
+		"POST /v1/sessions/erase":      a.erase,
+		"GET /v1/search":               a.searchAll,
+		"GET /v1/queue":                a.queue,
+		"GET /v1/queue/item":           a.queueItem,
+		"POST /v1/queue/retry":         a.retry,
+		"POST /v1/queue/drop":          a.drop,
+		"GET /v1/jobs":                 a.jobs,
+		"GET /v1/jobs/log":             a.occurrences,
+		"POST /v1/jobs/run":            a.runJob,
+		"GET /v1/pairings":             a.pairings,
+		"POST /v1/pairings/add":        a.approve,
+		"POST /v1/pairings/remove":     a.unpair,
 	} {
 		mux.Handle(pattern, verb)
 	}
@@ -150,7 +171,11 @@ type verb func(ctx context.Context, r *request) (any, error)
 func (v verb) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := &request{r: r}
 	if r.Method == http.MethodPost {
-		if err := json.NewDecoder(r.Body).Decode(&req.body); err != nil && !errors.Is(err, io.EOF) {
+		var err error
+		if req.raw, err = io.ReadAll(r.Body); err == nil && len(req.raw) > 0 {
+			err = json.Unmarshal(req.raw, &req.body)
+		}
+		if err != nil {
 			writeFailure(w, &badRequest{"the request's body is not what it should be"})
 			return
 		}
@@ -177,7 +202,16 @@ type request struct {
 		Code   string `json:"code,omitempty"`
 		Person string `json:"person,omitempty"`
 	}
+	raw []byte // of a POST
 	bad error
+}
+
+// decode reads the body of a verb that asks for more than request.body holds.
+func (r *request) decode(into any) error {
+	if err := json.Unmarshal(r.raw, into); err != nil {
+		return &badRequest{"the request's body is not what it should be"}
+	}
+	return nil
 }
 
 func (r *request) text(name string) string { return r.r.URL.Query().Get(name) }

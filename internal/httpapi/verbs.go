@@ -28,14 +28,6 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 	return s, nil
 }
 
-func (a *admin) sessions(ctx context.Context, r *request) (any, error) {
-	offset, limit := r.number("offset", 0, math.MaxInt32), r.limit()
-	if r.bad != nil {
-		return nil, r.bad
-	}
-	return list(a.Store.List(ctx, int(offset), limit))
-}
-
 func (a *admin) messages(ctx context.Context, r *request) (any, error) {
 	k, err := key(r.text("key"))
 	if err != nil {
@@ -69,14 +61,6 @@ func (a *admin) rename(ctx context.Context, r *request) (any, error) {
 		return nil, &badRequest{fmt.Sprintf("a title has at most %d bytes", maxTitle)}
 	}
 	return done{}, a.Store.Rename(ctx, k, title)
-}
-
-func (a *admin) remove(ctx context.Context, r *request) (any, error) {
-	k, err := key(r.body.Key)
-	if err != nil {
-		return nil, err
-	}
-	return done{}, a.Store.Delete(ctx, k)
 }
 
 func (a *admin) queue(ctx context.Context, r *request) (any, error) {

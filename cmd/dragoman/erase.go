@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"dragoman/internal/httpapi"
+)
+
+type sessionsEraseCmd struct {
+	Target       string `arg:"" help:"A conversation's key, a person like telegram:123456, or the name of somebody who was paired."`
+	Conversation bool   `help:"Only the conversation of that key, not the person of that id."`
+	Yes          bool   `short:"y" help:"Do not ask."`
+	JSON         bool   `help:"Print JSON."`
+}
+
+func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		plan, err := a.PlanErase(ctx, k.Target, k.Conversation)
+		if err != nil {
+			return err
+		}
+		if !k.JSON {
+			e.say("%s", planText(k.Target, plan))
+		}
+		// Even what seems empty is erased: messages may wait that were never
+		// answered, and facts of long ago.
+		if err := e.confirm(k.Yes, "Erase this for good? Nothing brings it back."); err != nil {
+			return err
+		}
+		got, err := a.Erase(ctx, plan.Erasure)
+		if err != nil {
+			return err
+		}
+		if k.JSON {
+			return e.json(got)
+		}
+		e.say(
+			"Erased: %s, %s, %s, %s, %s, %s.", count(got.Conversations, "conversation", "conversations"),
+			count(got.Messages, "message", "messages"), count(got.Queued, "queue entry", "queue entries"),
+			count(got.Facts, "fact", "facts"), count(got.Pairings, "pairing", "pairings"), count(len(got.Files), "file", "files"),
+		)
+		return nil
+	})
+}
+
+// planText says what will go, before it goes.
+func planText(target string, p httpapi.Plan) string {
+	if p.Empty() {
+		return fmt.Sprintf("No conversation, message or fact of %s was found; what waits in queues is erased all the same.", oneLine(target))
+	}
+	var b strings.Builder
+	b.WriteString("This will erase:\n")
+	for _, c := range p.Conversations {
+		title := ""
+		if c.Title != "" {
+			title = fmt.Sprintf(" (%s)", fit(oneLine(c.Title), 30))
+		}
+		fmt.Fprintf(&b, "  all of %s%s: %s\n", oneLine(c.Key.String()), title, count(c.Messages, "message", "messages"))
+	}
+	for _, s := range p.Shared {
+		fmt.Fprintf(&b, "  in %s: what the person wrote, %s\n", oneLine(s.Key.String()), count(s.Messages, "message", "messages"))
+	}
+	if p.Facts > 0 {
+		fmt.Fprintf(&b, "  memory: %s\n", count(p.Facts, "fact", "facts"))
+	}
+	if p.Pairings > 0 {
+		fmt.Fprintf(&b, "  %s\n", count(p.Pairings, "pairing", "pairings"))
+	}
+	b.WriteString("Summaries that tell of it, queues, files and the search index go with it.")
+	return b.String()
+}

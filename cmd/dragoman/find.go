@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+)
+
+type sessionsListCmd struct {
+	Page    int      `default:"1" help:"Which page (${default})."`
+	Limit   int      `default:"50" help:"How many on a page, 1 to 200 (${default})."`
+	Offset  int      `default:"0" help:"Leave out so many of the newest."`
+	Channel string   `placeholder:"NAME" help:"Only this channel's."`
+	Tag     string   `placeholder:"TAG" help:"Only those with this tag."`
+	Text    string   `placeholder:"TEXT" help:"Only those with this in their key or title."`
+	Meta    []string `placeholder:"NAME=VALUE" sep:"none" help:"Only those with this metadata; may be repeated."`
+	JSON    bool     `help:"Print JSON."`
+}
+
+func (k *sessionsListCmd) query() (sessions.Query, error) {
+	q := sessions.Query{Channel: k.Channel, Tag: k.Tag, Text: k.Text, Limit: k.Limit, Offset: k.Offset + (k.Page-1)*k.Limit}
+	if k.Limit < 1 || k.Limit > sessions.MaxPage || k.Offset < 0 || k.Page < 1 {
+		return q, &usageError{fmt.Sprintf("--limit wants 1 to %d, --page 1 or more, --offset 0 or more", sessions.MaxPage)}
+	}
+	for _, pair := range k.Meta {
+		name, value, found := strings.Cut(pair, "=")
+		if !found || name == "" {
+			return q, &usageError{"--meta wants NAME=VALUE"}
+		}
+		if q.Metadata == nil {
+			q.Metadata = map[string]string{}
+		}
+		q.Metadata[name] = value
+	}
+	return q, nil
+}
+
+func (k *sessionsListCmd) Run(e *env, c *cli) error {
+	q, err := k.query()
+	if err != nil {
+		return err
+	}
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		all, err := a.Find(ctx, q)
+		if err != nil {
+			return err
+		}
+		if k.JSON {
+			return e.json(all)
+		}
+		if len(all) == 0 {
+			e.say("%s", nothingListed(q))
+			return nil
+		}
+		t := &table{head: []string{"KEY", "TITLE", "MESSAGES", "TOKENS", "LAST"}}
+		for _, s := range all {
+			t.add(s.Key.String(), withTags(s), fmt.Sprint(s.Messages), fmt.Sprint(s.Usage.Input+s.Usage.Output), e.when(s.Updated))
+		}
+		t.print(e)
+		if len(all) == k.Limit {
+			e.say("(there may be more: --page %d)", k.Page+1)
+		}
+		return nil
+	})
+}
+
+// nothingListed says why a list is empty.
+func nothingListed(q sessions.Query) string {
+	switch {
+	case q.Offset > 0:
+		return fmt.Sprintf("There are no such conversations after the first %d.", q.Offset)
+	case q.Channel != "" || q.Tag != "" || q.Text != "" || q.Metadata != nil:
+		return "No conversation is like that. Without options, dragoman sessions list shows all."
+	}
+	return "No conversations yet. Write to Dragoman on one of its channels, or run: dragoman chat"
+}
+
+// withTags is the name of a conversation with its tags after it.
+func withTags(s httpapi.Listed) string {
+	name := s.Name()
+	for _, tag := range s.Tags {
+		name += " #" + tag
+	}
+	return strings.TrimSpace(name)
+}
+
+type sessionsSearchCmd struct {
+	Query []string `arg:"" help:"Words to look for."`
+	Key   string   `placeholder:"KEY" help:"Only in this conversation."`
+	Limit int      `default:"20" help:"How many messages (${default})."`
+	JSON  bool     `help:"Print JSON."`
+}
+
+func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
+	var key channels.Key
+	if k.Key != "" {
+		var err error
+		if key, err = parseKey(k.Key); err != nil {
+			return err
+		}
+	}
+	if k.Limit < 1 || k.Limit > 1000 {
+		return &usageError{"--limit wants 1 to 1000"}
+	}
+	query := strings.Join(k.Query, " ")
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		found, err := a.SearchAll(ctx, key, query, k.Limit)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return err
+		}
+		if k.JSON {
+			return e.json(append([]sessions.Found{}, found...))
+		}
+		if len(found) == 0 {
+			e.say("Nobody said anything with %s.", oneLine(query))
+			return nil
+		}
+		for _, f := range found {
+			e.say("%s  %s  %s", f.Key, f.Message.At.Local().Format("2006-01-02 15:04"), oneLine(speaker(f.Message)))
+			e.say("    %s", around(f.Message.Content, k.Query, e.lineWidth()-4))
+		}
+		return nil
+	})
+}
+
+// lineWidth is the terminal's, or the usual one.
+func (e *env) lineWidth() int {
+	if e.width > 20 {
+		return e.width
+	}
+	return 80
+}
+
+// around is the part of text that stands around the first of words, in one
+// line.
+func around(text string, words []string, width int) string {
+	line := oneLine(text)
+	if columns(line) <= width {
+		return line
+	}
+	at := -1
+	for _, w := range words {
+		if i := indexFold(line, oneLine(w)); i >= 0 && (at < 0 || i < at) {
+			at = i
+		}
+	}
+	if at > width/2 {
+		start := at - width/3
+		if i := strings.IndexByte(line[start:at], ' '); i >= 0 {
+			start += i + 1
+		}
+		line = "…" + strings.ToValidUTF8(line[start:], "")
+	}
+	return fit(line, width)
+}
+
+// indexFold is strings.Index without regard to the case of ASCII letters; it
+// keeps byte positions, which lowering all of Unicode would not.
+func indexFold(s, sub string) int {
+	for i := 0; sub != "" && i+len(sub) <= len(s); i++ {
+		if strings.EqualFold(s[i:i+len(sub)], sub) {
+			return i
+		}
+	}
+	return -1
+}
+
+type sessionsGenerationsCmd struct {
+	Key  string `arg:"" help:"The conversation, like telegram:123456."`
+	JSON bool   `help:"Print JSON."`
+}
+
+func (k *sessionsGenerationsCmd) Run(e *env, c *cli) error {
+	key, err := parseKey(k.Key)
+	if err != nil {
+		return err
+	}
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		all, err := a.Generations(ctx, key)
+		if errors.Is(err, sessions.ErrNotFound) {
+			return noConversation(key)
+		}
+		if err != nil {
+			return err
+		}
+		if k.JSON {
+			return e.json(all)
+		}
+		if len(all) == 0 {
+			e.say("Nothing was said in %s yet.", key)
+			return nil
+		}
+		t := &table{head: []string{"GENERATION", "BEGAN", "MESSAGES", "FIRST", "LAST"}}
+		for _, g := range all {
+			first, last := fmt.Sprint(g.FirstSeq), fmt.Sprint(g.LastSeq)
+			if g.LastSeq < g.FirstSeq {
+				first, last = "-", "-"
+			}
+			t.add(g.ID, e.when(g.Began), fmt.Sprint(g.LastSeq-g.FirstSeq+1), first, last)
+		}
+		t.print(e)
+		return nil
+	})
+}
+
+type sessionsStatsCmd struct {
+	JSON bool `help:"Print JSON."`
+}
+
+func (k *sessionsStatsCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		n, err := a.Numbers(ctx)
+		if err != nil {
+			return err
+		}
+		if k.JSON {
+			return e.json(n)
+		}
+		most, spent := 0, 0.0
+		for _, d := range n.Days {
+			most, spent = max(most, d.Messages), spent+d.Usage.Cost
+		}
+		for _, s := range n.Top {
+			spent += s.Usage.Cost
+		}
+		if most == 0 && len(n.Top) == 0 {
+			e.say("Nothing to count yet. Write to Dragoman on one of its channels, or run: dragoman chat")
+			return nil
+		}
+		e.say("The last seven days (UTC):\n")
+		days := &table{head: []string{"DAY", "CHATS", "MESSAGES", "", "TOKENS"}, right: []int{1, 2, 4}}
+		if spent > 0 {
+			days.head, days.right = append(days.head, "COST"), append(days.right, 5)
+		}
+		for _, d := range n.Days {
+			row := []string{d.Day, fmt.Sprint(d.Conversations), fmt.Sprint(d.Messages), bar(d.Messages, most), tokens(d.Usage)}
+			if spent > 0 {
+				row = append(row, cost(d.Usage))
+			}
+			days.add(row...)
+		}
+		days.print(e)
+		if len(n.Top) == 0 {
+			return nil
+		}
+		e.say("\nConversations by tokens, over their whole life:\n")
+		top := &table{head: []string{"KEY", "TITLE", "MESSAGES", "TOKENS"}, right: []int{2, 3}}
+		if spent > 0 {
+			top.head, top.right = append(top.head, "COST"), append(top.right, 4)
+		}
+		for _, s := range n.Top {
+			row := []string{s.Key.String(), s.Name(), fmt.Sprint(s.Messages), tokens(s.Usage)}
+			if spent > 0 {
+				row = append(row, cost(s.Usage))
+			}
+			top.add(row...)
+		}
+		top.print(e)
+		return nil
+	})
+}
+
+// barWidth is the longest bar.
+const barWidth = 24
+
+// bar is n out of most, as a bar; anything is at least a sliver.
+func bar(n, most int) string {
+	if n <= 0 || most <= 0 {
+		return ""
+	}
+	eighths := max(1, n*barWidth*8/most)
+	s := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		s += string([]rune(" ▏▎▍▌▋▊▉")[rest])
+	}
+	return s
+}
+
+// tokens is what a conversation took, in and out.
+func tokens(u sessions.Usage) string { return grouped(u.Input + u.Output) }
+
+func cost(u sessions.Usage) string { return fmt.Sprintf("%.4f", u.Cost) }
+
+// grouped is n with its thousands apart: 1 234 567.
+func grouped(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + " " + s[i:]
+	}
+	return s
+}

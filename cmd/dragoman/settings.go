@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+)
+
+type sessionsTagCmd struct {
+	Key  string   `arg:"" help:"The conversation, like telegram:123456."`
+	Tags []string `arg:"" passthrough:"" help:"+TAG or TAG adds, -TAG removes."`
+}
+
+func (k *sessionsTagCmd) Run(e *env, c *cli) error {
+	var change httpapi.Change
+	for _, word := range k.Tags {
+		switch {
+		case word == "--":
+		case strings.HasPrefix(word, "-"):
+			change.Untag = append(change.Untag, word[1:])
+		default:
+			change.Tag = append(change.Tag, strings.TrimPrefix(word, "+"))
+		}
+	}
+	return e.configure(c, k.Key, change)
+}
+
+type sessionsSetCmd struct {
+	Key      string   `arg:"" help:"The conversation, like telegram:123456."`
+	Settings []string `arg:"" help:"model=NAME, system=TEXT, meta.NAME=VALUE (JSON, or text)."`
+}
+
+func (k *sessionsSetCmd) Run(e *env, c *cli) error {
+	var change httpapi.Change
+	for _, s := range k.Settings {
+		name, value, found := strings.Cut(s, "=")
+		meta, isMeta := strings.CutPrefix(name, "meta.")
+		switch {
+		case !found || value == "":
+			return &usageError{fmt.Sprintf("%q sets nothing: write NAME=VALUE, or use dragoman sessions unset", oneLine(s))}
+		case name == "model":
+			change.Model = &value
+		case name == "system":
+			change.System = &value
+		case isMeta && meta != "":
+			if change.Meta == nil {
+				change.Meta = map[string]json.RawMessage{}
+			}
+			change.Meta[meta] = jsonOrText(value)
+		default:
+			return &usageError{fmt.Sprintf("there is no setting %q: write model=…, system=… or meta.NAME=…", oneLine(name))}
+		}
+	}
+	return e.configure(c, k.Key, change)
+}
+
+// jsonOrText is value as JSON: itself if it is some, else a string.
+func jsonOrText(value string) json.RawMessage {
+	if json.Valid([]byte(value)) {
+		return json.RawMessage(value)
+	}
+	text, _ := json.Marshal(value) // of a string, which cannot fail
+	return text
+}
+
+type sessionsUnsetCmd struct {
+	Key      string   `arg:"" help:"The conversation, like telegram:123456."`
+	Settings []string `arg:"" help:"model, system, meta.NAME."`
+}
+
+func (k *sessionsUnsetCmd) Run(e *env, c *cli) error {
+	var change httpapi.Change
+	none := ""
+	for _, name := range k.Settings {
+		meta, isMeta := strings.CutPrefix(name, "meta.")
+		switch {
+		case name == "model":
+			change.Model = &none
+		case name == "system":
+			change.System = &none
+		case isMeta && meta != "":
+			change.Unmeta = append(change.Unmeta, meta)
+		default:
+			return &usageError{fmt.Sprintf("there is no setting %q: write model, system or meta.NAME", oneLine(name))}
+		}
+	}
+	return e.configure(c, k.Key, change)
+}
+
+// configure makes a change and says what the settings are now.
+func (e *env) configure(c *cli, name string, change httpapi.Change) error {
+	key, err := parseKey(name)
+	if err != nil {
+		return err
+	}
+	change.Key = key
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		now, err := a.Configure(ctx, change)
+		if err != nil {
+			return err
+		}
+		e.say("%s", settingsText(key, now))
+		return nil
+	})
+}
+
+func settingsText(key channels.Key, s sessions.Settings) string {
+	var b strings.Builder
+	line := func(name, value string) { fmt.Fprintf(&b, "  %-8s %s\n", name, value) }
+	if s.Model != "" {
+		line("model", oneLine(s.Model))
+	}
+	if s.System != "" {
+		line("system", fit(oneLine(s.System), 68))
+	}
+	if len(s.Tags) > 0 {
+		line("tags", oneLine(strings.Join(s.Tags, ", ")))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Metadata)) {
+		line("meta", fit(oneLine(name+" = "+string(s.Metadata[name])), 68))
+	}
+	if b.Len() == 0 {
+		return fmt.Sprintf("%s has no settings of its own.", key)
+	}
+	return fmt.Sprintf("%s has now:\n%s", key, strings.TrimRight(b.String(), "\n"))
+}
+
+type sessionsJoinCmd struct {
+	From string `arg:"" help:"The conversation that goes."`
+	To   string `arg:"" help:"The one that it becomes the beginning of."`
+	Yes  bool   `short:"y" help:"Do not ask."`
+}
+
+func (k *sessionsJoinCmd) Run(e *env, c *cli) error {
+	from, err := parseKey(k.From)
+	if err != nil {
+		return err
+	}
+	to, err := parseKey(k.To)
+	if err != nil {
+		return err
+	}
+	if err := e.confirm(k.Yes, fmt.Sprintf("Put all of %s before what was said in %s, for good?", from, to)); err != nil {
+		return err
+	}
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		err := a.Join(ctx, from, to)
+		if errors.Is(err, sessions.ErrNotFound) {
+			return noConversation(from)
+		}
+		if err != nil {
+			return err
+		}
+		e.say("%s is part of %s now.", from, to)
+		return nil
+	})
+}

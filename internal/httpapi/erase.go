@@ -1,0 +1,277 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/event"
+	"dragoman/sessions"
+)
+
+// Plan is what an erasure would take away. It was true when it was made: what
+// comes later is not part of it.
+type Plan struct {
+	Erasure sessions.Erasure `json:"erasure"`
+	// Conversations go as a whole.
+	Conversations []sessions.Conversation `json:"conversations"`
+	// Shared are conversations that stay, and how many messages in each are
+	// replaced.
+	Shared   []SharedPart `json:"shared"`
+	Facts    int          `json:"facts"`
+	Pairings int          `json:"pairings"`
+}
+
+// SharedPart is a person's part of a conversation with others.
+type SharedPart struct {
+	Key      channels.Key `json:"key"`
+	Messages int          `json:"messages"`
+}
+
+// Empty reports whether nothing was found to erase.
+func (p Plan) Empty() bool {
+	return len(p.Conversations) == 0 && len(p.Shared) == 0 && p.Facts == 0 && p.Pairings == 0
+}
+
+// planErase finds what belongs to a conversation or a person. The target is a
+// key, "channel:id" of a person, or a name that somebody was paired with.
+func (a *admin) planErase(ctx context.Context, r *request) (any, error) {
+	who, err := a.resolve(ctx, r.text("target"))
+	if err != nil {
+		return nil, err
+	}
+	p := Plan{Conversations: []sessions.Conversation{}, Shared: []SharedPart{}}
+	p.Erasure.Keys = []channels.Key{who}
+	if r.text("only") != "conversation" {
+		if err := a.planPerson(ctx, &p, who); err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range p.Erasure.Keys {
+		p.Erasure.Scopes = append(p.Erasure.Scopes, "chat:"+k.String())
+		c, err := a.Store.Conversation(ctx, k)
+		switch {
+		case err == nil:
+			p.Conversations = append(p.Conversations, c)
+		case !errors.Is(err, sessions.ErrNotFound):
+			return nil, err
+		}
+	}
+	for _, scope := range p.Erasure.Scopes {
+		facts, err := a.Store.Recall(ctx, scope, "", maxPage)
+		if err != nil {
+			return nil, err
+		}
+		p.Facts += len(facts)
+	}
+	return p, nil
+}
+
+// resolve makes a channel and an id of what an operator wrote.
+func (a *admin) resolve(ctx context.Context, target string) (channels.Key, error) {
+	if k, err := channels.ParseKey(target); err == nil {
+		return k, nil
+	}
+	people, err := a.Store.Pairings(ctx, a.Now())
+	if err != nil {
+		return channels.Key{}, err
+	}
+	var found []channels.Key
+	for _, p := range people {
+		if k, err := channels.NewKey(p.Channel, p.PersonID); err == nil && target != "" && strings.EqualFold(p.Name, target) {
+			found = append(found, k)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return channels.Key{}, &badRequest{"this is neither a conversation's key, nor a person like telegram:123456, nor the name of somebody who was paired"}
+	case 1:
+		return found[0], nil
+	}
+	return channels.Key{}, &badRequest{fmt.Sprintf("several people were paired under this name: write %s or %s", found[0], found[1])}
+}
+
+// planPerson adds what a person has beyond the conversation of that name.
+func (a *admin) planPerson(ctx context.Context, p *Plan, who channels.Key) error {
+	p.Erasure.Senders = []sessions.Sender{{Channel: who.Channel(), ID: who.Chat()}}
+	p.Erasure.Scopes = append(p.Erasure.Scopes, "person:"+who.String())
+	people, err := a.Store.Pairings(ctx, a.Now())
+	if err != nil {
+		return err
+	}
+	for _, one := range people {
+		if one.Channel == who.Channel() && one.PersonID == who.Chat() {
+			p.Pairings++
+		}
+	}
+	for offset := 0; ; offset += sessions.MaxPage {
+		page, err := a.Store.Find(ctx, sessions.Query{Channel: who.Channel(), Offset: offset, Limit: sessions.MaxPage})
+		if err != nil {
+			return err
+		}
+		for _, c := range page {
+			if c.Key == who {
+				continue
+			}
+			mine, others, err := a.count(ctx, c.Key, who.Chat())
+			switch {
+			case err != nil:
+				return err
+			case mine > 0 && others == 0:
+				p.Erasure.Keys = append(p.Erasure.Keys, c.Key)
+			case mine > 0:
+				p.Shared = append(p.Shared, SharedPart{Key: c.Key, Messages: mine})
+			}
+		}
+		if len(page) < sessions.MaxPage {
+			return nil
+		}
+	}
+}
+
+// count counts the messages of one person and those of others in k.
+func (a *admin) count(ctx context.Context, k channels.Key, id string) (mine, others int, err error) {
+	for after := int64(0); ; {
+		page, err := a.Store.Messages(ctx, k, after, maxPage)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return 0, 0, err
+		}
+		for _, m := range page {
+			switch after = m.Seq; {
+			case m.Role != sessions.RoleUser:
+			case m.Sender == id:
+				mine++
+			default:
+				others++
+			}
+		}
+		if len(page) < maxPage {
+			return mine, others, nil
+		}
+	}
+}
+
+// erase carries out a plan, and leaves a line about it that says nothing of
+// what it took away.
+func (a *admin) erase(ctx context.Context, r *request) (any, error) {
+	var e sessions.Erasure
+	if err := r.decode(&e); err != nil {
+		return nil, err
+	}
+	if len(e.Keys)+len(e.Senders)+len(e.Scopes) == 0 {
+		return nil, &badRequest{"there is nothing to erase"}
+	}
+	// A store may have erased everything but the files that came with it, and
+	// says so with an error beside the counts.
+	got, err := a.Store.Erase(ctx, e)
+	if err != nil && nothing(got) {
+		return nil, err
+	}
+	for _, k := range e.Keys {
+		a.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "erased"})
+	}
+	state := "done"
+	if err != nil {
+		state = "files left"
+	}
+	if line := a.audit(e, got, state); line != nil {
+		err = errors.Join(err, fmt.Errorf("everything was erased, but no line about it could be written: %w", line))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return got, nil
+}
+
+func nothing(e sessions.Erased) bool {
+	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+len(e.Files) == 0
+}
+
+// auditLine is one line of the audit log. Who was erased stands there as a
+// hash: it proves that a given person was, and names nobody.
+type auditLine struct {
+	At     time.Time `json:"at"`
+	Action string    `json:"action"`
+	State  string    `json:"state"`
+	// Targets are SHA-256 sums of keys and of "channel:id" of people.
+	Targets       []string `json:"targets"`
+	Conversations int      `json:"conversations"`
+	Messages      int      `json:"messages"`
+	Queued        int      `json:"queued"`
+	Facts         int      `json:"facts"`
+	Summaries     int      `json:"summaries"`
+	Pairings      int      `json:"pairings"`
+	Files         int      `json:"files"`
+}
+
+func (a *admin) audit(e sessions.Erasure, got sessions.Erased, state string) error {
+	if a.AuditFile == "" {
+		return nil
+	}
+	line := auditLine{
+		At: a.Now().UTC(), Action: "erase", State: state, Conversations: got.Conversations, Messages: got.Messages,
+		Queued: got.Queued, Facts: got.Facts, Summaries: got.Summaries, Pairings: got.Pairings, Files: len(got.Files),
+	}
+	for _, k := range e.Keys {
+		line.Targets = append(line.Targets, hashed(k.String()))
+	}
+	for _, s := range e.Senders {
+		line.Targets = append(line.Targets, hashed(s.Channel+":"+s.ID))
+	}
+	slices.Sort(line.Targets)
+	line.Targets = slices.Compact(line.Targets)
+	data, err := json.Marshal(line)
+	if err != nil {
+		return fmt.Errorf("httpapi: encode an audit line: %w", err)
+	}
+	return appendLine(a.AuditFile, data)
+}
+
+func hashed(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// appendLine adds a line to a file that only its owner reads, durably. A line
+// that a crash cut short is ended first.
+func appendLine(path string, line []byte) (err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("httpapi: open the audit log: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := f.Chmod(0o600); err != nil {
+		return fmt.Errorf("httpapi: protect the audit log: %w", err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("httpapi: read the audit log: %w", err)
+	}
+	line = append(line, '\n')
+	if n := info.Size(); n > 0 {
+		var last [1]byte
+		if _, err := f.ReadAt(last[:], n-1); err == nil && last[0] != '\n' {
+			line = append([]byte{'\n'}, line...)
+		}
+	}
+	if _, err := f.Write(line); err != nil {
+		return fmt.Errorf("httpapi: write the audit log: %w", err)
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("httpapi: sync the audit log: %w", err)
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("httpapi: sync the audit log's folder: %w", err)
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

@@ -1,0 +1,330 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/event"
+	"dragoman/sessions"
+)
+
+// Listed is a conversation as lists show it.
+type Listed struct {
+	sessions.Conversation
+	// Derived is the beginning of the first message, for a conversation
+	// without a title. It is not stored.
+	Derived string `json:"derived_title,omitempty"`
+}
+
+// Name is what a list shows: the title, or what stands for it.
+func (l Listed) Name() string {
+	if l.Title != "" {
+		return l.Title
+	}
+	return l.Derived
+}
+
+// emit tells e to the hooks.
+func (a *admin) emit(e event.Event) {
+	if a.Events != nil {
+		e.At = a.Now()
+		a.Events(e)
+	}
+}
+
+func (a *admin) sessions(ctx context.Context, r *request) (any, error) {
+	q := sessions.Query{
+		Channel: r.text("channel"), Tag: r.text("tag"), Text: r.text("text"),
+		Offset: int(r.number("offset", 0, math.MaxInt32)), Limit: r.limit(),
+	}
+	for _, pair := range r.r.URL.Query()["meta"] {
+		name, value, found := strings.Cut(pair, "=")
+		if !found || name == "" {
+			return nil, &badRequest{"meta wants name=value"}
+		}
+		if q.Metadata == nil {
+			q.Metadata = map[string]string{}
+		}
+		q.Metadata[name] = value
+	}
+	if r.bad != nil {
+		return nil, r.bad
+	}
+	found, err := a.find(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Listed, 0, len(found))
+	for _, c := range found {
+		l := Listed{Conversation: c}
+		if c.Title == "" {
+			if l.Derived, err = a.derived(ctx, c.Key); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// find asks the catalog only if there is something to look for: a list is all.
+func (a *admin) find(ctx context.Context, q sessions.Query) ([]sessions.Conversation, error) {
+	if q.Channel == "" && q.Tag == "" && q.Text == "" && q.Metadata == nil {
+		return a.Store.List(ctx, q.Offset, q.Limit)
+	}
+	q.Limit = min(q.Limit, sessions.MaxPage)
+	return a.Store.Find(ctx, q)
+}
+
+const (
+	// derivedFrom is how many messages are looked at for a title.
+	derivedFrom = 5
+	derivedSize = 60 // bytes, about
+)
+
+// derived is a title for a conversation that has none: the first words that a
+// person said in it.
+func (a *admin) derived(ctx context.Context, k channels.Key) (string, error) {
+	first, err := a.Store.Messages(ctx, k, 0, derivedFrom)
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return "", err
+	}
+	for _, m := range first {
+		if m.Role == sessions.RoleUser && !m.Synthetic {
+			if words := firstWords(m.Content); words != "" {
+				return words, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// firstWords is the beginning of text without what it quotes, cut between
+// words where there are any.
+func firstWords(text string) string {
+	for strings.HasPrefix(text, ">") {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	if len(text) > 4*derivedSize {
+		text = strings.ToValidUTF8(text[:4*derivedSize], "")
+	}
+	words := strings.Join(strings.Fields(text), " ")
+	if len(words) <= derivedSize {
+		return words
+	}
+	cut := strings.ToValidUTF8(words[:derivedSize], "")
+	if i := strings.LastIndexByte(cut, ' '); i > derivedSize/2 {
+		cut = cut[:i]
+	}
+	return cut + "…"
+}
+
+func (a *admin) generations(ctx context.Context, r *request) (any, error) {
+	k, err := key(r.text("key"))
+	if err != nil {
+		return nil, err
+	}
+	return list(a.Store.Generations(ctx, k))
+}
+
+func (a *admin) searchAll(ctx context.Context, r *request) (any, error) {
+	limit := r.limit()
+	if r.bad != nil {
+		return nil, r.bad
+	}
+	if r.text("key") == "" {
+		return list(a.Store.SearchAll(ctx, r.text("query"), limit))
+	}
+	k, err := key(r.text("key"))
+	if err != nil {
+		return nil, err
+	}
+	messages, err := a.Store.Search(ctx, k, r.text("query"), limit)
+	found := make([]sessions.Found, 0, len(messages))
+	for _, m := range messages {
+		found = append(found, sessions.Found{Key: k, Message: m})
+	}
+	return found, err
+}
+
+// Numbers are the conversations in numbers.
+type Numbers struct {
+	Days []sessions.DayCount `json:"days"` // the last seven, without gaps
+	Top  []Listed            `json:"top"`  // by tokens
+}
+
+// numbersDays is how far back Numbers look, today included.
+const numbersDays = 7
+
+func (a *admin) numbers(ctx context.Context, _ *request) (any, error) {
+	today := a.Now().UTC().Truncate(24 * time.Hour)
+	from, to := today.AddDate(0, 0, 1-numbersDays), today.AddDate(0, 0, 1)
+	counted, err := a.Store.Days(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	n := Numbers{Top: []Listed{}}
+	for day := from; day.Before(to); day = day.AddDate(0, 0, 1) {
+		d := sessions.DayCount{Day: day.Format(time.DateOnly)}
+		if i := slices.IndexFunc(counted, func(c sessions.DayCount) bool { return c.Day == d.Day }); i >= 0 {
+			d = counted[i]
+		}
+		n.Days = append(n.Days, d)
+	}
+	top, err := a.Store.Top(ctx, 10)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range top {
+		l := Listed{Conversation: c}
+		if c.Title == "" {
+			if l.Derived, err = a.derived(ctx, c.Key); err != nil {
+				return nil, err
+			}
+		}
+		n.Top = append(n.Top, l)
+	}
+	return n, nil
+}
+
+// Change is what to change in a conversation's settings. Nil fields stay.
+type Change struct {
+	Key    channels.Key               `json:"key"`
+	Model  *string                    `json:"model,omitempty"`
+	System *string                    `json:"system,omitempty"`
+	Tag    []string                   `json:"tag,omitempty"`
+	Untag  []string                   `json:"untag,omitempty"`
+	Meta   map[string]json.RawMessage `json:"meta,omitempty"`
+	Unmeta []string                   `json:"unmeta,omitempty"`
+}
+
+// Bounds of settings: what lists can show and a person can mean.
+const (
+	maxTags    = 50
+	maxMeta    = 64
+	maxValue   = 4 << 10
+	maxSystem  = 32 << 10
+	maxModelID = 200
+)
+
+var (
+	tagForm  = regexp.MustCompile(`^[^\s,\pC+-][^\s,\pC]{0,49}$`)
+	metaForm = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
+)
+
+// check says what is wrong with c by itself.
+func (c Change) check() error {
+	for _, tag := range slices.Concat(c.Tag, c.Untag) {
+		if !tagForm.MatchString(tag) {
+			return &badRequest{"a tag has 1 to 50 characters, no spaces or commas, and begins with neither + nor -"}
+		}
+	}
+	for name, value := range c.Meta {
+		switch {
+		case !metaForm.MatchString(name):
+			return &badRequest{"a name of metadata has 1 to 64 letters, digits, or any of _ . : -"}
+		case len(value) > maxValue || !json.Valid(value):
+			return &badRequest{fmt.Sprintf("a value of metadata is JSON of at most %d bytes", maxValue)}
+		}
+	}
+	if c.System != nil && len(*c.System) > maxSystem {
+		return &badRequest{fmt.Sprintf("a system prompt has at most %d bytes", maxSystem)}
+	}
+	if c.Model != nil && len(*c.Model) > maxModelID {
+		return &badRequest{fmt.Sprintf("a model's name has at most %d bytes", maxModelID)}
+	}
+	return nil
+}
+
+// apply changes s, or leaves it if that would be too much.
+func (c Change) apply(s *sessions.Settings) error {
+	tags := slices.Concat(s.Tags, c.Tag)
+	tags = slices.DeleteFunc(tags, func(t string) bool { return slices.Contains(c.Untag, t) })
+	slices.Sort(tags)
+	tags = slices.Compact(tags)
+	meta := make(map[string]json.RawMessage, len(s.Metadata)+len(c.Meta))
+	for name, value := range s.Metadata {
+		meta[name] = value
+	}
+	for _, name := range c.Unmeta {
+		delete(meta, name)
+	}
+	for name, value := range c.Meta {
+		meta[name] = value
+	}
+	if len(tags) > maxTags || len(meta) > maxMeta {
+		return &badRequest{fmt.Sprintf("a conversation has at most %d tags and %d values of metadata", maxTags, maxMeta)}
+	}
+	if s.Tags, s.Metadata = tags, meta; len(meta) == 0 {
+		s.Metadata = nil
+	}
+	if c.Model != nil {
+		s.Model = *c.Model
+	}
+	if c.System != nil {
+		s.System = *c.System
+	}
+	return nil
+}
+
+func (a *admin) configure(ctx context.Context, r *request) (any, error) {
+	var c Change
+	if err := r.decode(&c); err != nil {
+		return nil, err
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	var now sessions.Settings
+	var refused error
+	err := a.Store.Configure(ctx, c.Key, func(s *sessions.Settings) {
+		refused = c.apply(s)
+		now = *s
+	})
+	return now, errors.Join(err, refused)
+}
+
+// remove deletes a transcript.
+func (a *admin) remove(ctx context.Context, r *request) (any, error) {
+	k, err := key(r.body.Key)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Store.Delete(ctx, k); err != nil {
+		return nil, err
+	}
+	a.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "deleted"})
+	return done{}, nil
+}
+
+// joinRequest names two conversations.
+type joinRequest struct {
+	From channels.Key `json:"from"`
+	To   channels.Key `json:"to"`
+}
+
+func (a *admin) join(ctx context.Context, r *request) (any, error) {
+	var j joinRequest
+	if err := r.decode(&j); err != nil {
+		return nil, err
+	}
+	if j.From == j.To {
+		return nil, &badRequest{"these are one conversation already"}
+	}
+	if _, err := a.Store.Conversation(ctx, j.From); err != nil {
+		return nil, err
+	}
+	if err := a.Store.Join(ctx, j.From, j.To); err != nil {
+		return nil, err
+	}
+	a.emit(event.Event{Event: event.SessionDelete, Key: j.From, Why: "joined"})
+	return done{}, nil
+}

@@ -1,0 +1,82 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Find lists the conversations that q chooses, most recently updated first.
+func (c *Client) Find(ctx context.Context, q sessions.Query) ([]Listed, error) {
+	v := url.Values{"offset": {strconv.Itoa(q.Offset)}, "limit": {strconv.Itoa(q.Limit)}}
+	for name, value := range map[string]string{"channel": q.Channel, "tag": q.Tag, "text": q.Text} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	for name, value := range q.Metadata {
+		v.Add("meta", name+"="+value)
+	}
+	return fetch[[]Listed](ctx, c, "/v1/sessions", v)
+}
+
+// Generations lists those of k, oldest first.
+func (c *Client) Generations(ctx context.Context, k channels.Key) ([]sessions.Generation, error) {
+	return fetch[[]sessions.Generation](ctx, c, "/v1/sessions/generations", url.Values{"key": {k.String()}})
+}
+
+// SearchAll finds messages by words, in all conversations or, unless k is
+// zero, in one.
+func (c *Client) SearchAll(ctx context.Context, k channels.Key, query string, limit int) ([]sessions.Found, error) {
+	v := url.Values{"query": {query}, "limit": {strconv.Itoa(limit)}}
+	if !k.IsZero() {
+		v.Set("key", k.String())
+	}
+	return fetch[[]sessions.Found](ctx, c, "/v1/search", v)
+}
+
+// Numbers counts.
+func (c *Client) Numbers(ctx context.Context) (Numbers, error) {
+	return fetch[Numbers](ctx, c, "/v1/sessions/numbers", nil)
+}
+
+// Configure changes a conversation's settings and returns what they are now.
+func (c *Client) Configure(ctx context.Context, change Change) (sessions.Settings, error) {
+	var now sessions.Settings
+	err := c.post(ctx, "/v1/sessions/configure", change, &now)
+	return now, err
+}
+
+// Join makes one conversation of two.
+func (c *Client) Join(ctx context.Context, from, to channels.Key) error {
+	return c.patient().post(ctx, "/v1/sessions/join", joinRequest{From: from, To: to}, &done{})
+}
+
+// PlanErase says what erasing target, a key or a person, would take away.
+func (c *Client) PlanErase(ctx context.Context, target string, onlyConversation bool) (Plan, error) {
+	v := url.Values{"target": {target}}
+	if onlyConversation {
+		v.Set("only", "conversation")
+	}
+	return fetch[Plan](ctx, c.patient(), "/v1/sessions/erase", v)
+}
+
+// Erase forgets for good.
+func (c *Client) Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
+	var got sessions.Erased
+	err := c.patient().post(ctx, "/v1/sessions/erase", e, &got)
+	return got, err
+}
+
+// patientFor bounds what reads or rewrites much of the store.
+const patientFor = time.Hour
+
+// patient is c for calls that may take long.
+func (c *Client) patient() *Client {
+	return &Client{http: &http.Client{Transport: c.http.Transport, Timeout: patientFor}}
+}
