@@ -97,7 +97,7 @@ func run(ctx context.Context, args []string, e *env) (code int) {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	kctx, err := parser.Parse(args)
+	kctx, err := parser.Parse(tagsAreNoFlags(args))
 	if err != nil {
 		_, _ = fmt.Fprintf(e.err, "dragoman: %v\nTry: dragoman help\n", err)
 		return exitUsage

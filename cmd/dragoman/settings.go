@@ -14,16 +14,29 @@ import (
 	"dragoman/sessions"
 )
 
+// tagsAreNoFlags keeps the parser from taking -TAG for flags: what comes after
+// the key of "sessions tag KEY" are tags.
+func tagsAreNoFlags(args []string) []string {
+	for i := 0; i+3 < len(args); i++ {
+		if args[i] == "sessions" && args[i+1] == "tag" {
+			if strings.HasPrefix(args[i+2], "-") {
+				return args // flags before the key: the person can write -- as well
+			}
+			return slices.Insert(slices.Clone(args), i+3, "--")
+		}
+	}
+	return args
+}
+
 type sessionsTagCmd struct {
 	Key  string   `arg:"" help:"The conversation, like telegram:123456."`
-	Tags []string `arg:"" passthrough:"" help:"+TAG or TAG adds, -TAG removes."`
+	Tags []string `arg:"" help:"+TAG or TAG adds, -TAG removes."`
 }
 
 func (k *sessionsTagCmd) Run(e *env, c *cli) error {
 	var change httpapi.Change
 	for _, word := range k.Tags {
 		switch {
-		case word == "--":
 		case strings.HasPrefix(word, "-"):
 			change.Untag = append(change.Untag, word[1:])
 		default:
