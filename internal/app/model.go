@@ -12,6 +12,7 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/demo"
 	"dragoman/agent/openai"
+	"dragoman/agent/tokens"
 	"dragoman/agent/tools"
 	"dragoman/internal/config"
 	"dragoman/internal/metrics"
@@ -199,7 +200,7 @@ func (d *Daemon) buildAgent() (*agent.Agent, error) {
 	o := agent.Options{
 		System: system, MaxSteps: d.cfg.Agent.MaxSteps, ContextWindow: d.window,
 		MaxTokens: d.cfg.Model.MaxTokens, ToolTimeout: d.cfg.Agent.ToolTimeout.D(), Tries: d.cfg.Model.Retries + 1,
-		Compaction: d.cfg.Summary.Compaction(), Models: d.others, Logger: d.log,
+		Compaction: d.cfg.Summary.Compaction(), Prune: d.cfg.Prune.Rules(), Models: d.others, Logger: d.log,
 	}
 	var err error
 	if o.Summarizer, err = d.summarizer(); err != nil {
@@ -208,6 +209,13 @@ func (d *Daemon) buildAgent() (*agent.Agent, error) {
 	if t := d.cfg.Model.Temperature; t != nil {
 		f := float32(*t)
 		o.Temperature = &f
+	}
+	if name := d.cfg.Model.Encoding; name != "" {
+		counter, err := tokens.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("app: model.encoding: %w", err)
+		}
+		o.Count = counter.Count
 	}
 	ag, err := agent.New(d.model, d.buildTools(), o)
 	if err != nil {

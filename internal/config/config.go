@@ -24,6 +24,7 @@ type Config struct {
 	Model     Model              `yaml:"model"`
 	Agent     Agent              `yaml:"agent"`
 	Summary   Summary            `yaml:"summary"`
+	Prune     Prune              `yaml:"prune"`
 	Queue     Queue              `yaml:"queue"`
 	Media     Media              `yaml:"media"`
 	Delivery  Delivery           `yaml:"delivery"`
@@ -61,6 +62,7 @@ type Model struct {
 	APIKey           Secret   `yaml:"api_key" empty:"ok" doc:"Its key. Local servers need none."`
 	Name             string   `yaml:"name" doc:"The model's name on that server."`
 	ContextWindow    int      `yaml:"context_window" doc:"How many tokens the model takes in, its answer included."`
+	Encoding         string   `yaml:"encoding" example:"o200k_base" doc:"Its tokens are counted exactly: o200k_base (GPT-4o and later) or cl100k_base (GPT-4). Unset: estimated, and corrected by what the server reports."`
 	MaxTokens        int      `yaml:"max_tokens" doc:"Most tokens of one answer; 0 leaves it to the server."`
 	Temperature      *float64 `yaml:"temperature" example:"0.7" doc:"0 to 2; unset leaves it to the server."`
 	FirstByteTimeout Duration `yaml:"first_byte_timeout" doc:"How long to wait for the first piece of an answer. A local model may have to load first."`

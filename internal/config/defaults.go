@@ -28,6 +28,7 @@ func defaults(o Options) *Config {
 			ToolTimeout: Duration(time.Minute), GiveUpAfter: Duration(10 * time.Minute),
 		},
 		Summary:  presetSummary(window.DefaultPreset),
+		Prune:    defaultPrune(),
 		Queue:    Queue{Mode: "collect", MaxWaiting: 50, MaxMessageBytes: 256 << 10, RatePerMinute: 30},
 		Media:    Media{MaxBytes: 20 << 20, MaxImageBytes: 5 << 20},
 		Delivery: Delivery{GiveUpAfter: Duration(24 * time.Hour)},

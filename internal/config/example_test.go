@@ -76,7 +76,7 @@ func TestExampleDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.HTTP.Token, c.Model.BaseURL, c.Model.Name, c.Model.Temperature = d.HTTP.Token, "", "", nil
+	c.HTTP.Token, c.Model.BaseURL, c.Model.Name, c.Model.Encoding, c.Model.Temperature = d.HTTP.Token, "", "", "", nil
 	c.Agent.SystemPrompt, c.Heartbeat.Target, c.Heartbeat.TimeZone, c.Heartbeat.ActiveHours, c.Heartbeat.Jobs = "", "", "", "", nil
 	c.Sessions.Reset.TimeZone, c.Hooks = "", nil
 	delete(c.Channels, "telegram")
@@ -91,6 +91,7 @@ func TestExampleDefaults(t *testing.T) {
 		{c.Model, d.Model},
 		{c.Agent, d.Agent},
 		{c.Summary, d.Summary},
+		{c.Prune, d.Prune},
 		{c.Queue, d.Queue},
 		{c.Delivery, d.Delivery},
 		{c.Pairing, d.Pairing},

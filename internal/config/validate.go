@@ -35,6 +35,7 @@ func (v *validator) run() {
 	v.model()
 	v.agent()
 	v.summary()
+	v.prune()
 	v.queues()
 	v.channels()
 	v.heartbeat()

@@ -1,0 +1,51 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dragoman/agent/window"
+)
+
+func TestPruneRules(t *testing.T) {
+	if diff := cmp.Diff(window.DefaultPrune(), load1(t, "").Prune.Rules()); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+	got := load1(t, `
+model: {encoding: o200k_base}
+prune: {enabled: false, soft_percent: 40, hard_percent: 60, head: 10, tail: 20, min_result: 4000, keep_assistants: 0, exempt: []}
+`)
+	want := window.Prune{Off: true, SoftPercent: 40, HardPercent: 60, Head: 10, Tail: 20, MinResult: 4000, Exempt: []string{}}
+	if diff := cmp.Diff(want, got.Prune.Rules()); diff != "" {
+		t.Errorf("Rules (-want +got):\n%s", diff)
+	}
+	if got.Model.Encoding != "o200k_base" {
+		t.Errorf("Encoding = %q", got.Model.Encoding)
+	}
+}
+
+func TestPruneProblems(t *testing.T) {
+	for text, want := range map[string]string{
+		"model: {encoding: o200k}\n":                        `model.encoding: "o200k" is not known here; write cl100k_base or o200k_base`,
+		"prune: {soft_percent: 0}\n":                        "prune.soft_percent: 0 is out of range; write 1 to 100",
+		"prune: {hard_percent: 20}\n":                       "prune.hard_percent: is less than prune.soft_percent, so nothing would ever be shortened softly; write 30 or more",
+		"prune: {min_result: 3000}\n":                       "prune.min_result: is not more than prune.head and prune.tail together, so there is nothing to leave out; write more than 3000",
+		"prune: {keep_assistants: -1}\n":                    "prune.keep_assistants: -1 is out of range; write 0 to 1000",
+		"prune: {exempt: [\" \"]}\n":                        "prune.exempt[0]: is empty; write the name of a tool",
+		"prune: {off: true}\n":                              "prune.off: unknown key",
+		"prune: {head: 100000000, min_result: 100000000}\n": "prune.head: 100000000 is out of range; write 0 to 1000000",
+		"prune: {soft_percent: 99, hard_percent: 101}\n":    "prune.hard_percent: 101 is out of range; write 1 to 100",
+		"prune: {head: 300, tail: 300, min_result: 499}\n":  "prune.min_result: 499 is out of range; write 500 to 100000000",
+	} {
+		_, err := load(t, text)
+		found := false
+		got := problems(t, err)
+		for _, p := range got {
+			found = found || len(p) >= len(want)+2 && p[2:2+len(want)] == want
+		}
+		if !found {
+			t.Errorf("%sproblems = %q, want %q", text, got, want)
+		}
+	}
+}
