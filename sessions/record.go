@@ -30,6 +30,8 @@ type StoreRecord struct {
 	Name string `json:"name,omitempty"`
 	// Days counts the generations begun, by day (20261121).
 	Days map[string]int64 `json:"days,omitempty"`
+	// Erased are the deduplication ids of what was erased, as hashes, sorted.
+	Erased []string `json:"erased,omitempty"`
 }
 
 // ConversationRecord is all of one key except its messages and queues.

@@ -151,6 +151,14 @@ func (d *Dispatcher) Claimed(k channels.Key) bool {
 	return s != nil && s.live != 0
 }
 
+// Busy reports whether k has anything left to do or a live claim.
+func (d *Dispatcher) Busy(k channels.Key) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.keys[k]
+	return s != nil && (s.live != 0 || !s.agenda.empty())
+}
+
 // Choose picks what c has to answer next. Errors: ErrFenced.
 func (d *Dispatcher) Choose(c sessions.Claim, most int) (Selection, error) {
 	d.mu.Lock()

@@ -80,6 +80,10 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 			a = sessions.Acceptance{Outcome: sessions.Duplicate, Seq: old.seq, Waiting: c.waiting()}
 			return nil
 		}
+		if s.wasErased(e.Inbound) {
+			a = sessions.Acceptance{Outcome: sessions.Duplicate, Waiting: c.waiting()}
+			return nil
+		}
 		var edited *inRow
 		a.Outcome, edited = c.outcome(e)
 		if a.Outcome == sessions.Queued && e.MaxWaiting > 0 && c.waiting() >= e.MaxWaiting {
@@ -116,6 +120,11 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 	return a, err
 }
 
+// wasErased reports whether m was accepted and erased.
+func (s *Store) wasErased(m channels.Inbound) bool {
+	return len(s.erased) > 0 && s.erased[rules.Hash(rules.Dedupe(m))]
+}
+
 // outcome decides what to do with a message that was not accepted before, and
 // finds the one that it edits.
 func (c *chat) outcome(e sessions.Entry) (sessions.Outcome, *inRow) {
@@ -142,8 +151,9 @@ func (s *Store) addInbound(ch *change, c *chat, e sessions.Entry) *inRow {
 		e.Origin = sessions.OriginChat
 	}
 	c.seq++
+	s.lastIn++
 	r := &inRow{
-		id: fmt.Sprintf("in-%d", len(s.in)+1), seq: c.seq,
+		id: fmt.Sprintf("in-%d", s.lastIn), seq: c.seq,
 		inbound: e.Inbound, origin: e.Origin, state: rules.InWaiting, accepted: ch.now,
 	}
 	s.in = append(s.in, r)

@@ -84,7 +84,7 @@ func (s *Store) Fire(ctx context.Context, job string, due, next time.Time, m cha
 			return err
 		}
 		fresh, err := s.advance(job, due, next)
-		if err != nil || !fresh || s.seen[rules.Dedupe(e.Inbound)] != nil {
+		if err != nil || !fresh || s.seen[rules.Dedupe(e.Inbound)] != nil || s.wasErased(e.Inbound) {
 			return err
 		}
 		r := s.addInbound(ch, s.chat(m.Key), e)

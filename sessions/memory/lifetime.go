@@ -1,35 +1,241 @@
 package memory
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
 // Expire is part of [sessions.Lifetime].
-func (s *Store) Expire(context.Context, time.Time, int) ([]channels.Key, error) {
-	return nil, errors.ErrUnsupported
+func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone []channels.Key, err error) {
+	err = s.update(ctx, "expire", func(*change) error {
+		for _, c := range slices.Backward(s.newestFirst()) {
+			if len(gone) < limit && c.conv.updated.Before(before) && !s.work.Busy(c.key) {
+				c.conv = nil
+				gone = append(gone, c.key)
+			}
+		}
+		return nil
+	})
+	return gone, err
+}
+
+// Join is part of [sessions.Lifetime]. It refuses conversations of two
+// channels: what one network knows by an id the other does not.
+func (s *Store) Join(ctx context.Context, from, to channels.Key) error {
+	return s.update(ctx, "join", func(ch *change) error {
+		if err := rules.CheckJoin(from, to); err != nil {
+			return err
+		}
+		f := s.chats[from]
+		if from == to || f == nil || f.conv == nil && len(f.in)+len(f.out) == 0 {
+			return nil
+		}
+		r := s.chat(to)
+		ch.fenced = append(ch.fenced, from, to)
+		f.openItems(ch, true)
+		r.openItems(ch, true)
+		joinQueues(f, r)
+		joinTranscripts(f, r)
+		r.openItems(ch, false)
+		return nil
+	})
+}
+
+// openItems tells the dispatcher what c has to do, or that it is gone.
+func (c *chat) openItems(ch *change, gone bool) {
+	for _, r := range c.in {
+		if it := r.item(); !it.Gone {
+			it.Gone = gone
+			ch.items = append(ch.items, it)
+		}
+	}
+	for _, o := range c.out {
+		if it := o.item(); !it.Gone {
+			it.Gone = gone
+			ch.items = append(ch.items, it)
+		}
+	}
+}
+
+// joinQueues puts the queues of f before those of r. All seqs are new, above
+// every one that was handed out, so that nobody who remembers one hits another
+// row with it.
+func joinQueues(f, r *chat) {
+	// Two turns of one name cannot share a journal: that of r begins anew.
+	for turn, steps := range f.steps {
+		for _, row := range r.bound(turn) {
+			row.turn = ""
+		}
+		r.steps[turn] = steps
+	}
+	base := max(f.seq, r.seq)
+	for _, row := range r.in {
+		row.seq += base + f.seq
+	}
+	for _, o := range r.out {
+		o.Seq += base + f.seq
+	}
+	for _, row := range f.in {
+		row.seq += base
+		row.inbound.Key = r.key
+	}
+	for _, o := range f.out {
+		o.Seq += base
+		o.Key = r.key
+	}
+	r.seq += base + f.seq
+	r.in, r.out = slices.Concat(f.in, r.in), slices.Concat(f.out, r.out)
+	f.in, f.out, f.steps = nil, nil, map[string][]sessions.Step{}
+}
+
+// joinTranscripts puts what was said under f before what was said under r. The
+// new seqs are above all that were handed out: a summary that is being made of
+// either is refused when it comes.
+func joinTranscripts(f, r *chat) {
+	if f.conv == nil {
+		return
+	}
+	a, b := f.conv, r.conv
+	if b == nil {
+		b = &conversation{}
+	}
+	base := max(f.msgSeq, r.msgSeq)
+	joined := &conversation{
+		generation: cmp.Or(b.generation, a.generation), from: base, title: cmp.Or(b.title, a.title),
+		created: rules.Earliest(a.created, b.created), updated: a.updated, order: max(a.order, b.order),
+		usage: a.usage, settings: rules.JoinSettings(a.settings, b.settings), messages: slices.Concat(a.messages, b.messages),
+	}
+	if b.updated.After(a.updated) {
+		joined.updated = b.updated
+	}
+	joined.usage.Add(b.usage)
+	if len(b.summaries) == 0 {
+		for _, sum := range a.summaries {
+			sum.CoversSeq += base - (f.msgSeq - int64(len(a.messages)))
+			sum.Generation = joined.generation
+			joined.summaries = append(joined.summaries, sum)
+		}
+	}
+	for i := range joined.messages {
+		joined.messages[i].Seq = base + 1 + int64(i)
+	}
+	if joined.generation != "" {
+		g := sessions.Generation{ID: joined.generation, FirstSeq: base + 1}
+		for _, old := range slices.Concat(a.generations, b.generations) {
+			g.Began = rules.Earliest(g.Began, old.Began)
+		}
+		joined.generations = []sessions.Generation{g}
+	}
+	f.conv, r.conv, r.msgSeq = nil, joined, base+int64(len(joined.messages))
 }
 
 // Erase is part of [sessions.Lifetime].
-func (s *Store) Erase(context.Context, sessions.Erasure) (sessions.Erased, error) {
-	return sessions.Erased{}, errors.ErrUnsupported
+func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
+	err = s.update(ctx, "erase", func(ch *change) error {
+		files := map[string]bool{}
+		for _, k := range e.Keys {
+			if c := s.chats[k]; c != nil {
+				s.eraseChat(ch, c, &got, files)
+			}
+		}
+		for _, scope := range e.Scopes {
+			got.Facts += len(s.facts[scope])
+			delete(s.facts, scope)
+		}
+		for channel, ids := range rules.SendersByChannel(e.Senders) {
+			for k, c := range s.chats {
+				if k.Channel() == channel {
+					s.eraseSenders(ch, c, ids, &got, files)
+				}
+			}
+			left := slices.DeleteFunc(s.pairings, func(p *sessions.Pairing) bool {
+				return p.Channel == channel && slices.Contains(ids, p.PersonID)
+			})
+			got.Pairings += len(s.pairings) - len(left)
+			s.pairings = left
+		}
+		got.Files = slices.Sorted(maps.Keys(files))
+		return nil
+	})
+	return got, err
 }
 
-// Join is part of [sessions.Lifetime].
-func (s *Store) Join(context.Context, channels.Key, channels.Key) error {
-	return errors.ErrUnsupported
+// eraseChat forgets all of c.
+func (s *Store) eraseChat(ch *change, c *chat, got *sessions.Erased, files map[string]bool) {
+	ch.fenced = append(ch.fenced, c.key)
+	c.openItems(ch, true)
+	if c.conv != nil {
+		got.Conversations++
+		got.Messages += len(c.conv.messages)
+		got.Summaries += len(c.conv.summaries)
+		for _, m := range c.conv.messages {
+			rules.Files(files, m.Attachments)
+		}
+	}
+	got.Queued += len(c.in) + len(c.out)
+	for _, r := range c.in {
+		s.eraseIn(r, files)
+	}
+	s.out = slices.DeleteFunc(s.out, func(o *outRow) bool { return o.Key == c.key })
+	delete(s.chats, c.key)
 }
 
-// Dump is part of [sessions.Copies].
-func (s *Store) Dump(context.Context, []channels.Key, func(sessions.Record) error) error {
-	return errors.ErrUnsupported
+// eraseIn forgets an inbox row except that it was there.
+func (s *Store) eraseIn(r *inRow, files map[string]bool) {
+	rules.Files(files, r.inbound.Attachments)
+	dedupe := rules.Dedupe(r.inbound)
+	delete(s.seen, dedupe)
+	s.erased[rules.Hash(dedupe)] = true
+	s.in = slices.DeleteFunc(s.in, func(x *inRow) bool { return x == r })
 }
 
-// Restore is part of [sessions.Copies].
-func (s *Store) Restore(context.Context, func() (sessions.Record, error)) error {
-	return errors.ErrUnsupported
+// eraseSenders takes what people said out of a chat that goes on.
+func (s *Store) eraseSenders(ch *change, c *chat, ids []string, got *sessions.Erased, files map[string]bool) {
+	var mine []*inRow
+	waiting := false
+	for _, r := range c.in {
+		if slices.ContainsFunc(r.inbound.Sender.IDs, func(id string) bool { return slices.Contains(ids, id) }) {
+			mine = append(mine, r)
+			waiting = waiting || r.state == rules.InWaiting
+		}
+	}
+	if waiting {
+		ch.fenced = append(ch.fenced, c.key)
+		c.openItems(ch, true)
+		c.steps = map[string][]sessions.Step{}
+		for _, r := range c.in {
+			r.turn = ""
+		}
+	}
+	for _, r := range mine {
+		s.eraseIn(r, files)
+	}
+	got.Queued += len(mine)
+	c.in = slices.DeleteFunc(c.in, func(r *inRow) bool { return slices.Contains(mine, r) })
+	if waiting {
+		c.openItems(ch, false)
+	}
+	if c.conv == nil {
+		return
+	}
+	for i, m := range c.conv.messages {
+		if m.Sender == "" || !slices.Contains(ids, m.Sender) {
+			continue
+		}
+		got.Messages++
+		rules.Files(files, m.Attachments)
+		c.conv.messages[i] = rules.EraseMessage(m)
+		left := slices.DeleteFunc(c.conv.summaries, func(sum sessions.Summary) bool {
+			return c.conv.from < m.Seq && m.Seq <= sum.CoversSeq
+		})
+		got.Summaries += len(c.conv.summaries) - len(left)
+		c.conv.summaries = left
+	}
 }

@@ -45,7 +45,11 @@ type Store struct {
 	closed  bool
 	chats   map[channels.Key]*chat
 	seen    map[string]*inRow // by rules.Dedupe
-	in      []*inRow          // "in-1" is in[0]
+	erased  map[string]bool   // by rules.Hash of that
+	name    string            // of the store that this one was restored from
+	lastIn  int               // number of the last inbox row
+	lastOut int
+	in      []*inRow
 	out     []*outRow
 	asides  []*asideRow
 	days    map[string]int64 // generations begun, by day
@@ -75,13 +79,14 @@ func New(o Options) *Store {
 		o.Now = time.Now
 	}
 	return &Store{
-		now:   o.Now,
-		work:  dispatch.New(dispatch.Options{Now: o.Now, Logger: o.Logger}),
-		chats: map[channels.Key]*chat{},
-		seen:  map[string]*inRow{},
-		days:  map[string]int64{},
-		due:   map[string]time.Time{},
-		facts: map[string][]sessions.Fact{},
+		now:    o.Now,
+		work:   dispatch.New(dispatch.Options{Now: o.Now, Logger: o.Logger}),
+		chats:  map[channels.Key]*chat{},
+		seen:   map[string]*inRow{},
+		erased: map[string]bool{},
+		days:   map[string]int64{},
+		due:    map[string]time.Time{},
+		facts:  map[string][]sessions.Fact{},
 	}
 }
 

@@ -33,8 +33,9 @@ func (s *Store) addReplies(ch *change, c *chat, replies []sessions.Reply) {
 			to = s.chat(r.Key)
 		}
 		to.seq++
+		s.lastOut++
 		o := &outRow{Delivery: sessions.Delivery{
-			ID: fmt.Sprintf("out-%d", len(s.out)+1), Key: to.key, Seq: to.seq,
+			ID: fmt.Sprintf("out-%d", s.lastOut), Key: to.key, Seq: to.seq,
 			Text: rules.Text(r.Text), ReplyTo: rules.Text(r.ReplyTo), Edit: rules.Text(r.Edit),
 			State: sessions.DeliveryQueued, Created: ch.now,
 		}}

@@ -3,12 +3,15 @@ package rules
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -173,6 +176,110 @@ func BestFound(query []string, found []sessions.Found, limit int) []sessions.Fou
 		return cmp.Or(a.Message.At.Compare(b.Message.At), cmp.Compare(a.Key.String(), b.Key.String()), cmp.Compare(a.Message.Seq, b.Message.Seq))
 	})
 	return Best(query, found, func(f sessions.Found) string { return f.Message.Content }, limit)
+}
+
+// Hash is how the dedupe string of an erased message is remembered.
+func Hash(dedupe string) string {
+	sum := sha256.Sum256([]byte(dedupe))
+	return hex.EncodeToString(sum[:])
+}
+
+// ErasedText stands for what a person said who is erased.
+const ErasedText = "[erased]"
+
+// EraseMessage takes from m what its sender gave.
+func EraseMessage(m sessions.Message) sessions.Message {
+	m.Content, m.Name, m.Sender, m.Attachments, m.Extra = ErasedText, "", "", nil, nil
+	return m
+}
+
+// Files adds the kept files of list to files.
+func Files(files map[string]bool, list []channels.Attachment) {
+	for _, a := range list {
+		if a.File != "" {
+			files[a.File] = true
+		}
+	}
+}
+
+// SendersByChannel are the ids of people on each channel.
+func SendersByChannel(list []sessions.Sender) map[string][]string {
+	ids := map[string][]string{}
+	for _, s := range list {
+		if s.Channel != "" && s.ID != "" {
+			ids[s.Channel] = append(ids[s.Channel], s.ID)
+		}
+	}
+	return ids
+}
+
+// CheckJoin refuses to join what cannot be one conversation.
+func CheckJoin(from, to channels.Key) error {
+	switch {
+	case from.IsZero() || to.IsZero():
+		return errors.New("a key is missing")
+	case from.Channel() != to.Channel():
+		return errors.New("the conversations are on two channels")
+	}
+	return nil
+}
+
+// Earliest is the earlier of two times, of which zero is none.
+func Earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// A Chunk gathers messages for one [sessions.MessagesRecord]. All backends
+// cut alike.
+type Chunk struct {
+	Messages []sessions.Message
+	bytes    int
+}
+
+// Add takes m in and reports whether the chunk is full.
+func (c *Chunk) Add(m sessions.Message) (full bool) {
+	c.Messages = append(c.Messages, m)
+	c.bytes += Bytes(m)
+	return len(c.Messages) == 100 || c.bytes >= 1<<20
+}
+
+// DumpKeys are the keys to dump, sorted, each once.
+func DumpKeys(keys []channels.Key) []channels.Key {
+	keys = slices.Clone(keys)
+	slices.SortFunc(keys, func(a, b channels.Key) int { return cmp.Compare(a.String(), b.String()) })
+	return slices.Compact(keys)
+}
+
+// CheckInbox refuses records of the inbox that no store wrote.
+func CheckInbox(r sessions.InboxRecord) error {
+	known := []string{InWaiting, InDone, InClosed, InDropped, InEdit}
+	switch {
+	case r.Inbound.Key.IsZero() || r.Inbound.ID == "" || r.Seq <= 0 || r.Seq >= 1<<31:
+		return errors.New("an inbox record without key, id or seq")
+	case !slices.Contains(known, r.State):
+		return fmt.Errorf("an inbox record with the state %q", r.State)
+	case r.State != InWaiting && r.Turn != "" || r.Turn == "" && len(r.Steps) > 0:
+		return errors.New("an inbox record with a turn that cannot be")
+	}
+	return nil
+}
+
+// CheckOutbox refuses records of the outbox that no store wrote.
+func CheckOutbox(r sessions.OutboxRecord) error {
+	known := []sessions.DeliveryState{
+		sessions.DeliveryQueued, sessions.DeliverySending, sessions.DeliveryUnknown,
+		sessions.DeliverySent, sessions.DeliveryDead, sessions.DeliveryDropped,
+	}
+	if r.Key.IsZero() || r.ID == "" || r.Seq <= 0 || r.Seq >= 1<<31 {
+		return errors.New("an outbox record without key, id or seq")
+	}
+	if !slices.Contains(known, r.State) {
+		return fmt.Errorf("an outbox record with the state %q", r.State)
+	}
+	return nil
 }
 
 // ParseGeneration takes an id of a generation apart.

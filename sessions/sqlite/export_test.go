@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"testing"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -62,4 +63,19 @@ func DecodeRest(b []byte) (fast, slow any, plain bool, err error) {
 // EncodeRest is what a message has in its rest column.
 func EncodeRest(m sessions.Message) []byte {
 	return messageRows([]sessions.Message{m}, "", m.At)[0].rest
+}
+
+// PlantStep puts a step into the journals of k, without a turn at work.
+func PlantStep(t *testing.T, s *Store, k channels.Key, step sessions.Step) {
+	t.Helper()
+	err := s.update(context.Background(), "plant", func(tx *tx) error {
+		r, err := tx.key(k)
+		if err != nil {
+			return err
+		}
+		return tx.exec(`INSERT INTO steps (key_id, turn, data) VALUES (?, 't', ?)`, r.id, encode(step))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -150,10 +150,16 @@ func (t *tx) reset(r *keyRow, before time.Time) error {
 // seen reports whether a message was accepted before, and as what.
 func (t *tx) seen(dedupe string) (id int64, seen bool, err error) {
 	err = t.row(`SELECT id FROM inbox WHERE dedupe = ?`, dedupe).Scan(&id)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return id, err == nil, err
+	}
+	if t.hashes {
+		err = t.row(`SELECT 0 FROM erased WHERE hash = ?`, rules.Hash(dedupe)).Scan(&id)
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}
-	return id, err == nil, err
+	return 0, err == nil, err
 }
 
 // outcome decides what to do with a new message, and finds the one it edits.

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"database/sql"
 	_ "embed"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -214,5 +215,27 @@ func TestMigratedSchema(t *testing.T) {
 	}
 	if diff := cmp.Diff(columns(fresh), columns(old)); diff != "" {
 		t.Errorf("(-new +migrated):\n%s", diff)
+	}
+}
+
+// holdState keeps a reader on what the file holds now until release.
+func holdState(t *testing.T, path string) (release func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := tx.QueryRow(`SELECT count(*) FROM inbox`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(tx.Rollback(), db.Close()); err != nil {
+			t.Error(err)
+		}
 	}
 }

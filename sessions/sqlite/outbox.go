@@ -106,13 +106,14 @@ type outRow struct {
 	created   int64
 	why       string
 	messageID string
+	did       string // its id if that is not made of the row's
 }
 
 // readOut reads an outbox row to change it. Errors: sql.ErrNoRows.
 func (t *tx) readOut(id int64) (*outRow, error) {
 	o := &outRow{id: id}
-	err := t.row(`SELECT state, uncertain, attempts, due, created, why, message_id FROM outbox WHERE id = ?`, id).
-		Scan(&o.state, &o.uncertain, &o.attempts, &o.due, &o.created, &o.why, &o.messageID)
+	err := t.row(`SELECT state, uncertain, attempts, due, created, why, message_id, did FROM outbox WHERE id = ?`, id).
+		Scan(&o.state, &o.uncertain, &o.attempts, &o.due, &o.created, &o.why, &o.messageID, &o.did)
 	return o, err
 }
 
@@ -126,26 +127,28 @@ func (t *tx) writeOut(k channels.Key, o *outRow) error {
 		string(o.state), o.uncertain, o.attempts, o.due, o.why, o.messageID, o.id)
 }
 
-// rowOf finds the row of a delivery. Errors: sql.ErrNoRows.
-func (t *tx) rowOf(id string) (row int64, err error) {
-	row, ok := parseRowID(t.store.prefix, id)
-	if !ok {
-		err = t.row(`SELECT id FROM outbox WHERE did = ? AND did <> ''`, id).Scan(&row)
+// delivery reads the one called id. Its name tells its row, unless it came
+// from elsewhere or was moved. Errors: sql.ErrNoRows.
+func (t *tx) delivery(id string) (*outRow, error) {
+	if row, ok := parseRowID(t.store.prefix, id); ok {
+		if o, err := t.readOut(row); err == nil && o.did == "" || err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return o, err
+		}
 	}
-	return row, err
+	var row int64
+	if err := t.row(`SELECT id FROM outbox WHERE did = ? AND did <> ''`, id).Scan(&row); err != nil {
+		return nil, err
+	}
+	return t.readOut(row)
 }
 
 // deliver changes the delivery called id if it is one of the claim's that is
 // not done yet.
 func (s *Store) deliver(ctx context.Context, what string, c sessions.Claim, id string, f func(*outRow)) error {
 	return s.claimed(ctx, what, c, func(t *tx, r *keyRow) error {
-		row, err := t.rowOf(id)
-		var o *outRow
-		if err == nil && row>>32 != r.id {
+		o, err := t.delivery(id)
+		if err == nil && o.id>>32 != r.id {
 			err = sql.ErrNoRows
-		}
-		if err == nil {
-			o, err = t.readOut(row)
 		}
 		switch {
 		case errors.Is(err, sql.ErrNoRows):

@@ -64,7 +64,8 @@ type Options struct {
 // Store keeps everything in one file. Make it with [Open].
 type Store struct {
 	now    func() time.Time
-	prefix string // random, part of delivery ids; the writer may change it before there are any
+	path   string
+	prefix string // random, part of delivery ids
 	work   *dispatch.Dispatcher
 	leases dispatch.Leases
 	lock   *os.File
@@ -102,7 +103,7 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 		o.Readers = 4
 	}
 	s := &Store{
-		now: o.Now, ops: make(chan *op, batchMost),
+		now: o.Now, path: path, ops: make(chan *op, batchMost),
 		closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	defer func() {
@@ -145,6 +146,9 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 // so that no claim of a former process is ever live again.
 func (s *Store) begin() (epoch int64, err error) {
 	err = s.writer.row(`UPDATE meta SET incarnation = incarnation + 1 RETURNING prefix, incarnation`).Scan(&s.prefix, &epoch)
+	if err == nil {
+		err = s.writer.row(`SELECT EXISTS (SELECT 1 FROM erased)`).Scan(&s.writer.hashes)
+	}
 	return epoch << 32, err
 }
 

@@ -32,7 +32,7 @@ func messageRows(messages []sessions.Message, turn string, now time.Time) []mess
 		m = rules.Message(m, now)
 		row := messageRow{
 			role: m.Role, content: m.Content, bytes: rules.Bytes(m),
-			words: strings.Join(rules.Words(rules.Searchable(m.Content)), " "),
+			words: searchable(m.Content),
 			rest: encode(messageRest{
 				m.Name, m.Sender, m.ToolCalls, m.ToolCallID, m.At, cmp.Or(m.Turn, turn), m.Model, m.Usage, m.Synthetic,
 				m.Summary, m.Attachments, m.Extra,
@@ -44,6 +44,11 @@ func messageRows(messages []sessions.Message, turn string, now time.Time) []mess
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// searchable is content as the search index takes it.
+func searchable(content string) string {
+	return strings.Join(rules.Words(rules.Searchable(content)), " ")
 }
 
 // appendMessages adds to the transcript of r, beginning it if there is none.

@@ -19,7 +19,9 @@ const batchMost = 256
 // op is one atomic change on its way through the writer.
 type op struct {
 	run   func(*tx) error
-	taken atomic.Bool // by the writer, or by a caller who gives up
+	alone bool         // shares no transaction with others
+	after func() error // what to do once it is durable, before the caller is told
+	taken atomic.Bool  // by the writer, or by a caller who gives up
 	err   error
 	done  chan error // holds the one answer
 }
@@ -28,7 +30,17 @@ type op struct {
 // has failed. f runs on the writer's goroutine. A caller whose ctx ends gets
 // its error only if f will never be run.
 func (s *Store) update(ctx context.Context, what string, f func(*tx) error) error {
-	o := &op{run: f, done: make(chan error, 1)}
+	return s.do(ctx, what, &op{run: f})
+}
+
+// updateAlone is update in a transaction of its own, for what changes a lot.
+// after may be nil.
+func (s *Store) updateAlone(ctx context.Context, what string, f func(*tx) error, after func() error) error {
+	return s.do(ctx, what, &op{run: f, alone: true, after: after})
+}
+
+func (s *Store) do(ctx context.Context, what string, o *op) error {
+	o.done = make(chan error, 1)
 	if err := ctx.Err(); err != nil {
 		return wrap(what, err)
 	}
@@ -91,9 +103,23 @@ func (s *Store) write() {
 				break fill
 			}
 		}
-		s.commit(batch)
+		for rest := batch; len(rest) > 0; {
+			n := together(rest)
+			s.commit(rest[:n])
+			rest = rest[n:]
+		}
 		clear(batch)
 	}
+}
+
+// together is how many of the first operations share a transaction.
+func together(ops []*op) int {
+	for i, o := range ops {
+		if o.alone {
+			return max(i, 1)
+		}
+	}
+	return len(ops)
 }
 
 // commit does a batch in one transaction and answers all callers.
@@ -117,6 +143,9 @@ func (s *Store) commit(batch []*op) {
 		}
 	} else {
 		s.work.Apply(t.items, t.fenced)
+	}
+	if o := live[0]; o.after != nil && o.err == nil {
+		o.err = o.after()
 	}
 	for _, o := range live {
 		o.done <- o.err
@@ -245,6 +274,8 @@ type writer struct {
 	conn  *sql.Conn
 	stmts statements
 	keys  map[channels.Key]*keyRow
+	// hashes says that the ids of erased messages have to be looked at.
+	hashes bool
 }
 
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {

@@ -1,0 +1,154 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/sqlite"
+)
+
+// traces looks for what of the canaries is in any byte of the files of a
+// store. The search index shares the beginnings of words, so the middle of one
+// is looked for.
+func traces(t *testing.T, dir string, canaries ...string) (found []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = bytes.ToLower(b)
+		for _, c := range canaries {
+			if bytes.Contains(b, []byte(strings.ToLower(c[4:len(c)-2]))) {
+				found = append(found, e.Name()+" holds "+c)
+			}
+		}
+	}
+	return found
+}
+
+// TestEraseLeavesNoByte plants canaries everywhere, among much else, some of it
+// deleted and overwritten before, and greps all files after the erasure while
+// the store is still open.
+func TestEraseLeavesNoByte(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "dragoman.db")
+	write(t, path+".before-v2", "xxxxcanaryBackup99")
+	s := openFile(t, path, sqlite.Options{})
+	ctx := t.Context()
+	canaries := []string{
+		"xxxxcanaryBackup99", "zq7rcanaryDedupe01", "zq7rcanaryText02", "zq7rcanaryName03", "zq7rcanarySaid04", "zq7rcanaryReply05",
+		"zq7rcanarySummary06", "zq7rcanaryTitle07", "zq7rcanaryStep08", "zq7rcanaryEdited09", "zq7rcanaryDeleted10", "zq7rcanaryFact11", "zq7rcanaryChat12",
+	}
+	k := channels.MustKey("x:zq7rcanaryChat12")
+	for i := range 300 {
+		chat := channels.MustKey(fmt.Sprintf("x:%d", i%7))
+		if i%10 == 0 {
+			chat = k
+		}
+		e := sessions.Entry{Inbound: channels.Inbound{Key: chat, ID: fmt.Sprint(i), Text: strings.Repeat("other words ", i)}, Answered: true}
+		content := strings.Repeat("and more of them ", i)
+		if chat == k {
+			e.Inbound.ID = fmt.Sprint("zq7rcanaryDedupe01", i)
+			e.Inbound.Text += "zq7rcanaryText02"
+			e.Inbound.Sender = channels.Person{IDs: []string{"7"}, Name: "zq7rcanaryName03"}
+			content += fmt.Sprint("zq7rcanarySaid04", i) + " zq7rcanarySaid04"
+			e.Replies = []sessions.Reply{{Text: content + "zq7rcanaryReply05"}}
+		}
+		e.Append = []sessions.Message{{Role: sessions.RoleUser, Content: content, Name: e.Inbound.Sender.Name, Sender: "7"}}
+		if i == 100 {
+			e.Append[0].Content = strings.Repeat("zq7rcanaryDeleted10 ", 5000)
+		}
+		if _, err := s.Accept(ctx, e); err != nil {
+			t.Fatal(err)
+		}
+		if i == 150 {
+			if err := s.Delete(ctx, k); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	plantMore(t, s, k)
+	if found := traces(t, dir, canaries...); len(found) < len(canaries) {
+		t.Fatalf("planted are only %v", found)
+	}
+	got, err := s.Erase(ctx, sessions.Erasure{Keys: []channels.Key{k}, Scopes: []string{"me"}, Senders: []sessions.Sender{{Channel: "x", ID: "7"}}})
+	if err != nil || got.Conversations != 1 {
+		t.Fatalf("Erase = %+v, %v", got, err)
+	}
+	if found := traces(t, dir, canaries...); len(found) > 0 {
+		t.Errorf("after Erase: %v", found)
+	}
+	// The store goes on.
+	if _, err := s.Accept(ctx, entry("x:1", "zq7rcanaryDedupe0110", "again")); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if found := traces(t, dir, canaries[1:]...); len(found) > 0 {
+		t.Errorf("after Close: %v", found)
+	}
+	integrity(t, path)
+}
+
+func plantMore(t *testing.T, s *sqlite.Store, k channels.Key) {
+	t.Helper()
+	ctx := t.Context()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := s.History(ctx, k, sessions.HistoryLimit{})
+	check(err)
+	check(s.AddSummary(ctx, k, sessions.Summary{Text: "zq7rcanarySummary06", CoversSeq: h.Messages[0].Seq, Generation: h.Generation}))
+	check(s.Rename(ctx, k, "zq7rcanaryTitle07"))
+	_, err = s.Remember(ctx, "me", "zq7rcanaryFact11")
+	check(err)
+	e := entry(k.String(), "edit me", "zq7rcanaryEdited09")
+	e.Inbound.MessageID = "m"
+	_, err = s.Accept(ctx, e)
+	check(err)
+	e = entry(k.String(), "edit", "changed")
+	e.Inbound.Edits = "m"
+	_, err = s.Accept(ctx, e)
+	check(err)
+	note := sessions.Message{Role: sessions.RoleUser, Content: "zq7rcanaryStep08"}
+	sqlite.PlantStep(t, s, k, sessions.Step{Kind: sessions.StepNote, Message: &note})
+}
+
+// TestEraseWithAReader: while somebody holds an old state of the file, Erase
+// says that traces are left, and does it all when called again.
+func TestEraseWithAReader(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "dragoman.db")
+	s := openFile(t, path, sqlite.Options{BusyTimeout: 1})
+	e := entry("x:1", "1", "zq7rcanaryText02")
+	if _, err := s.Accept(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	release := holdState(t, path)
+	_, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{e.Inbound.Key}})
+	if err == nil || !strings.Contains(err.Error(), "do it again") {
+		t.Errorf("Erase = %v", err)
+	}
+	release()
+	if _, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{e.Inbound.Key}}); err != nil {
+		t.Errorf("Erase again = %v", err)
+	}
+	if found := traces(t, dir, "zq7rcanaryText02"); len(found) > 0 {
+		t.Error(found)
+	}
+}
