@@ -1,19 +1,318 @@
 package memory
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"fmt"
+	"maps"
+	"slices"
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
-// Dump is part of [sessions.Copies].
-func (s *Store) Dump(context.Context, []channels.Key, func(sessions.Record) error) error {
-	return errors.ErrUnsupported
+// Dump is part of [sessions.Copies]. The records are gathered under the lock
+// and handed out after it, so that emit may use the store.
+func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
+	var all []sessions.Record
+	err := s.read(ctx, "dump", func() error {
+		whole := len(keys) == 0
+		if whole {
+			all = append(all, sessions.Record{Store: s.storeRecord()})
+			keys = slices.Collect(maps.Keys(s.chats))
+		}
+		for _, k := range rules.DumpKeys(keys) {
+			if c := s.chats[k]; c != nil {
+				all = append(all, c.records()...)
+			}
+		}
+		if whole {
+			all = append(all, s.otherRecords()...)
+		}
+		return nil
+	})
+	for _, r := range all {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = emit(r)
+		}
+	}
+	return err
 }
 
-// Restore is part of [sessions.Copies].
-func (s *Store) Restore(context.Context, func() (sessions.Record, error)) error {
-	return errors.ErrUnsupported
+func (s *Store) storeRecord() *sessions.StoreRecord {
+	return &sessions.StoreRecord{Name: s.name, Days: maps.Clone(s.days), Erased: slices.Sorted(maps.Keys(s.erased))}
+}
+
+// records are those of c.
+func (c *chat) records() []sessions.Record {
+	if c.seq == 0 && c.msgSeq == 0 && c.conv == nil {
+		return nil
+	}
+	head := &sessions.ConversationRecord{Key: c.key, Seq: c.seq, MessageSeq: c.msgSeq}
+	all := []sessions.Record{{Conversation: head}}
+	if conv := c.conv; conv != nil {
+		head.Title, head.Created, head.Updated = conv.title, rules.Time(conv.created), rules.Time(conv.updated)
+		head.Generations, head.Settings = c.allGenerations(), rules.Settings(conv.settings)
+		for _, sum := range conv.summaries {
+			head.Summaries = append(head.Summaries, rules.Summary(sum))
+		}
+		var chunk rules.Chunk
+		for i, m := range conv.messages {
+			if chunk.Add(rules.Clone(m)) || i == len(conv.messages)-1 {
+				all = append(all, sessions.Record{Messages: &sessions.MessagesRecord{Key: c.key, Messages: chunk.Messages}})
+				chunk = rules.Chunk{}
+			}
+		}
+	}
+	told := map[string]bool{}
+	for _, r := range c.in {
+		rec := r.record()
+		if r.turn != "" && !told[r.turn] {
+			told[r.turn] = true
+			for _, step := range c.steps[r.turn] {
+				rec.Steps = append(rec.Steps, rules.Step(step, step.At))
+			}
+		}
+		all = append(all, sessions.Record{Inbox: rec})
+	}
+	for _, o := range c.out {
+		rec := &sessions.OutboxRecord{Delivery: o.Delivery, Uncertain: o.uncertain, MessageID: o.messageID}
+		rec.Created, rec.NotBefore = rules.Time(o.Created), rules.Time(o.NotBefore)
+		all = append(all, sessions.Record{Outbox: rec})
+	}
+	return all
+}
+
+func (r *inRow) record() *sessions.InboxRecord {
+	rec := &sessions.InboxRecord{
+		Seq: r.seq, Rev: r.rev, Inbound: rules.Inbound(r.inbound), Origin: r.origin, State: r.state, Turn: r.turn,
+		Attempts: r.attempts, Due: rules.Time(r.due), Accepted: rules.Time(r.accepted), Why: r.why,
+	}
+	if r.fired != nil {
+		rec.Job, rec.JobDue = r.fired.Job, r.fired.Due
+	}
+	return rec
+}
+
+// otherRecords are those that belong to no conversation.
+func (s *Store) otherRecords() (all []sessions.Record) {
+	asides := slices.SortedFunc(slices.Values(s.asides), func(a, b *asideRow) int {
+		return cmp.Or(cmp.Compare(a.aside.Channel, b.aside.Channel), cmp.Compare(a.aside.ID, b.aside.ID))
+	})
+	for _, a := range asides {
+		rec := &sessions.AsideRecord{Aside: a.aside, At: rules.Time(a.at), Dropped: a.dropped}
+		rec.Raw = slices.Clone(rec.Raw)
+		all = append(all, sessions.Record{Aside: rec})
+	}
+	for _, scope := range slices.Sorted(maps.Keys(s.facts)) {
+		for _, f := range s.facts[scope] {
+			all = append(all, sessions.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: f}})
+		}
+	}
+	pairings := slices.SortedFunc(slices.Values(s.pairings), func(a, b *sessions.Pairing) int {
+		return cmp.Or(cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.PersonID, b.PersonID))
+	})
+	for _, p := range pairings {
+		copied := *p
+		all = append(all, sessions.Record{Pairing: &copied})
+	}
+	for _, job := range slices.Sorted(maps.Keys(s.due)) {
+		all = append(all, sessions.Record{Job: &sessions.JobRecord{Job: job, Due: s.due[job]}})
+	}
+	occurrences := slices.SortedFunc(slices.Values(s.occurrences), func(a, b *occurrence) int {
+		return cmp.Or(cmp.Compare(a.Job, b.Job), a.Due.Compare(b.Due))
+	})
+	for _, o := range occurrences {
+		copied := o.Occurrence
+		all = append(all, sessions.Record{Occurrence: &copied})
+	}
+	return all
+}
+
+// Restore is part of [sessions.Copies]. All records are read before anything
+// is changed. What is there already of facts, people, jobs and occurrences and
+// things set aside stays as it is.
+func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error)) error {
+	plan, err := rules.ReadPlan(ctx, next)
+	if err != nil {
+		return fmt.Errorf("memory: restore: %w", err)
+	}
+	return s.update(ctx, "restore", func(ch *change) error {
+		if err := s.checkRestore(plan); err != nil {
+			return err
+		}
+		s.restoreStore(plan)
+		for _, k := range plan.Keys {
+			s.restoreChat(ch, plan.Chats[k])
+		}
+		s.restoreOthers(plan)
+		for _, r := range s.in {
+			if link, ok := plan.Links[rules.Dedupe(r.inbound)]; ok && r.fired == nil {
+				r.fired = s.occurrence(link.Job, link.Due)
+			}
+		}
+		return nil
+	})
+}
+
+// checkRestore refuses what the store has already.
+func (s *Store) checkRestore(plan *rules.Plan) error {
+	ids := map[string]bool{}
+	for _, o := range s.out {
+		ids[o.ID] = true
+	}
+	for _, k := range plan.Keys {
+		if c := s.chats[k]; c != nil && (c.conv != nil || len(c.in)+len(c.out) > 0) {
+			return fmt.Errorf("%w: %s is here already", sessions.ErrConflict, k)
+		}
+		for _, r := range plan.Chats[k].Inbox {
+			if s.seen[rules.Dedupe(r.Inbound)] != nil {
+				return fmt.Errorf("%w: message %q of %s is here already", sessions.ErrConflict, r.Inbound.ID, k)
+			}
+		}
+		for _, o := range plan.Chats[k].Outbox {
+			if ids[o.ID] {
+				return fmt.Errorf("%w: delivery %q of %s is here already", sessions.ErrConflict, o.ID, k)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) restoreStore(plan *rules.Plan) {
+	if plan.Store == nil {
+		return
+	}
+	s.name = plan.Store.Name
+	for day, n := range plan.Store.Days {
+		s.days[day] = max(s.days[day], n)
+	}
+	for _, h := range plan.Store.Erased {
+		s.erased[h] = true
+	}
+}
+
+// hasGeneration reports whether an id is taken.
+func (s *Store) hasGeneration(id string) bool {
+	for _, c := range s.chats {
+		if c.conv != nil && slices.ContainsFunc(c.conv.generations, func(g sessions.Generation) bool { return g.ID == id }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Store) restoreChat(ch *change, p *rules.ChatPlan) {
+	c := s.chat(p.Head.Key)
+	c.seq, c.msgSeq = max(c.seq, p.Head.Seq), p.Head.MessageSeq
+	if p.Conversation {
+		s.restoreConversation(ch, c, p)
+	}
+	for _, rec := range p.Inbox {
+		s.lastIn++
+		r := &inRow{
+			id: fmt.Sprintf("in-%d", s.lastIn), seq: rec.Seq, rev: rec.Rev, inbound: rec.Inbound, origin: rec.Origin, state: rec.State,
+			turn: rec.Turn, attempts: rec.Attempts, due: rec.Due, accepted: rec.Accepted, why: rec.Why,
+		}
+		if len(rec.Steps) > 0 {
+			c.steps[r.turn] = append(c.steps[r.turn], rec.Steps...)
+		}
+		s.in, c.in = append(s.in, r), append(c.in, r)
+		s.seen[rules.Dedupe(r.inbound)] = r
+	}
+	for _, rec := range p.Outbox {
+		o := &outRow{Delivery: rec.Delivery, uncertain: rec.Uncertain, messageID: rec.MessageID}
+		var n int
+		if _, err := fmt.Sscanf(o.ID, "out-%d", &n); err == nil {
+			s.lastOut = max(s.lastOut, n) // none of these is given again
+		}
+		s.out, c.out = append(s.out, o), append(c.out, o)
+	}
+	c.openItems(ch, false)
+}
+
+func (s *Store) restoreConversation(ch *change, c *chat, p *rules.ChatPlan) {
+	s.updates++
+	conv := &conversation{
+		title: p.Head.Title, created: p.Head.Created, updated: p.Head.Updated, order: s.updates, settings: p.Head.Settings,
+		messages: p.Messages, from: c.msgSeq,
+	}
+	if conv.created.IsZero() {
+		conv.created = ch.now
+	}
+	if conv.updated.IsZero() {
+		conv.updated = conv.created
+	}
+	c.conv = conv
+	for _, m := range p.Messages {
+		if m.Usage != nil {
+			conv.usage.Add(*m.Usage)
+		}
+	}
+	for _, g := range p.Head.Generations {
+		day, n, err := rules.ParseGeneration(g.ID)
+		if err != nil || s.hasGeneration(g.ID) {
+			g.ID = s.nextGeneration(cmp.Or(g.Began, ch.now))
+		} else {
+			s.days[day] = max(s.days[day], n)
+		}
+		g.Began, g.LastSeq = rules.Time(cmp.Or(g.Began, ch.now)), 0
+		conv.generations = append(conv.generations, g)
+		conv.generation, conv.from = g.ID, g.FirstSeq-1
+	}
+	for _, sum := range p.Head.Summaries {
+		sum.Generation = conv.generation
+		conv.summaries = append(conv.summaries, sum)
+	}
+}
+
+func (s *Store) restoreOthers(plan *rules.Plan) {
+	for _, a := range plan.Asides {
+		if !slices.ContainsFunc(s.asides, func(old *asideRow) bool { return old.aside.Channel == a.Channel && old.aside.ID == a.ID }) {
+			s.asides = append(s.asides, &asideRow{id: fmt.Sprintf("aside-%d", len(s.asides)+1), aside: a.Aside, at: a.At, dropped: a.Dropped})
+		}
+	}
+	for _, f := range plan.Facts {
+		s.restoreFact(f)
+	}
+	for _, p := range plan.Pairings {
+		if !slices.ContainsFunc(s.pairings, func(old *sessions.Pairing) bool {
+			return old.Channel == p.Channel && old.PersonID == p.PersonID || p.Code != "" && rules.Code(old.Code) == rules.Code(p.Code)
+		}) {
+			s.pairings = append(s.pairings, &p)
+		}
+	}
+	for _, j := range plan.Jobs {
+		if _, planned := s.due[j.Job]; !planned {
+			s.due[j.Job] = j.Due
+		}
+	}
+	for _, o := range plan.Occurrences {
+		if s.occurrence(o.Job, o.Due) == nil {
+			s.occurrences = append(s.occurrences, &occurrence{o})
+		}
+	}
+}
+
+// restoreFact keeps the id of f if it is free.
+func (s *Store) restoreFact(f sessions.FactRecord) {
+	taken := f.ID <= 0
+	for scope, facts := range s.facts {
+		for _, old := range facts {
+			if scope == f.Scope && old.Text == f.Text {
+				return
+			}
+			taken = taken || old.ID == f.ID
+		}
+	}
+	if taken {
+		f.ID = s.lastFact + 1
+	}
+	s.lastFact = max(s.lastFact, f.ID)
+	s.facts[f.Scope] = append(s.facts[f.Scope], f.Fact)
+	slices.SortFunc(s.facts[f.Scope], func(a, b sessions.Fact) int { return cmp.Compare(a.ID, b.ID) })
 }

@@ -32,3 +32,5 @@ func TestStore(t *testing.T) { storetest.Run(t, open) }
 func TestStoreClock(t *testing.T) { storetest.RunClocked(t, openAt) }
 
 func FuzzText(f *testing.F) { storetest.FuzzText(f, open) }
+
+func TestCopies(t *testing.T) { storetest.RunCopies(t, open, open) }

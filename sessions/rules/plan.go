@@ -1,0 +1,281 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Plan is everything that a Restore is to store, cleaned and checked.
+type Plan struct {
+	Store       *sessions.StoreRecord
+	Keys        []channels.Key // in the order of their first record
+	Chats       map[channels.Key]*ChatPlan
+	Asides      []sessions.AsideRecord
+	Facts       []sessions.FactRecord
+	Pairings    []sessions.Pairing
+	Jobs        []sessions.JobRecord
+	Occurrences []sessions.Occurrence
+	// Links are the occurrences that fired messages, by Dedupe.
+	Links map[string]Link
+
+	seen map[string]bool // dedupe strings and delivery ids
+}
+
+// Link names an occurrence.
+type Link struct {
+	Job string
+	Due time.Time
+}
+
+// ChatPlan is all of one key. The Seq of messages and of the head are set; the
+// messages have no gaps.
+type ChatPlan struct {
+	Head         sessions.ConversationRecord
+	Conversation bool // there is one, and not only queues
+	Messages     []sessions.Message
+	Inbox        []sessions.InboxRecord // by Seq, like Outbox
+	Outbox       []sessions.OutboxRecord
+	headed       bool
+}
+
+// ReadPlan reads all records. They are held in memory until they are stored:
+// a store is restored whole or not at all, and nobody waits for a slow reader.
+func ReadPlan(ctx context.Context, next func() (sessions.Record, error)) (*Plan, error) {
+	p := &Plan{Chats: map[channels.Key]*ChatPlan{}, Links: map[string]Link{}, seen: map[string]bool{}}
+	for {
+		r, err := next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = p.add(r)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range p.Keys {
+		if err := p.Chats[k].finish(); err != nil {
+			return nil, fmt.Errorf("%s: %w", k, err)
+		}
+	}
+	return p, nil
+}
+
+// chat is the plan of k.
+func (p *Plan) chat(k channels.Key) *ChatPlan {
+	c := p.Chats[k]
+	if c == nil {
+		c = &ChatPlan{Head: sessions.ConversationRecord{Key: k}}
+		p.Chats[k] = c
+		p.Keys = append(p.Keys, k)
+	}
+	return c
+}
+
+// once refuses what came before.
+func (p *Plan) once(what, id string) error {
+	if p.seen[what+id] {
+		return fmt.Errorf("%s %q comes twice", what, id)
+	}
+	p.seen[what+id] = true
+	return nil
+}
+
+func (p *Plan) add(r sessions.Record) error {
+	switch {
+	case r.Store != nil:
+		p.Store = r.Store
+	case r.Conversation != nil:
+		return p.addHead(*r.Conversation)
+	case r.Messages != nil:
+		return p.addMessages(*r.Messages)
+	case r.Inbox != nil:
+		return p.addInbox(*r.Inbox)
+	case r.Outbox != nil:
+		return p.addOutbox(*r.Outbox)
+	case r.Aside != nil:
+		a := *r.Aside
+		a.Raw, a.Why, a.At = slices.Clone(a.Raw), Text(a.Why), Time(a.At)
+		p.Asides = append(p.Asides, a)
+	default:
+		return p.addOther(r)
+	}
+	return nil
+}
+
+func (p *Plan) addOther(r sessions.Record) error {
+	switch {
+	case r.Fact != nil:
+		f := *r.Fact
+		f.Text, f.At = Text(f.Text), Time(f.At)
+		p.Facts = append(p.Facts, f)
+	case r.Pairing != nil:
+		approved := Time(r.Pairing.Approved)
+		one := Pairing(*r.Pairing)
+		one.Approved = approved
+		p.Pairings = append(p.Pairings, one)
+	case r.Job != nil:
+		p.Jobs = append(p.Jobs, sessions.JobRecord{Job: r.Job.Job, Due: Time(r.Job.Due)})
+	case r.Occurrence != nil:
+		o := *r.Occurrence
+		o.Job, o.Outcome, o.Why = Text(o.Job), Text(o.Outcome), Text(o.Why)
+		o.Due, o.At = Time(o.Due), Time(o.At)
+		p.Occurrences = append(p.Occurrences, o)
+	default:
+		return errors.New("an empty record")
+	}
+	return nil
+}
+
+func (p *Plan) addHead(h sessions.ConversationRecord) error {
+	if h.Key.IsZero() {
+		return errors.New("a conversation without a key")
+	}
+	c := p.chat(h.Key)
+	if c.headed || len(c.Messages) > 0 {
+		return fmt.Errorf("the conversation of %s comes twice, or behind its messages", h.Key)
+	}
+	if err := CheckSettings(h.Settings); err != nil {
+		return fmt.Errorf("%s: %w", h.Key, err)
+	}
+	h.Title, h.Created, h.Updated, h.Settings = Text(h.Title), Time(h.Created), Time(h.Updated), Settings(h.Settings)
+	h.Generations, h.Summaries = slices.Clone(h.Generations), slices.Clone(h.Summaries)
+	for i := range h.Generations {
+		h.Generations[i].Began = Time(h.Generations[i].Began)
+	}
+	for i, s := range h.Summaries {
+		h.Summaries[i] = Summary(s)
+	}
+	c.Head, c.headed = h, true
+	return nil
+}
+
+func (p *Plan) addMessages(r sessions.MessagesRecord) error {
+	if r.Key.IsZero() {
+		return errors.New("messages without a key")
+	}
+	c := p.chat(r.Key)
+	for _, m := range r.Messages {
+		c.Messages = append(c.Messages, Message(m, time.Now()))
+	}
+	return nil
+}
+
+func (p *Plan) addInbox(r sessions.InboxRecord) error {
+	if err := CheckInbox(r); err != nil {
+		return err
+	}
+	r.Inbound = Inbound(r.Inbound)
+	r.Turn, r.Why, r.Due, r.Accepted = Text(r.Turn), Text(r.Why), Time(r.Due), Time(r.Accepted)
+	if r.Origin == "" {
+		r.Origin = sessions.OriginChat
+	}
+	steps := make([]sessions.Step, 0, len(r.Steps))
+	for _, s := range r.Steps {
+		steps = append(steps, Step(s, s.At))
+	}
+	r.Steps = steps
+	if r.Job != "" {
+		p.Links[Dedupe(r.Inbound)] = Link{Text(r.Job), Time(r.JobDue)}
+	}
+	c := p.chat(r.Inbound.Key)
+	c.Inbox = append(c.Inbox, r)
+	return p.once("the message", Dedupe(r.Inbound))
+}
+
+func (p *Plan) addOutbox(r sessions.OutboxRecord) error {
+	if err := CheckOutbox(r); err != nil {
+		return err
+	}
+	r.ID, r.Text, r.ReplyTo, r.Edit, r.Error, r.MessageID = Text(r.ID), Text(r.Text), Text(r.ReplyTo), Text(r.Edit), Text(r.Error), Text(r.MessageID)
+	r.Created, r.NotBefore = Time(r.Created), Time(r.NotBefore)
+	c := p.chat(r.Key)
+	c.Outbox = append(c.Outbox, r)
+	return p.once("the delivery", r.ID)
+}
+
+// finish fills in what an import leaves out and refuses what cannot be.
+func (c *ChatPlan) finish() error {
+	h := &c.Head
+	c.Conversation = h.Title != "" || !h.Created.IsZero() || !IsZeroSettings(h.Settings) || len(h.Generations)+len(c.Messages) > 0
+	if c.Conversation {
+		if err := c.number(); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(c.Inbox, func(a, b sessions.InboxRecord) int { return int(a.Seq - b.Seq) })
+	slices.SortFunc(c.Outbox, func(a, b sessions.OutboxRecord) int { return int(a.Seq - b.Seq) })
+	seqs := map[int64]bool{}
+	for _, r := range c.Inbox {
+		seqs[r.Seq], h.Seq = true, max(h.Seq, r.Seq)
+	}
+	for _, r := range c.Outbox {
+		seqs[r.Seq], h.Seq = true, max(h.Seq, r.Seq)
+	}
+	if len(seqs) != len(c.Inbox)+len(c.Outbox) || h.Seq < 0 || h.Seq >= 1<<31 || h.MessageSeq < 0 || h.MessageSeq >= 1<<31 {
+		return errors.New("the seqs of the queues repeat or are too large")
+	}
+	return nil
+}
+
+// number gives messages their seqs, if they have none, and a generation.
+func (c *ChatPlan) number() error {
+	h, last := &c.Head, int64(0)
+	if len(h.Generations) > 0 {
+		last = h.Generations[0].FirstSeq - 1
+	} else if len(c.Messages) > 0 && c.Messages[0].Seq > 0 {
+		last = c.Messages[0].Seq - 1
+	}
+	if len(c.Messages) > 0 {
+		at := c.Messages[0].At
+		if h.Created.IsZero() {
+			h.Created = at
+		}
+		if h.Updated.IsZero() {
+			h.Updated = c.Messages[len(c.Messages)-1].At
+		}
+		if len(h.Generations) == 0 {
+			h.Generations = []sessions.Generation{{FirstSeq: last + 1, Began: at}}
+		}
+	}
+	for i := range c.Messages {
+		last++
+		if m := &c.Messages[i]; m.Seq == 0 {
+			m.Seq = last
+		} else if m.Seq != last {
+			return fmt.Errorf("message %d stands where message %d should", m.Seq, last)
+		}
+	}
+	if len(h.Generations) == 0 {
+		return nil // settings only: the seqs go on from MessageSeq
+	}
+	if h.MessageSeq != 0 && h.MessageSeq != last {
+		return fmt.Errorf("the last message is %d and should be %d", last, h.MessageSeq)
+	}
+	h.MessageSeq = last
+	from := int64(0)
+	for _, g := range h.Generations {
+		if g.FirstSeq <= from || g.FirstSeq > last+1 {
+			return fmt.Errorf("generation %q cannot begin with message %d", g.ID, g.FirstSeq)
+		}
+		from = g.FirstSeq - 1
+	}
+	for _, s := range h.Summaries {
+		if s.CoversSeq <= from || s.CoversSeq > last {
+			return fmt.Errorf("a summary cannot cover message %d", s.CoversSeq)
+		}
+		from = s.CoversSeq
+	}
+	return nil
+}
