@@ -64,7 +64,7 @@ const (
 var pastQueries = []string{
 	`BEGIN`,
 	ids + `INSERT INTO keys (id, key, seq, msg_seq) SELECT i, 'telegram:' || (1000000 + i), 2, 2 FROM c`,
-	ids + `INSERT INTO generations (day, number, key_id, from_seq) SELECT ` + days + `, i % 500, i, 0 FROM c`,
+	ids + `INSERT INTO generations (day, number, key_id, from_seq, began) SELECT ` + days + `, i % 500, i, 0, 1700000000000000000 FROM c`,
 	ids + `INSERT INTO conversations (key_id, generation, from_seq, created, updated, messages, input, output, cached)
 		SELECT i, ` + days + ` || printf('_%03d', i % 500), 0, ` + then + `, ` + then + `, 2, 900, 30, 0 FROM c`,
 	ids + `INSERT INTO inbox (id, dedupe, message_id, origin, state, accepted, rest, text)
@@ -77,7 +77,7 @@ var pastQueries = []string{
 		SELECT i << 32 | 2, 'assistant', length(` + reply + `), CAST(` + said + ` AS BLOB), ` + reply + ` FROM c`,
 	// The long one has the id after all others.
 	`INSERT INTO keys (id, key, seq, msg_seq) SELECT @n + 1, 'telegram:` + fmt.Sprint(longChat) + `', @long, @long`,
-	`INSERT INTO generations (day, number, key_id, from_seq) VALUES ('20240101', 1, @n + 1, 0)`,
+	`INSERT INTO generations (day, number, key_id, from_seq, began) VALUES ('20240101', 1, @n + 1, 0, 1700000000000000000)`,
 	`INSERT INTO conversations (key_id, generation, from_seq, covers, created, updated, messages, input, output, cached)
 		VALUES (@n + 1, '20240101_001', 0, @long - @tail, 1700000000000000000, 1750000000000000000, @long, 0, 0, 0)`,
 	`WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < @long)

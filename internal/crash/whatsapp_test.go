@@ -52,7 +52,7 @@ state_dir: %s
 http: {listen: "off"}
 log: {level: info}
 model: {type: openai, base_url: %s, name: fake, context_window: 200000}
-summary: {messages: 30, keep: 8}
+summary: {trigger: {messages: 30}, keep: {n: 8}}
 queue: {rate_per_minute: 0, max_waiting: 1000}
 channels:
   whatsapp: {type: whatsapp, allow: [%s]}
