@@ -114,9 +114,13 @@ type scripted struct {
 	turns     []agent.Turn
 	needs     func(sessions.History) bool
 	summarize func(context.Context, sessions.History) (sessions.Summary, error)
+	audit     func(agent.Turn)
 }
 
 func (s *scripted) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
+	if s.audit != nil {
+		s.audit(t)
+	}
 	s.mu.Lock()
 	s.turns = append(s.turns, t)
 	run := s.run
@@ -202,6 +206,7 @@ type world struct {
 	t     *testing.T
 	net   *network
 	agent *scripted
+	real  gateway.Agent // not nil: instead of agent
 	store gateway.Store
 	mem   *memory.Store
 	seen  *counter
@@ -222,12 +227,17 @@ func start(t *testing.T, changes ...change) *world {
 		t: t, net: newNetwork("net"), agent: &scripted{run: echo}, mem: mem, store: mem,
 		seen: &counter{}, ended: make(chan error, 1),
 	}
+	w.agent.audit = w.accountedFor
 	b := gateway.Binding{Channel: w.net, Allow: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}}
 	opts := gateway.Options{Observer: w.seen, Logger: slog.New(slog.DiscardHandler), RatePerMinute: -1}
 	for _, c := range changes {
 		c(w, &b, &opts)
 	}
-	gw, err := gateway.New(w.store, w.agent, []gateway.Binding{b}, opts)
+	var ag gateway.Agent = w.agent
+	if w.real != nil {
+		ag = w.real
+	}
+	gw, err := gateway.New(w.store, ag, []gateway.Binding{b}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,11 +248,44 @@ func start(t *testing.T, changes ...change) *world {
 	w.in = <-w.net.intake
 	t.Cleanup(func() {
 		w.close()
+		if n := w.seen.get("unaccounted"); n != 0 {
+			t.Errorf("requests of %d turns passed over messages in silence", n)
+		}
 		if err := mem.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}
 	})
 	return w
+}
+
+// accountedFor checks, independently of the agent, that a turn has all of its
+// conversation in view, under a summary, or counted as left out.
+func (w *world) accountedFor(turn agent.Turn) {
+	h := turn.History
+	if h.Generation == "" {
+		return // empty, or a job's
+	}
+	whole, err := w.mem.History(context.Background(), turn.Key, sessions.HistoryLimit{})
+	if err != nil || whole.Generation != h.Generation {
+		return // a /new came in between
+	}
+	covered := int64(0)
+	if h.Summary != nil {
+		covered = h.Summary.CoversSeq
+	}
+	shown := make(map[int64]bool)
+	for _, m := range h.Messages {
+		shown[m.Seq] = true
+	}
+	missing := -h.Omitted
+	for _, m := range whole.Messages {
+		if m.Seq > covered && !shown[m.Seq] {
+			missing++
+		}
+	}
+	if missing > 0 {
+		w.t.Errorf("the turn %s passes over %d messages in silence", turn.ID, missing)
+	}
 }
 
 // close ends the world and waits for it. It may be called twice.

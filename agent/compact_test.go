@@ -1,0 +1,198 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// TestCase17KeptTurnsAreShown: after a compaction the next request has the
+// summary, and what was to be kept word for word, under every preset; and
+// (case 30) the turn after it does not compact again.
+func TestCase17KeptTurnsAreShown(t *testing.T) {
+	for _, name := range window.PresetNames() {
+		t.Run(name, func(t *testing.T) {
+			c := window.Presets[name]
+			var asked, requests []agent.Request
+			m := newScript(t, echoing(c, &asked, &requests))
+			look := newCounter("look")
+			a := newAgent(t, m, agent.Options{ContextWindow: 8192, Compaction: c}, look)
+			talk := chat{t: t, a: a, h: sessions.History{Generation: "20260301_001"}}
+			for i := 0; len(talk.summaries) == 0; i++ {
+				if i == 300 {
+					t.Fatal("300 turns and no summary")
+				}
+				talk.say(fmt.Sprintf("message-%d. %s %s", i, fact(i), strings.Repeat("word ", 60)))
+			}
+			kept := talk.h.Messages
+			if floor := talk.all[window.CutAt(talk.all, c.Keep)].Seq; len(kept) == 0 || kept[0].Seq > floor {
+				t.Fatalf("%d messages stay, fewer than the preset asks for", len(kept))
+			}
+			before := len(requests)
+			talk.say("and now?")
+			if len(talk.summaries) != 1 {
+				t.Errorf("case 30: %d summaries after one more turn, want 1", len(talk.summaries))
+			}
+			r := requests[before]
+			text := r.System + r.Background + show(r.Messages)
+			// The oldest facts may have had no room in the preset's limits.
+			var covered string
+			for _, m := range talk.all {
+				if m.Seq <= talk.summaries[0].CoversSeq && facts.MatchString(m.Content) {
+					covered = facts.FindString(m.Content)
+				}
+			}
+			contains(t, "request", r.System+r.Background+r.Messages[min(1, len(r.Messages)-1)].Content, covered)
+			for _, m := range kept {
+				if m.Role != sessions.RoleTool && m.Content != "" {
+					contains(t, "request", text, m.Content)
+				}
+			}
+			if talk.unaccounted != 0 {
+				t.Errorf("%d messages unaccounted for", talk.unaccounted)
+			}
+			var whole []string
+			for _, m := range talk.all {
+				whole = append(whole, m.Content)
+			}
+			contains(t, "case 32: the transcript", strings.Join(whole, "\n"), fact(0), fact(1))
+		})
+	}
+}
+
+// json answers, good and bad.
+const goodJSON = `{"title":"Tea","keywords":["tea"],"summary":"Ann likes tea.","key_points":["tea"],"key_facts":["B=$129"],"sentiment":"positive","confidence":9}`
+
+func TestJSONSummary(t *testing.T) {
+	c := keeping(8)
+	c.Format = window.JSON
+	h := sessions.History{Messages: talk(20)}
+	m := newScript(t, say(goodJSON))
+	s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h)
+	if err != nil {
+		t.Fatalf("Summarize() = %v", err)
+	}
+	var f window.Fields
+	if err := json.Unmarshal(s.Fields, &f); err != nil || f.Title != "Tea" || f.Confidence != 9 {
+		t.Errorf("Fields = %s, %v", s.Fields, err)
+	}
+	contains(t, "text", s.Text, "Ann likes tea.", "- B=$129")
+	contains(t, "prompt", m.requests()[0].System, `"key_facts"`, `"sentiment"`)
+	for name, bad := range map[string]string{
+		"case 18: no JSON": "Ann likes tea.", "case 18: another shape": `{"summary":"Ann likes tea."}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s, err := newAgent(t, newScript(t, say(bad)), agent.Options{Compaction: c}).Summarize(t.Context(), h); !errors.Is(err, agent.ErrBadSummary) || s.Text != "" {
+				t.Errorf("Summarize() = %+v, %v, want ErrBadSummary", s, err)
+			}
+		})
+	}
+}
+
+// A summary that is too long is asked for once more, and never cut.
+func TestSummaryTooManyChars(t *testing.T) {
+	c := keeping(8)
+	c.MaxChars = 200
+	h := sessions.History{Messages: talk(20)}
+	long := strings.Repeat("Ann likes tea. ", 40)
+	m := newScript(t, say(long), say("Ann likes tea."))
+	s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h)
+	if err != nil || s.Text != "Ann likes tea." || len(m.requests()) != 2 {
+		t.Fatalf("Summarize() = %+v, %v after %d requests, want the second answer", s, err, len(m.requests()))
+	}
+	contains(t, "the second request", m.requests()[1].Messages[0].Content, "Ann likes tea. Ann likes tea.", "at most 200 are allowed")
+	m = newScript(t, say(long))
+	if s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h); !errors.Is(err, agent.ErrBadSummary) || s.Text != "" || len(m.requests()) != 2 {
+		t.Errorf("Summarize() = %+v, %v after %d requests, want ErrBadSummary after 2", s, err, len(m.requests()))
+	}
+}
+
+func TestWhen(t *testing.T) {
+	c := keeping(4)
+	for when, want := range map[window.When][3]bool{
+		window.WhenAuto: {false, false, true}, window.WhenEveryTurn: {false, true, true}, window.WhenOff: {false, false, false},
+	} {
+		c.When = when
+		a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: c})
+		for i, n := range []int{4, 10, 41} {
+			if got := a.NeedsSummary(sessions.History{Messages: talk(n)}); got != want[i] {
+				t.Errorf("%s: NeedsSummary of %d messages = %v, want %v", when, n, got, want[i])
+			}
+		}
+	}
+	c.When, c.Trigger.MinMessages = window.WhenEveryTurn, 11
+	if a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: c}); a.NeedsSummary(sessions.History{Messages: talk(10)}) {
+		t.Error("10 messages are summarised, and MinMessages is 11")
+	}
+}
+
+// What is left out of a request is said in it.
+func TestOmissionIsSaid(t *testing.T) {
+	c := keeping(8)
+	c.When = window.WhenOff
+	m := newScript(t, say("ok"))
+	search := newCounter("search_history")
+	a := newAgent(t, m, agent.Options{ContextWindow: 3000, Compaction: c}, search)
+	turn := turnOf("and now?")
+	turn.History = sessions.History{Messages: long(200), Omitted: 5}
+	for i := range turn.History.Messages {
+		turn.History.Messages[i].Seq = int64(i + 6)
+	}
+	res := run(t, a, turn)
+	r := m.requests()[0]
+	var left int
+	if _, err := fmt.Sscanf(r.Messages[0].Content, "[%d earlier messages", &left); err != nil || left != 5+201-(len(r.Messages)-1) {
+		t.Errorf("the request begins with %q and has %d messages", r.Messages[0].Content, len(r.Messages))
+	}
+	contains(t, "the note", r.Messages[0].Content, "search_history")
+	if res.Unaccounted != 0 {
+		t.Errorf("Unaccounted = %d, want 0", res.Unaccounted)
+	}
+}
+
+// named is a model with a name of its own.
+type named struct {
+	*script
+	name string
+}
+
+func (n named) Name() string { return n.name }
+
+// A conversation's settings choose its model and its prompt; summaries have a
+// model of their own.
+func TestSettingsAndSummarizer(t *testing.T) {
+	usual, other, small := newScript(t, say("usual")), newScript(t, say("other")), newScript(t, say("short"))
+	a := newAgent(t, usual, agent.Options{
+		System: "Be kind.", Summarizer: named{small, "small"}, SummarizerWindow: 4096,
+		Models: func(name string) (agent.Model, error) {
+			if name != "other" {
+				return nil, errors.New("unknown")
+			}
+			return named{other, name}, nil
+		},
+	})
+	turn := turnOf("hi")
+	turn.History.Settings = sessions.Settings{Model: "other", System: "Be brief."}
+	res := run(t, a, turn)
+	last := res.Messages[len(res.Messages)-1]
+	if res.Text != "other" || last.Model != "other" || last.Usage == nil || last.Usage.Input != 100 {
+		t.Errorf("the answer is %+v, want the other model's with its usage", last)
+	}
+	if got := other.requests()[0].System; got != "Be brief." {
+		t.Errorf("System = %q, want the conversation's", got)
+	}
+	turn.History.Settings.Model = "gone"
+	if res := run(t, a, turn); res.Text != "usual" {
+		t.Errorf("a model that cannot be had is answered with %q, want the usual one's answer", res.Text)
+	}
+	s, err := a.Summarize(t.Context(), sessions.History{Messages: talk(20)})
+	if err != nil || s.Model != "small" || len(small.requests()) != 1 || small.requests()[0].MaxTokens != 1024 {
+		t.Errorf("Summarize() = %+v, %v, want the small model's within its window", s, err)
+	}
+}

@@ -1,0 +1,202 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+	"dragoman/channels"
+	"dragoman/internal/gateway"
+	"dragoman/sessions"
+)
+
+// noting is a real agent whose Summarize can be watched and held up.
+type noting struct {
+	*agent.Agent
+	mu    sync.Mutex
+	calls int
+	hold  time.Duration
+}
+
+func (n *noting) Summarize(ctx context.Context, h sessions.History) (sessions.Summary, error) {
+	n.mu.Lock()
+	n.calls++
+	n.mu.Unlock()
+	time.Sleep(n.hold)
+	return n.Agent.Summarize(ctx, h)
+}
+
+func (n *noting) count() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.calls
+}
+
+// plainModel answers every question and copies into summaries what it reads
+// behind "B=", the way an attentive summariser would.
+type plainModel struct{}
+
+func (plainModel) Name() string { return "plain" }
+
+func (plainModel) Complete(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
+	last := r.Messages[len(r.Messages)-1].Content
+	text := "noted"
+	if strings.Contains(last, "<transcript>") {
+		text = "They talked."
+	}
+	return agent.Response{Message: sessions.Message{Role: sessions.RoleAssistant, Content: text}, Finish: "stop"}, nil
+}
+
+// compacting starts a world with a real agent that compacts as c says.
+func compacting(t *testing.T, c window.Compaction, tokens int) (*world, *noting) {
+	t.Helper()
+	ag, err := agent.New(plainModel{}, nil, agent.Options{ContextWindow: tokens, Compaction: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &noting{Agent: ag}
+	w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.real = n })
+	return w, n
+}
+
+func (w *world) history(chat string) sessions.History {
+	w.t.Helper()
+	h, err := w.mem.History(w.t.Context(), channels.MustKey("net:"+chat), sessions.HistoryLimit{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return h
+}
+
+// TestCase16Background: 20 messages start nothing, 21 start one summary, and
+// what it dropped is still found (case 32).
+func TestCase16Background(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
+		w.say("1", "the price is B=$129")
+		for i := range 9 {
+			synctest.Wait()
+			w.say("1", fmt.Sprint("message ", i))
+		}
+		synctest.Wait()
+		if ag.count() != 0 {
+			t.Fatalf("%d summaries after 20 messages, want none", ag.count())
+		}
+		w.say("1", "one more")
+		synctest.Wait()
+		h := w.history("1")
+		if ag.count() != 1 || h.Summary == nil || len(h.Messages) != 4 {
+			t.Fatalf("%d summaries and %d messages left, want 1 and 4", ag.count(), len(h.Messages))
+		}
+		found, err := w.mem.Search(t.Context(), channels.MustKey("net:1"), "price", 5)
+		if err != nil || len(found) != 1 || !strings.Contains(found[0].Content, "B=$129") {
+			t.Errorf("case 32: Search = %+v, %v, want the price", found, err)
+		}
+	})
+}
+
+// TestCase20NewDuringASummary: a summary of what a /new has ended is dropped.
+func TestCase20NewDuringASummary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
+		ag.hold = time.Minute
+		for i := range 11 {
+			w.say("1", fmt.Sprint("message ", i))
+			synctest.Wait()
+		}
+		w.say("1", "/new")
+		synctest.Wait()
+		w.say("1", "fresh")
+		time.Sleep(time.Hour)
+		if h := w.history("1"); h.Summary != nil || len(h.Messages) != 2 {
+			t.Errorf("after /new: summary %v and %d messages, want none and 2", h.Summary, len(h.Messages))
+		}
+		if n := w.seen.get("summary outdated"); ag.count() != 1 || n != 1 {
+			t.Errorf("%d summaries, %d outdated, want one that is", ag.count(), n)
+		}
+	})
+}
+
+// TestCase21OneSummaryAtATime: while one is made in the background, a turn that
+// needs one too waits for it instead of making another.
+func TestCase21OneSummaryAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ag := compacting(t, window.Presets["picoclaw"], 2048)
+		ag.hold = time.Minute
+		for i := 0; ag.count() == 0; i++ {
+			if i == 100 {
+				t.Fatal("100 messages and no summary")
+			}
+			w.say("1", fmt.Sprint("message ", i, strings.Repeat(" word", 60)))
+			synctest.Wait()
+		}
+		w.say("1", "a long one"+strings.Repeat(" word", 900)) // does not fit any more
+		synctest.Wait()
+		if got := ag.count(); got != 1 {
+			t.Fatalf("%d summaries at once, want 1", got)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if h := w.history("1"); h.Summary == nil {
+			t.Error("there is no summary")
+		}
+		texts := w.net.texts("1")
+		if len(texts) == 0 || texts[len(texts)-1] != "noted" {
+			t.Errorf("the waiting turn was answered with %q", texts)
+		}
+		if n := w.seen.get("unaccounted"); n != 0 {
+			t.Errorf("messages unaccounted for in %d turns", n)
+		}
+	})
+}
+
+// TestCompactionInATurn: what would not fit is summarised while the turn waits
+// (cases 27 and 29), nothing is passed over, and after a failure (case 18) the
+// turn goes on without a summary and the next ones do not try at once.
+func TestCompactionInATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := window.Presets["goose-conservative"]
+		c.Trigger.TokensPercent = 99
+		c.Keep.N = 2
+		w, ag := compacting(t, c, 2048)
+		for i := range 40 {
+			w.say("1", fmt.Sprint("message ", i, strings.Repeat(" word", 60)))
+			synctest.Wait()
+		}
+		if h := w.history("1"); ag.count() == 0 || h.Summary == nil {
+			t.Fatalf("%d summaries, and the newest is %v", ag.count(), h.Summary)
+		}
+		if got := len(w.transcript("1")); got != 80 {
+			t.Errorf("the transcript has %d messages, want all 80", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		calls := 0
+		w.agent.summarize = func(context.Context, sessions.History) (sessions.Summary, error) {
+			calls++
+			return sessions.Summary{}, errors.New("model down")
+		}
+		var got []error
+		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+			_, err := turn.Compact(ctx)
+			got = append(got, err)
+			return echo(ctx, turn)
+		}
+		for i := range 3 {
+			w.say("1", fmt.Sprint(i))
+			synctest.Wait()
+		}
+		if calls != 1 || len(got) != 3 || got[0] == nil || got[2] == nil || w.seen.get("summary failed") != 1 {
+			t.Errorf("case 18: %d calls, errors %v, want one call and an error for each turn", calls, got)
+		}
+		w.expect("1", "echo 0", "echo 1", "echo 2")
+	})
+}
