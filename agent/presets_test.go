@@ -24,11 +24,10 @@ type chat struct {
 	seq int64
 	// all is the transcript, which no summary takes anything from.
 	all []sessions.Message
-	// summaries are all that were made; compactedAt is the turn of each.
+	// summaries are all that were made.
 	summaries   []sessions.Summary
 	unaccounted int
 	turns       int
-	next        []sessions.Message // the input of the turn that runs
 }
 
 // say runs one turn and, after it, the summary that it asks for.
