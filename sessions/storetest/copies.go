@@ -242,6 +242,7 @@ func onlyOne(t *testing.T, a, b *rig) {
 	b.say(t, "x:3", "3", user("three"))
 	must(t, b.Restore(t.Context(), feed(lines, nil)))
 	same(t, "transcript", b.transcript(t, "x:2"), []string{"user: two"})
+	b.say(t, "x:4", "4", user("four")) // in a generation of its own
 	is(t, "Restore again", b.Restore(t.Context(), feed(lines, nil)), sessions.ErrConflict)
 	_, err = b.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{key("x:2")}})
 	must(t, err)
