@@ -202,8 +202,8 @@ func (o *DetectOptions) pick(ctx context.Context, models []ollamaModel, wanted s
 // shown is what Ollama says of a model. Old versions say nothing of what it
 // can do; then known is false.
 type shown struct {
-	known, chat, tools bool
-	window             int
+	known, chat, tools, vision bool
+	window                     int
 }
 
 func (o *DetectOptions) show(ctx context.Context, name string) shown {
@@ -223,6 +223,7 @@ func (o *DetectOptions) show(ctx context.Context, name string) shown {
 		out.known = true
 		out.chat = out.chat || c == "completion"
 		out.tools = out.tools || c == "tools"
+		out.vision = out.vision || c == "vision"
 	}
 	for line := range strings.Lines(answer.Parameters) {
 		f := strings.Fields(line)

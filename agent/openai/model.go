@@ -43,6 +43,13 @@ type Options struct {
 	// NoUsage keeps stream_options out of the request, for servers that
 	// refuse it. Answers then have no token counts.
 	NoUsage bool
+	// Files, if not nil, are where the pictures of people's messages are; then
+	// the model is shown them: of a request the newest ten, older ones leave
+	// five at a time. Without it, and where a picture cannot be read, the
+	// message's text says what came with it.
+	Files Files
+	// MaxImageBytes bounds each picture; 0 is 5 MiB.
+	MaxImageBytes int64
 	// Logger gets debug records about servers that bend the protocol; nil
 	// discards them.
 	Logger *slog.Logger
@@ -88,6 +95,9 @@ func New(o Options) (*Model, error) {
 	}
 	if o.MaxResponseBytes <= 0 {
 		o.MaxResponseBytes = 16 << 20
+	}
+	if o.MaxImageBytes <= 0 {
+		o.MaxImageBytes = defaultImageBytes
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

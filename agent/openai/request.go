@@ -59,8 +59,21 @@ func (m *Model) parts(r agent.Request) (head, tools []byte, err error) {
 	if r.Background != "" {
 		list = append(list, wireMessage{Role: openai.ChatMessageRoleSystem, Content: r.Background})
 	}
+	first, seen := 0, 0
+	if m.o.Files != nil {
+		first = firstImage(pictures(r.Messages))
+	}
 	for i := range r.Messages {
-		list = append(list, message(&r.Messages[i]))
+		out := message(&r.Messages[i])
+		if m.o.Files != nil {
+			files := picturesOf(&r.Messages[i])
+			hidden := min(max(first-seen, 0), len(files))
+			seen += len(files)
+			if files = files[hidden:]; len(files) > 0 {
+				out.Content = m.see(r.Messages[i].Content, files)
+			}
+		}
+		list = append(list, out)
 	}
 	head, err = json.Marshal(struct {
 		Model    string        `json:"model"`
@@ -71,8 +84,9 @@ func (m *Model) parts(r agent.Request) (head, tools []byte, err error) {
 
 // wireMessage is a message as servers read it.
 type wireMessage struct {
-	Role       string            `json:"role"`
-	Content    string            `json:"content,omitempty"`
+	Role string `json:"role"`
+	// Content is a string, or a []part where there are pictures.
+	Content    any               `json:"content,omitempty"`
 	ToolCalls  []openai.ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string            `json:"tool_call_id,omitempty"`
 }
@@ -80,7 +94,10 @@ type wireMessage struct {
 // message leaves Name out: servers limit its characters, and what the model
 // should know of the sender stands in the content.
 func message(m *sessions.Message) wireMessage {
-	out := wireMessage{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
+	out := wireMessage{Role: string(m.Role), ToolCallID: m.ToolCallID}
+	if m.Content != "" {
+		out.Content = m.Content
+	}
 	for _, c := range m.ToolCalls {
 		out.ToolCalls = append(out.ToolCalls, openai.ToolCall{
 			ID:       c.ID,
@@ -88,7 +105,7 @@ func message(m *sessions.Message) wireMessage {
 			Function: openai.FunctionCall{Name: c.Name, Arguments: arguments(c.Arguments)},
 		})
 	}
-	if out.Content == "" && len(out.ToolCalls) == 0 {
+	if out.Content == nil && len(out.ToolCalls) == 0 {
 		out.Content = noContent
 		if m.Role == sessions.RoleTool {
 			out.Content = noOutput

@@ -68,10 +68,19 @@ func (d *Daemon) useServer(base, key, name, why string) error {
 
 // server is a model that the configuration's timeouts hold for.
 func (d *Daemon) server(base, key, name string) (agent.Model, error) {
-	return openai.New(openai.Options{
-		BaseURL: base, APIKey: key, Name: name, Logger: d.log,
+	o := openai.Options{
+		BaseURL: base, APIKey: key, Name: name, Logger: d.log, MaxImageBytes: int64(d.cfg.Media.MaxImageBytes),
 		FirstByteTimeout: d.cfg.Model.FirstByteTimeout.D(), IdleTimeout: d.cfg.Model.IdleTimeout.D(),
-	})
+	}
+	sees := d.cfg.Model.Vision == "yes"
+	if d.cfg.Model.Vision == "auto" {
+		// Bounded by itself to a second, and no call at all for most servers.
+		sees = openai.Vision(context.Background(), base, name, openai.DetectOptions{})
+	}
+	if sees {
+		o.Files = d.files
+	}
+	return openai.New(o)
 }
 
 func (d *Daemon) use(m agent.Model, why string) {
