@@ -138,9 +138,9 @@ func TestRunIDs(t *testing.T) {
 	}
 }
 
-// TestRunRepairsHistory: acceptance cases 1-5 end to end, the script checks
+// TestCase01To05RunRepairsHistory: acceptance cases 1-5 end to end, the script checks
 // every request.
-func TestRunRepairsHistory(t *testing.T) {
+func TestCase01To05RunRepairsHistory(t *testing.T) {
 	m := newScript(t, say("ok"))
 	turn := turnOf("go on")
 	turn.History.Messages = []sessions.Message{
@@ -202,8 +202,8 @@ func TestRunMaxSteps(t *testing.T) {
 	})
 }
 
-// TestRunRepeats is acceptance case 37.
-func TestRunRepeats(t *testing.T) {
+// TestCase37Repeats is acceptance case 37.
+func TestCase37Repeats(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		steps []string // the calls of each step, separated by ";"

@@ -12,6 +12,9 @@
 // its tool calls and the results of these. [System] is byte for byte the same
 // while its arguments are, so that providers' prompt caches hit.
 //
+// [Prune] shortens large results of tools, and never goes back on what an
+// earlier request showed: see [Prune.Apply].
+//
 // What may go wrong: [Estimate] is a guess, between 0.7 and 2 times what
 // tokenizers count. Callers therefore expect a server to refuse a request as
 // too long now and then, and come back with a smaller budget.

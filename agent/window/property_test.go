@@ -51,8 +51,8 @@ func histories() *rapid.Generator[[]sessions.Message] {
 	})
 }
 
-// TestRepairProperties is acceptance case 11 over 10,000 random histories.
-func TestRepairProperties(t *testing.T) {
+// TestCase11RepairProperties is acceptance case 11 over 10,000 random histories.
+func TestCase11RepairProperties(t *testing.T) {
 	const histories10k = 10_000
 	drawn := 0
 	for drawn < histories10k {
