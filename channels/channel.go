@@ -106,6 +106,9 @@ const (
 // Status is what a channel says about itself.
 type Status struct {
 	State State `json:"state"`
+	// Reason is one word for what Detail explains, from a short list that the
+	// adapter has, for whoever watches: "banned". Empty: State says it all.
+	Reason string `json:"reason,omitempty"`
 	// Detail is one short sentence for the operator: why, and what to do.
 	Detail string    `json:"detail,omitempty"`
 	Since  time.Time `json:"since"`

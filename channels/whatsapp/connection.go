@@ -121,7 +121,7 @@ func (k *connection) watch(ctx context.Context, tries *pause) ending {
 			loggedIn, tries.failed = nil, 0
 			login.Stop()
 			k.c.live.Store(k)
-			k.c.report(channels.StateConnected, "")
+			k.c.report(channels.StateConnected, "", "")
 		case <-login.C:
 			return dropped("WhatsApp did not answer the login")
 		case <-look.C:
@@ -228,14 +228,14 @@ func (c *Channel) endOf(evt any) (ending, bool) {
 		}
 		return c.unlinked("the device was removed on the phone"), true
 	case *events.StreamReplaced:
-		return needsPerson("replaced: another program uses this same linked device, a copy of its file perhaps; stop that one, then restart"), true
+		return needsPerson(reasonReplaced, "replaced: another program uses this same linked device, a copy of its file perhaps; stop that one, then restart"), true
 	case *events.TemporaryBan:
 		return banned(e), true
 	case *events.ClientOutdated:
 		return c.outdated(), true
 	case *events.ConnectFailure:
 		return ending{
-			state: channels.StateDown, after: 5 * time.Minute,
+			state: channels.StateDown, reason: reasonRefused, after: 5 * time.Minute,
 			detail: fmt.Sprintf("WhatsApp refuses the connection (%d); trying again in 5 minutes", int(e.Reason)),
 		}, true
 	}
@@ -251,7 +251,7 @@ func banned(e *events.TemporaryBan) ending {
 		wait, until = time.Hour, "for a time that it does not tell"
 	}
 	return ending{
-		state: channels.StateDown, after: wait,
+		state: channels.StateDown, reason: reasonBanned, after: wait,
 		detail: fmt.Sprintf("banned %s by WhatsApp (reason %d); it will connect again then; write to fewer people who do not know you", until, int(e.Code)),
 	}
 }
@@ -265,11 +265,11 @@ func (c *Channel) outdated() ending {
 	if c.o.WebVersion == VersionAuto {
 		c.forgetVersion()
 		return ending{
-			state: channels.StateDown, after: outdatedPause,
+			state: channels.StateDown, reason: reasonOutdated, after: outdatedPause,
 			detail: fmt.Sprintf("outdated: WhatsApp refuses version %s; asking for a newer one in an hour; if that does not help, update dragoman", v),
 		}
 	}
-	return needsPerson(fmt.Sprintf("outdated: WhatsApp refuses version %s; write web_version: auto, or update dragoman, and restart", v))
+	return needsPerson(reasonOutdated, fmt.Sprintf("outdated: WhatsApp refuses version %s; write web_version: auto, or update dragoman, and restart", v))
 }
 
 // forget removes the device that the phone does not know any more.

@@ -34,6 +34,7 @@ func (p *pause) next() time.Duration {
 // ending is why a connection ended and what comes next.
 type ending struct {
 	state  channels.State
+	reason string // one of the words below, or ""
 	detail string
 	// after is when to try again; 0: when the next pause is over; negative:
 	// never, a person has to do something.
@@ -44,18 +45,27 @@ func dropped(detail string) ending {
 	return ending{state: channels.StateDown, detail: detail + "; trying again"}
 }
 
-func needsPerson(detail string) ending {
-	return ending{state: channels.StateFailed, detail: detail, after: -1}
+// The reasons in a channel's status.
+const (
+	reasonPairing  = "needs_pairing"
+	reasonBanned   = "banned"
+	reasonOutdated = "outdated"
+	reasonReplaced = "replaced"
+	reasonRefused  = "refused"
+)
+
+func needsPerson(reason, detail string) ending {
+	return ending{state: channels.StateFailed, reason: reason, detail: detail, after: -1}
 }
 
 // unlinked is the ending of a device that no phone knows (any more).
 func (c *Channel) unlinked(why string) ending {
-	return needsPerson(fmt.Sprintf("needs pairing: %s; run: dragoman login %s", why, c.name))
+	return needsPerson(reasonPairing, fmt.Sprintf("needs pairing: %s; run: dragoman login %s", why, c.name))
 }
 
 // Run serves until ctx ends. See the package's comment.
 func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
-	defer c.report(channels.StateDown, "stopped")
+	defer c.report(channels.StateDown, "", "stopped")
 	var tries pause
 	for ctx.Err() == nil {
 		select {
@@ -68,7 +78,7 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 		if ctx.Err() != nil {
 			continue
 		}
-		c.report(end.state, end.detail)
+		c.report(end.state, end.reason, end.detail)
 		c.wait(ctx, end, &tries)
 	}
 	return nil
@@ -97,7 +107,7 @@ func (c *Channel) wait(ctx context.Context, end ending, tries *pause) {
 // serve makes one connection and returns when it is over and nothing uses it
 // any more.
 func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *pause) ending {
-	c.report(channels.StateConnecting, "")
+	c.report(channels.StateConnecting, "", "")
 	file, err := openDevice(ctx, c.o.Device, logger{c.log})
 	if err != nil {
 		c.log.Warn("the device file cannot be used", "err", err)

@@ -392,21 +392,25 @@ func TestFailures(t *testing.T) {
 		name   string
 		fail   func(n *network)
 		state  channels.State
-		detail string
+		reason string
+		detail string // why, and what to do
+		next   string
 		back   bool
 	}{
-		{"removed", func(n *network) { n.Faults.Remove() }, channels.StateFailed, "needs pairing: the device was removed on the phone; run: dragoman login whatsapp", false},
-		{"401", func(n *network) { n.Faults.FailLogins(401, -1); n.Faults.Drop() }, channels.StateFailed, "needs pairing: WhatsApp refuses this device (401)", false},
-		{"403", func(n *network) { n.Faults.FailLogins(403, -1); n.Faults.Drop() }, channels.StateFailed, "needs pairing: WhatsApp refuses this device (403)", false},
-		{"402", func(n *network) { n.Faults.FailLogins(402, -1); n.Faults.Drop() }, channels.StateDown, "banned until ", false},
-		{"405", func(n *network) { n.Faults.FailLogins(405, -1); n.Faults.Drop() }, channels.StateFailed, "outdated: WhatsApp refuses version 2.3000.", false},
-		{"replaced", func(n *network) { n.Faults.Replace() }, channels.StateFailed, "replaced: ", false},
-		{"500", func(n *network) { n.Faults.FailLogins(500, 2); n.Faults.Drop() }, channels.StateConnected, "", true},
-		{"503", func(n *network) { n.Faults.FailLogins(503, 2); n.Faults.Drop() }, channels.StateConnected, "", true},
-		{"stream 503", func(n *network) { n.Faults.StreamError(503) }, channels.StateConnected, "", true},
-		{"stream 500", func(n *network) { n.Faults.StreamError(500) }, channels.StateConnected, "", true},
-		{"stream 515", func(n *network) { n.Faults.StreamError(515) }, channels.StateConnected, "", true},
-		{"dial", func(n *network) { n.Faults.RefuseDials(3); n.Faults.Drop() }, channels.StateConnected, "", true},
+		{"removed", func(n *network) { n.Faults.Remove() }, channels.StateFailed, "needs_pairing", "needs pairing: the device was removed on the phone; run: dragoman login whatsapp", "run: dragoman login whatsapp", false},
+		{"401", func(n *network) { n.Faults.FailLogins(401, -1); n.Faults.Drop() }, channels.StateFailed, "needs_pairing", "needs pairing: WhatsApp refuses this device (401)", "run: dragoman login whatsapp", false},
+		{"403", func(n *network) { n.Faults.FailLogins(403, -1); n.Faults.Drop() }, channels.StateFailed, "needs_pairing", "needs pairing: WhatsApp refuses this device (403)", "run: dragoman login whatsapp", false},
+		{"406", func(n *network) { n.Faults.FailLogins(406, -1); n.Faults.Drop() }, channels.StateFailed, "needs_pairing", "needs pairing: WhatsApp refuses this device (406)", "run: dragoman login whatsapp", false},
+		{"429", func(n *network) { n.Faults.FailLogins(429, -1); n.Faults.Drop() }, channels.StateDown, "refused", "WhatsApp refuses the connection (429)", "trying again in 5 minutes", false},
+		{"402", func(n *network) { n.Faults.FailLogins(402, -1); n.Faults.Drop() }, channels.StateDown, "banned", "banned until ", "it will connect again then", false},
+		{"405", func(n *network) { n.Faults.FailLogins(405, -1); n.Faults.Drop() }, channels.StateFailed, "outdated", "outdated: WhatsApp refuses version 2.3000.", "web_version: auto", false},
+		{"replaced", func(n *network) { n.Faults.Replace() }, channels.StateFailed, "replaced", "replaced: ", "stop that one, then restart", false},
+		{"500", func(n *network) { n.Faults.FailLogins(500, 2); n.Faults.Drop() }, channels.StateConnected, "", "", "", true},
+		{"503", func(n *network) { n.Faults.FailLogins(503, 2); n.Faults.Drop() }, channels.StateConnected, "", "", "", true},
+		{"stream 503", func(n *network) { n.Faults.StreamError(503) }, channels.StateConnected, "", "", "", true},
+		{"stream 500", func(n *network) { n.Faults.StreamError(500) }, channels.StateConnected, "", "", "", true},
+		{"stream 515", func(n *network) { n.Faults.StreamError(515) }, channels.StateConnected, "", "", "", true},
+		{"dial", func(n *network) { n.Faults.RefuseDials(3); n.Faults.Drop() }, channels.StateConnected, "", "", "", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -415,7 +419,9 @@ func TestFailures(t *testing.T) {
 			before := n.Logins()
 			tt.fail(n)
 			if !tt.back {
-				reach(t, c, tt.state, tt.detail)
+				if got := reach(t, c, tt.state, tt.detail); got.Reason != tt.reason || !strings.Contains(got.Detail, tt.next) {
+					t.Errorf("Status = %+v, want reason %q and what to do: %q", got, tt.reason, tt.next)
+				}
 				if _, err := c.Send(within(t), channels.Outbound{ID: "x", Key: n.Key(), Text: "x"}); err == nil {
 					t.Error("Send = nil, want an error")
 				}

@@ -168,14 +168,14 @@ func (c *Channel) Status() channels.Status {
 	return c.status
 }
 
-func (c *Channel) report(state channels.State, detail string) {
+func (c *Channel) report(state channels.State, reason, detail string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.status.State != state || c.status.Detail != detail {
-		c.log.Info("channel state changed", "state", string(state), "detail", detail)
+		c.log.Info("channel state changed", "state", string(state), "reason", reason, "detail", detail)
 	}
-	if c.status.State != state {
+	if c.status.State != state || c.status.Reason != reason {
 		c.status.Since = time.Now()
 	}
-	c.status.State, c.status.Detail = state, detail
+	c.status.State, c.status.Reason, c.status.Detail = state, reason, detail
 }

@@ -135,13 +135,15 @@ func (r report) String() string {
 }
 
 // write puts the report into its place in a document.
-func (r report) write(path string) error {
-	text := fmt.Sprintf("Written by `make crash` on %s.\n\n%s", time.Now().UTC().Format("2006-01-02"), r)
+func (r report) write(path string) error { return writeSection(path, "crash", r.String()) }
+
+func writeSection(path, name, table string) error {
+	text := fmt.Sprintf("Written by `make crash` on %s.\n\n%s", time.Now().UTC().Format("2006-01-02"), table)
 	old, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	changed, err := testkit.ReplaceSection(string(old), "crash", text)
+	changed, err := testkit.ReplaceSection(string(old), name, text)
 	if err != nil {
 		return err
 	}

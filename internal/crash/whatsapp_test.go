@@ -81,6 +81,10 @@ func (c *whatsappCampaign) login(ctx context.Context) {
 	for _, err := os.Stat(socket); err != nil && ctx.Err() == nil; _, err = os.Stat(socket) {
 		time.Sleep(10 * time.Millisecond)
 	}
+	if ctx.Err() != nil {
+		keepLog(c.t, c.log.Name())
+		c.t.Fatal("the daemon did not start")
+	}
 	if said := c.tryLogin(ctx); !strings.Contains(said, "is linked to "+c.server.Owner().Number()) {
 		keepLog(c.t, c.log.Name())
 		c.t.Fatalf("login says %q", said)
@@ -157,8 +161,9 @@ func TestWhatsAppCampaign(t *testing.T) {
 	} else if testing.Short() {
 		t.Skip("short: no crash campaign")
 	}
+	began := time.Now()
 	c := newWhatsAppCampaign(t)
-	patience, done := context.WithTimeout(t.Context(), time.Minute)
+	patience, done := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer done()
 	c.login(patience)
 	ctx, stop := context.WithCancel(t.Context())
@@ -192,7 +197,37 @@ func TestWhatsAppCampaign(t *testing.T) {
 	}
 	if t.Failed() {
 		keepLog(t, c.log.Name())
+		return
 	}
+	if path := os.Getenv("DRAGOMAN_REPORT"); path != "" {
+		if err := writeSection(path, "crash-whatsapp", c.table(v, atStep, random, time.Since(began))); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// table is what the campaign measured, for the document.
+func (c *whatsappCampaign) table(v verdict, atStep, random int, took time.Duration) string {
+	var b strings.Builder
+	b.WriteString("| what | number |\n|---|---|\n")
+	for _, line := range []struct {
+		what  string
+		value any
+	}{
+		{"kills (SIGKILL)", atStep + random},
+		{"of those at a named step", atStep},
+		{"of those at a random moment", random},
+		{"messages, over " + strconv.Itoa(chats) + " chats", c.count.Load()},
+		{"**lost**", v.lost},
+		{"**out of order within a chat**", len(v.disordered)},
+		{"**seen twice**", len(v.twice) + v.repeated},
+		{"sent again under the same id, and shown once", c.copies()},
+		{"answers", v.answers},
+		{"campaign", took.Round(time.Second)},
+	} {
+		fmt.Fprintf(&b, "| %s | %v |\n", line.what, line.value)
+	}
+	return b.String()
 }
 
 // settle runs the daemon undisturbed until every message is answered.

@@ -64,6 +64,7 @@ var (
 	inboxAgeDesc   = desc("inbox_oldest_seconds", "Age of the oldest message without an answer.")
 	outboxAgeDesc  = desc("outbox_oldest_seconds", "Age of the oldest answer that is not delivered.")
 	channelUpDesc  = desc("channel_up", "1 while a channel is connected.", "channel")
+	channelIsDesc  = desc("channel_state", "1 for the state that a channel is in, or the reason why it is not connected if it has a word for that.", "channel", "state")
 	channelForDesc = desc("channel_state_seconds", "How long a channel has been in its state.", "channel", "state")
 )
 
@@ -107,6 +108,7 @@ type channelStates struct {
 
 func (c *channelStates) Describe(ch chan<- *prometheus.Desc) {
 	ch <- channelUpDesc
+	ch <- channelIsDesc
 	ch <- channelForDesc
 }
 
@@ -118,6 +120,11 @@ func (c *channelStates) Collect(ch chan<- prometheus.Metric) {
 			up = 1
 		}
 		gauge(ch, channelUpDesc, up, clean(name))
+		state := st.Reason
+		if state == "" {
+			state = string(st.State)
+		}
+		gauge(ch, channelIsDesc, 1, clean(name), clean(state))
 		gauge(ch, channelForDesc, age(now, st.Since), clean(name), clean(string(st.State)))
 	}
 }

@@ -45,7 +45,10 @@ func TestEverythingIsCounted(t *testing.T) {
 		return sessions.Stats{Waiting: 3, Dead: 2, Oldest: time.Now().Add(-time.Minute), OldestSend: time.Now().Add(time.Hour)}, nil
 	})
 	s.WatchChannels(func() map[string]channels.Status {
-		return map[string]channels.Status{"irc": {State: channels.StateDown, Since: time.Now()}, "web": {State: channels.StateConnected}}
+		return map[string]channels.Status{
+			"irc": {State: channels.StateDown, Since: time.Now()}, "web": {State: channels.StateConnected},
+			"wa": {State: channels.StateFailed, Reason: "needs_pairing", Since: time.Now()},
+		}
 	})
 	s.WatchTurns(func() (int, time.Duration) { return 2, 5 * time.Second })
 	got := scrape(t, s)
@@ -69,6 +72,9 @@ func TestEverythingIsCounted(t *testing.T) {
 		`dragoman_outbox_oldest_seconds 0`,
 		`dragoman_channel_up{channel="irc"} 0`,
 		`dragoman_channel_up{channel="web"} 1`,
+		`dragoman_channel_state{channel="irc",state="down"} 1`,
+		`dragoman_channel_state{channel="wa",state="needs_pairing"} 1`,
+		`dragoman_channel_state{channel="web",state="connected"} 1`,
 		`dragoman_turns_running 2`,
 		`dragoman_turn_oldest_seconds 5`,
 		`dragoman_build_info{version="v1"} 1`,
