@@ -26,24 +26,30 @@ func TestInboundFiles(t *testing.T) {
 		want  channels.Attachment
 	}{
 		{
-			"photo: the largest size", fields{"caption": "look", "photo": []any{
+			"photo: the largest size",
+			fields{"caption": "look", "photo": []any{
 				fields{"file_id": "s", "width": 90, "height": 60, "file_size": 10},
 				fields{"file_id": "l", "width": 900, "height": 600, "file_size": 1000},
 				fields{"file_id": "m", "width": 300, "height": 200, "file_size": 100},
 			}},
-			"look", channels.Attachment{Kind: channels.AttachmentImage, Type: "image/jpeg", Bytes: 1000, Ref: "l"},
+			"look",
+			channels.Attachment{Kind: channels.AttachmentImage, Type: "image/jpeg", Bytes: 1000, Ref: "l"},
 		},
 		{
-			"document", fields{"document": fields{"file_id": "d", "file_name": "a\n../b.pdf", "mime_type": "application/pdf", "file_size": 3_000_000_000}},
-			"", channels.Attachment{Kind: channels.AttachmentDocument, Name: "a ../b.pdf", Type: "application/pdf", Bytes: 3_000_000_000, Ref: "d"},
+			"document",
+			fields{"document": fields{"file_id": "d", "file_name": "a\n../b.pdf", "mime_type": "application/pdf", "file_size": 3_000_000_000}},
+			"",
+			channels.Attachment{Kind: channels.AttachmentDocument, Name: "a ../b.pdf", Type: "application/pdf", Bytes: 3_000_000_000, Ref: "d"},
 		},
 		{"voice", fields{"voice": fields{"file_id": "v", "duration": 63, "mime_type": "audio/ogg"}}, "", channels.Attachment{Kind: channels.AttachmentVoice, Name: "1m3s", Type: "audio/ogg", Ref: "v"}},
 		{"audio", fields{"audio": fields{"file_id": "a", "title": "Song", "mime_type": "audio/mpeg"}}, "", channels.Attachment{Kind: channels.AttachmentAudio, Name: "Song", Type: "audio/mpeg", Ref: "a"}},
 		{"video", fields{"video": fields{"file_id": "v", "file_name": "x.mp4", "mime_type": "video/mp4"}}, "", channels.Attachment{Kind: channels.AttachmentVideo, Name: "x.mp4", Type: "video/mp4", Ref: "v"}},
 		{"video note", fields{"video_note": fields{"file_id": "v", "duration": 5}}, "", channels.Attachment{Kind: channels.AttachmentVideo, Name: "5s", Type: "video/mp4", Ref: "v"}},
 		{
-			"animation, which is a document too", fields{"animation": fields{"file_id": "g", "file_name": "cat.mp4", "mime_type": "video/mp4"}, "document": fields{"file_id": "other"}},
-			"", channels.Attachment{Kind: channels.AttachmentVideo, Name: "cat.mp4", Type: "video/mp4", Ref: "g"},
+			"animation, which is a document too",
+			fields{"animation": fields{"file_id": "g", "file_name": "cat.mp4", "mime_type": "video/mp4"}, "document": fields{"file_id": "other"}},
+			"",
+			channels.Attachment{Kind: channels.AttachmentVideo, Name: "cat.mp4", Type: "video/mp4", Ref: "g"},
 		},
 		{"sticker", fields{"sticker": fields{"file_id": "s", "emoji": "😀"}}, "", channels.Attachment{Kind: channels.AttachmentSticker, Name: "😀", Type: "image/webp", Ref: "s"}},
 		{"video sticker", fields{"sticker": fields{"file_id": "s", "is_video": true}}, "", channels.Attachment{Kind: channels.AttachmentSticker, Type: "video/webm", Ref: "s"}},
