@@ -40,7 +40,8 @@ var Table = []Rule{
 	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/internal/**", Imports: []string{"sessions", "channels", "sessions/internal/**"}},
 	{Package: "sessions/storetest", Imports: []string{"sessions", "channels", "internal/testkit"}},
-	{Package: "sessions/exchange", Imports: []string{"sessions", "channels"}},
+	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/exchange/goose"}},
+	{Package: "sessions/exchange/goose"},
 	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/dispatch", "sessions/internal/**"}},
 
 	{Package: "agent", Imports: []string{"agent/window", "sessions", "channels"}},

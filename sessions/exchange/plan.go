@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -34,6 +35,13 @@ func Open(ctx context.Context, path string, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("exchange: open: %w", err)
 	}
+	if isDatabase(f, o.Format) {
+		_ = f.Close()
+		if o.Now == nil {
+			o.Now = time.Now
+		}
+		return openGoose(ctx, path, o)
+	}
 	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
 		_ = f.Close()
 		return nil, fmt.Errorf("exchange: open %s: it is no file", path)
@@ -44,6 +52,16 @@ func Open(ctx context.Context, path string, o Options) (*Reader, error) {
 	}
 	r.close = f.Close
 	return r, nil
+}
+
+// isDatabase looks at how f begins, and leaves it at its beginning.
+func isDatabase(f *os.File, format Format) bool {
+	if format != "" && format != Auto && format != Goose {
+		return false
+	}
+	magic := make([]byte, len(sqliteMagic))
+	n, err := f.ReadAt(magic, 0)
+	return err == nil && n == len(magic) && string(magic) == sqliteMagic
 }
 
 // metaSuffix is how the file beside a log of PicoClaw's is called.
