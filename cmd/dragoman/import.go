@@ -66,11 +66,7 @@ func (k *sessionsImportCmd) Run(e *env, c *cli) error {
 func restore(ctx context.Context, a *httpapi.Client, plan *exchange.Plan) error {
 	next, done := plan.Records(ctx)
 	defer done()
-	err := a.Restore(ctx, next)
-	switch {
-	case errors.Is(err, errors.ErrUnsupported):
-		return errors.New("nothing was imported: this store cannot take whole conversations in")
-	case err != nil:
+	if err := a.Restore(ctx, next); err != nil {
 		return fmt.Errorf("nothing was imported: %w", err)
 	}
 	return nil

@@ -51,7 +51,6 @@ var clock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // fakeDaemon serves the verbs from a store in memory, by the real handler.
 type fakeDaemon struct {
 	store    *memory.Store
-	shelf    *shelf // instead of store, if not nil
 	jobs     httpapi.Scheduler
 	audit    string
 	released int
@@ -87,12 +86,8 @@ func (*fakeDaemon) unlink(context.Context, *config.Config, string) error { retur
 
 func (f *fakeDaemon) admin(context.Context, *config.Config) (*httpapi.Client, func(), error) {
 	f.asked++
-	var store httpapi.Store = f.store
-	if f.shelf != nil {
-		store = f.shelf
-	}
 	return httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: store, Jobs: f.jobs, AuditFile: f.audit, Now: func() time.Time { return clock },
+		Store: f.store, Jobs: f.jobs, AuditFile: f.audit, Now: func() time.Time { return clock },
 		Info: func() httpapi.Info { return httpapi.Info{Version: "v1"} },
 	})), func() { f.released++ }, nil
 }
@@ -233,8 +228,8 @@ func TestExport(t *testing.T) {
 	w := newWorld(t)
 	w.say("irc:#go/x", "", "one <b>")
 	out := w.want([]string{`"content":"one <b>"`}, "sessions", "export", "irc:#go/x")
-	if n := strings.Count(out, "\n"); n != 2 {
-		t.Errorf("%d lines, want one for the conversation and one for its messages:\n%s", n, out)
+	if n := strings.Count(out, "\n"); n != 3 {
+		t.Errorf("%d lines, want the conversation, its messages and its inbox:\n%s", n, out)
 	}
 	w.want([]string{`"key": "irc:#go/x"`, `"content": "one <b>"`, `"summary": ""`}, "sessions", "export", "irc:#go/x", "--format", "json")
 	w.want([]string{"# irc:#go/x\n", "**dragoman**", "re: one <b>\n"}, "sessions", "export", "irc:#go/x", "--format", "markdown")

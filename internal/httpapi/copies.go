@@ -49,52 +49,7 @@ func (a *admin) dump(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out := newCopyWriter(w)
-	err := a.Store.Dump(r.Context(), keys, out.put)
-	if errors.Is(err, errors.ErrUnsupported) && out.count == 0 && len(keys) > 0 {
-		err = a.readOut(r.Context(), keys, out.put)
-	}
-	out.finish(err)
-}
-
-// readOut is Dump for stores that cannot: what was said in the conversations,
-// without their queues, summaries and settings.
-func (a *admin) readOut(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
-	wanted := map[channels.Key]bool{}
-	for _, k := range keys {
-		wanted[k] = true
-	}
-	for offset := 0; ; offset += maxPage {
-		page, err := a.Store.List(ctx, offset, maxPage)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		for _, c := range page {
-			if !wanted[c.Key] {
-				continue
-			}
-			head := sessions.ConversationRecord{Key: c.Key, Title: c.Title, Created: c.Created, Updated: c.Updated, Settings: c.Settings}
-			if err := emit(sessions.Record{Conversation: &head}); err != nil {
-				return err
-			}
-			if err := a.readMessages(ctx, c.Key, emit); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func (a *admin) readMessages(ctx context.Context, k channels.Key, emit func(sessions.Record) error) error {
-	after := int64(0)
-	for {
-		page, err := a.Store.Messages(ctx, k, after, defaultPage)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		if err := emit(sessions.Record{Messages: &sessions.MessagesRecord{Key: k, Messages: page}}); err != nil {
-			return err
-		}
-		after = page[len(page)-1].Seq
-	}
+	out.finish(a.Store.Dump(r.Context(), keys, out.put))
 }
 
 // restore stores the records of the body, all or none.
