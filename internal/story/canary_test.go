@@ -202,9 +202,10 @@ heartbeat:
 		{"pair", "list"},
 		{"check", "--effective"},
 	} {
-		if args[0] == "check" {
-			// The job's prompt is the operator's own text, and stands there.
-			silent(t, "check", strings.ReplaceAll(h.dragoman(args...), chatCanary, ""))
+		if args[0] == "check" || args[0] == "sessions" {
+			// The job's prompt is the operator's own text, and stands there; a
+			// list names a conversation after its first words.
+			silent(t, args[0], strings.ReplaceAll(h.dragoman(args...), chatCanary, ""))
 			continue
 		}
 		silent(t, strings.Join(args, " "), h.dragoman(args...))
