@@ -355,8 +355,10 @@ func TestConnectionsAreReused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(conns) != 1 {
-		t.Errorf("20 calls took %d connections, want 1", len(conns))
+	// A busy machine may miss the moment that a call waits for that end; one
+	// that does not wait takes 20 connections.
+	if len(conns) > 5 {
+		t.Errorf("20 calls took %d connections, want 1 or little more", len(conns))
 	}
 }
 
