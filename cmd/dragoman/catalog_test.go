@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// heard lets a person write a message in a chat and be answered, with usage.
+func (w *world) heard(key, sender, text string, private bool) {
+	w.t.Helper()
+	k := channels.MustKey(key)
+	_, err := w.daemon.store.Accept(context.Background(), sessions.Entry{
+		Inbound: channels.Inbound{
+			Key: k, ID: key + sender + text, Text: text, Private: private, Sender: channels.Person{IDs: []string{sender}, Name: "P" + sender},
+		},
+		Answered: true,
+		Append: []sessions.Message{
+			{Role: sessions.RoleUser, Content: text, Sender: sender, Name: "P" + sender, At: clock},
+			{Role: sessions.RoleAssistant, Content: "re: " + text, At: clock, Usage: &sessions.Usage{Input: 1000, Output: 234, Cost: 0.25}},
+		},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestFilters(t *testing.T) {
+	w := newWorld(t)
+	w.say("telegram:1", "Trip to Rome", "hello")
+	w.say("irc:#go", "", "hello")
+	w.want([]string{"telegram:1 has now:", "tags     old, rome, trip"}, "sessions", "tag", "telegram:1", "+trip", "rome", "+old")
+	w.want([]string{"tags     rome, trip"}, "sessions", "tag", "telegram:1", "-old")
+	w.want([]string{"meta     days = 3", `meta     who = "Ann"`, "model    small-1", "system   Be brief."},
+		"sessions", "set", "telegram:1", "model=small-1", "system=Be brief.", "meta.days=3", "meta.who=Ann")
+	for _, args := range [][]string{{"--tag", "trip"}, {"--channel", "telegram"}, {"--text", "rOME"}, {"--meta", "days=3"}, {"--meta", "who=Ann", "--meta", "days=3"}} {
+		out := w.want([]string{"telegram:1", "#rome #trip"}, append([]string{"sessions", "list"}, args...)...)
+		if strings.Contains(out, "irc:") {
+			t.Errorf("%v lists all:\n%s", args, out)
+		}
+	}
+	w.want([]string{"No conversation is like that."}, "sessions", "list", "--tag", "nothing")
+	w.want([]string{"telegram:1 has now:\n  tags     rome, trip"}, "sessions", "unset", "telegram:1", "model", "system", "meta.days", "meta.who")
+	w.want([]string{"telegram:1 has no settings of its own."}, "sessions", "tag", "telegram:1", "-rome", "-trip")
+	w.fail(2, "sets nothing", "sessions", "set", "telegram:1", "model=")
+	w.fail(2, "there is no setting", "sessions", "set", "telegram:1", "colour=red")
+	w.fail(2, "there is no setting", "sessions", "unset", "telegram:1", "colour")
+	w.fail(1, "a tag has", "sessions", "tag", "telegram:1", "two words")
+	w.fail(1, "a name of metadata", "sessions", "set", "telegram:1", "meta.a b=1")
+	w.fail(1, "at most 4096 bytes", "sessions", "set", "telegram:1", "meta.a="+strings.Repeat("x", 5000))
+}
+
+func TestSearchEverything(t *testing.T) {
+	w := newWorld(t)
+	w.want([]string{"Nobody said anything with price."}, "sessions", "search", "price")
+	w.want([]string{"[]"}, "sessions", "search", "price", "--json")
+	w.heard("telegram:1", "1", strings.Repeat("word ", 100)+"the price is 129 dollars", true)
+	w.heard("irc:#go", "2", "a price", false)
+	out := w.want([]string{"telegram:1  2026-03-01", "P1", "the price is 129", "irc:#go"}, "sessions", "search", "price")
+	narrow(t, out)
+	if out := w.want([]string{"irc:#go"}, "sessions", "search", "price", "--key", "irc:#go"); strings.Contains(out, "telegram") {
+		t.Errorf("--key finds in others:\n%s", out)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	w := newWorld(t)
+	w.width = 80
+	w.want([]string{"Nothing to count yet."}, "sessions", "stats")
+	w.heard("telegram:1", "1", "hello", true)
+	w.heard("irc:#go", "2", "a rather long beginning of a conversation that has no title at all", false)
+	w.heard("irc:#go", "2", "more", false)
+	out := w.want([]string{
+		"2026-02-23", "2026-03-01      2         6  ████████████████████████   3 702  0.7500", "irc:#go     a rather long", "2 468",
+	}, "sessions", "stats")
+	narrow(t, out)
+	if strings.Index(out, "irc:#go") > strings.Index(out, "telegram:1") {
+		t.Errorf("the most tokens do not stand first:\n%s", out)
+	}
+	w.want([]string{`"day": "2026-02-23"`}, "sessions", "stats", "--json")
+}
+
+func TestGenerations(t *testing.T) {
+	w := newWorld(t)
+	w.fail(1, "there is no conversation telegram:1;", "sessions", "generations", "telegram:1")
+	w.say("telegram:1", "", "one")
+	_, err := w.daemon.store.Accept(context.Background(), sessions.Entry{
+		Inbound: channels.Inbound{Key: channels.MustKey("telegram:1"), ID: "new", Text: "/new"}, Answered: true, Control: sessions.ControlNew,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.say("telegram:1", "", "two")
+	w.want([]string{"20260301_001", "20260301_002"}, "sessions", "generations", "telegram:1")
+}
+
+func TestJoinTwo(t *testing.T) {
+	w := newWorld(t)
+	w.say("telegram:1", "", "one")
+	w.say("telegram:2", "", "two")
+	w.fail(2, "add --yes", "sessions", "join", "telegram:1", "telegram:2")
+	w.fail(1, "one conversation already", "sessions", "join", "telegram:1", "telegram:1", "--yes")
+	w.fail(1, "there is no conversation telegram:9;", "sessions", "join", "telegram:9", "telegram:2", "--yes")
+	w.want([]string{"telegram:1 is part of telegram:2 now."}, "sessions", "join", "telegram:1", "telegram:2", "--yes")
+	out := w.want([]string{"one", "two"}, "sessions", "show", "telegram:2")
+	if strings.Index(out, "one") > strings.Index(out, "two") {
+		t.Errorf("what was joined does not stand first:\n%s", out)
+	}
+	w.fail(1, "there is no conversation telegram:1;", "sessions", "show", "telegram:1")
+}
+
+func TestErase(t *testing.T) {
+	w := newWorld(t)
+	w.daemon.audit = filepath.Join(t.TempDir(), "audit.log")
+	ctx := context.Background()
+	w.heard("telegram:7", "7", "my private canary", true)
+	w.heard("telegram:-100", "7", "a public canary", false)
+	w.heard("telegram:-100", "8", "somebody else", false)
+	w.heard("telegram:8", "8", "another person", true)
+	if _, err := w.daemon.store.Remember(ctx, "person:telegram:7", "likes the canary"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.daemon.store.RequestPairing(ctx, sessions.Pairing{
+		Channel: "telegram", PersonID: "7", Name: "Ann", Code: "ABCD", Expires: clock.Add(time.Hour),
+	}, clock, 3); err != nil {
+		t.Fatal(err)
+	}
+	w.fail(1, "neither a conversation's key", "sessions", "erase", "Bob", "--yes")
+	w.fail(2, "add --yes", "sessions", "erase", "telegram:7")
+	w.want([]string{"my private canary"}, "sessions", "show", "telegram:7")
+
+	w.interactive, w.in = true, "yes\n"
+	w.want([]string{
+		"all of telegram:7: 2 messages", "in telegram:-100: what the person wrote, 1 message\n", "memory: 1 fact", "1 pairing",
+		"Erase this for good?", "Erased: 1 conversation, ", "1 fact, 1 pairing",
+	}, "sessions", "erase", "ann")
+	w.fail(1, "there is no conversation telegram:7;", "sessions", "show", "telegram:7")
+	out := w.want([]string{"[erased]", "somebody else"}, "sessions", "show", "telegram:-100")
+	if strings.Contains(out, "P7") {
+		t.Errorf("the person's name stays:\n%s", out)
+	}
+	w.want([]string{"another person"}, "sessions", "show", "telegram:8")
+	w.want([]string{"Nobody was paired"}, "pair", "list")
+	if found := w.want(nil, "sessions", "search", "private", "canary"); strings.Contains(found, "telegram:7") {
+		t.Errorf("the search still finds it:\n%s", found)
+	}
+	data, err := os.ReadFile(w.daemon.audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := string(data)
+	if strings.Count(line, "\n") != 1 || !strings.Contains(line, `"action":"erase"`) || strings.Contains(line, "canary") || strings.Contains(line, "telegram:7") {
+		t.Errorf("the audit log says %q", line)
+	}
+	if info, _ := os.Stat(w.daemon.audit); info.Mode().Perm() != 0o600 {
+		t.Errorf("the audit log has mode %v", info.Mode())
+	}
+	w.want([]string{"what waits in queues is erased all the same"}, "sessions", "erase", "telegram:7", "--yes")
+}
+
+// A conversation alone can be erased, and what a person said elsewhere stays.
+func TestEraseConversation(t *testing.T) {
+	w := newWorld(t)
+	w.heard("telegram:7", "7", "private", true)
+	w.heard("telegram:-100", "7", "public", false)
+	w.heard("telegram:-100", "8", "other", false)
+	w.want([]string{"Erased: 1 conversation, "}, "sessions", "erase", "telegram:7", "--conversation", "--yes")
+	w.want([]string{"public"}, "sessions", "show", "telegram:-100")
+}
