@@ -164,6 +164,28 @@ func TestErase(t *testing.T) {
 	w.want([]string{"what waits in queues is erased all the same"}, "sessions", "erase", "telegram:7", "--yes")
 }
 
+// A key of a private chat means the person in it, whatever the network calls
+// them; a key of a shared one means nobody.
+func TestErasePersonByChat(t *testing.T) {
+	w := newWorld(t)
+	w.heard("irc:alice", "account:alice7", "private", true)
+	w.heard("irc:#go", "account:alice7", "public", false)
+	w.heard("irc:#go", "account:bob", "other", false)
+	w.heard("irc:#quiet", "account:bob", "only bob", false)
+	if _, err := w.daemon.store.Remember(context.Background(), "person:irc:account:bob", "a fact"); err != nil {
+		t.Fatal(err)
+	}
+	out := w.want([]string{"all of irc:alice: 2 messages", "in irc:#go: what the person wrote, 1 message\n"}, "sessions", "erase", "irc:alice", "--yes")
+	if strings.Contains(out, "quiet") {
+		t.Errorf("another person's chat is erased:\n%s", out)
+	}
+	out = w.want([]string{"all of irc:#quiet: 2 messages", "Erased: 1 conversation, "}, "sessions", "erase", "irc:#quiet", "--yes")
+	if strings.Contains(out, "memory:") {
+		t.Errorf("the memory of somebody in a shared chat is erased:\n%s", out)
+	}
+	w.want([]string{"other"}, "sessions", "show", "irc:#go")
+}
+
 // A conversation alone can be erased, and what a person said elsewhere stays.
 func TestEraseConversation(t *testing.T) {
 	w := newWorld(t)

@@ -15,40 +15,13 @@ import (
 	"dragoman/sessions"
 )
 
-// A summary that lands after a /new belongs to a conversation that is over: it
-// is discarded, and the new one begins empty.
-func TestCase20NewWhileSummarizing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := start(t)
-		w.agent.needs = func(h sessions.History) bool { return len(h.Messages) >= 4 }
-		w.agent.summarize = func(ctx context.Context, h sessions.History) (sessions.Summary, error) {
-			time.Sleep(10 * time.Second)
-			return sessions.Summary{Text: "old life", Generation: h.Generation, CoversSeq: h.Messages[1].Seq}, nil
-		}
-		w.say("1", "one")
-		synctest.Wait()
-		w.say("1", "two")
-		time.Sleep(time.Second) // the summary is being made
-		w.say("1", "/new")
-		time.Sleep(time.Minute)
-		if got := w.seen.get("summary outdated"); got != 1 {
-			t.Errorf("%d summaries were discarded, want 1", got)
-		}
-		h, err := w.mem.History(t.Context(), channels.MustKey("net:1"), sessions.HistoryLimit{})
-		if err != nil || h.Summary != nil || len(h.Messages) != 0 {
-			t.Errorf("History = %+v, %v, want an empty one", h, err)
-		}
-		if got := len(w.transcript("1")); got != 4 {
-			t.Errorf("the transcript has %d messages, want all 4", got)
-		}
-	})
-}
-
 // Cleanup goes by the last update, and a conversation in which something waits
 // stays however old it is.
 func TestCase49CleanupGoesByUpdateAndSparesTheBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.RetentionDays, o.GiveUpAfter = 30, 1000*24*time.Hour })
+		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {
+			o.RetentionDays, o.GiveUpAfter = 30, 1000*24*time.Hour
+		})
 		w.say("1", "old")
 		w.say("2", "old, but in use")
 		w.say("3", "old and waiting")

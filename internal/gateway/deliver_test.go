@@ -177,7 +177,7 @@ type jobs map[string]channels.Key
 func (j jobs) Target(name string) (channels.Key, bool) { k, ok := j[name]; return k, ok }
 func (j jobs) Silent(answer string) bool               { return answer == "HEARTBEAT_OK" }
 
-func TestHeartbeatsReadAndWriteNoSession(t *testing.T) {
+func TestCase50HeartbeatsReadAndWriteNoSession(t *testing.T) {
 	tests := []struct {
 		name, answer string
 		err          error
@@ -188,6 +188,7 @@ func TestHeartbeatsReadAndWriteNoSession(t *testing.T) {
 		{"nothing to say", "HEARTBEAT_OK", nil, []string{"echo hi"}, "silent"},
 		{"empty", " ", nil, []string{"echo hi"}, "silent"},
 		{"failed", "", errors.New("bug"), []string{"echo hi"}, "failed"},
+		{"too long", "", &agent.ModelError{Kind: agent.ErrorContext}, []string{"echo hi"}, "failed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -100,16 +100,36 @@ func (a *admin) resolve(ctx context.Context, target string) (channels.Key, error
 	return channels.Key{}, &badRequest{fmt.Sprintf("several people were paired under this name: write %s or %s", found[0], found[1])}
 }
 
+// identities are the ids of the person whom who means: the one that was
+// written, and those that the network gave in the private chat of that key.
+func (a *admin) identities(ctx context.Context, who channels.Key) ([]string, error) {
+	ids := []string{who.Chat()}
+	err := a.Store.Dump(ctx, []channels.Key{who}, func(r sessions.Record) error {
+		if r.Inbox != nil && r.Inbox.Inbound.Private {
+			ids = append(ids, r.Inbox.Inbound.Sender.IDs...)
+		}
+		return nil
+	})
+	slices.Sort(ids)
+	return slices.Compact(ids), err
+}
+
 // planPerson adds what a person has beyond the conversation of that name.
 func (a *admin) planPerson(ctx context.Context, p *Plan, who channels.Key) error {
-	p.Erasure.Senders = []sessions.Sender{{Channel: who.Channel(), ID: who.Chat()}}
-	p.Erasure.Scopes = append(p.Erasure.Scopes, "person:"+who.String())
+	ids, err := a.identities(ctx, who)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		p.Erasure.Senders = append(p.Erasure.Senders, sessions.Sender{Channel: who.Channel(), ID: id})
+		p.Erasure.Scopes = append(p.Erasure.Scopes, "person:"+who.Channel()+":"+id)
+	}
 	people, err := a.Store.Pairings(ctx, a.Now())
 	if err != nil {
 		return err
 	}
 	for _, one := range people {
-		if one.Channel == who.Channel() && one.PersonID == who.Chat() {
+		if one.Channel == who.Channel() && slices.Contains(ids, one.PersonID) {
 			p.Pairings++
 		}
 	}
@@ -122,7 +142,7 @@ func (a *admin) planPerson(ctx context.Context, p *Plan, who channels.Key) error
 			if c.Key == who {
 				continue
 			}
-			mine, others, err := a.count(ctx, c.Key, who.Chat())
+			mine, others, err := a.count(ctx, c.Key, ids)
 			switch {
 			case err != nil:
 				return err
@@ -139,7 +159,7 @@ func (a *admin) planPerson(ctx context.Context, p *Plan, who channels.Key) error
 }
 
 // count counts the messages of one person and those of others in k.
-func (a *admin) count(ctx context.Context, k channels.Key, id string) (mine, others int, err error) {
+func (a *admin) count(ctx context.Context, k channels.Key, ids []string) (mine, others int, err error) {
 	for after := int64(0); ; {
 		page, err := a.Store.Messages(ctx, k, after, maxPage)
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
@@ -148,7 +168,7 @@ func (a *admin) count(ctx context.Context, k channels.Key, id string) (mine, oth
 		for _, m := range page {
 			switch after = m.Seq; {
 			case m.Role != sessions.RoleUser:
-			case m.Sender == id:
+			case slices.Contains(ids, m.Sender):
 				mine++
 			default:
 				others++

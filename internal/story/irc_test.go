@@ -9,8 +9,9 @@ import (
 )
 
 // A real IRC server: in a channel the bot answers who names it, and the model
-// is told who speaks; in private it just talks. These are two conversations.
-func TestIRC(t *testing.T) {
+// is told who speaks, and both who speak share one conversation; in private it
+// just talks, which is another one, and answers to the nick.
+func TestCase53IRC(t *testing.T) {
 	server := ircd.StartNgircd(t, ircd.NgircdOptions{})
 	h := newHouse(t, plan{})
 	alice := ircd.Join(t, server.Addr(), "alice", "#go")

@@ -63,7 +63,7 @@ heartbeat:
 
 // A job speaks to a person and touches no conversation: not the list, not one
 // row. The model sees nothing of what was said.
-func TestJobTouchesNoSession(t *testing.T) {
+func TestCase50JobTouchesNoSession(t *testing.T) {
 	h := newHouse(t, plan{rest: morning})
 	d := h.start()
 	h.tell(ann, "my bicycle is green #1")
