@@ -55,6 +55,12 @@ func (s *entries) Join(_ context.Context, from, to channels.Key) error {
 	return s.fail
 }
 
+func (s *entries) failWith(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = err
+}
+
 func (s *entries) last() sessions.Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +229,7 @@ func TestRetention(t *testing.T) {
 		if got, want := spy.befores[0], began.Add(time.Minute).AddDate(0, 0, -30); !got.Equal(want) {
 			t.Errorf("Expire(%s), want %s", got, want)
 		}
-		spy.fail = errors.New("disk full") // is tried again the next day
+		spy.failWith(errors.New("disk full")) // is tried again the next day
 		time.Sleep(49 * time.Hour)
 		synctest.Wait()
 		if len(spy.befores) != 4 {
