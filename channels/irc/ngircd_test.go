@@ -272,13 +272,14 @@ func TestRealFrozenServer(t *testing.T) {
 
 func TestRealNetSplit(t *testing.T) {
 	hubPort := ircd.FreePort(t)
-	leaf := ircd.StartNgircd(t, ircd.NgircdOptions{
-		Name:  "irc2.test.local",
-		Extra: fmt.Sprintf("[Server]\nName = irc1.test.local\nHost = 127.0.0.1\nPort = %d\nMyPassword = b\nPeerPassword = a\n", hubPort),
-	})
 	hub := ircd.StartNgircd(t, ircd.NgircdOptions{
 		Port:  hubPort,
 		Extra: "[Server]\nName = irc2.test.local\nMyPassword = a\nPeerPassword = b\n",
+	})
+	// The hub is there first: a server that finds no peer tries again much later.
+	leaf := ircd.StartNgircd(t, ircd.NgircdOptions{
+		Name:  "irc2.test.local",
+		Extra: fmt.Sprintf("[Server]\nName = irc1.test.local\nHost = 127.0.0.1\nPort = %d\nMyPassword = b\nPeerPassword = a\n", hubPort),
 	})
 	o := quick(hub.Addr())
 	o.Channels = []string{"#go"}
