@@ -33,7 +33,7 @@ build:
 
 ## test: run all tests (installs ngircd and chromium where it may)
 test: need
-	go test ./...
+	go test -timeout 20m ./...
 
 ## need: install what the tests need and lack
 need:
@@ -66,7 +66,7 @@ lint: $(GOFUMPT) $(STATICCHECK)
 ## race: all tests with the race detector (needs a C compiler)
 race: need
 	@.ci/need gcc
-	CGO_ENABLED=1 go test -race ./...
+	CGO_ENABLED=1 go test -race -timeout 30m ./...
 
 ## fuzz: fuzz every target, FUZZ_SECONDS shared among them, at most 30 s each
 fuzz:
