@@ -334,14 +334,22 @@ func js[T any](v *visitor, expression string) T {
 	return got
 }
 
-// until waits for an expression to be true.
+// until waits for an expression to be true. While a page is still being
+// loaded or left, an expression may throw, or the place where it ran may be
+// gone: that is "not yet", not a failure.
 func (v *visitor) until(expression string) {
 	v.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
-	for !js[bool](v, "Boolean("+expression+")") {
+	for {
+		ctx, cancel := context.WithTimeout(v.ctx, 30*time.Second)
+		done, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")", chromedp.EvalAwaitPromise))
+		cancel()
+		if err == nil && done {
+			return
+		}
 		if time.Now().After(deadline) {
 			v.picture("failed-" + strings.ReplaceAll(v.t.Name(), "/", "-"))
-			v.t.Fatalf("waited in vain for %s; the page says:\n%s", expression, js[string](v, "document.body.innerText"))
+			v.t.Fatalf("waited in vain for %s (last error: %v); the page says:\n%s", expression, err, js[string](v, "document.body.innerText"))
 		}
 		select {
 		case <-v.ctx.Done():

@@ -265,6 +265,7 @@ func TestLoginInTheBrowser(t *testing.T) {
 	v.until(`location.pathname === "/login" && document.activeElement?.id === "token"`)
 	v.keys("not the token\r")
 	v.until(`document.querySelector("#problem")?.textContent.includes("not the token")`)
+	v.until(`document.readyState === "complete" && document.activeElement?.id === "token" && document.activeElement.value === ""`)
 	v.picture("login")
 	v.keys(token + "\r")
 	v.until(`location.pathname === "/"`)
