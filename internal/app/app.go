@@ -30,8 +30,6 @@ import (
 	"dragoman/internal/media"
 	"dragoman/internal/metrics"
 	"dragoman/sessions"
-	"dragoman/sessions/memory"
-	"dragoman/sessions/sqlite"
 )
 
 // Options are what a daemon needs beside its configuration.
@@ -163,7 +161,10 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 
 // private are the files that no workspace may contain.
 func (d *Daemon) private() []string {
-	files := []string{d.state.file(databaseName), d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory), d.state.file(auditName)}
+	files := []string{d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory), d.state.file(auditName)}
+	for _, name := range storeNames() {
+		files = append(files, d.state.file(name))
+	}
 	for name, ch := range d.cfg.Channels {
 		if ch.Type == config.TypeWhatsApp {
 			files = append(files, deviceFile(d.cfg, name))
@@ -173,17 +174,6 @@ func (d *Daemon) private() []string {
 		files = append(files, path)
 	}
 	return files
-}
-
-func openStore(ctx context.Context, cfg *config.Config, s *stateDir, log *slog.Logger) (sessions.Store, error) {
-	if cfg.Store.Type == "memory" {
-		return memory.New(memory.Options{Logger: log}), nil
-	}
-	store, err := sqlite.Open(ctx, s.file(databaseName), sqlite.Options{Logger: log})
-	if err != nil {
-		return nil, fmt.Errorf("app: open the store: %w", err)
-	}
-	return store, nil
 }
 
 func (d *Daemon) openGateway(context.Context) (err error) {

@@ -1,0 +1,103 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"dragoman/internal/config"
+	"dragoman/sessions"
+	"dragoman/sessions/memory"
+	"dragoman/sessions/sqlite"
+)
+
+// Place says how a store keeps what it holds, and where.
+type Place struct {
+	Type string // a key of storeTypes
+	Path string // the file or folder; "" for a store that has none
+}
+
+// String is how a person writes p.
+func (p Place) String() string {
+	if p.Path == "" {
+		return p.Type
+	}
+	return p.Type + ":" + p.Path
+}
+
+// storeType is one kind of store.
+type storeType struct {
+	// name is the store's file or folder within the state directory; "": it
+	// keeps nothing there.
+	name string
+	open func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error)
+}
+
+// storeTypes are all that this program can open.
+var storeTypes = map[string]storeType{
+	"sqlite": {databaseName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
+		return sqlite.Open(ctx, path, sqlite.Options{Logger: log})
+	}},
+	"memory": {"", func(_ context.Context, _ string, log *slog.Logger) (sessions.Store, error) {
+		return memory.New(memory.Options{Logger: log}), nil
+	}},
+}
+
+// ParsePlace reads TYPE or TYPE:PATH. Without a path it is the place where the
+// daemon of stateDir keeps a store of that type.
+func ParsePlace(text, stateDir string) (Place, error) {
+	name, path, _ := strings.Cut(text, ":")
+	t, ok := storeTypes[name]
+	switch {
+	case !ok:
+		return Place{}, fmt.Errorf("there is no store %q: write one of %s", name, strings.Join(slices.Sorted(maps.Keys(storeTypes)), ", "))
+	case t.name == "" && path != "":
+		return Place{}, fmt.Errorf("a store of type %s has no place", name)
+	case t.name == "":
+		return Place{Type: name}, nil
+	case path == "":
+		path = filepath.Join(stateDir, t.name)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return Place{}, fmt.Errorf("app: %w", err)
+	}
+	return Place{Type: name, Path: path}, nil
+}
+
+// open opens the store at p and makes it if there is none.
+func (p Place) open(ctx context.Context, log *slog.Logger) (sessions.Store, error) {
+	t, ok := storeTypes[p.Type]
+	if !ok {
+		return nil, fmt.Errorf("app: there is no store of type %q", p.Type)
+	}
+	store, err := t.open(ctx, p.Path, log)
+	if err != nil {
+		return nil, fmt.Errorf("app: open the store: %w", err)
+	}
+	return store, nil
+}
+
+// openStore opens the store that the configuration names.
+func openStore(ctx context.Context, cfg *config.Config, s *stateDir, log *slog.Logger) (sessions.Store, error) {
+	p, err := ParsePlace(cfg.Store.Type, s.path)
+	if err != nil {
+		return nil, fmt.Errorf("app: store.type: %w", err)
+	}
+	return p.open(ctx, log)
+}
+
+// storeNames are the names in the state directory that stores use.
+func storeNames() (names []string) {
+	for _, t := range storeTypes {
+		if t.name != "" {
+			names = append(names, t.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
