@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // action is a tool call that a message asks for, and the words for its result.
@@ -23,23 +24,27 @@ type rule struct {
 const file = "[\"'`“]?([\\pL\\pN_][\\pL\\pN_./-]*\\.[\\pL\\pN]{1,8})[\"'`”]?"
 
 // rules are tried in order; the first that matches wins. What is said only in
-// certain words stands before what is said in many.
-var rules = []rule{
-	{regexp.MustCompile(`(?i)(https?://[^\s<>"']+)`), func(f []string) *action { return fetch(strings.TrimRight(f[1], ".,;:!?)")) }},
-	{regexp.MustCompile(`(?i)\b(?:fetch|open|visit|browse|go to)\s+((?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|eu|de|it|fr|uk)(?:/\S*)?)\s*$`), func(f []string) *action { return fetch("https://" + f[1]) }},
-	{regexp.MustCompile(`(?is)\b(write|save|put|add|append)\s+(.+?)\s+(?:to|in|into|as)\s+(?:an?\s+|the\s+)?(?:file\s+)?(?:called\s+|named\s+)?` + file + `\s*[.!]?\s*$`), func(f []string) *action { return write(f[3], f[2], f[1]) }},
-	{regexp.MustCompile(`(?is)\b(write|create|make)\s+(?:an?\s+|the\s+)?(?:file\s+)?(?:called\s+|named\s+)?` + file + `\s*(?::|with|containing|saying|that says)\s*(.+)$`), func(f []string) *action { return write(f[2], f[3], f[1]) }},
-	{regexp.MustCompile(`(?is)\b(?:read|show|open|cat|print|what(?:'s|’s| is) in)\b.{0,30}?[\s"'` + "`" + `“]` + file), func(f []string) *action { return read(f[1]) }},
-	{regexp.MustCompile(`(?is)\b(?:list|show|what|which|ls|see)\b.{0,60}\b(?:(?:folder|directory)|files?\s+(?:are\s+|is\s+)?in)\s+["'` + "`" + `]?([\pL\pN_][\pL\pN_./-]*)`), func(f []string) *action { return list(f[1]) }},
-	{regexp.MustCompile(`(?is)\b(?:list|show|what|which|ls|see)\b.{0,40}\b(?:files?|folders?|director(?:y|ies)|workspace)\b`), func([]string) *action { return list("") }},
-	{regexp.MustCompile(`(?is)\b(?:what (?:do|can) you (?:remember|know|recall)|do you (?:remember|recall)|what have you remembered|show (?:me )?(?:your|my) memor(?:y|ies)|recall)\b(?:\s+(?:about|of))?\s*(.*)$`), func(f []string) *action { return recall(f[1]) }},
-	{regexp.MustCompile(`(?is)\bforget\b.{0,20}?#?(\d{1,12})\b`), func(f []string) *action { return forget(f[1]) }},
-	{regexp.MustCompile(`(?is)^(?:please\s+|can you\s+|could you\s+)?remember\b\s*(?:that\b|this\b|:)?\s*:?\s*(.+)$`), func(f []string) *action { return remember(f[1]) }},
-	{regexp.MustCompile(`(?is)\b(?:search|look|find)\b.{0,40}\b(?:history|conversation|chat|past|earlier)\b.{0,20}?\b(?:for|about)\s+(.+)$`), func(f []string) *action { return search(f[1]) }},
-	{regexp.MustCompile(`(?is)\b(?:when|what) did (?:i|we|you) (?:say|talk|mention|write)\b\s*(?:about\s+|of\s+)?(.+)$`), func(f []string) *action { return search(f[1]) }},
-	{regexp.MustCompile(`(?is)^(?:please\s+)?(?:search|look)(?:\s+for)?\s+(.+)$`), func(f []string) *action { return search(f[1]) }},
-	{regexp.MustCompile(`(?is)(?:\bwhat(?:'s|’s| is)? (?:the |today's )?(?:current )?(?:time|date|weekday)\b|\bwhat day is\b|\btime is it\b|\btell me the (?:time|date)\b|^(?:time|date|the time)\??$)(?:.*?\bin\s+([A-Z][a-zA-Z_]+/[A-Z][a-zA-Z_/]+|UTC))?`), func(f []string) *action { return clock(f[1]) }},
-}
+// certain words stands before what is said in many. They are
+// compiled when the first message comes: a daemon with another model never
+// needs them.
+var rules = sync.OnceValue(func() []rule {
+	return []rule{
+		{regexp.MustCompile(`(?i)(https?://[^\s<>"']+)`), func(f []string) *action { return fetch(strings.TrimRight(f[1], ".,;:!?)")) }},
+		{regexp.MustCompile(`(?i)\b(?:fetch|open|visit|browse|go to)\s+((?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|eu|de|it|fr|uk)(?:/\S*)?)\s*$`), func(f []string) *action { return fetch("https://" + f[1]) }},
+		{regexp.MustCompile(`(?is)\b(write|save|put|add|append)\s+(.+?)\s+(?:to|in|into|as)\s+(?:an?\s+|the\s+)?(?:file\s+)?(?:called\s+|named\s+)?` + file + `\s*[.!]?\s*$`), func(f []string) *action { return write(f[3], f[2], f[1]) }},
+		{regexp.MustCompile(`(?is)\b(write|create|make)\s+(?:an?\s+|the\s+)?(?:file\s+)?(?:called\s+|named\s+)?` + file + `\s*(?::|with|containing|saying|that says)\s*(.+)$`), func(f []string) *action { return write(f[2], f[3], f[1]) }},
+		{regexp.MustCompile(`(?is)\b(?:read|show|open|cat|print|what(?:'s|’s| is) in)\b.{0,30}?[\s"'` + "`" + `“]` + file), func(f []string) *action { return read(f[1]) }},
+		{regexp.MustCompile(`(?is)\b(?:list|show|what|which|ls|see)\b.{0,60}\b(?:(?:folder|directory)|files?\s+(?:are\s+|is\s+)?in)\s+["'` + "`" + `]?([\pL\pN_][\pL\pN_./-]*)`), func(f []string) *action { return list(f[1]) }},
+		{regexp.MustCompile(`(?is)\b(?:list|show|what|which|ls|see)\b.{0,40}\b(?:files?|folders?|director(?:y|ies)|workspace)\b`), func([]string) *action { return list("") }},
+		{regexp.MustCompile(`(?is)\b(?:what (?:do|can) you (?:remember|know|recall)|do you (?:remember|recall)|what have you remembered|show (?:me )?(?:your|my) memor(?:y|ies)|recall)\b(?:\s+(?:about|of))?\s*(.*)$`), func(f []string) *action { return recall(f[1]) }},
+		{regexp.MustCompile(`(?is)\bforget\b.{0,20}?#?(\d{1,12})\b`), func(f []string) *action { return forget(f[1]) }},
+		{regexp.MustCompile(`(?is)^(?:please\s+|can you\s+|could you\s+)?remember\b\s*(?:that\b|this\b|:)?\s*:?\s*(.+)$`), func(f []string) *action { return remember(f[1]) }},
+		{regexp.MustCompile(`(?is)\b(?:search|look|find)\b.{0,40}\b(?:history|conversation|chat|past|earlier)\b.{0,20}?\b(?:for|about)\s+(.+)$`), func(f []string) *action { return search(f[1]) }},
+		{regexp.MustCompile(`(?is)\b(?:when|what) did (?:i|we|you) (?:say|talk|mention|write)\b\s*(?:about\s+|of\s+)?(.+)$`), func(f []string) *action { return search(f[1]) }},
+		{regexp.MustCompile(`(?is)^(?:please\s+)?(?:search|look)(?:\s+for)?\s+(.+)$`), func(f []string) *action { return search(f[1]) }},
+		{regexp.MustCompile(`(?is)(?:\bwhat(?:'s|’s| is)? (?:the |today's )?(?:current )?(?:time|date|weekday)\b|\bwhat day is\b|\btime is it\b|\btell me the (?:time|date)\b|^(?:time|date|the time)\??$)(?:.*?\bin\s+([A-Z][a-zA-Z_]+/[A-Z][a-zA-Z_/]+|UTC))?`), func(f []string) *action { return clock(f[1]) }},
+	}
+})
 
 // actionFor is the action that text asks for, or nil.
 func actionFor(text string) *action {
@@ -47,7 +52,7 @@ func actionFor(text string) *action {
 	if len(text) > most {
 		return nil
 	}
-	for _, r := range rules {
+	for _, r := range rules() {
 		if found := r.pattern.FindStringSubmatch(text); found != nil {
 			if a := r.act(found); a != nil {
 				return a

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // silence is what a scheduled check answers if there is nothing to tell.
@@ -40,7 +41,7 @@ const sayNothingAsked = "I am here, but nobody has asked anything. " + sayWho
 
 // talk answers a message that needs no tool.
 func (s *scene) talk(a *ask) string {
-	for _, t := range talks {
+	for _, t := range talks() {
 		if found := t.pattern.FindStringSubmatch(a.text); found != nil {
 			return t.say(s, a, found)
 		}
@@ -52,31 +53,36 @@ func (s *scene) talk(a *ask) string {
 		clip(strings.Join(strings.Fields(a.text), " "), 200), sayWho)
 }
 
-// talks are tried in order.
-var talks = []struct {
+// talkRule finds what to say to a message.
+type talkRule struct {
 	pattern *regexp.Regexp
 	say     func(s *scene, a *ask, found []string) string
-}{
-	{regexp.MustCompile(`(?i)^\W*count (?:up )?to (\d{1,6})\b`), func(_ *scene, _ *ask, f []string) string { return count(f[1]) }},
-	{regexp.MustCompile(`(?i)\bmarkdown\b`), func(*scene, *ask, []string) string { return sayMarkdown }},
-	{regexp.MustCompile(`(?i)\b(?:connect|real model|api key|openai|ollama|better model|language model)\b`), func(*scene, *ask, []string) string { return sayConnect }},
-	{regexp.MustCompile(`(?i)\b(?:summary|summari[sz]e|what (?:did|have) we|what was said|talked? about|so far)\b`), func(s *scene, _ *ask, _ []string) string { return s.recap() }},
-	{regexp.MustCompile(`(?i)\bforget\b`), func(*scene, *ask, []string) string {
-		return "Ask “what do you remember?”: each fact has a number there, and “forget #2” removes the second one. `/new` begins a new conversation."
-	}},
-	{regexp.MustCompile(`(?i)(?:^\W*(?:help|\?+)\W*$|\bwhat can (?:you|i) do\b|\bhow (?:does|do) (?:this|you) work\b|^/start\b)`), func(*scene, *ask, []string) string { return sayHelp }},
-	{regexp.MustCompile(`(?i)\b(?:who|what) are you\b|\bare you (?:an? )?(?:ai|bot|human|real|llm|model)\b|\byour name\b`), func(*scene, *ask, []string) string {
-		return sayWho + " Say “help” for what I can do."
-	}},
-	{regexp.MustCompile(`(?i)^\W*(?:hi|hello|hey|hallo|hola|ciao|salut|bonjour|moin|good (?:morning|afternoon|evening|day)|greetings|привет|你好)(?:\P{L}|$)`), func(s *scene, a *ask, _ []string) string { return s.greeting(a) }},
-	{regexp.MustCompile(`(?i)\b(?:thanks|thank you|thx|merci|danke|grazie|gracias)\b`), func(*scene, *ask, []string) string { return "You are welcome!" }},
-	{regexp.MustCompile(`(?i)^\W*(?:bye|goodbye|good night|see you|tschüss|ciao)\b`), func(*scene, *ask, []string) string {
-		return "Goodbye! This conversation is kept, and goes on when you write again."
-	}},
-	{regexp.MustCompile(`(?i)\bhow are you\b`), func(*scene, *ask, []string) string {
-		return "As well as rules can be: all of mine are in place. And you?"
-	}},
 }
+
+// talks are tried in order, and compiled like rules.
+var talks = sync.OnceValue(func() []talkRule {
+	return []talkRule{
+		{regexp.MustCompile(`(?i)^\W*count (?:up )?to (\d{1,6})\b`), func(_ *scene, _ *ask, f []string) string { return count(f[1]) }},
+		{regexp.MustCompile(`(?i)\bmarkdown\b`), func(*scene, *ask, []string) string { return sayMarkdown }},
+		{regexp.MustCompile(`(?i)\b(?:connect|real model|api key|openai|ollama|better model|language model)\b`), func(*scene, *ask, []string) string { return sayConnect }},
+		{regexp.MustCompile(`(?i)\b(?:summary|summari[sz]e|what (?:did|have) we|what was said|talked? about|so far)\b`), func(s *scene, _ *ask, _ []string) string { return s.recap() }},
+		{regexp.MustCompile(`(?i)\bforget\b`), func(*scene, *ask, []string) string {
+			return "Ask “what do you remember?”: each fact has a number there, and “forget #2” removes the second one. `/new` begins a new conversation."
+		}},
+		{regexp.MustCompile(`(?i)(?:^\W*(?:help|\?+)\W*$|\bwhat can (?:you|i) do\b|\bhow (?:does|do) (?:this|you) work\b|^/start\b)`), func(*scene, *ask, []string) string { return sayHelp }},
+		{regexp.MustCompile(`(?i)\b(?:who|what) are you\b|\bare you (?:an? )?(?:ai|bot|human|real|llm|model)\b|\byour name\b`), func(*scene, *ask, []string) string {
+			return sayWho + " Say “help” for what I can do."
+		}},
+		{regexp.MustCompile(`(?i)^\W*(?:hi|hello|hey|hallo|hola|ciao|salut|bonjour|moin|good (?:morning|afternoon|evening|day)|greetings|привет|你好)(?:\P{L}|$)`), func(s *scene, a *ask, _ []string) string { return s.greeting(a) }},
+		{regexp.MustCompile(`(?i)\b(?:thanks|thank you|thx|merci|danke|grazie|gracias)\b`), func(*scene, *ask, []string) string { return "You are welcome!" }},
+		{regexp.MustCompile(`(?i)^\W*(?:bye|goodbye|good night|see you|tschüss|ciao)\b`), func(*scene, *ask, []string) string {
+			return "Goodbye! This conversation is kept, and goes on when you write again."
+		}},
+		{regexp.MustCompile(`(?i)\bhow are you\b`), func(*scene, *ask, []string) string {
+			return "As well as rules can be: all of mine are in place. And you?"
+		}},
+	}
+})
 
 func (s *scene) greeting(a *ask) string {
 	hello, again := "Hello", ""
