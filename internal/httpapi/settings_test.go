@@ -1,0 +1,56 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/internal/httpapi"
+)
+
+// What lists could not show, or nobody could type again, is refused before it
+// is stored.
+func TestSettingsAreChecked(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	prompt := strings.Repeat("x", 40<<10)
+	meta := func(name, value string) httpapi.Change {
+		return httpapi.Change{Meta: map[string]json.RawMessage{name: json.RawMessage(value)}}
+	}
+	tags := func(tags ...string) httpapi.Change { return httpapi.Change{Tag: tags} }
+	for _, tt := range []struct {
+		name   string
+		change httpapi.Change
+		good   bool
+	}{
+		{"a tag", tags("work"), true},
+		{"a tag in Greek with a sign inside", tags("έργο-1+2"), true},
+		{"fifty letters of two bytes", tags(strings.Repeat("é", 50)), true},
+		{"fifty-one letters", tags(strings.Repeat("é", 51)), false},
+		{"an empty tag", tags(""), false},
+		{"a space", tags("two words"), false},
+		{"a space of no width that breaks", tags("two\u2028words"), false},
+		{"a comma", tags("a,b"), false},
+		{"a control character", tags("a\x07"), false},
+		{"text that runs backwards", tags("a\u202eb"), false},
+		{"a plus in front", tags("+a"), false},
+		{"a minus in front", tags("-a"), false},
+		{"the second of two", tags("good", "not good"), false},
+		{"a value", meta("project", `"x"`), true},
+		{"no JSON", meta("project", `{`), false},
+		{"a name with a space", meta("a b", `1`), false},
+		{"a value too long", meta("a", `"`+strings.Repeat("x", 5000)+`"`), false},
+		{"a model's name too long", httpapi.Change{Model: &long}, false},
+		{"a prompt too long", httpapi.Change{System: &prompt}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: filled(t)}))
+			defer c.Close()
+			tt.change.Key = channels.MustKey("telegram:1")
+			_, err := c.Configure(t.Context(), tt.change)
+			if good := err == nil; good != tt.good {
+				t.Errorf("accepted: %t (%v), want %t", good, err, tt.good)
+			}
+		})
+	}
+}
