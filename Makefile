@@ -21,7 +21,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need crash bench check lint race fuzz install clean help
+.PHONY: run build test need crash bench bench-store check lint race fuzz install clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -47,7 +47,12 @@ crash:
 ## bench: measure the real binary; writes docs/performance.md
 bench:
 	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/performance.md \
-		go test -count=1 -v -timeout 60m -run TestBench ./internal/bench
+		go test -count=1 -v -timeout 60m -run 'TestBench$$' ./internal/bench
+
+## bench-store: measure the store with a million messages; writes docs/performance.md
+bench-store:
+	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/performance.md \
+		go test -count=1 -v -timeout 60m -run 'TestBenchStore$$' ./internal/bench
 
 ## check: everything before a commit: lint, then all tests with the race detector
 check: lint race

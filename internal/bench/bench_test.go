@@ -96,7 +96,7 @@ const (
 // measurePast: starts, idle memory and turns on top of a long past.
 func measurePast(t *testing.T, bin string, r *report) {
 	const starts = 11
-	state := past(t, pastConversations, pastMessages)
+	state := past(t, history{conversations: pastConversations, pairs: 1, long: pastMessages})
 	r.database = size(t, state)
 	full := newHouse(t, bin, plan{state: state})
 	empty := newHouse(t, bin, plan{})

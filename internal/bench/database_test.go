@@ -20,11 +20,18 @@ const (
 	tail     = 8 // of its messages come after its summary
 )
 
+// history is what a state directory is filled with.
+type history struct {
+	conversations int
+	pairs         int // questions and answers of each
+	long          int // messages of the one that has a long past
+}
+
 // past fills a new state directory with conversations as if they had been
-// held: each with a question, an answer and what the queues keep of them, and
+// held: each with questions, answers and what the queues keep of them, and
 // one with so many messages and a summary of all but the newest. Statements
 // make them in seconds; TestPast reads them back through the store.
-func past(t *testing.T, conversations, messages int) (state string) {
+func past(t *testing.T, h history) (state string) {
 	t.Helper()
 	state = filepath.Join(t.TempDir(), "state")
 	path := filepath.Join(state, "dragoman.db")
@@ -41,7 +48,7 @@ func past(t *testing.T, conversations, messages int) (state string) {
 	}
 	db.SetMaxOpenConns(1)
 	for _, query := range pastQueries {
-		if _, err := db.ExecContext(t.Context(), query, sql.Named("n", conversations), sql.Named("long", messages), sql.Named("tail", tail)); err != nil {
+		if _, err := db.ExecContext(t.Context(), query, sql.Named("n", h.conversations), sql.Named("pairs", h.pairs), sql.Named("long", h.long), sql.Named("tail", tail)); err != nil {
 			t.Fatalf("%v in %s", err, query)
 		}
 	}
@@ -52,37 +59,37 @@ func past(t *testing.T, conversations, messages int) (state string) {
 }
 
 const (
-	ids   = `WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < @n) `
+	ids   = `WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < @n), p(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM p WHERE j < @pairs) `
 	days  = `strftime('%Y%m%d', '2025-01-01', (i / 500) || ' days')`
 	then  = `1750000000000000000 + i * 1000000000`
-	asked = `'{"name":"Ann","sender":"' || (1000000 + i) || '","at":"2025-06-15T12:00:00Z","turn":"telegram:' || (1000000 + i) || '#1"}'`
+	asked = `'{"name":"Ann","sender":"' || (1000000 + i) || '","at":"2025-06-15T12:00:00Z","turn":"telegram:' || (1000000 + i) || '#' || (2 * j - 1) || '"}'`
 	said  = `'{"at":"2025-06-15T12:00:01Z","model":"fake","usage":{"input":900,"output":30}}'`
-	quest = `'What do you know about the number ' || i || ', and is it a good one to think of today?'`
-	reply = `'The number ' || i || ' is as good as any other, and I would not worry about it until tomorrow.'`
+	quest = `'What do you know about the number ' || (i + j - 1) || ', and is it a good one to think of today?'`
+	reply = `'The number ' || (i + j - 1) || ' is as good as any other, and I would not worry about it until tomorrow.'`
 )
 
 var pastQueries = []string{
 	`BEGIN`,
-	ids + `INSERT INTO keys (id, key, seq, msg_seq) SELECT i, 'telegram:' || (1000000 + i), 2, 2 FROM c`,
+	ids + `INSERT INTO keys (id, key, seq, msg_seq) SELECT i, 'telegram:' || (1000000 + i), 2 * @pairs, 2 * @pairs FROM c`,
 	ids + `INSERT INTO generations (day, number, key_id, from_seq, began) SELECT ` + days + `, i % 500, i, 0, 1700000000000000000 FROM c`,
 	ids + `INSERT INTO conversations (key_id, generation, from_seq, created, updated, messages, input, output, cached)
-		SELECT i, ` + days + ` || printf('_%03d', i % 500), 0, ` + then + `, ` + then + `, 2, 900, 30, 0 FROM c`,
+		SELECT i, ` + days + ` || printf('_%03d', i % 500), 0, ` + then + `, ` + then + `, 2 * @pairs, 900 * @pairs, 30 * @pairs, 0 FROM c`,
 	ids + `INSERT INTO inbox (id, dedupe, message_id, origin, state, accepted, rest, text)
-		SELECT i << 32 | 1, 'telegram:' || i, '1', 'chat', 'done', ` + then + `,
-		CAST('{"sender":{"IDs":["' || (1000000 + i) || '"],"Name":"Ann"},"private":true}' AS BLOB), ` + quest + ` FROM c`,
+		SELECT i << 32 | 2 * j - 1, 'telegram:' || (1000 * i + j), 2 * j - 1, 'chat', 'done', ` + then + `,
+		CAST('{"sender":{"IDs":["' || (1000000 + i) || '"],"Name":"Ann"},"private":true}' AS BLOB), ` + quest + ` FROM c CROSS JOIN p`,
 	ids + `INSERT INTO outbox (id, state, attempts, created, reply_to, edit, message_id, text)
-		SELECT i << 32 | 2, 'sent', 1, ` + then + `, '', '', '2', ` + reply + ` FROM c`,
+		SELECT i << 32 | 2 * j, 'sent', 1, ` + then + `, '', '', 2 * j, ` + reply + ` FROM c CROSS JOIN p`,
 	ids + `INSERT INTO messages (id, role, bytes, rest, content)
-		SELECT i << 32 | 1, 'user', length(` + quest + `), CAST(` + asked + ` AS BLOB), ` + quest + ` FROM c UNION ALL
-		SELECT i << 32 | 2, 'assistant', length(` + reply + `), CAST(` + said + ` AS BLOB), ` + reply + ` FROM c`,
+		SELECT i << 32 | 2 * j - 1, 'user', length(` + quest + `), CAST(` + asked + ` AS BLOB), ` + quest + ` FROM c CROSS JOIN p UNION ALL
+		SELECT i << 32 | 2 * j, 'assistant', length(` + reply + `), CAST(` + said + ` AS BLOB), ` + reply + ` FROM c CROSS JOIN p`,
 	// The long one has the id after all others.
 	`INSERT INTO keys (id, key, seq, msg_seq) SELECT @n + 1, 'telegram:` + fmt.Sprint(longChat) + `', @long, @long`,
 	`INSERT INTO generations (day, number, key_id, from_seq, began) VALUES ('20240101', 1, @n + 1, 0, 1700000000000000000)`,
 	`INSERT INTO conversations (key_id, generation, from_seq, covers, created, updated, messages, input, output, cached)
 		VALUES (@n + 1, '20240101_001', 0, @long - @tail, 1700000000000000000, 1750000000000000000, @long, 0, 0, 0)`,
-	`WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < @long)
+	`WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < @long), p(j) AS (SELECT 1)
 		INSERT INTO messages (id, role, bytes, rest, content)
-		SELECT (@n + 1) << 32 | i, iif(i % 2, 'user', 'assistant'), length(` + quest + `), CAST('{"at":"2025-06-15T12:00:00Z"}' AS BLOB), ` + quest + ` FROM c`,
+		SELECT (@n + 1) << 32 | i, iif(i % 2, 'user', 'assistant'), length(` + quest + `), CAST('{"at":"2025-06-15T12:00:00Z"}' AS BLOB), ` + quest + ` FROM c CROSS JOIN p`,
 	`INSERT INTO summaries (id, generation, model, at, text)
 		SELECT (@n + 1) << 32 | (@long - @tail), '20240101_001', 'fake', 1750000000000000000, 'The person asks about numbers. Nothing is open.'`,
 	`INSERT INTO words (rowid, said) SELECT id, lower(content) FROM messages`,
@@ -92,7 +99,7 @@ var pastQueries = []string{
 
 // TestPast: what the statements made is what the store reads.
 func TestPast(t *testing.T) {
-	state := past(t, 30, 200)
+	state := past(t, history{conversations: 30, pairs: 3, long: 200})
 	store, err := sqlite.Open(t.Context(), filepath.Join(state, "dragoman.db"), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +110,7 @@ func TestPast(t *testing.T) {
 		t.Errorf("List = %d conversations, %v, want 31", len(list), err)
 	}
 	h, err := store.History(t.Context(), channels.MustKey("telegram:1000007"), sessions.HistoryLimit{})
-	if err != nil || len(h.Messages) != 2 || h.Messages[1].Usage == nil {
+	if err != nil || len(h.Messages) != 6 || h.Messages[5].Usage == nil || h.Messages[4].Turn != "telegram:1000007#5" {
 		t.Errorf("a short past is %+v, %v", h, err)
 	}
 	h, err = store.History(t.Context(), channels.MustKey(fmt.Sprintf("telegram:%d", longChat)), sessions.HistoryLimit{})
@@ -113,8 +120,8 @@ func TestPast(t *testing.T) {
 	if found, err := store.Search(t.Context(), channels.MustKey(fmt.Sprintf("telegram:%d", longChat)), "number 117", 1); err != nil || len(found) != 1 || found[0].Seq != 117 {
 		t.Errorf("Search = %v, %v, want message 117", found, err)
 	}
-	if feed, err := store.Feed(t.Context(), channels.MustKey("telegram:1000007"), 0, 10); err != nil || len(feed) != 2 {
-		t.Errorf("Feed = %v, %v, want two items", feed, err)
+	if feed, err := store.Feed(t.Context(), channels.MustKey("telegram:1000007"), 0, 10); err != nil || len(feed) != 6 {
+		t.Errorf("Feed = %v, %v, want six items", feed, err)
 	}
 	if st, err := store.Stats(t.Context()); err != nil || st.Waiting+st.Unsent+st.Dead != 0 {
 		t.Errorf("Stats = %+v, %v, want nothing open", st, err)

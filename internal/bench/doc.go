@@ -2,6 +2,8 @@
 // its own with the default store on a disk, between the test Bot API server
 // and the test model. "make bench" runs it and writes the numbers into
 // docs/performance.md; go test alone runs only the tests of its arithmetic.
+// "make bench-store" measures the default store inside the test's process,
+// filled with a million messages, and starts the binary on it.
 //
 // A measurement reports and does not judge: it fails if an answer is lost,
 // wrong or out of order, never because it was slow. The two servers and the

@@ -1,6 +1,7 @@
 package bench_test
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"dragoman/internal/testkit"
 )
 
 // report is what was measured.
@@ -43,7 +42,10 @@ type starting struct {
 }
 
 // newReport measures the disk and the CPU at once, as a scale for all that follows.
-func newReport(t *testing.T) *report {
+func newReport(t *testing.T) *report { return &report{fsync: fsync(t), hash: hash()} }
+
+// fsync is how long the disk takes to make a block of a growing file durable.
+func fsync(t *testing.T) time.Duration {
 	t.Helper()
 	f, err := os.CreateTemp(t.TempDir(), "fsync")
 	if err != nil {
@@ -63,7 +65,7 @@ func newReport(t *testing.T) *report {
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	return &report{fsync: percentile(took, 50), hash: hash()}
+	return percentile(took, 50)
 }
 
 // hash is how long one core takes for a fixed amount of work, at its best: on
@@ -79,10 +81,10 @@ func hash() time.Duration {
 	return best
 }
 
-// percentile finds the p-th of sorted times; 0 if there are none.
-func percentile(sorted []time.Duration, p int) time.Duration {
+// percentile finds the p-th of what is sorted; 0 if there is nothing.
+func percentile[T cmp.Ordered](sorted []T, p int) (none T) {
 	if len(sorted) == 0 {
-		return 0
+		return none
 	}
 	return sorted[min(len(sorted)*p/100, len(sorted)-1)]
 }
@@ -158,16 +160,7 @@ func (r *report) details(b *strings.Builder) {
 
 // write puts the report into its place in a document.
 func (r *report) write(path string) error {
-	text := fmt.Sprintf("Written by `make bench` on %s.\n\n%s", time.Now().UTC().Format("2006-01-02"), r)
-	old, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	changed, err := testkit.ReplaceSection(string(old), "bench", text)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, []byte(changed), 0o644)
+	return writeSection(path, "bench", "make bench", r.String())
 }
 
 func TestPercentile(t *testing.T) {
