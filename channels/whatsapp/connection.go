@@ -3,7 +3,6 @@ package whatsapp
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -273,12 +272,13 @@ func (c *Channel) outdated() ending {
 }
 
 // forget removes the device that the phone does not know any more.
-func (d *deviceFile) forget(ctx context.Context, log *slog.Logger) {
+func (d *deviceFile) forget(ctx context.Context) error {
 	device, err := d.device(ctx)
 	if err == nil && device != nil {
 		err = device.Delete(ctx)
 	}
 	if err != nil {
-		log.Warn("the unlinked device was not removed from its file", "err", err)
+		return fmt.Errorf("whatsapp: forget the device: %w", err)
 	}
+	return nil
 }

@@ -69,10 +69,7 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(Invitation))
 	if err := c.settle(ctx, device); err != nil {
 		c.log.Warn("the device is linked and was not seen online yet", "err", err)
 	}
-	select {
-	case c.linked <- struct{}{}:
-	default:
-	}
+	c.changed()
 	return account, nil
 }
 
@@ -93,36 +90,6 @@ func (c *Channel) takeSlot(ctx context.Context) error {
 			}
 		}
 	}
-}
-
-// Unlink removes the linked device from its phone, as far as that can be
-// reached, and from the file. Run must not run.
-func (c *Channel) Unlink(ctx context.Context) (err error) {
-	if err := c.takeSlot(ctx); err != nil {
-		return err
-	}
-	defer func() { <-c.slot }()
-	file, err := openDevice(ctx, c.o.Device, logger{c.log})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.close()) }()
-	device, err := file.device(ctx)
-	if err != nil || device == nil {
-		return err
-	}
-	p := c.newPairing(device)
-	defer p.stop()
-	if err := p.connect(ctx); err == nil && p.online(ctx, settleLimit) {
-		err = p.client.Logout(ctx)
-		if err == nil {
-			return nil
-		}
-		c.log.Warn("WhatsApp did not take the removal; remove the device on the phone too", "err", err)
-	}
-	p.stop()
-	file.forget(ctx, c.log)
-	return nil
 }
 
 // pairing is a client that takes no messages: what comes is left for Run.
@@ -248,26 +215,32 @@ func (c *Channel) settle(ctx context.Context, device *store.Device) error {
 	if err := p.connect(ctx); err != nil {
 		return err
 	}
-	if !p.online(ctx, settleLimit) {
+	if in, _ := p.online(ctx, settleLimit); !in {
 		return errors.New("whatsapp: link: WhatsApp did not answer the login")
 	}
 	return nil
 }
 
-// online waits until WhatsApp has let the device in.
-func (p *pairing) online(ctx context.Context, limit time.Duration) bool {
+// online waits until WhatsApp has let the device in, or has said no: gone
+// means that it does not know the device any more.
+func (p *pairing) online(ctx context.Context, limit time.Duration) (in, gone bool) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {
 		select {
 		case evt := <-p.events:
-			if _, in := evt.(*events.Connected); in {
-				return true
+			switch evt.(type) {
+			case *events.Connected:
+				return true, false
+			case *events.LoggedOut:
+				return false, true
+			case *events.Disconnected, *events.ConnectFailure, *events.ClientOutdated, *events.TemporaryBan, *events.StreamReplaced:
+				return false, false
 			}
 		case <-timer.C:
-			return false
+			return false, false
 		case <-ctx.Done():
-			return false
+			return false, false
 		}
 	}
 }

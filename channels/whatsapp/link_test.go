@@ -95,12 +95,74 @@ func TestLinkFails(t *testing.T) {
 	}
 }
 
-func TestUnlink(t *testing.T) {
+// Unlinking works beside a Run: WhatsApp is told, the device is forgotten,
+// nothing dials any more, and a new device is taken up without a restart.
+func TestUnlinkWhileConnected(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
-	c := n.open(t, whatsapp.Options{})
-	if err := c.Unlink(within(t)); err != nil {
+	c, inbox := connected(t, n, whatsapp.Options{})
+	logins := n.Logins()
+	if told, err := c.Unlink(within(t)); err != nil || !told {
+		t.Fatalf("Unlink = %v, %v, want that WhatsApp was told", told, err)
+	}
+	n.ann.Say("anybody there?")
+	if got := n.Pending(); got != 0 {
+		t.Errorf("WhatsApp keeps %d messages for the device, want that it knows none", got)
+	}
+	reach(t, c, channels.StateFailed, "needs pairing: this device is not linked")
+	if _, err := c.Send(within(t), channels.Outbound{ID: "x", Key: n.Key(), Text: "x", Attempt: 1}); err == nil {
+		t.Error("Send without a device = nil, want an error")
+	}
+	if told, err := c.Unlink(within(t)); err != nil || !told {
+		t.Errorf("Unlink of nothing = %v, %v, want true, nil", told, err)
+	}
+	if got := n.Logins() - logins; got != 1 { // to say goodbye
+		t.Errorf("%d logins, want 1", got)
+	}
+	if _, err := c.Link(within(t), "", scan(t, n)); err != nil {
 		t.Fatal(err)
 	}
-	run(t, c, channeltest.NewInbox())
+	reach(t, c, channels.StateConnected, "")
+	n.ann.Say("welcome back")
+	inbox.Wait(t, 1)
+}
+
+// What cannot be told to WhatsApp is forgotten here, and said.
+func TestUnlinkUnreachable(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, _ := connected(t, n, whatsapp.Options{})
+	n.Faults.RefuseDials(-1)
+	n.Faults.Drop()
+	reach(t, c, channels.StateDown, "WhatsApp cannot be reached")
+	if told, err := c.Unlink(within(t)); err != nil || told {
+		t.Errorf("Unlink = %v, %v, want false, nil", told, err)
+	}
 	reach(t, c, channels.StateFailed, "needs pairing: this device is not linked")
+}
+
+// Somebody who gives up keeps the device.
+func TestUnlinkGivenUp(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, _ := connected(t, n, whatsapp.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Unlink(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Unlink that was given up = %v, want its context's error", err)
+	}
+	reach(t, c, channels.StateConnected, "")
+}
+
+// Without a Run; and of a device that the phone has removed already.
+func TestUnlink(t *testing.T) {
+	for _, removed := range []bool{false, true} {
+		n := newNetwork(t, wasim.Options{})
+		if removed {
+			n.Faults.Remove()
+		}
+		c := n.open(t, whatsapp.Options{})
+		if told, err := c.Unlink(within(t)); err != nil || !told {
+			t.Fatalf("Unlink = %v, %v, want that WhatsApp knows", told, err)
+		}
+		run(t, c, channeltest.NewInbox())
+		reach(t, c, channels.StateFailed, "needs pairing: this device is not linked")
+	}
 }

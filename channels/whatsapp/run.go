@@ -84,7 +84,8 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 	return nil
 }
 
-// wait lets the time pass that end asks for, or until Link has a new device.
+// wait lets the time pass that end asks for, or until Link has a new device or
+// Unlink has removed it.
 func (c *Channel) wait(ctx context.Context, end ending, tries *pause) {
 	var due <-chan time.Time
 	if end.after >= 0 {
@@ -107,7 +108,6 @@ func (c *Channel) wait(ctx context.Context, end ending, tries *pause) {
 // serve makes one connection and returns when it is over and nothing uses it
 // any more.
 func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *pause) ending {
-	c.report(channels.StateConnecting, "", "")
 	file, err := openDevice(ctx, c.o.Device, logger{c.log})
 	if err != nil {
 		c.log.Warn("the device file cannot be used", "err", err)
@@ -126,12 +126,20 @@ func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *pause) e
 	case device == nil:
 		return c.unlinked("this device is not linked to a phone")
 	}
+	c.report(channels.StateConnecting, "", "")
+	ctx, done := c.interruptible(ctx)
+	defer done()
 	c.askVersion(ctx)
 	k := c.newConnection(in, file, device)
 	end := k.serve(ctx, tries)
+	if ctx.Err() != nil {
+		end = ending{state: channels.StateDown, detail: "the device is being unlinked"} // not seen if Run ends
+	}
 	if k.gone.Load() {
 		// The library removes the device too, perhaps only after we are done.
-		file.forget(context.WithoutCancel(ctx), c.log)
+		if err := file.forget(context.WithoutCancel(ctx)); err != nil {
+			c.log.Warn("the unlinked device was not removed from its file", "err", err)
+		}
 	}
 	return end
 }

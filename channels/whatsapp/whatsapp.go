@@ -37,6 +37,7 @@
 package whatsapp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -90,7 +91,7 @@ type Channel struct {
 
 	memory *memory
 	slot   chan struct{} // holds one token: who has it uses the device file
-	linked chan struct{} // Link tells Run that there is a device now
+	linked chan struct{} // Link and Unlink tell Run that the device is another now
 	sends  chan struct{} // holds one token: one message is encrypted at a time
 	live   atomic.Pointer[connection]
 	// saidJoin: it was logged that conversations cannot be joined.
@@ -100,6 +101,8 @@ type Channel struct {
 	status   channels.Status
 	commands []string
 	auto     [3]uint32 // what "auto" found
+	// interruption makes Run let go of the device file for a moment.
+	interruption context.CancelFunc
 }
 
 var (

@@ -48,7 +48,7 @@ func (appDaemon) link(ctx context.Context, cfg *config.Config, channel, phone st
 	return app.Link(ctx, cfg, channel, phone, func(i app.Invitation) { show(i.QR, i.Code) })
 }
 
-func (appDaemon) unlink(ctx context.Context, cfg *config.Config, channel string) error {
+func (appDaemon) unlink(ctx context.Context, cfg *config.Config, channel string) (told bool, err error) {
 	return app.Unlink(ctx, cfg, channel)
 }
 

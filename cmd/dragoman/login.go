@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"dragoman/internal/app"
 
 	"rsc.io/qr"
 )
@@ -15,13 +16,14 @@ type loginCmd struct {
 	Code    string `placeholder:"+PHONE" help:"Show a code to type on the phone with this number, instead of QR codes to scan."`
 }
 
-var phoneForm = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
-
 // Run links the channel. It also works while the daemon runs.
 func (k *loginCmd) Run(e *env, c *cli) error {
-	phone := strings.NewReplacer(" ", "", "-", "", "(", "", ")", "").Replace(k.Code)
-	if phone != "" && !phoneForm.MatchString(phone) {
-		return &usageError{"the number after --code must be in its full form: + and the country's code, like +491701234567"}
+	phone := ""
+	if k.Code != "" {
+		var err error
+		if phone, err = app.PhoneNumber(k.Code); err != nil {
+			return &usageError{"--code: " + err.Error()}
+		}
 	}
 	cfg, err := e.daemon.load(c.Config)
 	if err != nil {
@@ -124,7 +126,7 @@ type logoutCmd struct {
 	Channel string `arg:"" optional:"" default:"whatsapp" help:"The channel's name in the configuration."`
 }
 
-// Run needs the device's file for itself, so the daemon must not run.
+// Run takes the account off the channel. It also works while the daemon runs.
 func (k *logoutCmd) Run(e *env, c *cli) error {
 	cfg, err := e.daemon.load(c.Config)
 	if err != nil {
@@ -132,9 +134,16 @@ func (k *logoutCmd) Run(e *env, c *cli) error {
 	}
 	ctx, stop := untilSignal(e.ctx)
 	defer stop()
-	if err := e.daemon.unlink(ctx, cfg, k.Channel); err != nil {
+	told, err := e.daemon.unlink(ctx, cfg, k.Channel)
+	switch {
+	case ctx.Err() != nil:
+		return context.Canceled
+	case err != nil:
 		return err
 	}
-	e.say("%s is not linked to a phone any more. Should the phone still list it, remove it there too.", oneLine(k.Channel))
+	e.say("%s is not linked to a phone any more. To link it again: dragoman login %[1]s", oneLine(k.Channel))
+	if !told {
+		e.say("WhatsApp could not be told, so remove it on the phone too: Settings, Linked devices.")
+	}
 	return nil
 }

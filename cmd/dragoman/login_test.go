@@ -18,7 +18,11 @@ func TestLogin(t *testing.T) {
 	if code, _, errs := w.run("login", "other"); code != exitFailed || !strings.Contains(errs, "no such channel") {
 		t.Errorf("login of another channel = %d, %q", code, errs)
 	}
-	w.want([]string{"is not linked to a phone any more"}, "logout", "whatsapp")
+	w.want([]string{"whatsapp is not linked to a phone any more", "dragoman login whatsapp"}, "logout", "whatsapp")
+	if _, out, _ := w.run("logout", "whatsapp"); strings.Contains(out, "remove it on the phone") {
+		t.Errorf("logout that WhatsApp knows of says %q", out)
+	}
+	w.want([]string{"far is not linked to a phone any more", "remove it on the phone too"}, "logout", "far")
 }
 
 // What is drawn is the code itself, in both ways.

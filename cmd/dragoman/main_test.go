@@ -82,7 +82,12 @@ func (f *fakeDaemon) link(_ context.Context, _ *config.Config, channel, phone st
 	return "+15550000001", nil
 }
 
-func (*fakeDaemon) unlink(context.Context, *config.Config, string) error { return nil }
+func (*fakeDaemon) unlink(_ context.Context, _ *config.Config, channel string) (bool, error) {
+	if channel == "far" {
+		return false, nil
+	}
+	return true, nil
+}
 
 func (f *fakeDaemon) admin(context.Context, *config.Config) (*httpapi.Client, func(), error) {
 	f.asked++

@@ -18,10 +18,10 @@ type daemon interface {
 	run(ctx context.Context, e *env, cfg *config.Config, path string, hangup <-chan struct{}) error
 	// chat talks in this terminal until ctx ends or the person leaves.
 	chat(ctx context.Context, e *env, cfg *config.Config) error
-	// link links a channel to a phone and shows what the person needs for that;
-	// unlink forgets the account.
+	// link links a channel to a phone and shows what the person needs for that.
+	// unlink forgets the account. told: the phone does not list it any more.
 	link(ctx context.Context, cfg *config.Config, channel, phone string, show func(qr, code string)) (account string, err error)
-	unlink(ctx context.Context, cfg *config.Config, channel string) error
+	unlink(ctx context.Context, cfg *config.Config, channel string) (told bool, err error)
 	// admin gives a client for the operator's verbs, of the running daemon or
 	// of the store itself. release must be called.
 	admin(ctx context.Context, cfg *config.Config) (c *httpapi.Client, release func(), err error)

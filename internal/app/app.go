@@ -74,6 +74,7 @@ type Daemon struct {
 	others   func(name string) (agent.Model, error)
 	window   int // its context window, in tokens
 	channels *adapters
+	links    *links
 	gateway  *gateway.Gateway
 	beats    *beats
 	hooks    *hooks.Hooks
@@ -180,6 +181,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	if d.channels, err = buildChannels(d.cfg, d.store, d.log, d.opts.Only...); err != nil {
 		return err
 	}
+	d.links = &links{channels: d.channels.linked}
 	for i := range d.channels.bindings {
 		d.channels.bindings[i].Channel = wrapChannel(d.channels.bindings[i].Channel)
 	}
@@ -251,6 +253,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	err := d.gateway.Run(ctx)
 	notify("STOPPING=1")
 	end()
+	d.links.close()
 	fail(err)
 	wg.Wait()
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {

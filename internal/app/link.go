@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"regexp"
+	"strings"
 
 	"dragoman/channels"
 	"dragoman/internal/config"
@@ -22,8 +24,9 @@ type linkable interface {
 	// Link shows invitations until the phone accepts one, and returns the
 	// account's name.
 	Link(ctx context.Context, phone string, show func(Invitation)) (account string, err error)
-	// Unlink forgets the account.
-	Unlink(ctx context.Context) error
+	// Unlink forgets the account, also while the channel runs. told: the
+	// network knows, so the phone does not list the device any more.
+	Unlink(ctx context.Context) (told bool, err error)
 }
 
 // Invitation is what a person needs to link a channel to a phone: the text of
@@ -33,43 +36,75 @@ type Invitation struct {
 	Code string `json:"code,omitempty"`
 }
 
+var phoneForm = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
+
+// PhoneNumber reads a phone number as people write it: "+49 170 1234567".
+func PhoneNumber(s string) (string, error) {
+	phone := strings.NewReplacer(" ", "", "-", "", "(", "", ")", "").Replace(s)
+	if !phoneForm.MatchString(phone) {
+		return "", errors.New("the number must be in its full form: + and the country's code, like +491701234567")
+	}
+	return phone, nil
+}
+
 // deviceFile is where a linked device keeps its keys.
 func deviceFile(cfg *config.Config, name string) string {
 	return filepath.Join(cfg.StateDir, name+".device.db")
 }
 
-// linkPath is on the operator's socket.
-const linkPath = "/link"
+// On the operator's socket.
+const (
+	linkPath   = "/link"
+	unlinkPath = "/unlink"
+)
 
 // linkLine is one line of the answer there: an invitation, or the end.
 type linkLine struct {
 	Invitation
 	Account string `json:"account,omitempty"`
-	Error   string `json:"error,omitempty"`
+	// Unlinked and Told are the end of an unlinking.
+	Unlinked bool   `json:"unlinked,omitempty"`
+	Told     bool   `json:"told,omitempty"`
+	Error    string `json:"error,omitempty"`
 }
 
 // Link links a channel to a phone: through the daemon that serves the state
 // directory, or, if none runs, by itself. Phone may be empty; then the
 // invitations are QR codes, else a code to type on the phone of that number.
 func Link(ctx context.Context, cfg *config.Config, name, phone string, show func(Invitation)) (account string, err error) {
-	state, err := lockState(cfg.StateDir)
-	if errors.Is(err, errLocked) {
-		return linkOver(ctx, cfg, name, phone, show)
-	}
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, state.unlock()) }()
-	ch, err := onlyLinkable(cfg, name)
-	if err != nil {
-		return "", err
-	}
-	return ch.Link(ctx, phone, show)
+	err = whoeverServes(ctx, cfg, name, func(ch linkable) error {
+		account, err = ch.Link(ctx, phone, show)
+		return err
+	}, func() error {
+		end, err := askLink(ctx, cfg, linkPath, url.Values{"channel": {name}, "phone": {phone}}, show)
+		account = end.Account
+		return err
+	})
+	return account, err
 }
 
-// Unlink forgets the account that a channel is linked to. No daemon may run.
-func Unlink(ctx context.Context, cfg *config.Config, name string) (err error) {
-	state, err := lockState(cfg.StateDir)
+// Unlink forgets the account that a channel is linked to: through the daemon
+// that serves the state directory, or, if none runs, by itself. told: the
+// network knows of it.
+func Unlink(ctx context.Context, cfg *config.Config, name string) (told bool, err error) {
+	err = whoeverServes(ctx, cfg, name, func(ch linkable) error {
+		told, err = ch.Unlink(ctx)
+		return err
+	}, func() error {
+		end, err := askLink(ctx, cfg, unlinkPath, url.Values{"channel": {name}}, func(Invitation) {})
+		told = end.Told
+		return err
+	})
+	return told, err
+}
+
+// whoeverServes calls ask if a daemon serves the state directory, or else do
+// with the channel, while no daemon can start.
+func whoeverServes(ctx context.Context, cfg *config.Config, name string, do func(linkable) error, ask func() error) (err error) {
+	state, err := waitState(ctx, cfg.StateDir)
+	if errors.Is(err, errLocked) {
+		return ask()
+	}
 	if err != nil {
 		return err
 	}
@@ -78,7 +113,7 @@ func Unlink(ctx context.Context, cfg *config.Config, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	return ch.Unlink(ctx)
+	return do(ch)
 }
 
 func onlyLinkable(cfg *config.Config, name string) (linkable, error) {
@@ -97,60 +132,33 @@ func errNotLinkable(name string) error {
 	return fmt.Errorf("app: %q is no channel of type whatsapp in the configuration, so there is nothing to link", name)
 }
 
-// linkHandler links a channel of this daemon and tells how it goes, one JSON
-// object a line. It ends when the one who asked goes away.
-func (d *Daemon) linkHandler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
-			w.WriteHeader(http.StatusMethodNotAllowed)
-			return
-		}
-		out := http.NewResponseController(w)
-		tell := func(l linkLine) {
-			// Who does not hear it any more has ended r's context too.
-			_ = json.NewEncoder(w).Encode(l)
-			_ = out.Flush()
-		}
-		name := r.URL.Query().Get("channel")
-		ch, ok := d.channels.linked[name]
-		if !ok {
-			tell(linkLine{Error: errNotLinkable(name).Error()})
-			return
-		}
-		account, err := ch.Link(r.Context(), r.URL.Query().Get("phone"), func(i Invitation) { tell(linkLine{Invitation: i}) })
-		if err != nil {
-			tell(linkLine{Error: err.Error()})
-			return
-		}
-		tell(linkLine{Account: account})
-	})
-}
-
-// linkOver asks the running daemon.
-func linkOver(ctx context.Context, cfg *config.Config, name, phone string, show func(Invitation)) (string, error) {
+// askLink asks the running daemon, and returns the last line of its answer.
+func askLink(ctx context.Context, cfg *config.Config, path string, query url.Values, show func(Invitation)) (linkLine, error) {
 	transport := httpapi.SocketTransport((&stateDir{path: cfg.StateDir}).file(socketName))
 	defer transport.CloseIdleConnections()
-	query := url.Values{"channel": {name}, "phone": {phone}}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://dragoman"+linkPath+"?"+query.Encode(), bytes.NewReader(nil))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://dragoman"+path+"?"+query.Encode(), bytes.NewReader(nil))
 	if err != nil {
-		return "", fmt.Errorf("app: link: %w", err)
+		return linkLine{}, fmt.Errorf("app: link: %w", err)
 	}
 	resp, err := (&http.Client{Transport: transport}).Do(r)
 	if err != nil {
-		return "", fmt.Errorf("app: link: the running daemon cannot be reached: %w", err)
+		return linkLine{}, fmt.Errorf("app: link: the running daemon cannot be reached: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return linkLine{}, fmt.Errorf("app: link: the daemon answered %s; is it of another version?", resp.Status)
+	}
 	for lines := json.NewDecoder(resp.Body); ; {
 		var l linkLine
 		switch err := lines.Decode(&l); {
 		case errors.Is(err, io.EOF):
-			return "", errors.New("app: link: the daemon stopped before the phone had accepted")
+			return l, errors.New("app: link: the daemon stopped before it was done")
 		case err != nil:
-			return "", fmt.Errorf("app: link: read the daemon's answer: %w", err)
+			return l, fmt.Errorf("app: link: read the daemon's answer: %w", err)
 		case l.Error != "":
-			return "", errors.New(l.Error)
-		case l.Account != "":
-			return l.Account, nil
+			return l, errors.New(l.Error)
+		case l.Account != "" || l.Unlinked:
+			return l, nil
 		}
 		show(l.Invitation)
 	}

@@ -75,7 +75,8 @@ func (d *Daemon) openAdmin() error {
 	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{
 		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, AuditFile: d.state.file(auditName),
 	}))
-	mux.Handle(linkPath, d.linkHandler())
+	mux.HandleFunc("POST "+linkPath, d.serveLink)
+	mux.HandleFunc("POST "+unlinkPath, d.serveUnlink)
 	if d.channels.terminal != nil {
 		mux.Handle(terminal.Path+"/", http.StripPrefix(terminal.Path, d.channels.terminal.Handler()))
 	}
