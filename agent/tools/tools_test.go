@@ -55,7 +55,8 @@ func all(t *testing.T) []agent.Tool {
 	w := workspace(t, t.TempDir())
 	facts := &facts{}
 	return append(w.Tools(), tools.Clock(tools.ClockOptions{}), tools.WebFetch(tools.FetchOptions{}),
-		tools.Remember(facts), tools.Recall(facts), tools.Forget(facts), tools.SearchHistory(archive{}))
+		tools.Remember(facts), tools.Recall(facts), tools.Forget(facts), tools.SearchHistory(archive{}),
+		tools.ReadAttachment(sent{}))
 }
 
 func TestSpecs(t *testing.T) {
@@ -65,6 +66,7 @@ func TestSpecs(t *testing.T) {
 		"list_dir": {true, true}, "read_file": {true, true}, "write_file": {false, false},
 		"time": {true, true}, "web_fetch": {true, true}, "recall": {true, true},
 		"remember": {false, false}, "forget": {false, false}, "search_history": {true, true},
+		"read_attachment": {true, true},
 	}
 	for _, tool := range all(t) {
 		spec := tool.Spec()

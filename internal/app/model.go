@@ -238,7 +238,7 @@ func (d *Daemon) buildTools() []agent.Tool {
 	all := []agent.Tool{
 		tools.ReadFile(d.workspace), tools.ListDir(d.workspace), tools.WriteFile(d.workspace),
 		tools.Clock(tools.ClockOptions{Zone: time.Local}), tools.WebFetch(tools.FetchOptions{}),
-		tools.Remember(d.store), tools.Recall(d.store), tools.Forget(d.store), tools.SearchHistory(d.store),
+		tools.ReadAttachment(d.files), tools.Remember(d.store), tools.Recall(d.store), tools.Forget(d.store), tools.SearchHistory(d.store),
 	}
 	var list []agent.Tool
 	for _, t := range all {

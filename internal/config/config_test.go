@@ -170,7 +170,7 @@ heartbeat:
 		`1 agnet: unknown key; did you mean "agent"?`,
 		`2 max_steps: unknown key; it belongs to agent`,
 		`3 agent.max_steps: "ten" is not that; want a whole number, like 10`,
-		`3 agent.tools[0]: "red_file" is not known here; did you mean "read_file"? write forget, list_dir, read_file, recall, remember, search_history, time, web_fetch or write_file`,
+		`3 agent.tools[0]: "red_file" is not known here; did you mean "read_file"? write forget, list_dir, read_attachment, read_file, recall, remember, search_history, time, web_fetch or write_file`,
 		`3 agent.tools[2]: stands here twice; keep one`,
 		`4 agent: this key stands here twice, first in line 3; keep one`,
 		`5 queue.max_message_bytes: "lots" is not that; want a size, like 4096 or 256KiB`,

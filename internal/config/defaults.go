@@ -9,7 +9,7 @@ import (
 
 // BuiltinTools are the names of the tools that come with Dragoman.
 var BuiltinTools = []string{
-	"forget", "list_dir", "read_file", "recall", "remember", "search_history", "time", "web_fetch", "write_file",
+	"forget", "list_dir", "read_attachment", "read_file", "recall", "remember", "search_history", "time", "web_fetch", "write_file",
 }
 
 // defaults is the configuration of an empty file.

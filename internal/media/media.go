@@ -95,16 +95,9 @@ func (s *Store) Open(file string) (io.ReadCloser, error) {
 	if !ours(file) {
 		return nil, fmt.Errorf("media: open: %w", fs.ErrNotExist)
 	}
-	f, err := s.root.Open(file)
+	f, _, err := s.regular(file)
 	if err != nil {
 		return nil, fmt.Errorf("media: open: %w", bare(err))
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fs.ErrNotExist
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("media: open: %w", bare(err)), f.Close())
 	}
 	return f, nil
 }

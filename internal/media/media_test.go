@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -248,6 +249,68 @@ func TestOpenReachesNothingElse(t *testing.T) {
 		} else if strings.Contains(err.Error(), dir) {
 			t.Errorf("Open(%q) names the directory: %v", file, err)
 		}
+	}
+}
+
+// A part of a file is read for the conversation that has it and for no other,
+// and never through a link.
+func TestReadPart(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, media.Options{})
+	content := strings.Repeat("0123456789", 1_200_000)
+	a, err := s.Keep(t.Context(), message("irc:a", "1", channels.Attachment{}), 0, gives(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, other := channels.MustKey("irc:a"), channels.MustKey("irc:b")
+	for off, want := range map[int64]string{0: "01234", 11_999_998: "89", 12_000_000: "", 99_000_000: ""} {
+		p := make([]byte, 5)
+		n, size, err := s.ReadPart(own, a.File, p, off)
+		if err != nil || string(p[:n]) != want || size != 12_000_000 {
+			t.Errorf("ReadPart at %d = %q of %d, %v, want %q", off, p[:n], size, err, want)
+		}
+	}
+	base := filepath.Base(a.File)
+	for _, file := range []string{base, "irc_b/" + base} {
+		if n, _, err := s.ReadPart(own, file, make([]byte, 5), 0); n != 5 || err != nil {
+			t.Errorf("ReadPart(%s, %q) = %d, %v, want the conversation's own file", own, file, n, err)
+		}
+	}
+	if err := errors.Join(
+		os.Mkdir(filepath.Join(dir, "irc_b"), 0o700),
+		os.Symlink("../"+a.File, filepath.Join(dir, "irc_b/linkedlinkedlink.txt")),
+		syscall.Mkfifo(filepath.Join(dir, "irc_b/pipedpipedpipedp.txt"), 0o600),
+		os.Symlink("irc_a", filepath.Join(dir, "irc_c")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		k    channels.Key
+		file string
+	}{
+		{other, a.File},
+		{other, base},
+		{other, "linkedlinkedlink.txt"},
+		{other, "pipedpipedpipedp.txt"},
+		{channels.MustKey("irc:c"), base},
+		{channels.Key{}, a.File},
+		{own, ""},
+		{own, ".."},
+		{own, "irc_a/.."},
+		{own, "nothere"},
+	} {
+		if n, _, err := s.ReadPart(tt.k, tt.file, make([]byte, 5), 0); !errors.Is(err, fs.ErrNotExist) || n != 0 || strings.Contains(err.Error(), dir) {
+			t.Errorf("ReadPart(%s, %q) = %d, %v, want no such file", tt.k, tt.file, n, err)
+		}
+	}
+	if f, err := s.Open("irc_b/linkedlinkedlink.txt"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Open of a link = %v, %v", f, err)
+	}
+	if err := s.Remove(own); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.ReadPart(own, a.File, make([]byte, 5), 0); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("ReadPart of a removed file = %v", err)
 	}
 }
 

@@ -1,0 +1,156 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"dragoman/agent"
+	"dragoman/channels"
+)
+
+// Attachments are the files that came with messages.
+type Attachments interface {
+	// ReadPart reads a part of a file of k's conversation and no other's, from
+	// off on, and returns how much it read and how large the file is. There
+	// is no error at the end of the file. An error that is [fs.ErrNotExist]
+	// says that the conversation has no such file.
+	ReadPart(k channels.Key, file string, p []byte, off int64) (n int, size int64, err error)
+}
+
+const (
+	// attachmentPage is how much of a file one call of read_attachment shows.
+	attachmentPage = 32 << 10
+	// headBytes is how much of a file tells what it is.
+	headBytes = 1 << 10
+	// maxFile bounds the name that the model gives.
+	maxFile = 512
+)
+
+type attachmentArgs struct {
+	File   string `json:"file"`
+	Offset number `json:"offset"`
+	Limit  number `json:"limit"`
+}
+
+// ReadAttachment is the tool read_attachment: one page of a text file that
+// somebody sent in the current conversation.
+func ReadAttachment(files Attachments) agent.Tool {
+	return &tool[attachmentArgs]{
+		spec: agent.Spec{
+			Name:        "read_attachment",
+			Description: "Read a text file that was sent in this conversation. Long files come in pages: the first line says where the next one begins.",
+			Parameters: json.RawMessage(`{
+				"type": "object",
+				"properties": {
+					"file": {"type": "string", "description": "What stands behind the word file in the line of the message, like telegram_7/k3….txt"},
+					"offset": {"type": "integer", "minimum": 0, "description": "Byte to begin at; default 0"},
+					"limit": {"type": "integer", "minimum": 1, "description": "Most bytes to return"}
+				},
+				"required": ["file"],
+				"additionalProperties": false
+			}`),
+			Parallel:   true,
+			Repeatable: true,
+		},
+		run: func(_ context.Context, c agent.Call, args attachmentArgs) (string, error) {
+			return readAttachment(files, c.Key, args.File, int64(args.Offset), args.Limit.within(attachmentPage, attachmentPage))
+		},
+	}
+}
+
+func readAttachment(files Attachments, k channels.Key, file string, offset int64, limit int) (string, error) {
+	if i := strings.LastIndex(file, "file "); i >= 0 {
+		file = file[i+len("file "):] // some models repeat the whole line
+	}
+	file = strings.Trim(file, `"[] `)
+	switch {
+	case k.IsZero():
+		return "", errors.New("there is no conversation here, and so no files of one")
+	case file == "":
+		return "", errors.New("the file is empty; use what stands behind the word \"file\" in the message's line")
+	case len(file) > maxFile:
+		return "", fmt.Errorf("the name has %d bytes; use what stands behind the word \"file\" in the message's line", len(file))
+	case offset < 0:
+		return "", errors.New("the offset is negative")
+	}
+	label := fmt.Sprintf("%.60q", path.Base(file))
+	head := make([]byte, headBytes)
+	n, size, err := files.ReadPart(k, file, head, 0)
+	if err != nil {
+		return "", attachmentError(label, err)
+	}
+	head = head[:n]
+	if why := unreadable(head); why != "" {
+		return "", fmt.Errorf("%s (%s) %s", label, channels.SizeText(size), why)
+	}
+	switch {
+	case size == 0:
+		return fmt.Sprintf("[%s is empty]", label), nil
+	case offset >= size:
+		return "", fmt.Errorf("%s has %d bytes; offset %d is past its end", label, size, offset)
+	}
+	// Up to three bytes more on both sides show whether a rune was cut.
+	page := make([]byte, limit+utf8.UTFMax)
+	if n, size, err = files.ReadPart(k, file, page, offset); err != nil {
+		return "", attachmentError(label, err)
+	}
+	text, err := renderPage(path.Base(file), page[:n], offset, limit, size)
+	if err != nil {
+		return "", fmt.Errorf("%s (%s) is %s", label, channels.SizeText(size), otherText)
+	}
+	if offset == 0 {
+		text = strings.Replace(text, "\uFEFF", "", 1) // a mark of some editors
+	}
+	return text, nil
+}
+
+// attachmentError keeps the words of the operating system, and where files
+// are kept, to ourselves.
+func attachmentError(label string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no file %s in this conversation (any more); messages name theirs behind the word \"file\"", label)
+	}
+	return fmt.Errorf("%s cannot be read just now", label)
+}
+
+const otherText = "text in an encoding other than UTF-8, or no text throughout, and cannot be read; ask for it as UTF-8 text"
+
+// kinds are files that are no text, by how they begin.
+var kinds = []struct{ begin, is string }{
+	{"%PDF-", "is a PDF, a kind that cannot be read yet; ask for the text of it"},
+	{"PK\x03\x04", "is an office document or an archive (ZIP), a kind that cannot be read yet; ask for the text of it"},
+	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is an old office document, a kind that cannot be read yet; ask for the text of it"},
+	{"{\\rtf", "is a rich text document (RTF), a kind that cannot be read yet; ask for plain text"},
+	{"\xff\xfe", "is UTF-16 text, which cannot be read; ask for it as UTF-8"},
+	{"\xfe\xff", "is UTF-16 text, which cannot be read; ask for it as UTF-8"},
+}
+
+// unreadable says why a file that begins with head cannot be shown as text, or
+// "". What the sender's program calls the file does not count: most programs
+// know no name for source code.
+func unreadable(head []byte) string {
+	for _, k := range kinds {
+		if bytes.HasPrefix(head, []byte(k.begin)) {
+			return k.is
+		}
+	}
+	media, _, _ := strings.Cut(http.DetectContentType(head), ";")
+	kind, _, _ := strings.Cut(media, "/")
+	switch {
+	case kind == "image" && media != "image/svg+xml":
+		return "is a picture, which has no text to read; a model that sees is shown it with its message"
+	case kind == "audio" || kind == "video" || media == "application/ogg":
+		return "is a recording (" + media + "), a kind that cannot be read yet"
+	case kind != "text" || bytes.IndexByte(head, 0) >= 0:
+		return "is no text (it looks like " + media + "), a kind that cannot be read yet"
+	}
+	return ""
+}

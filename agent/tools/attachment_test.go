@@ -1,0 +1,117 @@
+package tools_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/tools"
+	"dragoman/channels"
+)
+
+// sent are files by the conversation's key and their last name, as
+// media.Store finds them.
+type sent map[string]string
+
+func (s sent) ReadPart(k channels.Key, file string, p []byte, off int64) (int, int64, error) {
+	content, found := s[k.String()+" "+file[strings.LastIndexByte(file, '/')+1:]]
+	switch {
+	case content == "broken":
+		return 0, 0, errors.New("input/output error in /var/lib/secret")
+	case !found:
+		return 0, 0, fmt.Errorf("media: read: %w", fs.ErrNotExist)
+	case off >= int64(len(content)):
+		return 0, int64(len(content)), nil
+	}
+	return copy(p, content[off:]), int64(len(content)), nil
+}
+
+func TestReadAttachment(t *testing.T) {
+	read := tools.ReadAttachment(sent{
+		"telegram:7 notes.txt": "# Today\nmilk\n", "telegram:7 empty.bin": "", "telegram:7 bom.csv": "\uFEFFa;b\n",
+		"telegram:7 main.bin": "package main\n", "telegram:7 page.html": "<!doctype html><p>hello", "telegram:7 x.json": `{"a": 1}`,
+		"telegram:7 picture.svg": `<?xml version="1.0"?><svg/>`,
+	})
+	for file, want := range map[string]string{
+		"telegram_7/notes.txt": "# Today\nmilk\n", "notes.txt": "# Today\nmilk\n", " file telegram_7/notes.txt] ": "# Today\nmilk\n",
+		`[document "profile x.txt", text/plain, 2 kB, file telegram_7/notes.txt]`: "# Today\nmilk\n",
+		"telegram_7/empty.bin": `["empty.bin" is empty]`, "bom.csv": "a;b\n", "main.bin": "package main\n",
+		"page.html": "<!doctype html><p>hello", "x.json": `{"a": 1}`, "picture.svg": `<?xml version="1.0"?><svg/>`,
+	} {
+		if got := must(t, read, m{"file": file}); got != want {
+			t.Errorf("read_attachment(%q) = %q, want %q", file, got, want)
+		}
+	}
+	if got, want := must(t, read, m{"file": "notes.txt", "offset": 8, "limit": "3"}), "[notes.txt: bytes 8 to 11 of 13; go on with offset 11]\nmil"; got != want {
+		t.Errorf("a page = %q, want %q", got, want)
+	}
+	refuse(t, read, m{"file": "notes.txt", "offset": 13}, "is past its end")
+	refuse(t, read, m{"file": "notes.txt", "offset": -1}, "negative")
+	refuse(t, read, m{}, "the file is empty")
+	refuse(t, read, m{"file": strings.Repeat("x", 600)}, "has 600 bytes")
+}
+
+// What is no text is refused with what it is and what to do, whatever it is
+// called.
+func TestReadAttachmentSaysWhatItCannotRead(t *testing.T) {
+	for content, want := range map[string]string{
+		"%PDF-1.7\n%\xe2\xe3":                         "is a PDF, a kind that cannot be read yet",
+		"PK\x03\x04\x14\x00\x06\x00":                  "is an office document or an archive",
+		"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00":        "is an old office document",
+		`{\rtf1\ansi hello}`:                          "is a rich text document",
+		"\xff\xfeh\x00i\x00":                          "is UTF-16 text",
+		"\xfe\xff\x00h\x00i":                          "is UTF-16 text",
+		"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR":         "is a picture",
+		"OggS\x00\x02\x00\x00\x00\x00\x00\x00":        "is a recording",
+		"\x7fELF\x02\x01\x01\x00":                     "is no text",
+		"caf\xe9 au lait":                             "an encoding other than UTF-8",
+		strings.Repeat("text ", 1000) + "\x00 binary": "an encoding other than UTF-8, or no text throughout",
+		"broken": "cannot be read just now",
+	} {
+		read := tools.ReadAttachment(sent{"telegram:7 a.txt": content})
+		refuse(t, read, m{"file": "a.txt"}, want)
+		_, err := call(t, read, m{"file": "a.txt"})
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%.20q: the error names a place: %v", content, err)
+		}
+	}
+}
+
+// Only files of the conversation that asks are there, and none without one.
+func TestReadAttachmentOfOthers(t *testing.T) {
+	read := tools.ReadAttachment(sent{"telegram:8 a.txt": "a secret", "telegram:7 gone.txt": "x"})
+	for _, file := range []string{"telegram_8/a.txt", "a.txt", "../telegram_8/a.txt", "/etc/passwd", "telegram_7/../telegram_8/a.txt", "a.txt\x00"} {
+		refuse(t, read, m{"file": file}, "there is no file")
+	}
+	got, err := read.Run(t.Context(), agent.Call{Args: []byte(`{"file":"a.txt"}`)})
+	if err == nil || !strings.Contains(err.Error(), "no conversation") {
+		t.Errorf("without a key: %q, %v", got, err)
+	}
+}
+
+// A large file comes in pages that together are the file.
+func TestReadAttachmentInPages(t *testing.T) {
+	content := strings.Repeat("größe und länge\n", 12<<20/18)
+	read := tools.ReadAttachment(sent{"telegram:7 a.txt": content})
+	var whole strings.Builder
+	offset, pages := 0, 0
+	for offset < len(content) {
+		got := must(t, read, m{"file": "a.txt", "offset": offset})
+		if len(got) > 32<<10+200 {
+			t.Fatalf("a page has %d bytes", len(got))
+		}
+		head, text, _ := strings.Cut(got, "\n")
+		if !strings.HasPrefix(head, "[a.txt: bytes ") {
+			t.Fatalf("a page begins with %.100q", got)
+		}
+		whole.WriteString(text)
+		offset += len(text)
+		pages++
+	}
+	if whole.String() != content || pages < len(content)/(32<<10) {
+		t.Errorf("%d pages hold %d bytes, want the file's %d", pages, whole.Len(), len(content))
+	}
+}
