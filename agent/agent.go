@@ -25,6 +25,9 @@ type Options struct {
 	// ContextWindow is how many tokens the model takes, answer included.
 	// Default 32768.
 	ContextWindow int
+	// Windows is the same for other models, by their names, that conversations
+	// may choose. Those that are not in it take ContextWindow.
+	Windows map[string]int
 	// MaxTokens bounds one answer. 0 leaves it to the server.
 	MaxTokens int
 	// Temperature is left to the server if nil.
@@ -63,7 +66,8 @@ type Options struct {
 	Compaction window.Compaction
 	// Summarizer writes the summaries. Default: the agent's model.
 	Summarizer Model
-	// SummarizerWindow is how many tokens it takes. Default: ContextWindow.
+	// SummarizerWindow is how many tokens it takes. Default: what Windows says
+	// about its name, or ContextWindow.
 	SummarizerWindow int
 	// Models finds the model that a conversation's settings name. Nil: the
 	// agent's model answers everywhere.
@@ -96,16 +100,13 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	if model == nil {
 		return nil, errors.New("agent: no model")
 	}
-	opts, err := opts.withDefaults()
+	opts, err := opts.withDefaults(model)
 	if err != nil {
 		return nil, err
 	}
 	a := &Agent{
 		model: model, opts: opts, log: opts.Logger, now: opts.Now,
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
-	}
-	if a.opts.Summarizer == nil {
-		a.opts.Summarizer = model
 	}
 	for _, t := range tools {
 		if err := a.addTool(t); err != nil {
@@ -150,7 +151,7 @@ func notInToolName(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
 }
 
-func (o Options) withDefaults() (Options, error) {
+func (o Options) withDefaults(model Model) (Options, error) {
 	for name, n := range map[string]int{
 		"MaxSteps": o.MaxSteps, "ContextWindow": o.ContextWindow, "MaxTokens": o.MaxTokens,
 		"ToolTimeout": int(o.ToolTimeout), "ToolBytes": o.ToolBytes, "ToolsAtOnce": o.ToolsAtOnce,
@@ -181,7 +182,10 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Compaction == (window.Compaction{}) {
 		o.Compaction = window.Presets[window.DefaultPreset]
 	}
-	o.SummarizerWindow = cmp.Or(o.SummarizerWindow, o.ContextWindow)
+	if o.Summarizer == nil {
+		o.Summarizer = model
+	}
+	o.SummarizerWindow = cmp.Or(o.SummarizerWindow, o.windowOf(o.Summarizer.Name()))
 	o.Compaction.MaxTokens = min(cmp.Or(o.Compaction.MaxTokens, o.ContextWindow), o.ContextWindow/4, o.SummarizerWindow/4)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -209,12 +213,29 @@ func (o Options) checkCompaction() error {
 	return nil
 }
 
-// answerReserve is how much of the window is left free for the answer.
-func (a *Agent) answerReserve() int {
-	if a.opts.MaxTokens > 0 {
-		return min(a.opts.MaxTokens, a.opts.ContextWindow/2)
+// windowOf is how many tokens the model of that name takes.
+func (o *Options) windowOf(name string) int {
+	if n := o.Windows[name]; n > 0 {
+		return n
 	}
-	return min(4096, a.opts.ContextWindow/8)
+	return o.ContextWindow
+}
+
+// nameFor is the name of the model that answers in a conversation with these
+// settings, as far as that can be told without asking for it.
+func (a *Agent) nameFor(s sessions.Settings) string {
+	if s.Model == "" || a.opts.Models == nil {
+		return a.model.Name()
+	}
+	return s.Model
+}
+
+// answerReserve is how much of a window is left free for the answer.
+func (a *Agent) answerReserve(window int) int {
+	if a.opts.MaxTokens > 0 {
+		return min(a.opts.MaxTokens, window/2)
+	}
+	return min(4096, window/8)
 }
 
 // modelFor is the model that answers t: the conversation's own, or the agent's.

@@ -207,6 +207,9 @@ func run(t *testing.T, a *agent.Agent, turn agent.Turn) agent.Result {
 	if err != nil {
 		t.Fatalf("Run() = %v", err)
 	}
+	if res.Unaccounted != 0 {
+		t.Errorf("a request passed over %d messages in silence", res.Unaccounted)
+	}
 	// Complete: nothing is missing and nothing is too much. Only arguments may
 	// be as bad as the model wrote them.
 	repaired := window.Repair(res.Messages)

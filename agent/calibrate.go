@@ -92,11 +92,11 @@ func (a *Agent) textTokens(s string) int {
 // messageTokens is the same for messages.
 func (a *Agent) messageTokens(msgs []sessions.Message) int { return window.Count(msgs, a.opts.Count) }
 
-// factor is by what m's server counts more than textTokens.
-func (a *Agent) factor(m Model) float64 { return a.opts.Calibration.Factor(m.Name()) }
-
-// room is how many of the tokens that we count fit into tokens of m's.
-func (a *Agent) room(m Model, tokens int) int { return int(float64(tokens) / a.factor(m)) }
+// room is how many of the tokens that we count fit into tokens of the model
+// called name: its servers count more by the calibrated factor.
+func (a *Agent) room(name string, tokens int) int {
+	return int(float64(tokens) / a.opts.Calibration.Factor(name))
+}
 
 // learn calibrates with what the server says that req took.
 func (a *Agent) learn(m Model, req Request, u *sessions.Usage) {

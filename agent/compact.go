@@ -25,7 +25,9 @@ func (a *Agent) NeedsSummary(h sessions.History) bool {
 	if c.When == window.WhenOff || total < c.Trigger.MinMessages {
 		return false
 	}
-	cut := window.CutAt(h.Messages, c.Keep)
+	name := a.nameFor(h.Settings)
+	size := a.opts.windowOf(name)
+	cut := window.CutAt(h.Messages, a.keep(h))
 	switch {
 	case cut == 0 && h.Omitted == 0:
 		return false
@@ -33,8 +35,8 @@ func (a *Agent) NeedsSummary(h sessions.History) bool {
 		return true
 	case c.Trigger.Messages > 0 && total > c.Trigger.Messages && cut+h.Omitted >= a.usefulCut():
 		return true
-	case c.Trigger.TokensPercent > 0 && a.fills(h, c.Trigger.TokensPercent):
-		return window.Estimate(h.Messages[:cut]) >= a.opts.ContextWindow/usefulShare
+	case c.Trigger.TokensPercent > 0 && a.fills(h, size*c.Trigger.TokensPercent/100):
+		return a.messageTokens(h.Messages[:cut]) >= a.room(name, size/usefulShare)
 	default:
 		return false
 	}
@@ -51,9 +53,19 @@ func (a *Agent) usefulCut() int {
 	return max(least, 1)
 }
 
-// fills reports whether a request with h takes this share of the window.
-func (a *Agent) fills(h sessions.History, percent int) bool {
-	limit := a.room(a.model, a.opts.ContextWindow*percent/100)
+// keep is what stays of h word for word. Tokens are those of the model that
+// answers there, and window.CutAt counts its own.
+func (a *Agent) keep(h sessions.History) window.Keep {
+	k := a.opts.Compaction.Keep
+	if k.Unit == window.UnitTokens {
+		k.N = max(a.room(a.nameFor(h.Settings), k.N), 1)
+	}
+	return k
+}
+
+// fills reports whether a request with h takes so many tokens of its model.
+func (a *Agent) fills(h sessions.History, tokens int) bool {
+	limit := a.room(a.nameFor(h.Settings), tokens)
 	frame := window.NewFrame(a.prompt(h.Settings), "", h.Summary, a.opts.Compaction.Render)
 	length := func(s string) int { return len(s) }
 	if window.Bound(h.Messages)+frame.Tokens(length)+a.toolTokens < limit {

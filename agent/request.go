@@ -14,8 +14,11 @@ import (
 // request builds what the model sees now. The order of its steps matters:
 // results are pruned and the window is fitted on repaired messages, what they
 // may have broken is repaired again, and nothing follows the validator.
-func (r *run) request(final bool) (Request, error) {
-	req := Request{
+//
+// passed is how many messages of the conversation it neither shows nor stands
+// for. It counts only if the request is made: rescue builds some on trial.
+func (r *run) request(final bool) (req Request, passed int, err error) {
+	req = Request{
 		System: r.frame.System, Background: r.frame.Background, Tools: r.a.sorted,
 		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature,
 	}
@@ -30,11 +33,10 @@ func (r *run) request(final bool) (Request, error) {
 		view = window.Repair(view)
 	}
 	if err := window.Validate(view); err != nil {
-		return Request{}, fmt.Errorf("agent: build request: %w", err)
+		return Request{}, 0, fmt.Errorf("agent: build request: %w", err)
 	}
-	r.unaccounted += window.Unaccounted(r.all, view, left)
 	req.Messages = view
-	return req, nil
+	return req, window.Unaccounted(r.all, view, left), nil
 }
 
 // lead puts in front of view what stands for the messages that are not in it:
@@ -67,7 +69,7 @@ func (r *run) fixed() int { return r.a.toolTokens + r.frame.Tokens(r.a.opts.Coun
 func (r *run) view(final bool) (msgs []sessions.Message, users int) {
 	view := window.Repair(r.all)
 	view = r.a.opts.Prune.Apply(view, window.Sight{
-		Window: r.a.opts.ContextWindow, Fixed: r.fixed(),
+		Window: r.window(), Fixed: r.fixed(),
 		Count: r.a.opts.Count, Forced: r.a.forced.of(r.t),
 	})
 	for _, m := range r.all[r.own:] {
@@ -86,10 +88,13 @@ func (r *run) view(final bool) (msgs []sessions.Message, users int) {
 // budget is how many tokens of messages, as we count them, the next request
 // may have. It is never nothing: then the server decides.
 func (r *run) budget() int {
-	a := r.a
-	n := a.room(r.model, a.opts.ContextWindow-a.answerReserve()) - r.fixed() - omissionTokens
-	return max(n, a.opts.ContextWindow/8)
+	size := r.window()
+	n := r.a.room(r.model.Name(), size-r.a.answerReserve(size)) - r.fixed() - omissionTokens
+	return max(n, size/8)
 }
+
+// window is how many tokens the turn's model takes.
+func (r *run) window() int { return r.a.opts.windowOf(r.model.Name()) }
 
 // fits reports whether view can be sent as it is.
 func (r *run) fits(view []sessions.Message) bool {
@@ -139,7 +144,7 @@ type rescue struct {
 func (r *run) rescue(ctx context.Context, req Request, tried *rescue, final bool) (means string, err error) {
 	size := window.Estimate(req.Messages)
 	smaller := func() bool {
-		next, err := r.request(final)
+		next, _, err := r.request(final)
 		return err == nil && window.Estimate(next.Messages) < size
 	}
 	if !tried.pruned {

@@ -45,10 +45,11 @@ func (r *run) call(ctx context.Context, final bool) (Response, error) {
 	}
 	var tried rescue
 	for {
-		req, err := r.request(final)
+		req, passed, err := r.request(final)
 		if err != nil {
 			return Response{}, err
 		}
+		r.unaccounted += passed
 		resp, err := r.a.complete(ctx, r.model, req, r.stream)
 		if err == nil {
 			r.a.learn(r.model, req, resp.Usage)

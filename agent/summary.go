@@ -45,7 +45,7 @@ func (a *Agent) Summarize(ctx context.Context, h sessions.History) (sessions.Sum
 	}
 	cut := 0
 	if a.opts.Compaction.When != window.WhenOff {
-		cut = a.inReach(h.Messages, window.CutAt(h.Messages, a.opts.Compaction.Keep))
+		cut = a.inReach(h.Messages, window.CutAt(h.Messages, a.keep(h)))
 	}
 	if cut == 0 {
 		return sessions.Summary{}, ErrNothingToSummarize
@@ -54,7 +54,7 @@ func (a *Agent) Summarize(ctx context.Context, h sessions.History) (sessions.Sum
 	if len(old) == 0 {
 		return sessions.Summary{}, ErrNothingToSummarize
 	}
-	s := summarising{a: a, left: old}
+	s := summarising{a: a, left: old, most: a.summaryTokens(h)}
 	if h.Summary != nil {
 		s.now.text = h.Summary.Text
 	}
@@ -69,12 +69,18 @@ func (a *Agent) Summarize(ctx context.Context, h sessions.History) (sessions.Sum
 	}, nil
 }
 
+// summaryTokens is how long the summary of h may be: it must leave room in the
+// window of the model that answers there.
+func (a *Agent) summaryTokens(h sessions.History) int {
+	return min(a.opts.Compaction.MaxTokens, a.opts.windowOf(a.nameFor(h.Settings))/4)
+}
+
 // inReach moves cut back to what about maxParts requests can take.
 func (a *Agent) inReach(msgs []sessions.Message, cut int) int {
-	room := max(a.opts.SummarizerWindow/2, minRoom)
+	room := max(a.room(a.opts.Summarizer.Name(), a.opts.SummarizerWindow/2), minRoom)
 	left := maxParts * room
 	for i := range msgs[:cut] {
-		left -= min(window.EstimateMessage(&msgs[i]), room/entryShare)
+		left -= min(a.messageTokens(msgs[i:i+1]), room/entryShare)
 		if left < 0 {
 			if back := window.Cut(msgs, len(msgs)-i); back > 0 {
 				return back
@@ -90,32 +96,37 @@ type summarising struct {
 	a    *Agent
 	now  written // the summary so far
 	left []sessions.Message
+	most int // tokens of the summary
 	// shrunk counts how often the server found a request too long; each time
 	// halves the room for good.
 	shrunk int
 }
 
 // part takes as many messages as fit into one request. A request that the
-// server finds too long is made again with half as much, twice at most.
+// server finds too long is made again with half as much, twice at most, and
+// not at all if that makes no difference.
 func (s *summarising) part(ctx context.Context) error {
+	refused, cause := "", error(nil)
 	for {
 		req, taken, err := s.request()
 		if err != nil {
 			return err
 		}
+		if req.Messages[0].Content == refused {
+			return cause
+		}
 		w, err := s.ask(ctx, req)
 		var me *ModelError
 		if errors.As(err, &me) && me.Kind == ErrorContext && s.shrunk < maxShrinks {
+			refused, cause = req.Messages[0].Content, err
 			s.shrunk++
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if over := s.a.tooLong(w); over != "" {
-			if w, err = s.shorter(ctx, w, over); err != nil {
-				return err
-			}
+		if w, err = s.mended(ctx, w); err != nil {
+			return err
 		}
 		s.now = w
 		s.left = s.left[taken:]
@@ -125,26 +136,33 @@ func (s *summarising) part(ctx context.Context) error {
 
 // ask makes one request and reads the summary in its answer.
 func (s *summarising) ask(ctx context.Context, req Request) (written, error) {
-	resp, err := s.a.complete(ctx, s.a.opts.Summarizer, req, func() func(Delta) { return nil })
+	model := s.a.opts.Summarizer
+	resp, err := s.a.complete(ctx, model, req, func() func(Delta) { return nil })
 	if err != nil {
 		return written{}, fmt.Errorf("agent: summarise: %w", err)
 	}
+	s.a.learn(model, req, resp.Usage)
 	return s.a.readSummary(resp)
 }
 
-// shorter asks once for a shorter form of w. What is too long is never cut: it
+// mended returns w, or, if something is wrong with its form, what the model
+// makes of it when it is told so, once. What is too long is never cut: it
 // would be cut where the newest facts stand.
-func (s *summarising) shorter(ctx context.Context, w written, over string) (written, error) {
-	req, err := s.a.summaryRequest(previous(w.text) + "<transcript>\n</transcript>\n\nNo messages follow. This summary is too long: " +
-		over + ". Write it again, shorter, and keep what matters most.")
+func (s *summarising) mended(ctx context.Context, w written) (written, error) {
+	wrong, remedy := s.flaw(w)
+	if wrong == "" {
+		return w, nil
+	}
+	req, err := s.requestOf(previous(w.text) + "<transcript>\n</transcript>\n\nNo messages follow. This summary " +
+		wrong + ". " + remedy)
 	if err != nil {
 		return written{}, err
 	}
 	if w, err = s.ask(ctx, req); err != nil {
 		return written{}, err
 	}
-	if over := s.a.tooLong(w); over != "" {
-		return written{}, fmt.Errorf("%w: it is too long: %s", ErrBadSummary, over)
+	if wrong, _ := s.flaw(w); wrong != "" {
+		return written{}, fmt.Errorf("%w: it %s", ErrBadSummary, wrong)
 	}
 	return w, nil
 }
@@ -166,8 +184,8 @@ func (s *summarising) request() (Request, int, error) {
 
 	fixed := a.textTokens(a.instructions()) + a.textTokens(head) + a.textTokens(tail)
 	// The reserve of a tenth is for what the count gets wrong.
-	limit := a.room(a.opts.Summarizer, a.opts.SummarizerWindow*9/10)
-	room := (limit - a.opts.Compaction.MaxTokens - fixed) >> s.shrunk
+	limit := a.room(a.opts.Summarizer.Name(), a.opts.SummarizerWindow*9/10-s.most)
+	room := (limit - fixed) >> s.shrunk
 	if room < minRoom {
 		return Request{}, 0, fmt.Errorf("%w: no room for messages beside the summary so far", ErrBadSummary)
 	}
@@ -182,18 +200,19 @@ func (s *summarising) request() (Request, int, error) {
 		used += size
 		body.WriteString(entry)
 	}
-	req, err := a.summaryRequest(head + body.String() + tail)
+	req, err := s.requestOf(head + body.String() + tail)
 	return req, taken, err
 }
 
-// summaryRequest is a request of the summariser's.
-func (a *Agent) summaryRequest(text string) (Request, error) {
-	c := a.opts.Compaction
+// requestOf is a request of the summariser's. It passes the validator that
+// stands in front of every other request too.
+func (s *summarising) requestOf(text string) (Request, error) {
+	a, c := s.a, s.a.opts.Compaction
 	msgs := window.Repair([]sessions.Message{{Role: sessions.RoleUser, Content: text}})
 	if err := window.Validate(msgs); err != nil {
 		return Request{}, fmt.Errorf("agent: summarise: %w", err)
 	}
-	req := Request{System: a.instructions(), Messages: msgs, MaxTokens: c.MaxTokens, Temperature: a.opts.Temperature}
+	req := Request{System: a.instructions(), Messages: msgs, MaxTokens: s.most, Temperature: a.opts.Temperature}
 	if c.Temperature != nil {
 		t := float32(*c.Temperature)
 		req.Temperature = &t

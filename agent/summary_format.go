@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,7 +19,7 @@ Keep: decisions and why they were made; facts about people and things; what was 
 // formats are what is asked for beside that.
 var formats = map[window.Format]string{
 	window.Concise: `Write three or four plain, complete sentences in the language of the conversation: key decisions, what was done, and what is needed to go on. Begin with the summary itself.`,
-	window.Sections: `Write plain statements in the language of the conversation, in at most 600 words, under these headings and in this order; where there is nothing to say under one, leave it out:
+	window.Sections: `Write plain statements in the language of the conversation, in at most 600 words, under these headings and in this order, which stay in English; where there is nothing to say under one, leave it out:
 ## Goal
 ## Constraints
 ## Progress
@@ -79,15 +80,40 @@ func (a *Agent) readSummary(resp Response) (written, error) {
 	return written{text: f.Text(), fields: raw}, nil
 }
 
-// tooLong says by how much w is over the limits, or "". Servers count tokens
-// in another way than we do, so only twice as many are too many.
-func (a *Agent) tooLong(w written) string {
-	c := a.opts.Compaction
+// flaw says what is wrong with the form of w, and how to put it right; "" if
+// nothing is. Servers count tokens in another way than we do, so only twice as
+// many are too many.
+func (s *summarising) flaw(w written) (wrong, remedy string) {
+	const shorter = "Write it again, shorter, and keep what matters most."
+	c := s.a.opts.Compaction
 	if n := utf8.RuneCountInString(w.text); c.MaxChars > 0 && n > c.MaxChars {
-		return fmt.Sprintf("it has %d characters, and at most %d are allowed", n, c.MaxChars)
+		return fmt.Sprintf("has %d characters, and at most %d are allowed", n, c.MaxChars), shorter
 	}
-	if n := a.textTokens(w.text); n > 2*c.MaxTokens {
-		return fmt.Sprintf("it has about %d tokens, and at most %d are allowed", n, c.MaxTokens)
+	if n := s.a.textTokens(w.text); n > s.a.room(s.a.opts.Summarizer.Name(), 2*s.most) {
+		return fmt.Sprintf("has about %d tokens, and at most %d are allowed", n, s.most), shorter
 	}
-	return ""
+	if c.Format != window.Concise && c.Format != window.JSON && !headed(w.text) {
+		return "has none of its headings", "Write it again under them, as you were told, and leave nothing out."
+	}
+	return "", ""
+}
+
+// sectionNames are the headings of the format sections, in small letters.
+var sectionNames = []string{"goal", "constraints", "progress", "key decisions", "next steps", "critical context"}
+
+// headed reports whether text has one of the headings, however it is marked,
+// and something beside headings.
+func headed(text string) bool {
+	found, more := false, false
+	for line := range strings.Lines(text) {
+		name := strings.ToLower(strings.Trim(line, "#*_:-. \t\r\n0123456789"))
+		switch {
+		case name == "":
+		case slices.Contains(sectionNames, name):
+			found = true
+		default:
+			more = true
+		}
+	}
+	return found && more
 }

@@ -13,7 +13,7 @@ import (
 //
 // If the newest message has "!tool NAME {json}" in it, and the request offers
 // that tool, the tool is called first and its result is added to the echo:
-// " -> result". That makes the server useful by hand and in crash campaigns.
+// " -> result". A summary in sections gets a heading. That makes the server useful by hand and in crash campaigns.
 func EchoReply(x *Exchange) {
 	r := x.Request
 	text := echoText(r)
@@ -27,9 +27,15 @@ func EchoReply(x *Exchange) {
 		}
 		text += " -> " + last.Content
 	}
+	if len(r.Tools) == 0 && len(r.Messages) > 0 && strings.Contains(r.Messages[0].Content, summaryHeading) {
+		text = summaryHeading + "\n" + text
+	}
 	x.Text(Words(text)...)
 	x.End("stop")
 }
+
+// summaryHeading is one of those that a summary in sections is asked for with.
+const summaryHeading = "## Critical context"
 
 // toolCommand finds "!tool NAME {json}".
 func toolCommand(text string) (name, args string, ok bool) {

@@ -62,7 +62,7 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 		return agent.Response{}, err
 	}
 	if transcript, ok := toSummarise(r); ok {
-		return m.answer(ctx, r, summarise(transcript, r.MaxTokens), onDelta)
+		return m.answer(ctx, r, summarise(transcript, r.MaxTokens, strings.Contains(r.System, heading)), onDelta)
 	}
 	s := readScene(r)
 	if calls := s.nextCalls(); len(calls) > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -249,6 +250,28 @@ func TestSummarises(t *testing.T) {
 	if got := complete(t, transcript("", 0)).Message.Content; got == "" {
 		t.Error("an empty transcript has an empty summary")
 	}
+}
+
+// TestSummariesAreBelieved: the demo's summaries pass the checks of the default
+// preset, the second one too, and have their heading once.
+func TestSummariesAreBelieved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, err := agent.New(demo.New(demo.Options{}), nil, agent.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := sessions.History{}
+		for i := range 30 {
+			h.Messages = append(h.Messages, sessions.Message{Seq: int64(i + 1), Role: sessions.RoleUser, Content: fmt.Sprintf("My tea number %d is Darjeeling.", i)})
+		}
+		for range 2 {
+			s, err := a.Summarize(t.Context(), h)
+			if err != nil || strings.Count(s.Text, "## Critical context") != 1 || !strings.Contains(s.Text, "number 1 is") {
+				t.Fatalf("Summarize() = %q, %v", s.Text, err)
+			}
+			h.Summary = &s
+		}
+	})
 }
 
 func TestStreamsInTimeAndStops(t *testing.T) {

@@ -20,16 +20,20 @@ func toSummarise(r agent.Request) (string, bool) {
 
 var entry = regexp.MustCompile(`(?s)<message [^>]*role="(\w+)"(?: name="([^"]*)")?[^>]*>\n(.*?)</message>`)
 
+// heading stands over a summary that is to have headings.
+const heading = "## Critical context"
+
 // summarise picks sentences: what the summary so far says, then the first
-// sentence of each message, the newest ones if not all fit.
-func summarise(text string, maxTokens int) string {
+// sentence of each message, the newest ones if not all fit. headed says that
+// the summary is to have headings.
+func summarise(text string, maxTokens int, headed bool) string {
 	const lineBytes, usual = 200, 4000
 	room := usual
 	if maxTokens > 0 {
 		// Half of it: text in other scripts takes more tokens a byte.
 		room = min(room, maxTokens*bytesPerToken/2)
 	}
-	old := between(text, "<previous_summary>", "</previous_summary>")
+	old := strings.TrimPrefix(between(text, "<previous_summary>", "</previous_summary>"), heading+"\n")
 	var lines []string
 	for _, m := range entry.FindAllStringSubmatch(between(text, "<transcript>", "</transcript>"), -1) {
 		if line := entryLine(m[1], m[2], clip(firstSentence(m[3]), lineBytes)); line != "" {
@@ -48,7 +52,10 @@ func summarise(text string, maxTokens int) string {
 		parts = append(newest(old, room-used), parts...)
 	}
 	if len(parts) == 0 {
-		return "Nothing of note was said."
+		parts = []string{"Nothing of note was said."}
+	}
+	if headed {
+		parts = append([]string{heading}, parts...)
 	}
 	return strings.Join(parts, "\n")
 }

@@ -107,7 +107,7 @@ channels:
 // be told from every other, and a short summary when one is asked for.
 func answer(r *agenttest.Request) agenttest.Reply {
 	if len(r.Tools) == 0 {
-		return agenttest.TextReply("The person asks about numbers and gets them back. Nothing is open.")
+		return agenttest.TextReply("## Progress\nThe person asks about numbers and gets them back. Nothing is open.")
 	}
 	return agenttest.EchoReply
 }

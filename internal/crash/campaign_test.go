@@ -107,7 +107,7 @@ func build(t *testing.T) string {
 func reply(x *agenttest.Exchange) {
 	marks := agenttest.Marks(strings.Join(x.Request.Input(), " "))
 	if len(marks) == 0 { // a summary
-		x.Text("They count.")
+		x.Text("## Progress\nThey count.")
 		x.End("stop")
 		return
 	}

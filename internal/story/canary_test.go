@@ -57,7 +57,7 @@ func canaryModel(r *agenttest.Request) agenttest.Reply {
 	}
 	switch {
 	case len(r.Tools) == 0:
-		return agenttest.TextReply("A summary about " + chatCanary + ".")
+		return agenttest.TextReply("## Critical context\nA summary about " + chatCanary + ".")
 	case strings.Contains(text, "write a file") && last.Role != "tool":
 		return agenttest.ToolReply(
 			agenttest.ToolDelta{Index: agenttest.At(0), ID: "a", Name: "write_file", Arguments: `{"path":"` + fileCanary + `.txt","content":"` + fileCanary + `"}`},

@@ -1,0 +1,220 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// TestCase18SectionsHaveHeadings: a summary in sections without any of its
+// headings is asked for once more, and then it is none.
+func TestCase18SectionsHaveHeadings(t *testing.T) {
+	c := keeping(8)
+	c.Format = window.Sections
+	h := sessions.History{Messages: talk(20)}
+	const bare = "Ann likes tea."
+	for _, test := range []struct {
+		name    string
+		answers []string
+		want    string // "": no summary
+	}{
+		{"one heading is enough", []string{"## Critical context\nAnn likes tea."}, "## Critical context\nAnn likes tea."},
+		{"marked otherwise", []string{"**Next steps:**\n- Buy tea."}, "**Next steps:**\n- Buy tea."},
+		{"numbered", []string{"1. Goal\nTea."}, "1. Goal\nTea."},
+		{"put right when told", []string{bare, "# Progress\nAnn likes tea."}, "# Progress\nAnn likes tea."},
+		{"never any", []string{bare}, ""},
+		{"headings and nothing else", []string{"## Goal\n\n## Progress\n"}, ""},
+		{"a heading inside of a sentence", []string{"The goal is tea, the next steps are none."}, ""},
+		{"another heading", []string{"## Tea\nAnn likes it."}, ""},
+		{"cut when told", []string{bare, ""}, ""},
+	} {
+		t.Run("case 18: "+test.name, func(t *testing.T) {
+			var replies []reply
+			for _, a := range test.answers {
+				replies = append(replies, say(a))
+			}
+			m := newScript(t, replies...)
+			s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h)
+			if test.want == "" && (!errors.Is(err, agent.ErrBadSummary) || s.Text != "" || s.CoversSeq != 0) {
+				t.Errorf("Summarize() = %+v, %v, want ErrBadSummary", s, err)
+			}
+			if test.want != "" && (err != nil || s.Text != test.want) {
+				t.Errorf("Summarize() = %q, %v, want %q", s.Text, err, test.want)
+			}
+			if n := len(m.requests()); n > 2 || test.want != "" && n != len(test.answers) {
+				t.Errorf("%d requests, want at most one more than the first", n)
+			}
+			if len(m.requests()) == 2 {
+				contains(t, "the second request", m.requests()[1].Messages[0].Content, "has none of its headings", test.answers[0])
+			}
+		})
+	}
+}
+
+// TestCase29ModelWithASmallerWindow: a conversation that is switched to a
+// model with a window of 8,000 tokens is summarised before the first call, and
+// from then on by the share of that window.
+func TestCase29ModelWithASmallerWindow(t *testing.T) {
+	small := newScript(t, say("Hi."))
+	usual := newScript(t, say("They talked."))
+	a := newAgent(t, usual, agent.Options{
+		ContextWindow: 128_000, Windows: map[string]int{"small": 8000},
+		Models: func(name string) (agent.Model, error) { return named{small, name}, nil },
+	})
+	compactions := 0
+	turn := compactable(200, &compactions) // 20,000 tokens
+	run(t, a, turn)
+	if req := usual.requests()[0]; compactions != 0 || len(req.Messages) != 201 {
+		t.Fatalf("the usual model: %d summaries and %d messages, want none and all 201", compactions, len(req.Messages))
+	}
+	turn.History.Settings.Model = "small"
+	run(t, a, turn)
+	req := small.requests()[0]
+	if compactions != 1 || len(req.Messages) != 5 {
+		t.Errorf("the small model: %d summaries and %d messages in its first request, want 1 and 5", compactions, len(req.Messages))
+	}
+
+	h := sessions.History{Messages: long(30)[:30]}
+	for i := range h.Messages {
+		h.Messages[i].Content = strings.Repeat("word ", 220)
+	}
+	if a.NeedsSummary(h) {
+		t.Error("6,700 tokens are summarised for a window of 128,000")
+	}
+	h.Settings.Model = "small"
+	if !a.NeedsSummary(h) {
+		t.Error("6,700 tokens are not summarised for a window of 8,000")
+	}
+	if _, err := a.Summarize(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	if got := usual.requests()[1].MaxTokens; got != 2000 {
+		t.Errorf("its summary may have %d tokens, want a quarter of the small window", got)
+	}
+}
+
+// TestEstimatesAreCalibrated: what is decided about a history by its size goes
+// by the tokens that the server counts, everywhere.
+func TestEstimatesAreCalibrated(t *testing.T) {
+	var double agent.Calibration
+	for range 40 {
+		double.Observe("scripted", 20_000, 10_000)
+	}
+	if f := double.Factor("scripted"); f < 1.9 {
+		t.Fatalf("Factor = %.2f, want near 2", f)
+	}
+	c := keeping(8)
+	c.Trigger = window.Trigger{TokensPercent: 75}
+	c.Keep = window.Keep{Unit: window.UnitTokens, N: 2000}
+
+	t.Run("what is worth summarising", func(t *testing.T) {
+		// What would go is 700 tokens as counted, 1,400 as the server counts:
+		// more than a tenth of the window by its count only.
+		h := sessions.History{Messages: append(long(7), sessions.Message{Seq: 8, Role: sessions.RoleAssistant, Content: strings.Repeat("word ", 4000)})}
+		for cal, want := range map[*agent.Calibration]bool{&double: true, {}: false} {
+			a := newAgent(t, newScript(t, say("x")), agent.Options{ContextWindow: 10_000, Compaction: c, Calibration: cal})
+			if got := a.NeedsSummary(h); got != want {
+				t.Errorf("factor %.1f: NeedsSummary = %v, want %v", cal.Factor("scripted"), got, want)
+			}
+		}
+	})
+	t.Run("what is kept", func(t *testing.T) {
+		kept := func(cal *agent.Calibration) int {
+			h := sessions.History{Messages: long(60)}
+			s, err := newAgent(t, newScript(t, say("x")), agent.Options{ContextWindow: 10_000, Compaction: c, Calibration: cal}).Summarize(t.Context(), h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return 60 - int(s.CoversSeq)
+		}
+		plain, twice := kept(&agent.Calibration{}), kept(&double)
+		if twice > plain/2+2 || twice < plain/2-2 {
+			t.Errorf("2,000 tokens are %d messages, and %d where each counts twice", plain, twice)
+		}
+	})
+	t.Run("what is too long a summary", func(t *testing.T) {
+		c := keeping(8)
+		c.MaxTokens = 100
+		text := strings.Repeat("word ", 150) // 300 as the server counts
+		for cal, want := range map[*agent.Calibration]int{&double: 2, {}: 1} {
+			m := newScript(t, say(text), say("short"))
+			if _, err := newAgent(t, m, agent.Options{Compaction: c, Calibration: cal}).Summarize(t.Context(), sessions.History{Messages: talk(20)}); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(m.requests()); got != want {
+				t.Errorf("factor %.1f: %d requests, want %d", cal.Factor("scripted"), got, want)
+			}
+		}
+	})
+	t.Run("what one request of the summariser takes", func(t *testing.T) {
+		count := func(cal *agent.Calibration) int {
+			requests := 0
+			m := newScript(t, echo(t, 1<<30, &requests))
+			if _, err := newAgent(t, m, agent.Options{ContextWindow: 8000, Calibration: cal}).Summarize(t.Context(), sessions.History{Messages: long(100)}); err != nil {
+				t.Fatal(err)
+			}
+			return requests
+		}
+		if plain, twice := count(&agent.Calibration{}), count(&double); twice <= plain {
+			t.Errorf("%d requests, and %d where each message counts twice, want more", plain, twice)
+		}
+	})
+	t.Run("the summariser's own usage teaches too", func(t *testing.T) {
+		var cal agent.Calibration
+		m := newScript(t, func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
+			resp := response("They talked.", "stop")
+			resp.Usage = &sessions.Usage{Input: 2 * (window.Estimate(r.Messages) + window.EstimateText(r.System))}
+			return resp, nil
+		})
+		if _, err := newAgent(t, m, agent.Options{Calibration: &cal}).Summarize(t.Context(), sessions.History{Messages: talk(60)}); err != nil {
+			t.Fatal(err)
+		}
+		if f := cal.Factor("scripted"); f <= 1 {
+			t.Errorf("Factor = %.2f after a summary that took twice as much, want more than 1", f)
+		}
+	})
+}
+
+// TestCase26NoIdenticalRetry: where half of the room makes no smaller request,
+// the same one is not sent again.
+func TestCase26NoIdenticalRetry(t *testing.T) {
+	m := newScript(t, fail(modelError(agent.ErrorContext, 0)))
+	_, err := newAgent(t, m, agent.Options{}).Summarize(t.Context(), sessions.History{Messages: talk(20)})
+	var me *agent.ModelError
+	if !errors.As(err, &me) || me.Kind != agent.ErrorContext {
+		t.Errorf("Summarize() = %v, want the model's error", err)
+	}
+	if n := len(m.requests()); n != 1 {
+		t.Errorf("%d requests for a transcript of 12 short messages, want 1", n)
+	}
+}
+
+// TestCase24OversizedMessages: a message of more than half of the window is
+// shown to the summariser in part and says so, the others whole, and the
+// original is untouched. In the request of a turn it is the same.
+func TestCase24OversizedMessages(t *testing.T) {
+	huge := "fact-1 " + strings.Repeat("word ", 5000) + " fact-2"
+	h := sessions.History{Messages: talk(20)}
+	h.Messages[3].Content = huge
+	requests := 0
+	m := newScript(t, echo(t, 8000, &requests))
+	s, err := newAgent(t, m, agent.Options{ContextWindow: 8000}).Summarize(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, "summary", s.Text, "fact-1", "fact-2")
+	text := show(m.requests()[0].Messages)
+	contains(t, "request", text, fmt.Sprintf("of %d bytes left out here", len(huge)), "message-2\n", "message-4\n")
+	if h.Messages[3].Content != huge {
+		t.Error("the transcript's message was changed")
+	}
+	if strings.Contains(text, strings.Repeat("word ", 3000)) {
+		t.Error("the message was shown whole")
+	}
+}
