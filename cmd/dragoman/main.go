@@ -85,7 +85,7 @@ func run(ctx context.Context, args []string, e *env) (code int) {
 	var c cli
 	parser, err := kong.New(&c,
 		kong.Name("dragoman"),
-		kong.Description("One assistant, many chats: Telegram, IRC, a web page, a terminal. A message that its network believes delivered is on disk first."),
+		kong.Description("One assistant, many chats: Telegram, WhatsApp, IRC, a web page, a terminal. A message that its network believes delivered is on disk first."),
 		kong.Writers(e.out, e.err),
 		kong.Exit(func(int) { panic(helpShown{}) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
