@@ -156,6 +156,15 @@ type Joiner interface {
 	Join(ctx context.Context, from, to Key) error
 }
 
+// Settler is an ability of an [Intake]: what was set aside came in after all.
+// Without it such things stay on the operator's list.
+type Settler interface {
+	// Settle takes what was set aside under id off that list. Once it returns
+	// nil that is durable. What was never set aside, or was settled before, is
+	// no error.
+	Settle(ctx context.Context, channel, id string) error
+}
+
 // Deduper marks a channel whose network shows a message once, however often
 // Send is called with the same Outbound.ID. Without it a message that may have
 // arrived already is sent again with a visible mark.

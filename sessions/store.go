@@ -44,6 +44,10 @@ type Inbox interface {
 	// SetAside keeps what an adapter could not understand; repeats of the
 	// same (Channel, ID) are kept once.
 	SetAside(ctx context.Context, a Aside) error
+	// Settle takes what was set aside under (channel, id) off the operator's
+	// list, because it came in after all: it stays in the store as dropped, and
+	// its Why says so. Nothing there, or no longer there, is no error.
+	Settle(ctx context.Context, channel, id string) error
 }
 
 // Handler works on one claimed key until nothing is due and returns. After an

@@ -26,6 +26,7 @@ type Inbox struct {
 	closed   bool
 	stored   []channels.Inbound
 	asides   []Aside
+	settled  []string // ids
 	refused  []channels.Inbound
 	repeated []channels.Inbound
 	known    map[[2]string]bool
@@ -87,11 +88,33 @@ func (b *Inbox) SetAside(_ context.Context, channel, id string, raw []byte, why 
 	if b.refuse {
 		return ErrRefused
 	}
-	if key := [2]string{channel, id}; !b.known[key] {
-		b.known[key] = true
+	if !slices.ContainsFunc(b.asides, func(a Aside) bool { return a.Channel == channel && a.ID == id }) {
 		b.asides = append(b.asides, Aside{channel, id, slices.Clone(raw), why})
 	}
 	return nil
+}
+
+var _ channels.Settler = (*Inbox)(nil)
+
+// Settle records which of the asides came in after all.
+func (b *Inbox) Settle(_ context.Context, channel, id string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.announce()
+	if b.refuse {
+		return ErrRefused
+	}
+	if slices.ContainsFunc(b.asides, func(a Aside) bool { return a.Channel == channel && a.ID == id }) && !slices.Contains(b.settled, id) {
+		b.settled = append(b.settled, id)
+	}
+	return nil
+}
+
+// Settled are the ids of the asides that came in after all.
+func (b *Inbox) Settled() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.settled)
 }
 
 func (b *Inbox) enter(m channels.Inbound) (gate chan struct{}) {

@@ -307,4 +307,14 @@ func (in intake) SetAside(ctx context.Context, channel, id string, raw []byte, w
 	return in.g.store.SetAside(ctx, sessions.Aside{Channel: channel, ID: id, Raw: raw, Why: why.Error()})
 }
 
+var _ channels.Settler = intake{}
+
+// Settle is part of [channels.Settler].
+func (in intake) Settle(ctx context.Context, channel, id string) error {
+	if err := in.g.store.Settle(ctx, channel, id); err != nil {
+		return fmt.Errorf("gateway: settle on %s: %w", channel, err)
+	}
+	return nil
+}
+
 func (g *Gateway) log(k channels.Key) *slog.Logger { return g.opts.Logger.With("key", k.String()) }

@@ -200,3 +200,15 @@ func (s *Store) SetAside(ctx context.Context, a sessions.Aside) error {
 		return nil
 	})
 }
+
+// Settle is part of [sessions.Inbox].
+func (s *Store) Settle(ctx context.Context, channel, id string) error {
+	return s.update(ctx, "settle", func(*change) error {
+		for _, a := range s.asides {
+			if a.aside.Channel == channel && a.aside.ID == id && !a.dropped {
+				a.dropped, a.aside.Why = true, rules.CameLater+a.aside.Why
+			}
+		}
+		return nil
+	})
+}

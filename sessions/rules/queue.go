@@ -23,6 +23,10 @@ const (
 	AsideGone   = "dropped"
 )
 
+// CameLater stands before the reason why something was set aside, once it was
+// settled.
+const CameLater = "came later; before that: "
+
 // CheckEntry refuses entries that no caller may make.
 func CheckEntry(e sessions.Entry) error {
 	switch {

@@ -279,3 +279,11 @@ func (s *Store) SetAside(ctx context.Context, a sessions.Aside) error {
 			a.Channel, a.ID, nanos(t.now), rules.Text(a.Why), raw)
 	})
 }
+
+// Settle is part of [sessions.Inbox].
+func (s *Store) Settle(ctx context.Context, channel, id string) error {
+	return s.update(ctx, "settle", func(t *tx) error {
+		return t.exec(`UPDATE aside SET dropped = 1, why = ? || why WHERE channel = ? AND msg_id = ? AND dropped = 0`,
+			rules.CameLater, channel, id)
+	})
+}

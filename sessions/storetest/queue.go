@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -161,6 +162,34 @@ var queueTests = map[string]func(*testing.T, *rig){
 		if st, err := r.Stats(ctx); err != nil || st.Aside != 0 {
 			t.Errorf("Stats = %+v, %v", st, err)
 		}
+	},
+	"Queue/AsideSettled": func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		for _, ch := range []string{"x", "y"} {
+			must(t, r.SetAside(ctx, sessions.Aside{Channel: ch, ID: "1", Raw: []byte("{"), Why: "cut"}))
+		}
+		list, err := r.ListQueue(ctx, 10)
+		must(t, err)
+		mine := list[slices.IndexFunc(list, func(it sessions.QueueItem) bool { return it.Key == "x" })]
+		for range 2 {
+			must(t, r.Settle(ctx, "x", "1"))
+		}
+		must(t, r.Settle(ctx, "x", "never"))
+		if it := r.item(t, "aside", "aside"); it.Key != "y" {
+			t.Errorf("what is left = %+v, want that of y", it)
+		}
+		it, err := r.ShowQueue(ctx, mine.ID)
+		must(t, err)
+		if it.State != "dropped" || it.Error != "came later; before that: cut" || it.Text != "{" {
+			t.Errorf("what was settled = %+v", it)
+		}
+		// It was set aside once, for good.
+		must(t, r.SetAside(ctx, sessions.Aside{Channel: "x", ID: "1", Raw: []byte("{"), Why: "cut"}))
+		if st, err := r.Stats(ctx); err != nil || st.Aside != 1 {
+			t.Errorf("Stats = %+v, %v, want what is left of y", st, err)
+		}
+		// A message of the same id is another thing.
+		r.enter(t, sessions.Entry{Inbound: in("x:1", "1", "whole")}, sessions.Queued)
 	},
 	"Queue/OldestFirstAndBounded": func(t *testing.T, r *rig) {
 		for i := range 5 {
