@@ -240,7 +240,7 @@ func TestUnusualSuccesses(t *testing.T) {
 			if err != nil || text != "all well" || resp.Message.Content != "all well" || resp.Finish != "stop" {
 				t.Errorf("Complete = %+v, streamed %q, %v", resp, text, err)
 			}
-			if took := time.Since(begun); took > 20*time.Second {
+			if took := time.Since(begun); took > 40*time.Second {
 				t.Errorf("it took %s, as if it had waited for the idle timeout of a minute", took)
 			}
 		})
@@ -301,7 +301,7 @@ func TestStallAfterFinish(t *testing.T) {
 	s.Next(func(x *agenttest.Exchange) { x.Text("all well"); x.Finish("stop"); x.Stall() })
 	begun := time.Now()
 	resp, _, _, err := complete(t, m, ask("hi"))
-	if took := time.Since(begun); err != nil || resp.Message.Content != "all well" || took > 10*time.Second {
+	if took := time.Since(begun); err != nil || resp.Message.Content != "all well" || took > 30*time.Second {
 		t.Errorf("Complete = %+v, %v after %s", resp, err, took)
 	}
 }

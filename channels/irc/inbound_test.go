@@ -40,7 +40,7 @@ func TestAccounts(t *testing.T) {
 			b := start(t, o)
 			b.waitIn("irc:#go")
 			if early {
-				srv.WaitHeard("dragoman", "WHO", 1, 10*time.Second)
+				srv.WaitHeard("dragoman", "WHO", 1, time.Minute)
 				if err := b.send("irc:#go", "after the WHO's answer"); err != nil {
 					t.Fatal(err)
 				}

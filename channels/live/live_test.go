@@ -143,7 +143,7 @@ func (h *house) attach(t *testing.T, after int64) *eye {
 // next is the next event that is no beat.
 func (e *eye) next(t *testing.T) live.Event {
 	t.Helper()
-	late := time.After(10 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		select {
 		case ev := <-e.events:
@@ -182,7 +182,7 @@ func (e *eye) expect(t *testing.T, want ...string) {
 
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	late := time.After(10 * time.Second)
+	late := time.After(time.Minute)
 	for !done() {
 		select {
 		case <-time.After(time.Millisecond):
@@ -338,7 +338,7 @@ func TestSlowViewerIsCut(t *testing.T) {
 			t.Fatalf("event = %.80s, want message %s", say(got), id)
 		}
 	}
-	if took := time.Since(begin); took > 15*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("40 sends beside a viewer that does not read took %s", took)
 	}
 	n, _ := io.Copy(io.Discard, resp.Body)

@@ -44,7 +44,7 @@ func (n *network) runWith(t *testing.T, c *telegram.Channel, in channels.Intake)
 // waitFor waits until done, asked after every change of the network.
 func (n *network) waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := n.Until(ctx, done); err != nil {
 		t.Fatalf("waiting for %s: %v", what, err)

@@ -221,7 +221,7 @@ func TestOffsetIsDroppedOnceConfirmed(t *testing.T) {
 // eventually is for what no network call tells about.
 func eventually(t *testing.T, done func() bool) {
 	t.Helper()
-	tick, timeout := time.NewTicker(2*time.Millisecond), time.NewTimer(15*time.Second)
+	tick, timeout := time.NewTicker(2*time.Millisecond), time.NewTimer(time.Minute)
 	defer tick.Stop()
 	defer timeout.Stop()
 	for !done() {

@@ -55,7 +55,7 @@ func TestOneRoom(t *testing.T) {
 
 // chat runs Chat on a pipe and returns what it wrote.
 func (g *gateway) chat(in io.Reader) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var out bytes.Buffer
 	err := terminal.Chat(ctx, g.client, in, &out, terminal.ChatOptions{})
@@ -150,7 +150,7 @@ func TestContextEndsTheChat(t *testing.T) {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Errorf("Chat = %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("Chat did not end with its context")
 	}
 }

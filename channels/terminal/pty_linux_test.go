@@ -107,7 +107,7 @@ func (p *tty) sees(want ...string) string {
 
 func (p *tty) until(what string, done func(string) bool) string {
 	p.t.Helper()
-	late := time.After(15 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		shown := p.screen.String()
 		if done(shown) {
@@ -136,7 +136,7 @@ func (p *tty) left() {
 		if err != nil {
 			p.t.Errorf("Chat = %v, want nil", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		p.t.Fatalf("the chat did not end; the screen shows\n%s", p.screen.String())
 	}
 }

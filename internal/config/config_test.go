@@ -306,7 +306,7 @@ func TestTooLargeAndTooMany(t *testing.T) {
 			if n := len(err.Error()); n > 30_000 {
 				t.Errorf("the error has %d bytes", n)
 			}
-			if took := time.Since(begin); took > 10*time.Second {
+			if took := time.Since(begin); took > time.Minute {
 				t.Errorf("took %s", took)
 			}
 		})

@@ -3,6 +3,7 @@ package console_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"testing"
@@ -146,10 +147,16 @@ func TestHostileMarkdownDoesNothing(t *testing.T) {
 	}
 	for name, text := range long {
 		// The time must grow like the text, not like its square: four times the
-		// text, at most nine times the time.
+		// text, at most nine times the time. A busy machine makes some runs
+		// slower and none faster, so the best of each counts.
 		quarter := len(text) / 4
-		short := max(v.rendering(text[:quarter]), v.rendering(text[len(text)-quarter:]))
-		whole := v.rendering(text)
+		short, whole := math.Inf(1), math.Inf(1)
+		for range 6 {
+			short = min(short, max(v.rendering(text[:quarter]), v.rendering(text[len(text)-quarter:])))
+			if whole = min(whole, v.rendering(text)); whole <= 9*short+300 {
+				break
+			}
+		}
 		if whole > 9*short+300 {
 			t.Errorf("%s: %d bytes took %.0f ms to render, a quarter of them %.0f ms", name, len(text), whole, short)
 		}

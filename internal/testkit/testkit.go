@@ -6,6 +6,8 @@
 // (CI=true), and wherever DRAGOMAN_NEED_ALL=1 asks for everything, the test
 // fails instead, so that a green run never means "not looked at".
 //
+// [Within] judges how long something takes on a machine that may be busy.
+//
 // Only test files and packages whose names end in "test" import this package.
 // It starts no goroutines.
 package testkit

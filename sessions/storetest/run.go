@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -256,17 +257,24 @@ func deferredHead(t *testing.T, r *rig) {
 }
 
 func stopDuringBackoff(t *testing.T, r *rig) {
-	r.accept(t, "x:1", "1", "poison")
-	for range 4 { // the next backoff is most of a second long
-		r.claim(t).release(errors.New("broken"))
+	took := time.Duration(0)
+	for i := range 5 { // a busy machine may be late, but not each time
+		key := fmt.Sprintf("x:%d", i)
+		r.accept(t, key, "1", "poison")
+		for range 4 { // the next backoff is most of a second long
+			r.claim(t).release(errors.New("broken"))
+		}
+		began := time.Now()
+		r.enter(t, control(key, "2", sessions.ControlStop), sessions.Done)
+		h := r.claim(t)
+		took = time.Since(began)
+		same(t, "deliveries", r.deliver(t, h), []string{"ok stop"})
+		h.release(nil)
+		if took <= 300*time.Millisecond {
+			return
+		}
 	}
-	began := time.Now()
-	r.enter(t, control("x:1", "2", sessions.ControlStop), sessions.Done)
-	h := r.claim(t)
-	if took := time.Since(began); took > 300*time.Millisecond {
-		t.Errorf("the answer to /stop waited %s", took)
-	}
-	same(t, "deliveries", r.deliver(t, h), []string{"ok stop"})
+	t.Errorf("the answer to /stop waited %s", took)
 }
 
 func otherKey(t *testing.T, r *rig) {

@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long the suite waits for something that must happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // Run tests a backend. open makes an empty store and registers its Close with
 // t.Cleanup; it may be called several times in a test.

@@ -11,7 +11,7 @@ import (
 )
 
 // patience is how long tests wait for what should happen soon.
-const patience = 15 * time.Second
+const patience = time.Minute
 
 // Person is a plain client for tests: it says raw lines and remembers what it
 // gets. It answers PINGs. It has one goroutine, which ends with its

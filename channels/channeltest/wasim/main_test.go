@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a test waits for what should happen soon.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func within(t *testing.T) context.Context {
 	t.Helper()

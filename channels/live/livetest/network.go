@@ -276,7 +276,7 @@ func (v *view) on(e live.Event) {
 // the test's own follows it, and the view takes events in their order.
 func (v *view) settle(t *testing.T, ch Channel) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		v.mu.Lock()
 		v.barriers++
