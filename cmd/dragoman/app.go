@@ -8,6 +8,7 @@ import (
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/sessions/exchange"
 )
 
 // appDaemon is the real daemon. This file is all that this program knows of
@@ -50,6 +51,21 @@ func (appDaemon) link(ctx context.Context, cfg *config.Config, channel, phone st
 
 func (appDaemon) unlink(ctx context.Context, cfg *config.Config, channel string) (told bool, err error) {
 	return app.Unlink(ctx, cfg, channel)
+}
+
+func (appDaemon) migrate(ctx context.Context, cfg *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error) {
+	var places [2]app.Place
+	for i, text := range []string{from, to} {
+		var err error
+		if places[i], err = app.ParsePlace(text, cfg.StateDir); err != nil {
+			return migrated{}, &usageError{err.Error()}
+		}
+	}
+	m, err := app.Migrate(ctx, cfg, places[0], places[1], tell)
+	return migrated{
+		From: m.From.String(), To: m.To.String(), Counts: m.Counts, Equal: err == nil, Again: m.Again, Aside: m.Aside,
+		Advice: m.To.Advice(cfg),
+	}, err
 }
 
 func (appDaemon) admin(ctx context.Context, cfg *config.Config) (*httpapi.Client, func(), error) {

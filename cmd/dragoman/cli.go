@@ -14,7 +14,7 @@ type cli struct {
 	Chat       chatCmd       `cmd:"" help:"Talk to it in this terminal."`
 	Check      checkCmd      `cmd:"" help:"Check the configuration: every problem at once."`
 	Status     statusCmd     `cmd:"" help:"Show how the daemon, its channels and its queues are."`
-	Sessions   sessionsCmd   `cmd:"" help:"Find, show, tag, tune, join, export, import and erase conversations."`
+	Sessions   sessionsCmd   `cmd:"" help:"Find, show, tag, tune, join, export, import, migrate and erase conversations."`
 	Queue      queueCmd      `cmd:"" help:"See what is not answered or not delivered, retry or drop it."`
 	Jobs       jobsCmd       `cmd:"" help:"List the scheduled jobs, or run one now."`
 	Pair       pairCmd       `cmd:"" help:"Let people in who asked for it, or take that back."`

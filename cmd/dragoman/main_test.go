@@ -15,6 +15,7 @@ import (
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
+	"dragoman/sessions/exchange"
 	"dragoman/sessions/memory"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -87,6 +88,13 @@ func (*fakeDaemon) unlink(_ context.Context, _ *config.Config, channel string) (
 		return false, nil
 	}
 	return true, nil
+}
+
+func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error) {
+	for i := range 3 {
+		tell(exchange.Progress{Step: exchange.Copying, Done: 1000 * i, Total: 2000})
+	}
+	return migrated{From: from, To: to, Equal: true, Aside: "x", Advice: "advice"}, nil
 }
 
 func (f *fakeDaemon) admin(context.Context, *config.Config) (*httpapi.Client, func(), error) {

@@ -8,6 +8,7 @@ import (
 
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/sessions/exchange"
 )
 
 // daemon is what this program needs of internal/app; app.go has the real one.
@@ -22,6 +23,9 @@ type daemon interface {
 	// unlink forgets the account. told: the phone does not list it any more.
 	link(ctx context.Context, cfg *config.Config, channel, phone string, show func(qr, code string)) (account string, err error)
 	unlink(ctx context.Context, cfg *config.Config, channel string) (told bool, err error)
+	// migrate copies a store to another place and compares the two. A place that
+	// nobody can mean is a usageError.
+	migrate(ctx context.Context, cfg *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error)
 	// admin gives a client for the operator's verbs, of the running daemon or
 	// of the store itself. release must be called.
 	admin(ctx context.Context, cfg *config.Config) (c *httpapi.Client, release func(), err error)

@@ -27,6 +27,7 @@ type sessionsCmd struct {
 	Delete      sessionsDeleteCmd      `cmd:"" help:"Delete a conversation's transcript for good."`
 	Export      sessionsExportCmd      `cmd:"" help:"Write conversations out, as JSON, JSON lines or Markdown."`
 	Import      sessionsImportCmd      `cmd:"" help:"Take conversations in from files of other programs, or of Dragoman."`
+	Migrate     sessionsMigrateCmd     `cmd:"" help:"Copy the whole store into one of another kind, and compare them."`
 }
 
 // pageSize is how much is asked for at once.

@@ -57,6 +57,13 @@ func feed(lines []string, end error) func() (sessions.Record, error) {
 	}
 }
 
+// Fill puts something of everything that a store can hold into s, which must
+// be empty. It calls Run and ends it.
+func Fill(t *testing.T, s sessions.Store) {
+	t.Helper()
+	fill(t, newRig(t, s))
+}
+
 // fill puts something of everything into r.
 func fill(t *testing.T, r *rig) {
 	t.Helper()

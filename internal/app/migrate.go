@@ -1,0 +1,209 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"dragoman/internal/config"
+	"dragoman/sessions/exchange"
+)
+
+// Migrated is what a migration did.
+type Migrated struct {
+	From, To Place
+	exchange.Counts
+	// Again: an earlier migration to this place had not come to its end.
+	Again bool
+	// Aside is where the empty store is now that was at To, or "".
+	Aside string
+}
+
+// draftSuffix is what a copy that is not finished adds to the name of its
+// place.
+const draftSuffix = ".migrating"
+
+// Migrate copies the store at from to the place to, where nothing may be yet,
+// and compares the two. No daemon may run.
+//
+// The copy is made under another name and gets its own when it is complete,
+// durable and found equal. So a migration that dies leaves the place as it
+// was, and the next one begins anew. From is not changed.
+func Migrate(ctx context.Context, cfg *config.Config, from, to Place, tell func(exchange.Progress)) (m Migrated, err error) {
+	m.From, m.To = from, to
+	state, err := waitState(ctx, cfg.StateDir)
+	if errors.Is(err, errLocked) && served(ctx, cfg.StateDir) {
+		return m, fmt.Errorf("app: a daemon serves %s; end it first: what it took in during a migration would be missing in the copy", cfg.StateDir)
+	}
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, state.unlock()) }()
+	if err := checkPlaces(from, to); err != nil {
+		return m, err
+	}
+	there, err := checkTarget(ctx, to)
+	if err != nil {
+		return m, err
+	}
+	draft := Place{to.Type, to.Path + draftSuffix}
+	if _, err := os.Lstat(draft.Path); err == nil {
+		m.Again = true
+	}
+	if err := removeDraft(draft.Path); err != nil {
+		return m, err
+	}
+	if m.Counts, err = copyStore(ctx, from, draft, tell); err != nil {
+		var differs *exchange.Difference
+		if errors.As(err, &differs) {
+			return m, fmt.Errorf("app: the copy is NOT equal and was not put in place; it is at %s: %w", draft.Path, err)
+		}
+		return m, errors.Join(err, removeDraft(draft.Path))
+	}
+	if there {
+		if m.Aside, err = setAside(to.Path); err != nil {
+			return m, err
+		}
+	}
+	return m, settle(draft.Path, to.Path)
+}
+
+// checkPlaces refuses what cannot be meant.
+func checkPlaces(from, to Place) error {
+	switch {
+	case from.Path == "" || to.Path == "":
+		return errors.New("app: a store in memory keeps nothing that could be migrated: name sqlite or file")
+	case from.Path == to.Path:
+		return fmt.Errorf("app: %s cannot be migrated to itself", from)
+	}
+	_, err := os.Stat(from.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("app: there is no store at %s; name its place, like --from %s:PATH", from.Path, from.Type)
+	}
+	if err != nil {
+		return fmt.Errorf("app: %w", err)
+	}
+	return nil
+}
+
+// checkTarget refuses a place where something would be missed. It reports
+// whether an empty store is there.
+func checkTarget(ctx context.Context, to Place) (there bool, err error) {
+	_, err = os.Lstat(to.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("app: %w", err)
+	}
+	store, err := to.open(ctx, nil)
+	if err != nil {
+		return true, fmt.Errorf("app: something is at %s that cannot be opened as a store; move it away, or name another place, like --to %s:PATH: %w", to.Path, to.Type, err)
+	}
+	counts, err := exchange.Count(ctx, store)
+	if err := errors.Join(err, store.Close()); err != nil {
+		return true, fmt.Errorf("app: look into %s: %w", to.Path, err)
+	}
+	if !counts.Empty() {
+		return true, fmt.Errorf("app: the store at %s is not empty: it holds %s; nothing is merged. Move it away, or name another place, like --to %s:PATH", to.Path, counts, to.Type)
+	}
+	return true, nil
+}
+
+// copyStore makes the copy, and closes it so that all of it is in its place.
+func copyStore(ctx context.Context, from, to Place, tell func(exchange.Progress)) (exchange.Counts, error) {
+	source, err := from.open(ctx, nil)
+	if err != nil {
+		return exchange.Counts{}, err
+	}
+	target, err := to.open(ctx, nil)
+	if err != nil {
+		return exchange.Counts{}, errors.Join(err, source.Close())
+	}
+	counts, err := exchange.Move(ctx, source, target, tell)
+	return counts, errors.Join(err, target.Close(), source.Close())
+}
+
+// companions are what may lie beside a store's own file while it is open, and
+// after a crash.
+var companions = []string{"", "-wal", "-shm", ".lock", ".new", ".new-wal", ".new-shm"}
+
+// removeDraft removes what a migration left that did not come to its end.
+func removeDraft(path string) error {
+	for _, suffix := range companions {
+		if err := os.RemoveAll(path + suffix); err != nil {
+			return fmt.Errorf("app: remove what an earlier migration left: %w", plainPathError(err))
+		}
+	}
+	return nil
+}
+
+// setAside gives an empty store another name, one that is free.
+func setAside(path string) (string, error) {
+	for n := 1; ; n++ {
+		name := fmt.Sprintf("%s.empty-%s", path, time.Now().UTC().Format("20060102"))
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d", name, n)
+		}
+		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+			if err != nil {
+				return "", fmt.Errorf("app: %w", err)
+			}
+			continue
+		}
+		if err := whole(path); err != nil {
+			return "", err
+		}
+		if err := os.Rename(path, name); err != nil {
+			return "", fmt.Errorf("app: move the empty store away: %w", plainPathError(err))
+		}
+		return name, nil
+	}
+}
+
+// whole makes sure that a closed store is all in its own file or folder.
+func whole(path string) error {
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return fmt.Errorf("app: %s-wal is still there: another program has the store open", path)
+	}
+	return nil
+}
+
+// settle gives the copy its name.
+func settle(draft, path string) error {
+	if err := whole(draft); err != nil {
+		return err
+	}
+	if err := os.Rename(draft, path); err != nil {
+		return fmt.Errorf("app: put the copy in place: %w", plainPathError(err))
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err == nil {
+		err = errors.Join(dir.Sync(), dir.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("app: put the copy in place: %w", err)
+	}
+	return removeDraft(draft)
+}
+
+// Advice says what to change in the configuration, so that the daemon uses
+// the store at p.
+func (p Place) Advice(cfg *config.Config) string {
+	var b strings.Builder
+	file := cfg.Source().String()
+	if own, err := ParsePlace(p.Type, cfg.StateDir); err == nil && own != p {
+		fmt.Fprintf(&b, "The daemon of %s keeps such a store at %s: move it there first.\n", cfg.StateDir, own.Path)
+	}
+	if cfg.Store.Type == p.Type {
+		fmt.Fprintf(&b, "The configuration (%s) names a store of type %s already.", file, p.Type)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "To use it, write into the configuration (%s) and start the daemon:\n\n    store: {type: %s}", file, p.Type)
+	return b.String()
+}

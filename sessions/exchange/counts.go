@@ -1,0 +1,124 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"dragoman/sessions"
+)
+
+// Counts says how much of everything a store holds.
+type Counts struct {
+	Conversations int `json:"conversations"`
+	Generations   int `json:"generations"`
+	Messages      int `json:"messages"`
+	Summaries     int `json:"summaries"`
+	// Inbox and Outbox count what was answered and delivered as well: a
+	// message must not be taken twice.
+	Inbox       int `json:"inbox"`
+	Waiting     int `json:"waiting"`
+	Outbox      int `json:"outbox"`
+	Unsent      int `json:"unsent"`
+	Asides      int `json:"set_aside"`
+	Facts       int `json:"facts"`
+	Pairings    int `json:"pairings"`
+	Jobs        int `json:"jobs"`
+	Occurrences int `json:"occurrences"`
+	// Erased counts the marks of erased messages, Days those of generations.
+	Erased int `json:"erased"`
+	Days   int `json:"days"`
+}
+
+// Count reads all of a store.
+func Count(ctx context.Context, from sessions.Copies) (Counts, error) {
+	var c Counts
+	err := from.Dump(ctx, nil, func(r sessions.Record) error {
+		c.add(r)
+		return nil
+	})
+	if err != nil {
+		return c, fmt.Errorf("exchange: count: %w", err)
+	}
+	return c, nil
+}
+
+// Empty reports whether nothing would be missed.
+func (c Counts) Empty() bool { return c == Counts{} }
+
+func (c *Counts) add(r sessions.Record) {
+	switch {
+	case r.Store != nil:
+		c.Erased, c.Days = len(r.Store.Erased), len(r.Store.Days)
+	case r.Conversation != nil:
+		c.Conversations++
+		c.Generations += len(r.Conversation.Generations)
+		c.Summaries += len(r.Conversation.Summaries)
+	case r.Messages != nil:
+		c.Messages += len(r.Messages.Messages)
+	case r.Inbox != nil:
+		c.Inbox++
+		if r.Inbox.State == "waiting" {
+			c.Waiting++
+		}
+	case r.Outbox != nil:
+		c.Outbox++
+		switch r.Outbox.State {
+		case sessions.DeliveryQueued, sessions.DeliverySending, sessions.DeliveryUnknown:
+			c.Unsent++
+		}
+	default:
+		c.addOther(r)
+	}
+}
+
+func (c *Counts) addOther(r sessions.Record) {
+	switch {
+	case r.Aside != nil:
+		c.Asides++
+	case r.Fact != nil:
+		c.Facts++
+	case r.Pairing != nil:
+		c.Pairings++
+	case r.Job != nil:
+		c.Jobs++
+	case r.Occurrence != nil:
+		c.Occurrences++
+	}
+}
+
+// String lists what there is, for people.
+func (c Counts) String() string {
+	var parts []string
+	for _, part := range []struct {
+		n         int
+		one, many string
+	}{
+		{c.Conversations, "conversation", "conversations"},
+		{c.Messages, "message", "messages"},
+		{c.Generations, "generation", "generations"},
+		{c.Summaries, "summary", "summaries"},
+		{c.Inbox, "message taken in", "messages taken in"},
+		{c.Waiting, "of them waiting", "of them waiting"},
+		{c.Outbox, "delivery", "deliveries"},
+		{c.Unsent, "of them not sent", "of them not sent"},
+		{c.Asides, "thing set aside", "things set aside"},
+		{c.Facts, "fact", "facts"},
+		{c.Pairings, "pairing", "pairings"},
+		{c.Jobs, "planned job", "planned jobs"},
+		{c.Occurrences, "occurrence", "occurrences"},
+		{c.Erased, "mark of something erased", "marks of something erased"},
+	} {
+		switch part.n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+part.one)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.many))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}

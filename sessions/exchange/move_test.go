@@ -1,0 +1,214 @@
+package exchange_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/exchange"
+	"dragoman/sessions/memory"
+	"dragoman/sessions/storetest"
+)
+
+func newStore(t *testing.T) *memory.Store {
+	s := memory.New(memory.Options{})
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func TestMove(t *testing.T) {
+	from, to := newStore(t), newStore(t)
+	storetest.Fill(t, from)
+	var steps []exchange.Step
+	counts, err := exchange.Move(t.Context(), from, to, func(p exchange.Progress) {
+		if len(steps) == 0 || steps[len(steps)-1] != p.Step {
+			steps = append(steps, p.Step)
+		}
+		if p.Done > p.Total && p.Step != exchange.Counting {
+			t.Errorf("%s: %d of %d", p.Step, p.Done, p.Total)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(steps); got != "[counting copying]" { // too few to tell of a comparison
+		t.Errorf("steps = %s", got)
+	}
+	there, err := exchange.Count(t.Context(), to)
+	if err != nil || there != counts || there.Empty() {
+		t.Errorf("Count = %+v, %v, want %+v", there, err, counts)
+	}
+	for name, n := range map[string]int{
+		"conversations": counts.Conversations, "messages": counts.Messages, "summaries": counts.Summaries, "generations": counts.Generations,
+		"waiting": counts.Waiting, "unsent": counts.Unsent, "asides": counts.Asides, "facts": counts.Facts, "pairings": counts.Pairings,
+		"jobs": counts.Jobs, "occurrences": counts.Occurrences, "erased": counts.Erased, "days": counts.Days,
+	} {
+		if n == 0 {
+			t.Errorf("there are no %s: the test does not test", name)
+		}
+	}
+	// A second move finds the target full.
+	if _, err := exchange.Move(t.Context(), from, to, nil); !errors.Is(err, sessions.ErrConflict) {
+		t.Errorf("Move into a full store = %v", err)
+	}
+}
+
+func TestMoveNothing(t *testing.T) {
+	counts, err := exchange.Move(t.Context(), newStore(t), newStore(t), nil)
+	if err != nil || !counts.Empty() || counts.String() != "nothing" {
+		t.Errorf("Move = %v, %v", counts, err)
+	}
+}
+
+// faulty changes the records that it stores.
+type faulty struct {
+	*memory.Store
+	change func(r *sessions.Record) (keep bool)
+}
+
+func (f faulty) Restore(ctx context.Context, next func() (sessions.Record, error)) error {
+	return f.Store.Restore(ctx, func() (sessions.Record, error) {
+		for {
+			r, err := next()
+			if err != nil || f.change(&r) {
+				return r, err
+			}
+		}
+	})
+}
+
+// Whatever a target loses or changes is found, and told without a word of what
+// was said.
+func TestMoveFindsDifferences(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(r *sessions.Record) bool
+		says   string
+	}{
+		"a message's text": {func(r *sessions.Record) bool {
+			if r.Messages != nil && len(r.Messages.Messages) > 10 {
+				r.Messages.Messages[5].Content += "."
+			}
+			return true
+		}, "of x:1: the copy differs in content"},
+		"a title": {func(r *sessions.Record) bool {
+			if r.Conversation != nil && r.Conversation.Title != "" {
+				r.Conversation.Title = "other"
+			}
+			return true
+		}, "the conversation x:1: the copy differs in title"},
+		"a fact": {func(r *sessions.Record) bool { return r.Fact == nil }, "the copy has"},
+		"an occurrence": {
+			func(r *sessions.Record) bool { return r.Occurrence == nil || r.Occurrence.Outcome != "missed" },
+			"the copy",
+		},
+		"a waiting message": {func(r *sessions.Record) bool { return r.Inbox == nil || r.Inbox.State != "waiting" }, "inbox entry"},
+		"a journal": {func(r *sessions.Record) bool {
+			if r.Inbox != nil {
+				r.Inbox.Steps = nil
+			}
+			return true
+		}, "the copy differs in steps"},
+		"the last record": {func(r *sessions.Record) bool { return r.Pairing == nil && r.Job == nil && r.Occurrence == nil }, "the copy"},
+		"a job of an entry": {func(r *sessions.Record) bool {
+			if r.Inbox != nil {
+				r.Inbox.Job = ""
+			}
+			return true
+		}, "the copy differs in job, job_due"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from := newStore(t)
+			storetest.Fill(t, from)
+			_, err := exchange.Move(t.Context(), from, faulty{newStore(t), c.change}, nil)
+			var d *exchange.Difference
+			if !errors.As(err, &d) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("Move = %v, want a difference with %q", err, c.says)
+			}
+			if err != nil && strings.Contains(err.Error(), "message 1 ") && strings.Contains(err.Error(), "look") {
+				t.Errorf("the error tells what was said: %v", err)
+			}
+		})
+	}
+}
+
+func TestCompareEnds(t *testing.T) {
+	one, two := newStore(t), newStore(t)
+	storetest.Fill(t, one)
+	if _, err := exchange.Move(t.Context(), one, two, nil); err != nil {
+		t.Fatal(err)
+	}
+	more := func(s *memory.Store) {
+		if err := s.Plan(t.Context(), "zz", now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compare := func() error { return exchange.Compare(t.Context(), one, two, func(int) {}) }
+	if err := compare(); err != nil {
+		t.Fatal(err)
+	}
+	more(two)
+	if err := compare(); err == nil {
+		t.Error("what only the copy has was not noticed")
+	}
+	more(one)
+	if err := compare(); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := exchange.Compare(ctx, one, two, func(int) {}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Compare = %v", err)
+	}
+}
+
+// largest notes how many messages were in the largest step.
+type largest struct {
+	*memory.Store
+	steps, most int
+}
+
+func (l *largest) Restore(ctx context.Context, next func() (sessions.Record, error)) error {
+	n := 0
+	l.steps++
+	defer func() { l.most = max(l.most, n) }()
+	return l.Store.Restore(ctx, func() (sessions.Record, error) {
+		r, err := next()
+		if r.Messages != nil {
+			n += len(r.Messages.Messages)
+		}
+		return r, err
+	})
+}
+
+// A store of any size goes through in pieces.
+func TestMoveIsBounded(t *testing.T) {
+	from, to := newStore(t), &largest{Store: newStore(t)}
+	const chats, each = 1200, 4
+	content := strings.Repeat("x", 2000)
+	i := 0
+	err := from.Restore(t.Context(), func() (sessions.Record, error) {
+		if i++; i > chats {
+			return sessions.Record{}, io.EOF
+		}
+		r := &sessions.MessagesRecord{Key: channels.MustKey(fmt.Sprintf("x:%d", i))}
+		for range each {
+			r.Messages = append(r.Messages, sessions.Message{Role: sessions.RoleUser, Content: content, At: now})
+		}
+		return sessions.Record{Messages: r}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts, err := exchange.Move(t.Context(), from, to, nil)
+	if err != nil || counts.Messages != chats*each {
+		t.Fatalf("Move = %v, %v", counts, err)
+	}
+	if to.steps < 4 || to.most > 2500 {
+		t.Errorf("%d steps, %d messages in the largest", to.steps, to.most)
+	}
+}
