@@ -53,6 +53,7 @@ func (c *Channel) inbound(id string, m *models.Message, edited bool) (channels.I
 	in := channels.Inbound{
 		Key: key, ID: id, Sender: who, Text: text, Private: private,
 		MessageID: strconv.Itoa(m.ID), Quote: quote(m), At: time.Unix(int64(m.Date), 0), Attachments: files,
+		Album: m.MediaGroupID,
 	}
 	if edited {
 		in.Edits = in.MessageID
@@ -60,7 +61,7 @@ func (c *Channel) inbound(id string, m *models.Message, edited bool) (channels.I
 	}
 	if !private {
 		in.Prefix = prefix(who.Name)
-		in.Addressed = addressed || c.o.Groups == GroupsAll || c.answersMe(m)
+		in.Addressed = addressed || c.o.Groups == GroupsAll || c.answersMe(m) || c.albums.has(m)
 	}
 	return in, true, nil
 }

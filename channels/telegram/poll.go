@@ -201,6 +201,7 @@ func (c *Channel) take(ctx context.Context, in channels.Intake, batch []json.Raw
 		turnstile <- struct{}{} // frees up as lanes end, which they do when ctx does
 		wg.Go(func() {
 			defer func() { <-turnstile }()
+			c.addressAlbums(byChat[chat])
 			for _, a := range byChat[chat] {
 				if !c.persist(ctx, in, a) {
 					return

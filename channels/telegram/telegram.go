@@ -100,6 +100,7 @@ type Channel struct {
 	id      int64 // the bot's user id
 	preview *previewer
 	typing  *allowance
+	albums  albums
 
 	mu       sync.Mutex
 	status   channels.Status

@@ -86,6 +86,7 @@ func (r *reader) read(evt *events.Message) (reading, bool, error) {
 			Key: key, ID: inboundID(i), Text: said.text, Private: private, MessageID: i.ID, Edits: edits,
 			Sender: channels.Person{IDs: who.ids(), Name: clip(oneLine(i.PushName), 64)},
 			Quote:  r.quote(said.about), Attachments: said.files, At: i.Timestamp,
+			Album: albumOf(evt.Message),
 		},
 		seen:    seenMessage{chat: i.Chat.ToNonAD(), sender: i.Sender.ToNonAD(), unmarked: edits == "" && !i.IsFromMe},
 		expires: said.about.GetExpiration(),
@@ -106,6 +107,15 @@ func (r *reader) read(evt *events.Message) (reading, bool, error) {
 	}
 	got.seen.text, got.seen.addressed = clip(said.inWords(), mostQuote), got.in.Addressed
 	return got, true, nil
+}
+
+// albumOf names the album that m is a part of, or is "".
+func albumOf(m *waE2E.Message) string {
+	a := m.GetMessageContextInfo().GetMessageAssociation()
+	if a.GetAssociationType() != waE2E.MessageAssociation_MEDIA_ALBUM {
+		return ""
+	}
+	return a.GetParentMessageKey().GetID()
 }
 
 // strange marks a message that no attempt will ever understand.

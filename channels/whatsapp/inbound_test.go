@@ -236,6 +236,23 @@ func TestReadChanges(t *testing.T) {
 	}
 }
 
+// A picture of an album names the album, and one of anything else none.
+func TestReadAlbum(t *testing.T) {
+	for want, kind := range map[string]waE2E.MessageAssociation_AssociationType{
+		"ALBUM": waE2E.MessageAssociation_MEDIA_ALBUM, "": waE2E.MessageAssociation_HD_IMAGE_DUAL_UPLOAD,
+	} {
+		got := whatsapp.Read(ann(&waE2E.Message{
+			ImageMessage: &waE2E.ImageMessage{Mimetype: proto.String("image/jpeg")},
+			MessageContextInfo: &waE2E.MessageContextInfo{MessageAssociation: &waE2E.MessageAssociation{
+				AssociationType: kind.Enum(), ParentMessageKey: &waCommon.MessageKey{ID: proto.String("ALBUM")},
+			}},
+		}))
+		if !got.OK || got.In.Album != want || len(got.In.Attachments) != 1 {
+			t.Errorf("a picture of %s = %+v, want album %q", kind, got, want)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	for _, m := range []*waE2E.Message{words("x"), about("@900", &waE2E.ContextInfo{MentionedJID: []string{"900@lid", "x@@", "1.2.3@lid"}}), protocol(waE2E.ProtocolMessage_MESSAGE_EDIT, "", nil)} {
 		b, err := proto.Marshal(m)

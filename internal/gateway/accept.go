@@ -55,6 +55,7 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 
 // enqueue puts m into the inbox and lets a running turn know.
 func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound) error {
+	g.albums.begin(m, g.opts.Now())
 	got, err := g.store.Accept(ctx, sessions.Entry{
 		Inbound: m, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m),
 	})
@@ -69,6 +70,7 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound) error {
 	g.opts.Observer.Accepted(m.Key.Channel(), string(got.Outcome))
 	g.opts.Logger.Debug("accepted", "key", m.Key.String(), "msg_id", m.ID, "outcome", got.Outcome, "waiting", got.Waiting)
 	if got.Outcome == sessions.Queued {
+		g.albums.stored(m, got.Seq)
 		g.live.arrived(m.Key, got.Seq, m, g.opts.Queue)
 	}
 	return nil

@@ -88,6 +88,7 @@ type Gateway struct {
 	told     notices
 	outcomes outcomes
 	sums     summaries
+	albums   albums
 	busy     busy
 }
 

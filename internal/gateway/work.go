@@ -41,10 +41,6 @@ func (g *Gateway) handle(ctx context.Context, c sessions.Claim) (err error) {
 // work alternates deliveries and turns. It stops early, reporting true, when
 // the gateway drains: a turn that has ended is delivered, but none is begun.
 func (g *Gateway) work(ctx context.Context, c sessions.Claim) (again bool, err error) {
-	most := gatherMost
-	if g.opts.Queue == Each {
-		most = 1
-	}
 	for {
 		if err := g.deliver(ctx, c); err != nil {
 			return false, err
@@ -52,14 +48,20 @@ func (g *Gateway) work(ctx context.Context, c sessions.Claim) (again bool, err e
 		if g.busy.closed() {
 			return true, nil
 		}
-		p, err := g.store.Pending(ctx, c, most)
+		p, err := g.pending(ctx, c)
 		if err != nil {
-			return false, fmt.Errorf("read the inbox of %s: %w", c.Key, err)
+			return false, err
 		}
 		if len(p.Messages) == 0 {
 			return false, nil
 		}
-		if err := g.turnInSlot(ctx, c, p, most); err != nil {
+		if wait := g.albums.wait(c.Key, g.opts.Now()); wait > 0 && p.Turn == "" {
+			if !sleep(ctx, wait) {
+				return false, ctx.Err()
+			}
+			continue
+		}
+		if err := g.turnInSlot(ctx, c, p); err != nil {
 			return false, err
 		}
 	}
@@ -67,18 +69,19 @@ func (g *Gateway) work(ctx context.Context, c sessions.Claim) (again bool, err e
 
 // turnInSlot runs a turn when one of Options.MaxTurns slots is free. After a
 // wait it reads the inbox again: more may have come, and edits.
-func (g *Gateway) turnInSlot(ctx context.Context, c sessions.Claim, p sessions.Pending, most int) error {
+func (g *Gateway) turnInSlot(ctx context.Context, c sessions.Claim, p sessions.Pending) error {
 	if !g.turns.TryAcquire(1) {
 		if err := g.turns.Acquire(ctx, 1); err != nil {
 			return err
 		}
 		var err error
-		if p, err = g.store.Pending(ctx, c, most); err != nil || len(p.Messages) == 0 {
+		if p, err = g.pending(ctx, c); err != nil || len(p.Messages) == 0 {
 			g.turns.Release(1)
 			return err
 		}
 	}
 	defer g.turns.Release(1)
+	g.albums.close(c.Key)
 	err := g.turn(ctx, c, p)
 	if errors.Is(err, sessions.ErrConflict) {
 		return nil // an edit came in between: the turn is run again, on the new text

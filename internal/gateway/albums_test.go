@@ -1,0 +1,114 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/internal/gateway"
+)
+
+// part is one message of an album.
+func (w *world) part(album string, n int) channels.Inbound {
+	m := w.message("1", fmt.Sprintf("part %d", n))
+	m.Album = album
+	return m
+}
+
+func withQueue(mode gateway.Mode) change {
+	return func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Queue = mode }
+}
+
+// An album is answered as one message in every mode, half a second after its
+// last part.
+func TestAlbumIsAnsweredOnce(t *testing.T) {
+	for _, mode := range []gateway.Mode{gateway.Collect, gateway.Each, gateway.Steer, gateway.Interrupt} {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, withQueue(mode))
+				began := time.Now()
+				for n := range 4 {
+					w.accept(w.part("a", n))
+					time.Sleep(100 * time.Millisecond) // of the bubble
+				}
+				synctest.Wait()
+				if sent := w.net.texts("1"); len(sent) != 0 {
+					t.Fatalf("after %s: sent %q, want nothing yet", time.Since(began), sent)
+				}
+				time.Sleep(400*time.Millisecond + time.Millisecond)
+				synctest.Wait()
+				want := []string{"echo part 0 | part 1 | part 2 | part 3"}
+				if sent := w.net.texts("1"); !slices.Equal(sent, want) {
+					t.Errorf("sent %q, want %q", sent, want)
+				}
+			})
+		})
+	}
+}
+
+// Nothing but an album is waited for, and an album not for ever.
+func TestAlbumsDelayNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.accept(w.message("1", "hello"))
+		synctest.Wait()
+		w.accept(w.part("alone", 0))
+		synctest.Wait()
+		if sent := w.net.texts("1"); !slices.Equal(sent, []string{"echo hello"}) {
+			t.Errorf("sent %q at once, want an answer to the message", sent)
+		}
+		time.Sleep(albumQuiet)
+		synctest.Wait()
+		if sent := w.net.texts("1"); len(sent) != 2 {
+			t.Errorf("sent %q, want an answer to the one part", sent)
+		}
+		began := time.Now()
+		for n := 0; len(w.net.texts("1")) == 2 && n < 9; n++ {
+			w.accept(w.part("trickle", n))
+			time.Sleep(400 * time.Millisecond)
+			synctest.Wait()
+		}
+		if took := time.Since(began); took < 3*time.Second || took > 3400*time.Millisecond {
+			t.Errorf("an album that trickles in is answered after %s, want 3 s", took)
+		}
+	})
+}
+
+// albumQuiet is what the gateway waits for the next part.
+const albumQuiet = 500*time.Millisecond + time.Millisecond
+
+// Where each message is answered alone an album stays one, also when its turn
+// is put off, and its neighbours stay alone.
+func TestAlbumAmongOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, withQueue(gateway.Each))
+		failed := false
+		w.agent.run = func(ctx context.Context, in agent.Turn) (string, error) {
+			if strings.Contains(inputs(in), "part") && !failed {
+				failed = true
+				return "", &agent.ModelError{Kind: agent.ErrorTemporary, Err: errors.New("down")}
+			}
+			return slowEcho(2*time.Second)(ctx, in)
+		}
+		w.accept(w.message("1", "before"))
+		w.accept(w.message("1", "then"))
+		w.accept(w.part("a", 0))
+		w.accept(w.part("a", 1))
+		w.accept(w.message("1", "after"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		got := w.net.texts("1")
+		slices.Sort(got)
+		want := []string{"echo after", "echo before", "echo part 0 | part 1", "echo then"}
+		if !slices.Equal(got, want) {
+			t.Errorf("sent %q, want %q", got, want)
+		}
+	})
+}
