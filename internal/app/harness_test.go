@@ -160,6 +160,9 @@ func (p *place) run(change ...func(*app.Options)) *running {
 		if err := d.Close(); err != nil {
 			p.t.Errorf("Close = %v, want nil", err)
 		}
+		if strings.Contains(r.log.String(), "passed over messages") {
+			p.t.Errorf("a request to the model passed over messages in silence:\n%s", r.log)
+		}
 	})
 	p.t.Cleanup(r.stop)
 	r.until("every channel to be connected", func() bool {

@@ -61,7 +61,7 @@ func (d *Daemon) useServer(base, key, name, why string) error {
 		if err != nil {
 			return nil, err
 		}
-		return metered{m, d.metrics, config.Prices{}}, nil
+		return d.metered(m), nil
 	})
 	return nil
 }
@@ -85,6 +85,22 @@ func (d *Daemon) server(base, key, name string) (agent.Model, error) {
 
 func (d *Daemon) use(m agent.Model, why string) {
 	d.model, d.chosen = metered{m, d.metrics, d.cfg.Model.Prices}, why
+}
+
+// metered counts the calls of a model beside the configured one, at its own
+// prices.
+func (d *Daemon) metered(m agent.Model) agent.Model {
+	return metered{m, d.metrics, d.other(m.Name()).Prices}
+}
+
+// other is what the configuration says about another model.
+func (d *Daemon) other(name string) config.Other {
+	for _, o := range d.cfg.Model.Others {
+		if o.Name == name {
+			return o
+		}
+	}
+	return config.Other{}
 }
 
 // mostModels bounds the models that conversations name beside the configured one.
@@ -113,6 +129,17 @@ func otherModels(open func(name string) (agent.Model, error)) func(string) (agen
 	}
 }
 
+// windows are the context windows of other models, by their names.
+func (d *Daemon) windows() map[string]int {
+	sizes := make(map[string]int)
+	for _, o := range d.cfg.Model.Others {
+		if o.ContextWindow > 0 {
+			sizes[o.Name] = o.ContextWindow
+		}
+	}
+	return sizes
+}
+
 // summarizer is the model for summaries: nil if it is the one that answers.
 func (d *Daemon) summarizer() (agent.Model, error) {
 	c := d.cfg.Summary.Model
@@ -122,7 +149,7 @@ func (d *Daemon) summarizer() (agent.Model, error) {
 		if err != nil {
 			return nil, fmt.Errorf("app: model for summaries: %w", err)
 		}
-		return metered{m, d.metrics, config.Prices{}}, nil
+		return d.metered(m), nil
 	case c.Name == "" || c.Name == d.model.Name():
 		return nil, nil
 	case d.others == nil:
@@ -174,6 +201,7 @@ func (m metered) Complete(ctx context.Context, r agent.Request, onDelta func(age
 		}
 	}
 	m.count.ModelCall(outcome, time.Since(began), u.Input, u.Output, u.Cached)
+	m.count.Cost(m.Name(), u.Cost)
 	return res, err
 }
 
@@ -211,6 +239,7 @@ func (d *Daemon) buildAgent() (*agent.Agent, error) {
 		MaxTokens: d.cfg.Model.MaxTokens, ToolTimeout: d.cfg.Agent.ToolTimeout.D(), Tries: d.cfg.Model.Retries + 1,
 		Compaction: d.cfg.Summary.Compaction(), Prune: d.cfg.Prune.Rules(), Models: d.others, Logger: d.log,
 	}
+	o.Windows, o.SummarizerWindow = d.windows(), d.cfg.Summary.Model.ContextWindow
 	var err error
 	if o.Summarizer, err = d.summarizer(); err != nil {
 		return nil, err

@@ -70,9 +70,18 @@ type Model struct {
 	Vision           string   `yaml:"vision" doc:"Whether the model is shown pictures: yes, no, or auto, which asks an Ollama and elsewhere goes by the model's name."`
 	Retries          int      `yaml:"retries" doc:"How often a failed call is tried again within one turn."`
 	Prices           Prices   `yaml:"prices"`
+	Others           []Other  `yaml:"others"`
 }
 
-// Prices are what the model called Model.Name costs.
+// Other is a model beside the configured one: conversations and the section
+// summary name it.
+type Other struct {
+	Name          string `yaml:"name" example:"small" doc:"The name of another model, as conversations (sessions set --model) and summary.model name it."`
+	ContextWindow int    `yaml:"context_window" doc:"How many tokens it takes in, its answer included. 0: as model.context_window."`
+	Prices        Prices `yaml:"prices"`
+}
+
+// Prices are what a model costs.
 type Prices struct {
 	Input  float64 `yaml:"input" doc:"Price of a million tokens that the model reads, in any currency. 0: costs are not counted."`
 	Output float64 `yaml:"output" doc:"Price of a million tokens that it writes."`

@@ -41,6 +41,8 @@ type SummaryModel struct {
 	BaseURL string `yaml:"base_url" doc:"Where the model for summaries is served. Empty: where model is."`
 	APIKey  Secret `yaml:"api_key" empty:"ok" doc:"Its key, with base_url."`
 	Name    string `yaml:"name" doc:"The model for summaries. Empty: the one that answers."`
+
+	ContextWindow int `yaml:"context_window" doc:"How many tokens it takes in, its answer included. 0: as model.others says of it, or model.context_window."`
 }
 
 // presetSummary is the section as the preset fills it in.
@@ -155,7 +157,10 @@ func (v *validator) summaryKeep(s Summary) {
 func (v *validator) summaryModel(m SummaryModel) {
 	const path = "summary.model"
 	v.url(path+".base_url", m.BaseURL, !m.APIKey.Empty())
+	v.window(path+".context_window", m.ContextWindow)
 	switch {
+	case m.Name == "" && m.ContextWindow != 0:
+		v.bad(path+".context_window", "belongs to summary.model.name, which is not set", "name the model, or remove it")
 	case m.BaseURL != "" && strings.TrimSpace(m.Name) == "":
 		v.bad(path+".name", "is needed with summary.model.base_url", "write the model's name as that server knows it")
 	case m.BaseURL == "" && !m.APIKey.Empty():

@@ -176,9 +176,40 @@ func (v *validator) model() {
 	v.span("model.first_byte_timeout", m.FirstByteTimeout, time.Second, time.Hour)
 	v.span("model.idle_timeout", m.IdleTimeout, time.Second, time.Hour)
 	v.between("model.retries", m.Retries, 0, 20)
-	v.price("model.prices.input", m.Prices.Input)
-	v.price("model.prices.output", m.Prices.Output)
-	v.price("model.prices.cached", m.Prices.Cached)
+	v.prices("model.prices", m.Prices)
+	v.others(m)
+}
+
+// others checks what is said about other models than the configured one.
+func (v *validator) others(m Model) {
+	seen := map[string]bool{}
+	for i, o := range m.Others {
+		path := fmt.Sprintf("model.others[%d]", i)
+		switch {
+		case strings.TrimSpace(o.Name) == "":
+			v.bad(path+".name", "is needed", "write the model's name as its server knows it")
+		case o.Name == m.Name:
+			v.bad(path+".name", "is the configured model", "write its context_window and prices under model itself")
+		case seen[o.Name]:
+			v.bad(path+".name", "stands here twice", "keep one")
+		}
+		seen[o.Name] = true
+		v.window(path+".context_window", o.ContextWindow)
+		v.prices(path+".prices", o.Prices)
+	}
+}
+
+// window checks a context window that 0 leaves to another key.
+func (v *validator) window(path string, tokens int) {
+	if tokens != 0 {
+		v.between(path, tokens, 2048, 10_000_000)
+	}
+}
+
+func (v *validator) prices(path string, p Prices) {
+	v.price(path+".input", p.Input)
+	v.price(path+".output", p.Output)
+	v.price(path+".cached", p.Cached)
 }
 
 // price checks what a million tokens cost.

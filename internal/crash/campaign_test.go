@@ -1,6 +1,7 @@
 package crash_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -269,6 +270,7 @@ func TestCampaign(t *testing.T) {
 	}
 	t.Logf("\n%s", r)
 	v.check(t)
+	accounted(t, c.log.Name())
 	if t.Failed() {
 		keepLog(t, c.log.Name())
 	}
@@ -276,6 +278,18 @@ func TestCampaign(t *testing.T) {
 		if err := r.write(path); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// accounted wants that no request passed over messages in silence, which the
+// daemon logs when it counts dragoman_messages_unaccounted_total.
+func accounted(t *testing.T, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Error(err)
+	} else if bytes.Contains(b, []byte("passed over messages")) {
+		t.Error("a request to the model passed over messages in silence")
 	}
 }
 

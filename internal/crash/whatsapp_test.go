@@ -192,6 +192,7 @@ func TestWhatsAppCampaign(t *testing.T) {
 	t.Logf("%d messages, %d kills at steps, %d at random moments: %d answers, %d lost, %d twice, %d disordered, %d marked; %d came again and were shown once",
 		c.count.Load(), atStep, random, v.answers, v.lost, len(v.twice), len(v.disordered), v.marked, c.copies())
 	v.check(t)
+	accounted(t, c.log.Name())
 	if v.marked > 0 || v.repeated > 0 {
 		t.Errorf("%d answers carry the mark of a possible repeat, want none on a network that deduplicates", v.marked)
 	}

@@ -41,6 +41,7 @@ type Set struct {
 	modelCalls  counter
 	modelTime   prometheus.Histogram
 	modelTokens counter
+	modelCost   counter
 	toolCalls   counter
 	toolTime    prometheus.Histogram
 
@@ -70,6 +71,7 @@ func New(version string) *Set {
 	s.modelCalls = s.counter("model_calls_total", "Calls to the model, by outcome: ok or the kind of error.", "outcome")
 	s.modelTime = s.histogram("model_call_seconds", "How long a call to the model took.", turnBuckets)
 	s.modelTokens = s.counter("model_tokens_total", "Tokens as the provider counts them: input, cached (part of input), output.", "kind")
+	s.modelCost = s.counter("model_cost_total", "What calls to models come to at the configured prices, in their currency, summaries and jobs included.", "model")
 	s.toolCalls = s.counter("tool_calls_total", "Calls of tools, by outcome.", "tool", "outcome")
 	s.toolTime = s.histogram("tool_call_seconds", "How long a tool call took.", toolBuckets)
 	s.collectErrors = prometheus.NewCounter(prometheus.CounterOpts{
@@ -171,6 +173,14 @@ func (s *Set) ModelCall(outcome string, took time.Duration, input, output, cache
 	s.modelTime.Observe(took.Seconds())
 	for kind, n := range map[string]int{"input": input, "output": output, "cached": cached} {
 		s.modelTokens.add(float64(n), kind)
+	}
+}
+
+// Cost counts what a call came to at the configured prices. Without prices
+// there is nothing to count.
+func (s *Set) Cost(model string, cost float64) {
+	if s != nil && cost > 0 {
+		s.modelCost.add(cost, model)
 	}
 }
 

@@ -249,6 +249,7 @@ func (d *daemon) end(s syscall.Signal) {
 func (d *daemon) wait() {
 	d.t.Helper()
 	d.over = true
+	defer d.accounted()
 	select {
 	case err := <-d.ended:
 		if err != nil {
@@ -257,6 +258,15 @@ func (d *daemon) wait() {
 	case <-time.After(most):
 		_ = d.cmd.Process.Kill()
 		d.t.Errorf("the daemon did not end in %s", most)
+	}
+}
+
+// accounted wants that no request passed over messages in silence, which the
+// daemon logs when it counts dragoman_messages_unaccounted_total.
+func (d *daemon) accounted() {
+	d.t.Helper()
+	if strings.Contains(d.out.String(), "passed over messages") {
+		d.t.Errorf("a request to the model passed over messages in silence:\n%s", d.out)
 	}
 }
 

@@ -2,13 +2,17 @@ package story_test
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
+	"dragoman/internal/httpapi"
 )
 
 // The model's server is away for a while. Everybody who wrote meanwhile is
@@ -105,5 +109,73 @@ func TestModelBreaksOff(t *testing.T) {
 	}
 	if n := len(h.api.FromBot(75)); n != 1 {
 		t.Errorf("the chat shows %d messages, want one", n)
+	}
+}
+
+// What calls cost stands with each answer, in the numbers of each chat and of
+// the day, and in the metrics: at the prices of the model that was called.
+func TestPrices(t *testing.T) {
+	h := newHouse(t, plan{options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply {
+		return func(x *agenttest.Exchange) {
+			x.Text("## Progress\nIt is done.")
+			x.Finish("stop")
+			x.Usage(1000, 100, 400)
+			x.Done()
+		}
+	}}})
+	h.configure(plan{model: fmt.Sprintf(`model:
+  {type: openai, base_url: %s, name: fake, context_window: 100000, prices: {input: 2, output: 8, cached: 0.5},
+   others: [{name: cheap, prices: {input: 1, output: 1}}]}`, h.model.URL()), rest: `
+summary: {trigger: {messages: 4}, keep: {n: 2}, model: {name: cheap}}`})
+	d := h.start()
+	// 600 tokens at 2, 400 at 0.5 and 100 at 8 for a million.
+	const one, other = 0.0022, 0.0011
+	h.tell(ann, "hello #1")
+	h.said(ann.ID, 1)
+	h.dragoman("sessions", "set", "telegram:71", "model=cheap")
+	h.tell(ann, "and now? #2")
+	h.said(ann.ID, 2)
+
+	var costs []string
+	for _, m := range regexp.MustCompile(`"cost":([0-9.e-]+)`).FindAllStringSubmatch(h.dragoman("sessions", "export", "telegram:71"), -1) {
+		costs = append(costs, m[1])
+	}
+	if want := []string{fmt.Sprint(one), fmt.Sprint(other)}; !slices.Equal(costs, want) {
+		t.Errorf("the messages of the transcript cost %q, want %q", costs, want)
+	}
+	near := func(what string, got, want float64) {
+		if math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s = %v, want %v", what, got, want)
+		}
+	}
+	n := decode[httpapi.Numbers](t, h.dragoman("sessions", "stats", "--json"))
+	if len(n.Top) != 1 || len(n.Days) == 0 {
+		t.Fatalf("stats has %d conversations and %d days", len(n.Top), len(n.Days))
+	}
+	near("the conversation's cost", n.Top[0].Usage.Cost, one+other)
+	spent := 0.0
+	for _, day := range n.Days {
+		spent += day.Usage.Cost
+	}
+	near("the days' cost", spent, one+other)
+	if out := h.dragoman("sessions", "stats"); !strings.Contains(out, "COST") || !strings.Contains(out, "0.0033") {
+		t.Errorf("stats shows no cost of 0.0033:\n%s", out)
+	}
+	// The third turn makes it long enough for a summary, at the other's price.
+	h.tell(ann, "one more #3")
+	h.said(ann.ID, 3)
+	h.eventually("a summary", func() bool { return strings.Contains(d.out.String(), "conversation summarised") })
+	_, metrics := d.get("/metrics")
+	for model, want := range map[string]float64{"fake": one, "cheap": 3 * other} {
+		found := regexp.MustCompile(`dragoman_model_cost_total\{model="` + model + `"\} (\S+)`).FindStringSubmatch(metrics)
+		if found == nil {
+			t.Errorf("the metrics lack the cost of %s", model)
+			continue
+		}
+		got, err := strconv.ParseFloat(found[1], 64)
+		if err != nil {
+			t.Error(err)
+		}
+		near("what "+model+" cost, the summary included,", got, want)
 	}
 }
