@@ -181,7 +181,7 @@ func (m *Model) statusError(resp *http.Response) error {
 		Kind:   e.kind(resp.StatusCode),
 		Status: resp.StatusCode,
 		After:  retryAfter(resp.Header, time.Now()),
-		Err:    errors.New("openai: complete: " + m.scrub(e.text())),
+		Err:    e.aboutPictures(resp.StatusCode, errors.New("openai: complete: "+m.scrub(e.text()))),
 	}
 }
 

@@ -42,12 +42,13 @@ const (
 var forms = map[string]bool{"image/jpeg": true, "image/png": true, "image/gif": true, "image/webp": true}
 
 // firstImage is the number, counting from 0, of the first picture that is
-// shown when there are so many.
-func firstImage(images int) int {
-	if images <= mostImages {
+// shown when there are so many and at most so many, which is not 0, may be.
+func firstImage(images, most int) int {
+	if images <= most {
 		return 0
 	}
-	return (images - mostImages + imageStep - 1) / imageStep * imageStep
+	step := min(imageStep, most)
+	return (images - most + step - 1) / step * step
 }
 
 // part is a piece of a message's content.

@@ -45,7 +45,9 @@ type Options struct {
 	NoUsage bool
 	// Files, if not nil, are where the pictures of people's messages are; then
 	// the model is shown them: of a request the newest ten, older ones leave
-	// five at a time. Without it, and where a picture cannot be read, the
+	// five at a time. A server that refuses a request for its pictures is asked
+	// once more without them, or with as few as it takes, and if it answers
+	// then, that is remembered for the life of the Model. Without Files, and where a picture cannot be read, the
 	// message's text says what came with it.
 	Files Files
 	// MaxImageBytes bounds each picture; 0 is 5 MiB.
@@ -67,6 +69,8 @@ type Model struct {
 	// written are the tools of the newest request that had others than the one
 	// before.
 	written atomic.Pointer[written]
+	// fewer is by how many less than mostImages pictures the server takes.
+	fewer atomic.Int32
 }
 
 var _ agent.Model = (*Model)(nil)
@@ -149,7 +153,8 @@ func (m *Model) Close() error {
 	return nil
 }
 
-// Complete makes one call; see [agent.Model].
+// Complete makes one call; see [agent.Model]. Only pictures make it two: see
+// [Options.Files].
 func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return agent.Response{}, err
@@ -157,23 +162,44 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 	if onDelta == nil {
 		onDelta = func(agent.Delta) {}
 	}
+	var less *pictureError
+	for most := m.show(); ; {
+		a, shown, err := m.attempt(ctx, r, onDelta, most)
+		switch {
+		case err == nil:
+			if less != nil {
+				m.learn(less)
+			}
+			return a.response(m.o.Name), nil
+		case ctx.Err() != nil:
+			return agent.Response{}, ctx.Err()
+		}
+		if less = again(err, a, shown); less == nil {
+			return agent.Response{}, discreet(err, r)
+		}
+		most = less.most // less than before
+	}
+}
+
+// attempt makes one request with at most most pictures in it, and says how
+// many it had.
+func (m *Model) attempt(ctx context.Context, r agent.Request, onDelta func(agent.Delta), most int) (*answer, int, error) {
 	c := newCall(ctx, m)
 	defer c.end()
 	a := &answer{onDelta: onDelta}
-	if err := m.stream(c, r, a); err != nil {
-		if ctx.Err() != nil {
-			return agent.Response{}, ctx.Err()
-		}
-		return agent.Response{}, discreet(m.modelError(c, err), r)
+	var shown int
+	var err error
+	if c.head, c.tools, shown, err = m.parts(r, most); err == nil {
+		err = m.stream(c, r, a)
 	}
-	return a.response(m.o.Name), nil
+	if err != nil {
+		err = m.modelError(c, err)
+	}
+	return a, shown, err
 }
 
 // stream fills a. It returns nil only if the answer is whole.
-func (m *Model) stream(c *call, r agent.Request, a *answer) (err error) {
-	if c.head, c.tools, err = m.parts(r); err != nil {
-		return err
-	}
+func (m *Model) stream(c *call, r agent.Request, a *answer) error {
 	request := m.request(r)
 	config := m.config
 	config.HTTPClient = c

@@ -47,10 +47,11 @@ func (m *Model) request(r agent.Request) openai.ChatCompletionRequest {
 }
 
 // parts are the beginning of a request's body, which holds the model's name
-// and the messages, and its tools.
-func (m *Model) parts(r agent.Request) (head, tools []byte, err error) {
+// and the messages, and its tools. shown counts the pictures in it, which are
+// at most most.
+func (m *Model) parts(r agent.Request, most int) (head, tools []byte, shown int, err error) {
 	if tools, err = m.tools(r.Tools); err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	list := make([]wireMessage, 0, len(r.Messages)+2)
 	if r.System != "" {
@@ -60,17 +61,21 @@ func (m *Model) parts(r agent.Request) (head, tools []byte, err error) {
 		list = append(list, wireMessage{Role: openai.ChatMessageRoleSystem, Content: r.Background})
 	}
 	first, seen := 0, 0
-	if m.o.Files != nil {
-		first = firstImage(pictures(r.Messages))
+	if most > 0 {
+		first = firstImage(pictures(r.Messages), most)
 	}
 	for i := range r.Messages {
 		out := message(&r.Messages[i])
-		if m.o.Files != nil {
+		if most > 0 {
 			files := picturesOf(&r.Messages[i])
 			hidden := min(max(first-seen, 0), len(files))
 			seen += len(files)
 			if files = files[hidden:]; len(files) > 0 {
-				out.Content = m.see(r.Messages[i].Content, files)
+				content := m.see(r.Messages[i].Content, files)
+				out.Content = content
+				if parts, some := content.([]part); some {
+					shown += len(parts) - 1
+				}
 			}
 		}
 		list = append(list, out)
@@ -79,7 +84,7 @@ func (m *Model) parts(r agent.Request) (head, tools []byte, err error) {
 		Model    string        `json:"model"`
 		Messages []wireMessage `json:"messages"`
 	}{m.o.Name, list})
-	return head, tools, err
+	return head, tools, shown, err
 }
 
 // wireMessage is a message as servers read it.
