@@ -32,7 +32,7 @@ func (c *chat) show() sessions.Conversation {
 	return sessions.Conversation{
 		Key: c.key, Generation: c.conv.generation, Title: c.conv.title,
 		Created: rules.Time(c.conv.created), Updated: rules.Time(c.conv.updated),
-		Messages: len(c.conv.messages), Usage: c.conv.usage, Settings: rules.Settings(c.conv.settings),
+		Messages: c.conv.count, Usage: c.conv.usage, Settings: rules.Settings(c.conv.settings),
 	}
 }
 
@@ -69,7 +69,10 @@ func (s *Store) Configure(ctx context.Context, k channels.Key, configure func(*s
 		if k.IsZero() {
 			return errors.New("no key")
 		}
-		c := s.chat(k)
+		c, err := s.chat(k)
+		if err != nil {
+			return err
+		}
 		var set sessions.Settings
 		if c.conv != nil {
 			set = rules.Settings(c.conv.settings)
@@ -78,6 +81,7 @@ func (s *Store) Configure(ctx context.Context, k channels.Key, configure func(*s
 		if err := rules.CheckSettings(set); err != nil {
 			return err
 		}
+		ch.touch(c)
 		if c.conv == nil {
 			c.conv = &conversation{from: c.msgSeq, created: ch.now}
 			s.touch(ch, c.conv)
@@ -117,6 +121,10 @@ func (s *Store) SearchAll(ctx context.Context, query string, limit int) (found [
 		words := rules.Query(query)
 		var all []sessions.Found
 		for _, c := range s.newestFirst() {
+			c, err := s.look(c)
+			if err != nil {
+				return err
+			}
 			for _, m := range c.conv.messages {
 				if rules.Score(words, m.Content) > 0 {
 					all = append(all, sessions.Found{Key: c.key, Message: rules.Clone(m)})
@@ -134,6 +142,10 @@ func (s *Store) Days(ctx context.Context, from, to time.Time) (list []sessions.D
 	err = s.read(ctx, "days", func() error {
 		days := rules.NewDays[channels.Key](from, to)
 		for _, c := range s.newestFirst() {
+			c, err := s.look(c)
+			if err != nil {
+				return err
+			}
 			for _, m := range c.conv.messages {
 				days.Add(c.key, m.At, m.Usage)
 			}

@@ -24,6 +24,10 @@ func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(session
 		}
 		for _, k := range rules.DumpKeys(keys) {
 			if c := s.chats[k]; c != nil {
+				c, err := s.look(c)
+				if err != nil {
+					return err
+				}
 				all = append(all, c.records()...)
 			}
 		}
@@ -44,7 +48,7 @@ func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(session
 }
 
 func (s *Store) storeRecord() *sessions.StoreRecord {
-	return &sessions.StoreRecord{Name: s.name, Days: maps.Clone(s.days), Erased: slices.Sorted(maps.Keys(s.erased))}
+	return &sessions.StoreRecord{Name: s.restored, Days: maps.Clone(s.days), Erased: slices.Sorted(maps.Keys(s.erased))}
 }
 
 // records are those of c.
@@ -80,9 +84,8 @@ func (c *chat) records() []sessions.Record {
 		all = append(all, sessions.Record{Inbox: rec})
 	}
 	for _, o := range c.out {
-		rec := &sessions.OutboxRecord{Delivery: o.Delivery, Uncertain: o.uncertain, MessageID: o.messageID}
-		rec.Created, rec.NotBefore = rules.Time(o.Created), rules.Time(o.NotBefore)
-		all = append(all, sessions.Record{Outbox: rec})
+		rec := o.record()
+		all = append(all, sessions.Record{Outbox: &rec})
 	}
 	return all
 }
@@ -95,6 +98,12 @@ func (r *inRow) record() *sessions.InboxRecord {
 	if r.fired != nil {
 		rec.Job, rec.JobDue = r.fired.Job, r.fired.Due
 	}
+	return rec
+}
+
+func (o *outRow) record() sessions.OutboxRecord {
+	rec := sessions.OutboxRecord{Delivery: o.Delivery, Uncertain: o.uncertain, MessageID: o.messageID}
+	rec.Created, rec.NotBefore = rules.Time(o.Created), rules.Time(o.NotBefore)
 	return rec
 }
 
@@ -145,14 +154,16 @@ func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error
 		if err := s.checkRestore(plan); err != nil {
 			return err
 		}
-		s.restoreStore(plan)
+		s.restoreStore(ch, plan)
 		for _, k := range plan.Keys {
 			s.restoreChat(ch, plan.Chats[k])
 		}
-		s.restoreOthers(plan)
-		for _, r := range s.in {
-			if link, ok := plan.Links[rules.Dedupe(r.inbound)]; ok && r.fired == nil {
-				r.fired = s.occurrence(link.Job, link.Due)
+		s.restoreOthers(ch, plan)
+		for _, k := range plan.Keys {
+			for _, r := range s.chats[k].in {
+				if link, ok := plan.Links[rules.Dedupe(r.inbound)]; ok && r.fired == nil {
+					r.fired = s.occurrence(link.Job, link.Due)
+				}
 			}
 		}
 		return nil
@@ -161,21 +172,37 @@ func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error
 
 // checkRestore refuses what the store has already.
 func (s *Store) checkRestore(plan *rules.Plan) error {
-	ids := map[string]bool{}
-	for _, o := range s.out {
-		ids[o.ID] = true
-	}
+	ids := map[string]channels.Key{}
 	for _, k := range plan.Keys {
-		if c := s.chats[k]; c != nil && (c.conv != nil || len(c.in)+len(c.out) > 0) {
+		c, err := s.chat(k)
+		if err == nil {
+			err = s.fill(c)
+		}
+		if err != nil {
+			return err
+		}
+		if c.conv != nil || len(c.in)+len(c.out) > 0 {
 			return fmt.Errorf("%w: %s is here already", sessions.ErrConflict, k)
 		}
 		for _, r := range plan.Chats[k].Inbox {
-			if s.seen[rules.Dedupe(r.Inbound)] != nil {
+			if _, seen := s.seen[Seen(r.Inbound)]; seen {
 				return fmt.Errorf("%w: message %q of %s is here already", sessions.ErrConflict, r.Inbound.ID, k)
 			}
 		}
 		for _, o := range plan.Chats[k].Outbox {
-			if ids[o.ID] {
+			ids[o.ID] = k
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	for _, c := range s.chats {
+		c, err := s.look(c)
+		if err != nil {
+			return err
+		}
+		for _, o := range c.out {
+			if k, taken := ids[o.ID]; taken {
 				return fmt.Errorf("%w: delivery %q of %s is here already", sessions.ErrConflict, o.ID, k)
 			}
 		}
@@ -183,17 +210,18 @@ func (s *Store) checkRestore(plan *rules.Plan) error {
 	return nil
 }
 
-func (s *Store) restoreStore(plan *rules.Plan) {
+func (s *Store) restoreStore(ch *change, plan *rules.Plan) {
 	if plan.Store == nil {
 		return
 	}
-	s.name = plan.Store.Name
+	s.restored, ch.days = plan.Store.Name, true
 	for day, n := range plan.Store.Days {
 		s.days[day] = max(s.days[day], n)
 	}
 	for _, h := range plan.Store.Erased {
 		s.erased[h] = true
 	}
+	ch.common.Erased = append(ch.common.Erased, plan.Store.Erased...)
 }
 
 // hasGeneration reports whether an id is taken.
@@ -207,7 +235,8 @@ func (s *Store) hasGeneration(id string) bool {
 }
 
 func (s *Store) restoreChat(ch *change, p *rules.ChatPlan) {
-	c := s.chat(p.Head.Key)
+	c := s.chats[p.Head.Key] // checkRestore has made it
+	ch.touch(c).anew, ch.days = true, true
 	c.seq, c.msgSeq = max(c.seq, p.Head.Seq), p.Head.MessageSeq
 	if p.Conversation {
 		s.restoreConversation(ch, c, p)
@@ -215,22 +244,19 @@ func (s *Store) restoreChat(ch *change, p *rules.ChatPlan) {
 	for _, rec := range p.Inbox {
 		s.lastIn++
 		r := &inRow{
-			id: fmt.Sprintf("in-%d", s.lastIn), seq: rec.Seq, rev: rec.Rev, inbound: rec.Inbound, origin: rec.Origin, state: rec.State,
+			n: s.lastIn, seq: rec.Seq, rev: rec.Rev, inbound: rec.Inbound, origin: rec.Origin, state: rec.State,
 			turn: rec.Turn, attempts: rec.Attempts, due: rec.Due, accepted: rec.Accepted, why: rec.Why,
 		}
 		if len(rec.Steps) > 0 {
 			c.steps[r.turn] = append(c.steps[r.turn], rec.Steps...)
 		}
-		s.in, c.in = append(s.in, r), append(c.in, r)
-		s.seen[rules.Dedupe(r.inbound)] = r
+		c.in = append(c.in, r)
+		s.seen[Seen(r.inbound)] = int32(r.seq)
 	}
 	for _, rec := range p.Outbox {
 		o := &outRow{Delivery: rec.Delivery, uncertain: rec.Uncertain, messageID: rec.MessageID}
-		var n int
-		if _, err := fmt.Sscanf(o.ID, "out-%d", &n); err == nil {
-			s.lastOut = max(s.lastOut, n) // none of these is given again
-		}
-		s.out, c.out = append(s.out, o), append(c.out, o)
+		s.lastOut = max(s.lastOut, s.deliveryNumber(o.ID)) // none of these is given again
+		c.out = append(c.out, o)
 	}
 	c.openItems(ch, false)
 }
@@ -239,7 +265,7 @@ func (s *Store) restoreConversation(ch *change, c *chat, p *rules.ChatPlan) {
 	s.updates++
 	conv := &conversation{
 		title: p.Head.Title, created: p.Head.Created, updated: p.Head.Updated, order: s.updates, settings: p.Head.Settings,
-		messages: p.Messages, from: c.msgSeq,
+		messages: p.Messages, count: len(p.Messages), from: c.msgSeq,
 	}
 	if conv.created.IsZero() {
 		conv.created = ch.now
@@ -270,36 +296,39 @@ func (s *Store) restoreConversation(ch *change, c *chat, p *rules.ChatPlan) {
 	}
 }
 
-func (s *Store) restoreOthers(plan *rules.Plan) {
+func (s *Store) restoreOthers(ch *change, plan *rules.Plan) {
 	for _, a := range plan.Asides {
 		if !slices.ContainsFunc(s.asides, func(old *asideRow) bool { return old.aside.Channel == a.Channel && old.aside.ID == a.ID }) {
-			s.asides = append(s.asides, &asideRow{id: fmt.Sprintf("aside-%d", len(s.asides)+1), aside: a.Aside, at: a.At, dropped: a.Dropped})
+			row := &asideRow{id: fmt.Sprintf("aside-%d", len(s.asides)+1), aside: a.Aside, at: a.At, dropped: a.Dropped}
+			s.asides = append(s.asides, row)
+			ch.aside(row)
 		}
 	}
 	for _, f := range plan.Facts {
-		s.restoreFact(f)
+		s.restoreFact(ch, f)
 	}
 	for _, p := range plan.Pairings {
 		if !slices.ContainsFunc(s.pairings, func(old *sessions.Pairing) bool {
 			return old.Channel == p.Channel && old.PersonID == p.PersonID || p.Code != "" && rules.Code(old.Code) == rules.Code(p.Code)
 		}) {
-			s.pairings = append(s.pairings, &p)
+			s.pairings, ch.people = append(s.pairings, &p), true
 		}
 	}
 	for _, j := range plan.Jobs {
 		if _, planned := s.due[j.Job]; !planned {
-			s.due[j.Job] = j.Due
+			s.plan(ch, j.Job, j.Due)
 		}
 	}
 	for _, o := range plan.Occurrences {
 		if s.occurrence(o.Job, o.Due) == nil {
 			s.occurrences = append(s.occurrences, &occurrence{o})
+			ch.occurred(&occurrence{o})
 		}
 	}
 }
 
 // restoreFact keeps the id of f if it is free.
-func (s *Store) restoreFact(f sessions.FactRecord) {
+func (s *Store) restoreFact(ch *change, f sessions.FactRecord) {
 	taken := f.ID <= 0
 	for scope, facts := range s.facts {
 		for _, old := range facts {
@@ -313,6 +342,7 @@ func (s *Store) restoreFact(f sessions.FactRecord) {
 		f.ID = s.lastFact + 1
 	}
 	s.lastFact = max(s.lastFact, f.ID)
+	ch.common.Facts = append(ch.common.Facts, f)
 	s.facts[f.Scope] = append(s.facts[f.Scope], f.Fact)
 	slices.SortFunc(s.facts[f.Scope], func(a, b sessions.Fact) int { return cmp.Compare(a.ID, b.ID) })
 }

@@ -14,7 +14,7 @@ import (
 
 // inRow is one accepted message.
 type inRow struct {
-	id       string
+	n        int64 // the number in its id
 	seq      int64
 	rev      int
 	inbound  channels.Inbound
@@ -34,6 +34,9 @@ type asideRow struct {
 	at      time.Time
 	dropped bool
 }
+
+// id is how the operator names r.
+func (r *inRow) id() string { return fmt.Sprintf("in-%d", r.n) }
 
 // item is what the dispatcher has to know of r.
 func (r *inRow) item() dispatch.Item {
@@ -75,32 +78,38 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 			return err
 		}
 		e.Inbound = rules.Inbound(e.Inbound)
-		c := s.chat(e.Inbound.Key)
-		if old := s.seen[rules.Dedupe(e.Inbound)]; old != nil {
-			a = sessions.Acceptance{Outcome: sessions.Duplicate, Seq: old.seq, Waiting: c.waiting()}
-			return nil
+		c, err := s.chat(e.Inbound.Key)
+		if err != nil {
+			return err
 		}
-		if s.wasErased(e.Inbound) {
-			a = sessions.Acceptance{Outcome: sessions.Duplicate, Waiting: c.waiting()}
+		if seq, seen := s.seen[Seen(e.Inbound)]; seen || s.wasErased(e.Inbound) {
+			a = sessions.Acceptance{Outcome: sessions.Duplicate, Seq: int64(seq), Waiting: c.waiting()}
 			return nil
 		}
 		var edited *inRow
-		a.Outcome, edited = c.outcome(e)
+		if a.Outcome, edited, err = s.outcome(c, e); err != nil {
+			return err
+		}
 		if a.Outcome == sessions.Queued && e.MaxWaiting > 0 && c.waiting() >= e.MaxWaiting {
 			return fmt.Errorf("%w: %d messages wait", sessions.ErrFull, c.waiting())
 		}
 		if rules.Resets(e, a.Outcome) && c.waiting() == 0 {
 			s.reset(ch, c, e.ResetBefore)
 		}
+		others, err := s.others(e.Replies)
+		if err != nil {
+			return err
+		}
 		r := s.addInbound(ch, c, e)
 		a.Seq = r.seq
 		switch a.Outcome {
 		case sessions.Queued:
-			ch.items = append(ch.items, r.item())
+			ch.in(c, r)
 		case sessions.Replaced:
 			r.state = rules.InEdit
 			edited.inbound = rules.Edited(edited.inbound, e.Inbound)
 			edited.rev++
+			ch.touch(c).row(edited)
 			a.Seq = edited.seq
 		case sessions.Noted:
 			r.state = rules.InDone
@@ -113,7 +122,7 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 		if e.Control == sessions.ControlNew {
 			s.newGeneration(ch, c)
 		}
-		s.addReplies(ch, c, e.Replies)
+		s.addReplies(ch, c, others, e.Replies)
 		a.Waiting = c.waiting()
 		return nil
 	})
@@ -127,22 +136,25 @@ func (s *Store) wasErased(m channels.Inbound) bool {
 
 // outcome decides what to do with a message that was not accepted before, and
 // finds the one that it edits.
-func (c *chat) outcome(e sessions.Entry) (sessions.Outcome, *inRow) {
+func (s *Store) outcome(c *chat, e sessions.Entry) (sessions.Outcome, *inRow, error) {
 	if e.Answered {
-		return sessions.Done, nil
+		return sessions.Done, nil, nil
 	}
 	if e.Inbound.Edits != "" {
+		if err := s.fill(c); err != nil {
+			return "", nil, err
+		}
 		for _, r := range slices.Backward(c.in) {
 			if r.state == rules.InEdit || r.inbound.Edits != "" || r.inbound.MessageID != e.Inbound.Edits || !rules.SamePerson(r.inbound.Sender, e.Inbound.Sender) {
 				continue
 			}
 			if r.state == rules.InWaiting && r.turn == "" {
-				return sessions.Replaced, r
+				return sessions.Replaced, r, nil
 			}
-			return sessions.Noted, r
+			return sessions.Noted, r, nil
 		}
 	}
-	return sessions.Queued, nil
+	return sessions.Queued, nil, nil
 }
 
 // addInbound stores e as a waiting row.
@@ -150,15 +162,16 @@ func (s *Store) addInbound(ch *change, c *chat, e sessions.Entry) *inRow {
 	if e.Origin == "" {
 		e.Origin = sessions.OriginChat
 	}
+	n := ch.touch(c)
 	c.seq++
 	s.lastIn++
 	r := &inRow{
-		id: fmt.Sprintf("in-%d", s.lastIn), seq: c.seq,
+		n: s.lastIn, seq: c.seq,
 		inbound: e.Inbound, origin: e.Origin, state: rules.InWaiting, accepted: ch.now,
 	}
-	s.in = append(s.in, r)
+	n.row(r)
 	c.in = append(c.in, r)
-	s.seen[rules.Dedupe(e.Inbound)] = r
+	s.seen[Seen(e.Inbound)] = int32(r.seq)
 	return r
 }
 
@@ -175,14 +188,14 @@ func (s *Store) control(ch *change, c *chat, control sessions.Control) {
 		}
 		r.state, r.why = rules.InClosed, string(control)
 		if r.turn != "" {
-			delete(c.steps, r.turn)
+			ch.end(c, r.turn)
 			r.turn = ""
 		}
 		if r.origin == sessions.OriginChat {
 			closed = append(closed, sessions.UserMessage(r.inbound))
 		}
 		r.fired.end(ch, "skipped", "ended by /"+string(control))
-		ch.items = append(ch.items, r.item())
+		ch.in(c, r)
 	}
 	s.appendMessages(ch, c, "", closed)
 }
@@ -196,7 +209,9 @@ func (s *Store) SetAside(ctx context.Context, a sessions.Aside) error {
 			}
 		}
 		a.Raw, a.Why = slices.Clone(a.Raw), rules.Text(a.Why)
-		s.asides = append(s.asides, &asideRow{id: fmt.Sprintf("aside-%d", len(s.asides)+1), aside: a, at: ch.now})
+		row := &asideRow{id: fmt.Sprintf("aside-%d", len(s.asides)+1), aside: a, at: ch.now}
+		s.asides = append(s.asides, row)
+		ch.aside(row)
 		return nil
 	})
 }

@@ -18,6 +18,7 @@ type occurrence struct{ sessions.Occurrence }
 func (o *occurrence) end(ch *change, outcome, why string) {
 	if o != nil {
 		o.Outcome, o.Why, o.At = outcome, why, rules.Time(ch.now)
+		ch.occurred(o)
 	}
 }
 
@@ -44,6 +45,7 @@ func (s *Store) record(ch *change, o sessions.Occurrence) *occurrence {
 		s.occurrences = append(s.occurrences, old)
 	}
 	old.Occurrence = o
+	ch.occurred(old)
 	return old
 }
 
@@ -58,19 +60,27 @@ func (s *Store) NextDue(ctx context.Context, job string) (due time.Time, planned
 
 // Plan is part of [sessions.Jobs].
 func (s *Store) Plan(ctx context.Context, job string, next time.Time) error {
-	return s.update(ctx, "plan", func(*change) error {
-		s.due[job] = rules.Time(next)
+	return s.update(ctx, "plan", func(ch *change) error {
+		s.plan(ch, job, next)
 		return nil
 	})
 }
 
+func (s *Store) plan(ch *change, job string, next time.Time) {
+	s.due[job] = rules.Time(next)
+	if ch.common.Due == nil {
+		ch.common.Due = map[string]time.Time{}
+	}
+	ch.common.Due[job] = s.due[job]
+}
+
 // advance plans the next occurrence if due is the planned one, and reports
 // whether due is still without an outcome.
-func (s *Store) advance(job string, due, next time.Time) (fresh bool, err error) {
+func (s *Store) advance(ch *change, job string, due, next time.Time) (fresh bool, err error) {
 	if planned, ok := s.due[job]; !ok || !planned.Equal(due) {
 		return false, fmt.Errorf("%w: job %q is not due at %s any more", sessions.ErrConflict, job, due.Format(time.RFC3339))
 	}
-	s.due[job] = rules.Time(next)
+	s.plan(ch, job, next)
 	return s.occurrence(job, due) == nil, nil
 }
 
@@ -83,13 +93,17 @@ func (s *Store) Fire(ctx context.Context, job string, due, next time.Time, m cha
 		if err := rules.CheckEntry(e); err != nil {
 			return err
 		}
-		fresh, err := s.advance(job, due, next)
-		if err != nil || !fresh || s.seen[rules.Dedupe(e.Inbound)] != nil || s.wasErased(e.Inbound) {
+		c, err := s.chat(m.Key)
+		if err != nil {
 			return err
 		}
-		r := s.addInbound(ch, s.chat(m.Key), e)
+		fresh, err := s.advance(ch, job, due, next)
+		if _, seen := s.seen[Seen(e.Inbound)]; err != nil || !fresh || seen || s.wasErased(e.Inbound) {
+			return err
+		}
+		r := s.addInbound(ch, c, e)
 		r.fired = s.record(ch, sessions.Occurrence{Job: job, Due: due, Outcome: "fired"})
-		ch.items = append(ch.items, r.item())
+		ch.in(c, r)
 		return nil
 	})
 }
@@ -97,7 +111,7 @@ func (s *Store) Fire(ctx context.Context, job string, due, next time.Time, m cha
 // Skip is part of [sessions.Jobs].
 func (s *Store) Skip(ctx context.Context, job string, due, next time.Time, outcome, why string) error {
 	return s.update(ctx, "skip", func(ch *change) error {
-		fresh, err := s.advance(job, due, next)
+		fresh, err := s.advance(ch, job, due, next)
 		if err == nil && fresh {
 			s.record(ch, sessions.Occurrence{Job: job, Due: due, Outcome: outcome, Why: why})
 		}

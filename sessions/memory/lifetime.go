@@ -14,12 +14,19 @@ import (
 
 // Expire is part of [sessions.Lifetime].
 func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone []channels.Key, err error) {
-	err = s.update(ctx, "expire", func(*change) error {
+	err = s.update(ctx, "expire", func(ch *change) error {
+		var old []*chat
 		for _, c := range slices.Backward(s.newestFirst()) {
-			if len(gone) < limit && c.conv.updated.Before(before) && !s.work.Busy(c.key) {
-				c.conv = nil
-				gone = append(gone, c.key)
+			if len(old) < limit && c.conv.updated.Before(before) && !s.work.Busy(c.key) && !c.open() {
+				if err := s.fill(c); err != nil {
+					return err
+				}
+				old, gone = append(old, c), append(gone, c.key)
 			}
+		}
+		for _, c := range old {
+			ch.touch(c).anew = true
+			c.conv = nil
 		}
 		return nil
 	})
@@ -33,15 +40,22 @@ func (s *Store) Join(ctx context.Context, from, to channels.Key) error {
 		if err := rules.CheckJoin(from, to); err != nil {
 			return err
 		}
-		f := s.chats[from]
-		if from == to || f == nil || f.conv == nil && len(f.in)+len(f.out) == 0 {
-			return nil
+		f, err := s.whole(from)
+		if err != nil || from == to || f == nil || f.conv == nil && len(f.in)+len(f.out) == 0 {
+			return err
 		}
-		r := s.chat(to)
+		r, err := s.chat(to)
+		if err == nil {
+			err = s.fill(r)
+		}
+		if err != nil {
+			return err
+		}
+		ch.touch(f).anew, ch.touch(r).anew = true, true
 		ch.fenced = append(ch.fenced, from, to)
 		f.openItems(ch, true)
 		r.openItems(ch, true)
-		joinQueues(f, r)
+		s.joinQueues(f, r)
 		joinTranscripts(f, r)
 		r.openItems(ch, false)
 		return nil
@@ -67,7 +81,7 @@ func (c *chat) openItems(ch *change, gone bool) {
 // joinQueues puts the queues of f before those of r. All seqs are new, above
 // every one that was handed out, so that nobody who remembers one hits another
 // row with it.
-func joinQueues(f, r *chat) {
+func (s *Store) joinQueues(f, r *chat) {
 	// Two turns of one name cannot share a journal: that of r begins anew.
 	for turn, steps := range f.steps {
 		for _, row := range r.bound(turn) {
@@ -92,6 +106,9 @@ func joinQueues(f, r *chat) {
 	}
 	r.seq += base + f.seq
 	r.in, r.out = slices.Concat(f.in, r.in), slices.Concat(f.out, r.out)
+	for _, row := range r.in {
+		s.seen[Seen(row.inbound)] = int32(row.seq)
+	}
 	f.in, f.out, f.steps = nil, nil, map[string][]sessions.Step{}
 }
 
@@ -111,6 +128,7 @@ func joinTranscripts(f, r *chat) {
 		generation: cmp.Or(b.generation, a.generation), from: base, title: cmp.Or(b.title, a.title),
 		created: rules.Earliest(a.created, b.created), updated: a.updated, order: max(a.order, b.order),
 		usage: a.usage, settings: rules.JoinSettings(a.settings, b.settings), messages: slices.Concat(a.messages, b.messages),
+		count: a.count + b.count,
 	}
 	if b.updated.After(a.updated) {
 		joined.updated = b.updated
@@ -138,7 +156,11 @@ func joinTranscripts(f, r *chat) {
 
 // Erase is part of [sessions.Lifetime].
 func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
-	err = s.update(ctx, "erase", func(ch *change) error {
+	err = s.updateAnd(ctx, "erase", func(ch *change) error {
+		senders := rules.SendersByChannel(e.Senders)
+		if err := s.fillFor(e.Keys, senders); err != nil {
+			return err
+		}
 		files := map[string]bool{}
 		for _, k := range e.Keys {
 			if c := s.chats[k]; c != nil {
@@ -148,13 +170,15 @@ func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Era
 		for _, scope := range e.Scopes {
 			got.Facts += len(s.facts[scope])
 			delete(s.facts, scope)
+			ch.common.Forgotten = append(ch.common.Forgotten, Forgotten{Scope: scope})
 		}
-		for channel, ids := range rules.SendersByChannel(e.Senders) {
+		for channel, ids := range senders {
 			for k, c := range s.chats {
-				if k.Channel() == channel {
+				if k.Channel() == channel && c.knows(ids) {
 					s.eraseSenders(ch, c, ids, &got, files)
 				}
 			}
+			ch.people = true
 			left := slices.DeleteFunc(s.pairings, func(p *sessions.Pairing) bool {
 				return p.Channel == channel && slices.Contains(ids, p.PersonID)
 			})
@@ -163,12 +187,43 @@ func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Era
 		}
 		got.Files = slices.Sorted(maps.Keys(files))
 		return nil
-	})
+	}, func(d Disk) error { return d.Wipe(e.Keys) })
 	return got, err
+}
+
+// fillFor reads what an erasure may have to change, before it changes any.
+func (s *Store) fillFor(keys []channels.Key, senders map[string][]string) error {
+	for k, c := range s.chats {
+		ids := senders[k.Channel()]
+		if len(ids) == 0 && !slices.Contains(keys, k) {
+			continue
+		}
+		all, err := s.look(c)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(keys, k) || all.knows(ids) {
+			if err := s.fill(c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// knows reports whether one of ids said something in c.
+func (c *chat) knows(ids []string) bool {
+	return slices.ContainsFunc(c.in, func(r *inRow) bool { return sentBy(r, ids) }) ||
+		c.conv != nil && slices.ContainsFunc(c.conv.messages, func(m sessions.Message) bool { return slices.Contains(ids, m.Sender) })
+}
+
+func sentBy(r *inRow, ids []string) bool {
+	return slices.ContainsFunc(r.inbound.Sender.IDs, func(id string) bool { return slices.Contains(ids, id) })
 }
 
 // eraseChat forgets all of c.
 func (s *Store) eraseChat(ch *change, c *chat, got *sessions.Erased, files map[string]bool) {
+	ch.touch(c).gone = true
 	ch.fenced = append(ch.fenced, c.key)
 	c.openItems(ch, true)
 	if c.conv != nil {
@@ -181,27 +236,27 @@ func (s *Store) eraseChat(ch *change, c *chat, got *sessions.Erased, files map[s
 	}
 	got.Queued += len(c.in) + len(c.out)
 	for _, r := range c.in {
-		s.eraseIn(r, files)
+		s.eraseIn(ch, r, files)
 	}
-	s.out = slices.DeleteFunc(s.out, func(o *outRow) bool { return o.Key == c.key })
 	delete(s.chats, c.key)
 }
 
 // eraseIn forgets an inbox row except that it was there.
-func (s *Store) eraseIn(r *inRow, files map[string]bool) {
+func (s *Store) eraseIn(ch *change, r *inRow, files map[string]bool) {
 	rules.Files(files, r.inbound.Attachments)
-	dedupe := rules.Dedupe(r.inbound)
-	delete(s.seen, dedupe)
-	s.erased[rules.Hash(dedupe)] = true
-	s.in = slices.DeleteFunc(s.in, func(x *inRow) bool { return x == r })
+	hash := rules.Hash(rules.Dedupe(r.inbound))
+	delete(s.seen, Seen(r.inbound))
+	s.erased[hash] = true
+	ch.common.Erased = append(ch.common.Erased, hash)
 }
 
 // eraseSenders takes what people said out of a chat that goes on.
 func (s *Store) eraseSenders(ch *change, c *chat, ids []string, got *sessions.Erased, files map[string]bool) {
+	ch.touch(c).anew = true
 	var mine []*inRow
 	waiting := false
 	for _, r := range c.in {
-		if slices.ContainsFunc(r.inbound.Sender.IDs, func(id string) bool { return slices.Contains(ids, id) }) {
+		if sentBy(r, ids) {
 			mine = append(mine, r)
 			waiting = waiting || r.state == rules.InWaiting
 		}
@@ -215,16 +270,18 @@ func (s *Store) eraseSenders(ch *change, c *chat, ids []string, got *sessions.Er
 		}
 	}
 	for _, r := range mine {
-		s.eraseIn(r, files)
+		s.eraseIn(ch, r, files)
 	}
 	got.Queued += len(mine)
-	c.in = slices.DeleteFunc(c.in, func(r *inRow) bool { return slices.Contains(mine, r) })
+	c.in = slices.DeleteFunc(slices.Clone(c.in), func(r *inRow) bool { return slices.Contains(mine, r) })
 	if waiting {
 		c.openItems(ch, false)
 	}
 	if c.conv == nil {
 		return
 	}
+	// What is being written to the disk must not change under it.
+	c.conv.messages = slices.Clone(c.conv.messages)
 	for i, m := range c.conv.messages {
 		if m.Sender == "" || !slices.Contains(ids, m.Sender) {
 			continue

@@ -8,13 +8,20 @@
 // Each changing method checks everything first and changes state only when
 // nothing can fail any more, which is what makes it atomic. The goroutines are
 // those of the dispatcher in Run.
+//
+// The same state machine is the engine of the file store: made by [Open] over
+// a [Disk], it tells the disk what every step changed before anybody sees that
+// it did, and keeps in memory only the conversations that are in use. Then it
+// has one goroutine more, the one that commits, which Close ends.
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,27 +40,37 @@ type Options struct {
 	Now func() time.Time
 	// Logger is told about failing handlers. Nil discards.
 	Logger *slog.Logger
+	// Name is the package that errors are said to come from; "memory" if "".
+	Name string
 }
 
-// Store keeps everything in memory. Make it with [New].
+// Store keeps everything in memory. Make it with [New] or [Open].
 type Store struct {
+	name   string // of the package in errors
 	now    func() time.Time
 	work   *dispatch.Dispatcher
 	leases dispatch.Leases
+	disk   Disk // nil: memory alone
+	batch  *batcher
 
-	mu      sync.Mutex
-	closed  bool
-	chats   map[channels.Key]*chat
-	seen    map[string]*inRow // by rules.Dedupe
-	erased  map[string]bool   // by rules.Hash of that
-	name    string            // of the store that this one was restored from
-	lastIn  int               // number of the last inbox row
-	lastOut int
-	in      []*inRow
-	out     []*outRow
-	asides  []*asideRow
-	days    map[string]int64 // generations begun, by day
-	updates int64            // orders conversations that were changed at one time
+	mu     sync.Mutex
+	closed bool
+	broken bool // the disk failed: the state is to be read anew
+	state
+}
+
+// state is everything that is stored.
+type state struct {
+	chats    map[channels.Key]*chat
+	seen     map[SeenID]int32 // the seq of what was accepted
+	erased   map[string]bool  // by rules.Hash of rules.Dedupe
+	restored string           // the name of the store that this one was restored from
+	prefix   string           // of delivery ids
+	lastIn   int64            // number of the last inbox row
+	lastOut  int64
+	asides   []*asideRow
+	days     map[string]int64 // generations begun, by day
+	updates  int64            // orders conversations that were changed at one time
 
 	due         map[string]time.Time // jobs
 	occurrences []*occurrence
@@ -71,18 +88,19 @@ type chat struct {
 	out    []*outRow
 	steps  map[string][]sessions.Step
 	conv   *conversation // nil without a transcript
+
+	// What is here of it. Over a disk, one that was not used for a while has
+	// neither rows nor messages, and of one in use those that are done and on
+	// disk may be missing.
+	loaded, whole bool
+	read          bool // somebody asked for all of it
+	used          time.Time
 }
 
-// New makes an empty store.
-func New(o Options) *Store {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	return &Store{
-		now:    o.Now,
-		work:   dispatch.New(dispatch.Options{Now: o.Now, Logger: o.Logger}),
+func newState() state {
+	return state{
 		chats:  map[channels.Key]*chat{},
-		seen:   map[string]*inRow{},
+		seen:   map[SeenID]int32{},
 		erased: map[string]bool{},
 		days:   map[string]int64{},
 		due:    map[string]time.Time{},
@@ -90,28 +108,51 @@ func New(o Options) *Store {
 	}
 }
 
-// change is one atomic step: f checks, then changes, then notes here what it
-// means for the dispatcher.
-type change struct {
-	now    time.Time
-	items  []dispatch.Item
-	fenced []channels.Key
+// New makes an empty store without a disk.
+func New(o Options) *Store {
+	return newStore(o, 0)
+}
+
+func newStore(o Options, epoch int64) *Store {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Store{
+		name:  cmp.Or(o.Name, "memory"),
+		now:   o.Now,
+		work:  dispatch.New(dispatch.Options{Now: o.Now, Logger: o.Logger, Epoch: epoch}),
+		state: newState(),
+	}
 }
 
 // update runs f under the lock. If f returns an error it has changed nothing.
 func (s *Store) update(ctx context.Context, what string, f func(*change) error) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("memory: %s: %w", what, err)
+	return s.updateAnd(ctx, what, f, nil)
+}
+
+// updateAnd is update, and what the disk has to do before the caller is told.
+func (s *Store) updateAnd(ctx context.Context, what string, f func(*change) error, after func(Disk) error) error {
+	err := ctx.Err()
+	switch {
+	case err != nil:
+	case s.batch != nil:
+		err = s.batch.do(ctx, &op{run: f, after: after})
+	default:
+		err = s.updateNow(f)
 	}
+	return s.wrap(what, err)
+}
+
+// updateNow is update without a disk.
+func (s *Store) updateNow(f func(*change) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &change{now: s.now()}
-	err := errClosed
-	if !s.closed {
-		err = f(c)
+	if s.closed {
+		return errClosed
 	}
-	if err != nil {
-		return fmt.Errorf("memory: %s: %w", what, err)
+	c := &change{now: s.now()}
+	if err := f(c); err != nil {
+		return err
 	}
 	s.work.Apply(c.items, c.fenced)
 	return nil
@@ -119,27 +160,57 @@ func (s *Store) update(ctx context.Context, what string, f func(*change) error) 
 
 // read runs f under the lock.
 func (s *Store) read(ctx context.Context, what string, f func() error) error {
-	return s.update(ctx, what, func(*change) error { return f() })
+	err := ctx.Err()
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch {
+		case s.closed:
+			err = errClosed
+		case s.broken:
+			err = s.mend()
+		}
+	}
+	if err == nil {
+		err = f()
+	}
+	return s.wrap(what, err)
+}
+
+func (s *Store) wrap(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", s.name, what, err)
+	}
+	return nil
 }
 
 // claimed runs f under the lock if c is the live claim of its key.
 func (s *Store) claimed(ctx context.Context, what string, c sessions.Claim, f func(*change, *chat) error) error {
 	return s.update(ctx, what, func(ch *change) error {
-		if err := s.work.Check(c); err != nil {
+		// A fence of the same batch has not reached the dispatcher yet.
+		if err := s.work.Check(c); err != nil || slices.Contains(ch.fencedBefore, c.Key) {
+			return sessions.ErrFenced
+		}
+		chat, err := s.chat(c.Key)
+		if err != nil {
 			return err
 		}
-		return f(ch, s.chat(c.Key))
+		return f(ch, chat)
 	})
 }
 
-// chat returns what is known of k, making it if nothing is.
-func (s *Store) chat(k channels.Key) *chat {
-	c := s.chats[k]
-	if c == nil {
-		c = &chat{key: k, steps: map[string][]sessions.Step{}}
-		s.chats[k] = c
-	}
-	return c
+// claimedRead is claimed for what changes nothing.
+func (s *Store) claimedRead(ctx context.Context, what string, c sessions.Claim, f func(*chat) error) error {
+	return s.read(ctx, what, func() error {
+		if err := s.work.Check(c); err != nil {
+			return err
+		}
+		chat, err := s.chat(c.Key)
+		if err != nil {
+			return err
+		}
+		return f(chat)
+	})
 }
 
 // Run is part of [sessions.Work].
@@ -154,9 +225,11 @@ func (s *Store) Hold(ctx context.Context, name string, run func(context.Context)
 func (s *Store) Stats(ctx context.Context) (st sessions.Stats, err error) {
 	err = s.read(ctx, "stats", func() error {
 		st = s.work.Stats()
-		for _, o := range s.out {
-			if o.State == sessions.DeliveryDead {
-				st.Dead++
+		for _, c := range s.chats {
+			for _, o := range c.out {
+				if o.State == sessions.DeliveryDead {
+					st.Dead++
+				}
 			}
 		}
 		for _, a := range s.asides {
@@ -169,13 +242,20 @@ func (s *Store) Stats(ctx context.Context) (st sessions.Stats, err error) {
 	return st, err
 }
 
-// Check is part of [sessions.Store].
+// Check is part of [sessions.Store]. Over a disk it writes something.
 func (s *Store) Check(ctx context.Context) error {
-	return s.read(ctx, "check", func() error { return nil })
+	return s.update(ctx, "check", func(ch *change) error {
+		ch.write = true
+		return nil
+	})
 }
 
-// Close is part of [sessions.Store].
+// Close is part of [sessions.Store]. What is queued for the disk is done
+// first; the disk itself stays open, it is the caller's.
 func (s *Store) Close() error {
+	if s.batch != nil {
+		s.batch.close()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

@@ -3,6 +3,8 @@ package memory
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -25,29 +27,64 @@ func (o *outRow) item() dispatch.Item {
 	}
 }
 
+// others are the chats of replies that go to another key than the step's own.
+// They are looked up before anything is changed, because that can fail.
+func (s *Store) others(replies []sessions.Reply) (map[channels.Key]*chat, error) {
+	var list map[channels.Key]*chat
+	for _, r := range replies {
+		if r.Key.IsZero() {
+			continue
+		}
+		c, err := s.chat(r.Key)
+		if err != nil {
+			return nil, err
+		}
+		if list == nil {
+			list = map[channels.Key]*chat{}
+		}
+		list[r.Key] = c
+	}
+	return list, nil
+}
+
 // addReplies puts replies into the outboxes of their keys.
-func (s *Store) addReplies(ch *change, c *chat, replies []sessions.Reply) {
+func (s *Store) addReplies(ch *change, c *chat, others map[channels.Key]*chat, replies []sessions.Reply) {
 	for _, r := range replies {
 		to := c
 		if !r.Key.IsZero() {
-			to = s.chat(r.Key)
+			to = others[r.Key]
 		}
+		ch.touch(to)
 		to.seq++
 		s.lastOut++
 		o := &outRow{Delivery: sessions.Delivery{
-			ID: fmt.Sprintf("out-%d", s.lastOut), Key: to.key, Seq: to.seq,
+			ID: s.deliveryID(s.lastOut), Key: to.key, Seq: to.seq,
 			Text: rules.Text(r.Text), ReplyTo: rules.Text(r.ReplyTo), Edit: rules.Text(r.Edit),
 			State: sessions.DeliveryQueued, Created: ch.now,
 		}}
-		s.out = append(s.out, o)
 		to.out = append(to.out, o)
-		ch.items = append(ch.items, o.item())
+		ch.out(to, o)
 	}
+}
+
+// deliveryID names a delivery to networks that deduplicate. Over a disk it has
+// the store's random name in it, so that a store that was begun anew does not
+// repeat the ids of the one before.
+func (s *Store) deliveryID(n int64) string { return fmt.Sprintf("out-%s%d", s.prefix, n) }
+
+// deliveryNumber is the n of deliveryID, 0 for ids of other stores.
+func (s *Store) deliveryNumber(id string) int64 {
+	rest, _ := strings.CutPrefix(id, "out-"+s.prefix)
+	n, err := strconv.ParseInt(rest, 10, 64)
+	if err != nil || id != s.deliveryID(n) {
+		return 0
+	}
+	return n
 }
 
 // Unsent is part of [sessions.Outbox].
 func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []sessions.Delivery, err error) {
-	err = s.claimed(ctx, "unsent", cl, func(_ *change, c *chat) error {
+	err = s.claimedRead(ctx, "unsent", cl, func(c *chat) error {
 		for _, o := range c.out {
 			if rules.Unsent(o.State) && (most <= 0 || len(ds) < most) {
 				ds = append(ds, o.Delivery)
@@ -62,21 +99,35 @@ func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []s
 // not done yet.
 func (s *Store) deliver(ctx context.Context, what string, cl sessions.Claim, id string, f func(*outRow) error) error {
 	return s.claimed(ctx, what, cl, func(ch *change, c *chat) error {
-		for _, o := range c.out {
-			if o.ID != id {
-				continue
-			}
-			if !rules.Unsent(o.State) {
-				return fmt.Errorf("%w: delivery %s is %s", sessions.ErrConflict, id, o.State)
-			}
-			if err := f(o); err != nil {
+		o := c.delivery(id)
+		if o == nil { // it may be one that is done
+			if err := s.fill(c); err != nil {
 				return err
 			}
-			ch.items = append(ch.items, o.item())
-			return nil
+			o = c.delivery(id)
 		}
-		return fmt.Errorf("%w: delivery %q of %s", sessions.ErrNotFound, id, cl.Key)
+		switch {
+		case o == nil:
+			return fmt.Errorf("%w: delivery %q of %s", sessions.ErrNotFound, id, cl.Key)
+		case !rules.Unsent(o.State):
+			return fmt.Errorf("%w: delivery %s is %s", sessions.ErrConflict, id, o.State)
+		}
+		if err := f(o); err != nil {
+			return err
+		}
+		ch.out(c, o)
+		return nil
 	})
+}
+
+// delivery finds an outbox row by its id.
+func (c *chat) delivery(id string) *outRow {
+	for _, o := range c.out {
+		if o.ID == id {
+			return o
+		}
+	}
+	return nil
 }
 
 // MarkSending is part of [sessions.Outbox].

@@ -12,14 +12,16 @@ import (
 
 // forgetExpired drops requests that nobody can approve any more.
 func (s *Store) forgetExpired(now time.Time) {
-	s.pairings = slices.DeleteFunc(s.pairings, func(p *sessions.Pairing) bool {
-		return p.Approved.IsZero() && !now.Before(p.Expires)
-	})
+	s.pairings = slices.DeleteFunc(s.pairings, func(p *sessions.Pairing) bool { return expired(p, now) })
+}
+
+func expired(p *sessions.Pairing, now time.Time) bool {
+	return p.Approved.IsZero() && !now.Before(p.Expires)
 }
 
 // RequestPairing is part of [sessions.People].
 func (s *Store) RequestPairing(ctx context.Context, p sessions.Pairing, now time.Time, maxPending int) (got sessions.Pairing, created bool, err error) {
-	err = s.update(ctx, "request pairing", func(*change) error {
+	err = s.update(ctx, "request pairing", func(ch *change) error {
 		if err := rules.CheckPairing(p, now); err != nil {
 			return err
 		}
@@ -45,6 +47,7 @@ func (s *Store) RequestPairing(ctx context.Context, p sessions.Pairing, now time
 		got, created = rules.Pairing(p), true
 		stored := got
 		s.pairings = append(s.pairings, &stored)
+		ch.people = true
 		return nil
 	})
 	return got, created, err
@@ -52,12 +55,12 @@ func (s *Store) RequestPairing(ctx context.Context, p sessions.Pairing, now time
 
 // ApprovePairing is part of [sessions.People].
 func (s *Store) ApprovePairing(ctx context.Context, code string, now time.Time) (got sessions.Pairing, err error) {
-	err = s.update(ctx, "approve pairing", func(*change) error {
+	err = s.update(ctx, "approve pairing", func(ch *change) error {
 		s.forgetExpired(now)
 		for _, p := range s.pairings {
 			if p.Approved.IsZero() && rules.Code(p.Code) == rules.Code(code) {
 				p.Approved, p.Code, p.Expires = rules.Time(now), "", time.Time{}
-				got = *p
+				got, ch.people = *p, true
 				return nil
 			}
 		}
@@ -79,10 +82,11 @@ func (s *Store) Paired(ctx context.Context, channel string, ids []string) (paire
 
 // Pairings is part of [sessions.People].
 func (s *Store) Pairings(ctx context.Context, now time.Time) (list []sessions.Pairing, err error) {
-	err = s.update(ctx, "pairings", func(*change) error {
-		s.forgetExpired(now)
+	err = s.read(ctx, "pairings", func() error {
 		for _, p := range s.pairings {
-			list = append(list, *p)
+			if !expired(p, now) {
+				list = append(list, *p)
+			}
 		}
 		return nil
 	})
@@ -91,14 +95,14 @@ func (s *Store) Pairings(ctx context.Context, now time.Time) (list []sessions.Pa
 
 // Unpair is part of [sessions.People].
 func (s *Store) Unpair(ctx context.Context, channel, personID string) error {
-	return s.update(ctx, "unpair", func(*change) error {
+	return s.update(ctx, "unpair", func(ch *change) error {
 		i := slices.IndexFunc(s.pairings, func(p *sessions.Pairing) bool {
 			return p.Channel == channel && p.PersonID == personID && !p.Approved.IsZero()
 		})
 		if i < 0 {
 			return fmt.Errorf("%w: %s is not paired on %s", sessions.ErrNotFound, personID, channel)
 		}
-		s.pairings = slices.Delete(s.pairings, i, i+1)
+		s.pairings, ch.people = slices.Delete(s.pairings, i, i+1), true
 		return nil
 	})
 }
@@ -118,6 +122,7 @@ func (s *Store) Remember(ctx context.Context, scope, text string) (f sessions.Fa
 		s.lastFact++
 		f = sessions.Fact{ID: s.lastFact, Text: text, At: rules.Time(ch.now)}
 		s.facts[scope] = append(s.facts[scope], f)
+		ch.common.Facts = append(ch.common.Facts, sessions.FactRecord{Scope: scope, Fact: f})
 		return nil
 	})
 	return f, err
@@ -134,12 +139,13 @@ func (s *Store) Recall(ctx context.Context, scope, query string, limit int) (fou
 
 // Forget is part of [sessions.Facts].
 func (s *Store) Forget(ctx context.Context, scope string, id int64) error {
-	return s.update(ctx, "forget", func(*change) error {
+	return s.update(ctx, "forget", func(ch *change) error {
 		i := slices.IndexFunc(s.facts[scope], func(f sessions.Fact) bool { return f.ID == id })
 		if i < 0 {
 			return fmt.Errorf("%w: fact %d", sessions.ErrNotFound, id)
 		}
 		s.facts[scope] = slices.Delete(s.facts[scope], i, i+1)
+		ch.common.Forgotten = append(ch.common.Forgotten, Forgotten{scope, id})
 		return nil
 	})
 }

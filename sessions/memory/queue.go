@@ -15,9 +15,9 @@ import (
 // Feed is part of [sessions.Feeds].
 func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit int) (items []sessions.FeedItem, err error) {
 	err = s.read(ctx, "feed", func() error {
-		c := s.chats[k]
+		c, err := s.whole(k)
 		if c == nil {
-			return nil
+			return err
 		}
 		for _, r := range c.in {
 			if r.origin == sessions.OriginChat && r.state != rules.InEdit {
@@ -41,7 +41,7 @@ func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit in
 
 func (r *inRow) queueItem(now time.Time) sessions.QueueItem {
 	return sessions.QueueItem{
-		ID: r.id, Kind: "in", Key: r.inbound.Key.String(), State: rules.InState(r.state, r.due, now),
+		ID: r.id(), Kind: "in", Key: r.inbound.Key.String(), State: rules.InState(r.state, r.due, now),
 		Attempts: r.attempts, At: rules.Time(r.accepted), NotBefore: r.due, Error: r.why,
 		Bytes: len(r.inbound.Text), Text: r.inbound.Text,
 	}
@@ -69,16 +69,22 @@ func (a *asideRow) queueItem() sessions.QueueItem {
 // ListQueue is part of [sessions.Queue].
 func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.QueueItem, err error) {
 	err = s.read(ctx, "list queue", func() error {
-		for _, r := range s.in {
-			if r.state == rules.InWaiting {
-				items = append(items, r.queueItem(s.now()))
+		for _, c := range s.chats {
+			for _, r := range c.in {
+				if r.state == rules.InWaiting {
+					items = append(items, r.queueItem(s.now()))
+				}
+			}
+			for _, o := range c.out {
+				if rules.Unsent(o.State) || o.State == sessions.DeliveryDead {
+					items = append(items, o.queueItem())
+				}
 			}
 		}
-		for _, o := range s.out {
-			if rules.Unsent(o.State) || o.State == sessions.DeliveryDead {
-				items = append(items, o.queueItem())
-			}
-		}
+		// Between equally old ones, the order is that of their numbers.
+		slices.SortFunc(items, func(a, b sessions.QueueItem) int {
+			return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
+		})
 		for _, a := range s.asides {
 			if !a.dropped {
 				items = append(items, a.queueItem())
@@ -96,18 +102,9 @@ type entry struct {
 	retry, drop func(*change) error
 }
 
-// find looks an item up by its id.
+// find looks an item up by its id. What is open is in memory; for what is done
+// all conversations are looked through, which only an operator asks for.
 func (s *Store) find(id string) (entry, error) {
-	for _, r := range s.in {
-		if r.id == id {
-			return entry{func() sessions.QueueItem { return r.queueItem(s.now()) }, s.retryIn(r), s.dropIn(r)}, nil
-		}
-	}
-	for _, o := range s.out {
-		if o.ID == id {
-			return entry{o.queueItem, s.retryOut(o), s.dropOut(o)}, nil
-		}
-	}
 	for _, a := range s.asides {
 		if a.id == id {
 			no := func(*change) error {
@@ -116,7 +113,35 @@ func (s *Store) find(id string) (entry, error) {
 			return entry{a.queueItem, no, a.drop}, nil
 		}
 	}
+	for _, c := range s.chats {
+		if e, ok := s.findIn(c, id); ok {
+			return e, nil
+		}
+	}
+	for _, c := range s.chats {
+		all, err := s.look(c)
+		if err != nil {
+			return entry{}, err
+		}
+		if e, ok := s.findIn(all, id); ok {
+			return e, nil
+		}
+	}
 	return entry{}, fmt.Errorf("%w: queue item %q", sessions.ErrNotFound, id)
+}
+
+func (s *Store) findIn(c *chat, id string) (entry, bool) {
+	for _, r := range c.in {
+		if r.id() == id {
+			return entry{func() sessions.QueueItem { return r.queueItem(s.now()) }, s.retryIn(c, r), s.dropIn(c, r)}, true
+		}
+	}
+	for _, o := range c.out {
+		if o.ID == id {
+			return entry{o.queueItem, s.retryOut(c, o), s.dropOut(c, o)}, true
+		}
+	}
+	return entry{}, false
 }
 
 // ShowQueue is part of [sessions.Queue].
@@ -165,17 +190,17 @@ func isDone(id, state string) error {
 	return fmt.Errorf("%w: %s is %s", sessions.ErrConflict, id, state)
 }
 
-func (s *Store) retryIn(r *inRow) func(*change) error {
+func (s *Store) retryIn(c *chat, r *inRow) func(*change) error {
 	return func(ch *change) error {
 		if r.state != rules.InWaiting {
-			return isDone(r.id, r.state)
+			return isDone(r.id(), r.state)
 		}
-		if err := s.busy(r.inbound.Key, r.id, !r.due.After(ch.now)); err != nil {
+		if err := s.busy(r.inbound.Key, r.id(), !r.due.After(ch.now)); err != nil {
 			return err
 		}
-		for _, r := range s.chat(r.inbound.Key).withTurn(r) {
+		for _, r := range c.withTurn(r) {
 			r.due = time.Time{}
-			ch.items = append(ch.items, r.item())
+			ch.in(c, r)
 		}
 		return nil
 	}
@@ -189,27 +214,26 @@ func (c *chat) withTurn(r *inRow) []*inRow {
 	return []*inRow{r}
 }
 
-func (s *Store) dropIn(r *inRow) func(*change) error {
+func (s *Store) dropIn(c *chat, r *inRow) func(*change) error {
 	return func(ch *change) error {
 		if r.state != rules.InWaiting {
-			return isDone(r.id, r.state)
+			return isDone(r.id(), r.state)
 		}
-		if err := s.busy(r.inbound.Key, r.id, !r.due.After(ch.now)); err != nil {
+		if err := s.busy(r.inbound.Key, r.id(), !r.due.After(ch.now)); err != nil {
 			return err
 		}
-		c := s.chat(r.inbound.Key)
 		turn := r.turn
 		r.state, r.turn = rules.InDropped, ""
 		if turn != "" && len(c.bound(turn)) == 0 {
-			delete(c.steps, turn)
+			ch.end(c, turn)
 		}
 		r.fired.end(ch, "skipped", "dropped by the operator")
-		ch.items = append(ch.items, r.item())
+		ch.in(c, r)
 		return nil
 	}
 }
 
-func (s *Store) retryOut(o *outRow) func(*change) error {
+func (s *Store) retryOut(c *chat, o *outRow) func(*change) error {
 	return func(ch *change) error {
 		if !rules.Unsent(o.State) && o.State != sessions.DeliveryDead {
 			return isDone(o.ID, string(o.State))
@@ -222,12 +246,12 @@ func (s *Store) retryOut(o *outRow) func(*change) error {
 		}
 		o.uncertain = o.uncertain || o.State == sessions.DeliverySending
 		o.State, o.NotBefore = rules.PutBack(o.uncertain), time.Time{}
-		ch.items = append(ch.items, o.item())
+		ch.out(c, o)
 		return nil
 	}
 }
 
-func (s *Store) dropOut(o *outRow) func(*change) error {
+func (s *Store) dropOut(c *chat, o *outRow) func(*change) error {
 	return func(ch *change) error {
 		if !rules.Unsent(o.State) && o.State != sessions.DeliveryDead {
 			return isDone(o.ID, string(o.State))
@@ -236,15 +260,16 @@ func (s *Store) dropOut(o *outRow) func(*change) error {
 			return err
 		}
 		o.State = sessions.DeliveryDropped
-		ch.items = append(ch.items, o.item())
+		ch.out(c, o)
 		return nil
 	}
 }
 
-func (a *asideRow) drop(*change) error {
+func (a *asideRow) drop(ch *change) error {
 	if a.dropped {
 		return isDone(a.id, rules.AsideGone)
 	}
 	a.dropped = true
+	ch.aside(a)
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"sort"
 	"time"
 
 	"dragoman/channels"
@@ -19,8 +19,9 @@ type conversation struct {
 	title      string
 	created    time.Time
 	updated    time.Time
-	order      int64 // grows with each update
-	messages   []sessions.Message
+	order      int64              // grows with each update
+	count      int                // of messages over all generations
+	messages   []sessions.Message // all of them, or the newest if the chat is not whole
 	summaries  []sessions.Summary // of the current generation
 	usage      sessions.Usage
 	settings   sessions.Settings
@@ -41,6 +42,7 @@ func (s *Store) appendMessages(ch *change, c *chat, turn string, messages []sess
 	if len(messages) == 0 {
 		return
 	}
+	ch.touch(c)
 	if c.conv == nil {
 		c.conv = &conversation{created: ch.now}
 	}
@@ -56,6 +58,7 @@ func (s *Store) appendMessages(ch *change, c *chat, turn string, messages []sess
 			conv.usage.Add(*m.Usage)
 		}
 		conv.messages = append(conv.messages, m)
+		conv.count++
 	}
 	s.touch(ch, conv)
 }
@@ -70,11 +73,13 @@ func (s *Store) newGeneration(ch *change, c *chat) {
 	if c.conv == nil || c.conv.generation == "" {
 		return // nothing was said yet: the first message begins one
 	}
+	ch.touch(c).summaries = true
 	s.beginGeneration(ch, c)
 	s.touch(ch, c.conv)
 }
 
 func (s *Store) beginGeneration(ch *change, c *chat) {
+	ch.days = true
 	c.conv.generation, c.conv.from, c.conv.summaries = s.nextGeneration(ch.now), c.msgSeq, nil
 	c.conv.generations = append(c.conv.generations, sessions.Generation{ID: c.conv.generation, FirstSeq: c.msgSeq + 1, Began: rules.Time(ch.now)})
 }
@@ -90,9 +95,9 @@ func (s *Store) reset(ch *change, c *chat, before time.Time) {
 // History is part of [sessions.Transcript].
 func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
 	err = s.read(ctx, "history", func() error {
-		c := s.chats[k]
+		c, err := s.peek(k)
 		if c == nil || c.conv == nil {
-			return nil
+			return err
 		}
 		h.Generation, h.Settings = c.conv.generation, rules.Settings(c.conv.settings)
 		after := c.conv.from
@@ -100,28 +105,45 @@ func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.Hist
 			newest := rules.Summary(c.conv.summaries[n-1])
 			h.Summary, after = &newest, newest.CoversSeq
 		}
-		bytes := 0
-		for _, m := range slices.Backward(c.conv.messages) {
-			if m.Seq <= after {
-				break
+		newest, oldest := c.newest(after, limit)
+		if newest == 0 && oldest > after+1 { // the limit allows more than is here
+			if err := s.fill(c); err != nil {
+				return err
 			}
-			bytes += rules.Bytes(m)
-			if h.Omitted > 0 || limit.Messages > 0 && len(h.Messages) == limit.Messages || limit.Bytes > 0 && bytes > limit.Bytes {
-				h.Omitted++
-				continue
-			}
+			newest, oldest = c.newest(after, limit)
+		}
+		for _, m := range c.conv.messages[newest:] {
 			h.Messages = append(h.Messages, rules.Clone(m))
 		}
-		slices.Reverse(h.Messages)
+		h.Omitted = int(oldest - after - 1)
 		return nil
 	})
 	return h, err
 }
 
+// newest finds where the newest messages begin that have a Seq above after and
+// fit the limit: their index, and the Seq of the first of them.
+func (c *chat) newest(after int64, limit sessions.HistoryLimit) (from int, oldest int64) {
+	all := c.conv.messages
+	from, oldest = len(all), c.msgSeq+1
+	for bytes := 0; from > 0 && all[from-1].Seq > after; from-- {
+		m := all[from-1]
+		bytes += rules.Bytes(m)
+		if limit.Messages > 0 && len(all)-from == limit.Messages || limit.Bytes > 0 && bytes > limit.Bytes {
+			break
+		}
+		oldest = m.Seq
+	}
+	return from, oldest
+}
+
 // AddSummary is part of [sessions.Transcript].
 func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Summary) error {
 	return s.update(ctx, "add summary", func(ch *change) error {
-		c := s.chats[k]
+		c, err := s.peek(k)
+		if err != nil {
+			return err
+		}
 		if c == nil || c.conv == nil || c.conv.generation != sum.Generation {
 			return fmt.Errorf("%w: generation %q is not the current one", sessions.ErrConflict, sum.Generation)
 		}
@@ -135,6 +157,7 @@ func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Sum
 		if sum = rules.Summary(sum); sum.At.IsZero() {
 			sum.At = rules.Time(ch.now)
 		}
+		ch.touch(c).summaries = true
 		c.conv.summaries = append(c.conv.summaries, sum)
 		return nil
 	})
@@ -168,14 +191,18 @@ func page[T any](all []T, offset, limit int) []T {
 // Messages is part of [sessions.Archive].
 func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit int) (ms []sessions.Message, err error) {
 	err = s.read(ctx, "messages", func() error {
-		c := s.chats[k]
+		c, err := s.peek(k)
 		if c == nil || c.conv == nil {
-			return nil
+			return err
 		}
-		for _, m := range c.conv.messages {
-			if m.Seq > after && len(ms) < limit {
-				ms = append(ms, rules.Clone(m))
+		if len(c.conv.messages) < c.conv.count && (len(c.conv.messages) == 0 || c.conv.messages[0].Seq > after+1) {
+			if err := s.fill(c); err != nil {
+				return err
 			}
+		}
+		first := sort.Search(len(c.conv.messages), func(i int) bool { return c.conv.messages[i].Seq > after })
+		for _, m := range page(c.conv.messages, first, limit) {
+			ms = append(ms, rules.Clone(m))
 		}
 		return nil
 	})
@@ -185,9 +212,9 @@ func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit
 // Search is part of [sessions.Archive].
 func (s *Store) Search(ctx context.Context, k channels.Key, query string, limit int) (ms []sessions.Message, err error) {
 	err = s.read(ctx, "search", func() error {
-		c := s.chats[k]
+		c, err := s.whole(k)
 		if c == nil || c.conv == nil {
-			return nil
+			return err
 		}
 		for _, m := range rules.Best(rules.Query(query), c.conv.messages, func(m sessions.Message) string { return m.Content }, limit) {
 			ms = append(ms, rules.Clone(m))
@@ -199,21 +226,33 @@ func (s *Store) Search(ctx context.Context, k channels.Key, query string, limit 
 
 // Rename is part of [sessions.Archive].
 func (s *Store) Rename(ctx context.Context, k channels.Key, title string) error {
-	return s.update(ctx, "rename", func(*change) error {
+	return s.update(ctx, "rename", func(ch *change) error {
 		c, err := s.conversation(k)
 		if err == nil {
+			ch.touch(c)
 			c.conv.title = rules.Text(title)
 		}
 		return err
 	})
 }
 
+// forget removes the transcript of c. The queues are written anew without it,
+// so all of them has to be here.
+func (s *Store) forget(ch *change, c *chat) error {
+	if err := s.fill(c); err != nil {
+		return err
+	}
+	ch.touch(c).anew = true
+	c.conv = nil
+	return nil
+}
+
 // Delete is part of [sessions.Archive].
 func (s *Store) Delete(ctx context.Context, k channels.Key) error {
-	return s.update(ctx, "delete", func(*change) error {
+	return s.update(ctx, "delete", func(ch *change) error {
 		c, err := s.conversation(k)
 		if err == nil {
-			c.conv = nil
+			err = s.forget(ch, c)
 		}
 		return err
 	})

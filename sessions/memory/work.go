@@ -13,7 +13,7 @@ import (
 
 // Pending is part of [sessions.Work].
 func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p sessions.Pending, err error) {
-	err = s.claimed(ctx, "pending", cl, func(_ *change, c *chat) error {
+	err = s.claimedRead(ctx, "pending", cl, func(c *chat) error {
 		sel, err := s.work.Choose(cl, most)
 		if err != nil {
 			return err
@@ -76,9 +76,9 @@ func (s *Store) AppendStep(ctx context.Context, cl sessions.Claim, turn string, 
 		}
 		for _, r := range rows {
 			r.turn = turn
-			ch.items = append(ch.items, r.item())
+			ch.in(c, r)
 		}
-		c.steps[turn] = append(c.steps[turn], rules.Step(step, ch.now))
+		ch.journal(c, turn, rules.Step(step, ch.now))
 		return nil
 	})
 }
@@ -90,18 +90,22 @@ func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Tu
 		if err != nil {
 			return err
 		}
+		others, err := s.others(t.Replies)
+		if err != nil {
+			return err
+		}
 		for _, r := range c.bound(t.ID) {
 			// What the turn took on and did not answer waits for another.
 			r.turn = ""
-			ch.items = append(ch.items, r.item())
+			ch.in(c, r)
 		}
-		delete(c.steps, t.ID)
+		ch.end(c, t.ID)
 		for _, r := range rows {
 			r.state = rules.InDone
-			ch.items = append(ch.items, r.item())
+			ch.in(c, r)
 		}
 		s.appendMessages(ch, c, t.ID, t.Messages)
-		s.addReplies(ch, c, t.Replies)
+		s.addReplies(ch, c, others, t.Replies)
 		if t.Occurrence != nil {
 			s.record(ch, *t.Occurrence)
 		}
@@ -128,7 +132,7 @@ func (s *Store) Postpone(ctx context.Context, cl sessions.Claim, seqs []int64, u
 		for _, r := range rows {
 			r.attempts++
 			r.due, r.why = rules.Time(until), rules.Text(why)
-			ch.items = append(ch.items, r.item())
+			ch.in(c, r)
 		}
 		return nil
 	})

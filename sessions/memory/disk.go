@@ -1,0 +1,295 @@
+package memory
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/dispatch"
+	"dragoman/sessions/rules"
+)
+
+// Disk keeps what a [Store] changes. The store calls one method at a time,
+// under its lock, except for Wipe, which comes without the lock.
+type Disk interface {
+	// Image reads everything anew, as it is after the last Commit that
+	// returned nil. A store asks for it once, and again after a failure.
+	Image() (Image, error)
+	// Content reads what belongs to one conversation: what is open, the newest
+	// messages, and with whole the rest as well.
+	Content(k channels.Key, whole bool) (Content, error)
+	// Commit makes changes durable, in order and all of them or none.
+	Commit(changes []Change) error
+	// Wipe removes what the disk still holds of things that are erased; keys
+	// are those that are gone.
+	Wipe(keys []channels.Key) error
+}
+
+// Image is everything except the contents of conversations.
+type Image struct {
+	Common Common
+	Heads  []Head
+	Seen   map[SeenID]int32
+	// Epoch is above the epochs of all former lives.
+	Epoch int64
+}
+
+// SeenID is how an accepted message is remembered for good.
+type SeenID [16]byte
+
+// Seen is the id of m. The same 16 bytes begin its rules.Hash.
+func Seen(m channels.Inbound) SeenID {
+	sum := sha256.Sum256([]byte(rules.Dedupe(m)))
+	return SeenID(sum[:16])
+}
+
+// Head is what is always in memory of a key.
+type Head struct {
+	Key        channels.Key `json:"key"`
+	Seq        int64        `json:"seq,omitempty"`
+	MessageSeq int64        `json:"message_seq,omitempty"`
+	// Open says that something waits for an answer or a delivery.
+	Open         bool      `json:"open,omitempty"`
+	Conversation *ConvHead `json:"conversation,omitempty"` // nil: queues only
+}
+
+// ConvHead is what lists show of a conversation.
+type ConvHead struct {
+	Title       string                `json:"title,omitempty"`
+	Created     time.Time             `json:"created"`
+	Updated     time.Time             `json:"updated"`
+	Order       int64                 `json:"order"`
+	From        int64                 `json:"from,omitempty"`
+	Messages    int                   `json:"message_count"`
+	Usage       sessions.Usage        `json:"usage,omitzero"`
+	Settings    sessions.Settings     `json:"settings,omitzero"`
+	Generations []sessions.Generation `json:"generations,omitempty"`
+}
+
+// InRow is an inbox row. Its Steps are empty: journals are kept apart.
+type InRow struct {
+	ID int64 `json:"id"`
+	sessions.InboxRecord
+}
+
+// Content is what is in memory of a key while it is used.
+type Content struct {
+	Messages  []sessions.Message         `json:"messages,omitempty"`
+	Summaries []sessions.Summary         `json:"summaries,omitempty"`
+	In        []InRow                    `json:"inbox,omitempty"`
+	Out       []sessions.OutboxRecord    `json:"outbox,omitempty"`
+	Journals  map[string][]sessions.Step `json:"journals,omitempty"`
+}
+
+// ChatChange is what one step changed of a key.
+type ChatChange struct {
+	Head
+	// Gone: nothing is left of the key.
+	Gone bool `json:"gone,omitempty"`
+	// Anew: what was stored before does not count, this is all.
+	Anew      bool                    `json:"anew,omitempty"`
+	Messages  []sessions.Message      `json:"messages,omitempty"`  // added
+	Summaries *[]sessions.Summary     `json:"summaries,omitempty"` // all of them, if they changed
+	In        []InRow                 `json:"inbox,omitempty"`     // added or changed, by Seq
+	Out       []sessions.OutboxRecord `json:"outbox,omitempty"`    // added or changed, by ID
+	Ended     []string                `json:"ended,omitempty"`     // turns without a journal now
+	Steps     []TurnStep              `json:"steps,omitempty"`     // added
+}
+
+// TurnStep is a step of a turn's journal.
+type TurnStep struct {
+	Turn string        `json:"turn"`
+	Step sessions.Step `json:"step"`
+}
+
+// Change is one step.
+type Change struct {
+	Common Common       `json:"common,omitzero"`
+	Chats  []ChatChange `json:"chats,omitempty"`
+}
+
+// Common is what belongs to no conversation. In a [Change], what is empty did
+// not change, lists hold what was added or changed, and the numbers are those
+// after the step.
+type Common struct {
+	Name        string                `json:"name,omitempty"`
+	LastIn      int64                 `json:"last_in,omitempty"`
+	LastOut     int64                 `json:"last_out,omitempty"`
+	LastFact    int64                 `json:"last_fact,omitempty"`
+	Updates     int64                 `json:"updates,omitempty"`
+	Prefix      string                `json:"prefix,omitempty"`
+	Days        map[string]int64      `json:"days,omitempty"`
+	Pairings    *[]sessions.Pairing   `json:"pairings,omitempty"` // all of them
+	Facts       []sessions.FactRecord `json:"facts,omitempty"`
+	Forgotten   []Forgotten           `json:"forgotten,omitempty"` // before Facts
+	Due         map[string]time.Time  `json:"due,omitempty"`
+	Occurrences []sessions.Occurrence `json:"occurrences,omitempty"`
+	Asides      []AsideRow            `json:"asides,omitempty"`
+	Erased      []string              `json:"erased,omitempty"`
+}
+
+// Forgotten names a fact, or with ID 0 all of a scope.
+type Forgotten struct {
+	Scope string `json:"scope"`
+	ID    int64  `json:"id,omitempty"`
+}
+
+// AsideRow is something set aside.
+type AsideRow struct {
+	ID string `json:"id"`
+	sessions.AsideRecord
+}
+
+// Open makes a store over d. It starts the goroutine that commits, which Close
+// ends.
+func Open(o Options, d Disk) (*Store, error) {
+	img, err := d.Image()
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(o, img.Epoch)
+	s.disk = d
+	if err := s.setImage(img); err != nil {
+		return nil, err
+	}
+	var items []dispatch.Item
+	for _, c := range s.chats {
+		ch := &change{}
+		c.openItems(ch, false)
+		items = append(items, ch.items...)
+	}
+	s.work.Apply(items, nil)
+	s.batch = newBatcher(s)
+	go s.batch.run()
+	return s, nil
+}
+
+// mend reads the state anew after a failure of the disk. What the dispatcher
+// knows is still true: it was told nothing of what failed.
+func (s *Store) mend() error {
+	img, err := s.disk.Image()
+	if err == nil {
+		err = s.setImage(img)
+	}
+	s.broken = err != nil
+	return err
+}
+
+func (s *Store) setImage(img Image) error {
+	st := newState()
+	c := img.Common
+	st.restored, st.prefix = c.Name, c.Prefix
+	st.lastIn, st.lastOut, st.lastFact, st.updates = c.LastIn, c.LastOut, c.LastFact, c.Updates
+	if img.Seen != nil {
+		st.seen = img.Seen
+	}
+	if c.Days != nil {
+		st.days = c.Days
+	}
+	if c.Due != nil {
+		st.due = c.Due
+	}
+	for _, h := range c.Erased {
+		st.erased[h] = true
+	}
+	for _, f := range c.Facts {
+		st.facts[f.Scope] = append(st.facts[f.Scope], f.Fact)
+	}
+	for _, o := range c.Occurrences {
+		st.occurrences = append(st.occurrences, &occurrence{o})
+	}
+	for _, a := range c.Asides {
+		st.asides = append(st.asides, &asideRow{id: a.ID, aside: a.Aside, at: a.At, dropped: a.Dropped})
+	}
+	if c.Pairings != nil {
+		for _, p := range *c.Pairings {
+			st.pairings = append(st.pairings, &p)
+		}
+	}
+	for _, h := range img.Heads {
+		st.chats[h.Key] = newChat(h)
+	}
+	s.state = st
+	for _, h := range img.Heads {
+		if h.Open {
+			if err := s.load(s.chats[h.Key]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Snapshot is what there is of k, for a document of it: the newest messages,
+// what is open, and the head. It calls taken while nothing can change.
+func (s *Store) Snapshot(k channels.Key, taken func()) (h Head, content Content, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken {
+		return h, content, errBroken
+	}
+	c := s.chats[k]
+	if c == nil {
+		c = &chat{key: k, loaded: true, whole: true}
+	}
+	used := c.used
+	if err := s.load(c); err != nil {
+		return h, content, err
+	}
+	c.used = used // this is no use of it
+	taken()
+	newest := *c
+	if c.conv != nil {
+		conv := *c.conv
+		newest.conv = &conv
+	}
+	newest.trim()
+	return newest.head(), newest.content(), nil
+}
+
+// Survey is what there is of everything else. It calls taken while nothing can
+// change.
+func (s *Store) Survey(taken func()) (Common, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken {
+		return Common{}, errBroken
+	}
+	taken()
+	return s.common(), nil
+}
+
+// Release drops from memory what is on disk as well and was not used since
+// before: contents of conversations in which nothing is open, and of the
+// others what is done. It returns how many conversations are left in memory.
+func (s *Store) Release(before time.Time) (left int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.chats {
+		if !c.loaded || s.broken {
+			continue
+		}
+		if c.used.Before(before) {
+			if c.open() {
+				c.trim()
+			} else {
+				c.release()
+			}
+		}
+		if c.loaded {
+			left++
+		}
+	}
+	return left
+}
+
+// Trim drops from memory what is done in k and not needed for its next turn,
+// unless somebody read all of it lately.
+func (s *Store) Trim(k channels.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.chats[k]; c != nil && c.loaded && !c.read && !s.broken {
+		c.trim()
+	}
+}
