@@ -42,6 +42,8 @@ var Table = []Rule{
 	{Package: "sessions/storetest", Imports: []string{"sessions", "channels", "internal/testkit"}},
 	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/exchange/goose"}},
 	{Package: "sessions/exchange/goose"},
+	// The file store is the state machine of the reference store over a disk.
+	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/memory"}},
 	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/dispatch", "sessions/internal/**"}},
 
 	{Package: "agent", Imports: []string{"agent/window", "sessions", "channels"}},

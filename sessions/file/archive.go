@@ -1,0 +1,142 @@
+package file
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"dragoman/sessions"
+	"dragoman/sessions/memory"
+)
+
+// archiveLine is one line of an archive: exactly one field is set. Of rows and
+// heads the last line counts, so an archive is the whole history of a
+// conversation, and enough to write a lost document anew.
+type archiveLine struct {
+	Message   *sessions.Message      `json:"message,omitempty"`
+	Inbox     *memory.InRow          `json:"inbox,omitempty"`
+	Outbox    *sessions.OutboxRecord `json:"outbox,omitempty"`
+	Summaries *[]sessions.Summary    `json:"summaries,omitempty"`
+	Head      *memory.Head           `json:"head,omitempty"`
+}
+
+// archiveLines are what changes add to an archive. Of a row that several of
+// them changed the last state is enough.
+func archiveLines(head memory.Head, changes []change) ([]byte, error) {
+	var all memory.Content
+	var summaries *[]sessions.Summary
+	in, out := map[int64]int{}, map[string]int{}
+	for _, ch := range changes {
+		if ch.Gone || ch.Anew {
+			all, summaries = memory.Content{}, nil
+			clear(in)
+			clear(out)
+		}
+		all.Messages = append(all.Messages, ch.Messages...)
+		if ch.Summaries != nil {
+			summaries = ch.Summaries
+		}
+		for _, r := range ch.In {
+			put(&all.In, in, r.Seq, r)
+		}
+		for _, o := range ch.Out {
+			put(&all.Out, out, o.ID, o)
+		}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	var errs []error
+	for _, m := range all.Messages {
+		errs = append(errs, enc.Encode(archiveLine{Message: &m}))
+	}
+	for _, r := range all.In {
+		errs = append(errs, enc.Encode(archiveLine{Inbox: &r}))
+	}
+	for _, o := range all.Out {
+		errs = append(errs, enc.Encode(archiveLine{Outbox: &o}))
+	}
+	if summaries != nil {
+		errs = append(errs, enc.Encode(archiveLine{Summaries: summaries}))
+	}
+	errs = append(errs, enc.Encode(archiveLine{Head: &head}))
+	return b.Bytes(), errors.Join(errs...)
+}
+
+// put sets the element of list that is called id, or adds it.
+func put[K comparable, T any](list *[]T, index map[K]int, id K, x T) {
+	if i, ok := index[id]; ok {
+		(*list)[i] = x
+		return
+	}
+	index[id] = len(*list)
+	*list = append(*list, x)
+}
+
+// archive is what an archive says.
+type archive struct {
+	memory.Content
+	head *memory.Head
+	bad  int // lines that could not be read
+	size int64
+}
+
+// readArchive reads the first size bytes of the archive at path, or all whole
+// lines of it if size is negative. No archive is an empty one.
+func readArchive(path string, size int64) (*archive, error) {
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if size >= 0 {
+		if int64(len(data)) < size {
+			err = fmt.Errorf("%w: the archive has %d bytes of %d", errDamaged, len(data), size)
+		} else {
+			data, err = data[:size], nil
+		}
+	} else {
+		// The last line may be cut.
+		data, err = data[:bytes.LastIndexByte(data, '\n')+1], nil
+	}
+	a := parseArchive(data)
+	if a.bad > 0 && err == nil {
+		err = fmt.Errorf("%w: %d lines of the archive cannot be read", errDamaged, a.bad)
+	}
+	return a, err
+}
+
+func parseArchive(data []byte) *archive {
+	a := &archive{size: int64(len(data))}
+	in, out := map[int64]int{}, map[string]int{}
+	for line := range bytes.Lines(data) {
+		var l archiveLine
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(line, &l); err != nil || line[len(line)-1] != '\n' {
+			a.bad++
+			continue
+		}
+		switch {
+		case l.Message != nil:
+			// What is there twice was written again after a crash.
+			if n := len(a.Messages); n == 0 || a.Messages[n-1].Seq < l.Message.Seq {
+				a.Messages = append(a.Messages, *l.Message)
+			}
+		case l.Inbox != nil:
+			put(&a.In, in, l.Inbox.Seq, *l.Inbox)
+		case l.Outbox != nil:
+			put(&a.Out, out, l.Outbox.ID, *l.Outbox)
+		case l.Summaries != nil:
+			a.Summaries = *l.Summaries
+		case l.Head != nil:
+			a.head = l.Head
+		default:
+			a.bad++
+		}
+	}
+	return a
+}

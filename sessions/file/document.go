@@ -1,0 +1,185 @@
+package file
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/memory"
+)
+
+const documentFormat = 1
+
+// document is a conversation as it stands in its file, for people and for the
+// next start. It shows the newest messages; all of them are in the archive.
+type document struct {
+	Format     int                        `json:"format"`
+	Key        channels.Key               `json:"key"`
+	Generation string                     `json:"generation,omitempty"`
+	Title      string                     `json:"title,omitempty"`
+	Created    time.Time                  `json:"created,omitzero"`
+	Updated    time.Time                  `json:"updated,omitzero"`
+	Summary    string                     `json:"summary,omitempty"` // the newest; it does not count when read
+	Messages   []sessions.Message         `json:"messages"`
+	Waiting    []memory.InRow             `json:"waiting,omitempty"`
+	Deliveries []sessionsOutbox           `json:"deliveries,omitempty"` // not sent
+	Journals   map[string][]sessions.Step `json:"journals,omitempty"`
+	Summaries  []sessions.Summary         `json:"summaries,omitempty"`
+	Head       memory.Head                `json:"head"`
+	// LSN is the last commit that is in here.
+	LSN int64 `json:"lsn"`
+	// ArchiveBytes is how much of the archive belongs to it. What follows is
+	// the rest of a writing that did not end.
+	ArchiveBytes int64 `json:"archive_bytes"`
+}
+
+type sessionsOutbox = sessions.OutboxRecord
+
+func newDocument(h memory.Head, c memory.Content, lsn, archived int64) *document {
+	d := &document{
+		Format: documentFormat, Key: h.Key, Messages: c.Messages, Waiting: c.In, Deliveries: c.Out,
+		Journals: c.Journals, Summaries: c.Summaries, Head: h, LSN: lsn, ArchiveBytes: archived,
+	}
+	if v := h.Conversation; v != nil {
+		d.Title, d.Created, d.Updated = v.Title, v.Created, v.Updated
+		if n := len(v.Generations); n > 0 {
+			d.Generation = v.Generations[n-1].ID
+		}
+	}
+	if n := len(c.Summaries); n > 0 {
+		d.Summary = c.Summaries[n-1].Text
+	}
+	if d.Messages == nil {
+		d.Messages = []sessions.Message{}
+	}
+	return d
+}
+
+func (d *document) content() memory.Content {
+	return memory.Content{Messages: d.Messages, Summaries: d.Summaries, In: d.Waiting, Out: d.Deliveries, Journals: d.Journals}
+}
+
+// encode writes d with indents and without escapes that only HTML needs.
+func (d *document) encode() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(d)
+	return b.Bytes(), err
+}
+
+var errDamaged = errors.New("damaged")
+
+// readDocument reads the document at path. Errors: errDamaged if it is none,
+// fs.ErrNotExist.
+func readDocument(path string) (*document, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	d, err := parseDocument(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return d, nil
+}
+
+func parseDocument(data []byte) (*document, error) {
+	d := &document{}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if err := dec.Decode(d); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the document")
+	}
+	switch {
+	case d.Format != documentFormat:
+		return nil, fmt.Errorf("its format is %d, this version knows %d", d.Format, documentFormat)
+	case d.Key.IsZero() || d.Key != d.Head.Key:
+		return nil, errors.New("it has no key, or two")
+	case d.ArchiveBytes < 0 || d.LSN < 0:
+		return nil, errors.New("it has a size that cannot be")
+	}
+	return d, checkContent(d.Key, d.Head, d.content())
+}
+
+// checkContent refuses what no store wrote.
+func checkContent(k channels.Key, h memory.Head, c memory.Content) error {
+	last := int64(0)
+	for i, m := range c.Messages {
+		if m.Seq <= last || i > 0 && m.Seq != last+1 || m.Seq > h.MessageSeq {
+			return fmt.Errorf("message %d stands where it cannot", m.Seq)
+		}
+		last = m.Seq
+	}
+	for _, r := range c.In {
+		if r.Inbound.Key != k || r.Seq <= 0 || r.Seq > h.Seq {
+			return fmt.Errorf("inbox row %d cannot be", r.Seq)
+		}
+	}
+	for _, o := range c.Out {
+		if o.Key != k || o.Seq <= 0 || o.Seq > h.Seq || o.ID == "" {
+			return fmt.Errorf("outbox row %d cannot be", o.Seq)
+		}
+	}
+	return nil
+}
+
+// change is one change of a key with the number of its commit.
+type change struct {
+	lsn int64
+	memory.ChatChange
+}
+
+// apply makes content what it is after ch.
+func apply(content *memory.Content, ch memory.ChatChange) {
+	if ch.Gone || ch.Anew {
+		*content = memory.Content{}
+	}
+	if ch.Gone {
+		return
+	}
+	for _, m := range ch.Messages {
+		if n := len(content.Messages); n == 0 || content.Messages[n-1].Seq < m.Seq {
+			content.Messages = append(content.Messages, m)
+		}
+	}
+	if ch.Summaries != nil {
+		content.Summaries = slices.Clone(*ch.Summaries)
+	}
+	for _, r := range ch.In {
+		upsert(&content.In, r, func(x memory.InRow) bool { return x.Seq == r.Seq })
+	}
+	for _, o := range ch.Out {
+		upsert(&content.Out, o, func(x sessions.OutboxRecord) bool { return x.ID == o.ID })
+	}
+	for _, turn := range ch.Ended {
+		delete(content.Journals, turn)
+	}
+	for _, s := range ch.Steps {
+		if content.Journals == nil {
+			content.Journals = map[string][]sessions.Step{}
+		}
+		content.Journals[s.Turn] = append(content.Journals[s.Turn], s.Step)
+	}
+}
+
+func upsert[T any](list *[]T, x T, same func(T) bool) {
+	// What changes is nearly always among the newest.
+	for i := len(*list) - 1; i >= 0; i-- {
+		if same((*list)[i]) {
+			(*list)[i] = x
+			return
+		}
+	}
+	*list = append(*list, x)
+}

@@ -1,0 +1,216 @@
+// Package file keeps each conversation in a file of its own, as JSON that a
+// person can read.
+//
+// Its promise is that of package sessions: a method that returned nil has
+// changed the disk, and the change survives kill -9 and a power cut; a method
+// that returned an error has changed nothing. The one commit point is a log:
+// up to 256 steps share one line of it and one fsync. Documents follow the log
+// within seconds, each replaced in one piece (draft, fsync, rename, fsync of
+// the folder), and a start reads what the log has and the documents do not.
+//
+//	conversations/telegram_123456.json   the newest messages, what waits, settings
+//	archive/telegram_123456.jsonl        all of it, only ever added to
+//	store.json                           people, facts, jobs, what was set aside
+//	log/                                 commits that are not in the files yet
+//	index.json, seen.ids                 made anew from the others if lost
+//
+// The state machine is that of package memory. In memory are the heads of all
+// conversations, 20 bytes and a little for each message that was ever accepted,
+// and the newest messages of conversations that were used in the last half
+// hour. Beyond some ten thousand conversations or a million messages sqlite is
+// the better store.
+//
+// What can fail, and how:
+//
+//   - The disk is full or an fsync fails: the methods of that commit return the
+//     error, nothing of them is stored, and the store works again when there is
+//     room.
+//   - The last line of the log is cut: a crash did that, nobody was told that
+//     the commit had been made. It is cut off.
+//   - A document cannot be read: it is renamed to NAME.corrupt-TIME and never
+//     touched again, and the conversation is made anew from the archive and the
+//     log. The others go on. So do they after damage to an archive or to the
+//     middle of the log, of which everything that can be read is kept.
+//   - Another process has the store open: Open says so.
+//
+// The goroutines are the one that commits, the one that writes documents, and
+// those of the dispatcher in Run. Close ends the first two.
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/memory"
+)
+
+var _ sessions.Store = (*Store)(nil)
+
+// Options adjust a [Store]. The zero value works.
+type Options struct {
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+	// Logger is told about damage and about failing handlers. Nil discards.
+	Logger *slog.Logger
+	// Idle is how long a conversation stays in memory after its last use. 0 is
+	// 30 minutes.
+	Idle time.Duration
+	// Settle is how long a document may be behind the log. 0 is two seconds.
+	Settle time.Duration
+	// LogBytes is how long the log grows before it is dropped, after all
+	// documents were written. 0 is 8 MB.
+	LogBytes int64
+}
+
+// Store keeps conversations in files. Make it with [Open].
+type Store struct {
+	*memory.Store
+	opts  Options
+	disk  *disk
+	flock *os.File
+
+	settling    sync.Mutex // documents are being written
+	checkpoints sync.Mutex
+	stop        context.CancelFunc
+	ended       chan struct{} // closed when the goroutine that writes documents has ended
+	closed      sync.Once
+}
+
+// Open opens the store in the directory dir, making it if there is none, for
+// this user alone.
+func Open(ctx context.Context, dir string, o Options) (*Store, error) {
+	s, err := open(dir, o)
+	if err != nil {
+		return nil, fmt.Errorf("file: open %s: %w", dir, err)
+	}
+	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	go s.keep(ctx)
+	return s, nil
+}
+
+func open(dir string, o Options) (_ *Store, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Idle <= 0 {
+		o.Idle = 30 * time.Minute
+	}
+	if o.Settle <= 0 {
+		o.Settle = 2 * time.Second
+	}
+	if o.LogBytes <= 0 {
+		o.LogBytes = 8 << 20
+	}
+	s := &Store{opts: o, ended: make(chan struct{})}
+	if s.flock, err = lockDir(dir); err != nil {
+		return nil, err
+	}
+	s.disk = &disk{
+		dir: dir, now: o.Now, log: o.Logger, journal: journal{dir: filepath.Join(dir, logDir)},
+		states: map[channels.Key]docState{},
+	}
+	s.disk.checkpoint = func() error { return s.checkpoint(context.Background()) }
+	if s.Store, err = memory.Open(memory.Options{Now: o.Now, Logger: o.Logger, Name: "file"}, s.disk); err != nil {
+		return nil, errors.Join(err, s.disk.journal.close(), s.flock.Close())
+	}
+	return s, nil
+}
+
+// keep is the goroutine that writes documents.
+func (s *Store) keep(ctx context.Context) {
+	defer close(s.ended)
+	ticker := time.NewTicker(s.opts.Settle)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := s.settle(ctx, s.opts.Now().Add(-s.opts.Settle))
+		if err == nil && s.disk.logBytes() > s.opts.LogBytes {
+			err = s.checkpoint(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.opts.Logger.Error("documents cannot be written; what is new stays in the log", "err", err)
+		}
+		s.Store.Release(s.opts.Now().Add(-s.opts.Idle))
+	}
+}
+
+func (d *disk) logBytes() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.journal.total
+}
+
+// closeFor bounds how long Close writes documents. What it does not come to is
+// in the log.
+const closeFor = 3 * time.Second
+
+// Close is part of [sessions.Store].
+func (s *Store) Close() error {
+	var err error
+	s.closed.Do(func() {
+		s.stop()
+		<-s.ended
+		err = s.Store.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), closeFor)
+		defer cancel()
+		if err := s.checkpoint(ctx); err != nil && ctx.Err() == nil {
+			s.opts.Logger.Warn("not all documents could be written; the log has what is missing", "err", err)
+		}
+		err = errors.Join(err, s.disk.journal.close(), s.flock.Close())
+	})
+	if err != nil {
+		return fmt.Errorf("file: close: %w", err)
+	}
+	return nil
+}
+
+// Wipe is part of [memory.Disk]: when it returns, no file of the store holds
+// what was erased. Files that were set aside are removed for keys that are
+// gone; nobody can tell what is in the others, so they are named.
+func (d *disk) Wipe(keys []channels.Key) error {
+	if err := d.wipe(keys); err != nil {
+		return fmt.Errorf("it is erased, but traces may be left in the files, do it again: %w", err)
+	}
+	return nil
+}
+
+func (d *disk) wipe(keys []channels.Key) error {
+	if err := d.checkpoint(); err != nil {
+		return err
+	}
+	aside, err := Damaged(d.dir)
+	if err != nil {
+		return err
+	}
+	gone := map[string]bool{}
+	for _, k := range keys {
+		gone[fileName(k)+".json"], gone[fileName(k)+".jsonl"] = true, true
+	}
+	for _, name := range aside {
+		base, _, _ := strings.Cut(filepath.Base(name), corruptEnding)
+		if !gone[base] {
+			d.log.Warn("a damaged file was set aside and may hold what was erased: look at it and remove it", "file", name)
+			continue
+		}
+		if err := removed(os.Remove(filepath.Join(d.dir, name))); err != nil {
+			return err
+		}
+	}
+	return errors.Join(d.syncDirs(), syncDir(d.dir))
+}

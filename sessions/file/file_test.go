@@ -1,0 +1,60 @@
+package file_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"dragoman/sessions"
+	"dragoman/sessions/file"
+	"dragoman/sessions/memory"
+	"dragoman/sessions/storetest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+func open(t *testing.T) sessions.Store { return openDir(t, t.TempDir()) }
+
+func openDir(t *testing.T, dir string) sessions.Store {
+	return openWith(t, filepath.Join(dir, "sessions"), file.Options{})
+}
+
+func openWith(t testing.TB, dir string, o file.Options) *file.Store {
+	t.Helper()
+	s, err := file.Open(t.Context(), dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestStore(t *testing.T) { storetest.Run(t, open) }
+
+func TestStoreClock(t *testing.T) {
+	storetest.RunClocked(t, func(t *testing.T, now func() time.Time) sessions.Store {
+		return openWith(t, t.TempDir(), file.Options{Now: now})
+	})
+}
+
+func FuzzText(f *testing.F) { storetest.FuzzText(f, open) }
+
+func TestStoreDurable(t *testing.T) { storetest.RunDurable(t, openDir) }
+
+func openMemory(*testing.T) sessions.Store { return memory.New(memory.Options{}) }
+
+func TestCopies(t *testing.T) {
+	for name, pair := range map[string][2]func(*testing.T) sessions.Store{
+		"ToItself": {open, open}, "ToMemory": {open, openMemory}, "FromMemory": {openMemory, open},
+	} {
+		t.Run(name, func(t *testing.T) { storetest.RunCopies(t, pair[0], pair[1]) })
+	}
+}

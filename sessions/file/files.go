@@ -1,0 +1,139 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	draftEnding   = ".draft"
+	corruptEnding = ".corrupt-"
+)
+
+// lockDir makes the directory and takes the lock that keeps other processes
+// out. The lock ends with the process, however that ends.
+func lockDir(dir string) (*os.File, error) {
+	for _, d := range []string{dir, filepath.Join(dir, documentDir), filepath.Join(dir, archiveDir), filepath.Join(dir, logDir)} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, err
+		}
+		if err := os.Chmod(d, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		err = errors.Join(err, f.Close())
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.New("another process has this store open (a running daemon?)")
+		}
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	return f, nil
+}
+
+// replace makes data the content of the file at path: it has the old content
+// or the new one, whenever the machine dies. The new name is durable after
+// syncDir.
+func replace(path string, data []byte) error {
+	draft := path + draftEnding
+	f, err := os.OpenFile(draft, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(draft, path)
+	}
+	if err != nil {
+		// A draft that is left over is removed at the next start.
+		return errors.Join(err, removed(os.Remove(draft)))
+	}
+	return nil
+}
+
+// removed takes it as well that the file was not there.
+func removed(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// appendAt writes data behind the first size bytes of the file at path, and
+// what stands there already goes: it is the rest of a writing that did not
+// end.
+func appendAt(path string, size int64, data []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	err = f.Truncate(size)
+	if err == nil {
+		_, err = f.WriteAt(data, size)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// setAside renames a file that cannot be read, so that nothing overwrites it,
+// and returns its new name.
+func setAside(path string, now time.Time) (string, error) {
+	for n := 0; ; n++ {
+		aside := path + corruptEnding + now.UTC().Format("20060102T150405Z")
+		if n > 0 {
+			aside += fmt.Sprintf("-%d", n)
+		}
+		if _, err := os.Lstat(aside); err == nil {
+			continue
+		}
+		if err := os.Rename(path, aside); err != nil {
+			return "", err
+		}
+		return filepath.Base(aside), syncDir(filepath.Dir(path))
+	}
+}
+
+// Damaged lists the files in the store at dir that were set aside because
+// they could not be read, for the operator.
+func Damaged(dir string) ([]string, error) {
+	var found []string
+	for _, sub := range []string{".", documentDir, archiveDir, logDir} {
+		entries, err := os.ReadDir(filepath.Join(dir, sub))
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			return nil, fmt.Errorf("file: list damaged files: %w", err)
+		}
+		for _, e := range entries {
+			if strings.Contains(e.Name(), corruptEnding) {
+				found = append(found, filepath.Join(sub, e.Name()))
+			}
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,134 @@
+package file
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions/memory"
+)
+
+const (
+	commonName = "store.json"
+	indexName  = "index.json"
+	seenName   = "seen.ids"
+)
+
+// commonFile is what belongs to no conversation, as it stands in its file.
+type commonFile struct {
+	Format int   `json:"format"`
+	LSN    int64 `json:"lsn"`
+	Epoch  int64 `json:"epoch"`
+	memory.Common
+}
+
+// indexFile spares a start the reading of every document. It is made anew from
+// them if it is lost.
+type indexFile struct {
+	Format        int         `json:"format"`
+	LSN           int64       `json:"lsn"`
+	Seen          int64       `json:"seen"`
+	Conversations []indexHead `json:"conversations"`
+}
+
+type indexHead struct {
+	memory.Head
+	// Bytes and Changed are those of the document: one that was changed since
+	// is looked at when the store opens.
+	Bytes   int64     `json:"bytes"`
+	Changed time.Time `json:"changed"`
+}
+
+// seenRow remembers an accepted message: 20 bytes in a file.
+type seenRow struct {
+	id  memory.SeenID
+	seq int32
+}
+
+const seenBytes = 20
+
+func (d *disk) writeCommon(c memory.Common, lsn int64) error {
+	d.mu.Lock()
+	epoch := d.epoch
+	d.mu.Unlock()
+	data, err := pretty(commonFile{documentFormat, lsn, epoch, c})
+	if err == nil {
+		err = replace(filepath.Join(d.dir, commonName), data)
+	}
+	if err == nil {
+		err = syncDir(d.dir)
+	}
+	return err
+}
+
+func pretty(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+// writeIndex adds the ids that were seen since the last time, and then writes
+// the index that counts them.
+func (d *disk) writeIndex(heads []memory.Head, fresh []seenRow, lsn int64) error {
+	rows := make([]byte, 0, len(fresh)*seenBytes)
+	for _, r := range fresh {
+		rows = binary.BigEndian.AppendUint32(append(rows, r.id[:]...), uint32(r.seq))
+	}
+	if err := appendAt(filepath.Join(d.dir, seenName), d.seen*seenBytes, rows); err != nil {
+		return err
+	}
+	index := indexFile{Format: documentFormat, LSN: lsn, Seen: d.seen + int64(len(fresh))}
+	for _, h := range heads {
+		info, err := os.Stat(d.documentPath(h.Key))
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // it went meanwhile
+			}
+			return err
+		}
+		index.Conversations = append(index.Conversations, indexHead{h, info.Size(), info.ModTime().UTC()})
+	}
+	data, err := json.Marshal(index)
+	if err == nil {
+		err = replace(filepath.Join(d.dir, indexName), data)
+	}
+	if err == nil {
+		err = syncDir(d.dir)
+	}
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.seen, d.based = index.Seen, map[channels.Key]bool{}
+	for _, h := range index.Conversations {
+		d.based[h.Key] = true
+	}
+	return nil
+}
+
+// readSeen reads the first rows of the file of seen ids.
+func (d *disk) readSeen(rows int64) (map[memory.SeenID]int32, error) {
+	data, err := os.ReadFile(filepath.Join(d.dir, seenName))
+	if err != nil && (rows > 0 || !errors.Is(err, fs.ErrNotExist)) {
+		return nil, err
+	}
+	if rows < 0 || int64(len(data)) < rows*seenBytes {
+		return nil, errors.New("the file of seen ids is too short")
+	}
+	seen := make(map[memory.SeenID]int32, rows)
+	for row := range int64(rows) {
+		b := data[row*seenBytes:]
+		seen[memory.SeenID(b[:16])] = int32(binary.BigEndian.Uint32(b[16:]))
+	}
+	return seen, nil
+}

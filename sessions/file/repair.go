@@ -1,0 +1,154 @@
+package file
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"dragoman/channels"
+	"dragoman/sessions/memory"
+	"dragoman/sessions/rules"
+)
+
+// rebuild makes a document of k from the archive and the log. The one that
+// cannot be read is kept under another name. The caller
+// holds the lock of k.
+func (d *disk) rebuild(k channels.Key, why error) (*document, error) {
+	var aside string
+	path := d.documentPath(k)
+	if _, err := os.Lstat(path); err == nil {
+		if aside, err = setAside(path, d.now()); err != nil {
+			return nil, err
+		}
+	}
+	a, err := readArchive(d.archivePath(k), -1)
+	if errors.Is(err, errDamaged) {
+		var moved string
+		if moved, err = setAside(d.archivePath(k), d.now()); err == nil {
+			d.log.Error("an archive is damaged; what can be read of it is kept", "key", k.String(), "set_aside", moved)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	changes := d.waiting(k, 0)
+	head, known := d.head(k)
+	if !known && a.head != nil {
+		head, known = *a.head, true
+	}
+	head.Key = k
+	content := a.Content
+	// What the log still has may be older than the archive in places: rows
+	// come in the order of their commits, so the last one is right.
+	for _, ch := range changes {
+		ch.Steps, ch.Ended = nil, nil
+		apply(&content, ch.ChatChange)
+	}
+	// Journals are in documents alone: an interrupted turn begins anew.
+	for i, r := range content.In {
+		if r.State == rules.InWaiting {
+			content.In[i].Turn = ""
+		}
+	}
+	fit(&head, content)
+	doc, err := d.store(head, content, d.last())
+	d.log.Error("the document of a conversation cannot be read; it was made anew from the archive and the log",
+		"key", k.String(), "set_aside", aside, "messages", len(content.Messages), "err", errors.Join(why, err))
+	return doc, err
+}
+
+// fit makes a head fit what could be saved.
+func fit(h *memory.Head, c memory.Content) {
+	for _, r := range c.In {
+		h.Seq = max(h.Seq, r.Seq)
+	}
+	for _, o := range c.Out {
+		h.Seq = max(h.Seq, o.Seq)
+	}
+	n := len(c.Messages)
+	if n == 0 {
+		return
+	}
+	last := c.Messages[n-1]
+	h.MessageSeq = max(h.MessageSeq, last.Seq)
+	if h.Conversation == nil {
+		h.Conversation = &memory.ConvHead{Created: c.Messages[0].At, Updated: last.At, From: last.Seq}
+	}
+	h.Conversation.Messages = n
+}
+
+// store writes the document and the archive of a conversation anew, with all
+// that is known of it. The caller holds its lock.
+func (d *disk) store(head memory.Head, all memory.Content, lsn int64) (*document, error) {
+	ch := memory.ChatChange{Anew: true, Messages: all.Messages, Summaries: &all.Summaries, In: all.In, Out: all.Out}
+	lines, err := archiveLines(head, []change{{lsn, ch}})
+	if err != nil {
+		return nil, err
+	}
+	if err := replace(d.archivePath(head.Key), lines); err != nil {
+		return nil, err
+	}
+	doc := newDocument(head, memory.Newest(head, all), lsn, int64(len(lines)))
+	data, err := doc.encode()
+	if err != nil {
+		return nil, err
+	}
+	if err := replace(d.documentPath(head.Key), data); err != nil {
+		return nil, err
+	}
+	d.setState(head.Key, docState{lsn, int64(len(lines))})
+	return doc, errors.Join(syncDir(filepath.Join(d.dir, archiveDir)), syncDir(filepath.Join(d.dir, documentDir)))
+}
+
+// mendArchive keeps a damaged archive under another name and writes what can
+// be read of it anew.
+func (d *disk) mendArchive(doc *document, a *archive, why error) (*archive, error) {
+	k := doc.Key
+	moved, err := setAside(d.archivePath(k), d.now())
+	if err = removed(err); err != nil {
+		return nil, err
+	}
+	content := a.Content
+	content.Journals, content.Summaries = doc.Journals, doc.Summaries
+	apply(&content, memory.ChatChange{Messages: doc.Messages, In: doc.Waiting, Out: doc.Deliveries})
+	written, err := d.store(doc.Head, content, doc.LSN)
+	d.log.Error("an archive is damaged; what can be read of it is kept", "key", k.String(), "set_aside", moved,
+		"messages", len(content.Messages), "err", errors.Join(why, err))
+	if err != nil {
+		return nil, err
+	}
+	doc.ArchiveBytes = written.ArchiveBytes
+	a.Content = content
+	return a, nil
+}
+
+func (d *disk) head(k channels.Key) (memory.Head, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h, ok := d.heads[k]
+	return h, ok
+}
+
+func (d *disk) last() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.lsn
+}
+
+// damagedLog does something about a file of the log in which only the good
+// lines can be read.
+func (d *disk) damagedLog(path string, good []byte, torn bool) error {
+	if torn {
+		d.log.Warn("the last commit in the log is cut, as a crash leaves it; nobody was told that it had been made", "file", filepath.Base(path))
+		return appendAt(path, int64(len(good)), nil)
+	}
+	moved, err := setAside(path, d.now())
+	if err == nil {
+		err = replace(path, good)
+	}
+	if err == nil {
+		err = syncDir(d.journal.dir)
+	}
+	d.log.Error("commits in the log cannot be read and are left out", "file", filepath.Base(path), "set_aside", moved, "err", err)
+	return err
+}

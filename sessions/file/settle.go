@@ -1,0 +1,206 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions/memory"
+)
+
+// settlers is how many documents are written at once: an fsync waits for the
+// disk most of the time.
+const settlers = 4
+
+// settle writes the documents of keys whose first change was made before. It
+// goes on with the others when one fails.
+func (s *Store) settle(ctx context.Context, before time.Time) error {
+	s.settling.Lock()
+	defer s.settling.Unlock()
+	d := s.disk
+	d.mu.Lock()
+	var due []channels.Key
+	for k, t := range d.since {
+		if !t.After(before) {
+			due = append(due, k)
+		}
+	}
+	d.mu.Unlock()
+	if len(due) == 0 {
+		return nil
+	}
+	var mu sync.Mutex
+	var errs []error
+	var workers sync.WaitGroup
+	work := make(chan channels.Key) // no buffer: the workers take what they can do
+	for range min(settlers, len(due)) {
+		workers.Go(func() {
+			for k := range work {
+				err := s.settleOne(k)
+				s.Store.Trim(k)
+				if err != nil {
+					mu.Lock()
+					errs = append(errs, err)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for _, k := range due {
+		if ctx.Err() != nil {
+			break
+		}
+		work <- k
+	}
+	close(work)
+	workers.Wait()
+	return errors.Join(append(errs, ctx.Err(), d.syncDirs())...)
+}
+
+func (d *disk) syncDirs() error {
+	return errors.Join(syncDir(filepath.Join(d.dir, archiveDir)), syncDir(filepath.Join(d.dir, documentDir)))
+}
+
+// settleOne brings the document and the archive of k up to the log. The caller
+// holds settling.
+func (s *Store) settleOne(k channels.Key) error {
+	d := s.disk
+	lock := d.lock(k)
+	for {
+		lock.Lock()
+		before, err := d.stateOf(k)
+		lock.Unlock()
+		if err != nil {
+			return err
+		}
+		// The store may read the document now, so the lock is free.
+		var changes []change
+		var lsn int64
+		head, content, err := s.Store.Snapshot(k, func() { changes, lsn = d.waiting(k, before.lsn), d.last() })
+		if err != nil {
+			return err
+		}
+		again, err := s.writeOne(head, content, changes, lsn, before)
+		if !again || err != nil {
+			return err
+		}
+	}
+}
+
+// writeOne writes what settleOne has gathered, and reports whether that has to
+// be gathered again because the document was made anew meanwhile.
+func (s *Store) writeOne(head memory.Head, content memory.Content, changes []change, lsn int64, before docState) (again bool, err error) {
+	d, k := s.disk, head.Key
+	lock := d.lock(k)
+	lock.Lock()
+	defer lock.Unlock()
+	st, err := d.stateOf(k)
+	if err != nil || st != before {
+		return true, err
+	}
+	if len(changes) > 0 {
+		if st, err = d.write(head, content, changes, lsn, st); err != nil {
+			return false, err
+		}
+	}
+	d.settled(k, st)
+	return false, nil
+}
+
+// stateOf is what was last written of k.
+func (d *disk) stateOf(k channels.Key) (docState, error) {
+	if st, ok := d.state(k); ok {
+		return st, nil
+	}
+	doc, err := d.document(k)
+	if err != nil || doc == nil {
+		return docState{}, err
+	}
+	return docState{doc.LSN, doc.ArchiveBytes}, nil
+}
+
+// write makes the files of a key what they are after changes: the archive
+// first, then the document that says how much of it counts.
+func (d *disk) write(head memory.Head, content memory.Content, changes []change, lsn int64, st docState) (docState, error) {
+	k := head.Key
+	if changes[len(changes)-1].Gone {
+		return docState{lsn: lsn}, errors.Join(removed(os.Remove(d.documentPath(k))), removed(os.Remove(d.archivePath(k))))
+	}
+	lines, err := archiveLines(head, changes)
+	if err != nil {
+		return st, err
+	}
+	if slices.ContainsFunc(changes, func(c change) bool { return c.Anew || c.Gone }) {
+		st.archived, err = 0, replace(d.archivePath(k), lines)
+	} else {
+		err = appendAt(d.archivePath(k), st.archived, lines)
+	}
+	if err != nil {
+		return st, err
+	}
+	st = docState{lsn, st.archived + int64(len(lines))}
+	data, err := newDocument(head, content, lsn, st.archived).encode()
+	if err == nil {
+		err = replace(d.documentPath(k), data)
+	}
+	return st, err
+}
+
+// settled forgets the changes of k that its document has.
+func (d *disk) settled(k channels.Key, st docState) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.states[k] = st
+	left := slices.DeleteFunc(slices.Clone(d.pending[k]), func(c change) bool { return c.lsn <= st.lsn })
+	if len(left) > 0 {
+		d.pending[k], d.since[k] = left, d.now()
+		return
+	}
+	delete(d.pending, k)
+	delete(d.since, k)
+	if _, ok := d.heads[k]; !ok {
+		delete(d.states, k)
+	}
+}
+
+// checkpoint brings all documents up to the log and then drops the log.
+func (s *Store) checkpoint(ctx context.Context) error {
+	d := s.disk
+	s.checkpoints.Lock()
+	defer s.checkpoints.Unlock()
+	var lsn int64
+	var heads []memory.Head
+	var fresh []seenRow
+	var err error
+	common, err2 := s.Store.Survey(func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		lsn, heads, fresh = d.lsn, slices.Collect(maps.Values(d.heads)), slices.Clone(d.fresh)
+		err = d.journal.begin(lsn + 1)
+	})
+	if err = errors.Join(err, err2); err != nil {
+		return err
+	}
+	if err := s.settle(ctx, forever); err != nil {
+		return err
+	}
+	if err := d.writeCommon(common, lsn); err != nil {
+		return err
+	}
+	if err := d.writeIndex(heads, fresh, lsn); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fresh = slices.Clone(d.fresh[len(fresh):])
+	return d.journal.drop()
+}
+
+// forever is after every change.
+var forever = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
