@@ -21,6 +21,7 @@ import (
 type connection struct {
 	c      *Channel
 	in     channels.Intake
+	file   *deviceFile
 	client *whatsmeow.Client
 	wire   *wire
 	reader func(ctx context.Context) *reader
@@ -30,6 +31,9 @@ type connection struct {
 	once     sync.Once     // closes loggedIn
 	turn     chan struct{} // holds one token: messages are handed in one by one
 	gone     atomic.Bool   // the phone has removed this device
+	// unreadCame wakes watch when there is something to tend; it holds one sign.
+	unreadCame chan struct{}
+	letInAt    time.Time // watch's own
 
 	mu     sync.Mutex
 	closed bool
@@ -44,7 +48,7 @@ type connection struct {
 func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *store.Device) *connection {
 	w := c.newWire()
 	k := &connection{
-		c: c, in: in, client: c.newClient(device, w), wire: w,
+		c: c, in: in, file: file, unreadCame: make(chan struct{}, 1), client: c.newClient(device, w), wire: w,
 		over: make(chan ending, 1), loggedIn: make(chan struct{}), turn: make(chan struct{}, 1), users: map[int]context.CancelFunc{},
 	}
 	self, number := identify(device.GetJID(), device.GetLID()), device.GetJID().Device
@@ -110,6 +114,10 @@ func (k *connection) watch(ctx context.Context, tries *pause) ending {
 	defer login.Stop()
 	defer look.Stop()
 	loggedIn := k.loggedIn
+	tend := time.NewTimer(time.Hour) // set when something is known
+	tend.Stop()
+	defer tend.Stop()
+	var unreadCame <-chan struct{} // nil until we are let in
 	for {
 		select {
 		case <-ctx.Done():
@@ -117,10 +125,18 @@ func (k *connection) watch(ctx context.Context, tries *pause) ending {
 		case end := <-k.over:
 			return end
 		case <-loggedIn:
-			loggedIn, tries.failed = nil, 0
+			loggedIn, unreadCame, tries.failed = nil, k.unreadCame, 0
 			login.Stop()
+			k.letInAt = time.Now()
 			k.c.live.Store(k)
 			k.c.report(channels.StateConnected, "", "")
+			tend.Reset(0) // what is left of the last connection
+		case <-unreadCame:
+			tend.Reset(0)
+		case <-tend.C:
+			if next := k.tend(ctx); next >= 0 {
+				tend.Reset(next)
+			}
 		case <-login.C:
 			return dropped("WhatsApp did not answer the login")
 		case <-look.C:
@@ -189,8 +205,7 @@ func (k *connection) handle(ctx context.Context, evt any) (taken bool) {
 	case *events.Message:
 		return k.receive(ctx, e)
 	case *events.UndecryptableMessage:
-		k.c.log.Warn("a message could not be decrypted; its sender was asked to send it again",
-			"msg_id", e.Info.ID, "unavailable", string(e.UnavailableType))
+		k.unreadable(ctx, e)
 	case *events.Connected:
 		k.once.Do(func() { close(k.loggedIn) })
 	case *events.KeepAliveTimeout:

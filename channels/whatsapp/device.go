@@ -20,13 +20,18 @@ import (
 )
 
 // deviceFile is the SQLite file of the linked device: whatsmeow's tables, and
-// one of ours that keeps conversations together.
+// two of ours, one that keeps conversations together and one of the messages
+// that could not be decrypted.
 type deviceFile struct {
 	db        *sql.DB
 	container *sqlstore.Container
 
 	mu    sync.Mutex
 	chats map[types.JID]string // what chatOf has answered
+
+	unreadMu     sync.Mutex
+	unread       []*unread // what could not be decrypted, oldest first
+	unreadLoaded bool
 }
 
 // openDevice opens the file, and makes it, for its owner's eyes only, if it is
@@ -51,8 +56,13 @@ func openDevice(ctx context.Context, path string, log logger) (*deviceFile, erro
 	container := sqlstore.NewWithDB(db, "sqlite", log)
 	d := &deviceFile{db: db, container: container, chats: map[types.JID]string{}}
 	err = container.Upgrade(ctx)
-	if err == nil {
-		_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS dragoman_chats (jid TEXT PRIMARY KEY, chat TEXT NOT NULL) WITHOUT ROWID`)
+	for _, table := range []string{
+		`CREATE TABLE IF NOT EXISTS dragoman_chats (jid TEXT PRIMARY KEY, chat TEXT NOT NULL) WITHOUT ROWID`,
+		`CREATE TABLE IF NOT EXISTS dragoman_unread (id TEXT PRIMARY KEY, since INTEGER NOT NULL, state INTEGER NOT NULL, data BLOB NOT NULL)`,
+	} {
+		if err == nil {
+			_, err = db.ExecContext(ctx, table)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("whatsapp: prepare the device file %s: %w", path, errors.Join(err, db.Close()))

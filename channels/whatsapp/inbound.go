@@ -66,36 +66,21 @@ func (r *reader) read(evt *events.Message) (reading, bool, error) {
 		return reading{}, false, nil
 	}
 	i := &evt.Info
-	who, err := r.complete(identify(i.Sender, i.SenderAlt))
+	in, err := r.frame(i)
 	if err != nil {
 		return reading{}, false, err
 	}
-	private := i.Chat.Server != types.GroupServer
-	chat := i.Chat.ToNonAD().String()
-	if private {
-		if chat, err = r.chatOf(who); err != nil {
-			return reading{}, false, err
-		}
-	}
-	key, err := channels.NewKey(r.channel, chat)
-	if err != nil {
-		return reading{}, false, &strange{err}
-	}
+	in.Text, in.Edits, in.Quote, in.Attachments = said.text, edits, r.quote(said.about), said.files
+	in.Album = albumOf(evt.Message)
 	got := reading{
-		in: channels.Inbound{
-			Key: key, ID: inboundID(i), Text: said.text, Private: private, MessageID: i.ID, Edits: edits,
-			Sender: channels.Person{IDs: who.ids(), Name: clip(oneLine(i.PushName), 64)},
-			Quote:  r.quote(said.about), Attachments: said.files, At: i.Timestamp,
-			Album: albumOf(evt.Message),
-		},
+		in:      in,
 		seen:    seenMessage{chat: i.Chat.ToNonAD(), sender: i.Sender.ToNonAD(), unmarked: edits == "" && !i.IsFromMe},
 		expires: said.about.GetExpiration(),
 	}
 	if i.Chat.Server == types.BroadcastServer {
 		got.seen.chat = got.seen.sender
 	}
-	if !private {
-		got.in.Prefix = speaker(got.in.Sender) + ": "
+	if !in.Private {
 		got.in.Text, got.in.Addressed = r.address(said)
 	}
 	if deleted := edits != "" && said.text == deletedText; deleted {
@@ -116,6 +101,33 @@ func albumOf(m *waE2E.Message) string {
 		return ""
 	}
 	return a.GetParentMessageKey().GetID()
+}
+
+// frame is a message without what it says: its conversation and its sender.
+func (r *reader) frame(i *types.MessageInfo) (channels.Inbound, error) {
+	who, err := r.complete(identify(i.Sender, i.SenderAlt))
+	if err != nil {
+		return channels.Inbound{}, err
+	}
+	private := i.Chat.Server != types.GroupServer
+	chat := i.Chat.ToNonAD().String()
+	if private {
+		if chat, err = r.chatOf(who); err != nil {
+			return channels.Inbound{}, err
+		}
+	}
+	key, err := channels.NewKey(r.channel, chat)
+	if err != nil {
+		return channels.Inbound{}, &strange{err}
+	}
+	in := channels.Inbound{
+		Key: key, ID: inboundID(i), Private: private, MessageID: i.ID, At: i.Timestamp,
+		Sender: channels.Person{IDs: who.ids(), Name: clip(oneLine(i.PushName), 64)},
+	}
+	if !private {
+		in.Prefix = speaker(in.Sender) + ": "
+	}
+	return in, nil
 }
 
 // strange marks a message that no attempt will ever understand.

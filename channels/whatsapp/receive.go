@@ -48,23 +48,44 @@ func (k *connection) receive(ctx context.Context, evt *events.Message) bool {
 	}
 }
 
-// handIn makes one attempt.
+// handIn makes one attempt. A message that could not be decrypted when it came
+// first keeps the name under which it was known then, so that copies of it that
+// come on two ways, from its sender and from the owner's phone, are one.
 func (k *connection) handIn(ctx context.Context, evt *events.Message) error {
+	before, err := k.file.unreadOf(ctx, &evt.Info)
+	if err != nil {
+		return err
+	}
+	if before == nil {
+		id := inboundID(&evt.Info)
+		return k.take(ctx, evt, id, id)
+	}
+	id := inboundID(before.info())
+	if err := k.take(ctx, evt, id, id+"/again"); err != nil {
+		return err
+	}
+	return k.came(ctx, before)
+}
+
+// take hands the message in as id, or sets it aside as aside if it cannot be
+// understood.
+func (k *connection) take(ctx context.Context, evt *events.Message, id, aside string) error {
 	evt, err := k.open(ctx, evt)
 	if err != nil {
-		return k.in.SetAside(ctx, k.c.name, inboundID(&evt.Info), raw(evt.RawMessage), err)
+		return k.in.SetAside(ctx, k.c.name, aside, raw(evt.RawMessage), err)
 	}
 	got, ok, err := k.reader(ctx).understand(evt)
 	odd := (*strange)(nil)
 	switch {
 	case errors.As(err, &odd):
-		return k.in.SetAside(ctx, k.c.name, inboundID(&evt.Info), raw(evt.RawMessage), err)
+		return k.in.SetAside(ctx, k.c.name, aside, raw(evt.RawMessage), err)
 	case err != nil:
 		return err
 	case !ok:
 		k.c.log.Debug("ignored a message that says nothing to the assistant", "msg_id", evt.Info.ID)
 		return nil
 	}
+	got.in.ID = id
 	// Remembered first: an answer may begin before Accept has returned, and what
 	// it answers is then marked as read.
 	k.c.memory.remember(got.in.Key.Chat(), got.in.MessageID, got.seen, got.expires, got.in.At)

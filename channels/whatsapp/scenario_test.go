@@ -71,10 +71,16 @@ func reach(t *testing.T, c *whatsapp.Channel, state channels.State, want string)
 
 func connected(t *testing.T, n *network, o whatsapp.Options) (*whatsapp.Channel, *channeltest.Inbox) {
 	t.Helper()
-	c, inbox := n.open(t, o), channeltest.NewInbox()
-	run(t, c, inbox)
+	inbox := channeltest.NewInbox()
+	return connectedTo(t, n, o, inbox), inbox
+}
+
+func connectedTo(t *testing.T, n *network, o whatsapp.Options, in channels.Intake) *whatsapp.Channel {
+	t.Helper()
+	c := n.open(t, o)
+	run(t, c, in)
 	reach(t, c, channels.StateConnected, "")
-	return c, inbox
+	return c
 }
 
 func send(t *testing.T, c *whatsapp.Channel, m channels.Outbound) string {
@@ -348,17 +354,6 @@ func TestAskedForAgainAfterRestart(t *testing.T) {
 	connected(t, n, whatsapp.Options{})
 	if err := n.ann.WaitText(within(t), "asked for"); err != nil {
 		t.Errorf("Ann sees %q: %v", n.ann.Texts(), err)
-	}
-}
-
-// A message that cannot be decrypted is asked for again and then taken.
-func TestUndecryptable(t *testing.T) {
-	n := newNetwork(t, wasim.Options{})
-	_, inbox := connected(t, n, whatsapp.Options{})
-	n.Faults.Garble(1)
-	n.ann.Say("garbled at first")
-	if got := inbox.Wait(t, 1)[0].Text; got != "garbled at first" {
-		t.Errorf("got %q", got)
 	}
 }
 

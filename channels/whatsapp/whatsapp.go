@@ -9,6 +9,10 @@
 // too long the connection is made anew, and WhatsApp repeats what was not
 // acknowledged.
 //
+// What cannot be decrypted is set aside, asked for again and settled when it
+// comes ([channels.Settler]); if it does not come in time, its conversation is
+// told by a message that says so.
+//
 // Promise, outbound: Send returns nil when WhatsApp's server has the message.
 // The message's id on WhatsApp is made from Outbound.ID, so phones show it once
 // however often it is sent ([channels.Deduper]). What was sent stays in the
@@ -74,6 +78,9 @@ type Options struct {
 	// NoSelfChat ignores also what the owner of the number writes to
 	// themselves. All else that the owner writes is always ignored.
 	NoSelfChat bool
+	// Patience is how long a message that could not be decrypted may take to
+	// come again before its sender is told; 2 minutes if 0.
+	Patience time.Duration
 	// Proxy picks the proxy of a request, as in http.Transport; none if nil.
 	Proxy func(*http.Request) (*url.URL, error)
 	// HTTP is used for every connection if set, and Proxy is not.

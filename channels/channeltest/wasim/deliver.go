@@ -13,6 +13,10 @@ import (
 // the simulator's own keys, so they are bugs. The lock is held, as in all of
 // this file.
 func (s *Server) deliver(p *post, d *device) {
+	if nothing, is := s.Faults.withholds(); is {
+		d.enqueue(waBinary.Node{Tag: "message", Attrs: p.attrs, Content: []waBinary.Node{nothing}})
+		return
+	}
 	var content []waBinary.Node
 	if p.group == nil {
 		content = append(content, s.seal(p, d, p.plain))

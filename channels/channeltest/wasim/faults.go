@@ -19,6 +19,9 @@ type Faults struct {
 	loseReceipts     bool
 	ignoreKeepalives bool
 	ignoreRetries    bool
+	ignored          []func()
+	unavailable      int
+	unavailableKind  string
 	ignoreQueries    map[string]bool
 	failQueries      map[string]int
 	garble           int
@@ -101,8 +104,26 @@ func (f *Faults) LoseReceipts(on bool) { f.set(func() { f.loseReceipts = on }) }
 func (f *Faults) IgnoreKeepalives(on bool) { f.set(func() { f.ignoreKeepalives = on }) }
 
 // IgnoreRetries keeps phones from writing again what a device could not
-// decrypt, as when they are switched off.
-func (f *Faults) IgnoreRetries(on bool) { f.set(func() { f.ignoreRetries = on }) }
+// decrypt, as when they are switched off. What they were asked for meanwhile
+// they write when it is turned off.
+func (f *Faults) IgnoreRetries(on bool) {
+	f.set(func() {
+		f.ignoreRetries = on
+		if on {
+			return
+		}
+		for _, again := range f.ignored {
+			again()
+		}
+		f.ignored = nil
+	})
+}
+
+// Unavailable keeps the next n messages from devices, which are only told that
+// there is one: of the given type, as "view_once" for what phones alone show.
+func (f *Faults) Unavailable(kind string, n int) {
+	f.set(func() { f.unavailableKind, f.unavailable = kind, n })
+}
 
 // IgnoreQueries leaves info queries with that xmlns unanswered.
 func (f *Faults) IgnoreQueries(xmlns string, on bool) {
@@ -170,6 +191,13 @@ func (f *Faults) failsLogin() (waBinary.Node, bool) {
 func (f *Faults) failsMedia() bool { return spend(&f.media) }
 
 func (f *Faults) garbles() bool { return spend(&f.garble) }
+
+func (f *Faults) withholds() (waBinary.Node, bool) {
+	if !spend(&f.unavailable) {
+		return waBinary.Node{}, false
+	}
+	return waBinary.Node{Tag: "unavailable", Attrs: waBinary.Attrs{"type": f.unavailableKind}}, true
+}
 
 func (f *Faults) dropsBefore() bool { return reached(&f.before) }
 

@@ -63,10 +63,19 @@ func (s *Server) handleReceipt(d *device, n *waBinary.Node) {
 	}})
 	switch kind {
 	case "retry":
-		if p := s.posts[id]; p != nil && p.author != nil && !s.Faults.ignoreRetries {
-			p.author.party.forget(d.lid.SignalAddress())
-			s.deliverAgain(p, d, text(n.GetChildByTag("retry").Attrs["count"]))
+		p, count := s.posts[id], text(n.GetChildByTag("retry").Attrs["count"])
+		if p == nil || p.author == nil {
+			return
 		}
+		again := func() {
+			p.author.party.forget(d.lid.SignalAddress())
+			s.deliverAgain(p, d, count)
+		}
+		if s.Faults.ignoreRetries {
+			s.Faults.ignored = append(s.Faults.ignored, again)
+			return
+		}
+		again()
 	case "read", "read-self", "played":
 		ids := []string{id}
 		if list, ok := n.GetOptionalChildByTag("list"); ok {

@@ -1,0 +1,165 @@
+package whatsapp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest"
+	"dragoman/channels/channeltest/wasim"
+	"dragoman/channels/whatsapp"
+)
+
+// A message that cannot be decrypted is set aside with what is known about it,
+// asked for again, and settled when it comes.
+func TestUndecryptable(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	_, inbox := connected(t, n, whatsapp.Options{})
+	n.Faults.Garble(1)
+	id := n.ann.Say("garbled at first")
+	m := inbox.Wait(t, 1)[0]
+	if m.Text != "garbled at first" || m.MessageID != id || m.Key != n.Key() {
+		t.Errorf("accepted %+v", m)
+	}
+	inbox.Until(t, "what came again to be settled", func() bool { return len(inbox.Settled()) == 1 })
+	asides := inbox.Asides()
+	if len(asides) != 1 || asides[0].ID != m.ID || asides[0].Channel != "whatsapp" || inbox.Settled()[0] != m.ID {
+		t.Fatalf("set aside %+v, settled %q, want %s", asides, inbox.Settled(), m.ID)
+	}
+	var known struct {
+		ID, Chat, Sender string
+		Time             time.Time
+	}
+	if err := json.Unmarshal(asides[0].Raw, &known); err != nil {
+		t.Fatal(err)
+	}
+	if lid := n.ann.LID().String(); known.ID != id || known.Chat != lid || known.Sender != lid || known.Time.IsZero() {
+		t.Errorf("known is %+v, want message %s of %s", known, id, lid)
+	}
+	if why := asides[0].Why.Error(); strings.Contains(why, n.ann.Number()[1:]) || !strings.Contains(why, "send it again") {
+		t.Errorf("why = %q", why)
+	}
+	if n.Count("receipt:retry") == 0 {
+		t.Error("it was not asked for again")
+	}
+}
+
+const lost = "[a message came that could not be decrypted; it was asked for again and has not come. Please ask for it to be sent once more]"
+
+// Nobody waits for ever: what does not come again is told. When it comes after
+// all, also after a restart, it is taken as any other.
+func TestUndecryptableForLong(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	n.Faults.IgnoreRetries(true)
+	c, inbox := n.open(t, whatsapp.Options{Patience: 20 * time.Millisecond}), channeltest.NewInbox()
+	stop := run(t, c, inbox)
+	reach(t, c, channels.StateConnected, "")
+	n.Faults.Garble(1)
+	id := n.ann.Say("late")
+	m := inbox.Wait(t, 1)[0]
+	if m.Text != lost || m.MessageID != id || m.Key != n.Key() || !m.Private || !slices.Equal(m.Sender.IDs, n.SenderIDs()) {
+		t.Errorf("told %+v, want that message %s was lost", m, id)
+	}
+	n.ann.Say("another")
+	inbox.Wait(t, 2)
+	if err := n.WaitDrained(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if got := inbox.Settled(); len(got) != 0 {
+		t.Errorf("settled %q, and it has not come", got)
+	}
+	stop()
+	connectedTo(t, n, whatsapp.Options{Patience: 20 * time.Millisecond}, inbox)
+	n.Faults.IgnoreRetries(false)
+	inbox.Wait(t, 3)
+	inbox.Until(t, "what came again to be settled", func() bool { return len(inbox.Settled()) == 1 })
+	if got := inbox.Texts(); !slices.Equal(got, []string{lost, "another", "late"}) {
+		t.Errorf("accepted %q", got)
+	}
+	if again := inbox.Repeated(); len(again) != 0 {
+		t.Errorf("handed in again: %+v", again)
+	}
+	if got := inbox.Messages()[2]; got.MessageID != id || got.Edits != "" || got.ID != inbox.Asides()[0].ID {
+		t.Errorf("what came late is %+v", got)
+	}
+}
+
+// noShelf cannot set anything aside.
+type noShelf struct {
+	*channeltest.Inbox
+	tried chan string
+}
+
+func (n *noShelf) SetAside(_ context.Context, _, id string, _ []byte, _ error) error {
+	n.tried <- id
+	return errors.New("no room")
+}
+
+// A store that is not there when the message comes costs nothing: what is known
+// lies in the device file until it can be set aside, by the next process too.
+func TestUndecryptableIsKept(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	n.Faults.IgnoreRetries(true)
+	c, inbox := n.open(t, whatsapp.Options{Patience: time.Hour}), channeltest.NewInbox()
+	broken := &noShelf{inbox, make(chan string, 100)}
+	stop := run(t, c, broken)
+	reach(t, c, channels.StateConnected, "")
+	n.Faults.Garble(2)
+	first, second := n.ann.Say("one"), n.ann.Say("two")
+	for tried := map[string]bool{}; len(tried) < 2; {
+		select {
+		case id := <-broken.tried:
+			tried[id] = true
+		case <-within(t).Done():
+			t.Fatalf("tried to set aside %v, want %s and %s", tried, first, second)
+		}
+	}
+	stop()
+	connectedTo(t, n, whatsapp.Options{Patience: time.Millisecond}, inbox)
+	m := inbox.Wait(t, 1)[0]
+	want := "[2 messages came that could not be decrypted; they were asked for again and have not come. Please ask for them to be sent once more]"
+	if len(inbox.Asides()) != 2 || m.Text != want {
+		t.Errorf("set aside %+v, told %q; want both of them", inbox.Asides(), m.Text)
+	}
+}
+
+// In a group nobody knows whom it was meant for, so it is not for us, and a
+// reaction or an edit that is lost is nothing to be told.
+func TestUndecryptableInGroup(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	n.Faults.IgnoreRetries(true)
+	g := n.Group("friends", n.ann)
+	_, inbox := connected(t, n, whatsapp.Options{Patience: 20 * time.Millisecond})
+	n.Faults.Garble(2)
+	n.ann.React(n.ann.Say("first"), "👍")
+	inbox.Wait(t, 1)
+	n.Faults.Garble(1)
+	n.ann.SayIn(g, "hello all")
+	m := inbox.Wait(t, 2)[1]
+	if m.Addressed || m.Private || m.Prefix != "Ann: " || m.Text != lost || m.Key.Chat() != g.JID().String() {
+		t.Errorf("told %+v", m)
+	}
+	n.Faults.IgnoreRetries(false)
+	inbox.Until(t, "all three to be settled", func() bool { return len(inbox.Settled()) == 3 })
+	if got := inbox.Texts(); !slices.Equal(got, []string{lost, lost, "first", "hello all"}) {
+		t.Errorf("accepted %q", got)
+	}
+}
+
+// What is to be viewed once never comes to a linked device: its sender is told
+// at once.
+func TestViewOnceThatPhonesKeep(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	_, inbox := connected(t, n, whatsapp.Options{})
+	n.Faults.Unavailable("view_once", 1)
+	id := n.ann.Send(wasim.Note{ViewOnce: true, Media: &wasim.Media{Kind: wasim.Image, Mime: "image/png", Data: noise(9)}})
+	m := inbox.Wait(t, 1)[0]
+	if !strings.HasPrefix(m.Text, "[something to be viewed once was sent;") || m.MessageID != id || len(inbox.Asides()) != 0 {
+		t.Errorf("told %+v, set aside %+v", m, inbox.Asides())
+	}
+}

@@ -1,0 +1,170 @@
+package whatsapp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.mau.fi/whatsmeow/types"
+)
+
+// unread is what is known about a message that could not be decrypted. As JSON
+// it is what the operator sees of it, and a row of the device file.
+type unread struct {
+	ID        string    `json:"id"`
+	Chat      types.JID `json:"chat"`
+	Sender    types.JID `json:"sender"`
+	SenderAlt types.JID `json:"sender_alt,omitzero"`
+	Name      string    `json:"name,omitempty"`
+	Time      time.Time `json:"time"`
+	Group     bool      `json:"group,omitempty"`
+	FromMe    bool      `json:"from_me,omitempty"`
+	// Quiet: it is a reaction or a change of another message, which nobody
+	// waits for an answer to.
+	Quiet bool `json:"quiet,omitempty"`
+	// ViewOnce: WhatsApp shows it on phones only and will never send it here.
+	ViewOnce bool      `json:"view_once,omitempty"`
+	Since    time.Time `json:"since"`
+
+	state unreadState
+}
+
+// unreadState are the steps that were taken.
+type unreadState int
+
+const (
+	unreadAside unreadState = 1 << iota // it is on the operator's list
+	unreadTold                          // its conversation was told
+	unreadCame                          // it came again and was taken
+)
+
+// unreadKept is how long a row is kept: as long as a phone might still send
+// the message, so that a second copy of it is known.
+const unreadKept = 30 * 24 * time.Hour
+
+func (u *unread) is(s unreadState) bool { return u.state&s != 0 }
+
+// info is what WhatsApp said about the message.
+func (u *unread) info() *types.MessageInfo {
+	return &types.MessageInfo{
+		MessageSource: types.MessageSource{Chat: u.Chat, Sender: u.Sender, SenderAlt: u.SenderAlt, IsGroup: u.Group, IsFromMe: u.FromMe},
+		ID:            u.ID, Timestamp: u.Time, PushName: u.Name,
+	}
+}
+
+// isOf reports whether i is about the same message. It may come under the
+// sender's other name.
+func (u *unread) isOf(i *types.MessageInfo) bool {
+	was := identify(u.Sender, u.SenderAlt)
+	return u.ID == i.ID && (was.is(i.Sender) || was.is(i.SenderAlt))
+}
+
+// noteUnread keeps u; false if it is kept already.
+func (d *deviceFile) noteUnread(ctx context.Context, u *unread) (added bool, err error) {
+	d.unreadMu.Lock()
+	defer d.unreadMu.Unlock()
+	if err := d.loadUnread(ctx); err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(d.unread, func(old *unread) bool { return old.isOf(u.info()) }) {
+		return false, nil
+	}
+	data, err := json.Marshal(u)
+	if err == nil {
+		_, err = d.db.ExecContext(ctx, `INSERT INTO dragoman_unread (id, since, state, data) VALUES (?, ?, 0, ?) ON CONFLICT DO NOTHING`,
+			inboundID(u.info()), u.Since.Unix(), data)
+	}
+	if err != nil {
+		return false, fmt.Errorf("whatsapp: note a message: %w", err)
+	}
+	d.unread = append(d.unread, u)
+	return true, nil
+}
+
+// loadUnread reads the rows once; they are few.
+func (d *deviceFile) loadUnread(ctx context.Context) error {
+	if d.unreadLoaded {
+		return nil
+	}
+	_, err := d.db.ExecContext(ctx, `DELETE FROM dragoman_unread WHERE since < ?`, time.Now().Add(-unreadKept).Unix())
+	if err != nil {
+		return fmt.Errorf("whatsapp: forget old messages: %w", err)
+	}
+	rows, err := d.db.QueryContext(ctx, `SELECT state, data FROM dragoman_unread ORDER BY since, rowid`)
+	if err != nil {
+		return fmt.Errorf("whatsapp: read what could not be decrypted: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var all []*unread
+	for rows.Next() {
+		u, data := &unread{}, []byte(nil)
+		if err := rows.Scan(&u.state, &data); err != nil {
+			return fmt.Errorf("whatsapp: read what could not be decrypted: %w", err)
+		}
+		if err := json.Unmarshal(data, u); err != nil {
+			continue // written by a version that knows more
+		}
+		all = append(all, u)
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("whatsapp: read what could not be decrypted: %w", err)
+	}
+	d.unread, d.unreadLoaded = all, true
+	return nil
+}
+
+// openUnread lists, oldest first, what did not come again so far.
+func (d *deviceFile) openUnread(ctx context.Context) ([]*unread, error) {
+	d.unreadMu.Lock()
+	defer d.unreadMu.Unlock()
+	if err := d.loadUnread(ctx); err != nil {
+		return nil, err
+	}
+	var open []*unread
+	for _, u := range d.unread {
+		if !u.is(unreadCame) {
+			open = append(open, u)
+		}
+	}
+	return open, nil
+}
+
+// unreadOf finds the message among those that could not be decrypted; nil if
+// it is none of them.
+func (d *deviceFile) unreadOf(ctx context.Context, i *types.MessageInfo) (*unread, error) {
+	d.unreadMu.Lock()
+	defer d.unreadMu.Unlock()
+	if err := d.loadUnread(ctx); err != nil {
+		return nil, err
+	}
+	if n := slices.IndexFunc(d.unread, func(u *unread) bool { return u.isOf(i) }); n >= 0 {
+		return d.unread[n], nil
+	}
+	return nil, nil
+}
+
+// markUnread notes that a step was taken with each of those messages. Whoever
+// calls it holds the connection's turn, which guards their states.
+func (d *deviceFile) markUnread(ctx context.Context, step unreadState, all ...*unread) error {
+	tx, err := d.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("whatsapp: mark a message: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // says that it is done, after Commit
+	for _, u := range all {
+		if _, err := tx.ExecContext(ctx, `UPDATE dragoman_unread SET state = state | ? WHERE id = ?`, step, inboundID(u.info())); err != nil {
+			return fmt.Errorf("whatsapp: mark a message: %w", err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("whatsapp: mark a message: %w", err)
+	}
+	d.unreadMu.Lock()
+	defer d.unreadMu.Unlock()
+	for _, u := range all {
+		u.state |= step
+	}
+	return nil
+}
