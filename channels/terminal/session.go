@@ -53,7 +53,7 @@ type session struct {
 
 // begin shows the last of the history and greets.
 func (s *session) begin(items []live.Item, o ChatOptions) {
-	s.editor.commands = []string{"/help", "/new", "/status", "/stop"}
+	s.editor.commands = []string{"/help", "/new", "/status", "/stop", "/title"}
 	for _, it := range items {
 		s.last = max(s.last, it.Seq)
 		s.known[it.ID] = true

@@ -17,6 +17,7 @@ func Commands() []channels.Command {
 		{Name: "help", Help: "what I can do"},
 		{Name: "new", Help: "start a new conversation (the old one is kept)"},
 		{Name: "stop", Help: "stop the answer that is being written"},
+		{Name: "title", Help: "give this conversation a title, or show it"},
 		{Name: "status", Help: "how things are"},
 		{Name: "start", Help: "say hello"},
 	}
@@ -25,7 +26,8 @@ func Commands() []channels.Command {
 // parseCommand reads "/name" at the start of text. Other words that start
 // with a slash are ordinary text for the model.
 func parseCommand(text string) (string, bool) {
-	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+	text = strings.TrimSpace(text)
+	word := strings.TrimSuffix(text, arguments(text))
 	name, found := strings.CutPrefix(strings.ToLower(word), "/")
 	if !found {
 		return "", false
@@ -46,6 +48,8 @@ func (g *Gateway) command(ctx context.Context, m channels.Inbound, name string) 
 		return g.control(ctx, m, sessions.ControlStop)
 	case "new":
 		return g.control(ctx, m, sessions.ControlNew)
+	case "title":
+		return g.title(ctx, m)
 	case "status":
 		text, err := g.statusText(ctx, m.Key)
 		if err != nil {

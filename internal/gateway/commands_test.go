@@ -116,3 +116,50 @@ func TestNewDuringAnAnswerSaysSoBelowIt(t *testing.T) {
 		}
 	})
 }
+
+func TestTitle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		say := func(text, want string) {
+			t.Helper()
+			before := len(w.net.texts("1"))
+			w.say("1", text)
+			synctest.Wait()
+			if got := w.net.texts("1"); len(got) != before+1 || !strings.Contains(got[before], want) {
+				t.Errorf("%s is answered %q, want %q", clip(text), got[before:], want)
+			}
+		}
+		say("/title", "has no title")
+		say("/title Too early", "This conversation is empty")
+		say("hello", "echo hello")
+		say("/title \n Holiday \n plans  ", "is now called “Holiday plans”")
+		say("/TITLE", "is called “Holiday plans”")
+		say("/title "+strings.Repeat("long ", 2<<20), "too long for a title")
+		say("/title\nÜbung 2", "is now called “Übung 2”")
+		say("/titles are for books", "echo /titles are for books")
+		c, err := w.mem.Conversation(t.Context(), channels.MustKey("net:1"))
+		if err != nil || c.Title != "Übung 2" || c.Messages != 4 {
+			t.Errorf("Conversation = %+v, %v, want its title, and no command among its messages", c, err)
+		}
+	})
+}
+
+// A command that the network repeats keeps its place: the last title counts.
+func TestTitleRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.say("1", "hello")
+		synctest.Wait()
+		one, two := w.say("1", "/title one"), w.say("1", "/title two")
+		for _, m := range []channels.Inbound{one, two} {
+			if err := w.in.Accept(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		c, err := w.mem.Conversation(t.Context(), channels.MustKey("net:1"))
+		if got := w.net.texts("1"); err != nil || c.Title != "two" || len(got) != 3 {
+			t.Errorf("title %q, answers %q, %v", c.Title, got, err)
+		}
+	})
+}

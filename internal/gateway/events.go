@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -68,8 +69,16 @@ func (in intake) Join(ctx context.Context, from, to channels.Key) error {
 	if in.g.busy.closed() {
 		return errDraining
 	}
+	_, err := in.g.store.Conversation(ctx, from)
+	there := err == nil
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return fmt.Errorf("gateway: join %s to %s: %w", from, to, err)
+	}
 	if err := in.g.store.Join(ctx, from, to); err != nil {
 		return fmt.Errorf("gateway: join %s to %s: %w", from, to, err)
+	}
+	if there {
+		in.g.joined(from, to)
 	}
 	return nil
 }

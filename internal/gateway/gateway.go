@@ -48,6 +48,13 @@ type Store interface {
 	sessions.People
 	sessions.Leases
 	sessions.Lifetime
+	Titles
+}
+
+// Titles is how a conversation is called.
+type Titles interface {
+	Conversation(ctx context.Context, k channels.Key) (sessions.Conversation, error)
+	Rename(ctx context.Context, k channels.Key, title string) error
 }
 
 // Binding attaches one channel and says who may talk on it.

@@ -283,6 +283,26 @@ func TestJoin(t *testing.T) {
 	})
 }
 
+// A join that a network asked for is told as the operator's is, once.
+func TestJoinIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var heard listener
+		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Events = heard.hear })
+		w.say("1", "hello")
+		synctest.Wait()
+		heard.told()
+		for range 2 {
+			if err := w.in.(channels.Joiner).Join(t.Context(), channels.MustKey("net:1"), channels.MustKey("net:2")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := event.Event{Event: event.SessionDelete, At: heard.list[0].At, Key: channels.MustKey("net:1"), Why: "joined"}
+		if diff := cmp.Diff([]event.Event{want}, heard.list, cmp.AllowUnexported(channels.Key{})); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func names(list []channels.Key) []string {
 	var all []string
 	for _, k := range list {
