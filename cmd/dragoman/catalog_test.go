@@ -45,6 +45,12 @@ func TestFilters(t *testing.T) {
 			t.Errorf("%v lists all:\n%s", args, out)
 		}
 	}
+	w.want([]string{
+		"telegram:1  “Trip to Rome”\n  since    20260301_001\n  model    small-1\n  system   Be brief.\n  tags     rome, trip\n  meta     days = 3\n", "hello",
+	}, "sessions", "show", "telegram:1")
+	w.want([]string{"telegram:new has now:"}, "sessions", "set", "telegram:new", "model=small-1")
+	w.want([]string{"telegram:new\n  model    small-1\n\nNothing was said yet."}, "sessions", "show", "telegram:new")
+	w.want([]string{"[]"}, "sessions", "show", "telegram:new", "--json")
 	w.want([]string{"No conversation is like that."}, "sessions", "list", "--tag", "nothing")
 	w.want([]string{"telegram:1 has now:\n  tags     rome, trip"}, "sessions", "unset", "telegram:1", "model", "system", "meta.days", "meta.who")
 	w.want([]string{"telegram:1 has no settings of its own."}, "sessions", "tag", "telegram:1", "-rome", "-trip")

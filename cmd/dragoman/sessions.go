@@ -48,8 +48,15 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 		return &usageError{"--last wants 0 or more"}
 	}
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		head, err := a.Conversation(ctx, key)
+		if errors.Is(err, sessions.ErrNotFound) {
+			return noConversation(key)
+		}
+		if err != nil {
+			return err
+		}
 		kept, total := []sessions.Message{}, 0
-		err := eachMessage(ctx, a, key, func(m sessions.Message) error {
+		err = eachMessage(ctx, a, key, func(m sessions.Message) error {
 			kept, total = append(kept, m), total+1
 			if k.Last > 0 && len(kept) > 2*k.Last { // keep memory small without copying each time
 				kept = append(kept[:0], kept[len(kept)-k.Last:]...)
@@ -65,6 +72,7 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 		if k.JSON {
 			return e.json(kept)
 		}
+		e.say("%s", headText(head))
 		if earlier := total - len(kept); earlier > 0 {
 			e.say("(%s before; --last 0 shows all)\n", count(earlier, "message", "messages"))
 		}
@@ -75,10 +83,9 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// eachMessage walks through a transcript, page by page. A conversation without
-// a message is one that does not exist.
+// eachMessage walks through a transcript, page by page.
 func eachMessage(ctx context.Context, a *httpapi.Client, key channels.Key, f func(sessions.Message) error) error {
-	after, any := int64(0), false
+	after := int64(0)
 	for {
 		page, err := a.Messages(ctx, key, after, pageSize)
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
@@ -88,16 +95,31 @@ func eachMessage(ctx context.Context, a *httpapi.Client, key channels.Key, f fun
 			if err := f(m); err != nil {
 				return err
 			}
-			after, any = m.Seq, true
+			after = m.Seq
 		}
 		if len(page) == 0 {
-			break
+			return nil
 		}
 	}
-	if !any {
-		return noConversation(key)
+}
+
+// headText is what stands above a transcript: what the conversation is called
+// and what was chosen for it.
+func headText(c sessions.Conversation) string {
+	var b strings.Builder
+	b.WriteString(oneLine(c.Key.String()))
+	if c.Title != "" {
+		fmt.Fprintf(&b, "  “%s”", oneLine(c.Title))
 	}
-	return nil
+	b.WriteString("\n")
+	if c.Generation != "" {
+		fmt.Fprintf(&b, "  %-8s %s\n", "since", c.Generation)
+	}
+	b.WriteString(settingsLines(c.Settings, 0))
+	if c.Messages == 0 {
+		b.WriteString("\nNothing was said yet.\n")
+	}
+	return b.String()
 }
 
 func noConversation(key channels.Key) error {

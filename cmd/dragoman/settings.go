@@ -126,24 +126,35 @@ func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 }
 
 func settingsText(key channels.Key, s sessions.Settings) string {
-	var b strings.Builder
-	line := func(name, value string) { fmt.Fprintf(&b, "  %-8s %s\n", name, value) }
-	if s.Model != "" {
-		line("model", oneLine(s.Model))
-	}
-	if s.System != "" {
-		line("system", fit(oneLine(s.System), 68))
-	}
-	if len(s.Tags) > 0 {
-		line("tags", oneLine(strings.Join(s.Tags, ", ")))
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Metadata)) {
-		line("meta", fit(oneLine(name+" = "+string(s.Metadata[name])), 68))
-	}
-	if b.Len() == 0 {
+	lines := settingsLines(s, 68)
+	if lines == "" {
 		return fmt.Sprintf("%s has no settings of its own.", key)
 	}
-	return fmt.Sprintf("%s has now:\n%s", key, strings.TrimRight(b.String(), "\n"))
+	return fmt.Sprintf("%s has now:\n%s", key, strings.TrimRight(lines, "\n"))
+}
+
+// settingsLines are the settings, one a line, cut to width; 0: not cut.
+func settingsLines(s sessions.Settings, width int) string {
+	var b strings.Builder
+	line := func(name, value string) {
+		if value = oneLine(value); width > 0 {
+			value = fit(value, width)
+		}
+		fmt.Fprintf(&b, "  %-8s %s\n", name, value)
+	}
+	if s.Model != "" {
+		line("model", s.Model)
+	}
+	if s.System != "" {
+		line("system", s.System)
+	}
+	if len(s.Tags) > 0 {
+		line("tags", strings.Join(s.Tags, ", "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Metadata)) {
+		line("meta", name+" = "+string(s.Metadata[name]))
+	}
+	return b.String()
 }
 
 type sessionsJoinCmd struct {

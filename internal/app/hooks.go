@@ -14,7 +14,15 @@ import (
 
 // buildHooks makes the configured hooks. They start with the daemon.
 func buildHooks(cfg *config.Config, count func(event, outcome string), log *slog.Logger) (*hooks.Hooks, error) {
-	var list []hooks.Hook
+	h, err := hooks.New(hooksOf(cfg), hooks.Options{Count: count, Logger: log})
+	if err != nil {
+		return nil, fmt.Errorf("app: %w", err)
+	}
+	return h, nil
+}
+
+// hooksOf are the configured hooks.
+func hooksOf(cfg *config.Config) (list []hooks.Hook) {
 	for _, c := range cfg.Hooks {
 		h := hooks.Hook{Command: c.Command, URL: c.URL, Secret: c.Secret.Reveal(), Timeout: c.Timeout.D()}
 		for _, name := range c.On {
@@ -22,11 +30,7 @@ func buildHooks(cfg *config.Config, count func(event, outcome string), log *slog
 		}
 		list = append(list, h)
 	}
-	h, err := hooks.New(list, hooks.Options{Count: count, Logger: log})
-	if err != nil {
-		return nil, fmt.Errorf("app: %w", err)
-	}
-	return h, nil
+	return list
 }
 
 // resetOf is the configured reset policy. Its time zone was checked by Load;

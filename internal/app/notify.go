@@ -71,7 +71,7 @@ func (d *Daemon) reloads(ctx context.Context) {
 	}
 }
 
-// reload applies allow lists, log level and jobs. A configuration with
+// reload applies allow lists, log level, jobs and hooks. A configuration with
 // problems changes nothing.
 func (d *Daemon) reload() {
 	if d.opts.Reload == nil {
@@ -99,7 +99,10 @@ func (d *Daemon) reload() {
 	if err := d.beats.replace(cfg); err != nil {
 		d.log.Error("reload: the jobs stay as they were", "err", err)
 	}
-	d.log.Info("reloaded: allow lists, jobs and log level; other settings need a restart")
+	if err := d.hooks.Replace(hooksOf(cfg)); err != nil {
+		d.log.Error("reload: the hooks stay as they were", "err", err)
+	}
+	d.log.Info("reloaded: allow lists, jobs, hooks and log level; other settings need a restart")
 }
 
 func (d *Daemon) setLevel(cfg *config.Config) {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -164,5 +166,33 @@ func TestReloadKeepsRunningJobs(t *testing.T) {
 	list, err := r.admin.Occurrences(t.Context(), "morning", 10)
 	if err != nil || len(list) != 1 || list[0].Outcome != "ran" {
 		t.Errorf("occurrences = %+v, %v, want one that ran", list, err)
+	}
+}
+
+// Hooks are read again: a new one hears what comes, one that went hears no
+// more.
+func TestReloadHooks(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	note := filepath.Join(p.dir, "note.sh")
+	if err := os.WriteFile(note, []byte("#!/bin/sh\ncat >>\"$1\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	told := func() int {
+		data, _ := os.ReadFile(filepath.Join(p.dir, "told"))
+		return strings.Count(string(data), "turn_done")
+	}
+	r := p.run()
+	r.ask(r.page("a"), "good morning")
+	p.write(fmt.Sprintf("hooks: [{on: [turn_done], command: [%q, %q]}]", note, filepath.Join(p.dir, "told")))
+	r.reload("reloaded")
+	r.ask(r.page("b"), "good day")
+	r.until("the hook to be told", func() bool { return told() == 1 })
+	p.write("")
+	r.reload("reloaded")
+	r.ask(r.page("c"), "good evening")
+	r.stop()
+	if n := told(); n != 1 {
+		t.Errorf("the hook was told of %d turns, want only of the one it was configured for", n)
 	}
 }

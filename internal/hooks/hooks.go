@@ -14,6 +14,7 @@
 //
 // Goroutines: [Hooks.Run] owns one per hook. When its context ends it tells
 // what is queued, within [Options.DrainLimit], and returns with none left.
+// [Hooks.Replace] changes which hooks there are meanwhile.
 package hooks
 
 import (
@@ -22,6 +23,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -67,12 +69,14 @@ func (o *Options) setDefaults() {
 // Hooks are all hooks of a daemon. A nil *Hooks takes every event and tells
 // nobody.
 type Hooks struct {
-	opts    Options
-	workers []*worker
+	opts Options
 
-	mu     sync.Mutex // guards shut, so that nothing enters a queue that nobody reads
-	shut   bool
-	unsaid int // events dropped since the last word about it in the log
+	mu      sync.Mutex // guards all below, so that nothing enters a queue that nobody reads
+	workers []*worker
+	left    []*worker     // replaced before Run began
+	start   func(*worker) // set when Run begins
+	shut    bool
+	unsaid  int // events dropped since the last word about it in the log
 }
 
 type worker struct {
@@ -80,20 +84,54 @@ type worker struct {
 	name  string // for the log: the program or the host
 	queue chan event.Event
 	http  *http.Client
+	// gone is closed when nothing enters queue any more.
+	gone chan struct{}
 }
 
 // New checks hooks. Nothing starts before Run.
 func New(hooks []Hook, opts Options) (*Hooks, error) {
 	opts.setDefaults()
 	h := &Hooks{opts: opts}
-	for i, hook := range hooks {
-		w, err := newWorker(hook, opts.Queue)
-		if err != nil {
-			return nil, fmt.Errorf("hooks: hook %d: %w", i+1, err)
-		}
-		h.workers = append(h.workers, w)
+	if err := h.Replace(hooks); err != nil {
+		return nil, err
 	}
 	return h, nil
+}
+
+// Replace puts these hooks in the place of those there are. One that is the
+// same as before goes on with what is queued for it; another one is told what
+// is queued, and then no more. On an error nothing changes.
+func (h *Hooks) Replace(hooks []Hook) error {
+	now := make([]*worker, len(hooks))
+	for i, hook := range hooks {
+		var err error
+		if now[i], err = newWorker(hook, h.opts.Queue); err != nil {
+			return fmt.Errorf("hooks: hook %d: %w", i+1, err)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.shut {
+		return nil
+	}
+	old := h.workers
+	for i, w := range now {
+		same := slices.IndexFunc(old, func(o *worker) bool { return reflect.DeepEqual(o.Hook, w.Hook) })
+		if same >= 0 {
+			now[i] = old[same]
+			old = slices.Delete(slices.Clone(old), same, same+1)
+		} else if h.start != nil {
+			h.start(w)
+		}
+	}
+	for _, w := range old {
+		close(w.gone)
+		if h.start == nil {
+			h.left = append(h.left, w)
+		}
+	}
+	h.workers = now
+	return nil
 }
 
 func newWorker(hook Hook, queue int) (*worker, error) {
@@ -103,7 +141,7 @@ func newWorker(hook Hook, queue int) (*worker, error) {
 	if hook.Timeout == 0 {
 		hook.Timeout = 10 * time.Second
 	}
-	w := &worker{Hook: hook, queue: make(chan event.Event, queue)}
+	w := &worker{Hook: hook, queue: make(chan event.Event, queue), gone: make(chan struct{})}
 	if hook.URL != "" {
 		w.name, w.http = hostOf(hook.URL), newClient()
 	} else {
@@ -177,45 +215,54 @@ func (h *Hooks) Run(ctx context.Context) error {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	var wg sync.WaitGroup
-	for _, w := range h.workers {
-		wg.Go(func() { h.serve(ctx, life, w) })
+	h.mu.Lock()
+	h.start = func(w *worker) { wg.Go(func() { h.serve(ctx, life, w) }) }
+	for _, w := range slices.Concat(h.left, h.workers) {
+		h.start(w)
 	}
+	h.mu.Unlock()
 	<-ctx.Done()
 	h.mu.Lock()
-	h.shut = true
+	h.shut = true // nobody is started any more
 	h.mu.Unlock()
 	limit := time.AfterFunc(h.opts.DrainLimit, end)
 	defer limit.Stop()
 	wg.Wait()
-	for _, w := range h.workers {
-		if w.http != nil {
-			w.http.CloseIdleConnections()
-		}
-	}
 	return nil
 }
 
-// serve works off one hook's queue until ctx ends and the queue is empty; calls
-// end with life.
+// serve works off one hook's queue until ctx ends, or the hook is gone, and
+// the queue is empty; calls end with life.
 func (h *Hooks) serve(ctx, life context.Context, w *worker) {
+	if w.http != nil {
+		defer w.http.CloseIdleConnections()
+	}
 	for {
 		select {
 		case e := <-w.queue:
 			h.tell(life, w, e)
 			continue
+		case <-w.gone:
+			h.rest(life, w)
+			return
 		case <-ctx.Done():
 		}
 		// Taking the lock once waits for an Emit that saw the hooks open.
 		h.mu.Lock()
 		h.shut = true
 		h.mu.Unlock()
-		for {
-			select {
-			case e := <-w.queue:
-				h.tell(life, w, e)
-				continue
-			default:
-			}
+		h.rest(life, w)
+		return
+	}
+}
+
+// rest tells what is queued, when nothing is added any more.
+func (h *Hooks) rest(life context.Context, w *worker) {
+	for {
+		select {
+		case e := <-w.queue:
+			h.tell(life, w, e)
+		default:
 			return
 		}
 	}

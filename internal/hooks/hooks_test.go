@@ -337,3 +337,53 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// Hooks are replaced while they run: the old one is told what was queued for
+// it, the one that stays misses nothing, the new one hears what comes.
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	out := func(name string) string { return filepath.Join(dir, name) }
+	to := func(name string) hooks.Hook {
+		return hooks.Hook{On: []event.Name{event.TurnDone}, Command: append(script(t, "#!/bin/sh\ncat >>\"$1\"\n"), out(name))}
+	}
+	old, stays, added := to("old"), to("stays"), to("added")
+	w := start(t, hooks.Options{}, old, stays)
+	emit := func(turns ...string) {
+		for _, turn := range turns {
+			w.Emit(event.Event{Event: event.TurnDone, Turn: turn})
+		}
+	}
+	emit("1", "2", "3")
+	if err := w.Replace([]hooks.Hook{{}}); err == nil {
+		t.Error("a hook that tells nobody was taken")
+	}
+	if err := w.Replace([]hooks.Hook{stays, added}); err != nil {
+		t.Fatal(err)
+	}
+	emit("4", "5")
+	if err := w.Replace([]hooks.Hook{stays}); err != nil {
+		t.Fatal(err)
+	}
+	emit("6")
+	w.stop()
+	if err := w.Replace(nil); err != nil {
+		t.Error(err)
+	}
+	for name, want := range map[string]string{"old": "1 2 3", "stays": "1 2 3 4 5 6", "added": "4 5"} {
+		data, err := os.ReadFile(out(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for dec := json.NewDecoder(bytes.NewReader(data)); ; {
+			var e event.Event
+			if err := dec.Decode(&e); err != nil {
+				break
+			}
+			got = append(got, e.Turn)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s was told %v, want %s", name, got, want)
+		}
+	}
+}

@@ -138,6 +138,7 @@ func Admin(o AdminOptions) http.Handler {
 		"GET /v1/sessions/search":      a.search,
 		"POST /v1/sessions/rename":     a.rename,
 		"POST /v1/sessions/delete":     a.remove,
+		"GET /v1/sessions/one":         a.conversation,
 		"GET /v1/sessions/generations": a.generations,
 		"GET /v1/sessions/numbers":     a.numbers,
 		"POST /v1/sessions/configure":  a.configure,

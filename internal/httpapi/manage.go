@@ -129,6 +129,14 @@ func firstWords(text string) string {
 	return cut + "…"
 }
 
+func (a *admin) conversation(ctx context.Context, r *request) (any, error) {
+	k, err := key(r.text("key"))
+	if err != nil {
+		return nil, err
+	}
+	return a.Store.Conversation(ctx, k)
+}
+
 func (a *admin) generations(ctx context.Context, r *request) (any, error) {
 	k, err := key(r.text("key"))
 	if err != nil {

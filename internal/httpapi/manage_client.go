@@ -25,6 +25,11 @@ func (c *Client) Find(ctx context.Context, q sessions.Query) ([]Listed, error) {
 	return fetch[[]Listed](ctx, c, "/v1/sessions", v)
 }
 
+// Conversation returns one, with its settings. Errors: sessions.ErrNotFound.
+func (c *Client) Conversation(ctx context.Context, k channels.Key) (sessions.Conversation, error) {
+	return fetch[sessions.Conversation](ctx, c, "/v1/sessions/one", url.Values{"key": {k.String()}})
+}
+
 // Generations lists those of k, oldest first.
 func (c *Client) Generations(ctx context.Context, k channels.Key) ([]sessions.Generation, error) {
 	return fetch[[]sessions.Generation](ctx, c, "/v1/sessions/generations", url.Values{"key": {k.String()}})
