@@ -23,7 +23,8 @@ type file struct {
 func (s *Server) AddFile(content []byte) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := "FILE-" + strconv.Itoa(len(s.files)+1)
+	s.lastFile++
+	id := "FILE-" + strconv.Itoa(s.lastFile)
 	s.files[id] = &file{content: content}
 	return id
 }

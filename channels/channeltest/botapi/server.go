@@ -63,6 +63,7 @@ type Server struct {
 	conns    map[net.Conn]struct{}
 	chats    map[int64]*Chat
 	files    map[string]*file
+	lastFile int
 	queue    []update // not confirmed
 	lastID   int64    // of the newest update
 	asked    int64    // highest offset ever confirmed
