@@ -16,6 +16,7 @@ import (
 	"dragoman/internal/app"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
+	"dragoman/sessions/file"
 	"dragoman/sessions/memory"
 	"dragoman/sessions/sqlite"
 	"dragoman/sessions/storetest"
@@ -29,6 +30,8 @@ func at(t *testing.T, p app.Place) sessions.Store {
 	switch p.Type {
 	case "sqlite":
 		s, err = sqlite.Open(t.Context(), p.Path, sqlite.Options{})
+	case "file":
+		s, err = file.Open(t.Context(), p.Path, file.Options{})
 	case "memory":
 		s = memory.New(memory.Options{})
 	}
@@ -106,6 +109,25 @@ func gone(t *testing.T, path string) {
 	}
 }
 
+// From a database to documents and back, in the places that the daemon knows.
+func TestMigrateToFileAndBack(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	first := everything(t, p.parse("sqlite"))
+	if _, err := p.migrate(p.parse("sqlite"), p.parse("file")); err != nil {
+		t.Fatal(err)
+	}
+	back := p.parse("sqlite:" + p.state("back.db"))
+	if _, err := p.migrate(p.parse("file"), back); err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range []app.Place{p.parse("file"), back} {
+		if diff := cmp.Diff(first, lines(t, place)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", place, diff)
+		}
+	}
+}
+
 // There and back through stores of each kind nothing changes.
 func TestMoveThereAndBack(t *testing.T) {
 	t.Parallel()
@@ -113,7 +135,7 @@ func TestMoveThereAndBack(t *testing.T) {
 	first := everything(t, p.parse("sqlite"))
 	from := at(t, p.parse("sqlite"))
 	defer from.Close()
-	for i, kind := range []string{"memory", "sqlite", "memory", "sqlite"} {
+	for i, kind := range []string{"memory", "file", "sqlite", "file", "memory", "sqlite"} {
 		next := at(t, app.Place{Type: kind, Path: p.state(fmt.Sprint("step", i))})
 		defer next.Close()
 		if _, err := exchange.Move(t.Context(), from, next, nil); err != nil {

@@ -22,6 +22,7 @@ type stateDir struct {
 
 const (
 	databaseName = "dragoman.db"
+	folderName   = "sessions" // of the store of type file
 	socketName   = "dragoman.sock"
 	lockName     = "dragoman.lock"
 	auditName    = "audit.log"

@@ -11,6 +11,7 @@ import (
 
 	"dragoman/internal/config"
 	"dragoman/sessions"
+	"dragoman/sessions/file"
 	"dragoman/sessions/memory"
 	"dragoman/sessions/sqlite"
 )
@@ -41,6 +42,9 @@ type storeType struct {
 var storeTypes = map[string]storeType{
 	"sqlite": {databaseName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
 		return sqlite.Open(ctx, path, sqlite.Options{Logger: log})
+	}},
+	"file": {folderName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
+		return file.Open(ctx, path, file.Options{Logger: log})
 	}},
 	"memory": {"", func(_ context.Context, _ string, log *slog.Logger) (sessions.Store, error) {
 		return memory.New(memory.Options{Logger: log}), nil

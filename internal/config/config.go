@@ -40,7 +40,7 @@ type Config struct {
 
 // Store says where conversations and queues are kept.
 type Store struct {
-	Type string `yaml:"type" doc:"sqlite keeps everything in one file in state_dir; memory forgets it at the end."`
+	Type string `yaml:"type" doc:"sqlite keeps everything in one file in state_dir; file keeps each conversation in a JSON document in state_dir/sessions; memory forgets it at the end."`
 }
 
 // HTTP is the chat page, health and metrics.

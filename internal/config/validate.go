@@ -112,9 +112,9 @@ func (v *validator) paths() {
 	if rel, err := filepath.Rel(c.Workspace, c.StateDir); err == nil && !strings.HasPrefix(rel, "..") {
 		v.bad("workspace", "the state directory lies inside of it, so that the model's tools could reach the database", "name another folder")
 	}
-	v.oneOf("store.type", c.Store.Type, "sqlite", "memory")
+	v.oneOf("store.type", c.Store.Type, "sqlite", "file", "memory")
 	if c.Store.Type == "memory" {
-		v.warn("store.type", "memory forgets everything when the daemon ends", "write sqlite to keep it")
+		v.warn("store.type", "memory forgets everything when the daemon ends", "write sqlite or file to keep it")
 	}
 }
 

@@ -137,7 +137,7 @@ type Forgotten struct {
 
 // AsideRow is something set aside.
 type AsideRow struct {
-	ID string `json:"id"`
+	ID string `json:"row"` // AsideRecord has an id of its own
 	sessions.AsideRecord
 }
 
