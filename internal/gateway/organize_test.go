@@ -1,0 +1,92 @@
+package gateway_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent/window"
+)
+
+const organizing = "Organizing the conversation…"
+
+// notes are what chat was shown of what is being done.
+func (n *network) notes(chat string) []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []string
+	for _, p := range n.previews {
+		if p.Key.Chat() == chat && p.Note != "" {
+			all = append(all, p.Note)
+		}
+	}
+	return all
+}
+
+// People see that the conversation is being organized while they wait for it,
+// and never otherwise: a summary in the background says nothing, and whoever
+// writes meanwhile is answered as if there were none.
+func TestOrganizingIsShownToThoseWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
+		ag.hold = time.Minute
+		for i := range 11 { // 22 messages: one summary in the background
+			w.say("1", fmt.Sprint("message ", i))
+			synctest.Wait()
+		}
+		time.Sleep(30 * time.Second)
+		if ag.count() != 1 || w.history("1").Summary != nil {
+			t.Fatalf("%d summaries under way, want 1", ag.count())
+		}
+		w.say("1", "and meanwhile?")
+		synctest.Wait()
+		if got := w.net.texts("1"); len(got) != 12 || got[11] != "noted" {
+			t.Errorf("beside a summary in the background, %d answers, want 12", len(got))
+		}
+		time.Sleep(time.Hour)
+		if h := w.history("1"); h.Summary == nil {
+			t.Error("there is no summary")
+		}
+		if got := w.net.notes("1"); len(got) != 0 {
+			t.Errorf("nobody waited, and was shown %q", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := window.Presets["goose-conservative"]
+		c.Keep.N = 2
+		w, ag := compacting(t, c, 2048)
+		ag.hold = time.Minute
+		for i := range 6 {
+			w.say("1", fmt.Sprint("message ", i, strings.Repeat(" word", 120)))
+			synctest.Wait()
+		}
+		if ag.count() != 0 {
+			t.Fatalf("%d summaries before one is needed", ag.count())
+		}
+		before := len(w.net.texts("1"))
+		w.say("1", "a long one"+strings.Repeat(" word", 1200)) // does not fit any more
+		time.Sleep(30 * time.Second)
+		if got := w.net.notes("1"); !slices.Contains(got, organizing) {
+			t.Errorf("while they wait they are shown %q, want %q", got, organizing)
+		}
+		if got := len(w.net.texts("1")); got != before {
+			t.Errorf("they got an answer before the summary was made")
+		}
+		time.Sleep(time.Hour)
+		got := w.net.texts("1")
+		if len(got) != before+1 || got[before] != "noted" || ag.count() != 1 {
+			t.Errorf("%d answers and %d summaries after it, want one more and one", len(got)-before, ag.count())
+		}
+		for _, text := range got {
+			if strings.Contains(text, "Organizing") {
+				t.Errorf("the note is part of an answer: %q", text)
+			}
+		}
+		if all := strings.Join(w.transcript("1"), "\n"); strings.Contains(all, "Organizing") {
+			t.Error("the note is in the transcript")
+		}
+	})
+}
