@@ -265,4 +265,5 @@ func (a *Agent) prompt(s sessions.Settings) string {
 func (r *run) setFrame() {
 	h := &r.t.History
 	r.frame = window.NewFrame(r.a.prompt(h.Settings), r.t.System, h.Summary, r.a.opts.Compaction.Render)
+	r.fixed = r.a.toolTokens + r.frame.Tokens(r.a.opts.Count)
 }

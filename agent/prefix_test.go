@@ -35,6 +35,9 @@ func wire(t *testing.T, r agent.Request) string {
 }
 
 func common(a, b string) int {
+	if a == b {
+		return len(a)
+	}
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++

@@ -144,16 +144,44 @@ type talked struct {
 	requests, asked []agent.Request
 }
 
-func (r *talked) shared(t *testing.T) float64 {
+// shared is how much of all requests, in percent of their bytes, is the
+// beginning of the one that follows, and how many are not the whole beginning.
+func (r *talked) shared() (percent float64, breaks int) {
 	same, total := 0, 0
-	before := wire(t, r.requests[0])
-	for _, q := range r.requests[1:] {
-		now := wire(t, q)
-		same += common(before, now)
-		total += len(before)
+	var before []string
+	for _, q := range r.requests {
+		now := pieces(q)
+		whole := true
+		for i, p := range before {
+			total += len(p)
+			if whole = whole && i < len(now); whole {
+				n := common(p, now[i])
+				same += n
+				whole = n == len(p) && n == len(now[i])
+			}
+		}
+		if !whole {
+			breaks++
+		}
 		before = now
 	}
-	return 100 * float64(same) / float64(total)
+	return 100 * float64(same) / float64(total), breaks
+}
+
+// pieces are the texts of a request in the order in which a model reads them.
+func pieces(r agent.Request) []string {
+	var all []string
+	for _, s := range r.Tools {
+		all = append(all, s.Name, s.Description, string(s.Parameters))
+	}
+	all = append(all, r.System, r.Background)
+	for _, m := range r.Messages {
+		all = append(all, string(m.Role), m.Content, m.ToolCallID)
+		for _, c := range m.ToolCalls {
+			all = append(all, c.ID, c.Name, c.Arguments)
+		}
+	}
+	return all
 }
 
 func (r *talked) size() int {
@@ -164,7 +192,18 @@ func (r *talked) size() int {
 	return n / len(r.requests)
 }
 
-func talkFor(t *testing.T, c window.Compaction, turns int) *talked {
+// setting is what a conversation is measured in.
+type setting struct{ window, prompt int } // tokens
+
+// A prompt that is hardly there makes the history count most. The usual one is
+// what agents of this kind have: instructions, tools and notes of 3,000 tokens,
+// in the window that is Dragoman's default.
+var (
+	bare  = setting{window: 16_384, prompt: 150}
+	usual = setting{window: 32_768, prompt: 3000}
+)
+
+func talkFor(t *testing.T, c window.Compaction, turns int, s setting) *talked {
 	t.Helper()
 	r := &talked{}
 	result := strings.Repeat("shelf row label count note ", 60)
@@ -172,7 +211,7 @@ func talkFor(t *testing.T, c window.Compaction, turns int) *talked {
 		return string(c.Args) + " " + result, nil
 	}}
 	m := newScript(t, echoing(c, &r.asked, &r.requests))
-	a := newAgent(t, m, agent.Options{System: strings.Repeat("Be kind. ", 50), ContextWindow: 16_384, Compaction: c}, look)
+	a := newAgent(t, m, agent.Options{System: strings.Repeat("Be kind. ", s.prompt/3), ContextWindow: s.window, Compaction: c}, look)
 	r.chat = chat{t: t, a: a, h: sessions.History{Generation: "20260301_001"}}
 	for i := range turns {
 		text := fmt.Sprintf("Please look at place %d again and tell me what you find there.", i)
@@ -184,6 +223,12 @@ func talkFor(t *testing.T, c window.Compaction, turns int) *talked {
 	return r
 }
 
+// least is how much consecutive requests share at least, in percent: with a
+// bare prompt and with the usual one. The two presets that summarise after 20
+// messages cannot share more, whoever builds their requests: see
+// docs/performance.md.
+var least = map[string][2]float64{"picoclaw": {86, 93}, "terrarium": {80.5, 89.5}}
+
 // TestPresetsMeasured has the same conversation of 200 turns with tools under
 // every preset and writes what it came to into docs/performance.md.
 func TestPresetsMeasured(t *testing.T) {
@@ -191,25 +236,19 @@ func TestPresetsMeasured(t *testing.T) {
 	for i := range 10 {
 		planted = append(planted, fact(i))
 	}
+	names := window.PresetNames()
+	rows := make([]string, len(names))
+	t.Run("presets", func(t *testing.T) {
+		for i, name := range names {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				rows[i] = measurePreset(t, name, planted)
+			})
+		}
+	})
 	var b strings.Builder
-	b.WriteString("| preset | shared prefix | tokens per request | compactions | model calls per compaction | facts after 1 | after 3 | after 5 | unaccounted |\n|---|---|---|---|---|---|---|---|---|\n")
-	for _, name := range window.PresetNames() {
-		r := talkFor(t, window.Presets[name], 200)
-		after := func(n int) string {
-			if len(r.summaries) < n {
-				return "-"
-			}
-			return survival(r.summaries[n-1], planted[:min(10, r.firstCovered(planted))])
-		}
-		fmt.Fprintf(&b, "| `%s` | %.1f %% | %d | %d | %.2f | %s | %s | %s | %d |\n", name, r.shared(t), r.size(), len(r.summaries),
-			float64(len(r.asked))/float64(max(len(r.summaries), 1)), after(1), after(3), after(5), r.unaccounted)
-		if r.unaccounted != 0 {
-			t.Errorf("preset %s: %d messages are unaccounted for, want 0", name, r.unaccounted)
-		}
-		if got := r.shared(t); name == window.DefaultPreset && got < 95 {
-			t.Errorf("requests of the default preset share %.2f %%, want at least 95 %%", got)
-		}
-	}
+	b.WriteString("| preset | shared, bare prompt | shared, usual prompt | tokens per request | compactions | model calls per compaction | facts after 1 | after 3 | after 5 | unaccounted |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString(strings.Join(rows, ""))
 	const path = "../docs/performance.md"
 	old, err := os.ReadFile(path)
 	if err != nil {
@@ -228,6 +267,38 @@ func TestPresetsMeasured(t *testing.T) {
 	} else if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// measurePreset is the row of one preset.
+func measurePreset(t *testing.T, name string, planted []string) string {
+	want, found := least[name]
+	if !found {
+		want = [2]float64{95, 95}
+	}
+	var got [2]float64
+	var r *talked
+	for i, s := range []setting{usual, bare} {
+		breaks := 0
+		r = talkFor(t, window.Presets[name], 200, s)
+		got[1-i], breaks = r.shared()
+		if got[1-i] < want[1-i] {
+			t.Errorf("with %+v, requests share %.2f %%, want at least %.1f %%", s, got[1-i], want[1-i])
+		}
+		if breaks > len(r.summaries) {
+			t.Errorf("with %+v, %d requests do not begin with the one before, and there were only %d compactions", s, breaks, len(r.summaries))
+		}
+		if r.unaccounted != 0 {
+			t.Errorf("with %+v, %d messages are unaccounted for, want 0", s, r.unaccounted)
+		}
+	}
+	after := func(n int) string {
+		if len(r.summaries) < n {
+			return "-"
+		}
+		return survival(r.summaries[n-1], planted[:min(10, r.firstCovered(planted))])
+	}
+	return fmt.Sprintf("| `%s` | %.1f %% | %.1f %% | %d | %d | %.2f | %s | %s | %s | %d |\n", name, got[0], got[1], r.size(), len(r.summaries),
+		float64(len(r.asked))/float64(max(len(r.summaries), 1)), after(1), after(3), after(5), r.unaccounted)
 }
 
 // firstCovered counts the planted facts that the first summary stands for.

@@ -61,15 +61,12 @@ const (
 	omissionTokens = 40
 )
 
-// fixed is how many tokens every request of the turn takes beside its messages.
-func (r *run) fixed() int { return r.a.toolTokens + r.frame.Tokens(r.a.opts.Count) }
-
 // view is the conversation, repaired and pruned, and how many of its newest
 // user messages the turn answers.
 func (r *run) view(final bool) (msgs []sessions.Message, users int) {
 	view := window.Repair(r.all)
 	view = r.a.opts.Prune.Apply(view, window.Sight{
-		Window: r.window(), Fixed: r.fixed(),
+		Window: r.window(), Fixed: r.fixed,
 		Count: r.a.opts.Count, Forced: r.a.forced.of(r.t),
 	})
 	for _, m := range r.all[r.own:] {
@@ -89,7 +86,7 @@ func (r *run) view(final bool) (msgs []sessions.Message, users int) {
 // may have. It is never nothing: then the server decides.
 func (r *run) budget() int {
 	size := r.window()
-	n := r.a.room(r.model.Name(), size-r.a.answerReserve(size)) - r.fixed() - omissionTokens
+	n := r.a.room(r.model.Name(), size-r.a.answerReserve(size)) - r.fixed - omissionTokens
 	return max(n, size/8)
 }
 

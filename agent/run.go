@@ -37,6 +37,7 @@ type run struct {
 	t      Turn
 	model  Model
 	frame  window.Frame
+	fixed  int             // tokens that every request takes beside its messages
 	person channels.Person // the newest message's sender
 
 	// all is the history, the input and what was added; own is where the
