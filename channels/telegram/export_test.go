@@ -1,8 +1,10 @@
 package telegram
 
+import "dragoman/channels/markup"
+
 // Render shows both forms of a text, and lets panics through.
 func Render(md string) (html, plain string) {
-	p := typeset(tidy(md))
+	p := typeset(markup.Tidy(md))
 	return p.html, p.plain
 }
 

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"dragoman/channels"
+	"dragoman/channels/markup"
 
 	"github.com/go-telegram/bot/models"
 )
@@ -113,15 +113,7 @@ func prefix(name string) string {
 
 // oneLine makes a name, which can be anything at all, short and keeps it from
 // looking like more than a name.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) || unicode.Is(unicode.Cf, r) {
-			return ' '
-		}
-		return r
-	}, s)
-	return clip(strings.Join(strings.Fields(s), " "), 64)
-}
+func oneLine(s string) string { return markup.Clip(markup.Line(s), 64) }
 
 // answersMe reports whether m is a reply to the bot. In a topic everything
 // "replies" to the message that opened the topic, which does not count.
@@ -133,12 +125,12 @@ func (c *Channel) answersMe(m *models.Message) bool {
 func quote(m *models.Message) *channels.Quote {
 	part := ""
 	if m.Quote != nil {
-		part = clip(m.Quote.Text, mostQuote)
+		part = markup.Clip(m.Quote.Text, mostQuote)
 	}
 	if r := m.ReplyToMessage; r != nil && r.ForumTopicCreated == nil {
 		if part == "" {
 			whole, _, _ := content(r)
-			part = clip(whole, mostQuote)
+			part = markup.Clip(whole, mostQuote)
 		}
 		return &channels.Quote{ID: strconv.Itoa(r.ID), Name: sender(r).Name, Text: part}
 	}

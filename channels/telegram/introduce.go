@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dragoman/channels"
+	"dragoman/channels/markup"
 
 	"github.com/go-telegram/bot/models"
 )
@@ -65,7 +66,7 @@ func (c *Channel) register(ctx context.Context) {
 		Commands []models.BotCommand `json:"commands"`
 	}{[]models.BotCommand{}}
 	for _, command := range given {
-		name, help := strings.ToLower(command.Name), clip(command.Help, 256)
+		name, help := strings.ToLower(command.Name), markup.Clip(command.Help, 256)
 		if commandForm.MatchString(name) && help != "" {
 			params.Commands = append(params.Commands, models.BotCommand{Command: name, Description: help})
 		}
@@ -83,13 +84,4 @@ func (c *Channel) register(ctx context.Context) {
 		c.log.Warn("commands were not registered", "err", err, "attempt", tries.failed)
 		sleep(ctx, wait)
 	}
-}
-
-// clip cuts s to at most n characters.
-func clip(s string, n int) string {
-	runes := []rune(s)
-	if len(runes) <= n {
-		return s
-	}
-	return string(runes[:n-1]) + "…"
 }

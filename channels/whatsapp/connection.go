@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/channels/markup"
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waWa6"
@@ -233,7 +234,7 @@ func (c *Channel) endOf(evt any) (ending, bool) {
 	case *events.Disconnected:
 		return dropped("the connection to WhatsApp was lost"), true
 	case *events.StreamError:
-		return dropped("WhatsApp ended the connection (error " + clip(oneLine(e.Code), 20) + ")"), true
+		return dropped("WhatsApp ended the connection (error " + markup.Clip(markup.Line(e.Code), 20) + ")"), true
 	case *events.ManualLoginReconnect:
 		return dropped("WhatsApp asks for a new connection"), true
 	case *events.LoggedOut:

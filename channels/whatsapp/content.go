@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dragoman/channels"
+	"dragoman/channels/markup"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"google.golang.org/protobuf/proto"
@@ -219,12 +220,12 @@ const mostQuote = 2000
 // quotedText is what a message that another one answers said.
 func quotedText(about *waE2E.ContextInfo) string {
 	quoted, _ := contentOf(about.GetQuotedMessage())
-	return clip(quoted.inWords(), mostQuote)
+	return markup.Clip(quoted.inWords(), mostQuote)
 }
 
 // label is a name that stands inside a note's brackets.
 func label(s string) string {
-	return clip(strings.NewReplacer("[", "(", "]", ")").Replace(oneLine(s)), 200)
+	return markup.Clip(strings.NewReplacer("[", "(", "]", ")").Replace(markup.Line(s)), 200)
 }
 
 func seconds(n uint32) string { return strconv.FormatUint(uint64(n), 10) + " s" }

@@ -12,7 +12,6 @@ import (
 
 var (
 	Render    = render
-	Split     = split
 	MessageID = messageID
 	Outcome   = outcome
 )

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"dragoman/channels"
+	"dragoman/channels/markup"
 
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
@@ -90,7 +91,7 @@ func (r *reader) read(evt *events.Message) (reading, bool, error) {
 		}
 		got.in.Addressed = before.addressed
 	}
-	got.seen.text, got.seen.addressed = clip(said.inWords(), mostQuote), got.in.Addressed
+	got.seen.text, got.seen.addressed = markup.Clip(said.inWords(), mostQuote), got.in.Addressed
 	return got, true, nil
 }
 
@@ -122,7 +123,7 @@ func (r *reader) frame(i *types.MessageInfo) (channels.Inbound, error) {
 	}
 	in := channels.Inbound{
 		Key: key, ID: inboundID(i), Private: private, MessageID: i.ID, At: i.Timestamp,
-		Sender: channels.Person{IDs: who.ids(), Name: clip(oneLine(i.PushName), 64)},
+		Sender: channels.Person{IDs: who.ids(), Name: markup.Clip(markup.Line(i.PushName), 64)},
 	}
 	if !private {
 		in.Prefix = speaker(in.Sender) + ": "

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
+	"dragoman/channels/markup"
+
 	waLog "go.mau.fi/whatsmeow/util/log"
 )
 
@@ -17,7 +19,7 @@ var _ waLog.Logger = logger{}
 
 func (l logger) say(level, msg string, args []any) {
 	if l.log.Enabled(context.Background(), slog.LevelDebug) {
-		l.log.Debug("whatsmeow says", "its_level", level, "what", clip(oneLine(fmt.Sprintf(msg, args...)), 300))
+		l.log.Debug("whatsmeow says", "its_level", level, "what", markup.Clip(markup.Line(fmt.Sprintf(msg, args...)), 300))
 	}
 }
 

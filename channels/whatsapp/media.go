@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"dragoman/channels"
+	"dragoman/channels/markup"
 
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/socket"
@@ -44,7 +45,7 @@ type file interface {
 // attach describes the file of a message.
 func attach(kind channels.AttachmentKind, name string, f file) channels.Attachment {
 	a := channels.Attachment{
-		Kind: kind, Name: clip(name, 255), Type: clip(oneLine(f.GetMimetype()), 127),
+		Kind: kind, Name: markup.Clip(name, 255), Type: markup.Clip(markup.Line(f.GetMimetype()), 127),
 		Bytes: int64(min(f.GetFileLength(), math.MaxInt64)),
 	}
 	ref := reference{f.GetDirectPath(), f.GetMediaKey(), f.GetFileSHA256(), f.GetFileEncSHA256(), whatsmeow.GetMediaType(f)}

@@ -35,6 +35,7 @@ func TestRender(t *testing.T) {
 		{"wide table", "| name | what it is |\n|---|---|\n| Go | a language made by people at a large company |", "- Go; what it is: a language made by people at a large company"},
 		{"html", "a <b>x</b> &amp; c", "a <b>x</b> & c"},
 		{"escapes", `1\. not a list \*x\*`, "1. not a list *x*"},
+		{"escaped entity", `\&amp; \&lt;`, "&amp; &lt;"},
 		{"snake", "a_b_c 2*3*4", "a_b_c 234"},
 		{"definition", "[1]: https://go.dev", "[1]: https://go.dev"},
 		{"rule", "a\n\n---\n\nb", "a\n\n———\n\nb"},
@@ -50,32 +51,6 @@ func TestRender(t *testing.T) {
 	}
 }
 
-func TestSplit(t *testing.T) {
-	tests := []struct {
-		name, text string
-		limit      int
-		want       []string
-	}{
-		{"fits", "a\n\nb", 200, []string{"a\n\nb"}},
-		{"at a paragraph", strings.Repeat("a", 90) + "\n\n" + strings.Repeat("b", 90), 170, []string{strings.Repeat("a", 90), strings.Repeat("b", 90)}},
-		{"at a space", strings.Repeat("a", 150) + " " + strings.Repeat("b", 80), 200, []string{strings.Repeat("a", 150) + " ", strings.Repeat("b", 80)}},
-		{
-			"in a code block", "```go\n" + strings.Repeat("x\n", 120) + "```\nend", 200,
-			[]string{
-				"```go\n" + strings.Repeat("x\n", 77) + "```",
-				"```go\n" + strings.Repeat("x\n", 43) + "```\nend",
-			},
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, whatsapp.Split(tt.text, tt.limit)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"# a\n**b** _c_", "```\n````\n`x", "- a\n  > b\n\n| a |\n|--|\n| b |", "[a](b \"c\") ![](d) <e@f>", strings.Repeat("👨‍👩‍👧‍👦", 90)} {
 		f.Add(s)
@@ -83,12 +58,6 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, md string) {
 		if out := whatsapp.Render(md); strings.TrimSpace(out) == "" || !utf8.ValidString(out) {
 			t.Fatalf("Render(%q) = %q", md, out)
-		}
-		md = strings.ToValidUTF8(md, "")
-		for _, piece := range whatsapp.Split(md, 200) {
-			if n := utf8.RuneCountInString(piece); strings.TrimSpace(piece) == "" || n > 200 && !strings.ContainsAny(piece, "\u200d\u0300") && n > 400 {
-				t.Fatalf("a piece of %d characters: %q", n, piece)
-			}
 		}
 	})
 }

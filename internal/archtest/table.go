@@ -32,7 +32,9 @@ var Table = []Rule{
 	{Package: "channels/live/livetest", Imports: []string{"channels", "channels/live"}},
 	{Package: "channels/web", Imports: []string{"channels", "channels/live"}},
 	{Package: "channels/terminal", Imports: []string{"channels", "channels/live"}},
-	{Package: "channels/*", Imports: []string{"channels"}},
+	// How Markdown is read and cut, for the networks that have markup.
+	{Package: "channels/markup"},
+	{Package: "channels/*", Imports: []string{"channels", "channels/markup"}},
 
 	{Package: "sessions", Imports: []string{"channels"}},
 	// What the stores share, and the suite that all of them pass.

@@ -1,0 +1,67 @@
+package markup
+
+import (
+	"strings"
+
+	"github.com/rivo/uniseg"
+)
+
+// longestFence is kept free where a part of a line may turn out to open a
+// code block.
+const longestFence = 33
+
+// fitting is how many bytes of line make at most most units, cut at a good
+// place. It cuts through a character, as people see it, only if that alone is
+// too long.
+func (r Ruler) fitting(line string, most int) int {
+	var spaces []int
+	end, size := 0, 0
+	for rest, state := line, -1; rest != ""; {
+		var cluster string
+		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if size += r.units(cluster); size > most {
+			if end == 0 {
+				return r.runesOf(cluster, most)
+			}
+			break
+		}
+		if end += len(cluster); cluster == " " {
+			spaces = append(spaces, end)
+		}
+	}
+	for i := len(spaces) - 1; i >= 0 && spaces[i] > end/2; i-- {
+		if !inLink(line[:spaces[i]]) {
+			return spaces[i]
+		}
+	}
+	return end
+}
+
+// runesOf is how many bytes of s make at most most units, at least one rune.
+func (r Ruler) runesOf(s string, most int) int {
+	size := 0
+	for i, c := range s {
+		if size += r.unit(c); size > most && i > 0 {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// inLink reports whether text ends inside [words](address) or `code`, where a
+// cut would spoil the markup.
+func inLink(text string) bool {
+	if strings.Count(text, "`")%2 == 1 {
+		return true
+	}
+	open := strings.LastIndexByte(text, '[')
+	if open < 0 || len(text)-open > 400 {
+		return false
+	}
+	after := text[open:]
+	address := strings.Index(after, "](")
+	if address < 0 {
+		return !strings.Contains(after, "]")
+	}
+	return !strings.Contains(after[address:], ")")
+}

@@ -1,0 +1,237 @@
+package markup
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// Ruler measures texts as a network does.
+type Ruler struct {
+	// Most is how many units fit into a message, at least 200.
+	Most int
+	// Unit is how many units a character takes; nil means one.
+	Unit func(rune) int
+	// Shown measures a piece as the network gets it, where that may be longer
+	// than it was written; nil means that it is not.
+	Shown func(piece string) int
+}
+
+// units is the length of s.
+func (r Ruler) units(s string) int {
+	if r.Unit == nil {
+		return utf8.RuneCountInString(s)
+	}
+	n := 0
+	for _, c := range s {
+		n += r.unit(c)
+	}
+	return n
+}
+
+func (r Ruler) unit(c rune) int {
+	if r.Unit == nil {
+		return 1
+	}
+	return r.Unit(c)
+}
+
+// Split cuts markdown into pieces of at most r.Most units, both as written and
+// as shown. It cuts between paragraphs where it can, else between lines,
+// words, and characters as people see them, in this order. An open code block
+// is closed and opened again with its language; a table's head is repeated.
+// There is always a piece, and none is empty.
+func Split(markdown string, r Ruler) []string {
+	text := strings.Trim(Tidy(markdown), "\n")
+	if strings.TrimSpace(text) == "" {
+		return []string{"…"}
+	}
+	return r.split(text, r.Most)
+}
+
+// split makes pieces of at most limit units as written. A piece that grows too
+// long when shown is cut again, smaller.
+func (r Ruler) split(text string, limit int) []string {
+	var fit []string
+	for _, piece := range r.cut(text, limit) {
+		if limit > 256 && r.Shown != nil && r.Shown(piece) > r.Most {
+			fit = append(fit, r.split(piece, limit*2/3)...)
+			continue
+		}
+		fit = append(fit, piece)
+	}
+	return fit
+}
+
+// cutter collects lines into pieces.
+type cutter struct {
+	Ruler
+	limit  int
+	pieces []string
+	lines  []string
+	size   int // units of lines, with line ends
+	// breakAt is how many of lines come before the best place to cut: a blank
+	// line, or the start of a code block.
+	breakAt int
+	fence   *fence // open after lines
+	head    []string
+	rows    bool // lines end in a table
+}
+
+// cut is the line by line part of split.
+func (r Ruler) cut(text string, limit int) []string {
+	if r.units(text) <= limit {
+		return []string{text}
+	}
+	c := &cutter{Ruler: r, limit: limit}
+	for _, line := range strings.Split(text, "\n") {
+		c.add(line)
+	}
+	c.flush(len(c.lines))
+	if len(c.pieces) == 0 {
+		return []string{"…"}
+	}
+	return c.pieces
+}
+
+func (c *cutter) add(line string) {
+	if c.fence != nil && c.fence.reopened {
+		line = dedent(line, c.fence.indent)
+	}
+	size := c.units(line) + 1
+	if mark := fenceOf(line); mark != nil && c.fence == nil {
+		size += c.units(mark.close()) + 1 // it may have to be closed in this piece
+	}
+	if size > c.limit-c.overhead() {
+		c.long(line)
+		return
+	}
+	if c.size+size+c.overhead() > c.limit {
+		c.makeRoom(size)
+	}
+	c.push(line)
+}
+
+// overhead is what closing and reopening a code block, or repeating a table's
+// head, takes in a piece at most.
+func (c *cutter) overhead() int {
+	n := 0
+	if c.fence != nil {
+		n = c.units(c.fence.open()) + c.units(c.fence.close()) + 2
+	}
+	for _, l := range c.head {
+		n += c.units(l) + 1
+	}
+	return n
+}
+
+// makeRoom ends a piece so that size more units fit: at the good place if
+// there is one in the second half, else here.
+func (c *cutter) makeRoom(size int) {
+	if c.breakAt > 0 && c.sizeOf(c.breakAt) >= c.limit/2 {
+		rest := c.sizeOf(len(c.lines)) - c.sizeOf(c.breakAt)
+		if rest+size+c.overhead() <= c.limit {
+			c.flush(c.breakAt)
+			return
+		}
+	}
+	c.flush(len(c.lines))
+}
+
+func (c *cutter) sizeOf(lines int) int {
+	n := 0
+	for _, l := range c.lines[:lines] {
+		n += c.units(l) + 1
+	}
+	return n
+}
+
+// push takes a line that fits and learns what it begins or ends.
+func (c *cutter) push(line string) {
+	opened := fenceOf(line)
+	blank := strings.TrimSpace(line) == ""
+	switch {
+	case c.fence != nil:
+		if c.fence.closes(line) {
+			c.fence = nil
+		}
+	case opened != nil:
+		c.breakAt = len(c.lines)
+		c.table("")
+		c.fence = opened
+	case blank:
+		c.breakAt = len(c.lines) + 1
+		c.table("")
+	default:
+		c.table(line)
+	}
+	c.lines = append(c.lines, line)
+	c.size += c.units(line) + 1
+}
+
+var delimiterRow = regexp.MustCompile(`^ {0,3}\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
+
+// table remembers the head of the table that line belongs to.
+func (c *cutter) table(line string) {
+	switch {
+	case !strings.Contains(line, "|"):
+		c.head, c.rows = nil, false
+	case c.rows:
+	case delimiterRow.MatchString(line) && len(c.lines) > 0 && strings.Contains(c.lines[len(c.lines)-1], "|"):
+		c.head, c.rows = []string{c.lines[len(c.lines)-1], line}, true
+		if c.units(c.head[0])+c.units(line) > c.limit/4 {
+			c.head = nil // too much to repeat
+		}
+	}
+}
+
+// flush makes a piece of the first n lines and keeps the rest for the next.
+func (c *cutter) flush(n int) {
+	piece, rest := c.lines[:n:n], c.lines[n:]
+	whole := len(rest) == 0
+	if whole && c.fence != nil {
+		piece = append(piece, c.fence.close())
+	}
+	if text := trimPiece(piece); text != "" {
+		c.pieces = append(c.pieces, text)
+	}
+	c.lines, c.size, c.breakAt = nil, 0, 0
+	if whole && c.fence != nil {
+		c.fence.reopened = true
+		c.lines = append(c.lines, c.fence.open())
+	} else if whole && c.rows {
+		c.lines = append(c.lines, c.head...)
+	}
+	c.lines = append(c.lines, rest...)
+	c.size = c.sizeOf(len(c.lines))
+}
+
+// long cuts one line that does not fit into a piece, at white space if there
+// is some in the second half, else between characters.
+func (c *cutter) long(line string) {
+	for left := c.units(line); left > 0; {
+		overhead := c.overhead() + longestFence
+		room := c.limit - overhead - c.size - 1
+		if left > room && room < (c.limit-overhead)/4 {
+			c.flush(len(c.lines))
+			room = c.limit - overhead - c.size - 1
+		}
+		n := len(line)
+		if left > room {
+			n = c.fitting(line, max(room, 2))
+		}
+		left -= c.units(line[:n])
+		part := line[:n]
+		line = line[n:]
+		if c.fence == nil {
+			part = strings.TrimRight(part, " ")
+			trimmed := strings.TrimLeft(line, " ")
+			left -= len(line) - len(trimmed)
+			line = trimmed
+		}
+		c.push(part)
+		if left > 0 {
+			c.flush(len(c.lines))
+		}
+	}
+}

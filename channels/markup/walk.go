@@ -1,0 +1,189 @@
+package markup
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// markdown parses what models write; safe for concurrent use. Definitions of
+// links ("[1]: https://…") are left as text: their uses may stand in another
+// message, and a definition without one would vanish.
+var markdown = goldmark.New(
+	goldmark.WithParser(parser.NewParser(
+		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
+	)),
+	goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList),
+).Parser()
+
+// Walk writes tidy Markdown with p.
+func Walk(md string, p Pen) {
+	w := walk{source: []byte(md)}
+	w.blocks(markdown.Parse(text.NewReader(w.source)), p)
+}
+
+// walk is one way through a parsed text.
+type walk struct{ source []byte }
+
+// blocks writes the children of n with what separates them.
+func (w walk) blocks(n ast.Node, p Pen) {
+	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+		if child.PreviousSibling() != nil {
+			p.Gap(gapBefore(child))
+		}
+		w.block(child, p)
+	}
+}
+
+func gapBefore(n ast.Node) Gap {
+	list, _ := n.Parent().(*ast.List)
+	if item, inside := n.Parent().(*ast.ListItem); inside {
+		list, _ = item.Parent().(*ast.List)
+	}
+	g := Gap{Tight: list != nil && (list.IsTight || n.Kind() == ast.KindList), Item: n.Kind() == ast.KindListItem}
+	switch n.Kind() {
+	case ast.KindCodeBlock, ast.KindFencedCodeBlock, extast.KindTable:
+		g.Code = true
+	}
+	return g
+}
+
+func (w walk) block(n ast.Node, p Pen) {
+	switch n := n.(type) {
+	case *ast.Heading:
+		p.Within(Mark{Kind: Heading}, w.insideOf(n))
+	case *ast.Paragraph, *ast.TextBlock:
+		w.inlines(n, p)
+	case *ast.Blockquote:
+		p.Within(Mark{Kind: Quote}, func(p Pen) { w.blocks(n, p) })
+	case *ast.ListItem:
+		p.Within(itemMark(n), func(p Pen) { w.blocks(n, p) })
+	case *ast.FencedCodeBlock:
+		p.Code(Code{Text: w.lines(n), Block: true, Language: string(n.Language(w.source))})
+	case *ast.CodeBlock:
+		p.Code(Code{Text: w.lines(n), Block: true})
+	case *ast.ThematicBreak:
+		p.Words("———")
+	case *ast.HTMLBlock:
+		body := w.lines(n)
+		if n.HasClosure() {
+			body += string(n.ClosureLine.Value(w.source))
+		}
+		p.Words(strings.TrimRight(body, "\n"))
+	case *extast.Table:
+		p.Table(w.rows(n))
+	default: // lists, and the text as a whole
+		w.blocks(n, p)
+	}
+}
+
+func itemMark(n *ast.ListItem) Mark {
+	m := Mark{Kind: Item}
+	if list, ok := n.Parent().(*ast.List); ok && list.IsOrdered() {
+		m.Ordered, m.Number = true, list.Start
+		for before := n.PreviousSibling(); before != nil; before = before.PreviousSibling() {
+			m.Number++
+		}
+	}
+	return m
+}
+
+// lines is the raw text of a block.
+func (w walk) lines(n ast.Node) string {
+	var b strings.Builder
+	for i := range n.Lines().Len() {
+		segment := n.Lines().At(i)
+		b.Write(segment.Value(w.source))
+	}
+	return b.String()
+}
+
+func (w walk) rows(n *extast.Table) [][]Body {
+	var rows [][]Body
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		var cells []Body
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			cells = append(cells, w.insideOf(cell))
+		}
+		rows = append(rows, cells)
+	}
+	return rows
+}
+
+// insideOf is the line of text in n.
+func (w walk) insideOf(n ast.Node) Body {
+	return func(p Pen) { w.inlines(n, p) }
+}
+
+// inlines writes the children of n.
+func (w walk) inlines(n ast.Node, p Pen) {
+	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+		w.inline(child, p)
+	}
+}
+
+func (w walk) inline(n ast.Node, p Pen) {
+	switch n := n.(type) {
+	case *ast.Text:
+		value := n.Segment.Value(w.source)
+		if n.IsRaw() {
+			p.Words(string(value))
+		} else {
+			p.Words(resolve(value))
+		}
+		if n.SoftLineBreak() || n.HardLineBreak() {
+			p.Words("\n")
+		}
+	case *ast.String:
+		p.Words(string(n.Value))
+	case *ast.CodeSpan:
+		p.Code(Code{Text: w.codeSpan(n)})
+	case *ast.Emphasis:
+		p.Within(Mark{Kind: map[int]Kind{1: Italic, 2: Bold}[min(n.Level, 2)], Next: w.next(n)}, w.insideOf(n))
+	case *extast.Strikethrough:
+		p.Within(Mark{Kind: Struck, Next: w.next(n)}, w.insideOf(n))
+	case *ast.Link:
+		p.Within(Mark{Kind: Link, To: resolve(n.Destination)}, w.insideOf(n))
+	case *ast.Image:
+		p.Within(Mark{Kind: Link, To: resolve(n.Destination)}, w.insideOf(n))
+	case *ast.AutoLink:
+		p.Words(string(n.Label(w.source)))
+	case *ast.RawHTML:
+		for i := range n.Segments.Len() {
+			segment := n.Segments.At(i)
+			p.Words(string(segment.Value(w.source)))
+		}
+	case *extast.TaskCheckBox:
+		p.Words(map[bool]string{true: "☑ ", false: "☐ "}[n.IsChecked])
+	default:
+		w.inlines(n, p)
+	}
+}
+
+// next is the character behind n, as far as that is easy to tell.
+func (w walk) next(n ast.Node) rune {
+	if t, ok := n.NextSibling().(*ast.Text); ok {
+		if v := t.Segment.Value(w.source); len(v) > 0 {
+			r, _ := utf8.DecodeRune(v)
+			return r
+		}
+	}
+	return 0
+}
+
+func (w walk) codeSpan(n ast.Node) string {
+	var b strings.Builder
+	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+		if t, ok := child.(*ast.Text); ok {
+			b.Write(t.Segment.Value(w.source))
+		}
+	}
+	return strings.ReplaceAll(b.String(), "\n", " ")
+}
