@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"dragoman/channels"
+
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/types/events"
@@ -69,6 +71,7 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(Invitation))
 	if err := c.settle(ctx, device); err != nil {
 		c.log.Warn("the device is linked and was not seen online yet", "err", err)
 	}
+	c.report(channels.StateConnecting, "", "") // where Run waits, it will say so in a moment
 	c.changed()
 	return account, nil
 }

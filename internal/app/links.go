@@ -4,9 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
+
+	"dragoman/internal/console"
 )
 
 // Why a linking can end without its channel's doing.
@@ -100,6 +104,33 @@ func (l *links) close() {
 	}
 	l.mu.Unlock()
 	l.using.Wait()
+}
+
+// accounts are the channels as the page sees them.
+type accounts struct{ *Daemon }
+
+var _ console.Accounts = accounts{}
+
+// Channels lists the channels by name.
+func (a accounts) Channels() []console.Channel {
+	states := a.gateway.Channels()
+	list := make([]console.Channel, 0, len(states))
+	for _, name := range slices.Sorted(maps.Keys(states)) {
+		list = append(list, console.Channel{
+			Name: name, Type: a.cfg.Channels[name].Type, Linkable: a.channels.linked[name] != nil, Status: states[name],
+		})
+	}
+	return list
+}
+
+// Link links a channel to a phone.
+func (a accounts) Link(ctx context.Context, name, phone string, show func(console.Invitation)) (string, error) {
+	return a.links.Link(ctx, name, phone, func(i Invitation) { show(console.Invitation{QR: i.QR, Code: i.Code}) })
+}
+
+// Unlink forgets a channel's account.
+func (a accounts) Unlink(ctx context.Context, name string) (bool, error) {
+	return a.links.Unlink(ctx, name)
 }
 
 // tellWithin is how long a line may take to reach who asked.

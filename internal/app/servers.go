@@ -45,7 +45,7 @@ func (d *Daemon) openServers(context.Context) error {
 	d.onClose("the page", closeOnce(ln))
 	o := console.Options{Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Logger: d.log}
 	if d.channels.web != nil {
-		o.Chat = d.channels.web.Handler()
+		o.Chat, o.Accounts = d.channels.web.Handler(), accounts{d}
 	}
 	page, err := console.New(o)
 	if err != nil {

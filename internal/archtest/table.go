@@ -68,7 +68,7 @@ var Table = []Rule{
 	{Package: "internal/gateway", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"internal/media", "agent/window"}},
 	{Package: "internal/httpapi", Imports: join(domain, "internal/event", "internal/metrics")},
 	// The page and the channel behind it are two sides of one thing.
-	{Package: "internal/console", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"channels/web", "channels/live"}},
+	{Package: "internal/console", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"channels/web", "channels/live", "channels/whatsapp"}},
 
 	// These know the whole house: the one that wires it, and those that run
 	// it as a whole to break or to measure it.

@@ -36,6 +36,7 @@ type gateway struct {
 	token  string
 	script func(question string) string
 	pace   time.Duration
+	change []func(*console.Options)
 
 	mu    sync.Mutex
 	feed  []live.Item
@@ -47,7 +48,7 @@ type gateway struct {
 	work  sync.WaitGroup
 }
 
-func newGateway(t *testing.T, token string, script func(string) string) *gateway {
+func newGateway(t *testing.T, token string, script func(string) string, change ...func(*console.Options)) *gateway {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,7 +56,7 @@ func newGateway(t *testing.T, token string, script func(string) string) *gateway
 	}
 	g := &gateway{
 		t: t, addr: l.Addr().String(), token: token, script: script, pace: 15 * time.Millisecond,
-		turns: map[string]context.CancelFunc{},
+		turns: map[string]context.CancelFunc{}, change: change,
 	}
 	g.up(l)
 	t.Cleanup(func() {
@@ -78,7 +79,11 @@ func (g *gateway) up(l net.Listener) {
 		{Name: "stop", Help: "stop the answer that is being written"},
 		{Name: "status", Help: "what is going on"},
 	})
-	c, err := console.New(console.Options{Addr: g.addr, Token: g.token, Chat: ch.Handler()})
+	o := console.Options{Addr: g.addr, Token: g.token, Chat: ch.Handler()}
+	for _, f := range g.change {
+		f(&o)
+	}
+	c, err := console.New(o)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -244,8 +249,9 @@ func chrome(t *testing.T) context.Context {
 
 // visitor is one open page, and what went wrong on it.
 type visitor struct {
-	t   *testing.T
-	ctx context.Context
+	t     *testing.T
+	ctx   context.Context
+	width int64 // of the screen
 
 	mu       sync.Mutex
 	troubles []string
@@ -255,7 +261,7 @@ func visit(t *testing.T, browser context.Context, width, height int64, phone boo
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
-	v := &visitor{t: t, ctx: ctx}
+	v := &visitor{t: t, ctx: ctx, width: width}
 	if err := chromedp.Listen(ctx, v.listen); err != nil {
 		t.Fatal(err)
 	}

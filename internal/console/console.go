@@ -1,5 +1,6 @@
-// Package console is the web page: the chat, its login, and the rule who may
-// use what stands behind them.
+// Package console is the web page: the chat, the channels and the phones that
+// they are linked to, its login, and the rule who may use what stands behind
+// them.
 //
 // The promise. The page is whole in itself: embedded files, no build step,
 // nothing from other hosts, a content security policy without exceptions, and
@@ -35,6 +36,7 @@ import (
 	"net/netip"
 	"path"
 	"strings"
+	"time"
 )
 
 //go:embed assets
@@ -57,8 +59,13 @@ type Options struct {
 	// which people reach this address through a proxy.
 	Hosts []string
 	// Chat is the web channel's API. Nil: there is no page, only Protect.
-	Chat   http.Handler
-	Logger *slog.Logger // nil: discard
+	Chat http.Handler
+	// Accounts are the channels that the page lists. Nil: it shows none.
+	Accounts Accounts
+	// LinkWithin is how long the page shows codes for linking before it stops
+	// and asks. Default: five minutes.
+	LinkWithin time.Duration
+	Logger     *slog.Logger // nil: discard
 }
 
 // Console is the page and the guard.
@@ -129,6 +136,9 @@ func New(o Options) (*Console, error) {
 	c.mux.HandleFunc("POST /login", c.doLogin)
 	c.mux.HandleFunc("POST /logout", c.doLogout)
 	c.mux.Handle("GET /api/session", c.Protect(http.HandlerFunc(c.session)))
+	if o.Accounts != nil {
+		c.serveAccounts(o.Accounts, o.LinkWithin)
+	}
 	c.mux.Handle(ChatPath+"/", c.Protect(http.StripPrefix(ChatPath, o.Chat)))
 	return c, nil
 }

@@ -1,11 +1,15 @@
 package console_test
 
 import (
+	"context"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/channels/live"
+	"dragoman/internal/console"
 )
 
 // The pictures in docs/images are made by
@@ -15,7 +19,22 @@ func TestPictures(t *testing.T) {
 	if os.Getenv("DRAGOMAN_PICTURES") == "" {
 		t.Skip("DRAGOMAN_PICTURES names no folder to write to")
 	}
-	g := newGateway(t, "", func(string) string { return "" })
+	since := time.Now().Add(-3 * time.Hour)
+	p := &phones{
+		list: []console.Channel{
+			{Name: "libera", Type: "irc", Status: channels.Status{State: channels.StateConnected, Since: since}},
+			{Name: "telegram", Type: "telegram", Status: channels.Status{State: channels.StateConnected, Since: since}},
+			{Name: "whatsapp", Type: "whatsapp", Linkable: true, Status: channels.Status{
+				State: channels.StateFailed, Reason: "needs_pairing", Detail: "needs pairing: this device is not linked to a phone; run: dragoman login whatsapp", Since: since.Add(150 * time.Minute),
+			}},
+		},
+		link: func(ctx context.Context, _, _ string, show func(console.Invitation)) (string, error) {
+			show(console.Invitation{QR: "https://wa.me/settings/linked_devices#2@this-picture-links-nothing," + strings.Repeat("example", 30)})
+			<-ctx.Done()
+			return "", ctx.Err()
+		},
+	}
+	g := newGateway(t, "", func(string) string { return "" }, func(o *console.Options) { o.Accounts = p })
 	browser := chrome(t)
 	at := time.Now().Add(-5 * time.Minute)
 	for i, text := range []string{
@@ -47,5 +66,12 @@ func TestPictures(t *testing.T) {
 		v.scheme(c.scheme)
 		v.until(connected + ` && ` + answers + ` === 3`)
 		v.picture(c.name)
+		if !c.phone {
+			v.do(click("#channels-open"))
+			v.until(state("Not linked"))
+			v.do(click("[data-channel=whatsapp] .main"))
+			v.until(code)
+			v.picture("channels")
+		}
 	}
 }

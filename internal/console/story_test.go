@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/channels/live"
+	"dragoman/internal/console"
 )
 
 const rich = `A sundial turns the **sun's path** into hours: a rod, the *gnomon*, throws a shadow on a plate.
@@ -91,6 +93,9 @@ func TestAPersonsPath(t *testing.T) {
 // fits checks that nothing sticks out sideways and that the box is in sight.
 func (v *visitor) fits() {
 	v.t.Helper()
+	if got := js[int64](v, `innerWidth`); got != v.width { // phones make the page wider for what sticks out
+		v.t.Errorf("the page is %d wide on a screen of %d", got, v.width)
+	}
 	if !js[bool](v, `document.documentElement.scrollWidth <= innerWidth && document.querySelector("main").scrollWidth <= document.querySelector("main").clientWidth`) {
 		v.t.Errorf("something is wider than the page: %s", js[string](v, `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + "." + e.className).join(" ")`))
 	}
@@ -260,7 +265,8 @@ func TestCommandsAndKeys(t *testing.T) {
 }
 
 func TestLoginInTheBrowser(t *testing.T) {
-	g := newGateway(t, token, sundial)
+	needy := &phones{list: []console.Channel{{Name: "irc", Type: "irc", Status: channels.Status{State: channels.StateFailed}}}}
+	g := newGateway(t, token, sundial, func(o *console.Options) { o.Accounts = needy })
 	v := visit(t, chrome(t), 360, 740, true, "http://"+g.addr+"/")
 	v.until(`location.pathname === "/login" && document.activeElement?.id === "token"`)
 	v.keys("not the token\r")
@@ -270,8 +276,14 @@ func TestLoginInTheBrowser(t *testing.T) {
 	v.keys(token + "\r")
 	v.until(`location.pathname === "/"`)
 	v.until(connected)
-	v.until(`!document.querySelector("#logout").hidden`)
+	v.until(`!document.querySelector("#logout").hidden && !document.querySelector("#channels-mark").hidden`)
 	v.fits()
+	v.picture("logged-in")
+	for _, part := range []string{".top", ".top h1"} { // all of it, and not one over the other
+		if !js[bool](v, `document.querySelector("`+part+`").scrollWidth <= document.querySelector("`+part+`").clientWidth`) {
+			t.Errorf("%s is too narrow for what is in it", part)
+		}
+	}
 	v.do(click(`#logout button`))
 	v.until(`location.pathname === "/login"`)
 }

@@ -1,5 +1,6 @@
 // The chat page: history, stream, outbox and message box, put together.
 
+import { Channels } from "./channels.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { Outbox } from "./outbox.js";
@@ -76,6 +77,11 @@ const stream = new Stream({
       composer.busy(false);
     }
   },
+});
+
+new Channels({
+  panel: $("channels"), list: $("channels-list"), problem: $("channels-problem"),
+  open: $("channels-open"), close: $("channels-close"), mark: $("channels-mark"),
 });
 
 document.addEventListener("visibilitychange", () => {

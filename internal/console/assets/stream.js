@@ -38,6 +38,27 @@ export async function call(path, parameters, body) {
   return answer.json();
 }
 
+// lines makes one request whose answer comes line by line, and hands each to
+// on as it comes. It returns when the answer is over.
+export async function lines(path, body, signal, on) {
+  const answer = await fetch(where(path), {
+    method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" }, body: JSON.stringify(body), signal,
+  });
+  if (answer.status === 401) location.assign("/login");
+  if (!answer.ok) {
+    const said = await answer.json().catch(() => ({}));
+    throw new Refused(answer.status, said.error || answer.statusText);
+  }
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = ""; ; ) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split("\n");
+    rest = parts.pop();
+    for (const part of parts) if (part) on(JSON.parse(part));
+  }
+}
+
 export const feed = (before, limit) => call(api + "/feed", { before, limit }).then((page) => page.items);
 export const post = (message) => call(api + "/messages", {}, message);
 export const stop = (id) => call(api + "/stop", {}, { id });

@@ -1,0 +1,204 @@
+// Linking a channel to a phone, and taking that back. A code stands on the
+// page only while somebody looks at it: closing the panel ends it.
+
+import { Refused, call, lines } from "./stream.js";
+import { drawing, element } from "./element.js";
+
+const border = 4; // the empty modules around a QR code that readers need
+const widest = 320; // of the picture, in pixels
+
+export class Linking {
+  // changed is called when the channel's state has changed by what was done.
+  constructor(name, title, changed) {
+    Object.assign(this, { name, title, changed });
+    this.box = element("div", { className: "linking" });
+    this.note = element("p", { className: "note" });
+    this.note.setAttribute("role", "status");
+    this.body = element("div", { className: "steps" });
+    this.box.append(this.note, this.body);
+  }
+
+  get path() {
+    return "/api/channels/" + encodeURIComponent(this.name);
+  }
+
+  // show tells whether the channel waits for a phone. What a person is in the
+  // middle of stays until it is over.
+  show(unlinked) {
+    if (this.unlinked === unlinked) return;
+    this.unlinked = unlinked;
+    if (!this.busy) this.rest();
+  }
+
+  // hush ends what goes on and takes its codes off the page.
+  hush() {
+    this.stop();
+    this.say("");
+    this.rest();
+  }
+
+  stop() {
+    this.going?.abort();
+    this.going = undefined;
+    this.busy = false;
+  }
+
+  say(text, problem = false) {
+    this.note.textContent = text;
+    this.note.classList.toggle("problem", problem);
+  }
+
+  // put shows one step; the focus goes to what is meant to be used next, if it
+  // was in the step before.
+  put(step, next) {
+    const here = this.body.contains(document.activeElement);
+    this.body.replaceChildren(...step);
+    if (here) (next ?? this.body.querySelector("button"))?.focus();
+  }
+
+  // rest offers what can be done.
+  rest() {
+    this.busy = false;
+    if (this.unlinked) {
+      const command = element("code", {}, "dragoman login " + this.name);
+      this.put([element("p", {}, "Link a phone here, or in a terminal with ", command, "."), buttons(button("Show the QR code", "main", () => this.link("")), button("Use a phone number", "quiet", () => this.askNumber()))]);
+    } else {
+      this.put([buttons(button("Log out", "quiet", () => this.askLogout(), `Log ${this.name} out of ${this.title}`))]);
+    }
+  }
+
+  cancel(word = "Cancel") {
+    return button(word, "quiet", () => this.hush());
+  }
+
+  // link shows one code after the other until a phone has taken one.
+  async link(phone) {
+    this.stop();
+    const going = (this.going = new AbortController());
+    this.busy = true;
+    this.say("");
+    this.put([element("p", { className: "wait" }, `Asking ${this.title} for a code …`), buttons(this.cancel())]);
+    let end;
+    try {
+      await lines(this.path + "/link", { phone }, going.signal, (line) => {
+        if (this.going !== going) return;
+        if (line.qr) this.showQR(line.qr);
+        else if (line.code) this.showCode(line.code);
+        else end = line;
+      });
+      end ??= { error: "The daemon stopped before a phone had taken the code." };
+    } catch (error) {
+      end = { error: error instanceof Refused ? error.message : "The daemon does not answer." };
+    }
+    if (this.going !== going) return; // given up
+    this.stop();
+    this.over(end, phone);
+  }
+
+  over({ account, expired, error }, phone) {
+    if (account) {
+      this.say(`Linked to ${account}.`);
+      this.unlinked = false;
+      this.rest();
+      this.changed();
+      return;
+    }
+    this.say(expired ? "The code has expired." : sentence(error), !expired);
+    const again = button(expired ? "Show a new code" : "Try again", "main", () => this.link(phone));
+    this.put([buttons(again, this.cancel())], again);
+    this.changed();
+  }
+
+  showQR(qr) {
+    const step = [
+      way(this.title, "Link a device", "and scan this. The code changes by itself."),
+      picture(qr, this.title, Math.min(widest, this.body.clientWidth)),
+      buttons(button("Use a phone number instead", "quiet", () => this.askNumber()), this.cancel()),
+    ];
+    const old = this.body.querySelector("svg");
+    if (old) old.replaceWith(step[1]);
+    else {
+      this.put(step);
+      this.box.scrollIntoView({ block: "nearest" });
+    }
+  }
+
+  showCode(code) {
+    const text = element("output", { className: "code" }, code);
+    this.put([way(this.title, "Link a device", "Link with phone number instead", "and type this code."), text, buttons(this.cancel())]);
+  }
+
+  askNumber() {
+    this.stop();
+    this.busy = true;
+    this.say("");
+    const id = "phone-" + this.name;
+    const input = element("input", { id, type: "tel", placeholder: "+49 170 1234567", autocomplete: "off", required: true });
+    const form = element(
+      "form", {},
+      Object.assign(element("label", {}, "The number of that phone, with its country's code"), { htmlFor: id }),
+      input, buttons(element("button", { type: "submit", className: "main" }, "Get a code"), this.cancel()),
+    );
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (input.value.trim()) this.link(input.value.trim());
+    });
+    this.put([form], input);
+  }
+
+  askLogout() {
+    this.busy = true;
+    this.say("");
+    const keep = this.cancel("Keep it");
+    this.put([
+      element("p", {}, `Log out of ${this.title}? Nothing arrives here any more until a phone is linked again. Conversations stay.`),
+      buttons(button("Log out", "danger", () => this.logout()), keep),
+    ], keep);
+  }
+
+  async logout() {
+    this.put([element("p", { className: "wait" }, "Logging out …")]);
+    try {
+      const { told } = await call(this.path + "/unlink", {}, {});
+      this.say(told ? "Logged out." : `Logged out here. ${this.title} could not be told: remove the device on the phone too, under Linked devices.`, !told);
+      this.unlinked = true;
+    } catch (error) {
+      this.say(error instanceof Refused ? sentence(error.message) : "The daemon does not answer.", true);
+    }
+    this.rest();
+    this.changed();
+  }
+}
+
+function button(word, className, act, label) {
+  const b = element("button", { type: "button", className }, word);
+  if (label) b.setAttribute("aria-label", label);
+  b.addEventListener("click", act);
+  return b;
+}
+
+function buttons(...all) {
+  return element("div", { className: "buttons" }, ...all);
+}
+
+// way is where to tap on the phone, and what then.
+function way(title, ...rest) {
+  const p = element("p", { className: "way" }, "On the phone: ");
+  const taps = [title, "Settings", "Linked devices", ...rest.slice(0, -1)];
+  taps.forEach((tap, i) => p.append(...(i ? [" › "] : []), element("b", {}, tap)));
+  p.append(", " + rest.at(-1));
+  return p;
+}
+
+// picture draws a code black on white, whatever the page's colours are, with
+// the same number of whole pixels for each module.
+function picture({ size, path }, title, room) {
+  const whole = size + 2 * border;
+  const side = Math.max(3, Math.floor(room / whole)) * whole;
+  return drawing(
+    "svg", { class: "qr", viewBox: `${-border} ${-border} ${whole} ${whole}`, width: side, height: side, role: "img", "aria-label": `QR code for ${title}`, "shape-rendering": "crispEdges" },
+    drawing("rect", { x: -border, y: -border, width: whole, height: whole, fill: "#fff" }), drawing("path", { d: path, fill: "#000" }),
+  );
+}
+
+const sentence = (text) => (/[.!?]$/.test(text) ? text : text + ".");

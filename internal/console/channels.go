@@ -1,0 +1,215 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"dragoman/channels"
+
+	"rsc.io/qr"
+)
+
+// ChannelsPath is where the page asks about channels and their accounts.
+const ChannelsPath = "/api/channels"
+
+// Channel is a channel as the page lists it.
+type Channel struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// Linkable: its account belongs to a phone, to which it can be linked.
+	Linkable bool `json:"linkable,omitempty"`
+	channels.Status
+}
+
+// Invitation is what a person needs to link a channel to a phone: the text of
+// a QR code to scan, or a code to type there. Both are secrets.
+type Invitation struct{ QR, Code string }
+
+// Accounts knows the channels and can link them to phones.
+type Accounts interface {
+	// Channels lists the channels by name.
+	Channels() []Channel
+	// Link shows invitations until a phone accepts one or ctx ends, and
+	// returns the account's name. An empty phone asks for QR codes; else it is
+	// the number of the phone on which a code will be typed. Its errors are
+	// shown to the person.
+	Link(ctx context.Context, name, phone string, show func(Invitation)) (account string, err error)
+	// Unlink forgets the account. told: the phone does not list it any more.
+	Unlink(ctx context.Context, name string) (told bool, err error)
+}
+
+const (
+	// linkWithin is how long the page may ask for new codes: about two batches
+	// of WhatsApp's. A page that somebody left open must not do so for ever.
+	linkWithin = 5 * time.Minute
+	// unlinkWithin is longer than any network takes to hear of it.
+	unlinkWithin = time.Minute
+	// lineWithin is how long one line may take to reach the page.
+	lineWithin = 10 * time.Second
+
+	maxLinkBody = 4 << 10
+)
+
+var errExpired = errors.New("the time to link it is over")
+
+// accounts serves the page's view of the channels. It is behind Protect.
+type accounts struct {
+	Accounts
+	within time.Duration
+}
+
+func (c *Console) serveAccounts(of Accounts, within time.Duration) {
+	if within <= 0 {
+		within = linkWithin
+	}
+	a := &accounts{of, within}
+	for pattern, handler := range map[string]http.HandlerFunc{
+		"GET " + ChannelsPath:                     a.list,
+		"POST " + ChannelsPath + "/{name}/link":   a.link,
+		"POST " + ChannelsPath + "/{name}/unlink": a.unlink,
+	} {
+		c.mux.Handle(pattern, c.Protect(handler))
+	}
+}
+
+func (a *accounts) list(w http.ResponseWriter, _ *http.Request) {
+	all := a.Channels()
+	if all == nil {
+		all = []Channel{}
+	}
+	answer(w, http.StatusOK, map[string]any{"channels": all})
+}
+
+// linkLine is one line of the answer to a linking: an invitation, or the end.
+type linkLine struct {
+	QR      *picture `json:"qr,omitempty"`
+	Code    string   `json:"code,omitempty"`
+	Account string   `json:"account,omitempty"`
+	Expired bool     `json:"expired,omitempty"`
+	Error   string   `json:"error,omitempty"`
+}
+
+// link streams invitations, one JSON object a line. It ends when the page goes
+// away, so that no code is good that nobody looks at. Nothing of it is kept or
+// logged: who sees an invitation can become the account's device.
+func (a *accounts) link(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Phone string `json:"phone"`
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxLinkBody)
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		answer(w, http.StatusBadRequest, map[string]string{"error": "That did not arrive whole. Try again."})
+		return
+	}
+	ctx, cancel := context.WithTimeoutCause(r.Context(), a.within, errExpired)
+	defer cancel()
+	out := http.NewResponseController(w)
+	_ = out.SetReadDeadline(time.Time{}) // the server's limit for requests is none for streams
+	private(w)
+	w.Header().Set("Content-Type", "application/x-ndjson; charset=utf-8")
+	_ = out.Flush()
+	tell := func(l linkLine) {
+		_ = out.SetWriteDeadline(time.Now().Add(lineWithin))
+		_ = json.NewEncoder(w).Encode(l) // a page that went away has ended ctx too
+		_ = out.Flush()
+	}
+	account, err := a.Link(ctx, r.PathValue("name"), strings.TrimSpace(body.Phone), func(i Invitation) {
+		l, err := lineOf(i)
+		if err != nil {
+			l = linkLine{Error: "The QR code cannot be drawn. Use the phone's number instead."}
+		}
+		tell(l)
+	})
+	switch {
+	case err == nil:
+		tell(linkLine{Account: account})
+	case errors.Is(context.Cause(ctx), errExpired):
+		tell(linkLine{Expired: true})
+	default:
+		tell(linkLine{Error: sentence(err)})
+	}
+}
+
+func lineOf(i Invitation) (linkLine, error) {
+	if i.Code != "" {
+		return linkLine{Code: i.Code}, nil
+	}
+	p, err := drawQR(i.QR)
+	return linkLine{QR: p}, err
+}
+
+func (a *accounts) unlink(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), unlinkWithin)
+	defer cancel()
+	told, err := a.Unlink(ctx, r.PathValue("name"))
+	if err != nil {
+		answer(w, http.StatusConflict, map[string]string{"error": sentence(err)})
+		return
+	}
+	answer(w, http.StatusOK, map[string]bool{"told": told})
+}
+
+// sentence is an error for people: without the names of packages in front,
+// which are for logs.
+func sentence(err error) string {
+	text := err.Error()
+	for {
+		word, rest, found := strings.Cut(text, ": ")
+		if !found || rest == "" || !inside[word] {
+			break
+		}
+		text = rest
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+var inside = map[string]bool{"app": true, "whatsapp": true, "link": true, "unlink": true}
+
+func private(w http.ResponseWriter) { w.Header().Set("Cache-Control", "no-store") }
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	private(w)
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // a broken connection is the visitor's to notice
+}
+
+// picture is a QR code as a path of an SVG picture, one unit a module, without
+// the empty border that readers need.
+type picture struct {
+	Size int    `json:"size"`
+	Path string `json:"path"`
+}
+
+// drawQR draws one rectangle for each run of dark modules in a row.
+func drawQR(text string) (*picture, error) {
+	if text == "" {
+		return nil, errors.New("console: draw a QR code: it is empty")
+	}
+	code, err := qr.Encode(text, qr.L)
+	if err != nil {
+		return nil, fmt.Errorf("console: draw a QR code: %w", err)
+	}
+	var b strings.Builder
+	for y := range code.Size {
+		for x := 0; x < code.Size; {
+			run := 0
+			for code.Black(x+run, y) { // outside is light
+				run++
+			}
+			if run > 0 {
+				fmt.Fprintf(&b, "M%d %dh%dv1h-%dz", x, y, run, run)
+			}
+			x += run + 1
+		}
+	}
+	return &picture{code.Size, b.String()}, nil
+}

@@ -1,0 +1,294 @@
+package console_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/console"
+
+	"github.com/google/go-cmp/cmp"
+	"rsc.io/qr"
+)
+
+// phones stands for the daemon's channels: link and unlink are what happens.
+type phones struct {
+	list   []console.Channel
+	link   func(ctx context.Context, name, phone string, show func(console.Invitation)) (string, error)
+	unlink func(ctx context.Context, name string) (bool, error)
+}
+
+func (p *phones) Channels() []console.Channel { return p.list }
+
+func (p *phones) Link(ctx context.Context, name, phone string, show func(console.Invitation)) (string, error) {
+	return p.link(ctx, name, phone, show)
+}
+
+func (p *phones) Unlink(ctx context.Context, name string) (bool, error) { return p.unlink(ctx, name) }
+
+// serve serves a console with these channels, and returns its address.
+func (p *phones) serve(t *testing.T, token string, within time.Duration) string {
+	t.Helper()
+	srv := httptest.NewUnstartedServer(nil)
+	c, err := console.New(console.Options{Addr: srv.Listener.Addr().String(), Token: token, Chat: chat, Accounts: p, LinkWithin: within})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Config.Handler = c
+	srv.Start()
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// line is what the page reads, line by line.
+type line struct {
+	QR *struct {
+		Size int
+		Path string
+	}
+	Code, Account, Error string
+	Expired              bool
+}
+
+// visitLink begins to link and returns the lines as they come.
+func visitLink(t *testing.T, ctx context.Context, url, body string) (next func() line, header http.Header) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set(console.ProofHeader, "1")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close(); http.DefaultClient.CloseIdleConnections() })
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("linking = %s", resp.Status)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	return func() (l line) {
+		t.Helper()
+		if !lines.Scan() {
+			t.Fatalf("the answer ended: %v", lines.Err())
+		}
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}, resp.Header
+}
+
+// modules reads a path of rectangles back: true is dark.
+func modules(t *testing.T, size int, path string) [][]bool {
+	t.Helper()
+	got := make([][]bool, size)
+	for y := range got {
+		got[y] = make([]bool, size)
+	}
+	for part := range strings.SplitSeq(strings.TrimSuffix(path, "z"), "z") {
+		var x, y, run, back int
+		if _, err := fmt.Sscanf(part, "M%d %dh%dv1h-%d", &x, &y, &run, &back); err != nil || run != back {
+			t.Fatalf("%q is no rectangle: %v", part, err)
+		}
+		for i := range run {
+			got[y][x+i] = true
+		}
+	}
+	return got
+}
+
+func modulesOf(t *testing.T, text string) [][]bool {
+	t.Helper()
+	code, err := qr.Encode(text, qr.L)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([][]bool, code.Size)
+	for y := range want {
+		want[y] = make([]bool, code.Size)
+		for x := range want[y] {
+			want[y][x] = code.Black(x, y)
+		}
+	}
+	return want
+}
+
+func TestChannelsList(t *testing.T) {
+	since := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	p := &phones{list: []console.Channel{{
+		Name: "whatsapp", Type: "whatsapp", Linkable: true,
+		Status: channels.Status{State: channels.StateFailed, Reason: "needs_pairing", Detail: "needs pairing: run this", Since: since},
+	}}}
+	c, err := console.New(console.Options{Addr: "127.0.0.1:8787", Chat: chat, Accounts: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := ask(c, "GET", console.ChannelsPath, nil)
+	const want = `{"channels":[{"name":"whatsapp","type":"whatsapp","linkable":true,"state":"failed","reason":"needs_pairing","detail":"needs pairing: run this","since":"2026-03-01T12:00:00Z"}]}`
+	if got := strings.TrimSpace(w.Body.String()); w.Code != 200 || got != want || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("list = %d %s, want %s", w.Code, got, want)
+	}
+	p.list = nil
+	if got := strings.TrimSpace(ask(c, "GET", console.ChannelsPath, nil).Body.String()); got != `{"channels":[]}` {
+		t.Errorf("list of nothing = %s", got)
+	}
+}
+
+// Nobody reaches the accounts who may not use the page, and nothing changes by
+// another site's doing.
+func TestChannelsAreGuarded(t *testing.T) {
+	p := &phones{
+		link: func(context.Context, string, string, func(console.Invitation)) (string, error) {
+			t.Error("Link was reached")
+			return "", nil
+		},
+		unlink: func(context.Context, string) (bool, error) {
+			t.Error("Unlink was reached")
+			return true, nil
+		},
+	}
+	for _, tok := range []string{"", token} {
+		c, err := console.New(console.Options{Addr: "127.0.0.1:8787", Token: tok, Chat: chat, Accounts: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		attempts := [][]string{
+			{"Origin: http://evil.example"},
+			{"Sec-Fetch-Site: cross-site"},
+			{"Sec-Fetch-Site: same-site"},
+			{}, // says nothing of where it comes from
+		}
+		if tok == "" {
+			attempts = append(attempts, []string{"Host: evil.example:8787", "Origin: http://evil.example:8787"}, []string{"Remote: 192.0.2.1:5", "X-Dragoman: 1"})
+		} else {
+			attempts = append(attempts, []string{"X-Dragoman: 1"}, []string{"Authorization: Bearer not it, and longer"})
+		}
+		for _, headers := range attempts {
+			for _, path := range []string{"/whatsapp/link", "/whatsapp/unlink"} {
+				if w := ask(c, "POST", console.ChannelsPath+path, strings.NewReader("{}"), headers...); w.Code != 403 && w.Code != 401 {
+					t.Errorf("token %t: %s with %q = %d, want a refusal", tok != "", path, headers, w.Code)
+				}
+				if w := ask(c, "GET", console.ChannelsPath+path, nil, append(headers, "X-Dragoman: 1")...); w.Code < 400 {
+					t.Errorf("token %t: GET %s with %q = %d, want that only POST changes something", tok != "", path, headers, w.Code)
+				}
+			}
+		}
+		if w := ask(c, "GET", console.ChannelsPath, nil, "Sec-Fetch-Site: cross-site"); w.Code < 400 {
+			t.Errorf("token %t: another site reads the list: %d", tok != "", w.Code)
+		}
+	}
+}
+
+// The picture is the code, one takes the place of the other, and the end says
+// the account.
+func TestLinkShowsWhatIsToBeScanned(t *testing.T) {
+	codes := []string{"https://wa.me/settings/linked_devices#2@" + strings.Repeat("abcdefgh", 28), "another code"}
+	p := &phones{link: func(_ context.Context, name, phone string, show func(console.Invitation)) (string, error) {
+		if name != "my phone" || phone != "" {
+			t.Errorf("Link(%q, %q)", name, phone)
+		}
+		for _, text := range codes {
+			show(console.Invitation{QR: text})
+		}
+		return "+15550000001", nil
+	}}
+	next, header := visitLink(t, t.Context(), p.serve(t, "", 0)+console.ChannelsPath+"/my%20phone/link", "{}")
+	if got := header.Get("Cache-Control"); got != "no-store" {
+		t.Errorf("Cache-Control = %q, want no-store: a code is a credential", got)
+	}
+	for _, text := range codes {
+		l := next()
+		if l.QR == nil {
+			t.Fatalf("line = %+v, want a picture", l)
+		}
+		if diff := cmp.Diff(modulesOf(t, text), modules(t, l.QR.Size, l.QR.Path)); diff != "" {
+			t.Errorf("modules (-want +got):\n%s", diff)
+		}
+	}
+	if l := next(); l.Account != "+15550000001" {
+		t.Errorf("the end = %+v, want the account", l)
+	}
+}
+
+func TestLinkByCode(t *testing.T) {
+	p := &phones{link: func(_ context.Context, _, phone string, show func(console.Invitation)) (string, error) {
+		show(console.Invitation{Code: "ABCD-1234"})
+		return phone, nil
+	}}
+	next, _ := visitLink(t, t.Context(), p.serve(t, "", 0)+console.ChannelsPath+"/whatsapp/link", `{"phone": " +1 555 "}`)
+	if l := next(); l.Code != "ABCD-1234" || l.QR != nil {
+		t.Errorf("line = %+v, want the code", l)
+	}
+	if l := next(); l.Account != "+1 555" {
+		t.Errorf("the end = %+v, want the number as it was written", l)
+	}
+}
+
+func TestLinkEnds(t *testing.T) {
+	ended := make(chan error, 1)
+	p := &phones{link: func(ctx context.Context, _, phone string, show func(console.Invitation)) (string, error) {
+		if phone != "" {
+			return "", errors.New("whatsapp: link: that phone's WhatsApp is too old; update it")
+		}
+		show(console.Invitation{QR: "a code"})
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return "", fmt.Errorf("whatsapp: link: %w", context.Cause(ctx))
+	}}
+	url := p.serve(t, "", 0) + console.ChannelsPath + "/whatsapp/link"
+	ctx, leave := context.WithCancel(t.Context())
+	next, _ := visitLink(t, ctx, url, "{}")
+	next()
+	leave()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("when the page is closed Link's context = %v", err)
+	}
+	next, _ = visitLink(t, t.Context(), p.serve(t, "", 20*time.Millisecond)+console.ChannelsPath+"/whatsapp/link", "{}")
+	next()
+	if l := next(); !l.Expired || l.Error != "" {
+		t.Errorf("the end = %+v, want that it expired", l)
+	}
+	<-ended
+	next, _ = visitLink(t, t.Context(), url, `{"phone": "+1"}`)
+	if l := next(); l.Error != "That phone's WhatsApp is too old; update it" {
+		t.Errorf("the end = %+v, want the reason, for people", l)
+	}
+}
+
+func TestUnlink(t *testing.T) {
+	var fail error
+	p := &phones{unlink: func(_ context.Context, name string) (bool, error) { return name == "near", fail }}
+	c, err := console.New(console.Options{Addr: "127.0.0.1:8787", Chat: chat, Accounts: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlink := func(name string) string {
+		w := ask(c, "POST", console.ChannelsPath+"/"+name+"/unlink", strings.NewReader("{}"), "Origin: http://127.0.0.1:8787")
+		return fmt.Sprint(w.Code, " ", strings.TrimSpace(w.Body.String()))
+	}
+	if got := unlink("near"); got != `200 {"told":true}` {
+		t.Errorf("unlink = %s", got)
+	}
+	if got := unlink("far"); got != `200 {"told":false}` {
+		t.Errorf("unlink of what cannot be told = %s", got)
+	}
+	fail = errors.New("whatsapp: unlink: éa: no")
+	if got := unlink("near"); got != `409 {"error":"Éa: no"}` {
+		t.Errorf("unlink that fails = %s", got)
+	}
+	if w := ask(c, "POST", console.ChannelsPath+"/near/link", strings.NewReader("not JSON"), "X-Dragoman: 1"); w.Code != 400 {
+		t.Errorf("a body that is none = %d, want 400", w.Code)
+	}
+	if w := ask(c, "POST", console.ChannelsPath+"/near/link", strings.NewReader(`{"phone": "`+strings.Repeat("1", 1<<16)+`"}`), "X-Dragoman: 1"); w.Code != 400 {
+		t.Errorf("a body that is too long = %d, want 400", w.Code)
+	}
+}
