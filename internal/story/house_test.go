@@ -59,6 +59,8 @@ type house struct {
 	dir    string
 	state  string
 	config string
+	bin    string   // the program
+	env    []string // what it is told beside the configuration
 	api    *botapi.Server
 	model  *agenttest.Server
 	gates  gates
@@ -79,7 +81,7 @@ const token = "1000:TESTTESTTESTTESTTESTTESTTESTTESTTEST"
 func newHouse(t *testing.T, p plan) *house {
 	t.Helper()
 	t.Parallel()
-	h := &house{t: t, dir: t.TempDir(), state: p.state}
+	h := &house{t: t, dir: t.TempDir(), state: p.state, bin: binary}
 	var err error
 	if h.api, err = botapi.Start("127.0.0.1:0", botapi.Options{Token: token}); err != nil {
 		t.Fatal(err)
@@ -199,8 +201,27 @@ func (o *output) String() string {
 // start runs the daemon and returns when all its channels are connected.
 func (h *house) start(env ...string) *daemon {
 	h.t.Helper()
+	d := h.launch(env...)
+	d.eventually("every channel to be connected", func() bool {
+		s, err := d.admin.Status(h.t.Context())
+		if err != nil {
+			return false
+		}
+		for _, c := range s.Channels {
+			if c.State != "connected" {
+				return false
+			}
+		}
+		return true
+	})
+	return d
+}
+
+// launch runs the daemon and returns when it can be talked to.
+func (h *house) launch(env ...string) *daemon {
+	h.t.Helper()
 	d := &daemon{house: h, out: &output{}, ended: make(chan error, 1)}
-	d.cmd = exec.Command(binary, "run", "--config", h.config)
+	d.cmd = exec.Command(h.bin, "run", "--config", h.config)
 	d.cmd.Stdout, d.cmd.Stderr = d.out, d.out
 	d.cmd.Env = append(h.environment(), env...)
 	d.cmd.Dir = h.dir
@@ -218,24 +239,16 @@ func (h *house) start(env ...string) *daemon {
 			h.t.Logf("the daemon's words:\n%s", d.out)
 		}
 	})
-	d.eventually("every channel to be connected", func() bool {
-		s, err := d.admin.Status(h.t.Context())
-		if err != nil {
-			return false
-		}
-		for _, c := range s.Channels {
-			if c.State != "connected" {
-				return false
-			}
-		}
-		return true
+	d.eventually("the daemon to answer", func() bool {
+		_, err := d.admin.Status(h.t.Context())
+		return err == nil
 	})
 	return d
 }
 
 // environment is an empty one: nothing of the machine's may show through.
 func (h *house) environment() []string {
-	return []string{"HOME=" + h.dir, "PATH=/usr/bin:/bin", "TZ=UTC"}
+	return append([]string{"HOME=" + h.dir, "PATH=/usr/bin:/bin", "TZ=UTC"}, h.env...)
 }
 
 // end sends a signal and waits for the end of the process, which must be a
@@ -355,7 +368,7 @@ func (h *house) try(args ...string) (string, error) {
 }
 
 func (h *house) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd := exec.CommandContext(ctx, h.bin, args...)
 	cmd.Env = append(h.environment(), "DRAGOMAN_CONFIG="+h.config)
 	cmd.Dir = h.dir
 	return cmd

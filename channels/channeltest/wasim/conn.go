@@ -95,6 +95,9 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.drop(c)
+	if !s.mayGreet(ctx) {
+		return
+	}
 	stream := websocket.NetConn(ctx, socket, websocket.MessageBinary)
 	if c.greeted, err = s.root.greet(stream); err != nil {
 		s.options.Logf("%v", err)
@@ -115,6 +118,7 @@ func (s *Server) refusesDial() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.notify()
+	s.counts["dial"]++
 	return s.Faults.refusesDial()
 }
 

@@ -185,6 +185,10 @@ func (s *Server) greetLocked(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.notify()
+	if failure, failed := s.outdated(c); failed {
+		c.end(failure)
+		return
+	}
 	if failure, failed := s.Faults.failsLogin(); failed {
 		c.end(failure)
 		return

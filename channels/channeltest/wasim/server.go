@@ -55,6 +55,7 @@ type Server struct {
 	blobs    map[string][]byte
 	logins   int
 	counts   map[string]int
+	arrival  arrival
 }
 
 // Start runs a server for the length of a test.
@@ -234,7 +235,9 @@ func (s *Server) Pending() int {
 
 // Count is how many stanzas of a kind came from devices: "message",
 // "receipt", "ack", "chatstate", "presence", "iq" and, more closely,
-// "iq:usync" and so on, "receipt:read", "receipt:retry", "ack:error".
+// "iq:usync" and so on, "receipt:read", "receipt:retry", "ack:error". Beside
+// them "dial" are the connections that clients began, let in or not, and
+// "front" the readers of the front page.
 func (s *Server) Count(kind string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,6 +263,8 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/ws/chat":
 		s.serveSocket(w, r)
+	case r.URL.Path == "/":
+		s.serveFront(w, r)
 	case strings.HasPrefix(r.URL.Path, "/mms/"), strings.HasPrefix(r.URL.Path, mediaPath):
 		s.serveMedia(w, r)
 	default:

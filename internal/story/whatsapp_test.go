@@ -1,0 +1,367 @@
+package story_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest/wasim"
+)
+
+// simulating is the program as tests of crashes have it: the only build that
+// can be told to take the simulated WhatsApp for the real one.
+var simulating = sync.OnceValues(func() (string, error) {
+	bin := filepath.Join(filepath.Dir(binary), "dragoman-simulating")
+	build := exec.Command("go", "build", "-tags", "crashpoints", "-o", bin, "dragoman/cmd/dragoman")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+// whatsapp is a house with a WhatsApp channel and nothing else that a network
+// has to be reached for.
+type whatsapp struct {
+	*house
+	*daemon // the one that runs
+	server  *wasim.Server
+	ann     *wasim.Contact
+	dials   int // as counted so far
+}
+
+func newWhatsApp(t *testing.T) *whatsapp {
+	t.Helper()
+	h := newHouse(t, plan{})
+	bin, err := simulating()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := wasim.Start(t, wasim.Options{})
+	w := &whatsapp{house: h, server: s, ann: s.Contact("+15550000002", "Ann")}
+	h.bin, h.env = bin, []string{fmt.Sprintf("DRAGOMAN_WASIM=%s,%x", s.Addr(), wasim.RootKey())}
+	w.settings("")
+	return w
+}
+
+// settings writes a configuration with these settings of the channel.
+func (w *whatsapp) settings(more string) {
+	w.t.Helper()
+	w.house.configure(plan{channels: "enabled: false\n  whatsapp:\n    type: whatsapp\n    allow: [\"" + w.ann.Number() + "\"]\n    " + more})
+}
+
+// begin starts the daemon, whatever becomes of its channels.
+func (w *whatsapp) begin() {
+	w.t.Helper()
+	w.daemon = w.house.launch()
+}
+
+// again starts it anew.
+func (w *whatsapp) again() {
+	w.t.Helper()
+	w.end(syscall.SIGTERM)
+	w.begin()
+}
+
+// condition is how the channel is to be seen everywhere.
+type condition struct {
+	state  channels.State
+	reason string
+	// says is how the detail begins, and what it tells to do.
+	says, do string
+}
+
+// sees waits for a condition and then looks for it everywhere: in status, in
+// the probes, in the metrics, and in the page's list.
+func (w *whatsapp) sees(c condition) {
+	t := w.t
+	t.Helper()
+	var got channels.Status
+	w.eventually("the channel to be "+string(c.state)+" "+c.reason, func() bool {
+		s, err := w.admin.Status(t.Context())
+		got = s.Channels["whatsapp"]
+		return err == nil && got.State == c.state && got.Reason == c.reason && strings.HasPrefix(got.Detail, c.says)
+	})
+	if !strings.Contains(got.Detail, c.do) {
+		t.Errorf("%s: the detail %q does not say what to do: %q", c.state, got.Detail, c.do)
+	}
+	line := regexp.MustCompile(`(?m)^whatsapp +` + string(c.state) + `(: |$)` + regexp.QuoteMeta(c.says))
+	if out := w.dragoman("status"); !line.MatchString(out) || !strings.Contains(out, c.do) {
+		t.Errorf("status does not show %+v:\n%s", c, out)
+	}
+	if code, body := w.get("/healthz"); code != http.StatusOK {
+		t.Errorf("/healthz = %d %s: a channel's trouble is not the store's", code, body)
+	}
+	code, body := w.get("/readyz")
+	ready := decode[struct {
+		Reason   string
+		Channels map[string]channels.Status
+	}](t, body)
+	if connected := c.state == channels.StateConnected; connected != (code == http.StatusOK) || !connected && !strings.Contains(ready.Reason, c.says) ||
+		ready.Channels["whatsapp"].Reason != c.reason || !strings.Contains(ready.Channels["whatsapp"].Detail, c.do) {
+		t.Errorf("/readyz = %d %s, want %+v", code, body, c)
+	}
+	word := c.reason
+	if word == "" {
+		word = string(c.state)
+	}
+	_, body = w.get("/metrics")
+	gauges := regexp.MustCompile(`(?m)^dragoman_channel_state\{channel="whatsapp".*$`).FindAllString(body, -1)
+	if want := fmt.Sprintf(`dragoman_channel_state{channel="whatsapp",state="%s"} 1`, word); len(gauges) != 1 || gauges[0] != want {
+		t.Errorf("the metrics say %q, want %q alone", gauges, want)
+	}
+	if _, body := w.get("/api/channels"); !strings.Contains(body, `"name":"whatsapp","type":"whatsapp","linkable":true,"state":"`+string(c.state)+`"`) {
+		t.Errorf("the page lists %s, want %+v", body, c)
+	}
+}
+
+// dialled checks how often WhatsApp was dialled since it was asked the last
+// time.
+func (w *whatsapp) dialled(want int) {
+	w.t.Helper()
+	all := w.server.Count("dial")
+	if got := all - w.dials; got != want {
+		w.t.Errorf("WhatsApp was dialled %d times, want %d", got, want)
+	}
+	w.dials = all
+}
+
+// still gives a loop time to show: there are pauses of a tenth of a second
+// between the first attempts of one.
+func (w *whatsapp) still(want int) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 700*time.Millisecond)
+	defer cancel()
+	_ = w.server.Wait(ctx, func() bool { return w.server.Count("dial")-w.dials > want })
+	w.dialled(want)
+}
+
+// login links the channel with the command, by a code.
+func (w *whatsapp) login() {
+	t := w.t
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), most)
+	defer cancel()
+	cmd := w.command(ctx, "login", "whatsapp", "--code", w.server.Owner().Number())
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for lines := bufio.NewScanner(out); lines.Scan(); said += lines.Text() + "\n" {
+		if code := codeForm.FindString(lines.Text()); code != "" {
+			if err := w.server.EnterCode(ctx, code); err != nil {
+				t.Errorf("EnterCode = %v", err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(said, "whatsapp is linked to "+w.server.Owner().Number()) {
+		t.Fatalf("login = %v and says %q", err, said)
+	}
+}
+
+var codeForm = regexp.MustCompile(`[0-9A-Z]{4}-[0-9A-Z]{4}`)
+
+// loginOnPage links the channel as the page does.
+func (w *whatsapp) loginOnPage() {
+	t := w.t
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), most)
+	defer cancel()
+	s, err := w.admin.Status(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := strings.NewReader(fmt.Sprintf(`{"phone": %q}`, w.server.Owner().Number()))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.Listen+"/api/channels/whatsapp/link", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Dragoman", "1")
+	r.Close = true
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var line struct{ Code, Account, Error string }
+	for lines := json.NewDecoder(resp.Body); line.Account == ""; {
+		if err := lines.Decode(&line); err != nil || line.Error != "" {
+			t.Fatalf("linking on the page: %v %s", err, line.Error)
+		}
+		if line.Code != "" && line.Account == "" {
+			if err := w.server.EnterCode(ctx, line.Code); err != nil {
+				t.Fatalf("EnterCode = %v", err)
+			}
+		}
+	}
+}
+
+// answers proves that the channel is of use.
+func (w *whatsapp) answers(text string) {
+	w.t.Helper()
+	before := len(w.ann.Texts())
+	w.ann.Say(text)
+	w.eventually("an answer to "+text, func() bool { return len(w.ann.Texts()) > before })
+	if got := w.ann.Texts()[before]; got != "echo: "+text {
+		w.t.Errorf("the answer = %q", got)
+	}
+}
+
+var (
+	notLinked = condition{channels.StateFailed, "needs_pairing", "needs pairing: this device is not linked to a phone", "run: dragoman login whatsapp"}
+	connected = condition{state: channels.StateConnected}
+)
+
+// What WhatsApp can have against a device, from the first start on: each state
+// is seen wherever an operator looks, says what to do, and is no reason to
+// knock at WhatsApp's door again and again.
+func TestWhatsAppStates(t *testing.T) {
+	w := newWhatsApp(t)
+	w.begin()
+	w.sees(notLinked)
+	w.still(0)
+	w.login()
+	w.sees(connected)
+	w.dialled(3) // to pair, to be seen online, and to stay
+	w.answers("hello #1")
+
+	w.server.Faults.HoldGreetings(true)
+	w.server.Faults.Drop()
+	w.sees(condition{state: channels.StateConnecting})
+	w.dialled(1)
+	w.server.Faults.HoldGreetings(false)
+	w.sees(connected)
+
+	w.server.Faults.Replace()
+	w.sees(condition{channels.StateFailed, "replaced", "replaced: another program uses this same linked device", "stop that one, then restart"})
+	w.still(0)
+	w.again()
+	w.sees(connected)
+	w.dialled(1)
+
+	w.server.Faults.FailLogins(402, -1)
+	w.server.Faults.Drop()
+	w.sees(condition{channels.StateDown, "banned", "banned until 20", "it will connect again then"})
+	w.still(1)
+	w.server.Faults.FailLogins(0, 0)
+	w.again()
+	w.sees(connected)
+	w.dialled(1)
+
+	w.server.Faults.Remove()
+	removed := notLinked
+	removed.says = "needs pairing: the device was removed on the phone"
+	w.sees(removed)
+	w.still(0)
+	w.loginOnPage() // and no restart
+	w.sees(connected)
+	w.dialled(3)
+	w.answers("hello again #2")
+	if said := w.out.String(); codeForm.MatchString(said) {
+		t.Errorf("the daemon wrote a code down:\n%s", said)
+	}
+}
+
+// Logging out, with the daemon and without, and linking again.
+func TestWhatsAppLogout(t *testing.T) {
+	w := newWhatsApp(t)
+	w.begin()
+	w.login()
+	w.answers("hello #1")
+	if out := w.dragoman("logout", "whatsapp"); !strings.Contains(out, "whatsapp is not linked to a phone any more") || strings.Contains(out, "could not be told") {
+		t.Errorf("logout says %q", out)
+	}
+	out := notLinked
+	out.says = "needs pairing: "
+	w.sees(out)
+	w.ann.Say("anybody there?")
+	if n := w.server.Pending(); n != 0 {
+		t.Errorf("WhatsApp keeps %d messages for the device, want that it knows none", n)
+	}
+	w.login() // and no restart
+	w.answers("hello again #2")
+	w.end(syscall.SIGTERM)
+
+	for _, attempt := range []string{"first", "second, of nothing"} {
+		if out := w.dragoman("logout", "whatsapp"); !strings.Contains(out, "whatsapp is not linked to a phone any more") || strings.Contains(out, "could not be told") {
+			t.Errorf("logout without a daemon, %s, says %q", attempt, out)
+		}
+	}
+	w.login() // without a daemon
+	w.begin()
+	w.sees(connected)
+	w.end(syscall.SIGTERM)
+
+	w.server.Faults.RefuseDials(-1)
+	if out := w.dragoman("logout", "whatsapp"); !strings.Contains(out, "could not be told, so remove it on the phone too") {
+		t.Errorf("logout without a network says %q", out)
+	}
+	w.begin()
+	w.sees(notLinked)
+}
+
+// A version that WhatsApp takes no more is said to be so and is not tried
+// again; one that the configuration names, or that WhatsApp's own page names,
+// is what the device then claims to be.
+func TestWhatsAppVersion(t *testing.T) {
+	w := newWhatsApp(t)
+	w.begin()
+	w.login()
+	w.sees(connected)
+	claims := func(want [3]uint32) {
+		t.Helper()
+		all := w.server.Claimed()
+		if got := all[len(all)-1]; got != want {
+			t.Errorf("the device claims version %v, want %v", got, want)
+		}
+	}
+	asked := w.server.Count("front")
+	demand := [3]uint32{2, 3000, 2_000_000_000}
+	w.dialled(3)
+	w.server.Faults.Demand(demand)
+	w.server.Faults.Drop()
+	old := condition{channels.StateFailed, "outdated", "outdated: WhatsApp refuses version 2.3000.", "web_version: auto"}
+	w.sees(old)
+	w.still(1)
+
+	w.settings("web_version: 2.3000.1999999999") // still too old
+	w.again()
+	old.says += "1999999999"
+	w.sees(old)
+	claims([3]uint32{2, 3000, 1_999_999_999})
+	w.still(1)
+
+	w.settings("web_version: 2.3000.2000000001")
+	w.again()
+	w.sees(connected)
+	claims([3]uint32{2, 3000, 2_000_000_001})
+	if got := w.server.Count("front"); got != asked {
+		t.Errorf("the current version was asked for %d times without a wish for it", got-asked)
+	}
+
+	w.settings("web_version: auto")
+	w.again()
+	w.sees(connected)
+	claims(demand)
+	w.answers("hello #1")
+	w.dialled(2)
+	if got := w.server.Count("front") - asked; got != 1 {
+		t.Errorf("the current version was asked for %d times, want once", got)
+	}
+}
