@@ -10,7 +10,9 @@ import (
 	"dragoman/channels"
 )
 
-func TestParseKey(t *testing.T) {
+// TestCase39ParseKey: what cannot name a conversation is refused cleanly, and
+// the rest stays what it is.
+func TestCase39ParseKey(t *testing.T) {
 	tests := []struct {
 		name, in      string
 		channel, chat string
@@ -23,6 +25,12 @@ func TestParseKey(t *testing.T) {
 		{"unicode chat", "irc:#été", "irc", "#été", true},
 		{"dots", "irc:../../etc/x", "irc", "../../etc/x", true},
 		{"empty", "", "", "", false},
+		{"up and in again", "x:a/../../b", "x", "a/../../b", true},
+		{"a dot", "x:.", "x", ".", true},
+		{"a device", "x:CON", "x", "CON", true},
+		{"CR and LF", "x:a\r\nb", "", "", false},
+		{"a dot alone", ".", "", "", false},
+		{"a path alone", "../../etc/x", "", "", false},
 		{"no colon", "telegram", "", "", false},
 		{"no chat", "telegram:", "", "", false},
 		{"no channel", ":1", "", "", false},
@@ -82,8 +90,8 @@ func TestFileNameIsReadableForSimpleKeys(t *testing.T) {
 	}
 }
 
-// Acceptance case 38: keys that other gateways put into one file.
-func TestFileNamesDoNotCollide(t *testing.T) {
+// Keys that other gateways put into one file.
+func TestCase38FileNamesDoNotCollide(t *testing.T) {
 	long := strings.Repeat("é", 100)
 	seen := map[string]string{}
 	for _, s := range []string{

@@ -110,7 +110,7 @@ func gone(t *testing.T, path string) {
 }
 
 // From a database to documents and back, in the places that the daemon knows.
-func TestMigrateToFileAndBack(t *testing.T) {
+func TestCase48MigrateToFileAndBack(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "")
 	first := everything(t, p.parse("sqlite"))
@@ -129,7 +129,7 @@ func TestMigrateToFileAndBack(t *testing.T) {
 }
 
 // There and back through stores of each kind nothing changes.
-func TestMoveThereAndBack(t *testing.T) {
+func TestCase48MoveThereAndBack(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "")
 	first := everything(t, p.parse("sqlite"))

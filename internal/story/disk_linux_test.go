@@ -61,7 +61,7 @@ func fill(t *testing.T, dir string) (free func()) {
 // The disk runs full. What cannot be stored stays with Telegram, an answer
 // that is ready waits, health says what is wrong; and when there is space
 // again everything is answered, once.
-func TestDiskFull(t *testing.T) {
+func TestCase41DiskFull(t *testing.T) {
 	disk := smallDisk(t, "3m")
 	h := newHouse(t, plan{state: filepath.Join(disk, "state"), rest: "log: {level: debug}\nqueue: {rate_per_minute: 0}"})
 	d := h.start()

@@ -196,7 +196,8 @@ func TestOneProcess(t *testing.T) {
 	openFile(t, path, sqlite.Options{})
 }
 
-func TestPermissions(t *testing.T) {
+// A database that others could read is closed to them when it is opened.
+func TestCase43Permissions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b", "dragoman.db")
 	s := openFile(t, path, sqlite.Options{})
 	if err := s.Check(t.Context()); err != nil {
@@ -256,9 +257,9 @@ func TestNowhereToWrite(t *testing.T) {
 	}
 }
 
-// TestFullDisk fills the store up to a limit and checks that it says so,
+// TestCase41FullDisk fills the store up to a limit and checks that it says so,
 // loses nothing, and works again when there is room.
-func TestFullDisk(t *testing.T) {
+func TestCase41FullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dragoman.db")
 	s := openFile(t, path, sqlite.Options{})
 	if err := sqlite.LimitPages(s, 120); err != nil {
@@ -327,7 +328,7 @@ func TestFullDisk(t *testing.T) {
 func TestFullTmpfs(t *testing.T) {
 	dir := t.TempDir()
 	if runtime.GOOS != "linux" || syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m") != nil {
-		t.Skip("may not mount a small file system here; TestFullDisk covers the store's part")
+		t.Skip("may not mount a small file system here; TestCase41FullDisk covers the store's part")
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 	s := openFile(t, filepath.Join(dir, "dragoman.db"), sqlite.Options{})

@@ -210,7 +210,9 @@ func (r *record) read(t *testing.T, out io.Reader) (idle bool) {
 	return false
 }
 
-func TestKill(t *testing.T) {
+// TestCase40Kill kills a process at random moments of its writing, and looks
+// at what it left: all that was acknowledged, and nothing by halves.
+func TestCase40Kill(t *testing.T) {
 	kills := 25
 	if testing.Short() {
 		kills = 3

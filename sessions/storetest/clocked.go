@@ -30,8 +30,8 @@ func (c *clock) set(t time.Time) {
 func RunClocked(t *testing.T, open func(t *testing.T, now func() time.Time) sessions.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, *rig, *clock){
-		"Clock/JumpsBackWithoutReordering": jumpsBack,
-		"Clock/GenerationsOfADay":          generationsOfADay,
+		"Clock/Case46JumpsBackWithoutReordering": jumpsBack,
+		"Clock/Case47GenerationsOfADay":          generationsOfADay,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &clock{t: noon}

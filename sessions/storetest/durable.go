@@ -14,6 +14,8 @@ import (
 func RunDurable(t *testing.T, open func(t *testing.T, dir string) sessions.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, func() *rig){
+		"Durable/Case38Case44Reload":      reloadsKeys,
+		"Durable/Case46ReloadInOrder":     reloadsInOrder,
 		"Durable/WhatWasOpenGoesOn":       goesOn,
 		"Durable/WhatIsDoneStays":         stays,
 		"Durable/OldClaimsAreFenced":      oldClaims,
@@ -37,6 +39,7 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) sessions.Store
 			})
 		})
 	}
+	t.Run("Durable/Case39NamesStayInside", func(t *testing.T) { namesStayInside(t, open) })
 }
 
 func goesOn(t *testing.T, reopen func() *rig) {

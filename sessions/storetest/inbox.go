@@ -90,7 +90,7 @@ var inboxTests = map[string]func(*testing.T, *rig){
 		}
 		r.noClaim(t, 0, "of a refused entry")
 	},
-	"Inbox/KeysThatLookAlikeStayApart": func(t *testing.T, r *rig) {
+	"Inbox/Case38KeysThatLookAlikeStayApart": func(t *testing.T, r *rig) {
 		keys := []string{
 			"x:1_2", "x_1:2", "x:1:2", "x:1", "x:1 ", "x: 1", "x:#a", "x:##a", "x:#A", "x:x/1", "x:x_1", "x:../1",
 			"x:%31", "x:1%00", "x:å", "x:a\u030a", "x:CON", "x:.", "x:'", "x:\"", "x:*", "x-1:2",

@@ -15,7 +15,7 @@ import (
 )
 
 var textTests = map[string]func(*testing.T, *rig){
-	"Text/Huge": func(t *testing.T, r *rig) {
+	"Text/Case44TwelveMegabytes": func(t *testing.T, r *rig) {
 		huge := strings.Repeat("0123456789ä", 1<<20) // 12 MB
 		r.accept(t, "x:1", "1", huge)
 		h := r.claim(t)
