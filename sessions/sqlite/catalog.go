@@ -57,7 +57,7 @@ func encodeSettings(s sessions.Settings) string {
 }
 
 // Find is part of [sessions.Catalog]. It walks from the newest conversation
-// until the page is full: without a filter that is the page.
+// until the page is full; without a filter SQLite walks alone.
 func (s *Store) Find(ctx context.Context, q sessions.Query) ([]sessions.Conversation, error) {
 	list, err := s.find(ctx, q)
 	if err != nil {
@@ -68,6 +68,9 @@ func (s *Store) Find(ctx context.Context, q sessions.Query) ([]sessions.Conversa
 
 func (s *Store) find(ctx context.Context, q sessions.Query) (list []sessions.Conversation, err error) {
 	offset, limit := rules.Page(q)
+	if q.Channel == "" && q.Tag == "" && len(q.Metadata) == 0 && q.Text == "" && q.UpdatedAfter.IsZero() && q.UpdatedBefore.IsZero() {
+		return s.list(ctx, offset, limit)
+	}
 	from, to := int64(math.MinInt64), int64(math.MaxInt64)
 	if !q.UpdatedAfter.IsZero() {
 		from = nanos(q.UpdatedAfter)

@@ -79,3 +79,16 @@ func PlantStep(t *testing.T, s *Store, k channels.Key, step sessions.Step) {
 		t.Fatal(err)
 	}
 }
+
+// Statements are the queries that s has prepared so far.
+func Statements(s *Store) []string {
+	var all []string
+	for _, st := range []*statements{&s.reads, &s.writer.stmts} {
+		st.mu.RLock()
+		for query := range st.byText {
+			all = append(all, query)
+		}
+		st.mu.RUnlock()
+	}
+	return all
+}

@@ -185,7 +185,7 @@ func (t *tx) joinQueues(f, r *keyRow) error {
 	// Two turns of one name cannot share a journal: that of r begins anew.
 	for _, query := range []string{
 		`DELETE FROM steps WHERE key_id = ?2 AND turn IN (SELECT turn FROM steps WHERE key_id = ?1)`,
-		`UPDATE inbox SET turn = '' WHERE id >> 32 = ?2 AND turn <> '' AND turn IN (SELECT turn FROM steps WHERE key_id = ?1)`,
+		`UPDATE inbox SET turn = '' WHERE id BETWEEN ?2 << 32 AND ?2 << 32 | 4294967295 AND turn <> '' AND turn IN (SELECT turn FROM steps WHERE key_id = ?1)`,
 		`UPDATE steps SET key_id = ?2 WHERE key_id = ?1`,
 	} {
 		if err := t.exec(query, f.id, r.id); err != nil {

@@ -42,7 +42,13 @@ func openFile(t testing.TB, path string, o sqlite.Options) *sqlite.Store {
 	return s
 }
 
-func TestStore(t *testing.T) { storetest.Run(t, open) }
+// TestStore runs the suite and then looks at how SQLite does every statement
+// that the suite made the store prepare.
+func TestStore(t *testing.T) {
+	all := queries{}
+	storetest.Run(t, all.open)
+	t.Run("plans", func(t *testing.T) { checkPlans(t, all) })
+}
 
 func TestStoreClock(t *testing.T) {
 	storetest.RunClocked(t, func(t *testing.T, now func() time.Time) sessions.Store {

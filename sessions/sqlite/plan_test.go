@@ -1,0 +1,163 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dragoman/sessions"
+	"dragoman/sessions/sqlite"
+)
+
+// queries are the statements that the stores of a test have prepared.
+type queries map[string]bool
+
+// open makes a store whose statements are noted when its test ends.
+func (q queries) open(t *testing.T) sessions.Store {
+	s := openFile(t, filepath.Join(t.TempDir(), "state", "dragoman.db"), sqlite.Options{})
+	t.Cleanup(func() { // before the store is closed
+		for _, query := range sqlite.Statements(s) {
+			q[query] = true
+		}
+	})
+	return s
+}
+
+// wholeTables are statements, by how they begin, that read a table or sort it
+// on purpose: the operator's tables, and what is done once.
+var wholeTables = []string{
+	"SELECT id, rest FROM messages", // Days
+	"SELECT k.key, c.generation, c.title, c.created, c.updated, c.messages, c.input, c.output, c.cached, c.cost, c.settings FROM conversations c JOIN keys k ON k.id = c.key_id\n\t\tORDER BY c.input + c.output DESC", // Top
+	// People and jobs are few.
+	"SELECT channel, person",
+	"SELECT job, due",
+	// A handful that waits is sorted, never what is done.
+	"SELECT k.key, i.id, i.state",
+	"SELECT k.key, o.id, o.state",
+	"SELECT channel, id, iif(dropped",
+	"DELETE FROM people",
+	"SELECT EXISTS (SELECT 1 FROM erased)", // reads one row
+}
+
+// plan is how SQLite does query, a step a line.
+func plan(t *testing.T, db *sql.DB, query string) []string {
+	t.Helper()
+	args := make([]any, 32) // more than any query has
+	for i := range args {
+		args[i] = i
+	}
+	rows, err := db.Query("EXPLAIN QUERY PLAN "+query, args[:parameters(query)]...)
+	if err != nil {
+		t.Errorf("%v in %s", err, query)
+		return nil
+	}
+	defer rows.Close()
+	var steps []string
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, step)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return steps
+}
+
+// parameters counts those of a query: "?" or the highest "?n".
+func parameters(query string) int {
+	n := 0
+	for i, r := range query {
+		if r != '?' {
+			continue
+		}
+		if next := query[i+1:]; next != "" && next[0] >= '1' && next[0] <= '9' {
+			n = max(n, int(next[0]-'0'))
+			continue
+		}
+		n++
+	}
+	return n
+}
+
+// slow finds the step that makes a plan cost what is stored: a table or an
+// index read from one end to the other, unless the order of an index is what
+// the query asks for and it stops when it has enough.
+func slow(query string, steps []string) string {
+	sorted := false
+	for _, step := range steps {
+		sorted = sorted || strings.Contains(step, "TEMP B-TREE")
+	}
+	for _, step := range steps {
+		rest, scan := strings.CutPrefix(step, "SCAN ")
+		switch {
+		case !scan, strings.Contains(step, "VIRTUAL TABLE INDEX"), rest == "CONSTANT ROW", rest == "meta": // one row
+		case strings.Contains(step, "USING") && !sorted && strings.Contains(query, "LIMIT ?"):
+		default:
+			return step
+		}
+	}
+	return ""
+}
+
+// checkPlans looks at the plan of every statement.
+func checkPlans(t *testing.T, all queries) {
+	path := filepath.Join(t.TempDir(), "dragoman.db")
+	openFile(t, path, sqlite.Options{})
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if len(all) < 50 {
+		t.Logf("only %d statements were prepared: not all of the suite has run", len(all))
+	}
+statements:
+	for query := range all {
+		for _, begin := range wholeTables {
+			if strings.HasPrefix(query, begin) {
+				continue statements
+			}
+		}
+		switch first, _, _ := strings.Cut(query, " "); first {
+		case "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "PRAGMA", "VACUUM":
+			continue
+		}
+		steps := plan(t, db, query)
+		if step := slow(query, steps); step != "" {
+			t.Errorf("%q costs what is stored, in\n%s\nwhole plan: %q", step, query, steps)
+		}
+	}
+}
+
+// TestSlow: the check of plans finds what it is for.
+func TestSlow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dragoman.db")
+	openFile(t, path, sqlite.Options{})
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for query, bad := range map[string]bool{
+		`SELECT id FROM inbox WHERE id = ?`:                                    false,
+		`SELECT id FROM inbox WHERE text = ?`:                                  true,
+		`SELECT count(*) FROM messages`:                                        true,
+		`SELECT id FROM outbox WHERE state = 'dead'`:                           true, // the index is partial
+		`SELECT id FROM outbox WHERE state <> 'sent' AND state = 'dead'`:       false,
+		`SELECT key_id FROM conversations ORDER BY updated DESC LIMIT ?`:       false,
+		`SELECT key_id FROM conversations ORDER BY updated DESC`:               true,
+		`SELECT key_id FROM conversations ORDER BY title LIMIT ?`:              true,
+		`SELECT key_id FROM conversations WHERE updated > ?1 AND updated < ?2`: false,
+		`UPDATE outbox SET text = '' WHERE reply_to = ?`:                       true,
+		`DELETE FROM generations WHERE key_id = ?`:                             false,
+	} {
+		if step := slow(query, plan(t, db, query)); (step != "") != bad {
+			t.Errorf("slow(%s) = %q, want one: %t", query, step, bad)
+		}
+	}
+}
