@@ -149,20 +149,20 @@ func (r *run) loop(ctx context.Context) (Result, error) {
 }
 
 // end makes the result of the model's last answer.
-func (r *run) end(resp Response) Result {
+func (r *run) end(resp *Response) Result {
 	text := resp.Message.Content
 	switch {
 	case text != "" && resp.Finish == "length":
-		res := r.finish(text, &resp, false)
+		res := r.finish(text, resp, false)
 		res.Text += "\n\n" + sayCut
 		return res
 	case text != "":
-		return r.finish(text, &resp, false)
+		return r.finish(text, resp, false)
 	case len(resp.Message.ToolCalls) > 0:
 		// It wanted tools when there were none any more.
-		return r.finish(fmt.Sprintf(sayNoSteps, r.steps), &resp, true)
+		return r.finish(fmt.Sprintf(sayNoSteps, r.steps), resp, true)
 	case resp.Finish == "length":
-		return r.finish(sayCut, &resp, true)
+		return r.finish(sayCut, resp, true)
 	default:
 		// An empty answer; the caller decides what that means.
 		return Result{Messages: r.messages(), Text: strings.Join(r.said, "\n\n"), Usage: r.usage, Steps: r.steps}
@@ -200,7 +200,7 @@ func (r *run) stamp(m *sessions.Message) {
 }
 
 // take journals an answer with tool calls and makes it part of the turn.
-func (r *run) take(ctx context.Context, resp Response) error {
+func (r *run) take(ctx context.Context, resp *Response) error {
 	m := resp.Message
 	m.ToolCalls = window.UniqueIDs(m.ToolCalls, r.ids)
 	if err := r.record(ctx, sessions.Step{Kind: sessions.StepModel, Message: &m}); err != nil {

@@ -14,32 +14,35 @@ import (
 
 // step makes one model call and returns its answer, cleaned: reasoning is out
 // of the content, and the message is stamped.
-func (r *run) step(ctx context.Context, final bool) (Response, error) {
+//
+// Below it answers are handed on as pointers: a turn spends its life waiting
+// for the model, and every copy in a function that waits makes the stack of
+// every waiting turn larger. A thousand of them were 32 MB.
+func (r *run) step(ctx context.Context, final bool) (*Response, error) {
 	r.progress(Progress{Text: strings.Join(r.said, "\n\n")})
 	resp, err := r.call(ctx, final)
 	if err != nil {
-		return Response{}, err
+		return nil, err
 	}
 	r.steps++
-	m := resp.Message
+	m := &resp.Message
 	m.Role = sessions.RoleAssistant
 	m.Content = visibleText(m.Content)
 	if m.Usage == nil {
 		m.Usage = resp.Usage
 	}
 	r.count(m.Usage)
-	r.stamp(&m)
-	resp.Message = m
+	r.stamp(m)
 	return resp, nil
 }
 
 // call builds a request that fits and sends it. When the server finds it too
 // long all the same, it is tried again with less, by one means after another.
-func (r *run) call(ctx context.Context, final bool) (Response, error) {
+func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 	if r.t.Compact != nil && !r.compactTried {
 		if view, _ := r.view(final); !r.fits(view) {
 			if err := r.compact(ctx); err != nil {
-				return Response{}, err
+				return nil, err
 			}
 		}
 	}
@@ -47,24 +50,24 @@ func (r *run) call(ctx context.Context, final bool) (Response, error) {
 	for {
 		req, passed, err := r.request(final)
 		if err != nil {
-			return Response{}, err
+			return nil, err
 		}
 		r.unaccounted += passed
-		resp, err := r.a.complete(ctx, r.model, req, r.stream)
+		resp, err := r.a.complete(ctx, r.model, &req, r.stream)
 		if err == nil {
 			r.a.learn(r.model, req, resp.Usage)
 			return resp, nil
 		}
 		var me *ModelError
 		if !errors.As(err, &me) || me.Kind != ErrorContext {
-			return Response{}, err
+			return nil, err
 		}
 		means, stop := r.rescue(ctx, req, &tried, final)
 		switch {
 		case stop != nil:
-			return Response{}, stop
+			return nil, stop
 		case means == "":
-			return Response{}, fmt.Errorf("agent: the turn does not fit the model's window, even without older messages: %w", err)
+			return nil, fmt.Errorf("agent: the turn does not fit the model's window, even without older messages: %w", err)
 		}
 		r.a.log.Warn("request too long for the model, trying with less",
 			"key", r.t.Key.String(), "means", means, "err", err)
@@ -96,20 +99,20 @@ func (r *run) stream() func(Delta) {
 
 // complete makes one model call and tries again while that may help. stream
 // returns what the deltas of one try go to.
-func (a *Agent) complete(ctx context.Context, model Model, req Request, stream func() func(Delta)) (Response, error) {
+func (a *Agent) complete(ctx context.Context, model Model, req *Request, stream func() func(Delta)) (*Response, error) {
 	delay := a.opts.RetryDelay
 	for try := 1; ; try++ {
-		resp, err := model.Complete(ctx, req, stream())
+		resp, err := once(ctx, model, req, stream())
 		if err == nil {
 			return resp, nil
 		}
 		if stop := stopped(ctx); stop != nil {
-			return Response{}, stop
+			return nil, stop
 		}
 		err = fmt.Errorf("agent: model call: %w", err)
 		wait, again := retryAfter(err)
 		if !again || try >= a.opts.Tries || wait > a.opts.LongestWait {
-			return Response{}, err
+			return nil, err
 		}
 		// Jitter, so that many conversations do not come back in step.
 		wait = max(wait, delay/2+rand.N(delay/2+1))
@@ -117,9 +120,18 @@ func (a *Agent) complete(ctx context.Context, model Model, req Request, stream f
 		a.log.LogAttrs(ctx, slog.LevelWarn, "model call failed, trying again",
 			slog.Int("attempt", try), slog.Duration("wait", wait), slog.Any("err", err))
 		if err := sleep(ctx, wait); err != nil {
-			return Response{}, err
+			return nil, err
 		}
 	}
+}
+
+// once makes one call. Inlined, its copies of the answer would lie on the
+// stack of every turn that waits, once for each way out of complete.
+//
+//go:noinline
+func once(ctx context.Context, model Model, req *Request, onDelta func(Delta)) (*Response, error) {
+	resp, err := model.Complete(ctx, *req, onDelta)
+	return &resp, err
 }
 
 // retryAfter reports whether a failed call may be tried again, and how long

@@ -137,7 +137,7 @@ func (s *summarising) part(ctx context.Context) error {
 // ask makes one request and reads the summary in its answer.
 func (s *summarising) ask(ctx context.Context, req Request) (written, error) {
 	model := s.a.opts.Summarizer
-	resp, err := s.a.complete(ctx, model, req, func() func(Delta) { return nil })
+	resp, err := s.a.complete(ctx, model, &req, func() func(Delta) { return nil })
 	if err != nil {
 		return written{}, fmt.Errorf("agent: summarise: %w", err)
 	}

@@ -57,7 +57,7 @@ type written struct {
 
 // readSummary returns the summary in resp, or an error if resp is anything
 // else than a finished text: what it stands for will not be shown again.
-func (a *Agent) readSummary(resp Response) (written, error) {
+func (a *Agent) readSummary(resp *Response) (written, error) {
 	text := visibleText(resp.Message.Content)
 	switch {
 	case len(resp.Message.ToolCalls) > 0:

@@ -103,17 +103,30 @@ func (c *call) fill(req *http.Request) error {
 	if !found || !closed {
 		return errors.New("go-openai does not write its request as it did")
 	}
-	whole := make([]byte, 0, len(c.head)+len(rest)+len(key)+len(c.tools)+1)
-	whole = append(whole, c.head[:len(c.head)-1]...) // without its last brace
-	whole = append(whole, rest...)
+	// The tools are the larger part of most requests, and those of all the
+	// calls that wait are the same bytes.
+	parts := make([][]byte, 0, 5)
+	parts = append(parts, c.head[:len(c.head)-1], rest) // without its last brace
 	if len(c.tools) > 0 {
-		whole = append(append(whole, key...), c.tools...)
+		parts = append(parts, []byte(key), c.tools)
 	}
-	whole = append(whole, '}')
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(whole)), nil }
-	req.Body, _ = req.GetBody()
-	req.ContentLength = int64(len(whole))
+	parts = append(parts, []byte("}"))
+	req.GetBody = func() (io.ReadCloser, error) { return joined(parts), nil }
+	req.Body = joined(parts)
+	req.ContentLength = 0
+	for _, p := range parts {
+		req.ContentLength += int64(len(p))
+	}
 	return nil
+}
+
+// joined reads parts one after the other.
+func joined(parts [][]byte) io.ReadCloser {
+	readers := make([]io.Reader, len(parts))
+	for i, p := range parts {
+		readers[i] = bytes.NewReader(p)
+	}
+	return io.NopCloser(io.MultiReader(readers...))
 }
 
 // watched is a body that reports signs of life and ends with an error past its

@@ -127,11 +127,14 @@ func New(o Options) (*Model, error) {
 func newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           dialer.DialContext,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConns:          1024,
-		MaxIdleConnsPerHost:   1024,
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dialer.DialContext,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConns:        1024,
+		MaxIdleConnsPerHost: 1024,
+		// Each call that waits has these; twice as large they are no faster.
+		ReadBufferSize:        2 << 10,
+		WriteBufferSize:       2 << 10,
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,
@@ -200,14 +203,23 @@ func (m *Model) attempt(ctx context.Context, r agent.Request, onDelta func(agent
 
 // stream fills a. It returns nil only if the answer is whole.
 func (m *Model) stream(c *call, r agent.Request, a *answer) error {
-	request := m.request(r)
-	config := m.config
-	config.HTTPClient = c
-	s, err := openai.NewClientWithConfig(config).CreateChatCompletionStream(c.ctx, request)
+	s, err := m.client(c).CreateChatCompletionStream(c.ctx, *m.request(r))
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	return m.read(c, s, a)
+}
+
+// client is go-openai's with c in the place of its HTTP client.
+func (m *Model) client(c *call) *openai.Client {
+	config := m.config
+	config.HTTPClient = c
+	return openai.NewClientWithConfig(config)
+}
+
+// read fills a from s.
+func (m *Model) read(c *call, s *openai.ChatCompletionStream, a *answer) error {
 	for {
 		frame, err := s.RecvRaw()
 		switch {

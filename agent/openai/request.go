@@ -29,8 +29,8 @@ var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 // library encodes messages and tools twice, the tools anew for every request,
 // and it refuses some parameters for names of models that begin like those of
 // certain others, whoever serves them. [call.Do] puts these parts in.
-func (m *Model) request(r agent.Request) openai.ChatCompletionRequest {
-	var out openai.ChatCompletionRequest
+func (m *Model) request(r agent.Request) *openai.ChatCompletionRequest {
+	out := new(openai.ChatCompletionRequest)
 	if m.official {
 		out.MaxCompletionTokens = max(r.MaxTokens, 0)
 	} else {

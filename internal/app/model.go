@@ -179,9 +179,15 @@ func (m metered) cost(u sessions.Usage) float64 {
 		float64(max(u.Output, 0))*m.prices.Output) / million
 }
 
-func (m metered) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
+func (m metered) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (res agent.Response, err error) {
 	began := time.Now()
-	res, err := m.Model.Complete(ctx, r, onDelta)
+	res, err = m.Model.Complete(ctx, r, onDelta)
+	m.meter(&res, err, time.Since(began))
+	return res, err
+}
+
+// meter counts a call that has ended and prices it.
+func (m metered) meter(res *agent.Response, err error, took time.Duration) {
 	outcome := "ok"
 	if err != nil {
 		outcome = "cancelled"
@@ -200,9 +206,8 @@ func (m metered) Complete(ctx context.Context, r agent.Request, onDelta func(age
 			res.Message.Usage = &priced
 		}
 	}
-	m.count.ModelCall(outcome, time.Since(began), u.Input, u.Output, u.Cached)
+	m.count.ModelCall(outcome, took, u.Input, u.Output, u.Cached)
 	m.count.Cost(m.Name(), u.Cost)
-	return res, err
 }
 
 // counted counts the calls of a tool.

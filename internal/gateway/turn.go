@@ -35,6 +35,19 @@ type run struct {
 // go on (fenced, stopped, or a store that fails); a model that fails is an
 // answer, or a postponement.
 func (g *Gateway) turn(ctx context.Context, c sessions.Claim, p sessions.Pending) error {
+	r := g.newRun(c, p)
+	if r.job != nil && r.job.gone {
+		return r.commit(ctx, agent.Result{}, "skipped", "the job is no longer configured")
+	}
+	if name := r.target().Channel(); g.bindings[name] == nil {
+		// Its answer could be neither cut into pieces nor delivered. It waits
+		// until the channel is configured again, or the operator drops it.
+		return r.postpone(ctx, time.Minute, errors.New("no channel is called "+name))
+	}
+	return r.answer(ctx, p.Steps)
+}
+
+func (g *Gateway) newRun(c sessions.Claim, p sessions.Pending) *run {
 	r := &run{g: g, claim: c, id: p.Turn, b: g.bindings[c.Key.Channel()]}
 	if r.id == "" {
 		r.id = fmt.Sprintf("%s#%d", c.Key, p.Messages[0].Seq)
@@ -44,51 +57,66 @@ func (g *Gateway) turn(ctx context.Context, c sessions.Claim, p sessions.Pending
 	}
 	if p.Messages[0].Origin == sessions.OriginHeartbeat {
 		r.job = g.jobOf(p.Messages[0].Inbound)
-		if r.job.gone {
-			return r.commit(ctx, agent.Result{}, "skipped", "the job is no longer configured")
-		}
 	}
+	return r
+}
 
-	if name := r.target().Channel(); g.bindings[name] == nil {
-		// Its answer could be neither cut into pieces nor delivered. It waits
-		// until the channel is configured again, or the operator drops it.
-		return r.postpone(ctx, time.Minute, errors.New("no channel is called "+name))
-	}
-
+// answer asks the agent and files what comes of it. It waits for the model, so
+// that what comes before and after stands in functions of its own: the stack
+// of a thousand waiting turns is a large part of the daemon's memory.
+func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
+	g := r.g
 	began := time.Now()
 	tctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r.live = g.live.add(c.Key, g.opts.Now(), cancel)
-	r.live.preview = lastPreview(p.Steps)
+	r.live = g.live.add(r.claim.Key, g.opts.Now(), cancel)
+	r.live.preview = lastPreview(steps)
 	defer g.live.remove(r.live)
-	stop := g.attend(ctx, &attendant{b: r.b, claim: c, turn: r.live, id: r.id, answers: r.bound})
-	result, err := r.ask(tctx, p.Steps)
+	stop := g.attend(ctx, &attendant{b: r.b, claim: r.claim, turn: r.live, id: r.id, answers: r.bound})
+	result, err := r.ask(tctx, steps)
 	stop()
+	return r.answered(ctx, &result, err, errors.Is(context.Cause(tctx), errInterrupted), time.Since(began))
+}
+
+// answered files what a turn came to after so long.
+func (r *run) answered(ctx context.Context, result *agent.Result, err error, interrupted bool, took time.Duration) error {
+	g := r.g
 	if result.Unaccounted > 0 {
-		g.log(c.Key).Error("a request passed over messages in silence", "turn", r.id, "count", result.Unaccounted)
+		g.log(r.claim.Key).Error("a request passed over messages in silence", "turn", r.id, "count", result.Unaccounted)
 		g.opts.Observer.Unaccounted(result.Unaccounted)
 	}
 
-	if errors.Is(context.Cause(tctx), errInterrupted) {
-		g.opts.Observer.TurnEnded("interrupted", time.Since(began))
-		r.turnDone(result, "interrupted", time.Since(began))
+	if interrupted {
+		g.opts.Observer.TurnEnded("interrupted", took)
+		r.turnDone(*result, "interrupted", took)
 		return nil // pending again, together with what interrupted it
 	}
-	outcome, err := r.finish(ctx, result, err)
+	began := time.Now().Add(-took)
+	outcome, err := r.finish(ctx, *result, err)
 	g.opts.Observer.TurnEnded(outcome, time.Since(began))
 	if err != nil && outcome != "cancelled" {
 		outcome = "refused" // nothing of it was stored
 	}
-	r.turnDone(result, outcome, time.Since(began))
-	g.log(c.Key).Debug("turn ended", "turn", r.id, "outcome", outcome, "took", time.Since(began), "steps", result.Steps)
+	r.turnDone(*result, outcome, time.Since(began))
+	g.log(r.claim.Key).Debug("turn ended", "turn", r.id, "outcome", outcome, "took", time.Since(began), "steps", result.Steps)
 	return err
 }
 
 // ask runs the agent.
 func (r *run) ask(ctx context.Context, steps []sessions.Step) (res agent.Result, err error) {
 	defer recoverTo(&err, "turn "+r.id)
-	newest := r.rows[len(r.rows)-1].Inbound
-	t := agent.Turn{
+	t, err := r.question(ctx, steps)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	return r.g.agent.Run(ctx, *t)
+}
+
+// question is what the agent is asked. It is a function of its own because ask
+// is on the stack of every turn that waits for its model, and this is not.
+func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn, error) {
+	newest := &r.rows[len(r.rows)-1].Inbound
+	t := &agent.Turn{
 		ID: r.id, Key: r.claim.Key, Person: newest.Sender, Private: newest.Private,
 		Steps: steps, Progress: r.live.show,
 		Record: func(ctx context.Context, s sessions.Step) error {
@@ -97,7 +125,7 @@ func (r *run) ask(ctx context.Context, steps []sessions.Step) (res agent.Result,
 	}
 	steered := steeredSeqs(steps)
 	if err := r.fetchAll(ctx); err != nil {
-		return agent.Result{}, err
+		return nil, err
 	}
 	for _, w := range r.rows {
 		if !steered[w.Seq] {
@@ -106,7 +134,7 @@ func (r *run) ask(ctx context.Context, steps []sessions.Step) (res agent.Result,
 	}
 	if r.job != nil {
 		t.System = jobSystem
-		return r.g.agent.Run(ctx, t)
+		return t, nil
 	}
 	if r.b != nil {
 		t.System = r.b.System
@@ -114,12 +142,13 @@ func (r *run) ask(ctx context.Context, steps []sessions.Step) (res agent.Result,
 	if r.g.opts.Queue == Steer || r.g.opts.Queue == Interrupt {
 		t.Steer = r.steer
 	}
+	var err error
 	if t.History, err = r.g.history(ctx, r.claim.Key); err != nil {
-		return agent.Result{}, &storeError{err}
+		return nil, &storeError{err}
 	}
 	r.history = t.History
 	t.Compact = r.compact
-	return r.g.agent.Run(ctx, t)
+	return t, nil
 }
 
 // compact summarises the conversation while the turn waits for it.
