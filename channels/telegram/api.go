@@ -58,6 +58,9 @@ func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 		TLSHandshakeTimeout: 10 * time.Second,
 		MaxIdleConns:        128,
 		MaxIdleConnsPerHost: 128,
+		// A thousand chats that are answered in the same moment take turns. A
+		// call that is given up while it waits for a connection was not sent.
+		MaxConnsPerHost: 256,
 		// Shorter than servers' own limits, so that a connection is rarely
 		// closed under a request, which would leave that send uncertain.
 		IdleConnTimeout: 20 * time.Second,
