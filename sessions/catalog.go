@@ -115,6 +115,10 @@ type Lifetime interface {
 	// Erase forgets in one step and does not return before the bytes are gone
 	// from the store's files, free pages and logs included. Deduplication ids
 	// of erased messages stay, as hashes: a network may deliver them again.
+	// With an error, what Erased counts is forgotten all the same and only
+	// traces may be left in the store's files: Erase has to be called again
+	// for those, and its caller has to remove Erased.Files, which no second
+	// call can name.
 	Erase(ctx context.Context, e Erasure) (Erased, error)
 	// Join makes one conversation of two: what stands under from goes before
 	// what stands under to, with new seqs, in one generation (to's), and from

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"dragoman/channels"
@@ -64,15 +65,58 @@ func (f filing) Expire(ctx context.Context, before time.Time, limit int) ([]chan
 	return keys, errors.Join(errs...)
 }
 
-// Erase also removes the files of what is erased.
+// Join also moves the files: they are looked for where their conversation is.
+// Where a crash came in between, the same call moves them.
+func (f filing) Join(ctx context.Context, from, to channels.Key) error {
+	if err := f.Store.Join(ctx, from, to); err != nil {
+		return err
+	}
+	return f.files.Join(from, to)
+}
+
+// Erase also removes the files of what is erased. The store names those of
+// messages that were answered; for one that waits, a turn may have fetched
+// them already.
 func (f filing) Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
-	erased, err := f.Store.Erase(ctx, e)
+	waiting, err := f.fetched(ctx, e.Senders)
 	if err != nil {
+		return sessions.Erased{}, err
+	}
+	erased, err := f.Store.Erase(ctx, e)
+	if err != nil && nothingErased(erased) {
 		return erased, err
 	}
-	errs := []error{f.files.RemoveFiles(erased.Files)}
+	errs := []error{err, f.files.RemoveFiles(append(waiting, erased.Files...))}
 	for _, k := range e.Keys {
 		errs = append(errs, f.files.Remove(k))
 	}
 	return erased, errors.Join(errs...)
+}
+
+// fetched names the files that the messages of senders in the inbox have, if
+// they are here. It reads the whole store, as the plan of an erasure did.
+func (f filing) fetched(ctx context.Context, senders []sessions.Sender) (files []string, err error) {
+	if len(senders) == 0 {
+		return nil, nil
+	}
+	err = f.Dump(ctx, nil, func(r sessions.Record) error {
+		if r.Inbox == nil {
+			return nil
+		}
+		in := r.Inbox.Inbound
+		mine := slices.ContainsFunc(senders, func(s sessions.Sender) bool {
+			return s.Channel == in.Key.Channel() && slices.Contains(in.Sender.IDs, s.ID)
+		})
+		for i := range in.Attachments {
+			if mine {
+				files = append(files, media.Name(in, i))
+			}
+		}
+		return nil
+	})
+	return files, err
+}
+
+func nothingErased(e sessions.Erased) bool {
+	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+len(e.Files) == 0
 }

@@ -96,10 +96,29 @@ func (s *Store) Open(file string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("media: open: %w", fs.ErrNotExist)
 	}
 	f, _, err := s.regular(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, _, err = s.regular(s.moved(file))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("media: open: %w", bare(err))
 	}
 	return f, nil
+}
+
+// moved is where [Store.Join] put a file, or file if that is nowhere. The last
+// part of a name is a hash that no other file has.
+func (s *Store) moved(file string) string {
+	folders, err := s.list(".")
+	if err != nil {
+		return file
+	}
+	for _, folder := range folders {
+		other := folder + "/" + path.Base(file)
+		if _, err := s.root.Lstat(other); err == nil && ours(other) {
+			return other
+		}
+	}
+	return file
 }
 
 // Belongs reports whether file is one of k's conversation.
@@ -118,6 +137,47 @@ func (s *Store) Remove(k channels.Key) error {
 	return s.sync(".")
 }
 
+// Join gives the files of from to the conversation of to. Having none is no
+// error. [Store.Open] finds them under their old names as well.
+func (s *Store) Join(from, to channels.Key) error {
+	if from.IsZero() || to.IsZero() || from == to {
+		return nil
+	}
+	if err := s.join(from.FileName(), to.FileName()); err != nil {
+		return fmt.Errorf("media: move the files of %s: %w", from, bare(err))
+	}
+	return nil
+}
+
+func (s *Store) join(from, to string) error {
+	files, err := s.list(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		if err := s.publish(from+"/"+name, to+"/"+name); err != nil {
+			return err
+		}
+	}
+	if err := s.root.RemoveAll(from); err != nil {
+		return err
+	}
+	return s.sync(".")
+}
+
+// list names the files in a folder.
+func (s *Store) list(folder string) ([]string, error) {
+	f, err := s.root.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	names, err := f.Readdirnames(-1)
+	return names, errors.Join(err, f.Close())
+}
+
 // RemoveFiles removes these files. Names that are not ours, and files that are
 // gone already, are passed over; all of them are tried.
 func (s *Store) RemoveFiles(files []string) error {
@@ -127,7 +187,12 @@ func (s *Store) RemoveFiles(files []string) error {
 		if !ours(file) {
 			continue
 		}
-		switch err := s.root.Remove(file); {
+		err := s.root.Remove(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			file = s.moved(file)
+			err = s.root.Remove(file)
+		}
+		switch {
 		case err == nil:
 			folders[path.Dir(file)] = true
 		case !errors.Is(err, fs.ErrNotExist):

@@ -156,7 +156,9 @@ func joinTranscripts(f, r *chat) {
 
 // Erase is part of [sessions.Lifetime].
 func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
+	wiping := false
 	err = s.updateAnd(ctx, "erase", func(ch *change) error {
+		got = sessions.Erased{} // what failed before counts for nothing
 		senders := rules.SendersByChannel(e.Senders)
 		if err := s.fillFor(e.Keys, senders); err != nil {
 			return err
@@ -187,7 +189,13 @@ func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Era
 		}
 		got.Files = slices.Sorted(maps.Keys(files))
 		return nil
-	}, func(d Disk) error { return d.Wipe(e.Keys) })
+	}, func(d Disk) error {
+		wiping = true
+		return d.Wipe(e.Keys)
+	})
+	if err != nil && !wiping {
+		return sessions.Erased{}, err
+	}
 	return got, err
 }
 

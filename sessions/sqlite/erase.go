@@ -22,19 +22,21 @@ import (
 // fails after the transaction the error says so: call it again. Copies that a
 // change of the schema left beside the file are removed.
 func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
+	done := false
 	err = s.updateAlone(ctx, "erase", func(t *tx) error {
 		got, err = t.erase(e)
 		return err
 	}, func() error {
+		done = true
 		if err := s.wipe(); err != nil {
 			return fmt.Errorf("it is erased, but traces may be left in the files, do it again: %w", err)
 		}
 		return nil
 	})
-	if err != nil {
+	if !done {
 		return sessions.Erased{}, err
 	}
-	return got, nil
+	return got, err
 }
 
 // wipe leaves nothing in the files but what the tables hold. It runs on the

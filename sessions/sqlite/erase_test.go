@@ -140,9 +140,12 @@ func TestEraseWithAReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	release := holdState(t, path)
-	_, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{e.Inbound.Key}})
+	got, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{e.Inbound.Key}})
 	if err == nil || !strings.Contains(err.Error(), "do it again") {
 		t.Errorf("Erase = %v", err)
+	}
+	if got.Queued != 1 {
+		t.Errorf("Erase counts %+v, want what is gone", got)
 	}
 	release()
 	if _, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{e.Inbound.Key}}); err != nil {

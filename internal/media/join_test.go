@@ -1,0 +1,59 @@
+package media_test
+
+import (
+	"errors"
+	"io/fs"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/internal/media"
+)
+
+// What came to a conversation that is part of another one now is read, removed
+// and named as that one's, and found under the name that the transcript has.
+func TestJoinMovesFiles(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, media.Options{})
+	from, to := channels.MustKey("whatsapp:800@lid"), channels.MustKey("whatsapp:+15550000002")
+	keep := func(key, id string) string {
+		t.Helper()
+		got, err := s.Keep(t.Context(), message(key, id, channels.Attachment{Type: "text/plain"}), 0, gives("of "+id))
+		if err != nil || got.File == "" {
+			t.Fatalf("Keep = %+v, %v", got, err)
+		}
+		return got.File
+	}
+	first, second, own := keep("whatsapp:800@lid", "1"), keep("whatsapp:800@lid", "2"), keep("whatsapp:+15550000002", "3")
+	for range 2 { // a crash may have come before the end
+		if err := s.Join(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for file, want := range map[string]string{first: "of 1", second: "of 2", own: "of 3"} {
+		if got := read(t, s, file); got != want {
+			t.Errorf("Open(%s) reads %q, want %q", file, got, want)
+		}
+		p := make([]byte, 10)
+		if n, _, err := s.ReadPart(to, file, p, 0); err != nil || string(p[:n]) != want {
+			t.Errorf("ReadPart(%s) = %q, %v, want %q", file, p[:n], err, want)
+		}
+		if _, _, err := s.ReadPart(from, file, p, 0); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("ReadPart of the conversation that is no more = %v", err)
+		}
+	}
+	if err := s.RemoveFiles([]string{first}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Open(first); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Open of a removed file = %v", err)
+	}
+	if n := len(left(t, dir)); n != 2 {
+		t.Errorf("%d files are left, want 2", n)
+	}
+	if err := s.Remove(to); err != nil {
+		t.Fatal(err)
+	}
+	if files := left(t, dir); len(files) != 0 {
+		t.Errorf("files are left of a removed conversation: %q", files)
+	}
+}
