@@ -252,8 +252,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 	notify("READY=1")
 	err := d.gateway.Run(ctx)
 	notify("STOPPING=1")
+	d.links.close() // while there is still somebody who tells their pages
 	end()
-	d.links.close()
 	fail(err)
 	wg.Wait()
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {

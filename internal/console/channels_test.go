@@ -264,6 +264,32 @@ func TestLinkEnds(t *testing.T) {
 	}
 }
 
+// A linking outlives the server's limit for reading a request.
+func TestLinkIsNotCutShort(t *testing.T) {
+	p := &phones{link: func(ctx context.Context, _, _ string, show func(console.Invitation)) (string, error) {
+		show(console.Invitation{Code: "ABCD-1234"})
+		select {
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		case <-time.After(200 * time.Millisecond):
+			return "+1", nil
+		}
+	}}
+	srv := httptest.NewUnstartedServer(nil)
+	c, err := console.New(console.Options{Addr: srv.Listener.Addr().String(), Chat: chat, Accounts: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Config.Handler, srv.Config.ReadTimeout = c, 50*time.Millisecond
+	srv.Start()
+	t.Cleanup(srv.Close)
+	next, _ := visitLink(t, t.Context(), srv.URL+console.ChannelsPath+"/whatsapp/link", "{}")
+	next()
+	if l := next(); l.Account != "+1" {
+		t.Errorf("the end = %+v, want that it is linked", l)
+	}
+}
+
 func TestUnlink(t *testing.T) {
 	var fail error
 	p := &phones{unlink: func(_ context.Context, name string) (bool, error) { return name == "near", fail }}

@@ -24,7 +24,7 @@ import (
 // can be told to take the simulated WhatsApp for the real one.
 var simulating = sync.OnceValues(func() (string, error) {
 	bin := filepath.Join(filepath.Dir(binary), "dragoman-simulating")
-	build := exec.Command("go", "build", "-tags", "crashpoints", "-o", bin, "dragoman/cmd/dragoman")
+	build := exec.Command("go", "build", "-ldflags=-w", "-tags", "crashpoints", "-o", bin, "dragoman/cmd/dragoman")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
@@ -177,17 +177,21 @@ func (w *whatsapp) login() {
 
 var codeForm = regexp.MustCompile(`[0-9A-Z]{4}-[0-9A-Z]{4}`)
 
-// loginOnPage links the channel as the page does.
-func (w *whatsapp) loginOnPage() {
+// pageLine is what the page is told while it links.
+type pageLine struct {
+	QR                   any
+	Code, Account, Error string
+}
+
+// linking begins to link as the page does, and returns what it is told.
+func (w *whatsapp) linking(ctx context.Context, phone string) (next func() pageLine) {
 	t := w.t
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), most)
-	defer cancel()
 	s, err := w.admin.Status(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := strings.NewReader(fmt.Sprintf(`{"phone": %q}`, w.server.Owner().Number()))
+	body := strings.NewReader(fmt.Sprintf(`{"phone": %q}`, phone))
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.Listen+"/api/channels/whatsapp/link", body)
 	if err != nil {
 		t.Fatal(err)
@@ -198,17 +202,29 @@ func (w *whatsapp) loginOnPage() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	var line struct{ Code, Account, Error string }
-	for lines := json.NewDecoder(resp.Body); line.Account == ""; {
-		if err := lines.Decode(&line); err != nil || line.Error != "" {
-			t.Fatalf("linking on the page: %v %s", err, line.Error)
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	lines := json.NewDecoder(resp.Body)
+	return func() (l pageLine) {
+		t.Helper()
+		if err := lines.Decode(&l); err != nil {
+			t.Fatalf("linking on the page: %v", err)
 		}
-		if line.Code != "" && line.Account == "" {
-			if err := w.server.EnterCode(ctx, line.Code); err != nil {
-				t.Fatalf("EnterCode = %v", err)
-			}
-		}
+		return l
+	}
+}
+
+// loginOnPage links the channel as the page does.
+func (w *whatsapp) loginOnPage() {
+	t := w.t
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), most)
+	defer cancel()
+	next := w.linking(ctx, w.server.Owner().Number())
+	if err := w.server.EnterCode(ctx, next().Code); err != nil {
+		t.Fatalf("EnterCode = %v", err)
+	}
+	if l := next(); l.Account != w.server.Owner().Number() {
+		t.Fatalf("linking on the page ends with %+v", l)
 	}
 }
 
@@ -314,6 +330,34 @@ func TestWhatsAppLogout(t *testing.T) {
 	}
 	w.begin()
 	w.sees(notLinked)
+}
+
+// Whoever asks last for a code gets it, a number that is none gets none, and a
+// code that is shown keeps no daemon from stopping.
+func TestWhatsAppLinkingEnds(t *testing.T) {
+	w := newWhatsApp(t)
+	w.begin()
+	ctx, cancel := context.WithTimeout(t.Context(), most)
+	defer cancel()
+	if l := w.linking(ctx, "0170 123")(); !strings.HasPrefix(l.Error, "The number must be in its full form") {
+		t.Errorf("a number that is none gets %+v", l)
+	}
+	page := w.linking(ctx, "")
+	if l := page(); l.QR == nil {
+		t.Fatalf("the page is told %+v, want a picture", l)
+	}
+	w.login()
+	if l := page(); l.Error != "It goes on in another terminal or page" {
+		t.Errorf("the page whose code was replaced is told %+v", l)
+	}
+	w.sees(connected)
+	w.dragoman("logout", "whatsapp")
+	page = w.linking(ctx, "")
+	page()
+	w.end(syscall.SIGTERM)
+	if l := page(); l.Error != "The daemon stops" {
+		t.Errorf("the page of a daemon that stops is told %+v", l)
+	}
 }
 
 // A version that WhatsApp takes no more is said to be so and is not tried
