@@ -157,6 +157,42 @@ func TestCase21OneSummaryAtATime(t *testing.T) {
 	})
 }
 
+// TestATurnOvertakesTheQueue: a turn that needs its summary now does not wait
+// until those of other conversations are made.
+func TestATurnOvertakesTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t) // one slot
+		w.agent.needs = func(h sessions.History) bool { return h.Summary == nil }
+		calls := map[string]int{}
+		w.agent.summarize = func(ctx context.Context, h sessions.History) (sessions.Summary, error) {
+			said := h.Messages[0].Content
+			calls[said]++
+			if said == "first" {
+				time.Sleep(4 * time.Minute)
+			}
+			return sessions.Summary{Text: "They talked.", Generation: h.Generation, CoversSeq: h.Messages[len(h.Messages)-1].Seq}, nil
+		}
+		w.say("1", "first")
+		synctest.Wait()
+		w.say("2", "second")
+		synctest.Wait() // its summary waits for the slot
+		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+			began := time.Now()
+			h, err := turn.Compact(ctx)
+			if took := time.Since(began); err != nil || h.Summary == nil || took > time.Minute {
+				t.Errorf("Compact = %+v, %v after %s", h.Summary, err, took)
+			}
+			return echo(ctx, turn)
+		}
+		w.say("2", "third")
+		time.Sleep(time.Hour)
+		if calls["first"] != 1 || calls["second"] != 1 {
+			t.Errorf("summaries of %v, want one of each conversation", calls)
+		}
+		w.expect("2", "echo second", "echo third")
+	})
+}
+
 // TestCompactionInATurn: what would not fit is summarised while the turn waits
 // (cases 27 and 29), nothing is passed over, and after a failure (case 18) the
 // turn goes on without a summary and the next ones do not try at once.

@@ -29,8 +29,10 @@ type summaries struct {
 	state map[channels.Key]*summaryState
 }
 
-// summaryState is kept while a summary is being made and after failures.
+// summaryState is kept while a summary is queued or being made, and after
+// failures.
 type summaryState struct {
+	queued   bool          // a background task waits for a slot
 	ended    chan struct{} // closed when the running one has ended; nil: none
 	failures int
 	notUntil time.Time
@@ -48,16 +50,51 @@ func (s *summaries) wait() {
 	s.wg.Wait()
 }
 
-// begin reports whether k may be summarised now, and marks it as running. If
-// another summary of k is running, busy is closed when that has ended.
-func (s *summaries) begin(k channels.Key, now time.Time) (ok bool, busy <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// of is what is known of k, under the lock.
+func (s *summaries) of(k channels.Key) *summaryState {
 	st := s.state[k]
 	if st == nil {
 		st = &summaryState{}
 		s.state[k] = st
 	}
+	return st
+}
+
+// queue reports whether a background task should wait for a slot for k.
+func (s *summaries) queue(k channels.Key, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.of(k)
+	if st.queued || st.ended != nil || now.Before(st.notUntil) {
+		return false
+	}
+	st.queued = true
+	return true
+}
+
+// leave ends the waiting of a background task.
+func (s *summaries) leave(k channels.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.of(k)
+	st.queued = false
+	s.drop(k, st)
+}
+
+// drop forgets what need not be known, under the lock.
+func (s *summaries) drop(k channels.Key, st *summaryState) {
+	if !st.queued && st.ended == nil && st.failures == 0 {
+		delete(s.state, k)
+	}
+}
+
+// begin reports whether k may be summarised now, and marks it as running. If
+// another summary of k is running, busy is closed when that has ended. One
+// that is queued is overtaken.
+func (s *summaries) begin(k channels.Key, now time.Time) (ok bool, busy <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.of(k)
 	if st.ended != nil || now.Before(st.notUntil) {
 		return false, st.ended
 	}
@@ -68,15 +105,16 @@ func (s *summaries) begin(k channels.Key, now time.Time) (ok bool, busy <-chan s
 func (s *summaries) end(k channels.Key, now time.Time, failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := s.state[k]
+	st := s.of(k)
 	close(st.ended)
 	st.ended = nil
-	if !failed {
-		delete(s.state, k)
-		return
+	if failed {
+		st.failures++
+		st.notUntil = now.Add(min(summaryPause<<min(st.failures-1, 4), 3*time.Hour))
+	} else {
+		st.failures, st.notUntil = 0, time.Time{}
 	}
-	st.failures++
-	st.notUntil = now.Add(min(summaryPause<<min(st.failures-1, 4), 3*time.Hour))
+	s.drop(k, st)
 }
 
 // considerSummary summarises k in the background if h, what its last turn knew
@@ -86,16 +124,18 @@ func (g *Gateway) considerSummary(k channels.Key, h sessions.History) {
 	if !g.agent.NeedsSummary(h) {
 		return
 	}
-	if ok, _ := g.sums.begin(k, g.opts.Now()); !ok {
+	if !g.sums.queue(k, g.opts.Now()) {
 		return
 	}
 	g.sums.wg.Go(func() {
+		defer g.sums.leave(k)
 		select {
 		case g.sums.slots <- struct{}{}:
 			defer func() { <-g.sums.slots }()
-			_ = g.summarizeOnce(g.sums.ctx, k, backgroundLimit, g.agent.NeedsSummary) // it is logged and tried again
+			if ok, _ := g.sums.begin(k, g.opts.Now()); ok {
+				_ = g.summarizeOnce(g.sums.ctx, k, backgroundLimit, g.agent.NeedsSummary) // it is logged and tried again
+			}
 		case <-g.sums.ctx.Done():
-			g.sums.end(k, g.opts.Now(), false)
 		}
 	})
 }
@@ -104,8 +144,9 @@ func (g *Gateway) considerSummary(k channels.Key, h sessions.History) {
 var errResting = errors.New("gateway: summaries of this conversation failed before; the next one waits")
 
 // compactNow summarises k for a turn that waits for it and returns what the
-// history is then. One that is running already is waited for instead. It needs
-// no slot: turns that run at once are bounded, and a person waits.
+// history is then. One that is running already is waited for instead; one that
+// only waits for a slot is overtaken, and finds nothing left to do. A turn
+// needs no slot: turns that run at once are bounded, and a person waits.
 func (g *Gateway) compactNow(ctx context.Context, k channels.Key) (sessions.History, error) {
 	ok, busy := g.sums.begin(k, g.opts.Now())
 	switch {
