@@ -30,13 +30,7 @@ func (k *sessionsImportCmd) Run(e *env, c *cli) error {
 		}
 	}
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		plan, err := exchange.Survey(ctx, k.Path, o, func(ctx context.Context, key channels.Key) (bool, error) {
-			page, err := a.Messages(ctx, key, 0, 1)
-			if errors.Is(err, sessions.ErrNotFound) {
-				return false, nil
-			}
-			return len(page) > 0, err
-		})
+		plan, err := exchange.Survey(ctx, k.Path, o, func(ctx context.Context, key channels.Key) (bool, error) { return taken(ctx, a, key) })
 		if errors.Is(err, exchange.ErrNoKey) && k.Key == "" {
 			return fmt.Errorf("%w; choose one with --key, like --key telegram:123456", err)
 		}
@@ -61,6 +55,28 @@ func (k *sessionsImportCmd) Run(e *env, c *cli) error {
 		}
 		return nil
 	})
+}
+
+// errTaken ends a look into the store early.
+var errTaken = errors.New("something is there")
+
+// taken reports whether the store has a conversation under key, or queues that
+// a deleted one left: neither is merged with another.
+func taken(ctx context.Context, a *httpapi.Client, key channels.Key) (bool, error) {
+	_, err := a.Conversation(ctx, key)
+	if !errors.Is(err, sessions.ErrNotFound) {
+		return err == nil, err
+	}
+	err = a.Dump(ctx, []channels.Key{key}, func(r sessions.Record) error {
+		if r.Inbox != nil || r.Outbox != nil {
+			return errTaken
+		}
+		return nil
+	})
+	if errors.Is(err, errTaken) {
+		return true, nil
+	}
+	return false, err
 }
 
 func restore(ctx context.Context, a *httpapi.Client, plan *exchange.Plan) error {

@@ -7,7 +7,8 @@
 // named in [Reader.Notes]. What Dragoman has no field for is kept and written
 // again where it stood. A file in Dragoman's own JSONL that was cut off is
 // refused; the torn last line of another program's log is noted and the rest
-// is read, because that is how such a file looks after a crash.
+// is read, because that is how such a file looks after a crash. Text that is
+// not UTF-8 is refused.
 //
 // Failures: every input is bounded (see [MaxLine] and [MaxDocument]). Readers
 // change nothing; a SQLite file is copied and the copy is opened. The package
@@ -110,11 +111,11 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	}
 	switch rd.format {
 	case JSON, PicoClaw, OpenAI:
-		rd.talk = newDocuments(rest, rd.note).next
+		rd.talk = newDocuments(&utf8Reader{r: rest}, rd.note).next
 	case PicoClawLines:
 		rd.talk = newLog(rest, o.Meta, rd.note).next
 	case JSONL:
-		rd.record = newRecords(rest, o.Key).next
+		rd.record = newRecords(&utf8Reader{r: rest}, o.Key).next
 	default:
 		return nil, fmt.Errorf("exchange: read: %w: %s cannot be read from here", ErrFormat, rd.format)
 	}

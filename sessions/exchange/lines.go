@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"time"
+	"unicode/utf8"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -120,6 +121,8 @@ func (g *log) next() (*talk, error) {
 		written++
 		e, err := decodeEntry(line)
 		switch {
+		case err == nil && !utf8.Valid(line):
+			return nil, fmt.Errorf("exchange: read line %d: %w: it is not UTF-8; convert the file first", g.lines.number, ErrFormat)
 		case err == nil:
 			t.entries = append(t.entries, e)
 		case json.Valid(line): // whole, but no message

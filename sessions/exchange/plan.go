@@ -148,7 +148,7 @@ func Survey(ctx context.Context, path string, o Options, exists func(context.Con
 			} else if there, err := exists(ctx, it.Key); err != nil {
 				return nil, err
 			} else if there {
-				it.LeftOut = "there is a conversation with this key already"
+				it.LeftOut = "there is a conversation with this key already, or what is left of one (dragoman sessions erase forgets it)"
 			} else {
 				owner[it.Key] = file
 				p.taken[chosen{file, it.Key}] = true
