@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"os/exec"
@@ -42,9 +43,26 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_STATE_HOME", "")
 			env.Setenv("XDG_CONFIG_HOME", "")
-			return nil
+			return layExamples(filepath.Join(env.WorkDir, "examples"))
 		},
 	})
+}
+
+// layExamples puts the files of other programs into a story's folder.
+func layExamples(dir string) error {
+	if err := os.CopyFS(dir, os.DirFS(examples)); err != nil {
+		return err
+	}
+	statements, err := os.ReadFile(filepath.Join(dir, "goose.sql"))
+	if err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, "goose.db"))
+	if err != nil {
+		return err
+	}
+	_, err = db.Exec(string(statements))
+	return errors.Join(err, db.Close())
 }
 
 var clock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -36,6 +36,9 @@ func (d *documents) next() (*talk, error) {
 	if err == io.EOF {
 		err = fmt.Errorf("%w: there is no conversation in it", ErrFormat)
 	}
+	if errors.Is(err, errEncoding) { // which says where
+		return nil, fmt.Errorf("exchange: read: %w", err)
+	}
 	return nil, fmt.Errorf("exchange: read at byte %d: %w", d.dec.InputOffset(), broken(err))
 }
 

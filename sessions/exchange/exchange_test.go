@@ -397,7 +397,7 @@ func TestEveryRecord(t *testing.T) {
 // into pieces, and not changed in silence.
 func TestNotUTF8(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
-		"a document":      {`{"key":"a:b","messages":[{"role":"user","content":"Gr` + "\xfc" + `\u00dfe"}]}`, "byte 53 is no UTF-8"},
+		"a document":      {`{"key":"a:b","messages":[{"role":"user","content":"Gr` + "\xfc" + `\u00dfe"}]}`, "no UTF-8 at byte 53"},
 		"our own lines":   {strings.Replace(everyRecord, `"title":"t"`, "\"title\":\"\xe4\"", 1), "no UTF-8"},
 		"a log":           {`{"role":"user","content":"ok"}` + "\n{\"role\":\"user\",\"content\":\"\xe4\"}\n", "line 2"},
 		"the end is torn": {`{"messages":[{"role":"user","content":"` + "\xe2\x82", "no UTF-8"},

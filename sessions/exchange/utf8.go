@@ -6,6 +6,9 @@ import (
 	"unicode/utf8"
 )
 
+// errEncoding: it is not UTF-8.
+var errEncoding = fmt.Errorf("%w: no UTF-8", ErrFormat)
+
 // utf8Reader refuses what is not UTF-8. The JSON decoder would put U+FFFD in
 // the place of what it cannot read, and nobody would know.
 type utf8Reader struct {
@@ -47,5 +50,5 @@ func (u *utf8Reader) Read(p []byte) (int, error) {
 }
 
 func (u *utf8Reader) wrong() error {
-	return fmt.Errorf("%w: byte %d is no UTF-8; convert the file first (iconv -f LATIN1 -t UTF-8 does so, say)", ErrFormat, u.at)
+	return fmt.Errorf("%w at byte %d; convert the file first (iconv -f LATIN1 -t UTF-8 does so, say)", errEncoding, u.at)
 }
