@@ -243,6 +243,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	if !d.partial() {
 		wg.Go(func() { d.beats.run(ctx) })
+		wg.Go(func() { d.tidyFiles(ctx) })
 	}
 	wg.Go(func() { _ = d.hooks.Run(late) }) // it only ends with its context
 	wg.Go(func() { d.watch(ctx) })

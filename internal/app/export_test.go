@@ -1,9 +1,20 @@
 package app
 
 import (
+	"context"
+	"time"
+
 	"dragoman/internal/media"
 	"dragoman/sessions"
 )
 
-// Filing is the store that forgets the files of what it forgets.
+// Filing is a store that forgets the files of what it forgets.
 func Filing(s sessions.Store, files *media.Store) sessions.Store { return filing{s, files} }
+
+// Unfiled is the store below: it forgets no files, as if there was a crash.
+func Unfiled(s sessions.Store) sessions.Store { return s.(filing).Store }
+
+// Tidy removes files that nothing names, as once a day.
+func Tidy(ctx context.Context, s sessions.Store, files *media.Store, now time.Time) (int, error) {
+	return tidy(ctx, s, files, now.Add(-tidyAge))
+}

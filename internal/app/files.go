@@ -31,7 +31,9 @@ func openMedia(cfg *config.Config, s *stateDir, log *slog.Logger) (*media.Store,
 			return nil, fmt.Errorf("app: empty %s: %w", mediaOfMemory, plainPathError(err))
 		}
 	}
-	files, err := media.Open(dir, media.Options{MaxBytes: int64(cfg.Media.MaxBytes), Logger: log})
+	files, err := media.Open(dir, media.Options{
+		MaxBytes: int64(cfg.Media.MaxBytes), MaxTotal: int64(cfg.Media.MaxTotal), Logger: log,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("app: %w", err)
 	}
@@ -65,13 +67,15 @@ func (f filing) Expire(ctx context.Context, before time.Time, limit int) ([]chan
 	return keys, errors.Join(errs...)
 }
 
-// Join also moves the files: they are looked for where their conversation is.
-// Where a crash came in between, the same call moves them.
+// Join also moves the files, and does so first: they are found under their old
+// names too, so that a crash in between loses none, and the same call goes on.
 func (f filing) Join(ctx context.Context, from, to channels.Key) error {
-	if err := f.Store.Join(ctx, from, to); err != nil {
-		return err
+	if from.Channel() == to.Channel() {
+		if err := f.files.Join(from, to); err != nil {
+			return err
+		}
 	}
-	return f.files.Join(from, to)
+	return f.Store.Join(ctx, from, to)
 }
 
 // Erase also removes the files of what is erased. The store names those of
@@ -119,4 +123,69 @@ func (f filing) fetched(ctx context.Context, senders []sessions.Sender) (files [
 
 func nothingErased(e sessions.Erased) bool {
 	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+len(e.Files) == 0
+}
+
+const (
+	tidyEvery = 24 * time.Hour
+	// tidyFirst lets a start catch up with its messages.
+	tidyFirst = 5 * time.Minute
+	// tidyAge is how long a file may lie around before its transcript must name
+	// it, beside the time that a turn which fetched it may be put off.
+	tidyAge = 24 * time.Hour
+)
+
+// tidyFiles removes once a day what no transcript names, until ctx ends.
+func (d *Daemon) tidyFiles(ctx context.Context) {
+	t := time.NewTimer(tidyFirst)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		n, err := tidy(ctx, d.store, d.files, time.Now().Add(-tidyAge-d.cfg.Agent.GiveUpAfter.D()))
+		if n > 0 {
+			d.log.Info("files that nothing names were removed", "files", n)
+		}
+		if err != nil && ctx.Err() == nil {
+			d.log.Warn("not all files could be looked at; trying again in a day", "err", err)
+		}
+		t.Reset(tidyEvery)
+	}
+}
+
+func tidy(ctx context.Context, store sessions.Store, files *media.Store, before time.Time) (int, error) {
+	return files.Tidy(ctx, before, transcripts{store})
+}
+
+// transcripts tell which files are named.
+type transcripts struct{ store sessions.Store }
+
+// Exists is part of [media.Transcripts].
+func (t transcripts) Exists(ctx context.Context, k channels.Key) (bool, error) {
+	_, err := t.store.Conversation(ctx, k)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Files is part of [media.Transcripts].
+func (t transcripts) Files(ctx context.Context, k channels.Key) (files []string, err error) {
+	const page = 200
+	for after := int64(0); ; {
+		msgs, err := t.store.Messages(ctx, k, after, page)
+		if err != nil || len(msgs) == 0 {
+			return files, err
+		}
+		for _, m := range msgs {
+			for _, a := range m.Attachments {
+				if a.File != "" {
+					files = append(files, a.File)
+				}
+			}
+		}
+		after = msgs[len(msgs)-1].Seq
+	}
 }

@@ -109,6 +109,7 @@ type Queue struct {
 // Media bounds the files that come with messages.
 type Media struct {
 	MaxBytes      Size `yaml:"max_bytes" doc:"Largest file that is fetched and kept; a larger one is only named to the model."`
+	MaxTotal      Size `yaml:"max_total" doc:"How much all kept files may take together; then further ones are only named to the model. None is removed to make room. 0: no limit."`
 	MaxImageBytes Size `yaml:"max_image_bytes" doc:"Largest picture that a model with eyes is shown."`
 }
 

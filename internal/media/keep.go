@@ -51,6 +51,12 @@ func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch
 		a.Missing = "too large: " + channels.SizeText(a.Bytes)
 		return a, nil
 	}
+	s.count()
+	if !s.room.fits(max(a.Bytes, 1)) {
+		a.Missing = s.why(errNoRoom)
+		s.o.Logger.Warn("files have reached their limit (media.max_total); this one is not fetched", "channel", m.Key.Channel(), "msg_id", m.ID)
+		return a, nil
+	}
 	size, err := s.attempts(ctx, file, fetch)
 	if ctx.Err() != nil {
 		return a, ctx.Err()
@@ -90,7 +96,7 @@ func (s *Store) attempts(ctx context.Context, file string, fetch Fetch) (size in
 // final reports whether a second attempt would meet err again.
 func final(err error) bool {
 	var local *storing
-	return errors.Is(err, channels.ErrPermanent) || errors.Is(err, errTooLarge) || errors.Is(err, errEmpty) || errors.As(err, &local)
+	return errors.Is(err, channels.ErrPermanent) || errors.Is(err, errTooLarge) || errors.Is(err, errNoRoom) || errors.Is(err, errEmpty) || errors.As(err, &local)
 }
 
 var errEmpty = errors.New("media: the file is empty")
@@ -108,6 +114,8 @@ func (s *Store) why(err error) string {
 	switch {
 	case errors.Is(err, errTooLarge):
 		return "too large: more than " + channels.SizeText(s.o.MaxBytes)
+	case errors.Is(err, errNoRoom):
+		return "no room for more files here"
 	case errors.Is(err, errEmpty):
 		return "the file is empty"
 	case errors.As(err, &local):
@@ -131,7 +139,7 @@ func (s *Store) fetch(ctx context.Context, file string, fetch Fetch) (size int64
 	if err != nil {
 		return 0, &storing{err}
 	}
-	w := &bounded{f: f, left: s.o.MaxBytes}
+	w := &bounded{f: f, left: s.o.MaxBytes, room: &s.room}
 	err = fetch(ctx, w)
 	switch {
 	case w.err != nil:
@@ -155,6 +163,7 @@ func (s *Store) fetch(ctx context.Context, file string, fetch Fetch) (size int64
 	if err != nil {
 		// The next start removes what cannot be removed now.
 		_ = s.root.Remove(temp)
+		s.room.give(w.size)
 		return 0, err
 	}
 	return w.size, nil
@@ -163,13 +172,7 @@ func (s *Store) fetch(ctx context.Context, file string, fetch Fetch) (size int64
 // publish gives a finished file its name.
 func (s *Store) publish(temp, file string) error {
 	folder := path.Dir(file)
-	err := s.root.Mkdir(folder, 0o700)
-	switch {
-	case err == nil:
-		err = s.sync(".")
-	case errors.Is(err, fs.ErrExist):
-		err = nil
-	}
+	err := s.folder(folder)
 	if err == nil {
 		err = s.root.Rename(temp, file)
 	}
@@ -179,11 +182,24 @@ func (s *Store) publish(temp, file string) error {
 	return err
 }
 
+// folder makes a folder that is missing.
+func (s *Store) folder(name string) error {
+	err := s.root.Mkdir(name, 0o700)
+	switch {
+	case err == nil:
+		return s.sync(".")
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	}
+	return err
+}
+
 // bounded writes to a file and fails past its limit.
 type bounded struct {
 	f    *os.File
 	left int64
 	size int64
+	room *room
 	err  error
 }
 
@@ -196,9 +212,14 @@ func (w *bounded) Write(p []byte) (int, error) {
 		w.err = errTooLarge
 		return 0, w.err
 	}
+	if !w.room.take(int64(len(p))) {
+		w.err = errNoRoom
+		return 0, w.err
+	}
 	n, err := w.f.Write(p)
 	w.left -= int64(n)
 	w.size += int64(n)
+	w.room.give(int64(len(p) - n))
 	if err != nil {
 		w.err = &storing{err}
 	}

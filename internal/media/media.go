@@ -41,6 +41,9 @@ const tempDir = "tmp"
 type Options struct {
 	// MaxBytes is the size of the largest file that is kept; 20 MiB if 0.
 	MaxBytes int64
+	// MaxTotal is how much all files may take together; 0: no limit. Further
+	// ones are then not fetched.
+	MaxTotal int64
 	// Timeout bounds one attempt to fetch a file; 30 s if 0.
 	Timeout time.Duration
 	Logger  *slog.Logger // nil: silent
@@ -50,6 +53,7 @@ type Options struct {
 type Store struct {
 	root *os.Root
 	o    Options
+	room room
 }
 
 // Open makes dir if it is missing and removes what a crash left half written.
@@ -78,7 +82,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("media: empty the folder of unfinished files: %w", err), root.Close())
 	}
-	return &Store{root: root, o: o}, nil
+	return &Store{root: root, o: o, room: room{most: o.MaxTotal}}, nil
 }
 
 // Close gives the directory back.
@@ -131,6 +135,7 @@ func (s *Store) Remove(k channels.Key) error {
 	if k.IsZero() {
 		return nil
 	}
+	defer s.room.forget()
 	if err := s.root.RemoveAll(k.FileName()); err != nil {
 		return fmt.Errorf("media: remove the files of %s: %w", k, bare(err))
 	}
@@ -181,6 +186,7 @@ func (s *Store) list(folder string) ([]string, error) {
 // RemoveFiles removes these files. Names that are not ours, and files that are
 // gone already, are passed over; all of them are tried.
 func (s *Store) RemoveFiles(files []string) error {
+	defer s.room.forget()
 	var errs []error
 	folders := map[string]bool{}
 	for _, file := range files {

@@ -1,0 +1,77 @@
+package media
+
+import (
+	"errors"
+	"io/fs"
+	"sync"
+)
+
+// errNoRoom ends the fetching of a file that would take the folder past its
+// limit. Nothing is ever removed to make room: what is kept is named in
+// transcripts.
+var errNoRoom = errors.New("media: there is no room for more files")
+
+// room counts the bytes of all files, those that are being written included.
+type room struct {
+	most int64 // 0: no limit
+	mu   sync.Mutex
+	// used is what the files take, if known.
+	used  int64
+	known bool
+}
+
+// take reserves n bytes.
+func (r *room) take(n int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.most > 0 && r.used+n > r.most {
+		return false
+	}
+	r.used += n
+	return true
+}
+
+// fits says whether n more bytes would fit.
+func (r *room) fits(n int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.most <= 0 || r.used+n <= r.most
+}
+
+// give returns bytes of what is not kept after all.
+func (r *room) give(n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.used -= n
+}
+
+// forget makes the next look count anew: files were removed.
+func (r *room) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known = false
+}
+
+// count looks what all files take, unless that is known. It is not done at the
+// start, which would grow with what is stored, but before the first fetch.
+func (s *Store) count() {
+	r := &s.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known || r.most <= 0 {
+		return
+	}
+	var used int64
+	err := fs.WalkDir(s.root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // gone meanwhile
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			used += info.Size()
+		}
+		return nil
+	})
+	if err == nil {
+		r.used, r.known = used, true
+	}
+}
