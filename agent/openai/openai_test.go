@@ -136,7 +136,9 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-func TestContextWordings(t *testing.T) {
+// TestCase28ContextWordings: what means that a request is too long, and what
+// only sounds like it: a limit on tokens in a time is no reason to cut.
+func TestCase28ContextWordings(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	m := model(t, s.URL())
 	for _, tc := range []struct {
@@ -159,6 +161,11 @@ func TestContextWordings(t *testing.T) {
 		{413, `<html>too large</html>`, agent.ErrorContext},
 		{200, "data: {\"error\":{\"message\":\"This model's maximum context length is 4096 tokens.\"}}\n\n", agent.ErrorContext},
 		{429, `{"error":{"message":"Request too large for gpt-4o: tokens per min (TPM): Limit 30000, Requested 40000. Reduce the length of the messages.","type":"tokens"}}`, agent.ErrorTemporary},
+		{429, `{"error":{"message":"tokens per minute limit"}}`, agent.ErrorTemporary},
+		{429, `{"error":{"message":"Rate limit reached for tokens per day: the token limit of your context is 4096"}}`, agent.ErrorTemporary},
+		{429, `{"error":{"message":"token limit exceeded, maximum context length 8192 tokens a minute","code":"rate_limit_exceeded"}}`, agent.ErrorTemporary},
+		{400, `{"error":{"message":"max_tokens must be at least 1, got -12"}}`, agent.ErrorContext},
+		{200, "data: {\"error\":{\"message\":\"Rate limit: too many tokens per minute, reduce the length of the messages\"}}\n\n", agent.ErrorTemporary},
 		{200, "data: {\"error\":{\"message\":\"tokens per minute exceeded for this context window\",\"code\":429}}\n\n", agent.ErrorTemporary},
 		{200, "data: {\"error\":{\"message\":\"nope\",\"code\":401}}\n\n", agent.ErrorRefused},
 		{200, "data: {\"error\":{\"message\":\"bad role\",\"type\":\"invalid_request_error\"}}\n\n", agent.ErrorInvalid},

@@ -114,7 +114,8 @@ func show(msgs []sessions.Message) string {
 	return b.String()
 }
 
-func TestRepairGolden(t *testing.T) {
+// TestCase01To10RepairGolden: each file says which case it is.
+func TestCase01To10RepairGolden(t *testing.T) {
 	golden(t, "repair", func(t *testing.T, parts map[string]string) string {
 		in := parse(t, parts["in"])
 		before := show(in)

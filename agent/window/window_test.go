@@ -13,7 +13,7 @@ import (
 	"dragoman/sessions"
 )
 
-func TestValidateRefuses(t *testing.T) {
+func TestCase10ValidateRefuses(t *testing.T) {
 	for name, history := range map[string]string{
 		"nothing":             "",
 		"leading result":      "tool a x\nuser hi\n",
@@ -46,7 +46,7 @@ func TestValidateRefuses(t *testing.T) {
 			}
 		})
 	}
-	// Acceptance case 10: any order of results is fine.
+	// Any order of results is fine.
 	ok := parse(t, "user hi\nassistant\ncall a get {}\ncall b get {}\ntool b x\ntool a x\nuser bye\n")
 	if err := window.Validate(ok); err != nil {
 		t.Errorf("Validate(results out of order) = %v, want nil", err)
@@ -117,8 +117,8 @@ func group(id string, n int, result string) string {
 	return b.String()
 }
 
-func TestCut(t *testing.T) {
-	// Acceptance case 12: 4 to keep land inside a group of three results.
+func TestCase12Cut(t *testing.T) {
+	// 4 to keep land inside a group of three results.
 	inside := parse(t, "user one\nassistant ok\nuser two\n"+group("a", 3, "x")+"assistant done\nuser three\n")
 	late := parse(t, "user one\nassistant\ncall a get {}\nuser two\ntool a x\nassistant done\n")
 	for _, test := range []struct {
@@ -259,8 +259,7 @@ func TestClip(t *testing.T) {
 	}
 }
 
-// TestEscapeTags is acceptance case 33.
-func TestEscapeTags(t *testing.T) {
+func TestCase33EscapeTags(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                         "",
 		"a < b and <p>":            "a < b and <p>",
