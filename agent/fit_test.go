@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -202,21 +203,39 @@ func TestCalibration(t *testing.T) {
 	wg.Wait()
 }
 
-// TestCase15LateResult: a result of a turn that is over answers no call of
-// this one.
+// TestCase15LateResult: a result of a turn that is over, or whose call a
+// summary covers, answers no call of this one, although the id is the same. It
+// is left out, and the log says so without showing it.
 func TestCase15LateResult(t *testing.T) {
-	m := newScript(t, call("call_0 get {}"), say("Done."))
-	turn := turnOf("go on")
-	turn.History.Messages = []sessions.Message{
-		{Seq: 1, Role: sessions.RoleUser, Content: "first", Turn: "t0"},
-		{Seq: 2, Role: sessions.RoleAssistant, Content: "(stopped)", Turn: "t0"},
-		{Seq: 3, Role: sessions.RoleTool, ToolCallID: "call_0", Content: "LATE", Turn: "t0"},
-	}
-	run(t, newAgent(t, m, agent.Options{}, newCounter("get")), turn)
-	for i, req := range m.requests() {
-		if strings.Contains(show(req.Messages), "LATE") {
-			t.Errorf("request %d has the result of another turn", i)
-		}
+	for name, history := range map[string]sessions.History{
+		"after its turn was cancelled": {Messages: []sessions.Message{
+			{Seq: 1, Role: sessions.RoleUser, Content: "first", Turn: "t0"},
+			{Seq: 2, Role: sessions.RoleAssistant, Content: "(stopped)", Turn: "t0"},
+			{Seq: 3, Role: sessions.RoleTool, ToolCallID: "call_0", Content: "LATE", Turn: "t0"},
+		}},
+		"after a compaction": {
+			Summary: &sessions.Summary{Text: "They looked.", CoversSeq: 2},
+			Messages: []sessions.Message{
+				{Seq: 3, Role: sessions.RoleTool, ToolCallID: "call_0", Content: "LATE", Turn: "t0"},
+				{Seq: 4, Role: sessions.RoleAssistant, Content: "I looked.", Turn: "t0"},
+			},
+		},
+	} {
+		t.Run("case 15: "+name, func(t *testing.T) {
+			m := newScript(t, call("call_0 get {}"), say("Done."))
+			turn := turnOf("go on")
+			turn.History = history
+			var log strings.Builder
+			run(t, newAgent(t, m, agent.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, newCounter("get")), turn)
+			for i, req := range m.requests() {
+				if strings.Contains(show(req.Messages), "LATE") {
+					t.Errorf("request %d has the result of another turn", i)
+				}
+			}
+			if !strings.Contains(log.String(), "answer no call") || !strings.Contains(log.String(), "count=1") || strings.Contains(log.String(), "LATE") {
+				t.Errorf("the log says %q, want that one result is left out", log.String())
+			}
+		})
 	}
 }
 

@@ -124,6 +124,34 @@ func TestCase20NewDuringASummary(t *testing.T) {
 	})
 }
 
+// TestCase20DeletedDuringASummary: a summary of what was deleted meanwhile does
+// not bring any of it back.
+func TestCase20DeletedDuringASummary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
+		ag.hold = time.Minute
+		for i := range 11 {
+			w.say("1", fmt.Sprint("message ", i))
+			synctest.Wait()
+		}
+		if err := w.mem.Delete(t.Context(), channels.MustKey("net:1")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if n := w.seen.get("summary outdated"); ag.count() != 1 || n != 1 {
+			t.Errorf("%d summaries, %d outdated, want one that is", ag.count(), n)
+		}
+		if list, err := w.mem.List(t.Context(), 0, 10); err != nil || len(list) != 0 {
+			t.Errorf("List = %+v, %v, want that it stays deleted", list, err)
+		}
+		w.say("1", "anew")
+		time.Sleep(time.Hour)
+		if h := w.history("1"); h.Summary != nil || len(h.Messages) != 2 {
+			t.Errorf("afterwards: summary %v and %d messages, want none and 2", h.Summary, len(h.Messages))
+		}
+	})
+}
+
 // TestCase21OneSummaryAtATime: while one is made in the background, a turn that
 // needs one too waits for it instead of making another.
 func TestCase21OneSummaryAtATime(t *testing.T) {

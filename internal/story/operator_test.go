@@ -194,14 +194,19 @@ func (h *house) nextSecond() {
 }
 
 // A long chat is summarised: the model gets the summary and what follows it,
+// and finds with its tool what the summary dropped (acceptance case 32);
 // the operator still has every word.
-func TestSummary(t *testing.T) {
+func TestCase32Summary(t *testing.T) {
 	h := newHouse(t, plan{rest: "summary: {trigger: {messages: 10}, keep: {n: 4}}\nqueue: {rate_per_minute: 0}"})
 	d := h.start()
 	said := 0
 	say := func() {
 		said++
-		h.tell(ann, fmt.Sprintf("message number #%d", said))
+		text := fmt.Sprintf("message number #%d", said)
+		if said == 2 {
+			text += " and the bicycle costs B=$129"
+		}
+		h.tell(ann, text)
 		h.said(ann.ID, said)
 	}
 	for range 8 {
@@ -220,9 +225,17 @@ func TestSummary(t *testing.T) {
 	if len(last.Messages) > 14 {
 		t.Errorf("the model reads %d messages, want the summary and few others", len(last.Messages))
 	}
+	if strings.Contains(all.String(), "B=$129") {
+		t.Errorf("the request still has the price, so that there is nothing to find:\n%s", all.String())
+	}
+	said++
+	h.tell(ann, fmt.Sprintf(`what did it cost? !tool search_history {"query":"bicycle"} #%d`, said))
+	if got := h.said(ann.ID, said)[said-1]; !strings.Contains(got, "B=$129") {
+		t.Errorf("the answer = %q, want the price that the summary dropped", got)
+	}
 	show := h.dragoman("sessions", "show", "telegram:71", "--last", "0")
 	for n := 1; n <= said; n++ {
-		if !strings.Contains(show, fmt.Sprintf("message number #%d", n)) {
+		if !strings.Contains(show, fmt.Sprintf("#%d", n)) {
 			t.Errorf("sessions show lacks message %d", n)
 		}
 	}
