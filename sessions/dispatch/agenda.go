@@ -39,6 +39,10 @@ type Item struct {
 	Uncertain bool
 	// Row is the store's own number of the item, which comes back with it.
 	Row int64
+	// Body is what the store would read again at once, or nil. It is kept only
+	// where nothing waits ahead of the item, and until the item changes, so
+	// that a long queue costs no memory and an old body is never seen.
+	Body any
 	// Gone takes the item off the agenda.
 	Gone bool
 }
@@ -65,6 +69,9 @@ func (a *agenda) put(it Item) {
 	case found:
 		(*lane)[i] = it
 	default:
+		if len(*lane) > 0 {
+			it.Body = nil
+		}
 		*lane = slices.Insert(*lane, i, it)
 	}
 }

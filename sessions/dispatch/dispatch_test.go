@@ -177,3 +177,37 @@ func rule(items []dispatch.Item, now time.Time, most int) (seqs []int64, more in
 	}
 	return seqs, len(due) - len(seqs)
 }
+
+// TestBodies: only the first of a lane keeps its body, and a change drops it.
+func TestBodies(t *testing.T) {
+	d := dispatch.New(dispatch.Options{})
+	item := func(seq int64, body any) dispatch.Item {
+		return dispatch.Item{Key: key, Seq: seq, Lane: dispatch.Delivery, Body: body}
+	}
+	d.Apply([]dispatch.Item{item(1, "one"), item(2, "two")}, nil)
+	bodies := func(c sessions.Claim) (all []any) {
+		items, err := d.Unsent(c, 0)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, it := range items {
+			all = append(all, it.Body)
+		}
+		return all
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := d.Run(ctx, func(_ context.Context, c sessions.Claim) error {
+		defer cancel()
+		if got := bodies(c); !slices.Equal(got, []any{"one", nil}) {
+			t.Errorf("bodies = %v, want that of the first alone", got)
+		}
+		d.Apply([]dispatch.Item{item(1, nil)}, nil)
+		if got := bodies(c); !slices.Equal(got, []any{nil, nil}) {
+			t.Errorf("bodies after a change = %v, want none", got)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
