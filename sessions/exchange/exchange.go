@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"dragoman/channels"
@@ -50,6 +51,8 @@ const (
 	MaxLine = 256 << 20
 	// MaxDocument bounds one JSON file, in bytes.
 	MaxDocument = 2 << 30
+	// mostNotes are written out; of further ones there is a number.
+	mostNotes = 1000
 )
 
 // Errors of readers that callers branch on.
@@ -87,6 +90,7 @@ type Reader struct {
 	record func() (sessions.Record, error)
 	ready  []sessions.Record
 	notes  []string
+	more   int // notes beyond mostNotes
 	talks  int
 	close  func() error
 }
@@ -97,7 +101,7 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	in := bufio.NewReaderSize(&limited{r: r, left: MaxDocument}, 64<<10)
+	in := bufio.NewReaderSize(&limited{r: r, most: MaxDocument}, 64<<10)
 	rd := &Reader{opts: o, format: o.Format}
 	if err := skipBOM(in); err != nil {
 		return nil, err
@@ -126,7 +130,12 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 func (r *Reader) Format() Format { return r.format }
 
 // Notes are what was left out or changed so far, each in a sentence.
-func (r *Reader) Notes() []string { return r.notes }
+func (r *Reader) Notes() []string {
+	if r.more > 0 {
+		return append(slices.Clip(r.notes), fmt.Sprintf("%d things more, of the same kind", r.more))
+	}
+	return r.notes
+}
 
 // Close frees what [Open] took.
 func (r *Reader) Close() error {
@@ -137,6 +146,10 @@ func (r *Reader) Close() error {
 }
 
 func (r *Reader) note(format string, args ...any) {
+	if len(r.notes) == mostNotes {
+		r.more++
+		return
+	}
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
@@ -162,16 +175,16 @@ func (r *Reader) Next() (sessions.Record, error) {
 
 // limited fails where io.LimitReader would feign the end.
 type limited struct {
-	r    io.Reader
-	left int64
+	r          io.Reader
+	most, read int64
 }
 
 func (l *limited) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, fmt.Errorf("exchange: read: %w: more than %d MiB in one file", ErrFormat, MaxDocument>>20)
+	if l.read >= l.most {
+		return 0, fmt.Errorf("exchange: read: %w: more than %d MiB in one file", ErrFormat, l.most>>20)
 	}
-	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
-	l.left -= int64(n)
+	n, err := l.r.Read(p[:min(int64(len(p)), l.most-l.read)])
+	l.read += int64(n)
 	return n, err
 }
 

@@ -262,6 +262,7 @@ func TestRefusals(t *testing.T) {
 		"records, cut off":    {in: `{"conversation":{"key":"a:b"}}` + "\n" + `{"messages":{"key":"a:b","mess`, want: "read line 2"},
 		"records, unknown":    {in: `{"conversation":{"key":"a:b"}}` + "\n" + `{"future":{}}`, want: "read line 2"},
 		"records, two a line": {in: `{"conversation":{"key":"a:b"}}` + "\n" + `{"fact":{"scope":"x"},"job":{"job":"y"}}`, want: "it holds 2 records"},
+		"records, run on":     {in: `{"conversation":{"key":"a:b"}}` + "\n" + `{"fact":{"scope":"x"}}{"fact":{"scope":"y"}}`, want: "something follows its record"},
 		"records, no key":     {in: `{"conversation":{}}`, want: "no usable key"},
 		"seqs out of order":   {in: `{"key":"a:b","messages":[{"role":"user","seq":2},{"role":"user","seq":2}],"generations":[{"id":"20260101_001","first_seq":1,"last_seq":2}]}`, want: "seq 2 after 2"},
 		"a database":          {in: "SQLite format 3\x00...", want: "cannot be read from here"},
@@ -278,6 +279,22 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("the error %v is neither ErrFormat nor ErrNoKey", err)
 			}
 		})
+	}
+}
+
+// A log of damage costs no memory for words about it.
+func TestNotesAreBounded(t *testing.T) {
+	log := `{"role":"user","content":"x"}` + "\n" + strings.Repeat("!\n", 5000)
+	r, err := exchange.NewReader(strings.NewReader(log), exchange.Options{Name: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readAll(r); err != nil {
+		t.Fatal(err)
+	}
+	notes := r.Notes()
+	if len(notes) != 1001 || notes[1000] != "4000 things more, of the same kind" {
+		t.Errorf("%d notes, the last is %q", len(notes), notes[len(notes)-1])
 	}
 }
 

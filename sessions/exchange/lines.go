@@ -200,6 +200,9 @@ func (s *records) next() (sessions.Record, error) {
 	if err := dec.Decode(&rec); err != nil {
 		return rec, fmt.Errorf("exchange: read line %d: %w: %w", s.lines.number, ErrFormat, err)
 	}
+	if _, err := dec.Token(); err != io.EOF { // two lines in one would lose the second
+		return rec, fmt.Errorf("exchange: read line %d: %w: something follows its record", s.lines.number, ErrFormat)
+	}
 	if n := parts(rec); n != 1 {
 		return rec, fmt.Errorf("exchange: read line %d: %w: it holds %d records, not one", s.lines.number, ErrFormat, n)
 	}

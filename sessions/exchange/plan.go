@@ -76,7 +76,7 @@ func readMeta(path string) ([]byte, error) {
 		return nil, fmt.Errorf("exchange: open: %w", err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(&limited{r: f, left: 64 << 20})
+	data, err := io.ReadAll(&limited{r: f, most: 64 << 20})
 	if err != nil {
 		return nil, fmt.Errorf("exchange: read %s: %w", path, err)
 	}
