@@ -96,5 +96,5 @@ var soon = time.Minute
 
 const (
 	sendTime = 60 * time.Second
-	stopTime = 5 * time.Second
+	stopTime = 20 * time.Second
 )

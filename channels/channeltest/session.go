@@ -27,6 +27,22 @@ func start(t *testing.T, net Network, inbox *Inbox) *session {
 	return run(t, net, net.Open(t), inbox)
 }
 
+// Start runs ch, which must end well, until the test does or stop is called.
+func Start(t testing.TB, ch channels.Channel, in channels.Intake) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- ch.Run(ctx, in) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run = %v, want nil", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
 // run runs ch and waits until it is connected. When the test ends the channel
 // is stopped and the inbox's violations fail the test.
 func run(t *testing.T, net Network, ch channels.Channel, inbox *Inbox) *session {

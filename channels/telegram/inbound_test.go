@@ -17,28 +17,8 @@ import (
 func (n *network) run(t *testing.T, c *telegram.Channel) *channeltest.Inbox {
 	t.Helper()
 	inbox := channeltest.NewInbox()
-	n.runWith(t, c, inbox)
+	channeltest.Start(t, c, inbox)
 	return inbox
-}
-
-func (n *network) runWith(t *testing.T, c *telegram.Channel, in channels.Intake) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx, in) }()
-	stopped := false
-	stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run = %v, want nil", err)
-		}
-	}
-	t.Cleanup(stop)
-	return stop
 }
 
 // waitFor waits until done, asked after every change of the network.

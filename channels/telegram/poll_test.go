@@ -50,14 +50,14 @@ func TestPoisonThatCannotBeSetAsideIsNotConfirmed(t *testing.T) {
 	inbox.Refuse(true)
 	first := n.PushRaw(func(id int64) []byte { return fmt.Appendf(nil, `{"update_id":%d,"message":7}`, id) })
 	n.Say(t, "behind it")
-	stop := n.runWith(t, n.open(t, telegram.Options{}), inbox)
+	stop := channeltest.Start(t, n.open(t, telegram.Options{}), inbox)
 	inbox.WaitRefused(t, 1) // the message, in its own lane
 	stop()
 	if got := n.ConfirmedTo(); got >= first {
 		t.Errorf("update %d was confirmed without being kept", got)
 	}
 	inbox.Refuse(false)
-	n.runWith(t, n.open(t, telegram.Options{}), inbox)
+	channeltest.Start(t, n.open(t, telegram.Options{}), inbox)
 	inbox.Until(t, "the aside", func() bool { return len(inbox.Asides()) == 1 })
 	inbox.Wait(t, 1)
 	n.settled(t)
@@ -87,7 +87,7 @@ func TestOneChatWaitsAloneAndHoldsItsConfirmation(t *testing.T) {
 	n.Say(t, "slow one")
 	n.Private(bob).Say(bob, "quick one")
 	in := &gatedIntake{channeltest.NewInbox(), n.Key(), make(chan struct{})}
-	n.runWith(t, n.open(t, telegram.Options{}), in)
+	channeltest.Start(t, n.open(t, telegram.Options{}), in)
 	in.Wait(t, 1)
 	if got := in.Texts(); got[0] != "quick one" {
 		t.Errorf("got %q first, want the quick one", got)
@@ -172,7 +172,7 @@ func TestWebhook(t *testing.T) {
 	n := newNetwork(t)
 	n.SetWebhook()
 	c := n.open(t, telegram.Options{})
-	stop := n.runWith(t, c, channeltest.NewInbox())
+	stop := channeltest.Start(t, c, channeltest.NewInbox())
 	eventually(t, func() bool { return strings.Contains(c.Status().Detail, "webhook") })
 	stop()
 	if n.Count("deleteWebhook") != 0 {

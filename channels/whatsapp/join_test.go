@@ -56,7 +56,7 @@ func TestJoin(t *testing.T) {
 	key := n.Key().String()
 	in := &joining{Inbox: channeltest.NewInbox(), err: errors.New("not now")}
 	c := n.open(t, whatsapp.Options{})
-	stop := run(t, c, in)
+	stop := channeltest.Start(t, c, in)
 	reach(t, c, channels.StateConnected, "")
 	n.ann.HideOther(true)
 	n.ann.Say("one")
@@ -71,7 +71,7 @@ func TestJoin(t *testing.T) {
 	n.ann.Say("four")
 	in.Wait(t, 4)
 	stop()
-	run(t, c, in)
+	channeltest.Start(t, c, in)
 	reach(t, c, channels.StateConnected, "")
 	n.ann.Say("five")
 	in.Wait(t, 5)
@@ -98,7 +98,7 @@ func TestJoinAfterRestart(t *testing.T) {
 	want := []string{}
 	for _, text := range []string{"first", "second"} {
 		c := n.open(t, whatsapp.Options{})
-		stop := run(t, c, in)
+		stop := channeltest.Start(t, c, in)
 		reach(t, c, channels.StateConnected, "")
 		n.ann.Say(text)
 		n.ann.Say(text + " again")

@@ -53,7 +53,7 @@ func TestLink(t *testing.T) {
 	n := unlinked(t, wasim.Options{})
 	c := n.open(t, whatsapp.Options{})
 	inbox := channeltest.NewInbox()
-	stop := run(t, c, inbox)
+	stop := channeltest.Start(t, c, inbox)
 	reach(t, c, channels.StateFailed, "needs pairing: this device is not linked to a phone; run: dragoman login whatsapp")
 	stop()
 	code := func(i whatsapp.Invitation) {
@@ -72,7 +72,7 @@ func TestLink(t *testing.T) {
 	if _, err := c.Link(within(t), "", code); !errors.Is(err, whatsapp.ErrLinked) {
 		t.Errorf("Link again = %v, want ErrLinked", err)
 	}
-	run(t, c, inbox)
+	channeltest.Start(t, c, inbox)
 	reach(t, c, channels.StateConnected, "")
 	n.ann.Say("hello")
 	inbox.Wait(t, 1)
@@ -162,7 +162,7 @@ func TestUnlink(t *testing.T) {
 		if told, err := c.Unlink(within(t)); err != nil || !told {
 			t.Fatalf("Unlink = %v, %v, want that WhatsApp knows", told, err)
 		}
-		run(t, c, channeltest.NewInbox())
+		channeltest.Start(t, c, channeltest.NewInbox())
 		reach(t, c, channels.StateFailed, "needs pairing: this device is not linked")
 	}
 }

@@ -29,27 +29,6 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// run runs c until the test ends, or until stop is called.
-func run(t *testing.T, c *whatsapp.Channel, in channels.Intake) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx, in) }()
-	stopped := false
-	stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run = %v, want nil", err)
-		}
-	}
-	t.Cleanup(stop)
-	return stop
-}
-
 // reach waits until the channel is in a state and says want about it.
 func reach(t *testing.T, c *whatsapp.Channel, state channels.State, want string) channels.Status {
 	t.Helper()
@@ -78,7 +57,7 @@ func connected(t *testing.T, n *network, o whatsapp.Options) (*whatsapp.Channel,
 func connectedTo(t *testing.T, n *network, o whatsapp.Options, in channels.Intake) *whatsapp.Channel {
 	t.Helper()
 	c := n.open(t, o)
-	run(t, c, in)
+	channeltest.Start(t, c, in)
 	reach(t, c, channels.StateConnected, "")
 	return c
 }
@@ -292,7 +271,7 @@ func TestAnswerBeginsAtOnce(t *testing.T) {
 		send(t, c, channels.Outbound{ID: m.MessageID, Key: m.Key, Text: "answer", ReplyTo: m.MessageID})
 		answered = append(answered, m.MessageID)
 	}}
-	run(t, c, in)
+	channeltest.Start(t, c, in)
 	reach(t, c, channels.StateConnected, "")
 	id := n.ann.SayIn(g, "hello")
 	in.Wait(t, 1)
@@ -344,7 +323,7 @@ func sendSoon(t *testing.T, c *whatsapp.Channel, m channels.Outbound) {
 func TestAskedForAgainAfterRestart(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
-	stop := run(t, c, inbox)
+	stop := channeltest.Start(t, c, inbox)
 	reach(t, c, channels.StateConnected, "")
 	send(t, c, channels.Outbound{ID: "0", Key: n.Key(), Text: "before"})
 	n.Faults.IgnoreRetries(false)
@@ -467,7 +446,7 @@ func (p *panicky) Accept(ctx context.Context, m channels.Inbound) error {
 func TestPanicLosesNothing(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, in := n.open(t, whatsapp.Options{}), &panicky{Inbox: channeltest.NewInbox()}
-	run(t, c, in)
+	channeltest.Start(t, c, in)
 	reach(t, c, channels.StateConnected, "")
 	n.ann.Say("one")
 	n.ann.Say("two")
@@ -481,7 +460,7 @@ func TestPanicLosesNothing(t *testing.T) {
 func TestAcknowledgedAfter(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
-	run(t, c, inbox)
+	channeltest.Start(t, c, inbox)
 	reach(t, c, channels.StateConnected, "")
 	if err := n.WaitDrained(within(t)); err != nil {
 		t.Fatal(err)
@@ -504,7 +483,7 @@ func TestOutdatedWithAuto(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	n.Faults.FailLogins(405, 1)
 	c := n.open(t, whatsapp.Options{WebVersion: "auto"})
-	run(t, c, channeltest.NewInbox())
+	channeltest.Start(t, c, channeltest.NewInbox())
 	reach(t, c, channels.StateDown, "outdated: WhatsApp refuses version 2.3000.")
 }
 
@@ -515,7 +494,7 @@ func TestDeviceFileIsPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := n.open(t, whatsapp.Options{})
-	run(t, c, channeltest.NewInbox())
+	channeltest.Start(t, c, channeltest.NewInbox())
 	reach(t, c, channels.StateFailed, "needs pairing")
 	for _, name := range []string{n.file, n.file + "-wal", n.file + "-shm"} {
 		info, err := os.Stat(name)

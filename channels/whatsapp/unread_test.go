@@ -57,7 +57,7 @@ func TestUndecryptableForLong(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	n.Faults.IgnoreRetries(true)
 	c, inbox := n.open(t, whatsapp.Options{Patience: 20 * time.Millisecond}), channeltest.NewInbox()
-	stop := run(t, c, inbox)
+	stop := channeltest.Start(t, c, inbox)
 	reach(t, c, channels.StateConnected, "")
 	n.Faults.Garble(1)
 	id := n.ann.Say("late")
@@ -107,7 +107,7 @@ func TestUndecryptableIsKept(t *testing.T) {
 	n.Faults.IgnoreRetries(true)
 	c, inbox := n.open(t, whatsapp.Options{Patience: time.Hour}), channeltest.NewInbox()
 	broken := &noShelf{inbox, make(chan string, 100)}
-	stop := run(t, c, broken)
+	stop := channeltest.Start(t, c, broken)
 	reach(t, c, channels.StateConnected, "")
 	n.Faults.Garble(2)
 	first, second := n.ann.Say("one"), n.ann.Say("two")

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -19,6 +18,7 @@ import (
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -100,28 +100,10 @@ func (p *place) opens() {
 	}
 }
 
-// log collects what a daemon prints.
-type log struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // running is a daemon that serves in this process.
 type running struct {
 	*place
-	log    *log
+	log    *testkit.Output
 	level  *slog.LevelVar
 	hangup chan struct{}
 	admin  *httpapi.Client
@@ -131,7 +113,7 @@ type running struct {
 // run starts a daemon and waits until it can be talked to.
 func (p *place) run(change ...func(*app.Options)) *running {
 	p.t.Helper()
-	r := &running{place: p, log: &log{}, level: new(slog.LevelVar), hangup: make(chan struct{})}
+	r := &running{place: p, log: &testkit.Output{}, level: new(slog.LevelVar), hangup: make(chan struct{})}
 	o := app.Options{
 		Version: "v-test", Out: r.log, Level: r.level, Hangup: r.hangup, Reload: p.load,
 		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: r.level})),

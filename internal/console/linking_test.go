@@ -21,6 +21,7 @@ import (
 	"dragoman/channels/channeltest/wasim"
 	"dragoman/channels/whatsapp"
 	"dragoman/internal/console"
+	"dragoman/internal/testkit"
 
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
@@ -33,34 +34,17 @@ type handset struct {
 	channel *whatsapp.Channel
 	ann     *wasim.Contact
 	inbox   *channeltest.Inbox
-	log     *safeBuffer
+	log     *testkit.Output
 
 	mu    sync.Mutex
 	shown []console.Invitation
-}
-
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 func newHandset(t *testing.T) *handset {
 	t.Helper()
 	s := wasim.Start(t, wasim.Options{})
 	wasim.TrustRoot(wasim.RootKey())
-	h := &handset{Server: s, ann: s.Contact("+15550000002", "Ann"), inbox: channeltest.NewInbox(), log: &safeBuffer{}}
+	h := &handset{Server: s, ann: s.Contact("+15550000002", "Ann"), inbox: channeltest.NewInbox(), log: &testkit.Output{}}
 	var err error
 	h.channel, err = whatsapp.New("whatsapp", whatsapp.Options{
 		Device: filepath.Join(t.TempDir(), "device.db"), HTTP: s.HTTPClient(),

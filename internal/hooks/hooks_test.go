@@ -23,6 +23,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/event"
 	"dragoman/internal/hooks"
+	"dragoman/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -60,27 +61,10 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 type world struct {
 	*hooks.Hooks
 	seen tally
-	log  logBuffer
+	log  testkit.Output
 	stop func()
 }
 

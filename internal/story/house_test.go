@@ -1,7 +1,6 @@
 package story_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/testkit"
 )
 
 // most is how long anything here may take before it counts as stuck.
@@ -174,28 +174,10 @@ func (h *house) reply(x *agenttest.Exchange) {
 type daemon struct {
 	*house
 	cmd   *exec.Cmd
-	out   *output
+	out   *testkit.Output
 	admin *httpapi.Client
 	ended chan error
 	over  bool
-}
-
-// output is all that a daemon printed.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
 }
 
 // start runs the daemon and returns when all its channels are connected.
@@ -220,7 +202,7 @@ func (h *house) start(env ...string) *daemon {
 // launch runs the daemon and returns when it can be talked to.
 func (h *house) launch(env ...string) *daemon {
 	h.t.Helper()
-	d := &daemon{house: h, out: &output{}, ended: make(chan error, 1)}
+	d := &daemon{house: h, out: &testkit.Output{}, ended: make(chan error, 1)}
 	d.cmd = exec.Command(h.bin, "run", "--config", h.config)
 	d.cmd.Stdout, d.cmd.Stderr = d.out, d.out
 	d.cmd.Env = append(h.environment(), env...)
