@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,79 +122,63 @@ func (g *guarded) Write(p []byte) (int, error) {
 // files are looked at in order: an animation is also a document. Each says
 // what came with a message; false if it is something else.
 var files = []func(*models.Message) (channels.Attachment, bool){
-	func(m *models.Message) (a channels.Attachment, ok bool) {
-		if len(m.Photo) == 0 {
-			return a, false
+	photo,
+	carries(func(m *models.Message) *models.Animation { return m.Animation }, func(f *models.Animation) channels.Attachment {
+		return channels.Attachment{Kind: channels.AttachmentVideo, Name: f.FileName, Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+	}),
+	carries(func(m *models.Message) *models.Video { return m.Video }, func(f *models.Video) channels.Attachment {
+		return channels.Attachment{Kind: channels.AttachmentVideo, Name: named(f.FileName, f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+	}),
+	carries(func(m *models.Message) *models.VideoNote { return m.VideoNote }, func(f *models.VideoNote) channels.Attachment {
+		return channels.Attachment{Kind: channels.AttachmentVideo, Name: named("", f.Duration), Type: "video/mp4", Bytes: int64(f.FileSize), Ref: f.FileID}
+	}),
+	carries(func(m *models.Message) *models.Voice { return m.Voice }, func(f *models.Voice) channels.Attachment {
+		return channels.Attachment{Kind: channels.AttachmentVoice, Name: named("", f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+	}),
+	carries(func(m *models.Message) *models.Audio { return m.Audio }, func(f *models.Audio) channels.Attachment {
+		return channels.Attachment{Kind: channels.AttachmentAudio, Name: cmp.Or(f.FileName, named(f.Title, f.Duration)), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+	}),
+	carries(func(m *models.Message) *models.Document { return m.Document }, func(f *models.Document) channels.Attachment {
+		return channels.Attachment{Kind: channels.AttachmentDocument, Name: f.FileName, Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+	}),
+	carries(func(m *models.Message) *models.Sticker { return m.Sticker }, func(f *models.Sticker) channels.Attachment {
+		return channels.Attachment{Kind: channels.AttachmentSticker, Name: f.Emoji, Type: stickerType(f), Bytes: int64(f.FileSize), Ref: f.FileID}
+	}),
+}
+
+// carries looks at one field of a message.
+func carries[F any](field func(*models.Message) *F, say func(*F) channels.Attachment) func(*models.Message) (channels.Attachment, bool) {
+	return func(m *models.Message) (channels.Attachment, bool) {
+		if f := field(m); f != nil {
+			return say(f), true
 		}
-		best := m.Photo[0]
-		for _, p := range m.Photo[1:] {
-			if p.Width*p.Height > best.Width*best.Height {
-				best = p
-			}
+		return channels.Attachment{}, false
+	}
+}
+
+// photo is the largest of the sizes that Telegram made of one picture, all of
+// them JPEGs.
+func photo(m *models.Message) (a channels.Attachment, ok bool) {
+	if len(m.Photo) == 0 {
+		return a, false
+	}
+	best := m.Photo[0]
+	for _, p := range m.Photo[1:] {
+		if p.Width*p.Height > best.Width*best.Height {
+			best = p
 		}
-		// Telegram turns every photo into a JPEG.
-		return channels.Attachment{Kind: channels.AttachmentImage, Type: "image/jpeg", Bytes: int64(best.FileSize), Ref: best.FileID}, true
-	},
-	func(m *models.Message) (a channels.Attachment, ok bool) {
-		f := m.Animation
-		if f == nil {
-			return a, false
-		}
-		return channels.Attachment{Kind: channels.AttachmentVideo, Name: f.FileName, Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}, true
-	},
-	func(m *models.Message) (a channels.Attachment, ok bool) {
-		f := m.Video
-		if f == nil {
-			return a, false
-		}
-		return channels.Attachment{Kind: channels.AttachmentVideo, Name: named(f.FileName, f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}, true
-	},
-	func(m *models.Message) (a channels.Attachment, ok bool) {
-		f := m.VideoNote
-		if f == nil {
-			return a, false
-		}
-		return channels.Attachment{Kind: channels.AttachmentVideo, Name: named("", f.Duration), Type: "video/mp4", Bytes: int64(f.FileSize), Ref: f.FileID}, true
-	},
-	func(m *models.Message) (a channels.Attachment, ok bool) {
-		f := m.Voice
-		if f == nil {
-			return a, false
-		}
-		return channels.Attachment{Kind: channels.AttachmentVoice, Name: named("", f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}, true
-	},
-	func(m *models.Message) (a channels.Attachment, ok bool) {
-		f := m.Audio
-		if f == nil {
-			return a, false
-		}
-		name := f.FileName
-		if name == "" {
-			name = named(f.Title, f.Duration)
-		}
-		return channels.Attachment{Kind: channels.AttachmentAudio, Name: name, Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}, true
-	},
-	func(m *models.Message) (a channels.Attachment, ok bool) {
-		f := m.Document
-		if f == nil {
-			return a, false
-		}
-		return channels.Attachment{Kind: channels.AttachmentDocument, Name: f.FileName, Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}, true
-	},
-	func(m *models.Message) (a channels.Attachment, ok bool) {
-		f := m.Sticker
-		if f == nil {
-			return a, false
-		}
-		kind := "image/webp"
-		switch {
-		case f.IsAnimated:
-			kind = "application/x-tgsticker"
-		case f.IsVideo:
-			kind = "video/webm"
-		}
-		return channels.Attachment{Kind: channels.AttachmentSticker, Name: f.Emoji, Type: kind, Bytes: int64(f.FileSize), Ref: f.FileID}, true
-	},
+	}
+	return channels.Attachment{Kind: channels.AttachmentImage, Type: "image/jpeg", Bytes: int64(best.FileSize), Ref: best.FileID}, true
+}
+
+func stickerType(f *models.Sticker) string {
+	switch {
+	case f.IsAnimated:
+		return "application/x-tgsticker"
+	case f.IsVideo:
+		return "video/webm"
+	}
+	return "image/webp"
 }
 
 // named is the name of a file, or how long it plays where it has none.
