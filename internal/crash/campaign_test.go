@@ -3,16 +3,13 @@ package crash_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -147,122 +144,18 @@ func (c *campaign) start(at string) *exec.Cmd {
 	return cmd
 }
 
-// talk writes messages into random chats until ctx ends.
-func (c *campaign) talk(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for n := 1; ; n++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			id := int64(firstChat + rand.N(chats))
-			c.sent[id] = append(c.sent[id], n)
-			c.api.Private(botapi.Person(id, "Ann")).Say(botapi.Person(id, "Ann"), fmt.Sprintf("message #%d", n))
-			c.count.Add(1)
-		}
-	}
-}
-
-// killed runs the daemon until it dies, and says whether it died at the step.
-// Without a step it is killed at a random moment.
-func (c *campaign) killed(step string) (atStep bool) {
-	c.t.Helper()
-	if step == "" {
-		cmd := c.start("")
-		time.Sleep(50*time.Millisecond + rand.N(700*time.Millisecond))
-		_ = cmd.Process.Kill()
-		c.mustBeKilled(cmd.Wait())
-		return false
-	}
-	cmd := c.start(fmt.Sprintf("%s@%d", step, 1+rand.N(6)))
-	died := make(chan error, 1)
-	go func() { died <- cmd.Wait() }()
-	select {
-	case err := <-died:
-		c.mustBeKilled(err)
-		return true
-	case <-time.After(4 * time.Second): // that step was not passed so often: kill it like the others
-		_ = cmd.Process.Kill()
-		c.mustBeKilled(<-died)
-		return false
-	}
-}
-
-// mustBeKilled ends the campaign if the daemon ended in another way than by
-// SIGKILL: then nothing was tested.
-func (c *campaign) mustBeKilled(err error) {
-	c.t.Helper()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		if st, ok := exit.Sys().(syscall.WaitStatus); ok && st.Signaled() && st.Signal() == syscall.SIGKILL {
-			return
-		}
-	}
-	keepLog(c.t, c.log.Name())
-	c.t.Fatalf("the daemon ended with %v, not by SIGKILL", err)
-}
-
-// settle runs the daemon undisturbed until every message is answered, then
-// stops it as an operator would.
-func (c *campaign) settle() time.Duration {
-	c.t.Helper()
-	began := time.Now()
-	cmd := c.start("")
-	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
-	defer cancel()
-	err := c.api.Until(ctx, func() bool { return c.verdict().lost == 0 })
-	took := time.Since(began)
-	if err != nil {
-		c.t.Errorf("not everything was answered after %s", took.Round(time.Second))
-	}
-	// What is sent twice comes after what was sent: give it time to show.
-	time.Sleep(2 * time.Second)
-	_ = cmd.Process.Signal(os.Interrupt)
-	if err := cmd.Wait(); err != nil {
-		c.t.Errorf("the daemon ended with %v after SIGINT", err)
-	}
-	return took
-}
-
 func TestCampaign(t *testing.T) {
-	kills := 24
-	if s := os.Getenv("DRAGOMAN_KILLS"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			t.Fatalf("DRAGOMAN_KILLS=%q, want a number of kills", s)
-		}
-		kills = n
-	} else if testing.Short() {
-		t.Skip("short: no crash campaign")
-	}
+	kills := wanted(t, 24)
 	c := newCampaign(t)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	talked := make(chan struct{})
-	go func() {
-		defer close(talked)
-		c.talk(ctx, 40*time.Millisecond)
-	}()
-
 	began := time.Now()
-	atStep := make(map[string]int)
-	random := 0
-	for i := range kills {
-		// Two of three kills are at a step, each step in its turn.
-		step := ""
-		if i%3 != 2 {
-			step = steps[(i-i/3)%len(steps)]
-		}
-		if c.killed(step) {
-			atStep[step]++
-		} else {
-			random++
-		}
-	}
-	stop()
-	<-talked
-	settled := c.settle()
+	atStep, random := c.disturb(kills, func(i int, text string) int64 {
+		ann := botapi.Person(int64(firstChat+i), "Ann")
+		c.api.Private(ann).Say(ann, text)
+		return ann.ID
+	})
+	settled := c.settle(func(ctx context.Context) error {
+		return c.api.Until(ctx, func() bool { return c.verdict().lost == 0 })
+	})
 	v := c.verdict()
 	r := report{
 		kills: kills, atStep: atStep, random: random, messages: int(c.count.Load()),

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,23 +114,6 @@ func (c *whatsappCampaign) tryLogin(ctx context.Context) string {
 	return said.String()
 }
 
-// talk writes messages into random chats until ctx ends.
-func (c *whatsappCampaign) talk(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for n := 1; ; n++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			i := rand.N(len(c.people))
-			c.sent[int64(i)] = append(c.sent[int64(i)], n)
-			c.people[i].Say(fmt.Sprintf("message #%d", n))
-			c.count.Add(1)
-		}
-	}
-}
-
 func (c *whatsappCampaign) verdict() verdict {
 	var v verdict
 	for i, person := range c.people {
@@ -151,43 +133,23 @@ func (c *whatsappCampaign) copies() (n int) {
 }
 
 func TestWhatsAppCampaign(t *testing.T) {
-	kills := 16
-	if s := os.Getenv("DRAGOMAN_KILLS"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			t.Fatalf("DRAGOMAN_KILLS=%q, want a number of kills", s)
-		}
-		kills = n
-	} else if testing.Short() {
-		t.Skip("short: no crash campaign")
-	}
+	kills := wanted(t, 16)
 	began := time.Now()
 	c := newWhatsAppCampaign(t)
 	patience, done := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer done()
 	c.login(patience)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	talked := make(chan struct{})
-	go func() {
-		defer close(talked)
-		c.talk(ctx, 40*time.Millisecond)
-	}()
-	atStep, random := 0, 0
-	for i := range kills {
-		step := ""
-		if i%3 != 2 {
-			step = steps[(i-i/3)%len(steps)]
-		}
-		if c.killed(step) {
-			atStep++
-		} else {
-			random++
-		}
+	steps, random := c.disturb(kills, func(i int, text string) int64 {
+		c.people[i].Say(text)
+		return int64(i)
+	})
+	atStep := 0
+	for _, n := range steps {
+		atStep += n
 	}
-	stop()
-	<-talked
-	c.settle()
+	c.settle(func(ctx context.Context) error {
+		return c.server.Wait(ctx, func() bool { return c.verdict().lost == 0 })
+	})
 	v := c.verdict()
 	t.Logf("%d messages, %d kills at steps, %d at random moments: %d answers, %d lost, %d twice, %d disordered, %d marked; %d came again and were shown once",
 		c.count.Load(), atStep, random, v.answers, v.lost, len(v.twice), len(v.disordered), v.marked, c.copies())
@@ -229,21 +191,4 @@ func (c *whatsappCampaign) table(v verdict, atStep, random int, took time.Durati
 		fmt.Fprintf(&b, "| %s | %v |\n", line.what, line.value)
 	}
 	return b.String()
-}
-
-// settle runs the daemon undisturbed until every message is answered.
-func (c *whatsappCampaign) settle() {
-	c.t.Helper()
-	cmd := c.start("")
-	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
-	defer cancel()
-	if err := c.server.Wait(ctx, func() bool { return c.verdict().lost == 0 }); err != nil {
-		c.t.Errorf("not everything was answered: %v", err)
-	}
-	// What is sent twice comes after what was sent: give it time to show.
-	time.Sleep(2 * time.Second)
-	_ = cmd.Process.Signal(os.Interrupt)
-	if err := cmd.Wait(); err != nil {
-		c.t.Errorf("the daemon ended with %v after SIGINT", err)
-	}
 }
