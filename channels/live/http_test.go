@@ -36,15 +36,7 @@ func (h *house) ask(t *testing.T, method, path string, body io.Reader) (int, str
 	return resp.StatusCode, said.Error
 }
 
-func (h *house) texts() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var texts []string
-	for _, it := range h.feed {
-		texts = append(texts, it.Text)
-	}
-	return texts
-}
+func (h *house) texts() []string { return h.feed.Texts() }
 
 func TestRefusals(t *testing.T) {
 	h := open(t, nil)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/live"
+	"dragoman/channels/live/livetest"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -27,8 +27,9 @@ type house struct {
 	hub *live.Hub
 	url string
 
+	feed livetest.Feed
+
 	mu     sync.Mutex
-	feed   []live.Item
 	broken error // of the feed
 	refuse error // of Accept
 }
@@ -65,14 +66,11 @@ func open(t *testing.T, change func(*live.Options)) *house {
 	return h
 }
 
-func (h *house) readFeed(_ context.Context, _ channels.Key, before int64, limit int) ([]live.Item, error) {
+func (h *house) readFeed(ctx context.Context, k channels.Key, before int64, limit int) ([]live.Item, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	items := slices.Clone(h.feed)
-	if before > 0 {
-		items = slices.DeleteFunc(items, func(it live.Item) bool { return it.Seq >= before })
-	}
-	return items[max(0, len(items)-limit):], h.broken
+	items, _ := h.feed.Read(ctx, k, before, limit)
+	return items, h.broken
 }
 
 // Accept is the store: what it takes waits in the feed, once.
@@ -82,31 +80,16 @@ func (h *house) Accept(_ context.Context, m channels.Inbound) error {
 	if h.refuse != nil {
 		return h.refuse
 	}
-	if !slices.ContainsFunc(h.feed, func(it live.Item) bool { return it.ID == m.ID }) {
-		h.put(live.Item{ID: m.ID, From: live.FromPerson, Text: m.Text, At: m.At, Waiting: true})
-	}
+	h.feed.Put(live.Item{ID: m.ID, From: live.FromPerson, Text: m.Text, At: m.At, Waiting: true})
 	return nil
 }
 
 func (h *house) SetAside(context.Context, string, string, []byte, error) error { return nil }
 
-// put appends to the feed. h.mu is held.
-func (h *house) put(it live.Item) {
-	it.Seq = 1
-	if n := len(h.feed); n > 0 {
-		it.Seq = h.feed[n-1].Seq + 1
-	}
-	h.feed = append(h.feed, it)
-}
-
 // commit ends a turn: everything that waits is answered by text.
 func (h *house) commit(id, text string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i := range h.feed {
-		h.feed[i].Waiting = false
-	}
-	h.put(live.Item{ID: id, From: live.FromDragoman, Text: text})
+	h.feed.Answered()
+	h.feed.Put(live.Item{ID: id, From: live.FromDragoman, Text: text})
 }
 
 func (h *house) send(t *testing.T, m channels.Outbound) {

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/live"
+	"dragoman/channels/live/livetest"
 	"dragoman/channels/terminal"
 )
 
@@ -25,9 +25,9 @@ type gateway struct {
 	script func(string) string
 	pace   time.Duration
 	client *live.Client
+	feed   livetest.Feed
 
 	mu    sync.Mutex
-	feed  []live.Item
 	ch    *terminal.Channel
 	turns []context.CancelFunc
 	half  string // of the answer that is being written
@@ -58,7 +58,7 @@ func (g *gateway) up() {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	ch, err := terminal.New(terminal.Options{Feed: g.readFeed})
+	ch, err := terminal.New(terminal.Options{Feed: g.feed.Read})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -81,39 +81,17 @@ func (g *gateway) up() {
 	})
 }
 
-func (g *gateway) readFeed(_ context.Context, _ channels.Key, before int64, limit int) ([]live.Item, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	items := slices.Clone(g.feed)
-	if before > 0 {
-		items = slices.DeleteFunc(items, func(it live.Item) bool { return it.Seq >= before })
-	}
-	return items[max(0, len(items)-limit):], nil
-}
-
-func (g *gateway) put(it live.Item) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.add(it)
-}
-
-// add appends to the feed. g.mu is held.
-func (g *gateway) add(it live.Item) {
-	it.Seq = int64(len(g.feed)) + 1
-	g.feed = append(g.feed, it)
-}
+func (g *gateway) put(it live.Item) { g.feed.Put(it) }
 
 // Accept stores m once and answers: commands at once, the rest by a turn. What
 // begins with "refuse" it turns away for good.
 func (g *gateway) Accept(_ context.Context, m channels.Inbound) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	known := slices.ContainsFunc(g.feed, func(it live.Item) bool { return it.ID == m.ID })
-	if known || strings.HasPrefix(m.Text, "refuse") {
+	command := strings.HasPrefix(m.Text, "/")
+	if strings.HasPrefix(m.Text, "refuse") || !g.feed.Put(live.Item{ID: m.ID, From: live.FromPerson, Text: m.Text, At: m.At, Waiting: !command}) {
 		return nil
 	}
-	command := strings.HasPrefix(m.Text, "/")
-	g.add(live.Item{ID: m.ID, From: live.FromPerson, Text: m.Text, At: m.At, Waiting: !command})
 	if command {
 		if m.Text == "/stop" {
 			for _, stop := range g.turns {
@@ -179,20 +157,16 @@ func (g *gateway) turn(ctx context.Context, m channels.Inbound) {
 
 // finish is the commit, and the delivery after it. g.mu is held.
 func (g *gateway) finish(k channels.Key, text, edit string) {
-	for i := range g.feed {
-		g.feed[i].Waiting = false
-	}
-	out := channels.Outbound{ID: fmt.Sprintf("out-%d", len(g.feed)), Key: k, Text: text, Edit: edit, Attempt: 1}
-	g.add(live.Item{ID: out.ID, From: live.FromDragoman, Text: text})
+	g.feed.Answered()
+	out := channels.Outbound{ID: fmt.Sprintf("out-%d", len(g.feed.Items())), Key: k, Text: text, Edit: edit, Attempt: 1}
+	g.feed.Put(live.Item{ID: out.ID, From: live.FromDragoman, Text: text})
 	g.work.Go(func() { _, _ = g.channel().Send(context.Background(), out) }) // while it is down the feed has it
 }
 
 // said is what the person said, as the daemon stored it.
 func (g *gateway) said() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	var texts []string
-	for _, it := range g.feed {
+	for _, it := range g.feed.Items() {
 		if it.From == live.FromPerson {
 			texts = append(texts, it.Text)
 		}

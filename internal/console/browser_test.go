@@ -15,6 +15,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/live"
+	"dragoman/channels/live/livetest"
 	"dragoman/channels/web"
 	"dragoman/internal/console"
 	"dragoman/internal/testkit"
@@ -37,9 +38,9 @@ type gateway struct {
 	script func(question string) string
 	pace   time.Duration
 	change []func(*console.Options)
+	feed   livetest.Feed
 
 	mu    sync.Mutex
-	feed  []live.Item
 	turns map[string]context.CancelFunc // by question
 	half  string                        // of the answer that is being written
 	shown string                        // the id of its preview
@@ -69,7 +70,7 @@ func newGateway(t *testing.T, token string, script func(string) string, change .
 
 // up starts a daemon on l.
 func (g *gateway) up(l net.Listener) {
-	ch, err := web.New(web.Options{Feed: g.readFeed})
+	ch, err := web.New(web.Options{Feed: g.feed.Read})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -112,34 +113,22 @@ func (g *gateway) back() {
 	g.up(l)
 }
 
-func (g *gateway) readFeed(_ context.Context, _ channels.Key, before int64, limit int) ([]live.Item, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	items := slices.Clone(g.feed)
-	if before > 0 {
-		items = slices.DeleteFunc(items, func(it live.Item) bool { return it.Seq >= before })
-	}
-	return items[max(0, len(items)-limit):], nil
-}
-
-// put appends to the feed. g.mu is held.
-func (g *gateway) put(it live.Item) {
-	it.Seq = int64(len(g.feed)) + 1
+// put adds to what was said.
+func (g *gateway) put(it live.Item) (added bool) {
 	if it.At.IsZero() {
 		it.At = time.Now()
 	}
-	g.feed = append(g.feed, it)
+	return g.feed.Put(it)
 }
 
 // Accept stores m once and begins to answer it.
 func (g *gateway) Accept(_ context.Context, m channels.Inbound) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if slices.ContainsFunc(g.feed, func(it live.Item) bool { return it.ID == m.ID }) {
+	stop := m.Text == "/stop"
+	if !g.put(live.Item{ID: m.ID, From: live.FromPerson, Text: m.Text, At: m.At, Waiting: !stop}) {
 		return nil
 	}
-	stop := m.Text == "/stop"
-	g.put(live.Item{ID: m.ID, From: live.FromPerson, Text: m.Text, At: m.At, Waiting: !stop})
 	ctx, cancel := context.WithCancel(context.Background())
 	if stop {
 		cancel()
@@ -205,25 +194,15 @@ func (g *gateway) turn(ctx context.Context, m channels.Inbound) {
 
 // finish is the commit and the delivery.
 func (g *gateway) finish(m channels.Inbound, text, edit string) {
-	g.mu.Lock()
-	for i := range g.feed {
-		g.feed[i].Waiting = false
-	}
-	out := channels.Outbound{ID: fmt.Sprintf("out-%d", len(g.feed)), Key: m.Key, Text: text, Edit: edit, Attempt: 1}
+	g.mu.Lock() // two ends at once would take one number
+	g.feed.Answered()
+	out := channels.Outbound{ID: fmt.Sprintf("out-%d", len(g.feed.Items())), Key: m.Key, Text: text, Edit: edit, Attempt: 1}
 	g.put(live.Item{ID: out.ID, From: live.FromDragoman, Text: text})
 	g.mu.Unlock()
 	_, _ = g.channel().Send(context.Background(), out) // while it is down the feed has it
 }
 
-func (g *gateway) texts() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var texts []string
-	for _, it := range g.feed {
-		texts = append(texts, it.Text)
-	}
-	return texts
-}
+func (g *gateway) texts() []string { return g.feed.Texts() }
 
 // chrome starts one browser for a test.
 func chrome(t *testing.T) context.Context {

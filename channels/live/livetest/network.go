@@ -197,11 +197,7 @@ func (n *Network) IgnoreGoroutines() []goleak.Option {
 func (n *Network) ReadFeed(_ context.Context, k channels.Key, before int64, limit int) ([]live.Item, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	items := slices.Clone(n.feed[k])
-	if before > 0 {
-		items = slices.DeleteFunc(items, func(it live.Item) bool { return it.Seq >= before })
-	}
-	return items[max(0, len(items)-limit):], nil
+	return page(n.feed[k], before, limit), nil
 }
 
 // stored is a channel whose messages stand in the feed before they are sent,
