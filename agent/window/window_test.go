@@ -148,7 +148,6 @@ func TestCase12Cut(t *testing.T) {
 func TestFit(t *testing.T) {
 	words := strings.Repeat("word ", 100) // about 100 tokens
 	long := strings.Repeat(fmt.Sprintf("user %s\nassistant %s\n", words, words), 20)
-	// Acceptance case 13: one turn of 60 calls.
 	var turn strings.Builder
 	turn.WriteString("user old\nassistant old\nuser now\n")
 	for i := range 60 {
@@ -164,7 +163,7 @@ func TestFit(t *testing.T) {
 	}{
 		{"fits", "user hi\nassistant hi\nuser now\n", 1, 1000, "hi", "now", 3},
 		{"oldest go first", long + "user now\n", 1, 2000, words, "now", 21},
-		{"one turn of 60 calls", turn.String(), 1, 2000, "now", words, 40},
+		{"one turn of 60 calls (case 13)", turn.String(), 1, 2000, "now", words, 40},
 		{"several messages of this turn", long + "user first\nuser second\n", 2, 50, "first", "second", 2},
 		{"few huge messages (case 31)", "user " + strings.Repeat(words, 50) + "\nassistant hi\nuser now\n", 1, 1000, "hi", "now", 2},
 	} {

@@ -102,6 +102,47 @@ func TestCase16Background(t *testing.T) {
 	})
 }
 
+// TestCase19MessagesDuringASummary: what is said while a summary is made is
+// answered at once, and stands behind the summary, in order and word for word.
+func TestCase19MessagesDuringASummary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
+		ag.hold = time.Minute
+		for i := range 11 {
+			w.say("1", fmt.Sprint("message ", i))
+			synctest.Wait()
+		}
+		for _, text := range []string{"meanwhile 1", "meanwhile 2"} {
+			w.say("1", text)
+			synctest.Wait()
+		}
+		if h := w.history("1"); ag.count() != 1 || h.Summary != nil || len(w.net.texts("1")) != 13 {
+			t.Fatalf("%d summaries begun, summary %v, %d answers; want one under way and 13 answers", ag.count(), h.Summary, len(w.net.texts("1")))
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		h := w.history("1")
+		if h.Summary == nil {
+			t.Fatal("there is no summary")
+		}
+		var said []string
+		for i, m := range h.Messages {
+			if i > 0 && m.Seq != h.Messages[i-1].Seq+1 {
+				t.Errorf("message %d follows %d", m.Seq, h.Messages[i-1].Seq)
+			}
+			if m.Role == sessions.RoleUser {
+				said = append(said, m.Content)
+			}
+		}
+		if n := len(said); n < 3 || said[n-2] != "meanwhile 1" || said[n-1] != "meanwhile 2" || h.Messages[0].Seq != h.Summary.CoversSeq+1 {
+			t.Errorf("after the summary of all up to %d stands %q from %d on", h.Summary.CoversSeq, said, h.Messages[0].Seq)
+		}
+		if n := w.seen.get("unaccounted"); n != 0 {
+			t.Errorf("messages unaccounted for in %d turns", n)
+		}
+	})
+}
+
 // TestCase20NewDuringASummary: a summary of what a /new has ended is dropped.
 func TestCase20NewDuringASummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

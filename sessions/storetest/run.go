@@ -15,7 +15,7 @@ import (
 )
 
 var runTests = map[string]func(*testing.T, *rig){
-	"Run/OneClaimAKeyManyKeysAtOnce": func(t *testing.T, r *rig) {
+	"Run/Case45OneClaimAKeyManyKeysAtOnce": func(t *testing.T, r *rig) {
 		for i := range 8 {
 			r.accept(t, number("x:", i), number("", i), "hi")
 		}
@@ -64,15 +64,15 @@ var runTests = map[string]func(*testing.T, *rig){
 		h.release(errors.New("broken at the end"))
 		r.noClaim(t, 300*time.Millisecond, "nothing is due")
 	},
-	"Run/PanicsStayInTheirKey":              panicky,
-	"Run/EndWaitsForHandlers":               endWaits,
-	"Run/EveryMessageWakesItsKey":           wakeUps,
-	"Run/ADeferredHeadHoldsBackTheRest":     deferredHead,
-	"Run/AStopIsObeyedDuringBackoff":        stopDuringBackoff,
-	"Run/RepliesToAnotherKeyWakeIt":         otherKey,
-	"Run/NothingIsClaimedAfterTheContext":   afterEnd,
-	"Run/OrderAndOnceUnderRandomArrivals":   arrivals,
-	"Run/ContextOfTheHandlerEndsWithTheRun": handlerContext,
+	"Run/PanicsStayInTheirKey":                  panicky,
+	"Run/EndWaitsForHandlers":                   endWaits,
+	"Run/EveryMessageWakesItsKey":               wakeUps,
+	"Run/ADeferredHeadHoldsBackTheRest":         deferredHead,
+	"Run/AStopIsObeyedDuringBackoff":            stopDuringBackoff,
+	"Run/RepliesToAnotherKeyWakeIt":             otherKey,
+	"Run/NothingIsClaimedAfterTheContext":       afterEnd,
+	"Run/Case45OrderAndOnceUnderRandomArrivals": arrivals,
+	"Run/ContextOfTheHandlerEndsWithTheRun":     handlerContext,
 }
 
 // serve runs h on r's store until the test's end.

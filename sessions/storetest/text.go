@@ -113,7 +113,7 @@ var textTests = map[string]func(*testing.T, *rig){
 var raceTests = map[string]func(*testing.T, *rig){
 	// fifty goroutines do a thousand things each; afterwards what was
 	// acknowledged is there.
-	"Race/FiftyTimesAThousand": func(t *testing.T, r *rig) {
+	"Race/Case45FiftyTimesAThousand": func(t *testing.T, r *rig) {
 		workers, ops := 50, 1000
 		if testing.Short() {
 			ops = 100
