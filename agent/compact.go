@@ -25,8 +25,7 @@ func (a *Agent) NeedsSummary(h sessions.History) bool {
 	if c.When == window.WhenOff || total < c.Trigger.MinMessages {
 		return false
 	}
-	name := a.nameFor(h.Settings)
-	size := a.opts.windowOf(name)
+	size := a.opts.windowOf(a.nameFor(h.Settings))
 	cut := window.CutAt(h.Messages, a.keep(h))
 	switch {
 	case cut == 0 && h.Omitted == 0:
@@ -36,10 +35,23 @@ func (a *Agent) NeedsSummary(h sessions.History) bool {
 	case c.Trigger.Messages > 0 && total > c.Trigger.Messages && cut+h.Omitted >= a.usefulCut():
 		return true
 	case c.Trigger.TokensPercent > 0 && a.fills(h, size*c.Trigger.TokensPercent/100):
-		return a.messageTokens(h.Messages[:cut]) >= a.room(name, size/usefulShare)
+		return a.frees(h, cut)
 	default:
 		return false
 	}
+}
+
+// frees reports whether a summary of the messages before cut frees so much of
+// the window that it is worth a call.
+func (a *Agent) frees(h sessions.History, cut int) bool {
+	name := a.nameFor(h.Settings)
+	return h.Omitted > 0 || a.messageTokens(h.Messages[:cut]) >= a.room(name, a.opts.windowOf(name)/usefulShare)
+}
+
+// helps reports whether somebody who waits for a summary of h gains by it. Few
+// huge messages that stay anyway would make them wait in every turn.
+func (a *Agent) helps(h sessions.History) bool {
+	return a.frees(h, window.CutAt(h.Messages, a.keep(h)))
 }
 
 // usefulCut is how many messages a summary must stand for when their number

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,6 +63,52 @@ func TestCase17KeptTurnsAreShown(t *testing.T) {
 				whole = append(whole, m.Content)
 			}
 			contains(t, "case 32: the transcript", strings.Join(whole, "\n"), fact(0), fact(1))
+		})
+	}
+}
+
+// TestCase30NoSummaryEveryTurn: under every preset, with tools and with huge
+// messages among what is kept, a compaction is followed by turns without one.
+func TestCase30NoSummaryEveryTurn(t *testing.T) {
+	for _, name := range window.PresetNames() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := window.Presets[name]
+			var asked, requests []agent.Request
+			echo := echoing(c, &asked, &requests)
+			m := newScript(t, func(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
+				resp, err := echo(ctx, r, d)
+				resp.Usage = nil // made-up numbers would calibrate the estimates
+				return resp, err
+			})
+			a := newAgent(t, m, agent.Options{ContextWindow: 8192, Compaction: c}, newCounter("look"))
+			talk := chat{t: t, a: a, h: sessions.History{Generation: "20260301_001"}}
+			compactions, row := 0, 0
+			for i := range 80 {
+				text := fmt.Sprintf("message-%d. %s. %s", i, fact(i), strings.Repeat("word ", 40))
+				if i%20 == 19 {
+					text += strings.Repeat("word ", 7000) // most of the window
+				}
+				talk.say(text)
+				if n := len(talk.summaries); n > compactions {
+					compactions = n
+					row++
+				} else {
+					row = 0
+				}
+				// Two may follow each other: one before a huge message is among
+				// what goes, and one when it is.
+				if row > 2 {
+					t.Errorf("turn %d is the %d. in a row with a summary", i, row)
+				}
+			}
+			if compactions == 0 {
+				t.Error("no summary at all")
+			}
+			if most := 80 / 2; compactions > most {
+				t.Errorf("%d summaries in 80 turns, want at most %d", compactions, most)
+			}
+			t.Logf("%d summaries in 80 turns", compactions)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -159,10 +160,50 @@ func TestCase27Case29CompactsBeforeSending(t *testing.T) {
 		}
 		run(t, newAgent(t, m, agent.Options{ContextWindow: 8000}), turn)
 		req := m.requests()[0]
-		if n := window.Estimate(req.Messages); asked != 1 || n > 8000 || len(req.Messages) == 0 {
-			t.Errorf("asked %d times, then %d messages of %d tokens; want once and a view that fits", asked, len(req.Messages), n)
+		if n := window.Estimate(req.Messages); asked != 0 || n > 8000 || len(req.Messages) == 0 {
+			t.Errorf("asked %d times, then %d messages of %d tokens; want never and a view that fits", asked, len(req.Messages), n)
 		}
 	})
+}
+
+// TestCase13SixtyCalls: a turn of 60 calls outgrows the window. Its older groups
+// go whole, the question stays, each request is valid (the script checks that)
+// and fits, and nothing goes in silence.
+func TestCase13SixtyCalls(t *testing.T) {
+	const size, calls = 8000, 60
+	words := strings.Repeat("result ", 200)
+	big := get(func(context.Context, agent.Call) (string, error) { return words, nil })
+	var replies []reply
+	for i := range calls {
+		replies = append(replies, call(fmt.Sprintf(`call_0 get {"n":%d}`, i)))
+	}
+	m := newScript(t, append(replies, say("Done."))...)
+	turn := turnOf("what now?")
+	res := run(t, newAgent(t, m, agent.Options{ContextWindow: size, MaxSteps: calls + 5}, big), turn)
+	reqs := m.requests()
+	if res.Text != "Done." || len(reqs) != calls+1 || len(res.Messages) != 2*calls+2 {
+		t.Fatalf("Text = %q after %d requests, %d messages; want Done., %d and all of them", res.Text, len(reqs), len(res.Messages), calls+1)
+	}
+	trimmed := 0
+	for i, req := range reqs {
+		if n := window.Estimate(req.Messages); n > size*9/10 {
+			t.Errorf("request %d takes about %d tokens of %d", i, n, size)
+		}
+		text := show(req.Messages)
+		if !strings.Contains(text, "user: what now?\n") || strings.Contains(text, "(no result") {
+			t.Errorf("request %d lacks the question, or has a call without its result", i)
+		}
+		if len(req.Messages) < 2*i+1 {
+			trimmed++
+			contains(t, "a trimmed request", text, "earlier messages of this conversation are left out")
+		}
+		if i > 0 && !strings.Contains(text, fmt.Sprintf(`{"n":%d}`, i-1)) {
+			t.Errorf("request %d lacks the newest call", i)
+		}
+	}
+	if trimmed < calls/2 {
+		t.Errorf("only %d requests were trimmed, so the test shows little", trimmed)
+	}
 }
 
 // TestCalibration: a server that counts twice as much gets half as much.

@@ -40,7 +40,7 @@ func (r *run) step(ctx context.Context, final bool) (*Response, error) {
 // long all the same, it is tried again with less, by one means after another.
 func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 	if r.t.Compact != nil && !r.compactTried {
-		if view, _ := r.view(final); !r.fits(view) {
+		if view, _ := r.view(final); !r.fits(view) && r.a.helps(r.t.History) {
 			if err := r.compact(ctx); err != nil {
 				return nil, err
 			}

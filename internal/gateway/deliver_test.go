@@ -239,7 +239,9 @@ func TestCase50HeartbeatsReadAndWriteNoSession(t *testing.T) {
 	}
 }
 
-func TestSummaryInTheBackground(t *testing.T) {
+// TestCase19SummaryInTheBackground: what arrives while a summary is made comes
+// after what it covers, in order.
+func TestCase19SummaryInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
 		w.agent.needs = func(h sessions.History) bool { return len(h.Messages) > 6 }

@@ -41,9 +41,9 @@ func said(t *testing.T) (path string) {
 	return path
 }
 
-// TestDamage: what is damaged is refused in words, and not a byte of it is
+// TestCase42Damage: what is damaged is refused in words, and not a byte of it is
 // changed.
-func TestDamage(t *testing.T) {
+func TestCase42Damage(t *testing.T) {
 	for name, test := range map[string]struct {
 		harm func(t *testing.T, path string)
 		want string
@@ -87,9 +87,9 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestDamagedPages: damage that Open cannot see is told by the method that
+// TestCase42DamagedPages: damage that Open cannot see is told by the method that
 // meets it, and other conversations go on.
-func TestDamagedPages(t *testing.T) {
+func TestCase42DamagedPages(t *testing.T) {
 	path := said(t)
 	data, err := os.ReadFile(path)
 	if err != nil {
