@@ -60,6 +60,9 @@ func archiveLines(head memory.Head, changes []change) ([]byte, error) {
 		errs = append(errs, enc.Encode(archiveLine{Outbox: &o}))
 	}
 	if summaries != nil {
+		if *summaries == nil {
+			summaries = &[]sessions.Summary{} // null would be no line at all
+		}
 		errs = append(errs, enc.Encode(archiveLine{Summaries: summaries}))
 	}
 	errs = append(errs, enc.Encode(archiveLine{Head: &head}))

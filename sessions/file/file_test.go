@@ -14,6 +14,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if storetest.KillChild(openChild) {
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -16,6 +16,18 @@ const (
 	corruptEnding = ".corrupt-"
 )
 
+// synced is told, in tests, about each file and folder that is durable now. An
+// error of it stands for a disk that fails.
+var synced = func(path string) error { return nil }
+
+// syncFile makes what was written to f durable.
+func syncFile(f *os.File) error {
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	return synced(f.Name())
+}
+
 // lockDir makes the directory and takes the lock that keeps other processes
 // out. The lock ends with the process, however that ends.
 func lockDir(dir string) (*os.File, error) {
@@ -30,6 +42,9 @@ func lockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
+	}
+	if err := errors.Join(syncDir(dir), syncDir(filepath.Dir(dir))); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		err = errors.Join(err, f.Close())
@@ -52,7 +67,7 @@ func replace(path string, data []byte) error {
 	}
 	_, err = f.Write(data)
 	if err == nil {
-		err = f.Sync()
+		err = syncFile(f)
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(draft, path)
@@ -78,7 +93,7 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(syncFile(f), f.Close())
 }
 
 // appendAt writes data behind the first size bytes of the file at path, and
@@ -94,7 +109,7 @@ func appendAt(path string, size int64, data []byte) error {
 		_, err = f.WriteAt(data, size)
 	}
 	if err == nil {
-		err = f.Sync()
+		err = syncFile(f)
 	}
 	return errors.Join(err, f.Close())
 }

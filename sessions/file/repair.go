@@ -85,7 +85,10 @@ func (d *disk) store(head memory.Head, all memory.Content, lsn int64) (*document
 	if err != nil {
 		return nil, err
 	}
-	if err := replace(d.archivePath(head.Key), lines); err != nil {
+	if err = replace(d.archivePath(head.Key), lines); err == nil {
+		err = syncDir(filepath.Join(d.dir, archiveDir))
+	}
+	if err != nil {
 		return nil, err
 	}
 	doc := newDocument(head, memory.Newest(head, all), lsn, int64(len(lines)))
@@ -97,7 +100,7 @@ func (d *disk) store(head memory.Head, all memory.Content, lsn int64) (*document
 		return nil, err
 	}
 	d.setState(head.Key, docState{lsn, int64(len(lines))})
-	return doc, errors.Join(syncDir(filepath.Join(d.dir, archiveDir)), syncDir(filepath.Join(d.dir, documentDir)))
+	return doc, syncDir(filepath.Join(d.dir, documentDir))
 }
 
 // mendArchive keeps a damaged archive under another name and writes what can

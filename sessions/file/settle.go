@@ -141,6 +141,10 @@ func (d *disk) write(head memory.Head, content memory.Content, changes []change,
 	} else {
 		err = appendAt(d.archivePath(k), st.archived, lines)
 	}
+	if err == nil && st.archived == 0 {
+		// The document must not be there without the archive that it counts on.
+		err = syncDir(filepath.Join(d.dir, archiveDir))
+	}
 	if err != nil {
 		return st, err
 	}

@@ -123,7 +123,7 @@ func (n *note) export() ChatChange {
 	if n.anew {
 		all := c.content()
 		x.Messages, x.In, x.Out = all.Messages, all.In, all.Out
-		x.Summaries = &all.Summaries
+		x.Summaries = list(all.Summaries)
 		for turn, steps := range all.Journals {
 			for _, step := range steps {
 				x.Steps = append(x.Steps, TurnStep{turn, step})
@@ -135,8 +135,7 @@ func (n *note) export() ChatChange {
 		first := len(c.conv.messages) - min(int(c.msgSeq-n.said), len(c.conv.messages))
 		x.Messages = slices.Clone(c.conv.messages[first:])
 		if n.summaries {
-			list := slices.Clone(c.conv.summaries)
-			x.Summaries = &list
+			x.Summaries = list(c.conv.summaries)
 		}
 	}
 	for _, r := range n.in {
@@ -147,6 +146,12 @@ func (n *note) export() ChatChange {
 	}
 	x.Ended, x.Steps = n.ended, n.steps
 	return x
+}
+
+// list is a copy that is not nil: none and no change are two things.
+func list(summaries []sessions.Summary) *[]sessions.Summary {
+	all := append([]sessions.Summary{}, summaries...)
+	return &all
 }
 
 func (r *inRow) image() InRow { return InRow{r.n, *r.record()} }

@@ -1,0 +1,266 @@
+package file_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/file"
+)
+
+// Whatever of the files a start finds, it finds the same store.
+func TestReopenedIsEqual(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	fill(t, s)
+	want := dump(t, s)
+	same(t, "a second dump", dump(t, s), want)
+	logOnly := p.crash(t)
+	must(t, file.Settle(s))
+	settled := p.crash(t)
+	must(t, file.Checkpoint(s))
+	checkpointed := p.crash(t)
+	must(t, s.Close())
+	lost := p.crash(t)
+	must(t, os.Remove(lost.path("index.json")))
+	lostIDs := p.crash(t)
+	must(t, os.Remove(lostIDs.path("seen.ids")))
+	for name, p := range map[string]*place{
+		"log only": logOnly, "settled": settled, "checkpointed": checkpointed, "closed": p, "index lost": lost, "ids lost": lostIDs,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := p.open(t)
+			same(t, "Dump", dump(t, s), want)
+			if a, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:other", "l5", "again")}); err != nil || a.Outcome != sessions.Duplicate || a.Seq != 6 {
+				t.Errorf("Accept = %+v, %v", a, err)
+			}
+			p.quiet(t)
+			if list := p.aside(t); len(list) > 0 {
+				t.Errorf("set aside: %v", list)
+			}
+			say(t, s, "x:long", "after", "after")
+			must(t, s.Close())
+			s = p.open(t)
+			ms, err := s.Messages(t.Context(), key("x:long"), 299, 9)
+			if err != nil || len(ms) != 2 || ms[1].Content != "after" {
+				t.Errorf("Messages = %+v, %v", ms, err)
+			}
+		})
+	}
+}
+
+// disk is what a power cut leaves: of each file what was last made durable,
+// under the names that were.
+type disk struct {
+	t     *testing.T
+	dir   string
+	open  map[uint64]*os.File // keeps the numbers of files from being used again
+	data  map[uint64][]byte
+	names map[string]map[string]uint64 // by folder
+}
+
+func (d *disk) synced(path string) {
+	rel, err := filepath.Rel(d.dir, path)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return // a draft that was renamed while we came here
+	}
+	if !info.IsDir() {
+		f, err := os.Open(path)
+		must(d.t, err)
+		b, err := os.ReadFile(path)
+		must(d.t, err)
+		id := inode(info)
+		if d.open[id] == nil {
+			d.open[id] = f
+		} else {
+			must(d.t, f.Close())
+		}
+		d.data[id] = b
+		return
+	}
+	d.names[rel] = d.listed(path)
+}
+
+func (d *disk) listed(dir string) map[string]uint64 {
+	names := map[string]uint64{}
+	entries, err := os.ReadDir(dir)
+	must(d.t, err)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && !e.IsDir() {
+			names[e.Name()] = inode(info)
+		}
+	}
+	return names
+}
+
+// cut is the disk after a power cut. In folders of which eager is part, names
+// were faster than what is in the files.
+func (d *disk) cut(eager string) *place {
+	left := newPlace(d.t)
+	for _, sub := range []string{".", "conversations", "archive", "log"} {
+		must(d.t, os.MkdirAll(filepath.Join(left.dir, sub), 0o700))
+		names := d.names[sub]
+		if eager == "all" || eager == sub {
+			names = d.listed(filepath.Join(d.dir, sub))
+		}
+		for name, id := range names {
+			must(d.t, os.WriteFile(filepath.Join(left.dir, sub, name), d.data[id], 0o600))
+		}
+	}
+	return left
+}
+
+// TestPowerCut cuts the power at each moment at which something became durable
+// and looks whether what was acknowledged until then is there.
+func TestPowerCut(t *testing.T) {
+	p := newPlace(t)
+	d := &disk{t: t, dir: p.dir, open: map[uint64]*os.File{}, data: map[uint64][]byte{}, names: map[string]map[string]uint64{}}
+	t.Cleanup(func() {
+		for _, f := range d.open {
+			_ = f.Close()
+		}
+	})
+	acknowledged := map[string]int{}
+	erased := false
+	var cuts int
+	look := func(left *place) error {
+		s, err := file.Open(t.Context(), left.dir, file.Options{})
+		if err != nil {
+			return err
+		}
+		for k, n := range acknowledged {
+			ms, err := s.Messages(t.Context(), key(k), 0, 100)
+			if err != nil || len(ms) < n {
+				return errors.Join(fmt.Errorf("%s has %d of %d messages", k, len(ms), n), err, s.Close())
+			}
+		}
+		if c, err := s.Conversation(t.Context(), key("x:gone")); erased && !errors.Is(err, sessions.ErrNotFound) {
+			return errors.Join(fmt.Errorf("what was erased is back: %+v", c), err, s.Close())
+		}
+		if err := s.Close(); err != nil {
+			return err
+		}
+		if list, err := file.Damaged(left.dir); err != nil || len(list) > 0 {
+			return fmt.Errorf("it was taken for damage: %v, %w", list, err)
+		}
+		return nil
+	}
+	check := func(path string) {
+		d.synced(path)
+		for _, eager := range []string{"", "conversations", "all"} {
+			cuts++
+			if err := look(d.cut(eager)); err != nil {
+				t.Errorf("cut %d (eager %q) after %s: %v", cuts, eager, filepath.Base(path), err)
+			}
+		}
+	}
+	var mu sync.Mutex // documents are written side by side
+	file.OnSync(t, func(path string) error {
+		if strings.HasPrefix(path, p.dir) { // and not of a store that looks at a cut
+			mu.Lock()
+			defer mu.Unlock()
+			check(path)
+		}
+		return nil
+	})
+	s := openWith(t, p.dir, file.Options{Settle: 1 << 40})
+	for round := range 4 {
+		for _, k := range []string{"x:1", "x:2"} {
+			say(t, s, k, k+string(rune('a'+round)), "hi")
+			acknowledged[k]++
+		}
+		switch round {
+		case 0:
+			say(t, s, "x:gone", "g", "hi")
+			must(t, file.Settle(s))
+		case 1:
+			must(t, file.Checkpoint(s))
+		case 2:
+			must(t, file.Settle(s))
+			_, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{key("x:gone")}})
+			must(t, err)
+			erased = true
+		}
+	}
+	must(t, s.Close())
+	if cuts < 40 {
+		t.Errorf("only %d cuts: the test does not test", cuts)
+	}
+	t.Logf("%d power cuts", cuts)
+}
+
+func TestModesAndLock(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	say(t, s, "x:1", "1", "hi")
+	must(t, os.Chmod(p.dir, 0o755))
+	if other, err := file.Open(t.Context(), p.dir, file.Options{}); err == nil || !strings.Contains(err.Error(), "another process has this store open") {
+		t.Fatalf("a second Open = %v, %v", other, err)
+	}
+	must(t, s.Close())
+	must(t, os.Chmod(p.path("conversations/x_1.json"), 0o644))
+	s = p.open(t)
+	say(t, s, "x:1", "2", "hi")
+	must(t, s.Close())
+	err := filepath.WalkDir(p.dir, func(path string, e fs.DirEntry, err error) error {
+		must(t, err)
+		info, err := e.Info()
+		must(t, err)
+		want := fs.FileMode(0o600)
+		if e.IsDir() {
+			want = 0o700
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v, want %v", path, info.Mode().Perm(), want)
+		}
+		return nil
+	})
+	must(t, err)
+}
+
+// A failing disk: the caller is told, nothing of it stays, and it goes on
+// afterwards as if it had not been tried.
+func TestFailedCommit(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	say(t, s, "x:1", "1", "one")
+	before := dump(t, s)
+	full := errors.New("no space left")
+	failing := true
+	file.OnSync(t, func(path string) error {
+		if failing && strings.HasPrefix(path, p.path("log")) {
+			return full // the bytes are in the file all the same
+		}
+		return nil
+	})
+	for range 2 {
+		if a, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:1", "2", "two")}); !errors.Is(err, full) {
+			t.Fatalf("Accept on a failing disk = %+v, %v", a, err)
+		}
+	}
+	if err := s.Check(t.Context()); err == nil {
+		t.Error("Check on a failing disk succeeds")
+	}
+	left := p.crash(t)
+	failing = false
+	same(t, "Dump of one that was killed then", dump(t, left.open(t)), before)
+	same(t, "Dump", dump(t, s), before)
+	must(t, s.Check(t.Context()))
+	if a, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:1", "2", "two")}); err != nil || a.Outcome != sessions.Queued || a.Waiting != 1 {
+		t.Fatalf("Accept = %+v, %v", a, err)
+	}
+	want := dump(t, s)
+	must(t, s.Close())
+	same(t, "Dump of the next life", dump(t, p.open(t)), want)
+}

@@ -1,0 +1,51 @@
+package file
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+)
+
+// OnSync has f told about each file and folder that is durable now, until the
+// test ends. Its error is that of the fsync.
+func OnSync(t *testing.T, f func(path string) error) {
+	old := synced
+	synced = f
+	t.Cleanup(func() { synced = old })
+}
+
+// FileName is the name, without an ending, of the files of k.
+func FileName(k channels.Key) string { return fileName(k) }
+
+// KeyOf reads what FileName wrote.
+func KeyOf(name string) (channels.Key, bool) { return keyOf(name) }
+
+// ParseDocument reads a document.
+func ParseDocument(data []byte) error {
+	_, err := parseDocument(data)
+	return err
+}
+
+// ParseArchive reads an archive and counts lines that cannot be read.
+func ParseArchive(data []byte) (messages, bad int) {
+	a := parseArchive(data)
+	return len(a.Messages), a.bad
+}
+
+// ParseLine reads a line of the log.
+func ParseLine(line []byte) error {
+	_, err := parseLine(line)
+	return err
+}
+
+// Settle writes the documents of all that changed.
+func Settle(s *Store) error { return s.settle(context.Background(), forever) }
+
+// Checkpoint brings all files up to the log and drops it.
+func Checkpoint(s *Store) error { return s.checkpoint(context.Background()) }
+
+// Loaded is how many conversations are in memory after those were released
+// that were not used since before.
+func Loaded(s *Store, before time.Time) int { return s.Store.Release(before) }
