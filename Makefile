@@ -42,7 +42,7 @@ need:
 ## crash: kill the real binary KILLS times; writes docs/reliability.md
 crash:
 	DRAGOMAN_KILLS=$(KILLS) DRAGOMAN_REPORT=$(CURDIR)/docs/reliability.md \
-		go test -count=1 -v -timeout 60m -run 'TestCampaign|TestWhatsAppCampaign' ./internal/crash
+		go test -count=1 -v -timeout 60m -run 'TestCampaign|TestFileStoreCampaign|TestWhatsAppCampaign' ./internal/crash
 
 ## bench: measure the real binary; writes docs/performance.md
 bench:

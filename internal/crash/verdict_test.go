@@ -134,9 +134,7 @@ func (r report) String() string {
 	return b.String()
 }
 
-// write puts the report into its place in a document.
-func (r report) write(path string) error { return writeSection(path, "crash", r.String()) }
-
+// writeSection puts a report into its place in a document.
 func writeSection(path, name, table string) error {
 	text := fmt.Sprintf("Written by `make crash` on %s.\n\n%s", time.Now().UTC().Format("2006-01-02"), table)
 	old, err := os.ReadFile(path)
