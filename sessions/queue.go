@@ -212,6 +212,8 @@ type FeedItem struct {
 	At      time.Time     `json:"at"`
 	State   DeliveryState `json:"state,omitempty"`
 	Waiting bool          `json:"waiting,omitempty"` // a person's message without an answer yet
+	// Attachments are those of a person's message, as they were accepted.
+	Attachments []channels.Attachment `json:"attachments,omitempty"`
 }
 
 // Occurrence is one due time of one job and what became of it.

@@ -210,6 +210,7 @@ type Hello struct {
 	// Whole is false if so much was missed that the history must be loaded anew.
 	Whole    bool      `json:"whole"`
 	MaxText  int       `json:"max_text"`
+	MaxFile  int64     `json:"max_file"` // 0: files cannot be sent
 	Commands []Command `json:"commands"`
 }
 
@@ -226,6 +227,6 @@ func (h *Hub) greeting(r *room, whole bool, newest int64) []byte {
 		cmds = append(cmds, Command(c))
 	}
 	return frame("hello", 0, Hello{
-		Room: r.key.Chat(), Seq: newest, Whole: whole, MaxText: h.opts.MaxText, Commands: cmds,
+		Room: r.key.Chat(), Seq: newest, Whole: whole, MaxText: h.opts.MaxText, MaxFile: h.maxFile(), Commands: cmds,
 	})
 }

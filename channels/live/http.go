@@ -50,6 +50,8 @@ func (e *refusal) Error() string { return e.sentence }
 //	POST /stop     {"id": …} or nothing   the same as the message "/stop"
 //	GET  /feed?before=SEQ&limit=N         {"items": […]}, oldest first
 //	GET  /events?after=SEQ                server-sent events
+//	POST /files    the file itself        {"ref": …, "bytes": …}, for a message's "files"
+//	GET  /file?seq=SEQ&n=N                file N (from 0) of the message numbered SEQ
 //
 // All take ?room=NAME. Every refusal is {"error": "a sentence"}.
 func (h *Hub) Handler() http.Handler { return h.serve }
@@ -64,6 +66,8 @@ func (h *Hub) routes() http.Handler {
 		"/stop":     {http.MethodPost, h.postStop},
 		"/feed":     {http.MethodGet, h.readFeed},
 		"/events":   {http.MethodGet, h.events},
+		"/files":    {http.MethodPost, h.postFile},
+		"/file":     {http.MethodGet, h.readFile},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to, found := table[r.URL.Path]
@@ -108,8 +112,9 @@ func answer(w http.ResponseWriter, status int, body any) {
 
 // posted is the body of both POSTs.
 type posted struct {
-	ID   string `json:"id"`
-	Text string `json:"text"`
+	ID    string       `json:"id"`
+	Text  string       `json:"text"`
+	Files []postedFile `json:"files,omitempty"`
 }
 
 func (h *Hub) postMessage(w http.ResponseWriter, r *http.Request, k channels.Key) error {
@@ -120,7 +125,7 @@ func (h *Hub) postMessage(w http.ResponseWriter, r *http.Request, k channels.Key
 	switch {
 	case !clientID.MatchString(p.ID):
 		return &refusal{http.StatusBadRequest, "The message needs an id of 8 to 64 letters, digits, _ or -.", false}
-	case strings.TrimSpace(p.Text) == "":
+	case strings.TrimSpace(p.Text) == "" && len(p.Files) == 0:
 		return &refusal{http.StatusBadRequest, "The message is empty.", false}
 	case strings.ContainsRune(p.Text, 0):
 		return &refusal{http.StatusBadRequest, "The message holds a NUL character; only text can be sent.", false}
@@ -137,7 +142,7 @@ func (h *Hub) postStop(w http.ResponseWriter, r *http.Request, k channels.Key) e
 		if err := h.readBody(w, r, &p); err != nil {
 			return err
 		}
-		if p.Text != "" || !clientID.MatchString(p.ID) {
+		if p.Text != "" || len(p.Files) > 0 || !clientID.MatchString(p.ID) {
 			return &refusal{http.StatusBadRequest, "A stop takes an id of 8 to 64 letters, digits, _ or -, and no text.", false}
 		}
 	}
@@ -166,6 +171,9 @@ func (h *Hub) readBody(w http.ResponseWriter, r *http.Request, p *posted) error 
 	_ = control.SetReadDeadline(time.Now().Add(bodyWithin)) // not every writer can; the server has limits of its own
 	// A character may take six bytes of JSON ("\u00e9").
 	limit := int64(h.opts.MaxText)*6 + 1024
+	if h.opts.Files != nil {
+		limit += channels.MaxAttachments * 2048
+	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
 		return &refusal{http.StatusBadRequest, "The message did not arrive whole.", true}
@@ -205,12 +213,16 @@ func (h *Hub) handIn(w http.ResponseWriter, r *http.Request, k channels.Key, p p
 		return notReady()
 	}
 	defer end()
-	room := h.enter(k)
-	defer h.leave(room)
-	if err := room.accept(ctx, in, channels.Inbound{
+	m := channels.Inbound{
 		Key: k, ID: p.ID, MessageID: p.ID, Sender: channels.Person{IDs: []string{Owner}},
 		Text: p.Text, Private: true, At: time.Now(),
-	}); err != nil {
+	}
+	if err := h.attachFiles(&m, p.Files); err != nil {
+		return err
+	}
+	room := h.enter(k)
+	defer h.leave(room)
+	if err := room.accept(ctx, in, m); err != nil {
 		h.log.Warn("message not accepted", "key", k.String(), "msg_id", p.ID, "err", err)
 		return &refusal{http.StatusServiceUnavailable, "The message could not be stored. It is safe to send it again.", true}
 	}

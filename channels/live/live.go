@@ -67,6 +67,8 @@ type Item struct {
 	State string `json:"state,omitempty"`
 	// Waiting marks a person's message that has no answer yet.
 	Waiting bool `json:"waiting,omitempty"`
+	// Files are what came with a person's message.
+	Files []File `json:"files,omitempty"`
 	// Replaces names the turn whose preview this answer ends.
 	Replaces string `json:"replaces,omitempty"`
 }
@@ -93,6 +95,10 @@ type Options struct {
 	Feed    Feed
 	// MaxText bounds one message, in bytes. 0: 256 KiB.
 	MaxText int
+	// Files keeps what is sent with messages. Nil: nothing can be.
+	Files Files
+	// MaxFile is the size of the largest file, for those who send.
+	MaxFile int64
 	// MaxViewers bounds the attached viewers over all rooms. 0: 64.
 	MaxViewers int
 	// Beat is how often viewers hear that the connection lives. 0: 15 s.
@@ -116,6 +122,8 @@ type Hub struct {
 	rooms    map[channels.Key]*room
 	viewers  int
 	commands []channels.Command
+
+	uploads chan struct{} // held while a file comes in; those beyond its capacity wait
 }
 
 var (
@@ -158,6 +166,7 @@ func New(o Options) (*Hub, error) {
 	h := &Hub{
 		opts: o, log: o.Logger.With("channel", o.Name), since: time.Now(),
 		rooms: map[channels.Key]*room{}, cancels: map[int64]context.CancelFunc{},
+		uploads: make(chan struct{}, uploads),
 	}
 	h.serve = h.routes()
 	return h, nil
@@ -270,6 +279,9 @@ func (h *Hub) feed(ctx context.Context, k channels.Key, before int64, limit int)
 	items, err := h.opts.Feed(ctx, k, before, limit)
 	for i := range items {
 		items[i].Text = clean(items[i].Text)
+		for n := range items[i].Files {
+			items[i].Files[n].Name = clean(items[i].Files[n].Name)
+		}
 	}
 	return items, err
 }

@@ -32,6 +32,7 @@ type house struct {
 	mu     sync.Mutex
 	broken error // of the feed
 	refuse error // of Accept
+	took   []channels.Inbound
 }
 
 var room = channels.MustKey("web:default")
@@ -80,7 +81,12 @@ func (h *house) Accept(_ context.Context, m channels.Inbound) error {
 	if h.refuse != nil {
 		return h.refuse
 	}
-	h.feed.Put(live.Item{ID: m.ID, From: live.FromPerson, Text: m.Text, At: m.At, Waiting: true})
+	it := live.Item{ID: m.ID, From: live.FromPerson, Text: m.Text, At: m.At, Waiting: true}
+	for _, a := range m.Attachments {
+		it.Files = append(it.Files, live.File{Name: a.Name, Type: a.Type, Bytes: a.Bytes, Ref: a.Ref})
+	}
+	h.took = append(h.took, m)
+	h.feed.Put(it)
 	return nil
 }
 

@@ -20,7 +20,9 @@ type Options struct {
 	// Name is the channel instance. "": "web".
 	Name    string
 	Feed    live.Feed
-	MaxText int // bytes of one message; 0: see package live
+	MaxText int        // bytes of one message; 0: see package live
+	Files   live.Files // nil: no files can be sent
+	MaxFile int64      // bytes of one file
 	Logger  *slog.Logger
 }
 
@@ -33,7 +35,7 @@ func New(o Options) (*Channel, error) {
 		o.Name = "web"
 	}
 	hub, err := live.New(live.Options{
-		Name: o.Name, Room: Room, Feed: o.Feed, MaxText: o.MaxText, Logger: o.Logger,
+		Name: o.Name, Room: Room, Feed: o.Feed, MaxText: o.MaxText, Files: o.Files, MaxFile: o.MaxFile, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err

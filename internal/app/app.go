@@ -178,7 +178,7 @@ func (d *Daemon) private() []string {
 }
 
 func (d *Daemon) openGateway(context.Context) (err error) {
-	if d.channels, err = buildChannels(d.cfg, d.store, d.log, d.opts.Only...); err != nil {
+	if d.channels, err = buildChannels(d.cfg, d.store, d.files, d.log, d.opts.Only...); err != nil {
 		return err
 	}
 	d.links = &links{channels: d.channels.linked}

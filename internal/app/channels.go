@@ -28,12 +28,13 @@ type adapters struct {
 	web      *web.Channel      // nil if disabled
 	terminal *terminal.Channel // nil if disabled
 	linked   map[string]linkable
+	files    live.Files // that people send on the page
 }
 
 // buildChannels makes every enabled channel; only keeps those of the given
 // types if any are given. Nothing connects yet.
-func buildChannels(cfg *config.Config, feeds sessions.Feeds, log *slog.Logger, only ...string) (*adapters, error) {
-	a := &adapters{linked: map[string]linkable{}}
+func buildChannels(cfg *config.Config, feeds sessions.Feeds, files live.Files, log *slog.Logger, only ...string) (*adapters, error) {
+	a := &adapters{linked: map[string]linkable{}, files: files}
 	var errs []error
 	for _, name := range cfg.Active() {
 		c := cfg.Channels[name]
@@ -67,7 +68,10 @@ func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feed
 	case config.TypeIRC:
 		return buildIRC(name, c, log)
 	case config.TypeWeb:
-		w, err := web.New(web.Options{Name: name, Feed: feedOf(feeds), MaxText: int(cfg.Queue.MaxMessageBytes), Logger: log})
+		w, err := web.New(web.Options{
+			Name: name, Feed: feedOf(feeds), MaxText: int(cfg.Queue.MaxMessageBytes),
+			Files: a.files, MaxFile: int64(cfg.Media.MaxBytes), Logger: log,
+		})
 		a.web = w
 		return w, err
 	case config.TypeCLI:
@@ -146,10 +150,14 @@ func feedOf(feeds sessions.Feeds) live.Feed {
 		list, err := feeds.Feed(ctx, k, before, limit)
 		items := make([]live.Item, 0, len(list))
 		for _, it := range list {
-			items = append(items, live.Item{
+			item := live.Item{
 				Seq: it.Seq, ID: it.ID, From: it.From, Name: it.Name, Text: it.Text,
 				At: it.At, State: string(it.State), Waiting: it.Waiting,
-			})
+			}
+			for _, a := range it.Attachments {
+				item.Files = append(item.Files, live.File{Name: a.Name, Type: a.Type, Bytes: a.Bytes, Ref: a.Ref})
+			}
+			items = append(items, item)
 		}
 		return items, err
 	}

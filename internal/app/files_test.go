@@ -2,11 +2,15 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -206,4 +210,69 @@ func TestFilesThatNothingNames(t *testing.T) {
 		t.Errorf("Tidy a day later = %d, %v, want two", n, err)
 	}
 	c.kept("a day later", named)
+}
+
+// A file that is sent on the page is part of its message, is shown again, and
+// goes with the conversation.
+func TestFilesOnThePage(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "media: {max_bytes: 1KiB}")
+	r := p.run()
+	base := "http://" + r.status().Listen + "/api/chat"
+	ask := func(method, path, body string) (int, string, http.Header) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Dragoman", "1")
+		req.Close = true
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(b), resp.Header
+	}
+	if code, body, _ := ask("POST", "/files", strings.Repeat("x", 1025)); code != http.StatusRequestEntityTooLarge {
+		t.Errorf("a file that is too large: %d %s", code, body)
+	}
+	code, body, _ := ask("POST", "/files", "the price is 42")
+	var put struct {
+		Ref string `json:"ref"`
+	}
+	if err := json.Unmarshal([]byte(body), &put); err != nil || code != 200 {
+		t.Fatalf("POST /files = %d %s, %v", code, body, err)
+	}
+	message := `{"id":"message-1","text":"look","files":[{"ref":"` + put.Ref + `","name":"offer.txt","type":"text/plain"}]}`
+	if code, body, _ := ask("POST", "/messages?room=hall", message); code != 200 {
+		t.Fatalf("POST /messages = %d %s", code, body)
+	}
+	c := r.page("hall")
+	r.until("an answer", func() bool { items := r.feed(c); return len(items) == 2 && items[1].State == "sent" })
+	if code, body, _ := ask("POST", "/messages?room=hall", message); code != 200 {
+		t.Errorf("the same message again = %d %s", code, body)
+	}
+	item := r.feed(c)[0]
+	if len(item.Files) != 1 || item.Files[0].Name != "offer.txt" || item.Files[0].Bytes != 15 {
+		t.Errorf("the message is shown with %+v", item.Files)
+	}
+	path := fmt.Sprintf("/file?room=hall&seq=%d&n=0", item.Seq)
+	if code, body, head := ask("GET", path, ""); code != 200 || body != "the price is 42" || !strings.HasPrefix(head.Get("Content-Disposition"), "attachment") || !strings.Contains(head.Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("GET %s = %d %q %v", path, code, body, head)
+	}
+	said, err := r.admin.Messages(t.Context(), channels.MustKey("web:hall"), 0, 10)
+	if err != nil || len(said) == 0 || !strings.HasPrefix(said[0].Content, "look\n[document \"offer.txt\", text/plain, 15 bytes, file web_hall/") || strings.Contains(said[0].Content, put.Ref) {
+		t.Errorf("the transcript has %+v, %v", said, err)
+	}
+	if err := r.admin.Delete(t.Context(), channels.MustKey("web:hall")); err != nil {
+		t.Fatal(err)
+	}
+	if code, body, _ := ask("GET", path, ""); code != http.StatusNotFound {
+		t.Errorf("after deleting: GET = %d %s", code, body)
+	}
 }

@@ -44,6 +44,8 @@ func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch
 	case err == nil && info.Mode().IsRegular():
 		a.File, a.Bytes = file, info.Size()
 		return a, nil
+	case uploaded(m.Attachments[i].Ref):
+		return s.adopt(a, m.Attachments[i].Ref, file), nil
 	case fetch == nil:
 		a.Missing = "files of this network cannot be fetched"
 		return a, nil
@@ -74,7 +76,7 @@ func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch
 // have passed.
 func (s *Store) attempts(ctx context.Context, file string, fetch Fetch) (size int64, err error) {
 	for n := 1; ; n++ {
-		if size, err = s.fetch(ctx, file, fetch); err == nil || n == tries || final(err) {
+		if size, err = s.attempt(ctx, file, fetch); err == nil || n == tries || final(err) {
 			return size, err
 		}
 		wait := pause
@@ -130,10 +132,15 @@ func (s *Store) why(err error) string {
 	return "it could not be fetched"
 }
 
-// fetch is one attempt.
-func (s *Store) fetch(ctx context.Context, file string, fetch Fetch) (size int64, err error) {
+// attempt is one, which has its own time.
+func (s *Store) attempt(ctx context.Context, file string, fetch Fetch) (size int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
+	return s.fetch(ctx, file, fetch)
+}
+
+// fetch writes a file that is there whole or not at all.
+func (s *Store) fetch(ctx context.Context, file string, fetch Fetch) (size int64, err error) {
 	temp := path.Join(tempDir, rand.Text())
 	f, err := s.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -40,7 +40,11 @@ func (s *Store) Tidy(ctx context.Context, before time.Time, all Transcripts) (re
 		if ctx.Err() != nil {
 			break
 		}
-		if k, ok := keyOf(folder); ok {
+		if folder == uploadDir {
+			n, err := s.tidyUploads(before)
+			removed += n
+			errs = append(errs, err)
+		} else if k, ok := keyOf(folder); ok {
 			n, err := s.tidy(ctx, k, before, all)
 			removed += n
 			errs = append(errs, err)
@@ -50,6 +54,21 @@ func (s *Store) Tidy(ctx context.Context, before time.Time, all Transcripts) (re
 		s.room.forget()
 	}
 	return removed, errors.Join(errs...)
+}
+
+// tidyUploads removes what no message came for.
+func (s *Store) tidyUploads(before time.Time) (removed int, err error) {
+	old, _, err := s.old(uploadDir, before)
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range old {
+		if err := s.root.Remove(uploadDir + "/" + name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return removed, fmt.Errorf("media: tidy: %w", bare(err))
+		}
+		removed++
+	}
+	return removed, nil
 }
 
 // tidy is Tidy of one conversation's folder.

@@ -76,6 +76,7 @@ func FeedIn(seq int64, m channels.Inbound, accepted time.Time, state string) ses
 	}
 	return sessions.FeedItem{
 		Seq: seq, ID: m.ID, From: "person", Name: m.Sender.Name, Text: m.Text, At: at, Waiting: state == InWaiting,
+		Attachments: slices.Clone(m.Attachments),
 	}
 }
 
