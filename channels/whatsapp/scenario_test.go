@@ -390,7 +390,7 @@ func TestFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			n := newNetwork(t, wasim.Options{})
 			c, inbox := connected(t, n, whatsapp.Options{})
-			before := n.Logins()
+			before, dials := n.Logins(), n.Count("dial")
 			tt.fail(n)
 			if !tt.back {
 				if got := reach(t, c, tt.state, tt.detail); got.Reason != tt.reason || !strings.Contains(got.Detail, tt.next) {
@@ -398,6 +398,9 @@ func TestFailures(t *testing.T) {
 				}
 				if _, err := c.Send(within(t), channels.Outbound{ID: "x", Key: n.Key(), Text: "x"}); err == nil {
 					t.Error("Send = nil, want an error")
+				}
+				if got := n.Count("dial") - dials; got > 1 {
+					t.Errorf("WhatsApp was dialled %d times, want that it is left alone", got)
 				}
 				return
 			}

@@ -162,9 +162,6 @@ func (d *Daemon) serveUnlink(w http.ResponseWriter, r *http.Request) {
 // lineWriter begins an answer of lines.
 func lineWriter(w http.ResponseWriter) func(linkLine) {
 	out := http.NewResponseController(w)
-	// The server's limit for reading a request would end it in the middle of
-	// the answer.
-	_ = out.SetReadDeadline(time.Time{})
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Cache-Control", "no-store")
 	_ = out.Flush()

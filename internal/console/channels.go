@@ -111,7 +111,6 @@ func (a *accounts) link(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), a.within, errExpired)
 	defer cancel()
 	out := http.NewResponseController(w)
-	_ = out.SetReadDeadline(time.Time{}) // the server's limit for requests is none for streams
 	private(w)
 	w.Header().Set("Content-Type", "application/x-ndjson; charset=utf-8")
 	_ = out.Flush()

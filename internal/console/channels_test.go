@@ -87,6 +87,17 @@ func visitLink(t *testing.T, ctx context.Context, url, body string) (next func()
 	}, resp.Header
 }
 
+// await is a receive that does not wait for ever.
+func await[T any](t *testing.T, from <-chan T) (got T) {
+	t.Helper()
+	select {
+	case got = <-from:
+	case <-time.After(30 * time.Second):
+		t.Fatal("waited in vain")
+	}
+	return got
+}
+
 // modules reads a path of rectangles back: true is dark.
 func modules(t *testing.T, size int, path string) [][]bool {
 	t.Helper()
@@ -249,7 +260,7 @@ func TestLinkEnds(t *testing.T) {
 	next, _ := visitLink(t, ctx, url, "{}")
 	next()
 	leave()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
+	if err := await(t, ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("when the page is closed Link's context = %v", err)
 	}
 	next, _ = visitLink(t, t.Context(), p.serve(t, "", 20*time.Millisecond)+console.ChannelsPath+"/whatsapp/link", "{}")
@@ -257,36 +268,10 @@ func TestLinkEnds(t *testing.T) {
 	if l := next(); !l.Expired || l.Error != "" {
 		t.Errorf("the end = %+v, want that it expired", l)
 	}
-	<-ended
+	await(t, ended)
 	next, _ = visitLink(t, t.Context(), url, `{"phone": "+1"}`)
 	if l := next(); l.Error != "That phone's WhatsApp is too old; update it" {
 		t.Errorf("the end = %+v, want the reason, for people", l)
-	}
-}
-
-// A linking outlives the server's limit for reading a request.
-func TestLinkIsNotCutShort(t *testing.T) {
-	p := &phones{link: func(ctx context.Context, _, _ string, show func(console.Invitation)) (string, error) {
-		show(console.Invitation{Code: "ABCD-1234"})
-		select {
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
-		case <-time.After(200 * time.Millisecond):
-			return "+1", nil
-		}
-	}}
-	srv := httptest.NewUnstartedServer(nil)
-	c, err := console.New(console.Options{Addr: srv.Listener.Addr().String(), Chat: chat, Accounts: p})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Config.Handler, srv.Config.ReadTimeout = c, 50*time.Millisecond
-	srv.Start()
-	t.Cleanup(srv.Close)
-	next, _ := visitLink(t, t.Context(), srv.URL+console.ChannelsPath+"/whatsapp/link", "{}")
-	next()
-	if l := next(); l.Account != "+1" {
-		t.Errorf("the end = %+v, want that it is linked", l)
 	}
 }
 

@@ -298,7 +298,7 @@ func (v *visitor) closesThePanel() {
 // the time is over, or something is wrong, the page says so and offers more.
 func TestCodesComeAndGo(t *testing.T) {
 	codes, ended := make(chan string), make(chan bool, 8)
-	fail := make(chan error)
+	fail := make(chan error, 1)
 	p := &phones{
 		list: []console.Channel{{Name: "whatsapp", Type: "whatsapp", Linkable: true, Status: channels.Status{State: channels.StateFailed, Reason: "needs_pairing", Detail: "needs pairing"}}},
 		link: func(ctx context.Context, _, _ string, show func(console.Invitation)) (string, error) {
@@ -323,7 +323,11 @@ func TestCodesComeAndGo(t *testing.T) {
 	v.do(click("[data-channel=whatsapp] .main"))
 	shows := func(text string) {
 		t.Helper()
-		codes <- text
+		select {
+		case codes <- text:
+		case <-time.After(30 * time.Second):
+			t.Fatal("nobody asks for a code")
+		}
 		path, err := json.Marshal(pathOf(t, text))
 		if err != nil {
 			t.Fatal(err)
@@ -334,12 +338,12 @@ func TestCodesComeAndGo(t *testing.T) {
 	shows("the second code, which is longer than the first")
 	fail <- errors.New("whatsapp: link: WhatsApp cannot be reached")
 	v.until(cardSays + `.includes("WhatsApp cannot be reached.") && ` + code + ` === null`)
-	<-ended
+	await(t, ended)
 	v.until(focused + ` === "Try again"`)
 	v.keys("\r")
 	shows("a code after that")
 	v.keys("\x1b")
-	<-ended // nobody looks at it any more
+	await(t, ended) // nobody looks at it any more
 	v.until(`!document.querySelector("#channels").open && ` + code + ` === null`)
 	expires(t, browser)
 }
