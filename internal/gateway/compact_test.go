@@ -255,6 +255,7 @@ func TestATurnOvertakesTheQueue(t *testing.T) {
 		}
 		w.say("2", "third")
 		time.Sleep(time.Hour)
+		synctest.Wait() // also for the race detector: calls is theirs until here
 		if calls["first"] != 1 || calls["second"] != 1 {
 			t.Errorf("summaries of %v, want one of each conversation", calls)
 		}
