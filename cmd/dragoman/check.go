@@ -46,11 +46,24 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	for _, w := range warnings {
 		e.say("warning: %s", printable(w.String()))
 	}
+	e.sayDamaged(cfg)
 	e.say("Who may talk:")
 	for _, line := range cfg.Policy() {
 		e.say("  %s", line)
 	}
 	return nil
+}
+
+// sayDamaged tells of files of the store that were set aside. That they cannot
+// be listed is no reason not to say the rest.
+func (e *env) sayDamaged(cfg *config.Config) {
+	files, err := e.daemon.damaged(cfg)
+	if err != nil {
+		e.say("warning: %s", printable(err.Error()))
+	}
+	for _, f := range files {
+		e.say("warning: a file of the store could not be read and was set aside as %s; what the archive and the log had of it is in the store. Look at it, then move it away.", printable(f))
+	}
 }
 
 // json prints v for programs.

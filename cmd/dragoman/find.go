@@ -65,7 +65,11 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 		if len(all) == k.Limit {
 			e.say("(there may be more: --page %d)", k.Page+1)
 		}
-		return nil
+		cfg, err := e.daemon.load(c.Config)
+		if err == nil {
+			e.sayDamaged(cfg)
+		}
+		return err
 	})
 }
 

@@ -72,6 +72,7 @@ type fakeDaemon struct {
 	store    *memory.Store
 	jobs     httpapi.Scheduler
 	audit    string
+	aside    []string
 	released int
 	asked    int
 }
@@ -107,6 +108,8 @@ func (*fakeDaemon) unlink(_ context.Context, _ *config.Config, channel string) (
 	}
 	return true, nil
 }
+
+func (f *fakeDaemon) damaged(*config.Config) ([]string, error) { return f.aside, nil }
 
 func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error) {
 	for i := range 3 {

@@ -26,6 +26,8 @@ type daemon interface {
 	// migrate copies a store to another place and compares the two. A place that
 	// nobody can mean is a usageError.
 	migrate(ctx context.Context, cfg *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error)
+	// damaged lists files of the store that could not be read and were set aside.
+	damaged(cfg *config.Config) ([]string, error)
 	// admin gives a client for the operator's verbs, of the running daemon or
 	// of the store itself. release must be called.
 	admin(ctx context.Context, cfg *config.Config) (c *httpapi.Client, release func(), err error)

@@ -95,6 +95,23 @@ func openStore(ctx context.Context, cfg *config.Config, s *stateDir, log *slog.L
 	return p.open(ctx, log)
 }
 
+// Damaged lists the files of the configured store that could not be read and
+// were set aside. It opens nothing, so a daemon may run.
+func Damaged(cfg *config.Config) ([]string, error) {
+	if cfg.Store.Type != "file" {
+		return nil, nil // a damaged database is refused, not set aside
+	}
+	dir := filepath.Join(cfg.StateDir, folderName)
+	names, err := file.Damaged(dir)
+	for i, name := range names {
+		names[i] = filepath.Join(dir, name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("app: %w", err)
+	}
+	return names, nil
+}
+
 // storeNames are the names in the state directory that stores use.
 func storeNames() (names []string) {
 	for _, t := range storeTypes {
