@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if storetest.KillChild(openChild) {
+	if runMigration() || storetest.KillChild(openChild) {
 		return
 	}
 	goleak.VerifyTestMain(m)
