@@ -64,7 +64,23 @@ type docState struct {
 	archived int64 // bytes of the archive that belong to it
 }
 
-var _ memory.Disk = (*disk)(nil)
+var (
+	_ memory.Disk    = (*disk)(nil)
+	_ memory.Scratch = (*disk)(nil)
+)
+
+// Scratch is part of [memory.Scratch]. The file has no name any more when it
+// is returned, so nothing is left of it after a crash.
+func (d *disk) Scratch() (*os.File, error) {
+	f, err := os.CreateTemp(filepath.Join(d.dir, logDir), "scratch-*"+draftEnding) // mode 0600
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
 
 func (d *disk) documentPath(k channels.Key) string {
 	return filepath.Join(d.dir, documentDir, fileName(k)+".json")

@@ -14,37 +14,49 @@ import (
 
 // Dump is part of [sessions.Copies]. The records are gathered under the lock
 // and handed out after it, so that emit may use the store.
-func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
-	var all []sessions.Record
-	err := s.read(ctx, "dump", func() error {
-		whole := len(keys) == 0
+func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) (err error) {
+	whole := len(keys) == 0
+	all, err := s.gather(whole)
+	if err != nil {
+		return fmt.Errorf("%s: dump: %w", s.name, err)
+	}
+	defer func() {
+		if end := all.close(); err == nil && end != nil {
+			err = fmt.Errorf("%s: dump: %w", s.name, end)
+		}
+	}()
+	err = s.read(ctx, "dump", func() error {
 		if whole {
-			all = append(all, sessions.Record{Store: s.storeRecord()})
+			if err := all.add(sessions.Record{Store: s.storeRecord()}); err != nil {
+				return err
+			}
 			keys = slices.Collect(maps.Keys(s.chats))
 		}
 		for _, k := range rules.DumpKeys(keys) {
 			if c := s.chats[k]; c != nil {
 				c, err := s.look(c)
+				if err == nil {
+					err = all.add(c.records()...)
+				}
 				if err != nil {
 					return err
 				}
-				all = append(all, c.records()...)
 			}
 		}
 		if whole {
-			all = append(all, s.otherRecords()...)
+			return all.add(s.otherRecords()...)
 		}
 		return nil
 	})
-	for _, r := range all {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil {
-			err = emit(r)
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	return all.each(func(r sessions.Record) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return emit(r)
+	})
 }
 
 func (s *Store) storeRecord() *sessions.StoreRecord {
