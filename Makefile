@@ -43,6 +43,7 @@ need:
 crash:
 	DRAGOMAN_KILLS=$(KILLS) DRAGOMAN_REPORT=$(CURDIR)/docs/reliability.md \
 		go test -count=1 -v -timeout 60m -run 'TestCampaign|TestFileStoreCampaign|TestWhatsAppCampaign' ./internal/crash
+	DRAGOMAN_KILLS=$(KILLS) go test -count=1 -v -timeout 60m -run 'TestMigrateKilled|TestMigrationKilled' ./internal/story ./sessions/sqlite
 
 ## bench: measure the real binary; writes docs/performance.md
 bench:
