@@ -90,7 +90,9 @@ func (f filing) Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased,
 	if err != nil && nothingErased(erased) {
 		return erased, err
 	}
-	errs := []error{err, f.files.RemoveFiles(append(waiting, erased.Files...))}
+	all := append(waiting, erased.Files...)
+	slices.Sort(all) // most are named twice
+	errs := []error{err, f.files.RemoveFiles(slices.Compact(all))}
 	for _, k := range e.Keys {
 		errs = append(errs, f.files.Remove(k))
 	}

@@ -40,13 +40,12 @@ var Table = []Rule{
 	// What the stores share, and the suite that all of them pass.
 	{Package: "sessions/rules", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels"}},
-	{Package: "sessions/internal/**", Imports: []string{"sessions", "channels", "sessions/internal/**"}},
 	{Package: "sessions/storetest", Imports: []string{"sessions", "channels", "internal/testkit"}},
 	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/exchange/goose"}},
 	{Package: "sessions/exchange/goose"},
 	// The file store is the state machine of the reference store over a disk.
 	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/memory"}},
-	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/dispatch", "sessions/internal/**"}},
+	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/dispatch"}},
 
 	{Package: "agent", Imports: []string{"agent/window", "sessions", "channels"}},
 	{Package: "agent/window", Imports: []string{"sessions"}, Tests: []string{"channels"}},

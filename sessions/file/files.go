@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"dragoman/internal/durable"
 )
 
 const (
@@ -39,19 +41,12 @@ func lockDir(dir string) (*os.File, error) {
 			return nil, err
 		}
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := durable.Lock(filepath.Join(dir, "lock"))
 	if err != nil {
 		return nil, err
 	}
 	if err := errors.Join(syncDir(dir), syncDir(filepath.Dir(dir))); err != nil {
 		return nil, errors.Join(err, f.Close())
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		err = errors.Join(err, f.Close())
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errors.New("another process has this store open (a running daemon?)")
-		}
-		return nil, fmt.Errorf("lock: %w", err)
 	}
 	return f, nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"dragoman/channels"
+	"dragoman/internal/durable"
 	"dragoman/sessions/dispatch"
 )
 
@@ -81,26 +82,8 @@ func (b *batcher) run() {
 	defer close(b.ended)
 	batch := make([]*op, 0, batchMost)
 	for {
-		batch = batch[:0]
-		select {
-		case o := <-b.ops:
-			batch = append(batch, o)
-		case <-b.closing:
-			select {
-			case o := <-b.ops:
-				batch = append(batch, o)
-			default:
-				return
-			}
-		}
-	fill:
-		for len(batch) < batchMost {
-			select {
-			case o := <-b.ops:
-				batch = append(batch, o)
-			default:
-				break fill
-			}
+		if batch = durable.Gather(b.ops, b.closing, batch); len(batch) == 0 {
+			return
 		}
 		b.commit(batch)
 		clear(batch)

@@ -12,11 +12,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
+
+	"dragoman/internal/durable"
 )
 
 // dsn names the file for the driver with what every connection needs.
@@ -42,18 +43,7 @@ func lockFile(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		err = errors.Join(err, f.Close())
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errors.New("another process has this store open (a running daemon?)")
-		}
-		return nil, fmt.Errorf("lock: %w", err)
-	}
-	return f, nil
+	return durable.Lock(path + ".lock")
 }
 
 // prepareFile checks the file that is there, or makes a new one. A new file

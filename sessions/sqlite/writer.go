@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"dragoman/channels"
+	"dragoman/internal/durable"
 	"dragoman/sessions/dispatch"
 )
 
@@ -82,26 +83,8 @@ func (s *Store) write() {
 	defer close(s.ended)
 	batch := make([]*op, 0, batchMost)
 	for {
-		batch = batch[:0]
-		select {
-		case o := <-s.ops:
-			batch = append(batch, o)
-		case <-s.closing:
-			select {
-			case o := <-s.ops:
-				batch = append(batch, o)
-			default:
-				return
-			}
-		}
-	fill:
-		for len(batch) < batchMost {
-			select {
-			case o := <-s.ops:
-				batch = append(batch, o)
-			default:
-				break fill
-			}
+		if batch = durable.Gather(s.ops, s.closing, batch); len(batch) == 0 {
+			return
 		}
 		for rest := batch; len(rest) > 0; {
 			n := together(rest)
