@@ -21,7 +21,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need crash bench bench-store check lint race fuzz install clean help
+.PHONY: run build test need crash bench bench-store bench-burst bench-sizes check lint race fuzz install clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -54,6 +54,16 @@ bench:
 bench-store:
 	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/performance.md \
 		go test -count=1 -v -timeout 60m -run 'TestBenchStore$$' ./internal/bench
+
+## bench-burst: measure 300 WhatsApp messages at once; writes docs/performance.md
+bench-burst:
+	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/performance.md \
+		go test -count=1 -v -timeout 10m -run 'TestBenchBurst$$' ./internal/bench
+
+## bench-sizes: measure binaries and idle daemons; writes docs/performance.md
+bench-sizes:
+	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/performance.md \
+		go test -count=1 -v -timeout 10m -run 'TestBenchSizes$$' ./internal/bench
 
 ## check: everything before a commit: lint, then all tests with the race detector
 check: lint race

@@ -23,6 +23,7 @@ type connection struct {
 	c      *Channel
 	in     channels.Intake
 	file   *deviceFile
+	late   *late
 	client *whatsmeow.Client
 	wire   *wire
 	reader func(ctx context.Context) *reader
@@ -47,9 +48,10 @@ type connection struct {
 }
 
 func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *store.Device) *connection {
-	w := c.newWire()
+	w, buffer := c.newWire(), &late{EventBuffer: device.EventBuffer}
+	device.EventBuffer = buffer
 	k := &connection{
-		c: c, in: in, file: file, unreadCame: make(chan struct{}, 1), client: c.newClient(device, w), wire: w,
+		c: c, in: in, file: file, late: buffer, unreadCame: make(chan struct{}, 1), client: c.newClient(device, w), wire: w,
 		over: make(chan ending, 1), loggedIn: make(chan struct{}), turn: make(chan struct{}, 1), users: map[int]context.CancelFunc{},
 	}
 	self, number := identify(device.GetJID(), device.GetLID()), device.GetJID().Device
@@ -95,6 +97,7 @@ func (k *connection) serve(ctx context.Context, tries *pause) ending {
 		k.c.live.CompareAndSwap(k, nil)
 		k.close()
 		k.wire.hangUp(k.client)
+		k.flush(context.WithoutCancel(ctx))
 	}()
 	dialling := context.AfterFunc(ctx, stop)
 	if err := k.client.ConnectContext(library); err != nil {
@@ -145,7 +148,15 @@ func (k *connection) watch(ctx context.Context, tries *pause) ending {
 				return dropped("the connection to WhatsApp was lost")
 			}
 			k.goOffline(ctx)
+			k.flush(ctx)
 		}
+	}
+}
+
+// flush removes the plaintext of what was taken.
+func (k *connection) flush(ctx context.Context) {
+	if err := k.late.flush(ctx); err != nil && ctx.Err() == nil {
+		k.c.log.Warn("what was taken is not removed from the device file yet", "err", err)
 	}
 }
 

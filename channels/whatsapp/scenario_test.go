@@ -2,6 +2,7 @@ package whatsapp_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -414,20 +415,32 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// The goal: 300 messages accepted in under a second.
-func TestBurst(t *testing.T) {
+// What was said does not stay in the device file: the plaintext of the last
+// messages goes at the latest when the connection ends.
+func TestPlaintextIsRemoved(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
-	_, inbox := connected(t, n, whatsapp.Options{})
-	began := time.Now()
-	var want []string
-	for i := range 300 {
-		want = append(want, fmt.Sprint("message ", i))
-		n.ann.Say(want[i])
+	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
+	stop := run(t, c, inbox)
+	reach(t, c, channels.StateConnected, "")
+	for i := range 5 {
+		n.ann.Say(fmt.Sprint("secret ", i))
 	}
-	inbox.Wait(t, 300)
-	t.Logf("300 messages in %s", time.Since(began))
-	if diff := cmp.Diff(want, inbox.Texts()); diff != "" {
-		t.Errorf("messages (-want +got):\n%s", diff)
+	inbox.Wait(t, 5)
+	if err := n.WaitDrained(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	db, err := sql.Open("sqlite", "file:"+n.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	var all, kept int
+	if err := db.QueryRowContext(t.Context(), "SELECT count(*), count(plaintext) FROM whatsmeow_event_buffer").Scan(&all, &kept); err != nil {
+		t.Fatal(err)
+	}
+	if all < 5 || kept != 0 {
+		t.Errorf("of %d messages %d still have their plaintext", all, kept)
 	}
 }
 

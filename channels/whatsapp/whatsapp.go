@@ -33,7 +33,7 @@
 //
 // Files: a message names its file and what it can be fetched with, and
 // [Channel.Fetch] gets it, also after a restart, for as long as WhatsApp keeps
-// it (some weeks).
+// it, which it does not tell.
 //
 // Goroutines: Run waits for every handler it was called back in and for every
 // Send that uses its connection. Those of whatsmeow end with the connection,

@@ -44,7 +44,12 @@ type whatsapp struct {
 
 func newWhatsApp(t *testing.T) *whatsapp {
 	t.Helper()
-	h := newHouse(t, plan{})
+	return newWhatsAppAs(t, plan{})
+}
+
+func newWhatsAppAs(t *testing.T, p plan) *whatsapp {
+	t.Helper()
+	h := newHouse(t, p)
 	bin, err := simulating()
 	if err != nil {
 		t.Fatal(err)

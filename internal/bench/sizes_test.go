@@ -1,0 +1,144 @@
+package bench_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"dragoman/internal/httpapi"
+)
+
+// settled is how long a daemon is left alone before its memory is read.
+const settled = 3 * time.Second
+
+// TestBenchSizes builds the program with and without WhatsApp and reads how
+// large it is, and how much memory it takes when nobody writes.
+func TestBenchSizes(t *testing.T) {
+	if os.Getenv("DRAGOMAN_BENCH") != "1" {
+		t.Skip("builds four binaries; run it with: make bench-sizes")
+	}
+	type kind struct {
+		name string
+		tags []string
+	}
+	var b strings.Builder
+	fmt.Fprintln(&b, "| build | stripped (`-s -w`) | plain | licence of the whole |\n|---|---|---|---|")
+	with, without := kind{"default", nil}, kind{"`-tags nowhatsapp`", []string{"-tags", "nowhatsapp"}}
+	plain := map[string]string{}
+	for _, k := range []kind{with, without} {
+		plain[k.name] = build(t, append([]string{"-ldflags="}, k.tags...)...)
+		licence := "GPL-3.0"
+		if k.tags != nil {
+			licence = "Apache-2.0"
+		}
+		if got := linksGPL(t, plain[k.name]); got != (k.tags == nil) {
+			t.Errorf("the %s build holds libsignal: %v", k.name, got)
+		}
+		fmt.Fprintf(&b, "| %s | **%s** | %s | %s |\n", k.name, binarySize(t, build(t, append([]string{"-ldflags=-s -w"}, k.tags...)...)), binarySize(t, plain[k.name]), licence)
+	}
+	fmt.Fprintln(&b, "\n| idle daemon | resident | of that its own, written pages |\n|---|---|---|")
+	for _, d := range []struct {
+		name   string
+		build  kind
+		config string
+	}{
+		{"default, WhatsApp configured and not linked", with, "whatsapp: {type: whatsapp}"},
+		{"default, without a WhatsApp channel", with, ""},
+		{"`-tags nowhatsapp`", without, ""},
+	} {
+		rss, own := idle(t, plain[d.build.name], d.config)
+		fmt.Fprintf(&b, "| %s | %s | **%s** |\n", d.name, megabytes(rss), megabytes(own))
+	}
+	fmt.Fprintf(&b, "\nmedian of five starts each, %s after they were ready; %s, %s/%s.\n", settled, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	t.Log(b.String())
+	publish(t, "sizes", "make bench-sizes", b.String())
+}
+
+// linksGPL reports whether a binary was built with libsignal.
+func linksGPL(t *testing.T, bin string) bool {
+	t.Helper()
+	out, err := exec.Command("go", "version", "-m", bin).CombinedOutput()
+	if err != nil {
+		t.Fatalf("go version -m: %v\n%s", err, out)
+	}
+	return strings.Contains(string(out), "go.mau.fi/libsignal")
+}
+
+func binarySize(t *testing.T, bin string) string {
+	t.Helper()
+	info, err := os.Stat(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return megabytes(info.Size())
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
+// idle is the memory of a daemon that has nothing to do, the median of five.
+func idle(t *testing.T, bin, channel string) (rss, own int64) {
+	t.Helper()
+	var all, shares []int64
+	for range 5 {
+		dir := t.TempDir()
+		config := filepath.Join(dir, "dragoman.yaml")
+		text := fmt.Sprintf("state_dir: %s\nhttp: {listen: \"127.0.0.1:0\"}\nmodel: {type: demo}\n", filepath.Join(dir, "state"))
+		if channel != "" {
+			text += "channels:\n  " + channel + "\n"
+		}
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, p := memoryOf(t, bin, config, filepath.Join(dir, "state", "dragoman.sock"))
+		all, shares = append(all, r), append(shares, p)
+	}
+	slices.Sort(all)
+	slices.Sort(shares)
+	return all[2], shares[2]
+}
+
+// memoryOf runs a daemon until it is ready and a little longer.
+func memoryOf(t *testing.T, bin, config, socket string) (rss, own int64) {
+	t.Helper()
+	cmd := exec.Command(bin, "run", "--config", config)
+	cmd.Env = []string{"HOME=" + filepath.Dir(config), "PATH=/usr/bin:/bin"}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the daemon ended with %v", err)
+		}
+	}()
+	c := httpapi.Dial(socket)
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if s, err := c.Status(ctx); err == nil && s.Running {
+			break
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("the daemon did not get ready")
+		}
+	}
+	<-time.After(settled)
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parseStatus(b, "Rss"), parseStatus(b, "Private_Dirty")
+}
