@@ -420,7 +420,7 @@ func TestFailures(t *testing.T) {
 func TestPlaintextIsRemoved(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
-	stop := run(t, c, inbox)
+	stop := channeltest.Start(t, c, inbox)
 	reach(t, c, channels.StateConnected, "")
 	for i := range 5 {
 		n.ann.Say(fmt.Sprint("secret ", i))
