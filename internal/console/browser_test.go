@@ -39,6 +39,7 @@ type gateway struct {
 	pace   time.Duration
 	change []func(*console.Options)
 	feed   livetest.Feed
+	files  drawer
 
 	mu    sync.Mutex
 	turns map[string]context.CancelFunc // by question
@@ -70,7 +71,7 @@ func newGateway(t *testing.T, token string, script func(string) string, change .
 
 // up starts a daemon on l.
 func (g *gateway) up(l net.Listener) {
-	ch, err := web.New(web.Options{Feed: g.feed.Read})
+	ch, err := web.New(web.Options{Feed: g.feed.Read, Files: &g.files, MaxFile: 1 << 20})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -126,7 +127,11 @@ func (g *gateway) Accept(_ context.Context, m channels.Inbound) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	stop := m.Text == "/stop"
-	if !g.put(live.Item{ID: m.ID, From: live.FromPerson, Text: m.Text, At: m.At, Waiting: !stop}) {
+	it := live.Item{ID: m.ID, From: live.FromPerson, Text: m.Text, At: m.At, Waiting: !stop}
+	for _, a := range m.Attachments {
+		it.Files = append(it.Files, live.File{Name: a.Name, Type: a.Type, Bytes: a.Bytes, Ref: a.Ref})
+	}
+	if !g.put(it) {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -3,6 +3,7 @@
 import { Channels } from "./channels.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
+import { Files } from "./files.js";
 import { Outbox } from "./outbox.js";
 import { Stream, feed, randomID, session, stop } from "./stream.js";
 
@@ -32,9 +33,13 @@ const outbox = new Outbox({
   taken: (id) => conversation.taken(id),
 });
 
+const files = new Files({
+  button: $("attach"), input: $("files"), list: $("attached"), problem: $("file-problem"), text: $("text"), changed: () => {},
+});
+
 const composer = new Composer({
-  form: $("composer"), text: $("text"), send: $("send"), stop: $("stop"), menu: $("commands"), room,
-  onSend: (text) => outbox.add(text),
+  form: $("composer"), text: $("text"), send: $("send"), stop: $("stop"), menu: $("commands"), room, files,
+  onSend: (text, sent) => outbox.add(text, sent),
   onStop: () => stop(randomID()).catch(() => {}), // the state tells whether it stopped
 });
 
@@ -51,6 +56,7 @@ const stream = new Stream({
     hello: async (hello) => {
       composer.commands = hello.commands;
       composer.max = hello.max_text;
+      files.limit(hello.max_file);
       conversation.forget();
       outbox.flush();
       if (!hello.whole) await history();

@@ -1,8 +1,9 @@
 // The message box: it grows with its text, keeps a draft, completes commands.
 
 export class Composer {
-  constructor({ form, text, send, stop, menu, room, onSend, onStop }) {
-    Object.assign(this, { form, text, send, stop, menu, onSend, onStop });
+  constructor({ form, text, send, stop, menu, room, files, onSend, onStop }) {
+    Object.assign(this, { form, text, send, stop, menu, files, onSend, onStop });
+    files.changed = () => this.buttons();
     this.place = "dragoman.draft." + room;
     this.commands = [];
     this.max = Infinity;
@@ -54,10 +55,10 @@ export class Composer {
 
   // buttons: while an answer comes the empty box offers to stop it.
   buttons() {
-    const blank = this.text.value.trim() === "";
+    const blank = this.text.value.trim() === "" && this.files.count === 0;
     this.stop.hidden = !(this.answering && blank);
     this.send.hidden = !this.stop.hidden;
-    this.send.disabled = blank;
+    this.send.disabled = blank || this.files.pending;
   }
 
   busy(on) {
@@ -133,7 +134,7 @@ export class Composer {
 
   submit() {
     const text = this.text.value.trim();
-    if (!text) return;
+    if ((!text && this.files.count === 0) || this.files.pending) return;
     const bytes = new TextEncoder().encode(text).length;
     if (bytes > this.max) {
       const over = Math.ceil((bytes - this.max) / 1024);
@@ -143,6 +144,6 @@ export class Composer {
       return;
     }
     this.value = "";
-    this.onSend(text);
+    this.onSend(text, this.files.take());
   }
 }

@@ -1,7 +1,9 @@
 // The conversation as it is shown: a list of messages, the answer that is
 // being written, and the place in it where the reader is.
 
+import { size } from "./files.js";
 import { Rendered } from "./markdown.js";
+import { fileURL } from "./stream.js";
 
 const knowable = 40; // characters of an answer by which it can be known
 const near = 60; // pixels from the end that still count as being there
@@ -212,11 +214,13 @@ function dayMark(day) {
 function person() {
   const element = document.createElement("li");
   const body = document.createElement("div");
+  const sent = document.createElement("ul");
   element.className = "person";
+  sent.className = "sent";
   element.meta = document.createElement("div");
   element.meta.className = "meta";
   body.className = "body";
-  element.append(label("You:"), body, element.meta);
+  element.append(label("You:"), body, sent, element.meta);
   element.stamp = () => {
     const time = document.createElement("time");
     time.dateTime = element.at.toISOString();
@@ -228,9 +232,38 @@ function person() {
     element.at = new Date(item.at);
     element.classList.remove("unsent", "refused");
     body.textContent = item.text;
+    sent.replaceChildren(...(item.files ?? []).map((file, n) => sentFile(file, item.seq, n)));
     element.stamp();
   };
   return element;
+}
+
+const shown = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+// sentFile is a file of a message: a link once the server numbers it, and a
+// picture if it is one. What is none after all stays a link.
+function sentFile(file, seq, n) {
+  const li = document.createElement("li");
+  const words = `${file.name || "file"} · ${size(file.bytes ?? 0)}`;
+  if (!seq) {
+    li.textContent = words;
+    return li;
+  }
+  const link = document.createElement("a");
+  link.href = fileURL(seq, n);
+  link.target = "_blank";
+  link.rel = "noopener";
+  link.textContent = words;
+  li.append(link);
+  if (shown.includes(file.type)) {
+    const img = document.createElement("img");
+    img.alt = words;
+    img.loading = "lazy";
+    img.addEventListener("error", () => link.replaceChildren(words), { once: true });
+    img.src = link.href;
+    link.replaceChildren(img);
+  }
+  return li;
 }
 
 function answer() {

@@ -26,8 +26,8 @@ export class Outbox {
     return messages.filter((m) => m && typeof m.id === "string" && typeof m.text === "string").sort((a, b) => (a.at < b.at ? -1 : 1));
   }
 
-  add(text) {
-    const message = { id: randomID(), text, at: new Date().toISOString() };
+  add(text, files = []) {
+    const message = { id: randomID(), text, at: new Date().toISOString(), files };
     this.messages.push(message);
     try {
       localStorage.setItem(this.place + message.id, JSON.stringify(message));
@@ -60,7 +60,8 @@ export class Outbox {
     while (this.messages.length > 0) {
       const message = this.messages[0];
       try {
-        await post({ id: message.id, text: message.text });
+        const files = (message.files ?? []).map(({ ref, name, type }) => ({ ref, name, type }));
+        await post({ id: message.id, text: message.text, ...(files.length > 0 && { files }) });
         this.tries = 0;
         this.remove(message.id);
         this.taken(message.id);

@@ -61,6 +61,20 @@ export async function lines(path, body, signal, on) {
 
 export const feed = (before, limit) => call(api + "/feed", { before, limit }).then((page) => page.items);
 export const post = (message) => call(api + "/messages", {}, message);
+// upload hands in one file, which may take its time.
+export async function upload(file, signal) {
+  const answer = await fetch(where(api + "/files"), {
+    method: "POST", headers: { "Content-Type": "application/octet-stream", Accept: "application/json" }, body: file, signal,
+  });
+  if (answer.status === 401) location.assign("/login");
+  const said = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Refused(answer.status, said.error || answer.statusText);
+  return said;
+}
+
+// fileURL is where file n of a message can be had.
+export const fileURL = (seq, n) => where(api + "/file", { seq, n }).href;
+
 export const stop = (id) => call(api + "/stop", {}, { id });
 export const session = () => call("/api/session");
 

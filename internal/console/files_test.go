@@ -1,0 +1,84 @@
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+	"testing"
+
+	"dragoman/channels"
+)
+
+// drawer keeps what is sent on the page in memory.
+type drawer struct {
+	mu    sync.Mutex
+	files map[string][]byte
+}
+
+func (d *drawer) Put(_ context.Context, r io.Reader) (string, int64, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return "", 0, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.files == nil {
+		d.files = map[string][]byte{}
+	}
+	ref := fmt.Sprint("ref-", len(d.files))
+	d.files[ref] = b
+	return ref, int64(len(b)), nil
+}
+
+func (d *drawer) Sent(m channels.Inbound, i int) (io.ReadCloser, int64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b, found := d.files[m.Attachments[i].Ref]
+	if !found {
+		return nil, 0, fs.ErrNotExist
+	}
+	return io.NopCloser(bytes.NewReader(b)), int64(len(b)), nil
+}
+
+// chosen makes a DataTransfer of a picture, a text and a page that would run.
+const chosen = `(() => {
+	const dot = Uint8Array.from(atob("R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="), (c) => c.charCodeAt(0));
+	const d = new DataTransfer();
+	d.items.add(new File([dot], "dot.gif", { type: "image/gif" }));
+	d.items.add(new File(["hello"], "<b>notes</b>.txt", { type: "text/plain" }));
+	d.items.add(new File(["<script>parent.document.title='taken'</script>"], "fake.png", { type: "image/png" }));
+	return d;
+})()`
+
+// Files are dropped, chosen or pasted, sent with or without words, and shown:
+// pictures as such, everything else as a link.
+func TestFilesInTheBrowser(t *testing.T) {
+	g := newGateway(t, "", func(q string) string { return "You said: " + q })
+	v := visit(t, chrome(t), 360, 740, true, "http://"+g.addr+"/")
+	v.until(connected)
+	v.until(`!document.querySelector("#attach").hidden`)
+	js[bool](v, `(document.dispatchEvent(new DragEvent("drop", { dataTransfer: `+chosen+`, bubbles: true, cancelable: true })), true)`)
+	v.until(`[...document.querySelectorAll("#attached li span")].map((s) => s.textContent).join() === "dot.gif · 37 bytes,<b>notes</b>.txt · 5 bytes,fake.png · 46 bytes"`)
+	v.fits()
+	v.do(click(`#send`))
+	v.until(`document.querySelector("li.person .sent img")?.naturalWidth === 1`)
+	v.until(`[...document.querySelectorAll("li.person .sent li")].slice(1).map((s) => s.textContent).join() === "<b>notes</b>.txt · 5 bytes,fake.png · 46 bytes"`)
+	v.until(`document.querySelector("#attached").hidden && document.title !== "taken"`)
+	v.until(answers + ` === 1`)
+	v.fits()
+
+	js[bool](v, `(() => { const i = document.querySelector("#files"); i.files = `+chosen+`.files; i.dispatchEvent(new Event("change")); return true; })()`)
+	v.until(`document.querySelectorAll("#attached li").length === 3 && !document.querySelector("#send").disabled`)
+	v.do(click(`#attached button[aria-label="Remove fake.png"]`))
+	js[bool](v, `(document.querySelector("#text").dispatchEvent(new ClipboardEvent("paste", { clipboardData: `+chosen+`, bubbles: true, cancelable: true })), true)`)
+	v.until(`document.querySelectorAll("#attached li").length === 5 && !document.querySelector("#send").disabled`)
+	js[bool](v, `(() => { const d = new DataTransfer(); d.items.add(new File([new Uint8Array(2 << 20)], "big.bin")); document.dispatchEvent(new DragEvent("drop", { dataTransfer: d })); return true; })()`)
+	v.until(`document.querySelector("#file-problem").textContent === "big.bin is too large: at most 1.0 MB fit."`)
+	v.keys("look\r")
+	v.until(answers + ` === 2`)
+	v.until(`[...document.querySelectorAll("li.person")].at(-1).querySelectorAll(".sent li").length === 5`)
+	v.until(`document.querySelector("#file-problem").hidden`)
+}
