@@ -218,3 +218,49 @@ func TestCase24OversizedMessages(t *testing.T) {
 		t.Error("the message was shown whole")
 	}
 }
+
+// TestCustomPrompt: what the operator writes takes the place of the built-in
+// instructions; what the format asks for stays, or it could not be checked.
+func TestCustomPrompt(t *testing.T) {
+	for format, asks := range map[window.Format]string{
+		window.Concise: "three or four plain", window.Sections: "## Critical context", window.JSON: `"key_facts"`,
+	} {
+		c := keeping(8)
+		c.Format, c.Prompt, c.MaxChars = format, "  Only write down prices.  ", 700
+		m := newScript(t, say("## Goal\nB costs $129."))
+		_, err := newAgent(t, m, agent.Options{System: "Be kind.", Compaction: c}).Summarize(t.Context(), sessions.History{Messages: talk(20)})
+		if format == window.JSON != errors.Is(err, agent.ErrBadSummary) {
+			t.Errorf("%s: Summarize() = %v", format, err)
+		}
+		system := m.requests()[0].System
+		contains(t, "the summariser's prompt", system, asks, "at most 700 characters")
+		if !strings.HasPrefix(system, "Only write down prices.\n\n") || strings.Contains(system, "You keep the memory") || strings.Contains(system, "Be kind.") {
+			t.Errorf("%s: the prompt is %q, want the operator's in place of the built-in one", format, system)
+		}
+	}
+}
+
+// TestCase36OnlyInTheView: a long result is shortened in requests, and whole in
+// what the turn leaves to the store, under every later request too.
+func TestCase36OnlyInTheView(t *testing.T) {
+	const bytes = 60_000
+	big := strings.Repeat("0123456789", bytes/10)
+	look := get(func(_ context.Context, c agent.Call) (string, error) { return string(c.Args) + big, nil })
+	m := newScript(t, call(`a get {"n":1}`), call(`b get {"n":2}`), call(`c get {"n":3}`), call(`d get {"n":4}`), call(`e get {"n":5}`), say("Done."))
+	a := newAgent(t, m, agent.Options{ContextWindow: 200_000}, look)
+	turn := turnOf("look")
+	res := run(t, a, turn)
+	turn.History.Messages, turn.ID, turn.Input = res.Messages, "t2", []sessions.Message{{Role: sessions.RoleUser, Content: "and now?"}}
+	run(t, a, turn)
+	for i, msg := range res.Messages {
+		if msg.Role == sessions.RoleTool && len(msg.Content) < bytes {
+			t.Errorf("message %d of the transcript has %d bytes, want all of them", i, len(msg.Content))
+		}
+	}
+	reqs := m.requests()
+	last := show(reqs[len(reqs)-1].Messages)
+	if n := strings.Count(last, "to save room"); n != 3 {
+		t.Errorf("%d results are shortened in the last request, want 3: those of the last three messages of the model stay, and one of them has no call", n)
+	}
+	contains(t, "the last request", last, "user: and now?")
+}

@@ -8,7 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/agent/window"
+	"dragoman/internal/gateway"
 )
 
 const organizing = "Organizing the conversation…"
@@ -89,4 +91,38 @@ func TestOrganizingIsShownToThoseWhoWait(t *testing.T) {
 			t.Error("the note is in the transcript")
 		}
 	})
+}
+
+// Summaries in the background are bounded over all conversations: so many at
+// once as the options say, one after the other until all are made.
+func TestSummariesAreBounded(t *testing.T) {
+	for _, most := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			ag, err := agent.New(plainModel{}, nil, agent.Options{Compaction: window.Presets["picoclaw"]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := &noting{Agent: ag, hold: time.Minute}
+			w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) { w.real, o.Summarizers = n, most })
+			const chats = 6
+			for i := range 11 {
+				for chat := range chats {
+					w.say(fmt.Sprint(chat+1), fmt.Sprint("message ", i))
+				}
+				synctest.Wait()
+			}
+			for done := 0; done < chats; done += most {
+				if got, want := n.count(), done+most; got != want {
+					t.Errorf("at most %d at once: %d summaries begun after %d were made, want %d", most, got, done, want)
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+			}
+			for chat := range chats {
+				if w.history(fmt.Sprint(chat+1)).Summary == nil {
+					t.Errorf("chat %d has no summary", chat+1)
+				}
+			}
+		})
+	}
 }
