@@ -3,12 +3,16 @@ package story_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -397,4 +401,95 @@ func TestChatAloneLeavesTheRestAlone(t *testing.T) {
 	if !strings.Contains(last.Messages[0].Content, "Be polite on Telegram.") {
 		t.Errorf("the answer was made without the channel's system prompt: %q", last.Messages[0].Content)
 	}
+}
+
+// The same with conversations in files: a job that calls a tool, fails, or
+// does not fit its model leaves each conversation's document byte for byte as it
+// was, with its time, and has no messages of its own.
+func TestCase50JobTouchesNoFile(t *testing.T) {
+	var turn atomic.Int32
+	h := newHouse(t, plan{rest: "store: {type: file}" + morning, options: agenttest.Options{
+		Reply: func(r *agenttest.Request) agenttest.Reply {
+			switch last := r.Messages[len(r.Messages)-1]; {
+			case !strings.Contains(r.LastUser(), "what is on today?"):
+				return agenttest.EchoReply
+			case last.Role == "tool":
+				return agenttest.TextReply("HEARTBEAT_OK")
+			}
+			switch turn.Add(1) {
+			case 1:
+				return agenttest.ToolReply(agenttest.ToolDelta{Index: agenttest.At(0), ID: "a", Name: "time", Arguments: "{}"})
+			case 2:
+				return agenttest.StatusReply(400, nil, `{"error":{"message":"bad role","type":"invalid_request_error"}}`)
+			default:
+				return agenttest.StatusReply(400, nil, `{"error":{"message":"too long","code":"context_length_exceeded"}}`)
+			}
+		},
+	}})
+	d := h.start()
+	h.tell(ann, "my bicycle is green #1")
+	h.said(ann.ID, 1)
+	list := h.dragoman("sessions", "list", "--json")
+	d.end(syscall.SIGTERM) // all documents are written now
+	before := h.documents()
+	if len(before) != 1 {
+		t.Fatalf("%d documents of conversations, want Ann's alone: %v", len(before), before)
+	}
+	d = h.start()
+	for n := 1; n <= 3; n++ {
+		h.nextSecond() // an occurrence has its due second as its name
+		h.dragoman("jobs", "run", "morning")
+		h.eventually("the outcome", func() bool {
+			log := h.dragoman("jobs", "log")
+			return strings.Count(log, "silent")+strings.Count(log, "failed")+strings.Count(log, "ran") >= n
+		})
+	}
+	if got := turn.Load(); got < 3 {
+		t.Errorf("the model was asked for %d jobs, want 3", got)
+	}
+	for _, r := range h.model.Requests()[1:] {
+		for _, m := range r.Messages {
+			if strings.Contains(m.Content, "bicycle") && !strings.Contains(m.Content, "<transcript>") {
+				t.Errorf("a job reads the conversation: %q", m.Content)
+			}
+		}
+	}
+	if now := h.dragoman("sessions", "list", "--json"); now != list {
+		t.Errorf("sessions list was\n%s\nand is\n%s", list, now)
+	}
+	d.end(syscall.SIGTERM)
+	// What the job itself waited for has a record. It holds no message.
+	const own = "heartbeat_morning.json"
+	record, err := os.ReadFile(filepath.Join(h.state, "sessions", "conversations", own))
+	if err == nil && !strings.Contains(string(record), `"messages": []`) {
+		t.Errorf("the job has a conversation: %s", record)
+	}
+	now := h.documents()
+	delete(now, own)
+	if !maps.Equal(before, now) {
+		t.Errorf("the documents were\n%v\nand are\n%v", before, now)
+	}
+}
+
+// documents are the files of conversations and archives with their times and
+// what is in them, while no daemon runs.
+func (h *house) documents() map[string]string {
+	h.t.Helper()
+	all := make(map[string]string)
+	err := filepath.WalkDir(h.state, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || filepath.Base(filepath.Dir(path)) != "conversations" {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		all[filepath.Base(path)] = fmt.Sprintf("%s %x", info.ModTime(), sha256.Sum256(b))
+		return err
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return all
 }

@@ -45,7 +45,7 @@ func lockDir(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(syncDir(dir), syncDir(filepath.Dir(dir))); err != nil {
+	if err := errors.Join(f.Chmod(0o600), syncDir(dir), syncDir(filepath.Dir(dir))); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -99,7 +99,8 @@ func appendAt(path string, size int64, data []byte) error {
 	if err != nil {
 		return err
 	}
-	err = f.Truncate(size)
+	// A copy that somebody put back may be one that others can read.
+	err = errors.Join(f.Chmod(0o600), f.Truncate(size))
 	if err == nil {
 		_, err = f.WriteAt(data, size)
 	}
