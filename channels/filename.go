@@ -3,7 +3,6 @@ package channels
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"strconv"
 	"strings"
 )
 
@@ -44,31 +43,4 @@ func escape(b *strings.Builder, s string) {
 			b.WriteByte(digits[c&15])
 		}
 	}
-}
-
-// ParseFileName is the key that has this [Key.FileName]; false if none has, or
-// if the name is one of those that end in a hash.
-func ParseFileName(name string) (Key, bool) {
-	channel, chat, found := strings.Cut(name, "_")
-	if !found {
-		return Key{}, false
-	}
-	k, err := NewKey(unescape(channel), unescape(chat))
-	return k, err == nil && k.FileName() == name
-}
-
-// unescape undoes escape. What escape does not write comes out as anything.
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) {
-			if c, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
-				b.WriteByte(byte(c))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }

@@ -64,27 +64,7 @@ func (f filing) Expire(ctx context.Context, before time.Time, limit int) ([]chan
 	for _, k := range keys {
 		errs = append(errs, f.files.Remove(k))
 	}
-	if err == nil && len(keys) < limit {
-		errs = append(errs, f.sweep(ctx, before))
-	}
 	return keys, errors.Join(errs...)
-}
-
-// sweep removes old files of conversations that are no more: those that an
-// Expire left when the machine died, or when they could not be removed. Nobody
-// asks for those again.
-func (f filing) sweep(ctx context.Context, before time.Time) error {
-	keys, err := f.files.Untouched(before)
-	errs := []error{err}
-	for _, k := range keys {
-		switch _, err := f.Conversation(ctx, k); {
-		case errors.Is(err, sessions.ErrNotFound):
-			errs = append(errs, f.files.Remove(k))
-		case err != nil:
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // Join also moves the files, and does so first: they are found under their old

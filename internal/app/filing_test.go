@@ -5,10 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/app"
@@ -138,50 +135,5 @@ func TestJoinMovesFiles(t *testing.T) {
 	}
 	if _, err := files.Open(a.File); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Open after Delete = %v, want it to be gone", err)
-	}
-}
-
-// What a crash left of a conversation that has expired goes with the next
-// sweep. Files of a conversation that is there, or that are young, stay.
-func TestExpireRemovesWhatACrashLeft(t *testing.T) {
-	ctx, dir := t.Context(), t.TempDir()
-	files, err := media.Open(dir, media.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer files.Close()
-	s := app.Filing(memory.New(memory.Options{}), files)
-	defer s.Close()
-	month := time.Now().AddDate(0, -1, 0)
-	keep := func(key string, at time.Time) string {
-		t.Helper()
-		in := channels.Inbound{Key: channels.MustKey(key), ID: key, Attachments: []channels.Attachment{{Ref: "r"}}}
-		a, err := files.Keep(ctx, in, 0, func(_ context.Context, w io.Writer) error {
-			_, err := io.WriteString(w, "a picture")
-			return err
-		})
-		if err != nil || a.File == "" {
-			t.Fatalf("Keep = %+v, %v", a, err)
-		}
-		if err := os.Chtimes(filepath.Join(dir, in.Key.FileName()), at, at); err != nil {
-			t.Fatal(err)
-		}
-		return a.File
-	}
-	left, young, alive := keep("telegram:Left#1", month), keep("telegram:2", time.Now()), keep("telegram:3", month)
-	if err := s.Configure(ctx, channels.MustKey("telegram:3"), func(set *sessions.Settings) { set.Tags = []string{"mine"} }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Expire(ctx, time.Now().AddDate(0, 0, -7), 100); err != nil {
-		t.Fatal(err)
-	}
-	for file, gone := range map[string]bool{left: true, young: false, alive: false} {
-		f, err := files.Open(file)
-		if errors.Is(err, fs.ErrNotExist) != gone {
-			t.Errorf("Open(%s) = %v, want gone = %v", file, err, gone)
-		}
-		if err == nil {
-			f.Close()
-		}
 	}
 }

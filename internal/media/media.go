@@ -183,28 +183,6 @@ func (s *Store) list(folder string) ([]string, error) {
 	return names, errors.Join(err, f.Close())
 }
 
-// Untouched lists the conversations whose files are all older than before. A
-// few with very long keys are never among them: their folders do not tell
-// whose they are.
-func (s *Store) Untouched(before time.Time) ([]channels.Key, error) {
-	folders, err := s.list(".")
-	if err != nil {
-		return nil, fmt.Errorf("media: list the folders: %w", bare(err))
-	}
-	var keys []channels.Key
-	for _, folder := range folders {
-		k, known := channels.ParseFileName(folder)
-		if !known {
-			continue
-		}
-		// A file that is renamed into the folder changes the folder's time.
-		if info, err := s.root.Lstat(folder); err == nil && info.IsDir() && info.ModTime().Before(before) {
-			keys = append(keys, k)
-		}
-	}
-	return keys, nil
-}
-
 // RemoveFiles removes these files. Names that are not ours, and files that are
 // gone already, are passed over; all of them are tried.
 func (s *Store) RemoveFiles(files []string) error {
