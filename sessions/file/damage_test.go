@@ -160,7 +160,7 @@ func TestTornLog(t *testing.T) {
 	say(t, s, "x:1", "2", "two")
 	after := p.crash(t)
 	all := read(t, segment(t, after))
-	for cut := size + 1; cut < len(all); cut += 1 + (len(all)-size)/17 {
+	for cut := size + 1; cut < len(all); cut += 1 + (len(all)-size)/5 {
 		for _, tail := range []string{"", "\x00\x00\x00", "\n"} {
 			torn := after.crash(t)
 			must(t, os.WriteFile(segment(t, torn), append(append([]byte{}, all[:cut]...), tail...), 0o600))

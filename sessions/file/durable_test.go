@@ -1,11 +1,14 @@
 package file_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -64,6 +67,7 @@ type disk struct {
 	open  map[uint64]*os.File // keeps the numbers of files from being used again
 	data  map[uint64][]byte
 	names map[string]map[string]uint64 // by folder
+	seen  map[string]bool              // cuts that were looked at
 }
 
 func (d *disk) synced(path string) {
@@ -104,20 +108,28 @@ func (d *disk) listed(dir string) map[string]uint64 {
 	return names
 }
 
-// cut is the disk after a power cut. In folders of which eager is part, names
-// were faster than what is in the files.
+// cut is the disk after a power cut, or nil if it is one that was looked at. In
+// folders of which eager is part, names were faster than what is in the files.
 func (d *disk) cut(eager string) *place {
 	left := newPlace(d.t)
+	sum := sha256.New()
 	for _, sub := range []string{".", "conversations", "archive", "log"} {
 		must(d.t, os.MkdirAll(filepath.Join(left.dir, sub), 0o700))
 		names := d.names[sub]
 		if eager == "all" || eager == sub {
 			names = d.listed(filepath.Join(d.dir, sub))
 		}
-		for name, id := range names {
-			must(d.t, os.WriteFile(filepath.Join(left.dir, sub, name), d.data[id], 0o600))
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			data := d.data[names[name]]
+			fmt.Fprintf(sum, "%s/%s %d %s", sub, name, len(data), data)
+			must(d.t, os.WriteFile(filepath.Join(left.dir, sub, name), data, 0o600))
 		}
 	}
+	image := string(sum.Sum(nil))
+	if d.seen[image] {
+		return nil
+	}
+	d.seen[image] = true
 	return left
 }
 
@@ -125,7 +137,7 @@ func (d *disk) cut(eager string) *place {
 // and looks whether what was acknowledged until then is there.
 func TestPowerCut(t *testing.T) {
 	p := newPlace(t)
-	d := &disk{t: t, dir: p.dir, open: map[uint64]*os.File{}, data: map[uint64][]byte{}, names: map[string]map[string]uint64{}}
+	d := &disk{t: t, dir: p.dir, open: map[uint64]*os.File{}, data: map[uint64][]byte{}, names: map[string]map[string]uint64{}, seen: map[string]bool{}}
 	t.Cleanup(func() {
 		for _, f := range d.open {
 			_ = f.Close()
@@ -159,8 +171,12 @@ func TestPowerCut(t *testing.T) {
 	check := func(path string) {
 		d.synced(path)
 		for _, eager := range []string{"", "conversations", "all"} {
+			left := d.cut(eager)
+			if left == nil {
+				continue
+			}
 			cuts++
-			if err := look(d.cut(eager)); err != nil {
+			if err := look(left); err != nil {
 				t.Errorf("cut %d (eager %q) after %s: %v", cuts, eager, filepath.Base(path), err)
 			}
 		}
@@ -175,10 +191,11 @@ func TestPowerCut(t *testing.T) {
 		return nil
 	})
 	s := openWith(t, p.dir, file.Options{Settle: 1 << 40})
-	for round := range 4 {
+	for round := range 3 {
 		for _, k := range []string{"x:1", "x:2"} {
 			say(t, s, k, k+string(rune('a'+round)), "hi")
 			acknowledged[k]++
+			clear(d.seen) // more has to be there now
 		}
 		switch round {
 		case 0:

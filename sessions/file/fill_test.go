@@ -73,6 +73,8 @@ func work(t *testing.T, s sessions.Store) {
 	t.Helper()
 	_, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:work", "w1", "first")})
 	must(t, err)
+	_, err = s.Accept(t.Context(), sessions.Entry{Inbound: in("x:work", "w0", "second")})
+	must(t, err)
 	_, err = s.Accept(t.Context(), sessions.Entry{Inbound: in("x:work", "w2", "/x"), Answered: true, Replies: []sessions.Reply{{Text: "sent"}, {Text: "sending"}, {Text: "dead"}, {Text: "queued"}}})
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
@@ -90,6 +92,9 @@ func work(t *testing.T, s sessions.Store) {
 		must(t, s.MarkSent(ctx, c, ds[0].ID, channels.Receipt{MessageID: "n"}))
 		must(t, s.Bury(ctx, c, ds[2].ID, "blocked"))
 		answers := []sessions.Answered{{Seq: 1}}
+		// One turn came to its end, and its journal with it.
+		must(t, s.AppendStep(ctx, c, "ended", []sessions.Answered{{Seq: 2}}, sessions.Step{Kind: sessions.StepNote}))
+		must(t, s.CommitTurn(ctx, c, sessions.Turn{ID: "ended", Answers: []sessions.Answered{{Seq: 2}}}))
 		must(t, s.AppendStep(ctx, c, "turn", answers, sessions.Step{Kind: sessions.StepNote, CallID: "1"}))
 		must(t, s.AppendStep(ctx, c, "turn", nil, sessions.Step{Kind: sessions.StepToolStart, CallID: "2"}))
 		return nil
