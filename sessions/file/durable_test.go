@@ -1,6 +1,7 @@
 package file_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -50,6 +51,9 @@ func TestReopenedIsEqual(t *testing.T) {
 			}
 			say(t, s, "x:long", "after", "after")
 			must(t, s.Close())
+			if doc := read(t, p.path("conversations/x_work.json")); bytes.Contains(doc, []byte(`"ended": [`)) || !bytes.Contains(doc, []byte(`"turn": [`)) {
+				t.Errorf("the journals are not those of open turns:\n%s", doc)
+			}
 			s = p.open(t)
 			ms, err := s.Messages(t.Context(), key("x:long"), 299, 9)
 			if err != nil || len(ms) != 2 || ms[1].Content != "after" {
@@ -156,6 +160,10 @@ func TestPowerCut(t *testing.T) {
 			if err != nil || len(ms) < n {
 				return errors.Join(fmt.Errorf("%s has %d of %d messages", k, len(ms), n), err, s.Close())
 			}
+			feed, err := s.Feed(t.Context(), key(k), 0, 100)
+			if err != nil || len(feed) < n {
+				return errors.Join(fmt.Errorf("%s has %d of %d inbox rows", k, len(feed), n), err, s.Close())
+			}
 		}
 		if c, err := s.Conversation(t.Context(), key("x:gone")); erased && !errors.Is(err, sessions.ErrNotFound) {
 			return errors.Join(fmt.Errorf("what was erased is back: %+v", c), err, s.Close())
@@ -168,8 +176,7 @@ func TestPowerCut(t *testing.T) {
 		}
 		return nil
 	}
-	check := func(path string) {
-		d.synced(path)
+	cutAll := func(when, path string) {
 		for _, eager := range []string{"", "conversations", "all"} {
 			left := d.cut(eager)
 			if left == nil {
@@ -177,9 +184,14 @@ func TestPowerCut(t *testing.T) {
 			}
 			cuts++
 			if err := look(left); err != nil {
-				t.Errorf("cut %d (eager %q) after %s: %v", cuts, eager, filepath.Base(path), err)
+				t.Errorf("cut %d (eager %q) %s the fsync of %s: %v", cuts, eager, when, filepath.Base(path), err)
 			}
 		}
+	}
+	check := func(path string) {
+		cutAll("before", path)
+		d.synced(path)
+		cutAll("after", path)
 	}
 	var mu sync.Mutex // documents are written side by side
 	file.OnSync(t, func(path string) error {

@@ -133,6 +133,7 @@ func (s *Store) keep(ctx context.Context) {
 	defer close(s.ended)
 	ticker := time.NewTicker(s.opts.Settle)
 	defer ticker.Stop()
+	failing := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -143,9 +144,14 @@ func (s *Store) keep(ctx context.Context) {
 		if err == nil && s.disk.logBytes() > s.opts.LogBytes {
 			err = s.checkpoint(ctx)
 		}
-		if err != nil && ctx.Err() == nil {
+		failed := err != nil && ctx.Err() == nil
+		switch {
+		case failed && !failing: // said once, not every two seconds
 			s.opts.Logger.Error("documents cannot be written; what is new stays in the log", "err", err)
+		case failing && !failed:
+			s.opts.Logger.Info("documents are written again")
 		}
+		failing = failed
 		s.Store.Release(s.opts.Now().Add(-s.opts.Idle))
 	}
 }
