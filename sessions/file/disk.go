@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/sessions"
 	"dragoman/sessions/memory"
 )
 
@@ -20,8 +21,12 @@ import (
 const (
 	documentDir = "conversations"
 	archiveDir  = "archive"
+	jobDir      = "jobs"
 	logDir      = "log"
 )
+
+// dataDirs are those with documents and archives.
+var dataDirs = []string{documentDir, archiveDir, jobDir}
 
 // disk is the files of a store.
 type disk struct {
@@ -83,11 +88,20 @@ func (d *disk) Scratch() (*os.File, error) {
 }
 
 func (d *disk) documentPath(k channels.Key) string {
-	return filepath.Join(d.dir, documentDir, fileName(k)+".json")
+	return filepath.Join(d.dir, folder(k, documentDir), fileName(k)+".json")
 }
 
 func (d *disk) archivePath(k channels.Key) string {
-	return filepath.Join(d.dir, archiveDir, fileName(k)+".jsonl")
+	return filepath.Join(d.dir, folder(k, archiveDir), fileName(k)+".jsonl")
+}
+
+// folder is where the files of k are: those of a scheduled job, which has a
+// queue and no conversation, are not among the conversations.
+func folder(k channels.Key, usual string) string {
+	if k.Channel() == string(sessions.OriginHeartbeat) {
+		return jobDir
+	}
+	return usual
 }
 
 // Commit is part of [memory.Disk].

@@ -117,7 +117,7 @@ func (d *disk) listed(dir string) map[string]uint64 {
 func (d *disk) cut(eager string) *place {
 	left := newPlace(d.t)
 	sum := sha256.New()
-	for _, sub := range []string{".", "conversations", "archive", "log"} {
+	for _, sub := range []string{".", "conversations", "archive", "jobs", "log"} {
 		must(d.t, os.MkdirAll(filepath.Join(left.dir, sub), 0o700))
 		names := d.names[sub]
 		if eager == "all" || eager == sub {
@@ -292,4 +292,34 @@ func TestFailedCommit(t *testing.T) {
 	want := dump(t, s)
 	must(t, s.Close())
 	same(t, "Dump of the next life", dump(t, p.open(t)), want)
+}
+
+// A scheduled job has a queue and no conversation, so its files are elsewhere,
+// and are found there also when the index is lost.
+func TestJobsHaveAFolder(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	say(t, s, "heartbeat:morning", "due-1", "hi")
+	say(t, s, "x:1", "1", "hi")
+	must(t, s.Close())
+	for _, name := range []string{"jobs/heartbeat_morning.json", "jobs/heartbeat_morning.jsonl", "conversations/x_1.json", "archive/x_1.jsonl"} {
+		if _, err := os.Stat(p.path(name)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, lost := range []string{"", "index.json"} {
+		if lost != "" {
+			must(t, os.Remove(p.path(lost)))
+		}
+		s = p.open(t)
+		feed, err := s.Feed(t.Context(), key("heartbeat:morning"), 0, 10)
+		if err != nil || len(feed) == 0 {
+			t.Errorf("without %q the job's queue is %v, %v", lost, feed, err)
+		}
+		got, err := s.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: key("heartbeat:morning"), ID: "due-1", Text: "hi"}})
+		if err != nil || got.Outcome != sessions.Duplicate {
+			t.Errorf("without %q the occurrence is taken in again: %+v, %v", lost, got, err)
+		}
+		must(t, s.Close())
+	}
 }

@@ -10,6 +10,7 @@
 //
 //	conversations/telegram_123456.json   the newest messages, what waits, settings
 //	archive/telegram_123456.jsonl        all of it, only ever added to
+//	jobs/                                queues of scheduled jobs, which have no conversation
 //	store.json                           people, facts, jobs, what was set aside
 //	log/                                 commits that are not in the files yet
 //	index.json, seen.ids                 made anew from the others if lost

@@ -33,7 +33,7 @@ func syncFile(f *os.File) error {
 // lockDir makes the directory and takes the lock that keeps other processes
 // out. The lock ends with the process, however that ends.
 func lockDir(dir string) (*os.File, error) {
-	for _, d := range []string{dir, filepath.Join(dir, documentDir), filepath.Join(dir, archiveDir), filepath.Join(dir, logDir)} {
+	for _, d := range []string{dir, filepath.Join(dir, documentDir), filepath.Join(dir, archiveDir), filepath.Join(dir, jobDir), filepath.Join(dir, logDir)} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func setAside(path string, now time.Time) (string, error) {
 // they could not be read, for the operator.
 func Damaged(dir string) ([]string, error) {
 	var found []string
-	for _, sub := range []string{".", documentDir, archiveDir, logDir} {
+	for _, sub := range []string{".", documentDir, archiveDir, jobDir, logDir} {
 		entries, err := os.ReadDir(filepath.Join(dir, sub))
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {

@@ -51,7 +51,7 @@ func (d *disk) Image() (memory.Image, error) {
 }
 
 func (d *disk) removeDrafts() error {
-	for _, sub := range []string{".", documentDir, archiveDir, logDir} {
+	for _, sub := range []string{".", documentDir, archiveDir, jobDir, logDir} {
 		drafts, err := filepath.Glob(filepath.Join(d.dir, sub, "*"+draftEnding))
 		for _, path := range drafts {
 			err = errors.Join(err, removed(os.Remove(path)))
@@ -215,7 +215,22 @@ func (d *disk) verify(index *indexFile, seen map[memory.SeenID]int32) error {
 	for _, h := range index.Conversations {
 		known[fileName(h.Key)+".json"] = h
 	}
-	entries, err := os.ReadDir(filepath.Join(d.dir, documentDir))
+	for _, sub := range []string{documentDir, jobDir} {
+		if err := d.verifyFolder(sub, known, seen); err != nil {
+			return err
+		}
+	}
+	for _, h := range known {
+		if err := d.missing(h.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyFolder is verify for one folder. It removes what it finds from known.
+func (d *disk) verifyFolder(sub string, known map[string]indexHead, seen map[memory.SeenID]int32) error {
+	entries, err := os.ReadDir(filepath.Join(d.dir, sub))
 	if err != nil {
 		return err
 	}
@@ -225,23 +240,18 @@ func (d *disk) verify(index *indexFile, seen map[memory.SeenID]int32) error {
 			continue
 		}
 		h, ok := known[name]
-		delete(known, name)
-		if !ok {
-			if err := d.adopt(name, seen); err != nil {
+		if !ok || folder(h.Key, documentDir) != sub {
+			if err := d.adopt(sub, name, seen); err != nil {
 				return err
 			}
 			continue
 		}
+		delete(known, name)
 		info, err := e.Info()
 		if err == nil && (info.Size() != h.Bytes || !info.ModTime().UTC().Equal(h.Changed)) {
 			err = d.check(h.Key)
 		}
 		if err = removed(err); err != nil {
-			return err
-		}
-	}
-	for _, h := range known {
-		if err := d.missing(h.Key); err != nil {
 			return err
 		}
 	}
@@ -275,8 +285,8 @@ func (d *disk) missing(k channels.Key) error {
 
 // adopt takes in a document that the index does not know: one that was made
 // since, or that was put there by hand, or any if the index is lost.
-func (d *disk) adopt(name string, seen map[memory.SeenID]int32) error {
-	path := filepath.Join(d.dir, documentDir, name)
+func (d *disk) adopt(sub, name string, seen map[memory.SeenID]int32) error {
+	path := filepath.Join(d.dir, sub, name)
 	k, named := keyOf(strings.TrimSuffix(name, ".json"))
 	doc, err := readDocument(path)
 	switch {
@@ -288,8 +298,8 @@ func (d *disk) adopt(name string, seen map[memory.SeenID]int32) error {
 		_, err := d.giveUp(path, err)
 		return err
 	}
-	if fileName(k)+".json" != name {
-		d.log.Warn("a file in the folder of conversations is not one of ours, it is left alone", "file", name)
+	if d.documentPath(k) != path {
+		d.log.Warn("a file in a folder of documents is not one of ours, it is left alone", "folder", sub, "file", name)
 		return nil
 	}
 	lock := d.lock(k)

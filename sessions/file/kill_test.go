@@ -47,7 +47,7 @@ func TestCase40Kill(t *testing.T) {
 	}
 	storetest.RunKills(t, dir, check, func(t *testing.T) sessions.Store { return openWith(t, dir, file.Options{}) })
 	var drafts []string
-	for _, sub := range []string{".", "conversations", "archive", "log"} {
+	for _, sub := range []string{".", "conversations", "archive", "jobs", "log"} {
 		found, _ := filepath.Glob(filepath.Join(dir, sub, "*.draft"))
 		drafts = append(drafts, found...)
 	}

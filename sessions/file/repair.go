@@ -86,7 +86,7 @@ func (d *disk) store(head memory.Head, all memory.Content, lsn int64) (*document
 		return nil, err
 	}
 	if err = replace(d.archivePath(head.Key), lines); err == nil {
-		err = syncDir(filepath.Join(d.dir, archiveDir))
+		err = syncDir(filepath.Dir(d.archivePath(head.Key)))
 	}
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (d *disk) store(head memory.Head, all memory.Content, lsn int64) (*document
 		return nil, err
 	}
 	d.setState(head.Key, docState{lsn, int64(len(lines))})
-	return doc, syncDir(filepath.Join(d.dir, documentDir))
+	return doc, syncDir(filepath.Dir(d.documentPath(head.Key)))
 }
 
 // mendArchive keeps a damaged archive under another name and writes what can

@@ -64,7 +64,11 @@ func (s *Store) settle(ctx context.Context, before time.Time) error {
 }
 
 func (d *disk) syncDirs() error {
-	return errors.Join(syncDir(filepath.Join(d.dir, archiveDir)), syncDir(filepath.Join(d.dir, documentDir)))
+	var errs []error
+	for _, sub := range dataDirs {
+		errs = append(errs, syncDir(filepath.Join(d.dir, sub)))
+	}
+	return errors.Join(errs...)
 }
 
 // settleOne brings the document and the archive of k up to the log. The caller
@@ -143,7 +147,7 @@ func (d *disk) write(head memory.Head, content memory.Content, changes []change,
 	}
 	if err == nil && st.archived == 0 {
 		// The document must not be there without the archive that it counts on.
-		err = syncDir(filepath.Join(d.dir, archiveDir))
+		err = syncDir(filepath.Dir(d.archivePath(k)))
 	}
 	if err != nil {
 		return st, err
