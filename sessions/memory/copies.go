@@ -125,6 +125,9 @@ func (s *Store) otherRecords() (all []sessions.Record) {
 		return cmp.Or(cmp.Compare(a.aside.Channel, b.aside.Channel), cmp.Compare(a.aside.ID, b.aside.ID))
 	})
 	for _, a := range asides {
+		if a.erased() {
+			continue
+		}
 		rec := &sessions.AsideRecord{Aside: a.aside, At: rules.Time(a.at), Dropped: a.dropped}
 		rec.Raw = slices.Clone(rec.Raw)
 		all = append(all, sessions.Record{Aside: rec})

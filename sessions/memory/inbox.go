@@ -35,6 +35,9 @@ type asideRow struct {
 	dropped bool
 }
 
+// erased says that nothing but the place of a is left.
+func (a *asideRow) erased() bool { return a.dropped && a.aside.ID == "" && a.aside.Why == "" }
+
 // id is how the operator names r.
 func (r *inRow) id() string { return fmt.Sprintf("in-%d", r.n) }
 
@@ -218,10 +221,11 @@ func (s *Store) SetAside(ctx context.Context, a sessions.Aside) error {
 
 // Settle is part of [sessions.Inbox].
 func (s *Store) Settle(ctx context.Context, channel, id string) error {
-	return s.update(ctx, "settle", func(*change) error {
+	return s.update(ctx, "settle", func(ch *change) error {
 		for _, a := range s.asides {
 			if a.aside.Channel == channel && a.aside.ID == id && !a.dropped {
 				a.dropped, a.aside.Why = true, rules.CameLater+a.aside.Why
+				ch.aside(a)
 			}
 		}
 		return nil

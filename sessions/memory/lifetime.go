@@ -187,6 +187,14 @@ func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Era
 			got.Pairings += len(s.pairings) - len(left)
 			s.pairings = left
 		}
+		for _, a := range s.asides {
+			if rules.AsideNames(a.aside, e) {
+				// An empty one stays: others are numbered behind it.
+				a.aside, a.dropped = sessions.Aside{Channel: a.aside.Channel}, true
+				ch.aside(a)
+				got.Queued++
+			}
+		}
 		got.Files = slices.Sorted(maps.Keys(files))
 		return nil
 	}, func(d Disk) error {

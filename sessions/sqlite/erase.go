@@ -118,8 +118,35 @@ func (t *tx) erase(e sessions.Erasure) (sessions.Erased, error) {
 			return x.got, err
 		}
 	}
+	if err := x.asides(e); err != nil {
+		return x.got, err
+	}
 	x.got.Files = slices.Sorted(maps.Keys(x.files))
 	return x.got, nil
+}
+
+// asides forgets what was set aside and names somebody or something that is
+// erased.
+func (x *eraser) asides(e sessions.Erasure) error {
+	rows, err := x.rows(`SELECT id, channel, msg_id, raw FROM aside`)
+	if err != nil {
+		return err
+	}
+	var gone []int64
+	err = each(rows, func() error {
+		var id int64
+		var a sessions.Aside
+		err := rows.Scan(&id, &a.Channel, &a.ID, &a.Raw)
+		if rules.AsideNames(a, e) {
+			gone = append(gone, id)
+		}
+		return err
+	})
+	for _, id := range gone {
+		err = errors.Join(err, x.exec(`DELETE FROM aside WHERE id = ?`, id))
+		x.got.Queued++
+	}
+	return err
 }
 
 // key forgets all of r.

@@ -36,6 +36,7 @@ var wholeTables = []string{
 	"SELECT k.key, i.id, i.state",
 	"SELECT k.key, o.id, o.state",
 	"SELECT channel, id, iif(dropped",
+	"SELECT id, channel, msg_id, raw FROM aside", // Erase
 	"DELETE FROM people",
 	"SELECT EXISTS (SELECT 1 FROM erased)", // reads one row
 }

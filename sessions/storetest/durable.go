@@ -90,6 +90,8 @@ func stays(t *testing.T, reopen func() *rig) {
 	must(t, r.AddSummary(ctx, key("x:1"), sessions.Summary{Text: "sum", CoversSeq: 1, Generation: h.Generation}))
 	must(t, r.Rename(ctx, key("x:1"), "title"))
 	must(t, r.SetAside(ctx, sessions.Aside{Channel: "x", ID: "9", Raw: []byte("raw")}))
+	must(t, r.SetAside(ctx, sessions.Aside{Channel: "x", ID: "10", Raw: []byte("raw")}))
+	must(t, r.Settle(ctx, "x", "10")) // it came after all
 	due := time.Now().Add(-time.Hour)
 	must(t, r.Plan(ctx, "j", due))
 	must(t, r.Skip(ctx, "j", due, due.Add(3*time.Hour), "missed", "off"))

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ var lifetimeTests = map[string]func(*testing.T, *rig){
 	"Erase/APersonInAConversation":      erasesPerson,
 	"Erase/Case52AnErasedUpdateIsKnown": erasedOnce,
 	"Erase/WhatAnErasedPersonWaitsFor":  erasesWaiting,
+	"Erase/WhatWasSetAside":             erasesAside,
 	"Erase/NothingIsFine":               erasesNothing,
 }
 
@@ -371,6 +373,40 @@ func erasesWaiting(t *testing.T, r *rig) {
 	h = r.claim(t)
 	if p := r.pending(t, h, 0, "from alice"); p.Turn != "" || len(p.Steps) != 0 {
 		t.Errorf("Pending = %+v", p)
+	}
+}
+
+// What nobody could read is erased if it names the person or the chat.
+func erasesAside(t *testing.T, r *rig) {
+	for id, raw := range map[string]string{
+		"gone-1": `{"from": {"id": 5550001, "name": "NEEDLE"`, "gone-2": `NEEDLE +5550001@lid`, "gone-3/5550001": "NEEDLE",
+		"gone-4": `"chat":-100777,"text":"NEEDLE`, "kept-1": "155500011 5550001x x5550001 55500011", "kept-2": "1234",
+	} {
+		must(t, r.SetAside(t.Context(), sessions.Aside{Channel: "x", ID: id, Raw: []byte(raw), Why: "cut"}))
+	}
+	must(t, r.SetAside(t.Context(), sessions.Aside{Channel: "y", ID: "kept-3", Raw: []byte("5550001"), Why: "cut"}))
+	got, err := r.Erase(t.Context(), sessions.Erasure{
+		Keys:    []channels.Key{key("x:-100777")},
+		Senders: []sessions.Sender{{Channel: "x", ID: "+5550001"}, {Channel: "x", ID: "1234"}},
+	})
+	must(t, err)
+	same(t, "Erase", got, sessions.Erased{Queued: 4})
+	var left []string
+	must(t, r.Dump(t.Context(), nil, func(rec sessions.Record) error {
+		if rec.Aside != nil {
+			left = append(left, rec.Aside.ID)
+		}
+		if strings.Contains(fmt.Sprint(rec), "NEEDLE") {
+			t.Errorf("a record has what was erased: %v", rec)
+		}
+		return nil
+	}))
+	slices.Sort(left)
+	same(t, "set aside", left, []string{"kept-1", "kept-2", "kept-3"})
+	items, err := r.ListQueue(t.Context(), 10)
+	must(t, err)
+	if len(items) != 3 {
+		t.Errorf("ListQueue = %+v", items)
 	}
 }
 
