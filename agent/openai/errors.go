@@ -134,7 +134,9 @@ func (e *wireError) kind(status int) agent.ErrorKind {
 	if code, err := strconv.Atoi(e.Code); status == http.StatusOK && err == nil && code >= 400 && code < 600 {
 		status = code
 	}
-	limited := status == http.StatusTooManyRequests || (status < 400 && mentions(words, limits))
+	// A limit on tokens in a time may speak of the context window too, with any
+	// status, and making the request shorter would be no remedy.
+	limited := status == http.StatusTooManyRequests || mentions(words, limits)
 	switch {
 	case mentions(words, refusals):
 		return agent.ErrorRefused
