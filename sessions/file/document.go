@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/memory"
+	"dragoman/sessions/rules"
 )
 
 const documentFormat = 1
@@ -78,16 +80,35 @@ func (d *document) encode() ([]byte, error) {
 
 var errDamaged = errors.New("damaged")
 
+// newerError says that a file of the store is not damaged, but not for us.
+type newerError struct{ format int }
+
+func (e newerError) Error() string {
+	return fmt.Sprintf("the store was written by a newer version of dragoman (its format is %d, this version knows %d): use that one, or a backup", e.format, documentFormat)
+}
+
 // readDocument reads the document at path. Errors: errDamaged if it is none,
-// fs.ErrNotExist.
+// newerError, fs.ErrNotExist.
 func readDocument(path string) (*document, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
+	// A newer document may have any shape: its format alone is asked first.
+	var probe struct {
+		Format int `json:"format"`
+	}
+	if json.Unmarshal(data, &probe) == nil && probe.Format > documentFormat {
+		return nil, fmt.Errorf("%s: %w", filepath.Base(path), newerError{probe.Format})
+	}
 	d, err := parseDocument(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	// A title that somebody changed by hand counts, and only the one at the top.
+	if v := d.Head.Conversation; v != nil {
+		d.Title = rules.Text(d.Title)
+		v.Title = d.Title
 	}
 	return d, nil
 }

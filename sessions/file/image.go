@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -70,7 +69,7 @@ func (d *disk) readCommon() (*commonFile, error) {
 	data, err := os.ReadFile(path)
 	if err == nil {
 		if err = json.Unmarshal(data, c); err == nil && c.Format > documentFormat {
-			return nil, fmt.Errorf("the store was written by a newer version of dragoman (its format is %d, this version knows %d): use that one, or a backup", c.Format, documentFormat)
+			return nil, newerError{c.Format}
 		}
 		if err == nil && (c.Format != documentFormat || c.Prefix == "") {
 			err = errors.New("it is not complete")
@@ -258,13 +257,26 @@ func (d *disk) verifyFolder(sub string, known map[string]indexHead, seen map[mem
 	return nil
 }
 
-// check reads the document of k, which makes it anew if it is damaged.
+// check reads the document of k, which makes it anew if it is damaged, and
+// takes over a title that was written there by hand. What the log has of k
+// since counts more.
 func (d *disk) check(k channels.Key) error {
 	lock := d.lock(k)
 	lock.Lock()
 	defer lock.Unlock()
-	_, err := d.document(k)
-	return err
+	doc, err := d.document(k)
+	if err != nil || doc == nil || len(d.waiting(k, doc.LSN)) > 0 {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if h, ok := d.heads[k]; ok && h.Conversation != nil && h.Conversation.Title != doc.Title {
+		v := *h.Conversation // commits that are being written may share it
+		v.Title = doc.Title
+		h.Conversation = &v
+		d.heads[k] = h
+	}
+	return nil
 }
 
 // missing is about a conversation that the index knows and that has no

@@ -1,0 +1,115 @@
+package file_test
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// edit replaces what a document says, as a person with an editor does.
+func edit(t *testing.T, p *place, name, from, to string) []byte {
+	t.Helper()
+	old := read(t, p.path(name))
+	edited := bytes.Replace(old, []byte(from), []byte(to), 1)
+	if bytes.Equal(old, edited) {
+		t.Fatalf("%s has no %q", name, from)
+	}
+	must(t, os.WriteFile(p.path(name), edited, 0o600))
+	return edited
+}
+
+func titled(t *testing.T, s sessions.Store, k channels.Key) string {
+	t.Helper()
+	c, err := s.Conversation(t.Context(), k)
+	must(t, err)
+	return c.Title
+}
+
+// A title that was edited by hand counts, with the index and without it, and
+// stays until the next one is given.
+func TestEditedTitle(t *testing.T) {
+	for _, lost := range []string{"", "index.json"} {
+		t.Run("lost "+lost, func(t *testing.T) {
+			p := newPlace(t)
+			s := p.open(t)
+			say(t, s, "x:1", "1", "one")
+			must(t, s.Rename(t.Context(), key("x:1"), "before"))
+			must(t, s.Close())
+			edit(t, p, "conversations/x_1.json", `"title": "before"`, `"title": "afterwards"`)
+			if lost != "" {
+				must(t, os.Remove(p.path(lost)))
+			}
+			for range 2 {
+				s = p.open(t)
+				if got := titled(t, s, key("x:1")); got != "afterwards" {
+					t.Errorf("the title is %q", got)
+				}
+				must(t, s.Close())
+			}
+			s = p.open(t)
+			say(t, s, "x:1", "2", "two")
+			must(t, s.Close())
+			if text := read(t, p.path("conversations/x_1.json")); bytes.Count(text, []byte("before")) > 0 || bytes.Count(text, []byte("afterwards")) != 2 {
+				t.Errorf("the document after the next message is\n%s", text)
+			}
+			s = p.open(t)
+			must(t, s.Rename(t.Context(), key("x:1"), ""))
+			must(t, s.Close())
+			if got := titled(t, p.open(t), key("x:1")); got != "" {
+				t.Errorf("the title is %q, want none", got)
+			}
+		})
+	}
+}
+
+// What the log has is newer than a document that a crash left behind.
+func TestEditedTitleAfterCrash(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	say(t, s, "x:1", "1", "one")
+	must(t, s.Rename(t.Context(), key("x:1"), "before"))
+	must(t, s.Close())
+	s = p.open(t)
+	must(t, s.Rename(t.Context(), key("x:1"), "newest"))
+	left := p.crash(t)
+	edit(t, left, "conversations/x_1.json", `"title": "before"`, `"title": "edited"`)
+	if got := titled(t, left.open(t), key("x:1")); got != "newest" {
+		t.Errorf("the title is %q", got)
+	}
+}
+
+// A document of a newer version is no damage: the store refuses to open and
+// leaves it as it is, whatever its shape.
+func TestNewerDocument(t *testing.T) {
+	for name, put := range map[string]string{"format": `"format": 7`, "shape": `"messages_by_day": true, "lsn": "7", "format": 7`} {
+		for _, lost := range []string{"", "index.json"} {
+			t.Run(name+" "+lost, func(t *testing.T) {
+				p := newPlace(t)
+				s := p.open(t)
+				say(t, s, "x:1", "1", "one")
+				say(t, s, "x:2", "2", "two")
+				must(t, s.Close())
+				newer := edit(t, p, "conversations/x_1.json", `"format": 1`, put)
+				if lost != "" {
+					must(t, os.Remove(p.path(lost)))
+				}
+				for range 2 {
+					if _, err := openAt(t, p.dir); err == nil || !strings.Contains(err.Error(), "x_1.json: the store was written by a newer version") {
+						t.Errorf("Open = %v", err)
+					}
+				}
+				if got := read(t, p.path("conversations/x_1.json")); !bytes.Equal(got, newer) || len(p.aside(t)) > 0 {
+					t.Errorf("the document of a newer version was changed, or set aside: %v", p.aside(t))
+				}
+				edit(t, p, "conversations/x_1.json", put, `"format": 1`)
+				if ms, err := p.open(t).Messages(t.Context(), key("x:1"), 0, 9); err != nil || len(ms) != 1 {
+					t.Errorf("Messages = %+v, %v", ms, err)
+				}
+			})
+		}
+	}
+}
