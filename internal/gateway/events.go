@@ -31,6 +31,21 @@ func (r *run) turnDone(res agent.Result, outcome string, took time.Duration) {
 	r.g.emit(e)
 }
 
+// named finds out how the generation is called that the commit has begun: a
+// conversation without a message had none yet. Events go without it if the
+// store cannot say.
+func (r *run) named(ctx context.Context) {
+	if r.g.opts.Events == nil || r.history.Generation != "" {
+		return
+	}
+	c, err := r.g.store.Conversation(ctx, r.claim.Key)
+	if err != nil {
+		r.g.log(r.claim.Key).Warn("the new conversation cannot be read; its first events do not name its generation", "turn", r.id, "err", err)
+		return
+	}
+	r.history.Generation = c.Generation
+}
+
 // saved tells that a turn's messages were stored, and that they are the first
 // ones of their generation if they are.
 func (r *run) saved(t sessions.Turn) {

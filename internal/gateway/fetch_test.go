@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -229,6 +230,34 @@ func TestSteeredFiles(t *testing.T) {
 		w.expect("1", "done")
 		if len(joined) != 1 || len(joined[0].Attachments) != 1 || joined[0].Attachments[0].File == "" {
 			t.Errorf("joined %+v", joined)
+		}
+	})
+}
+
+// What comes with a message past the limit is not even asked for.
+func TestFilesPastTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &album{give: func(_ context.Context, ref string, _ int, w io.Writer) error {
+			_, err := io.WriteString(w, ref)
+			return err
+		}}
+		w := start(t, withFiles(t, a, media.Options{}))
+		m := w.picture("1", "r0")
+		for i := 1; i < channels.MaxAttachments+3; i++ {
+			at := m.Attachments[0]
+			at.Ref = fmt.Sprint("r", i)
+			m.Attachments = append(m.Attachments, at)
+		}
+		w.accept(m)
+		synctest.Wait()
+		for i, at := range m.Attachments {
+			want := 1
+			if i >= channels.MaxAttachments {
+				want = 0
+			}
+			if n := a.count(at.Ref); n != want {
+				t.Errorf("file %d was fetched %d times, want %d", i, n, want)
+			}
 		}
 	})
 }

@@ -324,6 +324,17 @@ func (l *listener) hear(e event.Event) {
 	l.list = append(l.list, e)
 }
 
+// generations are those that the events so far name, each once, in order.
+func (l *listener) generations() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []string
+	for _, e := range l.list {
+		all = append(all, e.Generation)
+	}
+	return slices.Compact(all)
+}
+
 // told are the events so far as "name outcome", in order.
 func (l *listener) told() []string {
 	l.mu.Lock()
@@ -347,6 +358,15 @@ func TestEvents(t *testing.T) {
 		expect := func(want ...string) {
 			t.Helper()
 			synctest.Wait()
+			if got := heard.generations(); len(want) > 0 {
+				c, err := w.mem.Conversation(t.Context(), channels.MustKey("net:1"))
+				if err != nil || c.Generation == "" {
+					t.Fatalf("Conversation = %+v, %v", c, err)
+				}
+				if diff := cmp.Diff([]string{c.Generation}, got); diff != "" {
+					t.Errorf("generations of the events %q (-want +got):\n%s", want, diff)
+				}
+			}
 			if diff := cmp.Diff(want, heard.told()); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}

@@ -319,7 +319,7 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		err := r.g.store.CommitTurn(ctx, r.claim, t)
 		switch {
 		case err == nil:
-			r.settled(t)
+			r.settled(ctx, t)
 			return nil
 		case errors.Is(err, sessions.ErrFenced), errors.Is(err, sessions.ErrConflict), ctx.Err() != nil:
 			return err
@@ -333,8 +333,9 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 
 // settled follows a commit: wake whoever delivers, and see whether the
 // conversation needs a summary.
-func (r *run) settled(t sessions.Turn) {
+func (r *run) settled(ctx context.Context, t sessions.Turn) {
 	if r.job == nil {
+		r.named(ctx)
 		r.saved(t)
 		h := r.history
 		h.Messages = append(h.Messages, t.Messages...)
