@@ -121,6 +121,11 @@ func (k *connection) watch(ctx context.Context, tries *pause) ending {
 	tend := time.NewTimer(time.Hour) // set when something is known
 	tend.Stop()
 	defer tend.Stop()
+	defer func() {
+		if !k.letInAt.IsZero() && time.Since(k.letInAt) >= k.c.steadyAfter {
+			tries.failed = 0
+		}
+	}()
 	var unreadCame <-chan struct{} // nil until we are let in
 	for {
 		select {
@@ -129,7 +134,7 @@ func (k *connection) watch(ctx context.Context, tries *pause) ending {
 		case end := <-k.over:
 			return end
 		case <-loggedIn:
-			loggedIn, unreadCame, tries.failed = nil, k.unreadCame, 0
+			loggedIn, unreadCame = nil, k.unreadCame
 			login.Stop()
 			k.letInAt = time.Now()
 			k.c.live.Store(k)
@@ -271,7 +276,7 @@ func (c *Channel) endOf(evt any) (ending, bool) {
 // banned waits until the ban is over. A ban without an end is asked about
 // every hour; asking more often would not shorten it.
 func banned(e *events.TemporaryBan) ending {
-	wait := max(e.Expire, time.Minute)
+	wait := e.Expire
 	until := "until " + time.Now().Add(e.Expire).UTC().Format("2006-01-02 15:04 UTC")
 	if e.Expire <= 0 {
 		wait, until = time.Hour, "for a time that it does not tell"

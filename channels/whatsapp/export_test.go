@@ -2,7 +2,9 @@ package whatsapp
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"time"
 
 	"dragoman/channels"
 
@@ -64,4 +66,50 @@ func ChatOf(ctx context.Context, path string, people ...[]types.JID) ([]string, 
 		chats = append(chats, chat)
 	}
 	return chats, nil
+}
+
+// Pause draws one pause after so many failures in a row.
+func Pause(failed int) time.Duration {
+	p := pause{failed: failed}
+	return p.next()
+}
+
+// SetSteadyAfter changes when a connection of c counts as one that holds.
+func SetSteadyAfter(c *Channel, d time.Duration) { c.steadyAfter = d }
+
+// Banned is what a ban leads to: what is said, and when it is tried again.
+func Banned(e *events.TemporaryBan) (detail string, after time.Duration) {
+	end := banned(e)
+	return end.detail, end.after
+}
+
+// Silent reports whether c gives a connection up whose pings were last
+// answered that long ago.
+func Silent(c *Channel, d time.Duration) bool {
+	k := &connection{c: c, over: make(chan ending, 1)}
+	k.handle(context.Background(), &events.KeepAliveTimeout{ErrorCount: 3, LastSuccess: time.Now().Add(-d)})
+	return len(k.over) == 1
+}
+
+// DeviceSettings are what no scenario shows of how the device file at path and
+// the library are set up.
+type DeviceSettings struct {
+	MaxOpen, ForeignKeys, Synchronous int
+	Journal                           string
+	SynchronousAck, EventBuffer       bool
+}
+
+// Settings opens the device file at path, for c, and reads its settings.
+func Settings(ctx context.Context, c *Channel, path string) (s DeviceSettings, err error) {
+	file, err := openDevice(ctx, path, logger{c.log})
+	if err != nil {
+		return s, err
+	}
+	s.MaxOpen = file.db.Stats().MaxOpenConnections
+	for pragma, to := range map[string]any{"foreign_keys": &s.ForeignKeys, "synchronous": &s.Synchronous, "journal_mode": &s.Journal} {
+		err = errors.Join(err, file.db.QueryRowContext(ctx, "PRAGMA "+pragma).Scan(to))
+	}
+	client := c.newClient(file.container.NewDevice(), c.newWire())
+	s.SynchronousAck, s.EventBuffer = client.SynchronousAck, client.EnableDecryptedEventBuffer
+	return s, errors.Join(err, file.close())
 }

@@ -20,6 +20,11 @@ const (
 	outdatedPause = time.Hour
 )
 
+// steadyAfter is how long a connection must have held until the pauses start
+// small again. Being let in is not enough: a server that does that and then
+// ends the stream would be dialled without a pause, for ever.
+const steadyAfter = time.Minute
+
 // pause grows with every failure in a row.
 type pause struct{ failed int }
 
@@ -36,7 +41,7 @@ type ending struct {
 	state  channels.State
 	reason string // one of the words below, or ""
 	detail string
-	// after is when to try again; 0: when the next pause is over; negative:
+	// after is when to try again, if the next pause is over by then; negative:
 	// never, a person has to do something.
 	after time.Duration
 }
@@ -89,10 +94,9 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 func (c *Channel) wait(ctx context.Context, end ending, tries *pause) {
 	var due <-chan time.Time
 	if end.after >= 0 {
-		wait := end.after
-		if wait == 0 {
-			wait = tries.next()
-		}
+		// The end of a short ban is no reason to dial more often than else.
+		wait := max(end.after, tries.next())
+		c.log.Debug("pausing before the next connection", "wait", wait)
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		due = timer.C

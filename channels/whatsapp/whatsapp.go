@@ -102,7 +102,8 @@ type Channel struct {
 	sends  chan struct{} // holds one token: one message is encrypted at a time
 	live   atomic.Pointer[connection]
 	// saidJoin: it was logged that conversations cannot be joined.
-	saidJoin atomic.Bool
+	saidJoin    atomic.Bool
+	steadyAfter time.Duration // the constant; tests do not wait that long
 
 	mu       sync.Mutex
 	status   channels.Status
@@ -143,7 +144,7 @@ func New(name string, o Options) (*Channel, error) {
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(s string) bool { return strings.TrimSpace(s) == "" })
 	return &Channel{
 		name: name, o: o, log: o.Logger.With("channel", name), version: version,
-		memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1), sends: make(chan struct{}, 1),
+		memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1), sends: make(chan struct{}, 1), steadyAfter: steadyAfter,
 		status: channels.Status{State: channels.StateDown, Detail: "not started", Since: time.Now()},
 	}, nil
 }

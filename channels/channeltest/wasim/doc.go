@@ -19,7 +19,8 @@
 // A client trusts the server only if its root key is put in place of
 // WhatsApp's, which [Server.Configure] and [TrustRoot] do for the whole
 // process. That is the one thing that must never be in a shipped binary, so
-// only tests may import this package.
+// internal/archtest lets nothing import this package but tests and the build
+// with crash points, which is one.
 //
 // # What it is not
 //

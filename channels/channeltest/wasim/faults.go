@@ -1,6 +1,8 @@
 package wasim
 
 import (
+	"time"
+
 	waBinary "go.mau.fi/whatsmeow/binary"
 )
 
@@ -12,6 +14,8 @@ type Faults struct {
 	dials            int
 	logins           int
 	loginCode        int
+	ban              time.Duration // begins with the next login
+	banned           time.Time     // until then
 	holdAcks         bool
 	held             []heldAck
 	refuseSends      int
@@ -69,6 +73,11 @@ func (f *Faults) RefuseDials(n int) { f.set(func() { f.dials = n }) }
 // out, 402 bans it for an hour, 405 calls the client outdated, 500 and 503 ask
 // it to come again. With n < 0 all, until it is called again.
 func (f *Faults) FailLogins(code, n int) { f.set(func() { f.loginCode, f.logins = code, n }) }
+
+// Ban refuses the next login with 402 and bans the device for d from then on.
+// Logins before that is over are refused too, and told how many seconds are
+// left, rounded up, as that is what the protocol has.
+func (f *Faults) Ban(d time.Duration) { f.set(func() { f.ban = d }) }
 
 // HoldAcks keeps back the acknowledgements of messages, which still arrive,
 // until it is turned off.
@@ -182,6 +191,12 @@ func (f *Faults) Raw(node waBinary.Node) {
 func (f *Faults) refusesDial() bool { return spend(&f.dials) }
 
 func (f *Faults) failsLogin() (waBinary.Node, bool) {
+	if f.ban > 0 {
+		f.banned, f.ban = time.Now().Add(f.ban), 0
+	}
+	if left := time.Until(f.banned); left > 0 {
+		return ban(left), true
+	}
 	if !spend(&f.logins) {
 		return waBinary.Node{}, false
 	}

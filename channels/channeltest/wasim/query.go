@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	waBinary "go.mau.fi/whatsmeow/binary"
 	"go.mau.fi/whatsmeow/types"
@@ -241,11 +242,16 @@ func listGroups(s *Server, _ *conn, _ *waBinary.Node) ([]waBinary.Node, int) {
 
 // loginFailure is the stanza that refuses a login.
 func loginFailure(code int) waBinary.Node {
-	attrs := waBinary.Attrs{"reason": code, "location": "sim"}
 	if code == 402 {
-		attrs["code"], attrs["expire"] = 101, 3600
+		return ban(time.Hour)
 	}
-	return waBinary.Node{Tag: "failure", Attrs: attrs}
+	return waBinary.Node{Tag: "failure", Attrs: waBinary.Attrs{"reason": code, "location": "sim"}}
+}
+
+// ban refuses a login for so long.
+func ban(d time.Duration) waBinary.Node {
+	seconds := int64((d + time.Second - 1) / time.Second)
+	return waBinary.Node{Tag: "failure", Attrs: waBinary.Attrs{"reason": 402, "location": "sim", "code": 101, "expire": seconds}}
 }
 
 // conflict ends a stream because of another device.

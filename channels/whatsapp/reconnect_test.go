@@ -1,0 +1,168 @@
+package whatsapp_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest"
+	"dragoman/channels/channeltest/wasim"
+	"dragoman/channels/whatsapp"
+
+	"go.mau.fi/whatsmeow/types/events"
+)
+
+// The pauses double up to a minute, and each is drawn anew from its upper half.
+func TestPause(t *testing.T) {
+	for _, failed := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 62, 63, 64, 1000} {
+		most := time.Minute
+		if failed <= 8 { // the ninth would be 102.4 seconds
+			most = 200 * time.Millisecond << failed
+		}
+		low, high := false, false
+		for range 300 {
+			got := whatsapp.Pause(failed)
+			if got < most/2 || got > most {
+				t.Fatalf("after %d failures: %s, want %s to %s", failed, got, most/2, most)
+			}
+			low, high = low || got < most*5/8, high || got > most*7/8
+		}
+		if !low || !high {
+			t.Errorf("after %d failures: 300 pauses without one below %s or above %s, want jitter", failed, most*5/8, most*7/8)
+		}
+	}
+}
+
+// pauses is a log that keeps how long the channel said it would pause.
+type pauses struct {
+	slog.Handler
+	mu   sync.Mutex
+	seen []time.Duration
+}
+
+func (p *pauses) Enabled(context.Context, slog.Level) bool { return true }
+func (p *pauses) WithAttrs([]slog.Attr) slog.Handler       { return p }
+func (p *pauses) WithGroup(string) slog.Handler            { return p }
+
+func (p *pauses) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "wait" && strings.HasPrefix(r.Message, "pausing before the next connection") {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.seen = append(p.seen, a.Value.Duration())
+		}
+		return true
+	})
+	return nil
+}
+
+func (p *pauses) all() []time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]time.Duration(nil), p.seen...)
+}
+
+// A server that lets us in and then ends the stream is dialled less and less
+// often; only a connection that has held for a while makes the pauses small.
+func TestPausesGrowWhileNothingHolds(t *testing.T) {
+	const times = 4
+	for name, test := range map[string]struct {
+		steady time.Duration
+		grows  bool
+	}{"cut at once": {time.Hour, true}, "held": {time.Nanosecond, false}} {
+		t.Run(name, func(t *testing.T) {
+			n, log := newNetwork(t, wasim.Options{}), &pauses{}
+			c := n.open(t, whatsapp.Options{Logger: slog.New(log)})
+			whatsapp.SetSteadyAfter(c, test.steady)
+			channeltest.Start(t, c, channeltest.NewInbox())
+			reach(t, c, channels.StateConnected, "")
+			for range times {
+				before := n.Logins()
+				n.Faults.StreamError(500)
+				if err := n.Wait(within(t), func() bool { return n.Logins() > before }); err != nil {
+					t.Fatal("it did not log in again:", err)
+				}
+				reach(t, c, channels.StateConnected, "")
+			}
+			seen := log.all()
+			if len(seen) != times {
+				t.Fatalf("%d pauses %v, want %d", len(seen), seen, times)
+			}
+			for i, got := range seen {
+				most := 200 * time.Millisecond
+				if test.grows {
+					most <<= i
+				}
+				if got < most/2 || got > most {
+					t.Errorf("pause %d took %s, want %s to %s", i+1, got, most/2, most)
+				}
+			}
+		})
+	}
+}
+
+// A ban is told with its end, and waited for: one login finds out about it and
+// one is made when it is over.
+func TestBan(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := connected(t, n, whatsapp.Options{})
+	dials := n.Count("dial")
+	n.Faults.Ban(3 * time.Second)
+	n.Faults.Drop()
+	reach(t, c, channels.StateDown, "banned until ")
+	n.ann.Say("are you back?")
+	inbox.Wait(t, 1)
+	reach(t, c, channels.StateConnected, "")
+	if got := n.Count("dial") - dials; got != 2 {
+		t.Errorf("WhatsApp was dialled %d times, want once to learn of the ban and once after it", got)
+	}
+}
+
+func TestBannedUntil(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // it is midnight, 2000-01-01 UTC
+		for _, test := range []struct {
+			expire, after time.Duration
+			want          string
+		}{
+			{90 * time.Minute, 90 * time.Minute, "banned until 2000-01-01 01:30 UTC by WhatsApp (reason 104)"},
+			{49 * time.Hour, 49 * time.Hour, "banned until 2000-01-03 01:00 UTC by WhatsApp (reason 104)"},
+			{0, time.Hour, "banned for a time that it does not tell by WhatsApp (reason 104)"},
+		} {
+			got, after := whatsapp.Banned(&events.TemporaryBan{Code: events.TempBanReason(104), Expire: test.expire})
+			if !strings.HasPrefix(got, test.want+"; it will connect again then") || after != test.after {
+				t.Errorf("a ban for %s: %q after %s, want %q after %s", test.expire, got, after, test.want, test.after)
+			}
+		}
+	})
+}
+
+// A line that carries nothing any more is given up, one that stumbles is not.
+func TestSilentConnection(t *testing.T) {
+	c := newNetwork(t, wasim.Options{}).open(t, whatsapp.Options{})
+	if whatsapp.Silent(c, 30*time.Second) {
+		t.Error("a connection is given up 30 seconds after the last answer")
+	}
+	if !whatsapp.Silent(c, 2*time.Minute) {
+		t.Error("a connection is kept 2 minutes after the last answer")
+	}
+}
+
+// What no scenario shows: two connections to the file could meet in the middle
+// of a decryption, without foreign keys a removed device would leave its keys
+// behind, and without these switches a crash could lose what it interrupts.
+func TestSettings(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	got, err := whatsapp.Settings(t.Context(), n.open(t, whatsapp.Options{}), n.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := whatsapp.DeviceSettings{MaxOpen: 1, ForeignKeys: 1, Synchronous: 2, Journal: "wal", SynchronousAck: true, EventBuffer: true}
+	if got != want {
+		t.Errorf("settings = %+v, want %+v", got, want)
+	}
+}
