@@ -9,6 +9,7 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
+	"go/build/constraint"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -145,6 +146,10 @@ func (h *house) imports(dir string, test bool, f *ast.File) {
 		if !found || test && ours == dir {
 			continue
 		}
+		if target := h.rule(ours); !test && target != nil && target.ForTests && !rule.ForTests && !needs(f, rule.TestsBehind) {
+			h.wrong(spec.Pos(), "%s is for tests, and %s may import it only in _test files%s", ours, dir, behind(rule.TestsBehind))
+			continue
+		}
 		allowed := func(pattern string) bool { return match(pattern, ours) }
 		if slices.ContainsFunc(rule.Imports, allowed) {
 			continue
@@ -154,6 +159,40 @@ func (h *house) imports(dir string, test bool, f *ast.File) {
 		}
 		h.wrong(spec.Pos(), "%s may not import %s (allowed: %s)", dir, ours, strings.Join(rule.Imports, ", "))
 	}
+}
+
+// needs reports whether f is in no build without that tag.
+func needs(f *ast.File, tag string) bool {
+	for _, group := range f.Comments {
+		for _, c := range group.List {
+			if c.Pos() < f.Package && constraint.IsGoBuild(c.Text) {
+				expr, err := constraint.Parse(c.Text)
+				return err == nil && demands(expr, tag)
+			}
+		}
+	}
+	return false
+}
+
+// demands reports whether a constraint cannot hold without the tag.
+func demands(expr constraint.Expr, tag string) bool {
+	switch e := expr.(type) {
+	case *constraint.TagExpr:
+		return e.Tag == tag
+	case *constraint.AndExpr:
+		return demands(e.X, tag) || demands(e.Y, tag)
+	case *constraint.OrExpr:
+		return demands(e.X, tag) && demands(e.Y, tag)
+	}
+	return false
+}
+
+// behind says what else is allowed than tests.
+func behind(tag string) string {
+	if tag == "" {
+		return ""
+	}
+	return " and behind the build tag " + tag
 }
 
 // match reports whether a package's path fits a pattern.

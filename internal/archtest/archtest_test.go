@@ -35,6 +35,8 @@ func TestCheck(t *testing.T) {
 		{Package: "b/**", Imports: []string{"a", "b/**"}},
 		{Package: "top*/**", Imports: []string{"**"}},
 		{Package: "util"},
+		{Package: "sim/**", Imports: []string{"sim/**", "a"}, ForTests: true},
+		{Package: "wired", Imports: []string{"**"}, TestsBehind: "crash"},
 	}
 	for name, test := range map[string]struct {
 		files map[string]string
@@ -55,8 +57,31 @@ func TestCheck(t *testing.T) {
 		"what tests may, sources may not": {files: map[string]string{"a/x/x.go": ok + "import (\n\"m/b\"\n\"m/internal/testkit\"\n)"}, want: []string{
 			"a/x/x.go:4: a/x may not import b (allowed: a)", "a/x/x.go:5: a/x may not import internal/testkit (allowed: a)",
 		}},
-		"tests have rules too":    {files: map[string]string{"a/a.go": ok, "a/a_test.go": `package a` + "\n" + `import "m/b"`}, want: []string{"a/a_test.go:2: a may not import b (allowed: )"}},
-		"behind a build tag":      {files: map[string]string{"a/a.go": "//go:build never\n\n" + ok + `import "m/b"`}, want: []string{"a/a.go:5: a may not import b (allowed: )"}},
+		"tests have rules too": {files: map[string]string{"a/a.go": ok, "a/a_test.go": `package a` + "\n" + `import "m/b"`}, want: []string{"a/a_test.go:2: a may not import b (allowed: )"}},
+		"behind a build tag":   {files: map[string]string{"a/a.go": "//go:build never\n\n" + ok + `import "m/b"`}, want: []string{"a/a.go:5: a may not import b (allowed: )"}},
+		"for tests, in order": {files: map[string]string{
+			"sim/s.go": ok + `import "m/sim/deep"`, "topmost/t.go": ok, "topmost/t_test.go": "package t\n" + `import "m/sim"`, "wired/off.go": "//go:build !crash\n\n" + ok,
+			"wired/on.go": "// A licence.\n\n//go:build (crash && !no) || (other && crash)\n\n" + ok + `import "m/sim"`,
+		}},
+		"for tests, in a source": {
+			files: map[string]string{"topmost/t.go": ok + `import "m/sim/deep"`, "wired/w.go": ok + `import "m/sim"`},
+			want: []string{
+				"topmost/t.go:3: sim/deep is for tests, and topmost may import it only in _test files",
+				"wired/w.go:3: sim is for tests, and wired may import it only in _test files and behind the build tag crash",
+			},
+		},
+		"for tests, behind another tag": {
+			files: map[string]string{
+				"wired/a.go": "//go:build !crash\n\n" + ok + `import "m/sim"`, "wired/b.go": "//go:build crash || linux\n\n" + ok + `import "m/sim"`,
+				"wired/c.go": ok + "//go:build crash\n" + `import "m/sim"`, "topmost/d.go": "//go:build crash\n\n" + ok + `import "m/sim"`,
+			},
+			want: []string{
+				"topmost/d.go:5: sim is for tests, and topmost may import it only in _test files",
+				"wired/a.go:5: sim is for tests, and wired may import it only in _test files and behind the build tag crash",
+				"wired/b.go:5: sim is for tests, and wired may import it only in _test files and behind the build tag crash",
+				"wired/c.go:4: sim is for tests, and wired may import it only in _test files and behind the build tag crash",
+			},
+		},
 		"no place":                {files: map[string]string{"c/c.go": ok}, want: []string{"c/c.go:2: the package c is not in the table of internal/archtest: give it a place and its arrows"}},
 		"a folder's name":         {files: map[string]string{"util/u.go": ok}, want: []string{"util/u.go:2: a folder called util says nothing about what is in it"}},
 		"a package's name":        {files: map[string]string{"a/a.go": "// Package manager.\npackage manager"}, want: []string{"a/a.go:2: a package called manager says nothing about what is in it"}},

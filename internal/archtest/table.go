@@ -10,6 +10,13 @@ type Rule struct {
 	Imports []string
 	// Tests are allowed in its _test files as well.
 	Tests []string
+	// ForTests: what is in the package must be in no binary that is shipped,
+	// so that only _test files and packages of this kind may import it,
+	// whatever Imports allow others.
+	ForTests bool
+	// TestsBehind is a build tag: the package's files that no build without it
+	// holds may import what is for tests. No shipped binary is built with it.
+	TestsBehind string
 }
 
 // domain are the four roots that the plumbing may know.
@@ -27,9 +34,9 @@ var everywhereInTests = []string{
 // none matches has no place.
 var Table = []Rule{
 	{Package: "channels"},
-	{Package: "channels/channeltest/**", Imports: []string{"channels", "channels/channeltest/**", "internal/testkit"}},
+	{Package: "channels/channeltest/**", ForTests: true, Imports: []string{"channels", "channels/channeltest/**", "internal/testkit"}},
 	{Package: "channels/live", Imports: []string{"channels"}},
-	{Package: "channels/live/livetest", Imports: []string{"channels", "channels/live"}},
+	{Package: "channels/live/livetest", ForTests: true, Imports: []string{"channels", "channels/live"}},
 	{Package: "channels/web", Imports: []string{"channels", "channels/live"}},
 	{Package: "channels/terminal", Imports: []string{"channels", "channels/live"}},
 	// How Markdown is read and cut, for the networks that have markup.
@@ -40,7 +47,7 @@ var Table = []Rule{
 	// What the stores share, and the suite that all of them pass.
 	{Package: "sessions/rules", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels"}},
-	{Package: "sessions/storetest", Imports: []string{"sessions", "channels", "internal/testkit"}},
+	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "internal/testkit"}},
 	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/exchange/goose"}},
 	{Package: "sessions/exchange/goose"},
 	// The file store is the state machine of the reference store over a disk.
@@ -49,14 +56,14 @@ var Table = []Rule{
 
 	{Package: "agent", Imports: []string{"agent/window", "sessions", "channels"}},
 	{Package: "agent/window", Imports: []string{"sessions"}, Tests: []string{"channels"}},
-	{Package: "agent/agenttest/**", Imports: []string{"agent", "agent/window", "sessions", "channels", "agent/agenttest/**", "internal/testkit"}},
+	{Package: "agent/agenttest/**", ForTests: true, Imports: []string{"agent", "agent/window", "sessions", "channels", "agent/agenttest/**", "internal/testkit"}},
 	{Package: "agent/*", Imports: []string{"agent", "agent/window", "sessions", "channels"}},
 
 	// Its tests prove that a store fits the Ledger that it declares.
 	{Package: "heartbeat", Imports: []string{"channels"}, Tests: []string{"sessions"}},
 
-	{Package: "internal/testkit"},
-	{Package: "internal/archtest"},
+	{Package: "internal/testkit", ForTests: true},
+	{Package: "internal/archtest", ForTests: true},
 	{Package: "internal/durable"},
 	{Package: "internal/media", Imports: []string{"channels"}},
 	{Package: "internal/event", Imports: domain},
@@ -71,10 +78,10 @@ var Table = []Rule{
 
 	// These know the whole house: the one that wires it, and those that run
 	// it as a whole to break or to measure it.
-	{Package: "internal/app/**", Imports: []string{"**"}},
-	{Package: "internal/crash*/**", Imports: []string{"**"}},
-	{Package: "internal/bench*/**", Imports: []string{"**"}},
-	{Package: "internal/story/**", Imports: []string{"**"}},
+	{Package: "internal/app/**", Imports: []string{"**"}, TestsBehind: "crashpoints"},
+	{Package: "internal/crash*/**", Imports: []string{"**"}, ForTests: true},
+	{Package: "internal/bench*/**", Imports: []string{"**"}, ForTests: true},
+	{Package: "internal/story/**", Imports: []string{"**"}, ForTests: true},
 
 	// The verbs talk to a running daemon through the client in httpapi and
 	// print what the domain's types hold.
