@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"dragoman/internal/config"
+	"dragoman/sessions"
 	"dragoman/sessions/exchange"
+	"dragoman/sessions/file"
 )
 
 // Migrated is what a migration did.
@@ -55,6 +57,9 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Place, tell func(
 	if _, err := os.Lstat(draft.Path); err == nil {
 		m.Again = true
 	}
+	if err := checkDraft(draft.Path); err != nil {
+		return m, err
+	}
 	if err := removeDraft(draft.Path); err != nil {
 		return m, err
 	}
@@ -73,35 +78,79 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Place, tell func(
 	return m, settle(draft.Path, to.Path)
 }
 
-// checkPlaces refuses what cannot be meant.
+// checkPlaces refuses what cannot be meant. It only reads.
 func checkPlaces(from, to Place) error {
-	switch {
-	case from.Path == "" || to.Path == "":
+	if from.Path == "" || to.Path == "" {
 		return errors.New("app: a store in memory keeps nothing that could be migrated: name sqlite or file")
-	case from.Path == to.Path:
+	}
+	source, target := realPath(from.Path), realPath(to.Path)
+	switch {
+	case source == target:
 		return fmt.Errorf("app: %s cannot be migrated to itself", from)
+	case within(source, target) || within(target, source):
+		return fmt.Errorf("app: of %s and %s one lies within the other: name a place beside it, like --to %s:PATH", from, to, to.Type)
+	case beside(source, target):
+		return fmt.Errorf("app: %s and %s would have files of the same name: name another place, like --to %s:PATH", from, to, to.Type)
 	}
-	_, err := os.Stat(from.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("app: there is no store at %s; name its place, like --from %s:PATH", from.Path, from.Type)
-	}
+	found, err := storeTypes[from.Type].look(from.Path)
 	if err != nil {
-		return fmt.Errorf("app: %w", err)
+		return fmt.Errorf("app: there is no store at %s; name its place, like --from %s:PATH: %w", from.Path, from.Type, err)
+	}
+	if !found {
+		return fmt.Errorf("app: there is no store at %s; name its place, like --from %s:PATH", from.Path, from.Type)
 	}
 	return nil
 }
 
+// realPath follows the links in path as far as there is something.
+func realPath(path string) string {
+	if got, err := filepath.EvalSymlinks(path); err == nil {
+		return got
+	}
+	if dir := filepath.Dir(path); dir != path {
+		return filepath.Join(realPath(dir), filepath.Base(path))
+	}
+	return path
+}
+
+// within reports whether path lies in the folder dir.
+func within(path, dir string) bool {
+	return strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// beside reports whether a store at one path would use the other, or its copy
+// would.
+func beside(a, b string) bool {
+	for _, s := range companions {
+		for _, t := range []string{s, draftSuffix + s} {
+			if t != "" && (a+t == b || b+t == a) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // checkTarget refuses a place where something would be missed. It reports
-// whether an empty store is there.
+// whether an empty store is there. What is no store is not touched.
 func checkTarget(ctx context.Context, to Place) (there bool, err error) {
-	_, err = os.Lstat(to.Path)
+	info, err := os.Lstat(to.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("app: %w", err)
 	}
-	store, err := to.open(ctx, nil)
+	if info.Mode().Type() == fs.ModeSymlink {
+		return false, fmt.Errorf("app: %s is a link; name the place itself, like --to %s:PATH", to.Path, to.Type)
+	}
+	var store sessions.Store
+	if _, err = storeTypes[to.Type].look(to.Path); err == nil {
+		if info.IsDir() && emptyFolder(to.Path) {
+			return false, nil // the copy takes its place
+		}
+		store, err = to.open(ctx, nil)
+	}
 	if err != nil {
 		return true, fmt.Errorf("app: something is at %s that cannot be opened as a store; move it away, or name another place, like --to %s:PATH: %w", to.Path, to.Type, err)
 	}
@@ -113,6 +162,22 @@ func checkTarget(ctx context.Context, to Place) (there bool, err error) {
 		return true, fmt.Errorf("app: the store at %s is not empty: it holds %s; nothing is merged. Move it away, or name another place, like --to %s:PATH", to.Path, counts, to.Type)
 	}
 	return true, nil
+}
+
+func emptyFolder(path string) bool {
+	entries, err := os.ReadDir(path)
+	return err == nil && len(entries) == 0
+}
+
+// checkDraft refuses to remove a folder that no migration has made.
+func checkDraft(path string) error {
+	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
+		return nil // nothing, or half a database
+	}
+	if _, err := file.Look(path); err != nil {
+		return fmt.Errorf("app: the copy would be made at %s, where something else is; move it away, or name another place: %w", path, err)
+	}
+	return nil
 }
 
 // copyStore makes the copy, and closes it so that all of it is in its place.
@@ -178,6 +243,11 @@ func whole(path string) error {
 func settle(draft, path string) error {
 	if err := whole(draft); err != nil {
 		return err
+	}
+	if emptyFolder(path) {
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("app: put the copy in place: %w", plainPathError(err))
+		}
 	}
 	if err := os.Rename(draft, path); err != nil {
 		return fmt.Errorf("app: put the copy in place: %w", plainPathError(err))

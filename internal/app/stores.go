@@ -36,19 +36,22 @@ type storeType struct {
 	// keeps nothing there.
 	name string
 	open func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error)
+	// look tells whether a store of this type is at path, and only reads. What
+	// is there and is something else is an error.
+	look func(path string) (bool, error)
 }
 
 // storeTypes are all that this program can open.
 var storeTypes = map[string]storeType{
 	"sqlite": {databaseName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
 		return sqlite.Open(ctx, path, sqlite.Options{Logger: log})
-	}},
+	}, sqlite.Look},
 	"file": {folderName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
 		return file.Open(ctx, path, file.Options{Logger: log})
-	}},
+	}, file.Look},
 	"memory": {"", func(_ context.Context, _ string, log *slog.Logger) (sessions.Store, error) {
 		return memory.New(memory.Options{Logger: log}), nil
-	}},
+	}, nil},
 }
 
 // ParsePlace reads TYPE or TYPE:PATH. Without a path it is the place where the

@@ -33,6 +33,8 @@
 //     log. The others go on. So do they after damage to an archive or to the
 //     middle of the log, of which everything that can be read is kept.
 //   - Another process has the store open: Open says so.
+//   - The folder holds something else, and no store: Open says so and leaves it
+//     as it is.
 //
 // The goroutines are the one that commits, the one that writes documents, and
 // those of the dispatcher in Run. Close ends the first two.
@@ -87,7 +89,7 @@ type Store struct {
 }
 
 // Open opens the store in the directory dir, making it if there is none, for
-// this user alone.
+// this user alone. Errors: ErrForeign.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	s, err := open(dir, o)
 	if err != nil {
@@ -113,6 +115,9 @@ func open(dir string, o Options) (_ *Store, err error) {
 	}
 	if o.LogBytes <= 0 {
 		o.LogBytes = 8 << 20
+	}
+	if _, err := Look(dir); err != nil {
+		return nil, err
 	}
 	s := &Store{opts: o, ended: make(chan struct{})}
 	if s.flock, err = lockDir(dir); err != nil {

@@ -37,6 +37,47 @@ func uri(path string, q url.Values) string {
 	return u.String()
 }
 
+// ErrForeign: something is at the place that is no store of this package.
+var ErrForeign = errors.New("this is no store of Dragoman's")
+
+// Look reports whether a store is at path. It only reads, and SQLite does not
+// come near the file: that would leave files beside it. Errors: ErrForeign.
+func Look(path string) (found bool, err error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = look(path, info)
+	}
+	if err != nil {
+		return false, fmt.Errorf("sqlite: look at %s: %w", path, err)
+	}
+	return true, nil
+}
+
+func look(path string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%w: it is not a file", ErrForeign)
+	}
+	if err := checkHeader(path, info.Size()); err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	var id [4]byte
+	_, err = f.ReadAt(id[:], 68) // where an SQLite file says whose it is
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if binary.BigEndian.Uint32(id[:]) != applicationID {
+		return fmt.Errorf("%w: it is an SQLite database of another program", ErrForeign)
+	}
+	return nil
+}
+
 // lockFile makes the directory and takes the lock that keeps other processes
 // out. The lock ends with the process, however that ends.
 func lockFile(path string) (*os.File, error) {

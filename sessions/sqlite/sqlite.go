@@ -102,6 +102,10 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if o.Readers <= 0 {
 		o.Readers = 4
 	}
+	// Before the lock, which would be left beside a file that is not ours.
+	if _, err := Look(path); err != nil {
+		return nil, err
+	}
 	s := &Store{
 		now: o.Now, path: path, ops: make(chan *op, batchMost),
 		closing: make(chan struct{}), ended: make(chan struct{}),

@@ -1,0 +1,130 @@
+package file
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// ErrForeign: something is at the place that is no store of this package.
+var ErrForeign = errors.New("this is no store of Dragoman's")
+
+// Look reports whether a store is at dir. It only reads. Nothing, an empty
+// folder, and the empty folders of a store whose first start was cut short are
+// no store and no error. Errors: ErrForeign.
+func Look(dir string) (found bool, err error) {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("file: look into a folder: %w", err)
+	}
+	if !info.IsDir() {
+		return false, fmt.Errorf("file: look into %s: %w: it is not a folder", dir, ErrForeign)
+	}
+	found, err = ours(dir)
+	if err != nil || found {
+		return found, err
+	}
+	other, err := stranger(dir)
+	if err == nil && other != "" {
+		err = fmt.Errorf("file: look into %s: %w: there is %q in it", dir, ErrForeign, other)
+	}
+	return false, err
+}
+
+// ours finds what only this package writes. Any one piece is enough, since the
+// others may be damaged or lost.
+func ours(dir string) (bool, error) {
+	for _, name := range []string{commonName, indexName} {
+		if data, err := os.ReadFile(filepath.Join(dir, name)); err == nil && headed(data, "format", "lsn") {
+			return true, nil
+		}
+	}
+	j := journal{dir: filepath.Join(dir, logDir)}
+	segments, err := j.segments()
+	if err != nil && !notThere(err) {
+		return false, fmt.Errorf("file: look into a folder: %w", err)
+	}
+	for _, name := range segments {
+		if strings.Trim(strings.TrimSuffix(name, ".jsonl"), "0123456789") == "" {
+			return true, nil
+		}
+	}
+	for _, sub := range []string{documentDir, jobDir} {
+		entries, err := os.ReadDir(filepath.Join(dir, sub))
+		if err != nil && !notThere(err) {
+			return false, fmt.Errorf("file: look into a folder: %w", err)
+		}
+		for _, e := range entries {
+			if filepath.Ext(e.Name()) == ".json" && begins(filepath.Join(dir, sub, e.Name())) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+func notThere(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// headed reports whether data is an object of our format with these fields.
+func headed(data []byte, names ...string) bool {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(data, &fields) != nil {
+		return false
+	}
+	for _, name := range names {
+		if fields[name] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// begins reports whether the file at path begins as our documents do.
+func begins(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 64)
+	n, _ := io.ReadFull(f, head)
+	text := bytes.Join(bytes.Fields(head[:n]), nil)
+	return bytes.HasPrefix(text, []byte(`{"format":1,"key":"`))
+}
+
+// stranger is the name of something in dir that a store without content would
+// not have, or "".
+func stranger(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", fmt.Errorf("file: look into a folder: %w", err)
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case documentDir, archiveDir, jobDir, logDir:
+			inside, err := os.ReadDir(filepath.Join(dir, e.Name()))
+			if err != nil || len(inside) > 0 {
+				return e.Name(), removed(err)
+			}
+		case "lock":
+			if info, err := e.Info(); err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
+				return e.Name(), removed(err)
+			}
+		default:
+			return e.Name(), nil
+		}
+	}
+	return "", nil
+}
