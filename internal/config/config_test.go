@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -261,6 +262,9 @@ func TestOneProblem(t *testing.T) {
 		{"star and pairing", "channels: {telegram: {token: \"1:abcdefgh\", allow: [\"*\"], pairing: true}}\n", "1 channels.telegram.pairing: allow has \"*\", so nobody would ever be asked for a code; remove \"*\", or pairing"},
 		{"two tokens", "channels: {telegram: {token: \"1:abcdefgh\", token_file: x}}\n", "1 channels.telegram.token_file: there is a token as well; keep one of the two"},
 		{"no bot token", "channels: {telegram: {allow: [5]}}\n", "1 channels.telegram.token: is needed; get one from @BotFather, and write token: \"${file:/path}\", or token_file"},
+		{"no server", "channels: {irc: {allow: [\"account:ann\"]}}\n", "1 channels.irc.server: is needed; write host:port, like irc.example.org:6697"},
+		{"off with an odd token", "channels: {telegram: {enabled: false, token: hello}}\n", "1 channels.telegram.token: does not look like a bot token; copy it whole from @BotFather: digits, a colon, letters and digits"},
+		{"off with an odd server", "channels: {irc: {enabled: false, server: here}}\n", "1 channels.irc.server: \"here\" is no address; write host:port, like irc.example.org:6697"},
 		{"odd bot token", "channels: {telegram: {token: hello, allow: [5]}}\n", "1 channels.telegram.token: does not look like a bot token; copy it whole from @BotFather: digits, a colon, letters and digits"},
 		{"two pages", "channels: {a: {type: web}, b: {type: web}}\n", "1 channels.b: there is one channel of this type already: a; remove one, or turn it off with enabled: false"},
 		{"one bot twice", "channels: {a: {type: telegram, token: \"1:abcdefgh\", allow: [1]}, b: {type: telegram, token: \"1:abcdefgh\", allow: [1]}}\n", "1 channels.b: has the same token as a, and two pollers of one bot stop each other; remove one, or turn it off with enabled: false"},
@@ -518,5 +522,17 @@ func TestDurationAndSize(t *testing.T) {
 		if got := s.String(); got != want {
 			t.Errorf("Size(%d) = %s, want %s", int64(s), got, want)
 		}
+	}
+}
+
+// A channel that is turned off may lack what it needs to run. What it has is
+// still checked: see the cases above.
+func TestOffNeedsNothing(t *testing.T) {
+	c, err := load(t, "channels: {telegram: {enabled: false}, irc: {enabled: false}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"cli", "web"}; !slices.Equal(c.Active(), want) {
+		t.Errorf("Active = %q, want %q", c.Active(), want)
 	}
 }

@@ -17,12 +17,12 @@ func (v *validator) channels() {
 		v.access(path, ch)
 		switch ch.Type {
 		case TypeTelegram:
-			v.telegram(path, ch.Telegram)
+			v.telegram(path, ch.Telegram, ch.Enabled)
 			v.unique(path, ch, tokens, ch.Telegram.Token.Reveal(), "has the same token as %s, and two pollers of one bot stop each other")
 		case TypeWhatsApp:
 			v.whatsapp(path, ch)
 		case TypeIRC:
-			v.irc(path, ch.IRC)
+			v.irc(path, ch.IRC, ch.Enabled)
 			v.unique(path, ch, networks, ch.IRC.Server+" "+ch.IRC.Nick, "has the same server and nick as %s")
 		default:
 			v.unique(path, ch, once, ch.Type, "there is one channel of this type already: %s")
@@ -162,7 +162,8 @@ func allowLocal(string) (what, want string) {
 
 var botToken = regexp.MustCompile(`^[0-9]{1,16}:[A-Za-z0-9_-]{8,}$`)
 
-func (v *validator) telegram(path string, t *Telegram) {
+// telegram checks a bot's settings. One that is turned off needs none.
+func (v *validator) telegram(path string, t *Telegram, enabled bool) {
 	switch {
 	case v.written(path+".token") && t.TokenFile != "":
 		v.bad(path+".token_file", "there is a token as well", "keep one of the two")
@@ -179,7 +180,7 @@ func (v *validator) telegram(path string, t *Telegram) {
 		if !t.Token.Empty() {
 			v.botToken(path+".token", t.Token)
 		}
-	default:
+	case enabled:
 		v.bad(path+".token", "is needed", "get one from @BotFather, and write token: \"${file:/path}\", or token_file")
 	}
 	if t.APIURL == "" {
@@ -195,8 +196,11 @@ func (v *validator) botToken(path string, token Secret) {
 	}
 }
 
-func (v *validator) irc(path string, c *IRC) {
-	v.ircServer(path, c)
+// irc checks a network's settings. One that is turned off needs no server.
+func (v *validator) irc(path string, c *IRC, enabled bool) {
+	if enabled || c.Server != "" {
+		v.ircServer(path, c)
+	}
 	v.nick(path+".nick", c.Nick)
 	for i, nick := range c.AltNicks {
 		v.nick(fmt.Sprintf("%s.alt_nicks[%d]", path, i), nick)
