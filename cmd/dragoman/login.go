@@ -31,14 +31,13 @@ func (k *loginCmd) Run(e *env, c *cli) error {
 	}
 	ctx, stop := untilSignal(e.ctx)
 	defer stop()
-	e.say("On the phone: WhatsApp, Settings, Linked devices, Link a device.")
 	s := &shown{e: e}
 	account, err := e.daemon.link(ctx, cfg, k.Channel, phone, s.show)
 	switch {
 	case ctx.Err() != nil:
 		return context.Canceled
 	case err != nil:
-		return err
+		return inPlainWords(err)
 	}
 	e.say("%s is linked to %s.", oneLine(k.Channel), oneLine(account))
 	return nil
@@ -47,11 +46,16 @@ func (k *loginCmd) Run(e *env, c *cli) error {
 // shown is what stands on the terminal.
 type shown struct {
 	e    *env
-	rows int // of the code that the next one takes the place of
+	rows int  // of the code that the next one takes the place of
+	told bool // where to go on the phone
 }
 
 // show puts an invitation on the terminal, in the place of the one before it.
 func (s *shown) show(text, code string) {
+	if !s.told {
+		s.told = true
+		s.e.say("On the phone: WhatsApp, Settings, Linked devices, Link a device.")
+	}
 	if code != "" {
 		s.e.say("Choose \"Link with phone number instead\" there, and type: %s", oneLine(code))
 		return
@@ -139,11 +143,30 @@ func (k *logoutCmd) Run(e *env, c *cli) error {
 	case ctx.Err() != nil:
 		return context.Canceled
 	case err != nil:
-		return err
+		return inPlainWords(err)
 	}
 	e.say("%s is not linked to a phone any more. To link it again: dragoman login %[1]s", oneLine(k.Channel))
 	if !told {
 		e.say("WhatsApp could not be told, so remove it on the phone too: Settings, Linked devices.")
 	}
 	return nil
+}
+
+// plainError is an error as a person reads it.
+type plainError struct {
+	text string
+	err  error
+}
+
+func (e *plainError) Error() string { return e.text }
+func (e *plainError) Unwrap() error { return e.err }
+
+// inPlainWords leaves out the packages that err came through, which begin it
+// and are for logs.
+func inPlainWords(err error) error {
+	text := err.Error()
+	for _, prefix := range []string{"app: ", "whatsapp: ", "link: ", "unlink: "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	return &plainError{text, err}
 }

@@ -15,8 +15,14 @@ func TestLogin(t *testing.T) {
 	if code, _, errs := w.run("login", "--code", "0170 1234567"); code != exitUsage || !strings.Contains(errs, "full form") {
 		t.Errorf("login with a short number = %d, %q", code, errs)
 	}
-	if code, _, errs := w.run("login", "other"); code != exitFailed || !strings.Contains(errs, "no such channel") {
-		t.Errorf("login of another channel = %d, %q", code, errs)
+	for _, verb := range []string{"login", "logout"} {
+		code, out, errs := w.run(verb, "other")
+		if code != exitFailed || errs != "dragoman: no such channel\n" || out != "" {
+			t.Errorf("%s of another channel = %d, says %q and %q, want the error alone, without packages", verb, code, out, errs)
+		}
+	}
+	if _, out, _ := w.run("login"); strings.Count(out, "On the phone: ") != 1 || !strings.HasPrefix(out, "On the phone: ") {
+		t.Errorf("login says %q, want where to go on the phone first, and once", out)
 	}
 	w.want([]string{"whatsapp is not linked to a phone any more", "dragoman login whatsapp"}, "logout", "whatsapp")
 	if _, out, _ := w.run("logout", "whatsapp"); strings.Contains(out, "remove it on the phone") {

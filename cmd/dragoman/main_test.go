@@ -91,7 +91,7 @@ func (*fakeDaemon) chat(context.Context, *env, *config.Config) error { return ni
 
 func (f *fakeDaemon) link(_ context.Context, _ *config.Config, channel, phone string, show func(qr, code string)) (string, error) {
 	if channel != "whatsapp" {
-		return "", errors.New("no such channel")
+		return "", errors.New("app: link: no such channel")
 	}
 	if phone != "" {
 		show("", "ABCD-EFGH")
@@ -103,8 +103,11 @@ func (f *fakeDaemon) link(_ context.Context, _ *config.Config, channel, phone st
 }
 
 func (*fakeDaemon) unlink(_ context.Context, _ *config.Config, channel string) (bool, error) {
-	if channel == "far" {
+	switch channel {
+	case "far":
 		return false, nil
+	case "other":
+		return false, errors.New("whatsapp: unlink: no such channel")
 	}
 	return true, nil
 }

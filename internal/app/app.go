@@ -181,7 +181,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	if d.channels, err = buildChannels(d.cfg, d.store, d.files, d.log, d.opts.Only...); err != nil {
 		return err
 	}
-	d.links = &links{channels: d.channels.linked}
+	d.links = &links{channels: d.channels.linked, cfg: d.cfg}
 	for i := range d.channels.bindings {
 		d.channels.bindings[i].Channel = wrapChannel(d.channels.bindings[i].Channel)
 	}

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"dragoman/channels"
@@ -119,7 +121,7 @@ func whoeverServes(ctx context.Context, cfg *config.Config, name string, do func
 func onlyLinkable(cfg *config.Config, name string) (linkable, error) {
 	c, ok := cfg.Channels[name]
 	if !ok || c.Type != config.TypeWhatsApp {
-		return nil, errNotLinkable(name)
+		return nil, errNotLinkable(name, cfg)
 	}
 	a := &adapters{linked: map[string]linkable{}}
 	if _, err := a.build(name, c, cfg, nil, nil); err != nil {
@@ -128,8 +130,22 @@ func onlyLinkable(cfg *config.Config, name string) (linkable, error) {
 	return a.linked[name], nil
 }
 
-func errNotLinkable(name string) error {
-	return fmt.Errorf("app: %q is no channel of type whatsapp in the configuration, so there is nothing to link", name)
+// errNotLinkable says so, and which channels there are instead.
+func errNotLinkable(name string, cfg *config.Config) error {
+	if c, ok := cfg.Channels[name]; ok && c.Type == config.TypeWhatsApp && !c.Enabled {
+		return fmt.Errorf("app: the channel %q is turned off (enabled: false); turn it on and restart", name)
+	}
+	var there []string
+	for _, other := range slices.Sorted(maps.Keys(cfg.Channels)) {
+		if cfg.Channels[other].Type == config.TypeWhatsApp {
+			there = append(there, other)
+		}
+	}
+	advice := "add one under channels, see docs/whatsapp.md"
+	if len(there) > 0 {
+		advice = "name one of these: " + strings.Join(there, ", ")
+	}
+	return fmt.Errorf("app: %q is no channel of type whatsapp in the configuration; %s", name, advice)
 }
 
 // askLink asks the running daemon, and returns the last line of its answer.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/internal/config"
 	"dragoman/internal/console"
 )
 
@@ -24,6 +25,7 @@ var (
 // way. It starts no goroutines; those that call it are waited for by close.
 type links struct {
 	channels map[string]linkable
+	cfg      *config.Config
 
 	mu      sync.Mutex
 	closed  bool
@@ -61,7 +63,7 @@ func (l *links) Unlink(ctx context.Context, name string) (told bool, err error) 
 func (l *links) alone(ctx context.Context, name string, do func(context.Context, linkable) error) error {
 	ch, ok := l.channels[name]
 	if !ok {
-		return errNotLinkable(name)
+		return errNotLinkable(name, l.cfg)
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)

@@ -4,6 +4,8 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -27,5 +29,9 @@ func buildWhatsApp(name string, c *config.WhatsApp, device string, log *slog.Log
 type linkedWhatsApp struct{ *whatsapp.Channel }
 
 func (l linkedWhatsApp) Link(ctx context.Context, phone string, show func(Invitation)) (string, error) {
-	return l.Channel.Link(ctx, phone, func(i whatsapp.Invitation) { show(Invitation{QR: i.QR, Code: i.Code}) })
+	account, err := l.Channel.Link(ctx, phone, func(i whatsapp.Invitation) { show(Invitation{QR: i.QR, Code: i.Code}) })
+	if errors.Is(err, whatsapp.ErrLinked) {
+		err = fmt.Errorf("%w; to link another phone, log out first: dragoman logout %s", err, l.Name())
+	}
+	return account, err
 }

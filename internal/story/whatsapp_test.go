@@ -181,6 +181,14 @@ func (w *whatsapp) still(want int) {
 	w.dialled(want)
 }
 
+// refuses wants the command to fail and to say nothing else than that.
+func (w *whatsapp) refuses(want string, args ...string) {
+	w.t.Helper()
+	if out, err := w.try(args...); err == nil || out != want {
+		w.t.Errorf("dragoman %s = %v and says %q, want an error and %q", strings.Join(args, " "), err, out, want)
+	}
+}
+
 // login links the channel with the command, by a code.
 func (w *whatsapp) login() {
 	t := w.t
@@ -288,6 +296,9 @@ func TestWhatsAppStates(t *testing.T) {
 	w.login()
 	w.sees(connected)
 	w.dialled(3) // to pair, to be seen online, and to stay
+	w.refuses("dragoman: this device is already linked, and connected; to link another phone, log out first: dragoman logout whatsapp\n", "login")
+	w.refuses("dragoman: \"cli\" is no channel of type whatsapp in the configuration; name one of these: whatsapp\n", "login", "cli")
+	w.refuses("dragoman: \"cli\" is no channel of type whatsapp in the configuration; name one of these: whatsapp\n", "logout", "cli")
 	w.answers("hello #1")
 
 	w.server.Faults.HoldGreetings(true)
