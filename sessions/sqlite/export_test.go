@@ -92,3 +92,24 @@ func Statements(s *Store) []string {
 	}
 	return all
 }
+
+// HoldWriter keeps the writer busy until release, so that what is asked for
+// meanwhile shares a batch. It returns when the writer is held.
+func HoldWriter(s *Store) (release func() error) {
+	held, let, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- s.update(context.Background(), "hold", func(*tx) error {
+			close(held)
+			<-let
+			return nil
+		})
+	}()
+	<-held
+	return func() error {
+		close(let)
+		return <-done
+	}
+}
+
+// Queued is how many operations wait for the writer.
+func Queued(s *Store) int { return len(s.ops) }
