@@ -113,7 +113,7 @@ func share(part, whole int) string {
 
 func (r *report) String() string {
 	var b strings.Builder
-	line := func(what, goal, got string) { fmt.Fprintf(&b, "| %s | %s | **%s** |\n", what, goal, got) }
+	line := func(what, goal, got string) { fmt.Fprintf(&b, "| %s | %s | %s |\n", what, goal, measured(goal, got)) }
 	each := func(d time.Duration) string { return ms(d / time.Duration(max(r.busy.answers, 1))) }
 	worst := func(sorted []time.Duration) string { return ms(percentile(sorted, 100)) }
 

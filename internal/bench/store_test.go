@@ -257,7 +257,7 @@ func (r *storeReport) turns(t *testing.T, in channels.Intake, net *loop) {
 
 func (r *storeReport) String() string {
 	var b strings.Builder
-	line := func(what, goal, got string) { fmt.Fprintf(&b, "| %s | %s | **%s** |\n", what, goal, got) }
+	line := func(what, goal, got string) { fmt.Fprintf(&b, "| %s | %s | %s |\n", what, goal, measured(goal, got)) }
 	two := func(sorted []time.Duration) string {
 		return fmt.Sprintf("p50 %s, p95 %s", ms(percentile(sorted, 50)), ms(percentile(sorted, 95)))
 	}
