@@ -17,6 +17,7 @@ func TestWords(t *testing.T) {
 		"The quick, brown FOX!":   {"the", "quick", "brown", "fox"},
 		"don't foo_bar-42":        {"don", "t", "foo", "bar", "42"},
 		"Straße ΚΡΉΤΗ":            {"straße", "κρήτη"},
+		"Café 😀👍🏽 ☕":              {"café"}, // as docs/sessions.md says
 		"東京tower":                 {"東", "京", "tower"},
 		"e\u0301te\u0301":         {"e\u0301te\u0301"},
 		"\"quotes\" (and) *stars": {"quotes", "and", "stars"},
