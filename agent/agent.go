@@ -93,6 +93,8 @@ type Agent struct {
 	log        *slog.Logger
 	now        func() time.Time
 	forced     forcedResults
+	// fit is window.Fit.
+	fit func(msgs []sessions.Message, users, budget int) []sessions.Message
 }
 
 // New returns an agent that answers with model and tools. It starts nothing.
@@ -105,7 +107,7 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{
-		model: model, opts: opts, log: opts.Logger, now: opts.Now,
+		model: model, opts: opts, log: opts.Logger, now: opts.Now, fit: window.Fit,
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
 	}
 	for _, t := range tools {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -200,6 +201,59 @@ func TestOmissionIsSaid(t *testing.T) {
 	contains(t, "the note", r.Messages[0].Content, "search_history")
 	if res.Unaccounted != 0 {
 		t.Errorf("Unaccounted = %d, want 0", res.Unaccounted)
+	}
+}
+
+// A summary that ends before the messages begin has lost some: each request
+// that is made with such a history counts them.
+func TestGapBehindTheSummaryIsCounted(t *testing.T) {
+	for first, want := range map[int64]int{11: 0, 15: 4} {
+		turn := turnOf("and now?")
+		turn.History = sessions.History{Summary: &sessions.Summary{Text: "They talked.", CoversSeq: 10}, Messages: long(4)}
+		for i := range turn.History.Messages {
+			turn.History.Messages[i].Seq = first + int64(i)
+		}
+		// Not by run, which fails the test if any are missing.
+		res, err := newAgent(t, newScript(t, say("ok")), agent.Options{}).Run(t.Context(), turn)
+		if err != nil || res.Unaccounted != want {
+			t.Errorf("a summary up to 10 and messages from %d: Unaccounted = %d, %v, want %d", first, res.Unaccounted, err, want)
+		}
+	}
+}
+
+// Whatever makes the view fit, no request goes out that a server would refuse
+// for its shape.
+func TestFaultyFitIsMended(t *testing.T) {
+	m := newScript(t, say("ok"))
+	a := newAgent(t, m, agent.Options{ContextWindow: 4000})
+	a.SetFit(func(msgs []sessions.Message, _, _ int) []sessions.Message {
+		return slices.DeleteFunc(slices.Clone(msgs), func(m sessions.Message) bool { return m.Role == sessions.RoleTool })
+	})
+	turn := turnOf("and now?")
+	turn.History.Messages = append(oldResults(10), long(100)...)
+	if res := run(t, a, turn); res.Text != "ok" {
+		t.Errorf("Text = %q, want ok", res.Text)
+	}
+	req := m.requests()[0]
+	if err := window.Validate(req.Messages); err != nil {
+		t.Errorf("the request is malformed: %v", err)
+	}
+	contains(t, "request", show(req.Messages), "no result: this call was interrupted")
+}
+
+// TestNewDuringACompaction: what the conversation is after a /new is nothing
+// that a turn of the old one may go on with.
+func TestNewDuringACompaction(t *testing.T) {
+	m := newScript(t, say("ok"))
+	turn := turnOf("what now?")
+	turn.History = sessions.History{Generation: "20260301_001", Messages: long(200)}
+	turn.Compact = func(context.Context) (sessions.History, error) {
+		return sessions.History{Generation: "20260301_002", Summary: &sessions.Summary{Text: "ANOTHER TALK", CoversSeq: 200}}, nil
+	}
+	run(t, newAgent(t, m, agent.Options{ContextWindow: 8000}), turn)
+	req := m.requests()[0]
+	if strings.Contains(req.System+show(req.Messages), "ANOTHER TALK") || len(req.Messages) < 10 {
+		t.Errorf("the turn goes on with %d messages, System = %q; want those of its own conversation", len(req.Messages), req.System)
 	}
 }
 

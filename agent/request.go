@@ -30,13 +30,15 @@ func (r *run) request(final bool) (req Request, passed int, err error) {
 	left := len(whole) - len(view)
 	view = r.lead(view, left+r.t.History.Omitted)
 	if window.Validate(view) != nil {
+		// Fitting and pruning keep the shape, so this mends only what a fault
+		// in them breaks; a server would refuse it in every turn to come.
 		view = window.Repair(view)
 	}
 	if err := window.Validate(view); err != nil {
 		return Request{}, 0, fmt.Errorf("agent: build request: %w", err)
 	}
 	req.Messages = view
-	return req, window.Unaccounted(r.all, view, left), nil
+	return req, window.Unaccounted(r.all, view, left) + window.Uncovered(r.t.History), nil
 }
 
 // lead puts in front of view what stands for the messages that are not in it:
@@ -112,13 +114,13 @@ func (r *run) fit(msgs []sessions.Message, users int) []sessions.Message {
 			break
 		}
 		share := window.Estimate(msgs) * steps / counted
-		msgs = window.Fit(msgs, users, budget*max(share-try, 1)/steps)
+		msgs = r.a.fit(msgs, users, budget*max(share-try, 1)/steps)
 		if r.a.opts.Count == nil {
 			break // the estimate is what counts
 		}
 	}
 	if r.most > 0 {
-		msgs = window.Fit(msgs, users, r.most)
+		msgs = r.a.fit(msgs, users, r.most)
 	}
 	return msgs
 }

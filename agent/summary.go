@@ -18,6 +18,9 @@ var (
 	// ErrPartialHistory: older messages were left out of the history, so that
 	// a summary of the rest would make them vanish. Load it without a limit.
 	ErrPartialHistory = errors.New("agent: the history is not whole")
+	// ErrUnseen: the summary would stand for messages that the model was never
+	// shown, which is a bug. They would be gone from the conversation.
+	ErrUnseen = errors.New("agent: the summary covers messages that were not summarised")
 	// ErrBadSummary: the model answered something that is no summary.
 	ErrBadSummary = errors.New("agent: the model wrote no usable summary")
 )
@@ -63,10 +66,26 @@ func (a *Agent) Summarize(ctx context.Context, h sessions.History) (sessions.Sum
 			return sessions.Summary{}, err
 		}
 	}
-	return sessions.Summary{
+	done := sessions.Summary{
 		Text: s.now.text, Fields: s.now.fields, CoversSeq: h.Messages[cut-1].Seq, Generation: h.Generation,
 		Model: a.opts.Summarizer.Name(), At: a.now(),
-	}, nil
+	}
+	if n := unseen(h.Messages, done.CoversSeq, s.shown); n > 0 {
+		return sessions.Summary{}, fmt.Errorf("%w: %d of those up to %d", ErrUnseen, n, done.CoversSeq)
+	}
+	return done, nil
+}
+
+// unseen counts the messages up to covers that are not among those shown.
+func unseen(msgs []sessions.Message, covers int64, shown []sessions.Message) int {
+	n := len(msgs)
+	for i := range msgs {
+		if msgs[i].Seq > covers {
+			n = i
+			break
+		}
+	}
+	return window.Unaccounted(msgs[:n], shown, 0)
 }
 
 // summaryTokens is how long the summary of h may be: it must leave room in the
@@ -96,7 +115,9 @@ type summarising struct {
 	a    *Agent
 	now  written // the summary so far
 	left []sessions.Message
-	most int // tokens of the summary
+	// shown are the messages that the model has read, in whole or in excerpts.
+	shown []sessions.Message
+	most  int // tokens of the summary
 	// shrunk counts how often the server found a request too long; each time
 	// halves the room for good.
 	shrunk int
@@ -129,6 +150,7 @@ func (s *summarising) part(ctx context.Context) error {
 			return err
 		}
 		s.now = w
+		s.shown = append(s.shown, s.left[:taken]...)
 		s.left = s.left[taken:]
 		return nil
 	}

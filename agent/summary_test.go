@@ -129,6 +129,45 @@ func TestSummarize(t *testing.T) {
 	contains(t, "system prompt", reqs[0].System, "data between tags", "Copy names, numbers")
 }
 
+// TestSummaryReadsToolResults: what tools found is summarised too, and what a
+// summary covers is what its model has read, over several requests as well.
+func TestSummaryReadsToolResults(t *testing.T) {
+	for name, filler := range map[string]string{"one request": "", "several requests": strings.Repeat("word ", 2500)} {
+		t.Run(name, func(t *testing.T) {
+			var msgs []sessions.Message
+			add := func(m sessions.Message) {
+				m.Seq = int64(len(msgs) + 1)
+				msgs = append(msgs, m)
+			}
+			for i := range 6 {
+				id := fmt.Sprint("c", i)
+				add(sessions.Message{Role: sessions.RoleUser, Content: fmt.Sprintf("asked-%d. %s", i, filler)})
+				add(sessions.Message{Role: sessions.RoleAssistant, ToolCalls: parseCalls([]string{id + " get {}"})})
+				add(sessions.Message{Role: sessions.RoleTool, ToolCallID: id, Content: fmt.Sprintf("found-%d. %s", i, filler)})
+			}
+			m := newScript(t, say("They looked."), say("They looked."), say("They looked."), say("They looked."), say("They looked."), say("They looked."))
+			s, err := newAgent(t, m, agent.Options{ContextWindow: 8192, Compaction: keeping(3)}).Summarize(t.Context(), sessions.History{Messages: msgs})
+			if err != nil {
+				t.Fatalf("Summarize() = %v", err)
+			}
+			var read strings.Builder
+			for _, r := range m.requests() {
+				read.WriteString(show(r.Messages))
+			}
+			if many := len(m.requests()) > 1; many != (filler != "") {
+				t.Errorf("%d requests", len(m.requests()))
+			}
+			for i := range 6 {
+				for _, text := range []string{fmt.Sprintf("asked-%d.", i), fmt.Sprintf("found-%d.", i)} {
+					if got, want := strings.Contains(read.String(), text), int64(3*i+3) <= s.CoversSeq; got != want {
+						t.Errorf("the summary up to %d: its model read %q is %v, want %v", s.CoversSeq, text, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
 // TestCase12CutKeepsGroups is acceptance case 12.
 func TestCase12CutKeepsGroups(t *testing.T) {
 	h := sessions.History{Messages: talk(10)}

@@ -104,6 +104,16 @@ func Omission(n int, hint string) sessions.Message {
 	return sessions.Message{Role: sessions.RoleUser, Content: text, Synthetic: true}
 }
 
+// Uncovered counts the messages between the end of what h's summary covers and
+// the first one that is there, which h does not say were left out either.
+// Stores number the messages of a generation without a gap.
+func Uncovered(h sessions.History) int {
+	if h.Summary == nil || len(h.Messages) == 0 || h.Messages[0].Seq == 0 {
+		return 0
+	}
+	return int(max(h.Messages[0].Seq-h.Summary.CoversSeq-1-int64(h.Omitted), 0))
+}
+
 // Unaccounted counts the messages of all that a request neither shows, nor, as
 // one of the said ones, says to leave out. Results of tools that answer no
 // call and messages without any content are not counted: no request may show

@@ -86,6 +86,32 @@ func TestUnaccounted(t *testing.T) {
 	}
 }
 
+func TestUncovered(t *testing.T) {
+	from := func(seq int64) []sessions.Message {
+		return []sessions.Message{{Seq: seq, Role: sessions.RoleUser, Content: "a"}, {Seq: seq + 1, Role: sessions.RoleAssistant, Content: "b"}}
+	}
+	ten := &sessions.Summary{Text: "s", CoversSeq: 10}
+	for name, test := range map[string]struct {
+		h    sessions.History
+		want int
+	}{
+		"next to it":                  {sessions.History{Summary: ten, Messages: from(11)}, 0},
+		"a gap":                       {sessions.History{Summary: ten, Messages: from(15)}, 4},
+		"a gap that is said":          {sessions.History{Summary: ten, Messages: from(15), Omitted: 4}, 0},
+		"a gap that is said in part":  {sessions.History{Summary: ten, Messages: from(15), Omitted: 3}, 1},
+		"no summary":                  {sessions.History{Messages: from(15)}, 0},
+		"no messages":                 {sessions.History{Summary: ten}, 0},
+		"messages without seqs":       {sessions.History{Summary: ten, Messages: make([]sessions.Message, 1)}, 0},
+		"messages that it covers too": {sessions.History{Summary: ten, Messages: from(5)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := window.Uncovered(test.h); got != test.want {
+				t.Errorf("Uncovered = %d, want %d", got, test.want)
+			}
+		})
+	}
+}
+
 const goodFields = `{"title":"T","keywords":["a"],"summary":"S","key_points":["p"],"key_facts":["B=$129"],"sentiment":"neutral","confidence":7}`
 
 func TestParseFields(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +16,9 @@ import (
 	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/internal/metrics"
 	"dragoman/sessions"
+	"dragoman/sessions/memory"
 )
 
 // noting is a real agent whose Summarize can be watched and held up.
@@ -23,6 +27,7 @@ type noting struct {
 	mu    sync.Mutex
 	calls int
 	hold  time.Duration
+	fail  error
 }
 
 func (n *noting) Summarize(ctx context.Context, h sessions.History) (sessions.Summary, error) {
@@ -30,6 +35,9 @@ func (n *noting) Summarize(ctx context.Context, h sessions.History) (sessions.Su
 	n.calls++
 	n.mu.Unlock()
 	time.Sleep(n.hold)
+	if n.fail != nil {
+		return sessions.Summary{}, n.fail
+	}
 	return n.Agent.Summarize(ctx, h)
 }
 
@@ -55,14 +63,15 @@ func (plainModel) Complete(_ context.Context, r agent.Request, _ func(agent.Delt
 }
 
 // compacting starts a world with a real agent that compacts as c says.
-func compacting(t *testing.T, c window.Compaction, tokens int) (*world, *noting) {
+func compacting(t *testing.T, c window.Compaction, tokens int, changes ...change) (*world, *noting) {
 	t.Helper()
 	ag, err := agent.New(plainModel{}, nil, agent.Options{ContextWindow: tokens, Compaction: c})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := &noting{Agent: ag}
-	w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.real = n })
+	real := func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.real = n }
+	w := start(t, append([]change{real}, changes...)...)
 	return w, n
 }
 
@@ -206,24 +215,69 @@ func TestCase21OneSummaryAtATime(t *testing.T) {
 			w.say("1", fmt.Sprint("message ", i, strings.Repeat(" word", 60)))
 			synctest.Wait()
 		}
-		w.say("1", "a long one"+strings.Repeat(" word", 900)) // does not fit any more
+		before := len(w.net.texts("1"))
+		w.say("1", "a long one"+strings.Repeat(" word", 1100)) // does not fit any more
 		synctest.Wait()
-		if got := ag.count(); got != 1 {
-			t.Fatalf("%d summaries at once, want 1", got)
+		if got, texts := ag.count(), w.net.texts("1"); got != 1 || len(texts) != before {
+			t.Fatalf("%d summaries at once, %d answers after %d; want 1 and that the turn waits", got, len(texts), before)
+		}
+		time.Sleep(ag.hold)
+		synctest.Wait()
+		if texts := w.net.texts("1"); len(texts) != before+1 || texts[before] != "noted" {
+			t.Errorf("the waiting turn was answered with %q once there was a summary", texts[before:])
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if h := w.history("1"); h.Summary == nil {
-			t.Error("there is no summary")
-		}
-		texts := w.net.texts("1")
-		if len(texts) == 0 || texts[len(texts)-1] != "noted" {
-			t.Errorf("the waiting turn was answered with %q", texts)
+		if h := w.history("1"); h.Summary == nil || ag.count() != 1 {
+			t.Errorf("summary %v after %d calls, want one that serves both", h.Summary, ag.count())
 		}
 		if n := w.seen.get("unaccounted"); n != 0 {
 			t.Errorf("messages unaccounted for in %d turns", n)
 		}
 	})
+}
+
+// forgetful is a store that loses messages behind a summary and says nothing.
+type forgetful struct{ *memory.Store }
+
+func (f forgetful) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
+	h, err := f.Store.History(ctx, k, limit)
+	if h.Summary != nil && len(h.Messages) > 3 {
+		h.Messages = h.Messages[2:]
+	}
+	return h, err
+}
+
+// TestLostMessagesAreCounted: where a store lies, or an agent summarises less
+// than it says, the operator sees it in the metric that is otherwise 0.
+func TestLostMessagesAreCounted(t *testing.T) {
+	for name, test := range map[string]struct {
+		lie  change
+		want string
+	}{
+		"the store": {func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.store = forgetful{w.mem} }, "2"},
+		"the agent": {func(w *world, _ *gateway.Binding, _ *gateway.Options) {
+			w.real.(*noting).fail = fmt.Errorf("it is so: %w", agent.ErrUnseen)
+		}, "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				set := metrics.New("test")
+				w, _ := compacting(t, window.Presets["picoclaw"], 32768, test.lie,
+					func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Observer = set })
+				for i := range 12 {
+					w.say("1", fmt.Sprint("message ", i))
+					synctest.Wait()
+				}
+				page := httptest.NewRecorder()
+				set.Handler().ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+				const metric = "\ndragoman_messages_unaccounted_total "
+				if _, rest, _ := strings.Cut(page.Body.String(), metric); !strings.HasPrefix(rest, test.want+"\n") {
+					t.Errorf("the metric is %.10q, want %s", rest, test.want)
+				}
+			})
+		})
+	}
 }
 
 // TestATurnOvertakesTheQueue: a turn that needs its summary now does not wait
@@ -256,7 +310,7 @@ func TestATurnOvertakesTheQueue(t *testing.T) {
 		w.say("2", "third")
 		time.Sleep(time.Hour)
 		synctest.Wait() // also for the race detector: calls is theirs until here
-		if calls["first"] != 1 || calls["second"] != 1 {
+		if len(calls) != 2 || calls["first"] != 1 || calls["second"] != 1 {
 			t.Errorf("summaries of %v, want one of each conversation", calls)
 		}
 		w.expect("2", "echo second", "echo third")

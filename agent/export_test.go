@@ -1,0 +1,8 @@
+package agent
+
+import "dragoman/sessions"
+
+// SetFit replaces what makes a's requests fit, by something that is faulty.
+func (a *Agent) SetFit(fit func(msgs []sessions.Message, users, budget int) []sessions.Message) {
+	a.fit = fit
+}
