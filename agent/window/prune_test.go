@@ -134,20 +134,6 @@ func checkSoft(t *testing.T, got, result string, original int) {
 // the next shows again, except that a result may be pruned further, and a
 // conversation that was loaded anew gives the same views.
 func TestPruneIsSticky(t *testing.T) {
-	t.Run("as many tokens as before", func(t *testing.T) {
-		checkSticky(t, 27, func(int) float64 { return 1.5 })
-	})
-	// What was pruned while the provider counted much stays so when it counts
-	// little, and the size alone would not ask for it any more.
-	t.Run("fewer and fewer tokens", func(t *testing.T) {
-		checkSticky(t, 0, func(i int) float64 { return max(2.5-float64(i)/8, 0.5) })
-	})
-}
-
-// checkSticky replays 30 requests; usage is by how much the provider counts
-// more in each. all, if not 0, is how many results are pruned at the end.
-func checkSticky(t *testing.T, all int, usage func(int) float64) {
-	t.Helper()
 	result := strings.Repeat("x y z ", 10_000)
 	msgs := talkOf()
 	windowTokens := 8 * window.Estimate(asked(1, "get", result)) // each takes about an eighth
@@ -156,7 +142,7 @@ func checkSticky(t *testing.T, all int, usage func(int) float64) {
 	var before []sessions.Message
 	for i := range 30 {
 		msgs = append(msgs, asked(int64(2*i+2), "get", result)...)
-		msgs[len(msgs)-2].Usage = &sessions.Usage{Input: int(float64(window.Estimate(before)) * usage(i))}
+		msgs[len(msgs)-2].Usage = &sessions.Usage{Input: window.Estimate(before) * 3 / 2}
 		view := p.Apply(window.Repair(msgs), window.Sight{Window: windowTokens})
 		for j := range before {
 			if view[j].Content == before[j].Content {
@@ -174,12 +160,42 @@ func checkSticky(t *testing.T, all int, usage func(int) float64) {
 			pruned++
 		}
 	}
-	if pruned == 0 || all > 0 && pruned != all {
-		t.Errorf("%d results are pruned at the end, want %d", pruned, all)
+	if pruned != 27 {
+		t.Errorf("%d results are pruned at the end, want all 30 but those of the last three", pruned)
 	}
 	if changes > 2*pruned {
 		t.Errorf("%d changes to what was shown before, want at most two for each of %d", changes, pruned)
 	}
+}
+
+// TestPruneIsStickyWhenUsageFalls: what was pruned while the provider counted
+// much stays so when it counts little and nothing would be pruned any more.
+func TestPruneIsStickyWhenUsageFalls(t *testing.T) {
+	result := strings.Repeat("x y z ", 10_000)
+	msgs := talkOf(asked(2, "get", result))
+	size := 4 * window.Estimate(msgs) // of which the result is a quarter
+	p, low := window.DefaultPrune(), 0
+	var before []sessions.Message
+	for i := range 40 {
+		msgs = append(msgs, asked(int64(2*i+4), "get", "little")...)
+		percent, model := 250, "counts much"
+		if i >= 8 {
+			percent, model = 60, "counts little" // which forgets what the other one counted
+		}
+		msgs[len(msgs)-2].Model = model
+		msgs[len(msgs)-2].Usage = &sessions.Usage{Input: window.Estimate(before) * percent / 100}
+		view := p.Apply(window.Repair(msgs), window.Sight{Window: size})
+		switch n := len(view[2].Content); {
+		case before != nil && n > len(before[2].Content):
+			t.Fatalf("request %d shows the result with %d bytes again, after %d", i, n, len(before[2].Content))
+		case i == 7 && n >= len(result):
+			t.Fatal("the result was never pruned, so the test shows nothing")
+		default:
+			low = n
+		}
+		before = view
+	}
+	t.Logf("%d bytes of %d are left", low, len(result))
 }
 
 // TestPruneForced: after a refusal every result goes that may go.
