@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/internal/media"
 	"dragoman/sessions"
 )
@@ -18,3 +19,6 @@ func Unfiled(s sessions.Store) sessions.Store { return s.(filing).Store }
 func Tidy(ctx context.Context, s sessions.Store, files *media.Store, now time.Time) (int, error) {
 	return tidy(ctx, s, files, now.Add(-tidyAge))
 }
+
+// AgentOptions are what the daemon makes its agent with.
+func AgentOptions(d *Daemon) (agent.Options, error) { return d.agentOptions() }
