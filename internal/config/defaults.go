@@ -29,7 +29,7 @@ func defaults(o Options) *Config {
 		},
 		Summary:  presetSummary(window.DefaultPreset),
 		Prune:    defaultPrune(),
-		Queue:    Queue{Mode: "collect", MaxWaiting: 50, MaxMessageBytes: 256 << 10, RatePerMinute: 30},
+		Queue:    Queue{Mode: "collect", MaxWaiting: 20, MaxMessageBytes: 256 << 10, RatePerMinute: 30},
 		Media:    Media{MaxBytes: 20 << 20, MaxTotal: 5 << 30, MaxImageBytes: 5 << 20},
 		Delivery: Delivery{GiveUpAfter: Duration(24 * time.Hour)},
 		Pairing:  Pairing{Expires: Duration(time.Hour), MaxPending: 3},

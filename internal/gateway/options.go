@@ -38,7 +38,7 @@ type Heartbeats interface {
 type Options struct {
 	MaxTurns        int           // running at once; 64
 	Queue           Mode          // Collect
-	MaxWaiting      int           // messages waiting in one chat; 50
+	MaxWaiting      int           // messages waiting in one chat; 20
 	MaxMessageBytes int           // of one message; 256 KiB
 	RatePerMinute   int           // messages of one person; 30, negative: no limit
 	GiveUpAfter     time.Duration // on a model that cannot be reached; 10 minutes
@@ -72,7 +72,7 @@ type Options struct {
 func (o *Options) setDefaults() {
 	def(&o.MaxTurns, 64)
 	def(&o.Queue, Collect)
-	def(&o.MaxWaiting, 50)
+	def(&o.MaxWaiting, 20)
 	def(&o.MaxMessageBytes, 256<<10)
 	def(&o.RatePerMinute, 30)
 	def(&o.GiveUpAfter, 10*time.Minute)
