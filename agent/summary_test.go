@@ -40,7 +40,6 @@ func keeping(n int) window.Compaction {
 
 // TestCase16Trigger is acceptance case 16, both thresholds to the token.
 func TestCase16Trigger(t *testing.T) {
-	// exactly has messages that are estimated at n tokens together.
 	// exactly has messages that are estimated at n tokens together. A tab after
 	// a newline is one token, as the newline is.
 	exactly := func(n int) []sessions.Message {
