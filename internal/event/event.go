@@ -45,15 +45,23 @@ type Event struct {
 	Outcome string `json:"outcome,omitempty"`
 	Steps   int    `json:"steps,omitempty"` // model calls
 	TookMS  int64  `json:"took_ms,omitempty"`
-	// Messages counts what was stored.
+	// Messages counts what was stored, or what there was before a summary.
 	Messages int `json:"messages,omitempty"`
 	// The tokens that the turn took, as the provider counts them.
 	InputTokens  int     `json:"input_tokens,omitempty"`
 	OutputTokens int     `json:"output_tokens,omitempty"`
 	CachedTokens int     `json:"cached_tokens,omitempty"`
 	Cost         float64 `json:"cost,omitempty"`
-	// CoversSeq is the last message that a summary stands for.
+	// CoversSeq is the last message that a summary stands for, Covered how many
+	// messages that are.
 	CoversSeq int64 `json:"covers_seq,omitempty"`
+	Covered   int   `json:"covered,omitempty"`
+	// OldTokens is what the conversation took in a request before a summary,
+	// NewTokens what it takes with it, both as estimated and without the system
+	// prompt; SavingsPercent is the difference, less than 0 if it grew.
+	OldTokens      int `json:"old_tokens,omitempty"`
+	NewTokens      int `json:"new_tokens,omitempty"`
+	SavingsPercent int `json:"savings_percent,omitempty"`
 	// Delivery is the id of a delivery, as dragoman queue shows it.
 	Delivery string `json:"delivery,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`

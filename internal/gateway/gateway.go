@@ -37,6 +37,9 @@ type Agent interface {
 	Run(ctx context.Context, t agent.Turn) (agent.Result, error)
 	NeedsSummary(h sessions.History) bool
 	Summarize(ctx context.Context, h sessions.History) (sessions.Summary, error)
+	// Tokens is what h takes of a request, its summary included and the system
+	// prompt not.
+	Tokens(h sessions.History) int
 }
 
 // Store is the part of sessions.Store that the gateway calls.

@@ -136,6 +136,18 @@ func (s *scripted) Run(ctx context.Context, t agent.Turn) (agent.Result, error) 
 
 func (s *scripted) NeedsSummary(h sessions.History) bool { return s.needs != nil && s.needs(h) }
 
+// Tokens counts characters.
+func (s *scripted) Tokens(h sessions.History) int {
+	n := 0
+	if h.Summary != nil {
+		n = len(h.Summary.Text)
+	}
+	for _, m := range h.Messages {
+		n += len(m.Content)
+	}
+	return n
+}
+
 func (s *scripted) Summarize(ctx context.Context, h sessions.History) (sessions.Summary, error) {
 	return s.summarize(ctx, h)
 }

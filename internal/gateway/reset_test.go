@@ -412,7 +412,17 @@ func TestEventOfACompaction(t *testing.T) {
 		// The summary is made beside the end of the turn: either is told first.
 		at := slices.IndexFunc(heard.list, func(e event.Event) bool { return e.Event == event.ContextCompacted })
 		if at < 0 || heard.list[at].CoversSeq == 0 || heard.list[at].Generation == "" {
-			t.Errorf("the events are %+v, want a context_compacted that says what it covers", heard.list)
+			t.Fatalf("the events are %+v, want a context_compacted that says what it covers", heard.list)
+		}
+		// "one", its echo, "two" and its echo; "short" takes the place of two;
+		// the scripted agent counts characters.
+		got := heard.list[at]
+		want := event.Event{
+			Event: event.ContextCompacted, At: got.At, Key: got.Key, Generation: got.Generation, CoversSeq: got.CoversSeq,
+			Messages: 4, Covered: 2, OldTokens: 22, NewTokens: 16, SavingsPercent: 27,
+		}
+		if got != want {
+			t.Errorf("the event is %+v, want %+v", got, want)
 		}
 	})
 }

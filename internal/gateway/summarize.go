@@ -206,17 +206,32 @@ func (g *Gateway) summarize(ctx context.Context, k channels.Key, needed func(ses
 	if err != nil {
 		return err
 	}
+	g.opts.Observer.Summarized("done")
+	e := g.compacted(h, s)
+	e.Key = k
+	g.emit(e)
+	g.log(k).Info("conversation summarised", "covers_seq", s.CoversSeq, "generation", s.Generation,
+		"messages", len(h.Messages), "covered", e.Covered, "bytes", len(s.Text),
+		"old_tokens", e.OldTokens, "new_tokens", e.NewTokens, "savings_percent", e.SavingsPercent)
+	return nil
+}
+
+// compacted is the event that s took the place of messages of h and of the
+// summary before it.
+func (g *Gateway) compacted(h sessions.History, s sessions.Summary) event.Event {
 	covered := 0
 	for i := range h.Messages {
 		if h.Messages[i].Seq <= s.CoversSeq {
 			covered++
 		}
 	}
-	g.opts.Observer.Summarized("done")
-	g.emit(event.Event{Event: event.ContextCompacted, Key: k, Generation: s.Generation, CoversSeq: s.CoversSeq})
-	g.log(k).Info("conversation summarised", "covers_seq", s.CoversSeq, "generation", s.Generation,
-		"messages", len(h.Messages), "covered", covered, "bytes", len(s.Text))
-	return nil
+	left := h
+	left.Summary, left.Messages = &s, h.Messages[covered:]
+	before, after := g.agent.Tokens(h), g.agent.Tokens(left)
+	return event.Event{
+		Event: event.ContextCompacted, Generation: s.Generation, CoversSeq: s.CoversSeq, Covered: covered,
+		Messages: len(h.Messages), OldTokens: before, NewTokens: after, SavingsPercent: (before - after) * 100 / max(before, 1),
+	}
 }
 
 // history is what a turn of k starts from.
