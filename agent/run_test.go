@@ -139,18 +139,27 @@ func TestRunIDs(t *testing.T) {
 }
 
 // TestCase01To05RunRepairsHistory: acceptance cases 1-5 end to end, the script checks
-// every request.
+// every request. Each by itself stands in agent/window/testdata/repair.
 func TestCase01To05RunRepairsHistory(t *testing.T) {
 	m := newScript(t, say("ok"))
 	turn := turnOf("go on")
 	turn.History.Messages = []sessions.Message{
 		{Role: sessions.RoleTool, ToolCallID: "x", Content: "cut off"},
 		{Role: sessions.RoleUser, Content: "first"},
+		{Role: sessions.RoleAssistant, Content: "plain"},
+		{Role: sessions.RoleTool, ToolCallID: "y", Content: "nobody asked"},
+		{Role: sessions.RoleAssistant, ToolCalls: parseCalls([]string{"l get {}"})},
+		{Role: sessions.RoleUser, Content: "second"},
+		{Role: sessions.RoleTool, ToolCallID: "l", Content: "late"},
 		{Role: sessions.RoleAssistant, ToolCalls: parseCalls([]string{"a get", "b get {"})},
 		{Role: sessions.RoleTool, ToolCallID: "b"},
 	}
 	run(t, newAgent(t, m, agent.Options{}), turn)
 	want := `user: first
+assistant: plain
+assistant:  [l get {}]
+tool(l): late
+user: second
 assistant:  [a get {}] [b get {"invalid_arguments":"{"}]
 tool(a)*: (no result: this call was interrupted; it may or may not have happened)
 tool(b): (no output)

@@ -260,7 +260,7 @@ func TestModesAndLock(t *testing.T) {
 
 // A failing disk: the caller is told, nothing of it stays, and it goes on
 // afterwards as if it had not been tried.
-func TestFailedCommit(t *testing.T) {
+func TestCase41FailedCommit(t *testing.T) {
 	p := newPlace(t)
 	s := p.open(t)
 	say(t, s, "x:1", "1", "one")
