@@ -58,7 +58,7 @@ func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *st
 	k.reader = func(ctx context.Context) *reader {
 		return &reader{
 			channel: c.name, self: self, device: number, names: c.o.Names, selfChat: !c.o.NoSelfChat,
-			command: c.isCommand, recall: c.memory.recall,
+			command: c.isCommand, recall: func(chat, id string) ([]noted, error) { return k.file.seen(ctx, chat, id) },
 			complete: func(who identity) (identity, error) { return file.complete(ctx, who) },
 			chatOf:   func(who identity) (string, error) { return file.chatOf(ctx, who, k.joiner(ctx)) },
 		}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"time"
 
 	"dragoman/channels"
 
@@ -20,14 +21,15 @@ import (
 )
 
 // deviceFile is the SQLite file of the linked device: whatsmeow's tables, and
-// two of ours, one that keeps conversations together and one of the messages
-// that could not be decrypted.
+// three of ours: one that keeps conversations together, one of the messages
+// that could not be decrypted, and one of those that were handed in.
 type deviceFile struct {
 	db        *sql.DB
 	container *sqlstore.Container
 
 	mu    sync.Mutex
 	chats map[types.JID]string // what chatOf has answered
+	swept time.Time            // when old notes of messages were last forgotten
 
 	unreadMu     sync.Mutex
 	unread       []*unread // what could not be decrypted, oldest first
@@ -59,6 +61,8 @@ func openDevice(ctx context.Context, path string, log logger) (*deviceFile, erro
 	for _, table := range []string{
 		`CREATE TABLE IF NOT EXISTS dragoman_chats (jid TEXT PRIMARY KEY, chat TEXT NOT NULL) WITHOUT ROWID`,
 		`CREATE TABLE IF NOT EXISTS dragoman_unread (id TEXT PRIMARY KEY, since INTEGER NOT NULL, state INTEGER NOT NULL, data BLOB NOT NULL)`,
+		notedTable,
+		`CREATE INDEX IF NOT EXISTS dragoman_seen_chat ON dragoman_seen (chat, at)`,
 	} {
 		if err == nil {
 			_, err = db.ExecContext(ctx, table)

@@ -21,7 +21,9 @@ type reader struct {
 	names    []string
 	selfChat bool
 	command  func(word string) bool
-	recall   func(id string) (seenMessage, bool)
+	// recall finds what was handed in under an id, in one group or with no
+	// chat in private.
+	recall func(chat, id string) ([]noted, error)
 	// complete finds the other name of a person in the device file.
 	complete func(identity) (identity, error)
 	// chatOf is the chat of the conversation with a person; see device.chatOf.
@@ -59,7 +61,7 @@ func (r *reader) wanted(evt *events.Message) bool {
 // read understands one message; false if it says nothing to the assistant.
 // An error means that the device file could not be read.
 func (r *reader) read(evt *events.Message) (reading, bool, error) {
-	if !r.wanted(evt) {
+	if !r.wanted(evt) && !deletedByOwner(evt) {
 		return reading{}, false, nil
 	}
 	said, edits, ok := r.said(evt)
@@ -84,15 +86,61 @@ func (r *reader) read(evt *events.Message) (reading, bool, error) {
 	if !in.Private {
 		got.in.Text, got.in.Addressed = r.address(said)
 	}
-	if deleted := edits != "" && said.text == deletedText; deleted {
-		before, known := r.recall(edits)
-		if !known {
-			return reading{}, false, nil // it never came here, or long ago
+	if edits != "" {
+		if ok, err := r.change(evt, &got.in); !ok || err != nil {
+			return reading{}, false, err
 		}
-		got.in.Addressed = before.addressed
 	}
-	got.seen.text, got.seen.addressed = markup.Clip(said.inWords(), mostQuote), got.in.Addressed
+	got.seen.text = markup.Clip(said.inWords(), mostQuote)
 	return got, true, nil
+}
+
+// deletedByOwner reports whether the owner, as an admin, deleted what somebody
+// else wrote in a group. That is all of theirs that counts there.
+func deletedByOwner(evt *events.Message) bool {
+	i, p := &evt.Info, evt.Message.GetProtocolMessage()
+	return i.IsFromMe && i.Chat.Server == types.GroupServer && i.Edit == types.EditAttributeAdminRevoke &&
+		p != nil && p.GetType() == waE2E.ProtocolMessage_REVOKE
+}
+
+// change completes a change of an earlier message by what is known of that
+// one. It concerns the assistant if the earlier one did. False: it is the
+// deletion of something that never came here, or long ago, or that was not
+// theirs to delete.
+func (r *reader) change(evt *events.Message, in *channels.Inbound) (ok bool, err error) {
+	chat := in.Key.Chat()
+	if in.Private {
+		chat = ""
+	}
+	all, err := r.recall(chat, in.Edits)
+	if err != nil {
+		return false, err
+	}
+	p := evt.Message.GetProtocolMessage()
+	before, known := by(all, in.Sender)
+	switch {
+	case known:
+		in.Addressed = in.Addressed || before.addressed
+		return true, nil
+	case p.GetType() != waE2E.ProtocolMessage_REVOKE:
+		return true, nil
+	case in.Private || evt.Info.Edit != types.EditAttributeAdminRevoke:
+		return false, nil
+	}
+	// WhatsApp's servers let only admins send these. It is handed in as a change
+	// of the author's, because only the author of a message may change it.
+	author, err := types.ParseJID(p.GetKey().GetParticipant())
+	if err != nil {
+		return false, nil
+	}
+	who, err := r.complete(identify(author))
+	if err != nil {
+		return false, err
+	}
+	if before, known = by(all, channels.Person{IDs: who.ids()}); known {
+		in.Sender, in.Prefix, in.Text, in.Addressed = before.author, speaker(before.author)+": ", deletedByAdmin, before.addressed
+	}
+	return known, nil
 }
 
 // albumOf names the album that m is a part of, or is "".
@@ -143,8 +191,11 @@ func (s *strange) Unwrap() error { return s.error }
 // between a message and its repetition.
 func inboundID(i *types.MessageInfo) string { return i.ID + "/" + i.Sender.User }
 
-// deletedText takes the place of a message that its sender deleted.
-const deletedText = "[this message was deleted by its sender]"
+// These take the place of a message that was deleted.
+const (
+	deletedText    = "[this message was deleted by its sender]"
+	deletedByAdmin = "[this message was deleted by an admin]"
+)
 
 // said is the content of a message, and the id of the one that it changes.
 func (r *reader) said(evt *events.Message) (c content, edits string, ok bool) {

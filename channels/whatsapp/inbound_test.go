@@ -1,6 +1,7 @@
 package whatsapp_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -223,9 +224,6 @@ func TestReadChanges(t *testing.T) {
 		}
 	}
 	revoke := protocol(waE2E.ProtocolMessage_REVOKE, "M0", nil)
-	if got := whatsapp.Read(from(group, revoke), "M0"); !got.OK || got.In.Edits != "M0" || !got.In.Addressed || got.In.Text == "" {
-		t.Errorf("a deleted message = %+v, want an edit of it that is addressed as it was", got)
-	}
 	// Nobody may be answered for deleting what never came here.
 	if got := whatsapp.Read(ann(revoke)); got.OK {
 		t.Errorf("an unknown deleted message = %+v, want nothing", got)
@@ -233,6 +231,61 @@ func TestReadChanges(t *testing.T) {
 	// A person may write what stands for a deleted message, as text.
 	if got := whatsapp.Read(ann(words("[this message was deleted by its sender]"))); !got.OK || got.In.Edits != "" {
 		t.Errorf("the words themselves = %+v", got)
+	}
+}
+
+// A change concerns the assistant if what it changes did, or if it says so.
+func TestReadChangesInGroup(t *testing.T) {
+	bobLID := types.NewJID("700", types.HiddenUserServer)
+	revoke := protocol(waE2E.ProtocolMessage_REVOKE, "M0", nil)
+	revoke.ProtocolMessage.Key.Participant = proto.String(annLID.String())
+	edit := protocol(waE2E.ProtocolMessage_MESSAGE_EDIT, "M0", words("better"))
+	naming := protocol(waE2E.ProtocolMessage_MESSAGE_EDIT, "M0", words("dragoman: better"))
+	const (
+		bySender = "[this message was deleted by its sender]"
+		byAdmin  = "[this message was deleted by an admin]"
+	)
+	here, elsewhere := group.String()+" M0", "120363000000000002@g.us M0"
+	tests := []struct {
+		name   string
+		m      *waE2E.Message
+		sender types.JID
+		kind   types.EditAttribute
+		known  string
+		text   string // "" for: says nothing
+		to     bool
+		prefix string
+	}{
+		{"deleted", revoke, annLID, types.EditAttributeSenderRevoke, here, bySender, true, "Ann B: "},
+		{"deleted, unknown", revoke, annLID, types.EditAttributeSenderRevoke, "", "", false, ""},
+		{"deleted, of another group", revoke, annLID, types.EditAttributeSenderRevoke, elsewhere, "", false, ""},
+		{"deleted by an admin", revoke, bobLID, types.EditAttributeAdminRevoke, here, byAdmin, true, "Ann: "},
+		{"deleted by an admin, unknown", revoke, bobLID, types.EditAttributeAdminRevoke, "", "", false, ""},
+		{"deleted by the owner", revoke, ownLID, types.EditAttributeAdminRevoke, here, byAdmin, true, "Ann: "},
+		{"deleted by another who is no admin", revoke, bobLID, types.EditAttributeSenderRevoke, here, "", false, ""},
+		{"by an admin, of nobody", protocol(waE2E.ProtocolMessage_REVOKE, "M0", nil), bobLID, types.EditAttributeAdminRevoke, here, "", false, ""},
+		{"changed", edit, annLID, types.EditAttributeMessageEdit, here, "better", true, "Ann B: "},
+		{"changed, unknown", edit, annLID, types.EditAttributeMessageEdit, "", "better", false, "Ann B: "},
+		{"changed by another", edit, bobLID, types.EditAttributeMessageEdit, here, "better", false, "Ann B: "},
+		{"changed to one for us", naming, annLID, types.EditAttributeMessageEdit, "", "better", true, "Ann B: "},
+		{"changed by the owner", edit, ownLID, types.EditAttributeMessageEdit, here, "", false, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			evt := from(group, tt.m)
+			evt.Info.Sender, evt.Info.Edit, evt.Info.IsFromMe = tt.sender, tt.kind, tt.sender == ownLID
+			if tt.sender != annLID {
+				evt.Info.SenderAlt = types.JID{}
+			}
+			got := whatsapp.Read(evt, tt.known)
+			in := got.In
+			if got.OK != (tt.text != "") || in.Text != tt.text || in.Addressed != tt.to || in.Prefix != tt.prefix || got.OK && in.Edits != "M0" {
+				t.Errorf("Read = %v %+v, want %q, addressed %v, prefix %q", got.OK, in, tt.text, tt.to, tt.prefix)
+			}
+			if wrote := tt.sender == annLID || tt.text == byAdmin; got.OK && slices.Contains(in.Sender.IDs, "800@lid") != wrote {
+				t.Errorf("the change is %v's", in.Sender.IDs)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/channels"
+
 	"go.mau.fi/whatsmeow/types"
 )
 
@@ -14,9 +16,9 @@ const (
 	mostUnread = 100 // per chat
 )
 
-// memory is what is known about recent messages, for quoting them, for
-// marking them as read, and for telling whether a deleted one concerned us. It
-// is lost at a restart, and everything works without it, only plainer.
+// memory is what is known about recent messages, for quoting them and for
+// marking them as read. It is lost at a restart, and everything works without
+// it, only plainer.
 type memory struct {
 	mu    sync.Mutex
 	seen  map[string]seenMessage
@@ -32,7 +34,6 @@ type memory struct {
 type seenMessage struct {
 	chat, sender types.JID
 	text         string
-	addressed    bool
 	// unmarked: it can be marked as read; not what we wrote ourselves.
 	unmarked bool
 }
@@ -42,6 +43,7 @@ type chatMemory struct {
 	jid types.JID // how WhatsApp addressed its newest message
 	// expires is how long messages live there, in seconds; 0: for ever.
 	expires uint32
+	untold  bool // it is not known since the program began
 	unread  []unreadMessage
 }
 
@@ -55,9 +57,11 @@ func newMemory() *memory {
 	return &memory{seen: map[string]seenMessage{}, chats: map[string]*chatMemory{}, joined: map[string]bool{}}
 }
 
-// remember takes a message that is handed in as part of the conversation chat.
-// One that is handed in again is not marked as read again.
-func (m *memory) remember(chat, id string, s seenMessage, expires uint32, at time.Time) {
+// remember takes a message that is handed in. One that is handed in again is
+// not marked as read again. A change of a message does not say how long
+// messages live.
+func (m *memory) remember(in channels.Inbound, s seenMessage, expires uint32) {
+	chat, id := in.Key.Chat(), in.MessageID
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, again := m.seen[id]
@@ -70,18 +74,21 @@ func (m *memory) remember(chat, id string, s seenMessage, expires uint32, at tim
 	m.seen[id] = s
 	c := m.chats[chat]
 	if c == nil {
-		c = &chatMemory{}
+		c = &chatMemory{untold: true}
 		m.chats[chat] = c
 		if m.queue = append(m.queue, chat); len(m.queue) > mostChats {
 			delete(m.chats, m.queue[0])
 			m.queue = m.queue[1:]
 		}
 	}
-	c.jid, c.expires = s.chat, expires
+	c.jid = s.chat
+	if in.Edits == "" {
+		c.expires, c.untold = expires, false
+	}
 	if again || !s.unmarked {
 		return
 	}
-	if c.unread = append(c.unread, unreadMessage{id, s.sender, at}); len(c.unread) > mostUnread {
+	if c.unread = append(c.unread, unreadMessage{id, s.sender, in.At}); len(c.unread) > mostUnread {
 		c.unread = c.unread[1:]
 	}
 }
@@ -93,14 +100,25 @@ func (m *memory) recall(id string) (seenMessage, bool) {
 	return s, ok
 }
 
-// chatOf is what is known about a conversation; zero if nothing.
-func (m *memory) chatOf(chat string) (jid types.JID, expires uint32) {
+// expires is how long messages live in a conversation, if that is known.
+func (m *memory) expires(chat string) (seconds uint32, known bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.chats[chat]; c != nil && !c.untold {
+		return c.expires, true
+	}
+	return 0, false
+}
+
+// chatOf is how WhatsApp addressed the newest message of a conversation; zero
+// if that is not known.
+func (m *memory) chatOf(chat string) types.JID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if c := m.chats[chat]; c != nil {
-		return c.jid, c.expires
+		return c.jid
 	}
-	return types.JID{}, 0
+	return types.JID{}
 }
 
 // takeUnread returns what was not marked as read yet and forgets it.

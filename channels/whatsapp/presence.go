@@ -38,7 +38,7 @@ func (c *Channel) Typing(ctx context.Context, key channels.Key) error {
 		return c.notConnected()
 	}
 	defer leave()
-	if seen, _ := c.memory.chatOf(key.Chat()); !seen.IsEmpty() {
+	if seen := c.memory.chatOf(key.Chat()); !seen.IsEmpty() {
 		to = seen // WhatsApp ignores signs that are addressed the other way
 	}
 	return errors.Join(k.markRead(ctx, key), k.typing(ctx, to))

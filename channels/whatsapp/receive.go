@@ -86,9 +86,14 @@ func (k *connection) take(ctx context.Context, evt *events.Message, id, aside st
 		return nil
 	}
 	got.in.ID = id
+	if got.in.Edits == "" {
+		if err := k.file.noteSeen(ctx, got.in, got.expires); err != nil {
+			return err
+		}
+	}
 	// Remembered first: an answer may begin before Accept has returned, and what
 	// it answers is then marked as read.
-	k.c.memory.remember(got.in.Key.Chat(), got.in.MessageID, got.seen, got.expires, got.in.At)
+	k.c.memory.remember(got.in, got.seen, got.expires)
 	return k.in.Accept(ctx, got.in)
 }
 

@@ -49,8 +49,12 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	case <-inside.Done():
 		return channels.Receipt{}, &channels.NotSent{Err: errors.New("whatsapp: send: too many messages are waiting, or the connection was lost")}
 	}
+	expires, err := k.expires(inside, m.Key.Chat())
+	if err != nil {
+		return channels.Receipt{}, &channels.NotSent{Err: err}
+	}
 	id := messageID(m)
-	_, err = k.client.SendMessage(inside, to, c.compose(m, to), whatsmeow.SendRequestExtra{ID: id, Timeout: ackLimit})
+	_, err = k.client.SendMessage(inside, to, c.compose(m, to, expires), whatsmeow.SendRequestExtra{ID: id, Timeout: ackLimit})
 	if err != nil && ctx.Err() == nil && inside.Err() != nil {
 		err = errors.New("the connection was lost")
 	}
@@ -71,12 +75,20 @@ func messageID(m channels.Outbound) types.MessageID {
 	return whatsmeow.WebMessageIDPrefix + strings.ToUpper(hex.EncodeToString(sum[:10]))
 }
 
+// expires is how long messages live in a chat; the device file knows it before
+// anybody has written since the program began.
+func (k *connection) expires(ctx context.Context, chat string) (seconds uint32, err error) {
+	if seconds, known := k.c.memory.expires(chat); known {
+		return seconds, nil
+	}
+	return k.file.expires(ctx, chat)
+}
+
 // compose makes the message. In groups it quotes what it answers, as far as
 // that is remembered; where messages disappear, so does it.
-func (c *Channel) compose(m channels.Outbound, to types.JID) *waE2E.Message {
+func (c *Channel) compose(m channels.Outbound, to types.JID, expires uint32) *waE2E.Message {
 	text := render(m.Text)
 	about := &waE2E.ContextInfo{}
-	_, expires := c.memory.chatOf(m.Key.Chat())
 	if expires > 0 {
 		about.Expiration = proto.Uint32(expires)
 	}

@@ -203,12 +203,18 @@ func (k *connection) tell(ctx context.Context, lost []*unread) error {
 		return err
 	}
 	m.ID, m.Text = inboundID(first.info())+"/unread", unreadText(lost)
-	_, expires := k.c.memory.chatOf(m.Key.Chat())
+	expires, err := k.expires(ctx, m.Key.Chat())
+	if err != nil {
+		return err
+	}
+	if err := k.file.noteSeen(ctx, m, expires); err != nil {
+		return err
+	}
 	seen := seenMessage{chat: last.Chat.ToNonAD(), sender: last.Sender.ToNonAD(), unmarked: !last.FromMe}
 	if last.Chat.Server == types.BroadcastServer {
 		seen.chat = seen.sender
 	}
-	k.c.memory.remember(m.Key.Chat(), m.MessageID, seen, expires, m.At)
+	k.c.memory.remember(m, seen, expires)
 	if err := k.in.Accept(ctx, m); err != nil {
 		return fmt.Errorf("whatsapp: tell that message %s was not read: %w", first.ID, err)
 	}

@@ -41,6 +41,7 @@ type Message struct {
 	Edits    int  // how often the text was changed
 	Deleted  bool // taken back
 	ViewOnce bool
+	Expires  time.Duration // it goes away after this; 0: never
 	// Copies is how often the message came, which is more than once if it was
 	// sent again under the same id. A phone shows it once.
 	Copies int

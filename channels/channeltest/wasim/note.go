@@ -100,7 +100,8 @@ func (c *Contact) Edit(id, text string) string {
 	return c.Send(Note{In: c.s.where(id), Edit: id, Text: text})
 }
 
-// Revoke takes back something that c wrote.
+// Revoke takes back something that c wrote or, in a group, as its admin what
+// somebody else wrote.
 func (c *Contact) Revoke(id string) string { return c.Send(Note{In: c.s.where(id), Revoke: id}) }
 
 // React puts an emoji on a message, or takes it away.
@@ -161,6 +162,9 @@ func (c *Contact) attributes(n Note) waBinary.Attrs {
 		attrs["edit"] = string(types.EditAttributeMessageEdit)
 	case n.Revoke != "":
 		attrs["edit"] = string(types.EditAttributeSenderRevoke)
+		if p := c.s.posts[n.Revoke]; n.In != nil && p != nil && p.author != c {
+			attrs["edit"] = string(types.EditAttributeAdminRevoke)
+		}
 	}
 	return attrs
 }

@@ -1,6 +1,8 @@
 package wasim
 
 import (
+	"time"
+
 	waBinary "go.mau.fi/whatsmeow/binary"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
@@ -162,6 +164,7 @@ func words(m *waE2E.Message) (string, *waE2E.ContextInfo) {
 func (c *Contact) fill(m *Message, message *waE2E.Message) {
 	said, info := words(message)
 	m.Text, m.Quote = said, info.GetStanzaID()
+	m.Expires = time.Duration(info.GetExpiration()) * time.Second
 	for _, mentioned := range info.GetMentionedJID() {
 		jid, err := types.ParseJID(mentioned)
 		if person := c.s.contacts[jid.User]; err == nil && person != nil {
