@@ -54,6 +54,7 @@ func TestChangesAfterRestart(t *testing.T) {
 	bob.Revoke(ids[3])       // an admin
 	n.Owner().Revoke(ids[4]) // another one
 	eve.Send(wasim.Note{In: g, Revoke: "3ANEVERSEEN"})
+	n.ann.Send(wasim.Note{In: n.Group("others", n.ann), Revoke: ids[1]})
 	eve.SayIn(g, "done")
 	type change struct {
 		text, edits, prefix string
