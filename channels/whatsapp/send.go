@@ -69,9 +69,11 @@ func (c *Channel) notConnected() error {
 }
 
 // messageID is the id on WhatsApp: the same for every attempt, and different
-// for everything else. It looks as those of WhatsApp Web do.
+// for everything else. It looks as those of WhatsApp Web do. The chat is no part
+// of it: that may be joined with another one while the message is being sent,
+// and would then get it twice.
 func messageID(m channels.Outbound) types.MessageID {
-	sum := sha256.Sum256([]byte(m.Key.String() + "\x00" + m.ID))
+	sum := sha256.Sum256([]byte(m.Key.Channel() + "\x00" + m.ID))
 	return whatsmeow.WebMessageIDPrefix + strings.ToUpper(hex.EncodeToString(sum[:10]))
 }
 

@@ -73,8 +73,13 @@ func TestMessageID(t *testing.T) {
 	if got := whatsapp.MessageID(again); got != id {
 		t.Errorf("MessageID of the second attempt = %q, of the first %q", got, id)
 	}
+	joined := m
+	joined.Key = channels.MustKey("whatsapp:+2")
+	if got := whatsapp.MessageID(joined); got != id {
+		t.Errorf("MessageID after its chat was joined with another = %q, before it %q", got, id)
+	}
 	other, elsewhere := m, m
-	other.ID, elsewhere.Key = "out-x-1-8", channels.MustKey("whatsapp:+2")
+	other.ID, elsewhere.Key = "out-x-1-8", channels.MustKey("business:+1")
 	if whatsapp.MessageID(other) == id || whatsapp.MessageID(elsewhere) == id {
 		t.Error("two messages have one id")
 	}
