@@ -116,6 +116,19 @@ func TestFilesComeWithMessages(t *testing.T) {
 	}
 }
 
+// What a feed gives may be read by many viewers at once.
+func TestFeedIsNotWrittenTo(t *testing.T) {
+	h := open(t, nil)
+	h.feed.Put(live.Item{ID: "1", From: live.FromPerson, Text: "a\x00b", Files: []live.File{{Name: "c\x00d"}}})
+	shown, err := h.client().Feed(t.Context(), 0, 10)
+	if err != nil || len(shown) != 1 || shown[0].Text != "ab" || shown[0].Files[0].Name != "cd" {
+		t.Fatalf("Feed = %+v, %v, want it without NUL", shown, err)
+	}
+	if it := h.feed.Items()[0]; it.Text != "a\x00b" || it.Files[0].Name != "c\x00d" {
+		t.Errorf("the feed holds %q and %q after it was shown, want what it held before", it.Text, it.Files[0].Name)
+	}
+}
+
 func TestFilesThatAreRefused(t *testing.T) {
 	d := &drawer{}
 	h := open(t, withDrawer(d))

@@ -32,6 +32,7 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -274,11 +275,14 @@ func (h *Hub) sweep() {
 }
 
 // feed reads a page of the feed and makes it fit for showing: NUL characters
-// and broken UTF-8 have no place in a stream of text.
+// and broken UTF-8 have no place in a stream of text. What the feed gave may be
+// its own and read by others at the same time, so it is not written to.
 func (h *Hub) feed(ctx context.Context, k channels.Key, before int64, limit int) ([]Item, error) {
 	items, err := h.opts.Feed(ctx, k, before, limit)
+	items = slices.Clone(items)
 	for i := range items {
 		items[i].Text = clean(items[i].Text)
+		items[i].Files = slices.Clone(items[i].Files)
 		for n := range items[i].Files {
 			items[i].Files[n].Name = clean(items[i].Files[n].Name)
 		}
