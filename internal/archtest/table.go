@@ -48,7 +48,7 @@ var Table = []Rule{
 	{Package: "sessions/rules", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "internal/testkit"}},
-	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/exchange/goose"}},
+	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/exchange/goose"}},
 	{Package: "sessions/exchange/goose"},
 	// The file store is the state machine of the reference store over a disk.
 	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/memory"}},

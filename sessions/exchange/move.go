@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 
+	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
 // Progress is how far a [Move] has come.
@@ -46,6 +48,7 @@ func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (C
 	if tell == nil {
 		tell = func(Progress) {}
 	}
+	from = dated{from}
 	m := &mover{ctx: ctx, from: from, to: to, tell: tell}
 	for _, step := range []func() error{m.others, m.conversations} {
 		if err := step(); err != nil {
@@ -54,6 +57,17 @@ func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (C
 	}
 	err := Compare(ctx, from, to, func(done int) { tell(Progress{Comparing, done, m.counts.Messages}) })
 	return m.counts, err
+}
+
+// dated is a store whose records have times that every store keeps: an older
+// version wrote others.
+type dated struct{ sessions.Copies }
+
+func (d dated) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
+	return d.Copies.Dump(ctx, keys, func(r sessions.Record) error {
+		r, _ = rules.Times(r)
+		return emit(r)
+	})
 }
 
 // mover is one Move.

@@ -23,17 +23,6 @@ import (
 // each of them, today and after a migration.
 func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// Time makes t storable everywhere: years outside 1..9999, which a broken
-// network clock can claim, become the zero time. The monotonic part is
-// dropped; the zone becomes UTC.
-func Time(t time.Time) time.Time {
-	t = t.UTC().Round(0)
-	if y := t.Year(); y < 1 || y > 9999 || t.IsZero() {
-		return time.Time{}
-	}
-	return t
-}
-
 // Inbound returns a cleaned deep copy of m.
 func Inbound(m channels.Inbound) channels.Inbound {
 	m.ID = Text(m.ID)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
@@ -145,7 +144,7 @@ func (t *tx) restoreGeneration(r *keyRow, g sessions.Generation) error {
 		}
 	}
 	if taken {
-		day = rules.Day(time.Unix(0, began))
+		day = rules.Day(timeOf(began))
 		if err := t.row(`SELECT 1 + coalesce((SELECT begun FROM days WHERE day = ?), 0)`, day).Scan(&number); err != nil {
 			return err
 		}

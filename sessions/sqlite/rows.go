@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -18,22 +19,25 @@ import (
 // instant is the time of an operation.
 type instant = time.Time
 
+// epoch is how the first moment of 1970 stands in columns, where 0 means no
+// time: no time that stores keep has this number.
+const epoch = math.MinInt64
+
 // nanos is how times stand in columns.
 func nanos(t time.Time) int64 {
-	switch y := t.Year(); {
-	case t.IsZero():
+	t = rules.Time(t)
+	if t.IsZero() {
 		return 0
-	case y < 1678:
-		return math.MinInt64
-	case y > 2261:
-		return math.MaxInt64
 	}
-	return t.UnixNano()
+	return cmp.Or(t.UnixNano(), epoch)
 }
 
 func timeOf(n int64) time.Time {
-	if n == 0 {
+	switch n {
+	case 0:
 		return time.Time{}
+	case epoch:
+		n = 0
 	}
 	return time.Unix(0, n).UTC()
 }

@@ -25,6 +25,7 @@ func RunCopies(t *testing.T, from, to func(t *testing.T) sessions.Store) {
 		"Copies/WhatNoStoreWroteIsRefused":  refuses,
 		"Copies/EmitEndsTheDump":            emitEnds,
 		"Copies/ATakenGenerationIsReplaced": takenGeneration,
+		"Copies/TimesThatCannotBe":          copiedTimes,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newRig(t, from(t)), newRig(t, to(t))) })
 	}
@@ -317,4 +318,59 @@ func takenGeneration(t *testing.T, a, b *rig) {
 	if got.Generation == other.Generation || got.Summary == nil || got.Summary.Generation != got.Generation || len(got.Messages) != 1 {
 		t.Errorf("History = %+v, %+v", got, got.Summary)
 	}
+}
+
+// copiedTimes: whatever the times of a copy are, the next copy is equal to it.
+func copiedTimes(t *testing.T, a, b *rig) {
+	var lines []string
+	for i, e := range edges[1:] {
+		at := e.at
+		if !inJSON(at) {
+			continue
+		}
+		k, n := key(number("x:", i)), number("n", i)
+		for _, r := range []sessions.Record{
+			{Conversation: &sessions.ConversationRecord{
+				Key: k, Title: n, Created: at, Updated: at, MessageSeq: 1, Generations: []sessions.Generation{{FirstSeq: 1, Began: at}},
+				Summaries: []sessions.Summary{{Text: n, CoversSeq: 1, At: at}},
+			}},
+			{Messages: &sessions.MessagesRecord{Key: k, Messages: []sessions.Message{{Role: sessions.RoleUser, Content: n, At: at}}}},
+			{Inbox: &sessions.InboxRecord{
+				Seq: 1, Inbound: withTime(in(k.String(), n, n), at), Origin: sessions.OriginChat, State: "waiting", Accepted: at, Due: at, Turn: n,
+				Steps: []sessions.Step{{Kind: sessions.StepNote, At: at, Message: &sessions.Message{Role: sessions.RoleUser, At: at}}},
+			}},
+			{Outbox: &sessions.OutboxRecord{Delivery: sessions.Delivery{ID: n, Key: k, Seq: 2, State: sessions.DeliverySent, Created: at, NotBefore: at}}},
+			{Aside: &sessions.AsideRecord{Aside: sessions.Aside{Channel: "x", ID: n}, At: at}},
+			{Fact: &sessions.FactRecord{Scope: "s", Fact: sessions.Fact{ID: int64(i) + 1, Text: n, At: at}}},
+			{Pairing: &sessions.Pairing{Channel: "x", PersonID: n, Code: n, Expires: at, Approved: at}},
+			{Job: &sessions.JobRecord{Job: n, Due: at}},
+			{Occurrence: &sessions.Occurrence{Job: n, Due: at, Outcome: "missed", At: at}},
+		} {
+			line, err := json.Marshal(r)
+			must(t, err)
+			lines = append(lines, string(line))
+		}
+	}
+	must(t, a.Restore(t.Context(), feed(lines, nil)))
+	first := dump(t, a.Store)
+	must(t, b.Restore(t.Context(), feed(first, nil)))
+	same(t, "the dump of the copy", dump(t, b.Store), first)
+	for i, e := range edges[1:] {
+		if !inJSON(e.at) {
+			continue
+		}
+		c, err := a.Conversation(t.Context(), key(number("x:", i)))
+		must(t, err)
+		if !c.Created.Equal(e.want) || !c.Updated.Equal(e.want) {
+			t.Errorf("created %v, updated %v, want %v", c.Created, c.Updated, e.want)
+		}
+	}
+}
+
+// inJSON reports whether a line of JSON can say at.
+func inJSON(at time.Time) bool { return at.UTC().Year() >= 0 && at.UTC().Year() <= 9999 }
+
+func withTime(m channels.Inbound, at time.Time) channels.Inbound {
+	m.At = at
+	return m
 }
