@@ -3,6 +3,7 @@ package window
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -22,6 +23,10 @@ type Prune struct {
 	Head, Tail  int
 	// MinResult is how many characters a result has at least to be pruned.
 	MinResult int
+	// MinTotal is how many characters notices in place of results take away
+	// together at least, or none stands for any: a change to what was shown
+	// costs a provider's cache, so it must free something.
+	MinTotal int
 	// KeepAssistants: the results that belong to so many of the newest
 	// assistant messages stay whole.
 	KeepAssistants int
@@ -29,12 +34,31 @@ type Prune struct {
 	Exempt []string
 }
 
-// DefaultPrune is what Dragoman does unless it is told otherwise.
-func DefaultPrune() Prune {
-	return Prune{
+// DefaultPrunePreset is the preset of a configuration that names none.
+const DefaultPrunePreset = "dragoman"
+
+// PrunePresets are known ways of pruning, by name.
+var PrunePresets = map[string]Prune{
+	DefaultPrunePreset: {
 		SoftPercent: 30, HardPercent: 50, Head: 1500, Tail: 1500,
 		MinResult: 50_000, KeepAssistants: 3, Exempt: []string{"skill"},
-	}
+	},
+	// It shortens results from 4,000 characters on, and takes whole ones out
+	// only where that frees 50,000.
+	"openclaw": {
+		SoftPercent: 30, HardPercent: 50, Head: 1500, Tail: 1500,
+		MinResult: 4000, MinTotal: 50_000, KeepAssistants: 3, Exempt: []string{"skill"},
+	},
+}
+
+// PrunePresetNames are the names in PrunePresets, sorted.
+func PrunePresetNames() []string { return slices.Sorted(maps.Keys(PrunePresets)) }
+
+// DefaultPrune is what Dragoman does unless it is told otherwise.
+func DefaultPrune() Prune {
+	p := PrunePresets[DefaultPrunePreset]
+	p.Exempt = slices.Clone(p.Exempt)
+	return p
 }
 
 // Sight is what a pruned view has to fit into.
@@ -131,11 +155,14 @@ type pruning struct {
 func (v *pruning) decide() {
 	share := func(percent int) bool { return float64(v.size)*v.factor*100 > float64(v.s.Window)*float64(percent) }
 	hard, soft := share(v.HardPercent), share(v.SoftPercent)
+	if hard && v.MinTotal > 0 {
+		hard = v.clearable() >= v.MinTotal
+	}
 	left := v.open[:0]
 	for _, c := range v.open {
 		m := &v.out[c.at]
 		switch {
-		case c.owner > v.assistants-v.KeepAssistants:
+		case v.kept(c):
 			left = append(left, c)
 			continue
 		case hard || v.s.Forced.has(m):
@@ -148,6 +175,26 @@ func (v *pruning) decide() {
 		left = append(left, c)
 	}
 	v.open = left
+}
+
+// kept reports whether c belongs to one of the newest assistant messages.
+func (v *pruning) kept(c candidate) bool { return c.owner > v.assistants-v.KeepAssistants }
+
+// clearable is how many characters notices would take away from the results as
+// they are shown once they are shortened, which they are before.
+func (v *pruning) clearable() int {
+	n := 0
+	for _, c := range v.open {
+		if v.kept(c) {
+			continue
+		}
+		size := utf8.RuneCountInString(v.out[c.at].Content)
+		if !c.soft {
+			size = min(size, v.Head+v.Tail)
+		}
+		n += size
+	}
+	return n
 }
 
 // replace shows text instead of m's content, if that is shorter.

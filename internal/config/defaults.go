@@ -28,7 +28,7 @@ func defaults(o Options) *Config {
 			ToolTimeout: Duration(time.Minute), GiveUpAfter: Duration(10 * time.Minute),
 		},
 		Summary:  presetSummary(window.DefaultPreset),
-		Prune:    defaultPrune(),
+		Prune:    presetPrune(window.DefaultPrunePreset),
 		Queue:    Queue{Mode: "collect", MaxWaiting: 20, MaxMessageBytes: 256 << 10, RatePerMinute: 30},
 		Media:    Media{MaxBytes: 20 << 20, MaxTotal: 5 << 30, MaxImageBytes: 5 << 20},
 		Delivery: Delivery{GiveUpAfter: Duration(24 * time.Hour)},

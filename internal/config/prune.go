@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"dragoman/agent/window"
@@ -9,21 +10,24 @@ import (
 
 // Prune says how long results of tools are shortened in what the model sees.
 type Prune struct {
+	Preset         string   `yaml:"preset" doc:"A known way to do it, which fills in every key that is not written: dragoman or openclaw."`
 	Enabled        bool     `yaml:"enabled" doc:"Shorten long results of tools in what the model sees. The transcript keeps them whole."`
 	SoftPercent    int      `yaml:"soft_percent" doc:"Above this share of the context window, long results keep only their two ends."`
 	HardPercent    int      `yaml:"hard_percent" doc:"Above this share, a notice stands for them."`
 	Head           int      `yaml:"head" doc:"Characters that stay of the beginning."`
 	Tail           int      `yaml:"tail" doc:"Characters that stay of the end."`
 	MinResult      int      `yaml:"min_result" doc:"Shorter results, in characters, are left alone."`
+	MinTotal       int      `yaml:"min_total" doc:"A notice stands for results only where that takes away so many characters or more."`
 	KeepAssistants int      `yaml:"keep_assistants" doc:"The results that belong to so many of the newest messages of the model stay whole."`
 	Exempt         []string `yaml:"exempt" empty:"ok" doc:"Tools whose results always stay whole."`
 }
 
-func defaultPrune() Prune {
-	p := window.DefaultPrune()
+// presetPrune is the section as the preset fills it in.
+func presetPrune(name string) Prune {
+	p := window.PrunePresets[name]
 	return Prune{
-		Enabled: !p.Off, SoftPercent: p.SoftPercent, HardPercent: p.HardPercent, Head: p.Head, Tail: p.Tail,
-		MinResult: p.MinResult, KeepAssistants: p.KeepAssistants, Exempt: p.Exempt,
+		Preset: name, Enabled: !p.Off, SoftPercent: p.SoftPercent, HardPercent: p.HardPercent, Head: p.Head, Tail: p.Tail,
+		MinResult: p.MinResult, MinTotal: p.MinTotal, KeepAssistants: p.KeepAssistants, Exempt: slices.Clone(p.Exempt),
 	}
 }
 
@@ -31,14 +35,34 @@ func defaultPrune() Prune {
 func (p Prune) Rules() window.Prune {
 	return window.Prune{
 		Off: !p.Enabled, SoftPercent: p.SoftPercent, HardPercent: p.HardPercent, Head: p.Head, Tail: p.Tail,
-		MinResult: p.MinResult, KeepAssistants: p.KeepAssistants, Exempt: p.Exempt,
+		MinResult: p.MinResult, MinTotal: p.MinTotal, KeepAssistants: p.KeepAssistants, Exempt: p.Exempt,
 	}
+}
+
+// applyPrunePreset fills in what was not written. What was written counts.
+func (v *validator) applyPrunePreset() {
+	s := &v.c.Prune
+	v.oneOf("prune.preset", s.Preset, window.PrunePresetNames()...)
+	if _, known := window.PrunePresets[s.Preset]; !known {
+		return
+	}
+	p := presetPrune(s.Preset)
+	fill(v, "prune.enabled", &s.Enabled, p.Enabled)
+	fill(v, "prune.soft_percent", &s.SoftPercent, p.SoftPercent)
+	fill(v, "prune.hard_percent", &s.HardPercent, p.HardPercent)
+	fill(v, "prune.head", &s.Head, p.Head)
+	fill(v, "prune.tail", &s.Tail, p.Tail)
+	fill(v, "prune.min_result", &s.MinResult, p.MinResult)
+	fill(v, "prune.min_total", &s.MinTotal, p.MinTotal)
+	fill(v, "prune.keep_assistants", &s.KeepAssistants, p.KeepAssistants)
+	fill(v, "prune.exempt", &s.Exempt, p.Exempt)
 }
 
 // encodings are those that agent/tokens can count in.
 var encodings = []string{"cl100k_base", "o200k_base"}
 
 func (v *validator) prune() {
+	v.applyPrunePreset()
 	p := v.c.Prune
 	v.between("prune.soft_percent", p.SoftPercent, 1, 100)
 	v.between("prune.hard_percent", p.HardPercent, 1, 100)
@@ -53,6 +77,7 @@ func (v *validator) prune() {
 		v.bad("prune.min_result", "is not more than prune.head and prune.tail together, so there is nothing to leave out",
 			fmt.Sprintf("write more than %d", p.Head+p.Tail))
 	}
+	v.between("prune.min_total", p.MinTotal, 0, 100_000_000)
 	v.between("prune.keep_assistants", p.KeepAssistants, 0, 1000)
 	for i, name := range p.Exempt {
 		if strings.TrimSpace(name) == "" {

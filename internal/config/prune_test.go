@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,6 +26,31 @@ prune: {enabled: false, soft_percent: 40, hard_percent: 60, head: 10, tail: 20, 
 	}
 }
 
+// Every preset can be named, what is written wins over it, and the effective
+// form shows the numbers and loads as the same again.
+func TestPrunePresets(t *testing.T) {
+	for name, want := range window.PrunePresets {
+		c := load1(t, "prune: {preset: "+name+"}\n")
+		if diff := cmp.Diff(want, c.Prune.Rules()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(c.Prune, load1(t, c.Effective()).Prune); diff != "" {
+			t.Errorf("%s: its effective form loads as (-want +got):\n%s", name, diff)
+		}
+	}
+	c := load1(t, "prune: {min_total: 9000, exempt: [], preset: openclaw}\n")
+	want := window.PrunePresets["openclaw"]
+	want.MinTotal, want.Exempt = 9000, []string{}
+	if diff := cmp.Diff(want, c.Prune.Rules()); diff != "" {
+		t.Errorf("with overrides (-want +got):\n%s", diff)
+	}
+	for _, part := range []string{"preset: openclaw", "min_result: 4000", "min_total: 9000"} {
+		if !strings.Contains(c.Effective(), part) {
+			t.Errorf("Effective lacks %s:\n%s", part, c.Effective())
+		}
+	}
+}
+
 func TestPruneProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		"model: {encoding: o200k}\n":                        `model.encoding: "o200k" is not known here; write cl100k_base or o200k_base`,
@@ -33,6 +59,9 @@ func TestPruneProblems(t *testing.T) {
 		"prune: {min_result: 3000}\n":                       "prune.min_result: is not more than prune.head and prune.tail together, so there is nothing to leave out; write more than 3000",
 		"prune: {keep_assistants: -1}\n":                    "prune.keep_assistants: -1 is out of range; write 0 to 1000",
 		"prune: {exempt: [\" \"]}\n":                        "prune.exempt[0]: is empty; write the name of a tool",
+		"prune: {min_total: -1}\n":                          "prune.min_total: -1 is out of range; write 0 to 100000000",
+		"prune: {preset: claw}\n":                           `prune.preset: "claw" is not known here; write dragoman or openclaw`,
+		"prune: {preset: openclaw, head: 3000}\n":           "prune.min_result: is not more than prune.head and prune.tail together, so there is nothing to leave out; write more than 4500",
 		"prune: {off: true}\n":                              "prune.off: unknown key",
 		"prune: {head: 100000000, min_result: 100000000}\n": "prune.head: 100000000 is out of range; write 0 to 1000000",
 		"prune: {soft_percent: 99, hard_percent: 101}\n":    "prune.hard_percent: 101 is out of range; write 1 to 100",

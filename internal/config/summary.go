@@ -105,22 +105,23 @@ func (v *validator) applyPreset() {
 		return
 	}
 	p := presetSummary(s.Preset)
-	fill(v, "when", &s.When, p.When)
-	fill(v, "trigger.tokens_percent", &s.Trigger.TokensPercent, p.Trigger.TokensPercent)
-	fill(v, "trigger.messages", &s.Trigger.Messages, p.Trigger.Messages)
-	fill(v, "trigger.min_messages", &s.Trigger.MinMessages, p.Trigger.MinMessages)
-	fill(v, "keep.unit", &s.Keep.Unit, p.Keep.Unit)
-	fill(v, "keep.n", &s.Keep.N, p.Keep.N)
-	fill(v, "render", &s.Render, p.Render)
-	fill(v, "format", &s.Format, p.Format)
-	fill(v, "max_tokens", &s.MaxTokens, p.MaxTokens)
-	fill(v, "max_chars", &s.MaxChars, p.MaxChars)
-	fill(v, "temperature", &s.Temperature, p.Temperature)
-	fill(v, "prompt", &s.Prompt, p.Prompt)
+	fill(v, "summary.when", &s.When, p.When)
+	fill(v, "summary.trigger.tokens_percent", &s.Trigger.TokensPercent, p.Trigger.TokensPercent)
+	fill(v, "summary.trigger.messages", &s.Trigger.Messages, p.Trigger.Messages)
+	fill(v, "summary.trigger.min_messages", &s.Trigger.MinMessages, p.Trigger.MinMessages)
+	fill(v, "summary.keep.unit", &s.Keep.Unit, p.Keep.Unit)
+	fill(v, "summary.keep.n", &s.Keep.N, p.Keep.N)
+	fill(v, "summary.render", &s.Render, p.Render)
+	fill(v, "summary.format", &s.Format, p.Format)
+	fill(v, "summary.max_tokens", &s.MaxTokens, p.MaxTokens)
+	fill(v, "summary.max_chars", &s.MaxChars, p.MaxChars)
+	fill(v, "summary.temperature", &s.Temperature, p.Temperature)
+	fill(v, "summary.prompt", &s.Prompt, p.Prompt)
 }
 
-func fill[T any](v *validator, key string, value *T, preset T) {
-	if !v.written("summary." + key) {
+// fill sets what was not written at path to what the preset says.
+func fill[T any](v *validator, path string, value *T, preset T) {
+	if !v.written(path) {
 		*value = preset
 	}
 }

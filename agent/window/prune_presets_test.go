@@ -1,0 +1,122 @@
+package window_test
+
+import (
+	"strings"
+	"testing"
+
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// shownAs counts how the results of get are shown: whole, by their ends, or as
+// a notice.
+func shownAs(view []sessions.Message) (whole, soft, notices int) {
+	for _, m := range view {
+		switch {
+		case m.Role != sessions.RoleTool || m.Content == "little":
+		case strings.Contains(m.Content, "[The result of"):
+			notices++
+		case strings.Contains(m.Content, "left out here to save room"):
+			soft++
+		default:
+			whole++
+		}
+	}
+	return whole, soft, notices
+}
+
+// TestCase36OpenclawPreset: from 4,000 characters on results keep their ends,
+// and notices come only where they take away 50,000 characters: 17 results of
+// which 3,000 are shown do, 16 do not.
+func TestCase36OpenclawPreset(t *testing.T) {
+	p := window.PrunePresets["openclaw"]
+	for _, test := range []struct {
+		name                 string
+		length, results      int
+		percent              float64
+		whole, soft, notices int
+	}{
+		{"short ones", 3990, 5, 90, 5, 0, 0},
+		{"little room taken", 4000, 20, 29, 20, 0, 0},
+		{"over 30 percent", 4000, 5, 31, 0, 5, 0},
+		{"over 50 percent, little to take away", 10_000, 16, 99, 0, 16, 0},
+		{"over 50 percent, enough to take away", 10_000, 17, 99, 0, 0, 17},
+		{"under 50 percent, enough to take away", 10_000, 17, 49, 0, 17, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			result := strings.Repeat("All well. ", test.length/10)
+			msgs := talkOf()
+			for i := range test.results {
+				msgs = append(msgs, asked(int64(2*i+2), "get", result)...)
+			}
+			msgs = window.Repair(append(msgs, later(1000, 3)...))
+			size := windowFor(msgs, test.percent)
+			// In one request, as after a change of the model: the calls that
+			// came before were made in a window with room for everything.
+			view := onceFull(p, msgs, size)
+			whole, soft, notices := shownAs(view)
+			if whole != test.whole || soft != test.soft || notices != test.notices {
+				t.Errorf("%d whole, %d by their ends, %d notices; want %d, %d, %d", whole, soft, notices, test.whole, test.soft, test.notices)
+			}
+			if err := window.Validate(view); err != nil {
+				t.Errorf("Validate = %v, want nil", err)
+			}
+		})
+	}
+}
+
+// onceFull prunes msgs as if all of them had come at once: their usage says
+// that the requests before took next to nothing.
+func onceFull(p window.Prune, msgs []sessions.Message, size int) []sessions.Message {
+	one := make([]sessions.Message, 0, len(msgs))
+	calls := sessions.Message{Role: sessions.RoleAssistant, Seq: 2}
+	var rest []sessions.Message
+	for _, m := range msgs {
+		switch {
+		case m.Role == sessions.RoleUser:
+			one = append(one, m)
+		case m.Seq >= 1000:
+			rest = append(rest, m)
+		case m.Role == sessions.RoleAssistant:
+			calls.ToolCalls = append(calls.ToolCalls, m.ToolCalls...)
+		}
+	}
+	one = append(one, calls)
+	for _, m := range msgs {
+		if m.Role == sessions.RoleTool && m.Seq < 1000 {
+			one = append(one, m)
+		}
+	}
+	return p.Apply(append(one, rest...), window.Sight{Window: size})
+}
+
+// TestPruneMinTotalIsSticky replays a growing conversation: notices come in
+// steps that each take away MinTotal characters, and nothing is shown again.
+func TestPruneMinTotalIsSticky(t *testing.T) {
+	p := window.PrunePresets["openclaw"]
+	result := strings.Repeat("All well. ", 1000)
+	msgs := talkOf()
+	size := 15 * window.Estimate(asked(1, "get", result))
+	var before []sessions.Message
+	cleared, steps := 0, 0
+	for i := range 60 {
+		msgs = append(msgs, asked(int64(2*i+2), "get", result)...)
+		view := p.Apply(window.Repair(msgs), window.Sight{Window: size})
+		for j := range before {
+			if len(view[j].Content) > len(before[j].Content) {
+				t.Fatalf("request %d shows message %d again with %d bytes after %d", i, j, len(view[j].Content), len(before[j].Content))
+			}
+		}
+		_, _, notices := shownAs(view)
+		if more := notices - cleared; more > 0 {
+			steps++
+			if more < 16 {
+				t.Errorf("request %d makes notices of %d results, want at least 16 at once", i, more)
+			}
+		}
+		before, cleared = view, notices
+	}
+	if steps < 2 {
+		t.Errorf("notices came %d times, want at least 2, or this shows nothing", steps)
+	}
+}
