@@ -53,6 +53,9 @@ func (r *run) lead(view []sessions.Message, left int) []sessions.Message {
 		}
 		lead = append(slices.Clip(lead), window.Omission(left, hint))
 	}
+	if len(lead) == 0 {
+		return view
+	}
 	return slices.Concat(lead, view)
 }
 

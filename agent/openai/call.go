@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"dragoman/agent"
@@ -111,8 +113,8 @@ func (c *call) fill(req *http.Request) error {
 		parts = append(parts, []byte(key), c.tools)
 	}
 	parts = append(parts, []byte("}"))
-	req.GetBody = func() (io.ReadCloser, error) { return joined(parts), nil }
-	req.Body = joined(parts)
+	req.GetBody = func() (io.ReadCloser, error) { return &joined{left: net.Buffers(slices.Clone(parts))}, nil }
+	req.Body, _ = req.GetBody()
 	req.ContentLength = 0
 	for _, p := range parts {
 		req.ContentLength += int64(len(p))
@@ -120,14 +122,13 @@ func (c *call) fill(req *http.Request) error {
 	return nil
 }
 
-// joined reads parts one after the other.
-func joined(parts [][]byte) io.ReadCloser {
-	readers := make([]io.Reader, len(parts))
-	for i, p := range parts {
-		readers[i] = bytes.NewReader(p)
-	}
-	return io.NopCloser(io.MultiReader(readers...))
-}
+// joined reads parts one after the other. It writes itself, because net/http
+// would take a buffer of 32 KiB only to see that nothing follows the end.
+type joined struct{ left net.Buffers }
+
+func (j *joined) Read(p []byte) (int, error)         { return j.left.Read(p) }
+func (j *joined) WriteTo(w io.Writer) (int64, error) { return j.left.WriteTo(w) }
+func (j *joined) Close() error                       { return nil }
 
 // watched is a body that reports signs of life and ends with an error past its
 // bound.

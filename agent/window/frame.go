@@ -119,14 +119,16 @@ func Uncovered(h sessions.History) int {
 // call and messages without any content are not counted: no request may show
 // them.
 func Unaccounted(all, view []sessions.Message, said int) int {
-	type place struct {
-		seq  int64
-		turn string
-		role sessions.Role
+	// Nearly always all of it is shown, or its end.
+	for len(all) > 0 && len(view) > 0 && placeOf(&all[len(all)-1]) == placeOf(&view[len(view)-1]) {
+		all, view = all[:len(all)-1], view[:len(view)-1]
+	}
+	if len(all) == 0 {
+		return 0
 	}
 	missing := make(map[place]int)
 	note := func(m *sessions.Message, n int) {
-		missing[place{m.Seq, m.Turn, m.Role}] += n
+		missing[placeOf(m)] += n
 	}
 	for i := range all {
 		m := &all[i]
@@ -149,3 +151,12 @@ func Unaccounted(all, view []sessions.Message, said int) int {
 	}
 	return max(n, 0)
 }
+
+// place tells the messages of a conversation apart.
+type place struct {
+	seq  int64
+	turn string
+	role sessions.Role
+}
+
+func placeOf(m *sessions.Message) place { return place{m.Seq, m.Turn, m.Role} }

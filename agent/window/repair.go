@@ -26,8 +26,12 @@ const (
 // and not empty; nothing is empty. A missing result is replaced by a labelled
 // synthetic one. Repair(Repair(x)) equals Repair(x), and what it does to a
 // message depends on later messages only where those are its results, so a
-// growing history keeps its prefix.
+// growing history keeps its prefix. Where there is nothing to do it returns
+// msgs itself, so the result is to be read only.
 func Repair(msgs []sessions.Message) []sessions.Message {
+	if !slices.ContainsFunc(msgs, unplain) {
+		return slices.Clip(msgs)
+	}
 	pairs := pair(msgs)
 	used := make(map[string]bool)
 	out := make([]sessions.Message, 0, len(msgs))
@@ -49,6 +53,12 @@ func Repair(msgs []sessions.Message) []sessions.Message {
 		}
 	}
 	return out
+}
+
+// unplain reports whether m is more than a text by a person or the model.
+func unplain(m sessions.Message) bool {
+	return m.Role != sessions.RoleUser && m.Role != sessions.RoleAssistant ||
+		m.ToolCalls != nil || m.ToolCallID != "" || blank(m.Content)
 }
 
 // appendAssistant adds m and, if it makes calls, their results. results holds
@@ -93,6 +103,9 @@ func appendAssistant(out, msgs []sessions.Message, m sessions.Message, results [
 // out: they came after their turn was over, twice, or their call is older than
 // what is left of the history.
 func Strays(msgs []sessions.Message) int {
+	if !slices.ContainsFunc(msgs, func(m sessions.Message) bool { return m.Role == sessions.RoleTool }) {
+		return 0
+	}
 	pairs := pair(msgs)
 	n := 0
 	for i := range msgs {

@@ -290,6 +290,23 @@ func TestEntry(t *testing.T) {
 	}
 }
 
+// What is plain is not copied, and nobody can write into it by appending.
+func TestRepairOfPlainMessagesIsFree(t *testing.T) {
+	all := []sessions.Message{
+		{Seq: 1, Role: sessions.RoleUser, Content: "hi"},
+		{Seq: 2, Role: sessions.RoleAssistant, Content: "hello"},
+		{Seq: 3, Role: sessions.RoleUser, Content: "still there?"},
+	}
+	got := window.Repair(all[:2])
+	if len(got) != 2 || &got[0] != &all[0] {
+		t.Fatalf("Repair = %v, want its argument", got)
+	}
+	_ = append(got, sessions.Message{Content: "written over"})
+	if all[2].Content != "still there?" {
+		t.Error("what is appended to the view changes the conversation")
+	}
+}
+
 func BenchmarkEstimateText(b *testing.B) {
 	text := strings.Repeat("Some words, 世界 and 🎉 123456.\n", 1000)
 	b.SetBytes(int64(len(text)))
