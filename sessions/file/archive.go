@@ -16,7 +16,7 @@ import (
 // heads the last line counts, so an archive is the whole history of a
 // conversation, and enough to write a lost document anew.
 type archiveLine struct {
-	Message   *sessions.Message      `json:"message,omitempty"`
+	Message   *message               `json:"message,omitempty"`
 	Inbox     *memory.InRow          `json:"inbox,omitempty"`
 	Outbox    *sessions.OutboxRecord `json:"outbox,omitempty"`
 	Summaries *[]sessions.Summary    `json:"summaries,omitempty"`
@@ -51,7 +51,8 @@ func archiveLines(head memory.Head, changes []change) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	var errs []error
 	for _, m := range all.Messages {
-		errs = append(errs, enc.Encode(archiveLine{Message: &m}))
+		w := newMessage(m)
+		errs = append(errs, enc.Encode(archiveLine{Message: &w}))
 	}
 	for _, r := range all.In {
 		errs = append(errs, enc.Encode(archiveLine{Inbox: &r}))
@@ -127,7 +128,7 @@ func parseArchive(data []byte) *archive {
 		case l.Message != nil:
 			// What is there twice was written again after a crash.
 			if n := len(a.Messages); n == 0 || a.Messages[n-1].Seq < l.Message.Seq {
-				a.Messages = append(a.Messages, *l.Message)
+				a.Messages = append(a.Messages, l.Message.plain())
 			}
 		case l.Inbox != nil:
 			put(&a.In, in, l.Inbox.Seq, *l.Inbox)

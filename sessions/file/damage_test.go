@@ -214,12 +214,12 @@ func TestDamagedStoreFile(t *testing.T) {
 	must(t, s.Close())
 	must(t, os.WriteFile(p.path("store.json"), []byte("[]"), 0o600))
 	s = p.open(t)
-	if list, err := s.List(t.Context(), 0, 99); err != nil || len(list) != 4 {
+	if list, err := s.List(t.Context(), 0, 99); err != nil || len(list) != 5 {
 		t.Errorf("List = %+v, %v", list, err)
 	}
 	p.says(t, "level=ERROR", "store.json.corrupt-")
 	must(t, s.Close())
-	newer := bytes.Replace(read(t, p.path("store.json")), []byte(`"format": 1`), []byte(`"format": 2`), 1)
+	newer := bytes.Replace(read(t, p.path("store.json")), []byte(`"format": 2`), []byte(`"format": 3`), 1)
 	must(t, os.WriteFile(p.path("store.json"), newer, 0o600))
 	if _, err := openAt(t, p.dir); err == nil || !strings.Contains(err.Error(), "newer version") {
 		t.Errorf("Open = %v", err)

@@ -67,6 +67,7 @@ var lockSeed = maphash.MakeSeed()
 type docState struct {
 	lsn      int64
 	archived int64 // bytes of the archive that belong to it
+	extra    foreign
 }
 
 var (
@@ -185,10 +186,15 @@ func (d *disk) whole(doc *document) (memory.Content, error) {
 	if err != nil {
 		return memory.Content{}, err
 	}
-	content := a.Content
-	content.Journals, content.Summaries = doc.Journals, doc.Summaries
-	apply(&content, memory.ChatChange{Messages: doc.Messages, In: doc.Waiting, Out: doc.Deliveries})
-	return content, nil
+	return doc.over(a.Content), nil
+}
+
+// over is what an archive and its document say together.
+func (d *document) over(archived memory.Content) memory.Content {
+	newest := d.content()
+	archived.Journals, archived.Summaries = newest.Journals, newest.Summaries
+	apply(&archived, memory.ChatChange{Messages: newest.Messages, In: newest.In, Out: newest.Out})
+	return archived
 }
 
 // document reads the document of k: nil if there is none because nothing of k

@@ -1,11 +1,9 @@
 package file
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,22 +15,27 @@ import (
 	"dragoman/sessions/rules"
 )
 
-const documentFormat = 1
+// documentFormat is the form in which files are written. Format 1 had flat tool
+// calls and no metadata at the top; its files are read, and written anew when
+// they change next.
+const documentFormat = 2
 
 // document is a conversation as it stands in its file, for people and for the
 // next start. It shows the newest messages; all of them are in the archive.
 type document struct {
-	Format     int                        `json:"format"`
-	Key        channels.Key               `json:"key"`
-	Generation string                     `json:"generation,omitempty"`
-	Title      string                     `json:"title,omitempty"`
-	Created    time.Time                  `json:"created,omitzero"`
-	Updated    time.Time                  `json:"updated,omitzero"`
+	Format     int          `json:"format"`
+	Key        channels.Key `json:"key"`
+	Generation string       `json:"generation,omitempty"`
+	Title      string       `json:"title,omitempty"`
+	Created    time.Time    `json:"created,omitzero"`
+	Updated    time.Time    `json:"updated,omitzero"`
+	// Metadata is that of the settings in Head. When read, this one counts.
+	Metadata   map[string]json.RawMessage `json:"metadata,omitempty"`
 	Summary    string                     `json:"summary,omitempty"` // the newest; it does not count when read
-	Messages   []sessions.Message         `json:"messages"`
+	Messages   []message                  `json:"messages"`
 	Waiting    []memory.InRow             `json:"waiting,omitempty"`
-	Deliveries []sessionsOutbox           `json:"deliveries,omitempty"` // not sent
-	Journals   map[string][]sessions.Step `json:"journals,omitempty"`
+	Deliveries []sessions.OutboxRecord    `json:"deliveries,omitempty"` // not sent
+	Journals   map[string][]step          `json:"journals,omitempty"`
 	Summaries  []sessions.Summary         `json:"summaries,omitempty"`
 	Head       memory.Head                `json:"head"`
 	// LSN is the last commit that is in here.
@@ -40,17 +43,17 @@ type document struct {
 	// ArchiveBytes is how much of the archive belongs to it. What follows is
 	// the rest of a writing that did not end.
 	ArchiveBytes int64 `json:"archive_bytes"`
+
+	extra foreign
 }
 
-type sessionsOutbox = sessions.OutboxRecord
-
-func newDocument(h memory.Head, c memory.Content, lsn, archived int64) *document {
+func newDocument(h memory.Head, c memory.Content, st docState) *document {
 	d := &document{
-		Format: documentFormat, Key: h.Key, Messages: c.Messages, Waiting: c.In, Deliveries: c.Out,
-		Journals: c.Journals, Summaries: c.Summaries, Head: h, LSN: lsn, ArchiveBytes: archived,
+		Format: documentFormat, Key: h.Key, Messages: mapped(c.Messages, newMessage), Waiting: c.In, Deliveries: c.Out,
+		Journals: mappedJournals(c.Journals, newStep), Summaries: c.Summaries, Head: h, LSN: st.lsn, ArchiveBytes: st.archived, extra: st.extra,
 	}
 	if v := h.Conversation; v != nil {
-		d.Title, d.Created, d.Updated = v.Title, v.Created, v.Updated
+		d.Title, d.Created, d.Updated, d.Metadata = v.Title, v.Created, v.Updated, v.Settings.Metadata
 		if n := len(v.Generations); n > 0 {
 			d.Generation = v.Generations[n-1].ID
 		}
@@ -59,23 +62,24 @@ func newDocument(h memory.Head, c memory.Content, lsn, archived int64) *document
 		d.Summary = c.Summaries[n-1].Text
 	}
 	if d.Messages == nil {
-		d.Messages = []sessions.Message{}
+		d.Messages = []message{}
 	}
 	return d
 }
 
 func (d *document) content() memory.Content {
-	return memory.Content{Messages: d.Messages, Summaries: d.Summaries, In: d.Waiting, Out: d.Deliveries, Journals: d.Journals}
+	return memory.Content{
+		Messages: mapped(d.Messages, message.plain), Summaries: mapped(d.Summaries, rules.Summary), In: d.Waiting, Out: d.Deliveries,
+		Journals: mappedJournals(d.Journals, step.plain),
+	}
 }
+
+func (d *document) state() docState { return docState{d.LSN, d.ArchiveBytes, d.extra} }
 
 // encode writes d with indents and without escapes that only HTML needs.
 func (d *document) encode() ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(d)
-	return b.Bytes(), err
+	data, err := pretty(d)
+	return d.extra.behind(data), err
 }
 
 var errDamaged = errors.New("damaged")
@@ -94,43 +98,56 @@ func readDocument(path string) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A newer document may have any shape: its format alone is asked first.
-	var probe struct {
-		Format int `json:"format"`
-	}
-	if json.Unmarshal(data, &probe) == nil && probe.Format > documentFormat {
-		return nil, fmt.Errorf("%s: %w", filepath.Base(path), newerError{probe.Format})
-	}
 	d, err := parseDocument(data)
+	if newer := (newerError{}); errors.As(err, &newer) {
+		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	// A title that somebody changed by hand counts, and only the one at the top.
-	if v := d.Head.Conversation; v != nil {
-		d.Title = rules.Text(d.Title)
-		v.Title = d.Title
 	}
 	return d, nil
 }
 
 func parseDocument(data []byte) (*document, error) {
-	d := &document{}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if err := dec.Decode(d); err != nil {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
 		return nil, err
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the document")
+	// A newer document may have any shape: its format alone is asked first.
+	d := &document{}
+	if json.Unmarshal(fields["format"], &d.Format) == nil && d.Format > documentFormat {
+		return nil, newerError{d.Format}
+	}
+	if err := json.Unmarshal(data, d); err != nil {
+		return nil, err
 	}
 	switch {
-	case d.Format != documentFormat:
+	case d.Format < 1:
 		return nil, fmt.Errorf("its format is %d, this version knows %d", d.Format, documentFormat)
 	case d.Key.IsZero() || d.Key != d.Head.Key:
 		return nil, errors.New("it has no key, or two")
 	case d.ArchiveBytes < 0 || d.LSN < 0:
 		return nil, errors.New("it has a size that cannot be")
 	}
+	d.extra = foreignFields(fields)
+	d.edited()
 	return d, checkContent(d.Key, d.Head, d.content())
+}
+
+// edited takes over what may be changed by hand: the title and the metadata at
+// the top count, and only those.
+func (d *document) edited() {
+	v := d.Head.Conversation
+	if v == nil {
+		return
+	}
+	d.Title = rules.Text(d.Title)
+	v.Title = d.Title
+	if d.Format > 1 {
+		v.Settings.Metadata = d.Metadata
+	}
+	v.Settings = rules.Settings(v.Settings)
+	d.Metadata = v.Settings.Metadata
 }
 
 // checkContent refuses what no store wrote.

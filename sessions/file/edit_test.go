@@ -2,12 +2,14 @@ package file_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/file"
 )
 
 // edit replaces what a document says, as a person with an editor does.
@@ -66,6 +68,86 @@ func TestEditedTitle(t *testing.T) {
 	}
 }
 
+// Metadata that was edited by hand counts as a title does.
+func TestEditedMetadata(t *testing.T) {
+	for _, lost := range []string{"", "index.json"} {
+		t.Run("lost "+lost, func(t *testing.T) {
+			p := newPlace(t)
+			s := p.open(t)
+			say(t, s, "x:1", "1", "one")
+			set := func(set *sessions.Settings) {
+				set.Model, set.Metadata = "m", map[string]json.RawMessage{"a": json.RawMessage(`1`), "b": json.RawMessage(`"gone"`)}
+			}
+			must(t, s.Configure(t.Context(), key("x:1"), set))
+			must(t, s.Close())
+			edit(t, p, "conversations/x_1.json", `"b": "gone"`, `"c": {"d": [2]}`)
+			if lost != "" {
+				must(t, os.Remove(p.path(lost)))
+			}
+			for range 2 {
+				s = p.open(t)
+				c, err := s.Conversation(t.Context(), key("x:1"))
+				must(t, err)
+				same(t, "settings", c.Settings, sessions.Settings{Model: "m", Metadata: map[string]json.RawMessage{"a": json.RawMessage(`1`), "c": json.RawMessage(`{"d":[2]}`)}})
+				must(t, s.Close())
+			}
+		})
+	}
+}
+
+// Fields that we do not know stay as they are, wherever in the document they
+// were put, until the conversation is deleted.
+func TestForeignFields(t *testing.T) {
+	for _, lost := range []string{"", "index.json", "archive/x_1.jsonl"} {
+		t.Run("lost "+lost, func(t *testing.T) {
+			p := newPlace(t)
+			s := p.open(t)
+			say(t, s, "x:1", "1", "one")
+			say(t, s, "x:2", "2", "two")
+			must(t, s.Close())
+			edit(t, p, "conversations/x_1.json", `"messages"`, `"zeta": {"list": [1, "<2>", {}], "deep": {"b": null, "a": 1.50}},
+  "messages"`)
+			edit(t, p, "conversations/x_1.json", `"archive_bytes"`, `"alpha": "α", "archive_bytes"`)
+			if lost != "" {
+				must(t, os.Remove(p.path(lost)))
+			}
+			stays := func() {
+				t.Helper()
+				var doc map[string]json.RawMessage
+				text := read(t, p.path("conversations/x_1.json"))
+				if err := json.Unmarshal(text, &doc); err != nil {
+					t.Fatalf("%v:\n%s", err, text)
+				}
+				var zeta bytes.Buffer
+				must(t, json.Compact(&zeta, doc["zeta"]))
+				if zeta.String() != `{"list":[1,"<2>",{}],"deep":{"b":null,"a":1.50}}` || string(doc["alpha"]) != `"α"` || doc["messages"] == nil {
+					t.Errorf("the document is now\n%s", text)
+				}
+			}
+			for n := range 3 {
+				s = p.open(t)
+				_, err := s.Search(t.Context(), key("x:1"), "one", 9) // which misses the archive
+				must(t, err)
+				say(t, s, "x:1", number("a", n), "more")
+				must(t, file.Settle(s))
+				say(t, s, "x:1", number("b", n), "more") // the document is not read again for this one
+				must(t, s.Close())
+				stays()
+			}
+			if doc := read(t, p.path("conversations/x_2.json")); bytes.Contains(doc, []byte("zeta")) {
+				t.Errorf("another document has the fields too:\n%s", doc)
+			}
+			s = p.open(t)
+			must(t, s.Delete(t.Context(), key("x:1")))
+			say(t, s, "x:1", "anew", "anew")
+			must(t, s.Close())
+			if doc := read(t, p.path("conversations/x_1.json")); bytes.Contains(doc, []byte("zeta")) {
+				t.Errorf("the fields outlive the conversation:\n%s", doc)
+			}
+		})
+	}
+}
+
 // What the log has is newer than a document that a crash left behind.
 func TestEditedTitleAfterCrash(t *testing.T) {
 	p := newPlace(t)
@@ -93,7 +175,7 @@ func TestNewerDocument(t *testing.T) {
 				say(t, s, "x:1", "1", "one")
 				say(t, s, "x:2", "2", "two")
 				must(t, s.Close())
-				newer := edit(t, p, "conversations/x_1.json", `"format": 1`, put)
+				newer := edit(t, p, "conversations/x_1.json", `"format": 2`, put)
 				if lost != "" {
 					must(t, os.Remove(p.path(lost)))
 				}
@@ -105,7 +187,7 @@ func TestNewerDocument(t *testing.T) {
 				if got := read(t, p.path("conversations/x_1.json")); !bytes.Equal(got, newer) || len(p.aside(t)) > 0 {
 					t.Errorf("the document of a newer version was changed, or set aside: %v", p.aside(t))
 				}
-				edit(t, p, "conversations/x_1.json", put, `"format": 1`)
+				edit(t, p, "conversations/x_1.json", put, `"format": 2`)
 				if ms, err := p.open(t).Messages(t.Context(), key("x:1"), 0, 9); err != nil || len(ms) != 1 {
 					t.Errorf("Messages = %+v, %v", ms, err)
 				}

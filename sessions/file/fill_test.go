@@ -52,7 +52,16 @@ func fill(t *testing.T, s sessions.Store) {
 	must(t, err)
 	must(t, s.AddSummary(ctx, key("x:new"), sessions.Summary{Text: "sum", CoversSeq: 2, Generation: h.Generation}))
 	must(t, s.Rename(ctx, key("x:new"), "title"))
-	must(t, s.Configure(ctx, key("x:set"), func(set *sessions.Settings) { set.Model, set.Tags = "m", []string{"t"} }))
+	must(t, s.Configure(ctx, key("x:set"), func(set *sessions.Settings) {
+		set.Model, set.Tags, set.Metadata = "m", []string{"t"}, map[string]json.RawMessage{"who": json.RawMessage(`{"id":[1,"<2>"]}`)}
+	}))
+	call := sessions.Message{
+		Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "c1", Name: "time", Arguments: `{"zone": "UTC"}`}, {ID: "c2", Name: "f"}},
+		Extra: map[string]json.RawMessage{"annotations": json.RawMessage(`[{"a":1},"<b>"]`)},
+	}
+	result := sessions.Message{Role: sessions.RoleTool, Content: "12:00", ToolCallID: "c1", Name: "time"}
+	_, err = s.Accept(ctx, sessions.Entry{Inbound: in("x:call", "c1", "/x"), Answered: true, Append: []sessions.Message{call, result}})
+	must(t, err)
 	say(t, s, "x:gone", "g1", "gone")
 	must(t, s.Delete(ctx, key("x:gone")))
 	say(t, s, "x:from", "f1", "joined")
@@ -95,7 +104,8 @@ func work(t *testing.T, s sessions.Store) {
 		// One turn came to its end, and its journal with it.
 		must(t, s.AppendStep(ctx, c, "ended", []sessions.Answered{{Seq: 2}}, sessions.Step{Kind: sessions.StepNote}))
 		must(t, s.CommitTurn(ctx, c, sessions.Turn{ID: "ended", Answers: []sessions.Answered{{Seq: 2}}}))
-		must(t, s.AppendStep(ctx, c, "turn", answers, sessions.Step{Kind: sessions.StepNote, CallID: "1"}))
+		asked := sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "c9", Name: "g", Arguments: "[]"}}}
+		must(t, s.AppendStep(ctx, c, "turn", answers, sessions.Step{Kind: sessions.StepModel, Message: &asked}))
 		must(t, s.AppendStep(ctx, c, "turn", nil, sessions.Step{Kind: sessions.StepToolStart, CallID: "2"}))
 		return nil
 	})

@@ -71,7 +71,7 @@ func (d *disk) readCommon() (*commonFile, error) {
 		if err = json.Unmarshal(data, c); err == nil && c.Format > documentFormat {
 			return nil, newerError{c.Format}
 		}
-		if err == nil && (c.Format != documentFormat || c.Prefix == "") {
+		if err == nil && (c.Format < 1 || c.Prefix == "") {
 			err = errors.New("it is not complete")
 		}
 		if err != nil {
@@ -109,7 +109,7 @@ func (d *disk) readIndex() (*indexFile, map[memory.SeenID]int32, error) {
 		err = json.Unmarshal(data, index)
 	}
 	var seen map[memory.SeenID]int32
-	if err == nil && index.Format == documentFormat {
+	if err == nil && index.Format >= 1 && index.Format <= documentFormat {
 		if seen, err = d.readSeen(index.Seen); err == nil {
 			return index, seen, nil
 		}
@@ -258,8 +258,8 @@ func (d *disk) verifyFolder(sub string, known map[string]indexHead, seen map[mem
 }
 
 // check reads the document of k, which makes it anew if it is damaged, and
-// takes over a title that was written there by hand. What the log has of k
-// since counts more.
+// takes over what was written there by hand. What the log has of k since
+// counts more.
 func (d *disk) check(k channels.Key) error {
 	lock := d.lock(k)
 	lock.Lock()
@@ -270,9 +270,9 @@ func (d *disk) check(k channels.Key) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if h, ok := d.heads[k]; ok && h.Conversation != nil && h.Conversation.Title != doc.Title {
+	if h, ok := d.heads[k]; ok && h.Conversation != nil && doc.Head.Conversation != nil {
 		v := *h.Conversation // commits that are being written may share it
-		v.Title = doc.Title
+		v.Title, v.Settings.Metadata = doc.Title, doc.Metadata
 		h.Conversation = &v
 		d.heads[k] = h
 	}

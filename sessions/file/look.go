@@ -101,7 +101,8 @@ func begins(path string) bool {
 	head := make([]byte, 64)
 	n, _ := io.ReadFull(f, head)
 	text := bytes.Join(bytes.Fields(head[:n]), nil)
-	return bytes.HasPrefix(text, []byte(`{"format":1,"key":"`))
+	text, ok := bytes.CutPrefix(text, []byte(`{"format":`))
+	return ok && bytes.HasPrefix(bytes.TrimLeft(text, "0123456789"), []byte(`,"key":"`))
 }
 
 // stranger is the name of something in dir that a store without content would

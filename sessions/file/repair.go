@@ -51,7 +51,7 @@ func (d *disk) rebuild(k channels.Key, why error) (*document, error) {
 		}
 	}
 	fit(&head, content)
-	doc, err := d.store(head, content, d.last())
+	doc, err := d.store(head, content, docState{lsn: d.last()})
 	d.log.Error("the document of a conversation cannot be read; it was made anew from the archive and the log",
 		"key", k.String(), "set_aside", aside, "messages", len(content.Messages), "err", errors.Join(why, err))
 	return doc, err
@@ -79,9 +79,9 @@ func fit(h *memory.Head, c memory.Content) {
 
 // store writes the document and the archive of a conversation anew, with all
 // that is known of it. The caller holds its lock.
-func (d *disk) store(head memory.Head, all memory.Content, lsn int64) (*document, error) {
+func (d *disk) store(head memory.Head, all memory.Content, st docState) (*document, error) {
 	ch := memory.ChatChange{Anew: true, Messages: all.Messages, Summaries: &all.Summaries, In: all.In, Out: all.Out}
-	lines, err := archiveLines(head, []change{{lsn, ch}})
+	lines, err := archiveLines(head, []change{{st.lsn, ch}})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,8 @@ func (d *disk) store(head memory.Head, all memory.Content, lsn int64) (*document
 	if err != nil {
 		return nil, err
 	}
-	doc := newDocument(head, memory.Newest(head, all), lsn, int64(len(lines)))
+	st.archived = int64(len(lines))
+	doc := newDocument(head, memory.Newest(head, all), st)
 	data, err := doc.encode()
 	if err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (d *disk) store(head memory.Head, all memory.Content, lsn int64) (*document
 	if err := replace(d.documentPath(head.Key), data); err != nil {
 		return nil, err
 	}
-	d.setState(head.Key, docState{lsn, int64(len(lines))})
+	d.setState(head.Key, st)
 	return doc, syncDir(filepath.Dir(d.documentPath(head.Key)))
 }
 
@@ -111,10 +112,8 @@ func (d *disk) mendArchive(doc *document, a *archive, why error) (*archive, erro
 	if err = removed(err); err != nil {
 		return nil, err
 	}
-	content := a.Content
-	content.Journals, content.Summaries = doc.Journals, doc.Summaries
-	apply(&content, memory.ChatChange{Messages: doc.Messages, In: doc.Waiting, Out: doc.Deliveries})
-	written, err := d.store(doc.Head, content, doc.LSN)
+	content := doc.over(a.Content)
+	written, err := d.store(doc.Head, content, doc.state())
 	d.log.Error("an archive is damaged; what can be read of it is kept", "key", k.String(), "set_aside", moved,
 		"messages", len(content.Messages), "err", errors.Join(why, err))
 	if err != nil {

@@ -126,7 +126,7 @@ func (d *disk) stateOf(k channels.Key) (docState, error) {
 	if err != nil || doc == nil {
 		return docState{}, err
 	}
-	return docState{doc.LSN, doc.ArchiveBytes}, nil
+	return doc.state(), nil
 }
 
 // write makes the files of a key what they are after changes: the archive
@@ -141,7 +141,8 @@ func (d *disk) write(head memory.Head, content memory.Content, changes []change,
 		return st, err
 	}
 	if slices.ContainsFunc(changes, func(c change) bool { return c.Anew || c.Gone }) {
-		st.archived, err = 0, replace(d.archivePath(k), lines)
+		// What others wrote into the document may tell of what is gone.
+		st.archived, st.extra, err = 0, "", replace(d.archivePath(k), lines)
 	} else {
 		err = appendAt(d.archivePath(k), st.archived, lines)
 	}
@@ -152,8 +153,8 @@ func (d *disk) write(head memory.Head, content memory.Content, changes []change,
 	if err != nil {
 		return st, err
 	}
-	st = docState{lsn, st.archived + int64(len(lines))}
-	data, err := newDocument(head, content, lsn, st.archived).encode()
+	st.lsn, st.archived = lsn, st.archived+int64(len(lines))
+	data, err := newDocument(head, content, st).encode()
 	if err == nil {
 		err = replace(d.documentPath(k), data)
 	}

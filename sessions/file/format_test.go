@@ -1,0 +1,116 @@
+package file_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"dragoman/sessions"
+)
+
+// A document has the fields that programs with such files know: a key,
+// messages as models' interfaces have them, a summary, times, and metadata.
+func TestDocumentFields(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	fill(t, s)
+	must(t, s.Configure(t.Context(), key("x:call"), func(set *sessions.Settings) {
+		set.Metadata = map[string]json.RawMessage{"userId": json.RawMessage(`"42"`)}
+	}))
+	want, err := s.Messages(t.Context(), key("x:call"), 0, 9)
+	must(t, err)
+	must(t, s.Close())
+	got, err := p.open(t).Messages(t.Context(), key("x:call"), 0, 9)
+	must(t, err)
+	same(t, "messages from the document", got, want)
+
+	type call struct {
+		ID, Type string
+		Function struct{ Name, Arguments string }
+	}
+	type said struct {
+		Role       string  `json:"role"`
+		Content    *string `json:"content"`
+		ToolCalls  []call  `json:"tool_calls"`
+		ToolCallID string  `json:"tool_call_id"`
+	}
+	var doc struct {
+		Key, Summary, Created, Updated string
+		Messages                       []said
+		Metadata                       map[string]string
+	}
+	text := read(t, p.path("conversations/x_call.json"))
+	must(t, json.Unmarshal(text, &doc))
+	if doc.Key != "x:call" || doc.Metadata["userId"] != "42" || !strings.HasSuffix(doc.Created, "Z") || !strings.HasSuffix(doc.Updated, "Z") {
+		t.Errorf("the document is\n%s", text)
+	}
+	one, two := call{ID: "c1", Type: "function"}, call{ID: "c2", Type: "function"}
+	one.Function.Name, one.Function.Arguments, two.Function.Name = "time", `{"zone": "UTC"}`, "f"
+	none, noon := "", "12:00"
+	same(t, "messages", doc.Messages, []said{
+		{Role: "assistant", Content: &none, ToolCalls: []call{one, two}},
+		{Role: "tool", Content: &noon, ToolCallID: "c1"},
+	})
+	if text := read(t, p.path("conversations/x_new.json")); !bytes.Contains(text, []byte(`  "summary": "sum",`)) {
+		t.Errorf("there is no summary in\n%s", text)
+	}
+	for _, name := range []string{"conversations/x_call.json", "conversations/x_work.json"} {
+		text := bytes.Join(bytes.Fields(read(t, p.path(name))), nil)
+		if bytes.Contains(text, []byte(`"id":"c1","name"`)) || bytes.Contains(text, []byte(`"id":"c9","name"`)) || !bytes.Contains(text, []byte(`"type":"function","function":{"name":`)) {
+			t.Errorf("the calls in %s are not all of one form:\n%s", name, text)
+		}
+	}
+	if line := read(t, p.path("archive/x_call.jsonl")); !bytes.Contains(line, []byte(`"tool_calls":[{"id":"c1","type":"function","function":{"name":"time","arguments":"{\"zone\": \"UTC\"}"}}`)) {
+		t.Errorf("the archive is\n%s", line)
+	}
+}
+
+// A store that a former version has left, with something in its log alone, is
+// read; a document is written in the new form when its conversation changes.
+func TestFormerFormat(t *testing.T) {
+	for _, lost := range []string{"", "index.json", "conversations/telegram_1.json"} {
+		t.Run("lost "+lost, func(t *testing.T) {
+			p := newPlace(t)
+			must(t, os.CopyFS(p.dir, os.DirFS("testdata/format1")))
+			if lost != "" {
+				must(t, os.Remove(p.path(lost)))
+			}
+			s := p.open(t)
+			for k, n := range map[string]int{"telegram:1": 3, "telegram:2": 5} {
+				ms, err := s.Messages(t.Context(), key(k), 0, 99)
+				must(t, err)
+				if len(ms) != n {
+					t.Fatalf("%s has %d messages, want %d", k, len(ms), n)
+				}
+				for _, m := range ms {
+					if m.Role == sessions.RoleAssistant {
+						same(t, "calls", m.ToolCalls, []sessions.ToolCall{{ID: "c1", Name: "time", Arguments: `{"zone": "UTC"}`}, {ID: "c2", Name: "f"}})
+					}
+				}
+			}
+			c, err := s.Conversation(t.Context(), key("telegram:1"))
+			must(t, err)
+			if c.Title != "The time" || string(c.Metadata["who"]) != `{"id":[1,2]}` {
+				t.Errorf("Conversation = %+v", c)
+			}
+			want := dump(t, s)
+			if !strings.Contains(strings.Join(want, "\n"), `"id":"c9","name":"g","arguments":"[]"`) {
+				t.Error("the journal of an open turn is lost")
+			}
+			say(t, s, "telegram:1", "new", "one more")
+			changed := dump(t, s)
+			must(t, s.Close())
+			doc := bytes.Join(bytes.Fields(read(t, p.path("conversations/telegram_1.json"))), nil)
+			if !bytes.HasPrefix(doc, []byte(`{"format":2,`)) || !bytes.Contains(doc, []byte(`{"id":"c1","type":"function","function":{"name":"time"`)) ||
+				!bytes.Contains(doc, []byte(`"metadata":{"who":{"id":[1,2]}},"messages"`)) {
+				t.Errorf("the document was not written in the new form:\n%s", doc)
+			}
+			same(t, "Dump", dump(t, p.open(t)), changed)
+			if lost == "" {
+				p.quiet(t)
+			}
+		})
+	}
+}
