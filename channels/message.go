@@ -67,6 +67,15 @@ type Attachment struct {
 	Missing string `json:"missing,omitempty"`
 }
 
+// Deletion says by whom a message was deleted for everybody.
+type Deletion string
+
+// Who deletes messages.
+const (
+	DeletedBySender Deletion = "sender" // its author
+	DeletedByAdmin  Deletion = "admin"  // somebody who may do that to the others
+)
+
 // Inbound is one message from a network, as its adapter understood it.
 type Inbound struct {
 	Key Key `json:"key"`
@@ -93,6 +102,11 @@ type Inbound struct {
 	// Edits, if not empty, is the MessageID of the earlier message whose text
 	// this one replaces.
 	Edits string `json:"edits,omitempty"`
+	// Deletes, only beside Edits, says that the earlier message was deleted for
+	// everybody. One that still waits is not answered any more. Sender is the
+	// author of the earlier message also where somebody else deleted it, and
+	// Text says in words that it is gone.
+	Deletes Deletion `json:"deletes,omitempty"`
 	// Quote is the message that this one answers, if any.
 	Quote *Quote `json:"quote,omitempty"`
 	// Attachments are the files that came with it, at most MaxAttachments.

@@ -90,20 +90,27 @@ func attachmentLine(a channels.Attachment) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// EditNote is the message that stands in the transcript for an edit that
-// came too late to change the message itself.
+// EditNote is the message that stands in the transcript for an edit or a
+// deletion that came too late to change the message itself.
 func EditNote(m channels.Inbound) Message {
-	who := m.Sender.Name
-	if who == "" {
-		who = "the sender"
+	who := "the sender"
+	if m.Sender.Name != "" {
+		who = OneLine(m.Sender.Name, 60)
 	}
-	text := m.Text
-	if strings.TrimSpace(text) == "" {
-		text = "(no text)" // a picture that lost its caption
+	var text string
+	switch {
+	case m.Deletes == channels.DeletedByAdmin:
+		text = "[an admin deleted an earlier message of " + who + "]"
+	case m.Deletes != "":
+		text = "[" + who + " deleted an earlier message]"
+	case strings.TrimSpace(m.Text) == "":
+		text = "[" + who + " changed an earlier message to:] (no text)" // a picture that lost its caption
+	default:
+		text = "[" + who + " changed an earlier message to:] " + m.Text
 	}
 	return Message{
 		Role:      RoleUser,
-		Content:   "[" + OneLine(who, 60) + " changed an earlier message to:] " + text,
+		Content:   text,
 		Name:      m.Sender.Name,
 		Sender:    m.Sender.ID(),
 		At:        m.At,

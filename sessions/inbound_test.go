@@ -72,7 +72,15 @@ func TestEditNote(t *testing.T) {
 	if got := sessions.EditNote(m).Content; got != "[alice changed an earlier message to:] (no text)" {
 		t.Errorf("EditNote = %q", got)
 	}
-	m.Sender.Name, m.Text = "", "new"
+	m.Deletes = channels.DeletedBySender
+	if got := sessions.EditNote(m).Content; got != "[alice deleted an earlier message]" {
+		t.Errorf("EditNote = %q", got)
+	}
+	m.Deletes = channels.DeletedByAdmin
+	if got := sessions.EditNote(m).Content; got != "[an admin deleted an earlier message of alice]" {
+		t.Errorf("EditNote = %q", got)
+	}
+	m.Sender.Name, m.Text, m.Deletes = "", "new", ""
 	if got := sessions.EditNote(m).Content; got != "[the sender changed an earlier message to:] new" {
 		t.Errorf("EditNote = %q", got)
 	}

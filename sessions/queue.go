@@ -57,14 +57,16 @@ const (
 	Queued    Outcome = "queued"    // waits for a turn
 	Duplicate Outcome = "duplicate" // this channel and ID were accepted before; nothing was written
 	Replaced  Outcome = "replaced"  // an edit: the waiting message has the new text now
-	Noted     Outcome = "noted"     // an edit of a message whose turn began or ended: a note stands in the transcript
-	Done      Outcome = "done"      // an Answered entry
+	Noted     Outcome = "noted"     // an edit or a deletion of a message whose turn began or ended: a note stands in the transcript
+	Withdrawn Outcome = "withdrawn" // a deletion: the message that waited will not be answered; or a change of one that was withdrawn
+	Done      Outcome = "done"      // an Answered entry, or the deletion of a message that was never here
 )
 
 // Acceptance is the answer of [Inbox.Accept].
 type Acceptance struct {
 	Outcome Outcome
-	Seq     int64
+	// Seq is the message's number, or that of the waiting one it changed.
+	Seq int64
 	// Waiting counts the messages of the key that wait for or are in a turn,
 	// this one included.
 	Waiting int

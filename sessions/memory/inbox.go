@@ -105,20 +105,24 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 		}
 		r := s.addInbound(ch, c, e)
 		a.Seq = r.seq
+		r.state = rules.StateFor(e, a.Outcome)
 		switch a.Outcome {
 		case sessions.Queued:
 			ch.in(c, r)
 		case sessions.Replaced:
-			r.state = rules.InEdit
 			edited.inbound = rules.Edited(edited.inbound, e.Inbound)
 			edited.rev++
 			ch.touch(c).row(edited)
 			a.Seq = edited.seq
+		case sessions.Withdrawn:
+			if edited != nil {
+				edited.state, edited.why = rules.InWithdrawn, rules.WhyWithdrawn(e.Inbound)
+				ch.in(c, edited)
+				a.Seq = edited.seq
+			}
 		case sessions.Noted:
-			r.state = rules.InDone
 			s.appendMessages(ch, c, "", []sessions.Message{sessions.EditNote(e.Inbound)})
 		case sessions.Done:
-			r.state = rules.InDone
 			s.control(ch, c, e.Control)
 		}
 		s.appendMessages(ch, c, "", e.Append)
@@ -138,26 +142,26 @@ func (s *Store) wasErased(m channels.Inbound) bool {
 }
 
 // outcome decides what to do with a message that was not accepted before, and
-// finds the one that it edits.
+// finds the one that it changes.
 func (s *Store) outcome(c *chat, e sessions.Entry) (sessions.Outcome, *inRow, error) {
-	if e.Answered {
-		return sessions.Done, nil, nil
-	}
-	if e.Inbound.Edits != "" {
+	var earlier []*inRow // what it may be about, newest first
+	if !e.Answered && e.Inbound.Edits != "" {
 		if err := s.fill(c); err != nil {
 			return "", nil, err
 		}
 		for _, r := range slices.Backward(c.in) {
-			if r.state == rules.InEdit || r.inbound.Edits != "" || r.inbound.MessageID != e.Inbound.Edits || !rules.SamePerson(r.inbound.Sender, e.Inbound.Sender) {
-				continue
+			if r.inbound.MessageID == e.Inbound.Edits {
+				earlier = append(earlier, r)
 			}
-			if r.state == rules.InWaiting && r.turn == "" {
-				return sessions.Replaced, r, nil
-			}
-			return sessions.Noted, r, nil
 		}
 	}
-	return sessions.Queued, nil, nil
+	outcome, i := rules.Outcome(e, len(earlier), func(i int) rules.Earlier {
+		return rules.Earlier{Inbound: earlier[i].inbound, State: earlier[i].state, Turn: earlier[i].turn}
+	})
+	if i < 0 {
+		return outcome, nil, nil
+	}
+	return outcome, earlier[i], nil
 }
 
 // addInbound stores e as a waiting row.

@@ -20,7 +20,7 @@ func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit in
 			return err
 		}
 		for _, r := range c.in {
-			if r.origin == sessions.OriginChat && r.state != rules.InEdit {
+			if r.origin == sessions.OriginChat && r.state != rules.InEdit && r.state != rules.InWithdrawn {
 				items = append(items, rules.FeedIn(r.seq, r.inbound, r.accepted, r.state))
 			}
 		}

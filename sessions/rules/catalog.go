@@ -167,7 +167,7 @@ func plainJSON(v json.RawMessage) string {
 // Resets reports whether e may begin a new generation by its ResetBefore: an
 // edit belongs to what it edits, and a control has its own rule.
 func Resets(e sessions.Entry, o sessions.Outcome) bool {
-	return !e.ResetBefore.IsZero() && e.Control == sessions.ControlNone && (o == sessions.Queued || o == sessions.Done)
+	return !e.ResetBefore.IsZero() && e.Control == sessions.ControlNone && e.Inbound.Edits == "" && (o == sessions.Queued || o == sessions.Done)
 }
 
 // BestFound is Best over conversations: between equals, the later first.
@@ -255,7 +255,7 @@ func DumpKeys(keys []channels.Key) []channels.Key {
 
 // CheckInbox refuses records of the inbox that no store wrote.
 func CheckInbox(r sessions.InboxRecord) error {
-	known := []string{InWaiting, InDone, InClosed, InDropped, InEdit}
+	known := []string{InWaiting, InDone, InClosed, InDropped, InWithdrawn, InEdit}
 	switch {
 	case r.Inbound.Key.IsZero() || r.Inbound.ID == "" || r.Seq <= 0 || r.Seq >= 1<<31:
 		return errors.New("an inbox record without key, id or seq")

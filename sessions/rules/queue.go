@@ -16,9 +16,10 @@ const (
 	InWaiting   = "waiting"
 	InPostponed = "postponed" // shown for a waiting row whose time has not come
 	InDone      = "done"
-	InClosed    = "closed"  // by /stop or /new
-	InDropped   = "dropped" // by the operator
-	InEdit      = "edit"    // an edit that went into a waiting row; kept as the memory of its id
+	InClosed    = "closed"    // by /stop or /new
+	InDropped   = "dropped"   // by the operator
+	InWithdrawn = "withdrawn" // by its author, or an admin, who deleted it before its turn
+	InEdit      = "edit"      // an edit that went into a waiting row, or a deletion of one; kept as the memory of its id
 	AsideKept   = "aside"
 	AsideGone   = "dropped"
 )
@@ -34,6 +35,8 @@ func CheckEntry(e sessions.Entry) error {
 		return errors.New("the message has no key")
 	case e.Inbound.ID == "":
 		return errors.New("the message has no id")
+	case e.Inbound.Deletes != "" && e.Inbound.Edits == "":
+		return errors.New("a deletion of no message")
 	case e.Control != sessions.ControlNone && !e.Answered:
 		return fmt.Errorf("control %q on a message that is not answered", e.Control)
 	case e.Control != sessions.ControlNone && e.Control != sessions.ControlStop && e.Control != sessions.ControlNew:

@@ -33,6 +33,7 @@ func Inbound(m channels.Inbound) channels.Inbound {
 	m.Sender.Name = Text(m.Sender.Name)
 	m.Text, m.Prefix = Text(m.Text), Text(m.Prefix)
 	m.MessageID, m.Edits = Text(m.MessageID), Text(m.Edits)
+	m.Deletes = channels.Deletion(Text(string(m.Deletes)))
 	if m.Quote != nil {
 		m.Quote = &channels.Quote{ID: Text(m.Quote.ID), Name: Text(m.Quote.Name), Text: Text(m.Quote.Text)}
 	}

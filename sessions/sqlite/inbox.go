@@ -46,12 +46,12 @@ func scanIn(row scanner, k channels.Key) (inRow, error) {
 	w.seq, w.due, w.accepted = seqOf(id), timeOf(due), timeOf(accepted)
 	_, m.ID, _ = strings.Cut(dedupe, ":")
 	m.Key, m.Sender, m.Prefix, m.Private, m.Addressed = k, r.Sender, r.Prefix, r.Private, r.Addressed
-	m.Edits, m.Quote, m.Attachments, m.At = r.Edits, r.Quote, r.Attachments, r.At
+	m.Edits, m.Deletes, m.Quote, m.Attachments, m.At = r.Edits, r.Deletes, r.Quote, r.Attachments, r.At
 	return w, nil
 }
 
 func restOf(m channels.Inbound) []byte {
-	return encode(inboundRest{m.Sender, m.Prefix, m.Private, m.Addressed, m.Edits, m.Quote, m.Attachments, m.At})
+	return encode(inboundRest{m.Sender, m.Prefix, m.Private, m.Addressed, m.Edits, m.Deletes, m.Quote, m.Attachments, m.At})
 }
 
 // accepting is an entry with all that can be prepared before the writer, who
@@ -120,6 +120,11 @@ func (t *tx) accept(e accepting) (sessions.Acceptance, error) {
 	case sessions.Replaced:
 		got.Seq = edited.seq
 		err = t.replace(r, edited, e.Inbound)
+	case sessions.Withdrawn:
+		if edited.seq != 0 {
+			got.Seq = edited.seq
+			err = t.closeIn(r, edited, rules.InWithdrawn, rules.WhyWithdrawn(e.Inbound), "")
+		}
 	case sessions.Noted:
 		err = t.appendMessages(r, messageRows([]sessions.Message{sessions.EditNote(e.Inbound)}, "", t.now))
 	case sessions.Done:
@@ -162,42 +167,35 @@ func (t *tx) seen(dedupe string) (id int64, seen bool, err error) {
 	return 0, err == nil, err
 }
 
-// outcome decides what to do with a new message, and finds the one it edits.
+// outcome decides what to do with a new message, and finds the one it changes.
 func (t *tx) outcome(r *keyRow, e sessions.Entry) (sessions.Outcome, inRow, error) {
-	if e.Answered {
-		return sessions.Done, inRow{}, nil
-	}
-	if e.Inbound.Edits == "" {
-		return sessions.Queued, inRow{}, nil
-	}
-	rows, err := t.rows(`SELECT `+inColumns+` FROM inbox WHERE id >> 32 = ? AND message_id = ? AND message_id <> '' ORDER BY id DESC`, r.id, e.Inbound.Edits)
-	if err != nil {
-		return "", inRow{}, err
-	}
-	outcome, edited := sessions.Queued, inRow{}
-	err = each(rows, func() error {
-		w, err := scanIn(rows, r.key)
-		if err != nil || outcome != sessions.Queued || w.inbound.Edits != "" || !rules.SamePerson(w.inbound.Sender, e.Inbound.Sender) {
+	var earlier []inRow // what it may be about, newest first
+	if !e.Answered && e.Inbound.Edits != "" {
+		rows, err := t.rows(`SELECT `+inColumns+` FROM inbox WHERE id >> 32 = ? AND message_id = ? AND message_id <> '' ORDER BY id DESC`, r.id, e.Inbound.Edits)
+		if err != nil {
+			return "", inRow{}, err
+		}
+		err = each(rows, func() error {
+			w, err := scanIn(rows, r.key)
+			earlier = append(earlier, w)
 			return err
+		})
+		if err != nil {
+			return "", inRow{}, err
 		}
-		outcome, edited = sessions.Noted, w
-		if w.state == rules.InWaiting && w.turn == "" {
-			outcome = sessions.Replaced
-		}
-		return nil
+	}
+	outcome, i := rules.Outcome(e, len(earlier), func(i int) rules.Earlier {
+		return rules.Earlier{Inbound: earlier[i].inbound, State: earlier[i].state, Turn: earlier[i].turn}
 	})
-	return outcome, edited, err
+	if i < 0 {
+		return outcome, inRow{}, nil
+	}
+	return outcome, earlier[i], nil
 }
 
 // addInbound stores e in the state that goes with its outcome.
 func (t *tx) addInbound(r *keyRow, e accepting, outcome sessions.Outcome) (seq int64, err error) {
-	state := rules.InDone
-	switch outcome {
-	case sessions.Queued:
-		state = rules.InWaiting
-	case sessions.Replaced:
-		state = rules.InEdit
-	}
+	state := rules.StateFor(e.Entry, outcome)
 	t.touch(r, false)
 	r.seq++
 	err = t.exec(`INSERT INTO inbox (id, dedupe, message_id, origin, state, accepted, rest, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -275,6 +275,7 @@ type inboundRest struct {
 	Private     bool                  `json:"private,omitempty"`
 	Addressed   bool                  `json:"addressed,omitempty"`
 	Edits       string                `json:"edits,omitempty"`
+	Deletes     channels.Deletion     `json:"deletes,omitempty"`
 	Quote       *channels.Quote       `json:"quote,omitempty"`
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
 	At          time.Time             `json:"at,omitzero"`

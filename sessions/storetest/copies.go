@@ -86,6 +86,8 @@ func fill(t *testing.T, r *rig) {
 	r.say(t, "x:erased", "e", user("erased"))
 	_, err := r.Erase(ctx, sessions.Erasure{Keys: []channels.Key{key("x:erased")}})
 	must(t, err)
+	r.accept(t, "x:withdrawn", "wd", "mistaken")
+	r.enter(t, gone("x:withdrawn", "wd2", "mwd", channels.DeletedByAdmin), sessions.Withdrawn)
 	must(t, r.SetAside(ctx, sessions.Aside{Channel: "x", ID: "9", Raw: []byte{0, 255}, Why: "odd"}))
 	due := noon
 	must(t, r.Plan(ctx, "j", due))

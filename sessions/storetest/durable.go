@@ -20,6 +20,7 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) sessions.Store
 		"Durable/WhatIsDoneStays":         stays,
 		"Durable/OldClaimsAreFenced":      oldClaims,
 		"Durable/SequencesGoOn":           sequences,
+		"Durable/WithdrawnStays":          withdrawnStays,
 		"Durable/PostponedWakesLater":     wakesLater,
 		"Durable/CloseEndsEverythingElse": closed,
 	} {

@@ -79,6 +79,17 @@ var editTests = map[string]func(*testing.T, *rig){
 		r.accept(t, "x:2", "2", "elsewhere")
 		r.enter(t, edit("x:1", "3", "m2", "other chat"), sessions.Queued)
 	},
+	// An edit that made a message one for us is what later edits are about.
+	"Edit/OfAnEdit": func(t *testing.T, r *rig) {
+		first := r.enter(t, edit("x:1", "1", "m77", "new"), sessions.Queued)
+		if a := r.enter(t, edit("x:1", "2", "m77", "newer"), sessions.Replaced); a.Seq != first.Seq || a.Waiting != 1 {
+			t.Errorf("edit of an edit: %+v, want seq %d and 1 waiting", a, first.Seq)
+		}
+		h := r.claim(t)
+		r.pending(t, h, 0, "newer")
+		r.commit(t, h, "ok")
+		r.enter(t, edit("x:1", "3", "m77", "too late"), sessions.Noted)
+	},
 	"Edit/OnlyByTheSameSender": func(t *testing.T, r *rig) {
 		r.accept(t, "x:1", "1", "mine")
 		e := edit("x:1", "2", "m1", "yours")

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +22,7 @@ import (
 // the method returned:
 //
 //	accepted KEY N      the store has message N of KEY
+//	withdrawn KEY wN    the message wN of KEY was deleted before its turn
 //	network  KEY TEXT   the network got a reply (between MarkSending and MarkSent)
 //	sent     KEY TEXT   MarkSent returned
 //	idle                nothing is open any more
@@ -32,114 +31,19 @@ const (
 	childFrom  = "DRAGOMAN_KILL_FROM"  // the last acknowledged number of each key, with commas
 	childDrain = "DRAGOMAN_KILL_DRAIN" // work off what is open, then say idle
 	killKeys   = 8
+	// withdrawEvery is how often there is also a message that is taken back.
+	withdrawEvery = 4
 )
-
-// KillChild is what TestMain of a backend that runs [RunKills] calls first: in
-// the child it works the store that open opens and reports true, in the parent
-// it does nothing.
-func KillChild(open func(ctx context.Context, path string) (sessions.Store, error)) bool {
-	path := os.Getenv(childPath)
-	if path == "" {
-		return false
-	}
-	if err := child(open, path, strings.Split(os.Getenv(childFrom), ","), os.Getenv(childDrain) != ""); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	return true
-}
-
-func child(open func(context.Context, string) (sessions.Store, error), path string, from []string, drain bool) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	s, err := open(ctx, path)
-	if err != nil {
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() {
-		ended <- s.Run(ctx, func(ctx context.Context, c sessions.Claim) error { return childTurn(ctx, s, c) })
-	}()
-	if drain {
-		for {
-			if st, err := s.Stats(ctx); err != nil || st.Waiting+st.Unsent == 0 {
-				fmt.Println("idle")
-				cancel()
-				<-ended
-				return s.Close()
-			}
-			time.Sleep(5 * time.Millisecond) // polling a process's own state, as health checks do
-		}
-	}
-	var senders sync.WaitGroup
-	for k, last := range from {
-		senders.Go(func() {
-			n, _ := strconv.Atoi(last)
-			// The network repeats what it is not sure about.
-			for n = max(n, 1); ; n++ {
-				m := channels.Inbound{
-					Key: channels.MustKey(fmt.Sprintf("x:%d", k)), ID: fmt.Sprintf("%d-%d", k, n),
-					Text: strconv.Itoa(n), At: time.Now(), Sender: channels.Person{IDs: []string{"1"}},
-				}
-				if _, err := s.Accept(ctx, sessions.Entry{Inbound: m}); err != nil {
-					fmt.Fprintln(os.Stderr, err)
-					os.Exit(1)
-				}
-				fmt.Printf("accepted %d %d\n", k, n)
-			}
-		})
-	}
-	senders.Wait()
-	return nil
-}
-
-// childTurn answers what waits with a journal, and delivers.
-func childTurn(ctx context.Context, s sessions.Store, c sessions.Claim) error {
-	p, err := s.Pending(ctx, c, 5)
-	if err != nil {
-		return err
-	}
-	if len(p.Messages) > 0 {
-		turn := sessions.Turn{ID: p.Turn}
-		if turn.ID == "" {
-			turn.ID = fmt.Sprintf("t%d", p.Messages[0].Seq)
-		}
-		for _, w := range p.Messages {
-			turn.Answers = append(turn.Answers, sessions.Answered{Seq: w.Seq, Rev: w.Rev})
-			turn.Messages = append(turn.Messages, sessions.UserMessage(w.Inbound))
-			turn.Replies = append(turn.Replies, sessions.Reply{Text: w.Inbound.Text})
-		}
-		if rand.N(2) == 0 {
-			if err := s.AppendStep(ctx, c, turn.ID, turn.Answers, sessions.Step{Kind: sessions.StepNote}); err != nil {
-				return err
-			}
-		}
-		if err := s.CommitTurn(ctx, c, turn); err != nil {
-			return err
-		}
-	}
-	ds, err := s.Unsent(ctx, c, 5)
-	if err != nil {
-		return err
-	}
-	for _, d := range ds {
-		if err := s.MarkSending(ctx, c, d.ID); err != nil {
-			return err
-		}
-		fmt.Printf("network %s %s\n", c.Key.Chat(), d.Text)
-		if err := s.MarkSent(ctx, c, d.ID, channels.Receipt{}); err != nil {
-			return err
-		}
-		fmt.Printf("sent %s %s\n", c.Key.Chat(), d.Text)
-	}
-	return nil
-}
 
 // record is what the parent has seen acknowledged over all lives.
 type record struct {
 	accepted [killKeys]int   // the highest number; all below were acknowledged too
 	network  [killKeys][]int // what the network got, in order
 	sent     [killKeys]map[int]bool
+	// withdrawn were deleted before their turn; network and transcripts must
+	// know nothing of them.
+	withdrawn map[string]bool
+	passing   []string // what was to be taken back and came too late
 }
 
 // live runs a child until it is killed after d, or for d 0 until it is idle.
@@ -190,7 +94,15 @@ func (r *record) read(t *testing.T, out io.Reader) (idle bool) {
 			t.Fatalf("the child says %q", lines.Text())
 		}
 		k, _ := strconv.Atoi(f[1])
-		n, _ := strconv.Atoi(f[2])
+		n, err := strconv.Atoi(f[2])
+		switch {
+		case f[0] == "withdrawn":
+			r.withdrawn[f[1]+" "+f[2]] = true
+			continue
+		case err != nil:
+			r.passing = append(r.passing, f[1]+" "+f[2])
+			continue
+		}
 		switch f[0] {
 		case "accepted":
 			r.accepted[k] = max(r.accepted[k], n)
@@ -224,7 +136,7 @@ func RunKills(t *testing.T, path string, check func(t *testing.T), open func(t *
 	} else if testing.Short() {
 		kills = 3
 	}
-	var r record
+	r := record{withdrawn: map[string]bool{}}
 	for i := range kills {
 		r.live(t, path, 40*time.Millisecond+rand.N(250*time.Millisecond))
 		// The check may repair on its way; every second life finds the files
@@ -248,6 +160,13 @@ func (r *record) compare(t *testing.T, s sessions.Store, kills int) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		ms = slices.DeleteFunc(ms, func(m sessions.Message) bool {
+			if strings.HasPrefix(m.Content, "w") {
+				r.passing = append(r.passing, fmt.Sprintf("%d %s", k, m.Content))
+				return true
+			}
+			return m.Synthetic // the note about one of these
+		})
 		// The store may know one more than was acknowledged: it died with the
 		// answer on its lips.
 		if n := len(ms); n < r.accepted[k] {
@@ -270,11 +189,26 @@ func (r *record) compare(t *testing.T, s sessions.Store, kills int) {
 		}
 		repeats += len(r.network[k]) - len(distinct)
 	}
+	r.compareWithdrawn(t, messages)
 	if most := kills * killKeys; repeats > most {
 		t.Errorf("%d replies went out twice, at most one for each key and kill can: %d", repeats, most)
 	}
 	if messages < 2*kills { // a life is short on a busy machine
 		t.Errorf("only %d messages in %d lives: the test does not test", messages, kills)
 	}
-	t.Logf("%d kills, %d messages: none lost, doubled or reordered; %d replies repeated in the marked window", kills, messages, repeats)
+	t.Logf("%d kills, %d messages: none lost, doubled or reordered; %d replies repeated in the marked window; %d withdrawn, none of them answered",
+		kills, messages, repeats, len(r.withdrawn))
+}
+
+// compareWithdrawn looks whether what was withdrawn came to nothing.
+func (r *record) compareWithdrawn(t *testing.T, messages int) {
+	t.Helper()
+	for _, text := range r.passing {
+		if r.withdrawn[text] {
+			t.Errorf("%s was withdrawn and is answered", text)
+		}
+	}
+	if messages > 20*killKeys && len(r.withdrawn) == 0 {
+		t.Error("nothing was withdrawn: the test does not test that")
+	}
 }

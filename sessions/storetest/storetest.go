@@ -29,7 +29,7 @@ const patience = time.Minute
 func Run(t *testing.T, open func(t *testing.T) sessions.Store) {
 	t.Helper()
 	for _, group := range []map[string]func(*testing.T, *rig){
-		inboxTests, editTests, controlTests, workTests, runTests, outboxTests,
+		inboxTests, editTests, withdrawTests, controlTests, workTests, runTests, outboxTests,
 		transcriptTests, archiveTests, catalogTests, lifetimeTests, feedTests, queueTests, jobTests, peopleTests, textTests, raceTests,
 	} {
 		for name, test := range group {

@@ -1,0 +1,69 @@
+package rules
+
+import (
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Earlier is an accepted message that a change may be about.
+type Earlier struct {
+	Inbound channels.Inbound
+	State   string
+	Turn    string // that it is bound to while it waits
+}
+
+// Outcome decides what comes of e. The n messages of its key that have the id
+// which e changes are handed out by earlier, the newest first; i is the one to
+// change or to withdraw, or that is noted, -1 for none. What still waits goes
+// before what does not: a change of a message that was none of ours is a
+// message itself, and is what later changes are about.
+func Outcome(e sessions.Entry, n int, earlier func(i int) Earlier) (o sessions.Outcome, i int) {
+	deletes := e.Inbound.Deletes != ""
+	switch {
+	case e.Answered:
+		return sessions.Done, -1
+	case e.Inbound.Edits == "":
+		return sessions.Queued, -1
+	case deletes:
+		o = sessions.Done
+	default:
+		o = sessions.Queued
+	}
+	i = -1
+	for at := range n {
+		w := earlier(at)
+		if w.State == InEdit || !SamePerson(w.Inbound.Sender, e.Inbound.Sender) {
+			continue
+		}
+		switch {
+		case w.State == InWaiting && w.Turn == "" && deletes:
+			return sessions.Withdrawn, at
+		case w.State == InWaiting && w.Turn == "":
+			return sessions.Replaced, at
+		case w.State == InWithdrawn, deletes && w.State == InDropped:
+			o, i = sessions.Withdrawn, -1
+		case i < 0 && o != sessions.Withdrawn:
+			o, i = sessions.Noted, at
+		}
+	}
+	return o, i
+}
+
+// StateFor is the state in which e is stored when o comes of it.
+func StateFor(e sessions.Entry, o sessions.Outcome) string {
+	switch {
+	case o == sessions.Queued:
+		return InWaiting
+	case o == sessions.Replaced, o == sessions.Withdrawn, o == sessions.Done && e.Inbound.Deletes != "":
+		return InEdit
+	}
+	return InDone
+}
+
+// WhyWithdrawn is what the operator reads of a message that m deleted.
+func WhyWithdrawn(m channels.Inbound) string {
+	if m.Deletes == channels.DeletedByAdmin {
+		return "deleted by an admin before it was answered"
+	}
+	return "deleted by its sender before it was answered"
+}
