@@ -26,7 +26,7 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 	}
 	m.Text = strings.ToValidUTF8(m.Text, "\uFFFD")
 	m.Attachments = attachments(m.Attachments)
-	if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 {
+	if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 && m.Deletes == "" {
 		return nil
 	}
 	verdict, err := g.mayTalk(ctx, b, m)
@@ -42,7 +42,13 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 			"channel", name, "key", m.Key.String(), "sender", m.Sender.ID())
 		return nil
 	case wantsPairing:
+		if m.Deletes != "" {
+			return nil // nothing of theirs is here
+		}
 		return g.offerPairing(ctx, m)
+	}
+	if m.Deletes != "" {
+		return g.enqueue(ctx, m) // nobody deletes too much
 	}
 	if cmd, ok := parseCommand(m.Text); ok && m.Edits == "" {
 		return g.command(ctx, m, cmd)
@@ -69,9 +75,12 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound) error {
 	g.told.clear(m.Key)
 	g.opts.Observer.Accepted(m.Key.Channel(), string(got.Outcome))
 	g.opts.Logger.Debug("accepted", "key", m.Key.String(), "msg_id", m.ID, "outcome", got.Outcome, "waiting", got.Waiting)
-	if got.Outcome == sessions.Queued {
+	switch got.Outcome {
+	case sessions.Queued:
 		g.albums.stored(m, got.Seq)
 		g.live.arrived(m.Key, got.Seq, m, g.opts.Queue)
+	case sessions.Withdrawn:
+		g.live.withdrawn(m.Key, got.Seq)
 	}
 	return nil
 }

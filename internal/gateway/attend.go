@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+const (
+	typingEvery    = 4 * time.Second
+	attendTimeout  = 10 * time.Second
+	hushTimeout    = 3 * time.Second // how long a command waits for a preview in flight
+	previewPauseOn = 5 * time.Second // after an error
+	// previewSettle is how long news waits to be shown: an answer that comes
+	// all at once, or ends with it, is not sent twice.
+	previewSettle = 300 * time.Millisecond
+)
+
+// attendant serves the people who wait for a turn: it shows that an answer is
+// being written, shows it growing, and delivers what commands answered
+// meanwhile. It belongs to one turn and ends with it.
+type attendant struct {
+	g       *Gateway
+	b       *binding // nil: nobody watches (heartbeats)
+	claim   sessions.Claim
+	turn    *liveTurn
+	id      string
+	answers func() []sessions.Answered // that a journaled preview binds
+	quit    chan struct{}
+	done    chan struct{}
+}
+
+func (g *Gateway) attend(ctx context.Context, a *attendant) (stop func()) {
+	a.g, a.quit, a.done = g, make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(a.done)
+		a.run(ctx)
+	}()
+	return func() {
+		close(a.quit)
+		<-a.done
+	}
+}
+
+func (a *attendant) run(ctx context.Context) {
+	wait := time.NewTimer(a.g.opts.TypingAfter)
+	defer wait.Stop()
+	patient := false // the turn has lasted long enough to show something
+	var nextPreview time.Time
+	var previewDue <-chan time.Time
+	for {
+		select {
+		case <-a.quit:
+			return
+		case <-ctx.Done():
+			<-a.quit
+			return
+		case <-wait.C:
+			if !patient {
+				patient = true
+				previewDue = time.After(0)
+			}
+			a.typing(ctx)
+			wait.Reset(typingEvery)
+		case <-a.turn.kicked:
+			if err := a.g.deliver(ctx, a.claim); err != nil && ctx.Err() == nil {
+				a.g.log(a.claim.Key).Warn("could not deliver beside a running turn", "err", err)
+			}
+		case <-a.turn.news:
+			if patient && previewDue == nil {
+				previewDue = time.After(max(time.Until(nextPreview), previewSettle))
+			}
+		case <-previewDue:
+			previewDue = nil
+			nextPreview = time.Now().Add(a.preview(ctx))
+		}
+	}
+}
+
+func (a *attendant) typing(ctx context.Context) {
+	if a.b == nil {
+		return
+	}
+	typer, ok := a.b.Channel.(channels.Typer)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, attendTimeout)
+	defer cancel()
+	if err := typer.Typing(ctx, a.claim.Key); err != nil {
+		a.g.log(a.claim.Key).Debug("typing sign not shown", "err", err)
+	}
+}
+
+// preview shows the answer so far and returns how long to wait before the
+// next one. A preview in flight is not cut short by the turn's end: its
+// message id is what the final answer edits.
+func (a *attendant) preview(ctx context.Context) time.Duration {
+	if a.b == nil {
+		return time.Hour
+	}
+	p, ok := a.b.Channel.(channels.Previewer)
+	if !ok {
+		return time.Hour
+	}
+	now, shown, ok := a.turn.beginPreview()
+	if !ok {
+		return p.PreviewEvery()
+	}
+	id, err := a.show(ctx, p, channels.Preview{
+		Key: a.claim.Key, Turn: a.id, MessageID: shown, Text: now.Text, Note: now.Note,
+	})
+	isNew := a.turn.endPreview(id)
+	if err != nil {
+		a.g.log(a.claim.Key).Debug("preview not shown", "err", err)
+		var retry *channels.Retry
+		if errors.As(err, &retry) {
+			return max(retry.After, p.PreviewEvery())
+		}
+		return max(previewPauseOn, p.PreviewEvery())
+	}
+	if isNew {
+		step := sessions.Step{Kind: sessions.StepPreview, MessageID: id, At: a.g.opts.Now()}
+		if err := a.g.store.AppendStep(ctx, a.claim, a.id, a.answers(), step); err != nil && ctx.Err() == nil {
+			a.g.log(a.claim.Key).Debug("preview not journaled", "err", err)
+		}
+	}
+	return p.PreviewEvery()
+}
+
+// show makes one preview. A panic in it must not end the daemon.
+func (a *attendant) show(ctx context.Context, p channels.Previewer, what channels.Preview) (id string, err error) {
+	defer recoverTo(&err, "preview on "+what.Key.Channel())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attendTimeout)
+	defer cancel()
+	return p.Preview(ctx, what)
+}

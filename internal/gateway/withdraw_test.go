@@ -1,0 +1,119 @@
+package gateway_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/internal/gateway"
+)
+
+// takeBack deletes m for everybody.
+func (w *world) takeBack(m channels.Inbound, by channels.Deletion) {
+	w.t.Helper()
+	gone := w.message(m.Key.Chat(), "[this message was deleted]")
+	gone.Edits, gone.Deletes = m.MessageID, by
+	w.accept(gone)
+}
+
+// What is deleted while it waits behind a turn is never read, in no mode.
+func TestDeletedWhileWaiting(t *testing.T) {
+	for _, mode := range []gateway.Mode{gateway.Collect, gateway.Each, gateway.Steer} {
+		t.Run(string(mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, withQueue(mode))
+				w.agent.run = slowEcho(time.Minute)
+				w.say("1", "first")
+				synctest.Wait()
+				gone := w.say("1", "gone")
+				w.say("1", "second")
+				w.takeBack(gone, channels.DeletedBySender)
+				time.Sleep(10 * time.Minute)
+				w.expect("1", "echo first", "echo second")
+				want := []string{"user: first", "assistant: echo first", "user: second", "assistant: echo second"}
+				if got := w.transcript("1"); !slices.Equal(got, want) {
+					t.Errorf("transcript %q, want %q", got, want)
+				}
+				if n := w.seen.get("accepted net withdrawn"); n != 1 {
+					t.Errorf("%d withdrawn messages counted, want 1", n)
+				}
+			})
+		})
+	}
+}
+
+// A turn that reads a deleted message ends at once and runs again without it;
+// there is none for nothing.
+func TestDeletedWhileItIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.agent.run = slowEcho(time.Hour)
+		gone := w.say("1", "gone")
+		synctest.Wait()
+		began := time.Now()
+		w.takeBack(gone, channels.DeletedByAdmin)
+		w.expect("1")
+		if n := w.seen.get("turn interrupted"); n != 1 || w.agent.count() != 1 {
+			t.Errorf("%d turns interrupted of %d, want 1 of 1", n, w.agent.count())
+		}
+		a, b := w.part("a", 1), w.part("a", 2)
+		w.accept(a)
+		w.accept(b)
+		time.Sleep(albumQuiet)
+		synctest.Wait()
+		w.takeBack(a, channels.DeletedBySender)
+		time.Sleep(2 * time.Hour)
+		w.expect("1", "echo part 2")
+		if took := time.Since(began); took > 3*time.Hour {
+			t.Errorf("it took %s", took)
+		}
+		if got := w.transcript("1"); len(got) != 2 {
+			t.Errorf("transcript %q, want only what was answered", got)
+		}
+	})
+}
+
+// A deletion of what was read already is noted, and answered by nobody. The
+// next turn knows of it.
+func TestDeletedAfterwards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.RatePerMinute = 1 })
+		var history []string
+		w.agent.run = func(ctx context.Context, in agent.Turn) (string, error) {
+			history = nil
+			for _, m := range in.History.Messages {
+				history = append(history, m.Content)
+			}
+			return echo(ctx, in)
+		}
+		said := w.say("1", "hello")
+		synctest.Wait()
+		w.takeBack(said, channels.DeletedBySender)
+		w.takeBack(said, channels.DeletedByAdmin)
+		w.takeBack(channels.Inbound{Key: said.Key, MessageID: "unknown"}, channels.DeletedBySender)
+		w.expect("1", "echo hello")
+		if w.agent.count() != 1 {
+			t.Errorf("%d turns, want none for a deletion", w.agent.count())
+		}
+		time.Sleep(2 * time.Minute)
+		w.say("1", "next")
+		w.expect("1", "echo hello", "echo next")
+		want := []string{"hello", "echo hello", "[P1 deleted an earlier message]", "[an admin deleted an earlier message of P1]"}
+		if !slices.Equal(history, want) {
+			t.Errorf("the next turn had %q, want %q", history, want)
+		}
+	})
+}
+
+// Strangers get no code for deleting something.
+func TestStrangersDeleteNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) { b.Pairing = true })
+		w.takeBack(w.message("stranger", "x"), channels.DeletedBySender)
+		w.expect("stranger")
+	})
+}
