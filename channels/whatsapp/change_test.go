@@ -59,25 +59,67 @@ func TestChangesAfterRestart(t *testing.T) {
 	type change struct {
 		text, edits, prefix string
 		addressed           bool
+		deletes             channels.Deletion
 	}
 	var got []change
 	for _, m := range inbox.Wait(t, 7) {
-		got = append(got, change{m.Text, m.Edits, m.Prefix, m.Addressed})
+		got = append(got, change{m.Text, m.Edits, m.Prefix, m.Addressed, m.Deletes})
+		if m.Edits != "" && m.MessageID != m.Edits {
+			t.Errorf("%q names %s, want the message that it changes, %s", m.Text, m.MessageID, m.Edits)
+		}
 		if m.Edits != "" && !slices.Contains(m.Sender.IDs, n.ann.Number()) {
 			t.Errorf("%q is %v's, want that of the author of the message", m.Text, m.Sender.IDs)
 		}
 	}
 	want := []change{
-		{"[this message was deleted by its sender]", private, "", false},
-		{"more talk", ids[0], "Ann: ", false},
-		{"wrong", ids[1], "Ann: ", true},
-		{"[this message was deleted by its sender]", ids[2], "Ann: ", true},
-		{"[this message was deleted by an admin]", ids[3], "Ann: ", true},
-		{"[this message was deleted by an admin]", ids[4], "Ann: ", true},
-		{"done", "", "Eve: ", false},
+		{"[this message was deleted by its sender]", private, "", false, channels.DeletedBySender},
+		{"more talk", ids[0], "Ann: ", false, ""},
+		{"wrong", ids[1], "Ann: ", true, ""},
+		{"[this message was deleted by its sender]", ids[2], "Ann: ", true, channels.DeletedBySender},
+		{"[this message was deleted by an admin]", ids[3], "Ann: ", true, channels.DeletedByAdmin},
+		{"[this message was deleted by an admin]", ids[4], "Ann: ", true, channels.DeletedByAdmin},
+		{"done", "", "Eve: ", false, ""},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(change{})); diff != "" {
 		t.Errorf("after the restart came (-want +got):\n%s", diff)
+	}
+}
+
+// A message that an edit made one for the assistant is one for it when it is
+// deleted, and when it is edited once more, also after a restart.
+func TestAddressedByAnEdit(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	bob := n.Contact("+15550000003", "Bob")
+	g := n.Group("friends", n.ann, bob)
+	_, inbox, stop := restarted(t, n, nil)
+	mine, theirs, other := n.ann.SayIn(g, "talk"), n.ann.SayIn(g, "more talk"), n.ann.SayIn(g, "just talk")
+	n.ann.Edit(mine, "dragoman: talk")
+	n.ann.Edit(theirs, "@dragoman more talk")
+	n.ann.Edit(mine, "talk to all")
+	n.ann.Revoke(mine)
+	inbox.Wait(t, 7)
+	_, after, _ := restarted(t, n, stop)
+	bob.Revoke(theirs)
+	n.ann.Revoke(other)
+	type change struct {
+		text, edits string
+		addressed   bool
+		deletes     channels.Deletion
+	}
+	var got []change
+	for _, m := range slices.Concat(inbox.Wait(t, 7)[3:], after.Wait(t, 2)) {
+		got = append(got, change{m.Text, m.Edits, m.Addressed, m.Deletes})
+	}
+	want := []change{
+		{"talk", mine, true, ""},
+		{"more talk", theirs, true, ""},
+		{"talk to all", mine, true, ""},
+		{"[this message was deleted by its sender]", mine, true, channels.DeletedBySender},
+		{"[this message was deleted by an admin]", theirs, true, channels.DeletedByAdmin},
+		{"[this message was deleted by its sender]", other, false, channels.DeletedBySender},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(change{})); diff != "" {
+		t.Errorf("came (-want +got):\n%s", diff)
 	}
 }
 

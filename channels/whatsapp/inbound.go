@@ -87,6 +87,8 @@ func (r *reader) read(evt *events.Message) (reading, bool, error) {
 		got.in.Text, got.in.Addressed = r.address(said)
 	}
 	if edits != "" {
+		// WhatsApp knows a change only as a part of what it changes.
+		got.in.MessageID = edits
 		if ok, err := r.change(evt, &got.in); !ok || err != nil {
 			return reading{}, false, err
 		}
@@ -118,11 +120,14 @@ func (r *reader) change(evt *events.Message, in *channels.Inbound) (ok bool, err
 	}
 	p := evt.Message.GetProtocolMessage()
 	before, known := by(all, in.Sender)
+	if p.GetType() == waE2E.ProtocolMessage_REVOKE {
+		in.Deletes = channels.DeletedBySender
+	}
 	switch {
 	case known:
 		in.Addressed = in.Addressed || before.addressed
 		return true, nil
-	case p.GetType() != waE2E.ProtocolMessage_REVOKE:
+	case in.Deletes == "":
 		return true, nil
 	case in.Private || evt.Info.Edit != types.EditAttributeAdminRevoke:
 		return false, nil
@@ -139,6 +144,7 @@ func (r *reader) change(evt *events.Message, in *channels.Inbound) (ok bool, err
 	}
 	if before, known = by(all, channels.Person{IDs: who.ids()}); known {
 		in.Sender, in.Prefix, in.Text, in.Addressed = before.author, speaker(before.author)+": ", deletedByAdmin, before.addressed
+		in.Deletes = channels.DeletedByAdmin
 	}
 	return known, nil
 }

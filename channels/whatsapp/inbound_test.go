@@ -212,7 +212,7 @@ func TestReadChanges(t *testing.T) {
 	edit := protocol(waE2E.ProtocolMessage_MESSAGE_EDIT, "M0", words("better"))
 	for name, m := range map[string]*waE2E.Message{"bare": edit, "wrapped": {EditedMessage: &waE2E.FutureProofMessage{Message: edit}}} {
 		got := whatsapp.Read(ann(m))
-		if !got.OK || got.In.Text != "better" || got.In.Edits != "M0" || got.In.MessageID != "M1" {
+		if !got.OK || got.In.Text != "better" || got.In.Edits != "M0" || got.In.MessageID != "M0" {
 			t.Errorf("%s edit = %+v", name, got)
 		}
 	}
@@ -227,6 +227,9 @@ func TestReadChanges(t *testing.T) {
 	// Nobody may be answered for deleting what never came here.
 	if got := whatsapp.Read(ann(revoke)); got.OK {
 		t.Errorf("an unknown deleted message = %+v, want nothing", got)
+	}
+	if got := whatsapp.Read(ann(revoke), " M0").In; got.Deletes != channels.DeletedBySender || got.Edits != "M0" || got.MessageID != "M0" {
+		t.Errorf("a deleted message = %+v", got)
 	}
 	// A person may write what stands for a deleted message, as text.
 	if got := whatsapp.Read(ann(words("[this message was deleted by its sender]"))); !got.OK || got.In.Edits != "" {

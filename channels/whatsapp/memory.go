@@ -93,6 +93,16 @@ func (m *memory) remember(in channels.Inbound, s seenMessage, expires uint32) {
 	}
 }
 
+// forget drops what a message said.
+func (m *memory) forget(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s, ok := m.seen[id]; ok {
+		s.chat, s.text = types.JID{}, ""
+		m.seen[id] = s
+	}
+}
+
 func (m *memory) recall(id string) (seenMessage, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

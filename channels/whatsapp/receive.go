@@ -86,15 +86,31 @@ func (k *connection) take(ctx context.Context, evt *events.Message, id, aside st
 		return nil
 	}
 	got.in.ID = id
-	if got.in.Edits == "" {
-		if err := k.file.noteSeen(ctx, got.in, got.expires); err != nil {
+	// Kept first: an answer may begin before Accept has returned, and what it
+	// answers is then quoted and marked as read.
+	if err := k.keep(ctx, got); err != nil {
+		return err
+	}
+	return k.in.Accept(ctx, got.in)
+}
+
+// keep notes what answers to a message and changes of it will need. After an
+// edit that is whom it is for now: it may be the first to address us.
+func (k *connection) keep(ctx context.Context, got reading) (err error) {
+	switch {
+	case got.in.Deletes != "":
+		k.c.memory.forget(got.in.Edits) // or an answer would quote it
+		return nil
+	case got.in.Edits != "": // which does not say how long messages live
+		if got.expires, err = k.expires(ctx, got.in.Key.Chat()); err != nil {
 			return err
 		}
 	}
-	// Remembered first: an answer may begin before Accept has returned, and what
-	// it answers is then marked as read.
+	if err := k.file.noteSeen(ctx, got.in, got.expires); err != nil {
+		return err
+	}
 	k.c.memory.remember(got.in, got.seen, got.expires)
-	return k.in.Accept(ctx, got.in)
+	return nil
 }
 
 // open decrypts the second layer that some edits have.
