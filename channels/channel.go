@@ -9,7 +9,7 @@
 // every error is temporary unless it says otherwise ([ErrPermanent], [Retry]).
 // What an adapter can do beyond that it shows by implementing one of the
 // small interfaces in this package ([Typer], [Previewer], [Splitter],
-// [Reporter], [Commander], [Fetcher]).
+// [Reporter], [Commander], [Fetcher], [Eraser]).
 //
 // The package imports nothing else of ours and starts no goroutines.
 package channels
@@ -163,6 +163,21 @@ type Settler interface {
 	// nil that is durable. What was never set aside, or was settled before, is
 	// no error.
 	Settle(ctx context.Context, channel, id string) error
+}
+
+// Eraser is an ability of a channel that keeps something about messages in a
+// file of its own. Without it there is nothing of the kind to erase.
+type Eraser interface {
+	// Erase forgets what the channel keeps of the conversations keys, and of
+	// the people who have one of ids, wherever they wrote: entries counts it,
+	// and its bytes are gone from the file and its logs. What the network's
+	// encryption cannot do without stays. Then it calls then, still before
+	// anything else comes in or goes out, and returns its error as it is: what
+	// stands elsewhere is to be forgotten last, as it tells what to ask for.
+	// With an error of its own then was not called; it may be called again. It
+	// works also while Run does not run, makes no file, and is safe for
+	// concurrent use.
+	Erase(ctx context.Context, keys []Key, ids []string, then func() error) (entries int, err error)
 }
 
 // Deduper marks a channel whose network shows a message once, however often

@@ -41,7 +41,11 @@ type deviceFile struct {
 // of a decryption. Every commit is on disk, because a key that was used must
 // never look unused again.
 func openDevice(ctx context.Context, path string, log logger) (*deviceFile, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	return openDeviceAs(ctx, path, os.O_RDWR|os.O_CREATE, log)
+}
+
+func openDeviceAs(ctx context.Context, path string, flag int, log logger) (*deviceFile, error) {
+	f, err := os.OpenFile(path, flag, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("whatsapp: open the device file: %w", err)
 	}

@@ -64,21 +64,26 @@ func (p identity) chat() string {
 	return ""
 }
 
-// place reads the chat of a key: "+123…", "456…@lid" or "789…@g.us". Anything
-// else can never be sent to.
+// place reads the chat of a key. Anything that names none can never be sent to.
 func (c *Channel) place(k channels.Key) (types.JID, error) {
-	chat := k.Chat()
-	number, isNumber := strings.CutPrefix(chat, "+")
-	user, server, hasServer := strings.Cut(chat, "@")
-	switch {
-	case k.Channel() != c.name:
-	case isNumber && isDigits(number):
-		return types.NewJID(number, types.DefaultUserServer), nil
-	case hasServer && server == types.HiddenUserServer && isDigits(user),
-		hasServer && server == types.GroupServer && isGroup(user):
-		return types.NewJID(user, server), nil
+	if jid, ok := named(k.Chat()); ok && k.Channel() == c.name {
+		return jid, nil
 	}
 	return types.JID{}, fmt.Errorf("whatsapp: %s is no conversation of channel %s: %w", k, c.name, channels.ErrPermanent)
+}
+
+// named reads a chat or a person's id: "+123…", "456…@lid" or "789…@g.us".
+func named(name string) (types.JID, bool) {
+	number, isNumber := strings.CutPrefix(name, "+")
+	user, server, hasServer := strings.Cut(name, "@")
+	switch {
+	case isNumber && isDigits(number):
+		return types.NewJID(number, types.DefaultUserServer), true
+	case hasServer && server == types.HiddenUserServer && isDigits(user),
+		hasServer && server == types.GroupServer && isGroup(user):
+		return types.NewJID(user, server), true
+	}
+	return types.JID{}, false
 }
 
 func isDigits(s string) bool {

@@ -167,3 +167,23 @@ func (m *memory) join(from, to string) {
 		m.queue = append(m.queue, to)
 	}
 }
+
+// forget takes out what people said, and the conversations with those chats.
+func (m *memory) forget(chats map[string]bool, people map[types.JID]bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, s := range m.seen {
+		if people[s.chat] || people[s.sender] {
+			delete(m.seen, id)
+		}
+	}
+	m.order = slices.DeleteFunc(m.order, func(id string) bool { _, known := m.seen[id]; return !known })
+	for chat := range chats {
+		delete(m.chats, chat)
+		delete(m.joined, chat)
+	}
+	m.queue = slices.DeleteFunc(m.queue, func(chat string) bool { return chats[chat] })
+	for _, c := range m.chats {
+		c.unread = slices.DeleteFunc(c.unread, func(u unreadMessage) bool { return people[u.sender] })
+	}
+}

@@ -137,7 +137,7 @@ func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *pause) e
 	k := c.newConnection(in, file, device)
 	end := k.serve(ctx, tries)
 	if ctx.Err() != nil {
-		end = ending{state: channels.StateDown, detail: "the device is being unlinked"} // not seen if Run ends
+		end = ending{state: channels.StateDown, detail: "its device file is needed for something else; trying again"} // not seen if Run ends
 	}
 	if k.gone.Load() {
 		// The library removes the device too, perhaps only after we are done.

@@ -121,6 +121,7 @@ var (
 	_ channels.Commander = (*Channel)(nil)
 	_ channels.Deduper   = (*Channel)(nil)
 	_ channels.Fetcher   = (*Channel)(nil)
+	_ channels.Eraser    = (*Channel)(nil)
 )
 
 // New makes the channel called name. It opens and connects to nothing.
