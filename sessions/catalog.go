@@ -102,6 +102,8 @@ type Erased struct {
 	Facts         int `json:"facts"`
 	Summaries     int `json:"summaries"`
 	Pairings      int `json:"pairings"`
+	// Noted counts what channels kept in files of their own; a store has 0.
+	Noted int `json:"noted"`
 	// Files are the attachments that belonged to what was erased; the caller
 	// removes them.
 	Files []string `json:"files,omitempty"`

@@ -37,9 +37,10 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 			return e.json(got)
 		}
 		e.say(
-			"Erased: %s, %s, %s, %s, %s, %s.", count(got.Conversations, "conversation", "conversations"),
+			"Erased: %s, %s, %s, %s, %s, %s, %s.", count(got.Conversations, "conversation", "conversations"),
 			count(got.Messages, "message", "messages"), count(got.Queued, "queue entry", "queue entries"),
 			count(got.Facts, "fact", "facts"), count(got.Pairings, "pairing", "pairings"), count(len(got.Files), "file", "files"),
+			count(got.Noted, "note of a channel", "notes of channels"),
 		)
 		return nil
 	})
@@ -68,6 +69,6 @@ func planText(target string, p httpapi.Plan) string {
 	if p.Pairings > 0 {
 		fmt.Fprintf(&b, "  %s\n", count(p.Pairings, "pairing", "pairings"))
 	}
-	b.WriteString("Summaries that tell of it, queues, files and the search index go with it.")
+	b.WriteString("Summaries that tell of it, queues, files, what the channel keeps of its own, and the search index go with it.")
 	return b.String()
 }

@@ -23,6 +23,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/tools"
+	"dragoman/channels"
 	"dragoman/internal/config"
 	"dragoman/internal/gateway"
 	"dragoman/internal/hooks"
@@ -66,6 +67,7 @@ type Daemon struct {
 	state     *stateDir
 	store     sessions.Store
 	files     *media.Store // of messages
+	kept      *keepers
 	workspace *tools.Workspace
 	metrics   *metrics.Set
 	model     agent.Model
@@ -151,7 +153,8 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 		return err
 	}
 	d.onClose("the files", d.files.Close)
-	d.store = filing{wrapStore(store), d.files}
+	d.kept = &keepers{cfg: d.cfg, log: d.log, running: map[string]channels.Eraser{}}
+	d.store = filing{wrapStore(store), d.files, d.kept}
 	d.workspace, err = tools.OpenWorkspace(d.cfg.Workspace, tools.WorkspaceOptions{Private: d.private()})
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
@@ -183,6 +186,9 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	}
 	d.links = &links{channels: d.channels.linked, cfg: d.cfg}
 	for i := range d.channels.bindings {
+		if e, able := d.channels.bindings[i].Channel.(channels.Eraser); able {
+			d.kept.running[d.channels.bindings[i].Channel.Name()] = e
+		}
 		d.channels.bindings[i].Channel = wrapChannel(d.channels.bindings[i].Channel)
 	}
 	ag, err := d.buildAgent()

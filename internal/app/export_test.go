@@ -10,7 +10,7 @@ import (
 )
 
 // Filing is a store that forgets the files of what it forgets.
-func Filing(s sessions.Store, files *media.Store) sessions.Store { return filing{s, files} }
+func Filing(s sessions.Store, files *media.Store) sessions.Store { return filing{s, files, nil} }
 
 // Unfiled is the store below: it forgets no files, as if there was a crash.
 func Unfiled(s sessions.Store) sessions.Store { return s.(filing).Store }

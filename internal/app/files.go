@@ -46,6 +46,7 @@ func openMedia(cfg *config.Config, s *stateDir, log *slog.Logger) (*media.Store,
 type filing struct {
 	sessions.Store
 	files *media.Store
+	kept  *keepers // nil: no channel keeps anything
 }
 
 // Delete also removes the conversation's files.
@@ -78,10 +79,20 @@ func (f filing) Join(ctx context.Context, from, to channels.Key) error {
 	return f.Store.Join(ctx, from, to)
 }
 
-// Erase also removes the files of what is erased. The store names those of
-// messages that were answered; for one that waits, a turn may have fetched
-// them already.
-func (f filing) Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
+// Erase also removes the files of what is erased, and what channels keep of
+// it, which goes first: if that fails everything is as it was. The store names
+// the files of messages that were answered; for one that waits, a turn may have
+// fetched them already.
+func (f filing) Erase(ctx context.Context, e sessions.Erasure) (erased sessions.Erased, err error) {
+	noted, err := f.kept.erase(ctx, e, func() error {
+		erased, err = f.erase(ctx, e)
+		return err
+	})
+	erased.Noted = noted
+	return erased, err
+}
+
+func (f filing) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
 	waiting, err := f.fetched(ctx, e.Senders)
 	if err != nil {
 		return sessions.Erased{}, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"dragoman/channels"
 	"dragoman/internal/config"
 )
 
@@ -13,4 +14,9 @@ import (
 // has let pass, which it does not.
 func buildWhatsApp(string, *config.WhatsApp, string, *slog.Logger) (linkable, error) {
 	return nil, errors.New("this program was built without WhatsApp (-tags nowhatsapp)")
+}
+
+// openKeeper cannot look into a device file.
+func openKeeper(string, string, *slog.Logger) (channels.Eraser, error) {
+	return nil, errors.New("this program was built without WhatsApp (-tags nowhatsapp) and cannot erase there: use one with it, or remove the file; nothing was erased")
 }

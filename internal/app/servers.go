@@ -143,7 +143,7 @@ func Admin(ctx context.Context, cfg *config.Config, version string) (c *httpapi.
 		return nil, nil, errors.Join(err, files.Close(), store.Close(), state.unlock())
 	}
 	c = httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: filing{store, files}, Jobs: beats, Events: told.Emit, AuditFile: state.file(auditName),
+		Store: filing{store, files, &keepers{cfg: cfg}}, Jobs: beats, Events: told.Emit, AuditFile: state.file(auditName),
 		Info: func() httpapi.Info {
 			return httpapi.Info{
 				Version: version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"dragoman/channels"
 	"dragoman/channels/whatsapp"
 	"dragoman/internal/config"
 )
@@ -23,6 +24,11 @@ func buildWhatsApp(name string, c *config.WhatsApp, device string, log *slog.Log
 		return nil, err
 	}
 	return linkedWhatsApp{ch}, nil
+}
+
+// openKeeper makes what erases from a device file that no channel here uses.
+func openKeeper(name, device string, log *slog.Logger) (channels.Eraser, error) {
+	return whatsapp.New(name, whatsapp.Options{Device: device, Logger: log})
 }
 
 // linkedWhatsApp shows invitations in the words of this package.

@@ -213,7 +213,7 @@ func (a *admin) erase(ctx context.Context, r *request) (any, error) {
 }
 
 func nothing(e sessions.Erased) bool {
-	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+len(e.Files) == 0
+	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+e.Noted+len(e.Files) == 0
 }
 
 // auditLine is one line of the audit log. Who was erased stands there as a
@@ -230,6 +230,7 @@ type auditLine struct {
 	Facts         int      `json:"facts"`
 	Summaries     int      `json:"summaries"`
 	Pairings      int      `json:"pairings"`
+	Noted         int      `json:"noted"`
 	Files         int      `json:"files"`
 }
 
@@ -239,7 +240,7 @@ func (a *admin) audit(e sessions.Erasure, got sessions.Erased, state string) err
 	}
 	line := auditLine{
 		At: a.Now().UTC(), Action: "erase", State: state, Conversations: got.Conversations, Messages: got.Messages,
-		Queued: got.Queued, Facts: got.Facts, Summaries: got.Summaries, Pairings: got.Pairings, Files: len(got.Files),
+		Queued: got.Queued, Facts: got.Facts, Summaries: got.Summaries, Pairings: got.Pairings, Noted: got.Noted, Files: len(got.Files),
 	}
 	for _, k := range e.Keys {
 		line.Targets = append(line.Targets, hashed(k.String()))

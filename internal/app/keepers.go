@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+
+	"dragoman/channels"
+	"dragoman/internal/config"
+	"dragoman/sessions"
+)
+
+// keepers are the channels that keep something about messages in files of
+// their own. One that does not run here, because no daemon does, or that is
+// turned off or was taken out of the configuration, is found by its file.
+type keepers struct {
+	cfg     *config.Config
+	log     *slog.Logger
+	running map[string]channels.Eraser
+}
+
+// of finds the one of that name; nil if nothing is kept.
+func (s *keepers) of(name string) (channels.Eraser, error) {
+	if e := s.running[name]; e != nil {
+		return e, nil
+	}
+	path := deviceFile(s.cfg, name)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	e, err := openKeeper(name, path, s.log)
+	if err != nil {
+		return nil, fmt.Errorf("app: erase from %s: %w", path, err)
+	}
+	return e, nil
+}
+
+// erase erases in the channels that e names, then calls then, and lets them go
+// on after that. entries is what they forgot.
+func (s *keepers) erase(ctx context.Context, e sessions.Erasure, then func() error) (entries int, err error) {
+	if s == nil {
+		return 0, then()
+	}
+	keys, ids := map[string][]channels.Key{}, map[string][]string{}
+	for _, k := range e.Keys {
+		keys[k.Channel()] = append(keys[k.Channel()], k)
+	}
+	for _, p := range e.Senders {
+		if _, err := channels.NewKey(p.Channel, "1"); err == nil && p.ID != "" { // it becomes the name of a file
+			ids[p.Channel] = append(ids[p.Channel], p.ID)
+		}
+	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(keys)), maps.Keys(ids))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		keeper, err := s.of(name)
+		if err != nil {
+			return 0, err
+		}
+		if keeper == nil {
+			continue
+		}
+		next := then
+		then = func() error {
+			n, err := keeper.Erase(ctx, keys[name], ids[name], next)
+			entries += n
+			return err
+		}
+	}
+	err = then()
+	return entries, err
+}
