@@ -49,7 +49,7 @@ func (c *Channel) Erase(ctx context.Context, keys []channels.Key, ids []string, 
 	if entries, err = x.erase(ctx); err != nil {
 		return 0, err
 	}
-	c.memory.forget(x.chats, x.jids)
+	c.memory.erase(x.chats, x.jids)
 	return entries, then()
 }
 

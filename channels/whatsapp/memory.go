@@ -168,8 +168,8 @@ func (m *memory) join(from, to string) {
 	}
 }
 
-// forget takes out what people said, and the conversations with those chats.
-func (m *memory) forget(chats map[string]bool, people map[types.JID]bool) {
+// erase takes out what people said, and the conversations with those chats.
+func (m *memory) erase(chats map[string]bool, people map[types.JID]bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id, s := range m.seen {
