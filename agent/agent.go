@@ -93,6 +93,9 @@ type Agent struct {
 	log        *slog.Logger
 	now        func() time.Time
 	forced     forcedResults
+	// template and schema are those of opts.Compaction, read.
+	template window.Template
+	schema   *window.Schema
 	// fit is window.Fit.
 	fit func(msgs []sessions.Message, users, budget int) []sessions.Message
 }
@@ -109,6 +112,12 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	a := &Agent{
 		model: model, opts: opts, log: opts.Logger, now: opts.Now, fit: window.Fit,
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
+	}
+	if a.template, err = window.ParseTemplate(opts.Compaction.UserPrompt); err != nil {
+		return nil, fmt.Errorf("agent: option Compaction.UserPrompt: %w", err)
+	}
+	if a.schema, err = window.ParseSchema(opts.Compaction.Schema); err != nil {
+		return nil, fmt.Errorf("agent: option Compaction.Schema: %w", err)
 	}
 	for _, t := range tools {
 		if err := a.addTool(t); err != nil {

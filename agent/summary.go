@@ -175,7 +175,7 @@ func (s *summarising) mended(ctx context.Context, w written) (written, error) {
 	if wrong == "" {
 		return w, nil
 	}
-	req, err := s.requestOf(previous(w.text) + "<transcript>\n</transcript>\n\nNo messages follow. This summary " +
+	req, err := s.requestOf(window.PreviousSummary(w.text) + "\n\n<transcript>\n</transcript>\n\nNo messages follow. This summary " +
 		wrong + ". " + remedy)
 	if err != nil {
 		return written{}, err
@@ -189,22 +189,11 @@ func (s *summarising) mended(ctx context.Context, w written) (written, error) {
 	return w, nil
 }
 
-// previous shows the summary so far, or is "" if there is none.
-func previous(text string) string {
-	if text = strings.TrimSpace(text); text == "" {
-		return ""
-	}
-	return "<previous_summary>\n" + window.EscapeTags(text) + "\n</previous_summary>\n\n"
-}
-
 // request builds the request for the next part and says how many messages it
 // takes: one at least, because each is cut down to a share of the room.
 func (s *summarising) request() (Request, int, error) {
 	a := s.a
-	head := previous(s.now.text) + "<transcript>\n"
-	const tail = "</transcript>\n\nWrite the new summary now."
-
-	fixed := a.textTokens(a.instructions()) + a.textTokens(head) + a.textTokens(tail)
+	fixed := a.textTokens(a.instructions()) + a.textTokens(a.template.Fill(s.now.text, ""))
 	// The reserve of a tenth is for what the count gets wrong.
 	limit := a.room(a.opts.Summarizer.Name(), a.opts.SummarizerWindow*9/10-s.most)
 	room := (limit - fixed) >> s.shrunk
@@ -222,7 +211,7 @@ func (s *summarising) request() (Request, int, error) {
 		used += size
 		body.WriteString(entry)
 	}
-	req, err := s.requestOf(head + body.String() + tail)
+	req, err := s.requestOf(a.template.Fill(s.now.text, body.String()))
 	return req, taken, err
 }
 

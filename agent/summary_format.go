@@ -31,6 +31,10 @@ Begin with the first heading.`,
 ` + window.FieldsSchema,
 }
 
+// ownSchema stands before a schema of the operator's.
+const ownSchema = `Answer with one JSON object that follows this JSON Schema, in the language of the conversation, and nothing before or after it:
+`
+
 // instructions is the summariser's system prompt.
 func (a *Agent) instructions() string {
 	c := a.opts.Compaction
@@ -38,9 +42,12 @@ func (a *Agent) instructions() string {
 	if strings.TrimSpace(c.Prompt) != "" {
 		parts[0] = strings.TrimSpace(c.Prompt)
 	}
-	if f, found := formats[c.Format]; found {
+	switch f, found := formats[c.Format]; {
+	case c.Format == window.JSON && a.schema != nil:
+		parts = append(parts, ownSchema+a.schema.String())
+	case found:
 		parts = append(parts, f)
-	} else {
+	default:
 		parts = append(parts, formats[window.Sections])
 	}
 	if c.MaxChars > 0 {
@@ -68,6 +75,13 @@ func (a *Agent) readSummary(resp *Response) (written, error) {
 		return written{}, fmt.Errorf("%w: it is empty", ErrBadSummary)
 	case a.opts.Compaction.Format != window.JSON:
 		return written{text: text}, nil
+	}
+	if a.schema != nil {
+		shown, object, err := a.schema.Read(text)
+		if err != nil {
+			return written{}, fmt.Errorf("%w: %w", ErrBadSummary, err)
+		}
+		return written{text: shown, fields: object}, nil
 	}
 	f, err := window.ParseFields(text)
 	if err != nil {

@@ -80,6 +80,12 @@ type Compaction struct {
 	// Prompt, if not empty, replaces the built-in instructions. What the format
 	// asks for is added to it.
 	Prompt string
+	// UserPrompt, if not empty, is the text around what is to be summarised:
+	// see [ParseTemplate].
+	UserPrompt string
+	// Schema, if not empty, is what the format JSON follows in place of
+	// [Fields]: see [ParseSchema].
+	Schema string
 }
 
 // DefaultPreset is the preset of a configuration that names none.

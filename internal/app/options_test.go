@@ -21,8 +21,9 @@ const everyKey = `
 model: {base_url: 'http://127.0.0.1:1/v1', name: main, context_window: 50000, max_tokens: 777, temperature: 0.5, retries: 6, vision: no,
   encoding: cl100k_base, others: [{name: small, context_window: 9000}, {name: plain}]}
 agent: {system_prompt: "Speak like a pilot.", max_steps: 7, tool_timeout: 33s}
-prune: {soft_percent: 41, hard_percent: 61, head: 11, tail: 22, min_result: 4000, keep_assistants: 1, exempt: [web_fetch]}
-summary: {preset: molf, keep: {n: 6}, max_tokens: 999, prompt: "Only prices.", model: {name: small, context_window: 8000}}
+prune: {soft_percent: 41, hard_percent: 61, head: 11, tail: 22, min_result: 4000, min_total: 9000, keep_assistants: 1, exempt: [web_fetch]}
+summary: {preset: molf, keep: {n: 6}, max_tokens: 999, prompt: "Only prices.",
+  format: json, user_prompt: "Now: ${sessionMessages}", schema: '{"type": "object"}', model: {name: small, context_window: 8000}}
 `
 
 // What the configuration says about models, prompts, summaries and results of
@@ -45,11 +46,12 @@ func TestConfigurationReachesTheAgent(t *testing.T) {
 	half := float32(0.5)
 	compaction := window.Presets["molf"]
 	compaction.Keep.N, compaction.MaxTokens, compaction.Prompt = 6, 999, "Only prices."
+	compaction.Format, compaction.UserPrompt, compaction.Schema = window.JSON, "Now: ${sessionMessages}", `{"type": "object"}`
 	want := agent.Options{
 		System: "Speak like a pilot.", MaxSteps: 7, ContextWindow: 50000, Windows: map[string]int{"small": 9000},
 		MaxTokens: 777, Temperature: &half, ToolTimeout: 33 * time.Second, Tries: 7,
 		Prune: window.Prune{
-			SoftPercent: 41, HardPercent: 61, Head: 11, Tail: 22, MinResult: 4000, KeepAssistants: 1, Exempt: []string{"web_fetch"},
+			SoftPercent: 41, HardPercent: 61, Head: 11, Tail: 22, MinResult: 4000, MinTotal: 9000, KeepAssistants: 1, Exempt: []string{"web_fetch"},
 		},
 		Compaction: compaction, SummarizerWindow: 8000,
 	}
@@ -85,7 +87,8 @@ func TestConfiguredSummariesAreWritten(t *testing.T) {
 	r := newPlace(t, fmt.Sprintf(`
 model: {base_url: '%s', name: main, vision: no}
 agent: {system_prompt: "Speak like a pilot."}
-summary: {preset: picoclaw, trigger: {messages: 3}, keep: {n: 1}, max_tokens: 999, prompt: "Only prices.", model: {name: small}}
+summary: {preset: picoclaw, trigger: {messages: 3}, keep: {n: 1}, max_tokens: 999, prompt: "Only prices.", model: {name: small},
+  format: json, user_prompt: "Since: ${sessionMessages} So far: ${previousSummary}", schema: '{"type": "object", "required": ["topic"]}'}
 `, server.URL())).run()
 	page := r.page("")
 	for _, text := range []string{"one", "two", "three"} {
@@ -101,7 +104,7 @@ summary: {preset: picoclaw, trigger: {messages: 3}, keep: {n: 1}, max_tokens: 99
 	}
 	r.until("the summary", func() bool { return asked("small") != nil })
 	summary, answer := string(asked("small").Body), string(asked("main").Body)
-	for _, want := range []string{"Only prices.", "999"} {
+	for _, want := range []string{"Only prices.", "999", "Since: ", "one", "So far: (There is none yet.)", `required\": [\"topic\"]`} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the request for a summary lacks %s: %s", want, summary)
 		}

@@ -12,6 +12,7 @@ import (
 type field struct {
 	name, doc, example string
 	emptyOK, scalar    bool
+	verbatim           bool // "$" means nothing in it, but the whole may be ${file:…}
 	value              reflect.Value
 }
 
@@ -38,7 +39,8 @@ func fieldsOf(v reflect.Value) []field {
 		}
 		fields = append(fields, field{
 			name: tag, doc: t.Tag.Get("doc"), example: t.Tag.Get("example"),
-			emptyOK: t.Tag.Get("empty") == "ok", scalar: t.Tag.Get("scalar") == "yes", value: v.Field(i),
+			emptyOK: t.Tag.Get("empty") == "ok", scalar: t.Tag.Get("scalar") == "yes",
+			verbatim: t.Tag.Get("verbatim") == "yes", value: v.Field(i),
 		})
 	}
 	return fields

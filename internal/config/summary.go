@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -15,11 +16,13 @@ type Summary struct {
 	Trigger     SummaryTrigger `yaml:"trigger"`
 	Keep        SummaryKeep    `yaml:"keep"`
 	Render      string         `yaml:"render" doc:"Where the summary stands: system_section (at the end of the system prompt), system_message (a second one), checkpoint_pair (a question and its answer before the messages) or facts_xml (a fact in the system prompt)."`
-	Format      string         `yaml:"format" doc:"concise: 3 or 4 sentences; sections: goal, constraints, progress, decisions, next steps, context; json: a fixed schema."`
+	Format      string         `yaml:"format" doc:"concise: 3 or 4 sentences; sections: goal, constraints, progress, decisions, next steps, context; json: a fixed schema, or that of schema."`
 	MaxTokens   int            `yaml:"max_tokens" doc:"Most tokens of one summary, at most a quarter of the context window; 0: that quarter. Models that think need room for it here."`
 	MaxChars    int            `yaml:"max_chars" doc:"Most characters of one summary; a longer one is written again, never cut. 0: no limit."`
 	Temperature *float64       `yaml:"temperature" example:"0.3" doc:"0 to 2; unset: as model.temperature."`
 	Prompt      string         `yaml:"prompt" doc:"Replaces the built-in instructions; what format asks for is added."`
+	UserPrompt  string         `yaml:"user_prompt" verbatim:"yes" doc:"Replaces the message with what is to be summarised. ${sessionMessages} stands for the messages and must be there; ${previousSummary} for the summary so far, which otherwise stands before them. May be ${file:/path}."`
+	Schema      string         `yaml:"schema" verbatim:"yes" doc:"A JSON Schema of your own for format json, in place of the fixed one. May be ${file:/path}."`
 	Model       SummaryModel   `yaml:"model"`
 }
 
@@ -66,7 +69,8 @@ func (s Summary) Compaction() window.Compaction {
 		},
 		Keep:   window.Keep{Unit: window.Unit(s.Keep.Unit), N: s.Keep.N},
 		Render: window.Render(s.Render), Format: window.Format(s.Format),
-		MaxTokens: s.MaxTokens, MaxChars: s.MaxChars, Temperature: s.Temperature, Prompt: s.Prompt,
+		MaxTokens: s.MaxTokens, MaxChars: s.MaxChars, Temperature: s.Temperature,
+		Prompt: s.Prompt, UserPrompt: s.UserPrompt, Schema: s.Schema,
 	}
 }
 
@@ -95,7 +99,34 @@ func (v *validator) summary() {
 	if t := s.Temperature; t != nil && (math.IsNaN(*t) || *t < 0 || *t > 2) {
 		v.bad("summary.temperature", "is out of range", "write 0 to 2")
 	}
+	v.summaryPrompts(s)
 	v.summaryModel(s.Model)
+}
+
+// mostPrompt bounds prompts and schemas in bytes: they are part of every
+// request for a summary.
+const mostPrompt = 32 << 10
+
+// summaryPrompts checks what people write for the summariser.
+func (v *validator) summaryPrompts(s Summary) {
+	_, templateErr := window.ParseTemplate(s.UserPrompt)
+	_, schemaErr := window.ParseSchema(s.Schema)
+	for _, p := range []struct {
+		key, text string
+		err       error
+	}{{"prompt", s.Prompt, nil}, {"user_prompt", s.UserPrompt, templateErr}, {"schema", s.Schema, schemaErr}} {
+		path := "summary." + p.key
+		var flaw *window.Flaw
+		switch {
+		case len(p.text) > mostPrompt:
+			v.bad(path, fmt.Sprintf("has %d bytes", len(p.text)), fmt.Sprintf("write at most %d: it is part of every request for a summary", mostPrompt))
+		case errors.As(p.err, &flaw):
+			v.bad(path, flaw.What, flaw.Want)
+		}
+	}
+	if s.Schema != "" && s.Format != string(window.JSON) {
+		v.bad("summary.schema", "is for the format json, and summary.format is "+v.show("summary.format", s.Format), "write format: json, or remove the schema")
+	}
 }
 
 // applyPreset fills in what was not written. What was written counts.

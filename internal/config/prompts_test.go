@@ -1,0 +1,82 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The words of a summariser's template are not those of the configuration:
+// its placeholders are no variables, and they survive check --effective.
+func TestSummaryPrompts(t *testing.T) {
+	const text = `
+summary:
+  format: json
+  prompt: "Keep ${WHAT}."
+  user_prompt: |
+    Known: ${previousSummary}
+    Since: ${sessionMessages} $${x} $$
+  schema: |
+    {"type": "object", "properties": {"a": {"pattern": "^a$$"}}, "$defs": {}}
+`
+	c := load1(t, text, "WHAT=prices", "sessionMessages=canary")
+	got := c.Summary.Compaction()
+	if want := "Keep prices."; got.Prompt != want {
+		t.Errorf("Prompt = %q, want %q", got.Prompt, want)
+	}
+	if want := "Known: ${previousSummary}\nSince: ${sessionMessages} $${x} $$\n"; got.UserPrompt != want {
+		t.Errorf("UserPrompt = %q, want %q", got.UserPrompt, want)
+	}
+	if want := `{"type": "object", "properties": {"a": {"pattern": "^a$$"}}, "$defs": {}}` + "\n"; got.Schema != want {
+		t.Errorf("Schema = %q, want %q", got.Schema, want)
+	}
+	if diff := cmp.Diff(got, load1(t, c.Effective()).Summary.Compaction()); diff != "" {
+		t.Errorf("the effective form loads as (-want +got):\n%s", diff)
+	}
+}
+
+// Both may stand in files, whose content is taken as it is.
+func TestSummaryPromptsFromFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	prompt := write("prompt.txt", "Since: ${sessionMessages}\n")
+	schema := write("schema.json", `{"type": "object", "$comment": "${x}"}`)
+	c := load1(t, "summary: {format: json, user_prompt: \"${file:"+prompt+"}\", schema: \"${file:"+schema+"}\"}\n")
+	if got, want := c.Summary.UserPrompt, "Since: ${sessionMessages}"; got != want {
+		t.Errorf("UserPrompt = %q, want %q", got, want)
+	}
+	if got, want := c.Summary.Schema, `{"type": "object", "$comment": "${x}"}`; got != want {
+		t.Errorf("Schema = %q, want %q", got, want)
+	}
+}
+
+func TestSummaryPromptProblems(t *testing.T) {
+	for text, want := range map[string]string{
+		"user_prompt: Sum up.":                                 "summary.user_prompt: lacks ${sessionMessages}, so the model would not see what to summarise; write it where the messages are to stand",
+		`user_prompt: "${sessionMessages} ${name}"`:            "summary.user_prompt: has an unknown placeholder, ${name}; the placeholders are ${sessionMessages} and ${previousSummary}, and $${ is a plain ${",
+		`user_prompt: "${sessionMessages"`:                     "summary.user_prompt: has a ${ without its };",
+		`user_prompt: "${file:/nowhere/at/all}"`:               "summary.user_prompt: the file /nowhere/at/all",
+		`user_prompt: "${file:a} ${sessionMessages}"`:          "summary.user_prompt: has an unknown placeholder, ${file:a};",
+		"format: json\n  schema: 'type: object'":               "summary.schema: is not JSON (in its line 1); write a JSON Schema, like",
+		`format: json` + "\n  schema: '{\"type\": \"strin\"}'": "summary.schema: is no schema of an object; write one with \"type\": \"object\"",
+		`format: json` + "\n  schema: '{\"required\": true}'":  "summary.schema: is no valid JSON Schema at /required; see json-schema.org",
+		"schema: '{}'":                           `summary.schema: is for the format json, and summary.format is "sections"; write format: json, or remove the schema`,
+		"prompt: " + strings.Repeat("x", 33<<10): "summary.prompt: has 33792 bytes; write at most 32768",
+		`user_prompt: "${sessionMessages}` + strings.Repeat("x", 33<<10) + `"`: "summary.user_prompt: has 33810 bytes; write at most 32768",
+	} {
+		_, err := load(t, "summary:\n  "+text+"\n")
+		got := strings.Join(problems(t, err), "\n")
+		if !strings.Contains(got, " "+want) {
+			t.Errorf("%.80s: problems = %q, want %q", text, got, want)
+		}
+	}
+}
