@@ -96,8 +96,10 @@ type Agent struct {
 	// template and schema are those of opts.Compaction, read.
 	template window.Template
 	schema   *window.Schema
-	// fit is window.Fit.
-	fit func(msgs []sessions.Message, users, budget int) []sessions.Message
+	// fit is window.Fit, and repair is window.Repair where it makes the
+	// summariser's requests.
+	fit    func(msgs []sessions.Message, users, budget int) []sessions.Message
+	repair func(msgs []sessions.Message) []sessions.Message
 }
 
 // New returns an agent that answers with model and tools. It starts nothing.
@@ -110,7 +112,7 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{
-		model: model, opts: opts, log: opts.Logger, now: opts.Now, fit: window.Fit,
+		model: model, opts: opts, log: opts.Logger, now: opts.Now, fit: window.Fit, repair: window.Repair,
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
 	}
 	if a.template, err = window.ParseTemplate(opts.Compaction.UserPrompt); err != nil {

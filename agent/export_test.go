@@ -6,3 +6,7 @@ import "dragoman/sessions"
 func (a *Agent) SetFit(fit func(msgs []sessions.Message, users, budget int) []sessions.Message) {
 	a.fit = fit
 }
+
+// SetRepair replaces what makes the messages of a's requests for summaries
+// well-formed, by something that is faulty.
+func (a *Agent) SetRepair(repair func(msgs []sessions.Message) []sessions.Message) { a.repair = repair }

@@ -219,7 +219,7 @@ func (s *summarising) request() (Request, int, error) {
 // stands in front of every other request too.
 func (s *summarising) requestOf(text string) (Request, error) {
 	a, c := s.a, s.a.opts.Compaction
-	msgs := window.Repair([]sessions.Message{{Role: sessions.RoleUser, Content: text}})
+	msgs := a.repair([]sessions.Message{{Role: sessions.RoleUser, Content: text}})
 	if err := window.Validate(msgs); err != nil {
 		return Request{}, fmt.Errorf("agent: summarise: %w", err)
 	}

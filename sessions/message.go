@@ -100,6 +100,9 @@ type Settings struct {
 type History struct {
 	// Generation is "" while the conversation has no message yet.
 	Generation string
+	// FirstSeq is the seq at which the generation begins, whether or not a
+	// message has it yet. 0 where that is not known.
+	FirstSeq int64
 	// Summary is the newest one of this generation, or nil.
 	Summary *Summary
 	// Messages are those after Summary.CoversSeq, oldest first. The caller

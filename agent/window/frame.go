@@ -104,14 +104,19 @@ func Omission(n int, hint string) sessions.Message {
 	return sessions.Message{Role: sessions.RoleUser, Content: text, Synthetic: true}
 }
 
-// Uncovered counts the messages between the end of what h's summary covers and
-// the first one that is there, which h does not say were left out either.
-// Stores number the messages of a generation without a gap.
+// Uncovered counts the messages between the end of what h's summary covers, or
+// the beginning of the generation if it has none, and the first one that is
+// there, which h does not say were left out either. Stores number the messages
+// of a generation without a gap.
 func Uncovered(h sessions.History) int {
-	if h.Summary == nil || len(h.Messages) == 0 || h.Messages[0].Seq == 0 {
+	next := h.FirstSeq
+	if h.Summary != nil {
+		next = h.Summary.CoversSeq + 1
+	}
+	if next == 0 || len(h.Messages) == 0 || h.Messages[0].Seq == 0 {
 		return 0
 	}
-	return int(max(h.Messages[0].Seq-h.Summary.CoversSeq-1-int64(h.Omitted), 0))
+	return int(max(h.Messages[0].Seq-next-int64(h.Omitted), 0))
 }
 
 // Unaccounted counts the messages of all that a request neither shows, nor, as

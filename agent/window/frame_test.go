@@ -95,14 +95,18 @@ func TestUncovered(t *testing.T) {
 		h    sessions.History
 		want int
 	}{
-		"next to it":                  {sessions.History{Summary: ten, Messages: from(11)}, 0},
-		"a gap":                       {sessions.History{Summary: ten, Messages: from(15)}, 4},
-		"a gap that is said":          {sessions.History{Summary: ten, Messages: from(15), Omitted: 4}, 0},
-		"a gap that is said in part":  {sessions.History{Summary: ten, Messages: from(15), Omitted: 3}, 1},
-		"no summary":                  {sessions.History{Messages: from(15)}, 0},
-		"no messages":                 {sessions.History{Summary: ten}, 0},
-		"messages without seqs":       {sessions.History{Summary: ten, Messages: make([]sessions.Message, 1)}, 0},
-		"messages that it covers too": {sessions.History{Summary: ten, Messages: from(5)}, 0},
+		"next to it":                     {sessions.History{Summary: ten, Messages: from(11)}, 0},
+		"a gap":                          {sessions.History{Summary: ten, Messages: from(15)}, 4},
+		"a gap that is said":             {sessions.History{Summary: ten, Messages: from(15), Omitted: 4}, 0},
+		"a gap that is said in part":     {sessions.History{Summary: ten, Messages: from(15), Omitted: 3}, 1},
+		"no summary, from the beginning": {sessions.History{FirstSeq: 15, Messages: from(15)}, 0},
+		"no summary, a gap":              {sessions.History{FirstSeq: 11, Messages: from(15)}, 4},
+		"no summary, a gap that is said": {sessions.History{FirstSeq: 11, Messages: from(15), Omitted: 4}, 0},
+		"no summary, no beginning":       {sessions.History{Messages: from(15)}, 0},
+		"the summary counts":             {sessions.History{FirstSeq: 1, Summary: ten, Messages: from(11)}, 0},
+		"no messages":                    {sessions.History{Summary: ten}, 0},
+		"messages without seqs":          {sessions.History{Summary: ten, Messages: make([]sessions.Message, 1)}, 0},
+		"messages that it covers too":    {sessions.History{Summary: ten, Messages: from(5)}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := window.Uncovered(test.h); got != test.want {

@@ -101,6 +101,7 @@ func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.Hist
 		}
 		h.Generation, h.Settings = c.conv.generation, rules.Settings(c.conv.settings)
 		after := c.conv.from
+		h.FirstSeq = after + 1
 		if n := len(c.conv.summaries); n > 0 {
 			newest := rules.Summary(c.conv.summaries[n-1])
 			h.Summary, after = &newest, newest.CoversSeq

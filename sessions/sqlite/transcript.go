@@ -139,6 +139,7 @@ func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.Hist
 	if err != nil {
 		return h, err
 	}
+	h.FirstSeq = after + 1
 	if covers > 0 {
 		sum := sessions.Summary{CoversSeq: covers}
 		var at int64

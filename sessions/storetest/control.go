@@ -107,8 +107,8 @@ var controlTests = map[string]func(*testing.T, *rig){
 		r.say(t, "x:1", "4", user("after"))
 		second, err = r.History(t.Context(), key("x:1"), sessions.HistoryLimit{})
 		must(t, err)
-		if len(second.Messages) != 1 || second.Messages[0].Content != "after" {
-			t.Errorf("History = %+v", second)
+		if len(second.Messages) != 1 || second.Messages[0].Content != "after" || first.FirstSeq != 1 || second.FirstSeq != second.Messages[0].Seq {
+			t.Errorf("History = %+v, after one from %d", second, first.FirstSeq)
 		}
 		day, _, _ := strings.Cut(second.Generation, "_")
 		if _, err := time.Parse("20060102", day); err != nil || len(second.Generation) < len("20060102_001") {
