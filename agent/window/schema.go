@@ -26,7 +26,7 @@ func ParseSchema(text string) (*Schema, error) {
 	// Decoded as numbers of Go: the validator fails on those of any size.
 	var doc any
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		return nil, &Flaw{"is not JSON" + place(text, err), `write a JSON Schema, like {"type": "object", "required": ["summary"]}`}
+		return nil, &Flaw{"is not JSON" + inLine(text, err), `write a JSON Schema, like {"type": "object", "required": ["summary"]}`}
 	}
 	root, isObject := doc.(map[string]any)
 	if kind, given := root["type"]; !isObject || given && kind != "object" {
@@ -59,8 +59,8 @@ type nowhere struct{}
 
 func (nowhere) Load(string) (any, error) { return nil, errElsewhere }
 
-// place says where text stops being JSON, if that can be told.
-func place(text string, err error) string {
+// inLine says where text stops being JSON, if that can be told.
+func inLine(text string, err error) string {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
 		return ""
