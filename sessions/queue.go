@@ -39,6 +39,10 @@ type Entry struct {
 	// as done, together with Replies, and starts no turn.
 	Answered bool
 	Control  Control // with Answered only
+	// IfKnown says that an edit is for nobody unless the message that it changes
+	// was accepted: it would not have been accepted by itself. Deletions are so
+	// always.
+	IfKnown bool
 	// ResetBefore, if not zero, begins a new generation before this message
 	// when the conversation was last updated before that time and nothing of
 	// it waits for an answer: "a new conversation every morning".
@@ -59,7 +63,11 @@ const (
 	Replaced  Outcome = "replaced"  // an edit: the waiting message has the new text now
 	Noted     Outcome = "noted"     // an edit or a deletion of a message whose turn began or ended: a note stands in the transcript
 	Withdrawn Outcome = "withdrawn" // a deletion: the message that waited will not be answered; or a change of one that was withdrawn
-	Done      Outcome = "done"      // an Answered entry, or the deletion of a message that was never here
+	Done      Outcome = "done"      // an Answered entry
+	// Unknown is a change of a message that was erased, or whose conversation
+	// was deleted, and one that is nothing by itself (a deletion, or IfKnown) of
+	// a message that was never here. Nothing was written.
+	Unknown Outcome = "unknown"
 )
 
 // Acceptance is the answer of [Inbox.Accept].

@@ -33,22 +33,26 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 	if err != nil {
 		return err
 	}
-	switch verdict {
-	case notAddressed:
+	aside := b.aside(m)
+	switch {
+	case verdict == notAddressed, verdict == stranger && aside:
 		return nil
-	case stranger:
+	case verdict == stranger:
 		g.opts.Observer.Accepted(name, "refused")
 		g.opts.Logger.Info("message refused: sender is not on the allow list",
 			"channel", name, "key", m.Key.String(), "sender", m.Sender.ID())
 		return nil
-	case wantsPairing:
+	case verdict == wantsPairing:
 		if m.Deletes != "" {
 			return nil // nothing of theirs is here
 		}
 		return g.offerPairing(ctx, m)
 	}
-	if m.Deletes != "" {
-		return g.enqueue(ctx, m) // nobody deletes too much
+	switch {
+	case aside && len(m.Text) > g.opts.MaxMessageBytes:
+		return nil // it was not said to us, and is nothing that its author waits for
+	case aside, m.Deletes != "":
+		return g.enqueue(ctx, m, aside) // nobody deletes too much
 	}
 	if cmd, ok := parseCommand(m.Text); ok && m.Edits == "" {
 		return g.command(ctx, m, cmd)
@@ -56,14 +60,15 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 	if refusal := g.overLimit(m); refusal != "" {
 		return g.refuse(ctx, m, refusal)
 	}
-	return g.enqueue(ctx, m)
+	return g.enqueue(ctx, m, aside)
 }
 
-// enqueue puts m into the inbox and lets a running turn know.
-func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound) error {
+// enqueue puts m into the inbox, or only if the message that it changes is
+// there, and lets a running turn know.
+func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool) error {
 	g.albums.begin(m, g.opts.Now())
 	got, err := g.store.Accept(ctx, sessions.Entry{
-		Inbound: m, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m),
+		Inbound: m, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m), IfKnown: ifKnown,
 	})
 	if errors.Is(err, sessions.ErrFull) {
 		return g.refuse(ctx, m, fmt.Sprintf(
@@ -71,6 +76,9 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound) error {
 	}
 	if err != nil {
 		return fmt.Errorf("gateway: accept %s: %w", m.Key, err)
+	}
+	if got.Outcome == sessions.Unknown {
+		return nil
 	}
 	g.told.clear(m.Key)
 	g.opts.Observer.Accepted(m.Key.Channel(), string(got.Outcome))

@@ -25,7 +25,7 @@ const (
 // mayTalk is the one place that decides who may talk, for all channels. It
 // looks only at identities that the network vouches for.
 func (g *Gateway) mayTalk(ctx context.Context, b *binding, m channels.Inbound) (verdict, error) {
-	if !m.Private && (b.Groups == Off || b.Groups != All && !m.Addressed) {
+	if !m.Private && (b.Groups == Off || b.Groups != All && !m.Addressed && m.Edits == "") {
 		return notAddressed, nil
 	}
 	if !b.isShut() && b.allows(m) {
@@ -44,6 +44,13 @@ func (g *Gateway) mayTalk(ctx context.Context, b *binding, m channels.Inbound) (
 		return wantsPairing, nil
 	}
 	return stranger, nil
+}
+
+// aside reports whether m changes a message among several people without
+// addressing us. It concerns us if that message did, which the store knows;
+// else it is their talk.
+func (b *binding) aside(m channels.Inbound) bool {
+	return m.Edits != "" && !m.Private && !m.Addressed && b.Groups != All
 }
 
 func (b *binding) allows(m channels.Inbound) bool {

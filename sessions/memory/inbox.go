@@ -81,6 +81,10 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 			return err
 		}
 		e.Inbound = rules.Inbound(e.Inbound)
+		if rules.ByItselfNothing(e) && s.chats[e.Inbound.Key] == nil {
+			a.Outcome = sessions.Unknown
+			return nil
+		}
 		c, err := s.chat(e.Inbound.Key)
 		if err != nil {
 			return err
@@ -90,7 +94,8 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 			return nil
 		}
 		var edited *inRow
-		if a.Outcome, edited, err = s.outcome(c, e); err != nil {
+		if a.Outcome, edited, err = s.outcome(c, e); err != nil || a.Outcome == sessions.Unknown {
+			a.Waiting = c.waiting()
 			return err
 		}
 		if a.Outcome == sessions.Queued && e.MaxWaiting > 0 && c.waiting() >= e.MaxWaiting {
@@ -105,7 +110,7 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 		}
 		r := s.addInbound(ch, c, e)
 		a.Seq = r.seq
-		r.state = rules.StateFor(e, a.Outcome)
+		r.state = rules.StateFor(a.Outcome)
 		switch a.Outcome {
 		case sessions.Queued:
 			ch.in(c, r)
@@ -121,7 +126,7 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 				a.Seq = edited.seq
 			}
 		case sessions.Noted:
-			s.appendMessages(ch, c, "", []sessions.Message{sessions.EditNote(e.Inbound)})
+			s.appendMessages(ch, c, "", []sessions.Message{rules.Note(e.Inbound, edited.inbound)})
 		case sessions.Done:
 			s.control(ch, c, e.Control)
 		}
@@ -156,8 +161,11 @@ func (s *Store) outcome(c *chat, e sessions.Entry) (sessions.Outcome, *inRow, er
 		}
 	}
 	outcome, i := rules.Outcome(e, len(earlier), func(i int) rules.Earlier {
-		return rules.Earlier{Inbound: earlier[i].inbound, State: earlier[i].state, Turn: earlier[i].turn}
+		return rules.Earlier{Inbound: earlier[i].inbound, State: earlier[i].state, Turn: earlier[i].turn, Gone: c.conv == nil}
 	})
+	if mark, ok := rules.ErasedMark(e.Inbound); ok && outcome == sessions.Queued && e.Inbound.Edits != "" && s.erased[mark] {
+		return sessions.Unknown, nil, nil
+	}
 	if i < 0 {
 		return outcome, nil, nil
 	}

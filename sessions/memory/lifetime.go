@@ -260,10 +260,17 @@ func (s *Store) eraseChat(ch *change, c *chat, got *sessions.Erased, files map[s
 // eraseIn forgets an inbox row except that it was there.
 func (s *Store) eraseIn(ch *change, r *inRow, files map[string]bool) {
 	rules.Files(files, r.inbound.Attachments)
-	hash := rules.Hash(rules.Dedupe(r.inbound))
 	delete(s.seen, Seen(r.inbound))
-	s.erased[hash] = true
-	ch.common.Erased = append(ch.common.Erased, hash)
+	hashes := []string{rules.Hash(rules.Dedupe(r.inbound))}
+	if mark, ok := rules.ErasedMark(r.inbound); ok {
+		hashes = append(hashes, mark)
+	}
+	for _, hash := range hashes {
+		if !s.erased[hash] {
+			s.erased[hash] = true
+			ch.common.Erased = append(ch.common.Erased, hash)
+		}
+	}
 }
 
 // eraseSenders takes what people said out of a chat that goes on.

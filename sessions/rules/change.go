@@ -10,6 +10,34 @@ type Earlier struct {
 	Inbound channels.Inbound
 	State   string
 	Turn    string // that it is bound to while it waits
+	// Gone says that its conversation has no transcript (any more).
+	Gone bool
+}
+
+// ByItselfNothing reports whether e matters only if the message that it
+// changes was accepted.
+func ByItselfNothing(e sessions.Entry) bool {
+	return e.Inbound.Edits != "" && !e.Answered && (e.Inbound.Deletes != "" || e.IfKnown)
+}
+
+// Note is what stands in the transcript for change. Who deletes for others may
+// not know the name of the author.
+func Note(change, changed channels.Inbound) sessions.Message {
+	if change.Sender.Name == "" {
+		change.Sender.Name = changed.Sender.Name
+	}
+	return sessions.EditNote(change)
+}
+
+// ErasedMark is how it is remembered that the message that m is, or that it
+// changes, was erased: a network may tell of changes of it later. The second
+// is false for messages without an id.
+func ErasedMark(m channels.Inbound) (hash string, ok bool) {
+	id := m.MessageID
+	if m.Edits != "" {
+		id = m.Edits
+	}
+	return Hash("\x00" + m.Key.String() + "\x00" + id), id != ""
 }
 
 // Outcome decides what comes of e. The n messages of its key that have the id
@@ -24,8 +52,8 @@ func Outcome(e sessions.Entry, n int, earlier func(i int) Earlier) (o sessions.O
 		return sessions.Done, -1
 	case e.Inbound.Edits == "":
 		return sessions.Queued, -1
-	case deletes:
-		o = sessions.Done
+	case ByItselfNothing(e):
+		o = sessions.Unknown
 	default:
 		o = sessions.Queued
 	}
@@ -42,6 +70,8 @@ func Outcome(e sessions.Entry, n int, earlier func(i int) Earlier) (o sessions.O
 			return sessions.Replaced, at
 		case w.State == InWithdrawn, deletes && w.State == InDropped:
 			o, i = sessions.Withdrawn, -1
+		case o != sessions.Withdrawn && i < 0 && w.Gone && w.State != InWaiting:
+			o = sessions.Unknown
 		case i < 0 && o != sessions.Withdrawn:
 			o, i = sessions.Noted, at
 		}
@@ -49,12 +79,12 @@ func Outcome(e sessions.Entry, n int, earlier func(i int) Earlier) (o sessions.O
 	return o, i
 }
 
-// StateFor is the state in which e is stored when o comes of it.
-func StateFor(e sessions.Entry, o sessions.Outcome) string {
+// StateFor is the state in which an entry is stored when o comes of it.
+func StateFor(o sessions.Outcome) string {
 	switch {
 	case o == sessions.Queued:
 		return InWaiting
-	case o == sessions.Replaced, o == sessions.Withdrawn, o == sessions.Done && e.Inbound.Deletes != "":
+	case o == sessions.Replaced, o == sessions.Withdrawn:
 		return InEdit
 	}
 	return InDone

@@ -223,8 +223,14 @@ func (x *eraser) forgetIn(r *keyRow, w inRow) error {
 	if err := x.row(`DELETE FROM inbox WHERE id = ? RETURNING dedupe`, id).Scan(&dedupe); err != nil {
 		return err
 	}
-	if err := x.exec(`INSERT INTO erased (hash) VALUES (?) ON CONFLICT DO NOTHING`, rules.Hash(dedupe)); err != nil {
-		return err
+	hashes := []string{rules.Hash(dedupe)}
+	if mark, ok := rules.ErasedMark(w.inbound); ok {
+		hashes = append(hashes, mark)
+	}
+	for _, hash := range hashes {
+		if err := x.exec(`INSERT INTO erased (hash) VALUES (?) ON CONFLICT DO NOTHING`, hash); err != nil {
+			return err
+		}
 	}
 	return x.exec(`UPDATE occurrences SET inbox_id = 0 WHERE inbox_id = ? AND inbox_id <> 0`, id)
 }

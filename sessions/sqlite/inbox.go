@@ -96,13 +96,18 @@ func (t *tx) accept(e accepting) (sessions.Acceptance, error) {
 	if id, seen, err := t.seen(e.dedupe); err != nil || seen {
 		return sessions.Acceptance{Outcome: sessions.Duplicate, Seq: seqOf(id), Waiting: t.waiting(k)}, err
 	}
+	if rules.ByItselfNothing(e.Entry) {
+		if _, err := t.find(k); errors.Is(err, sql.ErrNoRows) {
+			return sessions.Acceptance{Outcome: sessions.Unknown}, nil
+		}
+	}
 	r, err := t.key(k)
 	if err != nil {
 		return sessions.Acceptance{}, err
 	}
 	outcome, edited, err := t.outcome(r, e.Entry)
-	if err != nil {
-		return sessions.Acceptance{}, err
+	if err != nil || outcome == sessions.Unknown {
+		return sessions.Acceptance{Outcome: outcome, Waiting: t.waiting(k)}, err
 	}
 	if n := t.waiting(k); outcome == sessions.Queued && e.MaxWaiting > 0 && n >= e.MaxWaiting {
 		return sessions.Acceptance{}, fmt.Errorf("%w: %d messages wait", sessions.ErrFull, n)
@@ -126,7 +131,7 @@ func (t *tx) accept(e accepting) (sessions.Acceptance, error) {
 			err = t.closeIn(r, edited, rules.InWithdrawn, rules.WhyWithdrawn(e.Inbound), "")
 		}
 	case sessions.Noted:
-		err = t.appendMessages(r, messageRows([]sessions.Message{sessions.EditNote(e.Inbound)}, "", t.now))
+		err = t.appendMessages(r, messageRows([]sessions.Message{rules.Note(e.Inbound, edited.inbound)}, "", t.now))
 	case sessions.Done:
 		err = t.control(r, e.Control)
 	}
@@ -158,13 +163,16 @@ func (t *tx) seen(dedupe string) (id int64, seen bool, err error) {
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err == nil, err
 	}
+	seen, err = t.erased(rules.Hash(dedupe))
+	return 0, seen, err
+}
+
+// erased reports whether something was erased that is remembered as hash.
+func (t *tx) erased(hash string) (yes bool, err error) {
 	if t.hashes {
-		err = t.row(`SELECT 0 FROM erased WHERE hash = ?`, rules.Hash(dedupe)).Scan(&id)
+		err = t.row(`SELECT EXISTS (SELECT 1 FROM erased WHERE hash = ?)`, hash).Scan(&yes)
 	}
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
-	}
-	return 0, err == nil, err
+	return yes, err
 }
 
 // outcome decides what to do with a new message, and finds the one it changes.
@@ -185,8 +193,15 @@ func (t *tx) outcome(r *keyRow, e sessions.Entry) (sessions.Outcome, inRow, erro
 		}
 	}
 	outcome, i := rules.Outcome(e, len(earlier), func(i int) rules.Earlier {
-		return rules.Earlier{Inbound: earlier[i].inbound, State: earlier[i].state, Turn: earlier[i].turn}
+		return rules.Earlier{Inbound: earlier[i].inbound, State: earlier[i].state, Turn: earlier[i].turn, Gone: r.conv == nil}
 	})
+	if outcome == sessions.Queued && e.Inbound.Edits != "" {
+		if mark, ok := rules.ErasedMark(e.Inbound); ok {
+			if erased, err := t.erased(mark); err != nil || erased {
+				return sessions.Unknown, inRow{}, err
+			}
+		}
+	}
 	if i < 0 {
 		return outcome, inRow{}, nil
 	}
@@ -195,7 +210,7 @@ func (t *tx) outcome(r *keyRow, e sessions.Entry) (sessions.Outcome, inRow, erro
 
 // addInbound stores e in the state that goes with its outcome.
 func (t *tx) addInbound(r *keyRow, e accepting, outcome sessions.Outcome) (seq int64, err error) {
-	state := rules.StateFor(e.Entry, outcome)
+	state := rules.StateFor(outcome)
 	t.touch(r, false)
 	r.seq++
 	err = t.exec(`INSERT INTO inbox (id, dedupe, message_id, origin, state, accepted, rest, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,

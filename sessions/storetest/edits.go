@@ -90,6 +90,52 @@ var editTests = map[string]func(*testing.T, *rig){
 		r.commit(t, h, "ok")
 		r.enter(t, edit("x:1", "3", "m77", "too late"), sessions.Noted)
 	},
+	"Edit/ThatIsNothingByItself": func(t *testing.T, r *rig) {
+		e := edit("x:1", "1", "m77", "by the way")
+		e.IfKnown = true
+		r.enter(t, e, sessions.Unknown)
+		r.accept(t, "x:1", "2", "helo")
+		r.enter(t, e, sessions.Unknown)
+		e = edit("x:1", "3", "m2", "hello")
+		e.IfKnown = true
+		r.enter(t, e, sessions.Replaced)
+		h := r.claim(t)
+		r.pending(t, h, 0, "hello")
+		r.commit(t, h, "ok")
+		e.Inbound.ID, e.Inbound.Text = "4", "hello!"
+		r.enter(t, e, sessions.Noted)
+		r.deliver(t, h)
+		h.release(nil)
+		r.noClaim(t, 0, "of an edit that is nothing by itself")
+		same(t, "journal of the inbox", r.journal(t), []string{"hello: done, ", "hello: edit, ", "hello!: done, "})
+	},
+	"Edit/OfWhatIsDeleted": func(t *testing.T, r *rig) {
+		h := r.held(t, "x:1", "1", "one")
+		r.pending(t, h, 0, "one")
+		r.commit(t, h, "ok")
+		r.deliver(t, h)
+		h.release(nil)
+		must(t, r.Delete(t.Context(), key("x:1")))
+		r.enter(t, edit("x:1", "2", "m1", "new words"), sessions.Unknown)
+		r.enter(t, gone("x:1", "3", "m1", channels.DeletedBySender), sessions.Unknown)
+		r.noClaim(t, 0, "of a change of what was deleted")
+		if list, err := r.List(t.Context(), 0, 10); err != nil || len(list) != 0 {
+			t.Errorf("List = %+v, %v, want that nothing is there again", list, err)
+		}
+	},
+	"Edit/OfWhatIsErased": func(t *testing.T, r *rig) {
+		r.accept(t, "x:1", "1", "waits")
+		r.accept(t, "x:2", "2", "with others")
+		for _, e := range []sessions.Erasure{{Keys: []channels.Key{key("x:1")}}, {Senders: []sessions.Sender{{Channel: "x", ID: "42"}}}} {
+			_, err := r.Erase(t.Context(), e)
+			must(t, err)
+		}
+		r.enter(t, edit("x:1", "4", "m1", "new words"), sessions.Unknown)
+		r.enter(t, gone("x:1", "5", "m1", channels.DeletedBySender), sessions.Unknown)
+		r.enter(t, edit("x:2", "6", "m2", "new words"), sessions.Unknown)
+		r.enter(t, edit("x:1", "7", "m2", "another message of that id"), sessions.Queued)
+		r.accept(t, "x:1", "8", "goes on")
+	},
 	"Edit/OnlyByTheSameSender": func(t *testing.T, r *rig) {
 		r.accept(t, "x:1", "1", "mine")
 		e := edit("x:1", "2", "m1", "yours")

@@ -87,13 +87,14 @@ var withdrawTests = map[string]func(*testing.T, *rig){
 		})
 	},
 	"Withdraw/OfWhatNeverCame": func(t *testing.T, r *rig) {
-		r.enter(t, gone("x:1", "1", "m77", channels.DeletedBySender), sessions.Done)
+		r.enter(t, gone("x:1", "1", "m77", channels.DeletedBySender), sessions.Unknown)
 		r.accept(t, "x:2", "2", "mine")
 		e := gone("x:2", "3", "m2", channels.DeletedBySender)
 		e.Inbound.Sender = channels.Person{IDs: []string{"666"}, Name: "alice"}
-		r.enter(t, e, sessions.Done)
+		r.enter(t, e, sessions.Unknown)
 		h := r.claim(t)
 		r.pending(t, h, 0, "mine")
+		same(t, "journal of the inbox", r.journal(t), []string{"mine: waiting, "})
 		r.noClaim(t, 0, "of the deletion of what never came")
 		if feed, err := r.Feed(t.Context(), key("x:1"), 0, 10); err != nil || len(feed) != 0 {
 			t.Errorf("Feed = %+v, %v", feed, err)
