@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 
 	"dragoman/sessions"
@@ -88,28 +87,63 @@ type archive struct {
 	size int64
 }
 
+// reading is told, in tests, about each archive before it is read.
+var reading = func(path string) {}
+
+// archiveFile is an archive that is open, or nil if there is none.
+type archiveFile struct{ *os.File }
+
+// openArchive opens the archive at path. No archive is an empty one.
+func openArchive(path string) (archiveFile, error) {
+	f, err := os.Open(path)
+	return archiveFile{f}, removed(err)
+}
+
 // readArchive reads the first size bytes of the archive at path, or all whole
-// lines of it if size is negative. No archive is an empty one.
+// lines of it if size is negative.
 func readArchive(path string, size int64) (*archive, error) {
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	f, err := openArchive(path)
+	if err != nil {
 		return nil, err
 	}
-	if size >= 0 {
-		if int64(len(data)) < size {
-			err = fmt.Errorf("%w: the archive has %d bytes of %d", errDamaged, len(data), size)
-		} else {
-			data, err = data[:size], nil
+	return f.read(size)
+}
+
+// read is readArchive for an archive that is open. It closes it.
+func (f archiveFile) read(size int64) (*archive, error) {
+	var data []byte
+	if f.File != nil {
+		reading(f.Name())
+		var err error
+		if data, err = f.bytes(); err != nil {
+			return nil, err
 		}
-	} else {
-		// The last line may be cut.
-		data, err = data[:bytes.LastIndexByte(data, '\n')+1], nil
+	}
+	var err error
+	switch {
+	case size < 0: // the last line may be cut
+		data = data[:bytes.LastIndexByte(data, '\n')+1]
+	case int64(len(data)) < size:
+		err = fmt.Errorf("%w: the archive has %d bytes of %d", errDamaged, len(data), size)
+	default:
+		data = data[:size]
 	}
 	a := parseArchive(data)
 	if a.bad > 0 && err == nil {
 		err = fmt.Errorf("%w: %d lines of the archive cannot be read", errDamaged, a.bad)
 	}
 	return a, err
+}
+
+// bytes are all there are now. It closes the file.
+func (f archiveFile) bytes() ([]byte, error) {
+	var b bytes.Buffer
+	info, err := f.Stat()
+	if err == nil {
+		b.Grow(int(info.Size()) + bytes.MinRead)
+		_, err = b.ReadFrom(f)
+	}
+	return b.Bytes(), errors.Join(err, f.Close())
 }
 
 func parseArchive(data []byte) *archive {

@@ -50,6 +50,9 @@ type disk struct {
 
 	opened bool
 
+	// settling is held while documents are written, and by those who want none
+	// to be. It is taken before the store's lock.
+	settling sync.Mutex
 	// locks keep the files of a key together while they are read or written.
 	// They are taken under the store's lock, never the other way round.
 	locks [64]sync.Mutex
@@ -147,54 +150,6 @@ func (d *disk) waiting(k channels.Key, lsn int64) []change {
 	all := d.pending[k]
 	i, _ := slices.BinarySearchFunc(all, lsn+1, func(c change, lsn int64) int { return cmp.Compare(c.lsn, lsn) })
 	return slices.Clone(all[i:])
-}
-
-// Content is part of [memory.Disk].
-func (d *disk) Content(k channels.Key, whole bool) (memory.Content, error) {
-	lock := d.lock(k)
-	lock.Lock()
-	defer lock.Unlock()
-	doc, err := d.document(k)
-	if err != nil {
-		return memory.Content{}, err
-	}
-	content, lsn := memory.Content{}, int64(0)
-	if doc != nil {
-		content, lsn = doc.content(), doc.LSN
-	}
-	changes := d.waiting(k, lsn)
-	anew := slices.ContainsFunc(changes, func(c change) bool { return c.Anew || c.Gone })
-	if whole && doc != nil && !anew {
-		if content, err = d.whole(doc); err != nil {
-			return content, err
-		}
-	}
-	for _, ch := range changes {
-		apply(&content, ch.ChatChange)
-	}
-	return content, nil
-}
-
-// whole is what stands in the archive and in the document of a conversation.
-func (d *disk) whole(doc *document) (memory.Content, error) {
-	a, err := readArchive(d.archivePath(doc.Key), doc.ArchiveBytes)
-	if errors.Is(err, errDamaged) {
-		if a, err = d.mendArchive(doc, a, err); err != nil {
-			return memory.Content{}, err
-		}
-	}
-	if err != nil {
-		return memory.Content{}, err
-	}
-	return doc.over(a.Content), nil
-}
-
-// over is what an archive and its document say together.
-func (d *document) over(archived memory.Content) memory.Content {
-	newest := d.content()
-	archived.Journals, archived.Summaries = newest.Journals, newest.Summaries
-	apply(&archived, memory.ChatChange{Messages: newest.Messages, In: newest.In, Out: newest.Out})
-	return archived
 }
 
 // document reads the document of k: nil if there is none because nothing of k

@@ -49,3 +49,10 @@ func Checkpoint(s *Store) error { return s.checkpoint(context.Background()) }
 // Loaded is how many conversations are in memory after those were released
 // that were not used since before.
 func Loaded(s *Store, before time.Time) int { return s.Store.Release(before) }
+
+// OnRead has f told about each archive before it is read, until the test ends.
+func OnRead(t *testing.T, f func(path string)) {
+	old := reading
+	reading = f
+	t.Cleanup(func() { reading = old })
+}

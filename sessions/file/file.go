@@ -81,7 +81,6 @@ type Store struct {
 	disk  *disk
 	flock *os.File
 
-	settling    sync.Mutex // documents are being written
 	checkpoints sync.Mutex
 	stop        context.CancelFunc
 	ended       chan struct{} // closed when the goroutine that writes documents has ended

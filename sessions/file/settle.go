@@ -21,9 +21,9 @@ const settlers = 4
 // settle writes the documents of keys whose first change was made before. It
 // goes on with the others when one fails.
 func (s *Store) settle(ctx context.Context, before time.Time) error {
-	s.settling.Lock()
-	defer s.settling.Unlock()
 	d := s.disk
+	d.settling.Lock()
+	defer d.settling.Unlock()
 	d.mu.Lock()
 	var due []channels.Key
 	for k, t := range d.since {

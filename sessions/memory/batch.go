@@ -22,9 +22,9 @@ var errBroken = errors.New("the disk failed, the state has to be read anew")
 // op is one step on its way to the disk.
 type op struct {
 	run   func(*change) error
-	after func(Disk) error // before the caller is told; may be nil
-	taken atomic.Bool      // by the batcher, or by a caller who gives up
-	done  chan error       // holds the one answer
+	after bool        // the caller goes on with the disk when it is done
+	taken atomic.Bool // by the batcher, or by a caller who gives up
+	done  chan error  // holds the one answer
 }
 
 // batcher commits steps. One goroutine takes what is queued, does all of it
@@ -98,8 +98,8 @@ func (b *batcher) commit(batch []*op) {
 	}
 	errs := b.s.together(batch)
 	for i, o := range batch {
-		if errs[i] == nil && o.after != nil {
-			errs[i] = o.after(b.s.disk)
+		if errs[i] == nil && o.after {
+			b.s.outside.Add(1)
 		}
 		o.done <- errs[i]
 	}

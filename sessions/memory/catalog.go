@@ -104,10 +104,13 @@ func (s *Store) Generations(ctx context.Context, k channels.Key) (list []session
 }
 
 // allGenerations are those of c with their ends.
-func (c *chat) allGenerations() []sessions.Generation {
-	list := slices.Clone(c.conv.generations)
+func (c *chat) allGenerations() []sessions.Generation { return withEnds(c.conv.generations, c.msgSeq) }
+
+// withEnds is a copy of generations with their ends, of which the last is seq.
+func withEnds(generations []sessions.Generation, seq int64) []sessions.Generation {
+	list := slices.Clone(generations)
 	for i := range list {
-		list[i].LastSeq = c.msgSeq
+		list[i].LastSeq = seq
 		if i > 0 {
 			list[i-1].LastSeq = list[i].FirstSeq - 1
 		}
@@ -116,44 +119,72 @@ func (c *chat) allGenerations() []sessions.Generation {
 }
 
 // SearchAll is part of [sessions.Catalog].
-func (s *Store) SearchAll(ctx context.Context, query string, limit int) (found []sessions.Found, err error) {
-	err = s.read(ctx, "search all", func() error {
-		words := rules.Query(query)
-		var all []sessions.Found
-		for _, c := range s.newestFirst() {
-			c, err := s.look(c)
-			if err != nil {
-				return err
-			}
-			for _, m := range c.conv.messages {
-				if rules.Score(words, m.Content) > 0 {
-					all = append(all, sessions.Found{Key: c.key, Message: rules.Clone(m)})
-				}
-			}
+func (s *Store) SearchAll(ctx context.Context, query string, limit int) ([]sessions.Found, error) {
+	words := rules.Query(query)
+	var all []sessions.Found
+	err := s.eachSaid(ctx, "search all", func(k channels.Key, m sessions.Message) {
+		if rules.Score(words, m.Content) > 0 {
+			all = append(all, sessions.Found{Key: k, Message: rules.Clone(m)})
 		}
-		found = rules.BestFound(words, all, limit)
-		return nil
 	})
-	return found, err
+	if err != nil {
+		return nil, err
+	}
+	return rules.BestFound(words, all, limit), nil
 }
 
 // Days is part of [sessions.Catalog].
-func (s *Store) Days(ctx context.Context, from, to time.Time) (list []sessions.DayCount, err error) {
-	err = s.read(ctx, "days", func() error {
-		days := rules.NewDays[channels.Key](from, to)
+func (s *Store) Days(ctx context.Context, from, to time.Time) ([]sessions.DayCount, error) {
+	days := rules.NewDays[channels.Key](from, to)
+	err := s.eachSaid(ctx, "days", func(k channels.Key, m sessions.Message) { days.Add(k, m.At, m.Usage) })
+	if err != nil {
+		return nil, err
+	}
+	return days.Counts(), nil
+}
+
+// eachSaid gives f what was said in every conversation, each as it is when its
+// turn comes.
+func (s *Store) eachSaid(ctx context.Context, what string, f func(channels.Key, sessions.Message)) error {
+	var keys []channels.Key
+	err := s.read(ctx, what, func() error {
 		for _, c := range s.newestFirst() {
-			c, err := s.look(c)
-			if err != nil {
-				return err
-			}
-			for _, m := range c.conv.messages {
-				days.Add(c.key, m.At, m.Usage)
-			}
+			keys = append(keys, c.key)
 		}
-		list = days.Counts()
 		return nil
 	})
-	return list, err
+	for _, k := range keys {
+		if err != nil {
+			break
+		}
+		var said []sessions.Message
+		said, err = s.said(ctx, what, k)
+		for _, m := range said {
+			f(k, m)
+		}
+	}
+	return err
+}
+
+// said is the transcript of k. Its messages are shared with the store, which
+// replaces them and never changes them. Archives are read without the lock.
+func (s *Store) said(ctx context.Context, what string, k channels.Key) (said []sessions.Message, err error) {
+	here := false
+	err = s.read(ctx, what, func() error {
+		c := s.chats[k]
+		if here = c == nil || c.conv == nil || s.disk == nil || c.whole; !here {
+			s.outside.Add(1)
+		} else if c != nil && c.conv != nil {
+			said = c.conv.messages
+		}
+		return nil
+	})
+	if err != nil || here {
+		return said, err
+	}
+	defer s.outside.Done()
+	content, err := s.disk.Content(k, true)
+	return content.Messages, s.wrap(what, err)
 }
 
 // Top is part of [sessions.Catalog].

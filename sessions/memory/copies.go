@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,92 +13,117 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Dump is part of [sessions.Copies]. The records are gathered under the lock
-// and handed out after it, so that emit may use the store.
-func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) (err error) {
+// Dump is part of [sessions.Copies]. What is in memory is gathered under the
+// lock. What is on a disk is read as it was then, and nobody waits for that;
+// emit is called after it and may use the store.
+func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
 	whole := len(keys) == 0
 	all, err := s.gather(whole)
 	if err != nil {
-		return fmt.Errorf("%s: dump: %w", s.name, err)
+		return s.wrap("dump", err)
 	}
-	defer func() {
-		if end := all.close(); err == nil && end != nil {
-			err = fmt.Errorf("%s: dump: %w", s.name, end)
-		}
-	}()
-	err = s.read(ctx, "dump", func() error {
-		if whole {
-			if err := all.add(sessions.Record{Store: s.storeRecord()}); err != nil {
+	if err = s.collect(ctx, whole, keys, all); err == nil {
+		err = all.each(func(r sessions.Record) error {
+			if err := ctx.Err(); err != nil {
 				return err
 			}
+			return emit(r)
+		})
+	}
+	if end := all.close(); err == nil {
+		err = s.wrap("dump", end)
+	}
+	return err
+}
+
+// collect gathers the records of a Dump.
+func (s *Store) collect(ctx context.Context, whole bool, keys []channels.Key, all *gathered) error {
+	var then Moment
+	if s.disk != nil {
+		then = s.disk.Moment()
+		defer then.End()
+	}
+	var heads []Head
+	var others []sessions.Record
+	err := s.read(ctx, "dump", func() error {
+		if whole {
 			keys = slices.Collect(maps.Keys(s.chats))
+			others = s.otherRecords()
+		}
+		if then != nil {
+			then.Take()
+			s.outside.Add(1)
+		}
+		var errs []error
+		if whole {
+			errs = append(errs, all.add(sessions.Record{Store: s.storeRecord()}))
 		}
 		for _, k := range rules.DumpKeys(keys) {
-			if c := s.chats[k]; c != nil {
-				c, err := s.look(c)
-				if err == nil {
-					err = all.add(c.records()...)
-				}
-				if err != nil {
-					return err
-				}
+			switch c := s.chats[k]; {
+			case c == nil:
+			case then == nil:
+				errs = append(errs, all.add(records(c.head(), c.content())...))
+			default:
+				heads = append(heads, c.head())
 			}
 		}
-		if whole {
-			return all.add(s.otherRecords()...)
-		}
-		return nil
+		return errors.Join(errs...)
 	})
-	if err != nil {
-		return err
+	if then == nil || err != nil {
+		return errors.Join(err, all.add(others...))
 	}
-	return all.each(func(r sessions.Record) error {
-		if err := ctx.Err(); err != nil {
-			return err
+	defer s.outside.Done()
+	for _, h := range heads {
+		content, err := then.Content(h.Key)
+		if err == nil {
+			err = all.add(records(h, content)...)
 		}
-		return emit(r)
-	})
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return s.wrap("dump", err)
+		}
+	}
+	return s.wrap("dump", all.add(others...))
 }
 
 func (s *Store) storeRecord() *sessions.StoreRecord {
 	return &sessions.StoreRecord{Name: s.restored, Days: maps.Clone(s.days), Erased: slices.Sorted(maps.Keys(s.erased))}
 }
 
-// records are those of c.
-func (c *chat) records() []sessions.Record {
-	if c.seq == 0 && c.msgSeq == 0 && c.conv == nil {
+// records are those of a conversation.
+func records(h Head, content Content) []sessions.Record {
+	if h.Seq == 0 && h.MessageSeq == 0 && h.Conversation == nil {
 		return nil
 	}
-	head := &sessions.ConversationRecord{Key: c.key, Seq: c.seq, MessageSeq: c.msgSeq}
+	head := &sessions.ConversationRecord{Key: h.Key, Seq: h.Seq, MessageSeq: h.MessageSeq}
 	all := []sessions.Record{{Conversation: head}}
-	if conv := c.conv; conv != nil {
-		head.Title, head.Created, head.Updated = conv.title, rules.Time(conv.created), rules.Time(conv.updated)
-		head.Generations, head.Settings = c.allGenerations(), rules.Settings(conv.settings)
-		for _, sum := range conv.summaries {
+	if conv := h.Conversation; conv != nil {
+		head.Title, head.Created, head.Updated = conv.Title, rules.Time(conv.Created), rules.Time(conv.Updated)
+		head.Generations, head.Settings = withEnds(conv.Generations, h.MessageSeq), rules.Settings(conv.Settings)
+		for _, sum := range content.Summaries {
 			head.Summaries = append(head.Summaries, rules.Summary(sum))
 		}
 		var chunk rules.Chunk
-		for i, m := range conv.messages {
-			if chunk.Add(rules.Clone(m)) || i == len(conv.messages)-1 {
-				all = append(all, sessions.Record{Messages: &sessions.MessagesRecord{Key: c.key, Messages: chunk.Messages}})
+		for i, m := range content.Messages {
+			if chunk.Add(rules.Clone(m)) || i == len(content.Messages)-1 {
+				all = append(all, sessions.Record{Messages: &sessions.MessagesRecord{Key: h.Key, Messages: chunk.Messages}})
 				chunk = rules.Chunk{}
 			}
 		}
 	}
 	told := map[string]bool{}
-	for _, r := range c.in {
-		rec := r.record()
-		if r.turn != "" && !told[r.turn] {
-			told[r.turn] = true
-			for _, step := range c.steps[r.turn] {
+	for _, r := range content.In {
+		rec := r.InboxRecord
+		rec.Inbound = rules.Inbound(rec.Inbound)
+		if r.Turn != "" && !told[r.Turn] {
+			told[r.Turn] = true
+			for _, step := range content.Journals[r.Turn] {
 				rec.Steps = append(rec.Steps, rules.Step(step, step.At))
 			}
 		}
-		all = append(all, sessions.Record{Inbox: rec})
+		all = append(all, sessions.Record{Inbox: &rec})
 	}
-	for _, o := range c.out {
-		rec := o.record()
-		all = append(all, sessions.Record{Outbox: &rec})
+	for _, o := range content.Out {
+		all = append(all, sessions.Record{Outbox: &o})
 	}
 	return all
 }

@@ -11,7 +11,9 @@ import (
 )
 
 // Disk keeps what a [Store] changes. The store calls one method at a time,
-// under its lock, except for Wipe, which comes without the lock.
+// under its lock, except for Wipe, Moment, and a Content of all of a
+// conversation, which come without the lock as well: what they wait for must
+// not hold up those that come under it.
 type Disk interface {
 	// Image reads everything anew, as it is after the last Commit that
 	// returned nil. A store asks for it once, and again after a failure.
@@ -24,6 +26,18 @@ type Disk interface {
 	// Wipe removes what the disk still holds of things that are erased; keys
 	// are those that are gone.
 	Wipe(keys []channels.Key) error
+	// Moment makes ready to read all that there was at one time.
+	Moment() Moment
+}
+
+// Moment is a [Disk] as it was. The store goes on meanwhile.
+type Moment interface {
+	// Take says that the moment is now. It comes once, under the store's lock.
+	Take()
+	// Content is all of a conversation, as it was.
+	Content(k channels.Key) (Content, error)
+	// End ends it.
+	End()
 }
 
 // Image is everything except the contents of conversations.

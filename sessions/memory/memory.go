@@ -52,6 +52,9 @@ type Store struct {
 	leases dispatch.Leases
 	disk   Disk // nil: memory alone
 	batch  *batcher
+	// outside counts what goes on at the disk without the lock. Only what
+	// finds the store open under the lock, or the batcher, adds to it.
+	outside sync.WaitGroup
 
 	mu     sync.Mutex
 	closed bool
@@ -130,13 +133,18 @@ func (s *Store) update(ctx context.Context, what string, f func(*change) error) 
 	return s.updateAnd(ctx, what, f, nil)
 }
 
-// updateAnd is update, and what the disk has to do before the caller is told.
+// updateAnd is update, and what the disk has to do before the caller is told:
+// it goes on without the lock, and others do not wait for it.
 func (s *Store) updateAnd(ctx context.Context, what string, f func(*change) error, after func(Disk) error) error {
 	err := ctx.Err()
 	switch {
 	case err != nil:
 	case s.batch != nil:
-		err = s.batch.do(ctx, &op{run: f, after: after})
+		err = s.batch.do(ctx, &op{run: f, after: after != nil})
+		if err == nil && after != nil {
+			err = after(s.disk)
+			s.outside.Done()
+		}
 	default:
 		err = s.updateNow(f)
 	}
@@ -251,13 +259,15 @@ func (s *Store) Check(ctx context.Context) error {
 }
 
 // Close is part of [sessions.Store]. What is queued for the disk is done
-// first; the disk itself stays open, it is the caller's.
+// first, and what reads it comes to its end; the disk itself stays open, it is
+// the caller's.
 func (s *Store) Close() error {
 	if s.batch != nil {
 		s.batch.close()
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.closed = true
+	s.mu.Unlock()
+	s.outside.Wait()
 	return nil
 }

@@ -212,16 +212,10 @@ func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit
 
 // Search is part of [sessions.Archive].
 func (s *Store) Search(ctx context.Context, k channels.Key, query string, limit int) (ms []sessions.Message, err error) {
-	err = s.read(ctx, "search", func() error {
-		c, err := s.whole(k)
-		if c == nil || c.conv == nil {
-			return err
-		}
-		for _, m := range rules.Best(rules.Query(query), c.conv.messages, func(m sessions.Message) string { return m.Content }, limit) {
-			ms = append(ms, rules.Clone(m))
-		}
-		return nil
-	})
+	said, err := s.said(ctx, "search", k)
+	for _, m := range rules.Best(rules.Query(query), said, func(m sessions.Message) string { return m.Content }, limit) {
+		ms = append(ms, rules.Clone(m))
+	}
 	return ms, err
 }
 
