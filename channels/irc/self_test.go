@@ -1,0 +1,39 @@
+package irc_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest/ircd"
+	"dragoman/channels/irc"
+)
+
+// Case 53: a server that echoes what we say must not make us talk to
+// ourselves, under whatever nick we go just now. Who takes a nick that we had
+// is somebody else.
+func TestCase53OwnWordsUnderEveryNick(t *testing.T) {
+	_, addr := serve(t, ircd.Config{Caps: modern})
+	squatter := ircd.Join(t, addr, "dragoman", "#go")
+	o := quick(addr)
+	o.Channels, o.Groups, o.RegainEvery = []string{"#go"}, irc.GroupsAll, time.Hour
+	b := start(t, o)
+	b.waitStatus("under another name", func(s channels.Status) bool { return strings.Contains(s.Detail, "called dragoman_") })
+	b.waitIn("irc:#go")
+	b.say("irc:#go", "dragoman_: dragoman: are you there?")
+	b.say("irc:dragoman_", "a letter to myself")
+
+	squatter.Raw("NICK elsewhere")
+	b.waitStatus("under its own name", func(s channels.Status) bool { return s.Detail == "" })
+	b.say("irc:#go", "dragoman: dragoman_: and now?")
+	b.say("irc:dragoman", "a letter to myself")
+
+	ircd.Join(t, addr, "dragoman_", "#go").Say("#go", "dragoman: I am not you")
+	b.inbox.Wait(t, 1)
+	if diff := cmp.Diff([]string{"I am not you"}, b.inbox.Texts()); diff != "" {
+		t.Errorf("handed in (-want +got):\n%s", diff)
+	}
+}
