@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -61,9 +62,14 @@ func fill(t *testing.T, dir string) (free func()) {
 // The disk runs full. What cannot be stored stays with Telegram, an answer
 // that is ready waits, health says what is wrong; and when there is space
 // again everything is answered, once.
-func TestCase41DiskFull(t *testing.T) {
+func TestCase41DiskFull(t *testing.T) { diskFull(t, "") }
+
+// The same over files.
+func TestCase41DiskFullFiles(t *testing.T) { diskFull(t, "store: {type: file}\n") }
+
+func diskFull(t *testing.T, store string) {
 	disk := smallDisk(t, "3m")
-	h := newHouse(t, plan{state: filepath.Join(disk, "state"), rest: "log: {level: debug}\nqueue: {rate_per_minute: 0}"})
+	h := newHouse(t, plan{state: filepath.Join(disk, "state"), rest: store + "log: {level: debug}\nqueue: {rate_per_minute: 0}"})
 	d := h.start()
 	h.tell(ann, "before #1")
 	h.said(ann.ID, 1)
@@ -79,7 +85,7 @@ func TestCase41DiskFull(t *testing.T) {
 			sent++
 			h.tell(ann, fmt.Sprintf("%s #%d", long, sent))
 		}
-		return strings.Contains(d.out.String(), "full")
+		return strings.Contains(d.out.String(), "full") || strings.Contains(d.out.String(), "no space left")
 	})
 	var code int
 	var body string
@@ -135,5 +141,12 @@ func TestCase41DiskFull(t *testing.T) {
 	})
 	silent(t, "the daemon's output", d.out.String())
 	d.end(syscall.SIGTERM)
-	h.start() // and the database is whole
+	again := h.start() // and the store is whole
+	h.tell(ann, fmt.Sprintf("again #%d", sent+2))
+	h.until("an answer after a restart", func() bool {
+		return strings.Contains(strings.Join(finished(h.api.FromBot(ann.ID)), " "), fmt.Sprintf("#%d", sent+2))
+	})
+	if damaged := regexp.MustCompile(`\.corrupt-|damaged`).FindString(again.out.String()); damaged != "" {
+		t.Errorf("the store complains of %q:\n%s", damaged, again.out.String())
+	}
 }

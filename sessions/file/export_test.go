@@ -41,7 +41,10 @@ func ParseLine(line []byte) error {
 }
 
 // Settle writes the documents of all that changed.
-func Settle(s *Store) error { return s.settle(context.Background(), forever) }
+func Settle(s *Store) error {
+	_, err := s.settle(context.Background(), forever)
+	return err
+}
 
 // Checkpoint brings all files up to the log and drops it.
 func Checkpoint(s *Store) error { return s.checkpoint(context.Background()) }

@@ -145,7 +145,7 @@ func (s *Store) keep(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		err := s.settle(ctx, s.opts.Now().Add(-s.opts.Settle))
+		written, err := s.settle(ctx, s.opts.Now().Add(-s.opts.Settle))
 		if err == nil && s.disk.logBytes() > s.opts.LogBytes {
 			err = s.checkpoint(ctx)
 		}
@@ -153,6 +153,8 @@ func (s *Store) keep(ctx context.Context) {
 		switch {
 		case failed && !failing: // said once, not every two seconds
 			s.opts.Logger.Error("documents cannot be written; what is new stays in the log", "err", err)
+		case failing && written == 0: // no news
+			failed = true
 		case failing && !failed:
 			s.opts.Logger.Info("documents are written again")
 		}

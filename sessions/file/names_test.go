@@ -3,7 +3,10 @@ package file_test
 import (
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
+
+	"pgregory.net/rapid"
 
 	"dragoman/channels"
 	"dragoman/sessions/file"
@@ -37,6 +40,35 @@ func TestCase38Names(t *testing.T) {
 	if _, ok := file.KeyOf(one); ok {
 		t.Error("a name that was cut gives a key")
 	}
+}
+
+// Case 38, on a disk that folds case: keys that differ only in it, or in what
+// folds to the same letter, have names that still differ when folded.
+func TestCase38NamesWhenCaseIsFolded(t *testing.T) {
+	// Ä and ä, the long s and the Kelvin sign fold to others' forms; é has two.
+	letters := []rune("aAbBkK\u212asS\u017f\u00e4\u00c4\u00e9\u0130i\u0131_%-.:/1")
+	letters = append(letters, '\u0301')
+	chat := rapid.Custom(func(t *rapid.T) string {
+		some := string(rapid.SliceOfN(rapid.SampledFrom(letters), 1, 6).Draw(t, "letters"))
+		return strings.Repeat(some, rapid.SampledFrom([]int{1, 1, 20}).Draw(t, "times"))
+	})
+	flip := func(t *rapid.T, s string) string {
+		return strings.Map(func(r rune) rune {
+			return rapid.SampledFrom([]rune{r, unicode.ToUpper(r), unicode.ToLower(r), unicode.SimpleFold(r)}).Draw(t, "case")
+		}, s)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		one := chat.Draw(t, "one")
+		two := flip(t, one)
+		a, err := channels.NewKey("irc", one)
+		b, err2 := channels.NewKey("irc", two)
+		if err != nil || err2 != nil || a == b {
+			t.Skip()
+		}
+		if x, y := file.FileName(a), file.FileName(b); strings.EqualFold(x, y) || strings.ToLower(x) == strings.ToLower(y) || strings.ToUpper(x) == strings.ToUpper(y) {
+			t.Fatalf("%q and %q are %q and %q", a, b, x, y)
+		}
+	})
 }
 
 func FuzzNames(f *testing.F) {

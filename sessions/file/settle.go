@@ -18,22 +18,15 @@ import (
 // disk most of the time.
 const settlers = 4
 
-// settle writes the documents of keys whose first change was made before. It
-// goes on with the others when one fails.
-func (s *Store) settle(ctx context.Context, before time.Time) error {
+// settle writes the documents of keys whose first change was made before, and
+// says how many those were. It goes on with the others when one fails.
+func (s *Store) settle(ctx context.Context, before time.Time) (n int, err error) {
 	d := s.disk
 	d.settling.Lock()
 	defer d.settling.Unlock()
-	d.mu.Lock()
-	var due []channels.Key
-	for k, t := range d.since {
-		if !t.After(before) {
-			due = append(due, k)
-		}
-	}
-	d.mu.Unlock()
+	due := d.due(before)
 	if len(due) == 0 {
-		return nil
+		return 0, nil
 	}
 	var mu sync.Mutex
 	var errs []error
@@ -60,7 +53,19 @@ func (s *Store) settle(ctx context.Context, before time.Time) error {
 	}
 	close(work)
 	workers.Wait()
-	return errors.Join(append(errs, ctx.Err(), d.syncDirs())...)
+	return len(due), errors.Join(append(errs, ctx.Err(), d.syncDirs())...)
+}
+
+// due are the keys whose first change was made before.
+func (d *disk) due(before time.Time) (keys []channels.Key) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for k, t := range d.since {
+		if !t.After(before) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }
 
 func (d *disk) syncDirs() error {
@@ -196,7 +201,7 @@ func (s *Store) checkpoint(ctx context.Context) error {
 	if err = errors.Join(err, err2); err != nil {
 		return err
 	}
-	if err := s.settle(ctx, forever); err != nil {
+	if _, err := s.settle(ctx, forever); err != nil {
 		return err
 	}
 	if err := d.writeCommon(common, lsn); err != nil {
