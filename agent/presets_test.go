@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/window"
-	"dragoman/internal/testkit"
 	"dragoman/sessions"
 )
 
@@ -249,24 +247,7 @@ func TestPresetsMeasured(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| preset | shared, bare prompt | shared, usual prompt | tokens per request | compactions | model calls per compaction | facts after 1 | after 3 | after 5 | unaccounted |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	b.WriteString(strings.Join(rows, ""))
-	const path = "../docs/performance.md"
-	old, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := testkit.ReplaceSection(string(old), "presets", b.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Log("\n" + b.String())
-	if want == string(old) {
-		return
-	}
-	if os.Getenv("UPDATE") == "" {
-		t.Errorf("%s is out of date: run UPDATE=1 go test ./agent -run Measured", path)
-	} else if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	publish(t, "presets", b.String())
 }
 
 // measurePreset is the row of one preset.

@@ -57,10 +57,12 @@ func startsTurn(msgs []sessions.Message, i int) bool {
 // newest users messages of people (at least one) and the last tool group
 // always stay.
 //
-// Whole groups go first, oldest first. While they are older than the turn,
-// about a quarter of the budget goes at once: the same start is then cut off
-// for many turns to come, and a provider's cache keeps hitting. If what must
-// stay is still too long, its longest texts become excerpts that say so.
+// Whole groups go first, oldest first, and more of them than must: the same
+// ones are then left out of many requests to come, and a provider's cache keeps
+// hitting. While they are older than the turn, that is a quarter of the budget
+// at once. Where all of these are gone and the turn itself is too long, as in a
+// long loop of tool calls, it is half of what is left for its groups. If what
+// must stay is still too long, its longest texts become excerpts that say so.
 func Fit(msgs []sessions.Message, users, budget int) []sessions.Message {
 	if Bound(msgs) <= budget {
 		return msgs
@@ -71,21 +73,23 @@ func Fit(msgs []sessions.Message, users, budget int) []sessions.Message {
 	}
 	budget = max(budget, 1)
 	turn := turnStart(msgs, users)
-	quantum := max(budget/4, 1)
+	cut := turn + cutTurn(msgs[turn:], budget)
+	// Counted from the same start in every request, it grows by whole steps.
+	quantum := max(budget/oldShare, 1)
 	old := (total - budget + quantum - 1) / quantum * quantum
 	view := make([]sessions.Message, 0, len(msgs))
 	for start, gone := 0, 0; start < len(msgs); {
 		end := groupEnd(msgs, start)
-		size := Estimate(msgs[start:end])
-		enough := gone >= old
-		if start >= turn {
-			enough = total-gone <= budget
+		stays := end == len(msgs)
+		if start < turn {
+			stays = stays || gone >= old
+		} else {
+			stays = stays || start >= cut || msgs[start].Role == sessions.RoleUser
 		}
-		pinned := end == len(msgs) || start >= turn && msgs[start].Role == sessions.RoleUser
-		if enough || pinned {
+		if stays {
 			view = append(view, msgs[start:end]...)
 		} else {
-			gone += size
+			gone += Estimate(msgs[start:end])
 		}
 		start = end
 	}
@@ -93,6 +97,42 @@ func Fit(msgs []sessions.Message, users, budget int) []sessions.Message {
 		view = shorten(view, budget)
 	}
 	return view
+}
+
+// The parts of a budget, one n-th, that go at once.
+const (
+	oldShare  = 4 // of messages before the turn
+	turnShare = 2 // of what is left for the groups of the turn
+)
+
+// cutTurn returns the index in turn before which only messages of people stay.
+// It goes through the turn as its requests did: a group that makes it too long
+// moves the cut, far enough that it can stay there for a while. So it depends
+// on the messages alone, and is where it was for the request before unless
+// there is no more room. The newest group is never cut off.
+func cutTurn(turn []sessions.Message, budget int) (cut int) {
+	size, pinned := 0, 0
+	for start, newest := 0, 0; start < len(turn); {
+		end := groupEnd(turn, start)
+		tokens := Estimate(turn[start:end])
+		size += tokens
+		if turn[start].Role == sessions.RoleUser {
+			pinned += tokens
+		} else {
+			newest = start
+		}
+		if size > budget {
+			for size > pinned+max(budget-pinned, 0)/turnShare && cut < newest {
+				next := groupEnd(turn, cut)
+				if turn[cut].Role != sessions.RoleUser {
+					size -= Estimate(turn[cut:next])
+				}
+				cut = next
+			}
+		}
+		start = end
+	}
+	return cut
 }
 
 // turnStart is the index of the oldest of the newest n user messages.

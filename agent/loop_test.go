@@ -1,0 +1,124 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+	"dragoman/internal/testkit"
+	"dragoman/sessions"
+)
+
+// looped is what a turn of many tool calls came to.
+type looped struct {
+	requests []agent.Request
+	shares   []float64 // of each request's bytes, how many begin the next one
+	cuts     int       // requests that do not begin with the whole one before
+	tokens   int       // of a request, on average
+}
+
+// loopOf has one turn of so many steps in a window that is full when it
+// begins. Each tool call takes about result tokens. Nothing can be summarised,
+// so that all of it is up to the view.
+func loopOf(t *testing.T, s setting, steps, result int) looped {
+	t.Helper()
+	text := strings.Repeat("shelf row label count note ", result/6)
+	look := tool{agent.Spec{Name: "look"}, func(_ context.Context, c agent.Call) (string, error) {
+		return string(c.Args) + " " + text, nil
+	}}
+	n := 0
+	m := newScript(t, func(context.Context, agent.Request, func(agent.Delta)) (agent.Response, error) {
+		if n++; n < steps {
+			return response("", "tool_calls", sessions.ToolCall{ID: "call_0", Name: "look", Arguments: fmt.Sprintf(`{"at":%d}`, n)}), nil
+		}
+		return response("Nothing new.", "stop"), nil
+	})
+	c := window.Presets[window.DefaultPreset]
+	c.When = window.WhenOff
+	a := newAgent(t, m, agent.Options{System: strings.Repeat("Be kind. ", s.prompt/3), ContextWindow: s.window, Compaction: c, MaxSteps: steps + 1}, look)
+	turn := turnOf("Please look at every place and tell me what you find there.")
+	for i := 0; window.Estimate(turn.History.Messages) < s.window; i++ {
+		role := sessions.RoleUser
+		if i%2 == 1 {
+			role = sessions.RoleAssistant
+		}
+		turn.History.Messages = append(turn.History.Messages, sessions.Message{
+			Seq: int64(i + 1), Role: role, Content: fmt.Sprintf("Message %d. ", i) + strings.Repeat("It is as we said before. ", 20),
+		})
+	}
+	turn.History.FirstSeq = 1
+	run(t, a, turn)
+	r := looped{requests: m.requests()}
+	if len(r.requests) != steps {
+		t.Fatalf("%d requests, want %d", len(r.requests), steps)
+	}
+	for i, q := range r.requests {
+		r.tokens += (window.Estimate(q.Messages) + window.EstimateText(q.System)) / steps
+		if i > 0 {
+			before, now := wire(t, r.requests[i-1]), wire(t, q)
+			same := common(before, now)
+			r.shares = append(r.shares, 100*float64(same)/float64(len(before)))
+			if same < len(before) {
+				r.cuts++
+			}
+		}
+	}
+	return r
+}
+
+// TestLoopMeasured has a turn of 60 tool calls in a full window and writes what
+// its requests share into docs/performance.md. The cut moves when there is no
+// more room, and stays where it is in between: so most requests begin with the
+// whole one before.
+func TestLoopMeasured(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| window | prompt | a call takes | shared, mean | median | cuts | tokens per request |\n|---|---|---|---|---|---|---|\n")
+	for _, s := range []setting{bare, usual} {
+		for _, result := range []int{200, 500, 1000} {
+			r := loopOf(t, s, 60, result)
+			slices.Sort(r.shares)
+			mean, median := r.mean(), r.shares[len(r.shares)/2]
+			if mean < 84 || median < 100 {
+				t.Errorf("in %+v, with %d tokens a call, requests share %.1f %% (median %.1f %%), want at least 84 %% (100 %%)", s, result, mean, median)
+			}
+			fmt.Fprintf(&b, "| %d | %d | %d | %.1f %% | %.1f %% | %d | %d |\n", s.window, s.prompt, result, mean, median, r.cuts, r.tokens)
+		}
+	}
+	publish(t, "loop", b.String())
+}
+
+func (r *looped) mean() (percent float64) {
+	for _, share := range r.shares {
+		percent += share / float64(len(r.shares))
+	}
+	return percent
+}
+
+// publish compares what was measured with a table in docs/performance.md, or
+// writes it there.
+func publish(t *testing.T, section, table string) {
+	t.Helper()
+	const path = "../docs/performance.md"
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := testkit.ReplaceSection(string(old), section, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log("\n" + table)
+	if want == string(old) {
+		return
+	}
+	if os.Getenv("UPDATE") == "" {
+		t.Errorf("%s is out of date: run UPDATE=1 go test ./agent -run Measured", path)
+	} else if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

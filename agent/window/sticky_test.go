@@ -1,0 +1,89 @@
+package window_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// TestFitIsStickyInATurn grows a turn by one group after the other, as a loop
+// of tool calls does. What was shown is shown again in front of what is new
+// whenever that fits, nothing that was left out comes back, every message of a
+// person and the newest group stay, and where something goes, enough goes that
+// it need not go again at once.
+func TestFitIsStickyInATurn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		budget := rapid.IntRange(400, 3000).Draw(t, "budget")
+		history := later(1000, rapid.IntRange(0, 5).Draw(t, "history"))
+		msgs := append(history, sessions.Message{Seq: 2000, Role: sessions.RoleUser, Content: "Go through the shelves."})
+		users := 1
+		before := window.Fit(msgs, users, budget)
+		for i := range rapid.IntRange(1, 40).Draw(t, "steps") {
+			seq := int64(2001 + 3*i)
+			fresh := asked(seq, "look", strings.Repeat("word ", rapid.IntRange(1, budget/6).Draw(t, "size")))
+			if rapid.IntRange(0, 9).Draw(t, "steered") == 0 && users < 4 {
+				fresh = append(fresh, sessions.Message{Seq: seq + 2, Role: sessions.RoleUser, Content: "Hurry."})
+				users++
+			}
+			msgs = append(msgs, fresh...)
+			view := window.Fit(msgs, users, budget)
+			checkSticky(t, before, fresh, view, budget, users)
+			if err := window.Validate(view); err != nil {
+				t.Fatalf("Validate(Fit()) = %v, want nil", err)
+			}
+			before = view
+		}
+	})
+}
+
+// checkSticky compares the view of a turn with the one before fresh was said.
+func checkSticky(t *rapid.T, before, fresh, view []sessions.Message, budget, users int) {
+	t.Helper()
+	inTurn := func(msgs []sessions.Message) (turn []sessions.Message) {
+		for _, m := range msgs {
+			if m.Seq >= 2000 {
+				turn = append(turn, m)
+			}
+		}
+		return turn
+	}
+	extended := append(inTurn(before), fresh...)
+	got := inTurn(view)
+	if window.Estimate(extended) <= budget {
+		if !reflect.DeepEqual(got, extended) {
+			t.Fatalf("there is room for what was shown and what is new, and the turn is shown as\n%swant\n%s", show(got), show(extended))
+		}
+		return
+	}
+	if n := count(got, sessions.RoleUser); n != users {
+		t.Fatalf("%d messages of people are shown, want %d", n, users)
+	}
+	if !reflect.DeepEqual(got[len(got)-len(fresh):], fresh) {
+		t.Fatalf("the newest group is not shown, or not whole:\n%s", show(got))
+	}
+	known := make(map[string]bool)
+	for _, m := range extended {
+		known[fmt.Sprint(m.Seq, m.Content)] = true
+	}
+	for _, m := range got {
+		if !known[fmt.Sprint(m.Seq, m.Content)] {
+			t.Fatalf("message %d comes back, or is shown in another way", m.Seq)
+		}
+	}
+	// Beside people's words and the newest group, half of the room is free.
+	pinned := 0
+	for i, m := range got {
+		if m.Role == sessions.RoleUser || i >= len(got)-len(fresh) {
+			pinned += window.EstimateMessage(&got[i])
+		}
+	}
+	if rest := window.Estimate(got) - pinned; rest > budget/2 {
+		t.Fatalf("%d tokens of older groups stay where something had to go, want at most half of %d", rest, budget)
+	}
+}
