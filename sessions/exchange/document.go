@@ -183,7 +183,10 @@ func (d *documents) document(dec *json.Decoder) (*talk, error) {
 	if _, err := dec.Token(); err != nil {
 		return nil, err
 	}
-	if !listed {
+	switch {
+	case isStoreFile(f):
+		return nil, errOwnStore
+	case !listed:
 		return nil, fmt.Errorf("%w: the object has no messages", ErrFormat)
 	}
 	return t, d.fields(t, f)

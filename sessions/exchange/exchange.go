@@ -264,8 +264,8 @@ func classify(line []byte) (Format, error) {
 	if json.Unmarshal(line, &fields) != nil {
 		return JSON, nil // it goes on in the next line
 	}
-	if len(fields) == 1 && isRecord(fields) {
-		return JSONL, nil
+	if len(fields) == 1 && (isRecord(fields) || isArchive(fields)) {
+		return JSONL, nil // which refuses an archive with the reason
 	}
 	if fields["role"] == nil && isList(fields["messages"]) {
 		return JSON, nil

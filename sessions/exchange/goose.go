@@ -15,7 +15,7 @@ import (
 func openGoose(ctx context.Context, path string, o Options) (*Reader, error) {
 	db, err := goose.Open(ctx, path)
 	if err != nil {
-		return nil, err
+		return nil, foreign(err)
 	}
 	list, err := db.Sessions(ctx)
 	if err != nil {

@@ -198,6 +198,10 @@ func (s *records) next() (sessions.Record, error) {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields() // of a later version: leaving it out would lose it
 	if err := dec.Decode(&rec); err != nil {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(line, &fields) == nil && isArchive(fields) {
+			err = errOwnStore
+		}
 		return rec, fmt.Errorf("exchange: read line %d: %w: %w", s.lines.number, ErrFormat, err)
 	}
 	if _, err := dec.Token(); err != io.EOF { // two lines in one would lose the second

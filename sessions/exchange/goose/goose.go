@@ -31,6 +31,20 @@ import (
 // ErrDatabase: the file is not a database of goose's.
 var ErrDatabase = errors.New("not a goose database")
 
+// OtherError is an [ErrDatabase]: a whole database, of another program.
+type OtherError struct {
+	// Application is what the database says to be, in its application_id; 0
+	// where it says nothing.
+	Application int64
+}
+
+func (e *OtherError) Error() string {
+	return fmt.Sprintf("goose: open: %v: it has no table of messages", ErrDatabase)
+}
+
+// Is makes it an ErrDatabase.
+func (e *OtherError) Is(target error) bool { return target == ErrDatabase }
+
 // Session is one session. Its columns are JSON values by name.
 type Session struct {
 	ID      string
@@ -139,7 +153,11 @@ func (d *Database) look(ctx context.Context) error {
 		return err
 	}
 	if !slices.Contains(d.messages, "session_id") || !slices.Contains(d.messages, "role") {
-		return fmt.Errorf("goose: open: %w: it has no table of messages", ErrDatabase)
+		other := &OtherError{}
+		if err := d.db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&other.Application); err != nil {
+			return fmt.Errorf("goose: open: %w: %w", ErrDatabase, err)
+		}
+		return other
 	}
 	return nil
 }
