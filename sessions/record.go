@@ -115,4 +115,15 @@ type Copies interface {
 	// generation ids stay; a record without generations or with a generation
 	// that is taken (an import) gets new ones. What waited waits again.
 	Restore(ctx context.Context, next func() (Record, error)) error
+	// Take is Restore, and tells how much of it was new.
+	Take(ctx context.Context, next func() (Record, error)) (Taken, error)
+}
+
+// Taken counts what a [Copies.Take] added to the store.
+type Taken struct {
+	// Conversations counts keys, each with all that belongs to it.
+	Conversations int `json:"conversations"`
+	// Others counts records that belong to no conversation. One that the store
+	// had already, or the like of it, is not among them.
+	Others int `json:"others"`
 }

@@ -38,17 +38,18 @@ func (k *sessionsImportCmd) Run(e *env, c *cli) error {
 			return err
 		}
 		imported, left := plan.Count()
+		done := imports{Plan: plan, DryRun: k.DryRun}
 		if !k.DryRun && (imported > 0 || plan.Others > 0) {
-			if err := restore(ctx, a, plan); err != nil {
+			if done.Taken, err = restore(ctx, a, plan); err != nil {
 				return err
 			}
 		}
 		if k.JSON {
-			if err := e.json(plan); err != nil {
+			if err := e.json(done); err != nil {
 				return err
 			}
 		} else {
-			e.sayPlan(plan, k.DryRun)
+			e.sayImports(done)
 		}
 		if left > 0 {
 			return fmt.Errorf("%s left out", count(left, "conversation or file was", "conversations or files were"))
@@ -79,21 +80,29 @@ func taken(ctx context.Context, a *httpapi.Client, key channels.Key) (bool, erro
 	return false, err
 }
 
-func restore(ctx context.Context, a *httpapi.Client, plan *exchange.Plan) error {
+func restore(ctx context.Context, a *httpapi.Client, plan *exchange.Plan) (sessions.Taken, error) {
 	next, done := plan.Records(ctx)
 	defer done()
-	if err := a.Restore(ctx, next); err != nil {
-		return fmt.Errorf("nothing was imported: %w", err)
+	taken, err := a.Take(ctx, next)
+	if err != nil {
+		return taken, fmt.Errorf("nothing was imported: %w", err)
 	}
-	return nil
+	return taken, nil
 }
 
-func (e *env) sayPlan(p *exchange.Plan, dry bool) {
+// imports is what an import found, and what of it the store lacked.
+type imports struct {
+	*exchange.Plan
+	Taken  sessions.Taken `json:"taken"`
+	DryRun bool           `json:"dry_run,omitempty"`
+}
+
+func (e *env) sayImports(p imports) {
 	verb := "imported"
-	if dry {
+	if p.DryRun {
 		verb = "would import"
 	}
-	imported, _ := p.Count()
+	imported, left := p.Count()
 	messages := 0
 	for _, it := range p.Items {
 		switch {
@@ -109,8 +118,20 @@ func (e *env) sayPlan(p *exchange.Plan, dry bool) {
 	for _, n := range p.Notes {
 		e.say("note: %s", oneLine(n))
 	}
-	if p.Others > 0 {
-		e.say("%s %s that belong to no conversation", verb, count(p.Others, "record", "records"))
+	if p.Others > 0 && p.DryRun {
+		e.say("%s %s to no conversation, if new", verb, count(p.Others, "record that belongs", "records that belong"))
+	}
+	fresh := p.Taken.Others
+	if fresh > 0 {
+		e.say("%s %s to no conversation", verb, count(fresh, "record that belongs", "records that belong"))
+	}
+	switch there := p.Others - fresh; {
+	case p.DryRun || there == 0:
+	case imported+left+fresh == 0:
+		e.say("nothing new (%s there already)", count(there, "record was", "records were"))
+		return
+	default:
+		e.say("%s there already", count(there, "record was", "records were"))
 	}
 	e.say("%s %s with %s.", verb, count(imported, "conversation", "conversations"), count(messages, "message", "messages"))
 }

@@ -57,11 +57,12 @@ func (a *admin) restore(w http.ResponseWriter, r *http.Request) {
 	// A large copy takes longer than a request may: its sender decides.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	in := copyReader{dec: json.NewDecoder(bufio.NewReader(r.Body))}
-	if err := a.Store.Restore(r.Context(), in.next); err != nil {
+	taken, err := a.Store.Take(r.Context(), in.next)
+	if err != nil {
 		writeFailure(w, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, done{})
+	writeJSON(w, http.StatusOK, taken)
 }
 
 // copyWriter writes records and the end of a copy.
@@ -154,8 +155,8 @@ func (c *Client) Dump(ctx context.Context, keys []channels.Key, emit func(sessio
 	}
 }
 
-// Restore is the Restore of [sessions.Copies].
-func (c *Client) Restore(ctx context.Context, next func() (sessions.Record, error)) error {
+// Take is the Take of [sessions.Copies].
+func (c *Client) Take(ctx context.Context, next func() (sessions.Record, error)) (sessions.Taken, error) {
 	from, to := io.Pipe()
 	var sender sync.WaitGroup
 	var failed error // of next, which the far end only knows as a failure
@@ -179,29 +180,32 @@ func (c *Client) Restore(ctx context.Context, next func() (sessions.Record, erro
 			return
 		}
 	})
-	err := c.send(ctx, from)
+	taken, err := c.send(ctx, from)
 	_ = from.Close() // if the far end did not read it all
 	sender.Wait()
 	if failed != nil {
-		return failed
+		err = failed
 	}
-	return err
+	return taken, err
 }
 
-func (c *Client) send(ctx context.Context, body io.Reader) error {
+func (c *Client) send(ctx context.Context, body io.Reader) (taken sessions.Taken, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://dragoman"+restorePath, body)
 	if err != nil {
-		return fmt.Errorf("httpapi: ask the daemon: %w", err)
+		return taken, fmt.Errorf("httpapi: ask the daemon: %w", err)
 	}
 	resp, err := c.copies.Do(req)
 	if err != nil {
-		return fmt.Errorf("httpapi: ask the daemon: %w", err)
+		return taken, fmt.Errorf("httpapi: ask the daemon: %w", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return readFailure(resp)
+		return taken, readFailure(resp)
 	}
-	return nil
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxBody)).Decode(&taken); err != nil {
+		return taken, fmt.Errorf("httpapi: read the answer: %w", err)
+	}
+	return taken, nil
 }
 
 // readFailure reads a refusal.

@@ -35,20 +35,20 @@ func (s *shelf) Dump(_ context.Context, keys []channels.Key, emit func(sessions.
 	return s.fails
 }
 
-func (s *shelf) Restore(_ context.Context, next func() (sessions.Record, error)) error {
+func (s *shelf) Take(_ context.Context, next func() (sessions.Record, error)) (taken sessions.Taken, err error) {
 	var got []sessions.Record
 	for {
 		r, err := next()
 		if err == io.EOF {
 			s.records = append(s.records, got...)
-			return nil
+			return sessions.Taken{Conversations: len(got), Others: 7}, nil
 		}
 		if err != nil {
-			return fmt.Errorf("shelf: restore: %w", err)
+			return taken, fmt.Errorf("shelf: restore: %w", err)
 		}
 		for _, have := range s.records {
 			if have.Messages != nil && r.Messages != nil && have.Messages.Key == r.Messages.Key {
-				return fmt.Errorf("shelf: restore %s: %w", r.Messages.Key, sessions.ErrConflict)
+				return taken, fmt.Errorf("shelf: restore %s: %w", r.Messages.Key, sessions.ErrConflict)
 			}
 		}
 		got = append(got, r)
@@ -82,8 +82,8 @@ func TestCopies(t *testing.T) {
 	}, func(t *testing.T, c *httpapi.Client) {
 		ctx := t.Context()
 		want := []sessions.Record{stretch("web:a", 1), stretch("web:b", 2), stretch("web:b", 3)}
-		if err := c.Restore(ctx, source(io.EOF, want...)); err != nil {
-			t.Fatal(err)
+		if got, err := c.Take(ctx, source(io.EOF, want...)); err != nil || got != (sessions.Taken{Conversations: 3, Others: 7}) {
+			t.Fatalf("Take = %+v, %v", got, err)
 		}
 		if diff := cmp.Diff(want, s.records, cmp.AllowUnexported(channels.Key{})); diff != "" {
 			t.Errorf("restored (-want +got):\n%s", diff)
@@ -109,12 +109,12 @@ func testCopiesFail(t *testing.T, c *httpapi.Client, s *shelf) {
 	for i := range many {
 		many[i] = stretch("web:a", i)
 	}
-	if err := c.Restore(ctx, source(io.EOF, many...)); !errors.Is(err, sessions.ErrConflict) {
-		t.Errorf("Restore of what is there = %v, want ErrConflict", err)
+	if _, err := c.Take(ctx, source(io.EOF, many...)); !errors.Is(err, sessions.ErrConflict) {
+		t.Errorf("Take of what is there = %v, want ErrConflict", err)
 	}
 	mine := errors.New("the file is damaged")
-	if err := c.Restore(ctx, source(mine, stretch("web:c", 1))); !errors.Is(err, mine) {
-		t.Errorf("Restore from a source that fails = %v, want its error", err)
+	if _, err := c.Take(ctx, source(mine, stretch("web:c", 1))); !errors.Is(err, mine) {
+		t.Errorf("Take from a source that fails = %v, want its error", err)
 	}
 	if len(s.records) != before {
 		t.Errorf("%d records, want the %d from before: something is half restored", len(s.records), before)

@@ -183,23 +183,29 @@ func (s *Store) otherRecords() (all []sessions.Record) {
 	return all
 }
 
-// Restore is part of [sessions.Copies]. All records are read before anything
-// is changed. What is there already of facts, people, jobs and occurrences and
-// things set aside stays as it is.
+// Restore is part of [sessions.Copies].
 func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error)) error {
+	_, err := s.Take(ctx, next)
+	return err
+}
+
+// Take is part of [sessions.Copies]. All records are read before anything is
+// changed. What is there already of facts, people, jobs and occurrences and
+// things set aside stays as it is.
+func (s *Store) Take(ctx context.Context, next func() (sessions.Record, error)) (taken sessions.Taken, err error) {
 	plan, err := rules.ReadPlan(ctx, next)
 	if err != nil {
-		return fmt.Errorf("memory: restore: %w", err)
+		return taken, fmt.Errorf("memory: restore: %w", err)
 	}
-	return s.update(ctx, "restore", func(ch *change) error {
+	err = s.update(ctx, "restore", func(ch *change) error {
 		if err := s.checkRestore(plan); err != nil {
 			return err
 		}
-		s.restoreStore(ch, plan)
+		taken.Others = s.restoreStore(ch, plan) + s.restoreOthers(ch, plan)
 		for _, k := range plan.Keys {
 			s.restoreChat(ch, plan.Chats[k])
 		}
-		s.restoreOthers(ch, plan)
+		taken.Conversations = len(plan.Keys)
 		for _, k := range plan.Keys {
 			for _, r := range s.chats[k].in {
 				if link, ok := plan.Links[rules.Dedupe(r.inbound)]; ok && r.fired == nil {
@@ -209,6 +215,10 @@ func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error
 		}
 		return nil
 	})
+	if err != nil {
+		return sessions.Taken{}, err
+	}
+	return taken, nil
 }
 
 // checkRestore refuses what the store has already.
@@ -251,18 +261,27 @@ func (s *Store) checkRestore(plan *rules.Plan) error {
 	return nil
 }
 
-func (s *Store) restoreStore(ch *change, plan *rules.Plan) {
+// restoreStore returns 1 if the record said something new.
+func (s *Store) restoreStore(ch *change, plan *rules.Plan) (fresh int) {
 	if plan.Store == nil {
-		return
+		return 0
+	}
+	if s.restored != plan.Store.Name {
+		fresh = 1
 	}
 	s.restored, ch.days = plan.Store.Name, true
 	for day, n := range plan.Store.Days {
-		s.days[day] = max(s.days[day], n)
+		if n > s.days[day] {
+			s.days[day], fresh = n, 1
+		}
 	}
 	for _, h := range plan.Store.Erased {
-		s.erased[h] = true
+		if !s.erased[h] {
+			s.erased[h], fresh = true, 1
+		}
 	}
 	ch.common.Erased = append(ch.common.Erased, plan.Store.Erased...)
+	return fresh
 }
 
 // hasGeneration reports whether an id is taken.
@@ -337,44 +356,52 @@ func (s *Store) restoreConversation(ch *change, c *chat, p *rules.ChatPlan) {
 	}
 }
 
-func (s *Store) restoreOthers(ch *change, plan *rules.Plan) {
+// restoreOthers returns how many of them were new.
+func (s *Store) restoreOthers(ch *change, plan *rules.Plan) (fresh int) {
 	for _, a := range plan.Asides {
 		if !slices.ContainsFunc(s.asides, func(old *asideRow) bool { return old.aside.Channel == a.Channel && old.aside.ID == a.ID }) {
 			row := &asideRow{id: fmt.Sprintf("aside-%d", len(s.asides)+1), aside: a.Aside, at: a.At, dropped: a.Dropped}
 			s.asides = append(s.asides, row)
 			ch.aside(row)
+			fresh++
 		}
 	}
 	for _, f := range plan.Facts {
-		s.restoreFact(ch, f)
+		if s.restoreFact(ch, f) {
+			fresh++
+		}
 	}
 	for _, p := range plan.Pairings {
 		if !slices.ContainsFunc(s.pairings, func(old *sessions.Pairing) bool {
 			return old.Channel == p.Channel && old.PersonID == p.PersonID || p.Code != "" && rules.Code(old.Code) == rules.Code(p.Code)
 		}) {
 			s.pairings, ch.people = append(s.pairings, &p), true
+			fresh++
 		}
 	}
 	for _, j := range plan.Jobs {
 		if _, planned := s.due[j.Job]; !planned {
 			s.plan(ch, j.Job, j.Due)
+			fresh++
 		}
 	}
 	for _, o := range plan.Occurrences {
 		if s.occurrence(o.Job, o.Due) == nil {
 			s.occurrences = append(s.occurrences, &occurrence{o})
 			ch.occurred(&occurrence{o})
+			fresh++
 		}
 	}
+	return fresh
 }
 
-// restoreFact keeps the id of f if it is free.
-func (s *Store) restoreFact(ch *change, f sessions.FactRecord) {
+// restoreFact keeps the id of f if it is free. It reports whether f was new.
+func (s *Store) restoreFact(ch *change, f sessions.FactRecord) bool {
 	taken := f.ID <= 0
 	for scope, facts := range s.facts {
 		for _, old := range facts {
 			if scope == f.Scope && old.Text == f.Text {
-				return
+				return false
 			}
 			taken = taken || old.ID == f.ID
 		}
@@ -386,4 +413,5 @@ func (s *Store) restoreFact(ch *change, f sessions.FactRecord) {
 	ch.common.Facts = append(ch.common.Facts, f)
 	s.facts[f.Scope] = append(s.facts[f.Scope], f.Fact)
 	slices.SortFunc(s.facts[f.Scope], func(a, b sessions.Fact) int { return cmp.Compare(a.ID, b.ID) })
+	return true
 }

@@ -9,62 +9,85 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Restore is part of [sessions.Copies]. All records are read before anything
-// is changed. What is there already of facts, people, jobs and occurrences and
-// things set aside stays as it is. Delivery ids are those of the records; new
-// ones begin with this store's own prefix, so they are never the same.
+// Restore is part of [sessions.Copies].
 func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error)) error {
-	plan, err := rules.ReadPlan(ctx, next)
-	if err != nil {
-		return wrap("restore", err)
-	}
-	return s.updateAlone(ctx, "restore", func(t *tx) error {
-		if err := t.restoreStore(plan.Store); err != nil {
-			return err
-		}
-		for _, k := range plan.Keys {
-			if err := t.restoreChat(plan.Chats[k]); err != nil {
-				return err
-			}
-		}
-		if err := t.restoreOthers(plan); err != nil {
-			return err
-		}
-		for dedupe, link := range plan.Links {
-			err := t.exec(`UPDATE occurrences SET inbox_id = (SELECT id FROM inbox WHERE dedupe = ?) WHERE job = ? AND due = ? AND inbox_id = 0`,
-				dedupe, link.Job, nanos(link.Due))
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}, nil)
+	_, err := s.Take(ctx, next)
+	return err
 }
 
-func (t *tx) restoreStore(r *sessions.StoreRecord) error {
-	if r == nil {
-		return nil
+// Take is part of [sessions.Copies]. All records are read before anything is
+// changed. What is there already of facts, people, jobs and occurrences and
+// things set aside stays as it is. Delivery ids are those of the records; new
+// ones begin with this store's own prefix, so they are never the same.
+func (s *Store) Take(ctx context.Context, next func() (sessions.Record, error)) (taken sessions.Taken, err error) {
+	plan, err := rules.ReadPlan(ctx, next)
+	if err != nil {
+		return taken, wrap("restore", err)
 	}
-	if err := t.exec(`UPDATE meta SET name = ?`, r.Name); err != nil {
+	err = s.updateAlone(ctx, "restore", func(t *tx) error {
+		taken = sessions.Taken{}
+		return t.restore(plan, &taken)
+	}, nil)
+	if err != nil {
+		return sessions.Taken{}, err
+	}
+	return taken, nil
+}
+
+func (t *tx) restore(plan *rules.Plan, taken *sessions.Taken) error {
+	if err := t.restoreStore(plan.Store, taken); err != nil {
 		return err
 	}
-	for day, n := range r.Days {
-		if err := t.begun(day, n); err != nil {
+	for _, k := range plan.Keys {
+		if err := t.restoreChat(plan.Chats[k]); err != nil {
 			return err
 		}
+		taken.Conversations++
 	}
-	for _, hash := range r.Erased {
-		t.hashes = true
-		if err := t.exec(`INSERT INTO erased (hash) VALUES (?) ON CONFLICT DO NOTHING`, hash); err != nil {
+	if err := t.restoreOthers(plan, taken); err != nil {
+		return err
+	}
+	for dedupe, link := range plan.Links {
+		err := t.exec(`UPDATE occurrences SET inbox_id = (SELECT id FROM inbox WHERE dedupe = ?) WHERE job = ? AND due = ? AND inbox_id = 0`,
+			dedupe, link.Job, nanos(link.Due))
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// begun notes that at least n generations began on day.
-func (t *tx) begun(day string, n int64) error {
-	return t.exec(`INSERT INTO days (day, begun) VALUES (?, ?) ON CONFLICT (day) DO UPDATE SET begun = max(begun, excluded.begun)`, day, n)
+func (t *tx) restoreStore(r *sessions.StoreRecord, taken *sessions.Taken) error {
+	if r == nil {
+		return nil
+	}
+	fresh, err := t.changed(`UPDATE meta SET name = ?1 WHERE name <> ?1`, r.Name)
+	if err != nil {
+		return err
+	}
+	for day, n := range r.Days {
+		changed, err := t.begun(day, n)
+		if err != nil {
+			return err
+		}
+		fresh += changed
+	}
+	for _, hash := range r.Erased {
+		t.hashes = true
+		changed, err := t.changed(`INSERT INTO erased (hash) VALUES (?) ON CONFLICT DO NOTHING`, hash)
+		if err != nil {
+			return err
+		}
+		fresh += changed
+	}
+	taken.Others += int(min(fresh, 1))
+	return nil
+}
+
+// begun notes that at least n generations began on day, and tells whether that
+// was new.
+func (t *tx) begun(day string, n int64) (changed int64, err error) {
+	return t.changed(`INSERT INTO days (day, begun) VALUES (?, ?) ON CONFLICT (day) DO UPDATE SET begun = excluded.begun WHERE excluded.begun > begun`, day, n)
 }
 
 func (t *tx) restoreChat(p *rules.ChatPlan) error {
@@ -149,7 +172,7 @@ func (t *tx) restoreGeneration(r *keyRow, g sessions.Generation) error {
 			return err
 		}
 	}
-	if err := t.begun(day, number); err != nil {
+	if _, err := t.begun(day, number); err != nil {
 		return err
 	}
 	r.conv.generation, r.conv.from = rules.Generation(day, number), g.FirstSeq-1
@@ -183,40 +206,33 @@ func (t *tx) restoreOut(r *keyRow, rec sessions.OutboxRecord) error {
 		rec.ReplyTo, rec.Edit, rec.MessageID, rec.Error, rec.Text, rec.ID)
 }
 
-func (t *tx) restoreOthers(plan *rules.Plan) error {
-	for _, a := range plan.Asides {
-		err := t.exec(`INSERT INTO aside (channel, msg_id, at, dropped, why, raw) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			a.Channel, a.ID, nanos(a.At), a.Dropped, a.Why, append([]byte{}, a.Raw...))
-		if err != nil {
-			return err
+func (t *tx) restoreOthers(plan *rules.Plan, taken *sessions.Taken) (err error) {
+	add := func(query string, args ...any) {
+		if err == nil {
+			var n int64
+			n, err = t.changed(query, args...)
+			taken.Others += int(n)
 		}
+	}
+	for _, a := range plan.Asides {
+		add(`INSERT INTO aside (channel, msg_id, at, dropped, why, raw) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			a.Channel, a.ID, nanos(a.At), a.Dropped, a.Why, append([]byte{}, a.Raw...))
 	}
 	for _, f := range plan.Facts {
-		err := t.exec(`INSERT INTO facts (id, scope, at, text)
+		add(`INSERT INTO facts (id, scope, at, text)
 			SELECT iif(?1 > 0 AND NOT EXISTS (SELECT 1 FROM facts WHERE id = ?1), ?1, NULL), ?2, ?3, ?4
 			WHERE NOT EXISTS (SELECT 1 FROM facts WHERE scope = ?2 AND text = ?4)`, f.ID, f.Scope, nanos(f.At), f.Text)
-		if err != nil {
-			return err
-		}
 	}
 	for _, p := range plan.Pairings {
-		err := t.exec(`INSERT INTO people (channel, person, name, code, compare, expires, approved) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		add(`INSERT INTO people (channel, person, name, code, compare, expires, approved) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			p.Channel, p.PersonID, p.Name, p.Code, rules.Code(p.Code), nanos(p.Expires), nanos(p.Approved))
-		if err != nil {
-			return err
-		}
 	}
 	for _, j := range plan.Jobs {
-		if err := t.exec(`INSERT INTO jobs (job, due) VALUES (?, ?) ON CONFLICT DO NOTHING`, j.Job, nanos(j.Due)); err != nil {
-			return err
-		}
+		add(`INSERT INTO jobs (job, due) VALUES (?, ?) ON CONFLICT DO NOTHING`, j.Job, nanos(j.Due))
 	}
 	for _, o := range plan.Occurrences {
-		err := t.exec(`INSERT INTO occurrences (job, due, outcome, why, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		add(`INSERT INTO occurrences (job, due, outcome, why, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			o.Job, nanos(o.Due), o.Outcome, o.Why, nanos(o.At))
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return err
 }

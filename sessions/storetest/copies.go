@@ -142,8 +142,20 @@ func thereAndBack(t *testing.T, a, b *rig) {
 	fill(t, a)
 	first := dump(t, a.Store)
 	same(t, "a second dump", dump(t, a.Store), first)
-	must(t, b.Restore(t.Context(), feed(first, nil)))
+	taken, err := b.Take(t.Context(), feed(first, nil))
+	must(t, err)
 	same(t, "the dump of the copy", dump(t, b.Store), first)
+	var others []string
+	for _, line := range first {
+		if !strings.Contains(line, `"key":`) {
+			others = append(others, line)
+		}
+	}
+	same(t, "what was new", taken, sessions.Taken{Conversations: 5, Others: len(others)})
+	taken, err = b.Take(t.Context(), feed(others, nil))
+	must(t, err)
+	same(t, "what was new a second time", taken, sessions.Taken{})
+	same(t, "the dump after it", dump(t, b.Store), first)
 	for name, want := range map[string]int{"message": 252, "look": 0} {
 		ms, err := b.Search(t.Context(), key("x:1"), name, 1000)
 		if err != nil || len(ms) != min(want, 250) {
