@@ -167,7 +167,12 @@ func TestErase(t *testing.T) {
 	if info, _ := os.Stat(w.daemon.audit); info.Mode().Perm() != 0o600 {
 		t.Errorf("the audit log has mode %v", info.Mode())
 	}
-	w.want([]string{"what waits in queues is erased all the same"}, "sessions", "erase", "telegram:7", "--yes")
+	// Nothing is left, and nothing is written about that.
+	w.fail(2, "nothing is known of telegram:7;", "sessions", "erase", "telegram:7", "--yes")
+	w.fail(2, "nothing is known of telegram:404;", "sessions", "erase", "telegram:404", "--yes", "--json")
+	if again, err := os.ReadFile(w.daemon.audit); err != nil || string(again) != line {
+		t.Errorf("the audit log says %q, %v", again, err)
+	}
 }
 
 // A key of a private chat means the person in it, whatever the network calls

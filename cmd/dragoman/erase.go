@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"dragoman/internal/httpapi"
+	"dragoman/sessions"
 )
 
 type sessionsEraseCmd struct {
@@ -30,11 +32,14 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 			return err
 		}
 		got, err := a.Erase(ctx, plan.Erasure)
+		if errors.Is(err, sessions.ErrNotFound) {
+			return &usageError{fmt.Sprintf("nothing is known of %s; dragoman sessions list shows all conversations", oneLine(k.Target)) + elsewhereText(plan)}
+		}
 		if err != nil {
 			return err
 		}
 		if k.JSON {
-			return e.json(got)
+			return e.json(erased{got, plan.Elsewhere})
 		}
 		e.say(
 			"Erased: %s, %s, %s, %s, %s, %s, %s.", count(got.Conversations, "conversation", "conversations"),
@@ -42,8 +47,32 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 			count(got.Facts, "fact", "facts"), count(got.Pairings, "pairing", "pairings"), count(len(got.Files), "file", "files"),
 			count(got.Noted, "note of a channel", "notes of channels"),
 		)
+		if text := elsewhereText(plan); text != "" {
+			e.say("%s", strings.TrimPrefix(text, "\n"))
+		}
 		return nil
 	})
+}
+
+// erased is what an erasure took away, and where it did not look.
+type erased struct {
+	sessions.Erased
+	NotErased []string `json:"not_erased,omitempty"`
+}
+
+// elsewhereText names the stores that were not looked into, in lines of their
+// own, or is "".
+func elsewhereText(p httpapi.Plan) string {
+	if len(p.Elsewhere) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nNot erased, because they are no part of the store in use:\n")
+	for _, path := range p.Elsewhere {
+		fmt.Fprintf(&b, "  %s\n", oneLine(path))
+	}
+	b.WriteString("Remove what you do not need any more. To erase in another store as well, do so with a configuration that names it.")
+	return b.String()
 }
 
 // planText says what will go, before it goes.

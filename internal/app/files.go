@@ -92,6 +92,7 @@ func (f filing) Erase(ctx context.Context, e sessions.Erasure) (erased sessions.
 	return erased, err
 }
 
+// erase removes the files that were there, and names them.
 func (f filing) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
 	waiting, err := f.fetched(ctx, e.Senders)
 	if err != nil {
@@ -101,9 +102,14 @@ func (f filing) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased,
 	if err != nil && nothingErased(erased) {
 		return erased, err
 	}
-	all := append(waiting, erased.Files...)
+	all, errs := append(waiting, erased.Files...), []error{err}
+	for _, k := range e.Keys {
+		more, err := f.files.Files(k)
+		all, errs = append(all, more...), append(errs, err)
+	}
 	slices.Sort(all) // most are named twice
-	errs := []error{err, f.files.RemoveFiles(slices.Compact(all))}
+	erased.Files, err = f.files.RemoveFiles(slices.Compact(all))
+	errs = append(errs, err)
 	for _, k := range e.Keys {
 		errs = append(errs, f.files.Remove(k))
 	}

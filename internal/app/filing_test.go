@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"testing"
 
 	"dragoman/channels"
@@ -71,7 +72,10 @@ func TestEraseRemovesFilesOfPeople(t *testing.T) {
 			if test.answered {
 				answer(t, s, in, a)
 			}
-			_, err = s.Erase(ctx, sessions.Erasure{Senders: []sessions.Sender{{Channel: "telegram", ID: "71"}}})
+			got, err := s.Erase(ctx, sessions.Erasure{Senders: []sessions.Sender{{Channel: "telegram", ID: "71"}}})
+			if test.gone != slices.Equal(got.Files, []string{a.File}) {
+				t.Errorf("Erase names the files %v, and removed %s: %v", got.Files, a.File, test.gone)
+			}
 			if want := errors.Join(test.spoil.before, test.spoil.after); (err == nil) != (want == nil) {
 				t.Errorf("Erase = %v, want %v", err, want)
 			}

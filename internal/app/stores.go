@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,19 +40,22 @@ type storeType struct {
 	// look tells whether a store of this type is at path, and only reads. What
 	// is there and is something else is an error.
 	look func(path string) (bool, error)
+	// damaged names the files within path that could not be read and were set
+	// aside. Nil: such a store is refused instead.
+	damaged func(path string) ([]string, error)
 }
 
 // storeTypes are all that this program can open.
 var storeTypes = map[string]storeType{
 	"sqlite": {databaseName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
 		return sqlite.Open(ctx, path, sqlite.Options{Logger: log})
-	}, sqlite.Look},
+	}, sqlite.Look, nil},
 	"file": {folderName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
 		return file.Open(ctx, path, file.Options{Logger: log})
-	}, file.Look},
+	}, file.Look, file.Damaged},
 	"memory": {"", func(_ context.Context, _ string, log *slog.Logger) (sessions.Store, error) {
 		return memory.New(memory.Options{Logger: log}), nil
-	}, nil},
+	}, nil, nil},
 }
 
 // ParsePlace reads TYPE or TYPE:PATH. Without a path it is the place where the
@@ -101,11 +105,12 @@ func openStore(ctx context.Context, cfg *config.Config, s *stateDir, log *slog.L
 // Damaged lists the files of the configured store that could not be read and
 // were set aside. It opens nothing, so a daemon may run.
 func Damaged(cfg *config.Config) ([]string, error) {
-	if cfg.Store.Type != "file" {
-		return nil, nil // a damaged database is refused, not set aside
+	t := storeTypes[cfg.Store.Type]
+	if t.damaged == nil {
+		return nil, nil
 	}
-	dir := filepath.Join(cfg.StateDir, folderName)
-	names, err := file.Damaged(dir)
+	dir := filepath.Join(cfg.StateDir, t.name)
+	names, err := t.damaged(dir)
 	for i, name := range names {
 		names[i] = filepath.Join(dir, name)
 	}
@@ -124,4 +129,27 @@ func storeNames() (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// otherStores lists what lies in the state directory and holds, or may hold,
+// conversations, but is no part of the store in use: the store that a migration
+// was made from, what a migration left or set aside, copies from before a
+// change of the schema.
+func otherStores(stateDir, used string) (paths []string, err error) {
+	entries, err := os.ReadDir(stateDir)
+	if err != nil {
+		return nil, fmt.Errorf("app: %w", err)
+	}
+	for _, e := range entries {
+		for kind, t := range storeTypes {
+			rest, ok := strings.CutPrefix(e.Name(), t.name)
+			if t.name == "" || !ok || rest == "" && kind == used || rest != "" && (rest[0] != '.' || slices.Contains(companions, rest)) {
+				continue
+			}
+			if path := filepath.Join(stateDir, e.Name()); !emptyFolder(path) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths, nil
 }

@@ -108,6 +108,9 @@ type AdminOptions struct {
 	Events func(event.Event)
 	// AuditFile gets a line about every erasure. "": no line is kept.
 	AuditFile string
+	// Elsewhere lists what may hold conversations and is no part of Store: an
+	// erasure does not reach it. Nil: there is nothing.
+	Elsewhere func() ([]string, error)
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }

@@ -2,16 +2,10 @@ package httpapi
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/event"
@@ -29,6 +23,8 @@ type Plan struct {
 	Shared   []SharedPart `json:"shared"`
 	Facts    int          `json:"facts"`
 	Pairings int          `json:"pairings"`
+	// Elsewhere are stores that are not in use, in which nothing is erased.
+	Elsewhere []string `json:"elsewhere,omitempty"`
 }
 
 // SharedPart is a person's part of a conversation with others.
@@ -73,7 +69,10 @@ func (a *admin) planErase(ctx context.Context, r *request) (any, error) {
 		}
 		p.Facts += len(facts)
 	}
-	return p, nil
+	if a.Elsewhere != nil {
+		p.Elsewhere, err = a.Elsewhere()
+	}
+	return p, err
 }
 
 // resolve makes a channel and an id of what an operator wrote.
@@ -193,7 +192,10 @@ func (a *admin) erase(ctx context.Context, r *request) (any, error) {
 	// A store may have erased everything but the files that came with it, and
 	// says so with an error beside the counts.
 	got, err := a.Store.Erase(ctx, e)
-	if err != nil && nothing(got) {
+	if nothing(got) && err == nil {
+		err = errNothing
+	}
+	if nothing(got) {
 		return nil, err
 	}
 	for _, k := range e.Keys {
@@ -212,87 +214,9 @@ func (a *admin) erase(ctx context.Context, r *request) (any, error) {
 	return got, nil
 }
 
+// errNothing: nothing of what was to be erased was there.
+var errNothing = fmt.Errorf("httpapi: erase: %w", sessions.ErrNotFound)
+
 func nothing(e sessions.Erased) bool {
 	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+e.Noted+len(e.Files) == 0
-}
-
-// auditLine is one line of the audit log. Who was erased stands there as a
-// hash: it proves that a given person was, and names nobody.
-type auditLine struct {
-	At     time.Time `json:"at"`
-	Action string    `json:"action"`
-	State  string    `json:"state"`
-	// Targets are SHA-256 sums of keys and of "channel:id" of people.
-	Targets       []string `json:"targets"`
-	Conversations int      `json:"conversations"`
-	Messages      int      `json:"messages"`
-	Queued        int      `json:"queued"`
-	Facts         int      `json:"facts"`
-	Summaries     int      `json:"summaries"`
-	Pairings      int      `json:"pairings"`
-	Noted         int      `json:"noted"`
-	Files         int      `json:"files"`
-}
-
-func (a *admin) audit(e sessions.Erasure, got sessions.Erased, state string) error {
-	if a.AuditFile == "" {
-		return nil
-	}
-	line := auditLine{
-		At: a.Now().UTC(), Action: "erase", State: state, Conversations: got.Conversations, Messages: got.Messages,
-		Queued: got.Queued, Facts: got.Facts, Summaries: got.Summaries, Pairings: got.Pairings, Noted: got.Noted, Files: len(got.Files),
-	}
-	for _, k := range e.Keys {
-		line.Targets = append(line.Targets, hashed(k.String()))
-	}
-	for _, s := range e.Senders {
-		line.Targets = append(line.Targets, hashed(s.Channel+":"+s.ID))
-	}
-	slices.Sort(line.Targets)
-	line.Targets = slices.Compact(line.Targets)
-	data, err := json.Marshal(line)
-	if err != nil {
-		return fmt.Errorf("httpapi: encode an audit line: %w", err)
-	}
-	return appendLine(a.AuditFile, data)
-}
-
-func hashed(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:])
-}
-
-// appendLine adds a line to a file that only its owner reads, durably. A line
-// that a crash cut short is ended first.
-func appendLine(path string, line []byte) (err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return fmt.Errorf("httpapi: open the audit log: %w", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := f.Chmod(0o600); err != nil {
-		return fmt.Errorf("httpapi: protect the audit log: %w", err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("httpapi: read the audit log: %w", err)
-	}
-	line = append(line, '\n')
-	if n := info.Size(); n > 0 {
-		var last [1]byte
-		if _, err := f.ReadAt(last[:], n-1); err == nil && last[0] != '\n' {
-			line = append([]byte{'\n'}, line...)
-		}
-	}
-	if _, err := f.Write(line); err != nil {
-		return fmt.Errorf("httpapi: write the audit log: %w", err)
-	}
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("httpapi: sync the audit log: %w", err)
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("httpapi: sync the audit log's folder: %w", err)
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

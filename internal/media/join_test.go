@@ -41,7 +41,7 @@ func TestJoinMovesFiles(t *testing.T) {
 			t.Errorf("ReadPart of the conversation that is no more = %v", err)
 		}
 	}
-	if err := s.RemoveFiles([]string{first}); err != nil {
+	if _, err := s.RemoveFiles([]string{first}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Open(first); !errors.Is(err, fs.ErrNotExist) {

@@ -27,6 +27,7 @@ import (
 	"log/slog"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -183,9 +184,25 @@ func (s *Store) list(folder string) ([]string, error) {
 	return names, errors.Join(err, f.Close())
 }
 
-// RemoveFiles removes these files. Names that are not ours, and files that are
-// gone already, are passed over; all of them are tried.
-func (s *Store) RemoveFiles(files []string) error {
+// Files names all files of k's conversation, sorted.
+func (s *Store) Files(k channels.Key) ([]string, error) {
+	names, err := s.list(k.FileName())
+	if errors.Is(err, fs.ErrNotExist) || k.IsZero() {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("media: list the files of %s: %w", k, bare(err))
+	}
+	for i, name := range names {
+		names[i] = k.FileName() + "/" + name
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// RemoveFiles removes these files and returns which. Names that are not ours,
+// and files that are gone already, are passed over; all of them are tried.
+func (s *Store) RemoveFiles(files []string) (removed []string, err error) {
 	defer s.room.forget()
 	var errs []error
 	folders := map[string]bool{}
@@ -201,6 +218,7 @@ func (s *Store) RemoveFiles(files []string) error {
 		switch {
 		case err == nil:
 			folders[path.Dir(file)] = true
+			removed = append(removed, file)
 		case !errors.Is(err, fs.ErrNotExist):
 			errs = append(errs, fmt.Errorf("media: remove a file: %w", bare(err)))
 		}
@@ -208,7 +226,7 @@ func (s *Store) RemoveFiles(files []string) error {
 	for folder := range folders {
 		errs = append(errs, s.sync(folder))
 	}
-	return errors.Join(errs...)
+	return removed, errors.Join(errs...)
 }
 
 // sync makes the entries of a folder durable.

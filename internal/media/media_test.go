@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -325,8 +326,8 @@ func TestRemove(t *testing.T) {
 		return a.File
 	}
 	a1, a2, b := keep("irc:a", "1"), keep("irc:a", "2"), keep("irc:b", "3")
-	if err := s.RemoveFiles([]string{a1, "", "../" + filepath.Base(dir) + "/" + a2, "irc_a/aaaaaaaaaaaaaaaa.txt", a1}); err != nil {
-		t.Errorf("RemoveFiles = %v", err)
+	if got, err := s.RemoveFiles([]string{a1, "", "../" + filepath.Base(dir) + "/" + a2, "irc_a/aaaaaaaaaaaaaaaa.txt", a1}); err != nil || !slices.Equal(got, []string{a1}) {
+		t.Errorf("RemoveFiles = %v, %v", got, err)
 	}
 	if files := left(t, dir); len(files) != 2 {
 		t.Errorf("files = %q, want those of the other two", files)
