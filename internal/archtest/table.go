@@ -45,14 +45,15 @@ var Table = []Rule{
 
 	{Package: "sessions", Imports: []string{"channels"}},
 	// What the stores share, and the suite that all of them pass.
-	{Package: "sessions/rules", Imports: []string{"sessions", "channels"}},
+	{Package: "sessions/spool"},
+	{Package: "sessions/rules", Imports: []string{"sessions", "channels", "sessions/spool"}},
 	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "internal/testkit"}},
-	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/exchange/goose"}},
+	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/spool", "sessions/exchange/goose"}},
 	{Package: "sessions/exchange/goose"},
 	// The file store is the state machine of the reference store over a disk.
 	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/memory"}},
-	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/dispatch"}},
+	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/spool", "sessions/dispatch"}},
 
 	{Package: "agent", Imports: []string{"agent/window", "sessions", "channels"}},
 	{Package: "agent/window", Imports: []string{"sessions"}, Tests: []string{"channels"}},

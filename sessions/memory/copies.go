@@ -193,17 +193,20 @@ func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error
 // changed. What is there already of facts, people, jobs and occurrences and
 // things set aside stays as it is.
 func (s *Store) Take(ctx context.Context, next func() (sessions.Record, error)) (taken sessions.Taken, err error) {
-	plan, err := rules.ReadPlan(ctx, next)
+	plan, err := rules.ReadPlan(ctx, nil, next) // they stay in memory anyway
 	if err != nil {
 		return taken, fmt.Errorf("memory: restore: %w", err)
 	}
+	defer func() { err = errors.Join(err, plan.Close()) }()
 	err = s.update(ctx, "restore", func(ch *change) error {
 		if err := s.checkRestore(plan); err != nil {
 			return err
 		}
 		taken.Others = s.restoreStore(ch, plan) + s.restoreOthers(ch, plan)
 		for _, k := range plan.Keys {
-			s.restoreChat(ch, plan.Chats[k])
+			if err := s.restoreChat(ch, plan, plan.Chats[k]); err != nil {
+				return err
+			}
 		}
 		taken.Conversations = len(plan.Keys)
 		for _, k := range plan.Keys {
@@ -294,12 +297,14 @@ func (s *Store) hasGeneration(id string) bool {
 	return false
 }
 
-func (s *Store) restoreChat(ch *change, p *rules.ChatPlan) {
+func (s *Store) restoreChat(ch *change, plan *rules.Plan, p *rules.ChatPlan) error {
 	c := s.chats[p.Head.Key] // checkRestore has made it
 	ch.touch(c).anew, ch.days = true, true
 	c.seq, c.msgSeq = max(c.seq, p.Head.Seq), p.Head.MessageSeq
 	if p.Conversation {
-		s.restoreConversation(ch, c, p)
+		if err := s.restoreConversation(ch, c, plan, p); err != nil {
+			return err
+		}
 	}
 	for _, rec := range p.Inbox {
 		s.lastIn++
@@ -319,13 +324,14 @@ func (s *Store) restoreChat(ch *change, p *rules.ChatPlan) {
 		c.out = append(c.out, o)
 	}
 	c.openItems(ch, false)
+	return nil
 }
 
-func (s *Store) restoreConversation(ch *change, c *chat, p *rules.ChatPlan) {
+func (s *Store) restoreConversation(ch *change, c *chat, plan *rules.Plan, p *rules.ChatPlan) error {
 	s.updates++
 	conv := &conversation{
 		title: p.Head.Title, created: p.Head.Created, updated: p.Head.Updated, order: s.updates, settings: p.Head.Settings,
-		messages: p.Messages, count: len(p.Messages), from: c.msgSeq,
+		count: p.Messages, from: c.msgSeq,
 	}
 	if conv.created.IsZero() {
 		conv.created = ch.now
@@ -334,10 +340,17 @@ func (s *Store) restoreConversation(ch *change, c *chat, p *rules.ChatPlan) {
 		conv.updated = conv.created
 	}
 	c.conv = conv
-	for _, m := range p.Messages {
-		if m.Usage != nil {
-			conv.usage.Add(*m.Usage)
+	err := plan.Each(p, func(stretch []sessions.Message) error {
+		for _, m := range stretch {
+			if m.Usage != nil {
+				conv.usage.Add(*m.Usage)
+			}
 		}
+		conv.messages = append(conv.messages, stretch...)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, g := range p.Head.Generations {
 		day, n, err := rules.ParseGeneration(g.ID)
@@ -354,6 +367,7 @@ func (s *Store) restoreConversation(ch *change, c *chat, p *rules.ChatPlan) {
 		sum.Generation = conv.generation
 		conv.summaries = append(conv.summaries, sum)
 	}
+	return nil
 }
 
 // restoreOthers returns how many of them were new.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/spool"
 )
 
 // Plan is everything that a Restore is to store, cleaned and checked.
@@ -26,6 +28,7 @@ type Plan struct {
 	Links map[string]Link
 
 	seen map[string]bool // dedupe strings and delivery ids
+	said *spool.Spool[[]sessions.Message]
 }
 
 // Link names an occurrence.
@@ -39,16 +42,50 @@ type Link struct {
 type ChatPlan struct {
 	Head         sessions.ConversationRecord
 	Conversation bool // there is one, and not only queues
-	Messages     []sessions.Message
+	Messages     int
 	Inbox        []sessions.InboxRecord // by Seq, like Outbox
 	Outbox       []sessions.OutboxRecord
-	headed       bool
+
+	headed      bool
+	stretches   []int // of messages, in the spool
+	began, last time.Time // of the messages
+	seq         int64     // of the last one
 }
 
-// ReadPlan reads all records. They are held in memory until they are stored:
-// a store is restored whole or not at all, and nobody waits for a slow reader.
-func ReadPlan(ctx context.Context, next func() (sessions.Record, error)) (*Plan, error) {
-	p := &Plan{Chats: map[channels.Key]*ChatPlan{}, Links: map[string]Link{}, seen: map[string]bool{}}
+// Each hands out the messages of c, in order and in stretches. The caller must
+// not change what they refer to.
+func (p *Plan) Each(c *ChatPlan, f func([]sessions.Message) error) error {
+	for _, i := range c.stretches {
+		stretch, err := p.said.At(i)
+		if err == nil {
+			err = f(stretch)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close frees what the plan holds.
+func (p *Plan) Close() error { return p.said.Close() }
+
+// ReadPlan reads all records. They wait until they are stored: a store is
+// restored whole or not at all, and nobody waits for a slow reader. Messages
+// that are too many for memory wait in a file that scratch makes; a nil one
+// keeps them in memory. Queues and what belongs to no conversation stay there.
+func ReadPlan(ctx context.Context, scratch func() (*os.File, error), next func() (sessions.Record, error)) (*Plan, error) {
+	p := &Plan{
+		Chats: map[channels.Key]*ChatPlan{}, Links: map[string]Link{}, seen: map[string]bool{},
+		said: spool.New[[]sessions.Message](scratch),
+	}
+	if err := p.read(ctx, next); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+func (p *Plan) read(ctx context.Context, next func() (sessions.Record, error)) error {
 	for {
 		r, err := next()
 		if errors.Is(err, io.EOF) {
@@ -61,15 +98,15 @@ func ReadPlan(ctx context.Context, next func() (sessions.Record, error)) (*Plan,
 			err = p.add(r)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, k := range p.Keys {
 		if err := p.Chats[k].finish(); err != nil {
-			return nil, fmt.Errorf("%s: %w", k, err)
+			return fmt.Errorf("%s: %w", k, err)
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // chat is the plan of k.
@@ -143,7 +180,7 @@ func (p *Plan) addHead(h sessions.ConversationRecord) error {
 		return errors.New("a conversation without a key")
 	}
 	c := p.chat(h.Key)
-	if c.headed || len(c.Messages) > 0 {
+	if c.headed || c.Messages > 0 {
 		return fmt.Errorf("the conversation of %s comes twice, or behind its messages", h.Key)
 	}
 	if err := CheckSettings(h.Settings); err != nil {
@@ -165,10 +202,35 @@ func (p *Plan) addMessages(r sessions.MessagesRecord) error {
 	if r.Key.IsZero() {
 		return errors.New("messages without a key")
 	}
-	c := p.chat(r.Key)
+	c, size := p.chat(r.Key), 0
+	stretch := make([]sessions.Message, 0, len(r.Messages))
 	for _, m := range r.Messages {
-		c.Messages = append(c.Messages, Message(m, time.Now()))
+		m = Message(m, time.Now())
+		if err := c.number(&m); err != nil {
+			return fmt.Errorf("%s: %w", r.Key, err)
+		}
+		stretch, size = append(stretch, m), size+Bytes(m)+200
 	}
+	if len(stretch) == 0 {
+		return nil
+	}
+	c.stretches = append(c.stretches, p.said.Len())
+	return p.said.Add(stretch, size)
+}
+
+// number gives the next message of c its seq, if it has none.
+func (c *ChatPlan) number(m *sessions.Message) error {
+	if c.Messages == 0 {
+		c.began, c.seq = m.At, max(m.Seq-1, 0)
+		if g := c.Head.Generations; len(g) > 0 {
+			c.seq = g[0].FirstSeq - 1
+		}
+	}
+	c.Messages, c.last, c.seq = c.Messages+1, m.At, c.seq+1
+	if m.Seq != 0 && m.Seq != c.seq {
+		return fmt.Errorf("message %d stands where message %d should", m.Seq, c.seq)
+	}
+	m.Seq = c.seq
 	return nil
 }
 
@@ -208,9 +270,9 @@ func (p *Plan) addOutbox(r sessions.OutboxRecord) error {
 // finish fills in what an import leaves out and refuses what cannot be.
 func (c *ChatPlan) finish() error {
 	h := &c.Head
-	c.Conversation = h.Title != "" || !h.Created.IsZero() || !IsZeroSettings(h.Settings) || len(h.Generations)+len(c.Messages) > 0
+	c.Conversation = h.Title != "" || !h.Created.IsZero() || !IsZeroSettings(h.Settings) || len(h.Generations)+c.Messages > 0
 	if c.Conversation {
-		if err := c.number(); err != nil {
+		if err := c.border(); err != nil {
 			return err
 		}
 	}
@@ -229,33 +291,22 @@ func (c *ChatPlan) finish() error {
 	return nil
 }
 
-// number gives messages their seqs, if they have none, and a generation.
-func (c *ChatPlan) number() error {
-	h, last := &c.Head, int64(0)
-	if len(h.Generations) > 0 {
-		last = h.Generations[0].FirstSeq - 1
-	} else if len(c.Messages) > 0 && c.Messages[0].Seq > 0 {
-		last = c.Messages[0].Seq - 1
-	}
-	if len(c.Messages) > 0 {
-		at := c.Messages[0].At
+// border fills in when the conversation and its generations began and ended,
+// and refuses borders where no message is.
+func (c *ChatPlan) border() error {
+	h, last := &c.Head, c.seq
+	if c.Messages > 0 {
 		if h.Created.IsZero() {
-			h.Created = at
+			h.Created = c.began
 		}
 		if h.Updated.IsZero() {
-			h.Updated = c.Messages[len(c.Messages)-1].At
+			h.Updated = c.last
 		}
 		if len(h.Generations) == 0 {
-			h.Generations = []sessions.Generation{{FirstSeq: last + 1, Began: at}}
+			h.Generations = []sessions.Generation{{FirstSeq: last - int64(c.Messages) + 1, Began: c.began}}
 		}
-	}
-	for i := range c.Messages {
-		last++
-		if m := &c.Messages[i]; m.Seq == 0 {
-			m.Seq = last
-		} else if m.Seq != last {
-			return fmt.Errorf("message %d stands where message %d should", m.Seq, last)
-		}
+	} else if len(h.Generations) > 0 {
+		last = h.Generations[0].FirstSeq - 1
 	}
 	if len(h.Generations) == 0 {
 		return nil // settings only: the seqs go on from MessageSeq

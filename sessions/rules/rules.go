@@ -3,8 +3,9 @@
 // values are copied, who counts as the same person, how generations and
 // pairing codes are written, and what a "word" is in a search.
 //
-// Everything here is a pure function. The package starts no goroutines and
-// has no failure cases.
+// Everything here is a pure function, except that a [Plan] may keep what it
+// read in a file. The package starts no goroutines and has no other failure
+// cases.
 package rules
 
 import (

@@ -3,10 +3,14 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
+	"dragoman/sessions/spool"
 )
 
 // Restore is part of [sessions.Copies].
@@ -20,10 +24,11 @@ func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error
 // things set aside stays as it is. Delivery ids are those of the records; new
 // ones begin with this store's own prefix, so they are never the same.
 func (s *Store) Take(ctx context.Context, next func() (sessions.Record, error)) (taken sessions.Taken, err error) {
-	plan, err := rules.ReadPlan(ctx, next)
+	plan, err := rules.ReadPlan(ctx, func() (*os.File, error) { return spool.Temp(filepath.Dir(s.path)) }, next)
 	if err != nil {
 		return taken, wrap("restore", err)
 	}
+	defer func() { err = errors.Join(err, plan.Close()) }()
 	err = s.updateAlone(ctx, "restore", func(t *tx) error {
 		taken = sessions.Taken{}
 		return t.restore(plan, &taken)
@@ -39,7 +44,7 @@ func (t *tx) restore(plan *rules.Plan, taken *sessions.Taken) error {
 		return err
 	}
 	for _, k := range plan.Keys {
-		if err := t.restoreChat(plan.Chats[k]); err != nil {
+		if err := t.restoreChat(plan, plan.Chats[k]); err != nil {
 			return err
 		}
 		taken.Conversations++
@@ -90,7 +95,7 @@ func (t *tx) begun(day string, n int64) (changed int64, err error) {
 	return t.changed(`INSERT INTO days (day, begun) VALUES (?, ?) ON CONFLICT (day) DO UPDATE SET begun = excluded.begun WHERE excluded.begun > begun`, day, n)
 }
 
-func (t *tx) restoreChat(p *rules.ChatPlan) error {
+func (t *tx) restoreChat(plan *rules.Plan, p *rules.ChatPlan) error {
 	r, err := t.key(p.Head.Key)
 	if err != nil {
 		return err
@@ -105,7 +110,7 @@ func (t *tx) restoreChat(p *rules.ChatPlan) error {
 	t.touch(r, p.Conversation)
 	r.seq, r.msgSeq = max(r.seq, p.Head.Seq), p.Head.MessageSeq
 	if p.Conversation {
-		if err := t.restoreConversation(r, p); err != nil {
+		if err := t.restoreConversation(r, plan, p); err != nil {
 			return err
 		}
 	}
@@ -122,28 +127,20 @@ func (t *tx) restoreChat(p *rules.ChatPlan) error {
 	return t.openItems(r, false)
 }
 
-func (t *tx) restoreConversation(r *keyRow, p *rules.ChatPlan) error {
+func (t *tx) restoreConversation(r *keyRow, plan *rules.Plan, p *rules.ChatPlan) error {
 	h := p.Head
 	created := cmp.Or(nanos(h.Created), nanos(t.now))
 	r.conv = &convRow{
 		from: r.msgSeq, title: h.Title, created: created, updated: cmp.Or(nanos(h.Updated), created),
-		messages: int64(len(p.Messages)), settings: encodeSettings(h.Settings),
+		messages: int64(p.Messages), settings: encodeSettings(h.Settings),
 	}
 	for _, g := range h.Generations {
 		if err := t.restoreGeneration(r, g); err != nil {
 			return err
 		}
 	}
-	for _, m := range p.Messages {
-		row, id := messageRows([]sessions.Message{m}, "", t.now)[0], rowID(r.id, m.Seq)
-		err := t.exec(`INSERT INTO messages (id, role, bytes, rest, content) VALUES (?, ?, ?, ?, ?)`, id, string(row.role), row.bytes, row.rest, row.content)
-		if err == nil && row.words != "" {
-			err = t.exec(`INSERT INTO words (rowid, said) VALUES (?, ?)`, id, row.words)
-		}
-		if err != nil {
-			return err
-		}
-		r.conv.usage.Add(row.usage)
+	if err := plan.Each(p, func(stretch []sessions.Message) error { return t.restoreMessages(r, stretch) }); err != nil {
+		return err
 	}
 	for _, s := range h.Summaries {
 		r.conv.covers = s.CoversSeq
@@ -152,6 +149,21 @@ func (t *tx) restoreConversation(r *keyRow, p *rules.ChatPlan) error {
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (t *tx) restoreMessages(r *keyRow, messages []sessions.Message) error {
+	for i, row := range messageRows(messages, "", t.now) {
+		id := rowID(r.id, messages[i].Seq)
+		err := t.exec(`INSERT INTO messages (id, role, bytes, rest, content) VALUES (?, ?, ?, ?, ?)`, id, string(row.role), row.bytes, row.rest, row.content)
+		if err == nil && row.words != "" {
+			err = t.exec(`INSERT INTO words (rowid, said) VALUES (?, ?)`, id, row.words)
+		}
+		if err != nil {
+			return err
+		}
+		r.conv.usage.Add(row.usage)
 	}
 	return nil
 }

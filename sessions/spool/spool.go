@@ -1,0 +1,113 @@
+// Package spool keeps what may not fit into memory while it waits to be read
+// once more: the messages of an import between the reader of its file and the
+// store.
+//
+// The promise: what was added comes back, in any order and any number of times,
+// until Close. The first values stay as they are; those beyond a bound are
+// written as JSON to a file that has no name, so that nothing is left of it
+// when the process ends, however it ends.
+//
+// Failures: the file cannot be made or the disk is full; the error of Add says
+// so, and the spool is of no more use. The package starts no goroutines.
+package spool
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Most is how many bytes a spool keeps in memory.
+const Most = 4 << 20
+
+// Spool holds values of one kind. It is not safe for concurrent use.
+type Spool[T any] struct {
+	create func() (*os.File, error)
+	places []place[T]
+	held   int // bytes in memory
+	file   *os.File
+	size   int64
+	buf    bytes.Buffer
+}
+
+// place is where a value is: held, or so many bytes of the file.
+type place[T any] struct {
+	held   *T
+	at     int64
+	length int
+}
+
+// New makes an empty spool. Create makes its file, if it needs one; a nil one
+// keeps everything in memory.
+func New[T any](create func() (*os.File, error)) *Spool[T] { return &Spool[T]{create: create} }
+
+// Len is how many values were added.
+func (s *Spool[T]) Len() int { return len(s.places) }
+
+// Add takes v, which is about so many bytes. It is v's owner from here on.
+func (s *Spool[T]) Add(v T, size int) error {
+	if s.create == nil || s.held+size <= Most {
+		s.held += size
+		s.places = append(s.places, place[T]{held: &v})
+		return nil
+	}
+	if s.file == nil {
+		var err error
+		if s.file, err = s.create(); err != nil {
+			return fmt.Errorf("spool: make a file: %w", err)
+		}
+	}
+	s.buf.Reset()
+	enc := json.NewEncoder(&s.buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("spool: encode: %w", err)
+	}
+	if _, err := s.file.WriteAt(s.buf.Bytes(), s.size); err != nil {
+		return fmt.Errorf("spool: write: %w", err)
+	}
+	s.places = append(s.places, place[T]{at: s.size, length: s.buf.Len()})
+	s.size += int64(s.buf.Len())
+	return nil
+}
+
+// At returns the value that was added as the i-th, from 0. The caller must not
+// change what it refers to.
+func (s *Spool[T]) At(i int) (v T, err error) {
+	p := s.places[i]
+	if p.held != nil {
+		return *p.held, nil
+	}
+	data := make([]byte, p.length)
+	if _, err := s.file.ReadAt(data, p.at); err != nil {
+		return v, fmt.Errorf("spool: read: %w", err)
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		return v, fmt.Errorf("spool: decode: %w", err)
+	}
+	return v, nil
+}
+
+// Close frees everything. The spool must not be used any more.
+func (s *Spool[T]) Close() error {
+	s.places = nil
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Close()
+}
+
+// Temp makes a file in dir that has no name any more; dir "" is the system's
+// place for such files.
+func Temp(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, ".spool-*") // mode 0600
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
