@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,13 +14,13 @@ import (
 // have.
 type documents struct {
 	dec    *json.Decoder
-	note   func(string, ...any)
+	make   func() *talk
 	inList bool
 	count  int
 }
 
-func newDocuments(r io.Reader, note func(string, ...any)) *documents {
-	return &documents{dec: json.NewDecoder(r), note: note}
+func newDocuments(in io.Reader, r *Reader) *documents {
+	return &documents{dec: json.NewDecoder(in), make: r.newTalk}
 }
 
 func (d *documents) next() (*talk, error) {
@@ -74,8 +73,7 @@ func (d *documents) read() (*talk, error) {
 	}
 	switch token {
 	case json.Delim('{'):
-		t, err := d.document(d.dec)
-		return t, inside(err)
+		return d.document()
 	case json.Delim('['):
 		d.inList = true
 		return d.element()
@@ -93,26 +91,20 @@ func (d *documents) element() (*talk, error) {
 		}
 		return d.read()
 	}
-	var first json.RawMessage
-	if err := d.dec.Decode(&first); err != nil {
+	if token, err := d.dec.Token(); err != nil {
 		return nil, inside(err)
-	}
-	var shape struct {
-		Role     json.RawMessage `json:"role"`
-		Messages json.RawMessage `json:"messages"`
-	}
-	if err := json.Unmarshal(first, &shape); err != nil {
+	} else if token != json.Delim('{') {
 		return nil, fmt.Errorf("%w: the list's elements are no objects", ErrFormat)
 	}
-	if shape.Role == nil && shape.Messages != nil {
-		inner := json.NewDecoder(bytes.NewReader(first))
-		if _, err := inner.Token(); err != nil {
-			return nil, err
-		}
-		return d.document(inner)
+	t := d.make()
+	f, listed, err := d.object(t)
+	if err != nil {
+		return nil, inside(err)
 	}
-	t := &talk{}
-	if err := t.add(first); err != nil {
+	if f["role"] == nil || listed {
+		return t, d.settle(t, f, listed)
+	}
+	if err := t.put(entryOf(f)); err != nil {
 		return nil, err
 	}
 	if err := t.list(d.dec); err != nil {
@@ -127,9 +119,9 @@ func (t *talk) list(dec *json.Decoder) error {
 	for dec.More() {
 		var raw json.RawMessage
 		if err := dec.Decode(&raw); err != nil {
-			return fmt.Errorf("message %d: %w", len(t.entries)+1, broken(inside(err)))
+			return fmt.Errorf("message %d: %w", t.count+1, broken(inside(err)))
 		}
-		if err := t.add(raw); err != nil {
+		if err := t.put(decodeEntry(raw)); err != nil {
 			return err
 		}
 	}
@@ -137,59 +129,71 @@ func (t *talk) list(dec *json.Decoder) error {
 	return inside(err)
 }
 
-func (t *talk) add(raw json.RawMessage) error {
-	e, err := decodeEntry(raw)
+// put adds what was decoded.
+func (t *talk) put(e entry, err error) error {
 	if err != nil {
-		return fmt.Errorf("message %d: %w", len(t.entries)+1, err)
+		return fmt.Errorf("message %d: %w", t.count+1, err)
 	}
-	t.entries = append(t.entries, e)
-	return nil
+	return t.add(e)
 }
 
-// document reads an object whose "{" is behind dec. Its messages are not held
-// twice in memory.
-func (d *documents) document(dec *json.Decoder) (*talk, error) {
-	t, f, listed := &talk{}, fieldSet{}, false
-	for dec.More() {
-		token, err := dec.Token()
+// document reads an object whose "{" was read.
+func (d *documents) document() (*talk, error) {
+	t := d.make()
+	f, listed, err := d.object(t)
+	if err != nil {
+		return nil, inside(err)
+	}
+	return t, d.settle(t, f, listed)
+}
+
+// object reads the rest of an object. Its messages go to t one by one, unless
+// it is a message itself; listed says that it had some.
+func (d *documents) object(t *talk) (f fieldSet, listed bool, err error) {
+	f = fieldSet{}
+	for d.dec.More() {
+		token, err := d.dec.Token()
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		name, _ := token.(string)
-		if name != "messages" {
+		if name != "messages" || d.inList && f["role"] != nil {
 			var raw json.RawMessage
-			if err := dec.Decode(&raw); err != nil {
-				return nil, err
+			if err := d.dec.Decode(&raw); err != nil {
+				return nil, false, err
 			}
 			f[name] = raw
 			continue
 		}
-		if token, err = dec.Token(); err != nil {
-			return nil, err
+		if token, err = d.dec.Token(); err != nil {
+			return nil, false, err
 		}
 		switch {
 		case token == nil: // null: a conversation without messages
 		case token != json.Delim('['):
-			return nil, fmt.Errorf("%w: messages is no list", ErrFormat)
+			return nil, false, fmt.Errorf("%w: messages is no list", ErrFormat)
 		case listed:
-			return nil, fmt.Errorf("%w: messages stands there twice", ErrFormat)
+			return nil, false, fmt.Errorf("%w: messages stands there twice", ErrFormat)
 		default:
-			if err := t.list(dec); err != nil {
-				return nil, err
+			if err := t.list(d.dec); err != nil {
+				return nil, false, err
 			}
 		}
 		listed = true
 	}
-	if _, err := dec.Token(); err != nil {
-		return nil, err
-	}
+	_, err = d.dec.Token()
+	return f, listed, err
+}
+
+// settle makes a conversation of an object that was read.
+func (d *documents) settle(t *talk, f fieldSet, listed bool) error {
 	switch {
 	case isStoreFile(f):
-		return nil, errOwnStore
+		return errOwnStore
 	case !listed:
-		return nil, fmt.Errorf("%w: the object has no messages", ErrFormat)
+		return fmt.Errorf("%w: the object has no messages", ErrFormat)
 	}
-	return t, d.fields(t, f)
+	return d.fields(t, f)
 }
 
 // fields takes what stands beside the messages.

@@ -12,13 +12,15 @@ import (
 	"dragoman/sessions"
 )
 
-// entry is a message as an input tells it. Its role may be one that a
-// transcript does not have.
+// entry is a message as an input tells it, in the form in which it waits in a
+// spool.
 type entry struct {
-	sessions.Message
-	role string
-	// call is the one call of the time before tool calls.
-	call *sessions.ToolCall
+	sessions.Message `json:"message"`
+	// Told is the role that the input names, perhaps one that a transcript does
+	// not have.
+	Told string `json:"told"`
+	// Call is the one call of the time before tool calls.
+	Call *sessions.ToolCall `json:"call,omitempty"`
 }
 
 // decodeEntry understands the messages of all JSON formats. A field that it
@@ -29,11 +31,15 @@ func decodeEntry(raw json.RawMessage) (entry, error) {
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return entry{}, fmt.Errorf("%w: no JSON object: %w", ErrFormat, err)
 	}
+	return entryOf(f)
+}
+
+func entryOf(f fieldSet) (entry, error) {
 	var e entry
-	if !f.take("role", &e.role) || e.role == "" {
+	if !f.take("role", &e.Told) || e.Told == "" {
 		return e, fmt.Errorf("%w: a message without a role", ErrFormat)
 	}
-	e.Role = sessions.Role(e.role)
+	e.Role = sessions.Role(e.Told)
 	if err := e.content(f); err != nil {
 		return e, err
 	}
@@ -178,7 +184,7 @@ func (e *entry) calls(f fieldSet) error {
 		if err != nil {
 			return fmt.Errorf("%w: function_call: %w", ErrFormat, err)
 		}
-		if e.call = &call; simple {
+		if e.Call = &call; simple {
 			delete(f, "function_call")
 		}
 	}

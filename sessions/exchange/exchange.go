@@ -10,6 +10,10 @@
 // is read, because that is how such a file looks after a crash. Text that is
 // not UTF-8 is refused.
 //
+// Memory holds a few messages at a time; a long conversation waits in a file
+// without a name until its end is read, because what stands behind the messages
+// belongs before them.
+//
 // Failures: every input is bounded (see [MaxLine] and [MaxDocument]). Readers
 // change nothing; a SQLite file is copied and the copy is opened. The package
 // starts no goroutines.
@@ -89,12 +93,14 @@ type Reader struct {
 	// that holds records already. One of them is set.
 	talk   func() (*talk, error)
 	record func() (sessions.Record, error)
-	ready  []sessions.Record
-	notes  []string
-	more   int // notes beyond mostNotes
-	talks  int
-	lateIn string // of what the last note about times spoke
-	close  func() error
+	// current is the conversation that was read last, and telling hands it out.
+	current *talk
+	telling *teller
+	notes   []string
+	more    int // notes beyond mostNotes
+	talks   int
+	lateIn  string // of what the last note about times spoke
+	close   func() error
 }
 
 // NewReader finds out what r holds and reads it. A goose database cannot be
@@ -117,9 +123,9 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	}
 	switch rd.format {
 	case JSON, PicoClaw, OpenAI:
-		rd.talk = newDocuments(&utf8Reader{r: rest}, rd.note).next
+		rd.talk = newDocuments(&utf8Reader{r: rest}, rd).next
 	case PicoClawLines:
-		rd.talk = newLog(rest, o.Meta, rd.note).next
+		rd.talk = newLog(rest, rd).next
 	case JSONL:
 		rd.record = newRecords(&utf8Reader{r: rest}, o.Key).next
 	default:
@@ -139,12 +145,17 @@ func (r *Reader) Notes() []string {
 	return r.notes
 }
 
-// Close frees what [Open] took.
+// Close frees what reading took.
 func (r *Reader) Close() error {
-	if r.close == nil {
-		return nil
+	var err error
+	if r.current != nil {
+		err = r.current.said.Close()
+		r.current = nil
 	}
-	return r.close()
+	if r.close != nil {
+		err = errors.Join(err, r.close())
+	}
+	return err
 }
 
 func (r *Reader) note(format string, args ...any) {
@@ -185,19 +196,24 @@ func (r *Reader) read() (sessions.Record, error) {
 	if r.record != nil {
 		return r.record()
 	}
-	for len(r.ready) == 0 {
+	for {
+		if r.telling != nil {
+			rec, err := r.telling.next()
+			if err != io.EOF {
+				return rec, err
+			}
+			r.telling = nil
+		}
 		t, err := r.talk()
 		if err != nil {
 			return sessions.Record{}, err
 		}
 		r.talks++
-		if r.ready, err = t.records(r.opts, r.talks, r.note); err != nil {
+		if err := t.begin(r.opts, r.talks, r.note); err != nil {
 			return sessions.Record{}, err
 		}
+		r.telling = t.tell()
 	}
-	next := r.ready[0]
-	r.ready = r.ready[1:]
-	return next, nil
 }
 
 // limited fails where io.LimitReader would feign the end.

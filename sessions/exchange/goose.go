@@ -27,11 +27,11 @@ func openGoose(ctx context.Context, path string, o Options) (*Reader, error) {
 		for len(list) > 0 {
 			s := list[0]
 			list = list[1:]
-			t, err := gooseTalk(ctx, db, s, r.note)
-			if err != nil {
+			t := r.newTalk()
+			if err := t.goose(ctx, db, s, r.note); err != nil {
 				return nil, fmt.Errorf("exchange: read session %s: %w", clip(s.ID), err)
 			}
-			if len(t.entries) > 0 {
+			if t.count > 0 {
 				return t, nil
 			}
 			r.note("session %s has no messages and was left out", clip(s.ID))
@@ -41,16 +41,16 @@ func openGoose(ctx context.Context, path string, o Options) (*Reader, error) {
 	return r, nil
 }
 
-func gooseTalk(ctx context.Context, db *goose.Database, s goose.Session, note func(string, ...any)) (*talk, error) {
-	t := &talk{name: s.ID}
+func (t *talk) goose(ctx context.Context, db *goose.Database, s goose.Session, note func(string, ...any)) error {
+	t.name = s.ID
 	if err := t.gooseHead(s); err != nil {
-		return nil, err
+		return err
 	}
 	told := ""       // the text of the newest summary
 	hidden := false  // the message before was kept from the model
 	inBlock := false // in a run of messages that only the model sees
-	err := db.Messages(ctx, s.ID, func(m goose.Message) error {
-		list, only, hid, err := gooseEntries(fieldSet(m), len(t.entries)+1, note)
+	return db.Messages(ctx, s.ID, func(m goose.Message) error {
+		list, only, hid, err := gooseEntries(fieldSet(m), t.count+1, note)
 		if err != nil {
 			return err
 		}
@@ -58,21 +58,22 @@ func gooseTalk(ctx context.Context, db *goose.Database, s goose.Session, note fu
 			// Only the model sees what goose writes when it compacts: the summary,
 			// then notes. They stand for what it does not see any more.
 			list[i].Summary, list[i].Synthetic = list[i].Summary || only, list[i].Synthetic || only
+			if err := t.add(list[i]); err != nil {
+				return err
+			}
 		}
-		t.entries = append(t.entries, list...)
 		switch {
 		case only && len(list) > 0 && (hidden || inBlock):
 			if !inBlock {
 				told = list[0].Content
 			}
-			inBlock, t.summary, t.covered = true, told, len(t.entries)
+			inBlock, t.summary, t.covered = true, told, t.count
 		default:
 			inBlock = false
 		}
 		hidden = hidden || hid
 		return nil
 	})
-	return t, err
 }
 
 func (t *talk) gooseHead(s goose.Session) error {
@@ -92,7 +93,7 @@ func (t *talk) gooseHead(s goose.Session) error {
 		if json.Unmarshal([]byte(text), &own) == nil {
 			own.take("tags", &h.Settings.Tags)
 			for name, value := range own {
-				if err := t.put(name, value); err != nil {
+				if err := t.set(name, value); err != nil {
 					return err
 				}
 			}
@@ -105,11 +106,11 @@ func (t *talk) gooseHead(s goose.Session) error {
 		if err != nil {
 			return err
 		}
-		if err := t.put("goose", rest); err != nil {
+		if err := t.set("goose", rest); err != nil {
 			return err
 		}
 	}
-	return t.put("goose_id", id)
+	return t.set("goose_id", id)
 }
 
 // gooseEntries makes messages of a row: goose keeps the results of tools in
@@ -117,14 +118,14 @@ func (t *talk) gooseHead(s goose.Session) error {
 // does not see it.
 func gooseEntries(f fieldSet, number int, note func(string, ...any)) (list []entry, only, hid bool, err error) {
 	var base entry
-	if !f.take("role", &base.role) {
+	if !f.take("role", &base.Told) {
 		return nil, false, false, fmt.Errorf("%w: message %d has no role", ErrFormat, number)
 	}
 	base.At = moment(f["created_timestamp"])
 	if base.At.IsZero() {
 		base.At = moment(f["timestamp"])
 	}
-	base.Role = sessions.Role(base.role)
+	base.Role = sessions.Role(base.Told)
 	var meta struct {
 		User  *bool `json:"userVisible"`
 		Agent *bool `json:"agentVisible"`
@@ -179,7 +180,7 @@ func plainRow(e entry, f fieldSet, number int, note func(string, ...any)) ([]ent
 			e.Extra = own
 		}
 	}
-	if e.role == "function" {
+	if e.Told == "function" {
 		note("message %d, the result of a function, became a note: it names no call", number)
 	}
 	list := []entry{e}
@@ -226,7 +227,7 @@ func partRow(base entry, content string, number int) ([]entry, error) {
 		switch {
 		case p.Type == "text":
 			texts = append(texts, p.Text)
-		case p.Type == "toolRequest" && p.ToolCall != nil && base.role == "assistant":
+		case p.Type == "toolRequest" && p.ToolCall != nil && base.Told == "assistant":
 			args := string(p.ToolCall.Value.Arguments)
 			if args == "" || args == "null" {
 				args = "{}"
@@ -237,7 +238,7 @@ func partRow(base entry, content string, number int) ([]entry, error) {
 			}
 			base.ToolCalls = append(base.ToolCalls, sessions.ToolCall{ID: p.ID, Name: name, Arguments: args})
 		case p.Type == "toolResponse" && p.ToolResult != nil:
-			r := entry{role: "tool"}
+			r := entry{Told: "tool"}
 			r.Role, r.ToolCallID, r.At = sessions.RoleTool, p.ID, base.At
 			r.Content = resultText(p.ToolResult.Error, p.ToolResult.Value)
 			results = append(results, r)

@@ -70,11 +70,12 @@ type log struct {
 	lines lines
 	meta  []byte
 	note  func(string, ...any)
+	make  func() *talk
 	done  bool
 }
 
-func newLog(r io.Reader, meta []byte, note func(string, ...any)) *log {
-	return &log{lines: lines{in: bufio.NewReaderSize(r, 64<<10)}, meta: meta, note: note}
+func newLog(in io.Reader, r *Reader) *log {
+	return &log{lines: lines{in: bufio.NewReaderSize(in, 64<<10)}, meta: r.opts.Meta, note: r.note, make: r.newTalk}
 }
 
 // logMeta is what PicoClaw knows of a conversation beside its messages.
@@ -94,7 +95,7 @@ func (g *log) next() (*talk, error) {
 		return nil, io.EOF
 	}
 	g.done = true
-	t := &talk{}
+	t := g.make()
 	skip := 0
 	if g.meta != nil {
 		n, err := t.meta(g.meta)
@@ -124,7 +125,9 @@ func (g *log) next() (*talk, error) {
 		case err == nil && !utf8.Valid(line):
 			return nil, fmt.Errorf("exchange: read line %d: %w: it is not UTF-8; convert the file first", g.lines.number, ErrFormat)
 		case err == nil:
-			t.entries = append(t.entries, e)
+			if err := t.add(e); err != nil {
+				return nil, err
+			}
 		case json.Valid(line): // whole, but no message
 			return nil, fmt.Errorf("exchange: read line %d: %w", g.lines.number, err)
 		case !whole:
@@ -133,13 +136,13 @@ func (g *log) next() (*talk, error) {
 			g.note("line %d is damaged and was left out", g.lines.number)
 		}
 		if written == skip {
-			t.covered = len(t.entries)
+			t.covered = t.count
 		}
 	}
 	if skip > written {
-		t.covered = len(t.entries)
+		t.covered = t.count
 	}
-	if len(t.entries) == 0 && written > 0 {
+	if t.count == 0 && written > 0 {
 		return nil, fmt.Errorf("exchange: read: %w: none of the %d lines is a message", ErrFormat, written)
 	}
 	return t, nil

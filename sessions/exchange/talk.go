@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +14,8 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rules"
+	"dragoman/sessions/spool"
 )
 
 // FieldsName is the name in Settings.Metadata under which the fields of an
@@ -24,12 +28,60 @@ type talk struct {
 	key  string // as the input writes it, or ""
 	name string // instead of Options.Name
 	head sessions.ConversationRecord
-	// entries are the messages, in order.
-	entries []entry
+	// said are the messages, in order and in stretches: open is the last one,
+	// which is not in said yet. count is how many they are.
+	said  *spool.Spool[[]entry]
+	open  []entry
+	size  int // of open, in bytes, about
+	count int
 	// summary stands for the first covered entries, or for messages that the
 	// input does not have any more.
 	summary string
 	covered int
+	// foreign: the messages get their seqs here, and told: the summary stands
+	// before them. Begin finds out.
+	foreign, told bool
+}
+
+// newTalk begins a conversation; what is left of the former one goes.
+func (r *Reader) newTalk() *talk {
+	if r.current != nil {
+		_ = r.current.said.Close() // it is only read from here on
+	}
+	r.current = &talk{said: spool.New[[]entry](func() (*os.File, error) { return spool.Temp("") })}
+	return r.current
+}
+
+// How many messages travel in one record, and about how many bytes end it
+// before.
+const (
+	stretchMessages = 100
+	stretchBytes    = 1 << 20
+)
+
+// add takes the next message.
+func (t *talk) add(e entry) error {
+	t.open, t.count = append(t.open, e), t.count+1
+	t.size += len(e.Content) + 200
+	for _, c := range e.ToolCalls {
+		t.size += len(c.Arguments)
+	}
+	for _, raw := range e.Extra {
+		t.size += len(raw)
+	}
+	if len(t.open) < stretchMessages && t.size < stretchBytes {
+		return nil
+	}
+	return t.flush()
+}
+
+func (t *talk) flush() error {
+	if len(t.open) == 0 {
+		return nil
+	}
+	err := t.said.Add(t.open, t.size)
+	t.open, t.size = nil, 0
+	return err
 }
 
 // keepFields remembers unknown fields.
@@ -41,10 +93,10 @@ func (t *talk) keepFields(fields map[string]json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	return t.put(FieldsName, raw)
+	return t.set(FieldsName, raw)
 }
 
-func (t *talk) put(name string, value json.RawMessage) error {
+func (t *talk) set(name string, value json.RawMessage) error {
 	if t.head.Settings.Metadata == nil {
 		t.head.Settings.Metadata = map[string]json.RawMessage{}
 	}
@@ -52,37 +104,47 @@ func (t *talk) put(name string, value json.RawMessage) error {
 	return nil
 }
 
-// records makes what a store restores. number counts the conversations of the
-// input, from 1.
-func (t *talk) records(o Options, number int, note func(string, ...any)) ([]sessions.Record, error) {
+// begin makes the record of the conversation, for which it reads all messages
+// once; walk reads them again. number counts the conversations of the input,
+// from 1.
+func (t *talk) begin(o Options, number int, note func(string, ...any)) error {
 	key, err := t.chooseKey(o, number)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	t.head.Key = key
-	if len(t.head.Generations)+len(t.head.Summaries) == 0 { // not from a store of ours
-		if err := t.begin(note); err != nil {
-			return nil, fmt.Errorf("exchange: read %s: %w", key, err)
+	h := &t.head
+	h.Key = key
+	// Without generations it is not from a store of ours.
+	t.foreign = len(h.Generations)+len(h.Summaries) == 0
+	if err := t.flush(); err != nil {
+		return err
+	}
+	w, updated := t.walk(note), h.Updated
+	for {
+		m, err := w.next()
+		if err == io.EOF {
+			break
 		}
-	} else if err := t.check(); err != nil {
-		return nil, fmt.Errorf("exchange: read %s: %w", key, err)
+		if err != nil {
+			return fmt.Errorf("exchange: read %s: %w", key, err)
+		}
+		h.Updated = later(h.Updated, m.At)
+		h.Created = rules.Earliest(h.Created, m.At)
+		h.MessageSeq = max(h.MessageSeq, m.Seq)
 	}
-	messages := make([]sessions.Message, len(t.entries))
-	for i, e := range t.entries {
-		messages[i] = e.Message
+	if t.foreign {
+		t.summarize(w, updated)
 	}
-	t.times(messages, o.Now)
-	slices.Sort(t.head.Settings.Tags)
-	t.head.Settings.Tags = slices.Compact(t.head.Settings.Tags)
-	out := []sessions.Record{{Conversation: &t.head}}
-	for stretch := range slices.Chunk(messages, stretchMessages) {
-		out = append(out, sessions.Record{Messages: &sessions.MessagesRecord{Key: key, Messages: stretch}})
+	for _, s := range h.Summaries {
+		if s.CoversSeq < 1 || s.CoversSeq > h.MessageSeq {
+			return fmt.Errorf("exchange: read %s: %w: a summary covers up to message %d, the last is %d", key, ErrFormat, s.CoversSeq, h.MessageSeq)
+		}
 	}
-	return out, nil
+	t.dates(o.Now)
+	slices.Sort(h.Settings.Tags)
+	h.Settings.Tags = slices.Compact(h.Settings.Tags)
+	return nil
 }
-
-// stretchMessages is how many messages travel in one record.
-const stretchMessages = 100
 
 // chooseKey: what the caller says, what the input says, what the input is
 // called.
@@ -111,77 +173,45 @@ func (t *talk) chooseKey(o Options, number int) (channels.Key, error) {
 	return k, nil
 }
 
-// begin numbers the messages of a conversation that comes without
-// generations, and places its summary.
-func (t *talk) begin(note func(string, ...any)) error {
-	if err := t.settle(note); err != nil {
-		return err
+// summarize places the prompt and the summary of a conversation that comes
+// without generations, after w has read its messages. The summary is from at.
+func (t *talk) summarize(w *walk, at time.Time) {
+	h := &t.head
+	if len(w.system) > 0 && h.Settings.System == "" {
+		h.Settings.System = strings.Join(w.system, "\n\n")
 	}
-	if strings.TrimSpace(t.summary) != "" && t.covered == 0 {
+	h.MessageSeq = int64(w.kept)
+	if strings.TrimSpace(t.summary) == "" {
+		return
+	}
+	covers := w.covered
+	if covers == 0 {
 		// The summarised messages are gone, and a summary has to cover
 		// something: it becomes the message that it covers.
-		told := entry{Message: sessions.Message{Role: sessions.RoleUser, Content: t.summary, Synthetic: true, Summary: true}}
-		t.entries, t.covered = slices.Insert(t.entries, 0, told), 1
+		t.told, covers = true, 1
+		h.MessageSeq++
 	}
-	for i := range t.entries {
-		t.entries[i].Seq = int64(i) + 1
-	}
-	t.head.MessageSeq = int64(len(t.entries))
-	if strings.TrimSpace(t.summary) != "" {
-		t.head.Summaries = []sessions.Summary{{Text: t.summary, CoversSeq: int64(t.covered), At: t.head.Updated}}
-	}
-	return nil
+	h.Summaries = []sessions.Summary{{Text: t.summary, CoversSeq: int64(covers), At: at}}
 }
 
-// check looks at the order of a conversation that comes with seqs.
-func (t *talk) check() error {
-	last := int64(0)
-	for i, e := range t.entries {
-		if e.Seq <= last {
-			return fmt.Errorf("%w: message %d has seq %d after %d", ErrFormat, i+1, e.Seq, last)
-		}
-		if !known(e.role) {
-			return fmt.Errorf("%w: message %d has the role %q", ErrFormat, i+1, clip(e.role))
-		}
-		last = e.Seq
-	}
-	t.head.MessageSeq = max(t.head.MessageSeq, last)
-	for _, s := range t.head.Summaries {
-		if s.CoversSeq < 1 || s.CoversSeq > t.head.MessageSeq {
-			return fmt.Errorf("%w: a summary covers up to message %d, the last is %d", ErrFormat, s.CoversSeq, t.head.MessageSeq)
-		}
-	}
-	return nil
-}
-
-// times fills what the input does not tell: a message without a time gets the
-// one of its neighbour before, the first that of the conversation.
-func (t *talk) times(messages []sessions.Message, now func() time.Time) {
+// dates fills what neither the input nor a message of it tells.
+func (t *talk) dates(now func() time.Time) {
 	h := &t.head
-	for _, m := range messages {
-		if m.At.After(h.Updated) {
-			h.Updated = m.At
-		}
-		if !m.At.IsZero() && (h.Created.IsZero() || m.At.Before(h.Created)) {
-			h.Created = m.At
-		}
-	}
 	if h.Updated.IsZero() {
 		h.Updated = cmpTime(h.Created, now())
 	}
 	h.Updated = h.Updated.UTC()
 	h.Created = cmpTime(h.Created, h.Updated).UTC()
-	at := h.Created
-	for i := range messages {
-		if messages[i].At.IsZero() {
-			messages[i].At = at
-		}
-		at = messages[i].At.UTC()
-		messages[i].At = at
-	}
 	for i := range h.Summaries {
 		h.Summaries[i].At = cmpTime(h.Summaries[i].At, h.Updated).UTC()
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func cmpTime(t, otherwise time.Time) time.Time {
@@ -189,53 +219,6 @@ func cmpTime(t, otherwise time.Time) time.Time {
 		return otherwise
 	}
 	return t
-}
-
-// settle makes messages of ours of the entries: what the system said first
-// becomes the conversation's prompt, and old function calls become tool calls.
-func (t *talk) settle(note func(string, ...any)) error {
-	var system []string
-	kept := t.entries[:0:0]
-	made := 0
-	for i, e := range t.entries {
-		if i == t.covered && t.covered > 0 {
-			t.covered = len(kept)
-		}
-		switch e.role {
-		case "system", "developer":
-			if len(kept) == 0 {
-				system = append(system, e.Content)
-				continue
-			}
-			e.Message = noted("system message", e.Message)
-			note("message %d, of the system, became a note: only those at the start make a prompt", i+1)
-		case "function":
-			if id := openCall(kept, e.Name); id != "" {
-				e.Role, e.ToolCallID = sessions.RoleTool, id
-			} else {
-				e.Message = noted("result of "+sessions.OneLine(cmp.Or(e.Name, "a function"), 60), e.Message)
-			}
-		case "assistant":
-			if e.call != nil {
-				made++
-				e.call.ID = "call_" + strconv.Itoa(made)
-				e.ToolCalls = append(e.ToolCalls, *e.call)
-			}
-		default:
-			if !known(e.role) {
-				return fmt.Errorf("%w: message %d has the role %q", ErrFormat, i+1, clip(e.role))
-			}
-		}
-		kept = append(kept, e)
-	}
-	if t.covered >= len(t.entries) {
-		t.covered = len(kept)
-	}
-	t.entries = kept
-	if len(system) > 0 && t.head.Settings.System == "" {
-		t.head.Settings.System = strings.Join(system, "\n\n")
-	}
-	return nil
 }
 
 func known(role string) bool {
@@ -247,28 +230,6 @@ func noted(what string, m sessions.Message) sessions.Message {
 	m.Role, m.Content, m.Synthetic = sessions.RoleUser, "["+what+"] "+m.Content, true
 	m.Name, m.ToolCalls = "", nil
 	return m
-}
-
-// openCall finds the newest call of the function called name in the last
-// assistant message that has no result yet.
-func openCall(before []entry, name string) string {
-	answered := map[string]bool{}
-	for _, e := range slices.Backward(before) {
-		if e.Role == sessions.RoleTool {
-			answered[e.ToolCallID] = true
-			continue
-		}
-		if e.Role != sessions.RoleAssistant {
-			return ""
-		}
-		for _, c := range slices.Backward(e.ToolCalls) {
-			if c.Name == name && !answered[c.ID] {
-				return c.ID
-			}
-		}
-		return ""
-	}
-	return ""
 }
 
 // fields are the names in m, sorted.
