@@ -47,7 +47,7 @@ type ChatPlan struct {
 	Outbox       []sessions.OutboxRecord
 
 	headed      bool
-	stretches   []int // of messages, in the spool
+	stretches   []int     // of messages, in the spool
 	began, last time.Time // of the messages
 	seq         int64     // of the last one
 }

@@ -26,6 +26,7 @@ func RunCopies(t *testing.T, from, to func(t *testing.T) sessions.Store) {
 		"Copies/EmitEndsTheDump":            emitEnds,
 		"Copies/ATakenGenerationIsReplaced": takenGeneration,
 		"Copies/TimesThatCannotBe":          copiedTimes,
+		"Copies/LongConversation":           long,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newRig(t, from(t)), newRig(t, to(t))) })
 	}
@@ -391,3 +392,33 @@ func withTime(m channels.Inbound, at time.Time) channels.Inbound {
 	m.At = at
 	return m
 }
+
+// long: a conversation that is read while it does not fit into memory is
+// restored whole, or not at all.
+func long(t *testing.T, a, b *rig) {
+	text := strings.Repeat("<-\u2028>", 12_000)
+	var lines []string
+	for i := range 60 {
+		m := fullMessage()
+		m.Seq, m.Content, m.At = 0, number(text, i), noon.Add(time.Duration(i)*time.Second)
+		line, err := json.Marshal(sessions.Record{Messages: &sessions.MessagesRecord{Key: key(number("x:", i%2)), Messages: []sessions.Message{m, user(number("short ", i))}}})
+		must(t, err)
+		lines = append(lines, string(line))
+	}
+	broken := errors.New("broken")
+	is(t, "Restore", b.Restore(t.Context(), feed(lines, broken)), broken)
+	is(t, "a half restored conversation", errOf(b.Conversation(t.Context(), key("x:0"))), sessions.ErrNotFound)
+	must(t, a.Restore(t.Context(), feed(lines, nil)))
+	must(t, b.Restore(t.Context(), feed(dump(t, a.Store), nil)))
+	same(t, "the dump of the copy", dump(t, b.Store), dump(t, a.Store))
+	ms, err := b.Messages(t.Context(), key("x:1"), 0, 100)
+	must(t, err)
+	if len(ms) != 60 || ms[58].Content != number(text, 59) || ms[59].Content != "short 59" || ms[59].Seq != 60 {
+		t.Errorf("there are %d messages", len(ms))
+	}
+	want := fullMessage()
+	want.Seq, want.Content, want.At, want.Extra = 59, ms[58].Content, ms[58].At, ms[58].Extra // which the lines of the test write otherwise
+	same(t, "the last long message", ms[58], want)
+}
+
+func errOf[T any](_ T, err error) error { return err }
