@@ -149,15 +149,6 @@ func (r *reader) change(evt *events.Message, in *channels.Inbound) (ok bool, err
 	return known, nil
 }
 
-// albumOf names the album that m is a part of, or is "".
-func albumOf(m *waE2E.Message) string {
-	a := m.GetMessageContextInfo().GetMessageAssociation()
-	if a.GetAssociationType() != waE2E.MessageAssociation_MEDIA_ALBUM {
-		return ""
-	}
-	return a.GetParentMessageKey().GetID()
-}
-
 // frame is a message without what it says: its conversation and its sender.
 func (r *reader) frame(i *types.MessageInfo) (channels.Inbound, error) {
 	who, err := r.complete(identify(i.Sender, i.SenderAlt))

@@ -83,15 +83,25 @@ func (k *connection) take(ctx context.Context, evt *events.Message, id, aside st
 		return err
 	case !ok:
 		k.c.log.Debug("ignored a message that says nothing to the assistant", "msg_id", evt.Info.ID)
-		return nil
+		return k.begun(ctx, evt)
 	}
 	got.in.ID = id
-	// Kept first: an answer may begin before Accept has returned, and what it
-	// answers is then quoted and marked as read.
-	if err := k.keep(ctx, got); err != nil {
+	parts, err := k.together(ctx, &got)
+	if err != nil {
 		return err
 	}
-	return k.in.Accept(ctx, got.in)
+	for _, part := range append(parts, got) {
+		// Kept first: an answer may begin before Accept has returned, and what it
+		// answers is then quoted and marked as read.
+		if err := k.keep(ctx, part); err != nil {
+			return err
+		}
+		if err := k.in.Accept(ctx, part.in); err != nil {
+			return err
+		}
+	}
+	k.c.albums.done(got.in)
+	return nil
 }
 
 // keep notes what answers to a message and changes of it will need. After an

@@ -97,6 +97,7 @@ type Channel struct {
 	version [3]uint32 // zero: the library's
 
 	memory *memory
+	albums albums
 	slot   chan struct{} // holds one token: who has it uses the device file
 	linked chan struct{} // Link and Unlink tell Run that the device is another now
 	sends  chan struct{} // holds one token: one message is encrypted at a time

@@ -21,6 +21,7 @@ type Note struct {
 
 	Text    string // or the caption of Media
 	Media   *Media
+	Album   string   // the id of the album that Media is a part of
 	Quote   string   // the id of the message that this answers
 	Mention []string // numbers; "@" and the number should be in Text too
 
@@ -219,6 +220,12 @@ func (c *Contact) words(n Note) *waE2E.Message {
 		info = c.context(n)
 	}
 	switch {
+	case n.Media != nil && n.Album != "":
+		part := c.s.attach(n, info)
+		part.MessageContextInfo = &waE2E.MessageContextInfo{MessageAssociation: &waE2E.MessageAssociation{
+			AssociationType: waE2E.MessageAssociation_MEDIA_ALBUM.Enum(), ParentMessageKey: c.key(n.Album, n),
+		}}
+		return part
 	case n.Media != nil:
 		return c.s.attach(n, info)
 	case info != nil:

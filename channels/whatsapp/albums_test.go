@@ -1,0 +1,161 @@
+package whatsapp_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest"
+	"dragoman/channels/channeltest/wasim"
+	"dragoman/channels/whatsapp"
+
+	"github.com/google/go-cmp/cmp"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"google.golang.org/protobuf/proto"
+)
+
+// gated takes what a gateway takes that answers in groups when it is addressed.
+type gated struct{ *channeltest.Inbox }
+
+func (g gated) Accept(ctx context.Context, m channels.Inbound) error {
+	if !m.Private && !m.Addressed {
+		return nil
+	}
+	return g.Inbox.Accept(ctx, m)
+}
+
+// photo is one that somebody sends to a group, in an album or alone.
+func photo(g *wasim.Group, album, caption string) wasim.Note {
+	return wasim.Note{In: g, Album: album, Text: caption, Media: &wasim.Media{Kind: wasim.Image, Mime: "image/jpeg", Data: noise(20)}}
+}
+
+// WhatsApp makes a message of each picture of an album, and one of them says for
+// whom they are. All of it is for us then, in its order: what came before, what
+// comes after, also after a restart; and nothing of anybody else.
+func TestAlbumInGroup(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	bob := n.Contact("+15550000003", "Bob")
+	g := n.Group("friends", n.ann, bob)
+	inbox := channeltest.NewInbox()
+	c := n.open(t, whatsapp.Options{Names: []string{"dragoman"}})
+	stop := channeltest.Start(t, c, gated{inbox})
+	reach(t, c, channels.StateConnected, "")
+	n.ann.Send(wasim.Note{In: g, ID: "3AALBUM1", Raw: &waE2E.Message{AlbumMessage: &waE2E.AlbumMessage{ExpectedImageCount: proto.Uint32(4)}}})
+	var want [][3]string
+	part := func(who *wasim.Contact, album, caption, text string) {
+		id := who.Send(photo(g, album, caption))
+		if text != "-" {
+			want = append(want, [3]string{id, album, text})
+		}
+	}
+	part(n.ann, "3AALBUM1", "", "")
+	part(bob, "3AALBUM1", "", "-")
+	part(n.ann, "3AALBUM0", "", "-")
+	part(n.ann, "3AALBUM1", "the sea", "the sea")
+	part(n.ann, "3AALBUM1", "dragoman: which one?", "which one?")
+	part(n.ann, "3AALBUM1", "", "")
+	n.ann.Send(wasim.Note{In: g, ID: "3AALBUM2", Raw: &waE2E.Message{AlbumMessage: &waE2E.AlbumMessage{
+		ContextInfo: &waE2E.ContextInfo{MentionedJID: []string{n.Owner().PN().String()}},
+	}}})
+	part(n.ann, "3AALBUM2", "", "")
+	inbox.Wait(t, len(want))
+	stop()
+	c = n.open(t, whatsapp.Options{Names: []string{"dragoman"}})
+	channeltest.Start(t, c, gated{inbox})
+	reach(t, c, channels.StateConnected, "")
+	part(bob, "3AALBUM1", "", "-")
+	part(n.ann, "3AALBUM1", "", "")
+	part(n.ann, "3AALBUM2", "more", "more")
+	n.ann.SayIn(g, "dragoman: done")
+	var got [][3]string
+	for _, m := range inbox.Wait(t, len(want)+1)[:len(want)] {
+		got = append(got, [3]string{m.MessageID, m.Album, m.Text})
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("of the albums came (-want +got):\n%s", diff)
+	}
+}
+
+// Older phones send the pictures alone. Those without a word that come right
+// before or after the one that is for us belong to it.
+func TestPicturesInGroup(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	bob := n.Contact("+15550000003", "Bob")
+	g := n.Group("friends", n.ann, bob)
+	inbox := channeltest.NewInbox()
+	connectedTo(t, n, whatsapp.Options{Names: []string{"dragoman"}}, gated{inbox})
+	at := time.Now().Add(-time.Hour).Truncate(time.Second)
+	var first string
+	var want, got [][2]string
+	for _, p := range []struct {
+		who     *wasim.Contact
+		after   time.Duration
+		caption string
+		album   string // "-": not for us
+	}{
+		{n.ann, 0, "", "-"},
+		{n.ann, 20 * time.Second, "", "first"},
+		{bob, 21 * time.Second, "", "-"},
+		{n.ann, 23 * time.Second, "dragoman: which one?", "first"},
+		{n.ann, 26 * time.Second, "", "first"},
+		{n.ann, 30 * time.Second, "", "first"},
+		{n.ann, 31 * time.Second, "to all", "-"},
+		{n.ann, 32 * time.Second, "", "-"},
+		{n.ann, 33 * time.Second, "dragoman: and this?", "own"},
+		{n.ann, 50 * time.Second, "", "-"},
+	} {
+		note := photo(g, "", p.caption)
+		note.Time = at.Add(p.after)
+		id := p.who.Send(note)
+		switch {
+		case p.album == "first" && first == "":
+			first = id
+			fallthrough
+		case p.album == "first":
+			want = append(want, [2]string{id, first})
+		case p.album == "own":
+			want = append(want, [2]string{id, id})
+		}
+	}
+	n.ann.Send(wasim.Note{In: g, Text: "dragoman: done", Time: at.Add(51 * time.Second)})
+	for _, m := range inbox.Wait(t, len(want)+1)[:len(want)] {
+		got = append(got, [2]string{m.MessageID, m.Album})
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("of the pictures came (-want +got):\n%s", diff)
+	}
+}
+
+// An album is handed in whole when the inbox takes nothing for a while.
+func TestAlbumWhileTheInboxIsFull(t *testing.T) {
+	for kind, name := range map[string]string{"named": "3AALBUM1", "nameless": ""} {
+		t.Run(kind, func(t *testing.T) { refusedAlbum(t, name) })
+	}
+}
+
+func refusedAlbum(t *testing.T, name string) {
+	n := newNetwork(t, wasim.Options{})
+	g := n.Group("friends", n.ann)
+	inbox := channeltest.NewInbox()
+	connectedTo(t, n, whatsapp.Options{Names: []string{"dragoman"}}, gated{inbox})
+	at := time.Now().Truncate(time.Second)
+	send := func(name, caption string) {
+		p := photo(g, name, caption)
+		p.Time = at
+		n.ann.Send(p)
+	}
+	send(name, "")
+	n.ann.SayIn(g, "dragoman: hello")
+	inbox.Wait(t, 1)
+	inbox.Refuse(true)
+	send(name, "dragoman: look")
+	deadline := time.Now().Add(soon)
+	for len(inbox.Refused()) < 2 && time.Now().Before(deadline) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	inbox.Refuse(false)
+	if m := inbox.Wait(t, 3); m[1].Text != "" || m[2].Text != "look" || m[1].Album != m[2].Album || m[1].Album == "" {
+		t.Errorf("came %+v", m)
+	}
+}
