@@ -93,6 +93,7 @@ type Agent struct {
 	log        *slog.Logger
 	now        func() time.Time
 	forced     forcedResults
+	lengths    lengths
 	// template and schema are those of opts.Compaction, read.
 	template window.Template
 	schema   *window.Schema

@@ -25,7 +25,7 @@ func (a *Agent) NeedsSummary(h sessions.History) bool {
 	if c.When == window.WhenOff || total < c.Trigger.MinMessages {
 		return false
 	}
-	size := a.opts.windowOf(a.nameFor(h.Settings))
+	size := a.windowOf(a.nameFor(h.Settings))
 	cut := window.CutAt(h.Messages, a.keep(h))
 	switch {
 	case cut == 0 && h.Omitted == 0:
@@ -45,7 +45,7 @@ func (a *Agent) NeedsSummary(h sessions.History) bool {
 // the window that it is worth a call.
 func (a *Agent) frees(h sessions.History, cut int) bool {
 	name := a.nameFor(h.Settings)
-	return h.Omitted > 0 || a.messageTokens(h.Messages[:cut]) >= a.room(name, a.opts.windowOf(name)/usefulShare)
+	return h.Omitted > 0 || a.messageTokens(h.Messages[:cut]) >= a.room(name, a.windowOf(name)/usefulShare)
 }
 
 // helps reports whether somebody who waits for a summary of h gains by it. Few

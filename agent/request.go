@@ -70,8 +70,10 @@ const (
 // user messages the turn answers.
 func (r *run) view(final bool) (msgs []sessions.Message, users int) {
 	view := window.Repair(r.all)
+	// Not by what was learned of the window: what is pruned must not depend on
+	// when the process began.
 	view = r.a.opts.Prune.Apply(view, window.Sight{
-		Window: r.window(), Fixed: r.fixed,
+		Window: r.a.opts.windowOf(r.model.Name()), Fixed: r.fixed,
 		Count: r.a.opts.Count, Forced: r.a.forced.of(r.t),
 	})
 	for _, m := range r.all[r.own:] {
@@ -90,13 +92,10 @@ func (r *run) view(final bool) (msgs []sessions.Message, users int) {
 // budget is how many tokens of messages, as we count them, the next request
 // may have. It is never nothing: then the server decides.
 func (r *run) budget() int {
-	size := r.window()
+	size := r.a.windowOf(r.model.Name())
 	n := r.a.room(r.model.Name(), size-r.a.answerReserve(size)) - r.fixed - omissionTokens
 	return max(n, size/8)
 }
-
-// window is how many tokens the turn's model takes.
-func (r *run) window() int { return r.a.opts.windowOf(r.model.Name()) }
 
 // fits reports whether view can be sent as it is.
 func (r *run) fits(view []sessions.Message) bool {
@@ -136,6 +135,9 @@ const maxSqueezes = 2
 type rescue struct {
 	pruned, compacted bool
 	squeezes          int
+	// refused is how long the last request was that the server found too long,
+	// which is the shortest one, and passed the one that it took.
+	refused, passed int
 }
 
 // rescue makes the next request smaller than req, which was refused, and says

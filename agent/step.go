@@ -47,6 +47,15 @@ func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 		}
 	}
 	var tried rescue
+	resp, err := r.tries(ctx, &tried, final)
+	// Not before, so that it changes nothing about what is tried until then.
+	name := r.model.Name()
+	r.a.noteLength(name, r.a.opts.windowOf(name), tried.refused, tried.passed)
+	return resp, err
+}
+
+// tries sends a request, and a smaller one while the server finds it too long.
+func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, error) {
 	for {
 		req, passed, err := r.request(final)
 		if err != nil {
@@ -55,14 +64,17 @@ func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 		r.unaccounted += passed
 		resp, err := r.a.complete(ctx, r.model, &req, r.stream)
 		if err == nil {
+			if tried.refused > 0 || r.a.lengths.of(r.model.Name(), r.a.now()) > 0 { // else counting is of no use
+				tried.passed = r.fixed + r.a.messageTokens(req.Messages)
+			}
 			r.a.learn(r.model, req, resp.Usage)
 			return resp, nil
 		}
-		var me *ModelError
-		if !errors.As(err, &me) || me.Kind != ErrorContext {
+		if !tooLong(err) {
 			return nil, err
 		}
-		means, stop := r.rescue(ctx, req, &tried, final)
+		tried.refused = r.fixed + r.a.messageTokens(req.Messages)
+		means, stop := r.rescue(ctx, req, tried, final)
 		switch {
 		case stop != nil:
 			return nil, stop
@@ -72,6 +84,12 @@ func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 		r.a.log.Warn("request too long for the model, trying with less",
 			"key", r.t.Key.String(), "means", means, "err", err)
 	}
+}
+
+// tooLong reports whether err says that a request does not fit the window.
+func tooLong(err error) bool {
+	var me *ModelError
+	return errors.As(err, &me) && me.Kind == ErrorContext
 }
 
 // stream returns what turns the deltas of one try into progress.

@@ -57,7 +57,8 @@ func (a *Agent) Summarize(ctx context.Context, h sessions.History) (sessions.Sum
 	if len(old) == 0 {
 		return sessions.Summary{}, ErrNothingToSummarize
 	}
-	s := summarising{a: a, left: old, most: a.summaryTokens(h)}
+	s := summarising{a: a, left: old, most: a.summaryTokens(h), window: a.summarizerWindow()}
+	defer s.noteLength()
 	if h.Summary != nil {
 		s.now.text = h.Summary.Text
 	}
@@ -91,12 +92,12 @@ func unseen(msgs []sessions.Message, covers int64, shown []sessions.Message) int
 // summaryTokens is how long the summary of h may be: it must leave room in the
 // window of the model that answers there.
 func (a *Agent) summaryTokens(h sessions.History) int {
-	return min(a.opts.Compaction.MaxTokens, a.opts.windowOf(a.nameFor(h.Settings))/4)
+	return min(a.opts.Compaction.MaxTokens, a.windowOf(a.nameFor(h.Settings))/4)
 }
 
 // inReach moves cut back to what about maxParts requests can take.
 func (a *Agent) inReach(msgs []sessions.Message, cut int) int {
-	room := max(a.room(a.opts.Summarizer.Name(), a.opts.SummarizerWindow/2), minRoom)
+	room := max(a.room(a.opts.Summarizer.Name(), a.summarizerWindow()/2), minRoom)
 	left := maxParts * room
 	for i := range msgs[:cut] {
 		left -= min(a.messageTokens(msgs[i:i+1]), room/entryShare)
@@ -118,6 +119,11 @@ type summarising struct {
 	// shown are the messages that the model has read, in whole or in excerpts.
 	shown []sessions.Message
 	most  int // tokens of the summary
+	// window is how many tokens the summariser took when this began, and
+	// refusedLength and passedLength what its server said since: the shortest
+	// request that it refused, the longest that passed.
+	window                      int
+	refusedLength, passedLength int
 	// shrunk counts how often the server found a request too long; each time
 	// halves the room for good.
 	shrunk int
@@ -137,8 +143,7 @@ func (s *summarising) part(ctx context.Context) error {
 			return cause
 		}
 		w, err := s.ask(ctx, req)
-		var me *ModelError
-		if errors.As(err, &me) && me.Kind == ErrorContext && s.shrunk < maxShrinks {
+		if tooLong(err) && s.shrunk < maxShrinks {
 			refused, cause = req.Messages[0].Content, err
 			s.shrunk++
 			continue
@@ -160,11 +165,28 @@ func (s *summarising) part(ctx context.Context) error {
 func (s *summarising) ask(ctx context.Context, req Request) (written, error) {
 	model := s.a.opts.Summarizer
 	resp, err := s.a.complete(ctx, model, &req, func() func(Delta) { return nil })
+	s.count(req, err)
 	if err != nil {
 		return written{}, fmt.Errorf("agent: summarise: %w", err)
 	}
 	s.a.learn(model, req, resp.Usage)
 	return s.a.readSummary(resp)
+}
+
+// count remembers how long req was, which passed or was refused.
+func (s *summarising) count(req Request, err error) {
+	size := s.a.messageTokens(req.Messages) + s.a.textTokens(req.System)
+	switch {
+	case err == nil:
+		s.passedLength = max(s.passedLength, size)
+	case tooLong(err) && (s.refusedLength == 0 || size < s.refusedLength):
+		s.refusedLength = size
+	}
+}
+
+// noteLength teaches the requests to come. Here it would halve the room twice.
+func (s *summarising) noteLength() {
+	s.a.noteLength(s.a.opts.Summarizer.Name(), s.a.opts.SummarizerWindow, s.refusedLength, s.passedLength)
 }
 
 // mended returns w, or, if something is wrong with its form, what the model
@@ -195,7 +217,7 @@ func (s *summarising) request() (Request, int, error) {
 	a := s.a
 	fixed := a.textTokens(a.instructions()) + a.textTokens(a.template.Fill(s.now.text, ""))
 	// The reserve of a tenth is for what the count gets wrong.
-	limit := a.room(a.opts.Summarizer.Name(), a.opts.SummarizerWindow*9/10-s.most)
+	limit := a.room(a.opts.Summarizer.Name(), s.window*9/10-s.most)
 	room := (limit - fixed) >> s.shrunk
 	if room < minRoom {
 		return Request{}, 0, fmt.Errorf("%w: no room for messages beside the summary so far", ErrBadSummary)

@@ -1,0 +1,149 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// strict is a server whose model takes so many tokens, which is less than the
+// configuration says. It counts what it refuses.
+type strict struct {
+	takes, refused int
+}
+
+func (s *strict) answer(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
+	if window.Estimate(r.Messages)+window.EstimateText(r.System) > s.takes {
+		s.refused++
+		return agent.Response{}, modelError(agent.ErrorContext, 0)
+	}
+	return response("## Goal\nNoted, and nothing else.", "stop"), nil
+}
+
+// following has n turns, each in a chat of its own with a long past, and
+// returns how many requests the server refused in each.
+func (s *strict) following(t *testing.T, a *agent.Agent, n int) (refused []int) {
+	t.Helper()
+	for i := range n {
+		before := s.refused
+		turn := turnOf("And now?")
+		turn.ID, turn.Key = fmt.Sprint("t", i), channels.MustKey(fmt.Sprint("web:", i))
+		turn.History = sessions.History{Generation: "20260301_001", Messages: long(200)}
+		run(t, a, turn)
+		refused = append(refused, s.refused-before)
+	}
+	return refused
+}
+
+// without is a compaction that never is, so that views are all there is.
+func without() window.Compaction {
+	c := keeping(8)
+	c.When = window.WhenOff
+	return c
+}
+
+// TestRefusedLengthIsRemembered: what the server refused in one conversation
+// is not sent in the next turn of any other, until a day has passed.
+func TestRefusedLengthIsRemembered(t *testing.T) {
+	now := t0
+	s := &strict{takes: 2000}
+	m := newScript(t, s.answer)
+	a := newAgent(t, m, agent.Options{ContextWindow: 8000, Compaction: without(), Now: func() time.Time { return now }})
+	got := s.following(t, a, 4)
+	if got[0] == 0 || got[1]+got[2]+got[3] != 0 {
+		t.Errorf("refused requests in each turn = %v, want some in the first only", got)
+	}
+	last := m.requests()[len(m.requests())-1]
+	if size := window.Estimate(last.Messages); size < 1000 {
+		t.Errorf("requests take %d tokens now, want most of 2000", size)
+	}
+	now = now.Add(25 * time.Hour)
+	if got = s.following(t, a, 2); got[0] == 0 || got[1] != 0 {
+		t.Errorf("refused requests a day later = %v, want some in the first turn only", got)
+	}
+	// Another model's requests are not made shorter.
+	other := newAgent(t, newScript(t, s.answer), agent.Options{ContextWindow: 8000, Compaction: without()})
+	if got = s.following(t, other, 1); got[0] == 0 {
+		t.Error("an agent that was not refused anything knows already")
+	}
+}
+
+// TestLearnedLengthGrows: what passes while less was refused shows that more
+// fits.
+func TestLearnedLengthGrows(t *testing.T) {
+	s := &strict{takes: 2000}
+	var a *agent.Agent
+	nested := false
+	m := newScript(t, func(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
+		if !nested {
+			// While this long request is under way, another one is refused.
+			nested = true
+			s.following(t, a, 1)
+			return response("ok", "stop"), nil
+		}
+		return s.answer(ctx, r, d)
+	})
+	a = newAgent(t, m, agent.Options{ContextWindow: 8000, Compaction: without()})
+	turn := turnOf("A long one.")
+	turn.Key = channels.MustKey("web:other")
+	turn.History = sessions.History{Messages: long(200)}
+	run(t, a, turn)
+	first := window.Estimate(m.requests()[0].Messages)
+	s.takes = 1 << 20
+	s.following(t, a, 1)
+	reqs := m.requests()
+	if got := window.Estimate(reqs[len(reqs)-1].Messages); got < first*2/3 {
+		t.Errorf("requests take %d tokens after one of %d passed, want as many", got, first)
+	}
+}
+
+// TestLearnedLengthStartsSummaries: the triggers go by the window that there
+// is, so that the next turn need not wait for a summary.
+func TestLearnedLengthStartsSummaries(t *testing.T) {
+	s := &strict{takes: 3000}
+	c := keeping(4)
+	c.Trigger.Messages = 0
+	a := newAgent(t, newScript(t, s.answer), agent.Options{ContextWindow: 12_000, Compaction: c})
+	h := sessions.History{Messages: long(200)}
+	for window.Estimate(h.Messages) > 2900 {
+		h.Messages = h.Messages[1:]
+	}
+	if a.NeedsSummary(h) {
+		t.Fatal("NeedsSummary() = true before anything is known of the window")
+	}
+	s.following(t, a, 1)
+	if s.refused == 0 {
+		t.Fatal("nothing was refused, so this shows nothing")
+	}
+	if !a.NeedsSummary(h) {
+		t.Error("NeedsSummary() = false, although most of what the server takes is used")
+	}
+}
+
+// TestSummariserLearnsLengths: a second summary does not begin with what was
+// refused for the first.
+func TestSummariserLearnsLengths(t *testing.T) {
+	s := &strict{takes: 3000}
+	m := newScript(t, s.answer)
+	a := newAgent(t, m, agent.Options{ContextWindow: 8000, Compaction: keeping(4)})
+	h := sessions.History{Messages: talk(60)}
+	for i := range h.Messages {
+		h.Messages[i].Content += strings.Repeat(" word", 120)
+	}
+	for i, want := range []bool{true, false} {
+		before := s.refused
+		if _, err := a.Summarize(t.Context(), h); err != nil {
+			t.Fatalf("summary %d: %v", i, err)
+		}
+		if got := s.refused > before; got != want {
+			t.Errorf("summary %d: %d requests were refused, want some: %v", i, s.refused-before, want)
+		}
+	}
+}
