@@ -46,6 +46,9 @@ func TestReopenedIsEqual(t *testing.T) {
 				t.Errorf("Accept = %+v, %v", a, err)
 			}
 			p.quiet(t)
+			if lost := strings.Contains(p.log.String(), "the index is lost"); lost != (name == "settled" || strings.HasSuffix(name, " lost")) { // the first checkpoint makes it
+				t.Errorf("the index is lost = %v:\n%s", lost, p.log.String())
+			}
 			if list := p.aside(t); len(list) > 0 {
 				t.Errorf("set aside: %v", list)
 			}

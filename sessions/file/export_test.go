@@ -40,6 +40,12 @@ func ParseLine(line []byte) error {
 	return err
 }
 
+// ParseIndex reads an index.
+func ParseIndex(data []byte) error {
+	_, err := parseIndex(data)
+	return err
+}
+
 // Settle writes the documents of all that changed.
 func Settle(s *Store) error {
 	_, err := s.settle(context.Background(), forever)

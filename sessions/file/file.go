@@ -16,7 +16,7 @@
 //	index.json, seen.ids                 made anew from the others if lost
 //
 // The state machine is that of package memory. In memory are the heads of all
-// conversations, 20 bytes and a little for each message that was ever accepted,
+// conversations, some 30 bytes for each message that was ever accepted,
 // and the newest messages of conversations that were used in the last half
 // hour. Beyond some ten thousand conversations or a million messages sqlite is
 // the better store.

@@ -41,7 +41,7 @@ func (d *disk) Image() (memory.Image, error) {
 	}
 	for _, h := range common.Erased {
 		if b, err := hex.DecodeString(h); err == nil && len(b) >= len(memory.SeenID{}) {
-			delete(seen, memory.SeenID(b[:len(memory.SeenID{})]))
+			seen.Drop(memory.SeenID(b))
 		}
 	}
 	d.mu.Lock()
@@ -101,14 +101,14 @@ func (d *disk) giveUp(path string, why error) (string, error) {
 
 // readIndex reads the index and the ids that were seen. Without them, or if
 // they are damaged, all documents and archives are read.
-func (d *disk) readIndex() (*indexFile, map[memory.SeenID]int32, error) {
+func (d *disk) readIndex() (*indexFile, *memory.SeenIDs, error) {
 	path := filepath.Join(d.dir, indexName)
 	index := &indexFile{}
 	data, err := os.ReadFile(path)
 	if err == nil {
-		err = json.Unmarshal(data, index)
+		index, err = parseIndex(data)
 	}
-	var seen map[memory.SeenID]int32
+	var seen *memory.SeenIDs
 	if err == nil && index.Format >= 1 && index.Format <= documentFormat {
 		if seen, err = d.readSeen(index.Seen); err == nil {
 			return index, seen, nil
@@ -121,11 +121,11 @@ func (d *disk) readIndex() (*indexFile, map[memory.SeenID]int32, error) {
 	if len(docs) > 0 {
 		d.log.Warn("the index is lost; it is made anew from all documents", "documents", len(docs), "err", err)
 	}
-	return &indexFile{}, map[memory.SeenID]int32{}, nil
+	return &indexFile{}, &memory.SeenIDs{}, nil
 }
 
 // replay reads the log.
-func (d *disk) replay(common *commonFile, index *indexFile, seen map[memory.SeenID]int32) error {
+func (d *disk) replay(common *commonFile, index *indexFile, seen *memory.SeenIDs) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.opened {
@@ -157,7 +157,7 @@ func (d *disk) replay(common *commonFile, index *indexFile, seen map[memory.Seen
 		return err
 	}
 	for _, r := range d.fresh {
-		seen[r.id] = r.seq
+		seen.Put(r.id, r.seq)
 	}
 	if d.opened {
 		return nil
@@ -209,7 +209,7 @@ func mergeCommon(c *memory.Common, ch memory.Common) {
 
 // verify looks at the documents that are not as the index knows them, and at
 // those that it does not know.
-func (d *disk) verify(index *indexFile, seen map[memory.SeenID]int32) error {
+func (d *disk) verify(index *indexFile, seen *memory.SeenIDs) error {
 	known := make(map[string]indexHead, len(index.Conversations))
 	for _, h := range index.Conversations {
 		known[fileName(h.Key)+".json"] = h
@@ -228,7 +228,7 @@ func (d *disk) verify(index *indexFile, seen map[memory.SeenID]int32) error {
 }
 
 // verifyFolder is verify for one folder. It removes what it finds from known.
-func (d *disk) verifyFolder(sub string, known map[string]indexHead, seen map[memory.SeenID]int32) error {
+func (d *disk) verifyFolder(sub string, known map[string]indexHead, seen *memory.SeenIDs) error {
 	entries, err := os.ReadDir(filepath.Join(d.dir, sub))
 	if err != nil {
 		return err
@@ -297,7 +297,7 @@ func (d *disk) missing(k channels.Key) error {
 
 // adopt takes in a document that the index does not know: one that was made
 // since, or that was put there by hand, or any if the index is lost.
-func (d *disk) adopt(sub, name string, seen map[memory.SeenID]int32) error {
+func (d *disk) adopt(sub, name string, seen *memory.SeenIDs) error {
 	path := filepath.Join(d.dir, sub, name)
 	k, named := keyOf(strings.TrimSuffix(name, ".json"))
 	doc, err := readDocument(path)
@@ -334,8 +334,8 @@ func (d *disk) adopt(sub, name string, seen map[memory.SeenID]int32) error {
 	defer d.mu.Unlock()
 	for _, r := range content.In {
 		id := memory.Seen(r.Inbound)
-		if _, ok := seen[id]; !ok {
-			seen[id] = int32(r.Seq)
+		if _, ok := seen.Seq(id); !ok {
+			seen.Put(id, int32(r.Seq))
 			d.fresh = append(d.fresh, seenRow{id, int32(r.Seq)})
 		}
 	}

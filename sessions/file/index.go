@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"dragoman/channels"
@@ -45,13 +48,11 @@ type indexHead struct {
 	Changed time.Time `json:"changed"`
 }
 
-// seenRow remembers an accepted message: 20 bytes in a file.
+// seenRow remembers an accepted message: memory.SeenRow bytes in a file.
 type seenRow struct {
 	id  memory.SeenID
 	seq int32
 }
-
-const seenBytes = 20
 
 func (d *disk) writeCommon(c memory.Common, lsn int64) error {
 	d.mu.Lock()
@@ -79,11 +80,11 @@ func pretty(v any) ([]byte, error) {
 // writeIndex adds the ids that were seen since the last time, and then writes
 // the index that counts them.
 func (d *disk) writeIndex(heads []memory.Head, fresh []seenRow, lsn int64) error {
-	rows := make([]byte, 0, len(fresh)*seenBytes)
+	rows := make([]byte, 0, len(fresh)*memory.SeenRow)
 	for _, r := range fresh {
 		rows = binary.BigEndian.AppendUint32(append(rows, r.id[:]...), uint32(r.seq))
 	}
-	if err := appendAt(filepath.Join(d.dir, seenName), d.seen*seenBytes, rows); err != nil {
+	if err := appendAt(filepath.Join(d.dir, seenName), d.seen*memory.SeenRow, rows); err != nil {
 		return err
 	}
 	index := indexFile{Format: documentFormat, LSN: lsn, Seen: d.seen + int64(len(fresh))}
@@ -97,7 +98,7 @@ func (d *disk) writeIndex(heads []memory.Head, fresh []seenRow, lsn int64) error
 		}
 		index.Conversations = append(index.Conversations, indexHead{h, info.Size(), info.ModTime().UTC()})
 	}
-	data, err := json.Marshal(index)
+	data, err := index.encode()
 	if err == nil {
 		err = replace(filepath.Join(d.dir, indexName), data)
 	}
@@ -116,19 +117,71 @@ func (d *disk) writeIndex(heads []memory.Head, fresh []seenRow, lsn int64) error
 	return nil
 }
 
+// headsStart and headsEnd stand around the heads in an index, which have a
+// line each: so they can be read side by side.
+const (
+	headsStart = `"conversations":[` + "\n"
+	headsEnd   = "\n]}"
+)
+
+// encode writes the index as one JSON object.
+func (x indexFile) encode() ([]byte, error) {
+	heads := x.Conversations
+	x.Conversations = []indexHead{}
+	data, err := json.Marshal(x)
+	if err != nil || len(heads) == 0 {
+		return data, err
+	}
+	data = append(bytes.TrimSuffix(data, []byte("]}")), '\n')
+	for i, h := range heads {
+		line, err := json.Marshal(h)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			data = append(data, ",\n"...)
+		}
+		data = append(data, line...)
+	}
+	return append(data, headsEnd...), nil
+}
+
+// parseIndex reads what encode wrote, and any other JSON of that content.
+func parseIndex(data []byte) (*indexFile, error) {
+	x := &indexFile{}
+	start := bytes.Index(data, []byte(headsStart))
+	body, whole := bytes.CutSuffix(data, []byte(headsEnd))
+	if start < 0 || !whole {
+		return x, json.Unmarshal(data, x)
+	}
+	top := append(bytes.TrimSuffix(slices.Clone(data[:start+len(headsStart)]), []byte("\n")), "]}"...)
+	if err := json.Unmarshal(top, x); err != nil {
+		return x, err
+	}
+	lines := bytes.Split(body[start+len(headsStart):], []byte("\n"))
+	x.Conversations = make([]indexHead, len(lines))
+	workers := runtime.GOMAXPROCS(0)
+	errs := make([]error, workers)
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for i := w; i < len(lines) && errs[w] == nil; i += workers {
+				errs[w] = json.Unmarshal(bytes.TrimSuffix(lines[i], []byte(",")), &x.Conversations[i])
+			}
+		})
+	}
+	all.Wait()
+	return x, errors.Join(errs...)
+}
+
 // readSeen reads the first rows of the file of seen ids.
-func (d *disk) readSeen(rows int64) (map[memory.SeenID]int32, error) {
+func (d *disk) readSeen(rows int64) (*memory.SeenIDs, error) {
 	data, err := os.ReadFile(filepath.Join(d.dir, seenName))
 	if err != nil && (rows > 0 || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, err
 	}
-	if rows < 0 || int64(len(data)) < rows*seenBytes {
+	if rows < 0 || int64(len(data)) < rows*memory.SeenRow {
 		return nil, errors.New("the file of seen ids is too short")
 	}
-	seen := make(map[memory.SeenID]int32, rows)
-	for row := range int64(rows) {
-		b := data[row*seenBytes:]
-		seen[memory.SeenID(b[:16])] = int32(binary.BigEndian.Uint32(b[16:]))
-	}
-	return seen, nil
+	return memory.NewSeenIDs(data[:rows*memory.SeenRow]), nil
 }

@@ -239,7 +239,7 @@ func (s *Store) checkRestore(plan *rules.Plan) error {
 			return fmt.Errorf("%w: %s is here already", sessions.ErrConflict, k)
 		}
 		for _, r := range plan.Chats[k].Inbox {
-			if _, seen := s.seen[Seen(r.Inbound)]; seen {
+			if _, seen := s.seen.Seq(Seen(r.Inbound)); seen {
 				return fmt.Errorf("%w: message %q of %s is here already", sessions.ErrConflict, r.Inbound.ID, k)
 			}
 		}
@@ -316,7 +316,7 @@ func (s *Store) restoreChat(ch *change, plan *rules.Plan, p *rules.ChatPlan) err
 			c.steps[r.turn] = append(c.steps[r.turn], rec.Steps...)
 		}
 		c.in = append(c.in, r)
-		s.seen[Seen(r.inbound)] = int32(r.seq)
+		s.seen.Put(Seen(r.inbound), int32(r.seq))
 	}
 	for _, rec := range p.Outbox {
 		o := &outRow{Delivery: rec.Delivery, uncertain: rec.Uncertain, messageID: rec.MessageID}

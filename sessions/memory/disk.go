@@ -1,13 +1,11 @@
 package memory
 
 import (
-	"crypto/sha256"
 	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
-	"dragoman/sessions/rules"
 )
 
 // Disk keeps what a [Store] changes. The store calls one method at a time,
@@ -44,18 +42,9 @@ type Moment interface {
 type Image struct {
 	Common Common
 	Heads  []Head
-	Seen   map[SeenID]int32
+	Seen   *SeenIDs
 	// Epoch is above the epochs of all former lives.
 	Epoch int64
-}
-
-// SeenID is how an accepted message is remembered for good.
-type SeenID [16]byte
-
-// Seen is the id of m. The same 16 bytes begin its rules.Hash.
-func Seen(m channels.Inbound) SeenID {
-	sum := sha256.Sum256([]byte(rules.Dedupe(m)))
-	return SeenID(sum[:16])
 }
 
 // Head is what is always in memory of a key.

@@ -89,7 +89,7 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 		if err != nil {
 			return err
 		}
-		if seq, seen := s.seen[Seen(e.Inbound)]; seen || s.wasErased(e.Inbound) {
+		if seq, seen := s.seen.Seq(Seen(e.Inbound)); seen || s.wasErased(e.Inbound) {
 			a = sessions.Acceptance{Outcome: sessions.Duplicate, Seq: int64(seq), Waiting: c.waiting()}
 			return nil
 		}
@@ -186,7 +186,7 @@ func (s *Store) addInbound(ch *change, c *chat, e sessions.Entry) *inRow {
 	}
 	n.row(r)
 	c.in = append(c.in, r)
-	s.seen[Seen(e.Inbound)] = int32(r.seq)
+	s.seen.Put(Seen(e.Inbound), int32(r.seq))
 	return r
 }
 

@@ -98,7 +98,7 @@ func (s *Store) Fire(ctx context.Context, job string, due, next time.Time, m cha
 			return err
 		}
 		fresh, err := s.advance(ch, job, due, next)
-		if _, seen := s.seen[Seen(e.Inbound)]; err != nil || !fresh || seen || s.wasErased(e.Inbound) {
+		if _, seen := s.seen.Seq(Seen(e.Inbound)); err != nil || !fresh || seen || s.wasErased(e.Inbound) {
 			return err
 		}
 		r := s.addInbound(ch, c, e)

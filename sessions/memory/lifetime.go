@@ -107,7 +107,7 @@ func (s *Store) joinQueues(f, r *chat) {
 	r.seq += base + f.seq
 	r.in, r.out = slices.Concat(f.in, r.in), slices.Concat(f.out, r.out)
 	for _, row := range r.in {
-		s.seen[Seen(row.inbound)] = int32(row.seq)
+		s.seen.Put(Seen(row.inbound), int32(row.seq))
 	}
 	f.in, f.out, f.steps = nil, nil, map[string][]sessions.Step{}
 }
@@ -260,7 +260,7 @@ func (s *Store) eraseChat(ch *change, c *chat, got *sessions.Erased, files map[s
 // eraseIn forgets an inbox row except that it was there.
 func (s *Store) eraseIn(ch *change, r *inRow, files map[string]bool) {
 	rules.Files(files, r.inbound.Attachments)
-	delete(s.seen, Seen(r.inbound))
+	s.seen.Drop(Seen(r.inbound))
 	hashes := []string{rules.Hash(rules.Dedupe(r.inbound))}
 	if mark, ok := rules.ErasedMark(r.inbound); ok {
 		hashes = append(hashes, mark)

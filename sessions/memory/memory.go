@@ -65,11 +65,11 @@ type Store struct {
 // state is everything that is stored.
 type state struct {
 	chats    map[channels.Key]*chat
-	seen     map[SeenID]int32 // the seq of what was accepted
-	erased   map[string]bool  // by rules.Hash of rules.Dedupe
-	restored string           // the name of the store that this one was restored from
-	prefix   string           // of delivery ids
-	lastIn   int64            // number of the last inbox row
+	seen     *SeenIDs        // the seq of what was accepted
+	erased   map[string]bool // by rules.Hash of rules.Dedupe
+	restored string          // the name of the store that this one was restored from
+	prefix   string          // of delivery ids
+	lastIn   int64           // number of the last inbox row
 	lastOut  int64
 	asides   []*asideRow
 	days     map[string]int64 // generations begun, by day
@@ -103,7 +103,7 @@ type chat struct {
 func newState() state {
 	return state{
 		chats:  map[channels.Key]*chat{},
-		seen:   map[SeenID]int32{},
+		seen:   &SeenIDs{},
 		erased: map[string]bool{},
 		days:   map[string]int64{},
 		due:    map[string]time.Time{},

@@ -1,0 +1,79 @@
+package file_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/file"
+)
+
+// past puts so many conversations of so many messages into a new store at dir.
+func past(b *testing.B, dir string, conversations, messages int) {
+	b.Helper()
+	s, err := file.Open(b.Context(), dir, file.Options{})
+	must(b, err)
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for from := 0; from < conversations; from += 1000 {
+		var records []sessions.Record
+		for i := from; i < min(from+1000, conversations); i++ {
+			k := channels.MustKey(fmt.Sprintf("y:%d", i))
+			var said []sessions.Message
+			for n := range messages {
+				said = append(said, sessions.Message{Seq: int64(n + 1), Role: sessions.RoleUser, Content: strings.Repeat("some words ", 8), At: at, Turn: "t"})
+			}
+			records = append(records,
+				sessions.Record{Conversation: &sessions.ConversationRecord{Key: k, MessageSeq: int64(messages), Created: at, Updated: at.Add(time.Duration(i) * time.Second)}},
+				sessions.Record{Messages: &sessions.MessagesRecord{Key: k, Messages: said}})
+		}
+		must(b, s.Restore(b.Context(), func() (sessions.Record, error) {
+			if len(records) == 0 {
+				return sessions.Record{}, io.EOF
+			}
+			r := records[0]
+			records = records[1:]
+			return r, nil
+		}))
+		must(b, file.Checkpoint(s))
+	}
+	must(b, s.Close())
+}
+
+// accepted makes a closed store remember so many more accepted messages.
+func accepted(b *testing.B, dir string, messages int) {
+	b.Helper()
+	rows := make([]byte, 20*messages)
+	dice := rand.NewChaCha8([32]byte{1})
+	_, err := dice.Read(rows)
+	must(b, err)
+	must(b, os.WriteFile(filepath.Join(dir, "seen.ids"), rows, 0o600))
+	index := read(b, filepath.Join(dir, "index.json"))
+	must(b, os.WriteFile(filepath.Join(dir, "index.json"), bytes.Replace(index, []byte(`"seen":0`), fmt.Appendf(nil, `"seen":%d`, messages), 1), 0o600))
+}
+
+// BenchmarkOpen opens stores of different sizes, in which a hundred messages
+// were accepted in each conversation.
+func BenchmarkOpen(b *testing.B) {
+	for _, n := range []int{100, 1000, 10_000} {
+		b.Run(fmt.Sprintf("conversations=%d", n), func(b *testing.B) {
+			dir := filepath.Join(b.TempDir(), "sessions")
+			past(b, dir, n, 2)
+			accepted(b, dir, 100*n)
+			for b.Loop() {
+				s, err := file.Open(b.Context(), dir, file.Options{})
+				must(b, err)
+				b.StopTimer()
+				must(b, s.Close())
+				b.StartTimer()
+			}
+		})
+	}
+}
