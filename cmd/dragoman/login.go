@@ -31,7 +31,7 @@ func (k *loginCmd) Run(e *env, c *cli) error {
 	}
 	ctx, stop := untilSignal(e.ctx)
 	defer stop()
-	s := &shown{e: e}
+	s := &shown{e: e, channel: k.Channel}
 	account, err := e.daemon.link(ctx, cfg, k.Channel, phone, s.show)
 	switch {
 	case ctx.Err() != nil:
@@ -45,18 +45,17 @@ func (k *loginCmd) Run(e *env, c *cli) error {
 
 // shown is what stands on the terminal.
 type shown struct {
-	e    *env
-	rows int  // of the code that the next one takes the place of
-	told bool // where to go on the phone
+	e       *env
+	channel string
+	rows    int  // of the code that the next one takes the place of
+	large   bool // it did not fit
+	told    bool // where to go on the phone
 }
 
 // show puts an invitation on the terminal, in the place of the one before it.
 func (s *shown) show(text, code string) {
-	if !s.told {
-		s.told = true
-		s.e.say("On the phone: WhatsApp, Settings, Linked devices, Link a device.")
-	}
 	if code != "" {
+		s.guide()
 		s.e.say("Choose \"Link with phone number instead\" there, and type: %s", oneLine(code))
 		return
 	}
@@ -65,17 +64,53 @@ func (s *shown) show(text, code string) {
 		s.e.say("The QR code cannot be drawn (%v). Use --code with the phone's number instead.", err)
 		return
 	}
-	if s.rows > 0 && !s.e.plain {
-		_, _ = fmt.Fprintf(s.e.out, "\x1b[%dA\x1b[J", s.rows)
-	}
-	lines := strings.Count(picture, "\n") + 1
-	if s.e.width > 0 && s.e.width < len([]rune(strings.SplitN(bare(picture), "\n", 2)[0])) {
-		s.e.say("This terminal is too narrow for the QR code. Make it wider, or use --code with the phone's number.")
-		lines++
+	first, _, _ := strings.Cut(bare(picture), "\n")
+	width, rows := len([]rune(first)), strings.Count(picture, "\n")+1 // and a line below it
+	wrong := s.tooSmall(width, rows+1)                                // where the cursor is
+	s.clear(wrong != "")
+	s.guide()
+	if wrong != "" {
+		s.e.say("%s", wrong)
 	}
 	_, _ = fmt.Fprint(s.e.out, picture)
 	s.e.say("Scan this. A new one comes when it is used up; Ctrl-C gives up.")
-	s.rows = lines
+	if wrong != "" { // what stands above it is out of sight now
+		s.e.say("If you see only a part: make the window larger and wait for the new one, or use --code +PHONE.")
+	}
+	s.rows, s.large = rows, wrong != ""
+}
+
+// guide says where to go on the phone, once.
+func (s *shown) guide() {
+	if !s.told {
+		s.told = true
+		s.e.say("On the phone: WhatsApp, Settings, Linked devices, Link a device.")
+	}
+}
+
+// tooSmall says what to do if the terminal has fewer columns or rows than that.
+// It is asked each time: people change their windows.
+func (s *shown) tooSmall(width, height int) string {
+	columns, rows := s.e.size()
+	if columns == 0 || columns >= width && rows >= height {
+		return ""
+	}
+	return fmt.Sprintf("This window is too small for the QR code: it has %d columns and %d rows, and %d and %d are needed.\n"+
+		"Make it larger or its letters smaller, or link without a QR code: dragoman login %s --code +PHONE",
+		columns, rows, width, height, oneLine(s.channel))
+}
+
+// clear takes the last code off the terminal. One that did not fit, or does not
+// any more, has moved what was above it, so that all is cleared.
+func (s *shown) clear(whole bool) {
+	switch {
+	case s.rows == 0 || s.e.plain:
+	case whole || s.large:
+		_, _ = fmt.Fprint(s.e.out, "\x1b[H\x1b[J")
+		s.told = false
+	default:
+		_, _ = fmt.Fprintf(s.e.out, "\x1b[%dA\x1b[J", s.rows)
+	}
 }
 
 // quiet is the empty border that readers need, in modules.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,6 +30,60 @@ func TestLogin(t *testing.T) {
 		t.Errorf("logout that WhatsApp knows of says %q", out)
 	}
 	w.want([]string{"far is not linked to a phone any more", "remove it on the phone too"}, "logout", "far")
+}
+
+// A code takes the place of the one before it. A window that is too small for
+// it is told so first, with what to do, and only as long as that is so.
+func TestLoginInSmallWindow(t *testing.T) {
+	const (
+		guide = "On the phone: "
+		small = "This window is too small for the QR code: it has %d columns and %d rows, and 33 and 19 are needed."
+		clear = "\x1b[H\x1b[J"
+		place = "\x1b[18A\x1b[J"
+	)
+	for name, test := range map[string]struct {
+		sizes [][2]int
+		want  []string // in this order, each once; "code" is the code
+	}{
+		"no terminal":    {nil, []string{guide, "code", place, "code"}},
+		"it just fits":   {[][2]int{{33, 19}}, []string{guide, "code", place, "code"}},
+		"too low":        {[][2]int{{80, 18}}, []string{guide, fmt.Sprintf(small, 80, 18), "login whatsapp --code +PHONE", "code", clear, guide, fmt.Sprintf(small, 80, 18), "code"}},
+		"too narrow":     {[][2]int{{32, 90}}, []string{guide, fmt.Sprintf(small, 32, 90), "code", clear, guide, fmt.Sprintf(small, 32, 90), "code"}},
+		"it is enlarged": {[][2]int{{80, 18}, {80, 40}}, []string{guide, fmt.Sprintf(small, 80, 18), "code", clear, guide, "code"}},
+		"made smaller":   {[][2]int{{80, 40}, {80, 10}}, []string{guide, "code", clear, guide, fmt.Sprintf(small, 80, 10), "code"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.sizes = test.sizes
+			_, out, _ := w.run("login")
+			for _, text := range []string{guide, clear, place, "too small"} {
+				want := 0
+				for _, part := range test.want {
+					want += strings.Count(part, text)
+				}
+				if n := strings.Count(out, text); n != want {
+					t.Errorf("it says %q %d times, want %d", text, n, want)
+				}
+			}
+			if n := strings.Count(out, "If you see only a part"); n != strings.Count(out, "too small") {
+				t.Errorf("what to do stands %d times below a code", n)
+			}
+			rest := out
+			for _, part := range test.want {
+				if part == "code" {
+					part = blackOnWhite
+				}
+				_, after, found := strings.Cut(rest, part)
+				if !found {
+					t.Fatalf("it does not say %q where it should:\n%q", part, out)
+				}
+				if part == blackOnWhite {
+					_, after, _ = strings.Cut(after, "Scan this.")
+				}
+				rest = after
+			}
+		})
+	}
 }
 
 // What is drawn is the code itself, in both ways.

@@ -41,9 +41,11 @@ func realMain() int {
 		interactive: term.IsTerminal(int(os.Stdin.Fd())),
 	}
 	e.plain = !term.IsTerminal(int(os.Stdout.Fd())) || os.Getenv("NO_COLOR") != ""
-	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
-		e.width = w
+	e.size = func() (columns, rows int) {
+		columns, rows, _ = term.GetSize(int(os.Stdout.Fd()))
+		return columns, rows
 	}
+	e.width, _ = e.size()
 	return run(context.Background(), os.Args[1:], e)
 }
 
@@ -55,6 +57,8 @@ type env struct {
 	now      func() time.Time
 	// width of the terminal; 0 if the output is none, then nothing is cut.
 	width int
+	// size of the terminal as it is now, zeros if the output is none.
+	size func() (columns, rows int)
 	// interactive: a person can answer questions.
 	interactive bool
 	// plain: the output is no terminal, or should be treated as none.

@@ -134,6 +134,7 @@ type world struct {
 	t           *testing.T
 	daemon      *fakeDaemon
 	width       int
+	sizes       [][2]int // of the terminal: columns and rows, each time it is asked; none: no terminal
 	interactive bool
 	in          string
 }
@@ -142,11 +143,23 @@ func newWorld(t *testing.T) *world {
 	return &world{t: t, daemon: &fakeDaemon{store: memory.New(memory.Options{Now: func() time.Time { return clock }})}}
 }
 
+// size is how large the terminal is now.
+func (w *world) size() (columns, rows int) {
+	if len(w.sizes) == 0 {
+		return 0, 0
+	}
+	now := w.sizes[0]
+	if len(w.sizes) > 1 {
+		w.sizes = w.sizes[1:]
+	}
+	return now[0], now[1]
+}
+
 func (w *world) run(args ...string) (code int, out, errs string) {
 	w.t.Helper()
 	var o, e bytes.Buffer
 	code = run(w.t.Context(), args, &env{
-		in: strings.NewReader(w.in), out: &o, err: &e, daemon: w.daemon, width: w.width, interactive: w.interactive,
+		in: strings.NewReader(w.in), out: &o, err: &e, daemon: w.daemon, width: w.width, interactive: w.interactive, size: w.size,
 		now: func() time.Time { return clock.Add(5 * time.Minute) },
 	})
 	if w.daemon.asked != w.daemon.released {
