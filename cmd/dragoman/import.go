@@ -81,13 +81,14 @@ func taken(ctx context.Context, a *httpapi.Client, key channels.Key) (bool, erro
 }
 
 func restore(ctx context.Context, a *httpapi.Client, plan *exchange.Plan) (sessions.Taken, error) {
-	next, done := plan.Records(ctx)
-	defer done()
-	taken, err := a.Take(ctx, next)
-	if err != nil {
-		return taken, fmt.Errorf("nothing was imported: %w", err)
+	taken, err := plan.Take(ctx, a.Take)
+	switch {
+	case err != nil && taken == (sessions.Taken{}):
+		err = fmt.Errorf("nothing was imported: %w", err)
+	case err != nil:
+		err = fmt.Errorf("only %s imported; the same command goes on with the others: %w", count(taken.Conversations, "conversation was", "conversations were"), err)
 	}
-	return taken, nil
+	return taken, err
 }
 
 // imports is what an import found, and what of it the store lacked.

@@ -128,18 +128,7 @@ func (m *mover) conversations() error {
 
 func (m *mover) put(r sessions.Record) {
 	m.batch = append(m.batch, r)
-	switch {
-	case r.Messages != nil:
-		for _, said := range r.Messages.Messages {
-			m.bytes += len(said.Content) + 100
-		}
-	case r.Inbox != nil:
-		m.bytes += len(r.Inbox.Inbound.Text)
-	case r.Outbox != nil:
-		m.bytes += len(r.Outbox.Text)
-	case r.Aside != nil:
-		m.bytes += len(r.Aside.Raw)
-	}
+	m.bytes += size(r)
 }
 
 // flush stores the batch.

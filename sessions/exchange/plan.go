@@ -107,6 +107,8 @@ type Plan struct {
 	files []string
 	opts  Options
 	taken map[chosen]bool
+	// scattered: the records of a conversation do not follow one another.
+	scattered bool
 }
 
 type chosen struct {
@@ -186,6 +188,7 @@ func (p *Plan) survey(ctx context.Context, file string) (items []Item, err error
 	}
 	defer r.Close()
 	at, headed, others := map[channels.Key]int{}, map[channels.Key]bool{}, 0
+	var before channels.Key
 	for {
 		rec, err := r.Next()
 		if err == io.EOF {
@@ -203,6 +206,8 @@ func (p *Plan) survey(ctx context.Context, file string) (items []Item, err error
 			continue
 		}
 		i, ok := at[k]
+		p.scattered = p.scattered || ok && k != before
+		before = k
 		if !ok {
 			i = len(items)
 			at[k], items = i, append(items, Item{File: file, Format: r.Format(), Key: k})

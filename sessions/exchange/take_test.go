@@ -1,0 +1,107 @@
+package exchange_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/exchange"
+	"dragoman/sessions/memory"
+	"dragoman/sessions/storetest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// written puts text into a file.
+func written(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// take imports path into s.
+func take(t *testing.T, s *memory.Store, path string, into func(context.Context, func() (sessions.Record, error)) (sessions.Taken, error)) (sessions.Taken, error) {
+	t.Helper()
+	plan, err := exchange.Survey(t.Context(), path, exchange.Options{}, func(ctx context.Context, k channels.Key) (bool, error) {
+		_, err := s.Conversation(ctx, k)
+		return err == nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan.Take(t.Context(), into)
+}
+
+// An import is cut where conversations end. One that ended early goes on.
+func TestTakeInParts(t *testing.T) {
+	text := strings.Repeat("word ", 200_000) // 1 MB
+	const many, each = 12, 2
+	var docs []string
+	for i := range many {
+		docs = append(docs, fmt.Sprintf(`{"key":"x:%d","messages":[{"role":"user","content":"%s"},{"role":"assistant","content":"%s"}]}`, i, text, text))
+	}
+	path := written(t, "many.json", strings.Join(docs, "\n"))
+	s, calls, full := newStore(t), 0, errors.New("the disk is full")
+	got, err := take(t, s, path, func(ctx context.Context, next func() (sessions.Record, error)) (sessions.Taken, error) {
+		if calls++; calls == 3 {
+			return sessions.Taken{}, full
+		}
+		return s.Take(ctx, next)
+	})
+	if !errors.Is(err, full) || got.Conversations == 0 || got.Conversations >= many {
+		t.Fatalf("Take = %+v, %v, want a part of %d", got, err, many)
+	}
+	for i := range got.Conversations {
+		if ms, err := s.Messages(t.Context(), channels.MustKey(fmt.Sprint("x:", i)), 0, 10); err != nil || len(ms) != each {
+			t.Errorf("x:%d has %d messages, %v", i, len(ms), err)
+		}
+	}
+	rest, err := take(t, s, path, s.Take)
+	if err != nil || got.Conversations+rest.Conversations != many {
+		t.Errorf("Take again = %+v, %v", rest, err)
+	}
+	if again, err := take(t, s, path, s.Take); err != nil || again != (sessions.Taken{}) {
+		t.Errorf("Take a third time = %+v, %v", again, err)
+	}
+}
+
+// Everything of a store comes in by parts as it does at once, also where the
+// records of a conversation are far apart.
+func TestTakeEverything(t *testing.T) {
+	from := newStore(t)
+	storetest.Fill(t, from)
+	all := encode(t, exchange.JSONL, recordsOf(t, from))
+	var heads, rest []string
+	for line := range strings.Lines(all) {
+		if strings.HasPrefix(line, `{"conversation"`) {
+			heads = append(heads, line)
+		} else {
+			rest = append(rest, line)
+		}
+	}
+	for name, text := range map[string]string{"in order": all, "scattered": strings.Join(heads, "") + strings.Join(rest, "")} {
+		to, calls := newStore(t), 0
+		_, err := take(t, to, written(t, "all.jsonl", text), func(ctx context.Context, next func() (sessions.Record, error)) (sessions.Taken, error) {
+			calls++
+			return to.Take(ctx, next)
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(all, encode(t, exchange.JSONL, recordsOf(t, to))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if want := map[string]int{"in order": 2, "scattered": 1}[name]; calls != want {
+			t.Errorf("%s: %d parts, want %d", name, calls, want)
+		}
+	}
+}
