@@ -27,6 +27,21 @@ func TestUserMessage(t *testing.T) {
 	}
 }
 
+func TestUsageAddsUpCosts(t *testing.T) {
+	var u sessions.Usage
+	for range 10 {
+		u.Add(sessions.Usage{Input: 1, Cost: 0.1})
+	}
+	if u.Cost != 1 || u.Input != 10 {
+		t.Errorf("ten tenths are %v", u)
+	}
+	for _, cost := range []float64{0, 1e-9, 123456.789, 1e300, -0.1} {
+		if got := sessions.RoundCost(cost); got != cost {
+			t.Errorf("RoundCost(%v) = %v", cost, got)
+		}
+	}
+}
+
 func TestUserMessageNamesFiles(t *testing.T) {
 	file := func(a channels.Attachment) []channels.Attachment { return []channels.Attachment{a} }
 	image := channels.Attachment{Kind: channels.AttachmentImage, Name: "beach.jpg", Type: "image/jpeg", Bytes: 120_000, File: "irc_a/x.jpg"}

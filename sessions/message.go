@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 
 	"dragoman/channels"
@@ -40,7 +41,17 @@ func (u *Usage) Add(v Usage) {
 	u.Input += v.Input
 	u.Output += v.Output
 	u.Cached += v.Cached
-	u.Cost += v.Cost
+	u.Cost = RoundCost(u.Cost + v.Cost)
+}
+
+// RoundCost takes away what comes of counting in binary: 0.1+0.2 is 0.3. It
+// keeps twelve digits after the point.
+func RoundCost(cost float64) float64 {
+	const digits = 1e12
+	if math.Abs(cost) >= 1<<53/digits {
+		return cost // it has no such digits
+	}
+	return math.Round(cost*digits) / digits
 }
 
 // Message is one entry of a transcript.

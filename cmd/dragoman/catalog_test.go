@@ -66,6 +66,8 @@ func TestSearchEverything(t *testing.T) {
 	w := newWorld(t)
 	w.want([]string{"Nobody said anything with price."}, "sessions", "search", "price")
 	w.want([]string{"[]"}, "sessions", "search", "price", "--json")
+	w.fail(2, "write the words to look for", "sessions", "search", "")
+	w.fail(2, "write the words to look for", "sessions", "search", " ", "")
 	w.heard("telegram:1", "1", strings.Repeat("word ", 100)+"the price is 129 dollars", true)
 	w.heard("irc:#go", "2", "a price", false)
 	out := w.want([]string{"telegram:1  2026-03-01", "P1", "the price is 129", "irc:#go"}, "sessions", "search", "price")

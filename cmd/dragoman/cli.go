@@ -25,6 +25,15 @@ type cli struct {
 	Help       helpCmd       `cmd:"" help:"Explain a command."`
 }
 
+// keyArg and jsonFlag are part of many commands.
+type keyArg struct {
+	Key string `arg:"" help:"The conversation, like telegram:123456."`
+}
+
+type jsonFlag struct {
+	JSON bool `help:"Print JSON."`
+}
+
 type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"The command to explain."`
 }

@@ -14,7 +14,7 @@ type sessionsEraseCmd struct {
 	Target       string `arg:"" help:"A conversation's key, a person like telegram:123456, or the name of somebody who was paired."`
 	Conversation bool   `help:"Only the conversation of that key, not the person of that id."`
 	Yes          bool   `short:"y" help:"Do not ask."`
-	JSON         bool   `help:"Print JSON."`
+	jsonFlag
 }
 
 func (k *sessionsEraseCmd) Run(e *env, c *cli) error {

@@ -111,7 +111,7 @@ func (e *env) into(path string, force bool, f func(io.Writer) error) (err error)
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
 	if err != nil {
-		return err
+		return notWritten(path, err)
 	}
 	defer func() {
 		if rm := os.Remove(file.Name()); !errors.Is(rm, fs.ErrNotExist) {
@@ -120,7 +120,7 @@ func (e *env) into(path string, force bool, f func(io.Writer) error) (err error)
 	}()
 	w := bufio.NewWriter(file)
 	if err := errors.Join(f(w), w.Flush(), file.Sync(), file.Close()); err != nil {
-		return err
+		return notWritten(path, err)
 	}
 	if force {
 		err = os.Rename(file.Name(), path)
@@ -128,9 +128,25 @@ func (e *env) into(path string, force bool, f func(io.Writer) error) (err error)
 		return taken // somebody made it meanwhile
 	}
 	if err != nil {
-		return err
+		return notWritten(path, err)
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// notWritten says what is wrong with path, and not with the name that the file
+// has until it is whole. Other errors stay as they are.
+func notWritten(path string, err error) error {
+	var at *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &at):
+		err = at.Err
+	case errors.As(err, &link):
+		err = link.Err
+	default:
+		return err
+	}
+	return fmt.Errorf("%s cannot be written: %w", path, err)
 }
 
 // syncDir makes a new name in a folder durable.

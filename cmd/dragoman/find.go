@@ -19,7 +19,7 @@ type sessionsListCmd struct {
 	Tag     string   `placeholder:"TAG" help:"Only those with this tag."`
 	Text    string   `placeholder:"TEXT" help:"Only those with this in their key or title."`
 	Meta    []string `placeholder:"NAME=VALUE" sep:"none" help:"Only those with this metadata; may be repeated."`
-	JSON    bool     `help:"Print JSON."`
+	jsonFlag
 }
 
 func (k *sessionsListCmd) query() (sessions.Query, error) {
@@ -97,7 +97,7 @@ type sessionsSearchCmd struct {
 	Query []string `arg:"" help:"Words to look for."`
 	Key   string   `placeholder:"KEY" help:"Only in this conversation."`
 	Limit int      `default:"20" help:"How many messages (${default})."`
-	JSON  bool     `help:"Print JSON."`
+	jsonFlag
 }
 
 func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
@@ -112,6 +112,9 @@ func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
 		return &usageError{"--limit wants 1 to 1000"}
 	}
 	query := strings.Join(k.Query, " ")
+	if strings.TrimSpace(query) == "" {
+		return &usageError{"write the words to look for"}
+	}
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		found, err := a.SearchAll(ctx, key, query, k.Limit)
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
@@ -175,8 +178,8 @@ func indexFold(s, sub string) int {
 }
 
 type sessionsGenerationsCmd struct {
-	Key  string `arg:"" help:"The conversation, like telegram:123456."`
-	JSON bool   `help:"Print JSON."`
+	keyArg
+	jsonFlag
 }
 
 func (k *sessionsGenerationsCmd) Run(e *env, c *cli) error {
@@ -210,91 +213,4 @@ func (k *sessionsGenerationsCmd) Run(e *env, c *cli) error {
 		t.print(e)
 		return nil
 	})
-}
-
-type sessionsStatsCmd struct {
-	JSON bool `help:"Print JSON."`
-}
-
-func (k *sessionsStatsCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		n, err := a.Numbers(ctx)
-		if err != nil {
-			return err
-		}
-		if k.JSON {
-			return e.json(n)
-		}
-		most, spent := 0, 0.0
-		for _, d := range n.Days {
-			most, spent = max(most, d.Messages), spent+d.Usage.Cost
-		}
-		for _, s := range n.Top {
-			spent += s.Usage.Cost
-		}
-		if most == 0 && len(n.Top) == 0 {
-			e.say("Nothing to count yet. Write to Dragoman on one of its channels, or run: dragoman chat")
-			return nil
-		}
-		e.say("The last seven days (UTC):\n")
-		days := &table{head: []string{"DAY", "CHATS", "MESSAGES", "", "TOKENS"}, right: []int{1, 2, 4}}
-		if spent > 0 {
-			days.head, days.right = append(days.head, "COST"), append(days.right, 5)
-		}
-		for _, d := range n.Days {
-			row := []string{d.Day, fmt.Sprint(d.Conversations), fmt.Sprint(d.Messages), bar(d.Messages, most), tokens(d.Usage)}
-			if spent > 0 {
-				row = append(row, cost(d.Usage))
-			}
-			days.add(row...)
-		}
-		days.print(e)
-		if len(n.Top) == 0 {
-			return nil
-		}
-		e.say("\nConversations by tokens, over their whole life:\n")
-		top := &table{head: []string{"KEY", "TITLE", "MESSAGES", "TOKENS"}, right: []int{2, 3}}
-		if spent > 0 {
-			top.head, top.right = append(top.head, "COST"), append(top.right, 4)
-		}
-		for _, s := range n.Top {
-			row := []string{s.Key.String(), s.Name(), fmt.Sprint(s.Messages), tokens(s.Usage)}
-			if spent > 0 {
-				row = append(row, cost(s.Usage))
-			}
-			top.add(row...)
-		}
-		top.print(e)
-		return nil
-	})
-}
-
-// barWidth is the longest bar.
-const barWidth = 24
-
-// bar is n out of most, as a bar; anything is at least a sliver.
-func bar(n, most int) string {
-	if n <= 0 || most <= 0 {
-		return ""
-	}
-	eighths := max(1, n*barWidth*8/most)
-	s := strings.Repeat("█", eighths/8)
-	if rest := eighths % 8; rest > 0 {
-		s += string([]rune(" ▏▎▍▌▋▊▉")[rest])
-	}
-	return s
-}
-
-// tokens is what a conversation took, in and out.
-func tokens(u sessions.Usage) string { return grouped(u.Input + u.Output) }
-
-func cost(u sessions.Usage) string { return fmt.Sprintf("%.4f", u.Cost) }
-
-// grouped is n with its thousands apart: 1 234 567.
-func grouped(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + " " + s[i:]
-	}
-	return s
 }

@@ -16,7 +16,7 @@ type sessionsImportCmd struct {
 	Format string `default:"auto" enum:"auto,json,jsonl,picoclaw,picoclaw-jsonl,openai,goose" help:"What the files are: auto (${default}), json and jsonl (Dragoman's own), picoclaw, picoclaw-jsonl, openai, goose."`
 	Key    string `placeholder:"KEY" help:"The conversation's key, instead of the one in the file."`
 	DryRun bool   `help:"Only say what would be imported."`
-	JSON   bool   `help:"Print JSON."`
+	jsonFlag
 }
 
 // Run reads everything twice: once to know what there is, and once more while

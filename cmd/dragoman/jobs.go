@@ -16,7 +16,7 @@ type jobsCmd struct {
 }
 
 type jobsListCmd struct {
-	JSON bool `help:"Print JSON."`
+	jsonFlag
 }
 
 func (k *jobsListCmd) Run(e *env, c *cli) error {
@@ -48,7 +48,7 @@ func (k *jobsListCmd) Run(e *env, c *cli) error {
 type jobsLogCmd struct {
 	Name  string `arg:"" optional:"" help:"Only this job."`
 	Limit int    `default:"50" help:"How many (${default}, at most 1000)."`
-	JSON  bool   `help:"Print JSON."`
+	jsonFlag
 }
 
 func (k *jobsLogCmd) Run(e *env, c *cli) error {

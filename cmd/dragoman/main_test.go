@@ -305,6 +305,8 @@ func TestExport(t *testing.T) {
 	w.fail(2, "or write --all", "sessions", "export", "--all", "irc:#go/x")
 	gone := filepath.Join(t.TempDir(), "gone.md")
 	w.fail(1, "there is no conversation", "sessions", "export", "irc:#nobody", "-o", gone)
+	nodir := filepath.Join(t.TempDir(), "nodir", "x")
+	w.fail(1, "dragoman: "+nodir+" cannot be written: no such file or directory\n", "sessions", "export", "irc:#go/x", "-o", nodir)
 	if _, err := os.Stat(gone); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file without content stays: %v", err)
 	}

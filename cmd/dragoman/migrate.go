@@ -10,7 +10,7 @@ import (
 type sessionsMigrateCmd struct {
 	From string `required:"" placeholder:"TYPE[:PATH]" help:"The store to copy: sqlite or file. Without a path the one in the state directory."`
 	To   string `required:"" placeholder:"TYPE[:PATH]" help:"Where the copy goes; nothing may be there yet."`
-	JSON bool   `help:"Print JSON."`
+	jsonFlag
 }
 
 // migrated is what a migration did.

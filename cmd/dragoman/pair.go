@@ -16,7 +16,7 @@ type pairCmd struct {
 }
 
 type pairListCmd struct {
-	JSON bool `help:"Print JSON."`
+	jsonFlag
 }
 
 func (k *pairListCmd) Run(e *env, c *cli) error {

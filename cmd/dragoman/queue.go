@@ -18,8 +18,8 @@ type queueCmd struct {
 }
 
 type queueListCmd struct {
-	Limit int  `default:"100" help:"How many (${default}, at most 1000)."`
-	JSON  bool `help:"Print JSON."`
+	Limit int `default:"100" help:"How many (${default}, at most 1000)."`
+	jsonFlag
 }
 
 func (k *queueListCmd) Run(e *env, c *cli) error {
@@ -51,8 +51,8 @@ func (k *queueListCmd) Run(e *env, c *cli) error {
 }
 
 type queueShowCmd struct {
-	ID   string `arg:"" help:"The entry, like out-7 (see dragoman queue list)."`
-	JSON bool   `help:"Print JSON."`
+	ID string `arg:"" help:"The entry, like out-7 (see dragoman queue list)."`
+	jsonFlag
 }
 
 func (k *queueShowCmd) Run(e *env, c *cli) error {

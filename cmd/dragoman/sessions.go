@@ -34,9 +34,9 @@ type sessionsCmd struct {
 const pageSize = 100
 
 type sessionsShowCmd struct {
-	Key  string `arg:"" help:"The conversation, like telegram:123456."`
-	Last int    `default:"50" help:"Only the newest messages (${default}); 0 shows all."`
-	JSON bool   `help:"Print JSON."`
+	keyArg
+	Last int `default:"50" help:"Only the newest messages (${default}); 0 shows all."`
+	jsonFlag
 }
 
 func (k *sessionsShowCmd) Run(e *env, c *cli) error {
@@ -167,7 +167,7 @@ func messageText(m sessions.Message) string {
 }
 
 type sessionsRenameCmd struct {
-	Key   string   `arg:"" help:"The conversation, like telegram:123456."`
+	keyArg
 	Title []string `arg:"" help:"The new title."`
 }
 
@@ -191,8 +191,8 @@ func (k *sessionsRenameCmd) Run(e *env, c *cli) error {
 }
 
 type sessionsDeleteCmd struct {
-	Key string `arg:"" help:"The conversation, like telegram:123456."`
-	Yes bool   `short:"y" help:"Do not ask."`
+	keyArg
+	Yes bool `short:"y" help:"Do not ask."`
 }
 
 func (k *sessionsDeleteCmd) Run(e *env, c *cli) error {

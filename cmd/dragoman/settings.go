@@ -29,7 +29,7 @@ func tagsAreNoFlags(args []string) []string {
 }
 
 type sessionsTagCmd struct {
-	Key  string   `arg:"" help:"The conversation, like telegram:123456."`
+	keyArg
 	Tags []string `arg:"" help:"+TAG or TAG adds, -TAG removes."`
 }
 
@@ -47,7 +47,7 @@ func (k *sessionsTagCmd) Run(e *env, c *cli) error {
 }
 
 type sessionsSetCmd struct {
-	Key      string   `arg:"" help:"The conversation, like telegram:123456."`
+	keyArg
 	Settings []string `arg:"" help:"model=NAME, system=TEXT, meta.NAME=VALUE (JSON, or text)."`
 }
 
@@ -85,7 +85,7 @@ func jsonOrText(value string) json.RawMessage {
 }
 
 type sessionsUnsetCmd struct {
-	Key      string   `arg:"" help:"The conversation, like telegram:123456."`
+	keyArg
 	Settings []string `arg:"" help:"model, system, meta.NAME."`
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 type statusCmd struct {
-	JSON bool `help:"Print JSON."`
+	jsonFlag
 }
 
 // Run fails if the store cannot write, so that scripts notice.
@@ -46,6 +46,7 @@ func (e *env) status(s httpapi.Status) {
 	}
 	line("config", s.Config)
 	line("state", s.StateDir)
+	line("store", s.Problem)
 	line("model", s.Model)
 	if s.Listen != "" {
 		line("page", "http://"+s.Listen)

@@ -175,8 +175,8 @@ func (m metered) cost(u sessions.Usage) float64 {
 	if cachedPrice == 0 {
 		cachedPrice = m.prices.Input
 	}
-	return (float64(max(u.Input, 0)-cached)*m.prices.Input + float64(cached)*cachedPrice +
-		float64(max(u.Output, 0))*m.prices.Output) / million
+	return sessions.RoundCost((float64(max(u.Input, 0)-cached)*m.prices.Input + float64(cached)*cachedPrice +
+		float64(max(u.Output, 0))*m.prices.Output) / million)
 }
 
 func (m metered) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (res agent.Response, err error) {
