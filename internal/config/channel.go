@@ -37,7 +37,7 @@ type Channel struct {
 // Access says who may talk on a channel, and where. It is the same for all
 // types, because it is decided in one place.
 type Access struct {
-	Enabled      bool     `yaml:"enabled" doc:"false turns the channel off without forgetting its settings."`
+	Enabled      bool     `yaml:"enabled" doc:"false turns the channel off without forgetting its settings. The files and variables that they name need not be there then."`
 	Allow        []string `yaml:"allow" doc:"Who may talk, by ids that cannot be chosen: see below. Empty: nobody. \"*\": everybody."`
 	Pairing      bool     `yaml:"pairing" doc:"Give unknown people in private chats a code that dragoman pair approve lets in."`
 	Groups       string   `yaml:"groups" doc:"In shared chats answer when addressed, answer all messages, or stay off."`

@@ -38,10 +38,30 @@ func (d *decoder) channels(n *yaml.Node, path string, v reflect.Value) {
 			return
 		}
 		ch := defaultChannel(kind)
+		d.off = d.turnedOff(value)
 		d.value(value, at, reflect.ValueOf(&ch).Elem(), field{})
+		d.off = false
 		ch.Type = kind
 		m[name] = ch
 	})
+}
+
+// turnedOff reads the enabled key ahead of the others.
+func (d *decoder) turnedOff(n *yaml.Node) bool {
+	if n.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		value := n.Content[i+1]
+		for value.Kind == yaml.AliasNode {
+			value = value.Alias
+		}
+		if n.Content[i].Value == "enabled" && value.Kind == yaml.ScalarNode {
+			text, _, err := d.expand(value.Value)
+			return err == nil && text == "false"
+		}
+	}
+	return false
 }
 
 // channelType reads the type key ahead of the others.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -22,6 +23,8 @@ type decoder struct {
 	problems   Problems
 	marks      map[string]mark // by path: where each value stands
 	nodes      int
+	// off: what is being read belongs to a channel that is turned off.
+	off bool
 	// fatal: the file could not be read as one YAML document, so there is
 	// nothing to validate.
 	fatal bool
@@ -184,11 +187,14 @@ func (d *decoder) scalar(n *yaml.Node, line int, path string, v reflect.Value, f
 	if whole := strings.TrimSpace(text); !f.verbatim || strings.HasPrefix(whole, "${file:") && strings.IndexByte(whole, '}') == len(whole)-1 {
 		text, used, err = d.expand(n.Value)
 	}
+	d.marks[path] = mark{line: line, expanded: used}
+	if missing := (*missingError)(nil); d.off && errors.As(err, &missing) {
+		return // nothing will use it
+	}
 	if err != nil {
 		d.problem(line, path, err.Error(), "")
 		return
 	}
-	d.marks[path] = mark{line: line, expanded: used}
 	if v.Type() == secretType {
 		d.secret(line, path, v, f, text, used)
 		return

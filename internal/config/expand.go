@@ -10,6 +10,12 @@ import (
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// missingError is a reference to what is not there: a variable or a file.
+type missingError struct{ error }
+
+// Unwrap returns the cause.
+func (e *missingError) Unwrap() error { return e.error }
+
 // expand replaces ${VAR}, ${VAR:-default} and ${file:/path} in text, once:
 // what comes out of a variable or a file is not looked at again. "$$" is a
 // plain "$". used reports whether anything was taken from outside. Errors name
@@ -64,7 +70,7 @@ func (d *decoder) lookUp(reference string) (string, error) {
 	case hasDefault:
 		return fallback, nil
 	}
-	return "", fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)
+	return "", &missingError{fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)}
 }
 
 // secretFile reads a file without its last line end, which editors and echo
@@ -76,7 +82,7 @@ func (d *decoder) secretFile(path string) (string, error) {
 	path = d.opts.absolute(path, d.base)
 	data, _, err := readLimited(path, maxSecretBytes)
 	if err != nil {
-		return "", fmt.Errorf("the file %s %w", path, err)
+		return "", &missingError{fmt.Errorf("the file %s %w", path, err)}
 	}
 	if !utf8.Valid(data) {
 		return "", fmt.Errorf("the file %s is not UTF-8 text", path)

@@ -169,6 +169,9 @@ func (v *validator) telegram(path string, t *Telegram, enabled bool) {
 		v.bad(path+".token_file", "there is a token as well", "keep one of the two")
 	case t.TokenFile != "":
 		t.TokenFile = v.opts.absolute(t.TokenFile, v.base)
+		if !enabled {
+			break
+		}
 		text, err := v.secretFile(t.TokenFile)
 		if err != nil {
 			v.bad(path+".token_file", err.Error(), "")
@@ -214,10 +217,12 @@ func (v *validator) irc(path string, c *IRC, enabled bool) {
 	if strings.ContainsAny(c.RealName, "\r\n\x00") {
 		v.bad(path+".real_name", "has a line break", "write one line")
 	}
-	v.fileAt(path+".ca_file", &c.CAFile)
-	v.fileAt(path+".client_cert", &c.ClientCert)
-	v.fileAt(path+".client_key", &c.ClientKey)
-	v.services(path, c)
+	if enabled {
+		v.fileAt(path+".ca_file", &c.CAFile)
+		v.fileAt(path+".client_cert", &c.ClientCert)
+		v.fileAt(path+".client_key", &c.ClientKey)
+	}
+	v.services(path, c, enabled)
 	seen := map[string]bool{}
 	for i, ch := range c.Channels {
 		at := fmt.Sprintf("%s.channels[%d]", path, i)
@@ -263,8 +268,9 @@ func (v *validator) nick(path, nick string) {
 	}
 }
 
-// services checks how we identify to the network.
-func (v *validator) services(path string, c *IRC) {
+// services checks how we identify to the network. One that is turned off may
+// lack what only lies in a file or a variable.
+func (v *validator) services(path string, c *IRC, enabled bool) {
 	s := &c.SASL
 	s.Mechanism = strings.ToLower(s.Mechanism)
 	switch s.Mechanism {
@@ -273,11 +279,11 @@ func (v *validator) services(path string, c *IRC) {
 			v.bad(path+".sasl.mechanism", "is empty, and a user or a password is set", "write plain")
 		}
 	case "plain":
-		if s.User == "" || s.Password.Empty() {
+		if enabled && (s.User == "" || s.Password.Empty()) {
 			v.bad(path+".sasl", "plain needs user and password", "write both")
 		}
 	case "external":
-		if c.ClientCert == "" {
+		if enabled && c.ClientCert == "" {
 			v.bad(path+".sasl.mechanism", "external needs a certificate", "set client_cert")
 		}
 		if !s.Password.Empty() {
@@ -286,10 +292,10 @@ func (v *validator) services(path string, c *IRC) {
 	default:
 		v.oneOf(path+".sasl.mechanism", s.Mechanism, "plain", "external")
 	}
-	if c.ClientKey != "" && c.ClientCert == "" {
+	if enabled && c.ClientKey != "" && c.ClientCert == "" {
 		v.bad(path+".client_key", "there is no client_cert to it", "set client_cert")
 	}
-	if c.NickServ.User != "" && c.NickServ.Password.Empty() {
+	if enabled && c.NickServ.User != "" && c.NickServ.Password.Empty() {
 		v.bad(path+".nickserv", "a user is set and no password", "write both")
 	}
 	if c.NickServ.Regain = strings.ToLower(c.NickServ.Regain); c.NickServ.Regain != "" {
