@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,7 +84,12 @@ func TestConfigurationReachesTheAgent(t *testing.T) {
 // summaries, with the configured words, and the answers have the prompt.
 func TestConfiguredSummariesAreWritten(t *testing.T) {
 	t.Parallel()
-	server := agenttest.Serve(t, agenttest.Options{Models: []string{"main", "small"}})
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"main", "small"}, Reply: func(req *agenttest.Request) agenttest.Reply {
+		if req.Model == "small" {
+			return agenttest.TextReply(`{"topic": "Counting"}`)
+		}
+		return nil
+	}})
 	r := newPlace(t, fmt.Sprintf(`
 model: {base_url: '%s', name: main, vision: no}
 agent: {system_prompt: "Speak like a pilot."}
@@ -94,16 +100,11 @@ summary: {preset: picoclaw, trigger: {messages: 3}, keep: {n: 1}, max_tokens: 99
 	for _, text := range []string{"one", "two", "three"} {
 		r.ask(page, text)
 	}
-	asked := func(model string) *agenttest.Request {
-		for _, req := range server.Requests() {
-			if req.Model == model {
-				return req
-			}
-		}
-		return nil
+	of := func(model string) []*agenttest.Request {
+		return slices.DeleteFunc(server.Requests(), func(req *agenttest.Request) bool { return req.Model != model })
 	}
-	r.until("the summary", func() bool { return asked("small") != nil })
-	summary, answer := string(asked("small").Body), string(asked("main").Body)
+	r.until("the summary", func() bool { return strings.Contains(r.log.String(), "conversation summarised") })
+	summary, answer := string(of("small")[0].Body), string(of("main")[0].Body)
 	for _, want := range []string{"Only prices.", "999", "Since: ", "one", "So far: (There is none yet.)", `required\": [\"topic\"]`} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the request for a summary lacks %s: %s", want, summary)
@@ -111,5 +112,10 @@ summary: {preset: picoclaw, trigger: {messages: 3}, keep: {n: 1}, max_tokens: 99
 	}
 	if !strings.Contains(answer, "Speak like a pilot.") {
 		t.Errorf("the request for an answer lacks the prompt: %s", answer)
+	}
+	r.ask(page, "four")
+	answers := of("main")
+	if last := string(answers[len(answers)-1].Body); !strings.Contains(last, `topic\": \"Counting`) {
+		t.Errorf("the request after the summary lacks what follows the schema: %s", last)
 	}
 }
