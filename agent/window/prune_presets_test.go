@@ -99,7 +99,7 @@ func TestPruneMinTotalIsSticky(t *testing.T) {
 	size := 15 * window.Estimate(asked(1, "get", result))
 	var before []sessions.Message
 	cleared, steps := 0, 0
-	for i := range 60 {
+	for i := range 40 {
 		msgs = append(msgs, asked(int64(2*i+2), "get", result)...)
 		view := p.Apply(window.Repair(msgs), window.Sight{Window: size})
 		for j := range before {
