@@ -7,6 +7,8 @@ SHELL := /bin/bash
 ARGS ?=
 # Where make install puts things; DESTDIR is for packagers.
 PREFIX ?= /usr/local
+# The store that make bench-store measures: sqlite or file.
+STORE ?= sqlite
 # Kills of make crash, seconds that make fuzz shares among its targets.
 KILLS ?= 120
 FUZZ_SECONDS ?= 300
@@ -50,10 +52,10 @@ bench:
 	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/performance.md \
 		go test -count=1 -v -timeout 60m -run 'TestBench$$' ./internal/bench
 
-## bench-store: measure the store with a million messages; writes docs/performance.md
+## bench-store: measure a store (STORE=sqlite or file); writes docs/performance.md
 bench-store:
-	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/performance.md \
-		go test -count=1 -v -timeout 60m -run 'TestBenchStore$$' ./internal/bench
+	DRAGOMAN_BENCH=1 DRAGOMAN_STORE=$(STORE) DRAGOMAN_REPORT=$(CURDIR)/docs/performance.md \
+		go test -count=1 -v -timeout 60m -run 'TestBenchStore(Files)?$$' ./internal/bench
 
 ## bench-burst: measure 300 WhatsApp messages at once; writes docs/performance.md
 bench-burst:

@@ -50,6 +50,7 @@ type house struct {
 // that answers at once.
 type plan struct {
 	state    string // the state directory; "" is a new one
+	store    string // the kind of store; "" is the default
 	latency  time.Duration
 	maxTurns int // 0: the default
 	reply    func(*agenttest.Request) agenttest.Reply
@@ -88,15 +89,19 @@ func newHouse(t *testing.T, bin string, p plan) *house {
 	t.Cleanup(func() { _ = h.log.Close() })
 	h.config = filepath.Join(dir, "dragoman.yaml")
 	// Everything that is not said here is as it comes.
+	if p.store == "" {
+		p.store = "sqlite"
+	}
 	text := fmt.Sprintf(`
 state_dir: %s
+store: {type: %s}
 http: {listen: "127.0.0.1:0"}
 model: {type: openai, base_url: %s, name: fake}
 agent: {max_turns: %d}
 queue: {rate_per_minute: 0}
 channels:
   telegram: {type: telegram, token: %q, api_url: %s, allow: ["*"]}
-`, p.state, h.model.URL(), p.maxTurns, h.api.Token(), h.api.URL())
+`, p.state, p.store, h.model.URL(), p.maxTurns, h.api.Token(), h.api.URL())
 	if err := os.WriteFile(h.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -49,6 +49,9 @@ func TestBenchStore(t *testing.T) {
 	if os.Getenv("DRAGOMAN_BENCH") != "1" {
 		t.Skip("measures for a minute; run it with: make bench-store")
 	}
+	if os.Getenv("DRAGOMAN_STORE") == "file" {
+		t.Skip("the store of files is measured by TestBenchStoreFiles")
+	}
 	began := time.Now()
 	cpu := machineCPU() - ownCPU()
 	r := &storeReport{fsync: fsync(t), hash: hash()}
@@ -56,7 +59,11 @@ func TestBenchStore(t *testing.T) {
 	r.built = time.Since(began)
 	r.database = size(t, state)
 	measureStarts(t, build(t), state, r)
-	measureStore(t, state, r)
+	store, err := sqlite.Open(t.Context(), filepath.Join(state, "dragoman.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	measureStore(t, store, r)
 	measureTurns(t, state, r)
 	r.took = time.Since(began)
 	r.otherCores = max((machineCPU()-ownCPU()-cpu).Seconds()/r.took.Seconds(), 0)
@@ -103,12 +110,8 @@ func measureStarts(t *testing.T, bin, big string, r *storeReport) {
 }
 
 // measureStore times single operations, each on a conversation chosen at
-// random, one after the other.
-func measureStore(t *testing.T, state string, r *storeReport) {
-	store, err := sqlite.Open(t.Context(), filepath.Join(state, "dragoman.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+// random, one after the other. It closes the store.
+func measureStore(t *testing.T, store sessions.Store, r *storeReport) {
 	defer func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
@@ -146,7 +149,7 @@ func measureStore(t *testing.T, state string, r *storeReport) {
 	clock(&r.pages, func(int) { r.page(t, store, dice.IntN(20)*50) })
 }
 
-func (r *storeReport) page(t *testing.T, store *sqlite.Store, offset int) {
+func (r *storeReport) page(t *testing.T, store sessions.Store, offset int) {
 	list, err := store.Find(t.Context(), sessions.Query{Offset: offset, Limit: 50})
 	if err != nil || len(list) != 50 {
 		t.Fatalf("Find = %d conversations, %v", len(list), err)
@@ -258,9 +261,6 @@ func (r *storeReport) turns(t *testing.T, in channels.Intake, net *loop) {
 func (r *storeReport) String() string {
 	var b strings.Builder
 	line := func(what, goal, got string) { fmt.Fprintf(&b, "| %s | %s | %s |\n", what, goal, measured(goal, got)) }
-	two := func(sorted []time.Duration) string {
-		return fmt.Sprintf("p50 %s, p95 %s", ms(percentile(sorted, 50)), ms(percentile(sorted, 95)))
-	}
 	b.WriteString("| 10,000 conversations, 1,000,000 messages | goal | measured |\n|---|---|---|\n")
 	line("append one message durably", "p50 ≤ 0.5 ms", two(r.accept))
 	line("load a conversation of 100 messages for a turn", "p50 ≤ 0.5 ms", two(r.load))
@@ -280,6 +280,11 @@ func (r *storeReport) String() string {
 	note("Turns: gateway, agent and store in one process, with a model and a network that take no time; %d pairs that follow each other.", len(r.long))
 	note("All of it took %s.", r.took.Round(time.Second))
 	return b.String()
+}
+
+// two are the percentiles of what was measured often.
+func two(sorted []time.Duration) string {
+	return fmt.Sprintf("p50 %s, p95 %s", ms(percentile(sorted, 50)), ms(percentile(sorted, 95)))
 }
 
 // writeSection puts a report into its place in a document.
