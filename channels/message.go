@@ -107,6 +107,10 @@ type Inbound struct {
 	// author of the earlier message also where somebody else deleted it, and
 	// Text says in words that it is gone.
 	Deletes Deletion `json:"deletes,omitempty"`
+	// Reaction, if not empty, is the emoji that the sender put on Quote, which is
+	// a message of ours. It is noted for the next turn and answered by nobody.
+	// Text says the same in words. Stores need not keep it.
+	Reaction string `json:"reaction,omitempty"`
 	// Quote is the message that this one answers, if any.
 	Quote *Quote `json:"quote,omitempty"`
 	// Attachments are the files that came with it, at most MaxAttachments.

@@ -118,6 +118,27 @@ func EditNote(m channels.Inbound) Message {
 	}
 }
 
+// ReactionNote is the message that stands in the transcript for a reaction to
+// an answer.
+func ReactionNote(m channels.Inbound) Message {
+	who := "the sender"
+	if m.Sender.Name != "" {
+		who = OneLine(m.Sender.Name, 60)
+	}
+	text := "[" + who + " reacted with " + OneLine(m.Reaction, 40) + " to an earlier message of yours"
+	if m.Quote != nil && strings.TrimSpace(m.Quote.Text) != "" {
+		text += `: "` + OneLine(m.Quote.Text, 120) + `"`
+	}
+	return Message{
+		Role:      RoleUser,
+		Content:   text + "]",
+		Name:      m.Sender.Name,
+		Sender:    m.Sender.ID(),
+		At:        m.At,
+		Synthetic: true,
+	}
+}
+
 // OneLine makes foreign text safe to stand inside a bracketed label: one
 // line, without brackets, at most so many bytes.
 func OneLine(s string, most int) string {

@@ -100,3 +100,14 @@ func TestEditNote(t *testing.T) {
 		t.Errorf("EditNote = %q", got)
 	}
 }
+
+func TestReactionNote(t *testing.T) {
+	m := channels.Inbound{Sender: channels.Person{IDs: []string{"42"}, Name: "al]ice"}, Reaction: "👍"}
+	if got := sessions.ReactionNote(m); got.Content != "[alice reacted with 👍 to an earlier message of yours]" || got.Sender != "42" || !got.Synthetic {
+		t.Errorf("ReactionNote = %+v", got)
+	}
+	m.Sender.Name, m.Quote = "", &channels.Quote{Text: "It is\nsunny]."}
+	if got := sessions.ReactionNote(m).Content; got != `[the sender reacted with 👍 to an earlier message of yours: "It is sunny."]` {
+		t.Errorf("ReactionNote = %q", got)
+	}
+}

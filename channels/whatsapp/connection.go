@@ -13,6 +13,7 @@ import (
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waWa6"
 	"go.mau.fi/whatsmeow/store"
+	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/types/events"
 )
 
@@ -59,6 +60,7 @@ func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *st
 		return &reader{
 			channel: c.name, self: self, device: number, names: c.o.Names, selfChat: !c.o.NoSelfChat,
 			command: c.isCommand, recall: func(chat, id string) ([]noted, error) { return k.file.seen(ctx, chat, id) },
+			sent:     func(chat types.JID, who identity, id string) (string, error) { return k.sent(ctx, chat, who, id) },
 			complete: func(who identity) (identity, error) { return file.complete(ctx, who) },
 			chatOf:   func(who identity) (string, error) { return file.chatOf(ctx, who, k.joiner(ctx)) },
 		}

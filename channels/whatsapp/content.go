@@ -185,8 +185,9 @@ func wrapped(m *waE2E.Message) *waE2E.Message {
 	return nil
 }
 
-// silent are the fields of a message that are not said by anybody. A vote, a
-// reaction and a pin are left out too: nobody expects an answer to them.
+// silent are the fields of a message that are not said by anybody. A vote and
+// a pin are left out too: nobody expects an answer to them. Reactions are read
+// elsewhere.
 var silent = map[protoreflect.Name]bool{
 	"senderKeyDistributionMessage": true, "fastRatchetKeySenderKeyDistributionMessage": true, "messageContextInfo": true,
 	"protocolMessage": true, "reactionMessage": true, "encReactionMessage": true, "pollUpdateMessage": true,

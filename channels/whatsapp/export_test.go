@@ -40,6 +40,12 @@ func Read(evt *events.Message, seen ...string) Reading {
 			}
 			return nil, nil
 		},
+		sent: func(_ types.JID, _ identity, id string) (string, error) {
+			if id == "OURS" {
+				return "It is sunny.", nil
+			}
+			return "", nil
+		},
 		complete: func(who identity) (identity, error) { return who, nil },
 		chatOf:   func(who identity) (string, error) { return who.chat(), nil },
 	}

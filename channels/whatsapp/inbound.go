@@ -24,6 +24,9 @@ type reader struct {
 	// recall finds what was handed in under an id, in one group or with no
 	// chat in private.
 	recall func(chat, id string) ([]noted, error)
+	// sent finds the words of what was sent from here into a chat, as long as
+	// the device file keeps them; "" for what it does not know.
+	sent func(chat types.JID, who identity, id string) (string, error)
 	// complete finds the other name of a person in the device file.
 	complete func(identity) (identity, error)
 	// chatOf is the chat of the conversation with a person; see device.chatOf.
@@ -63,6 +66,9 @@ func (r *reader) wanted(evt *events.Message) bool {
 func (r *reader) read(evt *events.Message) (reading, bool, error) {
 	if !r.wanted(evt) && !deletedByOwner(evt) {
 		return reading{}, false, nil
+	}
+	if reaction := evt.Message.GetReactionMessage(); reaction != nil {
+		return r.reacted(evt, reaction)
 	}
 	said, edits, ok := r.said(evt)
 	if !ok {

@@ -108,6 +108,8 @@ func (k *connection) take(ctx context.Context, evt *events.Message, id, aside st
 // edit that is whom it is for now: it may be the first to address us.
 func (k *connection) keep(ctx context.Context, got reading) (err error) {
 	switch {
+	case got.in.Reaction != "": // has no life of its own
+		return nil
 	case got.in.Deletes != "":
 		k.c.memory.forget(got.in.Edits) // or an answer would quote it
 		return nil

@@ -43,7 +43,7 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 			"channel", name, "key", m.Key.String(), "sender", m.Sender.ID())
 		return nil
 	case verdict == wantsPairing:
-		if m.Deletes != "" {
+		if m.Deletes != "" || m.Reaction != "" {
 			return nil // nothing of theirs is here
 		}
 		return g.offerPairing(ctx, m)
@@ -53,6 +53,8 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 		return nil // it was not said to us, and is nothing that its author waits for
 	case aside, m.Deletes != "":
 		return g.enqueue(ctx, m, aside) // nobody deletes too much
+	case m.Reaction != "":
+		return g.note(ctx, m)
 	}
 	if cmd, ok := parseCommand(m.Text); ok && m.Edits == "" {
 		return g.command(ctx, m, cmd)
@@ -61,6 +63,24 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 		return g.refuse(ctx, m, refusal)
 	}
 	return g.enqueue(ctx, m, aside)
+}
+
+// note writes a reaction into the conversation, where the next turn sees it.
+// Those above the limit are dropped: nobody waits for an answer to them.
+func (g *Gateway) note(ctx context.Context, m channels.Inbound) error {
+	if g.overLimit(m) != "" {
+		g.opts.Observer.Accepted(m.Key.Channel(), "over_limit")
+		return nil
+	}
+	if m.At.IsZero() {
+		m.At = g.opts.Now()
+	}
+	_, err := g.store.Accept(ctx, sessions.Entry{Inbound: m, Answered: true, Append: []sessions.Message{sessions.ReactionNote(m)}})
+	if err != nil {
+		return fmt.Errorf("gateway: note a reaction on %s: %w", m.Key, err)
+	}
+	g.opts.Observer.Accepted(m.Key.Channel(), string(sessions.Noted))
+	return nil
 }
 
 // enqueue puts m into the inbox, or only if the message that it changes is
