@@ -68,15 +68,20 @@ func (f filing) Expire(ctx context.Context, before time.Time, limit int) ([]chan
 	return keys, errors.Join(errs...)
 }
 
-// Join also moves the files, and does so first: they are found under their old
-// names too, so that a crash in between loses none, and the same call goes on.
+// Join also moves the files. While the store joins they belong to both, so that
+// a crash in between loses none, however long it is until the same call goes on.
 func (f filing) Join(ctx context.Context, from, to channels.Key) error {
-	if from.Channel() == to.Channel() {
-		if err := f.files.Join(from, to); err != nil {
-			return err
-		}
+	if from.Channel() != to.Channel() {
+		return f.Store.Join(ctx, from, to)
 	}
-	return f.Store.Join(ctx, from, to)
+	err := f.files.Share(from, to)
+	if err == nil {
+		err = f.Store.Join(ctx, from, to)
+	}
+	if err == nil {
+		err = f.files.Join(from, to)
+	}
+	return err
 }
 
 // Erase also removes the files of what is erased, and what channels keep of

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/app"
@@ -140,4 +141,70 @@ func TestJoinMovesFiles(t *testing.T) {
 	if _, err := files.Open(a.File); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Open after Delete = %v, want it to be gone", err)
 	}
+}
+
+// dying is a store that never gets to join anything.
+type dying struct{ sessions.Store }
+
+func (dying) Join(context.Context, channels.Key, channels.Key) error { return errDied }
+
+var errDied = errors.New("the process died")
+
+// A join that a crash cuts off loses no file, wherever that was, and however
+// long nobody writes afterwards.
+func TestJoinCutOff(t *testing.T) {
+	from, to := channels.MustKey("whatsapp:800@lid"), channels.MustKey("whatsapp:+15550000002")
+	for name, both := range map[string]bool{"alone": false, "both have files": true} {
+		t.Run(name, func(t *testing.T) {
+			c := newCabinet(t)
+			want := []string{c.file(from.String(), "800@lid", "1", false)}
+			if both {
+				want = append(want, c.file(to.String(), "+15550000002", "2", false))
+			}
+			days := 0
+			later := func(when string) {
+				t.Helper()
+				days += 2
+				if n, err := app.Tidy(t.Context(), c.store, c.files, time.Now().Add(time.Duration(days)*24*time.Hour)); err != nil {
+					t.Errorf("Tidy = %d, %v", n, err)
+				}
+				c.kept(when, want...)
+			}
+			store := app.Unfiled(c.store)
+			later("before")
+			if err := app.Filing(dying{store}, c.files).Join(t.Context(), from, to); !errors.Is(err, errDied) {
+				t.Fatalf("Join = %v", err)
+			}
+			later("the store was not joined")
+			if err := app.Filing(dying{store}, c.files).Join(t.Context(), from, to); !errors.Is(err, errDied) {
+				t.Fatalf("Join = %v", err)
+			}
+			if err := store.Join(t.Context(), from, to); err != nil {
+				t.Fatal(err)
+			}
+			later("the store was joined, and the files were not moved")
+			if err := c.store.Join(t.Context(), from, to); err != nil {
+				t.Fatal(err)
+			}
+			later("all was joined")
+			if err := c.store.Delete(t.Context(), to); err != nil {
+				t.Fatal(err)
+			}
+			c.kept("deleted")
+		})
+	}
+}
+
+// Who is erased while files have two names is erased from both.
+func TestEraseInAJoin(t *testing.T) {
+	c := newCabinet(t)
+	from, to := channels.MustKey("whatsapp:800@lid"), channels.MustKey("whatsapp:+15550000002")
+	c.file(from.String(), "800@lid", "1", false)
+	if err := app.Filing(dying{app.Unfiled(c.store)}, c.files).Join(t.Context(), from, to); !errors.Is(err, errDied) {
+		t.Fatalf("Join = %v", err)
+	}
+	if _, err := c.store.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "whatsapp", ID: "800@lid"}}}); err != nil {
+		t.Fatal(err)
+	}
+	c.kept("erased")
 }

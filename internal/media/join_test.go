@@ -9,6 +9,45 @@ import (
 	"dragoman/internal/media"
 )
 
+// Between Share and Join a file has two names, and either may go.
+func TestShare(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, media.Options{})
+	from, to := channels.MustKey("whatsapp:800@lid"), channels.MustKey("whatsapp:+15550000002")
+	for range 2 { // of nothing, and again
+		if err := s.Share(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files := left(t, dir); len(files) != 0 {
+		t.Errorf("sharing nothing made %q", files)
+	}
+	var files []string
+	for _, id := range []string{"1", "2"} {
+		files = append(files, keep(t, s, "whatsapp:800@lid", id, "of "+id).File)
+		for range 2 {
+			if err := s.Share(from, to); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := len(left(t, dir)); n != 4 {
+		t.Errorf("%d names, want two of each file", n)
+	}
+	if _, err := s.RemoveFiles(files[:1]); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(left(t, dir)); n != 2 {
+		t.Errorf("%d names are left after one file was removed, want two", n)
+	}
+	if err := s.Join(from, to); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(left(t, dir)); n != 1 || read(t, s, files[1]) != "of 2" {
+		t.Errorf("%d names are left in the end, want one, of what was there", n)
+	}
+}
+
 // What came to a conversation that is part of another one now is read, removed
 // and named as that one's, and found under the name that the transcript has.
 func TestJoinMovesFiles(t *testing.T) {

@@ -143,37 +143,6 @@ func (s *Store) Remove(k channels.Key) error {
 	return s.sync(".")
 }
 
-// Join gives the files of from to the conversation of to. Having none is no
-// error. [Store.Open] finds them under their old names as well.
-func (s *Store) Join(from, to channels.Key) error {
-	if from.IsZero() || to.IsZero() || from == to {
-		return nil
-	}
-	if err := s.join(from.FileName(), to.FileName()); err != nil {
-		return fmt.Errorf("media: move the files of %s: %w", from, bare(err))
-	}
-	return nil
-}
-
-func (s *Store) join(from, to string) error {
-	files, err := s.list(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, name := range files {
-		if err := s.publish(from+"/"+name, to+"/"+name); err != nil {
-			return err
-		}
-	}
-	if err := s.root.RemoveAll(from); err != nil {
-		return err
-	}
-	return s.sync(".")
-}
-
 // list names the files in a folder.
 func (s *Store) list(folder string) ([]string, error) {
 	f, err := s.root.Open(folder)
@@ -210,17 +179,23 @@ func (s *Store) RemoveFiles(files []string) (removed []string, err error) {
 		if !ours(file) {
 			continue
 		}
-		err := s.root.Remove(file)
-		if errors.Is(err, fs.ErrNotExist) {
+		if _, err := s.root.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 			file = s.moved(file)
-			err = s.root.Remove(file)
 		}
+		shared := s.isShared(file)
+		err := s.root.Remove(file)
 		switch {
 		case err == nil:
 			folders[path.Dir(file)] = true
 			removed = append(removed, file)
 		case !errors.Is(err, fs.ErrNotExist):
 			errs = append(errs, fmt.Errorf("media: remove a file: %w", bare(err)))
+		}
+		if other := s.moved(file); shared && other != file {
+			folders[path.Dir(other)] = true
+			if err := s.root.Remove(other); err != nil {
+				errs = append(errs, fmt.Errorf("media: remove a file: %w", bare(err)))
+			}
 		}
 	}
 	for folder := range folders {
