@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -153,6 +154,7 @@ func (s *Store) restoreChat(ch *change, plan *rules.Plan, p *rules.ChatPlan) err
 		c.out = append(c.out, o)
 	}
 	c.openItems(ch, false)
+	c.used, c.read = time.Time{}, false // it need not stay in memory until somebody uses it
 	return nil
 }
 
