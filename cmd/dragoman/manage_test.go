@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -52,5 +55,28 @@ func TestBars(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("grouped (-want +got):\n%s", diff)
+	}
+}
+
+// What an operator does to conversations leaves a line that names nobody.
+func TestManagingIsWrittenDown(t *testing.T) {
+	w := newWorld(t)
+	w.daemon.audit = filepath.Join(t.TempDir(), "audit.log")
+	w.say("telegram:1", "", "one")
+	w.say("telegram:2", "", "two")
+	w.want(nil, "sessions", "rename", "telegram:1", "A secret title")
+	w.want(nil, "sessions", "join", "telegram:2", "telegram:1", "--yes")
+	w.want(nil, "sessions", "delete", "telegram:1", "--yes")
+	w.fail(1, "there is no conversation", "sessions", "delete", "telegram:1", "--yes")
+	data, err := os.ReadFile(w.daemon.audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sum = `"[0-9a-f]{64}"`
+	want := `^{"at":"[^"]+","action":"rename","targets":\[` + sum + `\]}\n` +
+		`{"at":"[^"]+","action":"join","targets":\[` + sum + `,` + sum + `\]}\n` +
+		`{"at":"[^"]+","action":"delete","targets":\[` + sum + `\]}\n$`
+	if !regexp.MustCompile(want).Match(data) {
+		t.Errorf("the audit log says:\n%s", data)
 	}
 }

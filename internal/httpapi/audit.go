@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/sessions"
 )
 
@@ -30,6 +31,33 @@ type auditLine struct {
 	Pairings      int      `json:"pairings"`
 	Noted         int      `json:"noted"`
 	Files         int      `json:"files"`
+}
+
+// noteLine is a line about what an operator did to conversations beside an
+// erasure. The targets of a join are from and to, in this order.
+type noteLine struct {
+	At      time.Time `json:"at"`
+	Action  string    `json:"action"`
+	Targets []string  `json:"targets"`
+}
+
+// noted writes a line about what was done to keys.
+func (a *admin) noted(action string, keys ...channels.Key) error {
+	if a.AuditFile == "" {
+		return nil
+	}
+	line := noteLine{At: a.Now().UTC(), Action: action}
+	for _, k := range keys {
+		line.Targets = append(line.Targets, hashed(k.String()))
+	}
+	data, err := json.Marshal(line)
+	if err == nil {
+		err = appendLine(a.AuditFile, data)
+	}
+	if err != nil {
+		return fmt.Errorf("it was done, but no line about it could be written: %w", err)
+	}
+	return nil
 }
 
 func (a *admin) audit(e sessions.Erasure, got sessions.Erased, state string) error {

@@ -317,7 +317,7 @@ func (a *admin) remove(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	a.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "deleted"})
-	return done{}, nil
+	return done{}, a.noted("delete", k)
 }
 
 // joinRequest names two conversations.
@@ -341,5 +341,5 @@ func (a *admin) join(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	a.emit(event.Event{Event: event.SessionDelete, Key: j.From, Why: "joined"})
-	return done{}, nil
+	return done{}, a.noted("join", j.From, j.To)
 }

@@ -60,7 +60,10 @@ func (a *admin) rename(ctx context.Context, r *request) (any, error) {
 	if len(title) > maxTitle {
 		return nil, &badRequest{fmt.Sprintf("a title has at most %d bytes", maxTitle)}
 	}
-	return done{}, a.Store.Rename(ctx, k, title)
+	if err := a.Store.Rename(ctx, k, title); err != nil {
+		return nil, err
+	}
+	return done{}, a.noted("rename", k)
 }
 
 func (a *admin) queue(ctx context.Context, r *request) (any, error) {
