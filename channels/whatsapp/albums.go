@@ -148,25 +148,15 @@ func (k *connection) together(ctx context.Context, got *reading) (before []readi
 	}
 	if in.Album != "" {
 		if in.Addressed {
-			err = k.noteAlbum(ctx, *in, in.Album, got.expires)
+			err = k.file.noteAlbum(ctx, *in, in.Album)
 		} else {
-			var all []noted
-			all, err = k.file.seen(ctx, in.Key.Chat(), in.Album)
-			known, _ := by(all, in.Sender)
-			in.Addressed = known.addressed
+			in.Addressed, err = k.file.isAlbum(ctx, *in, in.Album)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return k.c.albums.add(got), nil
-}
-
-// noteAlbum keeps that an album is for us. It is a message of WhatsApp's, which
-// says nothing but how many parts there will be.
-func (k *connection) noteAlbum(ctx context.Context, in channels.Inbound, name string, expires uint32) error {
-	in.MessageID, in.Addressed = name, true
-	return k.file.noteSeen(ctx, in, expires)
 }
 
 // begun looks whether a message that says nothing is the beginning of an album
@@ -187,5 +177,5 @@ func (k *connection) begun(ctx context.Context, evt *events.Message) error {
 	if err != nil {
 		return err
 	}
-	return k.noteAlbum(ctx, in, evt.Info.ID, parts.GetContextInfo().GetExpiration())
+	return k.file.noteAlbum(ctx, in, evt.Info.ID)
 }

@@ -59,7 +59,7 @@ func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *st
 	k.reader = func(ctx context.Context) *reader {
 		return &reader{
 			channel: c.name, self: self, device: number, names: c.o.Names, selfChat: !c.o.NoSelfChat,
-			command: c.isCommand, recall: func(chat, id string) ([]noted, error) { return k.file.seen(ctx, chat, id) },
+			command:  c.isCommand,
 			sent:     func(chat types.JID, who identity, id string) (string, error) { return k.sent(ctx, chat, who, id) },
 			complete: func(who identity) (identity, error) { return file.complete(ctx, who) },
 			chatOf:   func(who identity) (string, error) { return file.chatOf(ctx, who, k.joiner(ctx)) },
@@ -225,6 +225,8 @@ func (k *connection) handle(ctx context.Context, evt any) (taken bool) {
 		return k.receive(ctx, e)
 	case *events.UndecryptableMessage:
 		k.unreadable(ctx, e)
+	case *events.GroupInfo:
+		k.groupChanged(ctx, e)
 	case *events.Connected:
 		k.once.Do(func() { close(k.loggedIn) })
 	case *events.KeepAliveTimeout:

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"sync"
-	"time"
 
 	"dragoman/channels"
 
@@ -21,15 +20,18 @@ import (
 )
 
 // deviceFile is the SQLite file of the linked device: whatsmeow's tables, and
-// three of ours: one that keeps conversations together, one of the messages
-// that could not be decrypted, and one of those that were handed in.
+// four of ours: one that keeps conversations together, one of the messages that
+// could not be decrypted, one of chats where messages disappear, and one of
+// albums of which more may come.
 type deviceFile struct {
 	db        *sql.DB
 	container *sqlstore.Container
 
 	mu    sync.Mutex
 	chats map[types.JID]string // what chatOf has answered
-	swept time.Time            // when old notes of messages were last forgotten
+
+	expiryMu sync.Mutex
+	expiry   map[string]uint32 // all rows, once they are needed
 
 	unreadMu     sync.Mutex
 	unread       []*unread // what could not be decrypted, oldest first
@@ -65,8 +67,9 @@ func openDeviceAs(ctx context.Context, path string, flag int, log logger) (*devi
 	for _, table := range []string{
 		`CREATE TABLE IF NOT EXISTS dragoman_chats (jid TEXT PRIMARY KEY, chat TEXT NOT NULL) WITHOUT ROWID`,
 		`CREATE TABLE IF NOT EXISTS dragoman_unread (id TEXT PRIMARY KEY, since INTEGER NOT NULL, state INTEGER NOT NULL, data BLOB NOT NULL)`,
-		notedTable,
-		`CREATE INDEX IF NOT EXISTS dragoman_seen_chat ON dragoman_seen (chat, at)`,
+		expiryTable,
+		albumTable,
+		`DROP TABLE IF EXISTS dragoman_seen`, // of older versions: the inbox knows it
 	} {
 		if err == nil {
 			_, err = db.ExecContext(ctx, table)
@@ -184,6 +187,10 @@ func (k *connection) joiner(ctx context.Context) joinFunc {
 			}
 			k.c.log.Log(ctx, level, "a conversation that began without the number is not joined to the one with it", "err", err)
 			return false
+		}
+		if err := k.file.moveExpires(ctx, from, to); err != nil {
+			k.c.log.Warn("two conversations are one now, and how long messages live there is not moved yet", "err", err)
+			return true // asked again at the next message
 		}
 		k.c.memory.join(from, to)
 		return true

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -158,7 +157,14 @@ type table struct {
 func (x *erasing) tables() []table {
 	is := func(r []sql.RawBytes) bool { return x.jids[parsed(r[0])] }
 	return []table{
-		{name: "dragoman_seen", key: "id, chat, author", about: "chat, author", gone: x.seen},
+		{name: "dragoman_expiry", key: "chat", about: "chat", gone: func(r []sql.RawBytes) bool {
+			jid, ok := named(string(r[0]))
+			return ok && x.jids[jid]
+		}, quiet: true},
+		{name: "dragoman_albums", key: "id, chat, author", about: "chat, author", gone: func(r []sql.RawBytes) bool {
+			author, ok := named(string(r[1]))
+			return x.chats[string(r[0])] || ok && x.people[author]
+		}},
 		{name: "dragoman_unread", key: "rowid", about: "data", gone: x.unread},
 		{name: "dragoman_chats", key: "jid", about: "jid", gone: is, quiet: true},
 		{name: "whatsmeow_retry_buffer", key: "rowid", about: "chat_jid, format, plaintext", gone: x.sent},
@@ -210,22 +216,11 @@ func (t table) find(ctx context.Context, tx *sql.Tx) (keys [][]any, err error) {
 	return keys, rows.Err()
 }
 
-// seen, unread, secret and sent report whether a row is about what is erased.
-func (x *erasing) seen(r []sql.RawBytes) bool {
-	var author channels.Person
-	if err := json.Unmarshal(r[1], &author); err != nil {
-		return true // nobody can read whose it is
-	}
-	return x.chats[string(r[0])] || slices.ContainsFunc(author.IDs, func(id string) bool {
-		jid, ok := named(id)
-		return ok && x.people[jid]
-	})
-}
-
+// unread, secret and sent report whether a row is about what is erased.
 func (x *erasing) unread(r []sql.RawBytes) bool {
 	var u unread
 	if err := json.Unmarshal(r[0], &u); err != nil {
-		return true
+		return true // nobody can read whose it is
 	}
 	chat, sender, alt := u.Chat.ToNonAD(), u.Sender.ToNonAD(), u.SenderAlt.ToNonAD()
 	private := !u.Group && (x.chatJIDs[sender] || x.chatJIDs[alt])

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"dragoman/channels"
@@ -27,19 +26,12 @@ type Reading struct {
 }
 
 // Read understands evt as the channel "whatsapp" of +15550000001, whose LID is
-// 900 and whose device has the number 3, called Dragoman. What Ann said to it
-// before is seen, each message as its group, if any, a space and its id.
-func Read(evt *events.Message, seen ...string) Reading {
+// 900 and whose device has the number 3, called Dragoman.
+func Read(evt *events.Message) Reading {
 	r := &reader{
 		channel: "whatsapp", device: 3, names: []string{"Dragoman", "bot"}, selfChat: true,
 		self:    identify(types.NewJID("15550000001", types.DefaultUserServer), types.NewJID("900", types.HiddenUserServer)),
 		command: func(word string) bool { return word == "new" },
-		recall: func(chat, id string) ([]noted, error) {
-			if slices.Contains(seen, chat+" "+id) {
-				return []noted{{channels.Person{IDs: []string{"800@lid"}, Name: "Ann"}, true}}, nil
-			}
-			return nil, nil
-		},
 		sent: func(_ types.JID, _ identity, id string) (string, error) {
 			if id == "OURS" {
 				return "It is sunny.", nil

@@ -2,6 +2,7 @@ package whatsapp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"dragoman/channels"
@@ -21,9 +22,6 @@ type reader struct {
 	names    []string
 	selfChat bool
 	command  func(word string) bool
-	// recall finds what was handed in under an id, in one group or with no
-	// chat in private.
-	recall func(chat, id string) ([]noted, error)
 	// sent finds the words of what was sent from here into a chat, as long as
 	// the device file keeps them; "" for what it does not know.
 	sent func(chat types.JID, who identity, id string) (string, error)
@@ -37,8 +35,8 @@ type reader struct {
 type reading struct {
 	in   channels.Inbound
 	seen seenMessage
-	// expires is how long messages live in this chat, in seconds.
-	expires uint32
+	// about may say how long messages live in this chat; nil: it says nothing.
+	about *waE2E.ContextInfo
 }
 
 // wanted reports whether a message may be meant for the assistant at all.
@@ -82,9 +80,9 @@ func (r *reader) read(evt *events.Message) (reading, bool, error) {
 	in.Text, in.Edits, in.Quote, in.Attachments = said.text, edits, r.quote(said.about), said.files
 	in.Album = albumOf(evt.Message)
 	got := reading{
-		in:      in,
-		seen:    seenMessage{chat: i.Chat.ToNonAD(), sender: i.Sender.ToNonAD(), unmarked: edits == "" && !i.IsFromMe},
-		expires: said.about.GetExpiration(),
+		in:    in,
+		seen:  seenMessage{chat: i.Chat.ToNonAD(), sender: i.Sender.ToNonAD(), unmarked: edits == "" && !i.IsFromMe},
+		about: said.about,
 	}
 	if i.Chat.Server == types.BroadcastServer {
 		got.seen.chat = got.seen.sender
@@ -111,48 +109,34 @@ func deletedByOwner(evt *events.Message) bool {
 		p != nil && p.GetType() == waE2E.ProtocolMessage_REVOKE
 }
 
-// change completes a change of an earlier message by what is known of that
-// one. It concerns the assistant if the earlier one did. False: it is the
-// deletion of something that never came here, or long ago, or that was not
-// theirs to delete.
+// change completes a change of an earlier message. Whether that was for us, and
+// theirs to change, is known where it is kept. False: nobody can say whose it
+// was.
 func (r *reader) change(evt *events.Message, in *channels.Inbound) (ok bool, err error) {
-	chat := in.Key.Chat()
-	if in.Private {
-		chat = ""
-	}
-	all, err := r.recall(chat, in.Edits)
-	if err != nil {
-		return false, err
-	}
 	p := evt.Message.GetProtocolMessage()
-	before, known := by(all, in.Sender)
-	if p.GetType() == waE2E.ProtocolMessage_REVOKE {
-		in.Deletes = channels.DeletedBySender
+	if p.GetType() != waE2E.ProtocolMessage_REVOKE {
+		return true, nil
 	}
-	switch {
-	case known:
-		in.Addressed = in.Addressed || before.addressed
+	in.Deletes = channels.DeletedBySender
+	if in.Private || evt.Info.Edit != types.EditAttributeAdminRevoke {
 		return true, nil
-	case in.Deletes == "":
-		return true, nil
-	case in.Private || evt.Info.Edit != types.EditAttributeAdminRevoke:
-		return false, nil
 	}
 	// WhatsApp's servers let only admins send these. It is handed in as a change
 	// of the author's, because only the author of a message may change it.
-	author, err := types.ParseJID(p.GetKey().GetParticipant())
+	jid, err := types.ParseJID(p.GetKey().GetParticipant())
 	if err != nil {
 		return false, nil
 	}
-	who, err := r.complete(identify(author))
-	if err != nil {
+	who, err := r.complete(identify(jid))
+	if err != nil || !who.known() {
 		return false, err
 	}
-	if before, known = by(all, channels.Person{IDs: who.ids()}); known {
-		in.Sender, in.Prefix, in.Text, in.Addressed = before.author, speaker(before.author)+": ", deletedByAdmin, before.addressed
-		in.Deletes = channels.DeletedByAdmin
+	author := channels.Person{IDs: who.ids()}
+	if slices.ContainsFunc(author.IDs, func(id string) bool { return slices.Contains(in.Sender.IDs, id) }) {
+		return true, nil
 	}
-	return known, nil
+	in.Sender, in.Prefix, in.Text, in.Deletes = author, speaker(author)+": ", deletedByAdmin, channels.DeletedByAdmin
+	return true, nil
 }
 
 // frame is a message without what it says: its conversation and its sender.

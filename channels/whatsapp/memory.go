@@ -40,11 +40,8 @@ type seenMessage struct {
 
 // chatMemory is one conversation, by the chat of its key.
 type chatMemory struct {
-	jid types.JID // how WhatsApp addressed its newest message
-	// expires is how long messages live there, in seconds; 0: for ever.
-	expires uint32
-	untold  bool // it is not known since the program began
-	unread  []unreadMessage
+	jid    types.JID // how WhatsApp addressed its newest message
+	unread []unreadMessage
 }
 
 type unreadMessage struct {
@@ -58,9 +55,8 @@ func newMemory() *memory {
 }
 
 // remember takes a message that is handed in. One that is handed in again is
-// not marked as read again. A change of a message does not say how long
-// messages live.
-func (m *memory) remember(in channels.Inbound, s seenMessage, expires uint32) {
+// not marked as read again.
+func (m *memory) remember(in channels.Inbound, s seenMessage) {
 	chat, id := in.Key.Chat(), in.MessageID
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +70,7 @@ func (m *memory) remember(in channels.Inbound, s seenMessage, expires uint32) {
 	m.seen[id] = s
 	c := m.chats[chat]
 	if c == nil {
-		c = &chatMemory{untold: true}
+		c = &chatMemory{}
 		m.chats[chat] = c
 		if m.queue = append(m.queue, chat); len(m.queue) > mostChats {
 			delete(m.chats, m.queue[0])
@@ -82,9 +78,6 @@ func (m *memory) remember(in channels.Inbound, s seenMessage, expires uint32) {
 		}
 	}
 	c.jid = s.chat
-	if in.Edits == "" {
-		c.expires, c.untold = expires, false
-	}
 	if again || !s.unmarked {
 		return
 	}
@@ -93,11 +86,11 @@ func (m *memory) remember(in channels.Inbound, s seenMessage, expires uint32) {
 	}
 }
 
-// forget drops what a message said.
-func (m *memory) forget(id string) {
+// forget drops what a message of that person said.
+func (m *memory) forget(id string, author channels.Person) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s, ok := m.seen[id]; ok {
+	if s, ok := m.seen[id]; ok && slices.Contains(author.IDs, identify(s.sender).chat()) {
 		s.chat, s.text = types.JID{}, ""
 		m.seen[id] = s
 	}
@@ -108,16 +101,6 @@ func (m *memory) recall(id string) (seenMessage, bool) {
 	defer m.mu.Unlock()
 	s, ok := m.seen[id]
 	return s, ok
-}
-
-// expires is how long messages live in a conversation, if that is known.
-func (m *memory) expires(chat string) (seconds uint32, known bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if c := m.chats[chat]; c != nil && !c.untold {
-		return c.expires, true
-	}
-	return 0, false
 }
 
 // chatOf is how WhatsApp addressed the newest message of a conversation; zero

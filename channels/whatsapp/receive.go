@@ -74,8 +74,14 @@ func (k *connection) take(ctx context.Context, evt *events.Message, id, aside st
 	if err != nil {
 		return k.in.SetAside(ctx, k.c.name, aside, raw(evt.RawMessage), err)
 	}
-	got, ok, err := k.reader(ctx).understand(evt)
 	odd := (*strange)(nil)
+	if seconds, ok := timerOf(evt); ok {
+		if err := k.setTimer(ctx, evt, seconds); !errors.As(err, &odd) {
+			return err
+		}
+		return nil // it names nobody
+	}
+	got, ok, err := k.reader(ctx).understand(evt)
 	switch {
 	case errors.As(err, &odd):
 		return k.in.SetAside(ctx, k.c.name, aside, raw(evt.RawMessage), err)
@@ -104,24 +110,19 @@ func (k *connection) take(ctx context.Context, evt *events.Message, id, aside st
 	return nil
 }
 
-// keep notes what answers to a message and changes of it will need. After an
-// edit that is whom it is for now: it may be the first to address us.
-func (k *connection) keep(ctx context.Context, got reading) (err error) {
+// keep notes what answers to a message and changes of it will need.
+func (k *connection) keep(ctx context.Context, got reading) error {
 	switch {
 	case got.in.Reaction != "": // has no life of its own
 		return nil
 	case got.in.Deletes != "":
-		k.c.memory.forget(got.in.Edits) // or an answer would quote it
+		k.c.memory.forget(got.in.Edits, got.in.Sender) // or an answer would quote it
 		return nil
-	case got.in.Edits != "": // which does not say how long messages live
-		if got.expires, err = k.expires(ctx, got.in.Key.Chat()); err != nil {
-			return err
-		}
 	}
-	if err := k.file.noteSeen(ctx, got.in, got.expires); err != nil {
+	if err := k.keepExpires(ctx, got.in, got.about); err != nil {
 		return err
 	}
-	k.c.memory.remember(got.in, got.seen, got.expires)
+	k.c.memory.remember(got.in, got.seen)
 	return nil
 }
 

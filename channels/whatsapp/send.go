@@ -49,7 +49,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	case <-inside.Done():
 		return channels.Receipt{}, &channels.NotSent{Err: errors.New("whatsapp: send: too many messages are waiting, or the connection was lost")}
 	}
-	expires, err := k.expires(inside, m.Key.Chat())
+	expires, err := k.file.expires(inside, m.Key.Chat())
 	if err != nil {
 		return channels.Receipt{}, &channels.NotSent{Err: err}
 	}
@@ -75,15 +75,6 @@ func (c *Channel) notConnected() error {
 func messageID(m channels.Outbound) types.MessageID {
 	sum := sha256.Sum256([]byte(m.Key.Channel() + "\x00" + m.ID))
 	return whatsmeow.WebMessageIDPrefix + strings.ToUpper(hex.EncodeToString(sum[:10]))
-}
-
-// expires is how long messages live in a chat; the device file knows it before
-// anybody has written since the program began.
-func (k *connection) expires(ctx context.Context, chat string) (seconds uint32, err error) {
-	if seconds, known := k.c.memory.expires(chat); known {
-		return seconds, nil
-	}
-	return k.file.expires(ctx, chat)
 }
 
 // compose makes the message. In groups it quotes what it answers, as far as

@@ -203,18 +203,11 @@ func (k *connection) tell(ctx context.Context, lost []*unread) error {
 		return err
 	}
 	m.ID, m.Text = inboundID(first.info())+"/unread", unreadText(lost)
-	expires, err := k.expires(ctx, m.Key.Chat())
-	if err != nil {
-		return err
-	}
-	if err := k.file.noteSeen(ctx, m, expires); err != nil {
-		return err
-	}
 	seen := seenMessage{chat: last.Chat.ToNonAD(), sender: last.Sender.ToNonAD(), unmarked: !last.FromMe}
 	if last.Chat.Server == types.BroadcastServer {
 		seen.chat = seen.sender
 	}
-	k.c.memory.remember(m, seen, expires)
+	k.c.memory.remember(m, seen)
 	if err := k.in.Accept(ctx, m); err != nil {
 		return fmt.Errorf("whatsapp: tell that message %s was not read: %w", first.ID, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	waBinary "go.mau.fi/whatsmeow/binary"
 	"go.mau.fi/whatsmeow/types"
@@ -78,6 +79,17 @@ func (g *Group) Add(people ...*Contact) { g.change("add", people) }
 // Remove takes people out and tells the devices. The owner may be among them.
 func (g *Group) Remove(people ...*Contact) { g.change("remove", people) }
 
+// SetTimer changes how long messages live, and tells the devices; 0: for ever.
+func (g *Group) SetTimer(d time.Duration) {
+	g.s.mu.Lock()
+	defer g.s.mu.Unlock()
+	word := waBinary.Node{Tag: "not_ephemeral"}
+	if d > 0 {
+		word = waBinary.Node{Tag: "ephemeral", Attrs: waBinary.Attrs{"expiration": int(d.Seconds())}}
+	}
+	g.notify(word)
+}
+
 func (g *Group) change(what string, people []*Contact) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
@@ -89,13 +101,18 @@ func (g *Group) change(what string, people []*Contact) {
 		}
 		changed = append(changed, g.participant(person))
 	}
+	g.notify(waBinary.Node{Tag: what, Content: changed})
+}
+
+// notify tells the devices of a change of the group. The lock is held.
+func (g *Group) notify(change waBinary.Node) {
 	for _, d := range g.s.sortedDevices() {
 		d.enqueue(waBinary.Node{
 			Tag: "notification",
 			Attrs: waBinary.Attrs{
 				"from": g.jid(), "type": "w:gp2", "id": newID(), "t": g.s.now(), "participant": g.addressOf(g.s.owner),
 			},
-			Content: []waBinary.Node{{Tag: what, Content: changed}},
+			Content: []waBinary.Node{change},
 		})
 	}
 	g.s.notify()
