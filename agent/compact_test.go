@@ -204,39 +204,6 @@ func TestOmissionIsSaid(t *testing.T) {
 	}
 }
 
-// A summary that ends before the messages begin has lost some: each request
-// that is made with such a history counts them.
-func TestGapBehindTheSummaryIsCounted(t *testing.T) {
-	for first, want := range map[int64]int{11: 0, 15: 4} {
-		turn := turnOf("and now?")
-		turn.History = sessions.History{Summary: &sessions.Summary{Text: "They talked.", CoversSeq: 10}, Messages: long(4)}
-		for i := range turn.History.Messages {
-			turn.History.Messages[i].Seq = first + int64(i)
-		}
-		// Not by run, which fails the test if any are missing.
-		res, err := newAgent(t, newScript(t, say("ok")), agent.Options{}).Run(t.Context(), turn)
-		if err != nil || res.Unaccounted != want {
-			t.Errorf("a summary up to 10 and messages from %d: Unaccounted = %d, %v, want %d", first, res.Unaccounted, err, want)
-		}
-	}
-}
-
-// So has a history that has no summary and does not begin where its generation
-// does.
-func TestGapWithoutASummaryIsCounted(t *testing.T) {
-	for first, want := range map[int64]int{7: 0, 10: 3} {
-		turn := turnOf("and now?")
-		turn.History = sessions.History{FirstSeq: 7, Messages: long(4)}
-		for i := range turn.History.Messages {
-			turn.History.Messages[i].Seq = first + int64(i)
-		}
-		res, err := newAgent(t, newScript(t, say("ok")), agent.Options{}).Run(t.Context(), turn)
-		if err != nil || res.Unaccounted != want {
-			t.Errorf("a generation from 7 and messages from %d: Unaccounted = %d, %v, want %d", first, res.Unaccounted, err, want)
-		}
-	}
-}
-
 // Whatever makes the view fit, no request goes out that a server would refuse
 // for its shape.
 func TestFaultyFitIsMended(t *testing.T) {
