@@ -183,10 +183,7 @@ func (d *decoder) scalar(n *yaml.Node, line int, path string, v reflect.Value, f
 		d.problem(line, path, "has no value", "give it one, or remove the line")
 		return
 	}
-	text, used, err := n.Value, false, error(nil)
-	if whole := strings.TrimSpace(text); !f.verbatim || strings.HasPrefix(whole, "${file:") && strings.IndexByte(whole, '}') == len(whole)-1 {
-		text, used, err = d.expand(n.Value)
-	}
+	text, used, err := d.textOf(n.Value, f)
 	d.marks[path] = mark{line: line, expanded: used}
 	if missing := (*missingError)(nil); d.off && errors.As(err, &missing) {
 		return // nothing will use it

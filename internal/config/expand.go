@@ -16,6 +16,16 @@ type missingError struct{ error }
 // Unwrap returns the cause.
 func (e *missingError) Unwrap() error { return e.error }
 
+// textOf is what value says at the key f. Where "$" means nothing to the
+// configuration, only a value that is a file as a whole is replaced.
+func (d *decoder) textOf(value string, f field) (text string, used bool, err error) {
+	whole := strings.TrimSpace(value)
+	if f.verbatim && (!strings.HasPrefix(whole, "${file:") || strings.IndexByte(whole, '}') != len(whole)-1) {
+		return value, false, nil
+	}
+	return d.expand(value)
+}
+
 // expand replaces ${VAR}, ${VAR:-default} and ${file:/path} in text, once:
 // what comes out of a variable or a file is not looked at again. "$$" is a
 // plain "$". used reports whether anything was taken from outside. Errors name
