@@ -97,7 +97,7 @@ type Agent struct {
 	// template and schema are those of opts.Compaction, read.
 	template window.Template
 	schema   *window.Schema
-	// fit is window.Fit, and repair is window.Repair where it makes the
+	// fit is window.FitBy with opts.Count, and repair is window.Repair where it makes the
 	// summariser's requests.
 	fit    func(msgs []sessions.Message, users, budget int) []sessions.Message
 	repair func(msgs []sessions.Message) []sessions.Message
@@ -113,8 +113,11 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{
-		model: model, opts: opts, log: opts.Logger, now: opts.Now, fit: window.Fit, repair: window.Repair,
+		model: model, opts: opts, log: opts.Logger, now: opts.Now, repair: window.Repair,
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
+	}
+	a.fit = func(msgs []sessions.Message, users, budget int) []sessions.Message {
+		return window.FitBy(msgs, users, budget, opts.Count)
 	}
 	if a.template, err = window.ParseTemplate(opts.Compaction.UserPrompt); err != nil {
 		return nil, fmt.Errorf("agent: option Compaction.UserPrompt: %w", err)

@@ -103,28 +103,13 @@ func (r *run) fits(view []sessions.Message) bool {
 	return window.Bound(view) <= budget || r.a.messageTokens(view) <= budget
 }
 
-// fit returns a view of msgs that fits. window.Fit compares estimates, so
-// where a tokenizer counts, the budget is put into estimates first, in steps,
-// because a budget that is another one in each request would let the view
-// begin elsewhere each time.
+// fit returns a view of msgs that fits.
 func (r *run) fit(msgs []sessions.Message, users int) []sessions.Message {
-	const tries, steps = 4, 8
 	budget := r.budget()
-	for try := 0; try < tries && window.Bound(msgs) > budget; try++ {
-		counted := r.a.messageTokens(msgs)
-		if counted <= budget {
-			break
-		}
-		share := window.Estimate(msgs) * steps / counted
-		msgs = r.a.fit(msgs, users, budget*max(share-try, 1)/steps)
-		if r.a.opts.Count == nil {
-			break // the estimate is what counts
-		}
-	}
 	if r.most > 0 {
-		msgs = r.a.fit(msgs, users, r.most)
+		budget = min(budget, r.most)
 	}
-	return msgs
+	return r.a.fit(msgs, users, budget)
 }
 
 // maxSqueezes is how often a request that the server found too long is tried
@@ -146,10 +131,10 @@ type rescue struct {
 // left out of the view. What makes no difference is not tried: the same
 // request would only be refused again.
 func (r *run) rescue(ctx context.Context, req Request, tried *rescue, final bool) (means string, err error) {
-	size := window.Estimate(req.Messages)
+	size := r.a.messageTokens(req.Messages)
 	smaller := func() bool {
 		next, _, err := r.request(final)
-		return err == nil && window.Estimate(next.Messages) < size
+		return err == nil && r.a.messageTokens(next.Messages) < size
 	}
 	if !tried.pruned {
 		tried.pruned = true

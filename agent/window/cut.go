@@ -64,16 +64,22 @@ func startsTurn(msgs []sessions.Message, i int) bool {
 // long loop of tool calls, it is half of what is left for its groups. If what
 // must stay is still too long, its longest texts become excerpts that say so.
 func Fit(msgs []sessions.Message, users, budget int) []sessions.Message {
+	return FitBy(msgs, users, budget, nil)
+}
+
+// FitBy is Fit with another way to count the tokens of a text; nil is
+// EstimateText.
+func FitBy(msgs []sessions.Message, users, budget int, text func(string) int) []sessions.Message {
 	if Bound(msgs) <= budget {
 		return msgs
 	}
-	total := Estimate(msgs)
+	sizes, total := sizesOf(msgs, text)
 	if total <= budget {
 		return msgs
 	}
 	budget = max(budget, 1)
 	turn := turnStart(msgs, users)
-	cut := turn + cutTurn(msgs[turn:], budget)
+	cut := turn + cutTurn(msgs[turn:], sizes[turn:], budget)
 	// Counted from the same start in every request, it grows by whole steps.
 	quantum := max(budget/oldShare, 1)
 	old := (total - budget + quantum - 1) / quantum * quantum
@@ -89,14 +95,30 @@ func Fit(msgs []sessions.Message, users, budget int) []sessions.Message {
 		if stays {
 			view = append(view, msgs[start:end]...)
 		} else {
-			gone += Estimate(msgs[start:end])
+			gone += sum(sizes[start:end])
 		}
 		start = end
 	}
-	if Estimate(view) > budget {
-		view = shorten(view, budget)
+	if size := Count(view, text); size > budget {
+		view = shorten(view, int(float64(budget)*float64(Estimate(view))/float64(size)))
 	}
 	return view
+}
+
+// sizesOf are the tokens of each message, and of all together.
+func sizesOf(msgs []sessions.Message, text func(string) int) (sizes []int, total int) {
+	sizes = make([]int, len(msgs))
+	for i := range msgs {
+		sizes[i] = Count(msgs[i:i+1], text)
+	}
+	return sizes, sum(sizes)
+}
+
+func sum(sizes []int) (total int) {
+	for _, n := range sizes {
+		total += n
+	}
+	return total
 }
 
 // The parts of a budget, one n-th, that go at once.
@@ -109,12 +131,13 @@ const (
 // It goes through the turn as its requests did: a group that makes it too long
 // moves the cut, far enough that it can stay there for a while. So it depends
 // on the messages alone, and is where it was for the request before unless
-// there is no more room. The newest group is never cut off.
-func cutTurn(turn []sessions.Message, budget int) (cut int) {
+// there is no more room. The newest group is never cut off. sizes are those of
+// the messages.
+func cutTurn(turn []sessions.Message, sizes []int, budget int) (cut int) {
 	size, pinned := 0, 0
 	for start, newest := 0, 0; start < len(turn); {
 		end := groupEnd(turn, start)
-		tokens := Estimate(turn[start:end])
+		tokens := sum(sizes[start:end])
 		size += tokens
 		if turn[start].Role == sessions.RoleUser {
 			pinned += tokens
@@ -125,7 +148,7 @@ func cutTurn(turn []sessions.Message, budget int) (cut int) {
 			for size > pinned+max(budget-pinned, 0)/turnShare && cut < newest {
 				next := groupEnd(turn, cut)
 				if turn[cut].Role != sessions.RoleUser {
-					size -= Estimate(turn[cut:next])
+					size -= sum(sizes[cut:next])
 				}
 				cut = next
 			}
