@@ -75,6 +75,10 @@ func Pause(failed int) time.Duration {
 // SetSteadyAfter changes when a connection of c counts as one that holds.
 func SetSteadyAfter(c *Channel, d time.Duration) { c.steadyAfter = d }
 
+// SetOnlineFor changes how long c stays online after a sign, and how often it
+// looks.
+func SetOnlineFor(c *Channel, d, every time.Duration) { c.onlineFor, c.lookEvery = d, every }
+
 // Banned is what a ban leads to: what is said, and when it is tried again.
 func Banned(e *events.TemporaryBan) (detail string, after time.Duration) {
 	end := banned(e)

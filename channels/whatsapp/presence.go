@@ -69,7 +69,7 @@ func (k *connection) typing(ctx context.Context, to types.JID) error {
 // goOffline is called now and then.
 func (k *connection) goOffline(ctx context.Context) {
 	k.mu.Lock()
-	due := k.online && time.Since(k.lastSign) > onlineFor
+	due := k.online && time.Since(k.lastSign) > k.c.onlineFor
 	if due {
 		k.online = false
 	}

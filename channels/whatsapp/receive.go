@@ -126,9 +126,11 @@ func (k *connection) keep(ctx context.Context, got reading) error {
 	return nil
 }
 
-// open decrypts the second layer that some edits have.
+// open decrypts the second layer that some edits have. What is inside may be
+// the edit, in an envelope or not, or the new words alone.
 func (k *connection) open(ctx context.Context, evt *events.Message) (*events.Message, error) {
-	if evt.Message.GetSecretEncryptedMessage().GetSecretEncType() != waE2E.SecretEncryptedMessage_MESSAGE_EDIT {
+	sealed := evt.Message.GetSecretEncryptedMessage()
+	if sealed.GetSecretEncType() != waE2E.SecretEncryptedMessage_MESSAGE_EDIT {
 		return evt, nil
 	}
 	inner, err := k.client.DecryptSecretEncryptedMessage(ctx, evt)
@@ -136,6 +138,12 @@ func (k *connection) open(ctx context.Context, evt *events.Message) (*events.Mes
 		return evt, fmt.Errorf("whatsapp: decrypt an edit: %w", err)
 	}
 	opened := *evt
-	opened.Message = inner
+	opened.RawMessage = inner
+	opened.UnwrapRaw()
+	if opened.Message.GetProtocolMessage() == nil {
+		opened.Message = &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{
+			Type: waE2E.ProtocolMessage_MESSAGE_EDIT.Enum(), Key: sealed.GetTargetMessageKey(), EditedMessage: opened.Message,
+		}}
+	}
 	return &opened, nil
 }

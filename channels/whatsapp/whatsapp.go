@@ -103,8 +103,9 @@ type Channel struct {
 	sends  chan struct{} // holds one token: one message is encrypted at a time
 	live   atomic.Pointer[connection]
 	// saidJoin: it was logged that conversations cannot be joined.
-	saidJoin    atomic.Bool
-	steadyAfter time.Duration // the constant; tests do not wait that long
+	saidJoin atomic.Bool
+	// The constants of these names; tests do not wait that long.
+	steadyAfter, onlineFor, lookEvery time.Duration
 
 	mu       sync.Mutex
 	status   channels.Status
@@ -146,7 +147,7 @@ func New(name string, o Options) (*Channel, error) {
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(s string) bool { return strings.TrimSpace(s) == "" })
 	return &Channel{
 		name: name, o: o, log: o.Logger.With("channel", name), version: version,
-		memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1), sends: make(chan struct{}, 1), steadyAfter: steadyAfter,
+		memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1), sends: make(chan struct{}, 1), steadyAfter: steadyAfter, onlineFor: onlineFor, lookEvery: lookEvery,
 		status: channels.Status{State: channels.StateDown, Detail: "not started", Since: time.Now()},
 	}, nil
 }
