@@ -1,10 +1,12 @@
 package file_test
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,7 +14,7 @@ import (
 	"dragoman/sessions/file"
 )
 
-// slowDisk stops the reading of an archive until it is let go.
+// slowDisk stops the first reading of an archive until it is let go.
 type slowDisk struct {
 	reached, let chan struct{}
 	once         sync.Once
@@ -20,10 +22,10 @@ type slowDisk struct {
 
 func newSlowDisk(t *testing.T, archive string) *slowDisk {
 	d := &slowDisk{reached: make(chan struct{}), let: make(chan struct{})}
-	var first sync.Once
+	var stopped atomic.Bool
 	file.OnRead(t, func(path string) {
-		if filepath.Base(path) == archive {
-			first.Do(func() { close(d.reached) })
+		if filepath.Base(path) == archive && !stopped.Swap(true) {
+			close(d.reached)
 			<-d.let
 		}
 	})
@@ -66,10 +68,17 @@ func waits(t *testing.T, what string, f func(), running *sync.WaitGroup) {
 	}
 }
 
-// reopened is a store in which x:1 to x:3 are on disk alone.
+// reopened is a store in which x:1 to x:3 are on disk alone. The document of
+// x:1 does not have all of it.
 func reopened(t *testing.T, p *place) *file.Store {
 	t.Helper()
 	s := p.open(t)
+	many := make([]sessions.Message, 250)
+	for i := range many {
+		many[i] = sessions.Message{Role: sessions.RoleUser, Content: number("message ", i+1)}
+	}
+	_, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:1", "many", "/x"), Answered: true, Append: many})
+	must(t, err)
 	for _, n := range []string{"1", "2", "3"} {
 		say(t, s, "x:"+n, n, "words of "+n)
 	}
@@ -113,6 +122,25 @@ func TestReadingHoldsUpNobody(t *testing.T) {
 				n += d.Messages
 			}
 			return n, err
+		},
+		"messages": func(s *file.Store) (int, error) {
+			ms, err := s.Messages(t.Context(), key("x:1"), 0, 999)
+			if len(ms) != 252 {
+				t.Errorf("Messages = %d, want those that came meanwhile too: 252", len(ms))
+			}
+			for i, m := range ms {
+				if m.Seq != int64(i+1) {
+					t.Fatalf("message %d has the seq %d", i+1, m.Seq)
+				}
+			}
+			return len(ms), err
+		},
+		"history": func(s *file.Store) (int, error) {
+			h, err := s.History(t.Context(), key("x:1"), sessions.HistoryLimit{})
+			if len(h.Messages) != 252 || h.Omitted != 0 {
+				t.Errorf("History = %d messages and %d omitted, want 252", len(h.Messages), h.Omitted)
+			}
+			return len(h.Messages), err
 		},
 		"dump of one": func(s *file.Store) (n int, err error) {
 			err = s.Dump(t.Context(), keys("x:1"), func(r sessions.Record) error {
@@ -195,4 +223,35 @@ func TestCloseWaitsForReaders(t *testing.T) {
 	disk.release()
 	reader.Wait()
 	closer.Wait()
+}
+
+// What was answered while somebody read the conversation is not put back into
+// it as it was before.
+func TestReadWhileAnswered(t *testing.T) {
+	p := newPlace(t)
+	s := reopened(t, p)
+	a, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:1", "waits", "hello")})
+	must(t, err)
+	disk := newSlowDisk(t, "x_1.jsonl")
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		_, err := s.Messages(t.Context(), key("x:1"), 0, 999)
+		must(t, err)
+	})
+	<-disk.reached
+	disk.soon(t, "an answer", func() {
+		ctx, stop := context.WithCancel(t.Context())
+		must(t, s.Run(ctx, func(ctx context.Context, c sessions.Claim) error {
+			defer stop()
+			return s.CommitTurn(ctx, c, sessions.Turn{ID: "t", Answers: []sessions.Answered{{Seq: a.Seq}}})
+		}))
+		must(t, file.Settle(s)) // so that what is done leaves memory
+	})
+	disk.release()
+	reader.Wait()
+	say(t, s, "x:1", "more", "more")
+	must(t, s.Close())
+	if st, err := p.open(t).Stats(t.Context()); err != nil || st.Waiting != 0 {
+		t.Errorf("Stats = %+v, %v, want nothing waiting", st, err)
+	}
 }

@@ -46,6 +46,7 @@ func (ch *change) touch(c *chat) *note {
 			return n
 		}
 	}
+	c.touched++
 	n := &note{chat: c, said: c.msgSeq}
 	ch.notes = append(ch.notes, n)
 	return n

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 
@@ -140,6 +141,56 @@ func (s *Store) fill(c *chat) error {
 	return nil
 }
 
+// fillTries is how often something may come between before all of a
+// conversation is read under the lock.
+const fillTries = 3
+
+// filled runs f under the lock, with all of k in memory unless enough is
+// content with what is here. What is missing is read without the lock, which
+// in a long conversation takes a while. Without a transcript f is not run.
+func (s *Store) filled(ctx context.Context, what string, k channels.Key, enough func(*chat) bool, f func(*chat) error) error {
+	for try := 0; ; try++ {
+		var c *chat
+		var touched int64
+		done := true
+		err := s.read(ctx, what, func() (err error) {
+			if c, err = s.peek(k); err != nil || c == nil || c.conv == nil {
+				return err
+			}
+			if done = s.disk == nil || c.whole || enough(c); done {
+				return f(c)
+			}
+			if done = try == fillTries; done {
+				if err := s.fill(c); err != nil {
+					return err
+				}
+				return f(c)
+			}
+			touched = c.touched
+			s.outside.Add(1)
+			return nil
+		})
+		if err != nil || done {
+			return err
+		}
+		content, err := s.disk.Content(k, true)
+		s.outside.Done()
+		if err != nil {
+			return s.wrap(what, err)
+		}
+		err = s.read(ctx, what, func() error {
+			if s.chats[k] == c && c.touched == touched && c.loaded && !c.whole {
+				s.take(c, content)
+				c.whole, c.read, c.used = true, true, s.now()
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // look is all of c, without keeping it in memory.
 func (s *Store) look(c *chat) (*chat, error) {
 	if s.disk == nil || c.whole {
@@ -225,11 +276,7 @@ func (c *chat) trim() {
 
 // tail is where the messages begin that stay in memory.
 func (c *chat) tail() int {
-	after := c.conv.from
-	if n := len(c.conv.summaries); n > 0 {
-		after = c.conv.summaries[n-1].CoversSeq
-	}
-	from, _ := c.newest(after, sessions.HistoryLimit{Messages: tailMessages, Bytes: tailBytes})
+	from, _ := c.newest(c.summarised(), sessions.HistoryLimit{Messages: tailMessages, Bytes: tailBytes})
 	return from
 }
 

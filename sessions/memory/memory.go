@@ -98,6 +98,7 @@ type chat struct {
 	loaded, whole bool
 	read          bool // somebody asked for all of it
 	used          time.Time
+	touched       int64 // how often it changed
 }
 
 func newState() state {

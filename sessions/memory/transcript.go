@@ -94,25 +94,19 @@ func (s *Store) reset(ch *change, c *chat, before time.Time) {
 
 // History is part of [sessions.Transcript].
 func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
-	err = s.read(ctx, "history", func() error {
-		c, err := s.peek(k)
-		if c == nil || c.conv == nil {
-			return err
-		}
-		h.Generation, h.Settings = c.conv.generation, rules.Settings(c.conv.settings)
-		after := c.conv.from
-		h.FirstSeq = after + 1
+	enough := func(c *chat) bool {
+		after := c.summarised()
+		newest, oldest := c.newest(after, limit)
+		return newest > 0 || oldest <= after+1
+	}
+	err = s.filled(ctx, "history", k, enough, func(c *chat) error {
+		h.Generation, h.Settings, h.FirstSeq = c.conv.generation, rules.Settings(c.conv.settings), c.conv.from+1
 		if n := len(c.conv.summaries); n > 0 {
 			newest := rules.Summary(c.conv.summaries[n-1])
-			h.Summary, after = &newest, newest.CoversSeq
+			h.Summary = &newest
 		}
+		after := c.summarised()
 		newest, oldest := c.newest(after, limit)
-		if newest == 0 && oldest > after+1 { // the limit allows more than is here
-			if err := s.fill(c); err != nil {
-				return err
-			}
-			newest, oldest = c.newest(after, limit)
-		}
 		for _, m := range c.conv.messages[newest:] {
 			h.Messages = append(h.Messages, rules.Clone(m))
 		}
@@ -120,6 +114,15 @@ func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.Hist
 		return nil
 	})
 	return h, err
+}
+
+// summarised is the last Seq before those messages that a turn starts from:
+// what the newest summary covers, or the generations before.
+func (c *chat) summarised() int64 {
+	if n := len(c.conv.summaries); n > 0 {
+		return c.conv.summaries[n-1].CoversSeq
+	}
+	return c.conv.from
 }
 
 // newest finds where the newest messages begin that have a Seq above after and
@@ -191,16 +194,11 @@ func page[T any](all []T, offset, limit int) []T {
 
 // Messages is part of [sessions.Archive].
 func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit int) (ms []sessions.Message, err error) {
-	err = s.read(ctx, "messages", func() error {
-		c, err := s.peek(k)
-		if c == nil || c.conv == nil {
-			return err
-		}
-		if len(c.conv.messages) < c.conv.count && (len(c.conv.messages) == 0 || c.conv.messages[0].Seq > after+1) {
-			if err := s.fill(c); err != nil {
-				return err
-			}
-		}
+	enough := func(c *chat) bool {
+		here := c.conv.messages
+		return len(here) == c.conv.count || len(here) > 0 && here[0].Seq <= after+1
+	}
+	err = s.filled(ctx, "messages", k, enough, func(c *chat) error {
 		first := sort.Search(len(c.conv.messages), func(i int) bool { return c.conv.messages[i].Seq > after })
 		for _, m := range page(c.conv.messages, first, limit) {
 			ms = append(ms, rules.Clone(m))
