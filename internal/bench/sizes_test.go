@@ -13,7 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/channels"
+	"dragoman/channels/channeltest/wasim"
 	"dragoman/internal/httpapi"
+
+	"go.mau.fi/whatsmeow/store/sqlstore"
 )
 
 // settled is how long a daemon is left alone before its memory is read.
@@ -32,6 +36,8 @@ func TestBenchSizes(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintln(&b, "| build | stripped (`-s -w`) | plain | licence of the whole |\n|---|---|---|---|")
 	with, without := kind{"default", nil}, kind{"`-tags nowhatsapp`", []string{"-tags", "nowhatsapp"}}
+	simulating := kind{"`-tags crashpoints`", []string{"-tags", "crashpoints"}}
+	const whatsapp = "whatsapp: {type: whatsapp}"
 	plain := map[string]string{}
 	for _, k := range []kind{with, without} {
 		plain[k.name] = build(t, append([]string{"-ldflags="}, k.tags...)...)
@@ -44,17 +50,20 @@ func TestBenchSizes(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| %s | **%s** | %s | %s |\n", k.name, binarySize(t, build(t, append([]string{"-ldflags=-s -w"}, k.tags...)...)), binarySize(t, plain[k.name]), licence)
 	}
+	plain[simulating.name] = build(t, append([]string{"-ldflags="}, simulating.tags...)...)
 	fmt.Fprintln(&b, "\n| idle daemon | resident | of that its own, written pages |\n|---|---|---|")
 	for _, d := range []struct {
 		name   string
 		build  kind
 		config string
+		linked bool
 	}{
-		{"default, WhatsApp configured and not linked", with, "whatsapp: {type: whatsapp}"},
-		{"default, without a WhatsApp channel", with, ""},
-		{"`-tags nowhatsapp`", without, ""},
+		{"WhatsApp linked and connected, to the simulator (a test build)", simulating, whatsapp, true},
+		{"default, WhatsApp configured and not linked", with, whatsapp, false},
+		{"default, without a WhatsApp channel", with, "", false},
+		{"`-tags nowhatsapp`", without, "", false},
 	} {
-		rss, own := idle(t, plain[d.build.name], d.config)
+		rss, own := idle(t, plain[d.build.name], d.config, d.linked)
 		fmt.Fprintf(&b, "| %s | %s | **%s** |\n", d.name, megabytes(rss), megabytes(own))
 	}
 	fmt.Fprintf(&b, "\nmedian of five starts each, %s after they were ready; %s, %s/%s.\n", settled, runtime.Version(), runtime.GOOS, runtime.GOARCH)
@@ -83,8 +92,27 @@ func binarySize(t *testing.T, bin string) string {
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
+// linked makes a state directory with a device that a simulated WhatsApp knows,
+// and returns what tells the program where that is.
+func linked(t *testing.T, state string) (env string) {
+	t.Helper()
+	s := wasim.Start(t, wasim.Options{})
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	container, err := sqlstore.New(t.Context(), "sqlite", "file:"+filepath.Join(state, "whatsapp.device.db")+"?_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.PairedDevice(t.Context(), container)
+	if closed := container.Close(); err != nil || closed != nil {
+		t.Fatal(err, closed)
+	}
+	return fmt.Sprintf("DRAGOMAN_WASIM=%s,%x", s.Addr(), wasim.RootKey())
+}
+
 // idle is the memory of a daemon that has nothing to do, the median of five.
-func idle(t *testing.T, bin, channel string) (rss, own int64) {
+func idle(t *testing.T, bin, channel string, link bool) (rss, own int64) {
 	t.Helper()
 	var all, shares []int64
 	for range 5 {
@@ -97,7 +125,11 @@ func idle(t *testing.T, bin, channel string) (rss, own int64) {
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r, p := memoryOf(t, bin, config, filepath.Join(dir, "state", "dragoman.sock"))
+		env := []string{"HOME=" + dir, "PATH=/usr/bin:/bin"}
+		if link {
+			env = append(env, linked(t, filepath.Join(dir, "state")))
+		}
+		r, p := memoryOf(t, bin, config, filepath.Join(dir, "state", "dragoman.sock"), env, link)
 		all, shares = append(all, r), append(shares, p)
 	}
 	slices.Sort(all)
@@ -105,11 +137,12 @@ func idle(t *testing.T, bin, channel string) (rss, own int64) {
 	return all[2], shares[2]
 }
 
-// memoryOf runs a daemon until it is ready and a little longer.
-func memoryOf(t *testing.T, bin, config, socket string) (rss, own int64) {
+// memoryOf runs a daemon until it is ready, and connected to WhatsApp if that is
+// to be so, and a little longer.
+func memoryOf(t *testing.T, bin, config, socket string, env []string, connected bool) (rss, own int64) {
 	t.Helper()
 	cmd := exec.Command(bin, "run", "--config", config)
-	cmd.Env = []string{"HOME=" + filepath.Dir(config), "PATH=/usr/bin:/bin"}
+	cmd.Env = env
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +159,7 @@ func memoryOf(t *testing.T, bin, config, socket string) (rss, own int64) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if s, err := c.Status(ctx); err == nil && s.Running {
+		if s, err := c.Status(ctx); err == nil && s.Running && (!connected || s.Channels["whatsapp"].State == channels.StateConnected) {
 			break
 		}
 		select {
@@ -140,5 +173,5 @@ func memoryOf(t *testing.T, bin, config, socket string) (rss, own int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parseStatus(b, "Rss"), parseStatus(b, "Private_Dirty")
+	return parseStatus(b, "Rss"), parseStatus(b, "Anonymous")
 }
