@@ -15,7 +15,7 @@ import (
 // is: the prompt and the summary that stand around its messages, old function
 // calls across a border between two stretches, fields that are not known.
 func TestLongConversation(t *testing.T) {
-	text := strings.Repeat("<wörter> & mehr\u2028", 2800)
+	text := strings.Repeat("<wörter> & mehr\u2028", 600)
 	var list []string
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	quoted, err := json.Marshal(text)

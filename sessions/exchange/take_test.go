@@ -43,11 +43,10 @@ func take(t *testing.T, s *memory.Store, path string, into func(context.Context,
 
 // An import is cut where conversations end. One that ended early goes on.
 func TestTakeInParts(t *testing.T) {
-	text := strings.Repeat("word ", 200_000) // 1 MB
-	const many, each = 12, 2
+	const many, each = 1300, 2 // of which a part takes 500
 	var docs []string
 	for i := range many {
-		docs = append(docs, fmt.Sprintf(`{"key":"x:%d","messages":[{"role":"user","content":"%s"},{"role":"assistant","content":"%s"}]}`, i, text, text))
+		docs = append(docs, fmt.Sprintf(`{"key":"x:%d","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`, i))
 	}
 	path := written(t, "many.json", strings.Join(docs, "\n"))
 	s, calls, full := newStore(t), 0, errors.New("the disk is full")

@@ -56,7 +56,7 @@ func (r *Reader) newTalk() *talk {
 // before.
 const (
 	stretchMessages = 100
-	stretchBytes    = 1 << 20
+	stretchBytes    = 256 << 10
 )
 
 // add takes the next message.

@@ -20,7 +20,7 @@ import (
 )
 
 // Most is how many bytes a spool keeps in memory.
-const Most = 4 << 20
+const Most = 1 << 20
 
 // Spool holds values of one kind. It is not safe for concurrent use.
 type Spool[T any] struct {

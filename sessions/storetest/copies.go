@@ -396,7 +396,7 @@ func withTime(m channels.Inbound, at time.Time) channels.Inbound {
 // long: a conversation that is read while it does not fit into memory is
 // restored whole, or not at all.
 func long(t *testing.T, a, b *rig) {
-	text := strings.Repeat("<-\u2028>", 12_000)
+	text := strings.Repeat("<-\u2028>", 4_000)
 	var lines []string
 	for i := range 60 {
 		m := fullMessage()
