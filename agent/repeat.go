@@ -50,7 +50,7 @@ func (r *run) rows() []row {
 			group = group[:0]
 		}
 		for _, c := range m.ToolCalls {
-			if form := c.Name + " " + canonical(c.Arguments); form == last {
+			if form := c.Name + " " + canonical(arguments(c)); form == last {
 				times++
 			} else {
 				last, times = form, 1

@@ -228,6 +228,7 @@ func TestCase37Repeats(t *testing.T) {
 		{"side by side", []string{`get {};get {};get {}`, `put {}`}, 4, 1, false},
 		{"four side by side", []string{`get {};get {};get {};get {}`}, 3, 0, true},
 		{"over a border", []string{`get {};get {}`, `get {};get {};put {}`}, 4, 0, true},
+		{"no arguments", []string{`get `, `get {}`, `get `, `get {}`}, 3, 1, true},
 		{"no JSON", []string{`get x`, `get x`, `get x`, `get x`}, 0, 1, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
