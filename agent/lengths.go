@@ -7,10 +7,11 @@ import (
 
 const (
 	// lengthsLast is how long a server's refusal counts. Servers are restarted
-	// with more room, and one refused request a day costs little.
-	lengthsLast = 24 * time.Hour
+	// with more room, and one refused request an hour costs little.
+	lengthsLast = time.Hour
 	// leastWindow is the part of the configured window, one n-th, that is used
-	// whatever was refused: the refusal may have had another reason.
+	// whatever was refused. A shorter request that is refused says nothing of the
+	// window: the refusal must have had another reason.
 	leastWindow = 8
 )
 
@@ -94,5 +95,9 @@ func (a *Agent) learned(name string, window int) int {
 // that was refused, and the one that passed. A window of so many tokens is
 // configured for it.
 func (a *Agent) noteLength(name string, window, refused, passed int) {
-	a.lengths.note(name, refused, passed, a.room(name, window/leastWindow), a.now())
+	least := a.room(name, window/leastWindow)
+	if refused > 0 && refused < least {
+		return
+	}
+	a.lengths.note(name, refused, passed, least, a.now())
 }

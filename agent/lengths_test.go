@@ -50,7 +50,7 @@ func without() window.Compaction {
 }
 
 // TestRefusedLengthIsRemembered: what the server refused in one conversation
-// is not sent in the next turn of any other, until a day has passed.
+// is not sent in the next turn of any other, until an hour has passed.
 func TestRefusedLengthIsRemembered(t *testing.T) {
 	now := t0
 	s := &strict{takes: 2000}
@@ -64,14 +64,30 @@ func TestRefusedLengthIsRemembered(t *testing.T) {
 	if size := window.Estimate(last.Messages); size < 1000 {
 		t.Errorf("requests take %d tokens now, want most of 2000", size)
 	}
-	now = now.Add(25 * time.Hour)
+	now = now.Add(61 * time.Minute)
 	if got = s.following(t, a, 2); got[0] == 0 || got[1] != 0 {
-		t.Errorf("refused requests a day later = %v, want some in the first turn only", got)
+		t.Errorf("refused requests an hour later = %v, want some in the first turn only", got)
 	}
 	// Another model's requests are not made shorter.
 	other := newAgent(t, newScript(t, s.answer), agent.Options{ContextWindow: 8000, Compaction: without()})
 	if got = s.following(t, other, 1); got[0] == 0 {
 		t.Error("an agent that was not refused anything knows already")
+	}
+}
+
+// A short request that is refused for its length was refused for something
+// else, and must not make every conversation shorter.
+func TestRefusalOfAShortRequestTeachesNothing(t *testing.T) {
+	s := &strict{takes: 0}
+	m := newScript(t, s.answer)
+	a := newAgent(t, m, agent.Options{ContextWindow: 8000, Compaction: without()})
+	if _, err := a.Run(t.Context(), turnOf("hi")); err == nil || s.refused == 0 {
+		t.Fatalf("Run = %v with %d refused requests, want an error", err, s.refused)
+	}
+	s.takes = 1 << 20
+	s.following(t, a, 1)
+	if size := window.Estimate(m.requests()[len(m.requests())-1].Messages); size < 4000 {
+		t.Errorf("the next request takes %d tokens, want as many as fit into 8000", size)
 	}
 }
 
