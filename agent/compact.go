@@ -17,8 +17,9 @@ const (
 )
 
 // NeedsSummary reports whether h is to be summarised now: by one of the
-// triggers, or after every turn where that is chosen. It is false where
-// Summarize could do nothing about it.
+// triggers, after every turn where that is chosen, or because turns do not
+// load all of it any more, so that what they leave out would stand nowhere. It
+// is false where Summarize could do nothing about it.
 func (a *Agent) NeedsSummary(h sessions.History) bool {
 	c := a.opts.Compaction
 	total := len(h.Messages) + h.Omitted
@@ -30,9 +31,9 @@ func (a *Agent) NeedsSummary(h sessions.History) bool {
 	switch {
 	case cut == 0 && h.Omitted == 0:
 		return false
-	case c.When == window.WhenEveryTurn:
+	case c.When == window.WhenEveryTurn, h.Omitted > 0:
 		return true
-	case c.Trigger.Messages > 0 && total > c.Trigger.Messages && cut+h.Omitted >= a.usefulCut():
+	case c.Trigger.Messages > 0 && total > c.Trigger.Messages && cut >= a.usefulCut():
 		return true
 	case c.Trigger.TokensPercent > 0 && a.fills(h, size*c.Trigger.TokensPercent/100):
 		return a.frees(h, cut)

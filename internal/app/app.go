@@ -202,7 +202,13 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	if d.hooks, err = buildHooks(d.cfg, d.metrics.Hook, d.log); err != nil {
 		return err
 	}
+	window := d.window
+	for _, w := range d.windows() {
+		window = max(window, w)
+	}
+	messages, bytes := gateway.HistoryFor(window)
 	d.gateway, err = gateway.New(d.store, ag, d.channels.bindings, gateway.Options{
+		HistoryMessages: messages, HistoryBytes: bytes,
 		MaxTurns: d.cfg.Agent.MaxTurns, Queue: gateway.Mode(d.cfg.Queue.Mode), MaxWaiting: d.cfg.Queue.MaxWaiting,
 		MaxMessageBytes: int(d.cfg.Queue.MaxMessageBytes), RatePerMinute: orUnlimited(d.cfg.Queue.RatePerMinute),
 		GiveUpAfter: d.cfg.Agent.GiveUpAfter.D(), DeliveryLimit: d.cfg.Delivery.GiveUpAfter.D(),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -107,6 +108,54 @@ func TestCase16Background(t *testing.T) {
 		found, err := w.mem.Search(t.Context(), channels.MustKey("net:1"), "price", 5)
 		if err != nil || len(found) != 1 || !strings.Contains(found[0].Content, "B=$129") {
 			t.Errorf("case 32: Search = %+v, %v, want the price", found, err)
+		}
+	})
+}
+
+// What a turn does not load is summarised, however small a part of the window
+// it takes: nothing else would say it to the model.
+func TestWhatIsNotLoadedIsSummarised(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := window.Presets["goose-balanced"]
+		c.Keep = window.Keep{Unit: window.UnitMessages, N: 10}
+		w, ag := compacting(t, c, 1<<20, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.HistoryMessages = 40 })
+		for i := range 60 {
+			w.say("1", fmt.Sprint("message ", i))
+			synctest.Wait()
+			h, err := w.mem.History(t.Context(), channels.MustKey("net:1"), sessions.HistoryLimit{Messages: 40})
+			if err != nil || h.Omitted != 0 {
+				t.Fatalf("after %d turns %d messages are neither loaded nor summarised, %v", i+1, h.Omitted, err)
+			}
+		}
+		if n := ag.count(); n < 2 || n > 5 {
+			t.Errorf("%d summaries, want one for about 30 messages", n)
+		}
+	})
+}
+
+// Without summaries the history that is loaded begins at the same place for a
+// while, so that requests have a beginning in common.
+func TestLoadedHistoryIsSteady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var first []int64
+		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.HistoryMessages = 256 })
+		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+			if h := turn.History; len(h.Messages) > 0 {
+				if int(h.Messages[0].Seq)-1 != h.Omitted {
+					t.Errorf("a history that begins at %d says that %d were left out", h.Messages[0].Seq, h.Omitted)
+				}
+				if len(first) == 0 || first[len(first)-1] != h.Messages[0].Seq {
+					first = append(first, h.Messages[0].Seq)
+				}
+			}
+			return echo(ctx, turn)
+		}
+		for i := range 200 {
+			w.say("1", fmt.Sprint("message ", i))
+			synctest.Wait()
+		}
+		if want := []int64{1, 64, 128, 192}; !slices.Equal(first, want) {
+			t.Errorf("histories began at %d, want %d", first, want)
 		}
 	})
 }

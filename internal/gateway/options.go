@@ -45,8 +45,8 @@ type Options struct {
 	DeliveryLimit   time.Duration // on a message that cannot be delivered; 24 hours
 	SendTimeout     time.Duration // of one network call; 1 minute
 	DrainLimit      time.Duration // at the end; 20 seconds
-	HistoryMessages int           // loaded for a turn at most; 400
-	HistoryBytes    int           // loaded for a turn at most; 2 MiB
+	HistoryMessages int           // loaded for a turn at most; 400. See HistoryFor
+	HistoryBytes    int           // the same in bytes; 2 MiB
 	Summarizers     int           // conversations summarised at once; 1
 	PairingExpires  time.Duration // of a pairing code; 1 hour
 	PairingPending  int           // codes waiting for one channel; 3
@@ -94,6 +94,15 @@ func (o *Options) setDefaults() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+}
+
+// HistoryFor is how many messages, and bytes of them, a turn should load for a
+// model that takes so many tokens: more than it can read. Then the size of a
+// history, which the agent measures by what was loaded, is never taken for less
+// than it is. A message takes at least five tokens, and a token rarely more
+// than eight bytes.
+func HistoryFor(window int) (messages, bytes int) {
+	return max(400, window/3), max(2<<20, 8*window)
 }
 
 // def sets *p to v if it is zero.

@@ -121,11 +121,18 @@ func (s *summaries) end(k channels.Key, now time.Time, failed bool) {
 // of it and added to it, has become long enough. Nothing is read to find that
 // out. Failure keeps everything and is tried again later.
 func (g *Gateway) considerSummary(k channels.Key, h sessions.History) {
+	if n := len(h.Messages) - g.opts.HistoryMessages; n > 0 { // as the next turn loads it
+		h.Messages, h.Omitted = h.Messages[n:], h.Omitted+n
+	}
 	if !g.agent.NeedsSummary(h) {
 		return
 	}
 	if !g.sums.queue(k, g.opts.Now()) {
 		return
+	}
+	needed := g.agent.NeedsSummary
+	if h.Omitted > 0 { // which the whole history does not say
+		needed = func(sessions.History) bool { return true }
 	}
 	g.sums.wg.Go(func() {
 		defer g.sums.leave(k)
@@ -133,7 +140,7 @@ func (g *Gateway) considerSummary(k channels.Key, h sessions.History) {
 		case g.sums.slots <- struct{}{}:
 			defer func() { <-g.sums.slots }()
 			if ok, _ := g.sums.begin(k, g.opts.Now()); ok {
-				_ = g.summarizeOnce(g.sums.ctx, k, backgroundLimit, g.agent.NeedsSummary) // it is logged and tried again
+				_ = g.summarizeOnce(g.sums.ctx, k, backgroundLimit, needed) // it is logged and tried again
 			}
 		case <-g.sums.ctx.Done():
 		}
@@ -236,5 +243,23 @@ func (g *Gateway) compacted(h sessions.History, s sessions.Summary) event.Event 
 
 // history is what a turn of k starts from.
 func (g *Gateway) history(ctx context.Context, k channels.Key) (sessions.History, error) {
-	return g.store.History(ctx, k, sessions.HistoryLimit{Messages: g.opts.HistoryMessages, Bytes: g.opts.HistoryBytes})
+	h, err := g.store.History(ctx, k, sessions.HistoryLimit{Messages: g.opts.HistoryMessages, Bytes: g.opts.HistoryBytes})
+	return steady(h), err
+}
+
+// steadyStep is how far apart the places are where a history may begin that is
+// not whole.
+const steadyStep = 64
+
+// steady leaves out a little more of a history that is not whole, so that the
+// next turns begin at the same place: requests that begin elsewhere each time
+// have nothing in common.
+func steady(h sessions.History) sessions.History {
+	if h.Omitted == 0 || len(h.Messages) < 4*steadyStep {
+		return h
+	}
+	n := int((steadyStep - h.Messages[0].Seq%steadyStep) % steadyStep)
+	h.Messages = h.Messages[n:]
+	h.Omitted += n
+	return h
 }
