@@ -104,6 +104,9 @@ type Erased struct {
 	Pairings      int `json:"pairings"`
 	// Noted counts what channels kept in files of their own; a store has 0.
 	Noted int `json:"noted"`
+	// Copies are the copies of the whole store, from before a change of its
+	// form, that the store removed because they hold what was erased.
+	Copies []string `json:"copies,omitempty"`
 	// Files are the attachments that belonged to what was erased; the caller
 	// removes them.
 	Files []string `json:"files,omitempty"`

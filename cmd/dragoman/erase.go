@@ -47,6 +47,9 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 			count(got.Facts, "fact", "facts"), count(got.Pairings, "pairing", "pairings"), count(len(got.Files), "file", "files"),
 			count(got.Noted, "note of a channel", "notes of channels"),
 		)
+		if len(got.Copies) > 0 {
+			e.say("Removed, because they are copies of the whole store:\n%s", pathLines(got.Copies))
+		}
 		if text := elsewhereText(plan); text != "" {
 			e.say("%s", strings.TrimPrefix(text, "\n"))
 		}
@@ -66,19 +69,32 @@ func elsewhereText(p httpapi.Plan) string {
 	if len(p.Elsewhere) == 0 {
 		return ""
 	}
-	var b strings.Builder
-	b.WriteString("\nNot erased, because they are no part of the store in use:\n")
-	for _, path := range p.Elsewhere {
-		fmt.Fprintf(&b, "  %s\n", oneLine(path))
+	return "\nNot erased, because they are no part of the store in use:\n" + pathLines(p.Elsewhere) +
+		"\nRemove what you do not need any more. To erase in another store as well, do so with a configuration that names it."
+}
+
+// pathLines are paths, one a line.
+func pathLines(paths []string) string {
+	var lines []string
+	for _, path := range paths {
+		lines = append(lines, "  "+oneLine(path))
 	}
-	b.WriteString("Remove what you do not need any more. To erase in another store as well, do so with a configuration that names it.")
-	return b.String()
+	return strings.Join(lines, "\n")
+}
+
+// copiesText names the copies of the store that go as well, in lines of their
+// own, or is "".
+func copiesText(p httpapi.Plan) string {
+	if len(p.Copies) == 0 {
+		return ""
+	}
+	return "\nThese copies of the whole store, from before a new version, are removed with all that they hold:\n" + pathLines(p.Copies)
 }
 
 // planText says what will go, before it goes.
 func planText(target string, p httpapi.Plan) string {
 	if p.Empty() {
-		return fmt.Sprintf("No conversation, message or fact of %s was found; what waits in queues is erased all the same.", oneLine(target))
+		return fmt.Sprintf("No conversation, message or fact of %s was found. What may wait in queues is looked for when you erase.", oneLine(target)) + copiesText(p)
 	}
 	var b strings.Builder
 	b.WriteString("This will erase:\n")
@@ -99,5 +115,6 @@ func planText(target string, p httpapi.Plan) string {
 		fmt.Fprintf(&b, "  %s\n", count(p.Pairings, "pairing", "pairings"))
 	}
 	b.WriteString("Summaries that tell of it, queues, files, what the channel keeps of its own, and the search index go with it.")
+	b.WriteString(copiesText(p))
 	return b.String()
 }

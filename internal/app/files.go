@@ -146,7 +146,7 @@ func (f filing) fetched(ctx context.Context, senders []sessions.Sender) (files [
 }
 
 func nothingErased(e sessions.Erased) bool {
-	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+len(e.Files) == 0
+	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+len(e.Copies)+len(e.Files) == 0
 }
 
 const (

@@ -74,7 +74,7 @@ func (d *Daemon) openAdmin() error {
 	mux := http.NewServeMux()
 	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{
 		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, AuditFile: d.state.file(auditName),
-		Elsewhere: func() ([]string, error) { return otherStores(d.state.path, d.cfg.Store.Type) },
+		Beside: func() (copies, others []string, err error) { return besideStore(d.state.path, d.cfg.Store.Type) },
 	}))
 	mux.HandleFunc("POST "+linkPath, d.serveLink)
 	mux.HandleFunc("POST "+unlinkPath, d.serveUnlink)
@@ -145,7 +145,7 @@ func Admin(ctx context.Context, cfg *config.Config, version string) (c *httpapi.
 	}
 	c = httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
 		Store: filing{store, files, &keepers{cfg: cfg}}, Jobs: beats, Events: told.Emit, AuditFile: state.file(auditName),
-		Elsewhere: func() ([]string, error) { return otherStores(state.path, cfg.Store.Type) },
+		Beside: func() (copies, others []string, err error) { return besideStore(state.path, cfg.Store.Type) },
 		Info: func() httpapi.Info {
 			return httpapi.Info{
 				Version: version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),

@@ -43,19 +43,22 @@ type storeType struct {
 	// damaged names the files within path that could not be read and were set
 	// aside. Nil: such a store is refused instead.
 	damaged func(path string) ([]string, error)
+	// copies lists what a change of the store's form left beside path. The
+	// store removes them when it erases. Nil: there are none.
+	copies func(path string) ([]string, error)
 }
 
 // storeTypes are all that this program can open.
 var storeTypes = map[string]storeType{
 	"sqlite": {databaseName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
 		return sqlite.Open(ctx, path, sqlite.Options{Logger: log})
-	}, sqlite.Look, nil},
+	}, sqlite.Look, nil, sqlite.Copies},
 	"file": {folderName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
 		return file.Open(ctx, path, file.Options{Logger: log})
-	}, file.Look, file.Damaged},
+	}, file.Look, file.Damaged, nil},
 	"memory": {"", func(_ context.Context, _ string, log *slog.Logger) (sessions.Store, error) {
 		return memory.New(memory.Options{Logger: log}), nil
-	}, nil, nil},
+	}, nil, nil, nil},
 }
 
 // ParsePlace reads TYPE or TYPE:PATH. Without a path it is the place where the
@@ -131,14 +134,19 @@ func storeNames() (names []string) {
 	return names
 }
 
-// otherStores lists what lies in the state directory and holds, or may hold,
-// conversations, but is no part of the store in use: the store that a migration
-// was made from, what a migration left or set aside, copies from before a
-// change of the schema.
-func otherStores(stateDir, used string) (paths []string, err error) {
+// besideStore lists what lies in the state directory and holds, or may hold,
+// conversations: copies of the store in use, which it removes when it erases,
+// and what it does not touch: the store that a migration was made from, what a
+// migration left or set aside, copies of a store of another type.
+func besideStore(stateDir, used string) (copies, others []string, err error) {
+	if t := storeTypes[used]; t.copies != nil {
+		if copies, err = t.copies(filepath.Join(stateDir, t.name)); err != nil {
+			return nil, nil, fmt.Errorf("app: %w", err)
+		}
+	}
 	entries, err := os.ReadDir(stateDir)
 	if err != nil {
-		return nil, fmt.Errorf("app: %w", err)
+		return nil, nil, fmt.Errorf("app: %w", err)
 	}
 	for _, e := range entries {
 		for kind, t := range storeTypes {
@@ -146,10 +154,10 @@ func otherStores(stateDir, used string) (paths []string, err error) {
 			if t.name == "" || !ok || rest == "" && kind == used || rest != "" && (rest[0] != '.' || slices.Contains(companions, rest)) {
 				continue
 			}
-			if path := filepath.Join(stateDir, e.Name()); !emptyFolder(path) {
-				paths = append(paths, path)
+			if path := filepath.Join(stateDir, e.Name()); !emptyFolder(path) && !slices.Contains(copies, path) {
+				others = append(others, path)
 			}
 		}
 	}
-	return paths, nil
+	return copies, others, nil
 }

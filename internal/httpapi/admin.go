@@ -108,9 +108,10 @@ type AdminOptions struct {
 	Events func(event.Event)
 	// AuditFile gets a line about every erasure. "": no line is kept.
 	AuditFile string
-	// Elsewhere lists what may hold conversations and is no part of Store: an
-	// erasure does not reach it. Nil: there is nothing.
-	Elsewhere func() ([]string, error)
+	// Beside lists what lies beside Store and may hold conversations: copies of
+	// it, which an erasure removes, and other stores, which it does not reach.
+	// Nil: there is nothing.
+	Beside func() (copies, others []string, err error)
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }

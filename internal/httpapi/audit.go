@@ -31,6 +31,7 @@ type auditLine struct {
 	Pairings      int      `json:"pairings"`
 	Noted         int      `json:"noted"`
 	Files         int      `json:"files"`
+	Copies        int      `json:"copies,omitempty"` // of the whole store, removed
 }
 
 // noteLine is a line about what an operator did to conversations beside an
@@ -67,6 +68,7 @@ func (a *admin) audit(e sessions.Erasure, got sessions.Erased, state string) err
 	line := auditLine{
 		At: a.Now().UTC(), Action: "erase", State: state, Conversations: got.Conversations, Messages: got.Messages,
 		Queued: got.Queued, Facts: got.Facts, Summaries: got.Summaries, Pairings: got.Pairings, Noted: got.Noted, Files: len(got.Files),
+		Copies: len(got.Copies),
 	}
 	for _, k := range e.Keys {
 		line.Targets = append(line.Targets, hashed(k.String()))

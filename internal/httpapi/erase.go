@@ -23,6 +23,8 @@ type Plan struct {
 	Shared   []SharedPart `json:"shared"`
 	Facts    int          `json:"facts"`
 	Pairings int          `json:"pairings"`
+	// Copies of the whole store go with whatever is erased.
+	Copies []string `json:"copies,omitempty"`
 	// Elsewhere are stores that are not in use, in which nothing is erased.
 	Elsewhere []string `json:"elsewhere,omitempty"`
 }
@@ -69,8 +71,8 @@ func (a *admin) planErase(ctx context.Context, r *request) (any, error) {
 		}
 		p.Facts += len(facts)
 	}
-	if a.Elsewhere != nil {
-		p.Elsewhere, err = a.Elsewhere()
+	if a.Beside != nil {
+		p.Copies, p.Elsewhere, err = a.Beside()
 	}
 	return p, err
 }
@@ -218,5 +220,5 @@ func (a *admin) erase(ctx context.Context, r *request) (any, error) {
 var errNothing = fmt.Errorf("httpapi: erase: %w", sessions.ErrNotFound)
 
 func nothing(e sessions.Erased) bool {
-	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+e.Noted+len(e.Files) == 0
+	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+e.Noted+len(e.Copies)+len(e.Files) == 0
 }

@@ -19,16 +19,16 @@ import (
 // it the search index is written anew, the file is, and the log is emptied, so
 // that no page holds what was erased. That takes the time and, for a moment,
 // the room of a copy of the file, and nothing else is written meanwhile. If it
-// fails after the transaction the error says so: call it again. Copies that a
-// change of the schema left beside the file are removed.
+// fails after the transaction the error says so: call it again. What [Copies]
+// lists is removed and named.
 func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
 	done := false
 	err = s.updateAlone(ctx, "erase", func(t *tx) error {
 		got, err = t.erase(e)
 		return err
-	}, func() error {
+	}, func() (err error) {
 		done = true
-		if err := s.wipe(); err != nil {
+		if got.Copies, err = s.wipe(); err != nil {
 			return fmt.Errorf("it is erased, but traces may be left in the files, do it again: %w", err)
 		}
 		return nil
@@ -39,45 +39,59 @@ func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Era
 	return got, err
 }
 
-// wipe leaves nothing in the files but what the tables hold. It runs on the
-// writer's goroutine.
-func (s *Store) wipe() error {
+// wipe leaves nothing in the files but what the tables hold, and names the
+// copies that it removed. It runs on the writer's goroutine.
+func (s *Store) wipe() (copies []string, err error) {
 	for _, query := range []string{
 		`INSERT INTO words (words) VALUES ('optimize')`,
 		`VACUUM`,
 	} {
 		if err := s.writer.exec(query); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := s.removeCopies(); err != nil {
-		return err
+	if copies, err = removeCopies(s.path); err != nil {
+		return copies, err
 	}
 	var busy, frames, moved int
 	if err := s.writer.row(`PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved); err != nil {
-		return err
+		return copies, err
 	}
 	if busy != 0 {
-		return errors.New("somebody reads the file, the log cannot be emptied")
+		return copies, errors.New("somebody reads the file, the log cannot be emptied")
 	}
-	return nil
+	return copies, nil
 }
 
-// removeCopies removes the copies that changes of the schema made.
-func (s *Store) removeCopies() error {
-	dir := filepath.Dir(s.path)
-	entries, err := os.ReadDir(dir)
+// Copies lists the copies of the whole store that changes of its schema left
+// beside the file at path. An erasure removes them: they hold everything as it
+// was then.
+func Copies(path string) (copies []string, err error) {
+	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("sqlite: list the copies: %w", err)
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), filepath.Base(s.path)+backupSuffix) {
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
-				return err
-			}
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+backupSuffix) {
+			copies = append(copies, filepath.Join(filepath.Dir(path), e.Name()))
 		}
 	}
-	return syncPath(dir)
+	return copies, nil
+}
+
+// removeCopies removes them and names those that are gone.
+func removeCopies(path string) (gone []string, err error) {
+	all, err := Copies(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range all {
+		if err := os.Remove(name); err != nil {
+			return gone, err
+		}
+		gone = append(gone, name)
+	}
+	return gone, syncPath(filepath.Dir(path))
 }
 
 // eraser is one erasure.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,9 @@ func TestEraseLeavesNoByte(t *testing.T) {
 	got, err := s.Erase(ctx, sessions.Erasure{Keys: []channels.Key{k}, Scopes: []string{"me"}, Senders: []sessions.Sender{{Channel: "x", ID: "7"}}})
 	if err != nil || got.Conversations != 1 {
 		t.Fatalf("Erase = %+v, %v", got, err)
+	}
+	if want := []string{path + ".before-v2"}; !slices.Equal(got.Copies, want) {
+		t.Errorf("Erase names the copies %v, want %v", got.Copies, want)
 	}
 	if found := traces(t, dir, canaries...); len(found) > 0 {
 		t.Errorf("after Erase: %v", found)
