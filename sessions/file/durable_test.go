@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"dragoman/channels"
@@ -175,7 +176,7 @@ func TestPowerCut(t *testing.T) {
 			return err
 		}
 		if list, err := file.Damaged(left.dir); err != nil || len(list) > 0 {
-			return fmt.Errorf("it was taken for damage: %v, %w", list, err)
+			return fmt.Errorf("it was taken for damage: %v, %v", list, err)
 		}
 		return nil
 	}
@@ -324,5 +325,16 @@ func TestJobsHaveAFolder(t *testing.T) {
 			t.Errorf("without %q the occurrence is taken in again: %+v, %v", lost, got, err)
 		}
 		must(t, s.Close())
+	}
+}
+
+// The call is the system's own: it has nothing to force out of a pipe.
+func TestSyncIsFsync(t *testing.T) {
+	r, w, err := os.Pipe()
+	must(t, err)
+	defer r.Close()
+	defer w.Close()
+	if err := file.Sync(w); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("Sync of a pipe = %v, want EINVAL", err)
 	}
 }

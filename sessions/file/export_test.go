@@ -2,19 +2,29 @@ package file
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
 	"dragoman/channels"
 )
 
-// OnSync has f told about each file and folder that is durable now, until the
-// test ends. Its error is that of the fsync.
+// OnSync has f told about each file and folder once it was made durable, until
+// the test ends. What the store does not make durable f does not hear of. Its
+// error is that of the fsync.
 func OnSync(t *testing.T, f func(path string) error) {
-	old := synced
-	synced = f
-	t.Cleanup(func() { synced = old })
+	old := fsync
+	fsync = func(file *os.File) error {
+		if err := old(file); err != nil {
+			return err
+		}
+		return f(file.Name())
+	}
+	t.Cleanup(func() { fsync = old })
 }
+
+// Sync makes a file durable.
+func Sync(f *os.File) error { return fsync(f) }
 
 // FileName is the name, without an ending, of the files of k.
 func FileName(k channels.Key) string { return fileName(k) }

@@ -18,17 +18,9 @@ const (
 	corruptEnding = ".corrupt-"
 )
 
-// synced is told, in tests, about each file and folder that is durable now. An
-// error of it stands for a disk that fails.
-var synced = func(path string) error { return nil }
-
-// syncFile makes what was written to f durable.
-func syncFile(f *os.File) error {
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	return synced(f.Name())
-}
+// fsync is the one way to make what was written to a file, or the names in a
+// folder, durable. Tests put their own disk in its place.
+var fsync = (*os.File).Sync
 
 // lockDir makes the directory and takes the lock that keeps other processes
 // out. The lock ends with the process, however that ends.
@@ -62,7 +54,7 @@ func replace(path string, data []byte) error {
 	}
 	_, err = f.Write(data)
 	if err == nil {
-		err = syncFile(f)
+		err = fsync(f)
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(draft, path)
@@ -88,7 +80,7 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(syncFile(f), f.Close())
+	return errors.Join(fsync(f), f.Close())
 }
 
 // appendAt writes data behind the first size bytes of the file at path, and
@@ -105,7 +97,7 @@ func appendAt(path string, size int64, data []byte) error {
 		_, err = f.WriteAt(data, size)
 	}
 	if err == nil {
-		err = syncFile(f)
+		err = fsync(f)
 	}
 	return errors.Join(err, f.Close())
 }

@@ -113,7 +113,7 @@ func (j *journal) add(e entry) error {
 		return err
 	}
 	if _, err = j.file.WriteAt(line, j.size); err == nil {
-		err = syncFile(j.file)
+		err = fsync(j.file)
 	}
 	if err != nil {
 		j.failed = true
@@ -132,7 +132,7 @@ func (j *journal) mend() error {
 	}
 	err := j.file.Truncate(j.size)
 	if err == nil {
-		err = syncFile(j.file)
+		err = fsync(j.file)
 	}
 	if err != nil {
 		return fmt.Errorf("cut off a failed commit: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 
 	"dragoman/channels"
@@ -113,3 +114,41 @@ func HoldWriter(s *Store) (release func() error) {
 
 // Queued is how many operations wait for the writer.
 func Queued(s *Store) int { return len(s.ops) }
+
+// PragmasOf are the named settings of the connection that writes, or of one
+// that reads.
+func PragmasOf(ctx context.Context, s *Store, writer bool, names []string) (map[string]string, error) {
+	got := map[string]string{}
+	if !writer {
+		for _, name := range names {
+			var v string
+			if err := s.readers.QueryRowContext(ctx, "PRAGMA "+name).Scan(&v); err != nil {
+				return nil, err
+			}
+			got[name] = v
+		}
+		return got, nil
+	}
+	err := s.update(ctx, "settings", func(t *tx) error {
+		for _, name := range names {
+			var v string
+			if err := t.row("PRAGMA " + name).Scan(&v); err != nil {
+				return err
+			}
+			got[name] = v
+		}
+		return nil
+	})
+	return got, err
+}
+
+// OnSync has f told about each file and folder that is durable now because
+// this package, and not SQLite, said so, until the test ends.
+func OnSync(t *testing.T, f func(path string) error) {
+	old := fsync
+	fsync = func(file *os.File) error { return errors.Join(old(file), f(file.Name())) }
+	t.Cleanup(func() { fsync = old })
+}
+
+// Sync is what makes a file or the names in a directory durable.
+func Sync(f *os.File) error { return fsync(f) }

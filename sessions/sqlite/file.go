@@ -32,6 +32,15 @@ func dsn(path string, busy time.Duration) string {
 	return uri(path, q)
 }
 
+// connect opens the file for the one connection that may write to it.
+func connect(path string, busy time.Duration) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", dsn(path, busy))
+	if err == nil {
+		db.SetMaxOpenConns(1)
+	}
+	return db, err
+}
+
 func uri(path string, q url.Values) string {
 	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
 	return u.String()
@@ -131,11 +140,10 @@ func create(ctx context.Context, path string, busy time.Duration) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", dsn(draft, busy))
+	db, err := connect(draft, busy)
 	if err != nil {
 		return err
 	}
-	db.SetMaxOpenConns(1)
 	_, err = db.ExecContext(ctx, schema)
 	// Closing the last connection moves everything from the WAL to the file.
 	if err = errors.Join(err, db.Close()); err != nil {
@@ -150,13 +158,16 @@ func create(ctx context.Context, path string, busy time.Duration) error {
 	return syncPath(filepath.Dir(path))
 }
 
+// fsync is the one way to make a file durable. Tests see each call.
+var fsync = (*os.File).Sync
+
 // syncPath makes a file or the names in a directory durable.
 func syncPath(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(fsync(f), f.Close())
 }
 
 // checkHeader looks at the first bytes of the file before SQLite does: SQLite

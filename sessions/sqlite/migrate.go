@@ -66,11 +66,10 @@ COMMIT;
 // migrate brings a file of version 1 up to date, after it has put a copy of it
 // beside it.
 func migrate(ctx context.Context, path string, busy time.Duration) error {
-	db, err := sql.Open("sqlite", dsn(path, busy))
+	db, err := connect(path, busy)
 	if err != nil {
 		return err
 	}
-	db.SetMaxOpenConns(1)
 	if err = backup(ctx, db, path); err != nil {
 		err = fmt.Errorf("the copy before the change to schema 2: %w", err)
 	} else if _, err = db.ExecContext(ctx, toVersion2); err != nil {

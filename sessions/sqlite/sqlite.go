@@ -121,10 +121,9 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if err = prepareFile(ctx, path, o.BusyTimeout); err != nil {
 		return nil, err
 	}
-	if s.db, err = sql.Open("sqlite", dsn(path, o.BusyTimeout)); err != nil {
+	if s.db, err = connect(path, o.BusyTimeout); err != nil {
 		return nil, err
 	}
-	s.db.SetMaxOpenConns(1)
 	if s.writer, err = newWriter(ctx, s.db); err != nil {
 		return nil, err
 	}
