@@ -39,7 +39,14 @@ const DefaultPrunePreset = "dragoman"
 
 // PrunePresets are known ways of pruning, by name.
 var PrunePresets = map[string]Prune{
+	// Half of the largest page of read_file, so that pages and web sites count
+	// and what a few screens hold does not: see docs/performance.md.
 	DefaultPrunePreset: {
+		SoftPercent: 30, HardPercent: 50, Head: 1500, Tail: 1500,
+		MinResult: 16_000, KeepAssistants: 3, Exempt: []string{"skill"},
+	},
+	// Only what is longer than any page of read_file or web_fetch.
+	"sparing": {
 		SoftPercent: 30, HardPercent: 50, Head: 1500, Tail: 1500,
 		MinResult: 50_000, KeepAssistants: 3, Exempt: []string{"skill"},
 	},

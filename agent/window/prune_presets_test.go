@@ -65,6 +65,17 @@ func TestCase36OpenclawPreset(t *testing.T) {
 	}
 }
 
+// TestSparingPreset: the first limit that Dragoman had is still to be had.
+func TestSparingPreset(t *testing.T) {
+	for length, want := range map[int]int{49_999: 0, 50_000: 1} {
+		msgs := window.Repair(talkOf(asked(2, "get", strings.Repeat("x", length)), later(4, 3)))
+		_, soft, _ := shownAs(window.PrunePresets["sparing"].Apply(msgs, window.Sight{Window: windowFor(msgs, 40)}))
+		if soft != want {
+			t.Errorf("%d of the results of %d characters are shortened, want %d", soft, length, want)
+		}
+	}
+}
+
 // onceFull prunes msgs as if all of them had come at once: their usage says
 // that the requests before took next to nothing.
 func onceFull(p window.Prune, msgs []sessions.Message, size int) []sessions.Message {

@@ -10,7 +10,7 @@ import (
 
 // Prune says how long results of tools are shortened in what the model sees.
 type Prune struct {
-	Preset         string   `yaml:"preset" doc:"A known way to do it, which fills in every key that is not written: dragoman or openclaw."`
+	Preset         string   `yaml:"preset" doc:"A known way to do it, which fills in every key that is not written: dragoman, openclaw or sparing."`
 	Enabled        bool     `yaml:"enabled" doc:"Shorten long results of tools in what the model sees. The transcript keeps them whole."`
 	SoftPercent    int      `yaml:"soft_percent" doc:"Above this share of the context window, long results keep only their two ends."`
 	HardPercent    int      `yaml:"hard_percent" doc:"Above this share, a notice stands for them."`

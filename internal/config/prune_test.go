@@ -60,7 +60,7 @@ func TestPruneProblems(t *testing.T) {
 		"prune: {keep_assistants: -1}\n":                    "prune.keep_assistants: -1 is out of range; write 0 to 1000",
 		"prune: {exempt: [\" \"]}\n":                        "prune.exempt[0]: is empty; write the name of a tool",
 		"prune: {min_total: -1}\n":                          "prune.min_total: -1 is out of range; write 0 to 100000000",
-		"prune: {preset: claw}\n":                           `prune.preset: "claw" is not known here; write dragoman or openclaw`,
+		"prune: {preset: claw}\n":                           `prune.preset: "claw" is not known here; write dragoman, openclaw or sparing`,
 		"prune: {preset: openclaw, head: 3000}\n":           "prune.min_result: is not more than prune.head and prune.tail together, so there is nothing to leave out; write more than 4500",
 		"prune: {off: true}\n":                              "prune.off: unknown key",
 		"prune: {head: 100000000, min_result: 100000000}\n": "prune.head: 100000000 is out of range; write 0 to 1000000",
