@@ -46,8 +46,13 @@ type record struct {
 	passing   []string // what was to be taken back and came too late
 }
 
+// warmUp is after how many acknowledgements the time of a patient life
+// begins, so that there is something to lose on a busy machine too.
+const warmUp = 8
+
 // live runs a child until it is killed after d, or for d 0 until it is idle.
-func (r *record) live(t *testing.T, path string, d time.Duration) {
+// The time of a patient life begins when it has done something.
+func (r *record) live(t *testing.T, path string, d time.Duration, patient bool) {
 	t.Helper()
 	var from []string
 	for _, n := range r.accepted {
@@ -66,14 +71,18 @@ func (r *record) live(t *testing.T, path string, d time.Duration) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if d > 0 {
-		timer := time.AfterFunc(d, func() { _ = cmd.Process.Kill() })
-		defer timer.Stop()
-	} else {
-		timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
-		defer timer.Stop()
+	first := d
+	if d == 0 || patient {
+		first = time.Minute
 	}
-	idle := r.read(t, out)
+	timer := time.AfterFunc(first, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	lines := 0
+	idle := r.read(t, out, func() {
+		if lines++; patient && lines == warmUp {
+			timer.Reset(d)
+		}
+	})
 	err = cmd.Wait()
 	if d == 0 && (err != nil || !idle) {
 		t.Fatalf("the last child ended with %v, idle %v", err, idle)
@@ -83,9 +92,10 @@ func (r *record) live(t *testing.T, path string, d time.Duration) {
 	}
 }
 
-func (r *record) read(t *testing.T, out io.Reader) (idle bool) {
+// read takes what a child says and calls heard after each line.
+func (r *record) read(t *testing.T, out io.Reader, heard func()) (idle bool) {
 	lines := bufio.NewScanner(out)
-	for lines.Scan() {
+	for ; lines.Scan(); heard() {
 		f := strings.Fields(lines.Text())
 		if len(f) == 1 && f[0] == "idle" {
 			return true
@@ -138,7 +148,7 @@ func RunKills(t *testing.T, path string, check func(t *testing.T), open func(t *
 	}
 	r := record{withdrawn: map[string]bool{}}
 	for i := range kills {
-		r.live(t, path, 40*time.Millisecond+rand.N(250*time.Millisecond))
+		r.live(t, path, 40*time.Millisecond+rand.N(250*time.Millisecond), i%3 == 0)
 		// The check may repair on its way; every second life finds the files
 		// as the killed one has left them. On a busy machine the first lives
 		// end before there are any.
@@ -146,7 +156,7 @@ func RunKills(t *testing.T, path string, check func(t *testing.T), open func(t *
 			check(t)
 		}
 	}
-	r.live(t, path, 0)
+	r.live(t, path, 0, false)
 	check(t)
 	r.compare(t, open(t), kills)
 }
@@ -193,7 +203,7 @@ func (r *record) compare(t *testing.T, s sessions.Store, kills int) {
 	if most := kills * killKeys; repeats > most {
 		t.Errorf("%d replies went out twice, at most one for each key and kill can: %d", repeats, most)
 	}
-	if messages < 2*kills { // a life is short on a busy machine
+	if messages < kills { // some lives are short on a busy machine
 		t.Errorf("only %d messages in %d lives: the test does not test", messages, kills)
 	}
 	t.Logf("%d kills, %d messages: none lost, doubled or reordered; %d replies repeated in the marked window; %d withdrawn, none of them answered",
