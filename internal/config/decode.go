@@ -56,6 +56,7 @@ var (
 	secretType   = reflect.TypeFor[Secret]()
 	durationType = reflect.TypeFor[Duration]()
 	sizeType     = reflect.TypeFor[Size]()
+	threshType   = reflect.TypeFor[Threshold]()
 	channelsType = reflect.TypeFor[map[string]Channel]()
 )
 
@@ -236,7 +237,8 @@ var kinds = map[string]scalarKind{
 		n, err := time.ParseDuration(s)
 		return Duration(n), err
 	})},
-	"size": {"a size, like 4096 or 256KiB", parsed(parseSize)},
+	"whole number or none": {"a whole number, like 10, or none", parsed(parseThreshold)},
+	"size":                 {"a size, like 4096 or 256KiB", parsed(parseSize)},
 }
 
 // parsed sets a value only if its text could be read, so that no half-read
@@ -268,6 +270,8 @@ func kindOf(t reflect.Type) string {
 		return "duration"
 	case t == sizeType:
 		return "size"
+	case t == threshType:
+		return "whole number or none"
 	case t.Kind() == reflect.Bool:
 		return "true or false"
 	case t.Kind() == reflect.Int:

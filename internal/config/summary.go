@@ -28,9 +28,9 @@ type Summary struct {
 
 // SummaryTrigger says how large a conversation is when it is summarised.
 type SummaryTrigger struct {
-	TokensPercent int `yaml:"tokens_percent" example:"75" doc:"Summarise at this share of the context window or more. Unset: not by size."`
-	Messages      int `yaml:"messages" example:"80" doc:"Summarise when more messages than this stand after the last summary. Unset: not by number."`
-	MinMessages   int `yaml:"min_messages" doc:"Fewer messages than this are left alone."`
+	TokensPercent Threshold `yaml:"tokens_percent" example:"75" doc:"Summarise at this share of the context window or more. none: not by size, whatever the preset says."`
+	Messages      Threshold `yaml:"messages" example:"80" doc:"Summarise when more messages than this stand after the last summary. none: not by number, whatever the preset says."`
+	MinMessages   int       `yaml:"min_messages" doc:"Fewer messages than this are left alone."`
 }
 
 // SummaryKeep says what stays word for word.
@@ -53,7 +53,7 @@ func presetSummary(name string) Summary {
 	p := window.Presets[name]
 	return Summary{
 		Preset: name, When: string(p.When),
-		Trigger: SummaryTrigger{p.Trigger.TokensPercent, p.Trigger.Messages, p.Trigger.MinMessages},
+		Trigger: SummaryTrigger{Threshold(p.Trigger.TokensPercent), Threshold(p.Trigger.Messages), p.Trigger.MinMessages},
 		Keep:    SummaryKeep{string(p.Keep.Unit), p.Keep.N},
 		Render:  string(p.Render), Format: string(p.Format),
 		MaxTokens: p.MaxTokens, MaxChars: p.MaxChars, Temperature: p.Temperature, Prompt: p.Prompt,
@@ -65,7 +65,7 @@ func (s Summary) Compaction() window.Compaction {
 	return window.Compaction{
 		When: window.When(s.When),
 		Trigger: window.Trigger{
-			TokensPercent: s.Trigger.TokensPercent, Messages: s.Trigger.Messages, MinMessages: s.Trigger.MinMessages,
+			TokensPercent: s.Trigger.TokensPercent.N(), Messages: s.Trigger.Messages.N(), MinMessages: s.Trigger.MinMessages,
 		},
 		Keep:   window.Keep{Unit: window.Unit(s.Keep.Unit), N: s.Keep.N},
 		Render: window.Render(s.Render), Format: window.Format(s.Format),
@@ -159,22 +159,21 @@ func fill[T any](v *validator, path string, value *T, preset T) {
 
 // trigger checks a threshold. Elsewhere 0 means every turn to some and never
 // to others, so that it means nothing here.
-func (v *validator) trigger(path string, value, low, high int) {
-	if value == 0 {
-		if v.written(path) {
-			v.bad(path, "0 could mean every turn or never", fmt.Sprintf("write %d to %d, or summary.when: every_turn, or summary.when: off", low, high))
-		}
-		return
+func (v *validator) trigger(path string, value Threshold, low, high int) {
+	switch {
+	case value == 0 && v.written(path):
+		v.bad(path, "0 could mean every turn or never", fmt.Sprintf("write %d to %d, or none to do without it, or summary.when: every_turn", low, high))
+	case value != 0 && value != noThreshold:
+		v.between(path, int(value), low, high)
 	}
-	v.between(path, value, low, high)
 }
 
 // summaryKeep finds settings that would keep everything there is.
 func (v *validator) summaryKeep(s Summary) {
-	if s.When == string(window.WhenAuto) && s.Trigger.TokensPercent == 0 && s.Trigger.Messages == 0 {
+	if s.When == string(window.WhenAuto) && s.Trigger.TokensPercent.N() == 0 && s.Trigger.Messages.N() == 0 {
 		v.bad("summary.trigger", "nothing starts a summary", "give it tokens_percent or messages, or write summary.when: off")
 	}
-	n, most := s.Keep.N, s.Trigger.Messages
+	n, most := s.Keep.N, s.Trigger.Messages.N()
 	switch {
 	case n < 1:
 	case s.Keep.Unit == string(window.UnitMessages) && most >= 2 && n >= most:

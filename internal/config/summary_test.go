@@ -58,6 +58,31 @@ summary:
 	}
 }
 
+// A preset's trigger can be taken away by a word. The effective form says so
+// and loads as the same again.
+func TestPresetWithoutATrigger(t *testing.T) {
+	for key, change := range map[string]func(*window.Trigger){
+		"tokens_percent": func(t *window.Trigger) { t.TokensPercent = 0 },
+		"messages":       func(t *window.Trigger) { t.Messages = 0 },
+	} {
+		c := load1(t, "summary: {trigger: {"+key+": none}}\n")
+		want := window.Presets["dragoman"]
+		change(&want.Trigger)
+		if diff := cmp.Diff(want, c.Summary.Compaction()); diff != "" {
+			t.Errorf("without %s (-want +got):\n%s", key, diff)
+		}
+		if !strings.Contains(c.Effective(), key+": none\n") {
+			t.Errorf("Effective lacks %s: none:\n%s", key, c.Effective())
+		}
+		if diff := cmp.Diff(want, load1(t, c.Effective()).Summary.Compaction()); diff != "" {
+			t.Errorf("its effective form loads as (-want +got):\n%s", diff)
+		}
+	}
+	load1(t, "summary: {when: off, trigger: {messages: none, tokens_percent: none}}\n")
+	// What is kept has nothing to be measured by any more.
+	load1(t, "summary: {trigger: {messages: none}, keep: {n: 200}}\n")
+}
+
 // load1 loads text, which must be right.
 func load1(t *testing.T, text string, env ...string) *config.Config {
 	t.Helper()

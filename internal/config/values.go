@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -92,6 +93,45 @@ func (d Duration) String() string {
 
 // MarshalYAML writes the form of String.
 func (d Duration) MarshalYAML() (any, error) { return d.String(), nil }
+
+// Threshold is a number that something starts at, or "none". Its zero value is
+// one that was not written, which a preset may fill in.
+type Threshold int
+
+// noThreshold is "none". No whole number in a file is as small.
+const noThreshold Threshold = math.MinInt64
+
+// N is t as the rest of the program has it: 0 stands for none.
+func (t Threshold) N() int {
+	if t == noThreshold {
+		return 0
+	}
+	return int(t)
+}
+
+// String is the form in which t is written.
+func (t Threshold) String() string {
+	if t.N() == 0 {
+		return "none"
+	}
+	return strconv.Itoa(int(t))
+}
+
+// MarshalYAML writes a number, or the word for none.
+func (t Threshold) MarshalYAML() (any, error) {
+	if n := t.N(); n != 0 {
+		return n, nil
+	}
+	return t.String(), nil
+}
+
+func parseThreshold(text string) (Threshold, error) {
+	if text == noThreshold.String() {
+		return noThreshold, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	return Threshold(n), err
+}
 
 // Size is a number of bytes, written like 4096 or "256KiB".
 type Size int64
