@@ -115,7 +115,9 @@ func plain(v reflect.Value) string {
 // Effective is the whole configuration as YAML, defaults filled in and secrets
 // hidden. It shows what counts, not what was written.
 func (c *Config) Effective() string {
-	root := render(reflect.ValueOf(c).Elem())
+	shown := *c
+	shown.Summary.MaxTokens = c.summaryTokens()
+	root := render(reflect.ValueOf(&shown).Elem())
 	root.HeadComment = "Effective configuration. Source: " + c.source.String()
 	var b strings.Builder
 	enc := yaml.NewEncoder(&b)
