@@ -32,6 +32,9 @@
 //     touched again, and the conversation is made anew from the archive and the
 //     log. The others go on. So do they after damage to an archive or to the
 //     middle of the log, of which everything that can be read is kept.
+//   - The store is of a former format: a copy of it is put beside it before
+//     anything is written. If that fails, Open does, and the store stays as it
+//     was.
 //   - Another process has the store open: Open says so.
 //   - The folder holds something else, and no store: Open says so and leaves it
 //     as it is.
@@ -127,7 +130,10 @@ func open(dir string, o Options) (_ *Store, err error) {
 		states: map[channels.Key]docState{},
 	}
 	s.disk.checkpoint = func() error { return s.checkpoint(context.Background()) }
-	if s.Store, err = memory.Open(memory.Options{Now: o.Now, Logger: o.Logger, Name: "file"}, s.disk); err != nil {
+	if err = s.disk.keepFormer(); err == nil {
+		s.Store, err = memory.Open(memory.Options{Now: o.Now, Logger: o.Logger, Name: "file"}, s.disk)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.disk.journal.close(), s.flock.Close())
 	}
 	return s, nil
@@ -194,7 +200,8 @@ func (s *Store) Close() error {
 }
 
 // Wipe is part of [memory.Disk]: when it returns, no file of the store holds
-// what was erased. Files that were set aside are removed for keys that are
+// what was erased. Copies that a change of the format left beside the store are
+// removed. Files that were set aside are removed for keys that are
 // gone; nobody can tell what is in the others, so they are named.
 func (d *disk) Wipe(keys []channels.Key) error {
 	if err := d.wipe(keys); err != nil {
@@ -225,5 +232,5 @@ func (d *disk) wipe(keys []channels.Key) error {
 			return err
 		}
 	}
-	return errors.Join(d.syncDirs(), syncDir(d.dir))
+	return errors.Join(removeFormer(d.dir), d.syncDirs(), syncDir(d.dir))
 }

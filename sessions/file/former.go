@@ -1,0 +1,195 @@
+package file
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// formerSuffix is what a copy of a store of format 1 adds to its name.
+const formerSuffix = ".before-v2"
+
+// keepFormer puts a copy of a store of a former format beside it, before
+// anything is written in the new one, and then marks the store as one of the
+// new format, so that no start after this one makes another.
+func (d *disk) keepFormer() error {
+	format, err := d.format()
+	if err != nil || format == 0 || format >= documentFormat {
+		return err
+	}
+	name, err := copyBeside(d.dir)
+	if err == nil {
+		err = d.markFormat()
+	}
+	if err != nil {
+		return fmt.Errorf("the copy before the change to format %d: %w", documentFormat, err)
+	}
+	d.log.Info("the store is of a former format; a copy of it as it was is kept", "copy", name, "format", format, "new_format", documentFormat)
+	return nil
+}
+
+// format is the one that the store was last closed in: that of the common
+// file, or else of the index, or else the oldest of a document. 0 is a store
+// that has none of them: its log is the same in all formats.
+func (d *disk) format() (int, error) {
+	for _, name := range []string{commonName, indexName} {
+		if n, err := formatOf(filepath.Join(d.dir, name)); err != nil || n > 0 {
+			return n, err
+		}
+	}
+	oldest := 0
+	for _, sub := range []string{documentDir, jobDir} {
+		docs, err := filepath.Glob(filepath.Join(d.dir, sub, "*.json"))
+		if err != nil {
+			return 0, err
+		}
+		for _, path := range docs {
+			n, err := formatOf(path)
+			if err != nil {
+				return 0, err
+			}
+			if n > 0 && (oldest == 0 || n < oldest) {
+				oldest = n
+			}
+		}
+	}
+	return oldest, nil
+}
+
+// formatOf is what the file at path says at its top. 0 is one that is not
+// there or says nothing, damaged ones among them.
+func formatOf(path string) (int, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, removed(err)
+	}
+	var head struct {
+		Format int `json:"format"`
+	}
+	if json.Unmarshal(data, &head) != nil || head.Format < 0 {
+		return 0, nil
+	}
+	return head.Format, nil
+}
+
+// markFormat writes the common file, if there is one, in the new format.
+func (d *disk) markFormat() error {
+	path := filepath.Join(d.dir, commonName)
+	c := &commonFile{}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return removed(err)
+	}
+	if json.Unmarshal(data, c) != nil {
+		return nil // it is set aside in a moment
+	}
+	c.Format = documentFormat
+	if data, err = pretty(c); err != nil {
+		return err
+	}
+	return errors.Join(replace(path, data), syncDir(d.dir))
+}
+
+// copyBeside copies the files of the store in dir to a folder beside it that
+// was not there before: what an earlier change left is never overwritten. The
+// copy gets its name only when it is complete and durable.
+func copyBeside(dir string) (name string, err error) {
+	name = filepath.Clean(dir) + formerSuffix
+	draft := name + ".new"
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			break
+		} else if err != nil {
+			return "", err
+		}
+		name = fmt.Sprintf("%s%s.%d", filepath.Clean(dir), formerSuffix, n)
+	}
+	if err := os.RemoveAll(draft); err != nil {
+		return "", err
+	}
+	if err = copyFiles(dir, draft); err == nil {
+		err = os.Rename(draft, name)
+	}
+	if err != nil {
+		// Half a copy must not fill a disk that is full already.
+		return "", errors.Join(err, os.RemoveAll(draft))
+	}
+	return name, syncDir(filepath.Dir(name))
+}
+
+// copyFiles makes a durable copy of a store. All of it is written before the
+// first fsync, so that the disk can take it in one go.
+func copyFiles(dir, to string) error {
+	var made []string
+	for _, sub := range []string{".", documentDir, archiveDir, jobDir, logDir} {
+		entries, err := os.ReadDir(filepath.Join(dir, sub))
+		if err == nil {
+			err = os.Mkdir(filepath.Join(to, sub), 0o700)
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if !e.Type().IsRegular() || e.Name() == "lock" || strings.HasSuffix(e.Name(), draftEnding) {
+				continue
+			}
+			target := filepath.Join(to, sub, e.Name())
+			if err := keepFile(filepath.Join(dir, sub, e.Name()), target); err != nil {
+				return err
+			}
+			made = append(made, target)
+		}
+		made = append(made, filepath.Join(to, sub))
+	}
+	for _, path := range made {
+		if err := syncDir(path); err != nil { // a file is opened as a folder is
+			return err
+		}
+	}
+	return nil
+}
+
+// keepFile makes a file that stays what the one at path is now. JSON files
+// are replaced in one piece, never written into, so that a second name is
+// enough. Archives, the log and the seen ids grow in place.
+func keepFile(path, to string) error {
+	if filepath.Ext(path) == ".json" && os.Link(path, to) == nil {
+		return nil
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return errors.Join(err, from.Close())
+	}
+	_, err = io.Copy(f, from)
+	return errors.Join(err, f.Close(), from.Close())
+}
+
+// isFormer reports whether dir has the name of a copy, or of half a one.
+func isFormer(dir string) bool { return strings.Contains(filepath.Base(dir), formerSuffix) }
+
+// removeFormer removes the copies that changes of the format made.
+func removeFormer(dir string) error {
+	dir = filepath.Clean(dir)
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(dir)+formerSuffix) {
+			if err := os.RemoveAll(filepath.Join(filepath.Dir(dir), e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return syncDir(filepath.Dir(dir))
+}
