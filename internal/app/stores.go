@@ -55,7 +55,7 @@ var storeTypes = map[string]storeType{
 	}, sqlite.Look, nil, sqlite.Copies},
 	"file": {folderName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
 		return file.Open(ctx, path, file.Options{Logger: log})
-	}, file.Look, file.Damaged, nil},
+	}, file.Look, file.Damaged, file.Copies},
 	"memory": {"", func(_ context.Context, _ string, log *slog.Logger) (sessions.Store, error) {
 		return memory.New(memory.Options{Logger: log}), nil
 	}, nil, nil, nil},

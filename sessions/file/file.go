@@ -200,8 +200,7 @@ func (s *Store) Close() error {
 }
 
 // Wipe is part of [memory.Disk]: when it returns, no file of the store holds
-// what was erased. Copies that a change of the format left beside the store are
-// removed. Files that were set aside are removed for keys that are
+// what was erased. Files that were set aside are removed for keys that are
 // gone; nobody can tell what is in the others, so they are named.
 func (d *disk) Wipe(keys []channels.Key) error {
 	if err := d.wipe(keys); err != nil {
@@ -232,5 +231,5 @@ func (d *disk) wipe(keys []channels.Key) error {
 			return err
 		}
 	}
-	return errors.Join(removeFormer(d.dir), d.syncDirs(), syncDir(d.dir))
+	return errors.Join(d.syncDirs(), syncDir(d.dir))
 }
