@@ -62,6 +62,41 @@ func TestFilters(t *testing.T) {
 	w.fail(1, "at most 4096 bytes", "sessions", "set", "telegram:1", "meta.a="+strings.Repeat("x", 5000))
 }
 
+// Flags count at any place among tags, and no tag is taken for one.
+func TestTagsAndFlags(t *testing.T) {
+	for _, c := range []struct{ line, config, tags string }{
+		{"sessions tag telegram:1 +a -work", "", "a, cat, h"},
+		{"sessions tag telegram:1 +a -work -c sq.yaml", "sq.yaml", "a, cat, h"},
+		{"sessions tag telegram:1 +a -c sq.yaml -work", "sq.yaml", "a, cat, h"},
+		{"sessions tag telegram:1 --config sq.yaml +a -work", "sq.yaml", "a, cat, h"},
+		{"sessions tag -c sq.yaml telegram:1 +a -work", "sq.yaml", "a, cat, h"},
+		{"sessions -csq.yaml tag telegram:1 a -work", "sq.yaml", "a, cat, h"},
+		{"-c sq.yaml sessions tag telegram:1 -work +a", "sq.yaml", "a, cat, h"},
+		{"sessions tag telegram:1 -work --config=sq.yaml +a", "sq.yaml", "a, cat, h"},
+		{"sessions tag telegram:1 -c sq.yaml -- -cat -h -c", "sq.yaml", "work"},
+		{"sessions tag -- telegram:1 -cat -h", "", "work"},
+	} {
+		w := newWorld(t)
+		w.want([]string{"cat, h, work"}, "sessions", "tag", "telegram:1", "work", "cat", "h")
+		w.want([]string{"tags     " + c.tags + "\n"}, strings.Fields(c.line)...)
+		if w.daemon.config != c.config {
+			t.Errorf("dragoman %s: the configuration is %q, want %q", c.line, w.daemon.config, c.config)
+		}
+	}
+	w := newWorld(t)
+	w.want([]string{"Usage: dragoman sessions tag <key> <tags>"}, "sessions", "tag", "-h")
+	w.want([]string{"Usage: dragoman sessions tag <key> <tags>"}, "sessions", "tag", "telegram:1", "-h")
+	w.want([]string{"Usage: dragoman sessions tag <key> <tags>"}, "sessions", "tag", "telegram:1", "+a", "-work", "--help")
+	w.want([]string{"Usage: dragoman sessions tag <key> <tags>"}, "help", "sessions", "tag")
+	w.fail(2, "-csq.yaml may mean the configuration sq.yaml or the tag csq.yaml: write -c sq.yaml, or put --", "sessions", "tag", "telegram:1", "+a", "-csq.yaml")
+	w.fail(2, "-c wants the file of a configuration", "sessions", "tag", "telegram:1", "+a", "-c")
+	w.fail(2, "-c wants the file of a configuration", "sessions", "tag", "telegram:1", "+a", "-c", "-work")
+	w.fail(2, "unknown flag --work", "sessions", "tag", "telegram:1", "+a", "--work")
+	w.fail(2, "unknown flag -w", "sessions", "tag", "-work", "telegram:1")
+	w.fail(2, "expected", "sessions", "tag", "telegram:1")
+	w.fail(1, "there is no conversation telegram:1", "sessions", "show", "telegram:1") // nothing was changed
+}
+
 func TestSearchEverything(t *testing.T) {
 	w := newWorld(t)
 	w.want([]string{"Nobody said anything with price."}, "sessions", "search", "price")

@@ -101,7 +101,11 @@ func run(ctx context.Context, args []string, e *env) (code int) {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	kctx, err := parser.Parse(tagsAreNoFlags(args))
+	args, err = tagsAreNoFlags(args)
+	if err != nil {
+		return e.report(err)
+	}
+	kctx, err := parser.Parse(args)
 	if err != nil {
 		_, _ = fmt.Fprintf(e.err, "dragoman: %v\nTry: dragoman help\n", err)
 		return exitUsage

@@ -73,11 +73,13 @@ type fakeDaemon struct {
 	jobs     httpapi.Scheduler
 	audit    string
 	aside    []string
+	config   string // that was asked for last
 	released int
 	asked    int
 }
 
-func (*fakeDaemon) load(string) (*config.Config, error) {
+func (f *fakeDaemon) load(path string) (*config.Config, error) {
+	f.config = path
 	cfg, _, err := config.Load(config.Options{Dir: "/nowhere", Home: "/nowhere", Env: func(string) (string, bool) { return "", false }})
 	return cfg, err
 }

@@ -14,38 +14,6 @@ import (
 	"dragoman/sessions"
 )
 
-// tagsAreNoFlags keeps the parser from taking -TAG for flags: what comes after
-// the key of "sessions tag KEY" are tags.
-func tagsAreNoFlags(args []string) []string {
-	for i := 0; i+3 < len(args); i++ {
-		if args[i] == "sessions" && args[i+1] == "tag" {
-			if strings.HasPrefix(args[i+2], "-") {
-				return args // flags before the key: the person can write -- as well
-			}
-			return slices.Insert(slices.Clone(args), i+3, "--")
-		}
-	}
-	return args
-}
-
-type sessionsTagCmd struct {
-	keyArg
-	Tags []string `arg:"" help:"+TAG or TAG adds, -TAG removes."`
-}
-
-func (k *sessionsTagCmd) Run(e *env, c *cli) error {
-	var change httpapi.Change
-	for _, word := range k.Tags {
-		switch {
-		case strings.HasPrefix(word, "-"):
-			change.Untag = append(change.Untag, word[1:])
-		default:
-			change.Tag = append(change.Tag, strings.TrimPrefix(word, "+"))
-		}
-	}
-	return e.configure(c, k.Key, change)
-}
-
 type sessionsSetCmd struct {
 	keyArg
 	Settings []string `arg:"" help:"model=NAME, system=TEXT, meta.NAME=VALUE (JSON, or text)."`
