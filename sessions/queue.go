@@ -201,6 +201,8 @@ type QueueItem struct {
 	Error     string    `json:"error,omitempty"`
 	Bytes     int       `json:"bytes"`
 	Text      string    `json:"text,omitempty"` // filled by ShowQueue only
+	// Delivery is the Delivery.ID of an "out", which the queue takes for its ID.
+	Delivery string `json:"delivery,omitempty"`
 }
 
 // Aside is something that an adapter could not understand.

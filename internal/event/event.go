@@ -62,7 +62,8 @@ type Event struct {
 	OldTokens      int `json:"old_tokens,omitempty"`
 	NewTokens      int `json:"new_tokens,omitempty"`
 	SavingsPercent int `json:"savings_percent,omitempty"`
-	// Delivery is the id of a delivery, as dragoman queue shows it.
+	// Delivery is the id of a delivery, as networks are told it; dragoman queue
+	// takes it for the id that its list shows.
 	Delivery string `json:"delivery,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`
 	// Why is one word: of session_delete deleted, expired, erased or joined.

@@ -89,6 +89,7 @@ func (g *Gateway) settle(ctx context.Context, c sessions.Claim, a attempt) (next
 func (g *Gateway) undelivered(ctx context.Context, c sessions.Claim, d sessions.Delivery, cause error) (bool, error) {
 	log := g.log(d.Key).With("msg_id", d.ID, "attempt", d.Attempts+1)
 	if errors.Is(cause, channels.ErrPermanent) {
+		d.Attempts++ // the one that has just ended
 		return true, g.bury(ctx, c, d, cause)
 	}
 	wait := delay(retryBase, retryMost, d.Attempts)

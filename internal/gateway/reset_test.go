@@ -389,8 +389,8 @@ func TestEvents(t *testing.T) {
 		w.say("1", "to nobody")
 		synctest.Wait()
 		e := heard.list[len(heard.list)-1]
-		if e.Event != event.DeliveryDead || e.Delivery == "" || e.At.IsZero() || e.Key != channels.MustKey("net:1") {
-			t.Errorf("the last event is %+v, want delivery_dead with its id", e)
+		if e.Event != event.DeliveryDead || e.Delivery == "" || e.At.IsZero() || e.Attempts != 1 || e.Key != channels.MustKey("net:1") {
+			t.Errorf("the last event is %+v, want delivery_dead with its id and its one attempt", e)
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 
+	"dragoman/channels"
+	"dragoman/internal/event"
 	"dragoman/sessions"
 )
 
@@ -78,8 +80,24 @@ func (a *admin) retry(ctx context.Context, r *request) (any, error) {
 	return done{}, a.Store.RetryQueue(ctx, r.body.ID)
 }
 
+// drop also tells the hooks of a delivery, unless the gateway told them already
+// when it gave it up.
 func (a *admin) drop(ctx context.Context, r *request) (any, error) {
-	return done{}, a.Store.DropQueue(ctx, r.body.ID)
+	was, err := a.Store.ShowQueue(ctx, r.body.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Store.DropQueue(ctx, r.body.ID); err != nil {
+		return nil, err
+	}
+	if was.Kind == "out" && was.State != string(sessions.DeliveryDead) {
+		k, err := channels.ParseKey(was.Key)
+		if err != nil {
+			return nil, fmt.Errorf("httpapi: it was given up, but no hook can be told: %w", err)
+		}
+		a.emit(event.Event{Event: event.DeliveryDead, Key: k, Delivery: was.Delivery, Attempts: was.Attempts})
+	}
+	return done{}, nil
 }
 
 func (a *admin) jobs(ctx context.Context, _ *request) (any, error) {

@@ -51,7 +51,7 @@ func (o *outRow) queueItem() sessions.QueueItem {
 	return sessions.QueueItem{
 		ID: o.ID, Kind: "out", Key: o.Key.String(), State: string(o.State),
 		Attempts: o.Attempts, At: rules.Time(o.Created), NotBefore: o.NotBefore, Error: o.Error,
-		Bytes: len(o.Text), Text: o.Text,
+		Bytes: len(o.Text), Text: o.Text, Delivery: o.ID,
 	}
 }
 

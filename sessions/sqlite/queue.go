@@ -66,23 +66,26 @@ func (s *Store) feed(ctx context.Context, k channels.Key, before int64, limit in
 // The queue's queries read what a [sessions.QueueItem] shows; the text, which
 // can be long, only where one item is shown.
 const (
-	queueIn = `SELECT k.key, i.id, i.state, i.attempts, i.accepted, i.due, i.why, length(CAST(i.text AS BLOB)), %s
+	queueIn = `SELECT k.key, i.id, i.state, i.attempts, i.accepted, i.due, i.why, length(CAST(i.text AS BLOB)), %s, ''
 		FROM inbox i JOIN keys k ON k.id = i.id >> 32 WHERE `
-	queueOut = `SELECT k.key, o.id, o.state, o.attempts, o.created, o.due, o.why, length(CAST(o.text AS BLOB)), %s
+	queueOut = `SELECT k.key, o.id, o.state, o.attempts, o.created, o.due, o.why, length(CAST(o.text AS BLOB)), %s, o.did
 		FROM outbox o JOIN keys k ON k.id = o.id >> 32 WHERE `
-	queueAside = `SELECT channel, id, iif(dropped, 'dropped', 'aside'), 0, at, 0, why, length(raw), %s FROM aside WHERE `
+	queueAside = `SELECT channel, id, iif(dropped, 'dropped', 'aside'), 0, at, 0, why, length(raw), %s, '' FROM aside WHERE `
 )
 
-func scanQueue(row scanner, kind string, now time.Time) (it sessions.QueueItem, err error) {
+func (s *Store) scanQueue(row scanner, kind string) (it sessions.QueueItem, err error) {
 	var id, at, due int64
 	var text []byte
-	err = row.Scan(&it.Key, &id, &it.State, &it.Attempts, &at, &due, &it.Error, &it.Bytes, &text)
+	err = row.Scan(&it.Key, &id, &it.State, &it.Attempts, &at, &due, &it.Error, &it.Bytes, &text, &it.Delivery)
 	it.ID = fmt.Sprintf("%s-%d-%d", kind, id>>32, seqOf(id))
 	if kind == "aside" {
 		it.ID = fmt.Sprintf("%s-%d", kind, id)
 	}
+	if kind == "out" && it.Delivery == "" {
+		it.Delivery = s.deliveryID(id)
+	}
 	it.Kind, it.At, it.NotBefore, it.Text = kind, timeOf(at), timeOf(due), rules.Text(string(text))
-	it.State = rules.InState(it.State, it.NotBefore, now)
+	it.State = rules.InState(it.State, it.NotBefore, s.now())
 	return it, err
 }
 
@@ -99,7 +102,7 @@ func (s *Store) ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem,
 			return nil, wrap("list queue", err)
 		}
 		err = each(rows, func() error {
-			it, err := scanQueue(rows, part.kind, s.now())
+			it, err := s.scanQueue(rows, part.kind)
 			items = append(items, it)
 			return err
 		})
@@ -114,6 +117,24 @@ func (s *Store) ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem,
 type queueID struct {
 	kind string
 	row  int64
+}
+
+// queueID finds the item called id. A delivery has two ids, the one that lists
+// show and the one that networks and hooks are told.
+func (s *Store) queueID(ctx context.Context, id string) (queueID, error) {
+	row, ok := parseRowID(s.prefix, id)
+	if !ok {
+		row = -1
+	}
+	err := s.row(ctx, `SELECT id FROM outbox WHERE did = ?1 AND did <> ''
+		UNION ALL SELECT id FROM outbox WHERE id = ?2 AND did = ''`, id, row).Scan(&row)
+	switch {
+	case err == nil:
+		return queueID{"out", row}, nil
+	case !errors.Is(err, sql.ErrNoRows):
+		return queueID{}, err
+	}
+	return parseQueueID(id)
 }
 
 func parseQueueID(id string) (queueID, error) {
@@ -140,7 +161,7 @@ func found(err error, id string) error {
 
 // ShowQueue is part of [sessions.Queue].
 func (s *Store) ShowQueue(ctx context.Context, id string) (sessions.QueueItem, error) {
-	q, err := parseQueueID(id)
+	q, err := s.queueID(ctx, id)
 	if err != nil {
 		return sessions.QueueItem{}, wrap("show queue", err)
 	}
@@ -149,7 +170,7 @@ func (s *Store) ShowQueue(ctx context.Context, id string) (sessions.QueueItem, e
 		"out":   fmt.Sprintf(queueOut, "o.text") + `o.id = ?`,
 		"aside": fmt.Sprintf(queueAside, "raw") + `id = ?`,
 	}[q.kind]
-	it, err := scanQueue(s.row(ctx, query, q.row), q.kind, s.now())
+	it, err := s.scanQueue(s.row(ctx, query, q.row), q.kind)
 	if err != nil {
 		return sessions.QueueItem{}, wrap("show queue", found(err, id))
 	}
@@ -176,7 +197,7 @@ func (s *Store) DropQueue(ctx context.Context, id string) error {
 // operate does what the operator asks with the item called id. What was set
 // aside is looked up first, so that a wrong id is told from a wrong wish.
 func (s *Store) operate(ctx context.Context, what, id string, verbs map[string]func(*tx, string, int64) error) error {
-	q, err := parseQueueID(id)
+	q, err := s.queueID(ctx, id)
 	if err != nil {
 		return wrap(what, err)
 	}

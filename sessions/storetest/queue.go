@@ -148,6 +148,39 @@ var queueTests = map[string]func(*testing.T, *rig){
 			t.Errorf("ListQueue = %+v, %v", list, err)
 		}
 	},
+	// A delivery is found by the id that networks and hooks were told, also when
+	// its conversation has become part of another one.
+	"Queue/DeliveryIDs": func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		r.enter(t, sessions.Entry{
+			Inbound: in("x:1", "1", "hello"), Answered: true, Append: []sessions.Message{{Role: sessions.RoleUser, Content: "hello"}},
+			Replies: []sessions.Reply{{Text: "one"}},
+		}, sessions.Done)
+		h := r.claim(t)
+		ds, err := r.Unsent(ctx, h.Claim, 10)
+		must(t, err)
+		must(t, r.MarkSending(ctx, h.Claim, ds[0].ID))
+		must(t, r.Bury(ctx, h.Claim, ds[0].ID, "blocked"))
+		h.release(nil)
+		shows := func(want string) {
+			t.Helper()
+			listed := r.item(t, "out", "dead")
+			shown, err := r.ShowQueue(ctx, ds[0].ID)
+			must(t, err)
+			if shown.ID != listed.ID || shown.Delivery != ds[0].ID || listed.Delivery != ds[0].ID || shown.Text != "one" || shown.Key != want || shown.Attempts != 1 {
+				t.Errorf("ShowQueue(%s) = %+v, listed as %+v", ds[0].ID, shown, listed)
+			}
+		}
+		shows("x:1")
+		r.accept(t, "x:2", "2", "other")
+		must(t, r.Join(ctx, key("x:1"), key("x:2")))
+		shows("x:2")
+		must(t, r.RetryQueue(ctx, ds[0].ID))
+		must(t, r.DropQueue(ctx, ds[0].ID))
+		if shown, err := r.ShowQueue(ctx, ds[0].ID); err != nil || shown.State != "dropped" {
+			t.Errorf("ShowQueue of what was dropped = %+v, %v", shown, err)
+		}
+	},
 	"Queue/Aside": func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		must(t, r.SetAside(ctx, sessions.Aside{Channel: "x", ID: "1", Raw: []byte("{"), Why: "cut"}))
