@@ -1,10 +1,13 @@
 package tokens_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tiktoken-go/tokenizer/codec"
 
 	"dragoman/agent/tokens"
 	"dragoman/internal/testkit"
@@ -41,6 +44,28 @@ func TestCount(t *testing.T) {
 	}
 	if _, err := tokens.Open("o200k"); err == nil || !strings.Contains(err.Error(), "cl100k_base and o200k_base") {
 		t.Errorf("Open(o200k) = %v, want an error that names the encodings", err)
+	}
+}
+
+// TestCountOfPieces: a text that is taken in several pieces has as many tokens
+// as the codec finds in the whole of it, at every length around the borders.
+func TestCountOfPieces(t *testing.T) {
+	var b strings.Builder
+	for i := 0; b.Len() < 13<<10; i++ {
+		fmt.Fprintf(&b, "Entry %d: the harbour of Łódź was quiet at 0%d:%d, 世界 said \"café\"; then\n\tcome(%d) ", i, i%10, 10+i%50, i*i)
+	}
+	for name, whole := range map[string]*codec.Codec{"o200k_base": codec.NewO200kBase(), "cl100k_base": codec.NewCl100kBase()} {
+		c := open(t, name)
+		for _, length := range []int{4<<10 - 1, 4 << 10, 4<<10 + 1, 8<<10 + 1, 10_000, 13 << 10} {
+			text := strings.ToValidUTF8(b.String()[:length], "")
+			want, err := whole.Count(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := c.Count(text); got != want {
+				t.Errorf("%s: Count of %d bytes = %d, want %d", name, len(text), got, want)
+			}
+		}
 	}
 }
 
