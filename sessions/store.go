@@ -118,7 +118,12 @@ type Archive interface {
 	// query is what a person typed, no query language.
 	Search(ctx context.Context, k channels.Key, query string, limit int) ([]Message, error)
 	Rename(ctx context.Context, k channels.Key, title string) error
-	// Delete removes the conversation's transcript and summaries. Queues stay.
+	// Delete removes the conversation's transcript, summaries and settings, and
+	// of its queues what is done: answered, closed or withdrawn messages, sent,
+	// dead and dropped deliveries. That those messages were accepted stays known,
+	// as hashes: one that comes again is a Duplicate, a change of one is Unknown.
+	// What waits or is unsent stays. Errors: ErrNotFound if there is nothing of
+	// all that; what only waits is no conversation.
 	Delete(ctx context.Context, k channels.Key) error
 }
 

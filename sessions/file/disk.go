@@ -48,11 +48,15 @@ type disk struct {
 	fresh  []seenRow             // accepted since the last checkpoint
 	seen   int64                 // rows in the file of seen ids
 
+	// stale says that the log tells of what was deleted since.
+	stale  bool
 	opened bool
 
 	// settling is held while documents are written, and by those who want none
 	// to be. It is taken before the store's lock.
 	settling sync.Mutex
+	// damaged are the files that were set aside. It belongs to settling.
+	damaged func() ([]string, error)
 	// locks keep the files of a key together while they are read or written.
 	// They are taken under the store's lock, never the other way round.
 	locks [64]sync.Mutex
@@ -130,6 +134,7 @@ func (d *disk) note(e entry, now time.Time) {
 				d.since[k] = now
 			}
 			d.pending[k] = append(d.pending[k], change{e.LSN, ch})
+			d.stale = d.stale || ch.Deleted
 			if ch.Gone {
 				delete(d.heads, k)
 			} else {

@@ -50,7 +50,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -152,7 +151,7 @@ func (s *Store) keep(ctx context.Context) {
 		case <-ticker.C:
 		}
 		written, err := s.settle(ctx, s.opts.Now().Add(-s.opts.Settle))
-		if err == nil && s.disk.logBytes() > s.opts.LogBytes {
+		if err == nil && s.disk.dropLog(s.opts.LogBytes) {
 			err = s.checkpoint(ctx)
 		}
 		failed := err != nil && ctx.Err() == nil
@@ -169,10 +168,12 @@ func (s *Store) keep(ctx context.Context) {
 	}
 }
 
-func (d *disk) logBytes() int64 {
+// dropLog reports whether the log is longer than most, or holds what was
+// deleted since.
+func (d *disk) dropLog(most int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.journal.total
+	return d.stale || d.journal.total > most
 }
 
 // closeFor bounds how long Close writes documents. What it does not come to is
@@ -197,39 +198,4 @@ func (s *Store) Close() error {
 		return fmt.Errorf("file: close: %w", err)
 	}
 	return nil
-}
-
-// Wipe is part of [memory.Disk]: when it returns, no file of the store holds
-// what was erased. Files that were set aside are removed for keys that are
-// gone; nobody can tell what is in the others, so they are named.
-func (d *disk) Wipe(keys []channels.Key) error {
-	if err := d.wipe(keys); err != nil {
-		return fmt.Errorf("it is erased, but traces may be left in the files, do it again: %w", err)
-	}
-	return nil
-}
-
-func (d *disk) wipe(keys []channels.Key) error {
-	if err := d.checkpoint(); err != nil {
-		return err
-	}
-	aside, err := Damaged(d.dir)
-	if err != nil {
-		return err
-	}
-	gone := map[string]bool{}
-	for _, k := range keys {
-		gone[fileName(k)+".json"], gone[fileName(k)+".jsonl"] = true, true
-	}
-	for _, name := range aside {
-		base, _, _ := strings.Cut(filepath.Base(name), corruptEnding)
-		if !gone[base] {
-			d.log.Warn("a damaged file was set aside and may hold what was erased: look at it and remove it", "file", name)
-			continue
-		}
-		if err := removed(os.Remove(filepath.Join(d.dir, name))); err != nil {
-			return err
-		}
-	}
-	return errors.Join(d.syncDirs(), syncDir(d.dir))
 }

@@ -28,6 +28,8 @@ func (s *Store) settle(ctx context.Context, before time.Time) (n int, err error)
 	if len(due) == 0 {
 		return 0, nil
 	}
+	// One look into the folders does for all that was deleted.
+	d.damaged = sync.OnceValues(func() ([]string, error) { return Damaged(d.dir) })
 	var mu sync.Mutex
 	var errs []error
 	var workers sync.WaitGroup
@@ -155,6 +157,9 @@ func (d *disk) write(head memory.Head, content memory.Content, changes []change,
 		// The document must not be there without the archive that it counts on.
 		err = syncDir(filepath.Dir(d.archivePath(k)))
 	}
+	if err == nil && slices.ContainsFunc(changes, func(c change) bool { return c.Deleted }) {
+		err = d.removeDamaged(k)
+	}
 	if err != nil {
 		return st, err
 	}
@@ -196,7 +201,9 @@ func (s *Store) checkpoint(ctx context.Context) error {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		lsn, heads, fresh = d.lsn, slices.Collect(maps.Values(d.heads)), slices.Clone(d.fresh)
-		err = d.journal.begin(lsn + 1)
+		if err = d.journal.begin(lsn + 1); err == nil {
+			d.stale = false
+		}
 	})
 	if err = errors.Join(err, err2); err != nil {
 		return err

@@ -32,6 +32,7 @@ type note struct {
 	said      int64 // messages above it are new
 	gone      bool
 	anew      bool
+	deleted   bool
 	summaries bool
 	in        []*inRow
 	out       []*outRow
@@ -116,7 +117,7 @@ func (ch *change) export(s *Store) (c Change, changed bool) {
 
 func (n *note) export() ChatChange {
 	c := n.chat
-	x := ChatChange{Head: c.head(), Gone: n.gone, Anew: n.anew}
+	x := ChatChange{Head: c.head(), Gone: n.gone, Anew: n.anew, Deleted: n.deleted}
 	if n.gone {
 		x.Head = Head{Key: c.key}
 		return x

@@ -91,7 +91,9 @@ type ChatChange struct {
 	// Gone: nothing is left of the key.
 	Gone bool `json:"gone,omitempty"`
 	// Anew: what was stored before does not count, this is all.
-	Anew      bool                    `json:"anew,omitempty"`
+	Anew bool `json:"anew,omitempty"`
+	// Deleted: the conversation was deleted or has expired. It is Anew too.
+	Deleted   bool                    `json:"deleted,omitempty"`
 	Messages  []sessions.Message      `json:"messages,omitempty"`  // added
 	Summaries *[]sessions.Summary     `json:"summaries,omitempty"` // all of them, if they changed
 	In        []InRow                 `json:"inbox,omitempty"`     // added or changed, by Seq

@@ -17,7 +17,7 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 	err = s.update(ctx, "expire", func(ch *change) error {
 		var old []*chat
 		for _, c := range slices.Backward(s.newestFirst()) {
-			if len(old) < limit && c.conv.updated.Before(before) && !s.work.Busy(c.key) && !c.open() {
+			if len(old) < limit && c.conv.updated.Before(before) && !s.work.Busy(c.key) && c.idle() {
 				if err := s.fill(c); err != nil {
 					return err
 				}
@@ -25,12 +25,17 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 			}
 		}
 		for _, c := range old {
-			ch.touch(c).anew = true
-			c.conv = nil
+			s.forget(ch, c)
 		}
 		return nil
 	})
 	return gone, err
+}
+
+// idle says that nothing of c waits or is under way. What is dead does not hold
+// up the end of a conversation.
+func (c *chat) idle() bool {
+	return !slices.ContainsFunc(c.in, (*inRow).open) && !slices.ContainsFunc(c.out, func(o *outRow) bool { return !o.done() })
 }
 
 // Join is part of [sessions.Lifetime]. It refuses conversations of two

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -229,24 +230,35 @@ func (s *Store) Rename(ctx context.Context, k channels.Key, title string) error 
 	})
 }
 
-// forget removes the transcript of c. The queues are written anew without it,
-// so all of them has to be here.
-func (s *Store) forget(ch *change, c *chat) error {
-	if err := s.fill(c); err != nil {
-		return err
-	}
-	ch.touch(c).anew = true
-	c.conv = nil
-	return nil
-}
-
 // Delete is part of [sessions.Archive].
 func (s *Store) Delete(ctx context.Context, k channels.Key) error {
 	return s.update(ctx, "delete", func(ch *change) error {
-		c, err := s.conversation(k)
-		if err == nil {
-			err = s.forget(ch, c)
+		c, err := s.whole(k)
+		if err != nil {
+			return err
 		}
-		return err
+		if c == nil || c.conv == nil && !slices.ContainsFunc(c.in, (*inRow).done) && !slices.ContainsFunc(c.out, (*outRow).done) {
+			return fmt.Errorf("%w: conversation %s", sessions.ErrNotFound, k)
+		}
+		s.forget(ch, c)
+		return nil
 	})
 }
+
+// forget removes the transcript of c and what is done of its queues. What is
+// left is written anew, so all of c has to be here.
+func (s *Store) forget(ch *change, c *chat) {
+	n := ch.touch(c)
+	n.anew, n.deleted = true, true
+	for _, r := range c.in {
+		if r.done() {
+			s.eraseIn(ch, r, map[string]bool{})
+		}
+	}
+	c.in = slices.DeleteFunc(slices.Clone(c.in), (*inRow).done)
+	c.out = slices.DeleteFunc(slices.Clone(c.out), (*outRow).done)
+	c.conv = nil
+}
+
+func (r *inRow) done() bool  { return r.state != rules.InWaiting }
+func (o *outRow) done() bool { return !rules.Unsent(o.State) }

@@ -103,9 +103,7 @@ type eraser struct {
 
 func (t *tx) erase(e sessions.Erasure) (sessions.Erased, error) {
 	x := &eraser{tx: t, files: map[string]bool{}}
-	// Recycled memory must not carry old text into new pages either.
-	var on int
-	if err := t.row(`PRAGMA secure_delete = 1`).Scan(&on); err != nil {
+	if err := t.shred(); err != nil {
 		return x.got, err
 	}
 	for _, k := range e.Keys {
@@ -137,6 +135,37 @@ func (t *tx) erase(e sessions.Erasure) (sessions.Erased, error) {
 	}
 	x.got.Files = slices.Sorted(maps.Keys(x.files))
 	return x.got, nil
+}
+
+// shred has what is deleted overwritten. Recycled memory must not carry old
+// text into new pages either, so that stays on.
+func (t *tx) shred() error {
+	var on int
+	return t.row(`PRAGMA secure_delete = 1`).Scan(&on)
+}
+
+// forgetDone removes of the queues of r what is done, and reports whether
+// there was any.
+func (t *tx) forgetDone(r *keyRow) (any bool, err error) {
+	if err := t.shred(); err != nil {
+		return false, err
+	}
+	x := &eraser{tx: t, files: map[string]bool{}}
+	inbox, err := x.inbox(r, nil)
+	if err != nil {
+		return false, err
+	}
+	for _, w := range inbox {
+		if w.state == rules.InWaiting {
+			continue
+		}
+		any = true
+		if err := x.forgetIn(r, w); err != nil {
+			return any, err
+		}
+	}
+	n, err := t.changed(`DELETE FROM outbox WHERE state IN ('sent', 'dead', 'dropped') AND id BETWEEN ? AND ?`, rowID(r.id, 0), rowID(r.id, maxSeq))
+	return any || n > 0, err
 }
 
 // asides forgets what was set aside and names somebody or something that is

@@ -20,7 +20,7 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 		for _, k := range gone {
 			r, err := t.conversation(k)
 			if err == nil {
-				err = t.deleteConversation(r)
+				err = t.unsay(r)
 			}
 			if err != nil {
 				return err

@@ -181,12 +181,27 @@ func (s *Store) Rename(ctx context.Context, k channels.Key, title string) error 
 // Delete is part of [sessions.Archive].
 func (s *Store) Delete(ctx context.Context, k channels.Key) error {
 	return s.update(ctx, "delete", func(t *tx) error {
-		r, err := t.conversation(k)
+		r, err := t.find(k)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("%w: conversation %s", sessions.ErrNotFound, k)
+		}
 		if err != nil {
 			return err
 		}
-		return t.deleteConversation(r)
+		return t.unsay(r)
 	})
+}
+
+// unsay is Delete for r, and for Expire.
+func (t *tx) unsay(r *keyRow) error {
+	done, err := t.forgetDone(r)
+	if err == nil && !done && r.conv == nil {
+		err = fmt.Errorf("%w: conversation %s", sessions.ErrNotFound, r.key)
+	}
+	if err != nil {
+		return err
+	}
+	return t.deleteConversation(r)
 }
 
 // deleteConversation removes the transcript of r, its summaries, generations
