@@ -16,8 +16,8 @@
 //	index.json, seen.ids                 made anew from the others if lost
 //
 // The state machine is that of package memory. In memory are the heads of all
-// conversations, some 30 bytes for each message that was ever accepted,
-// and the newest messages of conversations that were used in the last half
+// conversations, some 30 bytes for each message that was ever accepted, up to 300 for one whose
+// conversation was deleted, and the newest messages of conversations that were used in the last half
 // hour. Beyond some ten thousand conversations or a million messages sqlite is
 // the better store.
 //

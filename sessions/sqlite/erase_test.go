@@ -159,3 +159,31 @@ func TestEraseWithAReader(t *testing.T) {
 		t.Error(found)
 	}
 }
+
+// TestDeleteOverwritesTheQueues: what a deletion takes out of the queues is not
+// left in free pages either.
+func TestDeleteOverwritesTheQueues(t *testing.T) {
+	dir := t.TempDir()
+	s := openFile(t, filepath.Join(dir, "dragoman.db"), sqlite.Options{})
+	canaries := []string{"zq7rcanaryAsked01", "zq7rcanaryNamed02", "zq7rcanaryLong03"}
+	for i, text := range []string{canaries[0], strings.Repeat(canaries[2]+" ", 2000)} {
+		e := entry("x:1", fmt.Sprint(i), text)
+		e.Inbound.Sender = channels.Person{IDs: []string{"7"}, Name: canaries[1]}
+		e.Answered, e.Append = true, []sessions.Message{{Role: sessions.RoleUser, Content: "other words"}}
+		if _, err := s.Accept(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found := traces(t, dir, canaries...); len(found) < len(canaries) {
+		t.Fatalf("planted are only %v", found)
+	}
+	if err := s.Delete(t.Context(), channels.MustKey("x:1")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if found := traces(t, dir, canaries...); len(found) > 0 {
+		t.Errorf("after Delete: %v", found)
+	}
+}

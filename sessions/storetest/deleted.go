@@ -184,3 +184,20 @@ func newKeepsWords(t *testing.T, r *rig) {
 	}
 	r.enter(t, edit("x:1", "10", "m1", "changed"), sessions.Noted)
 }
+
+// deletedStays: all of it holds after restarts.
+func deletedStays(t *testing.T, reopen func() *rig) {
+	r := reopen()
+	r.talk(t)
+	r.accept(t, "x:1", "8", "waits")
+	must(t, r.Delete(t.Context(), key("x:1")))
+	for range 2 {
+		r = reopen()
+		r.wordless(t, "a restart")
+		r.known(t)
+		if feed, err := r.Feed(t.Context(), key("x:1"), 0, 9); err != nil || len(feed) != 1 || !feed[0].Waiting {
+			t.Errorf("Feed = %+v, %v", feed, err)
+		}
+	}
+	r.pending(t, r.claim(t), 0, "waits")
+}

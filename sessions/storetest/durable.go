@@ -21,6 +21,7 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) sessions.Store
 		"Durable/OldClaimsAreFenced":      oldClaims,
 		"Durable/SequencesGoOn":           sequences,
 		"Durable/WithdrawnStays":          withdrawnStays,
+		"Durable/DeletedStaysKnown":       deletedStays,
 		"Durable/PostponedWakesLater":     wakesLater,
 		"Durable/CloseEndsEverythingElse": closed,
 	} {
