@@ -234,6 +234,51 @@ func TestErasePersonByChat(t *testing.T) {
 	w.want([]string{"other"}, "sessions", "show", "irc:#go")
 }
 
+// The memory of a shared chat stays, and the plan says so.
+func TestEraseNamesWhatMayRemain(t *testing.T) {
+	w := newWorld(t)
+	for _, chat := range []string{"irc:#go", "irc:#silent", "irc:#bobs"} {
+		w.heard(chat, "bob", "other", false)
+	}
+	w.heard("irc:#go", "alice", "public", false)
+	w.heard("irc:#silent", "alice", "public", false)
+	for _, chat := range []string{"irc:#go", "irc:#bobs"} {
+		if _, err := w.daemon.store.Remember(context.Background(), "chat:"+chat, "alice likes canaries"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "\nThe memory of irc:#go stays, and may tell of the person: have it forgotten there in the chat, or erase that chat too: dragoman sessions erase irc:#go\n"
+	_, out, _ := w.run("sessions", "erase", "irc:alice")
+	if !strings.Contains(out, want) {
+		t.Errorf("the plan lacks %q:\n%s", want, out)
+	}
+	w.want([]string{"\"may_remain\": [\n    \"irc:#go\"\n  ]"}, "sessions", "erase", "irc:alice", "--yes", "--json")
+	out = w.want([]string{"memory: 1 fact"}, "sessions", "erase", "irc:#go", "--yes")
+	if strings.Contains(out, "stays") {
+		t.Errorf("what is erased is said to stay:\n%s", out)
+	}
+}
+
+// What is not known is not said to be erased.
+func TestEraseOfNothing(t *testing.T) {
+	w := newWorld(t)
+	code, out, errs := w.run("sessions", "erase", "telegram:404", "--yes")
+	if code != 2 || !strings.Contains(errs, "nothing is known of telegram:404") || strings.Contains(out, "is erased") {
+		t.Errorf("erase = %d, %q, %q", code, out, errs)
+	}
+}
+
+// An empty title is none.
+func TestRenameToNothing(t *testing.T) {
+	w := newWorld(t)
+	w.say("telegram:1", "A title", "hello")
+	w.want([]string{"telegram:1 is now called Two words.\n"}, "sessions", "rename", "telegram:1", "Two", "words")
+	w.want([]string{"telegram:1 has no title any more.\n"}, "sessions", "rename", "telegram:1", "")
+	if out := w.want([]string{"hello"}, "sessions", "list"); strings.Contains(out, "words") {
+		t.Errorf("the title stays:\n%s", out)
+	}
+}
+
 // A conversation alone can be erased, and what a person said elsewhere stays.
 func TestEraseConversation(t *testing.T) {
 	w := newWorld(t)

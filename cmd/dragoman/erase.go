@@ -39,7 +39,7 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 			return err
 		}
 		if k.JSON {
-			return e.json(erased{got, plan.Elsewhere})
+			return e.json(erased{got, plan.Elsewhere, remembering(plan)})
 		}
 		e.say(
 			"Erased: %s, %s, %s, %s, %s, %s, %s.", count(got.Conversations, "conversation", "conversations"),
@@ -61,6 +61,18 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 type erased struct {
 	sessions.Erased
 	NotErased []string `json:"not_erased,omitempty"`
+	// MayRemain are shared chats whose memory stays.
+	MayRemain []string `json:"may_remain,omitempty"`
+}
+
+// remembering lists the shared chats in whose memory something may remain.
+func remembering(p httpapi.Plan) (keys []string) {
+	for _, s := range p.Shared {
+		if s.Facts > 0 {
+			keys = append(keys, oneLine(s.Key.String()))
+		}
+	}
+	return keys
 }
 
 // elsewhereText names the stores that were not looked into, in lines of their
@@ -115,6 +127,10 @@ func planText(target string, p httpapi.Plan) string {
 		fmt.Fprintf(&b, "  %s\n", count(p.Pairings, "pairing", "pairings"))
 	}
 	b.WriteString("Summaries that tell of it, queues, files, what the channel keeps of its own, and the search index go with it.")
+	if keys := remembering(p); len(keys) > 0 {
+		fmt.Fprintf(&b, "\nThe memory of %s stays, and may tell of the person: have it forgotten there in the chat, or erase that chat too: dragoman sessions erase %s",
+			strings.Join(keys, ", "), keys[0])
+	}
 	b.WriteString(copiesText(p))
 	return b.String()
 }

@@ -21,7 +21,7 @@ type sessionsCmd struct {
 	Set         sessionsSetCmd         `cmd:"" help:"Give a conversation a model, a system prompt or metadata of its own."`
 	Unset       sessionsUnsetCmd       `cmd:"" help:"Take a conversation's own settings back."`
 	Generations sessionsGenerationsCmd `cmd:"" help:"List what /new has divided a conversation into."`
-	Join        sessionsJoinCmd        `cmd:"" help:"Make one conversation of two."`
+	Join        sessionsJoinCmd        `cmd:"" help:"Make one conversation of two of the same channel."`
 	Erase       sessionsEraseCmd       `cmd:"" help:"Forget a conversation or a person for good."`
 	Rename      sessionsRenameCmd      `cmd:"" help:"Give a conversation a title."`
 	Delete      sessionsDeleteCmd      `cmd:"" help:"Delete a conversation's transcript for good."`
@@ -168,7 +168,7 @@ func messageText(m sessions.Message) string {
 
 type sessionsRenameCmd struct {
 	keyArg
-	Title []string `arg:"" help:"The new title."`
+	Title []string `arg:"" help:"The new title; an empty one takes it away."`
 }
 
 func (k *sessionsRenameCmd) Run(e *env, c *cli) error {
@@ -184,6 +184,10 @@ func (k *sessionsRenameCmd) Run(e *env, c *cli) error {
 		}
 		if err != nil {
 			return err
+		}
+		if strings.TrimSpace(title) == "" {
+			e.say("%s has no title any more.", key)
+			return nil
 		}
 		e.say("%s is now called %s.", key, oneLine(title))
 		return nil

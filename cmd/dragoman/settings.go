@@ -126,7 +126,7 @@ func settingsLines(s sessions.Settings, width int) string {
 }
 
 type sessionsJoinCmd struct {
-	From string `arg:"" help:"The conversation that goes."`
+	From string `arg:"" help:"The conversation that goes, of the same channel as the other."`
 	To   string `arg:"" help:"The one that it becomes the beginning of."`
 	Yes  bool   `short:"y" help:"Do not ask."`
 }

@@ -33,6 +33,9 @@ type Plan struct {
 type SharedPart struct {
 	Key      channels.Key `json:"key"`
 	Messages int          `json:"messages"`
+	// Facts are in the memory of that chat, and stay: nobody can tell which of
+	// them come from the person or tell of them.
+	Facts int `json:"facts,omitempty"`
 }
 
 // Empty reports whether nothing was found to erase.
@@ -55,7 +58,7 @@ func (a *admin) planErase(ctx context.Context, r *request) (any, error) {
 		}
 	}
 	for _, k := range p.Erasure.Keys {
-		p.Erasure.Scopes = append(p.Erasure.Scopes, "chat:"+k.String())
+		p.Erasure.Scopes = append(p.Erasure.Scopes, chatScope(k))
 		c, err := a.Store.Conversation(ctx, k)
 		switch {
 		case err == nil:
@@ -76,6 +79,9 @@ func (a *admin) planErase(ctx context.Context, r *request) (any, error) {
 	}
 	return p, err
 }
+
+// chatScope is where the facts of a conversation are.
+func chatScope(k channels.Key) string { return "chat:" + k.String() }
 
 // resolve makes a channel and an id of what an operator wrote.
 func (a *admin) resolve(ctx context.Context, target string) (channels.Key, error) {
@@ -150,7 +156,11 @@ func (a *admin) planPerson(ctx context.Context, p *Plan, who channels.Key) error
 			case mine > 0 && others == 0:
 				p.Erasure.Keys = append(p.Erasure.Keys, c.Key)
 			case mine > 0:
-				p.Shared = append(p.Shared, SharedPart{Key: c.Key, Messages: mine})
+				facts, err := a.Store.Recall(ctx, chatScope(c.Key), "", maxPage)
+				if err != nil {
+					return err
+				}
+				p.Shared = append(p.Shared, SharedPart{Key: c.Key, Messages: mine, Facts: len(facts)})
 			}
 		}
 		if len(page) < sessions.MaxPage {
