@@ -16,8 +16,8 @@ import (
 )
 
 // auditLine is one line of the audit log. Who was erased stands there as a
-// hash: it proves that a given person was, and names
-// nobody, but who guesses an id can check it.
+// hash: it proves that a given person was, and names nobody, but who guesses an
+// id can check it.
 type auditLine struct {
 	At     time.Time `json:"at"`
 	Action string    `json:"action"`
