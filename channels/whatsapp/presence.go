@@ -38,10 +38,24 @@ func (c *Channel) Typing(ctx context.Context, key channels.Key) error {
 		return c.notConnected()
 	}
 	defer leave()
-	if seen := c.memory.chatOf(key.Chat()); !seen.IsEmpty() {
-		to = seen // WhatsApp ignores signs that are addressed the other way
+	if to, err = k.addressed(ctx, key, to); err != nil {
+		return err
 	}
-	return errors.Join(k.markRead(ctx, key), k.typing(ctx, to))
+	return errors.Join(k.markRead(ctx, key, ""), k.typing(ctx, to))
+}
+
+// addressed is how WhatsApp addresses a conversation whose key names to: it
+// ignores signs that are addressed the other way. What is not known any more
+// since a restart is by LID, which is how WhatsApp begins one now.
+func (k *connection) addressed(ctx context.Context, key channels.Key, to types.JID) (types.JID, error) {
+	if seen := k.c.memory.chatOf(key.Chat()); !seen.IsEmpty() {
+		return seen, nil
+	}
+	who, err := k.file.complete(ctx, identify(to))
+	if err == nil && !who.lid.IsEmpty() {
+		to = who.lid
+	}
+	return to, err
 }
 
 // typing shows the sign. People see it only from somebody who is online.
@@ -82,26 +96,4 @@ func (k *connection) goOffline(ctx context.Context) {
 	if err := k.client.SendPresence(ctx, types.PresenceUnavailable); err != nil {
 		k.c.log.Debug("going offline failed", "err", err)
 	}
-}
-
-// markRead marks what came in since the last time, one sender at a time, as
-// WhatsApp wants it.
-func (k *connection) markRead(ctx context.Context, key channels.Key) error {
-	if k.c.o.NoReadMarks {
-		return nil
-	}
-	chat, unread := k.c.memory.takeUnread(key.Chat())
-	ids, latest, order := map[types.JID][]types.MessageID{}, map[types.JID]time.Time{}, []types.JID{}
-	for _, m := range unread {
-		if ids[m.sender] == nil {
-			order = append(order, m.sender)
-		}
-		ids[m.sender] = append(ids[m.sender], m.id)
-		latest[m.sender] = m.at
-	}
-	var errs []error
-	for _, sender := range order {
-		errs = append(errs, k.client.MarkRead(ctx, ids[sender], latest[sender], chat, sender))
-	}
-	return errors.Join(errs...)
 }

@@ -53,6 +53,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, &channels.NotSent{Err: err}
 	}
+	k.answering(inside, m)
 	id := messageID(m)
 	_, err = k.client.SendMessage(inside, to, c.compose(m, to, expires), whatsmeow.SendRequestExtra{ID: id, Timeout: ackLimit})
 	if err != nil && ctx.Err() == nil && inside.Err() != nil {

@@ -73,7 +73,7 @@ type Options struct {
 	// NoTyping shows nobody that an answer is being written.
 	NoTyping bool
 	// NoReadMarks leaves the ticks of messages grey. With read marks a message
-	// is marked when an answer to it is begun, so strangers see none.
+	// is marked when an answer to it is begun or sent, so strangers see none.
 	NoReadMarks bool
 	// NoSelfChat ignores also what the owner of the number writes to
 	// themselves. All else that the owner writes is always ignored.

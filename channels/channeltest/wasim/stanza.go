@@ -84,7 +84,7 @@ func (s *Server) handleReceipt(d *device, n *waBinary.Node) {
 			}
 		}
 		for _, id := range ids {
-			if p := s.posts[id]; p != nil {
+			if p := s.posts[id]; p != nil && p.isFrom(n) {
 				p.read = true
 			}
 		}
@@ -93,6 +93,21 @@ func (s *Server) handleReceipt(d *device, n *waBinary.Node) {
 	}
 }
 
+// isFrom reports whether a receipt is addressed to where p came from.
+func (p *post) isFrom(receipt *waBinary.Node) bool {
+	to, _ := receipt.Attrs["to"].(types.JID)
+	if p.group != nil {
+		author, _ := receipt.Attrs["participant"].(types.JID)
+		return to == p.group.jid() && p.author.is(author)
+	}
+	return p.author.is(to)
+}
+
+// is reports whether jid is one of c's names.
+func (c *Contact) is(jid types.JID) bool { return c != nil && (jid == c.lid || jid == c.pn) }
+
+// handleTyping shows a sign. One that is not addressed as the chat is, by LID or
+// by number, is not shown to anybody.
 func (s *Server) handleTyping(n *waBinary.Node) {
 	to, _ := n.Attrs["to"].(types.JID)
 	typing := false
@@ -101,7 +116,7 @@ func (s *Server) handleTyping(n *waBinary.Node) {
 	}
 	if g := s.groups[to.User]; g != nil && to.Server == types.GroupServer {
 		g.typing = typing
-	} else if c := s.contacts[to.User]; c != nil {
+	} else if c := s.contacts[to.User]; c != nil && to == c.address() {
 		c.typing = typing
 		if typing {
 			c.typings++

@@ -1,0 +1,116 @@
+package whatsapp_test
+
+import (
+	"context"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest"
+	"dragoman/channels/channeltest/wasim"
+	"dragoman/channels/whatsapp"
+)
+
+// reads waits until all those messages are marked as read.
+func (n *network) reads(t *testing.T, ids ...string) {
+	t.Helper()
+	err := n.Wait(within(t), func() bool {
+		for _, id := range ids {
+			if !n.HasRead(id) {
+				return false
+			}
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatalf("not all of %v are marked as read: %v", ids, err)
+	}
+}
+
+// An answer that was not announced marks what it answers, and what came before
+// that; what comes after it waits for its own.
+func TestAnswerMarksRead(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	g := n.Group("friends", n.ann)
+	c, inbox := connected(t, n, whatsapp.Options{})
+	first, second, third := n.ann.Say("one"), n.ann.Say("two"), n.ann.Say("three")
+	asked := n.ann.SayIn(g, "and here?")
+	inbox.Wait(t, 4)
+	send(t, c, channels.Outbound{ID: "1", Key: n.Key(), Text: "good morning"}) // answers nothing
+	send(t, c, channels.Outbound{ID: "2", Key: n.Key(), Text: "answer", ReplyTo: second})
+	n.reads(t, first, second)
+	if n.HasRead(third) || n.HasRead(asked) {
+		t.Error("a message is marked as read that nobody has answered")
+	}
+	send(t, c, channels.Outbound{ID: "3", Key: n.Key(), Text: "answer", ReplyTo: third})
+	send(t, c, channels.Outbound{ID: "4", Key: channels.MustKey("whatsapp:" + g.JID().String()), Text: "answer", ReplyTo: asked})
+	n.reads(t, third, asked)
+	send(t, c, channels.Outbound{ID: "5", Key: n.Key(), Text: "more of it", ReplyTo: third})
+	send(t, c, channels.Outbound{ID: "6", Key: n.Key(), Text: "next", ReplyTo: n.ann.Say("four")})
+	if got := n.Count("receipt:read"); got > 4 {
+		t.Errorf("%d marks for four answered messages, want one for each answer", got)
+	}
+}
+
+// After a restart the answer still tells which message it is for, however
+// WhatsApp has addressed it.
+func TestReadAfterRestart(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	in := channeltest.NewInbox()
+	c := n.open(t, whatsapp.Options{})
+	stop := channeltest.Start(t, c, in)
+	reach(t, c, channels.StateConnected, "")
+	id, own := n.ann.Say("hello"), n.Owner().Say("note to self")
+	in.Wait(t, 2)
+	if err := n.WaitDrained(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	c, _ = connected(t, n, whatsapp.Options{})
+	if err := c.Typing(within(t), n.Key()); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Wait(within(t), func() bool { _, times := n.ann.Typing(); return times == 1 }); err != nil {
+		t.Error("after a restart Ann does not see that an answer is written:", err)
+	}
+	send(t, c, channels.Outbound{ID: "1", Key: keyOf(n.Owner()), Text: "noted", ReplyTo: own})
+	send(t, c, channels.Outbound{ID: "2", Key: n.Key(), Text: "an answer", ReplyTo: id})
+	n.reads(t, id)
+	send(t, c, channels.Outbound{ID: "3", Key: n.Key(), Text: "its second piece", ReplyTo: id})
+	send(t, c, channels.Outbound{ID: "4", Key: n.Key(), Text: "its third", ReplyTo: id})
+	if got := n.Count("receipt:read"); got != 1 {
+		t.Errorf("%d marks, want one: not for what the owner wrote, nor for each piece of an answer", got)
+	}
+}
+
+// What could not be marked is, with the answer.
+func TestReadMarkFailed(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := connected(t, n, whatsapp.Options{})
+	id := n.ann.Say("hello")
+	inbox.Wait(t, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Typing(ctx, n.Key()); err == nil || n.HasRead(id) {
+		t.Fatalf("Typing that was given up = %v, and the message is marked: %v", err, n.HasRead(id))
+	}
+	send(t, c, channels.Outbound{ID: "1", Key: n.Key(), Text: "an answer", ReplyTo: id})
+	n.reads(t, id)
+}
+
+// Signs are shown in a chat that is addressed by number, too.
+func TestTypingByPhone(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := connected(t, n, whatsapp.Options{})
+	for i, byPhone := range []bool{false, true, false} {
+		n.ann.GoByPhone(byPhone)
+		id := n.ann.Say("hello")
+		inbox.Wait(t, i+1)
+		if err := c.Typing(within(t), n.Key()); err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Wait(within(t), func() bool { _, times := n.ann.Typing(); return times == i+1 }); err != nil {
+			t.Errorf("by phone %v: Ann does not see that an answer is written: %v", byPhone, err)
+		}
+		n.reads(t, id)
+	}
+}

@@ -1,0 +1,49 @@
+package story_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Whatever is answered is marked as read, however quickly, and whatever
+// happened to the daemon meanwhile.
+func TestWhatsAppRead(t *testing.T) {
+	w := newWhatsApp(t)
+	w.begin()
+	w.login()
+	w.sees(connected)
+	read := func(id string) {
+		t.Helper()
+		w.eventually("the message to be marked as read", func() bool { return w.server.HasRead(id) })
+	}
+	say := func(text, want string) (id string) {
+		t.Helper()
+		id = w.ann.Say(text)
+		w.eventually("an answer to "+text, func() bool {
+			return slices.ContainsFunc(w.ann.Texts(), func(s string) bool { return strings.Contains(s, want) })
+		})
+		return id
+	}
+	read(say("a quick one", "echo: a quick one"))
+	read(say("/help", "/status"))
+	long := w.ann.Say("!hold long")
+	read(long) // while its answer is written
+	if slices.ContainsFunc(w.ann.Texts(), func(s string) bool { return strings.Contains(s, "end of long") }) {
+		t.Error("the long answer came before its time")
+	}
+	w.gates.open("long")
+	w.eventually("the long answer", func() bool {
+		return slices.ContainsFunc(w.ann.Texts(), func(s string) bool { return strings.Contains(s, "end of long") })
+	})
+
+	asked := len(w.asked())
+	killed := w.ann.Say("!hold killed")
+	w.eventually("the turn to begin", func() bool { return len(w.asked()) > asked })
+	w.over = true
+	_ = w.cmd.Process.Kill()
+	<-w.ended
+	w.gates.open("killed")
+	w.begin()
+	read(killed)
+}
