@@ -36,6 +36,7 @@ build:
 ## test: run all tests (installs ngircd and chromium where it may)
 test: need
 	go test -timeout 20m ./...
+	go test -tags nowhatsapp -run WithoutWhatsApp ./internal/config
 
 ## need: install what the tests need and lack
 need:
@@ -75,6 +76,8 @@ lint: $(GOFUMPT) $(STATICCHECK)
 	@wrong=$$($(GOFUMPT) -l .) || exit 1; \
 		if [ -n "$$wrong" ]; then echo "gofumpt: format these files (gofumpt -w):"; echo "$$wrong"; exit 1; fi
 	go vet ./...
+	go vet -tags nowhatsapp ./...
+	@if go list -deps -tags nowhatsapp ./cmd/dragoman | grep -E 'whatsmeow|libsignal'; then echo "lint: these are in a binary without WhatsApp"; exit 1; fi
 	$(STATICCHECK) ./...
 	go mod tidy -diff
 	@if command -v systemd-analyze >/dev/null; then \
