@@ -65,7 +65,7 @@ var (
 	outboxAgeDesc  = desc("outbox_oldest_seconds", "Age of the oldest answer that is not delivered.")
 	channelUpDesc  = desc("channel_up", "1 while a channel is connected.", "channel")
 	channelIsDesc  = desc("channel_state", "1 for the state that a channel is in, or the reason why it is not connected if it has a word for that.", "channel", "state")
-	channelForDesc = desc("channel_state_seconds", "How long a channel has been in its state.", "channel", "state")
+	channelForDesc = desc("channel_state_seconds", "How long a channel has been in the state that channel_state has.", "channel", "state")
 )
 
 // queues reads the store's counts.
@@ -125,7 +125,7 @@ func (c *channelStates) Collect(ch chan<- prometheus.Metric) {
 			state = string(st.State)
 		}
 		gauge(ch, channelIsDesc, 1, clean(name), clean(state))
-		gauge(ch, channelForDesc, age(now, st.Since), clean(name), clean(string(st.State)))
+		gauge(ch, channelForDesc, age(now, st.Since), clean(name), clean(state))
 	}
 }
 

@@ -75,6 +75,8 @@ func TestEverythingIsCounted(t *testing.T) {
 		`dragoman_channel_state{channel="irc",state="down"} 1`,
 		`dragoman_channel_state{channel="wa",state="needs_pairing"} 1`,
 		`dragoman_channel_state{channel="web",state="connected"} 1`,
+		`dragoman_channel_state_seconds{channel="irc",state="down"} `,
+		`dragoman_channel_state_seconds{channel="wa",state="needs_pairing"} `,
 		`dragoman_turns_running 2`,
 		`dragoman_turn_oldest_seconds 5`,
 		`dragoman_build_info{version="v1"} 1`,
