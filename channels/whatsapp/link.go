@@ -128,9 +128,24 @@ func (p *pairing) connect(ctx context.Context) error {
 		end()
 	}
 	if err := p.client.ConnectContext(library); err != nil {
-		return fmt.Errorf("whatsapp: link: WhatsApp cannot be reached: %w", err)
+		return fmt.Errorf("whatsapp: link: WhatsApp cannot be reached: %w", root(err))
 	}
 	return nil
+}
+
+// root is what was behind err first: the library's errors tell every step on
+// the way to it, and people read this one.
+func root(err error) error {
+	for {
+		cause := errors.Unwrap(err)
+		if several, ok := err.(interface{ Unwrap() []error }); ok {
+			cause = several.Unwrap()[len(several.Unwrap())-1]
+		}
+		if cause == nil {
+			return err
+		}
+		err = cause
+	}
 }
 
 // invite makes one connection and shows its invitations. False without an

@@ -3,6 +3,9 @@ package whatsapp_test
 import (
 	"context"
 	"errors"
+	"net"
+	"net/http"
+	"net/url"
 	"testing"
 
 	"dragoman/channels"
@@ -164,5 +167,25 @@ func TestUnlink(t *testing.T) {
 		}
 		channeltest.Start(t, c, channeltest.NewInbox())
 		reach(t, c, channels.StateFailed, "needs pairing: this device is not linked")
+	}
+}
+
+// Without a network people read one sentence, not every step of the library's.
+func TestLinkUnreachable(t *testing.T) {
+	n := unlinked(t, wasim.Options{})
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = nobody.Close()
+	c, err := whatsapp.New("whatsapp", whatsapp.Options{Device: n.file, Proxy: func(*http.Request) (*url.URL, error) {
+		return &url.URL{Scheme: "http", Host: nobody.Addr().String()}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Link(within(t), "", func(whatsapp.Invitation) {})
+	if want := "whatsapp: link: WhatsApp cannot be reached: connection refused"; err == nil || err.Error() != want {
+		t.Errorf("Link = %v, want %s", err, want)
 	}
 }

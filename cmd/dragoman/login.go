@@ -180,7 +180,7 @@ func (k *logoutCmd) Run(e *env, c *cli) error {
 	case err != nil:
 		return inPlainWords(err)
 	}
-	e.say("%s is not linked to a phone any more. To link it again: dragoman login %[1]s", oneLine(k.Channel))
+	e.say("%s is not linked to a phone now. To link it: dragoman login %[1]s", oneLine(k.Channel))
 	if !told {
 		e.say("WhatsApp could not be told, so remove it on the phone too: Settings, Linked devices.")
 	}

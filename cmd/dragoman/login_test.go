@@ -25,11 +25,11 @@ func TestLogin(t *testing.T) {
 	if _, out, _ := w.run("login"); strings.Count(out, "On the phone: ") != 1 || !strings.HasPrefix(out, "On the phone: ") {
 		t.Errorf("login says %q, want where to go on the phone first, and once", out)
 	}
-	w.want([]string{"whatsapp is not linked to a phone any more", "dragoman login whatsapp"}, "logout", "whatsapp")
+	w.want([]string{"whatsapp is not linked to a phone now", "dragoman login whatsapp"}, "logout", "whatsapp")
 	if _, out, _ := w.run("logout", "whatsapp"); strings.Contains(out, "remove it on the phone") {
 		t.Errorf("logout that WhatsApp knows of says %q", out)
 	}
-	w.want([]string{"far is not linked to a phone any more", "remove it on the phone too"}, "logout", "far")
+	w.want([]string{"far is not linked to a phone now", "remove it on the phone too"}, "logout", "far")
 }
 
 // A code takes the place of the one before it. A window that is too small for

@@ -344,7 +344,7 @@ func TestWhatsAppLogout(t *testing.T) {
 	w.begin()
 	w.login()
 	w.answers("hello #1")
-	if out := w.dragoman("logout", "whatsapp"); !strings.Contains(out, "whatsapp is not linked to a phone any more") || strings.Contains(out, "could not be told") {
+	if out := w.dragoman("logout", "whatsapp"); !strings.Contains(out, "whatsapp is not linked to a phone now") || strings.Contains(out, "could not be told") {
 		t.Errorf("logout says %q", out)
 	}
 	out := notLinked
@@ -359,7 +359,7 @@ func TestWhatsAppLogout(t *testing.T) {
 	w.end(syscall.SIGTERM)
 
 	for _, attempt := range []string{"first", "second, of nothing"} {
-		if out := w.dragoman("logout", "whatsapp"); !strings.Contains(out, "whatsapp is not linked to a phone any more") || strings.Contains(out, "could not be told") {
+		if out := w.dragoman("logout", "whatsapp"); !strings.Contains(out, "whatsapp is not linked to a phone now") || strings.Contains(out, "could not be told") {
 			t.Errorf("logout without a daemon, %s, says %q", attempt, out)
 		}
 	}
