@@ -116,7 +116,7 @@ func (k *connection) serve(ctx context.Context, tries *pause) ending {
 
 // watch waits for the end.
 func (k *connection) watch(ctx context.Context, tries *pause) ending {
-	login, look := time.NewTimer(loginLimit), time.NewTicker(k.c.lookEvery)
+	login, look := time.NewTimer(k.c.loginLimit), time.NewTicker(k.c.lookEvery)
 	defer login.Stop()
 	defer look.Stop()
 	loggedIn := k.loggedIn

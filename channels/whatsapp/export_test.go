@@ -79,6 +79,10 @@ func SetSteadyAfter(c *Channel, d time.Duration) { c.steadyAfter = d }
 // looks.
 func SetOnlineFor(c *Channel, d, every time.Duration) { c.onlineFor, c.lookEvery = d, every }
 
+// SetLimits changes how long a connection of c may take until it is let in, and
+// one message until it is taken.
+func SetLimits(c *Channel, login, hand time.Duration) { c.loginLimit, c.handLimit = login, hand }
+
 // Banned is what a ban leads to: what is said, and when it is tried again.
 func Banned(e *events.TemporaryBan) (detail string, after time.Duration) {
 	end := banned(e)

@@ -32,6 +32,21 @@ func TestGoesOffline(t *testing.T) {
 	}
 }
 
+// Two grey ticks are for every message that was taken, also while nobody is
+// online: phones do not show those of a device in the background.
+func TestDeliveredIsShown(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	_, inbox := connected(t, n, whatsapp.Options{})
+	n.ann.Say("hello")
+	inbox.Wait(t, 1)
+	if err := n.WaitDrained(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if shown, hidden := n.Count("receipt:"), n.Count("receipt:inactive"); shown != 1 || hidden != 0 {
+		t.Errorf("%d receipts that phones show and %d that they do not, want one that they do", shown, hidden)
+	}
+}
+
 // While signs go on we stay online.
 func TestStaysOnline(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})

@@ -38,7 +38,7 @@ func (k *connection) receive(ctx context.Context, evt *events.Message) bool {
 			return true
 		case ctx.Err() != nil:
 			return false
-		case time.Since(began) > handLimit:
+		case time.Since(began) > k.c.handLimit:
 			k.end(dropped("messages cannot be stored"))
 			return false
 		}

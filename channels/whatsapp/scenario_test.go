@@ -282,6 +282,23 @@ func TestAnswerBeginsAtOnce(t *testing.T) {
 	}
 }
 
+// What was said in one chat is never quoted into another.
+func TestQuoteStaysInItsChat(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	one, two := n.Group("one", n.ann), n.Group("two", n.ann)
+	c, inbox := connected(t, n, whatsapp.Options{})
+	id := n.ann.SayIn(one, "a secret of one")
+	alone := n.ann.Say("a secret of Ann's")
+	inbox.Wait(t, 2)
+	for i, answered := range []string{id, alone} {
+		send(t, c, channels.Outbound{ID: fmt.Sprint(i), Key: channels.MustKey("whatsapp:" + two.JID().String()), Text: "answer", ReplyTo: answered})
+	}
+	seen, err := two.WaitReceived(within(t), 2)
+	if err != nil || seen[0].Quote != "" || seen[1].Quote != "" {
+		t.Errorf("the other group sees %+v, %v, want answers that quote nothing", seen, err)
+	}
+}
+
 // WhatsApp takes the same message twice and shows it once, also when the first
 // acknowledgement was lost.
 func TestSentTwice(t *testing.T) {

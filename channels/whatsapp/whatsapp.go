@@ -105,7 +105,7 @@ type Channel struct {
 	// saidJoin: it was logged that conversations cannot be joined.
 	saidJoin atomic.Bool
 	// The constants of these names; tests do not wait that long.
-	steadyAfter, onlineFor, lookEvery time.Duration
+	steadyAfter, onlineFor, lookEvery, loginLimit, handLimit time.Duration
 
 	mu       sync.Mutex
 	status   channels.Status
@@ -147,7 +147,8 @@ func New(name string, o Options) (*Channel, error) {
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(s string) bool { return strings.TrimSpace(s) == "" })
 	return &Channel{
 		name: name, o: o, log: o.Logger.With("channel", name), version: version,
-		memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1), sends: make(chan struct{}, 1), steadyAfter: steadyAfter, onlineFor: onlineFor, lookEvery: lookEvery,
+		memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1), sends: make(chan struct{}, 1),
+		steadyAfter: steadyAfter, onlineFor: onlineFor, lookEvery: lookEvery, loginLimit: loginLimit, handLimit: handLimit,
 		status: channels.Status{State: channels.StateDown, Detail: "not started", Since: time.Now()},
 	}, nil
 }

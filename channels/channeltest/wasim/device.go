@@ -185,6 +185,9 @@ func (s *Server) greetLocked(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.notify()
+	if s.Faults.ignoreLogins {
+		return
+	}
 	if failure, failed := s.outdated(c); failed {
 		c.end(failure)
 		return

@@ -21,6 +21,7 @@ type Faults struct {
 	refuseSends      int
 	before, after    int
 	loseReceipts     bool
+	ignoreLogins     bool
 	ignoreKeepalives bool
 	ignoreRetries    bool
 	ignored          []func()
@@ -73,6 +74,9 @@ func (f *Faults) RefuseDials(n int) { f.set(func() { f.dials = n }) }
 // out, 402 bans it for an hour, 405 calls the client outdated, 500 and 503 ask
 // it to come again. With n < 0 all, until it is called again.
 func (f *Faults) FailLogins(code, n int) { f.set(func() { f.loginCode, f.logins = code, n }) }
+
+// IgnoreLogins leaves logins without an answer.
+func (f *Faults) IgnoreLogins(on bool) { f.set(func() { f.ignoreLogins = on }) }
 
 // Ban refuses the next login with 402 and bans the device for d from then on.
 // Logins before that is over are refused too, and told how many seconds are

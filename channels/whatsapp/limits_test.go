@@ -1,0 +1,40 @@
+package whatsapp_test
+
+import (
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest"
+	"dragoman/channels/channeltest/wasim"
+	"dragoman/channels/whatsapp"
+)
+
+// A message that is not taken for too long ends its connection, and comes again
+// with the next one.
+func TestNotTakenForTooLong(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
+	whatsapp.SetLimits(c, time.Minute, 10*time.Millisecond)
+	channeltest.Start(t, c, inbox)
+	reach(t, c, channels.StateConnected, "")
+	inbox.Refuse(true)
+	n.ann.Say("one")
+	if err := n.Wait(within(t), func() bool { return n.Logins() > 1 }); err != nil {
+		t.Fatal("the connection stays with a message that is not taken:", err)
+	}
+	inbox.Refuse(false)
+	if got := inbox.Wait(t, 1)[0].Text; got != "one" {
+		t.Errorf("then came %q", got)
+	}
+}
+
+// A connection that is not let in for too long is made anew.
+func TestNotLetInForTooLong(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	n.Faults.IgnoreLogins(true)
+	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
+	whatsapp.SetLimits(c, 20*time.Millisecond, time.Minute)
+	channeltest.Start(t, c, inbox)
+	reach(t, c, channels.StateDown, "WhatsApp did not answer the login")
+}
