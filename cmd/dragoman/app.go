@@ -66,7 +66,7 @@ func (appDaemon) migrate(ctx context.Context, cfg *config.Config, from, to strin
 	m, err := app.Migrate(ctx, cfg, places[0], places[1], tell)
 	return migrated{
 		From: m.From.String(), To: m.To.String(), Counts: m.Counts, Equal: err == nil, Again: m.Again, Aside: m.Aside,
-		Advice: m.To.Advice(cfg),
+		NotCopied: m.NotCopied, Advice: m.To.Advice(cfg),
 	}, err
 }
 

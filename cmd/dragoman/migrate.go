@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"dragoman/internal/app"
 	"dragoman/sessions/exchange"
 )
 
@@ -24,6 +25,9 @@ type migrated struct {
 	Again bool `json:"again,omitempty"`
 	// Aside is where an empty store is now that was in the way.
 	Aside string `json:"aside,omitempty"`
+	// NotCopied counts the conversations whose documents have more than a store
+	// knows.
+	NotCopied app.Uncarried `json:"not_copied,omitzero"`
 	// Advice says how to use the copy.
 	Advice string `json:"-"`
 }
@@ -47,6 +51,9 @@ func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
 	e.say("Copied from %s\n    to %s\n", oneLine(got.From), oneLine(got.To))
 	e.say("  %s\n", got.Counts)
 	e.say("Both were read again and compared, record by record and message by message: equal.")
+	if n := got.NotCopied; n != (app.Uncarried{}) {
+		e.say("Not copied, because only the old documents have it: fields that Dragoman does not know, in %d conversations; texts that were changed by hand, in %d (the copy has them as they were before).", n.Fields, n.Texts)
+	}
 	e.say("The old store is as it was; remove it when you are content with the new one.")
 	if got.Again {
 		e.say("An earlier migration had been cut short; its part of a copy was made anew.")

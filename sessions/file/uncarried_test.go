@@ -1,0 +1,53 @@
+package file_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"dragoman/sessions/file"
+)
+
+// What only a document has is found, and nothing that the store wrote is taken
+// for it.
+func TestUncarried(t *testing.T) {
+	find := func(p *place) file.Uncarried {
+		t.Helper()
+		u, err := file.FindUncarried(p.dir)
+		must(t, err)
+		return u
+	}
+	old, _ := former(t)
+	same(t, "of a store of format 1", find(old), file.Uncarried{})
+	must(t, old.open(t).Close())
+	same(t, "of a store of format 1 after a start", find(old), file.Uncarried{})
+
+	p := newPlace(t)
+	s := p.open(t)
+	fill(t, s)
+	must(t, s.Close())
+	same(t, "of a new store", find(p), file.Uncarried{})
+
+	for _, c := range []struct {
+		what, name, old, new string
+		want                 file.Uncarried
+	}{
+		{"at the top", "x_new", `"format": 2,`, `"format": 2, "mine": {"a": 1},`, file.Uncarried{Fields: 1}},
+		{"nothing in it", "x_new", `"format": 2,`, `"format": 2, "mine": null,`, file.Uncarried{}},
+		{"of a message", "x_new", `"content": "after two"`, `"content": "after two", "mood": "good"`, file.Uncarried{Fields: 1}},
+		{"of a call", "x_call", `"id": "c1",`, `"id": "c1", "index": 7,`, file.Uncarried{Fields: 1}},
+		{"a text", "x_new", `"content": "after two"`, `"content": "after 2"`, file.Uncarried{Texts: 1}},
+		{"metadata", "x_set", "\"metadata\": {\n    \"who\"", "\"metadata\": {\n    \"what\"", file.Uncarried{}},
+		{"a title", "x_new", `"title": "title"`, `"title": "other"`, file.Uncarried{}},
+	} {
+		left := p.crash(t)
+		path := left.path("conversations/" + c.name + ".json")
+		text := read(t, path)
+		edited := bytes.Replace(text, []byte(c.old), []byte(c.new), 1)
+		if bytes.Equal(text, edited) {
+			t.Fatalf("%s: there is no %s in\n%s", c.what, c.old, text)
+		}
+		must(t, os.WriteFile(path, edited, 0o600))
+		same(t, c.what, find(left), c.want)
+	}
+}
