@@ -270,7 +270,7 @@ func (r *storeReport) String() string {
 	line("such a turn: in the long chat", "-", two(r.long))
 	line("such a turn: in the new one", "-", two(r.new))
 	for _, s := range r.starts {
-		line(fmt.Sprintf("start to first poll, %d conversations stored", s.conversations), "does not grow",
+		line(fmt.Sprintf("start to first poll, %d conversations stored", s.conversations), noGrowth,
 			fmt.Sprintf("median %s (opening the store %s)", ms(percentile(s.polled, 50)), ms(percentile(s.opened, 50))))
 	}
 	fmt.Fprintln(&b)
