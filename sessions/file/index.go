@@ -151,7 +151,7 @@ func parseIndex(data []byte) (*indexFile, error) {
 	x := &indexFile{}
 	start := bytes.Index(data, []byte(headsStart))
 	body, whole := bytes.CutSuffix(data, []byte(headsEnd))
-	if start < 0 || !whole {
+	if start < 0 || !whole || start+len(headsStart) > len(body) { // the last: with no heads the two overlap
 		return x, json.Unmarshal(data, x)
 	}
 	top := append(bytes.TrimSuffix(slices.Clone(data[:start+len(headsStart)]), []byte("\n")), "]}"...)
