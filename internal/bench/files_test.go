@@ -180,16 +180,7 @@ func (r *storeReport) files() string {
 	line("load a conversation of 100 messages for a turn", "p50 ≤ 0.5 ms", two(r.load))
 	line("list the newest 50 conversations", "p50 ≤ 0.5 ms", two(r.list))
 	line("list 50 conversations somewhere in the newest 1000", "-", two(r.pages))
-	first := percentile(r.starts[0].polled, 50)
-	for i, s := range r.starts {
-		polled := percentile(s.polled, 50)
-		got := fmt.Sprintf("median %s (opening the store %s)", ms(polled), ms(percentile(s.opened, 50)))
-		cell := measured(noGrowth, got)
-		if i > 0 && grown(polled, first) {
-			cell += " (missed)"
-		}
-		fmt.Fprintf(&b, "| start to first poll, %d conversations stored | %s | %s |\n", s.conversations, noGrowth, cell)
-	}
+	r.startRows(&b)
 	fmt.Fprintln(&b)
 	note := func(format string, args ...any) { fmt.Fprintf(&b, "- "+format+"\n", args...) }
 	note("The disk's share: writing and fsyncing 4 KiB takes %s (median), and appending a message does that once. The SHA-256 of 16 MiB takes %s (at best); other programs used %.2f cores meanwhile.", ms(r.fsync), ms(r.hash), r.otherCores)

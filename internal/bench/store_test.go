@@ -269,10 +269,7 @@ func (r *storeReport) String() string {
 	line("a turn in a chat of 100,000 messages against a new one", "≤ 1.2 ×", fmt.Sprintf("%.2f ×", r.ratio))
 	line("such a turn: in the long chat", "-", two(r.long))
 	line("such a turn: in the new one", "-", two(r.new))
-	for _, s := range r.starts {
-		line(fmt.Sprintf("start to first poll, %d conversations stored", s.conversations), noGrowth,
-			fmt.Sprintf("median %s (opening the store %s)", ms(percentile(s.polled, 50)), ms(percentile(s.opened, 50))))
-	}
+	r.startRows(&b)
 	fmt.Fprintln(&b)
 	note := func(format string, args ...any) { fmt.Fprintf(&b, "- "+format+"\n", args...) }
 	note("The disk's share: writing and fsyncing 4 KiB takes %s (median), and appending a message does that once. The SHA-256 of 16 MiB takes %s (at best); other programs used %.2f cores meanwhile.", ms(r.fsync), ms(r.hash), r.otherCores)
@@ -299,4 +296,16 @@ func writeSection(path, section, command, report string) error {
 		return err
 	}
 	return os.WriteFile(path, []byte(changed), 0o644)
+}
+
+// startRows are the rows about starts, the one with the least stored first.
+func (r *storeReport) startRows(b *strings.Builder) {
+	for i, s := range r.starts {
+		polled := percentile(s.polled, 50)
+		cell := measured(noGrowth, fmt.Sprintf("median %s (opening the store %s)", ms(polled), ms(percentile(s.opened, 50))))
+		if i > 0 && grown(polled, percentile(r.starts[0].polled, 50)) {
+			cell += " (missed)"
+		}
+		fmt.Fprintf(b, "| start to first poll, %d conversations stored | %s | %s |\n", s.conversations, noGrowth, cell)
+	}
 }
