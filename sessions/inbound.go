@@ -93,10 +93,7 @@ func attachmentLine(a channels.Attachment) string {
 // EditNote is the message that stands in the transcript for an edit or a
 // deletion that came too late to change the message itself.
 func EditNote(m channels.Inbound) Message {
-	who := "the sender"
-	if m.Sender.Name != "" {
-		who = OneLine(m.Sender.Name, 60)
-	}
+	who := calledIn(m)
 	var text string
 	switch {
 	case m.Deletes == channels.DeletedByAdmin:
@@ -108,35 +105,31 @@ func EditNote(m channels.Inbound) Message {
 	default:
 		text = "[" + who + " changed an earlier message to:] " + m.Text
 	}
-	return Message{
-		Role:      RoleUser,
-		Content:   text,
-		Name:      m.Sender.Name,
-		Sender:    m.Sender.ID(),
-		At:        m.At,
-		Synthetic: true,
-	}
+	return noteOf(m, text)
 }
 
 // ReactionNote is the message that stands in the transcript for a reaction to
 // an answer.
 func ReactionNote(m channels.Inbound) Message {
-	who := "the sender"
-	if m.Sender.Name != "" {
-		who = OneLine(m.Sender.Name, 60)
-	}
+	who := calledIn(m)
 	text := "[" + who + " reacted with " + OneLine(m.Reaction, 40) + " to an earlier message of yours"
 	if m.Quote != nil && strings.TrimSpace(m.Quote.Text) != "" {
 		text += `: "` + OneLine(m.Quote.Text, 120) + `"`
 	}
-	return Message{
-		Role:      RoleUser,
-		Content:   text + "]",
-		Name:      m.Sender.Name,
-		Sender:    m.Sender.ID(),
-		At:        m.At,
-		Synthetic: true,
+	return noteOf(m, text+"]")
+}
+
+// calledIn is the name of m's sender inside a bracketed note.
+func calledIn(m channels.Inbound) string {
+	if m.Sender.Name == "" {
+		return "the sender"
 	}
+	return OneLine(m.Sender.Name, 60)
+}
+
+// noteOf is text as a note about what the sender of m did.
+func noteOf(m channels.Inbound, text string) Message {
+	return Message{Role: RoleUser, Content: text, Name: m.Sender.Name, Sender: m.Sender.ID(), At: m.At, Synthetic: true}
 }
 
 // OneLine makes foreign text safe to stand inside a bracketed label: one
