@@ -7,23 +7,22 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // Schema is a JSON Schema that summaries in the format [JSON] must follow, in
 // place of [Fields].
 type Schema struct {
 	text     string
-	compiled *jsonschema.Schema
+	resolved *jsonschema.Resolved
 }
 
-// ParseSchema reads a JSON Schema (draft 4 to 2020-12) of an object; "" is
+// ParseSchema reads a JSON Schema (draft 2020-12 or 7) of an object; "" is
 // none. It loads nothing from elsewhere. An error is a *Flaw.
 func ParseSchema(text string) (*Schema, error) {
 	if blank(text) {
 		return nil, nil
 	}
-	// Decoded as numbers of Go: the validator fails on those of any size.
 	var doc any
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		return nil, &Flaw{"is not JSON" + inLine(text, err), `write a JSON Schema, like {"type": "object", "required": ["summary"]}`}
@@ -32,32 +31,30 @@ func ParseSchema(text string) (*Schema, error) {
 	if kind, given := root["type"]; !isObject || given && kind != "object" {
 		return nil, &Flaw{"is no schema of an object", `write one with "type": "object"`}
 	}
-	const name = "summary:///schema"
-	c := jsonschema.NewCompiler()
-	c.UseLoader(nowhere{})
-	if err := c.AddResource(name, doc); err != nil {
-		return nil, &Flaw{"is no JSON Schema", "check its $id and $schema"}
+	if flaw := checkRules(root); flaw != nil {
+		return nil, flaw
 	}
-	compiled, err := c.Compile(name)
-	var invalid *jsonschema.SchemaValidationError
-	var elsewhere *jsonschema.LoadURLError
-	switch {
-	case errors.As(err, &elsewhere):
-		return nil, &Flaw{"refers to another document", "write that into it, below $defs"}
-	case errors.As(err, &invalid):
-		return nil, &Flaw{"is no valid JSON Schema" + invalidAt(invalid.Err), "see json-schema.org"}
-	case err != nil:
-		return nil, &Flaw{"is no valid JSON Schema", "see json-schema.org"}
+	resolved, err := resolve(root)
+	if err != nil {
+		return nil, invalid("")
 	}
-	return &Schema{strings.TrimSpace(text), compiled}, nil
+	return &Schema{strings.TrimSpace(text), resolved}, nil
 }
 
-var errElsewhere = errors.New("window: nothing is loaded from elsewhere")
-
-// nowhere keeps a schema from reading files or asking the network.
-type nowhere struct{}
-
-func (nowhere) Load(string) (any, error) { return nil, errElsewhere }
+// resolve gives a checked schema to the library: as it was checked, so that
+// what stands in the text twice is not put together.
+func resolve(root map[string]any) (*jsonschema.Resolved, error) {
+	text, err := json.Marshal(root)
+	if err != nil {
+		return nil, err
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(text, &schema); err != nil {
+		return nil, err
+	}
+	schema.Schema = drafts[schema.Schema]
+	return schema.Resolve(&jsonschema.ResolveOptions{BaseURI: "summary:///schema"})
+}
 
 // inLine says where text stops being JSON, if that can be told.
 func inLine(text string, err error) string {
@@ -69,25 +66,18 @@ func inLine(text string, err error) string {
 	return fmt.Sprintf(" (in its line %d)", 1+strings.Count(read, "\n"))
 }
 
-// innermost is the first thing that is wrong, below whatever contains it.
-func innermost(err error) (*jsonschema.ValidationError, bool) {
-	var v *jsonschema.ValidationError
-	if !errors.As(err, &v) {
-		return nil, false
+// brokenAt is where a schema forbids what was validated. The library says it
+// only in words, which show the value too: each error begins with its own
+// place and holds the one further in.
+func brokenAt(err error) string {
+	place := ""
+	for inner := errors.Unwrap(err); inner != nil; err, inner = inner, errors.Unwrap(inner) {
+		words := strings.TrimSuffix(err.Error(), ": "+inner.Error())
+		if at, found := strings.CutPrefix(words, "validating /"); found {
+			place = "/" + at
+		}
 	}
-	for len(v.Causes) > 0 {
-		v = v.Causes[0]
-	}
-	return v, true
-}
-
-// invalidAt says where a schema breaks the rules of schemas.
-func invalidAt(err error) string {
-	v, found := innermost(err)
-	if !found || len(v.InstanceLocation) == 0 {
-		return ""
-	}
-	return " at /" + strings.Join(v.InstanceLocation, "/")
+	return "#" + place
 }
 
 // String is the schema for a model to read.
@@ -105,12 +95,8 @@ func (s *Schema) Read(text string) (shown string, object json.RawMessage, err er
 	if _, isObject := value.(map[string]any); !isObject {
 		return "", nil, errors.New("window: the summary is no JSON object")
 	}
-	if err := s.compiled.Validate(value); err != nil {
-		at := "#"
-		if v, found := innermost(err); found {
-			_, at, _ = strings.Cut(v.SchemaURL, "#")
-		}
-		return "", nil, fmt.Errorf("window: the summary breaks its schema at #%s", strings.TrimPrefix(at, "#"))
+	if err := s.resolved.Validate(value); err != nil {
+		return "", nil, fmt.Errorf("window: the summary breaks its schema at %s", brokenAt(err))
 	}
 	if !hasText(value) {
 		return "", nil, errors.New("window: there is no text in the summary's JSON object")

@@ -1,0 +1,168 @@
+package window_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"dragoman/agent/window"
+)
+
+const ticketSchema = `{
+  "type": "object",
+  "properties": {
+    "topic": {"type": "string", "minLength": 1},
+    "open": {"type": "array", "items": {"type": "string"}},
+    "effort": {"type": "number", "minimum": 0, "multipleOf": 0.5}
+  },
+  "required": ["topic"],
+  "additionalProperties": false
+}`
+
+func TestSchemaRead(t *testing.T) {
+	s, err := window.ParseSchema(ticketSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		`{"topic": "Prices", "open": ["call <Ada>"], "effort": 1.5}`,
+		"```json\n{\"topic\":\"Prices\",\"open\":[\"call <Ada>\"],\"effort\":1.5}\n```",
+	} {
+		shown, object, err := s.Read(text)
+		if want := `{"topic":"Prices","open":["call <Ada>"],"effort":1.5}`; err != nil || string(object) != want {
+			t.Errorf("Read(%q) = %s, %v, want %s", text, object, err, want)
+		}
+		if want := "{\n \"topic\": \"Prices\",\n \"open\": [\n  \"call <Ada>\"\n ],\n \"effort\": 1.5\n}"; shown != want {
+			t.Errorf("Read(%q) shows %q, want %q", text, shown, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                                       "not the JSON object",
+		"Prices were named.":                     "not the JSON object",
+		`{"topic": "canary"} and more`:           "not the JSON object",
+		`{"topic": "canary", "effort": 1e99999}`: "not the JSON object",
+		`["canary"]`:                             "no JSON object",
+		`{"open": ["canary"]}`:                   "breaks its schema at #",
+		`{"topic": 5}`:                           "breaks its schema at #/properties/topic",
+		`{"topic": "canary", "canary": 1}`:       "breaks its schema at #",
+		`{"topic": "canary", "effort": -1}`:      "breaks its schema at #/properties/effort",
+		`{"topic": " "}`:                         "no text",
+	} {
+		_, _, err := s.Read(text)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Read(%s) = %v, want an error with %q", text, err, want)
+		} else if strings.Contains(err.Error(), "canary") {
+			t.Errorf("Read(%s) = %v, which shows what the model wrote", text, err)
+		}
+	}
+}
+
+func TestSchemaFlaws(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n \"type\":\n  object}":                         "is not JSON (in its line 3)",
+		`{"type": "object"`:                                "is not JSON (in its line 1)",
+		"type: object":                                     "is not JSON",
+		`{"type": "object"} {}`:                            "is not JSON",
+		`true`:                                             "no schema of an object",
+		`[{"type": "object"}]`:                             "no schema of an object",
+		`{"type": "array"}`:                                `write one with "type": "object"`,
+		`{"type": "object", "required": "a"}`:              "no valid JSON Schema at /required",
+		`{"properties": {"a": {"type": "strin"}}}`:         "no valid JSON Schema at /properties/a/type",
+		`{"properties": {"a": {"pattern": "("}}}`:          "no valid JSON Schema at /properties/a/pattern",
+		`{"$ref": "https://example.org/schema.json"}`:      "refers to another document",
+		`{"$ref": "file:///schema.json"}`:                  "refers to another document",
+		`{"$ref": "schema.json"}`:                          "refers to another document",
+		`{"$schema": "https://example.org/draft"}`:         "has a $schema other than draft 2020-12 and draft 7",
+		`{"properties": {"a": {"minimum": 1e9999999999}}}`: "is not JSON",
+		`{"$ref": "#/$defs/missing"}`:                      "no valid JSON Schema",
+		`{"Required": ["a"]}`:                              "no valid JSON Schema at /Required",
+		`{"not": {"properties": {"a/b": null}}}`:           "no valid JSON Schema at /not/properties/a~1b",
+		`{"properties": {"a": {"$id": "a"}}}`:              "has an $id inside at /properties/a/$id",
+		`{"items": [{}]}`:                                  "no valid JSON Schema at /items",
+		`{"allOf": [{}, {"minLength": -1}]}`:               "no valid JSON Schema at /allOf/1/minLength",
+		`{"anyOf": []}`:                                    "no valid JSON Schema at /anyOf",
+		`{"dependentRequired": {"a": "b"}}`:                "no valid JSON Schema at /dependentRequired",
+		`{"patternProperties": {"(": {}}}`:                 "no valid JSON Schema at /patternProperties",
+		`{"multipleOf": 0}`:                                "no valid JSON Schema at /multipleOf",
+		`{"type": ["object", 5]}`:                          "no schema of an object",
+	} {
+		_, err := window.ParseSchema(text)
+		var flaw *window.Flaw
+		if !errors.As(err, &flaw) || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseSchema(%s) = %v, want a flaw with %q", text, err, want)
+		}
+	}
+}
+
+// TestSchemaRefersToItself: which is fine where it is about a part of what is
+// validated. Anywhere else it would never end, and the process would.
+func TestSchemaRefersToItself(t *testing.T) {
+	for _, text := range []string{
+		`{"properties": {"more": {"$ref": "#"}}, "additionalProperties": {"type": "string"}}`,
+		`{"$schema": "http://json-schema.org/draft-07/schema", "$id": "https://example.org/a",
+		  "properties": {"more": {"$ref": "#"}}, "additionalProperties": {"type": "string"}}`,
+		`{"$ref": "#node", "$defs": {"a/b": {"$anchor": "node", "additionalProperties": {"anyOf": [
+		  {"type": "string"}, {"$ref": "#/$defs/a~1b"}]}}}}`,
+	} {
+		s, err := window.ParseSchema(text)
+		if err != nil {
+			t.Errorf("ParseSchema(%s) = %v", text, err)
+			continue
+		}
+		if _, _, err = s.Read(`{"more": {"more": {"a": "b"}}}`); err != nil {
+			t.Errorf("%s: Read = %v", text, err)
+		}
+		if _, _, err = s.Read(`{"more": {"more": {"a": 1}}}`); err == nil {
+			t.Errorf("%s: Read of what does not follow it gives no error", text)
+		}
+	}
+	for _, text := range []string{
+		`{"$ref": "#"}`,
+		`{"$dynamicRef": "#a", "$dynamicAnchor": "a"}`,
+		`{"allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"not": {"$ref": "#/%24defs/a"}}}}`,
+		`{"if": {"$ref": "#/then"}, "then": {"dependentSchemas": {"a": {"$ref": "#/if"}}}}`,
+	} {
+		if _, err := window.ParseSchema(text); err == nil || !strings.Contains(err.Error(), "refers to itself without end") {
+			t.Errorf("ParseSchema(%s) = %v, want a flaw", text, err)
+		}
+	}
+}
+
+// FuzzParseSchema: whatever is written as a schema, it is refused or it can be
+// used, and that ends.
+func FuzzParseSchema(f *testing.F) {
+	f.Add(ticketSchema)
+	f.Add(`{"$ref": "#/$defs/a", "$defs": {"a": {"items": {"$ref": "#"}}}}`)
+	f.Add(`{"$schema": "http://json-schema.org/draft-07/schema#", "dependencies": {"a": ["b"], "b": {"$ref": "#/definitions/a"}}, "definitions": {"a": {"not": true}}}`)
+	f.Add(`{"$id": "a", "anyOf": [{"$dynamicRef": "#a"}, {"$anchor": "a", "contains": {"pattern": "a", "const": null}}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := window.ParseSchema(text)
+		if err != nil || s == nil {
+			return
+		}
+		for _, written := range []string{`{"a": "b"}`, `{"b": [1, 1, {"a": {}}], "a": null, "topic": "x"}`} {
+			if _, _, err := s.Read(written); err != nil && len(err.Error()) > 100+len(text) {
+				t.Errorf("%q: Read = %v", text, err)
+			}
+		}
+	})
+}
+
+// FuzzSchemaRead: whatever a model writes, it is refused or it is a JSON
+// object, and nothing fails.
+func FuzzSchemaRead(f *testing.F) {
+	s, err := window.ParseSchema(ticketSchema)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(`{"topic": "x", "effort": 1e308}`)
+	f.Add("```\n{}\n```")
+	f.Fuzz(func(t *testing.T, text string) {
+		_, object, err := s.Read(text)
+		var into map[string]any
+		if err == nil && json.Unmarshal(object, &into) != nil {
+			t.Errorf("Read(%q) gives %q, want an object", text, object)
+		}
+	})
+}
