@@ -64,14 +64,15 @@ func (r *run) answer(ctx context.Context, c sessions.ToolCall, times, n int) (se
 		return m, nil
 	}
 	text, run := r.refusal(c, times, n)
+	failed := !run && text != sayInterrupted
 	if run {
 		var err error
-		if text, err = r.execute(ctx, c); err != nil {
+		if text, failed, err = r.execute(ctx, c); err != nil {
 			return sessions.Message{}, err
 		}
 	}
 	m := r.result(c, text)
-	m.Synthetic = !run
+	m.Synthetic, m.Failed = !run, failed
 	// What has happened is worth recording even if the turn was stopped
 	// meanwhile, or the next run would not know it.
 	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordGrace)
@@ -115,13 +116,14 @@ func (r *run) result(c sessions.ToolCall, text string) sessions.Message {
 }
 
 // execute journals that c begins and runs it. What the tool does wrong becomes
-// text; an error means that the turn must end.
-func (r *run) execute(ctx context.Context, c sessions.ToolCall) (string, error) {
+// text, and failed if it is known that it did nothing else; an error means that
+// the turn must end.
+func (r *run) execute(ctx context.Context, c sessions.ToolCall) (text string, failed bool, err error) {
 	if err := stopped(ctx); err != nil {
-		return "", err
+		return "", false, err
 	}
 	if err := r.record(ctx, sessions.Step{Kind: sessions.StepToolStart, CallID: c.ID}); err != nil {
-		return "", err
+		return "", false, err
 	}
 	r.progress(Progress{Text: strings.Join(r.said, "\n\n"), Note: c.Name + " …"})
 	begun := time.Now()
@@ -134,19 +136,19 @@ func (r *run) execute(ctx context.Context, c sessions.ToolCall) (string, error) 
 	r.a.log.Debug("tool call ended", "key", r.t.Key.String(), "tool", c.Name,
 		"took", time.Since(begun), "bytes", len(o.text), "ok", o.err == nil)
 	if o.err == nil {
-		return r.a.clean(o.text), nil
+		return r.a.clean(o.text), false, nil
 	}
 	if err := stopped(ctx); err != nil {
-		return "", err // whether it happened is not known; the journal says so
+		return "", false, err // whether it happened is not known; the journal says so
 	}
 	if tctx.Err() != nil {
-		return fmt.Sprintf("error: no answer within %s; it may or may not have happened", r.a.opts.ToolTimeout), nil
+		return fmt.Sprintf("error: no answer within %s; it may or may not have happened", r.a.opts.ToolTimeout), false, nil
 	}
-	text := "error: " + o.err.Error()
+	text = "error: " + o.err.Error()
 	if o.text != "" {
-		text = o.text + "\n" + text
+		text = o.text + "\n" + text // what it came to before is worth knowing
 	}
-	return r.a.clean(text), nil
+	return r.a.clean(text), o.text == "" && !errors.Is(o.err, errPanic), nil
 }
 
 // clean makes a tool's output fit for a transcript: bounded, and valid UTF-8

@@ -27,14 +27,14 @@ func TestToolFailuresAreResults(t *testing.T) {
 		name string
 		call string
 		run  func(context.Context, agent.Call) (string, error)
-		want string
+		want string // "!" before the result of a call that did nothing but fail
 	}{
-		{"unknown tool", "c1 fetch {}", nil, `error: there is no tool called "fetch"; the tools are: get`},
-		{"no name", "c1", nil, `error: there is no tool called ""; the tools are: get`},
-		{"broken arguments", `c1 get {"a":`, nil, "error: not run: the arguments are not a JSON object"},
-		{"an array", `c1 get [1]`, nil, "error: not run: the arguments are not a JSON object"},
-		{"two objects", `c1 get {}{}`, nil, "error: not run: the arguments are not a JSON object"},
-		{"an error", "c1 get {}", func(context.Context, agent.Call) (string, error) { return "", errors.New("no such file") }, "error: no such file"},
+		{"unknown tool", "c1 fetch {}", nil, `!error: there is no tool called "fetch"; the tools are: get`},
+		{"no name", "c1", nil, `!error: there is no tool called ""; the tools are: get`},
+		{"broken arguments", `c1 get {"a":`, nil, "!error: not run: the arguments are not a JSON object"},
+		{"an array", `c1 get [1]`, nil, "!error: not run: the arguments are not a JSON object"},
+		{"two objects", `c1 get {}{}`, nil, "!error: not run: the arguments are not a JSON object"},
+		{"an error", "c1 get {}", func(context.Context, agent.Call) (string, error) { return "", errors.New("no such file") }, "!error: no such file"},
 		{"output and error", "c1 get {}", func(context.Context, agent.Call) (string, error) { return "half", errors.New("broke off") }, "half\nerror: broke off"},
 		{"a panic", "c1 get {}", func(context.Context, agent.Call) (string, error) { panic("secret text") }, "error: the tool failed by an internal error"},
 		{"nothing", "c1 get {}", func(context.Context, agent.Call) (string, error) { return " \n", nil }, "(no output)"},
@@ -46,7 +46,11 @@ func TestToolFailuresAreResults(t *testing.T) {
 			opts := agent.Options{Logger: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 			m := newScript(t, call(test.call), say("Done."))
 			res := run(t, newAgent(t, m, opts, get(test.run)), turnOf("go"))
-			if got := res.Messages[2].Content; got != test.want {
+			got := res.Messages[2].Content
+			if res.Messages[2].Failed {
+				got = "!" + got
+			}
+			if got != test.want {
 				t.Errorf("result = %q, want %q", got, test.want)
 			}
 			if res.Text != "Done." {
@@ -81,8 +85,8 @@ func TestToolTimeout(t *testing.T) {
 		}))
 		begun := time.Now()
 		res := run(t, a, turnOf("go"))
-		if got, want := res.Messages[2].Content, "error: no answer within 1m0s; it may or may not have happened"; got != want {
-			t.Errorf("result = %q, want %q", got, want)
+		if got, want := res.Messages[2].Content, "error: no answer within 1m0s; it may or may not have happened"; got != want || res.Messages[2].Failed {
+			t.Errorf("result = %q, failed: %v; want %q and that nobody knows", got, res.Messages[2].Failed, want)
 		}
 		if took := time.Since(begun); took != time.Minute {
 			t.Errorf("the turn took %v, want 1m", took)

@@ -77,6 +77,9 @@ type Message struct {
 	// Summary marks a message of an imported conversation that stands for
 	// older ones. Our own summaries are no messages: see [Summary].
 	Summary bool `json:"summary,omitempty"`
+	// Failed marks the result of a tool call that did nothing but fail. One of
+	// which nobody knows whether it happened has not failed.
+	Failed bool `json:"failed,omitempty"`
 	// Attachments are the files that came with it, at most
 	// channels.MaxAttachments.
 	Attachments []channels.Attachment `json:"attachments,omitempty"`

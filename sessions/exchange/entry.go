@@ -55,6 +55,7 @@ func entryOf(f fieldSet) (entry, error) {
 	f.take("model", &e.Model)
 	f.take("synthetic", &e.Synthetic)
 	f.take("summary", &e.Summary)
+	f.take("failed", &e.Failed)
 	f.takeStrict("usage", &e.Usage)
 	var files []channels.Attachment
 	if f.takeStrict("attachments", &files) && len(files) > 0 {

@@ -210,6 +210,7 @@ func encodeMessage(m sessions.Message) ([]byte, error) {
 	original("usage", m.Usage != nil, m.Usage)
 	original("synthetic", m.Synthetic, m.Synthetic)
 	original("summary", m.Summary, m.Summary)
+	original("failed", m.Failed, m.Failed)
 	original("attachments", len(m.Attachments) > 0, withoutRefs(m.Attachments))
 	o.rest(extra)
 	return o.bytes(), o.err

@@ -146,6 +146,6 @@ func (s *messageScan) next() (sessions.Message, error) {
 	m.Seq = seqOf(s.id)
 	m.Name, m.Sender, m.ToolCalls, m.ToolCallID, m.At = r.Name, r.Sender, r.ToolCalls, r.ToolCallID, r.At
 	m.Turn, m.Model, m.Usage, m.Synthetic = r.Turn, r.Model, r.Usage, r.Synthetic
-	m.Summary, m.Attachments, m.Extra = r.Summary, r.Attachments, r.Extra
+	m.Summary, m.Failed, m.Attachments, m.Extra = r.Summary, r.Failed, r.Attachments, r.Extra
 	return s.m, nil
 }

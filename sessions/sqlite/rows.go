@@ -264,6 +264,7 @@ type messageRest struct {
 	Usage       *sessions.Usage            `json:"usage,omitempty"`
 	Synthetic   bool                       `json:"synthetic,omitempty"`
 	Summary     bool                       `json:"summary,omitempty"`
+	Failed      bool                       `json:"failed,omitempty"`
 	Attachments []channels.Attachment      `json:"attachments,omitempty"`
 	Extra       map[string]json.RawMessage `json:"extra,omitempty"`
 }

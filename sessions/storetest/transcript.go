@@ -32,7 +32,7 @@ var transcriptTests = map[string]func(*testing.T, *rig){
 	"Transcript/KeepsEveryField": func(t *testing.T, r *rig) {
 		at := time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
 		full := sessions.Message{
-			Role: sessions.RoleAssistant, Content: "text", Name: "n", Sender: "s", At: at, Turn: "mine", Model: "m", Synthetic: true,
+			Role: sessions.RoleAssistant, Content: "text", Name: "n", Sender: "s", At: at, Turn: "mine", Model: "m", Synthetic: true, Failed: true,
 			ToolCalls:  []sessions.ToolCall{{ID: "1", Name: "f", Arguments: `{"a": 1}`}, {ID: "2", Name: "g", Arguments: "not json"}},
 			ToolCallID: "9", Usage: &sessions.Usage{Input: 10, Output: 20, Cached: 5},
 		}
