@@ -135,6 +135,7 @@ func (s *Store) together(batch []*op) []error {
 		if errs[i] != nil {
 			continue
 		}
+		s.rank(ch)
 		if c, any := ch.export(s); any {
 			changes = append(changes, c)
 		}

@@ -12,40 +12,45 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// newestFirst lists the chats with a conversation, most recently updated
-// first.
-func (s *Store) newestFirst() []*chat {
-	var chats []*chat
-	for _, c := range s.chats {
-		if c.conv != nil {
-			chats = append(chats, c)
+// page shows some of the chats with a conversation that are wanted, most
+// recently updated first.
+func (s *Store) page(offset, limit int, wanted func(*chat) bool) (list []sessions.Conversation) {
+	offset = max(offset, 0)
+	for c := range s.ranked.newest() {
+		switch {
+		case len(list) >= limit:
+			return list
+		case !wanted(c):
+		case offset > 0:
+			offset--
+		default:
+			list = append(list, c.show())
 		}
 	}
-	slices.SortFunc(chats, func(a, b *chat) int {
-		return cmp.Or(b.conv.updated.Compare(a.conv.updated), cmp.Compare(b.conv.order, a.conv.order))
-	})
-	return chats
+	return list
 }
 
 // show is what lists show of c.
 func (c *chat) show() sessions.Conversation {
+	shown := c.glance()
+	shown.Settings = rules.Settings(shown.Settings)
+	return shown
+}
+
+// glance is show with the settings themselves, which only the store may see.
+func (c *chat) glance() sessions.Conversation {
 	return sessions.Conversation{
 		Key: c.key, Generation: c.conv.generation, Title: c.conv.title,
 		Created: rules.Time(c.conv.created), Updated: rules.Time(c.conv.updated),
-		Messages: c.conv.count, Usage: c.conv.usage, Settings: rules.Settings(c.conv.settings),
+		Messages: c.conv.count, Usage: c.conv.usage, Settings: c.conv.settings,
 	}
 }
 
 // Find is part of [sessions.Catalog].
 func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Conversation, err error) {
 	err = s.read(ctx, "find", func() error {
-		for _, c := range s.newestFirst() {
-			if shown := c.show(); rules.Matches(q, shown) {
-				list = append(list, shown)
-			}
-		}
 		offset, limit := rules.Page(q)
-		list = page(list, offset, limit)
+		list = s.page(offset, limit, func(c *chat) bool { return rules.Matches(q, c.glance()) })
 		return nil
 	})
 	return list, err
@@ -148,7 +153,7 @@ func (s *Store) Days(ctx context.Context, from, to time.Time) ([]sessions.DayCou
 func (s *Store) eachSaid(ctx context.Context, what string, f func(channels.Key, sessions.Message)) error {
 	var keys []channels.Key
 	err := s.read(ctx, what, func() error {
-		for _, c := range s.newestFirst() {
+		for c := range s.ranked.newest() {
 			keys = append(keys, c.key)
 		}
 		return nil
@@ -190,14 +195,27 @@ func (s *Store) said(ctx context.Context, what string, k channels.Key) (said []s
 // Top is part of [sessions.Catalog].
 func (s *Store) Top(ctx context.Context, limit int) (list []sessions.Conversation, err error) {
 	err = s.read(ctx, "top", func() error {
-		for _, c := range s.newestFirst() {
+		var most []*chat // most first
+		order := func(a, b *chat) int {
+			return cmp.Or(cmp.Compare(b.conv.tokens(), a.conv.tokens()), cmp.Compare(a.key.String(), b.key.String()))
+		}
+		for c := range s.ranked.newest() {
+			full := len(most) >= limit
+			if limit <= 0 || full && order(c, most[limit-1]) > 0 {
+				continue
+			}
+			at, _ := slices.BinarySearchFunc(most, c, order)
+			if full {
+				most = most[:limit-1]
+			}
+			most = slices.Insert(most, at, c)
+		}
+		for _, c := range most {
 			list = append(list, c.show())
 		}
-		slices.SortFunc(list, func(a, b sessions.Conversation) int {
-			return cmp.Or(cmp.Compare(b.Usage.Input+b.Usage.Output, a.Usage.Input+a.Usage.Output), cmp.Compare(a.Key.String(), b.Key.String()))
-		})
-		list = page(list, 0, limit)
 		return nil
 	})
 	return list, err
 }
+
+func (c *conversation) tokens() int { return c.usage.Input + c.usage.Output }

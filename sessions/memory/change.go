@@ -28,6 +28,7 @@ type change struct {
 
 // note is what changed of one chat.
 type note struct {
+	step      *change
 	chat      *chat
 	said      int64 // messages above it are new
 	gone      bool
@@ -42,13 +43,12 @@ type note struct {
 
 // touch notes that c changes. It comes before the change.
 func (ch *change) touch(c *chat) *note {
-	for _, n := range ch.notes {
-		if n.chat == c {
-			return n
-		}
+	if n := c.note; n != nil && n.step == ch {
+		return n
 	}
 	c.touched++
-	n := &note{chat: c, said: c.msgSeq}
+	n := &note{step: ch, chat: c, said: c.msgSeq}
+	c.note = n
 	ch.notes = append(ch.notes, n)
 	return n
 }

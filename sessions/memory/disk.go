@@ -213,7 +213,10 @@ func (s *Store) setImage(img Image) error {
 		}
 	}
 	for _, h := range img.Heads {
-		st.chats[h.Key] = newChat(h)
+		c := newChat(h)
+		if st.chats[h.Key] = c; c.conv != nil {
+			st.ranked.put(c)
+		}
 	}
 	s.state = st
 	for _, h := range img.Heads {

@@ -16,13 +16,17 @@ import (
 func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone []channels.Key, err error) {
 	err = s.update(ctx, "expire", func(ch *change) error {
 		var old []*chat
-		for _, c := range slices.Backward(s.newestFirst()) {
-			if len(old) < limit && c.conv.updated.Before(before) && !s.work.Busy(c.key) && c.idle() {
-				if err := s.fill(c); err != nil {
-					return err
-				}
-				old, gone = append(old, c), append(gone, c.key)
+		for c := range s.ranked.oldest() {
+			if len(old) >= limit || !rules.Time(c.conv.updated).Before(before) {
+				break
 			}
+			if s.work.Busy(c.key) || !c.idle() {
+				continue
+			}
+			if err := s.fill(c); err != nil {
+				return err
+			}
+			old, gone = append(old, c), append(gone, c.key)
 		}
 		for _, c := range old {
 			s.forget(ch, c)

@@ -65,6 +65,7 @@ type Store struct {
 // state is everything that is stored.
 type state struct {
 	chats    map[channels.Key]*chat
+	ranked   ranking         // those of them with a conversation
 	seen     *SeenIDs        // the seq of what was accepted
 	erased   map[string]bool // by rules.Hash of rules.Dedupe
 	restored string          // the name of the store that this one was restored from
@@ -99,6 +100,8 @@ type chat struct {
 	read          bool // somebody asked for all of it
 	used          time.Time
 	touched       int64 // how often it changed
+	note          *note // of the step that changes it now
+	place         int   // in the ranking, from 1; 0 is none
 }
 
 func newState() state {
@@ -163,6 +166,7 @@ func (s *Store) updateNow(f func(*change) error) error {
 	if err := f(c); err != nil {
 		return err
 	}
+	s.rank(c)
 	s.work.Apply(c.items, c.fenced)
 	return nil
 }

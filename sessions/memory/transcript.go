@@ -179,9 +179,7 @@ func (s *Store) conversation(k channels.Key) (*chat, error) {
 // List is part of [sessions.Archive].
 func (s *Store) List(ctx context.Context, offset, limit int) (list []sessions.Conversation, err error) {
 	err = s.read(ctx, "list", func() error {
-		for _, c := range page(s.newestFirst(), offset, limit) {
-			list = append(list, c.show())
-		}
+		list = s.page(offset, limit, func(*chat) bool { return true })
 		return nil
 	})
 	return list, err
