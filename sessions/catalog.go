@@ -86,6 +86,9 @@ type Erasure struct {
 	// them or of Keys by an id of five characters or more. Summaries that cover such a message are removed:
 	// they may tell what it said.
 	Senders []Sender
+	// Files are removed as well, by who keeps files; a store passes over them.
+	// Nil: nobody has looked which files the messages of Senders have.
+	Files []string
 }
 
 // Sender is a person on a channel.

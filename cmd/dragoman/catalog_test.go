@@ -198,7 +198,7 @@ func TestErase(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := string(data)
-	if strings.Count(line, "\n") != 1 || !strings.Contains(line, `"action":"erase"`) || strings.Contains(line, "canary") || strings.Contains(line, "telegram:7") {
+	if strings.Count(line, "\n") != 2 || !strings.Contains(line, `"state":"begun"`) || !strings.Contains(line, `"state":"done"`) || !strings.Contains(line, `"action":"erase"`) || strings.Contains(line, "canary") || strings.Contains(line, "telegram:7") {
 		t.Errorf("the audit log says %q", line)
 	}
 	if info, _ := os.Stat(w.daemon.audit); info.Mode().Perm() != 0o600 {

@@ -103,8 +103,19 @@ func copiesText(p httpapi.Plan) string {
 	return "\nThese copies of the whole store, from before a new version, are removed with all that they hold:\n" + pathLines(p.Copies)
 }
 
+// unfinishedText says that an erasure was cut off, in a line of its own, or is
+// "".
+func unfinishedText(p httpapi.Plan) string {
+	if p.Unfinished.IsZero() {
+		return ""
+	}
+	return "An erasure that began at " + p.Unfinished.Local().Format("2006-01-02 15:04:05") + " was cut off. It is finished first.\n"
+}
+
 // planText says what will go, before it goes.
-func planText(target string, p httpapi.Plan) string {
+func planText(target string, p httpapi.Plan) string { return unfinishedText(p) + foundText(target, p) }
+
+func foundText(target string, p httpapi.Plan) string {
 	if p.Empty() {
 		return fmt.Sprintf("No conversation, message or fact of %s was found. What may wait in queues is looked for when you erase.", oneLine(target)) + copiesText(p)
 	}

@@ -165,7 +165,7 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 
 // private are the files that no workspace may contain.
 func (d *Daemon) private() []string {
-	files := []string{d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory), d.state.file(auditName)}
+	files := []string{d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory), d.state.file(auditName), d.state.file(erasingName)}
 	for _, name := range storeNames() {
 		files = append(files, d.state.file(name))
 	}
@@ -259,6 +259,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	wg.Go(func() { _ = d.hooks.Run(late) }) // it only ends with its context
 	wg.Go(func() { d.watch(ctx) })
+	wg.Go(func() { d.finishErase(ctx) })
 	wg.Go(func() { d.reloads(ctx) })
 
 	d.report()

@@ -89,25 +89,32 @@ func (f filing) Join(ctx context.Context, from, to channels.Key) error {
 // the files of messages that were answered; for one that waits, a turn may have
 // fetched them already.
 func (f filing) Erase(ctx context.Context, e sessions.Erasure) (erased sessions.Erased, err error) {
+	passPoint("erase.begun")
 	noted, err := f.kept.erase(ctx, e, func() error {
 		erased, err = f.erase(ctx, e)
 		return err
 	})
 	erased.Noted = noted
+	passPoint("erase.done")
 	return erased, err
 }
 
 // erase removes the files that were there, and names them.
 func (f filing) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
-	waiting, err := f.fetched(ctx, e.Senders)
-	if err != nil {
-		return sessions.Erased{}, err
+	named := e.Files
+	if named == nil {
+		var err error
+		if named, err = f.fetched(ctx, e.Senders); err != nil {
+			return sessions.Erased{}, err
+		}
 	}
+	passPoint("erase.noted")
 	erased, err := f.Store.Erase(ctx, e)
+	passPoint("erase.store")
 	if err != nil && nothingErased(erased) {
 		return erased, err
 	}
-	all, errs := append(waiting, erased.Files...), []error{err}
+	all, errs := slices.Concat(named, erased.Files), []error{err}
 	for _, k := range e.Keys {
 		more, err := f.files.Files(k)
 		all, errs = append(all, more...), append(errs, err)
@@ -118,6 +125,7 @@ func (f filing) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased,
 	for _, k := range e.Keys {
 		errs = append(errs, f.files.Remove(k))
 	}
+	passPoint("erase.files")
 	return erased, errors.Join(errs...)
 }
 

@@ -13,6 +13,7 @@ import (
 	"dragoman/internal/config"
 	"dragoman/internal/console"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/media"
 )
 
 // serverGrace is how long requests may run on when everything else has ended.
@@ -74,6 +75,7 @@ func (d *Daemon) openAdmin() error {
 	mux := http.NewServeMux()
 	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{
 		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, AuditFile: d.state.file(auditName),
+		Erasing: d.state.file(erasingName), FileName: media.Name,
 		Beside: func() (copies, others []string, err error) { return besideStore(d.state.path, d.cfg.Store.Type) },
 	}))
 	mux.HandleFunc("POST "+linkPath, d.serveLink)
@@ -114,6 +116,21 @@ func (d *Daemon) info() httpapi.Info {
 	return i
 }
 
+// finishErase finishes an erasure that was cut off when the daemon before this
+// one died. It runs beside everything else: it can take as long as a copy of
+// the store.
+func (d *Daemon) finishErase(ctx context.Context) {
+	c := httpapi.InProcess(d.admin.handler)
+	defer c.Close()
+	f, err := c.FinishErase(ctx)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		d.log.Error("an erasure was cut off and could not be finished; do it again with dragoman sessions erase", "err", err)
+	case f.Found:
+		d.log.Info("an erasure that was cut off is finished")
+	}
+}
+
 // Admin is a client for the operator's verbs: of the daemon that serves this
 // state directory, or, if none runs, of the store itself. The caller calls
 // release when done; until then no daemon can start on the store.
@@ -145,6 +162,7 @@ func Admin(ctx context.Context, cfg *config.Config, version string) (c *httpapi.
 	}
 	c = httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
 		Store: filing{store, files, &keepers{cfg: cfg}}, Jobs: beats, Events: told.Emit, AuditFile: state.file(auditName),
+		Erasing: state.file(erasingName), FileName: media.Name,
 		Beside: func() (copies, others []string, err error) { return besideStore(state.path, cfg.Store.Type) },
 		Info: func() httpapi.Info {
 			return httpapi.Info{

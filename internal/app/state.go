@@ -26,6 +26,7 @@ const (
 	socketName   = "dragoman.sock"
 	lockName     = "dragoman.lock"
 	auditName    = "audit.log"
+	erasingName  = "erasing.json" // while an erasure goes on
 )
 
 // errLocked: another process serves this folder.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -88,16 +89,39 @@ channels:
 	return c
 }
 
-// build makes the binary under test.
+// build makes the binary under test, once for all tests.
 func build(t *testing.T) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "dragoman")
+	bin, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
+// builtIn is the folder of the binary.
+var builtIn string
+
+var built = sync.OnceValues(func() (string, error) {
+	var err error
+	if builtIn, err = os.MkdirTemp("", "dragoman-crash-"); err != nil {
+		return "", err
+	}
+	bin := filepath.Join(builtIn, "dragoman")
 	cmd := exec.Command("go", "build", "-tags", "crashpoints", "-o", bin, "dragoman/cmd/dragoman")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
-	return bin
+	return bin, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if builtIn != "" {
+		_ = os.RemoveAll(builtIn)
+	}
+	os.Exit(code)
 }
 
 // reply is the model. What it does follows from the marks it is asked about,

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"dragoman/channels"
@@ -108,6 +109,13 @@ type AdminOptions struct {
 	Events func(event.Event)
 	// AuditFile gets a line about every erasure. "": no line is kept.
 	AuditFile string
+	// Erasing is the file that says what is to be erased, while that goes on.
+	// "": an erasure that is cut off leaves a line in AuditFile and is not
+	// finished by itself.
+	Erasing string
+	// FileName is what the i-th attachment of a message is stored as, once it is
+	// fetched. Nil: there are none.
+	FileName func(m channels.Inbound, i int) string
 	// Beside lists what lies beside Store and may hold conversations: copies of
 	// it, which an erasure removes, and other stores, which it does not reach.
 	// Nil: there is nothing.
@@ -125,7 +133,10 @@ const (
 	defaultPage = 100
 )
 
-type admin struct{ AdminOptions }
+type admin struct {
+	AdminOptions
+	erasing sync.Mutex // one erasure at a time
+}
 
 // Admin serves the operator's verbs. See the package comment for who may
 // reach it.
@@ -133,7 +144,7 @@ func Admin(o AdminOptions) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &admin{o}
+	a := &admin{AdminOptions: o}
 	mux := http.NewServeMux()
 	for pattern, verb := range map[string]verb{
 		"GET /v1/status":               a.status,
@@ -149,6 +160,7 @@ func Admin(o AdminOptions) http.Handler {
 		"POST /v1/sessions/join":       a.join,
 		"GET /v1/sessions/erase":       a.planErase,
 		"POST /v1/sessions/erase":      a.erase,
+		"POST /v1/sessions/unfinished": a.finishErase,
 		"GET /v1/search":               a.searchAll,
 		"GET /v1/queue":                a.queue,
 		"GET /v1/queue/item":           a.queueItem,

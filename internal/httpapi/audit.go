@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -21,18 +20,29 @@ import (
 type auditLine struct {
 	At     time.Time `json:"at"`
 	Action string    `json:"action"`
-	State  string    `json:"state"`
+	// State is begun, and then done, failed (all is as it was) or "files left".
+	State string `json:"state"`
+	// ID is the same in all lines of one erasure.
+	ID string `json:"id"`
+	// Again says that the erasure had been cut off and was carried out again:
+	// the counts are of what was left.
+	Again bool `json:"again,omitempty"`
 	// Targets are SHA-256 sums of keys and of "channel:id" of people.
-	Targets       []string `json:"targets"`
-	Conversations int      `json:"conversations"`
-	Messages      int      `json:"messages"`
-	Queued        int      `json:"queued"`
-	Facts         int      `json:"facts"`
-	Summaries     int      `json:"summaries"`
-	Pairings      int      `json:"pairings"`
-	Noted         int      `json:"noted"`
-	Files         int      `json:"files"`
-	Copies        int      `json:"copies,omitempty"` // of the whole store, removed
+	Targets []string `json:"targets"`
+	*counts
+}
+
+// counts are what an erasure took away.
+type counts struct {
+	Conversations int `json:"conversations"`
+	Messages      int `json:"messages"`
+	Queued        int `json:"queued"`
+	Facts         int `json:"facts"`
+	Summaries     int `json:"summaries"`
+	Pairings      int `json:"pairings"`
+	Noted         int `json:"noted"`
+	Files         int `json:"files"`
+	Copies        int `json:"copies,omitempty"` // of the whole store, removed
 }
 
 // noteLine is a line about what an operator did to conversations beside an
@@ -62,28 +72,42 @@ func (a *admin) noted(action string, keys ...channels.Key) error {
 	return nil
 }
 
-func (a *admin) audit(e sessions.Erasure, got sessions.Erased, state string) error {
+// auditBegun writes the line that stands before an erasure.
+func (a *admin) auditBegun(i intention) error {
+	return a.auditLine(auditLine{At: i.At, Action: "erase", State: "begun", ID: i.ID, Targets: targets(i.Erasure)})
+}
+
+// auditErased writes the line that stands behind it.
+func (a *admin) auditErased(i intention, got sessions.Erased, state string, again bool) error {
+	return a.auditLine(auditLine{
+		At: a.Now().UTC(), Action: "erase", State: state, ID: i.ID, Again: again, Targets: targets(i.Erasure), counts: &counts{
+			Conversations: got.Conversations, Messages: got.Messages, Queued: got.Queued, Facts: got.Facts, Summaries: got.Summaries,
+			Pairings: got.Pairings, Noted: got.Noted, Files: len(got.Files), Copies: len(got.Copies),
+		},
+	})
+}
+
+func (a *admin) auditLine(line auditLine) error {
 	if a.AuditFile == "" {
 		return nil
 	}
-	line := auditLine{
-		At: a.Now().UTC(), Action: "erase", State: state, Conversations: got.Conversations, Messages: got.Messages,
-		Queued: got.Queued, Facts: got.Facts, Summaries: got.Summaries, Pairings: got.Pairings, Noted: got.Noted, Files: len(got.Files),
-		Copies: len(got.Copies),
-	}
-	for _, k := range e.Keys {
-		line.Targets = append(line.Targets, hashed(k.String()))
-	}
-	for _, s := range e.Senders {
-		line.Targets = append(line.Targets, hashed(s.Channel+":"+s.ID))
-	}
-	slices.Sort(line.Targets)
-	line.Targets = slices.Compact(line.Targets)
 	data, err := json.Marshal(line)
 	if err != nil {
 		return fmt.Errorf("httpapi: encode an audit line: %w", err)
 	}
 	return appendLine(a.AuditFile, data)
+}
+
+// targets are the sums of whom and what e erases, sorted.
+func targets(e sessions.Erasure) (sums []string) {
+	for _, k := range e.Keys {
+		sums = append(sums, hashed(k.String()))
+	}
+	for _, s := range e.Senders {
+		sums = append(sums, hashed(s.Channel+":"+s.ID))
+	}
+	slices.Sort(sums)
+	return slices.Compact(sums)
 }
 
 func hashed(s string) string {
@@ -119,9 +143,5 @@ func appendLine(path string, line []byte) (err error) {
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("httpapi: sync the audit log: %w", err)
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("httpapi: sync the audit log's folder: %w", err)
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return syncFolder(path)
 }

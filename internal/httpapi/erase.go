@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/event"
 	"dragoman/sessions"
 )
 
@@ -23,6 +23,9 @@ type Plan struct {
 	Shared   []SharedPart `json:"shared"`
 	Facts    int          `json:"facts"`
 	Pairings int          `json:"pairings"`
+	// Unfinished is when an erasure began that was cut off. It is finished before
+	// this one.
+	Unfinished time.Time `json:"unfinished,omitzero"`
 	// Copies of the whole store go with whatever is erased.
 	Copies []string `json:"copies,omitempty"`
 	// Elsewhere are stores that are not in use, in which nothing is erased.
@@ -73,6 +76,13 @@ func (a *admin) planErase(ctx context.Context, r *request) (any, error) {
 			return nil, err
 		}
 		p.Facts += len(facts)
+	}
+	before, err := a.unfinished()
+	if err != nil {
+		return nil, err
+	}
+	if before != nil {
+		p.Unfinished = before.At
 	}
 	if a.Beside != nil {
 		p.Copies, p.Elsewhere, err = a.Beside()
@@ -191,8 +201,8 @@ func (a *admin) count(ctx context.Context, k channels.Key, ids []string) (mine, 
 	}
 }
 
-// erase carries out a plan, and leaves a line about it that says nothing of
-// what it took away.
+// erase carries out a plan. What was cut off before goes first; it is the whole
+// answer if it was the same. Once begun it goes on without who asked.
 func (a *admin) erase(ctx context.Context, r *request) (any, error) {
 	var e sessions.Erasure
 	if err := r.decode(&e); err != nil {
@@ -201,29 +211,38 @@ func (a *admin) erase(ctx context.Context, r *request) (any, error) {
 	if len(e.Keys)+len(e.Senders)+len(e.Scopes) == 0 {
 		return nil, &badRequest{"there is nothing to erase"}
 	}
-	// A store may have erased everything but the files that came with it, and
-	// says so with an error beside the counts.
-	got, err := a.Store.Erase(ctx, e)
-	if nothing(got) && err == nil {
-		err = errNothing
-	}
-	if nothing(got) {
-		return nil, err
-	}
-	for _, k := range e.Keys {
-		a.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "erased"})
-	}
-	state := "done"
+	ctx = context.WithoutCancel(ctx)
+	a.erasing.Lock()
+	defer a.erasing.Unlock()
+	before, got, err := a.finish(ctx)
 	if err != nil {
-		state = "files left"
+		return nil, fmt.Errorf("an erasure that was cut off before could not be finished: %w", err)
 	}
-	if line := a.audit(e, got, state); line != nil {
-		err = errors.Join(err, fmt.Errorf("everything was erased, but no line about it could be written: %w", line))
+	if before != nil && before.covers(e) {
+		return got, nil
+	}
+	got, err = a.carryOut(ctx, e)
+	if err == nil && nothing(got) {
+		err = errNothing
 	}
 	if err != nil {
 		return nil, err
 	}
 	return got, nil
+}
+
+// Finished tells what became of an erasure that was cut off.
+type Finished struct {
+	// Found says that there was one.
+	Found bool `json:"found"`
+}
+
+// finishErase carries out again what was cut off, if there is anything.
+func (a *admin) finishErase(ctx context.Context, _ *request) (any, error) {
+	a.erasing.Lock()
+	defer a.erasing.Unlock()
+	before, _, err := a.finish(context.WithoutCancel(ctx))
+	return Finished{Found: before != nil}, err
 }
 
 // errNothing: nothing of what was to be erased was there.

@@ -78,6 +78,13 @@ func (c *Client) Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased
 	return got, err
 }
 
+// FinishErase finishes an erasure that was cut off, if there is one.
+func (c *Client) FinishErase(ctx context.Context) (Finished, error) {
+	var f Finished
+	err := c.patient().post(ctx, "/v1/sessions/unfinished", struct{}{}, &f)
+	return f, err
+}
+
 // patientFor bounds what reads or rewrites much of the store.
 const patientFor = time.Hour
 

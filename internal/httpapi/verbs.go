@@ -16,6 +16,7 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 	if err := a.Store.Check(ctx); err != nil {
 		s.Problem = PlainReason(err)
 	}
+	s.Warnings = append(s.Warnings, a.cutOff()...)
 	st, err := a.Store.Stats(ctx)
 	if err != nil {
 		// A store that cannot be read is what status is asked about, so it
@@ -28,6 +29,18 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 	s.Waiting, s.Postponed, s.Unsent, s.Unknown = st.Waiting, st.Postponed, st.Unsent, st.Unknown
 	s.Dead, s.Aside, s.Oldest, s.OldestSend = st.Dead, st.Aside, st.Oldest, st.OldestSend
 	return s, nil
+}
+
+// cutOff says that an erasure was cut off, unless one goes on.
+func (a *admin) cutOff() []string {
+	if !a.erasing.TryLock() {
+		return nil
+	}
+	defer a.erasing.Unlock()
+	if i, err := a.unfinished(); i == nil && err == nil {
+		return nil
+	}
+	return []string{"an erasure was cut off and is not complete: dragoman sessions erase finishes it, and so does the next start"}
 }
 
 func (a *admin) messages(ctx context.Context, r *request) (any, error) {
