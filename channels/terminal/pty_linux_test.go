@@ -333,6 +333,17 @@ func TestStopAnAnswer(t *testing.T) {
 	t.Logf("the screen:\n%s", p.prompted())
 }
 
+func TestAWordToLeaveWith(t *testing.T) {
+	g := newGateway(t, strings.ToUpper)
+	p := sit(t, g, 60, 20, terminal.ChatOptions{History: -1})
+	p.prompted()
+	p.key("/q\t\r")
+	p.left()
+	if got := g.said(); len(got) != 0 {
+		t.Errorf("stored = %q, want nothing", got)
+	}
+}
+
 func TestTypedAhead(t *testing.T) {
 	g := newGateway(t, func(q string) string { return "answer to " + q + ", long enough to be typed into" })
 	g.pace = 30 * time.Millisecond

@@ -53,7 +53,7 @@ type session struct {
 
 // begin shows the last of the history and greets.
 func (s *session) begin(items []live.Item, o ChatOptions) {
-	s.editor.commands = []string{"/help", "/new", "/status", "/stop", "/title"}
+	s.editor.commands = []string{"/help", "/new", "/quit", "/status", "/stop", "/title"}
 	for _, it := range items {
 		s.last = max(s.last, it.Seq)
 		s.known[it.ID] = true
@@ -224,11 +224,11 @@ func (s *session) greeted(h *live.Hello) {
 	}
 	s.forget() // what is there of an answer comes again
 	s.due = true
-	commands := make([]string, 0, len(h.Commands))
+	commands := []string{"/quit"} // ours: see leaves
 	for _, c := range h.Commands {
 		commands = append(commands, "/"+c.Name)
 	}
-	if len(commands) > 0 {
+	if len(h.Commands) > 0 {
 		s.editor.commands = commands
 	}
 }

@@ -30,17 +30,33 @@ func (s *session) lines(b []byte, more bool) {
 		if !found {
 			break
 		}
-		s.enter(strings.TrimSuffix(string(line), "\r"))
 		s.partial = bytes.Clone(rest)
+		if text := strings.TrimSuffix(string(line), "\r"); leaves(text) {
+			s.partial, more = nil, false
+		} else {
+			s.enter(text)
+		}
 	}
 	if len(s.partial) > maxLine {
 		s.failed = fmt.Errorf("terminal: read the input: a line has more than %d bytes", maxLine)
 	}
 	if !more {
 		s.ended = true
-		s.enter(string(s.partial))
+		if text := string(s.partial); !leaves(text) {
+			s.enter(text)
+		}
 		s.partial = nil
 	}
+}
+
+// leaves reports whether a line is one of the words with which people leave
+// other programs. They are about this terminal: the daemon never sees them.
+func leaves(line string) bool {
+	switch strings.TrimSpace(line) {
+	case "/quit", "/exit":
+		return true
+	}
+	return false
 }
 
 // press does what a key does.
@@ -73,6 +89,9 @@ func (s *session) submit() {
 	switch text := s.editor.text(); {
 	case strings.TrimSpace(text) == "":
 		s.editor.set("")
+	case leaves(text):
+		s.screen.leave(&s.editor)
+		s.left = true
 	case s.waiting() && strings.TrimSpace(text) == "/stop":
 		s.editor.take()
 		s.interrupt(false)

@@ -10,7 +10,7 @@ import (
 )
 
 type jobsCmd struct {
-	List jobsListCmd `cmd:"" help:"List the jobs with their next time and last outcome."`
+	List jobsListCmd `cmd:"" default:"withargs" help:"List the jobs with their next time and last outcome."`
 	Log  jobsLogCmd  `cmd:"" help:"List what became of due times, the newest first."`
 	Run  jobsRunCmd  `cmd:"" help:"Run a job now, beside its schedule."`
 }

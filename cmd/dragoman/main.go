@@ -107,10 +107,21 @@ func run(ctx context.Context, args []string, e *env) (code int) {
 	}
 	kctx, err := parser.Parse(args)
 	if err != nil {
-		_, _ = fmt.Fprintf(e.err, "dragoman: %v\nTry: dragoman help\n", err)
+		_, _ = fmt.Fprintf(e.err, "dragoman: %v\nTry: dragoman help%s\n", err, typed(parser.Model.Node, args))
 		return exitUsage
 	}
 	return e.report(kctx.Run(e, &c))
+}
+
+// typed names the command that args began with, with a space before each
+// word: whoever mistyped the rest wants the help of that one.
+func typed(n *kong.Node, args []string) string {
+	for _, child := range n.Children {
+		if len(args) > 0 && child.Name == args[0] {
+			return " " + child.Name + typed(child, args[1:])
+		}
+	}
+	return ""
 }
 
 // report writes an error where a person sees it and chooses the exit code.

@@ -409,9 +409,11 @@ func TestUsage(t *testing.T) {
 	w.want([]string{"Usage: dragoman sessions show <key>"}, "help", "sessions", "show")
 	w.want([]string{"Usage: dragoman sessions show <key>"}, "sessions", "show", "--help")
 	w.fail(2, `did you mean "check"?`, "chekc")
-	w.fail(2, "Try: dragoman help", "sessions")
+	w.fail(2, "Try: dragoman help sessions\n", "sessions", "shwo")
+	w.fail(2, "Try: dragoman help sessions show\n", "sessions", "show")
 	w.fail(2, "there is no command nonsense", "help", "nonsense")
 	w.fail(2, "unknown flag --colour", "status", "--colour")
+	w.want([]string{"Nothing waits"}, "queue") // a group alone lists
 	w.want([]string{"dragoman dev"}, "version")
 }
 

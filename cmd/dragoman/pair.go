@@ -10,7 +10,7 @@ import (
 )
 
 type pairCmd struct {
-	List    pairListCmd    `cmd:"" help:"List who was let in and who asks to be."`
+	List    pairListCmd    `cmd:"" default:"withargs" help:"List who was let in and who asks to be."`
 	Approve pairApproveCmd `cmd:"" help:"Let the person with this code in."`
 	Remove  pairRemoveCmd  `cmd:"" help:"Take an approval back."`
 }

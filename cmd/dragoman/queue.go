@@ -11,7 +11,7 @@ import (
 )
 
 type queueCmd struct {
-	List  queueListCmd  `cmd:"" help:"List what is not answered, not delivered, given up or set aside."`
+	List  queueListCmd  `cmd:"" default:"withargs" help:"List what is not answered, not delivered, given up or set aside."`
 	Show  queueShowCmd  `cmd:"" help:"Show one entry with its text."`
 	Retry queueRetryCmd `cmd:"" help:"Try entries again now."`
 	Drop  queueDropCmd  `cmd:"" help:"Give entries up."`

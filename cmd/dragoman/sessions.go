@@ -13,7 +13,7 @@ import (
 )
 
 type sessionsCmd struct {
-	List        sessionsListCmd        `cmd:"" help:"List conversations, the most recent first."`
+	List        sessionsListCmd        `cmd:"" default:"withargs" help:"List conversations, the most recent first."`
 	Show        sessionsShowCmd        `cmd:"" help:"Show what was said in a conversation."`
 	Search      sessionsSearchCmd      `cmd:"" help:"Find messages by words."`
 	Stats       sessionsStatsCmd       `cmd:"" help:"Count the last days, and the conversations that took the most tokens."`
