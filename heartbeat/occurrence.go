@@ -1,0 +1,127 @@
+package heartbeat
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"dragoman/channels"
+)
+
+// attend brings one job up to date and returns when it is due next.
+func (s *Scheduler) attend(ctx context.Context, e *entry) (time.Time, error) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	// Missed occurrences take a step of their own before the newest one.
+	for range 3 {
+		now := s.now()
+		due, planned, err := s.ledger.NextDue(ctx, e.job.Name)
+		switch {
+		case err != nil:
+			return time.Time{}, err
+		case !planned:
+			next := e.after(now)
+			return next, s.ledger.Plan(ctx, e.job.Name, next)
+		case due.After(now):
+			if next := e.times.replan(due, now); !next.IsZero() && !next.Equal(due) {
+				s.o.Logger.Info("job planned anew", "job", e.job.Name, "was", due, "next", next)
+				return next, s.ledger.Plan(ctx, e.job.Name, next)
+			}
+			return due, nil
+		}
+		if err := s.settle(ctx, e, due, now); err != nil {
+			if other, planned, check := s.ledger.NextDue(ctx, e.job.Name); check == nil && planned && !other.Equal(due) {
+				s.o.Logger.Debug("another node has dealt with the job", "job", e.job.Name, "due", due)
+				continue
+			}
+			return time.Time{}, err
+		}
+	}
+	return s.now().Add(time.Second), nil
+}
+
+// after is when the job is due first after t.
+func (e *entry) after(t time.Time) time.Time {
+	if next := e.times.next(t); !next.IsZero() {
+		return wholeSecond(next)
+	}
+	return far
+}
+
+// following is when the job is due after now, given when it was planned.
+func (e *entry) following(due time.Time, planned bool, now time.Time) time.Time {
+	if !planned {
+		return e.after(now)
+	}
+	newest, _ := last(e.times, due, now)
+	return e.after(newest)
+}
+
+// settle gives the oldest occurrence that is due its outcome. due is not
+// after now.
+func (s *Scheduler) settle(ctx context.Context, e *entry, due, now time.Time) error {
+	newest, count := last(e.times, due, now)
+	next, name := e.after(newest), e.job.Name
+	late := now.Sub(newest) > Grace
+	if late && e.job.CatchUp == CatchUpSkip {
+		s.o.Logger.Warn("job missed occurrences", "job", name, "count", count, "from", due)
+		return s.ledger.Skip(ctx, name, due, next, "missed", whyMissed(count))
+	}
+	if count > 1 {
+		// The newest one is decided on in a step of its own.
+		s.o.Logger.Warn("job missed occurrences", "job", name, "count", count-1, "from", due)
+		return s.ledger.Skip(ctx, name, due, newest, "missed", whyMissed(count-1))
+	}
+	why, text, err := s.reason(ctx, e, due, now)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		s.o.Logger.Debug("job skipped", "job", name, "due", due, "why", why)
+		return s.ledger.Skip(ctx, name, due, next, "skipped", why)
+	}
+	s.o.Logger.Debug("job fired", "job", name, "due", due, "late", late)
+	return s.ledger.Fire(ctx, name, due, next, e.message(due, now, text))
+}
+
+func whyMissed(count int) string {
+	switch {
+	case count >= countMost-1:
+		return fmt.Sprintf("at least %d occurrences came due while nobody could fire them", count)
+	case count == 1:
+		return "it came due while nobody could fire it"
+	}
+	return fmt.Sprintf("%d occurrences came due while nobody could fire them", count)
+}
+
+// reason is why the occurrence is not fired, or "" and what to ask.
+func (s *Scheduler) reason(ctx context.Context, e *entry, due, now time.Time) (why, text string, err error) {
+	switch {
+	case !e.active.contain(due):
+		return "outside of the active hours " + e.active.text, "", nil
+	case !e.active.contain(now):
+		return "too late for the active hours " + e.active.text, "", nil
+	}
+	if s.o.Unfinished != nil {
+		n, err := s.o.Unfinished(ctx, e.job.Name)
+		if err != nil {
+			return "", "", err
+		}
+		if n > 1 {
+			return fmt.Sprintf("%d earlier occurrences are not finished", n), "", nil
+		}
+	}
+	text, why = s.prompt(ctx, e.job)
+	return why, text, nil
+}
+
+// message is what goes into the inbox. Its id is the occurrence's identity.
+func (e *entry) message(due, now time.Time, text string) channels.Inbound {
+	return channels.Inbound{
+		Key:    e.key,
+		ID:     fmt.Sprintf("hb:%s:%d", e.job.Name, due.Unix()),
+		Sender: channels.Person{Name: "heartbeat"},
+		Text:   text,
+		At:     now,
+	}
+}
