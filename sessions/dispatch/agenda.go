@@ -185,6 +185,7 @@ func (a *agenda) bound(turn string) []Item {
 	for _, lane := range []Lane{Chat, Heartbeat} {
 		for _, it := range a[lane] {
 			if it.Turn == turn {
+				it.Body = nil
 				items = append(items, it)
 			}
 		}

@@ -181,7 +181,8 @@ func (d *Dispatcher) Unsent(c sessions.Claim, most int) ([]Item, error) {
 	return slices.Clone(items), nil
 }
 
-// Waits finds an inbox item of k, and reports whether it waits.
+// Waits finds an inbox item of k, and reports whether it waits. It is without
+// its Body, which ends with the change that the caller is about to make.
 func (d *Dispatcher) Waits(k channels.Key, seq int64) (Item, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -189,6 +190,7 @@ func (d *Dispatcher) Waits(k channels.Key, seq int64) (Item, bool) {
 		for _, lane := range []Lane{Chat, Heartbeat} {
 			for _, it := range s.agenda[lane] {
 				if it.Seq == seq {
+					it.Body = nil
 					return it, true
 				}
 			}
@@ -197,7 +199,7 @@ func (d *Dispatcher) Waits(k channels.Key, seq int64) (Item, bool) {
 	return Item{}, false
 }
 
-// Bound lists the inbox items of k that belong to turn.
+// Bound lists the inbox items of k that belong to turn, like Waits.
 func (d *Dispatcher) Bound(k channels.Key, turn string) []Item {
 	d.mu.Lock()
 	defer d.mu.Unlock()

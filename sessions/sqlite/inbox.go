@@ -63,6 +63,17 @@ type accepting struct {
 	append []messageRow
 }
 
+// rememberMost is how many bytes a message may have to be handed out from
+// memory: with a full queue there is one of them for each key.
+const rememberMost = 4 << 10
+
+// stored is the message as its row will be read.
+func (e *accepting) stored() channels.Inbound {
+	m := e.Inbound
+	m.Reaction, m.Album = "", ""
+	return m
+}
+
 func prepareEntry(e sessions.Entry, now time.Time) (accepting, error) {
 	if err := rules.CheckEntry(e); err != nil {
 		return accepting{}, err
@@ -216,7 +227,11 @@ func (t *tx) addInbound(r *keyRow, e accepting, outcome sessions.Outcome) (seq i
 	err = t.exec(`INSERT INTO inbox (id, dedupe, message_id, origin, state, accepted, rest, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		rowID(r.id, r.seq), e.dedupe, e.Inbound.MessageID, string(e.Origin), state, nanos(t.now), e.rest, e.Inbound.Text)
 	if err == nil && state == rules.InWaiting {
-		t.inboxItem(r, inRow{seq: r.seq, origin: e.Origin, accepted: t.now, state: state})
+		it := t.item(r, inRow{seq: r.seq, origin: e.Origin, accepted: t.now, state: state})
+		if len(e.rest)+len(e.Inbound.Text) <= rememberMost {
+			it.Body = &sessions.Waiting{Seq: r.seq, Inbound: e.stored(), Origin: e.Origin, Accepted: timeOf(nanos(t.now))}
+		}
+		t.items = append(t.items, it)
 		t.counts = append(t.counts, count{r.key, 1})
 	}
 	return r.seq, err
@@ -225,6 +240,7 @@ func (t *tx) addInbound(r *keyRow, e accepting, outcome sessions.Outcome) (seq i
 // replace gives a waiting message the text of an edit.
 func (t *tx) replace(r *keyRow, w inRow, edit channels.Inbound) error {
 	m := rules.Edited(w.inbound, edit)
+	t.inboxItem(r, w)
 	return t.exec(`UPDATE inbox SET rev = rev + 1, rest = ?, text = ? WHERE id = ?`, restOf(m), m.Text, rowID(r.id, w.seq))
 }
 

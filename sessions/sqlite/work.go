@@ -27,6 +27,13 @@ func (s *Store) pending(ctx context.Context, c sessions.Claim, most int) (p sess
 	}
 	p.Turn, p.More = sel.Turn, sel.More
 	for _, it := range sel.Items {
+		// Nearly always this is a message that was accepted a moment ago.
+		if w, ok := it.Body.(*sessions.Waiting); ok {
+			own := *w
+			own.Inbound = rules.Inbound(w.Inbound)
+			p.Messages = append(p.Messages, own)
+			continue
+		}
 		w, err := scanIn(s.row(ctx, `SELECT `+inColumns+` FROM inbox WHERE id = ?`, it.Row), c.Key)
 		if err != nil {
 			return p, err
