@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -60,6 +61,11 @@ type text string
 func (t *text) UnmarshalJSON(b []byte) error {
 	switch b[0] {
 	case '"':
+		// A decoder of its own for each word would be most of the work.
+		if plain := b[1 : len(b)-1]; !bytes.ContainsRune(plain, '\\') && utf8.Valid(plain) {
+			*t = text(plain)
+			return nil
+		}
 		return json.Unmarshal(b, (*string)(t))
 	case '[':
 		var parts []struct {

@@ -32,7 +32,7 @@ var errTooLarge = errors.New("the answer is larger than allowed")
 var errStalled = errors.New("the server fell silent")
 
 // call is the HTTP client of one completion. It sends the request, watches for
-// silence, and gives go-openai a body that is well-formed or fails.
+// silence, and takes the body of the answer.
 type call struct {
 	m      *Model
 	ctx    context.Context // ends with the call

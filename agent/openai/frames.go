@@ -17,23 +17,21 @@ var (
 	errorField = []byte("error:")
 	doneMark   = []byte("[DONE]")
 	errorKey   = []byte(`"error"`)
-	errorStart = []byte(`{"error":`)
 )
 
 // errGarbage is a data line without an object in it.
 var errGarbage = errors.New("the stream has a data line that is no JSON object")
 
-// frames reads the body of a 200 as servers really send it and gives
-// go-openai the little it understands: lines "data: {…}" and at last "data:
-// [DONE]". Comments and other fields are left out. Error frames in all
-// spellings become errors. A body that is one JSON document, from a server
-// that does not stream, becomes one frame.
+// frames reads the body of a 200 as servers really send it and gives the JSON
+// objects behind "data:", up to "data: [DONE]". Comments and other fields are
+// left out. Error frames in all spellings become errors. A body that is one
+// JSON document, from a server that does not stream, becomes one frame.
 type frames struct {
 	body io.ReadCloser
 	in   *bufio.Reader
-	out  []byte // not read yet
+	got  []byte // a frame that was not handed out yet
 	line []byte // a line longer than the buffer of in
-	err  error  // ends the stream once out is read
+	err  error  // ends the stream once got is handed out
 	// failing says that the current event is of the type "error".
 	failing bool
 	begun   bool
@@ -54,32 +52,36 @@ func (f *frames) release() {
 	if f.in != nil {
 		f.in.Reset(nil)
 		readers.Put(f.in)
-		f.in, f.out, f.err = nil, nil, io.ErrClosedPipe
+		f.in, f.got, f.err = nil, nil, io.ErrClosedPipe
 	}
 }
 
 // Close closes the body.
 func (f *frames) Close() error { return f.body.Close() }
 
-// Read gives the next bytes of well-formed stream.
-func (f *frames) Read(p []byte) (int, error) {
-	for len(f.out) == 0 {
-		if f.err != nil {
-			return 0, f.err
-		}
-		if f.done {
-			return 0, io.EOF
-		}
-		if !f.begun {
+// Read is for go-openai, which must not read: whoever wants the frames takes
+// them with next.
+func (f *frames) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// next returns one frame, which is valid until the next call. The end of a
+// whole stream is io.EOF, and then done is set.
+func (f *frames) next() ([]byte, error) {
+	for f.got == nil {
+		switch {
+		case f.err != nil:
+			return nil, f.err
+		case f.done:
+			return nil, io.EOF
+		case f.begun:
+			f.step()
+		default:
 			f.begun = true
 			f.begin()
-			continue
 		}
-		f.next()
 	}
-	n := copy(p, f.out)
-	f.out = f.out[n:]
-	return n, nil
+	data := f.got
+	f.got = nil
+	return data, nil
 }
 
 // begin looks at the first byte that matters: it tells an event stream from
@@ -121,13 +123,10 @@ func (f *frames) document() {
 	}
 	f.done = true
 	f.frame(line.Bytes())
-	if f.err == nil {
-		f.out = append(f.out, "data: [DONE]\n"...)
-	}
 }
 
-// next reads one line.
-func (f *frames) next() {
+// step reads one line.
+func (f *frames) step() {
 	line, err := f.readLine()
 	if err != nil && !errors.Is(err, io.EOF) {
 		f.err = err
@@ -156,7 +155,6 @@ func (f *frames) take(line []byte) {
 			f.err = frameError(data)
 		case bytes.Equal(data, doneMark):
 			f.done = true
-			f.out = append(f.out[:0], "data: [DONE]\n"...)
 		case len(data) == 0:
 		default:
 			f.frame(data)
@@ -180,13 +178,7 @@ func (f *frames) frame(data []byte) {
 			return
 		}
 	}
-	f.out = append(f.out[:0], "data: "...)
-	if bytes.HasPrefix(data, errorStart) {
-		// go-openai takes this beginning for an error even if it is null.
-		f.out = append(f.out, "{ "...)
-		data = data[1:]
-	}
-	f.out = append(append(f.out, data...), '\n')
+	f.got = data
 }
 
 // readLine returns a line without allocating for those that fit the buffer.

@@ -208,7 +208,7 @@ func (m *Model) stream(c *call, r agent.Request, a *answer) error {
 		return err
 	}
 	defer s.Close()
-	return m.read(c, s, a)
+	return m.read(c, a)
 }
 
 // client is go-openai's with c in the place of its HTTP client.
@@ -218,10 +218,11 @@ func (m *Model) client(c *call) *openai.Client {
 	return openai.NewClientWithConfig(config)
 }
 
-// read fills a from s.
-func (m *Model) read(c *call, s *openai.ChatCompletionStream, a *answer) error {
+// read fills a from the frames of c, without go-openai's reader: that looks at
+// each line with regular expressions and copies it twice.
+func (m *Model) read(c *call, a *answer) error {
 	for {
-		frame, err := s.RecvRaw()
+		frame, err := c.frames.next()
 		switch {
 		case err == nil:
 			if err := a.add(frame); err != nil {
