@@ -19,13 +19,19 @@ type Query struct {
 	UpdatedAfter  time.Time
 	UpdatedBefore time.Time
 
-	Offset int
-	// Limit is how many to return, 1 to MaxPage; 0 is 10, more is MaxPage.
+	// After goes on behind the last conversation of the page before; nil begins
+	// with the newest.
+	After *Place
+	// Limit is how many to return, 1 to MaxPage: what is outside counts as the
+	// nearest of the two, and 0 is DefaultPage.
 	Limit int
 }
 
-// MaxPage is the most conversations that one [Catalog.Find] returns.
-const MaxPage = 200
+// The sizes of a page of conversations.
+const (
+	DefaultPage = 10
+	MaxPage     = 200
+)
 
 // Generation is one stretch of a conversation, from one /new to the next.
 type Generation struct {

@@ -12,9 +12,8 @@ import (
 )
 
 type sessionsListCmd struct {
-	Page    int      `default:"1" help:"Which page (${default})."`
-	Limit   int      `default:"50" help:"How many on a page, 1 to 200 (${default})."`
-	Offset  int      `default:"0" help:"Leave out so many of the newest."`
+	Limit   int      `default:"10" help:"How many, 1 to 200 (${default}); more is 200."`
+	After   string   `placeholder:"CURSOR" help:"Go on behind a page: it says with which cursor."`
 	Channel string   `placeholder:"NAME" help:"Only this channel's."`
 	Tag     string   `placeholder:"TAG" help:"Only those with this tag."`
 	Text    string   `placeholder:"TEXT" help:"Only those with this in their key or title."`
@@ -23,9 +22,13 @@ type sessionsListCmd struct {
 }
 
 func (k *sessionsListCmd) query() (sessions.Query, error) {
-	q := sessions.Query{Channel: k.Channel, Tag: k.Tag, Text: k.Text, Limit: k.Limit, Offset: k.Offset + (k.Page-1)*k.Limit}
-	if k.Limit < 1 || k.Limit > sessions.MaxPage || k.Offset < 0 || k.Page < 1 {
-		return q, &usageError{fmt.Sprintf("--limit wants 1 to %d, --page 1 or more, --offset 0 or more", sessions.MaxPage)}
+	q := sessions.Query{Channel: k.Channel, Tag: k.Tag, Text: k.Text, Limit: min(max(k.Limit, 1), sessions.MaxPage)}
+	if k.After != "" {
+		place, err := sessions.ParsePlace(k.After)
+		if err != nil {
+			return q, &usageError{"--after wants what the page before says at its end"}
+		}
+		q.After = &place
 	}
 	for _, pair := range k.Meta {
 		name, value, found := strings.Cut(pair, "=")
@@ -62,8 +65,8 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 			t.add(s.Key.String(), withTags(s), fmt.Sprint(s.Messages), fmt.Sprint(s.Usage.Input+s.Usage.Output), e.when(s.Updated))
 		}
 		t.print(e)
-		if len(all) == k.Limit {
-			e.say("(there may be more: --page %d)", k.Page+1)
+		if len(all) == q.Limit {
+			e.say("(there may be more: --after %s)", all[len(all)-1].Cursor)
 		}
 		cfg, err := e.daemon.load(c.Config)
 		if err == nil {
@@ -76,8 +79,8 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 // nothingListed says why a list is empty.
 func nothingListed(q sessions.Query) string {
 	switch {
-	case q.Offset > 0:
-		return fmt.Sprintf("There are no such conversations after the first %d.", q.Offset)
+	case q.After != nil:
+		return "There are no more such conversations."
 	case q.Channel != "" || q.Tag != "" || q.Text != "" || q.Metadata != nil:
 		return "No conversation is like that. Without options, dragoman sessions list shows all."
 	}

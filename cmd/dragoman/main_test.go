@@ -227,7 +227,6 @@ func TestSessions(t *testing.T) {
 	w.fail(1, "there is no conversation telegram:1;", "sessions", "rename", "telegram:1", "x")
 	w.fail(1, "there is no conversation telegram:1;", "sessions", "delete", "telegram:1", "--yes")
 	w.fail(2, `"telegram" is no conversation`, "sessions", "show", "telegram")
-	w.fail(2, "--limit wants 1", "sessions", "list", "--limit", "0")
 
 	w.say("telegram:1", "Trip to \x1b]0;evil\x07Rome \u202eesrever", "one", "two\x1b[2J\nline", "three")
 	out := w.want([]string{"KEY", "telegram:1", "Trip to ·]0;evil·Rome esrever", "5 min ago"}, "sessions", "list")

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,12 +33,40 @@ func TestListShowsWhatThereIs(t *testing.T) {
 		t.Errorf("a title is made from the wrong words:\n%s", out)
 	}
 	w.want([]string{`"derived_title": "plan a trip to the mountains of the far north, where nobody…"`}, "sessions", "list", "--json")
-	w.want([]string{"(there may be more: --page 2)"}, "sessions", "list", "--limit", "1")
-	w.want([]string{"telegram:1"}, "sessions", "list", "--limit", "1", "--page", "2")
-	w.want([]string{"There are no such conversations after the first 2"}, "sessions", "list", "--limit", "1", "--page", "3")
-	for _, args := range [][]string{{"--limit", "0"}, {"--limit", "201"}, {"--page", "0"}, {"--offset=-1"}, {"--meta", "x"}} {
-		w.fail(2, "wants", append([]string{"sessions", "list"}, args...)...)
+	for _, args := range [][]string{{"--limit", "x"}, {"--after", "x"}, {"--meta", "x"}} {
+		w.fail(2, "", append([]string{"sessions", "list"}, args...)...)
 	}
+}
+
+func TestListInPages(t *testing.T) {
+	w := newWorld(t)
+	for i := range 25 {
+		w.say(fmt.Sprintf("telegram:%d", i+1), "t", "hello")
+	}
+	rows := func(args ...string) (int, string) {
+		out := w.want([]string{"(there may be more: --after "}, append([]string{"sessions", "list"}, args...)...)
+		_, after, _ := strings.Cut(out, "--after ")
+		return strings.Count(out, "telegram:"), strings.TrimSuffix(strings.TrimSpace(after), ")")
+	}
+	for limit, want := range map[string]int{"-3": 1, "0": 1, "1": 1, "25": 25} {
+		if got, _ := rows("--limit=" + limit); got != want {
+			t.Errorf("--limit %s shows %d conversations, want %d", limit, got, want)
+		}
+	}
+	got, after := rows()
+	if got != 10 {
+		t.Errorf("sessions list shows %d conversations, want 10", got)
+	}
+	_, after = rows("--limit", "12", "--after", after)
+	out := w.want(nil, "sessions", "list", "--limit", "999", "--after", after)
+	if strings.Count(out, "telegram:") != 3 || strings.Contains(out, "there may be more") {
+		t.Errorf("the last page shows\n%s", out)
+	}
+	var all []struct{ Cursor string }
+	if err := json.Unmarshal([]byte(w.want(nil, "sessions", "list", "--json", "--after", after)), &all); err != nil || len(all) != 3 {
+		t.Fatalf("%d conversations, %v", len(all), err)
+	}
+	w.want([]string{"There are no more such conversations."}, "sessions", "list", "--after", all[2].Cursor)
 }
 
 func TestBars(t *testing.T) {

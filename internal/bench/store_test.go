@@ -145,15 +145,22 @@ func measureStore(t *testing.T, store sessions.Store, r *storeReport) {
 			t.Fatalf("History = %d messages, %v", len(h.Messages), err)
 		}
 	})
-	clock(&r.list, func(int) { r.page(t, store, 0) })
-	clock(&r.pages, func(int) { r.page(t, store, dice.IntN(20)*50) })
+	clock(&r.list, func(int) { r.page(t, store, nil) })
+	places := []*sessions.Place{nil}
+	for len(places) < 20 {
+		last := r.page(t, store, places[len(places)-1])
+		places = append(places, &last)
+	}
+	clock(&r.pages, func(int) { r.page(t, store, places[dice.IntN(len(places))]) })
 }
 
-func (r *storeReport) page(t *testing.T, store sessions.Store, offset int) {
-	list, err := store.Find(t.Context(), sessions.Query{Offset: offset, Limit: 50})
+// page lists fifty and returns the place where they end.
+func (r *storeReport) page(t *testing.T, store sessions.Store, after *sessions.Place) sessions.Place {
+	list, err := store.Find(t.Context(), sessions.Query{After: after, Limit: 50})
 	if err != nil || len(list) != 50 {
 		t.Fatalf("Find = %d conversations, %v", len(list), err)
 	}
+	return list[49].Place()
 }
 
 // loop is a chat network inside the process: it tells when an answer arrived.

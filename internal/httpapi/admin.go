@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -248,6 +249,33 @@ func (r *request) number(name string, absent, most int64) int64 {
 }
 
 func (r *request) limit() int { return int(max(1, r.number("limit", defaultPage, maxPage))) }
+
+// pageSize is that of a list of conversations, as sessions.Query has it: what
+// is out of bounds counts as the nearest that is not.
+func (r *request) pageSize() int {
+	s := r.text("limit")
+	if s == "" {
+		return sessions.DefaultPage
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		r.bad = &badRequest{fmt.Sprintf("limit wants a number, 1 to %d", sessions.MaxPage)}
+	}
+	return max(n, 1)
+}
+
+// place is where a list goes on, nil where it begins.
+func (r *request) place() *sessions.Place {
+	s := r.text("after")
+	if s == "" {
+		return nil
+	}
+	p, err := sessions.ParsePlace(s)
+	if err != nil {
+		r.bad = &badRequest{"after wants the cursor of the last conversation of the page before"}
+	}
+	return &p
+}
 
 func key(s string) (channels.Key, error) {
 	k, err := channels.ParseKey(s)

@@ -263,7 +263,9 @@ func TestBadRequests(t *testing.T) {
 	}{
 		{"no key", "GET", "/v1/sessions/log", "", 400},
 		{"no number", "GET", "/v1/sessions?limit=x", "", 400},
-		{"negative", "GET", "/v1/sessions?offset=-1", "", 400},
+		{"no place", "GET", "/v1/sessions?after=x", "", 400},
+		{"less than one", "GET", "/v1/sessions?limit=-1", "", 200},
+		{"negative", "GET", "/v1/queue?limit=-1", "", 400},
 		{"huge number", "GET", "/v1/sessions?limit=99999999999999999999", "", 400},
 		{"large number", "GET", "/v1/sessions?limit=999999999", "", 200},
 		{"not JSON", "POST", "/v1/sessions/delete", "{", 400},

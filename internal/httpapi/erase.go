@@ -150,8 +150,9 @@ func (a *admin) planPerson(ctx context.Context, p *Plan, who channels.Key) error
 			p.Pairings++
 		}
 	}
-	for offset := 0; ; offset += sessions.MaxPage {
-		page, err := a.Store.Find(ctx, sessions.Query{Channel: who.Channel(), Offset: offset, Limit: sessions.MaxPage})
+	// By place, not by number: what is said meanwhile must not push one out.
+	for q := (sessions.Query{Channel: who.Channel(), Limit: sessions.MaxPage}); ; {
+		page, err := a.Store.Find(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -176,6 +177,8 @@ func (a *admin) planPerson(ctx context.Context, p *Plan, who channels.Key) error
 		if len(page) < sessions.MaxPage {
 			return nil
 		}
+		last := page[len(page)-1].Place()
+		q.After = &last
 	}
 }
 

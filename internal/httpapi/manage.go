@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,6 +23,8 @@ type Listed struct {
 	// Derived is the beginning of the first message, for a conversation
 	// without a title. It is not stored.
 	Derived string `json:"derived_title,omitempty"`
+	// Cursor is what "after" takes for the page behind this one.
+	Cursor string `json:"cursor,omitempty"`
 }
 
 // Name is what a list shows: the title, or what stands for it.
@@ -45,7 +46,7 @@ func (a *admin) emit(e event.Event) {
 func (a *admin) sessions(ctx context.Context, r *request) (any, error) {
 	q := sessions.Query{
 		Channel: r.text("channel"), Tag: r.text("tag"), Text: r.text("text"),
-		Offset: int(r.number("offset", 0, math.MaxInt32)), Limit: r.limit(),
+		Limit: r.pageSize(), After: r.place(),
 	}
 	for _, pair := range r.r.URL.Query()["meta"] {
 		name, value, found := strings.Cut(pair, "=")
@@ -60,30 +61,29 @@ func (a *admin) sessions(ctx context.Context, r *request) (any, error) {
 	if r.bad != nil {
 		return nil, r.bad
 	}
-	found, err := a.find(ctx, q)
+	found, err := a.Store.Find(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]Listed, 0, len(found))
 	for _, c := range found {
-		l := Listed{Conversation: c}
-		if c.Title == "" {
-			if l.Derived, err = a.derived(ctx, c.Key); err != nil {
-				return nil, err
-			}
+		l, err := a.listed(ctx, c)
+		if err != nil {
+			return nil, err
 		}
+		l.Cursor = c.Place().String()
 		all = append(all, l)
 	}
 	return all, nil
 }
 
-// find asks the catalog only if there is something to look for: a list is all.
-func (a *admin) find(ctx context.Context, q sessions.Query) ([]sessions.Conversation, error) {
-	if q.Channel == "" && q.Tag == "" && q.Text == "" && q.Metadata == nil {
-		return a.Store.List(ctx, q.Offset, q.Limit)
+// listed is c with a title if it has none of its own.
+func (a *admin) listed(ctx context.Context, c sessions.Conversation) (l Listed, err error) {
+	l.Conversation = c
+	if c.Title == "" {
+		l.Derived, err = a.derived(ctx, c.Key)
 	}
-	q.Limit = min(q.Limit, sessions.MaxPage)
-	return a.Store.Find(ctx, q)
+	return l, err
 }
 
 const (
@@ -194,11 +194,9 @@ func (a *admin) numbers(ctx context.Context, _ *request) (any, error) {
 		return nil, err
 	}
 	for _, c := range top {
-		l := Listed{Conversation: c}
-		if c.Title == "" {
-			if l.Derived, err = a.derived(ctx, c.Key); err != nil {
-				return nil, err
-			}
+		l, err := a.listed(ctx, c)
+		if err != nil {
+			return nil, err
 		}
 		n.Top = append(n.Top, l)
 	}

@@ -13,7 +13,10 @@ import (
 
 // Find lists the conversations that q chooses, most recently updated first.
 func (c *Client) Find(ctx context.Context, q sessions.Query) ([]Listed, error) {
-	v := url.Values{"offset": {strconv.Itoa(q.Offset)}, "limit": {strconv.Itoa(q.Limit)}}
+	v := url.Values{"limit": {strconv.Itoa(q.Limit)}}
+	if q.After != nil {
+		v.Set("after", q.After.String())
+	}
 	for name, value := range map[string]string{"channel": q.Channel, "tag": q.Tag, "text": q.Text} {
 		if value != "" {
 			v.Set(name, value)

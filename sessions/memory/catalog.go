@@ -12,24 +12,6 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// page shows some of the chats with a conversation that are wanted, most
-// recently updated first.
-func (s *Store) page(offset, limit int, wanted func(*chat) bool) (list []sessions.Conversation) {
-	offset = max(offset, 0)
-	for c := range s.ranked.newest() {
-		switch {
-		case len(list) >= limit:
-			return list
-		case !wanted(c):
-		case offset > 0:
-			offset--
-		default:
-			list = append(list, c.show())
-		}
-	}
-	return list
-}
-
 // show is what lists show of c.
 func (c *chat) show() sessions.Conversation {
 	shown := c.glance()
@@ -49,8 +31,15 @@ func (c *chat) glance() sessions.Conversation {
 // Find is part of [sessions.Catalog].
 func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Conversation, err error) {
 	err = s.read(ctx, "find", func() error {
-		offset, limit := rules.Page(q)
-		list = s.page(offset, limit, func(c *chat) bool { return rules.Matches(q, c.glance()) })
+		limit := rules.Page(q)
+		for c := range s.ranked.newest(q.After) {
+			if rules.Matches(q, c.glance()) {
+				list = append(list, c.show())
+			}
+			if len(list) == limit {
+				break
+			}
+		}
 		return nil
 	})
 	return list, err
@@ -153,7 +142,7 @@ func (s *Store) Days(ctx context.Context, from, to time.Time) ([]sessions.DayCou
 func (s *Store) eachSaid(ctx context.Context, what string, f func(channels.Key, sessions.Message)) error {
 	var keys []channels.Key
 	err := s.read(ctx, what, func() error {
-		for c := range s.ranked.newest() {
+		for c := range s.ranked.newest(nil) {
 			keys = append(keys, c.key)
 		}
 		return nil
@@ -199,7 +188,7 @@ func (s *Store) Top(ctx context.Context, limit int) (list []sessions.Conversatio
 		order := func(a, b *chat) int {
 			return cmp.Or(cmp.Compare(b.conv.tokens(), a.conv.tokens()), cmp.Compare(a.key.String(), b.key.String()))
 		}
-		for c := range s.ranked.newest() {
+		for c := range s.ranked.newest(nil) {
 			full := len(most) >= limit
 			if limit <= 0 || full && order(c, most[limit-1]) > 0 {
 				continue

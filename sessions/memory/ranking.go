@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"dragoman/sessions"
 	"dragoman/sessions/rules"
 )
 
@@ -92,17 +93,42 @@ func (r *ranking) sort() {
 	r.unsorted = false
 }
 
-// newest goes through all, most recently updated first. Nothing may change
+// newest goes through all behind after, or all if it is nil, most recently
+// updated first. Between equals the keys decide, which do not change: so the
+// conversation that stood there may have moved on or gone. Nothing may change
 // meanwhile.
-func (r *ranking) newest() iter.Seq[*chat] {
+func (r *ranking) newest(after *sessions.Place) iter.Seq[*chat] {
 	return func(yield func(*chat) bool) {
 		r.sort()
-		for _, p := range slices.Backward(r.places) {
-			if p.chat != nil && !yield(p.chat) {
-				return
+		end := len(r.places)
+		if after != nil {
+			end, _ = slices.BinarySearchFunc(r.places, after.Updated.UnixNano(), func(p place, at int64) int {
+				return cmp.Or(cmp.Compare(p.updated, at), -1) // equals are in front of the end
+			})
+		}
+		for end > 0 {
+			equals, begin := r.equals(end)
+			for _, c := range equals {
+				passed := after != nil && c.conv.updated.Equal(after.Updated) && c.key.String() <= after.Key.String()
+				if !passed && !yield(c) {
+					return
+				}
 			}
+			end = begin
 		}
 	}
+}
+
+// equals are the chats whose places end at end and that were updated at one
+// moment, by their keys, and where they begin.
+func (r *ranking) equals(end int) (equals []*chat, begin int) {
+	for begin = end; begin > 0 && r.places[begin-1].updated == r.places[end-1].updated; begin-- {
+		if c := r.places[begin-1].chat; c != nil {
+			equals = append(equals, c)
+		}
+	}
+	slices.SortFunc(equals, func(a, b *chat) int { return cmp.Compare(a.key.String(), b.key.String()) })
+	return equals, begin
 }
 
 // oldest is newest from the other end.

@@ -125,8 +125,15 @@ func checkOrder(t *testing.T, s sessions.Store, dice *rand.Rand, now time.Time) 
 	tagged := slices.DeleteFunc(slices.Clone(want), func(c sessions.Conversation) bool {
 		return !slices.Contains(c.Tags, "1") || !c.Updated.After(now.Add(-time.Hour))
 	})
-	list, err = s.Find(ctx, sessions.Query{Tag: "1", UpdatedAfter: now.Add(-time.Hour), Offset: 1, Limit: 5})
-	same("Find", list, cut(tagged, 1, 5), err)
+	q := sessions.Query{Tag: "1", UpdatedAfter: now.Add(-time.Hour), Limit: 5}
+	list, err = s.Find(ctx, q)
+	same("Find", list, cut(tagged, 0, 5), err)
+	for n := range list {
+		after := list[n].Place()
+		q.After = &after
+		page, err := s.Find(ctx, q)
+		same("Find behind a place", page, cut(tagged, n+1, 5), err)
+	}
 	slices.SortFunc(want, func(a, b sessions.Conversation) int {
 		return cmp.Or(cmp.Compare(b.Usage.Input, a.Usage.Input), cmp.Compare(a.Key.String(), b.Key.String()))
 	})

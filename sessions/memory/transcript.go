@@ -179,7 +179,16 @@ func (s *Store) conversation(k channels.Key) (*chat, error) {
 // List is part of [sessions.Archive].
 func (s *Store) List(ctx context.Context, offset, limit int) (list []sessions.Conversation, err error) {
 	err = s.read(ctx, "list", func() error {
-		list = s.page(offset, limit, func(*chat) bool { return true })
+		for c := range s.ranked.newest(nil) {
+			switch {
+			case len(list) >= limit:
+				return nil
+			case offset > 0:
+				offset--
+			default:
+				list = append(list, c.show())
+			}
+		}
 		return nil
 	})
 	return list, err

@@ -114,13 +114,17 @@ func JoinSettings(from, to sessions.Settings) sessions.Settings {
 	return Settings(joined)
 }
 
-// Page is the part of the list that q asks for.
-func Page(q sessions.Query) (offset, limit int) {
-	limit = q.Limit
-	if limit <= 0 {
-		limit = 10
+// Page is how many conversations q asks for.
+func Page(q sessions.Query) int {
+	if q.Limit == 0 {
+		return sessions.DefaultPage
 	}
-	return max(q.Offset, 0), min(limit, sessions.MaxPage)
+	return min(max(q.Limit, 1), sessions.MaxPage)
+}
+
+// MatchesAll reports whether q leaves no conversation out.
+func MatchesAll(q sessions.Query) bool {
+	return q.Channel == "" && q.Tag == "" && len(q.Metadata) == 0 && q.Text == "" && q.UpdatedAfter.IsZero() && q.UpdatedBefore.IsZero()
 }
 
 // Matches reports whether c is one of those that q chooses.

@@ -56,8 +56,8 @@ func encodeSettings(s sessions.Settings) string {
 	return string(encode(s))
 }
 
-// Find is part of [sessions.Catalog]. It walks from the newest conversation
-// until the page is full; without a filter SQLite walks alone.
+// Find is part of [sessions.Catalog]. It walks from the newest conversation, or
+// the place that it is to go on behind, until the page is full.
 func (s *Store) Find(ctx context.Context, q sessions.Query) ([]sessions.Conversation, error) {
 	list, err := s.find(ctx, q)
 	if err != nil {
@@ -66,35 +66,40 @@ func (s *Store) Find(ctx context.Context, q sessions.Query) ([]sessions.Conversa
 	return list, nil
 }
 
+// findQuery leaves equals in an order that does not change, that of their ids.
+const findQuery = `SELECT ` + convColumns + ` FROM conversations c JOIN keys k ON k.id = c.key_id
+	WHERE c.updated BETWEEN ? AND ? AND (c.updated, c.key_id) < (?, coalesce((SELECT id FROM keys WHERE key = ?), ?))
+	ORDER BY c.updated DESC, c.key_id DESC LIMIT ?`
+
 func (s *Store) find(ctx context.Context, q sessions.Query) (list []sessions.Conversation, err error) {
-	offset, limit := rules.Page(q)
-	if q.Channel == "" && q.Tag == "" && len(q.Metadata) == 0 && q.Text == "" && q.UpdatedAfter.IsZero() && q.UpdatedBefore.IsZero() {
-		return s.list(ctx, offset, limit)
-	}
-	from, to := int64(math.MinInt64), int64(math.MaxInt64)
+	from, to, after, key := int64(math.MinInt64), int64(math.MaxInt64), int64(math.MaxInt64), ""
 	if !q.UpdatedAfter.IsZero() {
 		from = nanos(q.UpdatedAfter)
 	}
 	if !q.UpdatedBefore.IsZero() {
 		to = nanos(q.UpdatedBefore)
 	}
-	rows, err := s.rows(ctx, `SELECT `+convColumns+` FROM conversations c JOIN keys k ON k.id = c.key_id
-		WHERE c.updated BETWEEN ? AND ? ORDER BY c.updated DESC`, from, to)
+	if q.After != nil {
+		after, key = nanos(q.After.Updated), q.After.Key.String()
+	}
+	limit, most := rules.Page(q), -1
+	if rules.MatchesAll(q) {
+		most = limit // SQLite need not look further
+	}
+	rows, err := s.rows(ctx, findQuery, from, min(to, after), after, key, int64(math.MaxInt64), most)
 	if err != nil {
 		return nil, err
 	}
 	err = each(rows, func() error {
 		c, err := scanConversation(rows)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case !rules.Matches(q, c):
-		case offset > 0:
-			offset--
-		default:
-			if list = append(list, c); len(list) == limit {
-				return errEnough
-			}
+		}
+		if rules.Matches(q, c) {
+			list = append(list, c)
+		}
+		if len(list) == limit {
+			return errEnough
 		}
 		return nil
 	})

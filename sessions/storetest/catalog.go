@@ -3,7 +3,9 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -94,6 +96,7 @@ var catalogTests = map[string]func(*testing.T, *rig){
 	"Catalog/DaysCount":                      days,
 	"Catalog/Case38And39KeysStayDistinct":    strangeKeys,
 	"Catalog/AResetWaitsForAnswers":          resetWaits,
+	"Catalog/PagesGoOnBehindAPlace":          pagesGoOn,
 	"Catalog/AnUnknownConversationIsUnknown": unknown,
 }
 
@@ -180,17 +183,26 @@ func finds(t *testing.T, r *rig) {
 		s.Tags, s.Metadata = []string{"vip"}, map[string]json.RawMessage{"n": raw(`"42"`)}
 	})
 	must(t, r.Rename(t.Context(), key("y:4"), "Die Größe der Welt"))
+	place := func(k string) *sessions.Place {
+		c, err := r.Conversation(t.Context(), key(k))
+		must(t, err)
+		p := c.Place()
+		return &p
+	}
 	for name, tt := range map[string]struct {
 		q    sessions.Query
 		want string
 	}{
 		"all":             {sessions.Query{}, "y:4 x:Three y:2 x:1"},
-		"a page":          {sessions.Query{Offset: 1, Limit: 2}, "x:Three y:2"},
-		"past the end":    {sessions.Query{Offset: 9}, ""},
+		"a page":          {sessions.Query{After: place("y:4"), Limit: 2}, "x:Three y:2"},
+		"past the end":    {sessions.Query{After: place("x:1")}, ""},
+		"nobody's place":  {sessions.Query{After: &sessions.Place{Updated: time.Unix(1, 0), Key: key("z:1")}}, ""},
+		"in a time":       {sessions.Query{After: place("y:4"), UpdatedAfter: time.Unix(1, 0), Limit: 1}, "x:Three"},
+		"less than one":   {sessions.Query{Limit: -1}, "y:4"},
 		"a channel":       {sessions.Query{Channel: "x"}, "x:Three x:1"},
 		"no such channel": {sessions.Query{Channel: "X"}, ""},
 		"a tag":           {sessions.Query{Tag: "vip"}, "y:2 x:1"},
-		"a tag, paged":    {sessions.Query{Tag: "vip", Offset: 1}, "x:1"},
+		"a tag, paged":    {sessions.Query{Tag: "vip", After: place("y:2")}, "x:1"},
 		"a part of a tag": {sessions.Query{Tag: "vi"}, ""},
 		"a number":        {sessions.Query{Metadata: map[string]string{"n": "42"}}, "y:2 x:1"},
 		"two values":      {sessions.Query{Metadata: map[string]string{"n": "42", "ok": "true"}}, "x:1"},
@@ -219,6 +231,56 @@ func finds(t *testing.T, r *rig) {
 			t.Errorf("Find %s = %v, want %s", name, got, tt.want)
 		}
 	}
+}
+
+// pagesGoOn walks through the list while its conversations get messages and
+// go, and one more comes: nothing comes twice, and nothing that nobody touched
+// is left out. Those that are said all at once are equally old.
+func pagesGoOn(t *testing.T, r *rig) {
+	const old, equal = 4, 8
+	for i := range old {
+		r.say(t, fmt.Sprintf("x:%d", i), number("", i), user("hi"))
+	}
+	var together sync.WaitGroup
+	for i := range equal {
+		together.Go(func() {
+			configure(t, r, fmt.Sprintf("y:%d", i), func(s *sessions.Settings) { s.Model = "m" })
+		})
+	}
+	together.Wait()
+	var seen []string
+	q := sessions.Query{Limit: 3}
+	for pages := 0; pages < old+equal; pages++ {
+		list, err := r.Find(t.Context(), q)
+		must(t, err)
+		if len(list) == 0 {
+			break
+		}
+		for _, c := range list {
+			seen = append(seen, c.Key.String())
+		}
+		last := list[len(list)-1]
+		p, err := sessions.ParsePlace(last.Place().String())
+		must(t, err)
+		q.After = &p
+		switch pages {
+		case 0: // the one behind which the list goes on moves to the top
+			r.say(t, last.Key.String(), "again", user("more"))
+		case 1:
+			must(t, r.Delete(t.Context(), last.Key))
+		case 2:
+			r.say(t, "z:new", "new", user("hi"))
+		}
+	}
+	var want []string
+	for i := range old {
+		want = append(want, fmt.Sprintf("x:%d", i))
+	}
+	for i := range equal {
+		want = append(want, fmt.Sprintf("y:%d", i))
+	}
+	slices.Sort(seen)
+	same(t, "all pages", seen, want)
 }
 
 func generations(t *testing.T, r *rig) {

@@ -1,0 +1,39 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+	"dragoman/sessions/memory"
+)
+
+// What is out of bounds counts as the nearest bound, as it does in the stores.
+func TestPageSizes(t *testing.T) {
+	s := memory.New(memory.Options{Now: now})
+	for i := range sessions.MaxPage + 5 {
+		k := channels.MustKey(fmt.Sprintf("telegram:%d", i))
+		if err := s.Configure(t.Context(), k, func(s *sessions.Settings) { s.Model = "m" }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: s, Info: func() httpapi.Info { return httpapi.Info{} }}))
+	for limit, want := range map[int]int{-7: 1, 0: 1, 1: 1, 199: 199, 200: 200, 201: 200, 1 << 40: 200} {
+		if list, err := c.Find(t.Context(), sessions.Query{Limit: limit}); err != nil || len(list) != want {
+			t.Errorf("limit %d: %d conversations, %v, want %d", limit, len(list), err, want)
+		}
+	}
+	all, err := c.Find(t.Context(), sessions.Query{Limit: sessions.MaxPage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := sessions.ParsePlace(all[len(all)-1].Cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := c.Find(t.Context(), sessions.Query{After: &after, Limit: sessions.MaxPage}); err != nil || len(rest) != 5 || rest[0].Key == all[199].Key {
+		t.Errorf("the second page: %d conversations, %v", len(rest), err)
+	}
+}
