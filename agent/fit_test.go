@@ -86,7 +86,7 @@ func TestCase28ContextError(t *testing.T) {
 		turn := turnOf("what now?")
 		turn.History.Messages = long(100)
 		big := get(func(context.Context, agent.Call) (string, error) { return strings.Repeat("result ", 3000), nil })
-		if res := run(t, newAgent(t, m, agent.Options{}, big), turn); res.Text != "Hi." {
+		if res := runTight(t, newAgent(t, m, agent.Options{}, big), turn); res.Text != "Hi." {
 			t.Errorf("Text = %q, want Hi.", res.Text)
 		}
 	})
@@ -179,12 +179,12 @@ func TestCase13SixtyCalls(t *testing.T) {
 	}
 	m := newScript(t, append(replies, say("Done."))...)
 	turn := turnOf("what now?")
-	res := run(t, newAgent(t, m, agent.Options{ContextWindow: size, MaxSteps: calls + 5}, big), turn)
+	res := runTight(t, newAgent(t, m, agent.Options{ContextWindow: size, MaxSteps: calls + 5}, big), turn)
 	reqs := m.requests()
 	if res.Text != "Done." || len(reqs) != calls+1 || len(res.Messages) != 2*calls+2 {
 		t.Fatalf("Text = %q after %d requests, %d messages; want Done., %d and all of them", res.Text, len(reqs), len(res.Messages), calls+1)
 	}
-	trimmed := 0
+	trimmed, most := 0, 0
 	for i, req := range reqs {
 		if n := window.Estimate(req.Messages); n > size*9/10 {
 			t.Errorf("request %d takes about %d tokens of %d", i, n, size)
@@ -195,14 +195,18 @@ func TestCase13SixtyCalls(t *testing.T) {
 		}
 		if len(req.Messages) < 2*i+1 {
 			trimmed++
-			contains(t, "a trimmed request", text, "earlier messages of this conversation are left out")
+			said := 0
+			if _, err := fmt.Sscanf(req.Messages[0].Content, "[%d earlier messages of this conversation are left out", &said); err != nil || said != 2*i+2-len(req.Messages) {
+				t.Errorf("request %d shows %d of %d messages and begins with %q", i, len(req.Messages)-1, 2*i+1, req.Messages[0].Content)
+			}
+			most = max(most, said)
 		}
 		if i > 0 && !strings.Contains(text, fmt.Sprintf(`{"n":%d}`, i-1)) {
 			t.Errorf("request %d lacks the newest call", i)
 		}
 	}
-	if trimmed < calls/2 {
-		t.Errorf("only %d requests were trimmed, so the test shows little", trimmed)
+	if trimmed < calls/2 || res.Unaccounted != most {
+		t.Errorf("%d requests were trimmed, Unaccounted = %d; want many and %d, which is what one of them said", trimmed, res.Unaccounted, most)
 	}
 }
 
@@ -220,7 +224,7 @@ func TestCalibration(t *testing.T) {
 	for range 20 {
 		turn := turnOf("and now?")
 		turn.History.Messages = long(100)
-		run(t, a, turn)
+		runTight(t, a, turn)
 	}
 	if f := c.Factor("scripted"); f < 1.8 || f > 2 {
 		t.Errorf("Factor = %.2f, want near 2", f)

@@ -52,7 +52,7 @@ func loopOf(t *testing.T, s setting, steps, result int, count func(string) int) 
 		})
 	}
 	turn.History.FirstSeq = 1
-	run(t, a, turn)
+	runTight(t, a, turn)
 	r := looped{requests: m.requests()}
 	if len(r.requests) != steps {
 		t.Fatalf("%d requests, want %d", len(r.requests), steps)

@@ -15,9 +15,9 @@ import (
 // results are pruned and the window is fitted on repaired messages, what they
 // may have broken is repaired again, and nothing follows the validator.
 //
-// passed is how many messages of the conversation it neither shows nor stands
-// for. It counts only if the request is made: rescue builds some on trial.
-func (r *run) request(final bool) (req Request, passed int, err error) {
+// lacks is what of the conversation it neither shows nor has a summary of. It
+// counts only if the request is made: rescue builds some on trial.
+func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	req = Request{
 		System: r.frame.System, Background: r.frame.Background, Tools: r.a.sorted,
 		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature,
@@ -27,18 +27,29 @@ func (r *run) request(final bool) (req Request, passed int, err error) {
 	}
 	whole, users := r.view(final)
 	view := r.fit(whole, users)
-	left := len(whole) - len(view)
-	view = r.lead(view, left+r.t.History.Omitted)
+	// What is gone before the fitting, nobody wanted to leave out.
+	unsaid := window.Missing(r.all, whole)
+	left := window.Missing(r.all, view) - unsaid + r.t.History.Omitted
+	view = r.lead(view, left)
 	if window.Validate(view) != nil {
 		// Fitting and pruning keep the shape, so this mends only what a fault
 		// in them breaks; a server would refuse it in every turn to come.
 		view = window.Repair(view)
 	}
 	if err := window.Validate(view); err != nil {
-		return Request{}, 0, fmt.Errorf("agent: build request: %w", err)
+		return Request{}, lack{}, fmt.Errorf("agent: build request: %w", err)
 	}
 	req.Messages = view
-	return req, window.Unaccounted(r.all, view, left) + window.Uncovered(r.t.History), nil
+	unsaid += window.Uncovered(r.t.History)
+	return req, lack{all: unsaid + left, unsaid: unsaid}, nil
+}
+
+// lack counts messages of the conversation that a request neither shows nor
+// has a summary of, and those of them that it does not say to leave out.
+type lack struct{ all, unsaid int }
+
+func (l lack) most(other lack) lack {
+	return lack{max(l.all, other.all), max(l.unsaid, other.unsaid)}
 }
 
 // lead puts in front of view what stands for the messages that are not in it:
@@ -189,6 +200,7 @@ func (r *run) compact(ctx context.Context) error {
 	case h.Generation != r.t.History.Generation:
 		return nil // a new conversation began: this turn can only end
 	}
+	h = window.WholeGroups(h)
 	added := r.all[r.own:]
 	fresh := r.fresh - r.own
 	r.t.History = h

@@ -48,9 +48,8 @@ type run struct {
 	said  []string
 	usage sessions.Usage
 	steps int
-	// unaccounted is Result.Unaccounted.
-	unaccounted int
-	ids         map[string]bool // of the turn's calls
+	lacks lack            // Result.Unaccounted and Result.Unsaid
+	ids   map[string]bool // of the turn's calls
 
 	started map[string]bool             // calls that began in an earlier run
 	done    map[string]sessions.Message // and those that have a result
@@ -68,7 +67,7 @@ type run struct {
 
 // Run answers t. The Result's Text is everything that the model said to the
 // person in this turn, what it said between tool calls included. On an error
-// the Result has only Usage and Steps, and the turn can be run again with its
+// the Result has only what was counted, and the turn can be run again with its
 // journal.
 func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 	r, err := a.begin(t)
@@ -77,13 +76,14 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 	}
 	res, err := r.loop(ctx)
 	if err != nil {
-		return Result{Usage: r.usage, Steps: r.steps, Unaccounted: r.unaccounted}, err
+		res = Result{Usage: r.usage, Steps: r.steps}
 	}
-	res.Unaccounted = r.unaccounted
-	return res, nil
+	res.Unaccounted, res.Unsaid = r.lacks.all, r.lacks.unsaid
+	return res, err
 }
 
 func (a *Agent) begin(t Turn) (*run, error) {
+	t.History = window.WholeGroups(t.History)
 	r := &run{
 		a: a, t: t, person: t.Person,
 		model:   a.modelFor(t),

@@ -57,11 +57,11 @@ func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 // tries sends a request, and a smaller one while the server finds it too long.
 func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, error) {
 	for {
-		req, passed, err := r.request(final)
+		req, lacks, err := r.request(final)
 		if err != nil {
 			return nil, err
 		}
-		r.unaccounted += passed
+		r.lacks = r.lacks.most(lacks)
 		resp, err := r.a.complete(ctx, r.model, &req, r.stream)
 		if err == nil {
 			if tried.refused > 0 || r.a.lengths.of(r.model.Name(), r.a.now()) > 0 { // else counting is of no use

@@ -86,7 +86,7 @@ func unseen(msgs []sessions.Message, covers int64, shown []sessions.Message) int
 			break
 		}
 	}
-	return window.Unaccounted(msgs[:n], shown, 0)
+	return window.Missing(msgs[:n], shown)
 }
 
 // summaryTokens is how long the summary of h may be: it must leave room in the
@@ -135,7 +135,7 @@ type summarising struct {
 func (s *summarising) part(ctx context.Context) error {
 	refused, cause := "", error(nil)
 	for {
-		req, taken, err := s.request()
+		req, entries, err := s.request()
 		if err != nil {
 			return err
 		}
@@ -154,9 +154,10 @@ func (s *summarising) part(ctx context.Context) error {
 		if w, err = s.mended(ctx, w); err != nil {
 			return err
 		}
+		read := window.Read(req.Messages[0].Content, entries)
 		s.now = w
-		s.shown = append(s.shown, s.left[:taken]...)
-		s.left = s.left[taken:]
+		s.shown = append(s.shown, s.left[:read]...)
+		s.left = s.left[len(entries):]
 		return nil
 	}
 }
@@ -211,30 +212,33 @@ func (s *summarising) mended(ctx context.Context, w written) (written, error) {
 	return w, nil
 }
 
-// request builds the request for the next part and says how many messages it
-// takes: one at least, because each is cut down to a share of the room.
-func (s *summarising) request() (Request, int, error) {
+// request builds the request for the next part and returns the messages that it
+// takes, as they are to stand in it: one at least, because each is cut down to
+// a share of the room.
+func (s *summarising) request() (Request, []string, error) {
 	a := s.a
 	fixed := a.textTokens(a.instructions()) + a.textTokens(a.template.Fill(s.now.text, ""))
 	// The reserve of a tenth is for what the count gets wrong.
 	limit := a.room(a.opts.Summarizer.Name(), s.window*9/10-s.most)
 	room := (limit - fixed) >> s.shrunk
 	if room < minRoom {
-		return Request{}, 0, fmt.Errorf("%w: no room for messages beside the summary so far", ErrBadSummary)
+		return Request{}, nil, fmt.Errorf("%w: no room for messages beside the summary so far", ErrBadSummary)
 	}
-	var body strings.Builder
-	taken := 0
-	for used := 0; taken < len(s.left); taken++ {
-		entry := window.Entry(excerpted(s.left[taken], room/entryShare))
+	var entries []string
+	for used := 0; len(entries) < len(s.left); {
+		entry := window.Entry(excerpted(s.left[len(entries)], room/entryShare))
 		size := a.textTokens(entry)
-		if used+size > room && taken > 0 {
+		if used+size > room && len(entries) > 0 {
 			break
 		}
 		used += size
-		body.WriteString(entry)
+		entries = append(entries, entry)
 	}
-	req, err := s.requestOf(a.template.Fill(s.now.text, body.String()))
-	return req, taken, err
+	req, err := s.requestOf(a.template.Fill(s.now.text, strings.Join(entries, "")))
+	if err == nil && !strings.Contains(req.Messages[0].Content, window.PreviousSummary(s.now.text)) {
+		return Request{}, nil, fmt.Errorf("%w: the summary so far is not among what is summarised", ErrUnseen)
+	}
+	return req, entries, err
 }
 
 // requestOf is a request of the summariser's. It passes the validator that

@@ -55,7 +55,13 @@ type Result struct {
 	Text  string
 	Usage sessions.Usage // over all calls of the turn
 	Steps int            // model calls
-	// Unaccounted counts messages that a request of the turn neither showed,
-	// nor had a summary of, nor said to leave out. It is 0, or we have a bug.
+	// Unaccounted counts the messages of the conversation that a request of the
+	// turn neither showed nor had a summary of: of the request that lacked most.
+	// It is 0 unless there was no room and a summary could not be made, or not
+	// of these: the turn's own may be too many. What the model is told of them
+	// is how many they are.
 	Unaccounted int
+	// Unsaid counts those that a request did not say to leave out either. It is
+	// 0, or we have a bug.
+	Unsaid int
 }

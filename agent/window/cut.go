@@ -57,8 +57,10 @@ func startsTurn(msgs []sessions.Message, i int) bool {
 // newest users messages of people (at least one) and the last tool group
 // always stay.
 //
-// Whole groups go first, oldest first, and more of them than must: the same
-// ones are then left out of many requests to come, and a provider's cache keeps
+// A message from before the turn that takes more than a quarter of the budget
+// becomes an excerpt first: all others would have to go for its sake, turn
+// after turn. Then whole groups go, oldest first, and more of them than must:
+// the same ones are then left out of many requests to come, and a provider's cache keeps
 // hitting. While they are older than the turn, that is a quarter of the budget
 // at once. Where all of these are gone and the turn itself is too long, as in a
 // long loop of tool calls, it is half of what is left for its groups. If what
@@ -79,6 +81,9 @@ func FitBy(msgs []sessions.Message, users, budget int, text func(string) int) []
 	}
 	budget = max(budget, 1)
 	turn := turnStart(msgs, users)
+	if msgs, total = capped(msgs, turn, sizes, budget/largestShare); total <= budget {
+		return msgs
+	}
 	cut := turn + cutTurn(msgs[turn:], sizes[turn:], budget)
 	// Counted from the same start in every request, it grows by whole steps.
 	quantum := max(budget/oldShare, 1)
@@ -121,10 +126,38 @@ func sum(sizes []int) (total int) {
 	return total
 }
 
-// The parts of a budget, one n-th, that go at once.
+// capped makes excerpts of the messages before turn that take more than most
+// tokens, and returns what all of them take then. sizes becomes that too.
+func capped(msgs []sessions.Message, turn int, sizes []int, most int) ([]sessions.Message, int) {
+	cloned := false
+	if most < leastExcerpt {
+		return msgs, sum(sizes)
+	}
+	for i := range msgs[:turn] {
+		if sizes[i] <= most {
+			continue
+		}
+		if !cloned {
+			msgs, cloned = slices.Clone(msgs), true
+		}
+		// Where a tokenizer counts, the excerpt is still cut by estimates.
+		before := EstimateMessage(&msgs[i])
+		msgs[i] = shortened(msgs[i], int(float64(most)*float64(before)/float64(sizes[i])))
+		sizes[i] = sizes[i] * EstimateMessage(&msgs[i]) / max(before, 1)
+	}
+	return msgs, sum(sizes)
+}
+
+// leastExcerpt is the room, in tokens, below which an excerpt of an old message
+// says next to nothing.
+const leastExcerpt = 64
+
+// The parts of a budget, one n-th: the most that a message from before the
+// turn takes where there is no room for all, and what goes at once.
 const (
-	oldShare  = 4 // of messages before the turn
-	turnShare = 2 // of what is left for the groups of the turn
+	largestShare = 4
+	oldShare     = 4 // of messages before the turn
+	turnShare    = 2 // of what is left for the groups of the turn
 )
 
 // cutTurn returns the index in turn before which only messages of people stay.

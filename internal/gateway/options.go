@@ -124,8 +124,8 @@ type Observer interface {
 	Repeated(channel string)
 	Summarized(outcome string)
 	// Unaccounted counts messages that a request neither showed nor had a
-	// summary of nor said to leave out. It is called with more than 0 only.
-	Unaccounted(n int)
+	// summary of; said: it says how many. It is called with more than 0 only.
+	Unaccounted(n int, said bool)
 	Heartbeat(job, outcome string)
 }
 
@@ -137,5 +137,5 @@ func (nobody) TurnEnded(string, time.Duration) {}
 func (nobody) Delivered(string, string)        {}
 func (nobody) Repeated(string)                 {}
 func (nobody) Summarized(string)               {}
-func (nobody) Unaccounted(int)                 {}
+func (nobody) Unaccounted(int, bool)           {}
 func (nobody) Heartbeat(string, string)        {}

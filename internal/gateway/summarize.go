@@ -185,7 +185,7 @@ func (g *Gateway) summarizeOnce(ctx context.Context, k channels.Key, limit time.
 		g.log(k).Warn("summary failed; everything is kept", "err", err)
 		g.opts.Observer.Summarized("failed")
 		if errors.Is(err, agent.ErrUnseen) {
-			g.opts.Observer.Unaccounted(1) // nothing is lost yet, and still it is a bug
+			g.opts.Observer.Unaccounted(1, false) // nothing is lost yet, and still it is a bug
 		}
 	}
 	g.sums.end(k, g.opts.Now(), failed)

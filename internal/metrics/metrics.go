@@ -64,8 +64,9 @@ func New(version string) *Set {
 	s.delivered = s.counter("deliveries_total", "Attempts to deliver, by what became of them.", "channel", "outcome")
 	s.repeats = s.counter("delivery_repeats_total", "Messages sent again although an earlier sending may have arrived.", "channel")
 	s.summaries = s.counter("summaries_total", "Summaries of old messages, by outcome.", "outcome")
-	s.missing = s.counter("messages_unaccounted_total", "Messages that a request to the model neither showed nor had a summary of nor said to leave out. Anything but 0 is a bug.")
-	s.missing.add(0)
+	s.missing = s.counter("messages_unaccounted_total", "Messages that a request to the model neither showed nor had a summary of. said=yes: it had no room for them, and said so. said=no: a bug.", "said")
+	s.missing.add(0, yesNo(true))
+	s.missing.add(0, yesNo(false))
 	s.heartbeats = s.counter("heartbeats_total", "Occurrences of jobs, by outcome.", "job", "outcome")
 	s.hooks = s.counter("hook_events_total", "Events for hooks, by what became of them: ok, failed, timeout, dropped.", "event", "outcome")
 	s.modelCalls = s.counter("model_calls_total", "Calls to the model, by outcome: ok or the kind of error.", "outcome")
@@ -142,11 +143,19 @@ func (s *Set) Summarized(outcome string) {
 	}
 }
 
-// Unaccounted counts messages that a request passed over in silence.
-func (s *Set) Unaccounted(n int) {
+// Unaccounted counts messages that a request neither showed nor had a summary
+// of. said: it says how many it leaves out.
+func (s *Set) Unaccounted(n int, said bool) {
 	if s != nil {
-		s.missing.add(float64(n))
+		s.missing.add(float64(n), yesNo(said))
 	}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
 }
 
 // Heartbeat counts an occurrence of a job.

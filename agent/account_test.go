@@ -1,0 +1,201 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// TestEveryMessageIsAccountedFor has random conversations under random presets
+// in random windows, with summaries that fail now and then. In front of the
+// model stands, for each message that was ever said, the message itself, or a
+// summary that was written by somebody who had read it, or it is one of those
+// that the request says to leave out and that are counted.
+func TestEveryMessageIsAccountedFor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newAudited(t)
+		for i := range rapid.IntRange(1, 25).Draw(t, "turns") {
+			c.say(i)
+		}
+	})
+}
+
+// audited is a conversation in which each message has a word of its own.
+type audited struct {
+	t      *rapid.T
+	a      *agent.Agent
+	format window.Format
+	window int
+	loads  int // messages that a turn loads
+	h      sessions.History
+	seq    int64
+	words  int
+	said   []string // the words of all messages, those of the running turn too
+	steps  int      // that the running turn is still to take
+	// reading is what the summariser under way has read, and read what those
+	// of each summary have: directly, or in the summary that they began with.
+	reading map[string]bool
+	read    map[string]map[string]bool
+	lacks   int // of the running turn's requests, the most
+}
+
+func newAudited(t *rapid.T) *audited {
+	c := &audited{t: t, read: map[string]map[string]bool{}, h: sessions.History{Generation: "20260301_001", FirstSeq: 1}}
+	compaction := window.Presets[rapid.SampledFrom(window.PresetNames()).Draw(t, "preset")]
+	prune := window.PrunePresets[rapid.SampledFrom(window.PrunePresetNames()).Draw(t, "prune")]
+	prune.Off = rapid.Bool().Draw(t, "unpruned")
+	if rapid.IntRange(0, 9).Draw(t, "off") == 0 {
+		compaction.When = window.WhenOff
+	}
+	c.format, c.window = compaction.Format, rapid.SampledFrom([]int{2048, 4096, 16_384}).Draw(t, "window")
+	c.loads = rapid.SampledFrom([]int{40, 400}).Draw(t, "loads")
+	look := tool{agent.Spec{Name: "look"}, func(context.Context, agent.Call) (string, error) {
+		word := c.said[len(c.said)-1]
+		if c.steps%3 == 0 {
+			return "", errors.New(word)
+		}
+		return word + strings.Repeat(" label", 10<<(c.steps%11)), nil
+	}}
+	var err error
+	if c.a, err = agent.New(c, []agent.Tool{look}, agent.Options{ContextWindow: c.window, Compaction: compaction, Prune: prune, Tries: 1}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// word is a new one, and that of the newest message.
+func (c *audited) word() string {
+	c.words++
+	c.said = append(c.said, fmt.Sprintf("m%d.", c.words))
+	return c.said[len(c.said)-1]
+}
+
+// say has one turn, and the summary that it asks for.
+func (c *audited) say(i int) {
+	c.steps, c.lacks = rapid.IntRange(0, 6).Draw(c.t, "steps"), 0
+	length := rapid.SampledFrom([]int{1, 20, 100, c.window / 2, c.window * 9 / 10}).Draw(c.t, "length")
+	turn := turnOf(c.word() + strings.Repeat(" word", length))
+	turn.ID, turn.History = fmt.Sprint("turn-", i), c.load()
+	turn.Compact = func(ctx context.Context) (sessions.History, error) {
+		err := c.compact(ctx)
+		return c.load(), err
+	}
+	res, err := c.a.Run(c.t.Context(), turn)
+	if err != nil {
+		c.t.Fatalf("turn %d: Run() = %v", i, err)
+	}
+	if res.Unaccounted != c.lacks || res.Unsaid != 0 {
+		c.t.Fatalf("turn %d: Unaccounted = %d, Unsaid = %d; want %d, 0", i, res.Unaccounted, res.Unsaid, c.lacks)
+	}
+	for _, m := range res.Messages {
+		c.seq++
+		m.Seq = c.seq
+		c.h.Messages = append(c.h.Messages, m)
+	}
+	if c.a.NeedsSummary(c.load()) {
+		_ = c.compact(c.t.Context()) // which may fail: then everything stays
+	}
+}
+
+// load is the history as a turn loads it.
+func (c *audited) load() sessions.History {
+	h := c.h
+	h.Omitted = max(len(h.Messages)-c.loads, 0)
+	h.Messages = slices.Clone(h.Messages[h.Omitted:])
+	return h
+}
+
+func (c *audited) compact(ctx context.Context) error {
+	c.reading = map[string]bool{}
+	s, err := c.a.Summarize(ctx, c.h)
+	if err != nil {
+		if errors.Is(err, agent.ErrUnseen) {
+			c.t.Fatalf("Summarize() = %v", err)
+		}
+		return err
+	}
+	c.h.Summary = &s
+	c.h.Messages = slices.DeleteFunc(slices.Clone(c.h.Messages), func(m sessions.Message) bool { return m.Seq <= s.CoversSeq })
+	return nil
+}
+
+func (c *audited) Name() string { return "audited" }
+
+func (c *audited) Complete(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
+	last := r.Messages[len(r.Messages)-1].Content
+	if len(r.Tools) == 0 && strings.Contains(last, "<transcript>") {
+		return c.summary(last)
+	}
+	c.audit(r)
+	word := c.word()
+	c.steps--
+	resp := response(word, "stop")
+	if c.steps >= 0 && len(r.Tools) > 0 {
+		resp = response("", "tool_calls", sessions.ToolCall{ID: "call" + word, Name: "look", Arguments: `{"at":"` + word + `"}`})
+		c.word() // the result's
+	}
+	resp.Usage = nil
+	return resp, nil
+}
+
+// summary writes one that has a mark of its own, or fails.
+func (c *audited) summary(text string) (agent.Response, error) {
+	if rapid.IntRange(0, 4).Draw(c.t, "fails") == 0 {
+		return agent.Response{}, modelError(agent.ErrorRefused, 0)
+	}
+	for mark, read := range c.read {
+		if strings.Contains(text, mark) {
+			for word := range read {
+				c.reading[word] = true
+			}
+		}
+	}
+	for _, word := range c.said {
+		if strings.Contains(text, word) {
+			c.reading[word] = true
+		}
+	}
+	mark := fmt.Sprintf("summary-%d.", len(c.read))
+	c.read[mark] = c.reading
+	c.reading = map[string]bool{}
+	if c.format == window.JSON {
+		return response(strings.Replace(goodJSON, "Ann likes tea.", mark, 1), "stop"), nil
+	}
+	return response("## Goal\n"+mark, "stop"), nil
+}
+
+// audit looks for every message in r.
+func (c *audited) audit(r agent.Request) {
+	shown := r.System + r.Background + show(r.Messages)
+	known := map[string]bool{}
+	for mark, read := range c.read {
+		if strings.Contains(shown, mark) {
+			known = read
+		}
+	}
+	lacking := 0
+	for _, word := range c.said {
+		if !known[word] && !strings.Contains(shown, word) {
+			lacking++
+		}
+	}
+	c.lacks = max(c.lacks, lacking)
+	said := 0
+	for _, m := range r.Messages {
+		if n, err := fmt.Sscanf(m.Content, "[%d earlier messages", &said); err == nil && n == 1 {
+			break
+		}
+	}
+	if said != lacking {
+		c.t.Fatalf("a request lacks %d messages and says that it lacks %d:\n%s", lacking, said, window.Clip(shown, 2000))
+	}
+}
