@@ -238,7 +238,7 @@ func (s *Store) searchAll(ctx context.Context, words []string, limit int) ([]ses
 // an operator looks at now and then.
 func (s *Store) Days(ctx context.Context, from, to time.Time) ([]sessions.DayCount, error) {
 	days := rules.NewDays[int64](from, to)
-	rows, err := s.rows(ctx, `SELECT id, rest FROM messages`)
+	rows, err := s.rows(ctx, `SELECT id, rest FROM messages WHERE id >> 32 NOT IN (SELECT key_id FROM sweeps)`)
 	if err != nil {
 		return nil, wrap("days", err)
 	}

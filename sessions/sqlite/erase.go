@@ -106,6 +106,9 @@ func (t *tx) erase(e sessions.Erasure) (sessions.Erased, error) {
 	if err := t.shred(); err != nil {
 		return x.got, err
 	}
+	if err := t.sweepAll(); err != nil {
+		return x.got, err
+	}
 	for _, k := range e.Keys {
 		r, err := t.find(k)
 		if errors.Is(err, sql.ErrNoRows) {

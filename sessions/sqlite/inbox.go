@@ -211,6 +211,9 @@ func (t *tx) outcome(r *keyRow, e sessions.Entry) (sessions.Outcome, inRow, erro
 			if erased, err := t.erased(mark); err != nil || erased {
 				return sessions.Unknown, inRow{}, err
 			}
+			if hidden, err := t.hidden(r.key, e.Inbound.Edits); err != nil || hidden {
+				return sessions.Unknown, inRow{}, err
+			}
 		}
 	}
 	if i < 0 {

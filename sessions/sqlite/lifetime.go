@@ -15,15 +15,20 @@ import (
 
 // Expire is part of [sessions.Lifetime].
 func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone []channels.Key, err error) {
+	var hidden []int64
 	err = s.update(ctx, "expire", func(t *tx) error {
 		gone, err = t.expired(before, limit)
 		for _, k := range gone {
+			var id int64
 			r, err := t.conversation(k)
 			if err == nil {
-				err = t.unsay(r)
+				id, err = t.end(r)
 			}
 			if err != nil {
 				return err
+			}
+			if id != 0 {
+				hidden = append(hidden, id)
 			}
 		}
 		return err
@@ -31,6 +36,7 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 	if err != nil {
 		return nil, err
 	}
+	s.sweep(ctx, hidden)
 	return gone, nil
 }
 

@@ -27,7 +27,8 @@ func (q queries) open(t *testing.T) sessions.Store {
 // wholeTables are statements, by how they begin, that read a table or sort it
 // on purpose: the operator's tables, and what is done once.
 var wholeTables = []string{
-	"SELECT id, rest FROM messages", // Days
+	"SELECT id, rest FROM messages WHERE id >> 32 NOT IN (SELECT key_id FROM sweeps)", // Days
+	"SELECT key_id FROM sweeps", "SELECT EXISTS (SELECT 1 FROM sweeps s", // hardly ever one
 	"SELECT k.key, c.generation, c.title, c.created, c.updated, c.messages, c.input, c.output, c.cached, c.cost, c.settings FROM conversations c JOIN keys k ON k.id = c.key_id\n\t\tORDER BY c.input + c.output DESC", // Top
 	// People and jobs are few.
 	"SELECT channel, person",

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
 	"dragoman/sessions/spool"
@@ -29,22 +30,28 @@ func (s *Store) Take(ctx context.Context, next func() (sessions.Record, error)) 
 		return taken, wrap("restore", err)
 	}
 	defer func() { err = errors.Join(err, plan.Close()) }()
-	err = s.updateAlone(ctx, "restore", func(t *tx) error {
-		taken = sessions.Taken{}
-		return t.restore(plan, &taken)
-	}, nil)
+	ahead, err := s.stage(ctx, plan)
+	if err == nil {
+		err = s.updateAlone(ctx, "restore", func(t *tx) error {
+			taken = sessions.Taken{}
+			return t.restore(plan, ahead, &taken)
+		}, nil)
+	}
 	if err != nil {
+		for _, st := range ahead {
+			s.sweep(context.WithoutCancel(ctx), []int64{st.id})
+		}
 		return sessions.Taken{}, err
 	}
 	return taken, nil
 }
 
-func (t *tx) restore(plan *rules.Plan, taken *sessions.Taken) error {
+func (t *tx) restore(plan *rules.Plan, ahead map[channels.Key]*staged, taken *sessions.Taken) error {
 	if err := t.restoreStore(plan.Store, taken); err != nil {
 		return err
 	}
 	for _, k := range plan.Keys {
-		if err := t.restoreChat(plan, plan.Chats[k]); err != nil {
+		if err := t.restoreChat(plan, plan.Chats[k], ahead[k]); err != nil {
 			return err
 		}
 		taken.Conversations++
@@ -95,7 +102,7 @@ func (t *tx) begun(day string, n int64) (changed int64, err error) {
 	return t.changed(`INSERT INTO days (day, begun) VALUES (?, ?) ON CONFLICT (day) DO UPDATE SET begun = excluded.begun WHERE excluded.begun > begun`, day, n)
 }
 
-func (t *tx) restoreChat(plan *rules.Plan, p *rules.ChatPlan) error {
+func (t *tx) restoreChat(plan *rules.Plan, p *rules.ChatPlan, ahead *staged) error {
 	r, err := t.key(p.Head.Key)
 	if err != nil {
 		return err
@@ -110,7 +117,7 @@ func (t *tx) restoreChat(plan *rules.Plan, p *rules.ChatPlan) error {
 	t.touch(r, p.Conversation)
 	r.seq, r.msgSeq = max(r.seq, p.Head.Seq), p.Head.MessageSeq
 	if p.Conversation {
-		if err := t.restoreConversation(r, plan, p); err != nil {
+		if err := t.restoreConversation(r, plan, p, ahead); err != nil {
 			return err
 		}
 	}
@@ -127,20 +134,27 @@ func (t *tx) restoreChat(plan *rules.Plan, p *rules.ChatPlan) error {
 	return t.openItems(r, false)
 }
 
-func (t *tx) restoreConversation(r *keyRow, plan *rules.Plan, p *rules.ChatPlan) error {
+func (t *tx) restoreConversation(r *keyRow, plan *rules.Plan, p *rules.ChatPlan, ahead *staged) error {
 	h := p.Head
 	created := cmp.Or(nanos(h.Created), nanos(t.now))
 	r.conv = &convRow{
 		from: r.msgSeq, title: h.Title, created: created, updated: cmp.Or(nanos(h.Updated), created),
 		messages: int64(p.Messages), settings: encodeSettings(h.Settings),
 	}
+	if ahead != nil {
+		if err := t.unstage(r, ahead); err != nil {
+			return err
+		}
+	}
 	for _, g := range h.Generations {
 		if err := t.restoreGeneration(r, g); err != nil {
 			return err
 		}
 	}
-	if err := plan.Each(p, func(stretch []sessions.Message) error { return t.restoreMessages(r, stretch) }); err != nil {
-		return err
+	if ahead == nil {
+		if err := plan.Each(p, func(stretch []sessions.Message) error { return t.restoreMessages(r, stretch) }); err != nil {
+			return err
+		}
 	}
 	for _, s := range h.Summaries {
 		r.conv.covers = s.CoversSeq
@@ -154,8 +168,17 @@ func (t *tx) restoreConversation(r *keyRow, plan *rules.Plan, p *rules.ChatPlan)
 }
 
 func (t *tx) restoreMessages(r *keyRow, messages []sessions.Message) error {
-	for i, row := range messageRows(messages, "", t.now) {
-		id := rowID(r.id, messages[i].Seq)
+	rows := messageRows(messages, "", t.now)
+	for _, row := range rows {
+		r.conv.usage.Add(row.usage)
+	}
+	return t.insertMessages(r.id, messages, rows)
+}
+
+// insertMessages stores messages, made ready as rows, under the id of a key.
+func (t *tx) insertMessages(key int64, messages []sessions.Message, rows []messageRow) error {
+	for i, row := range rows {
+		id := rowID(key, messages[i].Seq)
 		err := t.exec(`INSERT INTO messages (id, role, bytes, rest, content) VALUES (?, ?, ?, ?, ?)`, id, string(row.role), row.bytes, row.rest, row.content)
 		if err == nil && row.words != "" {
 			err = t.exec(`INSERT INTO words (rowid, said) VALUES (?, ?)`, id, row.words)
@@ -163,7 +186,6 @@ func (t *tx) restoreMessages(r *keyRow, messages []sessions.Message) error {
 		if err != nil {
 			return err
 		}
-		r.conv.usage.Add(row.usage)
 	}
 	return nil
 }

@@ -76,6 +76,7 @@ type Store struct {
 	closing chan struct{}
 	closed  sync.Once
 	ended   chan struct{} // closed when the writer goroutine has ended
+	left    []int64       // hidden ids that were not swept when the store was opened
 	largest atomic.Int64  // batch so far; tests look whether commits are shared
 
 	readers *sql.DB
@@ -148,6 +149,12 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 // begin proves that the file can be written and starts a new range of epochs,
 // so that no claim of a former process is ever live again.
 func (s *Store) begin() (epoch int64, err error) {
+	if err := s.writer.exec(sweepsTable); err != nil {
+		return 0, err
+	}
+	if s.left, err = s.writer.unswept(); err != nil {
+		return 0, err
+	}
 	err = s.writer.row(`UPDATE meta SET incarnation = incarnation + 1 RETURNING prefix, incarnation`).Scan(&s.prefix, &epoch)
 	if err == nil {
 		err = s.writer.row(`SELECT EXISTS (SELECT 1 FROM erased)`).Scan(&s.writer.hashes)
@@ -188,8 +195,14 @@ func (s *Store) load() error {
 	return nil
 }
 
-// Run is part of [sessions.Work].
-func (s *Store) Run(ctx context.Context, h sessions.Handler) error { return s.work.Run(ctx, h) }
+// Run is part of [sessions.Work]. Beside it, it removes what a process before
+// this one had hidden and not removed.
+func (s *Store) Run(ctx context.Context, h sessions.Handler) error {
+	var sweeping sync.WaitGroup
+	sweeping.Go(func() { s.sweep(ctx, s.left) })
+	defer sweeping.Wait()
+	return s.work.Run(ctx, h)
+}
 
 // Hold is part of [sessions.Leases]. This process owns the file, so a lease
 // is only ever held against others of the same process.

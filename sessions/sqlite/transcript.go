@@ -178,9 +178,11 @@ func (s *Store) Rename(ctx context.Context, k channels.Key, title string) error 
 	})
 }
 
-// Delete is part of [sessions.Archive].
+// Delete is part of [sessions.Archive]. With its first commit the conversation
+// is gone for everybody; the rows of a large one go in more.
 func (s *Store) Delete(ctx context.Context, k channels.Key) error {
-	return s.update(ctx, "delete", func(t *tx) error {
+	var hidden int64
+	err := s.update(ctx, "delete", func(t *tx) error {
 		r, err := t.find(k)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("%w: conversation %s", sessions.ErrNotFound, k)
@@ -188,11 +190,16 @@ func (s *Store) Delete(ctx context.Context, k channels.Key) error {
 		if err != nil {
 			return err
 		}
-		return t.unsay(r)
+		hidden, err = t.end(r)
+		return err
 	})
+	if err == nil && hidden != 0 {
+		s.sweep(context.WithoutCancel(ctx), []int64{hidden})
+	}
+	return err
 }
 
-// unsay is Delete for r, and for Expire.
+// unsay is Delete for r in one transaction.
 func (t *tx) unsay(r *keyRow) error {
 	done, err := t.forgetDone(r)
 	if err == nil && !done && r.conv == nil {
