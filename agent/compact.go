@@ -76,6 +76,16 @@ func (a *Agent) keep(h sessions.History) window.Keep {
 	return k
 }
 
+// Fill is how many tokens a request with h takes of its model, the system
+// prompt and the tools included, and how many the model takes: both as its
+// server counts.
+func (a *Agent) Fill(h sessions.History) (tokens, limit int) {
+	name := a.nameFor(h.Settings)
+	frame := window.NewFrame(a.prompt(h.Settings), "", h.Summary, a.opts.Compaction.Render)
+	n := a.messageTokens(h.Messages) + frame.Tokens(a.opts.Count) + a.toolTokens
+	return int(float64(n) * a.opts.Calibration.Factor(name)), a.windowOf(name)
+}
+
 // fills reports whether a request with h takes so many tokens of its model.
 func (a *Agent) fills(h sessions.History, tokens int) bool {
 	limit := a.room(a.nameFor(h.Settings), tokens)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -30,6 +31,7 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	// What is gone before the fitting, nobody wanted to leave out.
 	unsaid := window.Missing(r.all, whole)
 	left := window.Missing(r.all, view) - unsaid + r.t.History.Omitted
+	r.left = left - r.t.History.Omitted
 	view = r.lead(view, left)
 	if window.Validate(view) != nil {
 		// Fitting and pruning keep the shape, so this mends only what a fault
@@ -173,6 +175,38 @@ func (r *run) rescue(ctx context.Context, req Request, tried *rescue, final bool
 	return "", nil
 }
 
+// Why messages that do not fit are left out of a request, with nothing in
+// their place but a word that they are there.
+const (
+	cutNothingOld   = "no old messages to summarise" // the few that stay are too long
+	cutLittle       = "a summary would free too little"
+	cutStillLong    = "too long in spite of a summary"
+	cutFailed       = "the summary failed"
+	cutOff          = "summaries are off"
+	cutNoTranscript = "no transcript"
+)
+
+// noteCut says once in a turn that its requests leave messages out.
+func (r *run) noteCut(ctx context.Context) {
+	if r.left == 0 || r.cutSaid {
+		return
+	}
+	r.cutSaid = true
+	level, why := slog.LevelInfo, r.whyUncut
+	switch {
+	case r.t.Compact == nil:
+		why = cutNoTranscript
+	case r.a.opts.Compaction.When == window.WhenOff:
+		level, why = slog.LevelDebug, cutOff // as it was wanted, in every turn
+	case r.compacted:
+		why = cutStillLong
+	case why == "":
+		why = cutLittle
+	}
+	r.a.log.LogAttrs(ctx, level, "context truncated", slog.String("key", r.t.Key.String()),
+		slog.String("reason", why), slog.Int("messages", r.left))
+}
+
 // noteCompacting is what the person sees while they wait for a summary.
 const noteCompacting = "Organizing the conversation…"
 
@@ -192,8 +226,10 @@ func (r *run) compact(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, ErrNothingToSummarize):
+		r.whyUncut = cutNothingOld
 		return nil
 	case err != nil:
+		r.whyUncut = cutFailed
 		r.a.log.Warn("the conversation could not be summarised, older messages are left out of the request",
 			"key", r.t.Key.String(), "err", err)
 		return nil

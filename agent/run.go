@@ -61,6 +61,12 @@ type run struct {
 	// compactTried that it was to be. Once is enough: what the turn adds is no
 	// part of the history.
 	compacted, compactTried bool
+	// left is how many messages the last request left out because they do not
+	// fit, cutSaid that the log knows, and whyUncut why no summary stands for
+	// them.
+	left     int
+	cutSaid  bool
+	whyUncut string
 
 	mu sync.Mutex
 }

@@ -62,6 +62,7 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 			return nil, err
 		}
 		r.lacks = r.lacks.most(lacks)
+		r.noteCut(ctx)
 		resp, err := r.a.complete(ctx, r.model, &req, r.stream)
 		if err == nil {
 			if tried.refused > 0 || r.a.lengths.of(r.model.Name(), r.a.now()) > 0 { // else counting is of no use

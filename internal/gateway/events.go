@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"dragoman/agent"
@@ -32,10 +33,10 @@ func (r *run) turnDone(res agent.Result, outcome string, took time.Duration) {
 }
 
 // named finds out how the generation is called that the commit has begun: a
-// conversation without a message had none yet. Events go without it if the
-// store cannot say.
+// conversation without a message had none yet. Events and the log go without
+// it if the store cannot say.
 func (r *run) named(ctx context.Context) {
-	if r.g.opts.Events == nil || r.history.Generation != "" {
+	if r.history.Generation != "" || r.g.opts.Events == nil && !r.g.opts.Logger.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
 	c, err := r.g.store.Conversation(ctx, r.claim.Key)
@@ -55,6 +56,7 @@ func (r *run) saved(t sessions.Turn) {
 	}
 	addUsage(&e, t.Messages)
 	if len(h.Messages) == 0 && h.Summary == nil && h.Omitted == 0 {
+		r.g.log(e.Key).Info("session created", "generation", e.Generation, "turn", e.Turn)
 		r.g.emit(event.Event{Event: event.SessionCreate, Key: e.Key, Generation: e.Generation, Turn: e.Turn})
 	}
 	r.g.emit(e)

@@ -40,6 +40,9 @@ type Agent interface {
 	// Tokens is what h takes of a request, its summary included and the system
 	// prompt not.
 	Tokens(h sessions.History) int
+	// Fill is what a whole request with h takes of its model's window, and the
+	// window.
+	Fill(h sessions.History) (tokens, limit int)
 }
 
 // Store is the part of sessions.Store that the gateway calls.

@@ -3,6 +3,8 @@ package gateway
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -125,6 +127,7 @@ func (g *Gateway) considerSummary(k channels.Key, h sessions.History) {
 		h.Messages, h.Omitted = h.Messages[n:], h.Omitted+n
 	}
 	if !g.agent.NeedsSummary(h) {
+		g.logFill(slog.LevelDebug, "context ok", k, h)
 		return
 	}
 	if !g.sums.queue(k, g.opts.Now()) {
@@ -201,6 +204,7 @@ func (g *Gateway) summarize(ctx context.Context, k channels.Key, needed func(ses
 	if err != nil || !needed(h) {
 		return err
 	}
+	g.logFill(slog.LevelInfo, "context compaction triggered", k, h)
 	s, err := g.agent.Summarize(ctx, h)
 	if err != nil {
 		return err
@@ -239,6 +243,18 @@ func (g *Gateway) compacted(h sessions.History, s sessions.Summary) event.Event 
 		Event: event.ContextCompacted, Generation: s.Generation, CoversSeq: s.CoversSeq, Covered: covered,
 		Messages: len(h.Messages), OldTokens: before, NewTokens: after, SavingsPercent: (before - after) * 100 / max(before, 1),
 	}
+}
+
+// logFill logs how full the window of a conversation's model is. It counts all
+// of it, and only if somebody is going to read that.
+func (g *Gateway) logFill(level slog.Level, what string, k channels.Key, h sessions.History) {
+	ctx := context.Background()
+	if !g.opts.Logger.Enabled(ctx, level) {
+		return
+	}
+	tokens, limit := g.agent.Fill(h)
+	percent := math.Round(float64(tokens)*1000/float64(max(limit, 1))) / 10
+	g.log(k).Log(ctx, level, what, "tokens", tokens, "limit", limit, "usage_percent", percent)
 }
 
 // history is what a turn of k starts from.
