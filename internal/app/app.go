@@ -215,6 +215,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,
 		Model: d.model.Name(), Version: d.opts.Version, Heartbeats: d.beats,
 		Reset: resetOf(d.cfg.Sessions.Reset), RetentionDays: d.cfg.Sessions.RetentionDays, Events: d.hooks.Emit,
+		Audit:   httpapi.Audit(d.state.file(auditName), time.Now),
 		Media:   d.files,
 		Partial: d.partial(), Observer: d.metrics, Logger: d.log,
 	})

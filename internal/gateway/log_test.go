@@ -3,14 +3,19 @@ package gateway_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"dragoman/agent/window"
+	"dragoman/channels"
 	"dragoman/internal/gateway"
 )
 
@@ -90,4 +95,41 @@ func TestWhatTheLogSaysOfContext(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTitleIsAudited: before it is done and after it, and not done at all if
+// nobody can write it down.
+func TestTitleIsAudited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines []string
+		var w *world
+		full := false
+		w = start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {
+			o.Audit = func(action, state string, k channels.Key) error {
+				if full {
+					return errors.New("no space")
+				}
+				c, _ := w.mem.Conversation(t.Context(), k)
+				lines = append(lines, fmt.Sprintf("%s %s %s %q", action, state, k, c.Title))
+				return nil
+			}
+		})
+		w.say("1", "/title Too early")
+		synctest.Wait()
+		w.say("1", "hello")
+		synctest.Wait()
+		w.say("1", "/title Rome")
+		synctest.Wait()
+		want := []string{`title begun net:1 ""`, `title failed net:1 ""`, `title begun net:1 ""`, `title done net:1 "Rome"`}
+		if diff := cmp.Diff(want, lines); diff != "" {
+			t.Errorf("audit lines (-want +got):\n%s", diff)
+		}
+		full = true
+		if err := w.in.Accept(t.Context(), channels.Inbound{Key: channels.MustKey("net:1"), ID: "full", Sender: channels.Person{IDs: []string{"1"}}, Private: true, Text: "/title Oslo", At: time.Now()}); err == nil {
+			t.Error("a title was taken that nobody could write down")
+		}
+		if c, err := w.mem.Conversation(t.Context(), channels.MustKey("net:1")); err != nil || c.Title != "Rome" {
+			t.Errorf("the title is %q, %v", c.Title, err)
+		}
+	})
 }

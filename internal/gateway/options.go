@@ -61,6 +61,9 @@ type Options struct {
 	RetentionDays int
 	// Events is told what happens, and must not block. Nil: nobody listens.
 	Events func(event.Event)
+	// Audit writes down what a person does to a conversation: what, and "begun",
+	// "done" or "failed". Nil: nobody does.
+	Audit func(action, state string, k channels.Key) error
 	// Partial says that others of the configured channels, and the jobs, are
 	// served by another process at another time: their work is left to it.
 	Partial  bool

@@ -45,12 +45,31 @@ type counts struct {
 	Copies        int `json:"copies,omitempty"` // of the whole store, removed
 }
 
-// noteLine is a line about what an operator did to conversations beside an
-// erasure. The targets of a join are from and to, in this order.
+// noteLine is a line about what an operator or a person did to conversations
+// beside an erasure. The targets of a join are from and to, in this order.
 type noteLine struct {
-	At      time.Time `json:"at"`
-	Action  string    `json:"action"`
-	Targets []string  `json:"targets"`
+	At     time.Time `json:"at"`
+	Action string    `json:"action"`
+	// State is "begun", and then "done" or "failed" (all is as it was). What an
+	// operator did has none: its line is written when it is done.
+	State   string   `json:"state,omitempty"`
+	Targets []string `json:"targets"`
+}
+
+// Audit returns what writes lines into the audit log at path about what a
+// person does to a conversation: see noteLine for the states.
+func Audit(path string, now func() time.Time) func(action, state string, k channels.Key) error {
+	return func(action, state string, k channels.Key) error {
+		return note(path, noteLine{At: now().UTC(), Action: action, State: state, Targets: []string{hashed(k.String())}})
+	}
+}
+
+func note(path string, line noteLine) error {
+	data, err := json.Marshal(line)
+	if err != nil {
+		return fmt.Errorf("httpapi: encode an audit line: %w", err)
+	}
+	return appendLine(path, data)
 }
 
 // noted writes a line about what was done to keys.
@@ -62,11 +81,7 @@ func (a *admin) noted(action string, keys ...channels.Key) error {
 	for _, k := range keys {
 		line.Targets = append(line.Targets, hashed(k.String()))
 	}
-	data, err := json.Marshal(line)
-	if err == nil {
-		err = appendLine(a.AuditFile, data)
-	}
-	if err != nil {
+	if err := note(a.AuditFile, line); err != nil {
 		return fmt.Errorf("it was done, but no line about it could be written: %w", err)
 	}
 	return nil
