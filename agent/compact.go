@@ -19,8 +19,26 @@ const (
 // NeedsSummary reports whether h is to be summarised now: by one of the
 // triggers, after every turn where that is chosen, or because turns do not
 // load all of it any more, so that what they leave out would stand nowhere. It
-// is false where Summarize could do nothing about it.
+// is false where Summarize could do nothing about it, and where the person is
+// asked instead.
 func (a *Agent) NeedsSummary(h sessions.History) bool {
+	return (a.opts.Compaction.When != window.WhenAsk || h.Omitted > 0) && a.triggered(h)
+}
+
+// AsksForSummary reports whether the person is to choose now: by one of the
+// triggers, where that is chosen.
+func (a *Agent) AsksForSummary(h sessions.History) bool {
+	return a.opts.Compaction.When == window.WhenAsk && h.Omitted == 0 && a.triggered(h)
+}
+
+// CanSummarize reports whether there is something that a summary of h would
+// stand for.
+func (a *Agent) CanSummarize(h sessions.History) bool {
+	return a.opts.Compaction.When != window.WhenOff && (h.Omitted > 0 || window.CutAt(h.Messages, a.keep(h)) > 0)
+}
+
+// triggered reports whether h has reached a trigger.
+func (a *Agent) triggered(h sessions.History) bool {
 	c := a.opts.Compaction
 	total := len(h.Messages) + h.Omitted
 	if c.When == window.WhenOff || total < c.Trigger.MinMessages {

@@ -177,6 +177,17 @@ func TestWhen(t *testing.T) {
 			}
 		}
 	}
+	c.When = window.WhenAsk
+	a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: c})
+	for n, want := range map[int][3]bool{4: {false, false, false}, 10: {false, false, true}, 41: {false, true, true}} {
+		h := sessions.History{Messages: talk(n)}
+		if got := [3]bool{a.NeedsSummary(h), a.AsksForSummary(h), a.CanSummarize(h)}; got != want {
+			t.Errorf("ask: needs, asks, can of %d messages = %v, want %v", n, got, want)
+		}
+	}
+	if h := (sessions.History{Messages: talk(10), Omitted: 1}); !a.NeedsSummary(h) || a.AsksForSummary(h) {
+		t.Error("ask: what a turn does not load waits for the person")
+	}
 	c.When, c.Trigger.MinMessages = window.WhenEveryTurn, 11
 	if a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: c}); a.NeedsSummary(sessions.History{Messages: talk(10)}) {
 		t.Error("10 messages are summarised, and MinMessages is 11")

@@ -12,6 +12,7 @@ type When string
 const (
 	WhenAuto      When = "auto"       // a trigger is reached
 	WhenEveryTurn When = "every_turn" // a turn has ended, whatever the triggers say
+	WhenAsk       When = "ask"        // the person, when told that a trigger is reached; or it does not fit any more
 	WhenOff       When = "off"        // nothing; what does not fit is left out of the view
 )
 

@@ -251,7 +251,7 @@ func TestOneProblem(t *testing.T) {
 		{"keep all", "summary: {preset: picoclaw, keep: {n: 20}}\n", "1 summary.keep.n: must be less than summary.trigger.messages, else nothing is left to summarise; write less than 20"},
 		{"keep all turns", "summary: {preset: picoclaw, keep: {unit: turns, n: 10}}\n", "1 summary.keep.n: so many turns have more messages than summary.trigger.messages, so nothing is left to summarise; write less than 10, or a larger trigger"},
 		{"keep half of the window", "summary: {keep: {unit: tokens, n: 16384}}\n", "1 summary.keep.n: is half of model.context_window or more, so too little is left to summarise; write less than 16384"},
-		{"unknown when", "summary: {when: never}\n", "1 summary.when: \"never\" is not known here; write auto, every_turn or off"},
+		{"unknown when", "summary: {when: never}\n", "1 summary.when: \"never\" is not known here; write auto, every_turn, ask or off"},
 		{"tiny summary", "summary: {max_chars: 10}\n", "1 summary.max_chars: 10 has no room for a summary; write at least 200, or 0"},
 		{"summary temperature", "summary: {temperature: 3}\n", "1 summary.temperature: is out of range; write 0 to 2"},
 		{"summary model without name", "summary: {model: {base_url: \"http://127.0.0.1:1/v1\"}}\n", "1 summary.model.name: is needed with summary.model.base_url; write the model's name as that server knows it"},

@@ -12,7 +12,7 @@ import (
 // Summary says when and how old messages are summarised.
 type Summary struct {
 	Preset      string         `yaml:"preset" doc:"A known way to do it, which fills in every key that is not written: dragoman, picoclaw, terrarium, molf, sentinel, goose-conservative, goose-balanced or goose-aggressive."`
-	When        string         `yaml:"when" doc:"auto summarises when a trigger is reached, every_turn after each turn, off never: what does not fit is then left out, and said to be."`
+	When        string         `yaml:"when" doc:"auto summarises when a trigger is reached, every_turn after each turn, ask when the person says /compact, which they are told once, or when it would not fit any more; off never: what does not fit is then left out, and said to be."`
 	Trigger     SummaryTrigger `yaml:"trigger"`
 	Keep        SummaryKeep    `yaml:"keep"`
 	Render      string         `yaml:"render" doc:"Where the summary stands: system_section (at the end of the system prompt), system_message (a second one), checkpoint_pair (a question and its answer before the messages) or facts_xml (a fact in the system prompt)."`
@@ -99,7 +99,7 @@ func (v *validator) summary() {
 	v.oneOf("summary.preset", v.c.Summary.Preset, window.PresetNames()...)
 	v.applyPreset()
 	s := v.c.Summary
-	v.oneOf("summary.when", s.When, string(window.WhenAuto), string(window.WhenEveryTurn), string(window.WhenOff))
+	v.oneOf("summary.when", s.When, string(window.WhenAuto), string(window.WhenEveryTurn), string(window.WhenAsk), string(window.WhenOff))
 	v.oneOf("summary.render", s.Render, string(window.SystemSection), string(window.SystemMessage), string(window.CheckpointPair), string(window.FactsXML))
 	v.oneOf("summary.format", s.Format, string(window.Concise), string(window.Sections), string(window.JSON))
 	v.oneOf("summary.keep.unit", s.Keep.Unit, string(window.UnitMessages), string(window.UnitTurns), string(window.UnitTokens))
@@ -190,7 +190,8 @@ func (v *validator) trigger(path string, value Threshold, low, high int) {
 
 // summaryKeep finds settings that would keep everything there is.
 func (v *validator) summaryKeep(s Summary) {
-	if s.When == string(window.WhenAuto) && s.Trigger.TokensPercent.N() == 0 && s.Trigger.Messages.N() == 0 {
+	byTrigger := s.When == string(window.WhenAuto) || s.When == string(window.WhenAsk)
+	if byTrigger && s.Trigger.TokensPercent.N() == 0 && s.Trigger.Messages.N() == 0 {
 		v.bad("summary.trigger", "nothing starts a summary", "give it tokens_percent or messages, or write summary.when: off")
 	}
 	n, most := s.Keep.N, s.Trigger.Messages.N()

@@ -17,6 +17,7 @@ func Commands() []channels.Command {
 		{Name: "help", Help: "what I can do"},
 		{Name: "new", Help: "start a new conversation (the old one is kept)"},
 		{Name: "stop", Help: "stop the answer that is being written"},
+		{Name: "compact", Help: "summarise the older part of this conversation (all of it is kept)"},
 		{Name: "title", Help: "give this conversation a title, or show it"},
 		{Name: "status", Help: "how things are"},
 		{Name: "start", Help: "say hello"},
@@ -50,6 +51,12 @@ func (g *Gateway) command(ctx context.Context, m channels.Inbound, name string) 
 		return g.control(ctx, m, sessions.ControlNew)
 	case "title":
 		return g.title(ctx, m)
+	case "compact":
+		text, err := g.compactText(ctx, m.Key)
+		if err != nil {
+			return err
+		}
+		return g.answer(ctx, e, text)
 	case "status":
 		text, err := g.statusText(ctx, m.Key)
 		if err != nil {

@@ -37,6 +37,11 @@ type Agent interface {
 	Run(ctx context.Context, t agent.Turn) (agent.Result, error)
 	NeedsSummary(h sessions.History) bool
 	Summarize(ctx context.Context, h sessions.History) (sessions.Summary, error)
+	// AsksForSummary reports whether the person is to choose between a summary
+	// and a new conversation, CanSummarize whether a summary would change
+	// anything.
+	AsksForSummary(h sessions.History) bool
+	CanSummarize(h sessions.History) bool
 	// Tokens is what h takes of a request, its summary included and the system
 	// prompt not.
 	Tokens(h sessions.History) int

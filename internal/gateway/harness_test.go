@@ -136,6 +136,9 @@ func (s *scripted) Run(ctx context.Context, t agent.Turn) (agent.Result, error) 
 
 func (s *scripted) NeedsSummary(h sessions.History) bool { return s.needs != nil && s.needs(h) }
 
+func (s *scripted) AsksForSummary(sessions.History) bool { return false }
+func (s *scripted) CanSummarize(sessions.History) bool   { return false }
+
 func (s *scripted) Fill(h sessions.History) (tokens, limit int) { return s.Tokens(h), 1000 }
 
 // Tokens counts characters.

@@ -123,19 +123,34 @@ func (s *summaries) end(k channels.Key, now time.Time, failed bool) {
 // of it and added to it, has become long enough. Nothing is read to find that
 // out. Failure keeps everything and is tried again later.
 func (g *Gateway) considerSummary(k channels.Key, h sessions.History) {
-	if n := len(h.Messages) - g.opts.HistoryMessages; n > 0 { // as the next turn loads it
-		h.Messages, h.Omitted = h.Messages[n:], h.Omitted+n
-	}
+	h = g.asLoaded(h)
 	if !g.agent.NeedsSummary(h) {
 		g.logFill(slog.LevelDebug, "context ok", k, h)
 		return
 	}
-	if !g.sums.queue(k, g.opts.Now()) {
-		return
-	}
 	needed := g.agent.NeedsSummary
 	if h.Omitted > 0 { // which the whole history does not say
-		needed = func(sessions.History) bool { return true }
+		needed = always
+	}
+	g.summarizeLater(k, needed)
+}
+
+// asLoaded is h as the next turn loads it.
+func (g *Gateway) asLoaded(h sessions.History) sessions.History {
+	if n := len(h.Messages) - g.opts.HistoryMessages; n > 0 {
+		h.Messages, h.Omitted = h.Messages[n:], h.Omitted+n
+	}
+	return h
+}
+
+func always(sessions.History) bool { return true }
+
+// summarizeLater summarises k in the background if that is still needed when
+// its turn comes. It reports false if one of k waits or runs already, or failed
+// a short while ago.
+func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) bool) bool {
+	if !g.sums.queue(k, g.opts.Now()) {
+		return false
 	}
 	g.sums.wg.Go(func() {
 		defer g.sums.leave(k)
@@ -148,6 +163,7 @@ func (g *Gateway) considerSummary(k channels.Key, h sessions.History) {
 		case <-g.sums.ctx.Done():
 		}
 	})
+	return true
 }
 
 // errResting: a summary of this conversation failed a short while ago.
@@ -169,7 +185,6 @@ func (g *Gateway) compactNow(ctx context.Context, k channels.Key) (sessions.Hist
 	case !ok:
 		return sessions.History{}, errResting
 	default:
-		always := func(sessions.History) bool { return true }
 		if err := g.summarizeOnce(ctx, k, waitingLimit, always); err != nil {
 			return sessions.History{}, err
 		}

@@ -317,6 +317,7 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		if r.live != nil {
 			_, t.Replies[0].Edit = r.live.current()
 		}
+		t.Replies = append(t.Replies, r.choice(t)...)
 	}
 	wait := backoff{base: 200 * time.Millisecond, most: 30 * time.Second}
 	for {

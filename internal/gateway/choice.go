@@ -1,0 +1,43 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// sayChoice is what a person reads once when their conversation has become
+// long, where summaries wait for their word.
+const sayChoice = "This conversation is long by now. /compact summarises its older part for me, /new begins a new one. " +
+	"If you do nothing, I summarise it when it no longer fits into my memory. Nothing is deleted either way."
+
+// choice is what to say beside the answer of t to a person who is to choose.
+// It is said by the turn that reaches a trigger, in the commit of its answer:
+// so a crash neither repeats nor loses it, and the turns after it, in front of
+// which the trigger was reached already, are silent.
+func (r *run) choice(t sessions.Turn) []sessions.Reply {
+	g := r.g
+	after := r.history
+	after.Messages = append(after.Messages[:len(after.Messages):len(after.Messages)], t.Messages...)
+	if !g.agent.AsksForSummary(g.asLoaded(after)) || g.agent.AsksForSummary(g.asLoaded(r.history)) {
+		return nil
+	}
+	return g.split(r.claim.Key, sayChoice, r.rows[len(r.rows)-1].Inbound)
+}
+
+// compactText begins a summary because the person asks for it, and says so.
+// The summary is made in the background: the network waits for the command.
+func (g *Gateway) compactText(ctx context.Context, k channels.Key) (string, error) {
+	h, err := g.history(ctx, k)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("gateway: compact %s: %w", k, err)
+	case !g.agent.CanSummarize(h):
+		return "There is nothing to summarise yet.", nil
+	case !g.summarizeLater(k, always):
+		return "A summary is being made already, or one failed a short while ago. Please try again later.", nil
+	}
+	return "I am summarising the older part of this conversation. All that was said is kept.", nil
+}
