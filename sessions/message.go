@@ -83,8 +83,10 @@ type Message struct {
 	// Attachments are the files that came with it, at most
 	// channels.MaxAttachments.
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
-	// Extra holds the fields of an imported message that Dragoman does not
-	// know, by name, so that an export has them again.
+	// Extra holds the fields of a message that Dragoman does not know, by name:
+	// an import or another program brought them, and exports and documents have
+	// them where they stood. Under the name of a field of ours it holds what an
+	// import found there where ours tells less. No model is shown any of it.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
@@ -99,6 +101,12 @@ type Summary struct {
 	// of summaries has one.
 	Fields json.RawMessage `json:"fields,omitempty"`
 }
+
+// FieldsName is the name in [Settings.Metadata] of an object with the fields
+// of a conversation's document that Dragoman does not know: an import or
+// another program brought them. What writes documents puts them where they
+// stood. They are erased with what anybody said in the conversation.
+const FieldsName = "imported_fields"
 
 // Settings are what a person or the operator chose for one conversation. They
 // outlive /new.

@@ -21,7 +21,7 @@ import (
 // FieldsName is the name in Settings.Metadata under which the fields of an
 // imported document stand that Dragoman does not know. [NewWriter] puts them
 // back into the document.
-const FieldsName = "imported_fields"
+const FieldsName = sessions.FieldsName
 
 // talk is one conversation as an input tells it.
 type talk struct {

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,40 +15,6 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 )
-
-// JSON returns a cleaned copy of raw in its shortest form, nil for nothing.
-// What is no JSON becomes a JSON string of it: it is kept, and everything
-// that is stored can be read.
-func JSON(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 {
-		return nil
-	}
-	text := Text(string(raw))
-	if b, err := json.Marshal(json.RawMessage(text)); err == nil {
-		return b
-	}
-	b, err := json.Marshal(text)
-	if err != nil { // no string fails to encode
-		return nil
-	}
-	return b
-}
-
-// Fields returns a cleaned copy of JSON values by name, nil for none.
-func Fields(m map[string]json.RawMessage) map[string]json.RawMessage {
-	if len(m) == 0 {
-		return nil
-	}
-	clean := make(map[string]json.RawMessage, len(m))
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		v := JSON(m[name])
-		if v == nil {
-			v = json.RawMessage("null")
-		}
-		clean[Text(name)] = v
-	}
-	return clean
-}
 
 // Attachments returns a cleaned copy, nil for none.
 func Attachments(list []channels.Attachment) []channels.Attachment {
@@ -100,18 +65,6 @@ func CheckSettings(s sessions.Settings) error {
 // IsZeroSettings reports whether nothing was chosen.
 func IsZeroSettings(s sessions.Settings) bool {
 	return s.Model == "" && s.System == "" && len(s.Tags) == 0 && len(s.Metadata) == 0
-}
-
-// JoinSettings are those of two conversations that become one: what stands in
-// to counts, from fills the gaps.
-func JoinSettings(from, to sessions.Settings) sessions.Settings {
-	joined := sessions.Settings{
-		Model: cmp.Or(to.Model, from.Model), System: cmp.Or(to.System, from.System),
-		Tags: slices.Concat(from.Tags, to.Tags), Metadata: map[string]json.RawMessage{},
-	}
-	maps.Copy(joined.Metadata, from.Metadata)
-	maps.Copy(joined.Metadata, to.Metadata)
-	return Settings(joined)
 }
 
 // Page is how many conversations q asks for.

@@ -1,0 +1,119 @@
+package rules
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"dragoman/sessions"
+)
+
+// mostDepth is how deep JSON may be nested that is stored as such. Encoders
+// refuse what is nested ten thousand deep, and what is stored is put into
+// records, rows and lines of logs, which nest it deeper.
+const mostDepth = 1000
+
+// JSON returns a cleaned copy of raw in its shortest form, nil for nothing.
+// What is no JSON, or is nested too deep, becomes a JSON string of it: it is
+// kept, and everything that is stored can be read.
+func JSON(raw json.RawMessage) json.RawMessage { return jsonWithin(raw, mostDepth) }
+
+func jsonWithin(raw json.RawMessage, most int) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	text := Text(string(raw))
+	if b, err := json.Marshal(json.RawMessage(text)); err == nil && depth(b) <= most {
+		return b
+	}
+	b, err := json.Marshal(text)
+	if err != nil { // no string fails to encode
+		return nil
+	}
+	return b
+}
+
+// depth is how deep JSON is nested.
+func depth(raw []byte) (deepest int) {
+	now, quoted := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			now++
+			deepest = max(deepest, now)
+		case c == '}' || c == ']':
+			now--
+		}
+	}
+	return deepest
+}
+
+// Fields returns a cleaned copy of JSON values by name, nil for none.
+func Fields(m map[string]json.RawMessage) map[string]json.RawMessage {
+	return fieldsWithin(m, mostDepth)
+}
+
+func fieldsWithin(m map[string]json.RawMessage, most int) map[string]json.RawMessage {
+	if len(m) == 0 {
+		return nil
+	}
+	clean := make(map[string]json.RawMessage, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		v := jsonWithin(m[name], most)
+		if v == nil {
+			v = json.RawMessage("null")
+		}
+		clean[Text(name)] = v
+	}
+	return clean
+}
+
+// JoinSettings are those of two conversations that become one: what stands in
+// to counts, from fills the gaps.
+func JoinSettings(from, to sessions.Settings) sessions.Settings {
+	joined := sessions.Settings{
+		Model: cmp.Or(to.Model, from.Model), System: cmp.Or(to.System, from.System),
+		Tags: slices.Concat(from.Tags, to.Tags), Metadata: map[string]json.RawMessage{},
+	}
+	maps.Copy(joined.Metadata, from.Metadata)
+	maps.Copy(joined.Metadata, to.Metadata)
+	one, two := ForeignFields(from), ForeignFields(to)
+	if one != nil && two != nil {
+		maps.Copy(one, two)
+		SetForeignFields(&joined, one)
+	}
+	return Settings(joined)
+}
+
+// ForeignFields are the fields under [sessions.FieldsName], nil if nothing
+// stands there or no object does.
+func ForeignFields(s sessions.Settings) (fields map[string]json.RawMessage) {
+	raw, ok := s.Metadata[sessions.FieldsName]
+	if !ok || json.Unmarshal(raw, &fields) != nil {
+		return nil
+	}
+	return fields
+}
+
+// SetForeignFields puts fields under [sessions.FieldsName]; none take the name
+// away. Nothing that s shares with others is changed.
+func SetForeignFields(s *sessions.Settings, fields map[string]json.RawMessage) {
+	m := maps.Clone(s.Metadata)
+	if m == nil {
+		m = map[string]json.RawMessage{}
+	}
+	delete(m, sessions.FieldsName)
+	// The object around them nests them once more.
+	if raw, err := json.Marshal(fieldsWithin(fields, mostDepth-1)); err == nil && len(fields) > 0 { // clean ones encode
+		m[sessions.FieldsName] = raw
+	}
+	if s.Metadata = m; len(m) == 0 {
+		s.Metadata = nil
+	}
+}
