@@ -326,11 +326,17 @@ func (x *eraser) people(channel string, ids []string) error {
 		if r, err = x.tx.key(r.key); err != nil {
 			return err
 		}
+		before := x.got
 		if err := x.queueOf(r, ids); err != nil {
 			return err
 		}
 		if err := x.transcriptOf(r, ids); err != nil {
 			return err
+		}
+		if x.got.Queued > before.Queued || x.got.Messages > before.Messages {
+			if err := x.fieldsOf(r); err != nil {
+				return err
+			}
 		}
 	}
 	for _, id := range ids {
@@ -339,6 +345,24 @@ func (x *eraser) people(channel string, ids []string) error {
 			return err
 		}
 		x.got.Pairings += int(n)
+	}
+	return nil
+}
+
+// fieldsOf removes from the settings of r what others had put beside the
+// messages: nobody can tell of whom it tells.
+func (x *eraser) fieldsOf(r *keyRow) error {
+	if r.conv == nil {
+		return nil
+	}
+	var s sessions.Settings
+	if err := decodeSettings(r.conv.settings, &s); err != nil {
+		return err
+	}
+	if s.Metadata[sessions.FieldsName] != nil {
+		rules.SetForeignFields(&s, nil)
+		r.conv.settings = encodeSettings(s)
+		x.touch(r, true)
 	}
 	return nil
 }

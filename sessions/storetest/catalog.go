@@ -31,6 +31,7 @@ func fullMessage() sessions.Message {
 }
 
 var catalogTests = map[string]func(*testing.T, *rig){
+	"Catalog/FieldsNestedTooDeep": foreignTooDeep,
 	"Catalog/EveryFieldComesBack": func(t *testing.T, r *rig) {
 		full := fullMessage()
 		cost := full

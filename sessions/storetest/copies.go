@@ -18,6 +18,7 @@ func RunCopies(t *testing.T, from, to func(t *testing.T) sessions.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, *rig, *rig){
 		"Copies/Case48ThereAndBackIsEqual":  thereAndBack,
+		"Copies/Case48FieldsOfOthers":       foreignThereAndBack,
 		"Copies/WhatWaitedWaitsAgain":       waitsAgain,
 		"Copies/AllOrNothing":               allOrNothing,
 		"Copies/AnImportGetsWhatIsMissing":  imports,

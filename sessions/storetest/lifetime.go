@@ -24,6 +24,8 @@ var lifetimeTests = map[string]func(*testing.T, *rig){
 	"Erase/Case52AnErasedUpdateIsKnown": erasedOnce,
 	"Erase/WhatAnErasedPersonWaitsFor":  erasesWaiting,
 	"Erase/WhatWasSetAside":             erasesAside,
+	"Erase/WhatOthersWroteBeside":       erasesForeign,
+	"Join/FieldsOfOthers":               joinsForeign,
 	"Erase/NothingIsFine":               erasesNothing,
 }
 
