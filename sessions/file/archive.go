@@ -2,10 +2,12 @@ package file
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"dragoman/sessions"
 	"dragoman/sessions/memory"
@@ -146,6 +148,23 @@ func (f archiveFile) bytes() ([]byte, error) {
 	return b.Bytes(), errors.Join(err, f.Close())
 }
 
+// say takes a message in. One that is there already was edited by hand, or
+// written again after a crash: the last one counts.
+func (a *archive) say(m sessions.Message) {
+	i, there := find(a.Messages, m.Seq)
+	switch {
+	case there:
+		a.Messages[i] = m
+	case i == len(a.Messages):
+		a.Messages = append(a.Messages, m)
+	}
+}
+
+// find is where the message seq stands among messages, or would.
+func find(messages []sessions.Message, seq int64) (int, bool) {
+	return slices.BinarySearchFunc(messages, seq, func(m sessions.Message, seq int64) int { return cmp.Compare(m.Seq, seq) })
+}
+
 func parseArchive(data []byte) *archive {
 	a := &archive{size: int64(len(data))}
 	in, out := map[int64]int{}, map[string]int{}
@@ -160,10 +179,7 @@ func parseArchive(data []byte) *archive {
 		}
 		switch {
 		case l.Message != nil:
-			// What is there twice was written again after a crash.
-			if n := len(a.Messages); n == 0 || a.Messages[n-1].Seq < l.Message.Seq {
-				a.Messages = append(a.Messages, l.Message.plain())
-			}
+			a.say(l.Message.plain())
 		case l.Inbox != nil:
 			put(&a.In, in, l.Inbox.Seq, *l.Inbox)
 		case l.Outbox != nil:

@@ -142,6 +142,11 @@ func (d *disk) whole(doc *document) (memory.Content, error) {
 func (d *document) over(archived memory.Content) memory.Content {
 	newest := d.content()
 	archived.Journals, archived.Summaries = newest.Journals, newest.Summaries
+	if len(newest.Messages) > 0 {
+		// A document shows all from its first message on, as they were edited.
+		i, _ := find(archived.Messages, newest.Messages[0].Seq)
+		archived.Messages = archived.Messages[:i]
+	}
 	apply(&archived, memory.ChatChange{Messages: newest.Messages, In: newest.In, Out: newest.Out})
 	return archived
 }

@@ -1,9 +1,11 @@
 package file
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +25,17 @@ const documentFormat = 2
 // document is a conversation as it stands in its file, for people and for the
 // next start. It shows the newest messages; all of them are in the archive.
 type document struct {
+	documentTop
+	Messages []message `json:"messages"`
+	documentRest
+
+	// inline are the fields of others that are kept in the settings of Head,
+	// as they stand in the document; extra those that are kept nowhere else.
+	inline, extra foreign
+}
+
+// documentTop stands before the messages.
+type documentTop struct {
 	Format     int          `json:"format"`
 	Key        channels.Key `json:"key"`
 	Generation string       `json:"generation,omitempty"`
@@ -30,33 +43,39 @@ type document struct {
 	Created    time.Time    `json:"created,omitzero"`
 	Updated    time.Time    `json:"updated,omitzero"`
 	// Metadata is that of the settings in Head. When read, this one counts.
-	Metadata   map[string]json.RawMessage `json:"metadata,omitempty"`
-	Summary    string                     `json:"summary,omitempty"` // the newest; it does not count when read
-	Messages   []message                  `json:"messages"`
-	Waiting    []memory.InRow             `json:"waiting,omitempty"`
-	Deliveries []sessions.OutboxRecord    `json:"deliveries,omitempty"` // not sent
-	Journals   map[string][]step          `json:"journals,omitempty"`
-	Summaries  []sessions.Summary         `json:"summaries,omitempty"`
-	Head       memory.Head                `json:"head"`
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+	Summary  string                     `json:"summary,omitempty"` // the newest; it does not count when read
+}
+
+// documentRest stands behind them.
+type documentRest struct {
+	Waiting    []memory.InRow          `json:"waiting,omitempty"`
+	Deliveries []sessions.OutboxRecord `json:"deliveries,omitempty"` // not sent
+	Journals   map[string][]step       `json:"journals,omitempty"`
+	Summaries  []sessions.Summary      `json:"summaries,omitempty"`
+	Head       memory.Head             `json:"head"`
 	// LSN is the last commit that is in here.
 	LSN int64 `json:"lsn"`
 	// ArchiveBytes is how much of the archive belongs to it. What follows is
 	// the rest of a writing that did not end.
 	ArchiveBytes int64 `json:"archive_bytes"`
-
-	extra foreign
+	// Sum tells a document that was edited by hand from one that was not. It is
+	// written at the very end.
+	Sum string `json:"sum,omitempty"`
 }
 
 func newDocument(h memory.Head, c memory.Content, st docState) *document {
-	d := &document{
-		Format: documentFormat, Key: h.Key, Messages: mapped(c.Messages, newMessage), Waiting: c.In, Deliveries: c.Out,
-		Journals: mappedJournals(c.Journals, newStep), Summaries: c.Summaries, Head: h, LSN: st.lsn, ArchiveBytes: st.archived, extra: st.extra,
+	d := &document{documentTop: documentTop{Format: documentFormat, Key: h.Key}, Messages: mapped(c.Messages, newMessage), extra: st.extra}
+	d.documentRest = documentRest{
+		Waiting: c.In, Deliveries: c.Out, Journals: mappedJournals(c.Journals, newStep), Summaries: c.Summaries,
+		Head: h, LSN: st.lsn, ArchiveBytes: st.archived,
 	}
 	if v := h.Conversation; v != nil {
 		d.Title, d.Created, d.Updated, d.Metadata = v.Title, v.Created, v.Updated, v.Settings.Metadata
 		if n := len(v.Generations); n > 0 {
 			d.Generation = v.Generations[n-1].ID
 		}
+		d.showForeign(v.Settings)
 	}
 	if n := len(c.Summaries); n > 0 {
 		d.Summary = c.Summaries[n-1].Text
@@ -78,8 +97,25 @@ func (d *document) state() docState { return docState{d.LSN, d.ArchiveBytes, d.e
 
 // encode writes d with indents and without escapes that only HTML needs.
 func (d *document) encode() ([]byte, error) {
-	data, err := pretty(d)
-	return d.extra.behind(data), err
+	d.Sum = ""
+	data, err := pretty(d.shown())
+	data = d.extra.behind(d.inline.behind(data))
+	return foreign(sumOf(data)).behind(data), err
+}
+
+// sumOf is the end of an encoded document, as an object.
+func sumOf(data []byte) string {
+	return fmt.Sprintf("{\n  \"sum\": \"%08x\"\n}\n", crc32.Checksum(data, castagnoli))
+}
+
+// untouched reports whether data is a document as encode wrote it.
+func untouched(data []byte) bool {
+	i := bytes.LastIndex(data, []byte(",\n  \"sum\": "))
+	if i < 0 {
+		return false
+	}
+	rest := append(slices.Clone(data[:i]), "\n}\n"...)
+	return bytes.Equal(foreign(sumOf(rest)).behind(rest), data)
 }
 
 var errDamaged = errors.New("damaged")
@@ -109,36 +145,44 @@ func readDocument(path string) (*document, error) {
 }
 
 func parseDocument(data []byte) (*document, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return nil, err
-	}
-	// A newer document may have any shape: its format alone is asked first.
 	d := &document{}
-	if json.Unmarshal(fields["format"], &d.Format) == nil && d.Format > documentFormat {
-		return nil, newerError{d.Format}
-	}
 	if err := json.Unmarshal(data, d); err != nil {
+		// A newer document may have any shape: its format alone is asked.
+		var top struct{ Format json.RawMessage }
+		if json.Unmarshal(data, &top) == nil && json.Unmarshal(top.Format, &d.Format) == nil && d.Format > documentFormat {
+			return nil, newerError{d.Format}
+		}
+		// A field of others may have been taken for one of ours.
+		if kind := (*json.UnmarshalTypeError)(nil); !errors.As(err, &kind) || !strange(data) {
+			return nil, err
+		}
+	}
+	fields, err := d.takeForeign(data)
+	if err != nil {
 		return nil, err
 	}
 	switch {
+	case d.Format > documentFormat:
+		return nil, newerError{d.Format}
 	case d.Format < 1:
 		return nil, fmt.Errorf("its format is %d, this version knows %d", d.Format, documentFormat)
+	}
+	switch {
 	case d.Key.IsZero() || d.Key != d.Head.Key:
 		return nil, errors.New("it has no key, or two")
 	case d.ArchiveBytes < 0 || d.LSN < 0:
 		return nil, errors.New("it has a size that cannot be")
 	}
-	d.extra = foreignFields(fields)
-	d.edited()
+	d.edited(fields)
 	return d, checkContent(d.Key, d.Head, d.content())
 }
 
-// edited takes over what may be changed by hand: the title and the metadata at
-// the top count, and only those.
-func (d *document) edited() {
+// edited takes over what may be changed by hand: the title, the metadata and
+// the fields of others at the top count, and only those.
+func (d *document) edited(fields map[string]json.RawMessage) {
 	v := d.Head.Conversation
 	if v == nil {
+		d.extra = foreignText(fields)
 		return
 	}
 	d.Title = rules.Text(d.Title)
@@ -146,6 +190,7 @@ func (d *document) edited() {
 	if d.Format > 1 {
 		v.Settings.Metadata = d.Metadata
 	}
+	d.keepForeign(&v.Settings, fields)
 	v.Settings = rules.Settings(v.Settings)
 	d.Metadata = v.Settings.Metadata
 }

@@ -1,6 +1,9 @@
 package file
 
 import (
+	"encoding/json"
+	"slices"
+
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
 )
@@ -49,6 +52,60 @@ func (w message) plain() sessions.Message {
 	}
 	m.Extra = rules.Fields(m.Extra) // without the indents of the document
 	return m
+}
+
+// shown is the document as it is written: with the fields of others in its
+// messages where they stood.
+func (d *document) shown() any {
+	if !slices.ContainsFunc(d.Messages, func(m message) bool { return len(m.Extra) > 0 }) {
+		return d
+	}
+	all := make([]any, len(d.Messages))
+	for i, m := range d.Messages {
+		all[i] = m.shown()
+	}
+	return struct {
+		documentTop
+		Messages []any `json:"messages"`
+		documentRest
+	}{d.documentTop, all, d.documentRest}
+}
+
+// shown is m with its fields of others beside ours. Those with names of ours
+// stay apart, except for calls that say what ours say and more.
+func (m message) shown() any {
+	beside, apart := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	for name, v := range m.Extra {
+		switch {
+		case !messageNames[name], name == "tool_calls" && m.called(v):
+			beside[name] = readable(v)
+		default:
+			apart[name] = readable(v)
+		}
+	}
+	if len(beside) == 0 {
+		m.Extra = apart
+		return m
+	}
+	if m.Extra = apart; beside["tool_calls"] != nil {
+		m.ToolCalls = nil
+	}
+	own, err := json.Marshal(m)
+	theirs, err2 := json.Marshal(beside)
+	if err != nil || err2 != nil {
+		return m // it cannot be: both were made of what encodes
+	}
+	own[len(own)-1] = ','
+	return json.RawMessage(readable(append(own, theirs[1:]...)))
+}
+
+// called reports whether raw is a list of the calls of m with more in it.
+func (m message) called(raw json.RawMessage) bool {
+	var list []toolCall
+	if json.Unmarshal(raw, &list) != nil || !strangeCalls(raw) {
+		return false
+	}
+	return slices.Equal(message{ToolCalls: list}.plain().ToolCalls, m.plain().ToolCalls)
 }
 
 // step is a step of a journal, as it stands in documents.

@@ -3,6 +3,7 @@ package file_test
 import (
 	"bytes"
 	"os"
+	"strings"
 	"testing"
 
 	"dragoman/sessions/file"
@@ -32,11 +33,13 @@ func TestUncarried(t *testing.T) {
 		what, name, old, new string
 		want                 file.Uncarried
 	}{
-		{"at the top", "x_new", `"format": 2,`, `"format": 2, "mine": {"a": 1},`, file.Uncarried{Fields: 1}},
+		{"at the top", "x_new", `"format": 2,`, `"format": 2, "mine": {"a": 1},`, file.Uncarried{}},
+		{"too long for a list", "x_new", `"format": 2,`, `"format": 2, "mine": "` + strings.Repeat("m", 64<<10) + `",`, file.Uncarried{Fields: 1}},
 		{"nothing in it", "x_new", `"format": 2,`, `"format": 2, "mine": null,`, file.Uncarried{}},
-		{"of a message", "x_new", `"content": "after two"`, `"content": "after two", "mood": "good"`, file.Uncarried{Fields: 1}},
-		{"of a call", "x_call", `"id": "c1",`, `"id": "c1", "index": 7,`, file.Uncarried{Fields: 1}},
-		{"a text", "x_new", `"content": "after two"`, `"content": "after 2"`, file.Uncarried{Texts: 1}},
+		{"of a message", "x_new", `"content": "after two"`, `"content": "after two", "mood": "good"`, file.Uncarried{}},
+		{"of a call", "x_call", `"id": "c1",`, `"id": "c1", "index": 7,`, file.Uncarried{}},
+		{"of usage", "x_new", `"input": 1`, `"input": 1, "reasoning": 7`, file.Uncarried{Fields: 1}},
+		{"a text", "x_new", `"content": "after two"`, `"content": "after 2"`, file.Uncarried{}},
 		{"metadata", "x_set", "\"metadata\": {\n    \"who\"", "\"metadata\": {\n    \"what\"", file.Uncarried{}},
 		{"a title", "x_new", `"title": "title"`, `"title": "other"`, file.Uncarried{}},
 	} {

@@ -69,7 +69,10 @@ func (d *disk) check(k channels.Key) error {
 	lock.Lock()
 	defer lock.Unlock()
 	doc, err := d.document(k)
-	if err != nil || doc == nil || len(d.waiting(k, doc.LSN)) > 0 {
+	if err != nil || doc == nil {
+		return err
+	}
+	if err := d.takeEdits(doc); err != nil || len(d.waiting(k, doc.LSN)) > 0 {
 		return err
 	}
 	d.mu.Lock()
@@ -122,6 +125,9 @@ func (d *disk) adopt(sub, name string, seen *memory.SeenIDs) error {
 	lock.Lock()
 	defer lock.Unlock()
 	if doc, err = d.document(k); err != nil || doc == nil {
+		return err
+	}
+	if err := d.takeEdits(doc); err != nil {
 		return err
 	}
 	if _, newer := d.head(k); !newer {

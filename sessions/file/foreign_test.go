@@ -1,0 +1,324 @@
+package file_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/file"
+)
+
+// withCall says a message with two calls, and what one of them gave.
+func withCall(t *testing.T, s sessions.Store, k string) {
+	t.Helper()
+	say(t, s, k, k+"1", "what time is it?")
+	call := sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "c1", Name: "time", Arguments: `{"zone":"<UTC>"}`}, {ID: "c2", Name: "f"}}}
+	result := sessions.Message{Role: sessions.RoleTool, Content: "twelve", ToolCallID: "c1", Name: "time"}
+	_, err := s.Accept(t.Context(), sessions.Entry{Inbound: in(k, k+"2", "/x"), Answered: true, Append: []sessions.Message{call, result}})
+	must(t, err)
+}
+
+// theirs are edits of a document of withCall that put fields of others on
+// every level, and how they read in its shortest form.
+var theirs = []struct{ at, with, reads string }{
+	{`"format": 2,`, `"format": 2, "zeta": {"l": [1, "<2>", 1.50], "b": null},`, `"zeta":{"l":[1,"<2>",1.50],"b":null}`},
+	{`"role": "user",`, `"role": "user", "mood": "g<o>d", "Content": "other letters",`, `"Content":"other letters","mood":"g<o>d"}`},
+	{`"id": "c1",`, `"id": "c1", "index": 7,`, `{"id":"c1","index":7,"type":"function","function":{"name":"time","arguments":"{\"zone\":\"<UTC>\"}"}},{"id":"c2"`},
+}
+
+// foreignDocument is a closed store with fields of others in a document.
+func foreignDocument(t *testing.T) *place {
+	t.Helper()
+	p := newPlace(t)
+	s := p.open(t)
+	withCall(t, s, "x:1")
+	must(t, s.Close())
+	for _, e := range theirs {
+		edit(t, p, "conversations/x_1.json", e.at, e.with)
+	}
+	return p
+}
+
+// compact is a document in its shortest form.
+func compact(t *testing.T, p *place, name string) string {
+	t.Helper()
+	var b bytes.Buffer
+	must(t, json.Compact(&b, read(t, p.path(name))))
+	return b.String()
+}
+
+// Fields of others stay where they stand, on every level, however often the
+// document is written, and when their messages are older than what a document
+// shows they are in the archive.
+func TestForeignFieldsOnEveryLevel(t *testing.T) {
+	for _, lost := range []string{"", "index.json"} {
+		t.Run("lost "+lost, func(t *testing.T) {
+			p := foreignDocument(t)
+			if lost != "" {
+				must(t, os.Remove(p.path(lost)))
+			}
+			for n := range 3 {
+				s := p.open(t)
+				say(t, s, "x:1", number("a", n), "more")
+				must(t, s.Close())
+				text := compact(t, p, "conversations/x_1.json")
+				for _, e := range theirs {
+					if !strings.Contains(text, e.reads) {
+						t.Errorf("time %d: there is no %s in\n%s", n, e.reads, text)
+					}
+				}
+				if strings.Count(text, `"zeta"`) != 2 { // at the top and in the head
+					t.Errorf("time %d: zeta stands in\n%s", n, text)
+				}
+			}
+			s := p.open(t)
+			for n := range 250 {
+				say(t, s, "x:1", number("b", n), "more")
+			}
+			must(t, file.Checkpoint(s))
+			if text := compact(t, p, "conversations/x_1.json"); strings.Contains(text, "mood") {
+				t.Error("the first message is shown still: the test does not test")
+			}
+			ms, err := s.Messages(t.Context(), key("x:1"), 0, 2)
+			must(t, err)
+			same(t, "text", ms[0].Content, "what time is it?")
+			same(t, "fields", ms[0].Extra, map[string]json.RawMessage{"mood": json.RawMessage(`"g\u003co\u003ed"`), "Content": json.RawMessage(`"other letters"`)})
+			if calls := string(ms[1].Extra["tool_calls"]); !strings.Contains(calls, `"index":7`) || ms[1].ToolCalls[0].Name != "time" {
+				t.Errorf("the calls are %+v with %s", ms[1].ToolCalls, calls)
+			}
+		})
+	}
+}
+
+// Nothing is lost of a field whose name is ours or comes twice, and what
+// nobody can read as JSON again is kept as text.
+func TestForeignFieldsThatClash(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	withCall(t, s, "x:1")
+	must(t, s.Configure(t.Context(), key("x:1"), func(set *sessions.Settings) {
+		set.Metadata = map[string]json.RawMessage{sessions.FieldsName: json.RawMessage(`{"head":"clash","mine":"kept"}`)}
+	}))
+	must(t, s.Close())
+	if text := compact(t, p, "conversations/x_1.json"); !strings.Contains(text, `"metadata":{"imported_fields":{"head":"clash"}}`) || !strings.Contains(text, `,"mine":"kept","sum":`) {
+		t.Errorf("the document is\n%s", text)
+	}
+	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
+	edit(t, p, "conversations/x_1.json", "\n  \"mine\": \"kept\"", `"mine": "other", "Title": "t", "TITLE": 7, "bad": "a`+"\xff"+`", "deep": `+deep)
+	edit(t, p, "conversations/x_1.json", `"metadata": {`, `"metadata": {"own": 1,`)
+	edit(t, p, "conversations/x_1.json", `"head": "clash"`, `"head": "clash", "mine": "kept"`)
+	edit(t, p, "conversations/x_1.json", `"role": "user",`, `"role": "user", "deep": `+deep+`, "note": 1, "extra": {"note": 2, "extra": 3, "seq": 9},`)
+	for range 2 {
+		s = p.open(t)
+		c, err := s.Conversation(t.Context(), key("x:1"))
+		must(t, err)
+		fields := map[string]any{}
+		must(t, json.Unmarshal(c.Metadata[sessions.FieldsName], &fields))
+		if fields["deep"] != deep || fields["bad"] != "a\ufffd" || fields["head"] != "clash" || fields["mine"] != "other" || c.Metadata["own"] == nil {
+			t.Errorf("the fields are %.300v", fields)
+		}
+		// Names in other letters are not ours.
+		same(t, "titles", []any{c.Title, fields["Title"], fields["TITLE"]}, []any{"", "t", 7.0})
+		same(t, "the one that was there", fields[sessions.FieldsName], any(map[string]any{"mine": "kept"}))
+		ms, err := s.Messages(t.Context(), key("x:1"), 0, 1)
+		must(t, err)
+		same(t, "of the message", ms[0].Extra, map[string]json.RawMessage{
+			"deep": json.RawMessage(`"` + deep + `"`), "note": json.RawMessage("1"), "seq": json.RawMessage("9"), "extra": json.RawMessage(`{"extra":3,"note":2}`),
+		})
+		must(t, s.Close())
+		p.quiet(t)
+	}
+}
+
+// What is too long to be kept with every commit stays in the document alone.
+func TestLongForeignFields(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	withCall(t, s, "x:1")
+	must(t, s.Close())
+	long := strings.Repeat("long ", 1<<20)
+	his := long[:1<<20]
+	edit(t, p, "conversations/x_1.json", `"format": 2,`, `"format": 2, "mine": "`+long+`",`)
+	edit(t, p, "conversations/x_1.json", `"role": "user",`, `"role": "user", "his": "`+his+`",`)
+	s = p.open(t)
+	say(t, s, "x:1", "new", "more")
+	c, err := s.Conversation(t.Context(), key("x:1"))
+	must(t, err)
+	ms, err := s.Messages(t.Context(), key("x:1"), 0, 1)
+	must(t, err)
+	if c.Metadata != nil || len(ms[0].Extra["his"]) != len(his)+2 {
+		t.Errorf("%d settings, %d bytes of the message", len(c.Metadata), len(ms[0].Extra["his"]))
+	}
+	for range 2 {
+		must(t, s.Close())
+		s = p.open(t)
+	}
+	text := read(t, p.path("conversations/x_1.json"))
+	if !bytes.Contains(text, []byte(`"mine": "`+long+`"`)) || !bytes.Contains(text, []byte(`"his": "`+his+`"`)) {
+		t.Errorf("they are not all there, in %d bytes", len(text))
+	}
+}
+
+// What others wrote goes with what it belongs to.
+func TestForeignFieldsAreErased(t *testing.T) {
+	for name, tt := range map[string]struct {
+		do   func(*testing.T, *file.Store)
+		gone string
+	}{
+		"delete": {func(t *testing.T, s *file.Store) { must(t, s.Delete(t.Context(), key("x:1"))) }, "zeta mood index"},
+		"erase": {func(t *testing.T, s *file.Store) {
+			_, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{key("x:1")}})
+			must(t, err)
+		}, "zeta mood index"},
+		"erase a person": {func(t *testing.T, s *file.Store) {
+			_, err := s.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "42"}}})
+			must(t, err)
+		}, "zeta"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := foreignDocument(t)
+			s := p.open(t)
+			say(t, s, "x:2", "other", "stays")
+			must(t, file.Settle(s))
+			tt.do(t, s)
+			if name == "delete" { // the log follows
+				must(t, file.Checkpoint(s))
+			}
+			all := everything(t, p)
+			for word := range strings.FieldsSeq(tt.gone) {
+				if bytes.Contains(all, []byte(`"`+word+`"`)) {
+					t.Errorf("%s is left in the files", word)
+				}
+			}
+		})
+	}
+}
+
+// A person corrects a text while no daemon runs: from then on it is what was
+// said, for the model, for searches, for copies, and after its message has
+// left the document. What was counted when it was said stays.
+func TestEditedText(t *testing.T) {
+	for _, lost := range []string{"", "index.json", "crash"} {
+		t.Run("lost "+lost, func(t *testing.T) {
+			p := newPlace(t)
+			s := p.open(t)
+			say(t, s, "x:1", "1", "my adress")
+			say(t, s, "x:1", "2", "second")
+			must(t, file.Settle(s))
+			if lost == "crash" {
+				say(t, s, "x:1", "3", "in the log alone")
+				p = p.crash(t)
+			}
+			must(t, s.Close())
+			edit(t, p, "conversations/x_1.json", "my adress", "my address")
+			if lost == "index.json" {
+				must(t, os.Remove(p.path(lost)))
+			}
+			for n := range 2 {
+				s = p.open(t)
+				if found, err := s.Search(t.Context(), key("x:1"), "address", 5); err != nil || len(found) != 1 {
+					t.Errorf("time %d: Search = %+v, %v", n, found, err)
+				}
+				if found, err := s.SearchAll(t.Context(), "adress", 5); err != nil || len(found) != 0 {
+					t.Errorf("time %d: the old text is found: %+v, %v", n, found, err)
+				}
+				c, err := s.Conversation(t.Context(), key("x:1"))
+				must(t, err)
+				h, err := s.History(t.Context(), key("x:1"), sessions.HistoryLimit{})
+				must(t, err)
+				if n == 0 && h.Messages[0].Content != "my address" || c.Usage.Input != c.Messages {
+					t.Errorf("time %d: %+v, %q", n, c, h.Messages[0].Content)
+				}
+				for i := range 220 {
+					say(t, s, "x:1", number("m", 1000*n+i), "more")
+				}
+				must(t, s.Close())
+			}
+			s = p.open(t)
+			ms, err := s.Messages(t.Context(), key("x:1"), 0, 1)
+			must(t, err)
+			same(t, "once it has left the document", ms[0].Content, "my address")
+			must(t, s.Close())
+			must(t, os.Remove(p.path("conversations/x_1.json"))) // it is made anew from the archive
+			ms, err = p.open(t).Messages(t.Context(), key("x:1"), 0, 1)
+			must(t, err)
+			same(t, "without the document", ms[0].Content, "my address")
+			p.says(t, "made anew")
+		})
+	}
+}
+
+// An edited text takes the place of the parts that an import made it of.
+func TestEditedTextOfParts(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	parts := sessions.Message{Role: sessions.RoleUser, Content: "a cta", Extra: map[string]json.RawMessage{"content": json.RawMessage(`[{"type":"text","text":"a cta"}]`)}}
+	_, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:1", "1", "/x"), Answered: true, Append: []sessions.Message{parts}})
+	must(t, err)
+	must(t, s.Close())
+	edit(t, p, "conversations/x_1.json", `"content": "a cta"`, `"content": "a cat"`)
+	ms, err := p.open(t).Messages(t.Context(), key("x:1"), 0, 1)
+	must(t, err)
+	same(t, "the message", ms[0].Extra, map[string]json.RawMessage{"original_content": parts.Extra["content"]})
+}
+
+// A start reads no archive for documents that nobody edited, though the index
+// does not know them: after a crash those are many.
+func TestDocumentsThatNobodyEdited(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	must(t, file.Checkpoint(s))
+	fill(t, s)
+	must(t, file.Settle(s))
+	left := p.crash(t)
+	index := read(t, left.path("index.json"))
+	must(t, left.open(t).Close())
+	must(t, os.WriteFile(left.path("index.json"), bytes.ReplaceAll(read(t, left.path("index.json")), []byte(`"bytes":`), []byte(`"bytes":1`)), 0o600))
+	if bytes.Contains(index, []byte("x:long")) {
+		t.Fatal("the index knew them: the test does not test")
+	}
+	file.OnRead(t, func(path string) { t.Errorf("%s is read", path) })
+	left.open(t)
+}
+
+// FuzzMembers compares the walk through names with a decoder.
+func FuzzMembers(f *testing.F) {
+	for _, s := range []string{
+		`{}`, ` { "a" : 1 , "b":[{},"]}"], "\u0063\\":"\\\"", "d":{"e":null} } `, `[1, "2,3", [4], {"5":6}, true]`, `[]`, `7`, `"{"`, `{"a":-1.5e3}`, `[1]`, `null`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if !json.Valid(data) {
+			t.Skip()
+		}
+		var object map[string]json.RawMessage
+		names, values := file.Members(data)
+		if json.Unmarshal(data, &object) != nil && len(names) > 0 {
+			t.Fatalf("%s has members %q", data, names)
+		}
+		last := map[string]string{}
+		for i, name := range names {
+			last[strings.ToValidUTF8(name, "\ufffd")] = values[i]
+		}
+		for name, v := range object {
+			if !strings.Contains(name, "\ufffd") && last[name] != string(v) {
+				t.Errorf("%q of %s is %q, want %q", name, data, last[name], v)
+			}
+		}
+		var list []json.RawMessage
+		all := file.Elements(data)
+		if err := json.Unmarshal(data, &list); err == nil && len(list) != len(all) || err != nil && len(all) > 0 {
+			t.Fatalf("%s has elements %q", data, all)
+		}
+		for i, v := range list {
+			if string(v) != all[i] {
+				t.Errorf("element %d of %s is %q", i, data, all[i])
+			}
+		}
+	})
+}
