@@ -83,6 +83,15 @@ type Previewer interface {
 	PreviewEvery() time.Duration
 }
 
+// Retractor takes back a preview that comes to nothing: the messages it was an
+// answer to were deleted or changed by their author meanwhile. Without it such
+// a preview stays, visibly unfinished.
+type Retractor interface {
+	// Retract removes the message that a Preview of k returned the id of. One
+	// that is not there any more is no error. It is tried once.
+	Retract(ctx context.Context, k Key, messageID string) error
+}
+
 // Splitter cuts an answer into pieces that fit into one network message each.
 // Without it an answer is one piece.
 type Splitter interface {

@@ -79,6 +79,34 @@ func showTyping(t *testing.T, net Network) {
 	}
 }
 
+// showRetract takes a preview back, twice, as after a timeout.
+func showRetract(t *testing.T, net Network) {
+	s := start(t, net, NewInbox())
+	previewer, shows := s.ch.(channels.Previewer)
+	retractor, takesBack := s.ch.(channels.Retractor)
+	if !shows || !takesBack {
+		t.Skip("this channel takes no previews back")
+	}
+	id := ""
+	eventually(t, "a preview to be shown", func() (ok bool) {
+		got, err := previewer.Preview(context.Background(), channels.Preview{Key: net.Key(), Turn: "turn", Text: "half"})
+		id = got
+		return err == nil
+	})
+	for range 2 {
+		if err := retractor.Retract(context.Background(), net.Key(), id); err != nil {
+			t.Errorf("Retract = %v", err)
+		}
+		if got := net.Seen(t); len(got) != 0 {
+			t.Errorf("seen = %q after the preview was taken back", got)
+		}
+	}
+	s.mustSend(t, "next", "an answer")
+	if got := net.Seen(t); len(got) != 1 {
+		t.Errorf("seen = %q, want the next answer", got)
+	}
+}
+
 func showPreview(t *testing.T, net Network) {
 	s := start(t, net, NewInbox())
 	previewer, ok := s.ch.(channels.Previewer)

@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) Network) {
 		{"split/pieces", splitPieces},
 		{"show/typing", showTyping},
 		{"show/preview becomes the answer", showPreview},
+		{"show/a preview is taken back", showRetract},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })

@@ -131,6 +131,7 @@ var (
 	_ channels.Channel   = (*Hub)(nil)
 	_ channels.Typer     = (*Hub)(nil)
 	_ channels.Previewer = (*Hub)(nil)
+	_ channels.Retractor = (*Hub)(nil)
 	_ channels.Reporter  = (*Hub)(nil)
 	_ channels.Commander = (*Hub)(nil)
 )

@@ -115,6 +115,16 @@ func (r *room) endPreview() {
 	r.preview = nil
 }
 
+// retract takes the preview of a turn away before its time.
+func (r *room) retract(turn string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.preview != nil && r.preview.Turn == turn {
+		r.endPreview()
+		r.tell()
+	}
+}
+
 // expire takes down signs that nobody has renewed.
 func (r *room) expire(now time.Time) {
 	r.mu.Lock()

@@ -53,6 +53,21 @@ func (h *Hub) Preview(_ context.Context, p channels.Preview) (string, error) {
 	return previewPrefix + p.Turn, nil
 }
 
+// Retract implements [channels.Retractor].
+func (h *Hub) Retract(_ context.Context, k channels.Key, messageID string) error {
+	if err := h.check(k); err != nil {
+		return fmt.Errorf("live: retract: %w", err)
+	}
+	turn, ours := strings.CutPrefix(messageID, previewPrefix)
+	if !ours {
+		return nil
+	}
+	r := h.enter(k)
+	defer h.leave(r)
+	r.retract(turn)
+	return nil
+}
+
 // PreviewEvery implements [channels.Previewer].
 func (h *Hub) PreviewEvery() time.Duration { return previewEvery }
 

@@ -163,3 +163,21 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 	}
 	return receipt(id).MessageID, nil
 }
+
+// Retract deletes a preview. It takes nothing from what previews may do: it is
+// rare, and nothing shows the message again.
+func (c *Channel) Retract(ctx context.Context, k channels.Key, messageID string) error {
+	chat, _, err := c.place(k)
+	if err != nil {
+		return err
+	}
+	message, err := strconv.Atoi(messageID)
+	if err != nil || message <= 0 {
+		return nil // none of ours
+	}
+	_, err = c.api.call(ctx, "deleteMessage", bot.DeleteMessageParams{ChatID: chat, MessageID: message}, showLimit)
+	if r := (*refusal)(nil); errors.As(err, &r) && r.says("message to delete not found") {
+		return nil
+	}
+	return outcome(err)
+}

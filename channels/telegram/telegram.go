@@ -113,6 +113,7 @@ var (
 	_ channels.Channel   = (*Channel)(nil)
 	_ channels.Typer     = (*Channel)(nil)
 	_ channels.Previewer = (*Channel)(nil)
+	_ channels.Retractor = (*Channel)(nil)
 	_ channels.Splitter  = (*Channel)(nil)
 	_ channels.Reporter  = (*Channel)(nil)
 	_ channels.Commander = (*Channel)(nil)

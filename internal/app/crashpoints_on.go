@@ -95,6 +95,7 @@ type able interface {
 	channels.Channel
 	channels.Typer
 	channels.Previewer
+	channels.Retractor
 	channels.Splitter
 	channels.Reporter
 	channels.Commander

@@ -124,11 +124,35 @@ func (a *attendant) preview(ctx context.Context) time.Duration {
 	}
 	if isNew {
 		step := sessions.Step{Kind: sessions.StepPreview, MessageID: id, At: a.g.opts.Now()}
-		if err := a.g.store.AppendStep(ctx, a.claim, a.id, a.answers(), step); err != nil && ctx.Err() == nil {
+		err := a.g.store.AppendStep(ctx, a.claim, a.id, a.answers(), step)
+		if err != nil && ctx.Err() == nil {
 			a.g.log(a.claim.Key).Debug("preview not journaled", "err", err)
+		}
+		if errors.Is(err, sessions.ErrConflict) {
+			a.retract(ctx, id)
 		}
 	}
 	return p.PreviewEvery()
+}
+
+// retract takes a preview back whose turn is over: what it answers was deleted
+// or changed while the preview was on its way. The turn that runs instead, if
+// any, knows nothing of it.
+func (a *attendant) retract(ctx context.Context, id string) {
+	a.turn.dropPreview()
+	r, ok := a.b.Channel.(channels.Retractor)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attendTimeout)
+	defer cancel()
+	err := func() (err error) {
+		defer recoverTo(&err, "retract on "+a.claim.Key.Channel())
+		return r.Retract(ctx, a.claim.Key, id)
+	}()
+	if err != nil {
+		a.g.log(a.claim.Key).Warn("the preview of an answer that was not finished stays in the chat", "err", err)
+	}
 }
 
 // show makes one preview. A panic in it must not end the daemon.

@@ -31,9 +31,10 @@ type network struct {
 	// fail, if not nil, decides about each Send.
 	fail func(channels.Outbound) error
 	// slow, if not nil, takes its time before each Send, and may end it.
-	slow     func(context.Context) error
-	previews []channels.Preview
-	typed    int
+	slow      func(context.Context) error
+	previews  []channels.Preview
+	retracted []string
+	typed     int
 	// previewTakes is how long the network takes to show a preview.
 	previewTakes time.Duration
 	intake       chan channels.Intake
@@ -84,6 +85,14 @@ func (n *network) Preview(_ context.Context, p channels.Preview) (string, error)
 		return p.MessageID, nil
 	}
 	return "p1", nil
+}
+
+// Retract takes back p1, the only preview there is.
+func (n *network) Retract(_ context.Context, _ channels.Key, id string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.retracted = append(n.retracted, id)
+	return nil
 }
 
 func (n *network) PreviewEvery() time.Duration { return time.Second }

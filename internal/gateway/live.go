@@ -184,6 +184,13 @@ func (t *liveTurn) endPreview(id string) (isNew bool) {
 	return true
 }
 
+// dropPreview forgets the message that shows the preview: no answer edits it.
+func (t *liveTurn) dropPreview() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.preview = ""
+}
+
 // take empties the list of what arrived.
 func (t *liveTurn) take() []arrival {
 	t.mu.Lock()

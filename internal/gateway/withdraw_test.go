@@ -117,3 +117,46 @@ func TestStrangersDeleteNothing(t *testing.T) {
 		w.expect("stranger")
 	})
 }
+
+// A preview that was on its way when all that it answers was deleted, or
+// changed, is taken back: no answer will ever end it.
+func TestPreviewOfWhatIsGone(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(w *world, said channels.Inbound)
+		want   []string
+	}{
+		{"deleted", func(w *world, said channels.Inbound) { w.takeBack(said, channels.DeletedBySender) }, nil},
+		{"edited", func(w *world, said channels.Inbound) {
+			edit := w.message("1", "changed")
+			edit.Edits = said.MessageID
+			w.accept(edit)
+		}, []string{"echo changed"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t)
+				w.net.previewTakes = 5 * time.Second
+				w.agent.run = func(ctx context.Context, in agent.Turn) (string, error) {
+					in.Progress(agent.Progress{Text: "half of it"})
+					return slowEcho(10*time.Second)(ctx, in)
+				}
+				said := w.say("1", "hello")
+				time.Sleep(4 * time.Second) // the preview is on its way
+				test.change(w, said)
+				time.Sleep(time.Hour)
+				w.expect("1", test.want...)
+				w.net.mu.Lock()
+				defer w.net.mu.Unlock()
+				if !slices.Equal(w.net.retracted, []string{"p1"}) {
+					t.Errorf("%q was taken back of %d previews, want p1 once", w.net.retracted, len(w.net.previews))
+				}
+				for _, m := range w.net.sent {
+					if m.Edit == "p1" && test.want == nil {
+						t.Error("an answer ends the preview that was taken back")
+					}
+				}
+			})
+		})
+	}
+}
