@@ -92,6 +92,25 @@ var (
 // name of a function, or by the name of a subtest or of a test in a suite.
 func Find(fsys fs.FS) (map[int][]Proof, error) {
 	found := make(map[int][]Proof)
+	err := names(fsys, func(p Proof, name string) {
+		if m := inFunction.FindStringSubmatch(name); m != nil && p.Name == name {
+			add(found, m[1], p)
+		}
+		if m := inName.FindStringSubmatch(name); m != nil && !strings.Contains(name, "%") { // a message about a failure proves nothing
+			add(found, m[1], p)
+		}
+	})
+	for n := range found {
+		slices.SortFunc(found[n], func(a, b Proof) int { return strings.Compare(a.Package+" "+a.Name, b.Package+" "+b.Name) })
+		found[n] = slices.Compact(found[n])
+	}
+	return found, err
+}
+
+// names hands to found what may be the name of a test below fsys: each
+// function and each string in the files of tests and of suites, with what
+// proves something if it is one. For a string in a test that is the test.
+func names(fsys fs.FS, found func(p Proof, name string)) error {
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -99,21 +118,17 @@ func Find(fsys fs.FS) (map[int][]Proof, error) {
 		case d.IsDir() && name != "." && (d.Name() == "testdata" || name == "internal/archtest" || strings.HasPrefix(d.Name(), ".")):
 			return fs.SkipDir
 		case strings.HasSuffix(name, "_test.go"), strings.HasSuffix(path.Dir(name), "test") && strings.HasSuffix(name, ".go"):
-			return findIn(fsys, name, found)
+			return namesIn(fsys, name, found)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("archtest: find cases: %w", err)
+		return fmt.Errorf("archtest: find tests: %w", err)
 	}
-	for n := range found {
-		slices.SortFunc(found[n], func(a, b Proof) int { return strings.Compare(a.Package+" "+a.Name, b.Package+" "+b.Name) })
-		found[n] = slices.Compact(found[n])
-	}
-	return found, nil
+	return nil
 }
 
-func findIn(fsys fs.FS, name string, found map[int][]Proof) error {
+func namesIn(fsys fs.FS, name string, found func(p Proof, name string)) error {
 	source, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		return err
@@ -125,9 +140,7 @@ func findIn(fsys fs.FS, name string, found map[int][]Proof) error {
 	for _, d := range f.Decls {
 		fn, isFunc := d.(*ast.FuncDecl)
 		if isFunc {
-			if m := inFunction.FindStringSubmatch(fn.Name.Name); m != nil {
-				add(found, m[1], Proof{path.Dir(name), fn.Name.Name})
-			}
+			found(Proof{path.Dir(name), fn.Name.Name}, fn.Name.Name)
 		}
 		ast.Inspect(d, func(n ast.Node) bool {
 			lit, ok := n.(*ast.BasicLit)
@@ -135,15 +148,14 @@ func findIn(fsys fs.FS, name string, found map[int][]Proof) error {
 				return true
 			}
 			text, err := strconv.Unquote(lit.Value)
-			m := inName.FindStringSubmatch(text)
-			if err != nil || m == nil || strings.Contains(text, "%") { // a message about a failure proves nothing
+			if err != nil {
 				return true
 			}
 			p := Proof{path.Dir(name), text}
 			if isFunc && strings.HasPrefix(fn.Name.Name, "Test") {
 				p.Name = fn.Name.Name
 			}
-			add(found, m[1], p)
+			found(p, text)
 			return true
 		})
 	}

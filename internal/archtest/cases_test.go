@@ -3,7 +3,6 @@ package archtest_test
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,9 +13,6 @@ import (
 	"dragoman/internal/archtest"
 	"dragoman/internal/testkit"
 )
-
-// proofs are those that a row of the page shows.
-var proofs = regexp.MustCompile("([a-z/]+) `([^`]+)`")
 
 // TestCases: each acceptance case is named by a test, and docs/cases.md says
 // by which. It may lack a test that is new; what it shows must be there.
@@ -57,13 +53,14 @@ func TestCases(t *testing.T) {
 	for i, what := range archtest.Cases {
 		_, row, _ := strings.Cut(string(old), fmt.Sprintf("\n| %d | %s |", i+1, what))
 		row, _, _ = strings.Cut(row, "\n")
-		for _, m := range proofs.FindAllStringSubmatch(row, -1) {
+		proofs := archtest.Proofs(row)
+		for _, p := range proofs {
 			shown++
-			if p := (archtest.Proof{Package: m[1], Name: m[2]}); !slices.Contains(found[i+1], p) {
+			if !slices.Contains(found[i+1], p) {
 				t.Errorf("%s: there is no %s in %s that names case %d: run UPDATE=1 go test ./internal/archtest", path, p.Name, p.Package, i+1)
 			}
 		}
-		if !proofs.MatchString(row) {
+		if len(proofs) == 0 {
 			t.Errorf("%s shows no proof of case %d: run UPDATE=1 go test ./internal/archtest", path, i+1)
 		}
 	}
