@@ -45,11 +45,14 @@ type audited struct {
 	// of each summary have: directly, or in the summary that they began with.
 	reading map[string]bool
 	read    map[string]map[string]bool
-	lacks   int // of the running turn's requests, the most
+	lacks   int             // of the running turn's requests, the most
+	most    int             // messages that a request may show; 0: any number
+	own     int             // words that were said before the running turn
+	failed  map[string]bool // words of calls that failed and of their results, if they are not to be shown
 }
 
 func newAudited(t *rapid.T) *audited {
-	c := &audited{t: t, read: map[string]map[string]bool{}, h: sessions.History{Generation: "20260301_001", FirstSeq: 1}}
+	c := &audited{t: t, read: map[string]map[string]bool{}, failed: map[string]bool{}, h: sessions.History{Generation: "20260301_001", FirstSeq: 1}}
 	compaction := window.Presets[rapid.SampledFrom(window.PresetNames()).Draw(t, "preset")]
 	prune := window.PrunePresets[rapid.SampledFrom(window.PrunePresetNames()).Draw(t, "prune")]
 	prune.Off = rapid.Bool().Draw(t, "unpruned")
@@ -57,10 +60,14 @@ func newAudited(t *rapid.T) *audited {
 		compaction.When = window.WhenOff
 	}
 	c.format, c.window = compaction.Format, rapid.SampledFrom([]int{2048, 4096, 16_384}).Draw(t, "window")
+	c.most = compaction.MaxMessages
 	c.loads = rapid.SampledFrom([]int{40, 400}).Draw(t, "loads")
 	look := tool{agent.Spec{Name: "look"}, func(context.Context, agent.Call) (string, error) {
 		word := c.said[len(c.said)-1]
 		if c.steps%3 == 0 {
+			if prune.FailedCalls {
+				c.failed[word], c.failed[c.said[len(c.said)-2]] = true, true
+			}
 			return "", errors.New(word)
 		}
 		return word + strings.Repeat(" label", 10<<(c.steps%11)), nil
@@ -81,7 +88,7 @@ func (c *audited) word() string {
 
 // say has one turn, and the summary that it asks for.
 func (c *audited) say(i int) {
-	c.steps, c.lacks = rapid.IntRange(0, 6).Draw(c.t, "steps"), 0
+	c.steps, c.lacks, c.own = rapid.IntRange(0, 8).Draw(c.t, "steps"), 0, len(c.said)
 	length := rapid.SampledFrom([]int{1, 20, 100, c.window / 2, c.window * 9 / 10}).Draw(c.t, "length")
 	turn := turnOf(c.word() + strings.Repeat(" word", length))
 	turn.ID, turn.History = fmt.Sprint("turn-", i), c.load()
@@ -182,20 +189,31 @@ func (c *audited) audit(r agent.Request) {
 			known = read
 		}
 	}
-	lacking := 0
-	for _, word := range c.said {
-		if !known[word] && !strings.Contains(shown, word) {
+	lacking, unloaded := 0, 0
+	for i, word := range c.said {
+		switch there := strings.Contains(shown, word); {
+		case c.failed[word] && i < c.own:
+			if there {
+				c.t.Fatalf("a call that failed in an earlier turn is shown:\n%s", window.Clip(shown, 2000))
+			}
+			if !known[word] && c.load().Omitted > 0 {
+				unloaded++ // perhaps: then it is counted with the others that were not
+			}
+		case !there && !known[word]:
 			lacking++
 		}
 	}
-	c.lacks = max(c.lacks, lacking)
+	if n := len(slices.DeleteFunc(slices.Clone(r.Messages), func(m sessions.Message) bool { return m.Synthetic })); c.most > 0 && n > max(c.most, len(c.said)-c.own) {
+		c.t.Fatalf("%d messages are shown, %d of them of this turn; want at most %d:\n%s", n, len(c.said)-c.own, c.most, window.Clip(shown, 2000))
+	}
 	said := 0
 	for _, m := range r.Messages {
 		if n, err := fmt.Sscanf(m.Content, "[%d earlier messages", &said); err == nil && n == 1 {
 			break
 		}
 	}
-	if said != lacking {
+	c.lacks = max(c.lacks, said)
+	if said < lacking || said > lacking+unloaded {
 		c.t.Fatalf("a request lacks %d messages and says that it lacks %d:\n%s", lacking, said, window.Clip(shown, 2000))
 	}
 }

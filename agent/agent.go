@@ -66,6 +66,9 @@ type Options struct {
 	Compaction window.Compaction
 	// Summarizer writes the summaries. Default: the agent's model.
 	Summarizer Model
+	// SummarizerServer names the server of Summarizer, if it is another one than
+	// that of the model: what one refuses says nothing about the other.
+	SummarizerServer string
 	// SummarizerWindow is how many tokens it takes. Default: what Windows says
 	// about its name, or ContextWindow.
 	SummarizerWindow int
@@ -176,6 +179,7 @@ func (o Options) withDefaults(model Model) (Options, error) {
 		"Compaction.Trigger.TokensPercent": o.Compaction.Trigger.TokensPercent,
 		"Compaction.Trigger.Messages":      o.Compaction.Trigger.Messages,
 		"Compaction.Keep.N":                o.Compaction.Keep.N,
+		"Compaction.MaxMessages":           o.Compaction.MaxMessages,
 		"Compaction.MaxTokens":             o.Compaction.MaxTokens, "Compaction.MaxChars": o.Compaction.MaxChars,
 	} {
 		if n < 0 {
@@ -224,6 +228,8 @@ func (o Options) checkCompaction() error {
 		return errors.New("agent: Compaction.Keep.N must be at least 1")
 	case c.Keep.Unit == window.UnitMessages && c.Trigger.Messages > 0 && c.Keep.N >= c.Trigger.Messages:
 		return fmt.Errorf("agent: Compaction.Keep.N (%d) must be less than Compaction.Trigger.Messages (%d)", c.Keep.N, c.Trigger.Messages)
+	case c.Keep.Unit == window.UnitMessages && c.MaxMessages > 0 && c.Keep.N >= c.MaxMessages:
+		return fmt.Errorf("agent: Compaction.Keep.N (%d) must be less than Compaction.MaxMessages (%d)", c.Keep.N, c.MaxMessages)
 	case c.Trigger.TokensPercent > 100:
 		return fmt.Errorf("agent: Compaction.Trigger.TokensPercent (%d) is over 100", c.Trigger.TokensPercent)
 	}

@@ -53,6 +53,8 @@ func (a *Agent) triggered(h sessions.History) bool {
 		return true
 	case c.Trigger.Messages > 0 && total > c.Trigger.Messages && cut >= a.usefulCut():
 		return true
+	case c.MaxMessages > 0 && total+window.LastTurn(h.Messages) > c.MaxMessages && cut >= a.usefulCut():
+		return true // else the next turn, if it is as long as this one, would wait for it
 	case c.Trigger.TokensPercent > 0 && a.fills(h, size*c.Trigger.TokensPercent/100):
 		return a.frees(h, cut)
 	default:
@@ -64,7 +66,22 @@ func (a *Agent) triggered(h sessions.History) bool {
 // the window that it is worth a call.
 func (a *Agent) frees(h sessions.History, cut int) bool {
 	name := a.nameFor(h.Settings)
-	return h.Omitted > 0 || a.messageTokens(h.Messages[:cut]) >= a.room(name, a.windowOf(name)/usefulShare)
+	if h.Omitted > 0 {
+		return true
+	}
+	// Repaired by itself, what is before the cut is what it is in the whole.
+	before := a.pruned(h)[:len(window.Repair(h.Messages[:cut]))]
+	return a.messageTokens(before) >= a.room(name, a.windowOf(name)/usefulShare)
+}
+
+// pruned is what requests show of h's messages. A result that is shown by its
+// ends takes no more room than they do, and that is what triggers go by: else
+// summaries would take the place of messages that there is room for.
+func (a *Agent) pruned(h sessions.History) []sessions.Message {
+	frame := window.NewFrame(a.prompt(h.Settings), "", h.Summary, a.opts.Compaction.Render)
+	return a.opts.Prune.Apply(window.Repair(h.Messages), window.Sight{
+		Window: a.opts.windowOf(a.nameFor(h.Settings)), Fixed: a.toolTokens + frame.Tokens(a.opts.Count), Count: a.opts.Count,
+	})
 }
 
 // helps reports whether somebody who waits for a summary of h gains by it. Few
@@ -100,7 +117,7 @@ func (a *Agent) keep(h sessions.History) window.Keep {
 func (a *Agent) Fill(h sessions.History) (tokens, limit int) {
 	name := a.nameFor(h.Settings)
 	frame := window.NewFrame(a.prompt(h.Settings), "", h.Summary, a.opts.Compaction.Render)
-	n := a.messageTokens(h.Messages) + frame.Tokens(a.opts.Count) + a.toolTokens
+	n := a.messageTokens(a.pruned(h)) + frame.Tokens(a.opts.Count) + a.toolTokens
 	return int(float64(n) * a.opts.Calibration.Factor(name)), a.windowOf(name)
 }
 
@@ -112,5 +129,5 @@ func (a *Agent) fills(h sessions.History, tokens int) bool {
 	if window.Bound(h.Messages)+frame.Tokens(length)+a.toolTokens < limit {
 		return false
 	}
-	return a.messageTokens(h.Messages)+frame.Tokens(a.opts.Count)+a.toolTokens >= limit
+	return a.messageTokens(a.pruned(h))+frame.Tokens(a.opts.Count)+a.toolTokens >= limit
 }

@@ -15,12 +15,24 @@ const (
 	leastWindow = 8
 )
 
-// lengths remembers, for each model by its name, how long requests may be
-// after its server refused one, so that not every turn begins with a refused
-// request. It is forgotten with the process, and safe for concurrent use.
+// lengths remembers, for each model of each server, how long requests may be
+// after one was refused, so that not every turn begins with a refused request.
+// It is forgotten with the process, and safe for concurrent use.
 type lengths struct {
 	mu     sync.Mutex
-	models map[string]length
+	models map[served]length
+}
+
+// served is a model where it is served. Two servers may give models of one
+// name different room.
+type served struct{ server, model string }
+
+// answering is the model of that name where conversations are answered, and
+// summarizing the one that writes summaries.
+func answering(model string) served { return served{model: model} }
+
+func (a *Agent) summarizing() served {
+	return served{a.opts.SummarizerServer, a.opts.Summarizer.Name()}
 }
 
 type length struct {
@@ -28,12 +40,12 @@ type length struct {
 	at   time.Time
 }
 
-// of is how many tokens, as we count them, a request to the model called name
-// may have; 0 if nothing is known.
-func (l *lengths) of(name string, now time.Time) int {
+// of is how many tokens, as we count them, a request to m may have; 0 if
+// nothing is known.
+func (l *lengths) of(m served, now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	known := l.models[name]
+	known := l.models[m]
 	if now.Sub(known.at) >= lengthsLast {
 		return 0
 	}
@@ -42,13 +54,13 @@ func (l *lengths) of(name string, now time.Time) int {
 
 // note learns that a request of so many tokens was refused, and that one of so
 // many passed, in the same attempt. 0: there was none.
-func (l *lengths) note(name string, refused, passed, least int, now time.Time) {
+func (l *lengths) note(m served, refused, passed, least int, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if refused > 0 && passed >= refused {
 		passed = 0 // of another kind of text, so that it says nothing about this one
 	}
-	known, found := l.models[name]
+	known, found := l.models[m]
 	found = found && now.Sub(known.at) < lengthsLast
 	switch most := max(refused*6/10, least); {
 	case refused > 0 && (!found || most < known.most):
@@ -62,28 +74,28 @@ func (l *lengths) note(name string, refused, passed, least int, now time.Time) {
 	// What passed fits, whatever was refused in other requests.
 	known.most = max(known.most, passed)
 	if l.models == nil {
-		l.models = make(map[string]length)
+		l.models = make(map[served]length)
 	}
-	l.models[name] = known
+	l.models[m] = known
 }
 
 // windowOf is how many tokens the model of that name takes: what the options
 // say, or less where its server refused less.
-func (a *Agent) windowOf(name string) int { return a.learned(name, a.opts.windowOf(name)) }
+func (a *Agent) windowOf(name string) int { return a.learned(answering(name), a.opts.windowOf(name)) }
 
 // summarizerWindow is the same for the model that writes summaries.
 func (a *Agent) summarizerWindow() int {
-	return a.learned(a.opts.Summarizer.Name(), a.opts.SummarizerWindow)
+	return a.learned(a.summarizing(), a.opts.SummarizerWindow)
 }
 
 // learned is window, or the smaller one in which a request of the length that
 // is known to pass leaves just the room for its answer.
-func (a *Agent) learned(name string, window int) int {
-	most := a.lengths.of(name, a.now())
+func (a *Agent) learned(m served, window int) int {
+	most := a.lengths.of(m, a.now())
 	if most == 0 {
 		return window
 	}
-	tokens := int(float64(most) * a.opts.Calibration.Factor(name))
+	tokens := int(float64(most) * a.opts.Calibration.Factor(m.model))
 	reserve := min(4096, tokens/7)
 	if a.opts.MaxTokens > 0 {
 		reserve = min(a.opts.MaxTokens, tokens)
@@ -91,13 +103,12 @@ func (a *Agent) learned(name string, window int) int {
 	return min(window, tokens+reserve)
 }
 
-// noteLength learns from requests to the model called name: the shortest one
-// that was refused, and the one that passed. A window of so many tokens is
-// configured for it.
-func (a *Agent) noteLength(name string, window, refused, passed int) {
-	least := a.room(name, window/leastWindow)
+// noteLength learns from requests to m: the shortest one that was refused, and
+// the one that passed. A window of so many tokens is configured for it.
+func (a *Agent) noteLength(m served, window, refused, passed int) {
+	least := a.room(m.model, window/leastWindow)
 	if refused > 0 && refused < least {
 		return
 	}
-	a.lengths.note(name, refused, passed, least, a.now())
+	a.lengths.note(m, refused, passed, least, a.now())
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"strconv"
 	"strings"
 
 	"dragoman/sessions"
@@ -61,8 +62,8 @@ func (r *run) rows() []row {
 	return group
 }
 
-// canonical writes JSON with sorted keys and no spaces; what is no JSON stays
-// as it is.
+// canonical writes JSON with sorted keys, no spaces, and one form for each
+// number; what is no JSON stays as it is.
 func canonical(args string) string {
 	d := json.NewDecoder(strings.NewReader(args))
 	d.UseNumber()
@@ -74,8 +75,52 @@ func canonical(args string) string {
 		return strings.TrimSpace(args)
 	}
 	var b bytes.Buffer
-	if err := json.NewEncoder(&b).Encode(v); err != nil {
+	if err := json.NewEncoder(&b).Encode(sameNumbers(v)); err != nil {
 		return strings.TrimSpace(args)
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// sameNumbers gives numbers that are equal one form, wherever they stand in v.
+func sameNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return json.Number(plainNumber(string(v)))
+	case []any:
+		for i := range v {
+			v[i] = sameNumbers(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = sameNumbers(v[k])
+		}
+	}
+	return v
+}
+
+// plainNumber writes a JSON number as digits without zeros at their ends and a
+// power of ten. It computes with the exponent alone, because 1e999999999 is a
+// number too.
+func plainNumber(s string) string {
+	digits, power, _ := strings.Cut(strings.ToLower(s), "e")
+	exponent := 0
+	if power != "" {
+		var err error
+		if exponent, err = strconv.Atoi(power); err != nil || exponent > 1<<60 || exponent < -1<<60 {
+			return s
+		}
+	}
+	digits, negative := strings.CutPrefix(digits, "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	exponent -= len(fraction)
+	digits = strings.TrimLeft(whole+fraction, "0")
+	short := strings.TrimRight(digits, "0")
+	exponent += len(digits) - len(short)
+	if short == "" {
+		return "0"
+	}
+	if negative {
+		short = "-" + short
+	}
+	return short + "e" + strconv.Itoa(exponent)
 }

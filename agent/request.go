@@ -26,11 +26,11 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	if final {
 		req.Tools = nil
 	}
-	whole, users := r.view(final)
-	view := r.fit(whole, users)
+	whole, users, failed := r.view(final)
+	view := r.fit(r.newest(whole, users), users)
 	// What is gone before the fitting, nobody wanted to leave out.
-	unsaid := window.Missing(r.all, whole)
-	left := window.Missing(r.all, view) - unsaid + r.t.History.Omitted
+	unsaid := window.Missing(r.all, whole) - failed
+	left := window.Missing(r.all, view) - failed - unsaid + r.t.History.Omitted
 	r.left = left - r.t.History.Omitted
 	view = r.lead(view, left)
 	if window.Validate(view) != nil {
@@ -79,9 +79,10 @@ const (
 	omissionTokens = 40
 )
 
-// view is the conversation, repaired and pruned, and how many of its newest
-// user messages the turn answers.
-func (r *run) view(final bool) (msgs []sessions.Message, users int) {
+// view is the conversation, repaired and pruned, how many of its newest user
+// messages the turn answers, and how many messages of failed calls are not in
+// it because they are not to be.
+func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 	view := window.Repair(r.all)
 	// Not by what was learned of the window: what is pruned must not depend on
 	// when the process began.
@@ -89,6 +90,11 @@ func (r *run) view(final bool) (msgs []sessions.Message, users int) {
 		Window: r.a.opts.windowOf(r.model.Name()), Fixed: r.fixed,
 		Count: r.a.opts.Count, Forced: r.a.forced.of(r.t),
 	})
+	if r.a.opts.Prune.FailedCalls {
+		// After the pruning, whose steps depend on what there was, or what was
+		// pruned for the sake of a failed call would come back whole.
+		view, failed = window.WithoutFailed(view, r.t.ID)
+	}
 	for _, m := range r.all[r.own:] {
 		if m.Role == sessions.RoleUser {
 			users++
@@ -99,7 +105,7 @@ func (r *run) view(final bool) (msgs []sessions.Message, users int) {
 		view = append(slices.Clip(view), sessions.Message{Role: sessions.RoleUser, Content: noteLastStep, Synthetic: true})
 		users++
 	}
-	return view, users
+	return view, users, failed
 }
 
 // budget is how many tokens of messages, as we count them, the next request
@@ -182,6 +188,7 @@ const (
 	cutLittle       = "a summary would free too little"
 	cutStillLong    = "too long in spite of a summary"
 	cutFailed       = "the summary failed"
+	cutRests        = "summaries rest after one that failed"
 	cutOff          = "summaries are off"
 	cutNoTranscript = "no transcript"
 )
@@ -198,6 +205,8 @@ func (r *run) noteCut(ctx context.Context) {
 		why = cutNoTranscript
 	case r.a.opts.Compaction.When == window.WhenOff:
 		level, why = slog.LevelDebug, cutOff // as it was wanted, in every turn
+	case why == cutRests:
+		level = slog.LevelDebug // the turn in which it failed has said it
 	case r.compacted:
 		why = cutStillLong
 	case why == "":
@@ -229,8 +238,12 @@ func (r *run) compact(ctx context.Context) error {
 		r.whyUncut = cutNothingOld
 		return nil
 	case err != nil:
+		level := slog.LevelWarn
 		r.whyUncut = cutFailed
-		r.a.log.Warn("the conversation could not be summarised, older messages are left out of the request",
+		if errors.Is(err, ErrSummaryRests) {
+			level, r.whyUncut = slog.LevelDebug, cutRests // there was a warning when it failed
+		}
+		r.a.log.Log(ctx, level, "the conversation could not be summarised, older messages are left out of the request",
 			"key", r.t.Key.String(), "err", err)
 		return nil
 	case h.Generation != r.t.History.Generation:

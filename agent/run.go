@@ -67,6 +67,8 @@ type run struct {
 	left     int
 	cutSaid  bool
 	whyUncut string
+	// stuck says that nothing came of a summary for the sake of their number.
+	stuck bool
 
 	mu sync.Mutex
 }

@@ -39,8 +39,11 @@ func (r *run) step(ctx context.Context, final bool) (*Response, error) {
 // call builds a request that fits and sends it. When the server finds it too
 // long all the same, it is tried again with less, by one means after another.
 func (r *run) call(ctx context.Context, final bool) (*Response, error) {
+	if err := r.within(ctx); err != nil {
+		return nil, err
+	}
 	if r.t.Compact != nil && !r.compactTried {
-		if view, _ := r.view(final); !r.fits(view) && r.a.helps(r.t.History) {
+		if view, _, _ := r.view(final); !r.fits(view) && r.a.helps(r.t.History) {
 			if err := r.compact(ctx); err != nil {
 				return nil, err
 			}
@@ -50,7 +53,7 @@ func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 	resp, err := r.tries(ctx, &tried, final)
 	// Not before, so that it changes nothing about what is tried until then.
 	name := r.model.Name()
-	r.a.noteLength(name, r.a.opts.windowOf(name), tried.refused, tried.passed)
+	r.a.noteLength(answering(name), r.a.opts.windowOf(name), tried.refused, tried.passed)
 	return resp, err
 }
 
@@ -65,7 +68,7 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 		r.noteCut(ctx)
 		resp, err := r.a.complete(ctx, r.model, &req, r.stream)
 		if err == nil {
-			if tried.refused > 0 || r.a.lengths.of(r.model.Name(), r.a.now()) > 0 { // else counting is of no use
+			if tried.refused > 0 || r.a.lengths.of(answering(r.model.Name()), r.a.now()) > 0 { // else counting is of no use
 				tried.passed = r.fixed + r.a.messageTokens(req.Messages)
 			}
 			r.a.learn(r.model, req, resp.Usage)

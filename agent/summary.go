@@ -21,6 +21,9 @@ var (
 	// ErrUnseen: the summary would stand for messages that the model was never
 	// shown, which is a bug. They would be gone from the conversation.
 	ErrUnseen = errors.New("agent: the summary covers messages that were not summarised")
+	// ErrSummaryRests: one failed a short while ago, and the next is not tried
+	// yet. Summarize does not return it; who makes summaries for turns may.
+	ErrSummaryRests = errors.New("agent: a summary failed before, the next one waits")
 	// ErrBadSummary: the model answered something that is no summary.
 	ErrBadSummary = errors.New("agent: the model wrote no usable summary")
 )
@@ -48,7 +51,7 @@ func (a *Agent) Summarize(ctx context.Context, h sessions.History) (sessions.Sum
 	}
 	cut := 0
 	if a.opts.Compaction.When != window.WhenOff {
-		cut = a.inReach(h.Messages, window.CutAt(h.Messages, a.keep(h)))
+		cut = a.inReach(h.Messages, window.CutAt(h.Messages, a.keepFor(ctx, h)))
 	}
 	if cut == 0 {
 		return sessions.Summary{}, ErrNothingToSummarize
@@ -187,7 +190,7 @@ func (s *summarising) count(req Request, err error) {
 
 // noteLength teaches the requests to come. Here it would halve the room twice.
 func (s *summarising) noteLength() {
-	s.a.noteLength(s.a.opts.Summarizer.Name(), s.a.opts.SummarizerWindow, s.refusedLength, s.passedLength)
+	s.a.noteLength(s.a.summarizing(), s.a.opts.SummarizerWindow, s.refusedLength, s.passedLength)
 }
 
 // mended returns w, or, if something is wrong with its form, what the model

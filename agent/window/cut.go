@@ -191,6 +191,31 @@ func cutTurn(turn []sessions.Message, sizes []int, budget int) (cut int) {
 	return cut
 }
 
+// Newest returns a view of msgs, which must be repaired, of at most so many
+// messages, as far as the groups before the turn allow it: those go, oldest
+// first, and no others. users is as in [Fit]. They go in steps, counted from
+// the same start, so that many requests begin alike.
+func Newest(msgs []sessions.Message, users, most, step int) []sessions.Message {
+	over := len(msgs) - most
+	if over <= 0 {
+		return msgs
+	}
+	step = max(step, 1)
+	turn, first := turnStart(msgs, users), 0
+	for gone := (over + step - 1) / step * step; first < min(gone, turn); {
+		first = groupEnd(msgs, first)
+	}
+	return msgs[min(first, turn):]
+}
+
+// LastTurn is how many of the newest messages belong to one turn.
+func LastTurn(msgs []sessions.Message) int {
+	first := len(msgs) - 1
+	for ; first > 0 && !startsTurn(msgs, first); first-- {
+	}
+	return len(msgs) - max(first, 0)
+}
+
 // turnStart is the index of the oldest of the newest n user messages.
 func turnStart(msgs []sessions.Message, n int) int {
 	n = max(n, 1)

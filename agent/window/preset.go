@@ -70,8 +70,13 @@ type Compaction struct {
 	When    When
 	Trigger Trigger
 	Keep    Keep
-	Render  Render
-	Format  Format
+	// MaxMessages is how many messages of the conversation a request shows at
+	// most: what goes beyond is summarised before it is made. The running turn
+	// counts, and stays whole. 0: as many as there is room for.
+	MaxMessages int
+
+	Render Render
+	Format Format
 	// MaxTokens bounds the model's answer, MaxChars the characters of the
 	// summary. 0: no bound of its own.
 	MaxTokens int
@@ -109,9 +114,9 @@ var Presets = map[string]Compaction{
 	},
 	// It shows the last 20 messages and, as a variant, a summary of all but the
 	// last 10, made anew for every request. Here one summary lasts until there
-	// are 20 again.
+	// would be more than 20 again, and so none of the others is lost.
 	"terrarium": {
-		When: WhenAuto, Trigger: Trigger{Messages: 20}, Keep: Keep{UnitMessages, 10},
+		When: WhenAuto, Trigger: Trigger{Messages: 20}, Keep: Keep{UnitMessages, 10}, MaxMessages: 20,
 		Render: SystemMessage, Format: Concise, MaxTokens: 256, Temperature: degrees(0.2),
 	},
 	"molf": {

@@ -30,6 +30,9 @@ type Prune struct {
 	// KeepAssistants: the results that belong to so many of the newest
 	// assistant messages stay whole.
 	KeepAssistants int
+	// FailedCalls leaves the calls of earlier turns that only failed out of the
+	// view, with their results, even if Off: see [WithoutFailed].
+	FailedCalls bool
 	// Exempt are the tools whose results always stay whole.
 	Exempt []string
 }
@@ -49,6 +52,11 @@ var PrunePresets = map[string]Prune{
 	"sparing": {
 		SoftPercent: 30, HardPercent: 50, Head: 1500, Tail: 1500,
 		MinResult: 50_000, KeepAssistants: 3, Exempt: []string{"skill"},
+	},
+	// The default's, and no failed calls of tools.
+	"sentinel": {
+		SoftPercent: 30, HardPercent: 50, Head: 1500, Tail: 1500,
+		MinResult: 16_000, KeepAssistants: 3, FailedCalls: true, Exempt: []string{"skill"},
 	},
 	// It shortens results from 4,000 characters on, and takes whole ones out
 	// only where that frees 50,000.

@@ -258,6 +258,9 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 		Compaction: d.cfg.Summary.Compaction(), Prune: d.cfg.Prune.Rules(), Models: d.others, Logger: d.log,
 	}
 	o.Windows, o.SummarizerWindow = d.windows(), d.cfg.Summary.Model.ContextWindow
+	if base := d.cfg.Summary.Model.BaseURL; base != d.cfg.Model.BaseURL {
+		o.SummarizerServer = base
+	}
 	var err error
 	if o.Summarizer, err = d.summarizer(); err != nil {
 		return agent.Options{}, err

@@ -10,7 +10,7 @@ import (
 
 // Prune says how long results of tools are shortened in what the model sees.
 type Prune struct {
-	Preset         string   `yaml:"preset" doc:"A known way to do it, which fills in every key that is not written: dragoman, openclaw or sparing."`
+	Preset         string   `yaml:"preset" doc:"A known way to do it, which fills in every key that is not written: dragoman, openclaw, sparing or sentinel. Not written: sentinel if summary.preset is that, else dragoman."`
 	Enabled        bool     `yaml:"enabled" doc:"Shorten long results of tools in what the model sees. The transcript keeps them whole."`
 	SoftPercent    int      `yaml:"soft_percent" doc:"Above this share of the context window, long results keep only their two ends."`
 	HardPercent    int      `yaml:"hard_percent" doc:"Above this share, a notice stands for them."`
@@ -19,6 +19,7 @@ type Prune struct {
 	MinResult      int      `yaml:"min_result" doc:"Shorter results, in characters, are left alone."`
 	MinTotal       int      `yaml:"min_total" doc:"A notice stands for results only where that takes away so many characters or more."`
 	KeepAssistants int      `yaml:"keep_assistants" doc:"The results that belong to so many of the newest messages of the model stay whole."`
+	FailedCalls    bool     `yaml:"failed_calls" doc:"Leave calls of tools that only failed out of what the model sees, once their turn is over. The transcript keeps them, and summaries are made of them too."`
 	Exempt         []string `yaml:"exempt" empty:"ok" doc:"Tools whose results always stay whole."`
 }
 
@@ -27,7 +28,7 @@ func presetPrune(name string) Prune {
 	p := window.PrunePresets[name]
 	return Prune{
 		Preset: name, Enabled: !p.Off, SoftPercent: p.SoftPercent, HardPercent: p.HardPercent, Head: p.Head, Tail: p.Tail,
-		MinResult: p.MinResult, MinTotal: p.MinTotal, KeepAssistants: p.KeepAssistants, Exempt: slices.Clone(p.Exempt),
+		MinResult: p.MinResult, MinTotal: p.MinTotal, KeepAssistants: p.KeepAssistants, FailedCalls: p.FailedCalls, Exempt: slices.Clone(p.Exempt),
 	}
 }
 
@@ -35,13 +36,16 @@ func presetPrune(name string) Prune {
 func (p Prune) Rules() window.Prune {
 	return window.Prune{
 		Off: !p.Enabled, SoftPercent: p.SoftPercent, HardPercent: p.HardPercent, Head: p.Head, Tail: p.Tail,
-		MinResult: p.MinResult, MinTotal: p.MinTotal, KeepAssistants: p.KeepAssistants, Exempt: p.Exempt,
+		MinResult: p.MinResult, MinTotal: p.MinTotal, KeepAssistants: p.KeepAssistants, FailedCalls: p.FailedCalls, Exempt: p.Exempt,
 	}
 }
 
 // applyPrunePreset fills in what was not written. What was written counts.
 func (v *validator) applyPrunePreset() {
 	s := &v.c.Prune
+	if _, same := window.PrunePresets[v.c.Summary.Preset]; same && !v.written("prune.preset") {
+		s.Preset = v.c.Summary.Preset // who takes a system's way of summarising expects its view too
+	}
 	v.oneOf("prune.preset", s.Preset, window.PrunePresetNames()...)
 	if _, known := window.PrunePresets[s.Preset]; !known {
 		return
@@ -55,6 +59,7 @@ func (v *validator) applyPrunePreset() {
 	fill(v, "prune.min_result", &s.MinResult, p.MinResult)
 	fill(v, "prune.min_total", &s.MinTotal, p.MinTotal)
 	fill(v, "prune.keep_assistants", &s.KeepAssistants, p.KeepAssistants)
+	fill(v, "prune.failed_calls", &s.FailedCalls, p.FailedCalls)
 	fill(v, "prune.exempt", &s.Exempt, p.Exempt)
 }
 

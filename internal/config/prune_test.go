@@ -60,7 +60,7 @@ func TestPruneProblems(t *testing.T) {
 		"prune: {keep_assistants: -1}\n":                    "prune.keep_assistants: -1 is out of range; write 0 to 1000",
 		"prune: {exempt: [\" \"]}\n":                        "prune.exempt[0]: is empty; write the name of a tool",
 		"prune: {min_total: -1}\n":                          "prune.min_total: -1 is out of range; write 0 to 100000000",
-		"prune: {preset: claw}\n":                           `prune.preset: "claw" is not known here; write dragoman, openclaw or sparing`,
+		"prune: {preset: claw}\n":                           `prune.preset: "claw" is not known here; write dragoman, openclaw, sentinel or sparing`,
 		"prune: {preset: openclaw, head: 3000}\n":           "prune.min_result: is not more than prune.head and prune.tail together, so there is nothing to leave out; write more than 4500",
 		"prune: {off: true}\n":                              "prune.off: unknown key",
 		"prune: {head: 100000000, min_result: 100000000}\n": "prune.head: 100000000 is out of range; write 0 to 1000000",
@@ -75,6 +75,24 @@ func TestPruneProblems(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%sproblems = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The preset of summaries brings a view that is called like it, unless one is
+// named.
+func TestFailedCalls(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "summary: {preset: sentinel}\n": true, "summary: {preset: picoclaw}\n": false, "prune: {preset: sentinel}\n": true,
+		"summary: {preset: sentinel}\nprune: {preset: dragoman}\n": false, "summary: {preset: sentinel}\nprune: {failed_calls: false}\n": false,
+		"prune: {failed_calls: true}\n": true,
+	} {
+		c := load1(t, text)
+		if got := c.Prune.Rules().FailedCalls; got != want {
+			t.Errorf("%sFailedCalls = %v, want %v", text, got, want)
+		}
+		if diff := cmp.Diff(c.Prune, load1(t, c.Effective()).Prune); diff != "" || !strings.Contains(c.Effective(), "failed_calls: ") {
+			t.Errorf("%sits effective form loads as (-want +got):\n%s", text, diff)
 		}
 	}
 }

@@ -37,6 +37,8 @@ type SummaryTrigger struct {
 type SummaryKeep struct {
 	Unit string `yaml:"unit" doc:"What n counts: messages, turns or tokens."`
 	N    int    `yaml:"n" doc:"How many of the newest stay word for word, at least. Tool calls stay with their results."`
+
+	MaxMessages int `yaml:"max_messages" doc:"How many messages the model is shown word for word at most; what goes beyond is summarised before it is asked. The running turn counts, and is never cut for it. 0: as many as there is room for."`
 }
 
 // SummaryModel is the model that writes summaries, if it is another one.
@@ -54,7 +56,7 @@ func presetSummary(name string) Summary {
 	return Summary{
 		Preset: name, When: string(p.When),
 		Trigger: SummaryTrigger{Threshold(p.Trigger.TokensPercent), Threshold(p.Trigger.Messages), p.Trigger.MinMessages},
-		Keep:    SummaryKeep{string(p.Keep.Unit), p.Keep.N},
+		Keep:    SummaryKeep{string(p.Keep.Unit), p.Keep.N, p.MaxMessages},
 		Render:  string(p.Render), Format: string(p.Format),
 		MaxTokens: p.MaxTokens, MaxChars: p.MaxChars, Temperature: p.Temperature, Prompt: p.Prompt,
 	}
@@ -67,8 +69,9 @@ func (s Summary) Compaction() window.Compaction {
 		Trigger: window.Trigger{
 			TokensPercent: s.Trigger.TokensPercent.N(), Messages: s.Trigger.Messages.N(), MinMessages: s.Trigger.MinMessages,
 		},
-		Keep:   window.Keep{Unit: window.Unit(s.Keep.Unit), N: s.Keep.N},
-		Render: window.Render(s.Render), Format: window.Format(s.Format),
+		Keep:        window.Keep{Unit: window.Unit(s.Keep.Unit), N: s.Keep.N},
+		MaxMessages: s.Keep.MaxMessages,
+		Render:      window.Render(s.Render), Format: window.Format(s.Format),
 		MaxTokens: s.MaxTokens, MaxChars: s.MaxChars, Temperature: s.Temperature,
 		Prompt: s.Prompt, UserPrompt: s.UserPrompt, Schema: s.Schema,
 	}
@@ -107,6 +110,9 @@ func (v *validator) summary() {
 	v.trigger("summary.trigger.messages", s.Trigger.Messages, 2, 1_000_000)
 	v.between("summary.trigger.min_messages", s.Trigger.MinMessages, 0, 1_000_000)
 	v.between("summary.keep.n", s.Keep.N, 1, 10_000_000)
+	if s.Keep.MaxMessages != 0 {
+		v.between("summary.keep.max_messages", s.Keep.MaxMessages, 4, 1_000_000)
+	}
 	v.summaryKeep(s)
 	v.between("summary.max_tokens", s.MaxTokens, 0, 1_000_000)
 	if s.MaxTokens > 0 && s.MaxTokens < 64 {
@@ -162,6 +168,7 @@ func (v *validator) applyPreset() {
 	fill(v, "summary.trigger.min_messages", &s.Trigger.MinMessages, p.Trigger.MinMessages)
 	fill(v, "summary.keep.unit", &s.Keep.Unit, p.Keep.Unit)
 	fill(v, "summary.keep.n", &s.Keep.N, p.Keep.N)
+	fill(v, "summary.keep.max_messages", &s.Keep.MaxMessages, p.Keep.MaxMessages)
 	fill(v, "summary.render", &s.Render, p.Render)
 	fill(v, "summary.format", &s.Format, p.Format)
 	fill(v, "summary.max_tokens", &s.MaxTokens, p.MaxTokens)
@@ -199,6 +206,8 @@ func (v *validator) summaryKeep(s Summary) {
 	case n < 1:
 	case s.Keep.Unit == string(window.UnitMessages) && most >= 2 && n >= most:
 		v.bad("summary.keep.n", "must be less than summary.trigger.messages, else nothing is left to summarise", fmt.Sprintf("write less than %d", most))
+	case s.Keep.Unit == string(window.UnitMessages) && s.Keep.MaxMessages >= 4 && n >= s.Keep.MaxMessages:
+		v.bad("summary.keep.n", "must be less than summary.keep.max_messages, else nothing may be summarised", fmt.Sprintf("write less than %d", s.Keep.MaxMessages))
 	case s.Keep.Unit == string(window.UnitTurns) && most >= 2 && 2*n >= most:
 		v.bad("summary.keep.n", "so many turns have more messages than summary.trigger.messages, so nothing is left to summarise", fmt.Sprintf("write less than %d, or a larger trigger", (most+1)/2))
 	case s.Keep.Unit == string(window.UnitTokens) && n >= v.c.Model.ContextWindow/2:

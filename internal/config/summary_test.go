@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -115,4 +116,30 @@ func load1(t *testing.T, text string, env ...string) *config.Config {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// A preset says how many messages are shown at most; the effective form has it.
+func TestMaxMessages(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, "summary: {preset: terrarium}\n": 20, "summary: {preset: terrarium, keep: {max_messages: 30}}\n": 30,
+		"summary: {preset: terrarium, keep: {max_messages: 0}}\n": 0, "summary: {keep: {max_messages: 40}}\n": 40,
+	} {
+		c := load1(t, text)
+		if got := c.Summary.Compaction().MaxMessages; got != want {
+			t.Errorf("%sMaxMessages = %d, want %d", text, got, want)
+		}
+		if again := load1(t, c.Effective()); again.Summary.Keep != c.Summary.Keep || !strings.Contains(c.Effective(), fmt.Sprintf("max_messages: %d\n", want)) {
+			t.Errorf("%sEffective does not say so:\n%s", text, c.Effective())
+		}
+	}
+	for text, want := range map[string]string{
+		"summary: {keep: {max_messages: 12}}\n": "summary.keep.n: must be less than summary.keep.max_messages",
+		"summary: {keep: {max_messages: 3}}\n":  "summary.keep.max_messages: 3 is out of range",
+		"summary: {keep: {max_messages: -1}}\n": "summary.keep.max_messages: -1 is out of range",
+	} {
+		_, err := load(t, text)
+		if got := fmt.Sprint(problems(t, err)); !strings.Contains(got, want) {
+			t.Errorf("%sproblems = %s, want %s", text, got, want)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"sync"
@@ -166,9 +167,6 @@ func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) b
 	return true
 }
 
-// errResting: a summary of this conversation failed a short while ago.
-var errResting = errors.New("gateway: summaries of this conversation failed before; the next one waits")
-
 // compactNow summarises k for a turn that waits for it and returns what the
 // history is then. One that is running already is waited for instead; one that
 // only waits for a slot is overtaken, and finds nothing left to do. A turn
@@ -183,7 +181,7 @@ func (g *Gateway) compactNow(ctx context.Context, k channels.Key) (sessions.Hist
 			return sessions.History{}, context.Cause(ctx)
 		}
 	case !ok:
-		return sessions.History{}, errResting
+		return sessions.History{}, fmt.Errorf("gateway: summary of %s: %w", k, agent.ErrSummaryRests)
 	default:
 		if err := g.summarizeOnce(ctx, k, waitingLimit, always); err != nil {
 			return sessions.History{}, err

@@ -1,0 +1,157 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// windowed summarises nothing in the background, so that all is up to turns.
+func windowed() window.Compaction {
+	c := keeping(10)
+	c.Trigger, c.MaxMessages = window.Trigger{TokensPercent: 99}, 20
+	return c
+}
+
+// TestMaxMessages: no request shows more than 20 messages, in turns with tools
+// too, and none of those that are not shown is lost: a summary stands for them.
+func TestMaxMessages(t *testing.T) {
+	var asked, requests []agent.Request
+	m := newScript(t, echoing(windowed(), &asked, &requests))
+	talk := chat{t: t, a: newAgent(t, m, agent.Options{Compaction: windowed()}, newCounter("look")), h: sessions.History{Generation: "g", FirstSeq: 1}}
+	for i := range 40 {
+		talk.say("Look again. " + fact(i))
+	}
+	most := 0
+	for i, r := range requests {
+		most = max(most, len(r.Messages))
+		if len(r.Messages) > 20 {
+			t.Errorf("request %d shows %d messages", i, len(r.Messages))
+		}
+	}
+	if most < 18 || talk.unaccounted != 0 || len(talk.summaries) < 10 {
+		t.Errorf("at most %d messages are shown, %d lost, %d summaries; want nearly 20, none and many", most, talk.unaccounted, len(talk.summaries))
+	}
+	contains(t, "the last summary", talk.summaries[len(talk.summaries)-1].Text, fact(0), fact(30))
+}
+
+// TestMaxMessagesBackground: the summary is made before a turn has to wait for it.
+func TestMaxMessagesBackground(t *testing.T) {
+	a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: windowed()})
+	turns := func(n, each int) (h sessions.History) {
+		for i := range n * each {
+			role := sessions.RoleUser
+			if i%each > 0 {
+				role = sessions.RoleAssistant
+			}
+			h.Messages = append(h.Messages, sessions.Message{Seq: int64(i + 1), Role: role, Content: "word", Turn: fmt.Sprint(i / each)})
+		}
+		return h
+	}
+	for _, test := range []struct {
+		turns, each int
+		want        bool
+	}{{9, 2, false}, {10, 2, true}, {4, 4, false}, {5, 4, true}, {3, 6, true}} {
+		if got := a.NeedsSummary(turns(test.turns, test.each)); got != test.want {
+			t.Errorf("NeedsSummary() after %d turns of %d messages = %v, want %v", test.turns, test.each, got, test.want)
+		}
+	}
+}
+
+// TestMaxMessagesWithoutSummary: where summaries fail, or rest after a failure,
+// the view is cut and says so, at the same place for many requests. A warning
+// comes with the failure and not with every turn after it.
+func TestMaxMessagesWithoutSummary(t *testing.T) {
+	for _, cause := range []error{agent.ErrBadSummary, agent.ErrSummaryRests} {
+		m := newScript(t, say("ok"))
+		var log strings.Builder
+		a := newAgent(t, m, agent.Options{Compaction: windowed(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		turn := turnOf("what now?")
+		turn.History.Messages = long(40)
+		tried := 0
+		turn.Compact = func(context.Context) (sessions.History, error) {
+			tried++
+			return sessions.History{}, fmt.Errorf("no: %w", cause)
+		}
+		for range 5 {
+			res := runTight(t, a, turn)
+			if n := len(turn.History.Messages); res.Unaccounted != n-len(m.requests()[len(m.requests())-1].Messages)+2 {
+				t.Errorf("Unaccounted = %d of %d", res.Unaccounted, n)
+			}
+			turn.History.Messages = append(turn.History.Messages, sessions.Message{Seq: 1000, Role: sessions.RoleUser, Content: "more"})
+		}
+		first := make(map[string]bool)
+		for _, r := range m.requests() {
+			first[r.Messages[0].Content] = true
+			if len(r.Messages) > 21 || !strings.Contains(r.Messages[0].Content, "30 earlier messages") {
+				t.Errorf("%d messages, the first is %q", len(r.Messages), r.Messages[0].Content)
+			}
+		}
+		if tried != 5 || len(first) != 1 {
+			t.Errorf("%d summaries tried in 5 turns, %d beginnings; want one each and one", tried, len(first))
+		}
+		if warned := strings.Contains(log.String(), "WARN"); warned != errors.Is(cause, agent.ErrBadSummary) {
+			t.Errorf("after %v the log says %q", cause, log.String())
+		}
+	}
+}
+
+// TestFailedCallsAreLeftOut: what failed in a turn that is over is not shown
+// again, from its next turn on and in the same way in all that follow. What the
+// model said beside it stays, and so do the calls beside it that did not fail.
+func TestFailedCallsAreLeftOut(t *testing.T) {
+	look := tool{agent.Spec{Name: "look"}, func(_ context.Context, c agent.Call) (string, error) {
+		if strings.Contains(string(c.Args), "bad") {
+			return "", errors.New("no such shelf")
+		}
+		return "a shelf", nil
+	}}
+	for name, drops := range map[string]bool{"sentinel": true, "dragoman": false} {
+		both := answer(response("Let me see.", "tool_calls", parseCalls([]string{`a look {"at":"bad"}`, `b look {"at":"good"}`})...))
+		alone := answer(response("And there?", "tool_calls", parseCalls([]string{`c look {"at":"bad2"}`})...))
+		m := newScript(t, both, alone, call(`d look {"at":"bad3"}`), say("Found it."), say("ok"))
+		talk := chat{t: t, a: newAgent(t, m, agent.Options{Prune: window.PrunePresets[name]}, look), h: sessions.History{Generation: "g", FirstSeq: 1}}
+		talk.say("Look.")
+		talk.say("And now?")
+		talk.say("And then?")
+		reqs := m.requests()
+		running := show(reqs[3].Messages)
+		contains(t, "the running turn", running, "no such shelf", "bad3")
+		const want = "user: Look.\nassistant: Let me see. [b look {\"at\":\"good\"}]\ntool(b): a shelf\nassistant: And there?\nassistant: Found it.\nuser: And now?\n"
+		second, third := show(reqs[4].Messages), show(reqs[5].Messages)
+		if (second == want) != drops || !strings.HasPrefix(third, second) {
+			t.Errorf("%s: the next turns are shown\n%sand\n%s", name, second, third)
+		}
+		if n := len(talk.all); n != 13 || talk.unaccounted != 0 {
+			t.Errorf("the transcript has %d messages, %d unaccounted for; want all 13 and none", n, talk.unaccounted)
+		}
+	}
+}
+
+// TestPrunedResultsTakeLittle: triggers go by what is shown.
+func TestPrunedResultsTakeLittle(t *testing.T) {
+	c := keeping(4)
+	c.Trigger = window.Trigger{TokensPercent: 60}
+	h := sessions.History{Messages: append(oldResults(8), long(6)...)}
+	for i := range h.Messages {
+		h.Messages[i].Seq = int64(i + 1)
+		if h.Messages[i].Role == sessions.RoleTool {
+			h.Messages[i].Content = strings.Repeat("shelf row ", 2000)
+		}
+	}
+	for off, want := range map[bool]bool{true: true, false: false} {
+		p := window.DefaultPrune()
+		p.Off = off
+		a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: c, Prune: p, ContextWindow: 50_000})
+		if got := a.NeedsSummary(h); got != want {
+			t.Errorf("pruning off: %v, NeedsSummary() = %v, want %v", off, got, want)
+		}
+	}
+}
