@@ -211,11 +211,19 @@ func parseStat(b []byte) (time.Duration, error) {
 
 // memory is the daemon's resident memory now and at its peak, in bytes.
 func (d *daemon) memory() (now, peak int64) {
+	b := d.status()
+	return parseStatus(b, "VmRSS"), parseStatus(b, "VmHWM")
+}
+
+// own is what of its memory no file holds: the kernel cannot drop it.
+func (d *daemon) own() int64 { return parseStatus(d.status(), "RssAnon") }
+
+func (d *daemon) status() []byte {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.cmd.Process.Pid))
 	if err != nil {
 		d.h.t.Fatal(err)
 	}
-	return parseStatus(b, "VmRSS"), parseStatus(b, "VmHWM")
+	return b
 }
 
 // parseStatus finds a size in /proc/PID/status; 0 if it is not there.
