@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"dragoman/agent"
 	"dragoman/sessions"
 )
@@ -158,5 +160,28 @@ func TestResumeSteered(t *testing.T) {
 	}
 	if m.requests()[0].Tools != nil {
 		t.Error("the last step has tools")
+	}
+}
+
+// TestRunTwiceWithRoom: a turn that is tried again has the history that it had,
+// also where the first run could write behind it.
+func TestRunTwiceWithRoom(t *testing.T) {
+	m := newScript(t, say("one"), say("one"))
+	a := newAgent(t, m, agent.Options{})
+	turn := turnOf("again?")
+	turn.History.Messages = append(make([]sessions.Message, 0, 8),
+		sessions.Message{Role: sessions.RoleUser, Content: "hi"}, sessions.Message{Role: sessions.RoleAssistant, Content: "hello"})
+	before := slices.Clone(turn.History.Messages)
+	first := run(t, a, turn)
+	second := run(t, a, turn)
+	if diff := cmp.Diff(first.Messages, second.Messages); diff != "" {
+		t.Errorf("Messages of both runs (-first +second):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, turn.History.Messages); diff != "" {
+		t.Errorf("the history after both (-before +after):\n%s", diff)
+	}
+	requests := m.requests()
+	if got, want := show(requests[1].Messages), "user: hi\nassistant: hello\nuser: again?\n"; got != want || show(requests[0].Messages) != want {
+		t.Errorf("requests:\n%s\n%s", show(requests[0].Messages), got)
 	}
 }

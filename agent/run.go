@@ -101,7 +101,7 @@ func (a *Agent) begin(t Turn) (*run, error) {
 		own:     len(t.History.Messages),
 	}
 	r.setFrame()
-	r.all = slices.Concat(t.History.Messages, t.Input)
+	r.all = append(t.History.Messages, t.Input...)
 	r.fresh = len(r.all)
 	hasUser := false
 	for i := range r.all[r.own:] {

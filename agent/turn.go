@@ -15,7 +15,10 @@ type Turn struct {
 	Private bool
 	// System is added to the agent's system prompt: the channel's own part.
 	// It stays the same from turn to turn.
-	System  string
+	System string
+	// History is only read, but its Messages may have room for more, as stores
+	// give it: that is the run's while it lasts. A copy would be as large as
+	// the conversation, for every turn that waits.
 	History sessions.History
 	// Input is what the turn answers: one or more user messages.
 	Input []sessions.Message
