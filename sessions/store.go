@@ -132,6 +132,10 @@ type Feeds interface {
 	// Feed returns at most limit items with Seq < before (0: the newest),
 	// oldest first. Dead and dropped deliveries are left out.
 	Feed(ctx context.Context, k channels.Key, before int64, limit int) ([]FeedItem, error)
+	// Running returns the turn of k that has journaled something and is not
+	// committed, whether it runs or waits to go on after a crash: what it
+	// answers, in order, and its journal. Turn is "" if there is none.
+	Running(ctx context.Context, k channels.Key) (Pending, error)
 }
 
 // Queue is the operator's view of inbox, outbox and things set aside.

@@ -48,7 +48,14 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 		return &usageError{"--last wants 0 or more"}
 	}
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		now, err := a.Running(ctx, key) // first: what is committed after that is in the transcript
+		if err != nil {
+			return err
+		}
 		head, err := a.Conversation(ctx, key)
+		if errors.Is(err, sessions.ErrNotFound) && now.Turn != "" { // its very first turn
+			head, err = sessions.Conversation{Key: key}, nil
+		}
 		if errors.Is(err, sessions.ErrNotFound) {
 			return noConversation(key)
 		}
@@ -58,6 +65,9 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 		kept, total := []sessions.Message{}, 0
 		err = eachMessage(ctx, a, key, func(m sessions.Message) error {
 			kept, total = append(kept, m), total+1
+			if m.Turn != "" && m.Turn == now.Turn {
+				now = httpapi.Running{}
+			}
 			if k.Last > 0 && len(kept) > 2*k.Last { // keep memory small without copying each time
 				kept = append(kept[:0], kept[len(kept)-k.Last:]...)
 			}
@@ -70,7 +80,7 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 			kept = kept[len(kept)-k.Last:]
 		}
 		if k.JSON {
-			return e.json(kept)
+			return e.json(withRunning(kept, now))
 		}
 		e.say("%s", headText(head))
 		if earlier := total - len(kept); earlier > 0 {
@@ -79,8 +89,32 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 		for _, m := range kept {
 			e.say("%s", messageText(m))
 		}
+		if now.Turn != "" {
+			e.say("In progress: these steps of an answer are safe, and not part of the transcript yet.\n")
+		}
+		for _, m := range now.Messages {
+			e.say("%s", messageText(m))
+		}
 		return nil
 	})
+}
+
+// shownMessage is a message as show prints it in JSON.
+type shownMessage struct {
+	sessions.Message
+	// InProgress says that its turn is not finished: it has no seq yet.
+	InProgress bool `json:"in_progress,omitempty"`
+}
+
+func withRunning(done []sessions.Message, now httpapi.Running) []shownMessage {
+	all := make([]shownMessage, 0, len(done)+len(now.Messages))
+	for _, m := range done {
+		all = append(all, shownMessage{m, false})
+	}
+	for _, m := range now.Messages {
+		all = append(all, shownMessage{m, true})
+	}
+	return all
 }
 
 // eachMessage walks through a transcript, page by page.

@@ -40,6 +40,7 @@ type Records interface {
 type Store interface {
 	sessions.Archive
 	sessions.Catalog
+	sessions.Feeds
 	Ends
 	sessions.Queue
 	sessions.Copies
@@ -155,6 +156,7 @@ func Admin(o AdminOptions) http.Handler {
 		"POST /v1/sessions/rename":     a.rename,
 		"POST /v1/sessions/delete":     a.remove,
 		"GET /v1/sessions/one":         a.conversation,
+		"GET /v1/sessions/running":     a.running,
 		"GET /v1/sessions/generations": a.generations,
 		"GET /v1/sessions/numbers":     a.numbers,
 		"POST /v1/sessions/configure":  a.configure,

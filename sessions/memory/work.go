@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
 )
@@ -20,11 +21,7 @@ func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p ses
 		}
 		p.Turn, p.More = sel.Turn, sel.More
 		for _, it := range sel.Items {
-			r := c.row(it.Seq)
-			p.Messages = append(p.Messages, sessions.Waiting{
-				Seq: r.seq, Rev: r.rev, Inbound: rules.Inbound(r.inbound), Origin: r.origin,
-				Attempts: r.attempts, Accepted: r.accepted,
-			})
+			p.Messages = append(p.Messages, c.row(it.Seq).waiting())
 		}
 		for _, step := range c.steps[sel.Turn] {
 			p.Steps = append(p.Steps, rules.Step(step, step.At))
@@ -32,6 +29,36 @@ func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p ses
 		return nil
 	})
 	return p, err
+}
+
+// Running is part of [sessions.Feeds].
+func (s *Store) Running(ctx context.Context, k channels.Key) (p sessions.Pending, err error) {
+	err = s.read(ctx, "running", func() error {
+		c, err := s.peek(k)
+		if c == nil {
+			return err
+		}
+		for _, r := range c.in {
+			if r.state != rules.InWaiting || len(c.steps[r.turn]) == 0 || p.Turn != "" && p.Turn != r.turn {
+				continue
+			}
+			p.Turn = r.turn
+			p.Messages = append(p.Messages, r.waiting())
+		}
+		for _, step := range c.steps[p.Turn] {
+			p.Steps = append(p.Steps, rules.Step(step, step.At))
+		}
+		return nil
+	})
+	return p, err
+}
+
+// waiting is a copy of r.
+func (r *inRow) waiting() sessions.Waiting {
+	return sessions.Waiting{
+		Seq: r.seq, Rev: r.rev, Inbound: rules.Inbound(r.inbound), Origin: r.origin,
+		Attempts: r.attempts, Accepted: r.accepted,
+	}
 }
 
 // current finds the rows that a turn answers and refuses those that are not

@@ -2,10 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
 	"dragoman/sessions/rules"
@@ -38,9 +40,7 @@ func (s *Store) pending(ctx context.Context, c sessions.Claim, most int) (p sess
 		if err != nil {
 			return p, err
 		}
-		p.Messages = append(p.Messages, sessions.Waiting{
-			Seq: w.seq, Rev: w.rev, Inbound: w.inbound, Origin: w.origin, Attempts: w.attempts, Accepted: w.accepted,
-		})
+		p.Messages = append(p.Messages, w.waiting())
 	}
 	if p.Turn != "" {
 		if p.Steps, err = s.steps(ctx, sel.Items[0].Row>>32, p.Turn); err != nil {
@@ -49,6 +49,46 @@ func (s *Store) pending(ctx context.Context, c sessions.Claim, most int) (p sess
 	}
 	// A fence that came while we read has closed some of these.
 	return p, s.work.Check(c)
+}
+
+func (w inRow) waiting() sessions.Waiting {
+	return sessions.Waiting{Seq: w.seq, Rev: w.rev, Inbound: w.inbound, Origin: w.origin, Attempts: w.attempts, Accepted: w.accepted}
+}
+
+// Running is part of [sessions.Feeds].
+func (s *Store) Running(ctx context.Context, k channels.Key) (sessions.Pending, error) {
+	p, err := s.running(ctx, k)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return sessions.Pending{}, wrap("running", err)
+	}
+	return p, nil
+}
+
+func (s *Store) running(ctx context.Context, k channels.Key) (p sessions.Pending, err error) {
+	key, err := s.keyID(ctx, k)
+	if err != nil {
+		return p, err
+	}
+	rows, err := s.rows(ctx, `SELECT `+inColumns+` FROM inbox WHERE state = 'waiting' AND turn <> '' AND id BETWEEN ? AND ? ORDER BY id`,
+		rowID(key, 0), rowID(key, maxSeq))
+	if err != nil {
+		return p, err
+	}
+	err = each(rows, func() error {
+		w, err := scanIn(rows, k)
+		if err == nil && (p.Turn == "" || p.Turn == w.turn) {
+			p.Turn = w.turn
+			p.Messages = append(p.Messages, w.waiting())
+		}
+		return err
+	})
+	if err == nil && p.Turn != "" {
+		p.Steps, err = s.steps(ctx, key, p.Turn)
+	}
+	if len(p.Steps) == 0 { // it was committed meanwhile
+		p = sessions.Pending{}
+	}
+	return p, err
 }
 
 // steps reads the journal of a turn.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -108,7 +109,22 @@ var workTests = map[string]func(*testing.T, *rig){
 		if err := r.AppendStep(t.Context(), h.Claim, "v", nil, steps[0]); err == nil {
 			t.Error("a journal that belongs to no message was kept")
 		}
+		running := func(turn, answers, kinds string) {
+			t.Helper()
+			p, err := r.Running(t.Context(), key("x:1"))
+			must(t, err)
+			var texts, steps []string
+			for _, w := range p.Messages {
+				texts = append(texts, w.Inbound.Text)
+			}
+			for _, s := range p.Steps {
+				steps = append(steps, string(s.Kind))
+			}
+			same(t, "Running", []string{p.Turn, strings.Join(texts, " "), strings.Join(steps, " ")}, []string{turn, answers, kinds})
+		}
+		running("t", "one two", "model tool_start preview steer")
 		h.release(nil) // as if it had died
+		running("t", "one two", "model tool_start preview steer")
 
 		h = r.claim(t)
 		p := r.pending(t, h, 1, "one", "two")
@@ -124,6 +140,10 @@ var workTests = map[string]func(*testing.T, *rig){
 			t.Errorf("Pending = %+v", p)
 		}
 		r.commit(t, h, "both")
+		running("", "", "")
+		if p, err := r.Running(t.Context(), key("x:unknown")); err != nil || p.Turn != "" {
+			t.Errorf("Running in an unknown conversation = %+v, %v", p, err)
+		}
 		p = r.pending(t, h, 5, "three")
 		if p.Turn != "" || len(p.Steps) != 0 {
 			t.Errorf("Pending after the commit = %+v", p)
