@@ -124,7 +124,7 @@ func setAside(path string, now time.Time) (string, error) {
 // they could not be read, for the operator.
 func Damaged(dir string) ([]string, error) {
 	var found []string
-	for _, sub := range []string{".", documentDir, archiveDir, jobDir, logDir} {
+	for _, sub := range storeDirs {
 		entries, err := os.ReadDir(filepath.Join(dir, sub))
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {

@@ -5,12 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"dragoman/sessions"
 )
@@ -26,7 +23,10 @@ func (d *disk) keepFormer() error {
 	if err != nil || format == 0 || format >= documentFormat {
 		return err
 	}
-	name, err := copyBeside(d.dir)
+	name, err := madeBefore(d.dir)
+	if err == nil && name == "" {
+		name, err = copyBeside(d.dir)
+	}
 	if err == nil {
 		err = d.markFormat()
 	}
@@ -81,100 +81,20 @@ func formatOf(path string) (int, error) {
 	return head.Format, nil
 }
 
-// markFormat writes the common file, if there is one, in the new format.
+// markFormat writes the common file in the new format. One that is lost or
+// damaged is begun anew, as it would be in a moment: without the mark a start
+// that dies would leave one copy more.
 func (d *disk) markFormat() error {
-	path := filepath.Join(d.dir, commonName)
-	c := &commonFile{}
-	data, err := os.ReadFile(path)
+	c, err := d.readCommon()
 	if err != nil {
-		return removed(err)
-	}
-	if json.Unmarshal(data, c) != nil {
-		return nil // it is set aside in a moment
+		return err
 	}
 	c.Format = documentFormat
-	if data, err = pretty(c); err != nil {
-		return err
-	}
-	return errors.Join(replace(path, data), syncDir(d.dir))
-}
-
-// copyBeside copies the files of the store in dir to a folder beside it that
-// was not there before: what an earlier change left is never overwritten. The
-// copy gets its name only when it is complete and durable.
-func copyBeside(dir string) (name string, err error) {
-	name = filepath.Clean(dir) + formerSuffix
-	draft := name + ".new"
-	for n := 2; ; n++ {
-		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-			break
-		} else if err != nil {
-			return "", err
-		}
-		name = fmt.Sprintf("%s%s.%d", filepath.Clean(dir), formerSuffix, n)
-	}
-	if err := os.RemoveAll(draft); err != nil {
-		return "", err
-	}
-	if err = copyFiles(dir, draft); err == nil {
-		err = os.Rename(draft, name)
-	}
-	if err != nil {
-		// Half a copy must not fill a disk that is full already.
-		return "", errors.Join(err, os.RemoveAll(draft))
-	}
-	return name, syncDir(filepath.Dir(name))
-}
-
-// copyFiles makes a durable copy of a store. All of it is written before the
-// first fsync, so that the disk can take it in one go.
-func copyFiles(dir, to string) error {
-	var made []string
-	for _, sub := range []string{".", documentDir, archiveDir, jobDir, logDir} {
-		entries, err := os.ReadDir(filepath.Join(dir, sub))
-		if err == nil {
-			err = os.Mkdir(filepath.Join(to, sub), 0o700)
-		}
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if !e.Type().IsRegular() || e.Name() == "lock" || strings.HasSuffix(e.Name(), draftEnding) {
-				continue
-			}
-			target := filepath.Join(to, sub, e.Name())
-			if err := keepFile(filepath.Join(dir, sub, e.Name()), target); err != nil {
-				return err
-			}
-			made = append(made, target)
-		}
-		made = append(made, filepath.Join(to, sub))
-	}
-	for _, path := range made {
-		if err := syncDir(path); err != nil { // a file is opened as a folder is
-			return err
-		}
-	}
-	return nil
-}
-
-// keepFile makes a file that stays what the one at path is now. JSON files
-// are replaced in one piece, never written into, so that a second name is
-// enough. Archives, the log and the seen ids grow in place.
-func keepFile(path, to string) error {
-	if filepath.Ext(path) == ".json" && os.Link(path, to) == nil {
-		return nil
-	}
-	from, err := os.Open(path)
+	data, err := pretty(c)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return errors.Join(err, from.Close())
-	}
-	_, err = io.Copy(f, from)
-	return errors.Join(err, f.Close(), from.Close())
+	return errors.Join(replace(filepath.Join(d.dir, commonName), data), syncDir(d.dir))
 }
 
 // isFormer reports whether dir has the name of a copy, or of half a one.

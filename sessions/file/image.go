@@ -49,7 +49,7 @@ func (d *disk) Image() (memory.Image, error) {
 }
 
 func (d *disk) removeDrafts() error {
-	for _, sub := range []string{".", documentDir, archiveDir, jobDir, logDir} {
+	for _, sub := range storeDirs {
 		drafts, err := filepath.Glob(filepath.Join(d.dir, sub, "*"+draftEnding))
 		for _, path := range drafts {
 			err = errors.Join(err, removed(os.Remove(path)))
