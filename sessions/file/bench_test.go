@@ -77,3 +77,27 @@ func BenchmarkOpen(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkDocument reads a document of so many messages for a turn, and writes
+// it: what one message costs beside its commit.
+func BenchmarkDocument(b *testing.B) {
+	for _, n := range []int{2, 200} {
+		dir := filepath.Join(b.TempDir(), "sessions")
+		past(b, dir, 1, n)
+		data := read(b, filepath.Join(dir, "conversations", "y_0.json"))
+		b.Run(fmt.Sprintf("parse/messages=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				must(b, file.ParseDocument(data))
+			}
+		})
+		s := openWith(b, dir, file.Options{Settle: time.Hour})
+		next := 0
+		b.Run(fmt.Sprintf("append/messages=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				next++
+				say(b, s, "y:0", fmt.Sprint("n", next), "one more")
+				must(b, file.Settle(s))
+			}
+		})
+	}
+}

@@ -77,6 +77,9 @@ func Settle(s *Store) error {
 // Checkpoint brings all files up to the log and drops it.
 func Checkpoint(s *Store) error { return s.checkpoint(context.Background()) }
 
+// CheckpointIn is Checkpoint as long as ctx lasts.
+func CheckpointIn(ctx context.Context, s *Store) error { return s.checkpoint(ctx) }
+
 // Loaded is how many conversations are in memory after those were released
 // that were not used since before.
 func Loaded(s *Store, before time.Time) int { return s.Store.Release(before) }

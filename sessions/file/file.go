@@ -177,7 +177,8 @@ func (d *disk) dropLog(most int64) bool {
 }
 
 // closeFor bounds how long Close writes documents. What it does not come to is
-// in the log.
+// in the log, and the next life goes on from there: documents that were written
+// are only looked at. 8,000 of them took four lives that did nothing else.
 const closeFor = 3 * time.Second
 
 // Close is part of [sessions.Store].
