@@ -23,7 +23,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need crash bench bench-store bench-burst bench-sizes check lint race fuzz install clean help
+.PHONY: run build test need crash bench bench-store bench-burst bench-sizes sweep check lint race fuzz install clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -67,6 +67,10 @@ bench-burst:
 bench-sizes:
 	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/performance.md \
 		go test -count=1 -v -timeout 10m -run 'TestBenchSizes$$' ./internal/bench
+
+## sweep: summaries and pruning over a grid of settings; writes docs/performance.md
+sweep:
+	DRAGOMAN_SWEEP=1 UPDATE=1 go test -count=1 -v -timeout 30m -run 'TestSweep$$' ./agent
 
 ## check: everything before a commit: lint, then all tests with the race detector
 check: lint race

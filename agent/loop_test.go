@@ -23,9 +23,9 @@ type looped struct {
 }
 
 // loopOf has one turn of so many steps in a window that is full when it
-// begins. Each tool call takes about result tokens. Nothing can be summarised,
-// so that all of it is up to the view. count counts tokens.
-func loopOf(t *testing.T, s setting, steps, result int, count func(string) int) looped {
+// begins. Each tool call takes about result tokens. Unless summaries, nothing
+// can be summarised, so that all of it is up to the view. count counts tokens.
+func loopOf(t *testing.T, s setting, steps, result int, summaries bool, count func(string) int) looped {
 	t.Helper()
 	text := strings.Repeat("shelf row label count note ", result/6)
 	look := tool{agent.Spec{Name: "look"}, func(_ context.Context, c agent.Call) (string, error) {
@@ -39,7 +39,9 @@ func loopOf(t *testing.T, s setting, steps, result int, count func(string) int) 
 		return response("Nothing new.", "stop"), nil
 	})
 	c := window.Presets[window.DefaultPreset]
-	c.When = window.WhenOff
+	if !summaries {
+		c.When = window.WhenOff
+	}
 	a := newAgent(t, m, agent.Options{System: strings.Repeat("Be kind. ", s.prompt/3), ContextWindow: s.window, Compaction: c, MaxSteps: steps + 1, Count: count}, look)
 	turn := turnOf("Please look at every place and tell me what you find there.")
 	for i := 0; window.Estimate(turn.History.Messages) < s.window; i++ {
@@ -52,6 +54,13 @@ func loopOf(t *testing.T, s setting, steps, result int, count func(string) int) 
 		})
 	}
 	turn.History.FirstSeq = 1
+	turn.Compact = func(context.Context) (sessions.History, error) {
+		h := turn.History
+		first := window.CutAt(h.Messages, c.Keep)
+		h.Summary = &sessions.Summary{Text: strings.Repeat("It is as we said. ", 100), CoversSeq: int64(first)}
+		h.Messages = h.Messages[first:]
+		return h, nil
+	}
 	runTight(t, a, turn)
 	r := looped{requests: m.requests()}
 	if len(r.requests) != steps {
@@ -77,16 +86,17 @@ func loopOf(t *testing.T, s setting, steps, result int, count func(string) int) 
 // whole one before.
 func TestLoopMeasured(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("| window | prompt | a call takes | shared, mean | median | cuts | tokens per request |\n|---|---|---|---|---|---|---|\n")
-	for _, s := range []setting{bare, usual} {
+	b.WriteString("| window | prompt | a call takes | history | shared, mean | median | cuts | tokens per request |\n|---|---|---|---|---|---|---|---|\n")
+	for i, s := range []setting{bare, bare, usual, usual} {
 		for _, result := range []int{500, 1000} {
-			r := loopOf(t, s, 60, result, nil)
+			history := []string{"cut", "summarised"}[i%2]
+			r := loopOf(t, s, 60, result, i%2 == 1, nil)
 			slices.Sort(r.shares)
 			mean, median := r.mean(), r.shares[len(r.shares)/2]
 			if mean < 84 || median < 100 {
 				t.Errorf("in %+v, with %d tokens a call, requests share %.1f %% (median %.1f %%), want at least 84 %% (100 %%)", s, result, mean, median)
 			}
-			fmt.Fprintf(&b, "| %d | %d | %d | %.1f %% | %.1f %% | %d | %d |\n", s.window, s.prompt, result, mean, median, r.cuts, r.tokens)
+			fmt.Fprintf(&b, "| %d | %d | %d | %s | %.1f %% | %.1f %% | %d | %d |\n", s.window, s.prompt, result, history, mean, median, r.cuts, r.tokens)
 		}
 	}
 	publish(t, "loop", b.String())
@@ -129,7 +139,7 @@ func TestLoopWithTokenizer(t *testing.T) {
 	count := func(s string) int {
 		return window.EstimateText(s) * (5 + len(s)%3) / 4
 	}
-	r := loopOf(t, bare, 60, 500, count)
+	r := loopOf(t, bare, 60, 500, false, count)
 	if mean := r.mean(); mean < 85 || r.cuts > 9 {
 		t.Errorf("requests share %.1f %% and are cut %d times, want at least 85 %% and at most 9 times", mean, r.cuts)
 	}
