@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -29,6 +30,9 @@ var theirs = []struct{ at, with, reads string }{
 	{`"role": "user",`, `"role": "user", "mood": "g<o>d", "Content": "other letters",`, `"Content":"other letters","mood":"g<o>d"}`},
 	{`"id": "c1",`, `"id": "c1", "index": 7,`, `{"id":"c1","index":7,"type":"function","function":{"name":"time","arguments":"{\"zone\":\"<UTC>\"}"}},{"id":"c2"`},
 }
+
+// longFields is more than is kept with every commit.
+var longFields = `"endless": "` + strings.Repeat("more ", 20<<10) + `"`
 
 // foreignDocument is a closed store with fields of others in a document.
 func foreignDocument(t *testing.T) *place {
@@ -168,24 +172,37 @@ func TestForeignFieldsAreErased(t *testing.T) {
 	for name, tt := range map[string]struct {
 		do   func(*testing.T, *file.Store)
 		gone string
+		long bool // those at the top are more than settings keep
 	}{
-		"delete": {func(t *testing.T, s *file.Store) { must(t, s.Delete(t.Context(), key("x:1"))) }, "zeta mood index"},
+		"delete":    {func(t *testing.T, s *file.Store) { must(t, s.Delete(t.Context(), key("x:1"))) }, "zeta mood index", false},
+		"delete it": {func(t *testing.T, s *file.Store) { must(t, s.Delete(t.Context(), key("x:1"))) }, "zeta endless mood index", true},
+		"expire": {func(t *testing.T, s *file.Store) {
+			_, err := s.Expire(t.Context(), time.Now().Add(time.Hour), 9)
+			must(t, err)
+		}, "zeta mood index", false},
 		"erase": {func(t *testing.T, s *file.Store) {
 			_, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{key("x:1")}})
 			must(t, err)
-		}, "zeta mood index"},
+		}, "zeta mood index", false},
 		"erase a person": {func(t *testing.T, s *file.Store) {
 			_, err := s.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "42"}}})
 			must(t, err)
-		}, "zeta"},
+		}, "zeta endless", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := foreignDocument(t)
+			if tt.long {
+				edit(t, p, "conversations/x_1.json", `"format": 2,`, `"format": 2, `+longFields+`,`)
+			}
 			s := p.open(t)
+			say(t, s, "x:1", "one", "written anew")
 			say(t, s, "x:2", "other", "stays")
 			must(t, file.Settle(s))
+			if tt.long != bytes.Contains(read(t, p.path("conversations/x_1.json")), []byte(longFields)) {
+				t.Fatal("the long field is not where it was put")
+			}
 			tt.do(t, s)
-			if name == "delete" { // the log follows
+			if !strings.HasPrefix(name, "erase") { // the log follows
 				must(t, file.Checkpoint(s))
 			}
 			all := everything(t, p)
@@ -249,6 +266,25 @@ func TestEditedText(t *testing.T) {
 			same(t, "without the document", ms[0].Content, "my address")
 			p.says(t, "made anew")
 		})
+	}
+}
+
+// What stands in a document counts, though the archive is damaged as well.
+func TestEditedTextAndDamage(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	say(t, s, "x:1", "1", "my adress")
+	say(t, s, "x:1", "2", "second")
+	must(t, s.Close())
+	edit(t, p, "conversations/x_1.json", "my adress", "my address")
+	edit(t, p, "archive/x_1.jsonl", `"inbox":{`, `"inbox":[`)
+	s = p.open(t)
+	if found, err := s.Search(t.Context(), key("x:1"), "address", 5); err != nil || len(found) != 1 {
+		t.Errorf("Search = %+v, %v", found, err)
+	}
+	must(t, s.Close())
+	if text := read(t, p.path("archive/x_1.jsonl")); !bytes.Contains(text, []byte("my address")) {
+		t.Errorf("the archive is\n%s", text)
 	}
 }
 
