@@ -72,17 +72,19 @@ func exportAll(ctx context.Context, a *httpapi.Client, format exchange.Format, o
 		return a.Dump(ctx, nil, out.Put)
 	}
 	var keys []channels.Key // all first: writing takes long, and the order changes meanwhile
-	for {
-		page, err := a.Sessions(ctx, len(keys), pageSize)
+	for q := (sessions.Query{Limit: sessions.MaxPage}); ; {
+		page, err := a.Find(ctx, q)
 		if err != nil {
 			return err
 		}
 		for _, s := range page {
 			keys = append(keys, s.Key)
 		}
-		if len(page) == 0 {
+		if len(page) < sessions.MaxPage {
 			break
 		}
+		last := page[len(page)-1].Place()
+		q.After = &last
 	}
 	seen := map[channels.Key]bool{}
 	for _, k := range keys {

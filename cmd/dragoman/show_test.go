@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -81,5 +82,25 @@ func TestShowHasTheRunningTurn(t *testing.T) {
 	w.say("telegram:2", "", "hello")
 	if out := w.want([]string{"hello"}, "sessions", "show", "telegram:2"); strings.Contains(out, "In progress") {
 		t.Errorf("a turn that is over is in progress:\n%s", out)
+	}
+}
+
+// TestExportOfManyPages: an export of all has every conversation once, however
+// many pages their list has.
+func TestExportOfManyPages(t *testing.T) {
+	w := newWorld(t)
+	for i := range sessions.MaxPage + 3 {
+		w.say(fmt.Sprintf("telegram:%d", i+1), "t", "hello")
+	}
+	var all []struct{ Key string }
+	if err := json.Unmarshal([]byte(w.want(nil, "sessions", "export", "--all", "--format", "json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]bool{}
+	for _, c := range all {
+		keys[c.Key] = true
+	}
+	if len(all) != sessions.MaxPage+3 || len(keys) != len(all) {
+		t.Errorf("%d conversations and %d keys, want %d", len(all), len(keys), sessions.MaxPage+3)
 	}
 }

@@ -27,7 +27,7 @@ func TestAdminWithAndWithoutDaemon(t *testing.T) {
 		if err != nil || s.Running != running || s.Problem != "" || s.Version != "v-test" {
 			t.Errorf("%s: Status = %+v, %v", when, s, err)
 		}
-		list, err := c.Sessions(t.Context(), 0, 10)
+		list, err := c.Find(t.Context(), sessions.Query{Limit: 10})
 		if err != nil || len(list) != 1 || list[0].Key.String() != "web:kitchen" {
 			t.Errorf("%s: Sessions = %v, %v, want web:kitchen", when, list, err)
 		}

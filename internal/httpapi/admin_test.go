@@ -149,7 +149,7 @@ func testStatus(t *testing.T, c *httpapi.Client) {
 
 func testSessions(t *testing.T, c *httpapi.Client) {
 	ctx, k := t.Context(), channels.MustKey("telegram:1")
-	all, err := c.Sessions(ctx, 0, 10)
+	all, err := c.Find(ctx, sessions.Query{Limit: 10})
 	if err != nil || len(all) != 1 || all[0].Key != k {
 		t.Fatalf("Sessions = %v, %v", all, err)
 	}
@@ -167,7 +167,7 @@ func testSessions(t *testing.T, c *httpapi.Client) {
 	if err := c.Rename(ctx, k, "  Täglich & \"mehr\" "); err != nil {
 		t.Fatal(err)
 	}
-	if all, _ := c.Sessions(ctx, 0, 10); all[0].Title != `Täglich & "mehr"` {
+	if all, _ := c.Find(ctx, sessions.Query{Limit: 10}); all[0].Title != `Täglich & "mehr"` {
 		t.Errorf("Title = %q", all[0].Title)
 	}
 	if err := c.Rename(ctx, k, strings.Repeat("x", 201)); err == nil {
@@ -182,7 +182,7 @@ func testSessions(t *testing.T, c *httpapi.Client) {
 	if err := c.Delete(ctx, k); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("second Delete = %v, want ErrNotFound", err)
 	}
-	if all, err := c.Sessions(ctx, 0, 10); err != nil || all == nil || len(all) != 0 {
+	if all, err := c.Find(ctx, sessions.Query{Limit: 10}); err != nil || all == nil || len(all) != 0 {
 		t.Errorf("Sessions = %#v, %v, want an empty list", all, err)
 	}
 }
@@ -263,6 +263,7 @@ func TestBadRequests(t *testing.T) {
 	}{
 		{"no key", "GET", "/v1/sessions/log", "", 400},
 		{"no number", "GET", "/v1/sessions?limit=x", "", 400},
+		{"a page by number", "GET", "/v1/sessions?offset=10", "", 400},
 		{"no place", "GET", "/v1/sessions?after=x", "", 400},
 		{"less than one", "GET", "/v1/sessions?limit=-1", "", 200},
 		{"negative", "GET", "/v1/queue?limit=-1", "", 400},

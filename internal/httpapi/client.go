@@ -65,11 +65,6 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return fetch[Status](ctx, c, "/v1/status", nil)
 }
 
-// Sessions lists conversations, most recently updated first.
-func (c *Client) Sessions(ctx context.Context, offset, limit int) ([]sessions.Conversation, error) {
-	return fetch[[]sessions.Conversation](ctx, c, "/v1/sessions", url.Values{"offset": {strconv.Itoa(offset)}, "limit": {strconv.Itoa(limit)}})
-}
-
 // Messages reads a page of the transcript of k, oldest first.
 func (c *Client) Messages(ctx context.Context, k channels.Key, after int64, limit int) ([]sessions.Message, error) {
 	return fetch[[]sessions.Message](ctx, c, "/v1/sessions/log", url.Values{

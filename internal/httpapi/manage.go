@@ -58,6 +58,9 @@ func (a *admin) sessions(ctx context.Context, r *request) (any, error) {
 		}
 		q.Metadata[name] = value
 	}
+	if r.number("offset", 0, 1) > 0 { // what asked for pages by number would get the first for ever
+		return nil, &badRequest{"pages have no numbers: after takes the cursor of the last conversation of the page before"}
+	}
 	if r.bad != nil {
 		return nil, r.bad
 	}
