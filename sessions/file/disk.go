@@ -89,7 +89,8 @@ func (d *disk) Scratch() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Remove(f.Name()); err != nil {
+	// A start that is under way removes drafts too.
+	if err := removed(os.Remove(f.Name())); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil

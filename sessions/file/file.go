@@ -38,8 +38,11 @@
 //   - Another process has the store open: Open says so.
 //   - The folder holds something else, and no store: Open says so and leaves it
 //     as it is.
+//   - Files cannot be read, or a document is of a newer version: Open does not
+//     know yet, because it does not wait until they are read. Every method but
+//     Hold waits, and says it; so does Run. Nothing is written.
 //
-// The goroutines are the one that commits, the one that writes documents, and
+// The goroutines are the one that reads the files and then commits, the one that writes documents, and
 // those of the dispatcher in Run. Close ends the first two.
 package file
 
@@ -129,18 +132,19 @@ func open(dir string, o Options) (_ *Store, err error) {
 		states: map[channels.Key]docState{},
 	}
 	s.disk.checkpoint = func() error { return s.checkpoint(context.Background()) }
-	if err = s.disk.keepFormer(); err == nil {
-		s.Store, err = memory.Open(memory.Options{Now: o.Now, Logger: o.Logger, Name: "file"}, s.disk)
+	if err = s.disk.keepFormer(); err != nil {
+		return nil, errors.Join(err, s.flock.Close())
 	}
-	if err != nil {
-		return nil, errors.Join(err, s.disk.journal.close(), s.flock.Close())
-	}
+	s.Store = memory.Open(memory.Options{Now: o.Now, Logger: o.Logger, Name: "file"}, s.disk)
 	return s, nil
 }
 
 // keep is the goroutine that writes documents.
 func (s *Store) keep(ctx context.Context) {
 	defer close(s.ended)
+	if s.Wait(ctx) != nil {
+		return // whoever uses the store is told why
+	}
 	ticker := time.NewTicker(s.opts.Settle)
 	defer ticker.Stop()
 	failing := false
@@ -190,7 +194,9 @@ func (s *Store) Close() error {
 		err = s.Store.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), closeFor)
 		defer cancel()
-		if err := s.checkpoint(ctx); err != nil && ctx.Err() == nil {
+		if s.Wait(ctx) != nil {
+			// Nothing was read, so there is nothing to write.
+		} else if err := s.checkpoint(ctx); err != nil && ctx.Err() == nil {
 			s.opts.Logger.Warn("not all documents could be written; the log has what is missing", "err", err)
 		}
 		err = errors.Join(err, s.disk.journal.close(), s.flock.Close())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -206,7 +207,15 @@ func keys(names ...string) (list []channels.Key) {
 
 // openAt opens a store that may refuse.
 func openAt(t *testing.T, dir string) (*file.Store, error) {
-	return file.Open(t.Context(), dir, file.Options{})
+	s, err := file.Open(t.Context(), dir, file.Options{})
+	if err == nil {
+		// What is wrong with the files is said to whoever uses the store.
+		if err = s.Wait(t.Context()); err != nil {
+			_, used := s.List(t.Context(), 0, 1)
+			err = errors.Join(used, s.Close())
+		}
+	}
+	return s, err
 }
 
 // everything is what all files hold.

@@ -20,8 +20,11 @@ const formerSuffix = ".before-v2"
 // new format, so that no start after this one makes another.
 func (d *disk) keepFormer() error {
 	format, err := d.format()
-	if err != nil || format == 0 || format >= documentFormat {
+	switch {
+	case err != nil || format == 0 || format == documentFormat:
 		return err
+	case format > documentFormat:
+		return newerError{format}
 	}
 	name, err := madeBefore(d.dir)
 	if err == nil && name == "" {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -21,6 +22,14 @@ import (
 // the index, and the log; documents only where the index does not know them as
 // they are.
 func (d *disk) Image() (memory.Image, error) {
+	img, err := d.image()
+	if err != nil {
+		err = fmt.Errorf("read %s: %w", d.dir, err)
+	}
+	return img, err
+}
+
+func (d *disk) image() (memory.Image, error) {
 	if err := d.removeDrafts(); err != nil {
 		return memory.Image{}, err
 	}

@@ -52,6 +52,9 @@ func TestLook(t *testing.T) {
 	}
 	look("empty folders", false)
 	s := openWith(t, dir, file.Options{})
+	if err := s.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	look("open", true)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

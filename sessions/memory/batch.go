@@ -27,7 +27,8 @@ type op struct {
 	done  chan error  // holds the one answer
 }
 
-// batcher commits steps. One goroutine takes what is queued, does all of it
+// batcher commits steps. One goroutine reads the disk; then it takes what is
+// queued, does all of it
 // under the store's lock, has the disk make it durable with one commit, and
 // lets go of the lock: nobody sees what is not durable.
 type batcher struct {
@@ -80,6 +81,9 @@ func (b *batcher) close() {
 
 func (b *batcher) run() {
 	defer close(b.ended)
+	if !b.s.begin() {
+		return
+	}
 	batch := make([]*op, 0, batchMost)
 	for {
 		if batch = durable.Gather(b.ops, b.closing, batch); len(batch) == 0 {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"time"
 
 	"dragoman/channels"
@@ -146,18 +147,31 @@ type AsideRow struct {
 	sessions.AsideRecord
 }
 
-// Open makes a store over d. It starts the goroutine that commits, which Close
-// ends.
-func Open(o Options, d Disk) (*Store, error) {
-	img, err := d.Image()
-	if err != nil {
-		return nil, err
+// Open makes a store over d. It starts the goroutine that reads the disk and
+// then commits, which Close ends: a start need not wait until all heads are
+// read.
+func Open(o Options, d Disk) *Store {
+	s := newStore(o)
+	s.disk, s.begun, s.broken = d, make(chan struct{}), true
+	s.batch = newBatcher(s)
+	go s.batch.run()
+	return s
+}
+
+// begin reads the disk for the first time and reports whether that went well.
+// What is open is known to the dispatcher before anybody can ask for it.
+func (s *Store) begin() bool {
+	defer close(s.begun)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	img, err := s.disk.Image()
+	if err == nil {
+		err = s.setImage(img)
 	}
-	s := newStore(o, img.Epoch)
-	s.disk = d
-	if err := s.setImage(img); err != nil {
-		return nil, err
+	if s.beginErr = err; err != nil {
+		return false
 	}
+	s.work, s.broken = s.dispatcher(img.Epoch), false
 	var items []dispatch.Item
 	for _, c := range s.chats {
 		ch := &change{}
@@ -165,9 +179,7 @@ func Open(o Options, d Disk) (*Store, error) {
 		items = append(items, ch.items...)
 	}
 	s.work.Apply(items, nil)
-	s.batch = newBatcher(s)
-	go s.batch.run()
-	return s, nil
+	return true
 }
 
 // mend reads the state anew after a failure of the disk. What the dispatcher
@@ -232,6 +244,9 @@ func (s *Store) setImage(img Image) error {
 // Snapshot is what there is of k, for a document of it: the newest messages,
 // what is open, and the head. It calls taken while nothing can change.
 func (s *Store) Snapshot(k channels.Key, taken func()) (h Head, content Content, err error) {
+	if err := s.Wait(context.Background()); err != nil {
+		return h, content, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken {
@@ -259,6 +274,9 @@ func (s *Store) Snapshot(k channels.Key, taken func()) (h Head, content Content,
 // Survey is what there is of everything else. It calls taken while nothing can
 // change.
 func (s *Store) Survey(taken func()) (Common, error) {
+	if err := s.Wait(context.Background()); err != nil {
+		return Common{}, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken {

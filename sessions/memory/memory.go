@@ -12,7 +12,9 @@
 // The same state machine is the engine of the file store: made by [Open] over
 // a [Disk], it tells the disk what every step changed before anybody sees that
 // it did, and keeps in memory only the conversations that are in use. Then it
-// has one goroutine more, the one that commits, which Close ends.
+// has one goroutine more, the one that reads the disk and then commits, which
+// Close ends. Every method but Hold waits until the disk has been read; if it
+// cannot be, all of them say so, Run among them.
 package memory
 
 import (
@@ -48,10 +50,15 @@ type Options struct {
 type Store struct {
 	name   string // of the package in errors
 	now    func() time.Time
+	log    *slog.Logger
 	work   *dispatch.Dispatcher
 	leases dispatch.Leases
 	disk   Disk // nil: memory alone
 	batch  *batcher
+	// begun is closed when the disk has been read, or could not be for the
+	// reason beginErr. It is nil without a disk.
+	begun    chan struct{}
+	beginErr error
 	// outside counts what goes on at the disk without the lock. Only what
 	// finds the store open under the lock, or the batcher, adds to it.
 	outside sync.WaitGroup
@@ -117,18 +124,33 @@ func newState() state {
 
 // New makes an empty store without a disk.
 func New(o Options) *Store {
-	return newStore(o, 0)
+	s := newStore(o)
+	s.work = s.dispatcher(0)
+	return s
 }
 
-func newStore(o Options, epoch int64) *Store {
+func newStore(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{
-		name:  cmp.Or(o.Name, "memory"),
-		now:   o.Now,
-		work:  dispatch.New(dispatch.Options{Now: o.Now, Logger: o.Logger, Epoch: epoch}),
-		state: newState(),
+	return &Store{name: cmp.Or(o.Name, "memory"), now: o.Now, log: o.Logger, state: newState()}
+}
+
+func (s *Store) dispatcher(epoch int64) *dispatch.Dispatcher {
+	return dispatch.New(dispatch.Options{Now: s.now, Logger: s.log, Epoch: epoch})
+}
+
+// Wait returns when the disk has been read, with the reason if it could not
+// be.
+func (s *Store) Wait(ctx context.Context) error {
+	if s.begun == nil {
+		return nil
+	}
+	select {
+	case <-s.begun:
+		return s.beginErr
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -141,6 +163,9 @@ func (s *Store) update(ctx context.Context, what string, f func(*change) error) 
 // it goes on without the lock, and others do not wait for it.
 func (s *Store) updateAnd(ctx context.Context, what string, f func(*change) error, after func(Disk) error) error {
 	err := ctx.Err()
+	if err == nil {
+		err = s.Wait(ctx)
+	}
 	switch {
 	case err != nil:
 	case s.batch != nil:
@@ -174,6 +199,9 @@ func (s *Store) updateNow(f func(*change) error) error {
 // read runs f under the lock.
 func (s *Store) read(ctx context.Context, what string, f func() error) error {
 	err := ctx.Err()
+	if err == nil {
+		err = s.Wait(ctx)
+	}
 	if err == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -227,7 +255,13 @@ func (s *Store) claimedRead(ctx context.Context, what string, c sessions.Claim, 
 }
 
 // Run is part of [sessions.Work].
-func (s *Store) Run(ctx context.Context, h sessions.Handler) error { return s.work.Run(ctx, h) }
+func (s *Store) Run(ctx context.Context, h sessions.Handler) error {
+	// Without ctx: a second Run is refused also if the first came to nothing.
+	if err := s.Wait(context.WithoutCancel(ctx)); err != nil {
+		return s.wrap("run", err)
+	}
+	return s.work.Run(ctx, h)
+}
 
 // Hold is part of [sessions.Leases].
 func (s *Store) Hold(ctx context.Context, name string, run func(context.Context) error) error {

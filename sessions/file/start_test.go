@@ -1,0 +1,72 @@
+package file_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+
+	"dragoman/sessions"
+)
+
+// A start does not wait for the index, however long that is: what needs it
+// does, until its context ends.
+func TestStartBeforeTheIndex(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	say(t, s, "x:1", "1", "one")
+	must(t, s.Close())
+	index := read(t, p.path("index.json"))
+	must(t, os.Remove(p.path("index.json")))
+	must(t, syscall.Mkfifo(p.path("index.json"), 0o600)) // nobody has written it yet
+	s = p.open(t)
+	err := s.Hold(t.Context(), "channel:x", func(context.Context) error { return nil })
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	asked := make(chan error, 3)
+	go func() {
+		_, err := s.List(ctx, 0, 9)
+		asked <- err
+	}()
+	go func() {
+		_, err := s.Accept(ctx, sessions.Entry{Inbound: in("x:1", "2", "two")})
+		asked <- err
+	}()
+	go func() { asked <- s.Check(ctx) }()
+	stop()
+	for range 3 {
+		if err := <-asked; !errors.Is(err, context.Canceled) {
+			t.Errorf("what came before the index = %v", err)
+		}
+	}
+	must(t, os.WriteFile(p.path("index.json"), index, 0o600))
+	say(t, s, "x:1", "2", "two")
+	if ms, err := s.Messages(t.Context(), key("x:1"), 0, 9); err != nil || len(ms) != 2 {
+		t.Errorf("Messages = %+v, %v", ms, err)
+	}
+	p.quiet(t)
+}
+
+// A store that cannot be read is not written to, and says so to everybody.
+func TestUnreadable(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	say(t, s, "x:1", "1", "one")
+	must(t, s.Close())
+	newer := edit(t, p, "conversations/x_1.json", `"format": 2`, `"format": 7`)
+	index, common := read(t, p.path("index.json")), read(t, p.path("store.json"))
+	s = p.open(t)
+	_, listed := s.List(t.Context(), 0, 9)
+	_, accepted := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:2", "2", "two")})
+	ran := s.Run(t.Context(), func(context.Context, sessions.Claim) error { return nil })
+	for what, err := range map[string]error{"List": listed, "Accept": accepted, "Run": ran} {
+		if err == nil {
+			t.Errorf("%s = nil", what)
+		}
+	}
+	must(t, s.Close())
+	same(t, "the document", string(read(t, p.path("conversations/x_1.json"))), string(newer))
+	same(t, "the index", string(read(t, p.path("index.json"))), string(index))
+	same(t, "what belongs to no conversation", string(read(t, p.path("store.json"))), string(common))
+}
