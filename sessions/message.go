@@ -100,6 +100,10 @@ type Summary struct {
 	// Fields is the structured form of Text, a JSON object, where the format
 	// of summaries has one.
 	Fields json.RawMessage `json:"fields,omitempty"`
+	// Read is when the history that it was made of was read. If messages of the
+	// conversation were erased since, it may have their words, and is refused.
+	// Zero: it was not being made. It is not stored.
+	Read time.Time `json:"-"`
 }
 
 // FieldsName is the name in [Settings.Metadata] of an object with the fields

@@ -102,7 +102,8 @@ type Transcript interface {
 	History(ctx context.Context, k channels.Key, limit HistoryLimit) (History, error)
 	// AddSummary makes s the newest summary of k. It is refused with
 	// ErrConflict if s.Generation is not the current one, or s.CoversSeq is not
-	// past the newest summary's, or names no message of that generation.
+	// past the newest summary's, or names no message of that generation, or if
+	// messages of k were erased since s.Read.
 	// Messages stay.
 	AddSummary(ctx context.Context, k channels.Key, s Summary) error
 }

@@ -213,6 +213,7 @@ func (g *Gateway) summarizeOnce(ctx context.Context, k channels.Key, limit time.
 // the whole of what follows the last summary, however much that is.
 func (g *Gateway) summarize(ctx context.Context, k channels.Key, needed func(sessions.History) bool) (err error) {
 	defer recoverTo(&err, "summary of "+k.String())
+	read := g.opts.Now()
 	h, err := g.store.History(ctx, k, sessions.HistoryLimit{})
 	if err != nil || !needed(h) {
 		return err
@@ -222,9 +223,10 @@ func (g *Gateway) summarize(ctx context.Context, k channels.Key, needed func(ses
 	if err != nil {
 		return err
 	}
+	s.Read = read
 	err = g.store.AddSummary(ctx, k, s)
 	if errors.Is(err, sessions.ErrConflict) {
-		g.opts.Observer.Summarized("outdated") // a /new came in between
+		g.opts.Observer.Summarized("outdated") // a /new or an erasure came in between
 		return nil
 	}
 	if err != nil {

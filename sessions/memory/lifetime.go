@@ -320,6 +320,7 @@ func (s *Store) eraseSenders(ch *change, c *chat, ids []string, got *sessions.Er
 			continue
 		}
 		got.Messages++
+		s.rewritten[c.key] = s.now()
 		rules.Files(files, m.Attachments)
 		c.conv.messages[i] = rules.EraseMessage(m)
 		left := slices.DeleteFunc(c.conv.summaries, func(sum sessions.Summary) bool {

@@ -63,6 +63,10 @@ type Store struct {
 	// finds the store open under the lock, or the batcher, adds to it.
 	outside sync.WaitGroup
 
+	// rewritten is when messages of conversations that go on were erased: a
+	// summary that was begun before may have their words. mu is held.
+	rewritten map[channels.Key]time.Time
+
 	mu     sync.Mutex
 	closed bool
 	broken bool // the disk failed: the state is to be read anew
@@ -133,7 +137,7 @@ func newStore(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{name: cmp.Or(o.Name, "memory"), now: o.Now, log: o.Logger, state: newState()}
+	return &Store{name: cmp.Or(o.Name, "memory"), now: o.Now, log: o.Logger, state: newState(), rewritten: map[channels.Key]time.Time{}}
 }
 
 func (s *Store) dispatcher(epoch int64) *dispatch.Dispatcher {

@@ -159,6 +159,10 @@ func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Sum
 		if sum.CoversSeq <= after || sum.CoversSeq > c.msgSeq {
 			return fmt.Errorf("%w: the summary covers up to %d, possible are %d to %d", sessions.ErrConflict, sum.CoversSeq, after+1, c.msgSeq)
 		}
+		if !sum.Read.IsZero() && !sum.Read.After(s.rewritten[k]) {
+			return fmt.Errorf("%w: messages were erased since the summary was begun", sessions.ErrConflict)
+		}
+		sum.Read = time.Time{}
 		if sum = rules.Summary(sum); sum.At.IsZero() {
 			sum.At = rules.Time(ch.now)
 		}

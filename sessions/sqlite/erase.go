@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
 )
@@ -23,11 +24,15 @@ import (
 // lists is removed and named.
 func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
 	done := false
+	var rewrote []channels.Key
 	err = s.updateAlone(ctx, "erase", func(t *tx) error {
-		got, err = t.erase(e)
+		got, rewrote, err = t.erase(e)
 		return err
 	}, func() (err error) {
 		done = true
+		for _, k := range rewrote { // now that who reads finds it gone
+			s.writer.rewritten[k] = s.now()
+		}
 		if got.Copies, err = s.wipe(); err != nil {
 			return fmt.Errorf("it is erased, but traces may be left in the files, do it again: %w", err)
 		}
@@ -99,15 +104,17 @@ type eraser struct {
 	*tx
 	got   sessions.Erased
 	files map[string]bool
+	// rewrote are conversations that go on without some of their messages.
+	rewrote []channels.Key
 }
 
-func (t *tx) erase(e sessions.Erasure) (sessions.Erased, error) {
+func (t *tx) erase(e sessions.Erasure) (sessions.Erased, []channels.Key, error) {
 	x := &eraser{tx: t, files: map[string]bool{}}
 	if err := t.shred(); err != nil {
-		return x.got, err
+		return x.got, nil, err
 	}
 	if err := t.sweepAll(); err != nil {
-		return x.got, err
+		return x.got, nil, err
 	}
 	for _, k := range e.Keys {
 		r, err := t.find(k)
@@ -118,26 +125,26 @@ func (t *tx) erase(e sessions.Erasure) (sessions.Erased, error) {
 			err = x.key(r)
 		}
 		if err != nil {
-			return x.got, err
+			return x.got, nil, err
 		}
 	}
 	for _, scope := range e.Scopes {
 		n, err := t.changed(`DELETE FROM facts WHERE scope = ?`, scope)
 		if err != nil {
-			return x.got, err
+			return x.got, nil, err
 		}
 		x.got.Facts += int(n)
 	}
 	for channel, ids := range rules.SendersByChannel(e.Senders) {
 		if err := x.people(channel, ids); err != nil {
-			return x.got, err
+			return x.got, nil, err
 		}
 	}
 	if err := x.asides(e); err != nil {
-		return x.got, err
+		return x.got, nil, err
 	}
 	x.got.Files = slices.Sorted(maps.Keys(x.files))
-	return x.got, nil
+	return x.got, x.rewrote, nil
 }
 
 // shred has what is deleted overwritten. Recycled memory must not carry old
@@ -409,6 +416,7 @@ func (x *eraser) transcriptOf(r *keyRow, ids []string) error {
 		return err
 	}
 	x.got.Messages += len(mine)
+	x.rewrote = append(x.rewrote, r.key)
 	for _, m := range mine {
 		row, id := messageRows([]sessions.Message{m}, "", m.At)[0], rowID(r.id, m.Seq)
 		if err := x.exec(`UPDATE messages SET bytes = ?, rest = ?, content = ? WHERE id = ?`, row.bytes, row.rest, row.content, id); err != nil {

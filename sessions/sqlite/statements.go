@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+	"time"
 
 	"dragoman/channels"
 )
@@ -14,6 +15,9 @@ type writer struct {
 	conn  *sql.Conn
 	stmts statements
 	keys  map[channels.Key]*keyRow
+	// rewritten is when messages of conversations that go on were erased: a
+	// summary that was begun before may have their words.
+	rewritten map[channels.Key]time.Time
 	// hashes says that the ids of erased messages have to be looked at.
 	hashes bool
 }
@@ -23,7 +27,7 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &writer{conn: conn, stmts: statements{prepare: conn.PrepareContext}, keys: map[channels.Key]*keyRow{}}, nil
+	return &writer{conn: conn, stmts: statements{prepare: conn.PrepareContext}, keys: map[channels.Key]*keyRow{}, rewritten: map[channels.Key]time.Time{}}, nil
 }
 
 func (w *writer) close() error {

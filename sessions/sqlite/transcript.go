@@ -121,6 +121,9 @@ func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Sum
 		if after := max(r.conv.from, r.conv.covers); sum.CoversSeq <= after || sum.CoversSeq > r.msgSeq {
 			return fmt.Errorf("%w: the summary covers up to %d, possible are %d to %d", sessions.ErrConflict, sum.CoversSeq, after+1, r.msgSeq)
 		}
+		if !sum.Read.IsZero() && !sum.Read.After(t.rewritten[k]) {
+			return fmt.Errorf("%w: messages were erased since the summary was begun", sessions.ErrConflict)
+		}
 		at := sum.At
 		if at.IsZero() {
 			at = t.now

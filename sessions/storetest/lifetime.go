@@ -20,6 +20,7 @@ var lifetimeTests = map[string]func(*testing.T, *rig){
 	"Expire/Case49OnlyTheOldAndTheIdle": expires,
 	"Delete/Case47IDsStayUnique":        deletes,
 	"Erase/AConversation":               erases,
+	"Erase/WhileItIsSummarised":         erasesWhileSummarised,
 	"Erase/APersonInAConversation":      erasesPerson,
 	"Erase/Case52AnErasedUpdateIsKnown": erasedOnce,
 	"Erase/WhatAnErasedPersonWaitsFor":  erasesWaiting,
@@ -145,6 +146,26 @@ func joinsWhileSending(t *testing.T, r *rig) {
 	must(t, err)
 	if ids["dragoman"+again[0].ID] || h.Key != key("x:a") {
 		t.Errorf("delivery %s was given before", again[0].ID)
+	}
+}
+
+// erasesWhileSummarised: a summary that was begun before an erasure may have
+// the words of what was erased.
+func erasesWhileSummarised(t *testing.T, r *rig) {
+	said := user("a secret")
+	said.Sender = "7"
+	r.say(t, "x:1", "1", said, user("two"))
+	h, _ := r.history(t, sessions.HistoryLimit{})
+	read := time.Now()
+	_, err := r.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "7"}}})
+	must(t, err)
+	sum := sessions.Summary{Text: "they have a secret", CoversSeq: 1, Generation: h.Generation, Read: read}
+	is(t, "a summary that was begun before the erasure", r.AddSummary(t.Context(), key("x:1"), sum), sessions.ErrConflict)
+	sum.Text, sum.Read = "they talked", time.Now().Add(time.Hour)
+	must(t, r.AddSummary(t.Context(), key("x:1"), sum))
+	h, _ = r.history(t, sessions.HistoryLimit{})
+	if h.Summary == nil || h.Summary.Text != "they talked" || !h.Summary.Read.IsZero() {
+		t.Errorf("History = %+v, want the later summary", h.Summary)
 	}
 }
 
