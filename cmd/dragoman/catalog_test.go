@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -247,7 +248,7 @@ func TestEraseNamesWhatMayRemain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := "\nThe memory of irc:#go stays, and may tell of the person: have it forgotten there in the chat, or erase that chat too: dragoman sessions erase irc:#go\n"
+	want := "\nThe memory of irc:#go stays, and may tell of the person: dragoman sessions facts irc:#go lists it, or erase that chat too: dragoman sessions erase irc:#go\n"
 	_, out, _ := w.run("sessions", "erase", "irc:alice")
 	if !strings.Contains(out, want) {
 		t.Errorf("the plan lacks %q:\n%s", want, out)
@@ -287,4 +288,35 @@ func TestEraseConversation(t *testing.T) {
 	w.heard("telegram:-100", "8", "other", false)
 	w.want([]string{"Erased: 1 conversation, "}, "sessions", "erase", "telegram:7", "--conversation", "--yes")
 	w.want([]string{"public"}, "sessions", "show", "telegram:-100")
+}
+
+// The memory of a shared chat stays when somebody is erased. What it says of
+// them by name is shown, with the command that forgets it.
+func TestEraseNamesFacts(t *testing.T) {
+	w := newWorld(t)
+	w.heard("telegram:-100", "7", "hello", false)
+	w.heard("telegram:-100", "8", "hello too", false)
+	ids := map[string]int64{}
+	for _, text := range []string{"p7 likes tea", "XP7 is a machine", "everybody meets on Monday"} {
+		f, err := w.daemon.store.Remember(context.Background(), "chat:telegram:-100", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[text] = f.ID
+	}
+	w.fail(2, "add --yes", "sessions", "erase", "telegram:7")
+	command := fmt.Sprintf("dragoman sessions facts telegram:-100 --forget %d", ids["p7 likes tea"])
+	out := w.want([]string{"p7 likes tea", command}, "sessions", "erase", "telegram:7", "--yes")
+	for _, other := range []string{"machine", "Monday"} {
+		if strings.Contains(out, other) {
+			t.Errorf("%q is listed as if it named them:\n%s", other, out)
+		}
+	}
+	w.want([]string{"p7 likes tea", "Monday"}, "sessions", "facts", "telegram:-100")
+	w.want([]string{"Forgotten."}, strings.Fields(command)[1:]...)
+	w.fail(2, "nothing with the number", strings.Fields(command)[1:]...)
+	if out := w.want([]string{"Monday"}, "sessions", "facts", "telegram:-100"); strings.Contains(out, "tea") {
+		t.Errorf("it is still remembered:\n%s", out)
+	}
+	w.want([]string{"Nothing is remembered"}, "sessions", "facts", "telegram:7")
 }

@@ -94,6 +94,21 @@ func pathLines(paths []string) string {
 	return strings.Join(lines, "\n")
 }
 
+// namingText lists the facts that stay and call the person by name, each with
+// the command that forgets it, in lines of their own; or it is "".
+func namingText(p httpapi.Plan) string {
+	var b strings.Builder
+	for _, s := range p.Shared {
+		for _, f := range s.Naming {
+			fmt.Fprintf(&b, "\n  %s\n    dragoman sessions facts %s --forget %d", fit(oneLine(f.Text), 70), oneLine(s.Key.String()), f.ID)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\nThese call the person by name, and are forgotten one by one:" + b.String()
+}
+
 // copiesText names the copies of the store that go as well, in lines of their
 // own, or is "".
 func copiesText(p httpapi.Plan) string {
@@ -139,8 +154,9 @@ func foundText(target string, p httpapi.Plan) string {
 	}
 	b.WriteString("Summaries that tell of it, queues, files, what the channel keeps of its own, and the search index go with it.")
 	if keys := remembering(p); len(keys) > 0 {
-		fmt.Fprintf(&b, "\nThe memory of %s stays, and may tell of the person: have it forgotten there in the chat, or erase that chat too: dragoman sessions erase %s",
+		fmt.Fprintf(&b, "\nThe memory of %s stays, and may tell of the person: dragoman sessions facts %s lists it, or erase that chat too: dragoman sessions erase %[2]s",
 			strings.Join(keys, ", "), keys[0])
+		b.WriteString(namingText(p))
 	}
 	b.WriteString(copiesText(p))
 	return b.String()

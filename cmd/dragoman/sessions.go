@@ -23,6 +23,7 @@ type sessionsCmd struct {
 	Generations sessionsGenerationsCmd `cmd:"" help:"List what /new has divided a conversation into."`
 	Join        sessionsJoinCmd        `cmd:"" help:"Make one conversation of two of the same channel."`
 	Erase       sessionsEraseCmd       `cmd:"" help:"Forget a conversation or a person for good."`
+	Facts       sessionsFactsCmd       `cmd:"" help:"List what is remembered of a chat or a person, or forget some of it."`
 	Rename      sessionsRenameCmd      `cmd:"" help:"Give a conversation a title."`
 	Delete      sessionsDeleteCmd      `cmd:"" help:"Delete a conversation's transcript for good."`
 	Export      sessionsExportCmd      `cmd:"" help:"Write conversations out, as JSON, JSON lines or Markdown."`

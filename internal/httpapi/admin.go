@@ -27,6 +27,7 @@ type Ends interface {
 	Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error)
 	Join(ctx context.Context, from, to channels.Key) error
 	Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error)
+	Forget(ctx context.Context, scope string, id int64) error
 }
 
 // Records is what the operator reads about jobs and queues.
@@ -164,6 +165,8 @@ func Admin(o AdminOptions) http.Handler {
 		"GET /v1/sessions/erase":       a.planErase,
 		"POST /v1/sessions/erase":      a.erase,
 		"POST /v1/sessions/unfinished": a.finishErase,
+		"GET /v1/facts":                a.facts,
+		"POST /v1/facts/forget":        a.forget,
 		"GET /v1/search":               a.searchAll,
 		"GET /v1/queue":                a.queue,
 		"GET /v1/queue/item":           a.queueItem,

@@ -39,6 +39,8 @@ type SharedPart struct {
 	// Facts are in the memory of that chat, and stay: nobody can tell which of
 	// them come from the person or tell of them.
 	Facts int `json:"facts,omitempty"`
+	// Naming are those of them in which the person is called by name.
+	Naming []sessions.Fact `json:"naming,omitempty"`
 }
 
 // Empty reports whether nothing was found to erase.
@@ -133,6 +135,7 @@ func (a *admin) identities(ctx context.Context, who channels.Key) ([]string, err
 
 // planPerson adds what a person has beyond the conversation of that name.
 func (a *admin) planPerson(ctx context.Context, p *Plan, who channels.Key) error {
+	names := []string{who.Chat()}
 	ids, err := a.identities(ctx, who)
 	if err != nil {
 		return err
@@ -148,6 +151,7 @@ func (a *admin) planPerson(ctx context.Context, p *Plan, who channels.Key) error
 	for _, one := range people {
 		if one.Channel == who.Channel() && slices.Contains(ids, one.PersonID) {
 			p.Pairings++
+			names = append(names, one.Name)
 		}
 	}
 	// By place, not by number: what is said meanwhile must not push one out.
@@ -160,7 +164,8 @@ func (a *admin) planPerson(ctx context.Context, p *Plan, who channels.Key) error
 			if c.Key == who {
 				continue
 			}
-			mine, others, err := a.count(ctx, c.Key, ids)
+			mine, others, called, err := a.count(ctx, c.Key, ids)
+			names = append(names, called...)
 			switch {
 			case err != nil:
 				return err
@@ -171,35 +176,43 @@ func (a *admin) planPerson(ctx context.Context, p *Plan, who channels.Key) error
 				if err != nil {
 					return err
 				}
-				p.Shared = append(p.Shared, SharedPart{Key: c.Key, Messages: mine, Facts: len(facts)})
+				p.Shared = append(p.Shared, SharedPart{Key: c.Key, Messages: mine, Facts: len(facts), Naming: facts})
 			}
 		}
 		if len(page) < sessions.MaxPage {
-			return nil
+			break
 		}
 		last := page[len(page)-1].Place()
 		q.After = &last
 	}
+	for i, s := range p.Shared { // now that all names are known
+		p.Shared[i].Naming = naming(s.Naming, names)
+	}
+	return nil
 }
 
-// count counts the messages of one person and those of others in k.
-func (a *admin) count(ctx context.Context, k channels.Key, ids []string) (mine, others int, err error) {
+// count counts the messages of one person and those of others in k, and tells
+// under which names the person wrote them.
+func (a *admin) count(ctx context.Context, k channels.Key, ids []string) (mine, others int, names []string, err error) {
 	for after := int64(0); ; {
 		page, err := a.Store.Messages(ctx, k, after, maxPage)
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
-			return 0, 0, err
+			return 0, 0, nil, err
 		}
 		for _, m := range page {
 			switch after = m.Seq; {
 			case m.Role != sessions.RoleUser:
 			case slices.Contains(ids, m.Sender):
 				mine++
+				if m.Name != "" && !slices.Contains(names, m.Name) {
+					names = append(names, m.Name)
+				}
 			default:
 				others++
 			}
 		}
 		if len(page) < maxPage {
-			return mine, others, nil
+			return mine, others, names, nil
 		}
 	}
 }

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+)
+
+type sessionsFactsCmd struct {
+	Target string `arg:"" help:"A conversation's key, a person like telegram:123456, or the name of somebody who was paired."`
+	Forget int64  `placeholder:"ID" help:"Forget the fact with this number."`
+	jsonFlag
+}
+
+func (k *sessionsFactsCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		if k.Forget != 0 {
+			err := a.Forget(ctx, k.Target, k.Forget)
+			if errors.Is(err, sessions.ErrNotFound) {
+				return &usageError{fmt.Sprintf("nothing with the number %d is remembered of %s; dragoman sessions facts %[2]s lists all", k.Forget, oneLine(k.Target))}
+			}
+			if err != nil {
+				return err
+			}
+			e.say("Forgotten.")
+			return nil
+		}
+		facts, err := a.Facts(ctx, k.Target)
+		if err != nil {
+			return err
+		}
+		if k.JSON {
+			return e.json(facts)
+		}
+		if len(facts) == 0 {
+			e.say("Nothing is remembered of %s.", oneLine(k.Target))
+			return nil
+		}
+		for _, f := range facts {
+			e.say("%d  %s  %s", f.ID, f.At.Local().Format("2006-01-02"), oneLine(f.Text))
+		}
+		return nil
+	})
+}

@@ -1,0 +1,125 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Remembered is one fact of the memory of a chat or of a person.
+type Remembered struct {
+	// Scope is whose it is: "chat:" and a key, or "person:", channel and id.
+	Scope string `json:"scope"`
+	sessions.Fact
+}
+
+// scopesOf are the memories that a key stands for: that of the chat, and that
+// of the person of this id.
+func scopesOf(k channels.Key) []string {
+	return []string{chatScope(k), "person:" + k.Channel() + ":" + k.Chat()}
+}
+
+// facts lists what is remembered of a chat or a person.
+func (a *admin) facts(ctx context.Context, r *request) (any, error) {
+	k, err := a.resolve(ctx, r.text("target"))
+	if err != nil {
+		return nil, err
+	}
+	all := []Remembered{}
+	for _, scope := range scopesOf(k) {
+		facts, err := a.Store.Recall(ctx, scope, "", maxPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range facts {
+			all = append(all, Remembered{scope, f})
+		}
+	}
+	return all, nil
+}
+
+// forgetRequest names one fact.
+type forgetRequest struct {
+	Target string `json:"target"`
+	Fact   int64  `json:"fact"`
+}
+
+// forget removes one fact of a chat or a person.
+func (a *admin) forget(ctx context.Context, r *request) (any, error) {
+	var f forgetRequest
+	if err := r.decode(&f); err != nil {
+		return nil, err
+	}
+	k, err := a.resolve(ctx, f.Target)
+	if err != nil {
+		return nil, err
+	}
+	for _, scope := range scopesOf(k) {
+		facts, err := a.Store.Recall(ctx, scope, "", maxPage)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(facts, func(one sessions.Fact) bool { return one.ID == f.Fact }) {
+			if err := a.Store.Forget(ctx, scope, f.Fact); err != nil {
+				return nil, err
+			}
+			return done{}, a.noted("forget", k)
+		}
+	}
+	return nil, fmt.Errorf("httpapi: forget: %w", sessions.ErrNotFound)
+}
+
+// Facts lists what is remembered of target: a key, a person, or a name.
+func (c *Client) Facts(ctx context.Context, target string) ([]Remembered, error) {
+	return fetch[[]Remembered](ctx, c, "/v1/facts", url.Values{"target": {target}})
+}
+
+// Forget removes one fact of target. Errors: sessions.ErrNotFound.
+func (c *Client) Forget(ctx context.Context, target string, fact int64) error {
+	return c.post(ctx, "/v1/facts/forget", forgetRequest{target, fact}, &done{})
+}
+
+// leastName is how long a name is, in characters, that facts are looked through
+// for: shorter ones stand in everything by chance.
+const leastName = 2
+
+// naming returns those of facts that have one of names as a word, whatever its
+// case.
+func naming(facts []sessions.Fact, names []string) (found []sessions.Fact) {
+	for _, f := range facts {
+		text := strings.ToLower(f.Text)
+		if slices.ContainsFunc(names, func(name string) bool { return hasWord(text, strings.ToLower(strings.TrimSpace(name))) }) {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// hasWord reports whether word stands in text with neither a letter nor a digit
+// beside it.
+func hasWord(text, word string) bool {
+	if utf8.RuneCountInString(word) < leastName {
+		return false
+	}
+	beside := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		from += i
+		before, _ := utf8.DecodeLastRuneInString(text[:from])
+		after, _ := utf8.DecodeRuneInString(text[from+len(word):])
+		if !beside(before) && !beside(after) {
+			return true
+		}
+		from += len(word)
+	}
+}
