@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"dragoman/agent"
@@ -55,12 +56,16 @@ func (r *run) saved(t sessions.Turn) {
 		Event: event.SessionSave, Key: r.claim.Key, Generation: h.Generation, Turn: r.id, Messages: len(t.Messages),
 	}
 	addUsage(&e, t.Messages)
-	if len(h.Messages) == 0 && h.Summary == nil && h.Omitted == 0 {
+	if h.Summary == nil && h.Omitted == 0 && !slices.ContainsFunc(h.Messages, ofATurn) {
 		r.g.log(e.Key).Info("session created", "generation", e.Generation, "turn", e.Turn)
 		r.g.emit(event.Event{Event: event.SessionCreate, Key: e.Key, Generation: e.Generation, Turn: e.Turn})
 	}
 	r.g.emit(e)
 }
+
+// ofATurn tells what a turn left from what stands there without one: messages
+// that /stop has ended, notes, and what was imported.
+func ofATurn(m sessions.Message) bool { return m.Turn != "" }
 
 func addUsage(e *event.Event, messages []sessions.Message) {
 	var sum sessions.Usage

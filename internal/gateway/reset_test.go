@@ -379,6 +379,16 @@ func TestEvents(t *testing.T) {
 		expect()
 		w.say("1", "another life")
 		expect("session_create", "session_save", "turn_done answered")
+		// What /stop ends stands in the conversation, and is no turn of it.
+		w.say("1", "/new")
+		w.agent.run = slowEcho(time.Hour)
+		w.say("1", "never mind")
+		synctest.Wait()
+		w.say("1", "/stop")
+		expect("turn_done cancelled")
+		w.agent.run = echo
+		w.say("1", "a first answer")
+		expect("session_create", "session_save", "turn_done answered")
 		w.agent.run = func(context.Context, agent.Turn) (string, error) {
 			return "", &agent.ModelError{Kind: agent.ErrorRefused}
 		}

@@ -32,6 +32,9 @@ type intention struct {
 	At      time.Time        `json:"at"`
 	Told    bool             `json:"told"` // the audit log is to have a line that it began
 	Erasure sessions.Erasure `json:"erasure"`
+	// Deletes are those of Erasure.Keys that were conversations: hooks are told
+	// of them, and of no others.
+	Deletes []channels.Key `json:"deletes,omitempty"`
 }
 
 // covers reports whether e asks for nothing that i did not erase.
@@ -45,7 +48,7 @@ func (i *intention) covers(e sessions.Erasure) bool {
 // carryOut erases e: intention, erasure, outcome.
 func (a *admin) carryOut(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
 	i := intention{ID: rand.Text(), At: a.Now().UTC(), Erasure: e}
-	if i.Told, i.Erasure.Files, err = a.survey(ctx, e); err != nil {
+	if err := a.survey(ctx, &i); err != nil {
 		return got, err
 	}
 	if err := a.intend(i); err != nil {
@@ -94,8 +97,8 @@ func (a *admin) erased(ctx context.Context, i intention, again bool) (got sessio
 	case err != nil:
 		state = "files left"
 	}
-	if state != "failed" && (i.Told || !nothing(got)) {
-		for _, k := range i.Erasure.Keys {
+	if state != "failed" {
+		for _, k := range i.Deletes {
 			a.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "erased"})
 		}
 	}
@@ -104,37 +107,48 @@ func (a *admin) erased(ctx context.Context, i intention, again bool) (got sessio
 			return got, errors.Join(err, fmt.Errorf("%s, but no line about it could be written: %w", state, line))
 		}
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		err = a.intended()
+	case state != "failed" && len(i.Deletes) > 0:
+		i.Deletes = nil // no hook is told twice
+		err = errors.Join(err, a.intend(i))
 	}
 	return got, err
 }
 
-// survey tells whether the store knows anything of what is to be erased, and
-// names the files of people's messages, which nobody could name afterwards.
-func (a *admin) survey(ctx context.Context, e sessions.Erasure) (found bool, files []string, err error) {
+// survey notes whether the store knows anything of what is to be erased, which
+// conversations go, and the files of people's messages, which nobody could name
+// afterwards.
+func (a *admin) survey(ctx context.Context, i *intention) (err error) {
+	e := &i.Erasure
 	keys := e.Keys
 	if len(e.Senders) > 0 {
 		keys = nil // what people wrote can be anywhere
 	}
-	known := newKnown(e)
+	e.Files = []string{} // not nil: they were looked for
+	known := newKnown(*e)
 	if len(keys)+len(e.Senders) > 0 {
 		err = a.Store.Dump(ctx, keys, func(r sessions.Record) error {
 			mine, attached := known.record(r, a.FileName)
-			found, files = found || mine, append(files, attached...)
+			i.Told, e.Files = i.Told || mine, append(e.Files, attached...)
+			if c := r.Conversation; c != nil && mine && !c.Created.IsZero() {
+				i.Deletes = append(i.Deletes, c.Key)
+			}
 			return nil
 		})
 	}
 	for _, scope := range e.Scopes {
-		if found || err != nil {
+		if i.Told || err != nil {
 			break
 		}
 		var facts []sessions.Fact
 		facts, err = a.Store.Recall(ctx, scope, "", 1)
-		found = len(facts) > 0
+		i.Told = len(facts) > 0
 	}
-	slices.Sort(files)
-	return found, append([]string{}, slices.Compact(files)...), err // not nil: it was looked for
+	slices.Sort(e.Files)
+	e.Files = slices.Compact(e.Files)
+	return err
 }
 
 // known recognizes what belongs to an erasure.

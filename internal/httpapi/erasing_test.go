@@ -5,10 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"dragoman/channels"
+	"dragoman/internal/event"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
 )
@@ -183,5 +185,35 @@ func TestEraseAfterACrash(t *testing.T) {
 	}
 	if _, err := c.Erase(t.Context(), ann); err == nil {
 		t.Error("Erase passes over an intention that it cannot read")
+	}
+}
+
+// Hooks hear of the conversations that go, and not of a person's key that never
+// was one; an erasure that is finished later tells them then.
+func TestEraseTellsOfConversations(t *testing.T) {
+	var told []string
+	s := &cutting{Store: filled(t)}
+	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
+		Store: s, Erasing: filepath.Join(t.TempDir(), "erasing.json"), Now: now,
+		Events: func(e event.Event) { told = append(told, string(e.Event)+" "+e.Key.String()+" "+e.Why) },
+	}))
+	defer c.Close()
+	both := ann
+	both.Keys = append([]channels.Key{channels.MustKey("telegram:7")}, ann.Keys...)
+	both.Senders = []sessions.Sender{{Channel: "telegram", ID: "7"}}
+	s.before = errors.New("disk trouble")
+	if _, err := c.Erase(t.Context(), both); err == nil || len(told) != 0 {
+		t.Errorf("Erase = %v, and hooks were told %q", err, told)
+	}
+	s.before, s.after = nil, errors.New("traces are left")
+	if _, err := c.Erase(t.Context(), both); err == nil {
+		t.Error("Erase succeeds and leaves traces")
+	}
+	s.after = nil
+	if _, err := c.Erase(t.Context(), both); err != nil {
+		t.Error(err)
+	}
+	if want := []string{"session_delete telegram:1 erased"}; !slices.Equal(told, want) {
+		t.Errorf("hooks were told %q, want %q", told, want)
 	}
 }
