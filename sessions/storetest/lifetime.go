@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ var lifetimeTests = map[string]func(*testing.T, *rig){
 	"Join/SummariesOfEither":            joinsSummaries,
 	"Join/IntoNothingAndFromNothing":    joinsNothing,
 	"Expire/Case49OnlyTheOldAndTheIdle": expires,
+	"Expire/Case49WithoutAConversation": expiresRest,
 	"Delete/Case47IDsStayUnique":        deletes,
 	"Erase/AConversation":               erases,
 	"Erase/WhileItIsSummarised":         erasesWhileSummarised,
@@ -269,6 +271,43 @@ func expires(t *testing.T, r *rig) {
 	if list, err := r.List(ctx, 0, 9); err != nil || len(list) != 2 {
 		t.Errorf("List = %+v, %v", list, err)
 	}
+}
+
+// expiresRest: what was asked and answered without a conversation goes as well,
+// in time, and stays known.
+func expiresRest(t *testing.T, r *rig) {
+	ctx := t.Context()
+	command := sessions.Entry{Inbound: in("x:1", "1", "/help me"), Answered: true, Replies: []sessions.Reply{{Text: "help"}}}
+	r.enter(t, command, sessions.Done)
+	expire := func(before time.Time, items int) {
+		t.Helper()
+		gone, err := r.Expire(ctx, before, 9)
+		must(t, err)
+		same(t, "Expire", gone, nil)
+		feed, err := r.Feed(ctx, key("x:1"), 0, 9)
+		must(t, err)
+		if len(feed) != items {
+			t.Errorf("%d items are left, want %d: %+v", len(feed), items, feed)
+		}
+	}
+	later := time.Now().Add(time.Hour)
+	expire(later, 2) // its answer is not sent yet
+	h := r.claim(t)
+	same(t, "deliveries", r.deliver(t, h), []string{"help"})
+	expire(later, 2) // the claim is live
+	h.release(nil)
+	expire(time.Now().Add(-time.Hour), 2)
+	for end := time.Now().Add(patience); time.Now().Before(end); runtime.Gosched() { // the claim may be about to end
+		if _, err := r.Expire(ctx, later, 9); err != nil {
+			t.Fatal(err)
+		}
+		if feed, err := r.Feed(ctx, key("x:1"), 0, 9); err != nil || len(feed) == 0 {
+			break
+		}
+	}
+	expire(later, 0)
+	r.enter(t, command, sessions.Duplicate)
+	is(t, "Delete", r.Delete(ctx, key("x:1")), sessions.ErrNotFound)
 }
 
 func deletes(t *testing.T, r *rig) {
