@@ -181,17 +181,21 @@ func (t *talk) summarize(w *walk, at time.Time) {
 		h.Settings.System = strings.Join(w.system, "\n\n")
 	}
 	h.MessageSeq = int64(w.kept)
-	if strings.TrimSpace(t.summary) == "" {
+	covers := w.covered
+	text := t.summary
+	if strings.TrimSpace(text) == "" {
+		text, covers = w.summary, w.summaryAfter
+	}
+	if strings.TrimSpace(text) == "" {
 		return
 	}
-	covers := w.covered
 	if covers == 0 {
 		// The summarised messages are gone, and a summary has to cover
 		// something: it becomes the message that it covers.
 		t.told, covers = true, 1
 		h.MessageSeq++
 	}
-	h.Summaries = []sessions.Summary{{Text: t.summary, CoversSeq: int64(covers), At: at}}
+	h.Summaries = []sessions.Summary{{Text: text, CoversSeq: int64(covers), At: at}}
 }
 
 // dates fills what neither the input nor a message of it tells.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"dragoman/sessions"
@@ -27,6 +28,10 @@ type walk struct {
 	// system said before the first of them.
 	covered int
 	system  []string
+	// summary is what stood among the messages as one, and behind how many of
+	// them the last of it did.
+	summary      string
+	summaryAfter int
 	// calls are those of the assistant's last message while only results
 	// follow it, and answered those that have one. made counts calls that got
 	// their id here.
@@ -69,6 +74,11 @@ func (w *walk) next() (sessions.Message, error) {
 		if w.raw-1 == w.talk.covered {
 			w.covered = w.kept
 		}
+		if text, ok := w.summaryIn(e); ok {
+			w.summary, w.summaryAfter = strings.TrimSpace(w.summary+"\n\n"+text), w.kept
+			w.note("message %d is a summary of what was said before it, and became that of the conversation", w.raw)
+			continue
+		}
 		if (e.Told == "system" || e.Told == "developer") && w.kept == 0 {
 			w.system = append(w.system, e.Content)
 			continue
@@ -81,6 +91,25 @@ func (w *walk) next() (sessions.Message, error) {
 		e.Seq = int64(w.kept)
 		return e.Message, nil
 	}
+}
+
+// summaryHead begins the message in which some programs put their summary
+// before the messages that it does not stand for.
+const summaryHead = "[Previous conversation summary]"
+
+// summaryIn finds the summary in such a message. A person can write that line
+// as well, so of those only what stands first counts. Beside a summary that the
+// input names as such it stays a message.
+func (w *walk) summaryIn(e entry) (text string, ok bool) {
+	if strings.TrimSpace(w.talk.summary) != "" {
+		return "", false
+	}
+	if e.Told != "system" && e.Told != "developer" && (e.Told != "user" || w.kept > 0) {
+		return "", false
+	}
+	text, ok = strings.CutPrefix(strings.TrimSpace(e.Content), summaryHead)
+	text = strings.TrimSpace(text)
+	return text, ok && text != "" && len(e.Attachments) == 0
 }
 
 // check looks at the order of a conversation that comes with seqs.
@@ -171,7 +200,7 @@ func (l *teller) next() (sessions.Record, error) {
 		return sessions.Record{Conversation: &t.head}, nil
 	}
 	if t.told {
-		said = append(said, l.dated(sessions.Message{Seq: 1, Role: sessions.RoleUser, Content: t.summary, Synthetic: true, Summary: true}))
+		said = append(said, l.dated(sessions.Message{Seq: 1, Role: sessions.RoleUser, Content: t.head.Summaries[0].Text, Synthetic: true, Summary: true}))
 		t.told = false
 		l.shift = 1
 	}
