@@ -92,7 +92,7 @@ func (c *audited) say(i int) {
 	length := rapid.SampledFrom([]int{1, 20, 100, c.window / 2, c.window * 9 / 10}).Draw(c.t, "length")
 	turn := turnOf(c.word() + strings.Repeat(" word", length))
 	turn.ID, turn.History = fmt.Sprint("turn-", i), c.load()
-	turn.Compact = func(ctx context.Context) (sessions.History, error) {
+	turn.Compact = func(ctx context.Context, keep *agent.Keep) (sessions.History, error) {
 		err := c.compact(ctx)
 		return c.load(), err
 	}
@@ -123,7 +123,7 @@ func (c *audited) load() sessions.History {
 
 func (c *audited) compact(ctx context.Context) error {
 	c.reading = map[string]bool{}
-	s, err := c.a.Summarize(ctx, c.h)
+	s, err := c.a.Summarize(ctx, c.h, nil)
 	if err != nil {
 		if errors.Is(err, agent.ErrUnseen) {
 			c.t.Fatalf("Summarize() = %v", err)

@@ -125,7 +125,7 @@ func TestJSONSummary(t *testing.T) {
 	c.Format = window.JSON
 	h := sessions.History{Messages: talk(20)}
 	m := newScript(t, say(goodJSON))
-	s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h)
+	s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h, nil)
 	if err != nil {
 		t.Fatalf("Summarize() = %v", err)
 	}
@@ -139,7 +139,7 @@ func TestJSONSummary(t *testing.T) {
 		"case 18: no JSON": "Ann likes tea.", "case 18: another shape": `{"summary":"Ann likes tea."}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if s, err := newAgent(t, newScript(t, say(bad)), agent.Options{Compaction: c}).Summarize(t.Context(), h); !errors.Is(err, agent.ErrBadSummary) || s.Text != "" {
+			if s, err := newAgent(t, newScript(t, say(bad)), agent.Options{Compaction: c}).Summarize(t.Context(), h, nil); !errors.Is(err, agent.ErrBadSummary) || s.Text != "" {
 				t.Errorf("Summarize() = %+v, %v, want ErrBadSummary", s, err)
 			}
 		})
@@ -153,13 +153,13 @@ func TestSummaryTooManyChars(t *testing.T) {
 	h := sessions.History{Messages: talk(20)}
 	long := strings.Repeat("Ann likes tea. ", 40)
 	m := newScript(t, say(long), say("Ann likes tea."))
-	s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h)
+	s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h, nil)
 	if err != nil || s.Text != "Ann likes tea." || len(m.requests()) != 2 {
 		t.Fatalf("Summarize() = %+v, %v after %d requests, want the second answer", s, err, len(m.requests()))
 	}
 	contains(t, "the second request", m.requests()[1].Messages[0].Content, "Ann likes tea. Ann likes tea.", "at most 200 are allowed")
 	m = newScript(t, say(long))
-	if s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h); !errors.Is(err, agent.ErrBadSummary) || s.Text != "" || len(m.requests()) != 2 {
+	if s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h, nil); !errors.Is(err, agent.ErrBadSummary) || s.Text != "" || len(m.requests()) != 2 {
 		t.Errorf("Summarize() = %+v, %v after %d requests, want ErrBadSummary after 2", s, err, len(m.requests()))
 	}
 }
@@ -244,7 +244,7 @@ func TestNewDuringACompaction(t *testing.T) {
 	m := newScript(t, say("ok"))
 	turn := turnOf("what now?")
 	turn.History = sessions.History{Generation: "20260301_001", Messages: long(200)}
-	turn.Compact = func(context.Context) (sessions.History, error) {
+	turn.Compact = func(_ context.Context, _ *agent.Keep) (sessions.History, error) {
 		return sessions.History{Generation: "20260301_002", Summary: &sessions.Summary{Text: "ANOTHER TALK", CoversSeq: 200}}, nil
 	}
 	runTight(t, newAgent(t, m, agent.Options{ContextWindow: 8000}), turn)
@@ -289,7 +289,7 @@ func TestSettingsAndSummarizer(t *testing.T) {
 	if res := run(t, a, turn); res.Text != "usual" {
 		t.Errorf("a model that cannot be had is answered with %q, want the usual one's answer", res.Text)
 	}
-	s, err := a.Summarize(t.Context(), sessions.History{Messages: talk(20)})
+	s, err := a.Summarize(t.Context(), sessions.History{Messages: talk(20)}, nil)
 	if err != nil || s.Model != "small" || len(small.requests()) != 1 || small.requests()[0].MaxTokens != 1024 {
 		t.Errorf("Summarize() = %+v, %v, want the small model's within its window", s, err)
 	}

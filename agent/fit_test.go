@@ -18,7 +18,7 @@ import (
 func compactable(history int, compactions *int) agent.Turn {
 	turn := turnOf("what now?")
 	turn.History.Messages = long(history)
-	turn.Compact = func(context.Context) (sessions.History, error) {
+	turn.Compact = func(_ context.Context, _ *agent.Keep) (sessions.History, error) {
 		*compactions++
 		h := sessions.History{Summary: &sessions.Summary{Text: "THE SUMMARY", CoversSeq: int64(history - 4)}}
 		h.Messages = turn.History.Messages[history-4:]
@@ -154,7 +154,7 @@ func TestCase27Case29CompactsBeforeSending(t *testing.T) {
 		turn := turnOf("what now?")
 		turn.History.Messages = []sessions.Message{{Seq: 1, Role: sessions.RoleUser, Content: strings.Repeat("word ", 20_000)}}
 		asked := 0
-		turn.Compact = func(context.Context) (sessions.History, error) {
+		turn.Compact = func(_ context.Context, _ *agent.Keep) (sessions.History, error) {
 			asked++
 			return sessions.History{}, agent.ErrNothingToSummarize
 		}

@@ -40,7 +40,7 @@ func TestCase18SectionsHaveHeadings(t *testing.T) {
 				replies = append(replies, say(a))
 			}
 			m := newScript(t, replies...)
-			s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h)
+			s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h, nil)
 			if test.want == "" && (!errors.Is(err, agent.ErrBadSummary) || s.Text != "" || s.CoversSeq != 0) {
 				t.Errorf("Summarize() = %+v, %v, want ErrBadSummary", s, err)
 			}
@@ -91,7 +91,7 @@ func TestCase29ModelWithASmallerWindow(t *testing.T) {
 	if !a.NeedsSummary(h) {
 		t.Error("6,700 tokens are not summarised for a window of 8,000")
 	}
-	if _, err := a.Summarize(t.Context(), h); err != nil {
+	if _, err := a.Summarize(t.Context(), h, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := usual.requests()[1].MaxTokens; got != 2000 {
@@ -127,7 +127,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 	t.Run("what is kept", func(t *testing.T) {
 		kept := func(cal *agent.Calibration) int {
 			h := sessions.History{Messages: long(60)}
-			s, err := newAgent(t, newScript(t, say("x")), agent.Options{ContextWindow: 10_000, Compaction: c, Calibration: cal}).Summarize(t.Context(), h)
+			s, err := newAgent(t, newScript(t, say("x")), agent.Options{ContextWindow: 10_000, Compaction: c, Calibration: cal}).Summarize(t.Context(), h, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +144,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 		text := strings.Repeat("word ", 150) // 300 as the server counts
 		for cal, want := range map[*agent.Calibration]int{&double: 2, {}: 1} {
 			m := newScript(t, say(text), say("short"))
-			if _, err := newAgent(t, m, agent.Options{Compaction: c, Calibration: cal}).Summarize(t.Context(), sessions.History{Messages: talk(20)}); err != nil {
+			if _, err := newAgent(t, m, agent.Options{Compaction: c, Calibration: cal}).Summarize(t.Context(), sessions.History{Messages: talk(20)}, nil); err != nil {
 				t.Fatal(err)
 			}
 			if got := len(m.requests()); got != want {
@@ -156,7 +156,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 		count := func(cal *agent.Calibration) int {
 			requests := 0
 			m := newScript(t, echo(t, 1<<30, &requests))
-			if _, err := newAgent(t, m, agent.Options{ContextWindow: 8000, Calibration: cal}).Summarize(t.Context(), sessions.History{Messages: long(100)}); err != nil {
+			if _, err := newAgent(t, m, agent.Options{ContextWindow: 8000, Calibration: cal}).Summarize(t.Context(), sessions.History{Messages: long(100)}, nil); err != nil {
 				t.Fatal(err)
 			}
 			return requests
@@ -172,7 +172,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 			resp.Usage = &sessions.Usage{Input: 2 * (window.Estimate(r.Messages) + window.EstimateText(r.System))}
 			return resp, nil
 		})
-		if _, err := newAgent(t, m, agent.Options{Calibration: &cal}).Summarize(t.Context(), sessions.History{Messages: talk(60)}); err != nil {
+		if _, err := newAgent(t, m, agent.Options{Calibration: &cal}).Summarize(t.Context(), sessions.History{Messages: talk(60)}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if f := cal.Factor("scripted"); f <= 1 {
@@ -185,7 +185,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 // the same one is not sent again.
 func TestCase26NoIdenticalRetry(t *testing.T) {
 	m := newScript(t, fail(modelError(agent.ErrorContext, 0)))
-	_, err := newAgent(t, m, agent.Options{}).Summarize(t.Context(), sessions.History{Messages: talk(20)})
+	_, err := newAgent(t, m, agent.Options{}).Summarize(t.Context(), sessions.History{Messages: talk(20)}, nil)
 	var me *agent.ModelError
 	if !errors.As(err, &me) || me.Kind != agent.ErrorContext {
 		t.Errorf("Summarize() = %v, want the model's error", err)
@@ -204,7 +204,7 @@ func TestCase24OversizedMessages(t *testing.T) {
 	h.Messages[3].Content = huge
 	requests := 0
 	m := newScript(t, echo(t, 8000, &requests))
-	s, err := newAgent(t, m, agent.Options{ContextWindow: 8000}).Summarize(t.Context(), h)
+	s, err := newAgent(t, m, agent.Options{ContextWindow: 8000}).Summarize(t.Context(), h, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestCustomPrompt(t *testing.T) {
 		c := keeping(8)
 		c.Format, c.Prompt, c.MaxChars = format, "  Only write down prices.  ", 700
 		m := newScript(t, say("## Goal\nB costs $129."))
-		_, err := newAgent(t, m, agent.Options{System: "Be kind.", Compaction: c}).Summarize(t.Context(), sessions.History{Messages: talk(20)})
+		_, err := newAgent(t, m, agent.Options{System: "Be kind.", Compaction: c}).Summarize(t.Context(), sessions.History{Messages: talk(20)}, nil)
 		if format == window.JSON != errors.Is(err, agent.ErrBadSummary) {
 			t.Errorf("%s: Summarize() = %v", format, err)
 		}

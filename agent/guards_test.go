@@ -21,8 +21,8 @@ func TestOrganizingEnds(t *testing.T) {
 			compactions := 0
 			turn := compactable(200, &compactions)
 			if made := turn.Compact; fails {
-				turn.Compact = func(ctx context.Context) (sessions.History, error) {
-					_, err := made(ctx)
+				turn.Compact = func(ctx context.Context, keep *agent.Keep) (sessions.History, error) {
+					_, err := made(ctx, keep)
 					return sessions.History{}, errors.Join(err, agent.ErrBadSummary)
 				}
 			}
@@ -61,7 +61,7 @@ func TestSummaryTemperature(t *testing.T) {
 		c := keeping(4)
 		c.Temperature = test.c.Temperature
 		m := newScript(t, say("They talked."))
-		if _, err := newAgent(t, m, agent.Options{Compaction: c, Temperature: &answers}).Summarize(t.Context(), sessions.History{Messages: talk(20)}); err != nil {
+		if _, err := newAgent(t, m, agent.Options{Compaction: c, Temperature: &answers}).Summarize(t.Context(), sessions.History{Messages: talk(20)}, nil); err != nil {
 			t.Fatalf("%s: Summarize() = %v", name, err)
 		}
 		if got := m.requests()[0].Temperature; got == nil || *got != test.want {
@@ -76,7 +76,7 @@ func TestSummaryTemperature(t *testing.T) {
 func TestSummaryOfWhatWasNotSeen(t *testing.T) {
 	h := sessions.History{Messages: talk(20)}
 	h.Messages[11].Seq = h.Messages[14].Seq
-	s, err := newAgent(t, newScript(t, say("They talked.")), agent.Options{Compaction: keeping(8)}).Summarize(t.Context(), h)
+	s, err := newAgent(t, newScript(t, say("They talked.")), agent.Options{Compaction: keeping(8)}).Summarize(t.Context(), h, nil)
 	if !errors.Is(err, agent.ErrUnseen) || !strings.Contains(err.Error(), ": 3 of those up to 114") || s.Text != "" {
 		t.Errorf("Summarize() = %q, %v; want ErrUnseen about 3 messages", s.Text, err)
 	}
@@ -94,7 +94,7 @@ func TestSummaryOfAnEndlessHistory(t *testing.T) {
 	}
 	last := h.Messages[len(h.Messages)-9].Seq
 	for summaries, asked := 1, 0; ; summaries++ {
-		s, err := a.Summarize(t.Context(), h)
+		s, err := a.Summarize(t.Context(), h, nil)
 		if err != nil {
 			t.Fatalf("summary %d: %v", summaries, err)
 		}

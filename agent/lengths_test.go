@@ -155,7 +155,7 @@ func TestSummariserLearnsLengths(t *testing.T) {
 	}
 	for i, want := range []bool{true, false} {
 		before := s.refused
-		if _, err := a.Summarize(t.Context(), h); err != nil {
+		if _, err := a.Summarize(t.Context(), h, nil); err != nil {
 			t.Fatalf("summary %d: %v", i, err)
 		}
 		if got := s.refused > before; got != want {
@@ -176,7 +176,7 @@ func TestLengthsOfTwoServers(t *testing.T) {
 		for i := range h.Messages {
 			h.Messages[i].Content += strings.Repeat(" word", 120)
 		}
-		if _, err := a.Summarize(t.Context(), h); err != nil || s.refused == 0 {
+		if _, err := a.Summarize(t.Context(), h, nil); err != nil || s.refused == 0 {
 			t.Fatalf("Summarize() = %v, %d refused", err, s.refused)
 		}
 		turn := turnOf("And now?")

@@ -20,7 +20,7 @@ func (r *run) within(ctx context.Context) error {
 		if tries > 0 {
 			keep = 0 // a group of tool calls was in the way, or another's summary came first
 		}
-		if err := r.compact(context.WithValue(ctx, keepNewest{}, keep)); err != nil {
+		if err := r.compact(ctx, &Keep{Unit: window.UnitMessages, N: keep}); err != nil {
 			return err
 		}
 		r.stuck = r.own >= before
@@ -39,17 +39,4 @@ func (r *run) newest(msgs []sessions.Message, users int) []sessions.Message {
 		step = c.MaxMessages - c.Keep.N
 	}
 	return window.Newest(msgs, users, c.MaxMessages, step)
-}
-
-// keepNewest is how many messages of the history a summary that a turn waits
-// for leaves alone, if that is not for Compaction.Keep to say. It goes with the
-// context because who calls Summarize for the turn only hands that on.
-type keepNewest struct{}
-
-// keepFor is what stays of h word for word in a summary that is made now.
-func (a *Agent) keepFor(ctx context.Context, h sessions.History) window.Keep {
-	if n, told := ctx.Value(keepNewest{}).(int); told {
-		return window.Keep{Unit: window.UnitMessages, N: n}
-	}
-	return a.keep(h)
 }

@@ -76,7 +76,7 @@ func TestMaxMessagesWithoutSummary(t *testing.T) {
 		turn := turnOf("what now?")
 		turn.History.Messages = long(40)
 		tried := 0
-		turn.Compact = func(context.Context) (sessions.History, error) {
+		turn.Compact = func(_ context.Context, _ *agent.Keep) (sessions.History, error) {
 			tried++
 			return sessions.History{}, fmt.Errorf("no: %w", cause)
 		}

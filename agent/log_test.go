@@ -24,13 +24,13 @@ func TestTruncationIsLogged(t *testing.T) {
 		role := []sessions.Role{sessions.RoleUser, sessions.RoleAssistant}[i%2]
 		long.Messages = append(long.Messages, sessions.Message{Seq: int64(i + 1), Role: role, Content: strings.Repeat("secret words ", 60)})
 	}
-	fails := func(err error) func(context.Context) (sessions.History, error) {
-		return func(context.Context) (sessions.History, error) { return sessions.History{}, err }
+	fails := func(err error) func(context.Context, *agent.Keep) (sessions.History, error) {
+		return func(context.Context, *agent.Keep) (sessions.History, error) { return sessions.History{}, err }
 	}
-	same := func(context.Context) (sessions.History, error) { return long, nil }
+	same := func(context.Context, *agent.Keep) (sessions.History, error) { return long, nil }
 	for name, tt := range map[string]struct {
 		c       window.Compaction
-		compact func(context.Context) (sessions.History, error)
+		compact func(context.Context, *agent.Keep) (sessions.History, error)
 		h       sessions.History
 		want    string
 	}{

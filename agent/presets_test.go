@@ -36,7 +36,7 @@ func (c *chat) say(text string) agent.Result {
 	turn.ID = fmt.Sprint("turn-", c.turns)
 	turn.History = c.h
 	turn.History.Messages = slices.Clone(c.h.Messages)
-	turn.Compact = func(ctx context.Context) (sessions.History, error) {
+	turn.Compact = func(ctx context.Context, keep *agent.Keep) (sessions.History, error) {
 		err := c.compact(ctx)
 		return c.h, err
 	}
@@ -57,7 +57,7 @@ func (c *chat) say(text string) agent.Result {
 }
 
 func (c *chat) compact(ctx context.Context) error {
-	s, err := c.a.Summarize(ctx, c.h)
+	s, err := c.a.Summarize(ctx, c.h, nil)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func TestCase11RandomHistoriesAreSent(t *testing.T) {
 		turn.History = h
 		run(t, a, turn)
 		shown := show(last.Messages)
-		s, err := a.Summarize(t.Context(), h)
+		s, err := a.Summarize(t.Context(), h, nil)
 		read := ""
 		if err == nil {
 			read = last.Messages[0].Content

@@ -164,7 +164,7 @@ func (r *run) rescue(ctx context.Context, req Request, tried *rescue, final bool
 	}
 	if !tried.compacted && !r.compacted {
 		tried.compacted = true
-		if err := r.compact(ctx); err != nil {
+		if err := r.compact(ctx, nil); err != nil {
 			return "", err
 		}
 		if r.compacted && smaller() {
@@ -219,16 +219,16 @@ func (r *run) noteCut(ctx context.Context) {
 // noteCompacting is what the person sees while they wait for a summary.
 const noteCompacting = "Organizing the conversation…"
 
-// compact has the history summarised and goes on with what it is then. It
-// fails only if the turn is stopped: without a summary, the view is cut.
-func (r *run) compact(ctx context.Context) error {
+// compact has the history summarised, except for what keep says or usually
+// stays, and goes on with what it is then. It fails only if the turn is stopped: without a summary, the view is cut.
+func (r *run) compact(ctx context.Context, keep *Keep) error {
 	r.compactTried = true
 	if r.t.Compact == nil || r.a.opts.Compaction.When == window.WhenOff {
 		return nil
 	}
 	said := strings.Join(r.said, "\n\n")
 	r.progress(Progress{Text: said, Note: noteCompacting})
-	h, err := r.t.Compact(ctx)
+	h, err := r.t.Compact(ctx, keep)
 	r.progress(Progress{Text: said})
 	if stop := stopped(ctx); stop != nil {
 		return stop

@@ -42,16 +42,17 @@ const (
 )
 
 // Summarize writes the summary that is to follow h's: one text that stands for
-// the old one and for all messages except those that Compaction.Keep keeps. It
-// changes nothing; the caller stores what it returns. Input that does not fit
+// the old one and for all messages except those that keep says, or
+// Compaction.Keep if that is nil. It changes nothing; the caller stores what it
+// returns. Input that does not fit
 // into the window is taken in parts, each with the summary so far.
-func (a *Agent) Summarize(ctx context.Context, h sessions.History) (sessions.Summary, error) {
+func (a *Agent) Summarize(ctx context.Context, h sessions.History, keep *Keep) (sessions.Summary, error) {
 	if h.Omitted > 0 {
 		return sessions.Summary{}, ErrPartialHistory
 	}
 	cut := 0
 	if a.opts.Compaction.When != window.WhenOff {
-		cut = a.inReach(h.Messages, window.CutAt(h.Messages, a.keepFor(ctx, h)))
+		cut = a.inReach(h.Messages, window.CutAt(h.Messages, a.keepOr(keep, h)))
 	}
 	if cut == 0 {
 		return sessions.Summary{}, ErrNothingToSummarize

@@ -36,10 +36,11 @@ type Turn struct {
 	// Compact, if not nil, summarises the conversation and returns what its
 	// history is then. It is called when a request does not fit, before it is
 	// sent or after the server refused it; what the turn itself has said and
-	// done so far is no part of it. On an error, which may be
+	// done so far is no part of it. keep is for [Agent.Summarize], and may be
+	// nil. On an error, which may be
 	// [ErrNothingToSummarize], the turn goes on with the history that it has
 	// and leaves older messages out of its requests.
-	Compact func(context.Context) (sessions.History, error)
+	Compact func(ctx context.Context, keep *Keep) (sessions.History, error)
 }
 
 // Progress is a sign of life of a running turn.

@@ -265,7 +265,7 @@ func TestSummariesAreBelieved(t *testing.T) {
 			h.Messages = append(h.Messages, sessions.Message{Seq: int64(i + 1), Role: sessions.RoleUser, Content: fmt.Sprintf("My tea number %d is Darjeeling.", i)})
 		}
 		for range 2 {
-			s, err := a.Summarize(t.Context(), h)
+			s, err := a.Summarize(t.Context(), h, nil)
 			if err != nil || strings.Count(s.Text, "## Critical context") != 1 || !strings.Contains(s.Text, "number 1 is") {
 				t.Fatalf("Summarize() = %q, %v", s.Text, err)
 			}
@@ -351,7 +351,7 @@ func TestAgentSummarises(t *testing.T) {
 		h.Messages = append(h.Messages, m)
 	}
 	for range 2 {
-		s, err := a.Summarize(t.Context(), h)
+		s, err := a.Summarize(t.Context(), h, nil)
 		if err != nil || !strings.Contains(s.Text, "- Ann said: Fact number i is worth keeping.") {
 			t.Fatalf("Summarize = %+v, %v, want the first fact in it", s, err)
 		}

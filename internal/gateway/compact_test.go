@@ -31,7 +31,7 @@ type noting struct {
 	fail  error
 }
 
-func (n *noting) Summarize(ctx context.Context, h sessions.History) (sessions.Summary, error) {
+func (n *noting) Summarize(ctx context.Context, h sessions.History, keep *agent.Keep) (sessions.Summary, error) {
 	n.mu.Lock()
 	n.calls++
 	n.mu.Unlock()
@@ -39,7 +39,7 @@ func (n *noting) Summarize(ctx context.Context, h sessions.History) (sessions.Su
 	if n.fail != nil {
 		return sessions.Summary{}, n.fail
 	}
-	return n.Agent.Summarize(ctx, h)
+	return n.Agent.Summarize(ctx, h, keep)
 }
 
 func (n *noting) count() int {
@@ -353,7 +353,7 @@ func TestATurnOvertakesTheQueue(t *testing.T) {
 		synctest.Wait() // its summary waits for the slot
 		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
 			began := time.Now()
-			h, err := turn.Compact(ctx)
+			h, err := turn.Compact(ctx, nil)
 			if took := time.Since(began); err != nil || h.Summary == nil || took > time.Minute {
 				t.Errorf("Compact = %+v, %v after %s", h.Summary, err, took)
 			}
@@ -398,7 +398,7 @@ func TestCompactionInATurn(t *testing.T) {
 		}
 		var got []error
 		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
-			_, err := turn.Compact(ctx)
+			_, err := turn.Compact(ctx, nil)
 			got = append(got, err)
 			return echo(ctx, turn)
 		}

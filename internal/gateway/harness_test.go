@@ -162,7 +162,7 @@ func (s *scripted) Tokens(h sessions.History) int {
 	return n
 }
 
-func (s *scripted) Summarize(ctx context.Context, h sessions.History) (sessions.Summary, error) {
+func (s *scripted) Summarize(ctx context.Context, h sessions.History, _ *agent.Keep) (sessions.Summary, error) {
 	return s.summarize(ctx, h)
 }
 

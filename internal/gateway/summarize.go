@@ -159,7 +159,7 @@ func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) b
 		case g.sums.slots <- struct{}{}:
 			defer func() { <-g.sums.slots }()
 			if ok, _ := g.sums.begin(k, g.opts.Now()); ok {
-				_ = g.summarizeOnce(g.sums.ctx, k, backgroundLimit, needed) // it is logged and tried again
+				_ = g.summarizeOnce(g.sums.ctx, k, nil, backgroundLimit, needed) // it is logged and tried again
 			}
 		case <-g.sums.ctx.Done():
 		}
@@ -171,7 +171,7 @@ func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) b
 // history is then. One that is running already is waited for instead; one that
 // only waits for a slot is overtaken, and finds nothing left to do. A turn
 // needs no slot: turns that run at once are bounded, and a person waits.
-func (g *Gateway) compactNow(ctx context.Context, k channels.Key) (sessions.History, error) {
+func (g *Gateway) compactNow(ctx context.Context, k channels.Key, keep *agent.Keep) (sessions.History, error) {
 	ok, busy := g.sums.begin(k, g.opts.Now())
 	switch {
 	case busy != nil:
@@ -183,7 +183,7 @@ func (g *Gateway) compactNow(ctx context.Context, k channels.Key) (sessions.Hist
 	case !ok:
 		return sessions.History{}, fmt.Errorf("gateway: summary of %s: %w", k, agent.ErrSummaryRests)
 	default:
-		if err := g.summarizeOnce(ctx, k, waitingLimit, always); err != nil {
+		if err := g.summarizeOnce(ctx, k, keep, waitingLimit, always); err != nil {
 			return sessions.History{}, err
 		}
 	}
@@ -192,10 +192,10 @@ func (g *Gateway) compactNow(ctx context.Context, k channels.Key) (sessions.Hist
 
 // summarizeOnce makes the summary that begin has marked as running, and ends
 // that mark.
-func (g *Gateway) summarizeOnce(ctx context.Context, k channels.Key, limit time.Duration, needed func(sessions.History) bool) error {
+func (g *Gateway) summarizeOnce(ctx context.Context, k channels.Key, keep *agent.Keep, limit time.Duration, needed func(sessions.History) bool) error {
 	lctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := g.summarize(lctx, k, needed)
+	err := g.summarize(lctx, k, keep, needed)
 	failed := err != nil && ctx.Err() == nil && !errors.Is(err, agent.ErrNothingToSummarize)
 	if failed {
 		g.log(k).Warn("summary failed; everything is kept", "err", err)
@@ -211,7 +211,7 @@ func (g *Gateway) summarizeOnce(ctx context.Context, k channels.Key, limit time.
 // summarize makes one summary if one is needed. Messages that arrive meanwhile
 // come after what it covers, so they are neither lost nor summarised. It reads
 // the whole of what follows the last summary, however much that is.
-func (g *Gateway) summarize(ctx context.Context, k channels.Key, needed func(sessions.History) bool) (err error) {
+func (g *Gateway) summarize(ctx context.Context, k channels.Key, keep *agent.Keep, needed func(sessions.History) bool) (err error) {
 	defer recoverTo(&err, "summary of "+k.String())
 	read := g.opts.Now()
 	h, err := g.store.History(ctx, k, sessions.HistoryLimit{})
@@ -219,7 +219,7 @@ func (g *Gateway) summarize(ctx context.Context, k channels.Key, needed func(ses
 		return err
 	}
 	g.logFill(slog.LevelInfo, "context compaction triggered", k, h)
-	s, err := g.agent.Summarize(ctx, h)
+	s, err := g.agent.Summarize(ctx, h, keep)
 	if err != nil {
 		return err
 	}

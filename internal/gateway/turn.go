@@ -156,8 +156,8 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 }
 
 // compact summarises the conversation while the turn waits for it.
-func (r *run) compact(ctx context.Context) (sessions.History, error) {
-	h, err := r.g.compactNow(ctx, r.claim.Key)
+func (r *run) compact(ctx context.Context, keep *agent.Keep) (sessions.History, error) {
+	h, err := r.g.compactNow(ctx, r.claim.Key, keep)
 	if err == nil {
 		r.history = h
 	}
