@@ -88,7 +88,7 @@ func TestBars(t *testing.T) {
 	}
 }
 
-// What an operator does to conversations leaves a line that names nobody.
+// What an operator does to conversations leaves lines that name nobody.
 func TestManagingIsWrittenDown(t *testing.T) {
 	w := newWorld(t)
 	w.daemon.audit = filepath.Join(t.TempDir(), "audit.log")
@@ -103,10 +103,15 @@ func TestManagingIsWrittenDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	const sum = `"[0-9a-f]{64}"`
-	want := `^{"at":"[^"]+","action":"rename","targets":\[` + sum + `\]}\n` +
-		`{"at":"[^"]+","action":"join","targets":\[` + sum + `,` + sum + `\]}\n` +
-		`{"at":"[^"]+","action":"delete","targets":\[` + sum + `\]}\n$`
-	if !regexp.MustCompile(want).Match(data) {
+	var want string
+	for _, did := range []struct{ action, end, sums string }{
+		{"rename", "done", sum}, {"join", "done", sum + "," + sum}, {"delete", "done", sum}, {"delete", "failed", sum},
+	} {
+		for _, state := range []string{"begun", did.end} {
+			want += `{"at":"[^"]+","action":"` + did.action + `","state":"` + state + `","targets":\[` + did.sums + `\]}\n`
+		}
+	}
+	if !regexp.MustCompile("^" + want + "$").Match(data) {
 		t.Errorf("the audit log says:\n%s", data)
 	}
 }

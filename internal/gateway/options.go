@@ -61,9 +61,9 @@ type Options struct {
 	RetentionDays int
 	// Events is told what happens, and must not block. Nil: nobody listens.
 	Events func(event.Event)
-	// Audit writes down what a person does to a conversation: what, and "begun",
-	// "done" or "failed". Nil: nobody does.
-	Audit func(action, state string, k channels.Key) error
+	// Audit does what a person wants done to a conversation, and writes down that
+	// it is begun and how it ended. Nil: nobody writes.
+	Audit func(action string, do func() error, keys ...channels.Key) error
 	// Partial says that others of the configured channels, and the jobs, are
 	// served by another process at another time: their work is left to it.
 	Partial  bool
@@ -73,6 +73,9 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
+	if o.Audit == nil {
+		o.Audit = func(_ string, do func() error, _ ...channels.Key) error { return do() }
+	}
 	def(&o.MaxTurns, 64)
 	def(&o.Queue, Collect)
 	def(&o.MaxWaiting, 20)

@@ -32,33 +32,17 @@ func (g *Gateway) title(ctx context.Context, m channels.Inbound) error {
 	case len(title) > maxTitle:
 		return g.answer(ctx, e, fmt.Sprintf("That is too long for a title (%s, and it may have %s).", size(len(title)), size(maxTitle)))
 	}
-	err := g.rename(ctx, m.Key, title)
+	err := g.opts.Audit("title", func() error { return g.store.Rename(ctx, m.Key, title) }, m.Key)
 	if errors.Is(err, sessions.ErrNotFound) {
 		return g.answer(ctx, e, "This conversation is empty; it can have a title when something was said.")
 	}
 	if err != nil {
-		return fmt.Errorf("gateway: title of %s: %w", m.Key, err)
+		// It is answered all the same: the network would hand it in for ever, and
+		// nothing behind it. A store that fails refuses the answer, too.
+		g.log(m.Key).Error("a title was not set", "err", err)
+		return g.answer(ctx, e, "Sorry, I could not give this conversation that title. Please try again later.")
 	}
 	return g.answer(ctx, e, "This conversation is now called “"+title+"”.")
-}
-
-// rename has a line in the audit log before it and one behind it, so that one
-// which a crash cut off is there too.
-func (g *Gateway) rename(ctx context.Context, k channels.Key, title string) error {
-	if g.opts.Audit == nil {
-		return g.store.Rename(ctx, k, title)
-	}
-	if err := g.opts.Audit("title", "begun", k); err != nil {
-		return err
-	}
-	err, state := g.store.Rename(ctx, k, title), "done"
-	if err != nil {
-		state = "failed"
-	}
-	if noted := g.opts.Audit("title", state, k); noted != nil {
-		return errors.Join(err, noted)
-	}
-	return err
 }
 
 func (g *Gateway) titleText(ctx context.Context, k channels.Key) (string, error) {

@@ -50,41 +50,47 @@ type counts struct {
 type noteLine struct {
 	At     time.Time `json:"at"`
 	Action string    `json:"action"`
-	// State is "begun", and then "done" or "failed" (all is as it was). What an
-	// operator did has none: its line is written when it is done.
-	State   string   `json:"state,omitempty"`
+	// State is "begun", and then "done" or "failed" (all is as it was).
+	State   string   `json:"state"`
 	Targets []string `json:"targets"`
 }
 
-// Audit returns what writes lines into the audit log at path about what a
-// person does to a conversation: see noteLine for the states.
-func Audit(path string, now func() time.Time) func(action, state string, k channels.Key) error {
-	return func(action, state string, k channels.Key) error {
-		return note(path, noteLine{At: now().UTC(), Action: action, State: state, Targets: []string{hashed(k.String())}})
+// Audit returns what does something to conversations between two lines of the
+// audit log at path, so that one which a crash cut off has a line, too. If the
+// first cannot be written, nothing is done; if the second cannot, it was done,
+// and there is an error. An empty path: no lines.
+func Audit(path string, now func() time.Time) func(action string, do func() error, keys ...channels.Key) error {
+	return func(action string, do func() error, keys ...channels.Key) error {
+		if path == "" {
+			return do()
+		}
+		line := noteLine{At: now().UTC(), Action: action, State: "begun"}
+		for _, k := range keys {
+			line.Targets = append(line.Targets, hashed(k.String()))
+		}
+		if err := writeLine(path, line); err != nil {
+			return err
+		}
+		err := do()
+		line.At, line.State = now().UTC(), "done"
+		if err != nil {
+			line.State = "failed"
+		}
+		return errors.Join(err, writeLine(path, line))
 	}
 }
 
-func note(path string, line noteLine) error {
+// audited is [Audit] for what an operator does.
+func (a *admin) audited(action string, do func() error, keys ...channels.Key) error {
+	return Audit(a.AuditFile, a.Now)(action, do, keys...)
+}
+
+func writeLine(path string, line any) error {
 	data, err := json.Marshal(line)
 	if err != nil {
 		return fmt.Errorf("httpapi: encode an audit line: %w", err)
 	}
 	return appendLine(path, data)
-}
-
-// noted writes a line about what was done to keys.
-func (a *admin) noted(action string, keys ...channels.Key) error {
-	if a.AuditFile == "" {
-		return nil
-	}
-	line := noteLine{At: a.Now().UTC(), Action: action}
-	for _, k := range keys {
-		line.Targets = append(line.Targets, hashed(k.String()))
-	}
-	if err := note(a.AuditFile, line); err != nil {
-		return fmt.Errorf("it was done, but no line about it could be written: %w", err)
-	}
-	return nil
 }
 
 // auditBegun writes the line that stands before an erasure.
@@ -106,11 +112,7 @@ func (a *admin) auditLine(line auditLine) error {
 	if a.AuditFile == "" {
 		return nil
 	}
-	data, err := json.Marshal(line)
-	if err != nil {
-		return fmt.Errorf("httpapi: encode an audit line: %w", err)
-	}
-	return appendLine(a.AuditFile, data)
+	return writeLine(a.AuditFile, line)
 }
 
 // targets are the sums of whom and what e erases, sorted.

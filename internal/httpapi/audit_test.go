@@ -1,42 +1,64 @@
 package httpapi_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
 )
 
-// What a person does leaves lines without a name, and the second begins one of
-// its own even behind a line that a crash cut short.
-func TestAuditOfWhatAPersonDoes(t *testing.T) {
+// What people do leaves two lines without a name, and what is cut off leaves
+// one. A line that a crash cut short does not spoil those behind it.
+func TestAudit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
-	note := httpapi.Audit(path, now)
-	k := channels.MustKey("telegram:123456")
-	if err := note("title", "begun", k); err != nil {
+	if err := os.WriteFile(path, []byte(`{"at":"20`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	first, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, first[:len(first)-2], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := note("title", "done", k); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	audit, k := httpapi.Audit(path, now), channels.MustKey("telegram:123456")
 	// printf %s telegram:123456 | sha256sum
 	const sum = "8fdd794b795199df71a54689dd78d4e6fc57e851f5d656c91ab5d505ac52e893"
-	at := now().UTC().Format("2006-01-02T15:04:05.999999999Z07:00")
-	want := string(first[:len(first)-2]) + "\n" + `{"at":"` + at + `","action":"title","state":"done","targets":["` + sum + `"]}` + "\n"
-	if string(got) != want {
-		t.Errorf("the audit log is\n%s\nwant\n%s", got, want)
+	want := `{"at":"20` + "\n"
+	line := func(state string) {
+		want += `{"at":"` + now().UTC().Format(time.RFC3339Nano) + `","action":"title","state":"` + state + `","targets":["` + sum + `"]}` + "\n"
+	}
+	see := func(when string) {
+		t.Helper()
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("the audit log %s (-want +got):\n%s", when, diff)
+		}
+	}
+	for state, fault := range map[string]error{"done": nil, "failed": errors.New("no such thing")} {
+		err := audit("title", func() error {
+			line("begun")
+			see("while it is done")
+			return fault
+		}, k)
+		line(state)
+		if !errors.Is(err, fault) {
+			t.Errorf("%s: %v, want %v", state, err, fault)
+		}
+		see("after it")
+	}
+}
+
+// What nobody can write down is not done.
+func TestAuditCannotBeWritten(t *testing.T) {
+	audit := httpapi.Audit(filepath.Join(t.TempDir(), "none", "audit.log"), now)
+	err := audit("title", func() error {
+		t.Error("it is done")
+		return nil
+	}, channels.MustKey("telegram:123456"))
+	if err == nil {
+		t.Error("no error")
 	}
 }

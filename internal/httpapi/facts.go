@@ -67,10 +67,7 @@ func (a *admin) forget(ctx context.Context, r *request) (any, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(facts, func(one sessions.Fact) bool { return one.ID == f.Fact }) {
-			if err := a.Store.Forget(ctx, scope, f.Fact); err != nil {
-				return nil, err
-			}
-			return done{}, a.noted("forget", k)
+			return done{}, a.audited("forget", func() error { return a.Store.Forget(ctx, scope, f.Fact) }, k)
 		}
 	}
 	return nil, fmt.Errorf("httpapi: forget: %w", sessions.ErrNotFound)

@@ -314,11 +314,14 @@ func (a *admin) remove(ctx context.Context, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Store.Delete(ctx, k); err != nil {
-		return nil, err
-	}
-	a.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "deleted"})
-	return done{}, a.noted("delete", k)
+	err = a.audited("delete", func() error {
+		err := a.Store.Delete(ctx, k)
+		if err == nil {
+			a.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "deleted"})
+		}
+		return err
+	}, k)
+	return done{}, err
 }
 
 // joinRequest names two conversations.
@@ -338,9 +341,12 @@ func (a *admin) join(ctx context.Context, r *request) (any, error) {
 	if _, err := a.Store.Conversation(ctx, j.From); err != nil {
 		return nil, err
 	}
-	if err := a.Store.Join(ctx, j.From, j.To); err != nil {
-		return nil, err
-	}
-	a.emit(event.Event{Event: event.SessionDelete, Key: j.From, Why: "joined"})
-	return done{}, a.noted("join", j.From, j.To)
+	err := a.audited("join", func() error {
+		err := a.Store.Join(ctx, j.From, j.To)
+		if err == nil {
+			a.emit(event.Event{Event: event.SessionDelete, Key: j.From, Why: "joined"})
+		}
+		return err
+	}, j.From, j.To)
+	return done{}, err
 }

@@ -75,10 +75,7 @@ func (a *admin) rename(ctx context.Context, r *request) (any, error) {
 	if len(title) > maxTitle {
 		return nil, &badRequest{fmt.Sprintf("a title has at most %d bytes", maxTitle)}
 	}
-	if err := a.Store.Rename(ctx, k, title); err != nil {
-		return nil, err
-	}
-	return done{}, a.noted("rename", k)
+	return done{}, a.audited("rename", func() error { return a.Store.Rename(ctx, k, title) }, k)
 }
 
 func (a *admin) queue(ctx context.Context, r *request) (any, error) {
