@@ -68,32 +68,6 @@ type Titles interface {
 	Rename(ctx context.Context, k channels.Key, title string) error
 }
 
-// Binding attaches one channel and says who may talk on it.
-type Binding struct {
-	Channel channels.Channel
-	// Allow lists who may talk: immutable ids, "chat:<chat>" for everybody in
-	// a chat, "*" for everybody. Empty: nobody.
-	Allow []string
-	// Pairing offers strangers in private chats a code for the operator.
-	Pairing bool
-	// Groups says what is answered in shared chats. "": Addressed.
-	Groups Groups
-	// Reset, if not "", stands for Options.Reset.Mode on this channel.
-	Reset ResetMode
-	// System is the channel's own part of the system prompt.
-	System string
-}
-
-// Groups says which messages of shared chats are answered.
-type Groups string
-
-// The values of Binding.Groups.
-const (
-	Addressed Groups = "addressed" // a mention, a reply to us, a command
-	All       Groups = "all"
-	Off       Groups = "off"
-)
-
 // Gateway joins channels, store and agent. See the package comment.
 type Gateway struct {
 	store    Store
@@ -108,14 +82,6 @@ type Gateway struct {
 	sums     summaries
 	albums   albums
 	busy     busy
-}
-
-type binding struct {
-	Binding
-	mu     sync.Mutex
-	allow  map[string]bool
-	shut   bool
-	status channels.Status
 }
 
 // New makes a gateway that serves bindings. Nothing starts before Run.
@@ -145,39 +111,6 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		}
 	}
 	return g, nil
-}
-
-// SetAllow replaces the allow list of a channel while the gateway runs.
-func (g *Gateway) SetAllow(channel string, allow []string) {
-	if b := g.bindings[channel]; b != nil {
-		b.setAllow(allow)
-	}
-}
-
-// Shut closes a channel to everybody, paired people included, or opens it
-// again. What was accepted before is still answered.
-func (g *Gateway) Shut(channel string, shut bool) {
-	if b := g.bindings[channel]; b != nil {
-		b.mu.Lock()
-		b.shut = shut
-		b.mu.Unlock()
-	}
-}
-
-func (b *binding) isShut() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.shut
-}
-
-func (b *binding) setAllow(allow []string) {
-	m := make(map[string]bool, len(allow))
-	for _, a := range allow {
-		m[a] = true
-	}
-	b.mu.Lock()
-	b.allow = m
-	b.mu.Unlock()
 }
 
 // Run serves until ctx ends. Then it drains: nothing new is accepted, running
@@ -253,87 +186,6 @@ func (g *Gateway) Channels() map[string]channels.Status {
 // Running counts the turns that run now and the longest one's age.
 func (g *Gateway) Running() (turns int, oldest time.Duration) {
 	return g.live.running(g.opts.Now())
-}
-
-func (b *binding) current() channels.Status {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if r, ok := b.Channel.(channels.Reporter); ok && b.status.State == channels.StateConnected {
-		return r.Status()
-	}
-	return b.status
-}
-
-func (b *binding) set(now time.Time, s channels.State, detail string) {
-	b.mu.Lock()
-	b.status = channels.Status{State: s, Detail: detail, Since: now}
-	b.mu.Unlock()
-}
-
-// superviseChannel runs a channel again whenever it stops too early, except
-// after a permanent error, which a person has to look at.
-func (g *Gateway) superviseChannel(ctx context.Context, b *binding) {
-	log := g.opts.Logger.With("channel", b.Channel.Name())
-	wait := backoff{base: time.Second, most: time.Minute}
-	for ctx.Err() == nil {
-		began := g.opts.Now()
-		b.set(began, channels.StateConnected, "") // from here on a Reporter speaks for itself
-		err := g.runChannel(ctx, b)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case errors.Is(err, channels.ErrPermanent):
-			b.set(g.opts.Now(), channels.StateFailed, err.Error())
-			log.Error("channel failed and needs a person", "err", err)
-			return
-		}
-		if g.opts.Now().Sub(began) > time.Minute {
-			wait.reset()
-		}
-		d := wait.next()
-		b.set(g.opts.Now(), channels.StateDown, fmt.Sprintf("stopped, starts again in %s", d.Round(time.Second)))
-		log.Warn("channel stopped; starting it again", "err", err, "in", d)
-		if !sleep(ctx, d) {
-			return
-		}
-	}
-}
-
-// runChannel runs a channel under its lease and turns a panic into an error:
-// one bad adapter must not end the others.
-func (g *Gateway) runChannel(ctx context.Context, b *binding) error {
-	return g.store.Hold(ctx, "channel:"+b.Channel.Name(), func(ctx context.Context) (err error) {
-		defer recoverTo(&err, "channel "+b.Channel.Name())
-		return b.Channel.Run(ctx, intake{g, b})
-	})
-}
-
-var _ channels.Intake = intake{}
-
-// intake is what one channel hands its messages to.
-type intake struct {
-	g *Gateway
-	b *binding
-}
-
-func (in intake) Accept(ctx context.Context, m channels.Inbound) error {
-	return in.g.accept(ctx, in.b, m)
-}
-
-func (in intake) SetAside(ctx context.Context, channel, id string, raw []byte, why error) error {
-	in.g.opts.Logger.Warn("set aside what the channel could not understand", "channel", channel, "msg_id", id, "err", why)
-	in.g.opts.Observer.SetAside(channel)
-	return in.g.store.SetAside(ctx, sessions.Aside{Channel: channel, ID: id, Raw: raw, Why: why.Error()})
-}
-
-var _ channels.Settler = intake{}
-
-// Settle is part of [channels.Settler].
-func (in intake) Settle(ctx context.Context, channel, id string) error {
-	if err := in.g.store.Settle(ctx, channel, id); err != nil {
-		return fmt.Errorf("gateway: settle on %s: %w", channel, err)
-	}
-	return nil
 }
 
 func (g *Gateway) log(k channels.Key) *slog.Logger { return g.opts.Logger.With("key", k.String()) }

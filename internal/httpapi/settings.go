@@ -1,0 +1,118 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Change is what to change in a conversation's settings. Nil fields stay.
+type Change struct {
+	Key    channels.Key               `json:"key"`
+	Model  *string                    `json:"model,omitempty"`
+	System *string                    `json:"system,omitempty"`
+	Tag    []string                   `json:"tag,omitempty"`
+	Untag  []string                   `json:"untag,omitempty"`
+	Meta   map[string]json.RawMessage `json:"meta,omitempty"`
+	Unmeta []string                   `json:"unmeta,omitempty"`
+}
+
+// Bounds of settings: what lists can show and a person can mean.
+const (
+	maxTags    = 50
+	maxMeta    = 64
+	maxValue   = 4 << 10
+	maxSystem  = 32 << 10
+	maxModelID = 200
+)
+
+var metaForm = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
+
+// isTag is no regular expression: that one would take 2 MB of every process.
+func isTag(s string) bool {
+	const most = 50 // characters
+	foreign := func(r rune) bool { return r == ',' || unicode.IsSpace(r) || unicode.Is(unicode.C, r) }
+	return s != "" && utf8.RuneCountInString(s) <= most &&
+		!strings.ContainsAny(s[:1], "+-") && !strings.ContainsFunc(s, foreign)
+}
+
+// check says what is wrong with c by itself.
+func (c Change) check() error {
+	for _, tag := range slices.Concat(c.Tag, c.Untag) {
+		if !isTag(tag) {
+			return &badRequest{"a tag has 1 to 50 characters, no spaces or commas, and begins with neither + nor -"}
+		}
+	}
+	for name, value := range c.Meta {
+		switch {
+		case !metaForm.MatchString(name):
+			return &badRequest{"a name of metadata has 1 to 64 letters, digits, or any of _ . : -"}
+		case len(value) > maxValue || !json.Valid(value):
+			return &badRequest{fmt.Sprintf("a value of metadata is JSON of at most %d bytes", maxValue)}
+		}
+	}
+	if c.System != nil && len(*c.System) > maxSystem {
+		return &badRequest{fmt.Sprintf("a system prompt has at most %d bytes", maxSystem)}
+	}
+	if c.Model != nil && len(*c.Model) > maxModelID {
+		return &badRequest{fmt.Sprintf("a model's name has at most %d bytes", maxModelID)}
+	}
+	return nil
+}
+
+// apply changes s, or leaves it if that would be too much.
+func (c Change) apply(s *sessions.Settings) error {
+	tags := slices.Concat(s.Tags, c.Tag)
+	tags = slices.DeleteFunc(tags, func(t string) bool { return slices.Contains(c.Untag, t) })
+	slices.Sort(tags)
+	tags = slices.Compact(tags)
+	meta := make(map[string]json.RawMessage, len(s.Metadata)+len(c.Meta))
+	for name, value := range s.Metadata {
+		meta[name] = value
+	}
+	for _, name := range c.Unmeta {
+		delete(meta, name)
+	}
+	for name, value := range c.Meta {
+		meta[name] = value
+	}
+	if len(tags) > maxTags || len(meta) > maxMeta {
+		return &badRequest{fmt.Sprintf("a conversation has at most %d tags and %d values of metadata", maxTags, maxMeta)}
+	}
+	if s.Tags, s.Metadata = tags, meta; len(meta) == 0 {
+		s.Metadata = nil
+	}
+	if c.Model != nil {
+		s.Model = *c.Model
+	}
+	if c.System != nil {
+		s.System = *c.System
+	}
+	return nil
+}
+
+func (a *admin) configure(ctx context.Context, r *request) (any, error) {
+	var c Change
+	if err := r.decode(&c); err != nil {
+		return nil, err
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	var now sessions.Settings
+	var refused error
+	err := a.Store.Configure(ctx, c.Key, func(s *sessions.Settings) {
+		refused = c.apply(s)
+		now = *s
+	})
+	return now, errors.Join(err, refused)
+}

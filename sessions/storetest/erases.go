@@ -1,0 +1,192 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// erasesWhileSummarised: a summary that was begun before an erasure may have
+// the words of what was erased.
+func erasesWhileSummarised(t *testing.T, r *rig) {
+	said := user("a secret")
+	said.Sender = "7"
+	r.say(t, "x:1", "1", said, user("two"))
+	h, _ := r.history(t, sessions.HistoryLimit{})
+	read := time.Now()
+	_, err := r.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "7"}}})
+	must(t, err)
+	sum := sessions.Summary{Text: "they have a secret", CoversSeq: 1, Generation: h.Generation, Read: read}
+	is(t, "a summary that was begun before the erasure", r.AddSummary(t.Context(), key("x:1"), sum), sessions.ErrConflict)
+	sum.Text, sum.Read = "they talked", time.Now().Add(time.Hour)
+	must(t, r.AddSummary(t.Context(), key("x:1"), sum))
+	h, _ = r.history(t, sessions.HistoryLimit{})
+	if h.Summary == nil || h.Summary.Text != "they talked" || !h.Summary.Read.IsZero() {
+		t.Errorf("History = %+v, want the later summary", h.Summary)
+	}
+}
+
+func withFile(m sessions.Message, file string) sessions.Message {
+	m.Attachments = []channels.Attachment{{Kind: channels.AttachmentImage, File: file}}
+	return m
+}
+
+func erases(t *testing.T, r *rig) {
+	ctx := t.Context()
+	r.say(t, "x:1", "1", withFile(user("needle"), "f2"), user("two"))
+	h, _ := r.history(t, sessions.HistoryLimit{})
+	must(t, r.AddSummary(ctx, key("x:1"), sessions.Summary{Text: "s", CoversSeq: 1, Generation: h.Generation}))
+	r.say(t, "x:2", "2", user("needle"))
+	e := sessions.Entry{Inbound: in("x:1", "3", "waits")}
+	e.Inbound.Attachments = []channels.Attachment{{File: "f1"}, {Ref: "r"}}
+	r.enter(t, e, sessions.Queued)
+	r.enter(t, sessions.Entry{Inbound: in("x:1", "4", "/x"), Answered: true, Replies: []sessions.Reply{{Text: "a"}}}, sessions.Done)
+	_, err := r.Remember(ctx, "me", "fact")
+	must(t, err)
+	_, err = r.Remember(ctx, "you", "fact")
+	must(t, err)
+	live := r.claim(t)
+	got, err := r.Erase(ctx, sessions.Erasure{Keys: []channels.Key{key("x:1"), key("x:9"), key("x:1")}, Scopes: []string{"me", "nobody"}})
+	must(t, err)
+	same(t, "Erase", got, sessions.Erased{Conversations: 1, Messages: 2, Queued: 4, Facts: 1, Summaries: 1, Files: []string{"f1", "f2"}})
+	wait(t, live.ctx.Done(), "the handler goes on")
+	same(t, "transcript", r.transcript(t, "x:1"), nil)
+	if found, err := r.SearchAll(ctx, "needle", 9); err != nil || len(found) != 1 || found[0].Key != key("x:2") {
+		t.Errorf("SearchAll = %+v, %v", found, err)
+	}
+	if st, err := r.Stats(ctx); err != nil || st.Waiting+st.Unsent != 0 {
+		t.Errorf("Stats = %+v, %v", st, err)
+	}
+	if feed, err := r.Feed(ctx, key("x:1"), 0, 9); err != nil || len(feed) != 0 {
+		t.Errorf("Feed = %+v, %v", feed, err)
+	}
+	if f, err := r.Recall(ctx, "me", "", 9); err != nil || len(f) != 0 {
+		t.Errorf("Recall = %+v, %v", f, err)
+	}
+	live.release(nil)
+	r.say(t, "x:1", "5", user("anew"))
+	if _, texts := r.history(t, sessions.HistoryLimit{}); len(texts) != 1 {
+		t.Errorf("History = %v", texts)
+	}
+}
+
+func by(id, text string) sessions.Message {
+	m := user(text)
+	m.Sender, m.Name = id, "name of "+id
+	return m
+}
+
+func erasesPerson(t *testing.T, r *rig) {
+	ctx := t.Context()
+	r.say(t, "x:1", "1", by("7", "old needle"))
+	r.enter(t, control("x:1", "2", sessions.ControlNew), sessions.Done)
+	r.say(t, "x:1", "3", by("8", "one"), withFile(by("7", "my needle"), "f"), assistant("reply"), by("8", "four"))
+	r.say(t, "y:1", "4", by("7", "another 7's needle"))
+	h, _ := r.history(t, sessions.HistoryLimit{})
+	for _, covers := range []int64{2, 3, 4} {
+		must(t, r.AddSummary(ctx, key("x:1"), sessions.Summary{Text: "s", CoversSeq: covers, Generation: h.Generation}))
+	}
+	for _, id := range []string{"7", "8"} {
+		_, _, err := r.RequestPairing(ctx, ask(id, "111"+id), noon, 5)
+		must(t, err)
+	}
+	got, err := r.Erase(ctx, sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "7"}, {Channel: "x", ID: "77"}}})
+	must(t, err)
+	same(t, "Erase", got, sessions.Erased{Messages: 2, Summaries: 2, Pairings: 1, Files: []string{"f"}})
+	same(t, "transcript", r.transcript(t, "x:1"), []string{"user: [erased]", "user: one", "user: [erased]", "assistant: reply", "user: four"})
+	h, texts := r.history(t, sessions.HistoryLimit{})
+	same(t, "History", texts, []string{"[erased]", "reply", "four"})
+	if m := h.Messages[0]; h.Summary == nil || h.Summary.CoversSeq != 2 || m.Name+m.Sender != "" || m.Attachments != nil || m.At.IsZero() {
+		t.Errorf("History = %+v, %+v", h, h.Summary)
+	}
+	found, err := r.SearchAll(ctx, "needle", 9)
+	if err != nil || len(found) != 1 || found[0].Key != key("y:1") {
+		t.Errorf("SearchAll = %+v, %v", found, err)
+	}
+	if list, err := r.Pairings(ctx, noon); err != nil || len(list) != 1 {
+		t.Errorf("Pairings = %+v, %v", list, err)
+	}
+}
+
+func erasedOnce(t *testing.T, r *rig) {
+	r.accept(t, "x:1", "1", "hi")
+	for range 2 {
+		r.enter(t, sessions.Entry{Inbound: in("x:1", "1", "hi")}, sessions.Duplicate)
+		_, err := r.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{key("x:1")}})
+		must(t, err)
+	}
+	r.enter(t, sessions.Entry{Inbound: in("x:2", "1", "hi")}, sessions.Duplicate)
+	r.enter(t, sessions.Entry{Inbound: in("y:1", "1", "hi")}, sessions.Queued)
+}
+
+func erasesWaiting(t *testing.T, r *rig) {
+	other := in("x:1", "1", "from bob")
+	other.Sender = channels.Person{IDs: []string{"b", "bob"}}
+	bob := r.enter(t, sessions.Entry{Inbound: other}, sessions.Queued).Seq
+	alice := r.accept(t, "x:1", "2", "from alice")
+	h := r.claim(t)
+	answers := []sessions.Answered{{Seq: bob}, {Seq: alice}}
+	must(t, r.AppendStep(t.Context(), h.Claim, "t", answers, sessions.Step{Kind: sessions.StepNote}))
+	got, err := r.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "bob"}}})
+	must(t, err)
+	same(t, "Erase", got, sessions.Erased{Queued: 1})
+	is(t, "CommitTurn", r.CommitTurn(t.Context(), h.Claim, sessions.Turn{ID: "t", Answers: answers}), sessions.ErrFenced)
+	h.release(nil)
+	h = r.claim(t)
+	if p := r.pending(t, h, 0, "from alice"); p.Turn != "" || len(p.Steps) != 0 {
+		t.Errorf("Pending = %+v", p)
+	}
+}
+
+// What nobody could read is erased if it names the person or the chat.
+func erasesAside(t *testing.T, r *rig) {
+	for id, raw := range map[string]string{
+		"gone-1": `{"from": {"id": 5550001, "name": "NEEDLE"`, "gone-2": `NEEDLE +5550001@lid`, "gone-3/5550001": "NEEDLE",
+		"gone-4": `"chat":-100777,"text":"NEEDLE`, "kept-1": "155500011 5550001x x5550001 55500011", "kept-2": "1234",
+	} {
+		must(t, r.SetAside(t.Context(), sessions.Aside{Channel: "x", ID: id, Raw: []byte(raw), Why: "cut"}))
+	}
+	must(t, r.SetAside(t.Context(), sessions.Aside{Channel: "y", ID: "kept-3", Raw: []byte("5550001"), Why: "cut"}))
+	got, err := r.Erase(t.Context(), sessions.Erasure{
+		Keys:    []channels.Key{key("x:-100777")},
+		Senders: []sessions.Sender{{Channel: "x", ID: "+5550001"}, {Channel: "x", ID: "1234"}},
+	})
+	must(t, err)
+	same(t, "Erase", got, sessions.Erased{Queued: 4})
+	var left []string
+	must(t, r.Dump(t.Context(), nil, func(rec sessions.Record) error {
+		if rec.Aside != nil {
+			left = append(left, rec.Aside.ID)
+		}
+		if strings.Contains(fmt.Sprint(rec), "NEEDLE") {
+			t.Errorf("a record has what was erased: %v", rec)
+		}
+		return nil
+	}))
+	slices.Sort(left)
+	same(t, "set aside", left, []string{"kept-1", "kept-2", "kept-3"})
+	items, err := r.ListQueue(t.Context(), 10)
+	must(t, err)
+	if len(items) != 3 {
+		t.Errorf("ListQueue = %+v", items)
+	}
+}
+
+func erasesNothing(t *testing.T, r *rig) {
+	r.say(t, "x:1", "1", user("hi"))
+	got, err := r.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{key("z:1")}, Senders: []sessions.Sender{{Channel: "x"}, {}}})
+	must(t, err)
+	same(t, "Erase", got, sessions.Erased{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Erase(ctx, sessions.Erasure{Keys: []channels.Key{key("x:1")}}); err == nil || strings.Contains(err.Error(), "traces") {
+		t.Errorf("Erase after the end = %v", err)
+	}
+	same(t, "transcript", r.transcript(t, "x:1"), []string{"user: hi"})
+}
