@@ -72,26 +72,14 @@ func exportAll(ctx context.Context, a *httpapi.Client, format exchange.Format, o
 		return a.Dump(ctx, nil, out.Put)
 	}
 	var keys []channels.Key // all first: writing takes long, and the order changes meanwhile
-	for q := (sessions.Query{Limit: sessions.MaxPage}); ; {
-		page, err := a.Find(ctx, q)
-		if err != nil {
-			return err
-		}
-		for _, s := range page {
-			keys = append(keys, s.Key)
-		}
-		if len(page) < sessions.MaxPage {
-			break
-		}
-		last := page[len(page)-1].Place()
-		q.After = &last
+	err := sessions.Walk(ctx, a.Find, sessions.Query{}, func(l httpapi.Listed) error {
+		keys = append(keys, l.Key)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	seen := map[channels.Key]bool{}
 	for _, k := range keys {
-		if seen[k] {
-			continue
-		}
-		seen[k] = true
 		if err := a.Dump(ctx, []channels.Key{k}, out.Put); err != nil {
 			return err
 		}

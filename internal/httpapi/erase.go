@@ -154,36 +154,28 @@ func (a *admin) planPerson(ctx context.Context, p *Plan, who channels.Key) error
 			names = append(names, one.Name)
 		}
 	}
-	// By place, not by number: what is said meanwhile must not push one out.
-	for q := (sessions.Query{Channel: who.Channel(), Limit: sessions.MaxPage}); ; {
-		page, err := a.Store.Find(ctx, q)
-		if err != nil {
+	err = sessions.Walk(ctx, a.Store.Find, sessions.Query{Channel: who.Channel()}, func(c sessions.Conversation) error {
+		if c.Key == who {
+			return nil
+		}
+		mine, others, called, err := a.count(ctx, c.Key, ids)
+		names = append(names, called...)
+		switch {
+		case err != nil:
 			return err
-		}
-		for _, c := range page {
-			if c.Key == who {
-				continue
-			}
-			mine, others, called, err := a.count(ctx, c.Key, ids)
-			names = append(names, called...)
-			switch {
-			case err != nil:
+		case mine > 0 && others == 0:
+			p.Erasure.Keys = append(p.Erasure.Keys, c.Key)
+		case mine > 0:
+			facts, err := a.Store.Recall(ctx, chatScope(c.Key), "", maxPage)
+			if err != nil {
 				return err
-			case mine > 0 && others == 0:
-				p.Erasure.Keys = append(p.Erasure.Keys, c.Key)
-			case mine > 0:
-				facts, err := a.Store.Recall(ctx, chatScope(c.Key), "", maxPage)
-				if err != nil {
-					return err
-				}
-				p.Shared = append(p.Shared, SharedPart{Key: c.Key, Messages: mine, Facts: len(facts), Naming: facts})
 			}
+			p.Shared = append(p.Shared, SharedPart{Key: c.Key, Messages: mine, Facts: len(facts), Naming: facts})
 		}
-		if len(page) < sessions.MaxPage {
-			break
-		}
-		last := page[len(page)-1].Place()
-		q.After = &last
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for i, s := range p.Shared { // now that all names are known
 		p.Shared[i].Naming = naming(s.Naming, names)
