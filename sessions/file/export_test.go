@@ -3,24 +3,41 @@ package file
 import (
 	"context"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"dragoman/channels"
 )
 
-// OnSync has f told about each file and folder once it was made durable, until
-// the test ends. What the store does not make durable f does not hear of. Its
-// error is that of the fsync.
-func OnSync(t *testing.T, f func(path string) error) {
-	old := fsync
+// What tests want to know. Stores of theirs may be at work while that changes.
+var (
+	onSync atomic.Pointer[func(path string) error]
+	onRead atomic.Pointer[func(path string)]
+)
+
+func init() {
+	system := fsync
 	fsync = func(file *os.File) error {
-		if err := old(file); err != nil {
-			return err
+		err := system(file)
+		if told := onSync.Load(); err == nil && told != nil {
+			err = (*told)(file.Name())
 		}
-		return f(file.Name())
+		return err
 	}
-	t.Cleanup(func() { fsync = old })
+	reading = func(path string) {
+		if told := onRead.Load(); told != nil {
+			(*told)(path)
+		}
+	}
+}
+
+// OnSync has f, and nobody else, told about each file and folder once it was
+// made durable, until the test ends. What the store does not make durable f
+// does not hear of. Its error is that of the fsync.
+func OnSync(t *testing.T, f func(path string) error) {
+	old := onSync.Swap(&f)
+	t.Cleanup(func() { onSync.Store(old) })
 }
 
 // Sync makes a file durable.
@@ -86,7 +103,6 @@ func Loaded(s *Store, before time.Time) int { return s.Store.Release(before) }
 
 // OnRead has f told about each archive before it is read, until the test ends.
 func OnRead(t *testing.T, f func(path string)) {
-	old := reading
-	reading = f
-	t.Cleanup(func() { reading = old })
+	old := onRead.Swap(&f)
+	t.Cleanup(func() { onRead.Store(old) })
 }
