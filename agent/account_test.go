@@ -93,7 +93,7 @@ func (c *audited) say(i int) {
 	turn := turnOf(c.word() + strings.Repeat(" word", length))
 	turn.ID, turn.History = fmt.Sprint("turn-", i), c.load()
 	turn.Compact = func(ctx context.Context, keep *agent.Keep) (sessions.History, error) {
-		err := c.compact(ctx)
+		err := c.compact(ctx, keep)
 		return c.load(), err
 	}
 	res, err := c.a.Run(c.t.Context(), turn)
@@ -109,7 +109,7 @@ func (c *audited) say(i int) {
 		c.h.Messages = append(c.h.Messages, m)
 	}
 	if c.a.NeedsSummary(c.load()) {
-		_ = c.compact(c.t.Context()) // which may fail: then everything stays
+		_ = c.compact(c.t.Context(), nil) // which may fail: then everything stays
 	}
 }
 
@@ -121,9 +121,9 @@ func (c *audited) load() sessions.History {
 	return h
 }
 
-func (c *audited) compact(ctx context.Context) error {
+func (c *audited) compact(ctx context.Context, keep *agent.Keep) error {
 	c.reading = map[string]bool{}
-	s, err := c.a.Summarize(ctx, c.h, nil)
+	s, err := c.a.Summarize(ctx, c.h, keep)
 	if err != nil {
 		if errors.Is(err, agent.ErrUnseen) {
 			c.t.Fatalf("Summarize() = %v", err)

@@ -42,6 +42,36 @@ func TestMaxMessages(t *testing.T) {
 	contains(t, "the last summary", talk.summaries[len(talk.summaries)-1].Text, fact(0), fact(30))
 }
 
+// TestMaxMessagesInALongTurn: of the history only as much stays as the running
+// turn leaves room for, however much a summary would keep at other times.
+func TestMaxMessagesInALongTurn(t *testing.T) {
+	var asked, requests []agent.Request
+	talkative := echoing(windowed(), &asked, &requests)
+	steps := 0
+	m := newScript(t, func(ctx context.Context, r agent.Request, show func(agent.Delta)) (agent.Response, error) {
+		res, err := talkative(ctx, r, show)
+		if last := r.Messages[len(r.Messages)-1]; steps > 0 && last.Role == sessions.RoleTool {
+			steps--
+			return response("", "tool_calls", sessions.ToolCall{ID: "call_0", Name: "look", Arguments: fmt.Sprintf(`{"at":%d}`, 100+steps)}), nil
+		}
+		return res, err
+	})
+	talk := chat{t: t, a: newAgent(t, m, agent.Options{Compaction: windowed()}, newCounter("look")), h: sessions.History{Generation: "g", FirstSeq: 1}}
+	for i := range 4 {
+		talk.say("Look. " + fact(i))
+	}
+	steps = 6
+	before := len(requests)
+	talk.say("Look often.")
+	most := 0
+	for _, r := range requests[before:] {
+		most = max(most, len(r.Messages))
+	}
+	if most > 20 || most < 16 || talk.unaccounted != 0 {
+		t.Errorf("the turn shows %d messages at most, and %d are lost; want up to 20 and none", most, talk.unaccounted)
+	}
+}
+
 // TestMaxMessagesBackground: the summary is made before a turn has to wait for it.
 func TestMaxMessagesBackground(t *testing.T) {
 	a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: windowed()})

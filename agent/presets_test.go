@@ -37,7 +37,7 @@ func (c *chat) say(text string) agent.Result {
 	turn.History = c.h
 	turn.History.Messages = slices.Clone(c.h.Messages)
 	turn.Compact = func(ctx context.Context, keep *agent.Keep) (sessions.History, error) {
-		err := c.compact(ctx)
+		err := c.compact(ctx, keep)
 		return c.h, err
 	}
 	res := runTight(c.t, c.a, turn)
@@ -49,15 +49,15 @@ func (c *chat) say(text string) agent.Result {
 		c.h.Messages = append(c.h.Messages, m)
 	}
 	if c.a.NeedsSummary(c.h) {
-		if err := c.compact(c.t.Context()); err != nil {
+		if err := c.compact(c.t.Context(), nil); err != nil {
 			c.t.Errorf("turn %d: Summarize() = %v", c.turns, err)
 		}
 	}
 	return res
 }
 
-func (c *chat) compact(ctx context.Context) error {
-	s, err := c.a.Summarize(ctx, c.h, nil)
+func (c *chat) compact(ctx context.Context, keep *agent.Keep) error {
+	s, err := c.a.Summarize(ctx, c.h, keep)
 	if err != nil {
 		return err
 	}

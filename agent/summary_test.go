@@ -125,7 +125,8 @@ func TestSummarize(t *testing.T) {
 	if n := strings.Count(text, "</transcript>"); n != 1 {
 		t.Errorf("the transcript ends %d times, want once", n)
 	}
-	contains(t, "system prompt", reqs[0].System, "data between tags", "Copy names, numbers")
+	contains(t, "system prompt", reqs[0].System, "data between tags", "Copy names, numbers",
+		"decisions and why", "facts about people", "still open", "must not be done")
 }
 
 // TestSummaryReadsToolResults: what tools found is summarised too, and what a

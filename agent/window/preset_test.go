@@ -15,18 +15,30 @@ func TestPresets(t *testing.T) {
 		keep    window.Keep
 		render  window.Render
 		format  window.Format
+		tokens  int
+		chars   int
+		heat    float64 // 0: left to the model
+		most    int     // messages
 	}{
-		"picoclaw":           {window.Trigger{TokensPercent: 75, Messages: 20}, window.Keep{Unit: "messages", N: 4}, "system_section", "concise"},
-		"terrarium":          {window.Trigger{Messages: 20}, window.Keep{Unit: "messages", N: 10}, "system_message", "concise"},
-		"molf":               {window.Trigger{TokensPercent: 80, MinMessages: 6}, window.Keep{Unit: "turns", N: 4}, "checkpoint_pair", "sections"},
-		"sentinel":           {window.Trigger{TokensPercent: 60}, window.Keep{Unit: "messages", N: 30}, "facts_xml", "json"},
-		"goose-conservative": {window.Trigger{TokensPercent: 90}, window.Keep{Unit: "messages", N: 10}, "system_message", "concise"},
-		"goose-balanced":     {window.Trigger{TokensPercent: 80}, window.Keep{Unit: "messages", N: 5}, "system_message", "concise"},
-		"goose-aggressive":   {window.Trigger{TokensPercent: 70}, window.Keep{Unit: "messages", N: 3}, "system_message", "concise"},
+		"picoclaw":           {window.Trigger{TokensPercent: 75, Messages: 20}, window.Keep{Unit: "messages", N: 4}, "system_section", "concise", 1024, 0, 0.3, 0},
+		"terrarium":          {window.Trigger{Messages: 20}, window.Keep{Unit: "messages", N: 10}, "system_message", "concise", 256, 0, 0.2, 20},
+		"molf":               {window.Trigger{TokensPercent: 80, MinMessages: 6}, window.Keep{Unit: "turns", N: 4}, "checkpoint_pair", "sections", 4096, 0, 0.3, 0},
+		"sentinel":           {window.Trigger{TokensPercent: 60}, window.Keep{Unit: "messages", N: 30}, "facts_xml", "json", 4096, 1000, 0, 0},
+		"goose-conservative": {window.Trigger{TokensPercent: 90}, window.Keep{Unit: "messages", N: 10}, "system_message", "concise", 200, 0, 0, 0},
+		"goose-balanced":     {window.Trigger{TokensPercent: 80}, window.Keep{Unit: "messages", N: 5}, "system_message", "concise", 200, 0, 0, 0},
+		"goose-aggressive":   {window.Trigger{TokensPercent: 70}, window.Keep{Unit: "messages", N: 3}, "system_message", "concise", 200, 0, 0, 0},
 	} {
 		got := window.Presets[name]
 		if got.When != window.WhenAuto || got.Trigger != want.trigger || got.Keep != want.keep || got.Render != want.render || got.Format != want.format {
 			t.Errorf("preset %s = %+v, want %+v", name, got, want)
+		}
+		heat := 0.0
+		if got.Temperature != nil {
+			heat = *got.Temperature
+		}
+		if got.MaxTokens != want.tokens || got.MaxChars != want.chars || heat != want.heat || got.MaxMessages != want.most {
+			t.Errorf("preset %s has at most %d tokens, %d characters and %d messages, and %g; want %d, %d, %d, %g", name,
+				got.MaxTokens, got.MaxChars, got.MaxMessages, heat, want.tokens, want.chars, want.most, want.heat)
 		}
 	}
 	if got := strings.Join(window.PresetNames(), " "); got != "dragoman goose-aggressive goose-balanced goose-conservative molf picoclaw sentinel terrarium" {

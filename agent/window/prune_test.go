@@ -61,7 +61,7 @@ func TestCase36Prune(t *testing.T) {
 		original int
 	}{
 		{"31 percent", "get", result, 3, 31, "soft", 60_000},
-		{"exactly at 30 percent or less", "get", result, 3, 29.9, "whole", 0},
+		{"30 percent or less", "get", result, 3, 29.9, "whole", 0},
 		{"50 percent or less", "get", result, 3, 49.9, "soft", 60_000},
 		{"51 percent", "get", result, 3, 51, "hard", 60_000},
 		{"15,999 characters", "get", result[:15_999], 3, 31, "whole", 0},
@@ -99,6 +99,30 @@ func TestCase36Prune(t *testing.T) {
 				t.Errorf("other messages changed:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestCase36Boundaries: a share is passed when it is more, not when it is
+// reached.
+func TestCase36Boundaries(t *testing.T) {
+	result := strings.Repeat("The log says that it is well. ", 2000)
+	msgs := window.Repair(talkOf(asked(2, "get", result), later(4, 3)))
+	const tokens = 100_000
+	for percent, want := range map[int][2]string{30: {"whole", "soft"}, 50: {"soft", "hard"}} {
+		for over, want := range want {
+			fixed := tokens*percent/100 - window.Estimate(msgs) + over
+			got := window.DefaultPrune().Apply(msgs, window.Sight{Window: tokens, Fixed: fixed})[2].Content
+			is := "hard"
+			switch {
+			case got == result:
+				is = "whole"
+			case len(got) > 1000:
+				is = "soft"
+			}
+			if is != want {
+				t.Errorf("%d tokens over %d percent: %s, want %s", over, percent, is, want)
+			}
+		}
 	}
 }
 

@@ -211,6 +211,12 @@ func (c *counter) add(what ...string) {
 	c.n[strings.Join(what, " ")]++
 }
 
+func (c *counter) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.n)
+}
+
 func (c *counter) get(what string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,8 +229,11 @@ func (c *counter) TurnEnded(o string, _ time.Duration) { c.add("turn", o) }
 func (c *counter) Delivered(ch, o string)              { c.add("delivered", ch, o) }
 func (c *counter) Repeated(ch string)                  { c.add("repeated", ch) }
 func (c *counter) Summarized(o string)                 { c.add("summary", o) }
-func (c *counter) Unaccounted(int, bool)               { c.add("unaccounted") }
-func (c *counter) Heartbeat(j, o string)               { c.add("heartbeat", j, o) }
+func (c *counter) Unaccounted(n int, said bool) {
+	c.add("unaccounted")
+	c.add("unaccounted", fmt.Sprint(n), fmt.Sprint(said))
+}
+func (c *counter) Heartbeat(j, o string) { c.add("heartbeat", j, o) }
 
 // world is a gateway with one network "net" on the memory store. Everybody
 // with an id of "1" to "9" may talk.

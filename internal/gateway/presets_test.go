@@ -1,10 +1,12 @@
 package gateway_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
 
+	"dragoman/agent"
 	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
@@ -36,4 +38,28 @@ func TestPresetsLeaveNothingOut(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWhatARequestLacksIsCounted: what was said and what was not, apart.
+func TestWhatARequestLacksIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.real = &lacking{w.agent} })
+		w.say("1", "hello")
+		synctest.Wait()
+		for what, want := range map[string]int{"unaccounted": 2, "unaccounted 2 false": 1, "unaccounted 3 true": 1} {
+			if n := w.seen.get(what); n != want {
+				t.Errorf("%q was counted %d times, want %d", what, n, want)
+			}
+		}
+		w.seen.clear() // no other test may have any
+	})
+}
+
+// lacking is an agent whose requests lack five messages, and say so of three.
+type lacking struct{ *scripted }
+
+func (l *lacking) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
+	res, err := l.scripted.Run(ctx, t)
+	res.Unaccounted, res.Unsaid = 5, 2
+	return res, err
 }
