@@ -73,6 +73,7 @@ type fakeDaemon struct {
 	jobs     httpapi.Scheduler
 	audit    string
 	aside    []string
+	trouble  *httpapi.Trouble
 	config   string // that was asked for last
 	released int
 	asked    int
@@ -127,7 +128,7 @@ func (f *fakeDaemon) admin(context.Context, *config.Config) (*httpapi.Client, fu
 	f.asked++
 	return httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
 		Store: f.store, Jobs: f.jobs, AuditFile: f.audit, Now: func() time.Time { return clock },
-		Info: func() httpapi.Info { return httpapi.Info{Version: "v1"} },
+		Info: func() httpapi.Info { return httpapi.Info{Version: "v1", ModelTrouble: f.trouble} },
 	})), func() { f.released++ }, nil
 }
 
@@ -397,7 +398,12 @@ func TestStatus(t *testing.T) {
 	if _, err := w.daemon.store.Accept(context.Background(), sessions.Entry{Inbound: channels.Inbound{Key: channels.MustKey("telegram:1"), ID: "1", Text: "x"}}); err != nil {
 		t.Fatal(err)
 	}
-	w.want([]string{"1 message waits for an answer, the oldest from 5 min ago"}, "status")
+	w.daemon.trouble = &httpapi.Trouble{At: clock.Add(293 * time.Second), Why: "connection\x1b[1m refused.", InARow: 3}
+	w.want([]string{
+		"1 message waits for an answer, the oldest from 5 min ago",
+		"\nmodel      the last call failed 7 s ago: connection·[1m refused (3 in a row)\n",
+	}, "status")
+	w.want([]string{`"model_trouble": {`, `"in_a_row": 3`}, "status", "--json")
 }
 
 func TestUsage(t *testing.T) {

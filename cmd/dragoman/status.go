@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"dragoman/internal/httpapi"
@@ -48,6 +49,9 @@ func (e *env) status(s httpapi.Status) {
 	line("state", s.StateDir)
 	line("store", s.Problem)
 	line("model", s.Model)
+	if t := s.ModelTrouble; t != nil {
+		line("model", fmt.Sprintf("the last call failed %s: %s (%d in a row)", e.when(t.At), strings.TrimRight(t.Why, "."), t.InARow))
+	}
 	if s.Listen != "" {
 		line("page", "http://"+s.Listen)
 	}

@@ -16,7 +16,6 @@ import (
 	"dragoman/agent/tools"
 	"dragoman/internal/config"
 	"dragoman/internal/metrics"
-	"dragoman/sessions"
 )
 
 // openModel takes the configured model, or looks for one.
@@ -84,13 +83,13 @@ func (d *Daemon) server(base, key, name string) (agent.Model, error) {
 }
 
 func (d *Daemon) use(m agent.Model, why string) {
-	d.model, d.chosen = metered{m, d.metrics, d.cfg.Model.Prices}, why
+	d.model, d.chosen = metered{m, d.metrics, d.cfg.Model.Prices, &d.health}, why
 }
 
 // metered counts the calls of a model beside the configured one, at its own
 // prices.
 func (d *Daemon) metered(m agent.Model) agent.Model {
-	return metered{m, d.metrics, d.other(m.Name()).Prices}
+	return metered{m, d.metrics, d.other(m.Name()).Prices, nil}
 }
 
 // other is what the configuration says about another model.
@@ -158,56 +157,6 @@ func (d *Daemon) summarizer() (agent.Model, error) {
 	default:
 		return d.others(c.Name)
 	}
-}
-
-// metered counts the calls of a model and what they cost.
-type metered struct {
-	agent.Model
-	count  *metrics.Set
-	prices config.Prices
-}
-
-// cost is what u comes to. Cached tokens are part of the input.
-func (m metered) cost(u sessions.Usage) float64 {
-	const million = 1e6
-	cached := min(max(u.Cached, 0), max(u.Input, 0))
-	cachedPrice := m.prices.Cached
-	if cachedPrice == 0 {
-		cachedPrice = m.prices.Input
-	}
-	return sessions.RoundCost((float64(max(u.Input, 0)-cached)*m.prices.Input + float64(cached)*cachedPrice +
-		float64(max(u.Output, 0))*m.prices.Output) / million)
-}
-
-func (m metered) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (res agent.Response, err error) {
-	began := time.Now()
-	res, err = m.Model.Complete(ctx, r, onDelta)
-	m.meter(&res, err, time.Since(began))
-	return res, err
-}
-
-// meter counts a call that has ended and prices it.
-func (m metered) meter(res *agent.Response, err error, took time.Duration) {
-	outcome := "ok"
-	if err != nil {
-		outcome = "cancelled"
-		var failed *agent.ModelError
-		if errors.As(err, &failed) {
-			outcome = string(failed.Kind)
-		}
-	}
-	var u sessions.Usage
-	if res.Usage != nil {
-		u = *res.Usage
-		u.Cost = m.cost(u)
-		priced := u
-		res.Usage = &priced
-		if res.Message.Usage != nil {
-			res.Message.Usage = &priced
-		}
-	}
-	m.count.ModelCall(outcome, took, u.Input, u.Output, u.Cached)
-	m.count.Cost(m.Name(), u.Cost)
 }
 
 // counted counts the calls of a tool.

@@ -72,3 +72,31 @@ func TestModelFromTheEnvironment(t *testing.T) {
 		})
 	}
 }
+
+// While calls of the model fail, status says so and why; a call that goes well
+// ends that. The key is in none of it.
+func TestStatusKnowsTheModelFails(t *testing.T) {
+	t.Parallel()
+	const key = "key-that-nobody-sees"
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"m"}, APIKey: key})
+	r := newPlace(t, "model: {type: openai, base_url: '"+server.URL()+"', api_key: "+key+", name: m, retries: 0}").run()
+	if got := r.status().ModelTrouble; got != nil {
+		t.Errorf("before any call: %+v", got)
+	}
+	server.Next(agenttest.StatusReply(401, nil, `{"error": {"message": "Incorrect API key provided: `+key+`"}}`))
+	page := r.page("")
+	if got := r.ask(page, "hello"); !strings.Contains(got, "refuses") {
+		t.Errorf("the answer = %q", got)
+	}
+	got := r.status().ModelTrouble
+	if got == nil || got.InARow != 1 || got.At.IsZero() || strings.Contains(got.Why, key) ||
+		!strings.HasPrefix(got.Why, "HTTP 401: ") || !strings.Contains(got.Why, "Incorrect API key") {
+		t.Errorf("status says %+v", got)
+	}
+	if got := r.ask(page, "again"); !strings.Contains(got, "again") {
+		t.Errorf("the answer = %q", got)
+	}
+	if got := r.status().ModelTrouble; got != nil {
+		t.Errorf("after a call that went well: %+v", got)
+	}
+}

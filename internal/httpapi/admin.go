@@ -75,7 +75,9 @@ type Info struct {
 	StateDir string    `json:"state_dir,omitempty"`
 	Store    string    `json:"store,omitempty"`
 	Model    string    `json:"model,omitempty"`
-	Listen   string    `json:"listen,omitempty"`
+	// ModelTrouble is nil unless the model's last call failed.
+	ModelTrouble *Trouble `json:"model_trouble,omitempty"`
+	Listen       string   `json:"listen,omitempty"`
 	// Running is false when no daemon runs and the store was opened just for
 	// this question.
 	Running     bool                       `json:"running"`
@@ -84,6 +86,13 @@ type Info struct {
 	Channels    map[string]channels.Status `json:"channels,omitempty"`
 	Policy      []string                   `json:"policy,omitempty"`
 	Warnings    []string                   `json:"warnings,omitempty"`
+}
+
+// Trouble is why calls fail, until one goes well.
+type Trouble struct {
+	At     time.Time `json:"at"`
+	Why    string    `json:"why"`
+	InARow int       `json:"in_a_row"`
 }
 
 // Status is Info and the state of the queues.

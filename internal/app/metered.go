@@ -1,0 +1,64 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/internal/config"
+	"dragoman/internal/metrics"
+	"dragoman/sessions"
+)
+
+// metered counts the calls of a model and what they cost.
+type metered struct {
+	agent.Model
+	count  *metrics.Set
+	prices config.Prices
+	health *health // nil: nobody asks how it is
+}
+
+// cost is what u comes to. Cached tokens are part of the input.
+func (m metered) cost(u sessions.Usage) float64 {
+	const million = 1e6
+	cached := min(max(u.Cached, 0), max(u.Input, 0))
+	cachedPrice := m.prices.Cached
+	if cachedPrice == 0 {
+		cachedPrice = m.prices.Input
+	}
+	return sessions.RoundCost((float64(max(u.Input, 0)-cached)*m.prices.Input + float64(cached)*cachedPrice +
+		float64(max(u.Output, 0))*m.prices.Output) / million)
+}
+
+func (m metered) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (res agent.Response, err error) {
+	began := time.Now()
+	res, err = m.Model.Complete(ctx, r, onDelta)
+	m.health.called(err)
+	m.meter(&res, err, time.Since(began))
+	return res, err
+}
+
+// meter counts a call that has ended and prices it.
+func (m metered) meter(res *agent.Response, err error, took time.Duration) {
+	outcome := "ok"
+	if err != nil {
+		outcome = "cancelled"
+		var failed *agent.ModelError
+		if errors.As(err, &failed) {
+			outcome = string(failed.Kind)
+		}
+	}
+	var u sessions.Usage
+	if res.Usage != nil {
+		u = *res.Usage
+		u.Cost = m.cost(u)
+		priced := u
+		res.Usage = &priced
+		if res.Message.Usage != nil {
+			res.Message.Usage = &priced
+		}
+	}
+	m.count.ModelCall(outcome, took, u.Input, u.Output, u.Cached)
+	m.count.Cost(m.Name(), u.Cost)
+}
