@@ -125,9 +125,11 @@ type Erased struct {
 type Lifetime interface {
 	// Expire deletes, as Archive.Delete does, at most limit conversations that
 	// were last updated before, oldest first, and returns their keys. One that
-	// has a message waiting, a delivery under way or a live claim stays. What
-	// was asked and answered before under a key that has no conversation goes
-	// too, at most limit keys, which are not returned.
+	// has a message waiting, a delivery under way or a live claim stays. If it
+	// is fewer than limit, all that was asked and answered before under keys
+	// that have no conversation goes too, in steps of limit keys, which are not
+	// returned: one that returns fewer than limit keys has nothing left to do.
+	// The keys that come with an error are deleted all the same.
 	Expire(ctx context.Context, before time.Time, limit int) ([]channels.Key, error)
 	// Erase forgets in one step and does not return before the bytes are gone
 	// from the store's files, free pages and logs included. Deduplication ids

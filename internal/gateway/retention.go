@@ -29,7 +29,8 @@ func (g *Gateway) sweep(ctx context.Context) {
 	}
 }
 
-// expire deletes in small batches, so that nobody waits long for the store.
+// expire deletes in small batches, so that nobody waits long for the store. The
+// last of them, which is not full, also ends what has no conversation.
 func (g *Gateway) expire(ctx context.Context) (n int, err error) {
 	defer recoverTo(&err, "the sweep of old conversations")
 	before := g.opts.Now().AddDate(0, 0, -g.opts.RetentionDays)

@@ -11,7 +11,11 @@ import (
 
 // Expire is part of [sessions.Lifetime].
 func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone []channels.Key, err error) {
+	if limit <= 0 {
+		return nil, nil
+	}
 	err = s.update(ctx, "expire", func(ch *change) error {
+		gone = nil // what failed before counts for nothing
 		var old []*chat
 		for c := range s.ranked.oldest() {
 			if len(old) >= limit || !rules.Time(c.conv.updated).Before(before) {
@@ -25,24 +29,55 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 			}
 			old, gone = append(old, c), append(gone, c.key)
 		}
-		rest, err := s.restBefore(before, limit)
-		if err != nil {
-			return err
-		}
-		for _, c := range slices.Concat(old, rest) {
+		for _, c := range old {
 			s.forget(ch, c)
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	if len(gone) < limit {
+		err = s.expireRest(ctx, before, limit)
+	}
 	return gone, err
 }
 
-// restBefore finds chats without a conversation in which nothing was asked or
-// answered since before: commands, what a job told, what was on its way when a
-// conversation was deleted.
-func (s *Store) restBefore(before time.Time, limit int) (rest []*chat, err error) {
-	for _, c := range s.chats {
-		if c.conv != nil || len(rest) >= limit || s.work.Busy(c.key) || !c.idle() {
+// expireRest deletes what was last asked or answered before where there is no
+// conversation: commands, what a job told, what was on its way when a
+// conversation was deleted. Each step looks at limit keys, so that others
+// write in between.
+func (s *Store) expireRest(ctx context.Context, before time.Time, limit int) error {
+	var rest []channels.Key
+	err := s.read(ctx, "expire", func() error {
+		for k, c := range s.chats {
+			if c.conv == nil {
+				rest = append(rest, k)
+			}
+		}
+		return nil
+	})
+	for some := range slices.Chunk(rest, limit) {
+		if err != nil {
+			break
+		}
+		err = s.update(ctx, "expire", func(ch *change) error {
+			old, err := s.restBefore(before, some)
+			for _, c := range old {
+				s.forget(ch, c)
+			}
+			return err
+		})
+	}
+	return err
+}
+
+// restBefore finds those of keys without a conversation in which nothing was
+// asked or answered since before.
+func (s *Store) restBefore(before time.Time, keys []channels.Key) (rest []*chat, err error) {
+	for _, k := range keys {
+		c := s.chats[k]
+		if c == nil || c.conv != nil || s.work.Busy(k) || !c.idle() {
 			continue
 		}
 		if err := s.fill(c); err != nil {

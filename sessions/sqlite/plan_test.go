@@ -37,8 +37,8 @@ var wholeTables = []string{
 	"SELECT k.key, i.id, i.state",
 	"SELECT k.key, o.id, o.state",
 	"SELECT channel, id, iif(dropped",
-	"SELECT id, channel, msg_id, raw FROM aside", // Erase
-	"SELECT key FROM keys k WHERE NOT EXISTS",    // Expire, once a day
+	"SELECT id, channel, msg_id, raw FROM aside",  // Erase
+	"SELECT id, key FROM keys k WHERE NOT EXISTS", // Expire, once a day
 	"DELETE FROM people",
 	"SELECT EXISTS (SELECT 1 FROM erased)", // reads one row
 }

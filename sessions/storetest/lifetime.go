@@ -17,6 +17,7 @@ var lifetimeTests = map[string]func(*testing.T, *rig){
 	"Join/IntoNothingAndFromNothing":    joinsNothing,
 	"Expire/Case49OnlyTheOldAndTheIdle": expires,
 	"Expire/Case49WithoutAConversation": expiresRest,
+	"Expire/AllWithoutAConversation":    expiresAllRest,
 	"Delete/Case47IDsStayUnique":        deletes,
 	"Erase/AConversation":               erases,
 	"Erase/WhileItIsSummarised":         erasesWhileSummarised,
@@ -99,6 +100,33 @@ func expiresRest(t *testing.T, r *rig) {
 	expire(later, 0)
 	r.enter(t, command, sessions.Duplicate)
 	is(t, "Delete", r.Delete(ctx, key("x:1")), sessions.ErrNotFound)
+}
+
+// expiresAllRest: one that returns fewer than limit keys has nothing left to
+// do, however many have no conversation.
+func expiresAllRest(t *testing.T, r *rig) {
+	const keys, limit = 9, 2
+	for i := range keys {
+		e := sessions.Entry{Inbound: in(fmt.Sprint("x:", i), fmt.Sprint(i), "/help"), Answered: true}
+		r.enter(t, e, sessions.Done)
+	}
+	r.accept(t, "x:4", "waits", "hi") // keeps all of x:4
+	r.say(t, "x:talk", "said", user("hi"))
+	gone, err := r.Expire(t.Context(), time.Now().Add(time.Hour), limit)
+	must(t, err)
+	same(t, "Expire", gone, []channels.Key{key("x:talk")})
+	for i := range keys {
+		want := 0
+		if i == 4 {
+			want = 2
+		}
+		feed, err := r.Feed(t.Context(), key(fmt.Sprint("x:", i)), 0, 9)
+		must(t, err)
+		if len(feed) != want {
+			t.Errorf("%d items of x:%d are left, want %d", len(feed), i, want)
+		}
+		r.enter(t, sessions.Entry{Inbound: in(fmt.Sprint("x:", i), fmt.Sprint(i), "/help")}, sessions.Duplicate)
+	}
 }
 
 func deletes(t *testing.T, r *rig) {
