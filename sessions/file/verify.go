@@ -79,7 +79,10 @@ func (d *disk) check(k channels.Key) error {
 	defer d.mu.Unlock()
 	if h, ok := d.heads[k]; ok && h.Conversation != nil && doc.Head.Conversation != nil {
 		v := *h.Conversation // commits that are being written may share it
-		v.Title, v.Settings.Metadata = doc.Title, doc.Metadata
+		// One that was just made anew shows fields of others beside its
+		// metadata; its head has all of them, as that of one that was read.
+		edited := doc.Head.Conversation
+		v.Title, v.Settings.Metadata = edited.Title, edited.Settings.Metadata
 		h.Conversation = &v
 		d.heads[k] = h
 	}
