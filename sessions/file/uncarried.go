@@ -1,12 +1,13 @@
 package file
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 )
 
 // Uncarried counts the conversations with something in their documents that
@@ -58,13 +59,25 @@ func uncarried(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var there, known map[string]any
-	if err := errors.Join(json.Unmarshal(data, &there), json.Unmarshal(own, &known)); err != nil {
-		return false, err
+	there, err := plain(data)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	known, err := plain(own)
+	if err != nil {
+		return false, fmt.Errorf("%s as the store writes it: %w", filepath.Base(path), err)
 	}
 	// What was edited at the top counts, and the head follows it.
 	delete(there, "head")
 	return more(there, known), nil
+}
+
+// plain is what an object says. Numbers stay as they are written: JSON has
+// such as no float64 can be.
+func plain(object []byte) (fields map[string]any, err error) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	d.UseNumber()
+	return fields, d.Decode(&fields)
 }
 
 // more reports whether JSON has fields with something in them that other JSON
@@ -99,6 +112,9 @@ func empty(x any) bool {
 		return len(v) == 0
 	case []any:
 		return len(v) == 0
+	case json.Number:
+		digits, _, _ := strings.Cut(strings.ToLower(v.String()), "e")
+		return !strings.ContainsAny(digits, "123456789")
 	}
 	return reflect.ValueOf(x).IsZero()
 }
