@@ -93,33 +93,6 @@ func (d *dumper) all(keys []channels.Key) error {
 	return nil
 }
 
-func (d *dumper) storeRecord() error {
-	rec := &sessions.StoreRecord{Days: map[string]int64{}}
-	if err := d.tx.QueryRowContext(d.ctx, `SELECT name FROM meta`).Scan(&rec.Name); err != nil {
-		return err
-	}
-	err := d.each(`SELECT day, begun FROM days`, func(row scanner) (r sessions.Record, err error) {
-		var day string
-		var n int64
-		err = row.Scan(&day, &n)
-		rec.Days[day] = n
-		return r, err
-	})
-	if err != nil {
-		return err
-	}
-	err = d.each(`SELECT hash FROM erased ORDER BY hash`, func(row scanner) (r sessions.Record, err error) {
-		var hash string
-		err = row.Scan(&hash)
-		rec.Erased = append(rec.Erased, hash)
-		return r, err
-	})
-	if err != nil {
-		return err
-	}
-	return d.emit(sessions.Record{Store: rec})
-}
-
 // chat hands out what belongs to k.
 func (d *dumper) chat(k channels.Key) error {
 	head := &sessions.ConversationRecord{Key: k}
@@ -260,47 +233,4 @@ func (d *dumper) inbox(id int64, rec *sessions.InboxRecord, told map[string]bool
 		return err
 	}
 	return d.emit(sessions.Record{Inbox: rec})
-}
-
-// others hands out what belongs to no conversation.
-func (d *dumper) others() error {
-	var at, due int64
-	for _, part := range []struct {
-		query string
-		scan  func(scanner) (sessions.Record, error)
-	}{
-		{`SELECT channel, msg_id, at, dropped, why, raw FROM aside ORDER BY channel, msg_id`, func(row scanner) (sessions.Record, error) {
-			a := &sessions.AsideRecord{}
-			err := row.Scan(&a.Channel, &a.ID, &at, &a.Dropped, &a.Why, &a.Raw)
-			a.At = timeOf(at)
-			return sessions.Record{Aside: a}, err
-		}},
-		{`SELECT scope, id, at, text FROM facts ORDER BY scope, id`, func(row scanner) (sessions.Record, error) {
-			f := &sessions.FactRecord{}
-			err := row.Scan(&f.Scope, &f.ID, &at, &f.Text)
-			f.At = timeOf(at)
-			return sessions.Record{Fact: f}, err
-		}},
-		{`SELECT ` + personColumns + ` FROM people ORDER BY channel, person`, func(row scanner) (sessions.Record, error) {
-			p, err := scanPerson(row)
-			return sessions.Record{Pairing: &p}, err
-		}},
-		{`SELECT job, due FROM jobs ORDER BY job`, func(row scanner) (sessions.Record, error) {
-			j := &sessions.JobRecord{}
-			err := row.Scan(&j.Job, &at)
-			j.Due = timeOf(at)
-			return sessions.Record{Job: j}, err
-		}},
-		{`SELECT job, due, outcome, why, at FROM occurrences ORDER BY job, due`, func(row scanner) (sessions.Record, error) {
-			o := &sessions.Occurrence{}
-			err := row.Scan(&o.Job, &due, &o.Outcome, &o.Why, &at)
-			o.Due, o.At = timeOf(due), timeOf(at)
-			return sessions.Record{Occurrence: o}, err
-		}},
-	} {
-		if err := d.each(part.query, part.scan); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -207,20 +207,24 @@ func (x *eraser) forgetIn(r *keyRow, w inRow) error {
 	x.got.Queued++
 	x.hashes = true
 	id := rowID(r.id, w.seq)
-	var dedupe string
-	if err := x.row(`DELETE FROM inbox WHERE id = ? RETURNING dedupe`, id).Scan(&dedupe); err != nil {
+	if err := x.exec(`DELETE FROM inbox WHERE id = ?`, id); err != nil {
 		return err
 	}
-	hashes := []string{rules.Hash(dedupe)}
-	if mark, ok := rules.ErasedMark(w.inbound); ok {
-		hashes = append(hashes, mark)
-	}
-	for _, hash := range hashes {
+	for _, hash := range marks(w) {
 		if err := x.exec(`INSERT INTO erased (hash) VALUES (?) ON CONFLICT DO NOTHING`, hash); err != nil {
 			return err
 		}
 	}
 	return x.exec(`UPDATE occurrences SET inbox_id = 0 WHERE inbox_id = ? AND inbox_id <> 0`, id)
+}
+
+// marks are the hashes by which w stays known when it is gone.
+func marks(w inRow) []string {
+	hashes := []string{rules.Hash(w.dedupe)}
+	if mark, ok := rules.ErasedMark(w.inbound); ok {
+		hashes = append(hashes, mark)
+	}
+	return hashes
 }
 
 // messages reads those of r that one of ids sent, all if ids is nil, notes

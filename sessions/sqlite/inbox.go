@@ -24,6 +24,7 @@ type inRow struct {
 	accepted time.Time
 	turn     string
 	why      string
+	dedupe   string
 	inbound  channels.Inbound
 }
 
@@ -33,10 +34,9 @@ const inColumns = `id, dedupe, message_id, origin, state, rev, attempts, due, ac
 func scanIn(row scanner, k channels.Key) (inRow, error) {
 	var w inRow
 	var id, due, accepted int64
-	var dedupe string
 	var rest []byte
 	m := &w.inbound
-	if err := row.Scan(&id, &dedupe, &m.MessageID, &w.origin, &w.state, &w.rev, &w.attempts, &due, &accepted, &w.turn, &w.why, &rest, &m.Text); err != nil {
+	if err := row.Scan(&id, &w.dedupe, &m.MessageID, &w.origin, &w.state, &w.rev, &w.attempts, &due, &accepted, &w.turn, &w.why, &rest, &m.Text); err != nil {
 		return w, err
 	}
 	var r inboundRest
@@ -44,7 +44,7 @@ func scanIn(row scanner, k channels.Key) (inRow, error) {
 		return w, err
 	}
 	w.seq, w.due, w.accepted = seqOf(id), timeOf(due), timeOf(accepted)
-	_, m.ID, _ = strings.Cut(dedupe, ":")
+	_, m.ID, _ = strings.Cut(w.dedupe, ":")
 	m.Key, m.Sender, m.Prefix, m.Private, m.Addressed = k, r.Sender, r.Prefix, r.Private, r.Addressed
 	m.Edits, m.Deletes, m.Quote, m.Attachments, m.At = r.Edits, r.Deletes, r.Quote, r.Attachments, r.At
 	return w, nil

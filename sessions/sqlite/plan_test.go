@@ -28,7 +28,7 @@ func (q queries) open(t *testing.T) sessions.Store {
 // on purpose: the operator's tables, and what is done once.
 var wholeTables = []string{
 	"SELECT id, rest FROM messages WHERE id >> 32 NOT IN (SELECT key_id FROM sweeps)", // Days
-	"SELECT key_id FROM sweeps", "SELECT EXISTS (SELECT 1 FROM sweeps s", // hardly ever one
+	"SELECT key_id FROM sweeps", "SELECT key_id, key FROM sweeps", "SELECT EXISTS (SELECT 1 FROM sweeps s", // hardly ever one
 	"SELECT k.key, c.generation, c.title, c.created, c.updated, c.messages, c.input, c.output, c.cached, c.cost, c.settings FROM conversations c JOIN keys k ON k.id = c.key_id\n\t\tORDER BY c.input + c.output DESC", // Top
 	// People and jobs are few.
 	"SELECT channel, person",

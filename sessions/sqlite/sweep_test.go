@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -245,7 +246,18 @@ func TestDeleteInParts(t *testing.T) {
 	if err := c.film(func() error { return s.Delete(t.Context(), large) }); err != nil {
 		t.Fatal(err)
 	}
+	want := dump(t, s)[0].Store.Erased
+	if len(want) != 2*largeTalk {
+		t.Errorf("%d marks stay, want two of each message", len(want))
+	}
 	for i, shot := range append(c.shots, c.path) {
+		if i%3 == 1 && i < len(c.shots) { // all would take their time
+			copied := copyOf(t, shot)
+			if got := dump(t, copied)[0].Store.Erased; !slices.Equal(got, want) {
+				t.Errorf("a copy made at moment %d has %d marks, want the %d that stay", i, len(got), len(want))
+			}
+			knows(t, copied, i)
+		}
 		if i < len(c.shots) && wholeOrNothing(t, shot) != (i == 0) {
 			t.Errorf("moment %d of %d shows the conversation: %v", i, len(c.shots), i != 0)
 		}
@@ -253,17 +265,7 @@ func TestDeleteInParts(t *testing.T) {
 		if shot != c.path {
 			after = openFile(t, shot, sqlite.Options{})
 		}
-		for _, n := range []int{1, largeTalk} {
-			id := fmt.Sprintf("large-%d", n)
-			in := channels.Inbound{Key: large, ID: id, MessageID: id, Text: "again", Sender: channels.Person{IDs: []string{"7"}}}
-			if got, err := after.Accept(t.Context(), sessions.Entry{Inbound: in}); err != nil || got.Outcome != sessions.Duplicate {
-				t.Errorf("moment %d: message %d again = %+v, %v", i, n, got, err)
-			}
-			in.ID, in.MessageID, in.Edits = "change of "+id+shot, "", id
-			if got, err := after.Accept(t.Context(), sessions.Entry{Inbound: in}); err != nil || i > 0 && got.Outcome != sessions.Unknown {
-				t.Errorf("moment %d: a change of message %d = %+v, %v", i, n, got, err)
-			}
-		}
+		knows(t, after, i)
 	}
 	if len(c.shots) < 2*largeTalk/500 {
 		t.Fatalf("%d moments were seen, want one for each part", len(c.shots))
