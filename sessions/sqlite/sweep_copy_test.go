@@ -1,6 +1,8 @@
 package sqlite_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -52,4 +54,59 @@ func copyOf(t *testing.T, path string) *sqlite.Store {
 		t.Fatal(err)
 	}
 	return copied
+}
+
+// interrupted is a context that has at done when a step of an operation is
+// about to begin and due says so.
+type interrupted struct {
+	context.Context
+	due func() bool
+	at  func()
+}
+
+func (c *interrupted) Err() error {
+	if c.at != nil && c.due() {
+		at := c.at
+		c.at = nil // it is no step of its own
+		at()
+	}
+	return c.Context.Err()
+}
+
+// An erasure sweeps what is hidden. A Take that is at work then fails, whether
+// it has parts to come or only has to show what is there, leaves nothing, and
+// can be done again.
+func TestTakeInPartsBesideAnErasure(t *testing.T) {
+	for name, staged := range map[string]int{"between two parts": 1000, "at the end": largeTalk} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "dragoman.db")
+			s := openFile(t, path, sqlite.Options{})
+			erasures := 0
+			ctx := &interrupted{
+				Context: t.Context(),
+				due:     func() bool { return rowsOf(t, path, "messages") == staged },
+				at: func() {
+					erasures++
+					if _, err := s.Erase(t.Context(), sessions.Erasure{Scopes: []string{"somebody"}}); err != nil {
+						t.Error(err)
+					}
+				},
+			}
+			err := s.Restore(ctx, from(largeRecords()))
+			if !errors.Is(err, sessions.ErrConflict) || erasures != 1 {
+				t.Errorf("Restore beside %d erasures = %v, want a conflict with one", erasures, err)
+			}
+			for _, table := range []string{"messages", "words", "sweeps", "conversations", "inbox"} {
+				if n := rowsOf(t, path, table); n != 0 {
+					t.Errorf("%d rows are left in %s", n, table)
+				}
+			}
+			if err := s.Restore(t.Context(), from(largeRecords())); err != nil {
+				t.Errorf("Restore again = %v", err)
+			}
+			if n, found, dumped, _ := shows(t, s); n != largeTalk || found != n || dumped != n {
+				t.Errorf("%d messages, %d found, %d dumped, want %d", n, found, dumped, largeTalk)
+			}
+		})
+	}
 }
