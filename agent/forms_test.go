@@ -190,8 +190,15 @@ func TestCase26NoIdenticalRetry(t *testing.T) {
 	if !errors.As(err, &me) || me.Kind != agent.ErrorContext {
 		t.Errorf("Summarize() = %v, want the model's error", err)
 	}
-	if n := len(m.requests()); n != 1 {
-		t.Errorf("%d requests for a transcript of 12 short messages, want 1", n)
+	// Only less room for the answer may still make a difference.
+	reqs := m.requests()
+	for i := 1; i < len(reqs); i++ {
+		if reqs[i].MaxTokens >= reqs[i-1].MaxTokens {
+			t.Errorf("request %d leaves %d tokens for the answer, after one that left %d", i, reqs[i].MaxTokens, reqs[i-1].MaxTokens)
+		}
+	}
+	if len(reqs) > 2 {
+		t.Errorf("%d requests for a transcript of 12 short messages, want 2 at most", len(reqs))
 	}
 }
 

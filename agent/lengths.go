@@ -11,7 +11,8 @@ const (
 	lengthsLast = time.Hour
 	// leastWindow is the part of the configured window, one n-th, that is used
 	// whatever was refused. A shorter request that is refused says nothing of the
-	// window: the refusal must have had another reason.
+	// window: the refusal must have had another reason. Only a still shorter one
+	// that passes right after it shows that it was the length.
 	leastWindow = 8
 )
 
@@ -107,6 +108,9 @@ func (a *Agent) learned(m served, window int) int {
 // the one that passed. A window of so many tokens is configured for it.
 func (a *Agent) noteLength(m served, window, refused, passed int) {
 	least := a.room(m.model, window/leastWindow)
+	if 0 < passed && passed < refused {
+		least = 0
+	}
 	if refused > 0 && refused < least {
 		return
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"dragoman/agent/window"
 	"dragoman/sessions"
@@ -36,9 +34,10 @@ const (
 	// maxParts is about how many requests one summary may take. A history that
 	// needs more is summarised piece by piece, oldest first.
 	maxParts = 32
-	// maxShrinks is how often in one summary the room for messages is halved
-	// because the server found a request too long.
-	maxShrinks = 2
+	// maxShrinks is how often in one summary a request is halved because the
+	// server found it too long. From a window of 128,000 to one of 4096 it takes
+	// five.
+	maxShrinks = 5
 )
 
 // Summarize writes the summary that is to follow h's: one text that stands for
@@ -50,18 +49,14 @@ func (a *Agent) Summarize(ctx context.Context, h sessions.History, keep *Keep) (
 	if h.Omitted > 0 {
 		return sessions.Summary{}, ErrPartialHistory
 	}
-	cut := 0
-	if a.opts.Compaction.When != window.WhenOff {
-		cut = a.inReach(h.Messages, window.CutAt(h.Messages, a.keepOr(keep, h)))
-	}
-	if cut == 0 {
+	if a.opts.Compaction.When == window.WhenOff {
 		return sessions.Summary{}, ErrNothingToSummarize
 	}
-	old := window.Repair(h.Messages[:cut])
-	if len(old) == 0 {
+	s := summarising{a: a, all: h.Messages, cut: window.CutAt(h.Messages, a.keepOr(keep, h))}
+	s.limit(a.summarizerWindow(), a.summaryTokens(h))
+	if len(s.left) == 0 {
 		return sessions.Summary{}, ErrNothingToSummarize
 	}
-	s := summarising{a: a, left: old, most: a.summaryTokens(h), window: a.summarizerWindow()}
 	defer s.noteLength()
 	if h.Summary != nil {
 		s.now.text = h.Summary.Text
@@ -72,7 +67,7 @@ func (a *Agent) Summarize(ctx context.Context, h sessions.History, keep *Keep) (
 		}
 	}
 	done := sessions.Summary{
-		Text: s.now.text, Fields: s.now.fields, CoversSeq: h.Messages[cut-1].Seq, Generation: h.Generation,
+		Text: s.now.text, Fields: s.now.fields, CoversSeq: h.Messages[s.cut-1].Seq, Generation: h.Generation,
 		Model: a.opts.Summarizer.Name(), At: a.now(),
 	}
 	if n := unseen(h.Messages, done.CoversSeq, s.shown); n > 0 {
@@ -99,9 +94,10 @@ func (a *Agent) summaryTokens(h sessions.History) int {
 	return min(a.opts.Compaction.MaxTokens, a.windowOf(a.nameFor(h.Settings))/4)
 }
 
-// inReach moves cut back to what about maxParts requests can take.
-func (a *Agent) inReach(msgs []sessions.Message, cut int) int {
-	room := max(a.room(a.opts.Summarizer.Name(), a.summarizerWindow()/2), minRoom)
+// inReach moves cut back to what about maxParts requests to a model that takes
+// so many tokens can hold.
+func (a *Agent) inReach(msgs []sessions.Message, cut, tokens int) int {
+	room := max(a.room(a.opts.Summarizer.Name(), tokens/2), minRoom)
 	left := maxParts * room
 	for i := range msgs[:cut] {
 		left -= min(a.messageTokens(msgs[i:i+1]), room/entryShare)
@@ -113,162 +109,4 @@ func (a *Agent) inReach(msgs []sessions.Message, cut int) int {
 		}
 	}
 	return cut
-}
-
-// summarising is one Summarize under way.
-type summarising struct {
-	a    *Agent
-	now  written // the summary so far
-	left []sessions.Message
-	// shown are the messages that the model has read, in whole or in excerpts.
-	shown []sessions.Message
-	most  int // tokens of the summary
-	// window is how many tokens the summariser took when this began, and
-	// refusedLength and passedLength what its server said since: the shortest
-	// request that it refused, the longest that passed.
-	window                      int
-	refusedLength, passedLength int
-	// shrunk counts how often the server found a request too long; each time
-	// halves the room for good.
-	shrunk int
-}
-
-// part takes as many messages as fit into one request. A request that the
-// server finds too long is made again with half as much, twice at most, and
-// not at all if that makes no difference.
-func (s *summarising) part(ctx context.Context) error {
-	refused, cause := "", error(nil)
-	for {
-		req, entries, err := s.request()
-		if err != nil {
-			return err
-		}
-		if req.Messages[0].Content == refused {
-			return cause
-		}
-		w, err := s.ask(ctx, req)
-		if tooLong(err) && s.shrunk < maxShrinks {
-			refused, cause = req.Messages[0].Content, err
-			s.shrunk++
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if w, err = s.mended(ctx, w); err != nil {
-			return err
-		}
-		read := window.Read(req.Messages[0].Content, entries)
-		s.now = w
-		s.shown = append(s.shown, s.left[:read]...)
-		s.left = s.left[len(entries):]
-		return nil
-	}
-}
-
-// ask makes one request and reads the summary in its answer.
-func (s *summarising) ask(ctx context.Context, req Request) (written, error) {
-	model := s.a.opts.Summarizer
-	resp, err := s.a.complete(ctx, model, &req, func() func(Delta) { return nil })
-	s.count(req, err)
-	if err != nil {
-		return written{}, fmt.Errorf("agent: summarise: %w", err)
-	}
-	s.a.learn(model, req, resp.Usage)
-	return s.a.readSummary(resp)
-}
-
-// count remembers how long req was, which passed or was refused.
-func (s *summarising) count(req Request, err error) {
-	size := s.a.messageTokens(req.Messages) + s.a.textTokens(req.System)
-	switch {
-	case err == nil:
-		s.passedLength = max(s.passedLength, size)
-	case tooLong(err) && (s.refusedLength == 0 || size < s.refusedLength):
-		s.refusedLength = size
-	}
-}
-
-// noteLength teaches the requests to come. Here it would halve the room twice.
-func (s *summarising) noteLength() {
-	s.a.noteLength(s.a.summarizing(), s.a.opts.SummarizerWindow, s.refusedLength, s.passedLength)
-}
-
-// mended returns w, or, if something is wrong with its form, what the model
-// makes of it when it is told so, once. What is too long is never cut: it
-// would be cut where the newest facts stand.
-func (s *summarising) mended(ctx context.Context, w written) (written, error) {
-	wrong, remedy := s.flaw(w)
-	if wrong == "" {
-		return w, nil
-	}
-	req, err := s.requestOf(window.PreviousSummary(w.text) + "\n\n<transcript>\n</transcript>\n\nNo messages follow. This summary " +
-		wrong + ". " + remedy)
-	if err != nil {
-		return written{}, err
-	}
-	if w, err = s.ask(ctx, req); err != nil {
-		return written{}, err
-	}
-	if wrong, _ := s.flaw(w); wrong != "" {
-		return written{}, fmt.Errorf("%w: it %s", ErrBadSummary, wrong)
-	}
-	return w, nil
-}
-
-// request builds the request for the next part and returns the messages that it
-// takes, as they are to stand in it: one at least, because each is cut down to
-// a share of the room.
-func (s *summarising) request() (Request, []string, error) {
-	a := s.a
-	fixed := a.textTokens(a.instructions()) + a.textTokens(a.template.Fill(s.now.text, ""))
-	// The reserve of a tenth is for what the count gets wrong.
-	limit := a.room(a.opts.Summarizer.Name(), s.window*9/10-s.most)
-	room := (limit - fixed) >> s.shrunk
-	if room < minRoom {
-		return Request{}, nil, fmt.Errorf("%w: no room for messages beside the summary so far", ErrBadSummary)
-	}
-	var entries []string
-	for used := 0; len(entries) < len(s.left); {
-		entry := window.Entry(excerpted(s.left[len(entries)], room/entryShare))
-		size := a.textTokens(entry)
-		if used+size > room && len(entries) > 0 {
-			break
-		}
-		used += size
-		entries = append(entries, entry)
-	}
-	req, err := s.requestOf(a.template.Fill(s.now.text, strings.Join(entries, "")))
-	if err == nil && !strings.Contains(req.Messages[0].Content, window.PreviousSummary(s.now.text)) {
-		return Request{}, nil, fmt.Errorf("%w: the summary so far is not among what is summarised", ErrUnseen)
-	}
-	return req, entries, err
-}
-
-// requestOf is a request of the summariser's. It passes the validator that
-// stands in front of every other request too.
-func (s *summarising) requestOf(text string) (Request, error) {
-	a, c := s.a, s.a.opts.Compaction
-	msgs := a.repair([]sessions.Message{{Role: sessions.RoleUser, Content: text}})
-	if err := window.Validate(msgs); err != nil {
-		return Request{}, fmt.Errorf("agent: summarise: %w", err)
-	}
-	req := Request{System: a.instructions(), Messages: msgs, MaxTokens: s.most, Temperature: a.opts.Temperature}
-	if c.Temperature != nil {
-		t := float32(*c.Temperature)
-		req.Temperature = &t
-	}
-	return req, nil
-}
-
-// excerpted shortens the text and the arguments of m to about so many tokens
-// together. What is missing is said in its place.
-func excerpted(m sessions.Message, tokens int) sessions.Message {
-	each := tokens / (len(m.ToolCalls) + 1)
-	m.Content = window.Excerpt(m.Content, each)
-	m.ToolCalls = slices.Clone(m.ToolCalls)
-	for i, c := range m.ToolCalls {
-		m.ToolCalls[i].Arguments = window.Excerpt(c.Arguments, each)
-	}
-	return m
 }

@@ -1,0 +1,106 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// smaller is a server that takes 4096 tokens, whatever is configured. Many
+// count the room for the answer too.
+type smaller struct {
+	t             *testing.T
+	answerToo     bool
+	made, refused int
+	seen          map[string]bool
+}
+
+func (s *smaller) answer(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
+	s.made++
+	whole := fmt.Sprint(r.MaxTokens, r.System, show(r.Messages))
+	if s.seen[whole] {
+		s.t.Error("the same request was made twice")
+	}
+	s.seen[whole] = true
+	size := window.Estimate(r.Messages) + window.EstimateText(r.System)
+	if s.answerToo {
+		size += r.MaxTokens
+	}
+	if size > 4096 {
+		s.refused++
+		return agent.Response{}, modelError(agent.ErrorContext, 0)
+	}
+	return response("## Goal\nThey talked.", "stop"), nil
+}
+
+// TestCase26SmallerServer: a request is refused that fills a small part of the
+// configured window. A summary comes of it all the same, in a few calls, and
+// what follows does not begin with what was refused.
+func TestCase26SmallerServer(t *testing.T) {
+	for _, size := range []int{16_384, 32_768, 128_000} {
+		for _, answerToo := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d, the answer counts %v", size, answerToo), func(t *testing.T) {
+				s := &smaller{t: t, answerToo: answerToo, seen: make(map[string]bool)}
+				c := chat{
+					t: t, a: newAgent(t, newScript(t, s.answer), agent.Options{ContextWindow: size}), seq: 60,
+					h: sessions.History{Generation: "g", FirstSeq: 1, Messages: sixty()},
+				}
+				if err := c.compact(t.Context(), nil); err != nil {
+					t.Fatalf("Summarize() = %v after %d requests", err, s.made)
+				}
+				if s.refused == 0 || s.refused > 5 || s.made > 12 {
+					t.Errorf("%d of %d requests were refused, want some, 5 at most, and 12 in all", s.refused, s.made)
+				}
+				if n := len(c.h.Messages); n != 8 {
+					t.Errorf("%d messages stay, want 8", n)
+				}
+				late := 0
+				for i := range 60 {
+					before := s.refused
+					c.say(fmt.Sprint("And ", i, strings.Repeat(" word", 100)))
+					if i >= 2 {
+						late += s.refused - before
+					}
+				}
+				if late > 0 || len(c.summaries) < 3 || c.unaccounted > 0 {
+					t.Errorf("in the turns after that %d requests are refused, %d summaries made, %d messages unaccounted for; want none, some, none", late, len(c.summaries), c.unaccounted)
+				}
+			})
+		}
+	}
+}
+
+// TestSmallerServerOfTurns: turns that nobody summarised anything for come to
+// know the server, too, and are answered meanwhile.
+func TestSmallerServerOfTurns(t *testing.T) {
+	for _, size := range []int{32_768, 128_000} {
+		s := &smaller{t: t, seen: make(map[string]bool)}
+		a := newAgent(t, newScript(t, s.answer), agent.Options{ContextWindow: size, Compaction: without()})
+		last := 0
+		for i := range 4 {
+			before := s.refused
+			turn := turnOf(fmt.Sprint("And now? ", i))
+			turn.History = sessions.History{Generation: "g", Messages: sixty()}
+			runTight(t, a, turn)
+			last = s.refused - before
+		}
+		if s.refused == 0 || last > 0 {
+			t.Errorf("with %d configured, %d requests are refused, %d of them in the fourth turn; want some and none", size, s.refused, last)
+		}
+	}
+}
+
+// sixty is a conversation of 60 messages of 100 words.
+func sixty() []sessions.Message {
+	msgs := talk(60)
+	for i := range msgs {
+		msgs[i].Seq = int64(i + 1)
+		msgs[i].Content += strings.Repeat(" words", 100)
+	}
+	return msgs
+}
