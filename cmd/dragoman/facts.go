@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
@@ -40,7 +41,11 @@ func (k *sessionsFactsCmd) Run(e *env, c *cli) error {
 			return nil
 		}
 		for _, f := range facts {
-			e.say("%d  %s  %s", f.ID, f.At.Local().Format("2006-01-02"), oneLine(f.Text))
+			whose := "" // a person can have several memories, and may be another
+			if person, ok := strings.CutPrefix(f.Scope, "person:"); ok && person != k.Target {
+				whose = fmt.Sprintf("  (%s)", oneLine(person))
+			}
+			e.say("%d  %s  %s%s", f.ID, f.At.Local().Format("2006-01-02"), oneLine(f.Text), whose)
 		}
 		return nil
 	})

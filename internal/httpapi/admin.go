@@ -139,6 +139,10 @@ type AdminOptions struct {
 // maxBody bounds a request; the longest is a title.
 const maxBody = 64 << 10
 
+// maxErasure bounds what is to be erased: somebody on IRC can have had
+// thousands of masks.
+const maxErasure = 4 << 20
+
 // Page sizes: what a request may ask for, and what it gets when it does not.
 const (
 	maxPage     = 1000
@@ -172,7 +176,6 @@ func Admin(o AdminOptions) http.Handler {
 		"POST /v1/sessions/configure":  a.configure,
 		"POST /v1/sessions/join":       a.join,
 		"GET /v1/sessions/erase":       a.planErase,
-		"POST /v1/sessions/erase":      a.erase,
 		"POST /v1/sessions/unfinished": a.finishErase,
 		"GET /v1/facts":                a.facts,
 		"POST /v1/facts/forget":        a.forget,
@@ -192,6 +195,7 @@ func Admin(o AdminOptions) http.Handler {
 	}
 	all := http.NewServeMux()
 	all.Handle("/", http.MaxBytesHandler(mux, maxBody))
+	all.Handle("POST /v1/sessions/erase", http.MaxBytesHandler(verb(a.erase), maxErasure))
 	all.HandleFunc("GET "+dumpPath, a.dump)
 	all.HandleFunc("POST "+restorePath, a.restore)
 	return all

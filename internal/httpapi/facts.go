@@ -20,10 +20,20 @@ type Remembered struct {
 	sessions.Fact
 }
 
-// scopesOf are the memories that a key stands for: that of the chat, and that
-// of the person of this id.
-func scopesOf(k channels.Key) []string {
-	return []string{chatScope(k), "person:" + k.Channel() + ":" + k.Chat()}
+// scopesOf are the memories that a key stands for: that of the chat, and those
+// of the person of this id, under every id of theirs. Those of people who may be
+// the same are among them: to read them, or to forget a single fact, harms nobody.
+func (a *admin) scopesOf(ctx context.Context, k channels.Key) ([]string, error) {
+	seen, err := a.look(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	mine, maybe := seen.kin(k)
+	scopes := []string{chatScope(k)}
+	for _, id := range slices.Concat(mine, slices.Concat(maybe...)) {
+		scopes = append(scopes, personScope(k.Channel(), id))
+	}
+	return scopes, nil
 }
 
 // facts lists what is remembered of a chat or a person.
@@ -32,8 +42,12 @@ func (a *admin) facts(ctx context.Context, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	scopes, err := a.scopesOf(ctx, k)
+	if err != nil {
+		return nil, err
+	}
 	all := []Remembered{}
-	for _, scope := range scopesOf(k) {
+	for _, scope := range scopes {
 		facts, err := a.Store.Recall(ctx, scope, "", maxPage)
 		if err != nil {
 			return nil, err
@@ -61,7 +75,11 @@ func (a *admin) forget(ctx context.Context, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, scope := range scopesOf(k) {
+	scopes, err := a.scopesOf(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	for _, scope := range scopes {
 		facts, err := a.Store.Recall(ctx, scope, "", maxPage)
 		if err != nil {
 			return nil, err
@@ -75,12 +93,12 @@ func (a *admin) forget(ctx context.Context, r *request) (any, error) {
 
 // Facts lists what is remembered of target: a key, a person, or a name.
 func (c *Client) Facts(ctx context.Context, target string) ([]Remembered, error) {
-	return fetch[[]Remembered](ctx, c, "/v1/facts", url.Values{"target": {target}})
+	return fetch[[]Remembered](ctx, c.patient(), "/v1/facts", url.Values{"target": {target}})
 }
 
 // Forget removes one fact of target. Errors: sessions.ErrNotFound.
 func (c *Client) Forget(ctx context.Context, target string, fact int64) error {
-	return c.post(ctx, "/v1/facts/forget", forgetRequest{target, fact}, &done{})
+	return c.patient().post(ctx, "/v1/facts/forget", forgetRequest{target, fact}, &done{})
 }
 
 // leastName is how long a name is, in characters, that facts are looked through
