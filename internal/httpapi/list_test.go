@@ -37,3 +37,33 @@ func TestPageSizes(t *testing.T) {
 		t.Errorf("the second page: %d conversations, %v", len(rest), err)
 	}
 }
+
+// A title is made of the first words that are left, also behind many that were
+// erased; who says nothing gets none.
+func TestTitleOfWhatIsLeft(t *testing.T) {
+	s := memory.New(memory.Options{Now: now})
+	k := channels.MustKey("telegram:1")
+	var said []sessions.Message
+	for range 12 {
+		said = append(said, sessions.Message{Role: sessions.RoleUser, Content: "[erased]"}, sessions.Message{Role: sessions.RoleAssistant, Content: "no"})
+	}
+	title := func(id string, more ...sessions.Message) string {
+		t.Helper()
+		if _, err := s.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: k, ID: id, Text: "x"}, Answered: true, Append: more}); err != nil {
+			t.Fatal(err)
+		}
+		c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: s}))
+		defer c.Close()
+		list, err := c.Find(t.Context(), sessions.Query{Limit: 1})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%v, %v", list, err)
+		}
+		return list[0].Name()
+	}
+	if got := title("1", said...); got != "" {
+		t.Errorf("all is erased: title %q", got)
+	}
+	if got := title("2", sessions.Message{Role: sessions.RoleUser, Content: "what is left"}); got != "what is left" {
+		t.Errorf("title %q", got)
+	}
+}

@@ -85,27 +85,41 @@ func (a *admin) listed(ctx context.Context, c sessions.Conversation) (l Listed, 
 }
 
 const (
-	// derivedFrom is how many messages are looked at for a title.
+	// derivedFrom is how many messages are looked at for a title at once, and
+	// derivedMost how often, while all that was found was erased.
 	derivedFrom = 5
+	derivedMost = 10
 	derivedSize = 60 // bytes, about
 )
 
 // derived is a title for a conversation that has none: the first words that a
 // person said in it.
 func (a *admin) derived(ctx context.Context, k channels.Key) (string, error) {
-	first, err := a.Store.Messages(ctx, k, 0, derivedFrom)
-	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
-		return "", err
-	}
-	for _, m := range first {
-		if m.Role == sessions.RoleUser && !m.Synthetic {
-			if words := firstWords(m.Content); words != "" {
+	after, erased := int64(0), true
+	for n := 0; erased && n < derivedMost; n++ {
+		first, err := a.Store.Messages(ctx, k, after, derivedFrom)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return "", err
+		}
+		erased = false
+		for _, m := range first {
+			after = m.Seq
+			if m.Role != sessions.RoleUser || m.Synthetic {
+				continue
+			}
+			if m.Content == erasedText {
+				erased = true
+			} else if words := firstWords(m.Content); words != "" {
 				return words, nil
 			}
 		}
 	}
 	return "", nil
 }
+
+// erasedText is what a store leaves of a message that was erased. See
+// [sessions.Erasure].
+const erasedText = "[erased]"
 
 // firstWords is the beginning of text without what it quotes, cut between
 // words where there are any.
@@ -230,6 +244,9 @@ func (a *admin) join(ctx context.Context, r *request) (any, error) {
 	}
 	if j.From == j.To {
 		return nil, &badRequest{"these are one conversation already"}
+	}
+	if j.From.Channel() != j.To.Channel() {
+		return nil, &badRequest{"only conversations of one channel can be joined"}
 	}
 	if _, err := a.Store.Conversation(ctx, j.From); err != nil {
 		return nil, err
