@@ -49,12 +49,26 @@ func TestFilters(t *testing.T) {
 	w.want([]string{
 		"telegram:1  “Trip to Rome”\n  since    20260301_001\n  model    small-1\n  system   Be brief.\n  tags     rome, trip\n  meta     days = 3\n", "hello",
 	}, "sessions", "show", "telegram:1")
-	w.want([]string{"telegram:new has now:"}, "sessions", "set", "telegram:new", "model=small-1")
+	for _, args := range [][]string{{"set", "telegram:typo", "model=x"}, {"unset", "telegram:typo", "model"}, {"tag", "telegram:typo", "+a", "-b"}} {
+		w.fail(1, "there is no conversation telegram:typo; dragoman sessions list shows all; to give settings to one before its first message use sessions set or tag with --new", append([]string{"sessions"}, args...)...)
+	}
+	if out := w.want(nil, "sessions", "list"); strings.Contains(out, "typo") {
+		t.Errorf("a mistyped key made a conversation:\n%s", out)
+	}
+	w.want([]string{"tags     a\n"}, "sessions", "tag", "telegram:tagged", "+a", "--new")
+	w.want([]string{"telegram:tagged has no settings of its own.\nNothing was said in it either: dragoman sessions delete telegram:tagged takes it off"}, "sessions", "tag", "telegram:tagged", "-a")
+	w.want(nil, "sessions", "delete", "telegram:tagged", "--yes")
+	if out := w.want(nil, "sessions", "list"); strings.Contains(out, "tagged") {
+		t.Errorf("an empty conversation stays after its deletion:\n%s", out)
+	}
+	w.want([]string{"telegram:new has now:"}, "sessions", "set", "telegram:new", "model=small-1", "--new")
 	w.want([]string{"telegram:new\n  model    small-1\n\nNothing was said yet."}, "sessions", "show", "telegram:new")
 	w.want([]string{"[]"}, "sessions", "show", "telegram:new", "--json")
 	w.want([]string{"No conversation is like that."}, "sessions", "list", "--tag", "nothing")
 	w.want([]string{"telegram:1 has now:\n  tags     rome, trip"}, "sessions", "unset", "telegram:1", "model", "system", "meta.days", "meta.who")
-	w.want([]string{"telegram:1 has no settings of its own."}, "sessions", "tag", "telegram:1", "-rome", "-trip")
+	if out := w.want([]string{"telegram:1 has no settings of its own."}, "sessions", "tag", "telegram:1", "-rome", "-trip"); strings.Contains(out, "delete") {
+		t.Errorf("it is advised to delete what was said:\n%s", out)
+	}
 	w.fail(2, "sets nothing", "sessions", "set", "telegram:1", "model=")
 	w.fail(2, "there is no setting", "sessions", "set", "telegram:1", "colour=red")
 	w.fail(2, "there is no setting", "sessions", "unset", "telegram:1", "colour")
@@ -78,7 +92,7 @@ func TestTagsAndFlags(t *testing.T) {
 		{"sessions tag -- telegram:1 -cat -h", "", "work"},
 	} {
 		w := newWorld(t)
-		w.want([]string{"cat, h, work"}, "sessions", "tag", "telegram:1", "work", "cat", "h")
+		w.want([]string{"cat, h, work"}, "sessions", "tag", "telegram:1", "work", "cat", "h", "--new")
 		w.want([]string{"tags     " + c.tags + "\n"}, strings.Fields(c.line)...)
 		if w.daemon.config != c.config {
 			t.Errorf("dragoman %s: the configuration is %q, want %q", c.line, w.daemon.config, c.config)
@@ -149,7 +163,9 @@ func TestJoinTwo(t *testing.T) {
 	w.say("telegram:1", "", "one")
 	w.say("telegram:2", "", "two")
 	w.fail(2, "add --yes", "sessions", "join", "telegram:1", "telegram:2")
-	w.fail(1, "one conversation already", "sessions", "join", "telegram:1", "telegram:1", "--yes")
+	w.fail(2, "telegram:1 cannot be joined to itself", "sessions", "join", "telegram:1", "telegram:1")
+	w.fail(2, "telegram:1 and irc:#go are of two channels;", "sessions", "join", "telegram:1", "irc:#go")
+	w.fail(1, "there is no conversation telegram:9;", "sessions", "join", "telegram:9", "telegram:2")
 	w.fail(1, "there is no conversation telegram:9;", "sessions", "join", "telegram:9", "telegram:2", "--yes")
 	w.want([]string{"telegram:1 is part of telegram:2 now."}, "sessions", "join", "telegram:1", "telegram:2", "--yes")
 	out := w.want([]string{"one", "two"}, "sessions", "show", "telegram:2")

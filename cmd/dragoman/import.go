@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
@@ -32,10 +33,10 @@ func (k *sessionsImportCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		plan, err := exchange.Survey(ctx, k.Path, o, func(ctx context.Context, key channels.Key) (bool, error) { return taken(ctx, a, key) })
 		if errors.Is(err, exchange.ErrNoKey) && k.Key == "" {
-			return fmt.Errorf("%w; choose one with --key, like --key telegram:123456", err)
+			return fmt.Errorf("%w; choose one with --key, like --key telegram:123456", notImported(k.Path, err))
 		}
 		if err != nil {
-			return err
+			return notImported(k.Path, err)
 		}
 		imported, left := plan.Count()
 		done := imports{Plan: plan, DryRun: k.DryRun}
@@ -56,6 +57,15 @@ func (k *sessionsImportCmd) Run(e *env, c *cli) error {
 		}
 		return nil
 	})
+}
+
+// notImported says what is wrong with path, by its name.
+func notImported(path string, err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return fmt.Errorf("%s cannot be read: %w", path, at.Err)
+	}
+	return fmt.Errorf("%s was not imported: %w", path, err)
 }
 
 // errTaken ends a look into the store early.
@@ -109,11 +119,11 @@ func (e *env) sayImports(p imports) {
 		switch {
 		case it.LeftOut == "":
 			messages += it.Messages
-			e.say("%s %s: %s from %s (%s)", verb, it.Key, count(it.Messages, "message", "messages"), oneLine(it.File), it.Format)
+			e.say("%s %s: %s from %s (%s)", verb, oneLine(it.Key.String()), count(it.Messages, "message", "messages"), oneLine(it.File), it.Format)
 		case it.Key.IsZero():
 			e.say("left out %s: %s", oneLine(it.File), oneLine(it.LeftOut))
 		default:
-			e.say("left out %s from %s: %s", it.Key, oneLine(it.File), oneLine(it.LeftOut))
+			e.say("left out %s from %s: %s", oneLine(it.Key.String()), oneLine(it.File), oneLine(it.LeftOut))
 		}
 	}
 	for _, n := range p.Notes {

@@ -29,14 +29,33 @@ func TestImport(t *testing.T) {
 	w.want([]string{"imported web:other: 5 messages"}, "sessions", "import", "--key", "web:other", examples+"picoclaw/telegram_123456.json")
 	w.want([]string{`"key": "import:openai"`}, "sessions", "import", "--json", examples+"openai.json")
 	w.fail(2, `"nonsense" is no conversation`, "sessions", "import", "--key", "nonsense", examples+"openai.json")
-	w.fail(1, "no such file", "sessions", "import", "/nowhere/at/all.json")
+	w.fail(1, "dragoman: /nowhere/at/all.json cannot be read: no such file", "sessions", "import", "/nowhere/at/all.json")
 
 	bad := filepath.Join(t.TempDir(), "heartbeat.json")
 	if err := os.WriteFile(bad, []byte(`{"key":"heartbeat","messages":[]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	w.fail(1, "dragoman: "+bad+" was not imported: ", "sessions", "import", bad)
 	w.fail(1, "choose one with --key", "sessions", "import", bad)
 	w.want([]string{"imported cli:beat: 0 messages"}, "sessions", "import", bad, "--key", "cli:beat")
+}
+
+// What is wrong with a file is said of the file, in no package's name, and a
+// key cannot drive the terminal.
+func TestImportSaysWhichFile(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	bad, odd := filepath.Join(dir, "bad.json"), filepath.Join(dir, "odd.json")
+	for path, text := range map[string]string{
+		bad: `{"key":"web:1","messages":[{"role":1}]}`,
+		odd: `{"key":"web:1","messages":[{"role":"user","content":"x"}]}`,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.fail(1, "dragoman: "+bad+" was not imported: read", "sessions", "import", bad)
+	w.want([]string{"imported web:ab: 1 message from"}, "sessions", "import", odd, "--key", "web:a\u202eb")
 }
 
 // What is exported is imported again, whole.

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -140,9 +141,13 @@ func (e *env) report(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitFailed
 	}
-	_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", printable(err.Error()))
+	_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", printable(packages.ReplaceAllString(err.Error(), "$1")))
 	return exitFailed
 }
+
+// packages are the names that our errors begin with. They tell a programmer
+// where to look, and nobody else anything.
+var packages = regexp.MustCompile(`(?m)(^|: )(?:(?:app|exchange|file|gateway|httpapi|media|memory|sessions|sqlite): )+`)
 
 // say writes one line for people.
 func (e *env) say(format string, args ...any) {

@@ -406,6 +406,36 @@ func TestStatus(t *testing.T) {
 	w.want([]string{`"model_trouble": {`, `"in_a_row": 3`}, "status", "--json")
 }
 
+// An example in the help is a command line that can be parsed.
+func TestExamples(t *testing.T) {
+	w := newWorld(t)
+	for _, command := range []string{
+		"sessions list", "sessions set", "sessions facts", "sessions migrate", "sessions import", "sessions export", "queue retry", "pair approve",
+	} {
+		out := w.want([]string{"Example:"}, append(strings.Fields(command), "--help")...)
+		_, line, _ := strings.Cut(out, "Example:")
+		line, _, _ = strings.Cut(strings.TrimSpace(line), "\n")
+		args := strings.Fields(strings.ReplaceAll(line, `"`, ""))
+		if !strings.HasPrefix(line, "dragoman "+command+" ") {
+			t.Errorf("the example of %s is %q", command, line)
+			continue
+		}
+		if code, _, errs := w.run(args[1:]...); code == exitUsage && strings.Contains(errs, "Try: dragoman help") {
+			t.Errorf("the example of %s cannot be parsed: %s", command, errs)
+		}
+	}
+}
+
+// Errors begin with what is wrong, not with the name of a package.
+func TestErrorsNameNoPackage(t *testing.T) {
+	var errs bytes.Buffer
+	e := &env{err: &errs}
+	e.report(errors.New("app: open the store: sqlite: open: file: the disk is full\nexchange: x; my file: y"))
+	if got, want := errs.String(), "dragoman: open the store: open: the disk is full\nx; my file: y\n"; got != want {
+		t.Errorf("report = %q, want %q", got, want)
+	}
+}
+
 func TestUsage(t *testing.T) {
 	w := newWorld(t)
 	w.want([]string{"Usage: dragoman <command>", "sessions"}, "help")

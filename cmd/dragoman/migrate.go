@@ -52,7 +52,7 @@ func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
 	e.say("  %s\n", got.Counts)
 	e.say("Both were read again and compared, record by record and message by message: equal.")
 	if n := got.NotCopied; n != (app.Uncarried{}) {
-		e.say("Not copied, because only the old documents have it: fields that Dragoman does not know, in %d conversations, that are longer than 64 KiB or stand where none are kept.", n.Fields)
+		e.say("Not copied, because only the old documents have it: fields that Dragoman does not know, in %s, that are longer than 64 KiB or stand where none are kept.", count(n.Fields, "conversation", "conversations"))
 	}
 	e.say("The old store is as it was; remove it when you are content with the new one.")
 	if got.Again {

@@ -83,7 +83,7 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 		if k.JSON {
 			return e.json(withRunning(kept, now))
 		}
-		e.say("%s", headText(head))
+		e.say("%s", headText(head, now.Turn != ""))
 		if earlier := total - len(kept); earlier > 0 {
 			e.say("(%s before; --last 0 shows all)\n", count(earlier, "message", "messages"))
 		}
@@ -139,8 +139,8 @@ func eachMessage(ctx context.Context, a *httpapi.Client, key channels.Key, f fun
 }
 
 // headText is what stands above a transcript: what the conversation is called
-// and what was chosen for it.
-func headText(c sessions.Conversation) string {
+// and what was chosen for it. A turn that runs has words already.
+func headText(c sessions.Conversation, running bool) string {
 	var b strings.Builder
 	b.WriteString(oneLine(c.Key.String()))
 	if c.Title != "" {
@@ -151,7 +151,7 @@ func headText(c sessions.Conversation) string {
 		fmt.Fprintf(&b, "  %-8s %s\n", "since", c.Generation)
 	}
 	b.WriteString(settingsLines(c.Settings, 0))
-	if c.Messages == 0 {
+	if c.Messages == 0 && !running {
 		b.WriteString("\nNothing was said yet.\n")
 	}
 	return b.String()
@@ -195,10 +195,19 @@ func messageText(m sessions.Message) string {
 	for _, call := range m.ToolCalls {
 		fmt.Fprintf(&b, "    → %s %s\n", oneLine(call.Name), oneLine(call.Arguments))
 	}
-	for line := range strings.Lines(m.Content) {
+	for line := range strings.Lines(withoutSpeaker(m)) {
 		b.WriteString("    " + printable(strings.TrimRight(line, "\r\n")) + "\n")
 	}
 	return b.String()
+}
+
+// withoutSpeaker is what m says without the name that groups put before it for
+// the model: it stands above already.
+func withoutSpeaker(m sessions.Message) string {
+	if m.Role != sessions.RoleUser || m.Name == "" {
+		return m.Content
+	}
+	return strings.TrimPrefix(m.Content, m.Name+": ")
 }
 
 type sessionsRenameCmd struct {

@@ -17,10 +17,11 @@ import (
 type sessionsSetCmd struct {
 	keyArg
 	Settings []string `arg:"" help:"model=NAME, system=TEXT, meta.NAME=VALUE (JSON, or text)."`
+	newFlag
 }
 
 func (k *sessionsSetCmd) Run(e *env, c *cli) error {
-	var change httpapi.Change
+	change := httpapi.Change{New: k.New}
 	for _, s := range k.Settings {
 		name, value, found := strings.Cut(s, "=")
 		meta, isMeta := strings.CutPrefix(name, "meta.")
@@ -85,12 +86,27 @@ func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 	change.Key = key
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		now, err := a.Configure(ctx, change)
+		if errors.Is(err, sessions.ErrNotFound) {
+			return fmt.Errorf("%w; to give settings to one before its first message use sessions set or tag with --new", noConversation(key))
+		}
 		if err != nil {
 			return err
 		}
 		e.say("%s", settingsText(key, now))
-		return nil
+		if settingsLines(now, 0) != "" {
+			return nil
+		}
+		head, err := a.Conversation(ctx, key)
+		if err == nil && head.Messages == 0 && head.Generation == "" {
+			e.say("Nothing was said in it either: dragoman sessions delete %s takes it off the list.", oneLine(key.String()))
+		}
+		return nil // what was asked for is done
 	})
+}
+
+// newFlag is for what may be done before the first message.
+type newFlag struct {
+	New bool `help:"The conversation may be one that does not exist yet."`
 }
 
 func settingsText(key channels.Key, s sessions.Settings) string {
@@ -140,11 +156,20 @@ func (k *sessionsJoinCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	if err := e.confirm(k.Yes, fmt.Sprintf("Put all of %s before what was said in %s, for good?", from, to)); err != nil {
-		return err
+	switch {
+	case from == to:
+		return &usageError{fmt.Sprintf("%s cannot be joined to itself: name two conversations", oneLine(from.String()))}
+	case from.Channel() != to.Channel():
+		return &usageError{fmt.Sprintf("%s and %s are of two channels; only conversations of one channel can be joined", oneLine(from.String()), oneLine(to.String()))}
 	}
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		err := a.Join(ctx, from, to)
+		_, err := a.Conversation(ctx, from)
+		if err == nil {
+			if err := e.confirm(k.Yes, fmt.Sprintf("Put all of %s before what was said in %s, for good?", oneLine(from.String()), oneLine(to.String()))); err != nil {
+				return err
+			}
+			err = a.Join(ctx, from, to)
+		}
 		if errors.Is(err, sessions.ErrNotFound) {
 			return noConversation(from)
 		}

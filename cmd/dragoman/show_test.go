@@ -52,6 +52,9 @@ func TestShowHasTheRunningTurn(t *testing.T) {
 	}
 	check := func() {
 		t.Helper()
+		if out := w.want(nil, "sessions", "show", "telegram:1"); strings.Contains(out, "Nothing was said yet") {
+			t.Errorf("above the words of a turn stands that there are none:\n%s", out)
+		}
 		w.want([]string{"In progress", "which time is it?", "→ clock {}", "and which day?"}, "sessions", "show", "telegram:1")
 		var shown []struct {
 			Seq        int64
@@ -102,5 +105,25 @@ func TestExportOfManyPages(t *testing.T) {
 	}
 	if len(all) != sessions.MaxPage+3 || len(keys) != len(all) {
 		t.Errorf("%d conversations and %d keys, want %d", len(all), len(keys), sessions.MaxPage+3)
+	}
+}
+
+// The name of who spoke stands once, also where it is part of the message for
+// the model.
+func TestShowNamesOnce(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.daemon.store.Accept(t.Context(), sessions.Entry{
+		Inbound:  channels.Inbound{Key: channels.MustKey("irc:#go"), ID: "1", Text: "one"},
+		Answered: true,
+		Append: []sessions.Message{
+			{Role: sessions.RoleUser, Name: "bob", Content: "bob: one", At: clock},
+			{Role: sessions.RoleAssistant, Content: "bob: two", At: clock},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := w.want([]string{"  bob\n    one\n", "  dragoman\n    bob: two\n"}, "sessions", "show", "irc:#go"); strings.Contains(out, "bob: one") {
+		t.Errorf("a name stands twice:\n%s", out)
 	}
 }

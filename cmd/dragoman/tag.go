@@ -11,10 +11,11 @@ import (
 type sessionsTagCmd struct {
 	keyArg
 	Tags []string `arg:"" help:"+TAG or TAG adds, -TAG removes; a TAG to remove that begins with c or is h needs -- before the tags."`
+	newFlag
 }
 
 func (k *sessionsTagCmd) Run(e *env, c *cli) error {
-	var change httpapi.Change
+	change := httpapi.Change{New: k.New}
 	for _, word := range k.Tags {
 		switch {
 		case strings.HasPrefix(word, "-"):
@@ -27,7 +28,7 @@ func (k *sessionsTagCmd) Run(e *env, c *cli) error {
 }
 
 // tagsAreNoFlags keeps the parser from taking -TAG for flags: of "sessions tag
-// KEY" it puts the flags first and the tags behind --. What could be either is
+// KEY" it puts the flags before the key and the tags behind --. What could be either is
 // refused, because the tags would change in another store than was meant.
 func tagsAreNoFlags(args []string) ([]string, error) {
 	var flags, words []string // words are what is no flag: sessions tag KEY TAGS
@@ -60,5 +61,5 @@ func tagsAreNoFlags(args []string) ([]string, error) {
 		return args, nil
 	}
 	n := min(3, len(words))
-	return slices.Concat(flags, words[:n], []string{"--"}, words[n:]), nil
+	return slices.Concat(words[:2], flags, words[2:n], []string{"--"}, words[n:]), nil
 }

@@ -278,7 +278,7 @@ func (p Place) Advice(cfg *config.Config) string {
 	var b strings.Builder
 	file := cfg.Source().String()
 	if own, err := ParsePlace(p.Type, cfg.StateDir); err == nil && own != p {
-		fmt.Fprintf(&b, "The daemon of %s keeps such a store at %s: move it there first.\n", cfg.StateDir, own.Path)
+		fmt.Fprintf(&b, "The daemon looks for its store of type %s at %s.\nMove the copy there first; end the daemon before you do.\n", p.Type, own.Path)
 	}
 	if cfg.Store.Type == p.Type {
 		fmt.Fprintf(&b, "The configuration (%s) names a store of type %s already.", file, p.Type)

@@ -264,10 +264,10 @@ func TestMigrateCancelled(t *testing.T) {
 
 func TestAdvice(t *testing.T) {
 	p := newPlace(t, "store: {type: memory}")
-	if got := p.parse("sqlite").Advice(p.config()); !strings.Contains(got, "store: {type: sqlite}") || strings.Contains(got, "move it there") {
+	if got := p.parse("sqlite").Advice(p.config()); !strings.Contains(got, "store: {type: sqlite}") || strings.Contains(got, "Move the copy there") {
 		t.Errorf("Advice = %q", got)
 	}
-	if got := p.parse("sqlite:/elsewhere.db").Advice(p.config()); !strings.Contains(got, "move it there first") {
+	if got := p.parse("sqlite:/elsewhere.db").Advice(p.config()); !strings.Contains(got, "for its store of type sqlite at "+p.state("dragoman.db")+".\nMove the copy there first") {
 		t.Errorf("Advice = %q", got)
 	}
 	p.write("")

@@ -37,7 +37,7 @@ var errLocked = errors.New("in use")
 // holds is an error that wraps errLocked and names the process.
 func lockState(path string) (*stateDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("app: make the state directory: %w", plainPathError(err))
+		return nil, fmt.Errorf("app: the state directory %s cannot be made: %w", path, plainPathError(err))
 	}
 	name := filepath.Join(path, lockName)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)

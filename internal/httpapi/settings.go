@@ -24,6 +24,9 @@ type Change struct {
 	Untag  []string                   `json:"untag,omitempty"`
 	Meta   map[string]json.RawMessage `json:"meta,omitempty"`
 	Unmeta []string                   `json:"unmeta,omitempty"`
+	// New allows a conversation that does not exist yet. Without it that is
+	// ErrNotFound: a key that was mistyped would stand in all lists.
+	New bool `json:"new,omitempty"`
 }
 
 // Bounds of settings: what lists can show and a person can mean.
@@ -108,6 +111,9 @@ func (a *admin) configure(ctx context.Context, r *request) (any, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+	if err := a.known(ctx, c); err != nil {
+		return nil, err
+	}
 	var now sessions.Settings
 	var refused error
 	err := a.Store.Configure(ctx, c.Key, func(s *sessions.Settings) {
@@ -115,4 +121,21 @@ func (a *admin) configure(ctx context.Context, r *request) (any, error) {
 		now = *s
 	})
 	return now, errors.Join(err, refused)
+}
+
+// known is ErrNotFound if c is about a conversation that is meant to exist and
+// does not. One whose first turn runs does.
+func (a *admin) known(ctx context.Context, c Change) error {
+	if c.New {
+		return nil
+	}
+	_, err := a.Store.Conversation(ctx, c.Key)
+	if !errors.Is(err, sessions.ErrNotFound) {
+		return err
+	}
+	now, rerr := a.Store.Running(ctx, c.Key)
+	if rerr != nil || now.Turn != "" {
+		return rerr
+	}
+	return err
 }

@@ -2,12 +2,35 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
+	"dragoman/sessions"
 )
+
+// A key that was mistyped makes no conversation; one that is meant does.
+func TestSettingsOfNobody(t *testing.T) {
+	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: filled(t)}))
+	defer c.Close()
+	change := httpapi.Change{Key: channels.MustKey("telegram:typo"), Tag: []string{"a"}}
+	if _, err := c.Configure(t.Context(), change); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("Configure = %v, want ErrNotFound", err)
+	}
+	if _, err := c.Conversation(t.Context(), change.Key); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("Conversation = %v, want ErrNotFound", err)
+	}
+	change.New = true
+	if _, err := c.Configure(t.Context(), change); err != nil {
+		t.Errorf("Configure of a new one = %v", err)
+	}
+	err := c.Join(t.Context(), change.Key, channels.MustKey("irc:x"))
+	if err == nil || err.Error() != "only conversations of one channel can be joined" {
+		t.Errorf("Join = %v", err)
+	}
+}
 
 // What lists could not show, or nobody could type again, is refused before it
 // is stored.
