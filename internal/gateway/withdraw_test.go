@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,4 +160,38 @@ func TestPreviewOfWhatIsGone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a turn shows and says after its preview was taken back does not change
+// that message, which nobody sees any more.
+func TestNothingChangesAPreviewThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.net.previewTakes = 5 * time.Second
+		w.agent.run = func(ctx context.Context, in agent.Turn) (string, error) {
+			in.Progress(agent.Progress{Text: "half of it"})
+			return slowEcho(8*time.Second)(ctx, in)
+		}
+		said := w.say("1", "hello")
+		time.Sleep(4 * time.Second) // the preview is on its way
+		edit := w.message("1", "changed")
+		edit.Edits = said.MessageID
+		w.accept(edit)
+		time.Sleep(3 * time.Second) // it was taken back, and the turn still runs
+		w.say("1", "/stop")
+		time.Sleep(time.Hour)
+		w.net.mu.Lock()
+		defer w.net.mu.Unlock()
+		if !slices.Equal(w.net.retracted, []string{"p1"}) {
+			t.Errorf("%q was taken back, want p1 once", w.net.retracted)
+		}
+		for _, m := range w.net.sent {
+			if m.Edit != "" {
+				t.Errorf("%q changes the message %q, which was taken back", m.Text, m.Edit)
+			}
+		}
+		if len(w.net.sent) == 0 || !strings.Contains(w.net.sent[0].Text, "stopped") {
+			t.Errorf("sent %v, want what /stop ended", w.net.sent)
+		}
+	})
 }
