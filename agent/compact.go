@@ -28,6 +28,9 @@ func (a *Agent) NeedsSummary(h sessions.History) bool {
 	return (a.opts.Compaction.When != window.WhenAsk || h.Omitted > 0) && a.triggered(h)
 }
 
+// Summarizes reports whether summaries are made at all.
+func (a *Agent) Summarizes() bool { return a.opts.Compaction.When != window.WhenOff }
+
 // AsksForSummary reports whether the person is to choose now: by one of the
 // triggers, where that is chosen.
 func (a *Agent) AsksForSummary(h sessions.History) bool {
@@ -37,7 +40,7 @@ func (a *Agent) AsksForSummary(h sessions.History) bool {
 // CanSummarize reports whether there is something that a summary of h would
 // stand for.
 func (a *Agent) CanSummarize(h sessions.History) bool {
-	return a.opts.Compaction.When != window.WhenOff && (h.Omitted > 0 || window.CutAt(h.Messages, a.keep(h)) > 0)
+	return a.Summarizes() && (h.Omitted > 0 || window.CutAt(h.Messages, a.keep(h)) > 0)
 }
 
 // triggered reports whether h has reached a trigger.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -30,14 +31,22 @@ func (r *run) choice(t sessions.Turn) []sessions.Reply {
 // compactText begins a summary because the person asks for it, and says so.
 // The summary is made in the background: the network waits for the command.
 func (g *Gateway) compactText(ctx context.Context, k channels.Key) (string, error) {
+	if !g.agent.Summarizes() {
+		return "I make no summaries here: whoever runs me has turned them off. /new begins a new conversation.", nil
+	}
 	h, err := g.history(ctx, k)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("gateway: compact %s: %w", k, err)
 	case !g.agent.CanSummarize(h):
 		return "There is nothing to summarise yet.", nil
-	case !g.summarizeLater(k, always):
-		return "A summary is being made already, or one failed a short while ago. Please try again later.", nil
+	}
+	switch o := g.summarizeLater(k, always, true); {
+	case o.busy:
+		return "I am summarising this conversation already.", nil
+	case o.any():
+		return fmt.Sprintf("The last summary failed a short while ago; nothing is lost. Please try again in %d seconds.",
+			int(math.Ceil(o.rests.Seconds()))), nil
 	}
 	return "I am summarising the older part of this conversation. All that was said is kept.", nil
 }

@@ -66,7 +66,7 @@ func (g *Gateway) command(ctx context.Context, m channels.Inbound, name string) 
 	case "start":
 		return g.answer(ctx, e, "Hello! Write to me as you would to a person. /help says what else there is.")
 	}
-	return g.answer(ctx, e, helpText())
+	return g.answer(ctx, e, g.helpText())
 }
 
 // control ends the running turn, keeps what it had written so far, and closes
@@ -130,11 +130,11 @@ func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error
 	return strings.TrimSpace(b.String()), nil
 }
 
-func helpText() string {
+func (g *Gateway) helpText() string {
 	var b strings.Builder
 	b.WriteString("Write to me as you would to a person. I remember our conversation, and I can use tools.\n\n")
 	for _, c := range Commands() {
-		if c.Name != "start" {
+		if c.Name != "start" && (c.Name != "compact" || g.agent.Summarizes()) {
 			fmt.Fprintf(&b, "- /%s: %s\n", c.Name, c.Help)
 		}
 	}

@@ -37,6 +37,8 @@ type Agent interface {
 	Run(ctx context.Context, t agent.Turn) (agent.Result, error)
 	NeedsSummary(h sessions.History) bool
 	Summarize(ctx context.Context, h sessions.History, keep *agent.Keep) (sessions.Summary, error)
+	// Summarizes reports whether summaries are made at all.
+	Summarizes() bool
 	// AsksForSummary reports whether the person is to choose between a summary
 	// and a new conversation, CanSummarize whether a summary would change
 	// anything.

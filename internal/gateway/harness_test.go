@@ -145,6 +145,7 @@ func (s *scripted) Run(ctx context.Context, t agent.Turn) (agent.Result, error) 
 
 func (s *scripted) NeedsSummary(h sessions.History) bool { return s.needs != nil && s.needs(h) }
 
+func (s *scripted) Summarizes() bool                     { return true }
 func (s *scripted) AsksForSummary(sessions.History) bool { return false }
 func (s *scripted) CanSummarize(sessions.History) bool   { return false }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"sync"
 	"time"
 
 	"dragoman/agent"
@@ -16,109 +15,9 @@ import (
 )
 
 const (
-	backgroundLimit = 5 * time.Minute  // of one summary that nobody waits for
-	waitingLimit    = 2 * time.Minute  // of one that a turn waits for
-	summaryPause    = 10 * time.Minute // after a failure, for that conversation
+	backgroundLimit = 5 * time.Minute // of one summary that nobody waits for
+	waitingLimit    = 2 * time.Minute // of one that a turn waits for
 )
-
-// summaries runs summaries in the background: one at a time in a
-// conversation, a few at once over all.
-type summaries struct {
-	wg    sync.WaitGroup
-	slots chan struct{}
-	ctx   context.Context // ends in wait; a background task has no caller's context
-	stop  context.CancelFunc
-	mu    sync.Mutex
-	state map[channels.Key]*summaryState
-}
-
-// summaryState is kept while a summary is queued or being made, and after
-// failures.
-type summaryState struct {
-	queued   bool          // a background task waits for a slot
-	ended    chan struct{} // closed when the running one has ended; nil: none
-	failures int
-	notUntil time.Time
-}
-
-func (s *summaries) init(slots int) {
-	s.slots = make(chan struct{}, slots)
-	s.state = make(map[channels.Key]*summaryState)
-	s.ctx, s.stop = context.WithCancel(context.Background())
-}
-
-// wait ends what runs; a summary that is not finished changes nothing.
-func (s *summaries) wait() {
-	s.stop()
-	s.wg.Wait()
-}
-
-// of is what is known of k, under the lock.
-func (s *summaries) of(k channels.Key) *summaryState {
-	st := s.state[k]
-	if st == nil {
-		st = &summaryState{}
-		s.state[k] = st
-	}
-	return st
-}
-
-// queue reports whether a background task should wait for a slot for k.
-func (s *summaries) queue(k channels.Key, now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.of(k)
-	if st.queued || st.ended != nil || now.Before(st.notUntil) {
-		return false
-	}
-	st.queued = true
-	return true
-}
-
-// leave ends the waiting of a background task.
-func (s *summaries) leave(k channels.Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.of(k)
-	st.queued = false
-	s.drop(k, st)
-}
-
-// drop forgets what need not be known, under the lock.
-func (s *summaries) drop(k channels.Key, st *summaryState) {
-	if !st.queued && st.ended == nil && st.failures == 0 {
-		delete(s.state, k)
-	}
-}
-
-// begin reports whether k may be summarised now, and marks it as running. If
-// another summary of k is running, busy is closed when that has ended. One
-// that is queued is overtaken.
-func (s *summaries) begin(k channels.Key, now time.Time) (ok bool, busy <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.of(k)
-	if st.ended != nil || now.Before(st.notUntil) {
-		return false, st.ended
-	}
-	st.ended = make(chan struct{})
-	return true, nil
-}
-
-func (s *summaries) end(k channels.Key, now time.Time, failed bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.of(k)
-	close(st.ended)
-	st.ended = nil
-	if failed {
-		st.failures++
-		st.notUntil = now.Add(min(summaryPause<<min(st.failures-1, 4), 3*time.Hour))
-	} else {
-		st.failures, st.notUntil = 0, time.Time{}
-	}
-	s.drop(k, st)
-}
 
 // considerSummary summarises k in the background if h, what its last turn knew
 // of it and added to it, has become long enough. Nothing is read to find that
@@ -133,7 +32,7 @@ func (g *Gateway) considerSummary(k channels.Key, h sessions.History) {
 	if h.Omitted > 0 { // which the whole history does not say
 		needed = always
 	}
-	g.summarizeLater(k, needed)
+	g.summarizeLater(k, needed, false)
 }
 
 // asLoaded is h as the next turn loads it.
@@ -147,36 +46,39 @@ func (g *Gateway) asLoaded(h sessions.History) sessions.History {
 func always(sessions.History) bool { return true }
 
 // summarizeLater summarises k in the background if that is still needed when
-// its turn comes. It reports false if one of k waits or runs already, or failed
-// a short while ago.
-func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) bool) bool {
-	if !g.sums.queue(k, g.opts.Now()) {
-		return false
+// its turn comes, and returns what keeps it from that. asked: a person wants it.
+func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) bool, asked bool) obstacle {
+	if o := g.sums.queue(k, g.opts.Now(), asked); o.any() {
+		return o
 	}
 	g.sums.wg.Go(func() {
 		defer g.sums.leave(k)
 		select {
 		case g.sums.slots <- struct{}{}:
 			defer func() { <-g.sums.slots }()
-			if ok, _ := g.sums.begin(k, g.opts.Now()); ok {
+			if ok, _ := g.sums.begin(k, g.opts.Now(), asked); ok {
 				_ = g.summarizeOnce(g.sums.ctx, k, nil, backgroundLimit, needed) // it is logged and tried again
 			}
 		case <-g.sums.ctx.Done():
 		}
 	})
-	return true
+	return obstacle{}
 }
 
 // compactNow summarises k for a turn that waits for it and returns what the
-// history is then. One that is running already is waited for instead; one that
-// only waits for a slot is overtaken, and finds nothing left to do. A turn
-// needs no slot: turns that run at once are bounded, and a person waits.
+// history is then. One that is running already is waited for instead, and its
+// failure is the turn's; one that only waits for a slot is overtaken, and finds
+// nothing left to do. A turn needs no slot: turns that run at once are bounded,
+// and a person waits.
 func (g *Gateway) compactNow(ctx context.Context, k channels.Key, keep *agent.Keep) (sessions.History, error) {
-	ok, busy := g.sums.begin(k, g.opts.Now())
+	ok, busy := g.sums.begin(k, g.opts.Now(), false)
 	switch {
 	case busy != nil:
 		select {
-		case <-busy:
+		case <-busy.ended:
+			if busy.err != nil {
+				return sessions.History{}, fmt.Errorf("gateway: the summary of %s that this waited for: %w", k, busy.err)
+			}
 		case <-ctx.Done():
 			return sessions.History{}, context.Cause(ctx)
 		}
@@ -204,7 +106,7 @@ func (g *Gateway) summarizeOnce(ctx context.Context, k channels.Key, keep *agent
 			g.opts.Observer.Unaccounted(1, false) // nothing is lost yet, and still it is a bug
 		}
 	}
-	g.sums.end(k, g.opts.Now(), failed)
+	g.sums.end(k, g.opts.Now(), err, failed)
 	return err
 }
 

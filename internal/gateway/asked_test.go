@@ -1,0 +1,116 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// lastText is the newest text in a chat.
+func (w *world) lastText(chat string) string {
+	texts := w.net.texts(chat)
+	return texts[len(texts)-1]
+}
+
+// TestWaitedForSummaryFails: a turn that waits for a summary which then fails
+// learns that, or it would go on as if it had been made.
+func TestWaitedForSummaryFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		down := errors.New("model down")
+		w.agent.needs = func(sessions.History) bool { return true }
+		w.agent.summarize = func(context.Context, sessions.History) (sessions.Summary, error) {
+			time.Sleep(time.Minute)
+			return sessions.Summary{}, down
+		}
+		w.say("1", "first")
+		synctest.Wait() // its summary is being made
+		var got error
+		var took time.Duration
+		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+			began := time.Now()
+			_, got = turn.Compact(ctx, nil)
+			took = time.Since(began)
+			return echo(ctx, turn)
+		}
+		w.say("1", "second")
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if !errors.Is(got, down) || took != time.Minute || w.seen.get("summary failed") != 1 {
+			t.Errorf("Compact = %v after %s, want the failure that it waited a minute for", got, took)
+		}
+		w.expect("1", "echo first", "echo second")
+	})
+}
+
+// TestCompactAgainAfterAFailure: who asks hears whether a summary is being made
+// or one failed, and until when to wait; after a minute their word is enough,
+// while by itself none is tried for ten.
+func TestCompactAgainAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
+		ag.hold, ag.fail = time.Minute, errors.New("model down")
+		for i := range 8 {
+			w.say("1", fmt.Sprint("message ", i))
+			synctest.Wait()
+		}
+		ask := func(want string, calls int) {
+			t.Helper()
+			w.say("1", "/compact")
+			synctest.Wait()
+			if got := w.lastText("1"); !strings.Contains(got, want) || ag.count() != calls {
+				t.Errorf("/compact is answered %q after %d attempts, want %q after %d", got, ag.count(), want, calls)
+			}
+		}
+		ask("I am summarising the older part", 1)
+		time.Sleep(30 * time.Second)
+		ask("already", 1)
+		time.Sleep(40 * time.Second) // it failed ten seconds ago
+		ask("failed a short while ago; nothing is lost. Please try again in 50 seconds", 1)
+		for i := range 4 { // the trigger is reached, and nobody asks
+			w.say("1", fmt.Sprint("later ", i))
+			synctest.Wait()
+		}
+		time.Sleep(50 * time.Second)
+		ask("I am summarising the older part", 2)
+		time.Sleep(61 * time.Second)
+		ask("failed a short while ago", 2)
+		time.Sleep(time.Minute)
+		ag.fail = nil
+		ask("I am summarising the older part", 3)
+		time.Sleep(2 * time.Minute)
+		if h := w.history("1"); h.Summary == nil || len(h.Messages) != 4 {
+			t.Errorf("after it was mended: summary %v, %d messages", h.Summary, len(h.Messages))
+		}
+		ask("nothing to summarise", 3)
+	})
+}
+
+// TestCompactWhereSummariesAreOff: nobody is offered what is not done here.
+func TestCompactWhereSummariesAreOff(t *testing.T) {
+	for when, off := range map[window.When]bool{window.WhenOff: true, window.WhenAuto: false} {
+		synctest.Test(t, func(t *testing.T) {
+			c := window.Presets["picoclaw"]
+			c.When = when
+			w, _ := compacting(t, c, 32768)
+			w.say("1", "/compact")
+			synctest.Wait()
+			if got := w.lastText("1"); strings.Contains(got, "turned them off") != off {
+				t.Errorf("with summaries %s, /compact is answered %q", when, got)
+			}
+			w.say("1", "/help")
+			synctest.Wait()
+			if got := w.lastText("1"); strings.Contains(got, "/compact") == off || !strings.Contains(got, "/status") {
+				t.Errorf("with summaries %s, /help says %q", when, got)
+			}
+		})
+	}
+}

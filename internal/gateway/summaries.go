@@ -1,0 +1,145 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+)
+
+const (
+	summaryPause = 10 * time.Minute // after a failure, for that conversation
+	askedPause   = time.Minute      // the same if a person asks for the next one
+)
+
+// summaries runs summaries in the background: one at a time in a
+// conversation, a few at once over all.
+type summaries struct {
+	wg    sync.WaitGroup
+	slots chan struct{}
+	ctx   context.Context // ends in wait; a background task has no caller's context
+	stop  context.CancelFunc
+	mu    sync.Mutex
+	state map[channels.Key]*summaryState
+}
+
+// summaryState is kept while a summary is queued or being made, and after
+// failures.
+type summaryState struct {
+	queued   bool     // a background task waits for a slot
+	running  *summing // nil: none
+	failures int
+	failed   time.Time // when the last one did
+	notUntil time.Time // the next one by itself
+}
+
+// summing is a summary that is being made. Its err may be read once ended is
+// closed.
+type summing struct {
+	ended chan struct{}
+	err   error
+}
+
+// obstacle is why no summary is begun. The zero value is none.
+type obstacle struct {
+	busy bool // one of the conversation waits or runs already
+	// rests is how long none is begun after one that failed.
+	rests time.Duration
+}
+
+func (o obstacle) any() bool { return o != obstacle{} }
+
+// obstacle is what keeps a summary from being begun, under the lock. A person
+// who asks for one does not wait as long after a failure.
+func (st *summaryState) obstacle(now time.Time, asked bool) obstacle {
+	until := st.notUntil
+	if again := st.failed.Add(askedPause); asked && again.Before(until) {
+		until = again
+	}
+	return obstacle{busy: st.running != nil, rests: max(until.Sub(now), 0)}
+}
+
+func (s *summaries) init(slots int) {
+	s.slots = make(chan struct{}, slots)
+	s.state = make(map[channels.Key]*summaryState)
+	s.ctx, s.stop = context.WithCancel(context.Background())
+}
+
+// wait ends what runs; a summary that is not finished changes nothing.
+func (s *summaries) wait() {
+	s.stop()
+	s.wg.Wait()
+}
+
+// of is what is known of k, under the lock.
+func (s *summaries) of(k channels.Key) *summaryState {
+	st := s.state[k]
+	if st == nil {
+		st = &summaryState{}
+		s.state[k] = st
+	}
+	return st
+}
+
+// queue notes that a background task waits for a slot for k, or returns why
+// none should.
+func (s *summaries) queue(k channels.Key, now time.Time, asked bool) obstacle {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.of(k)
+	o := st.obstacle(now, asked)
+	o.busy = o.busy || st.queued
+	st.queued = st.queued || !o.any()
+	s.drop(k, st)
+	return o
+}
+
+// leave ends the waiting of a background task.
+func (s *summaries) leave(k channels.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.of(k)
+	st.queued = false
+	s.drop(k, st)
+}
+
+// drop forgets what need not be known, under the lock.
+func (s *summaries) drop(k channels.Key, st *summaryState) {
+	if !st.queued && st.running == nil && st.failures == 0 {
+		delete(s.state, k)
+	}
+}
+
+// begin reports whether k may be summarised now, and marks it as running. If
+// another summary of k is running, that is busy. One that is queued is
+// overtaken.
+func (s *summaries) begin(k channels.Key, now time.Time, asked bool) (ok bool, busy *summing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.of(k)
+	if st.obstacle(now, asked).any() {
+		return false, st.running
+	}
+	st.running = &summing{ended: make(chan struct{})}
+	return true, nil
+}
+
+// end says what the running summary of k came to: err, which need not be a
+// failure of k's summaries.
+func (s *summaries) end(k channels.Key, now time.Time, err error, failed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.of(k)
+	st.running.err = err
+	close(st.running.ended)
+	st.running = nil
+	if failed {
+		st.failures++
+		st.failed = now
+		st.notUntil = now.Add(min(summaryPause<<min(st.failures-1, 4), 3*time.Hour))
+	} else {
+		st.failures, st.failed, st.notUntil = 0, time.Time{}, time.Time{}
+	}
+	s.drop(k, st)
+}
