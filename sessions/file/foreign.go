@@ -17,9 +17,11 @@ import (
 // states of documents can be compared.
 type foreign string
 
-// fieldsMost is how many bytes of such fields are kept in the settings of a
-// conversation, with which they reach every store, every list and every commit
-// of the conversation. More than that stays in the document alone.
+// fieldsMost is how many bytes of such fields may be new in a document for
+// them to be kept in the settings of the conversation, with which they reach
+// every store, every list and every commit of it. If there are more, none of
+// the new ones is: they stay in the document alone, and together they stay too
+// long whatever else becomes of the settings.
 const fieldsMost = 64 << 10
 
 // names are those of the fields of an object of ours.
@@ -133,29 +135,45 @@ func merge(there, kept map[string]json.RawMessage, under string) map[string]json
 	return all
 }
 
-// keepForeign puts the fields at the top into the settings, if they are not
-// too long for that.
-func (d *document) keepForeign(s *sessions.Settings, fields map[string]json.RawMessage) {
-	if len(fields) == 0 {
-		return
+// keepForeign puts the fields at the top into the settings. Those that shown
+// has stay there, however long they are; if all others are too long together,
+// they stay in the document alone.
+func (d *document) keepForeign(s *sessions.Settings, fields, shown map[string]json.RawMessage) {
+	kept, fresh := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	for name, v := range rules.Fields(fields) {
+		if bytes.Equal(rules.JSON(shown[name]), v) {
+			kept[name] = v
+		} else {
+			fresh[name] = v
+		}
 	}
-	if fields = rules.Fields(fields); length(fields) > fieldsMost {
-		d.extra = foreignText(fields)
-		return
+	if length(fresh) > fieldsMost {
+		d.extra = foreignText(fresh)
+	} else {
+		maps.Copy(kept, fresh)
 	}
-	rules.SetForeignFields(s, merge(fields, rules.ForeignFields(*s), sessions.FieldsName))
+	if len(kept) > 0 {
+		rules.SetForeignFields(s, merge(kept, rules.ForeignFields(*s), sessions.FieldsName))
+	}
+}
+
+// shownForeign are the fields that stored settings have and the metadata of
+// their document has not, because they stand at its top.
+func shownForeign(stored, document sessions.Settings) map[string]json.RawMessage {
+	shown, beside := rules.ForeignFields(stored), rules.ForeignFields(document)
+	maps.DeleteFunc(shown, func(name string, _ json.RawMessage) bool { return beside[name] != nil })
+	return shown
 }
 
 // showForeign puts the fields that the settings keep where they stood: at the
-// top. Those with a name of ours cannot stand there.
+// top. Those with a name of ours, or of one that the document alone has, cannot
+// stand there.
 func (d *document) showForeign(s sessions.Settings) {
 	kept := rules.ForeignFields(s)
-	if len(kept) == 0 || d.extra != "" {
-		return
-	}
 	top := maps.Clone(kept)
 	maps.DeleteFunc(top, func(name string, _ json.RawMessage) bool { return documentNames[name] })
-	if len(top) == 0 || length(top) > fieldsMost {
+	members([]byte(d.extra), func(name, _ []byte) { delete(top, string(name)) })
+	if len(top) == 0 {
 		return
 	}
 	maps.DeleteFunc(kept, func(name string, _ json.RawMessage) bool { return top[name] != nil })
@@ -163,10 +181,11 @@ func (d *document) showForeign(s sessions.Settings) {
 	d.Metadata, d.inline = s.Metadata, foreignText(top)
 }
 
-// length is how many bytes clean fields take.
+// length is how many bytes clean fields take in a document, without what
+// stands between them.
 func length(fields map[string]json.RawMessage) (n int) {
 	for name, v := range fields {
-		n += len(name) + len(v) + len(`"":,`)
+		n += len(name) + len(readable(v)) + len(`"":,`)
 	}
 	return n
 }
