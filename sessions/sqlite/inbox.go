@@ -63,8 +63,8 @@ type accepting struct {
 	append []messageRow
 }
 
-// rememberMost is how many bytes a message may have to be handed out from
-// memory: with a full queue there is one of them for each key.
+// rememberMost is how many bytes a message or a delivery may have to be handed
+// out from memory: with a full queue there is one of each for each key.
 const rememberMost = 4 << 10
 
 // stored is the message as its row will be read.

@@ -37,7 +37,11 @@ func (t *tx) addReplies(r *keyRow, replies []sessions.Reply) error {
 		if err != nil {
 			return err
 		}
-		t.items = append(t.items, dispatch.Item{Key: to.key, Seq: to.seq, Lane: dispatch.Delivery, Since: t.now, Row: id, Body: d})
+		it := dispatch.Item{Key: to.key, Seq: to.seq, Lane: dispatch.Delivery, Since: t.now, Row: id}
+		if len(d.Text)+len(d.ReplyTo)+len(d.Edit) <= rememberMost {
+			it.Body = d
+		}
+		t.items = append(t.items, it)
 	}
 	return nil
 }
