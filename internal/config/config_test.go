@@ -257,7 +257,7 @@ func TestOneProblem(t *testing.T) {
 		{"summary model without name", "summary: {model: {base_url: \"http://127.0.0.1:1/v1\"}}\n", "1 summary.model.name: is needed with summary.model.base_url; write the model's name as that server knows it"},
 		{"summary key without server", "summary: {model: {api_key: abc}}\n", "1 summary.model.api_key: belongs to summary.model.base_url, which is not set; write the address of its server, or remove the key"},
 		{"no trigger left", "summary: {trigger: {messages: none, tokens_percent: none}}\n", "1 summary.trigger: nothing starts a summary; give it tokens_percent or messages, or write summary.when: off"},
-		{"no trigger left of one", "summary: {preset: terrarium, trigger: {messages: none}}\n", "1 summary.trigger: nothing starts a summary; give it tokens_percent or messages, or write summary.when: off"},
+		{"no trigger left of one", "summary: {preset: sentinel, trigger: {tokens_percent: none}}\n", "1 summary.trigger: nothing starts a summary; give it tokens_percent or messages, or write summary.when: off"},
 		{"no threshold is less than none", "summary: {trigger: {messages: -1}}\n", "1 summary.trigger.messages: -1 is out of range; write 2 to 1000000"},
 		{"none is no number elsewhere", "summary: {trigger: {min_messages: none}}\n", "1 summary.trigger.min_messages: \"none\" is not that; want a whole number, like 10"},
 		{"summary key of old", "summary: {messages: 10}\n", "1 summary.messages: unknown key; it belongs to summary.trigger"},

@@ -111,9 +111,10 @@ func (v *validator) summary() {
 	v.between("summary.trigger.min_messages", s.Trigger.MinMessages, 0, 1_000_000)
 	v.between("summary.keep.n", s.Keep.N, 1, 10_000_000)
 	if s.Keep.MaxMessages != 0 {
-		v.between("summary.keep.max_messages", s.Keep.MaxMessages, 4, 1_000_000)
+		v.between("summary.keep.max_messages", s.Keep.MaxMessages, leastMessages, 1_000_000)
 	}
-	v.summaryKeep(s)
+	v.summaryStart(s)
+	v.summaryKeep(s.Keep, s.Trigger.Messages.N())
 	v.between("summary.max_tokens", s.MaxTokens, 0, 1_000_000)
 	if s.MaxTokens > 0 && s.MaxTokens < 64 {
 		v.bad("summary.max_tokens", fmt.Sprintf("%d has no room for a summary", s.MaxTokens), "write at least 64, or 0")
@@ -192,26 +193,6 @@ func (v *validator) trigger(path string, value Threshold, low, high int) {
 		v.bad(path, "0 could mean every turn or never", fmt.Sprintf("write %d to %d, or none to do without it, or summary.when: every_turn", low, high))
 	case value != 0 && value != noThreshold:
 		v.between(path, int(value), low, high)
-	}
-}
-
-// summaryKeep finds settings that would keep everything there is.
-func (v *validator) summaryKeep(s Summary) {
-	byTrigger := s.When == string(window.WhenAuto) || s.When == string(window.WhenAsk)
-	if byTrigger && s.Trigger.TokensPercent.N() == 0 && s.Trigger.Messages.N() == 0 {
-		v.bad("summary.trigger", "nothing starts a summary", "give it tokens_percent or messages, or write summary.when: off")
-	}
-	n, most := s.Keep.N, s.Trigger.Messages.N()
-	switch {
-	case n < 1:
-	case s.Keep.Unit == string(window.UnitMessages) && most >= 2 && n >= most:
-		v.bad("summary.keep.n", "must be less than summary.trigger.messages, else nothing is left to summarise", fmt.Sprintf("write less than %d", most))
-	case s.Keep.Unit == string(window.UnitMessages) && s.Keep.MaxMessages >= 4 && n >= s.Keep.MaxMessages:
-		v.bad("summary.keep.n", "must be less than summary.keep.max_messages, else nothing may be summarised", fmt.Sprintf("write less than %d", s.Keep.MaxMessages))
-	case s.Keep.Unit == string(window.UnitTurns) && most >= 2 && 2*n >= most:
-		v.bad("summary.keep.n", "so many turns have more messages than summary.trigger.messages, so nothing is left to summarise", fmt.Sprintf("write less than %d, or a larger trigger", (most+1)/2))
-	case s.Keep.Unit == string(window.UnitTokens) && n >= v.c.Model.ContextWindow/2:
-		v.bad("summary.keep.n", "is half of model.context_window or more, so too little is left to summarise", fmt.Sprintf("write less than %d", v.c.Model.ContextWindow/2))
 	}
 }
 

@@ -123,6 +123,11 @@ func TestMaxMessages(t *testing.T) {
 	for text, want := range map[string]int{
 		"": 0, "summary: {preset: terrarium}\n": 20, "summary: {preset: terrarium, keep: {max_messages: 30}}\n": 30,
 		"summary: {preset: terrarium, keep: {max_messages: 0}}\n": 0, "summary: {keep: {max_messages: 40}}\n": 40,
+		"summary: {keep: {max_messages: 16}}\n": 16, "summary: {preset: molf, keep: {max_messages: 12}}\n": 12,
+		"summary: {keep: {max_messages: 6, n: 1, unit: turns}}\n": 6, "summary: {keep: {max_messages: 6, n: 2}}\n": 6,
+		// The ceiling starts summaries too.
+		"summary: {preset: terrarium, trigger: {messages: none}}\n":          20,
+		"summary: {preset: terrarium, when: ask, keep: {max_messages: 0}}\n": 0,
 	} {
 		c := load1(t, text)
 		if got := c.Summary.Compaction().MaxMessages; got != want {
@@ -133,9 +138,15 @@ func TestMaxMessages(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"summary: {keep: {max_messages: 12}}\n": "summary.keep.n: must be less than summary.keep.max_messages",
-		"summary: {keep: {max_messages: 3}}\n":  "summary.keep.max_messages: 3 is out of range",
-		"summary: {keep: {max_messages: -1}}\n": "summary.keep.max_messages: -1 is out of range",
+		"summary: {keep: {max_messages: 12}}\n":               "summary.keep.n: is too close to summary.keep.max_messages",
+		"summary: {keep: {max_messages: 15}}\n":               "write at most 11, or a max_messages of at least 16",
+		"summary: {preset: molf, keep: {max_messages: 8}}\n":  "summary.keep.n: so many turns have 8 messages or more",
+		"summary: {preset: molf, keep: {max_messages: 11}}\n": "write at most 3, or a max_messages of at least 12",
+		"summary: {keep: {max_messages: 5}}\n":                "summary.keep.max_messages: 5 is out of range",
+		"summary: {keep: {max_messages: -1}}\n":               "summary.keep.max_messages: -1 is out of range",
+		"summary: {preset: terrarium, when: ask}\n":           "summary.keep.max_messages: summarises without a word from the person",
+
+		"summary: {preset: terrarium, keep: {max_messages: 0}, trigger: {messages: none}}\n": "summary.trigger: nothing starts a summary",
 	} {
 		_, err := load(t, text)
 		if got := fmt.Sprint(problems(t, err)); !strings.Contains(got, want) {
