@@ -57,9 +57,9 @@ func (a *Agent) triggered(h sessions.History) bool {
 		return false
 	case c.When == window.WhenEveryTurn, h.Omitted > 0:
 		return true
-	case c.Trigger.Messages > 0 && total > c.Trigger.Messages && cut >= a.usefulCut():
+	case c.Trigger.Messages > 0 && total > c.Trigger.Messages && cut >= a.usefulCut(c.Trigger.Messages):
 		return true
-	case c.MaxMessages > 0 && total+window.LastTurn(h.Messages) > c.MaxMessages && cut >= a.usefulCut():
+	case c.MaxMessages > 0 && total+window.LastTurn(h.Messages) > c.MaxMessages && cut >= a.usefulCut(c.MaxMessages):
 		return true // else the next turn, if it is as long as this one, would wait for it
 	case c.Trigger.TokensPercent > 0 && a.fills(h, size*c.Trigger.TokensPercent/100):
 		return a.frees(h, cut)
@@ -96,13 +96,13 @@ func (a *Agent) helps(h sessions.History) bool {
 	return a.frees(h, window.CutAt(h.Messages, a.keep(h)))
 }
 
-// usefulCut is how many messages a summary must stand for when their number
-// alone asks for it. Where the trigger leaves just so many, that is enough.
-func (a *Agent) usefulCut() int {
+// usefulCut is how many messages a summary must stand for when more than most
+// of them ask for it. Where that leaves just so many, it is enough.
+func (a *Agent) usefulCut(most int) int {
 	c := a.opts.Compaction
-	least := c.Trigger.Messages / usefulMessages
+	least := most / usefulMessages
 	if c.Keep.Unit == window.UnitMessages {
-		least = min(least, c.Trigger.Messages-c.Keep.N)
+		least = min(least, most-c.Keep.N)
 	}
 	return max(least, 1)
 }

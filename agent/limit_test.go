@@ -95,6 +95,19 @@ func TestMaxMessagesBackground(t *testing.T) {
 	}
 }
 
+// TestMaxMessagesFarBelowTheTrigger: how much a summary must free goes by the
+// ceiling, or one that is much lower than the trigger would make people wait.
+func TestMaxMessagesFarBelowTheTrigger(t *testing.T) {
+	c := window.Presets[window.DefaultPreset] // more than 80 messages, 12 stay
+	c.MaxMessages = 20
+	a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: c})
+	for n, want := range map[int]bool{18: false, 20: true} {
+		if got := a.NeedsSummary(sessions.History{Messages: talk(n)}); got != want {
+			t.Errorf("NeedsSummary() after %d messages of 20 = %v, want %v", n, got, want)
+		}
+	}
+}
+
 // TestMaxMessagesWithoutSummary: where summaries fail, or rest after a failure,
 // the view is cut and says so, at the same place for many requests. A warning
 // comes with the failure and not with every turn after it.
