@@ -187,11 +187,11 @@ func (d *document) edited(fields map[string]json.RawMessage) {
 	}
 	d.Title = rules.Text(d.Title)
 	v.Title = d.Title
-	stored := v.Settings
+	stored := rules.ForeignFields(v.Settings)
 	if d.Format > 1 {
 		v.Settings.Metadata = d.Metadata
 	}
-	d.keepForeign(&v.Settings, fields, shownForeign(stored, v.Settings))
+	d.keepForeign(&v.Settings, fields, stored)
 	v.Settings = rules.Settings(v.Settings)
 	d.Metadata = v.Settings.Metadata
 }

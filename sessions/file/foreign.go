@@ -135,13 +135,13 @@ func merge(there, kept map[string]json.RawMessage, under string) map[string]json
 	return all
 }
 
-// keepForeign puts the fields at the top into the settings. Those that shown
-// has stay there, however long they are; if all others are too long together,
-// they stay in the document alone.
-func (d *document) keepForeign(s *sessions.Settings, fields, shown map[string]json.RawMessage) {
+// keepForeign puts the fields at the top into the settings. Those that were
+// stored there stay, however long they are; if all others are too long
+// together, they stay in the document alone.
+func (d *document) keepForeign(s *sessions.Settings, fields, stored map[string]json.RawMessage) {
 	kept, fresh := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for name, v := range rules.Fields(fields) {
-		if bytes.Equal(rules.JSON(shown[name]), v) {
+		if bytes.Equal(rules.JSON(stored[name]), v) {
 			kept[name] = v
 		} else {
 			fresh[name] = v
@@ -155,14 +155,6 @@ func (d *document) keepForeign(s *sessions.Settings, fields, shown map[string]js
 	if len(kept) > 0 {
 		rules.SetForeignFields(s, merge(kept, rules.ForeignFields(*s), sessions.FieldsName))
 	}
-}
-
-// shownForeign are the fields that stored settings have and the metadata of
-// their document has not, because they stand at its top.
-func shownForeign(stored, document sessions.Settings) map[string]json.RawMessage {
-	shown, beside := rules.ForeignFields(stored), rules.ForeignFields(document)
-	maps.DeleteFunc(shown, func(name string, _ json.RawMessage) bool { return beside[name] != nil })
-	return shown
 }
 
 // showForeign puts the fields that the settings keep where they stood: at the
