@@ -32,6 +32,8 @@
 //     touched again, and the conversation is made anew from the archive and the
 //     log. The others go on. So do they after damage to an archive or to the
 //     middle of the log, of which everything that can be read is kept.
+//   - An archive is gone: the start says how many messages went with it, and
+//     begins it anew with those that the document shows.
 //   - The store is of a former format: a copy of it is put beside it before
 //     anything is written. If that fails, Open does, and the store stays as it
 //     was.

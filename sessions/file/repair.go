@@ -2,6 +2,7 @@ package file
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -105,23 +106,38 @@ func (d *disk) store(head memory.Head, all memory.Content, st docState) (*docume
 }
 
 // mendArchive keeps a damaged archive under another name and writes what can
-// be read of it anew.
+// be read of it, and what the document shows, anew. One that is gone is told of
+// by what is missing now.
 func (d *disk) mendArchive(doc *document, a *archive, why error) (*archive, error) {
 	k := doc.Key
 	moved, err := setAside(d.archivePath(k), d.now())
+	gone := errors.Is(err, fs.ErrNotExist)
 	if err = removed(err); err != nil {
 		return nil, err
 	}
 	content := doc.over(a.Content)
 	written, err := d.store(doc.Head, content, doc.state())
-	d.log.Error("an archive is damaged; what can be read of it is kept", "key", k.String(), "set_aside", moved,
-		"messages", len(content.Messages), "err", errors.Join(why, err))
+	if gone && err == nil {
+		d.log.Warn("the archive of a conversation is gone; what its document shows is kept", "key", k.String(),
+			"file", filepath.Join(folder(k, archiveDir), filepath.Base(d.archivePath(k))), "missing", doc.older(), "messages", len(content.Messages))
+	} else {
+		d.log.Error("an archive is damaged; what can be read of it is kept", "key", k.String(), "set_aside", moved,
+			"messages", len(content.Messages), "err", errors.Join(why, err))
+	}
 	if err != nil {
 		return nil, err
 	}
 	doc.ArchiveBytes = written.ArchiveBytes
 	a.Content = content
 	return a, nil
+}
+
+// older is how many messages of a conversation its document does not show.
+func (d *document) older() int {
+	if d.Head.Conversation == nil {
+		return 0
+	}
+	return max(0, d.Head.Conversation.Messages-len(d.Messages))
 }
 
 func (d *disk) head(k channels.Key) (memory.Head, bool) {

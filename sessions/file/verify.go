@@ -28,7 +28,58 @@ func (d *disk) verify(index *indexFile, seen *memory.SeenIDs) error {
 			return err
 		}
 	}
+	return d.verifyArchives(index)
+}
+
+// verifyArchives looks for archives that are gone, by their names alone: an
+// archive may be long. What their documents show is saved at once, so that it
+// is said once, and nothing is added where the beginning is missing.
+func (d *disk) verifyArchives(index *indexFile) error {
+	there := map[string]bool{}
+	for _, sub := range []string{archiveDir, jobDir} {
+		names, err := folderNames(filepath.Join(d.dir, sub))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			there[filepath.Join(d.dir, sub, name)] = true
+		}
+	}
+	for _, h := range index.Conversations {
+		if there[d.archivePath(h.Key)] {
+			continue
+		}
+		if err := d.archiveGone(h.Key); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// folderNames are the names in a folder, in no order.
+func folderNames(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	names, err := f.Readdirnames(-1)
+	return names, errors.Join(err, f.Close())
+}
+
+// archiveGone is about a conversation that the index knows and that has no
+// archive.
+func (d *disk) archiveGone(k channels.Key) error {
+	lock := d.lock(k)
+	lock.Lock()
+	defer lock.Unlock()
+	if _, there := d.head(k); !there || d.logged(k) {
+		return nil // it went, or begins anew without what was before
+	}
+	doc, err := d.document(k)
+	if err == nil && doc != nil {
+		_, err = d.whole(doc)
+	}
+	return err
 }
 
 // verifyFolder is verify for one folder. It removes what it finds from known.
