@@ -13,7 +13,7 @@ func planText(target string, p httpapi.Plan) string { return unfinishedText(p) +
 
 func foundText(target string, p httpapi.Plan) string {
 	if p.Empty() {
-		return fmt.Sprintf("Nothing of %s was found. What was set aside is looked through when you erase.", oneLine(target)) + maybeText(p) + copiesText(p)
+		return fmt.Sprintf("Nothing of %s was found. What was set aside is looked through when you erase.", oneLine(target)) + namingText(p) + maybeText(p) + copiesText(p)
 	}
 	var b strings.Builder
 	b.WriteString("This will erase:\n")
@@ -37,11 +37,8 @@ func foundText(target string, p httpapi.Plan) string {
 		fmt.Fprintf(&b, "  %s\n", count(p.Pairings, "pairing", "pairings"))
 	}
 	b.WriteString("Summaries that tell of it, queues, files, what the channel keeps of its own, and the search index go with it.")
-	if keys := remembering(p); len(keys) > 0 {
-		fmt.Fprintf(&b, "\nThe memory of %s stays, and may tell of the person: dragoman sessions facts %s lists it, or erase that chat too: dragoman sessions erase %[2]s",
-			strings.Join(keys, ", "), keys[0])
-		b.WriteString(namingText(p))
-	}
+	b.WriteString(memoriesText(p))
+	b.WriteString(namingText(p))
 	b.WriteString(maybeText(p))
 	b.WriteString(copiesText(p))
 	return b.String()
@@ -66,19 +63,35 @@ func pathLines(paths []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// namingText lists the facts that stay and call the person by name, each with
-// the command that forgets it, in lines of their own; or it is "".
+// namingText lists the facts and titles that stay and call the person by name,
+// each with the command that changes it, in lines of their own; or it is "".
 func namingText(p httpapi.Plan) string {
 	var b strings.Builder
-	for _, s := range p.Shared {
-		for _, f := range s.Naming {
-			fmt.Fprintf(&b, "\n  %s\n    dragoman sessions facts %s --forget %d", fit(oneLine(f.Text), 70), oneLine(s.Key.String()), f.ID)
-		}
+	if len(p.Naming) > 0 {
+		b.WriteString("\nThese have a name of the person in them, and stay; each is forgotten by its command:")
 	}
-	if b.Len() == 0 {
-		return ""
+	for _, f := range p.Naming {
+		_, target, _ := strings.Cut(f.Scope, ":")
+		fmt.Fprintf(&b, "\n  %s\n    dragoman sessions facts %s --forget %d", fit(oneLine(f.Text), 70), shellWord(target), f.ID)
 	}
-	return "\nThese call the person by name, and are forgotten one by one:" + b.String()
+	if len(p.Titles) > 0 {
+		b.WriteString("\nThese titles have a name of the person in them, and stay; \"\" takes a title away:")
+	}
+	for _, t := range p.Titles {
+		fmt.Fprintf(&b, "\n  %s\n    dragoman sessions rename %s \"\"", fit(oneLine(t.Title), 70), shellWord(t.Key.String()))
+	}
+	return b.String()
+}
+
+// memoriesText names the memories of shared chats that stay, each with the
+// commands for it, in lines of their own; or it is "".
+func memoriesText(p httpapi.Plan) string {
+	var b strings.Builder
+	for _, key := range remembering(p) {
+		word := shellWord(key)
+		fmt.Fprintf(&b, "\nThe memory of %s stays, and may tell of the person: dragoman sessions facts %s lists it, or erase that chat too: dragoman sessions erase %[2]s", key, word)
+	}
+	return b.String()
 }
 
 // maybeText lists those who may be the person, with what shows and erases them,

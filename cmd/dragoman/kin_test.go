@@ -142,3 +142,74 @@ func TestEraseTakesNoStranger(t *testing.T) {
 	}
 	w.left([]string{"bobs words", "whose words", "strange words"}, "private words", "away words", "later words", "account:ann")
 }
+
+// What stays and has a name of the person is listed, wherever it stands, each
+// with its command.
+func TestEraseListsNames(t *testing.T) {
+	w := newWorld(t)
+	for _, chat := range []string{"telegram:-1", "telegram:-2"} {
+		w.wrote(chat, "Ann Li Smith", "hello", false, "7")
+		w.wrote(chat, "Bo", "hello", false, "8")
+		w.remembered("chat:"+chat, "something of "+chat)
+	}
+	w.remembered("chat:telegram:-1", "ANN lives in Rome")
+	w.remembered("chat:irc:#far", "the Smiths, and Smith's dog")
+	w.remembered("person:irc:mask:bo!b@x", "married to Ann")
+	w.remembered("person:telegram:7", "Ann likes tea")
+	for _, other := range []string{"Anna and Li moved", "the Smiths", "ann\u00e9e"} {
+		w.remembered("chat:telegram:-1", other)
+	}
+	for key, title := range map[string]string{"telegram:-1": "Trip with ann", "telegram:-2": "Trip with Anna", "telegram:7": "Anns, Ann"} {
+		w.want(nil, "sessions", "set", key, "meta.x=1")
+		w.want(nil, "sessions", "rename", key, title)
+	}
+	_, out, _ := w.run("sessions", "erase", "telegram:7")
+	for _, want := range []string{
+		"\n  ANN lives in Rome\n    dragoman sessions facts telegram:-1 --forget ", "\n  the Smiths, and Smith's dog\n    dragoman sessions facts irc:#far --forget ",
+		"\n  married to Ann\n    dragoman sessions facts 'irc:mask:bo!b@x' --forget ", "\n  Trip with ann\n    dragoman sessions rename telegram:-1 \"\"\n",
+		"The memory of telegram:-1 stays, and may tell of the person: dragoman sessions facts telegram:-1 lists",
+		"The memory of telegram:-2 stays, and may tell of the person: dragoman sessions facts telegram:-2 lists",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the plan lacks %q:\n%s", want, out)
+		}
+	}
+	if forgets, renames := strings.Count(out, "--forget"), strings.Count(out, "sessions rename"); forgets != 3 || renames != 1 {
+		t.Errorf("the plan lists %d facts and %d titles, want 3 and 1:\n%s", forgets, renames, out)
+	}
+	w.want([]string{"\"text\": \"married to Ann\"", "\"title\": \"Trip with ann\""}, "sessions", "erase", "telegram:7", "--yes", "--json")
+}
+
+// Somebody whose first message still waits has a queue entry, and the plan says
+// so; what others have waiting in a room keeps it from going as a whole.
+func TestEraseOfWhoWaits(t *testing.T) {
+	w := newWorld(t)
+	wait := func(key, id string) {
+		t.Helper()
+		in := channels.Inbound{Key: channels.MustKey(key), ID: key + id, Text: "waiting " + id, Sender: channels.Person{IDs: []string{id}}}
+		if _, err := w.daemon.store.Accept(t.Context(), sessions.Entry{Inbound: in}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait("telegram:7", "7")
+	wait("telegram:-1", "7")
+	_, out, _ := w.run("sessions", "erase", "telegram:7")
+	if !strings.Contains(out, "queues: 2 entries") || strings.Contains(out, "was found") {
+		t.Errorf("the plan lacks the queue:\n%s", out)
+	}
+	w.wrote("telegram:-1", "", "words", false, "7")
+	wait("telegram:-1", "8")
+	w.want([]string{"in telegram:-1: what the person wrote, 1 message\n", "queues: 3 entries"}, "sessions", "erase", "telegram:7", "--yes")
+	w.left([]string{"waiting 8"}, "waiting 7")
+}
+
+// The help says how far it reaches.
+func TestEraseHelp(t *testing.T) {
+	w := newWorld(t)
+	out := strings.Join(strings.Fields(w.want(nil, "sessions", "erase", "--help")), " ")
+	for _, want := range []string{"means the person in it, everywhere on that channel", "With --conversation only that chat goes", "What stays: "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the help lacks %q:\n%s", want, out)
+		}
+	}
+}

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -99,42 +96,4 @@ func (c *Client) Facts(ctx context.Context, target string) ([]Remembered, error)
 // Forget removes one fact of target. Errors: sessions.ErrNotFound.
 func (c *Client) Forget(ctx context.Context, target string, fact int64) error {
 	return c.patient().post(ctx, "/v1/facts/forget", forgetRequest{target, fact}, &done{})
-}
-
-// leastName is how long a name is, in characters, that facts are looked through
-// for: shorter ones stand in everything by chance.
-const leastName = 2
-
-// naming returns those of facts that have one of names as a word, whatever its
-// case.
-func naming(facts []sessions.Fact, names []string) (found []sessions.Fact) {
-	for _, f := range facts {
-		text := strings.ToLower(f.Text)
-		if slices.ContainsFunc(names, func(name string) bool { return hasWord(text, strings.ToLower(strings.TrimSpace(name))) }) {
-			found = append(found, f)
-		}
-	}
-	return found
-}
-
-// hasWord reports whether word stands in text with neither a letter nor a digit
-// beside it.
-func hasWord(text, word string) bool {
-	if utf8.RuneCountInString(word) < leastName {
-		return false
-	}
-	beside := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-	for from := 0; ; {
-		i := strings.Index(text[from:], word)
-		if i < 0 {
-			return false
-		}
-		from += i
-		before, _ := utf8.DecodeLastRuneInString(text[:from])
-		after, _ := utf8.DecodeRuneInString(text[from+len(word):])
-		if !beside(before) && !beside(after) {
-			return true
-		}
-		from += len(word)
-	}
 }

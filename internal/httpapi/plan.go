@@ -26,6 +26,10 @@ type Plan struct {
 	Pairings int          `json:"pairings"`
 	// Maybe are ids that may be the same person's, or somebody else's. They stay.
 	Maybe []Namesake `json:"maybe,omitempty"`
+	// Naming are facts that stay, in any memory, in which a word of a name of the
+	// person's stands; Titles are conversations that stay, with such a title.
+	Naming []Remembered `json:"naming,omitempty"`
+	Titles []Titled     `json:"titles,omitempty"`
 	// Unfinished is when an erasure began that was cut off. It is finished before
 	// this one.
 	Unfinished time.Time `json:"unfinished,omitzero"`
@@ -42,8 +46,12 @@ type SharedPart struct {
 	// Facts are in the memory of that chat, and stay: nobody can tell which of
 	// them come from the person or tell of them.
 	Facts int `json:"facts,omitempty"`
-	// Naming are those of them in which the person is called by name.
-	Naming []sessions.Fact `json:"naming,omitempty"`
+}
+
+// Titled is a conversation that stays, with its title.
+type Titled struct {
+	Key   channels.Key `json:"key"`
+	Title string       `json:"title"`
 }
 
 // Namesake is somebody of whom nobody can tell whether they are the person.
@@ -70,10 +78,11 @@ func (a *admin) planErase(ctx context.Context, r *request) (any, error) {
 	p := Plan{Conversations: []sessions.Conversation{}, Shared: []SharedPart{}}
 	p.Erasure.Keys = []channels.Key{who}
 	var seen *register
+	var names []string
 	if r.text("only") == "conversation" {
 		seen, err = a.look(ctx, who, who)
 	} else if seen, err = a.look(ctx, who); err == nil {
-		err = a.planPerson(ctx, &p, seen)
+		names, err = a.planPerson(ctx, &p, seen)
 	}
 	if err != nil {
 		return nil, err
@@ -81,6 +90,7 @@ func (a *admin) planErase(ctx context.Context, r *request) (any, error) {
 	if err := a.planKeys(ctx, &p, seen); err != nil {
 		return nil, err
 	}
+	p.Naming, p.Titles = seen.naming(p.Erasure, newCalling(names))
 	before, err := a.unfinished()
 	if err != nil {
 		return nil, err
@@ -128,22 +138,25 @@ func chatScope(k channels.Key) string { return "chat:" + k.String() }
 // personScope is where the facts of the person of this id are.
 func personScope(channel, id string) string { return "person:" + channel + ":" + id }
 
-// planPerson adds what a person has beyond the conversation of that name.
-func (a *admin) planPerson(ctx context.Context, p *Plan, seen *register) error {
+// planPerson adds what a person has beyond the conversation of that name, and
+// returns how the person is called.
+func (a *admin) planPerson(ctx context.Context, p *Plan, seen *register) (names []string, err error) {
 	who := seen.who
 	ids, maybe := seen.kin(who)
-	names := []string{who.Chat()}
+	if seen.beside[who.Chat()] != nil { // an id of the network's, and no room of that name
+		names = append(names, who.Chat())
+	}
 	for _, id := range ids {
 		p.Erasure.Senders = append(p.Erasure.Senders, sessions.Sender{Channel: who.Channel(), ID: id})
 		// A plan with a hundred masks need not name a hundred empty memories.
 		if scope := personScope(who.Channel(), id); id == who.Chat() || len(seen.facts[scope]) > 0 {
 			p.Erasure.Scopes = append(p.Erasure.Scopes, scope)
 		}
-		names = slices.AppendSeq(names, maps.Keys(seen.names[id]))
+		names = slices.AppendSeq(append(names, nickIn(id)), maps.Keys(seen.names[id]))
 	}
 	people, err := a.Store.Pairings(ctx, a.Now())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, one := range people {
 		if one.Channel == who.Channel() && slices.Contains(ids, one.PersonID) {
@@ -161,12 +174,12 @@ func (a *admin) planPerson(ctx context.Context, p *Plan, seen *register) error {
 			continue
 		}
 		p.Queued += c.queued(ids)
-		if facts := seen.facts[chatScope(k)]; mine > 0 {
-			p.Shared = append(p.Shared, SharedPart{Key: k, Messages: mine, Facts: len(facts), Naming: naming(facts, names)})
+		if mine > 0 {
+			p.Shared = append(p.Shared, SharedPart{Key: k, Messages: mine, Facts: len(seen.facts[chatScope(k)])})
 		}
 	}
 	p.Maybe = seen.namesakes(maybe)
-	return nil
+	return names, nil
 }
 
 // keys are the conversations of the channel, sorted.

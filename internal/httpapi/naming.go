@@ -1,0 +1,87 @@
+package httpapi
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// How long a whole name and a part of one are, in characters, that texts are
+// looked through for: shorter ones stand in everything by chance.
+const (
+	leastName = 2
+	leastPart = 3
+)
+
+// calling are the words, in lower case, by which somebody may be called.
+type calling []string
+
+// newCalling makes of names how people are called by them: as a whole, and by
+// each word with a letter in it ("Ann" of "Ann Smith").
+func newCalling(names []string) (all calling) {
+	for _, name := range names {
+		name = strings.ToLower(strings.TrimSpace(name))
+		if utf8.RuneCountInString(name) >= leastName {
+			all = append(all, name)
+		}
+		for _, part := range strings.FieldsFunc(name, func(r rune) bool { return !inWord(r) }) {
+			if utf8.RuneCountInString(part) >= leastPart && strings.IndexFunc(part, unicode.IsLetter) >= 0 {
+				all = append(all, part)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// in reports whether text calls somebody so, whatever its case.
+func (c calling) in(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(c, func(word string) bool { return hasWord(text, word) })
+}
+
+// naming lists the facts and the titles of the whole store that stay after e
+// and call somebody by name, in order of their scopes and keys.
+func (r *register) naming(e sessions.Erasure, called calling) (facts []Remembered, titles []Titled) {
+	if len(called) == 0 {
+		return nil, nil
+	}
+	for _, scope := range slices.Sorted(maps.Keys(r.facts)) {
+		for _, f := range r.facts[scope] {
+			if !slices.Contains(e.Scopes, scope) && called.in(f.Text) {
+				facts = append(facts, Remembered{scope, f})
+			}
+		}
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(r.chats), func(a, b channels.Key) int { return strings.Compare(a.String(), b.String()) }) {
+		if title := r.chats[k].title; !slices.Contains(e.Keys, k) && called.in(title) {
+			titles = append(titles, Titled{k, title})
+		}
+	}
+	return facts, titles
+}
+
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
+
+// hasWord reports whether word stands in text with neither a letter nor a digit
+// beside it.
+func hasWord(text, word string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		from += i
+		before, _ := utf8.DecodeLastRuneInString(text[:from])
+		after, _ := utf8.DecodeRuneInString(text[from+len(word):])
+		if !inWord(before) && !inWord(after) {
+			return true
+		}
+		from += len(word)
+	}
+}
