@@ -52,7 +52,7 @@ func (r *run) apology(id string, model *agent.ModelError) agent.Result {
 	switch {
 	case model == nil:
 	case model.Kind == agent.ErrorContext:
-		text = "Sorry, this has become too long for the model to read. /new starts a new conversation"
+		text = r.tooLong()
 	case model.Kind == agent.ErrorTemporary:
 		text = "Sorry, I could not reach the model for a while, so I give up on this message. Please ask again later"
 	case model.Kind == agent.ErrorRefused:
@@ -67,6 +67,26 @@ func (r *run) apology(id string, model *agent.ModelError) agent.Result {
 		Role: sessions.RoleAssistant, Content: text, At: r.g.opts.Now(), Synthetic: true,
 	})
 	return res
+}
+
+// tooLong says what the model could not read, even alone: /new helps only
+// where there is a conversation that it ends.
+func (r *run) tooLong() string {
+	input := sessions.History{Messages: make([]sessions.Message, 0, len(r.rows))}
+	for _, w := range r.rows {
+		input.Messages = append(input.Messages, userMessage(w.Inbound, r.g.opts.Now()))
+	}
+	fixed, limit := r.g.agent.Fill(sessions.History{Settings: r.history.Settings})
+	said := r.g.agent.Tokens(input)
+	empty := len(r.history.Messages) == 0 && r.history.Summary == nil
+	switch {
+	case fixed >= limit, empty && said <= fixed:
+		return "Sorry, my instructions and tools alone are too long for the model, so I cannot answer anything here. Whoever runs me must shorten them or give me a model that reads more"
+	case empty:
+		return "Sorry, this message is too long for the model to read. Please send less at once"
+	default:
+		return "Sorry, this has become too long for the model to read. /new starts a new conversation"
+	}
 }
 
 // commit ends the turn in one step. While the store cannot write, the answer

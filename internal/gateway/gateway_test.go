@@ -223,7 +223,7 @@ func TestModelErrors(t *testing.T) {
 	}{
 		{"never back", down, "could not reach the model"},
 		{"refused", &agent.ModelError{Kind: agent.ErrorRefused, Err: errors.New("bad key")}, "refuses my requests"},
-		{"context", &agent.ModelError{Kind: agent.ErrorContext, Err: errors.New("too long")}, "/new starts a new conversation"},
+		{"context", &agent.ModelError{Kind: agent.ErrorContext, Err: errors.New("too long")}, "this message is too long"},
 		{"other", errors.New("sk-secret"), "something went wrong"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
