@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -142,15 +143,48 @@ func same(t testing.TB, what string, got, want any) {
 // place is a directory with a store, and what the store says in its log.
 type place struct {
 	dir string
-	log bytes.Buffer
+	log logged
+}
+
+// logged is what a store says, also beside the test.
+type logged struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
+}
+
+func (l *logged) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all.Reset()
 }
 
 func newPlace(t *testing.T) *place { return &place{dir: filepath.Join(t.TempDir(), "sessions")} }
 
-func (p *place) open(t *testing.T) *file.Store {
+// begin opens the store, which goes on to read what it has.
+func (p *place) begin(t *testing.T) *file.Store {
 	t.Helper()
 	p.log.Reset()
 	return openWith(t, p.dir, file.Options{Logger: slog.New(slog.NewTextHandler(&p.log, nil))})
+}
+
+// open opens the store and waits until all is read, and what is wrong is said.
+func (p *place) open(t *testing.T) *file.Store {
+	t.Helper()
+	s := p.begin(t)
+	must(t, s.Wait(t.Context()))
+	return s
 }
 
 // crash is p as a process leaves it that is killed now.

@@ -12,8 +12,8 @@ import (
 	"dragoman/sessions/file"
 )
 
-// logged is how many bytes the log of p has.
-func logged(t *testing.T, p *place) (n int) {
+// logBytes is how many bytes the log of p has.
+func logBytes(t *testing.T, p *place) (n int) {
 	t.Helper()
 	segments, err := filepath.Glob(p.path("log/*.jsonl"))
 	must(t, err)
@@ -33,11 +33,11 @@ func TestShortLives(t *testing.T) {
 	for i := range conversations {
 		say(t, s, number("x:", i), number("m", i), "hello")
 	}
-	long := logged(t, p)
+	long := logBytes(t, p)
 	lives := 0
-	for logged(t, p) > long/2 {
+	for logBytes(t, p) > long/2 {
 		if lives++; lives > conversations/inOneLife+1 {
-			t.Fatalf("after %d lives the log has %d bytes still, it had %d", lives-1, logged(t, p), long)
+			t.Fatalf("after %d lives the log has %d bytes still, it had %d", lives-1, logBytes(t, p), long)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var written atomic.Int32

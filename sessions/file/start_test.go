@@ -20,7 +20,7 @@ func TestStartBeforeTheIndex(t *testing.T) {
 	index := read(t, p.path("index.json"))
 	must(t, os.Remove(p.path("index.json")))
 	must(t, syscall.Mkfifo(p.path("index.json"), 0o600)) // nobody has written it yet
-	s = p.open(t)
+	s = p.begin(t)
 	err := s.Hold(t.Context(), "channel:x", func(context.Context) error { return nil })
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
@@ -56,7 +56,7 @@ func TestUnreadable(t *testing.T) {
 	must(t, s.Close())
 	newer := edit(t, p, "conversations/x_1.json", `"format": 2`, `"format": 7`)
 	index, common := read(t, p.path("index.json")), read(t, p.path("store.json"))
-	s = p.open(t)
+	s = p.begin(t)
 	_, listed := s.List(t.Context(), 0, 9)
 	_, accepted := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:2", "2", "two")})
 	ran := s.Run(t.Context(), func(context.Context, sessions.Claim) error { return nil })
