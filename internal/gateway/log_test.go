@@ -1,13 +1,11 @@
 package gateway_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -16,26 +14,16 @@ import (
 	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/internal/testkit"
 )
 
 // logLines keeps what is logged.
-type logLines struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (l *logLines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.Write(p)
-}
+type logLines struct{ testkit.Output }
 
 // named are the lines with that message.
 func (l *logLines) named(t *testing.T, msg string) (found []map[string]any) {
 	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.all.String()) {
+	for line := range strings.Lines(l.String()) {
 		var fields map[string]any
 		if err := json.Unmarshal([]byte(line), &fields); err != nil {
 			t.Fatal(err)
@@ -88,7 +76,7 @@ func TestWhatTheLogSaysOfContext(t *testing.T) {
 					}
 				}
 				w.close()
-				if strings.Contains(lines.all.String(), "secret") {
+				if strings.Contains(lines.String(), "secret") {
 					t.Error("the log has words of the chat")
 				}
 			})

@@ -1,7 +1,6 @@
 package file_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,13 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"dragoman/channels"
+	"dragoman/internal/testkit"
 	"dragoman/sessions"
 	"dragoman/sessions/file"
 )
@@ -143,40 +142,18 @@ func same(t testing.TB, what string, got, want any) {
 // place is a directory with a store, and what the store says in its log.
 type place struct {
 	dir string
-	log logged
+	log *testkit.Output
 }
 
-// logged is what a store says, also beside the test.
-type logged struct {
-	mu  sync.Mutex
-	all bytes.Buffer
+func newPlace(t *testing.T) *place {
+	return &place{dir: filepath.Join(t.TempDir(), "sessions"), log: &testkit.Output{}}
 }
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.String()
-}
-
-func (l *logged) Reset() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all.Reset()
-}
-
-func newPlace(t *testing.T) *place { return &place{dir: filepath.Join(t.TempDir(), "sessions")} }
 
 // begin opens the store, which goes on to read what it has.
 func (p *place) begin(t *testing.T) *file.Store {
 	t.Helper()
-	p.log.Reset()
-	return openWith(t, p.dir, file.Options{Logger: slog.New(slog.NewTextHandler(&p.log, nil))})
+	p.log = &testkit.Output{}
+	return openWith(t, p.dir, file.Options{Logger: slog.New(slog.NewTextHandler(p.log, nil))})
 }
 
 // open opens the store and waits until all is read, and what is wrong is said.
