@@ -145,7 +145,8 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 			return p.MessageID, nil // the message is full; the rest comes with the answer
 		}
 		if len(parts) > 1 {
-			parts[0] = strings.ToValidUTF8(p.Text[:mostUnits/2], "") + " " + unfinished
+			shown = beginning(p.Text)
+			break
 		}
 		shown = render(parts[0])
 	case p.Note != "":
@@ -162,6 +163,17 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 		return p.MessageID, outcome(err)
 	}
 	return receipt(id).MessageID, nil
+}
+
+// beginning is what one message can show of a longer text. Tables grow when
+// they are rendered, so that even a short text may be too long.
+func beginning(text string) page {
+	for most := mostUnits / 2; ; most /= 2 {
+		part := strings.ToValidUTF8(text[:min(len(text), most)], "")
+		if p := render(part + " " + unfinished); units(p.plain) <= mostUnits || most < 100 {
+			return p
+		}
+	}
 }
 
 // Retract deletes a preview. It takes nothing from what previews may do: it is

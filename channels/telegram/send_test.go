@@ -357,6 +357,23 @@ func TestPreviewsLookUnfinished(t *testing.T) {
 	}
 }
 
+// A table is longer as it is shown than as it was written.
+func TestPreviewOfATableThatGrows(t *testing.T) {
+	n := newNetwork(t)
+	c := n.open(t, telegram.Options{})
+	text := strings.Repeat("|"+strings.Repeat("x", 30), 20) + "|\n" + strings.Repeat("|-", 20) + "|\n" +
+		strings.Repeat(strings.Repeat("|a", 20)+"|\n", 12)
+	if pieces := c.Split(n.Key(), text); len(pieces) < 2 || len(text) >= 2048 {
+		t.Fatalf("%d bytes make %d pieces, want a short text of several", len(text), len(pieces))
+	}
+	if id, err := c.Preview(t.Context(), channels.Preview{Key: n.Key(), Text: text}); err != nil || id == "" {
+		t.Errorf("Preview = %q, %v", id, err)
+	}
+	if seen := n.Seen(t); len(seen) != 1 || !strings.Contains(seen[0], "…") {
+		t.Errorf("shown %q, want one message that is not finished", seen)
+	}
+}
+
 func TestPreviewOfALongAnswer(t *testing.T) {
 	n := newNetwork(t)
 	c := n.open(t, telegram.Options{})
