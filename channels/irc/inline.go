@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"dragoman/channels/markup"
 )
 
 // Bounds that keep hostile emphasis ("*a *a *a …") from costing more than its
@@ -56,6 +58,9 @@ func span(s string, i int, st style, depth int) ([]cell, int) {
 	case c == 'h' && isURL(s[i:]):
 		n := urlLen(s[i:])
 		return cellsOf(unescape(s[i:i+n]), st, nil), n
+	case times(s, i):
+		n := runLen(s[i:], c)
+		return cellsOf(s[i:i+n], st, nil), n
 	case (c == '*' || c == '_') && depth < maxNesting:
 		return emphasis(s, i, st, depth)
 	case c == '*' || c == '_':
@@ -180,6 +185,8 @@ func closer(s string, from int, ch byte, k int) int {
 			j += n
 		case s[j] == 'h' && isURL(s[j:]):
 			j += urlLen(s[j:])
+		case times(s, j):
+			j += runLen(s[j:], '*')
 		case s[j] == ch:
 			m := runLen(s[j:], ch)
 			before, _ := utf8.DecodeLastRuneInString(s[:j])
@@ -193,6 +200,12 @@ func closer(s string, from int, ch byte, k int) int {
 		}
 	}
 	return -1
+}
+
+// times reports whether the stars at s[i], if there are any, multiply.
+func times(s string, i int) bool {
+	n := runLen(s[i:], '*')
+	return n > 0 && i > 0 && i+n < len(s) && markup.Times(rune(s[i-1]), n, rune(s[i+n]))
 }
 
 func wordBefore(s string, i int) bool {

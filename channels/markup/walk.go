@@ -10,6 +10,7 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 // markdown parses what models write; safe for concurrent use. Definitions of
@@ -18,7 +19,7 @@ import (
 var markdown = goldmark.New(
 	goldmark.WithParser(parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
-		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
+		parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(stars{}, beforeEmphasis))...),
 	)),
 	goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList),
 ).Parser()

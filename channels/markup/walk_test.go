@@ -81,6 +81,9 @@ func TestWalk(t *testing.T) {
 	tests := []struct{ name, md, want string }{
 		{"styles", "**b** *i*_x ~~s~~.", "<b before  >b</> <i before _>i</>_x <s before .>s</>."},
 		{"both", "***x***", "<i><b>x</></>"},
+		{"products", "2*3*4=24, 2*x+2*y, n*2*m, 2**8**2, **2*3** *2 pi*.", "2*3*4=24, 2*x+2*y, n*2*m, 2**8**2, <b before  >2*3</> <i before .>2 pi</>."},
+		{"a bold number", "**5**x **2 + 3**", "<b before x>5</>x <b>2 + 3</>"},
+		{"within a word", "un*believ*able 这*重*点", "un<i before a>believ</>able 这<i before 点>重</>点"},
 		{"heading and text", "# A *b*\n\nc", "<h>A <i>b</></>\n\nc"},
 		{"tight list", "- a\n- b", "<li>a</>\n-<li>b</>"},
 		{"loose list", "- a\n\n- b", "<li>a</>\n-\n<li>b</>"},
