@@ -57,7 +57,8 @@ type DayCount struct {
 
 // Catalog finds conversations and keeps what was chosen for them.
 type Catalog interface {
-	// Find returns conversations, most recently updated first.
+	// Find returns conversations, most recently updated first; those that were
+	// updated at one nanosecond by the text of their keys.
 	Find(ctx context.Context, q Query) ([]Conversation, error)
 	// Conversation returns one. Errors: ErrNotFound.
 	Conversation(ctx context.Context, k channels.Key) (Conversation, error)
@@ -124,7 +125,7 @@ type Erased struct {
 // Lifetime ends conversations, or makes one of two.
 type Lifetime interface {
 	// Expire deletes, as Archive.Delete does, at most limit conversations that
-	// were last updated before, oldest first, and returns their keys. One that
+	// were last updated before, from the end of Find's list, and returns their keys. One that
 	// has a message waiting, a delivery under way or a live claim stays. If it
 	// is fewer than limit, all that was asked and answered before under keys
 	// that have no conversation goes too, in steps of limit keys, which are not

@@ -13,8 +13,7 @@ import (
 // Place is where a conversation stood in a list: the next page begins behind
 // it, whatever was said meanwhile. A conversation that gets a message between
 // two pages moves to the top, and nothing comes twice because of it. The store
-// needs no conversation at that place any more; only if it was erased, those
-// that were updated at its very nanosecond may come once more.
+// needs no conversation at that place any more, not even its key.
 type Place struct {
 	Updated time.Time
 	Key     channels.Key

@@ -135,9 +135,15 @@ func (r *ranking) equals(end int) (equals []*chat, begin int) {
 func (r *ranking) oldest() iter.Seq[*chat] {
 	return func(yield func(*chat) bool) {
 		r.sort()
-		for _, p := range r.places {
-			if p.chat != nil && !yield(p.chat) {
-				return
+		for begin, end := 0, 0; begin < len(r.places); begin = end {
+			for end = begin + 1; end < len(r.places) && r.places[end].updated == r.places[begin].updated; {
+				end++
+			}
+			equals, _ := r.equals(end)
+			for _, c := range slices.Backward(equals) {
+				if !yield(c) {
+					return
+				}
 			}
 		}
 	}

@@ -66,10 +66,11 @@ func (s *Store) Find(ctx context.Context, q sessions.Query) ([]sessions.Conversa
 	return list, nil
 }
 
-// findQuery leaves equals in an order that does not change, that of their ids.
+// findQuery goes by the index of the times and sorts only those of one
+// nanosecond, by their keys: hardly ever more than one.
 const findQuery = `SELECT ` + convColumns + ` FROM conversations c JOIN keys k ON k.id = c.key_id
-	WHERE c.updated BETWEEN ? AND ? AND (c.updated, c.key_id) < (?, coalesce((SELECT id FROM keys WHERE key = ?), ?))
-	ORDER BY c.updated DESC, c.key_id DESC LIMIT ?`
+	WHERE c.updated BETWEEN ? AND ? AND (c.updated < ? OR k.key > ?)
+	ORDER BY c.updated DESC, k.key LIMIT ?`
 
 func (s *Store) find(ctx context.Context, q sessions.Query) (list []sessions.Conversation, err error) {
 	from, to, after, key := int64(math.MinInt64), int64(math.MaxInt64), int64(math.MaxInt64), ""
@@ -86,7 +87,7 @@ func (s *Store) find(ctx context.Context, q sessions.Query) (list []sessions.Con
 	if rules.MatchesAll(q) {
 		most = limit // SQLite need not look further
 	}
-	rows, err := s.rows(ctx, findQuery, from, min(to, after), after, key, int64(math.MaxInt64), most)
+	rows, err := s.rows(ctx, findQuery, from, min(to, after), after, key, most)
 	if err != nil {
 		return nil, err
 	}

@@ -108,10 +108,10 @@ func (t *tx) endRest(k channels.Key, hidden []int64) ([]int64, error) {
 	return append(hidden, id), err
 }
 
-// expired lists the conversations that were last updated before, oldest first,
-// without those that have something to do.
+// expired lists the conversations that were last updated before, from the end
+// of the list, without those that have something to do.
 func (t *tx) expired(before time.Time, limit int) (keys []channels.Key, err error) {
-	rows, err := t.rows(`SELECT k.key FROM conversations c JOIN keys k ON k.id = c.key_id WHERE c.updated < ? ORDER BY c.updated`, nanos(before))
+	rows, err := t.rows(`SELECT k.key FROM conversations c JOIN keys k ON k.id = c.key_id WHERE c.updated < ? ORDER BY c.updated, k.key DESC`, nanos(before))
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,13 @@
 package storetest
 
 import (
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/sessions"
 )
 
@@ -32,6 +35,7 @@ func RunClocked(t *testing.T, open func(t *testing.T, now func() time.Time) sess
 	for name, test := range map[string]func(*testing.T, *rig, *clock){
 		"Clock/Case46JumpsBackWithoutReordering": jumpsBack,
 		"Clock/Case47GenerationsOfADay":          generationsOfADay,
+		"Clock/EqualsGoByTheirKeys":              equals,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &clock{t: noon}
@@ -83,4 +87,57 @@ func generationsOfADay(t *testing.T, r *rig, c *clock) {
 		r.enter(t, control("x:1", number("new", i), sessions.ControlNew), sessions.Done)
 	}
 	same(t, "the thousandth and first", begin("x:5", "5"), "20260601_1001")
+}
+
+// equals: conversations of one nanosecond have one order in every backend, that
+// of the text of their keys, whichever came first. Pages go on behind one that
+// was erased meanwhile, and what is old ends from the end of the list.
+func equals(t *testing.T, r *rig, c *clock) {
+	ctx := t.Context()
+	r.say(t, "x:older", "older", user("hi"))
+	c.set(noon.Add(time.Second))
+	want := []string{"a-b:1", "a:1", "a:10", "a:2", "b:Z", "b:a", "b:é"} // bytes, not numbers or letters
+	for i, n := range []int{4, 0, 6, 2, 5, 1, 3} {
+		r.say(t, want[n], number("", i), user("hi"))
+	}
+	c.set(noon.Add(2 * time.Second))
+	r.say(t, "x:newer", "newer", user("hi"))
+	want = slices.Concat([]string{"x:newer"}, want, []string{"x:older"})
+	list := func(q sessions.Query) (got []string, last sessions.Place) {
+		t.Helper()
+		page, err := r.Find(ctx, q)
+		must(t, err)
+		for _, c := range page {
+			got, last = append(got, c.Key.String()), c.Place()
+		}
+		return got, last
+	}
+	all, _ := list(sessions.Query{Limit: 99})
+	same(t, "Find", all, want)
+	var paged []string
+	for q := (sessions.Query{Limit: 2}); ; {
+		page, last := list(q)
+		if len(page) == 0 {
+			break
+		}
+		paged, q.After = append(paged, page...), &last
+		if _, err := r.Erase(ctx, sessions.Erasure{Keys: []channels.Key{last.Key}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, "Find in pages", paged, want)
+	left, _ := list(sessions.Query{})
+	for len(left) > 0 {
+		gone, err := r.Expire(ctx, noon.Add(time.Hour), 2)
+		must(t, err)
+		var texts []string
+		for _, k := range gone {
+			texts = append(texts, k.String())
+		}
+		slices.Reverse(texts)
+		if most := left[max(len(left)-2, 0):]; strings.Join(texts, " ") != strings.Join(most, " ") {
+			t.Errorf("Expire took %q of %q", texts, left)
+		}
+		left = left[:max(len(left)-2, 0)]
+	}
 }
