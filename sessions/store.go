@@ -110,8 +110,6 @@ type Transcript interface {
 
 // Archive is the operator's view of conversations.
 type Archive interface {
-	// List returns conversations, most recently updated first.
-	List(ctx context.Context, offset, limit int) ([]Conversation, error)
 	// Messages reads the whole transcript of k over all generations in pages:
 	// at most limit messages with Seq > after, oldest first.
 	Messages(ctx context.Context, k channels.Key, after int64, limit int) ([]Message, error)

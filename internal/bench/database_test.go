@@ -105,9 +105,9 @@ func TestPast(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	list, err := store.List(t.Context(), 0, 100)
+	list, err := store.Find(t.Context(), sessions.Query{Limit: 100})
 	if err != nil || len(list) != 31 {
-		t.Errorf("List = %d conversations, %v, want 31", len(list), err)
+		t.Errorf("Find = %d conversations, %v, want 31", len(list), err)
 	}
 	h, err := store.History(t.Context(), channels.MustKey("telegram:1000007"), sessions.HistoryLimit{})
 	if err != nil || len(h.Messages) != 6 || h.Messages[5].Usage == nil || h.Messages[4].Turn != "telegram:1000007#5" {

@@ -243,8 +243,8 @@ func TestCase20DeletedDuringASummary(t *testing.T) {
 		if n := w.seen.get("summary outdated"); ag.count() != 1 || n != 1 {
 			t.Errorf("%d summaries, %d outdated, want one that is", ag.count(), n)
 		}
-		if list, err := w.mem.List(t.Context(), 0, 10); err != nil || len(list) != 0 {
-			t.Errorf("List = %+v, %v, want that it stays deleted", list, err)
+		if list, err := w.mem.Find(t.Context(), sessions.Query{Limit: 10}); err != nil || len(list) != 0 {
+			t.Errorf("Find = %+v, %v, want that it stays deleted", list, err)
 		}
 		w.say("1", "anew")
 		time.Sleep(time.Hour)

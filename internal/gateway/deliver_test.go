@@ -198,7 +198,7 @@ func TestCase50HeartbeatsReadAndWriteNoSession(t *testing.T) {
 				})
 				w.say("1", "hi")
 				synctest.Wait()
-				before, err := w.mem.List(t.Context(), 0, 10)
+				before, err := w.mem.Find(t.Context(), sessions.Query{Limit: 10})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -223,7 +223,7 @@ func TestCase50HeartbeatsReadAndWriteNoSession(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.expect("1", tt.want...)
-				after, err := w.mem.List(t.Context(), 0, 10)
+				after, err := w.mem.Find(t.Context(), sessions.Query{Limit: 10})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -192,9 +192,9 @@ func TestDamagedLog(t *testing.T) {
 	broken := bytes.Replace(read(t, path), []byte(`"content":"hi"`), []byte(`"content":"ha"`), 1)
 	must(t, os.WriteFile(path, broken, 0o600))
 	s = left.open(t)
-	list, err := s.List(t.Context(), 0, 9)
+	list, err := s.Find(t.Context(), sessions.Query{Limit: 9})
 	if err != nil || len(list) != 2 {
-		t.Errorf("List = %+v, %v", list, err)
+		t.Errorf("Find = %+v, %v", list, err)
 	}
 	left.says(t, "level=ERROR", "commits in the log cannot be read")
 	aside := left.aside(t)
@@ -214,8 +214,8 @@ func TestDamagedStoreFile(t *testing.T) {
 	must(t, s.Close())
 	must(t, os.WriteFile(p.path("store.json"), []byte("[]"), 0o600))
 	s = p.open(t)
-	if list, err := s.List(t.Context(), 0, 99); err != nil || len(list) != 5 {
-		t.Errorf("List = %+v, %v", list, err)
+	if list, err := s.Find(t.Context(), sessions.Query{Limit: 99}); err != nil || len(list) != 5 {
+		t.Errorf("Find = %+v, %v", list, err)
 	}
 	p.says(t, "level=ERROR", "store.json.corrupt-")
 	must(t, s.Close())

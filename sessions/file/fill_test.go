@@ -222,7 +222,7 @@ func openAt(t *testing.T, dir string) (*file.Store, error) {
 	if err == nil {
 		// What is wrong with the files is said to whoever uses the store.
 		if err = s.Wait(t.Context()); err != nil {
-			_, used := s.List(t.Context(), 0, 1)
+			_, used := s.Find(t.Context(), sessions.Query{Limit: 1})
 			err = errors.Join(used, s.Close())
 		}
 	}

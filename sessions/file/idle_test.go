@@ -90,9 +90,9 @@ func TestStartReadsLittle(t *testing.T) {
 	}
 	s = p.open(t)
 	say(t, s, "x:2", "2", "hi")
-	list, err := s.List(t.Context(), 0, 9)
+	list, err := s.Find(t.Context(), sessions.Query{Limit: 9})
 	if err != nil || len(list) != 2 {
-		t.Errorf("List = %+v, %v", list, err)
+		t.Errorf("Find = %+v, %v", list, err)
 	}
 	if aside := p.aside(t); len(aside) > 0 {
 		t.Errorf("they were read: %v", aside)

@@ -26,7 +26,7 @@ func TestStartBeforeTheIndex(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	asked := make(chan error, 3)
 	go func() {
-		_, err := s.List(ctx, 0, 9)
+		_, err := s.Find(ctx, sessions.Query{Limit: 9})
 		asked <- err
 	}()
 	go func() {
@@ -57,10 +57,10 @@ func TestUnreadable(t *testing.T) {
 	newer := edit(t, p, "conversations/x_1.json", `"format": 2`, `"format": 7`)
 	index, common := read(t, p.path("index.json")), read(t, p.path("store.json"))
 	s = p.begin(t)
-	_, listed := s.List(t.Context(), 0, 9)
+	_, listed := s.Find(t.Context(), sessions.Query{Limit: 9})
 	_, accepted := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:2", "2", "two")})
 	ran := s.Run(t.Context(), func(context.Context, sessions.Claim) error { return nil })
-	for what, err := range map[string]error{"List": listed, "Accept": accepted, "Run": ran} {
+	for what, err := range map[string]error{"Find": listed, "Accept": accepted, "Run": ran} {
 		if err == nil {
 			t.Errorf("%s = nil", what)
 		}

@@ -98,8 +98,8 @@ func goOn(t *testing.T, s *file.Store) {
 	if h, err := s.History(t.Context(), key("x:2"), sessions.HistoryLimit{}); err != nil || len(h.Messages) != 2 {
 		t.Errorf("History = %+v, %v", h, err)
 	}
-	if list, err := s.List(t.Context(), 0, 9); err != nil || len(list) != 3 {
-		t.Errorf("List = %+v, %v", list, err)
+	if list, err := s.Find(t.Context(), sessions.Query{Limit: 9}); err != nil || len(list) != 3 {
+		t.Errorf("Find = %+v, %v", list, err)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestDumpHoldsUpNobody(t *testing.T) {
 	})
 	disk.soon(t, "the step that erases", func() {
 		for there := true; there; {
-			list, err := s.List(t.Context(), 0, 9)
+			list, err := s.Find(t.Context(), sessions.Query{Limit: 9})
 			must(t, err)
 			there = slices.ContainsFunc(list, func(c sessions.Conversation) bool { return c.Key == key("x:2") })
 		}

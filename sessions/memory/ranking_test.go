@@ -25,12 +25,13 @@ func TestListOrder(t *testing.T) {
 		now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 		s := openAt(t, func() time.Time { return now })
 		for n := range 300 {
-			// No two moments are the same: lists of equally old ones have no order.
-			now = now.Add(time.Duration(1+dice.IntN(1000)) * time.Second)
-			if dice.IntN(30) == 0 {
+			now = now.Add(time.Duration(dice.IntN(1000)) * time.Second)
+			switch dice.IntN(30) {
+			case 0:
 				now = now.Add(-time.Duration(dice.IntN(200_000_000)) * time.Millisecond)
+			case 1, 2, 3: // several at one moment
+				now = now.Truncate(time.Hour)
 			}
-			now = now.Truncate(time.Second).Add(time.Duration(n))
 			step(t, s, dice, n, now)
 			if n%10 == 0 || n > 280 {
 				checkOrder(t, s, dice, now)
@@ -112,16 +113,24 @@ func checkOrder(t *testing.T, s sessions.Store, dice *rand.Rand, now time.Time) 
 			want = append(want, c)
 		}
 	}
-	slices.SortFunc(want, func(a, b sessions.Conversation) int { return b.Updated.Compare(a.Updated) })
+	slices.SortFunc(want, func(a, b sessions.Conversation) int {
+		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Key.String(), b.Key.String()))
+	})
 	same := func(what string, got, want []sessions.Conversation, err error) {
 		t.Helper()
 		if diff := gocmp.Diff(names(want), names(got)); diff != "" || err != nil {
 			t.Errorf("%s (-want +got): %v\n%s", what, err, diff)
 		}
 	}
-	offset := dice.IntN(20)
-	list, err := s.List(ctx, offset, 15)
-	same("List", list, cut(want, offset, 15), err)
+	place := sessions.Place{Updated: now.Add(-time.Duration(dice.IntN(20)) * time.Hour), Key: someone(dice)}
+	behind := slices.IndexFunc(want, func(c sessions.Conversation) bool {
+		return c.Updated.Before(place.Updated) || c.Updated.Equal(place.Updated) && c.Key.String() > place.Key.String()
+	})
+	if behind < 0 {
+		behind = len(want)
+	}
+	list, err := s.Find(ctx, sessions.Query{After: &place, Limit: 15})
+	same("Find behind any place", list, cut(want, behind, 15), err)
 	tagged := slices.DeleteFunc(slices.Clone(want), func(c sessions.Conversation) bool {
 		return !slices.Contains(c.Tags, "1") || !c.Updated.After(now.Add(-time.Hour))
 	})

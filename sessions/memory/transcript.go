@@ -180,24 +180,6 @@ func (s *Store) conversation(k channels.Key) (*chat, error) {
 	return nil, fmt.Errorf("%w: conversation %s", sessions.ErrNotFound, k)
 }
 
-// List is part of [sessions.Archive].
-func (s *Store) List(ctx context.Context, offset, limit int) (list []sessions.Conversation, err error) {
-	err = s.read(ctx, "list", func() error {
-		for c := range s.ranked.newest(nil) {
-			switch {
-			case len(list) >= limit:
-				return nil
-			case offset > 0:
-				offset--
-			default:
-				list = append(list, c.show())
-			}
-		}
-		return nil
-	})
-	return list, err
-}
-
 // page cuts at most limit items out of all, from offset on.
 func page[T any](all []T, offset, limit int) []T {
 	from := min(max(offset, 0), len(all))

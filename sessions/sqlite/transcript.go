@@ -135,23 +135,6 @@ func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Sum
 	})
 }
 
-// List is part of [sessions.Archive].
-func (s *Store) List(ctx context.Context, offset, limit int) ([]sessions.Conversation, error) {
-	list, err := s.list(ctx, max(offset, 0), max(limit, 0))
-	if err != nil {
-		return nil, wrap("list", err)
-	}
-	return list, nil
-}
-
-func (s *Store) list(ctx context.Context, offset, limit int) ([]sessions.Conversation, error) {
-	rows, err := s.rows(ctx, `SELECT `+convColumns+` FROM conversations c JOIN keys k ON k.id = c.key_id ORDER BY c.updated DESC LIMIT ? OFFSET ?`, limit, offset)
-	if err != nil {
-		return nil, err
-	}
-	return conversations(rows)
-}
-
 // Messages is part of [sessions.Archive].
 func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit int) ([]sessions.Message, error) {
 	var list []sessions.Message

@@ -14,25 +14,15 @@ var archiveTests = map[string]func(*testing.T, *rig){
 			m.Usage = &sessions.Usage{Input: 3, Output: 2, Cached: 1}
 			r.say(t, k, number("", i), user("hi"), m)
 		}
-		list, err := r.List(t.Context(), 0, 10)
+		list, err := r.Find(t.Context(), sessions.Query{Limit: 10})
 		must(t, err)
 		var keys []string
 		for _, c := range list {
 			keys = append(keys, c.Key.String())
 		}
-		same(t, "List", keys, []string{"x:1", "x:3", "x:2"})
+		same(t, "Find", keys, []string{"x:1", "x:3", "x:2"})
 		if c := list[0]; c.Messages != 4 || c.Usage != (sessions.Usage{Input: 6, Output: 4, Cached: 2}) || c.Generation == "" || c.Created.IsZero() || c.Updated.Before(c.Created) {
 			t.Errorf("conversation %+v", c)
-		}
-		page, err := r.List(t.Context(), 1, 1)
-		must(t, err)
-		if len(page) != 1 || page[0].Key != key("x:3") {
-			t.Errorf("List(1, 1) = %+v", page)
-		}
-		for _, empty := range [][2]int{{3, 5}, {0, 0}, {99, 1}, {0, -1}} {
-			if page, err := r.List(t.Context(), empty[0], empty[1]); err != nil || len(page) != 0 {
-				t.Errorf("List(%v) = %v, %v", empty, page, err)
-			}
 		}
 	},
 	"Archive/MessagesInPages": func(t *testing.T, r *rig) {
@@ -60,7 +50,7 @@ var archiveTests = map[string]func(*testing.T, *rig){
 		is(t, "Delete of a chat without a transcript", r.Delete(ctx, key("x:1")), sessions.ErrNotFound)
 		r.say(t, "x:1", "1", user("needle one"))
 		must(t, r.Rename(ctx, key("x:1"), "Ünïcode \"title\""))
-		list, err := r.List(ctx, 0, 1)
+		list, err := r.Find(ctx, sessions.Query{Limit: 1})
 		must(t, err)
 		if list[0].Title != "Ünïcode \"title\"" {
 			t.Errorf("title %q", list[0].Title)

@@ -163,8 +163,8 @@ func configures(t *testing.T, r *rig) {
 		t.Errorf("conversation %+v, then %+v", before, after)
 	}
 	configure(t, r, "x:2", func(s *sessions.Settings) { s.Model = "m" })
-	if list, err := r.List(ctx, 0, 9); err != nil || list[0].Key != key("x:1") {
-		t.Errorf("List = %+v, %v: Configure counted as an update", list, err)
+	if list, err := r.Find(ctx, sessions.Query{Limit: 9}); err != nil || list[0].Key != key("x:1") {
+		t.Errorf("Find = %+v, %v: Configure counted as an update", list, err)
 	}
 	must(t, r.Delete(ctx, key("x:1")))
 	if h, _ := r.history(t, sessions.HistoryLimit{}); h.Settings.System != "" {

@@ -111,8 +111,8 @@ func stays(t *testing.T, reopen func() *rig) {
 		t.Errorf("summary %+v", h.Summary)
 	}
 	r.enter(t, sessions.Entry{Inbound: in("x:1", "1", "again")}, sessions.Duplicate)
-	if list, err := r.List(ctx, 0, 5); err != nil || len(list) != 1 || list[0].Title != "title" || list[0].Messages != 2 {
-		t.Errorf("List = %+v, %v", list, err)
+	if list, err := r.Find(ctx, sessions.Query{Limit: 5}); err != nil || len(list) != 1 || list[0].Title != "title" || list[0].Messages != 2 {
+		t.Errorf("Find = %+v, %v", list, err)
 	}
 	if found, err := r.Search(ctx, key("x:1"), "two", 5); err != nil || len(found) != 1 {
 		t.Errorf("Search = %+v, %v", found, err)

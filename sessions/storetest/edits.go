@@ -119,8 +119,8 @@ var editTests = map[string]func(*testing.T, *rig){
 		r.enter(t, edit("x:1", "2", "m1", "new words"), sessions.Unknown)
 		r.enter(t, gone("x:1", "3", "m1", channels.DeletedBySender), sessions.Unknown)
 		r.noClaim(t, 0, "of a change of what was deleted")
-		if list, err := r.List(t.Context(), 0, 10); err != nil || len(list) != 0 {
-			t.Errorf("List = %+v, %v, want that nothing is there again", list, err)
+		if list, err := r.Find(t.Context(), sessions.Query{Limit: 10}); err != nil || len(list) != 0 {
+			t.Errorf("Find = %+v, %v, want that nothing is there again", list, err)
 		}
 	},
 	"Edit/OfWhatIsErased": func(t *testing.T, r *rig) {

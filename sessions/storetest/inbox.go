@@ -73,8 +73,8 @@ var inboxTests = map[string]func(*testing.T, *rig){
 			h.release(nil)
 		}
 		same(t, "deliveries", got, map[string][]string{"x:1": {"one", "two"}, "y:9": {"elsewhere"}})
-		if c, err := r.List(t.Context(), 0, 10); err != nil || len(c) != 0 {
-			t.Errorf("List = %v, %v: a command without Append made a conversation", c, err)
+		if c, err := r.Find(t.Context(), sessions.Query{Limit: 10}); err != nil || len(c) != 0 {
+			t.Errorf("Find = %v, %v: a command without Append made a conversation", c, err)
 		}
 	},
 	"Inbox/RefusesNonsense": func(t *testing.T, r *rig) {
@@ -102,7 +102,7 @@ var inboxTests = map[string]func(*testing.T, *rig){
 		for _, k := range keys {
 			same(t, "transcript of "+k, r.transcript(t, k), []string{"user: in " + k})
 		}
-		list, err := r.List(t.Context(), 0, 100)
+		list, err := r.Find(t.Context(), sessions.Query{Limit: 100})
 		must(t, err)
 		if len(list) != len(keys) {
 			t.Errorf("List has %d conversations, want %d", len(list), len(keys))

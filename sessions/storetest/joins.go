@@ -162,8 +162,8 @@ func joinsSummaries(t *testing.T, r *rig) {
 func joinsNothing(t *testing.T, r *rig) {
 	ctx := t.Context()
 	must(t, r.Join(ctx, key("x:1"), key("x:2")))
-	if list, err := r.List(ctx, 0, 9); err != nil || len(list) != 0 {
-		t.Errorf("List = %+v, %v", list, err)
+	if list, err := r.Find(ctx, sessions.Query{Limit: 9}); err != nil || len(list) != 0 {
+		t.Errorf("Find = %+v, %v", list, err)
 	}
 	r.say(t, "x:1", "1", user("hi"))
 	before, _ := r.history(t, sessions.HistoryLimit{})

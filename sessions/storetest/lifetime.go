@@ -60,8 +60,8 @@ func expires(t *testing.T, r *rig) {
 	gone, err = r.Expire(ctx, later, 10)
 	must(t, err)
 	same(t, "Expire", gone, []channels.Key{key("x:5")})
-	if list, err := r.List(ctx, 0, 9); err != nil || len(list) != 2 {
-		t.Errorf("List = %+v, %v", list, err)
+	if list, err := r.Find(ctx, sessions.Query{Limit: 9}); err != nil || len(list) != 2 {
+		t.Errorf("Find = %+v, %v", list, err)
 	}
 }
 

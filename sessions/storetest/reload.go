@@ -33,7 +33,7 @@ func reloadsKeys(t *testing.T, reopen func() *rig) {
 	for _, k := range oddKeys {
 		same(t, "transcript of "+k, r.transcript(t, k), []string{"user: in " + k})
 	}
-	list, err := r.List(t.Context(), 0, 100)
+	list, err := r.Find(t.Context(), sessions.Query{Limit: 100})
 	must(t, err)
 	names := map[string]bool{}
 	for _, c := range list {

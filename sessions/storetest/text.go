@@ -191,7 +191,7 @@ func (r *rig) anything(ctx context.Context, k, id string, what int, accepted fun
 	case what < 184:
 		_, err = r.Search(ctx, key(k), "hello w1", 5)
 	case what < 188:
-		_, err = r.List(ctx, 0, 10)
+		_, err = r.Find(ctx, sessions.Query{Limit: 10})
 	case what < 192:
 		_, err = r.Stats(ctx)
 	case what < 196:

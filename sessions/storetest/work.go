@@ -71,7 +71,7 @@ var workTests = map[string]func(*testing.T, *rig){
 	},
 	"Work/NoHistoryTouchesNoConversation": func(t *testing.T, r *rig) {
 		r.say(t, "x:1", "0", user("before"))
-		before, err := r.List(t.Context(), 0, 10)
+		before, err := r.Find(t.Context(), sessions.Query{Limit: 10})
 		must(t, err)
 		for i, k := range []string{"x:1", "x:2"} {
 			e := sessions.Entry{Inbound: in(k, number("hb", i), "beat"), Origin: sessions.OriginHeartbeat}
@@ -81,7 +81,7 @@ var workTests = map[string]func(*testing.T, *rig){
 			same(t, "deliveries", r.deliver(t, h), []string{"news"})
 			h.release(nil)
 		}
-		after, err := r.List(t.Context(), 0, 10)
+		after, err := r.Find(t.Context(), sessions.Query{Limit: 10})
 		must(t, err)
 		same(t, "List", after, before)
 		same(t, "transcript", r.transcript(t, "x:1"), []string{"user: before"})
