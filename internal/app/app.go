@@ -66,6 +66,8 @@ type Daemon struct {
 
 	state     *stateDir
 	store     sessions.Store
+	reading   reader       // nil: the store was whole when it was opened
+	begun     atomic.Bool  // the store is read
 	files     *media.Store // of messages
 	kept      *keepers
 	workspace *tools.Workspace
@@ -150,6 +152,7 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 		return err
 	}
 	d.onClose("the store", store.Close)
+	d.reading, _ = store.(reader)
 	if d.files, err = openMedia(d.cfg, d.state, d.log); err != nil {
 		return err
 	}
@@ -260,17 +263,23 @@ func (d *Daemon) Run(ctx context.Context) error {
 		wg.Go(func() { d.tidyFiles(ctx) })
 	}
 	wg.Go(func() { _ = d.hooks.Run(late) }) // it only ends with its context
-	wg.Go(func() { d.watch(ctx) })
 	wg.Go(func() { d.finishErase(ctx) })
-	wg.Go(func() { d.reloads(ctx) })
+	told := make(chan struct{})
+	wg.Go(func() {
+		ready := d.sayReady(ctx)
+		close(told)
+		if ready {
+			wg.Go(func() { d.watch(ctx) })
+			d.reloads(ctx)
+		}
+	})
 
-	d.report()
-	notify("READY=1")
 	err := d.gateway.Run(ctx)
+	fail(err)
+	<-told // so that nothing is said after the end
 	notify("STOPPING=1")
 	d.links.close() // while there is still somebody who tells their pages
 	end()
-	fail(err)
 	wg.Wait()
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
 		err = cause

@@ -22,3 +22,6 @@ func Tidy(ctx context.Context, s sessions.Store, files *media.Store, now time.Ti
 
 // AgentOptions are what the daemon makes its agent with.
 func AgentOptions(d *Daemon) (agent.Options, error) { return d.agentOptions() }
+
+// PublicAddr is where the page listens.
+func (d *Daemon) PublicAddr() string { return d.public.addr() }

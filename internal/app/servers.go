@@ -55,7 +55,7 @@ func (d *Daemon) openServers(context.Context) error {
 	d.metrics.Collect(d.store.Stats, d.gateway.Channels)
 	d.metrics.WatchTurns(d.gateway.Running)
 	probes := page.Protect(httpapi.Public(httpapi.PublicOptions{
-		Check: d.store.Check, Ready: d.gateway.Ready, Channels: d.gateway.Channels, Metrics: d.metrics.Handler(),
+		Check: d.checkStore, Ready: d.gateway.Ready, Channels: d.gateway.Channels, Metrics: d.metrics.Handler(),
 	}))
 	mux := http.NewServeMux()
 	mux.Handle("/", page)

@@ -68,7 +68,12 @@ type report struct {
 }
 
 func (h *health) healthz(w http.ResponseWriter, r *http.Request) {
-	if err := h.check(r.Context()); err != nil {
+	err := h.check(r.Context())
+	switch {
+	case errors.Is(err, ErrStarting): // whoever ends it for that makes it begin again
+		writeJSON(w, http.StatusOK, report{Status: "starting", Reason: PlainReason(err)})
+		return
+	case err != nil:
 		writeJSON(w, http.StatusServiceUnavailable, report{Status: "failing", Reason: PlainReason(err)})
 		return
 	}
@@ -103,11 +108,16 @@ func (h *health) check(ctx context.Context) error {
 	if now := h.opts.Now(); h.checked.IsZero() || now.Sub(h.checked) >= checkEvery || now.Before(h.checked) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkWithin)
 		defer cancel()
-		h.err = h.opts.Check(ctx)
-		h.checked = h.opts.Now()
+		if h.err = h.opts.Check(ctx); !errors.Is(h.err, ErrStarting) {
+			h.checked = h.opts.Now()
+		}
 	}
 	return h.err
 }
+
+// ErrStarting: the store is still being read. The daemon is alive, and not
+// ready.
+var ErrStarting = errors.New("httpapi: the store is still being read")
 
 // reasons are the usual causes, and the words by which the databases name them
 // where no error value survives.
@@ -116,6 +126,7 @@ var reasons = []struct {
 	words string
 	plain string
 }{
+	{ErrStarting, "the store is still being read", "The store is still being read; nothing is answered until that is done."},
 	{syscall.ENOSPC, "disk is full", "The disk is full: messages are not accepted until there is space."},
 	{syscall.EDQUOT, "quota exceeded", "The disk quota is used up: messages are not accepted until there is space."},
 	{syscall.EROFS, "readonly", "The state directory is read-only: messages are not accepted."},
