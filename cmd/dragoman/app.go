@@ -53,6 +53,8 @@ func (appDaemon) unlink(ctx context.Context, cfg *config.Config, channel string)
 	return app.Unlink(ctx, cfg, channel)
 }
 
+func (appDaemon) checkStore(cfg *config.Config) error { return app.CheckStore(cfg) }
+
 func (appDaemon) damaged(cfg *config.Config) ([]string, error) { return app.Damaged(cfg) }
 
 func (appDaemon) migrate(ctx context.Context, cfg *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error) {

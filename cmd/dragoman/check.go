@@ -20,20 +20,22 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 		return err
 	}
 	var warnings []config.Problem
+	var unusable error
 	if cfg != nil {
-		warnings = cfg.Warnings()
+		warnings, unusable = cfg.Warnings(), e.daemon.checkStore(cfg)
 	}
 	if k.JSON {
 		if jerr := e.json(struct {
 			Problems []config.Problem `json:"problems"`
 			Warnings []config.Problem `json:"warnings"`
-		}{append([]config.Problem{}, problems...), append([]config.Problem{}, warnings...)}); jerr != nil {
+			Store    string           `json:"store,omitempty"` // why it cannot be used
+		}{append([]config.Problem{}, problems...), append([]config.Problem{}, warnings...), plainly(unusable)}); jerr != nil {
 			return jerr
 		}
 		if err != nil {
 			return &usageError{"the configuration has problems"}
 		}
-		return nil
+		return unusable
 	}
 	if err != nil {
 		return err
@@ -42,7 +44,9 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 		_, _ = fmt.Fprint(e.out, cfg.Effective())
 		return nil
 	}
-	e.say("%s: no problems.", cfg.Source())
+	if unusable == nil {
+		e.say("%s: no problems.", cfg.Source())
+	}
 	for _, w := range warnings {
 		e.say("warning: %s", printable(w.String()))
 	}
@@ -51,7 +55,7 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	for _, line := range cfg.Policy() {
 		e.say("  %s", line)
 	}
-	return nil
+	return unusable
 }
 
 // sayDamaged tells of files of the store that were set aside. That they cannot

@@ -141,8 +141,16 @@ func (e *env) report(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitFailed
 	}
-	_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", printable(packages.ReplaceAllString(err.Error(), "$1")))
+	_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", plainly(err))
 	return exitFailed
+}
+
+// plainly is err as a person reads it; "" for nil.
+func plainly(err error) string {
+	if err == nil {
+		return ""
+	}
+	return printable(packages.ReplaceAllString(err.Error(), "$1"))
 }
 
 // packages are the names that our errors begin with. They tell a programmer

@@ -115,6 +115,8 @@ func (*fakeDaemon) unlink(_ context.Context, _ *config.Config, channel string) (
 	return true, nil
 }
 
+func (f *fakeDaemon) checkStore(*config.Config) error { return nil }
+
 func (f *fakeDaemon) damaged(*config.Config) ([]string, error) { return f.aside, nil }
 
 func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error) {

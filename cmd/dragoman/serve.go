@@ -26,6 +26,9 @@ type daemon interface {
 	// migrate copies a store to another place and compares the two. A place that
 	// nobody can mean is a usageError.
 	migrate(ctx context.Context, cfg *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error)
+	// checkStore tells why the store cannot be used, as far as that shows without
+	// opening it.
+	checkStore(cfg *config.Config) error
 	// damaged lists files of the store that could not be read and were set aside.
 	damaged(cfg *config.Config) ([]string, error)
 	// admin gives a client for the operator's verbs, of the running daemon or

@@ -40,6 +40,9 @@ type storeType struct {
 	// look tells whether a store of this type is at path, and only reads. What
 	// is there and is something else is an error.
 	look func(path string) (bool, error)
+	// newer tells why this program is too old for the store at path, and only
+	// reads.
+	newer func(path string) error
 	// damaged names the files within path that could not be read and were set
 	// aside. Nil: such a store is refused instead.
 	damaged func(path string) ([]string, error)
@@ -52,13 +55,13 @@ type storeType struct {
 var storeTypes = map[string]storeType{
 	"sqlite": {databaseName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
 		return sqlite.Open(ctx, path, sqlite.Options{Logger: log})
-	}, sqlite.Look, nil, sqlite.Copies},
+	}, sqlite.Look, sqlite.Newer, nil, sqlite.Copies},
 	"file": {folderName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
 		return file.Open(ctx, path, file.Options{Logger: log})
-	}, file.Look, file.Damaged, file.Copies},
+	}, file.Look, file.Newer, file.Damaged, file.Copies},
 	"memory": {"", func(_ context.Context, _ string, log *slog.Logger) (sessions.Store, error) {
 		return memory.New(memory.Options{Logger: log}), nil
-	}, nil, nil, nil},
+	}, nil, nil, nil, nil},
 }
 
 // ParsePlace reads TYPE or TYPE:PATH. Without a path it is the place where the
@@ -103,6 +106,25 @@ func openStore(ctx context.Context, cfg *config.Config, s *stateDir, log *slog.L
 		return nil, fmt.Errorf("app: store.type: %w", err)
 	}
 	return p.open(ctx, log)
+}
+
+// CheckStore tells why the configured store cannot be used: something else is
+// in its place, or a newer version wrote it. It opens nothing, so a daemon may
+// run. A store that is not there yet is no error.
+func CheckStore(cfg *config.Config) error {
+	t := storeTypes[cfg.Store.Type]
+	if t.look == nil {
+		return nil
+	}
+	path := filepath.Join(cfg.StateDir, t.name)
+	_, err := t.look(path)
+	if err == nil {
+		err = t.newer(path)
+	}
+	if err != nil {
+		return fmt.Errorf("app: %w", err)
+	}
+	return nil
 }
 
 // Damaged lists the files of the configured store that could not be read and

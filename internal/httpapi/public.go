@@ -132,6 +132,7 @@ var reasons = []struct {
 	{syscall.EROFS, "readonly", "The state directory is read-only: messages are not accepted."},
 	{fs.ErrPermission, "permission denied", "The state directory cannot be written: its permissions are wrong."},
 	{syscall.EIO, "disk i/o error", "The disk reports input/output errors."},
+	{nil, "newer version of dragoman", "A newer version of dragoman wrote the store. Use that one, or restore a backup."},
 	{nil, "malformed", "The database is damaged. It is left as it is: restore a backup."},
 	{nil, "not a database", "The database file is something else. It is left as it is: restore a backup."},
 	{context.DeadlineExceeded, "database is locked", "The store does not answer in time."},

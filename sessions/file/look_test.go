@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"dragoman/sessions/file"
@@ -65,5 +66,40 @@ func TestLook(t *testing.T) {
 			t.Fatal(err)
 		}
 		look("without "+name, true)
+	}
+}
+
+// What a newer version wrote is found without opening the store, whichever of
+// its files says so; a damaged file is no newer one.
+func TestNewer(t *testing.T) {
+	for name, test := range map[string]struct {
+		file, text string
+		newer      bool
+	}{
+		"nothing":           {"notes", "", false},
+		"what all share":    {"store.json", `{"format": 99, "lsn": 1}`, true},
+		"a document":        {"conversations/x%3A1.json", "{\n  \"format\": 99,\n  \"key\": \"x:1\"}", true},
+		"a job":             {"jobs/x%3A1.json", `{"format":99,"key":"heartbeat:1"}`, true},
+		"a document of now": {"conversations/x%3A1.json", `{"format":2,"key":"x:1"}`, false},
+		"a damaged one":     {"conversations/x%3A1.json", `{"format":99999999999999999999999,"ke`, false},
+		"an empty one":      {"conversations/x%3A1.json", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := openWith(t, dir, file.Options{})
+			if err := errors.Join(s.Wait(t.Context()), s.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, test.file), []byte(test.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			err := file.Newer(dir)
+			if test.newer != (err != nil && strings.Contains(err.Error(), "newer version")) || !test.newer && err != nil {
+				t.Errorf("Newer = %v, want one: %t", err, test.newer)
+			}
+		})
+	}
+	if err := file.Newer(filepath.Join(t.TempDir(), "none")); err != nil {
+		t.Errorf("Newer of nothing = %v", err)
 	}
 }

@@ -76,6 +76,10 @@ func TestCase42Damage(t *testing.T) {
 			if !strings.Contains(err.Error(), test.want) {
 				t.Errorf("Open = %v, want %q in it", err, test.want)
 			}
+			const newer = "newer version"
+			if err := sqlite.Newer(path); (test.want == newer) != (err != nil && strings.Contains(err.Error(), newer)) {
+				t.Errorf("Newer = %v, want %t", err, test.want == newer)
+			}
 			after, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)

@@ -87,6 +87,36 @@ func look(path string, info fs.FileInfo) error {
 	return nil
 }
 
+// Newer says why this version cannot use the store at path: a newer one wrote
+// it. Nil: it can, or nothing is there. It only reads, without SQLite, as Look
+// does; what a newer version that died has left in the files beside is found
+// when the store is opened. Errors: ErrForeign.
+func Newer(path string) error {
+	if found, err := Look(path); err != nil || !found {
+		return err
+	}
+	f, err := os.Open(path)
+	var version [4]byte
+	if err == nil {
+		_, err = f.ReadAt(version[:], 60) // where an SQLite file has user_version
+		err = errors.Join(err, f.Close())
+	}
+	if err == nil {
+		err = checkVersion(int64(binary.BigEndian.Uint32(version[:])))
+	}
+	if err != nil {
+		return fmt.Errorf("sqlite: look at %s: %w", path, err)
+	}
+	return nil
+}
+
+func checkVersion(version int64) error {
+	if version > schemaVersion {
+		return fmt.Errorf("the store was written by a newer version of dragoman (its schema is %d, this version knows %d): use that one, or a backup", version, schemaVersion)
+	}
+	return nil
+}
+
 // lockFile makes the directory and takes the lock that keeps other processes
 // out. The lock ends with the process, however that ends.
 func lockFile(path string) (*os.File, error) {
@@ -220,7 +250,7 @@ func checkSchema(ctx context.Context, path string, busy time.Duration) (version 
 	case app != applicationID:
 		return 0, errors.New("this is an SQLite database of another program")
 	case version > schemaVersion:
-		return 0, fmt.Errorf("the store was written by a newer version of dragoman (its schema is %d, this version knows %d): use that one, or a backup", version, schemaVersion)
+		return 0, checkVersion(version)
 	case version < 1 || tables != 5:
 		return 0, damaged("its tables are not complete")
 	}

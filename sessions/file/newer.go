@@ -1,0 +1,71 @@
+package file
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Newer says why this version cannot use the store at dir: a newer one wrote
+// some of it. Nil: it can, or nothing is there. It only reads, and of the
+// documents no more than their first bytes, so it may be asked about a store in
+// use and about a large one. Reading the store finds what is written in another
+// way than the versions so far do.
+func Newer(dir string) error {
+	for _, name := range []string{commonName, indexName} {
+		format, err := formatOf(filepath.Join(dir, name))
+		if err == nil && format > documentFormat {
+			err = newerError{format}
+		}
+		if err != nil {
+			return fmt.Errorf("file: look into %s: %w", dir, err)
+		}
+		if format > 0 {
+			break // an index that does not fit to this is made anew
+		}
+	}
+	for _, sub := range []string{documentDir, jobDir} {
+		docs, err := filepath.Glob(filepath.Join(dir, sub, "*.json"))
+		for _, path := range docs {
+			format, herr := headFormat(path)
+			if herr == nil && format > documentFormat {
+				herr = fmt.Errorf("%s: %w", filepath.Base(path), newerError{format})
+			}
+			err = errors.Join(err, removed(herr))
+		}
+		if err != nil {
+			return fmt.Errorf("file: look into %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// headFormat is what a document says in its first line; 0 if it does not.
+func headFormat(path string) (int, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	head := make([]byte, 64)
+	n, err := io.ReadFull(f, head)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return 0, err
+	}
+	text, ok := bytes.CutPrefix(bytes.Join(bytes.Fields(head[:n]), nil), []byte(`{"format":`))
+	if !ok {
+		return 0, nil
+	}
+	digits, _, _ := bytes.Cut(text, []byte(","))
+	format, err := strconv.Atoi(string(digits))
+	if err != nil {
+		return 0, nil // damaged, which is no matter of versions
+	}
+	return format, nil
+}
