@@ -90,7 +90,11 @@ func (a *attendant) typing(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, attendTimeout)
 	defer cancel()
-	if err := typer.Typing(ctx, a.claim.Key); err != nil {
+	err := func() (err error) {
+		defer recoverTo(&err, "typing on "+a.claim.Key.Channel())
+		return typer.Typing(ctx, a.claim.Key)
+	}()
+	if err != nil {
 		a.g.log(a.claim.Key).Debug("typing sign not shown", "err", err)
 	}
 }

@@ -64,8 +64,8 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 	return g.settle(ctx, c, attempt{d, receipt, err})
 }
 
-// settle records how an attempt ended. If the claim is over it is kept for the
-// next one.
+// settle records how an attempt ended. If that cannot be recorded, because the
+// claim is over or the store fails, it is kept for the next claim.
 func (g *Gateway) settle(ctx context.Context, c sessions.Claim, a attempt) (next bool, err error) {
 	switch {
 	case fenced(ctx):
@@ -79,7 +79,7 @@ func (g *Gateway) settle(ctx context.Context, c sessions.Claim, a attempt) (next
 		}
 		err = fmt.Errorf("mark %s as sent: %w", a.d.ID, err)
 	}
-	if errors.Is(err, sessions.ErrFenced) || fenced(ctx) {
+	if err != nil {
 		g.outcomes.keep(a)
 	}
 	return next, err

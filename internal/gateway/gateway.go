@@ -117,8 +117,8 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 
 // Run serves until ctx ends. Then it drains: nothing new is accepted, running
 // turns and deliveries may finish within Options.DrainLimit, the rest stays in
-// the store for the next start. It returns an error only if the store's
-// dispatcher failed.
+// the store for the next start. If the store's dispatcher ends before ctx, Run
+// ends with it, without draining, and returns its error; there is no other.
 func (g *Gateway) Run(ctx context.Context) error {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -126,26 +126,27 @@ func (g *Gateway) Run(ctx context.Context) error {
 	for _, b := range g.bindings {
 		wg.Go(func() { g.superviseChannel(life, b) })
 	}
+	sweeping, stopSweep := context.WithCancel(ctx)
+	defer stopSweep()
 	if g.opts.RetentionDays > 0 && !g.opts.Partial {
-		wg.Go(func() { g.sweep(ctx) })
+		wg.Go(func() { g.sweep(sweeping) })
 	}
-	failed := make(chan error, 1)
-	wg.Go(func() { failed <- g.store.Run(life, g.handle) })
+	var err error // of the store's dispatcher, once it has ended
+	ended := make(chan struct{})
+	wg.Go(func() {
+		defer close(ended)
+		err = g.store.Run(life, g.handle)
+	})
 
-	var err error
 	select {
 	case <-ctx.Done():
-	case err = <-failed:
-	}
-	if err == nil {
 		g.drain()
+	case <-ended:
 	}
 	end()
+	stopSweep()
 	wg.Wait()
 	g.sums.wait()
-	if err == nil {
-		err = <-failed
-	}
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -173,10 +174,15 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // recoverTo turns a panic into an error at *err: one worker's bug must not
-// end the others. The stack names functions and lines, never chat text.
+// end the others. The stack names functions and lines, never chat text; the
+// value may hold some, unless the runtime made it.
 func recoverTo(err *error, what string) {
 	if r := recover(); r != nil {
-		*err = fmt.Errorf("gateway: %s panicked: %v\n%s", what, r, debug.Stack())
+		value := fmt.Sprintf("%T", r)
+		if e, ok := r.(runtime.Error); ok {
+			value = e.Error()
+		}
+		*err = fmt.Errorf("gateway: %s panicked: %s\n%s", what, value, debug.Stack())
 	}
 }
 

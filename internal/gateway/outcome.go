@@ -42,9 +42,9 @@ type attempt struct {
 	err     error
 }
 
-// outcomes keeps the attempts that ended after their claim was over, for the
-// claim that follows. They are memory only: after a crash such a delivery is
-// uncertain, as the store says.
+// outcomes keeps the attempts whose end the store does not know, for the claim
+// that follows: their claim was over, or the store failed. They are memory
+// only: after a crash such a delivery is uncertain, as the store says.
 type outcomes struct {
 	mu sync.Mutex
 	m  map[string]attempt // by the delivery's id

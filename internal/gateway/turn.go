@@ -123,7 +123,7 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 		ID: r.id, Key: r.claim.Key, Person: newest.Sender, Private: newest.Private,
 		Steps: steps, Progress: r.live.show,
 		Record: func(ctx context.Context, s sessions.Step) error {
-			return r.g.store.AppendStep(ctx, r.claim, r.id, r.bound(), s)
+			return r.ofStore(r.g.store.AppendStep(ctx, r.claim, r.id, r.bound(), s))
 		},
 	}
 	steered := steeredSeqs(steps)
@@ -170,6 +170,16 @@ type storeError struct{ err error }
 func (e *storeError) Error() string { return e.err.Error() }
 func (e *storeError) Unwrap() error { return e.err }
 
+// ofStore marks a failure to journal as the store's, so that the turn is run
+// again, as long as its person may be kept waiting: a store that takes
+// everything but this step would have it run for ever.
+func (r *run) ofStore(err error) error {
+	if err == nil || r.age() >= r.g.opts.GiveUpAfter {
+		return err
+	}
+	return &storeError{err}
+}
+
 // steer hands the running turn what arrived meanwhile.
 func (r *run) steer(ctx context.Context) ([]sessions.Message, error) {
 	var joined []sessions.Message
@@ -189,7 +199,7 @@ func (r *run) steer(ctx context.Context) ([]sessions.Message, error) {
 			continue // edited meanwhile: the next turn answers it
 		}
 		if err != nil {
-			return joined, err
+			return joined, r.ofStore(err)
 		}
 		r.add(w)
 		joined = append(joined, msg)
