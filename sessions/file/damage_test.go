@@ -251,3 +251,25 @@ func TestErasedBytesAreGone(t *testing.T) {
 		t.Error("what was erased is in the files")
 	}
 }
+
+// An index that counts more ids than there can be is as good as none: all is
+// read anew, and what was accepted stays accepted.
+func TestIndexWithACountThatCannotBe(t *testing.T) {
+	for _, count := range []string{"1", "2", "4611686018427387904", "9223372036854775807", "-1"} {
+		t.Run(count, func(t *testing.T) {
+			p := newPlace(t)
+			s := p.open(t)
+			say(t, s, "x:1", "1", "one")
+			must(t, s.Close())
+			index := string(read(t, p.path("index.json")))
+			must(t, os.WriteFile(p.path("index.json"), []byte(strings.Replace(index, `"seen":1`, `"seen":`+count, 1)), 0o600))
+			for range 2 {
+				s = p.open(t)
+				if a, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:1", "1", "one")}); err != nil || a.Outcome != sessions.Duplicate {
+					t.Errorf("Accept = %+v, %v; want a duplicate", a, err)
+				}
+				must(t, s.Close())
+			}
+		})
+	}
+}

@@ -180,7 +180,7 @@ func (d *disk) readSeen(rows int64) (*memory.SeenIDs, error) {
 	if err != nil && (rows > 0 || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, err
 	}
-	if rows < 0 || int64(len(data)) < rows*memory.SeenRow {
+	if rows < 0 || rows > int64(len(data))/memory.SeenRow {
 		return nil, errors.New("the file of seen ids is too short")
 	}
 	return memory.NewSeenIDs(data[:rows*memory.SeenRow]), nil
