@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -100,6 +101,30 @@ func appendAt(path string, size int64, data []byte) error {
 		err = fsync(f)
 	}
 	return errors.Join(err, f.Close())
+}
+
+// folderNames are the names in a folder, in no order.
+func folderNames(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	names, err := f.Readdirnames(-1)
+	return names, errors.Join(err, f.Close())
+}
+
+// pathsWith are the files in a folder whose names have that ending, in order;
+// none if there is no such folder. The folder's own name can hold anything,
+// what is a pattern elsewhere included.
+func pathsWith(dir, ending string) (paths []string, err error) {
+	names, err := folderNames(dir)
+	for _, name := range names {
+		if strings.HasSuffix(name, ending) {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+	}
+	slices.Sort(paths)
+	return paths, removed(err)
 }
 
 // setAside renames a file that cannot be read, so that nothing overwrites it,

@@ -51,7 +51,7 @@ func (d *disk) format() (int, error) {
 	}
 	oldest := 0
 	for _, sub := range []string{documentDir, jobDir} {
-		docs, err := filepath.Glob(filepath.Join(d.dir, sub, "*.json"))
+		docs, err := pathsWith(filepath.Join(d.dir, sub), ".json")
 		if err != nil {
 			return 0, err
 		}

@@ -59,7 +59,7 @@ func (d *disk) image() (memory.Image, error) {
 
 func (d *disk) removeDrafts() error {
 	for _, sub := range storeDirs {
-		drafts, err := filepath.Glob(filepath.Join(d.dir, sub, "*"+draftEnding))
+		drafts, err := pathsWith(filepath.Join(d.dir, sub), draftEnding)
 		for _, path := range drafts {
 			err = errors.Join(err, removed(os.Remove(path)))
 		}
@@ -122,7 +122,7 @@ func (d *disk) readIndex() (*indexFile, *memory.SeenIDs, error) {
 			return index, seen, nil
 		}
 	}
-	docs, err2 := filepath.Glob(filepath.Join(d.dir, documentDir, "*.json"))
+	docs, err2 := pathsWith(filepath.Join(d.dir, documentDir), ".json")
 	if err2 != nil {
 		return nil, nil, err2
 	}

@@ -22,7 +22,7 @@ type Uncarried struct {
 // may have open. It only reads. Documents that are damaged count for nothing.
 func FindUncarried(dir string) (u Uncarried, err error) {
 	for _, sub := range []string{documentDir, jobDir} {
-		docs, err := filepath.Glob(filepath.Join(dir, sub, "*.json"))
+		docs, err := pathsWith(filepath.Join(dir, sub), ".json")
 		if err != nil {
 			return u, fmt.Errorf("file: look for what is not carried over: %w", err)
 		}

@@ -56,16 +56,6 @@ func (d *disk) verifyArchives(index *indexFile) error {
 	return nil
 }
 
-// folderNames are the names in a folder, in no order.
-func folderNames(dir string) ([]string, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	names, err := f.Readdirnames(-1)
-	return names, errors.Join(err, f.Close())
-}
-
 // archiveGone is about a conversation that the index knows and that has no
 // archive.
 func (d *disk) archiveGone(k channels.Key) error {
