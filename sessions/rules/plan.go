@@ -308,7 +308,11 @@ func (c *ChatPlan) border() error {
 	} else if len(h.Generations) > 0 {
 		last = h.Generations[0].FirstSeq - 1
 	}
-	if len(h.Generations) == 0 {
+	switch {
+	case len(h.Generations) > 0:
+	case len(h.Summaries) > 0:
+		return errors.New("a summary of a conversation without messages")
+	default:
 		return nil // settings only: the seqs go on from MessageSeq
 	}
 	if h.MessageSeq != 0 && h.MessageSeq != last {

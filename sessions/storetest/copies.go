@@ -287,6 +287,7 @@ func refuses(t *testing.T, _, b *rig) {
 		"a generation beyond":  `{"conversation":{"key":"x:1","generations":[{"id":"20260101_001","first_seq":7},{"id":"20260101_002","first_seq":9}]}}`,
 		"a generation before":  `{"conversation":{"key":"x:1","generations":[{"id":"20260101_001","first_seq":0}]}}`,
 		"a summary of nothing": `{"conversation":{"key":"x:1","generations":[{"id":"20260101_001","first_seq":1}],"summaries":[{"covers_seq":1}]}}`,
+		"a summary alone":      `{"conversation":{"key":"x:1","title":"t","summaries":[{"covers_seq":8589934593,"text":"s"}]}}`,
 		"metadata":             `{"inbox":{"seq":1,"inbound":{"key":"x:1","id":"1"},"state":"odd"}}`,
 		"an inbox without id":  `{"inbox":{"seq":1,"inbound":{"key":"x:1"},"state":"done"}}`,
 		"an inbox without seq": `{"inbox":{"inbound":{"key":"x:1","id":"1"},"state":"done"}}`,
