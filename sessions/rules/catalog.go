@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -241,8 +242,12 @@ func CheckOutbox(r sessions.OutboxRecord) error {
 
 // ParseGeneration takes an id of a generation apart.
 func ParseGeneration(id string) (day string, n int64, err error) {
-	day, _, ok := strings.Cut(id, "_")
-	if _, err := fmt.Sscanf(strings.TrimPrefix(id, day+"_"), "%d", &n); !ok || err != nil || n < 1 || len(day) != 8 || id != Generation(day, n) {
+	day, number, ok := strings.Cut(id, "_")
+	if _, err := time.Parse(dayOfID, day); !ok || err != nil {
+		return "", 0, errors.New("not the id of a generation")
+	}
+	n, err = strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 1 || id != Generation(day, n) {
 		return "", 0, errors.New("not the id of a generation")
 	}
 	return day, n, nil

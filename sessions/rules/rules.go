@@ -130,7 +130,9 @@ func Edited(old, edit channels.Inbound) channels.Inbound {
 }
 
 // Day is the part of a generation id that says when it began, in UTC.
-func Day(now time.Time) string { return now.UTC().Format("20060102") }
+func Day(now time.Time) string { return now.UTC().Format(dayOfID) }
+
+const dayOfID = "20060102"
 
 // Generation is the id of the n-th generation that began on day. Three digits
 // are the least; the thousandth has four.

@@ -36,6 +36,21 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
+// An id that no store gave is not taken for one: its day counts the generations
+// begun on it.
+func TestParseGeneration(t *testing.T) {
+	for id, want := range map[string]int64{
+		"20260601_001": 1, "20260601_1000": 1000,
+		"": 0, "20260601": 0, "20260601_": 0, "20260601_1": 0, "20260601_0001": 0, "20260601_-01": 0, "20260601_+01": 0, "20260601_000": 0,
+		"20261301_001": 0, "abcdefgh_001": 0, "../../.._001": 0, "20260601_001 ": 0, "20260601_99999999999999999999": 0,
+	} {
+		day, n, err := rules.ParseGeneration(id)
+		if n != want || (err == nil) != (want > 0) || want > 0 && day != "20260601" {
+			t.Errorf("ParseGeneration(%q) = %q, %d, %v; want number %d", id, day, n, err, want)
+		}
+	}
+}
+
 // FuzzWords: a word never holds what means something in a query of SQLite's.
 func FuzzWords(f *testing.F) {
 	f.Add("a \"quoted\" AND (b*)")
