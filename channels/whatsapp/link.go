@@ -57,10 +57,8 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(Invitation))
 		return identify(known.GetJID()).chat(), fmt.Errorf("whatsapp: this device is %w", ErrLinked)
 	}
 	c.askVersion(ctx)
-	for linked := false; !linked; {
-		if linked, err = c.invite(ctx, file.container.NewDevice(), phone, show); err != nil {
-			return "", err
-		}
+	if err := c.inviteUntilLinked(ctx, file, phone, show); err != nil {
+		return "", err
 	}
 	device, err := file.device(ctx)
 	if err != nil || device == nil {
@@ -145,6 +143,24 @@ func root(err error) error {
 			return err
 		}
 		err = cause
+	}
+}
+
+// inviteUntilLinked makes one connection after the other. One that did not hold
+// is followed by a pause: a server that is in trouble ends each at once.
+func (c *Channel) inviteUntilLinked(ctx context.Context, file *deviceFile, phone string, show func(Invitation)) error {
+	for tries := (pause{}); ; {
+		began := time.Now()
+		linked, err := c.invite(ctx, file.container.NewDevice(), phone, show)
+		if linked || err != nil {
+			return err
+		}
+		if time.Since(began) >= c.steadyAfter {
+			tries.failed = 0
+		}
+		if sleep(ctx, tries.next()); ctx.Err() != nil {
+			return fmt.Errorf("whatsapp: link: %w", context.Cause(ctx))
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest"
@@ -95,6 +96,21 @@ func TestLinkFails(t *testing.T) {
 	n.Faults.RefuseDials(-1)
 	if _, err := c.Link(within(t), "", func(whatsapp.Invitation) {}); err == nil {
 		t.Error("Link without a network = nil, want an error")
+	}
+}
+
+// A server that ends every connection at once is not dialled without a pause.
+func TestLinkPauses(t *testing.T) {
+	n := unlinked(t, wasim.Options{})
+	c := n.open(t, whatsapp.Options{})
+	n.Faults.FailLogins(503, -1)
+	ctx, cancel := context.WithTimeout(within(t), time.Second)
+	defer cancel()
+	if _, err := c.Link(ctx, "", func(whatsapp.Invitation) {}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Link = %v, want that it tries until its context ends", err)
+	}
+	if got := n.Count("dial"); got > 6 { // 100 ms before the second, 200 before the third
+		t.Errorf("dialled %d times in a second", got)
 	}
 }
 
