@@ -3,6 +3,7 @@ package whatsapp
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -132,6 +133,16 @@ func (s *albums) done(in channels.Inbound) {
 			a.held = nil
 		}
 	}
+}
+
+// erase forgets what came in those chats, and from those people.
+func (s *albums) erase(chats map[string]bool, people map[types.JID]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.last, func(c choice, _ *album) bool {
+		sender, _ := named(c.sender)
+		return chats[c.chat] || people[sender]
+	})
 }
 
 // isPicture reports whether in is what albums are made of.

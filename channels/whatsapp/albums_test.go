@@ -2,6 +2,7 @@ package whatsapp_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,6 +75,36 @@ func TestAlbumInGroup(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("of the albums came (-want +got):\n%s", diff)
+	}
+}
+
+// Pictures that wait for their words are forgotten with the person who sent
+// them, or with the group; those of others are not.
+func TestErasedAlbumParts(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	bob := n.Contact("+15550000003", "Bob")
+	g, other := n.Group("friends", n.ann, bob), n.Group("others", n.ann, bob)
+	inbox := channeltest.NewInbox()
+	c := n.open(t, whatsapp.Options{Names: []string{"dragoman"}})
+	channeltest.Start(t, c, gated{inbox})
+	reach(t, c, channels.StateConnected, "")
+	n.ann.Send(photo(g, "3AALBUM1", "of the erased"))
+	bob.Send(photo(g, "3AALBUM2", "of another"))
+	bob.Send(photo(other, "3AALBUM3", "in the erased group"))
+	if err := n.WaitDrained(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	keys := []channels.Key{channels.MustKey("whatsapp:" + other.JID().String())}
+	if _, err := c.Erase(within(t), keys, []string{n.ann.Number()}, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	n.ann.Send(photo(g, "3AALBUM1", "dragoman: one"))
+	bob.Send(photo(g, "3AALBUM2", "dragoman: two"))
+	bob.Send(photo(other, "3AALBUM3", "dragoman: three"))
+	bob.SayIn(g, "dragoman: done")
+	inbox.Until(t, "the last message", func() bool { return slices.Contains(inbox.Texts(), "done") })
+	if diff := cmp.Diff([]string{"one", "of another", "two", "three", "done"}, inbox.Texts()); diff != "" {
+		t.Errorf("after it came (-want +got):\n%s", diff)
 	}
 }
 

@@ -49,6 +49,7 @@ func (c *Channel) Erase(ctx context.Context, keys []channels.Key, ids []string, 
 		return 0, err
 	}
 	c.memory.erase(x.chats, x.jids)
+	c.albums.erase(x.chats, x.people)
 	return entries, then()
 }
 
