@@ -36,7 +36,7 @@ func TestRender(t *testing.T) {
 		{"html", "a <b>x</b> &amp; c", "a <b>x</b> & c"},
 		{"escapes", `1\. not a list \*x\*`, "1. not a list *x*"},
 		{"escaped entity", `\&amp; \&lt;`, "&amp; &lt;"},
-		{"snake", "a_b_c 2*3*4", "a_b_c 234"},
+		{"snake", "a_b_c 2*3*4", "a_b_c 2*3*4"},
 		{"definition", "[1]: https://go.dev", "[1]: https://go.dev"},
 		{"rule", "a\n\n---\n\nb", "a\n\n———\n\nb"},
 		{"empty", " \n", "…"},
