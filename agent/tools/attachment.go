@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"unicode/utf8"
 
 	"dragoman/agent"
 	"dragoman/channels"
@@ -97,8 +96,7 @@ func readAttachment(files Attachments, k channels.Key, file string, offset int64
 	case offset >= size:
 		return "", fmt.Errorf("%s has %d bytes; offset %d is past its end", label, size, offset)
 	}
-	// Up to three bytes more on both sides show whether a rune was cut.
-	page := make([]byte, limit+utf8.UTFMax)
+	page := make([]byte, limit+pageRest)
 	if n, size, err = files.ReadPart(k, file, page, offset); err != nil {
 		return "", attachmentError(label, err)
 	}

@@ -206,7 +206,7 @@ func storeFailed(ctx context.Context, err error) error {
 	return &storeError{cause: err}
 }
 
-// storeError says little and keeps its cause for the operator's log.
+// storeError says little to the model and keeps its cause for [errors.Is].
 type storeError struct{ cause error }
 
 func (e *storeError) Error() string { return "the store did not answer as it should; try again later" }

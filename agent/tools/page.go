@@ -64,8 +64,8 @@ func toUTF8(body []byte, contentType string) []byte {
 	return bytes.ToValidUTF8(decoded, []byte("\uFFFD"))
 }
 
-// tidyText drops control characters and what follows the third empty line in
-// a row.
+// tidyText drops control characters and white space at the ends of lines, and
+// makes one empty line of several.
 func tidyText(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\uFEFF' {

@@ -67,8 +67,7 @@ func (w *Workspace) read(path string, offset int64, limit int) (string, error) {
 	case offset >= size:
 		return "", fmt.Errorf("%q has %d bytes; offset %d is past its end", clean, size, offset)
 	}
-	// Up to three bytes more on both sides show whether a rune was cut.
-	page := make([]byte, limit+utf8.UTFMax)
+	page := make([]byte, limit+pageRest)
 	n, err := f.ReadAt(page, offset)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", explain(clean, err)
@@ -93,8 +92,13 @@ func (w *Workspace) openRegular(path string) (f *os.File, size int64, err error)
 	return f, info.Size(), nil
 }
 
+// pageRest is how much more than its limit is read for a page, in bytes: the
+// rest of a rune that the offset cuts, and of one that the limit cuts.
+const pageRest = 2 * utf8.UTFMax
+
 // renderPage puts a line in front of a page that says what it is. page begins
-// at offset and may hold a few bytes more than limit.
+// at offset and holds up to pageRest bytes more than limit. One whole rune is
+// shown also if it is longer than limit.
 func renderPage(path string, page []byte, offset int64, limit int, size int64) (string, error) {
 	begin := 0
 	if offset > 0 {
@@ -102,10 +106,11 @@ func renderPage(path string, page []byte, offset int64, limit int, size int64) (
 			begin++
 		}
 	}
-	end := min(limit, len(page))
+	end := min(max(limit, begin+1), len(page))
 	atEnd := offset+int64(end) >= size
 	if !atEnd {
 		end = cutPage(page[:end], page[end:], begin)
+		atEnd = offset+int64(end) >= size
 	}
 	text := page[begin:end]
 	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
@@ -122,7 +127,8 @@ func renderPage(path string, page []byte, offset int64, limit int, size int64) (
 }
 
 // cutPage is where a page that goes on should end: after its last line break
-// if that lies in its second half, else before the rune that the limit cuts.
+// if that lies in its second half, else before the rune that the limit cuts, or
+// behind it if it is the only one.
 func cutPage(page, rest []byte, begin int) int {
 	if i := bytes.LastIndexByte(page, '\n'); i >= (begin+len(page))/2 {
 		return i + 1
@@ -135,6 +141,9 @@ func cutPage(page, rest []byte, begin int) int {
 		if utf8.RuneStart(page[end-back]) {
 			return end - back
 		}
+	}
+	for i := 0; i < len(rest) && i < utf8.UTFMax-1 && !utf8.RuneStart(rest[i]); i++ {
+		end++
 	}
 	return end
 }

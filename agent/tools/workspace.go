@@ -90,11 +90,7 @@ func refusePrivate(real string, private []string) error {
 		}
 	}
 	for _, path := range private {
-		secret, err := realPath(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			// Not there yet; what counts is where it will be.
-			secret, err = filepath.Abs(path)
-		}
+		secret, err := placeOf(path)
 		if err != nil {
 			return fmt.Errorf("tools: find %s: %w", path, err)
 		}
@@ -112,6 +108,17 @@ func realPath(path string) (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(abs)
+}
+
+// placeOf is realPath for something that may not be there yet: what counts is
+// where it will be.
+func placeOf(path string) (string, error) {
+	real, err := realPath(path)
+	if dir := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) && dir != path {
+		real, err = placeOf(dir)
+		return filepath.Join(real, filepath.Base(path)), err
+	}
+	return real, err
 }
 
 // contains reports whether path is dir or lies below it; both are clean.
