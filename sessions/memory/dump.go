@@ -49,10 +49,6 @@ func (s *Store) collect(ctx context.Context, whole bool, keys []channels.Key, al
 			keys = slices.Collect(maps.Keys(s.chats))
 			others = s.otherRecords()
 		}
-		if then != nil {
-			then.Take()
-			s.outside.Add(1)
-		}
 		var errs []error
 		if whole {
 			errs = append(errs, all.add(sessions.Record{Store: s.storeRecord()}))
@@ -66,10 +62,18 @@ func (s *Store) collect(ctx context.Context, whole bool, keys []channels.Key, al
 				heads = append(heads, c.head())
 			}
 		}
-		return errors.Join(errs...)
+		if err := errors.Join(errs...); err != nil || then == nil {
+			return err
+		}
+		then.Take()
+		s.outside.Add(1) // as the last: only who sees no error takes it back
+		return nil
 	})
-	if then == nil || err != nil {
-		return errors.Join(err, all.add(others...))
+	if err != nil {
+		return err
+	}
+	if then == nil {
+		return all.add(others...)
 	}
 	defer s.outside.Done()
 	for _, h := range heads {

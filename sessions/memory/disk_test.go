@@ -1,0 +1,63 @@
+package memory_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/memory"
+	"dragoman/sessions/rules"
+)
+
+// fullDisk holds marks of what was erased and has no room for more.
+type fullDisk struct {
+	marks   int
+	scratch string
+}
+
+func (d fullDisk) Image() (memory.Image, error) {
+	var img memory.Image
+	for n := range d.marks {
+		img.Common.Erased = append(img.Common.Erased, rules.Hash(fmt.Sprint(n)))
+	}
+	return img, nil
+}
+
+func (d fullDisk) Content(channels.Key, bool) (memory.Content, error) { return memory.Content{}, nil }
+func (d fullDisk) Commit([]memory.Change) error                       { return nil }
+func (d fullDisk) Wipe([]channels.Key) error                          { return nil }
+func (d fullDisk) Moment() memory.Moment                              { return noMoment{} }
+func (d fullDisk) Scratch() (*os.File, error)                         { return os.Open(d.scratch) } // only to read
+
+type noMoment struct{}
+
+func (noMoment) Take()                                        {}
+func (noMoment) Content(channels.Key) (memory.Content, error) { return memory.Content{}, nil }
+func (noMoment) End()                                         {}
+
+// A Dump that finds no room while it is gathered ends with an error, and the
+// store can be closed after it.
+func TestDumpWithoutRoom(t *testing.T) {
+	d := fullDisk{marks: 10_000, scratch: filepath.Join(t.TempDir(), "scratch")}
+	if err := os.WriteFile(d.scratch, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := memory.Open(memory.Options{}, d)
+	if err := s.Dump(t.Context(), nil, func(sessions.Record) error { return nil }); err == nil {
+		t.Error("Dump without room succeeds")
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Errorf("Close = %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("Close waits for a Dump that has ended")
+	}
+}
