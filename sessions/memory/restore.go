@@ -25,7 +25,7 @@ func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error
 func (s *Store) Take(ctx context.Context, next func() (sessions.Record, error)) (taken sessions.Taken, err error) {
 	plan, err := rules.ReadPlan(ctx, nil, next) // they stay in memory anyway
 	if err != nil {
-		return taken, fmt.Errorf("memory: restore: %w", err)
+		return taken, s.wrap("restore", err)
 	}
 	defer func() { err = errors.Join(err, plan.Close()) }()
 	err = s.update(ctx, "restore", func(ch *change) error {
