@@ -51,6 +51,7 @@ type disk struct {
 	// stale says that the log tells of what was deleted since.
 	stale  bool
 	opened bool
+	images int // how often everything was read
 
 	// settling is held while documents are written, and by those who want none
 	// to be. It is taken before the store's lock.
@@ -60,6 +61,10 @@ type disk struct {
 	// locks keep the files of a key together while they are read or written.
 	// They are taken under the store's lock, never the other way round.
 	locks [64]sync.Mutex
+	// indexing is held while everything is read, and while the files that this
+	// begins with are replaced and the log is dropped. It is taken under the
+	// store's lock, and before locks.
+	indexing sync.Mutex
 	// checkpoint brings all files up to the log and drops the log.
 	checkpoint func() error
 }

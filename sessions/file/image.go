@@ -30,8 +30,16 @@ func (d *disk) Image() (memory.Image, error) {
 }
 
 func (d *disk) image() (memory.Image, error) {
-	if err := d.removeDrafts(); err != nil {
-		return memory.Image{}, err
+	d.indexing.Lock()
+	defer d.indexing.Unlock()
+	d.mu.Lock()
+	first := !d.opened
+	d.images++
+	d.mu.Unlock()
+	if first { // later ones are of documents that are being written
+		if err := d.removeDrafts(); err != nil {
+			return memory.Image{}, err
+		}
 	}
 	common, err := d.readCommon()
 	if err != nil {

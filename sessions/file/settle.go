@@ -190,37 +190,82 @@ func (d *disk) settled(k channels.Key, st docState) {
 
 // checkpoint brings all documents up to the log and then drops the log.
 func (s *Store) checkpoint(ctx context.Context) error {
-	d := s.disk
 	s.checkpoints.Lock()
 	defer s.checkpoints.Unlock()
-	var lsn int64
-	var heads []memory.Head
-	var fresh []seenRow
-	var err error
+	for {
+		if done, err := s.tryCheckpoint(ctx); done || err != nil {
+			return err
+		}
+	}
+}
+
+// cut is what a checkpoint begins with: all that is not in the documents.
+type cut struct {
+	common memory.Common
+	heads  []memory.Head
+	fresh  []seenRow
+	lsn    int64
+	images int  // how often everything was read
+	stale  bool // the log tells of what was deleted
+}
+
+// cut begins a new file of the log and takes what the files before it tell of.
+func (s *Store) cut() (c cut, err error) {
+	d := s.disk
 	common, err2 := s.Store.Survey(func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		lsn, heads, fresh = d.lsn, slices.Collect(maps.Values(d.heads)), slices.Clone(d.fresh)
-		if err = d.journal.begin(lsn + 1); err == nil {
+		c = cut{heads: slices.Collect(maps.Values(d.heads)), fresh: slices.Clone(d.fresh), lsn: d.lsn, images: d.images, stale: d.stale}
+		if err = d.journal.begin(d.lsn + 1); err == nil {
 			d.stale = false
 		}
 	})
-	if err = errors.Join(err, err2); err != nil {
-		return err
+	c.common = common
+	return c, errors.Join(err, err2)
+}
+
+// tryCheckpoint is checkpoint, and reports whether it came to its end: it does
+// not if everything was read anew meanwhile, because a commit failed. What was
+// accepted since the index is counted anew then.
+func (s *Store) tryCheckpoint(ctx context.Context) (done bool, err error) {
+	d := s.disk
+	c, err := s.cut()
+	defer func() {
+		if c.stale && !done {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.stale = true
+		}
+	}()
+	if err == nil {
+		_, err = s.settle(ctx, forever)
 	}
-	if _, err := s.settle(ctx, forever); err != nil {
-		return err
+	if err != nil {
+		return false, err
 	}
-	if err := d.writeCommon(common, lsn); err != nil {
-		return err
+	d.indexing.Lock()
+	defer d.indexing.Unlock()
+	if d.read() != c.images {
+		return false, nil
 	}
-	if err := d.writeIndex(heads, fresh, lsn); err != nil {
-		return err
+	if err := d.writeCommon(c.common, c.lsn); err != nil {
+		return false, err
+	}
+	if err := d.writeIndex(c.heads, c.fresh, c.lsn); err != nil {
+		return false, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.fresh = slices.Clone(d.fresh[len(fresh):])
-	return d.journal.drop()
+	d.fresh = slices.Clone(d.fresh[len(c.fresh):])
+	err = d.journal.drop()
+	return err == nil, err
+}
+
+// read is how often everything was read.
+func (d *disk) read() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.images
 }
 
 // forever is after every change.
