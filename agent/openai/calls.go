@@ -79,12 +79,20 @@ func (p *partial) over(d *toolCall) bool {
 		return false // a call has a name, so this is a piece of one
 	case d.ID != "" && p.id != "" && d.ID != p.id:
 		// An id of its own; unless the server makes one up for each piece.
-		return name != p.name || p.args.Len() == 0 || json.Valid([]byte(p.args.String()))
+		return name != p.name || p.args.Len() == 0 || p.whole()
 	case d.ID != "" && d.ID == p.id:
 		return false
 	default:
-		return p.args.Len() > 0 && json.Valid([]byte(p.args.String()))
+		return p.whole()
 	}
+}
+
+// whole reports whether the arguments so far are an object or a list. It reads
+// them only if they end like one: it is asked for each piece, and there may be
+// a megabyte of pieces.
+func (p *partial) whole() bool {
+	args := strings.TrimRight(p.args.String(), " \t\r\n")
+	return (strings.HasSuffix(args, "}") || strings.HasSuffix(args, "]")) && json.Valid([]byte(args))
 }
 
 func (c *calls) nameless() bool {

@@ -10,9 +10,13 @@ import (
 // saysPrefix begins the part of an error's text that a server wrote.
 const saysPrefix = "the server says: "
 
-// longestKept is how many bytes in a row an error may share with what was
-// said in the conversation.
-const longestKept = 8
+// How many bytes in a row an error may not share with what was said in the
+// conversation, and with the system prompt: the summary in it tells what was
+// said, but the rest is in words that servers use as well.
+const (
+	quoteOfChat   = 8
+	quoteOfPrompt = 24
+)
 
 // discreet takes what people said out of a server's words: content filters
 // and validators quote what they refuse, and no error may hold chat text.
@@ -25,13 +29,17 @@ func discreet(err error, r agent.Request) error {
 	if !found {
 		return err
 	}
-	for _, m := range r.Messages {
-		said := []string{m.Content, m.Name}
+	cut := func(text string, piece int) {
+		says = cutPieces(says, strings.Join(strings.Fields(text), " "), piece, "[…]")
+	}
+	cut(r.System, quoteOfPrompt)
+	cut(r.Background, quoteOfChat)
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		cut(m.Content, quoteOfChat)
+		cut(m.Name, quoteOfChat)
 		for _, call := range m.ToolCalls {
-			said = append(said, call.Arguments)
-		}
-		for _, text := range said {
-			says = cutPieces(says, strings.Join(strings.Fields(text), " "), longestKept, "[…]")
+			cut(call.Arguments, quoteOfChat)
 		}
 	}
 	clean := *me

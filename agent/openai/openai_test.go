@@ -525,3 +525,23 @@ func TestErrorsQuoteNobody(t *testing.T) {
 		}
 	}
 }
+
+// A summary tells what people said, wherever in a request it stands.
+func TestErrorsQuoteNoSummary(t *testing.T) {
+	const summary = "Anna's diagnosis is CANARYTEXT, and she asks for a second opinion."
+	for name, r := range map[string]agent.Request{
+		"in the system prompt": {System: "You help.\n\n<conversation_summary>\n" + summary + "\n</conversation_summary>"},
+		"behind it":            {System: "You help.", Background: summary},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := agenttest.Serve(t, agenttest.Options{})
+			m := model(t, s.URL())
+			s.Next(agenttest.StatusReply(400, nil, `{"error":{"message":"Content filter: 's diagnosis is CANARYTEXT, and' is not allowed"}}`))
+			r.Messages = ask("What now?").Messages
+			_, _, _, err := complete(t, m, r)
+			if err == nil || strings.Contains(err.Error(), "CANARY") || !strings.Contains(err.Error(), "Content filter: ") {
+				t.Errorf("error = %v, want the server's words without the summary's", err)
+			}
+		})
+	}
+}
