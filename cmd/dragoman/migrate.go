@@ -25,8 +25,8 @@ type migrated struct {
 	Again bool `json:"again,omitempty"`
 	// Aside is where an empty store is now that was in the way.
 	Aside string `json:"aside,omitempty"`
-	// NotCopied counts the conversations whose documents have more than a store
-	// knows.
+	// NotCopied counts the conversations whose documents have more fields of
+	// others than can be kept.
 	NotCopied app.Uncarried `json:"not_copied,omitzero"`
 	// Advice says how to use the copy.
 	Advice string `json:"-"`
@@ -52,7 +52,7 @@ func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
 	e.say("  %s\n", got.Counts)
 	e.say("Both were read again and compared, record by record and message by message: equal.")
 	if n := got.NotCopied; n != (app.Uncarried{}) {
-		e.say("Not copied, because only the old documents have it: fields that Dragoman does not know, in %s, that are longer than 64 KiB or stand where none are kept.", count(n.Fields, "conversation", "conversations"))
+		e.say("Not copied, because only the old documents have it: fields that Dragoman does not know, in %s, that are longer than 64 KiB together or stand beside a queue that has no conversation.", count(n.Fields, "conversation", "conversations"))
 	}
 	e.say("The old store is as it was; remove it when you are content with the new one.")
 	if got.Again {

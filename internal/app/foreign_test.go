@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dragoman/channels"
+	"dragoman/internal/app"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
+	"dragoman/sessions/storetest"
 )
 
 // foreignDocuments is a store of files in which another program has put fields
@@ -110,6 +113,50 @@ func TestCase48FieldsOfOthers(t *testing.T) {
 	}
 	if c, err := db.Conversation(t.Context(), channels.MustKey("x:1")); err != nil || c.Usage.Input != 30 || c.Usage.Output != 4 {
 		t.Errorf("Conversation = %+v, %v", c, err)
+	}
+}
+
+// Case 48 in whole: the same for a field in every object of a document that
+// has something of everything, at every depth, and with a message in between.
+func TestCase48FieldsInEveryObject(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	s, k := at(t, p.parse("file")), channels.MustKey("x:1")
+	storetest.Whole(t, s, k)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join("conversations", "x_1.json")
+	text, err := os.ReadFile(filepath.Join(p.parse("file").Path, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited, places := storetest.Everywhere(t, text)
+	if len(places) < 50 {
+		t.Fatalf("there are only %d objects", len(places))
+	}
+	if err := os.WriteFile(filepath.Join(p.parse("file").Path, name), edited, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	there, back := p.parse("sqlite:"+p.state("there.db")), p.parse("file:"+p.state("back"))
+	for n, step := range [][2]app.Place{{p.parse("file"), there}, {there, back}} {
+		m, err := p.migrate(step[0], step[1])
+		if err != nil || m.NotCopied.Fields != 0 {
+			t.Fatalf("Migrate(%s, %s) = %+v, %v", step[0], step[1], m, err)
+		}
+		s := at(t, step[1])
+		_, err = s.Accept(t.Context(), sessions.Entry{
+			Inbound: channels.Inbound{Key: k, ID: fmt.Sprint("between", n)}, Answered: true, Append: []sessions.Message{{Role: sessions.RoleUser, Content: "between"}},
+		})
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err = os.ReadFile(filepath.Join(back.Path, name)); err != nil {
+		t.Fatal(err)
+	}
+	if missing := storetest.FindEverywhere(t, text, places); len(missing) > 0 {
+		t.Errorf("%d of %d fields are not where they were: %q in\n%s", len(missing), len(places), missing, text)
 	}
 }
 

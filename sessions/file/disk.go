@@ -79,7 +79,8 @@ var lockSeed = maphash.MakeSeed()
 type docState struct {
 	lsn      int64
 	archived int64 // bytes of the archive that belong to it
-	extra    foreign
+	// extra and alone are those of the document.
+	extra, alone foreign
 }
 
 var (

@@ -32,6 +32,10 @@ type document struct {
 	// inline are the fields of others that are kept in the settings of Head,
 	// as they stand in the document; extra those that are kept nowhere else.
 	inline, extra foreign
+	// places are the same for those inside of what is ours, and alone those of
+	// them that are kept nowhere else.
+	places rules.Places
+	alone  foreign
 }
 
 // documentTop stands before the messages.
@@ -65,7 +69,7 @@ type documentRest struct {
 }
 
 func newDocument(h memory.Head, c memory.Content, st docState) *document {
-	d := &document{documentTop: documentTop{Format: documentFormat, Key: h.Key}, Messages: mapped(c.Messages, newMessage), extra: st.extra}
+	d := &document{documentTop: documentTop{Format: documentFormat, Key: h.Key}, Messages: mapped(c.Messages, newMessage), extra: st.extra, alone: st.alone}
 	d.documentRest = documentRest{
 		Waiting: c.In, Deliveries: c.Out, Journals: mappedJournals(c.Journals, newStep), Summaries: c.Summaries,
 		Head: h, LSN: st.lsn, ArchiveBytes: st.archived,
@@ -75,13 +79,18 @@ func newDocument(h memory.Head, c memory.Content, st docState) *document {
 		if n := len(v.Generations); n > 0 {
 			d.Generation = v.Generations[n-1].ID
 		}
-		d.showForeign(v.Settings)
 	}
 	if n := len(c.Summaries); n > 0 {
 		d.Summary = c.Summaries[n-1].Text
 	}
 	if d.Messages == nil {
 		d.Messages = []message{}
+	}
+	if v := h.Conversation; v != nil {
+		settings := v.Settings
+		d.showForeign(&settings)
+		d.showPlaces(&settings)
+		d.Metadata = settings.Metadata
 	}
 	return d
 }
@@ -93,12 +102,15 @@ func (d *document) content() memory.Content {
 	}
 }
 
-func (d *document) state() docState { return docState{d.LSN, d.ArchiveBytes, d.extra} }
+func (d *document) state() docState { return docState{d.LSN, d.ArchiveBytes, d.extra, d.alone} }
 
 // encode writes d with indents and without escapes that only HTML needs.
 func (d *document) encode() ([]byte, error) {
 	d.Sum = ""
 	data, err := pretty(d.shown())
+	if err == nil && (len(d.places) > 0 || d.alone != "") {
+		data, err = d.withPlaces(data)
+	}
 	data = d.extra.behind(d.inline.behind(data))
 	return foreign(sumOf(data)).behind(data), err
 }
@@ -153,11 +165,11 @@ func parseDocument(data []byte) (*document, error) {
 			return nil, newerError{d.Format}
 		}
 		// A field of others may have been taken for one of ours.
-		if kind := (*json.UnmarshalTypeError)(nil); !errors.As(err, &kind) || !strange(data) {
+		if kind := (*json.UnmarshalTypeError)(nil); !errors.As(err, &kind) || !documentShape.Strange(data) {
 			return nil, err
 		}
 	}
-	fields, err := d.takeForeign(data)
+	theirs, err := d.takeForeign(data)
 	if err != nil {
 		return nil, err
 	}
@@ -173,25 +185,28 @@ func parseDocument(data []byte) (*document, error) {
 	case d.ArchiveBytes < 0 || d.LSN < 0:
 		return nil, errors.New("it has a size that cannot be")
 	}
-	d.edited(fields)
+	d.edited(theirs, len(theirs) > 0 && untouched(data))
 	return d, checkContent(d.Key, d.Head, d.content())
 }
 
 // edited takes over what may be changed by hand: the title, the metadata and
-// the fields of others at the top count, and only those.
-func (d *document) edited(fields map[string]json.RawMessage) {
+// the fields of others beside the messages count, and only those.
+func (d *document) edited(theirs rules.Places, untouched bool) {
+	top := theirs[""]
+	delete(theirs, "")
 	v := d.Head.Conversation
 	if v == nil {
-		d.extra = foreignText(fields)
+		d.extra, d.alone = foreignText(top), foreignText(theirs.Stored())
 		return
 	}
 	d.Title = rules.Text(d.Title)
 	v.Title = d.Title
-	stored := rules.ForeignFields(v.Settings)
+	stored := v.Settings
 	if d.Format > 1 {
 		v.Settings.Metadata = d.Metadata
 	}
-	d.keepForeign(&v.Settings, fields, stored)
+	d.extra = keepForeign(&v.Settings, top, rules.Foreign(stored, sessions.FieldsName), untouched)
+	d.alone = keepPlaces(&v.Settings, theirs, rules.Foreign(stored, sessions.PlacesName), untouched)
 	v.Settings = rules.Settings(v.Settings)
 	d.Metadata = v.Settings.Metadata
 }

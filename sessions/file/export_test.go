@@ -55,18 +55,6 @@ func ParseDocument(data []byte) error {
 	return err
 }
 
-// Members are the names and values of a JSON object, as they stand there.
-func Members(object []byte) (names, values []string) {
-	members(object, func(name, value []byte) { names, values = append(names, string(name)), append(values, string(value)) })
-	return names, values
-}
-
-// Elements are those of a JSON list.
-func Elements(list []byte) (all []string) {
-	elements(list, func(value []byte) { all = append(all, string(value)) })
-	return all
-}
-
 // ParseArchive reads an archive and counts lines that cannot be read.
 func ParseArchive(data []byte) (messages, bad int) {
 	a := parseArchive(data)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"reflect"
 	"strings"
 
 	"dragoman/sessions"
@@ -14,7 +13,8 @@ import (
 // foreign are fields at the top of a document that we do not know, as an
 // indented JSON object, or "": other programs may have written them. They stay,
 // behind our own, for as long as the conversation does. It is text so that
-// states of documents can be compared.
+// states of documents can be compared. For places it is an object from each to
+// the fields there.
 type foreign string
 
 // fieldsMost is how many bytes of such fields may be new in a document for
@@ -24,67 +24,38 @@ type foreign string
 // long whatever else becomes of the settings.
 const fieldsMost = 64 << 10
 
-// names are those of the fields of an object of ours.
-type names map[string]bool
-
+// documentShape is that of a document, and accountShape of all of it but the
+// messages, which keep what others wrote themselves.
 var (
-	documentNames = namesOf[document]()
-	messageNames  = namesOf[message]()
-	callNames     = namesOf[toolCall]()
-	functionNames = namesOf[toolFunction]()
+	documentShape = rules.ShapeOf[document]()
+	accountShape  = rules.ShapeOf[document]("messages")
+	messageShape  = rules.ShapeOf[message]()
 )
 
-func namesOf[T any]() names {
-	all := names{}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
-			all[name] = true
-		}
-	}
-	return all
-}
-
-// split tells ours from theirs. The decoder takes a name in other letters for
-// ours; it is theirs.
-func (n names) split(fields map[string]json.RawMessage) (own, theirs map[string]json.RawMessage) {
-	own, theirs = map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	for name, v := range fields {
-		if n[name] {
-			own[name] = v
-		} else {
-			theirs[name] = v
-		}
-	}
-	return own, theirs
-}
-
 // takeForeign finds what others wrote into the document: fields of messages
-// and of calls go to where messages keep such, those at the top are returned.
-// Of nearly all documents there is nothing to do, and the one walk that sees
-// so is all that it costs.
-func (d *document) takeForeign(data []byte) (map[string]json.RawMessage, error) {
-	if !strange(data) {
+// and of what is in them go to where messages keep such, all others are
+// returned. Of nearly all documents there is nothing to do, and the one walk
+// that sees so is all that it costs.
+func (d *document) takeForeign(data []byte) (rules.Places, error) {
+	if !documentShape.Strange(data) {
 		return nil, nil
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return nil, err
-	}
-	own, theirs := documentNames.split(fields)
-	var list []json.RawMessage
-	if err := json.Unmarshal(own["messages"], &list); own["messages"] != nil && err != nil {
-		return nil, err
-	}
-	ours, err := json.Marshal(own)
-	if err != nil {
-		return nil, err
-	}
+	ours, theirs := documentShape.Split(data)
+	maps.DeleteFunc(theirs, func(at string, _ map[string]json.RawMessage) bool { return strings.HasPrefix(at, "messages/") })
 	*d = document{}
 	if err := json.Unmarshal(ours, d); err != nil {
 		return nil, err
 	}
-	for i, raw := range list {
-		if strangeMessage(raw) {
+	var list []json.RawMessage
+	rules.Members(data, func(name, value []byte) {
+		if string(name) == "messages" {
+			list = nil // of two of them the last counts
+			rules.Elements(value, func(m []byte) { list = append(list, m) })
+		}
+	})
+	for i, raw := range list[:min(len(list), len(d.Messages))] {
+		if messageShape.Strange(raw) {
+			var err error
 			if d.Messages[i], err = foreignMessage(raw); err != nil {
 				return nil, err
 			}
@@ -93,20 +64,26 @@ func (d *document) takeForeign(data []byte) (map[string]json.RawMessage, error) 
 	return theirs, nil
 }
 
-// foreignMessage reads a message with fields of others in it or in its calls.
+// foreignMessage reads a message with fields of others in it, in its calls, its
+// usage or its attachments.
 func foreignMessage(raw json.RawMessage) (m message, err error) {
-	var fields map[string]json.RawMessage
-	if err = json.Unmarshal(raw, &fields); err != nil {
+	ours, places := messageShape.Split(raw)
+	if err = json.Unmarshal(ours, &m); err != nil {
 		return m, err
 	}
-	own, theirs := messageNames.split(fields)
-	ours, err := json.Marshal(own)
-	if err == nil {
-		err = json.Unmarshal(ours, &m)
+	theirs := places[""]
+	if theirs == nil {
+		theirs = map[string]json.RawMessage{}
 	}
-	if calls := own["tool_calls"]; strangeCalls(calls) {
-		theirs["tool_calls"] = calls // whole: what is ours in it is read from it
-	}
+	rules.Members(raw, func(name, v []byte) {
+		if !messageShape.Field(string(name)).Strange(v) {
+			return
+		}
+		theirs[string(name)] = v // whole: what is ours in it is read from it
+		if string(name) == "attachments" {
+			theirs[string(name)] = rules.OriginalAttachments(v)
+		}
+	})
 	m.Extra = merge(theirs, m.Extra, "extra")
 	return m, err
 }
@@ -135,10 +112,12 @@ func merge(there, kept map[string]json.RawMessage, under string) map[string]json
 	return all
 }
 
-// keepForeign puts the fields at the top into the settings. Those that were
-// stored there stay, however long they are; if all others are too long
-// together, they stay in the document alone.
-func (d *document) keepForeign(s *sessions.Settings, fields, stored map[string]json.RawMessage) {
+// keepForeign puts the fields that stand at the top of a document into the
+// settings, and returns those that it does not: they stay in the document alone.
+// Those that were stored there stay, however long they are; if all others are
+// too long together, none of them comes to it. In a document that nobody edited
+// nothing is new.
+func keepForeign(s *sessions.Settings, fields, stored map[string]json.RawMessage, untouched bool) (alone foreign) {
 	kept, fresh := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for name, v := range rules.Fields(fields) {
 		if bytes.Equal(rules.JSON(stored[name]), v) {
@@ -147,30 +126,31 @@ func (d *document) keepForeign(s *sessions.Settings, fields, stored map[string]j
 			fresh[name] = v
 		}
 	}
-	if length(fresh) > fieldsMost {
-		d.extra = foreignText(fresh)
+	if untouched || length(fresh) > fieldsMost {
+		alone = foreignText(fresh)
 	} else {
 		maps.Copy(kept, fresh)
 	}
 	if len(kept) > 0 {
-		rules.SetForeignFields(s, merge(kept, rules.ForeignFields(*s), sessions.FieldsName))
+		rules.SetForeign(s, sessions.FieldsName, merge(kept, rules.Foreign(*s, sessions.FieldsName), sessions.FieldsName))
 	}
+	return alone
 }
 
 // showForeign puts the fields that the settings keep where they stood: at the
 // top. Those with a name of ours, or of one that the document alone has, cannot
 // stand there.
-func (d *document) showForeign(s sessions.Settings) {
-	kept := rules.ForeignFields(s)
+func (d *document) showForeign(s *sessions.Settings) {
+	kept := rules.Foreign(*s, sessions.FieldsName)
 	top := maps.Clone(kept)
-	maps.DeleteFunc(top, func(name string, _ json.RawMessage) bool { return documentNames[name] })
-	members([]byte(d.extra), func(name, _ []byte) { delete(top, string(name)) })
+	maps.DeleteFunc(top, func(name string, _ json.RawMessage) bool { return documentShape.Has(name) })
+	rules.Members([]byte(d.extra), func(name, _ []byte) { delete(top, string(name)) })
 	if len(top) == 0 {
 		return
 	}
 	maps.DeleteFunc(kept, func(name string, _ json.RawMessage) bool { return top[name] != nil })
-	rules.SetForeignFields(&s, kept)
-	d.Metadata, d.inline = s.Metadata, foreignText(top)
+	rules.SetForeign(s, sessions.FieldsName, kept)
+	d.inline = foreignText(top)
 }
 
 // length is how many bytes clean fields take in a document, without what

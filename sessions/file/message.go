@@ -72,23 +72,32 @@ func (d *document) shown() any {
 }
 
 // shown is m with its fields of others beside ours. Those with names of ours
-// stay apart, except for calls that say what ours say and more.
+// stay apart, except for what says what ours says and more.
 func (m message) shown() any {
 	beside, apart := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for name, v := range m.Extra {
+		whole, more := m.more(name, v)
 		switch {
-		case !messageNames[name], name == "tool_calls" && m.called(v):
-			beside[name] = readable(v)
-		default:
+		case more:
+			beside[name] = readable(whole)
+		case messageShape.Has(name):
 			apart[name] = readable(v)
+		default:
+			beside[name] = readable(v)
 		}
 	}
+	m.Extra = apart
 	if len(beside) == 0 {
-		m.Extra = apart
 		return m
 	}
-	if m.Extra = apart; beside["tool_calls"] != nil {
+	if beside["tool_calls"] != nil {
 		m.ToolCalls = nil
+	}
+	if beside["usage"] != nil {
+		m.Usage = nil
+	}
+	if beside["attachments"] != nil {
+		m.Attachments = nil
 	}
 	own, err := json.Marshal(m)
 	theirs, err2 := json.Marshal(beside)
@@ -99,10 +108,30 @@ func (m message) shown() any {
 	return json.RawMessage(readable(append(own, theirs[1:]...)))
 }
 
+// more is what stands in the place of the field called name, if raw is what
+// that says and more.
+func (m message) more(name string, raw json.RawMessage) (whole json.RawMessage, more bool) {
+	switch name {
+	case "tool_calls":
+		return raw, m.called(raw)
+	case "usage":
+		u, all, ok := rules.ReadUsage(raw)
+		return raw, ok && !all && m.Usage != nil && u == *m.Usage
+	case "attachments":
+		return rules.WithAttachments(m.Attachments, raw)
+	}
+	return raw, false
+}
+
 // called reports whether raw is a list of the calls of m with more in it.
 func (m message) called(raw json.RawMessage) bool {
 	var list []toolCall
-	if json.Unmarshal(raw, &list) != nil || !strangeCalls(raw) {
+	calls := messageShape.Field("tool_calls")
+	if !calls.Strange(raw) {
+		return false
+	}
+	ours, _ := calls.Split(raw)
+	if json.Unmarshal(ours, &list) != nil {
 		return false
 	}
 	return slices.Equal(message{ToolCalls: list}.plain().ToolCalls, m.plain().ToolCalls)

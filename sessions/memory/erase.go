@@ -159,7 +159,7 @@ func (s *Store) eraseSenders(ch *change, c *chat, ids []string, got *sessions.Er
 	if c.conv == nil {
 		return
 	}
-	rules.SetForeignFields(&c.conv.settings, nil) // nobody can tell of whom they tell
+	rules.DropForeign(&c.conv.settings)
 	// What is being written to the disk must not change under it.
 	c.conv.messages = slices.Clone(c.conv.messages)
 	for i, m := range c.conv.messages {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"dragoman/sessions"
 )
@@ -83,37 +84,72 @@ func JoinSettings(from, to sessions.Settings) sessions.Settings {
 	}
 	maps.Copy(joined.Metadata, from.Metadata)
 	maps.Copy(joined.Metadata, to.Metadata)
-	one, two := ForeignFields(from), ForeignFields(to)
+	one, two := Foreign(from, sessions.FieldsName), Foreign(to, sessions.FieldsName)
 	if one != nil && two != nil {
 		maps.Copy(one, two)
-		SetForeignFields(&joined, one)
+		SetForeign(&joined, sessions.FieldsName, one)
 	}
+	joinPlaces(from, to, &joined)
 	return Settings(joined)
 }
 
-// ForeignFields are the fields under [sessions.FieldsName], nil if nothing
-// stands there or no object does.
-func ForeignFields(s sessions.Settings) (fields map[string]json.RawMessage) {
-	raw, ok := s.Metadata[sessions.FieldsName]
+// joinPlaces keeps the fields of both by their places. Deliveries and turns are
+// called the same in every conversation; the other names of from are those of
+// something else in to, and what stood there has no place any more.
+func joinPlaces(from, to sessions.Settings, joined *sessions.Settings) {
+	one := Foreign(from, sessions.PlacesName)
+	if one == nil {
+		return
+	}
+	all := map[string]json.RawMessage{}
+	for at, fields := range one {
+		if !strings.HasPrefix(at, "deliveries/") && !strings.HasPrefix(at, "journals/") {
+			at = inside(sessions.PlacesName, at)
+		}
+		all[at] = fields
+	}
+	maps.Copy(all, Foreign(to, sessions.PlacesName))
+	SetForeign(joined, sessions.PlacesName, all)
+}
+
+// foreignNames are where settings keep what others wrote.
+var foreignNames = []string{sessions.FieldsName, sessions.PlacesName}
+
+// Foreign is the object that s keeps under name, one of foreignNames: nil if
+// nothing stands there or no object does.
+func Foreign(s sessions.Settings, name string) (fields map[string]json.RawMessage) {
+	raw, ok := s.Metadata[name]
 	if !ok || json.Unmarshal(raw, &fields) != nil {
 		return nil
 	}
 	return fields
 }
 
-// SetForeignFields puts fields under [sessions.FieldsName]; none take the name
+// SetForeign puts fields under name, one of foreignNames; none take the name
 // away. Nothing that s shares with others is changed.
-func SetForeignFields(s *sessions.Settings, fields map[string]json.RawMessage) {
+func SetForeign(s *sessions.Settings, name string, fields map[string]json.RawMessage) {
 	m := maps.Clone(s.Metadata)
 	if m == nil {
 		m = map[string]json.RawMessage{}
 	}
-	delete(m, sessions.FieldsName)
+	delete(m, name)
 	// The object around them nests them once more.
 	if raw, err := json.Marshal(fieldsWithin(fields, mostDepth-1)); err == nil && len(fields) > 0 { // clean ones encode
-		m[sessions.FieldsName] = raw
+		m[name] = raw
 	}
 	if s.Metadata = m; len(m) == 0 {
 		s.Metadata = nil
 	}
+}
+
+// DropForeign takes away all that others wrote beside the messages, and reports
+// whether there was any: nobody can tell of whom it tells.
+func DropForeign(s *sessions.Settings) (dropped bool) {
+	for _, name := range foreignNames {
+		if s.Metadata[name] != nil {
+			SetForeign(s, name, nil)
+			dropped = true
+		}
+	}
+	return dropped
 }

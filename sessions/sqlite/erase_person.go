@@ -64,8 +64,7 @@ func (x *eraser) fieldsOf(r *keyRow) error {
 	if err := decodeSettings(r.conv.settings, &s); err != nil {
 		return err
 	}
-	if s.Metadata[sessions.FieldsName] != nil {
-		rules.SetForeignFields(&s, nil)
+	if rules.DropForeign(&s) {
 		r.conv.settings = encodeSettings(s)
 		x.touch(r, true)
 	}

@@ -1,48 +1,16 @@
-package file
+package rules
 
 import (
 	"bytes"
 	"encoding/json"
 )
 
-// The functions of this file look for names that are not ours in JSON that was
-// read before and is valid. They do not decode, because they look at every
-// document that is read.
+// The functions of this file walk through JSON that was read before and is
+// valid. They do not decode, because they look at every document that is read.
 
-// strange reports whether others have put fields into a document: at the top,
-// into a message or into a call.
-func strange(document []byte) (found bool) {
-	members(document, func(name, value []byte) {
-		found = found || !documentNames[string(name)]
-		if !found && string(name) == "messages" {
-			elements(value, func(m []byte) { found = found || strangeMessage(m) })
-		}
-	})
-	return found
-}
-
-func strangeMessage(m []byte) (found bool) {
-	members(m, func(name, value []byte) {
-		found = found || !messageNames[string(name)] || string(name) == "tool_calls" && strangeCalls(value)
-	})
-	return found
-}
-
-func strangeCalls(list []byte) (found bool) {
-	elements(list, func(call []byte) {
-		members(call, func(name, value []byte) {
-			found = found || !callNames[string(name)]
-			if string(name) == "function" {
-				members(value, func(name, _ []byte) { found = found || !functionNames[string(name)] })
-			}
-		})
-	})
-	return found
-}
-
-// members calls f with the fields of a JSON object, and not at all if it is
+// Members calls f with the fields of a JSON object, and not at all if it is
 // something else.
-func members(object []byte, f func(name, value []byte)) {
+func Members(object []byte, f func(name, value []byte)) {
 	i := skip(object, 0)
 	if i == len(object) || object[i] != '{' {
 		return
@@ -63,9 +31,9 @@ func members(object []byte, f func(name, value []byte)) {
 	}
 }
 
-// elements calls f with those of a JSON list, and not at all if it is
+// Elements calls f with those of a JSON list, and not at all if it is
 // something else.
-func elements(list []byte, f func(value []byte)) {
+func Elements(list []byte, f func(value []byte)) {
 	i := skip(list, 0)
 	if i == len(list) || list[i] != '[' {
 		return
