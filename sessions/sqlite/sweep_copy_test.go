@@ -82,10 +82,12 @@ func TestTakeInPartsBesideAnErasure(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "dragoman.db")
 			s := openFile(t, path, sqlite.Options{})
 			erasures := 0
+			messages, done := counter(t, path, "messages")
 			ctx := &interrupted{
 				Context: t.Context(),
-				due:     func() bool { return rowsOf(t, path, "messages") == staged },
+				due:     func() bool { return messages() == staged },
 				at: func() {
+					done() // an erasure wants the file for itself
 					erasures++
 					if _, err := s.Erase(t.Context(), sessions.Erasure{Scopes: []string{"somebody"}}); err != nil {
 						t.Error(err)

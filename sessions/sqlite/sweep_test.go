@@ -167,11 +167,13 @@ func wholeOrNothing(t *testing.T, path string) (whole bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx, func(context.Context, sessions.Claim) error { return nil }) }()
-	for deadline := time.Now().Add(time.Minute); rowsOf(t, path, "sweeps") > 0; time.Sleep(time.Millisecond) {
+	left, done := counter(t, path, "sweeps")
+	for deadline := time.Now().Add(time.Minute); left() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("what is hidden is not swept")
 		}
 	}
+	done()
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -187,15 +189,30 @@ func wholeOrNothing(t *testing.T, path string) (whole bool) {
 
 func rowsOf(t *testing.T, path, table string) (n int) {
 	t.Helper()
+	count, done := counter(t, path, table)
+	defer done()
+	return count()
+}
+
+// counter counts the rows of a table again and again, on a connection of its own.
+func counter(t *testing.T, path, table string) (count func() int, done func()) {
+	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	if err := db.QueryRow(`SELECT count(*) FROM ` + table).Scan(&n); err != nil {
+	db.SetMaxOpenConns(1)
+	rows, err := db.Prepare(`SELECT count(*) FROM ` + table)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	return func() (n int) {
+		t.Helper()
+		if err := rows.QueryRow().Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}, func() { _, _ = rows.Close(), db.Close() }
 }
 
 // A large conversation comes in whole or not at all, whenever the process dies,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/testkit"
 	"dragoman/sessions"
 )
 
@@ -184,7 +185,10 @@ func endWaits(t *testing.T, r *rig) {
 // wakeUps looks for the classic race: a message that arrives while the
 // handler of the one before it is just returning.
 func wakeUps(t *testing.T, r *rig) {
-	const keys = 2000
+	keys := 2000
+	if testkit.Race {
+		keys /= 4
+	}
 	var left sync.WaitGroup
 	left.Add(2 * keys)
 	stop := r.serve(t, func(ctx context.Context, c sessions.Claim) error {
