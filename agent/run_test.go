@@ -354,7 +354,12 @@ func TestRunStreamsNoReasoning(t *testing.T) {
 			}
 			last = p.Text
 		}
+		signs, pieces := 0, (len(raw)+size-1)/size
+		turn.Alive = func() { signs++ }
 		res := run(t, newAgent(t, m, agent.Options{}), turn)
+		if signs != 1+pieces {
+			t.Errorf("pieces of %d: %d signs of life, want one of the reasoning and %d of the text", size, signs, pieces)
+		}
 		if last != visible || res.Text != visible {
 			t.Errorf("pieces of %d: last progress %q, Text %q, want %q", size, last, res.Text, visible)
 		}

@@ -98,7 +98,7 @@ func tooLong(err error) bool {
 
 // stream returns what turns the deltas of one try into progress.
 func (r *run) stream() func(Delta) {
-	if r.t.Progress == nil {
+	if r.t.Progress == nil && r.t.Alive == nil {
 		return nil
 	}
 	var u unthink
@@ -107,7 +107,11 @@ func (r *run) stream() func(Delta) {
 		before += "\n\n"
 	}
 	shown := 0
+	alive := r.t.Alive
 	return func(d Delta) {
+		if alive != nil {
+			alive()
+		}
 		if d.Text == "" {
 			return
 		}

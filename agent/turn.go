@@ -30,6 +30,9 @@ type Turn struct {
 	Record func(context.Context, sessions.Step) error
 	// Progress is told how the answer grows. It must not block. May be nil.
 	Progress func(Progress)
+	// Alive, if not nil, is told of every piece of an answer that comes, also of
+	// those that nobody is shown. It must not block.
+	Alive func()
 	// Steer, if not nil, is asked between steps for messages that came
 	// meanwhile; it has journaled them itself (StepSteer).
 	Steer func(context.Context) ([]sessions.Message, error)

@@ -13,6 +13,9 @@ type Origin string
 const (
 	OriginChat      Origin = "chat"
 	OriginHeartbeat Origin = "heartbeat"
+	// OriginNotice is an Answered entry without a message: the gateway itself has
+	// something to say, once for its ID. No feed shows it, only its replies.
+	OriginNotice Origin = "notice"
 )
 
 // Control is what a command does to its conversation beside being answered.

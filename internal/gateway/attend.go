@@ -29,8 +29,12 @@ type attendant struct {
 	turn    *liveTurn
 	id      string
 	answers func() []sessions.Answered // that a journaled preview binds
-	quit    chan struct{}
-	done    chan struct{}
+	// since is when the person was last given anything, sayWaiting tells them that
+	// nothing comes.
+	since      time.Time
+	sayWaiting func(context.Context)
+	quit       chan struct{}
+	done       chan struct{}
 }
 
 func (g *Gateway) attend(ctx context.Context, a *attendant) (stop func()) {
@@ -48,6 +52,8 @@ func (g *Gateway) attend(ctx context.Context, a *attendant) (stop func()) {
 func (a *attendant) run(ctx context.Context) {
 	wait := time.NewTimer(a.g.opts.TypingAfter)
 	defer wait.Stop()
+	silence := time.NewTimer(a.silence())
+	defer silence.Stop()
 	patient := false // the turn has lasted long enough to show something
 	var nextPreview time.Time
 	var previewDue <-chan time.Time
@@ -65,6 +71,12 @@ func (a *attendant) run(ctx context.Context) {
 			}
 			a.typing(ctx)
 			wait.Reset(typingEvery)
+		case <-silence.C:
+			if left := a.silence(); left > 0 {
+				silence.Reset(left)
+			} else {
+				a.sayWaiting(ctx)
+			}
 		case <-a.turn.kicked:
 			if err := a.g.deliver(ctx, a.claim); err != nil && ctx.Err() == nil {
 				a.g.log(a.claim.Key).Warn("could not deliver beside a running turn", "err", err)

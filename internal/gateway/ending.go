@@ -26,7 +26,11 @@ func (r *run) finish(ctx context.Context, res agent.Result, err error) (outcome 
 		return "refused", err
 	case errors.As(err, &model) && model.Kind == agent.ErrorTemporary && r.age() < r.g.opts.GiveUpAfter:
 		wait := max(model.After, delay(2*time.Second, time.Minute, r.rows[0].Attempts))
-		return "postponed", r.postpone(ctx, wait, model)
+		err := r.postpone(ctx, wait, model)
+		if err == nil && r.age()+wait >= r.g.opts.SilentFor {
+			r.sayWaiting(ctx)
+		}
+		return "postponed", err
 	}
 	id := errorID()
 	r.g.log(r.claim.Key).Error("turn failed", "turn", r.id, "error_id", id, "err", err)

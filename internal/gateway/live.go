@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dragoman/agent"
@@ -30,6 +31,7 @@ type liveTurn struct {
 	news   chan struct{}        // capacity 1: progress to show
 	kicked chan struct{}        // capacity 1: deliveries to make
 
+	alive    atomic.Pointer[time.Time] // the last sign of life of its model
 	mu       sync.Mutex
 	progress agent.Progress
 	preview  string        // the network's id of the message that shows it

@@ -51,6 +51,7 @@ type Options struct {
 	PairingExpires  time.Duration // of a pairing code; 1 hour
 	PairingPending  int           // codes waiting for one channel; 3
 	TypingAfter     time.Duration // a turn younger than this shows nothing; 400 ms
+	SilentFor       time.Duration // no sign of the model, until the person is told; 1 minute
 	Model           string        // its name, for /status
 	Version         string        // for /status
 	Heartbeats      Heartbeats    // nil: no jobs
@@ -91,6 +92,7 @@ func (o *Options) setDefaults() {
 	def(&o.PairingExpires, time.Hour)
 	def(&o.PairingPending, 3)
 	def(&o.TypingAfter, 400*time.Millisecond)
+	def(&o.SilentFor, time.Minute)
 	if o.Observer == nil {
 		o.Observer = nobody{}
 	}

@@ -71,7 +71,9 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	r.live = g.live.add(r.claim.Key, g.opts.Now(), r.has, cancel)
 	r.live.preview = lastPreview(steps)
 	defer g.live.remove(r.live)
-	stop := g.attend(ctx, &attendant{b: r.b, claim: r.claim, turn: r.live, id: r.id, answers: r.bound})
+	stop := g.attend(ctx, &attendant{
+		b: r.b, claim: r.claim, turn: r.live, id: r.id, answers: r.bound, since: r.silentSince(), sayWaiting: r.sayWaiting,
+	})
 	result, err := r.ask(tctx, steps)
 	stop()
 	return r.answered(ctx, &result, err, errors.Is(context.Cause(tctx), errInterrupted), time.Since(began))
@@ -121,7 +123,7 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 	newest := &r.rows[len(r.rows)-1].Inbound
 	t := &agent.Turn{
 		ID: r.id, Key: r.claim.Key, Person: newest.Sender, Private: newest.Private,
-		Steps: steps, Progress: r.live.show,
+		Steps: steps, Progress: r.show, Alive: r.lives,
 		Record: func(ctx context.Context, s sessions.Step) error {
 			return r.ofStore(r.g.store.AppendStep(ctx, r.claim, r.id, r.bound(), s))
 		},
