@@ -214,7 +214,7 @@ func (s *Store) setImage(img Image) error {
 		st.facts[f.Scope] = append(st.facts[f.Scope], f.Fact)
 	}
 	for _, o := range c.Occurrences {
-		st.occurrences = append(st.occurrences, &occurrence{o})
+		st.addOccurrence(o)
 	}
 	for _, a := range c.Asides {
 		st.asides = append(st.asides, &asideRow{id: a.ID, aside: a.Aside, at: a.At, dropped: a.Dropped})

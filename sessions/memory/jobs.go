@@ -22,14 +22,23 @@ func (o *occurrence) end(ch *change, outcome, why string) {
 	}
 }
 
+// dueTime is one due time of one job.
+type dueTime struct {
+	job string
+	due time.Time // as rules.Time has it, so that equal ones are the same
+}
+
 // occurrence finds what became of job at due.
-func (s *Store) occurrence(job string, due time.Time) *occurrence {
-	for _, o := range s.occurrences {
-		if o.Job == job && o.Due.Equal(due) {
-			return o
-		}
-	}
-	return nil
+func (s *state) occurrence(job string, due time.Time) *occurrence {
+	return s.outcomes[dueTime{job, rules.Time(due)}]
+}
+
+// addOccurrence takes in one that is not there.
+func (s *state) addOccurrence(o sessions.Occurrence) *occurrence {
+	added := &occurrence{o}
+	s.occurrences = append(s.occurrences, added)
+	s.outcomes[dueTime{o.Job, rules.Time(o.Due)}] = added
+	return added
 }
 
 // record stores an outcome, over an earlier one of the same occurrence.
@@ -41,8 +50,7 @@ func (s *Store) record(ch *change, o sessions.Occurrence) *occurrence {
 	}
 	old := s.occurrence(o.Job, o.Due)
 	if old == nil {
-		old = &occurrence{}
-		s.occurrences = append(s.occurrences, old)
+		old = s.addOccurrence(o)
 	}
 	old.Occurrence = o
 	ch.occurred(old)

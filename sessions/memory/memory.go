@@ -89,6 +89,7 @@ type state struct {
 
 	due         map[string]time.Time // jobs
 	occurrences []*occurrence
+	outcomes    map[dueTime]*occurrence // the same, by what they are of
 	pairings    []*sessions.Pairing
 	facts       map[string][]sessions.Fact
 	lastFact    int64
@@ -117,12 +118,13 @@ type chat struct {
 
 func newState() state {
 	return state{
-		chats:  map[channels.Key]*chat{},
-		seen:   &SeenIDs{},
-		erased: map[string]bool{},
-		days:   map[string]int64{},
-		due:    map[string]time.Time{},
-		facts:  map[string][]sessions.Fact{},
+		chats:    map[channels.Key]*chat{},
+		seen:     &SeenIDs{},
+		erased:   map[string]bool{},
+		days:     map[string]int64{},
+		due:      map[string]time.Time{},
+		outcomes: map[dueTime]*occurrence{},
+		facts:    map[string][]sessions.Fact{},
 	}
 }
 

@@ -33,8 +33,9 @@ func (s *Store) Take(ctx context.Context, next func() (sessions.Record, error)) 
 			return err
 		}
 		taken.Others = s.restoreStore(ch, plan) + s.restoreOthers(ch, plan)
+		generations := s.generationIDs()
 		for _, k := range plan.Keys {
-			if err := s.restoreChat(ch, plan, plan.Chats[k]); err != nil {
+			if err := s.restoreChat(ch, plan, plan.Chats[k], generations); err != nil {
 				return err
 			}
 		}
@@ -117,22 +118,27 @@ func (s *Store) restoreStore(ch *change, plan *rules.Plan) (fresh int) {
 	return fresh
 }
 
-// hasGeneration reports whether an id is taken.
-func (s *Store) hasGeneration(id string) bool {
+// generationIDs are those that are taken.
+func (s *Store) generationIDs() map[string]bool {
+	ids := map[string]bool{}
 	for _, c := range s.chats {
-		if c.conv != nil && slices.ContainsFunc(c.conv.generations, func(g sessions.Generation) bool { return g.ID == id }) {
-			return true
+		if c.conv != nil {
+			for _, g := range c.conv.generations {
+				ids[g.ID] = true
+			}
 		}
 	}
-	return false
+	return ids
 }
 
-func (s *Store) restoreChat(ch *change, plan *rules.Plan, p *rules.ChatPlan) error {
+// restoreChat stores p. It adds the ids of its generations to those that are
+// taken.
+func (s *Store) restoreChat(ch *change, plan *rules.Plan, p *rules.ChatPlan, generations map[string]bool) error {
 	c := s.chats[p.Head.Key] // checkRestore has made it
 	ch.touch(c).anew, ch.days = true, true
 	c.seq, c.msgSeq = max(c.seq, p.Head.Seq), p.Head.MessageSeq
 	if p.Conversation {
-		if err := s.restoreConversation(ch, c, plan, p); err != nil {
+		if err := s.restoreConversation(ch, c, plan, p, generations); err != nil {
 			return err
 		}
 	}
@@ -158,7 +164,7 @@ func (s *Store) restoreChat(ch *change, plan *rules.Plan, p *rules.ChatPlan) err
 	return nil
 }
 
-func (s *Store) restoreConversation(ch *change, c *chat, plan *rules.Plan, p *rules.ChatPlan) error {
+func (s *Store) restoreConversation(ch *change, c *chat, plan *rules.Plan, p *rules.ChatPlan, generations map[string]bool) error {
 	s.updates++
 	conv := &conversation{
 		title: p.Head.Title, created: p.Head.Created, updated: p.Head.Updated, order: s.updates, settings: p.Head.Settings,
@@ -185,11 +191,12 @@ func (s *Store) restoreConversation(ch *change, c *chat, plan *rules.Plan, p *ru
 	}
 	for _, g := range p.Head.Generations {
 		day, n, err := rules.ParseGeneration(g.ID)
-		if err != nil || s.hasGeneration(g.ID) {
+		if err != nil || generations[g.ID] {
 			g.ID = s.nextGeneration(cmp.Or(g.Began, ch.now))
 		} else {
 			s.days[day] = max(s.days[day], n)
 		}
+		generations[g.ID] = true
 		g.Began, g.LastSeq = rules.Time(cmp.Or(g.Began, ch.now)), 0
 		conv.generations = append(conv.generations, g)
 		conv.generation, conv.from = g.ID, g.FirstSeq-1
@@ -203,19 +210,7 @@ func (s *Store) restoreConversation(ch *change, c *chat, plan *rules.Plan, p *ru
 
 // restoreOthers returns how many of them were new.
 func (s *Store) restoreOthers(ch *change, plan *rules.Plan) (fresh int) {
-	for _, a := range plan.Asides {
-		if !slices.ContainsFunc(s.asides, func(old *asideRow) bool { return old.aside.Channel == a.Channel && old.aside.ID == a.ID }) {
-			row := &asideRow{id: fmt.Sprintf("aside-%d", len(s.asides)+1), aside: a.Aside, at: a.At, dropped: a.Dropped}
-			s.asides = append(s.asides, row)
-			ch.aside(row)
-			fresh++
-		}
-	}
-	for _, f := range plan.Facts {
-		if s.restoreFact(ch, f) {
-			fresh++
-		}
-	}
+	fresh = s.restoreAsides(ch, plan.Asides) + s.restoreFacts(ch, plan.Facts)
 	for _, p := range plan.Pairings {
 		if !slices.ContainsFunc(s.pairings, func(old *sessions.Pairing) bool {
 			return old.Channel == p.Channel && old.PersonID == p.PersonID || p.Code != "" && rules.Code(old.Code) == rules.Code(p.Code)
@@ -232,31 +227,55 @@ func (s *Store) restoreOthers(ch *change, plan *rules.Plan) (fresh int) {
 	}
 	for _, o := range plan.Occurrences {
 		if s.occurrence(o.Job, o.Due) == nil {
-			s.occurrences = append(s.occurrences, &occurrence{o})
-			ch.occurred(&occurrence{o})
+			ch.occurred(s.addOccurrence(o))
 			fresh++
 		}
 	}
 	return fresh
 }
 
-// restoreFact keeps the id of f if it is free. It reports whether f was new.
-func (s *Store) restoreFact(ch *change, f sessions.FactRecord) bool {
-	taken := f.ID <= 0
-	for scope, facts := range s.facts {
-		for _, old := range facts {
-			if scope == f.Scope && old.Text == f.Text {
-				return false
-			}
-			taken = taken || old.ID == f.ID
+func (s *Store) restoreAsides(ch *change, list []sessions.AsideRecord) (fresh int) {
+	type name struct{ channel, id string }
+	here := map[name]bool{}
+	for _, old := range s.asides {
+		here[name{old.aside.Channel, old.aside.ID}] = true
+	}
+	for _, a := range list {
+		if n := (name{a.Channel, a.ID}); !here[n] {
+			here[n] = true
+			row := &asideRow{id: fmt.Sprintf("aside-%d", len(s.asides)+1), aside: a.Aside, at: a.At, dropped: a.Dropped}
+			s.asides = append(s.asides, row)
+			ch.aside(row)
+			fresh++
 		}
 	}
-	if taken {
-		f.ID = s.lastFact + 1
+	return fresh
+}
+
+// restoreFacts keeps the ids that are free.
+func (s *Store) restoreFacts(ch *change, list []sessions.FactRecord) (fresh int) {
+	type known struct{ scope, text string }
+	here, ids, scopes := map[known]bool{}, map[int64]bool{}, map[string]bool{}
+	for scope, facts := range s.facts {
+		for _, old := range facts {
+			here[known{scope, old.Text}], ids[old.ID] = true, true
+		}
 	}
-	s.lastFact = max(s.lastFact, f.ID)
-	ch.common.Facts = append(ch.common.Facts, f)
-	s.facts[f.Scope] = append(s.facts[f.Scope], f.Fact)
-	slices.SortFunc(s.facts[f.Scope], func(a, b sessions.Fact) int { return cmp.Compare(a.ID, b.ID) })
-	return true
+	for _, f := range list {
+		if here[known{f.Scope, f.Text}] {
+			continue
+		}
+		if f.ID <= 0 || ids[f.ID] {
+			f.ID = s.lastFact + 1
+		}
+		s.lastFact = max(s.lastFact, f.ID)
+		here[known{f.Scope, f.Text}], ids[f.ID], scopes[f.Scope] = true, true, true
+		ch.common.Facts = append(ch.common.Facts, f)
+		s.facts[f.Scope] = append(s.facts[f.Scope], f.Fact)
+		fresh++
+	}
+	for scope := range scopes {
+		slices.SortFunc(s.facts[scope], func(a, b sessions.Fact) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	return fresh
 }
