@@ -191,7 +191,10 @@ func (s *Store) RemoveFiles(files []string) (removed []string, err error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			errs = append(errs, fmt.Errorf("media: remove a file: %w", bare(err)))
 		}
-		if other := s.moved(file); shared && other != file {
+		if !shared {
+			continue // moved looks into every folder
+		}
+		if other := s.moved(file); other != file {
 			folders[path.Dir(other)] = true
 			if err := s.root.Remove(other); err != nil {
 				errs = append(errs, fmt.Errorf("media: remove a file: %w", bare(err)))
