@@ -11,13 +11,6 @@ import (
 	"dragoman/sessions/rules"
 )
 
-const (
-	// tailMessages and tailBytes bound what stays in memory of a transcript,
-	// and what a document of it shows: more than most turns start from.
-	tailMessages = 200
-	tailBytes    = 1 << 20
-)
-
 // newChat is a chat of which only the head is here.
 func newChat(h Head) *chat {
 	c := &chat{key: h.Key, seq: h.Seq, msgSeq: h.MessageSeq, steps: map[string][]sessions.Step{}}
@@ -50,7 +43,8 @@ func (c *chat) open() bool {
 	return slices.ContainsFunc(c.in, (*inRow).open) || slices.ContainsFunc(c.out, (*outRow).open)
 }
 
-func (r *inRow) open() bool  { return r.state == rules.InWaiting }
+func (r *inRow) open() bool { return r.state == rules.InWaiting }
+
 func (o *outRow) open() bool { return rules.Unsent(o.State) || o.State == sessions.DeliveryDead }
 
 // content is what is here of c.
@@ -262,51 +256,4 @@ func (s *Store) inRow(r InRow) *inRow {
 		row.fired = s.occurrence(r.Job, r.JobDue)
 	}
 	return row
-}
-
-// trim leaves of c what is open and the newest messages.
-func (c *chat) trim() {
-	c.in = slices.DeleteFunc(slices.Clone(c.in), func(r *inRow) bool { return !r.open() })
-	c.out = slices.DeleteFunc(slices.Clone(c.out), func(o *outRow) bool { return !o.open() })
-	if c.conv != nil {
-		c.conv.messages = slices.Clone(c.conv.messages[c.tail():])
-	}
-	c.whole, c.read = false, false
-}
-
-// tail is where the messages begin that stay in memory.
-func (c *chat) tail() int {
-	from, _ := c.newest(c.summarised(), sessions.HistoryLimit{Messages: tailMessages, Bytes: tailBytes})
-	return from
-}
-
-// release leaves the head of c.
-func (c *chat) release() {
-	c.in, c.out, c.steps = nil, nil, map[string][]sessions.Step{}
-	if c.conv != nil {
-		c.conv.messages, c.conv.summaries = nil, nil
-	}
-	c.loaded, c.whole, c.read = false, false, false
-}
-
-// Newest is the part of all that a turn starts from, as [Store.Snapshot] has
-// it: what is open and the newest messages.
-func Newest(h Head, all Content) Content {
-	c := newChat(h)
-	newest := Content{Summaries: all.Summaries, Journals: all.Journals}
-	for _, r := range all.In {
-		if r.State == rules.InWaiting {
-			newest.In = append(newest.In, r)
-		}
-	}
-	for _, o := range all.Out {
-		if rules.Unsent(o.State) || o.State == sessions.DeliveryDead {
-			newest.Out = append(newest.Out, o)
-		}
-	}
-	if c.conv != nil {
-		c.conv.messages, c.conv.summaries = all.Messages, all.Summaries
-		newest.Messages = slices.Clone(all.Messages[c.tail():])
-	}
-	return newest
 }

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"context"
 	"time"
 
 	"dragoman/channels"
@@ -239,83 +238,4 @@ func (s *Store) setImage(img Image) error {
 		}
 	}
 	return nil
-}
-
-// Snapshot is what there is of k, for a document of it: the newest messages,
-// what is open, and the head. It calls taken while nothing can change.
-func (s *Store) Snapshot(k channels.Key, taken func()) (h Head, content Content, err error) {
-	if err := s.Wait(context.Background()); err != nil {
-		return h, content, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.broken {
-		return h, content, errBroken
-	}
-	c := s.chats[k]
-	if c == nil {
-		c = &chat{key: k, loaded: true, whole: true}
-	}
-	used := c.used
-	if err := s.load(c); err != nil {
-		return h, content, err
-	}
-	c.used = used // this is no use of it
-	taken()
-	newest := *c
-	if c.conv != nil {
-		conv := *c.conv
-		newest.conv = &conv
-	}
-	newest.trim()
-	return newest.head(), newest.content(), nil
-}
-
-// Survey is what there is of everything else. It calls taken while nothing can
-// change.
-func (s *Store) Survey(taken func()) (Common, error) {
-	if err := s.Wait(context.Background()); err != nil {
-		return Common{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.broken {
-		return Common{}, errBroken
-	}
-	taken()
-	return s.common(), nil
-}
-
-// Release drops from memory what is on disk as well and was not used since
-// before: contents of conversations in which nothing is open, and of the
-// others what is done. It returns how many conversations are left in memory.
-func (s *Store) Release(before time.Time) (left int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.chats {
-		if !c.loaded || s.broken {
-			continue
-		}
-		if c.used.Before(before) {
-			if c.open() {
-				c.trim()
-			} else {
-				c.release()
-			}
-		}
-		if c.loaded {
-			left++
-		}
-	}
-	return left
-}
-
-// Trim drops from memory what is done in k and not needed for its next turn,
-// unless somebody read all of it lately.
-func (s *Store) Trim(k channels.Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := s.chats[k]; c != nil && c.loaded && !c.read && !s.broken {
-		c.trim()
-	}
 }

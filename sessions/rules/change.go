@@ -97,3 +97,9 @@ func WhyWithdrawn(m channels.Inbound) string {
 	}
 	return "deleted by its sender before it was answered"
 }
+
+// Resets reports whether e may begin a new generation by its ResetBefore: an
+// edit belongs to what it edits, and a control has its own rule.
+func Resets(e sessions.Entry, o sessions.Outcome) bool {
+	return !e.ResetBefore.IsZero() && e.Control == sessions.ControlNone && e.Inbound.Edits == "" && (o == sessions.Queued || o == sessions.Done)
+}

@@ -10,8 +10,10 @@ package rules
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -146,4 +148,39 @@ func Code(s string) string {
 		}
 		return r
 	}, strings.ToUpper(s))
+}
+
+// Attachments returns a cleaned copy, nil for none.
+func Attachments(list []channels.Attachment) []channels.Attachment {
+	if len(list) == 0 {
+		return nil
+	}
+	list = slices.Clone(list)
+	for i, a := range list {
+		a.Kind = channels.AttachmentKind(Text(string(a.Kind)))
+		a.Name, a.Type, a.Ref = Text(a.Name), Text(a.Type), Text(a.Ref)
+		a.File, a.Missing = Text(a.File), Text(a.Missing)
+		list[i] = a
+	}
+	return list
+}
+
+// Summary returns a cleaned copy of s.
+func Summary(s sessions.Summary) sessions.Summary {
+	s.Text, s.Model = Text(s.Text), Text(s.Model)
+	s.Fields, s.At = JSON(s.Fields), Time(s.At)
+	return s
+}
+
+// ParseGeneration takes an id of a generation apart.
+func ParseGeneration(id string) (day string, n int64, err error) {
+	day, number, ok := strings.Cut(id, "_")
+	if _, err := time.Parse(dayOfID, day); !ok || err != nil {
+		return "", 0, errors.New("not the id of a generation")
+	}
+	n, err = strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 1 || id != Generation(day, n) {
+		return "", 0, errors.New("not the id of a generation")
+	}
+	return day, n, nil
 }

@@ -120,3 +120,11 @@ func (c *clock) others(r sessions.Record) sessions.Record {
 	}
 	return r
 }
+
+// Earliest is the earlier of two times, of which zero is none.
+func Earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"dragoman/sessions"
 )
 
 // SearchBytes is how much of one message can be found by search: tokenising
@@ -97,4 +99,12 @@ func Best[T any](query []string, all []T, text func(T) string, limit int) []T {
 		best = append(best, all[h.at])
 	}
 	return best
+}
+
+// BestFound is Best over conversations: between equals, the later first.
+func BestFound(query []string, found []sessions.Found, limit int) []sessions.Found {
+	slices.SortFunc(found, func(a, b sessions.Found) int {
+		return cmp.Or(a.Message.At.Compare(b.Message.At), cmp.Compare(a.Key.String(), b.Key.String()), cmp.Compare(a.Message.Seq, b.Message.Seq))
+	})
+	return Best(query, found, func(f sessions.Found) string { return f.Message.Content }, limit)
 }

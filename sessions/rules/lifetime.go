@@ -2,11 +2,15 @@ package rules
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"dragoman/channels"
 	"dragoman/sessions"
 )
 
@@ -47,4 +51,50 @@ func containsWord(text, word []byte) bool {
 			return true
 		}
 	}
+}
+
+// Hash is how the dedupe string of an erased message is remembered.
+func Hash(dedupe string) string {
+	sum := sha256.Sum256([]byte(dedupe))
+	return hex.EncodeToString(sum[:])
+}
+
+// ErasedText stands for what a person said who is erased.
+const ErasedText = "[erased]"
+
+// EraseMessage takes from m what its sender gave.
+func EraseMessage(m sessions.Message) sessions.Message {
+	m.Content, m.Name, m.Sender, m.Attachments, m.Extra = ErasedText, "", "", nil, nil
+	return m
+}
+
+// Files adds the kept files of list to files.
+func Files(files map[string]bool, list []channels.Attachment) {
+	for _, a := range list {
+		if a.File != "" {
+			files[a.File] = true
+		}
+	}
+}
+
+// SendersByChannel are the ids of people on each channel.
+func SendersByChannel(list []sessions.Sender) map[string][]string {
+	ids := map[string][]string{}
+	for _, s := range list {
+		if s.Channel != "" && s.ID != "" {
+			ids[s.Channel] = append(ids[s.Channel], s.ID)
+		}
+	}
+	return ids
+}
+
+// CheckJoin refuses to join what cannot be one conversation.
+func CheckJoin(from, to channels.Key) error {
+	switch {
+	case from.IsZero() || to.IsZero():
+		return errors.New("a key is missing")
+	case from.Channel() != to.Channel():
+		return errors.New("the conversations are on two channels")
+	}
+	return nil
 }

@@ -1,0 +1,77 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rules"
+)
+
+// Snapshot is what there is of k, for a document of it: the newest messages,
+// what is open, and the head. It calls taken while nothing can change.
+func (s *Store) Snapshot(k channels.Key, taken func()) (h Head, content Content, err error) {
+	if err := s.Wait(context.Background()); err != nil {
+		return h, content, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken {
+		return h, content, errBroken
+	}
+	c := s.chats[k]
+	if c == nil {
+		c = &chat{key: k, loaded: true, whole: true}
+	}
+	used := c.used
+	if err := s.load(c); err != nil {
+		return h, content, err
+	}
+	c.used = used // this is no use of it
+	taken()
+	newest := *c
+	if c.conv != nil {
+		conv := *c.conv
+		newest.conv = &conv
+	}
+	newest.trim()
+	return newest.head(), newest.content(), nil
+}
+
+// Survey is what there is of everything else. It calls taken while nothing can
+// change.
+func (s *Store) Survey(taken func()) (Common, error) {
+	if err := s.Wait(context.Background()); err != nil {
+		return Common{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken {
+		return Common{}, errBroken
+	}
+	taken()
+	return s.common(), nil
+}
+
+// Newest is the part of all that a turn starts from, as [Store.Snapshot] has
+// it: what is open and the newest messages.
+func Newest(h Head, all Content) Content {
+	c := newChat(h)
+	newest := Content{Summaries: all.Summaries, Journals: all.Journals}
+	for _, r := range all.In {
+		if r.State == rules.InWaiting {
+			newest.In = append(newest.In, r)
+		}
+	}
+	for _, o := range all.Out {
+		if rules.Unsent(o.State) || o.State == sessions.DeliveryDead {
+			newest.Out = append(newest.Out, o)
+		}
+	}
+	if c.conv != nil {
+		c.conv.messages, c.conv.summaries = all.Messages, all.Summaries
+		newest.Messages = slices.Clone(all.Messages[c.tail():])
+	}
+	return newest
+}

@@ -1,0 +1,75 @@
+package memory
+
+import (
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+const (
+	// tailMessages and tailBytes bound what stays in memory of a transcript,
+	// and what a document of it shows: more than most turns start from.
+	tailMessages = 200
+	tailBytes    = 1 << 20
+)
+
+// trim leaves of c what is open and the newest messages.
+func (c *chat) trim() {
+	c.in = slices.DeleteFunc(slices.Clone(c.in), func(r *inRow) bool { return !r.open() })
+	c.out = slices.DeleteFunc(slices.Clone(c.out), func(o *outRow) bool { return !o.open() })
+	if c.conv != nil {
+		c.conv.messages = slices.Clone(c.conv.messages[c.tail():])
+	}
+	c.whole, c.read = false, false
+}
+
+// tail is where the messages begin that stay in memory.
+func (c *chat) tail() int {
+	from, _ := c.newest(c.summarised(), sessions.HistoryLimit{Messages: tailMessages, Bytes: tailBytes})
+	return from
+}
+
+// release leaves the head of c.
+func (c *chat) release() {
+	c.in, c.out, c.steps = nil, nil, map[string][]sessions.Step{}
+	if c.conv != nil {
+		c.conv.messages, c.conv.summaries = nil, nil
+	}
+	c.loaded, c.whole, c.read = false, false, false
+}
+
+// Release drops from memory what is on disk as well and was not used since
+// before: contents of conversations in which nothing is open, and of the
+// others what is done. It returns how many conversations are left in memory.
+func (s *Store) Release(before time.Time) (left int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.chats {
+		if !c.loaded || s.broken {
+			continue
+		}
+		if c.used.Before(before) {
+			if c.open() {
+				c.trim()
+			} else {
+				c.release()
+			}
+		}
+		if c.loaded {
+			left++
+		}
+	}
+	return left
+}
+
+// Trim drops from memory what is done in k and not needed for its next turn,
+// unless somebody read all of it lately.
+func (s *Store) Trim(k channels.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.chats[k]; c != nil && c.loaded && !c.read && !s.broken {
+		c.trim()
+	}
+}

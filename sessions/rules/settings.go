@@ -1,0 +1,39 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dragoman/sessions"
+)
+
+// Settings returns a cleaned deep copy of s: tags sorted, each once.
+func Settings(s sessions.Settings) sessions.Settings {
+	s.Model, s.System = Text(s.Model), Text(s.System)
+	var tags []string
+	for _, t := range s.Tags {
+		if t = strings.TrimSpace(Text(t)); t != "" {
+			tags = append(tags, t)
+		}
+	}
+	slices.Sort(tags)
+	s.Tags, s.Metadata = slices.Compact(tags), Fields(s.Metadata)
+	return s
+}
+
+// CheckSettings refuses metadata that is no JSON.
+func CheckSettings(s sessions.Settings) error {
+	for name, v := range s.Metadata {
+		if !json.Valid(v) {
+			return fmt.Errorf("the metadata %q is no JSON", name)
+		}
+	}
+	return nil
+}
+
+// IsZeroSettings reports whether nothing was chosen.
+func IsZeroSettings(s sessions.Settings) bool {
+	return s.Model == "" && s.System == "" && len(s.Tags) == 0 && len(s.Metadata) == 0
+}
