@@ -244,7 +244,7 @@ func (s *Store) Days(ctx context.Context, from, to time.Time) ([]sessions.DayCou
 		return nil, wrap("days", err)
 	}
 	var id int64
-	var raw sql.RawBytes
+	var raw string
 	var rest messageRest
 	err = each(rows, func() error {
 		if err := rows.Scan(&id, &raw); err != nil {

@@ -161,9 +161,9 @@ func (d *dumper) messages(k channels.Key, id int64) error {
 		chunk = rules.Chunk{}
 		return d.emit(r)
 	}
-	scan := newMessageScan(rows)
+	scan := newRowScan(rows)
 	err = each(rows, func() error {
-		m, err := scan.next()
+		m, err := scan.message()
 		if err == nil && chunk.Add(m) {
 			err = flush()
 		}

@@ -234,9 +234,9 @@ func (x *eraser) messages(r *keyRow, ids []string) (list []sessions.Message, err
 	if err != nil {
 		return nil, err
 	}
-	scan := newMessageScan(rows)
+	scan := newRowScan(rows)
 	err = each(rows, func() error {
-		m, err := scan.next()
+		m, err := scan.message()
 		if err == nil && (ids == nil || m.Sender != "" && slices.Contains(ids, m.Sender)) {
 			rules.Files(x.files, m.Attachments)
 			if ids != nil {

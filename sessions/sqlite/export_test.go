@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"testing"
 
@@ -56,7 +57,7 @@ func LargestBatch(s *Store) int { return int(s.largest.Load()) }
 // says whether the former was possible.
 func DecodeRest(b []byte) (fast, slow any, plain bool, err error) {
 	var f, s messageRest
-	plain = parsePlain(b, &f)
+	plain = parsePlain(string(b), &f)
 	err = decode(b, &s)
 	return f, s, plain, err
 }
@@ -152,3 +153,38 @@ func OnSync(t *testing.T, f func(path string) error) {
 
 // Sync is what makes a file or the names in a directory durable.
 func Sync(f *os.File) error { return fsync(f) }
+
+// FromFile is the history of k as the file has it, whatever s remembers.
+func FromFile(ctx context.Context, s *Store, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
+	other := &Store{closing: s.closing, readers: s.readers, reads: statements{prepare: s.readers.PrepareContext}}
+	defer other.reads.close()
+	return other.History(ctx, k, limit)
+}
+
+// ReadLate reads the history of k, does f, and has s remember only then what
+// was read.
+func ReadLate(ctx context.Context, s *Store, k channels.Key, f func()) error {
+	changes := s.recent.now()
+	id, err := s.keyID(ctx, k)
+	if err != nil {
+		return err
+	}
+	rows, _, err := s.readNewest(ctx, id, 1, maxSeq, math.MaxInt64)
+	f()
+	s.recent.put(id, 1, rows, changes)
+	return err
+}
+
+// Remembered is of how many conversations s knows the newest messages, of how
+// many messages in all, and what it says they take; and what they may take.
+func Remembered(s *Store) (conversations, messages, size, most int) {
+	s.recent.mu.Lock()
+	defer s.recent.mu.Unlock()
+	for _, e := range s.recent.byKey {
+		messages += len(e.Value.(*stretch).rows)
+	}
+	return len(s.recent.byKey), messages, s.recent.size, recentMost
+}
+
+// Rewrites says of a statement that s forgets what it remembers of messages.
+func Rewrites(query string) bool { return rewrites(query) }

@@ -30,6 +30,7 @@ func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.Hist
 func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
 	var key, last, after, covers int64
 	var settings string
+	changes := s.recent.now() // before anything is read
 	err = s.row(ctx, `SELECT k.id, k.msg_seq, c.generation, c.from_seq, c.covers, c.settings FROM keys k JOIN conversations c ON c.key_id = k.id WHERE k.key = ?`, k.String()).
 		Scan(&key, &last, &h.Generation, &after, &covers, &settings)
 	if err == nil {
@@ -50,17 +51,15 @@ func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.Hist
 		sum.At, sum.Fields = timeOf(at), rules.JSON(sum.Fields)
 		h.Summary, after = &sum, covers
 	}
-	h.Messages, err = s.newest(ctx, key, after, last, limit)
+	h.Messages, err = s.newest(ctx, key, after, last, limit, changes)
 	// The seq of a transcript has no gaps, so nothing has to be counted.
 	h.Omitted = int(last-after) - len(h.Messages)
 	return h, err
 }
 
-// newest reads the messages after one seq and up to another that fit into the
-// limit, oldest first. It goes backwards and stops where the limit ends, so
-// that it costs what it returns. It has no LIMIT: for each other number in one
-// SQLite would prepare the statement again.
-func (s *Store) newest(ctx context.Context, key, after, last int64, limit sessions.HistoryLimit) ([]sessions.Message, error) {
+// newest takes the messages after one seq and up to another that fit into the
+// limit, oldest first. What it knows of a turn before it does not read again.
+func (s *Store) newest(ctx context.Context, key, after, last int64, limit sessions.HistoryLimit, changes uint64) ([]sessions.Message, error) {
 	first := after + 1
 	if limit.Messages > 0 {
 		first = max(first, last-int64(limit.Messages)+1)
@@ -68,35 +67,72 @@ func (s *Store) newest(ctx context.Context, key, after, last int64, limit sessio
 	if first > last {
 		return nil, nil
 	}
-	rows, err := s.rows(ctx, `SELECT id, role, rest, content, bytes FROM messages WHERE id BETWEEN ? AND ? ORDER BY id DESC`, rowID(key, first), rowID(key, last))
-	if err != nil {
-		return nil, err
-	}
-	// As large as it will be, unless the limit in bytes ends it much earlier,
-	// with room for what a turn adds.
-	list := make([]sessions.Message, 0, min(last-first+1, 128)+4)
 	left := int64(math.MaxInt64)
 	if limit.Bytes > 0 {
 		left = int64(limit.Bytes)
 	}
+	known := s.recent.from(key, first, last)
+	read, left, err := s.readNewest(ctx, key, first+int64(len(known)), last, left)
+	if err != nil {
+		return nil, err
+	}
+	from := len(known)
+	for left >= 0 && from > 0 {
+		if left -= known[from-1].bytes; left >= 0 {
+			from--
+		}
+	}
+	// With room for what a turn adds.
+	list := make([]sessions.Message, 0, len(known)-from+len(read)+4)
+	for _, rows := range [][]recentRow{known[from:], read} {
+		for i := range rows {
+			m, err := rows[i].message()
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, m)
+		}
+	}
+	if left >= 0 {
+		s.recent.put(key, first, read, changes)
+	}
+	return list, nil
+}
+
+// readNewest reads messages from first to last that have no more than left
+// bytes, oldest first, and returns what is left then: less than none if
+// there was not enough. It goes backwards and stops where the limit ends, so
+// that it costs what it returns. It has no LIMIT: for each other number in one
+// SQLite would prepare the statement again.
+func (s *Store) readNewest(ctx context.Context, key, first, last, left int64) ([]recentRow, int64, error) {
+	if first > last {
+		return nil, left, nil
+	}
+	rows, err := s.rows(ctx, `SELECT id, role, rest, content, bytes FROM messages WHERE id BETWEEN ? AND ? ORDER BY id DESC`, rowID(key, first), rowID(key, last))
+	if err != nil {
+		return nil, 0, err
+	}
+	// As large as it will be, unless the limit in bytes ends it much earlier.
+	list := make([]recentRow, 0, min(last-first+1, 128))
 	var bytes int64
-	scan := newMessageScan(rows, &bytes)
+	scan := newRowScan(rows, &bytes)
 	err = each(rows, func() error {
-		m, err := scan.next()
+		r, err := scan.next()
 		if err != nil {
 			return err
 		}
+		r.bytes = bytes
 		if left -= bytes; left < 0 {
 			return errEnough
 		}
-		list = append(list, m)
+		list = append(list, r)
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) {
-		return nil, err
+		return nil, 0, err
 	}
 	slices.Reverse(list)
-	return list, nil
+	return list, left, nil
 }
 
 // messages reads the messages of a key from first to last, at most so many.
@@ -106,46 +142,70 @@ func (s *Store) messages(ctx context.Context, key, first, last int64, most int) 
 		return nil, err
 	}
 	var list []sessions.Message
-	scan := newMessageScan(rows)
+	scan := newRowScan(rows)
 	err = each(rows, func() error {
-		m, err := scan.next()
+		m, err := scan.message()
 		list = append(list, m)
 		return err
 	})
 	return list, err
 }
 
-// messageScan reads id, role, rest and content of rows, and what comes after
-// them. What it needs for that serves all rows: histories are read in every
-// turn, and with variables of its own for each row they were a sixth of all
-// that the daemon allocated.
-type messageScan struct {
-	row  scanner
+// rowScan reads id, role, rest and content of rows, and what comes after them.
+// What it needs for that serves all rows: histories are read in every turn, and
+// with variables of its own for each row they were a sixth of all that the
+// daemon allocated.
+type rowScan struct {
+	from scanner
 	dest []any
 	id   int64
-	raw  sql.RawBytes
-	rest messageRest
-	m    sessions.Message
+	role sql.RawBytes
+	row  recentRow
 }
 
-func newMessageScan(row scanner, more ...any) *messageScan {
-	s := &messageScan{row: row}
-	s.dest = append([]any{&s.id, &s.m.Role, &s.raw, &s.m.Content}, more...)
+func newRowScan(from scanner, more ...any) *rowScan {
+	s := &rowScan{from: from}
+	s.dest = append([]any{&s.id, &s.role, &s.row.rest, &s.row.content}, more...)
 	return s
 }
 
-func (s *messageScan) next() (sessions.Message, error) {
-	s.m, s.rest = sessions.Message{}, messageRest{}
-	if err := s.row.Scan(s.dest...); err != nil {
-		return s.m, err
+func (s *rowScan) next() (recentRow, error) {
+	if err := s.from.Scan(s.dest...); err != nil {
+		return recentRow{}, err
 	}
-	if err := decodeRest(s.raw, &s.rest); err != nil {
-		return s.m, err
+	s.row.seq, s.row.role = seqOf(s.id), roleOf(s.role)
+	return s.row, nil
+}
+
+// message is the next row's.
+func (s *rowScan) message() (sessions.Message, error) {
+	row, err := s.next()
+	if err != nil {
+		return sessions.Message{}, err
 	}
-	m, r := &s.m, &s.rest
-	m.Seq = seqOf(s.id)
-	m.Name, m.Sender, m.ToolCalls, m.ToolCallID, m.At = r.Name, r.Sender, r.ToolCalls, r.ToolCallID, r.At
-	m.Turn, m.Model, m.Usage, m.Synthetic = r.Turn, r.Model, r.Usage, r.Synthetic
-	m.Summary, m.Failed, m.Attachments, m.Extra = r.Summary, r.Failed, r.Attachments, r.Extra
-	return s.m, nil
+	return row.message()
+}
+
+// roleOf takes no memory for the roles there are.
+func roleOf(b []byte) sessions.Role {
+	for _, role := range [...]sessions.Role{sessions.RoleUser, sessions.RoleAssistant, sessions.RoleTool} {
+		if string(b) == string(role) {
+			return role
+		}
+	}
+	return sessions.Role(b)
+}
+
+// message is the one that the row holds.
+func (r *recentRow) message() (sessions.Message, error) {
+	var rest messageRest
+	if err := decodeRest(r.rest, &rest); err != nil {
+		return sessions.Message{}, err
+	}
+	return sessions.Message{
+		Seq: r.seq, Role: r.role, Content: r.content,
+		Name: rest.Name, Sender: rest.Sender, ToolCalls: rest.ToolCalls, ToolCallID: rest.ToolCallID, At: rest.At,
+		Turn: rest.Turn, Model: rest.Model, Usage: rest.Usage, Synthetic: rest.Synthetic,
+		Summary: rest.Summary, Failed: rest.Failed, Attachments: rest.Attachments, Extra: rest.Extra,
+	}, nil
 }

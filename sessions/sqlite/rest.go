@@ -1,8 +1,8 @@
 package sqlite
 
 import (
-	"bytes"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"dragoman/sessions"
@@ -10,52 +10,50 @@ import (
 
 // decodeRest is decode for the rest of a message. Every turn reads dozens of
 // them, so the plain ones, which are almost all, are read without reflection.
-func decodeRest(b []byte, r *messageRest) error {
-	if parsePlain(b, r) {
+// What is read shares the memory of rest.
+func decodeRest(rest string, r *messageRest) error {
+	if parsePlain(rest, r) {
 		return nil
 	}
 	*r = messageRest{}
-	return decode(b, r)
+	return decode([]byte(rest), r)
 }
 
-func parsePlain(b []byte, r *messageRest) bool {
-	p := plain{left: b}
+func parsePlain(rest string, r *messageRest) bool {
+	p := plain{left: rest}
 	return p.rest(r)
 }
 
 // plain reads JSON as encode writes it: no blanks, and only what it knows. Its
 // methods return false for anything else, which is not wrong, only not plain.
-type plain struct{ left []byte }
+type plain struct{ left string }
 
 // take passes over prefix.
 func (p *plain) take(prefix string) bool {
-	if len(p.left) < len(prefix) || string(p.left[:len(prefix)]) != prefix {
-		return false
-	}
-	p.left = p.left[len(prefix):]
-	return true
+	rest, found := strings.CutPrefix(p.left, prefix)
+	p.left = rest
+	return found
 }
 
-// text reads a string without escapes. The bytes are those of the row.
-func (p *plain) text() ([]byte, bool) {
+// text reads a string without escapes.
+func (p *plain) text() (string, bool) {
 	if !p.take(`"`) {
-		return nil, false
+		return "", false
 	}
-	end := bytes.IndexByte(p.left, '"')
-	if end < 0 {
-		return nil, false
-	}
-	s := p.left[:end]
-	for _, c := range s {
-		if c == '\\' || c < ' ' {
-			return nil, false
+	ascii := true
+	for i := range len(p.left) {
+		switch c := p.left[i]; {
+		case c == '"':
+			s := p.left[:i]
+			p.left = p.left[i+1:]
+			return s, ascii || utf8.ValidString(s)
+		case c == '\\' || c < ' ':
+			return "", false
+		case c >= utf8.RuneSelf:
+			ascii = false
 		}
 	}
-	if !utf8.Valid(s) {
-		return nil, false
-	}
-	p.left = p.left[end+1:]
-	return s, true
+	return "", false
 }
 
 // number reads a count.
@@ -67,7 +65,7 @@ func (p *plain) number() (int, bool) {
 	if end > 1 && p.left[0] == '0' {
 		return 0, false
 	}
-	n, err := strconv.Atoi(string(p.left[:end]))
+	n, err := strconv.Atoi(p.left[:end])
 	p.left = p.left[end:]
 	return n, err == nil
 }
@@ -87,12 +85,12 @@ func (p *plain) amount() (float64, bool) {
 			return 0, false
 		}
 	}
-	f, err := strconv.ParseFloat(string(all[:len(all)-len(p.left)]), 64)
+	f, err := strconv.ParseFloat(all[:len(all)-len(p.left)], 64)
 	return f, err == nil
 }
 
 // object reads an object; f reads the value of each of its keys.
-func (p *plain) object(f func(key []byte) bool) bool {
+func (p *plain) object(f func(key string) bool) bool {
 	if !p.take("{") {
 		return false
 	}
@@ -115,8 +113,8 @@ func (p *plain) object(f func(key []byte) bool) bool {
 
 // rest reads a whole rest.
 func (p *plain) rest(r *messageRest) bool {
-	return p.object(func(key []byte) bool {
-		switch string(key) {
+	return p.object(func(key string) bool {
+		switch key {
 		case "name":
 			return p.string(&r.Name)
 		case "sender":
@@ -129,7 +127,7 @@ func (p *plain) rest(r *messageRest) bool {
 			return p.string(&r.ToolCallID)
 		case "at":
 			s, ok := p.text()
-			return ok && r.At.UnmarshalText(s) == nil
+			return ok && r.At.UnmarshalText([]byte(s)) == nil
 		case "usage":
 			if r.Usage == nil {
 				r.Usage = new(sessions.Usage)
@@ -143,15 +141,14 @@ func (p *plain) rest(r *messageRest) bool {
 	}) && len(p.left) == 0
 }
 
-func (p *plain) string(to *string) bool {
-	s, ok := p.text()
-	*to = string(s)
+func (p *plain) string(to *string) (ok bool) {
+	*to, ok = p.text()
 	return ok
 }
 
 func (p *plain) usage(u *sessions.Usage) bool {
-	return p.object(func(key []byte) (ok bool) {
-		switch string(key) {
+	return p.object(func(key string) (ok bool) {
+		switch key {
 		case "input":
 			u.Input, ok = p.number()
 		case "output":

@@ -74,9 +74,9 @@ func (s *Store) match(ctx context.Context, words []string, from, to int64, most,
 		if err != nil {
 			return nil, err
 		}
-		scan := newMessageScan(rows)
+		scan := newRowScan(rows)
 		err = each(rows, func() error {
-			m, err := scan.next()
+			m, err := scan.message()
 			found[scan.id] = m
 			return err
 		})

@@ -81,6 +81,7 @@ type Store struct {
 
 	readers *sql.DB
 	reads   statements
+	recent  recent
 }
 
 // Open opens the store in the file at path, making it if there is none. The

@@ -20,6 +20,9 @@ type writer struct {
 	rewritten map[channels.Key]time.Time
 	// hashes says that the ids of erased messages have to be looked at.
 	hashes bool
+	// rewrote says that a statement of this transaction has changed messages
+	// that are there.
+	rewrote bool
 }
 
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
@@ -38,6 +41,12 @@ func (w *writer) close() error {
 // forget drops what is remembered of keys after a change that was not made.
 func (w *writer) forget() { clear(w.keys) }
 
+// stmt finds a prepared statement, to be run.
+func (w *writer) stmt(query string) (*sql.Stmt, error) {
+	w.rewrote = w.rewrote || rewrites(query)
+	return w.stmts.get(query)
+}
+
 // exec runs one prepared statement. The context is not the caller's: a change
 // that was begun is finished.
 func (w *writer) exec(query string, args ...any) error {
@@ -47,7 +56,7 @@ func (w *writer) exec(query string, args ...any) error {
 
 // changed is exec, and how many rows it changed.
 func (w *writer) changed(query string, args ...any) (int64, error) {
-	stmt, err := w.stmts.get(query)
+	stmt, err := w.stmt(query)
 	if err != nil {
 		return 0, err
 	}
@@ -60,7 +69,7 @@ func (w *writer) changed(query string, args ...any) (int64, error) {
 
 // row reads at most one row.
 func (w *writer) row(query string, args ...any) scanner {
-	stmt, err := w.stmts.get(query)
+	stmt, err := w.stmt(query)
 	if err != nil {
 		return failed{err}
 	}
@@ -69,7 +78,7 @@ func (w *writer) row(query string, args ...any) scanner {
 
 // rows reads many.
 func (w *writer) rows(query string, args ...any) (*sql.Rows, error) {
-	stmt, err := w.stmts.get(query)
+	stmt, err := w.stmt(query)
 	if err != nil {
 		return nil, err
 	}

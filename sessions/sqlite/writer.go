@@ -116,6 +116,10 @@ func (s *Store) commit(batch []*op) {
 	s.largest.Store(max(s.largest.Load(), int64(len(live))))
 	t := &tx{store: s, writer: s.writer}
 	err := t.all(live)
+	if s.writer.rewrote { // nobody is told before what is known of it is gone
+		s.writer.rewrote = false
+		s.recent.forget()
+	}
 	if err != nil {
 		s.writer.forget()
 		for _, o := range live {

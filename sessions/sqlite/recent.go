@@ -1,0 +1,142 @@
+package sqlite
+
+import (
+	"container/list"
+	"strings"
+	"sync"
+
+	"dragoman/sessions"
+)
+
+const (
+	// recentMost is about how many bytes the newest messages of conversations
+	// take in memory; recentOne is how many those of one may.
+	recentMost = 4 << 20
+	recentOne  = recentMost / 16
+	// recentEach is what a message takes beside its two texts.
+	recentEach = 100
+)
+
+// recent holds the newest messages of conversations that were read of late, so
+// that a turn reads from the file only what came since. Rows of a transcript
+// are written once, and seqs have no gaps: what is held can only become wrong
+// when rows are changed, moved or removed. All that is rare, and done by the
+// one writer, so it forgets everything then: see [writer.stmt].
+//
+// A read that began before such a change must not put here what it found. It
+// takes the number of the changes with it, and is refused if that has grown.
+type recent struct {
+	mu      sync.Mutex
+	changes uint64
+	size    int
+	byKey   map[int64]*list.Element // of *stretch
+	used    list.List               // the last used in front
+}
+
+// stretch is the newest messages of a key, without gaps. Its rows are never
+// changed, only others put behind them.
+type stretch struct {
+	key  int64
+	rows []recentRow
+	size int
+}
+
+// recentRow is a message as its row has it: whoever reads it gets a message of
+// their own, and this takes a third of the memory.
+type recentRow struct {
+	seq           int64
+	role          sessions.Role
+	rest, content string
+	bytes         int64 // of the column
+}
+
+func (r *recentRow) size() int { return len(r.rest) + len(r.content) + recentEach }
+
+// now is the number of changes so far.
+func (c *recent) now() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changes
+}
+
+// forget drops everything: rows that it may hold were changed.
+func (c *recent) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes++
+	c.size = 0
+	c.byKey = nil
+	c.used.Init()
+}
+
+// from returns what it has of the messages of a key from first to last,
+// without gaps from first on.
+func (c *recent) from(key, first, last int64) []recentRow {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.byKey[key]
+	if e == nil {
+		return nil
+	}
+	c.used.MoveToFront(e)
+	rows := e.Value.(*stretch).rows
+	begin := rows[0].seq
+	if first < begin || first >= begin+int64(len(rows)) {
+		return nil
+	}
+	return rows[first-begin : min(last+1-begin, int64(len(rows)))]
+}
+
+// put holds what a read has found: rows behind the ones that [recent.from] had
+// from first on, or all from first on. changes is the number when it began.
+func (c *recent) put(key, first int64, rows []recentRow, changes uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := len(rows); changes != c.changes || n == 0 || rows[n-1].seq-rows[0].seq != int64(n-1) {
+		return
+	}
+	s := &stretch{key: key}
+	if e := c.byKey[key]; e != nil {
+		s = e.Value.(*stretch)
+		c.drop(e)
+	}
+	begin := rows[0].seq
+	// Another read of the same key may have been faster, or have begun elsewhere.
+	if n := len(s.rows); n == 0 || s.rows[0].seq > first || s.rows[n-1].seq != begin-1 {
+		if begin != first {
+			return
+		}
+		s.rows, s.size = nil, 0
+	}
+	for len(s.rows) > 0 && s.rows[0].seq < first {
+		s.size -= s.rows[0].size()
+		s.rows = s.rows[1:]
+	}
+	s.rows = append(s.rows, rows...)
+	for _, r := range rows {
+		s.size += r.size()
+	}
+	if s.size > recentOne {
+		return
+	}
+	if c.byKey == nil {
+		c.byKey = make(map[int64]*list.Element)
+	}
+	c.byKey[key] = c.used.PushFront(s)
+	for c.size += s.size; c.size > recentMost; {
+		c.drop(c.used.Back())
+	}
+}
+
+// drop takes e out, under the lock.
+func (c *recent) drop(e *list.Element) {
+	s := c.used.Remove(e).(*stretch)
+	c.size -= s.size
+	delete(c.byKey, s.key)
+}
+
+// rewrites reports whether a statement changes, moves or removes messages that
+// are there.
+func rewrites(query string) bool {
+	return strings.HasPrefix(query, `UPDATE messages`) || strings.HasPrefix(query, `DELETE FROM messages`)
+}
