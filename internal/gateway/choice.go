@@ -21,7 +21,7 @@ const sayChoice = "This conversation is long by now. /compact summarises its old
 func (r *run) choice(t sessions.Turn) []sessions.Reply {
 	g := r.g
 	after := r.history
-	after.Messages = append(after.Messages[:len(after.Messages):len(after.Messages)], t.Messages...)
+	after.Messages = append(after.Messages, t.Messages...) // the turn is over: nobody else adds to them
 	if !g.agent.AsksForSummary(g.asLoaded(after)) || g.agent.AsksForSummary(g.asLoaded(r.history)) {
 		return nil
 	}
