@@ -100,8 +100,8 @@ type Agent struct {
 	// template and schema are those of opts.Compaction, read.
 	template window.Template
 	schema   *window.Schema
-	// fit is window.FitBy with opts.Count, and repair is window.Repair where it makes the
-	// summariser's requests.
+	// fit is window.Fit with opts.Count, and repair is window.Repair where it
+	// makes the summariser's requests.
 	fit    func(msgs []sessions.Message, users, budget int) []sessions.Message
 	repair func(msgs []sessions.Message) []sessions.Message
 }
@@ -120,7 +120,7 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
 	}
 	a.fit = func(msgs []sessions.Message, users, budget int) []sessions.Message {
-		return window.FitBy(msgs, users, budget, opts.Count)
+		return window.Fit(msgs, users, budget, opts.Count)
 	}
 	if a.template, err = window.ParseTemplate(opts.Compaction.UserPrompt); err != nil {
 		return nil, fmt.Errorf("agent: option Compaction.UserPrompt: %w", err)
@@ -149,7 +149,7 @@ const toolOverhead = 12
 
 func (a *Agent) addTool(t Tool) error {
 	s := t.Spec()
-	if s.Name == "" || len(s.Name) > 64 || strings.ContainsFunc(s.Name, notInToolName) {
+	if !window.IsToolName(s.Name) {
 		return fmt.Errorf("agent: tool %q: a name has letters, digits, _ and -, at most 64", s.Name)
 	}
 	if _, found := a.tools[s.Name]; found {
@@ -165,10 +165,6 @@ func (a *Agent) addTool(t Tool) error {
 	a.specs[s.Name] = s
 	a.sorted = append(a.sorted, s)
 	return nil
-}
-
-func notInToolName(r rune) bool {
-	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
 }
 
 func (o Options) withDefaults(model Model) (Options, error) {

@@ -220,7 +220,8 @@ func (r *run) noteCut(ctx context.Context) {
 const noteCompacting = "Organizing the conversation…"
 
 // compact has the history summarised, except for what keep says or usually
-// stays, and goes on with what it is then. It fails only if the turn is stopped: without a summary, the view is cut.
+// stays, and goes on with what it is then. It fails only if the turn is
+// stopped: without a summary, the view is cut.
 func (r *run) compact(ctx context.Context, keep *Keep) error {
 	r.compactTried = true
 	if r.t.Compact == nil || r.a.opts.Compaction.When == window.WhenOff {

@@ -43,8 +43,8 @@ const (
 // Summarize writes the summary that is to follow h's: one text that stands for
 // the old one and for all messages except those that keep says, or
 // Compaction.Keep if that is nil. It changes nothing; the caller stores what it
-// returns. Input that does not fit
-// into the window is taken in parts, each with the summary so far.
+// returns. Input that does not fit into the window is taken in parts, each with
+// the summary so far.
 func (a *Agent) Summarize(ctx context.Context, h sessions.History, keep *Keep) (sessions.Summary, error) {
 	if h.Omitted > 0 {
 		return sessions.Summary{}, ErrPartialHistory

@@ -40,9 +40,8 @@ type Turn struct {
 	// history is then. It is called when a request does not fit, before it is
 	// sent or after the server refused it; what the turn itself has said and
 	// done so far is no part of it. keep is for [Agent.Summarize], and may be
-	// nil. On an error, which may be
-	// [ErrNothingToSummarize], the turn goes on with the history that it has
-	// and leaves older messages out of its requests.
+	// nil. On an error, which may be [ErrNothingToSummarize], the turn goes on
+	// with the history that it has and leaves older messages out of its requests.
 	Compact func(ctx context.Context, keep *Keep) (sessions.History, error)
 }
 

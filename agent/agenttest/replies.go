@@ -13,7 +13,8 @@ import (
 //
 // If the newest message has "!tool NAME {json}" in it, and the request offers
 // that tool, the tool is called first and its result is added to the echo:
-// " -> result". A summary in sections gets a heading. That makes the server useful by hand and in crash campaigns.
+// " -> result". A summary in sections gets a heading. That makes the server
+// useful by hand and in crash campaigns.
 func EchoReply(x *Exchange) {
 	r := x.Request
 	text := echoText(r)

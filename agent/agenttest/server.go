@@ -26,7 +26,7 @@ type Options struct {
 	Latency time.Duration
 	// APIKey, if set, is required; other requests get a 401.
 	APIKey string
-	// Reply picks the behaviour for a request; nil, or a nil Reply, is [Echo].
+	// Reply picks the behaviour for a request; nil, or a nil Reply, is [EchoReply].
 	Reply func(*Request) Reply
 	// Recorded is how many of the newest requests are kept; 0 is 1000, and a
 	// negative number keeps none (for benchmarks).

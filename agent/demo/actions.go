@@ -24,9 +24,8 @@ type rule struct {
 const file = "[\"'`“]?([\\pL\\pN_][\\pL\\pN_./-]*\\.[\\pL\\pN]{1,8})[\"'`”]?"
 
 // rules are tried in order; the first that matches wins. What is said only in
-// certain words stands before what is said in many. They are
-// compiled when the first message comes: a daemon with another model never
-// needs them.
+// certain words stands before what is said in many. They are compiled when the
+// first message comes: a daemon with another model never needs them.
 var rules = sync.OnceValue(func() []rule {
 	return []rule{
 		{regexp.MustCompile(`(?i)(https?://[^\s<>"']+)`), func(f []string) *action { return fetch(strings.TrimRight(f[1], ".,;:!?)")) }},

@@ -47,8 +47,8 @@ type Options struct {
 	// the model is shown them: of a request the newest ten, older ones leave
 	// five at a time. A server that refuses a request for its pictures is asked
 	// once more without them, or with as few as it takes, and if it answers
-	// then, that is remembered for the life of the Model. Without Files, and where a picture cannot be read, the
-	// message's text says what came with it.
+	// then, that is remembered for the life of the Model. Without Files, and
+	// where a picture cannot be read, the message's text says what came with it.
 	Files Files
 	// MaxImageBytes bounds each picture; 0 is 5 MiB.
 	MaxImageBytes int64

@@ -114,8 +114,8 @@ func (c *Counter) count(s string) int {
 	return total
 }
 
-// border is where the first piece of s ends: before a line's end or a blank
-// near pieceBytes, where tokens begin too, or else between two runes.
+// border is where the first piece of s ends: before a blank near pieceBytes,
+// where tokens begin too, or else between two runes.
 func border(s string) int {
 	if len(s) <= pieceBytes {
 		return len(s)

@@ -52,26 +52,20 @@ func startsTurn(msgs []sessions.Message, i int) bool {
 	return m.Role == sessions.RoleUser && !m.Synthetic && before.Role != sessions.RoleUser
 }
 
-// Fit returns a view of msgs that Estimate puts at budget tokens or less, as
-// far as that is possible. msgs must be repaired, and then so is the view. The
-// newest users messages of people (at least one) and the last tool group
-// always stay.
+// Fit returns a view of msgs that takes budget tokens or less, as far as that
+// is possible. text counts those of a text; nil is EstimateText. msgs must be
+// repaired, and then so is the view. The newest users messages of people (at
+// least one) and the last tool group always stay.
 //
 // A message from before the turn that takes more than a quarter of the budget
 // becomes an excerpt first: all others would have to go for its sake, turn
 // after turn. Then whole groups go, oldest first, and more of them than must:
-// the same ones are then left out of many requests to come, and a provider's cache keeps
-// hitting. While they are older than the turn, that is a quarter of the budget
+// the same ones are then left out of many requests to come, and a provider's
+// cache keeps hitting. While they are older than the turn, that is a quarter of the budget
 // at once. Where all of these are gone and the turn itself is too long, as in a
 // long loop of tool calls, it is half of what is left for its groups. If what
 // must stay is still too long, its longest texts become excerpts that say so.
-func Fit(msgs []sessions.Message, users, budget int) []sessions.Message {
-	return FitBy(msgs, users, budget, nil)
-}
-
-// FitBy is Fit with another way to count the tokens of a text; nil is
-// EstimateText.
-func FitBy(msgs []sessions.Message, users, budget int, text func(string) int) []sessions.Message {
+func Fit(msgs []sessions.Message, users, budget int, text func(string) int) []sessions.Message {
 	if Bound(msgs) <= budget {
 		return msgs
 	}

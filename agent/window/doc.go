@@ -9,8 +9,8 @@
 // text and no tool result that answers a call.
 //
 // [Fit] and [Cut] never split a tool group, which is an assistant message with
-// its tool calls and the results of these. [System] is byte for byte the same
-// while its arguments are, so that providers' prompt caches hit.
+// its tool calls and the results of these. [NewFrame] returns byte for byte the
+// same while its arguments are, so that providers' prompt caches hit.
 //
 // [Prune] shortens large results of tools, and never goes back on what an
 // earlier request showed: see [Prune.Apply].

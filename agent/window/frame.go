@@ -74,11 +74,6 @@ func NewFrame(prompt, channel string, summary *sessions.Summary, as Render) Fram
 	return f
 }
 
-// System is the system prompt of NewFrame with the summary as a section of it.
-func System(prompt, channel string, summary *sessions.Summary) string {
-	return NewFrame(prompt, channel, summary, SystemSection).System
-}
-
 // Tokens are what f takes. text counts those of a text; nil is EstimateText.
 func (f Frame) Tokens(text func(string) int) int {
 	if text == nil {

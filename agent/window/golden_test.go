@@ -139,6 +139,6 @@ func TestSystemGolden(t *testing.T) {
 		if text, ok := parts["summary"]; ok {
 			s = &sessions.Summary{Text: text}
 		}
-		return window.System(parts["prompt"], parts["channel"], s) + "\n"
+		return window.NewFrame(parts["prompt"], parts["channel"], s, window.SystemSection).System + "\n"
 	})
 }

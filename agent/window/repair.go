@@ -12,12 +12,12 @@ import (
 
 // What Repair writes where a server would refuse emptiness or a gap.
 const (
-	noOutput  = "(no output)"
-	noText    = "(empty message)"
-	noResult  = "(no result: this call was interrupted; it may or may not have happened)"
-	noName    = "unknown_tool"
-	noArgs    = "{}"
-	maxNameID = 64 // the longest function name that servers take
+	noOutput = "(no output)"
+	noText   = "(empty message)"
+	noResult = "(no result: this call was interrupted; it may or may not have happened)"
+	noName   = "unknown_tool"
+	noArgs   = "{}"
+	maxName  = 64 // the longest name of a function that servers take
 )
 
 // Repair returns msgs in a shape that every server takes: each tool call is
@@ -211,15 +211,15 @@ func (p pairing) answer(msgs []sessions.Message, g, i int) {
 // function's name. A model that once called "files.read it" would otherwise
 // have every later request refused.
 func toolName(name string) string {
-	if name == "" {
+	switch {
+	case name == "":
 		return noName
-	}
-	if len(name) <= maxNameID && !strings.ContainsFunc(name, badInName) {
+	case IsToolName(name):
 		return name
 	}
-	b := make([]byte, 0, maxNameID)
+	b := make([]byte, 0, maxName)
 	for _, r := range name {
-		if len(b) == maxNameID {
+		if len(b) == maxName {
 			break
 		}
 		if badInName(r) {
@@ -228,6 +228,12 @@ func toolName(name string) string {
 		b = append(b, byte(r))
 	}
 	return string(b)
+}
+
+// IsToolName reports whether every server takes name for a function's: 1 to 64
+// letters, digits, "_" and "-".
+func IsToolName(name string) bool {
+	return name != "" && len(name) <= maxName && !strings.ContainsFunc(name, badInName)
 }
 
 func badInName(r rune) bool {

@@ -23,7 +23,7 @@ func TestFitIsStickyInATurn(t *testing.T) {
 		history := later(1000, rapid.IntRange(0, 5).Draw(t, "history"))
 		msgs := append(history, sessions.Message{Seq: 2000, Role: sessions.RoleUser, Content: "Go through the shelves."})
 		users := 1
-		before := window.Fit(msgs, users, budget)
+		before := window.Fit(msgs, users, budget, nil)
 		for i := range rapid.IntRange(1, 40).Draw(t, "steps") {
 			seq := int64(2001 + 3*i)
 			fresh := asked(seq, "look", strings.Repeat("word ", rapid.IntRange(1, budget/6).Draw(t, "size")))
@@ -32,7 +32,7 @@ func TestFitIsStickyInATurn(t *testing.T) {
 				users++
 			}
 			msgs = append(msgs, fresh...)
-			view := window.Fit(msgs, users, budget)
+			view := window.Fit(msgs, users, budget, nil)
 			checkSticky(t, before, fresh, view, budget, users)
 			if err := window.Validate(view); err != nil {
 				t.Fatalf("Validate(Fit()) = %v, want nil", err)
@@ -98,7 +98,7 @@ func TestFitShortensWhatIsHuge(t *testing.T) {
 	before := ""
 	for i := range 5 {
 		msgs = append(msgs, sessions.Message{Seq: int64(200 + i), Role: sessions.RoleUser, Content: fmt.Sprint("question ", i)})
-		view := window.Fit(msgs, 1, 1000)
+		view := window.Fit(msgs, 1, 1000, nil)
 		if window.Missing(msgs, view) != 0 || window.Estimate(view) > 1000 {
 			t.Fatalf("%d messages are left out, %d tokens stay of 1000; want none", window.Missing(msgs, view), window.Estimate(view))
 		}
@@ -119,7 +119,7 @@ func TestFitShortensWhatIsHuge(t *testing.T) {
 	}
 	last := &msgs[len(msgs)-1]
 	last.Content = strings.Repeat("now ", 700)
-	if view := window.Fit(msgs, 1, 1000); view[len(view)-1].Content != last.Content {
+	if view := window.Fit(msgs, 1, 1000, nil); view[len(view)-1].Content != last.Content {
 		t.Errorf("what is asked is shown as %.40q", view[len(view)-1].Content)
 	}
 }

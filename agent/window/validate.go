@@ -71,7 +71,7 @@ func checkGroup(group []sessions.Message, used map[string]bool) (int, string) {
 			return 0, "makes a call without an id"
 		case used[c.ID]:
 			return 0, "makes a call with an id that was used before"
-		case toolName(c.Name) != c.Name:
+		case !IsToolName(c.Name):
 			return 0, "makes a call with a bad name"
 		case !IsObject(c.Arguments):
 			return 0, "makes a call whose arguments are no JSON object"
