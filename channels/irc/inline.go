@@ -73,25 +73,36 @@ func span(s string, i int, st style, depth int) ([]cell, int) {
 // codeSpan keeps its backticks in sight: people on IRC write them themselves,
 // and many clients show the monospace code as garbage.
 func codeSpan(s string, i int, st style) ([]cell, int) {
-	n := runLen(s[i:], '`')
-	for j := i + n; j < len(s); j++ {
-		if s[j] != '`' {
-			continue
+	n, end := codeEnd(s, i)
+	if end == 0 {
+		return cellsOf(s[i:i+n], st, nil), n
+	}
+	code := s[i+n : end-n]
+	if t := strings.Trim(code, " "); t != "" && n > 1 {
+		code = t
+	}
+	return cellsOf("`"+code+"`", st|code1, nil), end - i
+}
+
+// codeEnd is how many backticks stand at s[i], and where the span that they
+// begin ends; 0 if they begin none.
+func codeEnd(s string, i int) (n, end int) {
+	n = runLen(s[i:], '`')
+	for j := i + n; ; {
+		next := strings.IndexByte(s[j:], '`')
+		if next < 0 {
+			return n, 0
 		}
+		j += next
 		m := runLen(s[j:], '`')
 		if m == n {
-			code := s[i+n : j]
-			if t := strings.Trim(code, " "); t != "" && n > 1 {
-				code = t
+			if strings.TrimSpace(s[i+n:j]) == "" {
+				return n, 0
 			}
-			if strings.TrimSpace(code) == "" {
-				break
-			}
-			return cellsOf("`"+code+"`", st|code1, nil), j + m - i
+			return n, j + m
 		}
-		j += m - 1
+		j += m
 	}
-	return cellsOf(s[i:i+n], st, nil), n
 }
 
 // link renders [text](url) as "text (url)", and only the address where the
@@ -181,8 +192,8 @@ func closer(s string, from int, ch byte, k int) int {
 		case s[j] == '\\':
 			j += 2
 		case s[j] == '`':
-			_, n := codeSpan(s, j, 0)
-			j += n
+			n, end := codeEnd(s, j)
+			j = max(j+n, end)
 		case s[j] == 'h' && isURL(s[j:]):
 			j += urlLen(s[j:])
 		case times(s, j):

@@ -158,6 +158,15 @@ func TestSplitKeepsStyles(t *testing.T) {
 	}
 }
 
+// openSpans are backticks of which no two runs are alike.
+func openSpans() string {
+	var b strings.Builder
+	for n := range 60 {
+		b.WriteString(strings.Repeat("`", n) + " ")
+	}
+	return b.String()
+}
+
 func TestSplitHugeInTime(t *testing.T) {
 	ch := pure(t)
 	key := channels.MustKey("irc:#go")
@@ -165,6 +174,8 @@ func TestSplitHugeInTime(t *testing.T) {
 		"one line":  strings.Repeat("word ", 100_000),
 		"open bold": strings.Repeat("**a *b _c `d [e](", 20_000),
 		"stars":     strings.Repeat("*", 100_000),
+		"long code": strings.Repeat(strings.Repeat("*a ", 660)+"`"+strings.Repeat("x ", 7000)+"`\n", 4),
+		"open code": strings.Repeat(strings.Repeat("*a ", 600)+openSpans()+strings.Repeat("y ", 6000)+"\n", 4),
 		"brackets":  strings.Repeat("[", 40_000),
 		"ticks":     strings.Repeat("`a``b```", 10_000),
 		"accents":   "a" + strings.Repeat("\u0301", 50_000),
