@@ -9,9 +9,8 @@ import (
 
 // handle does one line. The server's lock is held.
 func (s *Server) handle(c *client, line string) {
-	tags := ""
-	if strings.HasPrefix(line, "@") {
-		tags, line, _ = strings.Cut(line, " ")
+	if strings.HasPrefix(line, "@") { // tags say nothing to us
+		_, line, _ = strings.Cut(line, " ")
 	}
 	head, trailing, hasTrailing := strings.Cut(line, " :")
 	p := strings.Fields(head)
@@ -28,7 +27,6 @@ func (s *Server) handle(c *client, line string) {
 		}
 		return ""
 	}
-	_ = tags
 	switch command {
 	case "CAP":
 		s.cap(c, strings.ToUpper(arg(0)), arg(1))
@@ -47,8 +45,8 @@ func (s *Server) handle(c *client, line string) {
 		s.remove(c, "Quit: "+arg(0))
 		c.send("ERROR :Closing link")
 	case "JOIN":
-		for i, name := range strings.Split(arg(0), ",") {
-			s.join(c, name, i)
+		for name := range strings.SplitSeq(arg(0), ",") {
+			s.join(c, name)
 		}
 	case "PART", "KICK":
 		s.part(c, command, arg(0), arg(1), arg(2))
@@ -146,7 +144,7 @@ func (s *Server) tags(c, from *client, msgid string) string {
 	return "@" + strings.Join(t, ";") + " "
 }
 
-func (s *Server) join(c *client, name string, _ int) {
+func (s *Server) join(c *client, name string) {
 	folded := s.fold(name)
 	if why := s.denied[folded]; why != "" {
 		code, text, _ := strings.Cut(why, " ")

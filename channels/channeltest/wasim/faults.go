@@ -27,7 +27,6 @@ type Faults struct {
 	ignored          []func()
 	unavailable      int
 	unavailableKind  string
-	ignoreQueries    map[string]bool
 	failQueries      map[string]int
 	garble           int
 	media, mediaCode int
@@ -136,16 +135,6 @@ func (f *Faults) IgnoreRetries(on bool) {
 // there is one: of the given type, as "view_once" for what phones alone show.
 func (f *Faults) Unavailable(kind string, n int) {
 	f.set(func() { f.unavailableKind, f.unavailable = kind, n })
-}
-
-// IgnoreQueries leaves info queries with that xmlns unanswered.
-func (f *Faults) IgnoreQueries(xmlns string, on bool) {
-	f.set(func() {
-		if f.ignoreQueries == nil {
-			f.ignoreQueries = map[string]bool{}
-		}
-		f.ignoreQueries[xmlns] = on
-	})
 }
 
 // FailQueries answers info queries with that xmlns with an error; 0 ends that.

@@ -41,7 +41,7 @@ func (s *Server) handleQuery(c *conn, n *waBinary.Node) {
 		tag = children[0].Tag
 	}
 	s.counts["iq:"+space]++
-	if space == "w:p" && s.Faults.ignoreKeepalives || s.Faults.ignoreQueries[space] {
+	if space == "w:p" && s.Faults.ignoreKeepalives {
 		return
 	}
 	answer := waBinary.Node{Tag: "iq", Attrs: waBinary.Attrs{"from": types.ServerJID, "id": id, "type": "result"}}

@@ -192,11 +192,6 @@ func (s *Server) Wait(ctx context.Context, ok func() bool) error {
 	}
 }
 
-// WaitOnline waits until a device is logged in.
-func (s *Server) WaitOnline(ctx context.Context) error {
-	return s.Wait(ctx, func() bool { return s.Online() > 0 })
-}
-
 // WaitDrained waits until every device has acknowledged everything.
 func (s *Server) WaitDrained(ctx context.Context) error {
 	return s.Wait(ctx, func() bool { return s.Pending() == 0 })
