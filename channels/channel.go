@@ -8,8 +8,8 @@
 // Outbound: [Channel.Send] returns nil only when the network has the message;
 // every error is temporary unless it says otherwise ([ErrPermanent], [Retry]).
 // What an adapter can do beyond that it shows by implementing one of the
-// small interfaces in this package ([Typer], [Previewer], [Splitter],
-// [Reporter], [Commander], [Fetcher], [Eraser]).
+// small interfaces in this package ([Typer], [Previewer], [Retractor],
+// [Splitter], [Reporter], [Commander], [Fetcher], [Deduper], [Eraser]).
 //
 // The package imports nothing else of ours and starts no goroutines.
 package channels

@@ -41,8 +41,7 @@ func (c *Channel) address(text string, entities []models.MessageEntity) (rest st
 		addressed = true
 		if strings.TrimSpace(text[:start]) == "" {
 			if after := strings.TrimLeft(text[end:], " ,:;\n\t"); after != "" {
-				// Offsets of later entities no longer fit, but one mention is enough
-				// and a command after it is text.
+				// Offsets of later entities no longer fit, but one mention is enough.
 				return after, true, true
 			}
 		}

@@ -306,15 +306,3 @@ func (c *Channel) outdated() ending {
 	}
 	return needsPerson(reasonOutdated, fmt.Sprintf("outdated: WhatsApp refuses version %s; write web_version: auto, or update dragoman, and restart", v))
 }
-
-// forget removes the device that the phone does not know any more.
-func (d *deviceFile) forget(ctx context.Context) error {
-	device, err := d.device(ctx)
-	if err == nil && device != nil {
-		err = device.Delete(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("whatsapp: forget the device: %w", err)
-	}
-	return nil
-}

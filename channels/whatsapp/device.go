@@ -95,6 +95,18 @@ func (d *deviceFile) device(ctx context.Context) (*store.Device, error) {
 	return all[0], nil
 }
 
+// forget removes the device that the phone does not know any more.
+func (d *deviceFile) forget(ctx context.Context) error {
+	device, err := d.device(ctx)
+	if err == nil && device != nil {
+		err = device.Delete(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("whatsapp: forget the device: %w", err)
+	}
+	return nil
+}
+
 // complete adds the name that a message did not carry, if it is known.
 func (d *deviceFile) complete(ctx context.Context, who identity) (identity, error) {
 	var err error
