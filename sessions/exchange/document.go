@@ -206,7 +206,7 @@ func (d *documents) fields(t *talk, f fieldSet) error {
 	f.take("title", &h.Title)
 	f.take("seq", &h.Seq)
 	f.take("message_seq", &h.MessageSeq)
-	f.takeStrict("settings", &h.Settings)
+	theirs := f.takeOurs("settings", &h.Settings)
 	// S1's documents carry the prompt beside the messages.
 	f.take("system_prompt", &h.Settings.System)
 	for name, into := range map[string]*time.Time{"created": &h.Created, "updated": &h.Updated} {
@@ -215,7 +215,8 @@ func (d *documents) fields(t *talk, f fieldSet) error {
 			delete(f, name)
 		}
 	}
-	f.takeStrict("generations", &h.Generations)
-	f.takeStrict("summaries", &h.Summaries)
+	theirs.Join(f.takeOurs("generations", &h.Generations))
+	theirs.Join(f.takeOurs("summaries", &h.Summaries))
+	keepPlaces(&h.Settings, theirs)
 	return t.keepFields(f)
 }

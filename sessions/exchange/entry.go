@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
 // entry is a message as an input tells it, in the form in which it waits in a
@@ -56,11 +56,8 @@ func entryOf(f fieldSet) (entry, error) {
 	f.take("synthetic", &e.Synthetic)
 	f.take("summary", &e.Summary)
 	f.take("failed", &e.Failed)
-	f.takeStrict("usage", &e.Usage)
-	var files []channels.Attachment
-	if f.takeStrict("attachments", &files) && len(files) > 0 {
-		e.Attachments = files
-	}
+	e.takeUsage(f)
+	e.takeAttachments(f)
 	for _, name := range []string{"timestamp", "created_at"} { // stay in Extra: they are not called "at"
 		if e.At.IsZero() {
 			e.At = moment(f[name])
@@ -86,19 +83,30 @@ func (f fieldSet) take(name string, into any) bool {
 	return true
 }
 
-// takeStrict is take for objects, which must have no field that into lacks.
-func (f fieldSet) takeStrict(name string, into any) bool {
-	raw, ok := f[name]
-	if !ok {
-		return false
+// takeUsage takes what is ours of a usage. If there is more in it, all of it
+// stays in the set.
+func (e *entry) takeUsage(f fieldSet) {
+	u, whole, ok := rules.ReadUsage(f["usage"])
+	if ok {
+		e.Usage = &u
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if dec.Decode(into) != nil {
-		return false
+	if ok && whole || string(f["usage"]) == "null" {
+		delete(f, "usage")
 	}
-	delete(f, name)
-	return true
+}
+
+// takeAttachments is the same for attachments.
+func (e *entry) takeAttachments(f fieldSet) {
+	files, whole, ok := rules.ReadAttachments(f["attachments"])
+	if ok && len(files) > 0 {
+		e.Attachments = files
+	}
+	switch {
+	case ok && whole || string(f["attachments"]) == "null":
+		delete(f, "attachments")
+	case ok:
+		f["attachments"] = rules.OriginalAttachments(f["attachments"])
+	}
 }
 
 // content takes text, nothing, or a list of parts. Parts that are no text

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"slices"
 	"time"
 
-	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
 // Writer takes the records of a store's Dump. Each format leaves out what it
@@ -153,16 +152,13 @@ func (d *document) end() error {
 	o.put("created", h.Created.UTC())
 	o.put("updated", h.Updated.UTC())
 	o.putIf(h.Title != "", "title", h.Title)
-	settings, unknown := h.Settings, map[string]json.RawMessage{}
-	if raw, ok := settings.Metadata[FieldsName]; ok && json.Unmarshal(raw, &unknown) == nil {
-		settings.Metadata = maps.Clone(settings.Metadata)
-		delete(settings.Metadata, FieldsName)
-	}
-	o.putIf(settings.Model != "" || settings.System != "" || len(settings.Tags) > 0 || len(settings.Metadata) > 0, "settings", settings)
+	shown := showPlaces(h)
+	settings, unknown := shown.settings, rules.Foreign(h.Settings, FieldsName)
+	o.putIf(!rules.IsZeroSettings(settings) || shown.inSettings, "settings", shown.as("settings", settings))
 	o.putIf(h.Seq != 0, "seq", h.Seq)
 	o.putIf(h.MessageSeq != 0, "message_seq", h.MessageSeq)
-	o.putIf(len(h.Generations) > 0, "generations", h.Generations)
-	o.putIf(len(h.Summaries) > 0, "summaries", h.Summaries)
+	o.putIf(len(h.Generations) > 0, "generations", shown.as("generations", h.Generations))
+	o.putIf(len(h.Summaries) > 0, "summaries", shown.as("summaries", h.Summaries))
 	o.rest(unknown)
 	if o.err != nil {
 		return fmt.Errorf("exchange: write %s: %w", h.Key, o.err)
@@ -211,18 +207,9 @@ func encodeMessage(m sessions.Message) ([]byte, error) {
 	original("synthetic", m.Synthetic, m.Synthetic)
 	original("summary", m.Summary, m.Summary)
 	original("failed", m.Failed, m.Failed)
-	original("attachments", len(m.Attachments) > 0, withoutRefs(m.Attachments))
+	original("attachments", len(m.Attachments) > 0, rules.WithoutRefs(m.Attachments))
 	o.rest(extra)
 	return o.bytes(), o.err
-}
-
-// withoutRefs leaves out what may hold the key that opens a file.
-func withoutRefs(files []channels.Attachment) []channels.Attachment {
-	files = slices.Clone(files)
-	for i := range files {
-		files[i].Ref = ""
-	}
-	return files
 }
 
 type outCall struct {

@@ -87,16 +87,19 @@ func (s *Shape) Has(name string) bool {
 // Field is the shape of the field called name.
 func (s *Shape) Field(name string) *Shape { return s.fields[name] }
 
-// fits reports whether raw, in an object of any names, can be one of ours: an
-// object that has a name of ours, or a list of such.
-func (s *Shape) fits(raw []byte) bool {
+// Fits reports whether raw can be one of ours: an object that has a name of
+// ours, or a list of such that have what they are told apart by.
+func (s *Shape) Fits(raw []byte) bool {
 	fits := string(raw) == "null"
 	switch {
 	case s == nil || fits:
 		return true
 	case s.list && raw[0] == '[':
 		fits = true
-		Elements(raw, func(e []byte) { fits = fits && s.elem.fits(e) })
+		Elements(raw, func(e []byte) {
+			_, told := s.id(e)
+			fits = fits && s.elem.Fits(e) && (told || len(s.ids) == 0)
+		})
 	case s.fields != nil && raw[0] == '{':
 		Members(raw, func(name, _ []byte) { fits = fits || s.Has(string(name)) })
 	}
@@ -110,7 +113,7 @@ func (s *Shape) Strange(raw []byte) (found bool) {
 	case s.list:
 		Elements(raw, func(e []byte) { found = found || s.elem.Strange(e) })
 	case s.fields == nil:
-		Members(raw, func(_, v []byte) { found = found || !s.elem.fits(v) || s.elem.Strange(v) })
+		Members(raw, func(_, v []byte) { found = found || !s.elem.Fits(v) || s.elem.Strange(v) })
 	default:
 		Members(raw, func(name, v []byte) {
 			if !found {
@@ -247,9 +250,12 @@ func (x *rewriter) list(s *Shape, raw []byte, at string) {
 		if n > 0 {
 			x.b.WriteByte(',')
 		}
-		id := s.id(e, n)
+		id, told := s.id(e)
+		if !told {
+			id = strconv.Itoa(n)
+		}
 		if times[id]++; times[id] > 1 {
-			id = inside(id, strconv.Itoa(times[id]))
+			id += "~" + strconv.Itoa(times[id]) // which no name has
 		}
 		x.value(s.elem, e, inside(at, id))
 		n++
@@ -257,8 +263,8 @@ func (x *rewriter) list(s *Shape, raw []byte, at string) {
 	x.b.WriteByte(']')
 }
 
-// id names an element of a list, the nth.
-func (s *Shape) id(element []byte, n int) string {
+// id is what an element of a list is called, if it has all that tells it.
+func (s *Shape) id(element []byte) (id string, told bool) {
 	parts := make([]string, len(s.ids))
 	Members(element, func(name, v []byte) {
 		i := slices.Index(s.ids, string(name))
@@ -272,10 +278,7 @@ func (s *Shape) id(element []byte, n int) string {
 		}
 		parts[i] = placeName.Replace(parts[i])
 	})
-	if len(parts) == 0 || slices.Contains(parts, "") {
-		return strconv.Itoa(n)
-	}
-	return strings.Join(parts, "/")
+	return strings.Join(parts, "/"), len(parts) > 0 && !slices.Contains(parts, "")
 }
 
 func (x *rewriter) object(s *Shape, raw []byte, at string) {
@@ -293,7 +296,7 @@ func (x *rewriter) object(s *Shape, raw []byte, at string) {
 		name := string(member)
 		of, ours := s.fields[name]
 		if s.fields == nil {
-			of, ours = s.elem, s.elem.fits(v)
+			of, ours = s.elem, s.elem.Fits(v)
 		}
 		if x.theirs != nil && !ours {
 			x.theirs.Add(at, name, v)
@@ -310,7 +313,7 @@ func (x *rewriter) object(s *Shape, raw []byte, at string) {
 	if fields, here := x.put[at]; here {
 		delete(x.left, at)
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
-			if v := fields[name]; taken[name] || s.Has(name) || s.fields == nil && s.elem.fits(v) {
+			if v := fields[name]; taken[name] || s.Has(name) || s.fields == nil && s.elem.Fits(v) {
 				x.left.Add(at, name, v)
 				continue
 			}
