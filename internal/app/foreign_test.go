@@ -116,28 +116,34 @@ func TestCase48FieldsOfOthers(t *testing.T) {
 	}
 }
 
+// fieldsEverywhere makes p's store of files one with a document that has fields
+// of others in every object, and says where they are.
+func fieldsEverywhere(t *testing.T, p *place) (places []string) {
+	t.Helper()
+	s, name := at(t, p.parse("file")), filepath.Join(p.parse("file").Path, "conversations", "x_1.json")
+	storetest.Whole(t, s, channels.MustKey("x:1"))
+	err := s.Close()
+	text, err2 := os.ReadFile(name)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	edited, places := storetest.Everywhere(t, text)
+	if err := os.WriteFile(name, edited, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if len(places) < 50 {
+		t.Fatalf("there are only %d objects", len(places))
+	}
+	return places
+}
+
 // Case 48 in whole: the same for a field in every object of a document that
 // has something of everything, at every depth, and with a message in between.
 func TestCase48FieldsInEveryObject(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "")
-	s, k := at(t, p.parse("file")), channels.MustKey("x:1")
-	storetest.Whole(t, s, k)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	places, k := fieldsEverywhere(t, p), channels.MustKey("x:1")
 	name := filepath.Join("conversations", "x_1.json")
-	text, err := os.ReadFile(filepath.Join(p.parse("file").Path, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	edited, places := storetest.Everywhere(t, text)
-	if len(places) < 50 {
-		t.Fatalf("there are only %d objects", len(places))
-	}
-	if err := os.WriteFile(filepath.Join(p.parse("file").Path, name), edited, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	there, back := p.parse("sqlite:"+p.state("there.db")), p.parse("file:"+p.state("back"))
 	for n, step := range [][2]app.Place{{p.parse("file"), there}, {there, back}} {
 		m, err := p.migrate(step[0], step[1])
@@ -152,7 +158,8 @@ func TestCase48FieldsInEveryObject(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text, err = os.ReadFile(filepath.Join(back.Path, name)); err != nil {
+	text, err := os.ReadFile(filepath.Join(back.Path, name))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if missing := storetest.FindEverywhere(t, text, places); len(missing) > 0 {
@@ -191,6 +198,51 @@ func TestCase48FieldsOfOthersInExports(t *testing.T) {
 			}
 			if notes := r.Notes(); len(notes) > 0 {
 				t.Errorf("it says %q", notes)
+			}
+		})
+	}
+}
+
+// Case 48 in whole by way of exports: each field is where it was, or in the
+// metadata where the form has no queues.
+func TestCase48FieldsInEveryObjectInExports(t *testing.T) {
+	t.Parallel()
+	for _, format := range []exchange.Format{exchange.JSON, exchange.JSONL} {
+		t.Run(string(format), func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, "")
+			places := fieldsEverywhere(t, p)
+			k, name := channels.MustKey("x:1"), filepath.Join("conversations", "x_1.json")
+			files := at(t, p.parse("file"))
+			back := p.parse("file:" + p.state("back"))
+			for _, to := range []app.Place{p.parse("sqlite:" + p.state("there.db")), back} {
+				text := written(t, files, format, k)
+				s := at(t, to)
+				r, err := exchange.NewReader(strings.NewReader(text), exchange.Options{})
+				if err == nil {
+					err = s.Restore(t.Context(), r.Next)
+				}
+				if err := errors.Join(err, files.Close()); err != nil {
+					t.Fatal(err)
+				}
+				if again := written(t, s, format, k); again != text {
+					t.Errorf("(-first +second):\n%s", cmp.Diff(text, again))
+				}
+				files = s
+			}
+			c, err := files.Conversation(t.Context(), k)
+			if err := errors.Join(err, files.Close()); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(filepath.Join(back.Path, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range storetest.FindEverywhere(t, text, places) {
+				field := `"` + at[strings.LastIndex(at, "/")+1:] + `"`
+				if format == exchange.JSONL || !bytes.Contains(c.Metadata[sessions.PlacesName], []byte(field)) {
+					t.Errorf("%s is not where it was", at)
+				}
 			}
 		})
 	}

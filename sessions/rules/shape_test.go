@@ -1,0 +1,106 @@
+package rules_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dragoman/sessions/rules"
+)
+
+type inner struct {
+	ID   string `json:"id"`
+	N    int    `json:"n,omitempty"`
+	Deep *struct {
+		At time.Time `json:"at"`
+	} `json:"deep"`
+	Hidden int `json:"-"`
+}
+
+type outer struct {
+	inner
+	Any       map[string]json.RawMessage `json:"any"`
+	Rows      []inner                    `json:"rows"`
+	Summaries []struct {
+		Generation string `json:"generation"`
+		Covers     int    `json:"covers_seq"`
+	} `json:"summaries"`
+	Turns map[string][]inner `json:"turns"`
+}
+
+var shape = rules.ShapeOf[outer]()
+
+// What is ours is told from what is theirs at every depth, and a place names
+// where each stood.
+func TestSplit(t *testing.T) {
+	for _, tt := range []struct{ raw, own, theirs string }{
+		{`{"id":"a","any":{"x":{"y":1}}}`, `{"id":"a","any":{"x":{"y":1}}}`, `{}`},
+		{`{"ID":"a","-":1,"n":2,"deep":{"at":null,"x":0}}`, `{"n":2,"deep":{"at":null}}`, `{"":{"-":1,"ID":"a"},"deep":{"x":0}}`},
+		{`{"rows":[{"n":1},7,{"x":null,"deep":{"y":2}}]}`, `{"rows":[{"n":1},7,{"deep":{}}]}`, `{"rows/2":{"x":null},"rows/2/deep":{"y":2}}`},
+		{
+			`{"summaries":[{"covers_seq":3,"generation":"a/~","x":1},{"generation":"a/~","covers_seq":3,"x":2},{"x":3}]}`,
+			`{"summaries":[{"covers_seq":3,"generation":"a/~"},{"generation":"a/~","covers_seq":3},{}]}`,
+			`{"summaries/2":{"x":3},"summaries/a~1~0/3":{"x":1},"summaries/a~1~0/3~2":{"x":2}}`,
+		},
+		{
+			`{"turns":{"a":[],"b/c":[{"n":1,"x":2}],"d":5,"e":[{"x":1}],"f":null,"g":{}}}`, `{"turns":{"a":[],"b/c":[{"n":1}],"f":null}}`,
+			`{"turns":{"d":5,"e":[{"x":1}],"g":{}},"turns/b~1c/0":{"x":2}}`,
+		},
+		{`[{"x":1}]`, `[{"x":1}]`, `{}`},
+	} {
+		own, theirs := shape.Split([]byte(tt.raw))
+		text, err := json.Marshal(theirs)
+		if err != nil || string(own) != tt.own || string(text) != tt.theirs {
+			t.Errorf("Split(%s) = %s, %s, want %s, %s", tt.raw, own, text, tt.own, tt.theirs)
+		}
+	}
+}
+
+// A field takes no name that is there, and what has no place is left.
+func TestPut(t *testing.T) {
+	theirs := rules.Places{
+		"": {"id": raw("1"), "x": raw("2")}, "rows/1": {"y": raw("3")}, "rows/0": {"there": raw("4"), "z": raw("5")}, "turns": {"t": raw("[]"), "u": raw("6")},
+	}
+	with, left := shape.Put([]byte(`{"rows":[{"there":0}],"turns":{"t":[]}}`), theirs)
+	if want := `{"rows":[{"there":0,"z":5}],"turns":{"t":[],"u":6},"x":2}`; string(with) != want {
+		t.Errorf("Put = %s, want %s", with, want)
+	}
+	want := rules.Places{"": {"id": raw("1")}, "rows/1": {"y": raw("3")}, "rows/0": {"there": raw("4")}, "turns": {"t": raw("[]")}}
+	if diff := cmp.Diff(want, left); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
+
+func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+// FuzzShape splits and puts together again: nothing is lost, nothing is twice,
+// and what is ours alone has nothing of others.
+func FuzzShape(f *testing.F) {
+	for _, s := range []string{
+		`{"a":1,"rows":[{"n":1,"x":[{}]},{"deep":{"at":"","y":2}}],"turns":{"t":[{"id":"","z":0}],"u":7}}`,
+		`{"summaries":[{"generation":"g","covers_seq":1,"x":1},{"generation":"g","covers_seq":1,"x":2}],"any":{"zz":1}}`, `{"rows":{"x":1},"x":1,"x":2}`, `null`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if !json.Valid(data) || !utf8.Valid(data) {
+			t.Skip()
+		}
+		own, theirs := shape.Split(data)
+		if strange := shape.Strange(data); strange != (len(theirs) > 0) || shape.Strange(own) || !json.Valid(own) {
+			t.Fatalf("Split(%s) = %s, %v, and strange is %v", data, own, theirs, strange)
+		}
+		with, left := shape.Put(own, theirs)
+		if len(left) > 0 || !json.Valid(with) {
+			t.Fatalf("Put(%s, %v) = %s, and %v is left", own, theirs, with, left)
+		}
+		again, same := shape.Split(with)
+		if diff := cmp.Diff(theirs, same); diff != "" || !bytes.Equal(again, own) {
+			t.Errorf("after Put(%s): %s, want %s (-want +got):\n%s", with, again, own, diff)
+		}
+	})
+}
