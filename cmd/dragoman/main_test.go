@@ -74,6 +74,7 @@ type fakeDaemon struct {
 	audit    string
 	aside    []string
 	trouble  *httpapi.Trouble
+	troubles []httpapi.OtherTrouble
 	config   string // that was asked for last
 	released int
 	asked    int
@@ -130,7 +131,9 @@ func (f *fakeDaemon) admin(context.Context, *config.Config) (*httpapi.Client, fu
 	f.asked++
 	return httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
 		Store: f.store, Jobs: f.jobs, AuditFile: f.audit, Now: func() time.Time { return clock },
-		Info: func() httpapi.Info { return httpapi.Info{Version: "v1", ModelTrouble: f.trouble} },
+		Info: func() httpapi.Info {
+			return httpapi.Info{Version: "v1", ModelTrouble: f.trouble, OtherTroubles: f.troubles}
+		},
 	})), func() { f.released++ }, nil
 }
 
@@ -401,9 +404,11 @@ func TestStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.daemon.trouble = &httpapi.Trouble{At: clock.Add(293 * time.Second), Why: "connection\x1b[1m refused.", InARow: 3}
+	w.daemon.troubles = []httpapi.OtherTrouble{{Model: "small", Trouble: httpapi.Trouble{At: w.daemon.trouble.At, Why: "busy", InARow: 1}}}
 	w.want([]string{
 		"1 message waits for an answer, the oldest from 5 min ago",
-		"\nmodel      the last call failed 7 s ago: connection·[1m refused (3 in a row)\n",
+		"\nmodel      the last call failed 7 s ago: connection·[1m refused (3 in a row)\n" +
+			"model      the last call of small failed 7 s ago: busy (1 in a row)\n",
 	}, "status")
 	w.want([]string{`"model_trouble": {`, `"in_a_row": 3`}, "status", "--json")
 }

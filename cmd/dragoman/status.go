@@ -49,8 +49,14 @@ func (e *env) status(s httpapi.Status) {
 	line("state", s.StateDir)
 	line("store", s.Problem)
 	line("model", s.Model)
+	trouble := func(which string, t httpapi.Trouble) {
+		line("model", fmt.Sprintf("the last call%s failed %s: %s (%d in a row)", which, e.when(t.At), strings.TrimRight(t.Why, "."), t.InARow))
+	}
 	if t := s.ModelTrouble; t != nil {
-		line("model", fmt.Sprintf("the last call failed %s: %s (%d in a row)", e.when(t.At), strings.TrimRight(t.Why, "."), t.InARow))
+		trouble("", *t)
+	}
+	for _, t := range s.OtherTroubles {
+		trouble(" of "+t.Model, t.Trouble)
 	}
 	if s.Listen != "" {
 		line("page", "http://"+s.Listen)

@@ -74,6 +74,7 @@ type Daemon struct {
 	metrics   *metrics.Set
 	model     agent.Model
 	health    health // of model
+	unwell    othersHealth
 	chosen    string // how the model came to be chosen
 	// others finds further models of its server by name; nil if there are none.
 	others   func(name string) (agent.Model, error)

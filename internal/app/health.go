@@ -3,6 +3,8 @@ package app
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,7 +13,7 @@ import (
 	"dragoman/internal/httpapi"
 )
 
-// health remembers how the calls of the configured model have ended since the
+// health remembers how the calls of a model have ended since the
 // last one that went well. It is memory only: after a start the first call
 // tells.
 type health struct {
@@ -22,9 +24,6 @@ type health struct {
 // called takes the end of one call. What was cancelled, and a request that is
 // too long, say nothing about the server.
 func (h *health) called(err error) {
-	if h == nil {
-		return
-	}
 	var failed *agent.ModelError
 	if err != nil && (!errors.As(err, &failed) || failed.Kind == agent.ErrorContext) {
 		return
@@ -47,6 +46,42 @@ func (h *health) now() *httpapi.Trouble {
 	}
 	t := h.trouble
 	return &t
+}
+
+// othersHealth is how the models beside the configured one are. There are as
+// many as [otherModels] makes, and one more.
+type othersHealth struct {
+	mu     sync.Mutex
+	models map[string]*health
+}
+
+// of is the health of the model that status calls name.
+func (o *othersHealth) of(name string) *health {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.models == nil {
+		o.models = map[string]*health{}
+	}
+	if o.models[name] == nil {
+		o.models[name] = &health{}
+	}
+	return o.models[name]
+}
+
+// troubleKept is how long a failure is told of a model that nobody asks again:
+// the conversation that named it may have another one by now.
+const troubleKept = 24 * time.Hour
+
+// now lists what is wrong, by name.
+func (o *othersHealth) now() (list []httpapi.OtherTrouble) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(o.models)) {
+		if t := o.models[name].now(); t != nil && time.Since(t.At) < troubleKept {
+			list = append(list, httpapi.OtherTrouble{Model: name, Trouble: *t})
+		}
+	}
+	return list
 }
 
 // whyFailed is the cause without the names of packages. A model's error holds

@@ -16,7 +16,7 @@ type metered struct {
 	agent.Model
 	count  *metrics.Set
 	prices config.Prices
-	health *health // nil: nobody asks how it is
+	health *health
 }
 
 // cost is what u comes to. Cached tokens are part of the input.

@@ -60,7 +60,7 @@ func (d *Daemon) useServer(base, key, name, why string) error {
 		if err != nil {
 			return nil, err
 		}
-		return d.metered(m), nil
+		return d.metered(m, name), nil
 	})
 	return nil
 }
@@ -87,9 +87,9 @@ func (d *Daemon) use(m agent.Model, why string) {
 }
 
 // metered counts the calls of a model beside the configured one, at its own
-// prices.
-func (d *Daemon) metered(m agent.Model) agent.Model {
-	return metered{m, d.metrics, d.other(m.Name()).Prices, nil}
+// prices. Status calls it name.
+func (d *Daemon) metered(m agent.Model, name string) agent.Model {
+	return metered{m, d.metrics, d.other(m.Name()).Prices, d.unwell.of(name)}
 }
 
 // other is what the configuration says about another model.
@@ -148,7 +148,7 @@ func (d *Daemon) summarizer() (agent.Model, error) {
 		if err != nil {
 			return nil, fmt.Errorf("app: model for summaries: %w", err)
 		}
-		return d.metered(m), nil
+		return d.metered(m, c.Name+" (summaries)"), nil
 	case c.Name == "" || c.Name == d.model.Name():
 		return nil, nil
 	case d.others == nil:

@@ -1,11 +1,16 @@
 package app_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"dragoman/agent/agenttest"
+	"dragoman/channels"
 	"dragoman/internal/app"
+	"dragoman/internal/httpapi"
 )
 
 // Without a configured model the environment chooses.
@@ -98,5 +103,51 @@ func TestStatusKnowsTheModelFails(t *testing.T) {
 	}
 	if got := r.status().ModelTrouble; got != nil {
 		t.Errorf("after a call that went well: %+v", got)
+	}
+}
+
+// The models beside the configured one fail by themselves: status names each,
+// until a call of it goes well.
+func TestStatusKnowsOtherModelsFail(t *testing.T) {
+	t.Parallel()
+	var well atomic.Bool
+	refuse := func(req *agenttest.Request) agenttest.Reply {
+		if req.Model == "main" || well.Load() {
+			return nil
+		}
+		return agenttest.StatusReply(404, nil, `{"error": {"message": "there is no model `+req.Model+`"}}`)
+	}
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"main", "small", "named"}, Reply: refuse})
+	r := newPlace(t, fmt.Sprintf(`
+model: {type: openai, base_url: '%s', name: main, retries: 0, vision: no}
+summary: {preset: picoclaw, trigger: {messages: 3}, keep: {n: 1}, model: {name: small}}
+`, server.URL())).run()
+	page := r.page("")
+	for _, text := range []string{"one", "two", "three"} {
+		r.ask(page, text)
+	}
+	failing := func() (list []string) {
+		for _, t := range r.status().OtherTroubles {
+			list = append(list, fmt.Sprintf("%s %d %s", t.Model, t.InARow, t.Why))
+		}
+		return list
+	}
+	r.until("the summary to fail", func() bool { return len(failing()) == 1 })
+	named := "named"
+	if _, err := r.admin.Configure(t.Context(), httpapi.Change{Key: channels.MustKey("web:default"), Model: &named}); err != nil {
+		t.Fatal(err)
+	}
+	r.ask(page, "four")
+	want := []string{"named 1 HTTP 404: the server says: there is no model named", "small 1 HTTP 404: the server says: there is no model small"}
+	if got := failing(); !slices.Equal(got, want) {
+		t.Errorf("status tells of %q, want %q", got, want)
+	}
+	if got := r.status().ModelTrouble; got != nil {
+		t.Errorf("of the model that answers it tells %+v", got)
+	}
+	well.Store(true)
+	r.ask(page, "five")
+	if got := failing(); len(got) != 1 || !strings.HasPrefix(got[0], "small ") {
+		t.Errorf("after a call of named that went well status tells of %q", got)
 	}
 }

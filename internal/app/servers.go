@@ -104,7 +104,7 @@ func (d *Daemon) info() httpapi.Info {
 	turns, oldest := d.gateway.Running()
 	i := httpapi.Info{
 		Version: d.opts.Version, PID: os.Getpid(), Started: started, Config: d.cfg.Source().String(),
-		StateDir: d.state.path, Store: d.cfg.Store.Type, Model: d.model.Name(), ModelTrouble: d.health.now(), Running: true,
+		StateDir: d.state.path, Store: d.cfg.Store.Type, Model: d.model.Name(), ModelTrouble: d.health.now(), OtherTroubles: d.unwell.now(), Running: true,
 		Turns: turns, OldestTurnS: oldest.Seconds(), Channels: d.gateway.Channels(), Policy: d.current.Load().Policy(),
 	}
 	if d.public != nil {

@@ -77,7 +77,10 @@ type Info struct {
 	Model    string    `json:"model,omitempty"`
 	// ModelTrouble is nil unless the model's last call failed.
 	ModelTrouble *Trouble `json:"model_trouble,omitempty"`
-	Listen       string   `json:"listen,omitempty"`
+	// OtherTroubles are those of models for summaries, and of those that
+	// conversations name, by name.
+	OtherTroubles []OtherTrouble `json:"other_troubles,omitempty"`
+	Listen        string         `json:"listen,omitempty"`
 	// Running is false when no daemon runs and the store was opened just for
 	// this question.
 	Running     bool                       `json:"running"`
@@ -93,6 +96,12 @@ type Trouble struct {
 	At     time.Time `json:"at"`
 	Why    string    `json:"why"`
 	InARow int       `json:"in_a_row"`
+}
+
+// OtherTrouble is trouble with a model beside the configured one.
+type OtherTrouble struct {
+	Model string `json:"model"`
+	Trouble
 }
 
 // Status is Info and the state of the queues.
