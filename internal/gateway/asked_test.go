@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -92,6 +93,52 @@ func TestCompactAgainAfterAFailure(t *testing.T) {
 		}
 		ask("nothing to summarise", 3)
 	})
+}
+
+// TestFailedCompactIsSaid: who asked for a summary hears that it failed, also
+// one that was on its way already, and whatever made it; nobody else does.
+func TestFailedCompactIsSaid(t *testing.T) {
+	const began, busy = "I am summarising the older part of this conversation. All that was said is kept.", "I am summarising this conversation already."
+	const failed = "I could not summarise this conversation. Nothing is lost, and it goes on as before; you can ask for it again with /compact."
+	asks := window.Presets["picoclaw"]
+	asks.When = window.WhenAsk
+	for name, test := range map[string]struct {
+		preset   window.Compaction
+		messages int
+		commands int
+		want     []string
+	}{
+		"asked":        {window.Presets["picoclaw"], 8, 1, []string{began, failed}},
+		"when: ask":    {asks, 8, 1, []string{began, failed}},
+		"asked twice":  {window.Presets["picoclaw"], 8, 2, []string{began, busy, failed}},
+		"on its way":   {window.Presets["picoclaw"], 11, 1, []string{busy, failed}},
+		"nobody asked": {window.Presets["picoclaw"], 11, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, ag := compacting(t, test.preset, 32768)
+				ag.hold, ag.fail = time.Minute, errors.New("model down")
+				for i := range test.messages {
+					w.say("1", fmt.Sprint("message ", i))
+					synctest.Wait()
+				}
+				for range test.commands {
+					w.say("1", "/compact")
+					synctest.Wait()
+				}
+				time.Sleep(2 * time.Minute)
+				w.say("1", "and on")
+				synctest.Wait()
+				got := slices.DeleteFunc(w.net.texts("1"), func(s string) bool { return s == "noted" })
+				if !slices.Equal(got, test.want) || ag.count() != 1 {
+					t.Errorf("it says %q after %d attempts, want %q after one", got, ag.count(), test.want)
+				}
+				if h := w.history("1"); h.Summary != nil || len(h.Messages) != 2*test.messages+2 {
+					t.Errorf("a summary %v and %d messages, want all that was said", h.Summary, len(h.Messages))
+				}
+			})
+		})
+	}
 }
 
 // TestCompactWhereSummariesAreOff: nobody is offered what is not done here.

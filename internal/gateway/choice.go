@@ -28,20 +28,37 @@ func (r *run) choice(t sessions.Turn) []sessions.Reply {
 	return g.split(r.claim.Key, sayChoice, r.rows[len(r.rows)-1].Inbound)
 }
 
+// sayNoSummary answers a /compact whose summary failed later on: once, whatever
+// is tried again. If the store does not take it either, that is only logged.
+func (g *Gateway) sayNoSummary(ctx context.Context, asker channels.Inbound) {
+	_, err := g.store.Accept(ctx, sessions.Entry{
+		Inbound: channels.Inbound{Key: asker.Key, ID: "compact:" + asker.ID, At: g.opts.Now()},
+		Origin:  sessions.OriginNotice, Answered: true, Replies: g.split(asker.Key, noSummary, asker),
+	})
+	if err != nil {
+		g.log(asker.Key).Warn("the person is not told that the summary failed", "err", err)
+		return
+	}
+	g.live.kick(asker.Key)
+}
+
+// noSummary is what a person reads whose /compact came to nothing.
+const noSummary = "I could not summarise this conversation. Nothing is lost, and it goes on as before; you can ask for it again with /compact."
+
 // compactText begins a summary because the person asks for it, and says so.
 // The summary is made in the background: the network waits for the command.
-func (g *Gateway) compactText(ctx context.Context, k channels.Key) (string, error) {
+func (g *Gateway) compactText(ctx context.Context, m channels.Inbound) (string, error) {
 	if !g.agent.Summarizes() {
 		return "I make no summaries here: whoever runs me has turned them off. /new begins a new conversation.", nil
 	}
-	h, err := g.history(ctx, k)
+	h, err := g.history(ctx, m.Key)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("gateway: compact %s: %w", k, err)
+		return "", fmt.Errorf("gateway: compact %s: %w", m.Key, err)
 	case !g.agent.CanSummarize(h):
 		return "There is nothing to summarise yet.", nil
 	}
-	switch o := g.summarizeLater(k, always, true); {
+	switch o := g.summarizeLater(m.Key, always, &m); {
 	case o.busy:
 		return "I am summarising this conversation already.", nil
 	case o.any():

@@ -52,7 +52,7 @@ func (g *Gateway) command(ctx context.Context, m channels.Inbound, name string) 
 	case "title":
 		return g.title(ctx, m)
 	case "compact":
-		text, err := g.compactText(ctx, m.Key)
+		text, err := g.compactText(ctx, m)
 		if err != nil {
 			return err
 		}

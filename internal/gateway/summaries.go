@@ -32,6 +32,9 @@ type summaryState struct {
 	failures int
 	failed   time.Time // when the last one did
 	notUntil time.Time // the next one by itself
+	// asker is the newest command that wants the summary which is queued or being
+	// made, to answer if it fails; nil: nobody asked.
+	asker *channels.Inbound
 }
 
 // summing is a summary that is being made. Its err may be read once ended is
@@ -83,13 +86,16 @@ func (s *summaries) of(k channels.Key) *summaryState {
 }
 
 // queue notes that a background task waits for a slot for k, or returns why
-// none should.
-func (s *summaries) queue(k channels.Key, now time.Time, asked bool) obstacle {
+// none should. Who asks for one that is on its way hears of its failure too.
+func (s *summaries) queue(k channels.Key, now time.Time, asker *channels.Inbound) obstacle {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.of(k)
-	o := st.obstacle(now, asked)
+	o := st.obstacle(now, asker != nil)
 	o.busy = o.busy || st.queued
+	if asker != nil && (o.busy || !o.any()) {
+		st.asker = asker
+	}
 	st.queued = st.queued || !o.any()
 	s.drop(k, st)
 	return o
@@ -101,6 +107,9 @@ func (s *summaries) leave(k channels.Key) {
 	defer s.mu.Unlock()
 	st := s.of(k)
 	st.queued = false
+	if st.running == nil {
+		st.asker = nil
+	}
 	s.drop(k, st)
 }
 
@@ -126,14 +135,17 @@ func (s *summaries) begin(k channels.Key, now time.Time, asked bool) (ok bool, b
 }
 
 // end says what the running summary of k came to: err, which need not be a
-// failure of k's summaries.
-func (s *summaries) end(k channels.Key, now time.Time, err error, failed bool) {
+// failure of k's summaries. It returns who had asked for that summary.
+func (s *summaries) end(k channels.Key, now time.Time, err error, failed bool) (asker *channels.Inbound) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.of(k)
 	st.running.err = err
 	close(st.running.ended)
 	st.running = nil
+	if failed || !st.queued { // what was cancelled may still be made by the task that waits
+		asker, st.asker = st.asker, nil
+	}
 	if failed {
 		st.failures++
 		st.failed = now
@@ -142,4 +154,5 @@ func (s *summaries) end(k channels.Key, now time.Time, err error, failed bool) {
 		st.failures, st.failed, st.notUntil = 0, time.Time{}, time.Time{}
 	}
 	s.drop(k, st)
+	return asker
 }

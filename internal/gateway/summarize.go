@@ -32,7 +32,7 @@ func (g *Gateway) considerSummary(k channels.Key, h sessions.History) {
 	if h.Omitted > 0 { // which the whole history does not say
 		needed = always
 	}
-	g.summarizeLater(k, needed, false)
+	g.summarizeLater(k, needed, nil)
 }
 
 // asLoaded is h as the next turn loads it.
@@ -46,9 +46,10 @@ func (g *Gateway) asLoaded(h sessions.History) sessions.History {
 func always(sessions.History) bool { return true }
 
 // summarizeLater summarises k in the background if that is still needed when
-// its turn comes, and returns what keeps it from that. asked: a person wants it.
-func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) bool, asked bool) obstacle {
-	if o := g.sums.queue(k, g.opts.Now(), asked); o.any() {
+// its turn comes, and returns what keeps it from that. asker is the command of a
+// person who wants it; nil: nobody asks.
+func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) bool, asker *channels.Inbound) obstacle {
+	if o := g.sums.queue(k, g.opts.Now(), asker); o.any() {
 		return o
 	}
 	g.sums.wg.Go(func() {
@@ -56,7 +57,7 @@ func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) b
 		select {
 		case g.sums.slots <- struct{}{}:
 			defer func() { <-g.sums.slots }()
-			if ok, _ := g.sums.begin(k, g.opts.Now(), asked); ok {
+			if ok, _ := g.sums.begin(k, g.opts.Now(), asker != nil); ok {
 				_ = g.summarizeOnce(g.sums.ctx, k, nil, backgroundLimit, needed) // it is logged and tried again
 			}
 		case <-g.sums.ctx.Done():
@@ -106,7 +107,9 @@ func (g *Gateway) summarizeOnce(ctx context.Context, k channels.Key, keep *agent
 			g.opts.Observer.Unaccounted(1, false) // nothing is lost yet, and still it is a bug
 		}
 	}
-	g.sums.end(k, g.opts.Now(), err, failed)
+	if asker := g.sums.end(k, g.opts.Now(), err, failed); asker != nil && failed {
+		g.sayNoSummary(ctx, *asker)
+	}
 	return err
 }
 
