@@ -7,8 +7,9 @@
 // the daemon stops taking messages, finishes what runs within a limit, and
 // closes the store last.
 //
-// Goroutines: Run owns one each for the gateway, the heartbeats, the hooks, the two HTTP
-// servers and the watchdog, and waits for all of them.
+// Goroutines: Run owns one each for the heartbeats, the hooks, the two HTTP
+// servers, the watchdog, reloads, the daily look at files, and an erasure that
+// was cut off, and waits for all of them.
 package app
 
 import (

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"dragoman/channels"
@@ -38,7 +39,7 @@ func buildChannels(cfg *config.Config, feeds sessions.Feeds, files live.Files, l
 	var errs []error
 	for _, name := range cfg.Active() {
 		c := cfg.Channels[name]
-		if len(only) > 0 && !contains(only, c.Type) {
+		if len(only) > 0 && !slices.Contains(only, c.Type) {
 			continue
 		}
 		ch, err := a.build(name, c, cfg, feeds, log)
@@ -161,13 +162,4 @@ func feedOf(feeds sessions.Feeds) live.Feed {
 		}
 		return items, err
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

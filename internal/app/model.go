@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -230,14 +231,14 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 
 // buildTools makes the tools that the configuration allows; nil means all.
 func (d *Daemon) buildTools() []agent.Tool {
-	all := []agent.Tool{
-		tools.ReadFile(d.workspace), tools.ListDir(d.workspace), tools.WriteFile(d.workspace),
+	all := append(
+		d.workspace.Tools(),
 		tools.Clock(tools.ClockOptions{Zone: time.Local}), tools.WebFetch(tools.FetchOptions{}),
 		tools.ReadAttachment(d.files), tools.Remember(d.store), tools.Recall(d.store), tools.Forget(d.store), tools.SearchHistory(d.store),
-	}
+	)
 	var list []agent.Tool
 	for _, t := range all {
-		if d.cfg.Agent.Tools == nil || contains(d.cfg.Agent.Tools, t.Spec().Name) {
+		if d.cfg.Agent.Tools == nil || slices.Contains(d.cfg.Agent.Tools, t.Spec().Name) {
 			list = append(list, counted{t, d.metrics})
 		}
 	}

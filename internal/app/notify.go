@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -87,7 +88,7 @@ func (d *Daemon) reload() {
 	now.Channels = maps.Clone(d.cfg.Channels)
 	for _, name := range d.cfg.Active() {
 		ch := now.Channels[name]
-		gone := !contains(cfg.Active(), name)
+		gone := !slices.Contains(cfg.Active(), name)
 		if ch.Allow = cfg.Channels[name].Allow; gone {
 			ch.Allow, ch.Pairing = nil, false
 		}
