@@ -131,7 +131,7 @@ func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
 			return nil
 		}
 		for _, f := range found {
-			e.say("%s  %s  %s", f.Key, f.Message.At.Local().Format("2006-01-02 15:04"), oneLine(speaker(f.Message)))
+			e.say("%s  %s  %s", oneLine(f.Key.String()), f.Message.At.Local().Format("2006-01-02 15:04"), oneLine(speaker(f.Message)))
 			e.say("    %s", around(f.Message.Content, k.Query, e.lineWidth()-4))
 		}
 		return nil

@@ -185,7 +185,7 @@ func (v *validator) queues() {
 	v.between("pairing.max_pending", v.c.Pairing.MaxPending, 1, 100)
 }
 
-// file makes a path absolute and checks that the file can be read.
+// fileAt makes a path absolute and checks that the file can be read.
 func (v *validator) fileAt(path string, value *string) {
 	if *value == "" {
 		return

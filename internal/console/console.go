@@ -55,9 +55,6 @@ type Options struct {
 	Addr string
 	// Token is what visitors must show. It may be empty on loopback only.
 	Token string
-	// Hosts are further names (with a port unless it is the usual one) under
-	// which people reach this address through a proxy.
-	Hosts []string
 	// Chat is the web channel's API. Nil: there is no page, only Protect.
 	Chat http.Handler
 	// Accounts are the channels that the page lists. Nil: it shows none.
@@ -117,7 +114,7 @@ func New(o Options) (*Console, error) {
 	}
 	_, port, _ := net.SplitHostPort(o.Addr)
 	c := &Console{
-		guard: guard{port: port, hosts: o.Hosts, open: o.Token == ""},
+		guard: guard{port: port, open: o.Token == ""},
 		doors: newDoors(o.Token, o.Logger),
 		mux:   http.NewServeMux(), files: map[string]file{},
 	}

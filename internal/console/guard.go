@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -18,9 +17,8 @@ const ProofHeader = "X-Dragoman"
 // guard decides from the headers alone whether a request may come from where
 // it comes from.
 type guard struct {
-	port  string
-	hosts []string
-	open  bool // no token is asked for
+	port string
+	open bool // no token is asked for
 }
 
 // denial is a refusal: a status and a sentence.
@@ -50,9 +48,6 @@ func (g *guard) checkHost(r *http.Request) error {
 	if remote, _, err := net.SplitHostPort(r.RemoteAddr); err != nil || !isLoopback(remote) {
 		return errFar
 	}
-	if g.known(r.Host) {
-		return nil
-	}
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil { // no port: 80 is meant
 		host, port = strings.Trim(r.Host, "[]"), "80"
@@ -63,16 +58,11 @@ func (g *guard) checkHost(r *http.Request) error {
 	return nil
 }
 
-func (g *guard) known(host string) bool {
-	return slices.ContainsFunc(g.hosts, func(h string) bool { return strings.EqualFold(h, host) })
-}
-
 // checkSite refuses what a browser sends on behalf of another site.
 func (g *guard) checkSite(r *http.Request) error {
 	if o := r.Header.Get("Origin"); o != "" {
 		u, err := url.Parse(o)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" ||
-			(!strings.EqualFold(u.Host, r.Host) && !g.known(u.Host)) {
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
 			return errSite
 		}
 	}

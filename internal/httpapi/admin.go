@@ -175,7 +175,6 @@ func Admin(o AdminOptions) http.Handler {
 		"GET /v1/status":               a.status,
 		"GET /v1/sessions":             a.sessions,
 		"GET /v1/sessions/log":         a.messages,
-		"GET /v1/sessions/search":      a.search,
 		"POST /v1/sessions/rename":     a.rename,
 		"POST /v1/sessions/delete":     a.remove,
 		"GET /v1/sessions/one":         a.conversation,

@@ -72,13 +72,6 @@ func (c *Client) Messages(ctx context.Context, k channels.Key, after int64, limi
 	})
 }
 
-// Search finds messages of k by words.
-func (c *Client) Search(ctx context.Context, k channels.Key, query string, limit int) ([]sessions.Message, error) {
-	return fetch[[]sessions.Message](ctx, c, "/v1/sessions/search", url.Values{
-		"key": {k.String()}, "query": {query}, "limit": {strconv.Itoa(limit)},
-	})
-}
-
 // Rename gives a conversation a title.
 func (c *Client) Rename(ctx context.Context, k channels.Key, title string) error {
 	return c.post(ctx, "/v1/sessions/rename", map[string]string{"key": k.String(), "title": title}, &done{})

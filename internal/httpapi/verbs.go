@@ -55,14 +55,6 @@ func (a *admin) messages(ctx context.Context, r *request) (any, error) {
 	return list(a.Store.Messages(ctx, k, after, limit))
 }
 
-func (a *admin) search(ctx context.Context, r *request) (any, error) {
-	k, err := key(r.text("key"))
-	if err != nil {
-		return nil, err
-	}
-	return list(a.Store.Search(ctx, k, r.text("query"), r.limit()))
-}
-
 // maxTitle is what a list can show and a person can mean, in bytes.
 const maxTitle = 200
 
