@@ -22,8 +22,8 @@ func (*sessionsEraseCmd) Help() string {
 	return `The key of a private chat means the person in it, everywhere on that channel: what they wrote in shared chats, their facts and pairings go too. ` +
 		`With --conversation only that chat goes. The key of a shared chat means that chat alone.
 
-What stays: what the model and others said in shared chats, the memory of those chats, titles, backups, exports, and what the provider of the model and the people's phones keep. ` +
-		`Before it asks, the command shows what will go, and lists the facts and titles with a name of the person, each with the command that takes it away.`
+What stays: what the model and others said in shared chats, the memory of those chats, titles, summaries of what others wrote, backups, exports, and what the provider of the model and the people's phones keep. ` +
+		`Before it asks, the command shows what will go, and lists the facts, titles and summaries with a name of the person, each with the command that takes it away.`
 }
 
 func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
@@ -48,7 +48,7 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 			return err
 		}
 		if k.JSON {
-			return e.json(erased{got, plan.Elsewhere, remembering(plan), plan.Naming, plan.Titles, namesakes(plan)})
+			return e.json(erased{got, plan.Elsewhere, remembering(plan), plan.Naming, plan.Titles, plan.Summaries, namesakes(plan)})
 		}
 		e.say(
 			"Erased: %s, %s, %s, %s, %s, %s, %s.", count(got.Conversations, "conversation", "conversations"),
@@ -72,10 +72,11 @@ type erased struct {
 	NotErased []string `json:"not_erased,omitempty"`
 	// MayRemain are shared chats whose memory stays.
 	MayRemain []string `json:"may_remain,omitempty"`
-	// Naming are facts, and Titles titles, that stay and have a name of the person
-	// in them.
-	Naming []httpapi.Remembered `json:"naming,omitempty"`
-	Titles []httpapi.Titled     `json:"titles,omitempty"`
+	// Naming are facts, Titles titles and InSummaries summaries that stay and have a
+	// name of the person in them.
+	Naming      []httpapi.Remembered `json:"naming,omitempty"`
+	Titles      []httpapi.Titled     `json:"titles,omitempty"`
+	InSummaries []httpapi.Summarised `json:"in_summaries,omitempty"`
 	// MaybeTheirs are people, as an erasure takes them, who may be the same.
 	MaybeTheirs []string `json:"maybe_theirs,omitempty"`
 }

@@ -63,8 +63,8 @@ func pathLines(paths []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// namingText lists the facts and titles that stay and call the person by name,
-// each with the command that changes it, in lines of their own; or it is "".
+// namingText lists the facts, titles and summaries that stay and call the person
+// by name, each with the command that changes it, in lines of their own; or it is "".
 func namingText(p httpapi.Plan) string {
 	var b strings.Builder
 	if len(p.Naming) > 0 {
@@ -79,6 +79,12 @@ func namingText(p httpapi.Plan) string {
 	}
 	for _, t := range p.Titles {
 		fmt.Fprintf(&b, "\n  %s\n    dragoman sessions rename %s \"\"", fit(oneLine(t.Title), 70), shellWord(t.Key.String()))
+	}
+	if len(p.Summaries) > 0 {
+		b.WriteString("\nThese summaries have a name of the person in them, and stay with what they sum up; each goes with its conversation:")
+	}
+	for _, s := range p.Summaries {
+		fmt.Fprintf(&b, "\n  %s\n    dragoman sessions erase %s --conversation", fit(oneLine(s.Text), 70), shellWord(s.Key.String()))
 	}
 	return b.String()
 }

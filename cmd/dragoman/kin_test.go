@@ -27,6 +27,20 @@ func (w *world) remembered(scope, text string) {
 	}
 }
 
+// summed gives a conversation a summary of all that was said in it.
+func (w *world) summed(key, text string) {
+	w.t.Helper()
+	ctx, k := context.Background(), channels.MustKey(key)
+	h, err := w.daemon.store.History(ctx, k, sessions.HistoryLimit{})
+	if err == nil {
+		last := h.Messages[len(h.Messages)-1].Seq
+		err = w.daemon.store.AddSummary(ctx, k, sessions.Summary{Text: text, CoversSeq: last, Generation: h.Generation})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // left fails the test if one of words is in the store, or one of others is not.
 func (w *world) left(others []string, words ...string) {
 	w.t.Helper()
@@ -178,6 +192,34 @@ func TestEraseListsNames(t *testing.T) {
 		t.Errorf("the plan lists %d facts and %d titles, want 3 and 1:\n%s", forgets, renames, out)
 	}
 	w.want([]string{"\"text\": \"married to Ann\"", "\"title\": \"Trip with ann\""}, "sessions", "erase", "telegram:7", "--yes", "--json")
+}
+
+// Summaries go with what an erased person said, and with nothing else: those of
+// chats in which they never wrote, or only later, are listed.
+func TestEraseListsSummaries(t *testing.T) {
+	w := newWorld(t)
+	w.wrote("telegram:7", "Ann", "hello", true, "7")
+	w.summed("telegram:7", "Ann said hello")
+	w.wrote("telegram:-1", "Bo", "Ann is ill", false, "8")
+	w.summed("telegram:-1", "Bo told that Ann is ill")
+	w.wrote("telegram:-1", "Ann", "I am well", false, "7")
+	w.summed("telegram:-1", "Ann herself is well")
+	w.wrote("irc:#go", "Bo", "she moved", false, "mask:bo!b@x")
+	w.summed("irc:#go", "ANN moved")
+	w.wrote("irc:#far", "Bo", "so did he", false, "mask:bo!b@x")
+	w.summed("irc:#far", "Anna moved")
+	_, out, _ := w.run("sessions", "erase", "telegram:7")
+	for _, want := range []string{
+		"\n  Bo told that Ann is ill\n    dragoman sessions erase telegram:-1 --conversation", "\n  ANN moved\n    dragoman sessions erase irc:#go --conversation",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the plan lacks %q:\n%s", want, out)
+		}
+	}
+	if n := strings.Count(out, "--conversation"); n != 2 {
+		t.Errorf("the plan lists %d summaries, want 2:\n%s", n, out)
+	}
+	w.want([]string{"\"text\": \"ANN moved\"", "\"summaries\": 2"}, "sessions", "erase", "telegram:7", "--yes", "--json")
 }
 
 // Somebody whose first message still waits has a queue entry, and the plan says

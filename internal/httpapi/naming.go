@@ -45,25 +45,42 @@ func (c calling) in(text string) bool {
 	return slices.ContainsFunc(c, func(word string) bool { return hasWord(text, word) })
 }
 
-// naming lists the facts and the titles of the whole store that stay after e
-// and call somebody by name, in order of their scopes and keys.
-func (r *register) naming(e sessions.Erasure, called calling) (facts []Remembered, titles []Titled) {
+// naming lists in p the facts, titles and summaries of the whole store that stay
+// after it and call somebody by name, in order of their scopes and keys.
+func (r *register) naming(p *Plan, called calling) {
 	if len(called) == 0 {
-		return nil, nil
+		return
 	}
 	for _, scope := range slices.Sorted(maps.Keys(r.facts)) {
 		for _, f := range r.facts[scope] {
-			if !slices.Contains(e.Scopes, scope) && called.in(f.Text) {
-				facts = append(facts, Remembered{scope, f})
+			if !slices.Contains(p.Erasure.Scopes, scope) && called.in(f.Text) {
+				p.Naming = append(p.Naming, Remembered{scope, f})
 			}
 		}
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(r.chats), func(a, b channels.Key) int { return strings.Compare(a.String(), b.String()) }) {
-		if title := r.chats[k].title; !slices.Contains(e.Keys, k) && called.in(title) {
-			titles = append(titles, Titled{k, title})
+		if slices.Contains(p.Erasure.Keys, k) {
+			continue
+		}
+		c := r.chats[k]
+		if called.in(c.title) {
+			p.Titles = append(p.Titles, Titled{k, c.title})
+		}
+		for _, sum := range c.summaries {
+			if !c.loses(sum, k.Channel(), p.Erasure.Senders) && called.in(sum.Text) {
+				p.Summaries = append(p.Summaries, Summarised{k, sum.CoversSeq, sum.Text})
+			}
 		}
 	}
-	return facts, titles
+}
+
+// loses reports whether sum goes with what one of senders said in c, a
+// conversation on channel.
+func (c *heard) loses(sum sessions.Summary, channel string, senders []sessions.Sender) bool {
+	return slices.ContainsFunc(senders, func(s sessions.Sender) bool {
+		first, said := c.first[s.ID]
+		return said && s.Channel == channel && first <= sum.CoversSeq
+	})
 }
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }

@@ -30,6 +30,8 @@ type Plan struct {
 	// person's stands; Titles are conversations that stay, with such a title.
 	Naming []Remembered `json:"naming,omitempty"`
 	Titles []Titled     `json:"titles,omitempty"`
+	// Summaries are those that stay and have such a word in them.
+	Summaries []Summarised `json:"summaries,omitempty"`
 	// Unfinished is when an erasure began that was cut off. It is finished before
 	// this one.
 	Unfinished time.Time `json:"unfinished,omitzero"`
@@ -52,6 +54,14 @@ type SharedPart struct {
 type Titled struct {
 	Key   channels.Key `json:"key"`
 	Title string       `json:"title"`
+}
+
+// Summarised is a summary that stays. Its conversation is what can be erased:
+// the messages of which it tells stay as well.
+type Summarised struct {
+	Key       channels.Key `json:"key"`
+	CoversSeq int64        `json:"covers_seq"`
+	Text      string       `json:"text"`
 }
 
 // Namesake is somebody of whom nobody can tell whether they are the person.
@@ -90,7 +100,7 @@ func (a *admin) planErase(ctx context.Context, r *request) (any, error) {
 	if err := a.planKeys(ctx, &p, seen); err != nil {
 		return nil, err
 	}
-	p.Naming, p.Titles = seen.naming(p.Erasure, newCalling(names))
+	seen.naming(&p, newCalling(names))
 	before, err := a.unfinished()
 	if err != nil {
 		return nil, err

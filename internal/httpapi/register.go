@@ -27,9 +27,14 @@ type register struct {
 // heard is what a register knows of one conversation.
 type heard struct {
 	title string
-	said  map[string]int   // messages of people, by sender; "" is nobody known
-	queue map[string]*sent // inbox rows, by their ids
-	out   int              // deliveries
+	// summaries are those of the newest generation, which begins with the message
+	// since; first is whose first message of it is which.
+	summaries []sessions.Summary
+	since     int64
+	first     map[string]int64
+	said      map[string]int   // messages of people, by sender; "" is nobody known
+	queue     map[string]*sent // inbox rows, by their ids
+	out       int              // deliveries
 }
 
 // sent counts inbox rows that have the same ids.
@@ -62,7 +67,11 @@ func (a *admin) look(ctx context.Context, who channels.Key, keys ...channels.Key
 func (r *register) add(one sessions.Record) {
 	switch {
 	case one.Conversation != nil:
-		r.chat(one.Conversation.Key).title = one.Conversation.Title
+		c := r.chat(one.Conversation.Key)
+		c.title, c.summaries = one.Conversation.Title, one.Conversation.Summaries
+		if n := len(one.Conversation.Generations); n > 0 {
+			c.since = one.Conversation.Generations[n-1].FirstSeq
+		}
 	case one.Outbox != nil:
 		r.chat(one.Outbox.Key).out++
 	case one.Fact != nil:
@@ -77,6 +86,9 @@ func (r *register) add(one sessions.Record) {
 				continue
 			}
 			c.said[m.Sender]++
+			if _, before := c.first[m.Sender]; !before && m.Sender != "" && m.Seq >= c.since {
+				c.first[m.Sender] = m.Seq
+			}
 			if m.Sender != "" && one.Messages.Key.Channel() == r.who.Channel() {
 				r.met([]string{m.Sender}, m.Name)
 			}
@@ -109,7 +121,7 @@ func (r *register) received(row *sessions.InboxRecord) {
 
 func (r *register) chat(k channels.Key) *heard {
 	if r.chats[k] == nil {
-		r.chats[k] = &heard{said: map[string]int{}, queue: map[string]*sent{}}
+		r.chats[k] = &heard{first: map[string]int64{}, said: map[string]int{}, queue: map[string]*sent{}}
 	}
 	return r.chats[k]
 }
