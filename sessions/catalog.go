@@ -89,7 +89,8 @@ type Erasure struct {
 	// Senders are people (Message.Sender, Person.IDs, "channel" and id as in
 	// a Pairing) whose messages in conversations beyond Keys are replaced by
 	// "[erased]", without name, sender, attachments and extra, and whose
-	// pairings are removed. What was set aside is removed if it names one of
+	// pairings are removed. A conversation that held nothing else, neither in its
+	// queues nor a title or settings, goes with its name. What was set aside is removed if it names one of
 	// them or of Keys by an id of five characters or more. Summaries that cover such a message are removed:
 	// they may tell what it said.
 	Senders []Sender

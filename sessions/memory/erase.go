@@ -34,6 +34,7 @@ func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Era
 			for k, c := range s.chats {
 				if k.Channel() == channel && c.knows(ids) {
 					s.eraseSenders(ch, c, ids, &got, files)
+					s.vanish(ch, c, &got)
 				}
 			}
 			ch.people = true
@@ -126,6 +127,14 @@ func (s *Store) eraseIn(ch *change, r *inRow, files map[string]bool) {
 			s.erased[hash] = true
 			ch.common.Erased = append(ch.common.Erased, hash)
 		}
+	}
+}
+
+// vanish forgets c if an erasure has left nothing of it but its name.
+func (s *Store) vanish(ch *change, c *chat, got *sessions.Erased) {
+	blank := c.conv == nil || rules.Blank(c.conv.count, c.conv.title, c.conv.settings)
+	if blank && len(c.in)+len(c.out)+len(c.steps) == 0 {
+		s.eraseChat(ch, c, got, nil)
 	}
 }
 

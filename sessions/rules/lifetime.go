@@ -62,6 +62,12 @@ func Hash(dedupe string) string {
 // ErasedText stands for what a person said who is erased.
 const ErasedText = "[erased]"
 
+// Blank reports whether a conversation of so many messages has nothing that
+// anybody said or chose.
+func Blank(messages int, title string, s sessions.Settings) bool {
+	return messages == 0 && title == "" && IsZeroSettings(s)
+}
+
 // EraseMessage takes from m what its sender gave.
 func EraseMessage(m sessions.Message) sessions.Message {
 	m.Content, m.Name, m.Sender, m.Attachments, m.Extra = ErasedText, "", "", nil, nil

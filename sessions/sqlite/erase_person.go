@@ -42,6 +42,9 @@ func (x *eraser) people(channel string, ids []string) error {
 			if err := x.fieldsOf(r); err != nil {
 				return err
 			}
+			if err := x.vanish(r); err != nil {
+				return err
+			}
 		}
 	}
 	for _, id := range ids {
@@ -52,6 +55,23 @@ func (x *eraser) people(channel string, ids []string) error {
 		x.got.Pairings += int(n)
 	}
 	return nil
+}
+
+// vanish forgets r if nothing is left of it but its name.
+func (x *eraser) vanish(r *keyRow) error {
+	if c := r.conv; c != nil {
+		var s sessions.Settings
+		if err := decodeSettings(c.settings, &s); err != nil || !rules.Blank(int(c.messages), c.title, s) {
+			return err
+		}
+	}
+	var left bool
+	err := x.row(`SELECT EXISTS (SELECT 1 FROM inbox WHERE id BETWEEN ?1 AND ?2) OR EXISTS (SELECT 1 FROM outbox WHERE id BETWEEN ?1 AND ?2)
+		OR EXISTS (SELECT 1 FROM steps WHERE key_id = ?3)`, rowID(r.id, 0), rowID(r.id, maxSeq), r.id).Scan(&left)
+	if err != nil || left {
+		return err
+	}
+	return x.key(r)
 }
 
 // fieldsOf removes from the settings of r what others had put beside the

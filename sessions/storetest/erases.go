@@ -190,3 +190,49 @@ func erasesNothing(t *testing.T, r *rig) {
 	}
 	same(t, "transcript", r.transcript(t, "x:1"), []string{"user: hi"})
 }
+
+// erasesEmptied: where only an erased person wrote, and no message is left,
+// the chat goes as a whole; not if somebody else did, or chose something.
+func erasesEmptied(t *testing.T, r *rig) {
+	ctx := t.Context()
+	alone := func(k string) { // alice sent a command, and nothing was answered
+		t.Helper()
+		e := control(k, "of "+k, sessions.ControlNew)
+		e.Replies = nil
+		r.enter(t, e, sessions.Done)
+	}
+	for _, k := range []string{"x:gone", "x:settings", "x:title", "x:bob", "x:sent"} {
+		alone(k)
+	}
+	r.accept(t, "x:waits", "waits", "hi") // is gone as well
+	said := user("hi")
+	said.Sender = "42"
+	r.say(t, "x:said", "said", said)
+	configure(t, r, "x:settings", func(s *sessions.Settings) { s.Model = "m" })
+	configure(t, r, "x:title", func(s *sessions.Settings) { s.Model = "m" })
+	must(t, r.Rename(ctx, key("x:title"), "a title"))
+	configure(t, r, "x:title", func(s *sessions.Settings) { s.Model = "" })
+	configure(t, r, "x:bare", func(s *sessions.Settings) { s.Model = "m" })
+	configure(t, r, "x:bare", func(s *sessions.Settings) { s.Model = "" })
+	alone("x:bare") // an empty conversation beside the queue
+	bob := in("x:bob", "from bob", "hi")
+	bob.Sender = channels.Person{IDs: []string{"bob"}}
+	r.enter(t, sessions.Entry{Inbound: bob}, sessions.Queued)
+	r.enter(t, control("x:sent", "sent", sessions.ControlStop), sessions.Done) // its reply stays
+	live := r.claim(t)
+	got, err := r.Erase(ctx, sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "42"}}})
+	must(t, err)
+	same(t, "Erase", got, sessions.Erased{Conversations: 1, Messages: 1, Queued: 9})
+	live.release(nil)
+	var left []string
+	must(t, r.Dump(ctx, nil, func(rec sessions.Record) error {
+		if rec.Conversation != nil {
+			left = append(left, rec.Conversation.Key.String())
+		}
+		return nil
+	}))
+	same(t, "what is left", left, []string{"x:bob", "x:said", "x:sent", "x:settings", "x:title"})
+	r.enter(t, sessions.Entry{Inbound: in("x:gone", "of x:gone", "/new")}, sessions.Duplicate)
+	r.say(t, "x:gone", "anew", user("anew"))
+	same(t, "transcript", r.transcript(t, "x:gone"), []string{"user: anew"})
+}

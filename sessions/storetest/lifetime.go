@@ -24,6 +24,7 @@ var lifetimeTests = map[string]func(*testing.T, *rig){
 	"Erase/APersonInAConversation":      erasesPerson,
 	"Erase/Case52AnErasedUpdateIsKnown": erasedOnce,
 	"Erase/WhatAnErasedPersonWaitsFor":  erasesWaiting,
+	"Erase/NoNameOfAnEmptyChatIsLeft":   erasesEmptied,
 	"Erase/WhatWasSetAside":             erasesAside,
 	"Erase/WhatOthersWroteBeside":       erasesForeign,
 	"Join/FieldsOfOthers":               joinsForeign,
