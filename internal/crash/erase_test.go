@@ -1,10 +1,12 @@
 package crash_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/channels/whatsapp"
 	"dragoman/internal/media"
 	"dragoman/sessions"
 	"dragoman/sessions/file"
@@ -24,6 +27,14 @@ import (
 const (
 	saidWord = "zwiebelfisch"
 	personID = "7177117"
+)
+
+// The person's names, and a group that they were in. They are on WhatsApp, whose
+// device file knows people too.
+var (
+	erasedPerson = "+" + personID
+	erasedJID    = personID + "@s.whatsapp.net"
+	erasedFrom   = "1203631@g.us"
 )
 
 // eraseSteps are the moments at which an erasure is killed: it is written down,
@@ -45,6 +56,7 @@ func newEraseHouse(t *testing.T, bin, store string) *eraseHouse {
 	h.must(os.MkdirAll(h.state, 0o700))
 	h.must(os.WriteFile(h.config, []byte(text), 0o600))
 	h.fill(store)
+	h.fillDevice()
 	return h
 }
 
@@ -83,12 +95,43 @@ func (h *eraseHouse) fill(store string) {
 	}
 }
 
+// fillDevice makes a device file, as a WhatsApp channel leaves it that is not
+// configured any more, with the person in all that an erasure takes out of it.
+func (h *eraseHouse) fillDevice() {
+	path := filepath.Join(h.state, "whatsapp.device.db")
+	h.must(os.WriteFile(path, nil, 0o600))
+	c, err := whatsapp.New("whatsapp", whatsapp.Options{Device: path, Logger: slog.New(slog.DiscardHandler)})
+	h.must(err)
+	_, err = c.Erase(h.t.Context(), nil, nil, func() error { return nil }) // makes the tables
+	h.must(err)
+	db, err := sql.Open("sqlite", path)
+	h.must(err)
+	for _, row := range []string{
+		`INSERT INTO dragoman_chats (jid, chat) VALUES ('` + erasedJID + `', '` + erasedPerson + `')`,
+		`INSERT INTO dragoman_expiry (chat, seconds) VALUES ('` + erasedPerson + `', 86400)`,
+		`INSERT INTO dragoman_albums (id, chat, author, at) VALUES ('A', '` + erasedFrom + `', '` + erasedPerson + `', 1)`,
+		`INSERT INTO dragoman_unread (id, since, state, data) VALUES ('U', 1, 0, '{"id":"U","chat":"` + erasedJID + `","sender":"` + erasedJID + `"}')`,
+		`INSERT INTO whatsmeow_contacts (our_jid, their_jid, full_name) VALUES ('1@s.whatsapp.net', '` + erasedJID + `', '` + saidWord + `')`,
+		`INSERT INTO whatsmeow_message_secrets (our_jid, chat_jid, sender_jid, message_id, key) VALUES ('1@s.whatsapp.net', '` + erasedFrom + `', '` + erasedJID + `', 'M', '` + saidWord + `')`,
+		`INSERT INTO whatsmeow_chat_settings (our_jid, chat_jid) VALUES ('1@s.whatsapp.net', '` + erasedJID + `')`,
+	} {
+		_, err := db.Exec(row)
+		h.must(err)
+	}
+	h.must(db.Close())
+	data, err := os.ReadFile(path)
+	h.must(err)
+	if n := strings.Count(string(data), personID) + strings.Count(string(data), saidWord); n < 10 {
+		h.t.Fatalf("the device file has the person in %d places only", n)
+	}
+}
+
 func (h *eraseHouse) records() []sessions.Record {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	group, private := channels.MustKey("telegram:-100"), channels.MustKey("telegram:"+personID)
+	group, private := channels.MustKey("whatsapp:"+erasedFrom), channels.MustKey("whatsapp:"+erasedPerson)
 	file := func(k channels.Key, id string) channels.Inbound {
 		in := channels.Inbound{
-			Key: k, ID: id, MessageID: id, Text: saidWord, At: at, Private: k == private, Sender: channels.Person{IDs: []string{personID}, Name: "Ann"},
+			Key: k, ID: id, MessageID: id, Text: saidWord, At: at, Private: k == private, Sender: channels.Person{IDs: []string{erasedPerson}, Name: "Ann"},
 			Attachments: []channels.Attachment{{Kind: channels.AttachmentImage, Type: "image/png"}},
 		}
 		in.Attachments[0].File = media.Name(in, 0)
@@ -120,9 +163,9 @@ func (h *eraseHouse) records() []sessions.Record {
 	}
 	return append(
 		all,
-		sessions.Record{Aside: &sessions.AsideRecord{Aside: sessions.Aside{Channel: "telegram", ID: "5", Raw: []byte(`{"from":` + personID + `,"text":"` + saidWord + `"}`), Why: "no"}, At: at}},
-		sessions.Record{Fact: &sessions.FactRecord{Scope: "person:telegram:" + personID, Fact: sessions.Fact{ID: 1, At: at, Text: "likes " + saidWord}}},
-		sessions.Record{Pairing: &sessions.Pairing{Channel: "telegram", PersonID: personID, Name: "Ann", Code: "AAAA", Expires: at, Approved: at}},
+		sessions.Record{Aside: &sessions.AsideRecord{Aside: sessions.Aside{Channel: "whatsapp", ID: "5", Raw: []byte(`{"from":` + personID + `,"text":"` + saidWord + `"}`), Why: "no"}, At: at}},
+		sessions.Record{Fact: &sessions.FactRecord{Scope: "person:whatsapp:" + erasedPerson, Fact: sessions.Fact{ID: 1, At: at, Text: "likes " + saidWord}}},
+		sessions.Record{Pairing: &sessions.Pairing{Channel: "whatsapp", PersonID: erasedPerson, Name: "Ann", Code: "AAAA", Expires: at, Approved: at}},
 	)
 }
 
@@ -130,7 +173,7 @@ func (h *eraseHouse) records() []sessions.Record {
 // while, and tells whether it came to its end.
 func (h *eraseHouse) erase(at string, after time.Duration) (ended bool) {
 	h.t.Helper()
-	cmd := exec.Command(h.bin, "sessions", "erase", "telegram:"+personID, "--yes", "--config", h.config)
+	cmd := exec.Command(h.bin, "sessions", "erase", "whatsapp:"+erasedPerson, "--yes", "--config", h.config)
 	cmd.Env = append(os.Environ(), "DRAGOMAN_CRASH="+at)
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
