@@ -1,0 +1,79 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// TestSummaryOfWhatWasNotShown: a summary stands for no message whose words
+// were not in front of the model, whatever came between the history and the
+// request.
+func TestSummaryOfWhatWasNotShown(t *testing.T) {
+	a := newAgent(t, newScript(t, say("They talked.")), agent.Options{Compaction: keeping(8)})
+	h := sessions.History{Messages: talk(20)}
+	lost := window.Entry(h.Messages[9])
+	a.SetRepair(func(msgs []sessions.Message) []sessions.Message {
+		msgs = slices.Clone(msgs)
+		msgs[0].Content = strings.Replace(msgs[0].Content, lost, "", 1)
+		return msgs
+	})
+	s, err := a.Summarize(t.Context(), h, nil)
+	if !errors.Is(err, agent.ErrUnseen) || s.Text != "" {
+		t.Errorf("Summarize() without one of the messages = %q, %v; want ErrUnseen", s.Text, err)
+	}
+}
+
+// TestMaxMessagesTwice: where the first summary leaves too many messages,
+// because another one came before it, the second keeps none of the history.
+func TestMaxMessagesTwice(t *testing.T) {
+	m := newScript(t, say("ok"))
+	a := newAgent(t, m, agent.Options{Compaction: windowed()}) // 20 may be shown, 10 stay at most, whole turns of them
+	turn := turnOf("what now?")
+	turn.History = sessions.History{Generation: "g", Messages: talk(40)}
+	var keeps []string
+	turn.Compact = func(_ context.Context, keep *agent.Keep) (sessions.History, error) {
+		keeps = append(keeps, fmt.Sprint(keep.Unit, " ", keep.N))
+		h := turn.History
+		left := 30 - 30*(len(keeps)-1)
+		h.Messages = h.Messages[len(h.Messages)-left:]
+		h.Summary = &sessions.Summary{Text: "They talked.", CoversSeq: 101, Generation: "g"}
+		return h, nil
+	}
+	runTight(t, a, turn)
+	want := []string{fmt.Sprint(window.UnitMessages, " 9"), fmt.Sprint(window.UnitMessages, " 0")}
+	if !slices.Equal(keeps, want) {
+		t.Errorf("summaries were asked to keep %q, want %q", keeps, want)
+	}
+}
+
+// TestCutGroupAfterCompaction: a history that was read again in the middle of a
+// turn may begin with results whose calls were not read. They count among what
+// was left out, as at the beginning of a turn.
+func TestCutGroupAfterCompaction(t *testing.T) {
+	m := newScript(t, say("ok"))
+	a := newAgent(t, m, agent.Options{Compaction: windowed()})
+	turn := turnOf("what now?")
+	turn.History = sessions.History{Generation: "g", Messages: talk(40)}
+	turn.Compact = func(context.Context, *agent.Keep) (sessions.History, error) {
+		h := turn.History
+		h.Omitted, h.Messages = 28, slices.Clone(h.Messages[28:])
+		for i := range 2 {
+			h.Messages[i].Role, h.Messages[i].ToolCallID = sessions.RoleTool, fmt.Sprint("call_", i)
+		}
+		return h, nil
+	}
+	res := runTight(t, a, turn)
+	requests := m.requests()
+	first := requests[len(requests)-1].Messages[0].Content
+	if res.Unaccounted != 30 || !strings.Contains(first, "30 earlier messages") {
+		t.Errorf("Unaccounted = %d, and the request begins with %q; want 30 earlier messages left out", res.Unaccounted, first)
+	}
+}
