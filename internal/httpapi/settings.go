@@ -124,7 +124,8 @@ func (a *admin) configure(ctx context.Context, r *request) (any, error) {
 }
 
 // known is ErrNotFound if c is about a conversation that is meant to exist and
-// does not. One whose first turn runs does.
+// does not. One that has no transcript yet does for its person as soon as they
+// wrote: their first message waits or is being answered, or was a command.
 func (a *admin) known(ctx context.Context, c Change) error {
 	if c.New {
 		return nil
@@ -133,9 +134,9 @@ func (a *admin) known(ctx context.Context, c Change) error {
 	if !errors.Is(err, sessions.ErrNotFound) {
 		return err
 	}
-	now, rerr := a.Store.Running(ctx, c.Key)
-	if rerr != nil || now.Turn != "" {
-		return rerr
+	seen, ferr := a.Store.Feed(ctx, c.Key, 0, 1)
+	if ferr != nil || len(seen) > 0 {
+		return ferr
 	}
 	return err
 }

@@ -32,6 +32,27 @@ func TestSettingsOfNobody(t *testing.T) {
 	}
 }
 
+// A chat whose first message only waits, or was a command, exists for the
+// person in it, and so for the operator.
+func TestSettingsBeforeTheFirstTurn(t *testing.T) {
+	for name, answered := range map[string]bool{"waits": false, "a command": true} {
+		t.Run(name, func(t *testing.T) {
+			store := filled(t)
+			key := channels.MustKey("telegram:77")
+			e := sessions.Entry{Inbound: channels.Inbound{Key: key, ID: "77", Text: "/help"}, Answered: answered}
+			if _, err := store.Accept(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+			c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: store}))
+			defer c.Close()
+			now, err := c.Configure(t.Context(), httpapi.Change{Key: key, Tag: []string{"a"}})
+			if err != nil || len(now.Tags) != 1 {
+				t.Errorf("Configure = %+v, %v; want it tagged", now, err)
+			}
+		})
+	}
+}
+
 // What lists could not show, or nobody could type again, is refused before it
 // is stored.
 func TestSettingsAreChecked(t *testing.T) {
