@@ -1,14 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"dragoman/channels"
@@ -85,65 +80,4 @@ func exportAll(ctx context.Context, a *httpapi.Client, format exchange.Format, o
 		}
 	}
 	return nil
-}
-
-// into writes to a file that only its owner can read, or to standard output.
-// The file is there when it is whole, and not before; one that is there
-// already is replaced only on demand.
-func (e *env) into(path string, force bool, f func(io.Writer) error) (err error) {
-	if path == "" {
-		w := bufio.NewWriter(e.out)
-		return errors.Join(f(w), w.Flush())
-	}
-	taken := &usageError{fmt.Sprintf("%s exists already; name another file, or add --force", path)}
-	if _, err := os.Lstat(path); err == nil && !force {
-		return taken
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
-	if err != nil {
-		return notWritten(path, err)
-	}
-	defer func() {
-		if rm := os.Remove(file.Name()); !errors.Is(rm, fs.ErrNotExist) {
-			err = errors.Join(err, rm)
-		}
-	}()
-	w := bufio.NewWriter(file)
-	if err := errors.Join(f(w), w.Flush(), file.Sync(), file.Close()); err != nil {
-		return notWritten(path, err)
-	}
-	if force {
-		err = os.Rename(file.Name(), path)
-	} else if err = os.Link(file.Name(), path); errors.Is(err, fs.ErrExist) {
-		return taken // somebody made it meanwhile
-	}
-	if err != nil {
-		return notWritten(path, err)
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// notWritten says what is wrong with path, and not with the name that the file
-// has until it is whole. Other errors stay as they are.
-func notWritten(path string, err error) error {
-	var at *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &at):
-		err = at.Err
-	case errors.As(err, &link):
-		err = link.Err
-	default:
-		return err
-	}
-	return fmt.Errorf("%s cannot be written: %w", path, err)
-}
-
-// syncDir makes a new name in a folder durable.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(stuckVariable) != "" {
 		stuckMain()
 	}
+	if path := os.Getenv(unfinishedVariable); path != "" {
+		unfinishedMain(path)
+	}
 	testscript.Main(m, map[string]func(){"dragoman": func() { os.Exit(realMain()) }})
 }
 
