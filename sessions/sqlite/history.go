@@ -27,12 +27,19 @@ func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.Hist
 	return h, nil
 }
 
+// headQuery reads a conversation and its newest summary at one moment: between
+// two an erasure may have removed the summary.
+const headQuery = `SELECT k.id, k.msg_seq, c.generation, c.from_seq, c.settings, coalesce(s.id & 4294967295, 0),
+	coalesce(s.generation, ''), coalesce(s.model, ''), coalesce(s.at, 0), coalesce(s.text, ''), coalesce(s.fields, '')
+	FROM keys k JOIN conversations c ON c.key_id = k.id LEFT JOIN summaries s ON c.covers > 0 AND s.id = k.id << 32 | c.covers WHERE k.key = ?`
+
 func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
-	var key, last, after, covers int64
+	var key, last, after, at int64
 	var settings string
+	var sum sessions.Summary
 	changes := s.recent.now() // before anything is read
-	err = s.row(ctx, `SELECT k.id, k.msg_seq, c.generation, c.from_seq, c.covers, c.settings FROM keys k JOIN conversations c ON c.key_id = k.id WHERE k.key = ?`, k.String()).
-		Scan(&key, &last, &h.Generation, &after, &covers, &settings)
+	err = s.row(ctx, headQuery, k.String()).Scan(&key, &last, &h.Generation, &after, &settings,
+		&sum.CoversSeq, &sum.Generation, &sum.Model, &at, &sum.Text, (*[]byte)(&sum.Fields))
 	if err == nil {
 		err = decodeSettings(settings, &h.Settings)
 	}
@@ -40,16 +47,9 @@ func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.Hist
 		return h, err
 	}
 	h.FirstSeq = after + 1
-	if covers > 0 {
-		sum := sessions.Summary{CoversSeq: covers}
-		var at int64
-		err := s.row(ctx, `SELECT generation, model, at, text, fields FROM summaries WHERE id = ?`, rowID(key, covers)).
-			Scan(&sum.Generation, &sum.Model, &at, &sum.Text, (*[]byte)(&sum.Fields))
-		if err != nil {
-			return h, err
-		}
+	if sum.CoversSeq > 0 {
 		sum.At, sum.Fields = timeOf(at), rules.JSON(sum.Fields)
-		h.Summary, after = &sum, covers
+		h.Summary, after = &sum, sum.CoversSeq
 	}
 	h.Messages, err = s.newest(ctx, key, after, last, limit, changes)
 	// The seq of a transcript has no gaps, so nothing has to be counted.
