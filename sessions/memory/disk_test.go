@@ -2,8 +2,10 @@ package memory_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,6 +40,45 @@ type noMoment struct{}
 func (noMoment) Take()                                        {}
 func (noMoment) Content(channels.Key) (memory.Content, error) { return memory.Content{}, nil }
 func (noMoment) End()                                         {}
+
+// countingDisk counts how often a conversation is read.
+type countingDisk struct {
+	fullDisk
+	read *atomic.Int64
+}
+
+func (d countingDisk) Content(channels.Key, bool) (memory.Content, error) {
+	d.read.Add(1)
+	return memory.Content{}, nil
+}
+
+// A large restore comes in parts: none of them reads what is there already,
+// or moving a store would take the square of its conversations.
+func TestRestoreInParts(t *testing.T) {
+	d := countingDisk{read: new(atomic.Int64)}
+	s := memory.Open(memory.Options{}, d)
+	defer s.Close()
+	part := func(n int) func() (sessions.Record, error) {
+		out := &sessions.OutboxRecord{Delivery: sessions.Delivery{ID: fmt.Sprint("d", n), Key: channels.MustKey(fmt.Sprint("x:", n)), Seq: 1, State: sessions.DeliverySent}}
+		records := []sessions.Record{{Outbox: out}}
+		return func() (r sessions.Record, err error) {
+			if len(records) == 0 {
+				return r, io.EOF
+			}
+			r, records = records[0], nil
+			return r, nil
+		}
+	}
+	for n := range 100 {
+		if err := s.Restore(t.Context(), part(n)); err != nil {
+			t.Fatal(err)
+		}
+		s.Release(time.Now().Add(time.Hour))
+	}
+	if n := d.read.Load(); n > 0 {
+		t.Errorf("100 parts read %d conversations, want none", n)
+	}
+}
 
 // A Dump that finds no room while it is gathered ends with an error, and the
 // store can be closed after it.

@@ -83,6 +83,7 @@ type state struct {
 	prefix   string          // of delivery ids
 	lastIn   int64           // number of the last inbox row
 	lastOut  int64
+	sent     idFilter // ids of deliveries; nil until a restore asks for them
 	asides   []*asideRow
 	days     map[string]int64 // generations begun, by day
 	updates  int64            // orders conversations that were changed at one time

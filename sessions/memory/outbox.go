@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"strconv"
 	"strings"
 	"time"
@@ -63,6 +64,7 @@ func (s *Store) addReplies(ch *change, c *chat, others map[channels.Key]*chat, r
 			State: sessions.DeliveryQueued, Created: ch.now,
 		}}
 		to.out = append(to.out, o)
+		s.sent.add(o.ID)
 		ch.out(to, o)
 	}
 }
@@ -80,6 +82,23 @@ func (s *Store) deliveryNumber(id string) int64 {
 		return 0
 	}
 	return n
+}
+
+// idFilter knows ids of deliveries by their hashes: one that it does not have is
+// not there, one that it has may be, or may have been. A nil one takes none.
+type idFilter map[uint64]struct{}
+
+var idSeed = maphash.MakeSeed()
+
+func (f idFilter) add(id string) {
+	if f != nil {
+		f[maphash.String(idSeed, id)] = struct{}{}
+	}
+}
+
+func (f idFilter) has(id string) bool {
+	_, has := f[maphash.String(idSeed, id)]
+	return has
 }
 
 // Unsent is part of [sessions.Outbox].

@@ -78,9 +78,23 @@ func (s *Store) checkRestore(plan *rules.Plan) error {
 			ids[o.ID] = k
 		}
 	}
+	return s.checkDeliveries(ids)
+}
+
+// checkDeliveries refuses ids of deliveries that are taken. It looks through
+// all conversations once, and then only if one may be.
+func (s *Store) checkDeliveries(ids map[string]channels.Key) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	maybe := s.sent == nil
+	for id := range ids {
+		maybe = maybe || s.sent.has(id)
+	}
+	if !maybe {
+		return nil
+	}
+	all := idFilter{}
 	for _, c := range s.chats {
 		c, err := s.look(c)
 		if err != nil {
@@ -90,8 +104,10 @@ func (s *Store) checkRestore(plan *rules.Plan) error {
 			if k, taken := ids[o.ID]; taken {
 				return fmt.Errorf("%w: delivery %q of %s is here already", sessions.ErrConflict, o.ID, k)
 			}
+			all.add(o.ID)
 		}
 	}
+	s.sent = all
 	return nil
 }
 
@@ -158,6 +174,7 @@ func (s *Store) restoreChat(ch *change, plan *rules.Plan, p *rules.ChatPlan, gen
 		o := &outRow{Delivery: rec.Delivery, uncertain: rec.Uncertain, messageID: rec.MessageID}
 		s.lastOut = max(s.lastOut, s.deliveryNumber(o.ID)) // none of these is given again
 		c.out = append(c.out, o)
+		s.sent.add(o.ID)
 	}
 	c.openItems(ch, false)
 	c.used, c.read = time.Time{}, false // it need not stay in memory until somebody uses it
