@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -37,7 +38,7 @@ func Compare(ctx context.Context, a, b sessions.Copies, tell func(messages int))
 		one, more := nextA()
 		two, other := nextB()
 		if one.err != nil || two.err != nil {
-			return fmt.Errorf("exchange: compare: %w", cmpErr(one.err, two.err))
+			return fmt.Errorf("exchange: compare: %w", cmp.Or(one.err, two.err))
 		}
 		switch {
 		case !more && !other:
@@ -59,13 +60,6 @@ func Compare(ctx context.Context, a, b sessions.Copies, tell func(messages int))
 			}
 		}
 	}
-}
-
-func cmpErr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // piece is the smallest thing that is compared: a message or a record.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
 // Counts says how much of everything a store holds.
@@ -58,13 +59,12 @@ func (c *Counts) add(r sessions.Record) {
 		c.Messages += len(r.Messages.Messages)
 	case r.Inbox != nil:
 		c.Inbox++
-		if r.Inbox.State == "waiting" {
+		if r.Inbox.State == rules.InWaiting {
 			c.Waiting++
 		}
 	case r.Outbox != nil:
 		c.Outbox++
-		switch r.Outbox.State {
-		case sessions.DeliveryQueued, sessions.DeliverySending, sessions.DeliveryUnknown:
+		if rules.Unsent(r.Outbox.State) {
 			c.Unsent++
 		}
 	default:

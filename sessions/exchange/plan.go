@@ -247,7 +247,7 @@ func (p *Plan) Count() (imported, leftOut int) {
 // If a file is not any more what it was, that is an error. Done must be called.
 func (p *Plan) Records(ctx context.Context) (next func() (sessions.Record, error), done func()) {
 	var r *Reader
-	files := p.files
+	files := p.wanted()
 	done = func() {
 		if r != nil {
 			_ = r.Close()
@@ -257,9 +257,6 @@ func (p *Plan) Records(ctx context.Context) (next func() (sessions.Record, error
 	next = func() (sessions.Record, error) {
 		for {
 			if r == nil {
-				for len(files) > 0 && !p.wanted(files[0]) {
-					files = files[1:]
-				}
 				if len(files) == 0 {
 					return sessions.Record{}, io.EOF
 				}
@@ -285,16 +282,18 @@ func (p *Plan) Records(ctx context.Context) (next func() (sessions.Record, error
 	return next, done
 }
 
-// wanted reports whether something of file is imported.
-func (p *Plan) wanted(file string) bool {
-	read := false
+// wanted are the files of which something is imported, be it only records that
+// belong to no conversation, in order.
+func (p *Plan) wanted() (files []string) {
+	read, chosen := map[string]bool{}, map[string]bool{}
 	for _, it := range p.Items {
-		if it.File == file {
-			read = true
-			if it.LeftOut == "" {
-				return true
-			}
+		read[it.File] = true
+		chosen[it.File] = chosen[it.File] || it.LeftOut == ""
+	}
+	for _, file := range p.files {
+		if chosen[file] || !read[file] {
+			files = append(files, file)
 		}
 	}
-	return !read // nothing but records that belong to no conversation
+	return files
 }

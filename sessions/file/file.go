@@ -16,10 +16,10 @@
 //	index.json, seen.ids                 made anew from the others if lost
 //
 // The state machine is that of package memory. In memory are the heads of all
-// conversations, some 30 bytes for each message that was ever accepted, up to 300 for one whose
-// conversation was deleted, and the newest messages of conversations that were used in the last half
-// hour. Beyond some ten thousand conversations or a million messages sqlite is
-// the better store.
+// conversations, some 30 bytes for each message that was ever accepted, up to
+// 300 for one whose conversation was deleted, and the newest messages of
+// conversations that were used in the last half hour. Beyond some ten thousand
+// conversations or a million messages sqlite is the better store.
 //
 // What can fail, and how:
 //
@@ -44,8 +44,9 @@
 //     know yet, because it does not wait until they are read. Every method but
 //     Hold waits, and says it; so does Run. Nothing is written.
 //
-// The goroutines are the one that reads the files and then commits, the one that writes documents, and
-// those of the dispatcher in Run. Close ends the first two.
+// The goroutines are the one that reads the files and then commits, the one
+// that writes documents and up to four that help it for a moment, and those of
+// the dispatcher in Run. Close ends all but the last.
 package file
 
 import (

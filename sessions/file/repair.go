@@ -12,8 +12,7 @@ import (
 )
 
 // rebuild makes a document of k from the archive and the log. The one that
-// cannot be read is kept under another name. The caller
-// holds the lock of k.
+// cannot be read is kept under another name. The caller holds the lock of k.
 func (d *disk) rebuild(k channels.Key, why error) (*document, error) {
 	var aside string
 	path := d.documentPath(k)

@@ -27,10 +27,10 @@ type op struct {
 	done  chan error  // holds the one answer
 }
 
-// batcher commits steps. One goroutine reads the disk; then it takes what is
-// queued, does all of it
-// under the store's lock, has the disk make it durable with one commit, and
-// lets go of the lock: nobody sees what is not durable.
+// batcher commits steps. Its goroutine reads the disk first; then it takes what
+// is queued, does all of it under the store's lock, has the disk make it
+// durable with one commit, and lets go of the lock: nobody sees what is not
+// durable.
 type batcher struct {
 	s       *Store
 	ops     chan *op // holds one batch; callers wait while it is full

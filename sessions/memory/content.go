@@ -43,9 +43,14 @@ func (c *chat) open() bool {
 	return slices.ContainsFunc(c.in, (*inRow).open) || slices.ContainsFunc(c.out, (*outRow).open)
 }
 
-func (r *inRow) open() bool { return r.state == rules.InWaiting }
+func (r *inRow) open() bool  { return openIn(r.state) }
+func (o *outRow) open() bool { return openOut(o.State) }
 
-func (o *outRow) open() bool { return rules.Unsent(o.State) || o.State == sessions.DeliveryDead }
+func openIn(state string) bool { return state == rules.InWaiting }
+
+func openOut(state sessions.DeliveryState) bool {
+	return rules.Unsent(state) || state == sessions.DeliveryDead
+}
 
 // content is what is here of c.
 func (c *chat) content() Content {

@@ -161,7 +161,7 @@ func (s *Store) eraseSenders(ch *change, c *chat, ids []string, got *sessions.Er
 		s.eraseIn(ch, r, files)
 	}
 	got.Queued += len(mine)
-	c.in = slices.DeleteFunc(slices.Clone(c.in), func(r *inRow) bool { return slices.Contains(mine, r) })
+	c.in = slices.DeleteFunc(slices.Clone(c.in), func(r *inRow) bool { return sentBy(r, ids) })
 	if waiting {
 		c.openItems(ch, false)
 	}

@@ -71,12 +71,12 @@ func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.Queu
 	err = s.read(ctx, "list queue", func() error {
 		for _, c := range s.chats {
 			for _, r := range c.in {
-				if r.state == rules.InWaiting {
+				if r.open() {
 					items = append(items, r.queueItem(s.now()))
 				}
 			}
 			for _, o := range c.out {
-				if rules.Unsent(o.State) || o.State == sessions.DeliveryDead {
+				if o.open() {
 					items = append(items, o.queueItem())
 				}
 			}
@@ -235,7 +235,7 @@ func (s *Store) dropIn(c *chat, r *inRow) func(*change) error {
 
 func (s *Store) retryOut(c *chat, o *outRow) func(*change) error {
 	return func(ch *change) error {
-		if !rules.Unsent(o.State) && o.State != sessions.DeliveryDead {
+		if !o.open() {
 			return isDone(o.ID, string(o.State))
 		}
 		if err := s.busy(o.Key, o.ID, o.State == sessions.DeliverySending); err != nil {
@@ -253,7 +253,7 @@ func (s *Store) retryOut(c *chat, o *outRow) func(*change) error {
 
 func (s *Store) dropOut(c *chat, o *outRow) func(*change) error {
 	return func(ch *change) error {
-		if !rules.Unsent(o.State) && o.State != sessions.DeliveryDead {
+		if !o.open() {
 			return isDone(o.ID, string(o.State))
 		}
 		if err := s.busy(o.Key, o.ID, o.State == sessions.DeliverySending); err != nil {

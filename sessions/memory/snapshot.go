@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"dragoman/channels"
-	"dragoman/sessions"
-	"dragoman/sessions/rules"
 )
 
 // Snapshot is what there is of k, for a document of it: the newest messages,
@@ -60,12 +58,12 @@ func Newest(h Head, all Content) Content {
 	c := newChat(h)
 	newest := Content{Summaries: all.Summaries, Journals: all.Journals}
 	for _, r := range all.In {
-		if r.State == rules.InWaiting {
+		if openIn(r.State) {
 			newest.In = append(newest.In, r)
 		}
 	}
 	for _, o := range all.Out {
-		if rules.Unsent(o.State) || o.State == sessions.DeliveryDead {
+		if openOut(o.State) {
 			newest.Out = append(newest.Out, o)
 		}
 	}
