@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -100,5 +101,50 @@ func TestDumpWithoutRoom(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("Close waits for a Dump that has ended")
+	}
+}
+
+// halfDisk has two conversations, of which one cannot be read.
+type halfDisk struct{ fullDisk }
+
+func (halfDisk) Image() (memory.Image, error) {
+	var img memory.Image
+	for n, k := range []string{"x:good", "x:bad"} {
+		g := sessions.Generation{ID: rules.Generation("20260101", int64(n+1)), FirstSeq: 1}
+		img.Heads = append(img.Heads, memory.Head{
+			Key: channels.MustKey(k), MessageSeq: 1,
+			Conversation: &memory.ConvHead{Messages: 1, Generations: []sessions.Generation{g}},
+		})
+	}
+	return img, nil
+}
+
+func (halfDisk) Content(k channels.Key, _ bool) (memory.Content, error) {
+	if k == channels.MustKey("x:bad") {
+		return memory.Content{}, errors.New("the disk does not read")
+	}
+	return memory.Content{Messages: []sessions.Message{{Seq: 1, Role: sessions.RoleUser, Content: "hi"}}}, nil
+}
+
+// An entry that fails because another conversation cannot be read has changed
+// nothing, not even begun the generation that its hour asks for.
+func TestAcceptThatFailsChangesNothing(t *testing.T) {
+	s := memory.Open(memory.Options{}, halfDisk{})
+	defer s.Close()
+	k := channels.MustKey("x:good")
+	before, err := s.Generations(t.Context(), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Accept(t.Context(), sessions.Entry{
+		Inbound: channels.Inbound{Key: k, ID: "1"}, Answered: true, ResetBefore: time.Now(),
+		Replies: []sessions.Reply{{Key: channels.MustKey("x:bad"), Text: "there"}},
+	})
+	if err == nil {
+		t.Error("Accept with a reply to what cannot be read succeeds")
+	}
+	after, err := s.Generations(t.Context(), k)
+	if err != nil || len(after) != len(before) {
+		t.Errorf("%d generations, %v; want %d as before", len(after), err, len(before))
 	}
 }

@@ -76,69 +76,79 @@ func (c *chat) row(seq int64) *inRow {
 
 // Accept is part of [sessions.Inbox].
 func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Acceptance, err error) {
-	err = s.update(ctx, "accept", func(ch *change) error {
-		if err := rules.CheckEntry(e); err != nil {
-			return err
+	err = s.update(ctx, "accept", func(ch *change) (err error) {
+		if err = rules.CheckEntry(e); err == nil {
+			e.Inbound = rules.Inbound(e.Inbound)
+			a, err = s.accept(ch, e)
 		}
-		e.Inbound = rules.Inbound(e.Inbound)
-		if rules.ByItselfNothing(e) && s.chats[e.Inbound.Key] == nil {
-			a.Outcome = sessions.Unknown
-			return nil
-		}
-		c, err := s.chat(e.Inbound.Key)
-		if err != nil {
-			return err
-		}
-		if seq, seen := s.seen.Seq(Seen(e.Inbound)); seen || s.wasErased(e.Inbound) {
-			a = sessions.Acceptance{Outcome: sessions.Duplicate, Seq: int64(seq), Waiting: c.waiting()}
-			return nil
-		}
-		var edited *inRow
-		if a.Outcome, edited, err = s.outcome(c, e); err != nil || a.Outcome == sessions.Unknown {
-			a.Waiting = c.waiting()
-			return err
-		}
-		if a.Outcome == sessions.Queued && e.MaxWaiting > 0 && c.waiting() >= e.MaxWaiting {
-			return fmt.Errorf("%w: %d messages wait", sessions.ErrFull, c.waiting())
-		}
-		if rules.Resets(e, a.Outcome) && c.waiting() == 0 {
-			s.reset(ch, c, e.ResetBefore)
-		}
-		others, err := s.others(e.Replies)
-		if err != nil {
-			return err
-		}
-		r := s.addInbound(ch, c, e)
-		a.Seq = r.seq
-		r.state = rules.StateFor(a.Outcome)
-		switch a.Outcome {
-		case sessions.Queued:
-			ch.in(c, r)
-		case sessions.Replaced:
-			edited.inbound = rules.Edited(edited.inbound, e.Inbound)
-			edited.rev++
-			ch.touch(c).row(edited)
-			a.Seq = edited.seq
-		case sessions.Withdrawn:
-			if edited != nil {
-				edited.state, edited.why = rules.InWithdrawn, rules.WhyWithdrawn(e.Inbound)
-				ch.in(c, edited)
-				a.Seq = edited.seq
-			}
-		case sessions.Noted:
-			s.appendMessages(ch, c, "", []sessions.Message{rules.Note(e.Inbound, edited.inbound)})
-		case sessions.Done:
-			s.control(ch, c, e.Control)
-		}
-		s.appendMessages(ch, c, "", e.Append)
-		if e.Control == sessions.ControlNew {
-			s.newGeneration(ch, c)
-		}
-		s.addReplies(ch, c, others, e.Replies)
-		a.Waiting = c.waiting()
-		return nil
+		return err
 	})
-	return a, err
+	if err != nil {
+		return sessions.Acceptance{}, err
+	}
+	return a, nil
+}
+
+func (s *Store) accept(ch *change, e sessions.Entry) (a sessions.Acceptance, err error) {
+	if rules.ByItselfNothing(e) && s.chats[e.Inbound.Key] == nil {
+		return sessions.Acceptance{Outcome: sessions.Unknown}, nil
+	}
+	c, err := s.chat(e.Inbound.Key)
+	if err != nil {
+		return a, err
+	}
+	if seq, seen := s.seen.Seq(Seen(e.Inbound)); seen || s.wasErased(e.Inbound) {
+		return sessions.Acceptance{Outcome: sessions.Duplicate, Seq: int64(seq), Waiting: c.waiting()}, nil
+	}
+	outcome, edited, err := s.outcome(c, e)
+	if err != nil || outcome == sessions.Unknown {
+		return sessions.Acceptance{Outcome: outcome, Waiting: c.waiting()}, err
+	}
+	if outcome == sessions.Queued && e.MaxWaiting > 0 && c.waiting() >= e.MaxWaiting {
+		return a, fmt.Errorf("%w: %d messages wait", sessions.ErrFull, c.waiting())
+	}
+	others, err := s.others(e.Replies)
+	if err != nil {
+		return a, err
+	}
+	if rules.Resets(e, outcome) && c.waiting() == 0 {
+		s.reset(ch, c, e.ResetBefore)
+	}
+	a = sessions.Acceptance{Outcome: outcome, Seq: s.enter(ch, c, e, outcome, edited)}
+	s.appendMessages(ch, c, "", e.Append)
+	if e.Control == sessions.ControlNew {
+		s.newGeneration(ch, c)
+	}
+	s.addReplies(ch, c, others, e.Replies)
+	a.Waiting = c.waiting()
+	return a, nil
+}
+
+// enter stores e and does what comes of it with the message that it changes, if
+// any. It returns the seq of that one, or its own.
+func (s *Store) enter(ch *change, c *chat, e sessions.Entry, outcome sessions.Outcome, edited *inRow) int64 {
+	r := s.addInbound(ch, c, e)
+	r.state = rules.StateFor(outcome)
+	switch outcome {
+	case sessions.Queued:
+		ch.in(c, r)
+	case sessions.Replaced:
+		edited.inbound = rules.Edited(edited.inbound, e.Inbound)
+		edited.rev++
+		ch.touch(c).row(edited)
+		return edited.seq
+	case sessions.Withdrawn:
+		if edited != nil {
+			edited.state, edited.why = rules.InWithdrawn, rules.WhyWithdrawn(e.Inbound)
+			ch.in(c, edited)
+			return edited.seq
+		}
+	case sessions.Noted:
+		s.appendMessages(ch, c, "", []sessions.Message{rules.Note(e.Inbound, edited.inbound)})
+	case sessions.Done:
+		s.control(ch, c, e.Control)
+	}
+	return r.seq
 }
 
 // wasErased reports whether m was accepted and erased.
