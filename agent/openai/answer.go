@@ -96,6 +96,20 @@ type answer struct {
 
 // add takes one frame.
 func (a *answer) add(frame []byte) error {
+	f, ok := readPlain(frame)
+	if !ok {
+		return a.addAny(frame)
+	}
+	a.begun = true
+	a.take(&delta{Content: text(f.content)})
+	if len(f.finish) > 0 {
+		a.finish = string(f.finish)
+	}
+	return nil
+}
+
+// addAny takes one frame of any form.
+func (a *answer) addAny(frame []byte) error {
 	var c chunk
 	if err := json.Unmarshal(frame, &c); err != nil {
 		return fmt.Errorf("the stream has a chunk that cannot be read: %w", cause(err))
