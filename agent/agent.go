@@ -226,6 +226,8 @@ func (o Options) checkCompaction() error {
 		return fmt.Errorf("agent: Compaction.Keep.N (%d) must be less than Compaction.Trigger.Messages (%d)", c.Keep.N, c.Trigger.Messages)
 	case c.Keep.Unit == window.UnitMessages && c.MaxMessages > 0 && c.Keep.N >= c.MaxMessages:
 		return fmt.Errorf("agent: Compaction.Keep.N (%d) must be less than Compaction.MaxMessages (%d)", c.Keep.N, c.MaxMessages)
+	case c.When == window.WhenAsk && c.MaxMessages > 0:
+		return fmt.Errorf("agent: Compaction.MaxMessages (%d) would summarise without the person, whom Compaction.When is to ask", c.MaxMessages)
 	case c.Trigger.TokensPercent > 100:
 		return fmt.Errorf("agent: Compaction.Trigger.TokensPercent (%d) is over 100", c.Trigger.TokensPercent)
 	}
