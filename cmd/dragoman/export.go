@@ -67,7 +67,7 @@ func exportAll(ctx context.Context, a *httpapi.Client, format exchange.Format, o
 		return a.Dump(ctx, nil, out.Put)
 	}
 	var keys []channels.Key // all first: writing takes long, and the order changes meanwhile
-	err := sessions.Walk(ctx, a.Find, sessions.Query{}, func(l httpapi.Listed) error {
+	err := walk(ctx, a.Find, sessions.Query{}, func(l httpapi.Listed) error {
 		keys = append(keys, l.Key)
 		return nil
 	})

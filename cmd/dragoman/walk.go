@@ -1,20 +1,21 @@
-package sessions
+package main
 
 import (
 	"context"
 	"time"
 
 	"dragoman/channels"
+	"dragoman/sessions"
 )
 
-// Walk calls f once for each conversation that q chooses, page by page; Limit
+// walk calls f once for each conversation that q chooses, page by page; Limit
 // and After of q are its own. A conversation that gets a message meanwhile
 // moves to the top, away from the pages that are still to come. So what was
 // updated since the walk began is looked through again, until nothing is new.
 // It ends with the first error of find or of f.
-func Walk[C interface{ Place() Place }](ctx context.Context, find func(context.Context, Query) ([]C, error), q Query, f func(C) error) error {
+func walk[C interface{ Place() sessions.Place }](ctx context.Context, find func(context.Context, sessions.Query) ([]C, error), q sessions.Query, f func(C) error) error {
 	seen := make(map[channels.Key]bool)
-	q.Limit = MaxPage
+	q.Limit = sessions.MaxPage
 	for fresh := true; fresh; {
 		fresh = false
 		var newest time.Time
@@ -36,7 +37,7 @@ func Walk[C interface{ Place() Place }](ctx context.Context, find func(context.C
 					return err
 				}
 			}
-			if len(page) < MaxPage {
+			if len(page) < sessions.MaxPage {
 				break
 			}
 			last := page[len(page)-1].Place()

@@ -1,4 +1,4 @@
-package sessions_test
+package main
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func TestWalkMeetsWhatMoves(t *testing.T) {
 			s.all[len(s.all)-1].Updated = time.Unix(int64(n+page), 0) // the last of the last page
 		}
 		met := map[channels.Key]int{}
-		err := sessions.Walk(t.Context(), s.find, sessions.Query{Limit: 3}, func(c sessions.Conversation) error {
+		err := walk(t.Context(), s.find, sessions.Query{Limit: 3}, func(c sessions.Conversation) error {
 			met[c.Key]++
 			return nil
 		})
@@ -75,12 +75,12 @@ func TestWalkMeetsWhatMoves(t *testing.T) {
 func TestWalkEndsWithAnError(t *testing.T) {
 	broken := errors.New("broken")
 	find := func(context.Context, sessions.Query) ([]sessions.Conversation, error) { return nil, broken }
-	if err := sessions.Walk(t.Context(), find, sessions.Query{}, func(sessions.Conversation) error { return nil }); !errors.Is(err, broken) {
-		t.Errorf("Walk = %v, want the error of find", err)
+	if err := walk(t.Context(), find, sessions.Query{}, func(sessions.Conversation) error { return nil }); !errors.Is(err, broken) {
+		t.Errorf("walk = %v, want the error of find", err)
 	}
 	n := 0
-	err := sessions.Walk(t.Context(), newShelf(10).find, sessions.Query{}, func(sessions.Conversation) error { n++; return broken })
+	err := walk(t.Context(), newShelf(10).find, sessions.Query{}, func(sessions.Conversation) error { n++; return broken })
 	if !errors.Is(err, broken) || n != 1 {
-		t.Errorf("Walk = %v after %d, want the error of the first", err, n)
+		t.Errorf("walk = %v after %d, want the error of the first", err, n)
 	}
 }
