@@ -20,6 +20,11 @@ func (appDaemon) load(path string) (*config.Config, error) {
 	return cfg, err
 }
 
+func (appDaemon) loadWithoutSecrets(path string) (*config.Config, error) {
+	cfg, _, err := config.Load(config.Options{Path: path, CheckJob: app.CheckJob, NoSecrets: true})
+	return cfg, err
+}
+
 func (d appDaemon) run(ctx context.Context, e *env, cfg *config.Config, path string, hangup <-chan struct{}) error {
 	level := new(slog.LevelVar)
 	daemon, err := app.Open(ctx, cfg, app.Options{

@@ -68,7 +68,7 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 		if len(all) == q.Limit {
 			e.say("(there may be more: --after %s)", all[len(all)-1].Cursor)
 		}
-		cfg, err := e.daemon.load(c.Config)
+		cfg, err := e.daemon.loadWithoutSecrets(c.Config)
 		if err == nil {
 			e.sayDamaged(cfg)
 		}

@@ -25,7 +25,7 @@ func (k *loginCmd) Run(e *env, c *cli) error {
 			return &usageError{"--code: " + err.Error()}
 		}
 	}
-	cfg, err := e.daemon.load(c.Config)
+	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ type logoutCmd struct {
 
 // Run takes the account off the channel. It also works while the daemon runs.
 func (k *logoutCmd) Run(e *env, c *cli) error {
-	cfg, err := e.daemon.load(c.Config)
+	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
 	}

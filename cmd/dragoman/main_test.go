@@ -89,6 +89,8 @@ func (f *fakeDaemon) load(path string) (*config.Config, error) {
 	return cfg, err
 }
 
+func (f *fakeDaemon) loadWithoutSecrets(path string) (*config.Config, error) { return f.load(path) }
+
 func (*fakeDaemon) run(ctx context.Context, _ *env, _ *config.Config, _ string, _ <-chan struct{}) error {
 	<-ctx.Done()
 	return nil

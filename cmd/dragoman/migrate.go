@@ -33,7 +33,7 @@ type migrated struct {
 }
 
 func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
-	cfg, err := e.daemon.load(c.Config)
+	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
 	}

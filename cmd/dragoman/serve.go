@@ -15,6 +15,9 @@ import (
 type daemon interface {
 	// load reads and checks the configuration.
 	load(path string) (*config.Config, error)
+	// loadWithoutSecrets is load for what logs in nowhere: secrets that are not
+	// there are empty.
+	loadWithoutSecrets(path string) (*config.Config, error)
 	// run serves until ctx ends; a value on hangup asks for a reload.
 	run(ctx context.Context, e *env, cfg *config.Config, path string, hangup <-chan struct{}) error
 	// chat talks in this terminal until ctx ends or the person leaves.
@@ -54,7 +57,7 @@ type chatCmd struct{}
 
 // Run leaves Ctrl-C to the chat: there it stops an answer.
 func (chatCmd) Run(e *env, c *cli) error {
-	cfg, err := e.daemon.load(c.Config)
+	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
 	}
@@ -115,7 +118,7 @@ func onHangup(ctx context.Context) (<-chan struct{}, func()) {
 
 // withAdmin runs a verb.
 func (e *env) withAdmin(c *cli, verb func(ctx context.Context, a *httpapi.Client) error) error {
-	cfg, err := e.daemon.load(c.Config)
+	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (k *sessionsStatsCmd) Run(e *env, c *cli) error {
 		if err != nil {
 			return err
 		}
-		cfg, err := e.daemon.load(c.Config)
+		cfg, err := e.daemon.loadWithoutSecrets(c.Config)
 		if err != nil {
 			return err
 		}

@@ -34,6 +34,9 @@ func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, o
 	if err != nil {
 		return err
 	}
+	if err := cfg.Absent(); err != nil {
+		return errors.Join(err, d.Close()) // this daemon would need them
+	}
 	if opts.Hint != nil {
 		_, _ = fmt.Fprintf(opts.Hint, "No daemon runs, so this chat has one of its own. %s\n", d.chosen)
 	}

@@ -35,6 +35,7 @@ type Config struct {
 	Hooks     []Hook             `yaml:"hooks"`
 
 	warnings []Problem
+	absent   Problems
 	source   Source
 }
 
@@ -159,6 +160,15 @@ const FileJobName = "HEARTBEAT.md"
 
 // Warnings are things that are allowed and probably not meant.
 func (c *Config) Warnings() []Problem { return c.warnings }
+
+// Absent is what [Options.NoSecrets] let pass, as Load would have said it; nil
+// if nothing is absent.
+func (c *Config) Absent() error {
+	if len(c.absent) == 0 {
+		return nil
+	}
+	return c.absent
+}
 
 // Source is where c came from.
 func (c *Config) Source() Source { return c.source }

@@ -23,6 +23,8 @@ type decoder struct {
 	problems   Problems
 	marks      map[string]mark // by path: where each value stands
 	nodes      int
+	// absent are the secrets that are not there and need not be.
+	absent Problems
 	// off: what is being read belongs to a channel that is turned off.
 	off bool
 	// fatal: the file could not be read as one YAML document, so there is
@@ -186,8 +188,14 @@ func (d *decoder) scalar(n *yaml.Node, line int, path string, v reflect.Value, f
 	}
 	text, used, err := d.textOf(n.Value, f)
 	d.marks[path] = mark{line: line, expanded: used}
-	if missing := (*missingError)(nil); d.off && errors.As(err, &missing) {
-		return // nothing will use it
+	if missing := (*missingError)(nil); errors.As(err, &missing) {
+		switch {
+		case d.off:
+			return // nothing will use it
+		case d.opts.NoSecrets && v.Type() == secretType:
+			d.absent = append(d.absent, Problem{File: d.file, Line: line, Path: path, What: err.Error()})
+			return
+		}
 	}
 	if err != nil {
 		d.problem(line, path, err.Error(), "")

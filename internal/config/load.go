@@ -39,6 +39,10 @@ type Options struct {
 	// is shown, so it may quote only the schedule. Default: nothing more is
 	// checked.
 	CheckJob func(Job) error
+	// NoSecrets is for commands that log in nowhere: a secret whose variable or
+	// file is not there is empty then, and no problem. The daemon may have it
+	// in its own environment, or in a folder that is there while it runs.
+	NoSecrets bool
 }
 
 // Source says where a configuration came from.
@@ -170,9 +174,9 @@ func parse(data []byte, src Source, private bool, o Options) (*Config, error) {
 		if d.literalSecret && !private {
 			v.warn("", "other users of this machine can read this file, and it holds a secret", "chmod 600 it, or use ${file:…}")
 		}
-		c.warnings = v.warnings.sorted()
+		c.warnings, c.absent = v.warnings.sorted(), d.absent
 	}
-	if len(d.problems) > 0 {
+	if d.problems = d.withoutSecrets(); len(d.problems) > 0 {
 		return nil, d.problems.sorted()
 	}
 	return c, nil

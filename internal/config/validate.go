@@ -132,6 +132,7 @@ func (v *validator) http() {
 	case host == "localhost", err == nil && ip.IsLoopback():
 	case err != nil && host != "":
 		v.bad("http.listen", v.show("http.listen", h.Listen)+" has no IP address", "write the address of an interface, like 127.0.0.1:8787")
+	case h.Token.Empty() && v.isAbsent("http.token"): // whoever serves the page has it
 	case h.Token.Empty():
 		v.bad("http.listen", "this address can be reached from other machines, and there is no http.token", "listen on 127.0.0.1, or set a token made with: openssl rand -hex 32")
 	default:
