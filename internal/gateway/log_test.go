@@ -66,7 +66,7 @@ func TestWhatTheLogSaysOfContext(t *testing.T) {
 						}
 					}
 				}
-				if line := lines.named(t, "session created")[0]; line["generation"] == "" || line["key"] != "net:1" {
+				if line := lines.named(t, "session created")[0]; line["generation"] == nil || line["generation"] == "" || line["key"] != "net:1" {
 					t.Errorf("%v", line)
 				}
 				line := lines.named(t, "conversation summarised")[0]
