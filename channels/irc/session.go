@@ -168,7 +168,7 @@ func (s *session) end(err error) {
 func (s *session) guard(what string, f func()) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.log.Error("panic while handling an event", "event", what, "err", r, "stack", string(debug.Stack()))
+			s.log.Error("panic while handling an event", "event", what, "err", fmt.Sprintf("panic of type %T", r), "stack", string(debug.Stack()))
 		}
 	}()
 	f()

@@ -47,7 +47,7 @@ var Table = []Rule{
 	// What the stores share, and the suite that all of them pass.
 	{Package: "sessions/spool"},
 	{Package: "sessions/rules", Imports: []string{"sessions", "channels", "sessions/spool"}},
-	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels"}},
+	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels", "sessions/rules"}},
 	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "internal/testkit"}},
 	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/spool", "sessions/exchange/goose"}},
 	{Package: "sessions/exchange/goose"},

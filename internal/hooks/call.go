@@ -25,7 +25,7 @@ import (
 func (w *worker) call(ctx context.Context, e event.Event) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
+			err = fmt.Errorf("panic of type %T", p)
 		}
 	}()
 	body, err := json.Marshal(e)

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
 // Run calls h for each key that is due until ctx ends, and then waits for the
@@ -132,7 +132,7 @@ func backoff(failures int) time.Duration {
 func call(ctx context.Context, h sessions.Handler, c sessions.Claim) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("dispatch: the handler panicked: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("dispatch: call the handler: %w", rules.Panic(p))
 		}
 	}()
 	return h(ctx, c)

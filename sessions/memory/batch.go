@@ -3,8 +3,6 @@ package memory
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,6 +10,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/durable"
 	"dragoman/sessions/dispatch"
+	"dragoman/sessions/rules"
 )
 
 // batchMost is how many steps share a commit at most.
@@ -159,7 +158,7 @@ func (s *Store) together(batch []*op) []error {
 func guard(o *op, ch *change) (err error, panicked bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			err, panicked = fmt.Errorf("panic: %v\n%s", p, debug.Stack()), true
+			err, panicked = rules.Panic(p), true
 		}
 	}()
 	return o.run(ch), false

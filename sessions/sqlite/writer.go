@@ -2,13 +2,12 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync/atomic"
 
 	"dragoman/channels"
 	"dragoman/internal/durable"
 	"dragoman/sessions/dispatch"
+	"dragoman/sessions/rules"
 )
 
 // batchMost is how many operations share a commit at most.
@@ -239,7 +238,7 @@ func (t *tx) one(o *op, shared bool) error {
 func (t *tx) guard(o *op) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = rules.Panic(p)
 		}
 	}()
 	if err := o.run(t); err != nil {

@@ -4,6 +4,16 @@
 
 import { post, randomID } from "./stream.js";
 
+// read is what is stored under that name, null if it is not ours: one such
+// must not hide the others.
+function read(name) {
+  try {
+    return JSON.parse(localStorage.getItem(name));
+  } catch {
+    return null;
+  }
+}
+
 export class Outbox {
   // show(message, problem, refused) is told how each message fares; taken(id)
   // when the server has it.
@@ -16,12 +26,11 @@ export class Outbox {
   load() {
     const messages = [];
     try {
-      for (let i = 0; i < localStorage.length; i++) {
-        const name = localStorage.key(i);
-        if (name.startsWith(this.place)) messages.push(JSON.parse(localStorage.getItem(name)));
+      for (const name of Object.keys(localStorage)) {
+        if (name.startsWith(this.place)) messages.push(read(name));
       }
     } catch {
-      // Storage is off, or holds something that is not ours.
+      // Storage is off.
     }
     return messages.filter((m) => m && typeof m.id === "string" && typeof m.text === "string").sort((a, b) => (a.at < b.at ? -1 : 1));
   }
