@@ -2,8 +2,8 @@
 // and the simpler one of programs that follow its pattern.
 //
 // The promise: the database is never opened itself. It and its write-ahead log
-// are copied to a private folder, the log is folded into the copy, and the copy
-// is opened read-only and immutable. Columns that a version lacks are absent;
+// are copied to a private folder, the log is folded into the copy, the copy gets
+// an index of its own, and is then read read-only and immutable. Columns that a version lacks are absent;
 // those that this package does not know are handed on. Messages come in the
 // order of their row ids, never by the clock.
 //
@@ -84,10 +84,44 @@ func Open(ctx context.Context, path string) (d *Database, err error) {
 	if err := fold(ctx, name); err != nil {
 		return d, err
 	}
-	if d.db, err = open(name, "mode=ro&immutable=1&_pragma=query_only(1)&_pragma=trusted_schema(0)"); err != nil {
+	if err := d.read(name); err != nil {
 		return d, err
 	}
-	return d, d.look(ctx)
+	if err := d.look(ctx); err != nil {
+		return d, err
+	}
+	if err := d.db.Close(); err != nil {
+		return d, fmt.Errorf("goose: open: %w", err)
+	}
+	if err := index(ctx, name); err != nil {
+		return d, err
+	}
+	return d, d.read(name)
+}
+
+// read opens the copy to read it.
+func (d *Database) read(name string) (err error) {
+	d.db, err = open(name, "mode=ro&immutable=1&_pragma=query_only(1)&_pragma=trusted_schema(0)")
+	return err
+}
+
+// ofSession chooses the messages of a session. Programs store its id as a text
+// or as a number, so it is compared as a text.
+const ofSession = "WHERE CAST(session_id AS TEXT) = ? ORDER BY rowid"
+
+// index makes what [ofSession] needs in a copy that is whole: no index of the
+// program's serves a comparison as texts, and without one each session costs a
+// walk through the messages of all. A table that takes no index is read slowly.
+func index(ctx context.Context, name string) error {
+	db, err := open(name, "_pragma=trusted_schema(0)&_pragma=synchronous(0)")
+	if err != nil {
+		return err
+	}
+	_, _ = db.ExecContext(ctx, "CREATE INDEX dragoman_of_session ON messages (CAST(session_id AS TEXT))")
+	if err := db.Close(); err != nil {
+		return fmt.Errorf("goose: index the copy: %w", err)
+	}
+	return nil
 }
 
 // fold brings what stands in the log into the copy.
@@ -214,7 +248,7 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 
 // Messages reads those of a session, in the order in which they were stored.
 func (d *Database) Messages(ctx context.Context, session string, f func(Message) error) error {
-	return d.each(ctx, "messages", d.messages, "WHERE CAST(session_id AS TEXT) = ? ORDER BY rowid", []any{session}, func(columns map[string]json.RawMessage) error {
+	return d.each(ctx, "messages", d.messages, ofSession, []any{session}, func(columns map[string]json.RawMessage) error {
 		return f(columns)
 	})
 }
