@@ -41,17 +41,34 @@ func (k *sessionsExportCmd) Run(e *env, c *cli) error {
 			if k.All {
 				err = exportAll(ctx, a, exchange.Format(k.Format), out)
 			} else {
-				err = exportOne(ctx, a, key, out)
+				err = exportOne(ctx, a, exchange.Format(k.Format), key, out)
 			}
 			return errors.Join(err, out.Close())
 		})
 	})
 }
 
-func exportOne(ctx context.Context, a *httpapi.Client, key channels.Key, out exchange.Writer) error {
+// exportOne writes what there is of key. A store knows keys that have no
+// conversation: somebody asked to be paired, or only the name is left. As jsonl
+// their queues are written, if they have any; the other formats are of what was
+// said.
+func exportOne(ctx context.Context, a *httpapi.Client, format exchange.Format, key channels.Key, out exchange.Writer) error {
 	found := false
+	var head *sessions.Record // of no conversation, while nothing followed it
 	err := a.Dump(ctx, []channels.Key{key}, func(r sessions.Record) error {
-		found = found || r.Conversation != nil || r.Inbox != nil || r.Outbox != nil
+		if c := r.Conversation; c != nil && c.Created.IsZero() && len(c.Generations) == 0 {
+			head = &r
+			return nil
+		}
+		if head != nil && !found {
+			if format != exchange.JSONL {
+				return nil
+			}
+			if err := out.Put(*head); err != nil {
+				return err
+			}
+		}
+		found = true
 		return out.Put(r)
 	})
 	if err == nil && !found {
