@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"dragoman/channels"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
 )
@@ -48,7 +49,7 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 			return err
 		}
 		if k.JSON {
-			return e.json(erased{got, plan.Elsewhere, remembering(plan), plan.Naming, plan.Titles, plan.Summaries, namesakes(plan)})
+			return e.json(erased{got, plan.Names, plan.Elsewhere, remembering(plan), plan.Naming, plan.Titles, plan.Summaries, namesakes(plan)})
 		}
 		e.say(
 			"Erased: %s, %s, %s, %s, %s, %s, %s.", count(got.Conversations, "conversation", "conversations"),
@@ -56,6 +57,9 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 			count(got.Facts, "fact", "facts"), count(got.Pairings, "pairing", "pairings"), count(len(got.Files), "file", "files"),
 			count(got.Noted, "note of a channel", "notes of channels"),
 		)
+		if len(plan.Names) > 0 {
+			e.say("Removed, because nothing else was left of it: the name %s.", keyLine(plan.Names))
+		}
 		if len(got.Copies) > 0 {
 			e.say("Removed, because they are copies of the whole store:\n%s", pathLines(got.Copies))
 		}
@@ -69,7 +73,9 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 // erased is what an erasure took away, and where it did not look.
 type erased struct {
 	sessions.Erased
-	NotErased []string `json:"not_erased,omitempty"`
+	// Names are keys of which nothing but the name was left.
+	Names     []channels.Key `json:"names,omitempty"`
+	NotErased []string       `json:"not_erased,omitempty"`
 	// MayRemain are shared chats whose memory stays.
 	MayRemain []string `json:"may_remain,omitempty"`
 	// Naming are facts, Titles titles and InSummaries summaries that stay and have a

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"dragoman/channels"
 	"dragoman/internal/httpapi"
 )
 
@@ -13,7 +14,11 @@ func planText(target string, p httpapi.Plan) string { return unfinishedText(p) +
 
 func foundText(target string, p httpapi.Plan) string {
 	if p.Empty() {
-		return fmt.Sprintf("Nothing of %s was found. What was set aside is looked through when you erase.", oneLine(target)) + namingText(p) + maybeText(p) + copiesText(p)
+		found := fmt.Sprintf("Nothing of %s was found.", oneLine(target))
+		if len(p.Names) > 0 {
+			found = fmt.Sprintf("Nothing is left of %s but the name, which goes.", keyLine(p.Names))
+		}
+		return found + " What was set aside is looked through when you erase." + namingText(p) + maybeText(p) + copiesText(p)
 	}
 	var b strings.Builder
 	b.WriteString("This will erase:\n")
@@ -42,6 +47,15 @@ func foundText(target string, p httpapi.Plan) string {
 	b.WriteString(maybeText(p))
 	b.WriteString(copiesText(p))
 	return b.String()
+}
+
+// keyLine are keys in one line.
+func keyLine(keys []channels.Key) string {
+	var all []string
+	for _, k := range keys {
+		all = append(all, oneLine(k.String()))
+	}
+	return strings.Join(all, ", ")
 }
 
 // elsewhereText names the stores that were not looked into, in lines of their
@@ -109,13 +123,9 @@ func maybeText(p httpapi.Plan) string {
 	var b strings.Builder
 	b.WriteString("\nNobody can tell whether these are the same person. They stay; look at them, and erase who is:")
 	for _, m := range p.Maybe {
-		var in []string
-		for _, k := range m.Chats {
-			in = append(in, oneLine(k.String()))
-		}
 		where := ""
-		if len(in) > 0 {
-			where = " in " + strings.Join(in, ", ")
+		if len(m.Chats) > 0 {
+			where = " in " + keyLine(m.Chats)
 		}
 		fmt.Fprintf(&b, "\n  %s: %s%s, %s\n    dragoman sessions erase %s", oneLine(m.Person),
 			count(m.Messages, "message", "messages"), where, count(m.Facts, "fact", "facts"), shellWord(m.Person))

@@ -53,8 +53,8 @@ func (a *admin) erase(ctx context.Context, r *request) (any, error) {
 	if before != nil && before.covers(e) {
 		return got, nil
 	}
-	got, err = a.carryOut(ctx, e)
-	if err == nil && nothing(got) {
+	got, known, err := a.carryOut(ctx, e)
+	if err == nil && nothing(got) && !known {
 		err = errNothing
 	}
 	if err != nil {

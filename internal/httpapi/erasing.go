@@ -45,25 +45,26 @@ func (i *intention) covers(e sessions.Erasure) bool {
 	return in(targets(i.Erasure), targets(e)) && in(i.Erasure.Scopes, e.Scopes)
 }
 
-// carryOut erases e: intention, erasure, outcome.
-func (a *admin) carryOut(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
+// carryOut erases e: intention, erasure, outcome. Known says that the store knew
+// something of it: at least a name, which no count has.
+func (a *admin) carryOut(ctx context.Context, e sessions.Erasure) (got sessions.Erased, known bool, err error) {
 	i := intention{ID: rand.Text(), At: a.Now().UTC(), Erasure: e}
 	if err := a.survey(ctx, &i); err != nil {
-		return got, err
+		return got, false, err
 	}
 	if err := a.intend(i); err != nil {
-		return got, fmt.Errorf("nothing was erased, because it could not be noted before: %w", err)
+		return got, i.Told, fmt.Errorf("nothing was erased, because it could not be noted before: %w", err)
 	}
 	if i.Told {
 		if err := a.auditBegun(i); err != nil {
-			return got, errors.Join(fmt.Errorf("nothing was erased, because no line about it could be written: %w", err), a.intended())
+			return got, i.Told, errors.Join(fmt.Errorf("nothing was erased, because no line about it could be written: %w", err), a.intended())
 		}
 	}
 	got, err = a.erased(ctx, i, false)
 	if err != nil && nothing(got) { // all is as it was, and who asked is told
-		return got, errors.Join(err, a.intended())
+		return got, i.Told, errors.Join(err, a.intended())
 	}
-	return got, err
+	return got, i.Told, err
 }
 
 // finish carries out again what was cut off, if there is anything. Without an

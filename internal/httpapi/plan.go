@@ -18,6 +18,8 @@ type Plan struct {
 	Erasure sessions.Erasure `json:"erasure"`
 	// Conversations go as a whole.
 	Conversations []sessions.Conversation `json:"conversations"`
+	// Names are keys of which nothing but the name is left. They go as well.
+	Names []channels.Key `json:"names,omitempty"`
 	// Shared are conversations that stay, and how many messages in each are
 	// replaced.
 	Shared   []SharedPart `json:"shared"`
@@ -129,6 +131,9 @@ func (a *admin) planKeys(ctx context.Context, p *Plan, seen *register) error {
 			p.Queued += h.out
 			for _, s := range h.queue {
 				p.Queued += s.all
+			}
+			if err != nil && h.out+len(h.queue) == 0 {
+				p.Names = append(p.Names, k)
 			}
 		}
 	}
