@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/sessions/memory"
 )
 
 // What tests want to know. Stores of theirs may be at work while that changes.
@@ -93,4 +94,14 @@ func Loaded(s *Store, before time.Time) int { return s.Store.Release(before) }
 func OnRead(t *testing.T, f func(path string)) {
 	old := onRead.Swap(&f)
 	t.Cleanup(func() { onRead.Store(old) })
+}
+
+// Merge is into after changes.
+func Merge(into memory.Common, changes ...memory.Common) memory.Common {
+	m := newMerger(&into)
+	for _, ch := range changes {
+		m.add(ch)
+	}
+	m.end()
+	return into
 }

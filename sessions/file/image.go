@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/sessions"
 	"dragoman/sessions/memory"
 )
 
@@ -157,11 +156,12 @@ func (d *disk) replay(common *commonFile, index *indexFile, seen *memory.SeenIDs
 		d.heads[h.Key], d.based[h.Key] = h.Head, true
 	}
 	epoch, now := common.Epoch, d.now()
+	merge := newMerger(&common.Common)
 	err := d.journal.read(func(e entry) {
 		d.lsn, epoch = max(d.lsn, e.LSN), max(epoch, e.Epoch)
 		if e.LSN > common.LSN {
 			for _, c := range e.Changes {
-				mergeCommon(&common.Common, c.Common)
+				merge.add(c.Common)
 			}
 		}
 		if e.LSN <= index.LSN {
@@ -169,6 +169,7 @@ func (d *disk) replay(common *commonFile, index *indexFile, seen *memory.SeenIDs
 		}
 		d.note(e, now)
 	}, d.damagedLog)
+	merge.end()
 	if err != nil {
 		return err
 	}
@@ -189,36 +190,4 @@ func (d *disk) replay(common *commonFile, index *indexFile, seen *memory.SeenIDs
 	}
 	d.lsn, d.opened = life.LSN, true
 	return nil
-}
-
-// mergeCommon makes c what it is after a change.
-func mergeCommon(c *memory.Common, ch memory.Common) {
-	c.Name, c.Prefix = ch.Name, ch.Prefix
-	c.LastIn, c.LastOut = max(c.LastIn, ch.LastIn), max(c.LastOut, ch.LastOut)
-	c.LastFact, c.Updates = max(c.LastFact, ch.LastFact), max(c.Updates, ch.Updates)
-	if ch.Days != nil {
-		c.Days = ch.Days
-	}
-	if ch.Pairings != nil {
-		c.Pairings = ch.Pairings
-	}
-	for _, gone := range ch.Forgotten {
-		c.Facts = slices.DeleteFunc(c.Facts, func(f sessions.FactRecord) bool {
-			return f.Scope == gone.Scope && (gone.ID == 0 || f.ID == gone.ID)
-		})
-	}
-	for _, f := range ch.Facts {
-		upsert(&c.Facts, f, func(x sessions.FactRecord) bool { return x.Scope == f.Scope && x.ID == f.ID })
-	}
-	if c.Due == nil {
-		c.Due = map[string]time.Time{}
-	}
-	maps.Copy(c.Due, ch.Due)
-	for _, o := range ch.Occurrences {
-		upsert(&c.Occurrences, o, func(x sessions.Occurrence) bool { return x.Job == o.Job && x.Due.Equal(o.Due) })
-	}
-	for _, a := range ch.Asides {
-		upsert(&c.Asides, a, func(x memory.AsideRow) bool { return x.ID == a.ID })
-	}
-	c.Erased = append(c.Erased, ch.Erased...)
 }
