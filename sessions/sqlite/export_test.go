@@ -175,6 +175,13 @@ func ReadLate(ctx context.Context, s *Store, k channels.Key, f func()) error {
 	return err
 }
 
+// Changing does f as if rows were changed, committed and not yet told of.
+func Changing(s *Store, f func()) {
+	s.recent.begin()
+	defer s.recent.forget()
+	f()
+}
+
 // Remembered is of how many conversations s knows the newest messages, of how
 // many messages in all, and what it says they take; and what they may take.
 func Remembered(s *Store) (conversations, messages, size, most int) {

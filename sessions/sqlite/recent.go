@@ -28,6 +28,7 @@ const (
 type recent struct {
 	mu      sync.Mutex
 	changes uint64
+	busy    bool // between begin and forget
 	size    int
 	byKey   map[int64]*list.Element // of *stretch
 	used    list.List               // the last used in front
@@ -59,10 +60,17 @@ func (c *recent) now() uint64 {
 	return c.changes
 }
 
-// forget drops everything: rows that it may hold were changed.
-func (c *recent) forget() {
+// begin drops everything before a change becomes visible to readers, and takes
+// nothing until forget: nobody may see new heads with old rows.
+func (c *recent) begin() { c.clear(true) }
+
+// forget ends what begin began, or drops everything after a change.
+func (c *recent) forget() { c.clear(false) }
+
+func (c *recent) clear(busy bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.busy = busy
 	c.changes++
 	c.size = 0
 	c.byKey = nil
@@ -92,7 +100,7 @@ func (c *recent) from(key, first, last int64) []recentRow {
 func (c *recent) put(key, first int64, rows []recentRow, changes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := len(rows); changes != c.changes || n == 0 || rows[n-1].seq-rows[0].seq != int64(n-1) {
+	if n := len(rows); c.busy || changes != c.changes || n == 0 || rows[n-1].seq-rows[0].seq != int64(n-1) {
 		return
 	}
 	s := &stretch{key: key}

@@ -153,6 +153,25 @@ func TestErasedWordsAreNotRemembered(t *testing.T) {
 	}
 }
 
+// TestNothingIsRememberedWhileRowsChange: what is read between a commit that
+// changes rows and its end may mix old ones with new, and is not kept.
+func TestNothingIsRememberedWhileRowsChange(t *testing.T) {
+	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
+	k := channels.MustKey("x:1")
+	talk(t, s, k, "1", "hello", "an answer")
+	read := func(when string, want int) {
+		t.Helper()
+		h, err := s.History(t.Context(), k, sessions.HistoryLimit{})
+		must(t, err)
+		if _, n, _, _ := sqlite.Remembered(s); len(h.Messages) != 2 || n != want {
+			t.Errorf("%s: %d messages are read and %d remembered, want 2 and %d", when, len(h.Messages), n, want)
+		}
+	}
+	read("before", 2)
+	sqlite.Changing(s, func() { read("meanwhile", 0) })
+	read("after", 2)
+}
+
 // TestHistoryIsItsCallers: whoever changes a history changes no other.
 func TestHistoryIsItsCallers(t *testing.T) {
 	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})

@@ -191,6 +191,9 @@ func (t *tx) all(ops []*op) error {
 		t.rollback()
 		return nil
 	}
+	if t.rewrote {
+		t.store.recent.begin()
+	}
 	err := t.index()
 	if err == nil {
 		err = t.exec(`COMMIT`)
