@@ -155,6 +155,34 @@ func BenchmarkHistory(b *testing.B) {
 	}
 }
 
+// BenchmarkOperator is what the operator's pages and the web chat read, of a
+// short conversation: here a statement that is prepared anew each time shows.
+func BenchmarkOperator(b *testing.B) {
+	s, k := benchStore(b), channels.MustKey("x:1")
+	for i := range 20 {
+		e := benchEntry(k, int64(i))
+		e.Answered, e.Append = true, []sessions.Message{{Role: sessions.RoleUser, Content: "hello"}}
+		if _, err := s.Accept(b.Context(), e); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, f := range map[string]func() error{
+		"Messages":  func() error { _, err := s.Messages(b.Context(), k, 0, 10); return err },
+		"Feed":      func() error { _, err := s.Feed(b.Context(), k, 0, 10); return err },
+		"Search":    func() error { _, err := s.Search(b.Context(), k, "hello", 10); return err },
+		"ListQueue": func() error { _, err := s.ListQueue(b.Context(), 10); return err },
+		"Find":      func() error { _, err := s.Find(b.Context(), sessions.Query{Limit: 10}); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := f(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkOpen opens a store that holds 100,000 conversations, with one
 // message that waits.
 func BenchmarkOpen(b *testing.B) {

@@ -70,7 +70,7 @@ func (s *Store) Find(ctx context.Context, q sessions.Query) ([]sessions.Conversa
 // nanosecond, by their keys: hardly ever more than one.
 const findQuery = `SELECT ` + convColumns + ` FROM conversations c JOIN keys k ON k.id = c.key_id
 	WHERE c.updated BETWEEN ? AND ? AND (c.updated < ? OR k.key > ?)
-	ORDER BY c.updated DESC, k.key LIMIT ?`
+	ORDER BY c.updated DESC, k.key LIMIT +?`
 
 func (s *Store) find(ctx context.Context, q sessions.Query) (list []sessions.Conversation, err error) {
 	from, to, after, key := int64(math.MinInt64), int64(math.MaxInt64), int64(math.MaxInt64), ""
@@ -266,7 +266,7 @@ func (s *Store) Days(ctx context.Context, from, to time.Time) ([]sessions.DayCou
 // Top is part of [sessions.Catalog].
 func (s *Store) Top(ctx context.Context, limit int) ([]sessions.Conversation, error) {
 	rows, err := s.rows(ctx, `SELECT `+convColumns+` FROM conversations c JOIN keys k ON k.id = c.key_id
-		ORDER BY c.input + c.output DESC, k.key LIMIT ?`, max(limit, 0))
+		ORDER BY c.input + c.output DESC, k.key LIMIT +?`, max(limit, 0))
 	if err != nil {
 		return nil, wrap("top", err)
 	}

@@ -30,7 +30,7 @@ func (s *Store) feed(ctx context.Context, k channels.Key, before int64, limit in
 	if before > 0 {
 		to = rowID(key, before-1)
 	}
-	rows, err := s.rows(ctx, `SELECT `+inColumns+` FROM inbox WHERE id BETWEEN ? AND ? AND origin = 'chat' AND state NOT IN ('edit', 'withdrawn') ORDER BY id DESC LIMIT ?`, from, to, limit)
+	rows, err := s.rows(ctx, `SELECT `+inColumns+` FROM inbox WHERE id BETWEEN ? AND ? AND origin = 'chat' AND state NOT IN ('edit', 'withdrawn') ORDER BY id DESC LIMIT +?`, from, to, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Store) feed(ctx context.Context, k channels.Key, before int64, limit in
 	if err != nil {
 		return nil, err
 	}
-	rows, err = s.rows(ctx, `SELECT `+outColumns+` FROM outbox WHERE id BETWEEN ? AND ? AND state NOT IN ('dead', 'dropped') ORDER BY id DESC LIMIT ?`, from, to, limit)
+	rows, err = s.rows(ctx, `SELECT `+outColumns+` FROM outbox WHERE id BETWEEN ? AND ? AND state NOT IN ('dead', 'dropped') ORDER BY id DESC LIMIT +?`, from, to, limit)
 	if err != nil {
 		return nil, err
 	}

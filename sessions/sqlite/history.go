@@ -102,8 +102,7 @@ func (s *Store) newest(ctx context.Context, key, after, last int64, limit sessio
 // readNewest reads messages from first to last that have no more than left
 // bytes, oldest first, and returns what is left then: less than none if
 // there was not enough. It goes backwards and stops where the limit ends, so
-// that it costs what it returns. It has no LIMIT: for each other number in one
-// SQLite would prepare the statement again.
+// that it costs what it returns.
 func (s *Store) readNewest(ctx context.Context, key, first, last, left int64) ([]recentRow, int64, error) {
 	if first > last {
 		return nil, left, nil
@@ -137,7 +136,7 @@ func (s *Store) readNewest(ctx context.Context, key, first, last, left int64) ([
 
 // messages reads the messages of a key from first to last, at most so many.
 func (s *Store) messages(ctx context.Context, key, first, last int64, most int) ([]sessions.Message, error) {
-	rows, err := s.rows(ctx, `SELECT id, role, rest, content FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?`, rowID(key, first), rowID(key, last), max(most, 0))
+	rows, err := s.rows(ctx, `SELECT id, role, rest, content FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?`, rowID(key, first), rowID(key, last), max(most, 0))
 	if err != nil {
 		return nil, err
 	}

@@ -98,9 +98,9 @@ func (s *Store) Skip(ctx context.Context, job string, due, next time.Time, outco
 
 // Occurrences is part of [sessions.Jobs].
 func (s *Store) Occurrences(ctx context.Context, job string, limit int) ([]sessions.Occurrence, error) {
-	query, args := `SELECT job, due, outcome, why, at FROM occurrences ORDER BY due DESC, job LIMIT ?`, []any{max(limit, 0)}
+	query, args := `SELECT job, due, outcome, why, at FROM occurrences ORDER BY due DESC, job LIMIT +?`, []any{max(limit, 0)}
 	if job != "" {
-		query, args = `SELECT job, due, outcome, why, at FROM occurrences WHERE job = ? ORDER BY due DESC LIMIT ?`, []any{job, max(limit, 0)}
+		query, args = `SELECT job, due, outcome, why, at FROM occurrences WHERE job = ? ORDER BY due DESC LIMIT +?`, []any{job, max(limit, 0)}
 	}
 	rows, err := s.rows(ctx, query, args...)
 	if err != nil {

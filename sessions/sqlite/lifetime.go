@@ -72,7 +72,7 @@ func (t *tx) expireRest(before time.Time, after int64, limit int) (hidden []int6
 	rows, err := t.rows(`SELECT id, key FROM keys k WHERE NOT EXISTS (SELECT 1 FROM conversations WHERE key_id = k.id)
 		AND max(coalesce((SELECT max(accepted) FROM inbox WHERE id BETWEEN k.id << 32 AND k.id << 32 | 4294967295), 0),
 			coalesce((SELECT max(created) FROM outbox WHERE id BETWEEN k.id << 32 AND k.id << 32 | 4294967295), 0)) BETWEEN 1 AND ?
-		AND id > ? ORDER BY id LIMIT ?`, nanos(before)-1, after, limit)
+		AND id > ? ORDER BY id LIMIT +?`, nanos(before)-1, after, limit)
 	if err != nil {
 		return nil, 0, false, err
 	}

@@ -45,9 +45,9 @@ func (s *Store) scanQueue(row scanner, kind string) (it sessions.QueueItem, err 
 func (s *Store) ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem, error) {
 	var items []sessions.QueueItem
 	for _, part := range []struct{ kind, query string }{
-		{"in", fmt.Sprintf(queueIn, "''") + `i.state = 'waiting' ORDER BY i.accepted LIMIT ?`},
-		{"out", fmt.Sprintf(queueOut, "''") + `o.state <> 'sent' AND o.state IN ('queued', 'sending', 'unknown', 'dead') ORDER BY o.created LIMIT ?`},
-		{"aside", fmt.Sprintf(queueAside, "''") + `dropped = 0 ORDER BY at LIMIT ?`},
+		{"in", fmt.Sprintf(queueIn, "''") + `i.state = 'waiting' ORDER BY i.accepted LIMIT +?`},
+		{"out", fmt.Sprintf(queueOut, "''") + `o.state <> 'sent' AND o.state IN ('queued', 'sending', 'unknown', 'dead') ORDER BY o.created LIMIT +?`},
+		{"aside", fmt.Sprintf(queueAside, "''") + `dropped = 0 ORDER BY at LIMIT +?`},
 	} {
 		rows, err := s.rows(ctx, part.query, max(limit, 0))
 		if err != nil {

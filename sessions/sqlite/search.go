@@ -69,7 +69,7 @@ func (s *Store) match(ctx context.Context, words []string, from, to int64, most,
 		}
 		rows, err := s.rows(ctx, `SELECT m.id, m.role, m.rest, m.content FROM words w JOIN messages m ON m.id = w.rowid
 			JOIN conversations c ON c.key_id = w.rowid >> 32
-			WHERE w.said MATCH ? AND w.rowid BETWEEN ? AND ? ORDER BY w.rowid DESC LIMIT ?`,
+			WHERE w.said MATCH ? AND w.rowid BETWEEN ? AND ? ORDER BY w.rowid DESC LIMIT +?`,
 			strings.Join(quoted, try.operator), from, to, try.most)
 		if err != nil {
 			return nil, err

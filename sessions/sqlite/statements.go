@@ -92,7 +92,9 @@ type failed struct{ err error }
 
 func (f failed) Scan(...any) error { return f.err }
 
-// statements prepares each statement once.
+// statements prepares each statement once. SQLite prepares one again whenever a
+// number is bound that it looked at to plan it, as it does behind LIMIT; so that
+// is written LIMIT +?, which hides the number.
 type statements struct {
 	prepare func(context.Context, string) (*sql.Stmt, error)
 	mu      sync.RWMutex

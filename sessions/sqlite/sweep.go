@@ -142,7 +142,7 @@ func (t *tx) mergeDeleted(percent int) error {
 func (t *tx) sweepMessages(id int64, _ string) (int, error) {
 	var n int
 	var last int64
-	err := t.row(`SELECT count(*), coalesce(max(id), 0) FROM (SELECT id FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?)`,
+	err := t.row(`SELECT count(*), coalesce(max(id), 0) FROM (SELECT id FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?)`,
 		rowID(id, 0), rowID(id, maxSeq), partRows).Scan(&n, &last)
 	if err != nil || n == 0 {
 		return 0, err
@@ -163,7 +163,7 @@ func (t *tx) sweepInbox(id int64, name string) (int, error) {
 	if err := parseKey(&r.key, name); err != nil {
 		return 0, err
 	}
-	rows, err := t.rows(`SELECT `+inColumns+` FROM inbox WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?`, rowID(id, 0), rowID(id, maxSeq), partRows)
+	rows, err := t.rows(`SELECT `+inColumns+` FROM inbox WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?`, rowID(id, 0), rowID(id, maxSeq), partRows)
 	if err != nil {
 		return 0, err
 	}
@@ -185,8 +185,8 @@ func (t *tx) sweepInbox(id int64, name string) (int, error) {
 func (t *tx) sweepOthers(id int64, _ string) (int, error) {
 	from, to := rowID(id, 0), rowID(id, maxSeq)
 	for _, query := range []string{
-		`DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?)`,
-		`DELETE FROM summaries WHERE id IN (SELECT id FROM summaries WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?)`,
+		`DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?)`,
+		`DELETE FROM summaries WHERE id IN (SELECT id FROM summaries WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?)`,
 	} {
 		if n, err := t.changed(query, from, to, partRows); n > 0 || err != nil {
 			return int(n), err
