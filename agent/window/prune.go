@@ -48,7 +48,8 @@ var PrunePresets = map[string]Prune{
 		SoftPercent: 30, HardPercent: 50, Head: 1500, Tail: 1500,
 		MinResult: 16_000, KeepAssistants: 3, Exempt: []string{"skill"},
 	},
-	// Only what is longer than any page of read_file or web_fetch.
+	// Only what is longer than any page of read_file or web_fetch, as molf has
+	// it.
 	"sparing": {
 		SoftPercent: 30, HardPercent: 50, Head: 1500, Tail: 1500,
 		MinResult: 50_000, KeepAssistants: 3, Exempt: []string{"skill"},
@@ -68,6 +69,19 @@ var PrunePresets = map[string]Prune{
 
 // PrunePresetNames are the names in PrunePresets, sorted.
 func PrunePresetNames() []string { return slices.Sorted(maps.Keys(PrunePresets)) }
+
+// PrunePresetFor names the preset that goes with a preset of summaries: who
+// takes a system's way of summarising expects its view too.
+func PrunePresetFor(summaries string) string {
+	switch summaries {
+	case "sentinel":
+		return "sentinel"
+	case "molf": // it leaves results of less than 50,000 characters alone
+		return "sparing"
+	default:
+		return DefaultPrunePreset
+	}
+}
 
 // DefaultPrune is what Dragoman does unless it is told otherwise.
 func DefaultPrune() Prune {

@@ -1,6 +1,7 @@
 package window_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -65,14 +66,34 @@ func TestCase36OpenclawPreset(t *testing.T) {
 	}
 }
 
-// TestSparingPreset: the first limit that Dragoman had is still to be had.
-func TestSparingPreset(t *testing.T) {
-	for length, want := range map[int]int{49_999: 0, 50_000: 1} {
-		msgs := window.Repair(talkOf(asked(2, "get", strings.Repeat("x", length)), later(4, 3)))
-		_, soft, _ := shownAs(window.PrunePresets["sparing"].Apply(msgs, window.Sight{Window: windowFor(msgs, 40)}))
-		if soft != want {
-			t.Errorf("%d of the results of %d characters are shortened, want %d", soft, length, want)
-		}
+// TestCase36FromFiftyThousand: with the view that goes with molf's summaries
+// 49,999 characters stay untouched, however full the window is.
+func TestCase36FromFiftyThousand(t *testing.T) {
+	p := window.PrunePresets[window.PrunePresetFor("molf")]
+	const result = 2
+	for _, test := range []struct {
+		length  int
+		percent float64
+		want    string
+	}{
+		{49_999, 31, "whole"},
+		{49_999, 120, "whole"},
+		{50_000, 29, "whole"},
+		{50_000, 31, "soft"},
+		{50_000, 51, "notice"},
+	} {
+		t.Run(fmt.Sprintf("%d characters at %g percent", test.length, test.percent), func(t *testing.T) {
+			content := strings.Repeat("é", test.length) // characters, not bytes
+			msgs := window.Repair(talkOf(asked(2, "get", content), later(4, 3)))
+			view := p.Apply(msgs, window.Sight{Window: windowFor(msgs, test.percent)})
+			whole, soft, notices := shownAs(view)
+			if got := map[string]int{"whole": whole, "soft": soft, "notice": notices}; got[test.want] != 1 {
+				t.Errorf("shown as %v, want it %s", got, test.want)
+			}
+			if test.want == "whole" && view[result].Content != content {
+				t.Error("the result is not what it was")
+			}
+		})
 	}
 }
 

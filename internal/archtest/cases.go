@@ -52,7 +52,7 @@ var Cases = []string{
 	"no quoted tag ends the block that it stands in",
 	"idle conversations have a stable prefix, without a clock",
 	"settings that mean nothing are refused by their name",
-	"long results are shortened in the view, between characters, and stay so",
+	"long results (from 16,000 characters on by default, from 50,000 with molf) are shortened in the view, between characters, and stay so",
 	"the same call three times is warned of behind its results, then ended",
 	"keys that look alike stay apart, also on disk",
 	"hostile names stay inside, or are refused",

@@ -10,7 +10,7 @@ import (
 
 // Prune says how long results of tools are shortened in what the model sees.
 type Prune struct {
-	Preset         string   `yaml:"preset" doc:"A known way to do it, which fills in every key that is not written: dragoman, openclaw, sparing or sentinel. Not written: sentinel if summary.preset is that, else dragoman."`
+	Preset         string   `yaml:"preset" doc:"A known way to do it, which fills in every key that is not written: dragoman, openclaw, sparing or sentinel. Not written: sentinel if summary.preset is that, sparing if it is molf, else dragoman."`
 	Enabled        bool     `yaml:"enabled" doc:"Shorten long results of tools in what the model sees. The transcript keeps them whole."`
 	SoftPercent    int      `yaml:"soft_percent" doc:"Above this share of the context window, long results keep only their two ends."`
 	HardPercent    int      `yaml:"hard_percent" doc:"Above this share, a notice stands for them."`
@@ -43,8 +43,8 @@ func (p Prune) Rules() window.Prune {
 // applyPrunePreset fills in what was not written. What was written counts.
 func (v *validator) applyPrunePreset() {
 	s := &v.c.Prune
-	if _, same := window.PrunePresets[v.c.Summary.Preset]; same && !v.written("prune.preset") {
-		s.Preset = v.c.Summary.Preset // who takes a system's way of summarising expects its view too
+	if !v.written("prune.preset") {
+		s.Preset = window.PrunePresetFor(v.c.Summary.Preset)
 	}
 	v.oneOf("prune.preset", s.Preset, window.PrunePresetNames()...)
 	if _, known := window.PrunePresets[s.Preset]; !known {

@@ -79,6 +79,32 @@ func TestPruneProblems(t *testing.T) {
 	}
 }
 
+// The preset of summaries brings the view that goes with it, unless one is
+// named; what is written counts either way.
+func TestPrunePresetOfSummaries(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                               "dragoman",
+		"summary: {preset: molf}\n":      "sparing", // case 36: 49,999 characters stay untouched
+		"summary: {preset: sentinel}\n":  "sentinel",
+		"summary: {preset: picoclaw}\n":  "dragoman",
+		"summary: {preset: terrarium}\n": "dragoman",
+		"summary: {preset: molf}\nprune: {preset: dragoman}\n": "dragoman",
+		"summary: {preset: molf}\nprune: {preset: openclaw}\n": "openclaw",
+	} {
+		c := load1(t, text)
+		if diff := cmp.Diff(window.PrunePresets[want], c.Prune.Rules()); c.Prune.Preset != want || diff != "" {
+			t.Errorf("%sthe preset is %s, want %s with (-want +got):\n%s", text, c.Prune.Preset, want, diff)
+		}
+		if diff := cmp.Diff(c.Prune, load1(t, c.Effective()).Prune); diff != "" {
+			t.Errorf("%sits effective form loads as (-want +got):\n%s", text, diff)
+		}
+	}
+	c := load1(t, "summary: {preset: molf}\nprune: {min_result: 20000}\n")
+	if got := c.Prune.Rules(); got.MinResult != 20_000 || c.Prune.Preset != "sparing" {
+		t.Errorf("with its own number: %+v, want sparing from 20000 on", got)
+	}
+}
+
 // The preset of summaries brings a view that is called like it, unless one is
 // named.
 func TestFailedCalls(t *testing.T) {
