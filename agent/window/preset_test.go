@@ -20,6 +20,7 @@ func TestPresets(t *testing.T) {
 		heat    float64 // 0: left to the model
 		most    int     // messages
 	}{
+		"dragoman":           {window.Trigger{TokensPercent: 75, Messages: 80}, window.Keep{Unit: "messages", N: 12}, "system_section", "sections", 4096, 0, 0, 0},
 		"picoclaw":           {window.Trigger{TokensPercent: 75, Messages: 20}, window.Keep{Unit: "messages", N: 4}, "system_section", "concise", 1024, 0, 0.3, 0},
 		"terrarium":          {window.Trigger{Messages: 20}, window.Keep{Unit: "messages", N: 10}, "system_message", "concise", 256, 0, 0.2, 20},
 		"molf":               {window.Trigger{TokensPercent: 80, MinMessages: 6}, window.Keep{Unit: "turns", N: 4}, "checkpoint_pair", "sections", 4096, 0, 0.3, 0},
