@@ -173,6 +173,9 @@ func TestCase28ContextWordings(t *testing.T) {
 		{429, `{"error":{"message":"token limit exceeded, maximum context length 8192 tokens a minute","code":"rate_limit_exceeded"}}`, agent.ErrorTemporary},
 		{400, `{"error":{"message":"max_tokens must be at least 1, got -12"}}`, agent.ErrorContext},
 		{400, `{"error":{"code":"rate_limit_exceeded","message":"Rate limit reached: tokens per minute for this context window exceeded, please reduce the length of the messages"}}`, agent.ErrorTemporary},
+		// The code alone says it, where a 400 or the words would mean another thing.
+		{400, `{"error":{"code":"rate_limit_exceeded"}}`, agent.ErrorTemporary},
+		{400, `{"error":{"type":"rate_limit_error","message":"this is longer than the context window"}}`, agent.ErrorTemporary},
 		{413, `{"error":{"code":"rate_limit_exceeded","message":"Rate limit reached: tokens per minute for this context window exceeded, please reduce the length of the messages"}}`, agent.ErrorTemporary},
 		{500, `{"error":{"code":"rate_limit_exceeded","message":"Rate limit reached: tokens per minute for this context window exceeded, please reduce the length of the messages"}}`, agent.ErrorTemporary},
 		{503, `{"error":{"code":"rate_limit_exceeded","message":"Rate limit reached: tokens per minute for this context window exceeded, please reduce the length of the messages"}}`, agent.ErrorTemporary},
