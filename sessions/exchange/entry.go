@@ -134,17 +134,22 @@ func (e *entry) content(f fieldSet) error {
 	return nil // the list stays where it is: it is written again as it was
 }
 
+// textPart is what is text in a part of a list.
+type textPart struct {
+	Type    string  `json:"type"`
+	Text    *string `json:"text"`
+	Refusal *string `json:"refusal"`
+}
+
+var textPartShape = rules.ShapeOf[textPart]()
+
 func partText(item json.RawMessage) string {
 	var s string
 	if json.Unmarshal(item, &s) == nil {
 		return s
 	}
-	var part struct {
-		Type    string  `json:"type"`
-		Text    *string `json:"text"`
-		Refusal *string `json:"refusal"`
-	}
-	if json.Unmarshal(item, &part) != nil {
+	var part textPart
+	if _, err := textPartShape.Read(item, &part); err != nil {
 		return "[part]"
 	}
 	switch {
@@ -169,6 +174,8 @@ type wireCall struct {
 		Args json.RawMessage `json:"arguments"`
 	} `json:"function"`
 }
+
+var wireCallShape = rules.ShapeOf[wireCall]()
 
 func (e *entry) calls(f fieldSet) error {
 	if raw := bytes.TrimSpace(f["tool_calls"]); len(raw) > 0 {
@@ -203,12 +210,11 @@ func (e *entry) calls(f fieldSet) error {
 // decodeCall reads a call and says whether ours says all that it says.
 func decodeCall(raw json.RawMessage) (sessions.ToolCall, bool, error) {
 	var w wireCall
-	if err := json.Unmarshal(raw, &w); err != nil {
+	whole, err := wireCallShape.Read(raw, &w)
+	if err != nil {
 		return sessions.ToolCall{}, false, err
 	}
-	strict := json.NewDecoder(bytes.NewReader(raw))
-	strict.DisallowUnknownFields()
-	simple := strict.Decode(new(wireCall)) == nil && (w.Type == "" || w.Type == "function") && (w.Function == nil || w.Name == "" && w.Args == nil)
+	simple := whole && (w.Type == "" || w.Type == "function") && (w.Function == nil || w.Name == "" && w.Args == nil)
 	name, args := w.Name, w.Args
 	if w.Function != nil {
 		name, args = w.Function.Name, w.Function.Args

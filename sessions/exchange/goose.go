@@ -9,6 +9,7 @@ import (
 
 	"dragoman/sessions"
 	"dragoman/sessions/exchange/goose"
+	"dragoman/sessions/rules"
 )
 
 // openGoose reads a database, a session at a time.
@@ -126,15 +127,7 @@ func gooseEntries(f fieldSet, number int, note func(string, ...any)) (list []ent
 		base.At = moment(f["timestamp"])
 	}
 	base.Role = sessions.Role(base.Told)
-	var meta struct {
-		User  *bool `json:"userVisible"`
-		Agent *bool `json:"agentVisible"`
-	}
-	var text string
-	if json.Unmarshal(f["metadata_json"], &text) == nil && json.Unmarshal([]byte(text), &meta) == nil {
-		hid = meta.Agent != nil && !*meta.Agent
-		only = !hid && meta.User != nil && !*meta.User
-	}
+	only, hid = gooseSight(f["metadata_json"])
 	var content string
 	if !f.take("content_json", &content) {
 		list, err = plainRow(base, f, number, note)
@@ -146,6 +139,34 @@ func gooseEntries(f fieldSet, number int, note func(string, ...any)) (list []ent
 	}
 	keepRow(list, f)
 	return list, only, hid, nil
+}
+
+// gooseSeen is who sees a message.
+type gooseSeen struct {
+	User  *bool `json:"userVisible"`
+	Agent *bool `json:"agentVisible"`
+}
+
+// What is ours to read of what goose writes as JSON.
+var (
+	gooseSeenShape = rules.ShapeOf[gooseSeen]()
+	goosePartShape = rules.ShapeOf[goosePart]()
+	resultShape    = rules.ShapeOf[gooseResult]()
+)
+
+// gooseSight reads the metadata of a row: only the model sees it, or all but
+// the model.
+func gooseSight(raw json.RawMessage) (only, hid bool) {
+	var text string
+	var seen gooseSeen
+	if json.Unmarshal(raw, &text) != nil {
+		return false, false
+	}
+	if _, err := gooseSeenShape.Read([]byte(text), &seen); err != nil {
+		return false, false
+	}
+	hid = seen.Agent != nil && !*seen.Agent
+	return !hid && seen.User != nil && !*seen.User, hid
 }
 
 // keepRow puts the rest of a row into the first message that it became.
@@ -220,7 +241,7 @@ func partRow(base entry, content string, number int) ([]entry, error) {
 	whole := true
 	for _, item := range list {
 		var p goosePart
-		if err := json.Unmarshal(item, &p); err != nil {
+		if _, err := goosePartShape.Read(item, &p); err != nil {
 			texts, whole = append(texts, "[part]"), false
 			continue
 		}
@@ -257,6 +278,11 @@ func partRow(base entry, content string, number int) ([]entry, error) {
 	return out, nil
 }
 
+// gooseResult is what a tool said, as an object.
+type gooseResult struct {
+	Content []json.RawMessage `json:"content"`
+}
+
 // resultText is what a tool said: an error, a list of parts, or an object with
 // such a list.
 func resultText(failure string, value json.RawMessage) string {
@@ -265,10 +291,8 @@ func resultText(failure string, value json.RawMessage) string {
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(value, &list) != nil {
-		var object struct {
-			Content []json.RawMessage `json:"content"`
-		}
-		if json.Unmarshal(value, &object) != nil || object.Content == nil {
+		var object gooseResult
+		if _, err := resultShape.Read(value, &object); err != nil || object.Content == nil {
 			return string(value)
 		}
 		list = object.Content

@@ -25,13 +25,18 @@ func database(t *testing.T, script string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return made(t, string(statements))
+}
+
+func made(t *testing.T, statements string) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "sessions 100%#?.db")
 	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "#", "%23", "?", "%3f", " ", "%20").Replace(path)+"?_pragma=journal_mode(wal)")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	if _, err := db.Exec(string(statements)); err != nil {
+	if _, err := db.Exec(statements); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {

@@ -12,6 +12,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
 // errLong: a line is longer than it may be.
@@ -90,6 +91,8 @@ type logMeta struct {
 	UpdatedDoc time.Time `json:"updated"`
 }
 
+var logMetaShape = rules.ShapeOf[logMeta]()
+
 func (g *log) next() (*talk, error) {
 	if g.done {
 		return nil, io.EOF
@@ -160,7 +163,7 @@ func (t *talk) metaLine(line []byte) (skip int, ok bool) {
 
 func (t *talk) meta(data []byte) (skip int, err error) {
 	var m logMeta
-	if err := json.Unmarshal(data, &m); err != nil {
+	if _, err := logMetaShape.Read(data, &m); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	t.key, t.summary, t.head.Created, t.head.Updated = m.Key, m.Summary, m.Created, m.Updated
@@ -192,6 +195,8 @@ func newRecords(r io.Reader, key channels.Key) *records {
 	return &records{lines: lines{in: bufio.NewReaderSize(r, 64<<10)}, key: key}
 }
 
+var recordShape = rules.ShapeOf[sessions.Record]()
+
 func (s *records) next() (sessions.Record, error) {
 	line, _, err := s.lines.next()
 	if err != nil {
@@ -209,6 +214,9 @@ func (s *records) next() (sessions.Record, error) {
 	}
 	if _, err := dec.Token(); err != io.EOF { // two lines in one would lose the second
 		return rec, fmt.Errorf("exchange: read line %d: %w: something follows its record", s.lines.number, ErrFormat)
+	}
+	if recordShape.Strange(line) { // which the decoder took for one of ours
+		return rec, fmt.Errorf("exchange: read line %d: %w: it has a name of ours in other letters", s.lines.number, ErrFormat)
 	}
 	if n := parts(rec); n != 1 {
 		return rec, fmt.Errorf("exchange: read line %d: %w: it holds %d records, not one", s.lines.number, ErrFormat, n)

@@ -18,6 +18,17 @@ var (
 	attachmentsShape = ShapeOfList[channels.Attachment]("attachments")
 )
 
+// Read puts into into what is ours in raw, by our names to the letter: as
+// encoding/json reads objects, a name of others in other letters would take the
+// place of ours. Whole says that there is nothing else in raw.
+func (s *Shape) Read(raw []byte, into any) (whole bool, err error) {
+	if !json.Valid(raw) {
+		return false, json.Unmarshal(raw, into) // which says what is wrong
+	}
+	ours, theirs := s.Split(raw)
+	return len(theirs) == 0, json.Unmarshal(ours, into)
+}
+
 // ReadUsage reads a usage. Whole says that nothing of others is in it.
 func ReadUsage(raw json.RawMessage) (u sessions.Usage, whole, ok bool) {
 	ours, theirs := usageShape.Split(raw)
