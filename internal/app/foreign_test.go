@@ -239,7 +239,7 @@ func TestCase48FieldsInEveryObjectInExports(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, at := range storetest.FindEverywhere(t, text, places) {
-				field := `"` + at[strings.LastIndex(at, "/")+1:] + `"`
+				field := `"` + at[strings.LastIndex(at, "#")+1:] + `"`
 				if format == exchange.JSONL || !bytes.Contains(c.Metadata[sessions.PlacesName], []byte(field)) {
 					t.Errorf("%s is not where it was", at)
 				}

@@ -159,13 +159,16 @@ func readDocument(path string) (*document, error) {
 func parseDocument(data []byte) (*document, error) {
 	d := &document{}
 	if err := json.Unmarshal(data, d); err != nil {
-		// A newer document may have any shape: its format alone is asked.
-		var top struct{ Format json.RawMessage }
-		if json.Unmarshal(data, &top) == nil && json.Unmarshal(top.Format, &d.Format) == nil && d.Format > documentFormat {
-			return nil, newerError{d.Format}
+		if !json.Valid(data) {
+			return nil, err
 		}
-		// A field of others may have been taken for one of ours.
-		if kind := (*json.UnmarshalTypeError)(nil); !errors.As(err, &kind) || !documentShape.Strange(data) {
+		// A newer document may have any shape: its format alone is asked.
+		if n := formatIn(data); n > documentFormat {
+			return nil, newerError{n}
+		}
+		// A field of others may have been taken for one of ours. The errors of
+		// times and of keys have types of their own.
+		if !documentShape.Strange(data) {
 			return nil, err
 		}
 	}
@@ -187,6 +190,16 @@ func parseDocument(data []byte) (*document, error) {
 	}
 	d.edited(theirs, len(theirs) > 0 && untouched(data))
 	return d, checkContent(d.Key, d.Head, d.content())
+}
+
+// formatIn is the format that a JSON object says, or 0.
+func formatIn(data []byte) (format int) {
+	rules.Members(data, func(name, value []byte) {
+		if string(name) == "format" && json.Unmarshal(value, &format) != nil {
+			format = 0
+		}
+	})
+	return format
 }
 
 // edited takes over what may be changed by hand: the title, the metadata and

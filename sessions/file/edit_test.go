@@ -195,3 +195,21 @@ func TestNewerDocument(t *testing.T) {
 		}
 	}
 }
+
+// Case 48: a document in which somebody wrote a name of ours in other letters
+// is no damage, whatever stands there. Times and keys refuse what is none.
+func TestCase48NamesInOtherLettersAreNoDamage(t *testing.T) {
+	for _, field := range []string{`"Created":"yesterday"`, `"KEY":"my own"`, `"FORMAT":99`, `"Format":"mine"`, `"LSN":-1`, `"HEAD":[]`} {
+		t.Run(field, func(t *testing.T) {
+			p := imported(t)
+			edit(t, p, "conversations/x_1.json", `"format": 2,`, `"format": 2, `+field+`,`)
+			s := p.open(t)
+			say(t, s, "x:1", "more", "more")
+			must(t, s.Close())
+			if text := compact(t, p, "conversations/x_1.json"); !strings.Contains(text, ","+field) {
+				t.Errorf("the field is not in\n%s", text)
+			}
+			p.quiet(t)
+		})
+	}
+}

@@ -75,13 +75,10 @@ func formatOf(path string) (int, error) {
 	if err != nil {
 		return 0, removed(err)
 	}
-	var head struct {
-		Format int `json:"format"`
-	}
-	if json.Unmarshal(data, &head) != nil || head.Format < 0 {
+	if !json.Valid(data) {
 		return 0, nil
 	}
-	return head.Format, nil
+	return max(0, formatIn(data)), nil
 }
 
 // markFormat writes the common file in the new format. One that is lost or

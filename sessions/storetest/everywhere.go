@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,7 +73,8 @@ func Whole(t *testing.T, s sessions.Store, k channels.Key) {
 }
 
 // Everywhere is a document with a field that nobody knows in every object of
-// it, at every depth, and where each stands. Not in the settings in the head,
+// it, at every depth, one more for each name there, which has it in other
+// letters, and where each stands ("/head", "/head#KEY"). Not in the settings in the head,
 // whose metadata stands at the top as well, where an edit of it counts, nor in
 // what a message keeps apart.
 func Everywhere(t *testing.T, document []byte) (edited []byte, places []string) {
@@ -87,9 +89,13 @@ func Everywhere(t *testing.T, document []byte) (edited []byte, places []string) 
 				if in := at + "/" + strings.ReplaceAll(name, "/", "~"); in != "/head/conversation/settings/metadata" && name != "extra" {
 					walk(in, v[name])
 				}
+				if twin := strings.ToUpper(name); v[twin] == nil {
+					v[twin] = theirs(len(places))
+					places = append(places, at+"#"+twin)
+				}
 			}
 			n := len(places)
-			v[fmt.Sprint("zz_", n)] = []any{map[string]any{"n<": float64(n)}, nil}
+			v[fmt.Sprint("zz_", n)] = theirs(n)
 			places = append(places, at)
 		case []any:
 			for i, x := range v {
@@ -103,6 +109,15 @@ func Everywhere(t *testing.T, document []byte) (edited []byte, places []string) 
 	return edited, places
 }
 
+// theirs is the value of the field with the number n: a text, which a time or a
+// key can be, or what nothing of ours is.
+func theirs(n int) any {
+	if n%3 > 0 {
+		return fmt.Sprintf("theirs <%d>", n)
+	}
+	return []any{map[string]any{"n<": float64(n)}, nil}
+}
+
 // FindEverywhere are the places at which a document does not have the field
 // that [Everywhere] put there.
 func FindEverywhere(t *testing.T, document []byte, places []string) (missing []string) {
@@ -110,6 +125,10 @@ func FindEverywhere(t *testing.T, document []byte, places []string) (missing []s
 	var doc any
 	must(t, json.Unmarshal(document, &doc))
 	for n, at := range places {
+		at, field, twin := strings.Cut(at, "#")
+		if !twin {
+			field = fmt.Sprint("zz_", n)
+		}
 		v := doc
 		for name := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
 			name = strings.ReplaceAll(name, "~", "/")
@@ -127,8 +146,8 @@ func FindEverywhere(t *testing.T, document []byte, places []string) (missing []s
 			}
 		}
 		object, _ := v.(map[string]any)
-		if got, _ := json.Marshal(object[fmt.Sprint("zz_", n)]); string(got) != fmt.Sprintf(`[{"n\u003c":%d},null]`, n) {
-			missing = append(missing, fmt.Sprintf("%s/zz_%d", at, n))
+		if !reflect.DeepEqual(object[field], theirs(n)) {
+			missing = append(missing, at+"#"+field)
 		}
 	}
 	return missing
