@@ -119,7 +119,7 @@ func (t *talk) begin(o Options, number int, note func(string, ...any)) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	w, updated := t.walk(note), h.Updated
+	w, created, updated := t.walk(note), h.Created, h.Updated
 	for {
 		m, err := w.next()
 		if err == io.EOF {
@@ -128,8 +128,14 @@ func (t *talk) begin(o Options, number int, note func(string, ...any)) error {
 		if err != nil {
 			return fmt.Errorf("exchange: read %s: %w", key, err)
 		}
-		h.Updated = later(h.Updated, m.At)
-		h.Created = rules.Earliest(h.Created, m.At)
+		// Documents of ours say both times as they were. A message may be older
+		// than its conversation, by what it takes to store it.
+		if t.foreign || updated.IsZero() {
+			h.Updated = later(h.Updated, m.At)
+		}
+		if t.foreign || created.IsZero() {
+			h.Created = rules.Earliest(h.Created, m.At)
+		}
 		h.MessageSeq = max(h.MessageSeq, m.Seq)
 	}
 	if t.foreign {
