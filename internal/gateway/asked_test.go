@@ -52,6 +52,33 @@ func TestWaitedForSummaryFails(t *testing.T) {
 	})
 }
 
+// TestWaitingIsBounded: a summary that does not come keeps a turn for two
+// minutes and no longer. Then it answers without one.
+func TestWaitingIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.agent.summarize = func(ctx context.Context, _ sessions.History) (sessions.Summary, error) {
+			<-ctx.Done()
+			return sessions.Summary{}, context.Cause(ctx)
+		}
+		var got error
+		var took time.Duration
+		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+			began := time.Now()
+			_, got = turn.Compact(ctx, nil)
+			took = time.Since(began)
+			return echo(ctx, turn)
+		}
+		w.say("1", "hello")
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		w.expect("1", "echo hello")
+		if !errors.Is(got, context.DeadlineExceeded) || took != 2*time.Minute || w.seen.get("summary failed") != 1 {
+			t.Errorf("Compact = %v after %s, want that it ends after two minutes, and that this counts as a failure", got, took)
+		}
+	})
+}
+
 // TestCompactAgainAfterAFailure: who asks hears whether a summary is being made
 // or one failed, and until when to wait; after a minute their word is enough,
 // while by itself none is tried for ten.
