@@ -35,6 +35,59 @@ func TestMessageIsAnsweredOnceAndInOrder(t *testing.T) {
 	})
 }
 
+// TestMessageIsStoredThenAnswered: a network may forget a message when Accept
+// returns, which does not wait for the answer. So the store has it before a
+// turn begins, and what the store does not take is nobody's: the network hears
+// of the failure, and no turn answers it.
+func TestMessageIsStoredThenAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := &fullStore{}
+		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { full.Store, w.store = w.store, full })
+		var stored []sessions.FeedItem
+		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+			var err error
+			if stored, err = w.mem.Feed(ctx, turn.Key, 0, 10); err != nil {
+				return "", err
+			}
+			return slowEcho(time.Minute)(ctx, turn)
+		}
+		full.refuses = true
+		lost := w.message("1", "hello")
+		if err := w.in.Accept(t.Context(), lost); !errors.Is(err, errDisk) {
+			t.Errorf("Accept on a full disk = %v, want %v", err, errDisk)
+		}
+		time.Sleep(time.Hour)
+		w.expect("1")
+		if n := w.agent.count(); n != 0 {
+			t.Errorf("%d turns for a message that is not stored", n)
+		}
+		full.refuses = false
+		began := time.Now()
+		if err := w.in.Accept(t.Context(), lost); err != nil || time.Since(began) != 0 {
+			t.Errorf("Accept = %v after %s, want that it does not wait for the answer", err, time.Since(began))
+		}
+		w.expect("1")
+		if len(stored) != 1 || stored[0].Text != "hello" {
+			t.Errorf("when the turn begins the store has %+v, want the message", stored)
+		}
+		time.Sleep(time.Hour)
+		w.expect("1", "echo hello")
+	})
+}
+
+// fullStore takes nothing in while it refuses.
+type fullStore struct {
+	gateway.Store
+	refuses bool
+}
+
+func (s *fullStore) Accept(ctx context.Context, e sessions.Entry) (sessions.Acceptance, error) {
+	if s.refuses {
+		return sessions.Acceptance{}, errDisk
+	}
+	return s.Store.Accept(ctx, e)
+}
+
 func TestOneSlowChatDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)

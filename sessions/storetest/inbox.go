@@ -77,6 +77,36 @@ var inboxTests = map[string]func(*testing.T, *rig){
 			t.Errorf("Find = %v, %v: a command without Append made a conversation", c, err)
 		}
 	},
+	// Whoever sees the reply sees the message too, and what is refused leaves
+	// neither.
+	"Inbox/AnsweredIsAddedWithItsReply": func(t *testing.T, r *rig) {
+		e := sessions.Entry{
+			Inbound: in("x:1", "1", "/note"), Answered: true, Control: "explode",
+			Append: []sessions.Message{user("noted")}, Replies: []sessions.Reply{{Text: "I noted it"}},
+		}
+		if a, err := r.Accept(t.Context(), e); err == nil {
+			t.Errorf("Accept with an unknown control = %+v", a)
+		}
+		same(t, "transcript after a refusal", r.transcript(t, "x:1"), nil)
+		r.noClaim(t, 0, "of a refused entry")
+
+		e.Control = ""
+		accepted := make(chan error, 1)
+		go func() {
+			_, err := r.Accept(r.ctx, e)
+			accepted <- err
+		}()
+		h := r.claim(t) // there is a reply to send, whether Accept has returned or not
+		same(t, "transcript at the first sight of the reply", r.transcript(t, "x:1"), []string{"user: noted"})
+		must(t, <-accepted)
+		r.pending(t, h, 0)
+		same(t, "deliveries", r.deliver(t, h), []string{"I noted it"})
+		h.release(nil)
+
+		r.enter(t, e, sessions.Duplicate)
+		same(t, "transcript after a duplicate", r.transcript(t, "x:1"), []string{"user: noted"})
+		r.noClaim(t, 0, "of a duplicate")
+	},
 	"Inbox/RefusesNonsense": func(t *testing.T, r *rig) {
 		for name, e := range map[string]sessions.Entry{
 			"no key":             {Inbound: channels.Inbound{ID: "1", Text: "hi"}},
