@@ -97,6 +97,7 @@ type Agent struct {
 	now        func() time.Time
 	forced     forcedResults
 	lengths    lengths
+	strays     strays
 	// template and schema are those of opts.Compaction, read.
 	template window.Template
 	schema   *window.Schema

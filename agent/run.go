@@ -113,9 +113,7 @@ func (a *Agent) begin(t Turn) (*run, error) {
 		return nil, ErrNoInput
 	}
 	r.replay(t.Steps)
-	if n := window.Strays(r.all); n > 0 {
-		a.log.Info("results of tools that answer no call are left out", "key", t.Key.String(), "count", n)
-	}
+	r.logStrays()
 	return r, nil
 }
 
