@@ -16,9 +16,6 @@ const (
 	usefulMessages = 4
 )
 
-// Keep is what stays word for word beside a summary.
-type Keep = window.Keep
-
 // NeedsSummary reports whether h is to be summarised now: by one of the
 // triggers, after every turn where that is chosen, or because turns do not
 // load all of it any more, so that what they leave out would stand nowhere. It
@@ -105,24 +102,6 @@ func (a *Agent) usefulCut(most int) int {
 		least = min(least, most-c.Keep.N)
 	}
 	return max(least, 1)
-}
-
-// keep is what stays of h word for word. Tokens are those of the model that
-// answers there, and window.CutAt counts its own.
-func (a *Agent) keep(h sessions.History) Keep {
-	k := a.opts.Compaction.Keep
-	if k.Unit == window.UnitTokens {
-		k.N = max(a.room(a.nameFor(h.Settings), k.N), 1)
-	}
-	return k
-}
-
-// keepOr is k, or what usually stays of h if that is nil.
-func (a *Agent) keepOr(k *Keep, h sessions.History) Keep {
-	if k != nil {
-		return *k
-	}
-	return a.keep(h)
 }
 
 // Fill is how many tokens a request with h takes of its model, the system

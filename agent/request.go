@@ -164,7 +164,7 @@ func (r *run) rescue(ctx context.Context, req Request, tried *rescue, final bool
 	}
 	if !tried.compacted && !r.compacted {
 		tried.compacted = true
-		if err := r.compact(ctx, nil); err != nil {
+		if err := r.compact(ctx, r.keep()); err != nil {
 			return "", err
 		}
 		if r.compacted && smaller() {

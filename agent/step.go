@@ -44,7 +44,7 @@ func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 	}
 	if r.t.Compact != nil && !r.compactTried {
 		if view, _, _ := r.view(final); !r.fits(view) && r.a.helps(r.t.History) {
-			if err := r.compact(ctx, nil); err != nil {
+			if err := r.compact(ctx, r.keep()); err != nil {
 				return nil, err
 			}
 		}

@@ -75,7 +75,7 @@ func Fit(msgs []sessions.Message, users, budget int, text func(string) int) []se
 	}
 	budget = max(budget, 1)
 	turn := turnStart(msgs, users)
-	if msgs, total = capped(msgs, turn, sizes, budget/largestShare); total <= budget {
+	if msgs, total = capped(msgs, turn, sizes, budget/LargestShare); total <= budget {
 		return msgs
 	}
 	cut := turn + cutTurn(msgs[turn:], sizes[turn:], budget)
@@ -146,12 +146,14 @@ func capped(msgs []sessions.Message, turn int, sizes []int, most int) ([]session
 // says next to nothing.
 const leastExcerpt = 64
 
-// The parts of a budget, one n-th: the most that a message from before the
-// turn takes where there is no room for all, and what goes at once.
+// LargestShare is the part of a budget, one n-th, that a message from before
+// the turn takes at most where there is no room for all.
+const LargestShare = 4
+
+// The parts of a budget, one n-th, that go at once.
 const (
-	largestShare = 4
-	oldShare     = 4 // of messages before the turn
-	turnShare    = 2 // of what is left for the groups of the turn
+	oldShare  = 4 // of messages before the turn
+	turnShare = 2 // of what is left for the groups of the turn
 )
 
 // cutTurn returns the index in turn before which only messages of people stay.

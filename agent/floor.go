@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"sort"
+
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// Keep is what stays word for word beside a summary.
+type Keep = window.Keep
+
+// keptShare is the part, one n-th, that what stays word for word may have of
+// the room for messages below the trigger. If more stayed, a turn or two would
+// fill the rest, and each summary would free little.
+const keptShare = 2
+
+// keep is what stays of h word for word: what Compaction.Keep says, or less
+// where the window has no room for so much.
+func (a *Agent) keep(h sessions.History) Keep {
+	return a.keepWithin(h, a.keptRoom(h), 1)
+}
+
+// keepOr is k, or what usually stays of h if that is nil.
+func (a *Agent) keepOr(k *Keep, h sessions.History) Keep {
+	if k != nil {
+		return *k
+	}
+	return a.keep(h)
+}
+
+// keep is what stays of the history beside the running turn.
+func (r *run) keep() *Keep {
+	h := r.t.History
+	room := r.budget() - r.a.messageTokens(r.all[r.own:]) - r.a.summaryTokens(h)
+	k := r.a.keepWithin(h, min(room, r.a.keptRoom(h)), 0)
+	return &k
+}
+
+// keptRoom is how many tokens, as we count them, may stay of h.
+func (a *Agent) keptRoom(h sessions.History) int {
+	name := a.nameFor(h.Settings)
+	size := a.windowOf(name)
+	most := size - a.answerReserve(size)
+	if percent := a.opts.Compaction.Trigger.TokensPercent; percent > 0 {
+		most = min(most, size*percent/100)
+	}
+	frame := window.NewFrame(a.prompt(h.Settings), "", nil, a.opts.Compaction.Render)
+	return max(a.room(name, most)-frame.Tokens(a.opts.Count)-a.toolTokens, size/8) / keptShare
+}
+
+// keepWithin is what Compaction.Keep says, but no more of h than takes so many
+// tokens, and least messages at least. Tokens of the configuration are those
+// of the model that answers there, and window.CutAt counts its own.
+func (a *Agent) keepWithin(h sessions.History, room, least int) Keep {
+	k := a.opts.Compaction.Keep
+	if k.Unit == window.UnitTokens {
+		k.N = max(a.room(a.nameFor(h.Settings), k.N), 1)
+	}
+	first := window.CutAt(h.Messages, k)
+	if window.Bound(h.Messages[first:]) <= room {
+		return k
+	}
+	shown := a.pruned(h)
+	// sizes[i] is what shown takes from i on. One message alone gets no more of
+	// a request that is full: see window.Fit.
+	largest := a.keptRoom(h) * keptShare / window.LargestShare
+	sizes := make([]int, len(shown)+1)
+	for i := len(shown) - 1; i >= 0; i-- {
+		sizes[i] = sizes[i+1] + min(a.messageTokens(shown[i:i+1]), largest)
+	}
+	n := len(h.Messages) - first
+	gone := sort.Search(n, func(gone int) bool {
+		cut := window.Cut(h.Messages, n-gone)
+		// Repaired by itself, what is before the cut is what it is in the whole.
+		return sizes[min(len(window.Repair(h.Messages[:cut])), len(shown))] <= max(room, 0)
+	})
+	return Keep{Unit: window.UnitMessages, N: min(max(n-gone, least), n)}
+}

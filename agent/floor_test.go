@@ -1,0 +1,69 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// TestCase30KeepIsTooLargeForTheWindow: where what is to stay word for word
+// does not fit, less of it stays. Else each turn would leave messages out that
+// no summary stands for, and summarise little, for ever.
+func TestCase30KeepIsTooLargeForTheWindow(t *testing.T) {
+	for _, size := range []int{8192, 16384} {
+		for _, name := range window.PresetNames() {
+			t.Run(fmt.Sprint(name, " in ", size), func(t *testing.T) {
+				t.Parallel()
+				c := window.Presets[name]
+				long := strings.Repeat("word ", size/8)
+				m := newScript(t, func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
+					last := r.Messages[len(r.Messages)-1].Content
+					if len(r.Tools) == 0 && strings.Contains(last, "<transcript>") {
+						return response(echoed(last, c, r.MaxTokens), "stop"), nil
+					}
+					return response("I see. "+long, "stop"), nil
+				})
+				a := newAgent(t, m, agent.Options{ContextWindow: size, Compaction: c})
+				talk := chat{t: t, a: a, h: sessions.History{Generation: "20260301_001"}}
+				for i := range 30 {
+					res := talk.say(fmt.Sprintf("message-%d. %s. %s", i, fact(i), long))
+					if res.Unaccounted > 0 {
+						t.Errorf("turn %d lacks %d messages", i, res.Unaccounted)
+					}
+				}
+				if n := len(talk.summaries); n == 0 || n > 20 {
+					t.Errorf("%d summaries in 30 turns, want some and not one for each", n)
+				}
+				t.Logf("%d summaries", len(talk.summaries))
+			})
+		}
+	}
+}
+
+// TestCase30TheTurnNeedsTheRoom: what the turn itself takes, the history
+// cannot have: a summary before its first call leaves so much less.
+func TestCase30TheTurnNeedsTheRoom(t *testing.T) {
+	for _, name := range window.PresetNames() {
+		c := window.Presets[name]
+		m := newScript(t, func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
+			last := r.Messages[len(r.Messages)-1].Content
+			if len(r.Tools) == 0 && strings.Contains(last, "<transcript>") {
+				return response(echoed(last, c, r.MaxTokens), "stop"), nil
+			}
+			return response("I see.", "stop"), nil
+		})
+		talk := chat{t: t, a: newAgent(t, m, agent.Options{ContextWindow: 8192, Compaction: c}), h: sessions.History{Generation: "20260301_001"}}
+		for i := range 4 {
+			talk.h.Messages = append(talk.h.Messages, sessions.Message{Seq: int64(i + 1), Role: sessions.RoleUser, Content: fact(i) + strings.Repeat(" word", 1000)})
+		}
+		talk.seq = 4
+		if res := talk.say("What of this? " + strings.Repeat("word ", 5200)); res.Unaccounted > 0 || len(talk.summaries) == 0 {
+			t.Errorf("%s: the turn lacks %d messages after %d summaries", name, res.Unaccounted, len(talk.summaries))
+		}
+	}
+}
