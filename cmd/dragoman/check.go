@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"dragoman/internal/app"
 	"dragoman/internal/config"
 )
 
@@ -66,7 +67,7 @@ func (e *env) sayDamaged(cfg *config.Config) {
 		e.say("warning: %s", printable(err.Error()))
 	}
 	for _, f := range files {
-		e.say("warning: a file of the store could not be read and was set aside as %s; what the archive and the log had of it is in the store. Look at it, then move it away.", printable(f))
+		e.say("warning: %s", printable(app.DamageText(f)))
 	}
 }
 

@@ -113,6 +113,7 @@ func (d *Daemon) info() httpapi.Info {
 	for _, w := range d.cfg.Warnings() {
 		i.Warnings = append(i.Warnings, w.String())
 	}
+	i.Warnings = append(i.Warnings, damageWarnings(d.cfg)...)
 	return i
 }
 
@@ -167,6 +168,7 @@ func Admin(ctx context.Context, cfg *config.Config, version string) (c *httpapi.
 		Info: func() httpapi.Info {
 			return httpapi.Info{
 				Version: version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),
+				Warnings: damageWarnings(cfg),
 			}
 		},
 	}))

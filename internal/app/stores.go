@@ -145,6 +145,30 @@ func Damaged(cfg *config.Config) ([]string, error) {
 	return names, nil
 }
 
+// DamageText says what the operator has to know of one of the files that
+// [Damaged] lists.
+func DamageText(name string) string {
+	left := "what the archive and the log had of it is in the store. Look at it, then move it away."
+	if strings.HasPrefix(filepath.Base(name), "store.json.") {
+		left = "of the people, facts, times of jobs and what a channel had set aside in it the store has only what was still in the log. " +
+			"If you miss some take them from a backup, then move the file away."
+	}
+	return fmt.Sprintf("a file of the store could not be read and was set aside as %s; %s", name, left)
+}
+
+// damageWarnings are those texts, for status. That the files cannot be listed
+// is one as well.
+func damageWarnings(cfg *config.Config) (texts []string) {
+	names, err := Damaged(cfg)
+	if err != nil {
+		texts = append(texts, err.Error())
+	}
+	for _, name := range names {
+		texts = append(texts, DamageText(name))
+	}
+	return texts
+}
+
 // storeNames are the names in the state directory that stores use.
 func storeNames() (names []string) {
 	for _, t := range storeTypes {

@@ -12,12 +12,14 @@ import (
 )
 
 func (a *admin) status(ctx context.Context, _ *request) (any, error) {
+	// Stats wait for a store that still reads its files, so that the warnings
+	// have what it finds.
+	st, err := a.Store.Stats(ctx)
 	s := Status{Info: a.Info()}
 	if err := a.Store.Check(ctx); err != nil {
 		s.Problem = PlainReason(err)
 	}
 	s.Warnings = append(s.Warnings, a.cutOff()...)
-	st, err := a.Store.Stats(ctx)
 	if err != nil {
 		// A store that cannot be read is what status is asked about, so it
 		// still answers.
