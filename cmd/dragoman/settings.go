@@ -136,9 +136,28 @@ func settingsLines(s sessions.Settings, width int) string {
 		line("tags", strings.Join(s.Tags, ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Metadata)) {
-		line("meta", name+" = "+string(s.Metadata[name]))
+		line("meta", name+" = "+metaText(name, s.Metadata[name]))
 	}
 	return b.String()
+}
+
+// metaText is a value of metadata for people. Fields of other programs are
+// named with their sizes: all of them may be as long as a document, and are
+// whole in --json and in exports.
+func metaText(name string, value json.RawMessage) string {
+	var fields map[string]json.RawMessage
+	if name != sessions.FieldsName && name != sessions.PlacesName || json.Unmarshal(value, &fields) != nil {
+		return string(value)
+	}
+	var list []string
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		list = append(list, fmt.Sprintf("%s (%d bytes)", fit(oneLine(field), 40), len(fields[field])))
+	}
+	const most = 8
+	if more := len(list) - most; more > 0 {
+		list = append(list[:most], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(list, ", ")
 }
 
 type sessionsJoinCmd struct {
