@@ -106,6 +106,35 @@ func login(t *testing.T, s *wasim.Server) *client {
 	return c
 }
 
+// reconnectByHand connects c anew after each cut until the test ends. The
+// library's own way of it and a send that waits for the connection write one
+// flag at once, which the race detector reports.
+func reconnectByHand(t *testing.T, c *client) {
+	t.Helper()
+	c.EnableAutoReconnect = false
+	cut := make(chan struct{}, 8)
+	c.AddEventHandler(func(evt any) {
+		if _, ok := evt.(*events.Disconnected); ok {
+			cut <- struct{}{}
+		}
+	})
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-cut:
+				if err := c.Connect(); err != nil {
+					t.Errorf("connect anew: %v", err)
+				}
+			}
+		}
+	}()
+	t.Cleanup(func() { close(done); <-ended })
+}
+
 // await waits for the n-th event of a type, the first if n is not given.
 func await[E any](t *testing.T, c *client, n ...int) E {
 	t.Helper()

@@ -117,6 +117,7 @@ func TestLostAck(t *testing.T) {
 	s := start(t, wasim.Options{})
 	alice := s.Contact("+4915700000001", "Alice")
 	c := login(t, s)
+	reconnectByHand(t, c)
 	s.Faults.DropAfter(1)
 	say(t, c, alice.LID(), "twice on the wire")
 	got := alice.Received()
