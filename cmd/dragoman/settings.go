@@ -142,8 +142,8 @@ func settingsLines(s sessions.Settings, width int) string {
 }
 
 // metaText is a value of metadata for people. Fields of other programs are
-// named with their sizes: all of them may be as long as a document, and are
-// whole in --json and in exports.
+// named with their sizes: all of them may be as long as a document. Exports and
+// the list as JSON have them whole.
 func metaText(name string, value json.RawMessage) string {
 	var fields map[string]json.RawMessage
 	if name != sessions.FieldsName && name != sessions.PlacesName || json.Unmarshal(value, &fields) != nil {
