@@ -87,12 +87,6 @@ func (a *Agent) pruned(h sessions.History) []sessions.Message {
 	})
 }
 
-// helps reports whether somebody who waits for a summary of h gains by it. Few
-// huge messages that stay anyway would make them wait in every turn.
-func (a *Agent) helps(h sessions.History) bool {
-	return a.frees(h, window.CutAt(h.Messages, a.keep(h)))
-}
-
 // usefulCut is how many messages a summary must stand for when more than most
 // of them ask for it. Where that leaves just so many, it is enough.
 func (a *Agent) usefulCut(most int) int {

@@ -37,6 +37,27 @@ func (r *run) keep() *Keep {
 	return &k
 }
 
+// keepNow is what a summary before the next call leaves of the history, or nil
+// if the person who waits for it would gain nothing: the request fits, or those
+// that stay anyway are what makes it too long, or it is enough to show huge
+// messages by their ends. Of messages that it would leave out, however few, the
+// summary is all that is left.
+func (r *run) keepNow(final bool) *Keep {
+	view, users, _ := r.view(final)
+	if r.fits(view) {
+		return nil
+	}
+	h, keep := r.t.History, r.keep()
+	cut := window.CutAt(h.Messages, *keep)
+	if h.Omitted == 0 && cut == 0 {
+		return nil
+	}
+	if !r.a.frees(h, cut) && window.Missing(view, r.fit(view, users)) == 0 {
+		return nil
+	}
+	return keep
+}
+
 // keptRoom is how many tokens, as we count them, may stay of h.
 func (a *Agent) keptRoom(h sessions.History) int {
 	name := a.nameFor(h.Settings)

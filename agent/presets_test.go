@@ -40,7 +40,7 @@ func (c *chat) say(text string) agent.Result {
 		err := c.compact(ctx, keep)
 		return c.h, err
 	}
-	res := runTight(c.t, c.a, turn)
+	res := run(c.t, c.a, turn)
 	c.unaccounted += res.Unaccounted
 	for _, m := range res.Messages {
 		c.seq++

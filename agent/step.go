@@ -43,8 +43,8 @@ func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 		return nil, err
 	}
 	if r.t.Compact != nil && !r.compactTried {
-		if view, _, _ := r.view(final); !r.fits(view) && r.a.helps(r.t.History) {
-			if err := r.compact(ctx, r.keep()); err != nil {
+		if keep := r.keepNow(final); keep != nil {
+			if err := r.compact(ctx, keep); err != nil {
 				return nil, err
 			}
 		}
