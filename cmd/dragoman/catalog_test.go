@@ -47,7 +47,7 @@ func TestFilters(t *testing.T) {
 		}
 	}
 	w.want([]string{
-		"telegram:1  “Trip to Rome”\n  since    20260301_001\n  model    small-1\n  system   Be brief.\n  tags     rome, trip\n  meta     days = 3\n", "hello",
+		"telegram:1  “Trip to Rome”\n  since    20260301_001\n  said     2 messages\n  model    small-1\n  system   Be brief.\n  tags     rome, trip\n  meta     days = 3\n", "hello",
 	}, "sessions", "show", "telegram:1")
 	for _, args := range [][]string{{"set", "telegram:typo", "model=x"}, {"unset", "telegram:typo", "model"}, {"tag", "telegram:typo", "+a", "-b"}} {
 		w.fail(1, "there is no conversation telegram:typo; dragoman sessions list shows all; to give settings to one before its first message use sessions set or tag with --new", append([]string{"sessions"}, args...)...)
@@ -63,7 +63,7 @@ func TestFilters(t *testing.T) {
 	}
 	w.want([]string{"telegram:new has now:"}, "sessions", "set", "telegram:new", "model=small-1", "--new")
 	w.want([]string{"telegram:new\n  model    small-1\n\nNothing was said yet."}, "sessions", "show", "telegram:new")
-	w.want([]string{"[]"}, "sessions", "show", "telegram:new", "--json")
+	w.want([]string{`"model": "small-1"`, `"messages": []`, `"generations": []`, `"summary": null`}, "sessions", "show", "telegram:new", "--json")
 	w.want([]string{"No conversation is like that."}, "sessions", "list", "--tag", "nothing")
 	w.want([]string{"telegram:1 has now:\n  tags     rome, trip"}, "sessions", "unset", "telegram:1", "model", "system", "meta.days", "meta.who")
 	if out := w.want([]string{"telegram:1 has no settings of its own."}, "sessions", "tag", "telegram:1", "-rome", "-trip"); strings.Contains(out, "delete") {

@@ -34,90 +34,6 @@ type sessionsCmd struct {
 // pageSize is how much is asked for at once.
 const pageSize = 100
 
-type sessionsShowCmd struct {
-	keyArg
-	Last int `default:"50" help:"Only the newest messages (${default}); 0 shows all."`
-	jsonFlag
-}
-
-func (k *sessionsShowCmd) Run(e *env, c *cli) error {
-	key, err := parseKey(k.Key)
-	if err != nil {
-		return err
-	}
-	if k.Last < 0 {
-		return &usageError{"--last wants 0 or more"}
-	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		now, err := a.Running(ctx, key) // first: what is committed after that is in the transcript
-		if err != nil {
-			return err
-		}
-		head, err := a.Conversation(ctx, key)
-		if errors.Is(err, sessions.ErrNotFound) && now.Turn != "" { // its very first turn
-			head, err = sessions.Conversation{Key: key}, nil
-		}
-		if errors.Is(err, sessions.ErrNotFound) {
-			return noConversation(key)
-		}
-		if err != nil {
-			return err
-		}
-		kept, total := []sessions.Message{}, 0
-		err = eachMessage(ctx, a, key, func(m sessions.Message) error {
-			kept, total = append(kept, m), total+1
-			if m.Turn != "" && m.Turn == now.Turn {
-				now = httpapi.Running{}
-			}
-			if k.Last > 0 && len(kept) > 2*k.Last { // keep memory small without copying each time
-				kept = append(kept[:0], kept[len(kept)-k.Last:]...)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if k.Last > 0 && len(kept) > k.Last {
-			kept = kept[len(kept)-k.Last:]
-		}
-		if k.JSON {
-			return e.json(withRunning(kept, now))
-		}
-		e.say("%s", headText(head, now.Turn != ""))
-		if earlier := total - len(kept); earlier > 0 {
-			e.say("(%s before; --last 0 shows all)\n", count(earlier, "message", "messages"))
-		}
-		for _, m := range kept {
-			e.say("%s", messageText(m))
-		}
-		if now.Turn != "" {
-			e.say("In progress: these steps of an answer are safe, and not part of the transcript yet.\n")
-		}
-		for _, m := range now.Messages {
-			e.say("%s", messageText(m))
-		}
-		return nil
-	})
-}
-
-// shownMessage is a message as show prints it in JSON.
-type shownMessage struct {
-	sessions.Message
-	// InProgress says that its turn is not finished: it has no seq yet.
-	InProgress bool `json:"in_progress,omitempty"`
-}
-
-func withRunning(done []sessions.Message, now httpapi.Running) []shownMessage {
-	all := make([]shownMessage, 0, len(done)+len(now.Messages))
-	for _, m := range done {
-		all = append(all, shownMessage{m, false})
-	}
-	for _, m := range now.Messages {
-		all = append(all, shownMessage{m, true})
-	}
-	return all
-}
-
 // eachMessage walks through a transcript, page by page.
 func eachMessage(ctx context.Context, a *httpapi.Client, key channels.Key, f func(sessions.Message) error) error {
 	after := int64(0)
@@ -138,25 +54,6 @@ func eachMessage(ctx context.Context, a *httpapi.Client, key channels.Key, f fun
 	}
 }
 
-// headText is what stands above a transcript: what the conversation is called
-// and what was chosen for it. A turn that runs has words already.
-func headText(c sessions.Conversation, running bool) string {
-	var b strings.Builder
-	b.WriteString(oneLine(c.Key.String()))
-	if c.Title != "" {
-		fmt.Fprintf(&b, "  “%s”", oneLine(c.Title))
-	}
-	b.WriteString("\n")
-	if c.Generation != "" {
-		fmt.Fprintf(&b, "  %-8s %s\n", "since", c.Generation)
-	}
-	b.WriteString(settingsLines(c.Settings, 0))
-	if c.Messages == 0 && !running {
-		b.WriteString("\nNothing was said yet.\n")
-	}
-	return b.String()
-}
-
 func noConversation(key channels.Key) error {
 	return fmt.Errorf("there is no conversation %s; dragoman sessions list shows all", key)
 }
@@ -168,46 +65,6 @@ func parseKey(s string) (channels.Key, error) {
 		return key, &usageError{fmt.Sprintf("%q is no conversation: write its key, like telegram:123456 (see dragoman sessions list)", oneLine(s))}
 	}
 	return key, nil
-}
-
-// speaker says who wrote m.
-func speaker(m sessions.Message) string {
-	switch {
-	case m.Role == sessions.RoleTool:
-		return "tool " + m.Name
-	case m.Role == sessions.RoleAssistant:
-		return "dragoman"
-	case m.Name != "":
-		return m.Name
-	case m.Sender != "":
-		return m.Sender
-	}
-	return "person"
-}
-
-func messageText(m sessions.Message) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s", m.At.Local().Format("2006-01-02 15:04"), oneLine(speaker(m)))
-	if m.Synthetic {
-		b.WriteString(" (note)")
-	}
-	b.WriteString("\n")
-	for _, call := range m.ToolCalls {
-		fmt.Fprintf(&b, "    → %s %s\n", oneLine(call.Name), oneLine(call.Arguments))
-	}
-	for line := range strings.Lines(withoutSpeaker(m)) {
-		b.WriteString("    " + printable(strings.TrimRight(line, "\r\n")) + "\n")
-	}
-	return b.String()
-}
-
-// withoutSpeaker is what m says without the name that groups put before it for
-// the model: it stands above already.
-func withoutSpeaker(m sessions.Message) string {
-	if m.Role != sessions.RoleUser || m.Name == "" {
-		return m.Content
-	}
-	return strings.TrimPrefix(m.Content, m.Name+": ")
 }
 
 type sessionsRenameCmd struct {

@@ -56,16 +56,18 @@ func TestShowHasTheRunningTurn(t *testing.T) {
 			t.Errorf("above the words of a turn stands that there are none:\n%s", out)
 		}
 		w.want([]string{"In progress", "which time is it?", "→ clock {}", "and which day?"}, "sessions", "show", "telegram:1")
-		var shown []struct {
-			Seq        int64
-			Content    string
-			InProgress bool `json:"in_progress"`
+		var shown struct {
+			Messages []struct {
+				Seq        int64
+				Content    string
+				InProgress bool `json:"in_progress"`
+			}
 		}
 		if err := json.Unmarshal([]byte(w.want(nil, "sessions", "show", "telegram:1", "--json")), &shown); err != nil {
 			t.Fatal(err)
 		}
 		var texts []string
-		for _, m := range shown {
+		for _, m := range shown.Messages {
 			texts = append(texts, m.Content)
 			if m.Seq != 0 || !m.InProgress {
 				t.Errorf("%+v is not marked as in progress", m)
@@ -85,6 +87,93 @@ func TestShowHasTheRunningTurn(t *testing.T) {
 	w.say("telegram:2", "", "hello")
 	if out := w.want([]string{"hello"}, "sessions", "show", "telegram:2"); strings.Contains(out, "In progress") {
 		t.Errorf("a turn that is over is in progress:\n%s", out)
+	}
+}
+
+// history is a conversation of two generations with all that show tells of one.
+func history(w *world) {
+	w.t.Helper()
+	ctx, store, k := w.t.Context(), w.daemon.store, channels.MustKey("telegram:1")
+	said := func(id string, texts ...string) {
+		e := sessions.Entry{Inbound: channels.Inbound{Key: k, ID: id}, Answered: true}
+		for _, text := range texts {
+			e.Append = append(e.Append,
+				sessions.Message{Role: sessions.RoleUser, Content: text, Name: "Ann", At: clock},
+				sessions.Message{Role: sessions.RoleAssistant, Content: "re: " + text, Model: "big-1", At: clock, Usage: &sessions.Usage{Input: 1000, Output: 234}})
+		}
+		if _, err := store.Accept(ctx, e); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	said("1", "one", "two")
+	if _, err := store.Accept(ctx, sessions.Entry{Inbound: channels.Inbound{Key: k, ID: "2", Text: "/new"}, Answered: true, Control: sessions.ControlNew}); err != nil {
+		w.t.Fatal(err)
+	}
+	said("3", "three", "four")
+	err := store.AddSummary(ctx, k, sessions.Summary{Text: "They counted.", CoversSeq: 6, Generation: "20260301_002", At: clock})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.want(nil, "sessions", "rename", "telegram:1", "Counting")
+	w.want(nil, "sessions", "set", "telegram:1", "system=Be brief.", "meta.team=blue")
+	w.want(nil, "sessions", "tag", "telegram:1", "+sums")
+}
+
+// TestShowTellsTheWhole: not only messages, but what they belong to.
+func TestShowTellsTheWhole(t *testing.T) {
+	w := newWorld(t)
+	history(w)
+	border := "\n── " + clock.Local().Format("2006-01-02 15:04") + "  generation 20260301_002 began ──\n\n"
+	head := "telegram:1  “Counting”\n  since    20260301_002, the last of 2 generations\n  said     8 messages, 4 936 tokens\n" +
+		"  summary  stands for the first 2 messages of this generation ("
+	out := w.want([]string{head, ")\n  model    big-1 (wrote the last answer)\n  system   Be brief.\n  tags     sums\n  meta     team = \"blue\"\n", "    re: two\n" + border}, "sessions", "show", "telegram:1")
+	if n := strings.Count(out, "──\n"); n != 1 {
+		t.Errorf("%d borders, want 1:\n%s", n, out)
+	}
+	if out := w.want([]string{"(5 messages before"}, "sessions", "show", "telegram:1", "--last", "3"); strings.Contains(out, "──") {
+		t.Errorf("a border stands where none is:\n%s", out)
+	}
+	w.want([]string{"(4 messages before; --last 0 shows all)\n" + border}, "sessions", "show", "telegram:1", "--last", "4")
+
+	var got map[string]any
+	if err := json.Unmarshal([]byte(w.want(nil, "sessions", "show", "telegram:1", "--last", "5", "--json")), &got); err != nil {
+		t.Fatal(err)
+	}
+	var places []string
+	for _, m := range got["messages"].([]any) {
+		m := m.(map[string]any)
+		places = append(places, fmt.Sprintf("%v %v %v", m["seq"], m["generation"], m["content"]))
+	}
+	delete(got, "messages")
+	want := map[string]any{
+		"key": "telegram:1", "title": "Counting", "generation": "20260301_002", "earlier": 3.0,
+		"message_count": 8.0, "total_tokens": 4936.0, "usage": map[string]any{"input": 4000.0, "output": 936.0},
+		"model": "", "system_prompt": "Be brief.", "tags": []any{"sums"}, "metadata": map[string]any{"team": "blue"},
+		"created": "2026-03-01T12:00:00Z", "updated": "2026-03-01T12:00:00Z",
+		"summary": map[string]any{"text": "They counted.", "covers_seq": 6.0, "generation": "20260301_002", "at": "2026-03-01T12:00:00Z"},
+		"generations": []any{
+			map[string]any{"id": "20260301_001", "first_seq": 1.0, "last_seq": 4.0, "began": "2026-03-01T12:00:00Z"},
+			map[string]any{"id": "20260301_002", "first_seq": 5.0, "last_seq": 8.0, "began": "2026-03-01T12:00:00Z"},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the conversation (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"4 20260301_001 re: two", "5 20260301_002 three", "6 20260301_002 re: three", "7 20260301_002 four", "8 20260301_002 re: four"}, places); diff != "" {
+		t.Errorf("its messages (-want +got):\n%s", diff)
+	}
+}
+
+// A generation in which nothing was said yet is shown as well: that /new was
+// heard is what people look for.
+func TestShowAfterNew(t *testing.T) {
+	w := newWorld(t)
+	w.say("telegram:1", "", "hello")
+	if _, err := w.daemon.store.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: channels.MustKey("telegram:1"), ID: "n", Text: "/new"}, Answered: true, Control: sessions.ControlNew}); err != nil {
+		t.Fatal(err)
+	}
+	if out := w.want([]string{"since    20260301_002"}, "sessions", "show", "telegram:1"); !strings.HasSuffix(out, "generation 20260301_002 began ──\n\n") {
+		t.Errorf("the border of /new is not the end:\n%s", out)
 	}
 }
 

@@ -37,11 +37,17 @@ type Records interface {
 	Check(ctx context.Context) error
 }
 
+// Views is what a turn starts from, of which the operator sees the summary.
+type Views interface {
+	History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error)
+}
+
 // Store is what the verbs work on; a sessions.Store is one.
 type Store interface {
 	sessions.Archive
 	sessions.Catalog
 	sessions.Feeds
+	Views
 	Ends
 	sessions.Queue
 	sessions.Copies
@@ -179,6 +185,7 @@ func Admin(o AdminOptions) http.Handler {
 		"POST /v1/sessions/delete":     a.remove,
 		"GET /v1/sessions/one":         a.conversation,
 		"GET /v1/sessions/running":     a.running,
+		"GET /v1/sessions/summary":     a.summary,
 		"GET /v1/sessions/generations": a.generations,
 		"GET /v1/sessions/numbers":     a.numbers,
 		"POST /v1/sessions/configure":  a.configure,

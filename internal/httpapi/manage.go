@@ -157,6 +157,22 @@ func (a *admin) generations(ctx context.Context, r *request) (any, error) {
 	return list(a.Store.Generations(ctx, k))
 }
 
+// summarized is the answer of summary: a null of its own would be no JSON
+// object.
+type summarized struct {
+	Summary *sessions.Summary `json:"summary"`
+}
+
+// summary is the newest one of the current generation, or null.
+func (a *admin) summary(ctx context.Context, r *request) (any, error) {
+	k, err := key(r.text("key"))
+	if err != nil {
+		return nil, err
+	}
+	h, err := a.Store.History(ctx, k, sessions.HistoryLimit{Messages: 1})
+	return summarized{h.Summary}, err
+}
+
 func (a *admin) searchAll(ctx context.Context, r *request) (any, error) {
 	limit := r.limit()
 	if r.bad != nil {

@@ -38,6 +38,13 @@ func (c *Client) Generations(ctx context.Context, k channels.Key) ([]sessions.Ge
 	return fetch[[]sessions.Generation](ctx, c, "/v1/sessions/generations", url.Values{"key": {k.String()}})
 }
 
+// Summary returns what stands for the older messages of the current generation
+// of k; nil if nothing does.
+func (c *Client) Summary(ctx context.Context, k channels.Key) (*sessions.Summary, error) {
+	got, err := fetch[summarized](ctx, c, "/v1/sessions/summary", url.Values{"key": {k.String()}})
+	return got.Summary, err
+}
+
 // SearchAll finds messages by words, in all conversations or, unless k is
 // zero, in one.
 func (c *Client) SearchAll(ctx context.Context, k channels.Key, query string, limit int) ([]sessions.Found, error) {

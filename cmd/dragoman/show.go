@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+)
+
+type sessionsShowCmd struct {
+	keyArg
+	Last int `default:"50" help:"Only the newest messages (${default}); 0 shows all."`
+	jsonFlag
+}
+
+func (k *sessionsShowCmd) Run(e *env, c *cli) error {
+	key, err := parseKey(k.Key)
+	if err != nil {
+		return err
+	}
+	if k.Last < 0 {
+		return &usageError{"--last wants 0 or more"}
+	}
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		s, err := readShown(ctx, a, key, k.Last)
+		if err != nil {
+			return err
+		}
+		if k.JSON {
+			return e.json(s.document())
+		}
+		e.show(s)
+		return nil
+	})
+}
+
+// view is what show tells of a conversation.
+type view struct {
+	head        sessions.Conversation
+	generations []sessions.Generation
+	summary     *sessions.Summary // of the current generation
+	earlier     int               // messages before kept
+	kept        []sessions.Message
+	now         httpapi.Running
+}
+
+// readShown reads the last messages of key, all of them if last is 0, and what
+// is known of the whole.
+func readShown(ctx context.Context, a *httpapi.Client, key channels.Key, last int) (s view, err error) {
+	if s.now, err = a.Running(ctx, key); err != nil { // first: what is committed after that is in the transcript
+		return s, err
+	}
+	s.head, err = a.Conversation(ctx, key)
+	if errors.Is(err, sessions.ErrNotFound) {
+		if s.now.Turn == "" {
+			return s, noConversation(key)
+		}
+		s.head, err = sessions.Conversation{Key: key}, nil // its very first turn
+	}
+	if err != nil {
+		return s, err
+	}
+	if s.generations, err = a.Generations(ctx, key); err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return s, err
+	}
+	if s.summary, err = a.Summary(ctx, key); err != nil {
+		return s, err
+	}
+	total := 0
+	err = eachMessage(ctx, a, key, func(m sessions.Message) error {
+		s.kept, total = append(s.kept, m), total+1
+		if m.Turn != "" && m.Turn == s.now.Turn {
+			s.now = httpapi.Running{}
+		}
+		if last > 0 && len(s.kept) > 2*last { // keep memory small without copying each time
+			s.kept = append(s.kept[:0], s.kept[len(s.kept)-last:]...)
+		}
+		return nil
+	})
+	if last > 0 && len(s.kept) > last {
+		s.kept = s.kept[len(s.kept)-last:]
+	}
+	s.earlier = total - len(s.kept)
+	return s, err
+}
+
+// show prints s for people.
+func (e *env) show(s view) {
+	e.say("%s", s.headText())
+	if s.earlier > 0 {
+		e.say("(%s before; --last 0 shows all)\n", count(s.earlier, "message", "messages"))
+	}
+	next := s.bordersFrom(0)
+	if len(s.kept) > 0 {
+		next = s.bordersFrom(s.kept[0].Seq)
+	}
+	for _, m := range s.kept {
+		for ; len(next) > 0 && next[0].FirstSeq <= m.Seq; next = next[1:] {
+			e.say("%s\n", borderText(next[0]))
+		}
+		e.say("%s", messageText(m))
+	}
+	for _, g := range next { // nothing was said in these yet
+		e.say("%s\n", borderText(g))
+	}
+	if s.now.Turn != "" {
+		e.say("In progress: these steps of an answer are safe, and not part of the transcript yet.\n")
+	}
+	for _, m := range s.now.Messages {
+		e.say("%s", messageText(m))
+	}
+}
+
+// bordersFrom are the generations that begin at seq or later. The first one
+// has no border: nothing came before it.
+func (s view) bordersFrom(seq int64) []sessions.Generation {
+	if len(s.generations) < 2 {
+		return nil
+	}
+	later := s.generations[1:]
+	i := slices.IndexFunc(later, func(g sessions.Generation) bool { return g.FirstSeq >= seq })
+	if i < 0 {
+		return nil
+	}
+	return later[i:]
+}
+
+// borderText stands where /new or a reset began anew.
+func borderText(g sessions.Generation) string {
+	return fmt.Sprintf("── %s  generation %s began ──", g.Began.Local().Format("2006-01-02 15:04"), oneLine(g.ID))
+}
+
+// headText is what stands above a transcript: what the conversation is called,
+// how large it is and what was chosen for it. A turn that runs has words
+// already.
+func (s view) headText() string {
+	var b strings.Builder
+	c := s.head
+	b.WriteString(oneLine(c.Key.String()))
+	if c.Title != "" {
+		fmt.Fprintf(&b, "  “%s”", oneLine(c.Title))
+	}
+	b.WriteString("\n")
+	line := func(name, value string) { fmt.Fprintf(&b, "  %-8s %s\n", name, value) }
+	if c.Generation != "" {
+		since := c.Generation
+		if n := len(s.generations); n > 1 {
+			since = fmt.Sprintf("%s, the last of %d generations", c.Generation, n)
+		}
+		line("since", oneLine(since))
+	}
+	if c.Messages > 0 {
+		line("said", s.sizeText())
+	}
+	if s.summary != nil {
+		line("summary", s.summaryText())
+	}
+	if model := s.lastModel(); model != "" && c.Model == "" {
+		line("model", oneLine(model)+" (wrote the last answer)")
+	}
+	b.WriteString(settingsLines(c.Settings, 0))
+	if c.Messages == 0 && s.now.Turn == "" {
+		b.WriteString("\nNothing was said yet.\n")
+	}
+	return b.String()
+}
+
+// sizeText counts over all generations.
+func (s view) sizeText() string {
+	text := count(s.head.Messages, "message", "messages")
+	if u := s.head.Usage; u.Input+u.Output > 0 {
+		text += fmt.Sprintf(", %s tokens", grouped(u.Input+u.Output))
+		if u.Cost > 0 {
+			text += fmt.Sprintf(", cost %.4f", u.Cost)
+		}
+	}
+	return text
+}
+
+// summaryText says what the summary stands for. Its words are in the JSON.
+func (s view) summaryText() string {
+	n := s.summary.CoversSeq
+	for _, g := range s.generations {
+		if g.ID == s.summary.Generation {
+			n -= g.FirstSeq - 1
+		}
+	}
+	return fmt.Sprintf("stands for the first %s of this generation (%s)",
+		count(int(max(n, 0)), "message", "messages"), s.summary.At.Local().Format("2006-01-02 15:04"))
+}
+
+// lastModel is the one that wrote the newest answer, or "".
+func (s view) lastModel() string {
+	for _, m := range slices.Backward(s.kept) {
+		if m.Role == sessions.RoleAssistant && m.Model != "" {
+			return m.Model
+		}
+	}
+	return ""
+}
+
+// speaker says who wrote m.
+func speaker(m sessions.Message) string {
+	switch {
+	case m.Role == sessions.RoleTool:
+		return "tool " + m.Name
+	case m.Role == sessions.RoleAssistant:
+		return "dragoman"
+	case m.Name != "":
+		return m.Name
+	case m.Sender != "":
+		return m.Sender
+	}
+	return "person"
+}
+
+func messageText(m sessions.Message) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s", m.At.Local().Format("2006-01-02 15:04"), oneLine(speaker(m)))
+	if m.Synthetic {
+		b.WriteString(" (note)")
+	}
+	b.WriteString("\n")
+	for _, call := range m.ToolCalls {
+		fmt.Fprintf(&b, "    → %s %s\n", oneLine(call.Name), oneLine(call.Arguments))
+	}
+	for line := range strings.Lines(withoutSpeaker(m)) {
+		b.WriteString("    " + printable(strings.TrimRight(line, "\r\n")) + "\n")
+	}
+	return b.String()
+}
+
+// withoutSpeaker is what m says without the name that groups put before it for
+// the model: it stands above already.
+func withoutSpeaker(m sessions.Message) string {
+	if m.Role != sessions.RoleUser || m.Name == "" {
+		return m.Content
+	}
+	return strings.TrimPrefix(m.Content, m.Name+": ")
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// shownDocument is a conversation as show prints it in JSON: docs/sessions.md
+// promises these names. Fields are only ever added.
+type shownDocument struct {
+	Key          channels.Key               `json:"key"`
+	Title        string                     `json:"title"`
+	Generation   string                     `json:"generation"` // the current one
+	Created      time.Time                  `json:"created,omitzero"`
+	Updated      time.Time                  `json:"updated,omitzero"`
+	MessageCount int                        `json:"message_count"` // over all generations
+	TotalTokens  int                        `json:"total_tokens"`
+	Usage        sessions.Usage             `json:"usage"`
+	Model        string                     `json:"model"`         // its own; "" is the configured one
+	SystemPrompt string                     `json:"system_prompt"` // its own, as well
+	Tags         []string                   `json:"tags"`
+	Metadata     map[string]json.RawMessage `json:"metadata"`
+	Summary      *sessions.Summary          `json:"summary"` // of the current generation, or null
+	Generations  []sessions.Generation      `json:"generations"`
+	Earlier      int                        `json:"earlier"` // messages before those listed
+	Messages     []shownMessage             `json:"messages"`
+}
+
+// shownMessage is a message as show prints it in JSON.
+type shownMessage struct {
+	sessions.Message
+	// Generation is the one that it belongs to.
+	Generation string `json:"generation,omitempty"`
+	// InProgress says that its turn is not finished: it has no seq yet.
+	InProgress bool `json:"in_progress,omitempty"`
+}
+
+// document is s for programs: lists are lists and never null.
+func (s view) document() shownDocument {
+	c := s.head
+	d := shownDocument{
+		Key: c.Key, Title: c.Title, Generation: c.Generation, Created: c.Created, Updated: c.Updated,
+		MessageCount: c.Messages, TotalTokens: c.Usage.Input + c.Usage.Output, Usage: c.Usage,
+		Model: c.Model, SystemPrompt: c.System, Tags: append([]string{}, c.Tags...), Metadata: c.Metadata,
+		Summary: s.summary, Generations: append([]sessions.Generation{}, s.generations...),
+		Earlier: s.earlier, Messages: make([]shownMessage, 0, len(s.kept)+len(s.now.Messages)),
+	}
+	if d.Metadata == nil {
+		d.Metadata = map[string]json.RawMessage{}
+	}
+	g := 0
+	for _, m := range s.kept {
+		for g+1 < len(s.generations) && s.generations[g+1].FirstSeq <= m.Seq {
+			g++
+		}
+		one := shownMessage{Message: m}
+		if g < len(s.generations) {
+			one.Generation = s.generations[g].ID
+		}
+		d.Messages = append(d.Messages, one)
+	}
+	for _, m := range s.now.Messages {
+		d.Messages = append(d.Messages, shownMessage{m, c.Generation, true})
+	}
+	return d
+}
