@@ -29,7 +29,7 @@ func newCalling(names []string) (all calling) {
 		if utf8.RuneCountInString(name) >= leastName {
 			all = append(all, name)
 		}
-		for _, part := range strings.FieldsFunc(name, func(r rune) bool { return !inWord(r) }) {
+		for _, part := range strings.FieldsFunc(name, func(r rune) bool { return !sessions.InWord(r) }) {
 			if utf8.RuneCountInString(part) >= leastPart && strings.IndexFunc(part, unicode.IsLetter) >= 0 {
 				all = append(all, part)
 			}
@@ -42,7 +42,7 @@ func newCalling(names []string) (all calling) {
 // in reports whether text calls somebody so, whatever its case.
 func (c calling) in(text string) bool {
 	text = strings.ToLower(text)
-	return slices.ContainsFunc(c, func(word string) bool { return hasWord(text, word) })
+	return slices.ContainsFunc(c, func(word string) bool { return sessions.HasWord(text, word) })
 }
 
 // naming lists in p the facts, titles and summaries of the whole store that stay
@@ -81,24 +81,4 @@ func (c *heard) loses(sum sessions.Summary, channel string, senders []sessions.S
 		first, said := c.first[s.ID]
 		return said && s.Channel == channel && first <= sum.CoversSeq
 	})
-}
-
-func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
-
-// hasWord reports whether word stands in text with neither a letter nor a digit
-// beside it.
-func hasWord(text, word string) bool {
-	for from := 0; ; {
-		i := strings.Index(text[from:], word)
-		if i < 0 {
-			return false
-		}
-		from += i
-		before, _ := utf8.DecodeLastRuneInString(text[:from])
-		after, _ := utf8.DecodeRuneInString(text[from+len(word):])
-		if !inWord(before) && !inWord(after) {
-			return true
-		}
-		from += len(word)
-	}
 }

@@ -1,14 +1,11 @@
 package rules
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -28,29 +25,11 @@ func AsideNames(a sessions.Aside, e sessions.Erasure) bool {
 			names = append(names, k.Chat())
 		}
 	}
-	text := slices.Concat([]byte(a.ID+"\n"), a.Raw)
+	text := a.ID + "\n" + string(a.Raw)
 	return slices.ContainsFunc(names, func(name string) bool {
 		name, _, _ = strings.Cut(strings.TrimPrefix(name, "+"), "@") // as WhatsApp's own ids have it
-		return len(name) >= leastName && containsWord(text, []byte(name))
+		return len(name) >= leastName && sessions.HasWord(text, name)
 	})
-}
-
-// containsWord reports whether word stands in text with neither a letter nor a
-// digit beside it.
-func containsWord(text, word []byte) bool {
-	beside := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-	for from := 0; ; from++ {
-		i := bytes.Index(text[from:], word)
-		if i < 0 {
-			return false
-		}
-		from += i
-		before, _ := utf8.DecodeLastRune(text[:from])
-		after, _ := utf8.DecodeRune(text[from+len(word):])
-		if !beside(before) && !beside(after) {
-			return true
-		}
-	}
 }
 
 // Hash is how the dedupe string of an erased message is remembered.
