@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -132,23 +131,21 @@ func untouched(data []byte) bool {
 
 var errDamaged = errors.New("damaged")
 
-// newerError says that a file of the store is not damaged, but not for us.
-type newerError struct{ format int }
-
-func (e newerError) Error() string {
-	return fmt.Sprintf("the store was written by a newer version of dragoman (its format is %d, this version knows %d): use that one, or a backup", e.format, documentFormat)
+// newer says that the file at path is not damaged, but not for us.
+func newer(path string, format int) error {
+	return &sessions.NewerError{Path: path, Has: format, Knows: documentFormat}
 }
 
 // readDocument reads the document at path. Errors: errDamaged if it is none,
-// newerError, fs.ErrNotExist.
+// sessions.NewerError, fs.ErrNotExist.
 func readDocument(path string) (*document, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	d, err := parseDocument(data)
-	if newer := (newerError{}); errors.As(err, &newer) {
-		return nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	if later, ok := errors.AsType[*sessions.NewerError](err); ok {
+		return nil, newer(path, later.Has)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
@@ -164,7 +161,7 @@ func parseDocument(data []byte) (*document, error) {
 		}
 		// A newer document may have any shape: its format alone is asked.
 		if n := formatIn(data); n > documentFormat {
-			return nil, newerError{n}
+			return nil, newer("it", n)
 		}
 		// A field of others may have been taken for one of ours. The errors of
 		// times and of keys have types of their own.
@@ -178,7 +175,7 @@ func parseDocument(data []byte) (*document, error) {
 	}
 	switch {
 	case d.Format > documentFormat:
-		return nil, newerError{d.Format}
+		return nil, newer("it", d.Format)
 	case d.Format < 1:
 		return nil, fmt.Errorf("its format is %d, this version knows %d", d.Format, documentFormat)
 	}

@@ -180,7 +180,7 @@ func TestNewerDocument(t *testing.T) {
 					must(t, os.Remove(p.path(lost)))
 				}
 				for range 2 {
-					if _, err := openAt(t, p.dir); err == nil || !strings.Contains(err.Error(), "x_1.json: the store was written by a newer version") {
+					if _, err := openAt(t, p.dir); err == nil || !strings.Contains(err.Error(), "newer version of dragoman wrote ") {
 						t.Errorf("Open = %v", err)
 					}
 				}

@@ -24,7 +24,7 @@ func (d *disk) keepFormer() error {
 	case err != nil || format == 0 || format == documentFormat:
 		return err
 	case format > documentFormat:
-		return newerError{format}
+		return newer(d.dir, format)
 	}
 	name, err := madeBefore(d.dir)
 	if err == nil && name == "" {

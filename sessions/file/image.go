@@ -54,6 +54,9 @@ func (d *disk) image() (memory.Image, error) {
 	if err := d.verify(index, seen); err != nil {
 		return memory.Image{}, err
 	}
+	if err := d.beginLife(common); err != nil {
+		return memory.Image{}, err
+	}
 	for _, h := range common.Erased {
 		if b, err := hex.DecodeString(h); err == nil && len(b) >= len(memory.SeenID{}) {
 			seen.Drop(memory.SeenID(b))
@@ -84,7 +87,7 @@ func (d *disk) readCommon() (*commonFile, error) {
 	data, err := os.ReadFile(path)
 	if err == nil {
 		if err = json.Unmarshal(data, c); err == nil && c.Format > documentFormat {
-			return nil, newerError{c.Format}
+			return nil, newer(path, c.Format)
 		}
 		if err == nil && (c.Format < 1 || c.Prefix == "") {
 			err = errors.New("it is not complete")
@@ -176,14 +179,24 @@ func (d *disk) replay(common *commonFile, index *indexFile, seen *memory.SeenIDs
 	for _, r := range d.fresh {
 		seen.Put(r.id, r.seq)
 	}
+	if !d.opened {
+		d.epoch = epoch
+	}
+	return nil
+}
+
+// beginLife notes in the log that no claim of a former life counts. It comes
+// after verify, so that nothing is written to a store that is not for us.
+func (d *disk) beginLife(common *commonFile) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.opened {
 		return nil
 	}
 	if err := d.journal.begin(d.lsn + 1); err != nil {
 		return err
 	}
-	// A new life: no claim of a former one counts.
-	d.epoch = epoch + 1
+	d.epoch++
 	life := entry{LSN: d.lsn + 1, Epoch: d.epoch, Changes: []memory.Change{{Common: memory.Common{Prefix: common.Prefix, Name: common.Name}}}}
 	if err := d.journal.add(life); err != nil {
 		return err

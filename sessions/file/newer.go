@@ -17,9 +17,10 @@ import (
 // way than the versions so far do.
 func Newer(dir string) error {
 	for _, name := range []string{commonName, indexName} {
-		format, err := formatOf(filepath.Join(dir, name))
+		path := filepath.Join(dir, name)
+		format, err := formatOf(path)
 		if err == nil && format > documentFormat {
-			err = newerError{format}
+			err = newer(path, format)
 		}
 		if err != nil {
 			return fmt.Errorf("file: look into %s: %w", dir, err)
@@ -31,17 +32,24 @@ func Newer(dir string) error {
 	for _, sub := range []string{documentDir, jobDir} {
 		docs, err := filepath.Glob(filepath.Join(dir, sub, "*.json"))
 		for _, path := range docs {
-			format, herr := headFormat(path)
-			if herr == nil && format > documentFormat {
-				herr = fmt.Errorf("%s: %w", filepath.Base(path), newerError{format})
+			if err = refuseNewer(path); err != nil {
+				break
 			}
-			err = errors.Join(err, removed(herr))
 		}
 		if err != nil {
 			return fmt.Errorf("file: look into %s: %w", dir, err)
 		}
 	}
 	return nil
+}
+
+// refuseNewer is a [sessions.NewerError] if the document at path is one.
+func refuseNewer(path string) error {
+	format, err := headFormat(path)
+	if err == nil && format > documentFormat {
+		err = newer(path, format)
+	}
+	return removed(err)
 }
 
 // headFormat is what a document says in its first line; 0 if it does not.

@@ -18,6 +18,7 @@ import (
 	codes "modernc.org/sqlite/lib"
 
 	"dragoman/internal/durable"
+	"dragoman/sessions"
 )
 
 // dsn names the file for the driver with what every connection needs.
@@ -102,7 +103,7 @@ func Newer(path string) error {
 		err = errors.Join(err, f.Close())
 	}
 	if err == nil {
-		err = checkVersion(int64(binary.BigEndian.Uint32(version[:])))
+		err = checkVersion(path, int64(binary.BigEndian.Uint32(version[:])))
 	}
 	if err != nil {
 		return fmt.Errorf("sqlite: look at %s: %w", path, err)
@@ -110,9 +111,9 @@ func Newer(path string) error {
 	return nil
 }
 
-func checkVersion(version int64) error {
+func checkVersion(path string, version int64) error {
 	if version > schemaVersion {
-		return fmt.Errorf("the store was written by a newer version of dragoman (its schema is %d, this version knows %d): use that one, or a backup", version, schemaVersion)
+		return &sessions.NewerError{Path: path, Has: int(version), Knows: schemaVersion}
 	}
 	return nil
 }
@@ -250,7 +251,7 @@ func checkSchema(ctx context.Context, path string, busy time.Duration) (version 
 	case app != applicationID:
 		return 0, errors.New("this is an SQLite database of another program")
 	case version > schemaVersion:
-		return 0, checkVersion(version)
+		return 0, checkVersion(path, version)
 	case version < 1 || tables != 5:
 		return 0, damaged("its tables are not complete")
 	}
