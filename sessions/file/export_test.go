@@ -105,3 +105,11 @@ func Merge(into memory.Common, changes ...memory.Common) memory.Common {
 	m.end()
 	return into
 }
+
+// Apply is into after changes.
+func Apply(into memory.Content, changes ...memory.ChatChange) memory.Content {
+	for _, ch := range changes {
+		apply(&into, ch)
+	}
+	return into
+}
