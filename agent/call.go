@@ -133,8 +133,7 @@ func (r *run) execute(ctx context.Context, c sessions.ToolCall) (text string, fa
 		ID: c.ID, Args: json.RawMessage(arguments(c)),
 		Key: r.t.Key, Person: r.person, Private: r.t.Private, Turn: r.t.ID,
 	})
-	r.a.log.Debug("tool call ended", "key", r.t.Key.String(), "tool", c.Name,
-		"took", time.Since(begun), "bytes", len(o.text), "ok", o.err == nil)
+	r.logCall(tctx, c.Name, time.Since(begun), o)
 	if o.err == nil {
 		return r.a.clean(o.text), false, nil
 	}
