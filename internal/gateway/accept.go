@@ -119,10 +119,20 @@ func (g *Gateway) overLimit(m channels.Inbound) string {
 		return fmt.Sprintf("Your message is too long for me (%s, and I read at most %s). Please send it in parts.",
 			size(len(m.Text)), size(g.opts.MaxMessageBytes))
 	}
-	if !g.strikes.allow(m.Key.Channel() + " " + m.Sender.ID()) {
+	if !g.strikes.allow(whoWrites(m)) {
 		return fmt.Sprintf("That was more than %d messages in a minute. Please wait a little and send again what came after the limit.", g.opts.RatePerMinute)
 	}
 	return ""
+}
+
+// whoWrites names whom the rate of m counts against. Those for whom their
+// network does not vouch, such as anonymous administrators of a group, count
+// together in each chat: one chat of them must not silence all the others.
+func whoWrites(m channels.Inbound) string {
+	if id := m.Sender.ID(); id != "" {
+		return m.Key.Channel() + " " + id
+	}
+	return m.Key.String()
 }
 
 // refuse answers m with why, once: while the same thing goes on, further
