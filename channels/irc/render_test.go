@@ -1,9 +1,9 @@
 package irc_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -25,7 +25,6 @@ func TestRender(t *testing.T) {
 	}{
 		"plain":            {"one\ntwo\n\n\nthree", []string{"one", "two", "three"}},
 		"bold and italic":  {"a **b** *c* _d_ __e__ ***f***", []string{"a " + b + "b" + b + " " + it + "c d" + it + " " + b + "e " + it + "f"}},
-		"nested":           {"**a *b* c**", []string{b + "a " + it + "b" + it + " c"}},
 		"no emphasis":      {"2 * 3 * 4, snake_case_name, a* ****x****", []string{"2 * 3 * 4, snake_case_name, a* ****x****"}},
 		"products":         {"2*3*4=24, n*2*m, 2**8**2, **2*3** *2 pi* **5**x", []string{"2*3*4=24, n*2*m, 2**8**2, " + b + "2*3" + b + " " + it + "2 pi" + it + " " + b + "5" + b + "x"}},
 		"code":             {"run `go **test**` or ``a`b``", []string{"run `go **test**` or `a`b`"}},
@@ -167,7 +166,12 @@ func openSpans() string {
 	return b.String()
 }
 
-func TestSplitHugeInTime(t *testing.T) {
+// TestSplitHugeIsBounded: what a long answer costs grows with its length and no
+// faster. Memory is counted, not time, which depends on the machine: whoever
+// lays the same text out again and again takes thousands of bytes for each of
+// its bytes. How far is looked for an end is in [TestBoundsOfLongLines].
+func TestSplitHugeIsBounded(t *testing.T) {
+	const most = 1000
 	ch := pure(t)
 	key := channels.MustKey("irc:#go")
 	for name, text := range map[string]string{
@@ -180,11 +184,42 @@ func TestSplitHugeInTime(t *testing.T) {
 		"ticks":     strings.Repeat("`a``b```", 10_000),
 		"accents":   "a" + strings.Repeat("\u0301", 50_000),
 	} {
-		began := time.Now()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		pieces := ch.Split(key, text)
-		t.Logf("%s: %d bytes in %s", name, len(text), time.Since(began))
+		runtime.ReadMemStats(&after)
+		if each := (after.TotalAlloc - before.TotalAlloc) / uint64(len(text)); each > most {
+			t.Errorf("%s: each byte took %d of memory, want at most %d", name, each, most)
+		}
 		if got, want := len(visible(irc.Wire(strings.Join(pieces, "\n"), 400)...)), len(visible(irc.Wire(text, 1<<30)...)); got != want {
 			t.Errorf("%s: the pieces show %d bytes, want %d", name, got, want)
+		}
+	}
+}
+
+// TestBoundsOfLongLines: an end is looked for so far and no farther, so that
+// many beginnings without one cost no more than their length. What is beyond
+// stays as it was written.
+func TestBoundsOfLongLines(t *testing.T) {
+	long := func(n int) string { return strings.Repeat("ab ", n/3) + "c" }
+	near, far := long(1900), long(2100)
+	for name, test := range map[string]struct{ in, want string }{
+		"near star":  {"*" + near + "*", it + near},
+		"far star":   {"*" + far + "*", "*" + far + "*"},
+		"near text":  {"[" + near + "](http://x)", near + " (http://x)"},
+		"far text":   {"[" + far + "](http://x)", "[" + far + "](http://x)"},
+		"near title": {"[a](http://x " + near + ")", "a (http://x)"},
+		"far title":  {"[a](http://x " + far + ")", "[a](http://x " + far + ")"},
+	} {
+		got := strings.Join(irc.Wire(test.in, 1<<20), "|")
+		if got != test.want {
+			t.Errorf("%s: it looks like\n%.80q…%q, want\n%.80q…%q", name, got, got[max(0, len(got)-40):], test.want, test.want[max(0, len(test.want)-40):])
+		}
+	}
+	for n, marked := range map[int]bool{15_000: true, 16_000: false} { // no mark reaches over a part that is looked at at once
+		got := strings.Join(irc.Wire(long(n)+" **"+long(900)+"** x", 1<<20), "")
+		if strings.Contains(got, b) != marked || strings.HasSuffix(got, "c** x") == marked {
+			t.Errorf("strong words behind %d bytes end as %q, want them marked: %t", n, got[len(got)-20:], marked)
 		}
 	}
 }
