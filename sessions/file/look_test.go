@@ -74,32 +74,48 @@ func TestLook(t *testing.T) {
 func TestNewer(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, text string
+		gone       string // a file that is taken away
 		newer      bool
 	}{
-		"nothing":           {"notes", "", false},
-		"what all share":    {"store.json", `{"format": 99, "lsn": 1}`, true},
-		"a document":        {"conversations/x%3A1.json", "{\n  \"format\": 99,\n  \"key\": \"x:1\"}", true},
-		"a job":             {"jobs/x%3A1.json", `{"format":99,"key":"heartbeat:1"}`, true},
-		"a document of now": {"conversations/x%3A1.json", `{"format":2,"key":"x:1"}`, false},
-		"a damaged one":     {"conversations/x%3A1.json", `{"format":99999999999999999999999,"ke`, false},
-		"an empty one":      {"conversations/x%3A1.json", "", false},
+		"nothing":           {file: "notes"},
+		"what all share":    {file: "store.json", text: `{"format": 99, "lsn": 1}`, newer: true},
+		"the index alone":   {file: "index.json", text: `{"format": 99, "lsn": 1}`, gone: "store.json", newer: true},
+		"the index beside":  {file: "index.json", text: `{"format": 99, "lsn": 1}`}, // made anew, if the store can be used
+		"a document":        {file: "conversations/x%3A1.json", text: "{\n  \"format\": 99,\n  \"key\": \"x:1\"}", newer: true},
+		"a job":             {file: "jobs/x%3A1.json", text: `{"format":99,"key":"heartbeat:1"}`, newer: true},
+		"a document of now": {file: "conversations/x%3A1.json", text: `{"format":2,"key":"x:1"}`},
+		"a damaged one":     {file: "conversations/x%3A1.json", text: `{"format":99999999999999999999999,"ke`},
+		"an empty one":      {file: "conversations/x%3A1.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			s := openWith(t, dir, file.Options{})
-			if err := errors.Join(s.Wait(t.Context()), s.Close()); err != nil {
-				t.Fatal(err)
+			dir := closedStore(t)
+			if test.gone != "" {
+				must(t, os.Remove(filepath.Join(dir, test.gone)))
 			}
-			if err := os.WriteFile(filepath.Join(dir, test.file), []byte(test.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(dir, test.file), []byte(test.text), 0o600))
 			err := file.Newer(dir)
 			if test.newer != (err != nil && strings.Contains(err.Error(), "newer version")) || !test.newer && err != nil {
 				t.Errorf("Newer = %v, want one: %t", err, test.newer)
 			}
 		})
 	}
+	// A store in use may lose a document between its name and its first bytes,
+	// which is what a link to nothing is.
+	dir := closedStore(t)
+	must(t, os.Symlink("nothing", filepath.Join(dir, "conversations", "x%3A1.json")))
+	if err := file.Newer(dir); err != nil {
+		t.Errorf("Newer of a store whose document went meanwhile = %v", err)
+	}
 	if err := file.Newer(filepath.Join(t.TempDir(), "none")); err != nil {
 		t.Errorf("Newer of nothing = %v", err)
 	}
+}
+
+// closedStore is the directory of an empty store that nobody has open.
+func closedStore(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	s := openWith(t, dir, file.Options{})
+	must(t, errors.Join(s.Wait(t.Context()), s.Close()))
+	return dir
 }
