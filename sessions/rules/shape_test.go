@@ -3,6 +3,7 @@ package rules_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -103,4 +104,30 @@ func FuzzShape(f *testing.F) {
 			t.Errorf("after Put(%s): %s, want %s (-want +got):\n%s", with, again, own, diff)
 		}
 	})
+}
+
+// Of two fields with one name the one that joins counts; the other is kept
+// where no document shows it. Two that say the same are one.
+func TestPlacesJoin(t *testing.T) {
+	for name, tt := range map[string]struct{ one, two, want string }{
+		"apart":      {`{"a":{"x":1}}`, `{"a":{"y":2},"b":{"x":3}}`, `{"a":{"x":1,"y":2},"b":{"x":3}}`},
+		"the same":   {`{"a":{"x":1}}`, `{"a":{"x":1}}`, `{"a":{"x":1}}`},
+		"both":       {`{"a/b":{"x":1,"z":0}}`, `{"a/b":{"x":2}}`, `{"a/b":{"x":2,"z":0},"imported_places/a/b":{"x":1}}`},
+		"at the top": {`{"":{"x":1}}`, `{"":{"x":2}}`, `{"":{"x":2},"imported_places":{"x":1}}`},
+		"to none":    {`{}`, `{"a":{"x":2}}`, `{"a":{"x":2}}`},
+		"of none":    {`{"a":{"x":1}}`, `{}`, `{"a":{"x":1}}`},
+	} {
+		var one, two rules.Places
+		if err := errors.Join(json.Unmarshal([]byte(tt.one), &one), json.Unmarshal([]byte(tt.two), &two)); err != nil {
+			t.Fatal(err)
+		}
+		one.Join(two)
+		text, err := json.Marshal(one)
+		if err != nil || string(text) != tt.want {
+			t.Errorf("%s: joined they are %s, %v, want %s", name, text, err, tt.want)
+		}
+		if left, err := json.Marshal(two); err != nil || string(left) != tt.two {
+			t.Errorf("%s: what joined became %s, %v", name, left, err)
+		}
+	}
 }
