@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/internal/httpapi"
 	"dragoman/internal/media"
 	"dragoman/sessions"
 )
@@ -25,3 +26,14 @@ func AgentOptions(d *Daemon) (agent.Options, error) { return d.agentOptions() }
 
 // PublicAddr is where the page listens.
 func (d *Daemon) PublicAddr() string { return d.public.addr() }
+
+// TroublesAfter is what status tells of other models a while after each call
+// of model has ended like this.
+func TroublesAfter(while time.Duration, model string, ends ...error) []httpapi.OtherTrouble {
+	var others othersHealth
+	for _, err := range ends {
+		others.of(model).called(err)
+	}
+	time.Sleep(while)
+	return others.now()
+}
