@@ -10,6 +10,8 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+
+	driver "modernc.org/sqlite"
 )
 
 var errTest = errors.New("made to fail")
@@ -180,6 +182,17 @@ func Changing(s *Store, f func()) {
 	s.recent.begin()
 	defer s.recent.forget()
 	f()
+}
+
+// AtCommit has f called by the writer within each commit from now on: behind
+// the last statement, before anybody can read what was changed.
+func AtCommit(s *Store, f func()) error {
+	return s.update(context.Background(), "watch", func(t *tx) error {
+		return t.conn.Raw(func(conn any) error {
+			conn.(driver.HookRegisterer).RegisterCommitHook(func() int32 { f(); return 0 })
+			return nil
+		})
+	})
 }
 
 // Remembered is of how many conversations s knows the newest messages, of how

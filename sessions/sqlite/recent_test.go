@@ -172,6 +172,44 @@ func TestNothingIsRememberedWhileRowsChange(t *testing.T) {
 	read("after", 2)
 }
 
+// TestForgottenBeforeTheCommit: a change to rows makes the writer forget them
+// before it commits, and take none meanwhile; what only adds rows does not.
+func TestForgottenBeforeTheCommit(t *testing.T) {
+	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
+	k := channels.MustKey("x:1")
+	talk(t, s, k, "1", "hello", "an answer")
+	remembered, commits := 0, 0
+	must(t, sqlite.AtCommit(s, func() { // the methods below return after it
+		commits++
+		_, remembered, _, _ = sqlite.Remembered(s)
+	}))
+	for _, test := range []struct {
+		what  string
+		do    func() error
+		holds int
+	}{
+		{"a name", func() error {
+			return s.Configure(t.Context(), k, func(s *sessions.Settings) { s.Tags = []string{"a"} })
+		}, 2},
+		{"a join", func() error { return s.Join(t.Context(), k, channels.MustKey("x:2")) }, 0},
+		{"a deletion", func() error { return s.Delete(t.Context(), channels.MustKey("x:2")) }, 0},
+	} {
+		for _, k := range []channels.Key{k, channels.MustKey("x:2")} {
+			if _, err := s.History(t.Context(), k, sessions.HistoryLimit{}); err != nil && !errors.Is(err, sessions.ErrNotFound) {
+				t.Fatal(err)
+			}
+		}
+		if _, n, _, _ := sqlite.Remembered(s); n != 2 {
+			t.Fatalf("%s: %d messages are remembered before it, want 2", test.what, n)
+		}
+		commits = 0
+		must(t, test.do())
+		if commits == 0 || remembered != test.holds {
+			t.Errorf("%s: after %d commits %d messages were remembered, want %d", test.what, commits, remembered, test.holds)
+		}
+	}
+}
+
 // TestHistoryIsItsCallers: whoever changes a history changes no other.
 func TestHistoryIsItsCallers(t *testing.T) {
 	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
