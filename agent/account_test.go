@@ -208,8 +208,9 @@ func (c *audited) audit(r agent.Request) {
 	}
 	said := 0
 	for _, m := range r.Messages {
-		if n, err := fmt.Sscanf(m.Content, "[%d earlier messages", &said); err == nil && n == 1 {
-			break
+		var n int
+		if _, err := fmt.Sscanf(m.Content, "[%d earlier messages of this conversation", &n); err == nil {
+			said = n
 		}
 	}
 	c.lacks = max(c.lacks, said)

@@ -47,7 +47,7 @@ func TestMaxMessagesTwice(t *testing.T) {
 		h.Summary = &sessions.Summary{Text: "They talked.", CoversSeq: 101, Generation: "g"}
 		return h, nil
 	}
-	runTight(t, a, turn)
+	run(t, a, turn)
 	want := []string{fmt.Sprint(window.UnitMessages, " 9"), fmt.Sprint(window.UnitMessages, " 0")}
 	if !slices.Equal(keeps, want) {
 		t.Errorf("summaries were asked to keep %q, want %q", keeps, want)
@@ -70,7 +70,7 @@ func TestCutGroupAfterCompaction(t *testing.T) {
 		}
 		return h, nil
 	}
-	res := runTight(t, a, turn)
+	res := runUnsummarised(t, a, turn)
 	requests := m.requests()
 	first := requests[len(requests)-1].Messages[0].Content
 	if res.Unaccounted != 30 || !strings.Contains(first, "30 earlier messages") {

@@ -103,7 +103,7 @@ type Agent struct {
 	schema   *window.Schema
 	// fit is window.Fit with opts.Count, and repair is window.Repair where it
 	// makes the summariser's requests.
-	fit    func(msgs []sessions.Message, users, budget int) []sessions.Message
+	fit    func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message)
 	repair func(msgs []sessions.Message) []sessions.Message
 }
 
@@ -120,7 +120,7 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 		model: model, opts: opts, log: opts.Logger, now: opts.Now, repair: window.Repair,
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
 	}
-	a.fit = func(msgs []sessions.Message, users, budget int) []sessions.Message {
+	a.fit = func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message) {
 		return window.Fit(msgs, users, budget, opts.Count)
 	}
 	if a.template, err = window.ParseTemplate(opts.Compaction.UserPrompt); err != nil {

@@ -203,7 +203,7 @@ func TestOmissionIsSaid(t *testing.T) {
 	for i := range turn.History.Messages {
 		turn.History.Messages[i].Seq = int64(i + 6)
 	}
-	res := runTight(t, a, turn)
+	res := runUnsummarised(t, a, turn)
 	r := m.requests()[0]
 	var left int
 	if _, err := fmt.Sscanf(r.Messages[0].Content, "[%d earlier messages", &left); err != nil || left != 5+201-(len(r.Messages)-1) {
@@ -220,12 +220,12 @@ func TestOmissionIsSaid(t *testing.T) {
 func TestFaultyFitIsMended(t *testing.T) {
 	m := newScript(t, say("ok"))
 	a := newAgent(t, m, agent.Options{ContextWindow: 4000})
-	a.SetFit(func(msgs []sessions.Message, _, _ int) []sessions.Message {
-		return slices.DeleteFunc(slices.Clone(msgs), func(m sessions.Message) bool { return m.Role == sessions.RoleTool })
+	a.SetFit(func(msgs []sessions.Message, _, _ int) (view, told []sessions.Message) {
+		return slices.DeleteFunc(slices.Clone(msgs), func(m sessions.Message) bool { return m.Role == sessions.RoleTool }), nil
 	})
 	turn := turnOf("and now?")
 	turn.History.Messages = append(oldResults(10), long(100)...)
-	if res := runTight(t, a, turn); res.Text != "ok" || res.Unaccounted != 13 {
+	if res := runUnsummarised(t, a, turn); res.Text != "ok" || res.Unaccounted != 13 {
 		t.Errorf("Text = %q, Unaccounted = %d; want ok and the 13 results that are gone", res.Text, res.Unaccounted)
 	}
 	req := m.requests()[0]
@@ -244,7 +244,7 @@ func TestNewDuringACompaction(t *testing.T) {
 	turn.Compact = func(_ context.Context, _ *agent.Keep) (sessions.History, error) {
 		return sessions.History{Generation: "20260301_002", Summary: &sessions.Summary{Text: "ANOTHER TALK", CoversSeq: 200}}, nil
 	}
-	runTight(t, newAgent(t, m, agent.Options{ContextWindow: 8000}), turn)
+	runUnsummarised(t, newAgent(t, m, agent.Options{ContextWindow: 8000}), turn)
 	req := m.requests()[0]
 	if strings.Contains(req.System+show(req.Messages), "ANOTHER TALK") || len(req.Messages) < 10 {
 		t.Errorf("the turn goes on with %d messages, System = %q; want those of its own conversation", len(req.Messages), req.System)

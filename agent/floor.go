@@ -41,20 +41,30 @@ func (r *run) keep() *Keep {
 // if the person who waits for it would gain nothing: the request fits, or those
 // that stay anyway are what makes it too long, or it is enough to show huge
 // messages by their ends. Of messages that it would leave out, however few, the
-// summary is all that is left.
+// summary is all that is left. A turn that goes on and on needs a second one,
+// of all that the first one left.
 func (r *run) keepNow(final bool) *Keep {
+	if r.t.Compact == nil || r.compactTried && !r.compacted || r.compactedAll {
+		return nil
+	}
 	view, users, _ := r.view(final)
 	if r.fits(view) {
 		return nil
 	}
 	h, keep := r.t.History, r.keep()
+	if r.compacted {
+		keep = &Keep{Unit: window.UnitMessages}
+	}
 	cut := window.CutAt(h.Messages, *keep)
 	if h.Omitted == 0 && cut == 0 {
 		return nil
 	}
-	if !r.a.frees(h, cut) && window.Missing(view, r.fit(view, users)) == 0 {
-		return nil
+	if r.compacted || !r.a.frees(h, cut) {
+		if fitted, told := r.fit(view, users); missing(view, fitted, told) == 0 {
+			return nil
+		}
 	}
+	r.compactedAll = r.compacted
 	return keep
 }
 

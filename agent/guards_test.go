@@ -36,7 +36,7 @@ func TestOrganizingEnds(t *testing.T) {
 			})
 			answers := run
 			if fails {
-				answers = runTight
+				answers = runUnsummarised
 			}
 			answers(t, newAgent(t, m, agent.Options{ContextWindow: 8000}), turn)
 			if compactions != 1 || !strings.Contains(fmt.Sprint(shown), "Organizing the conversation…") {

@@ -36,7 +36,7 @@ func (s *strict) following(t *testing.T, a *agent.Agent, n int) (refused []int) 
 		turn := turnOf("And now?")
 		turn.ID, turn.Key = fmt.Sprint("t", i), channels.MustKey(fmt.Sprint("web:", i))
 		turn.History = sessions.History{Generation: "20260301_001", Messages: long(200)}
-		runTight(t, a, turn)
+		runUnsummarised(t, a, turn)
 		refused = append(refused, s.refused-before)
 	}
 	return refused
@@ -110,7 +110,7 @@ func TestLearnedLengthGrows(t *testing.T) {
 	turn := turnOf("A long one.")
 	turn.Key = channels.MustKey("web:other")
 	turn.History = sessions.History{Messages: long(200)}
-	runTight(t, a, turn)
+	runUnsummarised(t, a, turn)
 	first := window.Estimate(m.requests()[0].Messages)
 	s.takes = 1 << 20
 	s.following(t, a, 1)
@@ -181,7 +181,7 @@ func TestLengthsOfTwoServers(t *testing.T) {
 		}
 		turn := turnOf("And now?")
 		turn.History = h
-		runTight(t, a, turn)
+		runUnsummarised(t, a, turn)
 		if size := window.Estimate(m.requests()[0].Messages); size < 4000 != want {
 			t.Errorf("with the summariser at %q the first request takes %d tokens of 8000, want less than 4000: %v", server, size, want)
 		}

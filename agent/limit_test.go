@@ -124,7 +124,7 @@ func TestMaxMessagesWithoutSummary(t *testing.T) {
 			return sessions.History{}, fmt.Errorf("no: %w", cause)
 		}
 		for range 5 {
-			res := runTight(t, a, turn)
+			res := runUnsummarised(t, a, turn)
 			if n := len(turn.History.Messages); res.Unaccounted != n-len(m.requests()[len(m.requests())-1].Messages)+2 {
 				t.Errorf("Unaccounted = %d of %d", res.Unaccounted, n)
 			}

@@ -51,7 +51,7 @@ func TestTruncationIsLogged(t *testing.T) {
 			}, newCounter("get"))
 			turn := turnOf("go on")
 			turn.History, turn.Compact = tt.h, tt.compact
-			runTight(t, a, turn)
+			runUnsummarised(t, a, turn)
 			n := strings.Count(log.String(), "context truncated")
 			switch {
 			case tt.want == "" && n > 0:

@@ -54,14 +54,18 @@ func loopOf(t *testing.T, s setting, steps, result int, summaries bool, count fu
 		})
 	}
 	turn.History.FirstSeq = 1
-	turn.Compact = func(_ context.Context, _ *agent.Keep) (sessions.History, error) {
+	turn.Compact = func(_ context.Context, keep *agent.Keep) (sessions.History, error) {
 		h := turn.History
-		first := window.CutAt(h.Messages, c.Keep)
+		first := window.CutAt(h.Messages, *keep)
 		h.Summary = &sessions.Summary{Text: strings.Repeat("It is as we said. ", 100), CoversSeq: int64(first)}
 		h.Messages = h.Messages[first:]
 		return h, nil
 	}
-	runTight(t, a, turn)
+	if summaries {
+		run(t, a, turn)
+	} else {
+		runUnsummarised(t, a, turn)
+	}
 	r := looped{requests: m.requests()}
 	if len(r.requests) != steps {
 		t.Fatalf("%d requests, want %d", len(r.requests), steps)
@@ -93,8 +97,8 @@ func TestLoopMeasured(t *testing.T) {
 			r := loopOf(t, s, 60, result, i%2 == 1, nil)
 			slices.Sort(r.shares)
 			mean, median := r.mean(), r.shares[len(r.shares)/2]
-			if mean < 84 || median < 100 {
-				t.Errorf("in %+v, with %d tokens a call, requests share %.1f %% (median %.1f %%), want at least 84 %% (100 %%)", s, result, mean, median)
+			if mean < 83 || median < 100 {
+				t.Errorf("in %+v, with %d tokens a call, requests share %.1f %% (median %.1f %%), want at least 83 %% (100 %%)", s, result, mean, median)
 			}
 			fmt.Fprintf(&b, "| %d | %d | %d | %s | %.1f %% | %.1f %% | %d | %d |\n", s.window, s.prompt, result, history, mean, median, r.cuts, r.tokens)
 		}

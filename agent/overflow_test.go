@@ -86,7 +86,7 @@ func TestSmallerServerOfTurns(t *testing.T) {
 			before := s.refused
 			turn := turnOf(fmt.Sprint("And now? ", i))
 			turn.History = sessions.History{Generation: "g", Messages: sixty()}
-			runTight(t, a, turn)
+			runUnsummarised(t, a, turn)
 			last = s.refused - before
 		}
 		if s.refused == 0 || last > 0 {

@@ -27,10 +27,10 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 		req.Tools = nil
 	}
 	whole, users, failed := r.view(final)
-	view := r.fit(r.newest(whole, users), users)
+	view, told := r.fit(r.newest(whole, users), users)
 	// What is gone before the fitting, nobody wanted to leave out.
 	unsaid := window.Missing(r.all, whole) - failed
-	left := window.Missing(r.all, view) - failed - unsaid + r.t.History.Omitted
+	left := missing(r.all, view, told) - failed - unsaid + r.t.History.Omitted
 	r.left = left - r.t.History.Omitted
 	view = r.lead(view, left)
 	if window.Validate(view) != nil {
@@ -44,6 +44,15 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	req.Messages = view
 	unsaid += window.Uncovered(r.t.History)
 	return req, lack{all: unsaid + left, unsaid: unsaid}, nil
+}
+
+// missing counts the messages of all that view does not show and does not tell
+// of in short.
+func missing(all, view, told []sessions.Message) int {
+	if len(told) > 0 {
+		view = slices.Concat(view, told)
+	}
+	return window.Missing(all, view)
 }
 
 // lack counts messages of the conversation that a request neither shows nor
@@ -113,7 +122,11 @@ func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 func (r *run) budget() int {
 	size := r.a.windowOf(r.model.Name())
 	n := r.a.room(r.model.Name(), size-r.a.answerReserve(size)) - r.fixed - omissionTokens
-	return max(n, size/8)
+	n = max(n, size/8)
+	if r.most > 0 {
+		n = min(n, r.most)
+	}
+	return n
 }
 
 // fits reports whether view can be sent as it is.
@@ -122,13 +135,9 @@ func (r *run) fits(view []sessions.Message) bool {
 	return window.Bound(view) <= budget || r.a.messageTokens(view) <= budget
 }
 
-// fit returns a view of msgs that fits.
-func (r *run) fit(msgs []sessions.Message, users int) []sessions.Message {
-	budget := r.budget()
-	if r.most > 0 {
-		budget = min(budget, r.most)
-	}
-	return r.a.fit(msgs, users, budget)
+// fit returns a view of msgs that fits, and what of the turn is only told of in it.
+func (r *run) fit(msgs []sessions.Message, users int) (view, told []sessions.Message) {
+	return r.a.fit(msgs, users, r.budget())
 }
 
 // maxSqueezes is how often a request that the server found too long is tried

@@ -141,7 +141,7 @@ func TestBudget(t *testing.T) {
 	}
 	m := newScript(t, append(replies, say("Done."))...)
 	const window8k = 8000
-	res := runTight(t, newAgent(t, m, agent.Options{ContextWindow: window8k}, big), turn)
+	res := runUnsummarised(t, newAgent(t, m, agent.Options{ContextWindow: window8k}, big), turn)
 	if res.Text != "Done." || len(m.requests()) != 9 {
 		t.Fatalf("Result = %q after %d requests", res.Text, len(m.requests()))
 	}
@@ -199,7 +199,7 @@ func TestContextError(t *testing.T) {
 		m := newScript(t, tooLong, call("c1 get {}"), say("Hi."))
 		turn := turnOf("what now?")
 		turn.History.Messages = long(100)
-		runTight(t, newAgent(t, m, agent.Options{}, newCounter("get")), turn)
+		runUnsummarised(t, newAgent(t, m, agent.Options{}, newCounter("get")), turn)
 		reqs := m.requests()
 		if second, third := window.Estimate(reqs[1].Messages), window.Estimate(reqs[2].Messages); third > second*11/10 {
 			t.Errorf("the request after a refused one takes %d tokens, the next %d, want no more", second, third)

@@ -57,10 +57,9 @@ type run struct {
 	// most, if not 0, is how many tokens of messages the server took last
 	// when it refused more than that.
 	most int
-	// compacted says that the history was summarised for this turn, and
-	// compactTried that it was to be. Once is enough: what the turn adds is no
-	// part of the history.
-	compacted, compactTried bool
+	// compacted says that the history was summarised for this turn,
+	// compactTried that it was to be, and compactedAll that all of it was.
+	compacted, compactTried, compactedAll bool
 	// left is how many messages the last request left out because they do not
 	// fit, cutSaid that the log knows, and whyUncut why no summary stands for
 	// them.

@@ -42,11 +42,9 @@ func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 	if err := r.within(ctx); err != nil {
 		return nil, err
 	}
-	if r.t.Compact != nil && !r.compactTried {
-		if keep := r.keepNow(final); keep != nil {
-			if err := r.compact(ctx, keep); err != nil {
-				return nil, err
-			}
+	if keep := r.keepNow(final); keep != nil {
+		if err := r.compact(ctx, keep); err != nil {
+			return nil, err
 		}
 	}
 	var tried rescue

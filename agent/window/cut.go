@@ -65,43 +65,68 @@ func startsTurn(msgs []sessions.Message, i int) bool {
 // at once. Where all of these are gone and the turn itself is too long, as in a
 // long loop of tool calls, it is half of what is left for its groups. If what
 // must stay is still too long, its longest texts become excerpts that say so.
-func Fit(msgs []sessions.Message, users, budget int, text func(string) int) []sessions.Message {
+//
+// For groups of the turn that go no summary can be made, so that a message in
+// their place says in short what they were. told are those that it tells of.
+func Fit(msgs []sessions.Message, users, budget int, text func(string) int) (view, told []sessions.Message) {
+	most := max(budget/recapShare, 0)
+	if most < leastRecap {
+		most = 0
+	}
+	view, gone := fit(msgs, users, budget, most, text)
+	m, told := recap(gone, most, text)
+	if m == nil {
+		return view, nil
+	}
+	at := turnStart(view, users)
+	for at < len(view) && view[at].Role == sessions.RoleUser {
+		at++
+	}
+	return slices.Insert(slices.Clip(view), at, *m), told
+}
+
+// fit is Fit without a word about the groups of the turn that are gone, which
+// it returns. If there are any, it leaves so much room for that word.
+func fit(msgs []sessions.Message, users, budget, spare int, text func(string) int) (view, gone []sessions.Message) {
 	if Bound(msgs) <= budget {
-		return msgs
+		return msgs, nil
 	}
 	sizes, total := sizesOf(msgs, text)
 	if total <= budget {
-		return msgs
+		return msgs, nil
 	}
 	budget = max(budget, 1)
 	turn := turnStart(msgs, users)
 	if msgs, total = capped(msgs, turn, sizes, budget/LargestShare); total <= budget {
-		return msgs
+		return msgs, nil
 	}
-	cut := turn + cutTurn(msgs[turn:], sizes[turn:], budget)
+	cut := turn + cutTurn(msgs[turn:], sizes[turn:], budget, spare)
+	if cut > turn {
+		budget -= spare
+	}
 	// Counted from the same start in every request, it grows by whole steps.
 	quantum := max(budget/oldShare, 1)
 	old := (total - budget + quantum - 1) / quantum * quantum
-	view := make([]sessions.Message, 0, len(msgs))
-	for start, gone := 0, 0; start < len(msgs); {
+	view = make([]sessions.Message, 0, len(msgs)+1)
+	for start, less := 0, 0; start < len(msgs); {
 		end := groupEnd(msgs, start)
-		stays := end == len(msgs)
-		if start < turn {
-			stays = stays || gone >= old
-		} else {
-			stays = stays || start >= cut || msgs[start].Role == sessions.RoleUser
-		}
-		if stays {
-			view = append(view, msgs[start:end]...)
-		} else {
-			gone += sum(sizes[start:end])
+		group := msgs[start:end]
+		switch {
+		case end == len(msgs), start >= cut:
+			view = append(view, group...)
+		case start >= turn && group[0].Role == sessions.RoleUser, start < turn && less >= old:
+			view = append(view, group...)
+		case start >= turn:
+			gone = append(gone, group...)
+		default:
+			less += sum(sizes[start:end])
 		}
 		start = end
 	}
 	if size := Count(view, text); size > budget {
 		view = shorten(view, int(float64(budget)*float64(Estimate(view))/float64(size)))
 	}
-	return view
+	return view, gone
 }
 
 // sizesOf are the tokens of each message, and of all together.
@@ -161,9 +186,10 @@ const (
 // moves the cut, far enough that it can stay there for a while. So it depends
 // on the messages alone, and is where it was for the request before unless
 // there is no more room. The newest group is never cut off. sizes are those of
-// the messages.
-func cutTurn(turn []sessions.Message, sizes []int, budget int) (cut int) {
-	size, pinned := 0, 0
+// the messages, and spare is the part of budget that is not theirs once one
+// has gone.
+func cutTurn(turn []sessions.Message, sizes []int, budget, spare int) (cut int) {
+	size, pinned, groups := 0, 0, 0
 	for start, newest := 0, 0; start < len(turn); {
 		end := groupEnd(turn, start)
 		tokens := sum(sizes[start:end])
@@ -172,8 +198,10 @@ func cutTurn(turn []sessions.Message, sizes []int, budget int) (cut int) {
 			pinned += tokens
 		} else {
 			newest = start
+			groups++
 		}
-		if size > budget {
+		if size > budget && groups > 1 {
+			budget, spare = budget-spare, 0
 			for size > pinned+max(budget-pinned, 0)/turnShare && cut < newest {
 				next := groupEnd(turn, cut)
 				if turn[cut].Role != sessions.RoleUser {

@@ -122,7 +122,7 @@ func checkCut(t failer, in []sessions.Message, keep int) {
 
 func checkFit(t failer, msgs []sessions.Message, budget int) {
 	t.Helper()
-	view := window.Fit(msgs, 1, budget, nil)
+	view, _ := window.Fit(msgs, 1, budget, nil)
 	if len(msgs) == 0 {
 		return
 	}

@@ -3,6 +3,7 @@ package window_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,8 @@ func TestFitIsStickyInATurn(t *testing.T) {
 		history := later(1000, rapid.IntRange(0, 5).Draw(t, "history"))
 		msgs := append(history, sessions.Message{Seq: 2000, Role: sessions.RoleUser, Content: "Go through the shelves."})
 		users := 1
-		before := window.Fit(msgs, users, budget, nil)
+		before, _ := window.Fit(msgs, users, budget, nil)
+		room := budget
 		for i := range rapid.IntRange(1, 40).Draw(t, "steps") {
 			seq := int64(2001 + 3*i)
 			fresh := asked(seq, "look", strings.Repeat("word ", rapid.IntRange(1, budget/6).Draw(t, "size")))
@@ -32,8 +34,12 @@ func TestFitIsStickyInATurn(t *testing.T) {
 				users++
 			}
 			msgs = append(msgs, fresh...)
-			view := window.Fit(msgs, users, budget, nil)
-			checkSticky(t, before, fresh, view, budget, users)
+			view, told := window.Fit(msgs, users, budget, nil)
+			checkSticky(t, before, fresh, view, room, users)
+			if len(told) > 0 {
+				room = budget - budget/8 // from now on, a recap has the rest
+			}
+			checkRecap(t, msgs, view, told, budget)
 			if err := window.Validate(view); err != nil {
 				t.Fatalf("Validate(Fit()) = %v, want nil", err)
 			}
@@ -43,7 +49,7 @@ func TestFitIsStickyInATurn(t *testing.T) {
 }
 
 // checkSticky compares the view of a turn with the one before fresh was said.
-func checkSticky(t *rapid.T, before, fresh, view []sessions.Message, budget, users int) {
+func checkSticky(t *rapid.T, before, fresh, view []sessions.Message, room, users int) {
 	t.Helper()
 	inTurn := func(msgs []sessions.Message) (turn []sessions.Message) {
 		for _, m := range msgs {
@@ -55,7 +61,7 @@ func checkSticky(t *rapid.T, before, fresh, view []sessions.Message, budget, use
 	}
 	extended := append(inTurn(before), fresh...)
 	got := inTurn(view)
-	if window.Estimate(extended) <= budget {
+	if window.Estimate(extended) <= room {
 		if !reflect.DeepEqual(got, extended) {
 			t.Fatalf("there is room for what was shown and what is new, and the turn is shown as\n%swant\n%s", show(got), show(extended))
 		}
@@ -83,8 +89,35 @@ func checkSticky(t *rapid.T, before, fresh, view []sessions.Message, budget, use
 			pinned += window.EstimateMessage(&got[i])
 		}
 	}
-	if rest := window.Estimate(got) - pinned; rest > budget/2 {
-		t.Fatalf("%d tokens of older groups stay where something had to go, want at most half of %d", rest, budget)
+	if rest := window.Estimate(got) - pinned; rest > room/2 {
+		t.Fatalf("%d tokens of older groups stay where something had to go, want at most half of %d", rest, room)
+	}
+}
+
+// checkRecap wants what is told of in short to be what is not shown, and the
+// message that tells of it to stand in front of the groups that are.
+func checkRecap(t *rapid.T, msgs, view, told []sessions.Message, budget int) {
+	t.Helper()
+	shown := append(slices.Clone(view), told...)
+	if got, want := window.Missing(msgs, shown), window.Missing(msgs, view)-len(told); got != want {
+		t.Fatalf("%d messages are told of and not shown; with them %d are missing, want %d", len(told), got, want)
+	}
+	at := slices.IndexFunc(view, func(m sessions.Message) bool { return m.Synthetic })
+	if (at >= 0) != (len(told) > 0) {
+		t.Fatalf("%d messages are told of, the recap is message %d", len(told), at)
+	}
+	if at < 0 {
+		return
+	}
+	recap := &view[at]
+	if n := window.EstimateMessage(recap); n > budget/8 {
+		t.Fatalf("the recap takes %d tokens, want at most an eighth of %d", n, budget)
+	}
+	if at == 0 || view[at-1].Role != sessions.RoleUser || view[at+1].Role != sessions.RoleAssistant {
+		t.Fatalf("the recap does not stand between what was asked and what is shown of the work:\n%s", show(view))
+	}
+	if n := strings.Count(recap.Content, "\n- look "); 2*n != len(told) {
+		t.Fatalf("%d messages are told of in %d entries:\n%s", len(told), n, recap.Content)
 	}
 }
 
@@ -98,7 +131,7 @@ func TestFitShortensWhatIsHuge(t *testing.T) {
 	before := ""
 	for i := range 5 {
 		msgs = append(msgs, sessions.Message{Seq: int64(200 + i), Role: sessions.RoleUser, Content: fmt.Sprint("question ", i)})
-		view := window.Fit(msgs, 1, 1000, nil)
+		view, _ := window.Fit(msgs, 1, 1000, nil)
 		if window.Missing(msgs, view) != 0 || window.Estimate(view) > 1000 {
 			t.Fatalf("%d messages are left out, %d tokens stay of 1000; want none", window.Missing(msgs, view), window.Estimate(view))
 		}
@@ -119,7 +152,7 @@ func TestFitShortensWhatIsHuge(t *testing.T) {
 	}
 	last := &msgs[len(msgs)-1]
 	last.Content = strings.Repeat("now ", 700)
-	if view := window.Fit(msgs, 1, 1000, nil); view[len(view)-1].Content != last.Content {
+	if view, _ := window.Fit(msgs, 1, 1000, nil); view[len(view)-1].Content != last.Content {
 		t.Errorf("what is asked is shown as %.40q", view[len(view)-1].Content)
 	}
 }

@@ -169,7 +169,7 @@ func TestFit(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			msgs := window.Repair(parse(t, strings.ReplaceAll(test.history, " \n", "\n")))
-			view := window.Fit(msgs, test.users, test.budget, nil)
+			view, _ := window.Fit(msgs, test.users, test.budget, nil)
 			if err := window.Validate(view); err != nil {
 				t.Fatalf("Validate(Fit()) = %v, want nil", err)
 			}
@@ -198,7 +198,7 @@ func TestFitShortens(t *testing.T) {
 		{Role: sessions.RoleTool, ToolCallID: "a", Content: huge},
 	}
 	const budget = 2000
-	view := window.Fit(msgs, 1, budget, nil)
+	view, _ := window.Fit(msgs, 1, budget, nil)
 	if err := window.Validate(view); err != nil {
 		t.Fatalf("Validate(Fit()) = %v, want nil", err)
 	}
@@ -227,7 +227,7 @@ func TestFitIsSticky(t *testing.T) {
 		msgs = append(msgs,
 			sessions.Message{Seq: int64(2*i + 1), Role: sessions.RoleUser, Content: words},
 			sessions.Message{Seq: int64(2*i + 2), Role: sessions.RoleAssistant, Content: words})
-		view := window.Fit(msgs, 1, 4000, nil)
+		view, _ := window.Fit(msgs, 1, 4000, nil)
 		if view[0].Seq != first {
 			first = view[0].Seq
 			starts++
