@@ -64,7 +64,7 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 func (e *env) sayDamaged(cfg *config.Config) {
 	files, err := e.daemon.damaged(cfg)
 	if err != nil {
-		e.say("warning: %s", printable(err.Error()))
+		e.say("warning: %s", plainly(err))
 	}
 	for _, f := range files {
 		e.say("warning: %s", printable(app.DamageText(f)))

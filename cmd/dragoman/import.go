@@ -63,9 +63,9 @@ func (k *sessionsImportCmd) Run(e *env, c *cli) error {
 func notImported(path string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
-		return fmt.Errorf("%s cannot be read: %w", path, at.Err)
+		return tell(at.Err, "%s cannot be read", path)
 	}
-	return fmt.Errorf("%s was not imported: %w", path, err)
+	return tell(err, "%s was not imported", path)
 }
 
 // errTaken ends a look into the store early.

@@ -30,6 +30,14 @@ func TestImport(t *testing.T) {
 	w.want([]string{`"key": "import:openai"`}, "sessions", "import", "--json", examples+"openai.json")
 	w.fail(2, `"nonsense" is no conversation`, "sessions", "import", "--key", "nonsense", examples+"openai.json")
 	w.fail(1, "dragoman: /nowhere/at/all.json cannot be read: no such file", "sessions", "import", "/nowhere/at/all.json")
+	// Only names of packages are left out, not what looks like one.
+	t.Chdir(t.TempDir())
+	w.fail(1, "dragoman: agent: file: x.json cannot be read: no such file", "sessions", "import", "agent: file: x.json")
+	if err := os.WriteFile("sqlite: y.json", []byte("nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.fail(1, "dragoman: sqlite: y.json was not imported: ", "sessions", "import", "sqlite: y.json")
+	w.fail(1, "dragoman: app: /z cannot be written: no such file", "sessions", "export", "--all", "-o", "app: /z")
 
 	bad := filepath.Join(t.TempDir(), "heartbeat.json")
 	if err := os.WriteFile(bad, []byte(`{"key":"heartbeat","messages":[]}`), 0o600); err != nil {

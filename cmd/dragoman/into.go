@@ -120,7 +120,7 @@ func notWritten(path string, err error) error {
 	default:
 		return err
 	}
-	return fmt.Errorf("%s cannot be written: %w", path, err)
+	return tell(err, "%s cannot be written", path)
 }
 
 // syncDir makes a new name in a folder durable.

@@ -187,21 +187,12 @@ func (k *logoutCmd) Run(e *env, c *cli) error {
 	return nil
 }
 
-// plainError is an error as a person reads it.
-type plainError struct {
-	text string
-	err  error
-}
-
-func (e *plainError) Error() string { return e.text }
-func (e *plainError) Unwrap() error { return e.err }
-
-// inPlainWords leaves out the packages that err came through, which begin it
-// and are for logs.
+// inPlainWords leaves out what was attempted, which the person knows: they
+// asked for it.
 func inPlainWords(err error) error {
-	text := err.Error()
-	for _, prefix := range []string{"app: ", "whatsapp: ", "link: ", "unlink: "} {
-		text = strings.TrimPrefix(text, prefix)
+	text := plainly(err)
+	for _, attempt := range []string{"link: ", "unlink: "} {
+		text = strings.TrimPrefix(text, attempt)
 	}
-	return &plainError{text, err}
+	return &told{text, err}
 }

@@ -15,11 +15,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
 	"dragoman/internal/config"
+	"dragoman/internal/httpapi"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -73,6 +73,9 @@ type env struct {
 type usageError struct{ sentence string }
 
 func (e *usageError) Error() string { return e.sentence }
+
+// errSaid ends a command that has said already what is wrong.
+var errSaid = errors.New("something is wrong, as was said")
 
 // helpShown ends the parser after --help.
 type helpShown struct{}
@@ -138,7 +141,7 @@ func (e *env) report(err error) int {
 	case errors.As(err, &usage):
 		_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", usage.sentence)
 		return exitUsage
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, errSaid), errors.Is(err, context.Canceled):
 		return exitFailed
 	}
 	_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", plainly(err))
@@ -150,12 +153,32 @@ func plainly(err error) string {
 	if err == nil {
 		return ""
 	}
-	return printable(packages.ReplaceAllString(err.Error(), "$1"))
+	return printable(httpapi.Plain(err))
 }
 
-// packages are the names that our errors begin with. They tell a programmer
-// where to look, and nobody else anything.
-var packages = regexp.MustCompile(`(?m)(^|: )(?:(?:app|exchange|file|gateway|httpapi|media|memory|sessions|sqlite): )+`)
+// told is an error whose words are for people as they stand: they may begin
+// with the name of a file, whatever that looks like.
+type told struct {
+	text  string
+	cause error
+}
+
+func (e *told) Error() string { return e.text }
+
+// Plain is for [httpapi.Plain].
+func (e *told) Plain() string { return e.text }
+
+// Unwrap returns the cause, or nil.
+func (e *told) Unwrap() error { return e.cause }
+
+// tell makes an error that says what, and why if there is a cause.
+func tell(cause error, format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	if cause != nil {
+		text += ": " + plainly(cause)
+	}
+	return &told{text, cause}
+}
 
 // say writes one line for people.
 func (e *env) say(format string, args ...any) {

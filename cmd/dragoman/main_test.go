@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -442,7 +443,7 @@ func TestExamples(t *testing.T) {
 func TestErrorsNameNoPackage(t *testing.T) {
 	var errs bytes.Buffer
 	e := &env{err: &errs}
-	e.report(errors.New("app: open the store: sqlite: open: file: the disk is full\nexchange: x; my file: y"))
+	e.report(fmt.Errorf("app: open the store: %w", errors.Join(fmt.Errorf("sqlite: open: %w", errors.New("the disk is full")), errors.New("exchange: x; my file: y"))))
 	if got, want := errs.String(), "dragoman: open the store: open: the disk is full\nx; my file: y\n"; got != want {
 		t.Errorf("report = %q, want %q", got, want)
 	}

@@ -76,7 +76,7 @@ func (k *pairRemoveCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		err := a.Unpair(ctx, k.Channel, k.Person)
 		if errors.Is(err, sessions.ErrNotFound) {
-			return fmt.Errorf("%s was not paired on %s; dragoman pair list shows all", oneLine(k.Person), oneLine(k.Channel))
+			return tell(nil, "%s was not paired on %s; dragoman pair list shows all", oneLine(k.Person), oneLine(k.Channel))
 		}
 		if err != nil {
 			return err

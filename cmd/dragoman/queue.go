@@ -116,7 +116,7 @@ func queueError(id string, err error) error {
 	case errors.Is(err, sessions.ErrNotFound):
 		return fmt.Errorf("there is no entry %s; dragoman queue list shows all", oneLine(id))
 	case errors.Is(err, sessions.ErrConflict):
-		return fmt.Errorf("%s is done already, or being worked on right now", oneLine(id))
+		return tell(nil, "%s is done already, or being worked on right now", oneLine(id))
 	}
 	return err
 }

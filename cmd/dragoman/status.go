@@ -15,7 +15,8 @@ type statusCmd struct {
 	jsonFlag
 }
 
-// Run fails if the store cannot write, so that scripts notice.
+// Run fails if the store cannot write, so that scripts notice. Why is said
+// already then.
 func (k *statusCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		s, err := a.Status(ctx)
@@ -28,7 +29,7 @@ func (k *statusCmd) Run(e *env, c *cli) error {
 			e.status(s)
 		}
 		if err == nil && s.Problem != "" {
-			err = fmt.Errorf("%s", s.Problem)
+			err = errSaid
 		}
 		return err
 	})
@@ -68,10 +69,8 @@ func (e *env) status(s httpapi.Status) {
 		}
 		line("turns", turns)
 	}
-	line("inbox", e.depth(s.Waiting, s.Oldest, "message waits for an answer", "messages wait for an answer"))
-	line("outbox", e.depth(s.Unsent, s.OldestSend, "answer is not delivered", "answers are not delivered"))
-	if s.Dead+s.Aside > 0 {
-		line("attention", fmt.Sprintf("%d given up, %d set aside; see: dragoman queue list", s.Dead, s.Aside))
+	if d := s.Depths; d != nil {
+		e.depths(*d, line)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Channels)) {
 		ch := s.Channels[name]
@@ -83,6 +82,15 @@ func (e *env) status(s httpapi.Status) {
 	}
 	for _, w := range s.Warnings {
 		line("warning", w)
+	}
+}
+
+// depths tells of the queues.
+func (e *env) depths(s httpapi.Depths, line func(what, value string)) {
+	line("inbox", e.depth(s.Waiting, s.Oldest, "message waits for an answer", "messages wait for an answer"))
+	line("outbox", e.depth(s.Unsent, s.OldestSend, "answer is not delivered", "answers are not delivered"))
+	if s.Dead+s.Aside > 0 {
+		line("attention", fmt.Sprintf("%d given up, %d set aside; see: dragoman queue list", s.Dead, s.Aside))
 	}
 }
 

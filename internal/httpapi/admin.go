@@ -114,7 +114,13 @@ type OtherTrouble struct {
 type Status struct {
 	Info
 	// Problem is why the store cannot write, or "".
-	Problem    string    `json:"problem,omitempty"`
+	Problem string `json:"problem,omitempty"`
+	// Depths are nil if the store cannot be read: then nobody knows them.
+	*Depths
+}
+
+// Depths are how much is in the queues.
+type Depths struct {
 	Waiting    int       `json:"waiting"`
 	Postponed  int       `json:"postponed"`
 	Unsent     int       `json:"unsent"`

@@ -20,6 +20,9 @@ type badRequest struct{ sentence string }
 
 func (e *badRequest) Error() string { return e.sentence }
 
+// Plain is for [Plain]: a sentence may begin with what somebody wrote.
+func (e *badRequest) Plain() string { return e.sentence }
+
 // unavailable is something that this process cannot do.
 type unavailable struct{ sentence string }
 
@@ -46,7 +49,7 @@ func writeFailure(w http.ResponseWriter, err error) {
 func failureOf(err error) (failure, int) {
 	for _, c := range codes {
 		if errors.Is(err, c.err) {
-			return failure{Error: err.Error(), Code: c.code}, c.status
+			return failure{Error: Plain(err), Code: c.code}, c.status
 		}
 	}
 	status := http.StatusInternalServerError
@@ -58,7 +61,7 @@ func failureOf(err error) (failure, int) {
 	case errors.As(err, &not):
 		status = http.StatusServiceUnavailable
 	}
-	return failure{Error: err.Error()}, status
+	return failure{Error: Plain(err)}, status
 }
 
 // RemoteError is a refusal that came from the other end. It unwraps to the
@@ -70,6 +73,9 @@ type RemoteError struct {
 }
 
 func (e *RemoteError) Error() string { return e.Sentence }
+
+// Plain is for [Plain]: the other end has made a sentence of it already.
+func (e *RemoteError) Plain() string { return e.Sentence }
 
 // Unwrap returns the sentinel, or nil.
 func (e *RemoteError) Unwrap() error { return e.cause }

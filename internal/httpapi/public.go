@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/sessions"
 )
 
 // PublicOptions say what Public shows. Check must be set.
@@ -132,7 +133,6 @@ var reasons = []struct {
 	{syscall.EROFS, "readonly", "The state directory is read-only: messages are not accepted."},
 	{fs.ErrPermission, "permission denied", "The state directory cannot be written: its permissions are wrong."},
 	{syscall.EIO, "disk i/o error", "The disk reports input/output errors."},
-	{nil, "newer version of dragoman", "A newer version of dragoman wrote the store. Use that one, or restore a backup."},
 	{nil, "malformed", "The database is damaged. It is left as it is: restore a backup."},
 	{nil, "not a database", "The database file is something else. It is left as it is: restore a backup."},
 	{context.DeadlineExceeded, "database is locked", "The store does not answer in time."},
@@ -140,6 +140,9 @@ var reasons = []struct {
 
 // PlainReason says in one sentence why the store fails, as far as it is known.
 func PlainReason(err error) string {
+	if newer, ok := errors.AsType[*sessions.NewerError](err); ok {
+		return newer.Sentence()
+	}
 	text := strings.ToLower(err.Error())
 	for _, r := range reasons {
 		if (r.is != nil && errors.Is(err, r.is)) || strings.Contains(text, r.words) {

@@ -28,8 +28,10 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 		}
 		return s, nil
 	}
-	s.Waiting, s.Postponed, s.Unsent, s.Unknown = st.Waiting, st.Postponed, st.Unsent, st.Unknown
-	s.Dead, s.Aside, s.Oldest, s.OldestSend = st.Dead, st.Aside, st.Oldest, st.OldestSend
+	s.Depths = &Depths{
+		Waiting: st.Waiting, Postponed: st.Postponed, Unsent: st.Unsent, Unknown: st.Unknown,
+		Dead: st.Dead, Aside: st.Aside, Oldest: st.Oldest, OldestSend: st.OldestSend,
+	}
 	return s, nil
 }
 
