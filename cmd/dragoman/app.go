@@ -28,7 +28,7 @@ func (appDaemon) loadWithoutSecrets(path string) (*config.Config, error) {
 func (d appDaemon) run(ctx context.Context, e *env, cfg *config.Config, path string, hangup <-chan struct{}) error {
 	level := new(slog.LevelVar)
 	daemon, err := app.Open(ctx, cfg, app.Options{
-		Version: programVersion(), Out: e.out, Logger: newLogger(e, cfg, level), Level: level,
+		Version: programVersion(), Command: e.command, Out: e.out, Logger: newLogger(e, cfg, level), Level: level,
 		Hangup: hangup, Reload: func() (*config.Config, error) { return d.load(path) }, Getenv: os.Getenv,
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 			return err
 		}
 		if !k.JSON {
-			e.say("%s", planText(k.Target, plan))
+			e.say("%s", e.planText(k.Target, plan))
 		}
 		// Even what seems empty is erased: messages may wait that were never
 		// answered, and facts of long ago.
@@ -43,7 +43,7 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 		}
 		got, err := a.Erase(ctx, plan.Erasure)
 		if errors.Is(err, sessions.ErrNotFound) {
-			return &usageError{fmt.Sprintf("nothing is known of %s; dragoman sessions list shows all conversations", oneLine(k.Target)) + elsewhereText(plan)}
+			return &usageError{fmt.Sprintf("nothing is known of %s; %s shows all conversations", oneLine(k.Target), e.command("sessions list")) + elsewhereText(plan)}
 		}
 		if err != nil {
 			return err

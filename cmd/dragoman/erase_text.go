@@ -3,22 +3,23 @@ package main
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
 )
 
 // planText says what will go, before it goes.
-func planText(target string, p httpapi.Plan) string { return unfinishedText(p) + foundText(target, p) }
+func (e *env) planText(target string, p httpapi.Plan) string {
+	return unfinishedText(p) + e.foundText(target, p)
+}
 
-func foundText(target string, p httpapi.Plan) string {
+func (e *env) foundText(target string, p httpapi.Plan) string {
 	if p.Empty() {
 		found := fmt.Sprintf("Nothing of %s was found.", oneLine(target))
 		if len(p.Names) > 0 {
 			found = fmt.Sprintf("Nothing is left of %s but the name, which goes.", keyLine(p.Names))
 		}
-		return found + " What was set aside is looked through when you erase." + namingText(p) + maybeText(p) + copiesText(p)
+		return found + " What was set aside is looked through when you erase." + e.namingText(p) + e.maybeText(p) + copiesText(p)
 	}
 	var b strings.Builder
 	b.WriteString("This will erase:\n")
@@ -42,9 +43,9 @@ func foundText(target string, p httpapi.Plan) string {
 		fmt.Fprintf(&b, "  %s\n", count(p.Pairings, "pairing", "pairings"))
 	}
 	b.WriteString("Summaries that tell of it, queues, files, what the channel keeps of its own, and the search index go with it.")
-	b.WriteString(memoriesText(p))
-	b.WriteString(namingText(p))
-	b.WriteString(maybeText(p))
+	b.WriteString(e.memoriesText(p))
+	b.WriteString(e.namingText(p))
+	b.WriteString(e.maybeText(p))
 	b.WriteString(copiesText(p))
 	return b.String()
 }
@@ -79,44 +80,43 @@ func pathLines(paths []string) string {
 
 // namingText lists the facts, titles and summaries that stay and call the person
 // by name, each with the command that changes it, in lines of their own; or it is "".
-func namingText(p httpapi.Plan) string {
+func (e *env) namingText(p httpapi.Plan) string {
 	var b strings.Builder
 	if len(p.Naming) > 0 {
 		b.WriteString("\nThese have a name of the person in them, and stay; each is forgotten by its command:")
 	}
 	for _, f := range p.Naming {
 		_, target, _ := strings.Cut(f.Scope, ":")
-		fmt.Fprintf(&b, "\n  %s\n    dragoman sessions facts %s --forget %d", fit(oneLine(f.Text), 70), shellWord(target), f.ID)
+		fmt.Fprintf(&b, "\n  %s\n    %s --forget %d", fit(oneLine(f.Text), 70), e.command("sessions facts", target), f.ID)
 	}
 	if len(p.Titles) > 0 {
 		b.WriteString("\nThese titles have a name of the person in them, and stay; \"\" takes a title away:")
 	}
 	for _, t := range p.Titles {
-		fmt.Fprintf(&b, "\n  %s\n    dragoman sessions rename %s \"\"", fit(oneLine(t.Title), 70), shellWord(t.Key.String()))
+		fmt.Fprintf(&b, "\n  %s\n    %s \"\"", fit(oneLine(t.Title), 70), e.command("sessions rename", t.Key.String()))
 	}
 	if len(p.Summaries) > 0 {
 		b.WriteString("\nThese summaries have a name of the person in them, and stay with what they sum up; each goes with its conversation:")
 	}
 	for _, s := range p.Summaries {
-		fmt.Fprintf(&b, "\n  %s\n    dragoman sessions erase %s --conversation", fit(oneLine(s.Text), 70), shellWord(s.Key.String()))
+		fmt.Fprintf(&b, "\n  %s\n    %s --conversation", fit(oneLine(s.Text), 70), e.command("sessions erase", s.Key.String()))
 	}
 	return b.String()
 }
 
 // memoriesText names the memories of shared chats that stay, each with the
 // commands for it, in lines of their own; or it is "".
-func memoriesText(p httpapi.Plan) string {
+func (e *env) memoriesText(p httpapi.Plan) string {
 	var b strings.Builder
 	for _, key := range remembering(p) {
-		word := shellWord(key)
-		fmt.Fprintf(&b, "\nThe memory of %s stays, and may tell of the person: dragoman sessions facts %s lists it, or erase that chat too: dragoman sessions erase %[2]s", key, word)
+		fmt.Fprintf(&b, "\nThe memory of %s stays, and may tell of the person: %s lists it, or erase that chat too: %s", oneLine(key), e.command("sessions facts", key), e.command("sessions erase", key))
 	}
 	return b.String()
 }
 
 // maybeText lists those who may be the person, with what shows and erases them,
 // in lines of their own, or is "".
-func maybeText(p httpapi.Plan) string {
+func (e *env) maybeText(p httpapi.Plan) string {
 	if len(p.Maybe) == 0 {
 		return ""
 	}
@@ -127,20 +127,10 @@ func maybeText(p httpapi.Plan) string {
 		if len(m.Chats) > 0 {
 			where = " in " + keyLine(m.Chats)
 		}
-		fmt.Fprintf(&b, "\n  %s: %s%s, %s\n    dragoman sessions erase %s", oneLine(m.Person),
-			count(m.Messages, "message", "messages"), where, count(m.Facts, "fact", "facts"), shellWord(m.Person))
+		fmt.Fprintf(&b, "\n  %s: %s%s, %s\n    %s", oneLine(m.Person),
+			count(m.Messages, "message", "messages"), where, count(m.Facts, "fact", "facts"), e.command("sessions erase", m.Person))
 	}
 	return b.String()
-}
-
-// shellWord is s as a shell and its history take it for one word.
-func shellWord(s string) string {
-	if s = oneLine(s); strings.IndexFunc(s, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("#:@+-_./", r)
-	}) < 0 {
-		return s
-	}
-	return shellQuote(s)
 }
 
 // copiesText names the copies of the store that go as well, in lines of their

@@ -28,7 +28,7 @@ func (k *sessionsExportCmd) Run(e *env, c *cli) error {
 	var key channels.Key
 	if !k.All {
 		var err error
-		if key, err = parseKey(k.Key); err != nil {
+		if key, err = e.parseKey(k.Key); err != nil {
 			return err
 		}
 	}
@@ -41,7 +41,7 @@ func (k *sessionsExportCmd) Run(e *env, c *cli) error {
 			if k.All {
 				err = exportAll(ctx, a, exchange.Format(k.Format), out)
 			} else {
-				err = exportOne(ctx, a, exchange.Format(k.Format), key, out)
+				err = e.exportOne(ctx, a, exchange.Format(k.Format), key, out)
 			}
 			return errors.Join(err, out.Close())
 		})
@@ -52,7 +52,7 @@ func (k *sessionsExportCmd) Run(e *env, c *cli) error {
 // conversation: somebody asked to be paired, or only the name is left. As jsonl
 // their queues are written, if they have any; the other formats are of what was
 // said.
-func exportOne(ctx context.Context, a *httpapi.Client, format exchange.Format, key channels.Key, out exchange.Writer) error {
+func (e *env) exportOne(ctx context.Context, a *httpapi.Client, format exchange.Format, key channels.Key, out exchange.Writer) error {
 	found := false
 	var head *sessions.Record // of no conversation, while nothing followed it
 	err := a.Dump(ctx, []channels.Key{key}, func(r sessions.Record) error {
@@ -72,7 +72,7 @@ func exportOne(ctx context.Context, a *httpapi.Client, format exchange.Format, k
 		return out.Put(r)
 	})
 	if err == nil && !found {
-		return noConversation(key)
+		return e.noConversation(key)
 	}
 	return err
 }

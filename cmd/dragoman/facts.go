@@ -21,7 +21,7 @@ func (k *sessionsFactsCmd) Run(e *env, c *cli) error {
 		if k.Forget != 0 {
 			err := a.Forget(ctx, k.Target, k.Forget)
 			if errors.Is(err, sessions.ErrNotFound) {
-				return &usageError{fmt.Sprintf("nothing with the number %d is remembered of %s; dragoman sessions facts %[2]s lists all", k.Forget, oneLine(k.Target))}
+				return &usageError{fmt.Sprintf("nothing with the number %d is remembered of %s; %s lists all", k.Forget, oneLine(k.Target), e.command("sessions facts", k.Target))}
 			}
 			if err != nil {
 				return err

@@ -57,7 +57,7 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 			return e.json(all)
 		}
 		if len(all) == 0 {
-			e.say("%s", nothingListed(q))
+			e.say("%s", e.nothingListed(q))
 			return nil
 		}
 		t := &table{head: []string{"KEY", "TITLE", "MESSAGES", "TOKENS", "LAST"}}
@@ -77,14 +77,14 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 }
 
 // nothingListed says why a list is empty.
-func nothingListed(q sessions.Query) string {
+func (e *env) nothingListed(q sessions.Query) string {
 	switch {
 	case q.After != nil:
 		return "There are no more such conversations."
 	case q.Channel != "" || q.Tag != "" || q.Text != "" || q.Metadata != nil:
-		return "No conversation is like that. Without options, dragoman sessions list shows all."
+		return "No conversation is like that. Without options, " + e.command("sessions list") + " shows all."
 	}
-	return "No conversations yet. Write to Dragoman on one of its channels, or run: dragoman chat"
+	return "No conversations yet. Write to Dragoman on one of its channels, or run: " + e.command("chat")
 }
 
 // withTags is the name of a conversation with its tags after it.
@@ -107,7 +107,7 @@ func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
 	var key channels.Key
 	if k.Key != "" {
 		var err error
-		if key, err = parseKey(k.Key); err != nil {
+		if key, err = e.parseKey(k.Key); err != nil {
 			return err
 		}
 	}
@@ -186,14 +186,14 @@ type sessionsGenerationsCmd struct {
 }
 
 func (k *sessionsGenerationsCmd) Run(e *env, c *cli) error {
-	key, err := parseKey(k.Key)
+	key, err := e.parseKey(k.Key)
 	if err != nil {
 		return err
 	}
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		all, err := a.Generations(ctx, key)
 		if errors.Is(err, sessions.ErrNotFound) {
-			return noConversation(key)
+			return e.noConversation(key)
 		}
 		if err != nil {
 			return err

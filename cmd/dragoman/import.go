@@ -26,7 +26,7 @@ func (k *sessionsImportCmd) Run(e *env, c *cli) error {
 	o := exchange.Options{Format: exchange.Format(k.Format), Now: e.now}
 	if k.Key != "" {
 		var err error
-		if o.Key, err = parseKey(k.Key); err != nil {
+		if o.Key, err = e.parseKey(k.Key); err != nil {
 			return err
 		}
 	}

@@ -91,12 +91,15 @@ func (k *jobsRunCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		err := a.RunJob(ctx, k.Name)
 		if errors.Is(err, sessions.ErrNotFound) {
-			return fmt.Errorf("there is no job %s; dragoman jobs list shows all", oneLine(k.Name))
+			return fmt.Errorf("there is no job %s; %s shows all", oneLine(k.Name), e.command("jobs list"))
+		}
+		if errors.Is(err, httpapi.ErrNoDaemon) {
+			return fmt.Errorf("%w: start it with %s", err, e.command("run"))
 		}
 		if err != nil {
 			return err
 		}
-		e.say("%s was started; dragoman jobs log %s shows what becomes of it.", oneLine(k.Name), oneLine(k.Name))
+		e.say("%s was started; %s shows what becomes of it.", oneLine(k.Name), e.command("jobs log", k.Name))
 		return nil
 	})
 }

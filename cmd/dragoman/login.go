@@ -37,7 +37,7 @@ func (k *loginCmd) Run(e *env, c *cli) error {
 	case ctx.Err() != nil:
 		return context.Canceled
 	case err != nil:
-		return inPlainWords(err)
+		return e.inPlainWords(err, k.Channel)
 	}
 	e.say("%s is linked to %s.", oneLine(k.Channel), oneLine(account))
 	return nil
@@ -96,8 +96,8 @@ func (s *shown) tooSmall(width, height int) string {
 		return ""
 	}
 	return fmt.Sprintf("This window is too small for the QR code: it has %d columns and %d rows, and %d and %d are needed.\n"+
-		"Make it larger or its letters smaller, or link without a QR code: dragoman login %s --code +PHONE",
-		columns, rows, width, height, oneLine(s.channel))
+		"Make it larger or its letters smaller, or link without a QR code: %s --code +PHONE",
+		columns, rows, width, height, s.e.command("login", s.channel))
 }
 
 // clear takes the last code off the terminal. One that did not fit, or does not
@@ -178,9 +178,9 @@ func (k *logoutCmd) Run(e *env, c *cli) error {
 	case ctx.Err() != nil:
 		return context.Canceled
 	case err != nil:
-		return inPlainWords(err)
+		return e.inPlainWords(err, k.Channel)
 	}
-	e.say("%s is not linked to a phone now. To link it: dragoman login %[1]s", oneLine(k.Channel))
+	e.say("%s is not linked to a phone now. To link it: %s", oneLine(k.Channel), e.command("login", k.Channel))
 	if !told {
 		e.say("WhatsApp could not be told, so remove it on the phone too: Settings, Linked devices.")
 	}
@@ -189,10 +189,10 @@ func (k *logoutCmd) Run(e *env, c *cli) error {
 
 // inPlainWords leaves out what was attempted, which the person knows: they
 // asked for it.
-func inPlainWords(err error) error {
+func (e *env) inPlainWords(err error, channel string) error {
 	text := plainly(err)
 	for _, attempt := range []string{"link: ", "unlink: "} {
 		text = strings.TrimPrefix(text, attempt)
 	}
-	return &told{text, err}
+	return &told{e.ownHint(text, "logout", channel), err}
 }

@@ -39,6 +39,7 @@ func main() { os.Exit(realMain()) }
 func realMain() int {
 	e := &env{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, daemon: appDaemon{}, now: time.Now,
+		program:     shellWord(os.Args[0]),
 		interactive: term.IsTerminal(int(os.Stdin.Fd())),
 	}
 	e.plain = !term.IsTerminal(int(os.Stdout.Fd())) || os.Getenv("NO_COLOR") != ""
@@ -67,6 +68,9 @@ type env struct {
 	// parser is known to the commands that describe the others.
 	parser *kong.Kong
 	ctx    context.Context // of this one run of the program
+	// program is how this one was called, and config the file that was named
+	// for it, or "": hints are commands that can be pasted.
+	program, config string
 }
 
 // usageError is a mistake on the command line.
@@ -102,6 +106,9 @@ func run(ctx context.Context, args []string, e *env) (code int) {
 		panic(err) // our own bug: the struct's tags
 	}
 	e.ctx, e.parser = ctx, parser
+	if e.program == "" {
+		e.program = "dragoman"
+	}
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
@@ -111,9 +118,10 @@ func run(ctx context.Context, args []string, e *env) (code int) {
 	}
 	kctx, err := parser.Parse(args)
 	if err != nil {
-		_, _ = fmt.Fprintf(e.err, "dragoman: %v\nTry: dragoman help%s\n", err, typed(parser.Model.Node, args))
+		_, _ = fmt.Fprintf(e.err, "dragoman: %v\nTry: %s%s\n", err, e.command("help"), typed(parser.Model.Node, args))
 		return exitUsage
 	}
+	e.config = c.Config
 	return e.report(kctx.Run(e, &c))
 }
 

@@ -59,7 +59,7 @@ func (k *queueShowCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		i, err := a.QueueItem(ctx, k.ID)
 		if err != nil {
-			return queueError(k.ID, err)
+			return e.queueError(k.ID, err)
 		}
 		if k.JSON {
 			return e.json(i)
@@ -103,7 +103,7 @@ func (e *env) forEach(ids []string, done string, f func(id string) error) error 
 	var errs []error
 	for _, id := range ids {
 		if err := f(id); err != nil {
-			errs = append(errs, queueError(id, err))
+			errs = append(errs, e.queueError(id, err))
 			continue
 		}
 		e.say("%s %s.", oneLine(id), done)
@@ -111,10 +111,10 @@ func (e *env) forEach(ids []string, done string, f func(id string) error) error 
 	return errors.Join(errs...)
 }
 
-func queueError(id string, err error) error {
+func (e *env) queueError(id string, err error) error {
 	switch {
 	case errors.Is(err, sessions.ErrNotFound):
-		return fmt.Errorf("there is no entry %s; dragoman queue list shows all", oneLine(id))
+		return fmt.Errorf("there is no entry %s; %s shows all", oneLine(id), e.command("queue list"))
 	case errors.Is(err, sessions.ErrConflict):
 		return tell(nil, "%s is done already, or being worked on right now", oneLine(id))
 	}

@@ -54,15 +54,15 @@ func eachMessage(ctx context.Context, a *httpapi.Client, key channels.Key, f fun
 	}
 }
 
-func noConversation(key channels.Key) error {
-	return fmt.Errorf("there is no conversation %s; dragoman sessions list shows all", key)
+func (e *env) noConversation(key channels.Key) error {
+	return fmt.Errorf("there is no conversation %s; %s shows all", oneLine(key.String()), e.command("sessions list"))
 }
 
 // parseKey explains a key that is none.
-func parseKey(s string) (channels.Key, error) {
+func (e *env) parseKey(s string) (channels.Key, error) {
 	key, err := channels.ParseKey(s)
 	if err != nil {
-		return key, &usageError{fmt.Sprintf("%q is no conversation: write its key, like telegram:123456 (see dragoman sessions list)", oneLine(s))}
+		return key, &usageError{fmt.Sprintf("%q is no conversation: write its key, like telegram:123456 (see %s)", oneLine(s), e.command("sessions list"))}
 	}
 	return key, nil
 }
@@ -73,7 +73,7 @@ type sessionsRenameCmd struct {
 }
 
 func (k *sessionsRenameCmd) Run(e *env, c *cli) error {
-	key, err := parseKey(k.Key)
+	key, err := e.parseKey(k.Key)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (k *sessionsRenameCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		err := a.Rename(ctx, key, title)
 		if errors.Is(err, sessions.ErrNotFound) {
-			return noConversation(key)
+			return e.noConversation(key)
 		}
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ type sessionsDeleteCmd struct {
 }
 
 func (k *sessionsDeleteCmd) Run(e *env, c *cli) error {
-	key, err := parseKey(k.Key)
+	key, err := e.parseKey(k.Key)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (k *sessionsDeleteCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		err := a.Delete(ctx, key)
 		if errors.Is(err, sessions.ErrNotFound) {
-			return noConversation(key)
+			return e.noConversation(key)
 		}
 		if err != nil {
 			return err

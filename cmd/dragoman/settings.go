@@ -27,7 +27,7 @@ func (k *sessionsSetCmd) Run(e *env, c *cli) error {
 		meta, isMeta := strings.CutPrefix(name, "meta.")
 		switch {
 		case !found || value == "":
-			return &usageError{fmt.Sprintf("%q sets nothing: write NAME=VALUE, or use dragoman sessions unset", oneLine(s))}
+			return &usageError{fmt.Sprintf("%q sets nothing: write NAME=VALUE, or use %s", oneLine(s), e.command("sessions unset"))}
 		case name == "model":
 			change.Model = &value
 		case name == "system":
@@ -79,7 +79,7 @@ func (k *sessionsUnsetCmd) Run(e *env, c *cli) error {
 
 // configure makes a change and says what the settings are now.
 func (e *env) configure(c *cli, name string, change httpapi.Change) error {
-	key, err := parseKey(name)
+	key, err := e.parseKey(name)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		now, err := a.Configure(ctx, change)
 		if errors.Is(err, sessions.ErrNotFound) {
-			return fmt.Errorf("%w; to give settings to one before its first message use sessions set or tag with --new", noConversation(key))
+			return fmt.Errorf("%w; to give settings to one before its first message use sessions set or tag with --new", e.noConversation(key))
 		}
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 		}
 		head, err := a.Conversation(ctx, key)
 		if err == nil && head.Messages == 0 && head.Generation == "" {
-			e.say("Nothing was said in it either: dragoman sessions delete %s takes it off the list.", oneLine(key.String()))
+			e.say("Nothing was said in it either: %s takes it off the list.", e.command("sessions delete", key.String()))
 		}
 		return nil // what was asked for is done
 	})
@@ -167,11 +167,11 @@ type sessionsJoinCmd struct {
 }
 
 func (k *sessionsJoinCmd) Run(e *env, c *cli) error {
-	from, err := parseKey(k.From)
+	from, err := e.parseKey(k.From)
 	if err != nil {
 		return err
 	}
-	to, err := parseKey(k.To)
+	to, err := e.parseKey(k.To)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (k *sessionsJoinCmd) Run(e *env, c *cli) error {
 			err = a.Join(ctx, from, to)
 		}
 		if errors.Is(err, sessions.ErrNotFound) {
-			return noConversation(from)
+			return e.noConversation(from)
 		}
 		if err != nil {
 			return err

@@ -19,7 +19,7 @@ type sessionsShowCmd struct {
 }
 
 func (k *sessionsShowCmd) Run(e *env, c *cli) error {
-	key, err := parseKey(k.Key)
+	key, err := e.parseKey(k.Key)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 		return &usageError{"--last wants 0 or more"}
 	}
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		s, err := readShown(ctx, a, key, k.Last)
+		s, err := e.readShown(ctx, a, key, k.Last)
 		if err != nil {
 			return err
 		}
@@ -51,14 +51,14 @@ type view struct {
 
 // readShown reads the last messages of key, all of them if last is 0, and what
 // is known of the whole.
-func readShown(ctx context.Context, a *httpapi.Client, key channels.Key, last int) (s view, err error) {
+func (e *env) readShown(ctx context.Context, a *httpapi.Client, key channels.Key, last int) (s view, err error) {
 	if s.now, err = a.Running(ctx, key); err != nil { // first: what is committed after that is in the transcript
 		return s, err
 	}
 	s.head, err = a.Conversation(ctx, key)
 	if errors.Is(err, sessions.ErrNotFound) {
 		if s.now.Turn == "" {
-			return s, noConversation(key)
+			return s, e.noConversation(key)
 		}
 		s.head, err = sessions.Conversation{Key: key}, nil // its very first turn
 	}

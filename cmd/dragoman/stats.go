@@ -72,7 +72,7 @@ func (e *env) stats(n numbers) {
 		most = max(most, d.Messages)
 	}
 	if most == 0 && len(n.Top) == 0 {
-		e.say("Nothing to count yet. Write to Dragoman on one of its channels, or run: dragoman chat")
+		e.say("Nothing to count yet. Write to Dragoman on one of its channels, or run: %s", e.command("chat"))
 		return
 	}
 	e.say("The last seven days (UTC):\n")

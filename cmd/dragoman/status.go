@@ -44,7 +44,7 @@ func (e *env) status(s httpapi.Status) {
 	if s.Running {
 		line("daemon", fmt.Sprintf("runs, started %s (version %s, process %d)", e.when(s.Started), s.Version, s.PID))
 	} else {
-		line("daemon", "does not run; start it with: dragoman run")
+		line("daemon", "does not run; start it with: "+e.command("run"))
 	}
 	line("config", s.Config)
 	line("state", s.StateDir)
@@ -76,7 +76,7 @@ func (e *env) status(s httpapi.Status) {
 		ch := s.Channels[name]
 		text := string(ch.State)
 		if ch.Detail != "" {
-			text += ": " + ch.Detail
+			text += ": " + e.ownHint(ch.Detail, "login", name)
 		}
 		line(name, text)
 	}
@@ -90,7 +90,7 @@ func (e *env) depths(s httpapi.Depths, line func(what, value string)) {
 	line("inbox", e.depth(s.Waiting, s.Oldest, "message waits for an answer", "messages wait for an answer"))
 	line("outbox", e.depth(s.Unsent, s.OldestSend, "answer is not delivered", "answers are not delivered"))
 	if s.Dead+s.Aside > 0 {
-		line("attention", fmt.Sprintf("%d given up, %d set aside; see: dragoman queue list", s.Dead, s.Aside))
+		line("attention", fmt.Sprintf("%d given up, %d set aside; see: %s", s.Dead, s.Aside, e.command("queue list")))
 	}
 }
 

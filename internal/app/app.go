@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +38,9 @@ import (
 // Options are what a daemon needs beside its configuration.
 type Options struct {
 	Version string
+	// Command is a command with this verb that a person can paste. Nil: it is
+	// dragoman and the verb.
+	Command func(verb string, words ...string) string
 	// Out gets the start-up report, for people. Nil: no report.
 	Out io.Writer
 	// Logger is used by all parts. Nil: nothing is logged.
@@ -103,6 +107,11 @@ func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err
 	}
 	if opts.Out == nil {
 		opts.Out = io.Discard
+	}
+	if opts.Command == nil {
+		opts.Command = func(verb string, words ...string) string {
+			return strings.Join(append([]string{"dragoman", verb}, words...), " ")
+		}
 	}
 	if opts.Getenv == nil {
 		opts.Getenv = func(string) string { return "" }

@@ -199,7 +199,7 @@ func scheduleText(c config.Job) string {
 // RunJob is part of httpapi.Scheduler.
 func (b *beats) RunJob(ctx context.Context, name string) error {
 	if b.idle {
-		return errors.New("jobs are run by the daemon, and it does not run: start it with dragoman run")
+		return httpapi.ErrNoDaemon
 	}
 	s, _ := b.current()
 	err := s.RunNow(ctx, name)

@@ -18,7 +18,7 @@ func (d *Daemon) report() {
 		line("chat page", "http://"+d.public.addr())
 	}
 	if d.channels.terminal != nil {
-		line("terminal", "dragoman chat")
+		line("terminal", d.opts.Command("chat"))
 	}
 	for i, sentence := range strings.SplitAfter(d.chosen, ". ") {
 		line([]string{"model", ""}[min(i, 1)], strings.TrimSpace(sentence))
@@ -33,7 +33,7 @@ func (d *Daemon) report() {
 		line(name, says)
 	}
 	if n := d.beats.count(); n > 0 {
-		line("jobs", fmt.Sprintf("%d; see: dragoman jobs list", n))
+		line("jobs", fmt.Sprintf("%d; see: %s", n, d.opts.Command("jobs list")))
 	}
 	_ = w.Flush()
 	for _, warning := range d.cfg.Warnings() {

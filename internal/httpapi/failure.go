@@ -23,10 +23,8 @@ func (e *badRequest) Error() string { return e.sentence }
 // Plain is for [Plain]: a sentence may begin with what somebody wrote.
 func (e *badRequest) Plain() string { return e.sentence }
 
-// unavailable is something that this process cannot do.
-type unavailable struct{ sentence string }
-
-func (e *unavailable) Error() string { return e.sentence }
+// ErrNoDaemon: this can only be done where a daemon runs.
+var ErrNoDaemon = errors.New("jobs are run by the daemon, and it does not run")
 
 // codes are the errors that callers branch on, and how they travel.
 var codes = []struct {
@@ -38,6 +36,7 @@ var codes = []struct {
 	{sessions.ErrConflict, "conflict", http.StatusConflict},
 	{sessions.ErrFenced, "fenced", http.StatusConflict},
 	{errors.ErrUnsupported, "unsupported", http.StatusNotImplemented},
+	{ErrNoDaemon, "no_daemon", http.StatusServiceUnavailable},
 	{context.DeadlineExceeded, "timeout", http.StatusGatewayTimeout},
 }
 
@@ -54,12 +53,8 @@ func failureOf(err error) (failure, int) {
 	}
 	status := http.StatusInternalServerError
 	var bad *badRequest
-	var not *unavailable
-	switch {
-	case errors.As(err, &bad):
+	if errors.As(err, &bad) {
 		status = http.StatusBadRequest
-	case errors.As(err, &not):
-		status = http.StatusServiceUnavailable
 	}
 	return failure{Error: Plain(err)}, status
 }

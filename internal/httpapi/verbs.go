@@ -44,7 +44,7 @@ func (a *admin) cutOff() []string {
 	if i, err := a.unfinished(); i == nil && err == nil {
 		return nil
 	}
-	return []string{"an erasure was cut off and is not complete: dragoman sessions erase finishes it, and so does the next start"}
+	return []string{"an erasure was cut off and is not complete: the next start of the daemon finishes it, and so does the next sessions erase"}
 }
 
 func (a *admin) messages(ctx context.Context, r *request) (any, error) {
@@ -119,7 +119,7 @@ func (a *admin) occurrences(ctx context.Context, r *request) (any, error) {
 
 func (a *admin) runJob(ctx context.Context, r *request) (any, error) {
 	if a.Jobs == nil {
-		return nil, &unavailable{"jobs are run by the daemon, and it does not run: start it with dragoman run"}
+		return nil, ErrNoDaemon
 	}
 	return done{}, a.Jobs.RunJob(ctx, r.body.Name)
 }

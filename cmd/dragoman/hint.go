@@ -1,0 +1,39 @@
+package main
+
+import (
+	"strings"
+	"unicode"
+)
+
+// command is a command that a person can paste: this program as it was called,
+// with the configuration that was named, the verb, and words quoted for a shell.
+func (e *env) command(verb string, words ...string) string {
+	all := []string{e.program}
+	if e.config != "" {
+		all = append(all, "-c", shellWord(e.config))
+	}
+	all = append(all, verb)
+	for _, w := range words {
+		all = append(all, shellWord(w))
+	}
+	return strings.Join(all, " ")
+}
+
+// ownHint is what a channel says, with the command at its end as one that can
+// be pasted here: the daemon may have been started elsewhere.
+func (e *env) ownHint(text, verb, channel string) string {
+	if before, ok := strings.CutSuffix(text, ": dragoman "+verb+" "+channel); ok {
+		return before + ": " + e.command(verb, channel)
+	}
+	return text
+}
+
+// shellWord is s as a shell and its history take it for one word.
+func shellWord(s string) string {
+	if s = printable(s); s != "" && s[0] != '#' && strings.IndexFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("#:@+-_./", r)
+	}) < 0 {
+		return s
+	}
+	return shellQuote(s)
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/internal/httpapi"
+)
+
+// Commands in hints are for a shell: each word is one, whatever stands in it.
+func TestCommand(t *testing.T) {
+	for _, test := range []struct {
+		program, config, verb string
+		words                 []string
+		want                  string
+	}{
+		{"dragoman", "", "chat", nil, "dragoman chat"},
+		{"bin/dragoman", "a.yaml", "sessions list", nil, "bin/dragoman -c a.yaml sessions list"},
+		{"dragoman", "it's  mine.yaml", "run", nil, `dragoman -c 'it'\''s  mine.yaml' run`},
+		{"dragoman", "~x.yaml", "run", nil, "dragoman -c '~x.yaml' run"},
+		{"dragoman", "", "sessions erase", []string{"irc:mask:hank!h@example.org", ""}, "dragoman sessions erase 'irc:mask:hank!h@example.org' ''"},
+		{"dragoman", "", "jobs log", []string{"two words\x1b"}, "dragoman jobs log 'two words·'"},
+		{"dragoman", "", "jobs log", []string{"#early"}, "dragoman jobs log '#early'"},
+		{"dragoman", "", "sessions show", []string{"irc:#go"}, "dragoman sessions show irc:#go"},
+	} {
+		e := &env{program: test.program, config: test.config}
+		if got := e.command(test.verb, test.words...); got != test.want {
+			t.Errorf("command = %s, want %s", got, test.want)
+		}
+	}
+}
+
+// What the daemon advises is a command of the one who asks.
+func TestHintsOfChannels(t *testing.T) {
+	var out bytes.Buffer
+	e := &env{out: &out, program: "bin/dragoman", config: "a.yaml"}
+	e.status(httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{
+		"phone": {State: channels.StateFailed, Detail: "needs pairing: the phone ended it; run: dragoman login phone"},
+		"other": {State: channels.StateFailed, Detail: "needs pairing: dragoman login phone is a joke"},
+	}}})
+	want := "daemon     does not run; start it with: bin/dragoman -c a.yaml run\n" +
+		"other      failed: needs pairing: dragoman login phone is a joke\n" +
+		"phone      failed: needs pairing: the phone ended it; run: bin/dragoman -c a.yaml login phone\n"
+	if out.String() != want {
+		t.Errorf("status says\n%swant\n%s", out.String(), want)
+	}
+}
