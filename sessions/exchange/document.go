@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -158,6 +160,9 @@ func (d *documents) object(t *talk) (f fieldSet, listed bool, err error) {
 		}
 		name, _ := token.(string)
 		if name != "messages" || d.inList && f["role"] != nil {
+			if _, twice := f[name]; twice {
+				return nil, false, twiceError(name)
+			}
 			var raw json.RawMessage
 			if err := d.dec.Decode(&raw); err != nil {
 				return nil, false, err
@@ -173,7 +178,7 @@ func (d *documents) object(t *talk) (f fieldSet, listed bool, err error) {
 		case token != json.Delim('['):
 			return nil, false, fmt.Errorf("%w: messages is no list", ErrFormat)
 		case listed:
-			return nil, false, fmt.Errorf("%w: messages stands there twice", ErrFormat)
+			return nil, false, twiceError(name)
 		default:
 			if err := t.list(d.dec); err != nil {
 				return nil, false, err
@@ -200,6 +205,11 @@ func (d *documents) settle(t *talk, f fieldSet, listed bool) error {
 func (d *documents) fields(t *talk, f fieldSet) error {
 	if raw := f["key"]; raw != nil && string(raw) != "null" && !f.take("key", &t.key) {
 		return fmt.Errorf("%w: the key is no text", ErrFormat)
+	}
+	for _, name := range slices.Sorted(maps.Keys(ourParts)) {
+		if err := f.onlyOnce(name, ourParts[name].shape); err != nil {
+			return err
+		}
 	}
 	h := &t.head
 	f.take("summary", &t.summary)

@@ -31,6 +31,9 @@ func decodeEntry(raw json.RawMessage) (entry, error) {
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return entry{}, fmt.Errorf("%w: no JSON object: %w", ErrFormat, err)
 	}
+	if err := onlyOnce(anyShape, raw); err != nil {
+		return entry{}, err
+	}
 	return entryOf(f)
 }
 
@@ -38,6 +41,11 @@ func entryOf(f fieldSet) (entry, error) {
 	var e entry
 	if !f.take("role", &e.Told) || e.Told == "" {
 		return e, fmt.Errorf("%w: a message without a role", ErrFormat)
+	}
+	for _, part := range []string{"usage", "attachments", "tool_calls", "function_call"} {
+		if err := f.onlyOnce(part, entryShape.Field(part)); err != nil {
+			return e, err
+		}
 	}
 	e.Role = sessions.Role(e.Told)
 	if err := e.content(f); err != nil {

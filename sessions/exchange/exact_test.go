@@ -70,20 +70,60 @@ func TestNamesInOtherLettersInTheMetadataOfALog(t *testing.T) {
 	}
 }
 
-// Records of ours have no fields of others, and take none for ours.
-func TestNamesInOtherLettersInRecordsAreRefused(t *testing.T) {
-	for _, line := range []string{
-		`{"conversation":{"key":"x:1","KEY":"x:2"}}`,
-		`{"messages":{"key":"x:1","messages":[{"role":"user","content":"a","Content":"b"}]}}`,
-		`{"messages":{"key":"x:1","messages":[{"role":"assistant","tool_calls":[{"id":"a","ID":"b"}]}]}}`,
+// refused reads text, which has to be refused with want in the error.
+func refused(t *testing.T, text, want string) {
+	t.Helper()
+	r, err := exchange.NewReader(strings.NewReader(text+"\n"), exchange.Options{})
+	if err == nil {
+		_, err = readAll(r)
+	}
+	if !errors.Is(err, exchange.ErrFormat) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%.200s: %v, want it refused with %q", text, err, want)
+	}
+}
+
+// Records of ours have no fields of others, and take none for ours. The error
+// names what is odd, also where the decoder stumbled over its value, and does
+// not show that.
+func TestNamesInRecordsThatAreRefused(t *testing.T) {
+	long := strings.Repeat("ä", 1000)
+	for line, want := range map[string]string{
+		`{"conversation":{"key":"x:1","KEY":"x:2"}}`:                                                        `line 1: unexpected content: its "conversation/KEY" is "key" in other letters`,
+		`{"conversation":{"key":"x:1","KEY":7}}`:                                                            `its "conversation/KEY" is "key" in other letters`,
+		`{"messages":{"key":"x:1","messages":[{"role":"user","content":"a"},{"role":"user","Content":9}]}}`: `its "messages/messages/1/Content" is "content" in other letters`,
+		`{"messages":{"key":"x:1","messages":[{"role":"assistant","tool_calls":[{"id":"a","ID":"b"}]}]}}`:   `its "messages/messages/0/tool_calls/0/ID" is "id" in other letters`,
+		`{"conversation":{"key":"x:1","mood":"glad"}}`:                                                      `its "conversation/mood" is a name that this version does not know`,
+		`{"conversation":{"key":"x:1","` + long + `":1}}`:                                                   `…" is a name that this version does not know`,
+		`{"conversation":{"key":"x:1","title":7}}`:                                                          `cannot unmarshal number`,
+		`{"conversation":{"key":"x:1","title":"a","title":"b"}}`:                                            `its "conversation/title" stands there twice`,
+		`{"conversation":{"key":"x:1"},"conversation":{"key":"x:2"}}`:                                       `its "conversation" stands there twice`,
 	} {
-		r, err := exchange.NewReader(strings.NewReader(line+"\n"), exchange.Options{})
-		if err == nil {
-			_, err = readAll(r)
-		}
-		if !errors.Is(err, exchange.ErrFormat) || !strings.Contains(err.Error(), "line 1") {
-			t.Errorf("%s: %v, want it refused", line, err)
-		}
+		refused(t, line, want)
+	}
+}
+
+// Of two values under one name one would be lost.
+func TestNamesThatStandTwiceAreRefused(t *testing.T) {
+	call := `{"key":"x:1","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"","tool_calls":[%s]}]}`
+	for text, want := range map[string]string{
+		`{"key":"x:1","messages":[{"role":"user","content":"a","content":"b"}]}`:                         `message 1: unexpected content: its "content" stands there twice`,
+		`{"key":"x:1","messages":[{"role":"user","content":"a","mood":1,"m\u006fod":2}]}`:                `its "mood" stands there twice`,
+		`{"key":"x:1","key":"x:2","messages":[]}`:                                                        `its "key" stands there twice`,
+		`{"key":"x:1","messages":[],"messages":[]}`:                                                      `its "messages" stands there twice`,
+		`{"key":"x:1","messages":[],"settings":{"model":"a","model":"b"}}`:                               `its "settings/model" stands there twice`,
+		`[{"role":"user","content":"a"},{"role":"user","content":"a","usage":{"input":1,"input":2}}]`:    `message 2: unexpected content: its "usage/input" stands there twice`,
+		`[{"role":"user","role":"user","content":"a"}]`:                                                  `its "role" stands there twice`,
+		strings.Replace(call, "%s", `{"id":"a","id":"b","function":{"name":"x","arguments":"{}"}}`, 1):   `its "tool_calls/0/id" stands there twice`,
+		strings.Replace(call, "%s", `{"id":"a","function":{"name":"x","arguments":"{}","name":"y"}}`, 1): `its "tool_calls/0/function/name" stands there twice`,
+		`{"role":"user","content":"hi"}` + "\n" + `{"role":"assistant","content":"a","content":"b"}`:     `line 2: unexpected content: its "content" stands there twice`,
+		`{"key":"x:1","summary":"a","summary":"b"}` + "\n" + `{"role":"user","content":"hi"}`:            `stands there twice`,
+	} {
+		refused(t, text, want)
+	}
+	// What is kept as it was may hold what it likes.
+	c := readOne(t, `{"key":"x:1","messages":[{"role":"user","content":"a","mood":{"x":1,"x":2}}]}`)
+	if got := string(c.messages[0].Extra["mood"]); got != `{"x":1,"x":2}` {
+		t.Errorf("theirs is %s", got)
 	}
 }
 

@@ -166,6 +166,9 @@ func (t *talk) meta(data []byte) (skip int, err error) {
 	if _, err := logMetaShape.Read(data, &m); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
+	if err := onlyOnce(logMetaShape, data); err != nil {
+		return 0, err
+	}
 	t.key, t.summary, t.head.Created, t.head.Updated = m.Key, m.Summary, m.Created, m.Updated
 	if t.head.Created.IsZero() {
 		t.head.Created = m.CreatedDoc
@@ -202,21 +205,9 @@ func (s *records) next() (sessions.Record, error) {
 	if err != nil {
 		return sessions.Record{}, err
 	}
-	var rec sessions.Record
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.DisallowUnknownFields() // of a later version: leaving it out would lose it
-	if err := dec.Decode(&rec); err != nil {
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(line, &fields) == nil && isArchive(fields) {
-			err = errOwnStore
-		}
-		return rec, fmt.Errorf("exchange: read line %d: %w: %w", s.lines.number, ErrFormat, err)
-	}
-	if _, err := dec.Token(); err != io.EOF { // two lines in one would lose the second
-		return rec, fmt.Errorf("exchange: read line %d: %w: something follows its record", s.lines.number, ErrFormat)
-	}
-	if recordShape.Strange(line) { // which the decoder took for one of ours
-		return rec, fmt.Errorf("exchange: read line %d: %w: it has a name of ours in other letters", s.lines.number, ErrFormat)
+	rec, err := decodeRecord(line)
+	if err != nil {
+		return rec, fmt.Errorf("exchange: read line %d: %w", s.lines.number, err)
 	}
 	if n := parts(rec); n != 1 {
 		return rec, fmt.Errorf("exchange: read line %d: %w: it holds %d records, not one", s.lines.number, ErrFormat, n)
@@ -233,6 +224,37 @@ func (s *records) next() (sessions.Record, error) {
 	}
 	s.seen = k
 	return withKey(rec, s.key), nil
+}
+
+// decodeRecord reads one record, and nothing that would be lost: names of a
+// later version, names of ours in other letters, the first of two values.
+func decodeRecord(line []byte) (rec sessions.Record, err error) {
+	dec := json.NewDecoder(bytes.NewReader(line))
+	failed := dec.Decode(&rec)
+	if failed == nil {
+		if _, err := dec.Token(); err != io.EOF { // two lines in one would lose the second
+			return rec, fmt.Errorf("%w: something follows its record", ErrFormat)
+		}
+	} else if !json.Valid(line) {
+		return rec, fmt.Errorf("%w: %w", ErrFormat, failed)
+	}
+	if failed == nil && !recordShape.Strange(line) {
+		return rec, onlyOnce(recordShape, line)
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(line, &fields) == nil && isArchive(fields) {
+		return rec, errOwnStore
+	}
+	// Names come before what failed: the decoder takes those in other letters for
+	// ours, and says of a value that is not ours that ours is wrong.
+	place, ours, unknown := recordShape.Unknown(line)
+	switch {
+	case unknown && ours != "":
+		return rec, fmt.Errorf("%w: its %q is %q in other letters, and so a name that records do not have", ErrFormat, shortPlace(place), ours)
+	case unknown:
+		return rec, fmt.Errorf("%w: its %q is a name that this version does not know", ErrFormat, shortPlace(place))
+	}
+	return rec, fmt.Errorf("%w: %w", ErrFormat, failed)
 }
 
 // parts counts what is set.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -128,6 +130,49 @@ func TestPlacesJoin(t *testing.T) {
 		}
 		if left, err := json.Marshal(two); err != nil || string(left) != tt.two {
 			t.Errorf("%s: what joined became %s, %v", name, left, err)
+		}
+	}
+}
+
+// A name that stands twice is found in every object of ours, however many names
+// it has, and in none of others.
+func TestTwice(t *testing.T) {
+	var many strings.Builder
+	for n := range 40 {
+		fmt.Fprintf(&many, `"n%d":1,`, n)
+	}
+	for raw, want := range map[string]string{
+		`{"id":"a","n":1}`:                             "",
+		`{"id":"a","i\u0064":1}`:                       "id",
+		`{"theirs":1,"theirs":1}`:                      "theirs",
+		`{"rows":[{},{"n":1},{"n":1,"x":0,"n":1}]}`:    "rows/2/n",
+		`{"turns":{"a/b":[{"id":"a","id":"a"}]}}`:      "turns/a~1b/0/id",
+		`{"turns":{"a":[],"a":[]}}`:                    "turns/a",
+		`{"any":{"x":1,"x":2},"theirs":{"n":1,"n":2}}`: "",
+		`{` + many.String() + `"z":1}`:                 "",
+		`{` + many.String() + `"n2":1}`:                "n2",
+		`{` + many.String() + `"n39":1}`:               "n39",
+		`7`:                                            "",
+	} {
+		if got, found := shape.Twice([]byte(raw)); got != want || found != (want != "") {
+			t.Errorf("Twice(%s) = %q, %t, want %q", raw, got, found, want)
+		}
+	}
+}
+
+// What Strange sees Unknown names, with the name of ours that was meant.
+func TestUnknown(t *testing.T) {
+	for raw, want := range map[string][2]string{
+		`{"id":"a","n":1}`:                     {},
+		`{"n":1,"ID":7}`:                       {"ID", "id"},
+		`{"mood":7,"ID":7}`:                    {"mood", ""},
+		`{"rows":[{"n":1},{"deep":{"AT":1}}]}`: {"rows/1/deep/AT", "at"},
+		`{"turns":{"a":[],"b/c":[{"N":1}]}}`:   {"turns/b~1c", ""},
+		`{"any":{"ID":1}}`:                     {},
+	} {
+		place, ours, found := shape.Unknown([]byte(raw))
+		if place != want[0] || ours != want[1] || found != shape.Strange([]byte(raw)) || found != (place != "") {
+			t.Errorf("Unknown(%s) = %q, %q, %t, want %q", raw, place, ours, found, want)
 		}
 	}
 }
