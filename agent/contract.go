@@ -36,6 +36,10 @@ type Response struct {
 	// Finish is the reason that the server gave: "stop", "tool_calls", "length".
 	Finish string
 	Usage  *sessions.Usage
+	// Refused says that the server marks the answer as a refusal: its content
+	// says why the model does not do what it was asked for. People are to read
+	// that; it is nothing to go on with, as a summary is.
+	Refused bool
 }
 
 // Model answers requests.

@@ -92,6 +92,7 @@ type answer struct {
 	finish  string
 	usage   *sessions.Usage
 	begun   bool // a choice was seen
+	refused bool // some of the content is a refusal
 }
 
 // add takes one frame.
@@ -152,6 +153,7 @@ func (a *answer) take(d *delta) {
 	if reasoning == "" {
 		reasoning = d.Reasoning
 	}
+	a.refused = a.refused || strings.TrimSpace(string(d.Refusal)) != ""
 	if said, thought := clean(d.Content+d.Refusal), clean(reasoning); said != "" || thought != "" {
 		a.content.WriteString(said)
 		a.onDelta(agent.Delta{Text: said, Reasoning: thought})
@@ -188,8 +190,9 @@ func (a *answer) response(model string) agent.Response {
 			Model:     model,
 			Usage:     a.usage,
 		},
-		Usage:  a.usage,
-		Finish: a.finish,
+		Usage:   a.usage,
+		Finish:  a.finish,
+		Refused: a.refused,
 	}
 	switch {
 	case len(out.Message.ToolCalls) > 0 && a.finish != "length":

@@ -269,6 +269,30 @@ func TestUnusualSuccesses(t *testing.T) {
 	}
 }
 
+// TestRefusal: the words of a refusal are the answer, which says that it is one.
+func TestRefusal(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{})
+	m := model(t, s.URL())
+	for _, tc := range []struct {
+		delta string
+		want  bool
+	}{
+		{`{"content":"I can't help with that.","refusal":null}`, false},
+		{`{"content":"I can't help with that.","refusal":""}`, false},
+		{`{"content":"I can't help with that.","reasoning":"I would rather not.","refusal":" "}`, false},
+		{`{"content":null,"refusal":"I can't help with that."}`, true},
+		{`{"refusal":"I can't help with that."}`, true},
+		{`{"content":"I can't help ","refusal":"with that."}`, true},
+	} {
+		s.Next(agenttest.RawReply(`data: {"choices":[{"delta":` + tc.delta + `}]}` + "\n\n" +
+			`data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n"))
+		resp, _, _, err := complete(t, m, ask("hi"))
+		if err != nil || resp.Refused != tc.want || strings.TrimSpace(resp.Message.Content) != "I can't help with that." {
+			t.Errorf("%s: %q, Refused = %v, %v; want %v", tc.delta, resp.Message.Content, resp.Refused, err, tc.want)
+		}
+	}
+}
+
 func TestReasoning(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	m := model(t, s.URL())
