@@ -169,6 +169,26 @@ func damageWarnings(cfg *config.Config) (texts []string) {
 	return texts
 }
 
+// sayDamage tells the log of the files that were set aside at an earlier time:
+// by a daemon whose log is gone, or by a command, which has none. It tells how
+// many there are of what, and status which.
+func sayDamage(cfg *config.Config, log *slog.Logger) {
+	names, _ := Damaged(cfg) // status says why they cannot be listed
+	if len(names) == 0 {
+		return
+	}
+	inside := map[string]int{} // by folder; what is in none tells of the whole store
+	for _, name := range names {
+		folder, _ := filepath.Rel(filepath.Join(cfg.StateDir, storeTypes[cfg.Store.Type].name), filepath.Dir(name))
+		inside[strings.Replace(folder, ".", "store", 1)]++
+	}
+	counts := []any{"files", len(names)}
+	for _, folder := range slices.Sorted(maps.Keys(inside)) {
+		counts = append(counts, folder, inside[folder])
+	}
+	log.Error("damaged files of the store are set aside since an earlier time; dragoman status names them", counts...)
+}
+
 // storeNames are the names in the state directory that stores use.
 func storeNames() (names []string) {
 	for _, t := range storeTypes {
