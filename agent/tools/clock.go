@@ -71,6 +71,24 @@ func loadZone(name string) (*time.Location, error) {
 
 func describeTime(t time.Time) string {
 	year, week := t.ISOWeek()
-	return fmt.Sprintf("%s, %s (%s, UTC%s), ISO week %d-W%02d, Unix time %d",
-		t.Format("Monday"), t.Format("2006-01-02 15:04:05"), t.Location(), t.Format("-07:00"), year, week, t.Unix())
+	return fmt.Sprintf("%s, %s (%s), ISO week %d-W%02d, Unix time %d",
+		t.Format("Monday"), t.Format("2006-01-02 15:04:05"), describeZone(t), year, week, t.Unix())
+}
+
+// describeZone is the zone's name, if it has one that tells something, and how
+// far it is from UTC. The machine's own zone is called Local, which tells
+// nothing: it has at least a short name, as a rule.
+func describeZone(t time.Time) string {
+	name := t.Location().String()
+	short, offset := t.Zone()
+	if name == "Local" || name == "" {
+		name = short
+	}
+	switch {
+	case name == "UTC" && offset == 0:
+		return "UTC"
+	case strings.Trim(name, "+-0123456789") == "": // a zone without a name
+		return "UTC" + t.Format("-07:00")
+	}
+	return name + ", UTC" + t.Format("-07:00")
 }

@@ -161,12 +161,29 @@ func TestClock(t *testing.T) {
 		want string
 	}{
 		{m{}, "Friday, 2027-01-01 00:30:00 (Europe/Rome, UTC+01:00), ISO week 2026-W53, Unix time 1798759800"},
-		{m{"zone": "UTC"}, "Thursday, 2026-12-31 23:30:00 (UTC, UTC+00:00), ISO week 2026-W53, Unix time 1798759800"},
+		{m{"zone": "UTC"}, "Thursday, 2026-12-31 23:30:00 (UTC), ISO week 2026-W53, Unix time 1798759800"},
 		{m{"zone": " Asia/Kathmandu "}, "Friday, 2027-01-01 05:15:00 (Asia/Kathmandu, UTC+05:45), ISO week 2026-W53, Unix time 1798759800"},
 	} {
 		if got := must(t, clock, test.args); got != test.want {
 			t.Errorf("time(%v) = %q, want %q", test.args, got, test.want)
 		}
+	}
+	for _, test := range []struct {
+		zone *time.Location
+		want string
+	}{
+		{time.FixedZone("", 3600), " 00:30:00 (UTC+01:00), "},
+		{time.FixedZone("+03", 3*3600), " 02:30:00 (UTC+03:00), "},
+		{time.FixedZone("CET", 3600), " 00:30:00 (CET, UTC+01:00), "},
+		{nil, " 23:30:00 (UTC), "},
+	} {
+		if got := must(t, tools.Clock(tools.ClockOptions{Zone: test.zone, Now: now}), m{}); !strings.Contains(got, test.want) {
+			t.Errorf("in %v it is %q, want %q", test.zone, got, test.want)
+		}
+	}
+	// The machine's own zone has a name of its own here and another elsewhere.
+	if got := must(t, tools.Clock(tools.ClockOptions{Zone: time.Local, Now: now}), m{}); strings.Contains(got, "Local") || !strings.Contains(got, "UTC") {
+		t.Errorf("in the machine's zone it is %q", got)
 	}
 	for _, zone := range []string{"Local", "Rome", "../../etc/passwd", "/etc/localtime", "Europe/Rome\x00", " ", strings.Repeat("x", 9999)} {
 		refuse(t, clock, m{"zone": zone}, "there is no time zone")
