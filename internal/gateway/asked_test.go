@@ -12,6 +12,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/window"
+	"dragoman/channels"
 	"dragoman/sessions"
 )
 
@@ -162,6 +163,59 @@ func TestFailedCompactIsSaid(t *testing.T) {
 				}
 				if h := w.history("1"); h.Summary != nil || len(h.Messages) != 2*test.messages+2 {
 					t.Errorf("a summary %v and %d messages, want all that was said", h.Summary, len(h.Messages))
+				}
+			})
+		})
+	}
+}
+
+// TestCompactCutOffIsSaid: the end of the process cuts a summary off, whether
+// it is being made or waits for another. Who asked hears of it after the next
+// start; nobody hears of one that was done, or that nobody asked for.
+func TestCompactCutOffIsSaid(t *testing.T) {
+	for name, test := range map[string]struct {
+		messages int
+		commands int
+		done     bool
+		want     bool
+	}{
+		"asked":        {8, 1, false, true},
+		"asked twice":  {8, 2, false, true},
+		"on its way":   {11, 1, false, true},
+		"nobody asked": {11, 0, false, false},
+		"done":         {8, 1, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, ag := compacting(t, window.Presets["picoclaw"], 32768)
+				ag.hold = time.Minute
+				for i := range test.messages {
+					w.say("1", fmt.Sprint("message ", i))
+					synctest.Wait()
+				}
+				for range test.commands {
+					w.say("1", "/compact")
+					synctest.Wait()
+				}
+				if test.done {
+					time.Sleep(2 * time.Minute)
+				}
+				w.close()
+				items, err := w.mem.Feed(context.Background(), channels.MustKey("net:1"), 0, 100)
+				if err != nil {
+					t.Fatal(err)
+				}
+				said := 0
+				for _, item := range items {
+					if strings.Contains(item.Text, "I was restarted before this conversation was summarised. Nothing is lost") {
+						said++
+						if item.State != sessions.DeliveryQueued {
+							t.Errorf("its state is %s, want that it is delivered after the next start", item.State)
+						}
+					}
+				}
+				if want := map[bool]int{true: 1}[test.want]; said != want {
+					t.Errorf("it is said %d times, want %d", said, want)
 				}
 			})
 		})

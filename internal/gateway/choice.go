@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -31,9 +32,25 @@ func (r *run) choice(t sessions.Turn) []sessions.Reply {
 // sayNoSummary answers a /compact whose summary failed later on: once, whatever
 // is tried again. If the store does not take it either, that is only logged.
 func (g *Gateway) sayNoSummary(ctx context.Context, asker channels.Inbound) {
+	g.answerAsker(ctx, asker, noSummary)
+}
+
+// cutSummaryWithin bounds how long the end of the process waits for a store
+// that is to keep the notice of sayCutSummary.
+const cutSummaryWithin = 5 * time.Second
+
+// sayCutSummary answers a /compact whose summary the end of the process has cut
+// off. The answer is delivered after the next start.
+func (g *Gateway) sayCutSummary(asker channels.Inbound) {
+	ctx, cancel := context.WithTimeout(context.Background(), cutSummaryWithin)
+	defer cancel()
+	g.answerAsker(ctx, asker, cutSummary)
+}
+
+func (g *Gateway) answerAsker(ctx context.Context, asker channels.Inbound, text string) {
 	_, err := g.store.Accept(ctx, sessions.Entry{
 		Inbound: channels.Inbound{Key: asker.Key, ID: "compact:" + asker.ID, At: g.opts.Now()},
-		Origin:  sessions.OriginNotice, Answered: true, Replies: g.split(asker.Key, noSummary, asker),
+		Origin:  sessions.OriginNotice, Answered: true, Replies: g.split(asker.Key, text, asker),
 	})
 	if err != nil {
 		g.log(asker.Key).Warn("the person is not told that the summary failed", "err", err)
@@ -44,6 +61,9 @@ func (g *Gateway) sayNoSummary(ctx context.Context, asker channels.Inbound) {
 
 // noSummary is what a person reads whose /compact came to nothing.
 const noSummary = "I could not summarise this conversation. Nothing is lost, and it goes on as before; you can ask for it again with /compact."
+
+// cutSummary is what they read if it was cut off.
+const cutSummary = "I was restarted before this conversation was summarised. Nothing is lost, and it goes on as before; you can ask for it again with /compact."
 
 // compactText begins a summary because the person asks for it, and says so.
 // The summary is made in the background: the network waits for the command.

@@ -101,16 +101,18 @@ func (s *summaries) queue(k channels.Key, now time.Time, asker *channels.Inbound
 	return o
 }
 
-// leave ends the waiting of a background task.
-func (s *summaries) leave(k channels.Key) {
+// leave ends the waiting of a background task. It returns who had asked for the
+// summary and was not answered yet.
+func (s *summaries) leave(k channels.Key) (asker *channels.Inbound) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.of(k)
 	st.queued = false
 	if st.running == nil {
-		st.asker = nil
+		asker, st.asker = st.asker, nil
 	}
 	s.drop(k, st)
+	return asker
 }
 
 // drop forgets what need not be known, under the lock.

@@ -53,12 +53,20 @@ func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) b
 		return o
 	}
 	g.sums.wg.Go(func() {
-		defer g.sums.leave(k)
+		cut := true // by the end of the process
+		defer func() {
+			if asker := g.sums.leave(k); asker != nil && cut {
+				g.sayCutSummary(*asker)
+			}
+		}()
 		select {
 		case g.sums.slots <- struct{}{}:
 			defer func() { <-g.sums.slots }()
 			if ok, _ := g.sums.begin(k, g.opts.Now(), asker != nil); ok {
-				_ = g.summarizeOnce(g.sums.ctx, k, nil, backgroundLimit, needed) // it is logged and tried again
+				err := g.summarizeOnce(g.sums.ctx, k, nil, backgroundLimit, needed) // it is logged and tried again
+				cut = err != nil && g.sums.ctx.Err() != nil
+			} else {
+				cut = false // a turn has overtaken it
 			}
 		case <-g.sums.ctx.Done():
 		}
