@@ -80,6 +80,7 @@ type fakeDaemon struct {
 	trouble  *httpapi.Trouble
 	troubles []httpapi.OtherTrouble
 	config   string // that was asked for last
+	adjust   func(*config.Config)
 	released int
 	asked    int
 }
@@ -87,6 +88,9 @@ type fakeDaemon struct {
 func (f *fakeDaemon) load(path string) (*config.Config, error) {
 	f.config = path
 	cfg, _, err := config.Load(config.Options{Dir: "/nowhere", Home: "/nowhere", Env: func(string) (string, bool) { return "", false }})
+	if f.adjust != nil {
+		f.adjust(cfg)
+	}
 	return cfg, err
 }
 

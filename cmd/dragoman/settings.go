@@ -93,6 +93,9 @@ func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 			return err
 		}
 		e.say("%s", settingsText(key, now))
+		if change.Model != nil && *change.Model != "" {
+			e.sayModel(ctx, c, a, *change.Model)
+		}
 		if settingsLines(now, 0) != "" {
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/internal/config"
 	"dragoman/sessions"
 )
 
@@ -32,5 +33,30 @@ func TestMetaText(t *testing.T) {
 	}
 	if got := metaText(sessions.FieldsName, json.RawMessage(`"odd"`)); got != `"odd"` {
 		t.Errorf("what is no object is shown as %s", got)
+	}
+}
+
+// Whoever gives a conversation a model learns what comes of it: a name is
+// mistyped easily, and the demo has no other models.
+func TestSetSaysWhatTheModelDoes(t *testing.T) {
+	const unknown, demo = "The configuration does not name small-1, so it is not known whether the server has it.", "The built-in demo answers all the same"
+	for name, test := range map[string]struct {
+		model config.Model
+		says  string
+	}{
+		"demo":       {config.Model{Type: "demo"}, demo},
+		"unknown":    {config.Model{Type: "openai", Name: "big-1"}, unknown},
+		"configured": {config.Model{Type: "openai", Name: "small-1"}, ""},
+		"beside it":  {config.Model{Type: "openai", Name: "big-1", Others: []config.Other{{Name: "small-1"}}}, ""},
+	} {
+		w := newWorld(t)
+		w.daemon.adjust = func(c *config.Config) { c.Model = test.model }
+		out := w.want([]string{"model    small-1\n" + test.says}, "sessions", "set", "telegram:1", "model=small-1", "--new")
+		if n := strings.Count(out, "\n"); test.says == "" && n != 2 {
+			t.Errorf("%s: more is said than the setting:\n%s", name, out)
+		}
+		if out := w.want(nil, "sessions", "set", "telegram:1", "system=x"); strings.Contains(out, "server") {
+			t.Errorf("%s: a prompt is taken for a model:\n%s", name, out)
+		}
 	}
 }

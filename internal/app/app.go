@@ -229,7 +229,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		MaxMessageBytes: int(d.cfg.Queue.MaxMessageBytes), RatePerMinute: orUnlimited(d.cfg.Queue.RatePerMinute),
 		GiveUpAfter: d.cfg.Agent.GiveUpAfter.D(), DeliveryLimit: d.cfg.Delivery.GiveUpAfter.D(),
 		PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,
-		Model: d.model.Name(), Version: d.opts.Version, Heartbeats: d.beats,
+		Model: d.model.Name(), OneModel: d.others == nil, Version: d.opts.Version, Heartbeats: d.beats,
 		Reset: resetOf(d.cfg.Sessions.Reset), RetentionDays: d.cfg.Sessions.RetentionDays, Events: d.hooks.Emit,
 		Audit:   httpapi.Audit(d.state.file(auditName), time.Now),
 		Media:   d.files,

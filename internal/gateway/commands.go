@@ -108,7 +108,7 @@ func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error
 		return "", fmt.Errorf("gateway: status of %s: %w", k, err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Dragoman %s, model %s.\n", g.opts.Version, cmp.Or(h.Settings.Model, g.opts.Model))
+	fmt.Fprintf(&b, "Dragoman %s, model %s.\n", g.opts.Version, g.modelOf(h))
 	switch {
 	case h.Generation == "":
 		b.WriteString("This conversation is empty.\n")
@@ -128,6 +128,14 @@ func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error
 		}
 	}
 	return strings.TrimSpace(b.String()), nil
+}
+
+// modelOf is the name of the model that answers in a conversation.
+func (g *Gateway) modelOf(h sessions.History) string {
+	if g.opts.OneModel {
+		return g.opts.Model
+	}
+	return cmp.Or(h.Settings.Model, g.opts.Model)
 }
 
 func (g *Gateway) helpText() string {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dragoman/channels"
+	"dragoman/internal/gateway"
 	"dragoman/sessions"
 )
 
@@ -28,6 +29,25 @@ func TestCommandsDoNotWaitForTheTurn(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expect("1", got[0], got[1], "echo slow")
 	})
+}
+
+// A model of its own that a conversation names is not the one that answers
+// where there is only one.
+func TestStatusNamesTheModelThatAnswers(t *testing.T) {
+	for one, want := range map[bool]string{true: "model demo.", false: "model foo."} {
+		synctest.Test(t, func(t *testing.T) {
+			w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Model, o.OneModel = "demo", one })
+			err := w.mem.Configure(t.Context(), channels.MustKey("net:1"), func(s *sessions.Settings) { s.Model = "foo" })
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.say("1", "/status")
+			synctest.Wait()
+			if got := w.lastText("1"); !strings.Contains(got, want) {
+				t.Errorf("with one model alone (%t): %q, want %q", one, got, want)
+			}
+		})
+	}
 }
 
 func TestStopKeepsWhatWasWritten(t *testing.T) {

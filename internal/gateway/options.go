@@ -53,6 +53,7 @@ type Options struct {
 	TypingAfter     time.Duration // a turn younger than this shows nothing; 400 ms
 	SilentFor       time.Duration // no sign of the model, until the person is told; 1 minute
 	Model           string        // its name, for /status
+	OneModel        bool          // it answers whatever a conversation names
 	Version         string        // for /status
 	Heartbeats      Heartbeats    // nil: no jobs
 	Media           Media         // nil: files that come with messages are only named

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"dragoman/internal/config"
+	"dragoman/internal/httpapi"
+)
+
+// sayModel says what comes of it that a conversation has the model name now.
+// Nobody asks the model's server: it may be down, or answer only tomorrow.
+func (e *env) sayModel(ctx context.Context, c *cli, a *httpapi.Client, name string) {
+	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+	if err != nil {
+		return // the setting is stored, and who runs the daemon with this hears what is wrong
+	}
+	running := ""
+	if s, err := a.Status(ctx); err == nil && s.Running {
+		running = s.Model
+	}
+	known := slices.ContainsFunc(cfg.Model.Others, func(o config.Other) bool { return o.Name == name })
+	switch {
+	case cfg.Model.Type == "demo" || running == "demo" && cfg.Model.Type == "auto":
+		e.say("The built-in demo answers all the same: it has no other models. The setting counts when a server is configured (model.base_url).")
+	case !known && name != cfg.Model.Name && name != running:
+		e.say("The configuration does not name %s, so it is not known whether the server has it. If it has not, messages here get an error as their answer, and %s says why.",
+			oneLine(name), e.command("status"))
+	}
+}
