@@ -256,12 +256,15 @@ func (d *daemon) wait() {
 	}
 }
 
-// accounted wants that no request passed over messages in silence, which the
-// daemon logs when it counts dragoman_messages_unaccounted_total.
+// accounted wants that each request showed the whole conversation, or a summary
+// of what it did not. The daemon logs what it counts in
+// dragoman_messages_unaccounted_total: in silence, and said to the model.
 func (d *daemon) accounted() {
 	d.t.Helper()
-	if strings.Contains(d.out.String(), "passed over messages") {
-		d.t.Errorf("a request to the model passed over messages in silence:\n%s", d.out)
+	for _, words := range []string{"passed over messages", "context truncated"} {
+		if strings.Contains(d.out.String(), words) {
+			d.t.Errorf("a request to the model lacked messages: the daemon logged %q:\n%s", words, d.out)
+		}
 	}
 }
 
