@@ -142,6 +142,9 @@ func (c *audited) Complete(_ context.Context, r agent.Request, _ func(agent.Delt
 	if len(r.Tools) == 0 && strings.Contains(last, "<transcript>") {
 		return c.summary(last)
 	}
+	if why := unprompted(r.Messages); why != "" {
+		c.t.Fatalf("a request that Gemini refuses: %s", why)
+	}
 	c.audit(r)
 	word := c.word()
 	c.steps--

@@ -46,12 +46,30 @@ func (s *script) Complete(ctx context.Context, r agent.Request, onDelta func(age
 	if err := window.Validate(r.Messages); err != nil {
 		s.t.Errorf("Complete got a request that is not valid: %v", err)
 	}
+	if why := unprompted(r.Messages); why != "" {
+		s.t.Errorf("Complete got a request that Gemini refuses: %s", why)
+	}
 	s.mu.Lock()
 	next := s.replies[min(len(s.got), len(s.replies)-1)]
 	r.Messages = slices.Clone(r.Messages)
 	s.got = append(s.got, r)
 	s.mu.Unlock()
 	return next(ctx, r, onDelta)
+}
+
+// unprompted says what in msgs a server refuses that goes by turns: "function
+// call turn comes immediately after a user turn or after a function response
+// turn", and the first one is the user's.
+func unprompted(msgs []sessions.Message) string {
+	for i, m := range msgs {
+		switch {
+		case i == 0 && m.Role != sessions.RoleUser:
+			return "it begins with a message of " + string(m.Role)
+		case len(m.ToolCalls) > 0 && msgs[i-1].Role == sessions.RoleAssistant:
+			return fmt.Sprintf("message %d calls tools after words of the model", i)
+		}
+	}
+	return ""
 }
 
 func (s *script) requests() []agent.Request {

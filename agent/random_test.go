@@ -49,6 +49,9 @@ func TestCase11RandomHistoriesAreSent(t *testing.T) {
 		if err := window.Validate(r.Messages); err != nil {
 			t.Errorf("a request that is not valid: %v", err)
 		}
+		if why := unprompted(r.Messages); why != "" {
+			t.Errorf("a request that Gemini refuses: %s", why)
+		}
 		last = r
 		return response("fine", "stop"), nil
 	}

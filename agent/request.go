@@ -32,7 +32,7 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	unsaid := window.Missing(r.all, whole) - failed
 	left := missing(r.all, view, told) - failed - unsaid + r.t.History.Omitted
 	r.left = left - r.t.History.Omitted
-	view = r.lead(view, left)
+	view = window.Prompted(r.lead(view, left))
 	if window.Validate(view) != nil {
 		// Fitting and pruning keep the shape, so this mends only what a fault
 		// in them breaks; a server would refuse it in every turn to come.

@@ -157,6 +157,7 @@ func TestCase01To05RunRepairsHistory(t *testing.T) {
 	run(t, newAgent(t, m, agent.Options{}), turn)
 	want := `user: first
 assistant: plain
+user*: [The conversation goes on here.]
 assistant:  [l get {}]
 tool(l): late
 user: second

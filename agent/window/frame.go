@@ -98,3 +98,39 @@ func Omission(n int, hint string) sessions.Message {
 	text := fmt.Sprintf("[%d earlier messages of this conversation are left out here, to save room.%s]", n, hint)
 	return sessions.Message{Role: sessions.RoleUser, Content: text, Synthetic: true}
 }
+
+// prompt stands where a server wants a person's message and there is none.
+const prompt = "[The conversation goes on here.]"
+
+// Prompted returns msgs, which must be repaired, with a person's message in
+// front of the model's where some servers want one: at the beginning, which a
+// cut before a call of tools leaves bare, and between the model's words and
+// such a call. Gemini refuses all requests of a conversation in which a "function call
+// turn" comes neither after a user turn nor after a function response turn.
+// Where there is nothing to do it returns msgs itself.
+func Prompted(msgs []sessions.Message) []sessions.Message {
+	var out []sessions.Message
+	for i := range msgs {
+		if bare(msgs, i) {
+			if out == nil {
+				out = append(make([]sessions.Message, 0, len(msgs)+1), msgs[:i]...)
+			}
+			out = append(out, sessions.Message{Role: sessions.RoleUser, Content: prompt, Synthetic: true})
+		}
+		if out != nil {
+			out = append(out, msgs[i])
+		}
+	}
+	if out == nil {
+		return msgs
+	}
+	return out
+}
+
+// bare reports whether msgs[i] wants a person's message in front of it.
+func bare(msgs []sessions.Message, i int) bool {
+	if msgs[i].Role != sessions.RoleAssistant {
+		return false
+	}
+	return i == 0 || len(msgs[i].ToolCalls) > 0 && msgs[i-1].Role == sessions.RoleAssistant
+}
