@@ -1,14 +1,10 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/sashabaranov/go-openai"
 
 	"dragoman/agent"
 	"dragoman/sessions"
@@ -19,70 +15,6 @@ var (
 	errNoChoices = errors.New("the answer has no choices")
 	errNameless  = errors.New("the answer calls a tool without naming it")
 )
-
-// chunk is what we read of one frame. go-openai's own type knows neither
-// content in parts nor "reasoning", and takes twice as long to fill.
-type chunk struct {
-	Choices []struct {
-		Index        int             `json:"index"`
-		Delta        delta           `json:"delta"`
-		Message      *delta          `json:"message"` // of a server that does not stream
-		FinishReason json.RawMessage `json:"finish_reason"`
-	} `json:"choices"`
-	Usage *struct {
-		openai.Usage
-		// CacheHits is DeepSeek's name for the cached part.
-		CacheHits int `json:"prompt_cache_hit_tokens"`
-	} `json:"usage"`
-}
-
-type delta struct {
-	Content          text       `json:"content"`
-	Refusal          text       `json:"refusal"`
-	ReasoningContent text       `json:"reasoning_content"`
-	Reasoning        text       `json:"reasoning"`
-	ToolCalls        []toolCall `json:"tool_calls"`
-}
-
-type toolCall struct {
-	Index    *int   `json:"index"`
-	ID       string `json:"id"`
-	Function struct {
-		Name string `json:"name"`
-		// Arguments is a string, except on servers that send the object.
-		Arguments json.RawMessage `json:"arguments"`
-	} `json:"function"`
-}
-
-// text is a string, or a list of parts of which those of type text count.
-type text string
-
-// UnmarshalJSON accepts any value; what is no text is empty.
-func (t *text) UnmarshalJSON(b []byte) error {
-	switch b[0] {
-	case '"':
-		// A decoder of its own for each word would be most of the work.
-		if plain := b[1 : len(b)-1]; !bytes.ContainsRune(plain, '\\') && utf8.Valid(plain) {
-			*t = text(plain)
-			return nil
-		}
-		return json.Unmarshal(b, (*string)(t))
-	case '[':
-		var parts []struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		}
-		if err := json.Unmarshal(b, &parts); err != nil {
-			return err
-		}
-		for _, p := range parts {
-			if p.Type == "" || strings.HasSuffix(p.Type, "text") {
-				*t += text(p.Text)
-			}
-		}
-	}
-	return nil
-}
 
 // answer gathers a stream into a response.
 type answer struct {
@@ -115,15 +47,13 @@ func (a *answer) addAny(frame []byte) error {
 	if err := json.Unmarshal(frame, &c); err != nil {
 		return fmt.Errorf("the stream has a chunk that cannot be read: %w", cause(err))
 	}
-	if u := c.Usage; u != nil && u.TotalTokens+u.PromptTokens+u.CompletionTokens > 0 {
-		a.usage = &sessions.Usage{Input: u.PromptTokens, Output: u.CompletionTokens, Cached: u.CacheHits}
-		if d := u.PromptTokensDetails; d != nil && d.CachedTokens > 0 {
-			a.usage.Cached = d.CachedTokens
-		}
+	// A usage that says nothing takes nothing away from one before it.
+	if u := c.Usage.read(); u != nil {
+		a.usage = u
 	}
 	for i := range c.Choices {
 		choice := &c.Choices[i]
-		if choice.Index != 0 {
+		if choice.Index.value != 0 {
 			continue
 		}
 		a.begun = true
@@ -154,7 +84,7 @@ func (a *answer) take(d *delta) {
 		reasoning = d.Reasoning
 	}
 	a.refused = a.refused || strings.TrimSpace(string(d.Refusal)) != ""
-	if said, thought := clean(d.Content+d.Refusal), clean(reasoning); said != "" || thought != "" {
+	if said, thought := clean(d.Content+text(d.Refusal)), clean(text(reasoning)); said != "" || thought != "" {
 		a.content.WriteString(said)
 		a.onDelta(agent.Delta{Text: said, Reasoning: thought})
 	}
@@ -201,17 +131,4 @@ func (a *answer) response(model string) agent.Response {
 		out.Finish = "stop" // the server said [DONE] alone
 	}
 	return out
-}
-
-// argumentText is the text of a piece of arguments.
-func argumentText(raw json.RawMessage) string {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || string(raw) == "null" {
-		return ""
-	}
-	var s string
-	if raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
 }

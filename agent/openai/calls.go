@@ -33,7 +33,7 @@ func (c *calls) add(d *toolCall, pos, count int) {
 		c.list = append(c.list, p)
 	}
 	if p.id == "" {
-		p.id = d.ID
+		p.id = string(d.ID)
 	}
 	// A name that comes again is repeated; another is the rest of it.
 	if d.Function.Name != p.name {
@@ -46,15 +46,15 @@ func (c *calls) add(d *toolCall, pos, count int) {
 // a new one.
 func (c *calls) find(d *toolCall, pos, count int) (p *partial, index int) {
 	switch {
-	case d.Index != nil:
-		index = *d.Index
+	case d.Index.said:
+		index = d.Index.value
 	case count > 1:
 		index = pos
 	default:
 		// Without any index a piece goes on with the call of its id or with
 		// the newest one.
 		for _, p := range c.list {
-			if d.ID != "" && p.id == d.ID {
+			if d.ID != "" && p.id == string(d.ID) {
 				return p, p.index
 			}
 		}
@@ -77,10 +77,10 @@ func (p *partial) over(d *toolCall) bool {
 	switch {
 	case name == "":
 		return false // a call has a name, so this is a piece of one
-	case d.ID != "" && p.id != "" && d.ID != p.id:
+	case d.ID != "" && p.id != "" && string(d.ID) != p.id:
 		// An id of its own; unless the server makes one up for each piece.
 		return name != p.name || p.args.Len() == 0 || p.whole()
-	case d.ID != "" && d.ID == p.id:
+	case d.ID != "" && string(d.ID) == p.id:
 		return false
 	default:
 		return p.whole()

@@ -253,6 +253,8 @@ func TestUnusualSuccesses(t *testing.T) {
 		"one document":           agenttest.StatusReply(200, nil, "\n{\n \"choices\": [{\"message\": {\"content\": \"all well\"}, \"finish_reason\": \"stop\"}]\n}"),
 		"document, type of SSE":  agenttest.RawReply(`{"choices":[{"message":{"content":"all well"}}]}`),
 		"the word error in text": agenttest.RawReply(`data: {"choices":[{"delta":{"content":"all well","x":"\"error\""},"y":{"error":1}}]}` + "\n\n" + last),
+		"odd ids and times":      agenttest.RawReply(`data: {"id":7,"object":[],"created":"now","model":{},"system_fingerprint":5,"choices":[{"index":"0","logprobs":"none","delta":{"role":1,"content":"all well","reasoning":[[]],"refusal":[7]},"finish_reason":"stop"}]}` + "\n\n"),
+		"odd indexes":            agenttest.RawReply(`data: {"choices":[{"index":"1","delta":{"content":"not this"}},{"index":[],"delta":{"content":"all "}},{"index":null,"delta":{"content":"well"},"finish_reason":"stop"}]}` + "\n\n"),
 		"keeps open after done":  func(x *agenttest.Exchange) { x.Text("all well"); x.End("stop"); x.Stall() },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,91 @@
+package openai
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+
+	"dragoman/sessions"
+)
+
+// maxCount is the most tokens that a server is believed to have read or
+// written in one call. It is a hundred times the largest windows that there
+// are. What is above it would only ruin sums, prices and averages.
+const maxCount = 1e8
+
+// number is a whole number as servers write it: 12, 12.0 or "12". Anything
+// else is as if it were not there.
+type number struct {
+	value int
+	said  bool
+}
+
+// UnmarshalJSON accepts any value.
+func (n *number) UnmarshalJSON(b []byte) error {
+	s := string(b)
+	if s[0] == '"' {
+		s = strings.TrimSpace(s[1 : len(s)-1])
+	}
+	*n = number{}
+	if v, err := strconv.Atoi(s); err == nil {
+		*n = number{v, true}
+	} else if f, err := strconv.ParseFloat(s, 64); err == nil && f == math.Trunc(f) && math.Abs(f) <= math.MaxInt32 {
+		*n = number{int(f), true}
+	}
+	return nil
+}
+
+// tokens is a count of tokens; what cannot be one is 0.
+func (n number) tokens() int {
+	if n.value < 0 || n.value > maxCount {
+		return 0
+	}
+	return n.value
+}
+
+// usage is what a server says of the tokens of a call. Whatever it is, it does
+// not make the answer unreadable: a whole answer is worth more than its price.
+type usage struct{ usageFields }
+
+type usageFields struct {
+	Input  number `json:"prompt_tokens"`
+	Output number `json:"completion_tokens"`
+	// CacheHits is DeepSeek's name for the cached part.
+	CacheHits number  `json:"prompt_cache_hit_tokens"`
+	Details   details `json:"prompt_tokens_details"`
+}
+
+// UnmarshalJSON accepts any value.
+func (u *usage) UnmarshalJSON(b []byte) error {
+	var read usageFields
+	if json.Unmarshal(b, &read) == nil {
+		u.usageFields = read
+	}
+	return nil
+}
+
+type details struct{ cached number }
+
+// UnmarshalJSON accepts any value.
+func (d *details) UnmarshalJSON(b []byte) error {
+	var read struct {
+		Cached number `json:"cached_tokens"`
+	}
+	if json.Unmarshal(b, &read) == nil {
+		d.cached = read.Cached
+	}
+	return nil
+}
+
+// read is what u says, or nil if it says nothing.
+func (u *usage) read() *sessions.Usage {
+	out := sessions.Usage{Input: u.Input.tokens(), Output: u.Output.tokens(), Cached: u.CacheHits.tokens()}
+	if out.Input+out.Output == 0 {
+		return nil
+	}
+	if n := u.Details.cached.tokens(); n > 0 {
+		out.Cached = n
+	}
+	return &out
+}
