@@ -10,11 +10,8 @@ import (
 	"dragoman/sessions"
 )
 
-var (
-	// errNoChoices is a stream that ended well and said nothing.
-	errNoChoices = errors.New("the answer has no choices")
-	errNameless  = errors.New("the answer calls a tool without naming it")
-)
+// errNoChoices is a stream that ended well and said nothing.
+var errNoChoices = errors.New("the answer has no choices")
 
 // answer gathers a stream into a response.
 type answer struct {
@@ -105,8 +102,6 @@ func (a *answer) check() error {
 		return errNoChoices
 	case a.finish == "error":
 		return errors.New("the server reports that it failed in the middle of the answer")
-	case a.calls.nameless():
-		return errNameless
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"strings"
@@ -95,14 +96,9 @@ func (p *partial) whole() bool {
 	return (strings.HasSuffix(args, "}") || strings.HasSuffix(args, "]")) && json.Valid([]byte(args))
 }
 
-func (c *calls) nameless() bool {
-	for _, p := range c.list {
-		if strings.TrimSpace(p.name) == "" {
-			return true
-		}
-	}
-	return false
-}
+// unnamed is what a call without a name calls, which there is not: the model
+// reads so and can do better, where an error would only have it asked again.
+const unnamed = "unknown_tool"
 
 // all are the calls in the order in which they began, each with an id of its
 // own and with arguments.
@@ -119,7 +115,7 @@ func (c *calls) all() []sessions.ToolCall {
 		if args == "" || args == "null" {
 			args = "{}"
 		}
-		out = append(out, sessions.ToolCall{ID: id, Name: strings.TrimSpace(p.name), Arguments: args})
+		out = append(out, sessions.ToolCall{ID: id, Name: cmp.Or(strings.TrimSpace(p.name), unnamed), Arguments: args})
 	}
 	return out
 }

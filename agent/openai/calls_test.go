@@ -1,6 +1,8 @@
 package openai_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -86,9 +88,11 @@ func TestToolCallOddities(t *testing.T) {
 	if err != nil || resp.Finish != "tool_calls" || resp.Message.ToolCalls[0].Arguments != `{"zone": "UTC"}` {
 		t.Errorf("arguments as an object: %+v, %v", resp, err)
 	}
-	s.Next(agenttest.DeltasReply([]agenttest.ToolDelta{{Index: agenttest.At(0), ID: "a", Arguments: "{}"}}))
-	if resp, _, _, err := complete(t, m, ask("hi")); err == nil {
-		t.Errorf("a call without a name: %+v, want an error", resp)
+	s.Next(agenttest.RawReply(`data: {"choices":[{"delta":{"tool_calls":[{"index":"0","id":7,"function":{"name":"time","arguments":"{"}}]}}]}` + "\n\n" +
+		`data: {"choices":[{"delta":{"tool_calls":[{"index":0.0,"id":[],"function":{"name":null,"arguments":"}"}}]},"finish_reason":"tool_calls"}]}` + "\n\n"))
+	resp, _, _, err = complete(t, m, ask("hi"))
+	if err != nil || !cmp.Equal(resp.Message.ToolCalls, []sessions.ToolCall{{ID: "7", Name: "time", Arguments: "{}"}}) {
+		t.Errorf("odd ids and indexes: %+v, %v", resp, err)
 	}
 	s.Next(func(x *agenttest.Exchange) {
 		x.Tools(agenttest.ToolDelta{Index: agenttest.At(0), ID: "a", Name: "time", Arguments: `{"zo`})
@@ -99,3 +103,39 @@ func TestToolCallOddities(t *testing.T) {
 	}
 	var _ agent.Model = m
 }
+
+// TestNamelessCalls: a model that calls a tool without naming it reads that
+// there is none, and may do better. One that goes on with it ends like any
+// other that repeats itself.
+func TestNamelessCalls(t *testing.T) {
+	for _, tc := range []struct {
+		better bool
+		calls  int
+		want   string
+	}{{true, 2, "Here you are."}, {false, 4, "I kept calling the tool unknown_tool"}} {
+		s := agenttest.Serve(t, agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply {
+			if last := r.Messages[len(r.Messages)-1]; tc.better && last.Role == "tool" {
+				return func(x *agenttest.Exchange) { x.Text("Here you are."); x.End("stop") }
+			}
+			return agenttest.DeltasReply([]agenttest.ToolDelta{{Index: agenttest.At(0), ID: "a", Name: " ", Arguments: "{}"}})
+		}})
+		a, err := agent.New(model(t, s.URL()), []agent.Tool{clock{}}, agent.Options{Tries: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := a.Run(t.Context(), agent.Turn{ID: "t", Input: ask("What time is it?").Messages})
+		if err != nil || !strings.Contains(res.Text, tc.want) || s.Count() != tc.calls {
+			t.Errorf("Run() = %q, %v after %d calls; want %q after %d", res.Text, err, s.Count(), tc.want, tc.calls)
+		}
+		if m := res.Messages[2]; m.Role != sessions.RoleTool || !strings.Contains(m.Content, "there is no tool") || !strings.Contains(m.Content, "time") {
+			t.Errorf("the model reads %+v, want that there is no such tool, and which there are", m)
+		}
+	}
+}
+
+// clock is a tool.
+type clock struct{}
+
+func (clock) Spec() agent.Spec { return agent.Spec{Name: "time"} }
+
+func (clock) Run(context.Context, agent.Call) (string, error) { return "noon", nil }
