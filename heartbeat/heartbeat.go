@@ -186,7 +186,8 @@ func (s *Scheduler) now() time.Time { return s.o.Now().Round(0) }
 
 // RunNow fires job at once, whatever the hour; its schedule goes on as it
 // was. It returns when the occurrence is durable, not when it is answered.
-// Twice in one second is once. Errors: [ErrUnknown].
+// Twice in one second is once. If it fails the job is due when it was before.
+// Errors: [ErrUnknown].
 func (s *Scheduler) RunNow(ctx context.Context, job string) error {
 	e, found := s.jobs[job]
 	if !found {
@@ -204,19 +205,38 @@ func (s *Scheduler) RunNow(ctx context.Context, job string) error {
 	if err != nil {
 		return fmt.Errorf("heartbeat: run %s: %w", job, err)
 	}
+	before := next
 	if !planned || !next.After(now) {
 		// Something is due anyway: what we do now stands for it.
 		next = e.following(next, planned, now)
 	}
-	// Planned first: should we die here, the next start finds it due.
+	if !planned {
+		before = next // as Run would plan it
+	}
+	// Planned first: should we die here, the next start finds it due. An interval
+	// is counted from then on, because nothing else tells of the one before.
 	if err := s.ledger.Plan(ctx, job, due); err != nil {
 		return fmt.Errorf("heartbeat: run %s: %w", job, err)
 	}
 	if err := s.ledger.Fire(ctx, job, due, next, e.message(due, now, text)); err != nil {
-		if other, _, check := s.ledger.NextDue(ctx, job); check == nil && !other.Equal(due) {
-			return nil // another node was quicker to fire it
-		}
-		return fmt.Errorf("heartbeat: run %s: %w", job, err)
+		return s.takeBack(ctx, job, due, before, err)
 	}
 	return nil
+}
+
+// takeBack has job due again when it was before RunNow, which failed for the
+// reason why. Without it Run would fire the job after all, though somebody was
+// told that this failed, and the interval would go on from there. If ctx ended,
+// that is no reason to leave the plan as it is.
+func (s *Scheduler) takeBack(ctx context.Context, job string, due, before time.Time, why error) error {
+	ctx = context.WithoutCancel(ctx)
+	other, _, err := s.ledger.NextDue(ctx, job)
+	switch {
+	case err != nil:
+	case !other.Equal(due):
+		return nil // another node was quicker to fire it
+	default:
+		err = s.ledger.Plan(ctx, job, before)
+	}
+	return fmt.Errorf("heartbeat: run %s: %w", job, errors.Join(why, err))
 }

@@ -379,7 +379,15 @@ func TestRunNow(t *testing.T) {
 func TestRunNowSurvivesACrash(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.run(10*time.Minute, every(time.Hour))
-		s, err := heartbeat.New([]heartbeat.Job{every(time.Hour)}, &spy{Ledger: r.store, fire: func(time.Time) error { return errors.New("killed") }}, r.o)
+		dead := false
+		killed := func(time.Time) error { dead = true; return errors.New("killed") }
+		l := &spy{Ledger: r.store, fire: killed, plan: func(next time.Time) error {
+			if dead {
+				return killed(next)
+			}
+			return nil
+		}}
+		s, err := heartbeat.New([]heartbeat.Job{every(time.Hour)}, l, r.o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -390,6 +398,38 @@ func TestRunNowSurvivesACrash(t *testing.T) {
 		r.run(time.Minute, every(time.Hour))
 		r.want("01 00:10:00 fired")
 	})
+}
+
+// A RunNow that failed has changed nothing: the job is not fired behind the
+// back of who was told so, and an interval goes on from where it was.
+func TestRunNowThatFails(t *testing.T) {
+	for name, tt := range map[string]struct {
+		asked time.Duration // after midnight; the first life ends at 10 minutes
+		want  []string
+	}{
+		"before its time": {15 * time.Minute, []string{"01 01:00:00 fired", "01 02:00:00 fired"}},
+		"when it was due": {61 * time.Minute, []string{"01 01:00:00 fired", "01 02:00:00 fired"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.run(10*time.Minute, every(time.Hour))
+				time.Sleep(tt.asked - 10*time.Minute)
+				ctx, cancel := context.WithCancel(t.Context())
+				s, err := heartbeat.New([]heartbeat.Job{every(time.Hour)}, &spy{Ledger: r.store, fire: func(time.Time) error {
+					cancel() // whoever asked gave up
+					return errors.New("disk full")
+				}}, r.o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := s.RunNow(ctx, "j"); err == nil || !strings.Contains(err.Error(), "disk full") {
+					t.Errorf("RunNow = %v, want the failure", err)
+				}
+				r.run(121*time.Minute-tt.asked, every(time.Hour))
+				r.want(tt.want...)
+			})
+		})
+	}
 }
 
 func TestRunNowSaysWhyNot(t *testing.T) {
@@ -467,6 +507,7 @@ func TestTarget(t *testing.T) {
 type spy struct {
 	heartbeat.Ledger
 	fire    func(due time.Time) error
+	plan    func(next time.Time) error
 	message func(channels.Inbound)
 }
 
@@ -480,4 +521,13 @@ func (s *spy) Fire(ctx context.Context, job string, due, next time.Time, m chann
 		s.message(m)
 	}
 	return s.Ledger.Fire(ctx, job, due, next, m)
+}
+
+func (s *spy) Plan(ctx context.Context, job string, next time.Time) error {
+	if s.plan != nil {
+		if err := s.plan(next); err != nil {
+			return err
+		}
+	}
+	return s.Ledger.Plan(ctx, job, next)
 }
