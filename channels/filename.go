@@ -17,6 +17,11 @@ const maxFileName = 200
 // The first colon becomes "_"; every byte that is not a-z, 0-9, "+", "-", "@"
 // or "." becomes "%" and two hex digits. Names that would be too long end in
 // "~" and a hash of the key, so the key must also stand inside the file.
+//
+// The folders of files that came with messages are called so. The documents of
+// the file store have names of their own (sessions/file, names.go): people read
+// those, so more characters stand there as they are, and they are shorter. Both
+// are on disks: to make one of the two would rename what is there.
 func (k Key) FileName() string {
 	var b strings.Builder
 	escape(&b, k.channel)

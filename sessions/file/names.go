@@ -22,6 +22,10 @@ const (
 // have one name, also where case or Unicode forms do not count: letters in
 // upper case and all bytes beyond ASCII are escaped. Plain keys stay readable:
 // telegram:123456 is telegram_123456.
+//
+// It is not [channels.Key.FileName], which has the same idea: a name here is
+// read back (keyOf), ends early enough for the endings of damaged files, and
+// shows "#", "=" and "_" as they are. Stores have these names on their disks.
 func fileName(k channels.Key) string {
 	// The channel ends at the first "_".
 	name := escape(k.Channel(), false) + "_" + escape(k.Chat(), true)
