@@ -218,6 +218,7 @@ type Store interface {
 	Jobs
 	People
 	Facts
+	Directory
 	Leases
 	// Stats counts the queues; cheap enough for every few seconds.
 	Stats(ctx context.Context) (Stats, error)

@@ -233,6 +233,7 @@ func (r *storeReport) files() string {
 	line("load a conversation of 100 messages for a turn", "p50 ≤ 0.5 ms", two(r.load))
 	line("list the newest 50 conversations", "p50 ≤ 0.5 ms", two(r.list))
 	line("list 50 conversations somewhere in the newest 1000", "-", two(r.pages))
+	line(fmt.Sprintf("list who wrote on the channel (%d)", r.writers), "-", two(r.who))
 	r.startRows(&b)
 	fmt.Fprintln(&b)
 	note := func(format string, args ...any) { fmt.Fprintf(&b, "- "+format+"\n", args...) }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/sessions"
 	"dragoman/sessions/memory"
 )
 
@@ -46,6 +47,8 @@ type indexHead struct {
 	// is looked at when the store opens.
 	Bytes   int64     `json:"bytes"`
 	Changed time.Time `json:"changed"`
+	// Writers are those who wrote in it, without the key. Nil: see its files.
+	Writers []sessions.Writer `json:"writers,omitzero"`
 }
 
 // seenRow remembers an accepted message: memory.SeenRow bytes in a file.
@@ -79,16 +82,16 @@ func pretty(v any) ([]byte, error) {
 
 // writeIndex adds the ids that were seen since the last time, and then writes
 // the index that counts them.
-func (d *disk) writeIndex(heads []memory.Head, fresh []seenRow, lsn int64) error {
-	rows := make([]byte, 0, len(fresh)*memory.SeenRow)
-	for _, r := range fresh {
+func (d *disk) writeIndex(c cut) error {
+	rows := make([]byte, 0, len(c.fresh)*memory.SeenRow)
+	for _, r := range c.fresh {
 		rows = binary.BigEndian.AppendUint32(append(rows, r.id[:]...), uint32(r.seq))
 	}
 	if err := appendAt(filepath.Join(d.dir, seenName), d.seen*memory.SeenRow, rows); err != nil {
 		return err
 	}
-	index := indexFile{Format: documentFormat, LSN: lsn, Seen: d.seen + int64(len(fresh))}
-	for _, h := range heads {
+	index := indexFile{Format: documentFormat, LSN: c.lsn, Seen: d.seen + int64(len(c.fresh))}
+	for _, h := range c.heads {
 		info, err := os.Stat(d.documentPath(h.Key))
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +99,11 @@ func (d *disk) writeIndex(heads []memory.Head, fresh []seenRow, lsn int64) error
 			}
 			return err
 		}
-		index.Conversations = append(index.Conversations, indexHead{h, info.Size(), info.ModTime().UTC()})
+		head := indexHead{Head: h, Bytes: info.Size(), Changed: info.ModTime().UTC()}
+		if list, known := c.writers[h.Key]; known {
+			head.Writers = indexed(list)
+		}
+		index.Conversations = append(index.Conversations, head)
 	}
 	data, err := index.encode()
 	if err == nil {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"time"
 
 	"dragoman/channels"
@@ -9,7 +10,7 @@ import (
 )
 
 // Disk keeps what a [Store] changes. The store calls one method at a time,
-// under its lock, except for Wipe, Moment, and a Content of all of a
+// under its lock, except for Wipe, Moment, Writers, and a Content of all of a
 // conversation, which come without the lock as well: what they wait for must
 // not hold up those that come under it.
 type Disk interface {
@@ -26,6 +27,8 @@ type Disk interface {
 	Wipe(keys []channels.Key) error
 	// Moment makes ready to read all that there was at one time.
 	Moment() Moment
+	// Writers lists who wrote on channel, as sessions.Directory has it.
+	Writers(ctx context.Context, channel string) ([]sessions.Writer, error)
 }
 
 // Moment is a [Disk] as it was. The store goes on meanwhile.

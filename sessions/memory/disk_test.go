@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -30,11 +31,12 @@ func (d fullDisk) Image() (memory.Image, error) {
 	return img, nil
 }
 
-func (d fullDisk) Content(channels.Key, bool) (memory.Content, error) { return memory.Content{}, nil }
-func (d fullDisk) Commit([]memory.Change) error                       { return nil }
-func (d fullDisk) Wipe([]channels.Key) error                          { return nil }
-func (d fullDisk) Moment() memory.Moment                              { return noMoment{} }
-func (d fullDisk) Scratch() (*os.File, error)                         { return os.Open(d.scratch) } // only to read
+func (d fullDisk) Content(channels.Key, bool) (memory.Content, error)         { return memory.Content{}, nil }
+func (d fullDisk) Commit([]memory.Change) error                               { return nil }
+func (d fullDisk) Wipe([]channels.Key) error                                  { return nil }
+func (d fullDisk) Moment() memory.Moment                                      { return noMoment{} }
+func (d fullDisk) Writers(context.Context, string) ([]sessions.Writer, error) { return nil, nil }
+func (d fullDisk) Scratch() (*os.File, error)                                 { return os.Open(d.scratch) } // only to read
 
 type noMoment struct{}
 

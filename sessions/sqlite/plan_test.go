@@ -42,6 +42,9 @@ var wholeTables = []string{
 	"SELECT id, key FROM keys k WHERE NOT EXISTS", // Expire, once a day
 	"DELETE FROM people",
 	"SELECT EXISTS (SELECT 1 FROM erased)", // reads one row
+	// They go through what they return: see TestPlansOfTheDirectory.
+	"WITH RECURSIVE w", "WITH RECURSIVE s",
+	"SELECT count(*), coalesce(max(id), 0) FROM (SELECT id FROM messages", // the LIMIT is inside
 }
 
 // plan is how SQLite does query, a step a line.
@@ -173,6 +176,44 @@ func TestSlow(t *testing.T) {
 	} {
 		if step := slow(query, plan(t, db, query)); (step != "") != bad {
 			t.Errorf("slow(%s) = %q, want one: %t", query, step, bad)
+		}
+	}
+}
+
+// TestPlansOfTheDirectory: who wrote is found by steps down an index, one for
+// each who did, whatever else they said.
+func TestPlansOfTheDirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dragoman.db")
+	s := openFile(t, path, sqlite.Options{})
+	if _, err := s.Writers(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Scopes(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	steps := map[string]int{}
+	for _, query := range sqlite.Statements(s) {
+		if !strings.HasPrefix(query, "WITH RECURSIVE") {
+			continue
+		}
+		for _, step := range plan(t, db, query) {
+			if strings.HasPrefix(step, "SCAN ") && step != "SCAN w" && step != "SCAN s" && step != "SCAN CONSTANT ROW" || strings.Contains(step, "TEMP B-TREE") {
+				t.Errorf("%q goes through what is stored, in\n%s", step, query)
+			}
+			steps[step]++
+		}
+	}
+	for _, step := range []string{
+		"SEARCH inbox USING INDEX inbox_writer (<expr>=? AND <expr>>?)",
+		"SEARCH messages USING INDEX messages_writer (<expr>=? AND <expr>>?)",
+	} {
+		if steps[step]+steps[strings.Replace(step, "USING INDEX", "USING COVERING INDEX", 1)] != 2 {
+			t.Errorf("%q is not taken twice: %v", step, steps)
 		}
 	}
 }

@@ -150,8 +150,10 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 // begin proves that the file can be written and starts a new range of epochs,
 // so that no claim of a former process is ever live again.
 func (s *Store) begin() (epoch int64, err error) {
-	if err := s.writer.exec(sweepsTable); err != nil {
-		return 0, err
+	for _, later := range append([]string{sweepsTable}, writerIndexes...) {
+		if err := s.writer.exec(later); err != nil {
+			return 0, err
+		}
 	}
 	if s.left, err = s.writer.unswept(); err != nil {
 		return 0, err

@@ -34,9 +34,11 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) sessions.Store
 					if last.running != nil {
 						<-last.running
 					}
+					sameWriters(t, last.Store)
 					must(t, last.Close())
 				}
 				last = newRig(t, open(t, dir))
+				sameWriters(t, last.Store)
 				return last
 			})
 		})

@@ -30,7 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) sessions.Store) {
 	t.Helper()
 	for _, group := range []map[string]func(*testing.T, *rig){
 		inboxTests, editTests, withdrawTests, controlTests, workTests, runTests, outboxTests,
-		transcriptTests, archiveTests, catalogTests, lifetimeTests, deletedTests, feedTests, queueTests, jobTests, peopleTests, textTests, raceTests,
+		transcriptTests, archiveTests, catalogTests, lifetimeTests, deletedTests, feedTests, queueTests, jobTests, peopleTests, directoryTests, textTests, raceTests,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) { test(t, newRig(t, open(t))) })
@@ -59,6 +59,7 @@ type held struct {
 func newRig(t *testing.T, s sessions.Store) *rig {
 	r := &rig{Store: s, claims: make(chan *held), ended: make(chan error, 1)}
 	r.ctx, r.stop = context.WithCancel(t.Context())
+	t.Cleanup(func() { sameWriters(t, s) }) // before the store is closed
 	return r
 }
 
