@@ -27,6 +27,10 @@ func TestWritersComeFromTheIndex(t *testing.T) {
 	p := newPlace(t)
 	s := p.open(t)
 	fill(t, s)
+	_, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:two", "two", "/x"), Answered: true, Append: []sessions.Message{
+		{Role: sessions.RoleUser, Content: "hello", Sender: "7", Name: "ann"},
+	}})
+	must(t, err)
 	want := writers(t, s)
 	if len(want) < 5 {
 		t.Fatalf("Writers = %+v", want)
@@ -54,6 +58,7 @@ func TestWritersComeFromTheIndex(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for life := range 2 {
 				s := tt.open(t)
+				say(t, s, "x:two", fmt.Sprint(name, life), "a commit that does not tell of all who wrote")
 				var reads atomic.Int64
 				file.OnRead(t, func(string) { reads.Add(1) })
 				for range 2 {
