@@ -130,12 +130,13 @@ func (f filing) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased,
 }
 
 // fetched names the files that the messages of senders in the inbox have, if
-// they are here. It reads the whole store, as the plan of an erasure did.
+// they are here.
 func (f filing) fetched(ctx context.Context, senders []sessions.Sender) (files []string, err error) {
-	if len(senders) == 0 {
-		return nil, nil
+	keys, err := sessions.KeysOf(ctx, f, senders)
+	if err != nil || len(keys) == 0 { // no keys are all of them
+		return nil, err
 	}
-	err = f.Dump(ctx, nil, func(r sessions.Record) error {
+	err = f.Dump(ctx, keys, func(r sessions.Record) error {
 		if r.Inbox == nil {
 			return nil
 		}

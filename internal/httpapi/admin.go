@@ -46,6 +46,7 @@ type Views interface {
 type Store interface {
 	sessions.Archive
 	sessions.Catalog
+	sessions.Directory
 	sessions.Feeds
 	Views
 	Ends

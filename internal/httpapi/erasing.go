@@ -123,13 +123,17 @@ func (a *admin) erased(ctx context.Context, i intention, again bool) (got sessio
 // afterwards.
 func (a *admin) survey(ctx context.Context, i *intention) (err error) {
 	e := &i.Erasure
-	keys := e.Keys
-	if len(e.Senders) > 0 {
-		keys = nil // what people wrote can be anywhere
-	}
 	e.Files = []string{} // not nil: they were looked for
 	known := newKnown(*e)
-	if len(keys)+len(e.Senders) > 0 {
+	keys, err := sessions.KeysOf(ctx, a.Store, e.Senders)
+	if err != nil {
+		return err
+	}
+	people, err := a.Store.Pairings(ctx, time.Time{}) // requests that expired as well
+	for _, p := range people {
+		i.Told = i.Told || known.people[sessions.Sender{Channel: p.Channel, ID: p.PersonID}]
+	}
+	if keys = append(keys, e.Keys...); len(keys) > 0 && err == nil { // no keys are all of them
 		err = a.Store.Dump(ctx, keys, func(r sessions.Record) error {
 			mine, attached := known.record(r, a.FileName)
 			i.Told, e.Files = i.Told || mine, append(e.Files, attached...)
@@ -177,8 +181,6 @@ func (k known) record(r sessions.Record, name func(channels.Inbound, int) string
 		return k.keys[r.Conversation.Key], nil
 	case r.Outbox != nil:
 		return k.keys[r.Outbox.Key], nil
-	case r.Pairing != nil:
-		return k.people[sessions.Sender{Channel: r.Pairing.Channel, ID: r.Pairing.PersonID}], nil
 	case r.Inbox != nil:
 		in := r.Inbox.Inbound
 		wrote := slices.ContainsFunc(in.Sender.IDs, func(id string) bool { return k.people[sessions.Sender{Channel: in.Key.Channel(), ID: id}] })

@@ -21,7 +21,7 @@ type Remembered struct {
 // of the person of this id, under every id of theirs. Those of people who may be
 // the same are among them: to read them, or to forget a single fact, harms nobody.
 func (a *admin) scopesOf(ctx context.Context, k channels.Key) ([]string, error) {
-	seen, err := a.look(ctx, k)
+	seen, err := a.meet(ctx, k)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -45,6 +44,38 @@ type sent struct {
 
 // look reads the store, or only what belongs to keys.
 func (a *admin) look(ctx context.Context, who channels.Key, keys ...channels.Key) (*register, error) {
+	r, err := a.paired(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	return r, a.Store.Dump(ctx, keys, func(one sessions.Record) error {
+		r.add(one)
+		return nil
+	})
+}
+
+// meet is look for the people alone: kin is the same, and no message is read.
+func (a *admin) meet(ctx context.Context, who channels.Key) (*register, error) {
+	r, err := a.paired(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	writers, err := a.Store.Writers(ctx, who.Channel())
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range writers {
+		r.wrote(w)
+	}
+	scopes, err := a.Store.Scopes(ctx, personScope(who.Channel(), ""))
+	for _, scope := range scopes {
+		r.remembered(scope)
+	}
+	return r, err
+}
+
+// paired begins a register with those who were let in or ask to be.
+func (a *admin) paired(ctx context.Context, who channels.Key) (*register, error) {
 	r := &register{
 		who: who, beside: map[string]map[string]bool{}, private: map[string]bool{}, names: map[string]map[string]bool{},
 		chats: map[channels.Key]*heard{}, facts: map[string][]sessions.Fact{},
@@ -55,13 +86,24 @@ func (a *admin) look(ctx context.Context, who channels.Key, keys ...channels.Key
 			r.met([]string{p.PersonID}, p.Name)
 		}
 	}
-	if err != nil {
-		return nil, err
+	return r, err
+}
+
+// wrote notes somebody of the channel.
+func (r *register) wrote(w sessions.Writer) {
+	r.met(w.IDs, w.Name)
+	if w.Private && w.Key == r.who {
+		for _, id := range w.IDs {
+			r.private[id] = true
+		}
 	}
-	return r, a.Store.Dump(ctx, keys, func(one sessions.Record) error {
-		r.add(one)
-		return nil
-	})
+}
+
+// remembered notes whose memory scope is, if it is a person of the channel.
+func (r *register) remembered(scope string) {
+	if id, ok := strings.CutPrefix(scope, personScope(r.who.Channel(), "")); ok {
+		r.met([]string{id}, "")
+	}
 }
 
 func (r *register) add(one sessions.Record) {
@@ -76,9 +118,7 @@ func (r *register) add(one sessions.Record) {
 		r.chat(one.Outbox.Key).out++
 	case one.Fact != nil:
 		r.facts[one.Fact.Scope] = append(r.facts[one.Fact.Scope], one.Fact.Fact)
-		if id, ok := strings.CutPrefix(one.Fact.Scope, personScope(r.who.Channel(), "")); ok {
-			r.met([]string{id}, "")
-		}
+		r.remembered(one.Fact.Scope)
 	case one.Messages != nil:
 		c := r.chat(one.Messages.Key)
 		for _, m := range one.Messages.Messages {
@@ -90,7 +130,7 @@ func (r *register) add(one sessions.Record) {
 				c.first[m.Sender] = m.Seq
 			}
 			if m.Sender != "" && one.Messages.Key.Channel() == r.who.Channel() {
-				r.met([]string{m.Sender}, m.Name)
+				r.wrote(sessions.Writer{Key: one.Messages.Key, IDs: []string{m.Sender}, Name: m.Name})
 			}
 		}
 	case one.Inbox != nil:
@@ -108,14 +148,8 @@ func (r *register) received(row *sessions.InboxRecord) {
 	if row.State == "waiting" {
 		c.queue[name].waiting++
 	}
-	if in.Key.Channel() != r.who.Channel() {
-		return
-	}
-	r.met(in.Sender.IDs, in.Sender.Name)
-	if in.Private && in.Key == r.who {
-		for _, id := range in.Sender.IDs {
-			r.private[id] = true
-		}
+	if in.Key.Channel() == r.who.Channel() {
+		r.wrote(sessions.Writer{Key: in.Key, IDs: in.Sender.IDs, Name: in.Sender.Name, Private: in.Private})
 	}
 }
 
@@ -141,121 +175,6 @@ func (r *register) met(ids []string, name string) {
 			}
 		}
 	}
-}
-
-// kin are the ids of the person whom who means, sorted, and those of whom
-// nobody can tell whether they are theirs: one group for each that may be a
-// person.
-//
-// Ids that the network gave for one message are of one person, and so on from
-// each to the next, but not by way of an id that several had (see shared). A
-// nick is no id. It leads to whoever wrote in the private chat of that name
-// or, where nothing is left of that chat, to whoever had that nick elsewhere;
-// and in both cases only if that is one person and not several, one after the
-// other.
-func (r *register) kin(who channels.Key) (mine []string, maybe [][]string) {
-	nick := who.Chat()
-	all := r.own(nick)
-	var called []string // by that nick
-	for id := range r.beside {
-		if nickIn(id) == nick || hasFold(r.names[id], nick) {
-			called = append(called, id)
-		}
-	}
-	lead := slices.Collect(maps.Keys(r.private))
-	if len(lead) == 0 {
-		lead = slices.DeleteFunc(slices.Clone(called), func(id string) bool { return nickIn(id) != nick })
-	}
-	lead = slices.DeleteFunc(lead, r.shared)
-	if groups := r.groups(lead, all); len(groups) == 1 {
-		for _, id := range groups[0] {
-			all[id] = true
-		}
-	}
-	perhaps := slices.Concat(called, slices.Collect(maps.Keys(r.private)))
-	for id := range all {
-		perhaps = slices.AppendSeq(perhaps, maps.Keys(r.beside[id]))
-	}
-	return slices.Sorted(maps.Keys(all)), r.groups(perhaps, all)
-}
-
-// groups sorts ids into people, without those that are known.
-func (r *register) groups(ids []string, known map[string]bool) (groups [][]string) {
-	slices.Sort(ids)
-	seen := maps.Clone(known)
-	for _, id := range ids {
-		if seen[id] {
-			continue
-		}
-		group := slices.Sorted(maps.Keys(r.own(id)))
-		for _, one := range group {
-			seen[one] = true
-		}
-		groups = append(groups, group)
-	}
-	return groups
-}
-
-// own are the ids that are of the same person as id.
-func (r *register) own(id string) map[string]bool {
-	found := map[string]bool{id: true}
-	if r.shared(id) {
-		return found
-	}
-	for next := []string{id}; len(next) > 0; next = next[1:] {
-		for other := range r.beside[next[0]] {
-			if !found[other] && !r.shared(other) {
-				found[other] = true
-				next = append(next, other)
-			}
-		}
-	}
-	return found
-}
-
-// shared reports whether several people had id: it stood beside two ids of one
-// kind. Of accounts, numbers and the like a person has one; of masks, which
-// tell where somebody wrote from, as many as there are places. So a mask with
-// two accounts, or a number with two WhatsApp accounts, belongs to nobody alone.
-func (r *register) shared(id string) bool {
-	had := map[string]bool{}
-	for other := range r.beside[id] {
-		kind := kindOf(other)
-		if kind != "mask" && had[kind] {
-			return true
-		}
-		had[kind] = true
-	}
-	return false
-}
-
-// kindOf tells ids apart by their form: "account:ann", "800@lid", "+1555".
-func kindOf(id string) string {
-	if kind, _, ok := strings.Cut(id, ":"); ok {
-		return kind
-	}
-	if _, server, ok := strings.Cut(id, "@"); ok {
-		return "@" + server
-	}
-	return strings.TrimRight(id, "0123456789")
-}
-
-// nickIn is the nick that an IRC mask has, or "".
-func nickIn(id string) string {
-	if mask, ok := strings.CutPrefix(id, "mask:"); ok {
-		nick, _, _ := strings.Cut(mask, "!")
-		return nick
-	}
-	return ""
-}
-
-func hasFold(names map[string]bool, name string) bool {
-	for one := range names {
-		if strings.EqualFold(one, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // wrote counts the messages of people with one of ids in c, and those of others,

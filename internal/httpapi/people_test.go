@@ -1,0 +1,88 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+	"dragoman/sessions/memory"
+)
+
+// frugal is a store that is not read as a whole, and says what was read.
+type frugal struct {
+	httpapi.Store
+	read []channels.Key
+}
+
+func (f *frugal) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
+	if len(keys) == 0 {
+		return errors.New("the whole store is read")
+	}
+	f.read = append(f.read, keys...)
+	return f.Store.Dump(ctx, keys, emit)
+}
+
+// TestPeopleWithoutReadingTheStore: who is who is told by the list of those who
+// wrote. Memories are found under every id, and an erasure reads the
+// conversations in which the person wrote.
+func TestPeopleWithoutReadingTheStore(t *testing.T) {
+	ctx := t.Context()
+	s := memory.New(memory.Options{Now: now})
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	wrote := func(k, id, name, file string, ids ...string) {
+		t.Helper()
+		m := channels.Inbound{Key: channels.MustKey(k), ID: id, Text: "hi", Sender: channels.Person{IDs: ids, Name: name}, Private: k == "whatsapp:+1"}
+		said := sessions.Message{Role: sessions.RoleUser, Content: "hi", Sender: ids[0], Name: name, Attachments: []channels.Attachment{{Kind: channels.AttachmentImage, File: file}}}
+		if _, err := s.Accept(ctx, sessions.Entry{Inbound: m, Answered: true, Append: []sessions.Message{said}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wrote("whatsapp:+1", "1", "Ann", "f1", "800@lid")
+	wrote("whatsapp:g@g.us", "2", "Ann", "f2", "800@lid", "+1")
+	wrote("whatsapp:h@g.us", "3", "Bob", "f3", "900@lid", "+2")
+	for _, scope := range []string{"person:whatsapp:800@lid", "person:whatsapp:+1", "person:whatsapp:+2", "chat:whatsapp:+1"} {
+		if _, err := s.Remember(ctx, scope, "of "+scope); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := &frugal{Store: s}
+	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: f, Now: now, Info: func() httpapi.Info { return httpapi.Info{} }}))
+	t.Cleanup(c.Close)
+
+	facts, err := c.Facts(ctx, "whatsapp:+1")
+	var scopes []string
+	for _, one := range facts {
+		scopes = append(scopes, one.Scope)
+	}
+	if want := []string{"chat:whatsapp:+1", "person:whatsapp:+1", "person:whatsapp:800@lid"}; err != nil || !slices.Equal(scopes, want) {
+		t.Fatalf("Facts are of %q, %v, want %q", scopes, err, want)
+	}
+	if err := c.Forget(ctx, "whatsapp:+1", facts[len(facts)-1].ID); err != nil {
+		t.Errorf("Forget = %v", err)
+	}
+	if len(f.read) > 0 {
+		t.Errorf("memories were found by reading %v", f.read)
+	}
+
+	got, err := c.Erase(ctx, sessions.Erasure{
+		Keys:    []channels.Key{channels.MustKey("whatsapp:+1")},
+		Senders: []sessions.Sender{{Channel: "whatsapp", ID: "800@lid"}, {Channel: "whatsapp", ID: "+1"}},
+	})
+	if err != nil || !slices.Equal(got.Files, []string{"f1", "f2"}) {
+		t.Errorf("Erase = %+v, %v", got, err)
+	}
+	if slices.Contains(f.read, channels.MustKey("whatsapp:h@g.us")) || !slices.Contains(f.read, channels.MustKey("whatsapp:g@g.us")) {
+		t.Errorf("an erasure reads %v", f.read)
+	}
+	if _, err := c.Erase(ctx, sessions.Erasure{Senders: []sessions.Sender{{Channel: "whatsapp", ID: "nobody"}}}); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("Erase of nobody = %v, want that there is nothing", err)
+	}
+}
