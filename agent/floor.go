@@ -32,9 +32,23 @@ func (a *Agent) keepOr(k *Keep, h sessions.History) Keep {
 // keep is what stays of the history beside the running turn.
 func (r *run) keep() *Keep {
 	h := r.t.History
-	room := r.budget() - r.a.messageTokens(r.all[r.own:]) - r.a.summaryTokens(h)
+	room := r.budget() - r.ownTokens() - r.a.summaryTokens(h)
 	k := r.a.keepWithin(h, min(room, r.a.keptRoom(h)), 0)
 	return &k
+}
+
+// ownTokens are what the running turn takes of a request that is full.
+func (r *run) ownTokens() (n int) {
+	largest := r.budget() / window.LargestOwnShare // see window.Fit
+	for i := range r.all[r.own:] {
+		m := r.all[r.own+i:][:1]
+		size := r.a.messageTokens(m)
+		if m[0].Role != sessions.RoleUser {
+			size = min(size, largest)
+		}
+		n += size
+	}
+	return n
 }
 
 // keepNow is what a summary before the next call leaves of the history, or nil

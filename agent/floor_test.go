@@ -67,3 +67,30 @@ func TestCase30TheTurnNeedsTheRoom(t *testing.T) {
 		}
 	}
 }
+
+// TestHugeCallInATurn: arguments that fill the window by themselves are shown
+// by a notice in the next request, and the conversation stays.
+func TestHugeCallInATurn(t *testing.T) {
+	for name, test := range map[string]struct {
+		arguments, result string
+	}{
+		"arguments": {strings.Repeat("page ", 80_000), "written"},
+		"result":    {"a page", strings.Repeat("page ", 80_000)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			write := tool{agent.Spec{Name: "write"}, func(context.Context, agent.Call) (string, error) { return test.result, nil }}
+			m := newScript(t, call(fmt.Sprintf(`c1 write {"text":%q}`, test.arguments)), say("Done."))
+			turn := turnOf("Write it down.")
+			turn.History = sessions.History{Generation: "g", Messages: talk(118)}
+			turn.Compact = func(context.Context, *agent.Keep) (sessions.History, error) {
+				t.Error("a summary was asked for")
+				return turn.History, agent.ErrNothingToSummarize
+			}
+			run(t, newAgent(t, m, agent.Options{ContextWindow: 32_768}, write), turn)
+			req := m.requests()[1]
+			if n := window.Estimate(req.Messages); len(req.Messages) != 121 || n > 32_768 {
+				t.Errorf("the second request has %d messages of %d tokens, want all 121 in 32,768", len(req.Messages), n)
+			}
+		})
+	}
+}

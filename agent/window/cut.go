@@ -59,7 +59,8 @@ func startsTurn(msgs []sessions.Message, i int) bool {
 //
 // A message from before the turn that takes more than a quarter of the budget
 // becomes an excerpt first: all others would have to go for its sake, turn
-// after turn. Then whole groups go, oldest first, and more of them than must:
+// after turn. So does a call or a result of the turn that takes more than half.
+// Then whole groups go, oldest first, and more of them than must:
 // the same ones are then left out of many requests to come, and a provider's
 // cache keeps hitting. While they are older than the turn, that is a quarter of the budget
 // at once. Where all of these are gone and the turn itself is too long, as in a
@@ -97,7 +98,7 @@ func fit(msgs []sessions.Message, users, budget, spare int, text func(string) in
 	}
 	budget = max(budget, 1)
 	turn := turnStart(msgs, users)
-	if msgs, total = capped(msgs, turn, sizes, budget/LargestShare); total <= budget {
+	if msgs, total = capped(msgs, turn, sizes, budget); total <= budget {
 		return msgs, nil
 	}
 	cut := turn + cutTurn(msgs[turn:], sizes[turn:], budget, spare)
@@ -145,15 +146,17 @@ func sum(sizes []int) (total int) {
 	return total
 }
 
-// capped makes excerpts of the messages before turn that take more than most
-// tokens, and returns what all of them take then. sizes becomes that too.
-func capped(msgs []sessions.Message, turn int, sizes []int, most int) ([]sessions.Message, int) {
+// capped makes excerpts of messages that take too large a part of budget:
+// those from before turn, and what the model and its tools said in it. It
+// returns what all of them take then; sizes becomes that too.
+func capped(msgs []sessions.Message, turn int, sizes []int, budget int) ([]sessions.Message, int) {
 	cloned := false
-	if most < leastExcerpt {
-		return msgs, sum(sizes)
-	}
-	for i := range msgs[:turn] {
-		if sizes[i] <= most {
+	for i := range msgs {
+		most := budget / LargestShare
+		if i >= turn {
+			most = budget / LargestOwnShare
+		}
+		if sizes[i] <= most || most < leastExcerpt || i >= turn && msgs[i].Role == sessions.RoleUser {
 			continue
 		}
 		if !cloned {
@@ -172,8 +175,12 @@ func capped(msgs []sessions.Message, turn int, sizes []int, most int) ([]session
 const leastExcerpt = 64
 
 // LargestShare is the part of a budget, one n-th, that a message from before
-// the turn takes at most where there is no room for all.
-const LargestShare = 4
+// the turn takes at most where there is no room for all, and LargestOwnShare
+// one in which the turn itself calls tools, or a result of theirs.
+const (
+	LargestShare    = 4
+	LargestOwnShare = 2
+)
 
 // The parts of a budget, one n-th, that go at once.
 const (
