@@ -28,7 +28,7 @@ func (appDaemon) loadWithoutSecrets(path string) (*config.Config, error) {
 func (d appDaemon) run(ctx context.Context, e *env, cfg *config.Config, path string, hangup <-chan struct{}) error {
 	level := new(slog.LevelVar)
 	daemon, err := app.Open(ctx, cfg, app.Options{
-		Version: programVersion(), Command: e.command, Out: e.out, Logger: newLogger(e, cfg, level), Level: level,
+		Version: programVersion(), Command: e.command, Out: e.screen, Logger: newLogger(e, cfg, level), Level: level,
 		Hangup: hangup, Reload: func() (*config.Config, error) { return d.load(path) }, Getenv: os.Getenv,
 	})
 	if err != nil {
@@ -45,9 +45,9 @@ func (appDaemon) chat(ctx context.Context, e *env, cfg *config.Config) error {
 	o := app.ChatOptions{NoColor: os.Getenv("NO_COLOR") != ""}
 	opts := app.Options{Version: programVersion(), Getenv: os.Getenv}
 	if e.interactive && e.width > 0 {
-		opts.Hint = e.out // not into a pipe: there only answers go
+		opts.Hint = e.screen // not into a pipe: there only answers go
 	}
-	return app.Chat(ctx, cfg, opts, e.in, e.out, o)
+	return app.Chat(ctx, cfg, opts, e.in, e.screen, o)
 }
 
 func (appDaemon) link(ctx context.Context, cfg *config.Config, channel, phone string, show func(qr, code string)) (string, error) {

@@ -108,7 +108,7 @@ func TestTagsAndFlags(t *testing.T) {
 	w.fail(2, "-c wants the file of a configuration", "sessions", "tag", "telegram:1", "+a", "-c", "-work")
 	w.fail(2, "unknown flag --work", "sessions", "tag", "telegram:1", "+a", "--work")
 	w.fail(2, "unknown flag -w", "sessions", "tag", "-work", "telegram:1")
-	w.fail(2, "expected", "sessions", "tag", "telegram:1")
+	w.fail(2, "wants <tags>", "sessions", "tag", "telegram:1")
 	w.fail(1, "there is no conversation telegram:1", "sessions", "show", "telegram:1") // nothing was changed
 }
 

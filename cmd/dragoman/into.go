@@ -110,17 +110,23 @@ func sweepDrafts(dir, prefix string) {
 // notWritten says what is wrong with path, and not with the name that the file
 // has until it is whole. Other errors stay as they are.
 func notWritten(path string, err error) error {
+	if why := cause(err); why != err {
+		return tell(why, "%s cannot be written", path)
+	}
+	return err
+}
+
+// cause is err without the name of a file that no person gave.
+func cause(err error) error {
 	var at *fs.PathError
 	var link *os.LinkError
 	switch {
 	case errors.As(err, &at):
-		err = at.Err
+		return at.Err
 	case errors.As(err, &link):
-		err = link.Err
-	default:
-		return err
+		return link.Err
 	}
-	return tell(err, "%s cannot be written", path)
+	return err
 }
 
 // syncDir makes a new name in a folder durable.

@@ -55,8 +55,12 @@ func realMain() int {
 type env struct {
 	in       io.Reader
 	out, err io.Writer
-	daemon   daemon
-	now      func() time.Time
+	// screen is out itself, for what speaks to a terminal or to a log; answer
+	// is out for all others, and knows whether it was written.
+	screen io.Writer
+	answer *output
+	daemon daemon
+	now    func() time.Time
 	// width of the terminal; 0 if the output is none, then nothing is cut.
 	width int
 	// size of the terminal as it is now, zeros if the output is none.
@@ -91,9 +95,11 @@ func run(ctx context.Context, args []string, e *env) (code int) {
 			if _, ok := r.(helpShown); !ok {
 				panic(r)
 			}
-			code = exitOK
+			code = e.written(exitOK)
 		}
 	}()
+	e.screen, e.answer = e.out, &output{to: e.out}
+	e.out = e.answer
 	var c cli
 	parser, err := kong.New(&c,
 		kong.Name("dragoman"),
@@ -118,16 +124,28 @@ func run(ctx context.Context, args []string, e *env) (code int) {
 	}
 	kctx, err := parser.Parse(args)
 	if err != nil {
-		_, _ = fmt.Fprintf(e.err, "dragoman: %v\nTry: %s%s\n", err, e.command("help"), typed(parser.Model.Node, args))
-		return exitUsage
+		if e.answer.err != nil { // of the help
+			return e.written(exitFailed)
+		}
+		return e.misparsed(parser.Model.Node, args, err)
 	}
 	e.config = c.Config
-	return e.report(kctx.Run(e, &c))
+	err = kctx.Run(e, &c)
+	if e.answer.err != nil {
+		return e.written(exitFailed)
+	}
+	return e.report(err)
 }
 
 // typed names the command that args began with, with a space before each
 // word: whoever mistyped the rest wants the help of that one.
 func typed(n *kong.Node, args []string) string {
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		if args[0] == "-c" || args[0] == "--config" {
+			args = args[1:]
+		}
+		args = args[min(1, len(args)):]
+	}
 	for _, child := range n.Children {
 		if len(args) > 0 && child.Name == args[0] {
 			return " " + child.Name + typed(child, args[1:])

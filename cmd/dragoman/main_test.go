@@ -173,12 +173,14 @@ func (w *world) size() (columns, rows int) {
 	return now[0], now[1]
 }
 
+func (*world) now() time.Time { return clock.Add(5 * time.Minute) }
+
 func (w *world) run(args ...string) (code int, out, errs string) {
 	w.t.Helper()
 	var o, e bytes.Buffer
 	code = run(w.t.Context(), args, &env{
 		in: strings.NewReader(w.in), out: &o, err: &e, daemon: w.daemon, width: w.width, interactive: w.interactive, size: w.size,
-		now: func() time.Time { return clock.Add(5 * time.Minute) },
+		now: w.now,
 	})
 	if w.daemon.asked != w.daemon.released {
 		w.t.Errorf("dragoman %v: the store was not released", args)

@@ -42,7 +42,11 @@ func tagsAreNoFlags(args []string) ([]string, error) {
 			i = len(args)
 		case arg == "-c" || arg == "--config":
 			if i++; i == len(args) || strings.HasPrefix(args[i], "-") {
-				return nil, &usageError{arg + " wants the file of a configuration; to take the tag c away put -- before the tags"}
+				hint := ""
+				if tagging() {
+					hint = "; to take the tag c away put -- before the tags"
+				}
+				return nil, &usageError{arg + " wants the file of a configuration" + hint}
 			}
 			flags = append(flags, arg, args[i])
 		case !strings.HasPrefix(arg, "-") || arg == "-":

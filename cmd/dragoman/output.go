@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// output remembers why it could not be written. A full disk behind "> file"
+// would otherwise leave a part of an answer, and the code of a whole one.
+type output struct {
+	to  io.Writer
+	err error // the first
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.to.Write(p)
+	if err != nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// written is code, or the exit code of a command whose output is not all there:
+// that is said instead of everything else.
+func (e *env) written(code int) int {
+	if e.answer == nil || e.answer.err == nil {
+		return code
+	}
+	return e.report(tell(cause(e.answer.err), "the output cannot be written"))
+}
+
+// misparsed says what is wrong with args in fewer words than the parser.
+func (e *env) misparsed(n *kong.Node, args []string, err error) int {
+	text, verb := err.Error(), typed(n, args)
+	if rest, ok := strings.CutPrefix(text, "expected "); ok && verb != "" {
+		text = strings.TrimSpace(verb) + " wants " + strings.Trim(rest, `"`)
+	}
+	for _, number := range []string{": expected a valid 64 bit int but got ", ": expected int value but got "} {
+		if flag, _, ok := strings.Cut(text, number); ok {
+			text = flag + " wants a whole number, 0 or more"
+		}
+	}
+	_, _ = fmt.Fprintf(e.err, "dragoman: %s\nTry: %s%s\n", printable(text), e.command("help"), verb)
+	return exitUsage
+}
