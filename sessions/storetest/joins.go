@@ -8,8 +8,10 @@ import (
 	"dragoman/sessions"
 )
 
-func joins(t *testing.T, r *rig) {
-	ctx := t.Context()
+// talks puts two conversations of a channel into r that are to be joined, and
+// returns the history of x:b before that.
+func talks(t *testing.T, r *rig) (late sessions.History) {
+	t.Helper()
 	r.say(t, "x:a", "1", user("a1"), user("a2"))
 	r.enter(t, control("x:a", "2", sessions.ControlNew), sessions.Done)
 	m := assistant("a3 needle")
@@ -19,8 +21,14 @@ func joins(t *testing.T, r *rig) {
 	r.say(t, "y:b", "5", user("a needle elsewhere"))
 	configure(t, r, "x:a", func(s *sessions.Settings) { s.Model, s.Tags = "a", []string{"a"} })
 	configure(t, r, "x:b", func(s *sessions.Settings) { s.System, s.Tags = "b", []string{"b"} })
-	late, err := r.History(ctx, key("x:b"), sessions.HistoryLimit{})
+	late, err := r.History(t.Context(), key("x:b"), sessions.HistoryLimit{})
 	must(t, err)
+	return late
+}
+
+func joins(t *testing.T, r *rig) {
+	ctx := t.Context()
+	late := talks(t, r)
 	r.accept(t, "x:b", "6", "b waits")
 	seq := r.accept(t, "x:a", "7", "a waits")
 
@@ -42,6 +50,19 @@ func joins(t *testing.T, r *rig) {
 	if _, err := r.Conversation(ctx, key("x:a")); err == nil {
 		t.Error("a is still there")
 	}
+	joined(t, r, late)
+	r.enter(t, sessions.Entry{Inbound: in("x:a", "7", "a waits")}, sessions.Duplicate)
+	st, err := r.Stats(ctx)
+	must(t, err)
+	if st.Waiting != 2 || st.Unsent != 1 {
+		t.Errorf("Stats = %+v", st)
+	}
+}
+
+// joined looks at x:b, which has taken in x:a; late is its history before.
+func joined(t *testing.T, r *rig, late sessions.History) {
+	t.Helper()
+	ctx := t.Context()
 	hist, err := r.History(ctx, key("x:b"), sessions.HistoryLimit{})
 	must(t, err)
 	gens, err := r.Generations(ctx, key("x:b"))
@@ -64,12 +85,6 @@ func joins(t *testing.T, r *rig) {
 	must(t, err)
 	if len(found) != 3 || len(all) != 4 || found[0].Content != "a3 needle" {
 		t.Errorf("Search = %+v, SearchAll = %+v", found, all)
-	}
-	r.enter(t, sessions.Entry{Inbound: in("x:a", "7", "a waits")}, sessions.Duplicate)
-	st, err := r.Stats(ctx)
-	must(t, err)
-	if st.Waiting != 2 || st.Unsent != 1 {
-		t.Errorf("Stats = %+v", st)
 	}
 }
 

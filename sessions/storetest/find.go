@@ -1,0 +1,173 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dragoman/sessions"
+)
+
+// findable puts four conversations into r, of which y:4 is the newest.
+func findable(t *testing.T, r *rig) {
+	t.Helper()
+	for i, k := range []string{"x:1", "y:2", "x:Three", "y:4"} {
+		r.say(t, k, number("", i), user("hi"))
+	}
+	configure(t, r, "x:1", func(s *sessions.Settings) {
+		s.Tags = []string{"vip", "de"}
+		s.Metadata = map[string]json.RawMessage{"n": raw(`42`), "ok": raw(`true`), "none": raw(`null`), "name": raw(`"<Al>"`), "o": raw(`{"a":"<b>"}`)}
+	})
+	configure(t, r, "y:2", func(s *sessions.Settings) {
+		s.Tags, s.Metadata = []string{"vip"}, map[string]json.RawMessage{"n": raw(`"42"`)}
+	})
+	must(t, r.Rename(t.Context(), key("y:4"), "Die Größe der Welt"))
+}
+
+// wanted is what a query finds, newest first.
+type wanted struct {
+	q    sessions.Query
+	want string
+}
+
+// find asks for all of tests.
+func find(t *testing.T, r *rig, tests map[string]wanted) {
+	t.Helper()
+	for name, tt := range tests {
+		list, err := r.Find(t.Context(), tt.q)
+		if err != nil {
+			t.Fatalf("Find %s: %v", name, err)
+		}
+		var got []string
+		for _, c := range list {
+			got = append(got, c.Key.String())
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("Find %s = %v, want %s", name, got, tt.want)
+		}
+	}
+}
+
+// findsByWhatTheyAre: channels, tags, metadata, keys and titles.
+func findsByWhatTheyAre(t *testing.T, r *rig) {
+	findable(t, r)
+	find(t, r, map[string]wanted{
+		"a channel":       {sessions.Query{Channel: "x"}, "x:Three x:1"},
+		"no such channel": {sessions.Query{Channel: "X"}, ""},
+		"a tag":           {sessions.Query{Tag: "vip"}, "y:2 x:1"},
+		"a part of a tag": {sessions.Query{Tag: "vi"}, ""},
+		"a number":        {sessions.Query{Metadata: map[string]string{"n": "42"}}, "y:2 x:1"},
+		"two values":      {sessions.Query{Metadata: map[string]string{"n": "42", "ok": "true"}}, "x:1"},
+		"null":            {sessions.Query{Metadata: map[string]string{"none": "null"}}, "x:1"},
+		"no value":        {sessions.Query{Metadata: map[string]string{"nothing": ""}}, ""},
+		"a string":        {sessions.Query{Metadata: map[string]string{"name": "<Al>"}}, "x:1"},
+		"an object":       {sessions.Query{Metadata: map[string]string{"o": `{"a":"<b>"}`}}, "x:1"},
+		"a key":           {sessions.Query{Text: "X:thr"}, "x:Three"},
+		"a title":         {sessions.Query{Text: "GRÖSSE"}, ""},
+		"a title's case":  {sessions.Query{Text: "GRÖßE D"}, "y:4"},
+		"both":            {sessions.Query{Text: "4", Channel: "y"}, "y:4"},
+		"like's jokers":   {sessions.Query{Text: "%"}, ""},
+	})
+}
+
+// findsInOrder: places and times.
+func findsInOrder(t *testing.T, r *rig) {
+	findable(t, r)
+	place := func(k string) *sessions.Place {
+		c, err := r.Conversation(t.Context(), key(k))
+		must(t, err)
+		p := c.Place()
+		return &p
+	}
+	find(t, r, map[string]wanted{
+		"all":            {sessions.Query{}, "y:4 x:Three y:2 x:1"},
+		"a page":         {sessions.Query{After: place("y:4"), Limit: 2}, "x:Three y:2"},
+		"past the end":   {sessions.Query{After: place("x:1")}, ""},
+		"nobody's place": {sessions.Query{After: &sessions.Place{Updated: time.Unix(1, 0), Key: key("z:1")}}, ""},
+		"in a time":      {sessions.Query{After: place("y:4"), UpdatedAfter: time.Unix(1, 0), Limit: 1}, "x:Three"},
+		"less than one":  {sessions.Query{Limit: -1}, "y:4"},
+		"a tag, paged":   {sessions.Query{Tag: "vip", After: place("y:2")}, "x:1"},
+		"too early":      {sessions.Query{UpdatedBefore: time.Unix(1, 0)}, ""},
+		"late enough":    {sessions.Query{UpdatedAfter: time.Unix(1, 0), Limit: 1}, "y:4"},
+		"too late":       {sessions.Query{UpdatedAfter: time.Now().Add(time.Hour)}, ""},
+	})
+}
+
+// pagesGoOn walks through the list while its conversations get messages and
+// go, and one more comes: nothing comes twice, and nothing that nobody touched
+// is left out. Those that are said all at once are equally old.
+func pagesGoOn(t *testing.T, r *rig) {
+	const old, equal = 4, 8
+	for i := range old {
+		r.say(t, fmt.Sprintf("x:%d", i), number("", i), user("hi"))
+	}
+	var together sync.WaitGroup
+	for i := range equal {
+		together.Go(func() {
+			configure(t, r, fmt.Sprintf("y:%d", i), func(s *sessions.Settings) { s.Model = "m" })
+		})
+	}
+	together.Wait()
+	var seen []string
+	q := sessions.Query{Limit: 3}
+	for pages := 0; pages < old+equal; pages++ {
+		list, err := r.Find(t.Context(), q)
+		must(t, err)
+		if len(list) == 0 {
+			break
+		}
+		for _, c := range list {
+			seen = append(seen, c.Key.String())
+		}
+		last := list[len(list)-1]
+		p, err := sessions.ParsePlace(last.Place().String())
+		must(t, err)
+		q.After = &p
+		switch pages {
+		case 0: // the one behind which the list goes on moves to the top
+			r.say(t, last.Key.String(), "again", user("more"))
+		case 1:
+			must(t, r.Delete(t.Context(), last.Key))
+		case 2:
+			r.say(t, "z:new", "new", user("hi"))
+		}
+	}
+	var want []string
+	for i := range old {
+		want = append(want, fmt.Sprintf("x:%d", i))
+	}
+	for i := range equal {
+		want = append(want, fmt.Sprintf("y:%d", i))
+	}
+	slices.Sort(seen)
+	same(t, "all pages", seen, want)
+}
+
+func searchesAll(t *testing.T, r *rig) {
+	at := func(text string, day int) sessions.Message {
+		m := user(text)
+		m.At = time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)
+		return m
+	}
+	r.say(t, "x:2", "1", at("the red fox", 3))
+	r.say(t, "x:1", "2", at("a red brown fox", 1), at("nothing", 2), at("a fox", 2))
+	r.say(t, "y:1", "3", at("fox and red", 4))
+	for q, want := range map[string]string{"fox red": "y:1 1, x:2 1, x:1 1, x:1 3", "brown fox": "x:1 1, y:1 1, x:2 1, x:1 3", "nix": "", "": ""} {
+		found, err := r.SearchAll(t.Context(), q, 10)
+		must(t, err)
+		var got []string
+		for _, f := range found {
+			got = append(got, fmt.Sprintf("%s %d", f.Key, f.Message.Seq))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("SearchAll(%q) = %v, want %s", q, got, want)
+		}
+	}
+	if found, err := r.SearchAll(t.Context(), "fox", 2); err != nil || len(found) != 2 || found[0].Key != key("y:1") {
+		t.Errorf("SearchAll = %+v, %v", found, err)
+	}
+}
