@@ -22,6 +22,20 @@ func (w *world) lastText(chat string) string {
 	return texts[len(texts)-1]
 }
 
+// compacting has every turn from now on ask for a summary before it answers.
+// What it returns tells how that ended for the last of them, and after how long.
+func (w *world) compacting() (waited func() (error, time.Duration)) {
+	var got error
+	var took time.Duration
+	w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+		began := time.Now()
+		_, got = turn.Compact(ctx, nil)
+		took = time.Since(began)
+		return echo(ctx, turn)
+	}
+	return func() (error, time.Duration) { return got, took }
+}
+
 // TestWaitedForSummaryFails: a turn that waits for a summary which then fails
 // learns that, or it would go on as if it had been made.
 func TestWaitedForSummaryFails(t *testing.T) {
@@ -35,18 +49,11 @@ func TestWaitedForSummaryFails(t *testing.T) {
 		}
 		w.say("1", "first")
 		synctest.Wait() // its summary is being made
-		var got error
-		var took time.Duration
-		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
-			began := time.Now()
-			_, got = turn.Compact(ctx, nil)
-			took = time.Since(began)
-			return echo(ctx, turn)
-		}
+		waited := w.compacting()
 		w.say("1", "second")
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if !errors.Is(got, down) || took != time.Minute || w.seen.get("summary failed") != 1 {
+		if got, took := waited(); !errors.Is(got, down) || took != time.Minute || w.seen.get("summary failed") != 1 {
 			t.Errorf("Compact = %v after %s, want the failure that it waited a minute for", got, took)
 		}
 		w.expect("1", "echo first", "echo second")
@@ -62,19 +69,12 @@ func TestWaitingIsBounded(t *testing.T) {
 			<-ctx.Done()
 			return sessions.Summary{}, context.Cause(ctx)
 		}
-		var got error
-		var took time.Duration
-		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
-			began := time.Now()
-			_, got = turn.Compact(ctx, nil)
-			took = time.Since(began)
-			return echo(ctx, turn)
-		}
+		waited := w.compacting()
 		w.say("1", "hello")
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		w.expect("1", "echo hello")
-		if !errors.Is(got, context.DeadlineExceeded) || took != 2*time.Minute || w.seen.get("summary failed") != 1 {
+		if got, took := waited(); !errors.Is(got, context.DeadlineExceeded) || took != 2*time.Minute || w.seen.get("summary failed") != 1 {
 			t.Errorf("Compact = %v after %s, want that it ends after two minutes, and that this counts as a failure", got, took)
 		}
 	})
