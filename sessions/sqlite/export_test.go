@@ -208,3 +208,11 @@ func Remembered(s *Store) (conversations, messages, size, most int) {
 
 // Rewrites says of a statement that s forgets what it remembers of messages.
 func Rewrites(query string) bool { return rewrites(query) }
+
+// Caches are the sizes of the page caches of the connection that writes and of
+// one that reads, as SQLite tells them: in KiB, below zero.
+func Caches(s *Store) (writer, reader int, err error) {
+	const query = `PRAGMA cache_size`
+	err = s.update(context.Background(), "caches", func(t *tx) error { return t.row(query).Scan(&writer) })
+	return writer, reader, errors.Join(err, s.row(context.Background(), query).Scan(&reader))
+}

@@ -33,6 +33,11 @@ func dsn(path string, busy time.Duration) string {
 	return uri(path, q)
 }
 
+// readerPragmas are what connections that only read need beside that. Whatever
+// one of them has kept of the file is void after the next commit, so more than
+// a read or two need would only take memory: SQLite's default is 2 MB each.
+const readerPragmas = "&_pragma=query_only(1)&_pragma=cache_size(-512)"
+
 // connect opens the file for the one connection that may write to it.
 func connect(path string, busy time.Duration) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", dsn(path, busy))

@@ -279,3 +279,13 @@ func TestRememberedIsBounded(t *testing.T) {
 		t.Errorf("%d messages are remembered after a summary of two and one more, want %d", now, messages-1)
 	}
 }
+
+// What readers keep of the file is void after each commit, so it must not take
+// as much memory as the writer's, which is not.
+func TestCachesOfReaders(t *testing.T) {
+	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
+	writer, reader, err := sqlite.Caches(s)
+	if err != nil || writer != -2000 || reader != -512 {
+		t.Errorf("the caches have %d and %d KiB, %v, want 2000 for the writer and 512 for a reader", -writer, -reader, err)
+	}
+}

@@ -137,7 +137,7 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if err = s.load(); err != nil {
 		return nil, err
 	}
-	if s.readers, err = sql.Open("sqlite", dsn(path, o.BusyTimeout)+"&_pragma=query_only(1)"); err != nil {
+	if s.readers, err = sql.Open("sqlite", dsn(path, o.BusyTimeout)+readerPragmas); err != nil {
 		return nil, err
 	}
 	s.readers.SetMaxOpenConns(o.Readers)
