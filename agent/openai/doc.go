@@ -8,9 +8,8 @@
 // [agent.ModelError] whose kind says what the caller can do about it. It never
 // retries. No error text holds the API key, even if the server repeats it.
 //
-// Requests are go-openai's. That library calls many failures success, so the
-// HTTP client under it (call.go) turns them into errors before the library
-// sees them, and the stream is read here (frames.go).
+// Requests are go-openai's types. That library's client calls many failures
+// success, so requests are sent (call.go) and streams are read (frames.go) here.
 //
 // Failure cases: network trouble, timeouts, 408, 429, 5xx and broken streams
 // are temporary; 401, 402, 403, 404, a used-up quota, a certificate that does

@@ -59,10 +59,6 @@ func (f *frames) release() {
 // Close closes the body.
 func (f *frames) Close() error { return f.body.Close() }
 
-// Read is for go-openai, which must not read: whoever wants the frames takes
-// them with next.
-func (f *frames) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
-
 // next returns one frame, which is valid until the next call. The end of a
 // whole stream is io.EOF, and then done is set.
 func (f *frames) next() ([]byte, error) {

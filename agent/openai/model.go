@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/sashabaranov/go-openai"
 
 	"dragoman/agent"
 )
@@ -60,8 +57,8 @@ type Options struct {
 // Model is one model on one server. It is safe for concurrent use.
 type Model struct {
 	o       Options
-	config  openai.ClientConfig
 	http    *http.Client
+	url     string // of chat completions
 	secrets []string
 	// official says that the server is OpenAI's own, which wants
 	// max_completion_tokens where most others know only max_tokens.
@@ -106,7 +103,10 @@ func New(o Options) (*Model, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	m := &Model{o: o, http: &http.Client{Transport: newTransport()}, official: strings.HasSuffix("."+u.Hostname(), ".openai.com")}
+	m := &Model{
+		o: o, http: &http.Client{Transport: newTransport()}, url: o.BaseURL + "/chat/completions",
+		official: strings.HasSuffix("."+u.Hostname(), ".openai.com"),
+	}
 	if o.HTTP != nil {
 		own := *o.HTTP
 		m.http = &own
@@ -116,10 +116,6 @@ func New(o Options) (*Model, error) {
 	if password, ok := u.User.Password(); ok {
 		m.secrets = append(m.secrets, password)
 	}
-	m.config = openai.DefaultConfig(o.APIKey)
-	m.config.BaseURL = o.BaseURL
-	// frames.go lets no comment through, so nothing is left to count.
-	m.config.EmptyMessagesLimit = math.MaxUint32
 	return m, nil
 }
 
@@ -203,19 +199,11 @@ func (m *Model) attempt(ctx context.Context, r agent.Request, onDelta func(agent
 
 // stream fills a. It returns nil only if the answer is whole.
 func (m *Model) stream(c *call, r agent.Request, a *answer) error {
-	s, err := m.client(c).CreateChatCompletionStream(c.ctx, *m.request(r))
-	if err != nil {
+	if err := c.open(m.request(r)); err != nil {
 		return err
 	}
-	defer s.Close()
+	defer c.frames.Close()
 	return m.read(c, a)
-}
-
-// client is go-openai's with c in the place of its HTTP client.
-func (m *Model) client(c *call) *openai.Client {
-	config := m.config
-	config.HTTPClient = c
-	return openai.NewClientWithConfig(config)
 }
 
 // read fills a from the frames of c, without go-openai's reader: that looks at

@@ -28,9 +28,9 @@ var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 // request is r in go-openai's types, without what [Model.parts] writes: the
 // library encodes messages and tools twice, the tools anew for every request,
 // and it refuses some parameters for names of models that begin like those of
-// certain others, whoever serves them. [call.Do] puts these parts in.
+// certain others, whoever serves them. [call.body] puts these parts in.
 func (m *Model) request(r agent.Request) *openai.ChatCompletionRequest {
-	out := new(openai.ChatCompletionRequest)
+	out := &openai.ChatCompletionRequest{Stream: true}
 	if m.official {
 		out.MaxCompletionTokens = max(r.MaxTokens, 0)
 	} else {
