@@ -106,8 +106,9 @@ func (a *answer) check() error {
 	return nil
 }
 
-func (a *answer) response(model string) agent.Response {
-	out := agent.Response{
+// fill makes out the response that the answer came to.
+func (a *answer) fill(out *agent.Response, model string) {
+	*out = agent.Response{
 		Message: sessions.Message{
 			Role:      sessions.RoleAssistant,
 			Content:   a.content.String(),
@@ -125,5 +126,4 @@ func (a *answer) response(model string) agent.Response {
 	case a.finish == "":
 		out.Finish = "stop" // the server said [DONE] alone
 	}
-	return out
 }

@@ -20,7 +20,7 @@ const (
 
 // discreet takes what people said out of a server's words: content filters
 // and validators quote what they refuse, and no error may hold chat text.
-func discreet(err error, r agent.Request) error {
+func discreet(err error, r *agent.Request) error {
 	var me *agent.ModelError
 	if !errors.As(err, &me) {
 		return err

@@ -16,7 +16,9 @@ func Frames(frame []byte) (fast, any agent.Response, shown [2]string, errs [2]er
 		if errs[i] == nil {
 			errs[i] = a.check()
 		}
-		return a.response("m")
+		var out agent.Response
+		a.fill(&out, "m")
+		return out
 	}
 	return read(0, (*answer).add), read(1, (*answer).addAny), shown, errs, plain
 }

@@ -154,9 +154,9 @@ func (m *Model) Close() error {
 
 // Complete makes one call; see [agent.Model]. Only pictures make it two: see
 // [Options.Files].
-func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
+func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (resp agent.Response, err error) {
 	if err := ctx.Err(); err != nil {
-		return agent.Response{}, err
+		return resp, err
 	}
 	if onDelta == nil {
 		onDelta = func(agent.Delta) {}
@@ -169,12 +169,13 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 			if less != nil {
 				m.learn(less)
 			}
-			return a.response(m.o.Name), nil
+			a.fill(&resp, m.o.Name)
+			return resp, nil
 		case ctx.Err() != nil:
-			return agent.Response{}, ctx.Err()
+			return resp, ctx.Err()
 		}
 		if less = again(err, a, shown); less == nil {
-			return agent.Response{}, discreet(err, r)
+			return resp, discreet(err, &r)
 		}
 		most = less.most // less than before
 	}

@@ -11,7 +11,9 @@ import (
 	"dragoman/sessions"
 )
 
-// metered counts the calls of a model and what they cost.
+// metered counts the calls of a model and what they cost. Its methods are those
+// of a pointer, because that is what the agent holds: a call through a wrapper
+// that copies it would lie on the stack of every turn that waits.
 type metered struct {
 	agent.Model
 	count  *metrics.Set
@@ -20,7 +22,7 @@ type metered struct {
 }
 
 // cost is what u comes to. Cached tokens are part of the input.
-func (m metered) cost(u sessions.Usage) float64 {
+func (m *metered) cost(u sessions.Usage) float64 {
 	const million = 1e6
 	cached := min(max(u.Cached, 0), max(u.Input, 0))
 	cachedPrice := m.prices.Cached
@@ -31,7 +33,7 @@ func (m metered) cost(u sessions.Usage) float64 {
 		float64(max(u.Output, 0))*m.prices.Output) / million)
 }
 
-func (m metered) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (res agent.Response, err error) {
+func (m *metered) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (res agent.Response, err error) {
 	began := time.Now()
 	res, err = m.Model.Complete(ctx, r, onDelta)
 	m.health.called(err)
@@ -40,7 +42,7 @@ func (m metered) Complete(ctx context.Context, r agent.Request, onDelta func(age
 }
 
 // meter counts a call that has ended and prices it.
-func (m metered) meter(res *agent.Response, err error, took time.Duration) {
+func (m *metered) meter(res *agent.Response, err error, took time.Duration) {
 	outcome := "ok"
 	if err != nil {
 		outcome = "cancelled"

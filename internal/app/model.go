@@ -84,13 +84,13 @@ func (d *Daemon) server(base, key, name string) (agent.Model, error) {
 }
 
 func (d *Daemon) use(m agent.Model, why string) {
-	d.model, d.chosen = metered{m, d.metrics, d.cfg.Model.Prices, &d.health}, why
+	d.model, d.chosen = &metered{m, d.metrics, d.cfg.Model.Prices, &d.health}, why
 }
 
 // metered counts the calls of a model beside the configured one, at its own
 // prices. Status calls it name.
 func (d *Daemon) metered(m agent.Model, name string) agent.Model {
-	return metered{m, d.metrics, d.other(m.Name()).Prices, d.unwell.of(name)}
+	return &metered{m, d.metrics, d.other(m.Name()).Prices, d.unwell.of(name)}
 }
 
 // other is what the configuration says about another model.
