@@ -60,7 +60,7 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 			e.say("%s", e.nothingListed(q))
 			return nil
 		}
-		t := &table{head: []string{"KEY", "TITLE", "MESSAGES", "TOKENS", "LAST"}}
+		t := &table{head: []string{"KEY", "TITLE", "MESSAGES", "TOKENS", "LAST"}, less: []int{3, 2}}
 		for _, s := range all {
 			t.add(s.Key.String(), withTags(s), fmt.Sprint(s.Messages), fmt.Sprint(s.Usage.Input+s.Usage.Output), e.when(s.Updated))
 		}
@@ -205,7 +205,7 @@ func (k *sessionsGenerationsCmd) Run(e *env, c *cli) error {
 			e.say("Nothing was said in %s yet.", key)
 			return nil
 		}
-		t := &table{head: []string{"GENERATION", "BEGAN", "MESSAGES", "FIRST", "LAST"}}
+		t := &table{head: []string{"GENERATION", "BEGAN", "MESSAGES", "FIRST", "LAST"}, less: []int{3, 4}}
 		for _, g := range all {
 			first, last := fmt.Sprint(g.FirstSeq), fmt.Sprint(g.LastSeq)
 			if g.LastSeq < g.FirstSeq {

@@ -32,7 +32,7 @@ func (k *jobsListCmd) Run(e *env, c *cli) error {
 			e.say("No jobs. Add some under heartbeat.jobs in the configuration, or set heartbeat.target and write HEARTBEAT.md in the workspace.")
 			return nil
 		}
-		t := &table{head: []string{"NAME", "SCHEDULE", "TARGET", "NEXT", "LAST", "OUTCOME"}}
+		t := &table{head: []string{"NAME", "SCHEDULE", "TARGET", "NEXT", "LAST", "OUTCOME"}, less: []int{2, 4}}
 		for _, j := range jobs {
 			last, outcome := "-", "-"
 			if j.Last != nil {

@@ -32,7 +32,7 @@ func (k *pairListCmd) Run(e *env, c *cli) error {
 			e.say("Nobody was paired and nobody asks to be. A channel with pairing: true gives unknown people a code.")
 			return nil
 		}
-		t := &table{head: []string{"CHANNEL", "PERSON", "NAME", "STATE", "CODE"}}
+		t := &table{head: []string{"CHANNEL", "PERSON", "NAME", "STATE", "CODE"}, less: []int{2, 3}}
 		for _, p := range list {
 			state := "let in " + e.when(p.Approved)
 			if p.Approved.IsZero() {

@@ -38,7 +38,7 @@ func (k *queueListCmd) Run(e *env, c *cli) error {
 			e.say("Nothing waits: every message is answered and every answer is delivered.")
 			return nil
 		}
-		t := &table{head: []string{"ID", "CHAT", "STATE", "TRIES", "SINCE", "NEXT", "WHY"}}
+		t := &table{head: []string{"ID", "CHAT", "STATE", "TRIES", "SINCE", "NEXT", "WHY"}, less: []int{3, 5, 4}}
 		for _, i := range items {
 			t.add(i.ID, i.Key, i.State, fmt.Sprint(i.Attempts), e.when(i.At), e.when(i.NotBefore), i.Error)
 		}

@@ -77,6 +77,7 @@ func (e *env) stats(n numbers) {
 	}
 	e.say("The last seven days (UTC):\n")
 	days := n.table([]string{"DAY", "CHATS", "MESSAGES", "", "TOKENS"}, 1, 2, 4)
+	days.less = []int{3, 1} // the bar first
 	for _, d := range n.Days {
 		days.add(n.row(d.Usage, d.Day, fmt.Sprint(d.Conversations), fmt.Sprint(d.Messages), bar(d.Messages, most))...)
 	}
@@ -84,6 +85,7 @@ func (e *env) stats(n numbers) {
 	if len(n.Top) > 0 {
 		e.say("\nConversations by tokens, over their whole life:\n")
 		top := n.table([]string{"KEY", "TITLE", "MESSAGES", "TOKENS"}, 2, 3)
+		top.less = []int{2}
 		for _, s := range n.Top {
 			top.add(n.row(s.Usage, s.Key.String(), s.Name(), fmt.Sprint(s.Messages))...)
 		}

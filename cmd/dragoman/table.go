@@ -10,19 +10,25 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// table prints columns for people. The widest columns give way when the
-// terminal is too narrow; what is not a terminal gets everything.
+// table prints columns for people. When the terminal is too narrow, columns
+// that can be missed are left out, and then the widest give way; what is not a
+// terminal gets everything.
 type table struct {
 	head []string
 	rows [][]string
 	// right are the columns, from 0, whose cells stand to the right.
 	right []int
+	// less are the columns that can be missed, the first to go first.
+	less []int
 }
 
 const (
 	columnGap = 2
 	// leastColumn keeps a squeezed column readable.
 	leastColumn = 8
+	// wholeColumn is how wide a column may be that is shown whole if leaving out
+	// another helps: a time, an id, a number. Titles are longer.
+	wholeColumn = 12
 )
 
 func (t *table) add(cells ...string) {
@@ -39,12 +45,14 @@ func (t *table) print(e *env) {
 			widths[i] = max(widths[i], columns(cell))
 		}
 	}
+	shown := t.shown(widths, e.width)
 	if e.width > 0 {
-		squeeze(widths, e.width)
+		squeeze(widths, shown, e.width)
 	}
 	for _, row := range append([][]string{t.head}, t.rows...) {
 		var b strings.Builder
-		for i, cell := range row {
+		for _, i := range shown {
+			cell := row[i]
 			cell = fit(cell, widths[i])
 			pad := strings.Repeat(" ", widths[i]-columns(cell))
 			if slices.Contains(t.right, i) {
@@ -57,16 +65,34 @@ func (t *table) print(e *env) {
 	}
 }
 
-// squeeze takes from the widest column until the row fits, or nothing can give.
-func squeeze(widths []int, total int) {
-	sum := columnGap * (len(widths) - 1)
-	for _, w := range widths {
-		sum += w
+// shown are the columns that a terminal with total columns has room for.
+func (t *table) shown(widths []int, total int) (list []int) {
+	need := -columnGap
+	for i, w := range widths {
+		list = append(list, i)
+		need += columnGap + min(w, wholeColumn)
+	}
+	for _, i := range t.less {
+		if total == 0 || need <= total {
+			break
+		}
+		list = slices.DeleteFunc(list, func(j int) bool { return j == i })
+		need -= columnGap + min(widths[i], wholeColumn)
+	}
+	return list
+}
+
+// squeeze takes from the widest of the shown columns until the row fits, or
+// nothing can give.
+func squeeze(widths, shown []int, total int) {
+	sum := columnGap * (len(shown) - 1)
+	for _, i := range shown {
+		sum += widths[i]
 	}
 	for ; sum > total; sum-- {
-		widest := 0
-		for i, w := range widths {
-			if w > widths[widest] {
+		widest := shown[0]
+		for _, i := range shown {
+			if widths[i] > widths[widest] {
 				widest = i
 			}
 		}
