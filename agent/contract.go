@@ -68,7 +68,13 @@ type ModelError struct {
 	Kind   ErrorKind
 	Status int           // HTTP status, 0 if none
 	After  time.Duration // Retry-After, 0 if none
-	Err    error
+	// Limit and Asked are set where the server allows fewer tokens in a time
+	// than the request alone has: waiting is no use, and Kind is ErrorRefused.
+	Limit, Asked int
+	// Clear says that the server names what is wrong, and that it is not the
+	// length of the request.
+	Clear bool
+	Err   error
 }
 
 func (e *ModelError) Error() string {

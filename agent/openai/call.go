@@ -197,8 +197,7 @@ func (m *Model) modelError(c *call, err error) error {
 	case errors.Is(context.Cause(c.ctx), errStalled):
 		return fail(agent.ErrorTemporary, fmt.Sprintf("no data for %s", c.limit))
 	case errors.As(err, &failure):
-		said := errors.New("openai: complete: " + m.scrub(failure.wire.text()))
-		return &agent.ModelError{Kind: failure.wire.kind(http.StatusOK), Err: failure.wire.aboutPictures(http.StatusOK, said)}
+		return m.failure(&failure.wire, http.StatusOK)
 	case errors.Is(err, errTooLarge):
 		return fail(agent.ErrorRefused, fmt.Sprintf("the answer is larger than %d bytes", m.o.MaxResponseBytes))
 	case errors.Is(err, io.ErrUnexpectedEOF):

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -13,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"dragoman/agent"
 )
 
 // wireError is an error as a server wrote it. Servers agree on nothing: the
@@ -23,6 +23,10 @@ type wireError struct {
 	Code    string
 	Type    string
 	Message string
+	// Param is the part of the request that is wrong, where that is said.
+	Param string
+	// Status is an HTTP status in words, as Google writes it.
+	Status string
 }
 
 // UnmarshalJSON reads the shapes that were seen: {"error":{…}},
@@ -64,17 +68,49 @@ func (e *wireError) UnmarshalJSON(b []byte) error {
 }
 
 type wireFields struct {
-	Code    json.RawMessage `json:"code"`
-	Type    json.RawMessage `json:"type"`
-	Message json.RawMessage `json:"message"`
-	Detail  json.RawMessage `json:"detail"`
+	Code     json.RawMessage `json:"code"`
+	Type     json.RawMessage `json:"type"`
+	Message  json.RawMessage `json:"message"`
+	Detail   json.RawMessage `json:"detail"`
+	Param    json.RawMessage `json:"param"`
+	Status   json.RawMessage `json:"status"`
+	Metadata json.RawMessage `json:"metadata"`
 }
 
 func (f *wireFields) into(e *wireError) {
-	*e = wireError{loose(f.Code), loose(f.Type), loose(f.Message)}
+	*e = wireError{Code: loose(f.Code), Type: loose(f.Type), Message: loose(f.Message), Param: loose(f.Param), Status: loose(f.Status)}
 	if e.Message == "" {
 		e.Message = loose(f.Detail)
 	}
+	f.relayed(e)
+}
+
+// relayed adds what the server behind the server says. OpenRouter has only
+// "Provider returned error" to say itself, and the reason stands in its
+// metadata: as a text, which often is an error in JSON again.
+func (f *wireFields) relayed(e *wireError) {
+	var metadata struct {
+		Raw json.RawMessage `json:"raw"`
+	}
+	if len(f.Metadata) == 0 || json.Unmarshal(f.Metadata, &metadata) != nil {
+		return
+	}
+	said := strings.TrimSpace(loose(metadata.Raw))
+	if said == "" {
+		return
+	}
+	var inner wireError
+	// However deep they are nested, each is a text in another, so that a body
+	// of maxErrorBody has no room for many.
+	if strings.HasPrefix(said, "{") && json.Unmarshal([]byte(said), &inner) == nil && inner.found() {
+		e.Type += " " + inner.Type + " " + inner.Code
+		e.Param = cmp.Or(e.Param, inner.Param)
+		said = cmp.Or(inner.Message, inner.Type, inner.Code)
+	}
+	if e.Message != "" {
+		e.Message += ": "
+	}
+	e.Message += said
 }
 
 // loose is a JSON string's text, or any other value as it is written.
@@ -100,74 +136,6 @@ func (e *wireError) text() string {
 	return "the server gives no reason"
 }
 
-// overflows are how servers say that a request does not fit the window, in
-// lower case: OpenAI, Azure, llama.cpp, Ollama, vLLM, SGLang, LM Studio, TGI,
-// Anthropic, Gemini, Groq, xAI, LiteLLM.
-var overflows = []string{
-	"context_length_exceeded", "exceed_context_size", "contextwindowexceeded",
-	"maximum context length", "maximum prompt length", "maximum model length", "max_model_len",
-	"model's context length", "max context length", "exceeds the context length", "exceeds maximum context",
-	"available context size", "context size has been exceeded", "context size exceeded",
-	"context window", "context overflow", "context the overflows",
-	"prompt is too long", "prompt too long", "input is too long", "input is too large to process",
-	"input token count", "tokens exceed the configured limit", "reduce the length of the messages",
-	"reduce the length of the prompt", "max_tokens must be at least 1, got", "`max_new_tokens` must be <=",
-	"`inputs` must have less than", "string_above_max_length",
-}
-
-// limits are how they say that one has asked for too much in too short a time.
-var limits = []string{
-	"tokens per min", "requests per min", "tokens per day", "requests per day", "(tpm)", "(rpm)",
-	"rate limit", "rate_limit", "too many requests", "overloaded", "resource_exhausted",
-}
-
-// refusals are how they say that trying again is no use.
-var refusals = []string{
-	"insufficient_quota", "exceeded your current quota", "billing", "invalid_api_key", "incorrect api key",
-	"api key not valid", "authentication_error", "permission_denied", "model_not_found",
-}
-
-// kind classifies e, which came with an HTTP status. A 200 with an error in
-// it is judged by its words, or by the status that its code may be.
-func (e *wireError) kind(status int) agent.ErrorKind {
-	words := strings.ToLower(e.Code + "\n" + e.Type + "\n" + e.Message)
-	if code, err := strconv.Atoi(e.Code); status == http.StatusOK && err == nil && code >= 400 && code < 600 {
-		status = code
-	}
-	// A limit on tokens in a time may speak of the context window too, with any
-	// status, and making the request shorter would be no remedy.
-	limited := status == http.StatusTooManyRequests || mentions(words, limits)
-	switch {
-	case mentions(words, refusals):
-		return agent.ErrorRefused
-	case limited:
-		return agent.ErrorTemporary
-	case status == http.StatusRequestEntityTooLarge:
-		return agent.ErrorContext
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired:
-		return agent.ErrorRefused
-	case mentions(words, overflows):
-		return agent.ErrorContext
-	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status >= 300 && status < 400:
-		return agent.ErrorRefused
-	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
-		return agent.ErrorTemporary
-	case status >= 400 && status < 500, status < 300 && strings.Contains(words, "invalid_request"):
-		return agent.ErrorInvalid
-	default:
-		return agent.ErrorTemporary
-	}
-}
-
-func mentions(words string, phrases []string) bool {
-	for _, p := range phrases {
-		if strings.Contains(words, p) {
-			return true
-		}
-	}
-	return false
-}
-
 // statusError makes the error for an answer that is not a 200.
 func (m *Model) statusError(resp *http.Response) error {
 	// What cannot be read of a reason is left out: the status is enough.
@@ -179,12 +147,9 @@ func (m *Model) statusError(resp *http.Response) error {
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		e = wireError{Message: "it redirects, which is not followed; set the base URL to where it points"}
 	}
-	return &agent.ModelError{
-		Kind:   e.kind(resp.StatusCode),
-		Status: resp.StatusCode,
-		After:  retryAfter(resp.Header, time.Now()),
-		Err:    e.aboutPictures(resp.StatusCode, errors.New("openai: complete: "+m.scrub(e.text()))),
-	}
+	failed := m.failure(&e, resp.StatusCode)
+	failed.Status, failed.After = resp.StatusCode, retryAfter(resp.Header, time.Now())
+	return failed
 }
 
 // plain is what is worth showing of a body that is not the JSON we know.
@@ -230,53 +195,4 @@ func certificate(err error) bool {
 	var host x509.HostnameError
 	var authority x509.UnknownAuthorityError
 	return errors.As(err, &verify) || errors.As(err, &host) || errors.As(err, &authority)
-}
-
-// scrub makes a server's words fit to be shown: one line, not long, and with
-// no piece of a secret in it. A server may cut the key it repeats, so that
-// every piece of 8 bytes or more goes, not just the whole.
-func (m *Model) scrub(s string) string {
-	const most, piece = 300, 8
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 4096)], "")), " ")
-	// Servers that check requests with pydantic repeat the message that they
-	// refuse, and what people wrote does not belong into errors.
-	for _, echo := range []string{"'input':", `"input":`, "input_value="} {
-		if i := strings.Index(s, echo); i > 0 {
-			s = s[:i] + "…"
-		}
-	}
-	for _, secret := range m.secrets {
-		if secret == "" {
-			continue
-		}
-		s = strings.ReplaceAll(s, secret, "[key]")
-		s = cutPieces(s, secret, piece, "[key]")
-	}
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
-}
-
-// cutPieces replaces every run of at least piece bytes that s shares with
-// secret.
-func cutPieces(s, secret string, piece int, by string) string {
-	if len(secret) < piece {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		n := 0
-		for i+max(n+1, piece) <= len(s) && strings.Contains(secret, s[i:i+max(n+1, piece)]) {
-			n = max(n+1, piece)
-		}
-		if n == 0 {
-			b.WriteByte(s[i])
-			i++
-			continue
-		}
-		b.WriteString(by)
-		i += n
-	}
-	return b.String()
 }

@@ -143,64 +143,6 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// TestCase28ContextWordings: what means that a request is too long, and what
-// only sounds like it: a limit on tokens in a time is no reason to cut.
-func TestCase28ContextWordings(t *testing.T) {
-	s := agenttest.Serve(t, agenttest.Options{})
-	m := model(t, s.URL())
-	for _, tc := range []struct {
-		status int
-		body   string
-		want   agent.ErrorKind
-	}{
-		{400, `{"error":{"message":"too long","code":"context_length_exceeded"}}`, agent.ErrorContext},
-		{400, `{"error":{"message":"Your input exceeds the context window of this model.","code":null}}`, agent.ErrorContext},
-		{400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_ctx":4096}}`, agent.ErrorContext},
-		{500, `{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}`, agent.ErrorContext},
-		{400, `{"error":"input length exceeds maximum context length"}`, agent.ErrorContext},
-		{500, `{"error":{"message":"prompt too long; exceeded max context length by 512 tokens","type":"api_error"}}`, agent.ErrorContext},
-		{400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens","type":"BadRequestError","code":400}`, agent.ErrorContext},
-		{400, `{"object":"error","message":"The decoder prompt (length 5000) is longer than the maximum model length of 4096.","code":400}`, agent.ErrorContext},
-		{400, `{"detail":"The input (5000 tokens) is longer than the model's context length (4096 tokens)."}`, agent.ErrorContext},
-		{400, `{"error":"Trying to keep the first 4123 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens"}`, agent.ErrorContext},
-		{400, `[{"error":{"code":400,"message":"The input token count (40000) exceeds the maximum number of tokens allowed (32768)."}}]`, agent.ErrorContext},
-		{400, `{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, agent.ErrorContext},
-		{413, `<html>too large</html>`, agent.ErrorContext},
-		{200, "data: {\"error\":{\"message\":\"This model's maximum context length is 4096 tokens.\"}}\n\n", agent.ErrorContext},
-		{429, `{"error":{"message":"Request too large for gpt-4o: tokens per min (TPM): Limit 30000, Requested 40000. Reduce the length of the messages.","type":"tokens"}}`, agent.ErrorTemporary},
-		{429, `{"error":{"message":"tokens per minute limit"}}`, agent.ErrorTemporary},
-		{429, `{"error":{"message":"Rate limit reached for tokens per day: the token limit of your context is 4096"}}`, agent.ErrorTemporary},
-		{429, `{"error":{"message":"token limit exceeded, maximum context length 8192 tokens a minute","code":"rate_limit_exceeded"}}`, agent.ErrorTemporary},
-		{400, `{"error":{"message":"max_tokens must be at least 1, got -12"}}`, agent.ErrorContext},
-		{400, `{"error":{"code":"rate_limit_exceeded","message":"Rate limit reached: tokens per minute for this context window exceeded, please reduce the length of the messages"}}`, agent.ErrorTemporary},
-		// The code alone says it, where a 400 or the words would mean another thing.
-		{400, `{"error":{"code":"rate_limit_exceeded"}}`, agent.ErrorTemporary},
-		{400, `{"error":{"type":"rate_limit_error","message":"this is longer than the context window"}}`, agent.ErrorTemporary},
-		{413, `{"error":{"code":"rate_limit_exceeded","message":"Rate limit reached: tokens per minute for this context window exceeded, please reduce the length of the messages"}}`, agent.ErrorTemporary},
-		{500, `{"error":{"code":"rate_limit_exceeded","message":"Rate limit reached: tokens per minute for this context window exceeded, please reduce the length of the messages"}}`, agent.ErrorTemporary},
-		{503, `{"error":{"code":"rate_limit_exceeded","message":"Rate limit reached: tokens per minute for this context window exceeded, please reduce the length of the messages"}}`, agent.ErrorTemporary},
-		{413, `{"error":{"message":"Request too large for model: tokens per minute (TPM): Limit 6000, Requested 9000, please reduce your message size and try again."}}`, agent.ErrorTemporary},
-		{200, "data: {\"error\":{\"message\":\"Rate limit: too many tokens per minute, reduce the length of the messages\"}}\n\n", agent.ErrorTemporary},
-		{200, "data: {\"error\":{\"message\":\"tokens per minute exceeded for this context window\",\"code\":429}}\n\n", agent.ErrorTemporary},
-		{200, "data: {\"error\":{\"message\":\"nope\",\"code\":401}}\n\n", agent.ErrorRefused},
-		{200, "data: {\"error\":{\"message\":\"bad role\",\"type\":\"invalid_request_error\"}}\n\n", agent.ErrorInvalid},
-		{400, `{"error":{"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}`, agent.ErrorRefused},
-		{402, `{"error":{"message":"Insufficient credits"}}`, agent.ErrorRefused},
-		{404, `404 page not found`, agent.ErrorRefused},
-		{422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, agent.ErrorInvalid},
-		{503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, agent.ErrorTemporary},
-		{529, `{}`, agent.ErrorTemporary},
-		{302, ``, agent.ErrorRefused},
-	} {
-		s.Next(agenttest.StatusReply(tc.status, map[string]string{"Location": "http://127.0.0.1:1/"}, tc.body))
-		_, _, _, err := complete(t, m, ask("hi"))
-		var me *agent.ModelError
-		if !errors.As(err, &me) || me.Kind != tc.want {
-			t.Errorf("%d %s: %v, want %s", tc.status, tc.body, err, tc.want)
-		}
-	}
-}
-
 func TestRetryAfter(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	m := model(t, s.URL())

@@ -59,6 +59,9 @@ func (r *run) apology(id string, model *agent.ModelError) agent.Result {
 		text = r.tooLong()
 	case model.Kind == agent.ErrorTemporary:
 		text = "Sorry, I could not reach the model for a while, so I give up on this message. Please ask again later"
+	case model.Limit > 0:
+		text = fmt.Sprintf("Sorry, the provider's rate limit is smaller than this conversation (limit %d tokens, requested %d), so waiting is no use. "+
+			"/new starts a new conversation; whoever runs me can set a smaller context_window or get a higher limit", model.Limit, model.Asked)
 	case model.Kind == agent.ErrorRefused:
 		text = "Sorry, the model's server refuses my requests, so I cannot answer now"
 	}
