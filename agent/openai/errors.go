@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
 )
 
 // wireError is an error as a server wrote it. Servers agree on nothing: the
