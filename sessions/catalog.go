@@ -132,6 +132,10 @@ type Lifetime interface {
 	// that have no conversation goes too, in steps of limit keys, which are not
 	// returned: one that returns fewer than limit keys has nothing left to do.
 	// The keys that come with an error are deleted all the same.
+	//
+	// An update before 2020 was noted by a clock that had not been set, or
+	// comes from another program. Nobody knows how old it is: if before is later, Expire
+	// counts such a conversation as updated now, and deletes it another time.
 	Expire(ctx context.Context, before time.Time, limit int) ([]channels.Key, error)
 	// Erase forgets in one step and does not return before the bytes are gone
 	// from the store's files, free pages and logs included. Deduplication ids

@@ -64,8 +64,9 @@ type Store interface {
 	Titles
 }
 
-// Titles is how a conversation is called.
+// Titles is how conversations are called, and which of them is the newest.
 type Titles interface {
+	Find(ctx context.Context, q sessions.Query) ([]sessions.Conversation, error)
 	Conversation(ctx context.Context, k channels.Key) (sessions.Conversation, error)
 	Rename(ctx context.Context, k channels.Key, title string) error
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"dragoman/internal/event"
+	"dragoman/sessions"
 )
 
 const (
@@ -13,12 +14,23 @@ const (
 	// conversations are looked for.
 	sweepFirst = time.Minute
 	sweepBatch = 100
+	// sweepTrust is how far a clock may be ahead of what is known of it.
+	sweepTrust = 48 * time.Hour
 )
 
 // sweep deletes once a day what was last updated Options.RetentionDays ago,
-// until ctx ends. A failure waits for the next day.
+// until ctx ends. A failure waits for the next day. So does a clock that is far
+// ahead of the last sweep, and in the first one of the newest conversation: it
+// may be wrong, and would take all there is. One that is behind takes too little.
 func (g *Gateway) sweep(ctx context.Context) {
+	known := g.lastUpdate(ctx)
 	for wait := sweepFirst; sleep(ctx, wait); wait = sweepEvery {
+		now := g.opts.Now()
+		ahead := now.Sub(known)
+		if known = now; ahead > sweepTrust {
+			g.opts.Logger.Info("the clock is days ahead of all that is known; if that is so in a day, old conversations are deleted then", "now", now.UTC())
+			continue
+		}
 		n, err := g.expire(ctx)
 		if n > 0 {
 			g.opts.Logger.Info("old conversations deleted", "conversations", n, "days", g.opts.RetentionDays)
@@ -27,6 +39,19 @@ func (g *Gateway) sweep(ctx context.Context) {
 			g.opts.Logger.Error("old conversations could not be deleted; trying again in a day", "err", err)
 		}
 	}
+}
+
+// lastUpdate is when the newest conversation was updated; now if there is none,
+// zero if that cannot be known.
+func (g *Gateway) lastUpdate(ctx context.Context) time.Time {
+	list, err := g.store.Find(ctx, sessions.Query{Limit: 1})
+	switch {
+	case err != nil:
+		return time.Time{}
+	case len(list) == 0:
+		return g.opts.Now()
+	}
+	return list[0].Updated
 }
 
 // expire deletes in small batches, so that nobody waits long for the store. The

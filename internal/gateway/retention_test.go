@@ -1,10 +1,14 @@
 package gateway_test
 
 import (
+	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"dragoman/channels"
 	"dragoman/internal/gateway"
@@ -53,4 +57,61 @@ func TestRetentionOfMany(t *testing.T) {
 			t.Errorf("after the sweep %d conversations and %d chats of commands are left, want none", talks, commands)
 		}
 	})
+}
+
+// newest is a store with one conversation.
+type newest struct {
+	*entries
+	updated time.Time
+}
+
+func (s newest) Find(context.Context, sessions.Query) ([]sessions.Conversation, error) {
+	return []sessions.Conversation{{Updated: s.updated}}, nil
+}
+
+// A clock that is far ahead of all that the store knows deletes nothing at
+// once: if it is set right within a day, nothing is lost.
+func TestRetentionWithAWrongClock(t *testing.T) {
+	const day = 24 * time.Hour
+	tests := []struct {
+		name  string
+		off   []time.Duration // of the clock at the start, and after each day
+		quiet time.Duration   // since the newest conversation, before the start
+		swept []int           // days on which old conversations were looked for
+	}{
+		{"right", []time.Duration{0, 0, 0}, time.Hour, []int{0, 1, 2}},
+		{"a quiet store", []time.Duration{0, 0, 0}, 3 * day, []int{1, 2}},
+		{"ahead at the start, then set", []time.Duration{900 * day, 0, 0}, time.Hour, []int{1, 2}},
+		{"ahead for good", []time.Duration{900 * day, 900 * day, 900 * day}, time.Hour, []int{1, 2}},
+		{"jumps ahead and back", []time.Duration{0, 900 * day, 0}, time.Hour, []int{0, 2}},
+		{"falls back and is set", []time.Duration{0, -9000 * day, 0}, time.Hour, []int{0, 1}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				var off atomic.Int64
+				var spy *entries
+				start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
+					off.Store(int64(test.off[0]))
+					spy = &entries{Store: w.store}
+					w.store, o.RetentionDays = newest{spy, began.Add(-test.quiet)}, 30
+					o.Now = func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+				})
+				var swept []int
+				time.Sleep(time.Hour)
+				for i := range test.off {
+					synctest.Wait()
+					if len(spy.befores) > len(swept) {
+						swept = append(swept, i)
+					}
+					off.Store(int64(test.off[min(i+1, len(test.off)-1)]))
+					time.Sleep(day)
+				}
+				if diff := cmp.Diff(test.swept, swept); diff != "" {
+					t.Errorf("days with a sweep (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }

@@ -103,12 +103,9 @@ func joinTranscripts(f, r *chat) {
 	base := max(f.msgSeq, r.msgSeq)
 	joined := &conversation{
 		generation: cmp.Or(b.generation, a.generation), from: base, title: cmp.Or(b.title, a.title),
-		created: rules.Earliest(a.created, b.created), updated: a.updated, order: max(a.order, b.order),
+		created: rules.Earliest(a.created, b.created), updated: rules.Latest(a.updated, b.updated), order: max(a.order, b.order),
 		usage: a.usage, settings: rules.JoinSettings(a.settings, b.settings), messages: slices.Concat(a.messages, b.messages),
 		count: a.count + b.count,
-	}
-	if b.updated.After(a.updated) {
-		joined.updated = b.updated
 	}
 	joined.usage.Add(b.usage)
 	if len(b.summaries) == 0 {

@@ -16,10 +16,15 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 	}
 	err = s.update(ctx, "expire", func(ch *change) error {
 		gone = nil // what failed before counts for nothing
-		var old []*chat
+		var old, undated []*chat
 		for c := range s.ranked.oldest() {
-			if len(old) >= limit || !rules.Time(c.conv.updated).Before(before) {
+			updated := rules.Time(c.conv.updated)
+			if len(old) >= limit || !updated.Before(before) {
 				break
+			}
+			if rules.Undated(updated, before) {
+				undated = append(undated, c)
+				continue
 			}
 			if s.work.Busy(c.key) || !c.idle() {
 				continue
@@ -28,6 +33,10 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 				return err
 			}
 			old, gone = append(old, c), append(gone, c.key)
+		}
+		for _, c := range undated {
+			ch.touch(c)
+			s.touch(ch, c.conv)
 		}
 		for _, c := range old {
 			s.forget(ch, c)

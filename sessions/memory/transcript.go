@@ -64,9 +64,11 @@ func (s *Store) appendMessages(ch *change, c *chat, turn string, messages []sess
 	s.touch(ch, conv)
 }
 
+// touch says that conv was updated now. A clock that was set back takes nobody
+// back: retention goes by this time.
 func (s *Store) touch(ch *change, conv *conversation) {
 	s.updates++
-	conv.updated, conv.order = ch.now, s.updates
+	conv.updated, conv.order = rules.Latest(conv.updated, ch.now), s.updates
 }
 
 // newGeneration begins a generation in a conversation that exists.

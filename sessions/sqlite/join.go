@@ -158,7 +158,7 @@ func (t *tx) joinTranscripts(f, r *keyRow) error {
 	down, up := base-(f.msgSeq-a.messages), base+a.messages-(r.msgSeq-b.messages)
 	joined := &convRow{
 		generation: cmp.Or(b.generation, a.generation), from: base, title: cmp.Or(b.title, a.title),
-		created: min(a.created, b.created), updated: max(a.updated, b.updated), messages: a.messages + b.messages, usage: a.usage,
+		created: min(a.created, b.created), updated: latest(a.updated, b.updated), messages: a.messages + b.messages, usage: a.usage,
 	}
 	joined.usage.Add(b.usage)
 	var before, after sessions.Settings

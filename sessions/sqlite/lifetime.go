@@ -3,9 +3,11 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"dragoman/channels"
+	"dragoman/sessions/rules"
 )
 
 // Expire is part of [sessions.Lifetime].
@@ -46,6 +48,9 @@ func (s *Store) expire(ctx context.Context, step func(*tx) (hidden []int64, err 
 
 // expireOldest deletes conversations. It returns what has to be swept.
 func (t *tx) expireOldest(before time.Time, limit int) (gone []channels.Key, hidden []int64, err error) {
+	if err := t.stampUndated(before); err != nil {
+		return nil, nil, err
+	}
 	gone, err = t.expired(before, limit)
 	for _, k := range gone {
 		var id int64
@@ -61,6 +66,17 @@ func (t *tx) expireOldest(before time.Time, limit int) (gone []channels.Key, hid
 		}
 	}
 	return gone, hidden, err
+}
+
+// stampUndated counts conversations whose last update was noted by a clock that
+// had not been set as updated now.
+func (t *tx) stampUndated(before time.Time) error {
+	if !rules.Undated(time.Time{}, before) {
+		return nil
+	}
+	err := t.exec(`UPDATE conversations SET updated = ? WHERE updated < ?`, nanos(t.now), nanos(rules.Plausible))
+	t.forget() // what it knows of conversations is older
+	return err
 }
 
 // expireRest deletes what was last asked or answered before where there is no
@@ -111,7 +127,12 @@ func (t *tx) endRest(k channels.Key, hidden []int64) ([]int64, error) {
 // expired lists the conversations that were last updated before, from the end
 // of the list, without those that have something to do.
 func (t *tx) expired(before time.Time, limit int) (keys []channels.Key, err error) {
-	rows, err := t.rows(`SELECT k.key FROM conversations c JOIN keys k ON k.id = c.key_id WHERE c.updated < ? ORDER BY c.updated, k.key DESC`, nanos(before))
+	oldest := int64(math.MinInt64)
+	if rules.Undated(time.Time{}, before) {
+		oldest = nanos(rules.Plausible)
+	}
+	rows, err := t.rows(`SELECT k.key FROM conversations c JOIN keys k ON k.id = c.key_id WHERE c.updated < ? AND c.updated >= ? ORDER BY c.updated, k.key DESC`,
+		nanos(before), oldest)
 	if err != nil {
 		return nil, err
 	}

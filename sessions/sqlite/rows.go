@@ -32,6 +32,15 @@ func nanos(t time.Time) int64 {
 	return cmp.Or(t.UnixNano(), epoch)
 }
 
+// latest is the later of two times of which 0 is none. A clock that was set
+// back takes no conversation back: retention goes by its last update.
+func latest(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return cmp.Or(a, b)
+	}
+	return max(a, b)
+}
+
 func timeOf(n int64) time.Time {
 	switch n {
 	case 0:

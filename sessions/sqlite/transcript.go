@@ -71,7 +71,7 @@ func (t *tx) appendMessages(r *keyRow, messages []messageRow) error {
 		r.conv.messages++
 		r.conv.usage.Add(m.usage)
 	}
-	r.conv.updated = nanos(t.now)
+	r.conv.updated = latest(r.conv.updated, nanos(t.now))
 	return nil
 }
 
@@ -89,7 +89,7 @@ func (t *tx) beginGeneration(r *keyRow) error {
 	}
 	t.touch(r, true)
 	r.conv.generation, r.conv.from, r.conv.covers = rules.Generation(day, n), r.msgSeq, 0
-	r.conv.updated = nanos(t.now)
+	r.conv.updated = latest(r.conv.updated, nanos(t.now))
 	return nil
 }
 

@@ -36,6 +36,9 @@ func RunClocked(t *testing.T, open func(t *testing.T, now func() time.Time) sess
 		"Clock/Case46JumpsBackWithoutReordering": jumpsBack,
 		"Clock/Case47GenerationsOfADay":          generationsOfADay,
 		"Clock/EqualsGoByTheirKeys":              equals,
+		"Clock/AnUpdateIsNotTakenBack":           updatesStay,
+		"Clock/AJoinHasTheLaterUpdate":           joinsUpdates,
+		"Clock/UpdatesOfAClockThatWasNotSet":     undated,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &clock{t: noon}
