@@ -131,14 +131,22 @@ func (c *Console) loginPage(w http.ResponseWriter, status int, problem string) {
 	_ = c.login.Execute(w, problem) // a broken connection is the visitor's to notice
 }
 
-// doLogin takes the token from the form's body, never from the URL.
-func (c *Console) doLogin(w http.ResponseWriter, r *http.Request) {
+// fromOurPage reports whether a form was sent by a page of ours; if not, it has
+// answered.
+func (c *Console) fromOurPage(w http.ResponseWriter, r *http.Request) bool {
 	err := c.guard.checkSite(r)
 	if err == nil && !proven(r) {
 		err = errWho
 	}
 	if err != nil {
 		deny(w, r, err)
+	}
+	return err == nil
+}
+
+// doLogin takes the token from the form's body, never from the URL.
+func (c *Console) doLogin(w http.ResponseWriter, r *http.Request) {
+	if !c.fromOurPage(w, r) {
 		return
 	}
 	if c.guard.open {
@@ -164,12 +172,7 @@ func (c *Console) doLogin(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Console) doLogout(w http.ResponseWriter, r *http.Request) {
-	err := c.guard.checkSite(r)
-	if err == nil && !proven(r) {
-		err = errWho
-	}
-	if err != nil {
-		deny(w, r, err)
+	if !c.fromOurPage(w, r) {
 		return
 	}
 	if cookie, err := r.Cookie(cookieName); err == nil {
