@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 
@@ -13,7 +14,15 @@ import (
 
 // appDaemon is the real daemon. This file is all that this program knows of
 // internal/app.
-type appDaemon struct{}
+type appDaemon struct{ env *env }
+
+// caller is this program as others see it that want the state directory, and
+// where it tells a person what it waits for.
+func (d appDaemon) caller() app.Caller {
+	return app.Caller{Version: programVersion(), Verb: d.env.verb, Tell: func(sentence string) {
+		_, _ = fmt.Fprintf(d.env.err, "dragoman: %s\n", printable(sentence))
+	}}
+}
 
 func (appDaemon) load(path string) (*config.Config, error) {
 	cfg, _, err := config.Load(config.Options{Path: path, CheckJob: app.CheckJob})
@@ -28,7 +37,7 @@ func (appDaemon) loadWithoutSecrets(path string) (*config.Config, error) {
 func (d appDaemon) run(ctx context.Context, e *env, cfg *config.Config, path string, hangup <-chan struct{}) error {
 	level := new(slog.LevelVar)
 	daemon, err := app.Open(ctx, cfg, app.Options{
-		Version: programVersion(), Command: e.command, Out: e.screen, Logger: newLogger(e, cfg, level), Level: level,
+		Caller: d.caller(), Command: e.command, Out: e.screen, Logger: newLogger(e, cfg, level), Level: level,
 		Hangup: hangup, Reload: func() (*config.Config, error) { return d.load(path) }, Getenv: os.Getenv,
 	})
 	if err != nil {
@@ -41,28 +50,28 @@ func (d appDaemon) run(ctx context.Context, e *env, cfg *config.Config, path str
 	return err
 }
 
-func (appDaemon) chat(ctx context.Context, e *env, cfg *config.Config) error {
+func (d appDaemon) chat(ctx context.Context, e *env, cfg *config.Config) error {
 	o := app.ChatOptions{NoColor: os.Getenv("NO_COLOR") != ""}
-	opts := app.Options{Version: programVersion(), Getenv: os.Getenv}
+	opts := app.Options{Caller: d.caller(), Getenv: os.Getenv}
 	if e.interactive && e.width > 0 {
 		opts.Hint = e.screen // not into a pipe: there only answers go
 	}
 	return app.Chat(ctx, cfg, opts, e.in, e.screen, o)
 }
 
-func (appDaemon) link(ctx context.Context, cfg *config.Config, channel, phone string, show func(qr, code string)) (string, error) {
-	return app.Link(ctx, cfg, channel, phone, func(i app.Invitation) { show(i.QR, i.Code) })
+func (d appDaemon) link(ctx context.Context, cfg *config.Config, channel, phone string, show func(qr, code string)) (string, error) {
+	return app.Link(ctx, cfg, d.caller(), channel, phone, func(i app.Invitation) { show(i.QR, i.Code) })
 }
 
-func (appDaemon) unlink(ctx context.Context, cfg *config.Config, channel string) (told bool, err error) {
-	return app.Unlink(ctx, cfg, channel)
+func (d appDaemon) unlink(ctx context.Context, cfg *config.Config, channel string) (told bool, err error) {
+	return app.Unlink(ctx, cfg, d.caller(), channel)
 }
 
 func (appDaemon) checkStore(cfg *config.Config) error { return app.CheckStore(cfg) }
 
 func (appDaemon) damaged(cfg *config.Config) ([]string, error) { return app.Damaged(cfg) }
 
-func (appDaemon) migrate(ctx context.Context, cfg *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error) {
+func (d appDaemon) migrate(ctx context.Context, cfg *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error) {
 	var places [2]app.Place
 	for i, text := range []string{from, to} {
 		var err error
@@ -70,13 +79,13 @@ func (appDaemon) migrate(ctx context.Context, cfg *config.Config, from, to strin
 			return migrated{}, &usageError{err.Error()}
 		}
 	}
-	m, err := app.Migrate(ctx, cfg, places[0], places[1], tell)
+	m, err := app.Migrate(ctx, cfg, places[0], places[1], d.caller(), tell)
 	return migrated{
 		From: m.From.String(), To: m.To.String(), Counts: m.Counts, Equal: err == nil, Again: m.Again, Aside: m.Aside,
 		NotCopied: m.NotCopied, Advice: m.To.Advice(cfg),
 	}, err
 }
 
-func (appDaemon) admin(ctx context.Context, cfg *config.Config) (*httpapi.Client, func(), error) {
-	return app.Admin(ctx, cfg, programVersion())
+func (d appDaemon) admin(ctx context.Context, cfg *config.Config) (*httpapi.Client, func(), error) {
+	return app.Admin(ctx, cfg, d.caller())
 }

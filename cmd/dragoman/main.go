@@ -38,10 +38,11 @@ func main() { os.Exit(realMain()) }
 // process of its own.
 func realMain() int {
 	e := &env{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr, daemon: appDaemon{}, now: time.Now,
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now,
 		program:     shellWord(os.Args[0]),
 		interactive: term.IsTerminal(int(os.Stdin.Fd())),
 	}
+	e.daemon = appDaemon{e}
 	e.plain = !term.IsTerminal(int(os.Stdout.Fd())) || os.Getenv("NO_COLOR") != ""
 	e.size = func() (columns, rows int) {
 		columns, rows, _ = term.GetSize(int(os.Stdout.Fd()))
@@ -75,6 +76,8 @@ type env struct {
 	// program is how this one was called, and config the file that was named
 	// for it, or "": hints are commands that can be pasted.
 	program, config string
+	// verb is the command that was chosen, like "sessions list".
+	verb string
 }
 
 // usageError is a mistake on the command line.
@@ -129,7 +132,7 @@ func run(ctx context.Context, args []string, e *env) (code int) {
 		}
 		return e.misparsed(parser.Model.Node, args, err)
 	}
-	e.config = c.Config
+	e.config, e.verb = c.Config, strings.TrimPrefix(kctx.Selected().FullPath(), parser.Model.Name+" ")
 	err = kctx.Run(e, &c)
 	if e.answer.err != nil {
 		return e.written(exitFailed)

@@ -2,8 +2,12 @@ package app_test
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/app"
@@ -18,7 +22,7 @@ func TestAdminWithAndWithoutDaemon(t *testing.T) {
 	r.ask(r.page("kitchen"), "good morning")
 	check := func(when string, running bool) {
 		t.Helper()
-		c, release, err := app.Admin(t.Context(), p.config(), "v-test")
+		c, release, err := app.Admin(t.Context(), p.config(), app.Caller{Version: "v-test"})
 		if err != nil {
 			t.Fatalf("%s: Admin = %v", when, err)
 		}
@@ -56,7 +60,7 @@ func TestAdminWithAndWithoutDaemon(t *testing.T) {
 func TestAdminTwice(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "")
-	one, release, err := app.Admin(t.Context(), p.config(), "")
+	one, release, err := app.Admin(t.Context(), p.config(), app.Caller{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +73,7 @@ func TestAdminTwice(t *testing.T) {
 	}
 	done := make(chan result)
 	go func() {
-		two, release, err := app.Admin(t.Context(), p.config(), "")
+		two, release, err := app.Admin(t.Context(), p.config(), app.Caller{})
 		if err == nil {
 			_, err = two.Status(t.Context())
 		}
@@ -86,18 +90,52 @@ func TestAdminTwice(t *testing.T) {
 	p.opens()
 }
 
-// While a command holds the store, a daemon is told who does; and the other
-// way round for the memory store, which holds nothing at all.
-func TestAdminHoldsTheStore(t *testing.T) {
+// While a command holds the store a daemon and other commands wait for it, say
+// so to the person, and tell in the end who has it.
+func TestWaitForACommand(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "")
-	_, release, err := app.Admin(t.Context(), p.config(), "")
+	_, release, err := app.Admin(t.Context(), p.config(), app.Caller{Verb: "sessions import"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := p.refused(); !strings.Contains(said, "in use by dragoman with process id") {
-		t.Errorf("Open says %q, want who uses it", said)
+	who := fmt.Sprintf("dragoman sessions import with process id %d", os.Getpid())
+	for name, open := range map[string]func(app.Caller) error{
+		"a daemon": func(c app.Caller) error {
+			_, err := app.Open(t.Context(), p.config(), app.Options{Caller: c})
+			return err
+		},
+		"a chat": func(c app.Caller) error {
+			return app.Chat(t.Context(), p.config(), app.Options{Caller: c}, strings.NewReader(""), io.Discard, app.ChatOptions{})
+		},
+		"a command": func(c app.Caller) error {
+			_, _, err := app.Admin(t.Context(), p.config(), c)
+			return err
+		},
+	} {
+		err := open(app.Caller{Patience: time.Millisecond})
+		want := "state is in use by " + who + ", still after 1ms; try again when that has ended"
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want\n %s", name, err, want)
+		}
+	}
+	said := make(chan string, 1)
+	ended := make(chan error)
+	go func() {
+		d, err := app.Open(t.Context(), p.config(), app.Options{Caller: app.Caller{
+			Patience: most, Tell: func(sentence string) { said <- sentence },
+		}})
+		if err == nil {
+			err = d.Close()
+		}
+		ended <- err
+	}()
+	if got, want := <-said, "waiting for "+who+", which has "; !strings.HasPrefix(got, want) {
+		t.Errorf("told %q, want %q", got, want)
 	}
 	release()
+	if err := <-ended; err != nil {
+		t.Errorf("Open = %v, want a daemon once the command has ended", err)
+	}
 	p.opens()
 }

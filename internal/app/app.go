@@ -37,7 +37,8 @@ import (
 
 // Options are what a daemon needs beside its configuration.
 type Options struct {
-	Version string
+	// Caller is this program; its Version is told to whoever asks.
+	Caller
 	// Command is a command with this verb that a person can paste. Nil: it is
 	// dragoman and the verb.
 	Command func(verb string, words ...string) string
@@ -154,7 +155,7 @@ func (d *Daemon) Close() error {
 }
 
 func (d *Daemon) openState(ctx context.Context) (err error) {
-	if d.state, err = waitState(ctx, d.cfg.StateDir); err != nil {
+	if d.state, err = waitState(ctx, d.cfg.StateDir, d.opts.Caller); err != nil {
 		return err
 	}
 	d.onClose("the state directory", d.state.unlock)

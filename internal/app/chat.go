@@ -28,7 +28,7 @@ func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, o
 	}
 	opts.Only, opts.NoHTTP, opts.Out = []string{config.TypeCLI}, true, nil
 	d, err := Open(ctx, cfg, opts)
-	if errors.Is(err, errLocked) {
+	if servedByOther(ctx, cfg.StateDir, err) {
 		return talk(ctx, cfg, in, out, o)
 	}
 	if err != nil {

@@ -39,7 +39,7 @@ func TestDeleteRemovesFiles(t *testing.T) {
 	}
 	remove := func(when, key string) {
 		t.Helper()
-		c, release, err := app.Admin(t.Context(), p.config(), "v-test")
+		c, release, err := app.Admin(t.Context(), p.config(), app.Caller{Version: "v-test"})
 		if err != nil {
 			t.Fatalf("%s: Admin = %v", when, err)
 		}

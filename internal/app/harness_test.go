@@ -115,7 +115,7 @@ func (p *place) run(change ...func(*app.Options)) *running {
 	p.t.Helper()
 	r := &running{place: p, log: &testkit.Output{}, level: new(slog.LevelVar), hangup: make(chan struct{})}
 	o := app.Options{
-		Version: "v-test", Out: r.log, Level: r.level, Hangup: r.hangup, Reload: p.load,
+		Caller: app.Caller{Version: "v-test"}, Out: r.log, Level: r.level, Hangup: r.hangup, Reload: p.load,
 		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: r.level})),
 	}
 	for _, f := range change {
@@ -128,7 +128,7 @@ func (p *place) run(change ...func(*app.Options)) *running {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
-	client, release, err := app.Admin(p.t.Context(), p.config(), "v-test")
+	client, release, err := app.Admin(p.t.Context(), p.config(), app.Caller{Version: "v-test"})
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -73,8 +73,8 @@ type linkLine struct {
 // Link links a channel to a phone: through the daemon that serves the state
 // directory, or, if none runs, by itself. Phone may be empty; then the
 // invitations are QR codes, else a code to type on the phone of that number.
-func Link(ctx context.Context, cfg *config.Config, name, phone string, show func(Invitation)) (account string, err error) {
-	err = whoeverServes(ctx, cfg, name, func(ch linkable) error {
+func Link(ctx context.Context, cfg *config.Config, who Caller, name, phone string, show func(Invitation)) (account string, err error) {
+	err = whoeverServes(ctx, cfg, who, name, func(ch linkable) error {
 		account, err = ch.Link(ctx, phone, show)
 		return err
 	}, func() error {
@@ -88,8 +88,8 @@ func Link(ctx context.Context, cfg *config.Config, name, phone string, show func
 // Unlink forgets the account that a channel is linked to: through the daemon
 // that serves the state directory, or, if none runs, by itself. told: the
 // network knows of it.
-func Unlink(ctx context.Context, cfg *config.Config, name string) (told bool, err error) {
-	err = whoeverServes(ctx, cfg, name, func(ch linkable) error {
+func Unlink(ctx context.Context, cfg *config.Config, who Caller, name string) (told bool, err error) {
+	err = whoeverServes(ctx, cfg, who, name, func(ch linkable) error {
 		told, err = ch.Unlink(ctx)
 		return err
 	}, func() error {
@@ -102,9 +102,9 @@ func Unlink(ctx context.Context, cfg *config.Config, name string) (told bool, er
 
 // whoeverServes calls ask if a daemon serves the state directory, or else do
 // with the channel, while no daemon can start.
-func whoeverServes(ctx context.Context, cfg *config.Config, name string, do func(linkable) error, ask func() error) (err error) {
-	state, err := waitState(ctx, cfg.StateDir)
-	if errors.Is(err, errLocked) {
+func whoeverServes(ctx context.Context, cfg *config.Config, who Caller, name string, do func(linkable) error, ask func() error) (err error) {
+	state, err := waitState(ctx, cfg.StateDir, who)
+	if servedByOther(ctx, cfg.StateDir, err) {
 		return ask()
 	}
 	if err != nil {

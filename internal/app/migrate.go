@@ -41,10 +41,10 @@ const draftSuffix = ".migrating"
 // The copy is made under another name and gets its own when it is complete,
 // durable and found equal. So a migration that dies leaves the place as it
 // was, and the next one begins anew. From is not changed.
-func Migrate(ctx context.Context, cfg *config.Config, from, to Place, tell func(exchange.Progress)) (m Migrated, err error) {
+func Migrate(ctx context.Context, cfg *config.Config, from, to Place, who Caller, tell func(exchange.Progress)) (m Migrated, err error) {
 	m.From, m.To = from, to
-	state, err := waitState(ctx, cfg.StateDir)
-	if errors.Is(err, errLocked) && served(ctx, cfg.StateDir) {
+	state, err := waitState(ctx, cfg.StateDir, who)
+	if servedByOther(ctx, cfg.StateDir, err) {
 		return m, fmt.Errorf("app: a daemon serves %s; end it first: what it took in during a migration would be missing in the copy", cfg.StateDir)
 	}
 	if err != nil {

@@ -73,7 +73,7 @@ func (p *place) parse(text string) app.Place {
 }
 
 func (p *place) migrate(from, to app.Place) (app.Migrated, error) {
-	return app.Migrate(p.t.Context(), p.config(), from, to, nil)
+	return app.Migrate(p.t.Context(), p.config(), from, to, app.Caller{}, nil)
 }
 
 // refusedMigration is what a migration says that must not happen.
@@ -249,7 +249,7 @@ func TestMigrateCancelled(t *testing.T) {
 	everything(t, from)
 	for _, step := range []exchange.Step{exchange.Counting, exchange.Copying} {
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := app.Migrate(ctx, p.config(), from, to, func(now exchange.Progress) {
+		_, err := app.Migrate(ctx, p.config(), from, to, app.Caller{}, func(now exchange.Progress) {
 			if now.Step == step {
 				cancel()
 			}

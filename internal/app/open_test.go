@@ -149,7 +149,7 @@ func TestCorruptDatabase(t *testing.T) {
 			if said := p.refused(); !strings.Contains(said, "damaged") || !strings.Contains(said, "restore a backup") {
 				t.Errorf("Open says %q, want that it is damaged and what to do", said)
 			}
-			if _, _, err := app.Admin(t.Context(), p.config(), ""); err == nil {
+			if _, _, err := app.Admin(t.Context(), p.config(), app.Caller{}); err == nil {
 				t.Error("Admin = nil, want the same refusal")
 			}
 			got, err := os.ReadFile(p.state("dragoman.db"))

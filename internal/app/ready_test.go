@@ -26,7 +26,7 @@ func TestUnreadableStoreIsNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said testkit.Output
-	d, err := app.Open(t.Context(), p.config(), app.Options{Version: "v-test", Out: &said})
+	d, err := app.Open(t.Context(), p.config(), app.Options{Caller: app.Caller{Version: "v-test"}, Out: &said})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestReadyWhenTheStoreIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said testkit.Output
-	d, err := app.Open(t.Context(), p.config(), app.Options{Version: "v-test", Out: &said})
+	d, err := app.Open(t.Context(), p.config(), app.Options{Caller: app.Caller{Version: "v-test"}, Out: &said})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,9 +135,9 @@ func (d *Daemon) finishErase(ctx context.Context) {
 // Admin is a client for the operator's verbs: of the daemon that serves this
 // state directory, or, if none runs, of the store itself. The caller calls
 // release when done; until then no daemon can start on the store.
-func Admin(ctx context.Context, cfg *config.Config, version string) (c *httpapi.Client, release func(), err error) {
-	state, err := waitState(ctx, cfg.StateDir)
-	if errors.Is(err, errLocked) && served(ctx, cfg.StateDir) {
+func Admin(ctx context.Context, cfg *config.Config, who Caller) (c *httpapi.Client, release func(), err error) {
+	state, err := waitState(ctx, cfg.StateDir, who)
+	if servedByOther(ctx, cfg.StateDir, err) {
 		c := httpapi.Dial((&stateDir{path: cfg.StateDir}).file(socketName))
 		return c, c.Close, nil
 	}
@@ -167,7 +167,7 @@ func Admin(ctx context.Context, cfg *config.Config, version string) (c *httpapi.
 		Beside: func() (copies, others []string, err error) { return besideStore(state.path, cfg.Store.Type) },
 		Info: func() httpapi.Info {
 			return httpapi.Info{
-				Version: version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),
+				Version: who.Version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),
 				Warnings: damageWarnings(cfg),
 			}
 		},

@@ -1,0 +1,147 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"dragoman/internal/httpapi"
+)
+
+// Caller is the program that wants the state directory.
+type Caller struct {
+	Version string
+	// Verb is what the program does there, like "sessions list". Others that
+	// find the folder taken name it.
+	Verb string
+	// Tell gets a sentence that a person should read before the verb goes on.
+	// Nil: nobody reads.
+	Tell func(sentence string)
+	// Patience is how long to wait for a folder that is taken. 0 is five
+	// seconds.
+	Patience time.Duration
+}
+
+func (c Caller) tell(format string, args ...any) {
+	if c.Tell != nil {
+		c.Tell(fmt.Sprintf(format, args...))
+	}
+}
+
+const (
+	// patience is how long a folder that nobody serves yet is waited for. A
+	// command of the operator's holds it for a moment, and a daemon that starts
+	// until its socket is there.
+	patience = 5 * time.Second
+	// tellAfter is when a person wonders what the program waits for.
+	tellAfter = time.Second
+)
+
+// errLocked: another process has this folder.
+var errLocked = errors.New("in use")
+
+// lockState makes the folder if need be, private to its owner, and locks it.
+// The lock goes with the process, however it ends. A folder that somebody else
+// holds is a *heldError.
+func lockState(path, verb string) (*stateDir, error) {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("app: the state directory %s cannot be made: %w", path, plainPathError(err))
+	}
+	name := filepath.Join(path, lockName)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("app: the state directory %s cannot be written: %w", path, plainPathError(err))
+	}
+	if err := takeLock(f, path, syscall.LOCK_EX); err != nil {
+		return nil, err
+	}
+	if err := f.Truncate(0); err == nil {
+		// For the sentences of heldError only.
+		_, _ = fmt.Fprintf(f, "%s with process id %d\n", strings.TrimSpace("dragoman "+verb), os.Getpid())
+	}
+	return &stateDir{path: path, lock: f}, nil
+}
+
+// takeLock takes the lock of the folder at path, which f is, or closes f.
+func takeLock(f *os.File, path string, how int) error {
+	err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
+	if err == nil {
+		return nil
+	}
+	holder, _ := os.ReadFile(f.Name())
+	_ = f.Close()
+	if !errors.Is(err, syscall.EWOULDBLOCK) {
+		return fmt.Errorf("app: lock %s: %w", f.Name(), err)
+	}
+	return &heldError{path: path, who: cmp.Or(strings.TrimSpace(string(holder)), "another process")}
+}
+
+// heldError says who has the folder at path. It wraps errLocked.
+type heldError struct {
+	path, who string
+	waited    time.Duration // 0: somebody serves it, waiting is of no use
+}
+
+func (e *heldError) Error() string {
+	if e.waited > 0 {
+		return fmt.Sprintf("app: %s is %v by %s, still after %s; try again when that has ended", e.path, errLocked, e.who, e.waited)
+	}
+	return fmt.Sprintf("app: %s is %v by %s; stop it, or choose another state_dir", e.path, errLocked, e.who)
+}
+
+func (e *heldError) Unwrap() error { return errLocked }
+
+// waitState is lockState for a folder that may be free in a moment. As soon as
+// a daemon answers there it returns errLocked.
+func waitState(ctx context.Context, path string, c Caller) (*stateDir, error) {
+	within := cmp.Or(c.Patience, patience)
+	began, told := time.Now(), false
+	for {
+		s, err := lockState(path, c.Verb)
+		var held *heldError
+		if !errors.As(err, &held) || served(ctx, path) {
+			return s, err
+		}
+		waited := time.Since(began)
+		if waited > within {
+			held.waited = within
+			return nil, held
+		}
+		if !told && waited > tellAfter {
+			told = true
+			c.tell("waiting for %s, which has %s", held.who, path)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// servedByOther reports whether err says that the folder is taken, by somebody
+// who can be asked over the socket.
+func servedByOther(ctx context.Context, path string, err error) bool {
+	return errors.Is(err, errLocked) && served(ctx, path)
+}
+
+// served reports whether a daemon listens on the folder's socket.
+func served(ctx context.Context, path string) bool {
+	socket := httpapi.SocketTransport((&stateDir{path: path}).file(socketName))
+	conn, err := socket.DialContext(ctx, "unix", "")
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+// unlock lets the folder go. The lock file stays: removing it would let two
+// processes lock two files of the same name.
+func (s *stateDir) unlock() error { return s.lock.Close() }
