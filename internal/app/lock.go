@@ -48,15 +48,17 @@ var errLocked = errors.New("in use")
 
 // lockState makes the folder if need be, private to its owner, and locks it.
 // The lock goes with the process, however it ends. A folder that somebody else
-// holds is a *heldError.
+// holds is a *heldError, one that cannot be written a *readOnlyError.
 func lockState(path, verb string) (*stateDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("app: the state directory %s cannot be made: %w", path, plainPathError(err))
 	}
-	name := filepath.Join(path, lockName)
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err := checkWritable(path); err != nil {
+		return nil, err // a lock may be there, and be ours to write
+	}
+	f, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("app: the state directory %s cannot be written: %w", path, plainPathError(err))
+		return nil, notWritten(path, err)
 	}
 	if err := takeLock(f, path, syscall.LOCK_EX); err != nil {
 		return nil, err

@@ -40,17 +40,24 @@ const draftSuffix = ".migrating"
 //
 // The copy is made under another name and gets its own when it is complete,
 // durable and found equal. So a migration that dies leaves the place as it
-// was, and the next one begins anew. From is not changed.
+// was, and the next one begins anew. From is not changed, not by a byte: a view
+// of it is read, which takes its room beside the copy until the end.
 func Migrate(ctx context.Context, cfg *config.Config, from, to Place, who Caller, tell func(exchange.Progress)) (m Migrated, err error) {
 	m.From, m.To = from, to
 	state, err := waitState(ctx, cfg.StateDir, who)
 	if servedByOther(ctx, cfg.StateDir, err) {
 		return m, fmt.Errorf("app: a daemon serves %s; end it first: what it took in during a migration would be missing in the copy", cfg.StateDir)
 	}
+	unlock := func() {}
+	if readOnly := (*readOnlyError)(nil); errors.As(err, &readOnly) {
+		unlock, err = lockToRead(filepath.Join(cfg.StateDir, lockName))
+	} else if err == nil {
+		unlock = func() { _ = state.unlock() }
+	}
 	if err != nil {
 		return m, err
 	}
-	defer func() { err = errors.Join(err, state.unlock()) }()
+	defer unlock()
 	if err := checkPlaces(from, to); err != nil {
 		return m, err
 	}
@@ -192,9 +199,20 @@ func checkDraft(path string) error {
 
 // copyStore makes the copy, and closes it so that all of it is in its place.
 func copyStore(ctx context.Context, from, to Place, tell func(exchange.Progress)) (exchange.Counts, error) {
-	source, err := from.open(ctx, nil)
+	if err := os.MkdirAll(filepath.Dir(to.Path), 0o700); err != nil {
+		return exchange.Counts{}, fmt.Errorf("app: %w", plainPathError(err))
+	}
+	view, remove, err := newView(filepath.Dir(to.Path), "sessions migrate")
 	if err != nil {
 		return exchange.Counts{}, err
+	}
+	defer remove()
+	if err := from.copyInto(ctx, view.path); err != nil {
+		return exchange.Counts{}, err
+	}
+	source, err := Place{from.Type, filepath.Join(view.path, filepath.Base(from.Path))}.open(ctx, nil)
+	if err != nil {
+		return exchange.Counts{}, fmt.Errorf("app: read a copy of %s: %w", from.Path, err)
 	}
 	target, err := to.open(ctx, nil)
 	if err != nil {

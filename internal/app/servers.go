@@ -133,47 +133,67 @@ func (d *Daemon) finishErase(ctx context.Context) {
 }
 
 // Admin is a client for the operator's verbs: of the daemon that serves this
-// state directory, or, if none runs, of the store itself. The caller calls
-// release when done; until then no daemon can start on the store.
+// state directory, or, if none runs, of the store itself, or of a copy of it if
+// the folder cannot be written. The caller calls release when done; until then
+// no daemon can start on the store.
 func Admin(ctx context.Context, cfg *config.Config, who Caller) (c *httpapi.Client, release func(), err error) {
 	state, err := waitState(ctx, cfg.StateDir, who)
-	if servedByOther(ctx, cfg.StateDir, err) {
+	var readOnly *readOnlyError
+	able := errors.As(err, &readOnly)
+	if (able || errors.Is(err, errLocked)) && served(ctx, cfg.StateDir) {
 		c := httpapi.Dial((&stateDir{path: cfg.StateDir}).file(socketName))
 		return c, c.Close, nil
+	}
+	if able {
+		return adminOfView(ctx, cfg, who, readOnly)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := openStore(ctx, cfg, state, nil)
+	c, closeAll, err := adminOf(ctx, cfg, who, state, nil)
 	if err != nil {
 		return nil, nil, errors.Join(err, state.unlock())
 	}
+	return c, func() { closeAll(); _ = state.unlock() }, nil
+}
+
+// adminOf is a client for the verbs on the store in state, which is a view if
+// readOnly says why nothing can be written.
+func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDir, readOnly *readOnlyError) (c *httpapi.Client, release func(), err error) {
+	store, err := openStore(ctx, cfg, state, nil)
+	if err != nil {
+		return nil, nil, err
+	}
 	files, err := openMedia(cfg, state, nil)
 	if err != nil {
-		return nil, nil, errors.Join(err, store.Close(), state.unlock())
+		return nil, nil, errors.Join(err, store.Close())
 	}
 	beats, err := newBeats(cfg, store, nil, nil)
 	if err != nil {
-		return nil, nil, errors.Join(err, files.Close(), store.Close(), state.unlock())
+		return nil, nil, errors.Join(err, files.Close(), store.Close())
 	}
 	beats.idle = true
 	told, endHooks, err := startHooks(cfg)
 	if err != nil {
-		return nil, nil, errors.Join(err, files.Close(), store.Close(), state.unlock())
+		return nil, nil, errors.Join(err, files.Close(), store.Close())
 	}
-	c = httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: filing{store, files, &keepers{cfg: cfg}}, Jobs: beats, Events: told.Emit, AuditFile: state.file(auditName),
-		Erasing: state.file(erasingName), FileName: media.Name,
-		Beside: func() (copies, others []string, err error) { return besideStore(state.path, cfg.Store.Type) },
+	place := &stateDir{path: cfg.StateDir}
+	o := httpapi.AdminOptions{
+		Store: filing{store, files, &keepers{cfg: cfg}}, Jobs: beats, Events: told.Emit, AuditFile: place.file(auditName),
+		Erasing: place.file(erasingName), FileName: media.Name,
+		Beside: func() (copies, others []string, err error) { return besideStore(cfg.StateDir, cfg.Store.Type) },
 		Info: func() httpapi.Info {
 			return httpapi.Info{
 				Version: who.Version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),
 				Warnings: damageWarnings(cfg),
 			}
 		},
-	}))
-	return c, func() {
+	}
+	if readOnly != nil {
+		o.ReadOnly = readOnly.sentence()
+	}
+	return httpapi.InProcess(httpapi.Admin(o)), func() {
 		endHooks()
-		_, _, _ = files.Close(), store.Close(), state.unlock()
+		_, _ = files.Close(), store.Close()
 	}, nil
 }

@@ -109,9 +109,12 @@ func openStore(ctx context.Context, cfg *config.Config, s *stateDir, log *slog.L
 }
 
 // CheckStore tells why the configured store cannot be used: something else is
-// in its place, or a newer version wrote it. It opens nothing, so a daemon may
+// in its place, a newer version wrote it, or nothing can be written. It opens nothing, so a daemon may
 // run. A store that is not there yet is no error.
 func CheckStore(cfg *config.Config) error {
+	if err := checkWritable(cfg.StateDir); err != nil {
+		return fmt.Errorf("%w; a daemon cannot start there, and commands can only read", err)
+	}
 	t := storeTypes[cfg.Store.Type]
 	if t.look == nil {
 		return nil

@@ -154,6 +154,9 @@ type AdminOptions struct {
 	// it, which an erasure removes, and other stores, which it does not reach.
 	// Nil: there is nothing.
 	Beside func() (copies, others []string, err error)
+	// ReadOnly, if not "", says why nothing can be changed: whatever would is
+	// refused with it.
+	ReadOnly string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
@@ -220,7 +223,16 @@ func Admin(o AdminOptions) http.Handler {
 	all.Handle("POST /v1/sessions/erase", http.MaxBytesHandler(verb(a.erase), maxErasure))
 	all.HandleFunc("GET "+dumpPath, a.dump)
 	all.HandleFunc("POST "+restorePath, a.restore)
-	return all
+	if o.ReadOnly == "" {
+		return all
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			writeFailure(w, &badRequest{o.ReadOnly})
+			return
+		}
+		all.ServeHTTP(w, r)
+	})
 }
 
 // verb answers one request with something to encode.

@@ -16,7 +16,9 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 	// have what it finds.
 	st, err := a.Store.Stats(ctx)
 	s := Status{Info: a.Info()}
-	if err := a.Store.Check(ctx); err != nil {
+	if a.ReadOnly != "" {
+		s.Problem = a.ReadOnly
+	} else if err := a.Store.Check(ctx); err != nil {
 		s.Problem = PlainReason(err)
 	}
 	s.Warnings = append(s.Warnings, a.cutOff()...)

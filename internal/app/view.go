@@ -1,0 +1,211 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"dragoman/internal/config"
+	"dragoman/internal/httpapi"
+)
+
+// A view is a copy of a store that must not be changed: because its folder
+// cannot be written, or because it is only to be read. A store that is opened
+// writes, if only to take in what a crash left in its log; so the copy is
+// opened instead, whatever state and version it is of.
+
+// viewPrefix begins the names of views.
+const viewPrefix = "dragoman-view-"
+
+// viewAge is how old a view is that nobody holds before it counts as left by a
+// process that was killed.
+const viewAge = time.Hour
+
+// readOnlyError says why nothing can be written into the folder at path.
+type readOnlyError struct {
+	path  string
+	cause error
+}
+
+func (e *readOnlyError) Error() string {
+	return fmt.Sprintf("app: the state directory %s cannot be written: %v", e.path, e.cause)
+}
+
+func (e *readOnlyError) Unwrap() error { return e.cause }
+
+// notWritten is err, the outcome of an attempt to write into the folder at
+// path, as a *readOnlyError if the folder is why.
+func notWritten(path string, err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return &readOnlyError{path, plainPathError(err)}
+	}
+	return fmt.Errorf("app: the state directory %s cannot be written: %w", path, plainPathError(err))
+}
+
+// checkWritable tells why the folder at path cannot be written, if it is there.
+// It writes nothing.
+func checkWritable(path string) error {
+	const write = 2 // W_OK
+	if err := syscall.Access(path, write); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return notWritten(path, &fs.PathError{Op: "write", Path: path, Err: err})
+	}
+	return nil
+}
+
+// sentence is what commands say that would write.
+func (e *readOnlyError) sentence() string {
+	return fmt.Sprintf("the state in %s can only be read: %v", e.path, e.cause)
+}
+
+// adminOfView is Admin for a state directory that cannot be written.
+func adminOfView(ctx context.Context, cfg *config.Config, who Caller, why *readOnlyError) (*httpapi.Client, func(), error) {
+	still, err := lockToRead(filepath.Join(cfg.StateDir, lockName))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer still()
+	dir, remove, err := newView(os.TempDir(), who.Verb)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p, err := ParsePlace(cfg.Store.Type, cfg.StateDir); err != nil || p.Path == "" {
+		// Nothing was kept there.
+	} else if err := p.copyInto(ctx, dir.path); err != nil {
+		remove()
+		return nil, nil, err
+	}
+	c, release, err := adminOf(ctx, cfg, who, dir, why)
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	who.tell("the state in %s can only be read (%v); this shows a copy", cfg.StateDir, why.cause)
+	return c, func() { release(); remove() }, nil
+}
+
+// newView makes a folder for a copy in parent, locked as a state directory is,
+// so that nobody takes it for one that a dead process left.
+func newView(parent, verb string) (*stateDir, func(), error) {
+	sweepViews(parent)
+	path, err := os.MkdirTemp(parent, viewPrefix)
+	if err != nil {
+		return nil, nil, fmt.Errorf("app: make room for a copy of the store: %w", plainPathError(err))
+	}
+	dir, err := lockState(path, verb)
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(path))
+	}
+	return dir, func() { _, _ = os.RemoveAll(path), dir.unlock() }, nil
+}
+
+// sweepViews removes the views in parent that processes left which were killed.
+func sweepViews(parent string) {
+	left, _ := filepath.Glob(filepath.Join(parent, viewPrefix+"*"))
+	for _, path := range left {
+		info, err := os.Lstat(path)
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < viewAge {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(path, lockName)); err != nil {
+			continue // of somebody else
+		}
+		if dir, err := lockState(path, ""); err == nil {
+			_, _ = os.RemoveAll(path), dir.unlock()
+		}
+	}
+}
+
+// lockToRead keeps others from changing what the lock at path guards, without
+// writing. Where there is no lock nobody has ever been.
+func lockToRead(path string) (release func(), err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("app: %w", plainPathError(err))
+	}
+	if err := takeLock(f, filepath.Dir(path), syscall.LOCK_SH); err != nil {
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// copyInto copies the store at p, which nobody may have open, into dir, under
+// its own name. There may be none yet.
+func (p Place) copyInto(ctx context.Context, dir string) error {
+	info, err := os.Stat(p.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("app: %w", plainPathError(err))
+	}
+	lock, names := p.Path+".lock", []string{p.Path, p.Path + "-wal"}
+	if info.IsDir() {
+		lock = filepath.Join(p.Path, "lock")
+		if names, err = filesBelow(p.Path); err != nil {
+			return fmt.Errorf("app: %w", plainPathError(err))
+		}
+	}
+	still, err := lockToRead(lock)
+	if err != nil {
+		return err
+	}
+	defer still()
+	for _, name := range names {
+		to := filepath.Join(dir, filepath.Base(p.Path)) + strings.TrimPrefix(name, p.Path)
+		err := ctx.Err()
+		if err == nil {
+			err = copyFile(name, to)
+		}
+		if err != nil && !(name != p.Path && errors.Is(err, fs.ErrNotExist)) {
+			return fmt.Errorf("app: copy the store to read it, to %s: %w", dir, plainPathError(err))
+		}
+	}
+	return nil
+}
+
+// filesBelow are the files in the folder dir and below.
+func filesBelow(dir string) (names []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			names = append(names, path)
+		}
+		return nil
+	})
+	return names, err
+}
+
+// copyFile copies a file for this user alone, with the time of its last change,
+// by which a store knows what it has seen.
+func copyFile(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = source.Close() }()
+	info, err := source.Stat()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	return errors.Join(err, target.Close(), os.Chtimes(to, time.Time{}, info.ModTime()))
+}

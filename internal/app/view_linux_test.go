@@ -1,0 +1,144 @@
+package app_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/internal/app"
+	"dragoman/internal/httpapi"
+	"dragoman/internal/testkit"
+	"dragoman/sessions"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// readOnly mounts the state directory over itself, read-only, until the end.
+func (p *place) readOnly() {
+	p.t.Helper()
+	dir := filepath.Clean(p.state(""))
+	err := syscall.Mount(dir, dir, "", syscall.MS_BIND, "")
+	if err == nil {
+		p.t.Cleanup(func() {
+			if err := syscall.Unmount(dir, 0); err != nil {
+				p.t.Error(err)
+			}
+		})
+		err = syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
+	}
+	if err != nil {
+		if testkit.NeedAll() {
+			p.t.Fatalf("cannot mount (run the tests as root): %v", err)
+		}
+		p.t.Skipf("this user cannot mount: %v", err)
+	}
+}
+
+// read is what the verbs tell that only read.
+func (p *place) read() (list []httpapi.Listed, found []sessions.Found, dump int, said []string, st httpapi.Status) {
+	p.t.Helper()
+	c, release, err := app.Admin(p.t.Context(), p.config(), app.Caller{Tell: func(s string) { said = append(said, s) }})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer release()
+	page, err := c.Find(p.t.Context(), sessions.Query{})
+	if err != nil {
+		p.t.Error(err)
+	}
+	if found, err = c.SearchAll(p.t.Context(), channels.Key{}, "morning", 10); err != nil {
+		p.t.Error(err)
+	}
+	if err := c.Dump(p.t.Context(), nil, func(sessions.Record) error { dump++; return nil }); err != nil {
+		p.t.Error(err)
+	}
+	if st, err = c.Status(p.t.Context()); err != nil {
+		p.t.Error(err)
+	}
+	return page, found, dump, said, st
+}
+
+// What is on a disk that is mounted read-only can be read, with what only the
+// log has, and none of it changes.
+func TestReadOnlyStateCanBeRead(t *testing.T) {
+	for _, kind := range []string{"sqlite", "file"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Setenv("TMPDIR", t.TempDir())
+			crashed, p := newPlace(t, "store: {type: "+kind+"}"), newPlace(t, "store: {type: "+kind+"}")
+			r := crashed.run()
+			r.ask(r.page(""), "good morning")
+			// A copy of what a crash would leave: the store is open.
+			if err := os.CopyFS(p.state(""), noSockets{os.DirFS(crashed.state(""))}); err != nil {
+				t.Fatal(err)
+			}
+			r.stop()
+			list, found, dump, _, _ := crashed.read()
+			p.readOnly()
+			before := tree(t, p.state(""))
+			gotList, gotFound, gotDump, said, st := p.read()
+			if len(gotList) == 0 || len(gotFound) == 0 || gotDump != dump {
+				t.Fatalf("read %d conversations, %d hits, %d records, want some and %d", len(gotList), len(gotFound), gotDump, dump)
+			}
+			if diff := cmp.Diff(fmt.Sprint(list[0].Key, found), fmt.Sprint(gotList[0].Key, gotFound)); diff != "" {
+				t.Errorf("what was read (-want +got):\n%s", diff)
+			}
+			if len(said) != 1 || !strings.Contains(said[0], "can only be read (the file system is read-only") {
+				t.Errorf("told %q, want that the state can only be read", said)
+			}
+			if !strings.Contains(st.Problem, "can only be read") || st.StateDir != filepath.Clean(p.state("")) {
+				t.Errorf("status = %q of %s, want why, of the real folder", st.Problem, st.StateDir)
+			}
+			p.refusesChanges(gotList[0])
+			if err := app.CheckStore(p.config()); err == nil || !strings.Contains(err.Error(), "the file system is read-only") {
+				t.Errorf("CheckStore = %v, want that it is read-only", err)
+			}
+			other := "sqlite:" + filepath.Join(t.TempDir(), "rescued.db")
+			if _, err := p.migrate(p.parse(kind), p.parse(other)); err != nil {
+				t.Errorf("Migrate = %v", err)
+			} else if diff := cmp.Diff(lines(t, crashed.parse(kind)), lines(t, p.parse(other))); diff != "" {
+				t.Errorf("the rescued store (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, tree(t, p.state(""))); diff != "" {
+				t.Errorf("the state directory (-before +after):\n%s", diff)
+			}
+			if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) != 0 {
+				t.Errorf("left in the folder for drafts: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+func (p *place) refusesChanges(c httpapi.Listed) {
+	p.t.Helper()
+	a, release, err := app.Admin(p.t.Context(), p.config(), app.Caller{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer release()
+	for what, err := range map[string]error{
+		"Rename": a.Rename(p.t.Context(), c.Key, "x"), "Delete": a.Delete(p.t.Context(), c.Key),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "can only be read") {
+			p.t.Errorf("%s = %v, want that the state can only be read", what, err)
+		}
+	}
+}
+
+// noSockets is a folder without its socket.
+type noSockets struct{ fs.FS }
+
+func (f noSockets) ReadDir(name string) ([]fs.DirEntry, error) {
+	all, err := fs.ReadDir(f.FS, name)
+	var left []fs.DirEntry
+	for _, e := range all {
+		if e.Type()&fs.ModeSocket == 0 {
+			left = append(left, e)
+		}
+	}
+	return left, err
+}
