@@ -108,15 +108,17 @@ func (a *Agent) room(name string, tokens int) int {
 	return int(float64(tokens) / a.opts.Calibration.Factor(name))
 }
 
-// learn calibrates with what the server says that req took.
-func (a *Agent) learn(m Model, req Request, u *sessions.Usage) {
+// learn calibrates with what the server says that req took. It returns what we
+// count, or 0 if it did not count.
+func (a *Agent) learn(m Model, req Request, u *sessions.Usage) (counted int) {
 	name := m.Name()
 	if u == nil || u.Input <= 0 || !a.opts.Calibration.wants(name) {
-		return
+		return 0
 	}
-	counted := a.messageTokens(req.Messages) + a.textTokens(req.System) + a.textTokens(req.Background)
+	counted = a.messageTokens(req.Messages) + a.textTokens(req.System) + a.textTokens(req.Background)
 	if len(req.Tools) > 0 {
 		counted += a.toolTokens
 	}
 	a.opts.Calibration.Observe(name, u.Input, counted)
+	return counted
 }

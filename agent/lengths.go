@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -14,6 +15,9 @@ const (
 	// window: the refusal must have had another reason. Only a still shorter one
 	// that passes right after it shows that it was the length.
 	leastWindow = 8
+	// maxPasses bounds how many requests that passed are remembered of a model.
+	// Of two that differ by less than one part of passStep the longer is enough.
+	maxPasses, passStep = 16, 16
 )
 
 // lengths remembers, for each model of each server, how long requests may be
@@ -36,9 +40,76 @@ func (a *Agent) summarizing() served {
 	return served{a.opts.SummarizerServer, a.opts.Summarizer.Name()}
 }
 
+// length is what is known of one model, in tokens as we count them.
 type length struct {
-	most int // tokens as we count them
+	most int // what a request may have; 0: nothing was refused
 	at   time.Time
+	// passed are requests that were answered within lengthsLast, the shortest
+	// first.
+	passed []pass
+}
+
+type pass struct {
+	tokens int
+	at     time.Time
+}
+
+// add remembers a request that passed.
+func (k *length) add(tokens int, now time.Time) {
+	if tokens <= 0 {
+		return
+	}
+	k.passed = slices.DeleteFunc(k.passed, func(p pass) bool {
+		return now.Sub(p.at) >= lengthsLast || p.tokens <= tokens && tokens-p.tokens <= tokens/passStep
+	})
+	at := slices.IndexFunc(k.passed, func(p pass) bool { return p.tokens > tokens })
+	if at < 0 {
+		at = len(k.passed)
+	}
+	k.passed = slices.Insert(k.passed, at, pass{tokens, now})
+	if n := len(k.passed) - maxPasses; n > 0 {
+		k.passed = slices.Delete(k.passed, 0, n)
+	}
+}
+
+// below returns the longest request that passed and is shorter than one that
+// was refused, and forgets those that are not: they were of another kind of
+// text, or the server takes less now.
+func (k *length) below(refused int, now time.Time) (longest int) {
+	k.passed = slices.DeleteFunc(k.passed, func(p pass) bool { return now.Sub(p.at) >= lengthsLast || p.tokens >= refused })
+	if n := len(k.passed); n > 0 {
+		longest = k.passed[n-1].tokens
+	}
+	return longest
+}
+
+// pass learns that a request to m of so many tokens was answered.
+func (l *lengths) pass(m served, tokens int, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known := l.models[m]
+	known.add(tokens, now)
+	l.keep(m, known)
+}
+
+// longest is the longest request to m that passed lately; 0: none did.
+func (l *lengths) longest(m served, now time.Time) (tokens int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.models[m].passed {
+		if now.Sub(p.at) < lengthsLast {
+			tokens = p.tokens
+		}
+	}
+	return tokens
+}
+
+// keep needs the lock.
+func (l *lengths) keep(m served, known length) {
+	if l.models == nil {
+		l.models = make(map[served]length)
+	}
+	l.models[m] = known
 }
 
 // of is how many tokens, as we count them, a request to m may have; 0 if
@@ -61,23 +132,25 @@ func (l *lengths) note(m served, refused, passed, least int, now time.Time) {
 	if refused > 0 && passed >= refused {
 		passed = 0 // of another kind of text, so that it says nothing about this one
 	}
-	known, found := l.models[m]
-	found = found && now.Sub(known.at) < lengthsLast
-	switch most := max(refused*6/10, least); {
-	case refused > 0 && (!found || most < known.most):
-		known, found = length{most, now}, true
-	case refused > 0:
+	known := l.models[m]
+	if now.Sub(known.at) >= lengthsLast {
+		known.most = 0
+	}
+	if refused > 0 {
+		// Not below what passed in other turns: else one refusal would have
+		// summaries made of conversations that fit.
+		most := max(refused*6/10, least, known.below(refused, now))
+		if known.most == 0 || most < known.most {
+			known.most = most
+		}
 		known.at = now
 	}
-	if !found {
-		return
+	if known.most > 0 {
+		// What passed fits, whatever was refused in other requests.
+		known.most = max(known.most, passed)
 	}
-	// What passed fits, whatever was refused in other requests.
-	known.most = max(known.most, passed)
-	if l.models == nil {
-		l.models = make(map[served]length)
-	}
-	l.models[m] = known
+	known.add(passed, now)
+	l.keep(m, known)
 }
 
 // windowOf is how many tokens the model of that name takes: what the options

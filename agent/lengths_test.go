@@ -187,3 +187,43 @@ func TestLengthsOfTwoServers(t *testing.T) {
 		}
 	}
 }
+
+// TestLearnedLengthKeepsWhatPassed: one refusal does not make requests shorter
+// than those that were answered in the turns before it.
+func TestLearnedLengthKeepsWhatPassed(t *testing.T) {
+	for name, report := range map[string]bool{"the server counts": true, "it does not": false} {
+		t.Run(name, func(t *testing.T) {
+			now := t0
+			o := &odd{takes: 5000, instead: fail(modelError(agent.ErrorContext, 0))}
+			m := newScript(t, func(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
+				resp, err := o.answer(ctx, r, d)
+				if !report {
+					resp.Usage = nil
+				}
+				return resp, err
+			})
+			a := newAgent(t, m, agent.Options{ContextWindow: 16_000, Compaction: without(), Now: func() time.Time { return now }})
+			for _, history := range []int{10, 20, 30, 40, 44, 60} {
+				if text, _, err := o.turn(t, a, history); text != "Hi." {
+					t.Fatalf("with %d messages: %q, %v", history, text, err)
+				}
+			}
+			refused := o.sizes[5] // of 60 messages
+			if text, requests, err := o.turn(t, a, 60); text != "Hi." || requests != 1 || o.sizes[len(o.sizes)-1] <= refused*6/10 {
+				t.Errorf("after one refusal: %q, %v, requests of %v, want one nearer to %d", text, err, o.sizes, o.sizes[4])
+			}
+			// What is refused itself is not kept, and neither is what is old.
+			o.takes = 3000
+			o.turn(t, a, 60)
+			if text, requests, err := o.turn(t, a, 60); text != "Hi." || requests != 1 {
+				t.Errorf("when the server takes less: %q, %v, requests of %v, want one", text, err, o.sizes)
+			}
+			now = now.Add(61 * time.Minute)
+			o.turn(t, a, 60)
+			o.turn(t, a, 60)
+			if last := o.sizes[len(o.sizes)-1]; last > 3000 {
+				t.Errorf("an hour later: requests of %v, want the last below 3000", o.sizes)
+			}
+		})
+	}
+}

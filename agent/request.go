@@ -151,6 +151,8 @@ type rescue struct {
 	// refused is how long the last request was that the server found too long,
 	// which is the shortest one, and passed the one that it took.
 	refused, passed int
+	// doubted, if not 0, is how long a request was that perhaps was too long.
+	doubted int
 }
 
 // rescue makes the next request smaller than req, which was refused, and says

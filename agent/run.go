@@ -66,6 +66,9 @@ type run struct {
 	left     int
 	cutSaid  bool
 	whyUncut string
+	// doubted says that a request was made again because it may have been too
+	// long, which the server did not say.
+	doubted bool
 	// stuck says that nothing came of a summary for the sake of their number.
 	stuck bool
 

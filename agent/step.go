@@ -65,15 +65,24 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 		r.lacks = r.lacks.most(lacks)
 		r.noteCut(ctx)
 		resp, err := r.a.complete(ctx, r.model, &req, r.stream)
-		if err == nil {
-			if tried.refused > 0 || r.a.lengths.of(answering(r.model.Name()), r.a.now()) > 0 { // else counting is of no use
-				tried.passed = r.fixed + r.a.messageTokens(req.Messages)
-			}
-			r.a.learn(r.model, req, resp.Usage)
+		if err == nil && !r.hollow(resp) {
+			r.passed(tried, &req, resp)
 			return resp, nil
 		}
+		if r.doubts(&req, err) {
+			again, stop := r.tryLess(ctx, req, tried, final)
+			switch {
+			case stop != nil:
+				return nil, stop
+			case again && err == nil:
+				r.count(resp.Usage)
+				continue
+			case again:
+				continue
+			}
+		}
 		if !tooLong(err) {
-			return nil, err
+			return resp, tried.told(err)
 		}
 		tried.refused = r.fixed + r.a.messageTokens(req.Messages)
 		means, stop := r.rescue(ctx, req, tried, final)

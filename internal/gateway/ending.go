@@ -34,7 +34,7 @@ func (r *run) finish(ctx context.Context, res agent.Result, err error) (outcome 
 	}
 	id := errorID()
 	r.g.log(r.claim.Key).Error("turn failed", "turn", r.id, "error_id", id, "err", err)
-	return "failed", r.commit(ctx, r.apology(id, model), "failed", "error "+id)
+	return "failed", r.commit(ctx, r.apology(id, err, model), "failed", "error "+id)
 }
 
 // postpone puts the turn off for a while.
@@ -51,10 +51,12 @@ func (r *run) postpone(ctx context.Context, wait time.Duration, cause error) err
 }
 
 // apology is the answer of a turn that failed for good.
-func (r *run) apology(id string, model *agent.ModelError) agent.Result {
+func (r *run) apology(id string, err error, model *agent.ModelError) agent.Result {
 	text := "Sorry, something went wrong on my side and I could not answer this"
 	switch {
 	case model == nil:
+	case errors.Is(err, agent.ErrPerhapsTooLong):
+		text = "Sorry, the model's server refused this, and I do not understand why. It may have become too long: /new, or a smaller context_window, may help"
 	case model.Kind == agent.ErrorContext:
 		text = r.tooLong()
 	case model.Kind == agent.ErrorTemporary:

@@ -1,0 +1,114 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"dragoman/agent/window"
+)
+
+// Servers have more ways to say that a request is too long than anybody knows:
+// some refuse it in words that nobody has read yet, and some answer nothing at
+// all. So a request that may well be too long is made once more in its turn,
+// with less. If that passes, its length is learned like any other.
+
+// ErrPerhapsTooLong is among the causes of a turn that failed because the
+// server refused a request for a reason that we do not understand, if the
+// request was so long that this may have been the reason.
+var ErrPerhapsTooLong = errors.New("agent: the request may be too long for the model, although the server does not say so")
+
+// muchLess is how many tenths of a request that may have been too long the
+// next one has at most, if there is so much to leave out.
+const muchLess = 7
+
+// hollow reports whether resp says nothing and calls nothing for no reason that
+// we know.
+func (r *run) hollow(resp *Response) bool {
+	m := &resp.Message
+	limited := resp.Finish == "length" && r.a.opts.MaxTokens > 0
+	return len(m.ToolCalls) == 0 && !limited && !resp.Refused && resp.Finish != "content_filter" && visibleText(m.Content) == ""
+}
+
+// doubts reports whether req may have been too long, which was refused with
+// err for an unknown reason, or to which the answer was empty. It does so once
+// in a turn.
+func (r *run) doubts(req *Request, err error) bool {
+	if r.doubted || err != nil && !unclear(err) {
+		return false
+	}
+	name := r.model.Name()
+	size := r.fixed + r.a.messageTokens(req.Messages)
+	longest := 0
+	if err != nil {
+		longest = r.a.lengths.longest(answering(name), r.a.now())
+	}
+	if longest == 0 {
+		return size > r.a.room(name, r.a.windowOf(name)/2)
+	}
+	// What is short is refused for something else, whatever passed before.
+	return size > longest && size > r.a.room(name, r.a.opts.windowOf(name)/leastWindow)
+}
+
+// unclear reports whether a server refused a request for a reason that we do
+// not understand.
+func unclear(err error) bool {
+	var me *ModelError
+	return errors.As(err, &me) && me.Kind == ErrorInvalid && !me.Clear
+}
+
+// tryLess makes the next request much smaller than req, by the means of
+// [run.rescue]. It returns false if nothing can be left out.
+func (r *run) tryLess(ctx context.Context, req Request, tried *rescue, final bool) (bool, error) {
+	r.doubted = true
+	size := r.a.messageTokens(req.Messages)
+	tried.doubted = r.fixed + size
+	for now := size; now > size*muchLess/10; {
+		means, err := r.rescue(ctx, req, tried, final)
+		if err != nil {
+			return false, err
+		}
+		if means == "" {
+			break
+		}
+		if req, _, err = r.request(final); err != nil {
+			return false, err
+		}
+		now = r.a.messageTokens(req.Messages)
+	}
+	less := r.a.messageTokens(req.Messages) < size
+	if less {
+		r.a.log.Warn("the request may be too long for the model, trying with less", "key", r.t.Key.String())
+	}
+	return less, nil
+}
+
+// told is err, with a word about what it may mean.
+func (t *rescue) told(err error) error {
+	if t.doubted > 0 && unclear(err) {
+		return fmt.Errorf("%w: %w", ErrPerhapsTooLong, err)
+	}
+	return err
+}
+
+// passed learns from a request that was answered, and from the longer ones
+// that were not.
+func (r *run) passed(tried *rescue, req *Request, resp *Response) {
+	a, m := r.a, answering(r.model.Name())
+	if tried.refused == 0 {
+		tried.refused = tried.doubted // so that was the reason
+	}
+	size := a.learn(r.model, *req, resp.Usage)
+	if tried.refused > 0 || a.lengths.of(m, a.now()) > 0 { // else a guess is enough
+		size = r.fixed + a.messageTokens(req.Messages)
+		tried.passed = size
+	}
+	switch {
+	case size > 0:
+	case resp.Usage != nil && resp.Usage.Input > 0:
+		size = a.room(m.model, resp.Usage.Input)
+	case a.opts.Count == nil:
+		size = r.fixed + window.Estimate(req.Messages)
+	}
+	a.lengths.pass(m, size, a.now())
+}

@@ -1,0 +1,146 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// odd is a server that takes so many tokens and has its own way with what is
+// longer. It says what requests have.
+type odd struct {
+	takes   int
+	instead reply
+	sizes   []int
+	failed  int
+}
+
+func (o *odd) answer(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
+	size := window.Estimate(r.Messages) + window.EstimateText(r.System)
+	o.sizes = append(o.sizes, size)
+	if size > o.takes {
+		o.failed++
+		return o.instead(ctx, r, d)
+	}
+	resp := response("Hi.", "stop")
+	resp.Usage = &sessions.Usage{Input: size, Output: 1}
+	return resp, nil
+}
+
+// turn answers a message after so many others, in a chat of its own.
+func (o *odd) turn(t *testing.T, a *agent.Agent, history int) (text string, requests int, err error) {
+	t.Helper()
+	before := len(o.sizes)
+	turn := turnOf("And now?")
+	turn.ID, turn.Key = fmt.Sprint("t", before), channels.MustKey(fmt.Sprint("web:", before))
+	turn.History = sessions.History{Generation: "20260301_001", Messages: long(history)}
+	res, err := a.Run(t.Context(), turn)
+	return res.Text, len(o.sizes) - before, err
+}
+
+func refusal(clear bool) reply {
+	return fail(&agent.ModelError{Kind: agent.ErrorInvalid, Status: 400, Clear: clear, Err: errors.New("das geht so nicht")})
+}
+
+// empty is what some servers answer to what is too long.
+func empty(finish string) reply { return answer(response("", finish)) }
+
+// TestCase28UnknownWords: what may be a refusal for the length is tried once
+// with less. If that passes, the length is learned; if not, the error is told.
+func TestCase28UnknownWords(t *testing.T) {
+	for name, tc := range map[string]struct {
+		takes, before, history int // what passes, and the messages of the turns
+		clear                  bool
+		requests               int
+		answered, perhaps      bool
+	}{
+		"more than half of the window":          {takes: 5000, history: 60, requests: 2, answered: true},
+		"longer than what passed":               {takes: 2800, before: 26, history: 36, requests: 2, answered: true},
+		"nothing helps":                         {takes: 0, history: 60, requests: 2, perhaps: true},
+		"it is too long even so":                {takes: 1000, before: 8, history: 60, requests: 2, perhaps: true},
+		"shorter than half, and nothing passed": {takes: 1000, history: 30, requests: 1},
+		"short":                                 {takes: 60, before: 0, history: 0, requests: 1, answered: true},
+		"short, though nothing so long passed":  {takes: 300, before: 2, history: 6, requests: 1},
+		"the server says clearly what is wrong": {takes: 5000, history: 60, clear: true, requests: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &odd{takes: tc.takes, instead: refusal(tc.clear)}
+			a := newAgent(t, newScript(t, o.answer), agent.Options{ContextWindow: 8000, Compaction: without()})
+			if tc.before > 0 {
+				if text, _, err := o.turn(t, a, tc.before); text != "Hi." {
+					t.Fatalf("the turn before = %q, %v", text, err)
+				}
+			}
+			text, requests, err := o.turn(t, a, tc.history)
+			if requests != tc.requests || (text == "Hi.") != tc.answered || (err == nil) != tc.answered {
+				t.Errorf("Run() = %q, %v after %d requests of %v; want %d, answered: %v", text, err, requests, o.sizes, tc.requests, tc.answered)
+			}
+			var me *agent.ModelError
+			if perhaps := errors.Is(err, agent.ErrPerhapsTooLong); perhaps != tc.perhaps || err != nil && (!errors.As(err, &me) || me.Kind != agent.ErrorInvalid) {
+				t.Errorf("Run() = %v, want the server's error, perhaps too long: %v", err, tc.perhaps)
+			}
+			if requests == 2 && o.sizes[len(o.sizes)-1] > o.sizes[len(o.sizes)-2]*7/10 {
+				t.Errorf("requests of %v tokens, want the last one much smaller", o.sizes)
+			}
+			if tc.requests != 2 {
+				return
+			}
+			// What was learned of it, if it was that.
+			first, failed := o.sizes[len(o.sizes)-2], o.failed
+			if !tc.answered {
+				o.takes = 1 << 20
+			}
+			text, _, err = o.turn(t, a, tc.history)
+			last := o.sizes[len(o.sizes)-1]
+			if err != nil || text != "Hi." || o.failed > failed || !tc.answered && last < first {
+				t.Errorf("the next turn = %q, %v, requests of %v; want none that is refused, and a short one only if it was that", text, err, o.sizes)
+			}
+		})
+	}
+}
+
+// TestCase28SilentOverflow: an empty answer to what fills more than half of the
+// window counts as too long, once in a turn.
+func TestCase28SilentOverflow(t *testing.T) {
+	for name, tc := range map[string]struct {
+		takes, history int
+		instead        reply
+		maxTokens      int
+		requests       int
+		text           string
+	}{
+		"nothing":                       {5000, 60, empty("stop"), 0, 2, "Hi."},
+		"nothing, for its length":       {5000, 60, empty("length"), 0, 2, "Hi."},
+		"only thoughts":                 {5000, 60, answer(response("<think>What was it?</think>", "stop")), 0, 2, "Hi."},
+		"nothing, whatever is left out": {0, 60, empty("stop"), 0, 2, ""},
+		"cut, whatever is left out":     {0, 60, empty("length"), 0, 2, "(The answer was cut off here: it reached the length limit.)"},
+		"nothing to a short one":        {0, 10, empty("stop"), 0, 1, ""},
+		"cut by our own limit":          {0, 60, empty("length"), 500, 1, "(The answer was cut off here: it reached the length limit.)"},
+		"filtered":                      {0, 60, empty("content_filter"), 0, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &odd{takes: tc.takes, instead: tc.instead}
+			a := newAgent(t, newScript(t, o.answer), agent.Options{ContextWindow: 8000, Compaction: without(), MaxTokens: tc.maxTokens})
+			for i := range 2 {
+				before := o.failed
+				want := tc.requests
+				if i > 0 && tc.text == "Hi." {
+					want = 1
+				}
+				text, requests, err := o.turn(t, a, tc.history)
+				if err != nil || text != tc.text || requests != want {
+					t.Errorf("turn %d = %q, %v after %d requests of %v; want %q after %d", i, text, err, requests, o.sizes, tc.text, want)
+				}
+				if i > 0 && tc.text == "Hi." && o.failed > before {
+					t.Error("the next turn begins with what is too long")
+				}
+			}
+		})
+	}
+}
