@@ -155,12 +155,12 @@ func (c *Client) call(ctx context.Context, method, path string, body io.Reader, 
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return fmt.Errorf("httpapi: ask the daemon: %w", err)
+		return asked(ctx, method, path, err)
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return fmt.Errorf("httpapi: read the daemon's answer: %w", err)
+		return asked(ctx, method, path, err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		var f failure

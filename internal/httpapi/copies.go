@@ -134,7 +134,7 @@ func (c *Client) Dump(ctx context.Context, keys []channels.Key, emit func(sessio
 	}
 	resp, err := c.copies.Do(req)
 	if err != nil {
-		return fmt.Errorf("httpapi: ask the daemon: %w", err)
+		return asked(ctx, http.MethodGet, dumpPath, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -196,14 +196,14 @@ func (c *Client) send(ctx context.Context, body io.Reader) (taken sessions.Taken
 	}
 	resp, err := c.copies.Do(req)
 	if err != nil {
-		return taken, fmt.Errorf("httpapi: ask the daemon: %w", err)
+		return taken, asked(ctx, http.MethodPost, restorePath, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return taken, readFailure(resp)
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxBody)).Decode(&taken); err != nil {
-		return taken, fmt.Errorf("httpapi: read the answer: %w", err)
+		return taken, asked(ctx, http.MethodPost, restorePath, err)
 	}
 	return taken, nil
 }
