@@ -151,7 +151,7 @@ func Damaged(cfg *config.Config) ([]string, error) {
 // DamageText says what the operator has to know of one of the files that
 // [Damaged] lists.
 func DamageText(name string) string {
-	left := "what the archive and the log had of it is in the store. Look at it, then move it away."
+	left := "what the archive and the log had of it, if anything, is in the store. Look at it, then move it away; if another program wrote it, dragoman sessions import may take it in."
 	if strings.HasPrefix(filepath.Base(name), "store.json.") {
 		left = "of the people, facts, times of jobs and what a channel had set aside in it the store has only what was still in the log. " +
 			"If you miss some take them from a backup, then move the file away."

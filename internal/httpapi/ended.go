@@ -34,7 +34,7 @@ const onceAgain = "it may be done or not; give the same command again, which doe
 var afterEnd = map[string]string{
 	"/v1/sessions/erase": "it may be done in part; give the same command again: it erases what is left (the next daemon does so by itself when it starts)",
 	"/v1/sessions/join":  "it may be done or not, but not in part; if `dragoman sessions show` finds no conversation under the first key any more, it is done, else give the command again",
-	restorePath:          "what was stored of it is there whole; `dragoman sessions list` shows it, and the same command with --dry-run what is missing",
+	restorePath:          "what was stored of it is there whole; the same command again takes what is missing",
 	"/v1/queue/retry":    "it may be done or not; `dragoman queue list` shows whether the entry is still there",
 	"/v1/jobs/run":       "the job may have been started or not; look at `dragoman jobs list` before you run it again: it would run twice",
 	"/v1/pairings/add":   "the person may be let in or not; `dragoman pair list` shows it, and if not give the command again",

@@ -195,6 +195,8 @@ func (d *documents) settle(t *talk, f fieldSet, listed bool) error {
 	switch {
 	case isStoreFile(f):
 		return errOwnStore
+	case newerFormat(f) != nil:
+		return newerFormat(f)
 	case !listed:
 		return fmt.Errorf("%w: the object has no messages", ErrFormat)
 	}

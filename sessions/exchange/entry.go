@@ -21,6 +21,8 @@ type entry struct {
 	Told string `json:"told"`
 	// Call is the one call of the time before tool calls.
 	Call *sessions.ToolCall `json:"call,omitempty"`
+	// Half: something that was taken had half of a character.
+	Half bool `json:"half,omitempty"`
 }
 
 // decodeEntry understands the messages of all JSON formats. A field that it
@@ -46,6 +48,9 @@ func entryOf(f fieldSet) (entry, error) {
 		if err := f.onlyOnce(part, entryShape.Field(part)); err != nil {
 			return e, err
 		}
+	}
+	for _, part := range []string{"content", "name", "sender", "tool_calls", "function_call", "tool_call_id"} {
+		e.Half = e.Half || hasHalf(f[part])
 	}
 	e.Role = sessions.Role(e.Told)
 	if err := e.content(f); err != nil {

@@ -22,6 +22,18 @@ func isStoreFile(f fieldSet) bool {
 	return isNumber(f["format"]) && isNumber(f["lsn"]) && f["message_seq"] == nil
 }
 
+// newestFormat is the last form of a document of ours that this version knows.
+const newestFormat = 2
+
+// newerFormat refuses what a newer version may mean by fields of other names.
+func newerFormat(f fieldSet) error {
+	var format float64
+	if json.Unmarshal(f["format"], &format) != nil || format <= newestFormat {
+		return nil
+	}
+	return fmt.Errorf("%w: its format is %v, and this version knows those up to %d: a newer version of Dragoman wrote it, so import it with that one", ErrFormat, format, newestFormat)
+}
+
 func isNumber(raw json.RawMessage) bool {
 	var n float64
 	return raw != nil && json.Unmarshal(raw, &n) == nil

@@ -68,6 +68,9 @@ func (w *walk) next() (sessions.Message, error) {
 		if err != nil {
 			return sessions.Message{}, err
 		}
+		if e.Half {
+			w.note("message %d has half of a character (a surrogate alone), which became U+FFFD", w.raw)
+		}
 		if !w.talk.foreign {
 			return e.Message, w.check(e)
 		}

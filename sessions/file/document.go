@@ -154,6 +154,7 @@ func readDocument(path string) (*document, error) {
 }
 
 func parseDocument(data []byte) (*document, error) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // some editors put it before UTF-8
 	d := &document{}
 	if err := json.Unmarshal(data, d); err != nil {
 		if !json.Valid(data) {
@@ -176,6 +177,8 @@ func parseDocument(data []byte) (*document, error) {
 	switch {
 	case d.Format > documentFormat:
 		return nil, newer("it", d.Format)
+	case d.Format == 0:
+		return nil, errors.New("it says no format, so it is no document of this store; dragoman sessions import may take it in")
 	case d.Format < 1:
 		return nil, fmt.Errorf("its format is %d, this version knows %d", d.Format, documentFormat)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // rebuild makes a document of k from the archive and the log. The one that
-// cannot be read is kept under another name. The caller holds the lock of k.
+// cannot be read is kept under another name. Nil: nothing is known of k. The caller holds the lock of k.
 func (d *disk) rebuild(k channels.Key, why error) (*document, error) {
 	var aside string
 	path := d.documentPath(k)
@@ -35,6 +35,11 @@ func (d *disk) rebuild(k channels.Key, why error) (*document, error) {
 	head, known := d.head(k)
 	if !known && a.head != nil {
 		head, known = *a.head, true
+	}
+	if !known && len(changes) == 0 && len(a.Messages)+len(a.In)+len(a.Out) == 0 {
+		d.log.Error("a file is no document of this store and was set aside; of its conversation nothing is known",
+			"key", k.String(), "set_aside", aside, "err", why)
+		return nil, nil
 	}
 	head.Key = k
 	content := a.Content

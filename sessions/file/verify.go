@@ -92,6 +92,9 @@ func (d *disk) verifyFolder(sub string, known map[string]indexHead, seen *memory
 		}
 		delete(known, name)
 		info, err := e.Info()
+		if err == nil {
+			closeToOthers(filepath.Join(d.dir, sub, name), info)
+		}
 		if err == nil && (info.Size() != h.Bytes || !info.ModTime().UTC().Equal(h.Changed)) {
 			err = d.check(h.Key)
 		}
@@ -100,6 +103,14 @@ func (d *disk) verifyFolder(sub string, known map[string]indexHead, seen *memory
 		}
 	}
 	return nil
+}
+
+// closeToOthers takes from others what an editor, or a restored backup, let them
+// read of a document. It is no harm if that is not ours to do.
+func closeToOthers(path string, info fs.FileInfo) {
+	if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(path, 0o600)
+	}
 }
 
 // check reads the document of k, which makes it anew if it is damaged, and
@@ -165,6 +176,9 @@ func (d *disk) adopt(sub, name string, seen *memory.SeenIDs) error {
 	if d.documentPath(k) != path {
 		d.log.Warn("a file in a folder of documents is not one of ours, it is left alone", "folder", sub, "file", name)
 		return nil
+	}
+	if info, err := os.Stat(path); err == nil {
+		closeToOthers(path, info)
 	}
 	lock := d.lock(k)
 	lock.Lock()

@@ -1,0 +1,63 @@
+package exchange_test
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"dragoman/sessions/exchange"
+)
+
+// Half of a character becomes U+FFFD, and that is said; whole ones do not.
+func TestHalvesAreNoted(t *testing.T) {
+	t.Parallel()
+	for text, note := range map[string]bool{
+		`a\ud800`: true, `\ud800b`: true, `\udc00`: true, `\ud83d\ud83d\ude00`: true, `\ud800\u0041`: true, `\ud800\\udc00`: true,
+		`\ud83d\ude00`: false, `\\ud800`: false, `\\\\ud800`: false, `\u00e9 \ufffd`: false, `\"`: false, ``: false,
+	} {
+		r, err := exchange.NewReader(strings.NewReader(`{"key":"x:1","messages":[{"role":"user","content":"`+text+`"}]}`), exchange.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readAll(r); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		want := ""
+		if note {
+			want = "message 1 has half of a character (a surrogate alone), which became U+FFFD"
+		}
+		if got := strings.Join(r.Notes(), "\n"); got != want {
+			t.Errorf("%s: notes = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// What a newer version wrote is not taken in as far as this one understands it.
+func TestNewerFormatIsRefused(t *testing.T) {
+	t.Parallel()
+	read := func(text string) error {
+		r, err := exchange.NewReader(strings.NewReader(text), exchange.Options{})
+		if err == nil {
+			_, err = readAll(r)
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return err
+	}
+	for _, text := range []string{
+		`{"format":9,"key":"x:1","messages":[]}`, `{"format":3,"messages":[{"role":"user","content":"a"}]}`, `[{"messages":[],"format":9}]`,
+	} {
+		if err := read(text); !errors.Is(err, exchange.ErrFormat) || !strings.Contains(err.Error(), "newer version") {
+			t.Errorf("%s: %v, want that it is of a newer version", text, err)
+		}
+	}
+	for _, text := range []string{
+		`{"format":2,"key":"x:1","messages":[]}`, `{"format":"chat","messages":[{"role":"user","content":"a"}]}`,
+	} {
+		if err := read(text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
