@@ -20,7 +20,7 @@ var ErrPerhapsTooLong = errors.New("agent: the request may be too long for the m
 
 // muchLess is how many tenths of a request that may have been too long the
 // next one has at most, if there is so much to leave out.
-const muchLess = 7
+const muchLess = 6
 
 // hollow reports whether resp says nothing and calls nothing for no reason that
 // we know.
@@ -31,16 +31,17 @@ func (r *run) hollow(resp *Response) bool {
 }
 
 // doubts reports whether req may have been too long, which was refused with
-// err for an unknown reason, or to which the answer was empty. It does so once
-// in a turn.
-func (r *run) doubts(req *Request, err error) bool {
+// err for an unknown reason, or to which resp was an empty answer. It does so
+// once in a turn. Models say nothing for other reasons too, so that less than
+// half of the window is doubted only where the answer ended for its length.
+func (r *run) doubts(req *Request, resp *Response, err error) bool {
 	if r.doubted || err != nil && !unclear(err) {
 		return false
 	}
 	name := r.model.Name()
 	size := r.fixed + r.a.messageTokens(req.Messages)
 	longest := 0
-	if err != nil {
+	if err != nil || resp.Finish == "length" {
 		longest = r.a.lengths.longest(answering(name), r.a.now())
 	}
 	if longest == 0 {
@@ -58,29 +59,29 @@ func unclear(err error) bool {
 }
 
 // tryLess makes the next request much smaller than req, by the means of
-// [run.rescue]. It returns false if nothing can be left out.
+// [run.rescue], all at once: a second try there is not. What a summary can
+// stand for is not left out. It returns false if there is nothing to take away.
 func (r *run) tryLess(ctx context.Context, req Request, tried *rescue, final bool) (bool, error) {
-	r.doubted = true
+	r.doubted, tried.pruned = true, true
 	size := r.a.messageTokens(req.Messages)
 	tried.doubted = r.fixed + size
-	for now := size; now > size*muchLess/10; {
-		means, err := r.rescue(ctx, req, tried, final)
-		if err != nil {
-			return false, err
+	r.a.forced.add(r.t)
+	next, _, err := r.request(final)
+	if err == nil && r.a.messageTokens(next.Messages) > size*muchLess/10 {
+		r.most = max(size*muchLess/10, 1)
+		if !r.compacted {
+			tried.compacted = true
+			if err := r.compact(ctx, r.keep()); err != nil {
+				return false, err
+			}
 		}
-		if means == "" {
-			break
-		}
-		if req, _, err = r.request(final); err != nil {
-			return false, err
-		}
-		now = r.a.messageTokens(req.Messages)
+		next, _, err = r.request(final)
 	}
-	less := r.a.messageTokens(req.Messages) < size
-	if less {
-		r.a.log.Warn("the request may be too long for the model, trying with less", "key", r.t.Key.String())
+	if err != nil || r.a.messageTokens(next.Messages) >= size {
+		return false, err
 	}
-	return less, nil
+	r.a.log.Warn("the request may be too long for the model, trying with less", "key", r.t.Key.String())
+	return true, nil
 }
 
 // told is err, with a word about what it may mean.

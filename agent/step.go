@@ -69,7 +69,7 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 			r.passed(tried, &req, resp)
 			return resp, nil
 		}
-		if r.doubts(&req, err) {
+		if r.doubts(&req, resp, err) {
 			again, stop := r.tryLess(ctx, req, tried, final)
 			switch {
 			case stop != nil:
