@@ -58,6 +58,21 @@ func unclear(err error) bool {
 	return errors.As(err, &me) && me.Kind == ErrorInvalid && !me.Clear
 }
 
+// tooLong reports whether the summariser refused req for its length, or, once in
+// a summary, whether that may be.
+func (s *summarising) tooLong(req Request, err error) bool {
+	if tooLong(err) {
+		return true
+	}
+	a, m := s.a, s.a.summarizing()
+	size := s.size(req)
+	if s.doubted || !unclear(err) || size <= a.lengths.longest(m, a.now()) || size <= a.room(m.model, a.opts.SummarizerWindow/leastWindow) {
+		return false
+	}
+	s.doubted = true
+	return true
+}
+
 // tryLess makes the next request much smaller than req, by the means of
 // [run.rescue], all at once: a second try there is not. What a summary can
 // stand for is not left out. It returns false if there is nothing to take away.

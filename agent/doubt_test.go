@@ -170,3 +170,16 @@ func TestDoubtLeavesNothingOut(t *testing.T) {
 		t.Errorf("Run() = %q, %v after requests of %v, %d summaries, %d messages unaccounted for; want 2, 1, 0", res.Text, err, o.sizes, made, res.Unaccounted)
 	}
 }
+
+// TestDoubtOfSummaries: a summariser that refuses in unknown words is asked for
+// less once, and no more than that.
+func TestDoubtOfSummaries(t *testing.T) {
+	for takes, want := range map[int]string{2600: "Hi.", 500: ""} {
+		o := &odd{takes: takes, instead: refusal(false)}
+		a := newAgent(t, newScript(t, o.answer), agent.Options{ContextWindow: 8000, Compaction: keeping(4)})
+		s, err := a.Summarize(t.Context(), sessions.History{Messages: long(40)}, nil)
+		if s.Text != want || (err == nil) != (want != "") || want == "" && len(o.sizes) != 2 || o.failed == 0 {
+			t.Errorf("a server of %d: Summarize() = %q, %v after requests of %v; want %q, or an error after 2", takes, s.Text, err, o.sizes, want)
+		}
+	}
+}

@@ -28,6 +28,8 @@ type summarising struct {
 	// refusedLength and passedLength are what its server said since this began:
 	// the shortest request that it refused, the longest that passed.
 	refusedLength, passedLength int
+	// doubted says that one was made again because it may have been too long.
+	doubted bool
 	// shrunk counts how often the server found a request too long.
 	shrunk int
 }
@@ -60,7 +62,7 @@ func (s *summarising) part(ctx context.Context) error {
 			return cause
 		}
 		w, err := s.ask(ctx, req)
-		if tooLong(err) && s.shrunk < maxShrinks {
+		if s.tooLong(req, err) && s.shrunk < maxShrinks {
 			refused, cause = req, err
 			s.shrink(req, entries)
 			continue
