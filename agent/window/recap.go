@@ -24,18 +24,19 @@ const (
 // told are the messages that have an entry; where there is no room for all
 // entries, the oldest have none. recap is nil if none fits.
 func recap(gone []sessions.Message, most int, text func(string) int) (m *sessions.Message, told []sessions.Message) {
-	for len(gone) > 0 {
-		for width := widestEntry; width >= narrowestEntry; width /= 2 {
-			m = recapOf(gone, width)
-			if Count([]sessions.Message{*m}, text) <= most {
-				return m, gone
-			}
+	for width := widestEntry; len(gone) > 0; width = max(width/2, narrowestEntry) {
+		m = recapOf(gone, width)
+		if Count([]sessions.Message{*m}, text) <= most {
+			return m, gone
 		}
-		half := 0
-		for half < (len(gone)+1)/2 {
-			half = groupEnd(gone, half)
+		if width > narrowestEntry {
+			continue
 		}
-		gone = gone[half:]
+		less := 0
+		for less < (len(gone)+7)/8 {
+			less = groupEnd(gone, less)
+		}
+		gone = gone[less:]
 	}
 	return nil, nil
 }
