@@ -62,7 +62,7 @@ func TestCase18SectionsHaveHeadings(t *testing.T) {
 // from then on by the share of that window.
 func TestCase29ModelWithASmallerWindow(t *testing.T) {
 	small := newScript(t, say("Hi."))
-	usual := newScript(t, say("They talked."))
+	usual := newScript(t, say(theyTalked))
 	a := newAgent(t, usual, agent.Options{
 		ContextWindow: 128_000, Windows: map[string]int{"small": 8000},
 		Models: func(name string) (agent.Model, error) { return named{small, name}, nil },
@@ -127,7 +127,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 	t.Run("what is kept", func(t *testing.T) {
 		kept := func(cal *agent.Calibration) int {
 			h := sessions.History{Messages: long(60)}
-			s, err := newAgent(t, newScript(t, say("x")), agent.Options{ContextWindow: 10_000, Compaction: c, Calibration: cal}).Summarize(t.Context(), h, nil)
+			s, err := newAgent(t, newScript(t, say(theyTalked)), agent.Options{ContextWindow: 10_000, Compaction: c, Calibration: cal}).Summarize(t.Context(), h, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 	t.Run("the summariser's own usage teaches too", func(t *testing.T) {
 		var cal agent.Calibration
 		m := newScript(t, func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
-			resp := response("They talked.", "stop")
+			resp := response(theyTalked, "stop")
 			resp.Usage = &sessions.Usage{Input: 2 * (window.Estimate(r.Messages) + window.EstimateText(r.System))}
 			return resp, nil
 		})

@@ -86,7 +86,7 @@ func TestSummaryOfWhatWasNotSeen(t *testing.T) {
 // whatever there is to summarise. It stands for the oldest part, and the next
 // ones for what follows it, until nothing is left over.
 func TestSummaryOfAnEndlessHistory(t *testing.T) {
-	m := newScript(t, say("They talked."))
+	m := newScript(t, say(theyTalked))
 	a := newAgent(t, m, agent.Options{Compaction: keeping(8), ContextWindow: 4096})
 	h := sessions.History{Messages: talk(1500)}
 	for i := range h.Messages {

@@ -24,7 +24,7 @@ func (s *strict) answer(_ context.Context, r agent.Request, _ func(agent.Delta))
 		s.refused++
 		return agent.Response{}, modelError(agent.ErrorContext, 0)
 	}
-	return response("## Goal\nNoted, and nothing else.", "stop"), nil
+	return response("## Goal\n"+theyTalked, "stop"), nil
 }
 
 // following has n turns, each in a chat of its own with a long past, and

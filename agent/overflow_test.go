@@ -35,7 +35,7 @@ func (s *smaller) answer(_ context.Context, r agent.Request, _ func(agent.Delta)
 		s.refused++
 		return agent.Response{}, modelError(agent.ErrorContext, 0)
 	}
-	return response("## Goal\nThey talked.", "stop"), nil
+	return response("## Goal\n"+theyTalked, "stop"), nil
 }
 
 // TestCase26SmallerServer: a request is refused that fills a small part of the

@@ -70,6 +70,9 @@ func (s *summarising) part(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if w, err = s.fuller(ctx, req, w, s.left[:len(entries)]); err != nil {
+			return err
+		}
 		if w, err = s.mended(ctx, w); err != nil {
 			return err
 		}
@@ -124,6 +127,28 @@ func (s *summarising) count(req Request, err error) {
 // noteLength teaches the requests to come. Here it would halve the room twice.
 func (s *summarising) noteLength() {
 	s.a.noteLength(s.a.summarizing(), s.a.opts.SummarizerWindow, s.refusedLength, s.passedLength)
+}
+
+// fuller returns w, the answer to req, or, if that says too little of msgs and
+// of the summary so far, what the model answers when it is asked once more.
+func (s *summarising) fuller(ctx context.Context, req Request, w written, msgs []sessions.Message) (written, error) {
+	tokens := s.a.messageTokens(msgs)
+	wrong := s.thin(w.text, s.now.text, len(msgs), tokens)
+	if wrong == "" {
+		return w, nil
+	}
+	req, err := s.requestOf(req.Messages[0].Content + "\n\nAn answer to this was refused, because it " + wrong +
+		". Write the whole summary, with everything that stands above and is needed to go on.")
+	if err != nil {
+		return written{}, err
+	}
+	if w, err = s.ask(ctx, req); err != nil {
+		return written{}, err
+	}
+	if wrong := s.thin(w.text, s.now.text, len(msgs), tokens); wrong != "" {
+		return written{}, fmt.Errorf("%w: it %s", ErrBadSummary, wrong)
+	}
+	return w, nil
 }
 
 // mended returns w, or, if something is wrong with its form, what the model

@@ -67,12 +67,16 @@ type written struct {
 func (a *Agent) readSummary(resp *Response) (written, error) {
 	text := visibleText(resp.Message.Content)
 	switch {
+	case resp.Refused:
+		return written{}, fmt.Errorf("%w: the model refused to write it", ErrBadSummary)
 	case len(resp.Message.ToolCalls) > 0:
 		return written{}, fmt.Errorf("%w: it called a tool", ErrBadSummary)
 	case resp.Finish != "stop" && resp.Finish != "":
 		return written{}, fmt.Errorf("%w: it ended with %.20q", ErrBadSummary, resp.Finish)
 	case text == "":
 		return written{}, fmt.Errorf("%w: it is empty", ErrBadSummary)
+	case letters(text) == 0:
+		return written{}, fmt.Errorf("%w: it has no words", ErrBadSummary)
 	case a.opts.Compaction.Format != window.JSON:
 		return written{text: text}, nil
 	}

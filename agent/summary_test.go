@@ -145,7 +145,7 @@ func TestSummaryReadsToolResults(t *testing.T) {
 				add(sessions.Message{Role: sessions.RoleAssistant, ToolCalls: parseCalls([]string{id + " get {}"})})
 				add(sessions.Message{Role: sessions.RoleTool, ToolCallID: id, Content: fmt.Sprintf("found-%d. %s", i, filler)})
 			}
-			m := newScript(t, say("They looked."), say("They looked."), say("They looked."), say("They looked."), say("They looked."), say("They looked."))
+			m := newScript(t, say(theyTalked))
 			s, err := newAgent(t, m, agent.Options{ContextWindow: 8192, Compaction: keeping(3)}).Summarize(t.Context(), sessions.History{Messages: msgs}, nil)
 			if err != nil {
 				t.Fatalf("Summarize() = %v", err)
@@ -236,6 +236,12 @@ func TestCase18FailsClosed(t *testing.T) {
 	})
 }
 
+// theyTalked is a summary that says enough of any number of messages.
+const theyTalked = "They talked about the weather and the garden, agreed on what to plant where and who would do it, and left nothing open."
+
+// knownTo is how an echoing summariser begins.
+const knownTo = "Known-from-all-that-they-said-to-each-other-about-the-weather-and-the-garden-and-who-is-to-plant-what-and-where:"
+
 // ids finds what an echoing summariser keeps.
 var ids = regexp.MustCompile(`fact-\d+`)
 
@@ -255,7 +261,7 @@ func echo(t *testing.T, windowTokens int, requests *int) reply {
 				out = append(out, f)
 			}
 		}
-		return response("Known: "+strings.Join(out, " "), "stop"), nil
+		return response(knownTo+" "+strings.Join(out, " "), "stop"), nil
 	}
 }
 
@@ -296,12 +302,12 @@ func TestCase22FiveGenerations(t *testing.T) {
 			t.Fatalf("Summarize() = %v", err)
 		}
 		h.Summary = &s
-		if strings.Count(s.Text, "Known:") != 1 {
+		if strings.Count(s.Text, knownTo) != 1 {
 			t.Errorf("generation %d is not one block: %s", g, s.Text)
 		}
 		h.Messages = talk(20)
 	}
-	if want := "Known: fact-0 fact-1 fact-2 fact-3 fact-4"; h.Summary.Text != want {
+	if want := knownTo + " fact-0 fact-1 fact-2 fact-3 fact-4"; h.Summary.Text != want {
 		t.Errorf("after five summaries: %q, want %q", h.Summary.Text, want)
 	}
 }

@@ -48,6 +48,9 @@ func (n *noting) count() int {
 	return n.calls
 }
 
+// theyTalked is a summary that says enough of any number of messages.
+const theyTalked = "They talked about the weather and the garden, agreed on what to plant where and who would do it, and left nothing open."
+
 // plainModel answers every question, and writes summaries in the format that it
 // is asked for.
 type plainModel struct{}
@@ -58,9 +61,9 @@ func (plainModel) Complete(_ context.Context, r agent.Request, _ func(agent.Delt
 	last := r.Messages[len(r.Messages)-1].Content
 	text := "noted"
 	if strings.Contains(last, "<transcript>") {
-		text = "## Goal\nThey talked."
+		text = "## Goal\n" + theyTalked
 		if strings.Contains(r.System, `"key_facts"`) {
-			text = `{"title":"Talk","keywords":["talk"],"summary":"They talked.","key_points":[],"key_facts":[],"sentiment":"neutral","confidence":5}`
+			text = `{"title":"Talk","keywords":["talk"],"summary":"` + theyTalked + `","key_points":[],"key_facts":[],"sentiment":"neutral","confidence":5}`
 		}
 	}
 	return agent.Response{Message: sessions.Message{Role: sessions.RoleAssistant, Content: text}, Finish: "stop"}, nil

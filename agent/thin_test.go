@@ -1,0 +1,94 @@
+package agent_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// TestCase18AnswersThatAreNoSummary: what a model says in place of a summary
+// does not take the place of messages, nor of the summary before.
+func TestCase18AnswersThatAreNoSummary(t *testing.T) {
+	refusal := response("I can't assist with that request, whoever it is that asks me about these people.", "stop")
+	refusal.Refused = true
+	old := &sessions.Summary{Text: strings.Repeat("Ada keeps bees, and the hive by the wall costs $129. ", 8), CoversSeq: 99}
+	few, many := talk(20), long(60)
+	for _, test := range []struct {
+		name   string
+		msgs   []sessions.Message
+		old    *sessions.Summary
+		answer agent.Response
+		calls  int
+	}{
+		{"marked as a refusal", few, nil, refusal, 1},
+		{"dots", few, nil, response("...", "stop"), 1},
+		{"a picture of a mood", few, nil, response("🙏 — …", "stop"), 1},
+		{"a refusal after a few messages", few, nil, response("I'm sorry, but I can't help with that.", "stop"), 2},
+		{"nothing to do", few, nil, response("No messages to summarize.", "stop"), 2},
+		{"a refusal in German after many", many, nil, response("Es tut mir leid, aber dabei kann ich nicht helfen.", "stop"), 2},
+		{"a refusal in Chinese after many", many, nil, response("抱歉，我无法协助满足该请求。", "stop"), 2},
+		{"one word after many", many, nil, response("Done.", "stop"), 2},
+		{"less than the summary before", few, old, response("Они говорили о погоде.", "stop"), 2},
+	} {
+		t.Run("case 18: "+test.name, func(t *testing.T) {
+			m := newScript(t, answer(test.answer))
+			s, err := newAgent(t, m, agent.Options{Compaction: keeping(8)}).Summarize(t.Context(),
+				sessions.History{Messages: test.msgs, Summary: test.old}, nil)
+			if !errors.Is(err, agent.ErrBadSummary) || s.Text != "" {
+				t.Errorf("Summarize() = %q, %v, want ErrBadSummary", s.Text, err)
+			}
+			if n := len(m.requests()); n != test.calls {
+				t.Errorf("%d requests, want %d", n, test.calls)
+			}
+		})
+	}
+}
+
+// An honest summary is as short as there is little to say.
+func TestShortSummariesAreSummaries(t *testing.T) {
+	own, brief := keeping(8), keeping(8)
+	own.Format, own.Schema = window.JSON, `{"type":"object","required":["topic"],"properties":{"topic":{"type":"string"}}}`
+	brief.Prompt = "Name the topics, and nothing else."
+	old := &sessions.Summary{Text: strings.Repeat("Ada keeps bees, and the hive by the wall costs $129. ", 200), CoversSeq: 99}
+	for _, test := range []struct {
+		name   string
+		c      window.Compaction
+		msgs   []sessions.Message
+		old    *sessions.Summary
+		answer string
+	}{
+		{"of two short messages", keeping(8), talk(10), nil, "They greeted each other."},
+		{"of few", keeping(8), talk(20), nil, "They talked."},
+		{"of one that is huge", keeping(8), append([]sessions.Message{{Seq: 1, Role: sessions.RoleUser, Content: strings.Repeat("word ", 3000)}}, talk(8)...), nil, "Ada sent a log."},
+		{"of many, in Chinese", keeping(8), long(60), nil, "他们谈了天气和花园，商定了种什么、种在哪里、由谁来种，没有别的问题了。"},
+		{"in a schema of the operator's", own, long(60), nil, `{"topic":"bees"}`},
+		{"as the operator wants it", brief, long(60), nil, "Bees, hives, honey and prices."},
+		{"that tells of a refusal", keeping(8), talk(20), nil, "Ada asked for the key; Dragoman said: I'm sorry, I can't help with that."},
+		{"after one in a longer format", keeping(8), talk(20), old, theyTalked},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := newScript(t, say(test.answer))
+			s, err := newAgent(t, m, agent.Options{Compaction: test.c}).Summarize(t.Context(), sessions.History{Messages: test.msgs, Summary: test.old}, nil)
+			if err != nil || s.Text == "" || len(m.requests()) != 1 {
+				t.Errorf("Summarize() = %q, %v after %d requests, want the summary at once", s.Text, err, len(m.requests()))
+			}
+		})
+	}
+}
+
+// Who is asked once more sees all that there is to summarise again, and what
+// was wrong.
+func TestThinSummaryIsAskedForOnceMore(t *testing.T) {
+	m := newScript(t, say("I cannot do that."), say(theyTalked))
+	h := sessions.History{Messages: talk(20), Summary: &sessions.Summary{Text: "B costs $129.", CoversSeq: 99}}
+	s, err := newAgent(t, m, agent.Options{Compaction: keeping(8)}).Summarize(t.Context(), h, nil)
+	if err != nil || s.Text != theyTalked || s.CoversSeq != 111 {
+		t.Fatalf("Summarize() = %q up to %d, %v, want the second answer", s.Text, s.CoversSeq, err)
+	}
+	contains(t, "the second request", m.requests()[1].Messages[0].Content,
+		"B costs $129.", "message-0\n", "message-11\n", "refused, because it is about the task")
+}
