@@ -144,7 +144,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 		text := strings.Repeat("word ", 150) // 300 as the server counts
 		for cal, want := range map[*agent.Calibration]int{&double: 2, {}: 1} {
 			m := newScript(t, say(text), say("short"))
-			if _, err := newAgent(t, m, agent.Options{Compaction: c, Calibration: cal}).Summarize(t.Context(), sessions.History{Messages: talk(20)}, nil); err != nil {
+			if _, err := newAgent(t, m, agent.Options{Compaction: c, Calibration: cal}).Summarize(t.Context(), sessions.History{Messages: talk(60)}, nil); err != nil {
 				t.Fatal(err)
 			}
 			if got := len(m.requests()); got != want {

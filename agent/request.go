@@ -252,6 +252,9 @@ func (r *run) compact(ctx context.Context, keep *Keep) error {
 	case err != nil:
 		level := slog.LevelWarn
 		r.whyUncut = cutFailed
+		if errors.Is(err, ErrLongSummary) {
+			r.whyUncut = cutLittle
+		}
 		if errors.Is(err, ErrSummaryRests) {
 			level, r.whyUncut = slog.LevelDebug, cutRests // there was a warning when it failed
 		}

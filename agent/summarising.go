@@ -159,18 +159,56 @@ func (s *summarising) mended(ctx context.Context, w written) (written, error) {
 	if wrong == "" {
 		return w, nil
 	}
-	req, err := s.requestOf(window.PreviousSummary(w.text) + "\n\n<transcript>\n</transcript>\n\nNo messages follow. This summary " +
-		wrong + ". " + remedy)
+	w, err := s.rewritten(ctx, w, wrong, remedy)
 	if err != nil {
-		return written{}, err
-	}
-	if w, err = s.ask(ctx, req); err != nil {
 		return written{}, err
 	}
 	if wrong, _ := s.flaw(w); wrong != "" {
 		return written{}, fmt.Errorf("%w: it %s", ErrBadSummary, wrong)
 	}
 	return w, nil
+}
+
+// rewritten is what the model makes of w when it is told what is wrong with it.
+func (s *summarising) rewritten(ctx context.Context, w written, wrong, remedy string) (written, error) {
+	req, err := s.requestOf(window.PreviousSummary(w.text) + "\n\n<transcript>\n</transcript>\n\nNo messages follow. This summary " +
+		wrong + ". " + remedy)
+	if err != nil {
+		return written{}, err
+	}
+	return s.ask(ctx, req)
+}
+
+// shorter has the whole summary written again, once, if it takes more tokens
+// than old, the one before it, and the messages that it stands for. Where their
+// number is bounded it may: there it is wanted for the sake of that number.
+func (s *summarising) shorter(ctx context.Context, old *sessions.Summary) error {
+	covered := s.all[:s.cut]
+	before, oldText := s.a.messageTokens(covered), ""
+	if old != nil {
+		oldText = old.Text
+		before += s.a.textTokens(oldText)
+	}
+	longer := func(w written) bool { return s.a.textTokens(w.text) > before }
+	if s.a.opts.Compaction.MaxMessages > 0 || !longer(s.now) {
+		return nil
+	}
+	w, err := s.rewritten(ctx, s.now, "is longer than what it stands for", shorten)
+	if err != nil {
+		return err
+	}
+	wrong, _ := s.flaw(w)
+	if wrong == "" {
+		wrong = s.thin(w.text, oldText, len(covered), s.a.messageTokens(covered))
+	}
+	switch {
+	case wrong != "":
+		return fmt.Errorf("%w: it %s", ErrBadSummary, wrong)
+	case longer(w):
+		return fmt.Errorf("%w: %d tokens for %d", ErrLongSummary, s.a.textTokens(w.text), before)
+	}
+	s.now = w
+	return nil
 }
 
 // request builds the request for the next part and returns the messages that it

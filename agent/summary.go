@@ -24,6 +24,9 @@ var (
 	ErrSummaryRests = errors.New("agent: a summary failed before, the next one waits")
 	// ErrBadSummary: the model answered something that is no summary.
 	ErrBadSummary = errors.New("agent: the model wrote no usable summary")
+	// ErrLongSummary: it is longer than what it would stand for, so that it would
+	// cost tokens and free none.
+	ErrLongSummary = errors.New("agent: the conversation is shorter than the summary of it")
 )
 
 const (
@@ -65,6 +68,9 @@ func (a *Agent) Summarize(ctx context.Context, h sessions.History, keep *Keep) (
 		if err := s.part(ctx); err != nil {
 			return sessions.Summary{}, err
 		}
+	}
+	if err := s.shorter(ctx, h.Summary); err != nil {
+		return sessions.Summary{}, err
 	}
 	done := sessions.Summary{
 		Text: s.now.text, Fields: s.now.fields, CoversSeq: h.Messages[s.cut-1].Seq, Generation: h.Generation,

@@ -98,17 +98,19 @@ func (a *Agent) readSummary(resp *Response) (written, error) {
 	return written{text: f.Text(), fields: raw}, nil
 }
 
+// shorten is what to do about a summary that is too long.
+const shorten = "Write it again, shorter, and keep what matters most."
+
 // flaw says what is wrong with the form of w, and how to put it right; "" if
 // nothing is. Servers count tokens in another way than we do, so only twice as
 // many are too many.
 func (s *summarising) flaw(w written) (wrong, remedy string) {
-	const shorter = "Write it again, shorter, and keep what matters most."
 	c := s.a.opts.Compaction
 	if n := utf8.RuneCountInString(w.text); c.MaxChars > 0 && n > c.MaxChars {
-		return fmt.Sprintf("has %d characters, and at most %d are allowed", n, c.MaxChars), shorter
+		return fmt.Sprintf("has %d characters, and at most %d are allowed", n, c.MaxChars), shorten
 	}
 	if n := s.a.textTokens(w.text); n > s.a.room(s.a.opts.Summarizer.Name(), 2*s.most) {
-		return fmt.Sprintf("has about %d tokens, and at most %d are allowed", n, s.most), shorter
+		return fmt.Sprintf("has about %d tokens, and at most %d are allowed", n, s.most), shorten
 	}
 	if c.Format != window.Concise && c.Format != window.JSON && !headed(w.text) {
 		return "has none of its headings", "Write it again under them, as you were told, and leave nothing out."

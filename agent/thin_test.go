@@ -92,3 +92,42 @@ func TestThinSummaryIsAskedForOnceMore(t *testing.T) {
 	contains(t, "the second request", m.requests()[1].Messages[0].Content,
 		"B costs $129.", "message-0\n", "message-11\n", "refused, because it is about the task")
 }
+
+// TestSummaryLongerThanTheTalk: what would take more room than what it stands
+// for is asked for once more, and then everything stays.
+func TestSummaryLongerThanTheTalk(t *testing.T) {
+	endless := strings.Repeat(theyTalked+" ", 10)
+	bounded := keeping(8)
+	bounded.MaxMessages = 20
+	old := &sessions.Summary{Text: endless, CoversSeq: 99}
+	for _, test := range []struct {
+		name    string
+		c       window.Compaction
+		old     *sessions.Summary
+		answers []string
+		want    string
+		err     error
+	}{
+		{"twice", keeping(8), nil, []string{endless, endless}, "", agent.ErrLongSummary},
+		{"once", keeping(8), nil, []string{endless, theyTalked}, theyTalked, nil},
+		{"and then nothing", keeping(8), nil, []string{endless, ""}, "", agent.ErrBadSummary},
+		{"and then a refusal", keeping(8), nil, []string{endless, "I cannot do that."}, "", agent.ErrBadSummary},
+		{"but not than the one before and the talk", keeping(8), old, []string{endless}, strings.TrimSpace(endless), nil},
+		{"where the number of messages is bounded", bounded, nil, []string{endless}, strings.TrimSpace(endless), nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var replies []reply
+			for _, a := range test.answers {
+				replies = append(replies, say(a))
+			}
+			m := newScript(t, replies...)
+			s, err := newAgent(t, m, agent.Options{Compaction: test.c}).Summarize(t.Context(), sessions.History{Messages: talk(20), Summary: test.old}, nil)
+			if !errors.Is(err, test.err) || s.Text != test.want {
+				t.Errorf("Summarize() = %q, %v, want %q, %v", s.Text, err, test.want, test.err)
+			}
+			if n := len(m.requests()); n != len(test.answers) {
+				t.Errorf("%d requests, want %d", n, len(test.answers))
+			}
+		})
+	}
+}

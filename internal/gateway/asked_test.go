@@ -242,3 +242,32 @@ func TestCompactWhereSummariesAreOff(t *testing.T) {
 		})
 	}
 }
+
+// TestCompactOfAShortTalk: where a summary would be longer than what it stands
+// for, who asked for it hears that, and it is no failure like others.
+func TestCompactOfAShortTalk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
+		ag.fail = fmt.Errorf("test: %w", agent.ErrLongSummary)
+		for i := range 8 {
+			w.say("1", fmt.Sprint("message ", i))
+			synctest.Wait()
+		}
+		w.say("1", "/compact")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := w.lastText("1"); !strings.Contains(got, "shorter than a summary of it would be") {
+			t.Errorf("it says %q, want why there is no summary", got)
+		}
+		if h := w.history("1"); h.Summary != nil || len(h.Messages) != 16 || w.seen.get("summary longer") != 1 || w.seen.get("summary failed") != 0 {
+			t.Errorf("a summary %v, %d messages, %d counted as longer, want all messages and one", h.Summary, len(h.Messages), w.seen.get("summary longer"))
+		}
+		for i := range 4 { // the trigger is reached, and the next one waits
+			w.say("1", fmt.Sprint("later ", i))
+			synctest.Wait()
+		}
+		if ag.count() != 1 {
+			t.Errorf("%d attempts, want one in ten minutes", ag.count())
+		}
+	})
+}

@@ -2,10 +2,12 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/sessions"
 )
@@ -31,8 +33,12 @@ func (r *run) choice(t sessions.Turn) []sessions.Reply {
 
 // sayNoSummary answers a /compact whose summary failed later on: once, whatever
 // is tried again. If the store does not take it either, that is only logged.
-func (g *Gateway) sayNoSummary(ctx context.Context, asker channels.Inbound) {
-	g.answerAsker(ctx, asker, noSummary)
+func (g *Gateway) sayNoSummary(ctx context.Context, asker channels.Inbound, cause error) {
+	text := noSummary
+	if errors.Is(cause, agent.ErrLongSummary) {
+		text = longSummary
+	}
+	g.answerAsker(ctx, asker, text)
 }
 
 // cutSummaryWithin bounds how long the end of the process waits for a store
@@ -61,6 +67,9 @@ func (g *Gateway) answerAsker(ctx context.Context, asker channels.Inbound, text 
 
 // noSummary is what a person reads whose /compact came to nothing.
 const noSummary = "I could not summarise this conversation. Nothing is lost, and it goes on as before; you can ask for it again with /compact."
+
+// longSummary is the same where there is nothing to gain.
+const longSummary = "There is nothing to gain: this conversation is shorter than a summary of it would be. All of it stays as it is."
 
 // cutSummary is what they read if it was cut off.
 const cutSummary = "I was restarted before this conversation was summarised. Nothing is lost, and it goes on as before; you can ask for it again with /compact."

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"dragoman/agent"
 	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
@@ -121,6 +123,24 @@ func TestTitleIsAudited(t *testing.T) {
 		}
 		if c, err := w.mem.Conversation(t.Context(), channels.MustKey("net:1")); err != nil || c.Title != "Rome" {
 			t.Errorf("the title is %q, %v", c.Title, err)
+		}
+	})
+}
+
+// TestOverFullIsNotOK: the log does not call a window all right that is not.
+func TestOverFullIsNotOK(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lines := &logLines{}
+		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {
+			o.Logger = slog.New(slog.NewJSONHandler(lines, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		})
+		w.agent.run = func(context.Context, agent.Turn) (string, error) { return "well", nil }
+		for _, said := range []string{strings.Repeat("a", 996), "b"} { // the window has 1000
+			w.say("1", said)
+			synctest.Wait()
+		}
+		if ok, over := lines.named(t, "context ok"), lines.named(t, "context over full"); len(ok) != 1 || len(over) != 1 || over[0]["usage_percent"] != 100.5 {
+			t.Errorf("the log says %v and %v, want the first at 100 %% and the second at 100.5 %%", ok, over)
 		}
 	})
 }

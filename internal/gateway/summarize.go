@@ -25,7 +25,7 @@ const (
 func (g *Gateway) considerSummary(k channels.Key, h sessions.History) {
 	h = g.asLoaded(h)
 	if !g.agent.NeedsSummary(h) {
-		g.logFill(slog.LevelDebug, "context ok", k, h)
+		g.logFill(slog.LevelDebug, contextOK, k, h)
 		return
 	}
 	needed := g.agent.NeedsSummary
@@ -110,15 +110,23 @@ func (g *Gateway) summarizeOnce(ctx context.Context, k channels.Key, keep *agent
 	failed := err != nil && ctx.Err() == nil && !errors.Is(err, agent.ErrNothingToSummarize)
 	if failed {
 		g.log(k).Warn("summary failed; everything is kept", "err", err)
-		g.opts.Observer.Summarized("failed")
+		g.opts.Observer.Summarized(outcomeOf(err))
 		if errors.Is(err, agent.ErrUnseen) {
 			g.opts.Observer.Unaccounted(1, false) // nothing is lost yet, and still it is a bug
 		}
 	}
 	if asker := g.sums.end(k, g.opts.Now(), err, failed); asker != nil && failed {
-		g.sayNoSummary(ctx, *asker)
+		g.sayNoSummary(ctx, *asker, err)
 	}
 	return err
+}
+
+// outcomeOf names a failure of a summary in the metrics.
+func outcomeOf(err error) string {
+	if errors.Is(err, agent.ErrLongSummary) {
+		return "longer"
+	}
+	return "failed"
 }
 
 // summarize makes one summary if one is needed. Messages that arrive meanwhile
@@ -173,6 +181,9 @@ func (g *Gateway) compacted(h sessions.History, s sessions.Summary) event.Event 
 	}
 }
 
+// contextOK is what the log says of a conversation that nothing is done about.
+const contextOK = "context ok"
+
 // logFill logs how full the window of a conversation's model is. It counts all
 // of it, and only if somebody is going to read that.
 func (g *Gateway) logFill(level slog.Level, what string, k channels.Key, h sessions.History) {
@@ -181,6 +192,9 @@ func (g *Gateway) logFill(level slog.Level, what string, k channels.Key, h sessi
 		return
 	}
 	tokens, limit := g.agent.Fill(h)
+	if what == contextOK && tokens > limit {
+		what = "context over full" // what stays anyway is too long, or summaries cannot help
+	}
 	percent := math.Round(float64(tokens)*1000/float64(max(limit, 1))) / 10
 	g.log(k).Log(ctx, level, what, "tokens", tokens, "limit", limit, "usage_percent", percent)
 }
