@@ -26,6 +26,9 @@ func (v *validator) summaryStart(s Summary) {
 		v.bad("summary.keep.max_messages", "summarises without a word from the person, whom summary.when: ask is to ask", "write 0 here, or summary.when: auto")
 	case byTrigger && none && s.Keep.MaxMessages == 0:
 		v.bad("summary.trigger", "nothing starts a summary", "give it tokens_percent or messages, or write summary.when: off")
+	case byTrigger && t.Messages.N() > 0 && t.MinMessages > t.Messages.N():
+		v.warn("summary.trigger.min_messages", fmt.Sprintf("is %d, so summary.trigger.messages, which is %d, never counts before", t.MinMessages, t.Messages.N()),
+			fmt.Sprintf("write at most %d, or a larger messages, or messages: none", t.Messages.N()))
 	}
 }
 

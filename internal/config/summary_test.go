@@ -154,3 +154,20 @@ func TestMaxMessages(t *testing.T) {
 		}
 	}
 }
+
+// A trigger that is reached and then does not count is hardly meant.
+func TestMinMessagesAboveTheTrigger(t *testing.T) {
+	for text, warned := range map[string]bool{
+		"summary: {trigger: {messages: 80, min_messages: 500}}\n":   true,
+		"summary: {trigger: {min_messages: 81}}\n":                  true, // the preset has 80
+		"summary: {trigger: {messages: 80, min_messages: 80}}\n":    false,
+		"summary: {trigger: {messages: none, min_messages: 500}}\n": false,
+		"summary: {preset: molf, trigger: {min_messages: 500}}\n":   false,
+		"summary: {when: every_turn, trigger: {min_messages: 500}}": false,
+	} {
+		got := fmt.Sprint(load1(t, text).Warnings())
+		if strings.Contains(got, "summary.trigger.min_messages") != warned || strings.Contains(got, "summary.trigger.messages") != warned {
+			t.Errorf("%swarnings = %s, want one about both keys: %v", text, got, warned)
+		}
+	}
+}
