@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"strings"
 
 	"dragoman/internal/config"
 )
@@ -9,9 +10,20 @@ import (
 // newLogger writes to standard error in the configured form. The level can be
 // changed while the daemon runs.
 func newLogger(e *env, cfg *config.Config, level *slog.LevelVar) *slog.Logger {
-	o := &slog.HandlerOptions{Level: level}
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: errorsOnOneLine}
 	if cfg.Log.Format == "json" {
 		return slog.New(slog.NewJSONHandler(e.err, o))
 	}
 	return slog.New(slog.NewTextHandler(e.err, o))
+}
+
+// errorsOnOneLine writes an error that several were joined to on one line, for
+// whoever reads the log line by line.
+func errorsOnOneLine(_ []string, a slog.Attr) slog.Attr {
+	if err, ok := a.Value.Any().(error); ok && a.Value.Kind() == slog.KindAny {
+		if text := err.Error(); strings.Contains(text, "\n") {
+			return slog.String(a.Key, strings.ReplaceAll(text, "\n", "; "))
+		}
+	}
+	return a
 }

@@ -26,6 +26,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dragoman/internal/event"
@@ -81,9 +82,13 @@ type Hooks struct {
 
 type worker struct {
 	Hook
-	name  string // for the log: the program or the host
-	queue chan event.Event
-	http  *http.Client
+	// name is for the log: the program or the host. Not the path of a URL, which
+	// may be secret; number, its place in the configuration, tells hooks on one
+	// host apart.
+	name   string
+	number atomic.Int32
+	queue  chan event.Event
+	http   *http.Client
 	// gone is closed when nothing enters queue any more.
 	gone chan struct{}
 }
@@ -105,7 +110,7 @@ func (h *Hooks) Replace(hooks []Hook) error {
 	now := make([]*worker, len(hooks))
 	for i, hook := range hooks {
 		var err error
-		if now[i], err = newWorker(hook, h.opts.Queue); err != nil {
+		if now[i], err = newWorker(hook, i, h.opts.Queue); err != nil {
 			return fmt.Errorf("hooks: hook %d: %w", i+1, err)
 		}
 	}
@@ -119,6 +124,7 @@ func (h *Hooks) Replace(hooks []Hook) error {
 		same := slices.IndexFunc(old, func(o *worker) bool { return reflect.DeepEqual(o.Hook, w.Hook) })
 		if same >= 0 {
 			now[i] = old[same]
+			now[i].number.Store(int32(i))
 			old = slices.Delete(slices.Clone(old), same, same+1)
 		} else if h.start != nil {
 			h.start(w)
@@ -134,7 +140,7 @@ func (h *Hooks) Replace(hooks []Hook) error {
 	return nil
 }
 
-func newWorker(hook Hook, queue int) (*worker, error) {
+func newWorker(hook Hook, number, queue int) (*worker, error) {
 	if err := Validate(hook); err != nil {
 		return nil, err
 	}
@@ -142,6 +148,7 @@ func newWorker(hook Hook, queue int) (*worker, error) {
 		hook.Timeout = 10 * time.Second
 	}
 	w := &worker{Hook: hook, queue: make(chan event.Event, queue), gone: make(chan struct{})}
+	w.number.Store(int32(number))
 	if hook.URL != "" {
 		w.name, w.http = hostOf(hook.URL), newClient()
 	} else {
@@ -149,6 +156,9 @@ func newWorker(hook Hook, queue int) (*worker, error) {
 	}
 	return w, nil
 }
+
+// label names w in the log as the configuration does.
+func (w *worker) label() string { return fmt.Sprintf("hooks[%d] %s", w.number.Load(), w.name) }
 
 // Validate says what is wrong with hook. Whether its program exists or its
 // server answers is not looked at: both may change at any time.
@@ -201,7 +211,7 @@ func (h *Hooks) Emit(e event.Event) {
 func (h *Hooks) drop(w *worker, e event.Event) {
 	h.opts.Count(string(e.Event), "dropped")
 	if h.unsaid%100 == 0 {
-		h.opts.Logger.Warn("a hook cannot keep up; events are dropped", "hook", w.name, "event", string(e.Event), "dropped", h.unsaid+1)
+		h.opts.Logger.Warn("a hook cannot keep up; events are dropped", "hook", w.label(), "event", string(e.Event), "dropped", h.unsaid+1)
 	}
 	h.unsaid++
 }
@@ -283,7 +293,7 @@ func (h *Hooks) tell(life context.Context, w *worker, e event.Event) {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			outcome, err = "timeout", fmt.Errorf("not done within %s", w.Timeout)
 		}
-		h.opts.Logger.Warn("hook failed", "hook", w.name, "event", string(e.Event), "key", e.Key.String(), "err", err)
+		h.opts.Logger.Warn("hook failed", "hook", w.label(), "event", string(e.Event), "key", e.Key.String(), "err", err)
 	}
 	h.opts.Count(string(e.Event), outcome)
 }

@@ -371,3 +371,32 @@ func TestReplace(t *testing.T) {
 		}
 	}
 }
+
+// Hooks on one host are told apart in the log by their places in the
+// configuration, also after a reload; the path may be secret and is not there.
+func TestHooksOfOneHostInTheLog(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	defer srv.Close()
+	one := hooks.Hook{On: []event.Name{event.TurnDone}, URL: srv.URL + "/canary-one"}
+	two := hooks.Hook{On: []event.Name{event.TurnDone}, URL: srv.URL + "/canary-two"}
+	w := start(t, hooks.Options{}, one, two)
+	host := strings.TrimPrefix(srv.URL, "http://")
+	host, _, _ = strings.Cut(host, ":")
+	told := func(want int, name string) {
+		t.Helper()
+		name += " " + host
+		until(t, name+" in the log", func() bool { return strings.Count(w.log.String(), name) == want })
+	}
+	w.Emit(turnDone)
+	told(1, "hooks[0]")
+	told(1, "hooks[1]")
+	if err := w.Replace([]hooks.Hook{two}); err != nil {
+		t.Fatal(err)
+	}
+	w.Emit(turnDone)
+	told(2, "hooks[0]")
+	told(1, "hooks[1]")
+	if strings.Contains(w.log.String(), "canary") {
+		t.Errorf("the log shows a path: %s", w.log.String())
+	}
+}

@@ -3,6 +3,7 @@ package file
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"io/fs"
 	"log/slog"
@@ -175,7 +176,7 @@ func (d *disk) document(k channels.Key) (*document, error) {
 	case err == nil && doc.Key == k:
 		return doc, nil
 	case err == nil:
-		err = errors.Join(errDamaged, errors.New("it is the document of another conversation"))
+		err = fmt.Errorf("%w: it is the document of another conversation", errDamaged)
 	case errors.Is(err, fs.ErrNotExist):
 		if info, err2 := os.Stat(d.archivePath(k)); err2 != nil || info.Size() == 0 || d.logged(k) {
 			return nil, removed(err2)
