@@ -15,6 +15,7 @@ import (
 var (
 	onSync atomic.Pointer[func(path string) error]
 	onRead atomic.Pointer[func(path string)]
+	onFree atomic.Pointer[func() int64]
 )
 
 func init() {
@@ -25,6 +26,13 @@ func init() {
 			err = (*told)(file.Name())
 		}
 		return err
+	}
+	room := free
+	free = func(dir string) (int64, error) {
+		if told := onFree.Load(); told != nil {
+			return (*told)(), nil
+		}
+		return room(dir)
 	}
 	reading = func(path string) {
 		if told := onRead.Load(); told != nil {
@@ -112,4 +120,10 @@ func Apply(into memory.Content, changes ...memory.ChatChange) memory.Content {
 		apply(&into, ch)
 	}
 	return into
+}
+
+// OnFree has the store believe that there is so much room, until the test ends.
+func OnFree(t *testing.T, f func() int64) {
+	old := onFree.Swap(&f)
+	t.Cleanup(func() { onFree.Store(old) })
 }

@@ -63,6 +63,9 @@ type journal struct {
 	// failed says that bytes beyond size may be in the file.
 	failed bool
 	total  int64 // bytes over all files
+	// refused is how long the longest line is for which there was no room, since
+	// one as long was added.
+	refused int
 }
 
 func segmentName(lsn int64) string { return fmt.Sprintf("%016d.jsonl", lsn) }
@@ -105,10 +108,25 @@ func (j *journal) begin(lsn int64) error {
 
 // add makes e durable: the one commit point of the store.
 func (j *journal) add(e entry) error {
-	if err := j.mend(); err != nil {
+	line, err := e.line()
+	if err != nil {
 		return err
 	}
-	line, err := e.line()
+	if err := j.write(line); err != nil {
+		if errors.Is(err, syscall.ENOSPC) {
+			j.refused = max(j.refused, len(line))
+		}
+		return err
+	}
+	if len(line) >= j.refused {
+		j.refused = 0
+	}
+	return nil
+}
+
+// write puts a line behind the others.
+func (j *journal) write(line []byte) error {
+	err := j.mend()
 	if err != nil {
 		return err
 	}
