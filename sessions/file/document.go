@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"io/fs"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"dragoman/channels"
@@ -139,7 +142,7 @@ func newer(path string, format int) error {
 // readDocument reads the document at path. Errors: errDamaged if it is none,
 // sessions.NewerError, fs.ErrNotExist.
 func readDocument(path string) (*document, error) {
-	data, err := os.ReadFile(path)
+	data, err := readRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -151,6 +154,45 @@ func readDocument(path string) (*document, error) {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	return d, nil
+}
+
+// readRegular reads the file at path. What is there and is no file, or cannot
+// be read, is damage like any other: one conversation must not stop all of
+// them. It waits for nobody, as the reading of a pipe does.
+func readRegular(path string) ([]byte, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	return data, unreadable(err)
+}
+
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%w: it is no file", errDamaged)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// unreadable takes an error that belongs to one file for damage. Others, like
+// too many open files, pass.
+func unreadable(err error) error {
+	for _, one := range []error{fs.ErrPermission, syscall.EIO, syscall.EISDIR, syscall.ELOOP, syscall.ENXIO, syscall.ENODEV} {
+		if errors.Is(err, one) {
+			return fmt.Errorf("%w: %w", errDamaged, err)
+		}
+	}
+	return err
 }
 
 func parseDocument(data []byte) (*document, error) {

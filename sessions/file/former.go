@@ -71,7 +71,10 @@ func (d *disk) format() (int, error) {
 // formatOf is what the file at path says at its top. 0 is one that is not
 // there or says nothing, damaged ones among them.
 func formatOf(path string) (int, error) {
-	data, err := os.ReadFile(path)
+	data, err := readRegular(path)
+	if errors.Is(err, errDamaged) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, removed(err)
 	}

@@ -96,7 +96,7 @@ func headed(data []byte, names ...string) bool {
 
 // begins reports whether the file at path begins as our documents do.
 func begins(path string) bool {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe
 	if err != nil {
 		return false
 	}

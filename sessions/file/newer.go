@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 )
@@ -54,7 +53,10 @@ func refuseNewer(path string) error {
 
 // headFormat is what a document says in its first line; 0 if it does not.
 func headFormat(path string) (int, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
+	if errors.Is(err, errDamaged) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -1,8 +1,8 @@
 package file
 
 import (
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 )
 
@@ -38,7 +38,10 @@ func FindUncarried(dir string) (u Uncarried, err error) {
 
 // uncarried looks at the document at path.
 func uncarried(path string) (bool, error) {
-	data, err := os.ReadFile(path)
+	data, err := readRegular(path)
+	if errors.Is(err, errDamaged) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
