@@ -17,6 +17,9 @@ const (
 	retryMost    = 30 * time.Second
 )
 
+// errReread: somebody else was at the delivery since the outbox was read.
+var errReread = errors.New("the outbox has to be read again")
+
 // deliver sends what the claim's outbox holds, in order. It returns when the
 // outbox is empty or its head is not due: nothing overtakes it.
 func (g *Gateway) deliver(ctx context.Context, c sessions.Claim) error {
@@ -25,16 +28,20 @@ func (g *Gateway) deliver(ctx context.Context, c sessions.Claim) error {
 		if err != nil {
 			return fmt.Errorf("read the outbox of %s: %w", c.Key, err)
 		}
+		reread := false
 		for _, d := range list {
 			if d.NotBefore.After(g.opts.Now()) {
 				return nil
 			}
 			sent, err := g.deliverOne(ctx, c, d)
+			if reread = errors.Is(err, errReread); reread {
+				break
+			}
 			if err != nil || !sent {
 				return err
 			}
 		}
-		if len(list) < deliverBatch {
+		if !reread && len(list) < deliverBatch {
 			return nil
 		}
 	}
@@ -43,8 +50,12 @@ func (g *Gateway) deliver(ctx context.Context, c sessions.Claim) error {
 // deliverOne makes one attempt. It reports whether the next delivery may go
 // out: this one has arrived or was given up.
 func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.Delivery) (bool, error) {
-	if a, ended := g.outcomes.take(d.ID); ended {
+	if waited, err := g.outcomes.wait(ctx, d.ID); err != nil {
+		return false, err
+	} else if a, ended := g.outcomes.take(d.ID); ended {
 		return g.settle(ctx, c, a)
+	} else if waited {
+		return false, errReread
 	}
 	name := d.Key.Channel()
 	b := g.bindings[name]
@@ -54,6 +65,7 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 	if b == nil {
 		return false, g.store.Defer(ctx, c, d.ID, g.opts.Now().Add(time.Minute), false, "no channel is called "+name)
 	}
+	defer g.outcomes.begin(d.ID)()
 	if err := g.store.MarkSending(ctx, c, d.ID); err != nil {
 		return false, fmt.Errorf("mark %s as sending: %w", d.ID, err)
 	}

@@ -45,9 +45,47 @@ type attempt struct {
 // outcomes keeps the attempts whose end the store does not know, for the claim
 // that follows: their claim was over, or the store failed. They are memory
 // only: after a crash such a delivery is uncertain, as the store says.
+//
+// A join gives a delivery to another key, whose claim can begin while the call
+// goes on: so outcomes also knows which calls are under way.
 type outcomes struct {
-	mu sync.Mutex
-	m  map[string]attempt // by the delivery's id
+	mu    sync.Mutex
+	m     map[string]attempt       // by the delivery's id
+	calls map[string]chan struct{} // the same; closed when the call has ended and its end was settled or kept
+}
+
+// begin notes that a call for the delivery is under way, until end is called.
+func (o *outcomes) begin(id string) (end func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.calls == nil {
+		o.calls = map[string]chan struct{}{}
+	}
+	ended := make(chan struct{})
+	o.calls[id] = ended
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.calls, id)
+		close(ended)
+	}
+}
+
+// wait returns when no call for the delivery is under way any more, and reports
+// whether there was one.
+func (o *outcomes) wait(ctx context.Context, id string) (bool, error) {
+	o.mu.Lock()
+	call := o.calls[id]
+	o.mu.Unlock()
+	if call == nil {
+		return false, nil
+	}
+	select {
+	case <-call:
+		return true, nil
+	case <-ctx.Done():
+		return true, ctx.Err()
+	}
 }
 
 // outcomesKept bounds the memory; only deliveries that are dropped at just
