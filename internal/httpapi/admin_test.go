@@ -288,6 +288,30 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
+// asked notes how many items its queue was asked for.
+type asked struct {
+	*memory.Store
+	items int
+}
+
+func (a *asked) ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem, error) {
+	a.items = limit
+	return a.Store.ListQueue(ctx, limit)
+}
+
+// A page has as many items as were asked for, up to a thousand.
+func TestPages(t *testing.T) {
+	s := &asked{Store: filled(t)}
+	h := httpapi.Admin(httpapi.AdminOptions{Store: s, Info: func() httpapi.Info { return httpapi.Info{} }})
+	for query, want := range map[string]int{"": 100, "?limit=0": 1, "?limit=7": 7, "?limit=1000": 1000, "?limit=1001": 1000, "?limit=999999999": 1000} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/v1/queue"+query, nil))
+		if w.Code != 200 || s.items != want {
+			t.Errorf("%q: status %d, %d items, want %d", query, w.Code, s.items, want)
+		}
+	}
+}
+
 // A store that fails is what status is asked about: it answers all the same.
 type broken struct{ *memory.Store }
 
