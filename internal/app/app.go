@@ -212,6 +212,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	d.tellRoom(ag)
 	if d.beats, err = newBeats(d.cfg, d.store, d.workspace, d.log); err != nil {
 		return err
 	}

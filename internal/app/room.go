@@ -1,0 +1,26 @@
+package app
+
+import (
+	"log/slog"
+
+	"dragoman/agent"
+	"dragoman/sessions"
+)
+
+// crampedShare is the part of a model's window, one n-th, that instructions and
+// tools may have before the log warns that little is left for the talk.
+const crampedShare = 2
+
+// tellRoom warns where instructions and tools alone, which every request
+// begins with, take most of the model's window or all of it.
+func (d *Daemon) tellRoom(ag *agent.Agent) {
+	tokens, window := ag.Fill(sessions.History{})
+	if tokens < window/crampedShare {
+		return
+	}
+	words := "the instructions and tools leave little room in the model's window: shorten agent.system_prompt, allow fewer agent.tools, or correct model.context_window"
+	if tokens >= window {
+		words = "the instructions and tools do not fit the model's window, so no message can be answered: shorten agent.system_prompt, allow fewer agent.tools, or correct model.context_window"
+	}
+	d.log.Warn(words, slog.Int("tokens", tokens), slog.Int("context_window", window))
+}

@@ -1,0 +1,36 @@
+package app_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestStartTellsOfLittleRoom: who wrote a long prompt for a small model learns
+// of it from the start, and not from their first message.
+func TestStartTellsOfLittleRoom(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		words int
+		tools string
+		want  string
+	}{
+		"room enough":  {10, "[time]", ""},
+		"little room":  {1300, "[time]", "leave little room in the model's window"},
+		"too long":     {4000, "[]", "do not fit the model's window"},
+		"all tools do": {10, "[time, read_file, write_file, list_dir, web_fetch, remember, recall, forget, search_history]", "leave little room"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newPlace(t, fmt.Sprintf("model: {context_window: 2048}\nagent: {tools: %s, system_prompt: %q}", test.tools, strings.Repeat("kind ", test.words))).run()
+			r.stop()
+			log := r.log.String()
+			if said := strings.Contains(log, "the instructions and tools"); said != (test.want != "") || !strings.Contains(log, test.want) {
+				t.Errorf("the log lacks %q, or says it without need:\n%s", test.want, log)
+			}
+			if strings.Contains(log, "kind kind") {
+				t.Error("the log has words of the prompt")
+			}
+		})
+	}
+}
