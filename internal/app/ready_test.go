@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -89,14 +90,13 @@ func probe(t *testing.T, addr, path string) (code int, body string) {
 }
 
 // While the store is read the daemon says neither to people nor to the service
-// manager that it serves. A pipe stands for a file
-// on a disk that is slow.
+// manager that it serves. A pipe stands for a file on a disk that is slow.
 func TestReadyWhenTheStoreIsRead(t *testing.T) {
 	heard := manager(t)
 	p := newPlace(t, "store: {type: file}")
 	p.opens()
-	slow := p.state("sessions/conversations/slow.json")
-	if err := syscall.Mkfifo(slow, 0o600); err != nil {
+	slow := p.state("sessions/index.json")
+	if err := errors.Join(os.Remove(slow), syscall.Mkfifo(slow, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	var said testkit.Output
