@@ -179,6 +179,11 @@ func (s *summarising) rewritten(ctx context.Context, w written, wrong, remedy st
 	return s.ask(ctx, req)
 }
 
+// shortSummary is how many tokens a summary may have whatever it stands for:
+// presets that go by the number of messages summarise short ones too, and
+// headings alone take a hundred.
+const shortSummary = 512
+
 // shorter has the whole summary written again, once, if it takes more tokens
 // than old, the one before it, and the messages that it stands for. Where their
 // number is bounded it may: there it is wanted for the sake of that number.
@@ -189,7 +194,7 @@ func (s *summarising) shorter(ctx context.Context, old *sessions.Summary) error 
 		oldText = old.Text
 		before += s.a.textTokens(oldText)
 	}
-	longer := func(w written) bool { return s.a.textTokens(w.text) > before }
+	longer := func(w written) bool { return s.a.textTokens(w.text) > max(before, shortSummary) }
 	if s.a.opts.Compaction.MaxMessages > 0 || !longer(s.now) {
 		return nil
 	}

@@ -96,7 +96,8 @@ func TestThinSummaryIsAskedForOnceMore(t *testing.T) {
 // TestSummaryLongerThanTheTalk: what would take more room than what it stands
 // for is asked for once more, and then everything stays.
 func TestSummaryLongerThanTheTalk(t *testing.T) {
-	endless := strings.Repeat(theyTalked+" ", 10)
+	endless := strings.Repeat(theyTalked+" ", 40)
+	little := strings.Repeat(theyTalked+" ", 10)
 	bounded := keeping(8)
 	bounded.MaxMessages = 20
 	old := &sessions.Summary{Text: endless, CoversSeq: 99}
@@ -108,6 +109,7 @@ func TestSummaryLongerThanTheTalk(t *testing.T) {
 		want    string
 		err     error
 	}{
+		{"a little, of short messages", keeping(8), nil, []string{little}, strings.TrimSpace(little), nil},
 		{"twice", keeping(8), nil, []string{endless, endless}, "", agent.ErrLongSummary},
 		{"once", keeping(8), nil, []string{endless, theyTalked}, theyTalked, nil},
 		{"and then nothing", keeping(8), nil, []string{endless, ""}, "", agent.ErrBadSummary},
