@@ -345,11 +345,13 @@ func (h *house) dragoman(args ...string) string {
 	return out
 }
 
+// try runs a command. The hints that it gives begin with the program as it was
+// started, which stories call by its name.
 func (h *house) try(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(h.t.Context(), most)
 	defer cancel()
 	out, err := h.command(ctx, args...).CombinedOutput()
-	return string(out), err
+	return strings.ReplaceAll(string(out), h.bin, "dragoman"), err
 }
 
 func (h *house) command(ctx context.Context, args ...string) *exec.Cmd {
