@@ -24,7 +24,7 @@ func (w *world) lastText(chat string) string {
 
 // compacting has every turn from now on ask for a summary before it answers.
 // What it returns tells how that ended for the last of them, and after how long.
-func (w *world) compacting() (waited func() (error, time.Duration)) {
+func (w *world) compacting() (waited func() (time.Duration, error)) {
 	var got error
 	var took time.Duration
 	w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
@@ -33,7 +33,7 @@ func (w *world) compacting() (waited func() (error, time.Duration)) {
 		took = time.Since(began)
 		return echo(ctx, turn)
 	}
-	return func() (error, time.Duration) { return got, took }
+	return func() (time.Duration, error) { return took, got }
 }
 
 // TestWaitedForSummaryFails: a turn that waits for a summary which then fails
@@ -53,7 +53,7 @@ func TestWaitedForSummaryFails(t *testing.T) {
 		w.say("1", "second")
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if got, took := waited(); !errors.Is(got, down) || took != time.Minute || w.seen.get("summary failed") != 1 {
+		if took, got := waited(); !errors.Is(got, down) || took != time.Minute || w.seen.get("summary failed") != 1 {
 			t.Errorf("Compact = %v after %s, want the failure that it waited a minute for", got, took)
 		}
 		w.expect("1", "echo first", "echo second")
@@ -74,7 +74,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		w.expect("1", "echo hello")
-		if got, took := waited(); !errors.Is(got, context.DeadlineExceeded) || took != 2*time.Minute || w.seen.get("summary failed") != 1 {
+		if took, got := waited(); !errors.Is(got, context.DeadlineExceeded) || took != 2*time.Minute || w.seen.get("summary failed") != 1 {
 			t.Errorf("Compact = %v after %s, want that it ends after two minutes, and that this counts as a failure", got, took)
 		}
 	})
