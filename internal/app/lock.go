@@ -56,7 +56,8 @@ func lockState(path, verb string) (*stateDir, error) {
 	if err := checkWritable(path); err != nil {
 		return nil, err // a lock may be there, and be ours to write
 	}
-	f, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	// What a link names is not ours to empty. Close-on-exec is set by os.
+	f, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, notWritten(path, err)
 	}

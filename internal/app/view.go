@@ -106,20 +106,28 @@ func newView(parent, verb string) (*stateDir, func(), error) {
 }
 
 // sweepViews removes the views in parent that processes left which were killed.
+// Others may write in parent, too: what is not this user's alone is not touched.
 func sweepViews(parent string) {
 	left, _ := filepath.Glob(filepath.Join(parent, viewPrefix+"*"))
 	for _, path := range left {
 		info, err := os.Lstat(path)
-		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < viewAge {
+		if err != nil || !private(info) || time.Since(info.ModTime()) < viewAge {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(path, lockName)); err != nil {
+		if info, err := os.Lstat(filepath.Join(path, lockName)); err != nil || !info.Mode().IsRegular() {
 			continue // of somebody else
 		}
 		if dir, err := lockState(path, ""); err == nil {
 			_, _ = os.RemoveAll(path), dir.unlock()
 		}
 	}
+}
+
+// private reports whether info is a folder of this user's that nobody else may
+// look into, like every view.
+func private(info fs.FileInfo) bool {
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(owner.Uid) == os.Geteuid() && info.Mode() == fs.ModeDir|0o700
 }
 
 // lockToRead keeps others from changing what the lock at path guards, without

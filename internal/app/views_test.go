@@ -1,0 +1,93 @@
+package app_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// oldView makes what looks like a view in parent that nobody holds any more.
+func oldView(t *testing.T, parent, name string, mode os.FileMode) string {
+	t.Helper()
+	path := filepath.Join(parent, "dragoman-view-"+name)
+	put(t, filepath.Join(path, "dragoman.lock"), "dragoman with process id 1\n")
+	put(t, filepath.Join(path, "dragoman.db"), "what was said\n")
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// age makes the folder at path older than a view gets.
+func age(t *testing.T, path string) {
+	t.Helper()
+	then := time.Now().Add(-48 * time.Hour)
+	if err := os.Chtimes(path, then, then); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Views are made where others write, too. Of those that were left this user's
+// own are removed; what another has laid there, with links to files of this
+// user's, is not touched.
+func TestSweepTakesOnlyItsOwn(t *testing.T) {
+	t.Parallel()
+	p, shared := newPlace(t, ""), t.TempDir()
+	p.run().stop()
+	own := oldView(t, shared, "own", 0o700)
+	open := oldView(t, shared, "open", 0o755)
+	linked := oldView(t, shared, "linked", 0o700)
+	notes := filepath.Join(p.dir, "notes")
+	put(t, notes, "my notes\n")
+	for _, path := range []string{open, linked} {
+		lock := filepath.Join(path, "dragoman.lock")
+		if err := os.Remove(lock); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(notes, lock); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := []string{open, linked}
+	if os.Getuid() == 0 {
+		foreign := oldView(t, shared, "foreign", 0o700)
+		if err := os.Chown(foreign, 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, foreign)
+	}
+	for _, path := range append(left, own) {
+		age(t, path)
+	}
+	if _, err := p.migrate(p.parse("sqlite"), p.parse("file:"+filepath.Join(shared, "copy"))); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, own)
+	for _, path := range left {
+		if _, err := os.Stat(filepath.Join(path, "dragoman.db")); err != nil {
+			t.Errorf("what is not this user's alone was removed: %v", err)
+		}
+	}
+	if got, err := os.ReadFile(notes); err != nil || string(got) != "my notes\n" {
+		t.Errorf("the file that a link names holds %q (%v), want it as it was", got, err)
+	}
+}
+
+// A lock that is a link is refused: what it names is not emptied.
+func TestLockIsNoLink(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	notes := filepath.Join(p.dir, "notes")
+	put(t, notes, "my notes\n")
+	if err := os.Mkdir(p.state(""), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(notes, p.state("dragoman.lock")); err != nil {
+		t.Fatal(err)
+	}
+	p.refused()
+	if got, err := os.ReadFile(notes); err != nil || string(got) != "my notes\n" {
+		t.Errorf("the file that the link names holds %q (%v), want it as it was", got, err)
+	}
+}
