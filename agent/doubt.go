@@ -40,15 +40,13 @@ func (r *run) doubts(req *Request, resp *Response, err error) bool {
 	}
 	name := r.model.Name()
 	size := r.fixed + r.a.messageTokens(req.Messages)
-	longest := 0
-	if err != nil || resp.Finish == "length" {
-		longest = r.a.lengths.longest(answering(name), r.a.now())
+	longest := r.a.lengths.longest(answering(name), r.a.now())
+	least := r.a.room(name, r.a.windowOf(name)/2)
+	if longest > 0 && (err != nil || resp.Finish == "length") {
+		// What is short is refused for something else, whatever passed before.
+		least = r.a.room(name, r.a.opts.windowOf(name)/leastWindow)
 	}
-	if longest == 0 {
-		return size > r.a.room(name, r.a.windowOf(name)/2)
-	}
-	// What is short is refused for something else, whatever passed before.
-	return size > longest && size > r.a.room(name, r.a.opts.windowOf(name)/leastWindow)
+	return size > max(longest, least)
 }
 
 // unclear reports whether a server refused a request for a reason that we do
@@ -69,7 +67,7 @@ func (s *summarising) tooLong(req Request, err error) bool {
 	if s.doubted || !unclear(err) || size <= a.lengths.longest(m, a.now()) || size <= a.room(m.model, a.opts.SummarizerWindow/leastWindow) {
 		return false
 	}
-	s.doubted = true
+	s.doubted, s.doubtedLength = true, size
 	return true
 }
 

@@ -106,6 +106,25 @@ func TestCase28UnknownWords(t *testing.T) {
 	}
 }
 
+// TestEmptyAnswerToWhatPassed: a longer request passed a moment ago, so that an
+// empty answer has another reason, and nothing is learned of it.
+func TestEmptyAnswerToWhatPassed(t *testing.T) {
+	o := &odd{takes: 1 << 20, instead: empty("stop")}
+	a := newAgent(t, newScript(t, o.answer), agent.Options{ContextWindow: 8000, Compaction: without()})
+	if text, _, err := o.turn(t, a, 60); text != "Hi." {
+		t.Fatalf("the turn before = %q, %v", text, err)
+	}
+	longest := o.sizes[len(o.sizes)-1]
+	o.takes = 0
+	if _, requests, err := o.turn(t, a, 55); err != nil || requests != 1 {
+		t.Errorf("Run() = %v after %d requests of %v, want one", err, requests, o.sizes)
+	}
+	o.takes = 1 << 20
+	if text, _, err := o.turn(t, a, 60); text != "Hi." || o.sizes[len(o.sizes)-1] != longest {
+		t.Errorf("the turn after it = %q, %v, requests of %v; want one of %d tokens again", text, err, o.sizes, longest)
+	}
+}
+
 // TestCase28SilentOverflow: an empty answer to what fills more than half of the
 // window counts as too long, once in a turn.
 func TestCase28SilentOverflow(t *testing.T) {

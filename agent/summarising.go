@@ -27,7 +27,8 @@ type summarising struct {
 	window, room int
 	// refusedLength and passedLength are what its server said since this began:
 	// the shortest request that it refused, the longest that passed.
-	refusedLength, passedLength int
+	// doubtedLength is one that was refused for an unknown reason.
+	refusedLength, passedLength, doubtedLength int
 	// doubted says that one was made again because it may have been too long.
 	doubted bool
 	// shrunk counts how often the server found a request too long.
@@ -73,7 +74,7 @@ func (s *summarising) part(ctx context.Context) error {
 		if w, err = s.fuller(ctx, req, w, s.left[:len(entries)]); err != nil {
 			return err
 		}
-		if w, err = s.mended(ctx, w); err != nil {
+		if w, err = s.mended(ctx, w, s.left[:len(entries)]); err != nil {
 			return err
 		}
 		read := window.Read(req.Messages[0].Content, entries)
@@ -119,6 +120,9 @@ func (s *summarising) count(req Request, err error) {
 	switch {
 	case err == nil:
 		s.passedLength = max(s.passedLength, size)
+		if s.refusedLength == 0 && size < s.doubtedLength {
+			s.refusedLength = s.doubtedLength // so that was the reason
+		}
 	case tooLong(err) && (s.refusedLength == 0 || size < s.refusedLength):
 		s.refusedLength = size
 	}
@@ -153,8 +157,9 @@ func (s *summarising) fuller(ctx context.Context, req Request, w written, msgs [
 
 // mended returns w, or, if something is wrong with its form, what the model
 // makes of it when it is told so, once. What is too long is never cut: it
-// would be cut where the newest facts stand.
-func (s *summarising) mended(ctx context.Context, w written) (written, error) {
+// would be cut where the newest facts stand. It stands for msgs too, which what
+// comes of it may not forget.
+func (s *summarising) mended(ctx context.Context, w written, msgs []sessions.Message) (written, error) {
 	wrong, remedy := s.flaw(w)
 	if wrong == "" {
 		return w, nil
@@ -163,7 +168,10 @@ func (s *summarising) mended(ctx context.Context, w written) (written, error) {
 	if err != nil {
 		return written{}, err
 	}
-	if wrong, _ := s.flaw(w); wrong != "" {
+	if wrong, _ = s.flaw(w); wrong == "" {
+		wrong = s.thin(w.text, s.now.text, len(msgs), s.a.messageTokens(msgs))
+	}
+	if wrong != "" {
 		return written{}, fmt.Errorf("%w: it %s", ErrBadSummary, wrong)
 	}
 	return w, nil

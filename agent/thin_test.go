@@ -133,3 +133,15 @@ func TestSummaryLongerThanTheTalk(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusalInPlaceOfAShorterOne: what comes of a summary that was too long is
+// judged like any other.
+func TestRefusalInPlaceOfAShorterOne(t *testing.T) {
+	c := keeping(4)
+	c.Format, c.MaxChars = window.Concise, 500
+	m := newScript(t, say(strings.Repeat(theyTalked+" ", 10)), say("I'm sorry, but I can't do that."))
+	s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), sessions.History{Messages: talk(40)}, nil)
+	if !errors.Is(err, agent.ErrBadSummary) || s.Text != "" {
+		t.Errorf("Summarize() = %q, %v after %d requests, want ErrBadSummary", s.Text, err, len(m.requests()))
+	}
+}

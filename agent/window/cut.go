@@ -75,6 +75,9 @@ func Fit(msgs []sessions.Message, users, budget int, text func(string) int) (vie
 		most = 0
 	}
 	view, gone := fit(msgs, users, budget, most, text)
+	if most == 0 {
+		return view, nil
+	}
 	m, told := recap(gone, most, text)
 	if m == nil {
 		return view, nil
