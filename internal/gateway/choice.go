@@ -75,8 +75,9 @@ const longSummary = "There is nothing to gain: this conversation is shorter than
 const cutSummary = "I was restarted before this conversation was summarised. Nothing is lost, and it goes on as before; you can ask for it again with /compact."
 
 // compactText begins a summary because the person asks for it, and says so.
-// The summary is made in the background: the network waits for the command.
-func (g *Gateway) compactText(ctx context.Context, m channels.Inbound) (string, error) {
+// The summary is made in the background, once answered is closed: the network
+// waits for the command.
+func (g *Gateway) compactText(ctx context.Context, m channels.Inbound, answered <-chan struct{}) (string, error) {
 	if !g.agent.Summarizes() {
 		return "I make no summaries here: whoever runs me has turned them off. /new begins a new conversation.", nil
 	}
@@ -87,7 +88,7 @@ func (g *Gateway) compactText(ctx context.Context, m channels.Inbound) (string, 
 	case !g.agent.CanSummarize(h):
 		return "There is nothing to summarise yet.", nil
 	}
-	switch o := g.summarizeLater(m.Key, always, &m); {
+	switch o := g.summarizeLater(m.Key, always, &m, answered); {
 	case o.busy:
 		return "I am summarising this conversation already.", nil
 	case o.any():

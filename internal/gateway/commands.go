@@ -52,7 +52,9 @@ func (g *Gateway) command(ctx context.Context, m channels.Inbound, name string) 
 	case "title":
 		return g.title(ctx, m)
 	case "compact":
-		text, err := g.compactText(ctx, m)
+		answered := make(chan struct{})
+		defer close(answered)
+		text, err := g.compactText(ctx, m, answered)
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func (g *Gateway) considerSummary(k channels.Key, h sessions.History) {
 	if h.Omitted > 0 { // which the whole history does not say
 		needed = always
 	}
-	g.summarizeLater(k, needed, nil)
+	g.summarizeLater(k, needed, nil, nil)
 }
 
 // asLoaded is h as the next turn loads it.
@@ -47,8 +47,9 @@ func always(sessions.History) bool { return true }
 
 // summarizeLater summarises k in the background if that is still needed when
 // its turn comes, and returns what keeps it from that. asker is the command of a
-// person who wants it; nil: nobody asks.
-func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) bool, asker *channels.Inbound) obstacle {
+// person who wants it, and answered is closed when they have been told that it
+// is being made: what comes of it is not to be said before. nil: nobody asks.
+func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) bool, asker *channels.Inbound, answered <-chan struct{}) obstacle {
 	if o := g.sums.queue(k, g.opts.Now(), asker); o.any() {
 		return o
 	}
@@ -59,6 +60,9 @@ func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) b
 				g.sayCutSummary(*asker)
 			}
 		}()
+		if answered != nil {
+			<-answered
+		}
 		select {
 		case g.sums.slots <- struct{}{}:
 			defer func() { <-g.sums.slots }()
