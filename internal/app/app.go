@@ -159,6 +159,7 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 		return err
 	}
 	d.onClose("the state directory", d.state.unlock)
+	sweepViews(d.state.path, 0)
 	sayDamage(d.cfg, d.log) // before the store adds to it, of which it tells itself
 	store, err := openStore(ctx, d.cfg, d.state, d.log)
 	if err != nil {

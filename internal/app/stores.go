@@ -206,18 +206,23 @@ func storeNames() (names []string) {
 // besideStore lists what lies in the state directory and holds, or may hold,
 // conversations: copies of the store in use, which it removes when it erases,
 // and what it does not touch: the store that a migration was made from, what a
-// migration left or set aside, copies of a store of another type.
+// migration left or set aside, copies of a store of another type, views. Views
+// that nobody holds are whole stores, too, and of no use: it removes them.
 func besideStore(stateDir, used string) (copies, others []string, err error) {
 	if t := storeTypes[used]; t.copies != nil {
 		if copies, err = t.copies(filepath.Join(stateDir, t.name)); err != nil {
 			return nil, nil, fmt.Errorf("app: %w", err)
 		}
 	}
+	sweepViews(stateDir, 0)
 	entries, err := os.ReadDir(stateDir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("app: %w", err)
 	}
 	for _, e := range entries {
+		if path := filepath.Join(stateDir, e.Name()); strings.HasPrefix(e.Name(), viewPrefix) && !emptyFolder(path) {
+			others = append(others, path)
+		}
 		for kind, t := range storeTypes {
 			rest, ok := strings.CutPrefix(e.Name(), t.name)
 			if t.name == "" || !ok || rest == "" && kind == used || rest != "" && (rest[0] != '.' || slices.Contains(companions, rest)) {

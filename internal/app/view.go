@@ -93,7 +93,7 @@ func adminOfView(ctx context.Context, cfg *config.Config, who Caller, why *readO
 // newView makes a folder for a copy in parent, locked as a state directory is,
 // so that nobody takes it for one that a dead process left.
 func newView(parent, verb string) (*stateDir, func(), error) {
-	sweepViews(parent)
+	sweepViews(parent, viewAge)
 	path, err := os.MkdirTemp(parent, viewPrefix)
 	if err != nil {
 		return nil, nil, fmt.Errorf("app: make room for a copy of the store: %w", plainPathError(err))
@@ -105,13 +105,14 @@ func newView(parent, verb string) (*stateDir, func(), error) {
 	return dir, func() { _, _ = os.RemoveAll(path), dir.unlock() }, nil
 }
 
-// sweepViews removes the views in parent that processes left which were killed.
-// Others may write in parent, too: what is not this user's alone is not touched.
-func sweepViews(parent string) {
+// sweepViews removes the views in parent that processes left which were killed,
+// if they have not changed for as long as age. Others may write in parent, too:
+// what is not this user's alone is not touched.
+func sweepViews(parent string, age time.Duration) {
 	left, _ := filepath.Glob(filepath.Join(parent, viewPrefix+"*"))
 	for _, path := range left {
 		info, err := os.Lstat(path)
-		if err != nil || !private(info) || time.Since(info.ModTime()) < viewAge {
+		if err != nil || !private(info) || time.Since(info.ModTime()) < age {
 			continue
 		}
 		if info, err := os.Lstat(filepath.Join(path, lockName)); err != nil || !info.Mode().IsRegular() {

@@ -3,8 +3,11 @@ package app_test
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // oldView makes what looks like a view in parent that nobody holds any more.
@@ -89,5 +92,37 @@ func TestLockIsNoLink(t *testing.T) {
 	p.refused()
 	if got, err := os.ReadFile(notes); err != nil || string(got) != "my notes\n" {
 		t.Errorf("the file that the link names holds %q (%v), want it as it was", got, err)
+	}
+}
+
+// A view beside the store is a whole copy of it. A start and an erasure remove
+// what a killed process left, however young; one that is read is named.
+func TestErasureKnowsViews(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	if err := os.Mkdir(p.state(""), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	left := oldView(t, p.state(""), "left", 0o700)
+	r := p.run()
+	gone(t, left)
+	r.ask(r.page("hall"), "good morning")
+	oldView(t, p.state(""), "left", 0o700)
+	held := oldView(t, p.state(""), "held", 0o700)
+	lock, err := os.Open(filepath.Join(held, "dragoman.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := r.admin.PlanErase(t.Context(), "web:hall", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone(t, left)
+	if diff := cmp.Diff([]string{held}, plan.Elsewhere); diff != "" {
+		t.Errorf("what stays (-want +got):\n%s", diff)
 	}
 }
