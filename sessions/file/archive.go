@@ -89,8 +89,9 @@ type archive struct {
 	size int64
 }
 
-// reading is told, in tests, about each archive before it is read.
-var reading = func(path string) {}
+// reading is told, in tests, about each archive before it is read, and may
+// have that fail.
+var reading = func(path string) error { return nil }
 
 // archiveFile is an archive that is open, or nil if there is none.
 type archiveFile struct{ *os.File }
@@ -115,8 +116,10 @@ func readArchive(path string, size int64) (*archive, error) {
 func (f archiveFile) read(size int64) (*archive, error) {
 	var data []byte
 	if f.File != nil {
-		reading(f.Name())
-		var err error
+		err := reading(f.Name())
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
 		if data, err = f.bytes(); err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 // What tests want to know. Stores of theirs may be at work while that changes.
 var (
 	onSync atomic.Pointer[func(path string) error]
-	onRead atomic.Pointer[func(path string)]
+	onRead atomic.Pointer[func(path string) error]
 	onFree atomic.Pointer[func() int64]
 )
 
@@ -34,10 +34,11 @@ func init() {
 		}
 		return room(dir)
 	}
-	reading = func(path string) {
+	reading = func(path string) error {
 		if told := onRead.Load(); told != nil {
-			(*told)(path)
+			return (*told)(path)
 		}
+		return nil
 	}
 }
 
@@ -100,6 +101,14 @@ func Loaded(s *Store, before time.Time) int { return s.Store.Release(before) }
 
 // OnRead has f told about each archive before it is read, until the test ends.
 func OnRead(t *testing.T, f func(path string)) {
+	FailRead(t, func(path string) error {
+		f(path)
+		return nil
+	})
+}
+
+// FailRead is OnRead for an f whose error is that of the reading.
+func FailRead(t *testing.T, f func(path string) error) {
 	old := onRead.Swap(&f)
 	t.Cleanup(func() { onRead.Store(old) })
 }

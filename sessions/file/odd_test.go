@@ -1,10 +1,13 @@
 package file_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"dragoman/sessions/file"
 )
 
 // One thing in the place of a document that is no file, or cannot be read, is
@@ -42,4 +45,27 @@ func TestCase42NoFileInTheFolder(t *testing.T) {
 			})
 		}
 	}
+}
+
+// An archive that may not be read now, as after a restore with the wrong owner,
+// ends the start and changes nothing: the one after it finds all in its place.
+func TestCase42ArchiveThatMayNotBeRead(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	fill(t, s)
+	want := dump(t, s)
+	must(t, s.Close())
+	path := p.path("conversations/x_long.json")
+	must(t, os.WriteFile(path, []byte("{"), 0o600))
+	t.Run("not now", func(t *testing.T) {
+		file.FailRead(t, func(string) error { return os.ErrPermission })
+		if _, err := openAt(t, p.dir); !errors.Is(err, os.ErrPermission) {
+			t.Errorf("Open = %v", err)
+		}
+		same(t, "the document", string(read(t, path)), "{")
+		same(t, "set aside", len(p.aside(t)), 0)
+	})
+	s = p.open(t)
+	same(t, "Dump", dump(t, s), want)
+	must(t, s.Close())
 }

@@ -3,7 +3,6 @@ package file
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"dragoman/channels"
@@ -14,22 +13,22 @@ import (
 // rebuild makes a document of k from the archive and the log. The one that
 // cannot be read is kept under another name. Nil: nothing is known of k. The caller holds the lock of k.
 func (d *disk) rebuild(k channels.Key, why error) (*document, error) {
-	var aside string
-	path := d.documentPath(k)
-	if _, err := os.Lstat(path); err == nil {
-		if aside, err = setAside(path, d.now()); err != nil {
+	// The archive first: one that is there and may not be read now leaves all
+	// as it is, so that the next start finds the document in its place.
+	a, damage := readArchive(d.archivePath(k), -1)
+	if damage != nil && !errors.Is(damage, errDamaged) {
+		return nil, damage
+	}
+	aside, err := setAside(d.documentPath(k), d.now())
+	if err = removed(err); err != nil {
+		return nil, err
+	}
+	if damage != nil {
+		moved, err := setAside(d.archivePath(k), d.now())
+		if err != nil {
 			return nil, err
 		}
-	}
-	a, err := readArchive(d.archivePath(k), -1)
-	if errors.Is(err, errDamaged) {
-		var moved string
-		if moved, err = setAside(d.archivePath(k), d.now()); err == nil {
-			d.log.Error("an archive is damaged; what can be read of it is kept", "key", k.String(), "set_aside", moved)
-		}
-	}
-	if err != nil {
-		return nil, err
+		d.log.Error("an archive is damaged; what can be read of it is kept", "key", k.String(), "set_aside", moved)
 	}
 	changes := d.waiting(k, 0)
 	head, known := d.head(k)
