@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"syscall"
 	"time"
 
 	"dragoman/internal/app"
@@ -37,7 +38,7 @@ func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := untilSignal(e.ctx)
+	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // a copy of the store has to go
 	defer stop()
 	p := &progress{e: e}
 	got, err := e.daemon.migrate(ctx, cfg, k.From, k.To, p.tell)

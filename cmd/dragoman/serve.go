@@ -64,13 +64,19 @@ func (chatCmd) Run(e *env, c *cli) error {
 	return e.daemon.chat(e.ctx, e, cfg)
 }
 
-// untilSignal ends ctx at the first SIGTERM or SIGINT, so that everything
-// drains. The second one ends the process at once, as if nobody caught it:
+// untilSignal ends ctx at the first SIGTERM or SIGINT, or one of more, so that
+// everything drains. A SIGHUP that this process was started to ignore, as by
+// nohup, stays ignored. The second one ends the process at once, as if nobody caught it:
 // nothing is lost by that, it only takes a moment longer to start again.
-func untilSignal(ctx context.Context) (context.Context, func()) {
+func untilSignal(ctx context.Context, more ...os.Signal) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 1) // one is enough: the first restores the default
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	for _, s := range more {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -122,7 +128,7 @@ func (e *env) withAdmin(c *cli, verb func(ctx context.Context, a *httpapi.Client
 	if err != nil {
 		return err
 	}
-	ctx, stop := untilSignal(e.ctx)
+	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // a copy of the store may have to go
 	defer stop()
 	client, release, err := e.daemon.admin(ctx, cfg)
 	if err != nil {

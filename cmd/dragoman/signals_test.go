@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"dragoman/internal/config"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions/exchange"
 
 	"go.uber.org/goleak"
 )
@@ -111,5 +114,47 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 	if status := exit.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGTERM {
 		t.Errorf("ended with %v, want SIGTERM", err)
+	}
+}
+
+// held is a daemon whose commands hold the store until they are ended.
+type held struct {
+	fakeDaemon
+	ready chan struct{}
+}
+
+func (h *held) admin(ctx context.Context, _ *config.Config) (*httpapi.Client, func(), error) {
+	close(h.ready)
+	<-ctx.Done()
+	return nil, nil, ctx.Err()
+}
+
+func (h *held) migrate(ctx context.Context, _ *config.Config, _, _ string, _ func(exchange.Progress)) (migrated, error) {
+	close(h.ready)
+	<-ctx.Done()
+	return migrated{}, ctx.Err()
+}
+
+// A terminal that is closed ends a command as Ctrl-C does: what it made to read
+// a store it takes away.
+func TestHangupEndsCommands(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("SIGHUP is ignored here, as under nohup")
+	}
+	defer goleak.VerifyNone(t)
+	for _, args := range [][]string{{"sessions", "list"}, {"sessions", "migrate", "--from", "sqlite", "--to", "file"}} {
+		t.Run(args[1], func(t *testing.T) {
+			h := &held{ready: make(chan struct{})}
+			var out, errs bytes.Buffer
+			code := make(chan int, 1)
+			go func() {
+				code <- run(context.Background(), args, &env{out: &out, err: &errs, daemon: h, now: time.Now})
+			}()
+			<-h.ready
+			kill(t, os.Getpid(), syscall.SIGHUP)
+			if got := <-code; got == 0 {
+				t.Errorf("code 0, want that it failed: %s", out.String())
+			}
+		})
 	}
 }
