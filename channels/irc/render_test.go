@@ -25,6 +25,7 @@ func TestRender(t *testing.T) {
 	}{
 		"plain":            {"one\ntwo\n\n\nthree", []string{"one", "two", "three"}},
 		"bold and italic":  {"a **b** *c* _d_ __e__ ***f***", []string{"a " + b + "b" + b + " " + it + "c d" + it + " " + b + "e " + it + "f"}},
+		"nested":           {"**a *b* c**", []string{b + "a " + it + "b" + it + " c"}},
 		"no emphasis":      {"2 * 3 * 4, snake_case_name, a* ****x****", []string{"2 * 3 * 4, snake_case_name, a* ****x****"}},
 		"products":         {"2*3*4=24, n*2*m, 2**8**2, **2*3** *2 pi* **5**x", []string{"2*3*4=24, n*2*m, 2**8**2, " + b + "2*3" + b + " " + it + "2 pi" + it + " " + b + "5" + b + "x"}},
 		"code":             {"run `go **test**` or ``a`b``", []string{"run `go **test**` or `a`b`"}},
