@@ -222,6 +222,59 @@ func TestCompactCutOffIsSaid(t *testing.T) {
 	}
 }
 
+// TestCompactBehindACutTurnIsSaid: who asked for a summary while a turn made
+// one for itself hears that it came to nothing, if it ends with that turn: once,
+// and in words for what has ended it. Nobody hears of what nobody asked for.
+func TestCompactBehindACutTurnIsSaid(t *testing.T) {
+	const stopped, restarted = "was stopped, and the summary with it. Nothing is lost", "I was restarted before this conversation was summarised. Nothing is lost"
+	say := func(text string) func(*world) { return func(w *world) { w.say("1", text) } }
+	for name, test := range map[string]struct {
+		asks bool
+		cut  func(*world)
+		want []string
+	}{
+		"stopped":                    {true, say("/stop"), []string{stopped}},
+		"restarted":                  {true, (*world).close, []string{restarted}},
+		"stopped, and nobody asked":  {false, say("/stop"), nil},
+		"restarted and nobody asked": {false, (*world).close, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t)
+				w.agent.can = true
+				w.agent.summarize = func(ctx context.Context, _ sessions.History) (sessions.Summary, error) {
+					<-ctx.Done()
+					return sessions.Summary{}, context.Cause(ctx)
+				}
+				w.compacting()
+				w.say("1", "hello")
+				synctest.Wait() // its summary is being made
+				if test.asks {
+					w.say("1", "/compact")
+					synctest.Wait()
+				}
+				test.cut(w)
+				synctest.Wait()
+				items, err := w.mem.Feed(context.Background(), channels.MustKey("net:1"), 0, 100)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, item := range items {
+					for _, words := range []string{stopped, restarted} {
+						if strings.Contains(item.Text, words) {
+							got = append(got, words)
+						}
+					}
+				}
+				if !slices.Equal(got, test.want) {
+					t.Errorf("it says %q, want %q", got, test.want)
+				}
+			})
+		})
+	}
+}
+
 // TestCompactWhereSummariesAreOff: nobody is offered what is not done here.
 func TestCompactWhereSummariesAreOff(t *testing.T) {
 	for when, off := range map[window.When]bool{window.WhenOff: true, window.WhenAuto: false} {

@@ -45,12 +45,22 @@ func (g *Gateway) sayNoSummary(ctx context.Context, asker channels.Inbound, caus
 // that is to keep the notice of sayCutSummary.
 const cutSummaryWithin = 5 * time.Second
 
-// sayCutSummary answers a /compact whose summary the end of the process has cut
-// off. The answer is delivered after the next start.
-func (g *Gateway) sayCutSummary(asker channels.Inbound) {
+// sayCutSummary answers a /compact whose summary was cut off, by the end of the
+// process or with the turn that it was made for. At the end of the process the
+// answer is delivered after the next start.
+func (g *Gateway) sayCutSummary(asker channels.Inbound, text string) {
 	ctx, cancel := context.WithTimeout(context.Background(), cutSummaryWithin)
 	defer cancel()
-	g.answerAsker(ctx, asker, cutSummary)
+	g.answerAsker(ctx, asker, text)
+}
+
+// cutWords says why a summary was cut off whose context, ctx, has ended: a turn
+// ends alone where a person stops or interrupts it.
+func cutWords(ctx context.Context) string {
+	if fenced(ctx) || errors.Is(context.Cause(ctx), errInterrupted) {
+		return stoppedSummary
+	}
+	return cutSummary
 }
 
 func (g *Gateway) answerAsker(ctx context.Context, asker channels.Inbound, text string) {
@@ -71,7 +81,11 @@ const noSummary = "I could not summarise this conversation. Nothing is lost, and
 // longSummary is the same where there is nothing to gain.
 const longSummary = "There is nothing to gain: this conversation is shorter than a summary of it would be. All of it stays as it is."
 
-// cutSummary is what they read if it was cut off.
+// stoppedSummary is what they read if it ended with a turn that was stopped.
+const stoppedSummary = "The answer that this conversation was being summarised for was stopped, and the summary with it. " +
+	"Nothing is lost, and it goes on as before; you can ask for it again with /compact."
+
+// cutSummary is what they read if the end of the process cut it off.
 const cutSummary = "I was restarted before this conversation was summarised. Nothing is lost, and it goes on as before; you can ask for it again with /compact."
 
 // compactText begins a summary because the person asks for it, and says so.

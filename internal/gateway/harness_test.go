@@ -123,6 +123,7 @@ type scripted struct {
 	turns     []agent.Turn
 	needs     func(sessions.History) bool
 	summarize func(context.Context, sessions.History) (sessions.Summary, error)
+	can       bool // a person may ask for a summary
 	audit     func(agent.Turn)
 }
 
@@ -147,7 +148,7 @@ func (s *scripted) NeedsSummary(h sessions.History) bool { return s.needs != nil
 
 func (s *scripted) Summarizes() bool                     { return true }
 func (s *scripted) AsksForSummary(sessions.History) bool { return false }
-func (s *scripted) CanSummarize(sessions.History) bool   { return false }
+func (s *scripted) CanSummarize(sessions.History) bool   { return s.can }
 
 func (s *scripted) Fill(h sessions.History) (tokens, limit int) { return s.Tokens(h), 1000 }
 

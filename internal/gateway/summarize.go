@@ -57,7 +57,7 @@ func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) b
 		cut := true // by the end of the process
 		defer func() {
 			if asker := g.sums.leave(k); asker != nil && cut {
-				g.sayCutSummary(*asker)
+				g.sayCutSummary(*asker, cutSummary)
 			}
 		}()
 		if answered != nil {
@@ -119,8 +119,12 @@ func (g *Gateway) summarizeOnce(ctx context.Context, k channels.Key, keep *agent
 			g.opts.Observer.Unaccounted(1, false) // nothing is lost yet, and still it is a bug
 		}
 	}
-	if asker := g.sums.end(k, g.opts.Now(), err, failed); asker != nil && failed {
+	switch asker := g.sums.end(k, g.opts.Now(), err, failed); {
+	case asker == nil || err == nil:
+	case failed:
 		g.sayNoSummary(ctx, *asker, err)
+	case ctx.Err() != nil:
+		g.sayCutSummary(*asker, cutWords(ctx))
 	}
 	return err
 }
