@@ -46,6 +46,11 @@ func (r *run) doubts(req *Request, resp *Response, err error) bool {
 		// What is short is refused for something else, whatever passed before.
 		least = r.a.room(name, r.a.opts.windowOf(name)/leastWindow)
 	}
+	if err != nil {
+		// What passed is known by the usage that was reported, as far as we have
+		// learned to convert that: up to a sixth more than we count.
+		longest = longest * 5 / 6
+	}
 	return size > max(longest, least)
 }
 

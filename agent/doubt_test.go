@@ -208,3 +208,32 @@ func TestDoubtOfSummaries(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubtWhereUsageIsOff: what passed is remembered by the usage that the
+// server reported, and that is not quite what we count. A refusal a little later
+// is doubted all the same.
+func TestDoubtWhereUsageIsOff(t *testing.T) {
+	var c agent.Calibration
+	takes := 1 << 20
+	m := newScript(t, func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
+		size := window.Estimate(r.Messages) + window.EstimateText(r.System)
+		if size > takes {
+			return agent.Response{}, &agent.ModelError{Kind: agent.ErrorInvalid, Status: 400, Err: errors.New("das geht so nicht")}
+		}
+		resp := response("Hi.", "stop")
+		resp.Usage = &sessions.Usage{Input: size * 11 / 10, Output: 1}
+		return resp, nil
+	})
+	a := newAgent(t, m, agent.Options{ContextWindow: 32_768, Compaction: without(), Calibration: &c})
+	talk := chat{t: t, a: a, h: sessions.History{Generation: "20260301_001"}}
+	for i := range 40 {
+		talk.say(fmt.Sprint("message ", i, strings.Repeat(" word", 100)))
+	}
+	requests := m.requests()
+	takes = window.Estimate(requests[len(requests)-1].Messages) + 10
+	turn := turnOf("And now?" + strings.Repeat(" word", 100))
+	turn.History = talk.h
+	if res := runUnsummarised(t, a, turn); res.Text != "Hi." {
+		t.Errorf("Text = %q, want an answer to what fits", res.Text)
+	}
+}
