@@ -1,12 +1,14 @@
 package app_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 
+	"dragoman/internal/app"
 	"dragoman/internal/testkit"
 )
 
@@ -34,13 +36,10 @@ func TestReadOnlyFileSystem(t *testing.T) {
 	p.opens()
 }
 
-// A state directory of somebody else.
-func TestNoRightToTheFolder(t *testing.T) {
-	if path := os.Getenv(asNobody); path != "" {
-		p := &place{t: t, dir: path, path: path + "/dragoman.yaml"}
-		os.Stdout.WriteString("SAID " + p.refused() + "\n")
-		return
-	}
+// openPlace is a place in a folder that others may look into, with a state
+// directory in which a daemon has been.
+func openPlace(t *testing.T) *place {
+	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("only root can run this as somebody else")
 	}
@@ -48,33 +47,79 @@ func TestNoRightToTheFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	p := &place{t: t, dir: dir, path: dir + "/dragoman.yaml"}
 	p.write("")
 	p.opens()
-	for _, path := range []string{dir, p.path} {
-		if err := os.Chmod(path, 0o755); err != nil {
-			t.Fatal(err)
+	p.chmod(0o755, dir, p.path)
+	return p
+}
+
+func (p *place) chmod(mode os.FileMode, paths ...string) {
+	p.t.Helper()
+	for _, path := range paths {
+		if err := os.Chmod(path, mode); err != nil {
+			p.t.Fatal(err)
 		}
 	}
+}
+
+// byNobody is what the test of this name prints when another user runs it.
+func (p *place) byNobody() string {
+	p.t.Helper()
 	self, err := os.ReadFile("/proc/self/exe") // the test binary's own folder is closed to others
 	if err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
-	bin := dir + "/app.test"
+	bin := p.dir + "/app.test"
 	if err := os.WriteFile(bin, self, 0o755); err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
-	cmd := exec.Command(bin, "-test.run", "^TestNoRightToTheFolder$")
-	cmd.Dir = dir
-	cmd.Env = []string{asNobody + "=" + dir, "TMPDIR=/tmp"}
+	cmd := exec.Command(bin, "-test.run", "^"+p.t.Name()+"$")
+	cmd.Dir = p.dir
+	cmd.Env = []string{asNobody + "=" + p.dir, "TMPDIR=/tmp"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		p.t.Fatalf("%v\n%s", err, out)
 	}
-	if !strings.Contains(string(out), "SAID app: ") || !strings.Contains(string(out), "this user may not write there") {
+	return string(out)
+}
+
+// A state directory of somebody else.
+func TestNoRightToTheFolder(t *testing.T) {
+	if path := os.Getenv(asNobody); path != "" {
+		p := &place{t: t, dir: path, path: path + "/dragoman.yaml"}
+		os.Stdout.WriteString("SAID " + p.refused() + "\n")
+		return
+	}
+	out := openPlace(t).byNobody()
+	if !strings.Contains(out, "SAID app: ") || !strings.Contains(out, "this user may not write there") {
 		t.Errorf("Open says %s, want that this user may not write there", out)
+	}
+}
+
+// Who may not read the state of somebody else is told so, and of which folder,
+// whatever it is that is closed.
+func TestNoRightToRead(t *testing.T) {
+	if path := os.Getenv(asNobody); path != "" {
+		p := &place{t: t, dir: path, path: path + "/dragoman.yaml"}
+		_, _, err := app.Admin(t.Context(), p.config(), app.Caller{})
+		fmt.Println("SAID", err)
+		return
+	}
+	p := openPlace(t)
+	want := "SAID app: this user may not read the state in " + strings.TrimSuffix(p.state(""), "/") + " (open "
+	for _, open := range []func(){
+		func() {},
+		func() { p.chmod(0o755, p.state("")) },
+		func() { p.chmod(0o644, p.state("dragoman.lock")) },
+		func() { p.chmod(0o644, p.state("dragoman.db.lock")) },
+	} {
+		open()
+		if out := p.byNobody(); !strings.Contains(out, want) {
+			t.Errorf("Admin says\n %s, want\n %s", out, want)
+		}
 	}
 }
 

@@ -131,6 +131,15 @@ func private(info fs.FileInfo) bool {
 	return ok && int(owner.Uid) == os.Geteuid() && info.Mode() == fs.ModeDir|0o700
 }
 
+// notRead is err, the outcome of an attempt to read what is in the folder at
+// path.
+func notRead(path string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("app: this user may not read the state in %s (%w)", path, err)
+	}
+	return fmt.Errorf("app: the state in %s cannot be read: %w", path, plainPathError(err))
+}
+
 // lockToRead keeps others from changing what the lock at path guards, without
 // writing. Where there is no lock nobody has ever been.
 func lockToRead(path string) (release func(), err error) {
@@ -139,7 +148,7 @@ func lockToRead(path string) (release func(), err error) {
 		return func() {}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("app: %w", plainPathError(err))
+		return nil, notRead(filepath.Dir(path), err)
 	}
 	if err := takeLock(f, filepath.Dir(path), syscall.LOCK_SH); err != nil {
 		return nil, err
@@ -155,13 +164,13 @@ func (p Place) copyInto(ctx context.Context, dir string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("app: %w", plainPathError(err))
+		return notRead(filepath.Dir(p.Path), err)
 	}
 	lock, names := p.Path+".lock", []string{p.Path, p.Path + "-wal"}
 	if info.IsDir() {
 		lock = filepath.Join(p.Path, "lock")
 		if names, err = filesBelow(p.Path); err != nil {
-			return fmt.Errorf("app: %w", plainPathError(err))
+			return notRead(filepath.Dir(p.Path), err)
 		}
 	}
 	still, err := lockToRead(lock)
@@ -176,6 +185,9 @@ func (p Place) copyInto(ctx context.Context, dir string) error {
 			err = copyFile(name, to)
 		}
 		if err != nil && !(name != p.Path && errors.Is(err, fs.ErrNotExist)) {
+			if at := (*fs.PathError)(nil); errors.As(err, &at) && at.Path == name {
+				return notRead(filepath.Dir(p.Path), err)
+			}
 			return fmt.Errorf("app: copy the store to read it, to %s: %w", dir, plainPathError(err))
 		}
 	}
