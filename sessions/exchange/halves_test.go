@@ -47,7 +47,7 @@ func TestNewerFormatIsRefused(t *testing.T) {
 		return err
 	}
 	for _, text := range []string{
-		`{"format":9,"key":"x:1","messages":[]}`, `{"format":3,"messages":[{"role":"user","content":"a"}]}`, `[{"messages":[],"format":9}]`,
+		`{"format":9,"key":"x:1","messages":[]}`, `{"format":3,"message_seq":[1],"messages":[{"role":"user","content":"a"}]}`, `[{"messages":[],"format":9,"key":"x:1"}]`,
 	} {
 		if err := read(text); !errors.Is(err, exchange.ErrFormat) || !strings.Contains(err.Error(), "newer version") {
 			t.Errorf("%s: %v, want that it is of a newer version", text, err)
@@ -55,6 +55,7 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	}
 	for _, text := range []string{
 		`{"format":2,"key":"x:1","messages":[]}`, `{"format":"chat","messages":[{"role":"user","content":"a"}]}`,
+		`{"format":3,"messages":[{"role":"user","content":"a"}]}`, // of another program
 	} {
 		if err := read(text); err != nil {
 			t.Errorf("%s: %v", text, err)
