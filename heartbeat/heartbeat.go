@@ -224,12 +224,16 @@ func (s *Scheduler) RunNow(ctx context.Context, job string) error {
 	return nil
 }
 
+// takeBackWithin bounds how long whoever asked for a job waits for takeBack.
+const takeBackWithin = 5 * time.Second
+
 // takeBack has job due again when it was before RunNow, which failed for the
 // reason why. Without it Run would fire the job after all, though somebody was
 // told that this failed, and the interval would go on from there. If ctx ended,
 // that is no reason to leave the plan as it is.
 func (s *Scheduler) takeBack(ctx context.Context, job string, due, before time.Time, why error) error {
-	ctx = context.WithoutCancel(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackWithin)
+	defer cancel()
 	other, _, err := s.ledger.NextDue(ctx, job)
 	switch {
 	case err != nil:

@@ -432,6 +432,45 @@ func TestRunNowThatFails(t *testing.T) {
 	}
 }
 
+// A store that fails and is stuck from then on does not keep who asked for a
+// job for ever.
+func TestRunNowInAStuckStore(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		s, err := heartbeat.New([]heartbeat.Job{every(time.Hour)}, &stuck{Ledger: r.store}, r.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		err = s.RunNow(t.Context(), "j")
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "disk full") || took != 5*time.Second {
+			t.Errorf("RunNow = %v after %s, want the failure and the end of the waiting after five seconds", err, took)
+		}
+	})
+}
+
+// stuck is a ledger that fails to fire and answers nothing after that, for an
+// hour.
+type stuck struct {
+	heartbeat.Ledger
+	failed bool
+}
+
+func (s *stuck) Fire(context.Context, string, time.Time, time.Time, channels.Inbound) error {
+	s.failed = true
+	return errors.New("disk full")
+}
+
+func (s *stuck) NextDue(ctx context.Context, job string) (time.Time, bool, error) {
+	if s.failed {
+		select {
+		case <-ctx.Done():
+			return time.Time{}, false, ctx.Err()
+		case <-time.After(time.Hour):
+		}
+	}
+	return s.Ledger.NextDue(ctx, job)
+}
+
 func TestRunNowSaysWhyNot(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		s, err := heartbeat.New([]heartbeat.Job{job(func(j *heartbeat.Job) { j.PromptFile = "HEARTBEAT.md" })}, r.ledger, r.o)
