@@ -66,7 +66,10 @@ func (o *outcomes) begin(id string) (end func()) {
 	return func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		delete(o.calls, id)
+		// Another claim may have begun a call since: that one goes on.
+		if o.calls[id] == ended {
+			delete(o.calls, id)
+		}
 		close(ended)
 	}
 }

@@ -1,0 +1,12 @@
+package gateway
+
+import "context"
+
+// Outcomes is what the gateway knows of calls that are under way.
+type Outcomes struct{ o outcomes }
+
+// Begin notes a call.
+func (o *Outcomes) Begin(id string) (end func()) { return o.o.begin(id) }
+
+// Wait waits for a call.
+func (o *Outcomes) Wait(ctx context.Context, id string) (bool, error) { return o.o.wait(ctx, id) }

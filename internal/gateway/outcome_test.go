@@ -1,0 +1,27 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"dragoman/internal/gateway"
+)
+
+// Two claims can have a call for one delivery under way, if a join came between
+// them. The end of the first leaves the second known: a third has to wait for it.
+func TestEndOfOneOfTwoCalls(t *testing.T) {
+	var o gateway.Outcomes
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	first := o.Begin("d1")
+	second := o.Begin("d1")
+	first()
+	if waited, err := o.Wait(over, "d1"); !waited || !errors.Is(err, context.Canceled) {
+		t.Errorf("Wait beside the second call = %t, %v", waited, err)
+	}
+	second()
+	if waited, err := o.Wait(over, "d1"); waited || err != nil {
+		t.Errorf("Wait after both = %t, %v", waited, err)
+	}
+}
