@@ -44,7 +44,7 @@ func entryOf(f fieldSet) (entry, error) {
 	if !f.take("role", &e.Told) || e.Told == "" {
 		return e, fmt.Errorf("%w: a message without a role", ErrFormat)
 	}
-	for _, part := range []string{"usage", "attachments", "tool_calls", "function_call"} {
+	for _, part := range []string{"content", "usage", "attachments", "tool_calls", "function_call"} {
 		if err := f.onlyOnce(part, entryShape.Field(part)); err != nil {
 			return e, err
 		}

@@ -112,6 +112,7 @@ func TestNamesThatStandTwiceAreRefused(t *testing.T) {
 		`{"key":"x:1","messages":[],"messages":[]}`:                                                      `its "messages" stands there twice`,
 		`{"key":"x:1","messages":[],"settings":{"model":"a","model":"b"}}`:                               `its "settings/model" stands there twice`,
 		`[{"role":"user","content":"a"},{"role":"user","content":"a","usage":{"input":1,"input":2}}]`:    `message 2: unexpected content: its "usage/input" stands there twice`,
+		`[{"role":"user","content":[{"type":"text","text":"a","text":"b"}]}]`:                            `its "content/0/text" stands there twice`,
 		`[{"role":"user","role":"user","content":"a"}]`:                                                  `its "role" stands there twice`,
 		strings.Replace(call, "%s", `{"id":"a","id":"b","function":{"name":"x","arguments":"{}"}}`, 1):   `its "tool_calls/0/id" stands there twice`,
 		strings.Replace(call, "%s", `{"id":"a","function":{"name":"x","arguments":"{}","name":"y"}}`, 1): `its "tool_calls/0/function/name" stands there twice`,

@@ -19,6 +19,7 @@ var (
 	entryShape = rules.ShapeOf[struct {
 		Usage       sessions.Usage `json:"usage"`
 		Attachments []struct{}     `json:"attachments"`
+		Parts       []struct{}     `json:"content"` // or one text
 		Calls       []wireCall     `json:"tool_calls"`
 		Call        wireCall       `json:"function_call"`
 	}]()

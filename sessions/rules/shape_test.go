@@ -98,6 +98,9 @@ func FuzzShape(f *testing.F) {
 			t.Fatalf("Split(%s) = %s, %v, and strange is %v", data, own, theirs, strange)
 		}
 		with, left := shape.Put(own, theirs)
+		if _, twice := shape.Twice(data); len(left) > 0 && twice && json.Valid(with) {
+			return // a name of ours has two values, and the second is kept beside the document
+		}
 		if len(left) > 0 || !json.Valid(with) {
 			t.Fatalf("Put(%s, %v) = %s, and %v is left", own, theirs, with, left)
 		}
