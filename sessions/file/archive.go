@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -93,13 +94,25 @@ type archive struct {
 // have that fail.
 var reading = func(path string) error { return nil }
 
-// archiveFile is an archive that is open, or nil if there is none.
-type archiveFile struct{ *os.File }
+// archiveFile is an archive that is open. There is no file if there is no
+// archive, or one that is no file: then odd says so.
+type archiveFile struct {
+	*os.File
+	odd error
+}
 
-// openArchive opens the archive at path. No archive is an empty one.
+// openArchive opens the archive at path. No archive is an empty one, and what
+// is no file is found damaged when it is read. What may not be read is an error
+// and no damage: it is whole, and only the operator can give it back.
 func openArchive(path string) (archiveFile, error) {
-	f, err := os.Open(path)
-	return archiveFile{f}, removed(err)
+	f, err := openRegular(path)
+	if cause, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
+		return archiveFile{}, cause
+	}
+	if errors.Is(err, errDamaged) {
+		return archiveFile{odd: err}, nil
+	}
+	return archiveFile{File: f}, removed(err)
 }
 
 // readArchive reads the first size bytes of the archive at path, or all whole
@@ -114,6 +127,9 @@ func readArchive(path string, size int64) (*archive, error) {
 
 // read is readArchive for an archive that is open. It closes it.
 func (f archiveFile) read(size int64) (*archive, error) {
+	if f.odd != nil {
+		return &archive{}, f.odd
+	}
 	var data []byte
 	if f.File != nil {
 		err := reading(f.Name())

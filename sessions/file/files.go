@@ -88,7 +88,7 @@ func syncDir(dir string) error {
 // what stands there already goes: it is the rest of a writing that did not
 // end.
 func appendAt(path string, size int64, data []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600) // it may be a pipe
 	if err != nil {
 		return err
 	}

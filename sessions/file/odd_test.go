@@ -2,6 +2,7 @@ package file_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -68,4 +69,43 @@ func TestCase42ArchiveThatMayNotBeRead(t *testing.T) {
 	s = p.open(t)
 	same(t, "Dump", dump(t, s), want)
 	must(t, s.Close())
+}
+
+// The same in the place of an archive: what the document shows is kept, and the
+// other conversations are there.
+func TestCase42NoFileInTheArchive(t *testing.T) {
+	whole := newPlace(t)
+	s := whole.open(t)
+	fill(t, s)
+	want := dump(t, s, key("x:1"))
+	must(t, s.Close())
+	for name, put := range map[string]func(path string) error{
+		"a folder":         func(path string) error { return os.Mkdir(path, 0o700) },
+		"a pipe":           func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a link to itself": func(path string) error { return os.Symlink(filepath.Base(path), path) },
+	} {
+		for _, index := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, ", index ", index), func(t *testing.T) {
+				p := whole.crash(t)
+				path := p.path("archive/x_long.jsonl")
+				must(t, os.Remove(path))
+				must(t, put(path))
+				if !index {
+					must(t, os.Remove(p.path("index.json")))
+				}
+				s := p.open(t)
+				same(t, "Dump", dump(t, s, key("x:1")), want)
+				say(t, s, "x:long", "next", "next")
+				must(t, s.Close())
+				p.says(t, "level=ERROR", "an archive is damaged", "x_long.jsonl.corrupt-")
+				s = p.open(t)
+				ms, err := s.Messages(t.Context(), key("x:long"), 299, 9)
+				if err != nil || len(ms) != 2 {
+					t.Errorf("Messages = %+v, %v", ms, err)
+				}
+				p.quiet(t)
+				must(t, s.Close())
+			})
+		}
+	}
 }

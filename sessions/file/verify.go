@@ -31,18 +31,18 @@ func (d *disk) verify(index *indexFile, seen *memory.SeenIDs) error {
 	return d.verifyArchives(index)
 }
 
-// verifyArchives looks for archives that are gone, by their names alone: an
+// verifyArchives looks for archives that are gone or no files, by their names alone: an
 // archive may be long. What their documents show is saved at once, so that it
 // is said once, and nothing is added where the beginning is missing.
 func (d *disk) verifyArchives(index *indexFile) error {
 	there := map[string]bool{}
 	for _, sub := range []string{archiveDir, jobDir} {
-		names, err := folderNames(filepath.Join(d.dir, sub))
+		entries, err := os.ReadDir(filepath.Join(d.dir, sub))
 		if err != nil {
 			return err
 		}
-		for _, name := range names {
-			there[filepath.Join(d.dir, sub, name)] = true
+		for _, e := range entries {
+			there[filepath.Join(d.dir, sub, e.Name())] = e.Type().IsRegular()
 		}
 	}
 	for _, h := range index.Conversations {
