@@ -28,6 +28,12 @@ func (e *env) ownHint(text, verb, channel string) string {
 	return text
 }
 
+// ownCommands is text with the commands in it as ones that can be pasted here:
+// who wrote it does not know how this program was called.
+func (e *env) ownCommands(text string) string {
+	return strings.ReplaceAll(text, "`dragoman ", "`"+e.command(""))
+}
+
 // shellWord is s as a shell and its history take it for one word.
 func shellWord(s string) string {
 	if s = printable(s); s != "" && s[0] != '#' && strings.IndexFunc(s, func(r rune) bool {

@@ -2,6 +2,10 @@ package main
 
 import (
 	"bytes"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"dragoman/channels"
@@ -44,5 +48,28 @@ func TestHintsOfChannels(t *testing.T) {
 		"phone      failed: needs pairing: the phone ended it; run: bin/dragoman -c a.yaml login phone\n"
 	if out.String() != want {
 		t.Errorf("status says\n%swant\n%s", out.String(), want)
+	}
+}
+
+// What to do after the end of the daemon is a command of the one who asked.
+func TestHintsAfterTheEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "socket")
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		panic(http.ErrAbortHandler) // the connection ends without an answer
+	})}
+	served := make(chan struct{})
+	go func() { defer close(served); _ = srv.Serve(ln) }()
+	defer func() { _ = srv.Close(); <-served }()
+	c := httpapi.Dial(path)
+	defer c.Close()
+	var out bytes.Buffer
+	e := &env{err: &out, program: "bin/dragoman", config: "a.yaml"}
+	code := e.report(tell(c.RunJob(t.Context(), "x"), "x"))
+	if want := "look at `bin/dragoman -c a.yaml jobs list` before"; code != exitFailed || !strings.Contains(out.String(), want) {
+		t.Errorf("it ends with %d and %q, want %q in it", code, out.String(), want)
 	}
 }

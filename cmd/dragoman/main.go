@@ -173,7 +173,11 @@ func (e *env) report(err error) int {
 	case errors.Is(err, errSaid), errors.Is(err, context.Canceled):
 		return exitFailed
 	}
-	_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", plainly(err))
+	text := plainly(err)
+	if _, ok := errors.AsType[*httpapi.EndedError](err); ok {
+		text = e.ownCommands(text)
+	}
+	_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", text)
 	return exitFailed
 }
 
