@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -77,12 +78,23 @@ func takeLock(f *os.File, path string, how int) error {
 	if err == nil {
 		return nil
 	}
-	holder, _ := os.ReadFile(f.Name())
+	text, _ := os.ReadFile(f.Name())
 	_ = f.Close()
 	if !errors.Is(err, syscall.EWOULDBLOCK) {
 		return fmt.Errorf("app: lock %s: %w", f.Name(), err)
 	}
-	return &heldError{path: path, who: cmp.Or(strings.TrimSpace(string(holder)), "another process")}
+	return &heldError{path: path, who: holder(string(text))}
+}
+
+// holder is who holds a lock with this text. Who only reads writes none, so it
+// may be of somebody who has ended.
+func holder(text string) string {
+	text = strings.TrimSpace(text)
+	pid, err := strconv.Atoi(text[strings.LastIndexByte(text, ' ')+1:])
+	if err != nil || pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return "another process"
+	}
+	return text
 }
 
 // heldError says who has the folder at path. It wraps errLocked.

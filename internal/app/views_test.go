@@ -1,11 +1,15 @@
 package app_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"dragoman/internal/app"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -124,5 +128,35 @@ func TestErasureKnowsViews(t *testing.T) {
 	gone(t, left)
 	if diff := cmp.Diff([]string{held}, plan.Elsewhere); diff != "" {
 		t.Errorf("what stays (-want +got):\n%s", diff)
+	}
+}
+
+// Who only reads writes nothing into the lock. The text of somebody who has
+// ended names nobody.
+func TestLockNamesTheLivingOnly(t *testing.T) {
+	t.Parallel()
+	const ended = 1 << 30 // more than any process id
+	for _, tt := range []struct {
+		text, want string
+	}{
+		{fmt.Sprintf("dragoman run with process id %d\n", ended), "another process"},
+		{fmt.Sprintf("dragoman run with process id %d\n", os.Getpid()), fmt.Sprintf("dragoman run with process id %d", os.Getpid())},
+		{"", "another process"},
+		{"no number\n", "another process"},
+	} {
+		p := newPlace(t, "")
+		put(t, p.state("dragoman.lock"), tt.text)
+		lock, err := os.Open(p.state("dragoman.lock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_SH); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = app.Admin(t.Context(), p.config(), app.Caller{Patience: time.Millisecond})
+		if want := "is in use by " + tt.want + ", still"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("with the text %q Admin = %v, want %q in it", tt.text, err, want)
+		}
+		_ = lock.Close()
 	}
 }
