@@ -61,7 +61,7 @@ func update[T any, ID comparable](list, changed []T, id func(*T) ID) []T {
 		at[id(&list[i])] = i
 	}
 	for _, row := range changed {
-		putAt(&list, at, id(&row), row)
+		put(&list, at, id(&row), row)
 	}
 	return list
 }

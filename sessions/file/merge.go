@@ -80,10 +80,10 @@ func (m *merger) add(ch memory.Common) {
 	}
 	maps.Copy(c.Due, ch.Due)
 	for _, o := range ch.Occurrences {
-		putAt(&c.Occurrences, m.occurrences, fired(o), o)
+		put(&c.Occurrences, m.occurrences, fired(o), o)
 	}
 	for _, a := range ch.Asides {
-		putAt(&c.Asides, m.asides, a.ID, a)
+		put(&c.Asides, m.asides, a.ID, a)
 	}
 	c.Erased = append(c.Erased, ch.Erased...)
 }
@@ -116,14 +116,4 @@ func (m *merger) end() {
 		}
 	}
 	m.into.Facts = left
-}
-
-// putAt replaces what list has of id, or adds it.
-func putAt[K comparable, T any](list *[]T, places map[K]int, id K, x T) {
-	if i, ok := places[id]; ok {
-		(*list)[i] = x
-		return
-	}
-	places[id] = len(*list)
-	*list = append(*list, x)
 }
