@@ -112,7 +112,7 @@ channels:
 // be told from every other, and a short summary when one is asked for.
 func answer(r *agenttest.Request) agenttest.Reply {
 	if len(r.Tools) == 0 {
-		return agenttest.TextReply("## Progress\nThe person asks about numbers and gets them back. Nothing is open.")
+		return agenttest.TextReply("## Progress\nThe person sends numbers, one in each message, and gets each of them back as it was. So far nothing was wrong with any, and nothing is open.")
 	}
 	return agenttest.EchoReply
 }
