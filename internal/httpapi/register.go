@@ -54,7 +54,8 @@ func (a *admin) look(ctx context.Context, who channels.Key, keys ...channels.Key
 	})
 }
 
-// meet is look for the people alone: kin is the same, and no message is read.
+// meet is look for the people alone: kin is the same, and of messages only
+// who wrote them is read.
 func (a *admin) meet(ctx context.Context, who channels.Key) (*register, error) {
 	r, err := a.paired(ctx, who)
 	if err != nil {

@@ -150,8 +150,8 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 // begin proves that the file can be written and starts a new range of epochs,
 // so that no claim of a former process is ever live again.
 func (s *Store) begin() (epoch int64, err error) {
-	for _, later := range append([]string{sweepsTable}, writerIndexes...) {
-		if err := s.writer.exec(later); err != nil {
+	for _, change := range append([]string{sweepsTable}, noWriterIndexes...) {
+		if err := s.writer.exec(change); err != nil {
 			return 0, err
 		}
 	}

@@ -9,42 +9,24 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Who wrote stands in the rest of a row. An index over it is all that the list
-// of writers needs: it changes with the rows, whatever changes them, so nothing
-// is in it that is in no row. The first column is the id of a key. A row that
-// is damaged stands under NULL, so that it does not keep the others from being
-// found, or a message from being stored.
-//
-// The queries have to say these to the letter, or SQLite does not take the index.
-const (
-	inboxWriter   = `CASE WHEN json_valid(CAST(rest AS TEXT)) THEN json_extract(CAST(rest AS TEXT), '$.sender', '$.private') END`
-	messageWriter = `CASE WHEN json_valid(CAST(rest AS TEXT)) THEN json_extract(CAST(rest AS TEXT), '$.sender', '$.name') END`
-)
-
-// writerIndexes are made in older files as well: a program that does not know
-// them keeps them up to date and does not look at them. To make them reads
-// every message once, in one transaction.
-var writerIndexes = []string{
-	`CREATE INDEX IF NOT EXISTS inbox_writer ON inbox (id >> 32, ` + inboxWriter + `)`,
-	`CREATE INDEX IF NOT EXISTS messages_writer ON messages (id >> 32, ` + messageWriter + `) WHERE role = 'user'`,
-}
-
-// writersQuery goes from each writer of each key to the next by a step down the
-// index, past all the rows that have the same. A plus hides from SQLite that an
-// id is a number, which the first column of the index is not known to be.
-func writersQuery(table, expression, more string) string {
-	next := `(SELECT ` + expression + ` FROM ` + table + ` WHERE id >> 32 = `
-	order := more + ` ORDER BY ` + expression + ` LIMIT +1)`
-	return `WITH RECURSIVE w (k, said) AS (
-		SELECT id, ` + next + `+k.id AND ` + expression + ` > ''` + order + ` FROM keys k WHERE key >= ? AND key < ?
-		UNION ALL SELECT k, ` + next + `+w.k AND ` + expression + ` > said` + order + ` FROM w WHERE said IS NOT NULL)
-		SELECT key, said FROM w JOIN keys ON keys.id = w.k WHERE said IS NOT NULL`
+// writersQuery reads the rows of each key of a channel once: who wrote stands
+// in the rest of a row, and an index over it would cost every message more than
+// the few who ask for this would gain. A row that is damaged has no writer; it
+// must not keep the others from being found.
+func writersQuery(table, name, where string) string {
+	return `SELECT DISTINCT k.key, json_extract(CAST(r.rest AS TEXT), '$.sender', '$.` + name + `') FROM keys k
+		CROSS JOIN ` + table + ` r ON r.id >= k.id << 32 AND r.id < k.id + 1 << 32
+		WHERE k.key >= ? AND k.key < ? AND ` + where + `json_valid(CAST(r.rest AS TEXT))`
 }
 
 var (
-	inboxWriters   = writersQuery("inbox", inboxWriter, "")
-	messageWriters = writersQuery("messages", messageWriter, " AND role = 'user'")
+	inboxWriters = writersQuery("inbox", "private", "")
+	// Without the plus SQLite would make an index over the roles for each key.
+	messageWriters = writersQuery("messages", "name", "+r.role = 'user' AND ")
 )
+
+// noWriterIndexes takes out what a program before this one made.
+var noWriterIndexes = []string{`DROP INDEX IF EXISTS inbox_writer`, `DROP INDEX IF EXISTS messages_writer`}
 
 // Writers is part of [sessions.Directory].
 func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer, error) {
