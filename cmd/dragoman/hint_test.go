@@ -2,14 +2,12 @@ package main
 
 import (
 	"bytes"
-	"net"
-	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/testkit"
 )
 
 // Commands in hints are for a shell: each word is one, whatever stands in it.
@@ -53,18 +51,8 @@ func TestHintsOfChannels(t *testing.T) {
 
 // What to do after the end of the daemon is a command of the one who asked.
 func TestHintsAfterTheEnd(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "socket")
-	ln, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		panic(http.ErrAbortHandler) // the connection ends without an answer
-	})}
-	served := make(chan struct{})
-	go func() { defer close(served); _ = srv.Serve(ln) }()
-	defer func() { _ = srv.Close(); <-served }()
-	c := httpapi.Dial(path)
+	socket, _ := testkit.Ending(t)
+	c := httpapi.Dial(socket)
 	defer c.Close()
 	var out bytes.Buffer
 	e := &env{err: &out, program: "bin/dragoman", config: "a.yaml"}

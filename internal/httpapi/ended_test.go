@@ -3,31 +3,20 @@ package httpapi_test
 import (
 	"context"
 	"errors"
-	"net"
-	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/testkit"
 	"dragoman/sessions"
 )
 
 // A daemon that dies over a request leaves a sentence: what may have become of
 // it, and what to do.
 func TestDaemonEnds(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "socket")
-	ln, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		panic(http.ErrAbortHandler) // the connection ends without an answer
-	})}
-	served := make(chan struct{})
-	go func() { defer close(served); _ = srv.Serve(ln) }()
-	c := httpapi.Dial(path)
+	socket, end := testkit.Ending(t)
+	c := httpapi.Dial(socket)
 	defer c.Close()
 	ctx, k := t.Context(), channels.MustKey("x:1")
 	for name, tt := range map[string]struct {
@@ -46,10 +35,7 @@ func TestDaemonEnds(t *testing.T) {
 			t.Errorf("%s: %q, want %q in it", name, got, tt.want)
 		}
 	}
-	if err := srv.Close(); err != nil {
-		t.Fatal(err)
-	}
-	<-served
+	end()
 	if got := httpapi.Plain(c.RunJob(ctx, "x")); !strings.Contains(got, "nothing was done") {
 		t.Errorf("after the end: %q, want that nothing was done", got)
 	}

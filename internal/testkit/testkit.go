@@ -7,9 +7,10 @@
 // fails instead, so that a green run never means "not looked at".
 //
 // [Within] judges how long something takes on a machine that may be busy.
+// [Ending] is a daemon that dies over each request.
 //
 // Only test files and packages whose names end in "test" import this package.
-// It starts no goroutines.
+// The goroutines of Ending end with its server.
 package testkit
 
 import (
