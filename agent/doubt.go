@@ -40,18 +40,29 @@ func (r *run) doubts(req *Request, resp *Response, err error) bool {
 	}
 	name := r.model.Name()
 	size := r.fixed + r.a.messageTokens(req.Messages)
-	longest := r.a.lengths.longest(answering(name), r.a.now())
 	least := r.a.room(name, r.a.windowOf(name)/2)
-	if longest > 0 && (err != nil || resp.Finish == "length") {
-		// What is short is refused for something else, whatever passed before.
+	if err != nil {
+		return r.a.outgrown(answering(name), r.a.opts.windowOf(name), size, least)
+	}
+	longest := r.a.lengths.longest(answering(name), r.a.now())
+	if longest > 0 && resp.Finish == "length" {
 		least = r.a.room(name, r.a.opts.windowOf(name)/leastWindow)
 	}
-	if err != nil {
-		// What passed is known by the usage that was reported, as far as we have
-		// learned to convert that: up to a sixth more than we count.
-		longest = longest * 5 / 6
-	}
 	return size > max(longest, least)
+}
+
+// outgrown reports whether a request of size tokens to m, which takes so many
+// as it is configured, may have been refused for its length: it is longer than
+// what passed lately, or, if nothing did, than untried. What is short is refused
+// for something else, whatever passed before.
+func (a *Agent) outgrown(m served, window, size, untried int) bool {
+	longest := a.lengths.longest(m, a.now())
+	if longest == 0 {
+		return size > untried
+	}
+	// What passed is known by the usage that was reported, as far as we have
+	// learned to convert that: up to a sixth more than we count.
+	return size > max(longest*5/6, a.room(m.model, window/leastWindow))
 }
 
 // unclear reports whether a server refused a request for a reason that we do
@@ -67,9 +78,11 @@ func (s *summarising) tooLong(req Request, err error) bool {
 	if tooLong(err) {
 		return true
 	}
-	a, m := s.a, s.a.summarizing()
-	size := s.size(req)
-	if s.doubted || !unclear(err) || size <= a.lengths.longest(m, a.now()) || size <= a.room(m.model, a.opts.SummarizerWindow/leastWindow) {
+	a, m, size := s.a, s.a.summarizing(), s.size(req)
+	// The first one to a server is long already, so that half of the window
+	// would say nothing.
+	untried := a.room(m.model, a.opts.SummarizerWindow/leastWindow)
+	if s.doubted || !unclear(err) || !a.outgrown(m, a.opts.SummarizerWindow, size, untried) {
 		return false
 	}
 	s.doubted, s.doubtedLength = true, size

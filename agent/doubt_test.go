@@ -237,3 +237,43 @@ func TestDoubtWhereUsageIsOff(t *testing.T) {
 		t.Errorf("Text = %q, want an answer to what fits", res.Text)
 	}
 }
+
+// TestDoubtOfSummariesWhereUsageIsOff: the same for a summary by the model that
+// answers. It is refused though the usage that was reported for turns says that
+// something as long has passed.
+func TestDoubtOfSummariesWhereUsageIsOff(t *testing.T) {
+	var c agent.Calibration
+	var sizes []int
+	takes := 1 << 20
+	m := newScript(t, func(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
+		size := window.Estimate(r.Messages) + window.EstimateText(r.System)
+		sizes = append(sizes, size)
+		if size > takes {
+			return refusal(false)(ctx, r, d)
+		}
+		resp := response(theyTalked, "stop")
+		resp.Usage = &sessions.Usage{Input: size * 11 / 10, Output: 1}
+		return resp, nil
+	})
+	opts := agent.Options{ContextWindow: 32_768, Compaction: without(), Calibration: &c}
+	talk := chat{t: t, a: newAgent(t, m, opts), h: sessions.History{Generation: "20260301_001"}}
+	for i := range 28 {
+		talk.say(fmt.Sprint("message ", i, strings.Repeat(" word", 600)))
+	}
+	passed := sizes[len(sizes)-1]
+	takes = passed // and a summary is a little longer
+	opts.Compaction = keeping(2)
+	a := newAgent(t, m, opts)
+	turn := turnOf("message 27" + strings.Repeat(" word", 600))
+	turn.History = talk.h
+	turn.History.Messages = turn.History.Messages[:len(turn.History.Messages)-2]
+	runUnsummarised(t, a, turn)
+	before := len(sizes)
+	s, err := a.Summarize(t.Context(), turn.History, nil)
+	if n := sizes[before]; n <= takes || n > takes*104/100 {
+		t.Fatalf("the summary asks for %d tokens, want a little more than %d", n, takes)
+	}
+	if err != nil || s.Text == "" {
+		t.Errorf("Summarize() = %v after requests of %v, want a summary by smaller ones", err, sizes[before:])
+	}
+}
