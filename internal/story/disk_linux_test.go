@@ -1,10 +1,8 @@
 package story_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,50 +13,6 @@ import (
 	"dragoman/internal/testkit"
 )
 
-// smallDisk mounts a file system of its own, for as long as the test runs.
-func smallDisk(t *testing.T, size string) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "disk")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=700,size="+size); err != nil {
-		if testkit.NeedAll() {
-			t.Fatalf("cannot mount a small disk (run the tests as root): %v", err)
-		}
-		t.Skipf("this user cannot mount a small disk: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
-	return dir
-}
-
-// fill takes all the space that is left, and returns what gives it back.
-func fill(t *testing.T, dir string) (free func()) {
-	t.Helper()
-	path := filepath.Join(dir, "ballast")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for block := make([]byte, 4096); err == nil; {
-		_, err = f.Write(block)
-	}
-	if !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("filling the disk ended with %v", err)
-	}
-	return func() {
-		t.Helper()
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // The disk runs full. What cannot be stored stays with Telegram, an answer
 // that is ready waits, health says what is wrong; and when there is space
 // again everything is answered, once.
@@ -68,7 +22,7 @@ func TestCase41DiskFull(t *testing.T) { diskFull(t, "") }
 func TestCase41DiskFullFiles(t *testing.T) { diskFull(t, "store: {type: file}\n") }
 
 func diskFull(t *testing.T, store string) {
-	disk := smallDisk(t, "3m")
+	disk := testkit.SmallDisk(t, "3m")
 	h := newHouse(t, plan{state: filepath.Join(disk, "state"), rest: store + "log: {level: debug}\nqueue: {rate_per_minute: 0}"})
 	d := h.start()
 	h.tell(ann, "before #1")
@@ -76,7 +30,7 @@ func diskFull(t *testing.T, store string) {
 	h.tell(bob, "a long one !hold disk #2")
 	h.eventually("the model to be asked", func() bool { return len(h.asked()) == 2 })
 
-	free := fill(t, disk)
+	free := testkit.FillDisk(t, disk)
 	// The write-ahead log may have room for some more; long messages use it up.
 	long := strings.Repeat("no room for this zwiebelfisch ", 130)
 	sent := 2
