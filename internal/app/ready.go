@@ -33,6 +33,7 @@ func (d *Daemon) sayReady(ctx context.Context) bool {
 		return false
 	}
 	d.begun.Store(true)
+	d.given()
 	d.report()
 	notify("READY=1")
 	return true

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"dragoman/channels/terminal"
@@ -54,6 +55,9 @@ func (d *Daemon) openServers(context.Context) error {
 	}
 	d.metrics.Collect(d.store.Stats, d.gateway.Channels)
 	d.metrics.WatchTurns(d.gateway.Running)
+	if d.reserve != nil {
+		d.metrics.WatchReserve(d.reserve.bytes)
+	}
 	probes := page.Protect(httpapi.Public(httpapi.PublicOptions{
 		Check: d.checkStore, Ready: d.gateway.Ready, Channels: d.gateway.Channels, Metrics: d.metrics.Handler(),
 	}))
@@ -75,7 +79,7 @@ func (d *Daemon) openAdmin() error {
 	mux := http.NewServeMux()
 	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{
 		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, AuditFile: d.state.file(auditName),
-		Erasing: d.state.file(erasingName), FileName: media.Name,
+		Erasing: d.state.file(erasingName), FileName: media.Name, Room: d.reserve.lend,
 		Beside: func() (copies, others []string, err error) { return besideStore(d.state.path, d.cfg.Store.Type) },
 	}))
 	mux.HandleFunc("POST "+linkPath, d.serveLink)
@@ -113,6 +117,7 @@ func (d *Daemon) info() httpapi.Info {
 	for _, w := range d.cfg.Warnings() {
 		i.Warnings = append(i.Warnings, w.String())
 	}
+	i.Warnings = append(i.Warnings, d.reserve.warnings()...)
 	i.Warnings = append(i.Warnings, damageWarnings(d.cfg)...)
 	return i
 }
@@ -160,40 +165,58 @@ func Admin(ctx context.Context, cfg *config.Config, who Caller) (c *httpapi.Clie
 // adminOf is a client for the verbs on the store in state, which is a view if
 // readOnly says why nothing can be written.
 func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDir, readOnly *readOnlyError) (c *httpapi.Client, release func(), err error) {
+	kept := openReserve(cfg, state, nil, who.tell)
+	undo := []func() error{onlyDone(kept.lend())}
+	closeAll := func() (errs error) {
+		for _, f := range slices.Backward(undo) {
+			errs = errors.Join(errs, f())
+		}
+		return errs
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, closeAll())
+		}
+	}()
 	store, err := openStore(ctx, cfg, state, nil)
 	if err != nil {
 		return nil, nil, err
 	}
+	undo = append(undo, store.Close)
 	files, err := openMedia(cfg, state, nil)
 	if err != nil {
-		return nil, nil, errors.Join(err, store.Close())
+		return nil, nil, err
 	}
+	undo = append(undo, files.Close)
 	beats, err := newBeats(cfg, store, nil, nil)
 	if err != nil {
-		return nil, nil, errors.Join(err, files.Close(), store.Close())
+		return nil, nil, err
 	}
 	beats.idle = true
 	told, endHooks, err := startHooks(cfg)
 	if err != nil {
-		return nil, nil, errors.Join(err, files.Close(), store.Close())
+		return nil, nil, err
 	}
+	undo = append(undo, onlyDone(endHooks))
 	place := &stateDir{path: cfg.StateDir}
 	o := httpapi.AdminOptions{
 		Store: filing{store, files, &keepers{cfg: cfg}}, Jobs: beats, Events: told.Emit, AuditFile: place.file(auditName),
-		Erasing: place.file(erasingName), FileName: media.Name,
+		Erasing: place.file(erasingName), FileName: media.Name, Room: kept.lend,
 		Beside: func() (copies, others []string, err error) { return besideStore(cfg.StateDir, cfg.Store.Type) },
 		Info: func() httpapi.Info {
 			return httpapi.Info{
 				Version: who.Version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),
-				Warnings: damageWarnings(cfg),
+				Warnings: append(kept.warnings(), damageWarnings(cfg)...),
 			}
 		},
 	}
 	if readOnly != nil {
 		o.ReadOnly = readOnly.sentence()
 	}
-	return httpapi.InProcess(httpapi.Admin(o)), func() {
-		endHooks()
-		_, _ = files.Close(), store.Close()
-	}, nil
+	return httpapi.InProcess(httpapi.Admin(o)), func() { _ = closeAll() }, nil
+}
+
+// onlyDone is f as a step that cannot fail.
+func onlyDone(f func()) func() error {
+	return func() error { f(); return nil }
 }

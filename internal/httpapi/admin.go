@@ -150,6 +150,9 @@ type AdminOptions struct {
 	// it, which an erasure removes, and other stores, which it does not reach.
 	// Nil: there is nothing.
 	Beside func() (copies, others []string, err error)
+	// Room is asked for before something is erased, on a disk that may be full.
+	// Back is called when that is done. Nil: there is what there is.
+	Room func() (back func())
 	// ReadOnly, if not "", says why nothing can be changed: whatever would is
 	// refused with it.
 	ReadOnly string
@@ -174,6 +177,9 @@ type admin struct {
 func Admin(o AdminOptions) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Room == nil {
+		o.Room = func() func() { return func() {} }
 	}
 	a := &admin{AdminOptions: o}
 	mux := http.NewServeMux()

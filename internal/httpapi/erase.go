@@ -46,6 +46,7 @@ func (a *admin) erase(ctx context.Context, r *request) (any, error) {
 	ctx = context.WithoutCancel(ctx)
 	a.erasing.Lock()
 	defer a.erasing.Unlock()
+	defer a.Room()()
 	before, got, err := a.finish(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("an erasure that was cut off before could not be finished: %w", err)
@@ -73,6 +74,10 @@ type Finished struct {
 func (a *admin) finishErase(ctx context.Context, _ *request) (any, error) {
 	a.erasing.Lock()
 	defer a.erasing.Unlock()
+	if i, err := a.unfinished(); i == nil && err == nil {
+		return Finished{}, nil
+	}
+	defer a.Room()()
 	before, _, err := a.finish(context.WithoutCancel(ctx))
 	return Finished{Found: before != nil}, err
 }

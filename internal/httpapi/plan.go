@@ -87,6 +87,7 @@ func (a *admin) planErase(ctx context.Context, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer a.Room()()
 	p := Plan{Conversations: []sessions.Conversation{}, Shared: []SharedPart{}}
 	p.Erasure.Keys = []channels.Key{who}
 	var seen *register

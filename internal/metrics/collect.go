@@ -50,6 +50,17 @@ func (s *Set) WatchTurns(running func() (turns int, oldest time.Duration)) {
 	)
 }
 
+// WatchReserve shows how much of the room that is kept for a full disk is
+// there. Call it at most once.
+func (s *Set) WatchReserve(bytes func() float64) {
+	if s == nil {
+		return
+	}
+	s.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "reserve_bytes", Help: "Bytes that are kept for a start or an erasure on a full disk; 0: they are in use or gone.",
+	}, bytes))
+}
+
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
 }
