@@ -85,6 +85,10 @@ lint: $(GOFUMPT) $(STATICCHECK)
 	go vet ./...
 	go vet -tags nowhatsapp ./...
 	@if go list -deps -tags nowhatsapp ./cmd/dragoman | grep -E 'whatsmeow|libsignal'; then echo "lint: these are in a binary without WhatsApp"; exit 1; fi
+	@go build -ldflags=-dumpdep -o .cache/linked ./cmd/dragoman 2>.cache/links || { cat .cache/links; exit 1; }
+	@byname=$$(grep -oE '^[^ ]+ <ReflectMethod>' .cache/links | sort -u); rm -f .cache/linked .cache/links; \
+		if [ -n "$$byname" ]; then echo "$$byname"; \
+		echo "lint: these look methods up by name, so the linker keeps all methods of all types (docs/decisions/0049)"; exit 1; fi
 	$(STATICCHECK) ./...
 	go mod tidy -diff
 	@if command -v systemd-analyze >/dev/null; then \

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -38,10 +39,9 @@ type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"The command to explain."`
 }
 
-func (h *helpCmd) Run(e *env) error {
-	// The parser prints the help itself and ends there.
-	_, err := e.parser.Parse(append(h.Command, "--help"))
-	if err != nil {
+func (h *helpCmd) Run(e *env, _ *cli) error {
+	_, err := parse(e.parser, append(h.Command, "--help"))
+	if !errors.Is(err, errHelped) {
 		return &usageError{fmt.Sprintf("there is no command %s", strings.Join(h.Command, " "))}
 	}
 	return nil
@@ -49,7 +49,7 @@ func (h *helpCmd) Run(e *env) error {
 
 type versionCmd struct{}
 
-func (versionCmd) Run(e *env) error {
+func (versionCmd) Run(e *env, _ *cli) error {
 	e.say("dragoman %s", programVersion())
 	return nil
 }

@@ -11,7 +11,7 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-func (k *completionCmd) Run(e *env) error {
+func (k *completionCmd) Run(e *env, _ *cli) error {
 	var script string
 	switch k.Shell {
 	case "bash":

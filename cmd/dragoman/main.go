@@ -88,19 +88,8 @@ func (e *usageError) Error() string { return e.sentence }
 // errSaid ends a command that has said already what is wrong.
 var errSaid = errors.New("something is wrong, as was said")
 
-// helpShown ends the parser after --help.
-type helpShown struct{}
-
 // run is the program with its world passed in; it returns the exit code.
-func run(ctx context.Context, args []string, e *env) (code int) {
-	defer func() {
-		if r := recover(); r != nil {
-			if _, ok := r.(helpShown); !ok {
-				panic(r)
-			}
-			code = e.written(exitOK)
-		}
-	}()
+func run(ctx context.Context, args []string, e *env) int {
 	e.screen, e.answer = e.out, &output{to: e.out}
 	e.out = e.answer
 	var c cli
@@ -108,7 +97,6 @@ func run(ctx context.Context, args []string, e *env) (code int) {
 		kong.Name("dragoman"),
 		kong.Description("One assistant, many chats: Telegram, WhatsApp, IRC, a web page, a terminal. A message that its network believes delivered is on disk first."),
 		kong.Writers(e.out, e.err),
-		kong.Exit(func(int) { panic(helpShown{}) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 	)
 	if err != nil {
@@ -125,15 +113,18 @@ func run(ctx context.Context, args []string, e *env) (code int) {
 	if err != nil {
 		return e.report(err)
 	}
-	kctx, err := parser.Parse(args)
+	line, err := parse(parser, args)
+	if errors.Is(err, errHelped) {
+		return e.written(exitOK)
+	}
 	if err != nil {
 		if e.answer.err != nil { // of the help
 			return e.written(exitFailed)
 		}
 		return e.misparsed(parser.Model.Node, args, err)
 	}
-	e.config, e.verb = c.Config, strings.TrimPrefix(kctx.Selected().FullPath(), parser.Model.Name+" ")
-	err = kctx.Run(e, &c)
+	e.config, e.verb = c.Config, strings.TrimPrefix(line.Selected().FullPath(), parser.Model.Name+" ")
+	err = line.Selected().Target.Addr().Interface().(command).Run(e, &c)
 	if e.answer.err != nil {
 		return e.written(exitFailed)
 	}

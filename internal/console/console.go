@@ -28,7 +28,6 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"html/template"
 	"log/slog"
 	"mime"
 	"net"
@@ -70,7 +69,7 @@ type Console struct {
 	guard guard
 	doors *doors
 	mux   *http.ServeMux
-	login *template.Template
+	login string // with two places to fill, see loginPage
 	files map[string]file
 }
 
@@ -152,9 +151,7 @@ func (c *Console) load() error {
 			return fmt.Errorf("console: load the page: %w", err)
 		}
 		if e.Name() == "login.html" {
-			if c.login, err = template.New("login").Parse(string(body)); err != nil {
-				return fmt.Errorf("console: load the page: %w", err)
-			}
+			c.login = string(body)
 			continue
 		}
 		sum := sha256.Sum256(body)

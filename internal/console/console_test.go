@@ -240,7 +240,14 @@ func TestLoginRefuses(t *testing.T) {
 	if got := login(c, strings.Repeat("x", 1<<20)); got.Code != 400 {
 		t.Errorf("a login of 1 MiB = %d, want 400", got.Code)
 	}
+	empty := ask(c, "GET", "/login", nil).Body.String()
+	if strings.Contains(empty, "{{") || strings.Contains(empty, "alert") || !strings.Contains(empty, `required autofocus>`) {
+		t.Errorf("the login page = %s, want the form alone", empty)
+	}
 	evil := login(c, `"><script>alert(1)</script>`)
+	if page := evil.Body.String(); strings.Contains(page, "{{") || !strings.Contains(page, `aria-invalid="true">`) || !strings.Contains(page, `role="alert">That is not the token.</p>`) {
+		t.Errorf("the login page after a wrong token = %s, want the form and what was wrong", page)
+	}
 	if evil.Code != 401 || strings.Contains(evil.Body.String(), "<script>alert") {
 		t.Errorf("wrong token = %d %s", evil.Code, evil.Body)
 	}

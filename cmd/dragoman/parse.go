@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// The parser's own Parse and Run, and its Validate, look for methods by names
+// that are not known before they run. A program that holds such a look-up gets
+// every exported method of every type from the linker, used or not, which made
+// this one a half larger. So the steps are taken here; make lint watches that
+// no other look-up comes in.
+
+// command is what every command of the cli is.
+type command interface {
+	Run(e *env, c *cli) error
+}
+
+// errHelped ends the parser after --help.
+var errHelped = errors.New("the help was shown")
+
+// parse reads args into the cli that the parser was made of. The error is
+// errHelped, or for [env.misparsed].
+func parse(parser *kong.Kong, args []string) (*kong.Context, error) {
+	line, err := kong.Trace(parser, args)
+	if err != nil {
+		return nil, err
+	}
+	if line.Error != nil {
+		return nil, line.Error
+	}
+	for _, step := range line.Path {
+		if step.Flag != nil && step.Flag == parser.Model.HelpFlag {
+			if err := line.PrintUsage(false); err != nil {
+				return nil, err
+			}
+			return nil, errHelped
+		}
+	}
+	if err := line.Reset(); err != nil {
+		return nil, err
+	}
+	if _, err := line.Apply(); err != nil {
+		return nil, err
+	}
+	return line, complete(line)
+}
+
+// complete says what a line lacks, or which of its words is not one of those
+// that may stand there.
+func complete(line *kong.Context) error {
+	var flags []string
+	for _, step := range line.Path {
+		if v := valueOf(step); v != nil && v.Enum != "" && !slices.Contains(v.EnumSlice(), fmt.Sprint(v.Target)) {
+			return fmt.Errorf("%s must be one of %s, not %q", v.ShortSummary(), strings.Join(v.EnumSlice(), ", "), fmt.Sprint(v.Target))
+		}
+		for _, f := range step.Flags {
+			if f.Required && !f.Set {
+				flags = append(flags, f.Summary())
+			}
+		}
+	}
+	if flags != nil {
+		return fmt.Errorf("missing flags: %s", strings.Join(flags, ", "))
+	}
+	chosen := line.Selected()
+	if chosen == nil {
+		chosen = line.Model.Node
+	}
+	var words []string
+	for _, arg := range chosen.Positional {
+		if arg.Required && !arg.Set {
+			words = append(words, arg.Summary())
+		}
+	}
+	if words != nil {
+		return fmt.Errorf("expected %s", strings.Join(words, " "))
+	}
+	if verbs := commandsOf(chosen); len(verbs) > 0 {
+		for _, n := range verbs {
+			words = append(words, n.Name)
+		}
+		return fmt.Errorf("expected one of %s", strings.Join(words, ", "))
+	}
+	return nil
+}
+
+// valueOf is what a step of a line sets, or nil if it sets nothing.
+func valueOf(step *kong.Path) *kong.Value {
+	if step.Flag != nil {
+		return step.Flag.Value
+	}
+	return step.Positional
+}
