@@ -102,7 +102,7 @@ func (r *run) tryLess(ctx context.Context, req Request, tried *rescue, final boo
 		r.most = max(size*muchLess/10, 1)
 		if !r.compacted {
 			tried.compacted = true
-			if err := r.compact(ctx, r.keep()); err != nil {
+			if err := r.compact(ctx, r.keepAfter(tried.doubted)); err != nil {
 				return false, err
 			}
 		}

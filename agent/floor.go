@@ -30,10 +30,23 @@ func (a *Agent) keepOr(k *Keep, h sessions.History) Keep {
 }
 
 // keep is what stays of the history beside the running turn.
-func (r *run) keep() *Keep {
+func (r *run) keep() *Keep { return r.keepIn(r.a.windowOf(r.model.Name())) }
+
+// keepAfter is the same when the server has found a request of so many tokens,
+// as we count them, too long: what stays fits the window that is learned of
+// that. Else the next summary would be due as soon as this turn is over.
+func (r *run) keepAfter(refused int) *Keep {
+	name := r.model.Name()
+	// As lengths.note learns it.
+	most := max(refused*learnedTenths/10, r.a.lengths.longestBelow(answering(name), refused, r.a.now()))
+	return r.keepIn(r.a.windowFor(name, r.a.windowOf(name), most))
+}
+
+// keepIn is what stays of it in a window of so many tokens.
+func (r *run) keepIn(size int) *Keep {
 	h := r.t.History
-	room := r.budget() - r.ownTokens() - r.a.summaryTokens(h)
-	k := r.a.keepWithin(h, min(room, r.a.keptRoom(h)), 0)
+	room := r.budgetIn(size) - r.ownTokens() - r.a.summaryTokensIn(size)
+	k := r.a.keepWithin(h, min(room, r.a.keptRoomIn(h, size)), 0)
 	return &k
 }
 
@@ -84,8 +97,12 @@ func (r *run) keepNow(final bool) *Keep {
 
 // keptRoom is how many tokens, as we count them, may stay of h.
 func (a *Agent) keptRoom(h sessions.History) int {
+	return a.keptRoomIn(h, a.windowOf(a.nameFor(h.Settings)))
+}
+
+// keptRoomIn is the same in a window of so many tokens.
+func (a *Agent) keptRoomIn(h sessions.History, size int) int {
 	name := a.nameFor(h.Settings)
-	size := a.windowOf(name)
 	most := size - a.answerReserve(size)
 	if percent := a.opts.Compaction.Trigger.TokensPercent; percent > 0 {
 		most = min(most, size*percent/100)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -15,6 +16,8 @@ const (
 	// window: the refusal must have had another reason. Only a still shorter one
 	// that passes right after it shows that it was the length.
 	leastWindow = 8
+	// learnedTenths is what is known to pass of what was refused, in tenths.
+	learnedTenths = 6
 	// maxPasses bounds how many requests that passed are remembered of a model.
 	// Of two that differ by less than one part of passStep the longer is enough.
 	maxPasses, passStep = 16, 16
@@ -94,10 +97,15 @@ func (l *lengths) pass(m served, tokens int, now time.Time) {
 
 // longest is the longest request to m that passed lately; 0: none did.
 func (l *lengths) longest(m served, now time.Time) (tokens int) {
+	return l.longestBelow(m, math.MaxInt, now)
+}
+
+// longestBelow is the longest of those that were shorter than that.
+func (l *lengths) longestBelow(m served, most int, now time.Time) (tokens int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, p := range l.models[m].passed {
-		if now.Sub(p.at) < lengthsLast {
+		if p.tokens < most && now.Sub(p.at) < lengthsLast {
 			tokens = p.tokens
 		}
 	}
@@ -139,7 +147,7 @@ func (l *lengths) note(m served, refused, passed, least int, now time.Time) {
 	if refused > 0 {
 		// Not below what passed in other turns: else one refusal would have
 		// summaries made of conversations that fit.
-		most := max(refused*6/10, least, known.below(refused, now))
+		most := max(refused*learnedTenths/10, least, known.below(refused, now))
 		if known.most == 0 || most < known.most {
 			known.most = most
 		}
@@ -162,14 +170,19 @@ func (a *Agent) summarizerWindow() int {
 	return a.learned(a.summarizing(), a.opts.SummarizerWindow)
 }
 
-// learned is window, or the smaller one in which a request of the length that
-// is known to pass leaves just the room for its answer.
+// learned is window, or the smaller one that m's server refused more than.
 func (a *Agent) learned(m served, window int) int {
-	most := a.lengths.of(m, a.now())
-	if most == 0 {
-		return window
+	if most := a.lengths.of(m, a.now()); most > 0 {
+		return a.windowFor(m.model, window, most)
 	}
-	tokens := int(float64(most) * a.opts.Calibration.Factor(m.model))
+	return window
+}
+
+// windowFor is window, or the smaller one of the model of that name in which a
+// request of so many tokens, as we count them, leaves just the room for its
+// answer.
+func (a *Agent) windowFor(name string, window, most int) int {
+	tokens := int(float64(most) * a.opts.Calibration.Factor(name))
 	reserve := min(4096, tokens/7)
 	if a.opts.MaxTokens > 0 {
 		reserve = min(a.opts.MaxTokens, tokens)

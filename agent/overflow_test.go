@@ -104,3 +104,49 @@ func sixty() []sessions.Message {
 	}
 	return msgs
 }
+
+// TestOneSummaryForOneRefusal: a refusal costs one summary. It leaves so little
+// that none is due right after it, and it stands for what the request lacks.
+func TestOneSummaryForOneRefusal(t *testing.T) {
+	for _, test := range []struct {
+		preset               string
+		window, takes, words int
+		turn                 int // whose request is refused
+	}{
+		{"dragoman", 16_384, 3000, 300, 8},
+		{"dragoman", 32_768, 9000, 1000, 8},
+		{"dragoman", 128_000, 9000, 1000, 8}, // so little of the window that the refusal alone teaches nothing
+		{"dragoman", 128_000, 6000, 1000, 5}, // what usually stays is all there is
+		{"goose-conservative", 16_384, 6000, 1000, 5},
+		{"molf", 32_768, 6000, 1000, 5},
+		{"terrarium", 32_768, 4500, 1000, 4},
+	} {
+		for name, refused := range map[string]reply{"clearly": fail(modelError(agent.ErrorContext, 0)), "in unknown words": refusal(false)} {
+			if name != "clearly" && test.takes < test.window/8 {
+				continue // it is not doubted
+			}
+			t.Run(fmt.Sprint(test.preset, " ", test.takes, " of ", test.window, " ", name), func(t *testing.T) {
+				o := &odd{takes: test.takes, instead: refused}
+				m := newScript(t, func(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
+					resp, err := o.answer(ctx, r, d)
+					resp.Message.Content = "## Goal\n" + theyTalked
+					return resp, err
+				})
+				opts := agent.Options{ContextWindow: test.window, Compaction: window.Presets[test.preset]}
+				c := chat{t: t, a: newAgent(t, m, opts), h: sessions.History{Generation: "g", FirstSeq: 1}}
+				for i := range test.turn + 2 {
+					made, summaries, failed := len(o.sizes), len(c.summaries), o.failed
+					c.say(fmt.Sprint("And ", i, strings.Repeat(" word", test.words)))
+					calls, want := len(o.sizes)-made, 1
+					if i == test.turn {
+						want = 3 // refused, summarised, answered
+					}
+					if calls != want || len(c.summaries)-summaries != want/2 || (o.failed > failed) != (want == 3) || c.unaccounted > 0 {
+						t.Errorf("turn %d: requests of %v, %d of them refused, %d summaries, %d messages unaccounted for; want %d calls",
+							i, o.sizes[made:], o.failed-failed, len(c.summaries)-summaries, c.unaccounted, want)
+					}
+				}
+			})
+		}
+	}
+}

@@ -119,8 +119,10 @@ func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 
 // budget is how many tokens of messages, as we count them, the next request
 // may have. It is never nothing: then the server decides.
-func (r *run) budget() int {
-	size := r.a.windowOf(r.model.Name())
+func (r *run) budget() int { return r.budgetIn(r.a.windowOf(r.model.Name())) }
+
+// budgetIn is the same in a window of so many tokens.
+func (r *run) budgetIn(size int) int {
 	n := r.a.room(r.model.Name(), size-r.a.answerReserve(size)) - r.fixed - omissionTokens
 	n = max(n, size/8)
 	if r.most > 0 {
@@ -175,7 +177,7 @@ func (r *run) rescue(ctx context.Context, req Request, tried *rescue, final bool
 	}
 	if !tried.compacted && !r.compacted {
 		tried.compacted = true
-		if err := r.compact(ctx, r.keep()); err != nil {
+		if err := r.compact(ctx, r.keepAfter(tried.refused)); err != nil {
 			return "", err
 		}
 		if r.compacted && smaller() {

@@ -97,8 +97,11 @@ func unseen(msgs []sessions.Message, covers int64, shown []sessions.Message) int
 // summaryTokens is how long the summary of h may be: it must leave room in the
 // window of the model that answers there.
 func (a *Agent) summaryTokens(h sessions.History) int {
-	return min(a.opts.Compaction.MaxTokens, a.windowOf(a.nameFor(h.Settings))/4)
+	return a.summaryTokensIn(a.windowOf(a.nameFor(h.Settings)))
 }
+
+// summaryTokensIn is the same in a window of so many tokens.
+func (a *Agent) summaryTokensIn(size int) int { return min(a.opts.Compaction.MaxTokens, size/4) }
 
 // inReach moves cut back to what about maxParts requests to a model that takes
 // so many tokens can hold.
