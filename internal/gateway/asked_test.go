@@ -246,8 +246,10 @@ func TestCompactBehindACutTurnIsSaid(t *testing.T) {
 					<-ctx.Done()
 					return sessions.Summary{}, context.Cause(ctx)
 				}
-				w.compacting()
 				w.say("1", "hello")
+				synctest.Wait()
+				w.compacting()
+				w.say("1", "hello again")
 				synctest.Wait() // its summary is being made
 				if test.asks {
 					w.say("1", "/compact")

@@ -31,12 +31,21 @@ func (r *run) choice(t sessions.Turn) []sessions.Reply {
 	return g.split(r.claim.Key, sayChoice, r.rows[len(r.rows)-1].Inbound)
 }
 
-// sayNoSummary answers a /compact whose summary failed later on: once, whatever
-// is tried again. If the store does not take it either, that is only logged.
+// sayNoSummary answers a /compact whose summary came to nothing later on, by
+// cause: once, whatever is tried again. The summary's context is ctx; if that has
+// ended, it was cut off.
 func (g *Gateway) sayNoSummary(ctx context.Context, asker channels.Inbound, cause error) {
 	text := noSummary
-	if errors.Is(cause, agent.ErrLongSummary) {
+	switch {
+	case ctx.Err() != nil:
+		g.sayCutSummary(asker, cutWords(ctx))
+		return
+	case errors.Is(cause, agent.ErrLongSummary):
 		text = longSummary
+	case errors.Is(cause, agent.ErrNothingToSummarize):
+		text = nothingLeft
+	case errors.Is(cause, sessions.ErrConflict):
+		text = changedSummary
 	}
 	g.answerAsker(ctx, asker, text)
 }
@@ -63,7 +72,13 @@ func cutWords(ctx context.Context) string {
 	return cutSummary
 }
 
+// answerAsker says text where asker is from, unless that conversation was
+// deleted meanwhile: the answer would begin it anew. If the store does not take
+// it, that is only logged.
 func (g *Gateway) answerAsker(ctx context.Context, asker channels.Inbound, text string) {
+	if h, err := g.store.History(ctx, asker.Key, sessions.HistoryLimit{Messages: 1}); err == nil && h.Generation == "" {
+		return
+	}
 	_, err := g.store.Accept(ctx, sessions.Entry{
 		Inbound: channels.Inbound{Key: asker.Key, ID: "compact:" + asker.ID, At: g.opts.Now()},
 		Origin:  sessions.OriginNotice, Answered: true, Replies: g.split(asker.Key, text, asker),
@@ -80,6 +95,13 @@ const noSummary = "I could not summarise this conversation. Nothing is lost, and
 
 // longSummary is the same where there is nothing to gain.
 const longSummary = "There is nothing to gain: this conversation is shorter than a summary of it would be. All of it stays as it is."
+
+// nothingLeft is the same where there was nothing to do any more.
+const nothingLeft = "There is nothing to summarise here by now. Nothing is lost, and this conversation goes on as before."
+
+// changedSummary is the same where something was said to be over or erased that
+// the summary stood for.
+const changedSummary = "This conversation changed while I summarised it, so that summary is dropped. You can ask for it again with /compact."
 
 // stoppedSummary is what they read if it ended with a turn that was stopped.
 const stoppedSummary = "The answer that this conversation was being summarised for was stopped, and the summary with it. " +
@@ -102,7 +124,7 @@ func (g *Gateway) compactText(ctx context.Context, m channels.Inbound, answered 
 	case !g.agent.CanSummarize(h):
 		return "There is nothing to summarise yet.", nil
 	}
-	switch o := g.summarizeLater(m.Key, always, &m, answered); {
+	switch o := g.summarizeLater(m.Key, never, &m, answered); {
 	case o.busy:
 		return "I am summarising this conversation already.", nil
 	case o.any():

@@ -101,6 +101,14 @@ func (s *summaries) queue(k channels.Key, now time.Time, asker *channels.Inbound
 	return o
 }
 
+// asked reports whether a person wants the summary of k and was not answered yet.
+func (s *summaries) asked(k channels.Key) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.state[k]
+	return st != nil && st.asker != nil
+}
+
 // leave ends the waiting of a background task. It returns who had asked for the
 // summary and was not answered yet.
 func (s *summaries) leave(k channels.Key) (asker *channels.Inbound) {
@@ -145,7 +153,7 @@ func (s *summaries) end(k channels.Key, now time.Time, err error, failed bool) (
 	st.running.err = err
 	close(st.running.ended)
 	st.running = nil
-	if failed || !st.queued { // what was cancelled may still be made by the task that waits
+	if failed || err == nil || !st.queued { // what was cancelled may still be made by the task that waits
 		asker, st.asker = st.asker, nil
 	}
 	if failed {

@@ -45,19 +45,22 @@ func (g *Gateway) asLoaded(h sessions.History) sessions.History {
 
 func always(sessions.History) bool { return true }
 
+func never(sessions.History) bool { return false }
+
 // summarizeLater summarises k in the background if that is still needed when
-// its turn comes, and returns what keeps it from that. asker is the command of a
-// person who wants it, and answered is closed when they have been told that it
-// is being made: what comes of it is not to be said before. nil: nobody asks.
+// its turn comes, or if a person wants it, and returns what keeps it from that.
+// asker is the command of that person, and answered is closed when they have
+// been told that it is being made: what comes of it is not to be said before.
+// nil: nobody asks yet.
 func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) bool, asker *channels.Inbound, answered <-chan struct{}) obstacle {
 	if o := g.sums.queue(k, g.opts.Now(), asker); o.any() {
 		return o
 	}
 	g.sums.wg.Go(func() {
-		cut := true // by the end of the process
+		came := context.Canceled // by the end of the process
 		defer func() {
-			if asker := g.sums.leave(k); asker != nil && cut {
-				g.sayCutSummary(*asker, cutSummary)
+			if asker := g.sums.leave(k); asker != nil && came != nil {
+				g.sayNoSummary(g.sums.ctx, *asker, came)
 			}
 		}()
 		if answered != nil {
@@ -67,10 +70,9 @@ func (g *Gateway) summarizeLater(k channels.Key, needed func(sessions.History) b
 		case g.sums.slots <- struct{}{}:
 			defer func() { <-g.sums.slots }()
 			if ok, _ := g.sums.begin(k, g.opts.Now(), asker != nil); ok {
-				err := g.summarizeOnce(g.sums.ctx, k, nil, backgroundLimit, needed) // it is logged and tried again
-				cut = err != nil && g.sums.ctx.Err() != nil
+				came = g.summarizeOnce(g.sums.ctx, k, nil, backgroundLimit, needed) // it is logged and tried again
 			} else {
-				cut = false // a turn has overtaken it
+				came = nil // a turn has overtaken it
 			}
 		case <-g.sums.ctx.Done():
 		}
@@ -111,6 +113,11 @@ func (g *Gateway) summarizeOnce(ctx context.Context, k channels.Key, keep *agent
 	lctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := g.summarize(lctx, k, keep, needed)
+	came := err
+	if errors.Is(err, sessions.ErrConflict) {
+		g.opts.Observer.Summarized("outdated")
+		err = nil // what there is now is as good
+	}
 	failed := err != nil && ctx.Err() == nil && !errors.Is(err, agent.ErrNothingToSummarize)
 	if failed {
 		g.log(k).Warn("summary failed; everything is kept", "err", err)
@@ -119,12 +126,8 @@ func (g *Gateway) summarizeOnce(ctx context.Context, k channels.Key, keep *agent
 			g.opts.Observer.Unaccounted(1, false) // nothing is lost yet, and still it is a bug
 		}
 	}
-	switch asker := g.sums.end(k, g.opts.Now(), err, failed); {
-	case asker == nil || err == nil:
-	case failed:
-		g.sayNoSummary(ctx, *asker, err)
-	case ctx.Err() != nil:
-		g.sayCutSummary(*asker, cutWords(ctx))
+	if asker := g.sums.end(k, g.opts.Now(), err, failed); asker != nil && came != nil {
+		g.sayNoSummary(ctx, *asker, came)
 	}
 	return err
 }
@@ -137,14 +140,14 @@ func outcomeOf(err error) string {
 	return "failed"
 }
 
-// summarize makes one summary if one is needed. Messages that arrive meanwhile
+// summarize makes one summary if one is needed, or a person asked for it. Messages that arrive meanwhile
 // come after what it covers, so they are neither lost nor summarised. It reads
 // the whole of what follows the last summary, however much that is.
 func (g *Gateway) summarize(ctx context.Context, k channels.Key, keep *agent.Keep, needed func(sessions.History) bool) (err error) {
 	defer recoverTo(&err, "summary of "+k.String())
 	read := g.opts.Now()
 	h, err := g.store.History(ctx, k, sessions.HistoryLimit{})
-	if err != nil || !needed(h) {
+	if err != nil || !needed(h) && !g.sums.asked(k) {
 		return err
 	}
 	g.logFill(slog.LevelInfo, "context compaction triggered", k, h)
@@ -153,12 +156,7 @@ func (g *Gateway) summarize(ctx context.Context, k channels.Key, keep *agent.Kee
 		return err
 	}
 	s.Read = read
-	err = g.store.AddSummary(ctx, k, s)
-	if errors.Is(err, sessions.ErrConflict) {
-		g.opts.Observer.Summarized("outdated") // a /new or an erasure came in between
-		return nil
-	}
-	if err != nil {
+	if err := g.store.AddSummary(ctx, k, s); err != nil {
 		return err
 	}
 	g.opts.Observer.Summarized("done")
