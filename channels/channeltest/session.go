@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/testkit"
 
 	"go.uber.org/goleak"
 )
@@ -91,15 +92,8 @@ func connected(t *testing.T, ch channels.Channel) {
 // eventually asks done again and again until it is so.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	timeout, tick := time.NewTimer(soon), time.NewTicker(5*time.Millisecond)
-	defer timeout.Stop()
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-timeout.C:
-			t.Fatalf("waited %s in vain for %s", soon, what)
-		}
+	if !testkit.Poll(soon, done) {
+		t.Fatalf("waited %s in vain for %s", soon, what)
 	}
 }
 

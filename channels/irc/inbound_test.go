@@ -9,6 +9,7 @@ import (
 	"dragoman/channels"
 	"dragoman/channels/channeltest/ircd"
 	"dragoman/channels/irc"
+	"dragoman/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -274,7 +275,7 @@ func TestIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 		alice.Close()
-		eventually(t, "alice to be gone", func() bool { return len(srv.Nicks()) == 0 })
+		testkit.Eventually(t, "alice to be gone", func() bool { return len(srv.Nicks()) == 0 })
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"dragoman/channels/channeltest"
 	"dragoman/channels/channeltest/ircd"
 	"dragoman/channels/irc"
+	"dragoman/internal/testkit"
 
 	"go.uber.org/goleak"
 )
@@ -85,22 +86,7 @@ func (b *bot) waitConnected() {
 
 func (b *bot) waitStatus(what string, fits func(channels.Status) bool) {
 	b.t.Helper()
-	eventually(b.t, "the status to be "+what, func() bool { return fits(b.ch.Status()) })
-}
-
-// eventually asks until it is so.
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	timeout, tick := time.NewTimer(20*time.Second), time.NewTicker(5*time.Millisecond)
-	defer timeout.Stop()
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-timeout.C:
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
+	testkit.Eventually(b.t, "the status to be "+what, func() bool { return fits(b.ch.Status()) })
 }
 
 // send sends one piece.

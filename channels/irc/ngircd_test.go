@@ -9,6 +9,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/ircd"
+	"dragoman/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -56,7 +57,7 @@ func TestRealChannels(t *testing.T) {
 func (b *bot) waitIn(keys ...string) {
 	b.t.Helper()
 	for _, k := range keys {
-		eventually(b.t, "being in "+k, func() bool {
+		testkit.Eventually(b.t, "being in "+k, func() bool {
 			err := b.ch.CanTalk(channels.MustKey(k))
 			return err == nil
 		})
@@ -149,7 +150,7 @@ func TestRealKillAndRejoin(t *testing.T) {
 	alice := ircd.Join(t, srv.Addr(), "alice", "#go")
 	kill(t, srv.Addr(), "dragoman")
 	alice.WaitLine("the kill", func(l string) bool { return strings.HasPrefix(l, ":dragoman!") && strings.Contains(l, " QUIT ") })
-	eventually(t, "talking again", func() bool { return b.send("irc:#go", "back again") == nil })
+	testkit.Eventually(t, "talking again", func() bool { return b.send("irc:#go", "back again") == nil })
 	alice.Say("#go", "dragoman: welcome back")
 	b.inbox.Wait(t, 1)
 }
@@ -266,7 +267,7 @@ func TestRealFrozenServer(t *testing.T) {
 	b.waitStatus("down", func(s channels.Status) bool { return strings.Contains(s.Detail, "silent") })
 	srv.Thaw()
 	b.waitConnected()
-	eventually(t, "talking again", func() bool { return b.send("irc:alice", "awake") == nil })
+	testkit.Eventually(t, "talking again", func() bool { return b.send("irc:alice", "awake") == nil })
 	alice.WaitLine("the answer", func(l string) bool { return strings.HasSuffix(l, "awake") })
 }
 
@@ -301,6 +302,6 @@ func TestRealNetSplit(t *testing.T) {
 	near.WaitHeard("dragoman", "#go", 1)
 	leaf.Restart()
 	again := ircd.Join(t, leaf.Addr(), "far")
-	eventually(t, "the answer to find its person after the split", func() bool { return b.send("irc:far", "the answer") == nil })
+	testkit.Eventually(t, "the answer to find its person after the split", func() bool { return b.send("irc:far", "the answer") == nil })
 	again.WaitHeard("dragoman", "far", 1)
 }

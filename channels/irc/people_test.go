@@ -8,6 +8,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/ircd"
+	"dragoman/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -102,7 +103,7 @@ func TestPersonLeavesAndComesBack(t *testing.T) {
 	alice.Say("dragoman", "a question")
 	m := b.inbox.Wait(t, 1)[0]
 	alice.Raw("QUIT")
-	eventually(t, "alice to be gone", func() bool { return !slices.Contains(srv.Nicks(), "alice") })
+	testkit.Eventually(t, "alice to be gone", func() bool { return !slices.Contains(srv.Nicks(), "alice") })
 	isNotSent(t, "Send to somebody who left", b.reply("irc:alice", "the answer", m.MessageID))
 
 	stranger := ircd.Join(t, addr, "stranger")
@@ -146,7 +147,7 @@ func TestAnswerAfterRestart(t *testing.T) {
 	b = start(t, quick(addr))
 	isNotSent(t, "Send to a stranger", b.reply("irc:alice", "the answer", m.MessageID))
 	mallory.Close()
-	eventually(t, "mallory to be gone", func() bool { return !slices.Contains(srv.Nicks(), "alice") })
+	testkit.Eventually(t, "mallory to be gone", func() bool { return !slices.Contains(srv.Nicks(), "alice") })
 	alice.Raw("NICK alice")
 	alice.Sync()
 	if err := b.reply("irc:alice", "the answer", m.MessageID); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/ircd"
+	"dragoman/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -58,7 +59,7 @@ func TestCutBeforeConfirmation(t *testing.T) {
 	srv.Deafen(true)
 	done := make(chan error, 1)
 	go func() { done <- b.send("irc:alice", "hello") }()
-	eventually(t, "the line to be under way", func() bool { return b.ch.Pending() == 1 })
+	testkit.Eventually(t, "the line to be under way", func() bool { return b.ch.Pending() == 1 })
 	srv.Cut()
 	var notSent *channels.NotSent
 	if err := <-done; err == nil || errors.As(err, &notSent) || errors.Is(err, channels.ErrPermanent) {
@@ -89,7 +90,7 @@ func TestRefusalsByClass(t *testing.T) {
 			srv.Deafen(true)
 			done := make(chan error, 1)
 			go func() { done <- b.send("irc:alice", "hello") }()
-			eventually(t, "the line to be under way", func() bool { return b.ch.Pending() == 1 })
+			testkit.Eventually(t, "the line to be under way", func() bool { return b.ch.Pending() == 1 })
 			// Refusals of other things come first and must not be taken for it.
 			srv.Inject("dragoman", ":irc.test 401 dragoman NickServ :No such nick")
 			srv.Inject("dragoman", ":irc.test 404 dragoman #go :Cannot send")
@@ -216,7 +217,7 @@ func TestPong(t *testing.T) {
 			t.Fatalf("PING %q was not answered", token)
 		}
 	}
-	eventually(t, "both answers", func() bool {
+	testkit.Eventually(t, "both answers", func() bool {
 		got := strings.Join(srv.Heard("dragoman"), "\n")
 		return strings.Contains(got, "PONG abc") && strings.Contains(got, "PONG :with some words")
 	})

@@ -15,6 +15,7 @@ import (
 	"dragoman/channels"
 	"dragoman/channels/live"
 	"dragoman/channels/live/livetest"
+	"dragoman/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -63,7 +64,7 @@ func open(t *testing.T, change func(*live.Options)) *house {
 		srv.Close()
 		http.DefaultClient.CloseIdleConnections()
 	})
-	until(t, "the hub to run", func() bool { return hub.Status().State == channels.StateConnected })
+	testkit.Eventually(t, "the hub to run", func() bool { return hub.Status().State == channels.StateConnected })
 	return h
 }
 
@@ -165,18 +166,6 @@ func (e *eye) expect(t *testing.T, want ...string) {
 	for i, w := range want {
 		if got := strings.TrimSpace(say(e.next(t))); got != w {
 			t.Fatalf("event %d = %s, want %s", i, got, w)
-		}
-	}
-}
-
-func until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	late := time.After(time.Minute)
-	for !done() {
-		select {
-		case <-time.After(time.Millisecond):
-		case <-late:
-			t.Fatalf("waited in vain for %s", what)
 		}
 	}
 }

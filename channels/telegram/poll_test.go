@@ -13,6 +13,7 @@ import (
 	"dragoman/channels/channeltest"
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/channels/telegram"
+	"dragoman/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -173,7 +174,7 @@ func TestWebhook(t *testing.T) {
 	n.SetWebhook()
 	c := n.open(t, telegram.Options{})
 	stop := channeltest.Start(t, c, channeltest.NewInbox())
-	eventually(t, func() bool { return strings.Contains(c.Status().Detail, "webhook") })
+	testkit.Eventually(t, "the webhook to be named", func() bool { return strings.Contains(c.Status().Detail, "webhook") })
 	stop()
 	if n.Count("deleteWebhook") != 0 {
 		t.Error("the webhook of another program was deleted without being told to")
@@ -216,21 +217,6 @@ func TestOffsetIsDroppedOnceConfirmed(t *testing.T) {
 		}
 		return false
 	})
-}
-
-// eventually is for what no network call tells about.
-func eventually(t *testing.T, done func() bool) {
-	t.Helper()
-	tick, timeout := time.NewTicker(2*time.Millisecond), time.NewTimer(time.Minute)
-	defer tick.Stop()
-	defer timeout.Stop()
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-timeout.C:
-			t.Fatal("waited 15 s in vain")
-		}
-	}
 }
 
 func BenchmarkReceive(b *testing.B) {

@@ -15,6 +15,7 @@ import (
 	"dragoman/channels/live"
 	"dragoman/channels/live/livetest"
 	"dragoman/channels/terminal"
+	"dragoman/internal/testkit"
 )
 
 // gateway is a small daemon on a unix socket: it stores, answers what script
@@ -71,9 +72,7 @@ func (g *gateway) up() {
 	g.mu.Lock()
 	g.ch = ch
 	g.mu.Unlock()
-	for ch.Status().State != channels.StateConnected {
-		<-time.After(time.Millisecond)
-	}
+	testkit.Eventually(g.t, "the channel to run", func() bool { return ch.Status().State == channels.StateConnected })
 	g.down = sync.OnceFunc(func() {
 		cancel()
 		_ = srv.Close()

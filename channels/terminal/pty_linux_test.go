@@ -12,6 +12,7 @@ import (
 
 	"dragoman/channels/live"
 	"dragoman/channels/terminal"
+	"dragoman/internal/testkit"
 
 	"github.com/rivo/uniseg"
 	"golang.org/x/sys/unix"
@@ -107,18 +108,11 @@ func (p *tty) sees(want ...string) string {
 
 func (p *tty) until(what string, done func(string) bool) string {
 	p.t.Helper()
-	late := time.After(time.Minute)
-	for {
-		shown := p.screen.String()
-		if done(shown) {
-			return shown
-		}
-		select {
-		case <-late:
-			p.t.Fatalf("waited in vain for %s; the screen shows\n%s", what, shown)
-		case <-time.After(5 * time.Millisecond):
-		}
+	var shown string
+	if !testkit.Poll(time.Minute, func() bool { shown = p.screen.String(); return done(shown) }) {
+		p.t.Fatalf("waited in vain for %s; the screen shows\n%s", what, shown)
 	}
+	return shown
 }
 
 // prompted waits for an empty prompt at the end of the screen.

@@ -10,6 +10,7 @@ import (
 	"dragoman/channels/channeltest"
 	"dragoman/channels/channeltest/wasim"
 	"dragoman/channels/whatsapp"
+	"dragoman/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 	"go.mau.fi/whatsmeow/proto/waE2E"
@@ -181,10 +182,7 @@ func refusedAlbum(t *testing.T, name string) {
 	inbox.Wait(t, 1)
 	inbox.Refuse(true)
 	send(name, "dragoman: look")
-	deadline := time.Now().Add(soon)
-	for len(inbox.Refused()) < 2 && time.Now().Before(deadline) {
-		time.Sleep(5 * time.Millisecond)
-	}
+	testkit.Eventually(t, "both to be refused", func() bool { return len(inbox.Refused()) >= 2 })
 	inbox.Refuse(false)
 	if m := inbox.Wait(t, 3); m[1].Text != "" || m[2].Text != "look" || m[1].Album != m[2].Album || m[1].Album == "" {
 		t.Errorf("came %+v", m)

@@ -16,6 +16,7 @@ import (
 	"dragoman/channels/channeltest"
 	"dragoman/channels/channeltest/wasim"
 	"dragoman/channels/whatsapp"
+	"dragoman/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -33,20 +34,14 @@ func within(t *testing.T) context.Context {
 // reach waits until the channel is in a state and says want about it.
 func reach(t *testing.T, c *whatsapp.Channel, state channels.State, want string) channels.Status {
 	t.Helper()
-	timeout, tick := time.NewTimer(soon), time.NewTicker(5*time.Millisecond)
-	defer timeout.Stop()
-	defer tick.Stop()
-	for {
-		got := c.Status()
-		if got.State == state && strings.Contains(got.Detail, want) {
-			return got
-		}
-		select {
-		case <-tick.C:
-		case <-timeout.C:
-			t.Fatalf("Status = %s %q, want %s %q", got.State, got.Detail, state, want)
-		}
+	var got channels.Status
+	if !testkit.Poll(soon, func() bool {
+		got = c.Status()
+		return got.State == state && strings.Contains(got.Detail, want)
+	}) {
+		t.Fatalf("Status = %s %q, want %s %q", got.State, got.Detail, state, want)
 	}
+	return got
 }
 
 func connected(t *testing.T, n *network, o whatsapp.Options) (*whatsapp.Channel, *channeltest.Inbox) {

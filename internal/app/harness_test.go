@@ -162,16 +162,8 @@ func (p *place) run(change ...func(*app.Options)) *running {
 // until polls: what is waited for happens behind a socket.
 func (r *running) until(what string, done func() bool) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), most)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			r.t.Fatalf("waited for %s in vain. The log:\n%s", what, r.log)
-		}
+	if !testkit.Poll(most, done) {
+		r.t.Fatalf("waited for %s in vain. The log:\n%s", what, r.log)
 	}
 }
 

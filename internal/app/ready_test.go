@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"dragoman/internal/app"
 	"dragoman/internal/testkit"
@@ -125,7 +124,7 @@ func TestReadyWhenTheStoreIsRead(t *testing.T) {
 	if err := pipe.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p.until("the daemon to be ready", func() bool {
+	testkit.Eventually(t, "the daemon to be ready", func() bool {
 		code, _ := probe(t, d.PublicAddr(), "/readyz")
 		return code == http.StatusOK && strings.Contains(said.String(), "Dragoman v-test") && strings.Contains(heard.String(), "READY=1")
 	})
@@ -136,17 +135,5 @@ func TestReadyWhenTheStoreIsRead(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Errorf("Close = %v", err)
 	}
-	p.until("the end to be told", func() bool { return strings.HasSuffix(heard.String(), "STOPPING=1\n") })
-}
-
-// until polls: what is waited for has no sign that it is there.
-func (p *place) until(what string, done func() bool) {
-	p.t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(most); !done(); <-tick.C {
-		if time.Now().After(deadline) {
-			p.t.Fatalf("waited for %s in vain", what)
-		}
-	}
+	testkit.Eventually(t, "the end to be told", func() bool { return strings.HasSuffix(heard.String(), "STOPPING=1\n") })
 }

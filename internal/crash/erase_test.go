@@ -18,6 +18,7 @@ import (
 	"dragoman/channels"
 	"dragoman/channels/whatsapp"
 	"dragoman/internal/media"
+	"dragoman/internal/testkit"
 	"dragoman/sessions"
 	"dragoman/sessions/file"
 	"dragoman/sessions/sqlite"
@@ -264,15 +265,8 @@ func (h *eraseHouse) finish(daemon bool) {
 	}
 	cmd := exec.Command(h.bin, "run", "--config", h.config)
 	h.must(cmd.Start())
-	for deadline := time.Now().Add(time.Minute); ; {
-		if _, err := os.Stat(filepath.Join(h.state, "erasing.json")); err != nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			h.t.Error("the daemon did not finish the erasure")
-			break
-		}
-		time.Sleep(10 * time.Millisecond) // only how often it looks
+	if !testkit.Poll(time.Minute, func() bool { _, err := os.Stat(filepath.Join(h.state, "erasing.json")); return err != nil }) {
+		h.t.Error("the daemon did not finish the erasure")
 	}
 	h.must(cmd.Process.Signal(os.Interrupt))
 	h.must(cmd.Wait())

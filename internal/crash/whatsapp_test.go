@@ -15,6 +15,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/wasim"
+	"dragoman/internal/testkit"
 )
 
 // whatsappCampaign is the campaign over the simulated WhatsApp: a network that
@@ -77,10 +78,7 @@ func (c *whatsappCampaign) login(ctx context.Context) {
 	// Before the daemon has its socket, login would do without it, and keep it
 	// from starting.
 	socket := filepath.Join(filepath.Dir(c.config), "state", "dragoman.sock")
-	for _, err := os.Stat(socket); err != nil && ctx.Err() == nil; _, err = os.Stat(socket) {
-		time.Sleep(10 * time.Millisecond)
-	}
-	if ctx.Err() != nil {
+	if !testkit.Poll(time.Minute, func() bool { _, err := os.Stat(socket); return err == nil }) {
 		keepLog(c.t, c.log.Name())
 		c.t.Fatal("the daemon did not start")
 	}

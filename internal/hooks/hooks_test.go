@@ -49,18 +49,6 @@ func (c *tally) get(what string) int {
 	return c.n[what]
 }
 
-// until waits for a condition, which other processes bring about.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s did not happen within 20 s", what)
-		}
-		<-time.After(5 * time.Millisecond)
-	}
-}
-
 type world struct {
 	*hooks.Hooks
 	seen tally
@@ -110,7 +98,7 @@ func TestCommandGetsTheEvent(t *testing.T) {
 	})
 	w.Emit(turnDone)
 	w.Emit(event.Event{Event: event.SessionSave, Key: turnDone.Key}) // not asked for
-	until(t, "the event", func() bool { return w.seen.get("turn_done ok") == 1 })
+	testkit.Eventually(t, "the event", func() bool { return w.seen.get("turn_done ok") == 1 })
 	data, err := os.ReadFile(out + ".done")
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +136,7 @@ func TestFailingHooksHarmNothing(t *testing.T) {
 			w := start(t, hooks.Options{}, hooks.Hook{On: []event.Name{event.TurnDone}, Command: cmd, Timeout: 20 * time.Second})
 			w.Emit(turnDone)
 			w.Emit(turnDone)
-			until(t, "two failures", func() bool { return w.seen.get("turn_done failed") == 2 })
+			testkit.Eventually(t, "two failures", func() bool { return w.seen.get("turn_done failed") == 2 })
 			if log := w.log.String(); !strings.Contains(log, "hook failed") {
 				t.Errorf("the log says %q", log)
 			}
@@ -163,7 +151,7 @@ func TestHangingHookIsKilledWithItsGroup(t *testing.T) {
 		On: []event.Name{event.TurnDone}, Command: append(script(t, `sleep 600 & echo $! > "$1"; wait`), pids), Timeout: time.Second,
 	})
 	w.Emit(turnDone)
-	until(t, "the timeout", func() bool { return w.seen.get("turn_done timeout") == 1 })
+	testkit.Eventually(t, "the timeout", func() bool { return w.seen.get("turn_done timeout") == 1 })
 	data, err := os.ReadFile(pids)
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +160,7 @@ func TestHangingHookIsKilledWithItsGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the death of the grandchild", func() bool {
+	testkit.Eventually(t, "the death of the grandchild", func() bool {
 		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		return err != nil || strings.Contains(string(state), ") Z ") || syscall.Kill(pid, 0) != nil
 	})
@@ -197,7 +185,7 @@ func TestPost(t *testing.T) {
 	w := start(t, hooks.Options{}, hooks.Hook{On: []event.Name{event.TurnDone}, URL: srv.URL + "/in?token=canary", Secret: "s3cret"})
 	defer w.stop() // before the server: it waits for idle connections
 	w.Emit(turnDone)
-	until(t, "the first", func() bool { return w.seen.get("turn_done ok") == 1 })
+	testkit.Eventually(t, "the first", func() bool { return w.seen.get("turn_done ok") == 1 })
 	body, _ := json.Marshal(turnDone)
 	if want := fmt.Sprintf("POST Bearer s3cret application/json %d", len(body)); got[0] != want {
 		t.Errorf("the server got %q, want %q", got[0], want)
@@ -207,11 +195,11 @@ func TestPost(t *testing.T) {
 		status = code
 		mu.Unlock()
 		w.Emit(turnDone)
-		until(t, strconv.Itoa(code), func() bool { return w.seen.get("turn_done failed") == i+1 })
+		testkit.Eventually(t, strconv.Itoa(code), func() bool { return w.seen.get("turn_done failed") == i+1 })
 	}
 	srv.Close()
 	w.Emit(turnDone)
-	until(t, "a refused connection", func() bool { return w.seen.get("turn_done failed") == 3 })
+	testkit.Eventually(t, "a refused connection", func() bool { return w.seen.get("turn_done failed") == 3 })
 	if log := w.log.String(); strings.Contains(log, "canary") || strings.Contains(log, "s3cret") {
 		t.Errorf("the log shows a secret: %s", log)
 	}
@@ -243,7 +231,7 @@ func TestFullQueueDrops(t *testing.T) {
 		t.Errorf("%d events were dropped, want 47 or 48", n)
 	}
 	w.Emit(event.Event{Event: event.SessionSave, Key: turnDone.Key})
-	until(t, "the other hook", func() bool { return w.seen.get("session_save ok") == 1 })
+	testkit.Eventually(t, "the other hook", func() bool { return w.seen.get("session_save ok") == 1 })
 }
 
 // At the end what is queued is told; what is emitted later is dropped.
@@ -385,7 +373,7 @@ func TestHooksOfOneHostInTheLog(t *testing.T) {
 	told := func(want int, name string) {
 		t.Helper()
 		name += " " + host
-		until(t, name+" in the log", func() bool { return strings.Count(w.log.String(), name) == want })
+		testkit.Eventually(t, name+" in the log", func() bool { return strings.Count(w.log.String(), name) == want })
 	}
 	w.Emit(turnDone)
 	told(1, "hooks[0]")

@@ -11,6 +11,7 @@ import (
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/channels/channeltest/ircd"
 	"dragoman/channels/live"
+	"dragoman/internal/testkit"
 )
 
 // What must stay between the people, the model and the networks. No canary is
@@ -141,7 +142,7 @@ heartbeat:
 	for range 8 { // enough for a summary
 		tell("more about " + chatCanary)
 	}
-	h.eventually("a summary", func() bool { return strings.Contains(d.out.String(), "conversation summarised") })
+	testkit.Eventually(h.t, "a summary", func() bool { return strings.Contains(d.out.String(), "conversation summarised") })
 	private.Edit(private.Say(ann, "an edit of "+chatCanary), "another "+chatCanary)
 	h.dragoman("jobs", "run", "watch")
 	api.Supergroup(-100200, "Team "+chatCanary, false).Say(bob, "@dragoman_bot in a group, "+chatCanary)
@@ -173,13 +174,13 @@ heartbeat:
 	}
 	h.until("the group's answer", func() bool { return len(finished(api.FromBot(-100200))) == 1 })
 	h.until("Eve's code", func() bool { return len(api.FromBot(90)) == 1 })
-	h.eventually("a failed delivery in the queue", func() bool {
+	testkit.Eventually(h.t, "a failed delivery in the queue", func() bool {
 		out := h.dragoman("queue", "list", "--json")
 		silent(t, "queue list --json", out)
 		return strings.Contains(out, "telegram:72") || len(finished(api.FromBot(bob.ID))) > 0
 	})
 	h.until("Bob's answer", func() bool { return len(finished(api.FromBot(bob.ID))) >= 1 })
-	h.eventually("the page's answer", func() bool {
+	testkit.Eventually(h.t, "the page's answer", func() bool {
 		items, err := page.Feed(t.Context(), 0, 10)
 		return err == nil && len(items) == 2
 	})

@@ -22,19 +22,19 @@ func TestCase41DiskFull(t *testing.T) { diskFull(t, "") }
 func TestCase41DiskFullFiles(t *testing.T) { diskFull(t, "store: {type: file}\n") }
 
 func diskFull(t *testing.T, store string) {
-	disk := testkit.SmallDisk(t, "3m")
+	disk := testkit.SmallDisk(t, "6m") // SQLite lets its log grow to 4 MiB before it empties it
 	h := newHouse(t, plan{state: filepath.Join(disk, "state"), rest: store + "log: {level: debug}\nqueue: {rate_per_minute: 0}"})
 	d := h.start()
 	h.tell(ann, "before #1")
 	h.said(ann.ID, 1)
 	h.tell(bob, "a long one !hold disk #2")
-	h.eventually("the model to be asked", func() bool { return len(h.asked()) == 2 })
+	testkit.Eventually(h.t, "the model to be asked", func() bool { return len(h.asked()) == 2 })
 
 	free := testkit.FillDisk(t, disk)
 	// The write-ahead log may have room for some more; long messages use it up.
 	long := strings.Repeat("no room for this zwiebelfisch ", 130)
 	sent := 2
-	h.eventually("the store to refuse a message", func() bool {
+	testkit.Eventually(h.t, "the store to refuse a message", func() bool {
 		if h.api.Unconfirmed() == 0 {
 			sent++
 			h.tell(ann, fmt.Sprintf("%s #%d", long, sent))
@@ -43,7 +43,7 @@ func diskFull(t *testing.T, store string) {
 	})
 	var code int
 	var body string
-	h.eventually("health to say so", func() bool {
+	testkit.Eventually(h.t, "health to say so", func() bool {
 		code, body = d.get("/healthz")
 		return code == http.StatusServiceUnavailable
 	})
@@ -57,7 +57,7 @@ func diskFull(t *testing.T, store string) {
 		t.Error("a message that could not be stored was confirmed")
 	}
 	h.gates.open("disk") // this answer is ready while nothing can be written
-	h.eventually("the answer to wait", func() bool {
+	testkit.Eventually(h.t, "the answer to wait", func() bool {
 		return strings.Contains(d.out.String(), "the store refused an answer") || len(finished(h.api.FromBot(bob.ID))) > 0
 	})
 	free()
@@ -89,7 +89,7 @@ func diskFull(t *testing.T, store string) {
 			t.Errorf("%s was answered %d times, want once", mark, seen[mark])
 		}
 	}
-	h.eventually("health to be good again", func() bool {
+	testkit.Eventually(h.t, "health to be good again", func() bool {
 		code, _ := d.get("/healthz")
 		return code == http.StatusOK
 	})

@@ -14,6 +14,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
+	"dragoman/internal/testkit"
 )
 
 // seeing is a model that is shown pictures.
@@ -202,7 +203,7 @@ func TestKillBeforeTheFileIsHere(t *testing.T) {
 	for n, method := range []string{"getFile", "file"} {
 		h.api.Break(botapi.Fault{Method: method, Delay: time.Hour})
 		h.api.Private(ann).Post(botapi.Post{From: ann, Extra: document(h.api.AddFile([]byte("survives\n")), "a.txt", "text/plain", "read it")})
-		h.eventually("the message to be taken and its turn to begin", func() bool {
+		testkit.Eventually(h.t, "the message to be taken and its turn to begin", func() bool {
 			s, err := d.admin.Status(t.Context())
 			return err == nil && s.Turns == 1 && h.api.Unconfirmed() == 0 && (method == "getFile" || h.api.Count("getFile") > n)
 		})

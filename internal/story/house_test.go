@@ -184,7 +184,7 @@ type daemon struct {
 func (h *house) start(env ...string) *daemon {
 	h.t.Helper()
 	d := h.launch(env...)
-	d.eventually("every channel to be connected", func() bool {
+	testkit.Eventually(d.t, "every channel to be connected", func() bool {
 		s, err := d.admin.Status(h.t.Context())
 		if err != nil {
 			return false
@@ -221,7 +221,7 @@ func (h *house) launch(env ...string) *daemon {
 			h.t.Logf("the daemon's words:\n%s", d.out)
 		}
 	})
-	d.eventually("the daemon to answer", func() bool {
+	testkit.Eventually(d.t, "the daemon to answer", func() bool {
 		_, err := d.admin.Status(h.t.Context())
 		return err == nil
 	})
@@ -264,22 +264,6 @@ func (d *daemon) accounted() {
 	for _, words := range []string{"passed over messages", "context truncated"} {
 		if strings.Contains(d.out.String(), words) {
 			d.t.Errorf("a request to the model lacked messages: the daemon logged %q:\n%s", words, d.out)
-		}
-	}
-}
-
-// eventually polls what only the daemon knows.
-func (h *house) eventually(what string, done func() bool) {
-	h.t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.t.Context()), most)
-	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			h.t.Fatalf("waited for %s in vain", what)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/testkit"
 )
 
 // The model's server is away for a while. Everybody who wrote meanwhile is
@@ -31,7 +32,7 @@ func TestModelAwayForAWhile(t *testing.T) {
 		h.tell(ann, fmt.Sprintf("from Ann #%d", n+1))
 	}
 	h.tell(bob, "from Bob #9")
-	h.eventually("both chats to be postponed", func() bool {
+	testkit.Eventually(h.t, "both chats to be postponed", func() bool {
 		s, err := d.admin.Status(t.Context())
 		return err == nil && s.Waiting == 4 && strings.Count(d.out.String(), "the turn is postponed") >= 2
 	})
@@ -53,7 +54,7 @@ func TestModelAwayForAWhile(t *testing.T) {
 	if got := agenttest.Marks(strings.Join(h.api.FromBot(ann.ID), " ")); strings.Join(got, " ") != "#1 #2 #3" {
 		t.Errorf("Ann's messages are answered as %v, want each once, in order", got)
 	}
-	h.eventually("an empty queue", func() bool { return strings.Contains(h.dragoman("queue", "list"), "Nothing waits") })
+	testkit.Eventually(h.t, "an empty queue", func() bool { return strings.Contains(h.dragoman("queue", "list"), "Nothing waits") })
 }
 
 var errorID = regexp.MustCompile(`error ([0-9a-f]{6})`)
@@ -164,7 +165,7 @@ summary: {trigger: {messages: 4}, keep: {n: 2}, model: {name: cheap}}`})
 	// The third turn makes it long enough for a summary, at the other's price.
 	h.tell(ann, "one more #3")
 	h.said(ann.ID, 3)
-	h.eventually("a summary", func() bool { return strings.Contains(d.out.String(), "conversation summarised") })
+	testkit.Eventually(h.t, "a summary", func() bool { return strings.Contains(d.out.String(), "conversation summarised") })
 	_, metrics := d.get("/metrics")
 	for model, want := range map[string]float64{"fake": one, "cheap": 3 * other} {
 		found := regexp.MustCompile(`dragoman_model_cost_total\{model="` + model + `"\} (\S+)`).FindStringSubmatch(metrics)

@@ -20,6 +20,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"dragoman/agent/agenttest"
+	"dragoman/internal/testkit"
 	"dragoman/sessions"
 )
 
@@ -89,7 +90,7 @@ func TestCase50JobTouchesNoSession(t *testing.T) {
 			t.Errorf("the job reads the conversation: %q", m.Content)
 		}
 	}
-	h.eventually("the outcome", func() bool { return strings.Contains(h.dragoman("jobs", "log"), "ran") })
+	testkit.Eventually(h.t, "the outcome", func() bool { return strings.Contains(h.dragoman("jobs", "log"), "ran") })
 	if now := h.dragoman("sessions", "list", "--json"); now != list {
 		t.Errorf("sessions list was\n%s\nand is\n%s", list, now)
 	}
@@ -172,14 +173,14 @@ func TestHeartbeatFile(t *testing.T) {
 	write("- look whether the oven is off\n")
 	answer <- "HEARTBEAT_OK"
 	h.dragoman("jobs", "run", "HEARTBEAT.md")
-	h.eventually("the silence", func() bool { return outcomes() == "silent" })
+	testkit.Eventually(h.t, "the silence", func() bool { return outcomes() == "silent" })
 	h.nextSecond() // one occurrence a second
 	answer <- "The oven is **on**!"
 	h.dragoman("jobs", "run", "HEARTBEAT.md")
 	if got := h.said(ann.ID, 1)[0]; got != "The oven is on!" {
 		t.Errorf("the job says %q", got)
 	}
-	h.eventually("both outcomes", func() bool { return outcomes() == "ran silent" })
+	testkit.Eventually(h.t, "both outcomes", func() bool { return outcomes() == "ran silent" })
 	for _, r := range h.model.Requests() {
 		if !strings.Contains(r.LastUser(), "look whether the oven is off") {
 			t.Errorf("the model reads %q, want the file", r.LastUser())
@@ -194,7 +195,7 @@ func TestHeartbeatFile(t *testing.T) {
 func (h *house) nextSecond() {
 	h.t.Helper()
 	began := time.Now().Unix()
-	h.eventually("the next second", func() bool { return time.Now().Unix() > began })
+	testkit.Eventually(h.t, "the next second", func() bool { return time.Now().Unix() > began })
 }
 
 // A long chat is summarised: the model gets the summary and what follows it,
@@ -216,7 +217,7 @@ func TestCase32Summary(t *testing.T) {
 	for range 8 {
 		say()
 	}
-	h.eventually("a summary", func() bool { return strings.Contains(d.out.String(), "conversation summarised") })
+	testkit.Eventually(h.t, "a summary", func() bool { return strings.Contains(d.out.String(), "conversation summarised") })
 	say()
 	last := h.asked()[len(h.asked())-1]
 	var all strings.Builder
@@ -287,11 +288,11 @@ func TestSigtermDuringATurn(t *testing.T) {
 	h := newHouse(t, plan{})
 	d := h.start()
 	h.tell(ann, "a long one !hold end #1")
-	h.eventually("the model to be asked", func() bool { return len(h.asked()) == 1 })
+	testkit.Eventually(h.t, "the model to be asked", func() bool { return len(h.asked()) == 1 })
 	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	h.eventually("the daemon to drain", func() bool { return strings.Contains(d.out.String(), "msg=draining") })
+	testkit.Eventually(h.t, "the daemon to drain", func() bool { return strings.Contains(d.out.String(), "msg=draining") })
 	h.tell(bob, "am I too late? #2")
 	h.gates.open("end")
 	d.wait()
@@ -322,7 +323,7 @@ func TestSighup(t *testing.T) {
 		if err := d.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
-		h.eventually(words, func() bool { return strings.Count(d.out.String(), words) > before })
+		testkit.Eventually(h.t, words, func() bool { return strings.Count(d.out.String(), words) > before })
 	}
 	h.tell(bob, "let me in #1")
 	h.until("the stranger's message to be done with", func() bool { return h.api.Unconfirmed() == 0 })
@@ -372,9 +373,9 @@ func TestChatAloneLeavesTheRestAlone(t *testing.T) {
 	})
 	d := h.start()
 	h.tell(ann, "the beginning !hold kill #1")
-	h.eventually("the model to be asked", func() bool { return len(h.asked()) == 1 })
+	testkit.Eventually(h.t, "the model to be asked", func() bool { return len(h.asked()) == 1 })
 	h.dragoman("jobs", "run", "morning")
-	h.eventually("the job to be done", func() bool { return strings.Contains(h.dragoman("jobs", "log"), "ran") })
+	testkit.Eventually(h.t, "the job to be done", func() bool { return strings.Contains(h.dragoman("jobs", "log"), "ran") })
 	d.over = true
 	if err := d.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -439,7 +440,7 @@ func TestCase50JobTouchesNoFile(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		h.nextSecond() // an occurrence has its due second as its name
 		h.dragoman("jobs", "run", "morning")
-		h.eventually("the outcome", func() bool {
+		testkit.Eventually(h.t, "the outcome", func() bool {
 			log := h.dragoman("jobs", "log")
 			return strings.Count(log, "silent")+strings.Count(log, "failed")+strings.Count(log, "ran") >= n
 		})

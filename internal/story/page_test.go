@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dragoman/channels/live"
+	"dragoman/internal/testkit"
 )
 
 const pageToken = "a-token-of-at-least-sixteen-characters"
@@ -69,14 +70,14 @@ func TestPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h.eventually("the beginning of the answer", func() bool {
+	testkit.Eventually(h.t, "the beginning of the answer", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return strings.Contains(grown, "the beginning")
 	})
 	h.gates.open("page")
 	var items []live.Item
-	h.eventually("the answer", func() bool {
+	testkit.Eventually(h.t, "the answer", func() bool {
 		var err error
 		if items, err = page.Feed(ctx, 0, 50); err != nil {
 			t.Fatal(err)
@@ -86,7 +87,7 @@ func TestPage(t *testing.T) {
 	if !strings.HasSuffix(items[1].Text, "the end of page. #1") {
 		t.Errorf("the answer = %q", items[1].Text)
 	}
-	h.eventually("the answer to be shown", func() bool {
+	testkit.Eventually(h.t, "the answer to be shown", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return kinds["message"] == 2
@@ -107,7 +108,7 @@ func TestPage(t *testing.T) {
 	if err := d.page(pageToken).Post(t.Context(), "message-2", "good night #2"); err != nil {
 		t.Fatal(err)
 	}
-	h.eventually("the next answer", func() bool {
+	testkit.Eventually(h.t, "the next answer", func() bool {
 		items, err := d.page(pageToken).Feed(t.Context(), 0, 50)
 		return err == nil && len(items) == 4 && items[3].State == "sent"
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dragoman/channels/channeltest/botapi"
+	"dragoman/internal/testkit"
 )
 
 var (
@@ -86,7 +87,7 @@ func TestEditWhileAnswering(t *testing.T) {
 	h := newHouse(t, plan{})
 	h.start()
 	id := h.tell(ann, "what is the weather in Rome? !hold rome #1")
-	h.eventually("the model to be asked", func() bool { return len(h.asked()) == 1 })
+	testkit.Eventually(h.t, "the model to be asked", func() bool { return len(h.asked()) == 1 })
 	h.api.Private(ann).Edit(id, "what is the weather in Oslo? #1")
 	h.until("the edit to be taken", func() bool { return h.api.Unconfirmed() == 0 })
 	h.gates.open("rome")
@@ -142,7 +143,7 @@ func TestStopWhileStreaming(t *testing.T) {
 	if n := len(h.api.FromBot(ann.ID)); n != 1 {
 		t.Errorf("the chat shows %d messages of the bot, want the stopped one: %q", n, h.api.FromBot(ann.ID))
 	}
-	h.eventually("no turn to run", func() bool {
+	testkit.Eventually(h.t, "no turn to run", func() bool {
 		s, err := d.admin.Status(t.Context())
 		return err == nil && s.Turns == 0
 	})
@@ -182,7 +183,7 @@ func TestSlowChatDelaysNobody(t *testing.T) {
 	h := newHouse(t, plan{rest: "agent: {max_turns: 4}"})
 	h.start()
 	h.tell(ann, "take your time !hold slow #1")
-	h.eventually("the model to be asked", func() bool { return len(h.asked()) == 1 })
+	testkit.Eventually(h.t, "the model to be asked", func() bool { return len(h.asked()) == 1 })
 	h.tell(ann, "/status")
 	h.until("the status", func() bool {
 		return strings.Contains(strings.Join(h.api.FromBot(ann.ID), "\n"), "An answer is being written")

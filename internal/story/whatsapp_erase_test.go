@@ -11,6 +11,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/wasim"
+	"dragoman/internal/testkit"
 )
 
 // words reports which of the words stand in any file of the state directory.
@@ -47,7 +48,7 @@ func TestWhatsAppErase(t *testing.T) {
 	erase := func(secret string, answers int) (id string) {
 		t.Helper()
 		id = w.ann.Say("the word is " + secret)
-		w.eventually("an answer", func() bool { return strings.Contains(strings.Join(w.ann.Texts(), " "), secret) })
+		testkit.Eventually(w.t, "an answer", func() bool { return strings.Contains(strings.Join(w.ann.Texts(), " "), secret) })
 		if got := w.words(id, secret); len(got) != 2 {
 			t.Fatalf("the files have only %q, want the message's id and its word", got)
 		}

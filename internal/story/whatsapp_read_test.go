@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"dragoman/internal/testkit"
 )
 
 // Whatever is answered is marked as read, however quickly, and whatever
@@ -15,12 +17,12 @@ func TestWhatsAppRead(t *testing.T) {
 	w.sees(connected)
 	read := func(id string) {
 		t.Helper()
-		w.eventually("the message to be marked as read", func() bool { return w.server.HasRead(id) })
+		testkit.Eventually(w.t, "the message to be marked as read", func() bool { return w.server.HasRead(id) })
 	}
 	say := func(text, want string) (id string) {
 		t.Helper()
 		id = w.ann.Say(text)
-		w.eventually("an answer to "+text, func() bool {
+		testkit.Eventually(w.t, "an answer to "+text, func() bool {
 			return slices.ContainsFunc(w.ann.Texts(), func(s string) bool { return strings.Contains(s, want) })
 		})
 		return id
@@ -33,13 +35,13 @@ func TestWhatsAppRead(t *testing.T) {
 		t.Error("the long answer came before its time")
 	}
 	w.gates.open("long")
-	w.eventually("the long answer", func() bool {
+	testkit.Eventually(w.t, "the long answer", func() bool {
 		return slices.ContainsFunc(w.ann.Texts(), func(s string) bool { return strings.Contains(s, "end of long") })
 	})
 
 	asked := len(w.asked())
 	killed := w.ann.Say("!hold killed")
-	w.eventually("the turn to begin", func() bool { return len(w.asked()) > asked })
+	testkit.Eventually(w.t, "the turn to begin", func() bool { return len(w.asked()) > asked })
 	w.over = true
 	_ = w.cmd.Process.Kill()
 	<-w.ended

@@ -11,6 +11,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/wasim"
+	"dragoman/internal/testkit"
 )
 
 // tell has Ann send a note and returns the answer to it.
@@ -18,7 +19,7 @@ func (w *whatsapp) tell(n wasim.Note) (answer, id string) {
 	w.t.Helper()
 	before := len(w.ann.Texts())
 	id = w.ann.Send(n)
-	w.eventually("an answer to "+n.Text, func() bool { return len(w.ann.Texts()) > before })
+	testkit.Eventually(w.t, "an answer to "+n.Text, func() bool { return len(w.ann.Texts()) > before })
 	return w.ann.Texts()[before], id
 }
 
@@ -98,9 +99,9 @@ func TestWhatsAppJoin(t *testing.T) {
 	w.dragoman("sessions", "rename", "whatsapp:"+lid, "Old friend")
 	asked := len(w.asked())
 	w.ann.Say("!hold gate second #2")
-	w.eventually("the turn to run", func() bool { return len(w.asked()) > asked })
+	testkit.Eventually(w.t, "the turn to run", func() bool { return len(w.asked()) > asked })
 	id := w.ann.Say("third wrnog #3")
-	w.eventually("a message to wait", func() bool {
+	testkit.Eventually(w.t, "a message to wait", func() bool {
 		s, err := w.admin.Status(t.Context())
 		return err == nil && s.Waiting >= 2
 	})
@@ -111,7 +112,7 @@ func TestWhatsAppJoin(t *testing.T) {
 	answered := func(mark string) bool {
 		return slices.ContainsFunc(w.ann.Texts(), func(s string) bool { return strings.Contains(s, mark) })
 	}
-	w.eventually("every message to be answered", func() bool { return answered("#2") && answered("#3") && answered("#4") })
+	testkit.Eventually(w.t, "every message to be answered", func() bool { return answered("#2") && answered("#3") && answered("#4") })
 	w.again()
 	w.tell(wasim.Note{Text: "fifth #5"})
 	for n := 1; n <= 5; n++ {
@@ -152,9 +153,9 @@ func TestWhatsAppDeletedAfterRestart(t *testing.T) {
 	_, answered := w.tell(wasim.Note{Text: "the old secret #1"})
 	asked := len(w.asked())
 	w.ann.Say("!hold gate second #2")
-	w.eventually("the turn to run", func() bool { return len(w.asked()) > asked })
+	testkit.Eventually(w.t, "the turn to run", func() bool { return len(w.asked()) > asked })
 	waiting := w.ann.Say("!hold gate the new secret #3")
-	w.eventually("a message to wait", func() bool {
+	testkit.Eventually(w.t, "a message to wait", func() bool {
 		s, err := w.admin.Status(t.Context())
 		return err == nil && s.Waiting >= 2
 	})
@@ -165,18 +166,18 @@ func TestWhatsAppDeletedAfterRestart(t *testing.T) {
 	<-w.ended
 	asked = len(w.asked())
 	w.begin()
-	w.eventually("the turn to run again", func() bool { return len(w.asked()) > asked })
+	testkit.Eventually(w.t, "the turn to run again", func() bool { return len(w.asked()) > asked })
 	w.ann.Revoke(waiting)
 	w.ann.Revoke(answered)
 	w.ann.Revoke("3ANEVERSEEN")
 	w.ann.Say("last #4")
-	w.eventually("the last message to be stored", func() bool {
+	testkit.Eventually(w.t, "the last message to be stored", func() bool {
 		_, body := w.get("/metrics")
 		return strings.Contains(body, `dragoman_messages_accepted_total{channel="whatsapp",outcome="queued"} 1`)
 	})
 	w.gates.open("gate")
 	said := ""
-	w.eventually("every message to be answered", func() bool {
+	testkit.Eventually(w.t, "every message to be answered", func() bool {
 		said = strings.Join(w.ann.Texts(), "\n")
 		return strings.Contains(said, "#2") && strings.Contains(said, "#4")
 	})
@@ -203,7 +204,7 @@ func TestWhatsAppUndecryptable(t *testing.T) {
 	w.server.Faults.Garble(1)
 	id := w.ann.Say("hard to read #1")
 	list := ""
-	w.eventually("it to be set aside", func() bool {
+	testkit.Eventually(w.t, "it to be set aside", func() bool {
 		list = w.dragoman("queue", "list")
 		return strings.Contains(list, "aside-1")
 	})
@@ -215,8 +216,8 @@ func TestWhatsAppUndecryptable(t *testing.T) {
 	}
 	w.again() // it is remembered
 	w.server.Faults.IgnoreRetries(false)
-	w.eventually("an answer", func() bool { return slices.Equal(w.ann.Texts(), []string{"echo: hard to read #1"}) })
-	w.eventually("it to leave the list", func() bool { return !strings.Contains(w.dragoman("queue", "list"), "aside-1") })
+	testkit.Eventually(w.t, "an answer", func() bool { return slices.Equal(w.ann.Texts(), []string{"echo: hard to read #1"}) })
+	testkit.Eventually(w.t, "it to leave the list", func() bool { return !strings.Contains(w.dragoman("queue", "list"), "aside-1") })
 	if shown := w.dragoman("queue", "show", "aside-1"); !strings.Contains(shown, "came later") {
 		t.Errorf("what was set aside shows\n%s", shown)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/wasim"
+	"dragoman/internal/testkit"
 )
 
 // simulating is the program as tests of crashes have it: the only build that
@@ -112,7 +113,7 @@ func (w *whatsapp) sees(c condition) {
 // reaches waits for a condition.
 func (w *whatsapp) reaches(c condition) (got channels.Status) {
 	w.t.Helper()
-	w.eventually("the channel to be "+string(c.state)+" "+c.reason, func() bool {
+	testkit.Eventually(w.t, "the channel to be "+string(c.state)+" "+c.reason, func() bool {
 		s, err := w.admin.Status(w.t.Context())
 		got = s.Channels["whatsapp"]
 		return err == nil && got.State == c.state && got.Reason == c.reason && strings.HasPrefix(got.Detail, c.says)
@@ -274,7 +275,7 @@ func (w *whatsapp) answers(text string) {
 	w.t.Helper()
 	before := len(w.ann.Texts())
 	w.ann.Say(text)
-	w.eventually("an answer to "+text, func() bool { return len(w.ann.Texts()) > before })
+	testkit.Eventually(w.t, "an answer to "+text, func() bool { return len(w.ann.Texts()) > before })
 	if got := w.ann.Texts()[before]; got != "echo: "+text {
 		w.t.Errorf("the answer = %q", got)
 	}

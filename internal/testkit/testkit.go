@@ -6,8 +6,9 @@
 // (CI=true), and wherever DRAGOMAN_NEED_ALL=1 asks for everything, the test
 // fails instead, so that a green run never means "not looked at".
 //
-// [Within] judges how long something takes on a machine that may be busy.
-// [Ending] is a daemon that dies over each request.
+// [Eventually] waits for what gives no sign that it is there. [Within] judges
+// how long something takes on a machine that may be busy. [Ending] is a daemon
+// that dies over each request.
 //
 // Only test files and packages whose names end in "test" import this package.
 // The goroutines of Ending end with its server.
