@@ -1,53 +1,20 @@
 package live_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"dragoman/channels"
 	"dragoman/channels/live"
+	"dragoman/channels/live/livetest"
 )
 
-// drawer keeps files in memory; full says why it takes no more.
-type drawer struct {
-	mu    sync.Mutex
-	files map[string][]byte
-	full  error
-}
-
-func (d *drawer) Put(_ context.Context, r io.Reader) (string, int64, error) {
-	b, err := io.ReadAll(r)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err = errors.Join(err, d.full); err != nil {
-		return "", 0, err
-	}
-	ref := fmt.Sprint("ref-", len(d.files))
-	d.files[ref] = b
-	return ref, int64(len(b)), nil
-}
-
-func (d *drawer) Sent(m channels.Inbound, i int) (io.ReadCloser, int64, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	b, found := d.files[m.Attachments[i].Ref]
-	if !found {
-		return nil, 0, fmt.Errorf("drawer: %w", fs.ErrNotExist)
-	}
-	return io.NopCloser(bytes.NewReader(b)), int64(len(b)), nil
-}
-
-func withDrawer(d *drawer) func(*live.Options) {
-	d.files = map[string][]byte{}
+func withDrawer(d *livetest.Drawer) func(*live.Options) {
 	return func(o *live.Options) { o.Files, o.MaxFile = d, 1000 }
 }
 
@@ -70,7 +37,7 @@ func (h *house) upload(t *testing.T, content string) string {
 }
 
 func TestFilesComeWithMessages(t *testing.T) {
-	d := &drawer{}
+	d := &livetest.Drawer{}
 	h := open(t, withDrawer(d))
 	photo, page := h.upload(t, "\x89PNG\r\n\x1a\n and so on"), h.upload(t, "<script>alert(1)</script>")
 	body := fmt.Sprintf(`{"id":"message-1","text":"","files":[{"ref":%q,"name":"a\n\"b\"/../c.png","type":"image/png"},{"ref":%q,"name":"page.html","type":"text/html; charset=utf-8"}]}`, photo, page)
@@ -130,7 +97,7 @@ func TestFeedIsNotWrittenTo(t *testing.T) {
 }
 
 func TestFilesThatAreRefused(t *testing.T) {
-	d := &drawer{}
+	d := &livetest.Drawer{}
 	h := open(t, withDrawer(d))
 	ref := h.upload(t, "x")
 	many := strings.TrimSuffix(strings.Repeat(fmt.Sprintf(`{"ref":%q},`, ref), 11), ",")
@@ -152,9 +119,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 		{"no number", "GET", "/file?seq=-1&n=x", "", nil, 404, "no such file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d.mu.Lock()
-			d.full = c.full
-			d.mu.Unlock()
+			d.Fill(c.full)
 			status, sentence := h.ask(t, c.method, c.path, strings.NewReader(c.body))
 			if status != c.status || !strings.Contains(sentence, c.sentence) {
 				t.Errorf("answer = %d %q, want %d with %q", status, sentence, c.status, c.sentence)

@@ -39,7 +39,7 @@ type gateway struct {
 	pace   time.Duration
 	change []func(*console.Options)
 	feed   livetest.Feed
-	files  drawer
+	files  livetest.Drawer
 
 	mu    sync.Mutex
 	turns map[string]context.CancelFunc // by question

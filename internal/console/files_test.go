@@ -1,47 +1,8 @@
 package console_test
 
 import (
-	"bytes"
-	"context"
-	"fmt"
-	"io"
-	"io/fs"
-	"sync"
 	"testing"
-
-	"dragoman/channels"
 )
-
-// drawer keeps what is sent on the page in memory.
-type drawer struct {
-	mu    sync.Mutex
-	files map[string][]byte
-}
-
-func (d *drawer) Put(_ context.Context, r io.Reader) (string, int64, error) {
-	b, err := io.ReadAll(r)
-	if err != nil {
-		return "", 0, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.files == nil {
-		d.files = map[string][]byte{}
-	}
-	ref := fmt.Sprint("ref-", len(d.files))
-	d.files[ref] = b
-	return ref, int64(len(b)), nil
-}
-
-func (d *drawer) Sent(m channels.Inbound, i int) (io.ReadCloser, int64, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	b, found := d.files[m.Attachments[i].Ref]
-	if !found {
-		return nil, 0, fs.ErrNotExist
-	}
-	return io.NopCloser(bytes.NewReader(b)), int64(len(b)), nil
-}
 
 // chosen makes a DataTransfer of a picture, a text and a page that would run.
 const chosen = `(() => {

@@ -1,0 +1,58 @@
+package livetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+
+	"dragoman/channels"
+	"dragoman/channels/live"
+)
+
+// Drawer keeps files in memory, as a [live.Files] that has room until it is
+// told otherwise. The zero value is empty; it is safe for concurrent use.
+type Drawer struct {
+	mu    sync.Mutex
+	files map[string][]byte
+	full  error
+}
+
+var _ live.Files = (*Drawer)(nil)
+
+// Put reads r to its end and keeps it, or says why not.
+func (d *Drawer) Put(_ context.Context, r io.Reader) (ref string, size int64, err error) {
+	b, err := io.ReadAll(r)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err = errors.Join(err, d.full); err != nil {
+		return "", 0, err
+	}
+	if d.files == nil {
+		d.files = map[string][]byte{}
+	}
+	ref = fmt.Sprint("ref-", len(d.files))
+	d.files[ref] = b
+	return ref, int64(len(b)), nil
+}
+
+// Sent is the file that came as m's attachment i.
+func (d *Drawer) Sent(m channels.Inbound, i int) (io.ReadCloser, int64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b, found := d.files[m.Attachments[i].Ref]
+	if !found {
+		return nil, 0, fmt.Errorf("livetest: %w", fs.ErrNotExist)
+	}
+	return io.NopCloser(bytes.NewReader(b)), int64(len(b)), nil
+}
+
+// Fill makes Put fail from now on with why; nil makes room again.
+func (d *Drawer) Fill(why error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.full = why
+}
