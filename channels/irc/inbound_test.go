@@ -36,10 +36,7 @@ func TestAccounts(t *testing.T) {
 			if early {
 				join()
 			}
-			o := quick(addr)
-			o.Channels = []string{"#go"}
-			b := start(t, o)
-			b.waitIn("irc:#go")
+			b := startInGo(t, addr)
 			if early {
 				srv.WaitHeard("dragoman", "WHO", 1, time.Minute)
 				if err := b.send("irc:#go", "after the WHO's answer"); err != nil {
@@ -118,10 +115,7 @@ func TestCaseMapping(t *testing.T) {
 // What a server plays back was said before we came, or belongs to others.
 func TestPlaybackIsDropped(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{Caps: modern})
-	o := quick(addr)
-	o.Channels = []string{"#go"}
-	b := start(t, o)
-	b.waitIn("irc:#go")
+	b := startInGo(t, addr)
 	ago := time.Now().Add(-time.Hour).UTC().Format("2006-01-02T15:04:05.000Z")
 	for _, line := range []string{
 		"@time=" + ago + " :bob!b@h PRIVMSG #go :dragoman: old",
@@ -149,10 +143,7 @@ func TestPlaybackIsDropped(t *testing.T) {
 // on the other side could not be made to loop with us.
 func TestSilence(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{})
-	o := quick(addr)
-	o.Channels = []string{"#go"}
-	b := start(t, o)
-	b.waitIn("irc:#go")
+	b := startInGo(t, addr)
 	before := len(srv.Heard("dragoman"))
 	for _, line := range []string{
 		":bob!b@h PRIVMSG dragoman :\x01VERSION\x01",
@@ -194,10 +185,7 @@ func TestSilence(t *testing.T) {
 
 func TestActionsStatusMessagesAndColours(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{})
-	o := quick(addr)
-	o.Channels = []string{"#go"}
-	b := start(t, o)
-	b.waitIn("irc:#go")
+	b := startInGo(t, addr)
 	for _, line := range []string{
 		":Alice!a@h PRIVMSG #go :\x01ACTION waves\x01",
 		":Alice!a@h PRIVMSG dragoman :\x01ACTION waves\x01",

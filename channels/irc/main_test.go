@@ -79,6 +79,16 @@ func start(t *testing.T, o irc.Options) *bot {
 	return b
 }
 
+// startInGo starts a bot that is in the channel #go.
+func startInGo(t *testing.T, addr string) *bot {
+	t.Helper()
+	o := quick(addr)
+	o.Channels = []string{"#go"}
+	b := start(t, o)
+	b.waitIn("irc:#go")
+	return b
+}
+
 func (b *bot) waitConnected() {
 	b.t.Helper()
 	b.waitStatus("connected", func(s channels.Status) bool { return s.State == channels.StateConnected })

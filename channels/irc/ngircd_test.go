@@ -66,10 +66,7 @@ func (b *bot) waitIn(keys ...string) {
 
 func TestRealLongReplies(t *testing.T) {
 	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})
-	o := quick(srv.Addr())
-	o.Channels = []string{"#go"}
-	b := start(t, o)
-	b.waitIn("irc:#go")
+	b := startInGo(t, srv.Addr())
 	alice := ircd.Join(t, srv.Addr(), "alice", "#go")
 	code := "func main() {\n\tfor {\n\t    fmt.Println(\"\u4e16\u754c\")\n\t}\n}"
 	for name, text := range map[string]string{
@@ -143,10 +140,7 @@ func TestRealNickRegainedWhenHolderLeaves(t *testing.T) {
 
 func TestRealKillAndRejoin(t *testing.T) {
 	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})
-	o := quick(srv.Addr())
-	o.Channels = []string{"#go"}
-	b := start(t, o)
-	b.waitIn("irc:#go")
+	b := startInGo(t, srv.Addr())
 	alice := ircd.Join(t, srv.Addr(), "alice", "#go")
 	kill(t, srv.Addr(), "dragoman")
 	alice.WaitLine("the kill", func(l string) bool { return strings.HasPrefix(l, ":dragoman!") && strings.Contains(l, " QUIT ") })
@@ -157,10 +151,7 @@ func TestRealKillAndRejoin(t *testing.T) {
 
 func TestRealServerRestart(t *testing.T) {
 	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})
-	o := quick(srv.Addr())
-	o.Channels = []string{"#go"}
-	b := start(t, o)
-	b.waitIn("irc:#go")
+	b := startInGo(t, srv.Addr())
 	srv.Stop()
 	b.waitStatus("down", func(s channels.Status) bool { return s.State == channels.StateDown && s.Detail != "" })
 	var notSent *channels.NotSent
@@ -177,10 +168,7 @@ func TestRealServerRestart(t *testing.T) {
 func TestRealKick(t *testing.T) {
 	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})
 	alice := ircd.Join(t, srv.Addr(), "alice", "#go") // the first one in is its operator
-	o := quick(srv.Addr())
-	o.Channels = []string{"#go"}
-	b := start(t, o)
-	b.waitIn("irc:#go")
+	b := startInGo(t, srv.Addr())
 	alice.Raw("MODE #go +i")
 	alice.Raw("KICK #go dragoman :out")
 	b.waitStatus("kept out", func(s channels.Status) bool { return strings.Contains(s.Detail, "not in #go: it is invite-only") })
@@ -198,10 +186,7 @@ func TestRealKick(t *testing.T) {
 func TestRealRefusedSends(t *testing.T) {
 	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})
 	alice := ircd.Join(t, srv.Addr(), "alice", "#go")
-	o := quick(srv.Addr())
-	o.Channels = []string{"#go"}
-	b := start(t, o)
-	b.waitIn("irc:#go")
+	b := startInGo(t, srv.Addr())
 	alice.Raw("MODE #go +m")
 	alice.Sync()
 	var notSent *channels.NotSent
@@ -282,10 +267,7 @@ func TestRealNetSplit(t *testing.T) {
 		Name:  "irc2.test.local",
 		Extra: fmt.Sprintf("[Server]\nName = irc1.test.local\nHost = 127.0.0.1\nPort = %d\nMyPassword = b\nPeerPassword = a\n", hubPort),
 	})
-	o := quick(hub.Addr())
-	o.Channels = []string{"#go"}
-	b := start(t, o)
-	b.waitIn("irc:#go")
+	b := startInGo(t, hub.Addr())
 	near := ircd.Join(t, hub.Addr(), "near", "#go")
 	far := ircd.Join(t, leaf.Addr(), "far")
 	far.Raw("JOIN #go")

@@ -29,10 +29,7 @@ func TestAnswerFollowsTheNick(t *testing.T) {
 	for _, room := range []string{"#go", "#elsewhere"} {
 		t.Run("in "+room, func(t *testing.T) {
 			_, addr := serve(t, ircd.Config{})
-			o := quick(addr)
-			o.Channels = []string{"#go"}
-			b := start(t, o)
-			b.waitIn("irc:#go")
+			b := startInGo(t, addr)
 			alice := ircd.Join(t, addr, "alice", room)
 			alice.Say("dragoman", "a question")
 			m := b.inbox.Wait(t, 1)[0]
@@ -65,10 +62,7 @@ func TestAnswerFollowsTheNick(t *testing.T) {
 // the person before him theirs.
 func TestTwoPeopleUnderOneNick(t *testing.T) {
 	_, addr := serve(t, ircd.Config{})
-	o := quick(addr)
-	o.Channels = []string{"#go"}
-	b := start(t, o)
-	b.waitIn("irc:#go")
+	b := startInGo(t, addr)
 	alice := ircd.Join(t, addr, "alice", "#go")
 	alice.Say("dragoman", "alice asks")
 	alice.Raw("NICK alice2")
@@ -95,10 +89,7 @@ func TestTwoPeopleUnderOneNick(t *testing.T) {
 
 func TestPersonLeavesAndComesBack(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{})
-	o := quick(addr)
-	o.Channels = []string{"#go"}
-	b := start(t, o)
-	b.waitIn("irc:#go")
+	b := startInGo(t, addr)
 	alice := ircd.Join(t, addr, "alice", "#go")
 	alice.Say("dragoman", "a question")
 	m := b.inbox.Wait(t, 1)[0]
