@@ -87,10 +87,7 @@ func TestCompactAgainAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
 		ag.hold, ag.fail = time.Minute, errors.New("model down")
-		for i := range 8 {
-			w.say("1", fmt.Sprint("message ", i))
-			synctest.Wait()
-		}
+		w.talk(8)
 		ask := func(want string, calls int) {
 			t.Helper()
 			w.say("1", "/compact")
@@ -146,10 +143,7 @@ func TestFailedCompactIsSaid(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, ag := compacting(t, test.preset, 32768)
 				ag.hold, ag.fail = time.Minute, errors.New("model down")
-				for i := range test.messages {
-					w.say("1", fmt.Sprint("message ", i))
-					synctest.Wait()
-				}
+				w.talk(test.messages)
 				for range test.commands {
 					w.say("1", "/compact")
 					synctest.Wait()
@@ -189,10 +183,7 @@ func TestCompactCutOffIsSaid(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, ag := compacting(t, window.Presets["picoclaw"], 32768)
 				ag.hold = time.Minute
-				for i := range test.messages {
-					w.say("1", fmt.Sprint("message ", i))
-					synctest.Wait()
-				}
+				w.talk(test.messages)
 				for range test.commands {
 					w.say("1", "/compact")
 					synctest.Wait()
@@ -304,10 +295,7 @@ func TestCompactOfAShortTalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
 		ag.fail = fmt.Errorf("test: %w", agent.ErrLongSummary)
-		for i := range 8 {
-			w.say("1", fmt.Sprint("message ", i))
-			synctest.Wait()
-		}
+		w.talk(8)
 		w.say("1", "/compact")
 		time.Sleep(time.Second)
 		synctest.Wait()

@@ -72,10 +72,7 @@ func TestNobodyChooses(t *testing.T) {
 			c := window.Presets["picoclaw"]
 			c.When = window.WhenAsk
 			w, ag := compacting(t, c, 1<<20, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.HistoryMessages = 40 })
-			for i := range 22 {
-				w.say("1", fmt.Sprint("message ", i))
-				synctest.Wait()
-			}
+			w.talk(22)
 			if ag.count() != 1 || w.history("1").Summary == nil {
 				t.Errorf("%d summaries", ag.count())
 			}

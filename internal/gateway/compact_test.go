@@ -156,10 +156,7 @@ func TestLoadedHistoryIsSteady(t *testing.T) {
 			}
 			return echo(ctx, turn)
 		}
-		for i := range 200 {
-			w.say("1", fmt.Sprint("message ", i))
-			synctest.Wait()
-		}
+		w.talk(200)
 		if want := []int64{1, 64, 128, 192}; !slices.Equal(first, want) {
 			t.Errorf("histories began at %d, want %d", first, want)
 		}
@@ -172,10 +169,7 @@ func TestCase19MessagesDuringASummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
 		ag.hold = time.Minute
-		for i := range 11 {
-			w.say("1", fmt.Sprint("message ", i))
-			synctest.Wait()
-		}
+		w.talk(11)
 		for _, text := range []string{"meanwhile 1", "meanwhile 2"} {
 			w.say("1", text)
 			synctest.Wait()
@@ -212,10 +206,7 @@ func TestCase20NewDuringASummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
 		ag.hold = time.Minute
-		for i := range 11 {
-			w.say("1", fmt.Sprint("message ", i))
-			synctest.Wait()
-		}
+		w.talk(11)
 		w.say("1", "/new")
 		synctest.Wait()
 		w.say("1", "fresh")
@@ -235,10 +226,7 @@ func TestCase20DeletedDuringASummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
 		ag.hold = time.Minute
-		for i := range 11 {
-			w.say("1", fmt.Sprint("message ", i))
-			synctest.Wait()
-		}
+		w.talk(11)
 		if err := w.mem.Delete(t.Context(), channels.MustKey("net:1")); err != nil {
 			t.Fatal(err)
 		}
@@ -320,10 +308,7 @@ func TestLostMessagesAreCounted(t *testing.T) {
 				set := metrics.New("test")
 				w, _ := compacting(t, window.Presets["picoclaw"], 32768, test.lie,
 					func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Observer = set })
-				for i := range 12 {
-					w.say("1", fmt.Sprint("message ", i))
-					synctest.Wait()
-				}
+				w.talk(12)
 				page := httptest.NewRecorder()
 				set.Handler().ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 				const metric = "\ndragoman_messages_unaccounted_total{said=\"no\"} "

@@ -91,10 +91,7 @@ func TestCase18FailureKeepsEverything(t *testing.T) {
 				}
 				n := &noting{Agent: ag}
 				w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.real = n })
-				for i := range 11 {
-					w.say("1", fmt.Sprint("message ", i))
-					synctest.Wait()
-				}
+				w.talk(11)
 				before := w.dump()
 				if n.count() != 1 {
 					t.Fatalf("%d summaries under way, want 1", n.count())

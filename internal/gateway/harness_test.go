@@ -363,6 +363,15 @@ func (w *world) say(person, text string) channels.Inbound {
 	return m
 }
 
+// talk says n messages in chat 1, each when nothing moves any more.
+func (w *world) talk(n int) {
+	w.t.Helper()
+	for i := range n {
+		w.say("1", fmt.Sprint("message ", i))
+		synctest.Wait()
+	}
+}
+
 // expect waits until nothing moves any more and compares what chat was sent.
 func (w *world) expect(chat string, want ...string) {
 	w.t.Helper()
