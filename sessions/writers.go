@@ -19,7 +19,7 @@ type Writer struct {
 	Private bool `json:"private,omitempty"`
 }
 
-// Directory tells who is known. What it says of people stands in the messages
+// Directory tells who is known, and what can name them. What it says of people stands in the messages
 // that are stored, and nowhere else: with the last message that has it, it is gone.
 type Directory interface {
 	// Writers lists who wrote on channel, each that differs once, sorted by
@@ -27,6 +27,11 @@ type Directory interface {
 	// user messages in transcripts. It may read each message of the channel once,
 	// which takes seconds for a million, and holds nobody up meanwhile.
 	Writers(ctx context.Context, channel string) ([]Writer, error)
+	// Heads hands to emit what a Dump has of conversations and of facts, in its
+	// order: titles, summaries, what was chosen, and no message. It costs what
+	// that is and not the messages. It stops at emit's first error, which it
+	// returns.
+	Heads(ctx context.Context, emit func(Record) error) error
 	// Scopes lists the scopes that begin with prefix and have facts, sorted.
 	Scopes(ctx context.Context, prefix string) ([]string, error)
 }

@@ -13,19 +13,31 @@ import (
 // Dump is part of [sessions.Copies]. It reads within one transaction: what is
 // written meanwhile waits in the log and is not seen.
 func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
+	return s.dump(ctx, "dump", emit, func(d *dumper) error { return d.all(keys) })
+}
+
+// Heads is part of [sessions.Directory]. It reads as Dump does.
+func (s *Store) Heads(ctx context.Context, emit func(sessions.Record) error) error {
+	return s.dump(ctx, "heads", emit, (*dumper).heads)
+}
+
+// dump has read hand out what it reads in one transaction.
+func (s *Store) dump(ctx context.Context, what string, emit func(sessions.Record) error, read func(*dumper) error) error {
 	if err := s.readable(ctx); err != nil {
-		return wrap("dump", err)
+		return wrap(what, err)
 	}
 	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return wrap("dump", err)
+		return wrap(what, err)
 	}
 	var told error // emit's, which is returned as it is
 	d := &dumper{ctx: ctx, store: s, tx: tx, emit: func(r sessions.Record) error {
 		told = emit(r)
 		return told
 	}}
-	err = d.all(keys)
+	d.stmts.prepare = tx.PrepareContext
+	err = read(d)
+	d.stmts.close()
 	end := tx.Rollback()
 	if told != nil {
 		return told
@@ -34,7 +46,7 @@ func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(session
 		err = end
 	}
 	if err != nil {
-		return wrap("dump", err)
+		return wrap(what, err)
 	}
 	return nil
 }
@@ -44,12 +56,31 @@ type dumper struct {
 	ctx   context.Context
 	store *Store
 	tx    *sql.Tx
+	stmts statements // of tx
 	emit  func(sessions.Record) error
+}
+
+// rows and row run a statement that is prepared once: there can be as many as
+// there are conversations.
+func (d *dumper) rows(query string, args ...any) (*sql.Rows, error) {
+	stmt, err := d.stmts.get(query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(d.ctx, args...)
+}
+
+func (d *dumper) row(query string, args ...any) scanner {
+	stmt, err := d.stmts.get(query)
+	if err != nil {
+		return failed{err}
+	}
+	return stmt.QueryRowContext(d.ctx, args...)
 }
 
 // each reads rows and hands the record that f makes of each to emit, if any.
 func (d *dumper) each(query string, f func(scanner) (sessions.Record, error), args ...any) error {
-	rows, err := d.tx.QueryContext(d.ctx, query, args...)
+	rows, err := d.rows(query, args...)
 	if err != nil {
 		return err
 	}
@@ -68,17 +99,8 @@ func (d *dumper) all(keys []channels.Key) error {
 		if err := d.storeRecord(); err != nil {
 			return err
 		}
-		err := d.each(`SELECT key FROM keys`, func(row scanner) (sessions.Record, error) {
-			var name string
-			var k channels.Key
-			if err := row.Scan(&name); err != nil {
-				return sessions.Record{}, err
-			}
-			err := parseKey(&k, name)
-			keys = append(keys, k)
-			return sessions.Record{}, err
-		})
-		if err != nil {
+		var err error
+		if keys, err = d.keys(); err != nil {
 			return err
 		}
 	}
@@ -93,32 +115,39 @@ func (d *dumper) all(keys []channels.Key) error {
 	return nil
 }
 
-// chat hands out what belongs to k.
-func (d *dumper) chat(k channels.Key) error {
-	head := &sessions.ConversationRecord{Key: k}
-	var id int64
-	err := d.tx.QueryRowContext(d.ctx, `SELECT id, seq, msg_seq FROM keys WHERE key = ?`, k.String()).Scan(&id, &head.Seq, &head.MessageSeq)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
+// keys lists all that there are.
+func (d *dumper) keys() (keys []channels.Key, err error) {
+	err = d.each(`SELECT key FROM keys`, func(row scanner) (sessions.Record, error) {
+		var name string
+		var k channels.Key
+		if err := row.Scan(&name); err != nil {
+			return sessions.Record{}, err
+		}
+		err := parseKey(&k, name)
+		keys = append(keys, k)
+		return sessions.Record{}, err
+	})
+	return keys, err
+}
+
+// heads hands out the records of conversations, and facts.
+func (d *dumper) heads() error {
+	keys, err := d.keys()
 	if err != nil {
 		return err
 	}
-	c, err := scanConversation(d.tx.QueryRowContext(d.ctx, `SELECT `+convColumns+` FROM conversations c JOIN keys k ON k.id = c.key_id WHERE c.key_id = ?`, id))
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		if head.Seq == 0 && head.MessageSeq == 0 {
-			return nil
-		}
-	case err != nil:
-		return err
-	default:
-		head.Title, head.Created, head.Updated, head.Settings = c.Title, c.Created, c.Updated, c.Settings
-		if err := d.generations(id, head, c.Generation); err != nil {
+	for _, k := range rules.DumpKeys(keys) {
+		if _, _, err := d.head(k); err != nil {
 			return err
 		}
 	}
-	if err := d.emit(sessions.Record{Conversation: head}); err != nil {
+	return d.facts()
+}
+
+// chat hands out what belongs to k.
+func (d *dumper) chat(k channels.Key) error {
+	id, found, err := d.head(k)
+	if err != nil || !found {
 		return err
 	}
 	if err := d.messages(k, id); err != nil {
@@ -127,9 +156,36 @@ func (d *dumper) chat(k channels.Key) error {
 	return d.queues(k, id)
 }
 
+// head hands out the record of k, if there is anything.
+func (d *dumper) head(k channels.Key) (id int64, found bool, err error) {
+	head := &sessions.ConversationRecord{Key: k}
+	err = d.row(`SELECT id, seq, msg_seq FROM keys WHERE key = ?`, k.String()).Scan(&id, &head.Seq, &head.MessageSeq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	c, err := scanConversation(d.row(`SELECT `+convColumns+` FROM conversations c JOIN keys k ON k.id = c.key_id WHERE c.key_id = ?`, id))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		if head.Seq == 0 && head.MessageSeq == 0 {
+			return 0, false, nil
+		}
+	case err != nil:
+		return 0, false, err
+	default:
+		head.Title, head.Created, head.Updated, head.Settings = c.Title, c.Created, c.Updated, c.Settings
+		if err := d.generations(id, head, c.Generation); err != nil {
+			return 0, false, err
+		}
+	}
+	return id, true, d.emit(sessions.Record{Conversation: head})
+}
+
 // generations reads those of a key, and the summaries of the newest.
 func (d *dumper) generations(id int64, head *sessions.ConversationRecord, newest string) error {
-	rows, err := d.tx.QueryContext(d.ctx, generationsQuery, id)
+	rows, err := d.rows(generationsQuery, id)
 	if err != nil {
 		return err
 	}
@@ -148,7 +204,7 @@ func (d *dumper) generations(id int64, head *sessions.ConversationRecord, newest
 }
 
 func (d *dumper) messages(k channels.Key, id int64) error {
-	rows, err := d.tx.QueryContext(d.ctx, `SELECT id, role, rest, content FROM messages WHERE id BETWEEN ? AND ? ORDER BY id`, rowID(id, 0), rowID(id, maxSeq))
+	rows, err := d.rows(`SELECT id, role, rest, content FROM messages WHERE id BETWEEN ? AND ? ORDER BY id`, rowID(id, 0), rowID(id, maxSeq))
 	if err != nil {
 		return err
 	}

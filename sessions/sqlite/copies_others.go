@@ -10,7 +10,7 @@ import (
 // storeRecord hands out what is known of the store as a whole.
 func (d *dumper) storeRecord() error {
 	rec := &sessions.StoreRecord{Days: map[string]int64{}}
-	if err := d.tx.QueryRowContext(d.ctx, `SELECT name FROM meta`).Scan(&rec.Name); err != nil {
+	if err := d.row(`SELECT name FROM meta`).Scan(&rec.Name); err != nil {
 		return err
 	}
 	err := d.each(`SELECT day, begun FROM days`, func(row scanner) (r sessions.Record, err error) {
@@ -65,6 +65,19 @@ func (d *dumper) erased() (hashes []string, err error) {
 	return slices.Compact(hashes), err
 }
 
+const factsQuery = `SELECT scope, id, at, text FROM facts ORDER BY scope, id`
+
+func scanFact(row scanner) (sessions.Record, error) {
+	f := &sessions.FactRecord{}
+	var at int64
+	err := row.Scan(&f.Scope, &f.ID, &at, &f.Text)
+	f.At = timeOf(at)
+	return sessions.Record{Fact: f}, err
+}
+
+// facts hands them all out.
+func (d *dumper) facts() error { return d.each(factsQuery, scanFact) }
+
 // others hands out what belongs to no conversation.
 func (d *dumper) others() error {
 	var at, due int64
@@ -78,12 +91,7 @@ func (d *dumper) others() error {
 			a.At = timeOf(at)
 			return sessions.Record{Aside: a}, err
 		}},
-		{`SELECT scope, id, at, text FROM facts ORDER BY scope, id`, func(row scanner) (sessions.Record, error) {
-			f := &sessions.FactRecord{}
-			err := row.Scan(&f.Scope, &f.ID, &at, &f.Text)
-			f.At = timeOf(at)
-			return sessions.Record{Fact: f}, err
-		}},
+		{factsQuery, scanFact},
 		{`SELECT ` + personColumns + ` FROM people ORDER BY channel, person`, func(row scanner) (sessions.Record, error) {
 			p, err := scanPerson(row)
 			return sessions.Record{Pairing: &p}, err
