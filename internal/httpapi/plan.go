@@ -93,8 +93,8 @@ func (a *admin) planErase(ctx context.Context, r *request) (any, error) {
 	var seen *register
 	var names []string
 	if r.text("only") == "conversation" {
-		seen, err = a.look(ctx, who, who)
-	} else if seen, err = a.look(ctx, who); err == nil {
+		seen, err = a.look(ctx, who)
+	} else if seen, err = a.search(ctx, who); err == nil {
 		names, err = a.planPerson(ctx, &p, seen)
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,8 +10,8 @@ import (
 	"dragoman/sessions"
 )
 
-// register is what one look through the store tells of the people of a channel:
-// under which ids they wrote, where, and what is remembered.
+// register is what the store tells of the people of a channel: under which ids
+// they wrote, where, and what is remembered.
 type register struct {
 	who channels.Key
 	// beside has, for each id that the network gave, those that it gave with it
@@ -18,9 +19,10 @@ type register struct {
 	beside map[string]map[string]bool
 	// private are the ids of whoever wrote in the chat of who, if it is private.
 	private map[string]bool
-	names   map[string]map[string]bool // display names, by id
-	chats   map[channels.Key]*heard    // of all channels
-	facts   map[string][]sessions.Fact // of all channels, by scope
+	names   map[string]map[string]bool       // display names, by id
+	where   map[string]map[channels.Key]bool // conversations, by the id of who wrote in them
+	chats   map[channels.Key]*heard          // of all channels
+	facts   map[string][]sessions.Fact       // of all channels, by scope
 }
 
 // heard is what a register knows of one conversation.
@@ -42,20 +44,49 @@ type sent struct {
 	all, waiting int
 }
 
-// look reads the store, or only what belongs to keys.
-func (a *admin) look(ctx context.Context, who channels.Key, keys ...channels.Key) (*register, error) {
+// look reads the conversation of who, and nothing else.
+func (a *admin) look(ctx context.Context, who channels.Key) (*register, error) {
 	r, err := a.paired(ctx, who)
 	if err != nil {
 		return nil, err
 	}
-	return r, a.Store.Dump(ctx, keys, func(one sessions.Record) error {
+	return r, a.read(ctx, r, who)
+}
+
+// read adds what belongs to keys.
+func (a *admin) read(ctx context.Context, r *register, keys ...channels.Key) error {
+	return a.Store.Dump(ctx, keys, func(one sessions.Record) error {
 		r.add(one)
 		return nil
 	})
 }
 
-// meet is look for the people alone: kin is the same, and of messages only
-// who wrote them is read.
+// search finds all that there is of whoever is who, or may be: it reads the
+// conversations in which they wrote or that have their name, and of all others
+// the title and the summaries.
+func (a *admin) search(ctx context.Context, who channels.Key) (*register, error) {
+	r, err := a.meet(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	mine, maybe := r.kin(who)
+	keys := []channels.Key{who}
+	for _, id := range slices.Concat(mine, slices.Concat(maybe...)) {
+		keys = slices.AppendSeq(keys, maps.Keys(r.where[id]))
+		if k, err := channels.NewKey(who.Channel(), id); err == nil { // else there is no such chat
+			keys = append(keys, k)
+		}
+	}
+	if err := a.read(ctx, r, keys...); err != nil {
+		return nil, err
+	}
+	return r, a.Store.Heads(ctx, func(one sessions.Record) error {
+		r.add(one)
+		return nil
+	})
+}
+
+// meet finds the people alone: of messages only who wrote them is read.
 func (a *admin) meet(ctx context.Context, who channels.Key) (*register, error) {
 	r, err := a.paired(ctx, who)
 	if err != nil {
@@ -79,7 +110,7 @@ func (a *admin) meet(ctx context.Context, who channels.Key) (*register, error) {
 func (a *admin) paired(ctx context.Context, who channels.Key) (*register, error) {
 	r := &register{
 		who: who, beside: map[string]map[string]bool{}, private: map[string]bool{}, names: map[string]map[string]bool{},
-		chats: map[channels.Key]*heard{}, facts: map[string][]sessions.Fact{},
+		where: map[string]map[channels.Key]bool{}, chats: map[channels.Key]*heard{}, facts: map[string][]sessions.Fact{},
 	}
 	people, err := a.Store.Pairings(ctx, a.Now())
 	for _, p := range people {
@@ -93,6 +124,12 @@ func (a *admin) paired(ctx context.Context, who channels.Key) (*register, error)
 // wrote notes somebody of the channel.
 func (r *register) wrote(w sessions.Writer) {
 	r.met(w.IDs, w.Name)
+	for _, id := range w.IDs {
+		if r.where[id] == nil {
+			r.where[id] = map[channels.Key]bool{}
+		}
+		r.where[id][w.Key] = true
+	}
 	if w.Private && w.Key == r.who {
 		for _, id := range w.IDs {
 			r.private[id] = true

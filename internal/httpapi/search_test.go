@@ -1,0 +1,160 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+	"dragoman/sessions/memory"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// wasteful is a store that hands out everything, whatever it is asked for: a
+// plan over it has looked at every message.
+type wasteful struct{ httpapi.Store }
+
+func (w wasteful) Dump(ctx context.Context, _ []channels.Key, emit func(sessions.Record) error) error {
+	return w.Store.Dump(ctx, nil, emit)
+}
+
+// Heads has nothing to add to that.
+func (wasteful) Heads(context.Context, func(sessions.Record) error) error { return nil }
+
+// town is a store of people who have several ids, share some, write in the
+// chats of each other, are named in titles, summaries and facts, or wait.
+type town struct{ *rand.Rand }
+
+func (r town) of(list ...string) string { return list[r.IntN(len(list))] }
+
+func (r town) ids() (ids []string) {
+	n := r.of("1", "2", "3")
+	if r.IntN(2) == 0 {
+		return append(ids, n)
+	}
+	return append(ids, "mask:"+r.of("ann", "bob")+"!u@host"+n, "account:"+r.of("ann", "cat"))
+}
+
+func (r town) text() string {
+	return r.of("hello", "Ann said so", "a talk with bob", "of 2 and 3", "cat!")
+}
+
+func (r town) key() channels.Key {
+	return channels.MustKey(r.of("irc:", "irc:", "tg:") + r.of("ann", "bob", "#go", "1", "2", "2:7"))
+}
+
+// records are those of a town.
+func (r town) records(t *testing.T) (all []sessions.Record) {
+	at := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	taken := map[channels.Key]bool{}
+	for n := range 1 + r.IntN(6) {
+		k := r.key()
+		if taken[k] {
+			continue
+		}
+		taken[k] = true
+		if r.IntN(5) == 0 { // only its name is left
+			all = append(all, sessions.Record{Conversation: &sessions.ConversationRecord{Key: k, Seq: 9}})
+			continue
+		}
+		said := int64(r.IntN(5))
+		head := &sessions.ConversationRecord{Key: k, Seq: 9, MessageSeq: said, Created: at, Updated: at, Title: r.text()}
+		g := sessions.Generation{ID: fmt.Sprintf("20260601_%03d", 2*n+1), FirstSeq: 1, LastSeq: said, Began: at}
+		if head.Generations = append(head.Generations, g); said > 2 && r.IntN(2) == 0 {
+			head.Generations[0].LastSeq = 2
+			head.Generations = append(head.Generations, sessions.Generation{ID: fmt.Sprintf("20260601_%03d", 2*n+2), FirstSeq: 3, LastSeq: said, Began: at})
+		}
+		newest := head.Generations[len(head.Generations)-1]
+		if said >= newest.FirstSeq && r.IntN(2) == 0 {
+			head.Summaries = []sessions.Summary{{Generation: newest.ID, CoversSeq: newest.FirstSeq, Text: r.text(), At: at}}
+		}
+		all = append(all, sessions.Record{Conversation: head})
+		m := &sessions.MessagesRecord{Key: k}
+		for seq := range said {
+			one := sessions.Message{Seq: seq + 1, Role: sessions.RoleUser, Content: "hi", At: at, Sender: r.ids()[0], Name: r.of("", "Ann", "Bob Smith")}
+			if r.IntN(4) == 0 {
+				one.Role, one.Sender, one.Name = sessions.RoleAssistant, "", ""
+			}
+			m.Messages = append(m.Messages, one)
+		}
+		if said > 0 {
+			all = append(all, sessions.Record{Messages: m})
+		}
+		for seq := range int64(r.IntN(4)) {
+			in := channels.Inbound{Key: k, ID: fmt.Sprint(k, seq), Text: "hi", Sender: channels.Person{IDs: r.ids(), Name: r.of("", "ann", "Cat")}, Private: r.IntN(2) == 0}
+			all = append(all, sessions.Record{Inbox: &sessions.InboxRecord{Seq: seq + 1, Inbound: in, Origin: sessions.OriginChat, State: r.of("waiting", "done"), Accepted: at}})
+		}
+	}
+	for id := range int64(r.IntN(6)) {
+		scope := r.of("chat:"+r.key().String(), "person:irc:"+r.of("1", "account:ann", "mask:ann!u@host1"), "person:tg:2")
+		all = append(all, sessions.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: sessions.Fact{ID: id + 1, At: at, Text: r.text()}}})
+	}
+	if r.IntN(2) == 0 {
+		all = append(all, sessions.Record{Pairing: &sessions.Pairing{Channel: "irc", PersonID: r.ids()[0], Name: "Ann", Approved: at}})
+	}
+	return all
+}
+
+// TestPlanReadsOnlyTheirConversations: a plan that reads what a person wrote in
+// and the titles of the rest is the plan that reads every message.
+func TestPlanReadsOnlyTheirConversations(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	found := map[string]int{}
+	for seed := range uint64(120) {
+		r := town{rand.New(rand.NewPCG(seed, 7))}
+		all := r.records(t)
+		s := memory.New(memory.Options{Now: now})
+		left := slices.Clone(all)
+		err := s.Restore(ctx, func() (one sessions.Record, err error) {
+			if len(left) == 0 {
+				return one, io.EOF
+			}
+			one, left = left[0], left[1:]
+			return one, nil
+		})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for _, target := range []string{"irc:ann", "irc:1", "irc:account:ann", "irc:mask:ann!u@host1", "irc:2", "irc:#go", "tg:2", "tg:nobody"} {
+			f := &frugal{Store: s}
+			got, want := planOf(t, f, target), planOf(t, wasteful{s}, target)
+			if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b channels.Key) bool { return a == b })); diff != "" {
+				t.Fatalf("seed %d: the plan for %s (-all that is stored +what was read):\n%s", seed, target, diff)
+			}
+			for what, n := range map[string]int{
+				"conversations": len(got.Conversations), "names": len(got.Names), "shared": len(got.Shared), "queued": got.Queued, "facts": got.Facts, "pairings": got.Pairings,
+				"maybe": len(got.Maybe), "naming": len(got.Naming), "titles": len(got.Titles), "summaries": len(got.Summaries), "people": len(got.Erasure.Senders),
+			} {
+				found[what] += min(n, 1)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Logf("plans with: %v", found)
+	for what, n := range found {
+		if n == 0 {
+			t.Errorf("no plan has %s: the stores are too plain", what)
+		}
+	}
+}
+
+func planOf(t *testing.T, s httpapi.Store, target string) httpapi.Plan {
+	t.Helper()
+	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: s, Now: now, Info: func() httpapi.Info { return httpapi.Info{} }}))
+	defer c.Close()
+	p, err := c.PlanErase(t.Context(), target, false)
+	if err != nil {
+		t.Fatalf("PlanErase(%s) = %v", target, err)
+	}
+	return p
+}
