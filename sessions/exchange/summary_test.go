@@ -28,6 +28,16 @@ func TestSummaryAmongMessages(t *testing.T) {
 		{"a prompt before it", []string{message("system", "Be kind."), row, message("user", "c")}, "", "They met.", 1, "They met.|c"},
 		{"written by a person", []string{message("user", "a"), message("user", head+" x")}, "", "", 0, "a|" + head + " x"},
 		{"nothing behind it", []string{message("user", "a"), message("system", head)}, "", "", 0, "a|[system message] " + head},
+		{"with a colon", []string{message("system", head+": CompanyB $129"), message("user", "c")}, "", "CompanyB $129", 1, "CompanyB $129|c"},
+		{"with a colon, of a user", []string{message("user", head+": CompanyB $129"), message("user", "c")}, "", "CompanyB $129", 1, "CompanyB $129|c"},
+		{"a colon and nothing between", []string{message("user", "a"), message("system", head+":CompanyB")}, "", "CompanyB", 1, "a"},
+		{"a colon and a new line", []string{message("user", "a"), message("system", head+`:\nCompanyB`)}, "", "CompanyB", 1, "a"},
+		{"a colon after a space", []string{message("user", "a"), message("system", head+`  :  CompanyB  `)}, "", "CompanyB", 1, "a"},
+		{"nothing between", []string{message("user", "a"), message("system", head+"CompanyB")}, "", "CompanyB", 1, "a"},
+		{"two new lines", []string{message("user", "a"), message("system", head+`\r\n\nCompanyB`)}, "", "CompanyB", 1, "a"},
+		{"only one colon goes", []string{message("user", "a"), message("system", head+":: CompanyB")}, "", ": CompanyB", 1, "a"},
+		{"a colon that is the summary's", []string{message("user", "a"), message("system", head+`\n:-) they said`)}, "", ":-) they said", 1, "a"},
+		{"nothing behind the colon", []string{message("user", "a"), message("system", head+": ")}, "", "", 0, "a|[system message] " + head + ": "},
 		{"beside one with a name", []string{message("user", "a"), row}, `,"summary":"Named."`, "Named.", 1, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

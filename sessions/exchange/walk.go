@@ -97,7 +97,7 @@ func (w *walk) next() (sessions.Message, error) {
 }
 
 // summaryHead begins the message in which some programs put their summary
-// before the messages that it does not stand for.
+// before the messages that it does not stand for. Some put a colon behind it.
 const summaryHead = "[Previous conversation summary]"
 
 // summaryIn finds the summary in such a message. A person can write that line
@@ -111,6 +111,7 @@ func (w *walk) summaryIn(e entry) (text string, ok bool) {
 		return "", false
 	}
 	text, ok = strings.CutPrefix(strings.TrimSpace(e.Content), summaryHead)
+	text = strings.TrimPrefix(strings.TrimLeft(text, " \t"), ":") // of the head's line only
 	text = strings.TrimSpace(text)
 	return text, ok && text != "" && len(e.Attachments) == 0
 }
