@@ -30,7 +30,7 @@ const (
 // by side, the others one after the other, results in the order of the calls.
 func (r *run) runCalls(ctx context.Context) error {
 	calls := r.openCalls()
-	rows := r.rows()
+	rows, _ := r.rows()
 	results := make([]sessions.Message, len(calls))
 	for i := 0; i < len(calls); {
 		end := i + 1

@@ -10,25 +10,23 @@ import (
 	"dragoman/sessions"
 )
 
-// maxSameCalls is how often in a row the same call is run.
+// maxSameCalls is how often in a row the same call is run (requirement S2-13).
 const maxSameCalls = 3
 
-// repeating tells of the last group of calls how long its longest row of
-// identical ones is, with those before it, and what is called. A row that
-// ended inside the group counts only if it was too long. What a person says
-// in between begins anew: they may well want it done again.
-func (r *run) repeating() (name string, times int) {
-	rows := r.rows()
-	if len(rows) == 0 {
-		return "", 0
-	}
-	for _, row := range rows {
-		if row.times > maxSameCalls {
-			return row.name, row.times
+// repeating tells what the last group of calls means: warn says that its last
+// row of identical ones, with those before it, is long enough for a word to the
+// model, or an earlier row of it too long. If that word has been said in this
+// turn, a row that is too long ends it: again is what is called. What a person
+// says in between begins anew: they may well want it done again.
+func (r *run) repeating() (again string, warn bool) {
+	rows, warned := r.rows()
+	for i, row := range rows {
+		if row.times > maxSameCalls && warned {
+			return row.name, false
 		}
+		warn = warn || row.times > maxSameCalls || row.times == maxSameCalls && i == len(rows)-1
 	}
-	last := rows[len(rows)-1]
-	return last.name, last.times
+	return "", warn
 }
 
 // row says that a call is the times-th identical one in a row.
@@ -38,17 +36,20 @@ type row struct {
 }
 
 // rows returns one row for each call of the newest group of the turn, or
-// nothing if a person spoke since.
-func (r *run) rows() []row {
-	var group []row
+// nothing if a person spoke since, and whether the model was warned before it.
+func (r *run) rows() (group []row, warned bool) {
 	var last string
-	times := 0
+	times, noted := 0, false
 	for _, m := range r.all[r.fresh:] {
-		if m.Role == sessions.RoleUser && !m.Synthetic {
-			last, times, group = "", 0, nil
+		switch {
+		case m.Role != sessions.RoleUser:
+		case !m.Synthetic:
+			last, times, group, noted = "", 0, nil, false
+		case m.Content == noteRepeat:
+			noted = true
 		}
 		if len(m.ToolCalls) > 0 {
-			group = group[:0]
+			group, warned = group[:0], noted
 		}
 		for _, c := range m.ToolCalls {
 			if form := c.Name + " " + canonical(arguments(c)); form == last {
@@ -59,7 +60,7 @@ func (r *run) rows() []row {
 			group = append(group, row{c.Name, times})
 		}
 	}
-	return group
+	return group, warned
 }
 
 // canonical writes JSON with sorted keys, no spaces, and one form for each

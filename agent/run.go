@@ -27,7 +27,7 @@ const (
 // What the model reads.
 const (
 	noteLastStep = "[This is the last step of this turn and no tools can be called any more. Answer now with what you have, and say what is missing.]"
-	noteRepeat   = "[You have made the same tool call with the same input three times in a row. Its result will not change. Do something else, or answer with what you have. A fourth time ends the turn.]"
+	noteRepeat   = "[You have made the same tool call with the same input at least three times in a row. Its result will not change. Do something else, or answer with what you have. The same call once more ends the turn.]"
 )
 
 // run is one turn under way. One goroutine owns it; while tools run side by
@@ -132,9 +132,9 @@ func (r *run) loop(ctx context.Context) (Result, error) {
 			}
 			continue
 		}
-		if name, again := r.repeating(); again > maxSameCalls {
-			return r.finish(fmt.Sprintf(sayRepeat, name), nil, true), nil
-		} else if again == maxSameCalls && r.last().Role == sessions.RoleTool {
+		if again, warn := r.repeating(); again != "" {
+			return r.finish(fmt.Sprintf(sayRepeat, again), nil, true), nil
+		} else if warn && r.last().Role == sessions.RoleTool {
 			if err := r.note(ctx, noteRepeat); err != nil {
 				return Result{}, err
 			}

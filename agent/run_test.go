@@ -229,8 +229,11 @@ func TestCase37Repeats(t *testing.T) {
 		{"large numbers", []string{`get {"n":9007199254740992}`, `get {"n":9007199254740993}`, `get {"n":9007199254740992}`, `get {"n":9007199254740993}`}, 4, 0, false},
 		{"another tool", []string{`get {}`, `get {}`, `put {}`, `get {}`, `get {}`}, 5, 0, false},
 		{"side by side", []string{`get {};get {};get {}`, `put {}`}, 4, 1, false},
-		{"four side by side", []string{`get {};get {};get {};get {}`}, 3, 0, true},
-		{"over a border", []string{`get {};get {}`, `get {};get {};put {}`}, 4, 0, true},
+		{"four side by side", []string{`get {};get {};get {};get {}`}, 3, 1, false},
+		{"four side by side, and once more", []string{`get {};get {};get {};get {}`, `get {}`}, 3, 1, true},
+		{"four side by side, twice", []string{`get {};get {};get {};get {};put {}`, `get {};get {};get {};get {}`}, 7, 1, true},
+		{"over a border", []string{`get {};get {}`, `get {};get {};put {}`}, 4, 1, false},
+		{"two that are warned of", []string{`get {}`, `get {}`, `get {}`, `put {}`, `put {}`, `put {}`}, 6, 2, false},
 		{"no arguments", []string{`get `, `get {}`, `get `, `get {}`}, 3, 1, true},
 		{"no JSON", []string{`get x`, `get x`, `get x`, `get x`}, 0, 1, true},
 	} {
