@@ -277,3 +277,40 @@ func TestDoubtOfSummariesWhereUsageIsOff(t *testing.T) {
 		t.Errorf("Summarize() = %v after requests of %v, want a summary by smaller ones", err, sizes[before:])
 	}
 }
+
+// TestFloorWhenDoubted: one odd refusal takes no more words out of sight than a
+// refusal for the length does. What usually stays beside a summary has room in
+// what is left of the request, so it stays.
+func TestFloorWhenDoubted(t *testing.T) {
+	for name, refused := range map[string]reply{"in unknown words": refusal(false), "for its length": fail(modelError(agent.ErrorContext, 0))} {
+		t.Run(name, func(t *testing.T) {
+			refuse := false
+			var seen agent.Request
+			m := newScript(t, func(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
+				if refuse {
+					refuse = false
+					return refused(ctx, r, d)
+				}
+				seen = r
+				return response("## Goal\n"+theyTalked, "stop"), nil
+			})
+			c := chat{t: t, a: newAgent(t, m, agent.Options{ContextWindow: 32_768, Compaction: window.Presets["dragoman"]}), h: sessions.History{Generation: "g", FirstSeq: 1}}
+			for i := range 30 {
+				c.say(fmt.Sprint("Message ", i, strings.Repeat(" word", 250)))
+			}
+			if len(c.summaries) > 0 {
+				t.Fatal("there is a summary already")
+			}
+			refuse = true
+			c.say("And now?")
+			if len(c.summaries) != 1 || c.unaccounted > 0 {
+				t.Fatalf("%d summaries, %d messages unaccounted for, want one and none", len(c.summaries), c.unaccounted)
+			}
+			for i := 24; i < 30; i++ {
+				if !strings.Contains(show(seen.Messages), fmt.Sprint("user: Message ", i, " word")) {
+					t.Errorf("message %d is out of sight:\n%s", i, show(seen.Messages))
+				}
+			}
+		})
+	}
+}
