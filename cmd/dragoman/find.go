@@ -54,7 +54,7 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 			return err
 		}
 		if k.JSON {
-			return e.json(all)
+			return e.json(listedDocuments(all))
 		}
 		if len(all) == 0 {
 			e.say("%s", e.nothingListed(q))

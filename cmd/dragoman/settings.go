@@ -30,7 +30,7 @@ func (k *sessionsSetCmd) Run(e *env, c *cli) error {
 			return &usageError{fmt.Sprintf("%q sets nothing: write NAME=VALUE, or use %s", oneLine(s), e.command("sessions unset"))}
 		case name == "model":
 			change.Model = &value
-		case name == "system":
+		case name == "system", name == "system_prompt":
 			change.System = &value
 		case isMeta && meta != "":
 			if change.Meta == nil {
@@ -66,7 +66,7 @@ func (k *sessionsUnsetCmd) Run(e *env, c *cli) error {
 		switch {
 		case name == "model":
 			change.Model = &none
-		case name == "system":
+		case name == "system", name == "system_prompt":
 			change.System = &none
 		case isMeta && meta != "":
 			change.Unmeta = append(change.Unmeta, meta)

@@ -17,6 +17,7 @@ type sessionsStatsCmd struct {
 // numbers are the store's, and what is not known of the costs in them.
 type numbers struct {
 	httpapi.Numbers
+	Top []listedDocument `json:"top"`
 	// Unpriced are the configured models without prices: what they took is not
 	// in the costs.
 	Unpriced []string `json:"unpriced,omitempty"`
@@ -45,7 +46,7 @@ func (k *sessionsStatsCmd) Run(e *env, c *cli) error {
 }
 
 func newNumbers(got httpapi.Numbers, cfg *config.Config) numbers {
-	n := numbers{Numbers: got}
+	n := numbers{Numbers: got, Top: listedDocuments(got.Top)}
 	look := func(name string, p config.Prices) {
 		if p != (config.Prices{}) {
 			n.priced = true
