@@ -55,7 +55,7 @@ func presetSummary(name string) Summary {
 	p := window.Presets[name]
 	return Summary{
 		Preset: name, When: string(p.When),
-		Trigger: SummaryTrigger{Threshold(p.Trigger.TokensPercent), Threshold(p.Trigger.Messages), p.Trigger.MinMessages},
+		Trigger: SummaryTrigger{threshold(p.Trigger.TokensPercent), threshold(p.Trigger.Messages), p.Trigger.MinMessages},
 		Keep:    SummaryKeep{string(p.Keep.Unit), p.Keep.N, p.MaxMessages},
 		Render:  string(p.Render), Format: string(p.Format),
 		MaxTokens: p.MaxTokens, MaxChars: p.MaxChars, Temperature: p.Temperature, Prompt: p.Prompt,

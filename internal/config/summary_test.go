@@ -23,7 +23,22 @@ func TestPresets(t *testing.T) {
 			if diff := cmp.Diff(want, c.Summary.Compaction()); diff != "" {
 				t.Errorf("the configured preset (-want +got):\n%s", diff)
 			}
+			// Whatever turns a trigger off, the effective form says so.
+			for key, n := range map[string]int{"tokens_percent": want.Trigger.TokensPercent, "messages": want.Trigger.Messages} {
+				line := fmt.Sprintf("    %s: %d\n", key, n)
+				if n == 0 {
+					line = "    " + key + ": none\n"
+				}
+				if !strings.Contains(c.Effective(), line) {
+					t.Errorf("Effective lacks %q:\n%s", line, c.Effective())
+				}
+			}
 			again := load1(t, c.Effective())
+			_, first, _ := strings.Cut(c.Effective(), "\n") // behind the line with the file
+			_, second, _ := strings.Cut(again.Effective(), "\n")
+			if diff := cmp.Diff(first, second); diff != "" {
+				t.Errorf("its effective form has another one (-want +got):\n%s", diff)
+			}
 			if diff := cmp.Diff(c.Summary, again.Summary, cmp.AllowUnexported(c.Summary.Model.APIKey)); diff != "" {
 				t.Errorf("its effective form loads as (-want +got):\n%s", diff)
 			}

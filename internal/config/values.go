@@ -98,6 +98,15 @@ type Threshold int
 // noThreshold is "none". No whole number in a file is as small.
 const noThreshold Threshold = math.MinInt64
 
+// threshold is n as the rest of the program has it, as one that was written: a
+// preset that does without it says so.
+func threshold(n int) Threshold {
+	if n == 0 {
+		return noThreshold
+	}
+	return Threshold(n)
+}
+
 // N is t as the rest of the program has it: 0 stands for none.
 func (t Threshold) N() int {
 	if t == noThreshold {
