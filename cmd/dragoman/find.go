@@ -12,7 +12,7 @@ import (
 )
 
 type sessionsListCmd struct {
-	Limit   int      `default:"10" help:"How many, 1 to 200 (${default}); more is 200."`
+	Limit   int      `default:"10" help:"How many, 1 to 200 (${default}); more is 200, 0 is 1."`
 	After   string   `placeholder:"CURSOR" help:"Go on behind a page: it says with which cursor."`
 	Channel string   `placeholder:"NAME" help:"Only this channel's."`
 	Tag     string   `placeholder:"TAG" help:"Only those with this tag."`

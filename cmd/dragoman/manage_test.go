@@ -53,6 +53,7 @@ func TestListInPages(t *testing.T) {
 			t.Errorf("--limit %s shows %d conversations, want %d", limit, got, want)
 		}
 	}
+	w.fail(2, "dragoman: --limit wants a whole number, 0 or more\n", "sessions", "list", "--limit", "-3")
 	got, after := rows()
 	if got != 10 {
 		t.Errorf("sessions list shows %d conversations, want 10", got)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -161,6 +163,30 @@ func TestShowTellsTheWhole(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"4 20260301_001 re: two", "5 20260301_002 three", "6 20260301_002 re: three", "7 20260301_002 four", "8 20260301_002 re: four"}, places); diff != "" {
 		t.Errorf("its messages (-want +got):\n%s", diff)
+	}
+}
+
+// TestShowIsDocumented: the page names each field that the JSON can have, in the
+// row that is about it.
+func TestShowIsDocumented(t *testing.T) {
+	b, err := os.ReadFile("../../docs/sessions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, page, _ := strings.Cut(string(b), "### What `sessions show --json` prints\n")
+	page, _, _ = strings.Cut(page, "\n## ")
+	_, rest, _ := strings.Cut(page, "\n| `messages` |")
+	ofMessages, _, _ := strings.Cut(rest, "\n")
+	for _, c := range []struct {
+		text string
+		of   reflect.Type
+	}{{page, reflect.TypeFor[shownDocument]()}, {ofMessages, reflect.TypeFor[shownMessage]()}} {
+		for _, f := range reflect.VisibleFields(c.of) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if !f.Anonymous && !strings.Contains(c.text, "`"+name+"`") {
+				t.Errorf("the page does not say `%s` of a %s", name, c.of.Name())
+			}
+		}
 	}
 }
 
