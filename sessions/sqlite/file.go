@@ -135,10 +135,10 @@ func lockFile(path string) (*os.File, error) {
 // prepareFile checks the file that is there, or makes a new one. A new file
 // gets its name only when it is complete, so a file without content is never
 // one of ours that a crash left half made.
-func prepareFile(ctx context.Context, path string, busy time.Duration) error {
+func prepareFile(ctx context.Context, path string, o Options) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return create(ctx, path, busy)
+		return create(ctx, path, o.BusyTimeout)
 	}
 	if err != nil {
 		return err
@@ -154,9 +154,9 @@ func prepareFile(ctx context.Context, path string, busy time.Duration) error {
 			return err
 		}
 	}
-	version, err := checkSchema(ctx, path, busy)
+	version, err := checkSchema(ctx, path, o.BusyTimeout)
 	if err == nil && version < schemaVersion {
-		err = migrate(ctx, path, busy)
+		err = migrate(ctx, path, o)
 	}
 	return err
 }

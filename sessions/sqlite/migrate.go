@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // toVersion2 makes a version 2 file of one of version 1, in one transaction:
@@ -64,15 +63,20 @@ COMMIT;
 `
 
 // migrate brings a file of version 1 up to date, after it has put a copy of it
-// beside it.
-func migrate(ctx context.Context, path string, busy time.Duration) error {
-	db, err := connect(path, busy)
+// beside it and said so: it takes as much room as the store, and stays until
+// somebody removes it.
+func migrate(ctx context.Context, path string, o Options) error {
+	db, err := connect(path, o.BusyTimeout)
 	if err != nil {
 		return err
 	}
-	if err = backup(ctx, db, path); err != nil {
-		err = fmt.Errorf("the copy before the change to schema 2: %w", err)
-	} else if _, err = db.ExecContext(ctx, toVersion2); err != nil {
+	name, size, err := backup(ctx, db, path)
+	if err != nil {
+		return errors.Join(fmt.Errorf("the copy before the change to schema 2: %w", err), db.Close())
+	}
+	o.Logger.Info("the store is of a former schema; a copy of it as it was is kept beside it", "copy", name, "bytes", size,
+		"schema", 1, "new_schema", 2, "remove", "when you will not go back to the version before; the first erasure removes it too")
+	if _, err = db.ExecContext(ctx, toVersion2); err != nil {
 		err = fmt.Errorf("change to schema 2: %w", err)
 	}
 	return errors.Join(err, db.Close())
@@ -84,40 +88,44 @@ const backupSuffix = ".before-v2"
 // backup copies the store to a file beside it that was not there before: what
 // an earlier change left is never overwritten. A copy gets its name only when
 // it is complete, checked and durable.
-func backup(ctx context.Context, db *sql.DB, path string) error {
-	name := path + backupSuffix
+func backup(ctx context.Context, db *sql.DB, path string) (name string, size int64, err error) {
+	name = path + backupSuffix
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 			break
 		} else if err != nil {
-			return err
+			return "", 0, err
 		}
 		name = fmt.Sprintf("%s%s.%d", path, backupSuffix, n)
 	}
 	draft := path + backupSuffix + ".new"
 	if err := os.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return "", 0, err
 	}
 	f, err := os.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
-		return err
+		return "", 0, err
 	}
 	if err := f.Close(); err != nil {
-		return err
+		return "", 0, err
 	}
 	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, draft); err != nil {
-		return err
+		return "", 0, err
 	}
 	if err := checkCopy(ctx, draft); err != nil {
-		return err
+		return "", 0, err
 	}
 	if err := syncPath(draft); err != nil {
-		return err
+		return "", 0, err
+	}
+	info, err := os.Stat(draft)
+	if err != nil {
+		return "", 0, err
 	}
 	if err := os.Rename(draft, name); err != nil {
-		return err
+		return "", 0, err
 	}
-	return syncPath(filepath.Dir(path))
+	return name, info.Size(), syncPath(filepath.Dir(path))
 }
 
 // checkCopy reads all of a copy.

@@ -1,9 +1,12 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"database/sql"
 	_ "embed"
 	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -108,6 +111,23 @@ func TestMigration(t *testing.T) {
 	}
 	// The copy is a store that works.
 	checkMigrated(t, path+".before-v2")
+}
+
+// What a change of the schema leaves beside the store is told once, with what
+// it takes: nobody else looks for it.
+func TestMigrationTellsOfItsCopy(t *testing.T) {
+	path := oldFile(t)
+	for _, want := range []int{1, 0} {
+		var log bytes.Buffer
+		s := openFile(t, path, sqlite.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		must(t, s.Close())
+		info, err := os.Stat(path + ".before-v2")
+		must(t, err)
+		line := fmt.Sprintf("copy=%s bytes=%d schema=1 new_schema=2 remove=", path+".before-v2", info.Size())
+		if n := strings.Count(log.String(), line); n != want || strings.Count(log.String(), "\n") != want {
+			t.Errorf("%q is logged %d times, want %d; the log:\n%s", line, n, want, log.String())
+		}
+	}
 }
 
 // dumpText is the schema and some of the content of a file.

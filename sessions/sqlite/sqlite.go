@@ -52,7 +52,8 @@ var errClosed = errors.New("the store is closed")
 type Options struct {
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
-	// Logger is told about failing handlers. Nil discards.
+	// Logger is told about failing handlers, and of a copy that a change of the
+	// schema leaves. Nil discards.
 	Logger *slog.Logger
 	// BusyTimeout is how long to wait for a program that looks into the file
 	// with the sqlite3 shell, say. 0 is five seconds.
@@ -98,6 +99,9 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	if o.BusyTimeout <= 0 {
 		o.BusyTimeout = 5 * time.Second
 	}
@@ -120,7 +124,7 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if s.lock, err = lockFile(path); err != nil {
 		return nil, err
 	}
-	if err = prepareFile(ctx, path, o.BusyTimeout); err != nil {
+	if err = prepareFile(ctx, path, o); err != nil {
 		return nil, err
 	}
 	if s.db, err = connect(path, o.BusyTimeout); err != nil {
