@@ -1,0 +1,253 @@
+package config_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/internal/config"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// problems returns "line path: what; want" of every problem.
+func problems(t *testing.T, err error) []string {
+	t.Helper()
+	var ps config.Problems
+	if !errors.As(err, &ps) {
+		t.Fatalf("Load = %v, want Problems", err)
+	}
+	var got []string
+	for _, p := range ps {
+		got = append(got, fmt.Sprintf("%d %s", p.Line, config.Problem{Path: p.Path, What: p.What, Want: p.Want}))
+	}
+	return got
+}
+
+func TestAllProblemsAtOnce(t *testing.T) {
+	_, err := load(t, `agnet: {max_steps: 3}
+max_steps: 4
+agent: {max_steps: ten, tools: [red_file, time, time]}
+agent: {}
+queue: {mode: colect, max_message_bytes: lots}
+http: {listen: "0.0.0.0:8787"}
+model:
+  idle_timeout: 60
+  api_key: [a, b]
+  temperature: hot
+channels:
+  telegram: {allowed: [1], token: "1:abcdefgh", allow: ["@alice", -100123, 1087968824]}
+  Bad Name: {type: irc}
+  signal: {}
+  net: {type: matrix}
+  irc: {server: "irc.example.org", nick: 7up, allow: ["alice", "mask:a!*@*"], channels: [go], sasl: {mechanism: external}}
+heartbeat:
+  jobs:
+    - {name: a, target: "discord:1", prompt: x, every: 1h}
+    - {name: a, prompt: x, target: nowhere, cron: "* * * * *", every: 1h, time_zone: Mars/Base}
+`)
+	want := []string{
+		`1 agnet: unknown key; did you mean "agent"?`,
+		`2 max_steps: unknown key; it belongs to agent`,
+		`3 agent.max_steps: "ten" is not that; want a whole number, like 10`,
+		`3 agent.tools[0]: "red_file" is not known here; did you mean "read_file"? write forget, list_dir, read_attachment, read_file, recall, remember, search_history, time, web_fetch or write_file`,
+		`3 agent.tools[2]: stands here twice; keep one`,
+		`4 agent: this key stands here twice, first in line 3; keep one`,
+		`5 queue.max_message_bytes: "lots" is not that; want a size, like 4096 or 256KiB`,
+		`5 queue.mode: "colect" is not known here; did you mean "collect"? write collect, each, steer or interrupt`,
+		`6 http.listen: this address can be reached from other machines, and there is no http.token; listen on 127.0.0.1, or set a token made with: openssl rand -hex 32`,
+		`8 model.idle_timeout: "60" is not that; want a time span, like 30s, 10m or 24h`,
+		`9 model.api_key: want text`,
+		`10 model.temperature: "hot" is not that; want a number, like 0.7`,
+		`12 channels.telegram.allowed: unknown key; did you mean "allow"?`,
+		`12 channels.telegram.allow[0]: "@alice" is a username, which its owner can change and somebody else can then take; write the numeric id: the person sends /start to the bot and dragoman's log names it, or set pairing: true`,
+		`12 channels.telegram.allow[1]: "-100123" is a group; write chat:-100123`,
+		`12 channels.telegram.allow[2]: "1087968824" stands for every anonymous administrator of every group; allow the group instead, like chat:-1001234567890`,
+		`13 channels.(a key with unusual characters): a channel's name has 1 to 32 characters of a-z, 0-9, _ and -`,
+		`14 channels.signal: has no type; add type: telegram, whatsapp, irc, web or cli`,
+		`15 channels.net.type: is no type of this version; write telegram, whatsapp, irc, web or cli`,
+		`16 channels.irc.allow[0]: "alice" is no identity that an IRC network vouches for; write account:name (services), mask:nick!user@host, chat:#channel, or "*"`,
+		`16 channels.irc.allow[1]: "mask:a!*@*" is no full mask: a nick alone proves nothing, and wildcards let in whoever fits; write mask:nick!user@host without * and ?, or better account:name`,
+		`16 channels.irc.server: "irc.example.org" is no address; write host:port, like irc.example.org:6697`,
+		`16 channels.irc.nick: "7up" is no nick; write letters, digits and -_[]{}|, not beginning with a digit`,
+		`16 channels.irc.sasl.mechanism: external needs a certificate; set client_cert`,
+		`16 channels.irc.channels[0]: "go" is no channel; write its name with #, in quotes: "#go"`,
+		`19 heartbeat.jobs[0].target: there is no channel "discord"; configured: cli, irc, telegram, web`,
+		`20 heartbeat.jobs[1].name: another job has this name; records are kept by name: give it another`,
+		`20 heartbeat.jobs[1]: a job needs either every or cron; write one of them, like every: 2h or cron: "0 8 * * *"`,
+	}
+	if diff := cmp.Diff(want, problems(t, err)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestOneProblem(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"tab", "agent:\n\tmax_steps: 3\n", "2 a tab stands in the indentation; indent with spaces"},
+		{"two documents", "http: {}\n---\nhttp: {}\n", "2 a second YAML document begins here; keep one, without --- between parts"},
+		{"not UTF-8", "http: {}\nagent: \xff\n", "2 this is not UTF-8 text; save the file as UTF-8"},
+		{"a list", "- a\n", "1 want keys here, like key: value"},
+		{"a word", "hello\n", "1 want keys here, like key: value"},
+		{"unquoted star", "http: {token: *hunter2}\n", "0 a value that begins with * names an anchor, and there is none; put the value in quotes"},
+		{"colon", "http: listen: x\n", "1 a colon where none can be; put values that contain \": \" in quotes, and check the indentation"},
+		{"merge key", "http: &a {}\nlog: {<<: *a}\n", "2 log: merge keys (<<) are not used here; write the keys out"},
+		{"tag", "http: {listen: !!str off}\n", "1 http.listen: YAML tags (!name) are not used here; remove the tag"},
+		{"empty token", "http: {token: \"\"}\n", "1 http.token: is empty; give it a value, or remove the line"},
+		{"no token", "http: {token: }\n", "1 http.token: has no value; give it one, or remove the line"},
+		{"short token", "http: {token: short}\n", "1 http.token: is shorter than 16 characters; make one with: openssl rand -hex 32"},
+		{"null list", "agent: {tools: }\n", "1 agent.tools: has no value; write [] for an empty list, or remove the line"},
+		{"missing variable", "http: {token: \"${NOPE}\"}\n", "1 http.token: the variable NOPE is not set; set it, or write ${NOPE:-default}"},
+		{"missing file", "http: {token: \"${file:/no/such}\"}\n", "1 http.token: the file /no/such cannot be read: no such file or directory"},
+		{"directory", "http: {token: \"${file:/tmp}\"}\n", "1 http.token: the file /tmp is not a regular file"},
+		{"open brace", "http: {token: \"a${B\"}\n", "1 http.token: ${ without its }; write $${ for a plain ${"},
+		{"bad variable", "http: {token: \"${a b}\"}\n", "1 http.token: ${…} wants the name of a variable, or file:/path; write $${ for a plain ${"},
+		{"all interfaces", "http: {listen: \":8787\"}\n", "1 http.listen: this address can be reached from other machines, and there is no http.token; listen on 127.0.0.1, or set a token made with: openssl rand -hex 32"},
+		{"host name", "http: {listen: \"example.org:80\"}\n", "1 http.listen: \"example.org:80\" has no IP address; write the address of an interface, like 127.0.0.1:8787"},
+		{"port", "http: {listen: \"127.0.0.1:99999\"}\n", "1 http.listen: \"127.0.0.1:99999\" is no address; write host:port, like 127.0.0.1:8787, or off"},
+		{"window", "model: {context_window: 12}\n", "1 model.context_window: 12 is out of range; write 2048 to 10000000"},
+		{"max_tokens", "model: {context_window: 4096, max_tokens: 4096}\n", "1 model.max_tokens: leaves no room in model.context_window for a question; write less than 4096"},
+		{"NaN", "model: {temperature: .nan}\n", "1 model.temperature: \".nan\" is not that; want a number, like 0.7"},
+		{"NaN spelled", "model: {temperature: NaN}\n", "1 model.temperature: is out of range; write 0 to 2"},
+		{"key in the URL", "model: {name: x, base_url: \"https://h/v1?key=abc\"}\n", "1 model.base_url: has a user, a query or a fragment; write the plain address; keys have a setting of their own"},
+		{"file URL", "model: {name: x, base_url: \"file:///etc/passwd\"}\n", "1 model.base_url: is no web address; write one like https://host/path"},
+		{"no model name", "model: {base_url: \"http://127.0.0.1:1/v1\"}\n", "1 model.name: is needed with model.base_url; write the model's name as that server knows it"},
+		{"negative price", "model: {prices: {input: -1}}\n", "1 model.prices.input: is no price; write what a million tokens cost, like 0.25"},
+		{"price NaN", "model: {prices: {cached: NaN}}\n", "1 model.prices.cached: is no price; write what a million tokens cost, like 0.25"},
+		{"other without a name", "model: {others: [{context_window: 4096}]}\n", "1 model.others[0].name: is needed; write the model's name as its server knows it"},
+		{"other twice", "model: {others: [{name: a}, {name: a}]}\n", "1 model.others[1].name: stands here twice; keep one"},
+		{"other is the one", "model: {name: a, others: [{name: a}]}\n", "1 model.others[0].name: is the configured model; write its context_window and prices under model itself"},
+		{"other's window", "model: {others: [{name: a, context_window: 12}]}\n", "1 model.others[0].context_window: 12 is out of range; write 2048 to 10000000"},
+		{"other's price", "model: {others: [{name: a, prices: {output: -1}}]}\n", "1 model.others[0].prices.output: is no price; write what a million tokens cost, like 0.25"},
+		{"window of the summary's model", "summary: {model: {name: a, context_window: 12}}\n", "1 summary.model.context_window: 12 is out of range; write 2048 to 10000000"},
+		{"window of no model", "summary: {model: {context_window: 4096}}\n", "1 summary.model.context_window: belongs to summary.model.name, which is not set; name the model, or remove it"},
+		{"case 35: threshold 0", "summary: {trigger: {tokens_percent: 0}}\n", "1 summary.trigger.tokens_percent: 0 could mean every turn or never; write 1 to 99, or none to do without it, or summary.when: every_turn"},
+		{"case 35: messages 0", "summary: {trigger: {messages: 0}}\n", "1 summary.trigger.messages: 0 could mean every turn or never; write 2 to 1000000, or none to do without it, or summary.when: every_turn"},
+		{"case 35: threshold 1.5", "summary: {trigger: {tokens_percent: 1.5}}\n", "1 summary.trigger.tokens_percent: \"1.5\" is not that; want a whole number, like 10, or none"},
+		{"case 35: threshold NaN", "summary: {trigger: {tokens_percent: NaN}}\n", "1 summary.trigger.tokens_percent: \"NaN\" is not that; want a whole number, like 10, or none"},
+		{"case 35: threshold 150", "summary: {trigger: {tokens_percent: 150}}\n", "1 summary.trigger.tokens_percent: 150 is out of range; write 1 to 99"},
+		{"case 35: keep 0", "summary: {keep: {n: 0}}\n", "1 summary.keep.n: 0 is out of range; write 1 to 10000000"},
+		{"case 35: unknown preset", "summary: {preset: pikoclaw}\n", "1 summary.preset: \"pikoclaw\" is not known here; did you mean \"picoclaw\"? write dragoman, goose-aggressive, goose-balanced, goose-conservative, molf, picoclaw, sentinel or terrarium"},
+		{"keep all", "summary: {preset: picoclaw, keep: {n: 20}}\n", "1 summary.keep.n: must be less than summary.trigger.messages, else nothing is left to summarise; write less than 20"},
+		{"keep all turns", "summary: {preset: picoclaw, keep: {unit: turns, n: 10}}\n", "1 summary.keep.n: so many turns have more messages than summary.trigger.messages, so nothing is left to summarise; write less than 10, or a larger trigger"},
+		{"keep half of the window", "summary: {keep: {unit: tokens, n: 16384}}\n", "1 summary.keep.n: is half of model.context_window or more, so too little is left to summarise; write less than 16384"},
+		{"unknown when", "summary: {when: never}\n", "1 summary.when: \"never\" is not known here; write auto, every_turn, ask or off"},
+		{"tiny summary", "summary: {max_chars: 10}\n", "1 summary.max_chars: 10 has no room for a summary; write at least 200, or 0"},
+		{"summary temperature", "summary: {temperature: 3}\n", "1 summary.temperature: is out of range; write 0 to 2"},
+		{"summary model without name", "summary: {model: {base_url: \"http://127.0.0.1:1/v1\"}}\n", "1 summary.model.name: is needed with summary.model.base_url; write the model's name as that server knows it"},
+		{"summary key without server", "summary: {model: {api_key: abc}}\n", "1 summary.model.api_key: belongs to summary.model.base_url, which is not set; write the address of its server, or remove the key"},
+		{"no trigger left", "summary: {trigger: {messages: none, tokens_percent: none}}\n", "1 summary.trigger: nothing starts a summary; give it tokens_percent or messages, or write summary.when: off"},
+		{"no trigger left of one", "summary: {preset: sentinel, trigger: {tokens_percent: none}}\n", "1 summary.trigger: nothing starts a summary; give it tokens_percent or messages, or write summary.when: off"},
+		{"no threshold is less than none", "summary: {trigger: {messages: -1}}\n", "1 summary.trigger.messages: -1 is out of range; write 2 to 1000000"},
+		{"none is no number elsewhere", "summary: {trigger: {min_messages: none}}\n", "1 summary.trigger.min_messages: \"none\" is not that; want a whole number, like 10"},
+		{"summary key of old", "summary: {messages: 10}\n", "1 summary.messages: unknown key; it belongs to summary.trigger"},
+		{"workspace around the state", "state_dir: /a/b\nworkspace: /a\n", "2 workspace: the state directory lies inside of it, so that the model's tools could reach the database; name another folder"},
+		{"star and people", "channels: {telegram: {token: \"1:abcdefgh\", allow: [\"*\", 5]}}\n", "1 channels.telegram.allow: \"*\" lets everybody in, so the other entries mean nothing; keep either \"*\" or the others"},
+		{"star and pairing", "channels: {telegram: {token: \"1:abcdefgh\", allow: [\"*\"], pairing: true}}\n", "1 channels.telegram.pairing: allow has \"*\", so nobody would ever be asked for a code; remove \"*\", or pairing"},
+		{"two tokens", "channels: {telegram: {token: \"1:abcdefgh\", token_file: x}}\n", "1 channels.telegram.token_file: there is a token as well; keep one of the two"},
+		{"no bot token", "channels: {telegram: {allow: [5]}}\n", "1 channels.telegram.token: is needed; get one from @BotFather, and write token: \"${file:/path}\", or token_file"},
+		{"no server", "channels: {irc: {allow: [\"account:ann\"]}}\n", "1 channels.irc.server: is needed; write host:port, like irc.example.org:6697"},
+		{"off with an odd token", "channels: {telegram: {enabled: false, token: hello}}\n", "1 channels.telegram.token: does not look like a bot token; copy it whole from @BotFather: digits, a colon, letters and digits"},
+		{"off with an odd server", "channels: {irc: {enabled: false, server: here}}\n", "1 channels.irc.server: \"here\" is no address; write host:port, like irc.example.org:6697"},
+		{"odd bot token", "channels: {telegram: {token: hello, allow: [5]}}\n", "1 channels.telegram.token: does not look like a bot token; copy it whole from @BotFather: digits, a colon, letters and digits"},
+		{"two pages", "channels: {a: {type: web}, b: {type: web}}\n", "1 channels.b: there is one channel of this type already: a; remove one, or turn it off with enabled: false"},
+		{"one bot twice", "channels: {a: {type: telegram, token: \"1:abcdefgh\", allow: [1]}, b: {type: telegram, token: \"1:abcdefgh\", allow: [1]}}\n", "1 channels.b: has the same token as a, and two pollers of one bot stop each other; remove one, or turn it off with enabled: false"},
+		{"name of another type", "channels: {web: {type: telegram, token: \"1:abcdefgh\"}}\n", "1 channels.web: the name web belongs to channels of type web, and this one is of type telegram; give it another name"},
+		{"a key of another type", "channels: {web: {nick: x}}\n", "1 channels.web.nick: unknown key; it belongs to channels.<irc>"},
+		{"target turned off", "channels: {web: {enabled: false}}\nheartbeat: {target: \"web:default\"}\n", "2 heartbeat.target: its channel is turned off (enabled: false); turn it on, or name another conversation"},
+		{"a channel called heartbeat", "channels: {heartbeat: {type: web}}\n", "1 channels.heartbeat: this name belongs to the jobs; give the channel another name"},
+		{"yes", "channels: {web: {enabled: yes}}\n", "1 channels.web.enabled: \"yes\" is not that; want true or false"},
+		{"control character", "http: {token: \"0123456789abcdef\\n\"}\n", "1 http.token: has a line break or a control character inside; keep the secret on one line"},
+		{"huge number", "agent: {max_steps: 99999999999999999999}\n", "1 agent.max_steps: \"99999999999999999999\" is not that; want a whole number, like 10"},
+		{"fraction", "heartbeat: {target: \"web:default\", every: 90.5s}\n", "1 heartbeat.every: has a fraction of a second; write whole seconds"},
+		{"catch up", "heartbeat: {jobs: [{name: a, every: 1h, target: \"web:default\", prompt: x, catch_up: true}]}\n", "1 heartbeat.jobs[0].catch_up: \"true\" is not known here; write once or skip"},
+		{"local zone", "heartbeat: {target: \"web:default\", time_zone: Local}\n", "1 heartbeat.time_zone: \"Local\" is no time zone; write one like Europe/Rome or UTC"},
+		{"bad zone", "heartbeat: {target: \"web:default\", time_zone: Mars/Base}\n", "1 heartbeat.time_zone: \"Mars/Base\" is no time zone; write one like Europe/Rome or UTC"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := load(t, tt.text)
+			if diff := cmp.Diff([]string{tt.want}, problems(t, err)); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTooLargeAndTooMany(t *testing.T) {
+	var bomb strings.Builder
+	bomb.WriteString("agent: {tools: &t [" + strings.Repeat("time, ", 1000) + "]}\nchannels:\n")
+	for i := range 2000 {
+		fmt.Fprintf(&bomb, "  c%d: {type: web, allow: *t}\n", i)
+	}
+	for name, text := range map[string]string{
+		"12 MB":          "# " + strings.Repeat("x", 12<<20),
+		"aliases":        bomb.String(),
+		"alias of self":  "agent: &a {tools: [*a]}\n",
+		"deep brackets":  strings.Repeat("[", 20000),
+		"deep flow maps": strings.Repeat("{a: ", 20000),
+		"many keys":      strings.Repeat("x: 1\n", 5000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin := time.Now()
+			_, err := load(t, text)
+			var ps config.Problems
+			if !errors.As(err, &ps) {
+				t.Fatalf("Load = %v, want Problems", err)
+			}
+			if name == "aliases" && !strings.Contains(err.Error(), "its aliases (*name) make it too large") {
+				t.Errorf("Load = %.200s, want the aliases to be refused", err.Error())
+			}
+			if n := len(err.Error()); n > 30_000 {
+				t.Errorf("the error has %d bytes", n)
+			}
+			if took := time.Since(begin); took > time.Minute {
+				t.Errorf("took %s", took)
+			}
+		})
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	write(t, path, `http: {listen: "0.0.0.0:1", token: 0123456789abcdef}
+model: {base_url: "http://192.0.2.1/v1", api_key: k, name: x}
+store: {type: memory}
+channels:
+  a: {type: telegram, token: "1:abcdefgh"}
+  b: {type: telegram, token: "2:abcdefgh", allow: ["*"]}
+  c: {type: irc, server: "h:6667", tls: false, password: x, allow: ["account:a"]}
+`)
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := config.Load(options(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range c.Warnings() {
+		got = append(got, fmt.Sprintf("%d %s", w.Line, w.Path))
+	}
+	want := []string{"0 ", "1 http.listen", "2 model.base_url", "3 store.type", "5 channels.a.allow", "6 channels.b.allow", "7 channels.c.tls"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCheckJobIsAsked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	write(t, path, "heartbeat:\n  jobs:\n  - {name: a, cron: x, target: \"web:default\", prompt: p}\n")
+	o := options(t, path)
+	o.CheckJob = func(j config.Job) error {
+		return errors.Join(errors.New("cron: "+j.Cron), errors.New("second"))
+	}
+	_, _, err := config.Load(o)
+	want := []string{"3 heartbeat.jobs[0]: cron: x", "3 heartbeat.jobs[0]: second"}
+	if diff := cmp.Diff(want, problems(t, err)); diff != "" {
+		t.Error(diff)
+	}
+}
