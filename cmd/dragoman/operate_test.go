@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+)
+
+func TestQueue(t *testing.T) {
+	w := newWorld(t)
+	w.want([]string{"Nothing waits: every message is answered"}, "queue", "list")
+	w.want([]string{"[]"}, "queue", "list", "--json")
+	w.fail(1, "there is no entry out-9", "queue", "show", "out-9")
+	for _, id := range []string{"7", "8"} {
+		if err := w.daemon.store.SetAside(context.Background(), sessions.Aside{Channel: "telegram", ID: id, Raw: []byte("{\x1b"), Why: "no JSON"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	items, err := w.daemon.store.ListQueue(context.Background(), 10)
+	if err != nil || len(items) != 2 {
+		t.Fatalf("ListQueue = %v, %v", items, err)
+	}
+	first, second := items[0].ID, items[1].ID
+	w.want([]string{"ID", first, second, "no JSON", "5 min ago"}, "queue", "list")
+	w.want([]string{"(there may be more: --limit)"}, "queue", "list", "--limit", "1")
+	w.want([]string{first, "{·"}, "queue", "show", first)
+	w.fail(2, "add --yes", "queue", "drop", first)
+	// One that does not exist does not keep the others from being dropped.
+	code, out, errs := w.run("queue", "drop", "--yes", first, "out-9", second)
+	if code != 1 || !strings.Contains(out, first+" was given up.\n"+second+" was given up.") || !strings.Contains(errs, "there is no entry out-9") {
+		t.Errorf("drop = %d %q %q", code, out, errs)
+	}
+	w.want([]string{"Nothing waits"}, "queue", "list")
+	w.fail(1, first, "queue", "retry", first)
+}
+
+type oneJob struct{ ran int }
+
+func (j *oneJob) Jobs(context.Context) ([]httpapi.Job, error) {
+	return []httpapi.Job{{
+		Name: "morning", Schedule: "0 8 * * *", Target: "telegram:1", Next: clock.Add(2 * time.Hour),
+		Last: &sessions.Occurrence{Job: "morning", Due: clock, Outcome: "skipped", Why: "outside of active hours"},
+	}}, nil
+}
+
+func (j *oneJob) RunJob(_ context.Context, name string) error {
+	if name != "morning" {
+		return sessions.ErrNotFound
+	}
+	j.ran++
+	return nil
+}
+
+func TestJobs(t *testing.T) {
+	w := newWorld(t)
+	w.want([]string{"No jobs. Add some under heartbeat.jobs"}, "jobs", "list")
+	w.want([]string{"Nothing was due yet."}, "jobs", "log")
+	w.fail(1, "it does not run", "jobs", "run", "morning")
+	jobs := &oneJob{}
+	w.daemon.jobs = jobs
+	w.want([]string{"morning", "0 8 * * *", "in 1 h", "skipped: outside of active hours"}, "jobs", "list")
+	w.want([]string{"morning was started"}, "jobs", "run", "morning")
+	w.fail(1, "there is no job evening", "jobs", "run", "evening")
+	if jobs.ran != 1 {
+		t.Errorf("ran %d times, want 1", jobs.ran)
+	}
+}
+
+func TestPair(t *testing.T) {
+	w := newWorld(t)
+	w.want([]string{"Nobody was paired and nobody asks to be."}, "pair", "list")
+	_, _, err := w.daemon.store.RequestPairing(context.Background(), sessions.Pairing{
+		Channel: "telegram", PersonID: "7", Name: "Ann\n\x1b[1m", Code: "ABCD-EFGH", Expires: clock.Add(time.Hour),
+	}, clock, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.want([]string{"telegram", "7", "asks; the code ends in 55 min", "ABCD-EFGH"}, "pair", "list")
+	w.fail(1, "no open request has this code", "pair", "approve", "XXXX")
+	w.want([]string{`7 (calls themselves "Ann ·[1m") may talk on telegram now.`}, "pair", "approve", "abcdefgh")
+	w.want([]string{"let in 5 min ago"}, "pair", "list")
+	w.want([]string{"7 may not talk on telegram any more"}, "pair", "remove", "telegram", "7")
+	w.fail(1, "7 was not paired on telegram", "pair", "remove", "telegram", "7")
+}
+
+func TestStatus(t *testing.T) {
+	w := newWorld(t)
+	w.want([]string{"does not run; start it with: dragoman run", "inbox      empty", "outbox     empty"}, "status")
+	w.want([]string{`"running": false`}, "status", "--json")
+	if _, err := w.daemon.store.Accept(context.Background(), sessions.Entry{Inbound: channels.Inbound{Key: channels.MustKey("telegram:1"), ID: "1", Text: "x"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.daemon.trouble = &httpapi.Trouble{At: clock.Add(293 * time.Second), Why: "connection\x1b[1m refused.", InARow: 3}
+	w.daemon.troubles = []httpapi.OtherTrouble{{Model: "small", Trouble: httpapi.Trouble{At: w.daemon.trouble.At, Why: "busy", InARow: 1}}}
+	w.want([]string{
+		"1 message waits for an answer, the oldest from 5 min ago",
+		"\nmodel      the last call failed 7 s ago: connection·[1m refused (3 in a row)\n" +
+			"model      the last call of small failed 7 s ago: busy (1 in a row)\n",
+	}, "status")
+	w.want([]string{`"model_trouble": {`, `"in_a_row": 3`}, "status", "--json")
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/config"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+	"dragoman/sessions/exchange"
+	"dragoman/sessions/memory"
+)
+
+var clock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// fakeDaemon serves the verbs from a store in memory, by the real handler.
+type fakeDaemon struct {
+	store    *memory.Store
+	jobs     httpapi.Scheduler
+	audit    string
+	aside    []string
+	trouble  *httpapi.Trouble
+	troubles []httpapi.OtherTrouble
+	config   string // that was asked for last
+	adjust   func(*config.Config)
+	released int
+	asked    int
+}
+
+func (f *fakeDaemon) load(path string) (*config.Config, error) {
+	f.config = path
+	cfg, _, err := config.Load(config.Options{Dir: "/nowhere", Home: "/nowhere", Env: func(string) (string, bool) { return "", false }})
+	if f.adjust != nil {
+		f.adjust(cfg)
+	}
+	return cfg, err
+}
+
+func (f *fakeDaemon) loadWithoutSecrets(path string) (*config.Config, error) { return f.load(path) }
+
+func (*fakeDaemon) run(ctx context.Context, _ *env, _ *config.Config, _ string, _ <-chan struct{}) error {
+	<-ctx.Done()
+	return nil
+}
+
+func (*fakeDaemon) chat(context.Context, *env, *config.Config) error { return nil }
+
+func (f *fakeDaemon) link(_ context.Context, _ *config.Config, channel, phone string, show func(qr, code string)) (string, error) {
+	if channel != "whatsapp" {
+		return "", errors.New("app: link: no such channel")
+	}
+	if phone != "" {
+		show("", "ABCD-EFGH")
+		return phone, nil
+	}
+	show("https://example.org/first", "")
+	show("https://example.org/second", "")
+	return "+15550000001", nil
+}
+
+func (*fakeDaemon) unlink(_ context.Context, _ *config.Config, channel string) (bool, error) {
+	switch channel {
+	case "far":
+		return false, nil
+	case "other":
+		return false, errors.New("whatsapp: unlink: no such channel")
+	}
+	return true, nil
+}
+
+func (f *fakeDaemon) checkStore(*config.Config) error { return nil }
+
+func (f *fakeDaemon) damaged(*config.Config) ([]string, error) { return f.aside, nil }
+
+func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error) {
+	for i := range 3 {
+		tell(exchange.Progress{Step: exchange.Copying, Done: 1000 * i, Total: 2000})
+	}
+	return migrated{From: from, To: to, Equal: true, Aside: "x", Advice: "advice"}, nil
+}
+
+func (f *fakeDaemon) admin(context.Context, *config.Config) (*httpapi.Client, func(), error) {
+	f.asked++
+	return httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
+		Store: f.store, Jobs: f.jobs, AuditFile: f.audit, Now: func() time.Time { return clock },
+		Info: func() httpapi.Info {
+			return httpapi.Info{Version: "v1", ModelTrouble: f.trouble, OtherTroubles: f.troubles}
+		},
+	})), func() { f.released++ }, nil
+}
+
+// world is one machine on which commands are run one after the other.
+type world struct {
+	t           *testing.T
+	daemon      *fakeDaemon
+	width       int
+	sizes       [][2]int // of the terminal: columns and rows, each time it is asked; none: no terminal
+	interactive bool
+	in          string
+}
+
+func newWorld(t *testing.T) *world {
+	return &world{t: t, daemon: &fakeDaemon{store: memory.New(memory.Options{Now: func() time.Time { return clock }})}}
+}
+
+// size is how large the terminal is now.
+func (w *world) size() (columns, rows int) {
+	if len(w.sizes) == 0 {
+		return 0, 0
+	}
+	now := w.sizes[0]
+	if len(w.sizes) > 1 {
+		w.sizes = w.sizes[1:]
+	}
+	return now[0], now[1]
+}
+
+func (*world) now() time.Time { return clock.Add(5 * time.Minute) }
+
+func (w *world) run(args ...string) (code int, out, errs string) {
+	w.t.Helper()
+	var o, e bytes.Buffer
+	code = run(w.t.Context(), args, &env{
+		in: strings.NewReader(w.in), out: &o, err: &e, daemon: w.daemon, width: w.width, interactive: w.interactive, size: w.size,
+		now: w.now,
+	})
+	if w.daemon.asked != w.daemon.released {
+		w.t.Errorf("dragoman %v: the store was not released", args)
+	}
+	return code, o.String(), e.String()
+}
+
+// want runs a command that must succeed with parts in its output.
+func (w *world) want(parts []string, args ...string) string {
+	w.t.Helper()
+	code, out, errs := w.run(args...)
+	if code != 0 || errs != "" {
+		w.t.Errorf("dragoman %v = %d, stderr %q", args, code, errs)
+	}
+	for _, p := range parts {
+		if !strings.Contains(out, p) {
+			w.t.Errorf("dragoman %v lacks %q:\n%s", args, p, out)
+		}
+	}
+	return out
+}
+
+// fail runs a command that must end with code and say part.
+func (w *world) fail(code int, part string, args ...string) {
+	w.t.Helper()
+	got, _, errs := w.run(args...)
+	if got != code || !strings.Contains(errs, part) {
+		w.t.Errorf("dragoman %v = %d %q, want %d %q", args, got, errs, code, part)
+	}
+}
+
+// say lets a person write n messages and be answered.
+func (w *world) say(key, title string, texts ...string) {
+	w.t.Helper()
+	k := channels.MustKey(key)
+	for i, text := range texts {
+		_, err := w.daemon.store.Accept(context.Background(), sessions.Entry{
+			Inbound:  channels.Inbound{Key: k, ID: key + text + string(rune('a'+i)), Text: text},
+			Answered: true,
+			Append: []sessions.Message{
+				{Role: sessions.RoleUser, Content: text, Name: "Ann\x1b[31m", At: clock},
+				{Role: sessions.RoleAssistant, Content: "re: " + text, At: clock},
+			},
+		})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if title != "" {
+		if err := w.daemon.store.Rename(context.Background(), k, title); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
