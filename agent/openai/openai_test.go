@@ -2,27 +2,21 @@ package openai_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log"
-	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
-
 	"dragoman/agent"
 	"dragoman/agent/agenttest"
 	"dragoman/agent/openai"
 	"dragoman/sessions"
+
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -76,100 +70,6 @@ func TestCompleteStreams(t *testing.T) {
 	}
 }
 
-// Every way in which a server fails is an error of the right kind, and none
-// shows the key.
-func TestFaults(t *testing.T) {
-	want := map[string]agent.ErrorKind{
-		"quota": agent.ErrorRefused, "unauthorized": agent.ErrorRefused, "leaky-key": agent.ErrorRefused,
-		"no-model": agent.ErrorRefused, "html": agent.ErrorRefused,
-		"huge-body": agent.ErrorRefused, "huge-line": agent.ErrorRefused, "huge-whole": agent.ErrorRefused,
-		"context-length": agent.ErrorContext, "bad-request": agent.ErrorInvalid,
-	}
-	s := agenttest.Serve(t, agenttest.Options{})
-	// Some faults are silence, which is waited for; in the others a slow
-	// machine must not look like that.
-	m := model(t, s.URL(), func(o *openai.Options) { o.FirstByteTimeout, o.IdleTimeout = time.Minute, time.Minute })
-	hasty := model(t, s.URL(), func(o *openai.Options) {
-		o.FirstByteTimeout, o.IdleTimeout = 300*time.Millisecond, 300*time.Millisecond
-	})
-	for _, name := range slices.Sorted(maps.Keys(agenttest.Faults)) {
-		t.Run(name, func(t *testing.T) {
-			s.Next(agenttest.Faults[name])
-			asked := m
-			if want[name] == "" {
-				asked = hasty
-			}
-			resp, _, _, err := complete(t, asked, ask("hi"))
-			var me *agent.ModelError
-			if !errors.As(err, &me) {
-				t.Fatalf("Complete = %+v, %v, want a ModelError", resp, err)
-			}
-			kind := want[name]
-			if kind == "" {
-				kind = agent.ErrorTemporary
-			}
-			if me.Kind != kind {
-				t.Errorf("kind = %s, want %s: %v", me.Kind, kind, err)
-			}
-			for i := 0; i+8 <= len(key); i++ {
-				if strings.Contains(err.Error(), key[i:i+8]) {
-					t.Fatalf("the error shows a piece of the key: %v", err)
-				}
-			}
-			if len(err.Error()) > 400 || strings.Contains(err.Error(), "\n") {
-				t.Errorf("the error is %d bytes long or has line breaks: %q", len(err.Error()), err)
-			}
-			t.Log(err)
-		})
-	}
-	if resp, _, _, err := complete(t, m, ask("still there?")); err != nil || resp.Message.Content != "echo: still there?" {
-		t.Errorf("after all faults: %+v, %v", resp, err)
-	}
-}
-
-func TestErrorText(t *testing.T) {
-	s := agenttest.Serve(t, agenttest.Options{})
-	m := model(t, s.URL())
-	for name, want := range map[string]string{
-		"event-error": "it broke", "event-error-text": "it broke", "error-frame": "it broke",
-		"error-frame-space": "it broke", "error-late-key": "it broke", "error-line": "it broke", "comments-error": "it broke",
-		"error-in-200": "overloaded", "string-in-200": "overloaded", "error-string": "unexpectedly stopped",
-		"leaky-key": "[key]", "bad-gateway": "HTTP 502", "cut": "before the answer was whole",
-	} {
-		s.Next(agenttest.Faults[name])
-		if _, _, _, err := complete(t, m, ask("hi")); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q in it", name, err, want)
-		}
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	s := agenttest.Serve(t, agenttest.Options{})
-	m := model(t, s.URL())
-	for _, tc := range []struct {
-		header     map[string]string
-		least, max time.Duration
-	}{
-		{map[string]string{"Retry-After": "7"}, 7 * time.Second, 7 * time.Second},
-		{map[string]string{"Retry-After": "0.5"}, time.Second / 2, time.Second / 2},
-		{map[string]string{"Retry-After-Ms": "250", "Retry-After": "1"}, 250 * time.Millisecond, 250 * time.Millisecond},
-		{map[string]string{"Retry-After": time.Now().Add(time.Minute).UTC().Format(http.TimeFormat)}, 50 * time.Second, time.Minute},
-		{map[string]string{"Retry-After": time.Now().Add(-time.Minute).UTC().Format(http.TimeFormat)}, 0, 0},
-		{map[string]string{"Retry-After": "-3"}, 0, 0},
-		{map[string]string{"Retry-After": "1e300"}, 24 * time.Hour, 24 * time.Hour},
-		{map[string]string{"Retry-After": "NaN"}, 0, 0},
-		{map[string]string{"Retry-After": "soon"}, 0, 0},
-		{nil, 0, 0},
-	} {
-		s.Next(agenttest.StatusReply(429, tc.header, `{"error":{"message":"slow down"}}`))
-		_, _, _, err := complete(t, m, ask("hi"))
-		var me *agent.ModelError
-		if !errors.As(err, &me) || me.Status != 429 || me.After < tc.least || me.After > tc.max {
-			t.Errorf("%v: %+v, want After in [%s, %s]", tc.header, me, tc.least, tc.max)
-		}
-	}
-}
-
 func TestUnusualSuccesses(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	m := model(t, s.URL())
@@ -210,30 +110,6 @@ func TestUnusualSuccesses(t *testing.T) {
 				t.Errorf("it took %s, as if it had waited for the idle timeout of a minute", took)
 			}
 		})
-	}
-}
-
-// TestRefusal: the words of a refusal are the answer, which says that it is one.
-func TestRefusal(t *testing.T) {
-	s := agenttest.Serve(t, agenttest.Options{})
-	m := model(t, s.URL())
-	for _, tc := range []struct {
-		delta string
-		want  bool
-	}{
-		{`{"content":"I can't help with that.","refusal":null}`, false},
-		{`{"content":"I can't help with that.","refusal":""}`, false},
-		{`{"content":"I can't help with that.","reasoning":"I would rather not.","refusal":" "}`, false},
-		{`{"content":null,"refusal":"I can't help with that."}`, true},
-		{`{"refusal":"I can't help with that."}`, true},
-		{`{"content":"I can't help ","refusal":"with that."}`, true},
-	} {
-		s.Next(agenttest.RawReply(`data: {"choices":[{"delta":` + tc.delta + `}]}` + "\n\n" +
-			`data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n"))
-		resp, _, _, err := complete(t, m, ask("hi"))
-		if err != nil || resp.Refused != tc.want || strings.TrimSpace(resp.Message.Content) != "I can't help with that." {
-			t.Errorf("%s: %q, Refused = %v, %v; want %v", tc.delta, resp.Message.Content, resp.Refused, err, tc.want)
-		}
 	}
 }
 
@@ -311,23 +187,6 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-func TestUnreachable(t *testing.T) {
-	dead := httptest.NewServer(http.NotFoundHandler())
-	dead.Close()
-	_, _, _, err := complete(t, model(t, dead.URL), ask("hi"))
-	var me *agent.ModelError
-	if !errors.As(err, &me) || me.Kind != agent.ErrorTemporary || me.Status != 0 {
-		t.Errorf("nobody listens: %v, want temporary", err)
-	}
-	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
-	secure.StartTLS()
-	defer secure.Close()
-	if _, _, _, err := complete(t, model(t, secure.URL), ask("hi")); !errors.As(err, &me) || me.Kind != agent.ErrorRefused {
-		t.Errorf("unknown certificate: %v, want refused", err)
-	}
-}
-
 func TestConnectionsAreReused(t *testing.T) {
 	conns := make(map[string]bool)
 	// The end of the body comes a moment after [DONE].
@@ -367,105 +226,6 @@ func TestThousandCallsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestRequestBody(t *testing.T) {
-	s := agenttest.Serve(t, agenttest.Options{})
-	zero := float32(0)
-	for _, name := range []string{"fake", "gpt-5-local", "gpt-6-sol", "o3", "text-davinci-003", `odd "name"`} {
-		m := model(t, s.URL(), func(o *openai.Options) { o.Name = name })
-		_, _, _, err := complete(t, m, agent.Request{
-			System: "Be brief.",
-			Messages: []sessions.Message{
-				{Role: sessions.RoleUser, Content: "hi", Name: "Ann Lee"},
-				{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "a", Name: "time"}, {ID: "b", Name: "time", Arguments: "{half"}}},
-				{Role: sessions.RoleTool, ToolCallID: "a"},
-				{Role: sessions.RoleTool, ToolCallID: "b", Content: "bad \xff"},
-				{Role: sessions.RoleUser},
-			},
-			Tools:     []agent.Spec{{Name: "time", Description: "The time."}, {Name: "zone", Parameters: json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"}}}`)}},
-			MaxTokens: 100, Temperature: &zero,
-		})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		requests := s.Requests()
-		var got any
-		if err := json.Unmarshal(requests[len(requests)-1].Body, &got); err != nil {
-			t.Fatal(err)
-		}
-		quoted, _ := json.Marshal(name)
-		var want any
-		if err := json.Unmarshal([]byte(`{"model":`+string(quoted)+`,"messages":[
-			{"role":"system","content":"Be brief."},
-			{"role":"user","content":"hi"},
-			{"role":"assistant","tool_calls":[
-				{"id":"a","type":"function","function":{"name":"time","arguments":"{}"}},
-				{"id":"b","type":"function","function":{"name":"time","arguments":"{\"invalid_arguments\":\"{half\"}"}}]},
-			{"role":"tool","tool_call_id":"a","content":"(no output)"},
-			{"role":"tool","tool_call_id":"b","content":"bad �"},
-			{"role":"user","content":"(empty)"}],
-			"tools":[
-				{"type":"function","function":{"name":"time","description":"The time.","parameters":{"type":"object","properties":{}}}},
-				{"type":"function","function":{"name":"zone","parameters":{"type":"object","properties":{"z":{"type":"string"}}}}}],
-			"max_tokens":100,"temperature":0.0001,"stream":true,"stream_options":{"include_usage":true}}`), &want); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("body for %s (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
-// TestToolsThatChange: tools are written once and used again, but never those
-// of another request.
-func TestToolsThatChange(t *testing.T) {
-	s := agenttest.Serve(t, agenttest.Options{})
-	m := model(t, s.URL())
-	schema := []byte(`{"type":"object","title":"a"}`)
-	r := ask("hi")
-	r.Tools = []agent.Spec{{Name: "x", Description: "one", Parameters: schema}}
-	again := r
-	described := r
-	described.Tools = []agent.Spec{{Name: "x", Description: "two", Parameters: schema}}
-	more := r
-	more.Tools = append(slices.Clone(r.Tools), agent.Spec{Name: "y"})
-	for i, step := range []struct {
-		r    agent.Request
-		want string
-	}{
-		{r, `[{"function":{"name":"x","description":"one","parameters":{"type":"object","title":"a"}},"type":"function"}]`},
-		{again, `[{"function":{"name":"x","description":"one","parameters":{"type":"object","title":"a"}},"type":"function"}]`},
-		{described, `[{"function":{"name":"x","description":"two","parameters":{"type":"object","title":"a"}},"type":"function"}]`},
-		{ask("no tools"), ``},
-		{more, `[{"function":{"name":"x","description":"one","parameters":{"type":"object","title":"a"}},"type":"function"},{"function":{"name":"y","parameters":{"type":"object","properties":{}}},"type":"function"}]`},
-		{r, `[{"function":{"name":"x","description":"one","parameters":{"type":"object","title":"b"}},"type":"function"}]`},
-	} {
-		if i == 5 {
-			copy(schema, `{"type":"object","title":"b"}`) // by whoever owns it
-		}
-		if _, _, _, err := complete(t, m, step.r); err != nil {
-			t.Fatal(err)
-		}
-		requests := s.Requests()
-		var got struct {
-			Tools json.RawMessage `json:"tools"`
-		}
-		if err := json.Unmarshal(requests[len(requests)-1].Body, &got); err != nil || string(got.Tools) != step.want {
-			t.Errorf("request %d has the tools %s, %v, want %s", i, got.Tools, err, step.want)
-		}
-	}
-}
-
-func TestRequestThatCannotBeWritten(t *testing.T) {
-	s := agenttest.Serve(t, agenttest.Options{})
-	r := ask("hi")
-	r.Tools = []agent.Spec{{Name: "broken", Parameters: json.RawMessage(`{"type":`)}}
-	_, _, _, err := complete(t, model(t, s.URL()), r)
-	var me *agent.ModelError
-	if !errors.As(err, &me) || me.Kind != agent.ErrorInvalid || s.Count() != 0 {
-		t.Errorf("broken schema: %v after %d requests, want invalid", err, s.Count())
-	}
-}
-
 func TestNewRefuses(t *testing.T) {
 	for name, o := range map[string]openai.Options{
 		"no URL":      {Name: "m"},
@@ -480,39 +240,5 @@ func TestNewRefuses(t *testing.T) {
 		if _, err := openai.New(o); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: New = %v, want an error without the secret", name, err)
 		}
-	}
-}
-
-// A content filter that quotes what it refuses must not bring chat text into
-// errors and logs.
-func TestErrorsQuoteNobody(t *testing.T) {
-	s := agenttest.Serve(t, agenttest.Options{})
-	m := model(t, s.URL())
-	for _, quote := range []string{"my diagnosis is CANARYTEXT", "CANARYTEXT", `my\n  diagnosis is CANARYTEXT and more`} {
-		s.Next(agenttest.StatusReply(400, nil, `{"error":{"message":"Content filter: your prompt '`+quote+`' is not allowed","code":"content_filter"}}`))
-		_, _, _, err := complete(t, m, ask("Hello, my diagnosis is CANARYTEXT, what now?"))
-		if err == nil || strings.Contains(err.Error(), "CANARY") || !strings.Contains(err.Error(), "Content filter: your prompt") {
-			t.Errorf("error = %v, want the server's words without the person's", err)
-		}
-	}
-}
-
-// A summary tells what people said, wherever in a request it stands.
-func TestErrorsQuoteNoSummary(t *testing.T) {
-	const summary = "Anna's diagnosis is CANARYTEXT, and she asks for a second opinion."
-	for name, r := range map[string]agent.Request{
-		"in the system prompt": {System: "You help.\n\n<conversation_summary>\n" + summary + "\n</conversation_summary>"},
-		"behind it":            {System: "You help.", Background: summary},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := agenttest.Serve(t, agenttest.Options{})
-			m := model(t, s.URL())
-			s.Next(agenttest.StatusReply(400, nil, `{"error":{"message":"Content filter: 's diagnosis is CANARYTEXT, and' is not allowed"}}`))
-			r.Messages = ask("What now?").Messages
-			_, _, _, err := complete(t, m, r)
-			if err == nil || strings.Contains(err.Error(), "CANARY") || !strings.Contains(err.Error(), "Content filter: ") {
-				t.Errorf("error = %v, want the server's words without the summary's", err)
-			}
-		})
 	}
 }
