@@ -1,0 +1,256 @@
+package whatsapp_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest"
+	"dragoman/channels/channeltest/wasim"
+	"dragoman/channels/whatsapp"
+)
+
+// WhatsApp takes the same message twice and shows it once, also when the first
+// acknowledgement was lost.
+func TestSentTwice(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, _ := connected(t, n, whatsapp.Options{})
+	m := channels.Outbound{ID: "1", Key: n.Key(), Text: "once", Attempt: 1}
+	n.Faults.DropAfter(1)
+	if _, err := c.Send(within(t), m); err == nil {
+		t.Error("Send whose acknowledgement was lost = nil, want an error")
+	} else if notSent := (*channels.NotSent)(nil); errors.As(err, &notSent) {
+		t.Errorf("Send = %v, but it was sent", err)
+	}
+	reach(t, c, channels.StateConnected, "")
+	m.Attempt, m.Uncertain = 2, true
+	sendSoon(t, c, m)
+	seen := n.ann.Received()
+	if len(seen) != 1 || seen[0].Text != "once" || seen[0].Copies != 2 {
+		t.Errorf("Ann sees %+v, want one message that came twice", seen)
+	}
+}
+
+// sendSoon sends until there is a connection.
+func sendSoon(t *testing.T, c *whatsapp.Channel, m channels.Outbound) {
+	t.Helper()
+	ctx := within(t)
+	for {
+		_, err := c.Send(ctx, m)
+		if err == nil {
+			return
+		}
+		reach(t, c, channels.StateConnected, "")
+		if ctx.Err() != nil {
+			t.Fatalf("Send(%s) = %v", m.ID, err)
+		}
+	}
+}
+
+// A phone that lost its keys asks for a message again; a restart in between
+// must not matter.
+func TestAskedForAgainAfterRestart(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
+	stop := channeltest.Start(t, c, inbox)
+	reach(t, c, channels.StateConnected, "")
+	send(t, c, channels.Outbound{ID: "0", Key: n.Key(), Text: "before"})
+	n.Faults.IgnoreRetries(false)
+	n.ann.Reinstall()
+	send(t, c, channels.Outbound{ID: "1", Key: n.Key(), Text: "asked for"})
+	stop()
+	connected(t, n, whatsapp.Options{})
+	if err := n.ann.WaitText(within(t), "asked for"); err != nil {
+		t.Errorf("Ann sees %q: %v", n.ann.Texts(), err)
+	}
+}
+
+func TestSendErrors(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	g := n.Group("left", n.ann)
+	c, _ := connected(t, n, whatsapp.Options{})
+	for name, k := range map[string]string{
+		"no number": "whatsapp:ann", "other channel": "telegram:1", "status": "whatsapp:status@broadcast", "newsletter": "whatsapp:1@newsletter",
+		"nobody has it": "whatsapp:+15559999999", "no such group": "whatsapp:120363999999999999@g.us",
+	} {
+		if _, err := c.Send(within(t), channels.Outbound{ID: name, Key: channels.MustKey(k), Text: "x"}); !errors.Is(err, channels.ErrPermanent) {
+			t.Errorf("%s: Send = %v, want a permanent error", name, err)
+		}
+	}
+	n.Faults.RefuseSends(463)
+	if _, err := c.Send(within(t), channels.Outbound{ID: "463", Key: n.Key(), Text: "x"}); !errors.Is(err, channels.ErrPermanent) || !strings.Contains(err.Error(), "463") {
+		t.Errorf("refused with 463: Send = %v, want a permanent error that names it", err)
+	}
+	n.Faults.RefuseSends(0)
+	g.Remove(n.Owner())
+	if _, err := c.Send(within(t), channels.Outbound{ID: "left", Key: channels.MustKey("whatsapp:" + g.JID().String()), Text: "x"}); !errors.Is(err, channels.ErrPermanent) {
+		t.Errorf("after leaving the group: Send = %v, want a permanent error", err)
+	}
+}
+
+// What the server has against us, in which state that ends, and whether it
+// goes away by itself.
+func TestFailures(t *testing.T) {
+	tests := []struct {
+		name   string
+		fail   func(n *network)
+		state  channels.State
+		reason string
+		detail string // why, and what to do
+		next   string
+		back   bool
+	}{
+		{"removed", func(n *network) { n.Faults.Remove() }, channels.StateFailed, "needs_pairing", "needs pairing: the device was removed on the phone; run: dragoman login whatsapp", "run: dragoman login whatsapp", false},
+		{"401", func(n *network) { n.Faults.FailLogins(401, -1); n.Faults.Drop() }, channels.StateFailed, "needs_pairing", "needs pairing: WhatsApp refuses this device (401)", "run: dragoman login whatsapp", false},
+		{"403", func(n *network) { n.Faults.FailLogins(403, -1); n.Faults.Drop() }, channels.StateFailed, "needs_pairing", "needs pairing: WhatsApp refuses this device (403)", "run: dragoman login whatsapp", false},
+		{"406", func(n *network) { n.Faults.FailLogins(406, -1); n.Faults.Drop() }, channels.StateFailed, "needs_pairing", "needs pairing: WhatsApp refuses this device (406)", "run: dragoman login whatsapp", false},
+		{"429", func(n *network) { n.Faults.FailLogins(429, -1); n.Faults.Drop() }, channels.StateDown, "refused", "WhatsApp refuses the connection (429)", "trying again in 5 minutes", false},
+		{"402", func(n *network) { n.Faults.FailLogins(402, -1); n.Faults.Drop() }, channels.StateDown, "banned", "banned until ", "it will connect again then", false},
+		{"405", func(n *network) { n.Faults.FailLogins(405, -1); n.Faults.Drop() }, channels.StateFailed, "outdated", "outdated: WhatsApp refuses version 2.3000.", "web_version: auto", false},
+		{"replaced", func(n *network) { n.Faults.Replace() }, channels.StateFailed, "replaced", "replaced: ", "stop that one, then restart", false},
+		{"500", func(n *network) { n.Faults.FailLogins(500, 2); n.Faults.Drop() }, channels.StateConnected, "", "", "", true},
+		{"503", func(n *network) { n.Faults.FailLogins(503, 2); n.Faults.Drop() }, channels.StateConnected, "", "", "", true},
+		{"stream 503", func(n *network) { n.Faults.StreamError(503) }, channels.StateConnected, "", "", "", true},
+		{"stream 500", func(n *network) { n.Faults.StreamError(500) }, channels.StateConnected, "", "", "", true},
+		{"stream 515", func(n *network) { n.Faults.StreamError(515) }, channels.StateConnected, "", "", "", true},
+		{"dial", func(n *network) { n.Faults.RefuseDials(3); n.Faults.Drop() }, channels.StateConnected, "", "", "", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n := newNetwork(t, wasim.Options{})
+			c, inbox := connected(t, n, whatsapp.Options{})
+			before, dials := n.Logins(), n.Count("dial")
+			tt.fail(n)
+			if !tt.back {
+				if got := reach(t, c, tt.state, tt.detail); got.Reason != tt.reason || !strings.Contains(got.Detail, tt.next) {
+					t.Errorf("Status = %+v, want reason %q and what to do: %q", got, tt.reason, tt.next)
+				}
+				if _, err := c.Send(within(t), channels.Outbound{ID: "x", Key: n.Key(), Text: "x"}); err == nil {
+					t.Error("Send = nil, want an error")
+				}
+				if got := n.Count("dial") - dials; got > 1 {
+					t.Errorf("WhatsApp was dialled %d times, want that it is left alone", got)
+				}
+				return
+			}
+			n.ann.Say("are you back?")
+			if err := n.Wait(within(t), func() bool { return n.Logins() > before }); err != nil {
+				t.Fatal("it did not log in again:", err)
+			}
+			inbox.Wait(t, 1) // whichever of the connections brought it
+			reach(t, c, channels.StateConnected, "")
+		})
+	}
+}
+
+// What was said does not stay in the device file: the plaintext of the last
+// messages goes at the latest when the connection ends.
+func TestPlaintextIsRemoved(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
+	stop := channeltest.Start(t, c, inbox)
+	reach(t, c, channels.StateConnected, "")
+	for i := range 5 {
+		n.ann.Say(fmt.Sprint("secret ", i))
+	}
+	inbox.Wait(t, 5)
+	if err := n.WaitDrained(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	db, err := sql.Open("sqlite", "file:"+n.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	var all, kept int
+	if err := db.QueryRowContext(t.Context(), "SELECT count(*), count(plaintext) FROM whatsmeow_event_buffer").Scan(&all, &kept); err != nil {
+		t.Fatal(err)
+	}
+	if all < 5 || kept != 0 {
+		t.Errorf("of %d messages %d still have their plaintext", all, kept)
+	}
+}
+
+// panicky panics at the first message.
+type panicky struct {
+	*channeltest.Inbox
+	done atomic.Bool
+}
+
+func (p *panicky) Accept(ctx context.Context, m channels.Inbound) error {
+	if !p.done.Swap(true) {
+		panic("a bug")
+	}
+	return p.Inbox.Accept(ctx, m)
+}
+
+// The library takes a handler that panics for one that succeeded, and would
+// acknowledge the message.
+func TestPanicLosesNothing(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, in := n.open(t, whatsapp.Options{}), &panicky{Inbox: channeltest.NewInbox()}
+	channeltest.Start(t, c, in)
+	reach(t, c, channels.StateConnected, "")
+	n.ann.Say("one")
+	n.ann.Say("two")
+	in.Wait(t, 2)
+	if got := in.Texts(); !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("accepted %q, want both in order", got)
+	}
+}
+
+// Every message is acknowledged after it was accepted, and not before.
+func TestAcknowledgedAfter(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := n.open(t, whatsapp.Options{}), channeltest.NewInbox()
+	channeltest.Start(t, c, inbox)
+	reach(t, c, channels.StateConnected, "")
+	if err := n.WaitDrained(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	inbox.Refuse(true)
+	n.ann.Say("hold on")
+	inbox.WaitRefused(t, 2)
+	if n.Pending() == 0 {
+		t.Error("a message that was refused is acknowledged")
+	}
+	inbox.Refuse(false)
+	if err := n.WaitDrained(within(t)); err != nil {
+		t.Error("a message that was accepted is not acknowledged")
+	}
+}
+
+// With "auto" a version that is refused is not the end: it asks again later. That
+// no version can be found out, as here, keeps nobody from connecting.
+func TestOutdatedWithAuto(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	n.Faults.FailLogins(405, 1)
+	c := n.open(t, whatsapp.Options{WebVersion: "auto"})
+	channeltest.Start(t, c, channeltest.NewInbox())
+	reach(t, c, channels.StateDown, "outdated: WhatsApp refuses version 2.3000.")
+}
+
+// The device file is for its owner only.
+func TestDeviceFileIsPrivate(t *testing.T) {
+	n := unlinked(t, wasim.Options{})
+	if err := os.WriteFile(n.file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := n.open(t, whatsapp.Options{})
+	channeltest.Start(t, c, channeltest.NewInbox())
+	reach(t, c, channels.StateFailed, "needs pairing")
+	for _, name := range []string{n.file, n.file + "-wal", n.file + "-shm"} {
+		info, err := os.Stat(name)
+		if err == nil && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", name, info.Mode())
+		}
+	}
+}
