@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -33,6 +34,7 @@ func TestFailedCallsAreLogged(t *testing.T) {
 		"not allowed":     {fails("", fmt.Errorf("read secret: %w", fs.ErrPermission)), `"no permission"`},
 		"no network":      {fails("", &net.OpError{Op: "dial", Err: errors.New("secret")}), "network"},
 		"its own timeout": {fails("", fmt.Errorf("fetch secret: %w", context.DeadlineExceeded)), "timeout"},
+		"a slow network":  {fails("", &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}), "timeout"},
 		"our timeout": {func(ctx context.Context, _ agent.Call) (string, error) {
 			<-ctx.Done()
 			return "", errors.New("secret")

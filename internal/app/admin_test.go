@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -100,16 +101,18 @@ func TestWaitForACommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	who := fmt.Sprintf("dragoman sessions import with process id %d", os.Getpid())
+	ctx, cancel := context.WithTimeout(t.Context(), most)
+	defer cancel()
 	for name, open := range map[string]func(app.Caller) error{
 		"a daemon": func(c app.Caller) error {
-			_, err := app.Open(t.Context(), p.config(), app.Options{Caller: c})
+			_, err := app.Open(ctx, p.config(), app.Options{Caller: c})
 			return err
 		},
 		"a chat": func(c app.Caller) error {
-			return app.Chat(t.Context(), p.config(), app.Options{Caller: c}, strings.NewReader(""), io.Discard, app.ChatOptions{})
+			return app.Chat(ctx, p.config(), app.Options{Caller: c}, strings.NewReader(""), io.Discard, app.ChatOptions{})
 		},
 		"a command": func(c app.Caller) error {
-			_, _, err := app.Admin(t.Context(), p.config(), c)
+			_, _, err := app.Admin(ctx, p.config(), c)
 			return err
 		},
 	} {
@@ -122,16 +125,21 @@ func TestWaitForACommand(t *testing.T) {
 	said := make(chan string, 1)
 	ended := make(chan error)
 	go func() {
-		d, err := app.Open(t.Context(), p.config(), app.Options{Caller: app.Caller{
-			Patience: most, Tell: func(sentence string) { said <- sentence },
+		d, err := app.Open(ctx, p.config(), app.Options{Caller: app.Caller{
+			Patience: 2 * most, Tell: func(sentence string) { said <- sentence },
 		}})
 		if err == nil {
 			err = d.Close()
 		}
 		ended <- err
 	}()
-	if got, want := <-said, "waiting for "+who+", which has "; !strings.HasPrefix(got, want) {
-		t.Errorf("told %q, want %q", got, want)
+	select {
+	case got := <-said:
+		if want := "waiting for " + who + ", which has "; !strings.HasPrefix(got, want) {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	case err := <-ended:
+		t.Fatalf("Open = %v, without a word", err)
 	}
 	release()
 	if err := <-ended; err != nil {
