@@ -62,6 +62,7 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/memory"
+	"dragoman/sessions/rules"
 )
 
 var _ sessions.Store = (*Store)(nil)
@@ -115,7 +116,7 @@ func open(dir string, o Options) (_ *Store, err error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Idle <= 0 {
-		o.Idle = 30 * time.Minute
+		o.Idle = rules.Idle
 	}
 	if o.Settle <= 0 {
 		o.Settle = 2 * time.Second

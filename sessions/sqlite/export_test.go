@@ -160,6 +160,7 @@ func Sync(f *os.File) error { return fsync(f) }
 func FromFile(ctx context.Context, s *Store, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
 	other := &Store{closing: s.closing, readers: s.readers, reads: statements{prepare: s.readers.PrepareContext}}
 	defer other.reads.close()
+	other.recent.close()
 	return other.History(ctx, k, limit)
 }
 
@@ -204,6 +205,13 @@ func Remembered(s *Store) (conversations, messages, size, most int) {
 		messages += len(e.Value.(*stretch).rows)
 	}
 	return len(s.recent.byKey), messages, s.recent.size, recentMost
+}
+
+// Aging says that a timer runs that makes s forget.
+func Aging(s *Store) bool {
+	s.recent.mu.Lock()
+	defer s.recent.mu.Unlock()
+	return s.recent.timer != nil
 }
 
 // Rewrites says of a statement that s forgets what it remembers of messages.

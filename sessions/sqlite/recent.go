@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"strings"
 	"sync"
+	"time"
 
 	"dragoman/sessions"
 )
@@ -25,13 +26,20 @@ const (
 //
 // A read that began before such a change must not put here what it found. It
 // takes the number of the changes with it, and is refused if that has grown.
+//
+// What nobody used for a while goes too: see [recent.age].
 type recent struct {
+	idle time.Duration // how long that is
+
 	mu      sync.Mutex
 	changes uint64
 	busy    bool // between begin and forget
 	size    int
 	byKey   map[int64]*list.Element // of *stretch
 	used    list.List               // the last used in front
+
+	timer *time.Timer    // nil: none runs
+	aging sync.WaitGroup // what the timer starts
 }
 
 // stretch is the newest messages of a key, without gaps. Its rows are never
@@ -40,6 +48,7 @@ type stretch struct {
 	key  int64
 	rows []recentRow
 	size int
+	at   time.Time // of its last use
 }
 
 // recentRow is a message as its row has it: whoever reads it gets a message of
@@ -87,7 +96,9 @@ func (c *recent) from(key, first, last int64) []recentRow {
 		return nil
 	}
 	c.used.MoveToFront(e)
-	rows := e.Value.(*stretch).rows
+	s := e.Value.(*stretch)
+	s.at = time.Now()
+	rows := s.rows
 	begin := rows[0].seq
 	if first < begin || first >= begin+int64(len(rows)) {
 		return nil
@@ -130,10 +141,52 @@ func (c *recent) put(key, first int64, rows []recentRow, changes uint64) {
 	if c.byKey == nil {
 		c.byKey = make(map[int64]*list.Element)
 	}
+	s.at = time.Now()
 	c.byKey[key] = c.used.PushFront(s)
 	for c.size += s.size; c.size > recentMost; {
 		c.drop(c.used.Back())
 	}
+	if c.timer == nil {
+		c.wake(c.idle)
+	}
+}
+
+// wake has age called after d, under the lock.
+func (c *recent) wake(d time.Duration) {
+	c.aging.Add(1)
+	c.timer = time.AfterFunc(d, c.age)
+}
+
+// age drops what was not used for a while: the words of a conversation are not
+// to lie in memory for as long as the process lives. While something is held a
+// timer runs up to the first moment at which that may be, so that it also goes
+// where nothing else happens, and nobody is woken for nothing.
+func (c *recent) age() {
+	defer c.aging.Done()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.timer = nil
+	for now := time.Now(); c.used.Len() > 0; {
+		oldest := c.used.Back()
+		if left := c.idle - now.Sub(oldest.Value.(*stretch).at); left > 0 {
+			c.wake(left)
+			return
+		}
+		c.drop(oldest)
+	}
+}
+
+// close drops everything and takes nothing from now on: there is no writer any
+// more that would end what it begins. No timer runs when it returns.
+func (c *recent) close() {
+	c.begin()
+	c.mu.Lock()
+	if c.timer != nil && c.timer.Stop() {
+		c.timer = nil
+		c.aging.Done()
+	}
+	c.mu.Unlock()
+	c.aging.Wait()
 }
 
 // drop takes e out, under the lock.

@@ -23,8 +23,9 @@
 //   - Another process has it open: Open says so. What is due is kept in memory
 //     while the store is open, so two processes must not share a file.
 //
-// The goroutines are the writer, which Close ends, and those of the
-// dispatcher in Run.
+// The goroutines are the writer and, for a moment, the one that forgets
+// messages which nobody read for a while, both of which Close ends, and those of
+// the dispatcher in Run.
 package sqlite
 
 import (
@@ -42,6 +43,7 @@ import (
 
 	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
+	"dragoman/sessions/rules"
 )
 
 var _ sessions.Store = (*Store)(nil)
@@ -60,6 +62,9 @@ type Options struct {
 	BusyTimeout time.Duration
 	// Readers is how many reads can run at once. 0 is four.
 	Readers int
+	// Idle is how long messages that were read stay in memory after their last
+	// use. 0 is 30 minutes.
+	Idle time.Duration
 }
 
 // Store keeps everything in one file. Make it with [Open].
@@ -108,13 +113,16 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if o.Readers <= 0 {
 		o.Readers = 4
 	}
+	if o.Idle <= 0 {
+		o.Idle = rules.Idle
+	}
 	// Before the lock, which would be left beside a file that is not ours.
 	if _, err := Look(path); err != nil {
 		return nil, err
 	}
 	s := &Store{
 		now: o.Now, path: path, ops: make(chan *op, batchMost),
-		closing: make(chan struct{}), ended: make(chan struct{}),
+		closing: make(chan struct{}), ended: make(chan struct{}), recent: recent{idle: o.Idle},
 	}
 	defer func() {
 		if err != nil {
@@ -243,6 +251,7 @@ func (s *Store) Close() error {
 	s.closed.Do(func() {
 		close(s.closing)
 		<-s.ended
+		s.recent.close()
 		err = s.closeFiles()
 	})
 	if err != nil {
