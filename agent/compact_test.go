@@ -259,6 +259,22 @@ type named struct {
 
 func (n named) Name() string { return n.name }
 
+// Without a model for summaries the configured one writes them, also for a
+// conversation that has a model of its own, as the page says: of a name that
+// somebody typed nobody knows the window. It fits the one that answers.
+func TestSummaryOfASwitchedConversation(t *testing.T) {
+	usual, other := newScript(t, say("short")), newScript(t)
+	a := newAgent(t, named{usual, "usual"}, agent.Options{
+		ContextWindow: 16384, Windows: map[string]int{"other": 2048},
+		Models: func(name string) (agent.Model, error) { return named{other, name}, nil },
+	})
+	h := sessions.History{Messages: talk(20), Settings: sessions.Settings{Model: "other"}}
+	s, err := a.Summarize(t.Context(), h, nil)
+	if err != nil || s.Model != "usual" || len(other.requests()) > 0 || len(usual.requests()) != 1 || usual.requests()[0].MaxTokens != 512 {
+		t.Errorf("Summarize() = %+v, %v, want one by the configured model that fits the other", s, err)
+	}
+}
+
 // A conversation's settings choose its model and its prompt; summaries have a
 // model of their own.
 func TestSettingsAndSummarizer(t *testing.T) {

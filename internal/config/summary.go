@@ -45,7 +45,7 @@ type SummaryKeep struct {
 type SummaryModel struct {
 	BaseURL string `yaml:"base_url" doc:"Where the model for summaries is served. Empty: where model is."`
 	APIKey  Secret `yaml:"api_key" empty:"ok" doc:"Its key, with base_url."`
-	Name    string `yaml:"name" doc:"The model for summaries. Empty: the one that answers."`
+	Name    string `yaml:"name" doc:"The model for summaries. Empty: the configured one (model.name), also where a conversation has a model of its own."`
 
 	ContextWindow int `yaml:"context_window" doc:"How many tokens it takes in, its answer included. 0: as model.others says of it, or model.context_window."`
 }
