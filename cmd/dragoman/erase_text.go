@@ -139,7 +139,11 @@ func copiesText(p httpapi.Plan) string {
 	if len(p.Copies) == 0 {
 		return ""
 	}
-	return "\nThese copies of the whole store, from before a new version, are removed with all that they hold:\n" + pathLines(p.Copies)
+	why := ""
+	if p.Empty() {
+		why = "A copy may hold what the store does not know any more, so it is an erasure all the same. "
+	}
+	return "\n" + why + "These copies of the whole store, from before a new version, are removed with all that they hold:\n" + pathLines(p.Copies)
 }
 
 // unfinishedText says that an erasure was cut off, in a line of its own, or is

@@ -46,7 +46,7 @@ func (i *intention) covers(e sessions.Erasure) bool {
 }
 
 // carryOut erases e: intention, erasure, outcome. Known says that the store knew
-// something of it: at least a name, which no count has.
+// something of it, at least a name, which no count has, or that a copy may.
 func (a *admin) carryOut(ctx context.Context, e sessions.Erasure) (got sessions.Erased, known bool, err error) {
 	i := intention{ID: rand.Text(), At: a.Now().UTC(), Erasure: e}
 	if err := a.survey(ctx, &i); err != nil {
@@ -80,6 +80,8 @@ func (a *admin) finish(ctx context.Context) (i *intention, got sessions.Erased, 
 		if err := a.auditBegun(*i); err != nil {
 			return nil, got, err
 		}
+	default:
+		i.Told = i.Told || len(told) > 0 // a first line wants a second
 	}
 	got, err = a.erased(ctx, *i, true)
 	return i, got, err
@@ -103,7 +105,11 @@ func (a *admin) erased(ctx context.Context, i intention, again bool) (got sessio
 			a.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "erased"})
 		}
 	}
-	if i.Told || !nothing(got) {
+	if !i.Told && !nothing(got) { // channels had notes of it, and no survey sees those
+		i.Told = true
+		err = errors.Join(err, a.auditBegun(i))
+	}
+	if i.Told {
 		if line := a.auditErased(i, got, state, again); line != nil {
 			return got, errors.Join(err, fmt.Errorf("%s, but no line about it could be written: %w", state, line))
 		}
@@ -120,7 +126,8 @@ func (a *admin) erased(ctx context.Context, i intention, again bool) (got sessio
 
 // survey notes whether the store knows anything of what is to be erased, which
 // conversations go, and the files of people's messages, which nobody could name
-// afterwards.
+// afterwards. Copies of the store go whoever is erased, because they may hold
+// what it does not know any more: where there are some, there is something to do.
 func (a *admin) survey(ctx context.Context, i *intention) (err error) {
 	e := &i.Erasure
 	e.Files = []string{} // not nil: they were looked for
@@ -153,6 +160,11 @@ func (a *admin) survey(ctx context.Context, i *intention) (err error) {
 	}
 	slices.Sort(e.Files)
 	e.Files = slices.Compact(e.Files)
+	if a.Beside != nil && err == nil {
+		var copies []string
+		copies, _, err = a.Beside()
+		i.Told = i.Told || len(copies) > 0
+	}
 	return err
 }
 

@@ -20,6 +20,9 @@ type cutting struct {
 	httpapi.Store
 	before, after error
 	saw           func()
+	// copies of the store lie beside it and go; more is what only an erasure finds.
+	copies []string
+	more   sessions.Erased
 }
 
 func (c *cutting) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
@@ -28,6 +31,8 @@ func (c *cutting) Erase(ctx context.Context, e sessions.Erasure) (got sessions.E
 	}
 	if c.before == nil {
 		got, err = c.Store.Erase(ctx, e)
+		got.Copies, c.copies = c.copies, nil
+		got.Noted, c.more = c.more.Noted, sessions.Erased{}
 	}
 	return got, errors.Join(c.before, err, c.after)
 }
@@ -40,6 +45,7 @@ func erasing(t *testing.T) (c *httpapi.Client, s *cutting, states func() string,
 	s = &cutting{Store: filled(t)}
 	c = httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
 		Store: s, AuditFile: audit, Erasing: file, Now: now, Info: func() httpapi.Info { return httpapi.Info{} },
+		Beside: func() (copies, others []string, err error) { return s.copies, nil, nil },
 	}))
 	t.Cleanup(c.Close)
 	return c, s, func() string {
@@ -79,6 +85,51 @@ func TestEraseIsNotedBefore(t *testing.T) {
 	}
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what is to go is still written down: %v", err)
+	}
+}
+
+// Of a key that the store does not know nothing is touched, and nothing written.
+// But a copy of the store may hold it still, and the notes of a channel: then it
+// is an erasure like any other, with both lines.
+func TestEraseOfTheUnknown(t *testing.T) {
+	unknown := sessions.Erasure{Keys: []channels.Key{channels.MustKey("telegram:404")}, Senders: []sessions.Sender{{Channel: "telegram", ID: "404"}}}
+	for _, test := range []struct {
+		name      string
+		copies    []string
+		more      sessions.Erased
+		cut       error
+		meanwhile string
+		want      string
+	}{
+		{"known nowhere", nil, sessions.Erased{}, nil, "", ""},
+		{"a copy", []string{"dragoman.db.before-v2"}, sessions.Erased{}, nil, "begun", "begun, done"},
+		{"a copy, cut off", []string{"dragoman.db.before-v2"}, sessions.Erased{}, errors.New("disk trouble"), "begun", "begun, files left, done"},
+		{"notes of a channel", nil, sessions.Erased{Noted: 2}, nil, "", "begun, done"},
+		{"notes of a channel, cut off", nil, sessions.Erased{Noted: 2}, errors.New("disk trouble"), "", "begun, files left, done"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, s, states, file := erasing(t)
+			s.copies, s.more, s.after = test.copies, test.more, test.cut
+			s.saw = func() {
+				if got := states(); got != test.meanwhile {
+					t.Errorf("the audit log says %q while the store erases, want %q", got, test.meanwhile)
+				}
+			}
+			got, err := c.Erase(t.Context(), unknown)
+			if known := test.want != ""; errors.Is(err, sessions.ErrNotFound) == known || known && test.cut == nil && (err != nil || !slices.Equal(got.Copies, test.copies)) {
+				t.Errorf("Erase = %+v, %v", got, err)
+			}
+			s.saw, s.after = nil, nil
+			if f, err := c.FinishErase(t.Context()); err != nil || f.Found != (test.cut != nil) {
+				t.Errorf("FinishErase = %+v, %v", f, err)
+			}
+			if got := states(); got != test.want {
+				t.Errorf("the audit log says %q, want %q", got, test.want)
+			}
+			if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the intention is left: %v", err)
+			}
+		})
 	}
 }
 
