@@ -83,7 +83,7 @@ func (r *run) lead(view []sessions.Message, left int) []sessions.Message {
 
 const (
 	// toolHistory is the tool that searches the transcript, if it is there.
-	toolHistory = "search_history"
+	toolHistory = sessions.HistoryTool
 	// omissionTokens is about what window.Omission takes.
 	omissionTokens = 40
 )

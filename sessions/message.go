@@ -18,6 +18,10 @@ const (
 	RoleTool      Role = "tool"
 )
 
+// HistoryTool is the name of the tool that searches its own conversation. What
+// it found is no part of what is searched: see [Archive.Search].
+const HistoryTool = "search_history"
+
 // ToolCall is one call that the model asked for.
 type ToolCall struct {
 	ID   string `json:"id"`

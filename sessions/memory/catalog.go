@@ -117,7 +117,7 @@ func (s *Store) SearchAll(ctx context.Context, query string, limit int) ([]sessi
 	words := rules.Query(query)
 	var all []sessions.Found
 	err := s.eachSaid(ctx, "search all", func(k channels.Key, m sessions.Message) {
-		if rules.Score(words, m.Content) > 0 {
+		if rules.Searched(m) && rules.Score(words, m.Content) > 0 {
 			all = append(all, sessions.Found{Key: k, Message: rules.Clone(m)})
 		}
 	})

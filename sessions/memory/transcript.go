@@ -205,12 +205,22 @@ func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit
 }
 
 // Search is part of [sessions.Archive].
-func (s *Store) Search(ctx context.Context, k channels.Key, query string, limit int) (ms []sessions.Message, err error) {
+func (s *Store) Search(ctx context.Context, k channels.Key, query string, limit int) ([]sessions.Message, error) {
+	hits, err := s.Lookup(ctx, k, sessions.Lookup{Query: query, Limit: limit})
+	return hits.Messages, err
+}
+
+// Lookup is part of [sessions.Archive].
+func (s *Store) Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (sessions.Hits, error) {
 	said, err := s.said(ctx, "search", k)
-	for _, m := range rules.Best(rules.Query(query), said, func(m sessions.Message) string { return m.Content }, limit) {
-		ms = append(ms, rules.Clone(m))
+	if err != nil {
+		return sessions.Hits{}, err
 	}
-	return ms, err
+	hits := rules.Lookup(said, l)
+	for i, m := range hits.Messages {
+		hits.Messages[i] = rules.Clone(m)
+	}
+	return hits, nil
 }
 
 // Rename is part of [sessions.Archive].

@@ -2,56 +2,86 @@ package rules
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"dragoman/sessions"
 )
 
-// SearchBytes is how much of one message can be found by search: tokenising
-// a message of many megabytes would hold up everyone else's writes.
-const SearchBytes = 64 << 10
+// SearchBytes is how much the different words of one message may have together
+// for all of them to be found: writing millions into an index would hold up
+// everyone else's writes. What people and models write stays far below it,
+// however long it is, because its words come again; only lists of numbers or
+// names that are longer than this are cut.
+const SearchBytes = 1 << 20
 
 // Words cuts s into the words that search compares: runs of letters, digits
 // and marks in lower case. Scripts that put no spaces between words count as
 // one word a character, so that any part of a sentence can be found.
-func Words(s string) []string {
-	var words []string
-	start := -1
-	flush := func(end int) {
-		if start >= 0 {
-			words = append(words, strings.ToLower(s[start:end]))
-			start = -1
-		}
-	}
-	for i, r := range s {
-		switch {
-		case unspaced(r):
-			flush(i)
-			words = append(words, string(r))
-		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsNumber(r) || unicode.IsMark(r):
-			if start < 0 {
+func Words(s string) []string { return slices.Collect(eachWord(s)) }
+
+// eachWord is Words, one after the other.
+func eachWord(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start := -1
+		for i, r := range s {
+			part := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsNumber(r) || unicode.IsMark(r)
+			alone := unspaced(r)
+			if start >= 0 && (alone || !part) {
+				if !yield(strings.ToLower(s[start:i])) {
+					return
+				}
+				start = -1
+			}
+			switch {
+			case alone:
+				if !yield(string(r)) {
+					return
+				}
+			case part && start < 0:
 				start = i
 			}
-		default:
-			flush(i)
+		}
+		if start >= 0 {
+			yield(strings.ToLower(s[start:]))
 		}
 	}
-	flush(len(s))
-	return words
 }
 
 func unspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// Searchable is the part of content that search looks at.
-func Searchable(content string) string {
-	if len(content) > SearchBytes {
-		content = strings.ToValidUTF8(content[:SearchBytes], "")
+// Searchable is what search looks at in content: its words, those of a long
+// one once each and up to SearchBytes.
+func Searchable(content string) iter.Seq[string] {
+	const short = 4 << 10 // of which it is not worth while to leave out a word
+	if len(content) <= short {
+		return eachWord(content)
 	}
-	return content
+	return func(yield func(string) bool) {
+		seen, size := map[string]struct{}{}, 0
+		for w := range eachWord(content) {
+			if _, before := seen[w]; before {
+				continue
+			}
+			if size += len(w); size > SearchBytes || !yield(w) {
+				return
+			}
+			seen[w] = struct{}{}
+		}
+	}
+}
+
+// Begins reports whether w, a word of a query, stands for all words that begin
+// with it. In Korean what English says by "of" and "is" hangs at the end of a
+// word, so that hardly one stands alone.
+func Begins(w string) bool {
+	r, _ := utf8.DecodeLastRuneInString(w)
+	return unicode.Is(unicode.Hangul, r)
 }
 
 // Query is the distinct words of what a person typed, in order.
@@ -68,14 +98,23 @@ func Query(typed string) []string {
 
 // Score says how well text answers the query: how many of its words it has.
 func Score(query []string, text string) int {
-	have := map[string]bool{}
-	for _, w := range Words(Searchable(text)) {
-		have[w] = true
+	if len(query) == 0 {
+		return 0
 	}
-	n := 0
-	for _, w := range query {
-		if have[w] {
-			n++
+	words := eachWord(text)
+	if len(text) > SearchBytes {
+		words = Searchable(text)
+	}
+	have, n := make([]bool, len(query)), 0
+	for word := range words {
+		for i, w := range query {
+			if !have[i] && (word == w || Begins(w) && strings.HasPrefix(word, w)) {
+				have[i] = true
+				n++
+			}
+		}
+		if n == len(query) {
+			break
 		}
 	}
 	return n
@@ -84,21 +123,33 @@ func Score(query []string, text string) int {
 // Best returns at most limit of all that score, best first and, between
 // equals, the later first. Items come in from oldest to newest.
 func Best[T any](query []string, all []T, text func(T) string, limit int) []T {
+	found, _, _ := best(query, all, text, false, limit)
+	return found
+}
+
+// best is Best, or with the older first between equals. It counts those with
+// the whole query and those with some of it.
+func best[T any](query []string, all []T, text func(T) string, oldest bool, limit int) (found []T, whole, some int) {
 	type hit struct{ score, at int }
 	var hits []hit
 	for i, x := range all {
 		if n := Score(query, text(x)); n > 0 {
 			hits = append(hits, hit{n, i})
+			if n == len(query) {
+				whole++
+			}
 		}
 	}
 	slices.SortFunc(hits, func(a, b hit) int {
+		if oldest {
+			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.at, b.at))
+		}
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.at, a.at))
 	})
-	var best []T
 	for _, h := range hits[:min(len(hits), max(limit, 0))] {
-		best = append(best, all[h.at])
+		found = append(found, all[h.at])
 	}
-	return best
+	return found, whole, len(hits) - whole
 }
 
 // BestFound is Best over conversations: between equals, the later first.

@@ -211,13 +211,21 @@ func (s *Store) searchAll(ctx context.Context, words []string, limit int) ([]ses
 	if len(words) == 0 || limit <= 0 {
 		return nil, nil
 	}
-	matched, err := s.match(ctx, words, math.MinInt64, math.MaxInt64, max(limit, searchMost), limit)
+	everywhere := part{math.MinInt64, math.MaxInt64, false}
+	ids, some, err := s.match(ctx, words, everywhere, max(limit, searchMost), limit)
 	if err != nil {
 		return nil, err
 	}
 	var all []sessions.Found
 	keys := map[int64]channels.Key{}
-	for id, m := range matched {
+	for _, id := range append(ids, some...) {
+		m, err := s.message(ctx, id)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue // deleted since it was found
+		}
+		if err != nil {
+			return nil, err
+		}
 		k, known := keys[id>>32]
 		if !known {
 			var name string

@@ -238,15 +238,16 @@ func (t *tx) oneGeneration(f, r *keyRow, joined *convRow) error {
 // in pages: a message can be long.
 func (t *tx) say(r *keyRow, after int64) error {
 	for id := rowID(r.id, after); ; {
-		rows, err := t.rows(`SELECT id, content FROM messages WHERE id > ? AND id <= ? ORDER BY id LIMIT 100`, id, rowID(r.id, maxSeq))
+		rows, err := t.rows(`SELECT id, role, rest, content FROM messages WHERE id > ? AND id <= ? ORDER BY id LIMIT 100`, id, rowID(r.id, maxSeq))
 		if err != nil {
 			return err
 		}
 		var page []wordsRow
+		scan := newRowScan(rows)
 		err = each(rows, func() error {
-			var content string
-			err := rows.Scan(&id, &content)
-			page = append(page, wordsRow{id, searchable(content)})
+			m, err := scan.message()
+			id = scan.id
+			page = append(page, wordsRow{id, searchable(m)})
 			return err
 		})
 		if err != nil || len(page) == 0 {

@@ -29,7 +29,7 @@ func messageRows(messages []sessions.Message, turn string, now time.Time) []mess
 		m = rules.Message(m, now)
 		row := messageRow{
 			role: m.Role, content: m.Content, bytes: rules.Bytes(m),
-			words: searchable(m.Content),
+			words: searchable(m),
 			rest: encode(messageRest{
 				m.Name, m.Sender, m.ToolCalls, m.ToolCallID, m.At, cmp.Or(m.Turn, turn), m.Model, m.Usage, m.Synthetic,
 				m.Summary, m.Failed, m.Attachments, m.Extra,
