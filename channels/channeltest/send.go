@@ -82,7 +82,7 @@ func sendControl(t *testing.T, net Network) {
 	}
 	for _, text := range seen {
 		if strings.ContainsAny(text, "\x00") || !utf8.ValidString(text) {
-			t.Errorf("the network was given %q", text)
+			t.Errorf("the network was given %q, want UTF-8 without NUL", text)
 		}
 	}
 	got := words(seen...)

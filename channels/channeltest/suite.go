@@ -3,7 +3,9 @@ package channeltest
 import "testing"
 
 // Run proves the contract for the adapter whose networks open makes. Each
-// case gets a fresh network.
+// case gets a fresh network. A channel that needs a moment to connect has to be
+// a [channels.Reporter]: the suite waits until it says that it is connected,
+// and takes any other for ready as soon as Run was called.
 func Run(t *testing.T, open func(t *testing.T) Network) {
 	t.Helper()
 	cases := []struct {

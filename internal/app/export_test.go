@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"dragoman/agent"
@@ -24,6 +25,15 @@ func Tidy(ctx context.Context, s sessions.Store, files *media.Store, now time.Ti
 
 // AgentOptions are what the daemon makes its agent with.
 func AgentOptions(d *Daemon) (agent.Options, error) { return d.agentOptions() }
+
+// ToolNames are the names of the tools that d can give its model, sorted.
+func ToolNames(d *Daemon) (names []string) {
+	for _, t := range d.everyTool() {
+		names = append(names, t.Spec().Name)
+	}
+	slices.Sort(names)
+	return names
+}
 
 // PublicAddr is where the page listens.
 func (d *Daemon) PublicAddr() string { return d.public.addr() }

@@ -229,15 +229,19 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 	return o, nil
 }
 
-// buildTools makes the tools that the configuration allows; nil means all.
-func (d *Daemon) buildTools() []agent.Tool {
-	all := append(
+// everyTool makes all the tools there are. [config.BuiltinTools] names them.
+func (d *Daemon) everyTool() []agent.Tool {
+	return append(
 		d.workspace.Tools(),
 		tools.Clock(tools.ClockOptions{Zone: time.Local}), tools.WebFetch(tools.FetchOptions{}),
 		tools.ReadAttachment(d.files), tools.Remember(d.store), tools.Recall(d.store), tools.Forget(d.store), tools.SearchHistory(d.store),
 	)
+}
+
+// buildTools makes the tools that the configuration allows; nil means all.
+func (d *Daemon) buildTools() []agent.Tool {
 	var list []agent.Tool
-	for _, t := range all {
+	for _, t := range d.everyTool() {
 		if d.cfg.Agent.Tools == nil || slices.Contains(d.cfg.Agent.Tools, t.Spec().Name) {
 			list = append(list, counted{t, d.metrics})
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -174,6 +175,26 @@ func TestOneProblem(t *testing.T) {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
+	}
+}
+
+// Each type of channel knows what its ids look like: an entry that stands for
+// nobody is no protection.
+func TestEveryTypeChecksItsIDs(t *testing.T) {
+	types := map[string]bool{"web": true, "cli": true} // these have no settings of their own
+	for _, e := range config.Reference() {
+		if kind := regexp.MustCompile(`<([a-z]+)>`).FindStringSubmatch(e.Path); kind != nil {
+			types[kind[1]] = true
+		}
+	}
+	if len(types) < 5 {
+		t.Fatalf("types %v, want them all", types)
+	}
+	for kind := range types {
+		_, err := load(t, fmt.Sprintf("channels: {x: {type: %s, allow: [\"\"]}}", kind))
+		if got := strings.Join(problems(t, err), "\n"); !strings.Contains(got, "channels.x.allow[0]: ") {
+			t.Errorf("%s: an empty id is let through:\n%s", kind, got)
+		}
 	}
 }
 
