@@ -134,23 +134,35 @@ func (s *summarising) noteLength() {
 }
 
 // fuller returns w, the answer to req, or, if that says too little of msgs and
-// of the summary so far, what the model answers when it is asked once more.
+// of the summary so far, what the model answers when it is asked once more. Two
+// answers of a few words are what it has to say, unless one of them is none.
 func (s *summarising) fuller(ctx context.Context, req Request, w written, msgs []sessions.Message) (written, error) {
-	tokens := s.a.messageTokens(msgs)
-	wrong := s.thin(w.text, s.now.text, len(msgs), tokens)
-	if wrong == "" {
+	old := s.now.text
+	first := s.thin(w.text, old, msgs)
+	if first.wrong == "" {
 		return w, nil
 	}
-	req, err := s.requestOf(req.Messages[0].Content + "\n\nAn answer to this was refused, because it " + wrong +
-		". Write the whole summary, with everything that stands above and is needed to go on.")
+	req, err := s.requestOf(req.Messages[0].Content + "\n\nAn answer to this was refused, because it " + first.wrong +
+		". Write the whole summary, with everything that stands above and is needed to go on. Write names and numbers as they stand there.")
 	if err != nil {
 		return written{}, err
 	}
 	if w, err = s.ask(ctx, req); err != nil {
 		return written{}, err
 	}
-	if wrong := s.thin(w.text, s.now.text, len(msgs), tokens); wrong != "" {
-		return written{}, fmt.Errorf("%w: it %s", ErrBadSummary, wrong)
+	d := s.thin(w.text, old, msgs)
+	d.sure = d.sure || first.sure && !d.lacks
+	return s.believed(w, old, msgs, d)
+}
+
+// believed is w, of which d is known, and for which the model is not asked again.
+func (s *summarising) believed(w written, old string, msgs []sessions.Message, d doubt) (written, error) {
+	if d.wrong == "" {
+		return w, nil
+	}
+	w, told := s.besides(w, old, msgs, d)
+	if d.sure || !told {
+		return written{}, fmt.Errorf("%w: it %s", ErrBadSummary, d.wrong)
 	}
 	return w, nil
 }
@@ -168,13 +180,10 @@ func (s *summarising) mended(ctx context.Context, w written, msgs []sessions.Mes
 	if err != nil {
 		return written{}, err
 	}
-	if wrong, _ = s.flaw(w); wrong == "" {
-		wrong = s.thin(w.text, s.now.text, len(msgs), s.a.messageTokens(msgs))
-	}
-	if wrong != "" {
+	if wrong, _ = s.flaw(w); wrong != "" {
 		return written{}, fmt.Errorf("%w: it %s", ErrBadSummary, wrong)
 	}
-	return w, nil
+	return s.believed(w, s.now.text, msgs, s.thin(w.text, s.now.text, msgs))
 }
 
 // rewritten is what the model makes of w when it is told what is wrong with it.
@@ -210,14 +219,13 @@ func (s *summarising) shorter(ctx context.Context, old *sessions.Summary) error 
 	if err != nil {
 		return err
 	}
-	wrong, _ := s.flaw(w)
-	if wrong == "" {
-		wrong = s.thin(w.text, oldText, len(covered), s.a.messageTokens(covered))
-	}
-	switch {
-	case wrong != "":
+	if wrong, _ := s.flaw(w); wrong != "" {
 		return fmt.Errorf("%w: it %s", ErrBadSummary, wrong)
-	case longer(w):
+	}
+	if w, err = s.believed(w, oldText, covered, s.thin(w.text, oldText, covered)); err != nil {
+		return err
+	}
+	if longer(w) {
 		return fmt.Errorf("%w: %d tokens for %d", ErrLongSummary, s.a.textTokens(w.text), before)
 	}
 	s.now = w

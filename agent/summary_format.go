@@ -126,14 +126,20 @@ var sectionNames = []string{"goal", "constraints", "progress", "key decisions", 
 func headed(text string) bool {
 	found, more := false, false
 	for line := range strings.Lines(text) {
-		name := strings.ToLower(strings.Trim(line, "#*_:-. \t\r\n0123456789"))
 		switch {
-		case name == "":
-		case slices.Contains(sectionNames, name):
+		case heading(line):
 			found = true
-		default:
+		case bare(line) != "":
 			more = true
 		}
 	}
 	return found && more
+}
+
+// heading reports whether line is one of the headings, however it is marked.
+func heading(line string) bool { return slices.Contains(sectionNames, bare(line)) }
+
+// bare is line without marks and numbers around it, in small letters.
+func bare(line string) string {
+	return strings.ToLower(strings.Trim(line, "#*_:-. \t\r\n0123456789"))
 }

@@ -1,17 +1,18 @@
 package agent
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
 	"dragoman/agent/window"
+	"dragoman/sessions"
 )
 
 const (
-	// leastLetters is what a summary of much has at least: about what 100
-	// characters of English hold. What models say in place of a summary is mostly
-	// shorter, three or four sentences are two to five times as long.
+	// leastLetters is what a summary of much has, so that nobody looks at what it
+	// says: about what 100 characters of English hold. What models say in place of
+	// a summary is mostly shorter, three or four sentences are two to five times as
+	// long.
 	leastLetters = 80
 	// tokensALetter and lettersAMessage are how much less does: a letter for so many
 	// tokens that it stands for, or so many for each message, whichever is less. A
@@ -31,8 +32,10 @@ const (
 	mostOld, mostOldShort = 1600, 400
 	// wideLetter is how many letters one of a script without an alphabet stands for.
 	wideLetter = 3
-	// phraseLetters: in a longer text what sounds like a refusal is told of people.
-	phraseLetters = 160
+	// mostSelf: in a longer text somebody else may speak.
+	mostSelf = 200
+	// leastWords is less than a sentence has that says something and names nothing.
+	leastWords = 21
 )
 
 // letters counts the letters and digits of text, those of Chinese, Japanese and
@@ -50,40 +53,79 @@ func letters(text string) int {
 	return n
 }
 
-// insteadOf is how an answer begins that is about the task and does not do it.
-// Such a list is never whole, so it is short: most others are too short for
-// what they would stand for, or shorter than the summary before.
-var insteadOf = regexp.MustCompile(`(?i)^\W*(?:(?:i['’]m|i am|we['’]re|we are) (?:very |so )?(?:sorry|unable|not able)|sorry\b|` +
-	`i (?:can['’]?t|cannot|won['’]?t|will not|do not have|don['’]?t have) |as an ai\b|` +
-	`(?:there (?:are|is|were|was) )?(?:no|nothing)(?: \w+){0,3} to summari[sz]e)`)
+// doubt is what is wrong with a text as a summary. The zero value is nothing.
+type doubt struct {
+	wrong string
+	// sure says that it is none at all. Else it may be one of few words.
+	sure bool
+	// lacks says that it is short beside the summary before it.
+	lacks bool
+}
 
 // thin says what is wrong with text as a summary that stands for old, the one
-// before it, and for so many tokens; "" if nothing is. What a summary stands for
-// is not shown again, so a few words in place of one are a loss.
-func (s *summarising) thin(text, old string, messages, tokens int) string {
-	c := s.a.opts.Compaction
+// before it, and for msgs. What a summary stands for is not shown again, so a few
+// words in place of one are a loss; and one that is refused is made in vain, so
+// that words which tell of the conversation are enough however few they are.
+func (s *summarising) thin(text, old string, msgs []sessions.Message) doubt {
 	if s.a.schema != nil {
-		return "" // what follows it is what was asked for, however little that is
+		return doubt{} // what follows it is what was asked for, however little that is
 	}
-	least, most := min(leastLetters, tokens/tokensALetter, messages*lettersAMessage), mostOld
-	if tokens < fewTokens {
-		least = 0
+	if aboutTheTask(text) {
+		return doubt{wrong: "is about the task and not about the conversation", sure: true}
 	}
-	if strings.TrimSpace(c.Prompt+c.UserPrompt) != "" {
-		least /= ownPromptShare
+	least, most, own := s.enough(msgs)
+	n := letters(text)
+	shared := leastShared // a longer text need not be looked at
+	if n < max(least, mostSelf) {
+		shared = shares(text, old, msgs)
 	}
+	lacks := n < min(letters(old), most)/shrunkShare
+	switch {
+	case shared < leastShared && !own && speaksForItself(text, n < leastLetters):
+		return doubt{wrong: "is about the task and not about the conversation", sure: true}
+	case shared < leastShared && n < least:
+		return doubt{wrong: "says too little about so many messages", sure: n < leastWords && shared == 0, lacks: lacks}
+	case lacks:
+		return doubt{wrong: "lacks most of what the summary before it said", lacks: true}
+	default:
+		return doubt{}
+	}
+}
+
+// enough is how many letters of a summary of msgs nobody looks at, and how many of
+// the summary before it count, at most. own says that the operator has told what
+// to write.
+func (s *summarising) enough(msgs []sessions.Message) (least, most int, own bool) {
+	c := s.a.opts.Compaction
+	tokens := s.a.messageTokens(msgs)
+	most = mostOld
 	if c.Format == window.Concise || c.Format == window.JSON {
 		most = mostOldShort
 	}
-	n := letters(text)
-	switch {
-	case n < phraseLetters && insteadOf.MatchString(text):
-		return "is about the task and not about the conversation"
-	case n < least:
-		return "says too little about so many messages"
-	case n < min(letters(old), most)/shrunkShare:
-		return "lacks most of what the summary before it said"
-	default:
-		return ""
+	own = strings.TrimSpace(c.Prompt+c.UserPrompt) != ""
+	if tokens < fewTokens {
+		return 0, most, own
 	}
+	least = min(leastLetters, tokens/tokensALetter, len(msgs)*lettersAMessage)
+	if own {
+		least /= ownPromptShare
+	}
+	return least, most, own
+}
+
+// besides is w, or, if it lacks what old said, old and w: a model that writes
+// little does so each time, and what it wrote before is not to be lost for that.
+// It returns false if both are too long and w does not even tell of them.
+func (s *summarising) besides(w written, old string, msgs []sessions.Message, d doubt) (written, bool) {
+	if !d.lacks {
+		return w, true
+	}
+	if strings.Contains(old, w.text) {
+		return written{text: old, fields: w.fields}, true // nothing new
+	}
+	both := written{text: old + "\n\n" + w.text, fields: w.fields}
+	if wrong, _ := s.flaw(both); wrong != "" {
+		return w, shares(w.text, old, msgs) >= leastShared
+	}
+	return both, true
 }

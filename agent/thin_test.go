@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ func TestCase18AnswersThatAreNoSummary(t *testing.T) {
 		{"a refusal in German after many", many, nil, response("Es tut mir leid, aber dabei kann ich nicht helfen.", "stop"), 2},
 		{"a refusal in Chinese after many", many, nil, response("抱歉，我无法协助满足该请求。", "stop"), 2},
 		{"one word after many", many, nil, response("Done.", "stop"), 2},
-		{"less than the summary before", few, old, response("Они говорили о погоде.", "stop"), 2},
+		{"a refusal after a summary", few, old, response("Я не могу этого сделать.", "stop"), 2},
 	} {
 		t.Run("case 18: "+test.name, func(t *testing.T) {
 			m := newScript(t, answer(test.answer))
@@ -143,5 +144,67 @@ func TestRefusalInPlaceOfAShorterOne(t *testing.T) {
 	s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), sessions.History{Messages: talk(40)}, nil)
 	if !errors.Is(err, agent.ErrBadSummary) || s.Text != "" {
 		t.Errorf("Summarize() = %q, %v after %d requests, want ErrBadSummary", s.Text, err, len(m.requests()))
+	}
+}
+
+// TestShortSummaryBesideTheOneBefore: who writes much less than the summary before
+// is asked once more. If it stays so, both stand; if there is no room for both,
+// what tells of the conversation stands, and nothing else takes its place.
+func TestShortSummaryBesideTheOneBefore(t *testing.T) {
+	const bees = "Ada keeps bees, and the hive by the wall costs $129. "
+	const tells, other = "Ada sold the hive by the wall.", "Они говорили о погоде и о саде, и больше ни о чём не говорили."
+	old := strings.Repeat(bees, 8)
+	for _, test := range []struct {
+		name, answer string
+		most         int
+		want         string
+	}{
+		{"both", tells, 0, old + "\n\n" + tells},
+		{"nothing new", strings.TrimSpace(bees), 0, old},
+		{"both, in another language", other, 0, old + "\n\n" + other},
+		{"no room for both", tells, len(old) + 10, tells},
+		{"no room for both, and it may be anything", other, len(old) + 10, ""},
+		{"a refusal", "I won't repeat that.", 0, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := keeping(8)
+			c.MaxChars = test.most
+			m := newScript(t, say(test.answer))
+			s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(),
+				sessions.History{Messages: long(60), Summary: &sessions.Summary{Text: old, CoversSeq: 99}}, nil)
+			if s.Text != test.want || (err == nil) != (test.want != "") || err != nil && !errors.Is(err, agent.ErrBadSummary) {
+				t.Errorf("Summarize() = %q, %v, want %q", s.Text, err, test.want)
+			}
+			if n := len(m.requests()); n != 2 {
+				t.Errorf("%d requests, want 2", n)
+			}
+		})
+	}
+}
+
+// TestShortSummariesNeverEndInGrowth: a model that never writes more than a few
+// words, whatever it is asked, has summaries all the same, and neither they nor
+// what is shown grows without end.
+func TestShortSummariesNeverEndInGrowth(t *testing.T) {
+	for _, short := range []string{"Ada sold the hive. Nothing else is open.", "Они говорили о пчёлах, больше ничего не было."} {
+		turns := 0
+		m := newScript(t, func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
+			if len(r.Messages) == 1 && strings.Contains(r.Messages[0].Content, "<transcript>") {
+				return response(short, "stop"), nil
+			}
+			turns++
+			return response(said["en"][turns%6], "stop"), nil
+		})
+		c := keeping(8)
+		c.MaxTokens = 300
+		talk := chat{t: t, a: newAgent(t, m, agent.Options{ContextWindow: 16_384, Compaction: c}), h: sessions.History{Generation: "g", FirstSeq: 1}}
+		most := 0
+		for i := range 400 {
+			talk.say(said["en"][i%6])
+			most = max(most, len(talk.h.Messages))
+		}
+		if most > 60 || len(talk.summaries) < 20 || talk.unaccounted > 0 {
+			t.Errorf("%q: up to %d messages, %d summaries, %d unaccounted for; want 60 at most, 20 and more, none", short, most, len(talk.summaries), talk.unaccounted)
+		}
 	}
 }
