@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +32,7 @@ func (d *disk) image() (memory.Image, error) {
 	d.mu.Lock()
 	first := !d.opened
 	d.images++
+	d.shut = map[channels.Key]shut{}
 	d.mu.Unlock()
 	if first { // later ones are of documents that are being written
 		if err := d.removeDrafts(); err != nil {
@@ -64,7 +63,7 @@ func (d *disk) image() (memory.Image, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return memory.Image{Common: common.Common, Heads: slices.Collect(maps.Values(d.heads)), Seen: seen, Epoch: d.epoch << 32}, nil
+	return memory.Image{Common: common.Common, Heads: d.headsForUse(), Seen: seen, Epoch: d.epoch << 32}, nil
 }
 
 func (d *disk) removeDrafts() error {
