@@ -15,6 +15,7 @@ type ChatPlan struct {
 	Head         sessions.ConversationRecord
 	Conversation bool // there is one, and not only queues
 	Messages     int
+	Bytes        int                    // of the messages, about
 	Inbox        []sessions.InboxRecord // by Seq, like Outbox
 	Outbox       []sessions.OutboxRecord
 

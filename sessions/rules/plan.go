@@ -199,6 +199,7 @@ func (p *Plan) addMessages(r sessions.MessagesRecord) error {
 	if len(stretch) == 0 {
 		return nil
 	}
+	c.Bytes += size
 	c.stretches = append(c.stretches, p.said.Len())
 	return p.said.Add(stretch, size)
 }

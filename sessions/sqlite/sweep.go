@@ -17,8 +17,12 @@ import (
 // and goes with the commit that gives the id to a key, or with the last row. So
 // whatever a crash leaves is swept later: by [Store.Run], or by an erasure.
 
-// partRows is how many rows one part writes or removes.
-const partRows = 500
+// partRows is how many rows one part writes or removes, and partBytes about how
+// much it writes: a message that is longer is a part of its own.
+const (
+	partRows  = 500
+	partBytes = 1 << 20
+)
 
 // sweepsTable is made in older files as well: a program that does not know it
 // sees nothing of what is hidden.
@@ -215,7 +219,7 @@ func (s *Store) stage(ctx context.Context, plan *rules.Plan) (ahead map[channels
 	ahead = map[channels.Key]*staged{}
 	for _, k := range plan.Keys {
 		p := plan.Chats[k]
-		if !p.Conversation || p.Messages <= partRows {
+		if !p.Conversation || p.Messages <= partRows && p.Bytes <= partBytes {
 			continue
 		}
 		st := &staged{}
@@ -231,7 +235,7 @@ func (s *Store) stage(ctx context.Context, plan *rules.Plan) (ahead map[channels
 		ahead[k] = st
 		err = plan.Each(p, func(stretch []sessions.Message) error {
 			for len(stretch) > 0 {
-				n := min(partRows, len(stretch))
+				n := partOf(stretch)
 				if err := s.stagePart(ctx, st, stretch[:n]); err != nil {
 					return err
 				}
@@ -244,6 +248,16 @@ func (s *Store) stage(ctx context.Context, plan *rules.Plan) (ahead map[channels
 		}
 	}
 	return ahead, nil
+}
+
+// partOf is how many of messages are one part, at least one.
+func partOf(messages []sessions.Message) (n int) {
+	for size := 0; n < min(partRows, len(messages)); n++ {
+		if size += rules.Bytes(messages[n]); size > partBytes {
+			return max(n, 1)
+		}
+	}
+	return n
 }
 
 // stagePart stores some messages. They are made ready before the writer, who is
