@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"dragoman/agent"
 	"dragoman/channels"
@@ -15,10 +13,12 @@ import (
 )
 
 // Searcher finds messages in the full transcript of one conversation.
-// [sessions.Archive] is one.
+// [sessions.Store] is one.
 type Searcher interface {
-	// Search finds messages of k by words in their content, best first.
-	Search(ctx context.Context, k channels.Key, query string, limit int) ([]sessions.Message, error)
+	// Lookup finds messages of k by words in their content.
+	Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (sessions.Hits, error)
+	// History says what a summary stands for.
+	History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error)
 }
 
 // Bounds of search_history.
@@ -28,22 +28,27 @@ const (
 )
 
 type searchArgs struct {
-	Query string `json:"query"`
-	Limit number `json:"limit"`
+	Query  string `json:"query"`
+	Limit  number `json:"limit"`
+	Before number `json:"before"`
 }
 
 // SearchHistory is the tool search_history: it looks through everything that
-// was said in the current conversation, also before a summary or a /new.
+// was said in the current conversation, also before a summary or a /new. Most
+// places go to what the model does not see any more, and some of those to its
+// oldest part: what a thing cost is said once, and asked many times. The result
+// says how many more there are and how to read them.
 func SearchHistory(s Searcher) agent.Tool {
 	return &tool[searchArgs]{
 		spec: agent.Spec{
-			Name:        "search_history",
+			Name:        sessions.HistoryTool,
 			Description: "Search everything that was ever said in this conversation, also what is no longer in view.",
 			Parameters: json.RawMessage(`{
 				"type": "object",
 				"properties": {
-					"query": {"type": "string", "description": "Words to look for"},
-					"limit": {"type": "integer", "minimum": 1, "maximum": 30, "description": "Most messages to return; default 8"}
+					"query": {"type": "string", "description": "Words to look for; messages with all of them come first"},
+					"limit": {"type": "integer", "minimum": 1, "maximum": 30, "description": "Most messages to return; default 8"},
+					"before": {"type": "integer", "minimum": 1, "description": "Only messages before the one with this number"}
 				},
 				"required": ["query"],
 				"additionalProperties": false
@@ -58,22 +63,22 @@ func SearchHistory(s Searcher) agent.Tool {
 				return "", errors.New("the query is empty")
 			case len(query) > maxFact:
 				return "", fmt.Errorf("the query has %d bytes; use a few words", len(query))
+			case args.Before < 0:
+				return "", errors.New("before is the number of a message")
 			case c.Key.IsZero():
 				return "", errors.New("there is no history outside of a conversation")
 			}
-			limit := args.Limit.within(8, mostFound)
-			found, err := s.Search(ctx, c.Key, query, limit)
-			if err != nil {
+			w := &wanted{Searcher: s, key: c.Key, query: query}
+			if err := w.search(ctx, int64(args.Before), args.Limit.within(8, mostFound)); err != nil {
 				return "", storeFailed(ctx, err)
 			}
-			if len(found) == 0 {
-				return "[nothing was found in this conversation]", nil
+			switch {
+			case w.out.Len() > 0:
+				return w.out.String(), nil
+			case args.Before > 0:
+				return fmt.Sprintf("[nothing was found before message %d]", args.Before), nil
 			}
-			var b strings.Builder
-			for _, m := range found[:min(limit, len(found))] {
-				fmt.Fprintf(&b, "[message %d, %s, %s] %s\n", m.Seq, m.At.UTC().Format("2006-01-02 15:04 UTC"), speaker(m), excerpt(m.Content, query, excerptRunes))
-			}
-			return b.String(), nil
+			return "[nothing was found in this conversation]", nil
 		},
 	}
 }
@@ -83,40 +88,4 @@ func SearchHistory(s Searcher) agent.Tool {
 func speaker(m sessions.Message) string {
 	name := strings.Join(strings.Fields(m.Name), " ")
 	return strings.TrimSpace(string(m.Role) + " " + name)
-}
-
-// excerpt is the part of text around the first word of query that it has, at
-// most most runes, on one line.
-func excerpt(text, query string, most int) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	runes := []rune(text)
-	begin := max(0, min(findWord(runes, query)-most/4, len(runes)-most))
-	out := string(runes[begin : begin+most])
-	if begin > 0 {
-		out = "…" + out
-	}
-	if begin+most < len(runes) {
-		out += "…"
-	}
-	return out
-}
-
-// findWord is where the first word of query stands in text, folded; 0 if
-// nowhere. Folding rune by rune keeps the positions of both the same.
-func findWord(text []rune, query string) int {
-	folded := make([]rune, len(text))
-	for i, r := range text {
-		folded[i] = unicode.ToLower(r)
-	}
-	hay := string(folded)
-	for word := range strings.FieldsFuncSeq(query, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		needle := strings.Map(unicode.ToLower, word)
-		if i := strings.Index(hay, needle); i >= 0 {
-			return utf8.RuneCountInString(hay[:i])
-		}
-	}
-	return 0
 }

@@ -18,7 +18,7 @@ import (
 
 var (
 	_ tools.Facts    = sessions.Facts(nil)
-	_ tools.Searcher = sessions.Archive(nil)
+	_ tools.Searcher = sessions.Store(nil)
 )
 
 var day = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
@@ -191,14 +191,15 @@ type archive struct {
 	err   error
 }
 
-func (a archive) Search(_ context.Context, k channels.Key, _ string, limit int) ([]sessions.Message, error) {
-	if a.err != nil {
-		return nil, a.err
-	}
+func (a archive) Lookup(_ context.Context, k channels.Key, l sessions.Lookup) (sessions.Hits, error) {
 	if k.String() != a.key {
-		return nil, nil
+		return sessions.Hits{}, a.err
 	}
-	return a.found[:min(limit, len(a.found))], nil
+	return sessions.Hits{Messages: a.found[:min(l.Limit, len(a.found))], All: len(a.found)}, a.err
+}
+
+func (a archive) History(context.Context, channels.Key, sessions.HistoryLimit) (sessions.History, error) {
+	return sessions.History{}, a.err
 }
 
 func TestSearchHistory(t *testing.T) {
@@ -215,7 +216,7 @@ func TestSearchHistory(t *testing.T) {
 	if !strings.Contains(second, "the DENTIST is on Monday") || len(second) > 1000 || strings.Count(second, "\n") != 1 {
 		t.Errorf("second line = %q, want a short excerpt around the dentist", second)
 	}
-	if got := must(t, search, m{"query": "x", "limit": 1}); strings.Count(got, "\n") != 1 {
+	if got := must(t, search, m{"query": "x", "limit": 1}); !strings.HasSuffix(got, "dentist?\n[1 more message with all of these words: search again with \"before\": 3 to read on]\n") {
 		t.Errorf("with limit 1: %q", got)
 	}
 	if got, err := search.Run(t.Context(), bobPrivate.call(`{"query":"dentist"}`)); err != nil || got != "[nothing was found in this conversation]" {

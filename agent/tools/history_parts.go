@@ -1,0 +1,136 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// wanted is one search of a conversation.
+type wanted struct {
+	Searcher
+	key   channels.Key
+	query string
+	out   strings.Builder
+}
+
+// found is what a part of a conversation has.
+type found struct {
+	newest, oldest []sessions.Message // no message is in both
+	all, some      int
+}
+
+// search writes the messages before one, or if that is 0, those that a summary
+// or a /new took from view and then those since. The newer ones are in view,
+// and get more than a quarter of the places only if the others leave them.
+func (w *wanted) search(ctx context.Context, before int64, limit int) error {
+	if before > 0 {
+		f, err := w.newest(ctx, sessions.Lookup{Before: before, Limit: limit})
+		w.write(f)
+		return err
+	}
+	border, err := w.border(ctx)
+	if err != nil {
+		return err
+	}
+	var old found
+	if border > 0 {
+		if old, err = w.newest(ctx, sessions.Lookup{Before: border + 1, Limit: limit}); err != nil {
+			return err
+		}
+	}
+	seen, err := w.newest(ctx, sessions.Lookup{After: border, Limit: max(limit-len(old.newest), limit/4)})
+	if err != nil {
+		return err
+	}
+	old.cut(limit - len(seen.newest))
+	for _, part := range []struct {
+		found *found
+		where sessions.Lookup
+	}{{&old, sessions.Lookup{Before: border + 1}}, {&seen, sessions.Lookup{After: border}}} {
+		if err := w.addOldest(ctx, part.found, part.where); err != nil {
+			return err
+		}
+		w.write(*part.found)
+	}
+	return nil
+}
+
+// border is the last message that is not in view because a summary stands for
+// it or another generation has it.
+func (w *wanted) border(ctx context.Context) (int64, error) {
+	h, err := w.History(ctx, w.key, sessions.HistoryLimit{Messages: 1})
+	if err != nil {
+		return 0, err
+	}
+	border := max(h.FirstSeq-1, 0)
+	if h.Summary != nil {
+		border = max(border, h.Summary.CoversSeq)
+	}
+	return border, nil
+}
+
+// newest finds the best of a part, the newer first.
+func (w *wanted) newest(ctx context.Context, l sessions.Lookup) (found, error) {
+	l.Query = w.query
+	hits, err := w.Lookup(ctx, w.key, l)
+	return found{newest: hits.Messages[:min(l.Limit, len(hits.Messages))], all: hits.All, some: hits.Some}, err
+}
+
+// cut leaves so many messages.
+func (f *found) cut(most int) { f.newest = f.newest[:min(most, len(f.newest))] }
+
+// addOldest gives the last quarter of the places to the oldest messages with
+// all words, if there are more of those than places.
+func (w *wanted) addOldest(ctx context.Context, f *found, l sessions.Lookup) error {
+	places := len(f.newest) / 4
+	if f.all <= len(f.newest) || places == 0 {
+		return nil
+	}
+	l.Query, l.Oldest, l.Limit = w.query, true, places
+	hits, err := w.Lookup(ctx, w.key, l)
+	if err != nil {
+		return err
+	}
+	f.cut(len(f.newest) - places)
+	f.oldest = slices.DeleteFunc(hits.Messages, func(m sessions.Message) bool {
+		return slices.ContainsFunc(f.newest, func(n sessions.Message) bool { return n.Seq == m.Seq })
+	})
+	return nil
+}
+
+// write adds the messages of a part, and between the newest and the oldest how
+// to read the others.
+func (w *wanted) write(f found) {
+	w.list(f.newest)
+	shown := len(f.newest) + len(f.oldest)
+	switch {
+	case shown == 0: // they were deleted meanwhile
+	case f.all > shown:
+		fmt.Fprintf(&w.out, "[%s with all of these words: search again with \"before\": %d to read on]\n", more(f.all-shown, f.all), f.newest[len(f.newest)-1].Seq)
+	case f.all+f.some > shown:
+		fmt.Fprintf(&w.out, "[%s with only some of these words: search for fewer words to read them]\n", more(f.all+f.some-shown, f.some))
+	}
+	w.list(f.oldest)
+}
+
+// more says how many messages were not shown, of so many that were counted.
+func more(n, counted int) string {
+	switch {
+	case counted >= sessions.MostCounted:
+		return fmt.Sprintf("%d more messages, or still more,", n)
+	case n == 1:
+		return "1 more message"
+	}
+	return fmt.Sprintf("%d more messages", n)
+}
+
+func (w *wanted) list(messages []sessions.Message) {
+	for _, m := range messages {
+		fmt.Fprintf(&w.out, "[message %d, %s, %s] %s\n", m.Seq, m.At.UTC().Format("2006-01-02 15:04 UTC"), speaker(m), excerpt(m.Content, w.query, excerptRunes))
+	}
+}
