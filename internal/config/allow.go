@@ -1,0 +1,90 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+)
+
+// foldIRC writes names the way the adapter reports them. All networks agree
+// that A to Z are a to z; the user part of a mask is compared as it stands.
+func foldIRC(allow []string) {
+	for i, entry := range allow {
+		if mask, isMask := strings.CutPrefix(entry, "mask:"); isMask {
+			nick, rest, _ := strings.Cut(mask, "!")
+			user, host, _ := strings.Cut(rest, "@")
+			if ircMask.MatchString(entry) {
+				allow[i] = "mask:" + lower(nick) + "!" + user + "@" + strings.ToLower(host)
+			}
+			continue
+		}
+		if strings.HasPrefix(entry, "account:") || strings.HasPrefix(entry, "chat:") {
+			allow[i] = lower(entry)
+		}
+	}
+}
+
+// lower changes A to Z only: folding more is up to the network.
+func lower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+// allowChecks say what is wrong with an entry of allow, and what to write. Each
+// type has one: its network vouches for ids of its own form.
+var allowChecks = map[string]func(entry string) (what, want string){
+	TypeTelegram: allowTelegram, TypeWhatsApp: allowWhatsApp, TypeIRC: allowIRC, TypeWeb: allowLocal, TypeCLI: allowLocal,
+}
+
+var (
+	telegramUser = regexp.MustCompile(`^[1-9][0-9]{0,15}$`)
+	telegramChat = regexp.MustCompile(`^chat:-[1-9][0-9]{0,15}$`)
+	ircAccount   = regexp.MustCompile(`^account:[^\s*?!@:,]+$`)
+	ircMask      = regexp.MustCompile(`^mask:[^\s!@*?]+![^\s!@*?]+@[^\s!@*?]+$`)
+	ircChannel   = regexp.MustCompile(`^[#&+!][^\s,:\x00-\x1f]{1,63}$`)
+	ircNick      = regexp.MustCompile("^[A-Za-z\\[\\]\\\\`_^{|}][A-Za-z0-9\\[\\]\\\\`_^{|}-]{0,31}$")
+)
+
+// sharedTelegramIDs are ids that many people send under.
+var sharedTelegramIDs = map[string]string{
+	"1087968824": "stands for every anonymous administrator of every group",
+	"136817688":  "stands for everybody who writes in the name of a channel",
+	"777000":     "is Telegram's own service account",
+}
+
+func allowTelegram(entry string) (what, want string) {
+	switch shared, isShared := sharedTelegramIDs[entry]; {
+	case isShared:
+		return shared, "allow the group instead, like chat:-1001234567890"
+	case telegramUser.MatchString(entry), telegramChat.MatchString(entry):
+		return "", ""
+	case strings.HasPrefix(entry, "@"):
+		return "is a username, which its owner can change and somebody else can then take",
+			"write the numeric id: the person sends /start to the bot and dragoman's log names it, or set pairing: true"
+	case strings.HasPrefix(entry, "-"):
+		return "is a group", "write chat:" + entry
+	}
+	return "is no Telegram id", `write a user's number, chat:-100… for a group, or "*"`
+}
+
+func allowIRC(entry string) (what, want string) {
+	switch {
+	case ircAccount.MatchString(entry), ircMask.MatchString(entry):
+		return "", ""
+	case strings.HasPrefix(entry, "chat:") && ircChannel.MatchString(entry[5:]):
+		return "", ""
+	case strings.HasPrefix(entry, "mask:"):
+		return "is no full mask: a nick alone proves nothing, and wildcards let in whoever fits",
+			"write mask:nick!user@host without * and ?, or better account:name"
+	case strings.HasPrefix(entry, "#"):
+		return "is a channel", "write chat:" + entry
+	}
+	return "is no identity that an IRC network vouches for", `write account:name (services), mask:nick!user@host, chat:#channel, or "*"`
+}
+
+func allowLocal(string) (what, want string) {
+	return "is no entry for this type of channel", `write "*" (who can reach it may talk) or [] (nobody)`
+}
