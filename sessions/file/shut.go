@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"dragoman/channels"
+	"dragoman/sessions"
 	"dragoman/sessions/memory"
 )
 
@@ -23,7 +24,7 @@ type shut struct {
 // orShut is err, the outcome of a look at the files of k. If it is about k
 // alone, k is shut, and the start goes on.
 func (d *disk) orShut(k channels.Key, row *indexHead, err error) error {
-	if !errors.Is(err, memory.ErrShut) {
+	if !errors.Is(err, sessions.ErrShut) {
 		return err
 	}
 	d.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/sessions"
 	"dragoman/sessions/rules"
 )
 
@@ -30,7 +31,7 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 			if s.work.Busy(c.key) || !c.idle() {
 				continue
 			}
-			if err := s.fill(c); errors.Is(err, ErrShut) {
+			if err := s.fill(c); errors.Is(err, sessions.ErrShut) {
 				continue
 			} else if err != nil {
 				return err
@@ -92,7 +93,7 @@ func (s *Store) restBefore(before time.Time, keys []channels.Key) (rest []*chat,
 		if c == nil || c.conv != nil || s.work.Busy(k) || !c.idle() {
 			continue
 		}
-		if err := s.fill(c); errors.Is(err, ErrShut) {
+		if err := s.fill(c); errors.Is(err, sessions.ErrShut) {
 			continue
 		} else if err != nil {
 			return nil, err
