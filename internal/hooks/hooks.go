@@ -2,7 +2,7 @@
 // that reads one JSON event on its standard input, or as an HTTP POST.
 //
 // The promise: a hook harms nothing. [Hooks.Emit] never blocks; a hook that
-// fails, hangs, crashes or answers 500 is logged and counted, and the next
+// fails, hangs, crashes or answers 500 is counted, and logged once an hour, and the next
 // event goes to it all the same. Every hook has its own bounded queue and gets
 // its events in order, one at a time; what does not fit is dropped and counted.
 // An event is told at most once and may be lost in a crash: hooks are for
@@ -50,6 +50,7 @@ type Options struct {
 	// It must not block. Nil: nobody counts.
 	Count  func(event, outcome string)
 	Logger *slog.Logger
+	Now    func() time.Time // for how often the log tells of a hook that is down; time.Now
 }
 
 func (o *Options) setDefaults() {
@@ -61,6 +62,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Count == nil {
 		o.Count = func(string, string) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -77,7 +81,6 @@ type Hooks struct {
 	left    []*worker     // replaced before Run began
 	start   func(*worker) // set when Run begins
 	shut    bool
-	unsaid  int // events dropped since the last word about it in the log
 }
 
 type worker struct {
@@ -85,10 +88,12 @@ type worker struct {
 	// name is for the log: the program or the host. Not the path of a URL, which
 	// may be secret; number, its place in the configuration, tells hooks on one
 	// host apart.
-	name   string
-	number atomic.Int32
-	queue  chan event.Event
-	http   *http.Client
+	name     string
+	number   atomic.Int32
+	queue    chan event.Event
+	http     *http.Client
+	failing  outage // belongs to the goroutine that tells it events
+	dropping outage // guarded by Hooks.mu
 	// gone is closed when nothing enters queue any more.
 	gone chan struct{}
 }
@@ -206,14 +211,12 @@ func (h *Hooks) Emit(e event.Event) {
 	}
 }
 
-// drop counts an event that nobody will hear of. The log gets one line in a
-// hundred: a hook that hangs would fill it.
+// drop counts an event that nobody will hear of.
 func (h *Hooks) drop(w *worker, e event.Event) {
 	h.opts.Count(string(e.Event), "dropped")
-	if h.unsaid%100 == 0 {
-		h.opts.Logger.Warn("a hook cannot keep up; events are dropped", "hook", w.label(), "event", string(e.Event), "dropped", h.unsaid+1)
+	if w.dropping.note(h.opts.Now()) {
+		h.opts.Logger.Warn("a hook cannot keep up; events are dropped", "hook", w.label(), "event", string(e.Event), "dropped", w.dropping.count)
 	}
-	h.unsaid++
 }
 
 // Run tells events until ctx ends, then what is queued, and returns nil.
@@ -287,13 +290,24 @@ func (h *Hooks) tell(life context.Context, w *worker, e event.Event) {
 	ctx, cancel := context.WithTimeout(life, w.Timeout)
 	defer cancel()
 	err := w.call(ctx, e)
-	outcome := "ok"
-	if err != nil {
-		outcome = "failed"
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			outcome, err = "timeout", fmt.Errorf("not done within %s", w.Timeout)
+	h.opts.Count(string(e.Event), h.outcome(ctx, w, e, err))
+}
+
+// outcome names what came of telling e to w, and logs it if it is news.
+func (h *Hooks) outcome(ctx context.Context, w *worker, e event.Event, err error) string {
+	if err == nil {
+		if n := w.failing.count; n > 0 {
+			w.failing = outage{}
+			h.opts.Logger.Info("hook works again", "hook", w.label(), "failures", n)
 		}
-		h.opts.Logger.Warn("hook failed", "hook", w.label(), "event", string(e.Event), "key", e.Key.String(), "err", err)
+		return "ok"
 	}
-	h.opts.Count(string(e.Event), outcome)
+	outcome := "failed"
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		outcome, err = "timeout", fmt.Errorf("not done within %s", w.Timeout)
+	}
+	if w.failing.note(h.opts.Now()) {
+		h.opts.Logger.Warn("hook failed", "hook", w.label(), "event", string(e.Event), "key", e.Key.String(), "failures", w.failing.count, "err", err)
+	}
+	return outcome
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -363,7 +364,12 @@ func TestReplace(t *testing.T) {
 // Hooks on one host are told apart in the log by their places in the
 // configuration, also after a reload; the path may be secret and is not there.
 func TestHooksOfOneHostInTheLog(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	var works atomic.Bool
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !works.Load() {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
 	defer srv.Close()
 	one := hooks.Hook{On: []event.Name{event.TurnDone}, URL: srv.URL + "/canary-one"}
 	two := hooks.Hook{On: []event.Name{event.TurnDone}, URL: srv.URL + "/canary-two"}
@@ -381,6 +387,7 @@ func TestHooksOfOneHostInTheLog(t *testing.T) {
 	if err := w.Replace([]hooks.Hook{two}); err != nil {
 		t.Fatal(err)
 	}
+	works.Store(true)
 	w.Emit(turnDone)
 	told(2, "hooks[0]")
 	told(1, "hooks[1]")
