@@ -98,6 +98,13 @@ var searchTests = map[string]func(*testing.T, *rig){
 			}
 		}
 	},
+	"Search/MostOfTheWords": func(t *testing.T, r *rig) {
+		r.say(t, "x:1", "1", user("a house"), user("a red house"), user("a house, a house"), user("red"), user("green"))
+		if got, want := hits(t, r, sessions.Lookup{Query: "big red house", Limit: 2}), "[2 4] 0 4"; got != want {
+			t.Errorf("Lookup = %s, want %s", got, want)
+		}
+		same(t, "Search(big red house)", foundIn(t, r, "big red house", 4), []int64{2, 4, 3, 1})
+	},
 	"Search/ToTheEndOfALongMessage": func(t *testing.T, r *rig) {
 		for i, words := range []string{"lorem ipsum dolor ", "東京タワー", "ab\n"} {
 			r.say(t, "x:1", number("", i), user(strings.Repeat(words, 90_000)+" Zebulon pays 888"+number(" nr", i)))
