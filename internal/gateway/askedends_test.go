@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,8 +84,8 @@ func TestCompactBehindAWaitingSummary(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := start(t) // one slot
 				w.agent.can = true
-				needed := true
-				w.agent.needs = func(sessions.History) bool { return needed }
+				var idle atomic.Bool
+				w.agent.needs = func(sessions.History) bool { return !idle.Load() }
 				made := 0
 				w.agent.summarize = func(_ context.Context, h sessions.History) (sessions.Summary, error) {
 					if h.Messages[0].Content == "slow" {
@@ -100,7 +101,7 @@ func TestCompactBehindAWaitingSummary(t *testing.T) {
 				synctest.Wait() // its summary waits for the slot
 				w.say("1", "/compact")
 				synctest.Wait()
-				needed = false
+				idle.Store(true)
 				if overtaken {
 					w.compacting()
 					w.say("1", "hello again")
