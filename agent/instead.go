@@ -4,55 +4,59 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
 // insteadOf is how an answer begins that is about the task and does not do it,
 // by the language: apologies and refusals of whoever writes the summary, what
 // they say where they see nothing to summarise, and questions to us. A summary
-// begins with what it says, so that each of these may be there at any length.
-var insteadOf = beginning(
-	// English
-	`(?:i['’]m|i am|we['’]re|we are) (?:very |so |really |deeply )?(?:sorry|unable|not able|not allowed|afraid)`, `(?:my )?apologies\b`, `sorry(?:[,.!:]| (?:i|we|but|for|about|that|this|can|no)\b)`, `i apologi[sz]e`,
-	`i (?:can['’]?t|cannot|can not|couldn['’]t|could not|won['’]t|will not|must decline|do not have|don['’]t have|do not see|don['’]t see)[ .]`,
-	`unfortunately,? (?:i|we) `, `as an? (?:ai|large language model|language model)\b`, `(?:there (?:are|is|were|was) )?(?:no|nothing)(?: \w+){0,3} to summari[sz]e`,
-	`(?:there (?:are|is|were|was) )?no (?:messages?|conversation|transcript|content|text|input)(?: \w+){0,2} (?:provided|available|found|given|yet|here)`,
-	`(?:it|this) (?:looks|seems|appears) (?:like|that) (?:you|there|no|the (?:messages?|transcript|conversation))`,
-	`(?:the|this) (?:transcript|conversation|message|request|content) (?:is|appears|seems|was) (?:to be )?(?:empty|blank|missing|not allowed)`,
-	`the (?:assistant|model|system|ai) (?:can(?:no|['’])t|(?:is|was) (?:unable|not able))`, `please (?:provide|send|share|paste|give)`, `(?:hello|hi)?\W*(?:how|what) (?:can|may|could|would) (?:i|you) (?:help|assist|do|like)`, `i['’]d be happy to`, `i would be happy to`,
-	`(?:sure|certainly|of course|okay|ok|understood)\W+(?:i can|i['’]ll|i will|please|let me|what|how)`,
-	// German, Dutch
-	`(?:es )?tut mir (?:sehr )?leid`, `(?:entschuldigung|verzeihung)`, `leider (?:kann|konnte|darf|bin|habe|ist es mir|liegen)`+` ?(?:ich|nicht|mir|keine)`,
-	`ich (?:kann|darf) (?:das|dies|dabei|diese|ihnen|dir|hier|keine|nicht|leider|damit)`, `ich bin (?:leider )?nicht in der lage`, `als (?:eine? )?(?:ki|sprachmodell)[ ,\-]`,
-	`(?:es gibt (?:hier )?)?(?:nichts|keine nachrichten)(?: \pL+){0,2} (?:zum? )?(?:zusammen|vorhanden)`, `keine nachrichten`, `bitte (?:senden?|geben?|gib|teilen?|stellen?) `, `wie kann ich (?:ihnen|dir|helfen)`,
-	`het spijt me`, `helaas (?:kan|ben) ik`, `ik kan (?:dit|dat|hier|je|u|niet|geen|daar)`, `als (?:een )?(?:ai|taalmodel)[ ,\-]`, `(?:er (?:zijn|is|valt) )?(?:geen berichten|niets om|niets samen)`,
-	// French, Spanish, Portuguese, Italian, Romanian
-	`(?:je suis |nous sommes )?(?:vraiment |sincèrement )?désolée?s?[ ,.!]`, `je m['’]excuse`, `je ne (?:peux|suis|dispose|vois)`, `je n['’]ai (?:pas|aucun)`, `malheureusement,? je`,
-	`en tant qu(?:e |['’])(?:ia|intelligence|modèle|assistant)`, `(?:il n['’]y a )?(?:rien à résumer|aucun message|pas de messages?)`, `veuillez `, `comment puis-je`,
-	`lo (?:siento|lamento)`, `(?:perdón|disculp)`, `(?:lamentablemente|desafortunadamente|por desgracia),? no `, `no (?:puedo|me es posible|estoy en condiciones)`, `no hay (?:nada que resumir|mensajes|ningún mensaje)`,
-	`como (?:una? )?(?:ia|inteligencia|inteligência|modelo)[ ,]`, `(?:nada que|nada a|nada para) resumir`, `por favor,? (?:proporcion|env|compart|forne)`, `¿?en qué puedo`,
-	`(?:peço )?desculpe`, `(?:sinto|lamento) (?:muito|,|mas)`, `lamento[ ,]`, `infelizmente,? (?:não|eu)`, `não (?:posso|consigo|me é possível|há (?:nada (?:a|para) resumir|mensagens|nenhuma))`, `nenhuma mensagem`,
-	`mi (?:di)?spiace`, `spiacente`, `scus(?:a|i|ate)[ ,.!]`, `purtroppo,? non (?:posso|sono|riesco)`, `non (?:posso|sono in grado|riesco)`, `non (?:ci sono messaggi|c['’]è (?:nulla|niente) da)`, `(?:nessun messaggio|nulla da riass|niente da riass)`,
-	`come (?:un['’]? ?)?(?:ia|intelligenza|modello)[ ,]`, `(?:îmi|ne) pare rău`, `(?:din păcate,? )?nu pot`, `nu există mesaje`,
-	// Scandinavian, Finnish, Hungarian, Turkish
-	`(?:tyvärr|desværre|dessverre),? kan (?:jag|jeg)`, `(?:jag|jeg) (?:kan (?:inte|ikke|tyvärr|desværre|dessverre)|är ledsen|er ked|beklagar|beklager)`, `(?:beklager|förlåt|undskyld)`,
-	`(?:det finns |der er |det er )?(?:inga|ingen) (?:meddelanden|beskeder|meldinger)`, `valitettavasti en`, `olen pahoillani`, `en voi `, `(?:ei (?:ole )?viestejä|ei mitään)`,
-	`sajn(?:álom|os nem)`, `elnézést`, `nem tudok`, `nincs(?:enek)? (?:üzenet|mit)`, `üzgünüm`, `özür dilerim`, `maalesef,? (?:bu|size|yardımcı|bunu)`, `(?:özetlenecek|özetleyecek) `, `bu (?:isteğ|konuda yardım|taleb)`,
-	// Slavic, Greek
-	`(?:przepraszam|przykro mi)`, `(?:niestety,? )?nie (?:mogę|jestem w stanie)`, `(?:brak wiadomości|nie ma (?:wiadomości|nic do|żadnych))`, `jako (?:sztuczna|model|asystent)`,
-	`(?:omlouvám se|je mi líto|bohužel (?:nemohu|vám|s tím)|nemohu|nejsou žádné|žádné zprávy)`, `(?:извините|простите|прошу прощения|мне (?:очень )?жаль)`, `(?:к сожалению,? )?(?:я )?не могу`,
-	`как (?:искусственный|языковая|ии)[ ,]`, `(?:нет сообщений|сообщений нет|нечего (?:резюмировать|обобщать|суммировать|подыт))`, `пожалуйста,? (?:предостав|пришли|отправь)`, `чем (?:я )?могу`,
-	`(?:вибачте|перепрошую|на жаль,? я|(?:я )?не можу|немає повідомлень)`, `(?:λυπάμαι|συγγνώμη|(?:δυστυχώς,? )?δεν (?:μπορώ|υπάρχουν μηνύματα))`,
-	// Chinese, Japanese, Korean, Thai, Vietnamese, Indonesian
-	`(?:我)?(?:很|非常)?(?:抱歉|对不起|對不起)`, `(?:我)?(?:无法|無法|不能|没办法|沒辦法)(?:协助|協助|帮|幫|满足|滿足|提供|总结|總結|完成|处理|處理|回答|为|為|对|對|执行|執行)`,
-	`作[为為](?:一[个個名])?(?:AI|人工|语言|語言)`, `(?:没有|沒有)(?:任何)?(?:消息|訊息|信息|内容|內容|对话|對話|可)`, `[请請]提供`, `(?:您好|你好)?\W*(?:请问|請問|有什么|有什麼).{0,8}帮`,
-	`(?:大変)?申し訳(?:ありません|ございません)`, `(?:すみません|ごめんなさい|恐れ入りますが)`, `.{0,12}お手伝いできません`, `.{0,12}(?:お応え|対応|応じる).{0,6}(?:できません|かねます)`, `(?:要約(?:する|できる)?(?:内容|メッセージ|もの)|メッセージ)[がは](?:ありません|ない)`, `AIとして`,
-	`(?:정말 |대단히 )?죄송`, `미안`, `.{0,16}도와드릴 수 없`, `요약할 .{0,6}없`, `메시지가 없`, `AI로서`, `(?:ขออภัย|ขอโทษ|(?:ฉัน|ผม)?ไม่สามารถ|ไม่มีข้อความ)`,
-	`(?:tôi )?(?:rất )?xin lỗi`, `tôi không thể`, `không có (?:tin nhắn|gì để)`, `(?:mohon )?maaf`, `saya tidak (?:dapat|bisa)`, `tidak ada (?:pesan|yang)`,
-	// Arabic, Persian, Hebrew, Hindi
-	`(?:أنا )?(?:آسف|أعتذر|عذر|معذرة)`, `(?:للأسف،? )?لا (?:أستطيع|يمكنني)`, `لا توجد (?:رسائل|أي)`, `مت[اأ]سف`, `ببخشید`, `نمی.?توانم`, `(?:אני )?מצטער`, `(?:אני לא|איני) יכול`, `אין הודעות`, `סליחה`,
-	`(?:मुझे |मैं )?(?:क्षमा|खेद|माफ)`, `मैं .{0,30}(?:नहीं|असमर्थ)`, `कोई संदेश नहीं`,
-)
+// begins with what it says; one that is long may begin like this too, and goes on
+// with the conversation.
+var insteadOf = sync.OnceValue(func() *regexp.Regexp {
+	return beginning(
+		// English
+		`(?:i['’]m|i am|we['’]re|we are) (?:very |so |really |deeply )?(?:sorry|unable|not able|not allowed|afraid)`, `(?:my )?apologies\b`, `sorry(?:[,.!:]| (?:i|we|but|for|about|that|this|can|no)\b)`, `i apologi[sz]e`,
+		`i (?:can['’]?t|cannot|can not|couldn['’]t|could not|won['’]t|will not|must decline|do not have|don['’]t have|do not see|don['’]t see)[ .]`,
+		`unfortunately,? (?:i|we) `, `as an? (?:ai|large language model|language model)\b`, `(?:there (?:are|is|were|was) )?(?:no|nothing)(?: \w+){0,3} to summari[sz]e`,
+		`(?:there (?:are|is|were|was) )?no (?:messages?|conversation|transcript|content|text|input)(?: \w+){0,2} (?:provided|available|found|given|yet|here)`,
+		`(?:it|this) (?:looks|seems|appears) (?:like|that) (?:you|there|no|the (?:messages?|transcript|conversation))`,
+		`(?:the|this) (?:transcript|conversation|message|request|content) (?:is|appears|seems|was) (?:to be )?(?:empty|blank|missing|not allowed)`,
+		`the (?:assistant|model|system|ai) (?:can(?:no|['’])t|(?:is|was) (?:unable|not able))`, `please (?:provide|send|share|paste|give)`, `(?:hello|hi)?\W*(?:how|what) (?:can|may|could|would) (?:i|you) (?:help|assist|do|like)`, `i['’]d be happy to`, `i would be happy to`,
+		`(?:sure|certainly|of course|okay|ok|understood)\W+(?:i can|i['’]ll|i will|please|let me|what|how)`,
+		// German, Dutch
+		`(?:es )?tut mir (?:sehr )?leid`, `(?:entschuldigung|verzeihung)`, `leider (?:kann|konnte|darf|bin|habe|ist es mir|liegen)`+` ?(?:ich|nicht|mir|keine)`,
+		`ich (?:kann|darf) (?:das|dies|dabei|diese|ihnen|dir|hier|keine|nicht|leider|damit)`, `ich bin (?:leider )?nicht in der lage`, `als (?:eine? )?(?:ki|sprachmodell)[ ,\-]`,
+		`(?:es gibt (?:hier )?)?(?:nichts|keine nachrichten)(?: \pL+){0,2} (?:zum? )?(?:zusammen|vorhanden)`, `keine nachrichten`, `bitte (?:senden?|geben?|gib|teilen?|stellen?) `, `wie kann ich (?:ihnen|dir|helfen)`,
+		`het spijt me`, `helaas (?:kan|ben) ik`, `ik kan (?:dit|dat|hier|je|u|niet|geen|daar)`, `als (?:een )?(?:ai|taalmodel)[ ,\-]`, `(?:er (?:zijn|is|valt) )?(?:geen berichten|niets om|niets samen)`,
+		// French, Spanish, Portuguese, Italian, Romanian
+		`(?:je suis |nous sommes )?(?:vraiment |sincèrement )?désolée?s?[ ,.!]`, `je m['’]excuse`, `je ne (?:peux|suis|dispose|vois)`, `je n['’]ai (?:pas|aucun)`, `malheureusement,? je`,
+		`en tant qu(?:e |['’])(?:ia|intelligence|modèle|assistant)`, `(?:il n['’]y a )?(?:rien à résumer|aucun message|pas de messages?)`, `veuillez `, `comment puis-je`,
+		`lo (?:siento|lamento)`, `(?:perdón|disculp)`, `(?:lamentablemente|desafortunadamente|por desgracia),? no `, `no (?:puedo|me es posible|estoy en condiciones)`, `no hay (?:nada que resumir|mensajes|ningún mensaje)`,
+		`como (?:una? )?(?:ia|inteligencia|inteligência|modelo)[ ,]`, `(?:nada que|nada a|nada para) resumir`, `por favor,? (?:proporcion|env|compart|forne)`, `¿?en qué puedo`,
+		`(?:peço )?desculpe`, `(?:sinto|lamento) (?:muito|,|mas)`, `lamento[ ,]`, `infelizmente,? (?:não|eu)`, `não (?:posso|consigo|me é possível|há (?:nada (?:a|para) resumir|mensagens|nenhuma))`, `nenhuma mensagem`,
+		`mi (?:di)?spiace`, `spiacente`, `scus(?:a|i|ate)[ ,.!]`, `purtroppo,? non (?:posso|sono|riesco)`, `non (?:posso|sono in grado|riesco)`, `non (?:ci sono messaggi|c['’]è (?:nulla|niente) da)`, `(?:nessun messaggio|nulla da riass|niente da riass)`,
+		`come (?:un['’]? ?)?(?:ia|intelligenza|modello)[ ,]`, `(?:îmi|ne) pare rău`, `(?:din păcate,? )?nu pot`, `nu există mesaje`,
+		// Scandinavian, Finnish, Hungarian, Turkish
+		`(?:tyvärr|desværre|dessverre),? kan (?:jag|jeg)`, `(?:jag|jeg) (?:kan (?:inte|ikke|tyvärr|desværre|dessverre)|är ledsen|er ked|beklagar|beklager)`, `(?:beklager|förlåt|undskyld)`,
+		`(?:det finns |der er |det er )?(?:inga|ingen) (?:meddelanden|beskeder|meldinger)`, `valitettavasti en`, `olen pahoillani`, `en voi `, `(?:ei (?:ole )?viestejä|ei mitään)`,
+		`sajn(?:álom|os nem)`, `elnézést`, `nem tudok`, `nincs(?:enek)? (?:üzenet|mit)`, `üzgünüm`, `özür dilerim`, `maalesef,? (?:bu|size|yardımcı|bunu)`, `(?:özetlenecek|özetleyecek) `, `bu (?:isteğ|konuda yardım|taleb)`,
+		// Slavic, Greek
+		`(?:przepraszam|przykro mi)`, `(?:niestety,? )?nie (?:mogę|jestem w stanie)`, `(?:brak wiadomości|nie ma (?:wiadomości|nic do|żadnych))`, `jako (?:sztuczna|model|asystent)`,
+		`(?:omlouvám se|je mi líto|bohužel (?:nemohu|vám|s tím)|nemohu|nejsou žádné|žádné zprávy)`, `(?:извините|простите|прошу прощения|мне (?:очень )?жаль)`, `(?:к сожалению,? )?(?:я )?не могу`,
+		`как (?:искусственный|языковая|ии)[ ,]`, `(?:нет сообщений|сообщений нет|нечего (?:резюмировать|обобщать|суммировать|подыт))`, `пожалуйста,? (?:предостав|пришли|отправь)`, `чем (?:я )?могу`,
+		`(?:вибачте|перепрошую|на жаль,? я|(?:я )?не можу|немає повідомлень)`, `(?:λυπάμαι|συγγνώμη|(?:δυστυχώς,? )?δεν (?:μπορώ|υπάρχουν μηνύματα))`,
+		// Chinese, Japanese, Korean, Thai, Vietnamese, Indonesian
+		`(?:我)?(?:很|非常)?(?:抱歉|对不起|對不起)`, `(?:我)?(?:无法|無法|不能|没办法|沒辦法)(?:协助|協助|帮|幫|满足|滿足|提供|总结|總結|完成|处理|處理|回答|为|為|对|對|执行|執行)`,
+		`作[为為](?:一[个個名])?(?:AI|人工|语言|語言)`, `(?:没有|沒有)(?:任何)?(?:消息|訊息|信息|内容|內容|对话|對話|可)`, `[请請]提供`, `(?:您好|你好)?\W*(?:请问|請問|有什么|有什麼).{0,8}帮`,
+		`(?:大変)?申し訳(?:ありません|ございません)`, `(?:すみません|ごめんなさい|恐れ入りますが)`, `.{0,12}お手伝いできません`, `.{0,12}(?:お応え|対応|応じる).{0,6}(?:できません|かねます)`, `(?:要約(?:する|できる)?(?:内容|メッセージ|もの)|メッセージ)[がは](?:ありません|ない)`, `AIとして`,
+		`(?:정말 |대단히 )?죄송`, `미안`, `.{0,16}도와드릴 수 없`, `요약할 .{0,6}없`, `메시지가 없`, `AI로서`, `(?:ขออภัย|ขอโทษ|(?:ฉัน|ผม)?ไม่สามารถ|ไม่มีข้อความ)`,
+		`(?:tôi )?(?:rất )?xin lỗi`, `tôi không thể`, `không có (?:tin nhắn|gì để)`, `(?:mohon )?maaf`, `saya tidak (?:dapat|bisa)`, `tidak ada (?:pesan|yang)`,
+		// Arabic, Persian, Hebrew, Hindi
+		`(?:أنا )?(?:آسف|أعتذر|عذر|معذرة)`, `(?:للأسف،? )?لا (?:أستطيع|يمكنني)`, `لا توجد (?:رسائل|أي)`, `مت[اأ]سف`, `ببخشید`, `نمی.?توانم`, `(?:אני )?מצטער`, `(?:אני לא|איני) יכול`, `אין הודעות`, `סליחה`,
+		`(?:मुझे |मैं )?(?:क्षमा|खेद|माफ)`, `मैं .{0,30}(?:नहीं|असमर्थ)`, `कोई संदेश नहीं`,
+	)
+})
 
 // beginning is what any of these expressions begins, in letters of any case and
 // behind marks of any kind.
@@ -78,12 +82,16 @@ var emptyWords = wordSet(`
 	好的 好 完成 已完成 明白 明白了 收到 摘要 总结 總結 以下是摘要 以下是总结 对话摘要 无 無 没有 完了 了解 了解しました 承知しました 承知いたしました わかりました 要約 以下は要約です 完了しました 네 알겠습니다 완료 완료했습니다 요약 없음
 	تم حسنا ملخص नहीं ठीक सारांश`)
 
-func wordSet(list string) map[string]bool {
-	set := make(map[string]bool)
-	for _, w := range words(list) {
-		set[w] = true
-	}
-	return set
+// wordSet is the words of list. They are only taken apart when they are wanted:
+// most programs end without that, and no start waits for it.
+func wordSet(list string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := make(map[string]bool)
+		for _, w := range words(list) {
+			set[w] = true
+		}
+		return set
+	})
 }
 
 // words are the words of text in small letters. Of a script without spaces a
@@ -98,11 +106,11 @@ func words(text string) []string {
 // and says nothing of the conversation.
 func aboutTheTask(text string) bool {
 	text = unheaded(text)
-	if insteadOf.MatchString(text) {
+	if insteadOf().MatchString(text) {
 		return true
 	}
-	all := words(text)
-	return len(all) > 0 && !slices.ContainsFunc(all, func(w string) bool { return !emptyWords[w] })
+	all, empty := words(text), emptyWords()
+	return len(all) > 0 && !slices.ContainsFunc(all, func(w string) bool { return !empty[w] })
 }
 
 // speaksForItself reports whether text has a word of one who speaks of
@@ -115,8 +123,9 @@ func speaksForItself(text string, short bool) bool {
 	if selfI.MatchString(text) {
 		return true
 	}
+	self := selfWords()
 	for _, w := range words(text) {
-		if selfWords[w] || unspaced(w) && selfSigns.MatchString(w) {
+		if self[w] || unspaced(w) && selfSigns.MatchString(w) {
 			return true
 		}
 		for _, stem := range taskStems {

@@ -51,9 +51,10 @@ func shares(text, old string, msgs []sessions.Message) int {
 // until f returns false: a number, a word that is long enough, two syllables of a
 // Korean one, and three letters in a row of a script without spaces.
 func eachStem(text string, f func(stem string) bool) {
+	common := commonWords()
 	for _, w := range words(text) {
 		switch runes := []rune(w); {
-		case commonWords[w]:
+		case common[w]:
 		case unspaced(w):
 			for i := range len(runes) - 2 {
 				if part := string(runes[i : i+3]); !grammar(part) && !f(part) {

@@ -70,17 +70,16 @@ func (s *summarising) thin(text, old string, msgs []sessions.Message) doubt {
 	if s.a.schema != nil {
 		return doubt{} // what follows it is what was asked for, however little that is
 	}
-	if aboutTheTask(text) {
-		return doubt{wrong: "is about the task and not about the conversation", sure: true}
-	}
 	least, most, own := s.enough(msgs)
-	n := letters(text)
+	n, task := letters(text), aboutTheTask(text)
 	shared := leastShared // a longer text need not be looked at
-	if n < max(least, mostSelf) {
+	if n < max(least, mostSelf) || task {
 		shared = shares(text, old, msgs)
 	}
 	lacks := n < min(letters(old), most)/shrunkShare
 	switch {
+	case task && (n < mostSelf || shared < leastShared):
+		return doubt{wrong: "is about the task and not about the conversation", sure: true}
 	case shared < leastShared && !own && speaksForItself(text, n < leastLetters):
 		return doubt{wrong: "is about the task and not about the conversation", sure: true}
 	case shared < leastShared && n < least:

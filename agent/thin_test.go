@@ -69,6 +69,8 @@ func TestShortSummariesAreSummaries(t *testing.T) {
 		{"in a schema of the operator's", own, long(60), nil, `{"topic":"bees"}`},
 		{"as the operator wants it", brief, long(60), nil, "Bees, hives, honey and prices."},
 		{"that tells of a refusal", keeping(8), talk(20), nil, "Ada asked for the key; Dragoman said: I'm sorry, I can't help with that."},
+		{"that begins like a refusal and goes on", keeping(8), of("en").Messages, nil, "The assistant was unable to open the page of prices at first. Ada keeps bees and sells the old hive for $129. " +
+			"Honey is $9 a jar, the smoker costs 35 euros, and a queen was ordered from Miller. The hives are moved on Friday, after the mites were treated with oxalic acid."},
 		{"after one in a longer format", keeping(8), talk(20), old, theyTalked},
 	} {
 		t.Run(test.name, func(t *testing.T) {
