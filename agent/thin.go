@@ -80,7 +80,7 @@ func (s *summarising) thin(text, old string, msgs []sessions.Message) doubt {
 	switch {
 	case task && (n < mostSelf || shared < leastShared):
 		return doubt{wrong: "is about the task and not about the conversation", sure: true}
-	case shared < leastShared && !own && speaksForItself(text, n < leastLetters):
+	case shared < leastShared && !own && speaksForItself(text, least > 0 && n < leastLetters):
 		return doubt{wrong: "is about the task and not about the conversation", sure: true}
 	case shared < leastShared && n < least:
 		return doubt{wrong: "says too little about so many messages", sure: n < leastWords && shared == 0, lacks: lacks}

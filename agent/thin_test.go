@@ -64,6 +64,7 @@ func TestShortSummariesAreSummaries(t *testing.T) {
 	}{
 		{"of two short messages", keeping(8), talk(10), nil, "They greeted each other."},
 		{"of few", keeping(8), talk(20), nil, "They talked."},
+		{"of few, with a word of the task", keeping(8), talk(20), nil, "## Critical context\nA summary about bread."},
 		{"of one that is huge", keeping(8), append([]sessions.Message{{Seq: 1, Role: sessions.RoleUser, Content: strings.Repeat("word ", 3000)}}, talk(8)...), nil, "Ada sent a log."},
 		{"of many, in Chinese", keeping(8), long(60), nil, "他们谈了天气和花园，商定了种什么、种在哪里、由谁来种，没有别的问题了。"},
 		{"in a schema of the operator's", own, long(60), nil, `{"topic":"bees"}`},

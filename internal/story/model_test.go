@@ -118,7 +118,7 @@ func TestModelBreaksOff(t *testing.T) {
 func TestPrices(t *testing.T) {
 	h := newHouse(t, plan{options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply {
 		return func(x *agenttest.Exchange) {
-			x.Text("## Progress\nIt is done.")
+			x.Text("## Progress\nAnn said hello.")
 			x.Finish("stop")
 			x.Usage(1000, 100, 400)
 			x.Done()
