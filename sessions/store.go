@@ -33,9 +33,6 @@ var (
 	ErrFull = errors.New("queue full")
 	// ErrTooMany: too many people of that channel wait to be paired.
 	ErrTooMany = errors.New("too many")
-	// ErrShut: this conversation, and no other, cannot be read until the operator
-	// has done what the error says.
-	ErrShut = errors.New("this conversation cannot be used now")
 )
 
 // Inbox takes messages in.

@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -36,38 +35,6 @@ func TestPageSizes(t *testing.T) {
 	}
 	if rest, err := c.Find(t.Context(), sessions.Query{After: &after, Limit: sessions.MaxPage}); err != nil || len(rest) != 5 || rest[0].Key == all[199].Key {
 		t.Errorf("the second page: %d conversations, %v", len(rest), err)
-	}
-}
-
-// partlyShut is a store with a conversation that cannot be read.
-type partlyShut struct{ httpapi.Store }
-
-func (s partlyShut) Messages(ctx context.Context, k channels.Key, after int64, limit int) ([]sessions.Message, error) {
-	if k == channels.MustKey("telegram:shut") {
-		return nil, fmt.Errorf("%w: give its file back", sessions.ErrShut)
-	}
-	return s.Store.Messages(ctx, k, after, limit)
-}
-
-// A conversation that cannot be read is listed without a title, and the others
-// as they are.
-func TestListBesideWhatIsShut(t *testing.T) {
-	s := memory.New(memory.Options{Now: now})
-	for _, k := range []string{"telegram:shut", "telegram:open"} {
-		m := channels.Inbound{Key: channels.MustKey(k), ID: k, Text: "x"}
-		if _, err := s.Accept(t.Context(), sessions.Entry{Inbound: m, Answered: true, Append: []sessions.Message{{Role: sessions.RoleUser, Content: "hello"}}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: partlyShut{s}}))
-	defer c.Close()
-	list, err := c.Find(t.Context(), sessions.Query{Limit: 9})
-	titles := map[string]string{}
-	for _, one := range list {
-		titles[one.Key.String()] = one.Name()
-	}
-	if err != nil || len(titles) != 2 || titles["telegram:open"] != "hello" || titles["telegram:shut"] != "" {
-		t.Errorf("Find = %v, %v, want both, and the title of one", titles, err)
 	}
 }
 

@@ -100,10 +100,10 @@ type unreadArchive struct {
 }
 
 func (e *unreadArchive) Error() string {
-	return fmt.Sprintf("%v: its archive %s cannot be read (%v); mend that and start again", sessions.ErrShut, e.path, e.cause)
+	return fmt.Sprintf("%v: its archive %s cannot be read (%v); mend that and start again", memory.ErrShut, e.path, e.cause)
 }
 
-func (e *unreadArchive) Unwrap() []error { return []error{sessions.ErrShut, e.cause} }
+func (e *unreadArchive) Unwrap() []error { return []error{memory.ErrShut, e.cause} }
 
 // unread is err, the outcome of reading the archive at path.
 func unread(path string, err error) error {

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"dragoman/channels"
-	"dragoman/sessions"
 	"dragoman/sessions/memory"
 )
 
@@ -24,7 +23,7 @@ type shut struct {
 // orShut is err, the outcome of a look at the files of k. If it is about k
 // alone, k is shut, and the start goes on.
 func (d *disk) orShut(k channels.Key, row *indexHead, err error) error {
-	if !errors.Is(err, sessions.ErrShut) {
+	if !errors.Is(err, memory.ErrShut) {
 		return err
 	}
 	d.mu.Lock()

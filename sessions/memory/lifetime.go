@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/sessions"
 	"dragoman/sessions/rules"
 )
 
@@ -31,7 +30,7 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 			if s.work.Busy(c.key) || !c.idle() {
 				continue
 			}
-			if err := s.fill(c); errors.Is(err, sessions.ErrShut) {
+			if err := s.fill(c); errors.Is(err, ErrShut) {
 				continue
 			} else if err != nil {
 				return err
@@ -93,7 +92,7 @@ func (s *Store) restBefore(before time.Time, keys []channels.Key) (rest []*chat,
 		if c == nil || c.conv != nil || s.work.Busy(k) || !c.idle() {
 			continue
 		}
-		if err := s.fill(c); errors.Is(err, sessions.ErrShut) {
+		if err := s.fill(c); errors.Is(err, ErrShut) {
 			continue
 		} else if err != nil {
 			return nil, err
