@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"syscall"
 
 	"dragoman/sessions"
 	"dragoman/sessions/memory"
@@ -91,28 +90,6 @@ type archive struct {
 	size int64
 }
 
-// unreadArchive: an archive may not be read now, as after a restore with the
-// wrong owner. It is whole, and only the operator can give it back: so it is no
-// damage, and its conversation is shut until then.
-type unreadArchive struct {
-	path  string
-	cause error
-}
-
-func (e *unreadArchive) Error() string {
-	return fmt.Sprintf("%v: its archive %s cannot be read (%v); mend that and start again", memory.ErrShut, e.path, e.cause)
-}
-
-func (e *unreadArchive) Unwrap() []error { return []error{memory.ErrShut, e.cause} }
-
-// unread is err, the outcome of reading the archive at path.
-func unread(path string, err error) error {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) {
-		return &unreadArchive{path, err}
-	}
-	return err
-}
-
 // reading is told, in tests, about each archive before it is read, and may
 // have that fail.
 var reading = func(path string) error { return nil }
@@ -125,12 +102,12 @@ type archiveFile struct {
 }
 
 // openArchive opens the archive at path. No archive is an empty one, and what
-// is no file is found damaged when it is read. What may not be read is an
-// unreadArchive.
+// is no file is found damaged when it is read. What may not be read is an error
+// and no damage: it is whole, and only the operator can give it back.
 func openArchive(path string) (archiveFile, error) {
 	f, err := openRegular(path)
 	if cause, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
-		return archiveFile{}, unread(path, cause)
+		return archiveFile{}, cause
 	}
 	if errors.Is(err, errDamaged) {
 		return archiveFile{odd: err}, nil
@@ -157,10 +134,10 @@ func (f archiveFile) read(size int64) (*archive, error) {
 	if f.File != nil {
 		err := reading(f.Name())
 		if err != nil {
-			return nil, errors.Join(unread(f.Name(), err), f.Close())
+			return nil, errors.Join(err, f.Close())
 		}
 		if data, err = f.bytes(); err != nil {
-			return nil, unread(f.Name(), err)
+			return nil, err
 		}
 	}
 	var err error

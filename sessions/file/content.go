@@ -18,9 +18,6 @@ func (d *disk) Content(k channels.Key, whole bool) (memory.Content, error) {
 // contentAt is what there was of k after the commit lsn, or what the document
 // has if that is newer.
 func (d *disk) contentAt(k channels.Key, whole bool, lsn int64) (memory.Content, error) {
-	if err := d.shutBy(k); err != nil {
-		return memory.Content{}, err
-	}
 	p, err := d.pieces(k, whole, lsn)
 	if err != nil {
 		return memory.Content{}, err

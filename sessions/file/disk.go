@@ -47,10 +47,8 @@ type disk struct {
 	// states are what is known of documents that were read or written.
 	states map[channels.Key]docState
 	based  map[channels.Key]bool // keys that the index has
-	// shut are conversations that cannot be used in this life.
-	shut  map[channels.Key]shut
-	fresh []seenRow // accepted since the last checkpoint
-	seen  int64     // rows in the file of seen ids
+	fresh  []seenRow             // accepted since the last checkpoint
+	seen   int64                 // rows in the file of seen ids
 
 	// stale says that the log tells of what was deleted since.
 	stale  bool

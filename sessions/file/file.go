@@ -34,10 +34,6 @@
 //     middle of the log, of which everything that can be read is kept.
 //   - An archive is gone: the start says how many messages went with it, and
 //     begins it anew with those that the document shows.
-//   - An archive may not be read, and its document does not do without it: that
-//     conversation is shut until a start that can. Its methods return an error,
-//     and so do those that have to see all conversations, like Dump; nothing of
-//     it is written. The others go on.
 //   - The store is of a former format: a copy of it is put beside it before
 //     anything is written. If that fails, Open does, and the store stays as it
 //     was.

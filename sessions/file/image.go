@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +34,6 @@ func (d *disk) image() (memory.Image, error) {
 	d.mu.Lock()
 	first := !d.opened
 	d.images++
-	d.shut = map[channels.Key]shut{}
 	d.mu.Unlock()
 	if first { // later ones are of documents that are being written
 		if err := d.removeDrafts(); err != nil {
@@ -63,7 +64,7 @@ func (d *disk) image() (memory.Image, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return memory.Image{Common: common.Common, Heads: d.headsForUse(), Seen: seen, Epoch: d.epoch << 32}, nil
+	return memory.Image{Common: common.Common, Heads: slices.Collect(maps.Values(d.heads)), Seen: seen, Epoch: d.epoch << 32}, nil
 }
 
 func (d *disk) removeDrafts() error {

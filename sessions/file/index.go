@@ -92,12 +92,6 @@ func (d *disk) writeIndex(c cut) error {
 	}
 	index := indexFile{Format: documentFormat, LSN: c.lsn, Seen: d.seen + int64(len(c.fresh))}
 	for _, h := range c.heads {
-		if row, is := d.shutRow(h.Key); is {
-			if row != nil {
-				index.Conversations = append(index.Conversations, *row)
-			}
-			continue
-		}
 		info, err := os.Stat(d.documentPath(h.Key))
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {

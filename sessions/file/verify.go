@@ -24,7 +24,7 @@ func (d *disk) verify(index *indexFile, seen *memory.SeenIDs) error {
 		}
 	}
 	for _, h := range known {
-		if err := d.orShut(h.Key, &h, d.missing(h.Key)); err != nil {
+		if err := d.missing(h.Key); err != nil {
 			return err
 		}
 	}
@@ -49,7 +49,7 @@ func (d *disk) verifyArchives(index *indexFile) error {
 		if there[d.archivePath(h.Key)] {
 			continue
 		}
-		if err := d.orShut(h.Key, &h, d.archiveGone(h.Key)); err != nil {
+		if err := d.archiveGone(h.Key); err != nil {
 			return err
 		}
 	}
@@ -96,7 +96,7 @@ func (d *disk) verifyFolder(sub string, known map[string]indexHead, seen *memory
 			closeToOthers(filepath.Join(d.dir, sub, name), info)
 		}
 		if err == nil && (info.Size() != h.Bytes || !info.ModTime().UTC().Equal(h.Changed)) {
-			err = d.orShut(h.Key, &h, d.check(h.Key))
+			err = d.check(h.Key)
 		}
 		if err = removed(err); err != nil {
 			return err
@@ -144,12 +144,10 @@ func (d *disk) check(k channels.Key) error {
 // missing is about a conversation that the index knows and that has no
 // document: if its archive is gone too, somebody took it away.
 func (d *disk) missing(k channels.Key) error {
-	_, err := os.Stat(d.archivePath(k))
-	gone := errors.Is(err, fs.ErrNotExist)
-	if len(d.waiting(k, 0)) > 0 && (gone || d.logged(k)) {
-		return nil // the log has it
+	if len(d.waiting(k, 0)) > 0 {
+		return nil
 	}
-	if gone {
+	if _, err := os.Stat(d.archivePath(k)); errors.Is(err, fs.ErrNotExist) {
 		d.log.Warn("the files of a conversation are gone", "key", k.String())
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -182,16 +180,10 @@ func (d *disk) adopt(sub, name string, seen *memory.SeenIDs) error {
 	if info, err := os.Stat(path); err == nil {
 		closeToOthers(path, info)
 	}
-	return d.orShut(k, nil, d.adoptOne(k, seen))
-}
-
-// adoptOne is adopt for a document that is in its place.
-func (d *disk) adoptOne(k channels.Key, seen *memory.SeenIDs) error {
 	lock := d.lock(k)
 	lock.Lock()
 	defer lock.Unlock()
-	doc, err := d.document(k)
-	if err != nil || doc == nil {
+	if doc, err = d.document(k); err != nil || doc == nil {
 		return err
 	}
 	if err := d.takeEdits(doc); err != nil {

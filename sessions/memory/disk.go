@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"dragoman/channels"
@@ -19,8 +18,7 @@ type Disk interface {
 	// returned nil. A store asks for it once, and again after a failure.
 	Image() (Image, error)
 	// Content reads what belongs to one conversation: what is open, the newest
-	// messages, and with whole the rest as well. An error that is ErrShut
-	// concerns this conversation alone.
+	// messages, and with whole the rest as well.
 	Content(k channels.Key, whole bool) (Content, error)
 	// Commit makes changes durable, in order and all of them or none.
 	Commit(changes []Change) error
@@ -32,9 +30,6 @@ type Disk interface {
 	// Writers lists who wrote on channel, as sessions.Directory has it.
 	Writers(ctx context.Context, channel string) ([]sessions.Writer, error)
 }
-
-// ErrShut: a conversation cannot be used until the operator has done something.
-var ErrShut = errors.New("this conversation cannot be used now")
 
 // Moment is a [Disk] as it was. The store goes on meanwhile.
 type Moment interface {

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -30,9 +29,7 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 			if s.work.Busy(c.key) || !c.idle() {
 				continue
 			}
-			if err := s.fill(c); errors.Is(err, ErrShut) {
-				continue
-			} else if err != nil {
+			if err := s.fill(c); err != nil {
 				return err
 			}
 			old, gone = append(old, c), append(gone, c.key)
@@ -92,9 +89,7 @@ func (s *Store) restBefore(before time.Time, keys []channels.Key) (rest []*chat,
 		if c == nil || c.conv != nil || s.work.Busy(k) || !c.idle() {
 			continue
 		}
-		if err := s.fill(c); errors.Is(err, ErrShut) {
-			continue
-		} else if err != nil {
+		if err := s.fill(c); err != nil {
 			return nil, err
 		}
 		if last := c.lastQueued(); !last.IsZero() && last.Before(before) {
