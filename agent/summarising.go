@@ -152,19 +152,18 @@ func (s *summarising) fuller(ctx context.Context, req Request, w written, msgs [
 	}
 	d := s.thin(w.text, old, msgs)
 	d.sure = d.sure || first.sure && !d.lacks
-	return s.believed(w, old, msgs, d)
+	return believed(w, old, d)
 }
 
 // believed is w, of which d is known, and for which the model is not asked again.
-func (s *summarising) believed(w written, old string, msgs []sessions.Message, d doubt) (written, error) {
+func believed(w written, old string, d doubt) (written, error) {
 	if d.wrong == "" {
 		return w, nil
 	}
-	w, told := s.besides(w, old, msgs, d)
-	if d.sure || !told {
+	if d.sure {
 		return written{}, fmt.Errorf("%w: it %s", ErrBadSummary, d.wrong)
 	}
-	return w, nil
+	return besides(w, old, d), nil
 }
 
 // mended returns w, or, if something is wrong with its form, what the model
@@ -180,10 +179,20 @@ func (s *summarising) mended(ctx context.Context, w written, msgs []sessions.Mes
 	if err != nil {
 		return written{}, err
 	}
-	if wrong, _ = s.flaw(w); wrong != "" {
+	return s.final(w, s.now.text, msgs)
+}
+
+// final is w, the last answer of the model about msgs and the summary before,
+// old, if that is a summary as it is.
+func (s *summarising) final(w written, old string, msgs []sessions.Message) (written, error) {
+	w, err := believed(w, old, s.thin(w.text, old, msgs))
+	if err != nil {
+		return written{}, err
+	}
+	if wrong, _ := s.flaw(w); wrong != "" {
 		return written{}, fmt.Errorf("%w: it %s", ErrBadSummary, wrong)
 	}
-	return s.believed(w, s.now.text, msgs, s.thin(w.text, s.now.text, msgs))
+	return w, nil
 }
 
 // rewritten is what the model makes of w when it is told what is wrong with it.
@@ -219,10 +228,7 @@ func (s *summarising) shorter(ctx context.Context, old *sessions.Summary) error 
 	if err != nil {
 		return err
 	}
-	if wrong, _ := s.flaw(w); wrong != "" {
-		return fmt.Errorf("%w: it %s", ErrBadSummary, wrong)
-	}
-	if w, err = s.believed(w, oldText, covered, s.thin(w.text, oldText, covered)); err != nil {
+	if w, err = s.final(w, oldText, covered); err != nil {
 		return err
 	}
 	if longer(w) {

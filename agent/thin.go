@@ -85,7 +85,9 @@ func (s *summarising) thin(text, old string, msgs []sessions.Message) doubt {
 	case shared < leastShared && n < least:
 		return doubt{wrong: "says too little about so many messages", sure: n < leastWords && shared == 0, lacks: lacks}
 	case lacks:
-		return doubt{wrong: "lacks most of what the summary before it said", lacks: true}
+		// A piece of the one before says nothing of what came since.
+		nothingNew := least > 0 && strings.Contains(old, strings.TrimSpace(text))
+		return doubt{wrong: "lacks most of what the summary before it said", sure: nothingNew, lacks: true}
 	default:
 		return doubt{}
 	}
@@ -114,17 +116,11 @@ func (s *summarising) enough(msgs []sessions.Message) (least, most int, own bool
 
 // besides is w, or, if it lacks what old said, old and w: a model that writes
 // little does so each time, and what it wrote before is not to be lost for that.
-// It returns false if both are too long and w does not even tell of them.
-func (s *summarising) besides(w written, old string, msgs []sessions.Message, d doubt) (written, bool) {
+// If both are too long they are for [summarising.mended], and never the one for
+// the other.
+func besides(w written, old string, d doubt) written {
 	if !d.lacks {
-		return w, true
+		return w
 	}
-	if strings.Contains(old, w.text) {
-		return written{text: old, fields: w.fields}, true // nothing new
-	}
-	both := written{text: old + "\n\n" + w.text, fields: w.fields}
-	if wrong, _ := s.flaw(both); wrong != "" {
-		return w, shares(w.text, old, msgs) >= leastShared
-	}
-	return both, true
+	return written{text: old + "\n\n" + w.text, fields: w.fields}
 }
