@@ -22,6 +22,11 @@ const (
 // it found is no part of what is searched: see [Archive.Search].
 const HistoryTool = "search_history"
 
+// AttachmentTool is the name of the tool that reads files which were sent in its
+// own conversation. What it and HistoryTool answer is a copy, and goes with what
+// anybody said there who is erased.
+const AttachmentTool = "read_attachment"
+
 // ToolCall is one call that the model asked for.
 type ToolCall struct {
 	ID   string `json:"id"`

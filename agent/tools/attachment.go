@@ -13,6 +13,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/channels"
+	"dragoman/sessions"
 )
 
 // Attachments are the files that came with messages.
@@ -44,7 +45,7 @@ type attachmentArgs struct {
 func ReadAttachment(files Attachments) agent.Tool {
 	return &tool[attachmentArgs]{
 		spec: agent.Spec{
-			Name:        "read_attachment",
+			Name:        sessions.AttachmentTool,
 			Description: "Read a text file that was sent in this conversation. Long files come in pages: the first line says where the next one begins.",
 			Parameters: json.RawMessage(`{
 				"type": "object",

@@ -135,10 +135,10 @@ func (r *reserve) fill() {
 	if held < 0 || held >= reserveBytes {
 		return
 	}
-	f, err := os.OpenFile(r.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
+	f, err := r.open()
 	if err == nil {
 		// In small pieces: one that does not fit may be refused as a whole.
-		_, err = io.CopyBuffer(onlyWriter{f}, io.LimitReader(rand.Reader, reserveBytes-held), make([]byte, 16<<10))
+		_, err = io.CopyBuffer(onlyWriter{f}, io.LimitReader(rand.Reader, reserveBytes-max(r.held(), 0)), make([]byte, 16<<10))
 		err = errors.Join(err, f.Sync(), f.Close())
 	}
 	switch {
@@ -148,6 +148,17 @@ func (r *reserve) fill() {
 		r.log.Info("the reserve for a full disk is whole again", "file", r.path)
 	}
 	r.gone = err != nil
+}
+
+// open opens the file to add to it. A command of another user, root's for one,
+// may have written it; the folder is ours, so a new one takes its place.
+func (r *reserve) open() (*os.File, error) {
+	const flags = os.O_CREATE | os.O_WRONLY | os.O_APPEND | syscall.O_NOFOLLOW
+	f, err := os.OpenFile(r.path, flags, 0o600)
+	if errors.Is(err, fs.ErrPermission) && os.Remove(r.path) == nil {
+		return os.OpenFile(r.path, flags, 0o600)
+	}
+	return f, err
 }
 
 // onlyWriter is a writer that takes the pieces as they come.

@@ -171,14 +171,22 @@ func (s *Store) eraseSenders(ch *change, c *chat, ids []string, got *sessions.Er
 	rules.DropForeign(&c.conv.settings)
 	// What is being written to the disk must not change under it.
 	c.conv.messages = slices.Clone(c.conv.messages)
+	said := func(m sessions.Message) bool { return m.Sender != "" && slices.Contains(ids, m.Sender) }
+	if !slices.ContainsFunc(c.conv.messages, said) {
+		return
+	}
+	s.rewritten[c.key] = s.now()
 	for i, m := range c.conv.messages {
-		if m.Sender == "" || !slices.Contains(ids, m.Sender) {
+		switch {
+		case said(m):
+			got.Messages++
+			rules.Files(files, m.Attachments)
+			c.conv.messages[i] = rules.EraseMessage(m)
+		case rules.Copied(m):
+			c.conv.messages[i] = rules.EraseCopy(m)
+		default:
 			continue
 		}
-		got.Messages++
-		s.rewritten[c.key] = s.now()
-		rules.Files(files, m.Attachments)
-		c.conv.messages[i] = rules.EraseMessage(m)
 		left := slices.DeleteFunc(c.conv.summaries, func(sum sessions.Summary) bool {
 			return c.conv.from < m.Seq && m.Seq <= sum.CoversSeq
 		})

@@ -53,6 +53,18 @@ func EraseMessage(m sessions.Message) sessions.Message {
 	return m
 }
 
+// Copied reports whether m only shows again what people said or sent in its
+// conversation.
+func Copied(m sessions.Message) bool {
+	return m.Role == sessions.RoleTool && (m.Name == sessions.HistoryTool || m.Name == sessions.AttachmentTool)
+}
+
+// EraseCopy is m, which is [Copied], without what it shows.
+func EraseCopy(m sessions.Message) sessions.Message {
+	m.Content, m.Extra = ErasedText, nil
+	return m
+}
+
 // Files adds the kept files of list to files.
 func Files(files map[string]bool, list []channels.Attachment) {
 	for _, a := range list {

@@ -154,7 +154,7 @@ func (x *eraser) key(r *keyRow) error {
 	}
 	if r.conv != nil {
 		x.got.Conversations++
-		if _, err := x.messages(r, nil); err != nil {
+		if _, _, err := x.messages(r, nil); err != nil {
 			return err
 		}
 	}
@@ -228,11 +228,12 @@ func marks(w inRow) []string {
 }
 
 // messages reads those of r that one of ids sent, all if ids is nil, notes
-// their files and returns them without what they say.
-func (x *eraser) messages(r *keyRow, ids []string) (list []sessions.Message, err error) {
+// their files and returns them without what they say, and so the copies of what
+// anybody said there.
+func (x *eraser) messages(r *keyRow, ids []string) (list, copies []sessions.Message, err error) {
 	rows, err := x.rows(`SELECT id, role, rest, '' FROM messages WHERE id BETWEEN ? AND ?`, rowID(r.id, 0), rowID(r.id, maxSeq))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	scan := newRowScan(rows)
 	err = each(rows, func() error {
@@ -242,8 +243,10 @@ func (x *eraser) messages(r *keyRow, ids []string) (list []sessions.Message, err
 			if ids != nil {
 				list = append(list, rules.EraseMessage(m))
 			}
+		} else if err == nil && rules.Copied(m) {
+			copies = append(copies, rules.EraseCopy(m))
 		}
 		return err
 	})
-	return list, err
+	return list, copies, err
 }

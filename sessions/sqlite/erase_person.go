@@ -122,19 +122,19 @@ func (x *eraser) queueOf(r *keyRow, ids []string) error {
 	return nil
 }
 
-// transcriptOf replaces what people said in the transcript of r and removes
-// the summaries that may tell of it.
+// transcriptOf replaces what people said in the transcript of r, and copies of
+// it, and removes the summaries that may tell of it.
 func (x *eraser) transcriptOf(r *keyRow, ids []string) error {
 	if r.conv == nil {
 		return nil
 	}
-	mine, err := x.messages(r, ids)
+	mine, copies, err := x.messages(r, ids)
 	if err != nil || len(mine) == 0 {
 		return err
 	}
 	x.got.Messages += len(mine)
 	x.rewrote = append(x.rewrote, r.key)
-	for _, m := range mine {
+	for _, m := range slices.Concat(mine, copies) {
 		row, id := messageRows([]sessions.Message{m}, "", m.At)[0], rowID(r.id, m.Seq)
 		if err := x.exec(`UPDATE messages SET bytes = ?, rest = ?, content = ? WHERE id = ?`, row.bytes, row.rest, row.content, id); err != nil {
 			return err

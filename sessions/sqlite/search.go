@@ -38,7 +38,7 @@ func quoted(w string) string {
 
 // searched is what of messages m is found: files from before have the others
 // in their index.
-const searched = `(m.role <> 'tool' OR coalesce(CAST(m.rest AS TEXT) ->> '$.name', '') <> '` + sessions.HistoryTool + `')`
+const searched = `CASE WHEN m.role = 'tool' AND json_valid(CAST(m.rest AS TEXT)) THEN coalesce(CAST(m.rest AS TEXT) ->> '$.name', '') <> '` + sessions.HistoryTool + `' ELSE 1 END`
 
 // searchMost bounds how many of the newest messages with some of the words a
 // search over all conversations compares.

@@ -114,6 +114,44 @@ func erasesPerson(t *testing.T, r *rig) {
 	}
 }
 
+// erasesCopies: what the model found or read again is a copy of what was said,
+// also where the original was in an earlier part of the conversation.
+func erasesCopies(t *testing.T, r *rig) {
+	result := func(tool, call, text string) sessions.Message {
+		return sessions.Message{Role: sessions.RoleTool, Name: tool, ToolCallID: call, Content: text}
+	}
+	calls := assistant("")
+	for i, tool := range []string{sessions.HistoryTool, sessions.AttachmentTool, "time"} {
+		calls.ToolCalls = append(calls.ToolCalls, sessions.ToolCall{ID: fmt.Sprint("c", i), Name: tool, Arguments: "{}"})
+	}
+	group := []sessions.Message{
+		calls, result(sessions.HistoryTool, "c0", "[message 1] my needle"),
+		result(sessions.AttachmentTool, "c1", "all of the needle"), result("time", "c2", "noon"),
+	}
+	for _, k := range []string{"x:1", "x:2"} {
+		if k == "x:1" {
+			r.say(t, k, "1", by("7", "my needle"))
+			r.enter(t, control(k, "2", sessions.ControlNew), sessions.Done)
+		}
+		r.say(t, k, "3 "+k, append([]sessions.Message{by("8", "who said it?")}, group...)...)
+	}
+	h, _ := r.history(t, sessions.HistoryLimit{})
+	must(t, r.AddSummary(t.Context(), key("x:1"), sessions.Summary{Text: "a needle", CoversSeq: 4, Generation: h.Generation}))
+	got, err := r.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "7"}}})
+	must(t, err)
+	same(t, "Erase", got, sessions.Erased{Messages: 1, Summaries: 1})
+	same(t, "transcript", r.transcript(t, "x:1"), []string{
+		"user: [erased]", "user: who said it?", "assistant: ", "tool: [erased]", "tool: [erased]", "tool: noon",
+	})
+	if n := len(r.transcript(t, "x:2")); n != 5 || r.transcript(t, "x:2")[2] != "tool: [message 1] my needle" {
+		t.Errorf("the transcript of another chat = %q, want it as it was", r.transcript(t, "x:2"))
+	}
+	ms, err := r.Messages(t.Context(), key("x:1"), 3, 9)
+	if err != nil || len(ms) != 3 || ms[0].Name != sessions.HistoryTool || ms[0].ToolCallID != "c0" {
+		t.Errorf("Messages = %+v, %v, want results that still answer their calls", ms, err)
+	}
+}
+
 func erasedOnce(t *testing.T, r *rig) {
 	r.accept(t, "x:1", "1", "hi")
 	for range 2 {

@@ -21,6 +21,7 @@ var lifetimeTests = map[string]func(*testing.T, *rig){
 	"Delete/Case47IDsStayUnique":        deletes,
 	"Erase/AConversation":               erases,
 	"Erase/WhileItIsSummarised":         erasesWhileSummarised,
+	"Erase/Copies":                      erasesCopies,
 	"Erase/APersonInAConversation":      erasesPerson,
 	"Erase/Case52AnErasedUpdateIsKnown": erasedOnce,
 	"Erase/WhatAnErasedPersonWaitsFor":  erasesWaiting,
