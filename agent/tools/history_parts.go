@@ -74,11 +74,30 @@ func (w *wanted) border(ctx context.Context) (int64, error) {
 	return border, nil
 }
 
-// newest finds the best of a part, the newer first.
+// wider is how many messages are looked for, so that what is said again and again
+// in the same words, a question above all, leaves places to others.
+const wider = 100
+
+// newest finds the best of a part, the newer first, the same words once.
 func (w *wanted) newest(ctx context.Context, l sessions.Lookup) (found, error) {
-	l.Query = w.query
+	places := l.Limit
+	l.Query, l.Limit = w.query, max(places, wider)
 	hits, err := w.Lookup(ctx, w.key, l)
-	return found{newest: hits.Messages[:min(l.Limit, len(hits.Messages))], all: hits.All, some: hits.Some}, err
+	f := found{all: hits.All, some: hits.Some}
+	said := make(map[string]bool)
+	for i, m := range hits.Messages {
+		switch {
+		case !said[m.Content]:
+			said[m.Content] = true
+			f.newest = append(f.newest, m)
+		case i < hits.All:
+			f.all--
+		default:
+			f.some--
+		}
+	}
+	f.cut(places)
+	return f, err
 }
 
 // cut leaves so many messages.
@@ -98,7 +117,7 @@ func (w *wanted) addOldest(ctx context.Context, f *found, l sessions.Lookup) err
 	}
 	f.cut(len(f.newest) - places)
 	f.oldest = slices.DeleteFunc(hits.Messages, func(m sessions.Message) bool {
-		return slices.ContainsFunc(f.newest, func(n sessions.Message) bool { return n.Seq == m.Seq })
+		return slices.ContainsFunc(f.newest, func(n sessions.Message) bool { return n.Content == m.Content })
 	})
 	return nil
 }

@@ -74,6 +74,24 @@ func (c *chat) ask(query string) (result string) {
 	return result
 }
 
+// A question that is asked again and again in the same words has all words of
+// the search, and what it asks for perhaps one: that has a place all the same.
+func TestSearchHistoryOfARepeatedQuestion(t *testing.T) {
+	c := newChat(t)
+	c.user("CompanyB offers the seats at $129.50 a month")
+	for i := range 20 {
+		c.user("What was the price of CompanyB?")
+		c.say(sessions.Message{Role: sessions.RoleAssistant, Content: "I do not know the price of CompanyB."})
+		if i%3 == 0 {
+			c.summarize()
+		}
+		result, numbers := c.search(m{"query": "price CompanyB"})
+		if !strings.Contains(result, "$129.50") || strings.Count(numbers, " ") > 4 {
+			t.Fatalf("after %d questions the search finds\n%s", i+1, result)
+		}
+	}
+}
+
 // A search does not drown in what came of those before it, whether they are in
 // view or a summary stands for them too.
 func TestSearchHistoryOftenAsked(t *testing.T) {
@@ -98,12 +116,12 @@ func TestSearchHistoryOftenAsked(t *testing.T) {
 // What is not in view gets the places; what is gets a quarter, or what is left.
 func TestSearchHistoryOutOfView(t *testing.T) {
 	c := newChat(t)
-	for range 3 {
-		c.user("the landlord")
+	for i := range 3 {
+		c.user(fmt.Sprint("the landlord, part ", i))
 	}
 	c.summarize()
-	for range 10 {
-		c.user("the landlord's deposit")
+	for i := range 10 {
+		c.user(fmt.Sprint("the landlord's deposit, part ", i))
 	}
 	for name, tt := range map[string]struct {
 		args m
