@@ -21,6 +21,16 @@ type Request struct {
 	MaxTokens int
 	// Temperature is left to the server if nil.
 	Temperature *float32
+	// Effort is how much the model is to reason: none, minimal, low, medium,
+	// high, xhigh or max. "" leaves it to the server, or to what its API wants
+	// beside tools.
+	Effort string
+	// Key names the conversation to the provider's prompt cache. It holds
+	// nothing that identifies a person. "": no name.
+	Key string
+	// Format is a JSON schema that the answer is to follow, where the server
+	// obeys one; nil: free text.
+	Format json.RawMessage
 }
 
 // Delta is a piece of an answer while it streams.
@@ -33,9 +43,12 @@ type Delta struct {
 type Response struct {
 	// Message is the assistant message: content, or tool calls, or both.
 	Message sessions.Message
-	// Finish is the reason that the server gave: "stop", "tool_calls", "length".
+	// Finish is the reason that the server gave: "stop", "tool_calls", "length",
+	// "content_filter".
 	Finish string
-	Usage  *sessions.Usage
+	// Thought says that the model reasoned, whatever else came of it.
+	Thought bool
+	Usage   *sessions.Usage
 	// Refused says that the server marks the answer as a refusal: its content
 	// says why the model does not do what it was asked for. People are to read
 	// that; it is nothing to go on with, as a summary is.
@@ -63,6 +76,22 @@ const (
 	ErrorInvalid   ErrorKind = "invalid"   // the server says the request is malformed
 )
 
+// Cause names what is wrong between us and a model's server.
+type Cause string
+
+// The causes that have a sentence of their own.
+const (
+	CauseKey         Cause = "key"         // the API key is missing or wrong
+	CauseModel       Cause = "model"       // the server has no such model
+	CauseQuota       Cause = "quota"       // the account is used up
+	CauseURL         Cause = "url"         // nothing answers at this path
+	CauseFilter      Cause = "filter"      // a content filter refused it
+	CauseUnreachable Cause = "unreachable" // no connection, no such host
+	CauseBusy        Cause = "busy"        // too many requests, or overloaded
+	CauseTools       Cause = "tools"       // tools are refused
+	CauseParameter   Cause = "parameter"   // the server does not take a setting
+)
+
 // ModelError is why a model call failed. Its text names no secret.
 type ModelError struct {
 	Kind   ErrorKind
@@ -71,6 +100,9 @@ type ModelError struct {
 	// Limit and Asked are set where the server allows fewer tokens in a time
 	// than the request alone has: waiting is no use, and Kind is ErrorRefused.
 	Limit, Asked int
+	// Cause is what is wrong, where that is known; it has a sentence for people
+	// and one for whoever runs this. "": unknown.
+	Cause Cause
 	// Clear says that the server names what is wrong, and that it is not the
 	// length of the request.
 	Clear bool

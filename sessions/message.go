@@ -92,11 +92,38 @@ type Message struct {
 	// Attachments are the files that came with it, at most
 	// channels.MaxAttachments.
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
+	// Attached is what the model's provider put beside the message and wants
+	// back: see [Attached]. Nil: nothing.
+	Attached *Attached `json:"attached,omitempty"`
 	// Extra holds the fields of a message that Dragoman does not know, by name:
 	// an import or another program brought them, and exports and documents have
 	// them where they stood. Under the name of a field of ours it holds what an
 	// import found there where ours tells less. No model is shown any of it.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
+}
+
+// Provenance says which model on which server made something.
+type Provenance struct {
+	API   string `json:"api"`   // chat, responses or messages
+	Host  string `json:"host"`  // of the base URL, with its port if that is written
+	Model string `json:"model"` // as the server calls it
+}
+
+// Attached is what a provider put beside a message: reasoning items, thoughts,
+// signatures of thoughts or calls. It goes back to where it came from, byte for
+// byte, and to nobody else. It is opaque: no person is shown it, and no search
+// looks into it. It is erased with its message.
+type Attached struct {
+	By   Provenance      `json:"by"`
+	Data json.RawMessage `json:"data"`
+}
+
+// AttachedBy returns what p attached to m, or nil.
+func (m *Message) AttachedBy(p Provenance) json.RawMessage {
+	if m.Attached == nil || m.Attached.By != p {
+		return nil
+	}
+	return m.Attached.Data
 }
 
 // Summary stands for the messages of one generation up to CoversSeq.

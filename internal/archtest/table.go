@@ -58,6 +58,12 @@ var Table = []Rule{
 	{Package: "agent", Imports: []string{"agent/window", "sessions", "channels"}},
 	{Package: "agent/window", Imports: []string{"sessions"}, Tests: []string{"channels"}},
 	{Package: "agent/agenttest/**", ForTests: true, Imports: []string{"agent", "agent/window", "sessions", "channels", "agent/agenttest/**", "internal/testkit"}},
+	// A model server: its codecs share wire, models knows what servers have, and
+	// provider puts them together.
+	{Package: "agent/models", Imports: []string{"agent", "agent/wire"}},
+	{Package: "agent/openai", Imports: []string{"agent", "agent/wire", "sessions", "channels"}},
+	{Package: "agent/anthropic", Imports: []string{"agent", "agent/wire", "sessions", "channels"}},
+	{Package: "agent/provider", Imports: []string{"agent", "agent/wire", "agent/models", "agent/openai", "agent/anthropic", "sessions", "channels"}},
 	{Package: "agent/*", Imports: []string{"agent", "agent/window", "sessions", "channels"}},
 
 	// Its tests prove that a store fits the Ledger that it declares.
