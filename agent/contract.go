@@ -65,6 +65,41 @@ type Model interface {
 	Complete(ctx context.Context, r Request, onDelta func(Delta)) (Response, error)
 }
 
+// Abilities are what is known of a model on its server. The zero value is a
+// model of which nothing is known, and that can do all.
+type Abilities struct {
+	// NoTools: it takes no tools. It is offered none, and its prompt promises none.
+	NoTools bool
+	// NoVision: it takes no pictures.
+	NoVision bool
+	// Window is how many tokens it takes, answer included; 0: unknown.
+	Window int
+}
+
+// Able is a [Model] that knows what it can do. What it knows may change: it
+// learns from what its server refuses. Abilities is asked before each request:
+// it must not block, and is safe for concurrent use. Without it, a model is
+// taken to be able to do all, in the window that is configured.
+type Able interface {
+	Abilities() Abilities
+}
+
+// AbilitiesOf returns what is known of m, or of the model that m wraps, which
+// its method Unwrap() Model returns.
+func AbilitiesOf(m Model) Abilities {
+	for m != nil {
+		if able, ok := m.(Able); ok {
+			return able.Abilities()
+		}
+		outer, ok := m.(interface{ Unwrap() Model })
+		if !ok {
+			break
+		}
+		m = outer.Unwrap()
+	}
+	return Abilities{}
+}
+
 // ErrorKind is what a failed model call means for the caller.
 type ErrorKind string
 
