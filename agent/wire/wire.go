@@ -38,6 +38,11 @@ type Traits struct {
 	// Efforts are the reasoning efforts that the model knows, from least to
 	// most; nil: unknown, so that one is sent only if it was asked for.
 	Efforts []string
+	// OwnThoughts: every message with tool calls must come with reasoning_content
+	// (DeepSeek V4, Kimi K2.6), also one that another model wrote.
+	OwnThoughts bool
+	// Signatures: the same with the thought signature of a call (Gemini 3).
+	Signatures bool
 	// Formats: the server obeys response_format with a JSON schema.
 	Formats bool
 	// NeedsMaxTokens is the bound that a request must state when nobody asked
@@ -45,7 +50,8 @@ type Traits struct {
 	NeedsMaxTokens int
 }
 
-// Codec knows the JSON of one API. It is constant and safe for concurrent use.
+// Codec knows the JSON of one API. It is safe for concurrent use, and may keep
+// what it has written of tools: they are those of the request before.
 type Codec interface {
 	// Path follows the base URL: "/chat/completions".
 	Path() string
@@ -83,12 +89,15 @@ type Picture struct {
 
 // Answer gathers the events of one stream.
 type Answer interface {
-	// Add takes the data of one event, which is valid only during the call.
-	// event is its type, "" if it has none. An error that the server reports
-	// in the stream is returned as it came, as *[Failure].
-	Add(event string, data []byte) error
-	// Begun reports whether anything of the answer itself has come.
-	Begun() bool
+	// Add takes the data of one event, a JSON object that is valid only during
+	// the call. event is its type, "" if it has none. Errors in the stream never
+	// get here if they come as an event of the type error or as an object with
+	// a member error; those of another form Add returns as *[Failure].
+	//
+	// progress says that a piece of the answer was in it: text, a thought, part
+	// of a tool call. A ping or an empty delta is none, and a server that sends
+	// nothing else has stalled.
+	Add(event string, data []byte) (progress bool, err error)
 	// Finished reports whether only the end of the stream is missing.
 	Finished() bool
 	// Check says what is wrong with an answer whose stream ended well.
