@@ -121,6 +121,14 @@ type Status struct {
 	// Detail is one short sentence for the operator: why, and what to do.
 	Detail string    `json:"detail,omitempty"`
 	Since  time.Time `json:"since"`
+	// Unused says that no person has set the channel up, as with a WhatsApp
+	// that was never linked: it waits for that, and nothing is wrong.
+	Unused bool `json:"unused,omitempty"`
+}
+
+// Trouble reports whether the channel does not work and an operator should know.
+func (s Status) Trouble() bool {
+	return !s.Unused && (s.State == StateFailed || s.State == StateDown)
 }
 
 // Reporter tells how the channel is doing. Without it a channel counts as

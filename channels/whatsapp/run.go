@@ -44,6 +44,8 @@ type ending struct {
 	// after is when to try again, if the next pause is over by then; negative:
 	// never, a person has to do something.
 	after time.Duration
+	// unused is for [channels.Status].
+	unused bool
 }
 
 func dropped(detail string) ending {
@@ -83,7 +85,7 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 		if ctx.Err() != nil {
 			continue
 		}
-		c.report(end.state, end.reason, end.detail)
+		c.reportEnd(end)
 		c.wait(ctx, end, &tries)
 	}
 	return nil
@@ -128,7 +130,9 @@ func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *pause) e
 		c.log.Warn("the device file cannot be read", "err", err)
 		return dropped("the device file cannot be read: " + err.Error())
 	case device == nil:
-		return c.unlinked("this device is not linked to a phone")
+		end := c.unlinked("this device is not linked to a phone")
+		end.unused = true
+		return end
 	}
 	c.report(channels.StateConnecting, "", "")
 	ctx, done := c.interruptible(ctx)

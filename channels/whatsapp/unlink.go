@@ -49,7 +49,7 @@ func (c *Channel) Unlink(ctx context.Context) (told bool, err error) {
 		}
 	}
 	end := c.unlinked("it was logged out")
-	c.report(end.state, end.reason, end.detail)
+	c.reportEnd(end)
 	c.changed()
 	return told, nil
 }

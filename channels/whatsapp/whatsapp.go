@@ -184,6 +184,11 @@ func (c *Channel) Status() channels.Status {
 }
 
 func (c *Channel) report(state channels.State, reason, detail string) {
+	c.reportEnd(ending{state: state, reason: reason, detail: detail})
+}
+
+func (c *Channel) reportEnd(end ending) {
+	state, reason, detail := end.state, end.reason, end.detail
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.status.State != state || c.status.Detail != detail {
@@ -192,5 +197,5 @@ func (c *Channel) report(state channels.State, reason, detail string) {
 	if c.status.State != state || c.status.Reason != reason {
 		c.status.Since = time.Now()
 	}
-	c.status.State, c.status.Reason, c.status.Detail = state, reason, detail
+	c.status.State, c.status.Reason, c.status.Detail, c.status.Unused = state, reason, detail, end.unused
 }

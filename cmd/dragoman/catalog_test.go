@@ -69,9 +69,9 @@ func TestFilters(t *testing.T) {
 	if out := w.want([]string{"telegram:1 has no settings of its own."}, "sessions", "tag", "telegram:1", "-rome", "-trip"); strings.Contains(out, "delete") {
 		t.Errorf("it is advised to delete what was said:\n%s", out)
 	}
-	w.fail(2, "sets nothing", "sessions", "set", "telegram:1", "model=")
-	w.fail(2, "there is no setting", "sessions", "set", "telegram:1", "colour=red")
-	w.fail(2, "there is no setting", "sessions", "unset", "telegram:1", "colour")
+	w.fail(exitUsage, "sets nothing", "sessions", "set", "telegram:1", "model=")
+	w.fail(exitUsage, "there is no setting", "sessions", "set", "telegram:1", "colour=red")
+	w.fail(exitUsage, "there is no setting", "sessions", "unset", "telegram:1", "colour")
 	w.fail(1, "a tag has", "sessions", "tag", "telegram:1", "two words")
 	w.fail(1, "a name of metadata", "sessions", "set", "telegram:1", "meta.a b=1")
 	w.fail(1, "at most 4096 bytes", "sessions", "set", "telegram:1", "meta.a="+strings.Repeat("x", 5000))
@@ -103,12 +103,12 @@ func TestTagsAndFlags(t *testing.T) {
 	w.want([]string{"Usage: dragoman sessions tag <key> <tags>"}, "sessions", "tag", "telegram:1", "-h")
 	w.want([]string{"Usage: dragoman sessions tag <key> <tags>"}, "sessions", "tag", "telegram:1", "+a", "-work", "--help")
 	w.want([]string{"Usage: dragoman sessions tag <key> <tags>"}, "help", "sessions", "tag")
-	w.fail(2, "-csq.yaml may mean the configuration sq.yaml or the tag csq.yaml: write -c sq.yaml, or put --", "sessions", "tag", "telegram:1", "+a", "-csq.yaml")
-	w.fail(2, "-c wants the file of a configuration", "sessions", "tag", "telegram:1", "+a", "-c")
-	w.fail(2, "-c wants the file of a configuration", "sessions", "tag", "telegram:1", "+a", "-c", "-work")
-	w.fail(2, "unknown flag --work", "sessions", "tag", "telegram:1", "+a", "--work")
-	w.fail(2, "unknown flag -w", "sessions", "tag", "-work", "telegram:1")
-	w.fail(2, "wants <tags>", "sessions", "tag", "telegram:1")
+	w.fail(exitUsage, "-csq.yaml may mean the configuration sq.yaml or the tag csq.yaml: write -c sq.yaml, or put --", "sessions", "tag", "telegram:1", "+a", "-csq.yaml")
+	w.fail(exitUsage, "-c wants the file of a configuration", "sessions", "tag", "telegram:1", "+a", "-c")
+	w.fail(exitUsage, "-c wants the file of a configuration", "sessions", "tag", "telegram:1", "+a", "-c", "-work")
+	w.fail(exitUsage, "unknown flag --work", "sessions", "tag", "telegram:1", "+a", "--work")
+	w.fail(exitUsage, "unknown flag -w", "sessions", "tag", "-work", "telegram:1")
+	w.fail(exitUsage, "wants <tags>", "sessions", "tag", "telegram:1")
 	w.fail(1, "there is no conversation telegram:1", "sessions", "show", "telegram:1") // nothing was changed
 }
 
@@ -116,8 +116,8 @@ func TestSearchEverything(t *testing.T) {
 	w := newWorld(t)
 	w.want([]string{"Nobody said anything with price."}, "sessions", "search", "price")
 	w.want([]string{"[]"}, "sessions", "search", "price", "--json")
-	w.fail(2, "write the words to look for", "sessions", "search", "")
-	w.fail(2, "write the words to look for", "sessions", "search", " ", "")
+	w.fail(exitUsage, "write the words to look for", "sessions", "search", "")
+	w.fail(exitUsage, "write the words to look for", "sessions", "search", " ", "")
 	w.heard("telegram:1", "1", strings.Repeat("word ", 100)+"the price is 129 dollars", true)
 	w.heard("irc:#go", "2", "a price", false)
 	out := w.want([]string{"telegram:1  2026-03-01", "P1", "the price is 129", "irc:#go"}, "sessions", "search", "price")
@@ -162,9 +162,9 @@ func TestJoinTwo(t *testing.T) {
 	w := newWorld(t)
 	w.say("telegram:1", "", "one")
 	w.say("telegram:2", "", "two")
-	w.fail(2, "add --yes", "sessions", "join", "telegram:1", "telegram:2")
-	w.fail(2, "telegram:1 cannot be joined to itself", "sessions", "join", "telegram:1", "telegram:1")
-	w.fail(2, "telegram:1 and irc:#go are of two channels;", "sessions", "join", "telegram:1", "irc:#go")
+	w.fail(exitUsage, "add --yes", "sessions", "join", "telegram:1", "telegram:2")
+	w.fail(exitUsage, "telegram:1 cannot be joined to itself", "sessions", "join", "telegram:1", "telegram:1")
+	w.fail(exitUsage, "telegram:1 and irc:#go are of two channels;", "sessions", "join", "telegram:1", "irc:#go")
 	w.fail(1, "there is no conversation telegram:9;", "sessions", "join", "telegram:9", "telegram:2")
 	w.fail(1, "there is no conversation telegram:9;", "sessions", "join", "telegram:9", "telegram:2", "--yes")
 	w.want([]string{"telegram:1 is part of telegram:2 now."}, "sessions", "join", "telegram:1", "telegram:2", "--yes")
@@ -192,7 +192,7 @@ func TestErase(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.fail(1, "neither a conversation's key", "sessions", "erase", "Bob", "--yes")
-	w.fail(2, "add --yes", "sessions", "erase", "telegram:7")
+	w.fail(exitUsage, "add --yes", "sessions", "erase", "telegram:7")
 	w.want([]string{"my private canary"}, "sessions", "show", "telegram:7")
 
 	w.interactive, w.in = true, "yes\n"
@@ -222,8 +222,8 @@ func TestErase(t *testing.T) {
 		t.Errorf("the audit log has mode %v", info.Mode())
 	}
 	// Nothing is left, and nothing is written about that.
-	w.fail(2, "nothing is known of telegram:7;", "sessions", "erase", "telegram:7", "--yes")
-	w.fail(2, "nothing is known of telegram:404;", "sessions", "erase", "telegram:404", "--yes", "--json")
+	w.fail(exitUsage, "nothing is known of telegram:7;", "sessions", "erase", "telegram:7", "--yes")
+	w.fail(exitUsage, "nothing is known of telegram:404;", "sessions", "erase", "telegram:404", "--yes", "--json")
 	if again, err := os.ReadFile(w.daemon.audit); err != nil || string(again) != line {
 		t.Errorf("the audit log says %q, %v", again, err)
 	}
@@ -280,7 +280,7 @@ func TestEraseNamesWhatMayRemain(t *testing.T) {
 func TestEraseOfNothing(t *testing.T) {
 	w := newWorld(t)
 	code, out, errs := w.run("sessions", "erase", "telegram:404", "--yes")
-	if code != 2 || !strings.Contains(errs, "nothing is known of telegram:404") || strings.Contains(out, "is erased") {
+	if code != exitUsage || !strings.Contains(errs, "nothing is known of telegram:404") || strings.Contains(out, "is erased") {
 		t.Errorf("erase = %d, %q, %q", code, out, errs)
 	}
 }
@@ -320,7 +320,7 @@ func TestEraseNamesFacts(t *testing.T) {
 		}
 		ids[text] = f.ID
 	}
-	w.fail(2, "add --yes", "sessions", "erase", "telegram:7")
+	w.fail(exitUsage, "add --yes", "sessions", "erase", "telegram:7")
 	command := fmt.Sprintf("dragoman sessions facts telegram:-100 --forget %d", ids["p7 likes tea"])
 	out := w.want([]string{"p7 likes tea", command}, "sessions", "erase", "telegram:7", "--yes")
 	for _, other := range []string{"machine", "Monday"} {
@@ -330,7 +330,7 @@ func TestEraseNamesFacts(t *testing.T) {
 	}
 	w.want([]string{"p7 likes tea", "Monday"}, "sessions", "facts", "telegram:-100")
 	w.want([]string{"Forgotten."}, strings.Fields(command)[1:]...)
-	w.fail(2, "nothing with the number", strings.Fields(command)[1:]...)
+	w.fail(exitUsage, "nothing with the number", strings.Fields(command)[1:]...)
 	if out := w.want([]string{"Monday"}, "sessions", "facts", "telegram:-100"); strings.Contains(out, "tea") {
 		t.Errorf("it is still remembered:\n%s", out)
 	}

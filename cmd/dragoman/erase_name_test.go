@@ -15,6 +15,6 @@ func TestEraseOfAName(t *testing.T) {
 		"Erased: 0 conversations", "Removed, because nothing else was left of it: the name telegram:7.\n",
 	}, "sessions", "erase", "telegram:7", "--yes")
 	w.want([]string{"\"names\": [\n    \"telegram:8\"\n  ]"}, "sessions", "erase", "telegram:8", "--yes", "--json")
-	w.fail(2, "nothing is known of telegram:7;", "sessions", "erase", "telegram:7", "--yes")
-	w.fail(2, "nothing is known of telegram:8;", "sessions", "erase", "telegram:8", "--yes")
+	w.fail(exitUsage, "nothing is known of telegram:7;", "sessions", "erase", "telegram:7", "--yes")
+	w.fail(exitUsage, "nothing is known of telegram:8;", "sessions", "erase", "telegram:8", "--yes")
 }

@@ -28,7 +28,7 @@ func TestImport(t *testing.T) {
 	}
 	w.want([]string{"imported web:other: 5 messages"}, "sessions", "import", "--key", "web:other", examples+"picoclaw/telegram_123456.json")
 	w.want([]string{`"key": "import:openai"`}, "sessions", "import", "--json", examples+"openai.json")
-	w.fail(2, `"nonsense" is no conversation`, "sessions", "import", "--key", "nonsense", examples+"openai.json")
+	w.fail(exitUsage, `"nonsense" is no conversation`, "sessions", "import", "--key", "nonsense", examples+"openai.json")
 	w.fail(1, "dragoman: /nowhere/at/all.json cannot be read: no such file", "sessions", "import", "/nowhere/at/all.json")
 	// Only names of packages are left out, not what looks like one.
 	t.Chdir(t.TempDir())

@@ -5,8 +5,9 @@
 // sessions, queue, jobs and pairing speak to the running daemon over its
 // socket, or open the store themselves when none runs.
 //
-// It ends with code 0 if all went well, 1 if something failed, and 2 if the
-// command line or the configuration is wrong.
+// It ends with code 0 if all went well, 1 if something failed, and 64 if the
+// command line or the configuration is wrong. A Go panic ends with 2, which the
+// service manager must not take for a mistake of the operator's.
 package main
 
 import (
@@ -29,7 +30,8 @@ import (
 const (
 	exitOK     = 0
 	exitFailed = 1
-	exitUsage  = 2
+	exitDown   = 3  // status: no daemon runs
+	exitUsage  = 64 // EX_USAGE of sysexits(3)
 )
 
 func main() { os.Exit(realMain()) }
@@ -87,6 +89,9 @@ func (e *usageError) Error() string { return e.sentence }
 
 // errSaid ends a command that has said already what is wrong.
 var errSaid = errors.New("something is wrong, as was said")
+
+// errDown ends a status that has said that no daemon runs.
+var errDown = errors.New("no daemon runs, as was said")
 
 // run is the program with its world passed in; it returns the exit code.
 func run(ctx context.Context, args []string, e *env) int {
@@ -161,6 +166,8 @@ func (e *env) report(err error) int {
 	case errors.As(err, &usage):
 		_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", usage.sentence)
 		return exitUsage
+	case errors.Is(err, errDown):
+		return exitDown
 	case errors.Is(err, errSaid), errors.Is(err, context.Canceled):
 		return exitFailed
 	}

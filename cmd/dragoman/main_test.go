@@ -69,7 +69,7 @@ func TestSessions(t *testing.T) {
 	w.fail(1, "there is no conversation telegram:1;", "sessions", "export", "telegram:1")
 	w.fail(1, "there is no conversation telegram:1;", "sessions", "rename", "telegram:1", "x")
 	w.fail(1, "there is no conversation telegram:1;", "sessions", "delete", "telegram:1", "--yes")
-	w.fail(2, `"telegram" is no conversation`, "sessions", "show", "telegram")
+	w.fail(exitUsage, `"telegram" is no conversation`, "sessions", "show", "telegram")
 
 	w.say("telegram:1", "Trip to \x1b]0;evil\x07Rome \u202eesrever", "one", "two\x1b[2J\nline", "three")
 	out := w.want([]string{"KEY", "telegram:1", "Trip to ·]0;evil·Rome esrever", "5 min ago"}, "sessions", "list")
@@ -106,7 +106,7 @@ func TestManyMessages(t *testing.T) {
 func TestDeleteAsks(t *testing.T) {
 	w := newWorld(t)
 	w.say("telegram:1", "", "x")
-	w.fail(2, "add --yes", "sessions", "delete", "telegram:1")
+	w.fail(exitUsage, "add --yes", "sessions", "delete", "telegram:1")
 	w.interactive = true
 	w.in = "\n"
 	w.fail(1, "nothing was done", "sessions", "delete", "telegram:1")
@@ -133,7 +133,7 @@ func TestExport(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 || info.Size() != int64(len(out)) {
 		t.Errorf("the file: %v, %v", info, err)
 	}
-	w.fail(2, "exists already", "sessions", "export", "irc:#go/x", "-o", path)
+	w.fail(exitUsage, "exists already", "sessions", "export", "irc:#go/x", "-o", path)
 	if again, err := os.ReadFile(path); err != nil || string(again) == "" {
 		t.Errorf("the file that was there: %q, %v", again, err)
 	}
@@ -145,8 +145,8 @@ func TestExport(t *testing.T) {
 		t.Errorf("beside the file there is %v, %v", left, err)
 	}
 	w.want([]string{"[\n{\n  \"key\": \"irc:#go/x\"", "]\n"}, "sessions", "export", "--all", "--format", "json")
-	w.fail(2, "or write --all", "sessions", "export")
-	w.fail(2, "or write --all", "sessions", "export", "--all", "irc:#go/x")
+	w.fail(exitUsage, "or write --all", "sessions", "export")
+	w.fail(exitUsage, "or write --all", "sessions", "export", "--all", "irc:#go/x")
 	gone := filepath.Join(t.TempDir(), "gone.md")
 	w.fail(1, "there is no conversation", "sessions", "export", "irc:#nobody", "-o", gone)
 	nodir := filepath.Join(t.TempDir(), "nodir", "x")
@@ -193,11 +193,11 @@ func TestUsage(t *testing.T) {
 	w.want([]string{"sessions rename"}, "help", "sessions")
 	w.want([]string{"Usage: dragoman sessions show <key>"}, "help", "sessions", "show")
 	w.want([]string{"Usage: dragoman sessions show <key>"}, "sessions", "show", "--help")
-	w.fail(2, `did you mean "check"?`, "chekc")
-	w.fail(2, "Try: dragoman help sessions\n", "sessions", "shwo")
-	w.fail(2, "Try: dragoman help sessions show\n", "sessions", "show")
-	w.fail(2, "there is no command nonsense", "help", "nonsense")
-	w.fail(2, "unknown flag --colour", "status", "--colour")
+	w.fail(exitUsage, `did you mean "check"?`, "chekc")
+	w.fail(exitUsage, "Try: dragoman help sessions\n", "sessions", "shwo")
+	w.fail(exitUsage, "Try: dragoman help sessions show\n", "sessions", "show")
+	w.fail(exitUsage, "there is no command nonsense", "help", "nonsense")
+	w.fail(exitUsage, "unknown flag --colour", "status", "--colour")
 	w.want([]string{"Nothing waits"}, "queue") // a group alone lists
 	w.want([]string{"dragoman dev"}, "version")
 }
@@ -251,5 +251,5 @@ func TestBashCompletion(t *testing.T) {
 			t.Errorf("%s refuses its script: %v: %s", shell, err, out)
 		}
 	}
-	w.fail(2, "must be one of", "completion", "csh")
+	w.fail(exitUsage, "must be one of", "completion", "csh")
 }

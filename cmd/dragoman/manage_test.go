@@ -34,7 +34,7 @@ func TestListShowsWhatThereIs(t *testing.T) {
 	}
 	w.want([]string{`"derived_title": "plan a trip to the mountains of the far north, where nobody…"`}, "sessions", "list", "--json")
 	for _, args := range [][]string{{"--limit", "x"}, {"--after", "x"}, {"--meta", "x"}} {
-		w.fail(2, "", append([]string{"sessions", "list"}, args...)...)
+		w.fail(exitUsage, "", append([]string{"sessions", "list"}, args...)...)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestListInPages(t *testing.T) {
 			t.Errorf("--limit %s shows %d conversations, want %d", limit, got, want)
 		}
 	}
-	w.fail(2, "dragoman: --limit wants a whole number, 0 or more\n", "sessions", "list", "--limit", "-3")
+	w.fail(exitUsage, "dragoman: --limit wants a whole number, 0 or more\n", "sessions", "list", "--limit", "-3")
 	got, after := rows()
 	if got != 10 {
 		t.Errorf("sessions list shows %d conversations, want 10", got)

@@ -29,7 +29,7 @@ func TestQueue(t *testing.T) {
 	w.want([]string{"ID", first, second, "no JSON", "5 min ago"}, "queue", "list")
 	w.want([]string{"(there may be more: --limit)"}, "queue", "list", "--limit", "1")
 	w.want([]string{first, "{·"}, "queue", "show", first)
-	w.fail(2, "add --yes", "queue", "drop", first)
+	w.fail(exitUsage, "add --yes", "queue", "drop", first)
 	// One that does not exist does not keep the others from being dropped.
 	code, out, errs := w.run("queue", "drop", "--yes", first, "out-9", second)
 	if code != 1 || !strings.Contains(out, first+" was given up.\n"+second+" was given up.") || !strings.Contains(errs, "there is no entry out-9") {
@@ -90,17 +90,40 @@ func TestPair(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	w := newWorld(t)
-	w.want([]string{"does not run; start it with: dragoman run", "inbox      empty", "outbox     empty"}, "status")
-	w.want([]string{`"running": false`}, "status", "--json")
+	w.wantCode(exitDown, []string{"does not run; start it with: dragoman run", "inbox      empty", "outbox     empty"}, "status")
+	w.wantCode(exitDown, []string{`"running": false`}, "status", "--json")
 	if _, err := w.daemon.store.Accept(context.Background(), sessions.Entry{Inbound: channels.Inbound{Key: channels.MustKey("telegram:1"), ID: "1", Text: "x"}}); err != nil {
 		t.Fatal(err)
 	}
 	w.daemon.trouble = &httpapi.Trouble{At: clock.Add(293 * time.Second), Why: "connection\x1b[1m refused.", InARow: 3}
 	w.daemon.troubles = []httpapi.OtherTrouble{{Model: "small", Trouble: httpapi.Trouble{At: w.daemon.trouble.At, Why: "busy", InARow: 1}}}
-	w.want([]string{
+	w.wantCode(exitDown, []string{
 		"1 message waits for an answer, the oldest from 5 min ago",
 		"\nmodel      the last call failed 7 s ago: connection·[1m refused (3 in a row)\n" +
 			"model      the last call of small failed 7 s ago: busy (1 in a row)\n",
 	}, "status")
-	w.want([]string{`"model_trouble": {`, `"in_a_row": 3`}, "status", "--json")
+	w.wantCode(exitDown, []string{`"model_trouble": {`, `"in_a_row": 3`}, "status", "--json")
+}
+
+// Scripts and monitors read the code: 1 is for what an operator can mend, and
+// an unused channel is not that.
+func TestStatusCodes(t *testing.T) {
+	for name, c := range map[string]struct {
+		status httpapi.Status
+		want   bool
+	}{
+		"well":        {httpapi.Status{}, false},
+		"a store":     {httpapi.Status{Problem: "The disk is full."}, true},
+		"the model":   {httpapi.Status{Info: httpapi.Info{ModelTrouble: &httpapi.Trouble{InARow: 1}}}, true},
+		"given up":    {httpapi.Status{Depths: &httpapi.Depths{Dead: 1}}, true},
+		"a channel":   {httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateFailed}}}}, true},
+		"never used":  {httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{"wa": {State: channels.StateFailed, Unused: true}}}}, false},
+		"on its way":  {httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateConnecting}}}}, false},
+		"some waits":  {httpapi.Status{Depths: &httpapi.Depths{Waiting: 3}}, false},
+		"interrupted": {httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateDown}}}}, true},
+	} {
+		if got := degraded(c.status); got != c.want {
+			t.Errorf("%s: degraded = %v, want %v", name, got, c.want)
+		}
+	}
 }

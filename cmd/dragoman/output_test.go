@@ -41,11 +41,11 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 // that was meant.
 func TestMisparsed(t *testing.T) {
 	w := newWorld(t)
-	w.fail(2, "dragoman: sessions show wants <key>\nTry: dragoman help sessions show\n", "sessions", "show")
-	w.fail(2, "dragoman: sessions tag wants <key> <tags> ...\n", "sessions", "tag")
-	w.fail(2, "dragoman: --limit wants a whole number, 0 or more\nTry: dragoman help sessions list\n", "sessions", "list", "--limit", "x")
-	w.fail(2, "dragoman: --last wants a whole number, 0 or more\n", "sessions", "show", "a:b", "--last", "-1")
-	w.fail(2, "Try: dragoman help sessions\n", "-c", "a.yaml", "sessions", "shwo")
-	w.fail(2, "dragoman: --config wants the file of a configuration\n", "--config")
-	w.fail(2, "put -- before the tags", "sessions", "tag", "a:b", "-c")
+	w.fail(exitUsage, "dragoman: sessions show wants <key>\nTry: dragoman help sessions show\n", "sessions", "show")
+	w.fail(exitUsage, "dragoman: sessions tag wants <key> <tags> ...\n", "sessions", "tag")
+	w.fail(exitUsage, "dragoman: --limit wants a whole number, 0 or more\nTry: dragoman help sessions list\n", "sessions", "list", "--limit", "x")
+	w.fail(exitUsage, "dragoman: --last wants a whole number, 0 or more\n", "sessions", "show", "a:b", "--last", "-1")
+	w.fail(exitUsage, "Try: dragoman help sessions\n", "-c", "a.yaml", "sessions", "shwo")
+	w.fail(exitUsage, "dragoman: --config wants the file of a configuration\n", "--config")
+	w.fail(exitUsage, "put -- before the tags", "sessions", "tag", "a:b", "-c")
 }

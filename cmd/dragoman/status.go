@@ -15,8 +15,13 @@ type statusCmd struct {
 	jsonFlag
 }
 
-// Run fails if the store cannot write, so that scripts notice. Why is said
-// already then.
+// Help is what --help says beside the flags.
+func (*statusCmd) Help() string {
+	return "Exit codes: 0 all is well, 1 something is wrong (the store, the model, a channel, an answer that was given up), 3 no daemon runs."
+}
+
+// Run fails if something is wrong, so that scripts notice. Why is said already
+// then.
 func (k *statusCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		s, err := a.Status(ctx)
@@ -28,11 +33,30 @@ func (k *statusCmd) Run(e *env, c *cli) error {
 		} else {
 			e.status(s)
 		}
-		if err == nil && s.Problem != "" {
-			err = errSaid
+		switch {
+		case err != nil:
+			return err
+		case !s.Running:
+			return errDown
+		case degraded(s):
+			return errSaid
 		}
-		return err
+		return nil
 	})
+}
+
+// degraded reports whether something is wrong that an operator can mend. A
+// channel that was never linked is not: nobody has used it yet.
+func degraded(s httpapi.Status) bool {
+	if s.Problem != "" || s.ModelTrouble != nil || s.Depths != nil && s.Dead+s.Aside > 0 {
+		return true
+	}
+	for _, ch := range s.Channels {
+		if ch.Trouble() {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *env) status(s httpapi.Status) {

@@ -138,8 +138,14 @@ func (w *world) run(args ...string) (code int, out, errs string) {
 // want runs a command that must succeed with parts in its output.
 func (w *world) want(parts []string, args ...string) string {
 	w.t.Helper()
+	return w.wantCode(exitOK, parts, args...)
+}
+
+// wantCode is want of a command that says with its code how things are.
+func (w *world) wantCode(want int, parts []string, args ...string) string {
+	w.t.Helper()
 	code, out, errs := w.run(args...)
-	if code != 0 || errs != "" {
+	if code != want || errs != "" {
 		w.t.Errorf("dragoman %v = %d, stderr %q", args, code, errs)
 	}
 	for _, p := range parts {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -159,4 +160,40 @@ func served(ctx context.Context, path string) bool {
 
 // unlock lets the folder go. The lock file stays: removing it would let two
 // processes lock two files of the same name.
-func (s *stateDir) unlock() error { return s.lock.Close() }
+func (s *stateDir) unlock() error {
+	s.handOver()
+	return s.lock.Close()
+}
+
+// handOver gives what root has made in a folder of somebody else's to its
+// owner: a daemon that may not write its own audit log cannot erase anybody.
+func (s *stateDir) handOver() {
+	info, err := os.Stat(s.path)
+	if err != nil || os.Geteuid() != 0 {
+		return
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || owner.Uid == 0 {
+		return
+	}
+	// Below the folder itself: its owner may put links into it meanwhile.
+	root, err := os.OpenRoot(s.path)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		i, err := root.Lstat(name)
+		if err != nil {
+			return nil
+		}
+		// A file with a second name may be one of root's own, elsewhere.
+		if of, ok := i.Sys().(*syscall.Stat_t); ok && of.Uid == 0 && (d.IsDir() || of.Nlink == 1) {
+			_ = root.Lchown(name, int(owner.Uid), int(owner.Gid))
+		}
+		return nil
+	})
+}

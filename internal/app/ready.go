@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"dragoman/internal/httpapi"
@@ -61,4 +63,17 @@ func (d *Daemon) checkStore(ctx context.Context) error {
 		return httpapi.ErrStarting
 	}
 	return d.store.Check(ctx)
+}
+
+// modelFails is after how many failed calls in a row the model counts as away.
+// One alone may have been a moment's trouble, which is tried again.
+const modelFails = 3
+
+// ready says why nobody gets an answer now, or nil.
+func (d *Daemon) ready() error {
+	err := d.gateway.Ready()
+	if t := d.health.now(); t != nil && t.InARow >= modelFails {
+		err = errors.Join(err, fmt.Errorf("the model does not answer: %s", t.Why))
+	}
+	return err
 }

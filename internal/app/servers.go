@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -58,14 +59,14 @@ func (d *Daemon) openServers(context.Context) error {
 	if d.reserve != nil {
 		d.metrics.WatchReserve(d.reserve.bytes)
 	}
-	probes := page.Protect(httpapi.Public(httpapi.PublicOptions{
-		Check: d.checkStore, Ready: d.gateway.Ready, Channels: d.gateway.Channels, Metrics: d.metrics.Handler(),
-	}))
+	probes := httpapi.Public(httpapi.PublicOptions{
+		Check: d.checkStore, Ready: d.ready, Channels: d.gateway.Channels, Knows: page.Knows,
+	})
 	mux := http.NewServeMux()
 	mux.Handle("/", page)
-	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
-		mux.Handle(path, probes)
-	}
+	mux.Handle("/healthz", probes)
+	mux.Handle("/readyz", probes)
+	mux.Handle("GET /metrics", page.Protect(d.metrics.Handler()))
 	d.public.handler = mux
 	return nil
 }
@@ -142,6 +143,9 @@ func (d *Daemon) finishErase(ctx context.Context) {
 // the folder cannot be written. The caller calls release when done; until then
 // no daemon can start on the store.
 func Admin(ctx context.Context, cfg *config.Config, who Caller) (c *httpapi.Client, release func(), err error) {
+	if _, err := os.Stat(cfg.StateDir); errors.Is(err, fs.ErrNotExist) && who.Verb != importVerb {
+		return adminOfNothing(ctx, cfg, who)
+	}
 	state, err := waitState(ctx, cfg.StateDir, who)
 	var readOnly *readOnlyError
 	able := errors.As(err, &readOnly)

@@ -90,6 +90,25 @@ func adminOfView(ctx context.Context, cfg *config.Config, who Caller, why *readO
 	return c, func() { release(); remove() }, nil
 }
 
+// importVerb is the one verb of an operator's that begins a state directory.
+const importVerb = "sessions import"
+
+// adminOfNothing is Admin where no daemon has ever run: looking at an empty
+// place must not make it, with the wrong owner perhaps.
+func adminOfNothing(ctx context.Context, cfg *config.Config, who Caller) (*httpapi.Client, func(), error) {
+	dir, remove, err := newView(os.TempDir(), who.Verb)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, release, err := adminOf(ctx, cfg, who, dir, nil)
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	who.tell("there is nothing in %s yet: no daemon has run with %s", cfg.StateDir, cfg.Source())
+	return c, func() { release(); remove() }, nil
+}
+
 // newView makes a folder for a copy in parent, locked as a state directory is,
 // so that nobody takes it for one that a dead process left.
 func newView(parent, verb string) (*stateDir, func(), error) {

@@ -16,7 +16,7 @@ package config
 // Config is everything that can be set. Each field's "doc" tag is the sentence
 // that docs/configuration.md and the reference show.
 type Config struct {
-	StateDir  string             `yaml:"state_dir" doc:"Where everything that must survive a restart lies."`
+	StateDir  string             `yaml:"state_dir" doc:"Where everything that must survive a restart lies. With a configuration in /etc/dragoman the default is /var/lib/dragoman."`
 	Workspace string             `yaml:"workspace" doc:"The only folder that the file tools reach. Default: workspace inside state_dir."`
 	Store     Store              `yaml:"store"`
 	HTTP      HTTP               `yaml:"http"`

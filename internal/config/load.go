@@ -31,6 +31,8 @@ type Options struct {
 	// Home is the home directory, Dir the working directory. Defaults: the
 	// process's.
 	Home, Dir string
+	// System is the folder of the machine's configuration. Default: /etc/dragoman.
+	System string
 	// Tools are the names that agent.tools may use. Default: BuiltinTools.
 	Tools []string
 	// CheckJob says what is wrong with a job's schedule (cron, active hours)
@@ -97,6 +99,9 @@ func (o Options) filled() Options {
 	if o.Dir == "" {
 		o.Dir, _ = os.Getwd()
 	}
+	if o.System == "" {
+		o.System = "/etc/dragoman"
+	}
 	if o.Tools == nil {
 		o.Tools = BuiltinTools
 	}
@@ -140,9 +145,13 @@ func (o Options) places() []string {
 	return []string{
 		filepath.Join(o.Dir, "dragoman.yaml"),
 		filepath.Join(user, "dragoman", "config.yaml"),
-		"/etc/dragoman/config.yaml",
+		filepath.Join(o.System, "config.yaml"),
 	}
 }
+
+// A configuration in Options.System belongs to the machine's service, whose
+// state is in systemStateDir unless it says otherwise.
+const systemStateDir = "/var/lib/dragoman"
 
 // absolute resolves "~" and paths relative to base.
 func (o Options) absolute(path, base string) string {
@@ -159,6 +168,10 @@ func (o Options) absolute(path, base string) string {
 func parse(data []byte, src Source, private bool, o Options) (*Config, error) {
 	c := defaults(o)
 	c.source = src
+	if _, service := o.Env("STATE_DIRECTORY"); !service && filepath.Dir(src.Path) == o.System {
+		// Every verb, whoever runs it, looks where the service keeps its state.
+		c.StateDir = systemStateDir
+	}
 	base := o.Dir
 	if src.Path != "" {
 		base = filepath.Dir(src.Path)

@@ -61,11 +61,14 @@ func TestSearchOrder(t *testing.T) {
 		}
 		return src.String()
 	}
-	if _, err := os.Stat("/etc/dragoman/config.yaml"); err == nil {
-		t.Skip("this machine has a configuration of its own")
-	}
+	o.System = filepath.Join(home, "etc")
 	if got, want := where(), "built-in defaults (no configuration file)"; got != want {
 		t.Errorf("source = %s, want %s", got, want)
+	}
+	machine := filepath.Join(home, "etc/config.yaml")
+	write(t, machine, "")
+	if got := where(); got != machine {
+		t.Errorf("source = %s, want %s", got, machine)
 	}
 	user := filepath.Join(home, ".config/dragoman/config.yaml")
 	write(t, user, "")
@@ -106,5 +109,41 @@ func TestSearchOrder(t *testing.T) {
 	_, _, err := config.Load(o)
 	if err == nil || !strings.Contains(err.Error(), "named by --config and cannot be read: no such file") {
 		t.Errorf("missing: %v", err)
+	}
+}
+
+// Whoever runs a verb, the machine's configuration means the service's state.
+func TestStateOfTheService(t *testing.T) {
+	o := options(t, "")
+	o.System = t.TempDir()
+	file := filepath.Join(o.System, "config.yaml")
+	write(t, file, "")
+	state := func(o config.Options) string {
+		t.Helper()
+		c, _, err := config.Load(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.StateDir
+	}
+	named := o
+	named.Path = file
+	for how, o := range map[string]config.Options{"found": o, "named": named} {
+		if got, want := state(o), "/var/lib/dragoman"; got != want {
+			t.Errorf("%s: state_dir = %s, want %s", how, got, want)
+		}
+	}
+	o.Env = func(name string) (string, bool) {
+		if name == "STATE_DIRECTORY" {
+			return "/srv/state", true
+		}
+		return "", false
+	}
+	if got, want := state(o), "/srv/state"; got != want {
+		t.Errorf("below the service manager: state_dir = %s, want %s", got, want)
+	}
+	write(t, file, "state_dir: /srv/mine")
+	if got, want := state(named), "/srv/mine"; got != want {
+		t.Errorf("written down: state_dir = %s, want %s", got, want)
 	}
 }

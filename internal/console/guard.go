@@ -108,6 +108,12 @@ func (c *Console) Protect(next http.Handler) http.Handler {
 	})
 }
 
+// Knows reports whether r may read what Protect guards.
+func (c *Console) Knows(r *http.Request) bool {
+	_, err := c.admit(r)
+	return err == nil
+}
+
 // admit is rules 1 to 3. bearer: it was the token itself that was shown.
 func (c *Console) admit(r *http.Request) (bearer bool, err error) {
 	if err := c.guard.checkHost(r); err != nil {

@@ -171,7 +171,7 @@ func (g *Gateway) drain() {
 func (g *Gateway) Ready() error {
 	var errs []error
 	for name, st := range g.Channels() {
-		if st.State != channels.StateConnected {
+		if st.State != channels.StateConnected && !st.Unused {
 			errs = append(errs, fmt.Errorf("channel %s is %s: %s", name, st.State, st.Detail))
 		}
 	}

@@ -23,8 +23,9 @@ type PublicOptions struct {
 	Ready func() error
 	// Channels tells how each channel is doing. nil: none.
 	Channels func() map[string]channels.Status
-	// Metrics serves /metrics. nil: not found.
-	Metrics http.Handler
+	// Knows reports whether whoever asks may read more than one word. nil:
+	// everybody may.
+	Knows func(*http.Request) bool
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
@@ -36,8 +37,8 @@ const (
 	checkWithin = 5 * time.Second
 )
 
-// Public serves /healthz, /readyz and /metrics to whoever reaches it: put it
-// behind the guard of the chat page.
+// Public serves the probes /healthz and /readyz to whoever reaches it. A
+// stranger reads the status and nothing else: load balancers have no token.
 func Public(o PublicOptions) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -46,9 +47,6 @@ func Public(o PublicOptions) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", h.healthz)
 	mux.HandleFunc("GET /readyz", h.readyz)
-	if o.Metrics != nil {
-		mux.Handle("GET /metrics", o.Metrics)
-	}
 	return mux
 }
 
@@ -72,13 +70,21 @@ func (h *health) healthz(w http.ResponseWriter, r *http.Request) {
 	err := h.check(r.Context())
 	switch {
 	case errors.Is(err, ErrStarting): // whoever ends it for that makes it begin again
-		writeJSON(w, http.StatusOK, report{Status: "starting", Reason: PlainReason(err)})
+		h.write(w, r, http.StatusOK, report{Status: "starting", Reason: PlainReason(err)})
 		return
 	case err != nil:
-		writeJSON(w, http.StatusServiceUnavailable, report{Status: "failing", Reason: PlainReason(err)})
+		h.write(w, r, http.StatusServiceUnavailable, report{Status: "failing", Reason: PlainReason(err)})
 		return
 	}
-	writeJSON(w, http.StatusOK, report{Status: "ok"})
+	h.write(w, r, http.StatusOK, report{Status: "ok"})
+}
+
+// write leaves out what strangers need not know.
+func (h *health) write(w http.ResponseWriter, r *http.Request, code int, rep report) {
+	if h.opts.Knows != nil && !h.opts.Knows(r) {
+		rep = report{Status: rep.Status}
+	}
+	writeJSON(w, code, rep)
 }
 
 func (h *health) readyz(w http.ResponseWriter, r *http.Request) {
@@ -97,7 +103,7 @@ func (h *health) readyz(w http.ResponseWriter, r *http.Request) {
 	if rep.Reason != "" {
 		code = http.StatusServiceUnavailable
 	}
-	writeJSON(w, code, rep)
+	h.write(w, r, code, rep)
 }
 
 // check asks the store, at most once in checkEvery. Probes that come meanwhile

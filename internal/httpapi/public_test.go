@@ -61,9 +61,6 @@ func TestHealth(t *testing.T) {
 	if code, _ := ask(h, "/healthz"); code != 200 {
 		t.Errorf("healthz = %d after the clock was set back, want 200", code)
 	}
-	if code, _ := ask(h, "/metrics"); code != 404 {
-		t.Errorf("metrics = %d, want 404 without a handler", code)
-	}
 }
 
 func TestHungStore(t *testing.T) {
@@ -96,6 +93,26 @@ func TestReady(t *testing.T) {
 	code, body = ask(h, "/readyz")
 	if code != 200 || body["status"] != "ready" || body["channels"].(map[string]any)["irc"] == nil {
 		t.Errorf("readyz = %d %v", code, body)
+	}
+}
+
+// A load balancer has no token, and a stranger learns nothing from it.
+func TestProbesForStrangers(t *testing.T) {
+	known := false
+	h := httpapi.Public(httpapi.PublicOptions{
+		Check:    func(context.Context) error { return errors.New("disk is full") },
+		Channels: func() map[string]channels.Status { return map[string]channels.Status{"irc": {}} },
+		Knows:    func(*http.Request) bool { return known },
+	})
+	for path, want := range map[string]string{"/healthz": "failing", "/readyz": "not ready"} {
+		known = false
+		if code, body := ask(h, path); code != 503 || len(body) != 1 || body["status"] != want {
+			t.Errorf("a stranger reads %d %v of %s, want 503 and the status alone", code, body, path)
+		}
+		known = true
+		if _, body := ask(h, path); body["reason"] == nil {
+			t.Errorf("who is known reads %v of %s, want the reason", body, path)
+		}
 	}
 }
 
