@@ -20,6 +20,8 @@ type ToolDelta struct {
 	ID        string
 	Name      string
 	Arguments string
+	// ExtraContent is JSON beside the call, where Gemini has its signature.
+	ExtraContent string
 }
 
 // At is a [ToolDelta] index.
@@ -46,6 +48,15 @@ type wholeAnswer struct {
 	calls           []ToolDelta
 	finish          string
 	usage           string
+}
+
+// add takes a piece of a call, which may belong to the one before it.
+func (w *wholeAnswer) add(d ToolDelta) {
+	if d.Index != nil && *d.Index < len(w.calls) {
+		w.calls[*d.Index].Arguments += d.Arguments
+		return
+	}
+	w.calls = append(w.calls, d)
 }
 
 // Wait pauses the reply.
@@ -127,7 +138,9 @@ func (x *Exchange) Reasoning(s string) {
 func (x *Exchange) Tools(deltas ...ToolDelta) {
 	x.pace()
 	if !x.Request.Stream {
-		x.whole.calls = append(x.whole.calls, deltas...)
+		for _, d := range deltas {
+			x.whole.add(d)
+		}
 		return
 	}
 	x.chunk(`{"tool_calls":`+toolJSON(deltas)+`}`, "null")
@@ -235,6 +248,9 @@ func toolJSON(deltas []ToolDelta) string {
 		}
 		if d.ID != "" {
 			s += `"id":` + quote(d.ID) + `,"type":"function",`
+		}
+		if d.ExtraContent != "" {
+			s += `"extra_content":` + d.ExtraContent + ","
 		}
 		s += `"function":{`
 		if d.Name != "" {

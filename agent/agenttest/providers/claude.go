@@ -1,0 +1,176 @@
+package providers
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Claude is Claude Sonnet 5 behind Anthropic's messages API. It thinks unless
+// it is told not to, and shows signatures in place of its thoughts.
+// https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking
+func Claude() Provider {
+	return Provider{
+		Name: "Claude", Model: "claude-sonnet-5", Sees: true, Reasons: true,
+		base: "/v1", paths: []string{messagesPath}, hidden: true,
+		callID: func(n int) string { return "toolu_" + padded(n, 24) },
+		fail:   claudeError, list: func(p Provider) string {
+			return `{"data":[{"type":"model","id":` + quote(p.Model) + `,"display_name":"Claude Sonnet 5","created_at":"2026-06-30T00:00:00Z"}],` +
+				`"has_more":false,"first_id":` + quote(p.Model) + `,"last_id":` + quote(p.Model) + `}`
+		},
+		rules: []rule{claudeModel, claudeNeeds, claudeSettings, claudeTurns, claudeResults, claudeThoughts},
+	}
+}
+
+// claudeError: https://platform.claude.com/docs/en/api/errors
+func claudeError(f *refusal) string {
+	kind := "invalid_request_error"
+	switch f.status {
+	case http.StatusNotFound:
+		kind = "not_found_error"
+	case http.StatusUnauthorized:
+		kind = "authentication_error"
+	}
+	return `{"type":"error","error":{"type":"` + kind + `","message":` + quote(f.text) + `},"request_id":"req_011CSHoEeqs5C35K2UUqR7Fy"}`
+}
+
+func claudeModel(r *Request, m *memory) *refusal {
+	if name := r.text("model"); name != m.model {
+		f := bad("model: " + name)
+		f.status = http.StatusNotFound
+		return f
+	}
+	return nil
+}
+
+// claudeNeeds: https://platform.claude.com/docs/en/api/messages, and
+// /api/versioning for the header.
+func claudeNeeds(r *Request, _ *memory) *refusal {
+	switch {
+	case r.Header.Get("anthropic-version") == "":
+		return bad("anthropic-version: header is required")
+	case !r.has("max_tokens"):
+		return bad("max_tokens: Field required")
+	case len(r.turns) == 0:
+		return bad("messages: at least one message is required")
+	}
+	return nil
+}
+
+// claudeSettings: no sampling, and no budget for thoughts.
+// https://github.com/AAswordman/Operit/pull/568,
+// https://github.com/docker/docker-agent/issues/3093
+func claudeSettings(r *Request, _ *memory) *refusal {
+	for _, name := range []string{"temperature", "top_p", "top_k"} {
+		if !isOne(r, name) {
+			return bad("`" + name + "` is deprecated for this model.")
+		}
+	}
+	if thinking(r) == "enabled" {
+		return bad(`"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`)
+	}
+	return nil
+}
+
+func thinking(r *Request) string {
+	var in struct{ Type string }
+	_ = decode(r.Fields["thinking"], &in)
+	return in.Type
+}
+
+// claudeTurns: people and the model in turn, a person first, nothing empty.
+// The API joins neighbours since 2025; servers that copy it, and its old
+// versions, refuse them, so that this is the stricter reading.
+// https://github.com/mattermost/mattermost-plugin-agents/issues/180,
+// https://github.com/mckaywrigley/chatbot-ui/issues/1656
+func claudeTurns(r *Request, _ *memory) *refusal {
+	for i, t := range r.turns {
+		switch {
+		case t.role != user && t.role != assistant:
+			return bad(`messages: Unexpected role "` + t.role + `". The Messages API accepts a top-level ` + "`system`" + ` parameter, not "` + t.role + `" as an input message role.`)
+		case i == 0 && t.role != user:
+			return bad(`messages: first message must use the "user" role`)
+		case i > 0 && t.role == r.turns[i-1].role:
+			return bad(`messages: roles must alternate between "user" and "assistant", but found multiple "` + t.role + `" roles in a row`)
+		case len(t.blocks) == 0 && (t.role == user || i < len(r.turns)-1):
+			return bad("messages." + at(i) + ": all messages must have non-empty content except for the optional final assistant message")
+		}
+		for _, b := range t.blocks {
+			if b.Type == "text" && strings.TrimSpace(b.Text) == "" {
+				return bad("messages: text content blocks must be non-empty")
+			}
+		}
+	}
+	return nil
+}
+
+// claudeResults: tool_result directly after tool_use, and before anything else.
+// https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use,
+// https://github.com/anthropics/claude-code/issues/8612 and /18947
+func claudeResults(r *Request, _ *memory) *refusal {
+	var open []string
+	for i, t := range r.turns {
+		for n, b := range t.blocks {
+			if b.Type != "tool_result" {
+				continue
+			}
+			which := slices.Index(open, b.ToolUseID)
+			if which < 0 {
+				return bad("messages." + at(i) + ".content." + at(n) + ": unexpected `tool_use_id` found in `tool_result` blocks: " + b.ToolUseID +
+					". Each `tool_result` block must have a corresponding `tool_use` block in the previous message.")
+			}
+			if n > 0 && t.blocks[n-1].Type != "tool_result" {
+				break // behind text it does not count
+			}
+			open = slices.Delete(open, which, which+1)
+		}
+		if len(open) > 0 {
+			return unanswered(i-1, open)
+		}
+		for _, b := range t.blocks {
+			if b.Type == "tool_use" {
+				open = append(open, b.ID)
+			}
+		}
+	}
+	if len(open) > 0 {
+		return unanswered(len(r.turns)-1, open)
+	}
+	return nil
+}
+
+func unanswered(i int, ids []string) *refusal {
+	return bad("messages." + at(i) + ": `tool_use` ids were found without `tool_result` blocks immediately after: " + strings.Join(ids, ", ") +
+		". Each `tool_use` block must have a corresponding `tool_result` block in the next message.")
+}
+
+// claudeThoughts: a thinking block comes back as it was, before the calls that
+// it came with, while the turn of these calls goes on. No block may be another's.
+// https://platform.claude.com/docs/en/build-with-claude/extended-thinking,
+// https://github.com/lbjlaq/Antigravity-Manager/issues/139 and /498,
+// https://github.com/anthropics/claude-code/issues/63284
+func claudeThoughts(r *Request, m *memory) *refusal {
+	begun := 0 // where the newest turn of a person is
+	for i, t := range r.turns {
+		if t.role == user && slices.ContainsFunc(t.blocks, func(b block) bool { return b.Type != "tool_result" }) {
+			begun = i
+		}
+	}
+	for i, t := range r.turns {
+		for n, b := range t.blocks {
+			where := "messages." + at(i) + ".content." + at(n)
+			s, ours := m.calls[b.ID]
+			switch {
+			case b.Type == "thinking" && !m.seals[b.Signature]:
+				return bad(where + ": Invalid `signature` in `thinking` block")
+			case b.Type == "thinking" && b.Thinking != "":
+				return bad(where + ": `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.")
+			case b.Type == "tool_use" && i > begun && ours && s.seal != "" && t.blocks[0].Signature != s.seal:
+				return bad("messages." + at(i) + ".content.0.type: Expected `thinking` or `redacted_thinking`, but found `" + t.blocks[0].Type +
+					"`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). " +
+					"We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.")
+			}
+		}
+	}
+	return nil
+}

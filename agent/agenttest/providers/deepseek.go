@@ -1,0 +1,60 @@
+package providers
+
+// DeepSeek is DeepSeek V4 in its thinking mode, which is on by default.
+func DeepSeek() Provider {
+	return Provider{
+		Name: "DeepSeek V4", Model: "deepseek-v4-flash", Reasons: true,
+		base: "/v1", paths: []string{chatPath}, callID: func(n int) string { return "call_00_" + padded(n, 24) },
+		fail: deepSeekError, list: func(p Provider) string {
+			return `{"object":"list","data":[{"id":` + quote(p.Model) + `,"object":"model","owned_by":"deepseek"},{"id":"deepseek-v4-pro","object":"model","owned_by":"deepseek"}]}`
+		},
+		rules: []rule{deepSeekModel, deepSeekBlind, chatPairs, deepSeekThoughts},
+	}
+}
+
+// deepSeekError always has the same code:
+// https://github.com/zed-industries/zed/issues/55321
+func deepSeekError(f *refusal) string { return openAIError(f.about("", "invalid_request_error")) }
+
+// deepSeekModel: https://api-docs.deepseek.com/quick_start/error_codes
+func deepSeekModel(r *Request, m *memory) *refusal {
+	if r.text("model") != m.model {
+		return bad("Model Not Exist")
+	}
+	return nil
+}
+
+// deepSeekBlind: the API takes text alone, and says so in the words of its
+// parser. https://github.com/rikkahub/rikkahub/issues/1433
+func deepSeekBlind(r *Request, _ *memory) *refusal {
+	for i, m := range r.Messages {
+		if m.Pictures > 0 {
+			return bad("Failed to deserialize the JSON body into the target type: messages[" + at(i) + "]: unknown variant `image_url`, expected `text` at line 1 column " + at(len(r.Body)))
+		}
+	}
+	return nil
+}
+
+// deepSeekThoughts: an assistant message that called tools wants its
+// reasoning_content in every later request. It is checked against the message
+// that the server wrote; of calls that another model made it only has to be
+// there. https://api-docs.deepseek.com/guides/thinking_mode,
+// https://github.com/zed-industries/zed/issues/55321,
+// https://github.com/Gitlawb/openclaude/issues/878
+func deepSeekThoughts(r *Request, m *memory) *refusal {
+	for _, msg := range r.Messages {
+		if broken(msg, m) {
+			return bad("The `reasoning_content` in the thinking mode must be passed back to the API.")
+		}
+	}
+	return nil
+}
+
+// broken reports whether a message with calls lacks the thoughts before them.
+func broken(msg Message, m *memory) bool {
+	if len(msg.Calls) == 0 {
+		return false
+	}
+	s, ours := m.calls[msg.Calls[0].ID]
+	return msg.Reasoning == nil || ours && *msg.Reasoning != s.thought
+}

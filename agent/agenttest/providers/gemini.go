@@ -1,0 +1,110 @@
+package providers
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+)
+
+// Gemini is Gemini 3 behind Google's OpenAI-compatible API.
+func Gemini() Provider {
+	return Provider{
+		Name: "Gemini 3", Model: "gemini-3.5-flash", Sees: true, Reasons: true,
+		base: "/v1beta/openai", paths: []string{chatPath}, hidden: true, sealCalls: true,
+		callID: func(n int) string { return "function-call-" + padded(n, 19) },
+		fail:   geminiError, list: func(p Provider) string {
+			return `{"object":"list","data":[{"id":` + quote("models/"+p.Model) + `,"object":"model","owned_by":"google","display_name":"Gemini 3.5 Flash"},` +
+				`{"id":"models/gemini-embedding-001","object":"model","owned_by":"google","display_name":"Gemini Embedding 001"}]}`
+		},
+		rules: []rule{geminiModel, geminiFields, geminiOrder, geminiSignatures},
+	}
+}
+
+// geminiError is a list of one: https://github.com/liliMozi/openhanako/issues/394
+func geminiError(f *refusal) string {
+	status := "INVALID_ARGUMENT"
+	switch f.status {
+	case http.StatusNotFound:
+		status = "NOT_FOUND"
+	case http.StatusUnauthorized:
+		status = "UNAUTHENTICATED"
+	}
+	b, _ := json.Marshal([]any{map[string]any{"error": map[string]any{"code": f.status, "message": f.text, "status": status}}})
+	return string(b)
+}
+
+func geminiModel(r *Request, m *memory) *refusal {
+	name := r.text("model")
+	if name == m.model || name == "models/"+m.model {
+		return nil
+	}
+	f := bad("models/" + name + " is not found for API version v1main, or is not supported for generateContent.")
+	f.status = http.StatusNotFound
+	return f
+}
+
+// geminiFields: a field that is not known is refused, unlike anywhere else.
+// https://ai.google.dev/gemini-api/docs/openai has the known ones;
+// https://github.com/liliMozi/openhanako/issues/2494 (prompt_cache_key),
+// https://github.com/liliMozi/openhanako/issues/394 (store).
+func geminiFields(r *Request, _ *memory) *refusal {
+	known := []string{
+		"model", "messages", "stream", "stream_options", "tools", "tool_choice", "temperature", "top_p", "max_tokens",
+		"max_completion_tokens", "reasoning_effort", "response_format", "stop", "n", "extra_body", "parallel_tool_calls",
+	}
+	var names []string
+	for name := range r.Fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return bad("Invalid JSON payload received. Unknown name " + quote(name) + ": Cannot find field.")
+		}
+	}
+	return nil
+}
+
+// geminiOrder: what calls stand after, and that each is answered at once.
+// https://github.com/google-gemini/gemini-cli/issues/11814 (a history that
+// begins with a call), https://github.com/microsoft/vscode/issues/299295
+func geminiOrder(r *Request, m *memory) *refusal {
+	before := system
+	for _, msg := range r.Messages {
+		if len(msg.Calls) > 0 && before != user && before != tool {
+			return bad("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
+		}
+		before = msg.Role
+	}
+	return pairs(
+		func(int, string) *refusal {
+			return bad("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
+		},
+		func(int, string) *refusal {
+			return bad("Please ensure that function response turn comes immediately after a function call turn.")
+		},
+	)(r, m)
+}
+
+// geminiSignatures: within the turn that the newest message of a person began,
+// the first call of each step needs the signature that it came with. In older
+// turns it may lack, but a wrong one is refused anywhere.
+// https://ai.google.dev/gemini-api/docs/thought-signatures,
+// https://github.com/nanbingxyz/5ire/issues/405,
+// https://github.com/badrisnarayanan/antigravity-claude-proxy/issues/18
+func geminiSignatures(r *Request, m *memory) *refusal {
+	_, newest := r.Last()
+	for i, msg := range r.Messages {
+		for n, c := range msg.Calls {
+			switch {
+			case c.Seal != "" && c.Seal != m.calls[c.ID].seal:
+				return bad("Corrupted thought signature.")
+			case c.Seal == "" && n == 0 && i > newest:
+				return bad("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, " +
+					"and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:" + c.Name + "` , position " + at(i+1) +
+					". Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.")
+			}
+		}
+	}
+	return nil
+}

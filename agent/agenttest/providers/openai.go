@@ -1,0 +1,207 @@
+package providers
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// GPT56 is OpenAI's GPT-5.6: both of its APIs.
+func GPT56() Provider {
+	efforts := []string{"none", "low", "medium", "high", "xhigh"}
+	return Provider{
+		Name: "GPT-5.6", Model: "gpt-5.6", Sees: true, Reasons: true,
+		base: "/v1", paths: []string{chatPath, responsesPath}, hidden: true,
+		callID: openAICallID, fail: openAIError, list: openAIModels,
+		rules: []rule{
+			openAIModel, noMaxTokens, onlyTemperatureOne, knownEfforts(efforts, append(efforts, "max")),
+			toolsNeedNone, openAIPairs, responsesNoTemperature, responsesThoughts,
+		},
+	}
+}
+
+// GPT6Astra is OpenAI's gpt-6-astra, which cannot stop reasoning: it takes no
+// function tool on chat completions whatever is set.
+//
+// https://github.com/bolna-ai/bolna/pull/1019 and
+// https://github.com/BerriAI/litellm-docs/pull/1173
+func GPT6Astra() Provider {
+	p := GPT56()
+	efforts := []string{"low", "medium", "high", "xhigh"}
+	p.Name, p.Model = "GPT-6", "gpt-6-astra"
+	p.rules = []rule{
+		openAIModel, noMaxTokens, onlyTemperatureOne, knownEfforts(efforts, append(efforts, "max")),
+		noToolsOnChat, openAIPairs, responsesNoTemperature, responsesThoughts,
+	}
+	return p
+}
+
+func openAICallID(n int) string { return "call_" + padded(n, 24) }
+
+// openAIModels also lists a model that is about to be shut down:
+// https://platform.openai.com/docs/deprecations
+func openAIModels(p Provider) string {
+	return `{"object":"list","data":[` +
+		`{"id":"gpt-4.1-mini","object":"model","created":1744317547,"owned_by":"system","shutdown_date":"2027-01-14"},` +
+		`{"id":"text-embedding-3-small","object":"model","created":1705948997,"owned_by":"system"},` +
+		`{"id":` + quote(p.Model) + `,"object":"model","created":1783000000,"owned_by":"system"}]}`
+}
+
+// openAIModel knows one model.
+// https://platform.openai.com/docs/guides/error-codes
+func openAIModel(r *Request, m *memory) *refusal {
+	if name := r.text("model"); name != m.model {
+		f := bad("The model `"+name+"` does not exist or you do not have access to it.").about("", "model_not_found")
+		f.status = 404
+		return f
+	}
+	return nil
+}
+
+// noMaxTokens wants max_completion_tokens.
+// https://github.com/bolna-ai/bolna/pull/1019
+func noMaxTokens(r *Request, _ *memory) *refusal {
+	if r.Path != chatPath || !r.has("max_tokens") {
+		return nil
+	}
+	return bad("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.").about("max_tokens", "unsupported_parameter")
+}
+
+// onlyTemperatureOne takes the default and nothing else.
+// https://github.com/bolna-ai/bolna/pull/1019
+func onlyTemperatureOne(r *Request, _ *memory) *refusal {
+	t := string(r.Fields["temperature"])
+	if r.Path != chatPath || isOne(r, "temperature") {
+		return nil
+	}
+	return bad("Unsupported value: 'temperature' does not support "+t+" with this model. Only the default (1) value is supported.").about("temperature", "unsupported_value")
+}
+
+// isOne reports whether a field is left out or 1.
+func isOne(r *Request, field string) bool {
+	n, err := strconv.ParseFloat(string(r.Fields[field]), 64)
+	return !r.has(field) || err == nil && n == 1
+}
+
+// responsesNoTemperature: the responses API refuses the setting.
+// https://github.com/BerriAI/litellm/pull/39631
+func responsesNoTemperature(r *Request, _ *memory) *refusal {
+	if r.Path != responsesPath || !r.has("temperature") {
+		return nil
+	}
+	return bad("Unsupported parameter: 'temperature' is not supported with this model.").about("temperature", "")
+}
+
+// effort is how much the request wants the model to reason.
+func effort(r *Request) string {
+	if r.Path == chatPath {
+		return r.text("reasoning_effort")
+	}
+	var in struct{ Effort string }
+	_ = decode(r.Fields["reasoning"], &in)
+	return in.Effort
+}
+
+// knownEfforts takes some, and others on the responses API.
+// https://github.com/livekit/agents/pull/7169,
+// https://github.com/UKGovernmentBEIS/inspect_ai/pull/5254
+func knownEfforts(chat, responses []string) rule {
+	return func(r *Request, _ *memory) *refusal {
+		known, name := chat, "reasoning_effort"
+		if r.Path == responsesPath {
+			known, name = responses, "reasoning.effort"
+		}
+		e := effort(r)
+		if e == "" || slices.Contains(known, e) {
+			return nil
+		}
+		last := len(known) - 1
+		return bad("Unsupported value: '"+name+"' does not support '"+e+"' with this model. Supported values are: '"+
+			strings.Join(known[:last], "', '")+"', and '"+known[last]+"'.").about(name, "unsupported_value")
+	}
+}
+
+// toolsNeedNone: function tools are refused on chat completions unless the
+// model is told not to reason; also if nothing is said about it.
+// https://github.com/BerriAI/litellm/pull/34569,
+// https://github.com/danny-avila/LibreChat/issues/14355
+func toolsNeedNone(r *Request, m *memory) *refusal {
+	if r.Path != chatPath || len(r.Tools) == 0 || effort(r) == "none" {
+		return nil
+	}
+	return bad("Function tools with reasoning_effort are not supported for "+m.model+" in /v1/chat/completions. "+
+		"To use function tools, use /v1/responses or set reasoning_effort to 'none'.").about("reasoning_effort", "")
+}
+
+// noToolsOnChat: function tools are refused on chat completions.
+// https://github.com/bolna-ai/bolna/pull/1019. Its words for a model that has
+// no "none" are those of https://github.com/pipecat-ai/pipecat/issues/4043.
+func noToolsOnChat(r *Request, m *memory) *refusal {
+	if r.Path != chatPath || len(r.Tools) == 0 {
+		return nil
+	}
+	return bad("Function tools with reasoning_effort are not supported for "+m.model+" in /v1/chat/completions. Please use /v1/responses instead.").about("reasoning_effort", "")
+}
+
+// openAIPairs wants each call answered, before anything else is said.
+// https://platform.openai.com/docs/guides/function-calling
+func openAIPairs(r *Request, m *memory) *refusal {
+	if r.Path == responsesPath {
+		return pairs(
+			func(_ int, id string) *refusal {
+				return bad("No tool output found for function call "+id+".").about("input", "")
+			},
+			func(_ int, id string) *refusal {
+				return bad("No tool call found for function call output with call_id "+id+".").about("input", "")
+			},
+		)(r, m)
+	}
+	return chatPairs(r, m)
+}
+
+// chatPairs is the same on chat completions, for all who copy them.
+func chatPairs(r *Request, m *memory) *refusal {
+	return pairs(
+		func(i int, id string) *refusal {
+			return bad("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "+
+				"The following tool_call_ids did not have response messages: "+id).about("messages.["+at(i)+"].role", "")
+		},
+		func(i int, _ string) *refusal {
+			return bad("Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.").about("messages.["+at(i)+"].role", "")
+		},
+	)(r, m)
+}
+
+// responsesThoughts: a call that came with a reasoning item wants that item
+// back before it, a reasoning item wants what followed it, and what is not
+// stored is known by its encrypted content alone.
+//
+// https://github.com/continuedev/continue/issues/11994,
+// https://github.com/continuedev/continue/issues/8933,
+// https://github.com/coder/xum/pull/59,
+// https://platform.openai.com/docs/guides/reasoning
+func responsesThoughts(r *Request, m *memory) *refusal {
+	if r.Path != responsesPath {
+		return nil
+	}
+	before := map[string]bool{} // reasoning items so far
+	for i, item := range r.Messages {
+		if item.Role == reasoning {
+			switch {
+			case item.Seal == "":
+				return bad("Item with id '"+item.ID+"' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.").about("input", "")
+			case !m.seals[item.Seal]:
+				return bad("The encrypted content for item "+item.ID+" could not be verified. Reason: Encrypted content could not be decrypted or parsed.").about("", "invalid_encrypted_content")
+			case i+1 == len(r.Messages) || r.Messages[i+1].Role != assistant && r.Messages[i+1].Role != reasoning:
+				return bad("Item '"+item.ID+"' of type 'reasoning' was provided without its required following item.").about("input", "")
+			}
+			before[item.Seal] = true
+		}
+		for _, c := range item.Calls {
+			if s, ours := m.calls[c.ID]; ours && s.seal != "" && !before[s.seal] {
+				return bad("Item '"+c.item+"' of type 'function_call' was provided without its required 'reasoning' item: '"+s.item+"'.").about("input", "")
+			}
+		}
+	}
+	return nil
+}

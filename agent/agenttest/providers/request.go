@@ -1,0 +1,301 @@
+package providers
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// The roles of a [Message]. Thoughts are items of their own in the responses API.
+const (
+	system    = "system"
+	user      = "user"
+	assistant = "assistant"
+	tool      = "tool"
+	reasoning = "reasoning"
+)
+
+// Request is one completion request, read the same way whatever its API.
+type Request struct {
+	Path   string // below the base URL: /chat/completions
+	Header http.Header
+	Body   []byte
+	// Fields are those of the body, as they were sent.
+	Fields   map[string]json.RawMessage
+	Messages []Message
+	Tools    []string // names
+	Stream   bool
+	// Refused is what the server answered if the request broke a rule; "": it
+	// broke none.
+	Refused string
+
+	// turns are the messages of Anthropic's API as they stood.
+	turns []turn
+}
+
+// Message is one message of a [Request]. In the responses API it is one item.
+type Message struct {
+	Role     string
+	Text     string
+	Pictures int
+	Calls    []Call
+	// Answers is the id of the call whose result this is.
+	Answers string
+	// Reasoning is the reasoning_content that came with it; nil: none came.
+	Reasoning *string
+	// Seal is the signature or the encrypted content of thoughts.
+	Seal string
+	// ID is that of an item of the responses API.
+	ID string
+}
+
+// Call is a call of a tool. A server makes its ID and Seal.
+type Call struct {
+	ID        string
+	Name      string
+	Arguments string // JSON
+	// Seal is the thought_signature that Gemini puts beside it.
+	Seal string
+	// item is its own id in the responses API.
+	item string
+}
+
+// turn is one message of Anthropic's API.
+type turn struct {
+	role   string
+	blocks []block
+}
+
+type block struct {
+	Type      string `json:"type"`
+	Text      string `json:"text"`
+	Thinking  string `json:"thinking"`
+	Signature string `json:"signature"`
+	Data      string `json:"data"`
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	ToolUseID string `json:"tool_use_id"`
+	// Input and Content are read where they matter.
+	Input   json.RawMessage `json:"input"`
+	Content json.RawMessage `json:"content"`
+}
+
+// text is a field of the body that is a string; "" if it is none.
+func (r *Request) text(field string) string {
+	var s string
+	_ = json.Unmarshal(r.Fields[field], &s)
+	return s
+}
+
+// has reports whether the body sets a field to something.
+func (r *Request) has(field string) bool {
+	raw, found := r.Fields[field]
+	return found && string(raw) != "null"
+}
+
+// All is the text of every message, one after the other.
+func (r *Request) All() string {
+	var b strings.Builder
+	for _, m := range r.Messages {
+		b.WriteString(m.Text + "\n")
+	}
+	return b.String()
+}
+
+// Last is the newest message with text of a person, and where it stands; -1 if
+// there is none.
+func (r *Request) Last() (string, int) {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		if r.Messages[i].Role == user && (r.Messages[i].Text != "" || r.Messages[i].Pictures > 0) {
+			return r.Messages[i].Text, i
+		}
+	}
+	return "", -1
+}
+
+// parse reads a body by the API of its path.
+func parse(path string, h http.Header, body []byte) (*Request, error) {
+	r := &Request{Path: path, Header: h, Body: body}
+	if err := json.Unmarshal(body, &r.Fields); err != nil {
+		return r, err
+	}
+	_ = json.Unmarshal(r.Fields["stream"], &r.Stream)
+	var tools []struct {
+		Name     string
+		Function struct{ Name string }
+	}
+	if err := decode(r.Fields["tools"], &tools); err != nil {
+		return r, err
+	}
+	for _, t := range tools {
+		r.Tools = append(r.Tools, t.Name+t.Function.Name)
+	}
+	switch path {
+	case chatPath:
+		return r, r.parseChat()
+	case responsesPath:
+		return r, r.parseResponses()
+	default:
+		return r, r.parseMessages()
+	}
+}
+
+// decode reads a field that may be missing.
+func decode(raw json.RawMessage, into any) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	return json.Unmarshal(raw, into)
+}
+
+func (r *Request) parseChat() error {
+	var list []struct {
+		Role       string          `json:"role"`
+		Content    json.RawMessage `json:"content"`
+		Reasoning  *string         `json:"reasoning_content"`
+		ToolCallID string          `json:"tool_call_id"`
+		ToolCalls  []struct {
+			ID           string `json:"id"`
+			Function     struct{ Name, Arguments string }
+			ExtraContent struct {
+				Google struct {
+					ThoughtSignature string `json:"thought_signature"`
+				}
+			} `json:"extra_content"`
+		} `json:"tool_calls"`
+	}
+	if err := decode(r.Fields["messages"], &list); err != nil {
+		return err
+	}
+	for _, m := range list {
+		out := Message{Role: m.Role, Reasoning: m.Reasoning, Answers: m.ToolCallID}
+		var err error
+		if out.Text, out.Pictures, err = content(m.Content); err != nil {
+			return err
+		}
+		for _, c := range m.ToolCalls {
+			out.Calls = append(out.Calls, Call{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments, Seal: c.ExtraContent.Google.ThoughtSignature})
+		}
+		r.Messages = append(r.Messages, out)
+	}
+	return nil
+}
+
+// content reads a string, a list of parts, or null: its text and how many
+// pictures it has.
+func content(raw json.RawMessage) (text string, pictures int, err error) {
+	if len(raw) == 0 || raw[0] == '"' || string(raw) == "null" {
+		return text, 0, decode(raw, &text)
+	}
+	var parts []struct{ Type, Text string }
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return "", 0, err
+	}
+	for _, p := range parts {
+		switch p.Type {
+		case "text", "input_text", "output_text":
+			text += p.Text
+		case "image_url", "input_image", "image":
+			pictures++
+		default:
+			return "", 0, fmt.Errorf("a content part is of type %q", p.Type)
+		}
+	}
+	return text, pictures, nil
+}
+
+func (r *Request) parseResponses() error {
+	if s := r.text("instructions"); s != "" {
+		r.Messages = append(r.Messages, Message{Role: system, Text: s})
+	}
+	var list []struct {
+		Type, Role, ID, Name, Arguments string
+		Content                         json.RawMessage
+		CallID                          string `json:"call_id"`
+		Output                          json.RawMessage
+		Encrypted                       string `json:"encrypted_content"`
+	}
+	if raw := r.Fields["input"]; len(raw) > 0 && raw[0] == '"' {
+		r.Messages = append(r.Messages, Message{Role: user, Text: r.text("input")})
+	} else if err := decode(raw, &list); err != nil {
+		return err
+	}
+	for _, item := range list {
+		out := Message{ID: item.ID}
+		var err error
+		switch item.Type {
+		case "", "message":
+			out.Role = item.Role
+			out.Text, out.Pictures, err = content(item.Content)
+		case "function_call":
+			out.Role, out.Calls = assistant, []Call{{ID: item.CallID, Name: item.Name, Arguments: item.Arguments, item: item.ID}}
+		case "function_call_output":
+			out.Role, out.Answers = tool, item.CallID
+			out.Text, out.Pictures, err = content(item.Output)
+		case "reasoning":
+			out.Role, out.Seal = reasoning, item.Encrypted
+		default:
+			err = fmt.Errorf("an input item is of type %q", item.Type)
+		}
+		if err != nil {
+			return err
+		}
+		r.Messages = append(r.Messages, out)
+	}
+	return nil
+}
+
+// parseMessages splits what Anthropic has in one message, so that a result of a
+// tool and what a person says after it are two.
+func (r *Request) parseMessages() error {
+	var list []struct {
+		Role    string
+		Content json.RawMessage
+	}
+	if err := decode(r.Fields["messages"], &list); err != nil {
+		return err
+	}
+	if s, _, err := content(r.Fields["system"]); err != nil {
+		return err
+	} else if s != "" {
+		r.Messages = append(r.Messages, Message{Role: system, Text: s})
+	}
+	for _, m := range list {
+		t := turn{role: m.Role}
+		if len(m.Content) > 0 && m.Content[0] == '"' {
+			t.blocks = []block{{Type: "text"}}
+			if err := json.Unmarshal(m.Content, &t.blocks[0].Text); err != nil {
+				return err
+			}
+		} else if err := decode(m.Content, &t.blocks); err != nil {
+			return err
+		}
+		r.turns = append(r.turns, t)
+		said := Message{Role: m.Role}
+		for _, b := range t.blocks {
+			switch b.Type {
+			case "text":
+				said.Text += b.Text
+			case "image":
+				said.Pictures++
+			case "thinking", "redacted_thinking":
+				said.Seal += b.Signature + b.Data
+			case "tool_use":
+				said.Calls = append(said.Calls, Call{ID: b.ID, Name: b.Name, Arguments: string(b.Input)})
+			case "tool_result":
+				text, pictures, err := content(b.Content)
+				if err != nil {
+					return err
+				}
+				r.Messages = append(r.Messages, Message{Role: tool, Answers: b.ToolUseID, Text: text, Pictures: pictures})
+			default:
+				return fmt.Errorf("a content block is of type %q", b.Type)
+			}
+		}
+		if said.Text != "" || said.Pictures > 0 || len(said.Calls) > 0 {
+			r.Messages = append(r.Messages, said)
+		}
+	}
+	return nil
+}

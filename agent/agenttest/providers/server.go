@@ -1,0 +1,254 @@
+package providers
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The paths of the three APIs, below a base URL.
+const (
+	chatPath      = "/chat/completions"
+	responsesPath = "/responses"
+	messagesPath  = "/messages"
+)
+
+// Key is the API key that every provider takes but those at home, which take
+// any and none.
+const Key = "sk-test-of-a-provider-0123456789"
+
+// Provider is one model server as its documents describe it. The functions of
+// this package make them; the exported fields say what a client may expect.
+type Provider struct {
+	Name  string // for people
+	Model string // as requests name it
+	// Sees: it takes pictures. Reasons: it thinks before it answers. NoTools: it
+	// refuses tools.
+	Sees, Reasons, NoTools bool
+
+	base   string   // the path of its base URL
+	paths  []string // the APIs that it has
+	rules  []rule
+	callID func(n int) string
+	fail   func(*refusal) string
+	list   func(Provider) string // what GET /models answers
+	other  map[string]string     // more of what GET and POST answer, by path
+	open   bool                  // it wants no key
+	// hidden: thoughts are shown to nobody, as encrypted items or signatures at
+	// most. sealCalls: a call has its signature beside it.
+	hidden, sealCalls bool
+	cut               int // prompt_tokens never grow past it; 0: they do
+}
+
+// All are the providers of this package.
+func All() []Provider {
+	return []Provider{GPT56(), GPT6Astra(), Grok(), DeepSeek(), Kimi(), Gemini(), Claude(), Mistral(), OllamaNoTools(), SilentCutter()}
+}
+
+// padded is n as a word of that many letters and digits.
+func padded(n, width int) string { return fmt.Sprintf("%0*d", width, n) }
+
+// Server is a provider that runs. It is also an [http.Handler].
+type Server struct {
+	Provider
+	url  string
+	done chan struct{} // closed when the server closes; ends answers on hold
+
+	mu       sync.Mutex
+	memory   *memory
+	answer   func(*Request) Answer
+	requests []*Request
+}
+
+// Serve starts a provider on a free port of loopback. It answers by [Obey]
+// until [Server.Answer] says otherwise, and ends with the test.
+func Serve(t testing.TB, p Provider) *Server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Provider: p, url: "http://" + l.Addr().String() + p.base, done: make(chan struct{}), memory: newMemory(p.Model), answer: Obey}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = server.Serve(l) })
+	t.Cleanup(func() {
+		close(s.done)
+		_ = server.Close()
+		wg.Wait()
+	})
+	return s
+}
+
+// URL is the base URL as its documents have it.
+func (s *Server) URL() string { return s.url }
+
+// Answer sets what answers requests from now on. It is called for those alone
+// that break no rule.
+func (s *Server) Answer(f func(*Request) Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer = f
+}
+
+// Requests are all completion requests so far, in the order of their arrival.
+func (s *Server) Requests() []*Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Refused are the refusals so far.
+func (s *Server) Refused() []string {
+	var list []string
+	for _, r := range s.Requests() {
+		if r.Refused != "" {
+			list = append(list, r.Refused)
+		}
+	}
+	return list
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path, below := strings.CutPrefix(r.URL.Path, s.base)
+	switch fixed, found := s.other[r.URL.Path]; {
+	case found:
+		reply(w, http.StatusOK, fixed)
+	case !s.admits(r):
+		s.refuse(w, &refusal{status: http.StatusUnauthorized, text: "Incorrect API key provided.", code: "invalid_api_key"})
+	case below && r.Method == http.MethodGet && path == "/models":
+		reply(w, http.StatusOK, s.list(s.Provider))
+	case below && r.Method == http.MethodPost && slices.Contains(s.paths, path):
+		s.complete(w, r, path)
+	default:
+		s.refuse(w, &refusal{status: http.StatusNotFound, text: "Not found: " + r.Method + " " + r.URL.Path})
+	}
+}
+
+// admits reports whether the request has the key where the API wants it.
+func (s *Server) admits(r *http.Request) bool {
+	if slices.Contains(s.paths, messagesPath) {
+		return r.Header.Get("x-api-key") == Key
+	}
+	return s.open || r.Header.Get("Authorization") == "Bearer "+Key
+}
+
+func (s *Server) refuse(w http.ResponseWriter, f *refusal) { reply(w, f.status, s.fail(f)) }
+
+func reply(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+// complete holds a request against the rules, and answers it.
+func (s *Server) complete(w http.ResponseWriter, r *http.Request, path string) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client is gone
+	}
+	req, err := parse(path, r.Header, body)
+	if err != nil {
+		f := bad("The body is no request of this API: " + err.Error())
+		req.Refused = f.text
+		s.mu.Lock()
+		s.requests = append(s.requests, req)
+		s.mu.Unlock()
+		s.refuse(w, f)
+		return
+	}
+	f, answer := s.judge(req)
+	if f != nil {
+		s.refuse(w, f)
+		return
+	}
+	out := answer(req)
+	if out.Hold != nil {
+		select {
+		case <-out.Hold:
+		case <-r.Context().Done():
+			return
+		case <-s.done:
+			return
+		}
+	}
+	if !s.thinks(req) {
+		out.Think = ""
+	}
+	s.send(w, r, req, out)
+}
+
+// judge records a request with what is wrong with it.
+func (s *Server) judge(req *Request) (*refusal, func(*Request) Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, req)
+	for _, rule := range s.rules {
+		if f := rule(req, s.memory); f != nil {
+			req.Refused = f.text
+			return f, nil
+		}
+	}
+	return nil, s.answer
+}
+
+// thinks reports whether the model reasons about this request.
+func (s *Server) thinks(req *Request) bool {
+	return s.Reasons && effort(req) != "none" && thinking(req) != "disabled"
+}
+
+// send writes an answer in the form of the request's API.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, req *Request, out Answer) {
+	before := s.issue(req, &out)
+	switch req.Path {
+	case chatPath:
+		s.sendChat(w, r, req, out)
+	case responsesPath:
+		s.sendResponse(w, req, out, before)
+	default:
+		s.sendMessage(w, req, out, before)
+	}
+}
+
+// issue gives the calls of an answer their ids and seals, and remembers what has
+// to come back with them. It returns what belongs to the whole answer.
+func (s *Server) issue(req *Request, out *Answer) sealed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	whole := sealed{thought: out.Think}
+	if out.Think != "" && req.Path != chatPath {
+		n := s.memory.next()
+		whole.seal, whole.item = "c2VhbGVk"+padded(n, 8), "rs_"+padded(n, 16)
+		s.memory.seals[whole.seal] = true
+	}
+	out.Calls = slices.Clone(out.Calls)
+	for i := range out.Calls {
+		c := &out.Calls[i]
+		n := s.memory.next()
+		c.ID, c.item = s.callID(n), "fc_"+padded(n, 16)
+		kept := whole
+		if s.sealCalls && i == 0 {
+			c.Seal = "c2lnbmF0dXJl" + padded(n, 8)
+			kept.seal = c.Seal
+		}
+		s.memory.calls[c.ID] = kept
+	}
+	return whole
+}
+
+// usage is what a request counts, by a rule of thumb, and less where the server
+// has cut.
+func (s *Server) usage(req *Request) int {
+	n := len(req.Body) / 4
+	if s.cut > 0 {
+		n = min(n, s.cut)
+	}
+	return n
+}
