@@ -1,0 +1,442 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/sashabaranov/go-openai"
+
+	"dragoman/agent"
+	"dragoman/agent/wire"
+	"dragoman/sessions"
+)
+
+var (
+	errNoResponse = errors.New("the stream ended without a response")
+	errBadEvent   = errors.New("the stream has an event that cannot be read")
+)
+
+// responseEvent is what we read of an event. go-openai's type has an item
+// without its encrypted content and its phase, and copies the whole of each
+// event; nothing that is not read here makes an event unreadable.
+type responseEvent struct {
+	Type     openai.ResponseStreamEventType `json:"type"`
+	Item     json.RawMessage                `json:"item"`
+	Response json.RawMessage                `json:"response"`
+	// The others are read if they are of the form that is expected of them.
+	OutputIndex json.RawMessage `json:"output_index"`
+	ItemID      json.RawMessage `json:"item_id"`
+	Delta       json.RawMessage `json:"delta"`
+	Text        json.RawMessage `json:"text"`
+	Arguments   json.RawMessage `json:"arguments"`
+	Refusal     json.RawMessage `json:"refusal"`
+	// Object is "response" where a server sends a response instead of a stream.
+	Object string `json:"object"`
+
+	index *int   // OutputIndex
+	id    string // ItemID, or that of Item
+}
+
+// responsePhase is the part of an item that go-openai's type does not have.
+type responsePhase struct {
+	Phase     string          `json:"phase"`
+	Encrypted json.RawMessage `json:"encrypted_content"`
+}
+
+// outputItem is one item of the output, as far as it has come.
+type outputItem struct {
+	index int
+	id    string
+	kind  string // message, function_call, reasoning or another
+	done  bool
+	text  strings.Builder // of a message, with its refusals
+	args  strings.Builder
+	call  sessions.ToolCall
+	phase string
+	raw   string // of an item that is attached
+	shown bool   // some of its thoughts were
+	sep   bool   // a summary has ended, and another may begin
+}
+
+// responseAnswer gathers the events of one stream.
+type responseAnswer struct {
+	in      *wire.Input
+	onDelta func(agent.Delta)
+	items   []*outputItem
+	written bool // text was shown
+	finish  string
+	usage   *sessions.Usage
+	thought bool
+	refused bool
+	over    bool
+}
+
+// Decode begins an answer to in.
+func (Responses) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
+	if onDelta == nil {
+		onDelta = func(agent.Delta) {}
+	}
+	return &responseAnswer{in: in, onDelta: onDelta}
+}
+
+// Finished reports whether the last event has come.
+func (a *responseAnswer) Finished() bool { return a.over }
+
+// Check says what is wrong with an answer whose stream ended well.
+func (a *responseAnswer) Check() error {
+	if !a.over {
+		return errNoResponse
+	}
+	return nil
+}
+
+// Add takes one event.
+func (a *responseAnswer) Add(event string, data []byte) (progress bool, err error) {
+	var e responseEvent
+	if json.Unmarshal(data, &e) != nil {
+		return false, errBadEvent
+	}
+	e.id = piece(e.ItemID)
+	if n := 0; len(e.OutputIndex) > 0 && string(e.OutputIndex) != "null" && json.Unmarshal(e.OutputIndex, &n) == nil {
+		e.index = &n
+	}
+	if e.Type == "" {
+		e.Type = openai.ResponseStreamEventType(event)
+	}
+	switch e.Type {
+	case openai.ResponseStreamEventOutputItemAdded, openai.ResponseStreamEventOutputItemDone:
+		return a.item(&e, e.Type == openai.ResponseStreamEventOutputItemDone)
+	case openai.ResponseStreamEventCompleted, openai.ResponseStreamEventIncomplete, openai.ResponseStreamEventFailed, "response.done", "response.cancelled":
+		return a.end(&e, e.Response)
+	case openai.ResponseStreamEventError:
+		return false, &wire.Failure{Data: bytes.Clone(data)}
+	}
+	if take := responseEvents[e.Type]; take != nil {
+		return take(a, &e), nil
+	}
+	if e.Object == "response" && e.Type == "" {
+		return a.end(&e, data)
+	}
+	return false, nil
+}
+
+// responseEvents are those that bring a piece of an item.
+var responseEvents = map[openai.ResponseStreamEventType]func(a *responseAnswer, e *responseEvent) bool{
+	openai.ResponseStreamEventOutputTextDelta: func(a *responseAnswer, e *responseEvent) bool {
+		return a.say(a.find(e, "message"), piece(e.Delta))
+	},
+	openai.ResponseStreamEventOutputTextDone: func(a *responseAnswer, e *responseEvent) bool {
+		return a.rest(a.find(e, "message"), piece(e.Text))
+	},
+	openai.ResponseStreamEventRefusalDelta: func(a *responseAnswer, e *responseEvent) bool {
+		a.refused = true
+		return a.say(a.find(e, "message"), piece(e.Delta))
+	},
+	openai.ResponseStreamEventRefusalDone: func(a *responseAnswer, e *responseEvent) bool {
+		a.refused = true
+		return a.rest(a.find(e, "message"), piece(e.Refusal))
+	},
+	openai.ResponseStreamEventFunctionArgumentsDelta: func(a *responseAnswer, e *responseEvent) bool {
+		it, args := a.find(e, "function_call"), piece(e.Delta)
+		if !it.done {
+			it.args.WriteString(args)
+		}
+		return args != ""
+	},
+	openai.ResponseStreamEventFunctionArgumentsDone: func(a *responseAnswer, e *responseEvent) bool {
+		it, args := a.find(e, "function_call"), piece(e.Arguments)
+		if args != "" {
+			it.args.Reset()
+			it.args.WriteString(args)
+		}
+		return args != ""
+	},
+	openai.ResponseStreamEventReasoningSummaryTextDelta: (*responseAnswer).muse,
+	openai.ResponseStreamEventReasoningTextDelta:        (*responseAnswer).muse,
+	"response.reasoning_summary.delta":                  (*responseAnswer).muse, // an older name
+	openai.ResponseStreamEventReasoningSummaryPartDone: func(a *responseAnswer, e *responseEvent) bool {
+		it := a.find(e, "reasoning")
+		it.sep = it.shown
+		return false
+	},
+}
+
+// piece is a string without NUL, which no chat network and not every store can
+// carry. Anything else is as if it were empty.
+func piece(data json.RawMessage) string {
+	var s string
+	if len(data) == 0 || json.Unmarshal(data, &s) != nil {
+		return ""
+	}
+	return strings.ReplaceAll(s, "\x00", "")
+}
+
+// find returns the item that e speaks of, and begins one of kind if there is
+// none. Servers leave the index out, or make up an id for each event.
+func (a *responseAnswer) find(e *responseEvent, kind string) *outputItem {
+	var open *outputItem
+	for _, it := range slices.Backward(a.items) {
+		switch {
+		case it.kind != kind:
+		case e.index != nil && it.index == *e.index, e.index == nil && e.id != "" && it.id == e.id:
+			return it
+		case open == nil && !it.done:
+			open = it
+		}
+	}
+	if e.index == nil && open != nil && e.Type != openai.ResponseStreamEventOutputItemAdded {
+		return open
+	}
+	return a.begin(e, kind)
+}
+
+func (a *responseAnswer) begin(e *responseEvent, kind string) *outputItem {
+	it := &outputItem{index: len(a.items), id: e.id, kind: kind}
+	if e.index != nil {
+		it.index = *e.index
+	}
+	a.items = append(a.items, it)
+	return it
+}
+
+// say takes a piece of a message's text.
+func (a *responseAnswer) say(it *outputItem, text string) bool {
+	if text == "" || it.done {
+		return false
+	}
+	if it.text.Len() == 0 && a.written {
+		text = "\n\n" + text // of a second message
+	}
+	a.written = true
+	it.text.WriteString(text)
+	a.onDelta(agent.Delta{Text: text})
+	return true
+}
+
+// rest takes the whole text of one part of a message, of which all, some or
+// nothing has come.
+func (a *responseAnswer) rest(it *outputItem, whole string) bool {
+	so := strings.TrimPrefix(it.text.String(), "\n\n")
+	if more, found := strings.CutPrefix(whole, so); found {
+		return a.say(it, more)
+	}
+	return false
+}
+
+func (a *responseAnswer) muse(e *responseEvent) bool {
+	it, text := a.find(e, "reasoning"), piece(e.Delta)
+	if text == "" || it.done {
+		return false
+	}
+	a.think(it, text)
+	return true
+}
+
+func (a *responseAnswer) think(it *outputItem, text string) {
+	if it.sep {
+		text = "\n\n" + text
+	}
+	it.sep, it.shown, a.thought = false, true, true
+	a.onDelta(agent.Delta{Reasoning: text})
+}
+
+// item takes an item that begins or that is whole.
+func (a *responseAnswer) item(e *responseEvent, done bool) (progress bool, err error) {
+	var item openai.ResponseOutputItem
+	var known struct {
+		Type string `json:"type"`
+		ID   string `json:"id"`
+	}
+	if json.Unmarshal(e.Item, &known) != nil || known.Type == "" {
+		return false, errBadEvent
+	}
+	if json.Unmarshal(e.Item, &item) != nil && done && (known.Type == "message" || known.Type == "function_call") {
+		return false, errBadEvent
+	}
+	e.id = cmp.Or(known.ID, e.id)
+	it := a.find(e, known.Type)
+	// A server that gives each item the same index; unless it repeats itself.
+	if it.done && e.Type != "" && cmp.Or(item.CallID, known.ID) != cmp.Or(it.call.ID, it.id) {
+		it = a.begin(e, known.Type)
+	}
+	it.id = cmp.Or(it.id, e.id)
+	switch known.Type {
+	case "message":
+		if done {
+			progress = a.message(it, &item)
+		}
+	case "function_call":
+		progress = it.take(&item, done)
+	default:
+		if known.Type == "reasoning" {
+			a.thought = true
+			progress = done && a.summary(it, &item)
+		}
+		it.keep(e.Item, done)
+	}
+	var more responsePhase
+	if json.Unmarshal(e.Item, &more) == nil {
+		it.phase = cmp.Or(more.Phase, it.phase)
+	}
+	it.done = it.done || done
+	return progress, nil
+}
+
+// message takes the whole of a message.
+func (a *responseAnswer) message(it *outputItem, item *openai.ResponseOutputItem) bool {
+	var whole strings.Builder
+	for i := range item.Content {
+		c := &item.Content[i]
+		a.refused = a.refused || c.Refusal != ""
+		whole.WriteString(strings.ReplaceAll(c.Text+c.Refusal, "\x00", ""))
+	}
+	return a.rest(it, whole.String())
+}
+
+// take takes a call.
+func (it *outputItem) take(item *openai.ResponseOutputItem, done bool) bool {
+	it.call.ID = cmp.Or(item.CallID, it.call.ID)
+	it.call.Name = cmp.Or(item.Name, it.call.Name)
+	if done && item.Arguments != "" {
+		it.args.Reset()
+		it.args.WriteString(item.Arguments)
+	}
+	return item.Name != ""
+}
+
+// summary shows the thoughts of a whole item unless they were shown.
+func (a *responseAnswer) summary(it *outputItem, item *openai.ResponseOutputItem) bool {
+	if it.shown {
+		return false
+	}
+	for i := range item.Summary {
+		if text := strings.ReplaceAll(item.Summary[i].Text, "\x00", ""); text != "" {
+			a.think(it, text)
+			it.sep = true
+		}
+	}
+	return it.shown
+}
+
+// keep attaches an item that is neither text nor call. Reasoning that has
+// nothing in it would only be looked for at the server, which stored nothing.
+func (it *outputItem) keep(data json.RawMessage, done bool) {
+	if !done {
+		return
+	}
+	if it.kind == "reasoning" {
+		var has struct {
+			Encrypted string            `json:"encrypted_content"`
+			Content   []json.RawMessage `json:"content"`
+		}
+		_ = json.Unmarshal(data, &has) // what cannot be read is not there
+		if has.Encrypted == "" && len(has.Content) == 0 {
+			return
+		}
+	}
+	it.raw = string(data)
+}
+
+// end takes the last event: the whole response.
+func (a *responseAnswer) end(e *responseEvent, data json.RawMessage) (progress bool, err error) {
+	var r struct {
+		Status     openai.ResponseStatus             `json:"status"`
+		Error      json.RawMessage                   `json:"error"`
+		Incomplete *openai.ResponseIncompleteDetails `json:"incomplete_details"`
+		Output     []json.RawMessage                 `json:"output"`
+		Usage      json.RawMessage                   `json:"usage"`
+	}
+	if json.Unmarshal(data, &r) != nil {
+		return false, errBadEvent
+	}
+	if r.Status == "" {
+		r.Status = openai.ResponseStatus(strings.TrimPrefix(string(e.Type), "response."))
+	}
+	switch r.Status {
+	case openai.ResponseStatusFailed, openai.ResponseStatusCancelled:
+		if len(r.Error) == 0 || r.Error[0] != '{' {
+			r.Error = json.RawMessage(`{"message":"the response failed"}`)
+		}
+		return false, &wire.Failure{Data: bytes.Clone(r.Error)}
+	case openai.ResponseStatusIncomplete:
+		a.finish = "length"
+		if r.Incomplete != nil && r.Incomplete.Reason == "content_filter" {
+			a.finish = "content_filter"
+		}
+	}
+	a.readUsage(r.Usage)
+	whole := 0
+	for _, it := range a.items {
+		if it.done {
+			whole++
+		}
+	}
+	if whole < len(r.Output) {
+		progress, err = a.output(r.Output)
+	}
+	a.over = err == nil
+	return progress, err
+}
+
+// output takes the items of a server that did not send each when it was whole.
+func (a *responseAnswer) output(list []json.RawMessage) (progress bool, err error) {
+	for i, data := range list {
+		some, err := a.item(&responseEvent{index: &i, Item: data}, true)
+		if err != nil {
+			return progress, err
+		}
+		progress = progress || some
+	}
+	return progress, nil
+}
+
+func (a *responseAnswer) readUsage(data json.RawMessage) {
+	var u openai.ResponseUsage
+	if len(data) == 0 || json.Unmarshal(data, &u) != nil || !plausible(u.InputTokens) || !plausible(u.OutputTokens) || u.InputTokens+u.OutputTokens == 0 {
+		return // a whole answer is worth more than its price
+	}
+	a.usage = &sessions.Usage{Input: u.InputTokens, Output: u.OutputTokens}
+	if d := u.InputTokensDetails; d != nil && plausible(d.CachedTokens) {
+		a.usage.Cached = d.CachedTokens
+	}
+	if d := u.OutputTokensDetails; d != nil && d.ReasoningTokens > 0 {
+		a.thought = true
+	}
+}
+
+// plausible reports whether a server may have read or written so many tokens.
+func plausible(n int) bool { return n >= 0 && n <= maxCount }
+
+// Fill makes out the response that the answer came to.
+func (a *responseAnswer) Fill(out *agent.Response) {
+	slices.SortStableFunc(a.items, func(x, y *outputItem) int { return cmp.Compare(x.index, y.index) })
+	m := sessions.Message{Role: sessions.RoleAssistant, Model: a.in.To.Model, Usage: a.usage}
+	var laid wire.Laid
+	taken := make(map[string]bool)
+	for _, it := range a.items {
+		switch {
+		case it.kind == "message":
+			m.Content += it.text.String()
+			laid.Parts = append(laid.Parts, wire.Part{Text: it.text.Len(), Phase: it.phase})
+		case it.kind == "function_call":
+			call := sessions.ToolCall{ID: it.call.ID, Name: cmp.Or(strings.TrimSpace(it.call.Name), unnamed), Arguments: strings.TrimSpace(it.args.String())}
+			call.ID = wire.FreshID(call.ID, taken)
+			if call.Arguments == "" || call.Arguments == "null" {
+				call.Arguments = "{}"
+			}
+			m.ToolCalls = append(m.ToolCalls, call)
+			laid.Parts = append(laid.Parts, wire.Part{Call: call.ID})
+		case it.raw != "":
+			laid.Parts = append(laid.Parts, wire.Part{Raw: it.raw})
+		}
+	}
+	m.Attached = laid.Attach(a.in.To)
+	*out = agent.Response{Message: m, Finish: cmp.Or(a.finish, "stop"), Thought: a.thought, Usage: a.usage, Refused: a.refused}
+	if len(m.ToolCalls) > 0 && out.Finish == "stop" {
+		out.Finish = "tool_calls"
+	}
+}

@@ -1,0 +1,132 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dragoman/agent/wire"
+	"dragoman/sessions"
+)
+
+var here = sessions.Provenance{API: wire.APIMessages, Host: "h", Model: "m"}
+
+func TestLay(t *testing.T) {
+	parts := []wire.Part{{Raw: "1"}, {Text: 2, Phase: "first"}, {Raw: "2"}, {Text: 3}, {Call: "a"}, {Raw: "3"}, {Call: "b"}}
+	calls := []sessions.ToolCall{{ID: "a"}, {ID: "b"}, {ID: "c"}}
+	for name, test := range map[string]struct {
+		content string
+		parts   []wire.Part
+		want    string
+	}{
+		"as it came":         {"ab cd", parts, "1 'ab'first 2 ' cd' (a) 3 (b) (c)"},
+		"other text":         {"other", append([]wire.Part{{Raw: "0"}, {Text: 9}}, parts[4:]...), "0 'other' (a) 3 (b) (c)"},
+		"longer text":        {"abcdef", parts, "1 2 'abcdef' (a) 3 (b) (c)"},
+		"no text":            {"", parts, "1 2 (a) 3 (b) (c)"},
+		"text without place": {"x", parts[4:], "'x' (a) 3 (b) (c)"},
+		"nothing known":      {"x", nil, "'x' (a) (b) (c)"},
+		"a call twice":       {"", []wire.Part{{Call: "b"}, {Call: "b"}}, "(b) (a) (c)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			m := &sessions.Message{Content: test.content, ToolCalls: calls}
+			(&wire.Laid{Parts: test.parts}).Lay(m, &wire.Page{
+				Raw:  func(data string) { got = append(got, data) },
+				Text: func(text, phase string) { got = append(got, "'"+text+"'"+phase) },
+				Call: func(c *sessions.ToolCall) { got = append(got, "("+c.ID+")") },
+			})
+			if got := strings.Join(got, " "); got != test.want {
+				t.Errorf("Lay = %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAttach(t *testing.T) {
+	if a := (&wire.Laid{Parts: []wire.Part{{Text: 3}, {Call: "a"}}}).Attach(here); a != nil {
+		t.Errorf("Attach of nothing = %s", a.Data)
+	}
+	want := &wire.Laid{After: "x", Parts: []wire.Part{{Raw: `{ "a": "<\u00e9>" }`}}}
+	m := &sessions.Message{Attached: want.Attach(here)}
+	if got := wire.ReadLaid(m, here); !cmp.Equal(got, want) {
+		t.Errorf("ReadLaid = %+v, want %+v", got, want)
+	}
+	if got := wire.ReadLaid(m, sessions.Provenance{API: wire.APIMessages, Host: "h", Model: "another"}); got != nil {
+		t.Errorf("ReadLaid for another model = %+v", got)
+	}
+	for _, bad := range []string{`{"parts":[{"raw":"{"}]}`, `{"parts":7}`, `x`} {
+		m.Attached.Data = json.RawMessage(bad)
+		if got := wire.ReadLaid(m, here); got != nil {
+			t.Errorf("ReadLaid of %s = %+v", bad, got)
+		}
+	}
+}
+
+func TestCallIDs(t *testing.T) {
+	var ids wire.CallIDs
+	first, again := ids.Call("call_0"), ids.Call("call_0")
+	if first != "call_0" || again == first || ids.Result("call_0") != again {
+		t.Errorf("an id that comes again is sent as %q, %q", first, again)
+	}
+	seen := map[string]bool{first: true, again: true}
+	for _, id := range []string{"functions.clock:0", "functions_clock:0", "", strings.Repeat("x", 65), "é"} {
+		got := ids.Call(id)
+		if len(got) > 64 || got == "" || strings.ContainsAny(got, ".:é") || seen[got] {
+			t.Errorf("Call(%q) = %q", id, got)
+		}
+		seen[got] = true
+		if result := ids.Result(id); result != got {
+			t.Errorf("Result(%q) = %q, want %q", id, result, got)
+		}
+	}
+	var others wire.CallIDs
+	if got, want := others.Call("a.b"), new(wire.CallIDs).Call("a.b"); got != want {
+		t.Errorf("the id of one call is %q and %q", got, want)
+	}
+}
+
+func TestEffort(t *testing.T) {
+	for _, test := range []struct{ known, asked, want string }{
+		{"", "max", "max"},
+		{"none low high", "", ""},
+		{"none low high", "low", "low"},
+		{"none low high", "medium", "low"},
+		{"none low high", "max", "high"},
+		{"none low high", "minimal", "low"},
+		{"none low high", "none", "none"},
+		{"low high", "none", "low"},
+		{"none", "low", ""},
+		{"low", "much", "much"},
+	} {
+		traits := wire.Traits{Efforts: strings.Fields(test.known)}
+		if got := traits.Effort(test.asked); got != test.want {
+			t.Errorf("of %q, Effort(%q) = %q, want %q", test.known, test.asked, got, test.want)
+		}
+	}
+}
+
+func TestObject(t *testing.T) {
+	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
+	fields := map[string]json.RawMessage{"b": raw(`{ "x" : "<" }`), "a": raw("1"), "c": nil}
+	got := string(bytes.Join(wire.Object(fields, map[string]json.RawMessage{"a": raw("2"), `"`: raw("3")}), nil))
+	if want := `{"\"":3,"a":2,"b":{ "x" : "<" }}`; got != want {
+		t.Errorf("Object = %s, want %s", got, want)
+	}
+	if got := string(bytes.Join(wire.Object(nil, map[string]json.RawMessage{"a": raw("1")}), nil)); got != `{"a":1}` {
+		t.Errorf("Object without fields = %s", got)
+	}
+	if got := string(bytes.Join(wire.Object(nil, nil), nil)); got != "{}" {
+		t.Errorf("Object of nothing = %s", got)
+	}
+}
+
+func TestArguments(t *testing.T) {
+	for in, want := range map[string]string{"": "{}", `{"a":1}`: `{"a":1}`, "null": `{"invalid_arguments":"null"}`, "[1": `{"invalid_arguments":"[1"}`} {
+		if got := wire.Arguments(in); got != want {
+			t.Errorf("Arguments(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
