@@ -7,6 +7,9 @@ SHELL := /bin/bash
 ARGS ?=
 # Where make install puts things; DESTDIR is for packagers.
 PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
+# The manual and the completions, below PREFIX/share.
+SHARED := man/man1/dragoman.1 bash-completion/completions/dragoman zsh/site-functions/_dragoman fish/vendor_completions.d/dragoman.fish
 # The race detector brings a check of every unsafe pointer with it. SQLite in Go
 # is made of them, and spends two fifths of its time on that.
 RACE_GCFLAGS := -gcflags='modernc.org/...=-d=checkptr=0'
@@ -26,7 +29,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need crash bench bench-store bench-burst bench-sizes sweep check lint race fuzz install clean help
+.PHONY: run build test need crash bench bench-store bench-burst bench-sizes sweep check lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -104,15 +107,34 @@ race: need
 fuzz:
 	@.ci/fuzz $(FUZZ_SECONDS)
 
-## install: put the program and its systemd files in place (as root)
-install: build
+## install: put what make build made into PREFIX, and a starter into SYSCONFDIR (as root)
+install:
+	@test -x bin/dragoman || { echo "install: bin/dragoman is not there yet; first, as yourself: make build"; exit 1; }
 	install -D -m 0755 bin/dragoman $(DESTDIR)$(PREFIX)/bin/dragoman
-	install -D -m 0644 systemd/dragoman.service $(DESTDIR)/etc/systemd/system/dragoman.service
-	install -D -m 0644 systemd/dragoman.sysusers.conf $(DESTDIR)/etc/sysusers.d/dragoman.conf
-	install -D -m 0644 systemd/dragoman.tmpfiles.conf $(DESTDIR)/etc/tmpfiles.d/dragoman.conf
-	sed -i 's|^ExecStart=/usr/local/bin/|ExecStart=$(PREFIX)/bin/|' $(DESTDIR)/etc/systemd/system/dragoman.service
-	@echo "Installed. Next: systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload"
-	@echo "Then write /etc/dragoman/config.yaml and: systemctl enable --now dragoman"
+	install -D -m 0644 systemd/dragoman.service $(DESTDIR)$(PREFIX)/lib/systemd/system/dragoman.service
+	sed -i 's|^ExecStart=/usr/local/bin/|ExecStart=$(PREFIX)/bin/|' $(DESTDIR)$(PREFIX)/lib/systemd/system/dragoman.service
+	install -D -m 0644 systemd/dragoman.sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/dragoman.conf
+	install -D -m 0644 systemd/dragoman.tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/dragoman.conf
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(SHARED)))
+	bin/dragoman man >$(DESTDIR)$(PREFIX)/share/$(word 1,$(SHARED))
+	bin/dragoman completion bash >$(DESTDIR)$(PREFIX)/share/$(word 2,$(SHARED))
+	bin/dragoman completion zsh >$(DESTDIR)$(PREFIX)/share/$(word 3,$(SHARED))
+	bin/dragoman completion fish >$(DESTDIR)$(PREFIX)/share/$(word 4,$(SHARED))
+	@install -d -m 0750 $(DESTDIR)$(SYSCONFDIR)/dragoman
+	@if [ -e $(DESTDIR)$(SYSCONFDIR)/dragoman/config.yaml ]; then echo "$(SYSCONFDIR)/dragoman/config.yaml is left as it is"; else \
+		install -m 0640 systemd/config.yaml $(DESTDIR)$(SYSCONFDIR)/dragoman/config.yaml; fi
+	@if [ -z "$(DESTDIR)" ] && [ -d /run/systemd/system ]; then \
+		systemd-sysusers dragoman.conf && systemd-tmpfiles --create dragoman.conf && systemctl daemon-reload; fi
+	@echo "Installed. Next: edit $(SYSCONFDIR)/dragoman/config.yaml, then systemctl enable --now dragoman"
+
+## uninstall: remove what install put there; configuration and state are kept
+uninstall:
+	@if [ -z "$(DESTDIR)" ] && [ -d /run/systemd/system ]; then systemctl disable --now dragoman || true; fi
+	rm -f $(DESTDIR)$(PREFIX)/bin/dragoman $(DESTDIR)$(PREFIX)/lib/systemd/system/dragoman.service \
+		$(DESTDIR)$(PREFIX)/lib/sysusers.d/dragoman.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/dragoman.conf \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED))
+	@if [ -z "$(DESTDIR)" ] && [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
+	@echo "Removed. Kept: $(SYSCONFDIR)/dragoman and /var/lib/dragoman"
 
 ## clean: remove what was built
 clean:

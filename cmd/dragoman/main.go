@@ -114,6 +114,9 @@ func run(ctx context.Context, args []string, e *env) int {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
+	if args[0] == "--version" { // as every program is asked first
+		args = append([]string{"version"}, args[1:]...)
+	}
 	args, err = tagsAreNoFlags(args)
 	if err != nil {
 		return e.report(err)

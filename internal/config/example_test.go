@@ -153,3 +153,27 @@ func TestDocumentationIsCurrent(t *testing.T) {
 		t.Errorf("%s is out of date: run UPDATE=1 go test ./internal/config", path)
 	}
 }
+
+// What make install puts into /etc/dragoman is right as it is, and so is each
+// line of it that an operator uncomments.
+func TestStarter(t *testing.T) {
+	text, err := os.ReadFile("../../systemd/config.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "openai"), "0123456789abcdef")
+	write(t, filepath.Join(dir, "telegram"), "123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
+	whole := regexp.MustCompile(`(?m)^#( *[a-z_]+:)`).ReplaceAllString(string(text), "$1")
+	whole = strings.ReplaceAll(whole, "/run/credentials/dragoman.service", dir)
+	for name, text := range map[string]string{"as it is": string(text), "uncommented": whole} {
+		c, err := load(t, text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if want := name == "uncommented"; c.Channels["telegram"].Pairing != want {
+			t.Errorf("%s: pairing on Telegram is %v, want %v", name, !want, want)
+		}
+	}
+}
