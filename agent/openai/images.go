@@ -2,8 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"encoding/base64"
 	"errors"
 	"image"
@@ -11,13 +9,8 @@ import (
 	_ "image/jpeg" // another
 	_ "image/png"  // and another
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"path"
-	"slices"
-	"strings"
-	"time"
 
 	"dragoman/sessions"
 )
@@ -134,48 +127,4 @@ func (m *Model) dataURL(file string) (string, error) {
 func decodable(b []byte) bool {
 	c, _, err := image.DecodeConfig(bytes.NewReader(b))
 	return err == nil && c.Width > 0 && c.Height > 0
-}
-
-// seers are parts of the names of models that are known to see. A name that
-// is not among them may be a model that refuses every request with a picture
-// in it, so that the answer is no.
-var seers = []string{
-	"gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "chatgpt-4o",
-	"claude-3", "claude-sonnet", "claude-opus", "claude-haiku", "gemini",
-	"llava", "vision", "-vl", "vl-", "pixtral", "gemma3", "gemma-3", "llama4", "llama-4",
-	"minicpm-v", "moondream", "internvl", "qwen2.5vl", "qwen3vl", "mistral-small3", "mistral-small-3", "mistral-medium-3",
-}
-
-// Sees guesses by a model's name whether it can be shown pictures.
-func Sees(name string) bool {
-	name = strings.ToLower(name)
-	if i := strings.LastIndexByte(name, '/'); i >= 0 {
-		name = name[i+1:] // "openai/gpt-4o"
-	}
-	if name == "o3" || strings.HasPrefix(name, "o3-pro") || strings.HasPrefix(name, "o4-mini") {
-		return true // too short to be looked for anywhere in a name
-	}
-	return slices.ContainsFunc(seers, func(s string) bool { return strings.Contains(name, s) })
-}
-
-// Vision finds out whether the model called name at base can be shown
-// pictures: an Ollama says so itself, elsewhere [Sees] guesses. Only servers
-// that may be an Ollama are asked: those on loopback or on its usual port.
-func Vision(ctx context.Context, base, name string, o DetectOptions) bool {
-	u, err := url.Parse(base)
-	if err != nil || u.Port() != "11434" && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback() {
-		return Sees(name)
-	}
-	o.OllamaURL = strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1")
-	if o.HTTP == nil {
-		t := newTransport()
-		defer t.CloseIdleConnections()
-		o.HTTP = &http.Client{Transport: t}
-	}
-	ctx, cancel := context.WithTimeout(ctx, 3*cmp.Or(o.OllamaTimeout, 300*time.Millisecond))
-	defer cancel()
-	if s := o.show(ctx, name); s.known {
-		return s.vision
-	}
-	return Sees(name)
 }

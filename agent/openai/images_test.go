@@ -9,8 +9,6 @@ import (
 	"image/png"
 	"io"
 	"io/fs"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -124,43 +122,5 @@ func TestOldPicturesLeave(t *testing.T) {
 	got := sent(t, s, m, said("twelve", strings.Split(strings.Repeat("dot ", 12), " ")[:12]...))
 	if n := strings.Count(got[0], "image_url\":{"); n != 7 {
 		t.Errorf("%d pictures of twelve are shown, want 7", n)
-	}
-}
-
-func TestVision(t *testing.T) {
-	capabilities := `["completion","vision"]`
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/api/show" || capabilities == "" {
-			http.NotFound(w, r)
-			return
-		}
-		_, _ = fmt.Fprintf(w, `{"capabilities":%s}`, capabilities)
-	}))
-	defer server.Close()
-	for _, tt := range []struct {
-		says, name string
-		want       bool
-	}{
-		{`["completion","vision"]`, "odd", true},
-		{`["completion"]`, "llava", false},
-		{"", "llava", true},
-		{"", "llama3", false},
-	} {
-		capabilities = tt.says
-		if got := openai.Vision(t.Context(), server.URL+"/v1/", tt.name, openai.DetectOptions{}); got != tt.want {
-			t.Errorf("Vision(%s) of a server that says %q = %v, want %v", tt.name, tt.says, got, tt.want)
-		}
-	}
-}
-
-func TestSees(t *testing.T) {
-	for name, want := range map[string]bool{
-		"gpt-4.1-mini": true, "openai/gpt-4o": true, "o3": true, "o4-mini-high": true, "anthropic/claude-sonnet-4": true, "gemini-2.5-flash": true,
-		"qwen2.5-vl-7b": true, "llama3.2-vision:11b": true, "gemma3:4b": true,
-		"gpt-3.5-turbo": false, "qwen3": false, "llama3.1": false, "foo3": false, "deepseek-chat": false, "o3-mini": false, "": false,
-	} {
-		if got := openai.Sees(name); got != want {
-			t.Errorf("Sees(%q) = %v, want %v", name, got, want)
-		}
 	}
 }

@@ -84,6 +84,9 @@ type Daemon struct {
 	health    health // of model
 	unwell    othersHealth
 	chosen    string // how the model came to be chosen
+	choosing  *choosing
+	looks     *looks
+	hosted    *hosted // nil: the model is on no server
 	// others finds further models of its server by name; nil if there are none.
 	others   func(name string) (agent.Model, error)
 	window   int // its context window, in tokens
@@ -128,6 +131,7 @@ func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err
 	}()
 	d.current.Store(cfg)
 	d.setLevel(cfg)
+	d.beginChoice(ctx)
 	for _, step := range []func(context.Context) error{
 		d.openState, d.openModel, d.openGateway, d.openServers,
 	} {

@@ -21,6 +21,9 @@ type metered struct {
 	health *health
 }
 
+// Unwrap returns the model that is metered.
+func (m *metered) Unwrap() agent.Model { return m.Model }
+
 // cost is what u comes to. Cached tokens are part of the input.
 func (m *metered) cost(u sessions.Usage) float64 {
 	const million = 1e6

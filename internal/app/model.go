@@ -1,10 +1,10 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +12,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/demo"
+	"dragoman/agent/models"
 	"dragoman/agent/openai"
 	"dragoman/agent/tokens"
 	"dragoman/agent/tools"
@@ -19,45 +20,69 @@ import (
 	"dragoman/internal/metrics"
 )
 
-// openModel takes the configured model, or looks for one.
-func (d *Daemon) openModel(ctx context.Context) error {
+// choosing is a model that is looked for while the rest starts.
+type choosing struct {
+	done   chan struct{}
+	choice models.Choice
+	err    error
+}
+
+// beginChoice looks for a model where the configuration names no server.
+func (d *Daemon) beginChoice(ctx context.Context) {
 	c := d.cfg.Model
-	d.window = c.ContextWindow
+	if c.Type != "auto" || c.BaseURL != "" {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	found := &choosing{done: make(chan struct{})}
+	go func() {
+		defer close(found.done)
+		found.choice, found.err = models.Choose(ctx, models.ChooseOptions{Getenv: d.opts.Getenv, Key: c.APIKey.Reveal(), Name: c.Name})
+	}()
+	d.choosing = found
+	d.onClose("the search for a model", func() error {
+		cancel()
+		<-found.done
+		return nil
+	})
+}
+
+// openModel takes the configured model, or the one that was found.
+func (d *Daemon) openModel(context.Context) error {
+	c := d.cfg.Model
+	d.window = cmp.Or(c.ContextWindow, config.UnknownWindow)
+	d.looks = newLooks(d.log)
+	d.onClose("looks at model servers", d.looks.close)
 	switch {
 	case c.Type == "demo":
 		d.use(demo.New(demo.Options{}), "The built-in demo, as model.type says.")
 		return nil
-	case c.Type != "auto" || c.BaseURL != "":
-		return d.useServer(c.BaseURL, c.APIKey.Reveal(), c.Name, "The model is "+c.Name+" at "+hostOf(c.BaseURL)+", as the configuration says.")
+	case d.choosing == nil:
+		return d.useServer(c.BaseURL, c.APIKey.Reveal(), c.Name, "The model is "+c.Name+" at "+models.Host(c.BaseURL)+", as the configuration says.")
 	}
-	found := openai.Detect(ctx, openai.DetectOptions{Getenv: d.opts.Getenv})
-	if found.ContextWindow > 0 {
-		d.window = found.ContextWindow
-	}
-	if found.Source == openai.SourceDemo {
+	<-d.choosing.done
+	found := d.choosing.choice
+	switch {
+	case d.choosing.err != nil:
+		return fmt.Errorf("app: %w", d.choosing.err)
+	case found.Source == models.SourceDemo:
 		d.use(demo.New(demo.Options{}), found.Why)
 		return nil
 	}
-	return d.useServer(found.BaseURL, found.APIKey, found.Name, found.Why)
-}
-
-// hostOf is the part of a URL that is fit to be shown.
-func hostOf(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return "its server"
-	}
-	return u.Host
+	return d.useServer(found.BaseURL, found.Key, found.Name, found.Why)
 }
 
 func (d *Daemon) useServer(base, key, name, why string) error {
-	m, err := d.server(base, key, name)
+	m, err := d.server(base, key, name, d.cfg.Model.ContextWindow)
 	if err != nil {
 		return fmt.Errorf("app: model: %w", err)
 	}
+	d.hosted = m
+	m.wait()
+	d.window = m.window()
 	d.use(m, why)
 	d.others = otherModels(func(name string) (agent.Model, error) {
-		m, err := d.server(base, key, name)
+		m, err := d.server(base, key, name, d.other(name).ContextWindow)
 		if err != nil {
 			return nil, err
 		}
@@ -66,21 +91,31 @@ func (d *Daemon) useServer(base, key, name, why string) error {
 	return nil
 }
 
-// server is a model that the configuration's timeouts hold for.
-func (d *Daemon) server(base, key, name string) (agent.Model, error) {
+// server is a model that the configuration's timeouts hold for. window is what
+// the configuration says of it, or 0.
+func (d *Daemon) server(base, key, name string, window int) (*hosted, error) {
 	o := openai.Options{
 		BaseURL: base, APIKey: key, Name: name, Logger: d.log, MaxImageBytes: int64(d.cfg.Media.MaxImageBytes),
 		FirstByteTimeout: d.cfg.Model.FirstByteTimeout.D(), IdleTimeout: d.cfg.Model.IdleTimeout.D(),
 	}
-	sees := d.cfg.Model.Vision == "yes"
-	if d.cfg.Model.Vision == "auto" {
-		// Bounded by itself to a second, and no call at all for most servers.
-		sees = openai.Vision(context.Background(), base, name, openai.DetectOptions{})
-	}
-	if sees {
+	var sight *sighted
+	switch d.cfg.Model.Vision {
+	case "yes":
 		o.Files = d.files
+	case "auto":
+		sight = &sighted{files: d.files}
+		o.Files = sight
 	}
-	return openai.New(o)
+	m, err := openai.New(o)
+	if err != nil {
+		return nil, err
+	}
+	v := &hosted{Model: m, server: models.Server{BaseURL: base, Key: key}, looks: d.looks, configured: window, sees: d.cfg.Model.Vision == "yes"}
+	v.begin()
+	if sight != nil {
+		sight.of.Store(v)
+	}
+	return v, nil
 }
 
 func (d *Daemon) use(m agent.Model, why string) {
@@ -145,7 +180,7 @@ func (d *Daemon) summarizer() (agent.Model, error) {
 	c := d.cfg.Summary.Model
 	switch {
 	case c.BaseURL != "":
-		m, err := d.server(c.BaseURL, c.APIKey.Reveal(), c.Name)
+		m, err := d.server(c.BaseURL, c.APIKey.Reveal(), c.Name, c.ContextWindow)
 		if err != nil {
 			return nil, fmt.Errorf("app: model for summaries: %w", err)
 		}

@@ -21,6 +21,7 @@ import (
 func TestModelFromTheEnvironment(t *testing.T) {
 	t.Parallel()
 	server := agenttest.Serve(t, agenttest.Options{Models: []string{"text-embedding-3", "qwen-test"}, APIKey: "key-of-the-environment"})
+	many := agenttest.Serve(t, agenttest.Options{Models: []string{"gpt-4.1-mini", "gpt-6-sol", "gpt-6-luna", "gpt-image-2"}, APIKey: "key-of-the-environment"})
 	for _, tt := range []struct {
 		name   string
 		config string
@@ -37,12 +38,22 @@ func TestModelFromTheEnvironment(t *testing.T) {
 		{
 			"first listed", "model: {type: auto}",
 			map[string]string{"OPENAI_BASE_URL": server.URL(), "OPENAI_API_KEY": "key-of-the-environment"},
-			"qwen-test", "first model it lists", true,
+			"qwen-test", "first model that it lists", true,
 		},
 		{
-			"official", "model: {type: auto}",
-			map[string]string{"OPENAI_API_KEY": "key-of-the-environment"},
-			"gpt-4.1-mini", "OPENAI_API_KEY is set", false,
+			"by the table", "model: {type: auto}",
+			map[string]string{"OPENAI_BASE_URL": many.URL(), "OPENAI_API_KEY": "key-of-the-environment"},
+			"gpt-6-luna", "the small current one, and 1 that end soon were passed over", false,
+		},
+		{
+			"a configured name", "model: {name: gpt-6-sol}",
+			map[string]string{"OPENAI_BASE_URL": many.URL(), "OPENAI_API_KEY": "key-of-the-environment"},
+			"gpt-6-sol", "Its window is 1050000 tokens, says the table", false,
+		},
+		{
+			"a configured key", "model: {api_key: key-of-the-environment, context_window: 9000}",
+			map[string]string{"OPENAI_BASE_URL": many.URL(), "OPENAI_API_KEY": "another"},
+			"gpt-6-luna", "Its window is 9000 tokens, as model.context_window says", false,
 		},
 		{
 			"the configuration wins", "model: {type: demo}",

@@ -118,6 +118,7 @@ func (d *Daemon) info() httpapi.Info {
 	for _, w := range d.cfg.Warnings() {
 		i.Warnings = append(i.Warnings, w.String())
 	}
+	i.Warnings = append(i.Warnings, d.modelWarnings()...)
 	i.Warnings = append(i.Warnings, d.reserve.warnings()...)
 	i.Warnings = append(i.Warnings, damageWarnings(d.cfg)...)
 	return i

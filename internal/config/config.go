@@ -58,11 +58,11 @@ type Log struct {
 
 // Model says which model answers and how long to wait for it.
 type Model struct {
-	Type             string   `yaml:"type" doc:"openai speaks to base_url; demo is built in and needs no network; auto takes base_url if set, else OPENAI_API_KEY and OPENAI_BASE_URL, else an Ollama on loopback, else demo."`
+	Type             string   `yaml:"type" doc:"openai speaks to base_url; demo is built in and needs no network; auto takes base_url if set, else the server that api_key or name belongs to, else OPENAI_BASE_URL or a provider's key in the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), else an Ollama, else demo."`
 	BaseURL          string   `yaml:"base_url" doc:"An OpenAI-compatible API, up to and with /v1."`
 	APIKey           Secret   `yaml:"api_key" empty:"ok" doc:"Its key. Local servers need none."`
 	Name             string   `yaml:"name" doc:"The model's name on that server."`
-	ContextWindow    int      `yaml:"context_window" doc:"How many tokens the model takes in, its answer included."`
+	ContextWindow    int      `yaml:"context_window" doc:"How many tokens the model takes in, its answer included. 0: as its server says, or a table of known models; 32768 where neither does."`
 	Encoding         string   `yaml:"encoding" example:"o200k_base" doc:"Its tokens are counted exactly: o200k_base (GPT-4o and later) or cl100k_base (GPT-4). Unset: estimated, and corrected by what the server reports."`
 	MaxTokens        int      `yaml:"max_tokens" doc:"Most tokens of one answer; 0 leaves it to the server."`
 	Temperature      *float64 `yaml:"temperature" example:"0.7" doc:"0 to 2; unset leaves it to the server."`

@@ -53,7 +53,7 @@ func TestEmptyFileIsTheDefaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.HTTP.Listen != "127.0.0.1:8787" || c.Model.ContextWindow != 32768 || c.Agent.MaxSteps != 10 || c.Queue.Mode != "collect" {
+			if c.HTTP.Listen != "127.0.0.1:8787" || c.Model.ContextWindow != 0 || c.Agent.MaxSteps != 10 || c.Queue.Mode != "collect" {
 				t.Errorf("not the defaults:\n%s", c.Effective())
 			}
 			if got, want := c.StateDir, "/home/me/.local/state/dragoman"; got != want {

@@ -80,17 +80,21 @@ func (s Summary) Compaction() window.Compaction {
 // summaryTokens is what holds of summary.max_tokens: a quarter of the smaller
 // window at most. 0 stays where the model, and so its window, is yet to be found.
 func (c *Config) summaryTokens() int {
-	size, m := c.Model.ContextWindow, c.Summary.Model
+	const unknown = math.MaxInt // a window that is yet to be found
+	size, m := c.Model.window(), c.Summary.Model
+	if c.Model.ContextWindow == 0 && c.Model.Type != "demo" {
+		size = unknown
+	}
 	for _, o := range c.Model.Others {
 		if o.Name == m.Name && o.ContextWindow > 0 {
 			size = min(size, o.ContextWindow)
 		}
 	}
 	if m.ContextWindow > 0 {
-		size = min(c.Model.ContextWindow, m.ContextWindow)
+		size = min(size, m.ContextWindow)
 	}
 	switch n := c.Summary.MaxTokens; {
-	case n > size/4, n == 0 && (c.Model.Type != "auto" || c.Model.BaseURL != ""):
+	case n > size/4, n == 0 && size < unknown && (c.Model.Type != "auto" || c.Model.BaseURL != ""):
 		return size / 4
 	default:
 		return n

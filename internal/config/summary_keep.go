@@ -45,7 +45,7 @@ func (v *validator) summaryKeep(k SummaryKeep, trigger int) {
 	switch {
 	case k.N < 1:
 	case unit == window.UnitTokens:
-		if half := v.c.Model.ContextWindow / 2; k.N >= half {
+		if half := v.c.Model.window() / 2; k.N >= half {
 			v.bad(path, "is half of model.context_window or more, so too little is left to summarise", fmt.Sprintf("write less than %d", half))
 		}
 	case trigger >= 2 && kept >= trigger && unit == window.UnitTurns:

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/netip"
@@ -23,7 +24,7 @@ func (v *validator) model() {
 	if m.BaseURL != "" && m.Name == "" {
 		v.bad("model.name", "is needed with model.base_url", "write the model's name as that server knows it")
 	}
-	v.between("model.context_window", m.ContextWindow, 2048, 10_000_000)
+	v.window("model.context_window", m.ContextWindow)
 	v.between("model.max_tokens", m.MaxTokens, 0, 1_000_000)
 	if m.MaxTokens >= m.ContextWindow && m.ContextWindow >= 2048 {
 		v.bad("model.max_tokens", "leaves no room in model.context_window for a question", fmt.Sprintf("write less than %d", m.ContextWindow))
@@ -37,6 +38,14 @@ func (v *validator) model() {
 	v.prices("model.prices", m.Prices)
 	v.others(m)
 }
+
+// UnknownWindow is the context window of a model of which nobody says one, in
+// tokens.
+const UnknownWindow = 32768
+
+// window is model.context_window, or what stands in for it while the server is
+// not asked.
+func (m Model) window() int { return cmp.Or(m.ContextWindow, UnknownWindow) }
 
 // others checks what is said about other models than the configured one.
 func (v *validator) others(m Model) {

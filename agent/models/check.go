@@ -1,0 +1,229 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"dragoman/agent"
+)
+
+// Diagnosis is what one look at a server came to.
+type Diagnosis struct {
+	// Cause is what is wrong; "": nothing that a look can see.
+	Cause agent.Cause
+	// Sentence says it, with the cure; it holds no secret.
+	Sentence string
+	// BaseURL is the address that would be right, where a wrong one is the
+	// cause and the right one answered.
+	BaseURL string
+	// Status is the HTTP status that shows it, 0 if none.
+	Status int
+	// Unsure: the server does not list its models, so that the name and the key
+	// were not put to the test.
+	Unsure bool
+}
+
+// unreachable says whether err is one of the way to the server.
+func unreachable(err error) bool {
+	var status *statusError
+	return err != nil && !errors.As(err, &status) && !errors.Is(err, errNoAPI)
+}
+
+// Diagnose looks at the server once and says what stands between us and its
+// model called name. It asks for the list of models, which costs nothing; where
+// the address is wrong it tries those that are probably meant.
+func Diagnose(ctx context.Context, s Server, name string) Diagnosis {
+	return s.judge(ctx, Look(ctx, s, name), name)
+}
+
+// Judge is [Diagnose] of a look that was taken already.
+func Judge(ctx context.Context, s Server, f Found, name string) Diagnosis {
+	return s.judge(ctx, f, name)
+}
+
+func (s *Server) judge(ctx context.Context, f Found, name string) Diagnosis {
+	where := Host(s.BaseURL)
+	var status *statusError
+	switch {
+	case f.Err == nil:
+		return s.ofModel(f, name)
+	case unreachable(f.Err):
+		return Diagnosis{Cause: agent.CauseUnreachable, Sentence: fmt.Sprintf("The model's server at %s cannot be reached: %s. %s", where, whyUnreachable(f.Err), cureUnreachable(s.BaseURL))}
+	case f.Server == ServerOllama && strings.HasSuffix(strings.TrimRight(s.BaseURL, "/"), "/v1"):
+		return Diagnosis{} // an old one, without a list of OpenAI's form
+	case !errors.As(f.Err, &status):
+		return s.address(ctx, where, 0)
+	}
+	d := Diagnosis{Status: status.status}
+	said := ""
+	if status.says != "" {
+		said = fmt.Sprintf(" (it says: %q)", status.says)
+	}
+	switch lower := strings.ToLower(status.says); {
+	case status.status == http.StatusPaymentRequired, strings.Contains(lower, "quota"), strings.Contains(lower, "billing"), strings.Contains(lower, "credit"):
+		d.Cause, d.Sentence = agent.CauseQuota, fmt.Sprintf("The account at %s is used up%s. Add credit or raise its limit there.", where, said)
+	case status.status == http.StatusUnauthorized, strings.Contains(lower, "api key not valid"), strings.Contains(lower, "incorrect api key"):
+		d.Cause = agent.CauseKey
+		d.Sentence = fmt.Sprintf("The API key is refused by %s%s. %s", where, said, s.cureKey())
+	case status.status == http.StatusForbidden:
+		d.Cause, d.Sentence = agent.CauseKey, fmt.Sprintf("The API key may not be used at %s%s. Check what this key is allowed to do there.", where, said)
+	case status.status == http.StatusTooManyRequests:
+		d.Cause, d.Sentence = agent.CauseBusy, fmt.Sprintf("The server at %s takes no more requests just now%s. Wait a little.", where, said)
+	case status.status >= 500:
+		d.Cause, d.Sentence = agent.CauseBusy, fmt.Sprintf("The server at %s is there and fails: HTTP %d%s.", where, status.status, said)
+	default:
+		return s.address(ctx, where, status.status)
+	}
+	return d
+}
+
+// cureKey is what to do about a key that is refused.
+func (s *Server) cureKey() string {
+	p := providerAt(s.BaseURL)
+	switch {
+	case s.Key == "" && p != nil && p.env != "":
+		return fmt.Sprintf("There is none: set model.api_key, for example to \"${%s}\".", p.env)
+	case s.Key == "":
+		return "There is none: set model.api_key."
+	}
+	if of := keyOf(s.Key); of != nil && p != nil && of != p {
+		return fmt.Sprintf("It looks like one of %s: set model.base_url to %s, or use a key of %s.", of.title, of.base, p.title)
+	}
+	return "Check model.api_key for a missing or surplus character, or make a new key."
+}
+
+// ofModel judges a server that lists its models.
+func (s *Server) ofModel(f Found, name string) Diagnosis {
+	if !f.Missing {
+		if ending := ends(f.Shutdown, time.Now()); ending != "" && EndsSoon(f.Shutdown, time.Now()) {
+			return Diagnosis{Sentence: fmt.Sprintf("The model %s %s. Choose another one in time.", name, ending)}
+		}
+		return Diagnosis{Unsure: len(f.Names) == 0}
+	}
+	d := Diagnosis{Cause: agent.CauseModel}
+	near := Nearest(name, f.Names, 3)
+	d.Sentence = fmt.Sprintf("The server at %s has no model called %s.", Host(s.BaseURL), name)
+	switch {
+	case len(near) > 0:
+		d.Sentence += " The nearest that it has: " + strings.Join(near, ", ") + ". Set model.name to one."
+	case f.Server == ServerOllama:
+		d.Sentence += fmt.Sprintf(" Get it with \"ollama pull %s\".", name)
+	}
+	return d
+}
+
+// address looks for the address that is meant where the one given has no models.
+func (s *Server) address(ctx context.Context, where string, status int) Diagnosis {
+	d := Diagnosis{Cause: agent.CauseURL, Status: status}
+	what := "what answers there is no API of models"
+	if status != 0 {
+		what = fmt.Sprintf("there is no list of models at this path (HTTP %d)", status)
+	}
+	d.Sentence = fmt.Sprintf("model.base_url is probably wrong: %s answers, but %s. It must be the part before /chat/completions, mostly ending in /v1.", where, what)
+	for _, try := range probable(s.BaseURL) {
+		other := *s
+		other.BaseURL = try
+		_, err := List(ctx, other)
+		var refused *statusError
+		if err != nil && (!errors.As(err, &refused) || refused.status != http.StatusUnauthorized) {
+			continue
+		}
+		d.BaseURL = try
+		d.Sentence = fmt.Sprintf("model.base_url is wrong: %s. Set it to %s, where a server of models answers.", difference(s.BaseURL, try), shownURL(try))
+		return d
+	}
+	if p := providerAt(s.BaseURL); p != nil && p.base != "" {
+		d.Sentence = fmt.Sprintf("model.base_url is wrong: %s's is %s.", p.title, p.base)
+		d.BaseURL = p.base
+	}
+	return d
+}
+
+// probable are the addresses that may be meant by base.
+func probable(base string) []string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return nil
+	}
+	path := trimAPI(u.Path)
+	for _, end := range []string{"/completions", "/models"} {
+		path = strings.TrimSuffix(path, end)
+	}
+	var tries []string
+	for _, p := range []string{path, path + "/v1", strings.TrimSuffix(path, "/v1"), "/v1", "/api/v1", "/openai/v1"} {
+		other := *u
+		other.Path, other.RawPath = p, ""
+		text := other.String()
+		if p != trimAPI(u.Path) && !slices.Contains(tries, text) {
+			tries = append(tries, text)
+		}
+	}
+	return tries
+}
+
+// difference names what is wrong with an address, given the right one.
+func difference(wrong, right string) string {
+	w, _ := url.Parse(wrong)
+	r, _ := url.Parse(right)
+	a, b := strings.TrimRight(w.Path, "/"), strings.TrimRight(r.Path, "/")
+	switch {
+	case strings.HasPrefix(b, a) && a != b:
+		return strings.TrimPrefix(b, a) + " is missing at its end"
+	case strings.HasPrefix(a, b) && a != b:
+		return strings.TrimPrefix(a, b) + " is too much at its end"
+	}
+	return "its path is another one"
+}
+
+// shownURL is an address as people may see it: without a query, which may hold
+// a key.
+func shownURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the right one"
+	}
+	u.RawQuery, u.User = "", nil
+	return u.String()
+}
+
+// whyUnreachable is a cause of the network in words.
+func whyUnreachable(err error) string {
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return "there is no such host"
+	case errors.As(err, &dns):
+		return "its name cannot be looked up"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "it does not answer in time"
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		return "there is no way to that network"
+	case strings.Contains(err.Error(), "certificate"):
+		return "its certificate is not valid for this name or not trusted here"
+	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return "it speaks http, not https"
+	}
+	return strings.TrimSuffix(err.Error(), ".")
+}
+
+// cureUnreachable is what to do about it.
+func cureUnreachable(base string) string {
+	u, err := url.Parse(base)
+	switch {
+	case err == nil && u.Port() == ollamaPort:
+		return "Start Ollama (\"ollama serve\"), or mend model.base_url."
+	case err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()):
+		return "Start the server, or mend the port in model.base_url."
+	}
+	return "Check model.base_url and this machine's network."
+}

@@ -1,0 +1,220 @@
+package models
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Answer is what is known about something that a model can do.
+type Answer string
+
+// The answers.
+const (
+	Unknown Answer = ""
+	Yes     Answer = "yes"
+	No      Answer = "no"
+)
+
+func answer(yes bool) Answer {
+	if yes {
+		return Yes
+	}
+	return No
+}
+
+// Listed is a model as its server lists it. What the server does not say is
+// zero.
+type Listed struct {
+	Name string
+	// Window is in tokens.
+	Window        int
+	Tools, Vision Answer
+	Efforts       []string
+	Prices        Prices
+	// Shutdown is the day on which it ends, YYYY-MM-DD.
+	Shutdown string
+	// NoChat: it is made for other things than answering.
+	NoChat bool
+	// By is what the server calls the model's owner; local servers name
+	// themselves there.
+	By string
+}
+
+// entry is all that servers say of a model in their lists: OpenAI, Anthropic,
+// OpenRouter, Mistral, Groq, vLLM, llama.cpp and Ollama have a part each.
+type entry struct {
+	ID      string `json:"id"`
+	OwnedBy string `json:"owned_by"`
+
+	ContextLength    int `json:"context_length"`     // OpenRouter, Together
+	ContextWindow    int `json:"context_window"`     // Groq
+	MaxModelLen      int `json:"max_model_len"`      // vLLM
+	MaxContextLength int `json:"max_context_length"` // Mistral
+	MaxInputTokens   int `json:"max_input_tokens"`   // Anthropic
+	Meta             struct {
+		Window int `json:"n_ctx"` // llama.cpp; n_ctx_train is what it could have
+	} `json:"meta"`
+
+	Capabilities        json.RawMessage `json:"capabilities"` // an object or a list
+	SupportedParameters []string        `json:"supported_parameters"`
+	Architecture        struct {
+		Input  []string `json:"input_modalities"`
+		Output []string `json:"output_modalities"`
+	} `json:"architecture"`
+	Pricing struct {
+		Prompt     string `json:"prompt"` // dollars a token
+		Completion string `json:"completion"`
+		CacheRead  string `json:"input_cache_read"`
+	} `json:"pricing"`
+
+	ShutdownDate   string `json:"shutdown_date"`   // OpenAI
+	Deprecation    string `json:"deprecation"`     // Mistral
+	ExpirationDate string `json:"expiration_date"` // OpenRouter
+}
+
+// listing is an answer to GET /models. llama.cpp has data and models.
+type listing struct {
+	Data []entry `json:"data"`
+}
+
+// List asks the server for its models. An error says why it could not be asked;
+// [Diagnose] makes a sentence of it.
+func List(ctx context.Context, s Server) ([]Listed, error) {
+	a := s.ask()
+	defer a.close()
+	return a.list(ctx)
+}
+
+func (a *asker) list(ctx context.Context) ([]Listed, error) {
+	ctx, cancel := a.s.limit(ctx)
+	defer cancel()
+	address, err := under(a.s.BaseURL, "/models")
+	if err != nil {
+		return nil, err
+	}
+	if p := providerAt(a.s.BaseURL); p != nil && p.id == anthropic {
+		address = withQuery(address, "limit=1000")
+	}
+	var raw struct {
+		Data json.RawMessage `json:"data"`
+	}
+	if err := a.fetch(ctx, address, nil, &raw); err != nil {
+		return nil, err
+	}
+	var l listing
+	if raw.Data == nil || json.Unmarshal(raw.Data, &l.Data) != nil {
+		return nil, errNoAPI
+	}
+	var models []Listed
+	for i := range l.Data {
+		if l.Data[i].ID != "" {
+			models = append(models, l.Data[i].model())
+		}
+	}
+	return models, nil
+}
+
+func withQuery(address, query string) string {
+	if strings.Contains(address, "?") {
+		return address + "&" + query
+	}
+	return address + "?" + query
+}
+
+// model is what e comes to.
+func (e *entry) model() Listed {
+	m := Listed{Name: strings.TrimPrefix(e.ID, "models/"), By: e.OwnedBy, NoChat: forOtherThings(e.ID)}
+	for _, n := range []int{e.Meta.Window, e.MaxModelLen, e.ContextLength, e.ContextWindow, e.MaxContextLength, e.MaxInputTokens} {
+		if n > 0 {
+			m.Window = n
+			break
+		}
+	}
+	e.abilities(&m)
+	if list := e.SupportedParameters; list != nil {
+		m.Tools = answer(slices.Contains(list, "tools"))
+	}
+	if list := e.Architecture.Input; list != nil {
+		m.Vision = answer(slices.Contains(list, "image"))
+	}
+	if list := e.Architecture.Output; list != nil && !slices.Contains(list, "text") {
+		m.NoChat = true
+	}
+	m.Prices = Prices{million(e.Pricing.Prompt), million(e.Pricing.Completion), million(e.Pricing.CacheRead)}
+	for _, day := range []string{e.ShutdownDate, e.Deprecation, e.ExpirationDate} {
+		if len(day) >= len("2026-01-02") && m.Shutdown == "" {
+			m.Shutdown = day[:len("2026-01-02")]
+		}
+	}
+	return m
+}
+
+// abilities reads the field capabilities of Mistral and Anthropic.
+func (e *entry) abilities(m *Listed) {
+	var said map[string]json.RawMessage
+	if json.Unmarshal(e.Capabilities, &said) != nil {
+		return
+	}
+	is := func(name string) Answer {
+		value, found := said[name]
+		if !found {
+			return Unknown
+		}
+		var yes bool
+		var more struct {
+			Supported *bool `json:"supported"`
+		}
+		switch {
+		case json.Unmarshal(value, &yes) == nil:
+			return answer(yes)
+		case json.Unmarshal(value, &more) == nil && more.Supported != nil:
+			return answer(*more.Supported)
+		}
+		return Unknown
+	}
+	m.Tools, m.Vision = is("function_calling"), is("vision")
+	if v := is("image_input"); v != Unknown {
+		m.Vision = v
+	}
+	m.NoChat = m.NoChat || is("completion_chat") == No
+	var efforts map[string]json.RawMessage
+	if json.Unmarshal(said["effort"], &efforts) != nil {
+		return
+	}
+	for _, level := range []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} {
+		var one struct {
+			Supported bool `json:"supported"`
+		}
+		if json.Unmarshal(efforts[level], &one) == nil && one.Supported {
+			m.Efforts = append(m.Efforts, level)
+		}
+	}
+}
+
+// million is the price of a million tokens where text is that of one.
+func million(text string) float64 {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || f < 0 {
+		return 0
+	}
+	return float64(int64(f*1e10+0.5)) / 1e4
+}
+
+// otherThings are parts of the names of models that do not chat.
+var otherThings = []string{
+	"embed", "bge-", "minilm", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe", "image", "realtime",
+	"audio", "davinci", "babbage", "sora", "-search", "deep-research", "computer-use", "codex", "imagen", "veo-", "lyria", "aqa",
+	"ocr", "voxtral", "instruct-0914", "-live", "translate",
+}
+
+// forOtherThings says whether a model's name tells that it is not for chatting.
+func forOtherThings(name string) bool {
+	name = strings.ToLower(name)
+	if name == "gpt-3.5-turbo-instruct" {
+		return true
+	}
+	return slices.ContainsFunc(otherThings, func(part string) bool { return strings.Contains(name, part) })
+}

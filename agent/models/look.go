@@ -1,0 +1,296 @@
+package models
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Found is what is known of one model. Each answer has its source: a few words
+// for people, "" where there is no answer.
+type Found struct {
+	// Server is the program or the company that answers, for people, or "".
+	Server string
+	// Window is in tokens; 0: unknown.
+	Window     int
+	WindowFrom string
+	// Tentative: Ollama has not loaded the model yet and says nothing of the
+	// window; Window is the smallest that it may have then.
+	Tentative  bool
+	Tools      Answer
+	ToolsFrom  string
+	Vision     Answer
+	VisionFrom string
+	// Efforts are from least to most; nil: unknown.
+	Efforts     []string
+	EffortsFrom string
+	// Formats: the server obeys response_format with a JSON schema.
+	Formats bool
+	Prices  Prices
+	// Shutdown is the day on which the model ends, YYYY-MM-DD, or "".
+	Shutdown string
+	// Names are the models that the server lists; nil: it listed none.
+	Names []string
+	// Missing: the server lists its models, and this one is not among them.
+	Missing bool
+	// Err is why the server could not be asked; nil: it answered.
+	Err error
+}
+
+// Programs that serve models, as Found.Server has them.
+const (
+	ServerOllama   = "Ollama"
+	ServerLlamaCpp = "llama.cpp"
+	ServerVLLM     = "vLLM"
+)
+
+const (
+	fromList  = "its server's list of models"
+	fromTable = "the table of " + TableDate
+	fromName  = "a guess by its name"
+)
+
+// Look finds out about the model called name at s, from the server first, then
+// from the table. It takes at most twice s.Patience and never fails: what
+// could not be found out is unknown, and Err says if the server is why.
+func Look(ctx context.Context, s Server, name string) Found {
+	a := s.ask()
+	defer a.close()
+	var f Found
+	list, err := a.list(ctx)
+	f.Err = err
+	p := providerAt(s.BaseURL)
+	switch {
+	case p != nil:
+		f.Server = p.title
+		f.take(list, name)
+	case err == nil || !unreachable(err):
+		f.take(list, name)
+		a.local(ctx, &f, list, name)
+	}
+	f.fill(s, name)
+	return f
+}
+
+// Assume is what the table and the name tell of a model before its server was
+// asked.
+func Assume(s Server, name string) (f Found) {
+	f.fill(s, name)
+	return f
+}
+
+// Near reports whether base is on this machine, where an answer takes no time.
+func Near(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
+}
+
+// take is what the list of models says.
+func (f *Found) take(list []Listed, name string) {
+	i := slices.IndexFunc(list, func(m Listed) bool { return sameModel(m.Name, name) })
+	for _, m := range list {
+		f.Names = append(f.Names, m.Name)
+	}
+	f.Missing = len(list) > 0 && i < 0
+	if i < 0 {
+		return
+	}
+	m := list[i]
+	if m.Window > 0 {
+		f.Window, f.WindowFrom = m.Window, fromList
+	}
+	if m.Tools != Unknown {
+		f.Tools, f.ToolsFrom = m.Tools, fromList
+	}
+	if m.Vision != Unknown {
+		f.Vision, f.VisionFrom = m.Vision, fromList
+	}
+	if m.Efforts != nil {
+		f.Efforts, f.EffortsFrom = m.Efforts, fromList
+	}
+	f.Prices, f.Shutdown = m.Prices, m.Shutdown
+}
+
+// sameModel compares a listed name with one that was asked for. Gemini lists
+// models/NAME, Ollama NAME:latest.
+func sameModel(listed, name string) bool {
+	listed, name = strings.TrimPrefix(listed, "models/"), strings.TrimPrefix(name, "models/")
+	return listed == name || listed == name+":latest"
+}
+
+// local asks the interfaces that programs for one's own models have beside
+// OpenAI's.
+func (a *asker) local(ctx context.Context, f *Found, list []Listed, name string) {
+	by := ""
+	if i := slices.IndexFunc(list, func(m Listed) bool { return sameModel(m.Name, name) }); i >= 0 {
+		by = list[i].By
+	} else if len(list) > 0 {
+		by = list[0].By
+	}
+	switch by {
+	case "vllm":
+		f.Server, f.Formats = ServerVLLM, true
+	case "llamacpp":
+		a.llamaCpp(ctx, f)
+		// It has one model, whatever the request calls it.
+		f.Missing = false
+	default:
+		if !a.ollama(ctx, f, name) {
+			a.llamaCpp(ctx, f)
+		}
+	}
+}
+
+// llamaCpp asks a llama-server about itself.
+func (a *asker) llamaCpp(ctx context.Context, f *Found) {
+	ctx, cancel := a.s.limit(ctx)
+	defer cancel()
+	var props struct {
+		Settings *struct {
+			Window int `json:"n_ctx"` // of one slot, which is what a request gets
+		} `json:"default_generation_settings"`
+		Modalities map[string]bool `json:"modalities"`
+		Template   map[string]bool `json:"chat_template_caps"`
+	}
+	address, err := under(root(a.s.BaseURL), "/props")
+	if err != nil || a.fetch(ctx, address, nil, &props) != nil || props.Settings == nil {
+		return
+	}
+	const from = "its server's /props"
+	f.Server, f.Formats = ServerLlamaCpp, true
+	if n := props.Settings.Window; n > 0 {
+		f.Window, f.WindowFrom = n, from
+	}
+	if sees, said := props.Modalities["vision"]; said {
+		f.Vision, f.VisionFrom = answer(sees), from
+	}
+	if calls, said := props.Template["supports_tools"]; said && calls {
+		f.Tools, f.ToolsFrom = Yes, from
+	}
+}
+
+// fill adds what the table and the name tell, where the server is silent.
+func (f *Found) fill(s Server, name string) {
+	k := Lookup(s.BaseURL, name, s.API)
+	if k.Listed && f.trusts(s.BaseURL, name) {
+		if f.Window == 0 && k.Window > 0 {
+			f.Window, f.WindowFrom = k.Window, fromTable
+		}
+		if f.Tools == Unknown {
+			f.Tools, f.ToolsFrom = answer(k.Tools), fromTable
+		}
+		if f.Prices == (Prices{}) {
+			f.Prices = k.Prices
+		}
+	}
+	if f.Shutdown == "" {
+		f.Shutdown = k.Shutdown
+	}
+	if f.Efforts == nil && k.Traits.Efforts != nil {
+		f.Efforts, f.EffortsFrom = k.Traits.Efforts, fromTable
+	}
+	f.Formats = f.Formats || k.Traits.Formats
+	switch {
+	case f.Vision != Unknown:
+	case k.Listed:
+		f.Vision, f.VisionFrom = answer(k.Vision), fromTable
+	default:
+		f.Vision, f.VisionFrom = answer(sees(name)), fromName
+	}
+}
+
+// trusts says whether the table's numbers hold at this server: those of models
+// whose weights anybody can run hold only where their maker runs them.
+func (f *Found) trusts(base, name string) bool {
+	p, r := providerAt(base), rowOf(name)
+	if p != nil {
+		return p.id == openRouter || ours(p, r)
+	}
+	switch r.maker {
+	case openAI, anthropic, google, xAI:
+		return f.Server == ""
+	}
+	return false
+}
+
+// seers are parts of the names of models that are known to see. A name that
+// is not among them may be a model that refuses every request with a picture
+// in it, so that the answer is no.
+var seers = []string{
+	"llava", "vision", "-vl", "vl-", "gemma3", "gemma-3", "gemma4", "gemma-4", "llama4", "llama-4", "qwen2.5vl", "qwen3vl",
+	"minicpm-v", "moondream", "internvl", "mistral-small3", "gpt-4.5", "qwen3.5",
+}
+
+// sees guesses by a model's name whether it can be shown pictures.
+func sees(name string) bool {
+	name = plainName(name)
+	return slices.ContainsFunc(seers, func(s string) bool { return strings.Contains(name, s) })
+}
+
+// Nearest are at most n of the names that are most like name, the nearest
+// first.
+func Nearest(name string, names []string, n int) []string {
+	type near struct {
+		name string
+		far  int
+	}
+	var all []near
+	want := strings.ToLower(name)
+	for _, other := range names {
+		if forOtherThings(other) {
+			continue
+		}
+		lower := strings.ToLower(other)
+		far := distance(want, lower)
+		if plain := plainName(other); plain != lower {
+			far = min(far, distance(plainName(name), plain)+1)
+		}
+		if strings.HasPrefix(lower, want) || strings.HasPrefix(want, lower) {
+			far = min(far, 2)
+		}
+		all = append(all, near{other, far})
+	}
+	slices.SortStableFunc(all, func(a, b near) int { return a.far - b.far })
+	var out []string
+	for _, a := range all[:min(n, len(all))] {
+		out = append(out, a.name)
+	}
+	return out
+}
+
+// distance is how many letters have to be put in, taken out or changed to make
+// b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost++
+			}
+			before = row[j+1]
+			row[j+1] = min(cost, before+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// ends is how a shutdown is told.
+func ends(shutdown string, now time.Time) string {
+	day, err := time.Parse(time.DateOnly, shutdown)
+	switch {
+	case err != nil:
+		return ""
+	case day.Before(now):
+		return "was to be shut down on " + shutdown
+	}
+	return "will be shut down on " + shutdown
+}

@@ -1,0 +1,166 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+const (
+	// ollamaPort is where Ollama listens if nobody has changed it.
+	ollamaPort = "11434"
+	// ollamaWindow is the smallest window that Ollama loads a model with if
+	// nobody says more. It cuts longer requests off without a word.
+	ollamaWindow = 4096
+)
+
+// OllamaURL is where an Ollama's own clients look for it: at the variable
+// OLLAMA_HOST, in all forms that those take: host, host:port, :port, a URL with
+// or without a port, and 0.0.0.0, which is where a server listens.
+func OllamaURL(host string) string {
+	host = strings.Trim(strings.TrimSpace(host), `"'`)
+	scheme, rest, found := strings.Cut(host, "://")
+	port := ollamaPort
+	switch {
+	case !found:
+		scheme, rest = "http", host
+	case scheme == "http":
+		port = "80"
+	case scheme == "https":
+		port = "443"
+	}
+	rest, path, _ := strings.Cut(rest, "/")
+	name, given, err := net.SplitHostPort(rest)
+	if err != nil {
+		name, given = strings.Trim(rest, "[]"), ""
+	}
+	if n, err := strconv.Atoi(given); err != nil || n < 0 || n > 65535 {
+		given = ""
+	}
+	if ip := net.ParseIP(name); name == "" || ip != nil && ip.IsUnspecified() {
+		name = "127.0.0.1"
+	}
+	u := url.URL{Scheme: scheme, Host: net.JoinHostPort(name, cmp.Or(given, port)), Path: strings.TrimRight("/"+path, "/")}
+	return u.String()
+}
+
+// shown is what Ollama says of a model. Old versions say nothing of what it
+// can do; then known is false.
+type shown struct {
+	known, chat, tools, vision, thinks bool
+	// window is the model's own num_ctx, and most what it could have; 0: not said.
+	window, most int
+	remote       bool // it runs elsewhere
+}
+
+// show asks an Ollama about one of its models.
+func (a *asker) show(ctx context.Context, name string) (out shown, err error) {
+	ctx, cancel := a.s.limit(ctx)
+	defer cancel()
+	address, err := under(root(a.s.BaseURL), "/api/show")
+	if err != nil {
+		return out, err
+	}
+	var says struct {
+		Capabilities []string       `json:"capabilities"`
+		Parameters   string         `json:"parameters"`
+		Info         map[string]any `json:"model_info"`
+		RemoteHost   string         `json:"remote_host"`
+		Details      map[string]any `json:"details"`
+	}
+	if err := a.fetch(ctx, address, map[string]string{"model": name}, &says); err != nil {
+		return out, err
+	}
+	if says.Details == nil && says.Info == nil && says.Capabilities == nil {
+		return out, errNoAPI
+	}
+	for _, c := range says.Capabilities {
+		out.known = true
+		out.chat = out.chat || c == "completion"
+		out.tools = out.tools || c == "tools"
+		out.vision = out.vision || c == "vision"
+		out.thinks = out.thinks || c == "thinking"
+	}
+	for line := range strings.Lines(says.Parameters) {
+		f := strings.Fields(line)
+		if len(f) == 2 && f[0] == "num_ctx" {
+			if n, err := strconv.Atoi(f[1]); err == nil && n > 0 {
+				out.window = n
+			}
+		}
+	}
+	for name, value := range says.Info {
+		if n, ok := value.(float64); ok && strings.HasSuffix(name, ".context_length") {
+			out.most = int(n)
+		}
+	}
+	out.remote = says.RemoteHost != ""
+	return out, nil
+}
+
+// loaded is the window that an Ollama has loaded the model with, 0 if it has
+// not.
+func (a *asker) loaded(ctx context.Context, name string) int {
+	ctx, cancel := a.s.limit(ctx)
+	defer cancel()
+	address, err := under(root(a.s.BaseURL), "/api/ps")
+	if err != nil {
+		return 0
+	}
+	var running struct {
+		Models []struct {
+			Name   string `json:"name"`
+			Model  string `json:"model"`
+			Window int    `json:"context_length"`
+		} `json:"models"`
+	}
+	if a.fetch(ctx, address, nil, &running) != nil {
+		return 0
+	}
+	for _, m := range running.Models {
+		if sameModel(m.Name, name) || sameModel(m.Model, name) {
+			return m.Window
+		}
+	}
+	return 0
+}
+
+// ollama asks an Ollama about the model called name. It reports false if the
+// server is none.
+func (a *asker) ollama(ctx context.Context, f *Found, name string) bool {
+	s, err := a.show(ctx, name)
+	if err != nil {
+		return false
+	}
+	f.Server, f.Formats, f.Missing = ServerOllama, true, false
+	f.takeShown(s, a.loaded(ctx, name))
+	return true
+}
+
+// takeShown is what an Ollama says of a model and of how it has loaded it.
+func (f *Found) takeShown(s shown, loaded int) {
+	const from = "Ollama's /api/show"
+	if s.known {
+		f.Tools, f.ToolsFrom = answer(s.tools), from
+		f.Vision, f.VisionFrom = answer(s.vision), from
+		if s.thinks {
+			f.Efforts, f.EffortsFrom = []string{"none", "low", "medium", "high"}, from
+		}
+	}
+	switch {
+	case loaded > 0:
+		f.Window, f.WindowFrom = loaded, "Ollama's /api/ps"
+	case s.window > 0:
+		f.Window, f.WindowFrom = s.window, from+" (num_ctx)"
+	case s.remote && s.most > 0:
+		f.Window, f.WindowFrom = s.most, from
+	default:
+		f.Window, f.WindowFrom, f.Tentative = ollamaWindow, "the least that Ollama loads a model with", true
+	}
+	if s.most > 0 {
+		f.Window = min(f.Window, s.most)
+	}
+}

@@ -1,0 +1,196 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/agent/models"
+	"dragoman/internal/config"
+	"dragoman/internal/media"
+)
+
+const (
+	// nearWait is how long a start waits for a server on this machine to say
+	// what its model can do. Others are asked beside the start.
+	nearWait = 25 * time.Millisecond
+	// lookAgain is how often an Ollama is asked what window it has loaded the
+	// model with: that changes with what else it has to do.
+	lookAgain = 30 * time.Second
+)
+
+// looks are the questions to model servers that run beside everything else.
+type looks struct {
+	ctx context.Context
+	end context.CancelFunc
+	wg  sync.WaitGroup
+	log *slog.Logger
+}
+
+func newLooks(log *slog.Logger) *looks {
+	l := &looks{log: log}
+	l.ctx, l.end = context.WithCancel(context.Background())
+	return l
+}
+
+// close ends the questions and waits for them.
+func (l *looks) close() error {
+	l.end()
+	l.wg.Wait()
+	return nil
+}
+
+// hosted is a model and what its server says about it. That is a guess by the
+// table at first, and may change while it is used.
+type hosted struct {
+	agent.Model
+	server models.Server
+	looks  *looks
+	found  atomic.Pointer[models.Found]
+	wrong  atomic.Pointer[models.Diagnosis] // nil: nothing, or not looked yet
+	busy   atomic.Bool
+	last   atomic.Int64  // when the newest look began, in nanoseconds
+	looked chan struct{} // closed after the first look
+	// configured is the window that the configuration gives the model; 0: none.
+	configured int
+	sees       bool // the configuration says that it does
+}
+
+// begin looks at the model's server for the first time.
+func (v *hosted) begin() {
+	f := models.Assume(v.server, v.Name())
+	v.found.Store(&f)
+	v.looked = make(chan struct{})
+	v.look(func() { close(v.looked) })
+}
+
+// Unwrap returns the model that makes the calls.
+func (v *hosted) Unwrap() agent.Model { return v.Model }
+
+// Abilities are those that the model has learnt by its calls, and those that
+// were looked up. What the configuration says wins.
+func (v *hosted) Abilities() agent.Abilities {
+	f, a := v.found.Load(), agent.AbilitiesOf(v.Model)
+	a.NoTools = a.NoTools || f.Tools == models.No
+	a.NoVision = !v.sees && (a.NoVision || f.Vision == models.No)
+	if a.Window == 0 || f.Window > 0 && f.Window < a.Window {
+		a.Window = f.Window
+	}
+	if v.configured > 0 {
+		a.Window = v.configured
+	}
+	return a
+}
+
+// look asks the server in the background, unless that goes on already.
+func (v *hosted) look(done func()) {
+	if v.looks.ctx.Err() != nil || !v.busy.CompareAndSwap(false, true) {
+		return
+	}
+	v.last.Store(time.Now().UnixNano())
+	v.looks.wg.Go(func() {
+		defer v.busy.Store(false)
+		if done != nil {
+			defer done()
+		}
+		f := models.Look(v.looks.ctx, v.server, v.Name())
+		if v.looks.ctx.Err() != nil {
+			return
+		}
+		before := v.found.Swap(&f)
+		v.tell(before, &f, done != nil)
+	})
+}
+
+// tell logs what a look found that was not known before.
+func (v *hosted) tell(before, now *models.Found, first bool) {
+	log := v.looks.log.With("model", v.Name())
+	if first {
+		if d := models.Judge(v.looks.ctx, v.server, *now, v.Name()); d.Sentence != "" && v.looks.ctx.Err() == nil {
+			v.wrong.Store(&d)
+			log.Warn("a look at the model's server found trouble", "cause", string(d.Cause), "why", d.Sentence)
+		}
+		log.Info("looked at the model's server", "server", now.Server, "window", now.Window, "window_from", now.WindowFrom,
+			"tools", string(now.Tools), "pictures", string(now.Vision))
+		return
+	}
+	if now.Err == nil && before.Window != now.Window {
+		log.Info("the model's window is another one now", "was", before.Window, "window", now.Window, "window_from", now.WindowFrom)
+	}
+}
+
+// Complete makes one call; see [agent.Model].
+func (v *hosted) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
+	res, err := v.Model.Complete(ctx, r, onDelta)
+	if err == nil {
+		v.went()
+	}
+	return res, err
+}
+
+// went is called after a call that went well: what was wrong is over, and an
+// Ollama may have loaded the model anew for it.
+func (v *hosted) went() {
+	if d := v.wrong.Load(); d != nil && d.Cause != "" {
+		v.wrong.CompareAndSwap(d, nil)
+	}
+	f := v.found.Load()
+	if f.Server == models.ServerOllama && (f.Tentative || time.Since(time.Unix(0, v.last.Load())) > lookAgain) {
+		v.look(nil)
+	}
+}
+
+// wait gives a server on this machine a moment to answer the first look.
+func (v *hosted) wait() {
+	if !models.Near(v.server.BaseURL) {
+		return
+	}
+	late := time.NewTimer(nearWait)
+	defer late.Stop()
+	select {
+	case <-v.looked:
+	case <-late.C:
+	}
+}
+
+// window is the model's context window as it is known now, in tokens.
+func (v *hosted) window() int {
+	return cmp.Or(v.configured, v.found.Load().Window, config.UnknownWindow)
+}
+
+// windowText says how large the model's window is, and who says so.
+func (v *hosted) windowText() string {
+	f := v.found.Load()
+	switch {
+	case v.configured > 0:
+		return fmt.Sprintf("Its window is %d tokens, as model.context_window says.", v.configured)
+	case f.Window > 0:
+		return fmt.Sprintf("Its window is %d tokens, says %s.", f.Window, f.WindowFrom)
+	}
+	return fmt.Sprintf("Its window is not known and taken as %d tokens; model.context_window says another.", config.UnknownWindow)
+}
+
+// errBlind: the model is not shown pictures.
+var errBlind = errors.New("app: the model takes no pictures")
+
+// sighted shows a model the pictures of messages only if it can see, which may
+// turn out while it is used.
+type sighted struct {
+	files *media.Store
+	of    atomic.Pointer[hosted] // set once the model is made
+}
+
+// Open opens a file of a message.
+func (s *sighted) Open(file string) (io.ReadCloser, error) {
+	if v := s.of.Load(); v == nil || v.found.Load().Vision != models.Yes {
+		return nil, errBlind
+	}
+	return s.files.Open(file)
+}
