@@ -194,7 +194,7 @@ func (c *audited) summary(text string) (agent.Response, error) {
 
 // audit looks for every message in r.
 func (c *audited) audit(r agent.Request) {
-	shown := r.System + r.Background + show(r.Messages)
+	shown := r.System + show(r.Messages)
 	known := map[string]bool{}
 	for mark, read := range c.read {
 		if strings.Contains(shown, mark) {

@@ -47,7 +47,7 @@ func (s *script) Complete(ctx context.Context, r agent.Request, onDelta func(age
 		s.t.Errorf("Complete got a request that is not valid: %v", err)
 	}
 	if why := unprompted(r.Messages); why != "" {
-		s.t.Errorf("Complete got a request that Gemini refuses: %s", why)
+		s.t.Errorf("Complete got a request that templates refuse: %s", why)
 	}
 	s.mu.Lock()
 	next := s.replies[min(len(s.got), len(s.replies)-1)]
@@ -57,16 +57,16 @@ func (s *script) Complete(ctx context.Context, r agent.Request, onDelta func(age
 	return next(ctx, r, onDelta)
 }
 
-// unprompted says what in msgs a server refuses that goes by turns: "function
-// call turn comes immediately after a user turn or after a function response
-// turn", and the first one is the user's.
+// unprompted says what in msgs a template refuses that goes by turns.
 func unprompted(msgs []sessions.Message) string {
 	for i, m := range msgs {
 		switch {
 		case i == 0 && m.Role != sessions.RoleUser:
 			return "it begins with a message of " + string(m.Role)
-		case len(m.ToolCalls) > 0 && msgs[i-1].Role == sessions.RoleAssistant:
-			return fmt.Sprintf("message %d calls tools after words of the model", i)
+		case i > 0 && m.Role == msgs[i-1].Role && m.Role != sessions.RoleTool:
+			return fmt.Sprintf("messages %d and %d are both of %s", i-1, i, m.Role)
+		case i > 0 && m.Role == sessions.RoleUser && msgs[i-1].Role == sessions.RoleTool:
+			return fmt.Sprintf("message %d is a person's, after a result", i)
 		}
 	}
 	return ""
@@ -107,13 +107,21 @@ func parseCalls(calls []string) (out []sessions.ToolCall) {
 	for _, c := range calls {
 		id, rest, _ := strings.Cut(c, " ")
 		name, args, _ := strings.Cut(rest, " ")
-		if id == "-" {
-			id = ""
-		}
-		out = append(out, sessions.ToolCall{ID: id, Name: name, Arguments: args})
+		out = append(out, sessions.ToolCall{ID: callID(id), Name: name, Arguments: args})
 	}
 	return out
 }
+
+// callID makes an id of nine letters and digits of a short one, as requests have
+// them, and "" of "-"; shortID takes it back.
+func callID(short string) string {
+	if short == "-" {
+		return ""
+	}
+	return short + strings.Repeat("Z", max(9-len(short), 0))
+}
+
+func shortID(id string) string { return strings.TrimRight(id, "Z") }
 
 func fail(err error) reply {
 	return func(context.Context, agent.Request, func(agent.Delta)) (agent.Response, error) {
@@ -189,7 +197,7 @@ func (j *journal) shape() string {
 	for _, s := range j.steps {
 		b.WriteString(string(s.Kind))
 		if s.CallID != "" {
-			b.WriteString(":" + s.CallID)
+			b.WriteString(":" + shortID(s.CallID))
 		}
 		b.WriteByte(' ')
 	}
@@ -268,14 +276,14 @@ func show(msgs []sessions.Message) string {
 	for _, m := range msgs {
 		b.WriteString(string(m.Role))
 		if m.ToolCallID != "" {
-			b.WriteString("(" + m.ToolCallID + ")")
+			b.WriteString("(" + shortID(m.ToolCallID) + ")")
 		}
 		if m.Synthetic {
 			b.WriteByte('*')
 		}
 		b.WriteString(": " + m.Content)
 		for _, c := range m.ToolCalls {
-			fmt.Fprintf(&b, " [%s %s %s]", c.ID, c.Name, c.Arguments)
+			fmt.Fprintf(&b, " [%s %s %s]", shortID(c.ID), c.Name, c.Arguments)
 		}
 		b.WriteByte('\n')
 	}

@@ -115,7 +115,7 @@ func (a *Agent) learn(m Model, req Request, u *sessions.Usage) (counted int) {
 	if u == nil || u.Input <= 0 || !a.opts.Calibration.wants(name) {
 		return 0
 	}
-	counted = a.messageTokens(req.Messages) + a.textTokens(req.System) + a.textTokens(req.Background)
+	counted = a.messageTokens(req.Messages) + a.textTokens(req.System)
 	if len(req.Tools) > 0 {
 		counted += a.toolTokens
 	}

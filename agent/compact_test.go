@@ -42,7 +42,7 @@ func TestCase17KeptTurnsAreShown(t *testing.T) {
 				t.Errorf("case 30: %d summaries after one more turn, want 1", len(talk.summaries))
 			}
 			r := requests[before]
-			text := r.System + r.Background + show(r.Messages)
+			text := r.System + show(r.Messages)
 			// The oldest facts may have had no room in the preset's limits.
 			var covered string
 			for _, m := range talk.all {
@@ -50,7 +50,7 @@ func TestCase17KeptTurnsAreShown(t *testing.T) {
 					covered = facts.FindString(m.Content)
 				}
 			}
-			contains(t, "request", r.System+r.Background+r.Messages[min(1, len(r.Messages)-1)].Content, covered)
+			contains(t, "request", r.System+r.Messages[min(1, len(r.Messages)-1)].Content, covered)
 			for _, m := range kept {
 				if m.Role != sessions.RoleTool && m.Content != "" {
 					contains(t, "request", text, m.Content)

@@ -12,11 +12,9 @@ import (
 
 // Request is one call to a model.
 type Request struct {
-	System string
-	// Background is a second system message, after System; "": there is none.
-	Background string
-	Messages   []sessions.Message
-	Tools      []Spec // sorted by name
+	System   string
+	Messages []sessions.Message
+	Tools    []Spec // sorted by name
 	// MaxTokens bounds the answer; 0 leaves it to the server.
 	MaxTokens int
 	// Temperature is left to the server if nil.

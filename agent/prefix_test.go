@@ -27,7 +27,7 @@ func wire(t *testing.T, r agent.Request) string {
 		b.Write(j)
 	}
 	write(r.Tools)
-	write(r.System + r.Background)
+	write(r.System)
 	for _, m := range r.Messages {
 		write([]any{m.Role, m.Content, m.ToolCalls, m.ToolCallID})
 	}

@@ -172,7 +172,7 @@ func pieces(r agent.Request) []string {
 	for _, s := range r.Tools {
 		all = append(all, s.Name, s.Description, string(s.Parameters))
 	}
-	all = append(all, r.System, r.Background)
+	all = append(all, r.System)
 	for _, m := range r.Messages {
 		all = append(all, string(m.Role), m.Content, m.ToolCallID)
 		for _, c := range m.ToolCalls {
@@ -185,7 +185,7 @@ func pieces(r agent.Request) []string {
 func (r *talked) size() int {
 	n := 0
 	for _, q := range r.requests {
-		n += window.Estimate(q.Messages) + window.EstimateText(q.System+q.Background)
+		n += window.Estimate(q.Messages) + window.EstimateText(q.System)
 	}
 	return n / len(r.requests)
 }

@@ -20,7 +20,7 @@ import (
 // counts only if the request is made: rescue builds some on trial.
 func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	req = Request{
-		System: r.frame.System, Background: r.frame.Background, Tools: r.a.sorted,
+		System: r.frame.System, Tools: r.a.sorted,
 		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature,
 	}
 	if final {
@@ -32,12 +32,13 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	unsaid := window.Missing(r.all, whole) - failed
 	left := missing(r.all, view, told) - failed - unsaid + r.t.History.Omitted
 	r.left = left - r.t.History.Omitted
-	view = window.Prompted(r.lead(view, left))
+	view = r.lead(view, left)
 	if window.Validate(view) != nil {
 		// Fitting and pruning keep the shape, so this mends only what a fault
 		// in them breaks; a server would refuse it in every turn to come.
 		view = window.Repair(view)
 	}
+	view = window.Alternate(view, r.model.Name())
 	if err := window.Validate(view); err != nil {
 		return Request{}, lack{}, fmt.Errorf("agent: build request: %w", err)
 	}

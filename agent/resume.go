@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 
-	"dragoman/agent/window"
 	"dragoman/sessions"
 )
 
@@ -26,7 +25,9 @@ func (r *run) replay(steps []sessions.Step) {
 		case s.Kind == sessions.StepModel:
 			r.closeGroup()
 			m := *s.Message
-			m.ToolCalls = window.UniqueIDs(m.ToolCalls, r.ids)
+			for _, c := range m.ToolCalls {
+				r.ids[c.ID] = true // as its steps name it
+			}
 			r.add(m)
 			r.steps++
 			r.count(m.Usage)

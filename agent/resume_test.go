@@ -103,15 +103,15 @@ func checkResume(t *testing.T, at int, written bool, whole string) {
 // happened, and that the answer is in the journal.
 func TestResumeInterrupted(t *testing.T) {
 	msg := response("", "tool_calls", parseCalls([]string{"a send {}", "b look {}", "c send {}"})...).Message
-	done := sessions.Message{Role: sessions.RoleTool, ToolCallID: "c", Name: "send", Content: "sent before"}
+	done := sessions.Message{Role: sessions.RoleTool, ToolCallID: callID("c"), Name: "send", Content: "sent before"}
 	turn := turnOf("go")
 	turn.Steps = []sessions.Step{
 		{Kind: sessions.StepPreview, MessageID: "77"},
 		{Kind: sessions.StepModel, Message: &msg},
-		{Kind: sessions.StepToolStart, CallID: "a"},
-		{Kind: sessions.StepToolStart, CallID: "b"},
-		{Kind: sessions.StepToolStart, CallID: "c"},
-		{Kind: sessions.StepToolDone, CallID: "c", Message: &done},
+		{Kind: sessions.StepToolStart, CallID: callID("a")},
+		{Kind: sessions.StepToolStart, CallID: callID("b")},
+		{Kind: sessions.StepToolStart, CallID: callID("c")},
+		{Kind: sessions.StepToolDone, CallID: callID("c"), Message: &done},
 	}
 	var j journal
 	turn.Record = j.record
@@ -141,14 +141,14 @@ assistant: Done.
 // and a step limit that was reached before the crash still holds.
 func TestResumeSteered(t *testing.T) {
 	msg := response("", "tool_calls", parseCalls([]string{"a get {}"})...).Message
-	done := sessions.Message{Role: sessions.RoleTool, ToolCallID: "a", Name: "get", Content: "x"}
+	done := sessions.Message{Role: sessions.RoleTool, ToolCallID: callID("a"), Name: "get", Content: "x"}
 	steer := sessions.Message{Role: sessions.RoleUser, Content: "faster", Sender: "8"}
 	note := sessions.Message{Role: sessions.RoleUser, Content: "a note", Synthetic: true}
 	turn := turnOf("go")
 	turn.Steps = []sessions.Step{
 		{Kind: sessions.StepModel, Message: &msg},
-		{Kind: sessions.StepToolStart, CallID: "a"},
-		{Kind: sessions.StepToolDone, CallID: "a", Message: &done},
+		{Kind: sessions.StepToolStart, CallID: callID("a")},
+		{Kind: sessions.StepToolDone, CallID: callID("a"), Message: &done},
 		{Kind: sessions.StepNote, Message: &note},
 		{Kind: sessions.StepSteer, Message: &steer},
 	}

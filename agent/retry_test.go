@@ -149,7 +149,7 @@ func TestBudget(t *testing.T) {
 		if n := window.Estimate(req.Messages); n > window8k*9/10 {
 			t.Errorf("request %d takes about %d tokens of %d", i, n, window8k)
 		}
-		if !strings.Contains(show(req.Messages), "user: what now?\nuser: and this?\n") {
+		if !strings.Contains(show(req.Messages), "what now?\n\nand this?") {
 			t.Errorf("request %d lacks a message that the turn answers", i)
 		}
 	}

@@ -210,7 +210,7 @@ func (r *run) stamp(m *sessions.Message) {
 // take journals an answer with tool calls and makes it part of the turn.
 func (r *run) take(ctx context.Context, resp *Response) error {
 	m := resp.Message
-	m.ToolCalls = window.UniqueIDs(m.ToolCalls, r.ids)
+	m.ToolCalls = window.UniqueIDs(m.ToolCalls, r.t.ID, r.ids)
 	if err := r.record(ctx, sessions.Step{Kind: sessions.StepModel, Message: &m}); err != nil {
 		return err
 	}

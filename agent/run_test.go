@@ -97,7 +97,7 @@ assistant: Done.
 	if got, want := j.shape(), "model tool_start:c1 tool_done:c1 tool_start:c2 tool_done:c2 model tool_start:c3 tool_done:c3"; got != want {
 		t.Errorf("journal = %q, want %q", got, want)
 	}
-	wantCall := agent.Call{ID: "c3", Args: []byte(`{"n":3}`), Key: key, Person: turn.Person, Private: true, Turn: "t1"}
+	wantCall := agent.Call{ID: callID("c3"), Args: []byte(`{"n":3}`), Key: key, Person: turn.Person, Private: true, Turn: "t1"}
 	if diff := cmp.Diff([]agent.Call{wantCall}, put.calls(), cmp.Comparer(func(a, b channels.Key) bool { return a == b })); diff != "" {
 		t.Errorf("Call (-want +got):\n%s", diff)
 	}
@@ -144,26 +144,27 @@ func TestCase01To05RunRepairsHistory(t *testing.T) {
 	m := newScript(t, say("ok"))
 	turn := turnOf("go on")
 	turn.History.Messages = []sessions.Message{
-		{Role: sessions.RoleTool, ToolCallID: "x", Content: "cut off"},
+		{Role: sessions.RoleTool, ToolCallID: callID("x"), Content: "cut off"},
 		{Role: sessions.RoleUser, Content: "first"},
 		{Role: sessions.RoleAssistant, Content: "plain"},
-		{Role: sessions.RoleTool, ToolCallID: "y", Content: "nobody asked"},
+		{Role: sessions.RoleTool, ToolCallID: callID("y"), Content: "nobody asked"},
 		{Role: sessions.RoleAssistant, ToolCalls: parseCalls([]string{"l get {}"})},
 		{Role: sessions.RoleUser, Content: "second"},
-		{Role: sessions.RoleTool, ToolCallID: "l", Content: "late"},
+		{Role: sessions.RoleTool, ToolCallID: callID("l"), Content: "late"},
 		{Role: sessions.RoleAssistant, ToolCalls: parseCalls([]string{"a get", "b get {"})},
-		{Role: sessions.RoleTool, ToolCallID: "b"},
+		{Role: sessions.RoleTool, ToolCallID: callID("b")},
 	}
 	run(t, newAgent(t, m, agent.Options{}), turn)
 	want := `user: first
-assistant: plain
-user*: [The conversation goes on here.]
-assistant:  [l get {}]
+assistant: plain [l get {}]
 tool(l): late
+assistant*: (I have the results.)
 user: second
-assistant:  [a get {}] [b get {"invalid_arguments":"{"}]
+assistant:  [a get {}]
 tool(a)*: (no result: this call was interrupted; it may or may not have happened)
+assistant:  [b get {"invalid_arguments":"{"}]
 tool(b): (no output)
+assistant*: (I have the results.)
 user: go on
 `
 	if diff := cmp.Diff(want, show(m.requests()[0].Messages)); diff != "" {
@@ -293,7 +294,7 @@ func TestRunSteer(t *testing.T) {
 	if asked != 2 {
 		t.Errorf("Steer was asked %d times, want 2: between the steps", asked)
 	}
-	if got := show(m.requests()[1].Messages); !strings.HasSuffix(got, "tool(a): get ran with {\"n\":1}\nuser: faster\n") {
+	if got := show(m.requests()[1].Messages); !strings.HasSuffix(got, "tool(a): get ran with {\"n\":1}\nassistant*: (I have the results.)\nuser: faster\n") {
 		t.Errorf("second request:\n%s", got)
 	}
 	contains(t, "Messages", show(res.Messages), "user: faster\n")

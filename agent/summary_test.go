@@ -143,7 +143,7 @@ func TestSummaryReadsToolResults(t *testing.T) {
 				id := fmt.Sprint("c", i)
 				add(sessions.Message{Role: sessions.RoleUser, Content: fmt.Sprintf("asked-%d. %s", i, filler)})
 				add(sessions.Message{Role: sessions.RoleAssistant, ToolCalls: parseCalls([]string{id + " get {}"})})
-				add(sessions.Message{Role: sessions.RoleTool, ToolCallID: id, Content: fmt.Sprintf("found-%d. %s", i, filler)})
+				add(sessions.Message{Role: sessions.RoleTool, ToolCallID: callID(id), Content: fmt.Sprintf("found-%d. %s", i, filler)})
 			}
 			m := newScript(t, say(theyTalked))
 			s, err := newAgent(t, m, agent.Options{ContextWindow: 8192, Compaction: keeping(3)}).Summarize(t.Context(), sessions.History{Messages: msgs}, nil)
@@ -173,7 +173,7 @@ func TestCase12CutKeepsGroups(t *testing.T) {
 	h := sessions.History{Messages: talk(10)}
 	h.Messages = append(h.Messages, sessions.Message{Seq: 200, Role: sessions.RoleAssistant, ToolCalls: parseCalls([]string{"a get {}", "b get {}", "c get {}"})})
 	for i, id := range []string{"a", "b", "c"} {
-		h.Messages = append(h.Messages, sessions.Message{Seq: int64(201 + i), Role: sessions.RoleTool, ToolCallID: id, Content: "x"})
+		h.Messages = append(h.Messages, sessions.Message{Seq: int64(201 + i), Role: sessions.RoleTool, ToolCallID: callID(id), Content: "x"})
 	}
 	h.Messages = append(h.Messages, sessions.Message{Seq: 204, Role: sessions.RoleAssistant, Content: "done"})
 	for keep, want := range map[int]int64{1: 203, 2: 109, 3: 109, 4: 109, 5: 109, 6: 108} {

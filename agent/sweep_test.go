@@ -84,7 +84,7 @@ func (p swept) measure(t *testing.T) string {
 	shared, _ := r.shared()
 	sent, largest := 0, 0
 	for _, q := range append(slices.Clone(r.requests), r.asked...) {
-		n := window.Estimate(q.Messages) + window.EstimateText(q.System+q.Background)
+		n := window.Estimate(q.Messages) + window.EstimateText(q.System)
 		sent, largest = sent+n, max(largest, n)
 	}
 	if r.unaccounted != 0 {
@@ -104,7 +104,7 @@ func (p swept) measure(t *testing.T) string {
 // inView counts the facts that the last request still has, somewhere.
 func (r *talked) inView() string {
 	last := r.requests[len(r.requests)-1]
-	text := last.System + last.Background + show(last.Messages)
+	text := last.System + show(last.Messages)
 	told, kept := 0, 0
 	for _, m := range r.all {
 		for _, f := range facts.FindAllString(m.Content, -1) {

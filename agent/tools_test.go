@@ -146,7 +146,7 @@ func TestToolsSideBySide(t *testing.T) {
 					defer running.Add(-1)
 					// Later calls end earlier, and still come later.
 					time.Sleep(10*time.Second - time.Duration(n.Add(1))*time.Millisecond)
-					return "result of " + c.ID, nil
+					return "result of " + shortID(c.ID), nil
 				}
 				slow := tool{agent.Spec{Name: "slow", Parallel: true}, work}
 				step := tool{agent.Spec{Name: "step"}, work}

@@ -30,7 +30,7 @@ type ask struct {
 
 // summaryIn is the summary in r, wherever it was rendered.
 func summaryIn(r agent.Request) string {
-	places := []string{r.System, r.Background}
+	places := []string{r.System}
 	if len(r.Messages) > 1 && r.Messages[1].Summary {
 		places = append(places, r.Messages[1].Content)
 	}

@@ -33,7 +33,6 @@ func discreet(err error, r *agent.Request) error {
 		says = cutPieces(says, strings.Join(strings.Fields(text), " "), piece, "[…]")
 	}
 	cut(r.System, quoteOfPrompt)
-	cut(r.Background, quoteOfChat)
 	for i := range r.Messages {
 		m := &r.Messages[i]
 		cut(m.Content, quoteOfChat)

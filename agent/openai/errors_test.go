@@ -171,7 +171,6 @@ func TestErrorsQuoteNoSummary(t *testing.T) {
 	const summary = "Anna's diagnosis is CANARYTEXT, and she asks for a second opinion."
 	for name, r := range map[string]agent.Request{
 		"in the system prompt": {System: "You help.\n\n<conversation_summary>\n" + summary + "\n</conversation_summary>"},
-		"behind it":            {System: "You help.", Background: summary},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := agenttest.Serve(t, agenttest.Options{})

@@ -53,12 +53,9 @@ func (m *Model) parts(r agent.Request, most int) (head, tools []byte, shown int,
 	if tools, err = m.tools(r.Tools); err != nil {
 		return nil, nil, 0, err
 	}
-	list := make([]wireMessage, 0, len(r.Messages)+2)
+	list := make([]wireMessage, 0, len(r.Messages)+1)
 	if r.System != "" {
 		list = append(list, wireMessage{Role: openai.ChatMessageRoleSystem, Content: r.System})
-	}
-	if r.Background != "" {
-		list = append(list, wireMessage{Role: openai.ChatMessageRoleSystem, Content: r.Background})
 	}
 	first, seen := 0, 0
 	if most > 0 {

@@ -52,9 +52,6 @@ func (Responses) Encode(in *wire.Input) (net.Buffers, error) {
 		Stream:         true,
 		Input:          []any{},
 	}
-	if r.Background != "" {
-		out.Instructions = strings.TrimPrefix(out.Instructions+"\n\n"+r.Background, "\n\n")
-	}
 	if reasons(in.To.Model) {
 		out.Include = []openai.ResponseInclude{openai.ResponseIncludeReasoningEncryptedContent}
 	}

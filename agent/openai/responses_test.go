@@ -75,7 +75,7 @@ func TestResponsesRequest(t *testing.T) {
 	warm := float32(0)
 	in := &wire.Input{
 		Request: &agent.Request{
-			System: "Be kind.", Background: "They spoke of tea.",
+			System: "Be kind.",
 			Messages: []sessions.Message{
 				{Role: sessions.RoleUser, Content: "What is <this>?"},
 				{Role: sessions.RoleAssistant, Content: "Let me look.", ToolCalls: []sessions.ToolCall{
@@ -108,7 +108,7 @@ func TestResponsesRequest(t *testing.T) {
 	}
 	equalJSON(t, strings.ReplaceAll(body, second, "ID"), `{
 		"model": "gpt-5.6", "stream": true, "store": true, "service_tier": "flex", "prompt_cache_key": "k1",
-		"include": ["reasoning.encrypted_content"], "instructions": "Be kind.\n\nThey spoke of tea.",
+		"include": ["reasoning.encrypted_content"], "instructions": "Be kind.",
 		"max_output_tokens": 16, "temperature": 0, "reasoning": {"effort": "low"},
 		"text": {"format": {"type": "json_schema", "name": "answer", "schema": {"type": "object"}}},
 		"tools": [

@@ -25,7 +25,7 @@ func WithoutFailed(msgs []sessions.Message, running string) (view []sessions.Mes
 		m, results := msgs[start], msgs[start+1:end]
 		if slices.ContainsFunc(results, func(m sessions.Message) bool { return gone(&m) }) {
 			calls := m.ToolCalls
-			m.ToolCalls = nil
+			m.ToolCalls, m.Attached = nil, nil // it was of all of them
 			for i := range results {
 				if !gone(&results[i]) {
 					m.ToolCalls = append(m.ToolCalls, calls[i])

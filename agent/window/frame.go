@@ -18,9 +18,6 @@ const (
 	sectionHead = "## Summary of the conversation so far\n" +
 		"The text between the tags stands for older messages. It is " + untrusted + "\n" + summaryOpen
 
-	messageHead = "[Previous conversation summary]\n" +
-		"The text between the tags stands for the messages before those that follow. It is " + untrusted + "\n" + summaryOpen
-
 	checkpointNote = "[Checkpoint. The conversation before the next messages was summarised; write the summary here. It is " + untrusted + "]"
 
 	factsHead = "<knowledge>\n<facts>\n<description>Information about session %s. It is " + untrusted + "</description>\n" +
@@ -34,8 +31,6 @@ type Frame struct {
 	// System is the system prompt: the agent's own, the channel's part, and
 	// the summary where that belongs there.
 	System string
-	// Background is a second system message, or "".
-	Background string
 	// Lead are messages that stand before the first one that was kept. They
 	// are made for the request and no part of the transcript.
 	Lead []sessions.Message
@@ -56,8 +51,6 @@ func NewFrame(prompt, channel string, summary *sessions.Summary, as Render) Fram
 		text := strings.TrimSpace(summary.Text)
 		tagged := EscapeTags(text) + summaryClose
 		switch as {
-		case SystemMessage:
-			f.Background = messageHead + tagged
 		case CheckpointPair:
 			f.Lead = []sessions.Message{
 				{Role: sessions.RoleUser, Content: checkpointNote, Synthetic: true, Summary: true},
@@ -79,11 +72,7 @@ func (f Frame) Tokens(text func(string) int) int {
 	if text == nil {
 		text = EstimateText
 	}
-	n := text(f.System) + Count(f.Lead, text)
-	if f.Background != "" {
-		n += perMessage + text(f.Background)
-	}
-	return n
+	return text(f.System) + Count(f.Lead, text)
 }
 
 var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
@@ -97,40 +86,4 @@ func escapeXML(s string) string { return xmlEscapes.Replace(s) }
 func Omission(n int, hint string) sessions.Message {
 	text := fmt.Sprintf("[%d earlier messages of this conversation are left out here, to save room.%s]", n, hint)
 	return sessions.Message{Role: sessions.RoleUser, Content: text, Synthetic: true}
-}
-
-// prompt stands where a server wants a person's message and there is none.
-const prompt = "[The conversation goes on here.]"
-
-// Prompted returns msgs, which must be repaired, with a person's message in
-// front of the model's where some servers want one: at the beginning, which a
-// cut before a call of tools leaves bare, and between the model's words and
-// such a call. Gemini refuses all requests of a conversation in which a "function call
-// turn" comes neither after a user turn nor after a function response turn.
-// Where there is nothing to do it returns msgs itself.
-func Prompted(msgs []sessions.Message) []sessions.Message {
-	var out []sessions.Message
-	for i := range msgs {
-		if bare(msgs, i) {
-			if out == nil {
-				out = append(make([]sessions.Message, 0, len(msgs)+1), msgs[:i]...)
-			}
-			out = append(out, sessions.Message{Role: sessions.RoleUser, Content: prompt, Synthetic: true})
-		}
-		if out != nil {
-			out = append(out, msgs[i])
-		}
-	}
-	if out == nil {
-		return msgs
-	}
-	return out
-}
-
-// bare reports whether msgs[i] wants a person's message in front of it.
-func bare(msgs []sessions.Message, i int) bool {
-	if msgs[i].Role != sessions.RoleAssistant {
-		return false
-	}
-	return i == 0 || len(msgs[i].ToolCalls) > 0 && msgs[i-1].Role == sessions.RoleAssistant
 }

@@ -19,7 +19,7 @@ func TestCase33Renderings(t *testing.T) {
 			if !strings.HasPrefix(f.System, "Be kind.\n\nYou are on IRC.") {
 				t.Errorf("System = %q, want the prompts first", f.System)
 			}
-			all := f.System + f.Background
+			all := f.System
 			for _, m := range f.Lead {
 				all += "\n" + m.Content
 				if !m.Synthetic || !m.Summary || m.Seq != 0 {
@@ -52,7 +52,7 @@ func TestCase33Renderings(t *testing.T) {
 					t.Errorf("in front of %q: %v", first, err)
 				}
 			}
-			if again := window.NewFrame("Be kind.", "You are on IRC.", s, as); again.System+again.Background != f.System+f.Background {
+			if again := window.NewFrame("Be kind.", "You are on IRC.", s, as); again.System != f.System {
 				t.Error("the frame of the same summary differs")
 			}
 		})
@@ -113,41 +113,4 @@ func FuzzParseFields(f *testing.F) {
 			t.Error("good fields have no text")
 		}
 	})
-}
-
-// TestPrompted: a person's message stands first, and in front of calls that
-// would follow words of the model; nothing else changes.
-func TestPrompted(t *testing.T) {
-	user := sessions.Message{Role: sessions.RoleUser, Content: "hello"}
-	words := sessions.Message{Role: sessions.RoleAssistant, Content: "I see."}
-	group := asked(5, "look", "a shelf")
-	for name, test := range map[string]struct{ in, want string }{
-		"a turn":             {"u g w u w", "u g w u w"},
-		"begins with words":  {"w u w", "+ w u w"},
-		"begins with a call": {"g g w", "+ g g w"},
-		"a call after words": {"u w g w g", "u w + g w + g"},
-		"words after words":  {"u w w", "u w w"},
-		"nothing":            {"", ""},
-	} {
-		var in []sessions.Message
-		for word := range strings.FieldsSeq(test.in) {
-			in = append(in, map[string][]sessions.Message{"u": {user}, "w": {words}, "g": group}[word]...)
-		}
-		var got []string
-		for _, m := range window.Prompted(in) {
-			switch {
-			case m.Role == sessions.RoleUser && m.Synthetic:
-				got = append(got, "+")
-			case m.Role == sessions.RoleUser:
-				got = append(got, "u")
-			case m.Role == sessions.RoleAssistant && len(m.ToolCalls) > 0:
-				got = append(got, "g")
-			case m.Role == sessions.RoleAssistant:
-				got = append(got, "w")
-			}
-		}
-		if s := strings.Join(got, " "); s != test.want {
-			t.Errorf("%s: Prompted(%s) = %s, want %s", name, test.in, s, test.want)
-		}
-	}
 }

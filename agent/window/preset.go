@@ -50,7 +50,7 @@ type Render string
 // The values of Compaction.Render.
 const (
 	SystemSection  Render = "system_section"  // a section at the end of the system prompt
-	SystemMessage  Render = "system_message"  // a second system message
+	SystemMessage  Render = "system_message"  // the same: many templates take one system message only
 	CheckpointPair Render = "checkpoint_pair" // a user message and its answer, before the first kept message
 	FactsXML       Render = "facts_xml"       // a fact of a knowledge block in the system prompt
 )

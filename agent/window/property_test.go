@@ -3,6 +3,7 @@ package window_test
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,9 @@ func TestCase11RepairProperties(t *testing.T) {
 	})
 }
 
+// callIDs are those that Mistral's templates take.
+var callIDs = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
+
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -88,6 +92,13 @@ func checkRepair(t failer, in []sessions.Message) {
 	}
 	if twice := window.Repair(out); !reflect.DeepEqual(out, twice) {
 		t.Fatalf("Repair twice differs from once (-once +twice):\n%s", cmp.Diff(out, twice))
+	}
+	for _, m := range out {
+		for _, c := range m.ToolCalls {
+			if !callIDs.MatchString(c.ID) {
+				t.Fatalf("a call has the id %q", c.ID)
+			}
+		}
 	}
 	for _, role := range []sessions.Role{sessions.RoleUser, sessions.RoleAssistant} {
 		if want, got := texts(in, role), texts(out, role); !slices.Equal(want, got) {

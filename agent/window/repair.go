@@ -23,7 +23,7 @@ const (
 // Repair returns msgs in a shape that every server takes: each tool call is
 // answered once, in the order of the calls and directly after the message that
 // made it; each tool message has its call; ids are unique over all messages
-// and not empty; nothing is empty. A missing result is replaced by a labelled
+// and nine letters and digits; nothing is empty. A missing result is replaced by a labelled
 // synthetic one. Repair(Repair(x)) equals Repair(x), and what it does to a
 // message depends on later messages only where those are its results, so a
 // growing history keeps its prefix. Where there is nothing to do it returns
@@ -75,7 +75,7 @@ func appendAssistant(out, msgs []sessions.Message, m sessions.Message, results [
 		}
 		return append(out, m)
 	}
-	m.ToolCalls = UniqueIDs(m.ToolCalls, used)
+	m.ToolCalls = UniqueIDs(m.ToolCalls, m.Turn, used)
 	for i, c := range m.ToolCalls {
 		m.ToolCalls[i].Name = toolName(c.Name)
 		m.ToolCalls[i].Arguments = toolArguments(c.Arguments)
@@ -116,15 +116,16 @@ func Strays(msgs []sessions.Message) int {
 	return n
 }
 
-// UniqueIDs returns a copy of calls in which no id is empty, in used, or
-// there twice, and adds the ids to used. New ids depend on nothing but the
-// arguments.
-func UniqueIDs(calls []sessions.ToolCall, used map[string]bool) []sessions.ToolCall {
+// UniqueIDs returns a copy of calls whose ids are nine letters and digits, none
+// of them in used or there twice, and adds the ids to used. New ids depend on
+// nothing but the arguments. turn is that of the calls: servers that number them
+// begin anew in each.
+func UniqueIDs(calls []sessions.ToolCall, turn string, used map[string]bool) []sessions.ToolCall {
 	out := slices.Clone(calls)
 	for i := range out {
 		id := out[i].ID
-		for n := len(used); id == "" || used[id]; n++ {
-			id = freshID(out[i].ID, n)
+		for n := 0; !isCallID(id) || used[id]; n++ {
+			id = freshID(turn, out[i].ID, n)
 		}
 		out[i].ID = id
 		used[id] = true
@@ -132,12 +133,22 @@ func UniqueIDs(calls []sessions.ToolCall, used map[string]bool) []sessions.ToolC
 	return out
 }
 
-// freshID makes nine letters and digits of id and n: some servers take ids of
-// that form only, and all take it.
-func freshID(id string, n int) string {
+// callIDLength is how long the ids of calls are. Mistral's templates take ids of
+// just this length, made of letters and digits, and all other servers take them.
+const callIDLength = 9
+
+// isCallID reports whether every server takes id.
+func isCallID(id string) bool {
+	return len(id) == callIDLength && !strings.ContainsFunc(id, func(r rune) bool {
+		return badInName(r) || r == '_' || r == '-'
+	})
+}
+
+// freshID makes an id of the turn, the id that there was, and n.
+func freshID(turn, id string, n int) string {
 	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(id))
+	_, _ = h.Write([]byte(turn + "\x00" + id))
 	_, _ = h.Write([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
 	sum := h.Sum64()
 	b := []byte("c00000000")

@@ -15,7 +15,7 @@ type Summary struct {
 	When        string         `yaml:"when" doc:"auto summarises when a trigger is reached, every_turn after each turn, ask when the person says /compact, which they are told once, or when it would not fit any more; off never: what does not fit is then left out, and said to be."`
 	Trigger     SummaryTrigger `yaml:"trigger"`
 	Keep        SummaryKeep    `yaml:"keep"`
-	Render      string         `yaml:"render" doc:"Where the summary stands: system_section (at the end of the system prompt), system_message (a second one), checkpoint_pair (a question and its answer before the messages) or facts_xml (a fact in the system prompt)."`
+	Render      string         `yaml:"render" doc:"Where the summary stands: system_section (at the end of the system prompt), system_message (the same), checkpoint_pair (a question and its answer before the messages) or facts_xml (a fact in the system prompt)."`
 	Format      string         `yaml:"format" doc:"concise: 3 or 4 sentences; sections: goal, constraints, progress, decisions, next steps, context; json: a fixed schema, or that of schema."`
 	MaxTokens   int            `yaml:"max_tokens" doc:"Most tokens of one summary, at most a quarter of the context window; 0: that quarter. Models that think need room for it here."`
 	MaxChars    int            `yaml:"max_chars" doc:"Most characters of one summary; a longer one is written again, never cut. 0: no limit."`
