@@ -182,7 +182,10 @@ func (r *run) end(resp *Response) Result {
 func (r *run) finish(text string, resp *Response, synthetic bool) Result {
 	m := sessions.Message{Role: sessions.RoleAssistant, Content: text, Synthetic: synthetic}
 	if resp != nil {
-		m.Usage = resp.Message.Usage
+		m.Usage, m.Model = resp.Message.Usage, resp.Message.Model
+	}
+	if resp != nil && !synthetic {
+		m.Attached = resp.Message.Attached
 	}
 	r.stamp(&m)
 	return Result{
@@ -203,7 +206,7 @@ func (r *run) stamp(m *sessions.Message) {
 	m.Turn = r.t.ID
 	m.At = r.a.now()
 	if m.Role == sessions.RoleAssistant {
-		m.Model = r.model.Name()
+		m.Model = cmp.Or(m.Model, r.model.Name()) // a fallback says who answered
 	}
 }
 

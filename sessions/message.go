@@ -110,9 +110,9 @@ type Provenance struct {
 }
 
 // Attached is what a provider put beside a message: reasoning items, thoughts,
-// signatures of thoughts or calls. It goes back to where it came from, byte for
-// byte, and to nobody else. It is opaque: no person is shown it, and no search
-// looks into it. It is erased with its message.
+// signatures of thoughts or calls. It goes back to where it came from, value for
+// value in the order in which it came, and to nobody else. It is opaque: no
+// person is shown it, and no search looks into it. It is erased with its message.
 type Attached struct {
 	By   Provenance      `json:"by"`
 	Data json.RawMessage `json:"data"`
@@ -186,7 +186,7 @@ type History struct {
 // fields do not bound.
 type HistoryLimit struct {
 	Messages int
-	Bytes    int // of Content and tool arguments
+	Bytes    int // of Content, tool arguments and what providers attached
 }
 
 // Conversation is what lists show of one key.

@@ -316,6 +316,8 @@ func shortened(m sessions.Message, most int) sessions.Message {
 	}
 	content := m.Content
 	m.Content = ""
+	// What was attached belongs to the whole message, and nothing of it can be cut.
+	m.Attached = nil
 	m.Content = Excerpt(content, max(most-EstimateMessage(&m), 1))
 	return m
 }

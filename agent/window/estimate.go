@@ -25,6 +25,15 @@ func pictures(m *sessions.Message) int {
 	return n
 }
 
+// attached is what counts of that which m's provider put beside it: most of it
+// is encrypted or encoded, of which no tokenizer says what the provider makes of it.
+func attached(m *sessions.Message) int {
+	if m.Attached == nil {
+		return 0
+	}
+	return (len(m.Attached.Data) + 3) / 4
+}
+
 // Estimate guesses how many tokens msgs take, ids, names and arguments of
 // tool calls included.
 func Estimate(msgs []sessions.Message) int { return Count(msgs, nil) }
@@ -46,7 +55,7 @@ func Count(msgs []sessions.Message, text func(string) int) int {
 }
 
 func countMessage(m *sessions.Message, text func(string) int) int {
-	n := perMessage + text(m.Content) + text(m.ToolCallID) + pictures(m)
+	n := perMessage + text(m.Content) + text(m.ToolCallID) + pictures(m) + attached(m)
 	for _, c := range m.ToolCalls {
 		n += perMessage + text(c.ID) + text(c.Name) + text(c.Arguments)
 	}
@@ -58,7 +67,7 @@ func countMessage(m *sessions.Message, text func(string) int) int {
 func Bound(msgs []sessions.Message) int {
 	n := 0
 	for i := range msgs {
-		n += perMessage + len(msgs[i].Content) + len(msgs[i].ToolCallID) + pictures(&msgs[i])
+		n += perMessage + len(msgs[i].Content) + len(msgs[i].ToolCallID) + pictures(&msgs[i]) + attached(&msgs[i])
 		for _, c := range msgs[i].ToolCalls {
 			n += perMessage + len(c.ID) + len(c.Name) + len(c.Arguments)
 		}

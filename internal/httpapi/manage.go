@@ -179,7 +179,11 @@ func (a *admin) searchAll(ctx context.Context, r *request) (any, error) {
 		return nil, r.bad
 	}
 	if r.text("key") == "" {
-		return list(a.Store.SearchAll(ctx, r.text("query"), limit))
+		found, err := a.Store.SearchAll(ctx, r.text("query"), limit)
+		for i := range found {
+			found[i].Message.Attached = nil
+		}
+		return list(found, err)
 	}
 	k, err := key(r.text("key"))
 	if err != nil {
@@ -187,7 +191,7 @@ func (a *admin) searchAll(ctx context.Context, r *request) (any, error) {
 	}
 	messages, err := a.Store.Search(ctx, k, r.text("query"), limit)
 	found := make([]sessions.Found, 0, len(messages))
-	for _, m := range messages {
+	for _, m := range forPeople(messages) {
 		found = append(found, sessions.Found{Key: k, Message: m})
 	}
 	return found, err

@@ -54,7 +54,7 @@ func soFar(p sessions.Pending) []sessions.Message {
 	for i := range list {
 		list[i].Turn = p.Turn
 	}
-	return list
+	return forPeople(list)
 }
 
 // Running returns what the turn of k that is not finished came to so far.

@@ -58,7 +58,16 @@ func (a *admin) messages(ctx context.Context, r *request) (any, error) {
 	if r.bad != nil {
 		return nil, r.bad
 	}
-	return list(a.Store.Messages(ctx, k, after, limit))
+	messages, err := a.Store.Messages(ctx, k, after, limit)
+	return list(forPeople(messages), err)
+}
+
+// forPeople takes from messages what only their provider is to see, in place.
+func forPeople(messages []sessions.Message) []sessions.Message {
+	for i := range messages {
+		messages[i].Attached = nil
+	}
+	return messages
 }
 
 // maxTitle is what a list can show and a person can mean, in bytes.

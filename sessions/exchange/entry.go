@@ -44,7 +44,7 @@ func entryOf(f fieldSet) (entry, error) {
 	if !f.take("role", &e.Told) || e.Told == "" {
 		return e, fmt.Errorf("%w: a message without a role", ErrFormat)
 	}
-	for _, part := range []string{"content", "usage", "attachments", "tool_calls", "function_call"} {
+	for _, part := range []string{"content", "usage", "attached", "attachments", "tool_calls", "function_call"} {
 		if err := f.onlyOnce(part, entryShape.Field(part)); err != nil {
 			return e, err
 		}
@@ -71,6 +71,7 @@ func entryOf(f fieldSet) (entry, error) {
 	f.take("failed", &e.Failed)
 	e.takeUsage(f)
 	e.takeAttachments(f)
+	e.takeAttached(f)
 	for _, name := range []string{"timestamp", "created_at"} { // stay in Extra: they are not called "at"
 		if e.At.IsZero() {
 			e.At = moment(f[name])
@@ -119,6 +120,18 @@ func (e *entry) takeAttachments(f fieldSet) {
 		delete(f, "attachments")
 	case ok:
 		f["attachments"] = rules.OriginalAttachments(f["attachments"])
+	}
+}
+
+// takeAttached is the same for what a provider attached. What others call so
+// stays theirs.
+func (e *entry) takeAttached(f fieldSet) {
+	a, whole, ok := rules.ReadAttached(f["attached"])
+	if ok {
+		e.Attached = a
+	}
+	if ok && whole {
+		delete(f, "attached")
 	}
 }
 

@@ -17,11 +17,12 @@ var (
 	anyShape = rules.ShapeOf[struct{}]()
 	// entryShape is of what a message has in objects of its own.
 	entryShape = rules.ShapeOf[struct {
-		Usage       sessions.Usage `json:"usage"`
-		Attachments []struct{}     `json:"attachments"`
-		Parts       []struct{}     `json:"content"` // or one text
-		Calls       []wireCall     `json:"tool_calls"`
-		Call        wireCall       `json:"function_call"`
+		Usage       sessions.Usage    `json:"usage"`
+		Attached    sessions.Attached `json:"attached"`
+		Attachments []struct{}        `json:"attachments"`
+		Parts       []struct{}        `json:"content"` // or one text
+		Calls       []wireCall        `json:"tool_calls"`
+		Call        wireCall          `json:"function_call"`
 	}]()
 )
 

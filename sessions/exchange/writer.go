@@ -207,6 +207,7 @@ func encodeMessage(m sessions.Message) ([]byte, error) {
 	original("synthetic", m.Synthetic, m.Synthetic)
 	original("summary", m.Summary, m.Summary)
 	original("failed", m.Failed, m.Failed)
+	original("attached", m.Attached != nil, m.Attached)
 	original("attachments", len(m.Attachments) > 0, rules.WithoutRefs(m.Attachments))
 	o.rest(extra)
 	return o.bytes(), o.err

@@ -2,6 +2,7 @@ package file_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -22,7 +23,9 @@ const secret = "zq7rcanary"
 func secrets(t *testing.T, s *file.Store, k, id string) {
 	t.Helper()
 	e := sessions.Entry{Inbound: in(k, id, secret), Answered: true}
-	e.Append = []sessions.Message{{Role: sessions.RoleUser, Content: secret}}
+	e.Append = []sessions.Message{{Role: sessions.RoleUser, Content: secret}, {
+		Role: sessions.RoleAssistant, Content: "ho", Attached: &sessions.Attached{Data: json.RawMessage(`{"thought":"` + secret + `"}`)},
+	}}
 	a, err := s.Accept(t.Context(), e)
 	if err != nil || a.Outcome != sessions.Done {
 		t.Fatalf("Accept = %+v, %v", a, err)

@@ -2,6 +2,7 @@ package file
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 
 	"dragoman/sessions"
@@ -50,7 +51,11 @@ func (w message) plain() sessions.Message {
 		}
 		m.ToolCalls = append(m.ToolCalls, sessions.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
 	}
-	m.Extra = rules.Fields(m.Extra) // without the indents of the document
+	// Without the indents of the document.
+	m.Extra = rules.Fields(m.Extra)
+	if m.Attached != nil {
+		m.Attached = &sessions.Attached{By: m.Attached.By, Data: rules.JSON(m.Attached.Data)}
+	}
 	return m
 }
 
@@ -96,6 +101,9 @@ func (m message) shown() any {
 	if beside["usage"] != nil {
 		m.Usage = nil
 	}
+	if beside["attached"] != nil {
+		m.Attached = nil
+	}
 	if beside["attachments"] != nil {
 		m.Attachments = nil
 	}
@@ -117,6 +125,9 @@ func (m message) more(name string, raw json.RawMessage) (whole json.RawMessage, 
 	case "usage":
 		u, all, ok := rules.ReadUsage(raw)
 		return raw, ok && !all && m.Usage != nil && u == *m.Usage
+	case "attached":
+		a, all, ok := rules.ReadAttached(raw)
+		return raw, ok && !all && reflect.DeepEqual(a, m.Attached)
 	case "attachments":
 		return rules.WithAttachments(m.Attachments, raw)
 	}

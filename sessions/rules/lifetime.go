@@ -50,6 +50,7 @@ func Blank(messages int, title string, s sessions.Settings) bool {
 // EraseMessage takes from m what its sender gave.
 func EraseMessage(m sessions.Message) sessions.Message {
 	m.Content, m.Name, m.Sender, m.Attachments, m.Extra = ErasedText, "", "", nil, nil
+	m.Attached = nil
 	return m
 }
 
@@ -61,7 +62,7 @@ func Copied(m sessions.Message) bool {
 
 // EraseCopy is m, which is [Copied], without what it shows.
 func EraseCopy(m sessions.Message) sessions.Message {
-	m.Content, m.Extra = ErasedText, nil
+	m.Content, m.Extra, m.Attached = ErasedText, nil, nil
 	return m
 }
 

@@ -10,11 +10,12 @@ import (
 )
 
 // A message keeps, in Extra and under the name of the field, the whole of a
-// usage or of attachments that have fields of others in them. It is shown in
+// usage, of what was attached or of attachments that have fields of others in them. It is shown in
 // the place of ours as long as what is ours in it is what ours says.
 
 var (
 	usageShape       = ShapeOf[sessions.Usage]()
+	attachedShape    = ShapeOf[sessions.Attached]()
 	attachmentsShape = ShapeOfList[channels.Attachment]("attachments")
 )
 
@@ -34,6 +35,17 @@ func ReadUsage(raw json.RawMessage) (u sessions.Usage, whole, ok bool) {
 	ours, theirs := usageShape.Split(raw)
 	ok = isObject(raw) && json.Unmarshal(ours, &u) == nil
 	return u, len(theirs) == 0, ok
+}
+
+// ReadAttached reads what a provider attached. Whole says that nothing of
+// others is in it; ok says that it is one of ours, which name the API.
+func ReadAttached(raw json.RawMessage) (a *sessions.Attached, whole, ok bool) {
+	ours, theirs := attachedShape.Split(raw)
+	if !isObject(raw) || json.Unmarshal(ours, &a) != nil || a.By.API == "" {
+		return nil, false, false
+	}
+	a = attached(a)
+	return a, len(theirs) == 0, a != nil
 }
 
 // ReadAttachments reads attachments. Whole says that nothing of others is in

@@ -54,6 +54,7 @@ func Message(m sessions.Message, now time.Time) sessions.Message {
 		m.ToolCalls[i] = sessions.ToolCall{ID: Text(c.ID), Name: Text(c.Name), Arguments: Text(c.Arguments)}
 	}
 	m.Attachments, m.Extra = Attachments(m.Attachments), Fields(m.Extra)
+	m.Attached = attached(m.Attached)
 	if m.At = Time(m.At); m.At.IsZero() {
 		m.At = Time(now)
 	}
@@ -88,6 +89,11 @@ func Clone(m sessions.Message) sessions.Message {
 		m.Attachments = nil
 	}
 	m.Attachments = slices.Clone(m.Attachments)
+	if m.Attached != nil {
+		a := *m.Attached
+		a.Data = slices.Clone(a.Data)
+		m.Attached = &a
+	}
 	m.Extra = cloneFields(m.Extra)
 	return m
 }
@@ -106,6 +112,9 @@ func cloneFields(m map[string]json.RawMessage) map[string]json.RawMessage {
 // Bytes is what m counts against [sessions.HistoryLimit].
 func Bytes(m sessions.Message) int {
 	n := len(m.Content)
+	if m.Attached != nil {
+		n += len(m.Attached.Data)
+	}
 	for _, c := range m.ToolCalls {
 		n += len(c.Arguments)
 	}
@@ -163,6 +172,18 @@ func Attachments(list []channels.Attachment) []channels.Attachment {
 		list[i] = a
 	}
 	return list
+}
+
+// attached returns a cleaned copy of a. Data that is no JSON is of no use to
+// its provider and is dropped: turned into something else, it would be refused.
+func attached(a *sessions.Attached) *sessions.Attached {
+	if a == nil || !json.Valid(a.Data) || depth(a.Data) > mostDepth {
+		return nil
+	}
+	return &sessions.Attached{
+		By:   sessions.Provenance{API: Text(a.By.API), Host: Text(a.By.Host), Model: Text(a.By.Model)},
+		Data: JSON(a.Data),
+	}
 }
 
 // Summary returns a cleaned copy of s.

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,6 +51,7 @@ func TestEraseLeavesNoByte(t *testing.T) {
 	canaries := []string{
 		"xxxxcanaryBackup99", "zq7rcanaryDedupe01", "zq7rcanaryText02", "zq7rcanaryName03", "zq7rcanarySaid04", "zq7rcanaryReply05",
 		"zq7rcanarySummary06", "zq7rcanaryTitle07", "zq7rcanaryStep08", "zq7rcanaryEdited09", "zq7rcanaryDeleted10", "zq7rcanaryFact11", "zq7rcanaryChat12",
+		"zq7rcanaryThought13", "zq7rcanarySealed14",
 	}
 	k := channels.MustKey("x:zq7rcanaryChat12")
 	for i := range 300 {
@@ -67,6 +69,9 @@ func TestEraseLeavesNoByte(t *testing.T) {
 			e.Replies = []sessions.Reply{{Text: content + "zq7rcanaryReply05"}}
 		}
 		e.Append = []sessions.Message{{Role: sessions.RoleUser, Content: content, Name: e.Inbound.Sender.Name, Sender: "7"}}
+		if chat == k {
+			e.Append = append(e.Append, sessions.Message{Role: sessions.RoleAssistant, Content: "so be it", Attached: attached("zq7rcanaryThought13")})
+		}
 		if i == 100 {
 			e.Append[0].Content = strings.Repeat("zq7rcanaryDeleted10 ", 5000)
 		}
@@ -106,6 +111,11 @@ func TestEraseLeavesNoByte(t *testing.T) {
 	integrity(t, path)
 }
 
+// attached is what a provider put beside a message.
+func attached(word string) *sessions.Attached {
+	return &sessions.Attached{By: sessions.Provenance{API: "chat"}, Data: json.RawMessage(`"` + word + `"`)}
+}
+
 func plantMore(t *testing.T, s *sqlite.Store, k channels.Key) {
 	t.Helper()
 	ctx := t.Context()
@@ -129,7 +139,7 @@ func plantMore(t *testing.T, s *sqlite.Store, k channels.Key) {
 	e.Inbound.Edits = "m"
 	_, err = s.Accept(ctx, e)
 	check(err)
-	note := sessions.Message{Role: sessions.RoleUser, Content: "zq7rcanaryStep08"}
+	note := sessions.Message{Role: sessions.RoleUser, Content: "zq7rcanaryStep08", Attached: attached("zq7rcanarySealed14")}
 	sqlite.PlantStep(t, s, k, sessions.Step{Kind: sessions.StepNote, Message: &note})
 }
 

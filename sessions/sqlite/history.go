@@ -205,6 +205,7 @@ func (r *recentRow) message() (sessions.Message, error) {
 		Seq: r.seq, Role: r.role, Content: r.content,
 		Name: rest.Name, Sender: rest.Sender, ToolCalls: rest.ToolCalls, ToolCallID: rest.ToolCallID, At: rest.At,
 		Turn: rest.Turn, Model: rest.Model, Usage: rest.Usage, Synthetic: rest.Synthetic,
-		Summary: rest.Summary, Failed: rest.Failed, Attachments: rest.Attachments, Extra: rest.Extra,
+		Summary: rest.Summary, Failed: rest.Failed, Attachments: rest.Attachments,
+		Attached: rest.Attached, Extra: rest.Extra,
 	}, nil
 }

@@ -137,7 +137,7 @@ func (p *plain) rest(r *messageRest) bool {
 			r.Synthetic = true
 			return p.take("true")
 		}
-		return false // tool calls, attachments, or what a later version knows
+		return false // tool calls, attachments, what a provider attached, or what a later version knows
 	}) && len(p.left) == 0
 }
 

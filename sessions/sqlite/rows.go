@@ -275,6 +275,7 @@ type messageRest struct {
 	Summary     bool                       `json:"summary,omitempty"`
 	Failed      bool                       `json:"failed,omitempty"`
 	Attachments []channels.Attachment      `json:"attachments,omitempty"`
+	Attached    *sessions.Attached         `json:"attached,omitempty"`
 	Extra       map[string]json.RawMessage `json:"extra,omitempty"`
 }
 

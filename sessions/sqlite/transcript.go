@@ -32,7 +32,7 @@ func messageRows(messages []sessions.Message, turn string, now time.Time) []mess
 			words: searchable(m),
 			rest: encode(messageRest{
 				m.Name, m.Sender, m.ToolCalls, m.ToolCallID, m.At, cmp.Or(m.Turn, turn), m.Model, m.Usage, m.Synthetic,
-				m.Summary, m.Failed, m.Attachments, m.Extra,
+				m.Summary, m.Failed, m.Attachments, m.Attached, m.Extra,
 			}),
 		}
 		if m.Usage != nil {

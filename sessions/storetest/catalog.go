@@ -24,7 +24,8 @@ func fullMessage() sessions.Message {
 		Attachments: []channels.Attachment{{
 			Kind: channels.AttachmentVoice, Name: "../a \"b\".ogg", Type: "audio/ogg", Bytes: 1 << 40, Ref: "secret <ref>", File: "f1", Missing: "no",
 		}, {Kind: channels.AttachmentImage}},
-		Extra: map[string]json.RawMessage{"x": raw(`{"a":[1,2.5,null]}`), "y": raw(`"<z>"`)},
+		Attached: attachedBy(`{"items":[{"id":"rs_1","sealed":"gAAA+/=="}]}`),
+		Extra:    map[string]json.RawMessage{"x": raw(`{"a":[1,2.5,null]}`), "y": raw(`"<z>"`)},
 	}
 }
 
@@ -64,6 +65,8 @@ var catalogTests = map[string]func(*testing.T, *rig){
 		spoil := func(m sessions.Message) {
 			m.ToolCalls[0].Name, m.Usage.Cost, m.Attachments[0].File = "spoilt", 99, "spoilt"
 			copy(m.Extra["x"], "spoilt")
+			copy(m.Attached.Data, "spoilt")
+			m.Attached.By.Host = "spoilt"
 			m.Extra["new"] = nil
 		}
 		spoil(mine)
@@ -74,7 +77,8 @@ var catalogTests = map[string]func(*testing.T, *rig){
 			found, err := r.SearchAll(t.Context(), "text", 10)
 			must(t, err)
 			for _, m := range append(append(h.Messages, page...), found[0].Message) {
-				if m.ToolCalls[0].Name != "f" || m.Usage.Cost != 0.0125 || m.Attachments[0].File != "f1" || len(m.Extra) != 2 || string(m.Extra["x"]) != `{"a":[1,2.5,null]}` {
+				if m.ToolCalls[0].Name != "f" || m.Usage.Cost != 0.0125 || m.Attachments[0].File != "f1" || len(m.Extra) != 2 || string(m.Extra["x"]) != `{"a":[1,2.5,null]}` ||
+					m.Attached.By.Host != "api.example:8443" || string(m.Attached.Data) != `{"items":[{"id":"rs_1","sealed":"gAAA+/=="}]}` {
 					t.Fatalf("message = %+v", m)
 				}
 				spoil(m)

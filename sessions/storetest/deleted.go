@@ -79,7 +79,7 @@ func (r *rig) talk(t *testing.T) {
 	items, err := r.ListQueue(ctx, 9)
 	must(t, err)
 	must(t, r.DropQueue(ctx, items[len(items)-1].ID))
-	r.say(t, "x:1", "7", user("noted needle"))
+	r.say(t, "x:1", "7", user("noted needle"), thoughtful("a note", "needle"))
 }
 
 // known: messages of talk that come again, and changes of them, are nothing.

@@ -54,6 +54,7 @@ func goesOn(t *testing.T, reopen func() *rig) {
 	answers := []sessions.Answered{{Seq: one}, {Seq: two}}
 	call := assistant("")
 	call.ToolCalls = []sessions.ToolCall{{ID: "c", Name: "f", Arguments: "{}"}}
+	call.Attached = attachedBy(`{"sealed":"<1>"}`)
 	must(t, r.AppendStep(t.Context(), h.Claim, "t", answers, sessions.Step{Kind: sessions.StepModel, Message: &call}))
 	r.enter(t, sessions.Entry{Inbound: in("x:1", "4", "/a"), Answered: true, Replies: []sessions.Reply{{Text: "a"}, {Text: "b"}, {Text: "c"}}}, sessions.Done)
 	ds, err := r.Unsent(t.Context(), h.Claim, 0)
@@ -71,6 +72,7 @@ func goesOn(t *testing.T, reopen func() *rig) {
 	if p.Turn != "t" || len(p.Steps) != 1 || p.Steps[0].Message.ToolCalls[0].Name != "f" || p.More != 1 {
 		t.Errorf("Pending = %+v", p)
 	}
+	same(t, "what was attached", p.Steps[0].Message.Attached, attachedBy(`{"sealed":"\u003c1\u003e"}`))
 	same(t, "states", r.states(t, h), map[string]sessions.DeliveryState{"a": "sending", "b": "unknown", "c": "queued"})
 	again, err := r.Unsent(t.Context(), h.Claim, 0)
 	must(t, err)

@@ -35,7 +35,7 @@ func Whole(t *testing.T, s sessions.Store, k channels.Key) {
 		{Seq: 2, Role: sessions.RoleUser, Content: "and one", At: at, Sender: "42"},
 		{Seq: 3, Role: sessions.RoleUser, Content: "another", At: at, Sender: "42"},
 		{Seq: 4, Role: sessions.RoleUser, Content: "what is this?", Name: "alice", Sender: "42", At: at, Attachments: file("a.png")},
-		{Seq: 5, Role: sessions.RoleAssistant, ToolCalls: call, At: at, Turn: "before", Model: "m", Usage: usage},
+		{Seq: 5, Role: sessions.RoleAssistant, ToolCalls: call, At: at, Turn: "before", Model: "m", Usage: usage, Attached: attachedBy(`"sealed"`)},
 		{Seq: 6, Role: sessions.RoleTool, Content: "a <cat>", ToolCallID: "c1", Name: "look", At: at, Turn: "before"},
 		{Seq: 7, Role: sessions.RoleTool, Content: "failed", ToolCallID: "c2", Name: "wait", Failed: true, At: at, Turn: "before"},
 		{Seq: 8, Role: sessions.RoleAssistant, Content: "A cat.", At: at, Turn: "before", Model: "m", Usage: usage, Extra: map[string]json.RawMessage{"content": raw(`[{"type":"text","text":"A cat."}]`), "mood": raw("1")}},
@@ -43,7 +43,7 @@ func Whole(t *testing.T, s sessions.Store, k channels.Key) {
 	inbound := func(id, text string) channels.Inbound {
 		return channels.Inbound{Key: k, ID: id, MessageID: "m" + id, Sender: person, Text: text, Prefix: "alice: ", Quote: &channels.Quote{ID: "q", Name: "bob", Text: "old"}, Attachments: file(id), At: at}
 	}
-	asked := sessions.Message{Role: sessions.RoleAssistant, ToolCalls: call, At: at, Model: "m", Usage: usage, Attachments: file("j.png")}
+	asked := sessions.Message{Role: sessions.RoleAssistant, ToolCalls: call, At: at, Model: "m", Usage: usage, Attachments: file("j.png"), Attached: attachedBy(`"sealed"`)}
 	steps := []sessions.Step{{Kind: sessions.StepModel, Message: &asked, At: at}, {Kind: sessions.StepToolStart, CallID: "c1", At: at}}
 	delivery := func(n int) sessions.OutboxRecord {
 		return sessions.OutboxRecord{Delivery: sessions.Delivery{ID: fmt.Sprint("d", n), Key: k, Seq: int64(10 + n), Text: "A cat.", ReplyTo: "m1", State: sessions.DeliveryQueued, Created: at}}
