@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"time"
@@ -16,6 +17,8 @@ import (
 	"dragoman/internal/console"
 	"dragoman/internal/httpapi"
 	"dragoman/internal/media"
+
+	"golang.org/x/net/netutil"
 )
 
 // serverGrace is how long requests may run on when everything else has ended.
@@ -44,9 +47,19 @@ func (d *Daemon) openServers(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("app: cannot listen on %s (http.listen in the configuration): %w", d.cfg.HTTP.Listen, err)
 	}
-	d.public = &server{name: "page", ln: ln}
+	d.public = &server{name: "page", ln: netutil.LimitListener(ln, maxConnections())}
 	d.onClose("the page", closeOnce(ln))
-	o := console.Options{Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Logger: d.log}
+	o := console.Options{
+		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Sessions: pageSessions(d.state.file(pageSessionsName)), Logger: d.log,
+	}
+	if o.Proxies, err = d.cfg.HTTP.Proxies(); err != nil {
+		return fmt.Errorf("app: http.trusted_proxies: %w", err)
+	}
+	if text := d.cfg.HTTP.PublicURL; text != "" {
+		if o.PublicURL, err = url.Parse(text); err != nil {
+			return fmt.Errorf("app: http.public_url: %w", err)
+		}
+	}
 	if d.channels.web != nil {
 		o.Chat, o.Accounts = d.channels.web.Handler(), accounts{d}
 	}

@@ -48,6 +48,9 @@ type Store struct {
 type HTTP struct {
 	Listen string `yaml:"listen" doc:"Address of the chat page, /healthz, /readyz and /metrics, or off. Anything but loopback needs a token."`
 	Token  Secret `yaml:"token" doc:"What a browser or a scraper must show, at least 16 characters. Empty on loopback: same-origin requests only."`
+	// TrustedProxies are checked to be addresses or networks.
+	TrustedProxies []string `yaml:"trusted_proxies" example:"[127.0.0.1]" doc:"Addresses or networks of proxies in front of the page. What they say of a visitor's address (X-Forwarded-For) and of TLS (X-Forwarded-Proto) is believed."`
+	PublicURL      string   `yaml:"public_url" example:"https://chat.example.org" doc:"Where people open the page, if a proxy gives it another name. With https:// its cookie is sent over TLS only."`
 }
 
 // Log says what the daemon writes to standard error.

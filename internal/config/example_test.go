@@ -83,6 +83,7 @@ func TestExampleDefaults(t *testing.T) {
 	delete(c.Channels, "telegram")
 	delete(c.Channels, "libera")
 	delete(c.Channels, "whatsapp")
+	c.HTTP.TrustedProxies, c.HTTP.PublicURL = nil, ""
 	for i, pair := range [][2]any{
 		{c.StateDir, d.StateDir},
 		{c.Workspace, d.Workspace},

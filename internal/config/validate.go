@@ -119,6 +119,10 @@ func (v *validator) http() {
 	if !h.Token.Empty() && len(h.Token.Reveal()) < minTokenChars {
 		v.bad("http.token", fmt.Sprintf("is shorter than %d characters", minTokenChars), "make one with: openssl rand -hex 32")
 	}
+	v.url("http.public_url", h.PublicURL, false)
+	if _, err := h.Proxies(); err != nil {
+		v.bad("http.trusted_proxies", err.Error(), "write addresses like 127.0.0.1 or networks like 10.0.0.0/8")
+	}
 	if h.Listen == "off" {
 		return
 	}

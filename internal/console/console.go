@@ -33,6 +33,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -61,7 +62,15 @@ type Options struct {
 	// LinkWithin is how long the page shows codes for linking before it stops
 	// and asks. Default: five minutes.
 	LinkWithin time.Duration
-	Logger     *slog.Logger // nil: discard
+	// Proxies are the addresses of proxies whose X-Forwarded-For and -Proto are
+	// believed.
+	Proxies []netip.Prefix
+	// PublicURL is where people open the page, if a proxy has another name than
+	// we hear; nil: as they reach us.
+	PublicURL *url.URL
+	// Sessions keeps logins over a restart. nil: they end with the process.
+	Sessions Keeper
+	Logger   *slog.Logger // nil: discard
 }
 
 // Console is the page and the guard.
@@ -113,8 +122,8 @@ func New(o Options) (*Console, error) {
 	}
 	_, port, _ := net.SplitHostPort(o.Addr)
 	c := &Console{
-		guard: guard{port: port, open: o.Token == ""},
-		doors: newDoors(o.Token, o.Logger),
+		guard: guard{port: port, open: o.Token == "", front: front{o.Proxies, o.PublicURL}},
+		doors: newDoors(o.Token, o.Sessions, o.Logger),
 		mux:   http.NewServeMux(), files: map[string]file{},
 	}
 	if err := c.load(); err != nil {

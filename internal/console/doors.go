@@ -1,12 +1,15 @@
 package console
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
 	"html"
 	"log/slog"
-	"net"
+	"maps"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -28,47 +31,89 @@ const (
 // doors knows the token, who has logged in with it, and who guesses.
 type doors struct {
 	token [32]byte // its hash, so that comparing takes the same time for every length
+	key   []byte   // the token itself, which the names of sessions are made with
+	keep  Keeper
 	log   *slog.Logger
 
 	mu       sync.Mutex
-	sessions map[[32]byte]time.Time // hash of the cookie -> when it ends
+	sessions map[string]time.Time // name of the session -> when it ends
 	guessers map[netip.Addr]*rate.Limiter
 	all      *rate.Limiter
 }
 
-func newDoors(token string, log *slog.Logger) *doors {
-	return &doors{
-		token: sha256.Sum256([]byte(token)), log: log,
-		sessions: map[[32]byte]time.Time{}, guessers: map[netip.Addr]*rate.Limiter{},
+// Keeper keeps the sessions of browsers over a restart.
+type Keeper interface {
+	// Load returns what Save was given last; nil if nothing was.
+	Load() ([]byte, error)
+	Save(sessions []byte) error
+}
+
+func newDoors(token string, keep Keeper, log *slog.Logger) *doors {
+	d := &doors{
+		token: sha256.Sum256([]byte(token)), key: []byte(token), keep: keep, log: log,
+		sessions: map[string]time.Time{}, guessers: map[netip.Addr]*rate.Limiter{},
 		all: rate.NewLimiter(5, 50),
+	}
+	d.load()
+	return d
+}
+
+// name is what is remembered of a cookie's value. It is made with the token, so
+// that a new token ends all sessions, and nobody can log in by what is kept.
+func (d *doors) name(cookie string) string {
+	h := hmac.New(sha256.New, d.key)
+	h.Write([]byte(cookie))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (d *doors) load() {
+	if d.keep == nil || len(d.key) == 0 {
+		return
+	}
+	kept, err := d.keep.Load()
+	if err == nil && len(kept) > 0 {
+		err = json.Unmarshal(kept, &d.sessions)
+	}
+	if err != nil || d.sessions == nil {
+		d.sessions = map[string]time.Time{}
+		d.log.Warn("the sessions of the web page cannot be read; everybody logs in again", "err", err)
 	}
 }
 
-// try compares token with ours. Whoever has guessed wrong too often is refused
-// before anything is compared.
-func (d *doors) try(token, remote string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	own := d.limiter(remote)
-	if own.Tokens() < 1 || d.all.Tokens() < 1 {
-		return errSlow
+// save needs d.mu. A session that is not kept holds until the restart.
+func (d *doors) save() {
+	if d.keep == nil {
+		return
 	}
+	text, err := json.Marshal(d.sessions)
+	if err == nil {
+		err = d.keep.Save(text)
+	}
+	if err != nil {
+		d.log.Warn("the sessions of the web page cannot be kept over a restart", "err", err)
+	}
+}
+
+// try compares token with ours. The right one always opens: else whoever
+// guesses could lock its owner out. A token has 16 characters at least, so that
+// guesses are slowed down for the sake of the log and the processor alone.
+func (d *doors) try(token string, remote netip.Addr) error {
 	given := sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(given[:], d.token[:]) == 1 {
 		return nil
 	}
-	own.Allow()
-	d.all.Allow()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if own := d.limiter(remote); !own.Allow() || !d.all.Allow() {
+		return errSlow
+	}
 	d.log.Warn("wrong token for the web page", "remote", remote)
 	return errAuth
 }
 
 // limiter counts the wrong guesses of one address, or of one IPv6 network: its
 // owner has all of it. d.mu is held.
-func (d *doors) limiter(remote string) *rate.Limiter {
-	host, _, _ := net.SplitHostPort(remote)
-	ip, _ := netip.ParseAddr(host) // the zero address counts for all that is none
-	ip = ip.Unmap().WithZone("")
+func (d *doors) limiter(ip netip.Addr) *rate.Limiter { // the zero address counts for all that is none
 	if ip.Is6() {
 		if p, err := ip.Prefix(64); err == nil {
 			ip = p.Addr()
@@ -91,9 +136,9 @@ func (d *doors) enter(now time.Time) string {
 	value := rand.Text()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	maps.DeleteFunc(d.sessions, func(_ string, ends time.Time) bool { return !now.Before(ends) })
 	if len(d.sessions) >= maxSessions {
-		var oldest [32]byte
-		first := now.Add(2 * sessionLife)
+		oldest, first := "", now.Add(2*sessionLife)
 		for id, ends := range d.sessions {
 			if ends.Before(first) {
 				oldest, first = id, ends
@@ -101,21 +146,23 @@ func (d *doors) enter(now time.Time) string {
 		}
 		delete(d.sessions, oldest)
 	}
-	d.sessions[sha256.Sum256([]byte(value))] = now.Add(sessionLife)
+	d.sessions[d.name(value)] = now.Add(sessionLife)
+	d.save()
 	return value
 }
 
 func (d *doors) known(cookie string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	ends, found := d.sessions[sha256.Sum256([]byte(cookie))]
+	ends, found := d.sessions[d.name(cookie)]
 	return found && time.Now().Before(ends)
 }
 
 func (d *doors) leave(cookie string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.sessions, sha256.Sum256([]byte(cookie)))
+	delete(d.sessions, d.name(cookie))
+	d.save()
 }
 
 func (c *Console) showLogin(w http.ResponseWriter, r *http.Request) {
@@ -169,7 +216,7 @@ func (c *Console) doLogin(w http.ResponseWriter, r *http.Request) {
 		c.loginPage(w, http.StatusBadRequest, "That did not arrive whole. Try again.")
 		return
 	}
-	switch err := c.doors.try(r.PostForm.Get("token"), r.RemoteAddr); err {
+	switch err := c.doors.try(r.PostForm.Get("token"), c.guard.client(r)); err {
 	case nil:
 	case errSlow:
 		c.loginPage(w, http.StatusTooManyRequests, "Too many wrong tokens. Wait a minute.")
@@ -196,6 +243,6 @@ func (c *Console) doLogout(w http.ResponseWriter, r *http.Request) {
 func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, value string, age int) {
 	http.SetCookie(w, &http.Cookie{
 		Name: cookieName, Value: value, Path: "/", MaxAge: age,
-		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
+		HttpOnly: true, Secure: c.guard.secure(r), SameSite: http.SameSiteStrictMode,
 	})
 }

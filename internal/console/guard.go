@@ -19,6 +19,7 @@ const ProofHeader = "X-Dragoman"
 type guard struct {
 	port string
 	open bool // no token is asked for
+	front
 }
 
 // denial is a refusal: a status and a sentence.
@@ -45,7 +46,9 @@ func (g *guard) checkHost(r *http.Request) error {
 	if !g.open {
 		return nil
 	}
-	if remote, _, err := net.SplitHostPort(r.RemoteAddr); err != nil || !isLoopback(remote) {
+	// A proxy on this machine would let in whoever reaches it, and some rewrite
+	// Host to our own name.
+	if remote, _, err := net.SplitHostPort(r.RemoteAddr); err != nil || !isLoopback(remote) || forwarded(r) {
 		return errFar
 	}
 	host, port, err := net.SplitHostPort(r.Host)
@@ -62,7 +65,7 @@ func (g *guard) checkHost(r *http.Request) error {
 func (g *guard) checkSite(r *http.Request) error {
 	if o := r.Header.Get("Origin"); o != "" {
 		u, err := url.Parse(o)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || !g.ours(u.Host, r) {
 			return errSite
 		}
 	}
@@ -132,7 +135,7 @@ func (c *Console) admit(r *http.Request) (bearer bool, err error) {
 	if !strings.EqualFold(scheme, "Bearer") {
 		return false, errAuth
 	}
-	return true, c.doors.try(token, r.RemoteAddr)
+	return true, c.doors.try(token, c.guard.client(r))
 }
 
 // deny answers with a sentence: JSON below /api/ and for programs, a line of

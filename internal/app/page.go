@@ -1,0 +1,52 @@
+package app
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// pageSessionsName is who is logged in on the page, in the state directory. It
+// holds no secret: see [console.Keeper].
+const pageSessionsName = "page-sessions.json"
+
+// pageSessions is that file.
+type pageSessions string
+
+// Load returns nil where there is none.
+func (p pageSessions) Load() ([]byte, error) {
+	b, err := os.ReadFile(string(p))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return b, err
+}
+
+// Save replaces the file. Its loss costs a login, so nothing is synced.
+func (p pageSessions) Save(text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(string(p)), pageSessionsName+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), string(p))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// maxConnections bounds those of the page. Channels and the store need their
+// descriptors whatever the page is asked for, so it has a quarter of them.
+func maxConnections() int {
+	const most = 1024
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return most
+	}
+	return int(max(16, min(most, limit.Cur/4)))
+}
