@@ -39,14 +39,15 @@ run: build
 build:
 	@CGO_ENABLED=0 go build -trimpath -o bin/dragoman ./cmd/dragoman
 
-## test: run all tests (installs ngircd and chromium where it may)
+## test: run all tests (installs ngircd, chromium and npm's aimock where it may)
 test: need
 	go test -timeout 20m ./...
 	go test -tags nowhatsapp -run WithoutWhatsApp ./internal/config
 
 ## need: install what the tests need and lack
 need:
-	@.ci/need ngircd chromium
+	@.ci/need ngircd chromium npm
+	@.ci/aimock/install
 
 ## crash: kill the real binary KILLS times; writes docs/reliability.md
 crash:

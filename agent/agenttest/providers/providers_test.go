@@ -16,6 +16,25 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// A model that a provider does not have is refused, whatever its API.
+func TestOtherModels(t *testing.T) {
+	for _, p := range providers.All() {
+		if p.Name == "Mistral's template" {
+			continue // llama-server serves what it has under any name
+		}
+		c := serve(t, p)
+		name := c.s.Model
+		c.s.Model = "nope"
+		path := chat
+		if strings.HasPrefix(name, "claude") {
+			path = messages
+		}
+		if status, body := c.post(path, hi+`,"max_tokens":9`); status != 404 && (status != 400 || !strings.Contains(body, "Model Not Exist")) {
+			t.Errorf("%s, asked for another model: %d %s", p.Name, status, body)
+		}
+	}
+}
+
 // client talks to one server.
 type client struct {
 	t *testing.T
@@ -101,9 +120,11 @@ func TestRules(t *testing.T) {
 		{"an effort", providers.Grok(), chat, hi + `,"reasoning_effort":"low"`, 400, `"error":"Model grok-4.20-0309-reasoning does not support parameter reasoningEffort."`},
 		{"stop", providers.Grok(), chat, hi + `,"stop":["x"]`, 400, "does not support parameter stop"},
 		{"tools of Grok", providers.Grok(), chat, hi + `,"max_tokens":9,"temperature":0.2,` + chatTools, 200, "reasoning_content"},
+		{"a call without answer", providers.DeepSeek(), chat, `"messages":[{"role":"user","content":"x"},` + strings.Replace(called, `"tool_calls"`, `"reasoning_content":"","tool_calls"`, 1) + `]`, 400, "did not have response messages: abc123XYZ"},
 		{"a picture", providers.DeepSeek(), chat, picture, 400, "unknown variant `image_url`"},
 		{"no thoughts", providers.DeepSeek(), chat, `"messages":[{"role":"user","content":"x"},` + called + "," + result + `]`, 400, "must be passed back"},
 		{"no thoughts", providers.Kimi(), chat, `"messages":[{"role":"user","content":"x"},` + called + "," + result + `]`, 400, "missing in assistant tool call message at index 1"},
+		{"a call without answer", providers.Kimi(), chat, `"messages":[{"role":"user","content":"x"},` + strings.Replace(called, `"tool_calls"`, `"reasoning_content":"","tool_calls"`, 1) + `]`, 400, "did not have response messages: abc123XYZ"},
 		{"a picture", providers.Kimi(), chat, picture, 200, "heard: see"},
 		{"temperature", providers.Kimi(), chat, hi + `,"temperature":0.6`, 400, "only 1 is allowed"},
 		{"an unknown field", providers.Gemini(), chat, hi + `,"prompt_cache_key":"x"`, 400, `Unknown name \"prompt_cache_key\": Cannot find field.`},
