@@ -1,0 +1,317 @@
+package anthropic
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"dragoman/agent"
+	"dragoman/agent/wire"
+	"dragoman/sessions"
+)
+
+var (
+	errNoMessage = errors.New("the stream ended without the end of a message")
+	errBadEvent  = errors.New("the stream has an event that cannot be read")
+)
+
+// event is what is read of one. Fields that are not here can be anything.
+type event struct {
+	Type    string          `json:"type"`
+	Index   int             `json:"index"`
+	Message json.RawMessage `json:"message"`
+	Block   json.RawMessage `json:"content_block"`
+	Delta   struct {
+		Type      string `json:"type"`
+		Text      string `json:"text"`
+		JSON      string `json:"partial_json"`
+		Thinking  string `json:"thinking"`
+		Signature string `json:"signature"`
+		Stop      string `json:"stop_reason"`
+	} `json:"delta"`
+	Usage json.RawMessage `json:"usage"`
+	Error json.RawMessage `json:"error"`
+	// Content and Stop are those of a server that does not stream.
+	Content []json.RawMessage `json:"content"`
+	Stop    string            `json:"stop_reason"`
+}
+
+// content is a block of the answer as it comes.
+type content struct {
+	kind      string // text, tool_use, thinking or another
+	start     json.RawMessage
+	text      strings.Builder // or what is thought, or the input of a call
+	signature strings.Builder
+	call      sessions.ToolCall
+}
+
+type answer struct {
+	in      *wire.Input
+	onDelta func(agent.Delta)
+	blocks  []*content
+	byIndex map[int]*content
+	written bool // text was shown
+	stop    string
+	over    bool
+	input   int // tokens, with those of the cache
+	cached  int
+	output  int
+	thought bool
+}
+
+// Decode begins an answer to in.
+func (Messages) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
+	if onDelta == nil {
+		onDelta = func(agent.Delta) {}
+	}
+	return &answer{in: in, onDelta: onDelta, byIndex: make(map[int]*content)}
+}
+
+// Finished reports whether only the end of the stream is missing.
+func (a *answer) Finished() bool { return a.over || a.stop != "" }
+
+// Check says what is wrong with an answer whose stream ended well.
+func (a *answer) Check() error {
+	if !a.Finished() {
+		return errNoMessage
+	}
+	return nil
+}
+
+// Add takes one event.
+func (a *answer) Add(name string, data []byte) (progress bool, err error) {
+	var known struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(data, &known) != nil {
+		return false, errBadEvent
+	}
+	var e event
+	unread := json.Unmarshal(data, &e) != nil
+	e.Type = cmp.Or(known.Type, name)
+	take := events[e.Type]
+	switch {
+	case e.Type == "error":
+		failure := e.Error
+		if len(failure) == 0 || failure[0] != '{' {
+			failure = data
+		}
+		return false, &wire.Failure{Data: bytes.Clone(failure)}
+	case take == nil:
+		return false, nil // a ping, or what is new
+	case unread:
+		return false, errBadEvent
+	}
+	return take(a, &e)
+}
+
+var events = map[string]func(a *answer, e *event) (bool, error){
+	"message_start": func(a *answer, e *event) (bool, error) {
+		var m struct {
+			Usage json.RawMessage `json:"usage"`
+		}
+		if json.Unmarshal(e.Message, &m) == nil {
+			a.usage(m.Usage)
+		}
+		return false, nil
+	},
+	"content_block_start": func(a *answer, e *event) (bool, error) { return a.begin(e.Index, e.Block) },
+	"content_block_delta": func(a *answer, e *event) (bool, error) { return a.delta(e), nil },
+	"message_delta": func(a *answer, e *event) (bool, error) {
+		a.usage(e.Usage)
+		a.stop = cmp.Or(e.Delta.Stop, a.stop)
+		return false, nil
+	},
+	"message_stop": func(a *answer, _ *event) (bool, error) {
+		a.over = true
+		return false, nil
+	},
+	"message": func(a *answer, e *event) (bool, error) {
+		for i, b := range e.Content {
+			if _, err := a.begin(i, b); err != nil {
+				return false, err
+			}
+		}
+		a.usage(e.Usage)
+		a.stop, a.over = e.Stop, true
+		return len(e.Content) > 0, nil
+	},
+}
+
+// begin takes a block that begins. Servers that do not stream it have all of it
+// in there.
+func (a *answer) begin(index int, data json.RawMessage) (bool, error) {
+	var b struct {
+		Type     string          `json:"type"`
+		Text     string          `json:"text"`
+		Thinking string          `json:"thinking"`
+		ID       string          `json:"id"`
+		Name     string          `json:"name"`
+		Input    json.RawMessage `json:"input"`
+	}
+	if json.Unmarshal(data, &b) != nil || b.Type == "" {
+		return false, errBadEvent
+	}
+	c := &content{kind: b.Type, start: bytes.Clone(data)}
+	switch b.Type {
+	case "text":
+		if n := len(a.blocks); a.written && a.blocks[n-1].kind != "text" {
+			b.Text = "\n\n" + b.Text
+		}
+	case "tool_use":
+		c.call = sessions.ToolCall{ID: b.ID, Name: strings.TrimSpace(b.Name)}
+		if s := string(b.Input); s != "" && s != "null" && strings.Join(strings.Fields(s), "") != "{}" {
+			c.text.WriteString(s)
+		}
+	case "thinking", "redacted_thinking":
+		a.thought = true
+	}
+	a.blocks = append(a.blocks, c)
+	a.byIndex[index] = c
+	return a.say(c, b.Text) || a.think(c, b.Thinking) || b.Name != "", nil
+}
+
+// delta takes a piece of a block. One of a block that never began is text or a
+// thought all the same.
+func (a *answer) delta(e *event) bool {
+	c, d := a.byIndex[e.Index], &e.Delta
+	if c == nil {
+		kind := map[string]string{"thinking_delta": "thinking", "input_json_delta": "tool_use"}[d.Type]
+		data, _ := json.Marshal(map[string]string{"type": cmp.Or(kind, "text")}) // strings
+		if _, err := a.begin(e.Index, data); err != nil {
+			return false
+		}
+		c = a.byIndex[e.Index]
+	}
+	switch d.Type {
+	case "text_delta":
+		return a.say(c, d.Text)
+	case "thinking_delta":
+		return a.think(c, d.Thinking)
+	case "signature_delta":
+		c.signature.WriteString(d.Signature)
+	case "input_json_delta":
+		c.text.WriteString(d.JSON)
+		return d.JSON != ""
+	}
+	return false
+}
+
+func (a *answer) say(c *content, text string) bool {
+	text = strings.ReplaceAll(text, "\x00", "") // which not every store can carry
+	if text == "" || c.kind != "text" {
+		return false
+	}
+	a.written = true
+	c.text.WriteString(text)
+	a.onDelta(agent.Delta{Text: text})
+	return true
+}
+
+// think keeps a thought as it comes, because it is signed.
+func (a *answer) think(c *content, text string) bool {
+	if text == "" || c.kind != "thinking" {
+		return false
+	}
+	a.thought = true
+	c.text.WriteString(text)
+	a.onDelta(agent.Delta{Reasoning: strings.ReplaceAll(text, "\x00", "")})
+	return true
+}
+
+// usage takes the counts that are there: the last ones of each count.
+func (a *answer) usage(data json.RawMessage) {
+	var u struct {
+		Input   *int `json:"input_tokens"`
+		Output  *int `json:"output_tokens"`
+		Created int  `json:"cache_creation_input_tokens"`
+		Read    int  `json:"cache_read_input_tokens"`
+	}
+	const most = 1e8 // past which a count would only ruin sums
+	if len(data) == 0 || json.Unmarshal(data, &u) != nil {
+		return // a whole answer is worth more than its price
+	}
+	if u.Input != nil {
+		if sum := *u.Input + u.Created + u.Read; min(*u.Input, u.Created, u.Read) >= 0 && sum > 0 && sum <= most {
+			a.input, a.cached = sum, u.Read
+		}
+	}
+	if u.Output != nil && *u.Output >= 0 && *u.Output <= most {
+		a.output = *u.Output
+	}
+}
+
+// raw is a block as it is sent back. A thought and its signature come in pieces,
+// and every other field as the block began.
+func (c *content) raw() string {
+	if c.kind != "thinking" {
+		return string(c.start)
+	}
+	fields := make(map[string]json.RawMessage)
+	if json.Unmarshal(c.start, &fields) != nil {
+		return ""
+	}
+	put := func(name, text string) {
+		var out bytes.Buffer
+		w := json.NewEncoder(&out)
+		w.SetEscapeHTML(false)
+		if w.Encode(text) == nil { // a string can be written
+			fields[name] = bytes.TrimSpace(out.Bytes())
+		}
+	}
+	put("thinking", c.text.String())
+	if s := c.signature.String(); s != "" {
+		put("signature", s)
+	}
+	if len(fields["signature"]) == 0 || string(fields["signature"]) == `""` {
+		return "" // cut, or of a server that signs nothing and wants nothing back
+	}
+	return string(bytes.Join(wire.Object(fields, nil), nil))
+}
+
+// reasons are the names that finishes have elsewhere.
+var reasons = map[string]string{
+	"": "stop", "end_turn": "stop", "stop_sequence": "stop", "tool_use": "stop", "pause_turn": "stop",
+	"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "content_filter",
+}
+
+// unnamed is what a call without a name calls: the model reads that there is no
+// such tool, and can do better.
+const unnamed = "unknown_tool"
+
+// Fill makes out the response that the answer came to.
+func (a *answer) Fill(out *agent.Response) {
+	m := sessions.Message{Role: sessions.RoleAssistant, Model: a.in.To.Model}
+	if a.input+a.output > 0 {
+		m.Usage = &sessions.Usage{Input: a.input, Output: a.output, Cached: a.cached}
+	}
+	var laid wire.Laid
+	taken := make(map[string]bool)
+	for _, c := range a.blocks {
+		switch c.kind {
+		case "text":
+			m.Content += c.text.String()
+			laid.Parts = append(laid.Parts, wire.Part{Text: c.text.Len()})
+		case "tool_use":
+			c.call.ID = wire.FreshID(c.call.ID, taken)
+			c.call.Name = cmp.Or(c.call.Name, unnamed)
+			c.call.Arguments = cmp.Or(strings.TrimSpace(c.text.String()), "{}")
+			m.ToolCalls = append(m.ToolCalls, c.call)
+			laid.Parts = append(laid.Parts, wire.Part{Call: c.call.ID})
+		default:
+			if raw := c.raw(); raw != "" {
+				laid.Parts = append(laid.Parts, wire.Part{Raw: raw})
+			}
+		}
+	}
+	if m.Attached = laid.Attach(a.in.To); m.Attached != nil {
+		laid.After = before(a.in)
+		m.Attached = laid.Attach(a.in.To)
+	}
+	*out = agent.Response{Message: m, Finish: cmp.Or(reasons[a.stop], a.stop), Thought: a.thought, Usage: m.Usage, Refused: a.stop == "refusal"}
+	if len(m.ToolCalls) > 0 && out.Finish == "stop" {
+		out.Finish = "tool_calls"
+	}
+}
