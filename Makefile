@@ -29,7 +29,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need crash bench bench-store bench-burst bench-sizes sweep check lint race fuzz install uninstall clean help
+.PHONY: run build test need test-models crash bench bench-store bench-burst bench-sizes sweep check lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -48,6 +48,13 @@ test: need
 need:
 	@.ci/need ngircd chromium npm
 	@.ci/aimock/install
+
+## test-models: talk to a real llama-server and a real Ollama (downloads and builds them once, 20 minutes)
+test-models:
+	@.ci/models
+	@rm -f .cache/models/figures
+	DRAGOMAN_MODELS=$(CURDIR)/.cache/models go test -count=1 -parallel 4 -timeout 20m ./internal/livemodels/...; \
+		failed=$$?; cat .cache/models/figures; exit $$failed
 
 ## crash: kill the real binary KILLS times; writes docs/reliability.md
 crash:
