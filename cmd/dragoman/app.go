@@ -36,8 +36,10 @@ func (appDaemon) loadWithoutSecrets(path string) (*config.Config, error) {
 
 func (d appDaemon) run(ctx context.Context, e *env, cfg *config.Config, path string, hangup <-chan struct{}) error {
 	level := new(slog.LevelVar)
+	log := newLogWriter(e.err)
+	defer log.close()
 	daemon, err := app.Open(ctx, cfg, app.Options{
-		Caller: d.caller(), Command: e.command, Out: e.screen, Logger: newLogger(e, cfg, level), Level: level,
+		Caller: d.caller(), Command: e.command, Out: e.screen, Logger: newLogger(log, cfg, level), Level: level,
 		Hangup: hangup, Reload: func() (*config.Config, error) { return d.load(path) }, Getenv: os.Getenv,
 	})
 	if err != nil {

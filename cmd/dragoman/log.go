@@ -1,20 +1,21 @@
 package main
 
 import (
+	"io"
 	"log/slog"
 	"strings"
 
 	"dragoman/internal/config"
 )
 
-// newLogger writes to standard error in the configured form. The level can be
-// changed while the daemon runs.
-func newLogger(e *env, cfg *config.Config, level *slog.LevelVar) *slog.Logger {
+// newLogger writes to w in the configured form. The level can be changed while
+// the daemon runs.
+func newLogger(w io.Writer, cfg *config.Config, level *slog.LevelVar) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: errorsOnOneLine}
 	if cfg.Log.Format == "json" {
-		return slog.New(slog.NewJSONHandler(e.err, o))
+		return slog.New(slog.NewJSONHandler(w, o))
 	}
-	return slog.New(slog.NewTextHandler(e.err, o))
+	return slog.New(slog.NewTextHandler(w, o))
 }
 
 // errorsOnOneLine writes an error that several were joined to on one line, for

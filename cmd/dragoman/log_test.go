@@ -17,7 +17,7 @@ func TestErrorsOnOneLine(t *testing.T) {
 		var out bytes.Buffer
 		cfg := &config.Config{}
 		cfg.Log.Format = format
-		newLogger(&env{err: &out}, cfg, new(slog.LevelVar)).Error("it failed", "err", errors.Join(errors.New("one"), errors.New("two")))
+		newLogger(&out, cfg, new(slog.LevelVar)).Error("it failed", "err", errors.Join(errors.New("one"), errors.New("two")))
 		if got := out.String(); !strings.Contains(got, `"one; two"`) {
 			t.Errorf("%s: %s, want one; two", format, got)
 		}

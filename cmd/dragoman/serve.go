@@ -46,6 +46,8 @@ func (runCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
+	// Who reads the log may go away; the daemon stays.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := untilSignal(e.ctx)
 	defer stop()
 	hangup, stopHangup := onHangup(ctx)
