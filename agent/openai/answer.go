@@ -1,12 +1,14 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"dragoman/agent"
+	"dragoman/agent/wire"
 	"dragoman/sessions"
 )
 
@@ -16,33 +18,38 @@ var errNoChoices = errors.New("the answer has no choices")
 // answer gathers a stream into a response.
 type answer struct {
 	onDelta func(agent.Delta)
+	in      *wire.Input
 	content strings.Builder
 	calls   calls
 	finish  string
 	usage   *sessions.Usage
 	begun   bool // a choice was seen
 	refused bool // some of the content is a refusal
+	kept    kept
 }
 
-// add takes one frame.
-func (a *answer) add(frame []byte) error {
+// Add takes one frame.
+func (a *answer) Add(_ string, frame []byte) (progress bool, err error) {
 	f, ok := readPlain(frame)
 	if !ok {
 		return a.addAny(frame)
 	}
 	a.begun = true
-	a.take(&delta{Content: text(f.content)})
+	progress = a.say(text(f.content), "")
 	if len(f.finish) > 0 {
 		a.finish = string(f.finish)
 	}
-	return nil
+	return progress, nil
 }
 
 // addAny takes one frame of any form.
-func (a *answer) addAny(frame []byte) error {
+func (a *answer) addAny(frame []byte) (progress bool, err error) {
 	var c chunk
 	if err := json.Unmarshal(frame, &c); err != nil {
-		return fmt.Errorf("the stream has a chunk that cannot be read: %w", cause(err))
+		return false, fmt.Errorf("the stream has a chunk that cannot be read: %w", cause(err))
+	}
+	if c.Object == "error" {
+		return false, &wire.Failure{Data: bytes.Clone(frame)} // vLLM
 	}
 	// A usage that says nothing takes nothing away from one before it.
 	if u := c.Usage.read(); u != nil {
@@ -58,12 +65,12 @@ func (a *answer) addAny(frame []byte) error {
 		if choice.Message != nil {
 			d = choice.Message
 		}
-		a.take(d)
+		progress = a.take(d) || progress
 		if reason := loose(choice.FinishReason); reason != "" {
 			a.finish = reason
 		}
 	}
-	return nil
+	return progress, nil
 }
 
 // cause keeps a decoder's error from showing what was decoded.
@@ -75,19 +82,25 @@ func cause(err error) error {
 	return errors.New("it is no valid JSON")
 }
 
-func (a *answer) take(d *delta) {
-	reasoning := d.ReasoningContent
-	if reasoning == "" {
-		reasoning = d.Reasoning
-	}
+// take reports whether d has a piece of the answer.
+func (a *answer) take(d *delta) (progress bool) {
 	a.refused = a.refused || strings.TrimSpace(string(d.Refusal)) != ""
-	if said, thought := clean(d.Content+text(d.Refusal)), clean(text(reasoning)); said != "" || thought != "" {
-		a.content.WriteString(said)
-		a.onDelta(agent.Delta{Text: said, Reasoning: thought})
-	}
+	progress = a.say(d.Content+text(d.Refusal), a.kept.take(d))
 	for i := range d.ToolCalls {
-		a.calls.add(&d.ToolCalls[i], i, len(d.ToolCalls))
+		progress = a.calls.add(&d.ToolCalls[i], i, len(d.ToolCalls)) || progress
 	}
+	return progress
+}
+
+// say passes on words and thoughts, and reports whether there were any.
+func (a *answer) say(words text, thoughts thought) bool {
+	said, thought := clean(words), clean(text(thoughts))
+	if said == "" && thought == "" {
+		return false
+	}
+	a.content.WriteString(said)
+	a.onDelta(agent.Delta{Text: said, Reasoning: thought})
+	return true
 }
 
 // clean drops NUL, which no chat network and not every store can carry.
@@ -95,8 +108,11 @@ func clean(t text) string {
 	return strings.ReplaceAll(string(t), "\x00", "")
 }
 
-// check says what is wrong with an answer whose stream ended well.
-func (a *answer) check() error {
+// Finished reports whether there was a finish reason.
+func (a *answer) Finished() bool { return a.finish != "" }
+
+// Check says what is wrong with an answer whose stream ended well.
+func (a *answer) Check() error {
 	switch {
 	case !a.begun:
 		return errNoChoices
@@ -106,20 +122,22 @@ func (a *answer) check() error {
 	return nil
 }
 
-// fill makes out the response that the answer came to.
-func (a *answer) fill(out *agent.Response, model string) {
+// Fill makes out the response that the answer came to.
+func (a *answer) Fill(out *agent.Response) {
 	*out = agent.Response{
 		Message: sessions.Message{
 			Role:      sessions.RoleAssistant,
 			Content:   a.content.String(),
 			ToolCalls: a.calls.all(),
-			Model:     model,
+			Model:     a.in.To.Model,
 			Usage:     a.usage,
 		},
 		Usage:   a.usage,
 		Finish:  a.finish,
 		Refused: a.refused,
+		Thought: a.kept.thoughts.Len() > 0,
 	}
+	out.Message.Attached = a.attached()
 	switch {
 	case len(out.Message.ToolCalls) > 0 && a.finish != "length":
 		out.Finish = "tool_calls" // some servers say "stop"

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
@@ -23,10 +24,12 @@ type partial struct {
 	id    string
 	name  string
 	args  strings.Builder
+	extra json.RawMessage // what the provider attached
 }
 
-// add takes the piece at position pos of the count pieces in its chunk.
-func (c *calls) add(d *toolCall, pos, count int) {
+// add takes the piece at position pos of the count pieces in its chunk. It
+// reports whether there is anything in it.
+func (c *calls) add(d *toolCall, pos, count int) (progress bool) {
 	args := argumentText(d.Function.Arguments)
 	p, index := c.find(d, pos, count)
 	if p == nil || p.over(d) {
@@ -41,6 +44,24 @@ func (c *calls) add(d *toolCall, pos, count int) {
 		p.name += d.Function.Name
 	}
 	p.args.WriteString(args)
+	if present(d.Extra) {
+		p.extra = bytes.Clone(d.Extra)
+	}
+	return args != "" || d.ID != "" || d.Function.Name != ""
+}
+
+// extras are what is attached to the calls, by position; nil if that is nothing.
+func (c *calls) extras() []json.RawMessage {
+	var out []json.RawMessage
+	for i, p := range c.list {
+		if p.extra != nil {
+			if out == nil {
+				out = make([]json.RawMessage, len(c.list))
+			}
+			out[i] = p.extra
+		}
+	}
+	return out
 }
 
 // find returns the call that the piece may belong to, or nil, and the index of

@@ -18,7 +18,8 @@ type chunk struct {
 		Message      *delta          `json:"message"` // of a server that does not stream
 		FinishReason json.RawMessage `json:"finish_reason"`
 	} `json:"choices"`
-	Usage usage `json:"usage"`
+	Usage  usage `json:"usage"`
+	Object word  `json:"object"`
 }
 
 type delta struct {
@@ -27,6 +28,9 @@ type delta struct {
 	ReasoningContent thought    `json:"reasoning_content"`
 	Reasoning        thought    `json:"reasoning"`
 	ToolCalls        []toolCall `json:"tool_calls"`
+	// What goes back to the provider: see attached.
+	Details json.RawMessage `json:"reasoning_details"`
+	Extra   json.RawMessage `json:"extra_content"`
 }
 
 type toolCall struct {
@@ -37,6 +41,7 @@ type toolCall struct {
 		// Arguments is a string, except on servers that send the object.
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"function"`
+	Extra json.RawMessage `json:"extra_content"`
 }
 
 // text is a string, or a list of parts of which those of type text count.
@@ -89,6 +94,18 @@ type word string
 func (w *word) UnmarshalJSON(b []byte) error {
 	*w = word(loose(b))
 	return nil
+}
+
+// loose is a JSON string's text, or any other value as it is written.
+func loose(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	if s = string(raw); s == "{}" || s == "[]" {
+		return ""
+	}
+	return s
 }
 
 // argumentText is the text of a piece of arguments.

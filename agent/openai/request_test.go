@@ -8,7 +8,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/agenttest"
-	"dragoman/agent/openai"
+	"dragoman/agent/wire"
 	"dragoman/sessions"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +18,7 @@ func TestRequestBody(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	zero := float32(0)
 	for _, name := range []string{"fake", "gpt-5-local", "gpt-6-sol", "o3", "text-davinci-003", `odd "name"`} {
-		m := model(t, s.URL(), func(o *openai.Options) { o.Name = name })
+		m := model(t, s.URL(), func(in *wire.Input) { in.To.Model = name })
 		_, _, _, err := complete(t, m, agent.Request{
 			System: "Be brief.",
 			Messages: []sessions.Message{

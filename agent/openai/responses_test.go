@@ -91,7 +91,6 @@ func TestResponsesRequest(t *testing.T) {
 		},
 		Traits:   wire.Traits{Formats: true, Efforts: []string{"none", "low", "high"}},
 		Pictures: func(m *sessions.Message) []wire.Picture { return pictureIf(m.Content != "") },
-		Extra:    map[string]json.RawMessage{"service_tier": json.RawMessage(`"flex"`), "store": json.RawMessage(`true`)},
 	}
 	body := responsesBody(t, in)
 	var ids struct {
@@ -107,7 +106,7 @@ func TestResponsesRequest(t *testing.T) {
 		t.Errorf("a foreign id is sent as %q and its result as %q", second, ids.Input[4].CallID)
 	}
 	equalJSON(t, strings.ReplaceAll(body, second, "ID"), `{
-		"model": "gpt-5.6", "stream": true, "store": true, "service_tier": "flex", "prompt_cache_key": "k1",
+		"model": "gpt-5.6", "stream": true, "store": false, "prompt_cache_key": "k1",
 		"include": ["reasoning.encrypted_content"], "instructions": "Be kind.",
 		"max_output_tokens": 16, "temperature": 0, "reasoning": {"effort": "low"},
 		"text": {"format": {"type": "json_schema", "name": "answer", "schema": {"type": "object"}}},

@@ -209,10 +209,11 @@ func Arguments(s string) string {
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
 // Effort is the effort that is sent where asked was asked for: the nearest that
-// the model knows, rather a lower one, but none only if that was asked for.
+// the model knows, rather a lower one, but none only if that was asked for. A
+// model that takes no effort gets "".
 func (t *Traits) Effort(asked string) string {
 	at := slices.Index(efforts, asked)
-	if at < 0 || len(t.Efforts) == 0 || slices.Contains(t.Efforts, asked) {
+	if at < 0 || t.Efforts == nil || slices.Contains(t.Efforts, asked) {
 		return asked
 	}
 	for i := at; i >= 0; i-- {

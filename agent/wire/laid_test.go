@@ -90,7 +90,8 @@ func TestCallIDs(t *testing.T) {
 
 func TestEffort(t *testing.T) {
 	for _, test := range []struct{ known, asked, want string }{
-		{"", "max", "max"},
+		{"unknown", "max", "max"},
+		{"", "max", ""},
 		{"none low high", "", ""},
 		{"none low high", "low", "low"},
 		{"none low high", "medium", "low"},
@@ -102,6 +103,9 @@ func TestEffort(t *testing.T) {
 		{"low", "much", "much"},
 	} {
 		traits := wire.Traits{Efforts: strings.Fields(test.known)}
+		if test.known == "unknown" {
+			traits.Efforts = nil
+		}
 		if got := traits.Effort(test.asked); got != test.want {
 			t.Errorf("of %q, Effort(%q) = %q, want %q", test.known, test.asked, got, test.want)
 		}

@@ -36,7 +36,8 @@ type Traits struct {
 	// if there is no such rule.
 	ToolsNeed string
 	// Efforts are the reasoning efforts that the model knows, from least to
-	// most; nil: unknown, so that one is sent only if it was asked for.
+	// most; empty: it takes none; nil: unknown, so that whatever was asked for
+	// is sent. See [Traits.Effort].
 	Efforts []string
 	// OwnThoughts: every message with tool calls must come with reasoning_content
 	// (DeepSeek V4, Kimi K2.6), also one that another model wrote.
@@ -77,7 +78,8 @@ type Input struct {
 	// Bare leaves out what providers attached.
 	Bare bool
 	// Extra are fields of the body that the configuration adds. They replace
-	// fields of the same name at the top level.
+	// fields of the same name at the top level; null takes one out. The
+	// connection puts them in; codecs leave them alone.
 	Extra map[string]json.RawMessage
 }
 

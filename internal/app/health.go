@@ -87,7 +87,7 @@ func (o *othersHealth) now() (list []httpapi.OtherTrouble) {
 // whyFailed is the cause without the names of packages. A model's error holds
 // no secret and no URL.
 func whyFailed(e *agent.ModelError) string {
-	why := strings.TrimPrefix(e.Err.Error(), "openai: complete: ")
+	why := strings.TrimPrefix(e.Err.Error(), "wire: complete: ")
 	if e.Status != 0 {
 		why = fmt.Sprintf("HTTP %d: %s", e.Status, why)
 	}

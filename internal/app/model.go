@@ -13,7 +13,7 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/demo"
 	"dragoman/agent/models"
-	"dragoman/agent/openai"
+	"dragoman/agent/provider"
 	"dragoman/agent/tokens"
 	"dragoman/agent/tools"
 	"dragoman/internal/config"
@@ -94,7 +94,7 @@ func (d *Daemon) useServer(base, key, name, why string) error {
 // server is a model that the configuration's timeouts hold for. window is what
 // the configuration says of it, or 0.
 func (d *Daemon) server(base, key, name string, window int) (*hosted, error) {
-	o := openai.Options{
+	o := provider.Options{
 		BaseURL: base, APIKey: key, Name: name, Logger: d.log, MaxImageBytes: int64(d.cfg.Media.MaxImageBytes),
 		FirstByteTimeout: d.cfg.Model.FirstByteTimeout.D(), IdleTimeout: d.cfg.Model.IdleTimeout.D(),
 	}
@@ -106,7 +106,7 @@ func (d *Daemon) server(base, key, name string, window int) (*hosted, error) {
 		sight = &sighted{files: d.files}
 		o.Files = sight
 	}
-	m, err := openai.New(o)
+	m, err := provider.New(o)
 	if err != nil {
 		return nil, err
 	}

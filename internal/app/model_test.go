@@ -170,7 +170,7 @@ summary: {preset: picoclaw, trigger: {messages: 3}, keep: {n: 1}, model: {name: 
 // What failed once is told of for a day: nobody may ask that model again. What
 // says nothing about its server is not counted.
 func TestTroubleOfOthersIsForgotten(t *testing.T) {
-	busy := &agent.ModelError{Kind: agent.ErrorTemporary, Status: 503, Err: errors.New("openai: complete: busy")}
+	busy := &agent.ModelError{Kind: agent.ErrorTemporary, Status: 503, Err: errors.New("wire: complete: busy")}
 	long := &agent.ModelError{Kind: agent.ErrorContext, Err: errors.New("too long")}
 	for name, test := range map[string]struct {
 		after time.Duration

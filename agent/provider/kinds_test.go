@@ -1,4 +1,4 @@
-package openai_test
+package provider_test
 
 import (
 	"encoding/json"

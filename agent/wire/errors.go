@@ -1,7 +1,6 @@
-package openai
+package wire
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
@@ -47,7 +46,7 @@ func (e *wireError) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &top); err != nil {
 		return err
 	}
-	if raw := bytes.TrimSpace(top.Error); len(raw) > 0 && string(raw) != "null" && string(raw) != "false" {
+	if raw := top.Error; failed(raw) {
 		var inner wireFields
 		if json.Unmarshal(raw, &inner) == nil {
 			inner.into(e)
@@ -64,6 +63,11 @@ func (e *wireError) UnmarshalJSON(b []byte) error {
 		top.into(e)
 	}
 	return nil
+}
+
+// failed reports whether the member called error says that there is one.
+func failed(raw json.RawMessage) bool {
+	return len(raw) > 0 && string(raw) != "null" && string(raw) != "false"
 }
 
 type wireFields struct {
@@ -127,16 +131,11 @@ func loose(raw json.RawMessage) string {
 func (e *wireError) found() bool { return e.Message != "" || e.Type != "" || e.Code != "" }
 
 func (e *wireError) text() string {
-	for _, s := range []string{e.Message, e.Type, e.Code} {
-		if s != "" {
-			return saysPrefix + s
-		}
-	}
-	return "the server gives no reason"
+	return cmp.Or(e.Message, e.Type, e.Code)
 }
 
 // statusError makes the error for an answer that is not a 200.
-func (m *Model) statusError(resp *http.Response) error {
+func (s *Server) statusError(resp *http.Response) error {
 	// What cannot be read of a reason is left out: the status is enough.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	var e wireError
@@ -146,7 +145,7 @@ func (m *Model) statusError(resp *http.Response) error {
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		e = wireError{Message: "it redirects, which is not followed; set the base URL to where it points"}
 	}
-	failed := m.failure(&e, resp.StatusCode)
+	failed := s.failure(&e, resp.StatusCode)
 	failed.Status, failed.After = resp.StatusCode, retryAfter(resp.Header, time.Now())
 	return failed
 }

@@ -1,4 +1,4 @@
-package openai_test
+package provider_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 
 	"dragoman/agent"
-	"dragoman/agent/openai"
+	"dragoman/agent/provider"
 )
 
 // canned answers every request with one body.
@@ -26,7 +26,7 @@ func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func answerOf(t *testing.T, status int, body io.Reader) (agent.Response, error) {
 	t.Helper()
-	m := model(t, "http://127.0.0.1:1/v1", func(o *openai.Options) {
+	m := model(t, "http://127.0.0.1:1/v1", func(o *provider.Options) {
 		o.HTTP = &http.Client{Transport: canned{status, body}}
 	})
 	return m.Complete(t.Context(), ask("hi"), nil)

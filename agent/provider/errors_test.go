@@ -1,4 +1,4 @@
-package openai_test
+package provider_test
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/agenttest"
-	"dragoman/agent/openai"
+	"dragoman/agent/provider"
 )
 
 // Every way in which a server fails is an error of the right kind, and none
@@ -29,8 +29,8 @@ func TestFaults(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	// Some faults are silence, which is waited for; in the others a slow
 	// machine must not look like that.
-	m := model(t, s.URL(), func(o *openai.Options) { o.FirstByteTimeout, o.IdleTimeout = time.Minute, time.Minute })
-	hasty := model(t, s.URL(), func(o *openai.Options) {
+	m := model(t, s.URL(), func(o *provider.Options) { o.FirstByteTimeout, o.IdleTimeout = time.Minute, time.Minute })
+	hasty := model(t, s.URL(), func(o *provider.Options) {
 		o.FirstByteTimeout, o.IdleTimeout = 300*time.Millisecond, 300*time.Millisecond
 	})
 	for _, name := range slices.Sorted(maps.Keys(agenttest.Faults)) {

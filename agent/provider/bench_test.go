@@ -1,4 +1,4 @@
-package openai_test
+package provider_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/agenttest"
-	"dragoman/agent/openai"
+	"dragoman/agent/provider"
 	"dragoman/sessions"
 )
 
@@ -74,7 +74,7 @@ func BenchmarkCPU(b *testing.B) {
 		client := &http.Client{Transport: cannedStream(streamOf(n))}
 		for _, h := range []int{0, 100} {
 			b.Run(fmt.Sprintf("chunks=%d/history=%d", n, h), func(b *testing.B) {
-				m := model(b, "http://127.0.0.1:1/v1", func(o *openai.Options) { o.HTTP = client })
+				m := model(b, "http://127.0.0.1:1/v1", func(o *provider.Options) { o.HTTP = client })
 				r := history(h)
 				b.ReportAllocs()
 				for b.Loop() {

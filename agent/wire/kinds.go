@@ -1,7 +1,6 @@
-package openai
+package wire
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -142,16 +141,20 @@ func (e *wireError) clear(kind agent.ErrorKind) bool {
 }
 
 // failure is what e, which came with an HTTP status, is for the caller.
-func (m *Model) failure(e *wireError, status int) *agent.ModelError {
+func (s *Server) failure(e *wireError, status int) *agent.ModelError {
 	out := &agent.ModelError{Kind: e.kind(status)}
-	text := "openai: complete: "
+	text := prefix
 	if limit, asked := e.never(); out.Kind == agent.ErrorRefused && limit > 0 {
 		out.Limit, out.Asked = limit, asked
 		text += fmt.Sprintf("the provider's rate limit is smaller than the request (limit %d, requested %d): "+
 			"waiting is no use, a smaller context_window or a higher limit is; ", limit, asked)
 	}
 	out.Clear = e.clear(out.Kind)
-	out.Err = e.aboutPictures(status, errors.New(text+m.scrub(e.text())))
+	out.Cause = e.cause(status, out.Kind)
+	out.Err = &Said{
+		text: text, says: s.scrub(e.text()), Status: status, Param: e.Param,
+		Words: strings.ToLower(e.Code + "\n" + e.Type + "\n" + e.Message),
+	}
 	return out
 }
 

@@ -1,8 +1,7 @@
-package openai
+package provider
 
 import (
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"image"
 	_ "image/gif"  // a form of pictures
@@ -12,6 +11,7 @@ import (
 	"net/http"
 	"path"
 
+	"dragoman/agent/wire"
 	"dragoman/sessions"
 )
 
@@ -44,17 +44,6 @@ func firstImage(images, most int) int {
 	return (images - most + step - 1) / step * step
 }
 
-// part is a piece of a message's content.
-type part struct {
-	Type     string    `json:"type"`
-	Text     string    `json:"text,omitempty"`
-	ImageURL *imageURL `json:"image_url,omitempty"`
-}
-
-type imageURL struct {
-	URL string `json:"url"`
-}
-
 // pictures counts the pictures in msgs that could be shown.
 func pictures(msgs []sessions.Message) (n int) {
 	for i := range msgs {
@@ -76,49 +65,74 @@ func picturesOf(m *sessions.Message) (files []string) {
 	return files
 }
 
-// see is content with the pictures of files behind it: a list of parts, or
-// content itself where none of them can be shown. The line that names each
-// picture stands in content already.
-func (m *Model) see(content string, files []string) any {
-	parts := []part{{Type: "text", Text: content}}
-	for _, file := range files {
-		url, err := m.dataURL(file)
+// shower hands out the pictures of a request, at most most, the newest, and
+// counts those that it handed out.
+type shower struct {
+	m      *Model
+	hidden map[*sessions.Message]int // pictures of a message that are not shown
+	shown  int
+}
+
+// show is a shower for msgs; nil if there is nothing to show.
+func (m *Model) show(msgs []sessions.Message, most int) *shower {
+	if most <= 0 || m.o.Files == nil {
+		return nil
+	}
+	all := pictures(msgs)
+	if all == 0 {
+		return nil
+	}
+	s := &shower{m: m, hidden: make(map[*sessions.Message]int)}
+	left := firstImage(all, most)
+	for i := range msgs {
+		if left == 0 {
+			break
+		}
+		n := min(left, len(picturesOf(&msgs[i])))
+		s.hidden[&msgs[i]], left = n, left-n
+	}
+	return s
+}
+
+// of returns the pictures of a message that the model is shown.
+func (s *shower) of(m *sessions.Message) []wire.Picture {
+	var out []wire.Picture
+	for _, file := range picturesOf(m)[s.hidden[m]:] {
+		p, err := s.m.picture(file)
 		if err != nil {
-			m.o.Logger.Debug("a picture is not shown to the model", "file", path.Base(file), "err", err)
+			s.m.log.Debug("a picture is not shown to the model", "file", path.Base(file), "err", err)
 			continue
 		}
-		parts = append(parts, part{Type: "image_url", ImageURL: &imageURL{url}})
+		out = append(out, p)
 	}
-	if len(parts) == 1 {
-		return content
-	}
-	return parts
+	s.shown += len(out)
+	return out
 }
 
 var (
-	errImageSize = errors.New("openai: the picture is larger than allowed")
-	errImageForm = errors.New("openai: the picture is of a form that models are not shown")
+	errImageSize = errors.New("provider: the picture is larger than allowed")
+	errImageForm = errors.New("provider: the picture is of a form that models are not shown")
 )
 
-// dataURL reads a picture. What it is shows in its content, not in what a
+// picture reads a picture. What it is shows in its content, not in what a
 // stranger's program said.
-func (m *Model) dataURL(file string) (string, error) {
+func (m *Model) picture(file string) (wire.Picture, error) {
 	f, err := m.o.Files.Open(file)
 	if err != nil {
-		return "", err
+		return wire.Picture{}, err
 	}
 	b, err := io.ReadAll(io.LimitReader(f, m.o.MaxImageBytes+1))
 	if err := errors.Join(err, f.Close()); err != nil {
-		return "", err
+		return wire.Picture{}, err
 	}
 	kind := http.DetectContentType(b)
 	switch {
 	case int64(len(b)) > m.o.MaxImageBytes:
-		return "", errImageSize
+		return wire.Picture{}, errImageSize
 	case !forms[kind] || kind != "image/webp" && !decodable(b):
-		return "", errImageForm
+		return wire.Picture{}, errImageForm
 	}
-	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(b), nil
+	return wire.Picture{MediaType: kind, Data: b}, nil
 }
 
 // decodable reports whether the beginning of a picture makes sense. A server

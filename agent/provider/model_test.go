@@ -1,4 +1,4 @@
-package openai_test
+package provider_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/agenttest"
-	"dragoman/agent/openai"
+	"dragoman/agent/provider"
 	"dragoman/sessions"
 
 	"go.uber.org/goleak"
@@ -24,16 +24,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const key = "sk-test-abcdefghijklmnopqrstuvwxyz0123456789"
 
 // model is a model on s with short patience.
-func model(t testing.TB, url string, change ...func(*openai.Options)) *openai.Model {
+func model(t testing.TB, url string, change ...func(*provider.Options)) *provider.Model {
 	t.Helper()
-	o := openai.Options{
+	o := provider.Options{
 		BaseURL: url, APIKey: key, Name: "fake",
 		FirstByteTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second, MaxResponseBytes: 1 << 20,
 	}
 	for _, f := range change {
 		f(&o)
 	}
-	m, err := openai.New(o)
+	m, err := provider.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func ask(text string) agent.Request {
 }
 
 // complete gathers what was streamed.
-func complete(t *testing.T, m *openai.Model, r agent.Request) (resp agent.Response, text, reasoning string, err error) {
+func complete(t *testing.T, m *provider.Model, r agent.Request) (resp agent.Response, text, reasoning string, err error) {
 	t.Helper()
 	resp, err = m.Complete(t.Context(), r, func(d agent.Delta) {
 		text += d.Text
@@ -132,7 +132,7 @@ func TestReasoning(t *testing.T) {
 func TestStallBeforeAndAfterFirstByte(t *testing.T) {
 	t.Parallel()
 	s := agenttest.Serve(t, agenttest.Options{})
-	m := model(t, s.URL(), func(o *openai.Options) {
+	m := model(t, s.URL(), func(o *provider.Options) {
 		o.FirstByteTimeout, o.IdleTimeout = 3*time.Second, time.Second
 	})
 	s.Next(func(x *agenttest.Exchange) { x.Wait(1200 * time.Millisecond); x.Text("slow start"); x.End("stop") })
@@ -152,8 +152,8 @@ func TestStallBeforeAndAfterFirstByte(t *testing.T) {
 	}
 	for name, want := range map[string]string{"stall": "1s", "stall-at-start": "3s", "stall-header": "3s"} {
 		s.Next(agenttest.Faults[name])
-		if _, _, _, err := complete(t, m, ask("hi")); err == nil || !strings.Contains(err.Error(), "no data for "+want) {
-			t.Errorf("%s: %v, want no data for %s", name, err, want)
+		if _, _, _, err := complete(t, m, ask("hi")); err == nil || !strings.Contains(err.Error(), "nothing of an answer for "+want) {
+			t.Errorf("%s: %v, want nothing of an answer for %s", name, err, want)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func TestStallBeforeAndAfterFirstByte(t *testing.T) {
 func TestStallAfterFinish(t *testing.T) {
 	t.Parallel()
 	s := agenttest.Serve(t, agenttest.Options{})
-	m := model(t, s.URL(), func(o *openai.Options) { o.IdleTimeout = time.Minute })
+	m := model(t, s.URL(), func(o *provider.Options) { o.IdleTimeout = time.Minute })
 	s.Next(func(x *agenttest.Exchange) { x.Text("all well"); x.Finish("stop"); x.Stall() })
 	begun := time.Now()
 	resp, _, _, err := complete(t, m, ask("hi"))
@@ -213,7 +213,7 @@ func TestConnectionsAreReused(t *testing.T) {
 
 func TestThousandCallsAtOnce(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{FirstToken: time.Second, Recorded: -1})
-	m := model(t, s.URL(), func(o *openai.Options) { o.FirstByteTimeout, o.IdleTimeout = time.Minute, time.Minute })
+	m := model(t, s.URL(), func(o *provider.Options) { o.FirstByteTimeout, o.IdleTimeout = time.Minute, time.Minute })
 	var wg sync.WaitGroup
 	for i := range 1000 {
 		wg.Go(func() {
@@ -227,17 +227,19 @@ func TestThousandCallsAtOnce(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	for name, o := range map[string]openai.Options{
+	for name, o := range map[string]provider.Options{
 		"no URL":      {Name: "m"},
 		"no scheme":   {BaseURL: "127.0.0.1:11434/v1", Name: "m"},
 		"wrong one":   {BaseURL: "ftp://x/v1", Name: "m"},
-		"query":       {BaseURL: "http://x/v1?key=secret", Name: "m"},
+		"fragment":    {BaseURL: "http://x/v1?key=secret#x", Name: "m"},
+		"API":         {BaseURL: "http://x/v1", Name: "m", API: "soap"},
+		"header":      {BaseURL: "http://x/v1", Name: "m", Headers: map[string]string{"X-Key": "secret\n"}},
 		"no name":     {BaseURL: "http://x/v1"},
 		"key in bits": {BaseURL: "http://x/v1", Name: "m", APIKey: "secret\nkey"},
 		"password":    {BaseURL: "ftp://me:secret@x/v1", Name: "m"},
 		"control":     {BaseURL: "http://me:secret@x/\x7f", Name: "m"},
 	} {
-		if _, err := openai.New(o); err == nil || strings.Contains(err.Error(), "secret") {
+		if _, err := provider.New(o); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: New = %v, want an error without the secret", name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package openai_test
+package provider_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/agenttest"
-	"dragoman/agent/openai"
+	"dragoman/agent/provider"
 	"dragoman/sessions"
 )
 
@@ -37,13 +37,13 @@ var blindServers = map[string]struct {
 
 // seeing is a model on a server whose replies are a function of whether the
 // request has pictures.
-func seeing(t *testing.T, reply func(pictures int) agenttest.Reply) (*openai.Model, *agenttest.Server, *bytes.Buffer) {
+func seeing(t *testing.T, reply func(pictures int) agenttest.Reply) (*provider.Model, *agenttest.Server, *bytes.Buffer) {
 	t.Helper()
 	s := agenttest.Serve(t, agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply {
 		return reply(bytes.Count(r.Body, []byte(`"image_url":{`)))
 	}})
 	log := &bytes.Buffer{}
-	m := model(t, s.URL(), func(o *openai.Options) {
+	m := model(t, s.URL(), func(o *provider.Options) {
 		o.Files, o.Logger = shelf{"dot": dot(t)}, slog.New(slog.NewTextHandler(log, nil))
 	})
 	return m, s, log
@@ -58,7 +58,7 @@ func asked(s *agenttest.Server) string {
 	return strings.Join(all, " ")
 }
 
-func answered(t *testing.T, m *openai.Model, msgs ...sessions.Message) (string, error) {
+func answered(t *testing.T, m *provider.Model, msgs ...sessions.Message) (string, error) {
 	t.Helper()
 	res, _, _, err := complete(t, m, agent.Request{Messages: msgs})
 	return res.Message.Content, err
@@ -84,7 +84,7 @@ func TestABlindServerIsAskedInWords(t *testing.T) {
 			if got, want := asked(s), "3 0 0"; got != want {
 				t.Errorf("pictures in the requests: %s, want %s", got, want)
 			}
-			if n := strings.Count(log.String(), "refuses pictures"); n != 1 {
+			if n := strings.Count(log.String(), `learned="pictures=0"`); n != 1 {
 				t.Errorf("it is said %d times, want once:\n%s", n, log)
 			}
 		})
@@ -116,7 +116,7 @@ func TestABadPictureIsLeftOut(t *testing.T) {
 		if got := asked(s); got != tt.want {
 			t.Errorf("%s: pictures in the requests: %s, want %s", name, got, tt.want)
 		}
-		if strings.Contains(log.String(), "refuses") {
+		if strings.Contains(log.String(), "learned") {
 			t.Errorf("%s: the model counts as blind: %s", name, log)
 		}
 	}
@@ -172,7 +172,7 @@ func TestOtherErrorsAreNotAboutPictures(t *testing.T) {
 		if !errors.As(err, &me) || me.Kind != tt.kind || asked(s) != tt.want {
 			t.Errorf("%s: Complete = %v after %s, want a %s error after %s", name, err, asked(s), tt.kind, tt.want)
 		}
-		if strings.Contains(log.String(), "refuses") {
+		if strings.Contains(log.String(), "learned") {
 			t.Errorf("%s: the model counts as blind", name)
 		}
 	}

@@ -1,4 +1,4 @@
-package openai_test
+package provider_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/agenttest"
-	"dragoman/agent/openai"
+	"dragoman/agent/provider"
 	"dragoman/channels"
 	"dragoman/sessions"
 )
@@ -49,7 +49,7 @@ func said(text string, files ...string) sessions.Message {
 }
 
 // sent are the messages of the newest request, as JSON.
-func sent(t *testing.T, s *agenttest.Server, m *openai.Model, msgs ...sessions.Message) []string {
+func sent(t *testing.T, s *agenttest.Server, m *provider.Model, msgs ...sessions.Message) []string {
 	t.Helper()
 	if _, _, _, err := complete(t, m, agent.Request{Messages: msgs}); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestPicturesAreShown(t *testing.T) {
 	files := shelf{
 		"dot": dot(t), "text": []byte("no picture"), "torn": dot(t)[:20], "large": append(dot(t), make([]byte, 1000)...),
 	}
-	m := model(t, s.URL(), func(o *openai.Options) { o.Files, o.MaxImageBytes = files, 1000 })
+	m := model(t, s.URL(), func(o *provider.Options) { o.Files, o.MaxImageBytes = files, 1000 })
 	url := `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + base64.StdEncoding.EncodeToString(files["dot"]) + `"}}`
 	for name, tt := range map[string]struct {
 		in   sessions.Message
@@ -106,7 +106,7 @@ func TestPicturesAreShown(t *testing.T) {
 func TestOldPicturesLeave(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
 	files := shelf{"dot": dot(t)}
-	m := model(t, s.URL(), func(o *openai.Options) { o.Files = files })
+	m := model(t, s.URL(), func(o *provider.Options) { o.Files = files })
 	for n, hidden := range map[int]int{1: 0, 10: 0, 11: 5, 15: 5, 16: 10, 20: 10, 21: 15} {
 		var msgs []sessions.Message
 		for i := range n {

@@ -1,0 +1,146 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"sync/atomic"
+
+	"github.com/sashabaranov/go-openai"
+
+	"dragoman/agent"
+	"dragoman/agent/wire"
+)
+
+// Chat is the codec of chat completions.
+type Chat struct {
+	// written are the tools of the newest request that had others than the one
+	// before.
+	written atomic.Pointer[written]
+}
+
+var _ wire.Codec = (*Chat)(nil)
+
+// Path is that of chat completions.
+func (*Chat) Path() string { return "/chat/completions" }
+
+// Header authorises a request, if there is a key.
+func (*Chat) Header(key string) http.Header {
+	if key == "" {
+		return nil
+	}
+	return http.Header{"Authorization": {"Bearer " + key}}
+}
+
+// nearlyZero is sent for a temperature of 0, which go-openai leaves out. It is
+// low enough to always pick the likeliest token and high enough that servers
+// which divide by it in 32 bits do not overflow.
+const nearlyZero = 1e-4
+
+// Encode writes the messages and the tools apart from the rest: the library
+// encodes messages twice and tools anew for every request, and tools are the
+// larger part of most requests, so that all the calls that wait share them.
+func (c *Chat) Encode(in *wire.Input) (net.Buffers, error) {
+	const empty = `{"model":"","messages":null`
+	body, err := json.Marshal(request(in))
+	if err != nil {
+		return nil, err
+	}
+	rest, found := bytes.CutPrefix(body, []byte(empty))
+	if !found {
+		return nil, errors.New("go-openai does not write its request as it did")
+	}
+	head, err := head(in)
+	if err != nil {
+		return nil, err
+	}
+	if in.Traits.NoTools || len(in.Request.Tools) == 0 {
+		return net.Buffers{head, rest}, nil
+	}
+	tools, err := c.tools(in.Request.Tools)
+	if err != nil {
+		return nil, err
+	}
+	return net.Buffers{head, rest[:len(rest)-1], []byte(`,"tools":`), tools, []byte("}")}, nil
+}
+
+// Decode begins an answer.
+func (c *Chat) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
+	return &answer{onDelta: onDelta, in: in}
+}
+
+// request is what stands beside the name, the messages and the tools.
+func request(in *wire.Input) *openai.ChatCompletionRequest {
+	r, t := in.Request, &in.Traits
+	out := &openai.ChatCompletionRequest{Stream: true, ReasoningEffort: effort(in)}
+	if t.CompletionTokens {
+		out.MaxCompletionTokens = max(r.MaxTokens, 0)
+	} else {
+		//lint:ignore SA1019 Servers other than OpenAI know only this one.
+		out.MaxTokens = max(r.MaxTokens, 0)
+	}
+	if r.Temperature != nil && !t.NoTemperature {
+		out.Temperature = max(*r.Temperature, nearlyZero)
+	}
+	if !t.NoUsage {
+		out.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	}
+	if t.Formats && len(r.Format) > 0 {
+		out.ResponseFormat = &openai.ChatCompletionResponseFormat{
+			Type:       openai.ChatCompletionResponseFormatTypeJSONSchema,
+			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: "answer", Schema: r.Format},
+		}
+	}
+	return out
+}
+
+// effort is the reasoning effort to send; "" leaves it to the server.
+func effort(in *wire.Input) string {
+	t := &in.Traits
+	if t.ToolsNeed != "" && len(in.Request.Tools) > 0 && !t.NoTools {
+		return t.ToolsNeed
+	}
+	return t.Effort(in.Request.Effort)
+}
+
+// written are tools and the JSON they were written as.
+type written struct {
+	specs []agent.Spec
+	json  []byte
+}
+
+var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
+
+// tools writes specs, or finds them written: they are almost always those of
+// the request before, and comparing them costs far less.
+func (c *Chat) tools(specs []agent.Spec) ([]byte, error) {
+	if last := c.written.Load(); last != nil && slices.EqualFunc(last.specs, specs, sameSpec) {
+		return last.json, nil
+	}
+	list := make([]openai.Tool, 0, len(specs))
+	for i := range specs {
+		t := &specs[i]
+		f := &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
+		if len(t.Parameters) == 0 {
+			f.Parameters = noParameters
+		}
+		list = append(list, openai.Tool{Type: openai.ToolTypeFunction, Function: f})
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		return nil, err
+	}
+	own := slices.Clone(specs)
+	for i := range own {
+		own[i].Parameters = bytes.Clone(own[i].Parameters)
+	}
+	c.written.Store(&written{own, b})
+	return b, nil
+}
+
+func sameSpec(a, b agent.Spec) bool {
+	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
+}

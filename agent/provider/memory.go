@@ -1,0 +1,121 @@
+package provider
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"dragoman/agent/wire"
+)
+
+// Learned is something that a server's refusal taught.
+type Learned struct {
+	Name string    `json:"name"` // of the model
+	What string    `json:"what"` // like "tools=no"; see lessons
+	Said string    `json:"said"` // in the server's words, without secrets and chat
+	At   time.Time `json:"at"`
+}
+
+// knowledge is what is known of a model. It is never changed once others see it.
+type knowledge struct {
+	traits wire.Traits
+	most   int // pictures that a request may show
+}
+
+// memory is what a model has learnt. It is safe for concurrent use.
+type memory struct {
+	known   atomic.Pointer[knowledge]
+	mu      sync.Mutex
+	learned []Learned
+}
+
+func (m *memory) now() *knowledge { return m.known.Load() }
+
+// begin starts with what was known before.
+func (m *memory) begin(t wire.Traits, learned []Learned) {
+	k := knowledge{traits: t, most: mostImages}
+	for _, l := range learned {
+		if k.apply(l.What) {
+			m.learned = append(m.learned, l)
+		}
+	}
+	m.known.Store(&k)
+}
+
+// apply changes k by what was learnt. It reports whether that means anything.
+func (k *knowledge) apply(what string) bool {
+	name, value, _ := strings.Cut(what, "=")
+	switch set, n := lessons[name], 0; {
+	case set != nil:
+		set(&k.traits, value)
+	case name == learntPictures:
+		var err error
+		if n, err = strconv.Atoi(value); err != nil || n < 0 || n > mostImages {
+			return false
+		}
+		k.most = n
+	default:
+		return false
+	}
+	return true
+}
+
+// Names of what can be learnt beside those in lessons.
+const learntPictures = "pictures"
+
+// lessons are what can be learnt of a model, by name.
+var lessons = map[string]func(t *wire.Traits, value string){
+	"api":             func(t *wire.Traits, v string) { t.API = v },
+	"tools_need":      func(t *wire.Traits, v string) { t.ToolsNeed = v },
+	"tools":           func(t *wire.Traits, v string) { t.NoTools = v == "no" },
+	"temperature":     func(t *wire.Traits, v string) { t.NoTemperature = v == "no" },
+	"max_tokens":      func(t *wire.Traits, v string) { t.CompletionTokens = v == "max_completion_tokens" },
+	"usage":           func(t *wire.Traits, v string) { t.NoUsage = v == "no" },
+	"response_format": func(t *wire.Traits, v string) { t.Formats = v != "no" },
+	"efforts":         func(t *wire.Traits, v string) { t.Efforts = append([]string{}, strings.Fields(v)...) },
+	"own_thoughts":    func(t *wire.Traits, v string) { t.OwnThoughts = v == "yes" },
+	"signatures":      func(t *wire.Traits, v string) { t.Signatures = v == "yes" },
+}
+
+// Learned returns what the server's refusals have taught, oldest first.
+func (m *Model) Learned() []Learned {
+	m.memory.mu.Lock()
+	defer m.memory.mu.Unlock()
+	return slices.Clone(m.memory.learned)
+}
+
+// remember keeps what a call has learnt that went well in the end.
+func (m *Model) remember(learnt []Learned) {
+	m.memory.mu.Lock()
+	defer m.memory.mu.Unlock()
+	k := *m.memory.now()
+	for _, l := range learnt {
+		if slices.ContainsFunc(m.memory.learned, func(old Learned) bool { return old.What == l.What }) {
+			continue // another call was faster
+		}
+		name, _, _ := strings.Cut(l.What, "=")
+		m.memory.learned = slices.DeleteFunc(m.memory.learned, func(old Learned) bool { return strings.HasPrefix(old.What, name+"=") })
+		m.memory.learned = append(m.memory.learned, l)
+		k.apply(l.What)
+		m.log.Warn("the model's server refused a part of the request; from now on it is asked otherwise",
+			"model", m.o.Name, "learned", l.What, "said", l.Said)
+	}
+	m.memory.known.Store(&k)
+}
+
+// learn notes what t changes for its next request. It reports whether that is
+// anything new: a server that contradicts itself is not asked for ever.
+func (t *try) learn(what string, said *wire.Said) bool {
+	if slices.ContainsFunc(t.learnt, func(l Learned) bool { return l.What == what }) {
+		return false
+	}
+	if !t.know.apply(what) {
+		panic(fmt.Sprintf("provider: %q is no lesson", what))
+	}
+	t.learnt = append(t.learnt, Learned{Name: t.m.o.Name, What: what, Said: said.Quote(t.r), At: time.Now().UTC()})
+	return true
+}

@@ -1,0 +1,211 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/agent/models"
+	"dragoman/agent/openai"
+	"dragoman/agent/wire"
+	"dragoman/sessions"
+)
+
+// Options say where the model is and how to talk to it. BaseURL and Name are
+// required.
+type Options struct {
+	// BaseURL is the endpoint up to the path of an API. It may have a query.
+	BaseURL string
+	// APIKey may be empty; local servers need none.
+	APIKey string
+	// Name is the model's name on the server. Any name works.
+	Name string
+	// API is one of wire's constants; "" and "auto" choose by Traits, by the end
+	// of BaseURL, and by what the server refuses.
+	API string
+	// Traits say what a model takes; nil is the table of agent/models. api is
+	// API, or the API whose address BaseURL is.
+	Traits func(base, model, api string) wire.Traits
+	// Headers and Body are added to every request. A field of the body that is
+	// null is left out.
+	Headers map[string]string
+	Body    map[string]json.RawMessage
+	// Learned is what the model knows already: what Learned returned before.
+	Learned []Learned
+	// Window is for [agent.Abilities]; 0: unknown.
+	Window int
+	// HTTP, FirstByteTimeout, IdleTimeout, CallTimeout and MaxResponseBytes are
+	// those of [wire.Options].
+	HTTP                                       *http.Client
+	FirstByteTimeout, IdleTimeout, CallTimeout time.Duration
+	MaxResponseBytes                           int64
+	// Files, if not nil, are where the pictures of people's messages are; then
+	// the model is shown them: of a request the newest ten, older ones leave
+	// five at a time. Without Files, and where a picture cannot be read, the
+	// message's text says what came with it.
+	Files Files
+	// MaxImageBytes bounds each picture; 0 is 5 MiB.
+	MaxImageBytes int64
+	// Logger is told what is learnt; nil discards that.
+	Logger *slog.Logger
+}
+
+// Model is one model on one server. It is safe for concurrent use.
+type Model struct {
+	o      Options
+	log    *slog.Logger
+	server *wire.Server
+	codecs map[string]wire.Codec
+	auto   bool // the API is ours to choose
+	memory memory
+}
+
+var (
+	_ agent.Model = (*Model)(nil)
+	_ agent.Able  = (*Model)(nil)
+)
+
+// New checks the options and makes a model. It does not contact the server.
+func New(o Options) (*Model, error) {
+	_, named, err := wire.ParseBase(o.BaseURL)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("provider: new: %w", err)
+	case o.Name == "":
+		return nil, errors.New("provider: new: the model has no name")
+	}
+	if o.MaxImageBytes <= 0 {
+		o.MaxImageBytes = defaultImageBytes
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	server, err := wire.New(wire.Options{
+		BaseURL: o.BaseURL, APIKey: o.APIKey, Headers: o.Headers, HTTP: o.HTTP, Logger: o.Logger,
+		FirstByteTimeout: o.FirstByteTimeout, IdleTimeout: o.IdleTimeout, CallTimeout: o.CallTimeout, MaxResponseBytes: o.MaxResponseBytes,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("provider: new: %w", err)
+	}
+	m := &Model{o: o, log: o.Logger, server: server, auto: o.API == "" || o.API == "auto", codecs: newCodecs()}
+	traits := m.traits(named)
+	if m.codecs[traits.API] == nil {
+		return nil, fmt.Errorf("provider: new: there is no API called %q (want auto, chat, responses or messages)", traits.API)
+	}
+	m.memory.begin(traits, slices.DeleteFunc(slices.Clone(o.Learned), func(l Learned) bool {
+		api, found := strings.CutPrefix(l.What, "api=")
+		return l.Name != o.Name || found && (!m.auto || m.codecs[api] == nil)
+	}))
+	return m, nil
+}
+
+// newCodecs are the codecs of one model, by the names of their APIs.
+func newCodecs() map[string]wire.Codec {
+	return map[string]wire.Codec{wire.APIChat: &openai.Chat{}, wire.APIResponses: openai.Responses{}}
+}
+
+// traits are what is known before the first request. named is the API whose
+// address the base URL is.
+func (m *Model) traits(named string) wire.Traits {
+	api := named
+	if !m.auto {
+		api = m.o.API
+	}
+	look := m.o.Traits
+	if look == nil {
+		look = func(base, model, api string) wire.Traits { return models.Lookup(base, model, api).Traits }
+	}
+	t := look(m.o.BaseURL, m.o.Name, api)
+	t.API = cmp.Or(api, t.API)
+	if t.API == "" || m.auto && m.codecs[t.API] == nil {
+		t.API = wire.APIChat
+	}
+	return t
+}
+
+// Name is the model's name on the server.
+func (m *Model) Name() string { return m.o.Name }
+
+// Abilities are what is known of the model now.
+func (m *Model) Abilities() agent.Abilities {
+	k := m.memory.now()
+	return agent.Abilities{NoTools: k.traits.NoTools, NoVision: m.o.Files == nil || k.most == 0, Window: m.o.Window}
+}
+
+// Close closes idle connections. Calls that run are not disturbed.
+func (m *Model) Close() error { return m.server.Close() }
+
+// mostLessons bounds how often one request is made again.
+const mostLessons = 6
+
+// Complete makes one call; see [agent.Model]. It is made again where the server
+// says what it does not take.
+func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (resp agent.Response, err error) {
+	if err := ctx.Err(); err != nil {
+		return resp, err
+	}
+	t := &try{m: m, know: *m.memory.now(), r: &r, onDelta: onDelta}
+	for {
+		answer, err := t.ask(ctx)
+		if err == nil {
+			if len(t.learnt) > 0 {
+				m.remember(t.learnt)
+			}
+			answer.Fill(&resp)
+			return resp, nil
+		}
+		if ctx.Err() != nil {
+			return resp, ctx.Err()
+		}
+		if !t.adapt(err) {
+			return resp, wire.Discreet(err, &r)
+		}
+	}
+}
+
+// try is one call on its way, with what is known and was just learnt.
+type try struct {
+	m       *Model
+	know    knowledge
+	r       *agent.Request
+	onDelta func(agent.Delta)
+	begun   bool // something was shown
+	bare    bool
+	shown   int // pictures in the newest request
+	learnt  []Learned
+	tries   int
+}
+
+// ask makes one request.
+func (t *try) ask(ctx context.Context) (wire.Answer, error) {
+	in := &wire.Input{
+		Request: t.r, Traits: t.know.traits, Bare: t.bare, Extra: t.m.o.Body,
+		To: sessions.Provenance{API: t.know.traits.API, Host: t.m.server.Host(), Model: t.m.o.Name},
+	}
+	pictures := t.m.show(t.r.Messages, t.know.most)
+	if pictures != nil {
+		in.Pictures = pictures.of
+	}
+	t.shown = 0
+	answer, err := t.m.server.Complete(ctx, t.m.codecs[t.know.traits.API], in, t.emit)
+	if pictures != nil {
+		t.shown = pictures.shown
+	}
+	return answer, err
+}
+
+// emit passes a piece of the answer on.
+func (t *try) emit(d agent.Delta) {
+	t.begun = true
+	if t.onDelta != nil {
+		t.onDelta(d)
+	}
+}

@@ -1,0 +1,246 @@
+package provider
+
+import (
+	"errors"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dragoman/agent"
+	"dragoman/agent/wire"
+)
+
+// A refusal is a way in which servers say that they do not take a part of the
+// request. The first one that matches teaches a lesson, and the request is made
+// again. All words are in lower case.
+
+// adapt changes t so that it is worth asking again after err; it reports
+// whether it did.
+func (t *try) adapt(err error) bool {
+	var me *agent.ModelError
+	var said *wire.Said
+	if t.begun || t.tries >= mostLessons || !errors.As(err, &me) || !errors.As(me.Err, &said) {
+		return false
+	}
+	switch said.Status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusTooManyRequests, http.StatusForbidden:
+		return false
+	}
+	if me.Kind == agent.ErrorContext && said.Status != http.StatusRequestEntityTooLarge || me.Limit > 0 {
+		return false
+	}
+	t.tries++
+	for _, refused := range refusals {
+		if refused(t, said) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusals are in order: what names two things is about the first.
+var refusals = []func(t *try, said *wire.Said) bool{
+	(*try).otherAPI, (*try).noSuchAPI, (*try).pictures, (*try).noTools, (*try).owesThoughts, (*try).owesSignature,
+	(*try).badSignature, (*try).noEffort, (*try).noTemperature, (*try).tokensName, (*try).noUsage, (*try).noFormat,
+}
+
+var (
+	wantsResponses = regexp.MustCompile(`\bv1/responses\b|\bresponses api\b|only supported in v1/responses`)
+	wantsNone      = regexp.MustCompile(`reasoning[_.]effort\S* (?:to|=|must be|as)\W{0,3}none\b`)
+	wantsChat      = regexp.MustCompile(`\b(?:use|in|only) (?:the )?/?(?:v1/)?chat/completions\b`)
+)
+
+// otherAPI is how OpenAI refuses tools by chat completions, and models that
+// only have one API.
+func (t *try) otherAPI(said *wire.Said) bool {
+	k := &t.know.traits
+	if wantsResponses.MatchString(said.Words) && k.API != wire.APIResponses && !wantsChat.MatchString(said.Words) && t.switchTo(wire.APIResponses, said) {
+		return true
+	}
+	if k.API == wire.APIResponses && wantsChat.MatchString(said.Words) && t.switchTo(wire.APIChat, said) {
+		return true
+	}
+	if t.tools() && k.ToolsNeed == "" && wantsNone.MatchString(said.Words) {
+		return t.learn("tools_need=none", said)
+	}
+	return false
+}
+
+// switchTo goes over to another API, if the choice is ours.
+func (t *try) switchTo(api string, said *wire.Said) bool {
+	return t.m.auto && t.m.codecs[api] != nil && t.learn("api="+api, said)
+}
+
+// noSuchAPI is a server that has chat completions and nothing else, which most
+// have not.
+func (t *try) noSuchAPI(said *wire.Said) bool {
+	switch said.Status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+	default:
+		return false
+	}
+	if t.know.traits.API == wire.APIChat || strings.Contains(said.Words, "model") {
+		return false
+	}
+	return t.switchTo(wire.APIChat, said)
+}
+
+// tools reports whether the request has any.
+func (t *try) tools() bool { return len(t.r.Tools) > 0 && !t.know.traits.NoTools }
+
+func (t *try) noTools(said *wire.Said) bool {
+	return t.tools() && said.RefusesTools() && t.learn("tools=no", said)
+}
+
+// unsupported is how servers say that they do not know or take a field.
+var unsupported = regexp.MustCompile(`not (?:be )?(?:currently )?(?:support|allow|permit|valid|recogni|accept|a valid|available)|n't support|unsupported|unknown|unrecogni|unexpected|invalid|extra (?:inputs|fields)|additional propert|only (?:the default|\d)|must be|deprecated|incompatible`)
+
+// refuses reports whether said is about a field of the body.
+func refuses(said *wire.Said, field string) bool {
+	return said.Param == field || strings.Contains(said.Words, field) && unsupported.MatchString(said.Words)
+}
+
+func (t *try) noTemperature(said *wire.Said) bool {
+	return t.r.Temperature != nil && !t.know.traits.NoTemperature && refuses(said, "temperature") && t.learn("temperature=no", said)
+}
+
+// tokensName is about the two names that the bound of an answer has.
+func (t *try) tokensName(said *wire.Said) bool {
+	const old, current = "max_tokens", "max_completion_tokens"
+	k := &t.know.traits
+	if t.r.MaxTokens <= 0 || k.API != wire.APIChat && k.API != "" {
+		return false
+	}
+	if !k.CompletionTokens {
+		return strings.Contains(said.Words, current) && refuses(said, old) && t.learn("max_tokens="+current, said)
+	}
+	return refuses(said, current) && t.learn("max_tokens="+old, said)
+}
+
+func (t *try) noUsage(said *wire.Said) bool {
+	return !t.know.traits.NoUsage && (refuses(said, "stream_options") || refuses(said, "include_usage")) && t.learn("usage=no", said)
+}
+
+func (t *try) noFormat(said *wire.Said) bool {
+	about := refuses(said, "response_format") || refuses(said, "json_schema") || refuses(said, "text.format")
+	return len(t.r.Format) > 0 && t.know.traits.Formats && about && t.learn("response_format=no", said)
+}
+
+var (
+	aboutEffort = regexp.MustCompile(`reasoning[_.]?effort|reasoning\.effort|\breasoning\b|\bthinking\b|output_config|\beffort\b`)
+	quoted      = regexp.MustCompile(`["'\x60](none|minimal|low|medium|high|xhigh|max)["'\x60]`)
+	choices     = regexp.MustCompile(`(?:supported|valid|allowed|possible|accepted|permitted)\b[^\n]{0,40}(?:values?|are|is|options)|must be one of|expected one of|one of`)
+)
+
+// noEffort is about a reasoning effort that the model does not know: it names
+// those that it knows, or knows none.
+func (t *try) noEffort(said *wire.Said) bool {
+	k := &t.know.traits
+	needed := t.tools() && k.ToolsNeed != ""
+	if !needed && k.Effort(t.r.Effort) == "" || !aboutEffort.MatchString(said.Words) || !unsupported.MatchString(said.Words) {
+		return false
+	}
+	var known []string
+	if at := choices.FindStringIndex(said.Words); at != nil {
+		for _, found := range quoted.FindAllStringSubmatch(said.Words[at[0]:], -1) {
+			if !slices.Contains(known, found[1]) {
+				known = append(known, found[1])
+			}
+		}
+	}
+	if needed {
+		return t.learn("tools_need=", said) || t.learn("tools=no", said)
+	}
+	if slices.Contains(known, k.Effort(t.r.Effort)) {
+		known = nil // that was sent; it is about something else
+	}
+	return t.learn("efforts="+strings.Join(known, " "), said)
+}
+
+var thoughtsMissing = regexp.MustCompile(`reasoning_content\b[^\n]{0,120}(?:missing|must be|required|passed back|is not provided)|missing[^\n]{0,60}reasoning_content`)
+
+func (t *try) owesThoughts(said *wire.Said) bool {
+	return !t.know.traits.OwnThoughts && thoughtsMissing.MatchString(said.Words) && t.learn("own_thoughts=yes", said)
+}
+
+var signatureMissing = regexp.MustCompile(`missing[^\n]{0,40}thought_?signature|thought_?signature\b[^\n]{0,60}(?:missing|required|must be)`)
+
+func (t *try) owesSignature(said *wire.Said) bool {
+	return !t.know.traits.Signatures && signatureMissing.MatchString(said.Words) && t.learn("signatures=yes", said)
+}
+
+var signatureBad = regexp.MustCompile(`(?:corrupt|invalid|malformed|not valid|expired|bad)\w*[^\n]{0,40}signature|signature\W[^\n]{0,40}(?:corrupt|invalid|not valid|malformed|expired|does not match|could not be)` +
+	`|invalid_encrypted_content|encrypted content[^\n]{0,80}(?:could not|cannot|can't|invalid)|(?:decrypt|verif)\w*[^\n]{0,40}(?:reasoning|encrypted|thinking)|item '?rs_\w+'?[^\n]{0,60}not found|thinking blocks?[^\n]{0,60}cannot be modified`)
+
+// badSignature is about what a provider attached and does not know any more.
+// Once more without it, and nothing to remember: the next message has its own.
+func (t *try) badSignature(said *wire.Said) bool {
+	if t.bare || !signatureBad.MatchString(said.Words) {
+		return false
+	}
+	t.bare = true
+	return true
+}
+
+// Some servers refuse a request for the pictures in it: the model has no eyes,
+// or it takes fewer than there are, or one of them is not to its liking. The
+// person gets an answer all the same: the request is made again without them,
+// and what the message's text says of each has to do.
+
+// sightWords are in whatever servers say of pictures.
+var sightWords = []string{"image", "picture", "vision", "multimodal", "multi-modal", "mmproj"}
+
+// blindWords are how servers say that a model has no eyes: llama.cpp, vLLM,
+// SGLang, Ollama, OpenAI, LM Studio, OpenRouter, LiteLLM, and those that know
+// only text in messages: DeepSeek, Groq, Mistral, FastAPI.
+var blindWords = []string{
+	"image input is not supported", "images are not supported", "image inputs are not supported", "image_url is not supported",
+	"not support image", "not support vision", "not support multimodal", "not support multi-modal", "not support picture",
+	"not a multimodal model", "not a vision model", "not multimodal", "not have vision", "no vision",
+	"support image input", "vision is not supported", "multimodal is not supported", "multimodal data provided",
+	"image_url is only supported by", "image input is not enabled", "image input is disabled", "compiled for multimodal",
+	"missing data required for image input", "only supports text", "only text is supported", "text-only",
+	"unknown variant `image_url`", "'image_url' is not", "invalid value: 'image_url'", "unexpected content type: image_url",
+	"content must be a string", "content : value must be a string", "content' : value must be a string",
+	"input should be a valid string", "expected a string", "expected string",
+}
+
+// fewer are how servers say that they take fewer pictures in one request.
+var fewer = regexp.MustCompile(`at most (\d{1,4}) image|maximum (?:number )?of (\d{1,4}) image|only supports one image`)
+
+// pictures asks with fewer pictures, or none. That is remembered only where it
+// holds for every request.
+func (t *try) pictures(said *wire.Said) bool {
+	if t.shown == 0 {
+		return false
+	}
+	most, lasting := 0, true
+	found := fewer.FindStringSubmatch(said.Words)
+	switch {
+	case found != nil:
+		most = 1
+		if n, bad := strconv.Atoi(found[1] + found[2]); bad == nil {
+			most = n
+		}
+	case mentions(said.Words, blindWords):
+	case mentions(said.Words, sightWords), said.Status == http.StatusRequestEntityTooLarge:
+		lasting = false
+	default:
+		return false
+	}
+	if most >= t.shown {
+		most, lasting = 0, false // it says one thing and means another
+	}
+	if lasting {
+		return t.learn(learntPictures+"="+strconv.Itoa(most), said)
+	}
+	t.know.most = most
+	t.learnt = slices.DeleteFunc(t.learnt, func(l Learned) bool { return strings.HasPrefix(l.What, learntPictures+"=") })
+	return true
+}
+
+func mentions(words string, phrases []string) bool {
+	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(words, p) })
+}
