@@ -102,7 +102,11 @@ func (Messages) Encode(in *wire.Input) (net.Buffers, error) {
 	}
 	r, model := in.Request, modelOf(in.To.Model)
 	limit := maxTokens(in, &model)
-	thinking, effort := model.think(in.Traits.Effort(r.Effort), limit)
+	effort := r.Effort
+	if effort != "none" { // which each model takes in its own way
+		effort = in.Traits.Effort(effort)
+	}
+	thinking, effort := model.think(effort, limit)
 	if thinking != nil && thinking.Type == "enabled" && e.thoughtless() {
 		thinking = nil
 	}

@@ -228,6 +228,8 @@ func TestTraits(t *testing.T) {
 	equal(t, fields(t, in), `{"model":"claude-opus-5","stream":true,"max_tokens":500,"thinking":{"type":"adaptive","display":"summarized"},
 		"output_config":{"effort":"high","format":{"type":"json_schema","schema":{"type":"object"}}},
 		"messages":[{"role":"user","content":[{"type":"text","text":"1"}]}]}`)
+	in.Request.Effort = "none"
+	equal(t, fields(t, in)["thinking"], `{"type":"disabled"}`)
 }
 
 func TestHeader(t *testing.T) {
