@@ -268,7 +268,7 @@ func (c *content) raw() string {
 	if len(fields["signature"]) == 0 || string(fields["signature"]) == `""` {
 		return "" // cut, or of a server that signs nothing and wants nothing back
 	}
-	return string(bytes.Join(wire.Object(fields, nil), nil))
+	return string(bytes.Join(wire.Object(fields), nil))
 }
 
 // reasons are the names that finishes have elsewhere.

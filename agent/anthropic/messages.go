@@ -130,7 +130,7 @@ func (Messages) Encode(in *wire.Input) (net.Buffers, error) {
 	if e.err != nil {
 		return nil, e.err
 	}
-	return wire.Object(fields, in.Extra), nil
+	return wire.Object(fields), nil
 }
 
 // encoder makes messages out of a transcript.

@@ -110,12 +110,11 @@ func TestRequest(t *testing.T) {
 			}
 			return []wire.Picture{{MediaType: "image/png", Data: []byte{1, 2}}}
 		},
-		Extra: map[string]json.RawMessage{"service_tier": json.RawMessage(`"auto"`), "stream": json.RawMessage("false")},
 	}
 	got := fields(t, in)
 	foreign := got["messages"].([]any)[4].(map[string]any)["content"].([]any)[0].(map[string]any)["tool_use_id"].(string)
 	equal(t, got, strings.ReplaceAll(`{
-		"model": "claude-opus-5", "stream": false, "service_tier": "auto", "max_tokens": 32000,
+		"model": "claude-opus-5", "stream": true, "max_tokens": 32000,
 		"system": [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}],
 		"tools": [
 			{"name": "clock", "description": "Tells the time.", "input_schema": {"type": "object", "properties": {}}},

@@ -83,7 +83,7 @@ func (Responses) Encode(in *wire.Input) (net.Buffers, error) {
 	if fields["input"], err = responseInput(in); err != nil {
 		return nil, err
 	}
-	return wire.Object(fields, nil), nil
+	return wire.Object(fields), nil
 }
 
 // plainModels begin the names of those that refuse to include reasoning:

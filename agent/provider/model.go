@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/agent/anthropic"
 	"dragoman/agent/models"
 	"dragoman/agent/openai"
 	"dragoman/agent/wire"
@@ -109,7 +110,7 @@ func New(o Options) (*Model, error) {
 
 // newCodecs are the codecs of one model, by the names of their APIs.
 func newCodecs() map[string]wire.Codec {
-	return map[string]wire.Codec{wire.APIChat: &openai.Chat{}, wire.APIResponses: openai.Responses{}}
+	return map[string]wire.Codec{wire.APIChat: &openai.Chat{}, wire.APIResponses: openai.Responses{}, wire.APIMessages: anthropic.Messages{}}
 }
 
 // traits are what is known before the first request. named is the API whose

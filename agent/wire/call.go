@@ -212,8 +212,7 @@ func merge(body net.Buffers, extra map[string]json.RawMessage) (net.Buffers, err
 		}
 		fields[name] = value
 	}
-	b, err := json.Marshal(fields)
-	return net.Buffers{b}, err
+	return Object(fields), nil // what providers attached stays as it is
 }
 
 // joined reads parts one after the other. It writes itself, because net/http

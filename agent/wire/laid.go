@@ -163,20 +163,17 @@ func plainID(id string) bool {
 	return true
 }
 
-// Object writes a JSON object of fields, sorted by name. Those of extra replace
-// fields of the same name. Values are written as they are.
-func Object(fields, extra map[string]json.RawMessage) net.Buffers {
-	all := make(map[string]json.RawMessage, len(fields)+len(extra))
-	maps.Copy(all, fields)
-	maps.Copy(all, extra)
+// Object writes a JSON object of fields, sorted by name. Values are written as
+// they are.
+func Object(fields map[string]json.RawMessage) net.Buffers {
 	var out net.Buffers
 	sep := byte('{')
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		quoted, err := json.Marshal(name)
-		if err != nil || len(all[name]) == 0 {
+		if err != nil || len(fields[name]) == 0 {
 			continue // a string can be written
 		}
-		out = append(out, slices.Concat([]byte{sep}, quoted, []byte{':'}), all[name])
+		out = append(out, slices.Concat([]byte{sep}, quoted, []byte{':'}), fields[name])
 		sep = ','
 	}
 	if sep == '{' {

@@ -1,0 +1,114 @@
+package provider_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/agenttest/providers"
+	"dragoman/agent/provider"
+	"dragoman/agent/wire"
+	"dragoman/sessions"
+)
+
+// talk is one conversation, whose messages are written to a store and read back
+// before every request.
+type talk struct {
+	t *testing.T
+	m *provider.Model
+	r agent.Request
+}
+
+func (k *talk) say(text string) {
+	k.r.Messages = append(k.r.Messages, sessions.Message{Role: sessions.RoleUser, Content: text})
+}
+
+// step makes one request, runs the calls that it comes to, and returns what was
+// said.
+func (k *talk) step(calls int) string {
+	k.t.Helper()
+	data, err := json.MarshalIndent(k.r.Messages, "", "  ")
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.r.Messages = nil
+	if err := json.Unmarshal(data, &k.r.Messages); err != nil {
+		k.t.Fatal(err)
+	}
+	resp, text, _, err := complete(k.t, k.m, k.r)
+	if err != nil {
+		k.t.Fatalf("request with %d messages: %v", len(k.r.Messages), err)
+	}
+	m := resp.Message
+	if len(m.ToolCalls) != calls || text != m.Content || (resp.Finish == "tool_calls") != (calls > 0) {
+		k.t.Fatalf("the response is %+v, want %d calls; shown was %q", resp, calls, text)
+	}
+	if calls > 0 && m.Attached == nil {
+		k.t.Error("nothing is attached to the calls")
+	}
+	k.r.Messages = append(k.r.Messages, m)
+	for i, c := range m.ToolCalls {
+		k.r.Messages = append(k.r.Messages, sessions.Message{Role: sessions.RoleTool, ToolCallID: c.ID, Content: fmt.Sprintf("%s %d", c.Name, i)})
+	}
+	return text
+}
+
+// Two steps of tools, one of them of parallel calls, go through the APIs whose
+// servers want their thoughts back; each request after a restart.
+func TestOtherAPIs(t *testing.T) {
+	for _, p := range []providers.Provider{providers.GPT56(), providers.GPT6Astra(), providers.Claude()} {
+		api := wire.APIResponses
+		if p.Name == "Claude" {
+			api = wire.APIMessages
+		}
+		t.Run(p.Name, func(t *testing.T) {
+			s := providers.Serve(t, p)
+			k := &talk{t: t, m: model(t, s.URL(), func(o *provider.Options) {
+				o.API, o.Name, o.APIKey = api, p.Model, providers.Key
+				o.Body = map[string]json.RawMessage{"service_tier": json.RawMessage(`"auto"`)}
+			})}
+			k.r = agent.Request{System: "Be kind.", Key: "c1", Tools: []agent.Spec{{Name: "list"}, {Name: "time"}}}
+			k.say("hello")
+			if got := k.step(0); got != "heard: hello" {
+				t.Errorf("it says %q", got)
+			}
+			k.say("look\ncall time {\"zone\":\"UTC\"}\ncall time & list")
+			k.step(1)
+			k.step(2)
+			if got, want := k.step(0), "heard: look -> time 0 & list 1"; got != want {
+				t.Errorf("it says %q, want %q", got, want)
+			}
+			k.say("bye")
+			k.step(0)
+
+			// The beginning leaves, as it does for a summary.
+			k.r.Messages = k.r.Messages[2:]
+			k.say("again\ncall list")
+			k.step(1)
+			k.step(0)
+
+			// An answer of another server's, in the middle of its tools.
+			k.r.Effort = "high"
+			k.say("other")
+			k.r.Messages = append(
+				k.r.Messages, sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "functions.time:0", Name: "time", Arguments: "{}"}}},
+				sessions.Message{Role: sessions.RoleTool, ToolCallID: "functions.time:0", Content: "noon", Failed: true},
+			)
+			if got, want := k.step(0), "heard: other -> noon"; got != want {
+				t.Errorf("it says %q, want %q", got, want)
+			}
+			if refused := s.Refused(); len(refused) > 0 {
+				t.Errorf("the server refused %q", refused)
+			}
+			for _, r := range s.Requests() {
+				if path := (map[string]string{wire.APIResponses: "/responses", wire.APIMessages: "/messages"})[api]; r.Path != path {
+					t.Errorf("a request went to %s", r.Path)
+				}
+				if got := string(r.Fields["service_tier"]); got != `"auto"` {
+					t.Errorf("a field that was configured is %q", got)
+				}
+			}
+		})
+	}
+}
