@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -103,7 +104,11 @@ func (d *Daemon) reload() {
 	if err := d.hooks.Replace(hooksOf(cfg)); err != nil {
 		d.log.Error("reload: the hooks stay as they were", "err", err)
 	}
-	d.log.Info("reloaded: allow lists, jobs, hooks and log level; other settings need a restart")
+	d.gateway.Revive()
+	d.log.Info("reloaded: allow lists, jobs, hooks and log level")
+	if rest := config.Changed(d.cfg, cfg, "log.level", "heartbeat", "hooks", "channels.*.allow"); len(rest) > 0 {
+		d.log.Warn("these settings changed and need a restart", "settings", strings.Join(rest, ", "))
+	}
 }
 
 func (d *Daemon) setLevel(cfg *config.Config) {

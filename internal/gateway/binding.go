@@ -39,6 +39,7 @@ const (
 
 type binding struct {
 	Binding
+	revive chan struct{} // asks a channel that failed to try once more
 	mu     sync.Mutex
 	allow  map[string]bool
 	shut   bool
@@ -81,10 +82,27 @@ func (b *binding) setAllow(allow []string) {
 func (b *binding) current() channels.Status {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if r, ok := b.Channel.(channels.Reporter); ok && b.status.State == channels.StateConnected {
-		return r.Status()
+	r, ok := b.Channel.(channels.Reporter)
+	if !ok {
+		return b.status
+	}
+	own := r.Status()
+	// Of a failure the channel has a sentence, and its error only words.
+	if b.status.State == channels.StateConnected || b.status.State == channels.StateFailed && own.State == channels.StateFailed {
+		return own
 	}
 	return b.status
+}
+
+// Revive asks every channel that has failed to try once more: an operator says
+// that something was mended.
+func (g *Gateway) Revive() {
+	for _, b := range g.bindings {
+		select {
+		case b.revive <- struct{}{}:
+		default:
+		}
+	}
 }
 
 func (b *binding) set(now time.Time, s channels.State, detail string) {
@@ -93,8 +111,8 @@ func (b *binding) set(now time.Time, s channels.State, detail string) {
 	b.mu.Unlock()
 }
 
-// superviseChannel runs a channel again whenever it stops too early, except
-// after a permanent error, which a person has to look at.
+// superviseChannel runs a channel again whenever it stops too early. After a
+// permanent error, which a person has to look at, it waits for Revive.
 func (g *Gateway) superviseChannel(ctx context.Context, b *binding) {
 	log := g.opts.Logger.With("channel", b.Channel.Name())
 	wait := backoff{base: time.Second, most: time.Minute}
@@ -108,7 +126,12 @@ func (g *Gateway) superviseChannel(ctx context.Context, b *binding) {
 		case errors.Is(err, channels.ErrPermanent):
 			b.set(g.opts.Now(), channels.StateFailed, err.Error())
 			log.Error("channel failed and needs a person", "err", err)
-			return
+			select {
+			case <-b.revive:
+				continue
+			case <-ctx.Done():
+				return
+			}
 		}
 		if g.opts.Now().Sub(began) > time.Minute {
 			wait.reset()
