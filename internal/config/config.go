@@ -62,15 +62,23 @@ type Log struct {
 // Model says which model answers and how long to wait for it.
 type Model struct {
 	Type             string   `yaml:"type" doc:"openai speaks to base_url; demo is built in and needs no network; auto takes base_url if set, else the server that api_key or name belongs to, else OPENAI_BASE_URL or a provider's key in the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), else an Ollama, else demo."`
-	BaseURL          string   `yaml:"base_url" doc:"An OpenAI-compatible API, up to and with /v1."`
+	BaseURL          string   `yaml:"base_url" doc:"The server's API, up to and with /v1. It may have a query (?api-version=…); keys belong into api_key and extra_headers."`
+	API              string   `yaml:"api" doc:"How the server is spoken to: chat (chat completions), responses (OpenAI's and xAI's), messages (Anthropic's), or auto, which goes by the server and the model and learns from refusals."`
 	APIKey           Secret   `yaml:"api_key" empty:"ok" doc:"Its key. Local servers need none."`
 	Name             string   `yaml:"name" doc:"The model's name on that server."`
 	ContextWindow    int      `yaml:"context_window" doc:"How many tokens the model takes in, its answer included. 0: as its server says, or a table of known models; 32768 where neither does."`
 	Encoding         string   `yaml:"encoding" example:"o200k_base" doc:"Its tokens are counted exactly: o200k_base (GPT-4o and later) or cl100k_base (GPT-4). Unset: estimated, and corrected by what the server reports."`
 	MaxTokens        int      `yaml:"max_tokens" doc:"Most tokens of one answer; 0 leaves it to the server."`
 	Temperature      *float64 `yaml:"temperature" example:"0.7" doc:"0 to 2; unset leaves it to the server."`
+	Reasoning        string   `yaml:"reasoning" doc:"How much the model is to think: none, minimal, low, medium, high, xhigh or max, or auto, which leaves it to the server. A conversation can have its own (sessions set KEY reasoning=…)."`
+	ShowReasoning    string   `yaml:"show_reasoning" doc:"off keeps thoughts from everybody; folded shows them on the page, folded up, while the answer is written."`
+	TextTools        string   `yaml:"text_tools" doc:"auto runs calls of tools that a model wrote as text because its server has no parser for them; off shows them as they are."`
+	Fallback         []string `yaml:"fallback" example:"[other]" doc:"Other models of the same server, in order, that answer while the configured one cannot."`
+	ExtraBody        Body     `yaml:"extra_body" example:"{top_p: 0.9}" doc:"Fields that every request gets, also in place of Dragoman's own; null leaves one out."`
+	ExtraHeaders     Headers  `yaml:"extra_headers" example:"{x-portkey-provider: openai}" doc:"HTTP headers that every request gets. Their values are secrets."`
 	FirstByteTimeout Duration `yaml:"first_byte_timeout" doc:"How long to wait for the first piece of an answer. A local model may have to load first."`
 	IdleTimeout      Duration `yaml:"idle_timeout" doc:"How long a stream may be silent before it counts as broken."`
+	CallTimeout      Duration `yaml:"call_timeout" doc:"How long one call may take as a whole."`
 	Vision           string   `yaml:"vision" doc:"Whether the model is shown pictures: yes, no, or auto, which asks an Ollama and elsewhere goes by the model's name."`
 	Retries          int      `yaml:"retries" doc:"How often a failed call is tried again within one turn."`
 	Prices           Prices   `yaml:"prices"`

@@ -84,6 +84,14 @@ func (d *decoder) value(n *yaml.Node, path string, v reflect.Value, f field) {
 		if !null {
 			d.channels(n, path, v)
 		}
+	case t == headersType || t == bodyType:
+		switch {
+		case null:
+		case t == headersType:
+			d.headers(n, path, v)
+		default:
+			d.body(n, path, v)
+		}
 	case t.Kind() == reflect.Struct && t != secretType:
 		if f.scalar && n.Kind == yaml.ScalarNode && !null {
 			d.scalarStruct(n, path, v)
@@ -290,6 +298,8 @@ func kindOf(t reflect.Type) string {
 		return kindOf(t.Elem())
 	case t.Kind() == reflect.Slice:
 		return "list"
+	case t.Kind() == reflect.Map:
+		return "names and values"
 	}
 	return "text"
 }

@@ -20,8 +20,9 @@ func defaults(o Options) *Config {
 		HTTP:     HTTP{Listen: "127.0.0.1:8787"},
 		Log:      Log{Level: "info", Format: "text"},
 		Model: Model{
-			Type: "auto", Vision: "auto", Retries: 3,
+			Type: "auto", API: "auto", Vision: "auto", Reasoning: "auto", ShowReasoning: "off", TextTools: "auto", Retries: 3,
 			FirstByteTimeout: Duration(2 * time.Minute), IdleTimeout: Duration(time.Minute),
+			CallTimeout: Duration(30 * time.Minute),
 		},
 		Agent: Agent{
 			MaxSteps: 10, MaxTurns: 64,

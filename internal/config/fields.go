@@ -140,7 +140,7 @@ func render(v reflect.Value) *yaml.Node {
 		for _, f := range fieldsOf(v) {
 			// What is unset and has no default is left out, so that the
 			// rendering can be loaded again.
-			if f.value.IsZero() && (f.example != "" || f.value.Type() == secretType) && f.value.Kind() != reflect.Bool {
+			if f.value.IsZero() && (f.example != "" || f.value.Type() == secretType || f.value.Kind() == reflect.Map) && f.value.Kind() != reflect.Bool {
 				continue
 			}
 			n.Content = append(n.Content, text(f.name), render(f.value))

@@ -202,7 +202,7 @@ func (v *validator) trigger(path string, value Threshold, low, high int) {
 
 func (v *validator) summaryModel(m SummaryModel) {
 	const path = "summary.model"
-	v.url(path+".base_url", m.BaseURL, !m.APIKey.Empty())
+	v.server(path+".base_url", m.BaseURL, !m.APIKey.Empty())
 	v.window(path+".context_window", m.ContextWindow)
 	switch {
 	case m.Name == "" && m.ContextWindow != 0:

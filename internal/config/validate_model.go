@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -13,8 +14,14 @@ import (
 func (v *validator) model() {
 	m := v.c.Model
 	v.oneOf("model.type", m.Type, "auto", "openai", "demo")
+	v.oneOf("model.api", m.API, "auto", "chat", "responses", "messages")
 	v.oneOf("model.vision", m.Vision, "auto", "yes", "no")
-	v.url("model.base_url", m.BaseURL, !m.APIKey.Empty())
+	v.oneOf("model.reasoning", m.Reasoning, Efforts...)
+	v.oneOf("model.show_reasoning", m.ShowReasoning, "off", "folded")
+	v.oneOf("model.text_tools", m.TextTools, "auto", "off")
+	v.server("model.base_url", m.BaseURL, !m.APIKey.Empty() || len(m.ExtraHeaders) > 0)
+	v.body("model.extra_body", m.ExtraBody)
+	v.headers("model.extra_headers", m.ExtraHeaders)
 	if m.Type == "openai" && m.BaseURL == "" {
 		v.bad("model.base_url", "is needed for model.type openai", "write the address of the API, like http://127.0.0.1:11434/v1")
 	}
@@ -34,9 +41,11 @@ func (v *validator) model() {
 	}
 	v.span("model.first_byte_timeout", m.FirstByteTimeout, time.Second, time.Hour)
 	v.span("model.idle_timeout", m.IdleTimeout, time.Second, time.Hour)
+	v.span("model.call_timeout", m.CallTimeout, time.Second, 24*time.Hour)
 	v.between("model.retries", m.Retries, 0, 20)
 	v.prices("model.prices", m.Prices)
 	v.others(m)
+	v.fallbacks(m)
 }
 
 // UnknownWindow is the context window of a model of which nobody says one, in
@@ -84,6 +93,26 @@ func (v *validator) price(path string, value float64) {
 	if math.IsNaN(value) || value < 0 || value > 1e6 {
 		v.bad(path, "is no price", "write what a million tokens cost, like 0.25")
 	}
+}
+
+// secretQuery finds names of values in a query that are secrets.
+var secretQuery = regexp.MustCompile(`(?i)key|token|secret|password|^sig`)
+
+// server checks the address of a model's server, which may have a query.
+func (v *validator) server(path, value string, withSecret bool) {
+	u, err := url.Parse(value)
+	if err != nil || u.RawQuery == "" {
+		v.url(path, value, withSecret)
+		return
+	}
+	for name := range u.Query() {
+		if secretQuery.MatchString(name) {
+			v.bad(path, "has a key in its query, where logs would show it", "remove it; model.api_key and model.extra_headers are for keys")
+			return
+		}
+	}
+	u.RawQuery = ""
+	v.url(path, u.String(), withSecret)
 }
 
 // url checks an address that requests go to. A secret inside of it would end
