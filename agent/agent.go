@@ -32,6 +32,8 @@ type Options struct {
 	MaxTokens int
 	// Temperature is left to the server if nil.
 	Temperature *float32
+	// Effort is [Request.Effort] where a conversation has no setting of its own.
+	Effort string
 
 	// ToolTimeout bounds one tool call. Default 2 minutes.
 	ToolTimeout time.Duration
@@ -277,6 +279,15 @@ func (a *Agent) modelFor(t Turn) Model {
 		return a.model
 	}
 	return m
+}
+
+// effort is how much the model is to reason in a conversation with these
+// settings.
+func (a *Agent) effort(s sessions.Settings) string {
+	if e := cmp.Or(s.Reasoning, a.opts.Effort); e != "auto" {
+		return e
+	}
+	return ""
 }
 
 // prompt is the system prompt of a conversation with these settings.

@@ -21,7 +21,7 @@ import (
 func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	req = Request{
 		System: r.frame.System, Tools: r.a.sorted,
-		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature,
+		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature, Effort: r.a.effort(r.t.History.Settings),
 	}
 	if final {
 		req.Tools = nil

@@ -157,9 +157,12 @@ const PlacesName = "imported_places"
 // Settings are what a person or the operator chose for one conversation. They
 // outlive /new.
 type Settings struct {
-	Model  string   `json:"model,omitempty"`  // instead of the configured one
-	System string   `json:"system,omitempty"` // instead of the configured prompt
-	Tags   []string `json:"tags,omitempty"`   // sorted, each once
+	Model  string `json:"model,omitempty"`  // instead of the configured one
+	System string `json:"system,omitempty"` // instead of the configured prompt
+	// Reasoning is how much the model is to think, instead of what is
+	// configured; "": as configured.
+	Reasoning string   `json:"reasoning,omitempty"`
+	Tags      []string `json:"tags,omitempty"` // sorted, each once
 	// Metadata is for programs: JSON values by name, searchable in a [Query].
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }

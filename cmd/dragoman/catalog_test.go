@@ -64,6 +64,11 @@ func TestFilters(t *testing.T) {
 	w.want([]string{"telegram:new has now:"}, "sessions", "set", "telegram:new", "model=small-1", "--new")
 	w.want([]string{"telegram:new\n  model    small-1\n\nNothing was said yet."}, "sessions", "show", "telegram:new")
 	w.want([]string{`"model": "small-1"`, `"messages": []`, `"generations": []`, `"summary": null`}, "sessions", "show", "telegram:new", "--json")
+	w.want([]string{"thinking high"}, "sessions", "set", "telegram:new", "reasoning=high")
+	w.fail(1, "reasoning is one of auto, none, minimal, low, medium, high, xhigh, max", "sessions", "set", "telegram:new", "reasoning=hard")
+	if out := w.want([]string{"model    small-1"}, "sessions", "unset", "telegram:new", "reasoning"); strings.Contains(out, "thinking") {
+		t.Errorf("a level that was unset stays:\n%s", out)
+	}
 	w.want([]string{"No conversation is like that."}, "sessions", "list", "--tag", "nothing")
 	w.want([]string{"telegram:1 has now:\n  tags     rome, trip"}, "sessions", "unset", "telegram:1", "model", "system", "meta.days", "meta.who")
 	if out := w.want([]string{"telegram:1 has no settings of its own."}, "sessions", "tag", "telegram:1", "-rome", "-trip"); strings.Contains(out, "delete") {

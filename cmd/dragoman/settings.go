@@ -16,7 +16,7 @@ import (
 
 type sessionsSetCmd struct {
 	keyArg
-	Settings []string `arg:"" help:"model=NAME, system=TEXT, meta.NAME=VALUE (JSON, or text)."`
+	Settings []string `arg:"" help:"model=NAME, reasoning=LEVEL, system=TEXT, meta.NAME=VALUE (JSON, or text)."`
 	newFlag
 }
 
@@ -30,6 +30,8 @@ func (k *sessionsSetCmd) Run(e *env, c *cli) error {
 			return &usageError{fmt.Sprintf("%q sets nothing: write NAME=VALUE, or use %s", oneLine(s), e.command("sessions unset"))}
 		case name == "model":
 			change.Model = &value
+		case name == "reasoning":
+			change.Reasoning = &value
 		case name == "system", name == "system_prompt":
 			change.System = &value
 		case isMeta && meta != "":
@@ -38,7 +40,7 @@ func (k *sessionsSetCmd) Run(e *env, c *cli) error {
 			}
 			change.Meta[meta] = jsonOrText(value)
 		default:
-			return &usageError{fmt.Sprintf("there is no setting %q: write model=…, system=… or meta.NAME=…", oneLine(name))}
+			return &usageError{fmt.Sprintf("there is no setting %q: write model=…, reasoning=…, system=… or meta.NAME=…", oneLine(name))}
 		}
 	}
 	return e.configure(c, k.Key, change)
@@ -55,7 +57,7 @@ func jsonOrText(value string) json.RawMessage {
 
 type sessionsUnsetCmd struct {
 	keyArg
-	Settings []string `arg:"" help:"model, system, meta.NAME."`
+	Settings []string `arg:"" help:"model, reasoning, system, meta.NAME."`
 }
 
 func (k *sessionsUnsetCmd) Run(e *env, c *cli) error {
@@ -66,12 +68,14 @@ func (k *sessionsUnsetCmd) Run(e *env, c *cli) error {
 		switch {
 		case name == "model":
 			change.Model = &none
+		case name == "reasoning":
+			change.Reasoning = &none
 		case name == "system", name == "system_prompt":
 			change.System = &none
 		case isMeta && meta != "":
 			change.Unmeta = append(change.Unmeta, meta)
 		default:
-			return &usageError{fmt.Sprintf("there is no setting %q: write model, system or meta.NAME", oneLine(name))}
+			return &usageError{fmt.Sprintf("there is no setting %q: write model, reasoning, system or meta.NAME", oneLine(name))}
 		}
 	}
 	return e.configure(c, k.Key, change)
@@ -131,6 +135,9 @@ func settingsLines(s sessions.Settings, width int) string {
 	}
 	if s.Model != "" {
 		line("model", s.Model)
+	}
+	if s.Reasoning != "" {
+		line("thinking", s.Reasoning)
 	}
 	if s.System != "" {
 		line("system", s.System)

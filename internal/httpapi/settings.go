@@ -17,13 +17,15 @@ import (
 
 // Change is what to change in a conversation's settings. Nil fields stay.
 type Change struct {
-	Key    channels.Key               `json:"key"`
-	Model  *string                    `json:"model,omitempty"`
-	System *string                    `json:"system,omitempty"`
-	Tag    []string                   `json:"tag,omitempty"`
-	Untag  []string                   `json:"untag,omitempty"`
-	Meta   map[string]json.RawMessage `json:"meta,omitempty"`
-	Unmeta []string                   `json:"unmeta,omitempty"`
+	Key    channels.Key `json:"key"`
+	Model  *string      `json:"model,omitempty"`
+	System *string      `json:"system,omitempty"`
+	// Reasoning is a level that model.reasoning knows, or "" for that setting.
+	Reasoning *string                    `json:"reasoning,omitempty"`
+	Tag       []string                   `json:"tag,omitempty"`
+	Untag     []string                   `json:"untag,omitempty"`
+	Meta      map[string]json.RawMessage `json:"meta,omitempty"`
+	Unmeta    []string                   `json:"unmeta,omitempty"`
 	// New allows a conversation that does not exist yet. Without it that is
 	// ErrNotFound: a key that was mistyped would stand in all lists.
 	New bool `json:"new,omitempty"`
@@ -37,6 +39,9 @@ const (
 	maxSystem  = 32 << 10
 	maxModelID = 200
 )
+
+// levels of reasoning that a conversation may have. "" takes its own away.
+var levels = []string{"", "auto", "none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
 var metaForm = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
@@ -65,6 +70,9 @@ func (c Change) check() error {
 	}
 	if c.System != nil && len(*c.System) > maxSystem {
 		return &badRequest{fmt.Sprintf("a system prompt has at most %d bytes", maxSystem)}
+	}
+	if c.Reasoning != nil && !slices.Contains(levels, *c.Reasoning) {
+		return &badRequest{"reasoning is one of " + strings.Join(levels[1:], ", ")}
 	}
 	if c.Model != nil && len(*c.Model) > maxModelID {
 		return &badRequest{fmt.Sprintf("a model's name has at most %d bytes", maxModelID)}
@@ -99,6 +107,9 @@ func (c Change) apply(s *sessions.Settings) error {
 	}
 	if c.System != nil {
 		s.System = *c.System
+	}
+	if c.Reasoning != nil {
+		s.Reasoning = *c.Reasoning
 	}
 	return nil
 }

@@ -84,6 +84,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"no JSON", meta("project", `{`), false},
 		{"a name with a space", meta("a b", `1`), false},
 		{"a value too long", meta("a", `"`+strings.Repeat("x", 5000)+`"`), false},
+		{"an unknown level", httpapi.Change{Reasoning: &long}, false},
 		{"a model's name too long", httpapi.Change{Model: &long}, false},
 		{"a prompt too long", httpapi.Change{System: &prompt}, false},
 	} {

@@ -79,7 +79,7 @@ func fieldsWithin(m map[string]json.RawMessage, most int) map[string]json.RawMes
 // to counts, from fills the gaps.
 func JoinSettings(from, to sessions.Settings) sessions.Settings {
 	joined := sessions.Settings{
-		Model: cmp.Or(to.Model, from.Model), System: cmp.Or(to.System, from.System),
+		Model: cmp.Or(to.Model, from.Model), System: cmp.Or(to.System, from.System), Reasoning: cmp.Or(to.Reasoning, from.Reasoning),
 		Tags: slices.Concat(from.Tags, to.Tags), Metadata: map[string]json.RawMessage{},
 	}
 	maps.Copy(joined.Metadata, from.Metadata)

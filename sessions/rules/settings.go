@@ -11,7 +11,7 @@ import (
 
 // Settings returns a cleaned deep copy of s: tags sorted, each once.
 func Settings(s sessions.Settings) sessions.Settings {
-	s.Model, s.System = Text(s.Model), Text(s.System)
+	s.Model, s.System, s.Reasoning = Text(s.Model), Text(s.System), Text(s.Reasoning)
 	var tags []string
 	for _, t := range s.Tags {
 		if t = strings.TrimSpace(Text(t)); t != "" {
@@ -35,5 +35,5 @@ func CheckSettings(s sessions.Settings) error {
 
 // IsZeroSettings reports whether nothing was chosen.
 func IsZeroSettings(s sessions.Settings) bool {
-	return s.Model == "" && s.System == "" && len(s.Tags) == 0 && len(s.Metadata) == 0
+	return s.Model == "" && s.System == "" && s.Reasoning == "" && len(s.Tags) == 0 && len(s.Metadata) == 0
 }

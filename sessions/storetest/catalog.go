@@ -128,11 +128,11 @@ func configures(t *testing.T, r *rig) {
 		if s.Model != "" || s.Tags != nil || s.Metadata != nil {
 			t.Errorf("settings of a new conversation: %+v", s)
 		}
-		s.Model, s.System, s.Tags = "big", "Be brief.", []string{"b", "a", "b", " "}
+		s.Model, s.System, s.Reasoning, s.Tags = "big", "Be brief.", "low", []string{"b", "a", "b", " "}
 		s.Metadata = map[string]json.RawMessage{"user": raw(` "alice" `), "limit": raw(`{ "a" : 1 }`)}
 	})
 	want := sessions.Settings{
-		Model: "big", System: "Be brief.", Tags: []string{"a", "b"},
+		Model: "big", System: "Be brief.", Reasoning: "low", Tags: []string{"a", "b"},
 		Metadata: map[string]json.RawMessage{"user": raw(`"alice"`), "limit": raw(`{"a":1}`)},
 	}
 	c, err := r.Conversation(ctx, key("x:1"))

@@ -54,7 +54,7 @@ func Whole(t *testing.T, s sessions.Store, k channels.Key) {
 			Key: k, Seq: 20, MessageSeq: 8, Title: "cats", Created: at, Updated: at,
 			Generations: []sessions.Generation{{ID: "20260501_001", FirstSeq: 1, LastSeq: 1, Began: at}, {ID: "20260501_002", FirstSeq: 2, LastSeq: 8, Began: at}},
 			Summaries:   []sessions.Summary{{Text: "s", CoversSeq: 2, Generation: "20260501_002", Model: "m", At: at, Fields: raw(`{"goal":{"a":[1]}}`)}, {Text: "s2", CoversSeq: 3, Generation: "20260501_002", At: at}},
-			Settings:    sessions.Settings{Model: "m", System: "be short", Tags: []string{"t"}, Metadata: map[string]json.RawMessage{"who": raw(`{"id":[{"n":1}]}`)}},
+			Settings:    sessions.Settings{Model: "m", System: "be short", Reasoning: "high", Tags: []string{"t"}, Metadata: map[string]json.RawMessage{"who": raw(`{"id":[{"n":1}]}`)}},
 		}},
 		{Messages: &sessions.MessagesRecord{Key: k, Messages: said}},
 		{Inbox: &sessions.InboxRecord{Seq: 3, Inbound: inbound("1", "first"), Origin: sessions.OriginChat, State: "waiting", Turn: "turn/1", Attempts: 1, Accepted: at, Steps: steps}},
