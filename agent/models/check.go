@@ -137,7 +137,7 @@ func (s *Server) address(ctx context.Context, where string, status int) Diagnosi
 			continue
 		}
 		d.BaseURL = try
-		d.Sentence = fmt.Sprintf("model.base_url is wrong: %s. Set it to %s, where a server of models answers.", difference(s.BaseURL, try), shownURL(try))
+		d.Sentence = fmt.Sprintf("model.base_url is wrong: %s. Set it to %s, where a server of models answers.", difference(s.BaseURL, try), Shown(try))
 		return d
 	}
 	if p := providerAt(s.BaseURL); p != nil && p.base != "" {
@@ -183,9 +183,9 @@ func difference(wrong, right string) string {
 	return "its path is another one"
 }
 
-// shownURL is an address as people may see it: without a query, which may hold
+// Shown is an address as people may see it: without a query, which may hold
 // a key.
-func shownURL(address string) string {
+func Shown(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "the right one"

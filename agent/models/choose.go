@@ -28,8 +28,8 @@ type ChooseOptions struct {
 	// Key and Name are model.api_key and model.name of the configuration, API is
 	// model.api.
 	Key, Name, API string
-	// Header goes out with each request.
-	Header http.Header
+	// Headers go out with each request.
+	Headers map[string]string
 	// HTTP makes the requests; nil is a client that is used for Choose alone.
 	HTTP *http.Client
 	// OllamaPatience is how long an Ollama may take to say that it is there; 0
@@ -95,7 +95,7 @@ func (o *ChooseOptions) base(p *provider) string { return cmp.Or(o.bases[p.id], 
 
 // server is the one at base, asked with this patience.
 func (o *ChooseOptions) server(base, key string) Server {
-	return Server{BaseURL: base, Key: key, Header: o.Header, API: o.API, HTTP: o.HTTP, Patience: o.Patience}
+	return Server{BaseURL: base, Key: key, Headers: o.Headers, API: o.API, HTTP: o.HTTP, Patience: o.Patience}
 }
 
 func (o *ChooseOptions) choice(from Source, base, key, name, because string) Choice {

@@ -24,8 +24,8 @@ type Server struct {
 	BaseURL string
 	// Key may be empty; local servers need none.
 	Key string
-	// Header goes out with each request, beside the key.
-	Header http.Header
+	// Headers go out with each request, also over those of ours.
+	Headers map[string]string
 	// API is model.api of the configuration: it says how the key is sent.
 	API string
 	// HTTP makes the requests; nil is a client of our own.
@@ -178,8 +178,8 @@ func (s *Server) authorise(h http.Header) {
 	default:
 		h.Set("Authorization", "Bearer "+s.Key)
 	}
-	for name, values := range s.Header {
-		h[http.CanonicalHeaderKey(name)] = values
+	for name, value := range s.Headers {
+		h.Set(name, value)
 	}
 }
 
@@ -213,8 +213,8 @@ func (s *Server) quote(body []byte, page bool) string {
 func (s *Server) clean(text string) string {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
 	secrets := []string{s.Key}
-	for _, values := range s.Header {
-		secrets = append(secrets, values...)
+	for _, value := range s.Headers {
+		secrets = append(secrets, value)
 	}
 	for _, secret := range secrets {
 		if len(secret) >= 4 {

@@ -86,6 +86,7 @@ type Daemon struct {
 	chosen    string // how the model came to be chosen
 	choosing  *choosing
 	looks     *looks
+	learnt    *learnt
 	hosted    *hosted // nil: the model is on no server
 	// others finds further models of its server by name; nil if there are none.
 	others   func(name string) (agent.Model, error)
@@ -192,7 +193,7 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 
 // private are the files that no workspace may contain.
 func (d *Daemon) private() []string {
-	files := []string{d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory), d.state.file(auditName), d.state.file(erasingName), d.state.file(reserveName)}
+	files := []string{d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory), d.state.file(auditName), d.state.file(erasingName), d.state.file(reserveName), d.state.file(learntName)}
 	for _, name := range storeNames() {
 		files = append(files, d.state.file(name))
 	}

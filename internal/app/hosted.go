@@ -13,6 +13,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/models"
+	"dragoman/agent/provider"
 	"dragoman/internal/config"
 	"dragoman/internal/media"
 )
@@ -56,8 +57,12 @@ type hosted struct {
 	found  atomic.Pointer[models.Found]
 	wrong  atomic.Pointer[models.Diagnosis] // nil: nothing, or not looked yet
 	busy   atomic.Bool
-	last   atomic.Int64  // when the newest look began, in nanoseconds
-	looked chan struct{} // closed after the first look
+	// learned returns what refusals have taught, and learnt keeps it.
+	learned func() []provider.Learned
+	learnt  *learnt
+	kept    atomic.Int64  // how much of it is kept: when the newest of it was learnt
+	last    atomic.Int64  // when the newest look began, in nanoseconds
+	looked  chan struct{} // closed after the first look
 	// configured is the window that the configuration gives the model; 0: none.
 	configured int
 	sees       bool // the configuration says that it does
@@ -138,6 +143,11 @@ func (v *hosted) Complete(ctx context.Context, r agent.Request, onDelta func(age
 // went is called after a call that went well: what was wrong is over, and an
 // Ollama may have loaded the model anew for it.
 func (v *hosted) went() {
+	if all := v.learned(); len(all) > 0 {
+		if newest := all[len(all)-1].At.UnixNano(); v.kept.Swap(newest) != newest {
+			v.learnt.keep(v.server, v.Name(), all)
+		}
+	}
 	if d := v.wrong.Load(); d != nil && d.Cause != "" {
 		v.wrong.CompareAndSwap(d, nil)
 	}

@@ -16,6 +16,7 @@ import (
 	"dragoman/agent/provider"
 	"dragoman/agent/tokens"
 	"dragoman/agent/tools"
+	"dragoman/agent/wire"
 	"dragoman/internal/config"
 	"dragoman/internal/metrics"
 )
@@ -37,7 +38,7 @@ func (d *Daemon) beginChoice(ctx context.Context) {
 	found := &choosing{done: make(chan struct{})}
 	go func() {
 		defer close(found.done)
-		found.choice, found.err = models.Choose(ctx, models.ChooseOptions{Getenv: d.opts.Getenv, Key: c.APIKey.Reveal(), Name: c.Name})
+		found.choice, found.err = models.Choose(ctx, chooseOptions(c, d.opts.Getenv))
 	}()
 	d.choosing = found
 	d.onClose("the search for a model", func() error {
@@ -47,11 +48,17 @@ func (d *Daemon) beginChoice(ctx context.Context) {
 	})
 }
 
+// chooseOptions are the configuration as the search for a model takes it.
+func chooseOptions(c config.Model, getenv func(string) string) models.ChooseOptions {
+	s := modelServer(c, "", "")
+	return models.ChooseOptions{Getenv: getenv, Key: c.APIKey.Reveal(), Name: c.Name, API: s.API, Headers: s.Headers}
+}
+
 // openModel takes the configured model, or the one that was found.
 func (d *Daemon) openModel(context.Context) error {
 	c := d.cfg.Model
 	d.window = cmp.Or(c.ContextWindow, config.UnknownWindow)
-	d.looks = newLooks(d.log)
+	d.looks, d.learnt = newLooks(d.log), openLearnt(d.state.file(learntName), c, d.log)
 	d.onClose("looks at model servers", d.looks.close)
 	switch {
 	case c.Type == "demo":
@@ -91,12 +98,41 @@ func (d *Daemon) useServer(base, key, name, why string) error {
 	return nil
 }
 
+// modelServer is the server at base as the configuration says to ask it. What is
+// said of model.base_url's, a server for summaries gets only if it is the same.
+func modelServer(c config.Model, base, key string) models.Server {
+	s := models.Server{BaseURL: base, Key: key}
+	if c.BaseURL != "" && c.BaseURL != base {
+		return s
+	}
+	s.API = c.API
+	if len(c.ExtraHeaders) > 0 {
+		s.Headers = make(map[string]string, len(c.ExtraHeaders))
+	}
+	for name, value := range c.ExtraHeaders {
+		s.Headers[name] = value.Reveal()
+	}
+	return s
+}
+
+// extraBody is what requests to s get beside Dragoman's own.
+func extraBody(c config.Model, s models.Server) config.Body {
+	if c.BaseURL != "" && c.BaseURL != s.BaseURL {
+		return nil
+	}
+	return c.ExtraBody
+}
+
 // server is a model that the configuration's timeouts hold for. window is what
 // the configuration says of it, or 0.
 func (d *Daemon) server(base, key, name string, window int) (*hosted, error) {
+	c := d.cfg.Model
+	s := modelServer(c, base, key)
 	o := provider.Options{
-		BaseURL: base, APIKey: key, Name: name, Logger: d.log, MaxImageBytes: int64(d.cfg.Media.MaxImageBytes),
-		FirstByteTimeout: d.cfg.Model.FirstByteTimeout.D(), IdleTimeout: d.cfg.Model.IdleTimeout.D(),
+		BaseURL: base, APIKey: key, Name: name, API: s.API, Headers: s.Headers, Body: extraBody(c, s), Learned: d.learnt.of(s, name),
+		Traits: func(base, name, api string) wire.Traits { return models.Lookup(base, name, api).Traits },
+		Logger: d.log, MaxImageBytes: int64(d.cfg.Media.MaxImageBytes),
+		FirstByteTimeout: c.FirstByteTimeout.D(), IdleTimeout: c.IdleTimeout.D(), CallTimeout: c.CallTimeout.D(),
 	}
 	var sight *sighted
 	switch d.cfg.Model.Vision {
@@ -110,7 +146,7 @@ func (d *Daemon) server(base, key, name string, window int) (*hosted, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &hosted{Model: m, server: models.Server{BaseURL: base, Key: key}, looks: d.looks, configured: window, sees: d.cfg.Model.Vision == "yes"}
+	v := &hosted{Model: m, server: s, learned: m.Learned, learnt: d.learnt, looks: d.looks, configured: window, sees: d.cfg.Model.Vision == "yes"}
 	v.begin()
 	if sight != nil {
 		sight.of.Store(v)

@@ -50,7 +50,7 @@ func TestConfigurationReachesTheAgent(t *testing.T) {
 	compaction.Format, compaction.UserPrompt, compaction.Schema = window.JSON, "Now: ${sessionMessages}", `{"type": "object"}`
 	want := agent.Options{
 		System: "Speak like a pilot.", MaxSteps: 7, ContextWindow: 50000, Windows: map[string]int{"small": 9000},
-		MaxTokens: 777, Temperature: &half, ToolTimeout: 33 * time.Second, Tries: 7,
+		MaxTokens: 777, Temperature: &half, Effort: "auto", ToolTimeout: 33 * time.Second, Tries: 7,
 		Prune: window.Prune{
 			SoftPercent: 41, HardPercent: 61, Head: 11, Tail: 22, MinResult: 4000, MinTotal: 9000, KeepAssistants: 1, Exempt: []string{"web_fetch"},
 		},
