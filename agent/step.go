@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"dragoman/agent/window"
 	"dragoman/sessions"
 )
 
-// step makes one model call and returns its answer, cleaned and stamped: see
-// [run.readAnswer].
+// step makes one model call and returns its answer, cleaned: reasoning is out
+// of the content, and the message is stamped.
 //
 // Below it answers are handed on as pointers: a turn spends its life waiting
 // for the model, and every copy in a function that waits makes the stack of
@@ -28,12 +27,12 @@ func (r *run) step(ctx context.Context, final bool) (*Response, error) {
 	r.steps++
 	m := &resp.Message
 	m.Role = sessions.RoleAssistant
+	m.Content = visibleText(m.Content)
 	if m.Usage == nil {
 		m.Usage = resp.Usage
 	}
 	r.count(m.Usage)
 	r.stamp(m)
-	r.finished, r.thought = resp.Finish, resp.Thought
 	return resp, nil
 }
 
@@ -65,10 +64,7 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 		}
 		r.lacks = r.lacks.most(lacks)
 		r.noteCut(ctx)
-		resp, err := r.send(ctx, &req)
-		if err == nil {
-			r.readAnswer(&req, resp)
-		}
+		resp, err := r.a.complete(ctx, r.model, &req, r.stream)
 		if err == nil && !r.hollow(resp) {
 			r.passed(tried, &req, resp)
 			return resp, nil
@@ -88,9 +84,7 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 		if !tooLong(err) {
 			return resp, tried.told(err)
 		}
-		if !errors.Is(err, errOverWindow) {
-			tried.refused = r.fixed + r.a.messageTokens(req.Messages)
-		}
+		tried.refused = r.fixed + r.a.messageTokens(req.Messages)
 		means, stop := r.rescue(ctx, req, tried, final)
 		switch {
 		case stop != nil:
@@ -109,26 +103,12 @@ func tooLong(err error) bool {
 	return errors.As(err, &me) && me.Kind == ErrorContext
 }
 
-// errOverWindow is a request that is not sent, because it has more tokens than
-// its model takes.
-var errOverWindow = errors.New("agent: the request has more tokens than the model takes")
-
-// send makes a call, unless req is larger than the window.
-func (r *run) send(ctx context.Context, req *Request) (*Response, error) {
-	name := r.model.Name()
-	most := r.a.room(name, r.a.windowOf(name))
-	if window.Bound(req.Messages)+r.fixed > most && r.a.messageTokens(req.Messages)+r.fixed > most {
-		return nil, &ModelError{Kind: ErrorContext, Err: errOverWindow}
-	}
-	return r.a.complete(ctx, r.model, req, func() func(Delta) { return r.stream(req) })
-}
-
 // stream returns what turns the deltas of one try into progress.
-func (r *run) stream(req *Request) func(Delta) {
+func (r *run) stream() func(Delta) {
 	if r.t.Progress == nil && r.t.Alive == nil {
 		return nil
 	}
-	u := r.reader(req)
+	var u unthink
 	before := strings.Join(r.said, "\n\n")
 	if before != "" {
 		before += "\n\n"
@@ -142,8 +122,8 @@ func (r *run) stream(req *Request) func(Delta) {
 		if d.Text == "" {
 			return
 		}
-		text := u.Add(d.Text)
-		if len(text) != shown { // less, where thoughts are taken back
+		text := u.add(d.Text)
+		if len(text) > shown {
 			shown = len(text)
 			r.progress(Progress{Text: before + text})
 		}

@@ -12,7 +12,7 @@ import (
 func Claude() Provider {
 	return Provider{
 		Name: "Claude", Model: "claude-sonnet-5", Sees: true, Reasons: true,
-		base: "/v1", paths: []string{messagesPath}, hidden: true,
+		Base: "https://api.anthropic.com/v1", paths: []string{messagesPath}, hidden: true,
 		callID: func(n int) string { return "toolu_" + padded(n, 24) },
 		fail:   claudeError, list: func(p Provider) string {
 			return `{"data":[{"type":"model","id":` + quote(p.Model) + `,"display_name":"Claude Sonnet 5","created_at":"2026-06-30T00:00:00Z"}],` +
@@ -159,13 +159,13 @@ func claudeThoughts(r *Request, m *memory) *refusal {
 	for i, t := range r.turns {
 		for n, b := range t.blocks {
 			where := "messages." + at(i) + ".content." + at(n)
-			s, ours := m.calls[b.ID]
+			made := m.of(Call{Name: b.Name, Arguments: string(b.Input)})
 			switch {
 			case b.Type == "thinking" && !m.seals[b.Signature]:
 				return bad(where + ": Invalid `signature` in `thinking` block")
 			case b.Type == "thinking" && b.Thinking != "":
 				return bad(where + ": `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.")
-			case b.Type == "tool_use" && i > begun && ours && s.seal != "" && t.blocks[0].Signature != s.seal:
+			case b.Type == "tool_use" && i > begun && len(made) > 0 && !slices.ContainsFunc(made, func(s sealed) bool { return s.seal == "" || s.seal == t.blocks[0].Signature }):
 				return bad("messages." + at(i) + ".content.0.type: Expected `thinking` or `redacted_thinking`, but found `" + t.blocks[0].Type +
 					"`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). " +
 					"We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.")

@@ -1,10 +1,12 @@
 package providers
 
+import "slices"
+
 // DeepSeek is DeepSeek V4 in its thinking mode, which is on by default.
 func DeepSeek() Provider {
 	return Provider{
 		Name: "DeepSeek V4", Model: "deepseek-v4-flash", Reasons: true,
-		base: "/v1", paths: []string{chatPath}, callID: func(n int) string { return "call_00_" + padded(n, 24) },
+		Base: "https://api.deepseek.com", paths: []string{chatPath}, callID: func(n int) string { return "call_00_" + padded(n, 24) },
 		fail: deepSeekError, list: func(p Provider) string {
 			return `{"object":"list","data":[{"id":` + quote(p.Model) + `,"object":"model","owned_by":"deepseek"},{"id":"deepseek-v4-pro","object":"model","owned_by":"deepseek"}]}`
 		},
@@ -55,6 +57,7 @@ func broken(msg Message, m *memory) bool {
 	if len(msg.Calls) == 0 {
 		return false
 	}
-	s, ours := m.calls[msg.Calls[0].ID]
-	return msg.Reasoning == nil || ours && *msg.Reasoning != s.thought
+	made := m.of(msg.Calls[0])
+	return msg.Reasoning == nil ||
+		len(made) > 0 && !slices.ContainsFunc(made, func(s sealed) bool { return s.thought == *msg.Reasoning })
 }

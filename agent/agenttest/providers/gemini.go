@@ -10,7 +10,7 @@ import (
 func Gemini() Provider {
 	return Provider{
 		Name: "Gemini 3", Model: "gemini-3.5-flash", Sees: true, Reasons: true,
-		base: "/v1beta/openai", paths: []string{chatPath}, hidden: true, sealCalls: true,
+		Base: "https://generativelanguage.googleapis.com/v1beta/openai", paths: []string{chatPath}, hidden: true, sealCalls: true,
 		callID: func(n int) string { return "function-call-" + padded(n, 19) },
 		fail:   geminiError, list: func(p Provider) string {
 			return `{"object":"list","data":[{"id":` + quote("models/"+p.Model) + `,"object":"model","owned_by":"google","display_name":"Gemini 3.5 Flash"},` +
@@ -97,7 +97,7 @@ func geminiSignatures(r *Request, m *memory) *refusal {
 	for i, msg := range r.Messages {
 		for n, c := range msg.Calls {
 			switch {
-			case c.Seal != "" && c.Seal != m.calls[c.ID].seal:
+			case c.Seal != "" && !slices.ContainsFunc(m.of(c), func(s sealed) bool { return s.seal == c.Seal }):
 				return bad("Corrupted thought signature.")
 			case c.Seal == "" && n == 0 && i > newest:
 				return bad("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, " +

@@ -1,14 +1,16 @@
 package providers
 
-// Grok is xAI's grok-4.20, which reasons and has no dial for it.
+// Grok is xAI's grok-4.20, which reasons, has no dial for it, and shows its
+// thoughts encrypted at most.
+// https://docs.x.ai/developers/model-capabilities/text/reasoning
 func Grok() Provider {
 	return Provider{
 		Name: "Grok", Model: "grok-4.20-0309-reasoning", Sees: true, Reasons: true,
-		base: "/v1", paths: []string{chatPath, responsesPath}, callID: func(n int) string { return "call_" + padded(n, 8) },
+		Base: "https://api.x.ai/v1", paths: []string{chatPath, responsesPath}, hidden: true, callID: func(n int) string { return "call_" + padded(n, 8) },
 		fail: grokError, list: func(p Provider) string {
 			return `{"object":"list","data":[{"id":` + quote(p.Model) + `,"created":1772000000,"object":"model","owned_by":"xai"}]}`
 		},
-		rules: []rule{grokModel, grokSettings, grokEffort, openAIPairs},
+		rules: []rule{grokModel, grokSettings, grokEffort, openAIPairs, responsesThoughts},
 	}
 }
 

@@ -4,7 +4,7 @@ package providers
 func Kimi() Provider {
 	return Provider{
 		Name: "Kimi K2.6", Model: "kimi-k2.6", Sees: true, Reasons: true,
-		base: "/v1", paths: []string{chatPath}, callID: func(n int) string { return "call:" + at(n) },
+		Base: "https://api.moonshot.ai/v1", paths: []string{chatPath}, callID: func(n int) string { return "call:" + at(n) },
 		fail: kimiError, list: func(p Provider) string {
 			return `{"object":"list","data":[{"id":` + quote(p.Model) + `,"object":"model","created":1776000000,"owned_by":"moonshot","context_length":262144,"supports_image_in":true,"supports_reasoning":true}]}`
 		},

@@ -6,7 +6,7 @@ import "regexp"
 func Mistral() Provider {
 	return Provider{
 		Name: "Mistral's template", Model: "Mistral-Small-3.2-24B-Instruct-2506", Sees: true, open: true,
-		base: "/v1", paths: []string{chatPath}, callID: func(n int) string { return padded(n, 9) },
+		paths: []string{chatPath}, callID: func(n int) string { return padded(n, 9) },
 		fail: llamaError, list: func(p Provider) string {
 			return `{"object":"list","data":[{"id":` + quote(p.Model) + `,"object":"model","created":1783000000,"owned_by":"llamacpp",` +
 				`"meta":{"vocab_type":2,"n_vocab":131072,"n_ctx":32768,"n_ctx_train":131072,"n_embd":5120}}]}`
@@ -97,7 +97,7 @@ func SilentCutter() Provider {
 // ollama has what https://docs.ollama.com/api describes.
 func ollama(model, family, capabilities string) Provider {
 	return Provider{
-		Model: model, open: true, base: "/v1", paths: []string{chatPath},
+		Model: model, open: true, paths: []string{chatPath},
 		callID: func(n int) string { return "call_" + padded(n, 8) },
 		fail:   ollamaError, list: func(p Provider) string {
 			return `{"object":"list","data":[{"id":` + quote(p.Model) + `,"object":"model","created":1783000000,"owned_by":"library"}]}`

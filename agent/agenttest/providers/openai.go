@@ -11,7 +11,7 @@ func GPT56() Provider {
 	efforts := []string{"none", "low", "medium", "high", "xhigh"}
 	return Provider{
 		Name: "GPT-5.6", Model: "gpt-5.6", Sees: true, Reasons: true,
-		base: "/v1", paths: []string{chatPath, responsesPath}, hidden: true,
+		Base: "https://api.openai.com/v1", paths: []string{chatPath, responsesPath}, hidden: true,
 		callID: openAICallID, fail: openAIError, list: openAIModels,
 		rules: []rule{
 			openAIModel, noMaxTokens, onlyTemperatureOne, knownEfforts(efforts, append(efforts, "max")),
@@ -198,8 +198,9 @@ func responsesThoughts(r *Request, m *memory) *refusal {
 			before[item.Seal] = true
 		}
 		for _, c := range item.Calls {
-			if s, ours := m.calls[c.ID]; ours && s.seal != "" && !before[s.seal] {
-				return bad("Item '"+c.item+"' of type 'function_call' was provided without its required 'reasoning' item: '"+s.item+"'.").about("input", "")
+			made := m.of(c)
+			if len(made) > 0 && !slices.ContainsFunc(made, func(s sealed) bool { return s.seal == "" || before[s.seal] }) {
+				return bad("Item '"+c.item+"' of type 'function_call' was provided without its required 'reasoning' item: '"+made[0].item+"'.").about("input", "")
 			}
 		}
 	}

@@ -119,7 +119,7 @@ func TestRules(t *testing.T) {
 		{"a call without answer on chat", providers.Grok(), chat, `"messages":[{"role":"user","content":"x"},` + called + `,{"role":"user","content":"hi"}]`, 400, "did not have response messages: abc123XYZ"},
 		{"an effort", providers.Grok(), chat, hi + `,"reasoning_effort":"low"`, 400, `"error":"Model grok-4.20-0309-reasoning does not support parameter reasoningEffort."`},
 		{"stop", providers.Grok(), chat, hi + `,"stop":["x"]`, 400, "does not support parameter stop"},
-		{"tools of Grok", providers.Grok(), chat, hi + `,"max_tokens":9,"temperature":0.2,` + chatTools, 200, "reasoning_content"},
+		{"tools of Grok", providers.Grok(), chat, hi + `,"max_tokens":9,"temperature":0.2,` + chatTools, 200, "heard"},
 		{"a call without answer", providers.DeepSeek(), chat, `"messages":[{"role":"user","content":"x"},` + strings.Replace(called, `"tool_calls"`, `"reasoning_content":"","tool_calls"`, 1) + `]`, 400, "did not have response messages: abc123XYZ"},
 		{"a picture", providers.DeepSeek(), chat, picture, 400, "unknown variant `image_url`"},
 		{"no thoughts", providers.DeepSeek(), chat, `"messages":[{"role":"user","content":"x"},` + called + "," + result + `]`, 400, "must be passed back"},

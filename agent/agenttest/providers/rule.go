@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -33,8 +34,9 @@ func (f *refusal) about(param, code string) *refusal {
 // that comes back. The server guards it.
 type memory struct {
 	model string
-	calls map[string]sealed // by the call's id
-	seals map[string]bool   // every signature and encrypted content
+	// calls are by name and arguments: an id is the client's to change.
+	calls map[string][]sealed
+	seals map[string]bool // every signature and encrypted content
 	n     int
 }
 
@@ -46,8 +48,20 @@ type sealed struct {
 	item    string
 }
 
+// of are the times when the server made that call. None: another model did.
+func (m *memory) of(c Call) []sealed { return m.calls[key(c)] }
+
+// key names a call by what it asks for.
+func key(c Call) string {
+	var args bytes.Buffer
+	if json.Compact(&args, []byte(c.Arguments)) != nil {
+		args.WriteString(c.Arguments)
+	}
+	return c.Name + " " + args.String()
+}
+
 func newMemory(model string) *memory {
-	return &memory{model: model, calls: map[string]sealed{}, seals: map[string]bool{}}
+	return &memory{model: model, calls: map[string][]sealed{}, seals: map[string]bool{}}
 }
 
 // next counts what the server issues.

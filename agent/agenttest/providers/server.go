@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -28,11 +29,12 @@ const Key = "sk-test-of-a-provider-0123456789"
 type Provider struct {
 	Name  string // for people
 	Model string // as requests name it
+	// Base is its base URL as its documents name it; "": people have it at home.
+	Base string
 	// Sees: it takes pictures. Reasons: it thinks before it answers. NoTools: it
 	// refuses tools.
 	Sees, Reasons, NoTools bool
 
-	base   string   // the path of its base URL
 	paths  []string // the APIs that it has
 	rules  []rule
 	callID func(n int) string
@@ -51,6 +53,14 @@ func All() []Provider {
 	return []Provider{GPT56(), GPT6Astra(), Grok(), DeepSeek(), Kimi(), Gemini(), Claude(), Mistral(), OllamaNoTools(), SilentCutter()}
 }
 
+// path is that of its base URL.
+func (p *Provider) path() string {
+	if u, err := url.Parse(p.Base); err == nil && u.Host != "" {
+		return u.Path
+	}
+	return "/v1"
+}
+
 // padded is n as a word of that many letters and digits.
 func padded(n, width int) string { return fmt.Sprintf("%0*d", width, n) }
 
@@ -62,6 +72,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	memory   *memory
+	attached bool
 	answer   func(*Request) Answer
 	requests []*Request
 }
@@ -74,7 +85,7 @@ func Serve(t testing.TB, p Provider) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{Provider: p, url: "http://" + l.Addr().String() + p.base, done: make(chan struct{}), memory: newMemory(p.Model), answer: Obey}
+	s := &Server{Provider: p, url: "http://" + l.Addr().String() + p.path(), done: make(chan struct{}), memory: newMemory(p.Model), answer: Obey}
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = server.Serve(l) })
@@ -115,9 +126,17 @@ func (s *Server) Refused() []string {
 	return list
 }
 
+// Attached reports whether any call came with what has to come back: thoughts,
+// their signature or their encrypted content.
+func (s *Server) Attached() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.attached
+}
+
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path, below := strings.CutPrefix(r.URL.Path, s.base)
+	path, below := strings.CutPrefix(r.URL.Path, s.path())
 	switch fixed, found := s.other[r.URL.Path]; {
 	case found:
 		reply(w, http.StatusOK, fixed)
@@ -237,8 +256,10 @@ func (s *Server) issue(req *Request, out *Answer) sealed {
 		if s.sealCalls && i == 0 {
 			c.Seal = "c2lnbmF0dXJl" + padded(n, 8)
 			kept.seal = c.Seal
+			s.memory.seals[c.Seal] = true
 		}
-		s.memory.calls[c.ID] = kept
+		s.memory.calls[key(*c)] = append(s.memory.of(*c), kept)
+		s.attached = s.attached || kept.seal != "" || kept.thought != "" && !s.hidden
 	}
 	return whole
 }
