@@ -24,7 +24,8 @@ const script = `{"fixtures": [
 	{"match": {"userMessage": "the time #2", "hasToolResult": true}, "response": {"content": "it is late #2"}},
 	{"match": {"userMessage": "goodbye #3"}, "response": {"content": "farewell #3"}}]}`
 
-// Somebody else's model server, which writes as its provider does.
+// Somebody else's model server, which writes each API as its provider does: the
+// program speaks all of them with it.
 func TestAIMock(t *testing.T) {
 	node := testkit.Need(t, "node")
 	if version, err := exec.Command(node, "--version").Output(); err != nil || oldNode.Match(version) {
@@ -37,14 +38,22 @@ func TestAIMock(t *testing.T) {
 		t.Skip("aimock is not installed: run make need")
 	}
 	url := runAIMock(t, node)
-	h := newHouse(t, plan{})
-	h.configure(plan{model: fmt.Sprintf("model: {base_url: %s/v1, api_key: sk-test, name: gpt-4o, retries: 0}", url)})
-	h.start()
-	for n, turn := range [][2]string{{"hello #1", "good morning #1"}, {"the time #2", "it is late #2"}, {"goodbye #3", "farewell #3"}} {
-		h.tell(ann, turn[0])
-		if got := h.said(ann.ID, n+1)[n]; got != turn[1] {
-			t.Fatalf("to %q the bot says %q, want %q", turn[0], got, turn[1])
-		}
+	for api, name := range map[string]string{"chat": "gpt-4o", "responses": "gpt-5.6", "messages": "claude-sonnet-5"} {
+		t.Run(api, func(t *testing.T) {
+			h := newHouse(t, plan{})
+			h.configure(plan{model: fmt.Sprintf("model: {base_url: %s/v1, api: %s, api_key: sk-test, name: %s, retries: 0}", url, api, name)})
+			h.start()
+			for n, turn := range [][2]string{{"hello #1", "good morning #1"}, {"the time #2", "it is late #2"}, {"goodbye #3", "farewell #3"}} {
+				h.tell(ann, turn[0])
+				if got := h.said(ann.ID, n+1)[n]; got != turn[1] {
+					t.Fatalf("to %q the bot says %q, want %q", turn[0], got, turn[1])
+				}
+			}
+			path := "/v1/" + strings.Replace(api, "chat", "chat/completions", 1)
+			if _, journal := fetch(t, url+"/__aimock/journal?path="+path); strings.Count(journal, `"hello #1"`) == 0 {
+				t.Errorf("aimock was not asked at %s: %s", path, journal)
+			}
+		})
 	}
 }
 
