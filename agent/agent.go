@@ -74,6 +74,9 @@ type Options struct {
 	// SummarizerWindow is how many tokens it takes. Default: what Windows says
 	// about its name, or ContextWindow.
 	SummarizerWindow int
+	// TextTools says whether calls that a model writes as text are run, where its
+	// server gave none and there is such a tool: "auto", which "" is too, or "off".
+	TextTools string
 	// Models finds the model that a conversation's settings name. Nil: the
 	// agent's model answers everywhere.
 	Models func(name string) (Model, error)
@@ -99,6 +102,7 @@ type Agent struct {
 	now        func() time.Time
 	forced     forcedResults
 	lengths    lengths
+	habits     habits
 	strays     strays
 	// template and schema are those of opts.Compaction, read.
 	template window.Template

@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// maxCalls bounds the calls that one answer may make.
-	maxCalls = 32
+	// maxCalls bounds the calls of one answer that are run, and mostCalls those
+	// that are kept, so that the next request can have all of them.
+	maxCalls, mostCalls = 64, 80
 	// toolGrace is how long a tool whose time is over may take to return.
 	toolGrace = time.Second
 	// recordGrace is how long a result may still take to reach the journal

@@ -26,8 +26,8 @@ const muchLess = 6
 // we know.
 func (r *run) hollow(resp *Response) bool {
 	m := &resp.Message
-	limited := resp.Finish == "length" && r.a.opts.MaxTokens > 0
-	return len(m.ToolCalls) == 0 && !limited && !resp.Refused && resp.Finish != "content_filter" && visibleText(m.Content) == ""
+	limited := resp.Finish == finishLength && r.a.opts.MaxTokens > 0
+	return len(m.ToolCalls) == 0 && !limited && !resp.Refused && resp.Finish != "content_filter" && m.Content == ""
 }
 
 // doubts reports whether req may have been too long, which was refused with

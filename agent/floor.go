@@ -33,9 +33,12 @@ func (a *Agent) keepOr(k *Keep, h sessions.History) Keep {
 func (r *run) keep() *Keep { return r.keepIn(r.a.windowOf(r.model.Name())) }
 
 // keepAfter is the same when the server has found a request of so many tokens,
-// as we count them, too long: what stays fits the window that is learned of
+// as we count them, too long, if it is not 0: what stays fits the window that is learned of
 // that. Else the next summary would be due as soon as this turn is over.
 func (r *run) keepAfter(refused int) *Keep {
+	if refused == 0 {
+		return r.keep()
+	}
 	name := r.model.Name()
 	// As lengths.note learns it.
 	most := max(refused*learnedTenths/10, r.a.lengths.longestBelow(answering(name), refused, r.a.now()))

@@ -19,10 +19,17 @@ var ErrNoInput = errors.New("agent: the turn has no user message to answer")
 
 // What the person reads when a turn ends in another way than by an answer.
 const (
-	sayCut     = "(The answer was cut off here: it reached the length limit.)"
+	sayCut         = "(The answer was cut off here: it reached the length limit.)"
+	sayCutThoughts = "(I was still thinking when I reached the length limit, so there is no answer.)"
+	// sayEmpty is in the transcript alone: templates that go by turns refuse two
+	// messages of people in a row.
+	sayEmpty   = "(I gave no answer.)"
 	sayNoSteps = "(I stopped: after %d steps I still had no answer.)"
 	sayRepeat  = "(I stopped: I kept calling the tool %s with the same input and got no further.)"
 )
+
+// finishLength is the Response.Finish of an answer that was cut.
+const finishLength = "length"
 
 // What the model reads.
 const (
@@ -48,8 +55,11 @@ type run struct {
 	said  []string
 	usage sessions.Usage
 	steps int
-	lacks lack            // Result.Unaccounted and Result.Unsaid
-	ids   map[string]bool // of the turn's calls
+	lacks lack // Result.Unaccounted and Result.Unsaid
+	// finished and thought are Result.Finish and Result.Thought.
+	finished string
+	thought  bool
+	ids      map[string]bool // of the turn's calls
 
 	started map[string]bool             // calls that began in an earlier run
 	done    map[string]sessions.Message // and those that have a result
@@ -89,6 +99,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 		res = Result{Usage: r.usage, Steps: r.steps}
 	}
 	res.Unaccounted, res.Unsaid = r.lacks.all, r.lacks.unsaid
+	res.Finish, res.Thought = r.finished, r.thought
 	return res, err
 }
 
@@ -160,7 +171,7 @@ func (r *run) loop(ctx context.Context) (Result, error) {
 func (r *run) end(resp *Response) Result {
 	text := resp.Message.Content
 	switch {
-	case text != "" && resp.Finish == "length":
+	case text != "" && resp.Finish == finishLength:
 		res := r.finish(text, resp, false)
 		res.Text += "\n\n" + sayCut
 		return res
@@ -169,11 +180,14 @@ func (r *run) end(resp *Response) Result {
 	case len(resp.Message.ToolCalls) > 0:
 		// It wanted tools when there were none any more.
 		return r.finish(fmt.Sprintf(sayNoSteps, r.steps), resp, true)
-	case resp.Finish == "length":
+	case resp.Finish == finishLength && resp.Thought:
+		return r.finish(sayCutThoughts, resp, true)
+	case resp.Finish == finishLength:
 		return r.finish(sayCut, resp, true)
 	default:
-		// An empty answer; the caller decides what that means.
-		return Result{Messages: r.messages(), Text: strings.Join(r.said, "\n\n"), Usage: r.usage, Steps: r.steps}
+		res := r.finish(sayEmpty, resp, true)
+		res.Text = strings.Join(r.said, "\n\n") // the caller decides what that means
+		return res
 	}
 }
 

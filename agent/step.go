@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/agent/window"
 	"dragoman/sessions"
 )
 
-// step makes one model call and returns its answer, cleaned: reasoning is out
-// of the content, and the message is stamped.
+// step makes one model call and returns its answer, cleaned and stamped: see
+// [run.readAnswer].
 //
 // Below it answers are handed on as pointers: a turn spends its life waiting
 // for the model, and every copy in a function that waits makes the stack of
@@ -27,12 +28,12 @@ func (r *run) step(ctx context.Context, final bool) (*Response, error) {
 	r.steps++
 	m := &resp.Message
 	m.Role = sessions.RoleAssistant
-	m.Content = visibleText(m.Content)
 	if m.Usage == nil {
 		m.Usage = resp.Usage
 	}
 	r.count(m.Usage)
 	r.stamp(m)
+	r.finished, r.thought = resp.Finish, resp.Thought
 	return resp, nil
 }
 
@@ -64,7 +65,10 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 		}
 		r.lacks = r.lacks.most(lacks)
 		r.noteCut(ctx)
-		resp, err := r.a.complete(ctx, r.model, &req, r.stream)
+		resp, err := r.send(ctx, &req)
+		if err == nil {
+			r.readAnswer(&req, resp)
+		}
 		if err == nil && !r.hollow(resp) {
 			r.passed(tried, &req, resp)
 			return resp, nil
@@ -84,7 +88,9 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 		if !tooLong(err) {
 			return resp, tried.told(err)
 		}
-		tried.refused = r.fixed + r.a.messageTokens(req.Messages)
+		if !errors.Is(err, errOverWindow) {
+			tried.refused = r.fixed + r.a.messageTokens(req.Messages)
+		}
 		means, stop := r.rescue(ctx, req, tried, final)
 		switch {
 		case stop != nil:
@@ -103,12 +109,26 @@ func tooLong(err error) bool {
 	return errors.As(err, &me) && me.Kind == ErrorContext
 }
 
+// errOverWindow is a request that is not sent, because it has more tokens than
+// its model takes.
+var errOverWindow = errors.New("agent: the request has more tokens than the model takes")
+
+// send makes a call, unless req is larger than the window.
+func (r *run) send(ctx context.Context, req *Request) (*Response, error) {
+	name := r.model.Name()
+	most := r.a.room(name, r.a.windowOf(name))
+	if window.Bound(req.Messages)+r.fixed > most && r.a.messageTokens(req.Messages)+r.fixed > most {
+		return nil, &ModelError{Kind: ErrorContext, Err: errOverWindow}
+	}
+	return r.a.complete(ctx, r.model, req, func() func(Delta) { return r.stream(req) })
+}
+
 // stream returns what turns the deltas of one try into progress.
-func (r *run) stream() func(Delta) {
+func (r *run) stream(req *Request) func(Delta) {
 	if r.t.Progress == nil && r.t.Alive == nil {
 		return nil
 	}
-	var u unthink
+	u := r.reader(req)
 	before := strings.Join(r.said, "\n\n")
 	if before != "" {
 		before += "\n\n"
@@ -122,8 +142,8 @@ func (r *run) stream() func(Delta) {
 		if d.Text == "" {
 			return
 		}
-		text := u.add(d.Text)
-		if len(text) > shown {
+		text := u.Add(d.Text)
+		if len(text) != shown { // less, where thoughts are taken back
 			shown = len(text)
 			r.progress(Progress{Text: before + text})
 		}

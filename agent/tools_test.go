@@ -178,15 +178,18 @@ func TestToolsSideBySide(t *testing.T) {
 
 func TestTooManyCalls(t *testing.T) {
 	var calls []string
-	for i := range 40 {
-		calls = append(calls, fmt.Sprintf(`c%d get {"n":%d}`, i, i))
+	for i := range 10_000 {
+		calls = append(calls, fmt.Sprintf(`%d get {"n":%d}`, i, i))
 	}
 	c := newCounter("get")
 	res := run(t, newAgent(t, newScript(t, call(calls...), say("Done.")), agent.Options{}, c), turnOf("go"))
-	if n := len(c.calls()); n != 32 {
-		t.Errorf("%d calls ran, want 32", n)
+	if n := len(c.calls()); n != 64 {
+		t.Errorf("%d calls ran, want 64", n)
 	}
-	contains(t, "last result", res.Messages[41].Content, "not run")
+	contains(t, "result of the 65th", res.Messages[2+64].Content, "not run")
+	if n := len(res.Messages); n != 3+80 {
+		t.Errorf("%d messages are kept, want the question, the calls, 80 results and the answer", n)
+	}
 }
 
 // TestResultOutlivesStop: what happened is journaled though the turn was

@@ -61,6 +61,11 @@ type Result struct {
 	Text  string
 	Usage sessions.Usage // over all calls of the turn
 	Steps int            // model calls
+	// Finish is the reason why the last answer ended, as the server gave it, and
+	// Thought says that the model reasoned in it. With an empty Text they say why
+	// it is empty.
+	Finish  string
+	Thought bool
 	// Unaccounted counts the messages of the conversation that a request of the
 	// turn neither showed nor had a summary of: of the request that lacked most.
 	// It is 0 unless there was no room and a summary could not be made, or not

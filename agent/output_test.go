@@ -1,0 +1,121 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+)
+
+// spoken streams text and says that it ended so.
+func spoken(text, finish string) reply {
+	return func(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
+		resp, err := say(text)(ctx, r, onDelta)
+		resp.Finish = finish
+		return resp, err
+	}
+}
+
+// TestCallsInText: a call that the server left in the text is run, nobody reads
+// it, and the next request has it as a call.
+func TestCallsInText(t *testing.T) {
+	const text = "Let me look.\n<tool_call>\n{\"name\": \"get\", \"arguments\": {\"n\":1}}\n</tool_call>"
+	get := newCounter("get")
+	m := newScript(t, spoken(text, "stop"), say("It is 1."))
+	var seen []string
+	turn := turnOf("go")
+	turn.Progress = func(p agent.Progress) { seen = append(seen, p.Text) }
+	res := run(t, newAgent(t, m, agent.Options{}, get), turn)
+	if len(get.calls()) != 1 || res.Text != "Let me look.\n\nIt is 1." {
+		t.Errorf("%d calls, Text = %q", len(get.calls()), res.Text)
+	}
+	if s := strings.Join(seen, "|"); strings.Contains(s, "{") || strings.Contains(s, "<tool") {
+		t.Errorf("people are shown %q", s)
+	}
+	last := m.requests()[1].Messages
+	if c := last[1].ToolCalls; len(c) != 1 || c[0].Name != "get" || len(c[0].ID) != 9 || last[2].ToolCallID != c[0].ID {
+		t.Errorf("the next request has\n%s", show(last))
+	}
+}
+
+// TestCallsInTextAreOff where that is chosen, where the server has told a call
+// from text before, and where there is no such tool.
+func TestCallsInTextAreOff(t *testing.T) {
+	const text = `{"name": "get", "arguments": {}}`
+	for name, test := range map[string]struct {
+		opts    agent.Options
+		replies []reply
+		tool    string
+		calls   int
+	}{
+		"off":             {agent.Options{TextTools: agent.TextToolsOff}, []reply{say(text)}, "get", 0},
+		"no such tool":    {agent.Options{}, []reply{say(text)}, "put", 0},
+		"a server's call": {agent.Options{}, []reply{call(`c1 get {}`), say(text)}, "get", 1},
+	} {
+		get := newCounter(test.tool)
+		res := run(t, newAgent(t, newScript(t, test.replies...), test.opts, get), turnOf("go"))
+		if len(get.calls()) != test.calls || res.Text != text {
+			t.Errorf("%s: %d calls, Text = %q; want %d and the text", name, len(get.calls()), res.Text, test.calls)
+		}
+	}
+}
+
+// TestCutAnswersCallNothing: the arguments may lack their end.
+func TestCutAnswersCallNothing(t *testing.T) {
+	get := newCounter("get")
+	res := run(t, newAgent(t, newScript(t, answer(response("I write it.", "length", parseCalls([]string{`c1 get {"n":1}`})...))), agent.Options{}, get), turnOf("go"))
+	if len(get.calls()) != 0 || !strings.HasPrefix(res.Text, "I write it.\n\n(The answer was cut off") || res.Finish != "length" {
+		t.Errorf("%d calls, Text = %q, Finish = %q", len(get.calls()), res.Text, res.Finish)
+	}
+}
+
+// TestThoughtsAreTakenBack: what only turns out to be thoughts is taken back,
+// and the next answer of that model shows nothing before its thoughts end.
+func TestThoughtsAreTakenBack(t *testing.T) {
+	a := newAgent(t, newScript(t, say("Okay, they greet me. </think>\n\n Hello you.")), agent.Options{})
+	for i, want := range []string{"Okay, they greet me. |Hello |Hello you.", "Hello |Hello you."} {
+		var seen []string
+		turn := turnOf("hi")
+		turn.Progress = func(p agent.Progress) {
+			if p.Text != "" {
+				seen = append(seen, p.Text)
+			}
+		}
+		res := run(t, a, turn)
+		if got := strings.Join(seen, "|"); res.Text != "Hello you." || !res.Thought || !strings.HasSuffix(got, want) || i > 0 && got != want {
+			t.Errorf("answer %d: Text = %q, Thought = %v, shown %q, want %q", i, res.Text, res.Thought, got, want)
+		}
+	}
+}
+
+// TestEmptyAnswersAlternate: after an answer that says nothing, the next
+// request still goes by turns (the script checks that), and says so.
+func TestEmptyAnswersAlternate(t *testing.T) {
+	m := newScript(t, say(""), say("Here."))
+	a := newAgent(t, m, agent.Options{})
+	first := run(t, a, turnOf("hello?"))
+	turn := turnOf("are you there?")
+	turn.History.Messages = first.Messages
+	run(t, a, turn)
+	want := "user: hello?\nassistant*: (I gave no answer.)\nuser: are you there?\n"
+	if got := show(m.requests()[1].Messages); got != want || first.Text != "" {
+		t.Errorf("Text = %q, then the request has\n%s", first.Text, got)
+	}
+}
+
+// TestNothingOverTheWindow: what the model cannot read is not sent.
+func TestNothingOverTheWindow(t *testing.T) {
+	m := newScript(t, say("ok"))
+	a := newAgent(t, m, agent.Options{ContextWindow: 2000, System: strings.Repeat("word ", 4000)})
+	_, err := a.Run(t.Context(), turnOf("go"))
+	var me *agent.ModelError
+	if !errors.As(err, &me) || me.Kind != agent.ErrorContext || len(m.requests()) != 0 {
+		t.Errorf("Run() = %v after %d requests, want ErrorContext after none", err, len(m.requests()))
+	}
+	// A message alone is shown by its ends.
+	if _, err := newAgent(t, m, agent.Options{ContextWindow: 2000}).Run(t.Context(), turnOf(strings.Repeat("word ", 4000))); err != nil {
+		t.Errorf("a message that is cut to fit: Run() = %v", err)
+	}
+}
