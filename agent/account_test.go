@@ -54,7 +54,7 @@ type audited struct {
 }
 
 func newAudited(t *rapid.T) *audited {
-	c := &audited{t: t, read: map[string]map[string]bool{}, failed: map[string]bool{}, h: sessions.History{Generation: "20260301_001", FirstSeq: 1}}
+	c := &audited{t: t, words: 100, read: map[string]map[string]bool{}, failed: map[string]bool{}, h: sessions.History{Generation: "20260301_001", FirstSeq: 1}}
 	compaction := window.Presets[rapid.SampledFrom(window.PresetNames()).Draw(t, "preset")]
 	prune := window.PrunePresets[rapid.SampledFrom(window.PrunePresetNames()).Draw(t, "prune")]
 	prune.Off = rapid.Bool().Draw(t, "unpruned")
@@ -185,7 +185,12 @@ func (c *audited) summary(text string) (agent.Response, error) {
 	mark := fmt.Sprintf("summary-%d.", len(c.read))
 	c.read[mark] = c.reading
 	c.reading = map[string]bool{}
-	full := mark + strings.Repeat(" They talked of bees.", 8) // less than that would be no summary
+	full := mark + " They talked of"
+	for _, word := range c.said {
+		if strings.Contains(text, word) && len(full) < 60 {
+			full += " " + strings.Trim(word, "m.") // what is not about the conversation would be no summary
+		}
+	}
 	if c.format == window.JSON {
 		return response(strings.Replace(goodJSON, "Ann likes tea.", full, 1), "stop"), nil
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -100,13 +101,9 @@ type Agent struct {
 	toolTokens int
 	log        *slog.Logger
 	now        func() time.Time
-	forced     forcedResults
 	lengths    lengths
 	habits     habits
-	strays     strays
-	// template and schema are those of opts.Compaction, read.
-	template window.Template
-	schema   *window.Schema
+	task       *recap.Task // how opts.Compaction has summaries written
 	// fit is window.Fit with opts.Count, and repair is window.Repair where it
 	// makes the summariser's requests.
 	fit    func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message)
@@ -129,11 +126,8 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	a.fit = func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message) {
 		return window.Fit(msgs, users, budget, opts.Count)
 	}
-	if a.template, err = window.ParseTemplate(opts.Compaction.UserPrompt); err != nil {
-		return nil, fmt.Errorf("agent: option Compaction.UserPrompt: %w", err)
-	}
-	if a.schema, err = window.ParseSchema(opts.Compaction.Schema); err != nil {
-		return nil, fmt.Errorf("agent: option Compaction.Schema: %w", err)
+	if a.task, err = recap.New(opts.Compaction); err != nil {
+		return nil, fmt.Errorf("agent: option Compaction: %w", err)
 	}
 	for _, t := range tools {
 		if err := a.addTool(t); err != nil {

@@ -108,17 +108,15 @@ func (a *Agent) room(name string, tokens int) int {
 	return int(float64(tokens) / a.opts.Calibration.Factor(name))
 }
 
-// learn calibrates with what the server says that req took. It returns what we
-// count, or 0 if it did not count.
-func (a *Agent) learn(m Model, req Request, u *sessions.Usage) (counted int) {
+// learn calibrates with what the server says that req took.
+func (a *Agent) learn(m Model, req Request, u *sessions.Usage) {
 	name := m.Name()
 	if u == nil || u.Input <= 0 || !a.opts.Calibration.wants(name) {
-		return 0
+		return
 	}
-	counted = a.messageTokens(req.Messages) + a.textTokens(req.System)
+	counted := a.messageTokens(req.Messages) + a.textTokens(req.System)
 	if len(req.Tools) > 0 {
 		counted += a.toolTokens
 	}
 	a.opts.Calibration.Observe(name, u.Input, counted)
-	return counted
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -126,14 +127,14 @@ func TestJSONSummary(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Summarize() = %v", err)
 	}
-	var f window.Fields
+	var f recap.Fields
 	if err := json.Unmarshal(s.Fields, &f); err != nil || f.Title != "Tea" || f.Confidence != 9 {
 		t.Errorf("Fields = %s, %v", s.Fields, err)
 	}
 	contains(t, "text", s.Text, "Ann likes tea.", "- B=$129")
 	contains(t, "prompt", m.requests()[0].System, `"key_facts"`, `"sentiment"`)
 	for name, bad := range map[string]string{
-		"case 18: no JSON": "Ann likes tea.", "case 18: another shape": `{"summary":"Ann likes tea."}`,
+		"case 18: no JSON": "Ann likes tea.", "case 18: another shape": `{"title":"Ann likes tea."}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if s, err := newAgent(t, newScript(t, say(bad)), agent.Options{Compaction: c}).Summarize(t.Context(), h, nil); !errors.Is(err, agent.ErrBadSummary) || s.Text != "" {
@@ -154,7 +155,7 @@ func TestSummaryTooManyChars(t *testing.T) {
 	if err != nil || s.Text != "Ann likes tea." || len(m.requests()) != 2 {
 		t.Fatalf("Summarize() = %+v, %v after %d requests, want the second answer", s, err, len(m.requests()))
 	}
-	contains(t, "the second request", m.requests()[1].Messages[0].Content, "Ann likes tea. Ann likes tea.", "at most 200 are allowed")
+	contains(t, "the second request", m.requests()[1].Messages[0].Content, "at most 200 are allowed")
 	m = newScript(t, say(long))
 	if s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h, nil); !errors.Is(err, agent.ErrBadSummary) || s.Text != "" || len(m.requests()) != 2 {
 		t.Errorf("Summarize() = %+v, %v after %d requests, want ErrBadSummary after 2", s, err, len(m.requests()))

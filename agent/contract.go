@@ -136,9 +136,6 @@ type ModelError struct {
 	// Cause is what is wrong, where that is known; it has a sentence for people
 	// and one for whoever runs this. "": unknown.
 	Cause Cause
-	// Clear says that the server names what is wrong, and that it is not the
-	// length of the request.
-	Clear bool
 	Err   error
 }
 

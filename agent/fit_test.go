@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -275,15 +274,11 @@ func TestCase15LateResult(t *testing.T) {
 			m := newScript(t, call("call_0 get {}"), say("Done."))
 			turn := turnOf("go on")
 			turn.History = history
-			var log strings.Builder
-			run(t, newAgent(t, m, agent.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, newCounter("get")), turn)
+			run(t, newAgent(t, m, agent.Options{}, newCounter("get")), turn)
 			for i, req := range m.requests() {
 				if strings.Contains(show(req.Messages), "LATE") {
 					t.Errorf("request %d has the result of another turn", i)
 				}
-			}
-			if !strings.Contains(log.String(), "answer no call") || !strings.Contains(log.String(), "count=1") || strings.Contains(log.String(), "LATE") {
-				t.Errorf("the log says %q, want that one result is left out", log.String())
 			}
 		})
 	}

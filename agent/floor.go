@@ -40,9 +40,7 @@ func (r *run) keepAfter(refused int) *Keep {
 		return r.keep()
 	}
 	name := r.model.Name()
-	// As lengths.note learns it.
-	most := max(refused*learnedTenths/10, r.a.lengths.longestBelow(answering(name), refused, r.a.now()))
-	return r.keepIn(r.a.windowFor(name, r.a.windowOf(name), most))
+	return r.keepIn(r.a.windowFor(name, r.a.windowOf(name), refused*learnedTenths/10))
 }
 
 // keepIn is what stays of it in a window of so many tokens.

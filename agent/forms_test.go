@@ -12,48 +12,29 @@ import (
 	"dragoman/sessions"
 )
 
-// TestCase18SectionsHaveHeadings: a summary in sections without any of its
-// headings is asked for once more, and then it is none.
-func TestCase18SectionsHaveHeadings(t *testing.T) {
+// TestCase18SectionsInAnyForm: a summary in sections is one whatever marks its
+// headings, and without any of them it is the last section.
+func TestCase18SectionsInAnyForm(t *testing.T) {
 	c := keeping(8)
 	c.Format = window.Sections
-	h := sessions.History{Messages: talk(20)}
-	const bare = "Ann likes tea."
-	for _, test := range []struct {
-		name    string
-		answers []string
-		want    string // "": no summary
-	}{
-		{"one heading is enough", []string{"## Critical context\nAnn likes tea."}, "## Critical context\nAnn likes tea."},
-		{"marked otherwise", []string{"**Next steps:**\n- Buy tea."}, "**Next steps:**\n- Buy tea."},
-		{"numbered", []string{"1. Goal\nTea."}, "1. Goal\nTea."},
-		{"put right when told", []string{bare, "# Progress\nAnn likes tea."}, "# Progress\nAnn likes tea."},
-		{"never any", []string{bare}, ""},
-		{"headings and nothing else", []string{"## Goal\n\n## Progress\n"}, ""},
-		{"a heading inside of a sentence", []string{"The goal is tea, the next steps are none."}, ""},
-		{"another heading", []string{"## Tea\nAnn likes it."}, ""},
-		{"cut when told", []string{bare, ""}, ""},
+	for text, want := range map[string]string{
+		"## Critical context\nAnn likes green tea.":                "## Critical context\nAnn likes green tea.",
+		"**Next steps:**\n- Buy green tea.":                        "**Next steps:**\n- Buy green tea.",
+		"1. Goal\nGreen tea.":                                      "1. Goal\nGreen tea.",
+		"**Goal:** Green tea\n**Constraints:** N/A":                "**Goal:** Green tea",
+		"Ann likes green tea.":                                     "## Critical context\nAnn likes green tea.",
+		"Yes.\n<summary>Ann likes green tea.</summary>\nSo be it.": "## Critical context\nAnn likes green tea.",
+		"## Tea\nAnn likes green tea.":                             "## Tea\nAnn likes green tea.",
+		"## Goal\n\n## Progress\n":                                 "",
 	} {
-		t.Run("case 18: "+test.name, func(t *testing.T) {
-			var replies []reply
-			for _, a := range test.answers {
-				replies = append(replies, say(a))
-			}
-			m := newScript(t, replies...)
-			s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h, nil)
-			if test.want == "" && (!errors.Is(err, agent.ErrBadSummary) || s.Text != "" || s.CoversSeq != 0) {
-				t.Errorf("Summarize() = %+v, %v, want ErrBadSummary", s, err)
-			}
-			if test.want != "" && (err != nil || s.Text != test.want) {
-				t.Errorf("Summarize() = %q, %v, want %q", s.Text, err, test.want)
-			}
-			if n := len(m.requests()); n > 2 || test.want != "" && n != len(test.answers) {
-				t.Errorf("%d requests, want at most one more than the first", n)
-			}
-			if len(m.requests()) == 2 {
-				contains(t, "the second request", m.requests()[1].Messages[0].Content, "has none of its headings", test.answers[0])
-			}
-		})
+		m := newScript(t, say(text))
+		s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), sessions.History{Messages: talk(20)}, nil)
+		if s.Text != want || (err == nil) != (want != "") || err != nil && !errors.Is(err, agent.ErrBadSummary) {
+			t.Errorf("Summarize() of %q = %q, %v, want %q", text, s.Text, err, want)
+		}
+		if n := len(m.requests()); (n == 1) != (want != "") || n > 2 {
+			t.Errorf("%q: %d requests, want one more than the first if it is refused", text, n)
+		}
 	}
 }
 
@@ -141,9 +122,9 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 	t.Run("what is too long a summary", func(t *testing.T) {
 		c := keeping(8)
 		c.MaxTokens = 100
-		text := strings.Repeat("word ", 150) // 300 as the server counts
+		text := "Of 10 and 11: " + strings.Repeat("word ", 150) // 300 as the server counts
 		for cal, want := range map[*agent.Calibration]int{&double: 2, {}: 1} {
-			m := newScript(t, say(text), say("short"))
+			m := newScript(t, say(text), say("short, of 10 and 11"))
 			if _, err := newAgent(t, m, agent.Options{Compaction: c, Calibration: cal}).Summarize(t.Context(), sessions.History{Messages: talk(60)}, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -234,7 +215,7 @@ func TestCustomPrompt(t *testing.T) {
 	} {
 		c := keeping(8)
 		c.Format, c.Prompt, c.MaxChars = format, "  Only write down prices.  ", 700
-		m := newScript(t, say("## Goal\nB costs $129."))
+		m := newScript(t, say("## Goal\nBees cost $129."))
 		_, err := newAgent(t, m, agent.Options{System: "Be kind.", Compaction: c}).Summarize(t.Context(), sessions.History{Messages: talk(20)}, nil)
 		if format == window.JSON != errors.Is(err, agent.ErrBadSummary) {
 			t.Errorf("%s: Summarize() = %v", format, err)

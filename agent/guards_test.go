@@ -60,7 +60,7 @@ func TestSummaryTemperature(t *testing.T) {
 	} {
 		c := keeping(4)
 		c.Temperature = test.c.Temperature
-		m := newScript(t, say("They talked."))
+		m := newScript(t, say(theyTalked))
 		if _, err := newAgent(t, m, agent.Options{Compaction: c, Temperature: &answers}).Summarize(t.Context(), sessions.History{Messages: talk(20)}, nil); err != nil {
 			t.Fatalf("%s: Summarize() = %v", name, err)
 		}

@@ -87,6 +87,3 @@ func (r *run) readAnswer(req *Request, resp *Response) {
 		m.ToolCalls, m.Attached = m.ToolCalls[:mostCalls], nil
 	}
 }
-
-// visibleText is what of a whole answer is for the person.
-func visibleText(content string) string { return output.Read(content, nil).Text }

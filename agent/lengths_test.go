@@ -91,35 +91,6 @@ func TestRefusalOfAShortRequestTeachesNothing(t *testing.T) {
 	}
 }
 
-// TestLearnedLengthGrows: what passes while less was refused shows that more
-// fits.
-func TestLearnedLengthGrows(t *testing.T) {
-	s := &strict{takes: 2000}
-	var a *agent.Agent
-	nested := false
-	m := newScript(t, func(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
-		if !nested {
-			// While this long request is under way, another one is refused.
-			nested = true
-			s.following(t, a, 1)
-			return response("ok", "stop"), nil
-		}
-		return s.answer(ctx, r, d)
-	})
-	a = newAgent(t, m, agent.Options{ContextWindow: 8000, Compaction: without()})
-	turn := turnOf("A long one.")
-	turn.Key = channels.MustKey("web:other")
-	turn.History = sessions.History{Messages: long(200)}
-	runUnsummarised(t, a, turn)
-	first := window.Estimate(m.requests()[0].Messages)
-	s.takes = 1 << 20
-	s.following(t, a, 1)
-	reqs := m.requests()
-	if got := window.Estimate(reqs[len(reqs)-1].Messages); got < first*2/3 {
-		t.Errorf("requests take %d tokens after one of %d passed, want as many", got, first)
-	}
-}
-
 // TestLearnedLengthStartsSummaries: the triggers go by the window that there
 // is, so that the next turn need not wait for a summary.
 func TestLearnedLengthStartsSummaries(t *testing.T) {
@@ -185,45 +156,5 @@ func TestLengthsOfTwoServers(t *testing.T) {
 		if size := window.Estimate(m.requests()[0].Messages); size < 4000 != want {
 			t.Errorf("with the summariser at %q the first request takes %d tokens of 8000, want less than 4000: %v", server, size, want)
 		}
-	}
-}
-
-// TestLearnedLengthKeepsWhatPassed: one refusal does not make requests shorter
-// than those that were answered in the turns before it.
-func TestLearnedLengthKeepsWhatPassed(t *testing.T) {
-	for name, report := range map[string]bool{"the server counts": true, "it does not": false} {
-		t.Run(name, func(t *testing.T) {
-			now := t0
-			o := &odd{takes: 5000, instead: fail(modelError(agent.ErrorContext, 0))}
-			m := newScript(t, func(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
-				resp, err := o.answer(ctx, r, d)
-				if !report {
-					resp.Usage = nil
-				}
-				return resp, err
-			})
-			a := newAgent(t, m, agent.Options{ContextWindow: 16_000, Compaction: without(), Now: func() time.Time { return now }})
-			for _, history := range []int{10, 20, 30, 40, 44, 60} {
-				if text, _, err := o.turn(t, a, history); text != "Hi." {
-					t.Fatalf("with %d messages: %q, %v", history, text, err)
-				}
-			}
-			refused := o.sizes[5] // of 60 messages
-			if text, requests, err := o.turn(t, a, 60); text != "Hi." || requests != 1 || o.sizes[len(o.sizes)-1] <= refused*6/10 {
-				t.Errorf("after one refusal: %q, %v, requests of %v, want one nearer to %d", text, err, o.sizes, o.sizes[4])
-			}
-			// What is refused itself is not kept, and neither is what is old.
-			o.takes = 3000
-			o.turn(t, a, 60)
-			if text, requests, err := o.turn(t, a, 60); text != "Hi." || requests != 1 {
-				t.Errorf("when the server takes less: %q, %v, requests of %v, want one", text, err, o.sizes)
-			}
-			now = now.Add(61 * time.Minute)
-			o.turn(t, a, 60)
-			o.turn(t, a, 60)
-			if last := o.sizes[len(o.sizes)-1]; last > 3000 {
-				t.Errorf("an hour later: requests of %v, want the last below 3000", o.sizes)
-			}
-		})
 	}
 }

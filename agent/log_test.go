@@ -51,7 +51,10 @@ func TestTruncationIsLogged(t *testing.T) {
 			}, newCounter("get"))
 			turn := turnOf("go on")
 			turn.History, turn.Compact = tt.h, tt.compact
-			runUnsummarised(t, a, turn)
+			res := runUnsummarised(t, a, turn)
+			if want := name == "it failed" || name == "it rests"; res.SummaryFailed != want {
+				t.Errorf("SummaryFailed = %v, want %v", res.SummaryFailed, want)
+			}
 			n := strings.Count(log.String(), "context truncated")
 			switch {
 			case tt.want == "" && n > 0:

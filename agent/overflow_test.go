@@ -116,37 +116,83 @@ func TestOneSummaryForOneRefusal(t *testing.T) {
 		{"dragoman", 16_384, 3000, 300, 8},
 		{"dragoman", 32_768, 9000, 1000, 8},
 		{"dragoman", 128_000, 9000, 1000, 8}, // so little of the window that the refusal alone teaches nothing
-		{"dragoman", 128_000, 6000, 1000, 5}, // what usually stays is all there is
 		{"goose-conservative", 16_384, 6000, 1000, 5},
 		{"molf", 32_768, 6000, 1000, 5},
-		{"terrarium", 32_768, 4500, 1000, 4},
 	} {
-		for name, refused := range map[string]reply{"clearly": fail(modelError(agent.ErrorContext, 0)), "in unknown words": refusal(false)} {
-			if name != "clearly" && test.takes < test.window/8 {
-				continue // it is not doubted
-			}
-			t.Run(fmt.Sprint(test.preset, " ", test.takes, " of ", test.window, " ", name), func(t *testing.T) {
-				o := &odd{takes: test.takes, instead: refused}
-				m := newScript(t, func(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
-					resp, err := o.answer(ctx, r, d)
-					resp.Message.Content = "## Goal\n" + theyTalked
-					return resp, err
-				})
-				opts := agent.Options{ContextWindow: test.window, Compaction: window.Presets[test.preset]}
-				c := chat{t: t, a: newAgent(t, m, opts), h: sessions.History{Generation: "g", FirstSeq: 1}}
-				for i := range test.turn + 2 {
-					made, summaries, failed := len(o.sizes), len(c.summaries), o.failed
-					c.say(fmt.Sprint("And ", i, strings.Repeat(" word", test.words)))
-					calls, want := len(o.sizes)-made, 1
-					if i == test.turn {
-						want = 3 // refused, summarised, answered
-					}
-					if calls != want || len(c.summaries)-summaries != want/2 || (o.failed > failed) != (want == 3) || c.unaccounted > 0 {
-						t.Errorf("turn %d: requests of %v, %d of them refused, %d summaries, %d messages unaccounted for; want %d calls",
-							i, o.sizes[made:], o.failed-failed, len(c.summaries)-summaries, c.unaccounted, want)
-					}
-				}
+		t.Run(fmt.Sprint(test.preset, " ", test.takes, " of ", test.window), func(t *testing.T) {
+			o := &odd{takes: test.takes, instead: fail(modelError(agent.ErrorContext, 0))}
+			m := newScript(t, func(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
+				resp, err := o.answer(ctx, r, d)
+				resp.Message.Content = "## Goal\n" + theyTalked
+				return resp, err
 			})
+			opts := agent.Options{ContextWindow: test.window, Compaction: window.Presets[test.preset]}
+			c := chat{t: t, a: newAgent(t, m, opts), h: sessions.History{Generation: "g", FirstSeq: 1}}
+			for i := range test.turn + 2 {
+				made, summaries, failed := len(o.sizes), len(c.summaries), o.failed
+				c.say(fmt.Sprint("And ", i, strings.Repeat(" word", test.words)))
+				calls, want := len(o.sizes)-made, 1
+				if i == test.turn {
+					want = 3 // refused, summarised, answered
+				}
+				if calls != want || len(c.summaries)-summaries != want/2 || (o.failed > failed) != (want == 3) || c.unaccounted > 0 {
+					t.Errorf("turn %d: requests of %v, %d of them refused, %d summaries, %d messages unaccounted for; want %d calls",
+						i, o.sizes[made:], o.failed-failed, len(c.summaries)-summaries, c.unaccounted, want)
+				}
+			}
+		})
+	}
+}
+
+// odd is a server that takes so many tokens and has its own way with what is
+// longer. It says what requests have.
+type odd struct {
+	takes   int
+	instead reply
+	sizes   []int
+	failed  int
+}
+
+func (o *odd) answer(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
+	size := window.Estimate(r.Messages) + window.EstimateText(r.System)
+	o.sizes = append(o.sizes, size)
+	if size > o.takes {
+		o.failed++
+		return o.instead(ctx, r, d)
+	}
+	resp := response("Hi.", "stop")
+	resp.Usage = &sessions.Usage{Input: size, Output: 1}
+	return resp, nil
+}
+
+// TestFloorWhenRefused: what usually stays beside a summary has room in what is
+// left of a refused request, so it stays.
+func TestFloorWhenRefused(t *testing.T) {
+	refuse := false
+	var seen agent.Request
+	m := newScript(t, func(ctx context.Context, r agent.Request, d func(agent.Delta)) (agent.Response, error) {
+		if refuse {
+			refuse = false
+			return fail(modelError(agent.ErrorContext, 0))(ctx, r, d)
+		}
+		seen = r
+		return response("## Goal\n"+theyTalked, "stop"), nil
+	})
+	c := chat{t: t, a: newAgent(t, m, agent.Options{ContextWindow: 32_768, Compaction: window.Presets["dragoman"]}), h: sessions.History{Generation: "g", FirstSeq: 1}}
+	for i := range 30 {
+		c.say(fmt.Sprint("Message ", i, strings.Repeat(" word", 250)))
+	}
+	if len(c.summaries) > 0 {
+		t.Fatal("there is a summary already")
+	}
+	refuse = true
+	c.say("And now?")
+	if len(c.summaries) != 1 || c.unaccounted > 0 {
+		t.Fatalf("%d summaries, %d messages unaccounted for, want one and none", len(c.summaries), c.unaccounted)
+	}
+	for i := 24; i < 30; i++ {
+		if !strings.Contains(show(seen.Messages), fmt.Sprint("user: Message ", i, " word")) {
+			t.Errorf("message %d is out of sight:\n%s", i, show(seen.Messages))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -103,7 +104,7 @@ func echoed(text string, c window.Compaction, maxTokens int) string {
 		if c.Format != window.JSON {
 			return "## Critical context\n" + strings.Join(known, "; ") + "."
 		}
-		b, err := json.Marshal(window.Fields{
+		b, err := json.Marshal(recap.Fields{
 			Title: "Shelf", Keywords: []string{"shelf"}, Summary: "They looked at the shelf.",
 			KeyPoints: []string{"They looked."}, KeyFacts: append([]string{}, known...), Sentiment: "neutral", Confidence: 8,
 		})
@@ -115,7 +116,8 @@ func echoed(text string, c window.Compaction, maxTokens int) string {
 	for {
 		s := write(known)
 		shown := s
-		if f, err := window.ParseFields(s); err == nil {
+		var f recap.Fields
+		if json.Unmarshal([]byte(s), &f) == nil {
 			shown = f.Text()
 		}
 		if window.EstimateText(s) <= maxTokens && (c.MaxChars == 0 || len(shown) <= c.MaxChars) || len(known) == 0 {

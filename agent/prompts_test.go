@@ -24,12 +24,12 @@ func TestUserPrompt(t *testing.T) {
 			parts := 0
 			m := newScript(t, func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
 				parts++
-				return response(fmt.Sprintf("summary-%d", parts), "stop"), nil
+				return response(fmt.Sprintf("after 10 and 11: state-%d", parts), "stop"), nil
 			})
 			c := keeping(4)
 			c.UserPrompt = template
 			a := newAgent(t, m, agent.Options{Compaction: c, ContextWindow: 2000})
-			h := sessions.History{Messages: talk(60), Summary: &sessions.Summary{Text: "summary-0"}}
+			h := sessions.History{Messages: talk(60), Summary: &sessions.Summary{Text: "after 10 and 11: state-0"}}
 			for i := range h.Messages {
 				h.Messages[i].Content += strings.Repeat(" word", 30)
 			}
@@ -38,13 +38,13 @@ func TestUserPrompt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if parts < 2 || s.Text != fmt.Sprintf("summary-%d", parts) {
+			if parts < 2 || s.Text != fmt.Sprintf("after 10 and 11: state-%d", parts) {
 				t.Fatalf("%d parts, summary %q, want the last of several", parts, s.Text)
 			}
 			for i, r := range m.requests() {
 				text := r.Messages[0].Content
 				contains(t, fmt.Sprintf("part %d", i), text, "Said since:\n", "<transcript>\n<message", "</transcript>\nOnly prices, ${please}.",
-					fmt.Sprintf("<previous_summary>\nsummary-%d\n</previous_summary>", i))
+					fmt.Sprintf("<previous_summary>\nafter 10 and 11: state-%d\n</previous_summary>", i))
 				if strings.Contains(text, "Write the new summary now.") {
 					t.Errorf("part %d has the built-in words too", i)
 				}
@@ -127,8 +127,8 @@ func TestMalformedSummaryRequestIsNotSent(t *testing.T) {
 // before any conversation is.
 func TestNewRefusesPrompts(t *testing.T) {
 	for want, change := range map[string]func(*window.Compaction){
-		"Compaction.UserPrompt: window: lacks":   func(c *window.Compaction) { c.UserPrompt = "Sum up." },
-		"Compaction.Schema: window: is not JSON": func(c *window.Compaction) { c.Schema = "{" },
+		"option UserPrompt: window: lacks":   func(c *window.Compaction) { c.UserPrompt = "Sum up." },
+		"option Schema: window: is not JSON": func(c *window.Compaction) { c.Schema = "{" },
 	} {
 		c := keeping(4)
 		change(&c)

@@ -98,7 +98,7 @@ func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 	// when the process began.
 	view = r.a.opts.Prune.Apply(view, window.Sight{
 		Window: r.a.opts.windowOf(r.model.Name()), Fixed: r.fixed,
-		Count: r.a.opts.Count, Forced: r.a.forced.of(r.t),
+		Count: r.a.opts.Count, Forced: r.forcedResults(),
 	})
 	if r.a.opts.Prune.FailedCalls {
 		// After the pruning, whose steps depend on what there was, or what was
@@ -116,6 +116,30 @@ func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 		users++
 	}
 	return view, users, failed
+}
+
+// tight reports whether the next request does not fit only because the server
+// takes less than is configured. Then results of tools are left out first, as
+// they were when that was learned.
+func (r *run) tight(final bool) bool {
+	name := r.model.Name()
+	if r.forced || r.a.windowOf(name) == r.a.opts.windowOf(name) {
+		return false
+	}
+	view, _, _ := r.view(final)
+	return !r.fits(view)
+}
+
+// forcedResults marks the results that the turn began with and its own, if the
+// server found a request too long.
+func (r *run) forcedResults() (f window.Forced) {
+	if r.forced {
+		f.Turn = r.t.ID
+		if n := len(r.t.History.Messages); n > 0 {
+			f.Seq = r.t.History.Messages[n-1].Seq
+		}
+	}
+	return f
 }
 
 // budget is how many tokens of messages, as we count them, the next request
@@ -152,10 +176,8 @@ type rescue struct {
 	pruned, compacted bool
 	squeezes          int
 	// refused is how long the last request was that the server found too long,
-	// which is the shortest one, and passed the one that it took.
-	refused, passed int
-	// doubted, if not 0, is how long a request was that perhaps was too long.
-	doubted int
+	// which is the shortest one.
+	refused int
 }
 
 // rescue makes the next request smaller than req, which was refused, and says
@@ -171,7 +193,7 @@ func (r *run) rescue(ctx context.Context, req Request, tried *rescue, final bool
 	}
 	if !tried.pruned {
 		tried.pruned = true
-		r.a.forced.add(r.t)
+		r.forced = true
 		if smaller() {
 			return "prune", nil
 		}
@@ -187,7 +209,7 @@ func (r *run) rescue(ctx context.Context, req Request, tried *rescue, final bool
 	}
 	if tried.squeezes < maxSqueezes {
 		tried.squeezes++
-		r.most = max(size*6/10, 1)
+		r.most = max(size*learnedTenths/10, 1)
 		if smaller() {
 			return "squeeze", nil
 		}
@@ -209,6 +231,7 @@ const (
 
 // noteCut says once in a turn that its requests leave messages out.
 func (r *run) noteCut(ctx context.Context) {
+	r.summaryFailed = r.summaryFailed || r.left > 0 && (r.whyUncut == cutFailed || r.whyUncut == cutRests)
 	if r.left == 0 || r.cutSaid {
 		return
 	}

@@ -76,9 +76,11 @@ type run struct {
 	left     int
 	cutSaid  bool
 	whyUncut string
-	// doubted says that a request was made again because it may have been too
-	// long, which the server did not say.
-	doubted bool
+	// summaryFailed is Result.SummaryFailed.
+	summaryFailed bool
+	// forced says that the server found a request too long, so that results of
+	// tools are notices from then on.
+	forced bool
 	// stuck says that nothing came of a summary for the sake of their number.
 	stuck bool
 
@@ -98,7 +100,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 	if err != nil {
 		res = Result{Usage: r.usage, Steps: r.steps}
 	}
-	res.Unaccounted, res.Unsaid = r.lacks.all, r.lacks.unsaid
+	res.Unaccounted, res.Unsaid, res.SummaryFailed = r.lacks.all, r.lacks.unsaid, r.summaryFailed
 	res.Finish, res.Thought = r.finished, r.thought
 	return res, err
 }
@@ -126,7 +128,6 @@ func (a *Agent) begin(t Turn) (*run, error) {
 		return nil, ErrNoInput
 	}
 	r.replay(t.Steps)
-	r.logStrays()
 	return r, nil
 }
 

@@ -43,6 +43,9 @@ func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 	if err := r.within(ctx); err != nil {
 		return nil, err
 	}
+	if r.tight(final) {
+		r.forced = true
+	}
 	if keep := r.keepNow(final); keep != nil {
 		if err := r.compact(ctx, keep); err != nil {
 			return nil, err
@@ -52,7 +55,7 @@ func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 	resp, err := r.tries(ctx, &tried, final)
 	// Not before, so that it changes nothing about what is tried until then.
 	name := r.model.Name()
-	r.a.noteLength(answering(name), r.a.opts.windowOf(name), tried.refused, tried.passed)
+	r.a.noteLength(answering(name), r.a.opts.windowOf(name), tried.refused, err == nil)
 	return resp, err
 }
 
@@ -68,25 +71,11 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 		resp, err := r.send(ctx, &req)
 		if err == nil {
 			r.readAnswer(&req, resp)
-		}
-		if err == nil && !r.hollow(resp) {
-			r.passed(tried, &req, resp)
+			r.a.learn(r.model, req, resp.Usage)
 			return resp, nil
 		}
-		if r.doubts(&req, resp, err) {
-			again, stop := r.tryLess(ctx, req, tried, final)
-			switch {
-			case stop != nil:
-				return nil, stop
-			case again && err == nil:
-				r.count(resp.Usage)
-				continue
-			case again:
-				continue
-			}
-		}
 		if !tooLong(err) {
-			return resp, tried.told(err)
+			return nil, err
 		}
 		if !errors.Is(err, errOverWindow) {
 			tried.refused = r.fixed + r.a.messageTokens(req.Messages)

@@ -2,10 +2,12 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -13,26 +15,24 @@ import (
 // summarising is one Summarize under way.
 type summarising struct {
 	a    *Agent
-	now  written // the summary so far
+	now  recap.Summary // the summary so far
 	left []sessions.Message
 	// shown are the messages that the model has read, in whole or in excerpts.
 	shown []sessions.Message
 	most  int // tokens of the summary
 	// all are the history's messages, and cut how many of them the summary is to
-	// stand for.
+	// replace.
 	all []sessions.Message
 	cut int
+	// replaced is how many tokens the messages and the summary before take that
+	// the new one replaces. 0: it may be of any length.
+	replaced int
 	// window is how many tokens the summariser takes, as far as is known, and
 	// room, if not 0, how many of messages one request may have at most.
 	window, room int
-	// refusedLength and passedLength are what its server said since this began:
-	// the shortest request that it refused, the longest that passed.
-	// doubtedLength is one that was refused for an unknown reason.
-	refusedLength, passedLength, doubtedLength int
-	// doubted says that one was made again because it may have been too long.
-	doubted bool
-	// shrunk counts how often the server found a request too long.
-	shrunk int
+	// shrunk counts how often the server found a request too long, and refused is
+	// the shortest of them.
+	shrunk, refused int
 }
 
 // limit says how many tokens the summariser takes and the summary may have, at
@@ -62,19 +62,13 @@ func (s *summarising) part(ctx context.Context) error {
 		case cause != nil && req.Messages[0].Content == refused.Messages[0].Content && req.MaxTokens == refused.MaxTokens:
 			return cause
 		}
-		w, err := s.ask(ctx, req)
-		if s.tooLong(req, err) && s.shrunk < maxShrinks {
+		w, err := s.write(ctx, req, s.left[:len(entries)])
+		if tooLong(err) && s.shrunk < maxShrinks {
 			refused, cause = req, err
 			s.shrink(req, entries)
 			continue
 		}
 		if err != nil {
-			return err
-		}
-		if w, err = s.fuller(ctx, req, w, s.left[:len(entries)]); err != nil {
-			return err
-		}
-		if w, err = s.mended(ctx, w, s.left[:len(entries)]); err != nil {
 			return err
 		}
 		read := window.Read(req.Messages[0].Content, entries)
@@ -90,160 +84,76 @@ func (s *summarising) part(ctx context.Context) error {
 // counts, because to many servers the room for it is part of the length.
 func (s *summarising) shrink(req Request, entries []string) {
 	s.shrunk++
+	s.refused = s.a.messageTokens(req.Messages) + s.a.textTokens(req.System)
 	factor := s.a.opts.Calibration.Factor(s.a.opts.Summarizer.Name())
-	size := int(float64(s.size(req))*factor) + req.MaxTokens
+	size := int(float64(s.refused)*factor) + req.MaxTokens
 	used := s.a.textTokens(strings.Join(entries, ""))
 	s.room = max(used/2, minRoom)
 	s.limit(min(s.window, size)/2, s.most)
 }
 
-// size is how many tokens of messages and prompt req has, as we count them.
-func (s *summarising) size(req Request) int {
-	return s.a.messageTokens(req.Messages) + s.a.textTokens(req.System)
+// write has the summary of msgs written. A model whose answer is none is told
+// so, once; what is too long is never cut, because it would be cut where the
+// newest facts are.
+func (s *summarising) write(ctx context.Context, req Request, msgs []sessions.Message) (recap.Summary, error) {
+	w, err := s.ask(ctx, req, msgs)
+	var flaw *recap.Flaw
+	if !errors.As(err, &flaw) {
+		return w, err
+	}
+	again, err := s.requestOf(s.a.task.Again(req.Messages[0].Content, flaw))
+	if err != nil {
+		return recap.Summary{}, err
+	}
+	if w, err = s.ask(ctx, again, msgs); !errors.As(err, &flaw) {
+		return w, err
+	}
+	if flaw == tooMuch {
+		return recap.Summary{}, ErrLongSummary
+	}
+	return recap.Summary{}, fmt.Errorf("%w: it %s", ErrBadSummary, flaw.What)
 }
 
-// ask makes one request and reads the summary in its answer.
-func (s *summarising) ask(ctx context.Context, req Request) (written, error) {
+// ask makes one request and reads the summary of msgs in its answer. An answer
+// that is none is a *recap.Flaw.
+func (s *summarising) ask(ctx context.Context, req Request, msgs []sessions.Message) (recap.Summary, error) {
 	model := s.a.opts.Summarizer
 	resp, err := s.a.complete(ctx, model, &req, func() func(Delta) { return nil })
-	s.count(req, err)
 	if err != nil {
-		return written{}, fmt.Errorf("agent: summarise: %w", err)
+		return recap.Summary{}, fmt.Errorf("agent: summarise: %w", err)
 	}
 	s.a.learn(model, req, resp.Usage)
-	return s.a.readSummary(resp)
-}
-
-// count remembers how long req was, which passed or was refused.
-func (s *summarising) count(req Request, err error) {
-	size := s.size(req)
+	answer := recap.Answer{Text: resp.Message.Content, Finish: resp.Finish, Refused: resp.Refused, Called: len(resp.Message.ToolCalls) > 0}
+	w, err := s.a.task.Read(answer, recap.Talk{Previous: s.now.Text, Messages: msgs})
+	if err != nil {
+		return recap.Summary{}, err
+	}
+	// Servers count tokens in another way than we do, so only twice as many are
+	// too many.
+	n := s.a.textTokens(w.Text)
 	switch {
-	case err == nil:
-		s.passedLength = max(s.passedLength, size)
-		if s.refusedLength == 0 && size < s.doubtedLength {
-			s.refusedLength = s.doubtedLength // so that was the reason
-		}
-	case tooLong(err) && (s.refusedLength == 0 || size < s.refusedLength):
-		s.refusedLength = size
-	}
-}
-
-// noteLength teaches the requests to come. Here it would halve the room twice.
-func (s *summarising) noteLength() {
-	s.a.noteLength(s.a.summarizing(), s.a.opts.SummarizerWindow, s.refusedLength, s.passedLength)
-}
-
-// fuller returns w, the answer to req, or, if that says too little of msgs and
-// of the summary so far, what the model answers when it is asked once more. Two
-// answers of a few words are what it has to say, unless one of them is none.
-func (s *summarising) fuller(ctx context.Context, req Request, w written, msgs []sessions.Message) (written, error) {
-	old := s.now.text
-	first := s.thin(w.text, old, msgs)
-	if first.wrong == "" {
-		return w, nil
-	}
-	req, err := s.requestOf(req.Messages[0].Content + "\n\nAn answer to this was refused, because it " + first.wrong +
-		". Write the whole summary, with everything that stands above and is needed to go on. Write names and numbers as they stand there.")
-	if err != nil {
-		return written{}, err
-	}
-	if w, err = s.ask(ctx, req); err != nil {
-		return written{}, err
-	}
-	d := s.thin(w.text, old, msgs)
-	d.sure = d.sure || first.sure && !d.lacks
-	return believed(w, old, d)
-}
-
-// believed is w, of which d is known, and for which the model is not asked again.
-func believed(w written, old string, d doubt) (written, error) {
-	if d.wrong == "" {
-		return w, nil
-	}
-	if d.sure {
-		return written{}, fmt.Errorf("%w: it %s", ErrBadSummary, d.wrong)
-	}
-	return besides(w, old, d), nil
-}
-
-// mended returns w, or, if something is wrong with its form, what the model
-// makes of it when it is told so, once. What is too long is never cut: it
-// would be cut where the newest facts stand. It stands for msgs too, which what
-// comes of it may not forget.
-func (s *summarising) mended(ctx context.Context, w written, msgs []sessions.Message) (written, error) {
-	wrong, remedy := s.flaw(w)
-	if wrong == "" {
-		return w, nil
-	}
-	w, err := s.rewritten(ctx, w, wrong, remedy)
-	if err != nil {
-		return written{}, err
-	}
-	return s.final(w, s.now.text, msgs)
-}
-
-// final is w, the last answer of the model about msgs and the summary before,
-// old, if that is a summary as it is.
-func (s *summarising) final(w written, old string, msgs []sessions.Message) (written, error) {
-	w, err := believed(w, old, s.thin(w.text, old, msgs))
-	if err != nil {
-		return written{}, err
-	}
-	if wrong, _ := s.flaw(w); wrong != "" {
-		return written{}, fmt.Errorf("%w: it %s", ErrBadSummary, wrong)
+	case n > s.a.room(model.Name(), 2*s.most):
+		return recap.Summary{}, recap.TooLong(fmt.Sprintf("has about %d tokens, and at most %d are allowed", n, s.most))
+	case s.replaced > 0 && len(msgs) == len(s.left) && n > max(s.replaced, shortSummary):
+		return recap.Summary{}, tooMuch
 	}
 	return w, nil
 }
 
-// rewritten is what the model makes of w when it is told what is wrong with it.
-func (s *summarising) rewritten(ctx context.Context, w written, wrong, remedy string) (written, error) {
-	req, err := s.requestOf(window.PreviousSummary(w.text) + "\n\n<transcript>\n</transcript>\n\nNo messages follow. This summary " +
-		wrong + ". " + remedy)
-	if err != nil {
-		return written{}, err
-	}
-	return s.ask(ctx, req)
-}
-
-// shortSummary is how many tokens a summary may have whatever it stands for:
+// shortSummary is how many tokens a summary may have whatever it replaces:
 // presets that go by the number of messages summarise short ones too, and
 // headings alone take a hundred.
 const shortSummary = 512
 
-// shorter has the whole summary written again, once, if it takes more tokens
-// than old, the one before it, and the messages that it stands for. Where their
-// number is bounded it may: there it is wanted for the sake of that number.
-func (s *summarising) shorter(ctx context.Context, old *sessions.Summary) error {
-	covered := s.all[:s.cut]
-	before, oldText := s.a.messageTokens(covered), ""
-	if old != nil {
-		oldText = old.Text
-		before += s.a.textTokens(oldText)
-	}
-	longer := func(w written) bool { return s.a.textTokens(w.text) > max(before, shortSummary) }
-	if s.a.opts.Compaction.MaxMessages > 0 || !longer(s.now) {
-		return nil
-	}
-	w, err := s.rewritten(ctx, s.now, "is longer than what it stands for", shorten)
-	if err != nil {
-		return err
-	}
-	if w, err = s.final(w, oldText, covered); err != nil {
-		return err
-	}
-	if longer(w) {
-		return fmt.Errorf("%w: %d tokens for %d", ErrLongSummary, s.a.textTokens(w.text), before)
-	}
-	s.now = w
-	return nil
-}
+// tooMuch is wrong with a summary that would free no tokens.
+var tooMuch = recap.TooLong("is longer than what it replaces")
 
 // request builds the request for the next part and returns the messages that it
-// takes, as they are to stand in it: one at least, because each is cut down to
+// takes, as they are to be in it: one at least, because each is cut down to
 // a share of the room.
 func (s *summarising) request() (Request, []string, error) {
 	a := s.a
-	fixed := a.textTokens(a.instructions()) + a.textTokens(a.template.Fill(s.now.text, ""))
+	fixed := a.textTokens(a.task.Instructions()) + a.textTokens(a.task.Question(s.now.Text, ""))
 	// The reserve of a tenth is for what the count gets wrong.
 	limit := a.room(a.opts.Summarizer.Name(), s.window*9/10-s.most)
 	room := limit - fixed
@@ -263,22 +173,25 @@ func (s *summarising) request() (Request, []string, error) {
 		used += size
 		entries = append(entries, entry)
 	}
-	req, err := s.requestOf(a.template.Fill(s.now.text, strings.Join(entries, "")))
-	if err == nil && !strings.Contains(req.Messages[0].Content, window.PreviousSummary(s.now.text)) {
+	req, err := s.requestOf(a.task.Question(s.now.Text, strings.Join(entries, "")))
+	if err == nil && !strings.Contains(req.Messages[0].Content, window.PreviousSummary(s.now.Text)) {
 		return Request{}, nil, fmt.Errorf("%w: the summary so far is not among what is summarised", ErrUnseen)
 	}
 	return req, entries, err
 }
 
 // requestOf is a request of the summariser's. It passes the validator that
-// stands in front of every other request too.
+// every other request passes too.
 func (s *summarising) requestOf(text string) (Request, error) {
 	a, c := s.a, s.a.opts.Compaction
 	msgs := a.repair([]sessions.Message{{Role: sessions.RoleUser, Content: text}})
 	if err := window.Validate(msgs); err != nil {
 		return Request{}, fmt.Errorf("agent: summarise: %w", err)
 	}
-	req := Request{System: a.instructions(), Messages: msgs, MaxTokens: s.most, Temperature: a.opts.Temperature}
+	req := Request{
+		System: a.task.Instructions(), Messages: msgs, MaxTokens: s.most, Temperature: a.opts.Temperature,
+		Format: a.task.Schema(),
+	}
 	if c.Temperature != nil {
 		t := float32(*c.Temperature)
 		req.Temperature = &t

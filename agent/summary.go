@@ -60,20 +60,22 @@ func (a *Agent) Summarize(ctx context.Context, h sessions.History, keep *Keep) (
 	if len(s.left) == 0 {
 		return sessions.Summary{}, ErrNothingToSummarize
 	}
-	defer s.noteLength()
 	if h.Summary != nil {
-		s.now.text = h.Summary.Text
+		s.now.Text = h.Summary.Text
+	}
+	if a.opts.Compaction.MaxMessages == 0 {
+		// Else a summary is wanted for the sake of the number of messages.
+		s.replaced = a.messageTokens(h.Messages[:s.cut]) + a.textTokens(s.now.Text)
 	}
 	for len(s.left) > 0 {
-		if err := s.part(ctx); err != nil {
+		err := s.part(ctx)
+		a.noteLength(a.summarizing(), a.opts.SummarizerWindow, s.refused, err == nil)
+		if err != nil {
 			return sessions.Summary{}, err
 		}
 	}
-	if err := s.shorter(ctx, h.Summary); err != nil {
-		return sessions.Summary{}, err
-	}
 	done := sessions.Summary{
-		Text: s.now.text, Fields: s.now.fields, CoversSeq: h.Messages[s.cut-1].Seq, Generation: h.Generation,
+		Text: s.now.Text, Fields: s.now.Fields, CoversSeq: h.Messages[s.cut-1].Seq, Generation: h.Generation,
 		Model: a.opts.Summarizer.Name(), At: a.now(),
 	}
 	if n := unseen(h.Messages, done.CoversSeq, s.shown); n > 0 {

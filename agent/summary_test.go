@@ -197,13 +197,13 @@ func TestCase18FailsClosed(t *testing.T) {
 		"all of it stays":      {sessions.History{Messages: talk(8)}, []reply{say("x")}, agent.ErrNothingToSummarize, 0},
 		"only orphans":         {sessions.History{Messages: append([]sessions.Message{{Role: sessions.RoleTool, Content: "x"}}, talk(8)...)}, []reply{say("x")}, agent.ErrNothingToSummarize, 0},
 		"not all is loaded":    {sessions.History{Messages: talk(20), Omitted: 1}, []reply{say("x")}, agent.ErrPartialHistory, 0},
-		"empty":                {sessions.History{Messages: talk(20)}, []reply{say("")}, agent.ErrBadSummary, 1},
-		"blank":                {sessions.History{Messages: talk(20)}, []reply{say(" \n")}, agent.ErrBadSummary, 1},
-		"reasoning only":       {sessions.History{Messages: talk(20)}, []reply{say("<think>well</think>")}, agent.ErrBadSummary, 1},
-		"cut":                  {sessions.History{Messages: talk(20)}, []reply{answer(response("half of", "length"))}, agent.ErrBadSummary, 1},
-		"filtered":             {sessions.History{Messages: talk(20)}, []reply{answer(response("half of", "content_filter"))}, agent.ErrBadSummary, 1},
-		"a tool call":          {sessions.History{Messages: talk(20)}, []reply{call("a get {}")}, agent.ErrBadSummary, 1},
-		"text and a tool call": {sessions.History{Messages: talk(20)}, []reply{answer(response("so", "stop", parseCalls([]string{"a get {}"})...))}, agent.ErrBadSummary, 1},
+		"empty":                {sessions.History{Messages: talk(20)}, []reply{say("")}, agent.ErrBadSummary, 2},
+		"blank":                {sessions.History{Messages: talk(20)}, []reply{say(" \n")}, agent.ErrBadSummary, 2},
+		"reasoning only":       {sessions.History{Messages: talk(20)}, []reply{say("<think>well</think>")}, agent.ErrBadSummary, 2},
+		"cut":                  {sessions.History{Messages: talk(20)}, []reply{answer(response("half of", "length"))}, agent.ErrBadSummary, 2},
+		"filtered":             {sessions.History{Messages: talk(20)}, []reply{answer(response("half of", "content_filter"))}, agent.ErrBadSummary, 2},
+		"a tool call":          {sessions.History{Messages: talk(20)}, []reply{call("a get {}")}, agent.ErrBadSummary, 2},
+		"text and a tool call": {sessions.History{Messages: talk(20)}, []reply{answer(response("so", "stop", parseCalls([]string{"a get {}"})...))}, agent.ErrBadSummary, 2},
 		"far too long, twice":  {sessions.History{Messages: talk(20)}, []reply{say(strings.Repeat("word ", 9000))}, agent.ErrBadSummary, 2},
 		"an error":             {sessions.History{Messages: talk(20)}, []reply{fail(refused)}, refused, 1},
 		"temporary errors":     {sessions.History{Messages: talk(20)}, []reply{fail(modelError(agent.ErrorTemporary, 0))}, nil, 4},
@@ -237,7 +237,7 @@ func TestCase18FailsClosed(t *testing.T) {
 }
 
 // theyTalked is a summary that says enough of any number of messages.
-const theyTalked = "They talked about the weather and the garden, agreed on what to plant where and who would do it, and left nothing open."
+const theyTalked = "They talked about the weather and the garden, as in 10 and 11, agreed on what to plant where and who would do it, and left nothing open."
 
 // knownTo is how an echoing summariser begins.
 const knownTo = "Known-from-all-that-they-said-to-each-other-about-the-weather-and-the-garden-and-who-is-to-plant-what-and-where:"

@@ -26,11 +26,11 @@ func TestCase18AnswersThatAreNoSummary(t *testing.T) {
 		answer agent.Response
 		calls  int
 	}{
-		{"marked as a refusal", few, nil, refusal, 1},
-		{"dots", few, nil, response("...", "stop"), 1},
-		{"a picture of a mood", few, nil, response("🙏 — …", "stop"), 1},
+		{"marked as a refusal", few, nil, refusal, 2},
+		{"dots", few, nil, response("...", "stop"), 2},
+		{"a picture of a mood", few, nil, response("🙏 — …", "stop"), 2},
 		{"a refusal after a few messages", few, nil, response("I'm sorry, but I can't help with that.", "stop"), 2},
-		{"nothing to do", few, nil, response("No messages to summarize.", "stop"), 2},
+		{"nothing to do", few, nil, response("Here is the summary:", "stop"), 2},
 		{"a refusal in German after many", many, nil, response("Es tut mir leid, aber dabei kann ich nicht helfen.", "stop"), 2},
 		{"a refusal in Chinese after many", many, nil, response("抱歉，我无法协助满足该请求。", "stop"), 2},
 		{"one word after many", many, nil, response("Done.", "stop"), 2},
@@ -73,7 +73,7 @@ func TestShortSummariesAreSummaries(t *testing.T) {
 		{"that tells of a refusal", keeping(8), talk(20), nil, "Ada asked for the key; Dragoman said: I'm sorry, I can't help with that."},
 		{"that begins like a refusal and goes on", keeping(8), of("en").Messages, nil, "The assistant was unable to open the page of prices at first. Ada keeps bees and sells the old hive for $129. " +
 			"Honey is $9 a jar, the smoker costs 35 euros, and a queen was ordered from Miller. The hives are moved on Friday, after the mites were treated with oxalic acid."},
-		{"after one in a longer format", keeping(8), talk(20), old, theyTalked},
+		{"after one in a longer format", keeping(8), talk(20), old, "Ada keeps bees. The hive by the wall was sold."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := newScript(t, say(test.answer))
@@ -95,7 +95,7 @@ func TestThinSummaryIsAskedForOnceMore(t *testing.T) {
 		t.Fatalf("Summarize() = %q up to %d, %v, want the second answer", s.Text, s.CoversSeq, err)
 	}
 	contains(t, "the second request", m.requests()[1].Messages[0].Content,
-		"B costs $129.", "message-0\n", "message-11\n", "refused, because it is about the task")
+		"B costs $129.", "message-0\n", "message-11\n", "refused, because it is a refusal")
 }
 
 // TestSummaryLongerThanTheTalk: what would take more room than what it stands
@@ -148,42 +148,6 @@ func TestRefusalInPlaceOfAShorterOne(t *testing.T) {
 	s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), sessions.History{Messages: talk(40)}, nil)
 	if !errors.Is(err, agent.ErrBadSummary) || s.Text != "" {
 		t.Errorf("Summarize() = %q, %v after %d requests, want ErrBadSummary", s.Text, err, len(m.requests()))
-	}
-}
-
-// TestShortSummaryBesideTheOneBefore: who writes much less than the summary before
-// is asked once more. If it stays so, both stand; if there is no room for both,
-// the model is asked to shorten them, and else everything stays as it is.
-func TestShortSummaryBesideTheOneBefore(t *testing.T) {
-	const bees = "Ada keeps bees, and the hive by the wall costs $129. "
-	const tells, other = "Ada sold the hive by the wall.", "Они говорили о погоде и о саде, и больше ни о чём не говорили."
-	old := strings.Repeat(bees, 8)
-	for _, test := range []struct {
-		name, answer string
-		most         int
-		want         string
-		calls        int
-	}{
-		{"both", tells, 0, old + "\n\n" + tells, 2},
-		{"nothing new", strings.TrimSpace(bees), 0, "", 2},
-		{"both, in another language", other, 0, old + "\n\n" + other, 2},
-		{"no room for both", tells, len(old) + 10, "", 3},
-		{"no room for both, and it may be anything", other, len(old) + 10, "", 3},
-		{"a refusal", "I won't repeat that.", 0, "", 2},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			c := keeping(8)
-			c.MaxChars = test.most
-			m := newScript(t, say(test.answer))
-			s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(),
-				sessions.History{Messages: long(60), Summary: &sessions.Summary{Text: old, CoversSeq: 99}}, nil)
-			if s.Text != test.want || (err == nil) != (test.want != "") || err != nil && !errors.Is(err, agent.ErrBadSummary) {
-				t.Errorf("Summarize() = %q, %v, want %q", s.Text, err, test.want)
-			}
-			if n := len(m.requests()); n != test.calls {
-				t.Errorf("%d requests, want %d", n, test.calls)
-			}
-		})
 	}
 }
 

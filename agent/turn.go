@@ -75,4 +75,8 @@ type Result struct {
 	// Unsaid counts those that a request did not say to leave out either. It is
 	// 0, or we have a bug.
 	Unsaid int
+	// SummaryFailed says that requests of the turn left messages out because the
+	// conversation could not be summarised, now or a short while ago. Whoever
+	// writes there does not see that: they are to be told, once.
+	SummaryFailed bool
 }

@@ -151,27 +151,3 @@ func TestLimitThatNeverPasses(t *testing.T) {
 		}
 	}
 }
-
-// TestClearErrors: what is wrong is said well enough to know that it is not the
-// length.
-func TestClearErrors(t *testing.T) {
-	s := agenttest.Serve(t, agenttest.Options{})
-	m := model(t, s.URL())
-	for body, want := range map[string]bool{
-		`{"error":{"message":"too large","param":"max_tokens"}}`:                                 true,
-		`{"error":{"message":"no","code":"content_filter"}}`:                                     true,
-		`{"error":{"message":"Data may contain inappropriate content."}}`:                        true,
-		`{"error":{"message":"nope","param":"messages[3].content"}}`:                             false,
-		`{"error":{"message":"nope","param":null}}`:                                              false,
-		`{"error":{"message":"das ist zu viel"}}`:                                                false,
-		`{"error":{"message":"prompt is too long","param":"max_tokens"}}`:                        false,
-		`{"error":{"message":"a","metadata":{"raw":"{\"message\":\"b\",\"param\":\"tools\"}"}}}`: true,
-	} {
-		s.Next(agenttest.StatusReply(400, nil, body))
-		_, _, _, err := complete(t, m, ask("hi"))
-		var me *agent.ModelError
-		if !errors.As(err, &me) || me.Clear != want {
-			t.Errorf("%s: %+v, want Clear = %v", body, me, want)
-		}
-	}
-}

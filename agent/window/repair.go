@@ -99,23 +99,6 @@ func appendAssistant(out, msgs []sessions.Message, m sessions.Message, results [
 	return out
 }
 
-// Strays counts the tool messages that answer no call, which [Repair] leaves
-// out: they came after their turn was over, twice, or their call is older than
-// what is left of the history.
-func Strays(msgs []sessions.Message) int {
-	if !slices.ContainsFunc(msgs, func(m sessions.Message) bool { return m.Role == sessions.RoleTool }) {
-		return 0
-	}
-	pairs := pair(msgs)
-	n := 0
-	for i := range msgs {
-		if msgs[i].Role == sessions.RoleTool && pairs.owner[i] < 0 {
-			n++
-		}
-	}
-	return n
-}
-
 // UniqueIDs returns a copy of calls whose ids are nine letters and digits, none
 // of them in used or there twice, and adds the ids to used. New ids depend on
 // nothing but the arguments. turn is that of the calls: servers that number them

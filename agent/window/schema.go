@@ -83,11 +83,10 @@ func brokenAt(err error) string {
 // String is the schema for a model to read.
 func (s *Schema) String() string { return s.text }
 
-// Read returns what a model wrote, bare or in one code fence, if it is one
-// JSON object that follows s and has any text in it: for people and models to
-// read, and as it is. An error shows nothing of it but where s forbids it.
+// Read returns text, which a model wrote, if it is one JSON object that follows
+// s and has any text in it: for people and models to read, and as it is. An
+// error shows nothing of it but where s forbids it.
 func (s *Schema) Read(text string) (shown string, object json.RawMessage, err error) {
-	text = unfence(text)
 	var value any
 	if err := json.Unmarshal([]byte(text), &value); err != nil {
 		return "", nil, errors.New("window: the summary is not the JSON object that was asked for")

@@ -27,7 +27,6 @@ func TestSchemaRead(t *testing.T) {
 	}
 	for _, text := range []string{
 		`{"topic": "Prices", "open": ["call <Ada>"], "effort": 1.5}`,
-		"```json\n{\"topic\":\"Prices\",\"open\":[\"call <Ada>\"],\"effort\":1.5}\n```",
 	} {
 		shown, object, err := s.Read(text)
 		if want := `{"topic":"Prices","open":["call <Ada>"],"effort":1.5}`; err != nil || string(object) != want {

@@ -149,7 +149,6 @@ func (s *Server) failure(e *wireError, status int) *agent.ModelError {
 		text += fmt.Sprintf("the provider's rate limit is smaller than the request (limit %d, requested %d): "+
 			"waiting is no use, a smaller context_window or a higher limit is; ", limit, asked)
 	}
-	out.Clear = e.clear(out.Kind)
 	out.Cause = e.cause(status, out.Kind)
 	out.Err = &Said{
 		text: text, says: s.scrub(e.text()), Status: status, Param: e.Param,

@@ -55,7 +55,8 @@ var Table = []Rule{
 	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/memory"}},
 	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/spool", "sessions/dispatch"}},
 
-	{Package: "agent", Imports: []string{"agent/window", "agent/output", "sessions", "channels"}},
+	{Package: "agent", Imports: []string{"agent/recap", "agent/window", "agent/output", "sessions", "channels"}},
+	{Package: "agent/recap", Imports: []string{"agent/output", "agent/window", "sessions"}},
 	{Package: "agent/output", Imports: []string{"sessions"}},
 	{Package: "agent/window", Imports: []string{"sessions"}, Tests: []string{"channels"}},
 	{Package: "agent/agenttest/**", ForTests: true, Imports: []string{"agent", "agent/window", "sessions", "channels", "agent/agenttest/**", "internal/testkit"}},

@@ -138,7 +138,9 @@ channels:
 // be told from every other, and a short summary when one is asked for.
 func answer(r *agenttest.Request) agenttest.Reply {
 	if len(r.Tools) == 0 {
-		return agenttest.TextReply("## Progress\nThe person sends numbers, one in each message, and gets each of them back as it was. So far nothing was wrong with any, and nothing is open.")
+		_, talk, _ := strings.Cut(r.LastUser(), "<transcript>")
+		begins := strings.ReplaceAll(talk[:min(len(talk), 300)], "<", " ")
+		return agenttest.TextReply("## Progress\nThe person sends messages and gets each of them back as it was. Nothing is open. They began with: " + begins)
 	}
 	return agenttest.EchoReply
 }

@@ -49,7 +49,7 @@ func (n *noting) count() int {
 }
 
 // theyTalked is a summary that says enough of any number of messages.
-const theyTalked = "They talked about the weather and the garden, agreed on what to plant where and who would do it, and left nothing open."
+const theyTalked = "They talked about the weather and the garden, as in 10 and 11, agreed on what to plant where and who would do it, and left nothing open."
 
 // plainModel answers every question, and writes summaries in the format that it
 // is asked for.

@@ -55,8 +55,6 @@ func (r *run) apology(id string, err error, model *agent.ModelError) agent.Resul
 	text := "Sorry, something went wrong on my side and I could not answer this"
 	switch {
 	case model == nil:
-	case errors.Is(err, agent.ErrPerhapsTooLong):
-		text = "Sorry, the model's server refused this, and I do not understand why. It may have become too long: /new, or a smaller context_window, may help"
 	case model.Kind == agent.ErrorContext:
 		text = r.tooLong()
 	case model.Kind == agent.ErrorTemporary:

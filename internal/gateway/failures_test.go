@@ -76,10 +76,10 @@ func TestCase18FailureKeepsEverything(t *testing.T) {
 		}, 1},
 		// Once more with less room for the answer, which many servers count.
 		"too long for its window": {fails(&agent.ModelError{Kind: agent.ErrorContext, Err: errors.New("too long")}), 2},
-		"empty":                   {says("", "stop"), 1},
-		"whitespace":              {says(" \n\t", "stop"), 1},
-		"cut":                     {says("They talked ab", "length"), 1},
-		"a tool call only":        {says("", "tool_calls", sessions.ToolCall{ID: "a", Name: "get", Arguments: "{}"}), 1},
+		"empty":                   {says("", "stop"), 2},
+		"whitespace":              {says(" \n\t", "stop"), 2},
+		"cut":                     {says("They talked ab", "length"), 2},
+		"a tool call only":        {says("", "tool_calls", sessions.ToolCall{ID: "a", Name: "get", Arguments: "{}"}), 2},
 		"a panic":                 {func(context.Context) (agent.Response, error) { panic("bug") }, 1},
 	} {
 		t.Run("case 18: "+name, func(t *testing.T) {

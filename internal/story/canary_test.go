@@ -58,7 +58,7 @@ func canaryModel(r *agenttest.Request) agenttest.Reply {
 	}
 	switch {
 	case len(r.Tools) == 0:
-		return agenttest.TextReply("## Critical context\nA summary about " + chatCanary + ".")
+		return agenttest.TextReply("## Critical context\nA summary about " + chatCanary + ", where more was said. The answer was " + answerCanary + ".")
 	case strings.Contains(text, "write a file") && last.Role != "tool":
 		return agenttest.ToolReply(
 			agenttest.ToolDelta{Index: agenttest.At(0), ID: "a", Name: "write_file", Arguments: `{"path":"` + fileCanary + `.txt","content":"` + fileCanary + `"}`},

@@ -147,7 +147,7 @@ func (g *gates) open(name string) { close(g.gate(name)) }
 func (h *house) reply(x *agenttest.Exchange) {
 	text := x.Request.LastUser()
 	if len(x.Request.Tools) == 0 {
-		x.Text("## Progress\nSUMMARY OF WHAT WAS SAID.")
+		x.Text("## Progress\nSUMMARY OF WHAT WAS SAID. An echo of messages.")
 		x.End("stop")
 		return
 	}

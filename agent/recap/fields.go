@@ -1,0 +1,151 @@
+package recap
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Fields are a summary in the format [window.JSON]. Only Summary is always there.
+type Fields struct {
+	Title      string   `json:"title,omitempty"`
+	Keywords   []string `json:"keywords,omitempty"`
+	Summary    string   `json:"summary"`
+	KeyPoints  []string `json:"key_points,omitempty"` // in order
+	KeyFacts   []string `json:"key_facts,omitempty"`
+	Sentiment  string   `json:"sentiment,omitempty"`  // positive, neutral or negative
+	Confidence float64  `json:"confidence,omitempty"` // 0 to 10
+}
+
+// fieldsForm tells a model what to write, and fieldsSchema a server that obeys
+// one.
+const (
+	fieldsForm   = `{"title": "a few words", "keywords": ["1 to 3 words"], "summary": "what happened", "key_points": ["in order"], "key_facts": ["names, numbers, prices, dates, ids, exactly"], "sentiment": "positive, neutral or negative", "confidence": 0 to 10}`
+	fieldsSchema = `{"type":"object","additionalProperties":false,"required":["title","keywords","summary","key_points","key_facts","sentiment","confidence"],"properties":{` +
+		`"title":{"type":"string"},"keywords":{"type":"array","items":{"type":"string"}},"summary":{"type":"string"},` +
+		`"key_points":{"type":"array","items":{"type":"string"}},"key_facts":{"type":"array","items":{"type":"string"}},` +
+		`"sentiment":{"type":"string","enum":["positive","neutral","negative"]},"confidence":{"type":"number"}}}`
+)
+
+// readFields reads the object in text. What is missing beside the summary, or of
+// another type, is left out.
+func readFields(text string) (Fields, *Flaw) {
+	var given map[string]any
+	if json.Unmarshal([]byte(object(text, "summary")), &given) != nil {
+		return Fields{}, &Flaw{"is not the JSON object that was asked for", "Answer with that object, and nothing else."}
+	}
+	named := make(map[string]any, len(given))
+	for name, value := range given {
+		named[strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))] = value
+	}
+	f := Fields{
+		Title: first(texts(named["title"])), Keywords: texts(named["keywords"]), Summary: strings.Join(texts(named["summary"]), " "),
+		KeyPoints: texts(named["keypoints"]), KeyFacts: texts(named["keyfacts"]), Sentiment: strings.ToLower(first(texts(named["sentiment"]))),
+	}
+	if n, err := strconv.ParseFloat(first(texts(named["confidence"])), 64); err == nil && n >= 0 && n <= 10 {
+		f.Confidence = n
+	}
+	if f.Sentiment != "positive" && f.Sentiment != "neutral" && f.Sentiment != "negative" {
+		f.Sentiment = ""
+	}
+	if f.Summary == "" {
+		return Fields{}, &Flaw{"has no text in its field summary", "Answer with the whole object, and write in that field what happened."}
+	}
+	return f, nil
+}
+
+// texts are the texts in a JSON value that say something.
+func texts(value any) (all []string) {
+	switch v := value.(type) {
+	case string:
+		if v = strings.TrimSpace(v); !isNothing(v) {
+			all = append(all, v)
+		}
+	case float64:
+		all = append(all, strconv.FormatFloat(v, 'g', -1, 64))
+	case []any:
+		for _, item := range v {
+			all = append(all, texts(item)...)
+		}
+	case map[string]any:
+		for _, item := range v {
+			all = append(all, texts(item)...)
+		}
+	}
+	return all
+}
+
+func first(all []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return all[0]
+}
+
+// told is what of f speaks of the conversation.
+func (f Fields) told() string {
+	return strings.Join(append(append(append([]string{f.Title}, f.Summary), f.KeyPoints...), f.KeyFacts...), "\n")
+}
+
+// Text is f for a model to read, and for the next summary to begin with.
+func (f Fields) Text() string {
+	var b strings.Builder
+	if f.Title != "" {
+		b.WriteString(f.Title + "\n")
+	}
+	if len(f.Keywords) > 0 {
+		b.WriteString("Keywords: " + strings.Join(f.Keywords, ", ") + "\n")
+	}
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+	b.WriteString(f.Summary + "\n")
+	if len(f.KeyPoints) > 0 {
+		b.WriteString("\nKey points:\n")
+		for i, p := range f.KeyPoints {
+			b.WriteString(strconv.Itoa(i+1) + ". " + p + "\n")
+		}
+	}
+	if len(f.KeyFacts) > 0 {
+		b.WriteString("\nKey facts:\n")
+		for _, k := range f.KeyFacts {
+			b.WriteString("- " + k + "\n")
+		}
+	}
+	if f.Sentiment != "" {
+		b.WriteString("\nSentiment: " + f.Sentiment)
+	}
+	if f.Confidence > 0 {
+		b.WriteString("\nConfidence: " + strconv.FormatFloat(f.Confidence, 'g', -1, 64) + " of 10")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// trailing are commas that nothing follows, or texts, which are left alone.
+var trailing = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|,\s*([}\]])`)
+
+// object is the first JSON object in text that has the field, whatever is before
+// and after it, without commas that nothing follows; "" if there is none. The
+// field "" is in each.
+func object(text, field string) string {
+	text = trailing.ReplaceAllStringFunc(text, func(s string) string {
+		if s[0] == ',' {
+			return s[len(s)-1:]
+		}
+		return s
+	})
+	for tries := 0; tries < 16; tries++ {
+		begin := strings.IndexByte(text, '{')
+		if begin < 0 {
+			return ""
+		}
+		text = text[begin:]
+		var raw json.RawMessage
+		if json.NewDecoder(strings.NewReader(text)).Decode(&raw) == nil && strings.Contains(strings.ToLower(string(raw)), `"`+field) {
+			return string(raw)
+		}
+		text = text[1:]
+	}
+	return ""
+}

@@ -1,0 +1,175 @@
+package recap
+
+import (
+	"strings"
+	"unicode"
+)
+
+const (
+	// stemLetters is how much of a word counts: its ending may be another one.
+	stemLetters = 5
+	// leastWord is how short a word may be that says something, in a script that
+	// has capitals. Names may be shorter.
+	leastWord, leastName = 4, 3
+	// thaiLetters is the length of the pieces of a script that has neither spaces
+	// nor one sign for a word.
+	thaiLetters = 4
+)
+
+// kind is how the words of a script are told apart.
+type kind int
+
+const (
+	between kind = iota
+	spaced
+	digits
+	han    // each two signs in a row are a word
+	hangul // the first two syllables of a word: what follows is an ending
+	thai
+)
+
+func kindOf(r rune) kind {
+	switch {
+	case r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'):
+		return spaced
+	case unicode.IsDigit(r):
+		return digits
+	case unicode.Is(unicode.Hiragana, r), !unicode.IsLetter(r) && !unicode.IsMark(r):
+		return between // Hiragana are endings
+	case unicode.Is(unicode.Han, r):
+		return han
+	case unicode.Is(unicode.Hangul, r):
+		return hangul
+	case unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
+		return thai
+	default:
+		return spaced
+	}
+}
+
+// eachWord calls f with the beginning of each word of text that says something,
+// until f returns false. named says that it has a capital, or is a number: those
+// stay as they are in another language.
+func eachWord(text string, f func(stem string, named bool) bool) {
+	runes := []rune(text)
+	for i := 0; i < len(runes); {
+		k, end := kindOf(runes[i]), i+1
+		for end < len(runes) && (kindOf(runes[end]) == k || k != between && unicode.IsMark(runes[end])) {
+			end++
+		}
+		if k == digits {
+			var number []rune
+			if number, end = numberAt(runes, i); len(number) > 1 && !f(string(number), true) {
+				return
+			}
+		} else if k != between && !eachStem(k, runes[i:end], f) {
+			return
+		}
+		i = end
+	}
+}
+
+// eachStem calls f with what counts of a run of letters of one kind.
+func eachStem(k kind, run []rune, f func(stem string, named bool) bool) bool {
+	pieces := func(n int) bool {
+		for i := range len(run) - n + 1 {
+			if s := string(run[i : i+n]); !common[s] && !f(s, false) {
+				return false
+			}
+		}
+		return true
+	}
+	switch k {
+	case han:
+		return pieces(2)
+	case thai:
+		return pieces(thaiLetters)
+	case hangul:
+		return len(run) < 2 || f(string(run[:2]), false)
+	}
+	named := unicode.IsUpper(run[0])
+	word := []rune(strings.ToLower(string(run)))
+	least := leastWord
+	switch {
+	case unicode.Is(unicode.Arabic, word[0]):
+		word, least = withoutArticle(word), leastName
+	case named || !unicode.IsLower(word[0]): // or there are no capitals
+		least = leastName
+	}
+	if len(word) < least || common[string(word)] {
+		return true
+	}
+	return f(string(word[:min(len(word), stemLetters)]), named)
+}
+
+// withoutArticle is an Arabic word without the article and the one letter that
+// may be in front of it.
+func withoutArticle(word []rune) []rune {
+	for skip := range 2 {
+		if len(word) > skip+4 && word[skip] == 'ا' && word[skip+1] == 'ل' {
+			return word[skip+2:]
+		}
+	}
+	return word
+}
+
+// numberAt is the number that begins at i, and where it ends. Marks between
+// thousands are left out, and digits of any script are those of ASCII.
+func numberAt(runes []rune, i int) (number []rune, end int) {
+	for end = i; end < len(runes); end++ {
+		r := runes[end]
+		switch {
+		case unicode.IsDigit(r):
+			number = append(number, '0'+valueOf(r))
+		case strings.ContainsRune(",.'’\u00a0\u202f٬", r) && thousand(runes[end+1:]):
+		default:
+			return number, end
+		}
+	}
+	return number, end
+}
+
+// valueOf is what a digit is worth: each script has its ten in a row.
+func valueOf(r rune) rune {
+	for n := rune(0); ; n++ {
+		if n == 9 || !unicode.IsDigit(r-n-1) {
+			return n
+		}
+	}
+}
+
+// thousand reports whether three digits follow, and no fourth.
+func thousand(runes []rune) bool {
+	n := 0
+	for n < len(runes) && n < 4 && unicode.IsDigit(runes[n]) {
+		n++
+	}
+	return n == 3
+}
+
+// common are the words that are in texts about anything: they say nothing about
+// what a text is about. Shorter ones count only as names.
+var common = func() map[string]bool {
+	set := make(map[string]bool)
+	for _, w := range strings.Fields(`
+the and but yes she her his was are not for you has had can did its our who how why all any one two new now see get let may use they then that this with from have will your what when which would could should
+about again also already always another answer anything asked assist assistant because been before being between both cannot chat context conversation could currently detail details discuss discussed dragoman during each either else
+even every first following from further future general give given going good great have hello help here however important information into issue item items just keep kind know last later least like likely made main make many message
+messages more most much must name need needed needs never next none note nothing number once only open option options other over overall part people person place plan plans please point points possible previous problem progress provide
+provided question questions ready really regarding related request requested result results right same second several since some someone something soon start step steps still such summary sure take task tell than thank thanks their
+them there these they thing things think those three through time today together told topic transcript under understand until upon used user users using various very wait want wanted wants well were what when where whether which while
+with within without work would write yesterday tomorrow
+der die das ein und sie ist ich wir aber alle alles als also auch auf aus bei beim bitte dabei damit dann das dass dein deine dem den denn der des dich die dies diese diesem dieser doch durch eine einem einen einer eines etwas ganz gern gibt haben habe hatte heute hier hilfe
+ihnen ihre immer jetzt kann kein keine können mehr mich mir möchte muss nach nicht nichts noch nur oder schon sehr sein seine sich sind soll über und uns unter viel vom von wann warum was weil wenn wird werden wie wieder wurde wurden zwischen benutzer
+les des une est pas los las una por que con aussi autre avec avez avoir bien bonjour cela cette ceux comme dans depuis donc elle elles encore entre être faire fait faut leur mais merci même nous parce plus pour pourquoi peut quand quel quelle sans sera sont
+tout toute tous très vous votre veut utilisateur algo aquí bien como cuando cuál desde donde ella ellos entre esta este esto está estos gracias hace hacer hasta hola más mucho muy nada para pero porque puede puedo qué quiere quiero según sobre solo también
+tiene todo todos usted usuario ainda aqui como essa esse isso mais mesmo muito não para pela pelo pode porque quando também tudo você anche che come con cosa della delle dello dopo fare nella non più perché quando questa questo sono sulla tutto
+deze door geen heeft hebben hier maar meer niet over voor waar wordt zijn
+была было были быть вас весь все всех для его если есть ещё еще или как когда который которая которые меня мне можно надо него нет ничего нужно она они очень потом потому при просто сейчас себя так также там только
+уже хорошо хочет чего что чтобы этого этой этом этот это пользователь привет спасибо
+на من في على إلى عن أن هذا هذه التي الذي كان مع لكن ثم هل شكرا مستخدم
+用户 我们 你们 他们 可以 需要 这个 那个 什么 没有 还有 已经 如果 因为 所以 但是 一个 一下 时间 问题 助手 现在 今天 希望 进行 帮助 以及 使用 不能 不是 就是 是否 谢谢 您好 你好 好的 对话 总结 摘要 利用 使用 必要 質問 回答 情報 会話 要約 今日 明日 場合`) {
+		set[w] = true
+	}
+	return set
+}()
