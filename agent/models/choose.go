@@ -221,7 +221,7 @@ func pick(list []Listed, now time.Time) (name, why string) {
 		why = "it is the first model that it lists"
 	}
 	if skipped > 0 {
-		why += fmt.Sprintf(", and %d that end soon were passed over", skipped)
+		why += fmt.Sprintf(" (%d more will end soon)", skipped)
 	}
 	return best, why
 }

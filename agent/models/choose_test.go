@@ -101,7 +101,7 @@ func TestChoose(t *testing.T) {
 		want      models.Choice
 		why       string // a part of it
 	}{
-		"key alone":       {env{"OPENAI_API_KEY": key}, "", "", models.Choice{Source: "environment", BaseURL: official, Key: key, Name: "gpt-6-luna"}, "of those that it lists this is the small current one, and 1 that end soon were passed over"},
+		"key alone":       {env{"OPENAI_API_KEY": key}, "", "", models.Choice{Source: "environment", BaseURL: official, Key: key, Name: "gpt-6-luna"}, "of those that it lists this is the small current one (1 more will end soon)"},
 		"key and name":    {env{"OPENAI_API_KEY": key, "OPENAI_MODEL": "m"}, "", "", models.Choice{Source: "environment", BaseURL: official, Key: key, Name: "m"}, "OPENAI_MODEL names"},
 		"all three":       {env{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": "http://me:pw@127.0.0.1:1/v1", "OPENAI_MODEL": "m"}, "", "", models.Choice{Source: "environment", BaseURL: "http://me:pw@127.0.0.1:1/v1", Key: key, Name: "m"}, "m at 127.0.0.1:1,"},
 		"base, listed":    {env{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": own}, "", "", models.Choice{Source: "environment", BaseURL: own, Key: key, Name: "llama-chat"}, "first model that it lists"},

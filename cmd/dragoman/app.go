@@ -69,6 +69,10 @@ func (d appDaemon) unlink(ctx context.Context, cfg *config.Config, channel strin
 	return app.Unlink(ctx, cfg, d.caller(), channel)
 }
 
+func (appDaemon) lookAtModel(ctx context.Context, cfg *config.Config, list bool) (app.ModelServer, error) {
+	return app.LookAtModel(ctx, cfg, os.Getenv, list)
+}
+
 func (appDaemon) checkStore(cfg *config.Config) error { return app.CheckStore(cfg) }
 
 func (appDaemon) damaged(cfg *config.Config) ([]string, error) { return app.Damaged(cfg) }

@@ -11,6 +11,7 @@ import (
 
 type checkCmd struct {
 	Effective bool `help:"Print the whole configuration as it counts, secrets hidden."`
+	Online    bool `help:"Look at the model's server too: the key, the name, the address."`
 	JSON      bool `help:"Print problems and warnings as JSON."`
 }
 
@@ -24,6 +25,9 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	var unusable error
 	if cfg != nil {
 		warnings, unusable = cfg.Warnings(), e.daemon.checkStore(cfg)
+	}
+	if k.Online && k.JSON {
+		return &usageError{"--online has its JSON in: " + e.command("models --json")}
 	}
 	if k.JSON {
 		if jerr := e.json(struct {
@@ -55,6 +59,11 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	e.say("Who may talk:")
 	for _, line := range cfg.Policy() {
 		e.say("  %s", line)
+	}
+	if k.Online {
+		if err := e.checkOnline(cfg); unusable == nil {
+			unusable = err
+		}
 	}
 	return unusable
 }

@@ -14,6 +14,7 @@ type cli struct {
 	Run        runCmd        `cmd:"" help:"Start the gateway and serve until a signal ends it."`
 	Chat       chatCmd       `cmd:"" help:"Talk to it in this terminal."`
 	Check      checkCmd      `cmd:"" help:"Check the configuration: every problem at once."`
+	Models     modelsCmd     `cmd:"" help:"List what the model's server has, and say what is wrong with it."`
 	Status     statusCmd     `cmd:"" help:"Show how the daemon, its channels and its queues are."`
 	Sessions   sessionsCmd   `cmd:"" help:"Find, show, tag, tune, join, export, import, migrate and erase conversations."`
 	Queue      queueCmd      `cmd:"" help:"See what is not answered or not delivered, retry or drop it."`

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions/exchange"
@@ -29,6 +30,8 @@ type daemon interface {
 	// migrate copies a store to another place and compares the two. A place that
 	// nobody can mean is a usageError.
 	migrate(ctx context.Context, cfg *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error)
+	// lookAtModel asks the model's server about itself; list: for its models too.
+	lookAtModel(ctx context.Context, cfg *config.Config, list bool) (app.ModelServer, error)
 	// checkStore tells why the store cannot be used, as far as that shows without
 	// opening it.
 	checkStore(cfg *config.Config) error

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
@@ -26,6 +27,7 @@ type fakeDaemon struct {
 	aside    []string
 	trouble  *httpapi.Trouble
 	troubles []httpapi.OtherTrouble
+	model    app.ModelServer
 	config   string // that was asked for last
 	adjust   func(*config.Config)
 	released int
@@ -71,6 +73,10 @@ func (*fakeDaemon) unlink(_ context.Context, _ *config.Config, channel string) (
 		return false, errors.New("whatsapp: unlink: no such channel")
 	}
 	return true, nil
+}
+
+func (f *fakeDaemon) lookAtModel(context.Context, *config.Config, bool) (app.ModelServer, error) {
+	return f.model, nil
 }
 
 func (f *fakeDaemon) checkStore(*config.Config) error { return nil }

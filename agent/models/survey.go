@@ -1,0 +1,65 @@
+package models
+
+import (
+	"context"
+	"sync"
+)
+
+// mostSurveyed bounds how many models an Ollama is asked about one by one.
+const mostSurveyed = 64
+
+// Survey lists the models of s that chat, in the server's order, with what is
+// known of each. Only an Ollama is asked about each of them.
+func Survey(ctx context.Context, s Server) ([]Row, error) {
+	a := s.ask()
+	defer a.close()
+	list, err := a.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var rows []Row
+	for _, m := range list {
+		if m.NoChat {
+			continue
+		}
+		var f Found
+		f.take([]Listed{m}, m.Name)
+		rows = append(rows, Row{Name: m.Name, Found: f})
+	}
+	if providerAt(s.BaseURL) == nil && len(rows) > 0 {
+		a.surveyLocal(ctx, rows, list)
+	}
+	for i := range rows {
+		rows[i].fill(s, rows[i].Name)
+	}
+	return rows, nil
+}
+
+// Row is one model of a [Survey].
+type Row struct {
+	Name string
+	Found
+}
+
+// surveyLocal asks a server of one's own about each model: the first one's
+// answer tells which kind of server it is.
+func (a *asker) surveyLocal(ctx context.Context, rows []Row, list []Listed) {
+	first := &rows[0]
+	a.local(ctx, &first.Found, list, first.Name)
+	if first.Server != ServerOllama {
+		for i := range rows[1:] {
+			rows[i+1].Server, rows[i+1].Formats = first.Server, first.Formats
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	turns := make(chan struct{}, 4)
+	for i := range rows[1:min(len(rows), mostSurveyed)] {
+		wg.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			a.ollama(ctx, &rows[i+1].Found, rows[i+1].Name)
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"dragoman/internal/app"
+	"dragoman/internal/config"
+)
+
+type modelsCmd struct {
+	jsonFlag
+}
+
+// Run needs no daemon: it asks the model's server itself. It fails if the model
+// cannot answer, so that scripts notice.
+func (k *modelsCmd) Run(e *env, c *cli) error {
+	cfg, err := e.daemon.load(c.Config)
+	if err != nil {
+		return err
+	}
+	m, err := e.daemon.lookAtModel(e.ctx, cfg, true)
+	if err != nil {
+		return err
+	}
+	if k.JSON {
+		err = e.json(m)
+	} else {
+		e.sayModels(m)
+	}
+	if err == nil && m.Cause != "" {
+		err = errSaid
+	}
+	return err
+}
+
+func (e *env) sayModels(m app.ModelServer) {
+	e.sayLook(m)
+	if len(m.Models) > 0 {
+		t := table{head: []string{"", "MODEL", "WINDOW", "TOOLS", "PICTURES", "IN", "OUT", "ENDS"}, right: []int{2, 5, 6}, less: []int{4, 3, 6, 5}}
+		for _, l := range m.Models {
+			mark, ends := "", l.Shutdown
+			if l.Configured {
+				mark = "*"
+			}
+			if l.EndsSoon {
+				ends += " (soon)"
+			}
+			t.add(mark, l.Name, number(l.Window), l.Tools, l.Pictures, price(l.Prices.Input), price(l.Prices.Output), ends)
+		}
+		e.say("")
+		t.print(e)
+		e.say("")
+		e.say("* answers here. IN and OUT are US dollars for a million tokens, where they are known.")
+	}
+	for i, l := range m.Learnt {
+		if i == 0 {
+			e.say("\nLearnt from what the server refused (another model section forgets it):")
+		}
+		e.say("  %s: %s, %s: %s", oneLine(l.Model), oneLine(l.What), e.when(l.At), oneLine(l.Said))
+	}
+}
+
+// sayLook tells of the model and of what is wrong with its server.
+func (e *env) sayLook(m app.ModelServer) {
+	e.say("%s", oneLine(m.Why))
+	if m.Demo {
+		return
+	}
+	if m.Abilities != "" {
+		e.say("%s", oneLine(m.Abilities))
+	}
+	switch {
+	case m.Trouble != "":
+		e.say("trouble: %s", oneLine(m.Trouble))
+	case m.Unsure:
+		e.say("The server at %s answers. It lists no models, so the name and the key were not put to the test.", oneLine(m.Host))
+	default:
+		e.say("The server at %s answers and has it; it is spoken to by %s.", oneLine(m.Host), m.API)
+	}
+}
+
+// checkOnline is what check says of the model's server.
+func (e *env) checkOnline(cfg *config.Config) error {
+	m, err := e.daemon.lookAtModel(e.ctx, cfg, false)
+	if err != nil {
+		return err
+	}
+	e.sayLook(m)
+	if m.Cause != "" {
+		return errSaid
+	}
+	return nil
+}
+
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func price(p float64) string {
+	if p == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.4g", p)
+}

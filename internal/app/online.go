@@ -1,0 +1,132 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"dragoman/agent/models"
+	"dragoman/internal/config"
+)
+
+// ModelServer is what a configuration says of its model, and what one look at
+// the server says about that.
+type ModelServer struct {
+	// Why says which model answers and why, in a sentence or two.
+	Why  string `json:"why"`
+	Demo bool   `json:"demo,omitempty"`
+	// Host and Model are where the model is and how it is called there.
+	Host  string `json:"host,omitempty"`
+	Model string `json:"model,omitempty"`
+	// API is the one that is spoken first.
+	API string `json:"api,omitempty"`
+	// Cause and Trouble say what is wrong; "" if nothing is.
+	Cause   string `json:"cause,omitempty"`
+	Trouble string `json:"trouble,omitempty"`
+	// Unsure: the server lists no models, so that only it was put to the test.
+	Unsure bool `json:"unsure,omitempty"`
+	// Abilities say in a sentence what is known of the model.
+	Abilities string        `json:"abilities,omitempty"`
+	Models    []ListedModel `json:"models,omitempty"`
+	// Learnt is what refusals have taught.
+	Learnt []LearntLine `json:"learnt,omitempty"`
+}
+
+// ListedModel is one model that the server has. Zero fields are unknown.
+type ListedModel struct {
+	Name       string        `json:"name"`
+	Configured bool          `json:"configured,omitempty"`
+	Window     int           `json:"window,omitempty"`
+	Tools      string        `json:"tools,omitempty"`    // yes or no
+	Pictures   string        `json:"pictures,omitempty"` // yes or no
+	Prices     models.Prices `json:"prices"`             // US dollars a million tokens
+	Shutdown   string        `json:"shutdown,omitempty"`
+	EndsSoon   bool          `json:"ends_soon,omitempty"`
+}
+
+// LearntLine is something that a refusal taught.
+type LearntLine struct {
+	Model string    `json:"model"`
+	What  string    `json:"what"`
+	Said  string    `json:"said"`
+	At    time.Time `json:"at"`
+}
+
+// LookAtModel looks at the configured model's server once, without a daemon; list
+// asks for its models too. An error says that the configuration names a model
+// that cannot be found; trouble with the server is no error.
+func LookAtModel(ctx context.Context, cfg *config.Config, getenv func(string) string, list bool) (ModelServer, error) {
+	c := cfg.Model
+	s, name := modelServer(c, c.BaseURL, c.APIKey.Reveal()), c.Name
+	out := ModelServer{Why: "The model is " + name + " at " + models.Host(c.BaseURL) + ", as the configuration says."}
+	switch {
+	case c.Type == "demo":
+		return ModelServer{Demo: true, Why: "The built-in demo, as model.type says."}, nil
+	case c.Type == "auto" && c.BaseURL == "":
+		found, err := models.Choose(ctx, chooseOptions(c, getenv))
+		if err != nil {
+			return ModelServer{}, fmt.Errorf("app: %w", err)
+		}
+		if out.Why = found.Why; found.Source == models.SourceDemo {
+			out.Demo = true
+			return out, nil
+		}
+		s, name = modelServer(c, found.BaseURL, found.Key), found.Name
+	}
+	f := models.Look(ctx, s, name)
+	d := models.Judge(ctx, s, f, name)
+	out.Host, out.Model, out.API = models.Host(s.BaseURL), name, models.Lookup(s.BaseURL, name, s.API).Traits.API
+	if out.API == "" {
+		out.API = "chat"
+	}
+	out.Cause, out.Trouble, out.Unsure = string(d.Cause), d.Sentence, d.Unsure
+	if d.Cause == "" {
+		out.Abilities = abilitiesText(c, f)
+	}
+	file, err := readLearnt(filepath.Join(cfg.StateDir, learntName))
+	if err == nil && file.Configuration == configurationHash(c) {
+		for _, m := range file.Models {
+			for _, l := range m.What {
+				out.Learnt = append(out.Learnt, LearntLine{m.Model, l.What, l.Said, l.At})
+			}
+		}
+	}
+	if list && f.Err == nil {
+		out.Models = listedModels(ctx, s, name)
+	}
+	return out, nil
+}
+
+// listedModels are the models of s. A second look that fails lists none.
+func listedModels(ctx context.Context, s models.Server, configured string) (list []ListedModel) {
+	rows, err := models.Survey(ctx, s)
+	if err != nil {
+		return nil
+	}
+	for _, r := range rows {
+		list = append(list, ListedModel{
+			Name: r.Name, Configured: r.Name == configured || r.Name == configured+":latest", Window: r.Window,
+			Tools: string(r.Tools), Pictures: string(r.Vision), Prices: r.Prices,
+			Shutdown: r.Shutdown, EndsSoon: models.EndsSoon(r.Shutdown, time.Now()),
+		})
+	}
+	return list
+}
+
+// abilitiesText says what is known of the configured model.
+func abilitiesText(c config.Model, f models.Found) string {
+	v := &hosted{configured: c.ContextWindow}
+	v.found.Store(&f)
+	text := v.windowText()
+	switch f.Tools {
+	case models.Yes:
+		text += " It can call tools."
+	case models.No:
+		text += " It cannot call tools, so it is offered none."
+	}
+	if f.Vision == models.Yes {
+		text += " It sees pictures."
+	}
+	return text
+}
