@@ -173,7 +173,7 @@ func (c *Console) load() error {
 func kindOf(name string) string {
 	known := map[string]string{
 		".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
-		".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+		".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png",
 		".webmanifest": "application/manifest+json",
 	}
 	if kind, ok := known[path.Ext(name)]; ok {

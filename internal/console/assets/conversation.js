@@ -54,6 +54,7 @@ export class Conversation {
   add(item, fresh = true) {
     this.last = Math.max(this.last, item.seq);
     if (!this.first || (item.seq && item.seq < this.first)) this.first = item.seq;
+    if (isStop(item)) return;
     const turn = item.from === "dragoman" ? this.turnOf(item) : undefined;
     const preview = this.previews.get(turn);
     if (preview) {
@@ -99,7 +100,8 @@ export class Conversation {
     const top = document.createDocumentFragment();
     let day = "";
     for (const item of items) {
-      if (this.known.has(item.id)) continue;
+      this.first = Math.min(this.first || item.seq, item.seq);
+      if (this.known.has(item.id) || isStop(item)) continue;
       const of = new Date(item.at).toDateString();
       if (of !== day) top.append(dayMark(of));
       day = of;
@@ -107,7 +109,6 @@ export class Conversation {
       element.refresh(item);
       element.dataset.day = of;
       top.append(element);
-      this.first = Math.min(this.first || item.seq, item.seq);
     }
     const next = this.list.firstElementChild;
     if (next?.dataset.day === day && next.classList.contains("day")) next.remove();
@@ -201,6 +202,12 @@ export class Conversation {
     for (const { element } of this.previews.values()) element.remove();
     this.previews.clear();
   }
+}
+
+// isStop tells the button's doing from what somebody said: the answer that was
+// stopped says so itself.
+function isStop(item) {
+  return item.from === "person" && item.text.trim() === "/stop";
 }
 
 function dayMark(day) {
