@@ -1,0 +1,132 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"dragoman/agent"
+)
+
+// FallbackOptions are those of [NewFallback]. The zero value works.
+type FallbackOptions struct {
+	// Cooldown is how long a model is passed over after a failure that may pass;
+	// 0 is 30 s. After a refusal, which takes a person to mend, it is ten times
+	// as long.
+	Cooldown time.Duration
+	// Longest bounds the pause that a server names; 0 is 10 minutes.
+	Longest time.Duration
+	// Logger is told who stands in for whom; nil discards that.
+	Logger *slog.Logger
+}
+
+// Fallback is a model over several: the first that is well answers. A failure
+// makes way for the next one only while nothing of the answer was shown, and
+// only if it lies with the server: what is too long for one model or malformed
+// is the caller's matter. A model that failed is passed over for a while; if all
+// have, the one whose time ends first is asked all the same.
+//
+// It is safe for concurrent use. The name of the model that answered stands in
+// the response's message.
+type Fallback struct {
+	o      FallbackOptions
+	models []agent.Model
+	mu     sync.Mutex
+	until  []time.Time // when each may be asked again
+}
+
+var (
+	_ agent.Model = (*Fallback)(nil)
+	_ agent.Able  = (*Fallback)(nil)
+)
+
+// NewFallback makes a model of first and those that stand in for it, in order.
+func NewFallback(first agent.Model, others []agent.Model, o FallbackOptions) *Fallback {
+	o.Cooldown, o.Longest = cmp.Or(o.Cooldown, 30*time.Second), cmp.Or(o.Longest, 10*time.Minute)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	models := append([]agent.Model{first}, others...)
+	return &Fallback{o: o, models: models, until: make([]time.Time, len(models))}
+}
+
+// Name is that of the first model, whoever stands in for it.
+func (f *Fallback) Name() string { return f.models[0].Name() }
+
+// Abilities are those of the model that would be asked now.
+func (f *Fallback) Abilities() agent.Abilities { return agent.AbilitiesOf(f.models[f.order()[0]]) }
+
+// order is that in which the models are asked now.
+func (f *Fallback) order() []int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var well, unwell []int
+	now := time.Now()
+	for i := range f.models {
+		if f.until[i].After(now) {
+			unwell = append(unwell, i)
+		} else {
+			well = append(well, i)
+		}
+	}
+	if len(well) > 0 {
+		return well
+	}
+	slices.SortStableFunc(unwell, func(a, b int) int { return f.until[a].Compare(f.until[b]) })
+	return unwell[:1]
+}
+
+// Complete makes one call to each model until one answers; see [agent.Model].
+// If none does, the error is that of the first one asked whose trouble may pass.
+func (f *Fallback) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
+	var failed *agent.ModelError
+	for _, i := range f.order() {
+		begun := false
+		resp, err := f.models[i].Complete(ctx, r, func(d agent.Delta) {
+			begun = true
+			if onDelta != nil {
+				onDelta(d)
+			}
+		})
+		if err == nil {
+			f.pause(i, time.Time{})
+			resp.Message.Model = cmp.Or(resp.Message.Model, f.models[i].Name())
+			return resp, nil
+		}
+		var me *agent.ModelError
+		if ctx.Err() != nil || !errors.As(err, &me) || me.Kind != agent.ErrorTemporary && me.Kind != agent.ErrorRefused {
+			return agent.Response{}, err
+		}
+		f.pause(i, time.Now().Add(f.cooldown(me)))
+		if begun {
+			return agent.Response{}, err
+		}
+		if failed == nil || failed.Kind == agent.ErrorRefused && me.Kind == agent.ErrorTemporary {
+			failed = me
+		}
+		f.o.Logger.Warn("a model does not answer; the next one is asked", "model", f.models[i].Name(), "kind", string(me.Kind), "cause", string(me.Cause))
+	}
+	return agent.Response{}, failed
+}
+
+// cooldown is how long the model is passed over that failed so.
+func (f *Fallback) cooldown(e *agent.ModelError) time.Duration {
+	switch {
+	case e.After > 0:
+		return min(e.After, f.o.Longest)
+	case e.Kind == agent.ErrorRefused:
+		return 10 * f.o.Cooldown
+	}
+	return f.o.Cooldown
+}
+
+// pause passes a model over until then.
+func (f *Fallback) pause(i int, then time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.until[i] = then
+}

@@ -1,0 +1,133 @@
+package provider_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/agent/provider"
+	"dragoman/sessions"
+)
+
+// scripted is a model that fails as it is told.
+type scripted struct {
+	name  string
+	fails *agent.ModelError // nil: it answers
+	shows string            // before it fails
+	asked int
+}
+
+func (s *scripted) Name() string { return s.name }
+
+func (s *scripted) Abilities() agent.Abilities { return agent.Abilities{Window: len(s.name)} }
+
+func (s *scripted) Complete(_ context.Context, _ agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
+	s.asked++
+	if s.shows != "" {
+		onDelta(agent.Delta{Text: s.shows})
+	}
+	if s.fails != nil {
+		return agent.Response{}, s.fails
+	}
+	return agent.Response{Message: sessions.Message{Content: "well"}}, nil
+}
+
+func failing(kind agent.ErrorKind, after time.Duration) *agent.ModelError {
+	return &agent.ModelError{Kind: kind, After: after, Err: errors.New("it is " + string(kind))}
+}
+
+func TestFallbackAsksTheNextOne(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first scripted
+		want  string // the model that answers, or the kind of the error
+	}{
+		"well":         {scripted{}, "first"},
+		"temporary":    {scripted{fails: failing(agent.ErrorTemporary, 0)}, "second"},
+		"refused":      {scripted{fails: failing(agent.ErrorRefused, 0)}, "second"},
+		"too long":     {scripted{fails: failing(agent.ErrorContext, 0)}, "context"},
+		"invalid":      {scripted{fails: failing(agent.ErrorInvalid, 0)}, "invalid"},
+		"half of it":   {scripted{fails: failing(agent.ErrorTemporary, 0), shows: "half "}, "temporary"},
+		"shown, whole": {scripted{shows: "all"}, "first"},
+	} {
+		first, second := tt.first, scripted{name: "second"}
+		first.name = "first"
+		f := provider.NewFallback(&first, []agent.Model{&second}, provider.FallbackOptions{})
+		resp, err := f.Complete(t.Context(), ask("hi"), nil)
+		got := resp.Message.Model
+		var me *agent.ModelError
+		if errors.As(err, &me) {
+			got = string(me.Kind)
+		}
+		if got != tt.want || f.Name() != "first" {
+			t.Errorf("%s: %s answers, %v; want %s", name, got, err, tt.want)
+		}
+	}
+}
+
+// The pause that a server names belongs to the model: meanwhile another answers,
+// and after it, or after as long as is bearable, the model is asked again.
+func TestFallbackCoolsDown(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fails *agent.ModelError
+		pause time.Duration
+	}{
+		"temporary":   {failing(agent.ErrorTemporary, 0), 30 * time.Second},
+		"refused":     {failing(agent.ErrorRefused, 0), 5 * time.Minute},
+		"named":       {failing(agent.ErrorTemporary, 2*time.Minute), 2 * time.Minute},
+		"a whole day": {failing(agent.ErrorTemporary, 24*time.Hour), 10 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				first, second := &scripted{name: "first", fails: tt.fails}, &scripted{name: "second"}
+				f := provider.NewFallback(first, []agent.Model{second}, provider.FallbackOptions{})
+				answers := func() string {
+					t.Helper()
+					resp, err := f.Complete(t.Context(), ask("hi"), nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return resp.Message.Model
+				}
+				if got := answers(); got != "second" || first.asked != 1 {
+					t.Fatalf("%s answers, want second", got)
+				}
+				if got := f.Abilities().Window; got != len("second") {
+					t.Errorf("the abilities are those of another model than the one asked")
+				}
+				first.fails = nil
+				time.Sleep(tt.pause - time.Millisecond)
+				if got := answers(); got != "second" || first.asked != 1 {
+					t.Errorf("before its pause is over %s answers, and the first was asked %d times", got, first.asked)
+				}
+				time.Sleep(time.Millisecond)
+				if got := answers(); got != "first" {
+					t.Errorf("after its pause %s answers, want first", got)
+				}
+			})
+		})
+	}
+}
+
+// If all have failed, the one whose pause ends first is asked nevertheless, and
+// its success ends the pause.
+func TestFallbackAllFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := &scripted{name: "first", fails: failing(agent.ErrorRefused, 0)}
+		second := &scripted{name: "second", fails: failing(agent.ErrorTemporary, time.Minute)}
+		f := provider.NewFallback(first, []agent.Model{second}, provider.FallbackOptions{})
+		_, err := f.Complete(t.Context(), ask("hi"), nil)
+		if err == nil || !strings.Contains(err.Error(), "temporary") {
+			t.Errorf("all fail: %v, want the trouble that may pass", err)
+		}
+		second.fails = nil
+		for range 2 {
+			if resp, err := f.Complete(t.Context(), ask("hi"), nil); err != nil || resp.Message.Model != "second" || first.asked != 1 {
+				t.Errorf("%s answers, %v, and the first was asked %d times", resp.Message.Model, err, first.asked)
+			}
+		}
+	})
+}
