@@ -56,7 +56,7 @@ var (
 // only have one API.
 func (t *try) otherAPI(said *wire.Said) bool {
 	k := &t.know.traits
-	if wantsResponses.MatchString(said.Words) && k.API != wire.APIResponses && !wantsChat.MatchString(said.Words) && t.switchTo(wire.APIResponses, said) {
+	if wantsResponses.MatchString(said.Words) && k.API != wire.APIResponses && t.switchTo(wire.APIResponses, said) {
 		return true
 	}
 	if k.API == wire.APIResponses && wantsChat.MatchString(said.Words) && t.switchTo(wire.APIChat, said) {

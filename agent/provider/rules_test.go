@@ -1,0 +1,101 @@
+package provider_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/agenttest/providers"
+	"dragoman/agent/provider"
+	"dragoman/agent/wire"
+	"dragoman/sessions"
+)
+
+// clock is a tool.
+type clock struct{}
+
+func (clock) Spec() agent.Spec { return agent.Spec{Name: "time"} }
+
+func (clock) Run(context.Context, agent.Call) (string, error) { return "noon", nil }
+
+// strange knows nothing of any model but what the API is called.
+func strange(_, _, api string) wire.Traits { return wire.Traits{API: api} }
+
+// foreign is a turn that another model made, with calls.
+var foreign = []sessions.Message{
+	{Role: sessions.RoleUser, Content: "earlier"},
+	{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "abcdefgh1", Name: "time", Arguments: "{}"}}, Attached: &sessions.Attached{
+		By: sessions.Provenance{API: wire.APIChat, Host: "elsewhere", Model: "other"}, Data: json.RawMessage(`{"reasoning_content":"SECRET"}`),
+	}},
+	{Role: sessions.RoleTool, ToolCallID: "abcdefgh1", Name: "time", Content: "noon"},
+	{Role: sessions.RoleAssistant, Content: "It is noon."},
+}
+
+// Each provider's rules are kept with what the table knows, or learnt from its
+// refusals without it. Then a turn of two tool calls, after one of another
+// model, needs no refusal any more.
+func TestProvidersRules(t *testing.T) {
+	warm := float32(0.3)
+	for _, p := range providers.All() {
+		for name, traits := range map[string]func(base, model, api string) wire.Traits{"known": nil, "learnt": strange} {
+			if p.Name == "Gemini 3" {
+				continue // its signatures are those of a call's id, which package agent changes; see kept_test.go of agent/openai
+			}
+			t.Run(p.Name+"/"+name, func(t *testing.T) {
+				s := providers.Serve(t, p)
+				o := provider.Options{BaseURL: s.URL(), APIKey: providers.Key, Name: p.Model, Traits: traits}
+				if strings.HasPrefix(p.Name, "Claude") {
+					o.API = wire.APIMessages
+				}
+				m, err := provider.New(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer m.Close()
+				run := func() agent.Result {
+					t.Helper()
+					a, err := agent.New(m, []agent.Tool{clock{}}, agent.Options{System: "You help.", Temperature: &warm, MaxTokens: 500, Tries: 1})
+					if err != nil {
+						t.Fatal(err)
+					}
+					res, err := a.Run(t.Context(), agent.Turn{
+						ID: "t", History: sessions.History{Messages: foreign},
+						Input: []sessions.Message{{Role: sessions.RoleUser, Content: "please\ncall time\ncall time {\"zone\":\"UTC\"}"}},
+					})
+					if err != nil {
+						t.Fatalf("Run: %v; it was refused with %q; learnt %v", err, s.Refused(), m.Learned())
+					}
+					return res
+				}
+				want := "heard: please"
+				if !p.NoTools {
+					want += " -> noon"
+				}
+				if got := run().Text; got != want {
+					t.Fatalf("the answer is %q, want %q", got, want)
+				}
+				before := len(s.Refused())
+				if got := run().Text; got != want || len(s.Refused()) != before {
+					t.Errorf("the second time the answer is %q, refused with %q", got, s.Refused()[before:])
+				}
+				for _, r := range s.Requests() {
+					if strings.Contains(string(r.Body), "SECRET") {
+						t.Errorf("what another provider attached is sent: %s", r.Body)
+					}
+				}
+				t.Logf("refused %d times, learnt %v", before, whats(m.Learned()))
+			})
+		}
+	}
+}
+
+func whats(list []provider.Learned) (out []string) {
+	for _, l := range list {
+		out = append(out, l.What)
+	}
+	slices.Sort(out)
+	return out
+}
