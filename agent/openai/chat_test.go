@@ -15,8 +15,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const key = "sk-test-abcdefghijklmnopqrstuvwxyz0123456789"
-
 // chat is a model on a server of chat completions, without anything that
 // learns or falls back.
 type chat struct {

@@ -20,7 +20,7 @@ var usedUp = []string{
 }
 
 // noModel is how they say that they do not have the model.
-var noModel = regexp.MustCompile(`model_not_found|invalid_model|model_not_available|not_found_error\nmodel:` +
+var noModel = regexp.MustCompile(`model_not_found|invalid_model|model_not_available|not_found_error\n+model:` +
 	`|\bmodel\b[^\n]{0,120}\b(?:not found|not exist|does not exist|is not available|not supported for|unknown|was not found|not loaded)` +
 	`|(?:no such|unknown|invalid|unsupported|unrecognized) model\b|not a valid model|models/[^\n]{1,80} is not found|no endpoints found for`)
 

@@ -1,0 +1,272 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/agent/openai"
+	"dragoman/agent/wire"
+	"dragoman/sessions"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// transport answers with a body, whatever it is asked.
+type transport struct {
+	status int
+	body   io.Reader
+	got    *http.Request
+	sent   string
+}
+
+func (c *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	b, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	c.got, c.sent = req, string(b)
+	// As net/http has it, the end of the context ends the body.
+	body := &ending{ctx: req.Context().Done(), r: c.body}
+	return &http.Response{StatusCode: c.status, Header: http.Header{}, Body: body, Request: req}, nil
+}
+
+type ending struct {
+	ctx <-chan struct{}
+	r   io.Reader
+}
+
+func (e *ending) Read(p []byte) (int, error) {
+	select {
+	case <-e.ctx:
+		return 0, errors.New("the body is closed")
+	default:
+		return e.r.Read(p)
+	}
+}
+
+func (e *ending) Close() error { return nil }
+
+// talk asks a server that answers with body, and returns what it said.
+func talk(t *testing.T, c *transport, o wire.Options) (string, error) {
+	t.Helper()
+	o.HTTP = &http.Client{Transport: c}
+	if o.BaseURL == "" {
+		o.BaseURL = "http://127.0.0.1:1/v1"
+	}
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	s, err := wire.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &wire.Input{
+		Request: &agent.Request{Messages: []sessions.Message{{Role: sessions.RoleUser, Content: "hi"}}},
+		To:      sessions.Provenance{Model: "m"},
+		Extra:   map[string]json.RawMessage{"top_k": json.RawMessage(`5`), "stream_options": json.RawMessage(`null`)},
+	}
+	a, err := s.Complete(t.Context(), &openai.Chat{}, in, func(agent.Delta) {})
+	if err != nil {
+		return "", err
+	}
+	var resp agent.Response
+	a.Fill(&resp)
+	return resp.Message.Content, nil
+}
+
+const (
+	well = `{"choices":[{"index":0,"delta":{"content":"all well"},"finish_reason":null}]}`
+	stop = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+)
+
+// Events are read in whatever way lines end and data is cut into lines, and
+// however the network cuts it all into pieces.
+func TestEvents(t *testing.T) {
+	lines := strings.NewReplacer("{", "{\ndata: ", ",", ",\ndata:")
+	usual := "data: " + well + "\n\ndata: " + stop + "\n\ndata: [DONE]\n\n"
+	several := "event: x\ndata: " + lines.Replace(well) + "\n\ndata: " + lines.Replace(stop) + "\n\n"
+	for name, body := range map[string]string{
+		"usual":                   usual,
+		"carriage returns alone":  strings.ReplaceAll(usual, "\n", "\r"),
+		"both":                    strings.ReplaceAll(usual, "\n", "\r\n"),
+		"several lines":           several,
+		"several, both":           strings.ReplaceAll(several, "\n", "\r\n"),
+		"several, returns alone":  strings.ReplaceAll(several, "\n", "\r"),
+		"several, no end":         strings.TrimRight(several, "\n"),
+		"no blank lines":          strings.ReplaceAll(usual, "\n\n", "\n"),
+		"a comment of 9000 bytes": ": " + strings.Repeat("x", 9000) + "\n\n" + usual,
+		"the first line is long":  "data: " + strings.Replace(well, "all well", `all well","x":"`+strings.Repeat("x", 9000), 1) + "\n\ndata: " + stop + "\n\n",
+	} {
+		for cut, r := range map[string]io.Reader{"at once": strings.NewReader(body), "by bytes": iotest.OneByteReader(strings.NewReader(body))} {
+			if got, err := talk(t, &transport{body: r}, wire.Options{}); err != nil || got != "all well" {
+				t.Errorf("%s, %s: %q, %v, want all well", name, cut, got, err)
+			}
+		}
+	}
+}
+
+// drip hands out one piece each second.
+type drip struct {
+	pieces []string
+	then   func() string // after them; nil ends the body
+}
+
+func (d *drip) Read(p []byte) (int, error) {
+	time.Sleep(time.Second)
+	if len(d.pieces) > 0 {
+		n := copy(p, d.pieces[0])
+		d.pieces = d.pieces[1:]
+		return n, nil
+	}
+	if d.then == nil {
+		return 0, io.EOF
+	}
+	return copy(p, d.then()), nil
+}
+
+// What only keeps a connection alive does not hold a call, and neither does an
+// answer without end. A slow one is waited for.
+func TestSilence(t *testing.T) {
+	content := "data: " + well + "\n\n"
+	always := func(s string) func() string { return func() string { return s } }
+	for name, tt := range map[string]struct {
+		body drip
+		want string // in the error
+		took time.Duration
+	}{
+		"comments first":      {drip{nil, always(": alive\n\n")}, "nothing of an answer for 20s", 20 * time.Second},
+		"empty deltas":        {drip{[]string{content}, always(`data: {"choices":[{"delta":{"content":""}}]}` + "\n\n")}, "nothing of an answer for 5s", 6 * time.Second},
+		"comments after":      {drip{[]string{content, content}, always(": alive\n\n")}, "nothing of an answer for 5s", 7 * time.Second},
+		"an answer for ever":  {drip{nil, always(content)}, "not whole after 1m0s", 60 * time.Second},
+		"thoughts are pieces": {drip{nil, always(`data: {"choices":[{"delta":{"reasoning":"hm"}}]}` + "\n\n")}, "not whole after 1m0s", 60 * time.Second},
+		"calls are pieces":    {drip{nil, always(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"x"}}]}}]}` + "\n\n")}, "not whole after 1m0s", 60 * time.Second},
+		"slow":                {drip{append(strings.Split(strings.Repeat(": alive\n\n|", 15), "|"), content, "data: "+stop+"\n\n", "data: [DONE]\n\n"), nil}, "", 18 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				o := wire.Options{FirstByteTimeout: 20 * time.Second, IdleTimeout: 5 * time.Second, CallTimeout: time.Minute}
+				_, err := talk(t, &transport{body: &tt.body}, o)
+				var me *agent.ModelError
+				switch {
+				case tt.want == "" && err != nil:
+					t.Errorf("Complete = %v, want an answer", err)
+				case tt.want != "" && (!errors.As(err, &me) || me.Kind != agent.ErrorTemporary || !strings.Contains(err.Error(), tt.want)):
+					t.Errorf("Complete = %v, want %q", err, tt.want)
+				}
+				if took := time.Since(begun); took < tt.took || took > tt.took+time.Second {
+					t.Errorf("it took %s, want %s", took, tt.took)
+				}
+			})
+		})
+	}
+}
+
+// Base URLs may have a query and may be one API's own address; headers and
+// fields of the body can be added, replaced and taken out.
+func TestAddresses(t *testing.T) {
+	for base, want := range map[string]string{
+		"http://x/v1":                       "http://x/v1/chat/completions",
+		"http://x/v1/":                      "http://x/v1/chat/completions",
+		"http://x":                          "http://x/chat/completions",
+		"http://x/v1/chat/completions/":     "http://x/v1/chat/completions",
+		"http://x/v1/responses":             "http://x/v1/chat/completions",
+		"http://x/v1/messages":              "http://x/v1/chat/completions",
+		"http://x/a%2Fb/v1?api-version=1&k": "http://x/a%2Fb/v1/chat/completions?api-version=1&k",
+		"http://x/v1/chat/completions?v=1":  "http://x/v1/chat/completions?v=1",
+	} {
+		c := &transport{body: strings.NewReader("data: " + well + "\n\ndata: [DONE]\n\n")}
+		_, err := talk(t, c, wire.Options{BaseURL: base, APIKey: "key", Headers: map[string]string{"authorization": "Other", "X-Portkey": "p"}})
+		if err != nil || c.got.URL.String() != want {
+			t.Errorf("%s: asked is %v, %v, want %s", base, c.got.URL, err, want)
+		}
+		if h := c.got.Header; h.Get("Authorization") != "Other" || len(h["Authorization"]) != 1 || h.Get("X-Portkey") != "p" {
+			t.Errorf("the headers are %v", h)
+		}
+		if !strings.Contains(c.sent, `"top_k":5`) || strings.Contains(c.sent, "stream_options") || c.got.ContentLength != int64(len(c.sent)) {
+			t.Errorf("the body is %s of %d", c.sent, c.got.ContentLength)
+		}
+	}
+	for base, want := range map[string]string{"http://x/v1": "", "http://x/chat/completions": wire.APIChat, "http://x/responses/": wire.APIResponses, "http://x/v1/messages?a=b": wire.APIMessages} {
+		if _, api, err := wire.ParseBase(base); err != nil || api != want {
+			t.Errorf("ParseBase(%s) = %q, %v, want %q", base, api, err, want)
+		}
+	}
+}
+
+// No error has what a header or the query of the base URL hold.
+func TestSecretsOfRouters(t *testing.T) {
+	const secret = "pk-abcdefghijklmnopqrstuvwxyz"
+	c := &transport{status: 401, body: strings.NewReader(`{"error":{"message":"wrong key ` + secret + ` and ` + strings.ToUpper(secret) + `"}}`)}
+	_, err := talk(t, c, wire.Options{BaseURL: "http://x/v1?key=" + strings.ToUpper(secret), Headers: map[string]string{"X-Key": secret}})
+	if err == nil || strings.Contains(strings.ToLower(err.Error()), secret[3:12]) {
+		t.Errorf("Complete = %v, want an error without the secret", err)
+	}
+}
+
+func TestCauses(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		body   string
+		want   agent.Cause
+	}{
+		{401, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`, agent.CauseKey},
+		{400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, agent.CauseKey},
+		{403, `{"error":{"message":"forbidden"}}`, agent.CauseKey},
+		{401, ``, agent.CauseKey},
+		{404, "{\"error\":{\"message\":\"The model `gpt-9` does not exist or you do not have access to it.\",\"code\":\"model_not_found\"}}", agent.CauseModel},
+		{404, `{"error":{"message":"model \"qwen9\" not found, try pulling it first","type":"api_error"}}`, agent.CauseModel},
+		{400, `{"error":{"message":"Model Not Exist","type":"invalid_request_error"}}`, agent.CauseModel},
+		{400, `{"error":{"message":"foo/bar is not a valid model ID","code":400}}`, agent.CauseModel},
+		{404, `{"type":"error","error":{"type":"not_found_error","message":"model: claude-9"}}`, agent.CauseModel},
+		{404, `{"error":{"message":"models/gemini-9 is not found for API version v1main"}}`, agent.CauseModel},
+		{404, `404 page not found`, agent.CauseURL},
+		{405, ``, agent.CauseURL},
+		{302, ``, agent.CauseURL},
+		{200, `<!doctype html>`, agent.CauseURL},
+		{429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","code":"insufficient_quota"}}`, agent.CauseQuota},
+		{402, `{"error":{"message":"Insufficient Balance"}}`, agent.CauseQuota},
+		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`, agent.CauseQuota},
+		{429, `{"error":{"message":"Rate limit reached"}}`, agent.CauseBusy},
+		{503, ``, agent.CauseBusy},
+		{529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, agent.CauseBusy},
+		{200, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n", agent.CauseBusy},
+		{400, `{"error":{"message":"The response was filtered","code":"content_filter"}}`, agent.CauseFilter},
+		{400, `{"error":{"message":"registry.ollama.ai/library/gemma3:4b does not support tools","type":"api_error"}}`, agent.CauseTools},
+		{404, `{"error":{"message":"No endpoints found that support tool use."}}`, agent.CauseTools},
+		{400, `{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"}}`, agent.CauseTools},
+		{400, `{"error":{"message":"Unsupported value: 'temperature' does not support 0.3","param":"temperature","code":"unsupported_value"}}`, agent.CauseParameter},
+		{400, `{"error":{"message":"This model's maximum context length is 4096 tokens."}}`, ""},
+		{500, `{"error":{"message":"model runner has unexpectedly stopped"}}`, ""},
+	} {
+		_, err := talk(t, &transport{status: tt.status, body: strings.NewReader(tt.body)}, wire.Options{})
+		var me *agent.ModelError
+		if !errors.As(err, &me) || me.Cause != tt.want {
+			t.Errorf("%d %s: %v, cause %q, want %q", tt.status, tt.body, err, me.Cause, tt.want)
+		}
+	}
+	dead := httptest.NewServer(http.NotFoundHandler())
+	dead.Close()
+	for _, base := range []string{dead.URL, "http://nowhere.invalid/v1"} {
+		s, err := wire.New(wire.Options{BaseURL: base})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Complete(t.Context(), &openai.Chat{}, &wire.Input{Request: &agent.Request{}}, func(agent.Delta) {})
+		var me *agent.ModelError
+		if !errors.As(err, &me) || me.Cause != agent.CauseUnreachable || me.Kind != agent.ErrorTemporary {
+			t.Errorf("%s: %v, want unreachable", base, err)
+		}
+	}
+}
