@@ -131,7 +131,7 @@ func (t *try) noFormat(said *wire.Said) bool {
 var (
 	aboutEffort = regexp.MustCompile(`reasoning[_.]?effort|reasoning\.effort|\breasoning\b|\bthinking\b|output_config|\beffort\b`)
 	quoted      = regexp.MustCompile(`["'\x60](none|minimal|low|medium|high|xhigh|max)["'\x60]`)
-	choices     = regexp.MustCompile(`(?:supported|valid|allowed|possible|accepted|permitted)\b[^\n]{0,40}(?:values?|are|is|options)|must be one of|expected one of|one of`)
+	choices     = regexp.MustCompile(`\b(?:supported|valid|allowed|possible|accepted|permitted)\b[^\n]{0,40}(?:values?|are|is|options)|must be one of|expected one of|one of`)
 )
 
 // noEffort is about a reasoning effort that the model does not know: it names

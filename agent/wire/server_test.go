@@ -151,7 +151,7 @@ func TestSilence(t *testing.T) {
 		"an answer for ever":  {drip{nil, always(content)}, "not whole after 1m0s", 60 * time.Second},
 		"thoughts are pieces": {drip{nil, always(`data: {"choices":[{"delta":{"reasoning":"hm"}}]}` + "\n\n")}, "not whole after 1m0s", 60 * time.Second},
 		"calls are pieces":    {drip{nil, always(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"x"}}]}}]}` + "\n\n")}, "not whole after 1m0s", 60 * time.Second},
-		"slow":                {drip{append(strings.Split(strings.Repeat(": alive\n\n|", 15), "|"), content, "data: "+stop+"\n\n", "data: [DONE]\n\n"), nil}, "", 18 * time.Second},
+		"slow":                {drip{append(strings.Split(strings.Repeat(": alive\n\n|", 15), "|"), content, "data: "+stop+"\n\n", "data: [DONE]\n\n"), nil}, "", 20 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

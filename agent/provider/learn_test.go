@@ -1,0 +1,179 @@
+package provider_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+	"dragoman/agent/agenttest"
+	"dragoman/agent/provider"
+	"dragoman/agent/wire"
+	"dragoman/sessions"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// whole is a request with everything that can be refused.
+func whole() agent.Request {
+	warm := float32(0.3)
+	r := ask("hi")
+	r.Temperature, r.MaxTokens, r.Effort, r.Format = &warm, 50, "xhigh", json.RawMessage(`{"type":"object"}`)
+	r.Tools = []agent.Spec{{Name: "time"}}
+	return r
+}
+
+// refusing is a model on a server that refuses each body with one of the words
+// in it, the same way.
+func refusing(t *testing.T, status int, body string, words ...string) (*provider.Model, *agenttest.Server) {
+	t.Helper()
+	s := agenttest.Serve(t, agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply {
+		for _, w := range words {
+			if strings.Contains(string(r.Body), w) {
+				return agenttest.StatusReply(status, nil, body)
+			}
+		}
+		return nil
+	}})
+	return model(t, s.URL(), func(o *provider.Options) {
+		o.API = wire.APIChat
+		o.Traits = func(_, _, api string) wire.Traits { return wire.Traits{API: api, Formats: true} }
+	}), s
+}
+
+// What a server does not take is left out of the same request, and of every
+// later one.
+func TestLearning(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status  int
+		body    string
+		refuses []string
+		want    []string
+	}{
+		"tools, Ollama":       {400, `{"error":{"message":"registry.ollama.ai/library/gemma3:4b does not support tools"}}`, []string{`"tools"`}, []string{"tools=no"}},
+		"tools, OpenRouter":   {404, `{"error":{"message":"No endpoints found that support tool use. To learn more ...","code":404}}`, []string{`"tools"`}, []string{"tools=no"}},
+		"tools, vLLM":         {400, `{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","code":400}`, []string{`"tools"`}, []string{"tools=no"}},
+		"tools, llama.cpp":    {500, `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`, []string{`"tools"`}, []string{"tools=no"}},
+		"temperature, OpenAI": {400, `{"error":{"message":"Unsupported value: 'temperature' does not support 0.3 with this model. Only the default (1) value is supported.","param":"temperature"}}`, []string{"temperature"}, []string{"temperature=no"}},
+		"temperature, Kimi":   {400, `{"error":{"message":"invalid temperature: only 1 is allowed for this model"}}`, []string{"temperature"}, []string{"temperature=no"}},
+		"max_tokens":          {400, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","param":"max_tokens"}}`, []string{`"max_tokens"`}, []string{"max_tokens=max_completion_tokens"}},
+		"usage":               {422, `{"detail":[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}`, []string{"stream_options"}, []string{"usage=no"}},
+		"format":              {400, `{"error":{"message":"This response_format type is unavailable now","type":"invalid_request_error","param":"response_format"}}`, []string{"response_format"}, []string{"response_format=no"}},
+		"effort, others":      {400, `{"error":{"message":"Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model. Supported values are: 'low', 'medium', and 'high'.","param":"reasoning_effort"}}`, []string{`"xhigh"`}, []string{"efforts=low medium high"}},
+		"effort, none":        {400, `{"error":{"message":"Unrecognized request argument supplied: reasoning_effort"}}`, []string{"reasoning_effort"}, []string{"efforts="}},
+		"effort, Ollama":      {400, `{"error":{"message":"\"llama3\" does not support thinking"}}`, []string{"reasoning_effort"}, []string{"efforts="}},
+		"tools need none":     {400, `{"error":{"message":"Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."}}`, []string{`"xhigh"`}, []string{"tools_need=none"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, s := refusing(t, tt.status, tt.body, tt.refuses...)
+			for i, requests := range []int{2, 3} {
+				if _, _, _, err := complete(t, m, whole()); err != nil || s.Count() != requests {
+					t.Fatalf("call %d: %v after %d requests, want an answer after %d", i, err, s.Count(), requests)
+				}
+			}
+			if diff := cmp.Diff(tt.want, whats(m.Learned())); diff != "" {
+				t.Errorf("learnt (-want +got):\n%s", diff)
+			}
+			// Another one that is told so needs no refusal.
+			again := model(t, s.URL(), func(o *provider.Options) {
+				o.API, o.Learned = wire.APIChat, m.Learned()
+				o.Traits = func(_, _, api string) wire.Traits { return wire.Traits{API: api, Formats: true} }
+			})
+			if _, _, _, err := complete(t, again, whole()); err != nil || s.Count() != 4 || !cmp.Equal(again.Learned(), m.Learned()) {
+				t.Errorf("told what was learnt: %v after %d requests, want 4; it knows %v", err, s.Count(), again.Learned())
+			}
+		})
+	}
+}
+
+// Nothing is learnt from a server that refuses whatever it is asked, that has
+// no time, or that does not know the key; and it is asked no more than it is
+// worth.
+func TestNothingToLearn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status, most int
+		body         string
+	}{
+		"refuses in circles": {400, 8, `{"error":{"message":"Unsupported: temperature, max_tokens, max_completion_tokens, stream_options, response_format, reasoning_effort, does not support tools"}}`},
+		"wrong key":          {401, 1, `{"error":{"message":"this key does not support tools"}}`},
+		"no time":            {429, 1, `{"error":{"message":"your tier does not support tools now"}}`},
+		"too long":           {400, 1, `{"error":{"message":"maximum context length is 9, temperature and tools are not supported"}}`},
+		"something else":     {400, 1, `{"error":{"message":"messages: roles must alternate"}}`},
+	} {
+		m, s := refusing(t, tt.status, tt.body, "{")
+		_, _, _, err := complete(t, m, whole())
+		if err == nil || s.Count() > tt.most || len(m.Learned()) != 0 {
+			t.Errorf("%s: %v after %d requests, learnt %v; want an error after at most %d", name, err, s.Count(), m.Learned(), tt.most)
+		}
+	}
+}
+
+// Once something was shown a request is never made again.
+func TestNoSecondAnswer(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply {
+		return func(x *agenttest.Exchange) {
+			x.Text("half ")
+			x.Raw("data: {\"error\":{\"message\":\"this model does not support tools\"}}\n\n")
+		}
+	}})
+	m := model(t, s.URL())
+	_, text, _, err := complete(t, m, whole())
+	if err == nil || text != "half " || s.Count() != 1 {
+		t.Errorf("Complete = %v, shown %q after %d requests, want an error after one", err, text, s.Count())
+	}
+}
+
+// A signature that the server does not know any more is left out once, and
+// nothing is learnt: the next one is good again.
+func TestBadSignature(t *testing.T) {
+	for _, body := range []string{
+		`[{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}]`,
+		`{"error":{"message":"messages.1.content.0: Invalid signature in thinking block"}}`,
+		`{"error":{"message":"The encrypted content gAAA could not be verified.","code":"invalid_encrypted_content"}}`,
+	} {
+		m, s := refusing(t, 400, body, "extra_content")
+		r := ask("hi")
+		r.Messages = append(r.Messages, sessions.Message{
+			Role: sessions.RoleAssistant, Content: "hm", Attached: &sessions.Attached{
+				By:   sessions.Provenance{API: wire.APIChat, Host: strings.TrimSuffix(strings.TrimPrefix(s.URL(), "http://"), "/v1"), Model: "fake"},
+				Data: json.RawMessage(`{"extra_content":{"google":{"thought_signature":"old"}}}`),
+			},
+		})
+		if _, _, _, err := complete(t, m, r); err != nil || s.Count() != 2 || len(m.Learned()) != 0 {
+			t.Errorf("%s: %v after %d requests, learnt %v; want an answer after 2", body, err, s.Count(), m.Learned())
+		}
+	}
+}
+
+// A server without the responses API is asked by chat completions.
+func TestNoSuchAPI(t *testing.T) {
+	s := agenttest.Serve(t, agenttest.Options{})
+	m := model(t, s.URL(), func(o *provider.Options) {
+		o.Traits = func(string, string, string) wire.Traits { return wire.Traits{API: wire.APIResponses} }
+	})
+	for range 2 {
+		if resp, _, _, err := complete(t, m, ask("hi")); err != nil || resp.Message.Content != "echo: hi" {
+			t.Fatalf("Complete = %+v, %v", resp, err)
+		}
+	}
+	if got := whats(m.Learned()); !cmp.Equal(got, []string{"api=chat"}) {
+		t.Errorf("learnt %v", got)
+	}
+	fixed := model(t, s.URL(), func(o *provider.Options) { o.API = wire.APIResponses })
+	var me *agent.ModelError
+	if _, _, _, err := complete(t, fixed, ask("hi")); !errors.As(err, &me) || me.Cause != agent.CauseURL {
+		t.Errorf("with that API alone: %v, want a wrong URL", err)
+	}
+}
+
+// What is learnt is known to whoever asks what the model can do.
+func TestAbilities(t *testing.T) {
+	m, _ := refusing(t, 400, `{"error":{"message":"this model does not support tools"}}`, `"tools"`)
+	if a := m.Abilities(); a.NoTools || !a.NoVision {
+		t.Errorf("before: %+v", a)
+	}
+	if _, _, _, err := complete(t, m, whole()); err != nil || !m.Abilities().NoTools {
+		t.Errorf("after: %+v, %v; want no tools", m.Abilities(), err)
+	}
+}
