@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/internal/gateway"
 	"dragoman/internal/httpapi"
 )
 
@@ -90,6 +91,9 @@ func whyFailed(e *agent.ModelError) string {
 	why := strings.TrimPrefix(e.Err.Error(), "wire: complete: ")
 	if e.Status != 0 {
 		why = fmt.Sprintf("HTTP %d: %s", e.Status, why)
+	}
+	if cure := gateway.Cure(e); cure != "" {
+		why = strings.TrimRight(why, ".") + ". " + cure
 	}
 	return why
 }

@@ -104,7 +104,7 @@ type Agent struct {
 	MaxTurns     int      `yaml:"max_turns" doc:"Most conversations that are answered at the same time."`
 	SystemPrompt string   `yaml:"system_prompt" doc:"Replaces the built-in system prompt. Keep it constant: a stable prompt is cached by providers."`
 	ToolTimeout  Duration `yaml:"tool_timeout" doc:"Longest run of one tool call."`
-	GiveUpAfter  Duration `yaml:"give_up_after" doc:"How long a turn that cannot reach its model is tried again before it is given up. The person is told when the model has been silent for a minute, or sooner if the next try would come later than that, and at the end."`
+	GiveUpAfter  Duration `yaml:"give_up_after" doc:"How long a turn that cannot reach its model is tried again before it is given up. The person is told when the model has been silent for a minute, or sooner if the next try would come later than that, and at the end. A longer pause that the server names is cut to what is left of it."`
 	Tools        []string `yaml:"tools" doc:"The tools that the model may use. Unset: all of them; []: none."`
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 )
 
@@ -21,4 +22,11 @@ func (h HTTP) Proxies() (list []netip.Prefix, err error) {
 		list = append(list, p.Masked())
 	}
 	return list, nil
+}
+
+// Private reports whether only people of this machine can open the page: it
+// listens on loopback, and no proxy is configured that leads there.
+func (h HTTP) Private() bool {
+	host, _, err := net.SplitHostPort(h.Listen)
+	return err == nil && loopbackHost(host) && len(h.TrustedProxies) == 0 && h.PublicURL == ""
 }

@@ -25,6 +25,9 @@ type Binding struct {
 	Reset ResetMode
 	// System is the channel's own part of the system prompt.
 	System string
+	// Owner says that whoever reads here runs Dragoman: why a model does not
+	// answer is told with what can be done about it.
+	Owner bool
 }
 
 // Groups says which messages of shared chats are answered.

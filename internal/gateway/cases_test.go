@@ -28,7 +28,7 @@ func TestCase49CleanupGoesByUpdateAndSparesTheBusy(t *testing.T) {
 		synctest.Wait()
 		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
 			if turn.Key == channels.MustKey("net:3") {
-				return "", &agent.ModelError{Kind: agent.ErrorTemporary}
+				return "", &agent.ModelError{Kind: agent.ErrorTemporary, After: time.Hour}
 			}
 			return echo(ctx, turn)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +72,10 @@ func (g *Gateway) command(ctx context.Context, m channels.Inbound, name string) 
 	return g.answer(ctx, e, g.helpText())
 }
 
+// sayGivenUp answers /stop while a message waits because the model does not
+// answer.
+const sayGivenUp = "Stopped. The model does not answer yet, so your message was waiting; it is not answered any more. Ask again when you like."
+
 // control ends the running turn, keeps what it had written so far, and closes
 // what waits; for /new it also begins a new generation.
 func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Control) error {
@@ -79,6 +84,10 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 	text := "Nothing is running now."
 	if running {
 		text = "Stopped."
+	} else if ids, err := g.postponed(ctx, m.Key); err != nil {
+		return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
+	} else if len(ids) > 0 {
+		text = sayGivenUp
 	}
 	if strings.TrimSpace(partial) != "" {
 		e.Append = []sessions.Message{{
@@ -99,6 +108,7 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 		return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
 	}
 	g.told.clear(m.Key)
+	g.resting.over(m.Key)
 	g.opts.Observer.Accepted(m.Key.Channel(), string(got.Outcome))
 	g.live.kick(m.Key)
 	return nil
@@ -111,6 +121,15 @@ func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Dragoman %s, model %s.\n", g.opts.Version, g.modelOf(h))
+	if by := lastAnswerBy(h); by != "" && by != g.modelOf(h) {
+		fmt.Fprintf(&b, "The last answer was written by %s.\n", by)
+	}
+	if rest := g.resting.restsFor(g.modelOf(h), g.opts.Now()); rest > 0 {
+		fmt.Fprintf(&b, "The model rests for %s more, as its server wants it; I try again now and then.\n", rest.Round(time.Second))
+	}
+	if ids, err := g.postponed(ctx, k); err == nil && len(ids) > 0 {
+		b.WriteString("A message waits here because the model does not answer; /stop ends that.\n")
+	}
 	switch {
 	case h.Generation == "":
 		b.WriteString("This conversation is empty.\n")
@@ -130,6 +149,17 @@ func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error
 		}
 	}
 	return strings.TrimSpace(b.String()), nil
+}
+
+// lastAnswerBy is the name of the model that answered last, which can be a
+// fallback; "" if none did.
+func lastAnswerBy(h sessions.History) string {
+	for _, m := range slices.Backward(h.Messages) {
+		if m.Role == sessions.RoleAssistant && m.Model != "" {
+			return m.Model
+		}
+	}
+	return ""
 }
 
 // modelOf is the name of the model that answers in a conversation.

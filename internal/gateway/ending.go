@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,27 +15,37 @@ import (
 // finish commits what the agent came to, or says why there is no answer.
 func (r *run) finish(ctx context.Context, res agent.Result, err error) (outcome string, _ error) {
 	if err == nil {
-		return "answered", r.commit(ctx, res, "ran", "")
+		r.g.resting.over(r.claim.Key)
+		err := r.commit(ctx, res, "ran", "")
+		r.modelWell(ctx)
+		return "answered", err
 	}
 	if ctx.Err() != nil {
 		return "cancelled", ctx.Err()
 	}
 	var broken *storeError
 	var model *agent.ModelError
+	why := agent.Cause("")
 	switch {
 	case errors.Is(err, sessions.ErrFenced), errors.Is(err, sessions.ErrConflict), errors.As(err, &broken):
 		return "refused", err
 	case errors.As(err, &model) && model.Kind == agent.ErrorTemporary && r.age() < r.g.opts.GiveUpAfter:
-		wait := max(model.After, delay(2*time.Second, time.Minute, r.rows[0].Attempts))
+		if r.hopeless(model) {
+			why = whySame
+			break
+		}
+		wait, rest := r.pause(model)
 		err := r.postpone(ctx, wait, model)
-		if err == nil && r.age()+wait >= r.g.opts.SilentFor {
-			r.sayWaiting(ctx)
+		if err == nil && r.age()+max(wait, rest) >= r.g.opts.SilentFor {
+			r.sayWaiting(ctx, model)
 		}
 		return "postponed", err
 	}
+	r.g.resting.over(r.claim.Key)
 	id := errorID()
-	r.g.log(r.claim.Key).Error("turn failed", "turn", r.id, "error_id", id, "err", err)
-	return "failed", r.commit(ctx, r.apology(id, err, model), "failed", "error "+id)
+	why = cmp.Or(why, causeOf(model))
+	r.g.log(r.claim.Key).Error("turn failed", "turn", r.id, "error_id", id, "err", err, "cause", string(why), "cure", sentences[why].cure)
+	return "failed", r.commit(ctx, r.apology(id, why, model), "failed", "error "+id)
 }
 
 // postpone puts the turn off for a while.
@@ -50,23 +61,20 @@ func (r *run) postpone(ctx context.Context, wait time.Duration, cause error) err
 	return nil
 }
 
-// apology is the answer of a turn that failed for good.
-func (r *run) apology(id string, err error, model *agent.ModelError) agent.Result {
-	text := "Sorry, something went wrong on my side and I could not answer this"
+// apology is the answer of a turn that failed for good, and why.
+func (r *run) apology(id string, why agent.Cause, model *agent.ModelError) agent.Result {
+	said := sentences[why]
 	switch {
-	case model == nil:
+	case model == nil || why == whySame:
 	case model.Kind == agent.ErrorContext:
-		text = r.tooLong()
-	case model.Kind == agent.ErrorTemporary:
-		text = "Sorry, I could not reach the model for a while, so I give up on this message. Please ask again later"
+		said.person, said.cure = r.tooLong(), ""
 	case model.Limit > 0:
-		text = fmt.Sprintf("Sorry, the provider's rate limit is smaller than this conversation (limit %d tokens, requested %d), so waiting is no use. "+
+		said.person = fmt.Sprintf("the provider's rate limit is smaller than this conversation (limit %d tokens, requested %d), so waiting is no use. "+
 			"/new starts a new conversation; whoever runs me can set a smaller context_window or get a higher limit", model.Limit, model.Asked)
-	case model.Kind == agent.ErrorRefused:
-		text = "Sorry, the model's server refuses my requests, so I cannot answer now"
+		said.cure = ""
 	}
-	text = fmt.Sprintf("%s (error %s).", text, id)
-	res := agent.Result{Text: text}
+	text := fmt.Sprintf("Sorry, %s (error %s).", said.person, id)
+	res := agent.Result{Text: r.g.owned(r.claim.Key, text, said.forOwner(model))}
 	for _, w := range r.rows {
 		res.Messages = append(res.Messages, userMessage(w.Inbound, r.g.opts.Now()))
 	}
@@ -74,6 +82,26 @@ func (r *run) apology(id string, err error, model *agent.ModelError) agent.Resul
 		Role: sessions.RoleAssistant, Content: text, At: r.g.opts.Now(), Synthetic: true,
 	})
 	return res
+}
+
+// worded is the answer to send for res. Of a model that said nothing the
+// transcript holds what the person is told, as the agent's last message: two
+// messages of people in a row are refused by the templates of some models.
+func (r *run) worded(res *agent.Result) string {
+	last := &sessions.Message{}
+	if n := len(res.Messages); n > 0 {
+		last = &res.Messages[n-1]
+	}
+	cut := res.Finish == "length" && last.Synthetic && last.Content == res.Text
+	if strings.TrimSpace(res.Text) != "" && !cut {
+		return res.Text
+	}
+	said := sentences[wordless(*res)]
+	text := "(" + said.person + ")"
+	if last.Role == sessions.RoleAssistant && last.Synthetic {
+		last.Content = text
+	}
+	return r.g.owned(r.claim.Key, text, said.cure)
 }
 
 // tooLong says what the model could not read, even alone: /new helps only
@@ -88,11 +116,11 @@ func (r *run) tooLong() string {
 	empty := len(r.history.Messages) == 0 && r.history.Summary == nil
 	switch {
 	case fixed >= limit, empty && said <= fixed:
-		return "Sorry, my instructions and tools alone are too long for the model, so I cannot answer anything here. Whoever runs me must shorten them or give me a model that reads more"
+		return "my instructions and tools alone are too long for the model, so I cannot answer anything here. Whoever runs me must shorten them or give me a model that reads more"
 	case empty:
-		return "Sorry, this message is too long for the model to read. Please send less at once"
+		return "this message is too long for the model to read. Please send less at once"
 	default:
-		return "Sorry, this has become too long for the model to read. /new starts a new conversation"
+		return "this has become too long for the model to read. /new starts a new conversation"
 	}
 }
 
@@ -104,10 +132,7 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		outcome = r.job.settle(r.g, &t, res, outcome, why)
 		defer func() { r.g.opts.Observer.Heartbeat(r.job.name, outcome) }()
 	} else {
-		text := res.Text
-		if strings.TrimSpace(text) == "" {
-			text = "(The model gave an empty answer.)"
-		}
+		text := r.worded(&res)
 		t.Messages = res.Messages
 		for i := range t.Messages {
 			t.Messages[i].Turn = r.id

@@ -62,6 +62,13 @@ type Store interface {
 	sessions.Leases
 	sessions.Lifetime
 	Titles
+	Waiting
+}
+
+// Waiting is what waits for its time, and is made due.
+type Waiting interface {
+	ListQueue(ctx context.Context, limit int) ([]sessions.QueueItem, error)
+	RetryQueue(ctx context.Context, id string) error
 }
 
 // Titles is how conversations are called, and which of them is the newest.
@@ -81,6 +88,7 @@ type Gateway struct {
 	live     liveTurns
 	strikes  limiter
 	told     notices
+	resting  resting
 	outcomes outcomes
 	sums     summaries
 	albums   albums

@@ -125,6 +125,8 @@ type scripted struct {
 	summarize func(context.Context, sessions.History) (sessions.Summary, error)
 	can       bool // a person may ask for a summary
 	audit     func(agent.Turn)
+	by        string       // the model that says it answered
+	ended     agent.Result // how a turn ended, beside its text: Finish, Thought, Unaccounted
 }
 
 func (s *scripted) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
@@ -140,8 +142,14 @@ func (s *scripted) Run(ctx context.Context, t agent.Turn) (agent.Result, error) 
 		return agent.Result{}, err
 	}
 	msgs := append([]sessions.Message{}, t.Input...)
-	msgs = append(msgs, sessions.Message{Role: sessions.RoleAssistant, Content: text})
-	return agent.Result{Messages: msgs, Text: text, Steps: 1}, nil
+	last := sessions.Message{Role: sessions.RoleAssistant, Content: text, Model: s.by}
+	if text == "" {
+		last.Content, last.Synthetic = "(no words)", true // as the agent does
+	}
+	msgs = append(msgs, last)
+	res := s.ended
+	res.Messages, res.Text, res.Steps = msgs, text, 1
+	return res, nil
 }
 
 func (s *scripted) NeedsSummary(h sessions.History) bool { return s.needs != nil && s.needs(h) }

@@ -12,30 +12,52 @@ import (
 // sayWaiting is what a person reads once when the model gives no sign of life
 // for Options.SilentFor: its server cannot be reached, refuses for now, or
 // takes very long.
-const sayWaiting = "The model does not answer yet; I keep your message and go on trying."
+const sayWaiting = "The model does not answer yet; I keep your message and go on trying. /stop ends that."
 
 // sayWaiting tells the person that their answer takes long, once: the notice
 // has an id of its own, and the store takes it only the first time, however
 // often the turn is tried again and whoever tries it. It stands before the
-// answer in the outbox. Jobs have nobody who waits.
-func (r *run) sayWaiting(ctx context.Context) {
+// answer in the outbox. Jobs have nobody who waits. failed is how the last
+// attempt did, or nil.
+func (r *run) sayWaiting(ctx context.Context, failed *agent.ModelError) {
 	if r.job != nil || r.b == nil {
 		return
 	}
+	text := sayWaiting
+	if failed != nil {
+		text = r.g.owned(r.claim.Key, text, sentences[failed.Cause].forOwner(failed))
+	}
+	r.notice(ctx, "waiting:"+r.id, text)
+}
+
+// notice tells the person something beside the answer, once for its id.
+func (r *run) notice(ctx context.Context, id, text string) {
 	r.mu.Lock()
 	newest := r.rows[len(r.rows)-1].Inbound
 	r.mu.Unlock()
 	_, err := r.g.store.Accept(ctx, sessions.Entry{
-		Inbound: channels.Inbound{Key: r.claim.Key, ID: "waiting:" + r.id, At: r.g.opts.Now()},
-		Origin:  sessions.OriginNotice, Answered: true, Replies: r.g.split(r.claim.Key, sayWaiting, newest),
+		Inbound: channels.Inbound{Key: r.claim.Key, ID: id, At: r.g.opts.Now()},
+		Origin:  sessions.OriginNotice, Answered: true, Replies: r.g.split(r.claim.Key, text, newest),
 	})
 	if err != nil {
 		if ctx.Err() == nil {
-			r.g.log(r.claim.Key).Warn("the person is not told that the model does not answer", "turn", r.id, "err", err)
+			r.g.log(r.claim.Key).Warn("the person is not told something", "turn", r.id, "notice", id, "err", err)
 		}
 		return
 	}
 	r.g.live.kick(r.claim.Key)
+}
+
+// sayUnseen is what a person reads once in a conversation that has become too
+// long to be read whole and cannot be summarised.
+const sayUnseen = "This conversation is longer than I can read at once, and I could not summarise its older part: I do not see that any more. Nothing is deleted; /new starts a new conversation."
+
+// cureUnseen is what whoever runs Dragoman can do about that.
+const cureUnseen = "The log says why the summary failed (\"summary failed\"). summary.model can name another model for summaries."
+
+// sayUnseen tells the person so, once in a generation.
+func (r *run) sayUnseen(ctx context.Context) {
+	r.notice(ctx, "unseen:"+r.claim.Key.String()+"#"+r.history.Generation, r.g.owned(r.claim.Key, sayUnseen, cureUnseen))
 }
 
 // silentSince is from when on the model owes the person something: since the

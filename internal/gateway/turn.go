@@ -72,7 +72,7 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	r.live.preview = lastPreview(steps)
 	defer g.live.remove(r.live)
 	stop := g.attend(ctx, &attendant{
-		b: r.b, claim: r.claim, turn: r.live, id: r.id, answers: r.bound, since: r.silentSince(), sayWaiting: r.sayWaiting,
+		b: r.b, claim: r.claim, turn: r.live, id: r.id, answers: r.bound, since: r.silentSince(), sayWaiting: func(ctx context.Context) { r.sayWaiting(ctx, nil) },
 	})
 	result, err := r.ask(tctx, steps)
 	stop()
@@ -103,6 +103,9 @@ func (r *run) answered(ctx context.Context, result *agent.Result, err error, int
 		outcome = "refused" // nothing of it was stored
 	}
 	r.turnDone(*result, outcome, time.Since(began))
+	if outcome == "answered" && err == nil && result.SummaryFailed && r.job == nil {
+		r.sayUnseen(ctx)
+	}
 	g.log(r.claim.Key).Debug("turn ended", "turn", r.id, "outcome", outcome, "took", time.Since(began), "steps", result.Steps)
 	return err
 }
@@ -125,6 +128,9 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 		ID: r.id, Key: r.claim.Key, Person: newest.Sender, Private: newest.Private,
 		Steps: steps, Progress: r.show, Alive: r.lives,
 		Record: func(ctx context.Context, s sessions.Step) error {
+			if s.Kind == sessions.StepModel {
+				r.modelWell(ctx)
+			}
 			return r.ofStore(r.g.store.AppendStep(ctx, r.claim, r.id, r.bound(), s))
 		},
 	}

@@ -1,0 +1,150 @@
+package gateway
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"dragoman/agent"
+	"dragoman/channels"
+)
+
+// sentence is how a failure is told. person is short and for whoever wrote: it
+// follows "Sorry, " or stands alone in brackets. cure is for whoever runs
+// Dragoman, and says what to look at or to change.
+type sentence struct{ person, cure string }
+
+// What a turn came to, beside the causes that [agent.Cause] names.
+const (
+	whyUnknown  agent.Cause = "unknown"
+	whyRefused  agent.Cause = "refused"
+	whyGone     agent.Cause = "gone"
+	whySame     agent.Cause = "the same again"
+	whyEmpty    agent.Cause = "empty"
+	whyThoughts agent.Cause = "only thoughts"
+	whyCut      agent.Cause = "cut before any word"
+	whyFiltered agent.Cause = "filtered"
+)
+
+// sentences has one for every way in which a model gives no answer.
+var sentences = map[agent.Cause]sentence{
+	agent.CauseKey: {
+		"the model's server does not accept my key, so I cannot answer now",
+		"The API key is missing, wrong or revoked: set model.api_key (or the variable that it names) to a valid one.",
+	},
+	agent.CauseModel: {
+		"the model that I am set to use does not exist on its server, so I cannot answer now",
+		"Set model.name to a model that the server has.",
+	},
+	agent.CauseQuota: {
+		"the account that pays for the model is used up, so I cannot answer now",
+		"Add credit or raise the limit at the provider, or set another model.api_key.",
+	},
+	agent.CauseURL: {
+		"nothing answers at the address that I have for the model, so I cannot answer now",
+		"Look at model.base_url: most servers want it to end in /v1, and none in /chat/completions.",
+	},
+	agent.CauseFilter: {
+		"the model's provider filters this message. Please say it in other words",
+		"It was the provider's content filter, not Dragoman. Some providers let you change it.",
+	},
+	agent.CauseUnreachable: {
+		"I could not reach the model for a while, so I give up on this message. Please ask again later",
+		"There was no connection to model.base_url: see whether the server runs and whether its name is known here.",
+	},
+	agent.CauseBusy: {
+		"the model had too much to do for a while, so I give up on this message. Please ask again later",
+		"There are too many requests, or the server is overloaded: a higher limit at the provider helps, or a fallback model.",
+	},
+	agent.CauseTools: {
+		"the model cannot use tools, so I cannot answer now",
+		"Choose a model that can call tools, or set agent.tools to [].",
+	},
+	agent.CauseParameter: {
+		"the model's server does not take one of my settings, so I cannot answer now",
+		"Look at what is set under model, above all at what differs from the defaults.",
+	},
+	whyUnknown: {"something went wrong on my side and I could not answer this", "The log has the error under this id."},
+	whyRefused: {"the model's server refuses my requests, so I cannot answer now", "Look at the settings under model."},
+	whyGone:    {"I could not reach the model for a while, so I give up on this message. Please ask again later", "The log has each attempt."},
+	whySame: {
+		"the model's answer was broken three times in the same way, so I stop trying. Please ask again later, or in other words",
+		"The server answers, and each time it breaks off or sends what is no answer: look at its own log.",
+	},
+	whyEmpty: {"The model gave an empty answer.", "If it happens often, the server's chat template may not fit the model."},
+	whyThoughts: {
+		"The model thought about this and then gave no answer. Please ask again, or in other words.",
+		"Raise model.max_tokens, or let it think less.",
+	},
+	whyCut: {
+		"The answer reached its length limit before its first word. Please ask again, or for less at once.",
+		"Raise model.max_tokens: what a model thinks counts as well.",
+	},
+	whyFiltered: {
+		"The model's provider filtered the answer. Please say it in other words.",
+		"It was the provider's content filter, not Dragoman. Some providers let you change it.",
+	},
+}
+
+// causeOf names why a call ended a turn; nil: it was none of the model.
+func causeOf(model *agent.ModelError) agent.Cause {
+	switch {
+	case model == nil:
+		return whyUnknown
+	case sentences[model.Cause] != sentence{}:
+		return model.Cause
+	case model.Kind == agent.ErrorTemporary:
+		return whyGone
+	case model.Kind == agent.ErrorRefused:
+		return whyRefused
+	}
+	return whyUnknown
+}
+
+// Cure is what whoever runs Dragoman can do about a failed call, or "".
+func Cure(e *agent.ModelError) string {
+	if e.Cause == "" {
+		return ""
+	}
+	return sentences[e.Cause].cure
+}
+
+// saidMost bounds what is repeated of a server's words.
+const saidMost = 300
+
+// packages stand in front of a server's words.
+var packages = regexp.MustCompile(`^(?:\w+: )*(?:the server says: )?`)
+
+// forOwner is the cure, with the server's own words.
+func (s sentence) forOwner(model *agent.ModelError) string {
+	if model == nil || model.Err == nil {
+		return s.cure
+	}
+	said := packages.ReplaceAllString(strings.Join(strings.Fields(model.Err.Error()), " "), "")
+	if model.Status != 0 {
+		said = fmt.Sprintf("HTTP %d: %s", model.Status, said)
+	}
+	return strings.TrimSpace(s.cure + " The server says: " + clipText(said, saidMost))
+}
+
+// owned is text for the people of a chat: for whoever runs Dragoman with more,
+// which nobody else is to read.
+func (g *Gateway) owned(k channels.Key, text, more string) string {
+	if b := g.bindings[k.Channel()]; b == nil || !b.Owner || more == "" {
+		return text
+	}
+	return text + "\n\n" + more
+}
+
+// wordless is how a turn is told whose model said nothing at the end.
+func wordless(res agent.Result) agent.Cause {
+	switch {
+	case res.Finish == "content_filter":
+		return whyFiltered
+	case res.Finish == "length":
+		return whyCut
+	case res.Thought:
+		return whyThoughts
+	}
+	return whyEmpty
+}

@@ -1,0 +1,174 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/internal/gateway"
+	"dragoman/sessions"
+)
+
+// Each cause has a sentence for people, which is short and says nothing of
+// settings, and a cure for whoever runs Dragoman, with the server's words. What
+// the model reads later is the former.
+func TestCausesAreNamed(t *testing.T) {
+	refusal := func(c agent.Cause, status int) *agent.ModelError {
+		return &agent.ModelError{Kind: agent.ErrorRefused, Cause: c, Status: status, Err: errors.New("the server's words")}
+	}
+	away := refusal(agent.CauseUnreachable, 0)
+	away.Kind = agent.ErrorTemporary
+	busy := refusal(agent.CauseBusy, 503)
+	busy.Kind = agent.ErrorTemporary
+	for name, test := range map[string]struct {
+		err        *agent.ModelError
+		said, cure string
+	}{
+		"key":       {refusal(agent.CauseKey, 401), "does not accept my key", "model.api_key"},
+		"model":     {refusal(agent.CauseModel, 404), "does not exist on its server", "model.name"},
+		"quota":     {refusal(agent.CauseQuota, 429), "is used up", "credit"},
+		"url":       {refusal(agent.CauseURL, 404), "nothing answers at the address", "/v1"},
+		"filter":    {refusal(agent.CauseFilter, 400), "say it in other words", "content filter"},
+		"tools":     {refusal(agent.CauseTools, 400), "cannot use tools", "agent.tools"},
+		"parameter": {refusal(agent.CauseParameter, 400), "one of my settings", "under model"},
+		"away":      {away, "could not reach the model for a while", "model.base_url"},
+		"busy":      {busy, "had too much to do", "fallback"},
+		"unknown":   {refusal("", 418), "refuses my requests", "the server's words"},
+		"a new one": {refusal("something else", 418), "refuses my requests", "the server's words"},
+	} {
+		for _, owner := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := start(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) { b.Owner = owner })
+					w.agent.run = func(context.Context, agent.Turn) (string, error) { return "", test.err }
+					w.say("1", "hello")
+					time.Sleep(20 * time.Minute)
+					synctest.Wait()
+					got := w.net.texts("1")
+					if len(got) != 1 {
+						t.Fatalf("it says %q, want one apology", got)
+					}
+					short, more, _ := strings.Cut(got[0], "\n\n")
+					if !strings.Contains(short, test.said) || !strings.HasPrefix(short, "Sorry, ") || !strings.Contains(short, "(error ") || len(short) > 250 {
+						t.Errorf("people read %q, want a sentence with %q", short, test.said)
+					}
+					if told := strings.Contains(more, test.cure) && strings.Contains(more, "the server's words"); told != owner {
+						t.Errorf("owner %v reads %q beside it; the cure is %q", owner, more, test.cure)
+					}
+					tr := w.transcript("1")
+					if len(tr) != 2 || tr[1] != "assistant: "+short {
+						t.Errorf("the transcript is %q, want the sentence for people", tr)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A model that says nothing at the end leaves a message that says so, and why
+// if that is known. The next question follows an answer.
+func TestAnEmptyAnswerIsSaid(t *testing.T) {
+	for name, test := range map[string]struct {
+		ended      agent.Result
+		said, cure string
+	}{
+		"empty":    {agent.Result{Finish: "stop"}, "(The model gave an empty answer.)", "template"},
+		"thoughts": {agent.Result{Finish: "stop", Thought: true}, "(The model thought about this and then gave no answer.", "model.max_tokens"},
+		"cut":      {agent.Result{Finish: "length", Thought: true}, "(The answer reached its length limit before its first word.", "model.max_tokens"},
+		"filtered": {agent.Result{Finish: "content_filter"}, "(The model's provider filtered the answer.", "content filter"},
+	} {
+		for _, owner := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := start(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) { b.Owner = owner })
+					w.agent.ended = test.ended
+					w.agent.run = func(context.Context, agent.Turn) (string, error) { return "", nil }
+					w.say("1", "hello")
+					synctest.Wait()
+					w.say("1", "again")
+					synctest.Wait()
+					got := w.net.texts("1")
+					if len(got) != 2 || !strings.HasPrefix(got[0], test.said) || strings.Contains(got[0], test.cure) != owner {
+						t.Fatalf("owner %v reads %q, want %q with or without %q", owner, got, test.said, test.cure)
+					}
+					short, _, _ := strings.Cut(got[0], "\n\n")
+					tr := w.transcript("1")
+					if len(tr) != 4 || tr[1] != "assistant: "+short || tr[2] != "user: again" {
+						t.Errorf("the transcript is %q, want each question answered", tr)
+					}
+				})
+			})
+		}
+	}
+}
+
+// cutModel is a model whose answers end before their first word.
+type cutModel struct{ plainModel }
+
+func (cutModel) Complete(context.Context, agent.Request, func(agent.Delta)) (agent.Response, error) {
+	return agent.Response{Message: sessions.Message{Role: sessions.RoleAssistant}, Finish: "length"}, nil
+}
+
+// The same with the agent in between, which has words of its own for it.
+func TestACutAnswerIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ag, err := agent.New(cutModel{}, nil, agent.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.real = ag })
+		w.say("1", "hello")
+		const want = "(The answer reached its length limit before its first word. Please ask again, or for less at once.)"
+		w.expect("1", want)
+		if tr := w.transcript("1"); len(tr) != 2 || tr[1] != "assistant: "+want {
+			t.Errorf("the transcript is %q", tr)
+		}
+	})
+}
+
+// A person whose conversation is too long and cannot be summarised is told once
+// that its beginning is out of view, and again after /new only.
+func TestUnseenIsSaidOnce(t *testing.T) {
+	const notice = "This conversation is longer than I can read at once, and I could not summarise its older part: I do not see that any more. Nothing is deleted; /new starts a new conversation."
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.agent.needs = func(h sessions.History) bool { return len(h.Messages) > 0 && h.Messages[0].Content != "short" }
+		w.agent.summarize = func(context.Context, sessions.History) (sessions.Summary, error) {
+			return sessions.Summary{}, errors.New("no")
+		}
+		w.say("1", "one") // its summary fails
+		synctest.Wait()
+		w.say("1", "two")
+		w.expect("1", "echo one", "echo two")
+		w.agent.ended = agent.Result{Unaccounted: 3, SummaryFailed: true}
+		w.say("1", "three")
+		w.expect("1", "echo one", "echo two", "echo three", notice)
+		w.say("1", "four")
+		w.expect("1", "echo one", "echo two", "echo three", notice, "echo four")
+		if tr := w.transcript("1"); len(tr) != 8 {
+			t.Errorf("the transcript has %d messages, want 8: the notice is none", len(tr))
+		}
+		w.say("1", "/new")
+		w.say("1", "five")
+		synctest.Wait()
+		w.say("1", "six")
+		synctest.Wait()
+		n := 0
+		for _, text := range w.net.texts("1") {
+			if text == notice {
+				n++
+			}
+		}
+		if n != 2 {
+			t.Errorf("it was said %d times, want once in each of two conversations: %q", n, w.net.texts("1"))
+		}
+		w.agent.ended.SummaryFailed = false
+		w.say("2", "short")
+		w.expect("2", "echo short") // no summary has failed there
+		w.seen.clear()              // the agent of this test leaves messages out, and says so
+	})
+}
