@@ -88,11 +88,12 @@ func TestOtherAPIs(t *testing.T) {
 			k.step(1)
 			k.step(0)
 
-			// An answer of another server's, in the middle of its tools.
+			// An answer of another server's, in the middle of its tools. Its call is
+			// like none of this server's, which would miss its thoughts.
 			k.r.Effort = "high"
 			k.say("other")
 			k.r.Messages = append(
-				k.r.Messages, sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "functions.time:0", Name: "time", Arguments: "{}"}}},
+				k.r.Messages, sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "functions.time:0", Name: "time", Arguments: `{"zone":"Mars"}`}}},
 				sessions.Message{Role: sessions.RoleTool, ToolCallID: "functions.time:0", Content: "noon", Failed: true},
 			)
 			if got, want := k.step(0), "heard: other -> noon"; got != want {
