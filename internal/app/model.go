@@ -275,7 +275,7 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 	}
 	o := agent.Options{
 		System: system, MaxSteps: d.cfg.Agent.MaxSteps, ContextWindow: d.window,
-		MaxTokens: d.cfg.Model.MaxTokens, Effort: d.cfg.Model.Reasoning, ToolTimeout: d.cfg.Agent.ToolTimeout.D(), Tries: d.cfg.Model.Retries + 1,
+		MaxTokens: d.cfg.Model.MaxTokens, Effort: d.cfg.Model.Reasoning, TextTools: d.cfg.Model.TextTools, ToolTimeout: d.cfg.Agent.ToolTimeout.D(), Tries: d.cfg.Model.Retries + 1,
 		Compaction: d.cfg.Summary.Compaction(), Prune: d.cfg.Prune.Rules(), Models: d.others, Logger: d.log,
 	}
 	o.Windows, o.SummarizerWindow = d.windows(), d.cfg.Summary.Model.ContextWindow

@@ -20,6 +20,7 @@ import (
 // everyKey sets each key that the agent is made with to what no default is.
 const everyKey = `
 model: {base_url: 'http://127.0.0.1:1/v1', name: main, context_window: 50000, max_tokens: 777, temperature: 0.5, retries: 6, vision: no,
+  reasoning: high, text_tools: off,
   encoding: cl100k_base, others: [{name: small, context_window: 9000}, {name: plain}]}
 agent: {system_prompt: "Speak like a pilot.", max_steps: 7, tool_timeout: 33s}
 prune: {soft_percent: 41, hard_percent: 61, head: 11, tail: 22, min_result: 4000, min_total: 9000, keep_assistants: 1, exempt: [web_fetch]}
@@ -50,7 +51,7 @@ func TestConfigurationReachesTheAgent(t *testing.T) {
 	compaction.Format, compaction.UserPrompt, compaction.Schema = window.JSON, "Now: ${sessionMessages}", `{"type": "object"}`
 	want := agent.Options{
 		System: "Speak like a pilot.", MaxSteps: 7, ContextWindow: 50000, Windows: map[string]int{"small": 9000},
-		MaxTokens: 777, Temperature: &half, Effort: "auto", ToolTimeout: 33 * time.Second, Tries: 7,
+		MaxTokens: 777, Temperature: &half, Effort: "high", TextTools: "off", ToolTimeout: 33 * time.Second, Tries: 7,
 		Prune: window.Prune{
 			SoftPercent: 41, HardPercent: 61, Head: 11, Tail: 22, MinResult: 4000, MinTotal: 9000, KeepAssistants: 1, Exempt: []string{"web_fetch"},
 		},
