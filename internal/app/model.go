@@ -95,6 +95,26 @@ func (d *Daemon) useServer(base, key, name, why string) error {
 		}
 		return d.metered(m, name), nil
 	})
+	return d.standIns()
+}
+
+// standIns lets the models of model.fallback answer while the configured one
+// cannot. Each is metered by itself.
+func (d *Daemon) standIns() error {
+	var all []agent.Model
+	for _, name := range d.cfg.Model.Fallback {
+		if name == d.model.Name() {
+			continue // a model that was chosen may be one of them
+		}
+		m, err := d.others(name)
+		if err != nil {
+			return fmt.Errorf("app: model.fallback: %w", err)
+		}
+		all = append(all, m)
+	}
+	if len(all) > 0 {
+		d.model = provider.NewFallback(d.model, all, provider.FallbackOptions{Logger: d.log})
+	}
 	return nil
 }
 
