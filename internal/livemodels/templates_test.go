@@ -171,7 +171,10 @@ var calls atomic.Int64
 // scripted is a model that does what the newest message says.
 func scripted(x *agenttest.Exchange, gate <-chan struct{}) {
 	r := x.Request
-	asked, last := r.LastUser(), r.Messages[len(r.Messages)-1]
+	last := r.Messages[len(r.Messages)-1]
+	// Messages of people that no answer parts are sent as one. Each is a line.
+	lines := strings.Split(strings.TrimSpace(r.LastUser()), "\n")
+	asked := lines[len(lines)-1]
 	call := func(name, args string) agenttest.ToolDelta {
 		return agenttest.ToolDelta{ID: fmt.Sprintf("call_%d", calls.Add(1)), Name: name, Arguments: args}
 	}
