@@ -141,7 +141,8 @@ func serveLlama(t *testing.T, args ...string) (address string) {
 func serveLlamaAt(t *testing.T, address string, args ...string) (kill func()) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(address)
-	all := append([]string{"-m", model, "--host", "127.0.0.1", "--port", port, "--jinja", "--parallel", "1", "-t", "2", "--no-webui", "--cache-ram", "0"}, args...)
+	// One thread: two wait for each other on a busy machine.
+	all := append([]string{"-m", model, "--host", "127.0.0.1", "--port", port, "--jinja", "--parallel", "1", "-t", "1", "--no-webui", "--cache-ram", "0"}, args...)
 	cmd := run(t, &testkit.Output{}, os.Environ(), filepath.Join(servers, "llama", "llama-server"), all...)
 	testkit.Eventually(t, "llama-server to be ready", func() bool {
 		code, _ := get(t, "http://"+address+"/health")
@@ -168,7 +169,7 @@ func createOllama(t *testing.T, address, name, more string) {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "Modelfile")
-	if err := os.WriteFile(file, []byte("FROM "+model+"\n"+more+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte("FROM "+model+"\nPARAMETER num_thread 1\n"+more+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(servers, "ollama", "ollama"), "create", name, "-f", file)
