@@ -72,6 +72,7 @@ var lessons = map[string]func(t *wire.Traits, value string){
 	"api":             func(t *wire.Traits, v string) { t.API = v },
 	"tools_need":      func(t *wire.Traits, v string) { t.ToolsNeed = v },
 	"tools":           func(t *wire.Traits, v string) { t.NoTools = v == "no" },
+	"parallel_calls":  func(t *wire.Traits, v string) { t.OneCall = v == "no" },
 	"temperature":     func(t *wire.Traits, v string) { t.NoTemperature = v == "no" },
 	"max_tokens":      func(t *wire.Traits, v string) { t.CompletionTokens = v == "max_completion_tokens" },
 	"usage":           func(t *wire.Traits, v string) { t.NoUsage = v == "no" },

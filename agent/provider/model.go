@@ -187,11 +187,13 @@ type try struct {
 
 // ask makes one request.
 func (t *try) ask(ctx context.Context) (wire.Answer, error) {
+	r := *t.r
+	r.Messages = shaped(r.Messages, &t.know.traits)
 	in := &wire.Input{
-		Request: t.r, Traits: t.know.traits, Bare: t.bare, Extra: t.m.o.Body,
+		Request: &r, Traits: t.know.traits, Bare: t.bare, Extra: t.m.o.Body,
 		To: sessions.Provenance{API: t.know.traits.API, Host: t.m.server.Host(), Model: t.m.o.Name},
 	}
-	pictures := t.m.show(t.r.Messages, t.know.most)
+	pictures := t.m.show(r.Messages, t.know.most)
 	if pictures != nil {
 		in.Pictures = pictures.of
 	}

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/wire"
+	"dragoman/sessions"
 )
 
 // A refusal is a way in which servers say that they do not take a part of the
@@ -42,7 +43,7 @@ func (t *try) adapt(err error) bool {
 
 // refusals are in order: what names two things is about the first.
 var refusals = []func(t *try, said *wire.Said) bool{
-	(*try).otherAPI, (*try).noSuchAPI, (*try).pictures, (*try).noTools, (*try).owesThoughts, (*try).owesSignature,
+	(*try).otherAPI, (*try).noSuchAPI, (*try).pictures, (*try).noTools, (*try).oneCall, (*try).onlyTurns, (*try).owesThoughts, (*try).owesSignature,
 	(*try).badSignature, (*try).noEffort, (*try).noTemperature, (*try).tokensName, (*try).noUsage, (*try).noFormat,
 }
 
@@ -92,6 +93,25 @@ func (t *try) tools() bool { return len(t.r.Tools) > 0 && !t.know.traits.NoTools
 
 func (t *try) noTools(said *wire.Said) bool {
 	return t.tools() && said.RefusesTools() && t.learn("tools=no", said)
+}
+
+var (
+	// singleCall is in the templates of Llama 3.1 to 3.3.
+	singleCall = regexp.MustCompile(`only supports? (?:a )?single tool[- ]calls?\b`)
+	inTurn     = regexp.MustCompile(`roles must alternate`)
+)
+
+// oneCall is a template that takes one call in a message. The history has more
+// where another model made them.
+func (t *try) oneCall(said *wire.Said) bool {
+	return !t.know.traits.OneCall && singleCall.MatchString(said.Words) && t.learn("parallel_calls=no", said)
+}
+
+// onlyTurns is a template without tools that wants user and assistant in turn.
+// So they are in our requests, but for what tools answered.
+func (t *try) onlyTurns(said *wire.Said) bool {
+	answered := slices.ContainsFunc(t.r.Messages, func(m sessions.Message) bool { return m.Role == sessions.RoleTool })
+	return answered && !t.know.traits.NoTools && inTurn.MatchString(said.Words) && t.learn("tools=no", said)
 }
 
 // unsupported is how servers say that they do not know or take a field.

@@ -26,6 +26,8 @@ type Traits struct {
 	API string
 	// NoTools: a request with tools is refused.
 	NoTools bool
+	// OneCall: a message with more than one tool call is refused.
+	OneCall bool
 	// NoTemperature: only the server's own temperature is taken.
 	NoTemperature bool
 	// CompletionTokens: the bound of an answer is called max_completion_tokens.
