@@ -167,8 +167,13 @@ func (a *asker) llamaCpp(ctx context.Context, f *Found) {
 	if sees, said := props.Modalities["vision"]; said {
 		f.Vision, f.VisionFrom = answer(sees), from
 	}
-	if calls, said := props.Template["supports_tools"]; said && calls {
+	offers, said := props.Template["supports_tools"]
+	switch {
+	case offers:
 		f.Tools, f.ToolsFrom = Yes, from
+	case said && !props.Template["supports_tool_calls"]:
+		// The server takes tools all the same, and the model never reads of them.
+		f.Tools, f.ToolsFrom = No, from
 	}
 }
 

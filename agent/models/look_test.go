@@ -84,6 +84,14 @@ func TestLook(t *testing.T) {
 			"anything",
 			models.Found{Server: "llama.cpp", Window: 4096, WindowFrom: "its server's /props", Tools: "yes", Vision: "yes", Formats: true, Names: []string{"m.gguf"}},
 		},
+		"llama.cpp, a template without tools": {
+			map[string]string{
+				"/v1/models": list(`{"id":"gemma-2.gguf","owned_by":"llamacpp"}`),
+				"/props":     `{"default_generation_settings":{"n_ctx":4096},"chat_template_caps":{"supports_tools":false,"supports_tool_calls":false}}`,
+			},
+			"gemma-2.gguf",
+			models.Found{Server: "llama.cpp", Window: 4096, WindowFrom: "its server's /props", Tools: "no", Vision: "no", Formats: true, Names: []string{"gemma-2.gguf"}},
+		},
 		"llama.cpp without props": {
 			map[string]string{"/v1/models": list(`{"id":"m","owned_by":"llamacpp","meta":{"n_ctx":8192}}`)},
 			"m",

@@ -16,17 +16,47 @@ import (
 	"dragoman/internal/testkit"
 )
 
+// lesson is a rule that some templates have, and what Dragoman learns from the
+// first refusal.
+type lesson struct {
+	says    string // in the refusal
+	refuses func(*agenttest.Request) bool
+}
+
+var lessons = []lesson{
+	{"This model only supports single tool-calls at once!", func(r *agenttest.Request) bool {
+		return slices.ContainsFunc(r.Messages, func(m agenttest.RequestMessage) bool { return m.ToolCalls > 1 })
+	}},
+	{"Conversation roles must alternate", func(r *agenttest.Request) bool {
+		return slices.ContainsFunc(r.Messages, func(m agenttest.RequestMessage) bool { return m.Role == "tool" })
+	}},
+}
+
+// recording are the requests of one preset's conversation, and those of a
+// conversation with a server that teaches each of the lessons.
+type recording struct {
+	bodies [][]byte
+	taught [][][]byte
+}
+
 // Every request of a conversation is one that every chat template takes: of
 // each preset, up to the first summary and after it, with calls of tools, an
 // empty answer and messages of people one after the other. The conversations
-// are held with a scripted server; each template then reads what it was sent.
+// are held with a scripted server; each template then reads what it was sent. A
+// template with a rule that is learnt reads what is sent once that is known.
 func TestTemplates(t *testing.T) {
 	need(t)
 	presets := window.PresetNames()
-	bodies := make(map[string][][]byte)
+	recordings := make(map[string]recording)
 	for _, preset := range presets {
-		t.Run("record/"+preset, func(t *testing.T) { bodies[preset] = record(t, preset) })
-		figures.bodies += len(bodies[preset])
+		t.Run("record/"+preset, func(t *testing.T) {
+			r := recording{bodies: record(t, preset, nil)}
+			for i := range lessons {
+				r.taught = append(r.taught, record(t, preset, &lessons[i]))
+			}
+			recordings[preset] = r
+		})
+		figures.bodies += len(recordings[preset].bodies)
 	}
 	if t.Failed() {
 		return
@@ -42,21 +72,21 @@ func TestTemplates(t *testing.T) {
 			t.Parallel()
 			server := serveLlama(t, "-c", "512", "--chat-template-file", template)
 			for _, preset := range presets {
-				apply(t, server, preset, bodies[preset])
+				judge(t, server, preset, recordings[preset])
 			}
 		})
 	}
 }
 
-// apply has the server's template read each body, as it would to answer it.
-func apply(t *testing.T, server, preset string, bodies [][]byte) {
+// judge counts whether the server's template takes a preset's requests.
+func judge(t *testing.T, server, preset string, r recording) {
 	t.Helper()
-	refused, first := 0, ""
-	for n, body := range bodies {
-		if code, text := send(t, http.MethodPost, "http://"+server+"/apply-template", body); code != http.StatusOK {
-			if refused++; first == "" {
-				first = fmt.Sprintf("request %d, HTTP %d: %s", n, code, message(text))
-			}
+	refused, first := apply(t, server, r.bodies)
+	learnt := 0
+	for i, l := range lessons {
+		if refused > 0 && strings.Contains(first, l.says) {
+			refused, first = apply(t, server, r.taught[i])
+			learnt = 1
 		}
 	}
 	figures.Lock()
@@ -64,15 +94,35 @@ func apply(t *testing.T, server, preset string, bodies [][]byte) {
 	figures.refused += refused
 	if refused == 0 {
 		figures.passed++
+		figures.learnt += learnt
 		return
 	}
-	t.Errorf("preset %s: %d of %d requests are refused, the first: %s", preset, refused, len(bodies), first)
+	t.Errorf("preset %s: %d requests are refused, the first: %s", preset, refused, first)
 }
 
-// record holds a conversation and returns the bodies of all requests for it.
-func record(t *testing.T, preset string) [][]byte {
+// apply has the server's template read each body, as it would to answer it. It
+// counts those that are refused, and returns the reason of the first.
+func apply(t *testing.T, server string, bodies [][]byte) (refused int, first string) {
+	t.Helper()
+	for n, body := range bodies {
+		if code, text := send(t, http.MethodPost, "http://"+server+"/apply-template", body); code != http.StatusOK {
+			if refused++; first == "" {
+				first = fmt.Sprintf("request %d of %d, HTTP %d: %s", n, len(bodies), code, message(text))
+			}
+		}
+	}
+	return refused, first
+}
+
+// record holds a conversation with a server that teaches a lesson, if there is
+// one, and returns the bodies of the requests that it took.
+func record(t *testing.T, preset string, l *lesson) [][]byte {
+	t.Helper()
 	gate := make(chan struct{})
-	server := agenttest.Serve(t, agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply {
+	server := agenttest.Serve(t, agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply {
+		if l != nil && l.refuses(r) {
+			return agenttest.StatusReply(http.StatusBadRequest, nil, `{"error":{"message":"Jinja Exception: `+l.says+`"}}`)
+		}
 		return func(x *agenttest.Exchange) { scripted(x, gate) }
 	}})
 	h := startHouse(t, fmt.Sprintf("model: {type: openai, base_url: %s, name: scripted, context_window: 8192, retries: 0}\nsummary: {preset: %s}", server.URL(), preset))
@@ -92,7 +142,14 @@ func record(t *testing.T, preset string) [][]byte {
 		close(gate)
 		h.next(before + 1)
 	}})
-	return telling(server.Requests(), preset == window.DefaultPreset)
+	taken := server.Requests()
+	if l != nil {
+		all := len(taken)
+		if taken = slices.DeleteFunc(taken, l.refuses); all-len(taken) != 1 {
+			t.Errorf("%q is said to %d requests, want 1: it is not learnt", l.says, all-len(taken))
+		}
+	}
+	return telling(taken, preset == window.DefaultPreset)
 }
 
 // telling are the bodies of the requests that no other one contains: the first
@@ -101,7 +158,7 @@ func record(t *testing.T, preset string) [][]byte {
 // with the one before the summary: until then all presets send the same.
 func telling(all []*agenttest.Request, first bool) (bodies [][]byte) {
 	const kinds = 10
-	summary := slices.IndexFunc(all, func(r *agenttest.Request) bool { return len(r.Tools) == 0 })
+	summary := slices.IndexFunc(all, summarises)
 	for n, r := range all {
 		if n >= summary-1 || first && n < kinds {
 			bodies = append(bodies, r.Body)
@@ -125,7 +182,7 @@ type conversation struct {
 // messages after that.
 func converse(h *house, c conversation) {
 	h.t.Helper()
-	const mostTurns = 60
+	const mostTurns = 150
 	left := 6
 	for n := 1; left > 0; n++ {
 		switch n % 6 {
@@ -166,6 +223,11 @@ func summarised(h *house) bool {
 	return testkit.Poll(time.Second, done)
 }
 
+// summarises reports whether a request is the summariser's.
+func summarises(r *agenttest.Request) bool {
+	return len(r.Tools) == 0 && strings.Contains(r.LastUser(), "<transcript>")
+}
+
 var calls atomic.Int64
 
 // scripted is a model that does what the newest message says.
@@ -179,10 +241,12 @@ func scripted(x *agenttest.Exchange, gate <-chan struct{}) {
 		return agenttest.ToolDelta{ID: fmt.Sprintf("call_%d", calls.Add(1)), Name: name, Arguments: args}
 	}
 	switch {
-	case len(r.Tools) == 0:
+	case summarises(r):
 		x.Text(summaryFor(r.Body))
 	case last.Role == "tool":
 		x.Text("The tools have answered.")
+	case strings.Contains(asked, "!") && !strings.Contains(asked, "!wait") && len(r.Tools) == 0:
+		x.Text("There are no tools here.")
 	case strings.Contains(asked, "!call"):
 		agenttest.ToolReply(call("time", "{}"))(x)
 		return
