@@ -105,7 +105,7 @@ func TestStatusKnowsTheModelFails(t *testing.T) {
 	}
 	server.Next(agenttest.StatusReply(401, nil, `{"error": {"message": "Incorrect API key provided: `+key+`"}}`))
 	page := r.page("")
-	if got := r.ask(page, "hello"); !strings.Contains(got, "refuses") {
+	if got := r.ask(page, "hello"); !strings.Contains(got, "does not accept my key") || !strings.Contains(got, "model.api_key") || strings.Contains(got, key) {
 		t.Errorf("the answer = %q", got)
 	}
 	got := r.status().ModelTrouble
@@ -130,7 +130,7 @@ func TestStatusKnowsOtherModelsFail(t *testing.T) {
 		if req.Model == "main" || well.Load() {
 			return nil
 		}
-		return agenttest.StatusReply(404, nil, `{"error": {"message": "there is no model `+req.Model+`"}}`)
+		return agenttest.StatusReply(404, nil, `{"error": {"message": "unknown model `+req.Model+`"}}`)
 	}
 	server := agenttest.Serve(t, agenttest.Options{Models: []string{"main", "small", "named"}, Reply: refuse})
 	r := newPlace(t, fmt.Sprintf(`
@@ -153,7 +153,8 @@ summary: {preset: picoclaw, trigger: {messages: 3}, keep: {n: 1}, model: {name: 
 		t.Fatal(err)
 	}
 	r.ask(page, "four")
-	want := []string{"named 1 HTTP 404: the server says: there is no model named", "small 1 HTTP 404: the server says: there is no model small"}
+	const cure = ". Set model.name to a model that the server has."
+	want := []string{"named 1 HTTP 404: the server says: unknown model named" + cure, "small 1 HTTP 404: the server says: unknown model small" + cure}
 	if got := failing(); !slices.Equal(got, want) {
 		t.Errorf("status tells of %q, want %q", got, want)
 	}

@@ -72,7 +72,7 @@ func TestRefusedKey(t *testing.T) {
 	h.tell(ann, "hello #1")
 	got := h.said(ann.ID, 1)[0]
 	id := errorID.FindStringSubmatch(got)
-	if id == nil || !strings.Contains(got, "refuses my requests") {
+	if id == nil || !strings.Contains(got, "does not accept my key") {
 		t.Fatalf("the bot says %q, want an apology with an id", got)
 	}
 	if !strings.Contains(d.out.String(), "error_id="+id[1]) {
