@@ -9,7 +9,7 @@
 // every error is temporary unless it says otherwise ([ErrPermanent], [Retry]).
 // What an adapter can do beyond that it shows by implementing one of the
 // small interfaces in this package ([Typer], [Previewer], [Retractor],
-// [Splitter], [Reporter], [Commander], [Fetcher], [Deduper], [Eraser]).
+// [Splitter], [Reporter], [Commander], [CommandSigner], [Fetcher], [Deduper], [Eraser]).
 //
 // The package imports nothing else of ours and starts no goroutines.
 package channels
@@ -149,6 +149,14 @@ type Command struct {
 type Commander interface {
 	// SetCommands is called once before Run.
 	SetCommands(cmds []Command)
+}
+
+// CommandSigner says that commands begin with another sign than "/" on its
+// network. Without it they begin with "/". What the adapter hands in begins
+// with "/" all the same.
+type CommandSigner interface {
+	// CommandSign is that sign. It is a constant.
+	CommandSign() string
 }
 
 // Fetcher gets the files that came with messages. Without it they are named to

@@ -32,6 +32,11 @@ func spokenTo(text, nick string, f folder) (rest string, ok bool) {
 	body := strings.TrimPrefix(text, "@")
 	if len(body) >= len(nick) && f.same(body[:len(nick)], nick) {
 		after := body[len(nick):]
+		for _, wide := range []string{"\uff1a", "\uff0c"} { // full-width colon and comma, which no space follows
+			if rest, found := strings.CutPrefix(after, wide); found {
+				after = ": " + strings.TrimSpace(rest)
+			}
+		}
 		tail := strings.TrimLeft(after, ":,")
 		space := tail == "" || startsWithSpace(tail)
 		switch {
@@ -89,7 +94,7 @@ func plain(s string) string {
 		switch {
 		case r == '\t':
 			return ' '
-		case unicode.IsControl(r):
+		case unicode.IsControl(r), turnsAround(r):
 			return -1
 		}
 		return r

@@ -17,6 +17,9 @@ import (
 // tells us nothing about changes, so afterwards we ask.
 const fresh = 5 * time.Second
 
+// lookupTime is how long a WHOIS may stay without its end.
+const lookupTime = 15 * time.Second
+
 // inquiry is a WHOIS that waits for its answer.
 type inquiry struct {
 	at    time.Time

@@ -133,6 +133,8 @@ func (s *session) onSupport(e *girc.Event) {
 			s.net.statusMsg = value
 		case "WHOX":
 			s.net.whox = true
+		case "BOT":
+			s.net.botMode = value
 		}
 	}
 }

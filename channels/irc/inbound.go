@@ -21,6 +21,8 @@ func (s *session) onMessage(e *girc.Event) {
 	case s.fromMe(e):
 		s.confirmEcho(param(e, 0), e.Last())
 		return
+	case isBot(e):
+		return // Two programs that answer each other never stop.
 	case s.batches[e.Tags["batch"]], src.Ident == "" && src.Host == "" && strings.Contains(src.Name, "."):
 		return // Playback; or the server itself.
 	}
@@ -46,6 +48,16 @@ func (s *session) onMessage(e *girc.Event) {
 	} else if s.net.fold.same(name, s.me.nick) {
 		s.fromPerson(e, m, id, text)
 	}
+}
+
+// isBot reports whether the network says that a program sent e.
+func isBot(e *girc.Event) bool {
+	for _, tag := range []string{"bot", "draft/bot", "inspircd.org/bot"} {
+		if _, ok := e.Tags[tag]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 // spoken is the text of a message, and whether it was a "/me".

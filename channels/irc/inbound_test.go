@@ -146,6 +146,8 @@ func TestSilence(t *testing.T) {
 	b := startInGo(t, addr)
 	before := len(srv.Heard("dragoman"))
 	for _, line := range []string{
+		"@bot :bob!b@h PRIVMSG dragoman :I am a program",
+		"@inspircd.org/bot :bob!b@h PRIVMSG #go :dragoman: so am I",
 		":bob!b@h PRIVMSG dragoman :\x01VERSION\x01",
 		":bob!b@h PRIVMSG dragoman :\x01PING 12345\x01",
 		":bob!b@h PRIVMSG dragoman :\x01VERSION",

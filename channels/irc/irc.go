@@ -56,6 +56,8 @@ var (
 	_ channels.Splitter  = (*Channel)(nil)
 	_ channels.Reporter  = (*Channel)(nil)
 	_ channels.Commander = (*Channel)(nil)
+
+	_ channels.CommandSigner = (*Channel)(nil)
 )
 
 // steady is how long a connection must have lasted for the next wait to
@@ -110,6 +112,9 @@ func New(name string, o Options) (*Channel, error) {
 
 // Name is the instance's name.
 func (c *Channel) Name() string { return c.name }
+
+// CommandSign is "!": IRC clients keep a leading "/" for themselves.
+func (c *Channel) CommandSign() string { return "!" }
 
 // SetCommands says which words after a "!" are commands.
 func (c *Channel) SetCommands(cmds []channels.Command) {
@@ -230,6 +235,10 @@ func (c *Channel) dial(ctx context.Context) (net.Conn, error) {
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
+		var plainPort tls.RecordHeaderError
+		if errors.As(err, &plainPort) {
+			return nil, refused("connect to %s: this port does not speak TLS: use the network's TLS port (mostly 6697), or try tls: false", c.opts.Server)
+		}
 		return nil, fmt.Errorf("connect to %s: TLS: %w", c.opts.Server, err)
 	}
 	return secure, nil

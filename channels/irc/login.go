@@ -34,8 +34,7 @@ type login struct {
 	waitUntil time.Time // identifying with NickServ until then
 }
 
-// register sends the first lines. Each capability is asked for alone, because
-// a server that refuses one refuses the whole request.
+// register sends the first lines.
 func (s *session) register() {
 	o := s.ch.opts
 	if o.Password != "" {
@@ -60,7 +59,15 @@ func (s *session) onCap(e *girc.Event) {
 			s.askCaps()
 		}
 	case "ACK", "NAK":
-		for _, name := range strings.Fields(e.Last()) {
+		names := strings.Fields(e.Last())
+		if sub == "NAK" && len(names) > 1 {
+			// Who refuses one refuses the whole request: ask for each alone.
+			for _, name := range names {
+				s.push("CAP", "REQ", name)
+			}
+			return
+		}
+		for _, name := range names {
 			off := strings.HasPrefix(name, "-")
 			name = strings.TrimLeft(name, "-~=")
 			s.login.asked = slices.DeleteFunc(s.login.asked, func(a string) bool { return a == name })
@@ -82,11 +89,15 @@ func (s *session) askCaps() {
 	if s.phase == registering && s.ch.opts.SASL.Mechanism != "" {
 		want = append(slices.Clip(want), "sasl")
 	}
+	var ask []string
 	for _, name := range want {
-		if _, ok := s.login.offered[name]; ok && !s.net.caps[name] {
-			s.login.asked = append(s.login.asked, name)
-			s.push("CAP", "REQ", name)
+		if _, ok := s.login.offered[name]; ok && !s.net.caps[name] && !slices.Contains(s.login.asked, name) {
+			ask = append(ask, name)
 		}
+	}
+	if len(ask) > 0 {
+		s.login.asked = append(s.login.asked, ask...)
+		s.push("CAP", "REQ", strings.Join(ask, " "))
 	}
 	s.capsAnswered()
 }
@@ -223,7 +234,7 @@ func (s *session) onNotice(e *girc.Event) {
 		return
 	}
 	text := strings.ToLower(plain(e.Last()))
-	for _, yes := range []string{"you are now identified", "you are now recognized", "you are now logged in", "password accepted"} {
+	for _, yes := range []string{"you are now identified", "you are now recognized", "you are now logged in", "you're now logged in", "password accepted"} {
 		if strings.Contains(text, yes) {
 			s.identified()
 		}
@@ -250,6 +261,9 @@ func (s *session) tickLogin(now time.Time) {
 func (s *session) becomeReady() {
 	s.phase = ready
 	s.log.Info("connected", "nick", s.me.nick, "logged_in", s.login.account != "")
+	if s.net.botMode != "" {
+		s.push("MODE", s.me.nick, "+"+s.net.botMode)
+	}
 	s.regainByService()
 	s.joinAll()
 	s.report()

@@ -215,6 +215,66 @@ func TestNickServBeforeJoining(t *testing.T) {
 	}
 }
 
+// Services say in different words, or by the account alone, that they know us.
+func TestNickServInOtherWords(t *testing.T) {
+	for name, line := range map[string]string{
+		"notice":  ":NickServ!s@services.test NOTICE dragoman :You're now logged in as dragoman",
+		"account": ":dragoman!~dragoman@host.test ACCOUNT dragoman",
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, addr := serve(t, ircd.Config{})
+			o := quick(addr)
+			o.Channels = []string{"#go"}
+			o.NickServ = irc.NickServ{User: "dragoman", Password: "pw"}
+			b := run(t, o)
+			if !srv.WaitHeard("dragoman", "PRIVMSG NickServ", 1, time.Minute) {
+				t.Fatal("it does not identify")
+			}
+			began := time.Now()
+			srv.Inject("dragoman", line)
+			b.waitConnected()
+			if took := time.Since(began); took > 6*time.Second {
+				t.Errorf("it went on %s after the services knew it, want at once", took)
+			}
+		})
+	}
+}
+
+// A program says that it is one where the network has a mark for that.
+func TestMarksItselfAsBot(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{Support: []string{"BOT=B"}})
+	start(t, quick(addr))
+	if !srv.WaitHeard("dragoman", "MODE dragoman +B", 1, 10*time.Second) {
+		t.Errorf("said %q, want MODE +B", srv.Heard("dragoman"))
+	}
+}
+
+func TestTLSToAPlainPort(t *testing.T) {
+	_, addr := serve(t, ircd.Config{})
+	o := quick(addr)
+	o.TLS = true
+	b := run(t, o)
+	b.waitStatus("failed with a hint", func(s channels.Status) bool {
+		return s.State == channels.StateFailed && strings.Contains(s.Detail, "try tls: false")
+	})
+}
+
+// All capabilities are asked for in one line, and one by one only where that
+// is refused.
+func TestCapabilitiesInOneLine(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{Caps: modern})
+	start(t, quick(addr))
+	var asked []string
+	for _, l := range srv.Heard("dragoman") {
+		if strings.HasPrefix(l, "CAP REQ") {
+			asked = append(asked, l)
+		}
+	}
+	if len(asked) != 1 {
+		t.Errorf("it asked in %d lines: %q, want one", len(asked), asked)
+	}
+}
+
 func TestCapabilityRefusedAlone(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{
 		Caps: []string{"message-tags", "echo-message", "account-tag", "batch", "server-time"}, Refuse: []string{"echo-message"},

@@ -78,7 +78,7 @@ type Options struct {
 	PingEvery       time.Duration // asks a silent server whether it lives (60 s)
 	PingTimeout     time.Duration // and gives up after this (30 s)
 	RegisterTimeout time.Duration // from dialling to the welcome (60 s)
-	ConfirmTimeout  time.Duration // from writing a line to the server's word for it (15 s)
+	ConfirmTimeout  time.Duration // from writing a line to the server's word for it (45 s)
 	RegainEvery     time.Duration // tries for Nick while another one is in use (60 s)
 	RejoinDelay     time.Duration // after a kick, doubled each time (10 s)
 	RejoinMax       time.Duration // its bound, and the pace of trying closed channels (5 min)
@@ -132,7 +132,7 @@ func (o Options) withDefaults() Options {
 		{&o.PingEvery, time.Minute},
 		{&o.PingTimeout, 30 * time.Second},
 		{&o.RegisterTimeout, time.Minute},
-		{&o.ConfirmTimeout, 15 * time.Second},
+		{&o.ConfirmTimeout, 45 * time.Second},
 		{&o.RegainEvery, time.Minute},
 		{&o.RejoinDelay, 10 * time.Second},
 		{&o.RejoinMax, 5 * time.Minute},

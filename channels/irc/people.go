@@ -106,6 +106,12 @@ func (s *session) onNick(e *girc.Event) {
 }
 
 func (s *session) onAccount(e *girc.Event) {
+	if s.fromMe(e) {
+		if s.login.account = account(param(e, 0)); s.login.account != "" {
+			s.identified()
+		}
+		return
+	}
 	if u := s.users[s.net.fold.fold(source(e).Name)]; u != nil {
 		u.account = account(param(e, 0))
 	}

@@ -51,11 +51,17 @@ func clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f", "\n").Replace(s)
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) || turnsAround(r) {
 			return -1
 		}
 		return r
 	}, s)
+}
+
+// turnsAround reports whether r makes what follows it run in another direction,
+// over the end of the text: with it a line can show other words than it has.
+func turnsAround(r rune) bool {
+	return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
 }
 
 // fenceOf returns the run of backticks or tildes that opens or closes a code

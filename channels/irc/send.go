@@ -236,7 +236,7 @@ func (s *session) expire(now time.Time) {
 		}
 	}
 	for nick, q := range s.whois {
-		if now.Sub(q.at) > s.ch.opts.ConfirmTimeout {
+		if now.Sub(q.at) > min(lookupTime, s.ch.opts.ConfirmTimeout) {
 			s.answer(nick)
 		}
 	}

@@ -134,6 +134,26 @@ func TestSendOfUncutText(t *testing.T) {
 	}
 }
 
+// A line has room for what the server puts before it: even with the longest
+// host nothing is cut off its end, neither of pieces nor of a text sent whole.
+func TestNothingIsCutByTheServer(t *testing.T) {
+	for name, room := range map[string]string{"room": "#go", "person": "alice"} {
+		t.Run(name, func(t *testing.T) {
+			_, addr := serve(t, ircd.Config{Host: strings.Repeat("h", 63)})
+			b := startInGo(t, addr)
+			alice := ircd.Join(t, addr, "alice", "#go")
+			text := strings.Repeat("0123456789", 120)
+			b.say("irc:"+room, text)
+			if err := b.send("irc:"+room, text); err != nil {
+				t.Fatalf("Send = %v", err)
+			}
+			testkit.Eventually(t, "both texts to be whole", func() bool {
+				return strings.Join(alice.Heard("dragoman", room), "") == text+text
+			})
+		})
+	}
+}
+
 // Lines that the server may only take slowly: a caller in a hurry is told when
 // to come back, and nothing was sent.
 func TestFloodBudget(t *testing.T) {

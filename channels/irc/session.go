@@ -79,6 +79,7 @@ type network struct {
 	chanTypes string
 	statusMsg string // prefixes of messages to operators or voiced only
 	whox      bool
+	botMode   string    // the user mode that marks programs, "" for none
 	started   time.Time // when it welcomed us, by its own clock
 }
 

@@ -142,7 +142,7 @@ func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) er
 	e := sessions.Entry{Inbound: m, Answered: true}
 	e.Inbound.Text, e.Inbound.Attachments = clipText(m.Text, 1000), nil
 	if g.told.first(m.Key, why, g.opts.Now()) {
-		e.Replies = g.split(m.Key, why, m)
+		e.Replies = g.split(m.Key, g.spell(m.Key, why), m)
 	}
 	_, err := g.store.Accept(ctx, e)
 	if err != nil {
@@ -156,7 +156,7 @@ func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) er
 func (g *Gateway) answer(ctx context.Context, e sessions.Entry, text string) error {
 	e.Answered = true
 	if text != "" {
-		e.Replies = g.split(e.Inbound.Key, text, e.Inbound)
+		e.Replies = g.split(e.Inbound.Key, g.spell(e.Inbound.Key, text), e.Inbound)
 	}
 	got, err := g.store.Accept(ctx, e)
 	if err != nil {

@@ -28,7 +28,7 @@ func (r *run) choice(t sessions.Turn) []sessions.Reply {
 	if !g.agent.AsksForSummary(g.asLoaded(after)) || g.agent.AsksForSummary(g.asLoaded(r.history)) {
 		return nil
 	}
-	return g.split(r.claim.Key, sayChoice, r.rows[len(r.rows)-1].Inbound)
+	return g.split(r.claim.Key, g.spell(r.claim.Key, sayChoice), r.rows[len(r.rows)-1].Inbound)
 }
 
 // sayNoSummary answers a /compact whose summary came to nothing later on, by
@@ -81,7 +81,7 @@ func (g *Gateway) answerAsker(ctx context.Context, asker channels.Inbound, text 
 	}
 	_, err := g.store.Accept(ctx, sessions.Entry{
 		Inbound: channels.Inbound{Key: asker.Key, ID: "compact:" + asker.ID, At: g.opts.Now()},
-		Origin:  sessions.OriginNotice, Answered: true, Replies: g.split(asker.Key, text, asker),
+		Origin:  sessions.OriginNotice, Answered: true, Replies: g.split(asker.Key, g.spell(asker.Key, text), asker),
 	})
 	if err != nil {
 		g.log(asker.Key).Warn("the person is not told that the summary failed", "err", err)

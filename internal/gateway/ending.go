@@ -73,7 +73,7 @@ func (r *run) apology(id string, why agent.Cause, model *agent.ModelError) agent
 			"/new starts a new conversation; whoever runs me can set a smaller context_window or get a higher limit", model.Limit, model.Asked)
 		said.cure = ""
 	}
-	text := fmt.Sprintf("Sorry, %s (error %s).", said.person, id)
+	text := r.g.spell(r.claim.Key, fmt.Sprintf("Sorry, %s (error %s).", said.person, id))
 	res := agent.Result{Text: r.g.owned(r.claim.Key, text, said.forOwner(model))}
 	for _, w := range r.rows {
 		res.Messages = append(res.Messages, userMessage(w.Inbound, r.g.opts.Now()))

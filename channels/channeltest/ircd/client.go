@@ -26,7 +26,7 @@ type client struct {
 }
 
 func (c *client) mask() string {
-	return ":" + c.nick + "!" + c.user + "@host.test"
+	return ":" + c.nick + "!" + c.user + "@" + c.srv.conf.Host
 }
 
 func (c *client) close() {

@@ -210,8 +210,10 @@ func (s *Server) message(c *client, command, target, text string) {
 	}
 	s.msgid++
 	id := fmt.Sprintf("m%d", s.msgid)
+	line := c.mask() + " " + command + " " + target + " :" + text
+	line = line[:min(len(line), 510)] // As servers do: with our name before it, a line has no more room.
 	pass := func(m *client) {
-		m.send(s.tags(m, c, id) + c.mask() + " " + command + " " + target + " :" + text)
+		m.send(s.tags(m, c, id) + line)
 	}
 	for m := range members {
 		if m != c {
@@ -258,14 +260,14 @@ func (s *Server) who(c *client, name, fields string) {
 		if acct == "" {
 			acct = "0"
 		}
-		c.numeric("354", token+" "+m.user+" host.test "+m.nick+" "+acct)
+		c.numeric("354", token+" "+m.user+" "+s.conf.Host+" "+m.nick+" "+acct)
 	}
 	c.numeric("315", name+" :End of WHO list")
 }
 
 func (s *Server) whois(c *client, nick string) {
 	if m := s.find(nick); m != nil && m.registered {
-		c.numeric("311", m.nick+" "+m.user+" host.test * :"+m.real)
+		c.numeric("311", m.nick+" "+m.user+" "+s.conf.Host+" * :"+m.real)
 		if m.account != "" {
 			c.numeric("330", m.nick+" "+m.account+" :is logged in as")
 		}

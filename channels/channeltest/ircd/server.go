@@ -42,6 +42,8 @@ type Config struct {
 	TLS *tls.Config
 	// NickLen cuts longer nicks, 0 for none.
 	NickLen int
+	// Host is everybody's visible host; default "host.test".
+	Host string
 	// Clock is the time in server-time tags; default time.Now.
 	Clock func() time.Time
 }
@@ -68,6 +70,9 @@ type Server struct {
 func New(conf Config) *Server {
 	if conf.Clock == nil {
 		conf.Clock = time.Now
+	}
+	if conf.Host == "" {
+		conf.Host = "host.test"
 	}
 	return &Server{
 		conf: conf, clients: map[*client]bool{}, rooms: map[string]map[*client]bool{},

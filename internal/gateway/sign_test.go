@@ -1,0 +1,34 @@
+package gateway_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"dragoman/internal/gateway"
+)
+
+// exclaims is a network whose commands begin with "!".
+type exclaims struct{ *network }
+
+func (exclaims) CommandSign() string { return "!" }
+
+// The commands that we name are those that people can type; what the model
+// says is left alone.
+func TestCommandsAreNamedAsTheyAreTyped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = exclaims{w.net} })
+		for _, command := range []string{"/help", "/title", "/start"} {
+			w.say("1", command)
+			synctest.Wait()
+			if got := w.lastText("1"); !strings.Contains(got, "!") || strings.Contains(got, " /") {
+				t.Errorf("%s is answered with %q, want commands that begin with an exclamation mark", command, got)
+			}
+		}
+		w.say("1", "where is /new/help?")
+		synctest.Wait()
+		if got := w.lastText("1"); got != "echo where is /new/help?" {
+			t.Errorf("the model's answer arrives as %q", got)
+		}
+	})
+}
