@@ -108,6 +108,27 @@ func (s *session) aimPerson(replyTo, chat string) (string, *peer) {
 	return "", who
 }
 
+// nameOf is what the writer of the message with that handle is called now, as
+// far as we see it, or "" if it is no handle.
+func (s *session) nameOf(replyTo string) string {
+	nick, id, ok := parseHandle(replyTo)
+	if !ok {
+		return ""
+	}
+	s.do(context.Background(), func() {
+		f := s.net.fold
+		if u := s.users[f.fold(nick)]; u != nil && (u.host == "" || u.identity.same(id, f)) {
+			return
+		}
+		for _, u := range s.users {
+			if u.identity.same(id, f) {
+				nick = u.nick
+			}
+		}
+	})
+	return nick
+}
+
 // ask sends a WHOIS, once for everybody who waits for the same nick.
 func (s *session) ask(nick string) chan inquiry {
 	answer := make(chan inquiry, 1)

@@ -36,10 +36,11 @@ func (s *session) onMessage(e *girc.Event) {
 		At:     at(e),
 	}
 	if tag := e.Tags["msgid"]; tag != "" && len(tag) <= 200 {
-		m.ID, m.MessageID = "msgid-"+tag, tag
+		m.ID = "msgid-" + tag
 	} else {
 		m.ID = s.ch.newID()
 	}
+	m.MessageID = handle(src.Name, id, m.ID)
 	if action {
 		text = "* " + src.Name + " " + text
 	}
@@ -101,11 +102,18 @@ func (s *session) fromRoom(e *girc.Event, m channels.Inbound, prefix, name, text
 	if s.ch.opts.Groups == GroupsAll {
 		m.Addressed = true
 	}
+	chat := prefix + s.net.fold.fold(name)
+	if strings.EqualFold(text, "!more") && s.more(chat) {
+		return
+	}
 	if m.Addressed {
 		text = command(text, s.ch.knownCommands())
 	}
+	if text == "/stop" {
+		s.ch.rests.drop(chat)
+	}
 	m.Text = text
-	s.handOn(m, prefix+s.net.fold.fold(name))
+	s.handOn(m, chat)
 }
 
 func (s *session) fromPerson(e *girc.Event, m channels.Inbound, id identity, text string) {
@@ -115,7 +123,6 @@ func (s *session) fromPerson(e *girc.Event, m channels.Inbound, id identity, tex
 	chat := s.net.fold.fold(m.Sender.Name)
 	s.ch.people.wrote(chat, m.Sender.Name, id, time.Now())
 	m.Private = true
-	m.MessageID = handle(m.Sender.Name, id, m.ID)
 	m.Text = command(text, s.ch.knownCommands())
 	s.handOn(m, chat)
 }

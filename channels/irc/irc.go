@@ -81,6 +81,7 @@ type Channel struct {
 	// people is who talks to us in private. Only the loop of the current
 	// session touches it; sessions follow one another.
 	people *people
+	rests  rests
 }
 
 // New returns the channel called name. It starts nothing. The error lists

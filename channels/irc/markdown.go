@@ -8,8 +8,8 @@ import "strings"
 func (r row) markdown() string {
 	text := textOf(r.cells)
 	if r.verbatim {
-		fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
-		return fence + "\n" + text + "\n" + fence
+		fence := strings.Repeat("~", max(3, longestRun(text, '~')+1))
+		return fence + lineOfCode + "\n" + text + "\n" + fence
 	}
 	if md := r.styled(); readsAs(md, r.wire()) {
 		return md
@@ -19,6 +19,9 @@ func (r row) markdown() string {
 
 // readsAs reports whether md is one row that looks like wire.
 func readsAs(md, wire string) bool {
+	if strings.HasPrefix(md, restMark) {
+		return false
+	}
 	rows := parse(md)
 	return len(rows) == 1 && rows[0].wire() == wire
 }

@@ -66,7 +66,10 @@ func (b *bot) waitIn(keys ...string) {
 
 func TestRealLongReplies(t *testing.T) {
 	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})
-	b := startInGo(t, srv.Addr())
+	o := quick(srv.Addr())
+	o.Channels, o.MaxLines = []string{"#go"}, -1
+	b := start(t, o)
+	b.waitIn("irc:#go")
 	alice := ircd.Join(t, srv.Addr(), "alice", "#go")
 	code := "func main() {\n\tfor {\n\t    fmt.Println(\"\u4e16\u754c\")\n\t}\n}"
 	for name, text := range map[string]string{
@@ -84,8 +87,8 @@ func TestRealLongReplies(t *testing.T) {
 			got := alice.Heard("dragoman", "#go")[before:]
 			switch name {
 			case "code":
-				want := append([]string{"Look:"}, strings.Split(strings.ReplaceAll(code, "\t", "    "), "\n")...)
-				if diff := cmp.Diff(append(want, "That is all."), got); diff != "" {
+				want := append([]string{"Look:", "```go"}, strings.Split(strings.ReplaceAll(code, "\t", "    "), "\n")...)
+				if diff := cmp.Diff(append(want, "```", "That is all."), got); diff != "" {
 					t.Errorf("lines (-want +got):\n%s", diff)
 				}
 			case "many":

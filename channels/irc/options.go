@@ -70,6 +70,9 @@ type Options struct {
 	// Channels to be in: "#go", or "#locked sesame" with a key.
 	Channels []string
 	Groups   Groups
+	// MaxLines is how many lines of an answer a room is shown (12); "!more"
+	// shows as many again. Negative: all of it at once.
+	MaxLines int
 
 	// Flood budget: so many lines at once (4), then one every FloodEvery (2 s).
 	FloodBurst int
@@ -117,6 +120,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.FloodBurst <= 0 {
 		o.FloodBurst = 4
+	}
+	if o.MaxLines == 0 {
+		o.MaxLines = 12
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

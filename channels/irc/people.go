@@ -267,9 +267,9 @@ func (p *people) doubt() {
 
 func maskOf(nick string, id identity) string { return nick + "!" + id.user + "@" + id.host }
 
-// handle is the MessageID of a private message. It says who wrote it, so that
-// an answer finds the same person after a change of nick or a restart, and
-// not a stranger under the old nick.
+// handle is the MessageID of a message. It says who wrote it, so that an answer
+// finds the same person after a change of nick or a restart, and not a
+// stranger under the old nick.
 func handle(nick string, id identity, message string) string {
 	acct := id.account
 	if acct == "" {

@@ -13,35 +13,78 @@ import (
 // its length.
 const maxSource = 16 << 10
 
-// parse reads Markdown into rows, none of them empty. It follows what models
-// write rather than the whole of CommonMark: a line break is a line break,
-// since IRC has no paragraphs, and emphasis does not cross it.
+// parse reads Markdown into rows. It follows what models write rather than the
+// whole of CommonMark: a line break is a line break, since IRC has no
+// paragraphs, and emphasis does not cross it. Only code has empty rows.
 func parse(markdown string) []row {
 	var (
-		rows   []row
-		fence  string // the opening fence while in a code block
-		indent int    // of that fence
+		rows []row
+		code *codeBlock // that we are in
 	)
-	add := func(r row) {
-		if r = r.tidy(); !r.blank() {
-			rows = append(rows, r)
-		}
-	}
 	for line := range strings.SplitSeq(clean(markdown), "\n") {
 		switch mark, isFence := fenceOf(line); {
-		case fence != "" && isFence && closes(line, fence):
-			fence = ""
-		case fence != "":
-			add(row{cells: cellsOf(cutIndent(line, indent), 0, nil), verbatim: true})
+		case code != nil && isFence && closes(line, code.fence):
+			rows, code = code.rows(rows), nil
+		case code != nil:
+			code.lines = append(code.lines, cutIndent(line, code.indent))
 		case isFence:
-			fence, indent = mark, len(line)-len(strings.TrimLeft(line, " "))
+			indent := len(line) - len(strings.TrimLeft(line, " "))
+			code = &codeBlock{fence: mark, indent: indent, info: strings.TrimSpace(line[indent+len(mark):])}
 		default:
 			for part := range pieces(strings.ReplaceAll(line, "\t", " "), maxSource) {
-				add(row{cells: block(part)})
+				if r := (row{cells: block(part)}).tidy(); !r.blank() {
+					rows = append(rows, r)
+				}
 			}
 		}
 	}
+	if code != nil {
+		rows = code.rows(rows)
+	}
 	return rows
+}
+
+// lineOfCode is what follows the fence of one line of code that a cut answer
+// is stored in: the lines around it show where the code begins and ends.
+const lineOfCode = "irc-line"
+
+// codeBlock is code between fences.
+type codeBlock struct {
+	fence, info string
+	indent      int
+	lines       []string
+}
+
+// rows appends the code to out, between two rows that show where it begins and
+// ends. One line alone is shown as a code span, in one row instead of three.
+func (b *codeBlock) rows(out []row) []row {
+	blank := func(line string) bool { return row{cells: cellsOf(line, 0, nil)}.blank() }
+	lines := b.lines
+	if b.info != lineOfCode {
+		for len(lines) > 0 && blank(lines[0]) {
+			lines = lines[1:]
+		}
+		for len(lines) > 0 && blank(lines[len(lines)-1]) {
+			lines = lines[:len(lines)-1]
+		}
+		switch {
+		case len(lines) == 0:
+			return out
+		case len(lines) == 1 && !strings.Contains(lines[0], "`"):
+			return append(out, row{cells: cellsOf("`"+strings.TrimSpace(lines[0])+"`", code1, nil)})
+		}
+		out = append(out, row{cells: cellsOf("```"+strings.ReplaceAll(b.info, "\t", " "), 0, nil)}.tidy())
+	}
+	for _, line := range lines {
+		if blank(line) {
+			line = " " // IRC has no empty line, and this looks like one.
+		}
+		out = append(out, row{cells: cellsOf(line, 0, nil), verbatim: true})
+	}
+	if b.info != lineOfCode {
+		out = append(out, row{cells: cellsOf("```", 0, nil)})
+	}
+	return out
 }
 
 // clean makes markdown valid UTF-8 with "\n" as its only line break, and drops

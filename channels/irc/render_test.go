@@ -36,11 +36,13 @@ func TestRender(t *testing.T) {
 		"link with bold":   {"**[a](https://b.c)**", []string{b + "a (https://b.c)"}},
 		"bare address":     {"https://a.b/_c_*d* **https://e.f**", []string{"https://a.b/_c_" + it + "d" + it + " " + b + "https://e.f"}},
 		"escapes":          {`\*a\* \_b\_ \# c:\dir`, []string{`*a* _b_ # c:\dir`}},
-		"code block":       {"```go\nif x {\n\ty()\n}\n\n```\nafter", []string{"if x {", "    y()", "}", "after"}},
-		"code keeps marks": {"~~~\n**a** `b` # c\n```\n~~~", []string{"**a** `b` # c", "```"}},
-		"open code block":  {"```\na\n  b", []string{"a", "  b"}},
-		"nested fence":     {"````\n```\nx\n```\n````\ny", []string{"```", "x", "```", "y"}},
-		"indented fence":   {"- x\n  ```\n  a\n    b\n  ```\n- y", []string{"- x", "a", "  b", "- y"}},
+		"code block":       {"```go\nif x {\n\ty()\n}\n\n```\nafter", []string{"```go", "if x {", "    y()", "}", "```", "after"}},
+		"empty lines":      {"```\n\nx\n\n\t\ny\n\n```", []string{"```", "x", " ", " ", "y", "```"}},
+		"one line of code": {"```sh\n  ls *a* *b*\n\n```", []string{"`ls *a* *b*`"}},
+		"code keeps marks": {"~~~\n**a** `b` # c\n```\n~~~", []string{"```", "**a** `b` # c", "```", "```"}},
+		"open code block":  {"```\na\n  b", []string{"```", "a", "  b", "```"}},
+		"nested fence":     {"````\n```\nx\n```\n````\ny", []string{"```", "```", "x", "```", "```", "y"}},
+		"indented fence":   {"- x\n  ```\n  a\n    b\n  ```\n- y", []string{"- x", "```", "a", "  b", "```", "- y"}},
 		"table":            {"| a | b |\n|---|:-:|\n| 1 | **2** |", []string{"| a | b |", "| 1 | " + b + "2" + b + " |"}},
 		"control":          {"a\x00b\x01ACTION c\x01\r\nQUIT\rx\x02y\x1b[0m", []string{"abACTION c", "QUIT", "xy[0m"}},
 		"turned around":    {"a\u202eb\u2066c \u200fd", []string{"abc \u200fd"}},
@@ -75,7 +77,8 @@ func TestWrap(t *testing.T) {
 		"combining":      {"e\u0301e\u0301", 4, []string{"e\u0301", "e\u0301"}},
 		"styles go on":   {"**aaaa bbbb**", 5, []string{b + "aaaa", b + "bbbb"}},
 		"codes count":    {"aaaa**b**", 5, []string{"aaaa", b + "b"}},
-		"code spaces":    {"```\n  aa    bb\n```", 8, []string{"  aa    ", "bb"}},
+		"code spaces":    {"```\n  aa    bb\n```", 8, []string{"`aa", "bb`"}},
+		"code lines":     {"```\n  aa    bb\nc\n```", 8, []string{"```", "  aa    ", "bb", "c", "```"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, irc.Wire(test.in, test.budget)); diff != "" {
@@ -117,8 +120,8 @@ func FuzzSplit(f *testing.F) {
 		f.Add(seed)
 	}
 	ch := pure(f)
-	key := channels.MustKey("irc:#go")
-	room := irc.Budget(strings.Repeat("n", 16), "~dragoman", strings.Repeat("h", 63), "#go")
+	key := channels.MustKey("irc:alice") // a room sees the rest only when it asks
+	room := irc.Budget(strings.Repeat("n", 16), "~dragoman", strings.Repeat("h", 63), "alice")
 	f.Fuzz(func(t *testing.T, text string) {
 		pieces := ch.Split(key, text)
 		var shown []string
@@ -148,12 +151,12 @@ func FuzzSplit(f *testing.F) {
 func TestSplitKeepsStyles(t *testing.T) {
 	ch := pure(t)
 	text := strings.Repeat("some **bold words** and *italic ones* with `code` ", 40)
-	key := channels.MustKey("irc:#go")
+	key := channels.MustKey("irc:alice")
 	var got []string
 	for _, p := range ch.Split(key, text) {
 		got = append(got, irc.Wire(p, 500)...)
 	}
-	room := irc.Budget(strings.Repeat("n", 16), "~dragoman", strings.Repeat("h", 63), "#go")
+	room := irc.Budget(strings.Repeat("n", 16), "~dragoman", strings.Repeat("h", 63), strings.Repeat("n", 30))
 	if diff := cmp.Diff(irc.Wire(text, room), got); diff != "" {
 		t.Errorf("pieces do not look like the whole (-want +got):\n%s", diff)
 	}
@@ -175,7 +178,7 @@ func openSpans() string {
 func TestSplitHugeIsBounded(t *testing.T) {
 	const most = 1000
 	ch := pure(t)
-	key := channels.MustKey("irc:#go")
+	key := channels.MustKey("irc:alice")
 	for name, text := range map[string]string{
 		"one line":  strings.Repeat("word ", 100_000),
 		"open bold": strings.Repeat("**a *b _c `d [e](", 20_000),

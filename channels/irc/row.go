@@ -170,7 +170,7 @@ func (r row) wrap(budget int) []row {
 			end, rest = space, space
 		}
 		piece := row{cells: append([]cell(nil), cells[:end]...), verbatim: r.verbatim}.tidy()
-		if !piece.blank() {
+		if !piece.blank() || r.verbatim && r.blank() {
 			out = append(out, piece)
 		}
 		for !r.verbatim && rest < len(cells) && cells[rest].isSpace() {

@@ -63,7 +63,11 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	lines, err := s.lines(ctx, target, m.Text)
+	rest, isRest := strings.CutPrefix(strings.TrimPrefix(m.Text, repeatMark), restMark)
+	if isRest {
+		m.Text = hint(rest)
+	}
+	lines, err := s.lines(ctx, target, s.opening(r, m))
 	if err != nil {
 		return channels.Receipt{}, err
 	}
@@ -76,11 +80,46 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 			return channels.Receipt{}, err
 		}
 	}
+	if isRest {
+		c.rests.keep(m.Key.Chat(), rest)
+	}
 	return channels.Receipt{}, nil
 }
 
-// lines renders text for target within the budget that our name leaves now.
-func (s *session) lines(ctx context.Context, target, text string) ([]string, error) {
+// repeatMark is what the gateway puts before what may have arrived already.
+const repeatMark = "↻ "
+
+// opening is m's text as rows. What a room is told begins with the name of who
+// asked, unless the model has written it already.
+func (s *session) opening(r *room, m channels.Outbound) []row {
+	text, repeated := strings.CutPrefix(m.Text, repeatMark)
+	rows := parse(text)
+	before := ""
+	if repeated {
+		before = repeatMark
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if r != nil {
+		if nick := s.nameOf(m.ReplyTo); nick != "" && !calls(textOf(rows[0].cells), nick) {
+			before = nick + ": " + before
+		}
+	}
+	if before != "" {
+		rows[0].cells = append(cellsOf(before, 0, nil), rows[0].cells...)
+	}
+	return rows
+}
+
+// calls reports whether line begins with nick as a name that is spoken to.
+func calls(line, nick string) bool {
+	line = strings.TrimPrefix(line, "@")
+	return len(line) > len(nick) && strings.EqualFold(line[:len(nick)], nick) && strings.ContainsRune(":,", rune(line[len(nick)]))
+}
+
+// lines renders rows for target within the budget that our name leaves now.
+func (s *session) lines(ctx context.Context, target string, rows []row) ([]string, error) {
 	room := 0
 	if !s.do(ctx, func() {
 		host := s.me.host
@@ -92,7 +131,7 @@ func (s *session) lines(ctx context.Context, target, text string) ([]string, err
 		return nil, &channels.NotSent{Err: errNotConnected}
 	}
 	var out []string
-	for _, r := range parse(text) {
+	for _, r := range rows {
 		for _, piece := range r.wrap(max(room, 100)) {
 			out = append(out, piece.wire())
 		}

@@ -118,10 +118,10 @@ func TestSendOfUncutText(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{})
 	b := start(t, quick(addr))
 	alice := ircd.Join(t, addr, "alice")
-	if err := b.send("irc:alice", "one\n\n```\n  two\n```\n"+strings.Repeat("three ", 100)); err != nil {
+	if err := b.send("irc:alice", "one\n\n```\n  two\n\n```\n```\n  a\nb\n```\n"+strings.Repeat("three ", 100)); err != nil {
 		t.Fatalf("Send = %v", err)
 	}
-	if got := alice.WaitHeard("dragoman", "alice", 4); got[0] != "one" || got[1] != "  two" {
+	if got := alice.WaitHeard("dragoman", "alice", 8); got[0] != "one" || got[1] != "`two`" || got[3] != "  a" {
 		t.Errorf("heard %q", got)
 	}
 	if err := b.send("irc:alice", "\n```\n\n```\n"); !errors.Is(err, channels.ErrPermanent) {

@@ -53,6 +53,7 @@ type session struct {
 	calls   chan func()
 	ended   chan struct{} // closed when the loop is over
 	limiter *rate.Limiter
+	wg      sync.WaitGroup
 
 	// loop
 	phase    phase
@@ -104,7 +105,7 @@ func newSession(c *Channel, conn net.Conn, q *intake) *session {
 
 // run lives until the connection or ctx ends, and returns why.
 func (s *session) run(ctx context.Context) error {
-	var wg sync.WaitGroup
+	wg := &s.wg
 	events := make(chan *girc.Event, 64) // when full, the server waits
 	readErr, writeErr := make(chan error, 1), make(chan error, 1)
 	wg.Go(func() { readErr <- s.read(events); close(events) })

@@ -110,6 +110,9 @@ func buildIRC(name string, ch config.Channel, log *slog.Logger) (channels.Channe
 		},
 		FloodBurst: c.Flood.Burst, FloodEvery: c.Flood.Every.D(), Logger: log,
 	}
+	if o.MaxLines = c.MaxLines; o.MaxLines == 0 {
+		o.MaxLines = -1
+	}
 	if ch.Groups == config.GroupsAll {
 		o.Groups = irc.GroupsAll // "!new" is a command for us then; the gateway decides about the rest
 	}

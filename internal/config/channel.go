@@ -80,6 +80,7 @@ type IRC struct {
 	SASL       SASL         `yaml:"sasl"`
 	NickServ   NickServ     `yaml:"nickserv"`
 	Channels   []IRCChannel `yaml:"channels"`
+	MaxLines   int          `yaml:"max_lines" doc:"How many lines of an answer a channel is shown; !more shows as many again. 0: all of it at once."`
 	Flood      Flood        `yaml:"flood"`
 }
 

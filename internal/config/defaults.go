@@ -57,7 +57,8 @@ func defaultChannel(kind string) Channel {
 	case TypeIRC:
 		ch.IRC = &IRC{
 			TLS: true, Nick: "dragoman", RealName: "Dragoman", SASL: SASL{Required: true},
-			Flood: Flood{Burst: 4, Every: Duration(2 * time.Second)},
+			MaxLines: 12,
+			Flood:    Flood{Burst: 4, Every: Duration(2 * time.Second)},
 		}
 	case TypeWeb, TypeCLI:
 		ch.Allow = []string{"*"}

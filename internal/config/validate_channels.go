@@ -158,6 +158,7 @@ func (v *validator) irc(path string, c *IRC, enabled bool) {
 		}
 		seen[strings.ToLower(ch.Name)] = true
 	}
+	v.between(path+".max_lines", c.MaxLines, 0, 1000)
 	v.between(path+".flood.burst", c.Flood.Burst, 1, 100)
 	v.span(path+".flood.every", c.Flood.Every, 10*time.Millisecond, time.Minute)
 }

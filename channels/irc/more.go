@@ -1,0 +1,131 @@
+package irc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+)
+
+// restMark begins the last piece of an answer that is longer than a room is
+// shown: instead of that piece only a hint is said. [row.markdown] never
+// writes it.
+const restMark = "<!-- more -->\n"
+
+// moreTime bounds how long one line of a rest may wait to be said.
+const moreTime = time.Minute
+
+// hint says that there is more, and how to see it.
+func hint(rest string) string {
+	return fmt.Sprintf("%d more lines (more: !more)", len(parse(rest)))
+}
+
+// rests are the ends of answers that rooms have not asked for yet, one a room:
+// the newest. They are in memory; after a restart "!more" is a question like
+// others, and the model, which knows its answer, goes on by itself.
+type rests struct {
+	mu     sync.Mutex
+	byChat map[string]string
+	stop   map[string]context.CancelFunc // what is being said
+}
+
+func (r *rests) keep(chat, rest string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byChat == nil {
+		r.byChat, r.stop = map[string]string{}, map[string]context.CancelFunc{}
+	}
+	r.byChat[chat] = rest
+}
+
+// drop forgets what chat could ask for, and ends what is being said of it.
+func (r *rests) drop(chat string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.byChat, chat)
+	if stop := r.stop[chat]; stop != nil {
+		stop()
+	}
+}
+
+// take returns what is left for chat. The caller says it within the returned
+// context and then calls done with what it could not say.
+func (r *rests) take(chat string) (rest string, ctx context.Context, done func(left string)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rest, found := r.byChat[chat]
+	if !found || r.stop[chat] != nil {
+		return "", nil, nil
+	}
+	delete(r.byChat, chat)
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop[chat] = cancel
+	return rest, ctx, func(left string) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		stopped := ctx.Err() != nil
+		cancel()
+		delete(r.stop, chat)
+		if _, newer := r.byChat[chat]; left != "" && !stopped && !newer {
+			r.byChat[chat] = left
+		}
+	}
+}
+
+// more says the next lines of what chat has not seen. It reports false if
+// there is nothing.
+func (s *session) more(chat string) bool {
+	rest, ctx, done := s.ch.rests.take(chat)
+	if done == nil {
+		return false
+	}
+	s.wg.Go(func() { done(s.sayMore(ctx, chat, rest)) })
+	return true
+}
+
+// sayMore says as many lines of rest as a room is shown at once, and returns
+// what is left.
+func (s *session) sayMore(ctx context.Context, chat, rest string) (left string) {
+	k, err := channels.NewKey(s.ch.name, chat)
+	if err != nil {
+		return ""
+	}
+	rows := parse(rest)
+	for i, r := range rows {
+		text := r.markdown()
+		switch {
+		case i == s.ch.opts.MaxLines && len(rows) > i+fewLines:
+			left = markdownOf(rows[i:])
+			text = hint(left)
+		case left != "":
+			return left
+		}
+		if err := s.sayNow(ctx, k, text); err != nil {
+			if !errors.Is(err, context.Canceled) {
+				s.log.Warn("could not say the rest of an answer", "key", k.String(), "err", err)
+			}
+			return markdownOf(rows[i:])
+		}
+	}
+	return left
+}
+
+// sayNow sends text beside what the gateway sends.
+func (s *session) sayNow(ctx context.Context, k channels.Key, text string) error {
+	ctx, cancel := context.WithTimeout(ctx, moreTime)
+	defer cancel()
+	_, err := s.ch.Send(ctx, channels.Outbound{Key: k, Text: text})
+	return err
+}
+
+func markdownOf(rows []row) string {
+	var out []string
+	for _, r := range rows {
+		out = append(out, r.markdown())
+	}
+	return strings.Join(out, "\n")
+}

@@ -1,0 +1,109 @@
+package irc_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest/ircd"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// numbered are the lines "line 1" to "line n".
+func numbered(from, to int) []string {
+	var out []string
+	for i := from; i <= to; i++ {
+		out = append(out, fmt.Sprint("line ", i))
+	}
+	return out
+}
+
+// answer splits text as the gateway does and sends it as the answer to m.
+func (b *bot) answer(m channels.Inbound, text string) {
+	b.t.Helper()
+	for i, piece := range b.ch.Split(m.Key, text) {
+		to := m.MessageID
+		if i > 0 && !m.Private {
+			to = ""
+		}
+		if err := b.reply(m.Key.String(), piece, to); err != nil {
+			b.t.Fatalf("Send(%s, piece %d) = %v, want nil", m.Key, i, err)
+		}
+	}
+}
+
+// In a room the first line of an answer says whom it is for, also after they
+// took another name; in private it does not, nor where the model has done it.
+func TestAnswersNameWhoAsked(t *testing.T) {
+	_, addr := serve(t, ircd.Config{})
+	b := startInGo(t, addr)
+	anna := ircd.Join(t, addr, "anna", "#go")
+	anna.Say("#go", "dragoman: what is six times seven?")
+	asked := b.inbox.Wait(t, 1)[0]
+	b.answer(asked, "forty-two\nor so")
+	b.answer(asked, "Anna: forty-two")
+	if err := b.reply("irc:#go", "↻ forty-two", asked.MessageID); err != nil {
+		t.Fatal(err)
+	}
+	anna.Raw("NICK anna2")
+	anna.Say("#go", "dragoman: are you there?")
+	b.inbox.Wait(t, 2) // It has seen the new name.
+	b.answer(asked, "```\na\n\nb\n```")
+	want := []string{"anna: forty-two", "or so", "Anna: forty-two", "anna: ↻ forty-two", "anna2: ```", "a", " ", "b", "```"}
+	if diff := cmp.Diff(want, anna.WaitHeard("dragoman", "#go", len(want))); diff != "" {
+		t.Errorf("the room heard (-want +got):\n%s", diff)
+	}
+	anna.Say("dragoman", "and in private?")
+	b.answer(b.inbox.Wait(t, 3)[2], "forty-two")
+	if diff := cmp.Diff([]string{"forty-two"}, anna.WaitHeard("dragoman", "anna2", 1)); diff != "" {
+		t.Errorf("in private she heard (-want +got):\n%s", diff)
+	}
+}
+
+// A room sees the beginning of a long answer, and as much again whenever
+// somebody asks for it; nothing is lost on the way. A private talk sees it all.
+func TestMore(t *testing.T) {
+	_, addr := serve(t, ircd.Config{})
+	o := quick(addr)
+	o.Channels, o.MaxLines = []string{"#go"}, 5
+	b := start(t, o)
+	b.waitIn("irc:#go")
+	anna := ircd.Join(t, addr, "anna", "#go")
+	text := strings.Join(numbered(1, 14), "\n")
+
+	b.say("irc:#go", text)
+	heard := append(numbered(1, 5), "9 more lines (more: !more)")
+	anna.WaitHeard("dragoman", "#go", len(heard))
+	anna.Say("#go", "!more")
+	heard = append(append(heard, numbered(6, 10)...), "4 more lines (more: !more)")
+	anna.WaitHeard("dragoman", "#go", len(heard))
+	anna.Say("#go", "dragoman: !more")
+	heard = append(heard, numbered(11, 14)...)
+	if diff := cmp.Diff(heard, anna.WaitHeard("dragoman", "#go", len(heard))); diff != "" {
+		t.Errorf("the room heard (-want +got):\n%s", diff)
+	}
+	anna.Say("#go", "dragoman: !more")
+	if m := b.inbox.Wait(t, 1)[0]; m.Text != "!more" {
+		t.Errorf("handed in %q, want the question for more when there is nothing", m.Text)
+	}
+
+	b.say("irc:#go", text)
+	anna.Say("#go", "dragoman: !stop")
+	b.inbox.Wait(t, 2)
+	anna.Say("#go", "dragoman: !more")
+	if m := b.inbox.Wait(t, 3)[2]; m.Text != "!more" {
+		t.Errorf("handed in %q, want nothing to be left after a stop", m.Text)
+	}
+	b.say("irc:anna", text)
+	if diff := cmp.Diff(numbered(1, 14), anna.WaitHeard("dragoman", "anna", 14)); diff != "" {
+		t.Errorf("in private she heard (-want +got):\n%s", diff)
+	}
+	b.say("irc:#go", strings.Join(numbered(1, 7), "\n"))
+	heard = append(append(heard, numbered(1, 5)...), "9 more lines (more: !more)")
+	heard = append(heard, numbered(1, 7)...)
+	if diff := cmp.Diff(heard, anna.WaitHeard("dragoman", "#go", len(heard))); diff != "" {
+		t.Errorf("the room heard (-want +got):\n%s", diff)
+	}
+}
