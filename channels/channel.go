@@ -9,7 +9,7 @@
 // every error is temporary unless it says otherwise ([ErrPermanent], [Retry]).
 // What an adapter can do beyond that it shows by implementing one of the
 // small interfaces in this package ([Typer], [Previewer], [Retractor],
-// [Splitter], [Reporter], [Commander], [CommandSigner], [Fetcher], [Deduper], [Eraser]).
+// [Splitter], [Reporter], [Commander], [CommandSigner], [Pauser], [Fetcher], [Deduper], [Eraser]).
 //
 // The package imports nothing else of ours and starts no goroutines.
 package channels
@@ -149,6 +149,14 @@ type Command struct {
 type Commander interface {
 	// SetCommands is called once before Run.
 	SetCommands(cmds []Command)
+}
+
+// Pauser says how far apart the parts of one [Inbound.Album] may come. Without
+// it that is half a second.
+type Pauser interface {
+	// Pause is how long after m, which has an Album, the next part of it may
+	// come. An answer waits for at most four of them. It is a pure function.
+	Pause(m Inbound) time.Duration
 }
 
 // CommandSigner says that commands begin with another sign than "/" on its

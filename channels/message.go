@@ -116,8 +116,9 @@ type Inbound struct {
 	// Attachments are the files that came with it, at most MaxAttachments.
 	Attachments []Attachment `json:"attachments,omitempty"`
 	// Album, if not empty, is the same for messages that their sender sent as
-	// one: each picture of an album. They are answered together as far as they
-	// come close together. Stores need not keep it.
+	// one: each picture of an album, each line of a long question. They are
+	// answered together as far as they come close together ([Pauser]). Stores
+	// need not keep it.
 	Album string `json:"album,omitempty"`
 	// At is the network's time of the message. Order comes from arrival, never
 	// from At.

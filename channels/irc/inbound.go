@@ -102,6 +102,7 @@ func (s *session) fromRoom(e *girc.Event, m channels.Inbound, prefix, name, text
 	if s.ch.opts.Groups == GroupsAll {
 		m.Addressed = true
 	}
+	m.Addressed = r.goesOn(m, text, m.Addressed)
 	chat := prefix + s.net.fold.fold(name)
 	if strings.EqualFold(text, "!more") && s.more(chat) {
 		return
@@ -137,7 +138,40 @@ func (s *session) handOn(m channels.Inbound, chat string) {
 		return
 	}
 	m.Key = k
+	m.Album = "lines of " + s.net.fold.fold(m.Sender.Name)
 	s.intake.put(m)
+}
+
+const (
+	// linePause is how long after a line its writer may go on with the same
+	// question, fullPause the same for a line that their client has probably
+	// cut, because it has longLine bytes or more.
+	linePause = 1500 * time.Millisecond
+	fullPause = 3 * time.Second
+	longLine  = 350
+)
+
+// Pause is part of [channels.Pauser].
+func (c *Channel) Pause(m channels.Inbound) time.Duration {
+	if len(m.Text) >= longLine {
+		return fullPause
+	}
+	return linePause
+}
+
+// goesOn reports whether m, a line in r, is meant for us: it addresses us, or
+// it is the rest of a question whose first line did and was as long as a line
+// can be.
+func (r *room) goesOn(m channels.Inbound, text string, addressed bool) bool {
+	now := time.Now()
+	same := r.cutBy == m.Sender.Name && now.Sub(r.cutAt) <= fullPause
+	switch {
+	case (addressed || same) && len(text) >= longLine:
+		r.cutBy, r.cutAt = m.Sender.Name, now
+	case same:
+		r.cutBy = ""
+	}
+	return addressed || same
 }
 
 // identityOf is what the network says about the sender of e. Where it tags

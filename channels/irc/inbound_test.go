@@ -246,6 +246,45 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// A question that a client has cut into two lines is one: the second line has
+// no name before it, and counts as said to us. What others say does not, nor
+// what its writer says after that.
+func TestCutQuestionGoesOn(t *testing.T) {
+	_, addr := serve(t, ircd.Config{})
+	b := startInGo(t, addr)
+	anna, bob := ircd.Join(t, addr, "anna", "#go"), ircd.Join(t, addr, "bob", "#go")
+	long := strings.TrimSpace(strings.Repeat("word ", 80))
+	anna.Say("#go", "dragoman: "+long)
+	bob.Say("#go", "what a long question")
+	anna.Say("#go", "and so on?")
+	anna.Say("#go", "bob: yes")
+	anna.Say("#go", "dragoman: a short one")
+	anna.Say("#go", "bob: indeed")
+	type line struct {
+		Text      string
+		Addressed bool
+		Album     string
+	}
+	var got []line
+	for _, m := range b.inbox.Wait(t, 6) {
+		got = append(got, line{m.Text, m.Addressed, m.Album})
+	}
+	want := []line{
+		{long, true, "lines of anna"},
+		{"what a long question", false, "lines of bob"},
+		{"and so on?", true, "lines of anna"},
+		{"bob: yes", false, "lines of anna"},
+		{"a short one", true, "lines of anna"},
+		{"bob: indeed", false, "lines of anna"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("handed in (-want +got):\n%s", diff)
+	}
+	if short, full := b.ch.Pause(channels.Inbound{Text: "hi"}), b.ch.Pause(channels.Inbound{Text: long}); short != 1500*time.Millisecond || full != 3*time.Second {
+		t.Errorf("it pauses %s after a short line and %s after a full one, want 1.5 s and 3 s", short, full)
+	}
+}
+
 func TestIDs(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{Caps: []string{"message-tags"}})
 	seen := map[string]bool{}

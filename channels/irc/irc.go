@@ -58,6 +58,7 @@ var (
 	_ channels.Commander = (*Channel)(nil)
 
 	_ channels.CommandSigner = (*Channel)(nil)
+	_ channels.Pauser        = (*Channel)(nil)
 )
 
 // steady is how long a connection must have lasted for the next wait to

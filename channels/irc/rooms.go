@@ -20,6 +20,8 @@ type room struct {
 	again     time.Time // when to try again; zero while an attempt runs
 	tried     time.Time
 	kicks     int
+	cutBy     string // whose question to us filled a line, last
+	cutAt     time.Time
 }
 
 // joinRefusals are the numerics that keep us out of a channel (its name is

@@ -86,7 +86,7 @@ func (g *Gateway) note(ctx context.Context, m channels.Inbound) error {
 // enqueue puts m into the inbox, or only if the message that it changes is
 // there, and lets a running turn know.
 func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool) error {
-	g.albums.begin(m, g.opts.Now())
+	g.albums.begin(m, g.bindings[m.Key.Channel()].Channel, g.opts.Now())
 	got, err := g.store.Accept(ctx, sessions.Entry{
 		Inbound: m, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m), IfKnown: ifKnown,
 	})

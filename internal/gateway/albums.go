@@ -15,7 +15,8 @@ const (
 	// albumQuiet is how long after one part of an album the next one may come
 	// for both to be answered together.
 	albumQuiet = 500 * time.Millisecond
-	// albumMost bounds that from the first part on.
+	// albumMost bounds that from the first part on; with a [channels.Pauser],
+	// four of its pauses do.
 	albumMost = 3 * time.Second
 	// albumsKept bounds how many are remembered before old ones are looked for.
 	albumsKept = 1000
@@ -35,12 +36,13 @@ type albums struct {
 type album struct {
 	name        string
 	first, last time.Time
+	quiet, most time.Duration
 	seqs        []int64
 	begun       bool // its turn has begun; what still comes is another one's
 }
 
 // begin notes a part before it is stored: storing it wakes its key.
-func (s *albums) begin(m channels.Inbound, now time.Time) {
+func (s *albums) begin(m channels.Inbound, ch channels.Channel, now time.Time) {
 	if m.Album == "" || m.Edits != "" {
 		return
 	}
@@ -61,7 +63,11 @@ func (s *albums) begin(m channels.Inbound, now time.Time) {
 		a = &album{name: m.Album, first: now}
 		s.m[m.Key] = a
 	}
-	a.last = now
+	a.last, a.quiet, a.most = now, albumQuiet, max(a.most, albumMost)
+	if p, ok := ch.(channels.Pauser); ok {
+		a.quiet = p.Pause(m)
+		a.most = max(a.most, 4*a.quiet)
+	}
 }
 
 // stored notes under which number a part waits.
@@ -84,7 +90,7 @@ func (s *albums) wait(k channels.Key, now time.Time) time.Duration {
 	if a == nil || a.begun {
 		return 0
 	}
-	return min(a.last.Add(albumQuiet).Sub(now), a.first.Add(albumMost).Sub(now))
+	return min(a.last.Add(a.quiet).Sub(now), a.first.Add(a.most).Sub(now))
 }
 
 // together is how many of waiting, from the first one on, are one album; 1 if

@@ -53,6 +53,31 @@ func TestAlbumIsAnsweredOnce(t *testing.T) {
 	}
 }
 
+// linewise is a network where a question comes in lines, a second apart.
+type linewise struct{ *network }
+
+func (linewise) Pause(channels.Inbound) time.Duration { return time.Second }
+
+// A network says how far apart the parts come that are one question.
+func TestPauseOfTheNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = linewise{w.net} })
+		for n := range 3 {
+			w.accept(w.part("a", n))
+			time.Sleep(900 * time.Millisecond)
+		}
+		synctest.Wait()
+		if sent := w.net.texts("1"); len(sent) != 0 {
+			t.Fatalf("sent %q, want nothing yet", sent)
+		}
+		time.Sleep(101 * time.Millisecond)
+		synctest.Wait()
+		if sent := w.net.texts("1"); !slices.Equal(sent, []string{"echo part 0 | part 1 | part 2"}) {
+			t.Errorf("sent %q, want one answer to all parts", sent)
+		}
+	})
+}
+
 // Nothing but an album is waited for, and an album not for ever.
 func TestAlbumsDelayNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
