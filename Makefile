@@ -49,7 +49,7 @@ need:
 	@.ci/need ngircd chromium npm
 	@.ci/aimock/install
 
-## test-models: talk to a real llama-server and a real Ollama (downloads and builds them once, 20 minutes)
+## test-models: talk to a real llama-server and a real Ollama (downloads 36 MB and a Go module, builds them once)
 test-models:
 	@.ci/models
 	@rm -f .cache/models/figures

@@ -15,7 +15,7 @@ func TestLlamaWindowIsFound(t *testing.T) {
 	t.Parallel()
 	server := serveLlama(t, "-c", "4096")
 	h := startHouse(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny}", server))
-	converse(h, conversation{})
+	converse(h, nil)
 	h.allAnswered()
 	if strings.Contains(h.out.String(), "exceeds the available context size") {
 		t.Error("the server refused a request as too long; its window was not known")
@@ -29,7 +29,7 @@ func TestLlamaWindowIsLearnt(t *testing.T) {
 	t.Parallel()
 	server := serveLlama(t, "-c", "4096")
 	h := startHouse(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny, context_window: 32768}", server))
-	converse(h, conversation{})
+	converse(h, nil)
 	h.allAnswered()
 }
 

@@ -81,7 +81,7 @@ func TestOllamaWindow(t *testing.T) {
 			createOllama(t, address, "plain", c.modelfile)
 			// Tools would fill the window, and are not what this is about.
 			h := startHouse(t, ollamaModel(address, "plain")+"\nagent: {tools: []}")
-			converse(h, conversation{})
+			converse(h, nil)
 			h.allAnswered()
 		})
 	}

@@ -126,7 +126,7 @@ func record(t *testing.T, preset string, l *lesson) [][]byte {
 		return func(x *agenttest.Exchange) { scripted(x, gate) }
 	}})
 	h := startHouse(t, fmt.Sprintf("model: {type: openai, base_url: %s, name: scripted, context_window: 8192, retries: 0}\nsummary: {preset: %s}", server.URL(), preset))
-	converse(h, conversation{forgotten: func() {
+	converse(h, func() {
 		before := len(h.said())
 		h.tell("Please !wait for what I forgot.")
 		testkit.Eventually(t, "the model to be asked", func() bool {
@@ -141,7 +141,7 @@ func record(t *testing.T, preset string, l *lesson) [][]byte {
 		})
 		close(gate)
 		h.next(before + 1)
-	}})
+	})
 	taken := server.Requests()
 	if l != nil {
 		all := len(taken)
@@ -170,17 +170,10 @@ func telling(all []*agenttest.Request, first bool) (bodies [][]byte) {
 // long is what people write: enough of it to fill a small window.
 const long = "Ada and Tom plan the journey by ferry from Piraeus to Naxos in June, the tickets cost forty euros, the cabin is booked for two nights and the harbour office opens at seven. "
 
-// conversation says how [converse] talks. The zero value suits most.
-type conversation struct {
-	// forgotten is called once: people write while the model answers.
-	forgotten func()
-	// unsummarised: no summary is expected.
-	unsummarised bool
-}
-
 // converse holds a conversation until it was summarised, and goes on for some
-// messages after that.
-func converse(h *house, c conversation) {
+// messages after that. forgotten, if there is one, is called once: people write
+// while the model answers.
+func converse(h *house, forgotten func()) {
 	h.t.Helper()
 	const mostTurns = 150
 	left := 6
@@ -193,9 +186,9 @@ func converse(h *house, c conversation) {
 		case 4:
 			h.ask("Please say !nothing at all.")
 		case 5:
-			if c.forgotten != nil {
-				c.forgotten()
-				c.forgotten = nil
+			if forgotten != nil {
+				forgotten()
+				forgotten = nil
 			}
 			fallthrough
 		default:
@@ -205,9 +198,7 @@ func converse(h *house, c conversation) {
 			left--
 		}
 		if n == mostTurns {
-			if !c.unsummarised {
-				h.t.Errorf("there is no summary after %d messages", n)
-			}
+			h.t.Errorf("there is no summary after %d messages", n)
 			return
 		}
 	}

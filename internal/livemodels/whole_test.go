@@ -17,17 +17,20 @@ var strict = []string{
 }
 
 // With the strict templates whole conversations are held with the real server,
-// past their first summary, and every message is answered.
+// past their first summary, and every message is answered. The tiny model
+// writes no JSON, so that presets which want it have no summary and no place here.
 func TestStrictTemplates(t *testing.T) {
 	need(t)
 	for _, template := range strict {
 		for _, preset := range window.PresetNames() {
+			if window.Presets[preset].Format == window.JSON {
+				continue
+			}
 			t.Run(template+"/"+preset, func(t *testing.T) {
 				t.Parallel()
 				server := serveLlama(t, "-c", "8192", "--chat-template-file", filepath.Join(servers, "llama", "templates", template+".jinja"))
 				h := startHouse(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny, context_window: 8192, retries: 0}\nsummary: {preset: %s}", server, preset))
-				// What the model writes is no JSON, so this preset makes no summary.
-				converse(h, conversation{unsummarised: window.Presets[preset].Format == window.JSON})
+				converse(h, nil)
 				h.allAnswered()
 			})
 		}
