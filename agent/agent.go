@@ -20,11 +20,14 @@ import (
 type Options struct {
 	// System is the system prompt, the same for every conversation.
 	System string
+	// Toolless is System for a model that is offered no tools. Default: System.
+	Toolless string
 	// MaxSteps bounds the model calls of one turn; the last one gets no tools,
 	// so that it must answer. Default 10.
 	MaxSteps int
 	// ContextWindow is how many tokens the model takes, answer included.
-	// Default 32768.
+	// Default: what the model says ([Able]), or 32768. A smaller window that it
+	// says is believed either way.
 	ContextWindow int
 	// Windows is the same for other models, by their names, that conversations
 	// may choose. Those that are not in it take ContextWindow.
@@ -49,8 +52,9 @@ type Options struct {
 	// RetryDelay is the wait before the second try. It doubles with every
 	// further one. Default 500 ms.
 	RetryDelay time.Duration
-	// LongestWait is how long a turn waits when the server says when to come
-	// back. Beyond it Run returns the *ModelError. Default 20 s.
+	// LongestWait is how long one model call waits between its tries, all in all.
+	// Where a server says to come back later than that, or said so to another
+	// turn, Run returns a *ModelError that says when. Default 20 s.
 	LongestWait time.Duration
 
 	// Count counts the tokens of a text, where the model's encoding is known.
@@ -78,6 +82,10 @@ type Options struct {
 	// TextTools says whether calls that a model writes as text are run, where its
 	// server gave none and there is such a tool: "auto", which "" is too, or "off".
 	TextTools string
+	// OnSilentCut, if not nil, is told that a model's server cuts requests without
+	// a word, and how many tokens the model is taken to read from now on. It must
+	// not block, and is safe for concurrent use.
+	OnSilentCut func(model string, window int)
 	// Models finds the model that a conversation's settings name. Nil: the
 	// agent's model answers everywhere.
 	Models func(name string) (Model, error)
@@ -91,19 +99,23 @@ type Options struct {
 
 // Agent answers turns. See [New].
 type Agent struct {
-	model     Model
-	opts      Options
-	tools     map[string]Tool
-	specs     map[string]Spec
-	sorted    []Spec
-	toolNames string
-	// toolTokens is what the tools' descriptions take in every request.
+	model  Model
+	opts   Options
+	tools  map[string]Tool
+	specs  map[string]Spec
+	sorted []Spec
+	order  []string // names of the tools, the least needed first
+	// toolTokens is what the descriptions of all tools take.
 	toolTokens int
-	log        *slog.Logger
-	now        func() time.Time
-	lengths    lengths
-	habits     habits
-	task       *recap.Task // how opts.Compaction has summaries written
+	// guessed says that no ContextWindow was given.
+	guessed bool
+	log     *slog.Logger
+	now     func() time.Time
+	lengths lengths
+	habits  habits
+	task    *recap.Task // how opts.Compaction has summaries written
+	watch   watch
+	pauses  pauses
 	// fit is window.Fit with opts.Count, and repair is window.Repair where it
 	// makes the summariser's requests.
 	fit    func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message)
@@ -115,12 +127,13 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	if model == nil {
 		return nil, errors.New("agent: no model")
 	}
+	guessed := opts.ContextWindow == 0
 	opts, err := opts.withDefaults(model)
 	if err != nil {
 		return nil, err
 	}
 	a := &Agent{
-		model: model, opts: opts, log: opts.Logger, now: opts.Now, repair: window.Repair,
+		model: model, opts: opts, log: opts.Logger, now: opts.Now, repair: window.Repair, guessed: guessed,
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
 	}
 	a.fit = func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message) {
@@ -135,18 +148,12 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 		}
 	}
 	slices.SortFunc(a.sorted, func(x, y Spec) int { return strings.Compare(x.Name, y.Name) })
-	names := make([]string, len(a.sorted))
-	for i, s := range a.sorted {
-		names[i] = s.Name
-		a.toolTokens += toolOverhead + a.textTokens(s.Name) +
-			a.textTokens(s.Description) + a.textTokens(string(s.Parameters))
+	for _, s := range a.sorted {
+		a.toolTokens += a.specTokens(s)
 	}
-	a.toolNames = strings.Join(names, ", ")
+	a.order = a.leavingOrder()
 	return a, nil
 }
-
-// toolOverhead is what a server's template adds around a tool's description.
-const toolOverhead = 12
 
 func (a *Agent) addTool(t Tool) error {
 	s := t.Spec()
@@ -284,17 +291,9 @@ func (a *Agent) effort(s sessions.Settings) string {
 	return ""
 }
 
-// prompt is the system prompt of a conversation with these settings.
-func (a *Agent) prompt(s sessions.Settings) string {
-	if strings.TrimSpace(s.System) != "" {
-		return s.System
-	}
-	return a.opts.System
-}
-
 // setFrame renders what stands in front of the turn's messages.
 func (r *run) setFrame() {
 	h := &r.t.History
-	r.frame = window.NewFrame(r.a.prompt(h.Settings), r.t.System, h.Summary, r.a.opts.Compaction.Render)
-	r.fixed = r.a.toolTokens + r.frame.Tokens(r.a.opts.Count)
+	r.frame, r.offer = r.a.framing(r.model.Name(), h, r.t.System, h.Summary)
+	r.fixed = r.offer.tokens + r.frame.Tokens(r.a.opts.Count)
 }

@@ -116,7 +116,9 @@ func (a *Agent) learn(m Model, req Request, u *sessions.Usage) {
 	}
 	counted := a.messageTokens(req.Messages) + a.textTokens(req.System)
 	if len(req.Tools) > 0 {
-		counted += a.toolTokens
+		for i := range req.Tools {
+			counted += a.specTokens(req.Tools[i])
+		}
 	}
 	a.opts.Calibration.Observe(name, u.Input, counted)
 }

@@ -91,10 +91,14 @@ func (r *run) refusal(c sessions.ToolCall, times, n int) (why string, run bool) 
 		return fmt.Sprintf("error: not run: at most %d calls in one answer", maxCalls), false
 	case times > maxSameCalls:
 		return "error: not run: the same call was made before, again and again", false
-	case !known && len(r.a.tools) == 0:
+	case !known && len(r.offer.specs) == 0:
 		return "error: there are no tools", false
 	case !known:
-		return fmt.Sprintf("error: there is no tool called %.64q; the tools are: %s", c.Name, r.a.toolNames), false
+		names := make([]string, len(r.offer.specs))
+		for i := range names {
+			names[i] = r.offer.specs[i].Name
+		}
+		return fmt.Sprintf("error: there is no tool called %.64q; the tools are: %s", c.Name, strings.Join(names, ", ")), false
 	case !window.IsObject(arguments(c)):
 		return "error: not run: the arguments are not a JSON object", false
 	default:

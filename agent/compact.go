@@ -81,9 +81,10 @@ func (a *Agent) frees(h sessions.History, cut int) bool {
 // ends takes no more room than they do, and that is what triggers go by: else
 // summaries would take the place of messages that there is room for.
 func (a *Agent) pruned(h sessions.History) []sessions.Message {
-	frame := window.NewFrame(a.prompt(h.Settings), "", h.Summary, a.opts.Compaction.Render)
+	name := a.nameFor(h.Settings)
+	frame, offer := a.framing(name, &h, "", h.Summary)
 	return a.opts.Prune.Apply(window.Repair(h.Messages), window.Sight{
-		Window: a.opts.windowOf(a.nameFor(h.Settings)), Fixed: a.toolTokens + frame.Tokens(a.opts.Count), Count: a.opts.Count,
+		Window: a.sizeOf(name), Fixed: offer.tokens + frame.Tokens(a.opts.Count), Count: a.opts.Count,
 	})
 }
 
@@ -103,18 +104,19 @@ func (a *Agent) usefulCut(most int) int {
 // server counts.
 func (a *Agent) Fill(h sessions.History) (tokens, limit int) {
 	name := a.nameFor(h.Settings)
-	frame := window.NewFrame(a.prompt(h.Settings), "", h.Summary, a.opts.Compaction.Render)
-	n := a.messageTokens(a.pruned(h)) + frame.Tokens(a.opts.Count) + a.toolTokens
+	frame, offer := a.framing(name, &h, "", h.Summary)
+	n := a.messageTokens(a.pruned(h)) + frame.Tokens(a.opts.Count) + offer.tokens
 	return int(float64(n) * a.opts.Calibration.Factor(name)), a.windowOf(name)
 }
 
 // fills reports whether a request with h takes so many tokens of its model.
 func (a *Agent) fills(h sessions.History, tokens int) bool {
-	limit := a.room(a.nameFor(h.Settings), tokens)
-	frame := window.NewFrame(a.prompt(h.Settings), "", h.Summary, a.opts.Compaction.Render)
+	name := a.nameFor(h.Settings)
+	limit := a.room(name, tokens)
+	frame, offer := a.framing(name, &h, "", h.Summary)
 	length := func(s string) int { return len(s) }
-	if window.Bound(h.Messages)+frame.Tokens(length)+a.toolTokens < limit {
+	if window.Bound(h.Messages)+frame.Tokens(length)+offer.tokens < limit {
 		return false
 	}
-	return a.messageTokens(a.pruned(h))+frame.Tokens(a.opts.Count)+a.toolTokens >= limit
+	return a.messageTokens(a.pruned(h))+frame.Tokens(a.opts.Count)+offer.tokens >= limit
 }

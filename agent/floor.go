@@ -108,8 +108,8 @@ func (a *Agent) keptRoomIn(h sessions.History, size int) int {
 	if percent := a.opts.Compaction.Trigger.TokensPercent; percent > 0 {
 		most = min(most, size*percent/100)
 	}
-	frame := window.NewFrame(a.prompt(h.Settings), "", nil, a.opts.Compaction.Render)
-	return max(a.room(name, most)-frame.Tokens(a.opts.Count)-a.toolTokens, size/8) / keptShare
+	frame, offer := a.framing(name, &h, "", nil)
+	return max(a.room(name, most)-frame.Tokens(a.opts.Count)-offer.tokens, size/8) / keptShare
 }
 
 // keepWithin is what Compaction.Keep says, but no more of h than takes so many

@@ -43,13 +43,13 @@ func (h *habits) note(model string, called, thought bool) {
 	h.models[model] = now
 }
 
-// reader reads an answer to req, in which text may call a tool: where the model
-// was offered some, and its server was never seen to tell calls from text.
-func (r *run) reader(req *Request) output.Reader {
+// reader reads an answer in which text may call a tool: where the model was
+// offered some, and its server was never seen to tell calls from text.
+func (r *run) reader() output.Reader {
 	known := r.a.habits.of(r.model.Name())
 	rd := output.Reader{Thinks: known.thinks}
-	if len(req.Tools) > 0 && !known.calls && r.a.opts.TextTools != TextToolsOff {
-		rd.Tool = func(name string) bool { return hasSpec(req.Tools, name) }
+	if len(r.offer.specs) > 0 && !known.calls && r.a.opts.TextTools != TextToolsOff {
+		rd.Tool = r.offer.has
 	}
 	return rd
 }
@@ -63,12 +63,12 @@ func hasSpec(specs []Spec, name string) bool {
 	return false
 }
 
-// readAnswer makes of an answer to req what is to be kept of it: thoughts and
+// readAnswer makes of an answer what is to be kept of it: thoughts and
 // marks of templates are out of its text, and calls that were written as text
 // are calls.
-func (r *run) readAnswer(req *Request, resp *Response) {
+func (r *run) readAnswer(resp *Response) {
 	m := &resp.Message
-	rd := r.reader(req)
+	rd := r.reader()
 	if len(m.ToolCalls) > 0 {
 		rd.Tool = nil
 	}

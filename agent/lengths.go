@@ -76,7 +76,7 @@ func (a *Agent) learned(m served, window int) int {
 
 // windowOf is how many tokens the model of that name takes: what the options
 // say, or less where its server refused less.
-func (a *Agent) windowOf(name string) int { return a.learned(answering(name), a.opts.windowOf(name)) }
+func (a *Agent) windowOf(name string) int { return a.learned(answering(name), a.sizeOf(name)) }
 
 // summarizerWindow is the same for the model that writes summaries.
 func (a *Agent) summarizerWindow() int {

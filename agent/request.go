@@ -20,7 +20,7 @@ import (
 // counts only if the request is made: rescue builds some on trial.
 func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	req = Request{
-		System: r.frame.System, Tools: r.a.sorted,
+		System: r.frame.System, Tools: r.offer.specs,
 		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature, Effort: r.a.effort(r.t.History.Settings),
 	}
 	if final {
@@ -71,7 +71,7 @@ func (r *run) lead(view []sessions.Message, left int) []sessions.Message {
 	lead := r.frame.Lead
 	if left > 0 {
 		hint := ""
-		if _, found := r.a.tools[toolHistory]; found {
+		if r.offer.has(toolHistory) {
 			hint = " The tool " + toolHistory + " finds them."
 		}
 		lead = append(slices.Clip(lead), window.Omission(left, hint))
@@ -97,7 +97,7 @@ func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 	// Not by what was learned of the window: what is pruned must not depend on
 	// when the process began.
 	view = r.a.opts.Prune.Apply(view, window.Sight{
-		Window: r.a.opts.windowOf(r.model.Name()), Fixed: r.fixed,
+		Window: r.a.sizeOf(r.model.Name()), Fixed: r.fixed,
 		Count: r.a.opts.Count, Forced: r.forcedResults(),
 	})
 	if r.a.opts.Prune.FailedCalls {
@@ -123,7 +123,7 @@ func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 // they were when that was learned.
 func (r *run) tight(final bool) bool {
 	name := r.model.Name()
-	if r.forced || r.a.windowOf(name) == r.a.opts.windowOf(name) {
+	if r.forced || r.a.windowOf(name) == r.a.sizeOf(name) {
 		return false
 	}
 	view, _, _ := r.view(final)

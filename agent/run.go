@@ -44,6 +44,7 @@ type run struct {
 	t      Turn
 	model  Model
 	frame  window.Frame
+	offer  offer
 	fixed  int             // tokens that every request takes beside its messages
 	person channels.Person // the newest message's sender
 

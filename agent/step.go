@@ -55,7 +55,7 @@ func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 	resp, err := r.tries(ctx, &tried, final)
 	// Not before, so that it changes nothing about what is tried until then.
 	name := r.model.Name()
-	r.a.noteLength(answering(name), r.a.opts.windowOf(name), tried.refused, err == nil)
+	r.a.noteLength(answering(name), r.a.sizeOf(name), tried.refused, err == nil)
 	return resp, err
 }
 
@@ -70,8 +70,10 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 		r.noteCut(ctx)
 		resp, err := r.send(ctx, &req)
 		if err == nil {
-			r.readAnswer(&req, resp)
-			r.a.learn(r.model, req, resp.Usage)
+			r.readAnswer(resp)
+			if !r.silentCut(&req, resp) {
+				r.a.learn(r.model, req, resp.Usage)
+			}
 			return resp, nil
 		}
 		if !tooLong(err) {
@@ -109,15 +111,15 @@ func (r *run) send(ctx context.Context, req *Request) (*Response, error) {
 	if window.Bound(req.Messages)+r.fixed > most && r.a.messageTokens(req.Messages)+r.fixed > most {
 		return nil, &ModelError{Kind: ErrorContext, Err: errOverWindow}
 	}
-	return r.a.complete(ctx, r.model, req, func() func(Delta) { return r.stream(req) })
+	return r.a.complete(ctx, r.model, req, r.stream)
 }
 
 // stream returns what turns the deltas of one try into progress.
-func (r *run) stream(req *Request) func(Delta) {
+func (r *run) stream() func(Delta) {
 	if r.t.Progress == nil && r.t.Alive == nil {
 		return nil
 	}
-	u := r.reader(req)
+	u := r.reader()
 	before := strings.Join(r.said, "\n\n")
 	if before != "" {
 		before += "\n\n"
@@ -142,8 +144,17 @@ func (r *run) stream(req *Request) func(Delta) {
 // complete makes one model call and tries again while that may help. stream
 // returns what the deltas of one try go to.
 func (a *Agent) complete(ctx context.Context, model Model, req *Request, stream func() func(Delta)) (*Response, error) {
-	delay := a.opts.RetryDelay
+	delay, left := a.opts.RetryDelay, a.opts.LongestWait
 	for try := 1; ; try++ {
+		rest := a.pauses.rest(model.Name(), time.Now())
+		if rest > left {
+			return nil, fmt.Errorf("agent: model call: %w", &ModelError{Kind: ErrorTemporary, Cause: CauseBusy, After: rest, Err: errResting})
+		}
+		if left -= rest; rest > 0 {
+			if err := sleep(ctx, rest); err != nil {
+				return nil, err
+			}
+		}
 		resp, err := once(ctx, model, req, stream())
 		if err == nil {
 			return resp, nil
@@ -152,12 +163,14 @@ func (a *Agent) complete(ctx context.Context, model Model, req *Request, stream 
 			return nil, stop
 		}
 		err = fmt.Errorf("agent: model call: %w", err)
-		wait, again := retryAfter(err)
-		if !again || try >= a.opts.Tries || wait > a.opts.LongestWait {
+		named, again := retryAfter(err)
+		a.pauses.note(model.Name(), named, time.Now())
+		// Jitter, so that many conversations do not come back in step.
+		wait := max(named, delay/2+rand.N(delay/2+1))
+		if !again || try >= a.opts.Tries || wait > left {
 			return nil, err
 		}
-		// Jitter, so that many conversations do not come back in step.
-		wait = max(wait, delay/2+rand.N(delay/2+1))
+		left -= wait
 		delay = min(2*delay, a.opts.LongestWait)
 		a.log.LogAttrs(ctx, slog.LevelWarn, "model call failed, trying again",
 			slog.Int("attempt", try), slog.Duration("wait", wait), slog.Any("err", err))

@@ -34,6 +34,7 @@ type Set struct {
 	delivered  counter
 	repeats    counter
 	summaries  counter
+	silentCuts counter
 	missing    counter
 	heartbeats counter
 	hooks      counter
@@ -64,6 +65,7 @@ func New(version string) *Set {
 	s.delivered = s.counter("deliveries_total", "Attempts to deliver, by what became of them.", "channel", "outcome")
 	s.repeats = s.counter("delivery_repeats_total", "Messages sent again although an earlier sending may have arrived.", "channel")
 	s.summaries = s.counter("summaries_total", "Summaries of old messages, by outcome.", "outcome")
+	s.silentCuts = s.counter("model_silent_cuts_total", "Times that a model's server was seen to cut requests without a word.", "model")
 	s.missing = s.counter("messages_unaccounted_total", "Messages that a request to the model neither showed nor had a summary of. said=yes: it had no room for them, and said so. said=no: a bug.", "said")
 	s.missing.add(0, yesNo(true))
 	s.missing.add(0, yesNo(false))
@@ -133,6 +135,13 @@ func (s *Set) Delivered(channel, outcome string) {
 func (s *Set) Repeated(channel string) {
 	if s != nil {
 		s.repeats.add(1, channel)
+	}
+}
+
+// SilentCut counts that a model's server was seen to cut requests.
+func (s *Set) SilentCut(model string) {
+	if s != nil {
+		s.silentCuts.add(1, model)
 	}
 }
 

@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// Where a window is small, tools are left out in this order, so that there is
+// room for a conversation: first those for files, then pages, then those that
+// are not ours, and last what an answer here most often needs.
+var (
+	leftOutFirst = []string{"write_file", "list_dir", "read_file", "web_fetch", "forget"}
+	leftOutLast  = []string{"recall", "remember", sessions.AttachmentTool, toolHistory, "time"}
+)
+
+// fixedShare is the part of the window, one n-th, that the system prompt and
+// the tools may take. What is left is for messages and answers.
+const fixedShare = 2
+
+// offer is the tools that a model is offered, and what they take.
+type offer struct {
+	specs  []Spec // sorted by name
+	tokens int
+}
+
+func (o *offer) has(name string) bool { return hasSpec(o.specs, name) }
+
+// offerTo is what the model of that name is offered beside the prompt. It
+// depends on nothing else, so that it stays the same from turn to turn.
+func (a *Agent) offerTo(name, prompt string) offer {
+	if a.abilities(name).NoTools {
+		return offer{}
+	}
+	all := offer{a.sorted, a.toolTokens}
+	most := a.sizeOf(name) / fixedShare
+	if all.tokens+len(prompt) <= most || len(a.sorted) == 0 {
+		return all // no text has more tokens than bytes
+	}
+	most -= a.textTokens(prompt)
+	out := offer{tokens: all.tokens}
+	gone := make(map[string]bool)
+	for _, name := range a.order {
+		if out.tokens <= most {
+			break
+		}
+		gone[name] = true
+		out.tokens -= a.specTokens(a.specs[name])
+	}
+	for _, s := range a.sorted {
+		if !gone[s.Name] {
+			out.specs = append(out.specs, s)
+		}
+	}
+	return out
+}
+
+// LeftOut names the tools that the agent's model is not offered, for want of
+// room or because it takes none.
+func (a *Agent) LeftOut() (names []string) {
+	o := a.offerTo(a.model.Name(), a.opts.System)
+	for _, s := range a.sorted {
+		if !o.has(s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// leavingOrder is the names of all tools, in the order in which they are left
+// out.
+func (a *Agent) leavingOrder() []string {
+	var first, last, others []string
+	for _, s := range a.sorted {
+		if !slices.Contains(leftOutFirst, s.Name) && !slices.Contains(leftOutLast, s.Name) {
+			others = append(others, s.Name)
+		}
+	}
+	there := func(names []string) (out []string) {
+		for _, name := range names {
+			if _, found := a.specs[name]; found {
+				out = append(out, name)
+			}
+		}
+		return out
+	}
+	first, last = there(leftOutFirst), there(leftOutLast)
+	return slices.Concat(first, others, last)
+}
+
+// toolOverhead is what a server's template adds around a tool's description.
+const toolOverhead = 12
+
+func (a *Agent) specTokens(s Spec) int {
+	return toolOverhead + a.textTokens(s.Name) + a.textTokens(s.Description) + a.textTokens(string(s.Parameters))
+}
+
+// abilities is what is known of the model of that name.
+func (a *Agent) abilities(name string) Abilities {
+	if name == a.model.Name() || a.opts.Models == nil {
+		return AbilitiesOf(a.model)
+	}
+	m, err := a.opts.Models(name)
+	if err != nil {
+		return Abilities{}
+	}
+	return AbilitiesOf(m)
+}
+
+// sizeOf is how many tokens the model of that name takes: what is configured,
+// or less where its server says so, or what its server says where nothing is.
+func (a *Agent) sizeOf(name string) int {
+	known := a.abilities(name).Window
+	configured := a.opts.Windows[name]
+	if configured == 0 && !a.guessed {
+		configured = a.opts.ContextWindow
+	}
+	switch {
+	case known <= 0:
+		return a.opts.windowOf(name)
+	case configured > 0:
+		return min(configured, known)
+	default:
+		return known
+	}
+}
+
+// framing is what stands before the messages of h in a request to the model of
+// that name, with the channel's part of the prompt, and the tools beside it.
+// Where it gets no tools, the prompt promises none.
+func (a *Agent) framing(name string, h *sessions.History, channel string, summary *sessions.Summary) (window.Frame, offer) {
+	prompt := a.opts.System
+	own := strings.TrimSpace(h.Settings.System) != ""
+	if own {
+		prompt = h.Settings.System
+	}
+	o := a.offerTo(name, prompt)
+	if len(o.specs) == 0 && len(a.sorted) > 0 {
+		if !own && a.opts.Toolless != "" {
+			prompt = a.opts.Toolless
+		}
+		prompt = strings.TrimSpace(prompt + "\n\n" + noteToolless)
+	}
+	return window.NewFrame(prompt, channel, summary, a.opts.Compaction.Render), o
+}
+
+// noteToolless is in the prompt of a model that is offered no tools, which other
+// prompts speak of.
+const noteToolless = "You cannot call tools here, and you have no access to files or web pages."

@@ -1,0 +1,117 @@
+package agent
+
+import (
+	"sync"
+	"time"
+
+	"dragoman/agent/window"
+	"dragoman/channels"
+)
+
+// Some servers cut a request that is too long without a word: Ollama leaves the
+// oldest messages out. It shows in what they say that a request took, which
+// stays the same while requests grow.
+
+const (
+	// grownBytes is how much longer a request must be than the one before to be
+	// counted with more tokens, however they are counted.
+	grownBytes = 1024
+	// sameHundredths is how much more a server may count that has cut, in hundredths.
+	sameHundredths = 102
+	// farTenths is what a count has at most of what we expect, in tenths, if it
+	// is to be called too little.
+	farTenths = 7
+	// keptHundredths is what a window that cut so many tokens is taken to hold
+	// beside an answer.
+	keptHundredths = 85
+	// leastCut is the smallest count that may be a window: a server that counts
+	// less does not count.
+	leastCut = 1000
+	// maxWatched bounds the conversations that are watched.
+	maxWatched = 1024
+)
+
+// watch is what was seen of the requests of conversations. It is forgotten with
+// the process, and safe for concurrent use.
+type watch struct {
+	mu    sync.Mutex
+	chats map[watched]sight
+}
+
+type watched struct {
+	key   channels.Key
+	model string
+}
+
+// sight is the last request of a conversation: its bytes, and the tokens that
+// the server counted. behind says how many in a row were too few.
+type sight struct{ bytes, counted, behind int }
+
+// see notes a request, and returns how many in a row were counted too low:
+// expected says how many tokens it should have, and is asked only where the
+// count has not grown with the request.
+func (w *watch) see(k watched, bytes, counted int, expected func() int) (behind int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last, found := w.chats[k]
+	now := sight{bytes: bytes, counted: counted}
+	switch {
+	case !found:
+	case bytes < last.bytes+grownBytes && bytes >= last.bytes && last.behind > 0:
+		now = last // as long as the one before, and so no news
+	case bytes >= last.bytes+grownBytes && counted*100 <= last.counted*sameHundredths && counted*10 < expected()*farTenths:
+		now.behind = last.behind + 1
+	}
+	if w.chats == nil || len(w.chats) >= maxWatched && !found {
+		w.chats = make(map[watched]sight) // they are seen again soon enough
+	}
+	w.chats[k] = now
+	return now.behind
+}
+
+// forget ends the watch of a conversation, whose window is known now.
+func (w *watch) forget(k watched) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.chats, k)
+}
+
+// silentCut reports whether the usage that came with an answer to req says that
+// the server may have cut it, so that nothing is to be learned from it. The
+// second time in a row that is sure: from then on the model's window is what its
+// server counted, and older messages are summarised.
+func (r *run) silentCut(req *Request, resp *Response) bool {
+	a, name := r.a, r.model.Name()
+	if resp.Usage == nil || resp.Usage.Input < leastCut {
+		return false
+	}
+	k := watched{r.t.Key, name}
+	counted := resp.Usage.Input
+	behind := a.watch.see(k, window.Bound(req.Messages)+len(req.System), counted, func() int {
+		return int(float64(r.fixed+a.messageTokens(req.Messages)) * a.opts.Calibration.Factor(name))
+	})
+	if behind < 2 {
+		return behind > 0
+	}
+	a.watch.forget(k)
+	most := counted * keptHundredths / 100
+	a.lengths.cut(answering(name), a.room(name, most), a.now())
+	size := a.windowOf(name)
+	a.log.Warn("the model's server cuts requests without a word; its window is smaller than it is taken for",
+		"model", name, "key", r.t.Key.String(), "taken_for", a.sizeOf(name), "now", size)
+	if a.opts.OnSilentCut != nil {
+		a.opts.OnSilentCut(name, size)
+	}
+	return true
+}
+
+// cut learns that a server cuts requests to m that are longer than so many
+// tokens, as we count them: what passed says nothing.
+func (l *lengths) cut(m served, most int, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.models == nil {
+		l.models = make(map[served]length)
+	}
+	l.models[m] = length{most, now}
+}
