@@ -138,6 +138,15 @@ type Reporter interface {
 	Status() Status
 }
 
+// Reviver is a channel whose Run goes on after a failure that needs a person.
+// Without it a failure is the end of Run, and the gateway begins that again.
+type Reviver interface {
+	// Revive makes the channel try once more, because an operator says that
+	// something was mended. It does nothing to a channel that has not failed,
+	// does not block, and is safe for concurrent use.
+	Revive()
+}
+
 // Command is one of the "/" commands that work on every network.
 type Command struct {
 	Name string // without the "/"

@@ -119,6 +119,9 @@ func (k *connection) watch(ctx context.Context, tries *pause) ending {
 	login, look := time.NewTimer(k.c.loginLimit), time.NewTicker(k.c.lookEvery)
 	defer login.Stop()
 	defer look.Stop()
+	alive := time.NewTimer(time.Hour) // set when we are let in
+	alive.Stop()
+	defer alive.Stop()
 	loggedIn := k.loggedIn
 	tend := time.NewTimer(time.Hour) // set when something is known
 	tend.Stop()
@@ -139,6 +142,7 @@ func (k *connection) watch(ctx context.Context, tries *pause) ending {
 			loggedIn, unreadCame = nil, k.unreadCame
 			login.Stop()
 			k.letInAt = time.Now()
+			alive.Reset(survived)
 			k.c.live.Store(k)
 			k.c.report(channels.StateConnected, "", "")
 			tend.Reset(0) // what is left of the last connection
@@ -147,6 +151,10 @@ func (k *connection) watch(ctx context.Context, tries *pause) ending {
 		case <-tend.C:
 			if next := k.tend(ctx); next >= 0 {
 				tend.Reset(next)
+			}
+		case <-alive.C:
+			if err := k.c.crashes.forget(); err != nil {
+				k.c.log.Warn("crashes before this login still count", "err", err)
 			}
 		case <-login.C:
 			return dropped("WhatsApp did not answer the login")

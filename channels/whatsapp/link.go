@@ -36,7 +36,8 @@ const (
 // Link links the device to a phone: with QR codes, or, if phone is not empty
 // ("+123…", the number of that phone), with a code to type there. It shows one
 // invitation after the other until the phone has accepted one or ctx ends, and
-// returns the number of the account. It needs the device file, so it waits for
+// returns the number of the account. A linked device that is off because it
+// crashed the program is tried again instead. It needs the device file, so it waits for
 // Run to let go of it; a Run that waits for a device goes on with the new one.
 // Errors: [ErrLinked], and whatever WhatsApp has against it.
 func (c *Channel) Link(ctx context.Context, phone string, show func(Invitation)) (account string, err error) {
@@ -54,6 +55,11 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(Invitation))
 		return "", err
 	}
 	if known != nil {
+		if crashing, _ := c.crashes.tooMany(); crashing {
+			err := c.crashes.forget()
+			c.changed()
+			return identify(known.GetJID()).chat(), err
+		}
 		return identify(known.GetJID()).chat(), fmt.Errorf("whatsapp: this device is %w", ErrLinked)
 	}
 	c.askVersion(ctx)

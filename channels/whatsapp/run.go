@@ -59,6 +59,7 @@ const (
 	reasonOutdated = "outdated"
 	reasonReplaced = "replaced"
 	reasonRefused  = "refused"
+	reasonCrashing = "crashing"
 )
 
 func needsPerson(reason, detail string) ending {
@@ -73,6 +74,11 @@ func (c *Channel) unlinked(why string) ending {
 // Run serves until ctx ends. See the package's comment.
 func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 	defer c.report(channels.StateDown, "", "stopped")
+	stop, err := c.crashes.record()
+	if err != nil {
+		c.log.Warn("a crash of WhatsApp's library would not be recorded", "err", err)
+	}
+	defer stop()
 	var tries pause
 	for ctx.Err() == nil {
 		select {
@@ -133,6 +139,11 @@ func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *pause) e
 		end := c.unlinked("this device is not linked to a phone")
 		end.unused = true
 		return end
+	}
+	if crashing, err := c.crashes.tooMany(); err != nil {
+		c.log.Warn("whether WhatsApp's library has crashed is not known", "err", err)
+	} else if crashing {
+		return c.crashing()
 	}
 	c.report(channels.StateConnecting, "", "")
 	ctx, done := c.interruptible(ctx)

@@ -96,12 +96,13 @@ type Channel struct {
 	log     *slog.Logger
 	version [3]uint32 // zero: the library's
 
-	memory *memory
-	albums albums
-	slot   chan struct{} // holds one token: who has it uses the device file
-	linked chan struct{} // Link and Unlink tell Run that the device is another now
-	sends  chan struct{} // holds one token: one message is encrypted at a time
-	live   atomic.Pointer[connection]
+	memory  *memory
+	crashes crashes
+	albums  albums
+	slot    chan struct{} // holds one token: who has it uses the device file
+	linked  chan struct{} // Link and Unlink tell Run that the device is another now
+	sends   chan struct{} // holds one token: one message is encrypted at a time
+	live    atomic.Pointer[connection]
 	// saidJoin: it was logged that conversations cannot be joined.
 	saidJoin atomic.Bool
 	// The constants of these names; tests do not wait that long.
@@ -124,6 +125,7 @@ var (
 	_ channels.Deduper   = (*Channel)(nil)
 	_ channels.Fetcher   = (*Channel)(nil)
 	_ channels.Eraser    = (*Channel)(nil)
+	_ channels.Reviver   = (*Channel)(nil)
 )
 
 // New makes the channel called name. It opens and connects to nothing.
@@ -147,7 +149,7 @@ func New(name string, o Options) (*Channel, error) {
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(s string) bool { return strings.TrimSpace(s) == "" })
 	return &Channel{
 		name: name, o: o, log: o.Logger.With("channel", name), version: version,
-		memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1), sends: make(chan struct{}, 1),
+		crashes: crashes{o.Device + ".crashes"}, memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1), sends: make(chan struct{}, 1),
 		steadyAfter: steadyAfter, onlineFor: onlineFor, lookEvery: lookEvery, loginLimit: loginLimit, handLimit: handLimit,
 		status: channels.Status{State: channels.StateDown, Detail: "not started", Since: time.Now()},
 	}, nil

@@ -120,6 +120,7 @@ type deduping interface {
 	channels.Reporter
 	channels.Commander
 	channels.Deduper
+	channels.Reviver
 }
 
 type crashDeduper struct{ deduping }

@@ -101,6 +101,9 @@ func (b *binding) current() channels.Status {
 // that something was mended.
 func (g *Gateway) Revive() {
 	for _, b := range g.bindings {
+		if r, able := b.Channel.(channels.Reviver); able {
+			r.Revive()
+		}
 		select {
 		case b.revive <- struct{}{}:
 		default:

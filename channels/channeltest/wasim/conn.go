@@ -30,17 +30,37 @@ type conn struct {
 
 	stop    context.CancelFunc
 	mu      sync.Mutex
-	out     []waBinary.Node // what waits to be written; without limit, so that nobody waits for a slow client
-	parting string          // the id of the last stanza, after whose acknowledgement the connection is cut
-	pending chan struct{}   // room for one: there is something in out
+	out     [][]byte      // what waits to be written; without limit, so that nobody waits for a slow client
+	parting string        // the id of the last stanza, after whose acknowledgement the connection is cut
+	pending chan struct{} // room for one: there is something in out
 }
 
 // send queues a stanza. It never blocks.
-func (c *conn) send(nodes ...waBinary.Node) {
+func (c *conn) send(nodes ...waBinary.Node) { c.sendFrames("", marshalled(nodes...)...) }
+
+// sendFrames queues frames as they are; after the last one the connection
+// waits for the acknowledgement of farewell, if there is one.
+func (c *conn) sendFrames(farewell string, frames ...[]byte) {
 	c.mu.Lock()
-	c.out = append(c.out, nodes...)
+	c.out = append(c.out, frames...)
+	if farewell != "" {
+		c.parting = farewell
+	}
 	c.mu.Unlock()
 	c.wake()
+}
+
+// marshalled is what stanzas are on the wire. One that cannot be written is a
+// bug of a test.
+func marshalled(nodes ...waBinary.Node) (frames [][]byte) {
+	for _, node := range nodes {
+		plain, err := waBinary.Marshal(node)
+		if err != nil {
+			panic("wasim: marshal a stanza: " + err.Error())
+		}
+		frames = append(frames, plain)
+	}
+	return frames
 }
 
 // end sends a last stanza and cuts the connection once the client has read it.
@@ -49,13 +69,9 @@ func (c *conn) send(nodes ...waBinary.Node) {
 // says nothing, which clients handle in order.
 func (c *conn) end(node waBinary.Node) {
 	farewell := newID()
-	c.mu.Lock()
-	c.out = append(c.out, node, waBinary.Node{
+	c.sendFrames(farewell, marshalled(node, waBinary.Node{
 		Tag: "notification", Attrs: waBinary.Attrs{"from": types.ServerJID, "type": "farewell", "id": farewell},
-	})
-	c.parting = farewell
-	c.mu.Unlock()
-	c.wake()
+	})...)
 }
 
 // parts reports whether a client has acknowledged the farewell.
@@ -152,21 +168,17 @@ func (s *Server) drop(c *conn) {
 func (c *conn) write(ctx context.Context, stream net.Conn) {
 	for counter := uint32(0); ; {
 		c.mu.Lock()
-		nodes, parting := c.out, c.parting != ""
+		frames, parting := c.out, c.parting != ""
 		c.out = nil
 		c.mu.Unlock()
-		for _, node := range nodes {
-			plain, err := waBinary.Marshal(node)
-			if err != nil {
-				return
-			}
+		for _, plain := range frames {
 			_ = stream.SetWriteDeadline(time.Now().Add(writeTime))
 			if err := writeFrame(stream, c.greeted.write.Seal(nil, nonce(counter), plain, nil)); err != nil {
 				return
 			}
 			counter++
 		}
-		if len(nodes) > 0 {
+		if len(frames) > 0 {
 			continue
 		}
 		var late <-chan time.Time

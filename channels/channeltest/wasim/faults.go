@@ -179,6 +179,12 @@ func (f *Faults) Raw(node waBinary.Node) {
 	f.each(func(_ *device, c *conn) { c.send(node) })
 }
 
+// Frame sends every device that is logged in a frame with these bytes in it,
+// which need not be a stanza.
+func (f *Faults) Frame(plain []byte) {
+	f.each(func(_ *device, c *conn) { c.sendFrames("", plain) })
+}
+
 // The lock is held in everything below.
 
 func (f *Faults) refusesDial() bool { return spend(&f.dials) }

@@ -1,0 +1,107 @@
+package whatsapp_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest"
+	"dragoman/channels/channeltest/wasim"
+	"dragoman/channels/whatsapp"
+
+	waBinary "go.mau.fi/whatsmeow/binary"
+)
+
+const (
+	crash   = "panic: runtime error: index out of range [0] with length 0\n\ngoroutine 7 [running]:\ngo.mau.fi/whatsmeow/binary.Unpack({0x0, 0x0, 0x0})\n\n"
+	faulted = "fatal error: concurrent map writes\n\ngoroutine 9 [running]:\nruntime.throw()\ncreated by go.mau.fi/whatsmeow.NewClient\n\n"
+	foreign = "panic: a bug of ours\n\ngoroutine 1 [running]:\nmain.main()\n\n"
+)
+
+// Three crashes of the library within ten minutes keep the channel off.
+func TestCrashes(t *testing.T) {
+	for name, test := range map[string]struct {
+		report string
+		age    time.Duration
+		off    bool
+	}{
+		"three":           {crash + faulted + crash, 0, true},
+		"two":             {crash + crash, 0, false},
+		"one not its own": {crash + foreign + crash, 0, false},
+		"long ago":        {crash + crash + crash, 11 * time.Minute, false},
+		"nested":          {strings.Replace(crash, "\n\n", "\n\tpanic: again\n\n", 1) + crash, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNetwork(t, wasim.Options{})
+			n.crashed(t, test.report, test.age)
+			c := n.open(t, whatsapp.Options{})
+			channeltest.Start(t, c, channeltest.NewInbox())
+			if !test.off {
+				reach(t, c, channels.StateConnected, "")
+				return
+			}
+			reach(t, c, channels.StateFailed, "crashing: ")
+			if got := n.Count("dial"); got != 0 {
+				t.Errorf("WhatsApp was dialled %d times, want never", got)
+			}
+		})
+	}
+}
+
+// crashed writes the report of crashes.
+func (n *network) crashed(t *testing.T, report string, age time.Duration) {
+	t.Helper()
+	file := n.file + ".crashes"
+	if err := os.WriteFile(file, []byte(report), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(file, time.Now(), time.Now().Add(-age)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What was kept off begins again when somebody says so.
+func TestCrashesForgotten(t *testing.T) {
+	for name, mend := range map[string]func(t *testing.T, c *whatsapp.Channel){
+		"revive": func(_ *testing.T, c *whatsapp.Channel) { c.Revive() },
+		"login": func(t *testing.T, c *whatsapp.Channel) {
+			if account, err := c.Link(within(t), "", nil); account != "+15550000001" || err != nil {
+				t.Errorf("Link = %q, %v, want the account that is linked", account, err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNetwork(t, wasim.Options{})
+			n.crashed(t, crash+crash+crash, 0)
+			c := n.open(t, whatsapp.Options{})
+			channeltest.Start(t, c, channeltest.NewInbox())
+			reach(t, c, channels.StateFailed, "crashing: ")
+			mend(t, c)
+			reach(t, c, channels.StateConnected, "")
+		})
+	}
+}
+
+// The panics of docs/whatsapp.md. When the library has mended them all, so that
+// this fails, the docs are to be mended too.
+func TestPanicsOfTheLibrary(t *testing.T) {
+	for name, frame := range map[string][]byte{
+		"Unpack of nothing":    {},
+		"readPacked8":          {0, 248, 1, 251, 128},
+		"readNode without tag": {0, 248, 1, 0},
+		"readNode with a list": {0, 248, 1, 248, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("decoding %x does not panic any more", frame)
+				}
+			}()
+			if plain, err := waBinary.Unpack(frame); err == nil {
+				_, _ = waBinary.Unmarshal(plain)
+			}
+		})
+	}
+}
