@@ -8,8 +8,8 @@
 // closes the store last.
 //
 // Goroutines: Run owns one each for the heartbeats, the hooks, the two HTTP
-// servers, the watchdog, reloads, the daily look at files, the reserve for a full
-// disk, and an erasure that was cut off, and waits for all of them.
+// servers, the watchdog, alerts, reloads, the daily look at files, the reserve for
+// a full disk, and an erasure that was cut off, and waits for all of them.
 package app
 
 import (
@@ -286,6 +286,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if !d.partial() {
 		wg.Go(func() { d.beats.run(ctx) })
 		wg.Go(func() { d.tidyFiles(ctx) })
+		wg.Go(func() { d.alert(ctx) })
 	}
 	wg.Go(func() { _ = d.hooks.Run(late) }) // it only ends with its context
 	wg.Go(func() { d.finishErase(ctx) })

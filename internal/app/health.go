@@ -20,6 +20,7 @@ import (
 type health struct {
 	mu      sync.Mutex
 	trouble httpapi.Trouble
+	lasting bool // trying again is no use
 }
 
 // called takes the end of one call. What was cancelled, and a request that is
@@ -32,10 +33,29 @@ func (h *health) called(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil {
-		h.trouble = httpapi.Trouble{}
+		h.trouble, h.lasting = httpapi.Trouble{}, false
 		return
 	}
+	h.lasting = slices.Contains(lastingCauses, failed.Cause)
 	h.trouble = httpapi.Trouble{At: time.Now(), Why: whyFailed(failed), InARow: h.trouble.InARow + 1}
+}
+
+// lastingCauses are those that a person has to mend.
+var lastingCauses = []agent.Cause{agent.CauseKey, agent.CauseModel, agent.CauseQuota, agent.CauseURL}
+
+// modelFails is after how many failed calls in a row the model counts as away.
+// One alone may have been a moment's trouble, which is tried again.
+const modelFails = 3
+
+// away is the trouble that keeps people from getting answers, or nil.
+func (h *health) away() *httpapi.Trouble {
+	t := h.now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t == nil || t.InARow < modelFails && !h.lasting {
+		return nil
+	}
+	return t
 }
 
 // now is what status shows; nil: nothing is wrong.

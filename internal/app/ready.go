@@ -65,14 +65,10 @@ func (d *Daemon) checkStore(ctx context.Context) error {
 	return d.store.Check(ctx)
 }
 
-// modelFails is after how many failed calls in a row the model counts as away.
-// One alone may have been a moment's trouble, which is tried again.
-const modelFails = 3
-
 // ready says why nobody gets an answer now, or nil.
 func (d *Daemon) ready() error {
 	err := d.gateway.Ready()
-	if t := d.health.now(); t != nil && t.InARow >= modelFails {
+	if t := d.health.away(); t != nil {
 		err = errors.Join(err, fmt.Errorf("the model does not answer: %s", t.Why))
 	}
 	return err

@@ -79,10 +79,11 @@ var Table = []Rule{
 	{Package: "internal/media", Imports: []string{"channels"}},
 	{Package: "internal/event", Imports: domain},
 	{Package: "internal/hooks", Imports: join(domain, "internal/event")},
+	{Package: "internal/alerts"},
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
 	// It reads the table of presets, which is plain data.
 	{Package: "internal/config", Imports: []string{"channels", "agent/window"}, Tests: []string{"heartbeat", "agent/tools", "internal/event"}},
-	{Package: "internal/gateway", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"internal/media", "agent/window"}},
+	{Package: "internal/gateway", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "agent/window"}},
 	{Package: "internal/httpapi", Imports: join(domain, "internal/event", "internal/metrics")},
 	// The page and the channel behind it are two sides of one thing.
 	{Package: "internal/console", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"channels/web", "channels/live", "channels/whatsapp"}},

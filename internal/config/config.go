@@ -33,6 +33,7 @@ type Config struct {
 	Heartbeat Heartbeat          `yaml:"heartbeat"`
 	Sessions  Sessions           `yaml:"sessions"`
 	Hooks     []Hook             `yaml:"hooks"`
+	Alerts    Alerts             `yaml:"alerts"`
 
 	warnings []Problem
 	absent   Problems

@@ -39,6 +39,7 @@ func defaults(o Options) *Config {
 			Every: Duration(30 * time.Minute),
 		},
 		Sessions: Sessions{Reset: Reset{Mode: ResetNever, At: "04:00", After: Duration(8 * time.Hour)}},
+		Alerts:   Alerts{After: Duration(5 * time.Minute)},
 	}
 }
 

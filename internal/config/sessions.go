@@ -48,16 +48,23 @@ func clockTime(s string) (time.Duration, error) {
 
 // Hook tells a program of the operator's what happens.
 type Hook struct {
-	On      []string `yaml:"on" example:"[turn_done]" doc:"Which events it is told: session_create, session_save, session_delete, context_compacted, turn_done, delivery_dead."`
+	On      []string `yaml:"on" example:"[turn_done]" doc:"Which events it is told: session_create, session_save, session_delete, context_compacted, turn_done, delivery_dead, channel_failed, channel_back, model_down, model_back, disk_full."`
 	Command []string `yaml:"command" example:"[/usr/local/bin/note, --json]" doc:"A program and its arguments, started without a shell; the event is JSON on its standard input. Give command or url."`
 	URL     string   `yaml:"url" example:"https://example.org/hook" doc:"Where the event is posted as JSON: https, or http on this machine."`
 	Secret  Secret   `yaml:"secret" example:"${HOOK_SECRET}" empty:"ok" doc:"Sent with the post, as Authorization: Bearer."`
 	Timeout Duration `yaml:"timeout" example:"10s" doc:"How long it may take; then it is killed, or the connection closed. Default: 10s."`
 }
 
+// Alerts says who is told that something does not work.
+type Alerts struct {
+	To    string   `yaml:"to" example:"telegram:123456789" doc:"The conversation that is told, once, when a channel, the model or the disk fails, and when it is well again. Empty: none."`
+	After Duration `yaml:"after" doc:"How long something must fail before it is told, and the hooks are told channel_failed, model_down or disk_full."`
+}
+
 // HookEvents are the names that Hook.On may use.
 var HookEvents = []string{
 	"session_create", "session_save", "session_delete", "context_compacted", "turn_done", "delivery_dead",
+	"channel_failed", "channel_back", "model_down", "model_back", "disk_full",
 }
 
 // mostHooks bounds the goroutines that hooks take.
@@ -79,6 +86,13 @@ func (v *validator) sessions() {
 			v.oneOf("channels."+name+".reset", mode, ResetNever, ResetDaily, ResetIdle)
 		}
 	}
+}
+
+func (v *validator) alerts() {
+	if v.c.Alerts.To != "" {
+		v.target("alerts.to", v.c.Alerts.To)
+	}
+	v.span("alerts.after", v.c.Alerts.After, time.Second, 24*time.Hour)
 }
 
 func (v *validator) hooks() {

@@ -34,6 +34,7 @@ func (v *validator) run() {
 	v.heartbeat()
 	v.sessions()
 	v.hooks()
+	v.alerts()
 }
 
 // bad reports a problem at the line where path was written, or, when it was

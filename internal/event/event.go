@@ -1,5 +1,5 @@
-// Package event says what can happen to conversations and deliveries, in the
-// words of those who want to hear of it.
+// Package event says what can happen to conversations, deliveries and what they
+// depend on, in the words of those who want to hear of it.
 //
 // The promise: an event carries names, keys and counts, and never a word of
 // what somebody wrote. It is told after the thing it tells of is durable. It
@@ -24,19 +24,31 @@ const (
 	ContextCompacted Name = "context_compacted" // a summary took the place of older messages
 	TurnDone         Name = "turn_done"         // a turn ended, however it ended
 	DeliveryDead     Name = "delivery_dead"     // a delivery was given up
+	ChannelFailed    Name = "channel_failed"    // a channel has not worked for a while
+	ChannelBack      Name = "channel_back"      // it works again
+	ModelDown        Name = "model_down"        // the model has not answered for a while
+	ModelBack        Name = "model_back"        // it answers again
+	DiskFull         Name = "disk_full"         // the store has not been able to write for a while, or the disk is almost full
 )
 
 // Names lists all events.
 func Names() []Name {
-	return []Name{SessionCreate, SessionSave, SessionDelete, ContextCompacted, TurnDone, DeliveryDead}
+	return []Name{
+		SessionCreate, SessionSave, SessionDelete, ContextCompacted, TurnDone, DeliveryDead,
+		ChannelFailed, ChannelBack, ModelDown, ModelBack, DiskFull,
+	}
 }
 
 // Event is one thing that happened. Fields that say nothing about it are left
 // out of its JSON.
 type Event struct {
-	Event Name         `json:"event"`
-	At    time.Time    `json:"at"`
-	Key   channels.Key `json:"key"`
+	Event Name      `json:"event"`
+	At    time.Time `json:"at"`
+	// Key is the conversation; zero where the event is about none.
+	Key channels.Key `json:"key,omitzero"`
+	// Channel and Model name what failed or is back.
+	Channel string `json:"channel,omitempty"`
+	Model   string `json:"model,omitempty"`
 	// Generation is the id of the stretch of the conversation, where known.
 	Generation string `json:"generation,omitempty"`
 	// Turn is the turn's id, Outcome how it ended: answered, failed, postponed,
@@ -66,6 +78,7 @@ type Event struct {
 	// takes it for the id that its list shows.
 	Delivery string `json:"delivery,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`
-	// Why is one word: of session_delete deleted, expired, erased or joined.
+	// Why is one word: of session_delete deleted, expired, erased or joined; of
+	// disk_full disk (nothing can be stored) or reserve (almost full).
 	Why string `json:"why,omitempty"`
 }

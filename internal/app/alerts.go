@@ -1,0 +1,78 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/alerts"
+	"dragoman/internal/event"
+	"dragoman/internal/httpapi"
+)
+
+// The IDs of troubles. Those of channels have the channel's name behind.
+const (
+	channelTrouble = "channel "
+	modelTrouble   = "model"
+	diskTrouble    = "disk"
+	reserveTrouble = "reserve"
+)
+
+// alert watches what an operator should hear of, until ctx ends.
+func (d *Daemon) alert(ctx context.Context) {
+	o := alerts.Options{After: d.cfg.Alerts.After.D(), Look: d.troubles, Changed: d.changed, Logger: d.log}
+	if to, err := channels.ParseKey(d.cfg.Alerts.To); err == nil { // else nobody is to be told
+		o.Reachable = func() bool { return d.gateway.Channels()[to.Channel()].State == channels.StateConnected }
+		o.Tell = func(ctx context.Context, text string) error { return d.gateway.Tell(ctx, to, text) }
+	}
+	alerts.New(o).Run(ctx)
+}
+
+// troubles is what does not work now.
+func (d *Daemon) troubles(ctx context.Context) (all []alerts.Trouble) {
+	for name, st := range d.gateway.Channels() {
+		if st.State != channels.StateConnected && !st.Unused {
+			all = append(all, alerts.Trouble{ID: channelTrouble + name, Name: "Channel " + name + " does not work", Well: "Channel " + name + " works", Why: st.Detail})
+		}
+	}
+	if t := d.health.away(); t != nil {
+		all = append(all, alerts.Trouble{ID: modelTrouble, Name: "The model " + d.model.Name() + " does not answer", Well: "The model answers", Why: t.Why})
+	}
+	if err := d.checkStore(ctx); err != nil && !errors.Is(err, httpapi.ErrStarting) {
+		all = append(all, alerts.Trouble{ID: diskTrouble, Name: "Messages cannot be stored", Well: "Messages are stored", Why: httpapi.PlainReason(err)})
+	}
+	for _, why := range d.reserve.warnings() {
+		all = append(all, alerts.Trouble{ID: reserveTrouble, Name: "The disk is almost full", Well: "The disk has room", Why: why})
+	}
+	return all
+}
+
+// changed tells the log and the hooks of a trouble that began or ended.
+func (d *Daemon) changed(t alerts.Trouble, failed bool) {
+	if failed {
+		d.log.Error("something does not work", "what", t.ID, "why", t.Why)
+	} else {
+		d.log.Info("something works again", "what", t.ID)
+	}
+	e := event.Event{At: time.Now()}
+	name, channel := strings.CutPrefix(t.ID, channelTrouble)
+	switch {
+	case channel:
+		e.Event, e.Channel = event.ChannelBack, name
+		if failed {
+			e.Event = event.ChannelFailed
+		}
+	case t.ID == modelTrouble:
+		e.Event, e.Model = event.ModelBack, d.model.Name()
+		if failed {
+			e.Event = event.ModelDown
+		}
+	case failed:
+		e.Event, e.Why = event.DiskFull, t.ID
+	default:
+		return // no event says that there is room again
+	}
+	d.hooks.Emit(e)
+}

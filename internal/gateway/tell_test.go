@@ -1,0 +1,98 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dragoman/channels"
+	"dragoman/internal/alerts"
+	"dragoman/internal/gateway"
+	"dragoman/sessions"
+)
+
+// noRoom takes no entries while it is full.
+type noRoom struct {
+	gateway.Store
+	full bool
+}
+
+func (s *noRoom) Accept(ctx context.Context, e sessions.Entry) (sessions.Acceptance, error) {
+	if s.full {
+		return sessions.Acceptance{}, errors.New("the disk is full")
+	}
+	return s.Store.Accept(ctx, e)
+}
+
+// What the gateway is asked to tell waits in the outbox for its network, which
+// may fail, and starts no turn.
+func TestTell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		to, down := channels.MustKey("net:1"), true
+		w.net.failWith(func(channels.Outbound) error {
+			if down {
+				return &channels.NotSent{Err: errors.New("away")}
+			}
+			return nil
+		})
+		if err := w.gw.Tell(t.Context(), to, "irc is away"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		w.expect("1")
+		down = false
+		time.Sleep(time.Minute)
+		w.expect("1", "irc is away")
+		if n := w.agent.count(); n != 0 {
+			t.Errorf("%d turns ran, want none", n)
+		}
+		if err := w.gw.Tell(t.Context(), channels.MustKey("gone:1"), "x"); err == nil {
+			t.Error("Tell on a channel that is not there = nil")
+		}
+	})
+}
+
+// A full disk is told although nothing can be stored, once.
+func TestTellOnAFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var store *noRoom
+		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
+			store = &noRoom{Store: w.store, full: true}
+			w.store = store
+		})
+		to := channels.MustKey("net:1")
+		watcher := alerts.New(alerts.Options{
+			After: 5 * time.Minute,
+			Look: func(context.Context) []alerts.Trouble {
+				if store.full {
+					return []alerts.Trouble{{ID: "disk", Name: "Disk fails", Well: "Disk works"}}
+				}
+				return nil
+			},
+			Reachable: func() bool { return w.gw.Channels()["net"].State == channels.StateConnected },
+			Tell:      func(ctx context.Context, text string) error { return w.gw.Tell(ctx, to, text) },
+		})
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); watcher.Run(ctx) }()
+		defer func() { end(); <-ended }()
+		w.net.failWith(func(channels.Outbound) error { return errors.New("for the first hour") })
+		time.Sleep(time.Hour)
+		w.net.failWith(nil)
+		time.Sleep(time.Hour)
+		store.full = false
+		time.Sleep(time.Hour)
+		var first []string
+		for _, text := range w.net.texts("1") {
+			first = append(first, text[:5])
+		}
+		if diff := cmp.Diff([]string{"Somet", "Well "}, first); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
+		}
+	})
+}
