@@ -22,9 +22,10 @@ const (
 type Control string
 
 // The controls. Both fence the running turn (its handler's context ends with
-// cause [ErrFenced] and its commit is refused) and close all messages that
-// wait: they go to the transcript as user messages of the generation they were
-// written in and will not be answered by a turn any more.
+// cause [ErrFenced] and its commit is refused) and close messages that wait:
+// they go to the transcript as user messages of the generation they were
+// written in and will not be answered by a turn any more. All that wait are
+// closed, or those alone that Entry.Ends names and a turn has bound.
 const (
 	ControlNone Control = ""
 	ControlStop Control = "stop" // /stop
@@ -42,6 +43,9 @@ type Entry struct {
 	// as done, together with Replies, and starts no turn.
 	Answered bool
 	Control  Control // with Answered only
+	// Ends, with ControlStop, are the seqs of the messages to close; the others
+	// go on waiting. Empty: all are closed.
+	Ends []int64
 	// IfKnown says that an edit is for nobody unless the message that it changes
 	// was accepted: it would not have been accepted by itself. Deletions are so
 	// always.

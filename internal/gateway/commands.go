@@ -76,18 +76,29 @@ func (g *Gateway) command(ctx context.Context, m channels.Inbound, name string) 
 // answer.
 const sayGivenUp = "Stopped. The model does not answer yet, so your message was waiting; it is not answered any more. Ask again when you like."
 
-// control ends the running turn, keeps what it had written so far, and closes
-// what waits; for /new it also begins a new generation.
+// sayNothing answers /stop where there is nothing to stop.
+const sayNothing = "Nothing is running now."
+
+// sayNotAsked answers /stop while a message waits for its turn to begin.
+const sayNotAsked = "Stopped. Your message was still waiting; it is not answered any more. Ask again when you like."
+
+// control ends the running turn and keeps what it had written so far. For
+// /stop, what waits after that turn is answered next; only if none runs, /stop
+// closes what waits, and says so. /new closes all of it and begins a new
+// generation.
 func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Control) error {
 	e := sessions.Entry{Inbound: m, Answered: true, Control: c}
-	partial, preview, running := g.live.partial(ctx, m.Key)
-	text := "Nothing is running now."
-	if running {
-		text = "Stopped."
-	} else if ids, err := g.postponed(ctx, m.Key); err != nil {
-		return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
-	} else if len(ids) > 0 {
-		text = sayGivenUp
+	partial, preview, seqs := g.live.partial(ctx, m.Key)
+	text := "Stopped."
+	if len(seqs) == 0 {
+		waits, err := g.waits(ctx, m.Key)
+		if err != nil {
+			return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
+		}
+		text = waits
+	}
+	if c == sessions.ControlStop {
+		e.Ends = seqs
 	}
 	if strings.TrimSpace(partial) != "" {
 		e.Append = []sessions.Message{{
@@ -112,6 +123,22 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 	g.opts.Observer.Accepted(m.Key.Channel(), string(got.Outcome))
 	g.live.kick(m.Key)
 	return nil
+}
+
+// waits is the answer to a /stop where no turn runs: by what waits in k.
+func (g *Gateway) waits(ctx context.Context, k channels.Key) (string, error) {
+	items, err := g.store.ListQueue(ctx, wakeMost)
+	text := sayNothing
+	for _, it := range items {
+		switch {
+		case it.Kind != "in" || it.Key != k.String():
+		case it.State == "postponed":
+			return sayGivenUp, err
+		case it.State == "waiting":
+			text = sayNotAsked
+		}
+	}
+	return text, err
 }
 
 func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error) {

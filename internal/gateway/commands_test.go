@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -8,10 +9,27 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
 	"dragoman/sessions"
 )
+
+// TestStopBeforeTheTurn: what waits for its turn is closed by /stop where no
+// turn runs, and the person hears of it.
+func TestStopBeforeTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.MaxTurns = 1 })
+		w.agent.run = slowEcho(time.Minute)
+		w.say("2", "slow")
+		synctest.Wait()
+		w.say("1", "never mind")
+		synctest.Wait()
+		w.say("1", "/stop")
+		time.Sleep(time.Hour)
+		w.expect("1", "Stopped. Your message was still waiting; it is not answered any more. Ask again when you like.")
+	})
+}
 
 func TestCommandsDoNotWaitForTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -53,23 +71,28 @@ func TestStatusNamesTheModelThatAnswers(t *testing.T) {
 func TestStopKeepsWhatWasWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
-		w.agent.run = streaming("one", "two", "three", "four", "five", "six")
+		count := streaming("one", "two", "three", "four", "five", "six")
+		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+			if inputs(turn) == "count" {
+				return count(ctx, turn)
+			}
+			return echo(ctx, turn)
+		}
 		w.say("1", "count")
 		time.Sleep(3500 * time.Millisecond)
 		w.say("1", "and then?")
 		w.say("1", "/stop")
 		time.Sleep(time.Minute)
-		w.expect("1", "one two three \n\n*(stopped)*")
+		w.expect("1", "one two three \n\n*(stopped)*", "echo and then?")
 		if got := w.net.sent[0].Edit; got != "p1" {
 			t.Errorf("the stopped answer edits %q, want the preview", got)
 		}
-		want := []string{"user: count", "user: and then?", "assistant: one two three \n\n[stopped by the person]"}
+		want := []string{"user: count", "assistant: one two three \n\n[stopped by the person]", "user: and then?", "assistant: echo and then?"}
 		if diff := cmp.Diff(want, w.transcript("1")); diff != "" {
 			t.Error(diff)
 		}
-		w.agent.run = echo
-		w.say("1", "go on")
-		w.expect("1", "one two three \n\n*(stopped)*", "echo go on")
+		w.say("1", "/stop")
+		w.expect("1", "one two three \n\n*(stopped)*", "echo and then?", "Nothing is running now.")
 	})
 }
 

@@ -3,12 +3,14 @@ package gateway
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"dragoman/agent"
 	"dragoman/channels"
+	"dragoman/sessions"
 )
 
 // errInterrupted cancels a turn that a new message interrupts, or the deletion
@@ -27,9 +29,9 @@ type liveTurn struct {
 	key    channels.Key
 	began  time.Time
 	cancel context.CancelCauseFunc
-	reads  func(seq int64) bool // whether it is about that inbox message
-	news   chan struct{}        // capacity 1: progress to show
-	kicked chan struct{}        // capacity 1: deliveries to make
+	bound  func() []sessions.Answered // the inbox messages that it is about
+	news   chan struct{}              // capacity 1: progress to show
+	kicked chan struct{}              // capacity 1: deliveries to make
 
 	alive    atomic.Pointer[time.Time] // the last sign of life of its model
 	mu       sync.Mutex
@@ -45,9 +47,9 @@ type arrival struct {
 	in  channels.Inbound
 }
 
-func (l *liveTurns) add(k channels.Key, began time.Time, reads func(seq int64) bool, cancel context.CancelCauseFunc) *liveTurn {
+func (l *liveTurns) add(k channels.Key, began time.Time, bound func() []sessions.Answered, cancel context.CancelCauseFunc) *liveTurn {
 	t := &liveTurn{
-		key: k, began: began, cancel: cancel, reads: reads,
+		key: k, began: began, cancel: cancel, bound: bound,
 		news: make(chan struct{}, 1), kicked: make(chan struct{}, 1),
 	}
 	l.mu.Lock()
@@ -99,18 +101,28 @@ func (l *liveTurns) arrived(k channels.Key, seq int64, in channels.Inbound, mode
 // store refuses whatever comes of it; this saves the time and the tokens, and
 // the turn is run again on the rest.
 func (l *liveTurns) withdrawn(k channels.Key, seq int64) {
-	if t := l.get(k); t != nil && t.reads(seq) {
+	if t := l.get(k); t != nil && slices.Contains(t.seqs(), seq) {
 		t.cancel(errInterrupted)
 	}
 }
 
-// partial is how far the answer of k is, and the message that shows it. No
+// seqs are those of the inbox messages that it is about.
+func (t *liveTurn) seqs() []int64 {
+	var all []int64
+	for _, a := range t.bound() {
+		all = append(all, a.Seq)
+	}
+	return all
+}
+
+// partial is how far the answer of k is, the message that shows it, and the
+// seqs of those that it answers; none if no turn of k runs. No
 // further preview is shown; one in flight is waited for, because its message
 // is the one to be changed.
-func (l *liveTurns) partial(ctx context.Context, k channels.Key) (text, preview string, running bool) {
+func (l *liveTurns) partial(ctx context.Context, k channels.Key) (text, preview string, seqs []int64) {
 	t := l.get(k)
 	if t == nil {
-		return "", "", false
+		return "", "", nil
 	}
 	t.mu.Lock()
 	t.hushed = true
@@ -126,7 +138,7 @@ func (l *liveTurns) partial(ctx context.Context, k channels.Key) (text, preview 
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.progress.Text, t.preview, true
+	return t.progress.Text, t.preview, t.seqs()
 }
 
 func (l *liveTurns) age(k channels.Key, now time.Time) (time.Duration, bool) {

@@ -68,7 +68,7 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	began := time.Now()
 	tctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r.live = g.live.add(r.claim.Key, g.opts.Now(), r.has, cancel)
+	r.live = g.live.add(r.claim.Key, g.opts.Now(), r.bound, cancel)
 	r.live.preview = lastPreview(steps)
 	defer g.live.remove(r.live)
 	stop := g.attend(ctx, &attendant{

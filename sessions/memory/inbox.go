@@ -146,7 +146,7 @@ func (s *Store) enter(ch *change, c *chat, e sessions.Entry, outcome sessions.Ou
 	case sessions.Noted:
 		s.appendMessages(ch, c, "", []sessions.Message{rules.Note(e.Inbound, edited.inbound)})
 	case sessions.Done:
-		s.control(ch, c, e.Control)
+		s.control(ch, c, e)
 	}
 	return r.seq
 }
@@ -201,14 +201,15 @@ func (s *Store) addInbound(ch *change, c *chat, e sessions.Entry) *inRow {
 }
 
 // control fences the running turn of c and closes what waits.
-func (s *Store) control(ch *change, c *chat, control sessions.Control) {
+func (s *Store) control(ch *change, c *chat, e sessions.Entry) {
+	control := e.Control
 	if control == sessions.ControlNone {
 		return
 	}
 	ch.fenced = append(ch.fenced, c.key)
 	var closed []sessions.Message
 	for _, r := range c.in {
-		if r.state != rules.InWaiting {
+		if r.state != rules.InWaiting || !rules.Ends(e, r.seq, r.turn) {
 			continue
 		}
 		r.state, r.why = rules.InClosed, string(control)

@@ -41,8 +41,16 @@ func CheckEntry(e sessions.Entry) error {
 		return fmt.Errorf("control %q on a message that is not answered", e.Control)
 	case e.Control != sessions.ControlNone && e.Control != sessions.ControlStop && e.Control != sessions.ControlNew:
 		return fmt.Errorf("unknown control %q", e.Control)
+	case len(e.Ends) > 0 && e.Control != sessions.ControlStop:
+		return fmt.Errorf("control %q of some messages alone", e.Control)
 	}
 	return nil
+}
+
+// Ends reports whether the control of e closes a waiting message, which the
+// turn named turn has bound, or none if that is empty.
+func Ends(e sessions.Entry, seq int64, turn string) bool {
+	return len(e.Ends) == 0 || turn != "" || slices.Contains(e.Ends, seq)
 }
 
 // Dedupe is the one string under which a message is accepted once. A channel

@@ -144,7 +144,7 @@ func (t *tx) accept(e accepting) (sessions.Acceptance, error) {
 	case sessions.Noted:
 		err = t.appendMessages(r, messageRows([]sessions.Message{rules.Note(e.Inbound, edited.inbound)}, "", t.now))
 	case sessions.Done:
-		err = t.control(r, e.Control)
+		err = t.control(r, e.Entry)
 	}
 	if err == nil {
 		err = t.appendMessages(r, e.append)
@@ -248,7 +248,8 @@ func (t *tx) replace(r *keyRow, w inRow, edit channels.Inbound) error {
 }
 
 // control fences the running turn of r and closes what waits.
-func (t *tx) control(r *keyRow, control sessions.Control) error {
+func (t *tx) control(r *keyRow, e sessions.Entry) error {
+	control := e.Control
 	if control == sessions.ControlNone {
 		return nil
 	}
@@ -259,6 +260,9 @@ func (t *tx) control(r *keyRow, control sessions.Control) error {
 	}
 	var said []sessions.Message
 	for _, w := range open {
+		if !rules.Ends(e, w.seq, w.turn) {
+			continue
+		}
 		if w.origin == sessions.OriginChat {
 			said = append(said, sessions.UserMessage(w.inbound))
 		}

@@ -86,6 +86,23 @@ var controlTests = map[string]func(*testing.T, *rig){
 		h = r.claim(t)
 		r.pending(t, h, 0, "three")
 	},
+	"Control/StopOfSomeLeavesTheOthers": func(t *testing.T, r *rig) {
+		first := r.accept(t, "x:1", "1", "one")
+		bound := r.accept(t, "x:1", "2", "two")
+		r.accept(t, "x:1", "3", "three")
+		h := r.claim(t)
+		must(t, r.AppendStep(t.Context(), h.Claim, "t", []sessions.Answered{{Seq: bound}}, sessions.Step{Kind: sessions.StepNote}))
+		e := control("x:1", "4", sessions.ControlStop)
+		e.Ends = []int64{first}
+		if a := r.enter(t, e, sessions.Done); a.Waiting != 1 {
+			t.Errorf("stop: %+v, want one that goes on waiting", a)
+		}
+		fenced(t, r, h.Claim, []sessions.Answered{{Seq: first}}, "1.1")
+		same(t, "transcript", r.transcript(t, "x:1"), []string{"user: one", "user: two"})
+		h.release(nil)
+		h = r.claim(t)
+		r.pending(t, h, 0, "three")
+	},
 	"Control/NewBeginsAGeneration": func(t *testing.T, r *rig) {
 		r.enter(t, control("x:1", "0", sessions.ControlNew), sessions.Done)
 		if h, err := r.History(t.Context(), key("x:1"), sessions.HistoryLimit{}); err != nil || h.Generation != "" {
