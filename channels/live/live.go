@@ -91,9 +91,7 @@ type Options struct {
 	Name string
 	// Room is the room of requests that name none.
 	Room string
-	// OneRoom refuses requests that name another room than Room.
-	OneRoom bool
-	Feed    Feed
+	Feed Feed
 	// MaxText bounds one message, in bytes. 0: 256 KiB.
 	MaxText int
 	// Files keeps what is sent with messages. Nil: nothing can be.
@@ -300,7 +298,7 @@ func (h *Hub) key(name string) (channels.Key, error) {
 	if name == "" {
 		name = h.opts.Room
 	}
-	if !roomName.MatchString(name) || (h.opts.OneRoom && name != h.opts.Room) {
+	if !roomName.MatchString(name) {
 		return channels.Key{}, errNoRoom
 	}
 	return channels.NewKey(h.opts.Name, name)

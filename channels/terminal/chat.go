@@ -19,6 +19,9 @@ import (
 type ChatOptions struct {
 	// NoColor leaves colours and bold out.
 	NoColor bool
+	// Ask is one question: it is asked, its answer is written and nothing else,
+	// and nothing is read. An answer that says that there is none is an error.
+	Ask string
 	// History is how many of the last messages are shown at the beginning.
 	// 0: 6; below 0: none.
 	History int
@@ -48,7 +51,7 @@ func Chat(ctx context.Context, c *live.Client, in io.Reader, out io.Writer, o Ch
 	inFile, inTerminal := asTerminal(in)
 	outFile, outTerminal := asTerminal(out)
 	s := &session{
-		client: c, piped: !inTerminal || !outTerminal, quiet: !outTerminal,
+		client: c, piped: !inTerminal || !outTerminal || o.Ask != "", quiet: !outTerminal || o.Ask != "",
 		screen: &screen{out: out, size: func() (int, int) { return 80, 24 }, styled: outTerminal && !o.NoColor},
 		known:  map[string]bool{},
 	}
@@ -68,6 +71,10 @@ func Chat(ctx context.Context, c *live.Client, in io.Reader, out io.Writer, o Ch
 		}()
 	}
 	s.begin(items, o)
+	if o.Ask != "" {
+		in = strings.NewReader("")
+		s.enter(o.Ask)
+	}
 	return s.run(ctx, in)
 }
 
@@ -112,6 +119,9 @@ func (s *session) run(parent context.Context, in io.Reader) error {
 			return fmt.Errorf("terminal: write: %w", err)
 		}
 		if s.left || s.finished() || ctx.Err() != nil {
+			if s.failed == nil && s.piped {
+				return s.apology
+			}
 			return s.failed
 		}
 		select {

@@ -26,30 +26,38 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// oneRoom is a network without further rooms.
-type oneRoom interface {
-	channeltest.Network
-	channeltest.Cutter
-	channeltest.Redeliverer
-	channeltest.Deduplicator
-	channeltest.Identified
-	channeltest.Leaker
-}
-
 func TestChannel(t *testing.T) {
 	channeltest.Run(t, func(t *testing.T) channeltest.Network {
-		return struct{ oneRoom }{livetest.New(t, channels.MustKey("cli:direct"), func(feed live.Feed) (livetest.Channel, error) {
+		return livetest.New(t, channels.MustKey("cli:direct"), func(feed live.Feed) (livetest.Channel, error) {
 			return terminal.New(terminal.Options{Feed: feed})
-		})}
+		})
 	})
 }
 
-func TestOneRoom(t *testing.T) {
-	g := newGateway(t, strings.ToUpper)
-	g.client.Room = "other"
+// One question is asked and answered, whatever is on standard input; a room is
+// a conversation of its own.
+func TestAsk(t *testing.T) {
+	g := newGateway(t, func(text string) string {
+		if text == "fail" {
+			return "Sorry, I could not answer this (error 0a1b2c)."
+		}
+		return strings.ToUpper(text)
+	})
+	ask := func(question string) (string, error) {
+		var out bytes.Buffer
+		err := terminal.Chat(t.Context(), g.client, strings.NewReader("unread\n"), &out, terminal.ChatOptions{Ask: question})
+		return out.String(), err
+	}
+	if got, err := ask("two\nlines"); got != "TWO\nLINES\n" || err != nil {
+		t.Errorf("the answer is %q, %v; want the whole question in capitals", got, err)
+	}
+	if got, err := ask("fail"); !strings.Contains(got, "0a1b2c") || err == nil {
+		t.Errorf("an apology is %q, %v; want an error beside the words", got, err)
+	}
+	g.client.Room = "No Room"
 	var refused *live.RefusedError
-	if _, err := g.client.Feed(t.Context(), 0, 1); !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
-		t.Errorf("another room = %v, want 404", err)
+	if _, err := ask("hi"); !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
+		t.Errorf("a name that no room has = %v, want 404", err)
 	}
 }
 

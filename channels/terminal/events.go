@@ -117,6 +117,10 @@ func (s *session) paint(text string) {
 
 // reply shows a whole answer, or what a preview has not shown of it.
 func (s *session) reply(text string, ours bool) {
+	s.apology = nil
+	if live.Apology(text) {
+		s.apology = errors.New("terminal: the last message was not answered, as the text above says")
+	}
 	if s.quiet {
 		text = printable(strings.ReplaceAll(text, "\r\n", "\n"))
 		s.screen.print(strings.TrimRight(text, "\n") + "\n")

@@ -28,6 +28,7 @@ type session struct {
 	left     bool   // the person goes
 	warned   bool   // the last key was Ctrl-C on an empty line
 	failed   error  // what ends a pipe early
+	apology  error  // the newest answer said that there is none
 
 	posts    chan<- message
 	queue    []message // entered and not asked yet

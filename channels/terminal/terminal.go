@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// Room is the one room of a terminal channel.
+	// Room is where people talk who name no other.
 	Room = "direct"
 	// Path is where the daemon mounts the channel's Handler, with the prefix
 	// stripped, on the socket that only its owner can open.
@@ -46,7 +46,7 @@ func New(o Options) (*Channel, error) {
 		o.Name = "cli"
 	}
 	hub, err := live.New(live.Options{
-		Name: o.Name, Room: Room, OneRoom: true, Feed: o.Feed, MaxText: o.MaxText, Logger: o.Logger,
+		Name: o.Name, Room: Room, Feed: o.Feed, MaxText: o.MaxText, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -52,13 +52,13 @@ func (d appDaemon) run(ctx context.Context, e *env, cfg *config.Config, path str
 	return err
 }
 
-func (d appDaemon) chat(ctx context.Context, e *env, cfg *config.Config) error {
-	o := app.ChatOptions{NoColor: os.Getenv("NO_COLOR") != ""}
+func (d appDaemon) chat(ctx context.Context, e *env, cfg *config.Config, question, room string) error {
+	o := app.ChatOptions{NoColor: os.Getenv("NO_COLOR") != "", Ask: question}
 	opts := app.Options{Caller: d.caller(), Getenv: os.Getenv}
-	if e.interactive && e.width > 0 {
+	if e.interactive && e.width > 0 && question == "" {
 		opts.Hint = e.screen // not into a pipe: there only answers go
 	}
-	return app.Chat(ctx, cfg, opts, e.in, e.screen, o)
+	return app.Chat(ctx, cfg, opts, e.in, e.screen, room, o)
 }
 
 func (d appDaemon) link(ctx context.Context, cfg *config.Config, channel, phone string, show func(qr, code string)) (string, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"dragoman/internal/app"
@@ -22,7 +23,9 @@ type daemon interface {
 	// run serves until ctx ends; a value on hangup asks for a reload.
 	run(ctx context.Context, e *env, cfg *config.Config, path string, hangup <-chan struct{}) error
 	// chat talks in this terminal until ctx ends or the person leaves.
-	chat(ctx context.Context, e *env, cfg *config.Config) error
+	// question, if not "", is all that is asked, and room another one than the
+	// usual one.
+	chat(ctx context.Context, e *env, cfg *config.Config, question, room string) error
 	// link links a channel to a phone and shows what the person needs for that.
 	// unlink forgets the account. told: the phone does not list it any more.
 	link(ctx context.Context, cfg *config.Config, channel, phone string, show func(qr, code string)) (account string, err error)
@@ -58,15 +61,28 @@ func (runCmd) Run(e *env, c *cli) error {
 	return e.daemon.run(ctx, e, cfg, c.Config, hangup)
 }
 
-type chatCmd struct{}
+type chatCmd struct {
+	Question []string `arg:"" optional:"" help:"One question: its answer is printed, and that is all. Without it: a chat."`
+	Room     string   `placeholder:"NAME" help:"Another room than the usual one: a conversation of its own."`
+}
+
+// Help is what --help says beside the flags.
+func (*chatCmd) Help() string { return example(`chat "What is the time in Lima?"`) }
 
 // Run leaves Ctrl-C to the chat: there it stops an answer.
-func (chatCmd) Run(e *env, c *cli) error {
+func (k *chatCmd) Run(e *env, c *cli) error {
 	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
 	}
-	return e.daemon.chat(e.ctx, e, cfg)
+	ctx := e.ctx
+	question := strings.Join(k.Question, " ")
+	if question != "" { // nobody types Ctrl-C into an editor then
+		var stop func()
+		ctx, stop = untilSignal(ctx)
+		defer stop()
+	}
+	return e.daemon.chat(ctx, e, cfg, question, k.Room)
 }
 
 // untilSignal ends ctx at the first SIGTERM or SIGINT, or one of more, so that

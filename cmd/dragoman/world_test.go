@@ -50,7 +50,7 @@ func (*fakeDaemon) run(ctx context.Context, _ *env, _ *config.Config, _ string, 
 	return nil
 }
 
-func (*fakeDaemon) chat(context.Context, *env, *config.Config) error { return nil }
+func (*fakeDaemon) chat(context.Context, *env, *config.Config, string, string) error { return nil }
 
 func (f *fakeDaemon) link(_ context.Context, _ *config.Config, channel, phone string, show func(qr, code string)) (string, error) {
 	if channel != "whatsapp" {

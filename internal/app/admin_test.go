@@ -109,7 +109,7 @@ func TestWaitForACommand(t *testing.T) {
 			return err
 		},
 		"a chat": func(c app.Caller) error {
-			return app.Chat(ctx, p.config(), app.Options{Caller: c}, strings.NewReader(""), io.Discard, app.ChatOptions{})
+			return app.Chat(ctx, p.config(), app.Options{Caller: c}, strings.NewReader(""), io.Discard, "", app.ChatOptions{})
 		},
 		"a command": func(c app.Caller) error {
 			_, _, err := app.Admin(ctx, p.config(), c)

@@ -21,15 +21,16 @@ var errNoTerminal = errors.New("app: the terminal is turned off: the configurati
 
 // Chat talks in a terminal until the person leaves: with the daemon that
 // serves the state directory, or, if none runs, with a gateway of its own that
-// serves nothing but this terminal and ends with it.
-func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, out io.Writer, o ChatOptions) error {
+// serves nothing but this terminal and ends with it. room is that of the conversation;
+// "" is the usual one.
+func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, out io.Writer, room string, o ChatOptions) error {
 	if c, ok := cfg.Channels[config.TypeCLI]; !ok || !c.Enabled {
 		return errNoTerminal
 	}
 	opts.Only, opts.NoHTTP, opts.Out = []string{config.TypeCLI}, true, nil
 	d, err := Open(ctx, cfg, opts)
 	if servedByOther(ctx, cfg.StateDir, err) {
-		return talk(ctx, cfg, in, out, o)
+		return talk(ctx, cfg, in, out, room, o)
 	}
 	if err != nil {
 		return err
@@ -48,15 +49,15 @@ func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, o
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
-	err = talk(ctx, cfg, in, out, o)
+	err = talk(ctx, cfg, in, out, room, o)
 	cancel()
 	return errors.Join(err, <-ended, d.Close())
 }
 
 // talk speaks over the socket, to whoever serves it.
-func talk(ctx context.Context, cfg *config.Config, in io.Reader, out io.Writer, o ChatOptions) error {
+func talk(ctx context.Context, cfg *config.Config, in io.Reader, out io.Writer, room string, o ChatOptions) error {
 	transport := httpapi.SocketTransport((&stateDir{path: cfg.StateDir}).file(socketName))
 	defer transport.CloseIdleConnections()
-	c := &live.Client{HTTP: &http.Client{Transport: transport}, URL: "http://dragoman" + terminal.Path}
+	c := &live.Client{HTTP: &http.Client{Transport: transport}, URL: "http://dragoman" + terminal.Path, Room: room}
 	return terminal.Chat(ctx, c, in, out, o)
 }
