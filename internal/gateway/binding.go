@@ -42,11 +42,12 @@ const (
 
 type binding struct {
 	Binding
-	revive chan struct{} // asks a channel that failed to try once more
-	mu     sync.Mutex
-	allow  map[string]bool
-	shut   bool
-	status channels.Status
+	revive   chan struct{} // asks a channel that failed to try once more
+	stranded stranded
+	mu       sync.Mutex
+	allow    map[string]bool
+	shut     bool
+	status   channels.Status
 }
 
 // SetAllow replaces the allow list of a channel while the gateway runs.

@@ -66,6 +66,7 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 		return false, g.store.Defer(ctx, c, d.ID, g.opts.Now().Add(time.Minute), false, "no channel is called "+name)
 	}
 	defer g.outcomes.begin(d.ID)()
+	before := b.connected()
 	if err := g.store.MarkSending(ctx, c, d.ID); err != nil {
 		return false, fmt.Errorf("mark %s as sending: %w", d.ID, err)
 	}
@@ -73,7 +74,11 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 	if err != nil && ctx.Err() != nil && !fenced(ctx) {
 		return false, ctx.Err() // stays "sending": whoever comes next treats it as uncertain
 	}
-	return g.settle(ctx, c, attempt{d, receipt, err})
+	next, settled := g.settle(ctx, c, attempt{d, receipt, err})
+	if err != nil && !next && !(before && b.connected()) {
+		b.stranded.add(d.ID)
+	}
+	return next, settled
 }
 
 // settle records how an attempt ended. If that cannot be recorded, because the

@@ -114,7 +114,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		if g.bindings[name] != nil {
 			return nil, fmt.Errorf("gateway: two channels are called %q", name)
 		}
-		nb := &binding{Binding: b, revive: make(chan struct{}, 1), status: channels.Status{State: channels.StateConnecting, Since: opts.Now()}}
+		nb := &binding{Binding: b, revive: make(chan struct{}, 1), stranded: newStranded(), status: channels.Status{State: channels.StateConnecting, Since: opts.Now()}}
 		nb.setAllow(b.Allow)
 		g.bindings[name] = nb
 		if c, ok := b.Channel.(channels.Commander); ok {
@@ -134,6 +134,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for _, b := range g.bindings {
 		wg.Go(func() { g.superviseChannel(life, b) })
+		wg.Go(func() { g.hasten(life, b) })
 	}
 	sweeping, stopSweep := context.WithCancel(ctx)
 	defer stopSweep()
