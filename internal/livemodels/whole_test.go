@@ -29,7 +29,7 @@ func TestStrictTemplates(t *testing.T) {
 			t.Run(template+"/"+preset, func(t *testing.T) {
 				t.Parallel()
 				server := serveLlama(t, "-c", "8192", "--chat-template-file", filepath.Join(servers, "llama", "templates", template+".jinja"))
-				h := startHouse(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny, context_window: 8192, retries: 0}\nsummary: {preset: %s}", server, preset))
+				h := startHouse(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny, context_window: 8192}\nsummary: {preset: %s}", server, preset))
 				converse(h, nil)
 				h.allAnswered()
 			})
