@@ -79,6 +79,8 @@ type run struct {
 	whyUncut string
 	// summaryFailed is Result.SummaryFailed.
 	summaryFailed bool
+	// toldThoughts says that thoughts of this run were handed on.
+	toldThoughts bool
 	// forced says that the server found a request too long, so that results of
 	// tools are notices from then on.
 	forced bool

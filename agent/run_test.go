@@ -401,3 +401,34 @@ func (quick) Complete(_ context.Context, r agent.Request, _ func(agent.Delta)) (
 	}
 	return response("", "tool_calls", sessions.ToolCall{ID: "a", Name: "get"}), nil
 }
+
+// Thoughts go to whoever watches, those of each call apart, and nowhere else.
+func TestThoughtsAreHandedOn(t *testing.T) {
+	think := func(next reply, thoughts ...string) reply {
+		return func(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
+			for _, s := range thoughts {
+				onDelta(agent.Delta{Reasoning: s})
+			}
+			return next(ctx, r, onDelta)
+		}
+	}
+	m := newScript(t, think(call(`c1 get`), "I must ", "look."), think(say("Done."), "Now I know."))
+	a := newAgent(t, m, agent.Options{}, newCounter("get"))
+	var got strings.Builder
+	turn := turnOf("look it up")
+	turn.Thoughts = func(s string) { got.WriteString(s) }
+	turn.Progress = func(p agent.Progress) {
+		if strings.Contains(p.Text+p.Note, "know") {
+			t.Errorf("Progress = %+v, want no thoughts in it", p)
+		}
+	}
+	res := run(t, a, turn)
+	if want := "I must look.\n\nNow I know."; got.String() != want {
+		t.Errorf("Thoughts = %q, want %q", got.String(), want)
+	}
+	for _, m := range res.Messages {
+		if strings.Contains(m.Content, "know") {
+			t.Errorf("the transcript has %q, want no thoughts", m.Content)
+		}
+	}
+}

@@ -116,7 +116,7 @@ func (r *run) send(ctx context.Context, req *Request) (*Response, error) {
 
 // stream returns what turns the deltas of one try into progress.
 func (r *run) stream() func(Delta) {
-	if r.t.Progress == nil && r.t.Alive == nil {
+	if r.t.Progress == nil && r.t.Alive == nil && r.t.Thoughts == nil {
 		return nil
 	}
 	u := r.reader()
@@ -125,10 +125,13 @@ func (r *run) stream() func(Delta) {
 		before += "\n\n"
 	}
 	shown := 0
-	alive := r.t.Alive
+	alive, think := r.t.Alive, r.thoughts()
 	return func(d Delta) {
 		if alive != nil {
 			alive()
+		}
+		if think != nil && d.Reasoning != "" {
+			think(d.Reasoning)
 		}
 		if d.Text == "" {
 			return
@@ -138,6 +141,21 @@ func (r *run) stream() func(Delta) {
 			shown = len(text)
 			r.progress(Progress{Text: before + text})
 		}
+	}
+}
+
+// thoughts returns what takes the thoughts of one try, or nil.
+func (r *run) thoughts() func(string) {
+	tell, begun := r.t.Thoughts, false
+	if tell == nil {
+		return nil
+	}
+	return func(piece string) {
+		if !begun && r.toldThoughts {
+			piece = "\n\n" + piece
+		}
+		begun, r.toldThoughts = true, true
+		tell(piece)
 	}
 }
 

@@ -30,6 +30,10 @@ type Turn struct {
 	Record func(context.Context, sessions.Step) error
 	// Progress is told how the answer grows. It must not block. May be nil.
 	Progress func(Progress)
+	// Thoughts, if not nil, is told of each piece of the model's thoughts that its
+	// server marks as such, for people to see while they wait. It must not block.
+	// The thoughts of one call begin with "\n\n" after those of another.
+	Thoughts func(piece string)
 	// Alive, if not nil, is told of every piece of an answer that comes, also of
 	// those that nobody is shown. It must not block.
 	Alive func()

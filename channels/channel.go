@@ -70,6 +70,9 @@ type Preview struct {
 	Text string
 	// Note says what is being done when there is no text yet ("web_fetch …").
 	Note string
+	// Thoughts are what the model has thought since the Preview before this one
+	// of the turn, as plain text. They are "" unless the channel is a [Thinker].
+	Thoughts string
 }
 
 // Previewer shows an answer while it is written. Without it the answer
@@ -81,6 +84,13 @@ type Previewer interface {
 	Preview(ctx context.Context, p Preview) (messageID string, err error)
 	// PreviewEvery is the least time between two previews in one chat.
 	PreviewEvery() time.Duration
+}
+
+// Thinker is a [Previewer] that can show the thoughts of a model while it
+// works. Without it they are shown to nobody.
+type Thinker interface {
+	// ShowsThoughts reports whether it does. It is always the same.
+	ShowsThoughts() bool
 }
 
 // Retractor takes back a preview that comes to nothing: the messages it was an

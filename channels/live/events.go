@@ -20,7 +20,7 @@ const (
 //
 // The events, each with a JSON object: hello (first, once), message (an
 // [Item]), preview (an answer so far: turn, text, note), delta (more text of
-// it), end (a preview that comes to nothing), state (busy, waiting), beat (the
+// it; both may have thoughts, which add to those before), end (a preview that comes to nothing), state (busy, waiting), beat (the
 // connection lives). A viewer comes back with ?after=SEQ or Last-Event-ID, the
 // Seq of the newest message it has.
 func (h *Hub) events(w http.ResponseWriter, r *http.Request, k channels.Key) error {

@@ -75,7 +75,7 @@ func (r *room) advance(items []Item, sent *Item, now time.Time) {
 	if sent != nil {
 		r.typing = false
 		if r.preview != nil && r.preview.Turn == sent.Replaces {
-			r.over, r.preview = sent.Replaces, nil // the message event has told it
+			r.over, r.preview, r.thought = sent.Replaces, nil, channels.Thoughts{} // the message event has told it
 		}
 	}
 	if had && len(r.waiting) == 0 {
@@ -183,7 +183,7 @@ func (r *room) admit(hello []byte, items []Item, after int64) *viewer {
 		}
 	}
 	if r.preview != nil {
-		first = append(first, frame("preview", 0, r.preview))
+		first = append(first, frame("preview", 0, r.soFar()))
 	}
 	r.state = r.current()
 	v := newViewer(append(first, frame("state", 0, r.state))...)

@@ -10,7 +10,7 @@
 // needs to go on after a broken connection or a restart of the daemon. Items
 // may be repeated around a reconnect and carry ids, so that viewers can tell.
 //
-// Only the signs of an answer being written (previews, notes) live in memory
+// Only the signs of an answer being written (previews, notes, thoughts) live in memory
 // alone. They are shown to a viewer who attaches in the middle, and are
 // forgotten when nothing was heard of them for [signLife].
 //
@@ -98,6 +98,8 @@ type Options struct {
 	Files Files
 	// MaxFile is the size of the largest file, for those who send.
 	MaxFile int64
+	// Thoughts shows what the model thinks while it works.
+	Thoughts bool
 	// MaxViewers bounds the attached viewers over all rooms. 0: 64.
 	MaxViewers int
 	// Beat is how often viewers hear that the connection lives. 0: 15 s.
@@ -129,6 +131,7 @@ var (
 	_ channels.Channel   = (*Hub)(nil)
 	_ channels.Typer     = (*Hub)(nil)
 	_ channels.Previewer = (*Hub)(nil)
+	_ channels.Thinker   = (*Hub)(nil)
 	_ channels.Retractor = (*Hub)(nil)
 	_ channels.Reporter  = (*Hub)(nil)
 	_ channels.Commander = (*Hub)(nil)

@@ -23,9 +23,10 @@ type room struct {
 
 	mu      sync.Mutex
 	viewers map[*viewer]struct{}
-	last    int64    // Seq of the newest published item
-	waiting []string // ids of the messages without an answer
-	preview *Preview // the answer that is being written
+	last    int64             // Seq of the newest published item
+	waiting []string          // ids of the messages without an answer
+	preview *Preview          // the answer that is being written
+	thought channels.Thoughts // the model's, for that answer
 	typing  bool
 	heard   time.Time // the last sign of a running turn
 	over    string    // the turn whose preview ended last: late previews of it are ignored
@@ -37,6 +38,8 @@ type Preview struct {
 	Turn string `json:"turn"`
 	Text string `json:"text"`
 	Note string `json:"note,omitempty"`
+	// Thoughts are more of the model's thoughts, also in a preview.
+	Thoughts string `json:"thoughts,omitempty"`
 }
 
 // State says what a room is waiting for.
@@ -81,7 +84,7 @@ func (r *room) sign(now time.Time) {
 func (r *room) show(p channels.Preview, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.Text, p.Note = clean(p.Text), clean(p.Note)
+	p.Text, p.Note, p.Thoughts = clean(p.Text), clean(p.Note), clean(p.Thoughts)
 	if p.Turn == r.over && p.Turn != "" {
 		return
 	}
@@ -92,16 +95,17 @@ func (r *room) show(p channels.Preview, now time.Time) {
 		old = nil
 	}
 	r.preview = &Preview{Turn: p.Turn, Text: p.Text, Note: p.Note}
+	r.thought.Add(p.Thoughts)
 	if old == nil {
 		r.tell()
 	}
 	grown := old != nil && strings.HasPrefix(p.Text, old.Text) && p.Note == old.Note
 	switch {
-	case grown && len(p.Text) == len(old.Text): // nothing new
+	case grown && len(p.Text) == len(old.Text) && p.Thoughts == "": // nothing new
 	case grown:
-		r.publish(frame("delta", 0, Preview{Turn: p.Turn, Text: p.Text[len(old.Text):]}))
+		r.publish(frame("delta", 0, Preview{Turn: p.Turn, Text: p.Text[len(old.Text):], Thoughts: p.Thoughts}))
 	default:
-		r.publish(frame("preview", 0, r.preview))
+		r.publish(frame("preview", 0, Preview{Turn: p.Turn, Text: p.Text, Note: p.Note, Thoughts: p.Thoughts}))
 	}
 }
 
@@ -112,7 +116,7 @@ func (r *room) endPreview() {
 	}
 	r.over = r.preview.Turn
 	r.publish(frame("end", 0, Preview{Turn: r.over}))
-	r.preview = nil
+	r.preview, r.thought = nil, channels.Thoughts{}
 }
 
 // retract takes the preview of a turn away before its time.
@@ -123,6 +127,14 @@ func (r *room) retract(turn string) {
 		r.endPreview()
 		r.tell()
 	}
+}
+
+// soFar is the preview for a viewer who comes in the middle: with all thoughts
+// that are kept. r.mu is held.
+func (r *room) soFar() Preview {
+	p := *r.preview
+	p.Thoughts = r.thought.String()
+	return p
 }
 
 // expire takes down signs that nobody has renewed.

@@ -71,6 +71,9 @@ func (h *Hub) Retract(_ context.Context, k channels.Key, messageID string) error
 // PreviewEvery implements [channels.Previewer].
 func (h *Hub) PreviewEvery() time.Duration { return previewEvery }
 
+// ShowsThoughts implements [channels.Thinker].
+func (h *Hub) ShowsThoughts() bool { return h.opts.Thoughts }
+
 // check refuses keys that are not ours for good, and everything for now while
 // Run does not run.
 func (h *Hub) check(k channels.Key) error {

@@ -23,7 +23,9 @@ type Options struct {
 	MaxText int        // bytes of one message; 0: see package live
 	Files   live.Files // nil: no files can be sent
 	MaxFile int64      // bytes of one file
-	Logger  *slog.Logger
+	// Thoughts shows on the page what the model thinks while it works.
+	Thoughts bool
+	Logger   *slog.Logger
 }
 
 // Channel is the web channel. Mount its Handler behind the page's login.
@@ -35,7 +37,7 @@ func New(o Options) (*Channel, error) {
 		o.Name = "web"
 	}
 	hub, err := live.New(live.Options{
-		Name: o.Name, Room: Room, Feed: o.Feed, MaxText: o.MaxText, Files: o.Files, MaxFile: o.MaxFile, Logger: o.Logger,
+		Name: o.Name, Room: Room, Feed: o.Feed, MaxText: o.MaxText, Files: o.Files, MaxFile: o.MaxFile, Thoughts: o.Thoughts, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err

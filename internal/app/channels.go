@@ -72,7 +72,7 @@ func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feed
 	case config.TypeWeb:
 		w, err := web.New(web.Options{
 			Name: name, Feed: feedOf(feeds), MaxText: int(cfg.Queue.MaxMessageBytes),
-			Files: a.files, MaxFile: int64(cfg.Media.MaxBytes), Logger: log,
+			Files: a.files, MaxFile: int64(cfg.Media.MaxBytes), Thoughts: cfg.Model.ShowReasoning == "folded", Logger: log,
 		})
 		a.web = w
 		return w, err

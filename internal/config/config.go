@@ -72,6 +72,7 @@ type Model struct {
 	MaxTokens        int      `yaml:"max_tokens" doc:"Most tokens of one answer; 0 leaves it to the server."`
 	Temperature      *float64 `yaml:"temperature" example:"0.7" doc:"0 to 2; unset leaves it to the server."`
 	Reasoning        string   `yaml:"reasoning" doc:"How much the model is to think: none, minimal, low, medium, high, xhigh or max, or auto, which leaves it to the server. A conversation can have its own (sessions set KEY reasoning=…)."`
+	ShowReasoning    string   `yaml:"show_reasoning" doc:"folded shows on the page the thoughts that the model's server sends, folded away above the answer, until the page is loaded again; they are stored nowhere, and no other channel shows them. off shows them nowhere."`
 	TextTools        string   `yaml:"text_tools" doc:"auto runs calls of tools that a model wrote as text because its server has no parser for them; off shows them as they are."`
 	Fallback         []string `yaml:"fallback" example:"[other]" doc:"Other models of the same server, in order, that answer while the configured one cannot."`
 	ExtraBody        Body     `yaml:"extra_body" example:"{top_p: 0.9}" doc:"Fields that every request gets, also in place of Dragoman's own; null leaves one out."`

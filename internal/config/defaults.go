@@ -20,7 +20,7 @@ func defaults(o Options) *Config {
 		HTTP:     HTTP{Listen: "127.0.0.1:8787"},
 		Log:      Log{Level: "info", Format: "text"},
 		Model: Model{
-			Type: "auto", API: "auto", Vision: "auto", Reasoning: "auto", TextTools: "auto", Retries: 3,
+			Type: "auto", API: "auto", Vision: "auto", Reasoning: "auto", ShowReasoning: "off", TextTools: "auto", Retries: 3,
 			FirstByteTimeout: Duration(2 * time.Minute), IdleTimeout: Duration(time.Minute),
 			CallTimeout: Duration(30 * time.Minute),
 		},

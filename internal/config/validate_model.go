@@ -17,6 +17,7 @@ func (v *validator) model() {
 	v.oneOf("model.api", m.API, "auto", "chat", "responses", "messages")
 	v.oneOf("model.vision", m.Vision, "auto", "yes", "no")
 	v.oneOf("model.reasoning", m.Reasoning, Efforts...)
+	v.oneOf("model.show_reasoning", m.ShowReasoning, "off", "folded")
 	v.oneOf("model.text_tools", m.TextTools, "auto", "off")
 	v.server("model.base_url", m.BaseURL, !m.APIKey.Empty() || len(m.ExtraHeaders) > 0)
 	v.body("model.extra_body", m.ExtraBody)

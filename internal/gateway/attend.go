@@ -122,13 +122,12 @@ func (a *attendant) preview(ctx context.Context) time.Duration {
 	if !ok {
 		return time.Hour
 	}
-	now, shown, ok := a.turn.beginPreview()
+	now, ok := a.turn.beginPreview()
 	if !ok {
 		return p.PreviewEvery()
 	}
-	id, err := a.show(ctx, p, channels.Preview{
-		Key: a.claim.Key, Turn: a.id, MessageID: shown, Text: now.Text, Note: now.Note,
-	})
+	now.Turn = a.id
+	id, err := a.show(ctx, p, now)
 	isNew := a.turn.endPreview(id)
 	if err != nil {
 		a.g.log(a.claim.Key).Debug("preview not shown", "err", err)

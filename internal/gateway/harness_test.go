@@ -37,6 +37,7 @@ type network struct {
 	typed     int
 	// previewTakes is how long the network takes to show a preview.
 	previewTakes time.Duration
+	thinks       bool // it shows thoughts
 	intake       chan channels.Intake
 }
 
@@ -94,6 +95,8 @@ func (n *network) Retract(_ context.Context, _ channels.Key, id string) error {
 	n.retracted = append(n.retracted, id)
 	return nil
 }
+
+func (n *network) ShowsThoughts() bool { return n.thinks }
 
 func (n *network) PreviewEvery() time.Duration { return time.Second }
 

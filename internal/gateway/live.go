@@ -36,9 +36,10 @@ type liveTurn struct {
 	alive    atomic.Pointer[time.Time] // the last sign of life of its model
 	mu       sync.Mutex
 	progress agent.Progress
-	preview  string        // the network's id of the message that shows it
-	showing  chan struct{} // closed when the preview in flight has ended; nil: none
-	hushed   bool          // no more previews: a command ends the turn
+	thoughts channels.Thoughts // those that no preview has shown yet
+	preview  string            // the network's id of the message that shows it
+	showing  chan struct{}     // closed when the preview in flight has ended; nil: none
+	hushed   bool              // no more previews: a command ends the turn
 	arrived  []arrival
 }
 
@@ -166,6 +167,14 @@ func (t *liveTurn) show(p agent.Progress) {
 	signal(t.news)
 }
 
+// think takes a piece of the model's thoughts. It never blocks.
+func (t *liveTurn) think(piece string) {
+	t.mu.Lock()
+	t.thoughts.Add(piece)
+	t.mu.Unlock()
+	signal(t.news)
+}
+
 func (t *liveTurn) current() (agent.Progress, string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,14 +183,15 @@ func (t *liveTurn) current() (agent.Progress, string) {
 
 // beginPreview reports what to show, and whether anything may be shown; then
 // endPreview must be called.
-func (t *liveTurn) beginPreview() (p agent.Progress, shown string, ok bool) {
+func (t *liveTurn) beginPreview() (p channels.Preview, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.hushed || t.progress == (agent.Progress{}) {
-		return p, "", false
+	p = channels.Preview{Key: t.key, MessageID: t.preview, Text: t.progress.Text, Note: t.progress.Note, Thoughts: t.thoughts.Take()}
+	if t.hushed || p.Text == "" && p.Note == "" && p.Thoughts == "" {
+		return p, false
 	}
 	t.showing = make(chan struct{})
-	return t.progress, t.preview, true
+	return p, true
 }
 
 // endPreview takes the id of the message that shows the preview, "" if there

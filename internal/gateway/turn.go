@@ -149,6 +149,9 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 	}
 	if r.b != nil {
 		t.System = r.b.System
+		if c, ok := r.b.Channel.(channels.Thinker); ok && c.ShowsThoughts() {
+			t.Thoughts = r.live.think
+		}
 	}
 	if r.g.opts.Queue == Steer || r.g.opts.Queue == Interrupt {
 		t.Steer = r.steer

@@ -1,11 +1,13 @@
 // The conversation as it is shown: a list of messages, the answer that is
 // being written, and the place in it where the reader is.
 
+import { element } from "./element.js";
 import { size } from "./files.js";
 import { Rendered } from "./markdown.js";
 import { fileURL } from "./stream.js";
 
 const knowable = 40; // characters of an answer by which it can be known
+const mostThoughts = 64 * 1024; // characters of a model's thoughts that are kept
 const near = 60; // pixels from the end that still count as being there
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
@@ -63,6 +65,7 @@ export class Conversation {
       else {
         this.known.set(item.id, preview.element);
         preview.element.classList.remove("writing", "ended");
+        preview.element.thought();
       }
     }
     const element = this.known.get(item.id) ?? this.make(item);
@@ -155,7 +158,8 @@ export class Conversation {
   }
 
   // preview shows how far an answer is; more says that text only adds to it.
-  preview({ turn, text, note }, more) {
+  // thoughts always add to those before.
+  preview({ turn, text, note, thoughts }, more) {
     let preview = this.previews.get(turn);
     if (!preview) {
       if (more) return; // its beginning was not seen; the answer will be
@@ -169,7 +173,8 @@ export class Conversation {
     }
     preview.text = more ? preview.text + text : text;
     if (!more) this.note.textContent = note ?? "";
-    if (preview.text.trim() && !preview.element.isConnected) {
+    if (thoughts) preview.element.think(thoughts);
+    if ((preview.text.trim() || thoughts) && !preview.element.isConnected) {
       this.append(preview.element, new Date());
       if (!this.atEnd) this.jump.hidden = false;
     }
@@ -188,6 +193,7 @@ export class Conversation {
     if (!preview) return;
     preview.element.draw(preview.text);
     preview.element.classList.replace("writing", "ended");
+    preview.element.thought();
     this.settle();
   }
 
@@ -282,7 +288,42 @@ function answer() {
   const rendered = new Rendered(body);
   element.draw = (text) => rendered.update(text);
   element.refresh = (item) => element.draw(item.text);
+  let fold;
+  element.think = (more) => {
+    if (!fold) body.before((fold = thoughts()));
+    fold.add(more);
+  };
+  element.thought = () => fold?.end();
   return element;
+}
+
+// thoughts is what the model thinks, folded away until somebody opens it. Its
+// text is put into the page once a frame, and only while it is open.
+function thoughts() {
+  const title = element("summary", { textContent: "Thinking…" });
+  const body = element("div", { className: "thoughts-text", tabIndex: 0, role: "region", ariaLabel: "Thoughts" });
+  const fold = element("details", { className: "thoughts" }, title, body);
+  let text = "";
+  let drawing = false;
+  const draw = () => {
+    drawing = false;
+    const atEnd = body.scrollHeight - body.scrollTop - body.clientHeight < near;
+    body.textContent = text.slice(-mostThoughts);
+    if (atEnd) body.scrollTop = body.scrollHeight;
+  };
+  const drawSoon = () => {
+    if (!fold.open || drawing) return;
+    drawing = true;
+    requestAnimationFrame(draw);
+  };
+  fold.addEventListener("toggle", drawSoon);
+  fold.add = (more) => {
+    text = text ? text + more : more.trimStart();
+    if (text.length > 2 * mostThoughts) text = text.slice(-mostThoughts);
+    drawSoon();
+  };
+  fold.end = () => (title.textContent = "Thoughts");
+  return fold;
 }
 
 // label tells who speaks to those who do not see it.
