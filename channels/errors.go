@@ -7,8 +7,10 @@ import (
 )
 
 // ErrPermanent marks an error that the same attempt would meet again for
-// ever: the bot was blocked, the chat is gone, the token is refused. Errors
-// that are neither this nor a [Retry] are temporary.
+// ever: the bot was blocked, the chat is gone. A network that refuses the bot
+// itself ends [Channel.Run] with it; Send says [NotSent] then, because the
+// message is not to blame. Errors that are neither this nor a [Retry] are
+// temporary.
 var ErrPermanent = errors.New("permanent")
 
 // Retry is the error of a network that says when to come back.

@@ -19,6 +19,9 @@ import (
 // updates stay far below it.
 const mostAnswer = 64 << 20
 
+// mostAfter bounds, in seconds, how long Telegram may ask us to wait.
+const mostAfter = 24 * 60 * 60
+
 // client makes the calls. It posts JSON by itself; see docs/decisions/0006
 // for what the library's multipart costs.
 type client struct {
@@ -163,7 +166,7 @@ func (c *client) open(method string, status int, answer []byte) (json.RawMessage
 	}
 	return nil, &refusal{
 		method: method, code: e.Code, description: c.scrub(e.Description),
-		after: time.Duration(e.Parameters.RetryAfter) * time.Second, migrateTo: e.Parameters.MigrateTo,
+		after: time.Duration(min(e.Parameters.RetryAfter, mostAfter)) * time.Second, migrateTo: e.Parameters.MigrateTo,
 	}
 }
 

@@ -25,7 +25,7 @@ func (c *Channel) introduce(ctx context.Context) error {
 		if err == nil {
 			break
 		}
-		if c.refused(err) {
+		if refused(err) {
 			return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
 		}
 		c.rest(ctx, err, &tries)

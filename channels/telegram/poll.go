@@ -29,6 +29,8 @@ const (
 	leastPause    = 200 * time.Millisecond
 	mostPause     = time.Minute
 	batchSize     = 100
+	// mostRest bounds the pauses between polls that Telegram asks for.
+	mostRest = time.Hour
 	// lanes is how many chats are handed in side by side: enough for a store
 	// that commits many in one go, few enough to stay small.
 	lanes = 32
@@ -63,7 +65,7 @@ func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 		}
 		batch, err := c.fetch(ctx, ask)
 		if err != nil {
-			if c.refused(err) {
+			if refused(err) {
 				return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
 			}
 			if errors.Is(err, errUnreadable) {
@@ -101,8 +103,9 @@ func (c *Channel) fetch(ctx context.Context, ask getUpdates) ([]json.RawMessage,
 	return batch, nil
 }
 
-// refused reports whether err says that the token is no good.
-func (c *Channel) refused(err error) bool {
+// refused reports whether err says that the token is no good. What is wrong
+// with a chat or a message is a 400 or 403.
+func refused(err error) bool {
 	r := (*refusal)(nil)
 	return errors.As(err, &r) && (r.code == http.StatusUnauthorized || r.code == http.StatusNotFound)
 }
@@ -140,7 +143,7 @@ func (c *Channel) rest(ctx context.Context, err error, tries *pause) {
 				wait = conflictPause
 			}
 		case r.after > 0:
-			wait, detail = r.after, "Telegram asks for a pause"
+			wait, detail = min(r.after, mostRest), "Telegram asks for a pause"
 		}
 	}
 	if ctx.Err() != nil {

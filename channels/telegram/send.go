@@ -20,9 +20,10 @@ import (
 // It does not need Run. Its errors:
 //
 //   - [channels.ErrPermanent]: Telegram will never take it (the bot was
-//     blocked, the chat is gone, the token is refused).
+//     blocked, the chat is gone).
 //   - [*channels.Retry]: Telegram said when to come back. Nothing was sent.
-//   - [*channels.NotSent]: there was no connection. Nothing was sent.
+//   - [*channels.NotSent]: there was no connection, or Telegram refuses the
+//     token, which Status says. Nothing was sent.
 //   - anything else: the request may have arrived; Telegram has no way to ask.
 //
 // An edit that finds the text as it should be has succeeded; one that finds
@@ -114,6 +115,9 @@ func (c *Channel) write(ctx context.Context, method string, chat int64, p page, 
 	text, mode := p.html, models.ParseModeHTML
 	for attempt := 0; ; attempt++ {
 		result, err := c.api.call(ctx, method, params(chat, text, mode), callLimit)
+		if refused(err) && c.Status().State == channels.StateConnected {
+			c.report(channels.StateDown, tokenRefused) // until the next poll ends Run
+		}
 		r := (*refusal)(nil)
 		switch {
 		case err == nil:
@@ -178,6 +182,8 @@ func outcome(err error) error {
 		return err
 	case r.code == http.StatusTooManyRequests || r.after > 0:
 		return &channels.Retry{After: max(r.after, time.Second), Err: &channels.NotSent{Err: err}}
+	case refused(err):
+		return &channels.NotSent{Err: err}
 	case r.code >= 400 && r.code < 500 && r.code != http.StatusConflict && r.code != http.StatusRequestTimeout:
 		return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
 	default:

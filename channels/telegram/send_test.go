@@ -35,7 +35,9 @@ func TestSendErrorsByClass(t *testing.T) {
 	}{
 		"blocked":         {fault: botapi.Fault{Status: 403, Description: "Forbidden: bot was blocked by the user"}, want: class{permanent: true}},
 		"chat gone":       {fault: botapi.Fault{Status: 400, Description: "Bad Request: chat not found"}, want: class{permanent: true}},
-		"token":           {fault: botapi.Fault{Status: 401, Description: "Unauthorized"}, want: class{permanent: true}},
+		"token":           {fault: botapi.Fault{Status: 401, Description: "Unauthorized"}, want: class{notSent: true}},
+		"no such token":   {fault: botapi.Fault{Status: 404, Description: "Not Found"}, want: class{notSent: true}},
+		"flood for years": {fault: botapi.Fault{Status: 429, Description: "Too Many Requests", RetryAfter: 1e10}, want: class{retry: true, notSent: true}, after: 24 * time.Hour},
 		"flood":           {fault: botapi.Fault{Status: 429, Description: "Too Many Requests", RetryAfter: 7}, want: class{retry: true, notSent: true}, after: 7 * time.Second},
 		"flood, unsaid":   {fault: botapi.Fault{Status: 429, Description: "Too Many Requests"}, want: class{retry: true, notSent: true}, after: time.Second},
 		"server error":    {fault: botapi.Fault{Status: 500, Description: "Internal Server Error"}},

@@ -119,6 +119,9 @@ var (
 	_ channels.Commander = (*Channel)(nil)
 )
 
+// tokenRefused is the status of a bot that Telegram does not know.
+const tokenRefused = "Telegram refuses the token; put the one that BotFather shows into the configuration"
+
 var tokenForm = regexp.MustCompile(`^([0-9]{1,19}):[A-Za-z0-9_-]+$`)
 
 // New makes the channel called name. It connects to nothing.
@@ -212,7 +215,7 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 		c.report(channels.StateDown, "stopped")
 		return nil
 	}
-	c.report(channels.StateFailed, "Telegram refuses the token; put the one that BotFather shows into the configuration")
+	c.report(channels.StateFailed, tokenRefused)
 	return err
 }
 

@@ -112,6 +112,17 @@ func (g *Gateway) Revive() {
 	}
 }
 
+// works is told that a message went out: a channel that had failed, because its
+// network refused the bot, is run again.
+func (b *binding) works() {
+	if b.current().State == channels.StateFailed {
+		select {
+		case b.revive <- struct{}{}:
+		default:
+		}
+	}
+}
+
 func (b *binding) set(now time.Time, s channels.State, detail string) {
 	b.mu.Lock()
 	b.status = channels.Status{State: s, Detail: detail, Since: now}

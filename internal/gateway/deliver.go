@@ -92,6 +92,7 @@ func (g *Gateway) settle(ctx context.Context, c sessions.Claim, a attempt) (next
 	default:
 		if err = g.store.MarkSent(ctx, c, a.d.ID, a.receipt); err == nil {
 			g.opts.Observer.Delivered(a.d.Key.Channel(), "sent")
+			g.bindings[a.d.Key.Channel()].works()
 			return true, nil
 		}
 		err = fmt.Errorf("mark %s as sent: %w", a.d.ID, err)
@@ -120,6 +121,8 @@ func (g *Gateway) undelivered(ctx context.Context, c sessions.Claim, d sessions.
 	default:
 		uncertain = true
 	}
+	// Whatever pause a server asks for, the person hears within the limit.
+	wait = min(wait, max(g.opts.DeliveryLimit-g.opts.Now().Sub(d.Created), retryBase))
 	log.Warn("delivery failed; will try again", "err", cause, "in", wait, "uncertain", uncertain)
 	g.opts.Observer.Delivered(d.Key.Channel(), "deferred")
 	if err := g.store.Defer(ctx, c, d.ID, g.opts.Now().Add(wait), uncertain, cause.Error()); err != nil {

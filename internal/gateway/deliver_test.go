@@ -45,6 +45,7 @@ func TestDeliveryByClassOfError(t *testing.T) {
 		{"nothing was sent", &channels.NotSent{Err: errors.New("refused")}, 3, []string{"echo hello"}, 0, 0, time.Second},
 		{"retry after", fmt.Errorf("telegram: %w", &channels.Retry{After: 40 * time.Second}), 1, []string{"echo hello"}, 0, 0, 40 * time.Second},
 		{"permanent", fmt.Errorf("telegram: blocked: %w", channels.ErrPermanent), 1, nil, 0, 1, 0},
+		{"a pause for years", &channels.Retry{After: 1e9 * time.Second}, 1 << 30, nil, 0, 1, 24 * time.Hour},
 		{"for ever", &channels.NotSent{Err: errors.New("down")}, 1 << 30, nil, 0, 1, 24 * time.Hour},
 	}
 	for _, tt := range tests {

@@ -26,6 +26,32 @@ func (c *refusedOnce) Run(ctx context.Context, in channels.Intake) error {
 	return c.network.Run(ctx, in)
 }
 
+// While a network refuses the bot, answers wait; once it takes one again, the
+// channel is run again by itself.
+func TestRefusedBotHoldsItsOutbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c *refusedOnce
+		w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) {
+			c = &refusedOnce{network: w.net}
+			b.Channel = c
+			w.net.failWith(func(channels.Outbound) error {
+				return &channels.NotSent{Err: fmt.Errorf("net: the token is refused")}
+			})
+		})
+		w.say("1", "hello")
+		time.Sleep(time.Hour)
+		if got := w.seen.get("delivered net dead"); got != 0 {
+			t.Errorf("%d answers are dead, want them to wait", got)
+		}
+		w.net.failWith(nil)
+		time.Sleep(time.Minute)
+		w.expect("1", "echo hello")
+		if got := w.gw.Channels()["net"].State; got != channels.StateConnected {
+			t.Errorf("the channel is %s, want it to run again", got)
+		}
+	})
+}
+
 // A channel that failed rests until an operator says that something was mended.
 func TestRevive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
