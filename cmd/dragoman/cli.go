@@ -11,6 +11,7 @@ import (
 type cli struct {
 	Config string `short:"c" placeholder:"FILE" help:"The configuration. Default: $$DRAGOMAN_CONFIG, ./dragoman.yaml, ~/.config/dragoman/config.yaml, /etc/dragoman/config.yaml, built-in defaults."`
 
+	Init       initCmd       `cmd:"" help:"Write a first configuration: it asks, and looks whether it works."`
 	Run        runCmd        `cmd:"" help:"Start the gateway and serve until a signal ends it."`
 	Chat       chatCmd       `cmd:"" help:"Talk to it in this terminal."`
 	Check      checkCmd      `cmd:"" help:"Check the configuration: every problem at once."`

@@ -32,7 +32,7 @@ func TestParseRefuses(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"expected one of run, chat, check", []string{"--config", "x"}},
+		{"expected one of init, run, chat", []string{"--config", "x"}},
 		{"queue drop wants <", []string{"queue", "drop"}},
 		{"unexpected argument foo", []string{"sessions", "foo"}},
 		{"unexpected argument extra", []string{"version", "extra"}},

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+type initCmd struct {
+	File string `arg:"" optional:"" default:"dragoman.yaml" help:"Where to write it (dragoman.yaml)."`
+}
+
+// Help is what --help says beside the flags.
+func (*initCmd) Help() string {
+	return "It asks for a model and a Telegram bot, writes a configuration with comments, and looks whether both work. Enter takes what stands in brackets. Secrets go into files of their own beside it, which only you can read."
+}
+
+// provider is a model's server as people know it.
+type provider struct {
+	name, base, keys string // keys: where a key comes from
+	model            string // an example; "": chosen by what the server has
+}
+
+var providers = []provider{
+	{name: "an Ollama on this machine"},
+	{name: "OpenAI", keys: "https://platform.openai.com/api-keys"},
+	{name: "Anthropic", base: "https://api.anthropic.com/v1", keys: "https://console.anthropic.com/settings/keys", model: "claude-sonnet-5"},
+	{name: "Gemini", base: "https://generativelanguage.googleapis.com/v1beta/openai", keys: "https://aistudio.google.com/apikey", model: "gemini-3-flash"},
+	{name: "OpenRouter", base: "https://openrouter.ai/api/v1", keys: "https://openrouter.ai/keys"},
+	{name: "another server that speaks OpenAI's API (llama.cpp, vLLM, …)"},
+	{name: "none yet: the built-in demo"},
+}
+
+// The numbers of those that are asked for differently.
+const (
+	askOllama = 0
+	askOther  = 5
+	askDemo   = 6
+)
+
+func (k *initCmd) Run(e *env, _ *cli) error {
+	file, err := filepath.Abs(k.File)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return tell(nil, "%s is there already, and stays as it is; name another file, or edit that one", k.File)
+	}
+	a := &asking{e: e, in: bufio.NewReader(e.in), dir: filepath.Dir(file)}
+	text := a.configuration()
+	if a.err != nil {
+		return a.err
+	}
+	if err := writeNew(file, text); err != nil {
+		return tell(err, "%s cannot be written", k.File)
+	}
+	e.say("\nWritten: %s. Every other setting: config.example.yaml.", k.File)
+	cfg, err := e.daemon.load(file)
+	if err != nil {
+		return err
+	}
+	if err := e.checkOnline(cfg); err != nil {
+		e.say("That can be mended in the file; then: %s -c %s check --online", e.program, shellWord(k.File))
+		return err
+	}
+	start := e.program + " run"
+	if k.File != "dragoman.yaml" {
+		start = e.program + " -c " + shellWord(k.File) + " run"
+	}
+	e.say("Start it with: %s", start)
+	return nil
+}
+
+// asking asks a person, line by line. The first error ends it.
+type asking struct {
+	e   *env
+	in  *bufio.Reader
+	dir string // where files of secrets go
+	err error
+}
+
+// configuration asks everything and returns the file's text.
+func (a *asking) configuration() string {
+	var b strings.Builder
+	b.WriteString("# Dragoman's configuration. Every setting there is: config.example.yaml.\n\n")
+	a.e.say("Which model shall answer?")
+	for i, p := range providers {
+		a.e.say("  %d  %s", i+1, p.name)
+	}
+	a.model(&b, a.choose(len(providers)))
+	a.e.say("\nTelegram: @BotFather gives you a token for a bot of your own (/newbot). Empty: no Telegram for now.")
+	if token := a.secret("Token"); token != "" {
+		fmt.Fprintf(&b, "\nchannels:\n  telegram:\n    token_file: %s\n    # Strangers get a code; dragoman pair approve CODE lets them in.\n    pairing: true\n", a.keep("telegram.token", token))
+	}
+	return b.String()
+}
+
+// model writes the section of that name.
+func (a *asking) model(b *strings.Builder, which int) {
+	p := providers[which]
+	switch which {
+	case askDemo:
+		b.WriteString("model:\n  # Follows simple rules and needs no network. Take this out to connect a real one.\n  type: demo\n")
+		return
+	case askOllama:
+		b.WriteString("# The model is the first that the Ollama on this machine has and that can call\n# tools. To choose another: model: {name: qwen3}\n")
+		return
+	case askOther:
+		p.base = a.line("Its address, like http://127.0.0.1:8080/v1", "")
+	}
+	b.WriteString("model:\n")
+	if p.base != "" {
+		fmt.Fprintf(b, "  base_url: %s\n", p.base)
+	}
+	if p.keys != "" {
+		a.e.say("A key of yours comes from %s", p.keys)
+	}
+	if key := a.secret("Key"); key != "" {
+		fmt.Fprintf(b, "  api_key: \"${file:%s}\"\n", a.keep("model.key", key))
+	}
+	if p.base == "" {
+		b.WriteString("  # The name is chosen by what the server has; dragoman models lists it.\n")
+		return
+	}
+	if name := a.line("The model's name on that server", p.model); name != "" {
+		fmt.Fprintf(b, "  name: %q\n", name)
+	}
+}
+
+// line asks for one line. The end of the input is an empty one.
+func (a *asking) line(question, usual string) string {
+	if usual != "" {
+		question += " [" + usual + "]"
+	}
+	_, _ = fmt.Fprint(a.e.out, question+": ")
+	text, err := a.in.ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) && a.err == nil {
+		a.err = err
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return usual
+	}
+	return text
+}
+
+// secret asks for a line that does not appear on the screen.
+func (a *asking) secret(question string) string {
+	f, terminal := a.e.in.(*os.File)
+	if !terminal || !term.IsTerminal(int(f.Fd())) {
+		return a.line(question, "")
+	}
+	_, _ = fmt.Fprint(a.e.out, question+" (it will not show): ")
+	text, err := term.ReadPassword(int(f.Fd()))
+	a.e.say("")
+	if err != nil && a.err == nil {
+		a.err = err
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// choose asks for a number from 1 to n and returns it less one.
+func (a *asking) choose(n int) int {
+	for range 3 {
+		text := a.line("Number", "1")
+		var i int
+		if _, err := fmt.Sscan(text, &i); err == nil && i >= 1 && i <= n {
+			return i - 1
+		}
+		a.e.say("Write a number from 1 to %d.", n)
+	}
+	if a.err == nil {
+		a.err = &usageError{"no model was chosen"}
+	}
+	return askDemo
+}
+
+// keep writes a secret into a file of its own, beside the configuration, and
+// returns its name. A file that is there already is not touched.
+func (a *asking) keep(name, secret string) string {
+	file := name
+	for n := 2; ; n++ {
+		err := writeNew(filepath.Join(a.dir, file), secret+"\n")
+		if !errors.Is(err, fs.ErrExist) {
+			if err != nil && a.err == nil {
+				a.err = tell(err, "%s cannot be written", file)
+			}
+			return file
+		}
+		file = fmt.Sprintf("%s-%d", name, n)
+	}
+}
+
+// writeNew writes a file that only its owner can read, and none that is there.
+func writeNew(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}
