@@ -177,3 +177,35 @@ func TestAbilities(t *testing.T) {
 		t.Errorf("after: %+v, %v; want no tools", m.Abilities(), err)
 	}
 }
+
+// What a server lists of efforts holds until it refuses one of them.
+func TestTakeEfforts(t *testing.T) {
+	const body = `{"error":{"message":"Unsupported value: 'reasoning_effort' does not support 'high' with this model. Supported values are: 'low'.","param":"reasoning_effort"}}`
+	refused := false
+	s := agenttest.Serve(t, agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply {
+		if refused && strings.Contains(string(r.Body), `"high"`) {
+			return agenttest.StatusReply(400, nil, body)
+		}
+		return nil
+	}})
+	m := model(t, s.URL(), func(o *provider.Options) { o.API = wire.APIChat })
+	asked := func(want string) {
+		t.Helper()
+		r := ask("hi")
+		r.Effort = "max"
+		if _, err := m.Complete(t.Context(), r, nil); err != nil {
+			t.Fatal(err)
+		}
+		all := s.Requests()
+		if got := string(all[len(all)-1].Body); !strings.Contains(got, `"reasoning_effort":"`+want+`"`) {
+			t.Errorf("request = %s, want the effort %s", got, want)
+		}
+	}
+	asked("max")
+	m.TakeEfforts([]string{"low", "high"})
+	asked("high")
+	refused = true
+	asked("low")
+	m.TakeEfforts([]string{"low", "high"})
+	asked("low")
+}

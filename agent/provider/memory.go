@@ -89,6 +89,20 @@ func (m *Model) Learned() []Learned {
 	return slices.Clone(m.memory.learned)
 }
 
+// TakeEfforts tells the model which reasoning efforts its server says it has,
+// from least to most. A refusal knows better, before and after. It is safe for
+// concurrent use; calls that run are not changed.
+func (m *Model) TakeEfforts(efforts []string) {
+	m.memory.mu.Lock()
+	defer m.memory.mu.Unlock()
+	if slices.ContainsFunc(m.memory.learned, func(l Learned) bool { return strings.HasPrefix(l.What, "efforts=") }) {
+		return
+	}
+	k := *m.memory.now()
+	k.traits.Efforts = slices.Clone(efforts)
+	m.memory.known.Store(&k)
+}
+
 // remember keeps what a call has learnt that went well in the end.
 func (m *Model) remember(learnt []Learned) {
 	m.memory.mu.Lock()

@@ -60,9 +60,10 @@ type hosted struct {
 	// learned returns what refusals have taught, and learnt keeps it.
 	learned func() []provider.Learned
 	learnt  *learnt
-	kept    atomic.Int64  // how much of it is kept: when the newest of it was learnt
-	last    atomic.Int64  // when the newest look began, in nanoseconds
-	looked  chan struct{} // closed after the first look
+	efforts func([]string) // takes those that a look found
+	kept    atomic.Int64   // how much of it is kept: when the newest of it was learnt
+	last    atomic.Int64   // when the newest look began, in nanoseconds
+	looked  chan struct{}  // closed after the first look
 	// configured is the window that the configuration gives the model; 0: none.
 	configured int
 	sees       bool // the configuration says that it does
@@ -108,6 +109,9 @@ func (v *hosted) look(done func()) {
 		f := models.Look(v.looks.ctx, v.server, v.Name())
 		if v.looks.ctx.Err() != nil {
 			return
+		}
+		if f.Efforts != nil {
+			v.efforts(f.Efforts)
 		}
 		before := v.found.Swap(&f)
 		v.tell(before, &f, done != nil)

@@ -16,7 +16,6 @@ import (
 	"dragoman/agent/provider"
 	"dragoman/agent/tokens"
 	"dragoman/agent/tools"
-	"dragoman/agent/wire"
 	"dragoman/internal/config"
 	"dragoman/internal/metrics"
 )
@@ -150,7 +149,6 @@ func (d *Daemon) server(base, key, name string, window int) (*hosted, error) {
 	s := modelServer(c, base, key)
 	o := provider.Options{
 		BaseURL: base, APIKey: key, Name: name, API: s.API, Headers: s.Headers, Body: extraBody(c, s), Learned: d.learnt.of(s, name),
-		Traits: func(base, name, api string) wire.Traits { return models.Lookup(base, name, api).Traits },
 		Logger: d.log, MaxImageBytes: int64(d.cfg.Media.MaxImageBytes),
 		FirstByteTimeout: c.FirstByteTimeout.D(), IdleTimeout: c.IdleTimeout.D(), CallTimeout: c.CallTimeout.D(),
 	}
@@ -166,7 +164,7 @@ func (d *Daemon) server(base, key, name string, window int) (*hosted, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &hosted{Model: m, server: s, learned: m.Learned, learnt: d.learnt, looks: d.looks, configured: window, sees: d.cfg.Model.Vision == "yes"}
+	v := &hosted{Model: m, server: s, learned: m.Learned, efforts: m.TakeEfforts, learnt: d.learnt, looks: d.looks, configured: window, sees: d.cfg.Model.Vision == "yes"}
 	v.begin()
 	if sight != nil {
 		sight.of.Store(v)
