@@ -13,6 +13,10 @@ import (
 // temporary.
 var ErrPermanent = errors.New("permanent")
 
+// ErrRemoved marks an error of a chat that has just put us out, and may let us
+// in again: an answer of which a part was said there is not finished any more.
+var ErrRemoved = errors.New("removed from the chat")
+
 // Retry is the error of a network that says when to come back.
 type Retry struct {
 	After time.Duration

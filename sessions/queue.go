@@ -178,7 +178,7 @@ const (
 	DeliveryUnknown DeliveryState = "unknown" // the call ended without an answer, or we died in it
 	DeliverySent    DeliveryState = "sent"
 	DeliveryDead    DeliveryState = "dead"
-	DeliveryDropped DeliveryState = "dropped" // by the operator
+	DeliveryDropped DeliveryState = "dropped" // by the operator, or by the people it was for
 )
 
 // Delivery is one outbox row.

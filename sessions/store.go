@@ -93,6 +93,9 @@ type Outbox interface {
 	Defer(ctx context.Context, c Claim, id string, until time.Time, uncertain bool, why string) error
 	// Bury gives it up; it stays visible as dead.
 	Bury(ctx context.Context, c Claim, id, why string) error
+	// Drop takes it back: the people it is for do not want it any more. It
+	// stays in the store as dropped.
+	Drop(ctx context.Context, c Claim, id, why string) error
 }
 
 // Transcript is what was said.

@@ -173,6 +173,7 @@ func (s *session) onKick(e *girc.Event) {
 	case r == nil:
 	case s.net.fold.same(param(e, 1), s.me.nick):
 		s.left(r)
+		s.ch.rests.drop(s.net.fold.fold(r.name))
 		wait := s.ch.opts.RejoinDelay << min(r.kicks, 10)
 		r.kicks++
 		s.later(r, min(wait, s.ch.opts.RejoinMax), "kicked by "+plain(source(e).Name))

@@ -163,6 +163,9 @@ func (g *Gateway) answer(ctx context.Context, e sessions.Entry, text string) err
 		return fmt.Errorf("gateway: answer %s: %w", e.Inbound.Key, err)
 	}
 	g.opts.Observer.Accepted(e.Inbound.Key.Channel(), string(got.Outcome))
+	if got.Outcome == sessions.Done {
+		g.underway.hurry(e.Inbound.Key, got.Seq, len(e.Replies))
+	}
 	g.live.kick(e.Inbound.Key)
 	return nil
 }

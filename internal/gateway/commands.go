@@ -84,13 +84,17 @@ const sayNotAsked = "Stopped. Your message was still waiting; it is not answered
 
 // control ends the running turn and keeps what it had written so far. For
 // /stop, what waits after that turn is answered next; only if none runs, /stop
-// closes what waits, and says so. /new closes all of it and begins a new
+// closes what waits, and says so. An answer that is going out ends there. /new closes all of it and begins a new
 // generation.
 func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Control) error {
 	e := sessions.Entry{Inbound: m, Answered: true, Control: c}
 	partial, preview, seqs := g.live.partial(ctx, m.Key)
 	text := "Stopped."
-	if len(seqs) == 0 {
+	switch {
+	case len(seqs) > 0:
+	case c == sessions.ControlStop && g.underway.isLeft(m.Key):
+		e.Control = sessions.ControlNone // It stops what is going out; what waits is answered next.
+	default:
 		waits, err := g.waits(ctx, m.Key)
 		if err != nil {
 			return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
@@ -117,6 +121,9 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 	got, err := g.store.Accept(ctx, e)
 	if err != nil {
 		return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
+	}
+	if c == sessions.ControlStop && got.Outcome == sessions.Done && g.underway.end(m.Key, got.Seq) {
+		g.underway.hurry(m.Key, got.Seq, len(e.Replies))
 	}
 	g.told.clear(m.Key)
 	g.resting.over(m.Key)

@@ -13,6 +13,7 @@ import (
 
 const (
 	deliverBatch = 32
+	hurryBatch   = 1000
 	retryBase    = time.Second
 	retryMost    = 30 * time.Second
 )
@@ -21,18 +22,24 @@ const (
 var errReread = errors.New("the outbox has to be read again")
 
 // deliver sends what the claim's outbox holds, in order. It returns when the
-// outbox is empty or its head is not due: nothing overtakes it.
+// outbox is empty or its head is not due: only replies to commands overtake it.
 func (g *Gateway) deliver(ctx context.Context, c sessions.Claim) error {
 	for {
-		list, err := g.store.Unsent(ctx, c, deliverBatch)
+		most := g.underway.most(c.Key)
+		list, err := g.store.Unsent(ctx, c, most)
 		if err != nil {
 			return fmt.Errorf("read the outbox of %s: %w", c.Key, err)
 		}
 		reread := false
-		for _, d := range list {
-			if d.NotBefore.After(g.opts.Now()) {
+		list = g.underway.first(c.Key, list)
+		for i, d := range list {
+			if reread = g.underway.overtaken(d); reread {
+				break
+			}
+			if d.NotBefore.After(g.opts.Now()) && !g.underway.unwanted(d) {
 				return nil
 			}
+			g.underway.begins(d, list[i+1:])
 			sent, err := g.deliverOne(ctx, c, d)
 			if reread = errors.Is(err, errReread); reread {
 				break
@@ -41,7 +48,7 @@ func (g *Gateway) deliver(ctx context.Context, c sessions.Claim) error {
 				return err
 			}
 		}
-		if !reread && len(list) < deliverBatch {
+		if !reread && len(list) < most {
 			return nil
 		}
 	}
@@ -56,6 +63,9 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 		return g.settle(ctx, c, a)
 	} else if waited {
 		return false, errReread
+	}
+	if g.underway.unwanted(d) {
+		return true, g.drop(ctx, c, d, "stopped")
 	}
 	name := d.Key.Channel()
 	b := g.bindings[name]
@@ -93,6 +103,7 @@ func (g *Gateway) settle(ctx context.Context, c sessions.Claim, a attempt) (next
 		if err = g.store.MarkSent(ctx, c, a.d.ID, a.receipt); err == nil {
 			g.opts.Observer.Delivered(a.d.Key.Channel(), "sent")
 			g.bindings[a.d.Key.Channel()].works()
+			g.underway.ended(a.d, true)
 			return true, nil
 		}
 		err = fmt.Errorf("mark %s as sent: %w", a.d.ID, err)
@@ -109,6 +120,9 @@ func (g *Gateway) undelivered(ctx context.Context, c sessions.Claim, d sessions.
 	if errors.Is(cause, channels.ErrPermanent) {
 		d.Attempts++ // the one that has just ended
 		return true, g.bury(ctx, c, d, cause)
+	}
+	if errors.Is(cause, channels.ErrRemoved) && g.underway.end(d.Key, everything) {
+		return true, g.drop(ctx, c, d, "put out of the chat")
 	}
 	wait := delay(retryBase, retryMost, d.Attempts)
 	uncertain := wasUncertain(d)
@@ -137,6 +151,7 @@ func (g *Gateway) bury(ctx context.Context, c sessions.Claim, d sessions.Deliver
 	if err := g.store.Bury(ctx, c, d.ID, cause.Error()); err != nil {
 		return fmt.Errorf("bury %s: %w", d.ID, err)
 	}
+	g.underway.ended(d, false)
 	g.emit(event.Event{Event: event.DeliveryDead, Key: d.Key, Delivery: d.ID, Attempts: d.Attempts})
 	return nil
 }

@@ -84,6 +84,7 @@ type Gateway struct {
 	agent    Agent
 	opts     Options
 	bindings map[string]*binding
+	underway underway
 	turns    *semaphore.Weighted // FIFO, so a busy chat cannot starve others
 	live     liveTurns
 	strikes  limiter

@@ -185,3 +185,11 @@ func (s *Store) Bury(ctx context.Context, cl sessions.Claim, id, why string) err
 		return nil
 	})
 }
+
+// Drop is part of [sessions.Outbox].
+func (s *Store) Drop(ctx context.Context, cl sessions.Claim, id, why string) error {
+	return s.deliver(ctx, "drop", cl, id, func(o *outRow) error {
+		o.State, o.Error = sessions.DeliveryDropped, rules.Text(why)
+		return nil
+	})
+}

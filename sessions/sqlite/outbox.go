@@ -209,3 +209,10 @@ func (s *Store) Bury(ctx context.Context, c sessions.Claim, id, why string) erro
 		o.state, o.why = sessions.DeliveryDead, rules.Text(why)
 	})
 }
+
+// Drop is part of [sessions.Outbox].
+func (s *Store) Drop(ctx context.Context, c sessions.Claim, id, why string) error {
+	return s.deliver(ctx, "drop", c, id, func(o *outRow) {
+		o.state, o.why = sessions.DeliveryDropped, rules.Text(why)
+	})
+}

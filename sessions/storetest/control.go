@@ -161,4 +161,5 @@ func fenced(t *testing.T, r *rig, c sessions.Claim, answers []sessions.Answered,
 	is(t, "MarkSent", r.MarkSent(ctx, c, delivery, channels.Receipt{}), sessions.ErrFenced)
 	is(t, "Defer", r.Defer(ctx, c, delivery, time.Now(), true, ""), sessions.ErrFenced)
 	is(t, "Bury", r.Bury(ctx, c, delivery, ""), sessions.ErrFenced)
+	is(t, "Drop", r.Drop(ctx, c, delivery, ""), sessions.ErrFenced)
 }

@@ -82,6 +82,19 @@ var outboxTests = map[string]func(*testing.T, *rig){
 			t.Errorf("Stats = %+v, %v", st, err)
 		}
 	},
+	"Outbox/DroppedIsGone": func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		h, ds := three(t, r)
+		must(t, r.Drop(ctx, h.Claim, ds[0].ID, "stopped"))
+		must(t, r.MarkSending(ctx, h.Claim, ds[1].ID))
+		must(t, r.Drop(ctx, h.Claim, ds[1].ID, "stopped"))
+		same(t, "states", r.states(t, h), map[string]sessions.DeliveryState{"three": "queued"})
+		is(t, "Drop again", r.Drop(ctx, h.Claim, ds[0].ID, ""), sessions.ErrConflict)
+		is(t, "Drop of nothing", r.Drop(ctx, h.Claim, "nope", ""), sessions.ErrNotFound)
+		if st, err := r.Stats(ctx); err != nil || st.Unsent != 1 || st.Dead != 0 {
+			t.Errorf("Stats = %+v, %v", st, err)
+		}
+	},
 	"Outbox/DoneIsDone": func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		h, ds := three(t, r)

@@ -1,0 +1,166 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// underway knows what is going out in each chat: which answer has begun and
+// has pieces left, so that a /stop or a kick can take them out of the outbox,
+// and which replies to commands go before everything else. It is in memory:
+// after a restart the rest of a stopped answer may still be sent.
+type underway struct {
+	mu    sync.Mutex
+	chats map[channels.Key]*outgoing
+}
+
+type outgoing struct {
+	answer time.Time // Created of its pieces: they were stored in one commit
+	begun  bool      // one of them has arrived
+	left   bool      // and others have not
+	cut    int64     // pieces with a smaller Seq are not wanted any more
+	urgent []int64   // Seqs of replies to commands
+}
+
+// of is the entry of k. The caller holds u.mu.
+func (u *underway) of(k channels.Key) *outgoing {
+	if u.chats == nil {
+		u.chats = make(map[channels.Key]*outgoing)
+	}
+	o := u.chats[k]
+	if o == nil {
+		o = &outgoing{}
+		u.chats[k] = o
+	}
+	return o
+}
+
+// hurry lets n replies stored after seq overtake what waits in k's outbox.
+func (u *underway) hurry(k channels.Key, seq int64, n int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	o := u.of(k)
+	for i := range int64(n) {
+		o.urgent = append(o.urgent, seq+1+i)
+	}
+}
+
+// first sorts what hurries to the front of list, which was just read. What is
+// not in it has gone out already.
+func (u *underway) first(k channels.Key, list []sessions.Delivery) []sessions.Delivery {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if o := u.chats[k]; o != nil && len(o.urgent) > 0 {
+		o.urgent = slices.DeleteFunc(o.urgent, func(seq int64) bool {
+			return !slices.ContainsFunc(list, func(d sessions.Delivery) bool { return d.Seq == seq })
+		})
+		slices.SortStableFunc(list, func(a, b sessions.Delivery) int {
+			x, y := slices.Contains(o.urgent, a.Seq), slices.Contains(o.urgent, b.Seq)
+			switch {
+			case x == y:
+				return 0
+			case x:
+				return -1
+			}
+			return 1
+		})
+	}
+	return list
+}
+
+// most is how much of k's outbox to read: as far as what hurries may be.
+func (u *underway) most(k channels.Key) int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if o := u.chats[k]; o != nil && len(o.urgent) > 0 {
+		return hurryBatch
+	}
+	return deliverBatch
+}
+
+// overtaken reports whether something hurries that d must let pass.
+func (u *underway) overtaken(d sessions.Delivery) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	o := u.chats[d.Key]
+	return o != nil && len(o.urgent) > 0 && !slices.Contains(o.urgent, d.Seq)
+}
+
+// isLeft reports whether an answer in k has begun and has pieces left.
+func (u *underway) isLeft(k channels.Key) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	o := u.chats[k]
+	return o != nil && o.begun && o.left
+}
+
+// end takes back what is left of the answer that has begun in k, as far as it
+// was stored before seq. It reports false if none has.
+func (u *underway) end(k channels.Key, seq int64) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	o := u.chats[k]
+	if o == nil || !o.begun || !o.left {
+		return false
+	}
+	o.cut = seq
+	return true
+}
+
+// unwanted reports whether d was taken back.
+func (u *underway) unwanted(d sessions.Delivery) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	o := u.chats[d.Key]
+	return o != nil && d.Seq < o.cut && d.Created.Equal(o.answer) && !slices.Contains(o.urgent, d.Seq)
+}
+
+// begins notes that d is tried, and what comes after it.
+func (u *underway) begins(d sessions.Delivery, after []sessions.Delivery) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	o := u.of(d.Key)
+	if slices.Contains(o.urgent, d.Seq) {
+		return
+	}
+	if !d.Created.Equal(o.answer) {
+		*o = outgoing{answer: d.Created, urgent: o.urgent}
+	}
+	o.left = slices.ContainsFunc(after, func(a sessions.Delivery) bool { return a.Created.Equal(d.Created) })
+}
+
+// ended notes that d arrived or was given up.
+func (u *underway) ended(d sessions.Delivery, arrived bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	o := u.of(d.Key)
+	if i := slices.Index(o.urgent, d.Seq); i >= 0 {
+		o.urgent = slices.Delete(o.urgent, i, i+1)
+	} else if arrived && d.Created.Equal(o.answer) {
+		o.begun = true
+	}
+	if !o.left && len(o.urgent) == 0 {
+		delete(u.chats, d.Key)
+	}
+}
+
+// everything is a Seq that no delivery reaches.
+const everything = math.MaxInt64
+
+// drop takes d out of the outbox: it is not wanted any more.
+func (g *Gateway) drop(ctx context.Context, c sessions.Claim, d sessions.Delivery, why string) error {
+	if err := g.store.Drop(ctx, c, d.ID, why); err != nil {
+		return fmt.Errorf("drop %s: %w", d.ID, err)
+	}
+	g.log(d.Key).Info("the rest of an answer is not sent", "msg_id", d.ID, "why", why)
+	g.opts.Observer.Delivered(d.Key.Channel(), "dropped")
+	g.underway.ended(d, false)
+	return nil
+}
