@@ -14,8 +14,11 @@ import (
 
 // fresh is how long the last sign of life under a nick is proof enough that
 // it still belongs to the same person. Where we share no channel the network
-// tells us nothing about changes, so afterwards we ask.
+// tells us nothing about changes, so afterwards we ask, once an answer.
 const fresh = 5 * time.Second
+
+// freshAnswer is the same for the further lines of one answer.
+const freshAnswer = time.Minute
 
 // lookupTime is how long a WHOIS may stay without its end.
 const lookupTime = 15 * time.Second
@@ -47,7 +50,11 @@ func (s *session) aim(ctx context.Context, m channels.Outbound) (target string, 
 			err = fmt.Errorf("irc: send to %s: %w: nobody can be called that", m.Key, channels.ErrPermanent)
 		default:
 			target, who = s.aimPerson(m.ReplyTo, name)
-			if target == "" {
+			switch {
+			case target != "":
+			case time.Now().Before(who.lookAt):
+				err = notSent("send to %s: the person is not on the network", who.nick)
+			default:
 				answer = s.ask(who.nick)
 			}
 		}
@@ -59,7 +66,11 @@ func (s *session) aim(ctx context.Context, m channels.Outbound) (target string, 
 	}
 	select {
 	case q := <-answer:
-		if !s.do(ctx, func() { target, err = s.judge(who, q) }) {
+		if !s.do(ctx, func() {
+			if target, err = s.judge(who, q); err == nil {
+				who.found = m.ReplyTo
+			}
+		}) {
 			return "", nil, &channels.NotSent{Err: errNotConnected}
 		}
 		return target, nil, err
@@ -91,7 +102,7 @@ func (s *session) aimPerson(replyTo, chat string) (string, *peer) {
 	}
 	if u := s.users[f.fold(who.nick)]; u != nil && u.host != "" {
 		if who.identity.same(u.identity, f) {
-			who.gone, who.seen = false, time.Now()
+			who.isAt(u.nick)
 			return u.nick, who
 		}
 		who.gone = true
@@ -99,12 +110,12 @@ func (s *session) aimPerson(replyTo, chat string) (string, *peer) {
 	if who.gone {
 		for _, u := range s.users {
 			if who.identity.same(u.identity, f) {
-				who.nick, who.gone, who.seen = u.nick, false, time.Now()
+				who.isAt(u.nick)
 				return u.nick, who
 			}
 		}
 	}
-	if !who.gone && time.Since(who.seen) < fresh {
+	if !who.gone && (time.Since(who.seen) < fresh || replyTo != "" && who.found == replyTo && time.Since(who.seen) < freshAnswer) {
 		return who.nick, who
 	}
 	return "", who
@@ -158,10 +169,14 @@ func (s *session) answer(folded string) {
 // judge decides whether the one who was found is the one we look for.
 func (s *session) judge(who *peer, q inquiry) (string, error) {
 	if q.found && who.identity.same(q.identity, s.net.fold) {
-		who.nick, who.gone, who.seen = q.nick, false, time.Now()
+		who.isAt(q.nick)
 		return q.nick, nil
 	}
-	who.gone = true
+	who.isMissing()
+	if s.net.monitor {
+		s.spend()
+		s.push("MONITOR", "+", who.nick)
+	}
 	if q.found {
 		return "", notSent("send to %s: the person has left; somebody else has the nick now", who.nick)
 	}
@@ -216,6 +231,16 @@ func (s *session) onSendRefused(e *girc.Event) {
 		return
 	}
 	reason := plain(e.Last())
+	if d.room == nil && e.Command == "401" {
+		s.ch.people.quit(d.target, s.net.fold)
+	}
+	if d.room != nil && !d.room.plain && d.text != stripCodes(d.text) && (e.Command == "404" || e.Command == "408") {
+		// It may be for the codes only. Without them the line is tried at once.
+		d.room.plain = true
+		s.log.Info("no formatting is sent to a channel that refused it", "room", d.room.name, "reason", reason)
+		s.settle(d, errPlain)
+		return
+	}
 	var err error
 	switch sendRefusals[e.Command] {
 	case never:

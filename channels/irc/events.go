@@ -34,8 +34,9 @@ func init() {
 
 		"JOIN": (*session).onJoin, "PART": (*session).onPart, "KICK": (*session).onKick,
 		"QUIT": (*session).onQuit, "NICK": (*session).onNick, "INVITE": (*session).onInvite,
+		"470":  (*session).onForward,
 		"MODE": (*session).onMode, "ACCOUNT": (*session).onAccount, "CHGHOST": (*session).onChangeHost,
-		"353": (*session).onNames, "354": (*session).onWhox, "BATCH": (*session).onBatch,
+		"353": (*session).onNames, "354": (*session).onWhox, "352": (*session).onWho, "730": (*session).onOnline, "BATCH": (*session).onBatch,
 
 		"311": (*session).onWhoisUser, "330": (*session).onWhoisAccount, "318": (*session).onWhoisEnd,
 
@@ -133,6 +134,8 @@ func (s *session) onSupport(e *girc.Event) {
 			s.net.statusMsg = value
 		case "WHOX":
 			s.net.whox = true
+		case "MONITOR":
+			s.net.monitor = true
 		case "BOT":
 			s.net.botMode = value
 		}

@@ -2,6 +2,7 @@ package irc
 
 import (
 	"context"
+	"time"
 
 	"dragoman/channels"
 )
@@ -19,6 +20,21 @@ func (c *Channel) CanTalk(k channels.Key) error {
 // Forget makes everybody be looked up before the next answer, as time does.
 func (c *Channel) Forget() {
 	c.session().do(context.Background(), c.people.doubt)
+}
+
+// Age makes the last sign of life of everybody so much older.
+func (c *Channel) Age(d time.Duration) {
+	c.session().do(context.Background(), func() {
+		done := map[*peer]bool{}
+		for _, m := range c.people.all() {
+			for _, who := range m {
+				if !done[who] && time.Since(who.seen) < 45*time.Second {
+					who.seen = who.seen.Add(-d)
+				}
+				done[who] = true
+			}
+		}
+	})
 }
 
 // For tests of the pure parts.

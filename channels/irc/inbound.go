@@ -30,6 +30,9 @@ func (s *session) onMessage(e *girc.Event) {
 	if !ok {
 		return
 	}
+	if u := s.users[s.net.fold.fold(src.Name)]; u != nil && src.Host != "" {
+		u.user, u.host = src.Ident, src.Host
+	}
 	id := s.identityOf(e)
 	m := channels.Inbound{
 		Sender: channels.Person{IDs: s.personIDs(src.Name, id), Name: src.Name},
@@ -138,6 +141,9 @@ func (s *session) handOn(m channels.Inbound, chat string) {
 		return
 	}
 	m.Key = k
+	if s.looping(m) {
+		return
+	}
 	m.Album = "lines of " + s.net.fold.fold(m.Sender.Name)
 	s.intake.put(m)
 }

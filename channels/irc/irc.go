@@ -83,6 +83,7 @@ type Channel struct {
 	// session touches it; sessions follow one another.
 	people *people
 	rests  rests
+	loops  loops
 }
 
 // New returns the channel called name. It starts nothing. The error lists

@@ -150,12 +150,44 @@ func (s *session) onWhox(e *girc.Event) {
 	}
 }
 
+// onWho learns who those are whom NAMES only named: channel, user, host,
+// server, nick.
+func (s *session) onWho(e *girc.Event) {
+	if u := s.users[s.net.fold.fold(param(e, 5))]; u != nil && len(e.Params) >= 6 {
+		u.user, u.host = param(e, 2), param(e, 3)
+	}
+}
+
 // peer is a person who has talked to us in private.
 type peer struct {
 	identity
 	nick string // now, as far as we know
 	gone bool   // we saw them leave, or somebody else under their nick
 	seen time.Time
+	// found is the ReplyTo of the answer that they were looked up for: its
+	// further lines ask no more.
+	found string
+	// Not found: how often in a row, and when to look again.
+	missed int
+	lookAt time.Time
+}
+
+// isAt notes that the person is called nick now.
+func (p *peer) isAt(nick string) {
+	p.nick, p.gone, p.seen, p.missed, p.lookAt = nick, false, time.Now(), 0, time.Time{}
+}
+
+// Between two look-ups of a person who was not found.
+const (
+	lookAgain     = 30 * time.Second
+	lookAgainMost = 30 * time.Minute
+)
+
+// isMissing plans the next look-up.
+func (p *peer) isMissing() {
+	p.gone, p.found = true, ""
+	p.lookAt = time.Now().Add(min(lookAgain<<min(p.missed, 10), lookAgainMost))
+	p.missed++
 }
 
 // people remembers peers over reconnects.
@@ -185,8 +217,18 @@ func (p *people) wrote(chat, nick string, id identity, now time.Time) {
 		who = &peer{}
 		p.byMask[mask] = who
 	}
-	who.identity, who.nick, who.gone, who.seen = id, nick, false, now
+	who.identity = id
+	who.isAt(nick)
+	who.seen = now
 	p.byChat[chat] = who
+	// Whoever is awaited under an older name is here.
+	for _, m := range p.all() {
+		for _, old := range m {
+			if old.gone && old.identity.same(id, foldRFC) {
+				old.isAt(nick)
+			}
+		}
+	}
 }
 
 func (p *people) forgetOldest() {
@@ -255,12 +297,31 @@ func (p *people) moved(nick, name, host string, fold folder) {
 	p.each(nick, fold, func(who *peer) { who.user, who.host = name, host })
 }
 
+// appeared makes everybody who was called nick be looked up at once.
+func (p *people) appeared(nick string, fold folder) {
+	for _, m := range p.all() {
+		for _, who := range m {
+			if fold.same(who.nick, nick) {
+				who.lookAt = time.Time{}
+			}
+		}
+	}
+}
+
+// onOnline is what MONITOR tells of people who were missing.
+func (s *session) onOnline(e *girc.Event) {
+	for mask := range strings.SplitSeq(e.Last(), ",") {
+		nick, _, _ := strings.Cut(mask, "!")
+		s.ch.people.appeared(nick, s.net.fold)
+	}
+}
+
 // doubt makes everybody be looked up before the next answer: while we were
 // away the network told us nothing.
 func (p *people) doubt() {
 	for _, m := range p.all() {
 		for _, who := range m {
-			who.seen = time.Time{}
+			who.seen, who.found, who.lookAt, who.missed = time.Time{}, "", time.Time{}, 0
 		}
 	}
 }

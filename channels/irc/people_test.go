@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/ircd"
@@ -97,6 +98,12 @@ func TestPersonLeavesAndComesBack(t *testing.T) {
 	testkit.Eventually(t, "alice to be gone", func() bool { return !slices.Contains(srv.Nicks(), "alice") })
 	isNotSent(t, "Send to somebody who left", b.reply("irc:alice", "the answer", m.MessageID))
 
+	before := lookups(srv)
+	isNotSent(t, "Send again at once", b.reply("irc:alice", "the answer", m.MessageID))
+	if n := lookups(srv); n != before {
+		t.Errorf("it looked for them %d times more within moments", n-before)
+	}
+	b.forget()
 	stranger := ircd.Join(t, addr, "stranger")
 	stranger.Raw("NICK alice")
 	stranger.Sync()
@@ -107,6 +114,7 @@ func TestPersonLeavesAndComesBack(t *testing.T) {
 	}
 	stranger.Raw("NICK stranger")
 	stranger.Sync()
+	b.forget()
 
 	again := ircd.Join(t, addr, "alice")
 	if err := b.reply("irc:alice", "the answer", m.MessageID); err != nil {
@@ -137,6 +145,7 @@ func TestAnswerAfterRestart(t *testing.T) {
 	mallory.Sync()
 	b = start(t, quick(addr))
 	isNotSent(t, "Send to a stranger", b.reply("irc:alice", "the answer", m.MessageID))
+	b.forget()
 	mallory.Close()
 	testkit.Eventually(t, "mallory to be gone", func() bool { return !slices.Contains(srv.Nicks(), "alice") })
 	alice.Raw("NICK alice")
@@ -157,6 +166,7 @@ func TestAccountDecides(t *testing.T) {
 	alice := ircd.Join(t, addr, "alice")
 	b.forget()
 	isNotSent(t, "Send without any likeness", b.reply("irc:alice", "x", m.MessageID))
+	b.forget()
 	srv.SetAccount("alice", "Acct")
 	if err := b.reply("irc:alice", "the answer", m.MessageID); err != nil {
 		t.Errorf("Send to the same account = %v, want nil", err)
@@ -167,4 +177,78 @@ func TestAccountDecides(t *testing.T) {
 	if diff := cmp.Diff([]string{"the answer"}, alice.WaitHeard("dragoman", "alice", 1)); diff != "" {
 		t.Errorf("heard (-want +got):\n%s", diff)
 	}
+}
+
+// lookups counts the WHOIS requests so far.
+func lookups(srv *ircd.Server) (n int) {
+	for _, l := range srv.Heard("dragoman") {
+		if strings.HasPrefix(l, "WHOIS") {
+			n++
+		}
+	}
+	return n
+}
+
+// A long answer to somebody who shares no channel with us asks once who they
+// are, not before every few lines, and a talk in a shared room not at all: a
+// server without WHOX is asked with a plain WHO.
+func TestOneLookUpAnAnswer(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{})
+	early := ircd.Join(t, addr, "early", "#go") // here before us
+	b := startInGo(t, addr)
+	alice := ircd.Join(t, addr, "alice")
+	alice.Say("dragoman", "a question")
+	early.Say("dragoman", "another one")
+	got := b.inbox.Wait(t, 2)
+	b.forget() // The last sign of life is old by now.
+	for range 10 {
+		if err := b.reply("irc:alice", "a line", got[0].MessageID); err != nil {
+			t.Fatalf("Send = %v", err)
+		}
+		b.age(time.Second * 6)
+	}
+	if n := lookups(srv); n != 1 {
+		t.Errorf("it looked for one person %d times, want once", n)
+	}
+	for range 3 {
+		if err := b.reply("irc:early", "a line", got[1].MessageID); err != nil {
+			t.Fatalf("Send = %v", err)
+		}
+		b.age(time.Second * 6)
+	}
+	if n := lookups(srv); n != 1 {
+		t.Errorf("it looked %d times for somebody in its room", n-1)
+	}
+}
+
+// The answer finds a person who left and came back under another nick as soon
+// as they write, and who is seen by MONITOR at the next attempt.
+func TestAnswerFollowsWhoWritesAgain(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{Support: []string{"MONITOR=100"}})
+	b := start(t, quick(addr))
+	alice := ircd.Join(t, addr, "alice")
+	alice.Say("dragoman", "a question")
+	m := b.inbox.Wait(t, 1)[0]
+	alice.Raw("NICK ally")
+	alice.Sync()
+	b.forget()
+	isNotSent(t, "Send to somebody who renamed unseen", b.reply("irc:alice", "the answer", m.MessageID))
+	if !srv.WaitHeard("dragoman", "MONITOR + alice", 1, 10*time.Second) {
+		t.Errorf("said %q, want MONITOR", srv.Heard("dragoman"))
+	}
+	alice.Say("dragoman", "are you there?")
+	b.inbox.Wait(t, 2)
+	if err := b.reply("irc:alice", "the answer", m.MessageID); err != nil {
+		t.Errorf("Send after they wrote = %v, want it to follow", err)
+	}
+	alice.WaitHeard("dragoman", "ally", 1)
+
+	alice.Raw("NICK gone")
+	alice.Sync()
+	b.forget()
+	isNotSent(t, "Send to somebody who renamed unseen", b.reply("irc:alice", "more", m.MessageID))
+	alice.Raw("NICK ally")
+	alice.Sync()
+	srv.Inject("dragoman", ":irc.test 730 dragoman :ally!~alice@host.test")
+	testkit.Eventually(t, "the answer to arrive", func() bool { return b.reply("irc:alice", "more", m.MessageID) == nil })
 }

@@ -20,6 +20,7 @@ type room struct {
 	again     time.Time // when to try again; zero while an attempt runs
 	tried     time.Time
 	kicks     int
+	plain     bool   // it takes no formatting codes (mode +c or the like)
 	cutBy     string // whose question to us filled a line, last
 	cutAt     time.Time
 }
@@ -126,6 +127,13 @@ func (s *session) onJoinRefused(e *girc.Event) {
 	s.later(r, s.ch.opts.RejoinMax, why)
 }
 
+// onForward is the network sending us to another channel than we asked for.
+func (s *session) onForward(e *girc.Event) {
+	if r := s.rooms[s.net.fold.fold(param(e, 1))]; r != nil && !r.joined {
+		s.later(r, s.ch.opts.RejoinMax, "the network forwards us to "+plain(param(e, 2)))
+	}
+}
+
 func (s *session) onJoin(e *girc.Event) {
 	name := param(e, 0)
 	r := s.rooms[s.net.fold.fold(name)]
@@ -134,13 +142,20 @@ func (s *session) onJoin(e *girc.Event) {
 		if src.Ident != "" && src.Host != "" {
 			s.me.user, s.me.host = src.Ident, src.Host
 		}
-		if r == nil {
-			return // Forwarded to where nobody sent us: we stay deaf there.
+		if r == nil { // Forwarded to where nobody sent us.
+			s.log.Warn("left a channel that is not among the configured ones", "room", name)
+			s.spend()
+			s.push("PART", name)
+			return
 		}
 		r.joined, r.since, r.why = true, at(e), ""
-		if s.net.whox && !s.net.caps["account-tag"] {
+		switch {
+		case s.net.whox && !s.net.caps["account-tag"]:
 			s.spend()
 			s.push("WHO", r.name, "%tnuha,"+whoxToken)
+		case !s.net.whox && !s.net.caps["userhost-in-names"]:
+			s.spend()
+			s.push("WHO", r.name)
 		}
 		s.log.Info("joined", "room", r.name)
 		s.report()

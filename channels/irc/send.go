@@ -72,18 +72,43 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		return channels.Receipt{}, err
 	}
 	for i, text := range lines {
-		d := &delivery{target: target, room: r, text: text, done: make(chan error, 1)}
-		if err := s.say(ctx, d); err != nil {
+		err := s.sayLine(ctx, target, r, text)
+		if errors.Is(err, errPlain) {
+			err = s.sayLine(ctx, target, r, text)
+		}
+		if err != nil {
 			if i > 0 {
 				err = fmt.Errorf("irc: send to %s: after %d of %d lines: %s", m.Key, i, len(lines), err) //nolint:errorlint // Some of it is out: it is NotSent no more.
 			}
 			return channels.Receipt{}, err
 		}
 	}
+	c.loops.said(loopKey(m.Key, m.ReplyTo))
 	if isRest {
 		c.rests.keep(m.Key.Chat(), rest)
 	}
 	return channels.Receipt{}, nil
+}
+
+// errPlain says that a line was refused that had formatting codes; the room
+// gets none from now on.
+var errPlain = notSent("the channel takes no formatting")
+
+// stripCodes is text without our formatting codes.
+func stripCodes(text string) string {
+	return strings.NewReplacer(codeBold, "", codeItalic, "").Replace(text)
+}
+
+// sayLine says one line in r, or to a person if that is nil.
+func (s *session) sayLine(ctx context.Context, target string, r *room, text string) error {
+	if r != nil && !s.do(ctx, func() {
+		if r.plain {
+			text = stripCodes(text)
+		}
+	}) {
+		return &channels.NotSent{Err: errNotConnected}
+	}
+	return s.say(ctx, &delivery{target: target, room: r, text: text, done: make(chan error, 1)})
 }
 
 // repeatMark is what the gateway puts before what may have arrived already.

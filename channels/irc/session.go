@@ -80,6 +80,7 @@ type network struct {
 	chanTypes string
 	statusMsg string // prefixes of messages to operators or voiced only
 	whox      bool
+	monitor   bool
 	botMode   string    // the user mode that marks programs, "" for none
 	started   time.Time // when it welcomed us, by its own clock
 }

@@ -56,7 +56,7 @@ func (s *Server) handle(c *client, line string) {
 		s.who(c, arg(0), arg(1))
 	case "WHOIS":
 		s.whois(c, arg(0))
-	case "PONG", "MODE":
+	case "PONG", "MODE", "MONITOR":
 	default:
 		c.numeric("421", command+" :Unknown command")
 	}
@@ -146,6 +146,11 @@ func (s *Server) tags(c, from *client, msgid string) string {
 
 func (s *Server) join(c *client, name string) {
 	folded := s.fold(name)
+	if to := s.conf.Forward[folded]; to != "" {
+		c.numeric("470", name+" "+to+" :Forwarding to another channel")
+		s.join(c, to)
+		return
+	}
 	if why := s.denied[folded]; why != "" {
 		code, text, _ := strings.Cut(why, " ")
 		c.numeric(code, name+" "+text)
@@ -200,6 +205,9 @@ func (s *Server) message(c *client, command, target, text string) {
 	switch {
 	case s.refuse && strings.HasPrefix(name, "#"):
 		c.numeric("404", target+" :Cannot send to channel")
+		return
+	case s.conf.NoColours && strings.HasPrefix(name, "#") && strings.ContainsAny(text, "\x02\x03\x1d"):
+		c.numeric("404", target+" :Cannot send to channel (+c)")
 		return
 	case s.refuse || !strings.HasPrefix(name, "#") && to == nil:
 		c.numeric("401", target+" :No such nick/channel")
@@ -259,6 +267,10 @@ func (s *Server) who(c *client, name, fields string) {
 		acct := m.account
 		if acct == "" {
 			acct = "0"
+		}
+		if fields == "" {
+			c.numeric("352", name+" "+m.user+" "+s.conf.Host+" irc.test "+m.nick+" H :0 "+m.real)
+			continue
 		}
 		c.numeric("354", token+" "+m.user+" "+s.conf.Host+" "+m.nick+" "+acct)
 	}

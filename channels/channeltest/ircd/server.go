@@ -44,6 +44,10 @@ type Config struct {
 	NickLen int
 	// Host is everybody's visible host; default "host.test".
 	Host string
+	// Forward sends who joins one channel to another one, with a 470.
+	Forward map[string]string
+	// NoColours refuses formatting in all channels, as mode +c does.
+	NoColours bool
 	// Clock is the time in server-time tags; default time.Now.
 	Clock func() time.Time
 }

@@ -1,0 +1,129 @@
+package irc
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+)
+
+// loops notices another program that answers our answers: nobody types ten
+// messages in a minute, each of them after an answer to the one before.
+type loops struct {
+	mu sync.Mutex
+	by map[string]*exchange // by chat and sender
+}
+
+// exchange is what goes back and forth with one sender.
+type exchange struct {
+	answered bool // since their last message
+	turns    []time.Time
+	last     time.Time
+	silent   bool // until they pause
+}
+
+const (
+	mostTurns  = 10          // in loopSpan
+	loopSpan   = time.Minute // also the pause that ends the silence
+	loopsBound = 1000
+)
+
+// sayLoop is said once to whoever answers our answers.
+const sayLoop = "You answer faster than a person can type, so I take you for a program and am silent now. Write again after a minute's pause."
+
+// verdicts of loops.heard.
+type loopVerdict int
+
+const (
+	goOn loopVerdict = iota
+	sayItOnce
+	keepSilent
+)
+
+// heard notes a message of who in chat and decides whether it is answered.
+func (l *loops) heard(who string, now time.Time) loopVerdict {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x := l.of(who, now)
+	pause := now.Sub(x.last) > loopSpan
+	x.last = now
+	if pause {
+		x.silent, x.turns = false, nil
+	}
+	if x.silent {
+		return keepSilent
+	}
+	if x.answered {
+		x.answered = false
+		x.turns = append(x.turns, now)
+	}
+	for len(x.turns) > 0 && now.Sub(x.turns[0]) > loopSpan {
+		x.turns = x.turns[1:]
+	}
+	if len(x.turns) < mostTurns {
+		return goOn
+	}
+	x.silent = true
+	return sayItOnce
+}
+
+// said notes an answer to who.
+func (l *loops) said(who string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if x := l.by[who]; x != nil {
+		x.answered = true
+	}
+}
+
+// of is the exchange with who. The caller holds l.mu.
+func (l *loops) of(who string, now time.Time) *exchange {
+	if l.by == nil {
+		l.by = map[string]*exchange{}
+	}
+	if len(l.by) >= loopsBound {
+		for k, x := range l.by {
+			if now.Sub(x.last) > loopSpan {
+				delete(l.by, k)
+			}
+		}
+	}
+	x := l.by[who]
+	if x == nil {
+		x = &exchange{last: now}
+		l.by[who] = x
+	}
+	return x
+}
+
+// looping reports whether m comes from a program that answers our answers. It
+// tells it so, once.
+func (s *session) looping(m channels.Inbound) bool {
+	if !m.Private && !m.Addressed {
+		return false
+	}
+	switch s.ch.loops.heard(loopKey(m.Key, m.MessageID), time.Now()) {
+	case goOn:
+		return false
+	case sayItOnce:
+		s.log.Warn("not answered any more: it answers faster than a person can", "key", m.Key.String(), "sender", m.Sender.ID())
+		s.wg.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), moreTime)
+			defer cancel()
+			if _, err := s.ch.Send(ctx, channels.Outbound{Key: m.Key, Text: sayLoop, ReplyTo: m.MessageID}); err != nil {
+				s.log.Debug("a program was not told that it is not answered", "err", err)
+			}
+		})
+	}
+	return true
+}
+
+// loopKey names the writer of the message with that handle, in chat k.
+func loopKey(k channels.Key, messageID string) string {
+	nick, id, ok := parseHandle(messageID)
+	if !ok {
+		return ""
+	}
+	return k.String() + " " + maskOf(nick, id)
+}

@@ -1,0 +1,77 @@
+package irc_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest/ircd"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A room that takes no formatting gets the same words without it, at once,
+// and is sent none any more.
+func TestRoomWithoutFormatting(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{NoColours: true})
+	b := startInGo(t, addr)
+	anna := ircd.Join(t, addr, "anna", "#go")
+	b.say("irc:#go", "**one**\n*two*")
+	if diff := cmp.Diff([]string{"one", "two"}, anna.WaitHeard("dragoman", "#go", 2)); diff != "" {
+		t.Errorf("the room heard (-want +got):\n%s", diff)
+	}
+	said := 0
+	for _, l := range srv.Heard("dragoman") {
+		if strings.HasPrefix(l, "PRIVMSG") {
+			said++
+		}
+	}
+	if said != 3 {
+		t.Errorf("it tried %d lines, want one refused and two", said)
+	}
+}
+
+// A network that sends us elsewhere is not believed: the status names the
+// channel that we are not in, and the other one is left.
+func TestForwardedJoin(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{Forward: map[string]string{"#go": "##overflow"}})
+	o := quick(addr)
+	o.Channels = []string{"#go"}
+	b := start(t, o)
+	b.waitStatus("not in #go", func(s channels.Status) bool {
+		return strings.Contains(s.Detail, "not in #go: the network forwards us to ##overflow")
+	})
+	if !srv.WaitHeard("dragoman", "PART ##overflow", 1, 10*time.Second) {
+		t.Errorf("said %q, want it to leave", srv.Heard("dragoman"))
+	}
+}
+
+// Another program that answers every answer is told once that it is not
+// answered any more, and is not. People are not taken for one.
+func TestLoopIsBroken(t *testing.T) {
+	_, addr := serve(t, ircd.Config{})
+	b := startInGo(t, addr)
+	parrot, anna := ircd.Join(t, addr, "parrot"), ircd.Join(t, addr, "anna")
+	for i := range 10 {
+		parrot.Say("dragoman", fmt.Sprint("question ", i))
+		m := b.inbox.Wait(t, i+1)[i]
+		if err := b.reply("irc:parrot", "an answer", m.MessageID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		parrot.Say("dragoman", "and more")
+	}
+	heard := parrot.WaitHeard("dragoman", "parrot", 11)
+	if !strings.Contains(heard[10], "I take you for a program") {
+		t.Errorf("heard %q, want to be told why", heard[10])
+	}
+	for range 12 {
+		anna.Say("dragoman", "without any answer")
+	}
+	if got := b.inbox.Wait(t, 22); len(got) != 22 {
+		t.Errorf("handed in %d messages, want ten of the program and all of the person's", len(got))
+	}
+}
