@@ -35,7 +35,8 @@ type ChooseOptions struct {
 	// OllamaPatience is how long an Ollama may take to say that it is there; 0
 	// is 300 ms. It may take three times as long to say what its models can do.
 	OllamaPatience time.Duration
-	// Patience is how long another server may take to list its models; 0 is 3 s.
+	// Patience is how long another server may take to list its models; 0 is 1 s
+	// where the table knows one of its models, and 3 s elsewhere.
 	Patience time.Duration
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
@@ -61,7 +62,6 @@ type Choice struct {
 // that cannot work. It asks servers only where the choice hangs on it.
 func Choose(ctx context.Context, o ChooseOptions) (Choice, error) {
 	o.OllamaPatience = cmp.Or(o.OllamaPatience, 300*time.Millisecond)
-	o.Patience = cmp.Or(o.Patience, 3*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -153,12 +153,19 @@ func (o *ChooseOptions) listed(ctx context.Context, from Source, base, key, want
 		}
 		return o.choice(from, base, key, wanted, because+", and "+named+" names the model")
 	}
-	list, err := List(ctx, o.server(base, key))
+	s, guess := o.server(base, key), bestAt(base)
+	if s.Patience == 0 {
+		s.Patience = 3 * time.Second
+		if guess != "" {
+			s.Patience = time.Second // everything else waits for it, and the guess is good
+		}
+	}
+	list, err := List(ctx, s)
 	name, why := pick(list, o.Now())
 	const other = "(model.name would choose another)"
 	switch {
 	case err != nil || name == "":
-		name = bestAt(base)
+		name = guess
 		why := "it lists no model that chats"
 		if err != nil {
 			why = "it could not be asked for its models just now"
