@@ -2,10 +2,11 @@ package live
 
 import "regexp"
 
-// apology is how the gateway ends what it says instead of an answer: with an id
-// by which an operator finds the cause in the log.
-var apology = regexp.MustCompile(`\(error [0-9a-f]{6}\)\.?\s*$`)
+// apology is how the gateway begins what it says instead of an answer. It has an
+// id by which an operator finds the cause in the log; what to do may follow.
+var apology = regexp.MustCompile(`^Sorry, [^\n]*\(error [0-9a-f]{6}\)\.`)
 
-// Apology reports whether text says that there is no answer, rather than being
-// one.
-func Apology(text string) bool { return apology.MatchString(text) }
+// mark sets Failed where it is due.
+func (it *Item) mark() {
+	it.Failed = it.From == FromDragoman && apology.MatchString(it.Text)
+}

@@ -70,6 +70,8 @@ type Item struct {
 	Waiting bool `json:"waiting,omitempty"`
 	// Files are what came with a person's message.
 	Files []File `json:"files,omitempty"`
+	// Failed marks what says that there is no answer.
+	Failed bool `json:"failed,omitempty"`
 	// Replaces names the turn whose preview this answer ends.
 	Replaces string `json:"replaces,omitempty"`
 }
@@ -284,6 +286,7 @@ func (h *Hub) feed(ctx context.Context, k channels.Key, before int64, limit int)
 	items = slices.Clone(items)
 	for i := range items {
 		items[i].Text = clean(items[i].Text)
+		items[i].mark()
 		items[i].Files = slices.Clone(items[i].Files)
 		for n := range items[i].Files {
 			items[i].Files[n].Name = clean(items[i].Files[n].Name)

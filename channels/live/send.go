@@ -25,9 +25,9 @@ func (h *Hub) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, 
 	r := h.enter(m.Key)
 	defer h.leave(r)
 	turn, _ := strings.CutPrefix(m.Edit, previewPrefix)
-	h.follow(ctx, r, &Item{
-		ID: m.ID, From: FromDragoman, Text: clean(m.Text), At: time.Now(), Replaces: turn,
-	})
+	it := &Item{ID: m.ID, From: FromDragoman, Text: clean(m.Text), At: time.Now(), Replaces: turn}
+	it.mark()
+	h.follow(ctx, r, it)
 	return channels.Receipt{MessageID: m.ID}, nil
 }
 

@@ -65,6 +65,10 @@ func (s *session) item(it live.Item) {
 	if !s.known[it.ID] {
 		s.known[it.ID] = true
 		if it.From == live.FromDragoman {
+			s.apology = nil
+			if it.Failed {
+				s.apology = errors.New("terminal: the last message was not answered, as the text above says")
+			}
 			s.reply(it.Text, ours)
 		} else {
 			s.say(prompt + oneLine(it.Text, s.screen.textWidth()-len(indent))) // from another window
@@ -117,10 +121,6 @@ func (s *session) paint(text string) {
 
 // reply shows a whole answer, or what a preview has not shown of it.
 func (s *session) reply(text string, ours bool) {
-	s.apology = nil
-	if live.Apology(text) {
-		s.apology = errors.New("terminal: the last message was not answered, as the text above says")
-	}
 	if s.quiet {
 		text = printable(strings.ReplaceAll(text, "\r\n", "\n"))
 		s.screen.print(strings.TrimRight(text, "\n") + "\n")

@@ -32,12 +32,12 @@ func TestCase53IRC(t *testing.T) {
 	alice.Say("#go", "good morning everybody #1")
 	alice.Say("#go", "dragoman: what is a goroutine? #2")
 	got := alice.WaitHeard("dragoman", "#go", 1)
-	if len(got) != 1 || got[0] != "echo: alice: what is a goroutine? #2" {
+	if len(got) != 1 || got[0] != "alice: echo: alice: what is a goroutine? #2" {
 		t.Errorf("in the channel the bot says %q", got)
 	}
 	mallory.Say("#go", "dragoman, and a channel? #3")
 	got = mallory.WaitHeard("dragoman", "#go", 2)
-	if got[1] != "echo: mallory: and a channel? #3" {
+	if got[1] != "mallory: echo: mallory: and a channel? #3" {
 		t.Errorf("in the channel the bot says %q", got[1])
 	}
 	mallory.Say("dragoman", "in private #4")

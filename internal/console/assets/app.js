@@ -25,6 +25,7 @@ const conversation = new Conversation({
     composer.value = text;
     composer.text.focus();
   },
+  again: (text) => outbox.add(text),
 });
 
 const outbox = new Outbox({

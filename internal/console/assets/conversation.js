@@ -15,14 +15,25 @@ const calendar = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "num
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" });
 
 export class Conversation {
-  constructor({ scroll, list, empty, progress, note, jump, spoken, edit }) {
-    Object.assign(this, { scroll, list, empty, progress, note, jump, spoken, edit });
+  constructor({ scroll, list, empty, progress, note, jump, spoken, edit, again }) {
+    Object.assign(this, { scroll, list, empty, progress, note, jump, spoken, edit, again });
     this.reset();
     this.atEnd = true;
     scroll.addEventListener("scroll", () => this.look(), { passive: true });
     new ResizeObserver(() => this.settle()).observe(scroll); // the keyboard came, the window changed
     jump.addEventListener("click", () => this.toEnd());
-    list.addEventListener("click", (event) => copy(event.target.closest(".copy")));
+    list.addEventListener("click", (event) => {
+      copy(event.target.closest(".copy"));
+      if (event.target.matches(".retry")) this.retry(event.target);
+    });
+  }
+
+  // retry asks once more what an answer failed to.
+  retry(button) {
+    let element = button.closest("li");
+    while (element && !element.classList.contains("person")) element = element.previousElementSibling;
+    if (element?.asked) this.again(element.asked);
+    button.remove();
   }
 
   reset() {
@@ -244,6 +255,7 @@ function person() {
   element.refresh = (item) => {
     element.at = new Date(item.at);
     element.classList.remove("unsent", "refused");
+    element.asked = item.text;
     body.textContent = item.text;
     sent.replaceChildren(...(item.files ?? []).map((file, n) => sentFile(file, item.seq, n)));
     element.stamp();
@@ -287,7 +299,16 @@ function answer() {
   element.append(label("Dragoman:"), body);
   const rendered = new Rendered(body);
   element.draw = (text) => rendered.update(text);
-  element.refresh = (item) => element.draw(item.text);
+  element.refresh = (item) => {
+    element.draw(item.text);
+    if (!item.failed || element.classList.contains("failed")) return;
+    element.classList.add("failed");
+    const retry = document.createElement("button");
+    retry.type = "button";
+    retry.className = "quiet retry";
+    retry.textContent = "Try again";
+    element.append(retry);
+  };
   let fold;
   element.think = (more) => {
     if (!fold) body.before((fold = thoughts()));

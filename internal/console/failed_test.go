@@ -1,0 +1,28 @@
+package console_test
+
+import "testing"
+
+// What is said instead of an answer looks like an error, and one click asks
+// again.
+func TestFailedAnswer(t *testing.T) {
+	asked := 0
+	g := newGateway(t, "", func(text string) string {
+		if asked++; asked == 1 {
+			return "Sorry, I could not reach the model (error 0a1b2c)."
+		}
+		return "It is noon."
+	})
+	v := visit(t, chrome(t), 360, 720, true, "http://"+g.addr+"/")
+	v.until(connected)
+	v.do(click("#text"))
+	v.keys("What time is it?\r")
+	v.until(`document.querySelector(".dragoman.failed .retry")`)
+	v.holds("a failed answer")
+	v.do(click(".retry"))
+	v.until(`document.querySelector("#messages").innerText.includes("It is noon.")`)
+	if n := js[int](v, `document.querySelectorAll(".retry").length`); n != 0 {
+		t.Errorf("%d buttons ask again, want none after the answer", n)
+	}
+	v.do(reload)
+	v.until(connected + ` && document.querySelector(".dragoman.failed")`)
+}
