@@ -56,33 +56,33 @@ test-models:
 	DRAGOMAN_MODELS=$(CURDIR)/.cache/models go test -count=1 -parallel 4 -timeout 20m ./internal/livemodels/...; \
 		failed=$$?; cat .cache/models/figures; exit $$failed
 
-## crash: kill the real binary KILLS times; writes docs/reliability.md
+## crash: kill the real binary KILLS times; writes docs/internals/reliability.md
 crash:
-	DRAGOMAN_KILLS=$(KILLS) DRAGOMAN_REPORT=$(CURDIR)/docs/reliability.md \
+	DRAGOMAN_KILLS=$(KILLS) DRAGOMAN_REPORT=$(CURDIR)/docs/internals/reliability.md \
 		go test -count=1 -v -timeout 60m -run 'TestCampaign|TestFileStoreCampaign|TestWhatsAppCampaign' ./internal/crash
 	DRAGOMAN_KILLS=$(KILLS) go test -count=1 -v -timeout 60m -run 'TestMigrateKilled|TestMigrationKilled' ./internal/story ./sessions/sqlite
 
-## bench: measure the real binary; writes docs/performance.md
+## bench: measure the real binary; writes docs/internals/performance.md
 bench:
-	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/performance.md \
+	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/internals/performance.md \
 		go test -count=1 -v -timeout 60m -run 'TestBench$$' ./internal/bench
 
-## bench-store: measure a store (STORE=sqlite or file); writes docs/performance.md
+## bench-store: measure a store (STORE=sqlite or file); writes docs/internals/performance.md
 bench-store:
-	DRAGOMAN_BENCH=1 DRAGOMAN_STORE=$(STORE) DRAGOMAN_REPORT=$(CURDIR)/docs/performance.md \
+	DRAGOMAN_BENCH=1 DRAGOMAN_STORE=$(STORE) DRAGOMAN_REPORT=$(CURDIR)/docs/internals/performance.md \
 		go test -count=1 -v -timeout 60m -run 'TestBenchStore(Files)?$$' ./internal/bench
 
-## bench-burst: measure 300 WhatsApp messages at once; writes docs/performance.md
+## bench-burst: measure 300 WhatsApp messages at once; writes docs/internals/performance.md
 bench-burst:
-	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/performance.md \
+	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/internals/performance.md \
 		go test -count=1 -v -timeout 10m -run 'TestBenchBurst$$' ./internal/bench
 
-## bench-sizes: measure binaries and idle daemons; writes docs/performance.md
+## bench-sizes: measure binaries and idle daemons; writes docs/internals/performance.md
 bench-sizes:
-	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/performance.md \
+	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/internals/performance.md \
 		go test -count=1 -v -timeout 10m -run 'TestBenchSizes$$' ./internal/bench
 
-## sweep: summaries and pruning over a grid of settings; writes docs/performance.md
+## sweep: summaries and pruning over a grid of settings; writes docs/internals/performance.md
 sweep:
 	DRAGOMAN_SWEEP=1 UPDATE=1 go test -count=1 -v -timeout 30m -run 'TestSweep$$' ./agent
 

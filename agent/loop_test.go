@@ -85,7 +85,7 @@ func loopOf(t *testing.T, s setting, steps, result int, summaries bool, count fu
 }
 
 // TestLoopMeasured has a turn of 60 tool calls in a full window and writes what
-// its requests share into docs/performance.md. The cut moves when there is no
+// its requests share into docs/internals/performance.md. The cut moves when there is no
 // more room, and stays where it is in between: so most requests begin with the
 // whole one before.
 func TestLoopMeasured(t *testing.T) {
@@ -113,11 +113,11 @@ func (r *looped) mean() (percent float64) {
 	return percent
 }
 
-// publish compares what was measured with a table in docs/performance.md, or
+// publish compares what was measured with a table in docs/internals/performance.md, or
 // writes it there.
 func publish(t *testing.T, section, table string) {
 	t.Helper()
-	const path = "../docs/performance.md"
+	const path = "../docs/internals/performance.md"
 	old, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -226,11 +226,11 @@ func talkFor(t *testing.T, c window.Compaction, turns int, s setting) *talked {
 // least is how much consecutive requests share at least, in percent: with a
 // bare prompt and with the usual one. The two presets that summarise after 20
 // messages cannot share more, whoever builds their requests: see
-// docs/performance.md.
+// docs/internals/performance.md.
 var least = map[string][2]float64{"picoclaw": {86, 93}, "terrarium": {73, 86}}
 
 // TestPresetsMeasured has the same conversation of 200 turns with tools under
-// every preset and writes what it came to into docs/performance.md.
+// every preset and writes what it came to into docs/internals/performance.md.
 func TestPresetsMeasured(t *testing.T) {
 	var planted []string
 	for i := range 10 {

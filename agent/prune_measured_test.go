@@ -58,7 +58,7 @@ func (r *talked) anew(t *testing.T) int {
 }
 
 // TestPruneMeasured has the same conversation without pruning and under two
-// presets (the third leaves results of this size alone), and writes what it came to into docs/performance.md.
+// presets (the third leaves results of this size alone), and writes what it came to into docs/internals/performance.md.
 func TestPruneMeasured(t *testing.T) {
 	lengths, names := []int{10_000, 20_000}, []string{"off", window.DefaultPrunePreset, "openclaw"}
 	rows, sizes := make([]string, 6), make([]int, 6)

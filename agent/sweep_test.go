@@ -49,7 +49,7 @@ func (p swept) isDefault() bool {
 
 // TestSweep has one conversation at every point of a grid of triggers, what is
 // kept and ways of pruning, and writes what each comes to into
-// docs/performance.md. It takes minutes: make sweep.
+// docs/internals/performance.md. It takes minutes: make sweep.
 func TestSweep(t *testing.T) {
 	if os.Getenv("DRAGOMAN_SWEEP") == "" {
 		t.Skip("DRAGOMAN_SWEEP is not set: make sweep")

@@ -13,10 +13,10 @@ import (
 )
 
 // TestEstimatorReport writes how far the estimate is from the tokenizers into
-// docs/performance.md, and holds it to that: no script may be estimated at
+// docs/internals/performance.md, and holds it to that: no script may be estimated at
 // less than 0.7 or more than 2 times what o200k counts.
 func TestEstimatorReport(t *testing.T) {
-	const path = "../../docs/performance.md"
+	const path = "../../docs/internals/performance.md"
 	a, err := txtar.ParseFile("../window/testdata/tokens.txtar")
 	if err != nil {
 		t.Fatal(err)

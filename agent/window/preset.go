@@ -102,7 +102,7 @@ const DefaultPreset = "dragoman"
 // summary is made and what happens when it fails is the same for all of them.
 // docs/context.md says where a number comes from.
 var Presets = map[string]Compaction{
-	// Measured in docs/performance.md: with fewer messages consecutive requests
+	// Measured in docs/internals/performance.md: with fewer messages consecutive requests
 	// share less than 95 % of their bytes, with more each of them costs more.
 	DefaultPreset: {
 		When: WhenAuto, Trigger: Trigger{TokensPercent: 75, Messages: 80}, Keep: Keep{UnitMessages, 12},

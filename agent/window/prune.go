@@ -43,7 +43,7 @@ const DefaultPrunePreset = "dragoman"
 // PrunePresets are known ways of pruning, by name.
 var PrunePresets = map[string]Prune{
 	// Half of the largest page of read_file, so that pages and web sites count
-	// and what a few screens hold does not: see docs/performance.md.
+	// and what a few screens hold does not: see docs/internals/performance.md.
 	DefaultPrunePreset: {
 		SoftPercent: 30, HardPercent: 50, Head: 1500, Tail: 1500,
 		MinResult: 16_000, KeepAssistants: 3, Exempt: []string{"skill"},

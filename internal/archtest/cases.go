@@ -181,7 +181,7 @@ func add(found map[int][]Proof, list string, p Proof) {
 	}
 }
 
-// CasesTable is what docs/cases.md shows: each case and its tests.
+// CasesTable is what docs/internals/cases.md shows: each case and its tests.
 func CasesTable(found map[int][]Proof) string {
 	var b strings.Builder
 	b.WriteString("| case | what holds | proven by |\n|---|---|---|\n")

@@ -14,7 +14,7 @@ import (
 	"dragoman/internal/testkit"
 )
 
-// TestCases: each acceptance case is named by a test, and docs/cases.md says
+// TestCases: each acceptance case is named by a test, and docs/internals/cases.md says
 // by which. It may lack a test that is new; what it shows must be there.
 func TestCases(t *testing.T) {
 	if got := len(archtest.Cases); got != 55 {
@@ -34,7 +34,7 @@ func TestCases(t *testing.T) {
 			t.Errorf("%v name case %d, which there is not", found[n], n)
 		}
 	}
-	const path = "../../docs/cases.md"
+	const path = "../../docs/internals/cases.md"
 	old, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -3,11 +3,12 @@ package archtest
 import (
 	"fmt"
 	"io/fs"
+	"path"
 	"regexp"
 	"strings"
 )
 
-// Ledger says how many rows each part of docs/ledger.md has: the rules of the
+// Ledger says how many rows each part of docs/internals/ledger.md has: the rules of the
 // five systems, and what they contradict each other in.
 var Ledger = []struct {
 	Part string
@@ -42,7 +43,7 @@ func Tests(fsys fs.FS) (map[Proof]bool, error) {
 	return all, err
 }
 
-// CheckLedger says what is wrong with page, which stands in docs below fsys.
+// CheckLedger says what is wrong with page, the ledger in docs/internals below fsys.
 func CheckLedger(fsys fs.FS, page string) (wrong []string, err error) {
 	tests, err := Tests(fsys)
 	if err != nil {
@@ -61,7 +62,7 @@ func CheckLedger(fsys fs.FS, page string) (wrong []string, err error) {
 			}
 		}
 		for _, l := range links {
-			if _, err := fs.Stat(fsys, "docs/"+l[1]); err != nil {
+			if _, err := fs.Stat(fsys, path.Join("docs/internals", l[1])); err != nil {
 				wrong = append(wrong, fmt.Sprintf("%s names the page %s, which there is not", m[1], l[1]))
 			}
 		}

@@ -12,7 +12,7 @@ import (
 // TestLedger: each rule has a row, and what the row names is there.
 func TestLedger(t *testing.T) {
 	house := os.DirFS("../..")
-	page, err := os.ReadFile("../../docs/ledger.md")
+	page, err := os.ReadFile("../../docs/internals/ledger.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, w := range wrong {
-		t.Errorf("docs/ledger.md: %s", w)
+		t.Errorf("docs/internals/ledger.md: %s", w)
 	}
 }
 
@@ -32,7 +32,7 @@ func TestCheckLedger(t *testing.T) {
 		"docs/page.md":   {Data: []byte("x")},
 	}
 	page := "| row | what | proof |\n|---|---|---|\n" +
-		"| S0-01 | x | a `TestOne` |\n| S0-02 | x | storetest `Group/Name`<br>[page](page.md#x) |\n| S0-03 | x | |\n" +
+		"| S0-01 | x | a `TestOne` |\n| S0-02 | x | storetest `Group/Name`<br>[page](../page.md#x) |\n| S0-03 | x | |\n" +
 		"| S0-04 | x | a `TestTwo` |\n| S0-05 | x | b `TestOne` |\n| S0-06 | x | [page](gone.md) |\n| S0-07 | x | some words |\n| S0-07 | x | a `TestOne` |\n| S9-01 | x | a `TestOne` |\n"
 	wrong, err := archtest.CheckLedger(fsys, page)
 	if err != nil {

@@ -95,7 +95,7 @@ func TestMissed(t *testing.T) {
 
 // The published tables must say which of their goals are missed.
 func TestPublishedTablesSayWhatIsMissed(t *testing.T) {
-	page, err := os.ReadFile("../../docs/performance.md")
+	page, err := os.ReadFile("../../docs/internals/performance.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,5 +4,5 @@
 // Afterwards every message must have exactly one answer, in order.
 //
 // A campaign of a few dozen kills runs with the ordinary tests; "make crash"
-// runs the long one and writes its numbers to docs/reliability.md.
+// runs the long one and writes its numbers to docs/internals/reliability.md.
 package crash

@@ -102,7 +102,7 @@ const driven = `{%- if tools %}{{- '<|im_start|>system\n' }}{%- if messages[0].r
 
 func writeModel(path string) error {
 	var corpus strings.Builder
-	for _, name := range []string{"LICENSE", "README.md", "docs/ARCHITECTURE.md", "docs/sessions.md"} {
+	for _, name := range []string{"LICENSE", "README.md", "docs/internals/architecture.md", "docs/sessions.md"} {
 		b, err := os.ReadFile(filepath.Join("..", "..", name))
 		if err != nil {
 			return err
