@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 
 	"dragoman/internal/app"
+	"dragoman/internal/backup"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions/exchange"
@@ -67,6 +69,19 @@ func (d appDaemon) link(ctx context.Context, cfg *config.Config, channel, phone 
 
 func (d appDaemon) unlink(ctx context.Context, cfg *config.Config, channel string) (told bool, err error) {
 	return app.Unlink(ctx, cfg, d.caller(), channel)
+}
+
+func (d appDaemon) backup(ctx context.Context, cfg *config.Config, w io.Writer, tell func(backup.End)) (backup.End, error) {
+	c, release, err := d.admin(ctx, cfg)
+	if err != nil {
+		return backup.End{}, err
+	}
+	defer release()
+	return app.Backup(ctx, cfg, c, d.caller(), w, tell)
+}
+
+func (d appDaemon) restore(ctx context.Context, cfg *config.Config, file *os.File, replace bool, tell func(exchange.Progress)) (app.Restored, error) {
+	return app.Restore(ctx, cfg, d.caller(), file, replace, tell)
 }
 
 func (appDaemon) lookAtModel(ctx context.Context, cfg *config.Config, list bool) (app.ModelServer, error) {

@@ -19,6 +19,8 @@ type cli struct {
 	Status     statusCmd     `cmd:"" help:"Show how the daemon, its channels and its queues are."`
 	Sessions   sessionsCmd   `cmd:"" help:"Find, show, tag, tune, join, export, import, migrate and erase conversations."`
 	Queue      queueCmd      `cmd:"" help:"See what is not answered or not delivered, retry or drop it."`
+	Backup     backupCmd     `cmd:"" help:"Write all that must survive into one file, also while the daemon runs."`
+	Restore    restoreCmd    `cmd:"" help:"Put a backup into an empty state directory."`
 	Jobs       jobsCmd       `cmd:"" help:"List the scheduled jobs, or run one now."`
 	Pair       pairCmd       `cmd:"" help:"Let people in who asked for it, or take that back."`
 	Login      loginCmd      `cmd:"" help:"Link a WhatsApp channel to a phone."`

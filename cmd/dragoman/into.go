@@ -15,7 +15,13 @@ import (
 // into writes to a file that only its owner can read, or to standard output.
 // The file is there when it is whole, and not before; one that is there
 // already is replaced only on demand.
-func (e *env) into(path string, force bool, f func(io.Writer) error) (err error) {
+func (e *env) into(path string, force bool, f func(io.Writer) error) error {
+	return e.intoChecked(path, force, f, func(*os.File) error { return nil })
+}
+
+// intoChecked is into for a file that check reads from its beginning before it
+// gets its name.
+func (e *env) intoChecked(path string, force bool, f func(io.Writer) error, check func(*os.File) error) (err error) {
 	if path == "" {
 		w := bufio.NewWriter(e.out)
 		return errors.Join(f(w), w.Flush())
@@ -37,6 +43,12 @@ func (e *env) into(path string, force bool, f func(io.Writer) error) (err error)
 	w := bufio.NewWriter(file)
 	if err := errors.Join(f(w), w.Flush(), file.Sync()); err != nil {
 		return notWritten(path, err)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return notWritten(path, err)
+	}
+	if err := check(file); err != nil {
+		return err
 	}
 	if force {
 		err = os.Rename(file.Name(), path)

@@ -66,7 +66,7 @@ func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
 	return nil
 }
 
-// progress shows on a terminal how far a migration has come.
+// progress shows on a terminal how far something has come that takes long.
 type progress struct {
 	e     *env
 	step  exchange.Step
@@ -88,7 +88,6 @@ func (p *progress) tell(now exchange.Progress) {
 	} else if t.Sub(p.shown) < showEvery {
 		return
 	}
-	p.shown, p.wrote = t, true
 	text := fmt.Sprintf("%s: %s", now.Step, grouped(now.Done))
 	if now.Total > 0 {
 		text += " of " + grouped(now.Total)
@@ -97,6 +96,12 @@ func (p *progress) tell(now exchange.Progress) {
 	if took := t.Sub(p.since).Seconds(); took > 0 {
 		text += fmt.Sprintf(", %s a second", grouped(int(float64(now.Done)/took)))
 	}
+	p.show(text)
+}
+
+// show writes a line over the one before.
+func (p *progress) show(text string) {
+	p.shown, p.wrote = p.e.now(), true
 	_, _ = fmt.Fprintf(p.e.err, "\r\x1b[K%s", text)
 }
 

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 
 	"dragoman/internal/app"
+	"dragoman/internal/backup"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions/exchange"
@@ -33,6 +35,9 @@ type daemon interface {
 	// migrate copies a store to another place and compares the two. A place that
 	// nobody can mean is a usageError.
 	migrate(ctx context.Context, cfg *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error)
+	// backup writes all that must survive; restore puts it in place.
+	backup(ctx context.Context, cfg *config.Config, w io.Writer, tell func(backup.End)) (backup.End, error)
+	restore(ctx context.Context, cfg *config.Config, file *os.File, replace bool, tell func(exchange.Progress)) (app.Restored, error)
 	// lookAtModel asks the model's server about itself; list: for its models too.
 	lookAtModel(ctx context.Context, cfg *config.Config, list bool) (app.ModelServer, error)
 	// checkStore tells why the store cannot be used, as far as that shows without

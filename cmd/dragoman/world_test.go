@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/app"
+	"dragoman/internal/backup"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
@@ -82,6 +85,14 @@ func (f *fakeDaemon) lookAtModel(context.Context, *config.Config, bool) (app.Mod
 func (f *fakeDaemon) checkStore(*config.Config) error { return nil }
 
 func (f *fakeDaemon) damaged(*config.Config) ([]string, error) { return f.aside, nil }
+
+func (*fakeDaemon) backup(context.Context, *config.Config, io.Writer, func(backup.End)) (backup.End, error) {
+	return backup.End{}, errors.New("the fake daemon has nothing to back up")
+}
+
+func (*fakeDaemon) restore(context.Context, *config.Config, *os.File, bool, func(exchange.Progress)) (app.Restored, error) {
+	return app.Restored{}, errors.New("the fake daemon restores nothing")
+}
 
 func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error) {
 	for i := range 3 {

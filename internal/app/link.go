@@ -51,7 +51,7 @@ func PhoneNumber(s string) (string, error) {
 
 // deviceFile is where a linked device keeps its keys.
 func deviceFile(cfg *config.Config, name string) string {
-	return filepath.Join(cfg.StateDir, name+".device.db")
+	return filepath.Join(cfg.StateDir, name+deviceSuffix)
 }
 
 // On the operator's socket.

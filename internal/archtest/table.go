@@ -80,6 +80,7 @@ var Table = []Rule{
 	{Package: "internal/event", Imports: domain},
 	{Package: "internal/hooks", Imports: join(domain, "internal/event")},
 	{Package: "internal/alerts"},
+	{Package: "internal/backup", Imports: []string{"sessions", "channels"}},
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
 	// It reads the table of presets, which is plain data.
 	{Package: "internal/config", Imports: []string{"channels", "agent/window"}, Tests: []string{"heartbeat", "agent/tools", "internal/event"}},
@@ -98,7 +99,7 @@ var Table = []Rule{
 
 	// The verbs talk to a running daemon through the client in httpapi and
 	// print what the domain's types hold.
-	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/config", "internal/httpapi", "channels", "sessions", "sessions/exchange"}},
+	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/httpapi", "channels", "sessions", "sessions/exchange"}},
 }
 
 func join(some []string, more ...string) []string {

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"dragoman/internal/app"
+	"dragoman/internal/backup"
+)
+
+type backupCmd struct {
+	File  string `arg:"" help:"The file to write."`
+	Force bool   `help:"Replace the file if there is one."`
+}
+
+// Help is what --help says beside the flags.
+func (*backupCmd) Help() string {
+	return "The file holds conversations, queues, people, memory, attachments, linked WhatsApp devices, the audit log and the workspace. " +
+		"It holds neither the configuration nor its secrets; keep those too. What it holds is private: it is written for you alone."
+}
+
+// Run writes the backup and reads it again before it gets its name.
+func (k *backupCmd) Run(e *env, c *cli) error {
+	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // the draft has to go
+	defer stop()
+	p := &progress{e: e}
+	defer p.end()
+	var end backup.End
+	err = e.intoChecked(k.File, k.Force, func(w io.Writer) error {
+		end, err = e.daemon.backup(ctx, cfg, w, p.backup)
+		return err
+	}, func(f *os.File) error {
+		if _, _, err := app.CheckBackup(bufio.NewReader(f)); err != nil {
+			return fmt.Errorf("what was written cannot be read again, so there is no backup: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	p.end()
+	e.say("Backup written to %s and read again: %s.", oneLine(k.File), holds(end))
+	return nil
+}
+
+// holds says what is in a backup.
+func holds(end backup.End) string {
+	return fmt.Sprintf("%s, %s, %s (%d MB)", count(end.Conversations, "conversation", "conversations"),
+		count(end.Messages, "message", "messages"), count(end.Files, "file", "files"), (end.Bytes+1<<19)>>20)
+}
+
+// backup shows how far a backup has come.
+func (p *progress) backup(now backup.End) {
+	if p.e.plain || p.e.now().Sub(p.shown) < showEvery {
+		return
+	}
+	p.show(holds(now))
+}
+
+type restoreCmd struct {
+	File string `arg:"" help:"A file that dragoman backup has written."`
+	Yes  bool   `help:"Replace the state that is there. It is kept under another name."`
+}
+
+// Help is what --help says beside the flags.
+func (*restoreCmd) Help() string {
+	return "End the daemon first. The whole backup is checked before anything is written; the new state is made beside the old one, compared with the backup, and then takes its name. The store becomes one of the type that the configuration names."
+}
+
+// Run restores.
+func (k *restoreCmd) Run(e *env, c *cli) error {
+	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(k.File)
+	if err != nil {
+		return tell(cause(err), "%s cannot be read", k.File)
+	}
+	defer f.Close()
+	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // the draft has to go
+	defer stop()
+	p := &progress{e: e}
+	r, err := e.daemon.restore(ctx, cfg, f, k.Yes, p.tell)
+	p.end()
+	if full := (*app.NotEmptyError)(nil); errors.As(err, &full) {
+		return &usageError{fmt.Sprintf("%v; add --yes to put the backup in its place (what is there is kept under another name)", full)}
+	}
+	if err != nil {
+		return err
+	}
+	e.say("Restored the backup of %s (version %s) to %s: %s.", e.when(r.Created), oneLine(r.Version), oneLine(cfg.StateDir), holds(r.End))
+	for _, kept := range []string{r.Kept, r.KeptWorkspace} {
+		if kept != "" {
+			e.say("What was there before is in %s; remove it when you do not need it any more.", oneLine(kept))
+		}
+	}
+	for _, name := range r.Devices {
+		e.say("The keys of %s are as old as the backup. If it has sent or received anything since then, link it anew: %s, then %s",
+			oneLine(name), e.command("logout", name), e.command("login", name))
+	}
+	return nil
+}

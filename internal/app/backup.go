@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"dragoman/internal/backup"
+	"dragoman/internal/config"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+)
+
+// The folders of a backup: what lies in the state directory, and the workspace,
+// which may lie elsewhere.
+const (
+	backedState     = "state"
+	backedWorkspace = "workspace"
+)
+
+// deviceSuffix ends the names of files in which linked devices keep their keys.
+const deviceSuffix = ".device.db"
+
+// Backup writes all that must survive to w. The store is read through c at one
+// moment; files are read after that, so that none is missing that a message
+// names. What came in later may be among the files and not in the store. A
+// daemon may run. The configuration and its secrets are not in it.
+func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Caller, w io.Writer, tell func(backup.End)) (backup.End, error) {
+	b, err := backup.NewWriter(w, who.Version, time.Now())
+	if err != nil {
+		return backup.End{}, fmt.Errorf("app: %w", err)
+	}
+	b.Tell = tell
+	err = b.Records(func(emit func(sessions.Record) error) error { return c.Dump(ctx, nil, emit) })
+	if err != nil {
+		return backup.End{}, fmt.Errorf("app: %w", err)
+	}
+	state := &stateDir{path: cfg.StateDir}
+	for _, name := range []string{auditName, learntName, erasingName} {
+		if err := b.Tree(ctx, backedState+"/"+name, state.file(name), nil); err != nil {
+			return backup.End{}, fmt.Errorf("app: %w", err)
+		}
+	}
+	unfinished := func(rel string) bool { return rel == "tmp" } // see internal/media
+	if err := b.Tree(ctx, backedState+"/"+mediaName, state.file(mediaName), unfinished); err != nil {
+		return backup.End{}, fmt.Errorf("app: %w", err)
+	}
+	if err := backDevices(ctx, b, state); err != nil {
+		return backup.End{}, err
+	}
+	if err := b.Tree(ctx, backedWorkspace, realPath(cfg.Workspace), nil); err != nil {
+		return backup.End{}, fmt.Errorf("app: %w", err)
+	}
+	end, err := b.Close()
+	if err != nil {
+		return end, fmt.Errorf("app: %w", err)
+	}
+	return end, nil
+}
+
+// backDevices writes the files of linked devices, each as of one moment: their
+// daemon may be writing.
+func backDevices(ctx context.Context, b *backup.Writer, state *stateDir) error {
+	files, err := filepath.Glob(state.file("*" + deviceSuffix))
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	dir, remove, err := newView(os.TempDir(), "backup")
+	if err != nil {
+		return err
+	}
+	defer remove()
+	for _, file := range files {
+		name := filepath.Base(file)
+		if err := snapshot(ctx, file, dir.file(name)); err != nil {
+			return fmt.Errorf("app: read %s: %w", file, err)
+		}
+		if err := b.Tree(ctx, backedState+"/"+name, dir.file(name), nil); err != nil {
+			return fmt.Errorf("app: %w", err)
+		}
+	}
+	return nil
+}
+
+// snapshot copies an SQLite database that others may have open.
+func snapshot(ctx context.Context, from, to string) error {
+	at := url.URL{Scheme: "file", OmitHost: true, Path: from, RawQuery: "mode=rw&_pragma=busy_timeout(5000)"}
+	db, err := sql.Open("sqlite", at.String())
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, `VACUUM INTO ?`, to)
+	if err = errors.Join(err, db.Close()); err == nil {
+		err = os.Chmod(to, 0o600)
+	}
+	return err
+}
+
+// CheckBackup reads a backup to its end.
+func CheckBackup(r io.Reader) (backup.Head, backup.End, error) {
+	return backup.Read(r, backup.Target{})
+}
+
+// workspaceInside is where the workspace lies within the state directory; ""
+// if it does not.
+func workspaceInside(cfg *config.Config) string {
+	rel, err := filepath.Rel(cfg.StateDir, cfg.Workspace)
+	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return rel
+}
+
+// ofNoUse are names in a state directory that nobody would miss.
+func ofNoUse(name string) bool {
+	switch name {
+	case lockName, reserveName, socketName, pageSessionsName, learntName, mediaOfMemory:
+		return true
+	}
+	return strings.HasPrefix(name, viewPrefix) || strings.HasPrefix(name, pageSessionsName)
+}

@@ -1,0 +1,155 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dragoman/internal/app"
+	"dragoman/internal/backup"
+	"dragoman/sessions"
+	"dragoman/sessions/exchange"
+)
+
+// A backup that is made while messages flow is of one moment: what it holds
+// comes out of it again, with the keys of a linked device, and a daemon on it
+// answers what waited.
+func TestBackupWhileMessagesFlow(t *testing.T) {
+	t.Parallel()
+	for _, store := range []string{"sqlite", "file"} {
+		t.Run(store, func(t *testing.T) {
+			p := newPlace(t, "queue: {rate_per_minute: 0, max_waiting: 100}\nstore: {type: "+store+"}")
+			r := p.run()
+			device, err := sql.Open("sqlite", "file:"+p.state("wa.device.db")+"?_pragma=journal_mode(WAL)")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer device.Close()
+			if _, err := device.Exec(`CREATE TABLE keys (key TEXT); INSERT INTO keys VALUES ('in the log only')`); err != nil {
+				t.Fatal(err)
+			}
+			const rooms, each = 4, 15
+			var talk sync.WaitGroup
+			for room := range rooms {
+				talk.Go(func() {
+					c := r.page(fmt.Sprint("r", room))
+					for i := range each {
+						if err := c.Post(t.Context(), fmt.Sprintf("message-%d-%d", room, i), fmt.Sprint("message ", i)); err != nil {
+							t.Errorf("Post = %v", err)
+							return
+						}
+					}
+				})
+			}
+			r.until("some messages", func() bool { return len(r.feed(r.page("r0"))) >= 4 })
+			var out bytes.Buffer
+			end, err := app.Backup(t.Context(), p.config(), r.admin, app.Caller{Version: "v-test"}, &out, nil)
+			if err != nil {
+				t.Fatalf("Backup = %v", err)
+			}
+			talk.Wait()
+			r.stop()
+
+			other := newPlace(t, "queue: {rate_per_minute: 0, max_waiting: 100}\nstore: {type: "+store+"}")
+			file := filepath.Join(t.TempDir(), "backup")
+			if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			got, err := app.Restore(t.Context(), other.config(), app.Caller{Version: "v-test"}, f, false, func(exchange.Progress) {})
+			if err != nil || got.End != end || got.Kept != "" || len(got.Devices) != 1 || got.Devices[0] != "wa" {
+				t.Fatalf("Restore = %+v, %v, want %+v", got, err, end)
+			}
+			admin, release, err := app.Admin(t.Context(), other.config(), app.Caller{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			restored := records(t, func(emit func(sessions.Record) error) error { return admin.Dump(t.Context(), nil, emit) })
+			release()
+			if backed := inBackup(t, out.Bytes()); backed != restored {
+				t.Errorf("the restored store differs:\n%s\n\nthe backup has\n%s", restored, backed)
+			}
+			restoredDevice, err := sql.Open("sqlite", "file:"+other.state("wa.device.db"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer restoredDevice.Close()
+			var key string
+			if err := restoredDevice.QueryRow(`SELECT key FROM keys`).Scan(&key); err != nil || key != "in the log only" {
+				t.Errorf("the device's key = %q, %v", key, err)
+			}
+			again := other.run()
+			again.until("every message to be answered", func() bool {
+				s := again.status()
+				return s.Depths != nil && s.Waiting == 0 && s.Unsent == 0
+			})
+		})
+	}
+}
+
+// records are those that dump emits, as lines.
+func records(t *testing.T, dump func(emit func(sessions.Record) error) error) string {
+	t.Helper()
+	var b strings.Builder
+	if err := dump(func(r sessions.Record) error { return json.NewEncoder(&b).Encode(r) }); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func inBackup(t *testing.T, b []byte) string {
+	t.Helper()
+	return records(t, func(emit func(sessions.Record) error) error {
+		_, _, err := backup.Read(bytes.NewReader(b), backup.Target{Record: emit})
+		return err
+	})
+}
+
+// A restore that is cut off leaves everything as it was.
+func TestRestoreCutOff(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	r := p.run()
+	r.ask(r.page(""), "ping")
+	file := filepath.Join(t.TempDir(), "backup")
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := app.Backup(t.Context(), p.config(), r.admin, app.Caller{}, f, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Seek(0, 0); err != nil {
+		t.Fatal(err)
+	}
+	r.stop()
+	before, err := os.Stat(p.state("dragoman.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cut := context.WithCancel(t.Context())
+	_, err = app.Restore(ctx, p.config(), app.Caller{Patience: time.Second}, f, true, func(exchange.Progress) { cut() })
+	if err == nil {
+		t.Fatal("a restore that is cut off = nil")
+	}
+	after, err := os.Stat(p.state("dragoman.db"))
+	if err != nil || !os.SameFile(before, after) {
+		t.Errorf("the store is another one: %v", err)
+	}
+	if left, _ := filepath.Glob(p.dir + "/state.*"); len(left) > 0 {
+		t.Errorf("left beside it: %q", left)
+	}
+}

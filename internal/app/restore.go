@@ -1,0 +1,284 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/backup"
+	"dragoman/internal/config"
+	"dragoman/sessions"
+	"dragoman/sessions/exchange"
+)
+
+// Restored is what a restore did.
+type Restored struct {
+	backup.Head
+	backup.End
+	// Kept is where the state is now that was there before, or "", and so is
+	// KeptWorkspace for a workspace outside of it.
+	Kept, KeptWorkspace string
+	// Devices are the channels whose linked devices came back. Their keys are as
+	// old as the backup.
+	Devices []string
+}
+
+// NotEmptyError: a restore would put something away.
+type NotEmptyError struct{ Path string }
+
+func (e *NotEmptyError) Error() string {
+	return fmt.Sprintf("%s is not empty", e.Path)
+}
+
+const (
+	restoringSuffix = ".restoring"
+	recordsName     = "records.jsonl" // while a restore goes on
+)
+
+// Restore puts the backup in file into the place of the state directory. No
+// daemon may run. The whole backup is read before anything is written, the new
+// state is made beside the old one and compared with the backup, and then takes
+// its name; the old one is kept under another. With replace false a state that
+// is not empty is refused with a *NotEmptyError.
+func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File, replace bool, tell func(exchange.Progress)) (r Restored, err error) {
+	if cfg.Store.Type == "memory" {
+		return r, errors.New("app: store.type is memory, which keeps nothing: name sqlite or file in the configuration")
+	}
+	if r.Head, r.End, err = CheckBackup(bufio.NewReader(file)); err != nil {
+		return r, fmt.Errorf("app: nothing was changed: %w", err)
+	}
+	state, err := waitState(ctx, cfg.StateDir, who)
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = state.lock.Close() }()
+	moves := []*move{{to: realPath(cfg.StateDir)}}
+	if workspaceInside(cfg) == "" {
+		moves = []*move{{to: realPath(cfg.Workspace), unlocked: true}, moves[0]} // the state is the last
+	}
+	for _, m := range moves {
+		if err := m.look(replace); err != nil {
+			return r, err
+		}
+	}
+	defer func() {
+		for _, m := range moves {
+			m.discard()
+		}
+	}()
+	for _, m := range moves {
+		if err := m.begin(who.Verb); err != nil {
+			return r, err
+		}
+	}
+	if err := fill(ctx, cfg, file, moves, tell); err != nil {
+		return r, err
+	}
+	for i, m := range moves {
+		if err := m.end(); err != nil {
+			for _, back := range moves[:i] {
+				err = errors.Join(err, back.undo())
+			}
+			return r, err
+		}
+	}
+	r.Kept = moves[len(moves)-1].kept
+	if len(moves) > 1 {
+		r.KeptWorkspace = moves[0].kept
+	}
+	files, err := filepath.Glob(filepath.Join(cfg.StateDir, "*"+deviceSuffix))
+	for _, file := range files {
+		r.Devices = append(r.Devices, strings.TrimSuffix(filepath.Base(file), deviceSuffix))
+	}
+	return r, err
+}
+
+// fill writes the contents of the backup into the drafts of moves.
+func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move, tell func(exchange.Progress)) error {
+	draft := moves[len(moves)-1].draft
+	work := filepath.Join(draft.path, workspaceInside(cfg))
+	if len(moves) > 1 {
+		work = moves[0].draft.path
+	}
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		return fmt.Errorf("app: restore: %w", plainPathError(err))
+	}
+	to := backup.Target{Roots: map[string]*os.Root{}}
+	for name, dir := range map[string]string{backedState: draft.path, backedWorkspace: work} {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return fmt.Errorf("app: restore: %w", err)
+		}
+		defer root.Close()
+		to.Roots[name] = root
+	}
+	records, err := os.OpenFile(draft.file(recordsName), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("app: restore: %w", plainPathError(err))
+	}
+	defer records.Close()
+	out := bufio.NewWriter(records)
+	enc := json.NewEncoder(out)
+	to.Record = func(r sessions.Record) error { return errors.Join(ctx.Err(), enc.Encode(r)) }
+	if _, err = file.Seek(0, io.SeekStart); err == nil {
+		_, _, err = backup.Read(bufio.NewReader(file), to)
+	}
+	if err = errors.Join(err, out.Flush()); err != nil {
+		return fmt.Errorf("app: restore: %w", plainPathError(err))
+	}
+	place := Place{cfg.Store.Type, draft.file(storeTypes[cfg.Store.Type].name)}
+	store, err := place.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	_, err = exchange.Move(ctx, recordFile{Copies: nil, f: records}, store, tell)
+	if err = errors.Join(err, store.Close()); err != nil {
+		return fmt.Errorf("app: restore: nothing was changed: %w", err)
+	}
+	return os.Remove(records.Name())
+}
+
+// recordFile are the records of a backup as a store that can be dumped whole,
+// and nothing else.
+type recordFile struct {
+	sessions.Copies
+	f *os.File
+}
+
+func (r recordFile) Dump(ctx context.Context, _ []channels.Key, emit func(sessions.Record) error) error {
+	if _, err := r.f.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("app: read the records: %w", err)
+	}
+	dec := json.NewDecoder(bufio.NewReader(r.f))
+	for {
+		var rec sessions.Record
+		if err := dec.Decode(&rec); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("app: read the records: %w", err)
+		}
+		if err := errors.Join(ctx.Err(), emit(rec)); err != nil {
+			return err
+		}
+	}
+}
+
+// move is a folder that takes the place of another.
+type move struct {
+	to    string
+	kept  string    // where the old one is, if anything was in it
+	full  bool      // the old one holds something
+	draft *stateDir // nil: there is none, or it is in its place
+	// unlocked: the folder has no lock in it when it is in use.
+	unlocked bool
+}
+
+// look refuses a folder that holds something, unless it may be replaced.
+func (m *move) look(replace bool) error {
+	info, err := os.Lstat(m.to)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && !info.IsDir() {
+		err = errors.New("it is a link or a file; name the folder itself in the configuration")
+	}
+	var entries []os.DirEntry
+	if err == nil {
+		entries, err = os.ReadDir(m.to)
+	}
+	if err != nil {
+		return fmt.Errorf("app: restore into %s: %w", m.to, plainPathError(err))
+	}
+	for _, e := range entries {
+		m.full = m.full || !ofNoUse(e.Name()) && !emptyFolder(filepath.Join(m.to, e.Name()))
+	}
+	if m.full && !replace {
+		return &NotEmptyError{m.to}
+	}
+	return nil
+}
+
+// begin makes the draft, with the owner of the folder that it replaces.
+func (m *move) begin(verb string) error {
+	path := m.to + restoringSuffix
+	if info, err := os.Lstat(path); err == nil {
+		if !private(info) {
+			return fmt.Errorf("app: something is at %s, where a restore makes its copy; move it away", path)
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("app: remove what an earlier restore left: %w", plainPathError(err))
+		}
+	}
+	draft, err := lockState(path, verb)
+	if err != nil {
+		return fmt.Errorf("%w; the new state is made beside the old one, in %s", err, filepath.Dir(m.to))
+	}
+	m.draft = draft
+	if info, err := os.Stat(m.to); err == nil && os.Geteuid() == 0 {
+		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
+			if err := os.Chown(path, int(owner.Uid), int(owner.Gid)); err != nil {
+				return fmt.Errorf("app: restore: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// end puts the draft in place. What only processes need that run is not kept.
+func (m *move) end() error {
+	m.draft.handOver()
+	if m.unlocked {
+		_ = os.Remove(m.draft.file(lockName))
+	}
+	aside := fmt.Sprintf("%s.before-restore-%s", m.to, time.Now().UTC().Format("20060102-150405"))
+	err := os.Rename(m.to, aside)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		if err = os.Rename(m.draft.path, m.to); err != nil {
+			err = errors.Join(err, os.Rename(aside, m.to))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("app: put the restored state in place: %w", plainPathError(err))
+	}
+	_ = m.draft.lock.Close()
+	m.draft = nil
+	if m.kept = aside; !m.full {
+		m.kept = ""
+		_ = os.RemoveAll(aside)
+	}
+	dir, err := os.Open(filepath.Dir(m.to))
+	if err == nil {
+		err = errors.Join(dir.Sync(), dir.Close())
+	}
+	return err
+}
+
+// undo is for a folder whose fellow could not be put in place.
+func (m *move) undo() error {
+	if m.kept == "" {
+		return nil
+	}
+	err := os.RemoveAll(m.to)
+	if err == nil {
+		err = os.Rename(m.kept, m.to)
+	}
+	return err
+}
+
+// discard removes a draft that was not put in place.
+func (m *move) discard() {
+	if m.draft != nil {
+		_ = os.RemoveAll(m.draft.path)
+		_ = m.draft.lock.Close()
+	}
+}
