@@ -134,6 +134,8 @@ func (s *session) onSupport(e *girc.Event) {
 			s.net.statusMsg = value
 		case "WHOX":
 			s.net.whox = true
+		case "CLIENTTAGDENY":
+			s.net.noTyping = deniesTyping(value)
 		case "MONITOR":
 			s.net.monitor = true
 		case "BOT":

@@ -37,6 +37,11 @@ func (c *Channel) Age(d time.Duration) {
 	})
 }
 
+// Scram is one login, message by message.
+func Scram(user, password, nonce string) func(said string) (string, error) {
+	return (&scram{user: user, password: password, nonce: nonce}).next
+}
+
 // For tests of the pure parts.
 var (
 	Addressed = func(text, nick string) (string, bool) { return addressed(text, []string{nick}, foldRFC) }

@@ -58,6 +58,7 @@ var (
 	_ channels.Commander = (*Channel)(nil)
 
 	_ channels.CommandSigner = (*Channel)(nil)
+	_ channels.Typer         = (*Channel)(nil)
 	_ channels.Pauser        = (*Channel)(nil)
 )
 

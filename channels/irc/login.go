@@ -1,6 +1,7 @@
 package irc
 
 import (
+	"crypto/rand"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -28,6 +29,9 @@ type login struct {
 	asked     []string          // not answered yet
 	capsDone  bool
 	inSASL    bool
+	mech      string // in use
+	scram     *scram
+	heard     string // of a message in parts
 	account   string // who the services say we are
 	triedNick int
 	welcomed  time.Time
@@ -124,7 +128,20 @@ func (s *session) capsAnswered() {
 		return
 	}
 	s.login.inSASL = true
-	s.push("AUTHENTICATE", o.Mechanism)
+	s.authenticate(o.Mechanism, mechs)
+}
+
+// authenticate begins a login. PLAIN becomes SCRAM where that is offered:
+// then the server learns no password.
+func (s *session) authenticate(mech, offered string) {
+	o := s.ch.opts.SASL
+	s.login.scram, s.login.heard = nil, ""
+	if mech == "PLAIN" && slices.Contains(strings.Split(strings.ToUpper(offered), ","), scramSHA256) {
+		mech = scramSHA256
+		s.login.scram = &scram{user: o.User, password: o.Password, nonce: rand.Text()}
+	}
+	s.login.mech = mech
+	s.push("AUTHENTICATE", mech)
 }
 
 func (s *session) endCaps() {
@@ -137,7 +154,14 @@ func (s *session) endCaps() {
 // onAuthenticate answers the server's go-ahead, in parts of 400 bytes; a last
 // part of exactly 400 is followed by an empty one.
 func (s *session) onAuthenticate(e *girc.Event) {
-	if !s.login.inSASL || e.Last() != "+" {
+	if !s.login.inSASL {
+		return
+	}
+	if s.login.scram != nil {
+		s.answerScram(e.Last())
+		return
+	}
+	if e.Last() != "+" {
 		return
 	}
 	o := s.ch.opts.SASL
@@ -145,6 +169,31 @@ func (s *session) onAuthenticate(e *girc.Event) {
 	if o.Mechanism == "PLAIN" {
 		answer = o.User + "\x00" + o.User + "\x00" + o.Password
 	}
+	s.sendAuth(answer)
+}
+
+// answerScram takes one message of the server, which may come in parts.
+func (s *session) answerScram(part string) {
+	if part != "+" {
+		s.login.heard += part
+	}
+	if len(part) == 400 && len(s.login.heard) < maxRead {
+		return
+	}
+	said, err := base64.StdEncoding.DecodeString(s.login.heard)
+	s.login.heard = ""
+	answer := ""
+	if err == nil {
+		answer, err = s.login.scram.next(string(said))
+	}
+	if err != nil {
+		s.end(refused("SASL %s with %s: %w", scramSHA256, s.ch.opts.Server, err))
+		return
+	}
+	s.sendAuth(answer)
+}
+
+func (s *session) sendAuth(answer string) {
 	coded := base64.StdEncoding.EncodeToString([]byte(answer))
 	for len(coded) >= 400 {
 		s.push("AUTHENTICATE", coded[:400])
@@ -172,6 +221,11 @@ func (s *session) onSASLFailed(e *girc.Event) {
 		return
 	}
 	o := s.ch.opts
+	if s.login.mech == scramSHA256 && (e.Command == "904" || e.Command == "905" || e.Command == "908") {
+		// Accounts of old services have no verifier for SCRAM.
+		s.authenticate("PLAIN", "")
+		return
+	}
 	if !o.SASL.Required {
 		s.log.Warn("not logged in: the network refused", "mechanism", o.SASL.Mechanism, "numeric", e.Command)
 		s.endCaps()

@@ -81,6 +81,7 @@ type network struct {
 	statusMsg string // prefixes of messages to operators or voiced only
 	whox      bool
 	monitor   bool
+	noTyping  bool
 	botMode   string    // the user mode that marks programs, "" for none
 	started   time.Time // when it welcomed us, by its own clock
 }
@@ -228,9 +229,15 @@ func (s *session) push(command string, params ...string) { s.pushFor(nil, comman
 // pushFor also tells d when the line goes out.
 func (s *session) pushFor(d *delivery, command string, params ...string) {
 	e := girc.Event{Command: command, Params: params}
-	line := e.String()
+	s.queue(outLine{e.String(), d})
+}
+
+// pushLine queues a line as it is.
+func (s *session) pushLine(line string) { s.queue(outLine{text: line}) }
+
+func (s *session) queue(l outLine) {
 	select {
-	case s.out <- outLine{line, d}:
+	case s.out <- l:
 	default:
 		s.end(fmt.Errorf("connection to %s: the server takes no more lines", s.ch.opts.Server))
 	}

@@ -56,7 +56,7 @@ func (s *Server) handle(c *client, line string) {
 		s.who(c, arg(0), arg(1))
 	case "WHOIS":
 		s.whois(c, arg(0))
-	case "PONG", "MODE", "MONITOR":
+	case "PONG", "MODE", "MONITOR", "TAGMSG":
 	default:
 		c.numeric("421", command+" :Unknown command")
 	}
