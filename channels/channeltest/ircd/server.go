@@ -1,6 +1,6 @@
 // Package ircd has the IRC servers that tests talk to: a runner for the real
-// ngircd ([StartNgircd]) and a small server in the test's own process
-// ([Server]) for what ngircd has not: SASL, message tags, accounts, echoes,
+// ngircd ([StartNgircd]) and InspIRCd ([StartInspircd]), and a small server in
+// the test's own process ([Server]) for what they have not: SASL, accounts,
 // other case mappings, and hostile lines.
 //
 // [Server] speaks the protocol over real connections and takes any client; it

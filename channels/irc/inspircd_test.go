@@ -1,0 +1,46 @@
+package irc_test
+
+import (
+	"strings"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest/ircd"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// On a network with the modes of today: a room that takes no formatting gets
+// plain words, a full one that forwards us is named and the other one left,
+// we carry the mark of programs, and who carries it too gets no answer.
+func TestRealModes(t *testing.T) {
+	addr := ircd.StartInspircd(t)
+	anna := ircd.Join(t, addr, "anna", "#plain", "#full", "#other")
+	anna.Raw("MODE #plain +c")
+	anna.Raw("MODE #full +lL 1 #other")
+	anna.Sync()
+	o := quick(addr)
+	o.Channels = []string{"#plain", "#full"}
+	b := start(t, o)
+	b.waitIn("irc:#plain")
+	b.waitStatus("not in #full", func(s channels.Status) bool {
+		return strings.Contains(s.Detail, "not in #full: the network forwards us to #other")
+	})
+	anna.WaitLine("us leaving #other", func(l string) bool {
+		return strings.HasPrefix(l, ":dragoman!") && strings.Contains(l, " PART ") && strings.Contains(l, "#other")
+	})
+	b.say("irc:#plain", "**one** *two*")
+	if diff := cmp.Diff([]string{"one two"}, anna.WaitHeard("dragoman", "#plain", 1)); diff != "" {
+		t.Errorf("the room heard (-want +got):\n%s", diff)
+	}
+	anna.Raw("WHOIS dragoman")
+	anna.WaitLine("the mark of programs", func(l string) bool { return strings.Contains(l, " 335 ") })
+	robot := ircd.Join(t, addr, "robot")
+	robot.Raw("MODE robot +B")
+	robot.Say("dragoman", "I am a program")
+	anna.Say("dragoman", "I am not")
+	b.inbox.Wait(t, 1)
+	if diff := cmp.Diff([]string{"I am not"}, b.inbox.Texts()); diff != "" {
+		t.Errorf("handed in (-want +got):\n%s", diff)
+	}
+}
