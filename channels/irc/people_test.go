@@ -196,6 +196,9 @@ func TestOneLookUpAnAnswer(t *testing.T) {
 	srv, addr := serve(t, ircd.Config{})
 	early := ircd.Join(t, addr, "early", "#go") // here before us
 	b := startInGo(t, addr)
+	if !srv.WaitHeard("dragoman", "WHO #go", 1, 10*time.Second) {
+		t.Errorf("said %q, want WHO for those who were there before", srv.Heard("dragoman"))
+	}
 	alice := ircd.Join(t, addr, "alice")
 	alice.Say("dragoman", "a question")
 	early.Say("dragoman", "another one")

@@ -68,6 +68,10 @@ func TestLoopIsBroken(t *testing.T) {
 	if !strings.Contains(heard[10], "I take you for a program") {
 		t.Errorf("heard %q, want to be told why", heard[10])
 	}
+	b.say("irc:parrot", "by the way")
+	if heard := parrot.WaitHeard("dragoman", "parrot", 12); heard[11] != "by the way" {
+		t.Errorf("heard %q, want to be told once", heard[10:])
+	}
 	for range 12 {
 		anna.Say("dragoman", "without any answer")
 	}
