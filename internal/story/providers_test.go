@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -328,4 +329,20 @@ func (b *booth) repeated() error {
 		}
 	}
 	return nil
+}
+
+var cutCounted = regexp.MustCompile(`(?m)^dragoman_model_silent_cuts_total\{model="qwen3:8b"\} [1-9]`)
+
+// A server that cuts requests without a word is noticed, and the conversation
+// is summarised before more of it is lost.
+func TestSilentCutter(t *testing.T) {
+	b := newBooth(t, &matrix{cells: map[string]string{}}, providers.SilentCutter(), "")
+	d := b.run()
+	for n := range 10 {
+		b.want("plain", fmt.Sprintf("herons, day %d\n%s", n, strings.Repeat("three herons at the lake ", 150)), fmt.Sprintf("heard: herons, day %d", n))
+	}
+	testkit.Eventually(t, "a summary", func() bool { return strings.Contains(d.out.String(), "conversation summarised") })
+	if _, metrics := d.get("/metrics"); !cutCounted.MatchString(metrics) {
+		t.Errorf("the metrics do not count it:\n%s", metrics)
+	}
 }
