@@ -22,7 +22,7 @@ var usedUp = []string{
 // noModel is how they say that they do not have the model.
 var noModel = regexp.MustCompile(`model_not_found|invalid_model|model_not_available|not_found_error\n+model:` +
 	`|\bmodel\b[^\n]{0,120}\b(?:not found|not exist|does not exist|is not available|not supported for|unknown|was not found|not loaded)` +
-	`|(?:no such|unknown|invalid|unsupported|unrecognized) model\b|not a valid model|models/[^\n]{1,80} is not found|no endpoints found for`)
+	`|(?:no such|unknown|invalid|unsupported|unrecognized|there is no) model\b|no models? (?:named|called|matches|matching|found)\b|not a valid model|models/[^\n]{1,80} is not found|no endpoints found for`)
 
 // toolRefusals are how they say that the model cannot call tools: Ollama,
 // OpenRouter, vLLM, llama.cpp, LM Studio, Groq, OpenAI of its reasoning models.
