@@ -64,6 +64,8 @@ type Preview struct {
 	Key Key
 	// Turn is the same for all previews of one answer.
 	Turn string
+	// ReplyTo is the MessageID of the message that is answered, or "".
+	ReplyTo string
 	// MessageID is what an earlier Preview of this turn returned, or "".
 	MessageID string
 	// Text is the whole text so far, in Markdown.

@@ -36,27 +36,33 @@ func (f *fence) closes(line string) bool {
 	return m != nil && strings.TrimSpace(m[3]) == "" && strings.HasPrefix(m[2], f.mark)
 }
 
+var languageForm = regexp.MustCompile(`^[A-Za-z0-9_+#.-]{1,32}$`)
+
+// isLanguage reports whether what follows a fence names a language; else it is
+// text.
+func isLanguage(info string) bool { return languageForm.MatchString(info) }
+
 // infoOf is the language of a code block, short enough to repeat.
 func infoOf(info string) string {
-	word, _, _ := strings.Cut(strings.TrimSpace(info), " ")
-	if len(word) > 32 {
-		return ""
+	if info = strings.TrimSpace(info); isLanguage(info) {
+		return info
 	}
-	return word
+	return ""
 }
 
 // trimPiece joins lines to a piece, or "" if nothing in them shows: only
-// white space, or a code block of nothing else.
-func trimPiece(lines []string) string {
+// white space, or, if the first line was repeated from the piece before, a code
+// block of nothing else.
+func trimPiece(lines []string, repeated bool) string {
 	for len(lines) > 0 && strings.TrimSpace(lines[0]) == "" {
-		lines = lines[1:]
+		lines, repeated = lines[1:], false
 	}
 	if len(lines) == 0 {
 		return ""
 	}
 	if f := fenceOf(lines[0]); f != nil {
 		lines = flatten(lines, f)
-		shows := false
+		shows := !repeated && strings.TrimLeft(strings.TrimSpace(lines[0]), "`~") != ""
 		for _, l := range lines[1:] {
 			shows = shows || strings.TrimSpace(l) != "" && !f.closes(l)
 		}

@@ -74,8 +74,10 @@ type cutter struct {
 	// line, or the start of a code block.
 	breakAt int
 	fence   *fence // open after lines
-	head    []string
-	rows    bool // lines end in a table
+	// repeated says that the first of lines opens a block again.
+	repeated bool
+	head     []string
+	rows     bool // lines end in a table
 }
 
 // cut is the line by line part of split.
@@ -192,12 +194,12 @@ func (c *cutter) flush(n int) {
 	if whole && c.fence != nil {
 		piece = append(piece, c.fence.close())
 	}
-	if text := trimPiece(piece); text != "" {
+	if text := trimPiece(piece, c.repeated); text != "" {
 		c.pieces = append(c.pieces, text)
 	}
-	c.lines, c.size, c.breakAt = nil, 0, 0
+	c.lines, c.size, c.breakAt, c.repeated = nil, 0, 0, false
 	if whole && c.fence != nil {
-		c.fence.reopened = true
+		c.fence.reopened, c.repeated = true, true
 		c.lines = append(c.lines, c.fence.open())
 	} else if whole && c.rows {
 		c.lines = append(c.lines, c.head...)

@@ -67,7 +67,7 @@ func (w walk) block(n ast.Node, p Pen) {
 	case *ast.ListItem:
 		p.Within(itemMark(n), func(p Pen) { w.blocks(n, p) })
 	case *ast.FencedCodeBlock:
-		p.Code(Code{Text: w.lines(n), Block: true, Language: string(n.Language(w.source))})
+		p.Code(w.fenced(n))
 	case *ast.CodeBlock:
 		p.Code(Code{Text: w.lines(n), Block: true})
 	case *ast.ThematicBreak:
@@ -96,6 +96,22 @@ func itemMark(n *ast.ListItem) Mark {
 	return m
 }
 
+// fenced is a code block between fences. What follows the first fence and is
+// no language is text of the answer, and so is a word with nothing after it.
+func (w walk) fenced(n *ast.FencedCodeBlock) Code {
+	c := Code{Text: w.lines(n), Block: true}
+	if n.Info == nil {
+		return c
+	}
+	info := strings.TrimSpace(string(n.Info.Segment.Value(w.source)))
+	if isLanguage(info) && strings.TrimSpace(c.Text) != "" {
+		c.Language = info
+	} else {
+		c.Text = info + "\n" + c.Text
+	}
+	return c
+}
+
 // lines is the raw text of a block.
 func (w walk) lines(n ast.Node) string {
 	var b strings.Builder
@@ -121,6 +137,16 @@ func (w walk) rows(n *extast.Table) [][]Body {
 // insideOf is the line of text in n.
 func (w walk) insideOf(n ast.Node) Body {
 	return func(p Pen) { w.inlines(n, p) }
+}
+
+// titled is the inside of a link with its title, which networks do not show.
+func (w walk) titled(n ast.Node, title []byte) Body {
+	return func(p Pen) {
+		w.inlines(n, p)
+		if said := strings.TrimSpace(resolve(title)); said != "" {
+			p.Words(" “" + said + "”")
+		}
+	}
 }
 
 // inlines writes the children of n.
@@ -151,9 +177,9 @@ func (w walk) inline(n ast.Node, p Pen) {
 	case *extast.Strikethrough:
 		p.Within(Mark{Kind: Struck, Next: w.next(n)}, w.insideOf(n))
 	case *ast.Link:
-		p.Within(Mark{Kind: Link, To: resolve(n.Destination)}, w.insideOf(n))
+		p.Within(Mark{Kind: Link, To: resolve(n.Destination)}, w.titled(n, n.Title))
 	case *ast.Image:
-		p.Within(Mark{Kind: Link, To: resolve(n.Destination)}, w.insideOf(n))
+		p.Within(Mark{Kind: Link, To: resolve(n.Destination)}, w.titled(n, n.Title))
 	case *ast.AutoLink:
 		p.Words(string(n.Label(w.source)))
 	case *ast.RawHTML:

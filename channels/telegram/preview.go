@@ -156,7 +156,7 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 	if earlier, _ := strconv.Atoi(p.MessageID); earlier > 0 {
 		id, err = c.edit(ctx, chat, earlier, shown)
 	} else {
-		id, err = c.post(ctx, chat, topic, 0, shown)
+		id, err = c.post(ctx, chat, topic, replyIn(chat, p.ReplyTo), shown)
 	}
 	c.preview.learn(err)
 	if err != nil {

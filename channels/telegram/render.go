@@ -130,11 +130,19 @@ func (p *pen) item(m markup.Mark, body markup.Body) {
 	p.indent = outer
 }
 
+// tab is how a tab in code is shown; Telegram's would be one space.
+const tab = "    "
+
 var languageForm = regexp.MustCompile(`^[A-Za-z0-9_+#.-]{1,32}`)
 
 // Code writes a block or a span. Telegram is told a block's language, if that
 // looks like one.
 func (p *pen) Code(c markup.Code) {
+	c.Text = strings.ReplaceAll(c.Text, "\t", tab)
+	if !c.Block && p.linked {
+		p.verbatim(c.Text) // Telegram keeps one of link and code: the address is worth more
+		return
+	}
 	if !c.Block {
 		p.in("code", "", func() { p.verbatim(c.Text) })
 		return

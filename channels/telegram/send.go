@@ -41,12 +41,18 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		}
 		c.log.Info("the message to edit is gone, sending a new one", "key", m.Key, "msg_id", m.ID)
 	}
-	reply := 0
-	if chat < 0 { // a group; between two people it is plain what is answered
-		reply, _ = strconv.Atoi(m.ReplyTo) // 0, no reply, for what is not Telegram's id
-	}
-	id, err := c.post(ctx, chat, topic, reply, page)
+	id, err := c.post(ctx, chat, topic, replyIn(chat, m.ReplyTo), page)
 	return receipt(id), outcome(err)
+}
+
+// replyIn is the message to reply to in a group: between two people it is plain
+// what is answered. It is 0 for an id that is not Telegram's.
+func replyIn(chat int64, id string) int {
+	if chat > 0 {
+		return 0
+	}
+	reply, _ := strconv.Atoi(id)
+	return reply
 }
 
 func receipt(id int) channels.Receipt {

@@ -193,6 +193,13 @@ func TestReplies(t *testing.T) {
 			t.Errorf("ReplyTo %q shows %+v", reply, last.ReplyTo)
 		}
 	}
+	preview := channels.Preview{Key: channels.MustKey(n.Key().Channel() + ":-77"), Text: "the beginning", ReplyTo: fmt.Sprint(said)}
+	if _, err := c.Preview(t.Context(), preview); err != nil {
+		t.Fatal(err)
+	}
+	if shown := n.Shown(group.ID()); shown[len(shown)-1].ReplyTo == nil {
+		t.Error("a preview in a group does not say what it answers")
+	}
 	m := n.out("answer")
 	m.ReplyTo = fmt.Sprint(private)
 	if _, err := c.Send(t.Context(), m); err != nil {

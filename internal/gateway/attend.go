@@ -28,6 +28,7 @@ type attendant struct {
 	claim   sessions.Claim
 	turn    *liveTurn
 	id      string
+	replyTo string                     // the message that a preview answers
 	answers func() []sessions.Answered // that a journaled preview binds
 	// since is when the person was last given anything, sayWaiting tells them that
 	// nothing comes.
@@ -126,7 +127,7 @@ func (a *attendant) preview(ctx context.Context) time.Duration {
 	if !ok {
 		return p.PreviewEvery()
 	}
-	now.Turn = a.id
+	now.Turn, now.ReplyTo = a.id, a.replyTo
 	id, err := a.show(ctx, p, now)
 	isNew := a.turn.endPreview(id)
 	if err != nil {

@@ -72,7 +72,7 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	r.live.preview = lastPreview(steps)
 	defer g.live.remove(r.live)
 	stop := g.attend(ctx, &attendant{
-		b: r.b, claim: r.claim, turn: r.live, id: r.id, answers: r.bound, since: r.silentSince(), sayWaiting: func(ctx context.Context) { r.sayWaiting(ctx, nil) },
+		b: r.b, claim: r.claim, turn: r.live, id: r.id, replyTo: r.rows[len(r.rows)-1].Inbound.MessageID, answers: r.bound, since: r.silentSince(), sayWaiting: func(ctx context.Context) { r.sayWaiting(ctx, nil) },
 	})
 	result, err := r.ask(tctx, steps)
 	stop()
