@@ -44,10 +44,10 @@ func (a *Agent) summarizing() served {
 }
 
 // noteLength learns that m, for which a window of so many tokens is configured,
-// refused a request of refused tokens as too long (0: none), and whether a
-// shorter one passed after it.
-func (a *Agent) noteLength(m served, window, refused int, passed bool) {
-	if refused == 0 || !passed && refused < a.room(m.model, window/leastWindow) {
+// refused a request of refused tokens as too long (0: none), and took one of
+// passed tokens after it (0: none). The next ones may always be as long as that.
+func (a *Agent) noteLength(m served, window, refused, passed int) {
+	if refused == 0 || passed == 0 && refused < a.room(m.model, window/leastWindow) {
 		return
 	}
 	l, now := &a.lengths, a.now()
@@ -57,6 +57,7 @@ func (a *Agent) noteLength(m served, window, refused int, passed bool) {
 	if before := l.models[m]; before.most > 0 && now.Sub(before.at) < lengthsLast {
 		known.most = min(known.most, before.most)
 	}
+	known.most = max(known.most, passed)
 	if l.models == nil {
 		l.models = make(map[served]length)
 	}

@@ -75,6 +75,26 @@ func TestRefusedLengthIsRemembered(t *testing.T) {
 	}
 }
 
+// What a server takes is never held too long for it, though it refused a little
+// more. Where the prompt fills most of a small window, little would be shown of
+// a conversation, and longer messages would have no answer at all.
+func TestWhatPassedIsNotTooLong(t *testing.T) {
+	prompt := strings.Repeat("Be kind. ", 900)
+	s := &strict{takes: window.EstimateText(prompt) + 500}
+	m := newScript(t, s.answer)
+	a := newAgent(t, m, agent.Options{System: prompt, ContextWindow: s.takes + 200, MaxTokens: 10, Compaction: without()})
+	if refused := s.following(t, a, 4); refused[0] == 0 || refused[3] != 0 {
+		t.Errorf("refused requests in each turn = %v, want some in the first and none in the last", refused)
+	}
+	if size := window.Estimate(m.requests()[len(m.requests())-1].Messages); size < 260 {
+		t.Errorf("the last request shows %d tokens of the conversation, want 260 of 500 at least", size)
+	}
+	long := strings.Repeat("And now? ", 205)
+	if _, err := a.Run(t.Context(), turnOf(long)); err != nil {
+		t.Errorf("Run of a message of %d tokens: %v, want an answer: the server takes it", window.EstimateText(long), err)
+	}
+}
+
 // A short request that is refused for its length was refused for something
 // else, and must not make every conversation shorter.
 func TestRefusalOfAShortRequestTeachesNothing(t *testing.T) {

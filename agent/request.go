@@ -178,6 +178,8 @@ type rescue struct {
 	// refused is how long the last request was that the server found too long,
 	// which is the shortest one.
 	refused int
+	// passed is how long the one was that it took in the end.
+	passed int
 }
 
 // rescue makes the next request smaller than req, which was refused, and says

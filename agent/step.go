@@ -55,7 +55,7 @@ func (r *run) call(ctx context.Context, final bool) (*Response, error) {
 	resp, err := r.tries(ctx, &tried, final)
 	// Not before, so that it changes nothing about what is tried until then.
 	name := r.model.Name()
-	r.a.noteLength(answering(name), r.a.sizeOf(name), tried.refused, err == nil)
+	r.a.noteLength(answering(name), r.a.sizeOf(name), tried.refused, tried.passed)
 	return resp, err
 }
 
@@ -71,6 +71,7 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 		resp, err := r.send(ctx, &req)
 		if err == nil {
 			r.readAnswer(resp)
+			tried.passed = r.requestTokens(&req)
 			if !r.silentCut(&req, resp) {
 				r.a.learn(r.model, req, resp.Usage)
 			}
@@ -80,7 +81,7 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 			return nil, err
 		}
 		if !errors.Is(err, errOverWindow) {
-			tried.refused = r.fixed + r.a.messageTokens(req.Messages)
+			tried.refused = r.requestTokens(&req)
 		}
 		means, stop := r.rescue(ctx, req, tried, final)
 		switch {
@@ -94,6 +95,9 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 	}
 }
 
+// requestTokens is how many tokens req takes, as we count them.
+func (r *run) requestTokens(req *Request) int { return r.fixed + r.a.messageTokens(req.Messages) }
+
 // tooLong reports whether err says that a request does not fit the window.
 func tooLong(err error) bool {
 	var me *ModelError
@@ -104,10 +108,12 @@ func tooLong(err error) bool {
 // its model takes.
 var errOverWindow = errors.New("agent: the request has more tokens than the model takes")
 
-// send makes a call, unless req is larger than the window.
+// send makes a call, unless req is larger than the window. What was learned of
+// the window is a guess: it makes views shorter and keeps nothing from being
+// sent, or a wrong one would leave everybody without answers until it is over.
 func (r *run) send(ctx context.Context, req *Request) (*Response, error) {
 	name := r.model.Name()
-	most := r.a.room(name, r.a.windowOf(name))
+	most := r.a.room(name, r.a.sizeOf(name))
 	if window.Bound(req.Messages)+r.fixed > most && r.a.messageTokens(req.Messages)+r.fixed > most {
 		return nil, &ModelError{Kind: ErrorContext, Err: errOverWindow}
 	}

@@ -30,9 +30,9 @@ type summarising struct {
 	// window is how many tokens the summariser takes, as far as is known, and
 	// room, if not 0, how many of messages one request may have at most.
 	window, room int
-	// shrunk counts how often the server found a request too long, and refused is
-	// the shortest of them.
-	shrunk, refused int
+	// shrunk counts how often the server found a request too long, refused is the
+	// shortest of them, and passed how long the one was that it took after it.
+	shrunk, refused, passed int
 }
 
 // limit says how many tokens the summariser takes and the summary may have, at
@@ -71,6 +71,7 @@ func (s *summarising) part(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		s.passed = s.requestTokens(&req)
 		read := window.Read(req.Messages[0].Content, entries)
 		s.now = w
 		s.shown = append(s.shown, s.left[:read]...)
@@ -79,12 +80,17 @@ func (s *summarising) part(ctx context.Context) error {
 	}
 }
 
+// requestTokens is how many tokens req takes, as we count them.
+func (s *summarising) requestTokens(req *Request) int {
+	return s.a.messageTokens(req.Messages) + s.a.textTokens(req.System)
+}
+
 // shrink makes the requests to come half as long as req, which was refused:
 // not half of the window, of which req may have filled a small part. The answer
 // counts, because to many servers the room for it is part of the length.
 func (s *summarising) shrink(req Request, entries []string) {
 	s.shrunk++
-	s.refused = s.a.messageTokens(req.Messages) + s.a.textTokens(req.System)
+	s.refused, s.passed = s.requestTokens(&req), 0
 	factor := s.a.opts.Calibration.Factor(s.a.opts.Summarizer.Name())
 	size := int(float64(s.refused)*factor) + req.MaxTokens
 	used := s.a.textTokens(strings.Join(entries, ""))

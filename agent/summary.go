@@ -69,7 +69,7 @@ func (a *Agent) Summarize(ctx context.Context, h sessions.History, keep *Keep) (
 	}
 	for len(s.left) > 0 {
 		err := s.part(ctx)
-		a.noteLength(a.summarizing(), a.opts.SummarizerWindow, s.refused, err == nil)
+		a.noteLength(a.summarizing(), a.opts.SummarizerWindow, s.refused, s.passed)
 		if err != nil {
 			return sessions.Summary{}, err
 		}
