@@ -2,15 +2,20 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/channels"
 )
 
 const (
 	summaryPause = 10 * time.Minute // after a failure, for that conversation
 	askedPause   = time.Minute      // the same if a person asks for the next one
+	// briefPause is the same after a failure that may pass by itself, as of a
+	// server that was restarted. It grows up to summaryPause.
+	briefPause = 10 * time.Second
 )
 
 // summaries runs summaries in the background: one at a time in a
@@ -159,10 +164,20 @@ func (s *summaries) end(k channels.Key, now time.Time, err error, failed bool) (
 	if failed {
 		st.failures++
 		st.failed = now
-		st.notUntil = now.Add(min(summaryPause<<min(st.failures-1, 4), 3*time.Hour))
+		st.notUntil = now.Add(pauseAfter(err, st.failures))
 	} else {
 		st.failures, st.failed, st.notUntil = 0, time.Time{}, time.Time{}
 	}
 	s.drop(k, st)
 	return asker
+}
+
+// pauseAfter is how long a conversation's summaries rest after so many failures
+// in a row, of which err is the last.
+func pauseAfter(err error, failures int) time.Duration {
+	var me *agent.ModelError
+	if errors.As(err, &me) && me.Kind == agent.ErrorTemporary {
+		return max(min(briefPause<<min(failures-1, 6), summaryPause), me.After)
+	}
+	return min(summaryPause<<min(failures-1, 4), 3*time.Hour)
 }
