@@ -34,6 +34,7 @@ type connection struct {
 	once     sync.Once     // closes loggedIn
 	turn     chan struct{} // holds one token: messages are handed in one by one
 	gone     atomic.Bool   // the phone has removed this device
+	used     atomic.Bool   // a message was taken, or sent and acknowledged
 	// unreadCame wakes watch when there is something to tend; it holds one sign.
 	unreadCame chan struct{}
 	letInAt    time.Time // watch's own
@@ -97,6 +98,10 @@ func (k *connection) serve(ctx context.Context, tries *pause) ending {
 	k.client.AddEventHandlerWithSuccessStatus(func(evt any) bool { return k.handle(ctx, evt) })
 	defer func() {
 		k.c.live.CompareAndSwap(k, nil)
+		// A message under way would wait for the library to connect again, which
+		// it does not do here.
+		//lint:ignore SA1019 there is no other way to tell it
+		k.client.DangerousInternals().ExpectDisconnect()
 		k.close()
 		k.wire.hangUp(k.client)
 		k.flush(context.WithoutCancel(ctx))
@@ -111,7 +116,11 @@ func (k *connection) serve(ctx context.Context, tries *pause) ending {
 	if !dialling() {
 		return ending{}
 	}
-	return k.watch(ctx, tries)
+	end := k.watch(ctx, tries)
+	if ctx.Err() == nil {
+		k.c.reportEnd(end) // closing takes a moment
+	}
+	return end
 }
 
 // watch waits for the end.
@@ -127,7 +136,7 @@ func (k *connection) watch(ctx context.Context, tries *pause) ending {
 	tend.Stop()
 	defer tend.Stop()
 	defer func() {
-		if !k.letInAt.IsZero() && time.Since(k.letInAt) >= k.c.steadyAfter {
+		if k.used.Load() || !k.letInAt.IsZero() && time.Since(k.letInAt) >= k.c.steadyAfter {
 			tries.failed = 0
 		}
 	}()

@@ -83,6 +83,16 @@ func SetOnlineFor(c *Channel, d, every time.Duration) { c.onlineFor, c.lookEvery
 // one message until it is taken.
 func SetLimits(c *Channel, login, hand time.Duration) { c.loginLimit, c.handLimit = login, hand }
 
+// SetSendLimit changes how long c waits for an acknowledgement.
+func SetSendLimit(c *Channel, d time.Duration) { c.sendLimit = d }
+
+// Waiting is how many messages wait for their turn to be sent.
+func Waiting(c *Channel) int {
+	c.sends.mu.Lock()
+	defer c.sends.mu.Unlock()
+	return len(c.sends.waiting)
+}
+
 // Banned is what a ban leads to: what is said, and when it is tried again.
 func Banned(e *events.TemporaryBan) (detail string, after time.Duration) {
 	end := banned(e)

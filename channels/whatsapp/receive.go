@@ -35,6 +35,7 @@ func (k *connection) receive(ctx context.Context, evt *events.Message) bool {
 		err := k.handIn(ctx, evt)
 		switch {
 		case err == nil:
+			k.used.Store(true)
 			return true
 		case ctx.Err() != nil:
 			return false

@@ -68,22 +68,32 @@ func (p *pauses) all() []time.Duration {
 }
 
 // A server that lets us in and then ends the stream is dialled less and less
-// often; only a connection that has held for a while makes the pauses small.
+// often; only a connection that has held for a while, or was of use, makes the
+// pauses small.
 func TestPausesGrowWhileNothingHolds(t *testing.T) {
 	const times = 4
 	for name, test := range map[string]struct {
 		steady time.Duration // 0: as it is in use
+		talk   bool          // a message comes on each connection
 		grows  bool
-	}{"cut at once": {0, true}, "held": {time.Nanosecond, false}} {
+	}{"cut at once": {0, false, true}, "held": {time.Nanosecond, false, false}, "used": {0, true, false}} {
 		t.Run(name, func(t *testing.T) {
 			n, log := newNetwork(t, wasim.Options{}), &pauses{}
 			c := n.open(t, whatsapp.Options{Logger: slog.New(log)})
 			if test.steady > 0 {
 				whatsapp.SetSteadyAfter(c, test.steady)
 			}
-			channeltest.Start(t, c, channeltest.NewInbox())
+			inbox := channeltest.NewInbox()
+			channeltest.Start(t, c, inbox)
 			reach(t, c, channels.StateConnected, "")
-			for range times {
+			for i := range times {
+				if test.talk {
+					n.ann.Say("hello")
+					inbox.Wait(t, i+1)
+					if err := n.WaitDrained(within(t)); err != nil {
+						t.Fatal(err)
+					}
+				}
 				before := n.Logins()
 				n.Faults.StreamError(500)
 				if err := n.Wait(within(t), func() bool { return n.Logins() > before }); err != nil {

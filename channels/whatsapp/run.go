@@ -20,8 +20,8 @@ const (
 	outdatedPause = time.Hour
 )
 
-// steadyAfter is how long a connection must have held until the pauses start
-// small again. Being let in is not enough: a server that does that and then
+// steadyAfter is how long a connection that carried no message must have held
+// until the pauses start small again. Being let in is not enough: a server that does that and then
 // ends the stream would be dialled without a pause, for ever.
 const steadyAfter = time.Minute
 

@@ -19,8 +19,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ackLimit is how long the server may take to acknowledge one message.
-const ackLimit = 30 * time.Second
+// sendLimit is how long the server may take to acknowledge one message, while
+// all others wait. It includes the questions before that, which are few: whose
+// devices it is encrypted for, and with which keys. A group may have a thousand
+// members, so there it may take groupLimits times as long until the message is
+// out.
+const (
+	sendLimit   = 10 * time.Second
+	groupLimits = 3
+)
 
 // Send delivers m and returns when WhatsApp's server has it. Its errors:
 //
@@ -43,19 +50,30 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		return channels.Receipt{}, c.notConnected()
 	}
 	defer leave()
-	select { // the library's own lock knows no deadline
-	case c.sends <- struct{}{}:
-		defer func() { <-c.sends }()
-	case <-inside.Done():
+	if !c.sends.join(inside, to) {
 		return channels.Receipt{}, &channels.NotSent{Err: errors.New("whatsapp: send: too many messages are waiting, or the connection was lost")}
 	}
+	defer c.sends.leave()
 	expires, err := k.file.expires(inside, m.Key.Chat())
 	if err != nil {
 		return channels.Receipt{}, &channels.NotSent{Err: err}
 	}
 	k.answering(inside, m)
 	id := messageID(m)
-	_, err = k.client.SendMessage(inside, to, c.compose(m, to, expires), whatsmeow.SendRequestExtra{ID: id, Timeout: ackLimit})
+	limit := c.sendLimit
+	if to.Server == types.GroupServer {
+		limit *= groupLimits
+	}
+	limited, cancel := context.WithTimeout(inside, limit)
+	defer cancel()
+	_, err = k.client.SendMessage(limited, to, c.compose(m, to, expires), whatsmeow.SendRequestExtra{ID: id, Timeout: c.sendLimit})
+	switch {
+	case err == nil:
+		c.sends.acknowledged(to, true)
+		k.used.Store(true)
+	case inside.Err() == nil && (limited.Err() != nil || errors.Is(err, whatsmeow.ErrMessageTimedOut)):
+		err = k.unacknowledged(to, err)
+	}
 	if err != nil && ctx.Err() == nil && inside.Err() != nil {
 		err = errors.New("the connection was lost")
 	}
@@ -63,6 +81,17 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		return channels.Receipt{}, outcome(fmt.Errorf("whatsapp: send: %w", err))
 	}
 	return channels.Receipt{MessageID: id}, nil
+}
+
+// unacknowledged is the error of a message that WhatsApp said nothing about.
+// The first time that happens in a chat the connection is made anew, because
+// that is what else could be wrong; then it is this chat alone, until WhatsApp
+// acknowledges something there.
+func (k *connection) unacknowledged(to types.JID, err error) error {
+	if k.c.sends.acknowledged(to, false) {
+		k.end(dropped("WhatsApp did not acknowledge a message"))
+	}
+	return fmt.Errorf("WhatsApp did not acknowledge it in time: %w", err)
 }
 
 func (c *Channel) notConnected() error {

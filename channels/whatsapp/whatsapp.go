@@ -101,12 +101,12 @@ type Channel struct {
 	albums  albums
 	slot    chan struct{} // holds one token: who has it uses the device file
 	linked  chan struct{} // Link and Unlink tell Run that the device is another now
-	sends   chan struct{} // holds one token: one message is encrypted at a time
+	sends   line
 	live    atomic.Pointer[connection]
 	// saidJoin: it was logged that conversations cannot be joined.
 	saidJoin atomic.Bool
 	// The constants of these names; tests do not wait that long.
-	steadyAfter, onlineFor, lookEvery, loginLimit, handLimit time.Duration
+	steadyAfter, onlineFor, lookEvery, loginLimit, handLimit, sendLimit time.Duration
 
 	mu       sync.Mutex
 	status   channels.Status
@@ -149,8 +149,8 @@ func New(name string, o Options) (*Channel, error) {
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(s string) bool { return strings.TrimSpace(s) == "" })
 	return &Channel{
 		name: name, o: o, log: o.Logger.With("channel", name), version: version,
-		crashes: crashes{o.Device + ".crashes"}, memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1), sends: make(chan struct{}, 1),
-		steadyAfter: steadyAfter, onlineFor: onlineFor, lookEvery: lookEvery, loginLimit: loginLimit, handLimit: handLimit,
+		crashes: crashes{o.Device + ".crashes"}, memory: newMemory(), slot: make(chan struct{}, 1), linked: make(chan struct{}, 1),
+		steadyAfter: steadyAfter, onlineFor: onlineFor, lookEvery: lookEvery, loginLimit: loginLimit, handLimit: handLimit, sendLimit: sendLimit,
 		status: channels.Status{State: channels.StateDown, Detail: "not started", Since: time.Now()},
 	}, nil
 }

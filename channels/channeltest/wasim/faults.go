@@ -17,6 +17,7 @@ type Faults struct {
 	ban              time.Duration // begins with the next login
 	banned           time.Time     // until then
 	holdAcks         bool
+	holdAcksTo       map[*Contact]bool
 	held             []heldAck
 	refuseSends      int
 	before, after    int
@@ -93,7 +94,18 @@ func (f *Faults) HoldAcks(on bool) {
 		for _, h := range f.held {
 			h.conn.send(h.node)
 		}
-		f.held = nil
+		f.held, f.holdAcksTo = nil, nil
+	})
+}
+
+// HoldAcksTo keeps back those of messages to these people, until HoldAcks is
+// turned off.
+func (f *Faults) HoldAcksTo(people ...*Contact) {
+	f.set(func() {
+		f.holdAcksTo = map[*Contact]bool{}
+		for _, c := range people {
+			f.holdAcksTo[c] = true
+		}
 	})
 }
 
@@ -137,7 +149,8 @@ func (f *Faults) Unavailable(kind string, n int) {
 	f.set(func() { f.unavailableKind, f.unavailable = kind, n })
 }
 
-// FailQueries answers info queries with that xmlns with an error; 0 ends that.
+// FailQueries answers info queries with that xmlns with an error, or not at all
+// if code is negative; 0 ends that.
 func (f *Faults) FailQueries(xmlns string, code int) {
 	f.set(func() {
 		if f.failQueries == nil {

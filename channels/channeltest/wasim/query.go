@@ -49,6 +49,9 @@ func (s *Server) handleQuery(c *conn, n *waBinary.Node) {
 		answer.Attrs["from"] = to
 	}
 	code := s.Faults.failQueries[space]
+	if code < 0 {
+		return
+	}
 	if handle := queries[space+" "+tag]; handle != nil && code == 0 {
 		if c.device == nil && space != "md" {
 			return // it is not logged in

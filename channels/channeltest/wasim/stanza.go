@@ -146,11 +146,17 @@ func (s *Server) handleMessage(d *device, n *waBinary.Node) {
 		d.conn.cut()
 		return
 	}
-	if s.Faults.holdAcks {
+	if s.Faults.holdAcks || s.Faults.holdAcksTo[s.addressee(n)] {
 		s.Faults.held = append(s.Faults.held, heldAck{d.conn, ack})
 		return
 	}
 	d.conn.send(ack)
+}
+
+// addressee is who gets a private message.
+func (s *Server) addressee(n *waBinary.Node) *Contact {
+	to, _ := n.Attrs["to"].(types.JID)
+	return s.contacts[to.User]
 }
 
 // carry brings a message of d to everyone that it was encrypted for.
