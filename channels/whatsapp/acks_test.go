@@ -66,7 +66,7 @@ func TestOneChatWithoutAcks(t *testing.T) {
 	}
 	select {
 	case err := <-last:
-		t.Errorf("Send to Ann ended (%v) before the one to Bob, who came later and whose chat works", err)
+		t.Fatalf("Send to Ann ended (%v) before the one to Bob, who came later and whose chat works", err)
 	default:
 	}
 	if err := <-last; err == nil {

@@ -63,6 +63,7 @@ func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *st
 			command:  c.isCommand,
 			sent:     func(chat types.JID, who identity, id string) (string, error) { return k.sent(ctx, chat, who, id) },
 			complete: func(who identity) (identity, error) { return file.complete(ctx, who) },
+			nameOf:   func(who identity) string { return k.nameOf(ctx, who) },
 			chatOf:   func(who identity) (string, error) { return file.chatOf(ctx, who, k.joiner(ctx)) },
 		}
 	}

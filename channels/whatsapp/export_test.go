@@ -39,7 +39,13 @@ func Read(evt *events.Message) Reading {
 			return "", nil
 		},
 		complete: func(who identity) (identity, error) { return who, nil },
-		chatOf:   func(who identity) (string, error) { return who.chat(), nil },
+		nameOf: func(who identity) string {
+			if who.lid.User == "777" {
+				return "Bob"
+			}
+			return who.chat()
+		},
+		chatOf: func(who identity) (string, error) { return who.chat(), nil },
 	}
 	got, ok, err := r.understand(evt)
 	return Reading{got.in, ok, err != nil}

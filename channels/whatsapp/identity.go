@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -62,6 +63,23 @@ func (p identity) chat() string {
 		return ids[0]
 	}
 	return ""
+}
+
+// nameOf is the name that somebody gave themselves, as far as a message of
+// theirs has told it; or else their number, or their LID.
+func (k *connection) nameOf(ctx context.Context, who identity) string {
+	if full, err := k.file.complete(ctx, who); err == nil {
+		who = full
+	}
+	for _, jid := range []types.JID{who.lid, who.pn} {
+		if jid.IsEmpty() {
+			continue
+		}
+		if known, err := k.client.Store.Contacts.GetContact(ctx, jid); err == nil && called(known.PushName) != "" {
+			return called(known.PushName)
+		}
+	}
+	return who.chat()
 }
 
 // place reads the chat of a key. Anything that names none can never be sent to.

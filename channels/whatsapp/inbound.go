@@ -27,6 +27,8 @@ type reader struct {
 	sent func(chat types.JID, who identity, id string) (string, error)
 	// complete finds the other name of a person in the device file.
 	complete func(identity) (identity, error)
+	// nameOf is what somebody is called who does not speak here.
+	nameOf func(identity) string
 	// chatOf is the chat of the conversation with a person; see device.chatOf.
 	chatOf func(identity) (string, error)
 }
@@ -72,6 +74,7 @@ func (r *reader) read(evt *events.Message) (reading, bool, error) {
 	if !ok {
 		return reading{}, false, nil
 	}
+	said.text = r.withNames(said)
 	i := &evt.Info
 	in, err := r.frame(i)
 	if err != nil {
@@ -158,7 +161,7 @@ func (r *reader) frame(i *types.MessageInfo) (channels.Inbound, error) {
 	}
 	in := channels.Inbound{
 		Key: key, ID: inboundID(i), Private: private, MessageID: i.ID, At: i.Timestamp,
-		Sender: channels.Person{IDs: who.ids(), Name: markup.Clip(markup.Line(i.PushName), 64)},
+		Sender: channels.Person{IDs: who.ids(), Name: called(i.PushName)},
 	}
 	if !private {
 		in.Prefix = speaker(in.Sender) + ": "
@@ -225,10 +228,51 @@ func (r *reader) quote(about *waE2E.ContextInfo) *channels.Quote {
 		if who := identify(author); r.self.is(author) {
 			q.Name = "you"
 		} else {
-			q.Name = who.chat()
+			q.Name = r.nameOf(who)
 		}
 	}
 	return q
+}
+
+// withNames is what was said with people's names where WhatsApp has numbers
+// after an @: it mentions them so, and in many groups by the LID, which tells
+// nobody anything. Ours stay for address.
+func (r *reader) withNames(said content) string {
+	text := said.text
+	for _, mention := range said.about.GetMentionedJID() {
+		jid, err := types.ParseJID(mention)
+		if err != nil || jid.User == "" || r.self.is(jid) || !identify(jid).known() {
+			continue
+		}
+		if name := r.nameOf(identify(jid)); name != identify(jid).chat() {
+			text = replaceNumber(text, "@"+jid.User, "@"+name)
+		}
+	}
+	return text
+}
+
+// replaceNumber puts name where number is not the beginning of a longer one.
+func replaceNumber(text, number, name string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, number)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		if startsWithDigit(after) {
+			b.WriteString(number)
+		} else {
+			b.WriteString(name)
+		}
+		text = after
+	}
+}
+
+// called is the name that somebody gave themselves. A colon in it would make
+// the line look as if another person spoke.
+func called(name string) string {
+	return markup.Clip(markup.Line(strings.ReplaceAll(name, ":", " ")), 64)
 }
 
 // speaker is what the model is told who speaks.

@@ -191,6 +191,30 @@ func TestReadGroup(t *testing.T) {
 	}
 }
 
+// Whom a message mentions is named; what only looks like it stays.
+func TestReadMentions(t *testing.T) {
+	mentions := &waE2E.ContextInfo{MentionedJID: []string{"777@lid", "15550000009@s.whatsapp.net", "@lid", "1@g.us"}}
+	for text, want := range map[string]string{
+		"ask @777, or @777 again":  "ask @Bob, or @Bob again",
+		"ask @7770 and @778":       "ask @7770 and @778",
+		"ask @15550000009":         "ask @15550000009",
+		"777 is a number, @1 none": "777 is a number, @1 none",
+	} {
+		if got := whatsapp.Read(ann(about(text, mentions))).In.Text; got != want {
+			t.Errorf("Read(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A name that looks like speech is not put before speech.
+func TestReadNames(t *testing.T) {
+	evt := ann(words("hello"))
+	evt.Info.PushName = "Bob: hi"
+	if got := whatsapp.Read(evt).In.Sender.Name; got != "Bob hi" {
+		t.Errorf("the name of a sender called %q = %q", evt.Info.PushName, got)
+	}
+}
+
 func TestReadQuote(t *testing.T) {
 	quoting := func(author types.JID) *channels.Quote {
 		c := &waE2E.ContextInfo{StanzaID: proto.String("Q"), Participant: proto.String(author.String()), QuotedMessage: &waE2E.Message{ImageMessage: &waE2E.ImageMessage{Caption: proto.String("sea")}}}

@@ -140,6 +140,16 @@ func TestGroup(t *testing.T) {
 			if !m.Addressed || m.Quote == nil || m.Quote.Name != "you" || m.Quote.Text != "a language" || m.Quote.ID != id {
 				t.Errorf("an answer to ours = %+v, quote %+v", m, m.Quote)
 			}
+			ann := n.ann.LID().User
+			if byPhone {
+				ann = n.ann.PN().User
+			}
+			said := n.ann.SayIn(g, "over there")
+			bob.Send(wasim.Note{In: g, Text: "@" + ann + " where?", Quote: said, Mention: []string{n.ann.Number()}})
+			m = inbox.Wait(t, 6)[5]
+			if m.Text != "@Ann where?" || m.Quote == nil || m.Quote.Name != "Ann" {
+				t.Errorf("a message about Ann's, with her mentioned = %q, quote %+v, want her name", m.Text, m.Quote)
+			}
 			if err := c.Typing(within(t), key); err != nil {
 				t.Error(err)
 			}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/channels/markup"
 
 	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/types/events"
@@ -85,7 +84,7 @@ func (k *connection) note(ctx, inside context.Context, u *unread) bool {
 func newUnread(evt *events.UndecryptableMessage) *unread {
 	i := &evt.Info
 	return &unread{
-		ID: i.ID, Chat: i.Chat, Sender: i.Sender, SenderAlt: i.SenderAlt, Time: i.Timestamp, Name: markup.Clip(markup.Line(i.PushName), 64),
+		ID: i.ID, Chat: i.Chat, Sender: i.Sender, SenderAlt: i.SenderAlt, Time: i.Timestamp, Name: called(i.PushName),
 		Group: i.IsGroup, FromMe: i.IsFromMe, Quiet: evt.DecryptFailMode == events.DecryptFailHide,
 		ViewOnce: evt.UnavailableType == events.UnavailableTypeViewOnce, Since: time.Now(),
 	}

@@ -49,6 +49,28 @@ func TestUndecryptable(t *testing.T) {
 	}
 }
 
+// Nobody fills the operator's list: of one sender it has twenty an hour.
+func TestUndecryptableFlood(t *testing.T) {
+	const most = 20
+	n := newNetwork(t, wasim.Options{})
+	_, inbox := connected(t, n, whatsapp.Options{})
+	n.Faults.IgnoreRetries(true)
+	bob := n.Contact("+15550000003", "Bob")
+	for range most + 5 {
+		n.Faults.Garble(1)
+		n.ann.Say("again and again")
+		if err := n.WaitDrained(within(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.Faults.Garble(1)
+	bob.Say("and another")
+	inbox.Until(t, "what another sender wrote to be set aside", func() bool { return len(inbox.Asides()) > most })
+	if got := len(inbox.Asides()); got != most+1 {
+		t.Errorf("set aside %d messages, want %d of Ann's and Bob's one", got, most)
+	}
+}
+
 const lost = "[a message came that could not be decrypted; it was asked for again and has not come. Please ask for it to be sent once more]"
 
 // Nobody waits for ever: what does not come again is told. When it comes after

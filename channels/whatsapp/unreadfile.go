@@ -44,6 +44,10 @@ const (
 // the message, so that a second copy of it is known.
 const unreadKept = 30 * 24 * time.Hour
 
+// unreadMost bounds the rows of one sender in an hour, who may be a stranger. Any
+// more are asked for again and taken when they come, and leave no trace else.
+const unreadMost = 20
+
 func (u *unread) is(s unreadState) bool { return u.state&s != 0 }
 
 // info is what WhatsApp said about the message.
@@ -61,7 +65,7 @@ func (u *unread) isOf(i *types.MessageInfo) bool {
 	return u.ID == i.ID && (was.is(i.Sender) || was.is(i.SenderAlt))
 }
 
-// noteUnread keeps u; false if it is kept already.
+// noteUnread keeps u; false if it is kept already, or if its sender has too many.
 func (d *deviceFile) noteUnread(ctx context.Context, u *unread) (added bool, err error) {
 	d.unreadMu.Lock()
 	defer d.unreadMu.Unlock()
@@ -69,6 +73,15 @@ func (d *deviceFile) noteUnread(ctx context.Context, u *unread) (added bool, err
 		return false, err
 	}
 	if slices.ContainsFunc(d.unread, func(old *unread) bool { return old.isOf(u.info()) }) {
+		return false, nil
+	}
+	recent := 0
+	for _, old := range d.unread {
+		if was := identify(old.Sender, old.SenderAlt); u.Since.Sub(old.Since) < time.Hour && (was.is(u.Sender) || was.is(u.SenderAlt)) {
+			recent++
+		}
+	}
+	if recent >= unreadMost {
 		return false, nil
 	}
 	data, err := json.Marshal(u)
