@@ -88,7 +88,7 @@ func TestFailedOpenLeavesNothing(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(p.dir, "notes.pem"), []byte("no certificate\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Symlink(".", filepath.Join(p.dir, "link")); err != nil {
+			if err := os.Symlink("state", filepath.Join(p.dir, "link")); err != nil {
 				t.Fatal(err)
 			}
 			said := p.refused()

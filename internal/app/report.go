@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -36,6 +37,9 @@ func (d *Daemon) report() {
 		line("jobs", fmt.Sprintf("%d; see: %s", n, d.opts.Command("jobs list")))
 	}
 	_ = w.Flush()
+	if os.Geteuid() == 0 {
+		fmt.Fprintf(&b, "  warning: this runs as root, and so do the model's tools; run it as a user of its own, as the service does\n")
+	}
 	for _, warning := range d.cfg.Warnings() {
 		fmt.Fprintf(&b, "  warning: %s\n", warning)
 	}

@@ -106,9 +106,59 @@ func (v *validator) paths() {
 	if rel, err := filepath.Rel(c.Workspace, c.StateDir); err == nil && !strings.HasPrefix(rel, "..") {
 		v.bad("workspace", "the state directory lies inside of it, so that the model's tools could reach the database", "name another folder")
 	}
+	if why := v.unsafe(c.Workspace); why != "" {
+		v.bad("workspace", why, "name a folder of its own")
+	}
 	v.oneOf("store.type", c.Store.Type, "sqlite", "file", "memory")
 	if c.Store.Type == "memory" {
 		v.warn("store.type", "memory forgets everything when the daemon ends", "write sqlite or file to keep it")
+	}
+}
+
+// unsafe says why the model's tools must not reach the folder at path, wherever
+// links lead from it; "" if they may.
+func (v *validator) unsafe(path string) string {
+	for _, at := range []string{path, realPath(path)} {
+		if at == "/" || at == v.opts.Home || at == realPath(v.opts.Home) {
+			return "is a folder with everything in it, which the model's tools could read and write"
+		}
+		for _, system := range []string{"/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr"} {
+			if at == system || strings.HasPrefix(at, system+"/") {
+				return "lies in " + system + ", which belongs to the system"
+			}
+		}
+	}
+	return ""
+}
+
+// realPath follows the links in path as far as there is something.
+func realPath(path string) string {
+	if got, err := filepath.EvalSymlinks(path); err == nil {
+		return got
+	}
+	if dir := filepath.Dir(path); dir != path {
+		return filepath.Join(realPath(dir), filepath.Base(path))
+	}
+	return path
+}
+
+// tokenAlone refuses a token of the page that is another secret as well: it
+// crosses other wires, and whoever sees one of them has the other.
+func (v *validator) tokenAlone() {
+	token := v.c.HTTP.Token
+	if token.Empty() {
+		return
+	}
+	same := func(path string, other Secret) {
+		if other.Reveal() == token.Reveal() {
+			v.bad("http.token", "is the same as "+path, "make one of its own with: openssl rand -hex 32")
+		}
+	}
+	same("model.api_key", v.c.Model.APIKey)
+	for _, name := range sortedKeys(v.c.Channels) {
+		if t := v.c.Channels[name].Telegram; t != nil {
+			same("channels."+name+".token", t.Token)
+		}
 	}
 }
 
@@ -120,6 +170,7 @@ func (v *validator) http() {
 	if !h.Token.Empty() && len(h.Token.Reveal()) < minTokenChars {
 		v.bad("http.token", fmt.Sprintf("is shorter than %d characters", minTokenChars), "make one with: openssl rand -hex 32")
 	}
+	v.tokenAlone()
 	v.url("http.public_url", h.PublicURL, false)
 	if _, err := h.Proxies(); err != nil {
 		v.bad("http.trusted_proxies", err.Error(), "write addresses like 127.0.0.1 or networks like 10.0.0.0/8")
