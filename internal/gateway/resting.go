@@ -46,7 +46,8 @@ type waiting struct {
 }
 
 // failed notes that turn of k failed with words, and returns how often it has
-// done so in a row.
+// done so in a row. An outage has no words and does not count: with a fallback
+// it comes between the failures of another model.
 func (r *resting) failed(k channels.Key, turn, model, words string, now time.Time) waiting {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,12 +55,14 @@ func (r *resting) failed(k channels.Key, turn, model, words string, now time.Tim
 		r.waits = map[channels.Key]*waiting{}
 	}
 	w := r.waits[k]
-	if w == nil || w.turn != turn || w.words != words {
+	if w == nil || w.turn != turn || words != "" && w.words != words {
 		w = &waiting{turn: turn, words: words, since: now}
 		r.waits[k] = w
 	}
 	w.model = model
-	w.times++
+	if words != "" {
+		w.times++
+	}
 	return *w
 }
 
@@ -155,9 +158,12 @@ func (r *run) pause(failed *agent.ModelError) (wait, rest time.Duration) {
 // hopeless notes that the turn failed for a while, and reports whether it will
 // go on to: it failed too often in the same way.
 func (r *run) hopeless(failed *agent.ModelError) bool {
-	now := r.g.opts.Now()
-	w := r.g.resting.failed(r.claim.Key, r.id, r.model(), wordsOf(failed), now)
-	return !outage(failed) && w.times >= sameMost && (failed.Status < 500 || now.Sub(w.since) >= sameFor)
+	now, away, words := r.g.opts.Now(), outage(failed), ""
+	if !away {
+		words = wordsOf(failed)
+	}
+	w := r.g.resting.failed(r.claim.Key, r.id, r.model(), words, now)
+	return !away && w.times >= sameMost && (failed.Status < 500 || now.Sub(w.since) >= sameFor)
 }
 
 // odd is a word that differs from one error to the next: it has a digit.

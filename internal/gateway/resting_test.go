@@ -163,9 +163,15 @@ func TestTheSameFailureEndsTheTurn(t *testing.T) {
 		tries int           // until it is given up
 		most  time.Duration // when that is at the latest
 	}{
-		"a broken stream":       {func(int) error { return broken(0, cut) }, 3, 15 * time.Second},
-		"with another id":       {func(n int) error { return broken(200, fmt.Sprintf("%s (req_%dab)", cut, n)) }, 3, 15 * time.Second},
-		"differently":           {func(n int) error { return broken(0, cut+strings.Repeat("!", n%2)) }, 30, 11 * time.Minute},
+		"a broken stream": {func(int) error { return broken(0, cut) }, 3, 15 * time.Second},
+		"with another id": {func(n int) error { return broken(200, fmt.Sprintf("%s (req_%dab)", cut, n)) }, 3, 15 * time.Second},
+		"differently":     {func(n int) error { return broken(0, cut+strings.Repeat("!", n%2)) }, 30, 11 * time.Minute},
+		"with outages between": {func(n int) error {
+			if n%2 == 0 {
+				return refused()
+			}
+			return broken(0, cut)
+		}, 5, time.Minute},
 		"an error of its own":   {func(int) error { return broken(500, "wrong format") }, 6, 90 * time.Second},
 		"away":                  {func(int) error { return refused() }, 30, 11 * time.Minute},
 		"away, without a cause": {func(int) error { return broken(0, "dial tcp: connect: connection refused") }, 30, 11 * time.Minute},
