@@ -20,6 +20,7 @@ var ErrNoInput = errors.New("agent: the turn has no user message to answer")
 // What the person reads when a turn ends in another way than by an answer.
 const (
 	sayCut         = "(The answer was cut off here: it reached the length limit.)"
+	sayFiltered    = "(The rest of the answer was held back by the model's content filter.)"
 	sayCutThoughts = "(I was still thinking when I reached the length limit, so there is no answer.)"
 	// sayEmpty is in the transcript alone: templates that go by turns refuse two
 	// messages of people in a row.
@@ -178,6 +179,14 @@ func (r *run) end(resp *Response) Result {
 	case text != "" && resp.Finish == finishLength:
 		res := r.finish(text, resp, false)
 		res.Text += "\n\n" + sayCut
+		return res
+	case text != "" && resp.Finish == "content_filter" && !resp.Refused:
+		res := r.finish(text, resp, false)
+		res.Text += "\n\n" + sayFiltered
+		return res
+	case text != "" && resp.Finish == "content_filter" && !resp.Refused:
+		res := r.finish(text, resp, false)
+		res.Text += "\n\n" + sayFiltered
 		return res
 	case text != "":
 		return r.finish(text, resp, false)

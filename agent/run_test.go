@@ -319,6 +319,7 @@ func TestRunEnds(t *testing.T) {
 	}{
 		{"plain", response("Hello. \n", "stop"), "Hello.", "assistant: Hello.\n"},
 		{"cut", response("Hello, I", "length"), "Hello, I\n\n(The answer was cut off here: it reached the length limit.)", "assistant: Hello, I\n"},
+		{"filtered", response("Hello, I", "content_filter"), "Hello, I\n\n(The rest of the answer was held back by the model's content filter.)", "assistant: Hello, I\n"},
 		{"cut before it began", response("", "length"), "(The answer was cut off here: it reached the length limit.)", "assistant*: (The answer was cut off here: it reached the length limit.)\n"},
 		{"empty", response("", "stop"), "", "assistant*: (I gave no answer.)\n"},
 		{"blank", response(" \u200b\u00a0\n", "stop"), "", "assistant*: (I gave no answer.)\n"},
