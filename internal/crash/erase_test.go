@@ -184,7 +184,7 @@ func (h *eraseHouse) erase(at string, after time.Duration) (ended bool) {
 		defer timer.Stop()
 	}
 	err := cmd.Wait()
-	if cmd.ProcessState.ExitCode() == 2 && strings.Contains(out.String(), "nothing is known of") {
+	if cmd.ProcessState.ExitCode() == 64 && strings.Contains(out.String(), "nothing is known of") {
 		return true // it had come to its end before it was killed
 	}
 	if err != nil && cmd.ProcessState.ExitCode() != -1 {
