@@ -1,8 +1,11 @@
 package irc_test
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
+	tcp "net"
 	"strings"
 	"testing"
 	"time"
@@ -286,7 +289,28 @@ func TestRealNetSplit(t *testing.T) {
 	b.say("irc:#go", "we stay")
 	near.WaitHeard("dragoman", "#go", 1)
 	leaf.Restart()
+	// A server that is being linked may hang up on whoever comes meanwhile.
+	testkit.Eventually(t, "the other server to take people", func() bool { return welcomes(leaf.Addr()) })
 	again := ircd.Join(t, leaf.Addr(), "far")
 	testkit.Eventually(t, "the answer to find its person after the split", func() bool { return b.send("irc:far", "the answer") == nil })
 	again.WaitHeard("dragoman", "far", 1)
+}
+
+// welcomes reports whether the server at addr lets somebody in.
+func welcomes(addr string) bool {
+	conn, err := tcp.Dial("tcp", addr)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.WriteString(conn, "NICK early\r\nUSER early 0 * :early\r\n"); err != nil {
+		return false
+	}
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		if strings.Contains(lines.Text(), " 376 ") || strings.Contains(lines.Text(), " 422 ") {
+			return true
+		}
+	}
+	return false
 }
