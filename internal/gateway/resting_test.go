@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,9 +113,9 @@ func TestAWellModelWakesThoseWhoWait(t *testing.T) {
 func TestAStepWakesThoseWhoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
-		down := true
+		var up atomic.Bool
 		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
-			if down {
+			if !up.Load() {
 				return "", limited(time.Hour)
 			}
 			if turn.Key.Chat() == "2" {
@@ -128,7 +129,7 @@ func TestAStepWakesThoseWhoWait(t *testing.T) {
 		}
 		w.say("1", "one")
 		time.Sleep(5 * time.Second)
-		down = false
+		up.Store(true)
 		w.say("2", "hello")
 		w.expect("1", "echo one")
 		w.expect("2")

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,11 +19,11 @@ import (
 // noRoom takes no entries while it is full.
 type noRoom struct {
 	gateway.Store
-	full bool
+	full atomic.Bool
 }
 
 func (s *noRoom) Accept(ctx context.Context, e sessions.Entry) (sessions.Acceptance, error) {
-	if s.full {
+	if s.full.Load() {
 		return sessions.Acceptance{}, errors.New("the disk is full")
 	}
 	return s.Store.Accept(ctx, e)
@@ -33,9 +34,10 @@ func (s *noRoom) Accept(ctx context.Context, e sessions.Entry) (sessions.Accepta
 func TestTell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
-		to, down := channels.MustKey("net:1"), true
+		to := channels.MustKey("net:1")
+		var up atomic.Bool
 		w.net.failWith(func(channels.Outbound) error {
-			if down {
+			if !up.Load() {
 				return &channels.NotSent{Err: errors.New("away")}
 			}
 			return nil
@@ -45,7 +47,7 @@ func TestTell(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		w.expect("1")
-		down = false
+		up.Store(true)
 		time.Sleep(time.Minute)
 		w.expect("1", "irc is away")
 		if n := w.agent.count(); n != 0 {
@@ -62,14 +64,15 @@ func TestTellOnAFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var store *noRoom
 		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
-			store = &noRoom{Store: w.store, full: true}
+			store = &noRoom{Store: w.store}
+			store.full.Store(true)
 			w.store = store
 		})
 		to := channels.MustKey("net:1")
 		watcher := alerts.New(alerts.Options{
 			After: 5 * time.Minute,
 			Look: func(context.Context) []alerts.Trouble {
-				if store.full {
+				if store.full.Load() {
 					return []alerts.Trouble{{ID: "disk", Name: "Disk fails", Well: "Disk works"}}
 				}
 				return nil
@@ -85,7 +88,7 @@ func TestTellOnAFullDisk(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.net.failWith(nil)
 		time.Sleep(time.Hour)
-		store.full = false
+		store.full.Store(false)
 		time.Sleep(time.Hour)
 		var first []string
 		for _, text := range w.net.texts("1") {
