@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,10 @@ type world struct {
 	events  []string
 }
 
+// turn is whose the world is: a test's between two calls of pass, the
+// watcher's within one. Time that passes is no order for the race detector.
+var turn sync.Mutex
+
 // watch runs a watcher with After of 5 minutes for the time of a test.
 func watch(t *testing.T) *world {
 	w := &world{fails: map[string]bool{}}
@@ -30,6 +35,8 @@ func watch(t *testing.T) *world {
 	watcher := alerts.New(alerts.Options{
 		After: 5 * time.Minute,
 		Look: func(context.Context) (all []alerts.Trouble) {
+			turn.Lock()
+			defer turn.Unlock()
 			for id, fails := range w.fails {
 				if fails {
 					all = append(all, alerts.Trouble{ID: id, Name: id + " fails", Well: id + " works", Why: "it is broken."})
@@ -37,14 +44,22 @@ func watch(t *testing.T) *world {
 			}
 			return all
 		},
-		Reachable: func() bool { return !w.away },
+		Reachable: func() bool {
+			turn.Lock()
+			defer turn.Unlock()
+			return !w.away
+		},
 		Tell: func(_ context.Context, text string) error {
+			turn.Lock()
+			defer turn.Unlock()
 			if w.refused == nil {
 				w.told = append(w.told, text)
 			}
 			return w.refused
 		},
 		Changed: func(f alerts.Trouble, failed bool) {
+			turn.Lock()
+			defer turn.Unlock()
 			w.events = append(w.events, f.ID+map[bool]string{true: " failed", false: " back"}[failed])
 		},
 	})
@@ -55,6 +70,10 @@ func watch(t *testing.T) *world {
 
 // pass lets d pass; the state of w may be changed after that.
 func pass(d time.Duration) {
+	func() {
+		turn.Lock()
+		defer turn.Unlock() // what the test changed comes before what follows
+	}()
 	time.Sleep(d + time.Millisecond)
 	synctest.Wait()
 }
