@@ -36,13 +36,19 @@ func (m *matrix) set(p providers.Provider, column, cell string) {
 	m.cells[p.Name+"/"+column] = cell
 }
 
+func (m *matrix) of(p providers.Provider, column string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cells[p.Name+"/"+column]
+}
+
 // table is what docs/models.md shows.
 func (m *matrix) table() string {
 	text := "| provider | " + strings.Join(columns, " | ") + " |\n|---" + strings.Repeat("|---", len(columns)) + "|\n"
 	for _, p := range providers.All() {
 		text += "| " + p.Name
 		for _, c := range columns {
-			text += " | " + m.cells[p.Name+"/"+c]
+			text += " | " + m.of(p, c)
 		}
 		text += " |\n"
 	}
@@ -208,7 +214,7 @@ func converses(t *testing.T, m *matrix, p providers.Provider) {
 	b.wantOf("pictures", func() {
 		b.api.Private(ann).Post(botapi.Post{From: ann, Extra: photo(b.api.AddFile(aPicture(t)), "what is this?")})
 	}, "heard: what is this?")
-	if rs := b.s.Requests(); len(rs) > 0 && b.m.cells[p.Name+"/pictures"] == "yes" {
+	if rs := b.s.Requests(); len(rs) > 0 && b.m.of(p, "pictures") == "yes" {
 		_, at := rs[len(rs)-1].Last()
 		switch n := rs[len(rs)-1].Messages[at].Pictures; {
 		case !p.Sees && n == 0:
