@@ -3,6 +3,7 @@ package irc_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/ircd"
@@ -21,6 +22,7 @@ func TestRealModes(t *testing.T) {
 	anna.Sync()
 	o := quick(addr)
 	o.Channels = []string{"#plain", "#full"}
+	o.RejoinMax = time.Minute // The server ends a link that joins and parts too often.
 	b := start(t, o)
 	b.waitIn("irc:#plain")
 	b.waitStatus("not in #full", func(s channels.Status) bool {
