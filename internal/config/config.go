@@ -134,7 +134,7 @@ type Delivery struct {
 // Pairing bounds the requests of people who ask to be let in.
 type Pairing struct {
 	Expires    Duration `yaml:"expires" doc:"How long a pairing code is good for."`
-	MaxPending int      `yaml:"max_pending" doc:"Most open requests of one channel."`
+	MaxPending int      `yaml:"max_pending" doc:"Most open requests of one channel. Other strangers are told to ask the operator."`
 }
 
 // Heartbeat is what runs by the clock.

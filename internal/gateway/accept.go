@@ -43,9 +43,6 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 			"channel", name, "key", m.Key.String(), "sender", m.Sender.ID())
 		return nil
 	case verdict == wantsPairing:
-		if m.Deletes != "" || m.Reaction != "" {
-			return nil // nothing of theirs is here
-		}
 		return g.offerPairing(ctx, m)
 	}
 	switch {
@@ -141,7 +138,7 @@ func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) er
 	g.opts.Observer.Accepted(m.Key.Channel(), "over_limit")
 	e := sessions.Entry{Inbound: m, Answered: true}
 	e.Inbound.Text, e.Inbound.Attachments = clipText(m.Text, 1000), nil
-	if g.told.first(m.Key, why, g.opts.Now()) {
+	if g.told.first(m.Key, why, g.opts.Now(), noticeEvery) {
 		e.Replies = g.split(m.Key, g.spell(m.Key, why), m)
 	}
 	_, err := g.store.Accept(ctx, e)

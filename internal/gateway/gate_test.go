@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -99,20 +100,26 @@ func TestPairing(t *testing.T) {
 				t.Errorf("the stranger's text was stored: %q", it.Text)
 			}
 		}
-		if _, err := w.mem.ApprovePairing(t.Context(), strings.ToLower(code[1]), time.Now()); err != nil {
+		w.say("stranger", "/new")
+		for _, change := range []channels.Inbound{
+			{Edits: "n2", Text: "hello, and why?"},
+			{Edits: "n1", Text: "[gone]", Deletes: channels.DeletedBySender},
+			{Edits: "n9", Text: "[gone]", Deletes: channels.DeletedBySender},
+		} {
+			m := w.message("stranger", change.Text)
+			m.Edits, m.Deletes = change.Edits, change.Deletes
+			if err := w.in.Accept(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.expect("stranger", got[0])
+		if _, err := w.gw.ApprovePairing(t.Context(), strings.ToLower(code[1]), time.Now()); err != nil {
 			t.Fatal(err)
 		}
+		w.expect("stranger", got[0], "You may write now.", "echo hello, and why?")
 		w.say("stranger", "now")
-		w.expect("stranger", got[0], "echo now")
+		w.expect("stranger", got[0], "You may write now.", "echo hello, and why?", "echo now")
 
-		// Two more fill the limit; the third gets silence.
-		for _, p := range []string{"s2", "s3", "s4"} {
-			w.say(p, "hi")
-		}
-		synctest.Wait()
-		if a, b, c := len(w.net.texts("s2")), len(w.net.texts("s3")), len(w.net.texts("s4")); a != 1 || b != 1 || c != 0 {
-			t.Errorf("codes sent = %d, %d, %d, want 1, 1, 0", a, b, c)
-		}
 		// In a group a stranger gets no code.
 		m := w.message("group", "hi")
 		m.Private, m.Addressed, m.Sender = false, true, channels.Person{IDs: []string{"s5"}}
@@ -120,6 +127,54 @@ func TestPairing(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.expect("group")
+	})
+}
+
+// A crowd of strangers gets as many codes as may wait. The others hear once
+// while those last that they are too many, and a few of them a minute.
+func TestTooManyStrangers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(_ *world, b *gateway.Binding, o *gateway.Options) {
+			b.Pairing = true
+			o.PairingPending = 2
+		})
+		heard := func(want string) {
+			t.Helper()
+			synctest.Wait()
+			var got []string
+			for i := range 8 {
+				line := ""
+				for _, text := range w.net.texts(fmt.Sprint("s", i)) {
+					switch {
+					case strings.Contains(text, "give this code"):
+						line += "code"
+					case strings.Contains(text, "ask the person who runs me, or write again in an hour"):
+						line += "full"
+					default:
+						line += text
+					}
+				}
+				got = append(got, line)
+			}
+			if line := strings.Join(got, ","); line != want {
+				t.Errorf("the strangers heard %q, want %q", line, want)
+			}
+		}
+		crowd := func() {
+			for i := range 8 {
+				w.say(fmt.Sprint("s", i), "hi")
+			}
+		}
+		crowd()
+		heard("code,code,full,full,full,full,full,")
+		crowd()
+		heard("code,code,full,full,full,full,full,")
+		time.Sleep(time.Minute)
+		w.say("s7", "hi")
+		heard("code,code,full,full,full,full,full,full")
+		time.Sleep(time.Hour)
+		w.say("s2", "hi")
+		heard("code,code,fullcode,full,full,full,full,full")
 	})
 }
 

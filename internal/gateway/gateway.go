@@ -89,11 +89,16 @@ type Gateway struct {
 	live     liveTurns
 	strikes  limiter
 	told     notices
-	resting  resting
-	outcomes outcomes
-	sums     summaries
-	albums   albums
-	busy     busy
+	asking   asking
+	// turnedAway are the strangers who were told that there is no code for them,
+	// crowd bounds how many are.
+	turnedAway notices
+	crowd      limiter
+	resting    resting
+	outcomes   outcomes
+	sums       summaries
+	albums     albums
+	busy       busy
 }
 
 // New makes a gateway that serves bindings. Nothing starts before Run.
@@ -105,6 +110,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		turns:    semaphore.NewWeighted(int64(opts.MaxTurns)),
 		live:     liveTurns{m: make(map[channels.Key]*liveTurn)},
 		strikes:  limiter{perMinute: opts.RatePerMinute, now: opts.Now},
+		crowd:    limiter{perMinute: turnedAwayPerMinute, now: opts.Now},
 	}
 	g.sums.init(opts.Summarizers)
 	for _, b := range bindings {

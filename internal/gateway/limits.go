@@ -59,14 +59,15 @@ type notice struct {
 // noticeEvery is how long the same notice is not repeated in a chat.
 const noticeEvery = time.Minute
 
-// first reports whether text is news for k, and remembers it.
-func (n *notices) first(k channels.Key, text string, now time.Time) bool {
+// first reports whether text is news for k, which was not told it for as long
+// as every says, and remembers it.
+func (n *notices) first(k channels.Key, text string, now time.Time, every time.Duration) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.last == nil || len(n.last) > peopleKept {
 		n.last = make(map[channels.Key]notice)
 	}
-	if last, ok := n.last[k]; ok && last.text == text && now.Sub(last.at) < noticeEvery {
+	if last, ok := n.last[k]; ok && last.text == text && now.Sub(last.at) < every {
 		return false
 	}
 	n.last[k] = notice{text, now}

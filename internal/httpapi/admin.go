@@ -134,6 +134,9 @@ type AdminOptions struct {
 	// Jobs is nil where jobs cannot be listed or run.
 	Jobs Scheduler
 	Info func() Info
+	// Approve lets somebody in, and tells them. Nil: Store does it, and nobody
+	// is told.
+	Approve func(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
 	// Events is told what the operator ended, and must not block. Nil: nobody
 	// listens.
 	Events func(event.Event)
@@ -180,6 +183,9 @@ func Admin(o AdminOptions) http.Handler {
 	}
 	if o.Room == nil {
 		o.Room = func() func() { return func() {} }
+	}
+	if o.Approve == nil {
+		o.Approve = o.Store.ApprovePairing
 	}
 	a := &admin{AdminOptions: o}
 	mux := http.NewServeMux()

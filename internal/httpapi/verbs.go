@@ -140,7 +140,7 @@ func (a *admin) pairings(ctx context.Context, _ *request) (any, error) {
 }
 
 func (a *admin) approve(ctx context.Context, r *request) (any, error) {
-	return a.Store.ApprovePairing(ctx, r.body.Code, a.Now())
+	return a.Approve(ctx, r.body.Code, a.Now())
 }
 
 func (a *admin) unpair(ctx context.Context, r *request) (any, error) {

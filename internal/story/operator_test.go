@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -46,18 +47,30 @@ func TestPairing(t *testing.T) {
 	if out, err := h.try("pair", "approve", code); err == nil {
 		t.Errorf("a code is taken twice: %s", out)
 	}
+	want := []string{"You may write now.", "echo: hello, it is me #1"}
+	if got := h.said(ann.ID, 3)[1:]; !slices.Equal(got, want) {
+		t.Errorf("after the approval the bot says %q, want %q", got, want)
+	}
 	h.tell(ann, "and now? #2")
-	if got := h.said(ann.ID, 2)[1]; got != "echo: and now? #2" {
+	if got := h.said(ann.ID, 4)[3]; got != "echo: and now? #2" {
 		t.Errorf("the answer = %q, want one to #2 alone", got)
 	}
 	h.dragoman("pair", "remove", "telegram", "71")
 	h.tell(ann, "still? #3")
-	if got := h.said(ann.ID, 3)[2]; !pairingCode.MatchString(got) {
+	if got := h.said(ann.ID, 5)[4]; !pairingCode.MatchString(got) {
 		t.Errorf("after pair remove the bot says %q, want a new code", got)
+	}
+	code = pairingCode.FindString(h.said(ann.ID, 5)[4])
+	d.end(syscall.SIGTERM)
+	d = h.start() // what waited in memory is gone: she has to write again
+	h.dragoman("pair", "approve", code)
+	h.tell(ann, "back? #4")
+	if got := h.said(ann.ID, 6)[5]; got != "echo: back? #4" {
+		t.Errorf("after a restart the answer = %q, want one to #4 alone", got)
 	}
 	d.end(syscall.SIGTERM)
 	rows := h.rows("inbox", "messages")
-	if strings.Contains(rows, "it is me") || strings.Contains(rows, "still?") || !strings.Contains(rows, "and now?") {
+	if strings.Contains(rows, "still?") || !strings.Contains(rows, "and now?") {
 		t.Errorf("what strangers wrote is kept, or what Ann wrote is not:\n%s", rows)
 	}
 }
