@@ -25,6 +25,8 @@ const (
 	// recordGrace is how long a result may still take to reach the journal
 	// after the turn was stopped.
 	recordGrace = 5 * time.Second
+	// sayBarred answers the calls of a person who was turned out meanwhile.
+	sayBarred = "error: not run: the person who asked may not use this any more"
 )
 
 // runCalls answers the open calls: Parallel ones that follow each other side
@@ -65,6 +67,16 @@ func (r *run) answer(ctx context.Context, c sessions.ToolCall, times, n int) (se
 		return m, nil
 	}
 	text, run := r.refusal(c, times, n)
+	if run && r.t.MayUseTools != nil {
+		may, err := r.t.MayUseTools(ctx)
+		switch {
+		case err != nil:
+			return sessions.Message{}, err
+		case !may:
+			r.barred.Store(true)
+			text, run = sayBarred, false
+		}
+	}
 	failed := !run && text != sayInterrupted
 	if run {
 		var err error

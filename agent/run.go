@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"dragoman/agent/window"
 	"dragoman/channels"
@@ -87,6 +88,8 @@ type run struct {
 	forced bool
 	// stuck says that nothing came of a summary for the sake of their number.
 	stuck bool
+	// barred says that the person may not use tools any more.
+	barred atomic.Bool
 
 	mu sync.Mutex
 }
@@ -158,7 +161,7 @@ func (r *run) loop(ctx context.Context) (Result, error) {
 		if err := r.steer(ctx); err != nil {
 			return Result{}, err
 		}
-		final := r.steps >= r.a.opts.MaxSteps-1
+		final := r.steps >= r.a.opts.MaxSteps-1 || r.barred.Load()
 		resp, err := r.step(ctx, final)
 		if err != nil {
 			return Result{}, err

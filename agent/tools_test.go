@@ -216,3 +216,33 @@ func TestResultOutlivesStop(t *testing.T) {
 		t.Errorf("journal = %q, want %q", got, want)
 	}
 }
+
+// A person who is turned out while a turn runs has no tools from then on: calls
+// are not run, and the model answers without.
+func TestToolsEndWithTheRight(t *testing.T) {
+	ran := 0
+	m := newScript(t, call("c1 get {}"), call("c2 get {}", "c3 get {}"), say("Done."))
+	turn := turnOf("go")
+	asked := 0
+	turn.MayUseTools = func(context.Context) (bool, error) {
+		asked++
+		return asked == 1, nil
+	}
+	res := run(t, newAgent(t, m, agent.Options{}, get(func(context.Context, agent.Call) (string, error) {
+		ran++
+		return "fine", nil
+	})), turn)
+	if ran != 1 || res.Text != "Done." || res.Steps != 3 {
+		t.Errorf("%d calls ran, Text = %q after %d steps, want 1, \"Done.\" after 3", ran, res.Text, res.Steps)
+	}
+	for _, i := range []int{4, 5} {
+		if got := res.Messages[i].Content; !strings.Contains(got, "may not use this any more") {
+			t.Errorf("result %d = %q, want a refusal", i, got)
+		}
+	}
+	broken := errors.New("the store is broken")
+	turn.MayUseTools = func(context.Context) (bool, error) { return false, broken }
+	if _, err := newAgent(t, newScript(t, call("c1 get {}")), agent.Options{}, get(nil)).Run(t.Context(), turn); !errors.Is(err, broken) {
+		t.Errorf("Run = %v, want %v", err, broken)
+	}
+}

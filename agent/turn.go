@@ -37,6 +37,10 @@ type Turn struct {
 	// Alive, if not nil, is told of every piece of an answer that comes, also of
 	// those that nobody is shown. It must not block.
 	Alive func()
+	// MayUseTools, if not nil, is asked before each call of a tool whether the
+	// person may still have it. If not, the call is answered so, and the model
+	// answers without tools. An error ends the turn. It is called side by side.
+	MayUseTools func(context.Context) (bool, error)
 	// Steer, if not nil, is asked between steps for messages that came
 	// meanwhile; it has journaled them itself (StepSteer).
 	Steer func(context.Context) ([]sessions.Message, error)

@@ -23,6 +23,11 @@ func (g *Gateway) mayTalk(ctx context.Context, b *binding, m channels.Inbound) (
 	if !m.Private && (b.Groups == Off || b.Groups != All && !m.Addressed && m.Edits == "") {
 		return notAddressed, nil
 	}
+	return g.known(ctx, b, m)
+}
+
+// known is mayTalk for a message that is meant for us.
+func (g *Gateway) known(ctx context.Context, b *binding, m channels.Inbound) (verdict, error) {
 	if !b.isShut() && b.allows(m) {
 		return welcome, nil
 	}

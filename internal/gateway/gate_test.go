@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
@@ -9,8 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/sessions"
 )
 
 func TestWhoMayTalk(t *testing.T) {
@@ -189,4 +192,51 @@ func TestAllowListCanBeReplaced(t *testing.T) {
 		w.expect("1", "echo a")
 		w.expect("2", "echo c")
 	})
+}
+
+// Whoever is turned out while a turn of theirs runs keeps no tools in it,
+// however they were let in.
+func TestWhoIsTurnedOutLosesTools(t *testing.T) {
+	tests := []struct {
+		name string
+		out  func(*world) error
+		want bool
+	}{
+		{"nobody", func(*world) error { return nil }, true},
+		{"from the list", func(w *world) error { w.gw.SetAllow("net", nil); return nil }, false},
+		{"another", func(w *world) error { w.gw.SetAllow("net", []string{"1"}); return nil }, true},
+		{"the channel", func(w *world) error { w.gw.Shut("net", true); return nil }, false},
+		{"a paired one", func(w *world) error { return w.mem.Unpair(w.t.Context(), "net", "p") }, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, func(_ *world, b *gateway.Binding, _ *gateway.Options) { b.Pairing = true })
+				who := "1"
+				if tt.name == "a paired one" {
+					who = "p"
+					now := time.Now()
+					if _, _, err := w.mem.RequestPairing(t.Context(), sessions.Pairing{Channel: "net", PersonID: who, Code: "c", Expires: now.Add(time.Hour)}, now, 1); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := w.mem.ApprovePairing(t.Context(), "c", now); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+					before, err := turn.MayUseTools(ctx)
+					if err != nil {
+						return "", err
+					}
+					if err := tt.out(w); err != nil {
+						return "", err
+					}
+					after, err := turn.MayUseTools(ctx)
+					return fmt.Sprint(before, " ", after), err
+				}
+				w.say(who, "go")
+				w.expect(who, fmt.Sprint("true ", tt.want))
+			})
+		})
+	}
 }

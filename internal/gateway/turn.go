@@ -148,6 +148,7 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 		return t, nil
 	}
 	if r.b != nil {
+		t.MayUseTools = r.mayUseTools
 		t.System = r.b.System
 		if c, ok := r.b.Channel.(channels.Thinker); ok && c.ShowsThoughts() {
 			t.Thoughts = r.live.think
@@ -163,6 +164,24 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 	r.history = t.History
 	t.Compact = r.compact
 	return t, nil
+}
+
+// mayUseTools reports whether all whom the turn answers may still talk.
+func (r *run) mayUseTools(ctx context.Context) (bool, error) {
+	r.mu.Lock()
+	rows := slices.Clone(r.rows)
+	r.mu.Unlock()
+	for _, w := range rows {
+		verdict, err := r.g.known(ctx, r.b, w.Inbound)
+		if err != nil {
+			return false, &storeError{err}
+		}
+		if verdict != welcome {
+			r.g.log(r.claim.Key).Info("a turn loses its tools: its person may not talk any more", "turn", r.id, "sender", w.Inbound.Sender.ID())
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // compact summarises the conversation while the turn waits for it.
