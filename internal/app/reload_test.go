@@ -128,6 +128,8 @@ func TestReloadWithoutTheChannel(t *testing.T) {
 	if _, err := r.admin.ApprovePairing(t.Context(), code); err != nil {
 		t.Fatalf("approve %q: %v", code, err)
 	}
+	said += 2 // that she may write, and the answer to what she wrote before
+	r.until("an answer to let me in", func() bool { return len(api.FromBot(7)) == said })
 	say("good morning")
 
 	p.write(off)
