@@ -46,7 +46,7 @@ test: need
 
 ## need: install what the tests need and lack
 need:
-	@.ci/need ngircd inspircd chromium npm
+	@.ci/need ngircd inspircd anope chromium npm
 	@.ci/aimock/install
 
 ## test-models: talk to a real llama-server and a real Ollama (downloads 36 MB and a Go module, builds them once)

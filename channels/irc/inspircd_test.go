@@ -15,6 +15,7 @@ import (
 // plain words, a full one that forwards us is named and the other one left,
 // we carry the mark of programs, and who carries it too gets no answer.
 func TestRealModes(t *testing.T) {
+	t.Parallel()
 	addr := ircd.StartInspircd(t)
 	anna := ircd.Join(t, addr, "anna", "#plain", "#full", "#other")
 	anna.Raw("MODE #plain +c")

@@ -107,6 +107,14 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
+func listens(addr string) bool {
+	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	if err == nil {
+		conn.Close()
+	}
+	return err == nil
+}
+
 // FreePort is a port that nobody listens on, for a second server's link.
 func FreePort(t *testing.T) int { return freePort(t) }
 
@@ -114,12 +122,7 @@ func FreePort(t *testing.T) int { return freePort(t) }
 // until it listens.
 func (n *Ngircd) start(program string) error {
 	n.t.Helper()
-	args := []string{program, "-n", "-f", n.conf}
-	if os.Getuid() == 0 {
-		setpriv := testkit.Need(n.t, "setpriv")
-		args = append([]string{setpriv, "--reuid=nobody", "--regid=nogroup", "--clear-groups"}, args...)
-	}
-	n.cmd = exec.Command(args[0], args[1:]...)
+	n.cmd = command(n.t, program, "-n", "-f", n.conf)
 	if err := n.cmd.Start(); err != nil {
 		return fmt.Errorf("ircd: start ngircd: %w", err)
 	}
@@ -128,9 +131,7 @@ func (n *Ngircd) start(program string) error {
 	cmd := n.cmd
 	go func() { cmd.Wait(); close(exit) }()
 	for deadline := time.Now().Add(patience); ; {
-		conn, err := net.Dial("tcp", n.Addr())
-		if err == nil {
-			conn.Close()
+		if listens(n.Addr()) {
 			return nil
 		}
 		select {
@@ -140,7 +141,7 @@ func (n *Ngircd) start(program string) error {
 		}
 		if time.Now().After(deadline) {
 			n.Stop()
-			return fmt.Errorf("ircd: ngircd does not listen: %w", err)
+			return fmt.Errorf("ircd: ngircd does not listen at %s", n.Addr())
 		}
 	}
 }

@@ -30,21 +30,52 @@ type Person struct {
 // Join connects somebody called nick to addr and waits for the welcome.
 func Join(t *testing.T, addr, nick string, rooms ...string) *Person {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", addr, patience)
-	if err != nil {
-		t.Fatalf("ircd: %s connects: %v", nick, err)
-	}
-	return Attach(t, conn, nick, rooms...)
+	return come(t, dial(t, addr, nick), nick).enter(rooms)
 }
 
 // Attach is Join over a connection that exists.
 func Attach(t *testing.T, conn net.Conn, nick string, rooms ...string) *Person {
+	t.Helper()
+	return come(t, conn, nick).enter(rooms)
+}
+
+// JoinAll connects several people at once: InspIRCd takes a second for those
+// who come together, as for one.
+func JoinAll(t *testing.T, addr string, nicks ...string) []*Person {
+	t.Helper()
+	var all []*Person
+	for _, nick := range nicks {
+		all = append(all, come(t, dial(t, addr, nick), nick))
+	}
+	for _, p := range all {
+		p.enter(nil)
+	}
+	return all
+}
+
+func dial(t *testing.T, addr, nick string) net.Conn {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", addr, patience)
+	if err != nil {
+		t.Fatalf("ircd: %s connects: %v", nick, err)
+	}
+	return conn
+}
+
+// come says who it is, and does not wait.
+func come(t *testing.T, conn net.Conn, nick string) *Person {
 	t.Helper()
 	p := &Person{t: t, conn: conn, nick: nick, done: make(chan struct{}), changed: make(chan struct{})}
 	go p.read()
 	t.Cleanup(p.Close)
 	p.Raw("NICK " + nick)
 	p.Raw("USER " + strings.ToLower(nick) + " 0 * :" + nick)
+	return p
+}
+
+// enter waits for the welcome and joins rooms.
+func (p *Person) enter(rooms []string) *Person {
+	p.t.Helper()
 	p.WaitLine("the welcome", func(l string) bool { return strings.Contains(l, " 376 ") || strings.Contains(l, " 422 ") })
 	for _, r := range rooms {
 		p.Raw("JOIN " + r)
