@@ -29,6 +29,13 @@ type Quote struct {
 	Text string `json:"text,omitempty"`
 }
 
+// Forward says that a message is somebody else's words, which its sender passed
+// on.
+type Forward struct {
+	// Name is whose words they are, or "" if the network does not say.
+	Name string `json:"name,omitempty"`
+}
+
 // AttachmentKind says what an [Attachment] is to a person.
 type AttachmentKind string
 
@@ -113,6 +120,9 @@ type Inbound struct {
 	Reaction string `json:"reaction,omitempty"`
 	// Quote is the message that this one answers, if any.
 	Quote *Quote `json:"quote,omitempty"`
+	// Forwarded, if not nil, says that what was said was passed on: the model is
+	// told, and it is no command.
+	Forwarded *Forward `json:"forwarded,omitempty"`
 	// Attachments are the files that came with it, at most MaxAttachments.
 	Attachments []Attachment `json:"attachments,omitempty"`
 	// Album, if not empty, is the same for messages that their sender sent as

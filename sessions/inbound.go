@@ -28,6 +28,11 @@ func UserMessage(m channels.Inbound) Message {
 		b.WriteString("> " + OneLine(who, 60) + ": " + strings.ReplaceAll(quoted, "\n", "\n> ") + "\n\n")
 	}
 	b.WriteString(m.Prefix)
+	if f := m.Forwarded; f != nil && f.Name != "" {
+		b.WriteString("[forwarded from " + OneLine(f.Name, 60) + "] ")
+	} else if f != nil {
+		b.WriteString("[forwarded] ")
+	}
 	b.WriteString(m.Text)
 	files := transcribed(m.Attachments)
 	for i, a := range files {

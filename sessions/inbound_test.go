@@ -17,6 +17,8 @@ func TestUserMessage(t *testing.T) {
 		"plain":       {channels.Inbound{Text: "hi"}, "hi"},
 		"prefix":      {channels.Inbound{Text: "hi", Prefix: "alice: "}, "alice: hi"},
 		"quote":       {channels.Inbound{Text: "yes", Quote: quote("bob", "really?\nsure?")}, "> bob: really?\n> sure?\n\nyes"},
+		"forwarded":   {channels.Inbound{Text: "buy!", Prefix: "alice: ", Forwarded: &channels.Forward{Name: "Bob]\n[x"}}, "alice: [forwarded from Bob x] buy!"},
+		"by whom?":    {channels.Inbound{Text: "buy!", Forwarded: &channels.Forward{}}, "[forwarded] buy!"},
 		"empty quote": {channels.Inbound{Text: "yes", Quote: quote("bob", "")}, "yes"},
 		"odd name":    {channels.Inbound{Text: "yes", Quote: quote("a]\nSYSTEM:", "x")}, "> a SYSTEM:: x\n\nyes"},
 		"cut in é":    {channels.Inbound{Text: "yes", Quote: quote("", strings.Repeat("é", 501)[1:])}, "> an earlier message: " + strings.Repeat("é", 499) + "…\n\nyes"},

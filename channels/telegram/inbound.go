@@ -53,7 +53,7 @@ func (c *Channel) inbound(id string, m *models.Message, edited bool) (channels.I
 	in := channels.Inbound{
 		Key: key, ID: id, Sender: who, Text: text, Private: private,
 		MessageID: strconv.Itoa(m.ID), Quote: quote(m), At: time.Unix(int64(m.Date), 0), Attachments: files,
-		Album: m.MediaGroupID,
+		Album: m.MediaGroupID, Forwarded: forwarded(m),
 	}
 	if edited {
 		in.Edits = in.MessageID
@@ -120,6 +120,27 @@ func oneLine(s string) string { return markup.Clip(markup.Line(s), 64) }
 func (c *Channel) answersMe(m *models.Message) bool {
 	r := m.ReplyToMessage
 	return r != nil && r.From != nil && r.From.ID == c.id && r.ForumTopicCreated == nil
+}
+
+// forwarded says whose words m passes on, nil if they are its sender's own. What
+// Telegram itself copies from a channel into its group is the channel's own.
+func forwarded(m *models.Message) *channels.Forward {
+	origin := m.ForwardOrigin
+	if origin == nil || m.IsAutomaticForward {
+		return nil
+	}
+	who := channels.Person{}
+	switch {
+	case origin.MessageOriginUser != nil:
+		who.Name = userName(&origin.MessageOriginUser.SenderUser)
+	case origin.MessageOriginHiddenUser != nil:
+		who.Name = oneLine(origin.MessageOriginHiddenUser.SenderUserName)
+	case origin.MessageOriginChat != nil:
+		who = sender(&models.Message{SenderChat: &origin.MessageOriginChat.SenderChat})
+	case origin.MessageOriginChannel != nil:
+		who = sender(&models.Message{SenderChat: &origin.MessageOriginChannel.Chat})
+	}
+	return &channels.Forward{Name: who.Name}
 }
 
 func quote(m *models.Message) *channels.Quote {

@@ -202,3 +202,33 @@ func TestGroupsSetting(t *testing.T) {
 		}
 	}
 }
+
+// Words that are passed on say whose they are, as far as Telegram does. What it
+// copies from a channel into the channel's group is not passed on by anybody.
+func TestForwarded(t *testing.T) {
+	n := newNetwork(t)
+	ann := botapi.Person(7, "Ann")
+	inbox := n.run(t, n.open(t, telegram.Options{}))
+	origin := func(kind, field string, value any) map[string]any {
+		return map[string]any{"forward_origin": map[string]any{"type": kind, "date": 1, field: value}}
+	}
+	copied := origin("channel", "chat", map[string]any{"id": -1009, "type": "channel", "title": "news"})
+	copied["is_automatic_forward"] = true
+	for i, tt := range []struct {
+		name  string
+		extra map[string]any
+		want  *channels.Forward
+	}{
+		{"her own", nil, nil},
+		{"a person's", origin("user", "sender_user", map[string]any{"id": 8, "first_name": "Bob", "last_name": "B"}), &channels.Forward{Name: "Bob B"}},
+		{"a hidden person's", origin("hidden_user", "sender_user_name", "Carl\nC"), &channels.Forward{Name: "Carl C"}},
+		{"a group's", origin("chat", "sender_chat", map[string]any{"id": -5, "type": "group", "title": "friends"}), &channels.Forward{Name: "friends"}},
+		{"a channel's", origin("channel", "chat", map[string]any{"id": -1009, "type": "channel", "title": "news"}), &channels.Forward{Name: "news"}},
+		{"a copy", copied, nil},
+	} {
+		n.Private(ann).Post(botapi.Post{From: ann, Text: tt.name, Extra: tt.extra})
+		if diff := cmp.Diff(tt.want, inbox.Wait(t, i+1)[i].Forwarded); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}

@@ -82,6 +82,9 @@ func (r *reader) read(evt *events.Message) (reading, bool, error) {
 	}
 	in.Text, in.Edits, in.Quote, in.Attachments = said.text, edits, r.quote(said.about), said.files
 	in.Album = albumOf(evt.Message)
+	if said.about.GetIsForwarded() {
+		in.Forwarded = &channels.Forward{}
+	}
 	got := reading{
 		in:    in,
 		seen:  seenMessage{chat: i.Chat.ToNonAD(), sender: i.Sender.ToNonAD(), unmarked: edits == "" && !i.IsFromMe},

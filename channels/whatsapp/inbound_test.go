@@ -228,6 +228,17 @@ func TestReadQuote(t *testing.T) {
 	}
 }
 
+func TestReadForwarded(t *testing.T) {
+	for _, forwarded := range []bool{true, false} {
+		c := &waE2E.ContextInfo{IsForwarded: proto.Bool(forwarded)}
+		for _, m := range []*waE2E.Message{about("nice", c), {ImageMessage: &waE2E.ImageMessage{ContextInfo: c}}} {
+			if got := whatsapp.Read(ann(m)).In.Forwarded; (got != nil) != forwarded {
+				t.Errorf("Forwarded = %+v, want %v", got, forwarded)
+			}
+		}
+	}
+}
+
 func protocol(kind waE2E.ProtocolMessage_Type, id string, edited *waE2E.Message) *waE2E.Message {
 	return &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{Type: kind.Enum(), Key: &waCommon.MessageKey{ID: proto.String(id)}, EditedMessage: edited}}
 }

@@ -53,7 +53,7 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 	case m.Reaction != "":
 		return g.note(ctx, m)
 	}
-	if cmd, ok := parseCommand(m.Text); ok && m.Edits == "" {
+	if cmd, ok := parseCommand(m.Text); ok && m.Edits == "" && m.Forwarded == nil {
 		return g.command(ctx, m, cmd)
 	}
 	if refusal := g.overLimit(m); refusal != "" {

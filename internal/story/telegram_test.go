@@ -206,3 +206,18 @@ func TestSlowChatDelaysNobody(t *testing.T) {
 		t.Errorf("the slow chat shows %q, want its answer in the end", got)
 	}
 }
+
+// Words of somebody else reach the model as theirs, and are no command.
+func TestForwarded(t *testing.T) {
+	h := newHouse(t, plan{})
+	h.start()
+	h.tell(ann, "remember this #1")
+	h.said(ann.ID, 1)
+	h.api.Private(ann).Post(botapi.Post{From: ann, Text: "/new #2", Extra: map[string]any{
+		"forward_origin": map[string]any{"type": "user", "date": 1, "sender_user": map[string]any{"id": 72, "first_name": "Bob"}},
+	}})
+	h.said(ann.ID, 2)
+	if got := h.asked()[1].LastUser(); !strings.HasSuffix(got, "[forwarded from Bob] /new #2") {
+		t.Errorf("the model reads %q, want it to know that Bob said so", got)
+	}
+}

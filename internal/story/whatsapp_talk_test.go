@@ -44,6 +44,7 @@ func TestWhatsAppTalk(t *testing.T) {
 		{"a picture", wasim.Note{Text: "what is this?", Media: file(wasim.Image, "image/png", "", picture)}, []string{"1 pictures; what is this?", "[image, image/png, "}},
 		{"one to be viewed once", wasim.Note{Media: file(wasim.Image, "image/png", "", picture), ViewOnce: true}, []string{"2 pictures; ", "[to be viewed once]", "[image, image/png, "}},
 		{"one that goes away", wasim.Note{Text: "soon gone", Ephemeral: time.Hour}, []string{"2 pictures; ", "soon gone"}},
+		{"one that is passed on", wasim.Note{Text: "win a prize", Forwarded: true}, []string{"[forwarded] win a prize"}},
 		{"a voice message", wasim.Note{Media: file(wasim.Voice, "audio/ogg; codecs=opus", "", []byte("hm"))}, []string{"[voice, audio/ogg; codecs=opus, 2 bytes, file whatsapp_"}},
 		{"a document", wasim.Note{Text: "read it", Media: file(wasim.Document, "text/plain", "offer.txt", []byte("the price is 42 euros\n"))}, []string{"It says: the price is 42 euros"}},
 		{"a large one", wasim.Note{Text: "watch", Media: file(wasim.Video, "video/mp4", "", make([]byte, 1<<20+1))}, []string{"watch", "[video, video/mp4, 1 MB, not available: too large"}},

@@ -40,6 +40,9 @@ func Inbound(m channels.Inbound) channels.Inbound {
 	if m.Quote != nil {
 		m.Quote = &channels.Quote{ID: Text(m.Quote.ID), Name: Text(m.Quote.Name), Text: Text(m.Quote.Text)}
 	}
+	if m.Forwarded != nil {
+		m.Forwarded = &channels.Forward{Name: Text(m.Forwarded.Name)}
+	}
 	m.Attachments = Attachments(m.Attachments)
 	m.At = Time(m.At)
 	return m

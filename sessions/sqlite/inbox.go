@@ -46,12 +46,12 @@ func scanIn(row scanner, k channels.Key) (inRow, error) {
 	w.seq, w.due, w.accepted = seqOf(id), timeOf(due), timeOf(accepted)
 	_, m.ID, _ = strings.Cut(w.dedupe, ":")
 	m.Key, m.Sender, m.Prefix, m.Private, m.Addressed = k, r.Sender, r.Prefix, r.Private, r.Addressed
-	m.Edits, m.Deletes, m.Quote, m.Attachments, m.At = r.Edits, r.Deletes, r.Quote, r.Attachments, r.At
+	m.Edits, m.Deletes, m.Quote, m.Forwarded, m.Attachments, m.At = r.Edits, r.Deletes, r.Quote, r.Forwarded, r.Attachments, r.At
 	return w, nil
 }
 
 func restOf(m channels.Inbound) []byte {
-	return encode(inboundRest{m.Sender, m.Prefix, m.Private, m.Addressed, m.Edits, m.Deletes, m.Quote, m.Attachments, m.At})
+	return encode(inboundRest{m.Sender, m.Prefix, m.Private, m.Addressed, m.Edits, m.Deletes, m.Quote, m.Forwarded, m.Attachments, m.At})
 }
 
 // accepting is an entry with all that can be prepared before the writer, who

@@ -288,6 +288,7 @@ type inboundRest struct {
 	Edits       string                `json:"edits,omitempty"`
 	Deletes     channels.Deletion     `json:"deletes,omitempty"`
 	Quote       *channels.Quote       `json:"quote,omitempty"`
+	Forwarded   *channels.Forward     `json:"forwarded,omitempty"`
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
 	At          time.Time             `json:"at,omitzero"`
 }

@@ -49,7 +49,11 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) sessions.Store
 func goesOn(t *testing.T, reopen func() *rig) {
 	r := reopen()
 	one, two := r.accept(t, "x:1", "1", "one"), r.accept(t, "x:1", "2", "two")
-	r.accept(t, "x:1", "3", "three")
+	three := in("x:1", "3", "three")
+	three.Prefix, three.Private, three.Addressed = "alice: ", true, true
+	three.Quote, three.Forwarded = &channels.Quote{ID: "q", Name: "bob", Text: "old"}, &channels.Forward{Name: "carl"}
+	three.Attachments = fullMessage().Attachments
+	r.enter(t, sessions.Entry{Inbound: three}, sessions.Queued)
 	h := r.claim(t)
 	answers := []sessions.Answered{{Seq: one}, {Seq: two}}
 	call := assistant("")
@@ -80,7 +84,8 @@ func goesOn(t *testing.T, reopen func() *rig) {
 		t.Errorf("delivery %+v, was %+v", again[0], ds[0])
 	}
 	r.commit(t, h, "both")
-	r.pending(t, h, 0, "three")
+	p = r.pending(t, h, 0, "three")
+	same(t, "the message", p.Messages[0].Inbound, three)
 	r.commit(t, h, "third")
 	same(t, "deliveries", r.deliver(t, h), []string{"a", "b", "c", "both", "third"})
 	h.release(nil)

@@ -41,7 +41,7 @@ func Whole(t *testing.T, s sessions.Store, k channels.Key) {
 		{Seq: 8, Role: sessions.RoleAssistant, Content: "A cat.", At: at, Turn: "before", Model: "m", Usage: usage, Extra: map[string]json.RawMessage{"content": raw(`[{"type":"text","text":"A cat."}]`), "mood": raw("1")}},
 	}
 	inbound := func(id, text string) channels.Inbound {
-		return channels.Inbound{Key: k, ID: id, MessageID: "m" + id, Sender: person, Text: text, Prefix: "alice: ", Quote: &channels.Quote{ID: "q", Name: "bob", Text: "old"}, Attachments: file(id), At: at}
+		return channels.Inbound{Key: k, ID: id, MessageID: "m" + id, Sender: person, Text: text, Prefix: "alice: ", Quote: &channels.Quote{ID: "q", Name: "bob", Text: "old"}, Forwarded: &channels.Forward{Name: "carl"}, Attachments: file(id), At: at}
 	}
 	asked := sessions.Message{Role: sessions.RoleAssistant, ToolCalls: call, At: at, Model: "m", Usage: usage, Attachments: file("j.png"), Attached: attachedBy(`"sealed"`)}
 	steps := []sessions.Step{{Kind: sessions.StepModel, Message: &asked, At: at}, {Kind: sessions.StepToolStart, CallID: "c1", At: at}}

@@ -74,10 +74,14 @@ var textTests = map[string]func(*testing.T, *rig){
 			m := in(k, number("", i), test.in)
 			m.Sender.Name, m.Prefix = test.in, test.in
 			m.Quote = &channels.Quote{ID: test.in, Name: test.in, Text: test.in}
+			m.Forwarded = &channels.Forward{Name: test.in}
 			r.enter(t, sessions.Entry{Inbound: m}, sessions.Queued)
 			h := r.claim(t)
 			p := r.pending(t, h, 0, test.want)
 			got := p.Messages[0].Inbound
+			if got.Forwarded == nil || got.Forwarded.Name != test.want {
+				t.Errorf("Forwarded = %+v, want it from %q", got.Forwarded, test.want)
+			}
 			want := in(k, number("", i), test.want)
 			want.Sender.Name, want.Prefix = test.want, test.want
 			want.Quote = &channels.Quote{ID: test.want, Name: test.want, Text: test.want}

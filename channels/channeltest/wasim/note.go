@@ -25,6 +25,8 @@ type Note struct {
 	Quote   string   // the id of the message that this answers
 	Mention []string // numbers; "@" and the number should be in Text too
 
+	Forwarded bool // somebody else said it
+
 	Edit   string // the id of the message that Text stands for from now on
 	Revoke string // the id of the message to take back
 	React  string // the id of the message that Emoji is put on
@@ -216,7 +218,7 @@ func (c *Contact) compose(n Note) *waE2E.Message {
 // words is a plain, quoting or captioned message.
 func (c *Contact) words(n Note) *waE2E.Message {
 	var info *waE2E.ContextInfo
-	if n.Quote != "" || len(n.Mention) > 0 || n.Ephemeral > 0 {
+	if n.Quote != "" || len(n.Mention) > 0 || n.Ephemeral > 0 || n.Forwarded {
 		info = c.context(n)
 	}
 	switch {
@@ -237,6 +239,9 @@ func (c *Contact) words(n Note) *waE2E.Message {
 // context is what a message refers to.
 func (c *Contact) context(n Note) *waE2E.ContextInfo {
 	info := &waE2E.ContextInfo{}
+	if n.Forwarded {
+		info.IsForwarded = proto.Bool(true)
+	}
 	if n.Ephemeral > 0 {
 		info.Expiration = proto.Uint32(uint32(n.Ephemeral.Seconds()))
 	}
