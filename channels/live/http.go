@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -224,11 +225,20 @@ func (h *Hub) handIn(w http.ResponseWriter, r *http.Request, k channels.Key, p p
 	defer h.leave(room)
 	if err := room.accept(ctx, in, m); err != nil {
 		h.log.Warn("message not accepted", "key", k.String(), "msg_id", p.ID, "err", err)
-		return &refusal{http.StatusServiceUnavailable, "The message could not be stored. It is safe to send it again.", true}
+		return &refusal{http.StatusServiceUnavailable, notStored(err), true}
 	}
 	h.follow(ctx, room, nil)
 	answer(w, http.StatusOK, map[string]string{"id": p.ID})
 	return nil
+}
+
+// notStored says why a message was not accepted, as far as its sender can use
+// it. SQLite reports a full disk in words only, without an error value.
+func notStored(err error) string {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || strings.Contains(err.Error(), "disk is full") {
+		return "The disk is full, so the message could not be stored."
+	}
+	return "The message could not be stored. It is safe to send it again."
 }
 
 // accept hands m in after those before it.

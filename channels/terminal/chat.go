@@ -25,6 +25,10 @@ type ChatOptions struct {
 	// History is how many of the last messages are shown at the beginning.
 	// 0: 6; below 0: none.
 	History int
+	// Waits is told in a sentence why a message from a pipe or an Ask cannot be
+	// handed in yet, such as a full disk; the chat keeps trying. A terminal
+	// shows it anyway. nil: it is not told.
+	Waits io.Writer
 }
 
 const (
@@ -53,7 +57,7 @@ func Chat(ctx context.Context, c *live.Client, in io.Reader, out io.Writer, o Ch
 	s := &session{
 		client: c, piped: !inTerminal || !outTerminal || o.Ask != "", quiet: !outTerminal || o.Ask != "",
 		screen: &screen{out: out, size: func() (int, int) { return 80, 24 }, styled: outTerminal && !o.NoColor},
-		known:  map[string]bool{},
+		known:  map[string]bool{}, waits: o.Waits,
 	}
 	if outTerminal {
 		s.screen.size = terminalSize(int(outFile.Fd()))
@@ -94,7 +98,8 @@ func (s *session) run(parent context.Context, in io.Reader) error {
 	input := newInput(in)
 	s.posts = posts
 	work.Go(func() { follow(ctx, s.client, s.last, events) })
-	work.Go(func() { s.post(ctx, posts, posted) })
+	refused := make(chan string)
+	work.Go(func() { s.post(ctx, posts, posted, refused) })
 	if input.wait != nil {
 		work.Go(func() { input.run(ctx) })
 	} else {
@@ -130,6 +135,8 @@ func (s *session) run(parent context.Context, in io.Reader) error {
 			s.on(e)
 		case o := <-posted:
 			s.settle(o)
+		case why := <-refused:
+			s.keepsTrying(why)
 		case to <- next:
 			s.sending = true
 		case b, more := <-s.ready(input.read):
@@ -196,8 +203,8 @@ type outcome struct {
 }
 
 // post hands messages in, one after the other, each until the daemon has taken
-// or refused it.
-func (s *session) post(ctx context.Context, posts <-chan message, posted chan<- outcome) {
+// or refused it for good. Each new reason to try again goes to refused.
+func (s *session) post(ctx context.Context, posts <-chan message, posted chan<- outcome, refused chan<- string) {
 	for {
 		var m message
 		select {
@@ -206,14 +213,15 @@ func (s *session) post(ctx context.Context, posts <-chan message, posted chan<- 
 			return
 		}
 		select {
-		case posted <- outcome{m, s.handIn(ctx, m)}:
+		case posted <- outcome{m, s.handIn(ctx, m, refused)}:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (s *session) handIn(ctx context.Context, m message) error {
+func (s *session) handIn(ctx context.Context, m message, reasons chan<- string) error {
+	told := ""
 	for wait := 100 * time.Millisecond; ; wait = min(longestWait, wait*2) {
 		var err error
 		if m.stop {
@@ -224,6 +232,13 @@ func (s *session) handIn(ctx context.Context, m message) error {
 		var refused *live.RefusedError
 		if err == nil || (errors.As(err, &refused) && !refused.Temporary()) || ctx.Err() != nil {
 			return err
+		}
+		if refused != nil && refused.Sentence != told {
+			told = refused.Sentence
+			select {
+			case reasons <- told:
+			case <-ctx.Done():
+			}
 		}
 		rest(ctx, wait)
 	}

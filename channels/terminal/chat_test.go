@@ -127,6 +127,33 @@ func TestPipeRefusals(t *testing.T) {
 	}
 }
 
+// writerFunc is a writer that is a function.
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// A pipe is told once why its message is not accepted, and is answered when
+// there is room.
+func TestPipeTellsOfAFullDisk(t *testing.T) {
+	g := newGateway(t, strings.ToUpper)
+	g.full = errors.New("sqlite: accept: the disk is full: database or disk is full (13)")
+	var out, told bytes.Buffer
+	waits := writerFunc(func(p []byte) (int, error) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.full = nil
+		return told.Write(p)
+	})
+	err := terminal.Chat(t.Context(), g.client, strings.NewReader("hi\n"), &out, terminal.ChatOptions{Waits: waits})
+	if err != nil || out.String() != "HI\n" {
+		t.Errorf("Chat wrote %q, %v; want the answer alone", out.String(), err)
+	}
+	const want = "The disk is full, so the message could not be stored. Trying again; Ctrl-C ends this.\n"
+	if told.String() != want {
+		t.Errorf("told %q, want %q", told.String(), want)
+	}
+}
+
 func TestPipeReadError(t *testing.T) {
 	g := newGateway(t, strings.ToUpper)
 	if got, err := g.chat(io.MultiReader(strings.NewReader("hi\n"), iotest.ErrReader(errors.New("broken")))); err != nil || got != "HI\n" {

@@ -32,6 +32,7 @@ type gateway struct {
 	ch    *terminal.Channel
 	turns []context.CancelFunc
 	half  string // of the answer that is being written
+	full  error  // what Accept returns; nil: it stores
 	down  func()
 	work  sync.WaitGroup
 }
@@ -87,6 +88,9 @@ func (g *gateway) put(it live.Item) { g.feed.Put(it) }
 func (g *gateway) Accept(_ context.Context, m channels.Inbound) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.full != nil {
+		return g.full
+	}
 	command := strings.HasPrefix(m.Text, "/")
 	if strings.HasPrefix(m.Text, "refuse") || !g.feed.Put(live.Item{ID: m.ID, From: live.FromPerson, Text: m.Text, At: m.At, Waiting: !command}) {
 		return nil

@@ -3,6 +3,7 @@ package terminal
 import (
 	"crypto/rand"
 	"fmt"
+	"io"
 	"strings"
 
 	"dragoman/channels/live"
@@ -41,6 +42,7 @@ type session struct {
 
 	last  int64           // Seq of the newest item shown
 	known map[string]bool // ids that were shown, or need not be
+	waits io.Writer       // hears on a pipe why a message is not accepted yet; nil: nothing does
 	lost  bool
 	turn  string  // of the answer that is being shown
 	whole string  // how far it is
@@ -152,6 +154,15 @@ func (s *session) settle(o outcome) {
 		s.say("· " + plain(o.err))
 		s.failed = fmt.Errorf("terminal: a message was refused: %s", plain(o.err))
 	}
+}
+
+// keepsTrying tells why the daemon does not accept a message yet.
+func (s *session) keepsTrying(why string) {
+	if s.quiet && s.waits != nil {
+		_, _ = fmt.Fprintf(s.waits, "%s Trying again; Ctrl-C ends this.\n", why) // a broken pipe ends us by itself
+		return
+	}
+	s.say("· " + why + " Trying again …")
 }
 
 // say tells something that is no answer. On a pipe nobody would know it from one.

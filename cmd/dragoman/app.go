@@ -55,7 +55,7 @@ func (d appDaemon) run(ctx context.Context, e *env, cfg *config.Config, path str
 }
 
 func (d appDaemon) chat(ctx context.Context, e *env, cfg *config.Config, question, room string) error {
-	o := app.ChatOptions{NoColor: os.Getenv("NO_COLOR") != "", Ask: question}
+	o := app.ChatOptions{NoColor: os.Getenv("NO_COLOR") != "", Ask: question, Waits: e.err}
 	opts := app.Options{Caller: d.caller(), Getenv: os.Getenv}
 	if e.interactive && e.width > 0 && question == "" {
 		opts.Hint = e.screen // not into a pipe: there only answers go

@@ -15,10 +15,9 @@ const (
 	logFlush = time.Second
 )
 
-// logWriter writes lines in a goroutine of its own, so that a log that nobody
-// reads, a terminal that is stopped or a full pipe never holds up an answer.
-// When too many lines wait, new ones are dropped and counted; the count is
-// written as soon as the log is read again.
+// logWriter writes lines in its own goroutine, so that a stopped terminal or a
+// full pipe never delays an answer. When too many lines wait, new ones are
+// dropped and counted; the count is written as soon as the log is read again.
 type logWriter struct {
 	to    io.Writer
 	ended chan struct{}
@@ -54,7 +53,7 @@ func (w *logWriter) Write(line []byte) (int, error) {
 func (w *logWriter) run() {
 	defer close(w.ended)
 	for line := range w.lines {
-		_, _ = w.to.Write(line) // whom could we tell
+		_, _ = w.to.Write(line) // a log that cannot be written has nowhere to report it
 		if n := w.takeLost(); n > 0 {
 			_, _ = fmt.Fprintf(w.to, "dragoman: %d lines of the log were dropped, because nobody read it\n", n)
 		}

@@ -94,9 +94,9 @@ func (d *doors) save() {
 	}
 }
 
-// try compares token with ours. The right one always opens: else whoever
-// guesses could lock its owner out. A token has 16 characters at least, so that
-// guesses are slowed down for the sake of the log and the processor alone.
+// try compares token with ours. The right token always opens; otherwise anybody
+// who guesses could lock the owner out. Tokens have at least 16 characters, so
+// the limit on guesses protects only the log and the processor.
 func (d *doors) try(token string, remote netip.Addr) error {
 	given := sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(given[:], d.token[:]) == 1 {
@@ -111,9 +111,11 @@ func (d *doors) try(token string, remote netip.Addr) error {
 	return errAuth
 }
 
-// limiter counts the wrong guesses of one address, or of one IPv6 network: its
-// owner has all of it. d.mu is held.
-func (d *doors) limiter(ip netip.Addr) *rate.Limiter { // the zero address counts for all that is none
+// limiter returns the limiter of wrong guesses from ip. All addresses of one
+// IPv6 /64 share a limiter, because one visitor usually has the whole network.
+// All visitors without a valid address share that of the zero address. The
+// caller holds d.mu.
+func (d *doors) limiter(ip netip.Addr) *rate.Limiter {
 	if ip.Is6() {
 		if p, err := ip.Prefix(64); err == nil {
 			ip = p.Addr()
@@ -122,7 +124,7 @@ func (d *doors) limiter(ip netip.Addr) *rate.Limiter { // the zero address count
 	l := d.guessers[ip]
 	if l == nil {
 		if len(d.guessers) >= maxGuessers {
-			clear(d.guessers) // the limit over all goes on holding
+			clear(d.guessers) // d.all still limits them together
 		}
 		l = rate.NewLimiter(rate.Every(10*time.Second), 6)
 		d.guessers[ip] = l
