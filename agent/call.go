@@ -148,7 +148,7 @@ func (r *run) execute(ctx context.Context, c sessions.ToolCall) (text string, fa
 	defer cancel()
 	o := r.a.runTool(tctx, r.a.tools[c.Name], Call{
 		ID: c.ID, Args: json.RawMessage(arguments(c)),
-		Key: r.t.Key, Person: r.person, Private: r.t.Private, Turn: r.t.ID,
+		Key: r.t.Key, Person: r.person, Private: r.t.Private, Turn: r.t.ID, Operator: r.t.Operator,
 	})
 	r.logCall(tctx, c.Name, time.Since(begun), o)
 	if o.err == nil {

@@ -170,6 +170,8 @@ type Call struct {
 	Person  channels.Person // the newest message's sender
 	Private bool
 	Turn    string
+	// Operator says that whoever runs Dragoman asks: see [Turn.Operator].
+	Operator bool
 }
 
 // Tool is something the model can do.

@@ -13,6 +13,9 @@ type Turn struct {
 	Key     channels.Key
 	Person  channels.Person // the newest message's sender
 	Private bool
+	// Operator says that the turn is of whoever runs Dragoman: their own chat, or a
+	// job that they configured.
+	Operator bool
 	// System is added to the agent's system prompt: the channel's own part.
 	// It stays the same from turn to turn.
 	System string

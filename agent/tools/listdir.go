@@ -47,7 +47,12 @@ func ListDir(w *Workspace) agent.Tool {
 			Parallel:   true,
 			Repeatable: true,
 		},
-		run: func(ctx context.Context, _ agent.Call, args listArgs) (string, error) {
+		run: func(ctx context.Context, c agent.Call, args listArgs) (string, error) {
+			w, err := w.of(c)
+			if err != nil {
+				return "", err
+			}
+			defer w.leave()
 			return w.list(ctx, args.Path, int(max(0, min(args.Offset, maxNames))))
 		},
 	}

@@ -41,7 +41,12 @@ func ReadFile(w *Workspace) agent.Tool {
 			Parallel:   true,
 			Repeatable: true,
 		},
-		run: func(_ context.Context, _ agent.Call, args readArgs) (string, error) {
+		run: func(_ context.Context, c agent.Call, args readArgs) (string, error) {
+			w, err := w.of(c)
+			if err != nil {
+				return "", err
+			}
+			defer w.leave()
 			return w.read(args.Path, int64(args.Offset), args.Limit.within(w.o.ReadBytes, w.o.ReadBytes))
 		},
 	}

@@ -25,6 +25,15 @@ type WorkspaceOptions struct {
 	// WriteBytes is the greatest size of a file that write_file makes. Default
 	// 1 MiB.
 	WriteBytes int
+	// PerChat gives each conversation a folder of its own in the workspace,
+	// which is all that its tools see. Those of operators see the workspace.
+	PerChat bool
+	// Quota is how many bytes the files may take together: those of the
+	// workspace, or with PerChat those of each conversation. 0: no bound.
+	Quota int64
+	// Operators are names of files in the workspace itself that only operators
+	// may write, in upper or lower case.
+	Operators []string
 }
 
 // Workspace is the folder that the file tools see. Nothing outside it can be
@@ -33,10 +42,11 @@ type WorkspaceOptions struct {
 type Workspace struct {
 	root *os.Root
 	o    WorkspaceOptions
+	chat bool // it is the folder of a conversation
 	// write is held while a file is replaced: write_file uses one temporary
 	// name per folder, so that a crash leaves at most one behind, which the
 	// next write removes.
-	write sync.Mutex
+	write *sync.Mutex
 }
 
 // kernel are folders whose files are not files.
@@ -65,7 +75,7 @@ func OpenWorkspace(dir string, o WorkspaceOptions) (*Workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tools: open the workspace: %w", err)
 	}
-	return &Workspace{root: root, o: o}, nil
+	return &Workspace{root: root, o: o, write: new(sync.Mutex)}, nil
 }
 
 // Close gives the folder back. Tools that are called later fail.

@@ -46,13 +46,18 @@ func WriteFile(w *Workspace) agent.Tool {
 			Parallel:   false,
 			Repeatable: false,
 		},
-		run: func(_ context.Context, _ agent.Call, args writeArgs) (string, error) {
-			return w.save(args)
+		run: func(ctx context.Context, c agent.Call, args writeArgs) (string, error) {
+			w, err := w.of(c)
+			if err != nil {
+				return "", err
+			}
+			defer w.leave()
+			return w.save(ctx, c, args)
 		},
 	}
 }
 
-func (w *Workspace) save(args writeArgs) (string, error) {
+func (w *Workspace) save(ctx context.Context, c agent.Call, args writeArgs) (string, error) {
 	clean, err := local(args.Path)
 	if err != nil {
 		return "", err
@@ -69,12 +74,18 @@ func (w *Workspace) save(args writeArgs) (string, error) {
 	w.write.Lock()
 	defer w.write.Unlock()
 
+	if err := w.room(ctx, clean, args); err != nil {
+		return "", err
+	}
 	dir, base := path.Split(clean)
 	folder, err := w.folder(path.Clean(dir))
 	if err != nil {
 		return "", err
 	}
 	defer folder.Close() // synced where it matters
+	if err := w.allowed(c, folder, base); err != nil {
+		return "", err
+	}
 	size, err := w.replace(folder, clean, base, args)
 	if err != nil {
 		return "", err

@@ -183,7 +183,10 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 	d.onClose("the files", d.files.Close)
 	d.kept = &keepers{cfg: d.cfg, log: d.log, running: map[string]channels.Eraser{}}
 	d.store = filing{wrapStore(store), d.files, d.kept}
-	d.workspace, err = tools.OpenWorkspace(d.cfg.Workspace, tools.WorkspaceOptions{Private: d.private()})
+	d.workspace, err = tools.OpenWorkspace(d.cfg.Workspace, tools.WorkspaceOptions{
+		Private: d.private(), Operators: []string{heartbeatFile},
+		PerChat: d.cfg.WorkspaceMode == config.WorkspacePerChat, Quota: int64(d.cfg.WorkspaceQuota),
+	})
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}
@@ -244,9 +247,10 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,
 		Model: d.model.Name(), OneModel: d.others == nil, Version: d.opts.Version, Heartbeats: d.beats,
 		Reset: resetOf(d.cfg.Sessions.Reset), RetentionDays: d.cfg.Sessions.RetentionDays, Events: d.hooks.Emit,
-		Audit:   httpapi.Audit(d.state.file(auditName), time.Now),
-		Media:   d.files,
-		Partial: d.partial(), Observer: d.metrics, Logger: d.log,
+		Audit:    httpapi.Audit(d.state.file(auditName), time.Now),
+		Operator: d.beats.isOperator,
+		Media:    d.files,
+		Partial:  d.partial(), Observer: d.metrics, Logger: d.log,
 	})
 	return err
 }

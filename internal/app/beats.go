@@ -132,6 +132,13 @@ func (b *beats) Target(job string) (channels.Key, bool) {
 	return s.Target(job)
 }
 
+// isOperator reports whether k is where the outcome of HEARTBEAT.md goes: that
+// is the chat of whoever runs this.
+func (b *beats) isOperator(k channels.Key) bool {
+	target, ok := b.Target(config.FileJobName)
+	return ok && k == target
+}
+
 // Silent is part of gateway.Heartbeats.
 func (b *beats) Silent(answer string) bool { return heartbeat.Silent(answer) }
 

@@ -13,27 +13,35 @@
 // goroutines.
 package config
 
+// Values of Config.WorkspaceMode.
+const (
+	WorkspaceShared  = "shared"
+	WorkspacePerChat = "per_chat"
+)
+
 // Config is everything that can be set. Each field's "doc" tag is the sentence
 // that docs/configuration.md and the reference show.
 type Config struct {
-	StateDir  string             `yaml:"state_dir" doc:"Where everything that must survive a restart lies. With a configuration in /etc/dragoman the default is /var/lib/dragoman."`
-	Workspace string             `yaml:"workspace" doc:"The only folder that the file tools reach. Default: workspace inside state_dir."`
-	Store     Store              `yaml:"store"`
-	HTTP      HTTP               `yaml:"http"`
-	Log       Log                `yaml:"log"`
-	Model     Model              `yaml:"model"`
-	Agent     Agent              `yaml:"agent"`
-	Summary   Summary            `yaml:"summary"`
-	Prune     Prune              `yaml:"prune"`
-	Queue     Queue              `yaml:"queue"`
-	Media     Media              `yaml:"media"`
-	Delivery  Delivery           `yaml:"delivery"`
-	Pairing   Pairing            `yaml:"pairing"`
-	Channels  map[string]Channel `yaml:"channels"`
-	Heartbeat Heartbeat          `yaml:"heartbeat"`
-	Sessions  Sessions           `yaml:"sessions"`
-	Hooks     []Hook             `yaml:"hooks"`
-	Alerts    Alerts             `yaml:"alerts"`
+	StateDir       string             `yaml:"state_dir" doc:"Where everything that must survive a restart lies. With a configuration in /etc/dragoman the default is /var/lib/dragoman."`
+	Workspace      string             `yaml:"workspace" doc:"The only folder that the file tools reach. Default: workspace inside state_dir."`
+	WorkspaceMode  string             `yaml:"workspace_mode" doc:"shared: all conversations see the whole workspace. per_chat: each has a folder of its own in it, chats/NAME; jobs and the operator see all."`
+	WorkspaceQuota Size               `yaml:"workspace_quota" doc:"How much the files of the workspace, or with per_chat those of each conversation, may take together. 0: no bound."`
+	Store          Store              `yaml:"store"`
+	HTTP           HTTP               `yaml:"http"`
+	Log            Log                `yaml:"log"`
+	Model          Model              `yaml:"model"`
+	Agent          Agent              `yaml:"agent"`
+	Summary        Summary            `yaml:"summary"`
+	Prune          Prune              `yaml:"prune"`
+	Queue          Queue              `yaml:"queue"`
+	Media          Media              `yaml:"media"`
+	Delivery       Delivery           `yaml:"delivery"`
+	Pairing        Pairing            `yaml:"pairing"`
+	Channels       map[string]Channel `yaml:"channels"`
+	Heartbeat      Heartbeat          `yaml:"heartbeat"`
+	Sessions       Sessions           `yaml:"sessions"`
+	Hooks          []Hook             `yaml:"hooks"`
+	Alerts         Alerts             `yaml:"alerts"`
 
 	warnings []Problem
 	absent   Problems

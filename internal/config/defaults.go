@@ -15,10 +15,10 @@ var BuiltinTools = []string{
 // defaults is the configuration of an empty file.
 func defaults(o Options) *Config {
 	return &Config{
-		StateDir: o.stateDir(),
-		Store:    Store{Type: "sqlite"},
-		HTTP:     HTTP{Listen: "127.0.0.1:8787"},
-		Log:      Log{Level: "info", Format: "text"},
+		StateDir: o.stateDir(), WorkspaceMode: WorkspaceShared, WorkspaceQuota: 1 << 30,
+		Store: Store{Type: "sqlite"},
+		HTTP:  HTTP{Listen: "127.0.0.1:8787"},
+		Log:   Log{Level: "info", Format: "text"},
 		Model: Model{
 			Type: "auto", API: "auto", Vision: "auto", Reasoning: "auto", ShowReasoning: "off", TextTools: "auto", Retries: 3,
 			FirstByteTimeout: Duration(2 * time.Minute), IdleTimeout: Duration(time.Minute),

@@ -109,6 +109,10 @@ func (v *validator) paths() {
 	if why := v.unsafe(c.Workspace); why != "" {
 		v.bad("workspace", why, "name a folder of its own")
 	}
+	v.oneOf("workspace_mode", c.WorkspaceMode, WorkspaceShared, WorkspacePerChat)
+	if c.WorkspaceQuota < 0 {
+		v.bad("workspace_quota", c.WorkspaceQuota.String()+" is less than nothing", "write a size like 1GiB, or 0 for no bound")
+	}
 	v.oneOf("store.type", c.Store.Type, "sqlite", "file", "memory")
 	if c.Store.Type == "memory" {
 		v.warn("store.type", "memory forgets everything when the daemon ends", "write sqlite or file to keep it")

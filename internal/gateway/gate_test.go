@@ -240,3 +240,34 @@ func TestWhoIsTurnedOutLosesTools(t *testing.T) {
 		})
 	}
 }
+
+// The operator is who reads where the owner does, and who writes in private
+// where they are known to.
+func TestWhoIsTheOperator(t *testing.T) {
+	for _, tt := range []struct {
+		name                  string
+		owner, named, private bool
+		want                  bool
+	}{
+		{"somebody", false, false, true, false},
+		{"a chat of the owner", true, false, true, true},
+		{"the chat that is named", false, true, true, true},
+		{"a group that is named", false, true, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, func(_ *world, b *gateway.Binding, o *gateway.Options) {
+					b.Owner, b.Groups = tt.owner, gateway.All
+					o.Operator = func(k channels.Key) bool { return tt.named && k.Chat() == "c" }
+				})
+				w.agent.run = func(_ context.Context, turn agent.Turn) (string, error) { return fmt.Sprint(turn.Operator), nil }
+				m := w.message("c", "hi")
+				m.Private, m.Sender = tt.private, channels.Person{IDs: []string{"1"}}
+				if err := w.in.Accept(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				w.expect("c", fmt.Sprint(tt.want))
+			})
+		})
+	}
+}

@@ -56,8 +56,11 @@ type Options struct {
 	OneModel        bool          // it answers whatever a conversation names
 	Version         string        // for /status
 	Heartbeats      Heartbeats    // nil: no jobs
-	Media           Media         // nil: files that come with messages are only named
-	Reset           Reset         // never
+	// Operator reports whether k, if it is a private chat, is that of whoever
+	// runs Dragoman, beside those of Binding.Owner. Nil: none is.
+	Operator func(k channels.Key) bool
+	Media    Media // nil: files that come with messages are only named
+	Reset    Reset // never
 	// RetentionDays is after how many days without an update a conversation is
 	// deleted; 0: never.
 	RetentionDays int
@@ -94,6 +97,9 @@ func (o *Options) setDefaults() {
 	def(&o.PairingPending, 3)
 	def(&o.TypingAfter, 400*time.Millisecond)
 	def(&o.SilentFor, time.Minute)
+	if o.Operator == nil {
+		o.Operator = func(channels.Key) bool { return false }
+	}
 	if o.Observer == nil {
 		o.Observer = nobody{}
 	}

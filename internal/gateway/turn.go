@@ -144,11 +144,12 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 		}
 	}
 	if r.job != nil {
-		t.System = jobSystem
+		t.System, t.Operator = jobSystem, true
 		return t, nil
 	}
 	if r.b != nil {
 		t.MayUseTools = r.mayUseTools
+		t.Operator = r.b.Owner || newest.Private && r.g.opts.Operator(r.claim.Key)
 		t.System = r.b.System
 		if c, ok := r.b.Channel.(channels.Thinker); ok && c.ShowsThoughts() {
 			t.Thoughts = r.live.think

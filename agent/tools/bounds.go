@@ -1,0 +1,120 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"dragoman/agent"
+	"dragoman/channels"
+)
+
+// chatsFolder is where the folders of the conversations lie in the workspace.
+const chatsFolder = "chats"
+
+// of is the workspace that c sees; leave must be called when c is done.
+func (w *Workspace) of(c agent.Call) (*Workspace, error) {
+	if !w.o.PerChat || c.Operator {
+		return w, nil
+	}
+	dir := chatsFolder + "/" + c.Key.FileName()
+	if err := w.root.MkdirAll(dir, 0o700); err != nil {
+		return nil, explain("the workspace", err)
+	}
+	root, err := w.root.OpenRoot(dir)
+	if err != nil {
+		return nil, explain("the workspace", err)
+	}
+	return &Workspace{root: root, o: w.o, chat: true, write: w.write}, nil
+}
+
+// leave gives back what of took.
+func (w *Workspace) leave() {
+	if w.chat {
+		_ = w.root.Close() // nothing is written through it
+	}
+}
+
+// allowed refuses to write base in folder if it is an operator's file and c is
+// of somebody else. Where the file lies is decided by the open folder, which a
+// link may have led to, and by the file itself, which the file system may know
+// by other spellings.
+func (w *Workspace) allowed(c agent.Call, folder *os.Root, base string) error {
+	if c.Operator || w.chat {
+		return nil
+	}
+	here, err := folder.Stat(".")
+	if err != nil {
+		return explain(".", err)
+	}
+	top, err := w.root.Stat(".")
+	if err != nil {
+		return explain(".", err)
+	}
+	for _, name := range w.o.Operators {
+		theirs, err := w.root.Stat(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			theirs = nil // it leads out of the workspace, where no tool reaches it
+		}
+		mine, _ := folder.Lstat(base)
+		same := theirs != nil && mine != nil && os.SameFile(theirs, mine)
+		if same || os.SameFile(here, top) && strings.EqualFold(base, name) {
+			return fmt.Errorf("%s is run by itself for whoever runs this, so only they may write it; tell the person that, or use another file", name)
+		}
+	}
+	return nil
+}
+
+// blockSize is what a file takes at least, however small it is: disks count so,
+// and a million empty files are not nothing.
+const blockSize = 4096
+
+func onDisk(n int64) int64 { return max(blockSize, (n+blockSize-1)/blockSize*blockSize) }
+
+// errEnough ends a walk that has seen enough.
+var errEnough = errors.New("enough")
+
+// room refuses a write after which the files would take more than the quota. A
+// write that makes the file no larger is always taken.
+func (w *Workspace) room(ctx context.Context, clean string, args writeArgs) error {
+	held, after := int64(0), int64(len(args.Content))
+	if info, err := w.root.Lstat(clean); err == nil && info.Mode().IsRegular() {
+		held = onDisk(info.Size())
+		if args.Append {
+			after += info.Size()
+		}
+	}
+	more := onDisk(after) - held
+	if w.o.Quota <= 0 || more <= 0 {
+		return nil
+	}
+	used := int64(0)
+	err := fs.WalkDir(w.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var info fs.FileInfo
+		if err == nil {
+			info, err = d.Info()
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // gone meanwhile
+		case err != nil:
+			return explain(name, err)
+		case name != ".":
+			used += onDisk(info.Size())
+		}
+		if used+more > w.o.Quota {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return fmt.Errorf("the workspace is full: its files may take %s together. Nothing was written. Make other files shorter first, or tell the person",
+			channels.SizeText(w.o.Quota))
+	}
+	return err
+}
