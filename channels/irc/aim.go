@@ -84,7 +84,7 @@ func (s *session) aimRoom(prefix, name string) (string, *room, error) {
 	switch {
 	case r == nil:
 		return "", nil, fmt.Errorf("irc: send to %s: %w: it is not among the configured channels", name, channels.ErrPermanent)
-	case !r.joined && r.kicks > 0:
+	case !r.joined && r.kicked:
 		return "", nil, notSent("send to %s: %w: %s", name, channels.ErrRemoved, r.whyNot())
 	case !r.joined:
 		return "", nil, notSent("send to %s: not in the channel: %s", name, r.whyNot())

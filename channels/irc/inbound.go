@@ -97,7 +97,7 @@ func (s *session) fromRoom(e *girc.Event, m channels.Inbound, prefix, name, text
 	if s.ch.opts.Groups == GroupsOff || r == nil || !r.joined || old(e, r.since) {
 		return
 	}
-	r.kicks = 0 // Whoever lets us listen has forgiven us.
+	r.tries = 0 // Whoever lets us listen has forgiven us.
 	if !action {
 		text, m.Addressed = addressed(text, []string{s.me.nick, s.ch.opts.Nick}, s.net.fold)
 		m.Prefix = m.Sender.Name + ": "

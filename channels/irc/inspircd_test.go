@@ -23,7 +23,8 @@ func TestRealModes(t *testing.T) {
 	anna.Sync()
 	o := quick(addr)
 	o.Channels = []string{"#plain", "#full"}
-	o.RejoinMax = time.Minute // The server ends a link that joins and parts too often.
+	// Three JOINs and PARTs within a second are too many for the server.
+	o.RejoinDelay, o.RejoinMax = time.Minute, time.Minute
 	b := start(t, o)
 	b.waitIn("irc:#plain")
 	b.waitStatus("not in #full", func(s channels.Status) bool {

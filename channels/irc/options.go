@@ -83,8 +83,8 @@ type Options struct {
 	RegisterTimeout time.Duration // from dialling to the welcome (60 s)
 	ConfirmTimeout  time.Duration // from writing a line to the server's word for it (45 s)
 	RegainEvery     time.Duration // tries for Nick while another one is in use (60 s)
-	RejoinDelay     time.Duration // after a kick, doubled each time (10 s)
-	RejoinMax       time.Duration // its bound, and the pace of trying closed channels (5 min)
+	RejoinDelay     time.Duration // when a channel is closed or we are kicked, doubled each time (10 s)
+	RejoinMax       time.Duration // its bound (5 min)
 	ReconnectMin    time.Duration // first wait after a lost connection (2 s), doubled each time
 	ReconnectMax    time.Duration // its bound (5 min)
 

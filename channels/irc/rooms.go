@@ -19,7 +19,9 @@ type room struct {
 	why       string    // we are not in it; for the operator
 	again     time.Time // when to try again; zero while an attempt runs
 	tried     time.Time
-	kicks     int
+	tries     int    // in vain, since somebody last spoke there
+	kicked    bool   // that is why we are not in it
+	told      string // the why that the log has
 	plain     bool   // it takes no formatting codes (mode +c or the like)
 	cutBy     string // whose question to us filled a line, last
 	cutAt     time.Time
@@ -107,10 +109,18 @@ func (s *session) tickRooms(now time.Time) {
 	}
 }
 
-// later plans the next attempt at r and tells the operator why.
-func (s *session) later(r *room, wait time.Duration, why string) {
+// later plans the next attempt at r and tells the operator why, the log only
+// once. Each wait is twice as long as the one before: an attempt may cost
+// several lines (we are forwarded, and leave), and servers end a connection
+// that says too many.
+func (s *session) later(r *room, why string) {
+	wait := min(s.ch.opts.RejoinDelay<<min(r.tries, 10), s.ch.opts.RejoinMax)
+	r.tries++
 	r.joined, r.why, r.again = false, why, time.Now().Add(wait)
-	s.log.Warn("not in a channel", "room", r.name, "why", why, "retry_in", wait)
+	if r.told != why {
+		r.told = why
+		s.log.Warn("not in a channel", "room", r.name, "why", why, "retry_in", wait)
+	}
 	s.report()
 }
 
@@ -124,13 +134,13 @@ func (s *session) onJoinRefused(e *girc.Event) {
 	if why == "" {
 		why = plain(e.Last())
 	}
-	s.later(r, s.ch.opts.RejoinMax, why)
+	s.later(r, why)
 }
 
 // onForward is the network sending us to another channel than we asked for.
 func (s *session) onForward(e *girc.Event) {
 	if r := s.rooms[s.net.fold.fold(param(e, 1))]; r != nil && !r.joined {
-		s.later(r, s.ch.opts.RejoinMax, "the network forwards us to "+plain(param(e, 2)))
+		s.later(r, "the network forwards us to "+plain(param(e, 2)))
 	}
 }
 
@@ -143,12 +153,15 @@ func (s *session) onJoin(e *girc.Event) {
 			s.me.user, s.me.host = src.Ident, src.Host
 		}
 		if r == nil { // Forwarded to where nobody sent us.
-			s.log.Warn("left a channel that is not among the configured ones", "room", name)
+			if name != s.stray {
+				s.stray = name
+				s.log.Warn("left a channel that is not among the configured ones", "room", name)
+			}
 			s.spend()
 			s.push("PART", name)
 			return
 		}
-		r.joined, r.since, r.why = true, at(e), ""
+		r.joined, r.since, r.why, r.told, r.kicked = true, at(e), "", "", false
 		switch {
 		case s.net.whox && !s.net.caps["account-tag"]:
 			s.spend()
@@ -176,7 +189,7 @@ func (s *session) onPart(e *girc.Event) {
 	case r == nil:
 	case s.fromMe(e):
 		s.left(r)
-		s.later(r, s.ch.opts.RejoinDelay, "the network took us out of it")
+		s.later(r, "the network took us out of it")
 	default:
 		s.loses(source(e).Name, r)
 	}
@@ -189,9 +202,8 @@ func (s *session) onKick(e *girc.Event) {
 	case s.net.fold.same(param(e, 1), s.me.nick):
 		s.left(r)
 		s.ch.rests.drop(s.net.fold.fold(r.name))
-		wait := s.ch.opts.RejoinDelay << min(r.kicks, 10)
-		r.kicks++
-		s.later(r, min(wait, s.ch.opts.RejoinMax), "kicked by "+plain(source(e).Name))
+		r.kicked = true
+		s.later(r, "kicked by "+plain(source(e).Name))
 	default:
 		s.loses(param(e, 1), r)
 	}

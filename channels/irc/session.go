@@ -67,6 +67,7 @@ type session struct {
 	login    login
 	rooms    map[string]*room // by folded name
 	users    map[string]*user // by folded nick: whom we share a channel with
+	stray    string           // the channel that we left last because nobody sent us
 	batches  map[string]bool  // open batches of old messages
 	pending  []*delivery      // written or about to be, in order
 	sent     uint64           // counts deliveries

@@ -164,31 +164,60 @@ func TestNickServSilent(t *testing.T) {
 	})
 }
 
-// A closed channel is tried again every five minutes and not more often.
+// A channel that is closed or sends us elsewhere is tried after 10 seconds,
+// then after twice as long each time up to five minutes, and the log says once
+// why.
 func TestClosedChannelPace(t *testing.T) {
-	inBubble(t, ircd.Config{}, nil, func(t *testing.T, srv *ircd.Server, ch *irc.Channel) {
-		alice := ircd.Attach(t, pipe(srv), "alice", "#go")
-		defer alice.Close()
-		srv.Deny("#go", "474 :banned")
-		alice.Raw("KICK #go dragoman :out")
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		joins := 0
-		for _, l := range srv.Heard("dragoman") {
-			if strings.HasPrefix(l, "JOIN") {
-				joins++
-			}
-		}
-		if joins < 10 || joins > 16 {
-			t.Errorf("%d JOINs in an hour, want about 13", joins)
-		}
-		if s := ch.Status(); s.State != channels.StateConnected || !strings.Contains(s.Detail, "not in #go: we are banned") {
-			t.Errorf("Status = %+v, want connected, and that we are banned", s)
-		}
-		srv.Deny("#go", "")
-		time.Sleep(6 * time.Minute)
-		if s := ch.Status(); s.Detail != "" {
-			t.Errorf("Status = %+v, want nothing amiss", s)
-		}
-	})
+	for name, test := range map[string]struct {
+		conf  ircd.Config
+		why   string
+		warns int
+	}{
+		"kicked, then banned": {ircd.Config{}, "we are banned", 2},
+		"forwarded":           {ircd.Config{Forward: map[string]string{"#go": "##more"}}, "the network forwards us to ##more", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log *memoryLog
+			inBubble(t, test.conf, func(o *irc.Options) { log = logTo(o) }, func(t *testing.T, srv *ircd.Server, ch *irc.Channel) {
+				if test.conf.Forward == nil {
+					alice := ircd.Attach(t, pipe(srv), "alice", "#go")
+					defer alice.Close()
+					srv.Deny("#go", "474 :banned")
+					alice.Raw("KICK #go dragoman :out")
+				}
+				var tries []time.Duration
+				for began := time.Now(); time.Since(began) < time.Hour; time.Sleep(time.Second) {
+					synctest.Wait()
+					joins := 0
+					for _, l := range srv.Heard("dragoman") {
+						if strings.HasPrefix(l, "JOIN") {
+							joins++
+						}
+					}
+					for len(tries) < joins {
+						tries = append(tries, time.Since(began))
+					}
+				}
+				for i, want := 1, 10*time.Second; i < len(tries); i, want = i+1, min(2*want, 5*time.Minute) {
+					if wait := tries[i] - tries[i-1]; wait < want || wait > want+3*time.Second {
+						t.Errorf("JOIN %d came after %s, want about %s", i, wait, want)
+					}
+				}
+				if len(tries) < 10 {
+					t.Errorf("%d JOINs in an hour, want one every five minutes at the least", len(tries))
+				}
+				if s := ch.Status(); s.State != channels.StateConnected || !strings.Contains(s.Detail, "not in #go: "+test.why) {
+					t.Errorf("Status = %+v, want connected, and %s", s, test.why)
+				}
+				if s := log.String(); strings.Count(s, "WARN") != test.warns {
+					t.Errorf("it logged %s\nwant %d warnings", s, test.warns)
+				}
+				srv.Deny("#go", "")
+				time.Sleep(6 * time.Minute)
+				if s := ch.Status(); s.Detail != "" && test.conf.Forward == nil {
+					t.Errorf("Status = %+v, want nothing amiss", s)
+				}
+			})
+		})
+	}
 }
