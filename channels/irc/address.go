@@ -94,6 +94,8 @@ func plain(s string) string {
 		switch {
 		case r == '\t':
 			return ' '
+		case r == '\n': // Only between the lines of one message.
+			return r
 		case unicode.IsControl(r), turnsAround(r):
 			return -1
 		}

@@ -16,7 +16,7 @@ import (
 // wantedCaps are the capabilities that help us and that we understand.
 var wantedCaps = []string{
 	"message-tags", "server-time", "batch", "echo-message", "account-tag", "account-notify",
-	"extended-join", "chghost", "multi-prefix", "userhost-in-names", "cap-notify",
+	"extended-join", "chghost", "multi-prefix", "userhost-in-names", "cap-notify", multilineCap,
 }
 
 // servicesTime is how long we wait for services to recognise us before we join
