@@ -234,6 +234,13 @@ type Eraser interface {
 	Erase(ctx context.Context, keys []Key, ids []string, then func() error) (entries int, err error)
 }
 
+// Filer marks a channel that sends [Outbound.File]. Without it an answer of very
+// many messages is cut, and says so.
+type Filer interface {
+	// SendsFiles says nothing at run time; it only names the ability.
+	SendsFiles()
+}
+
 // Deduper marks a channel whose network shows a message once, however often
 // Send is called with the same Outbound.ID. Without it a message that may have
 // arrived already is sent again with a visible mark.

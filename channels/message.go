@@ -149,6 +149,8 @@ type Outbound struct {
 	// private talk it is set on every piece of an answer, and an adapter need
 	// not show it there.
 	ReplyTo string
+	// File, if not nil, goes out with Text beside it. Only a [Filer] gets one.
+	File *File
 	// Edit, if not empty, is the network's id of a message of ours that shows
 	// a preview of this one: turn it into the final text instead of sending.
 	Edit string
@@ -156,6 +158,12 @@ type Outbound struct {
 	Attempt int
 	// Uncertain says that an earlier attempt may have reached the network.
 	Uncertain bool
+}
+
+// File is a text that is sent as a file.
+type File struct {
+	Name    string // "answer.md"
+	Content string
 }
 
 // Receipt tells what became of an [Outbound].

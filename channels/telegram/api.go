@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"time"
+
+	"dragoman/channels"
 )
 
 // mostAnswer bounds what is read of one answer. A hundred of the largest
@@ -116,6 +119,34 @@ type envelope struct {
 	} `json:"parameters"`
 }
 
+// upload are the parameters of a call with a file.
+type upload struct {
+	values map[string]string
+	field  string // of the file
+	file   *channels.File
+}
+
+// encode is the body for params, and its type.
+func encode(params any) (body []byte, kind string, err error) {
+	u, isUpload := params.(*upload)
+	if !isUpload {
+		body, err = json.Marshal(params)
+		return body, "application/json", err
+	}
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for name, value := range u.values {
+		err = errors.Join(err, w.WriteField(name, value))
+	}
+	part, failed := w.CreateFormFile(u.field, u.file.Name)
+	if err = errors.Join(err, failed); err != nil {
+		return nil, "", err
+	}
+	_, err = io.WriteString(part, u.file.Content)
+	err = errors.Join(err, w.Close())
+	return b.Bytes(), w.FormDataContentType(), err
+}
+
 // call posts params and returns the result. Its errors are *refusal and
 // *broken, and never hold the token.
 func (c *client) call(ctx context.Context, method string, params any, limit time.Duration) (json.RawMessage, error) {
@@ -124,7 +155,7 @@ func (c *client) call(ctx context.Context, method string, params any, limit time
 	reached := false
 	fail := func(err error) error { return &broken{method, reached, c.tame(err)} }
 
-	body, err := json.Marshal(params)
+	body, kind, err := encode(params)
 	if err != nil {
 		return nil, fail(err)
 	}
@@ -134,7 +165,7 @@ func (c *client) call(ctx context.Context, method string, params any, limit time
 	if err != nil {
 		return nil, fail(err)
 	}
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", kind)
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, fail(err)

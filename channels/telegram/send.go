@@ -34,6 +34,10 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		return channels.Receipt{}, err
 	}
 	page := render(m.Text)
+	if m.File != nil {
+		id, err := c.document(ctx, chat, topic, replyIn(chat, m.ReplyTo), page, m.File)
+		return receipt(id), outcome(err)
+	}
 	if edit, err := strconv.Atoi(m.Edit); err == nil && edit > 0 {
 		id, err := c.edit(ctx, chat, edit, page)
 		if !gone(err) {
@@ -96,6 +100,27 @@ func (c *Channel) post(ctx context.Context, chat int64, topic, reply int, p page
 	return c.write(ctx, "sendMessage", chat, p, func(chat int64, text string, mode models.ParseMode) any {
 		params.ChatID, params.Text, params.ParseMode = chat, text, mode
 		return &params
+	})
+}
+
+var _ channels.Filer = (*Channel)(nil)
+
+// SendsFiles implements [channels.Filer].
+func (c *Channel) SendsFiles() {}
+
+// document sends a file with p beside it and returns its message's id.
+func (c *Channel) document(ctx context.Context, chat int64, topic, reply int, p page, f *channels.File) (int, error) {
+	return c.write(ctx, "sendDocument", chat, p, func(chat int64, text string, mode models.ParseMode) any {
+		u := &upload{field: "document", file: f, values: map[string]string{
+			"chat_id": strconv.FormatInt(chat, 10), "caption": text, "parse_mode": string(mode),
+		}}
+		if topic != 0 {
+			u.values["message_thread_id"] = strconv.Itoa(topic)
+		}
+		if reply > 0 {
+			u.values["reply_parameters"] = fmt.Sprintf(`{"message_id":%d,"allow_sending_without_reply":true}`, reply)
+		}
+		return u
 	})
 }
 

@@ -473,3 +473,30 @@ func BenchmarkSendByLibrary(b *testing.B) {
 		}
 	})
 }
+
+// A file goes out with its words beside it, in the topic and as the reply that
+// it is, and a group that has moved is followed.
+func TestSendFile(t *testing.T) {
+	n := newNetwork(t)
+	ann := botapi.Person(7, "Ann")
+	group := n.Supergroup(-77, "friends", true)
+	said := group.Say(ann, "tell me all")
+	c := n.open(t, telegram.Options{})
+	content := strings.Repeat("all <of> it & more\n", 60_000)
+	got, err := c.Send(t.Context(), channels.Outbound{
+		ID: "1", Key: keyOf(group), Text: "All of it **is** here.", ReplyTo: fmt.Sprint(said),
+		File: &channels.File{Name: "answer.md", Content: content},
+	})
+	if err != nil || got.MessageID == "" {
+		t.Fatalf("Send = %+v, %v, want a message id", got, err)
+	}
+	shown := n.Shown(group.ID())
+	last := shown[len(shown)-1]
+	if last.Text != "All of it is here." || last.ReplyTo == nil || last.Document == nil || last.Document.Name != "answer.md" || last.Document.Content != content {
+		t.Errorf("the group shows %.200q in reply to %v with %v, want the file", last.Text, last.ReplyTo, last.Document != nil)
+	}
+	group.Migrate(-1077)
+	if _, err := c.Send(t.Context(), channels.Outbound{ID: "2", Key: keyOf(group), Text: "x", File: &channels.File{Name: "answer.md", Content: "y"}}); err != nil {
+		t.Errorf("Send to a group that has moved = %v", err)
+	}
+}

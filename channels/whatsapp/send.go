@@ -50,6 +50,10 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		return channels.Receipt{}, c.notConnected()
 	}
 	defer leave()
+	document, err := k.upload(inside, m.File) // before its turn, so that nobody waits for it
+	if err != nil {
+		return channels.Receipt{}, &channels.NotSent{Err: fmt.Errorf("whatsapp: send a file: %w", err)}
+	}
 	if !c.sends.join(inside, to) {
 		return channels.Receipt{}, &channels.NotSent{Err: errors.New("whatsapp: send: too many messages are waiting, or the connection was lost")}
 	}
@@ -66,7 +70,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	}
 	limited, cancel := context.WithTimeout(inside, limit)
 	defer cancel()
-	_, err = k.client.SendMessage(limited, to, c.compose(m, to, expires), whatsmeow.SendRequestExtra{ID: id, Timeout: c.sendLimit})
+	_, err = k.client.SendMessage(limited, to, withDocument(c.compose(m, to, expires), document), whatsmeow.SendRequestExtra{ID: id, Timeout: c.sendLimit})
 	switch {
 	case err == nil:
 		c.sends.acknowledged(to, true)

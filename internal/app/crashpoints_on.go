@@ -97,6 +97,7 @@ type able interface {
 	channels.Previewer
 	channels.Retractor
 	channels.Splitter
+	channels.Filer
 	channels.Reporter
 	channels.Commander
 }
@@ -117,6 +118,7 @@ type deduping interface {
 	channels.Channel
 	channels.Typer
 	channels.Splitter
+	channels.Filer
 	channels.Reporter
 	channels.Commander
 	channels.Deduper

@@ -166,26 +166,3 @@ func (g *Gateway) answer(ctx context.Context, e sessions.Entry, text string) err
 	g.live.kick(e.Inbound.Key)
 	return nil
 }
-
-// split cuts an answer into the replies that its network takes. In private
-// talk all of them say which message they answer: some networks find the
-// person by it. Among several people only the first one hangs on it.
-func (g *Gateway) split(k channels.Key, text string, to channels.Inbound) []sessions.Reply {
-	parts := []string{text}
-	if b := g.bindings[k.Channel()]; b != nil {
-		if s, ok := b.Channel.(channels.Splitter); ok {
-			if cut := s.Split(k, text); len(cut) > 0 {
-				parts = cut
-			}
-		}
-	}
-	replies := make([]sessions.Reply, 0, len(parts))
-	for i, p := range parts {
-		r := sessions.Reply{Key: k, Text: p}
-		if i == 0 || to.Private {
-			r.ReplyTo = to.MessageID
-		}
-		replies = append(replies, r)
-	}
-	return replies
-}

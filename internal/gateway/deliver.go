@@ -164,6 +164,7 @@ func (g *Gateway) outbound(b *binding, d sessions.Delivery) channels.Outbound {
 		ID: d.ID, Key: d.Key, Text: d.Text, ReplyTo: d.ReplyTo, Edit: d.Edit,
 		Attempt: d.Attempts + 1, Uncertain: wasUncertain(d),
 	}
+	b.asFile(&o)
 	if _, safe := b.Channel.(channels.Deduper); o.Uncertain && o.Edit == "" && !safe {
 		o.Text = RepeatMark + o.Text
 		g.opts.Observer.Repeated(d.Key.Channel())

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/agent/agenttest"
+
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/testkit"
 )
@@ -219,5 +221,33 @@ func TestForwarded(t *testing.T) {
 	h.said(ann.ID, 2)
 	if got := h.asked()[1].LastUser(); !strings.HasSuffix(got, "[forwarded from Bob] /new #2") {
 		t.Errorf("the model reads %q, want it to know that Bob said so", got)
+	}
+}
+
+// A megabyte of an answer is a few messages and a file with all of it.
+func TestVeryLongAnswer(t *testing.T) {
+	answer := strings.Repeat("word after word, line after line\n", 32<<10) + "the end"
+	h := newHouse(t, plan{options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply {
+		return func(x *agenttest.Exchange) {
+			for rest := answer; rest != ""; {
+				n := min(len(rest), 64<<10)
+				x.Text(rest[:n])
+				rest = rest[n:]
+			}
+			x.End("stop")
+		}
+	}}})
+	h.start()
+	h.tell(ann, "go on for ever #1")
+	h.until("the file", func() bool {
+		shown := h.api.Shown(ann.ID)
+		return shown[len(shown)-1].Document != nil
+	})
+	shown := h.api.Shown(ann.ID)[1:]
+	if last := shown[len(shown)-1]; len(shown) != 11 || last.Document.Content != answer || last.Text != "This answer is very long. All of it is in this file." {
+		t.Errorf("%d messages, the last with %d bytes: %q, want 11 and all %d", len(shown), last.Document.Bytes, last.Text, len(answer))
+	}
+	if log := h.dragoman("sessions", "show", "telegram:71"); !strings.Contains(log, "the end") {
+		t.Error("the conversation does not have the end of the answer")
 	}
 }

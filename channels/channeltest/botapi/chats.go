@@ -43,12 +43,23 @@ type Message struct {
 	Text       string    `json:"text,omitempty"`
 	Entities   []Entity  `json:"entities,omitempty"`
 
+	// Document is a file that the bot sent; Text is its caption then.
+	Document *Document `json:"document,omitempty"`
+
 	// Stored and Edited are when the server took it, exactly; Edits counts.
 	Stored time.Time `json:"-"`
 	Edited time.Time `json:"-"`
 	Edits  int       `json:"-"`
 	// Sent is the text as the bot sent it, with markup.
 	Sent string `json:"-"`
+}
+
+// Document is a file that the bot sent.
+type Document struct {
+	ID      string `json:"file_id"`
+	Name    string `json:"file_name"`
+	Bytes   int    `json:"file_size"`
+	Content string `json:"-"`
 }
 
 // Chat is one chat of the bot. Its methods write as people.

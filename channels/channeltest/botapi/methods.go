@@ -1,6 +1,7 @@
 package botapi
 
 import (
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -101,7 +102,36 @@ func parsed(p params) (string, []Entity, *answer) {
 	return trimmed, entities, nil
 }
 
-func (s *Server) sendMessage(_ *http.Request, p params) answer {
+func (s *Server) sendMessage(_ *http.Request, p params) answer { return s.send(p, nil) }
+
+// mostCaption is how many UTF-16 units the caption of a file may have.
+const mostCaption = 1024
+
+func (s *Server) sendDocument(r *http.Request, p params) answer {
+	if r.MultipartForm == nil || len(r.MultipartForm.File["document"]) != 1 {
+		return badRequest("there is no document in the request")
+	}
+	head := r.MultipartForm.File["document"][0]
+	f, err := head.Open()
+	if err != nil {
+		return badRequest("%v", err)
+	}
+	defer f.Close()
+	content, err := io.ReadAll(f)
+	switch {
+	case err != nil:
+		return badRequest("%v", err)
+	case len(content) == 0:
+		return badRequest("file must be non-empty")
+	case units(p.str("caption")) > mostCaption:
+		return badRequest("message caption is too long")
+	}
+	p["text"] = p["caption"]
+	return s.send(p, &Document{ID: "SENT", Name: head.Filename, Bytes: len(content), Content: string(content)})
+}
+
+// send adds a message of the bot, with doc if that is not nil.
+func (s *Server) send(p params, doc *Document) answer {
 	text, entities, no := parsed(p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +159,7 @@ func (s *Server) sendMessage(_ *http.Request, p params) answer {
 	c.lastID++
 	m := &Message{
 		ID: c.lastID, From: &me, Chat: c.info, Date: now.Unix(), Stored: now, Text: text, Entities: entities,
-		Topic: topic, IsTopic: topic != 0, ReplyTo: c.quoted(reply.MessageID), Sent: p.str("text"),
+		Topic: topic, IsTopic: topic != 0, ReplyTo: c.quoted(reply.MessageID), Sent: p.str("text"), Document: doc,
 	}
 	c.add(m)
 	s.wrote(m)

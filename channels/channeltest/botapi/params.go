@@ -13,7 +13,7 @@ import (
 )
 
 // mostBody bounds a request's body.
-const mostBody = 1 << 20
+const mostBody = 8 << 20
 
 // params are a call's parameters: JSON values, or, from forms, strings that
 // hold them.

@@ -186,6 +186,7 @@ var methods = map[string]method{
 	"getme":           (*Server).getMe,
 	"getupdates":      (*Server).getUpdates,
 	"sendmessage":     (*Server).sendMessage,
+	"senddocument":    (*Server).sendDocument,
 	"editmessagetext": (*Server).editMessageText,
 	"deletemessage":   (*Server).deleteMessage,
 	"sendchataction":  (*Server).sendChatAction,

@@ -1,0 +1,45 @@
+package whatsapp_test
+
+import (
+	"strings"
+	"testing"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest/wasim"
+	"dragoman/channels/whatsapp"
+)
+
+// A file comes whole, with its words beside it; sent twice it shows once, and
+// where messages disappear so does it.
+func TestSendFile(t *testing.T) {
+	v := newVanishing(t)
+	v.says(t, wasim.Note{Text: "gone in a day", Ephemeral: day})
+	content := strings.Repeat("all of it\n", 100_000)
+	m := channels.Outbound{ID: "f", Key: v.Key(), Text: "All of it **is** here.", File: &channels.File{Name: "answer.md", Content: content}}
+	send(t, v.c, m)
+	m.Attempt, m.Uncertain = 2, true
+	send(t, v.c, m)
+	all := v.ann.Received()
+	last := all[len(all)-1]
+	if last.Text != "All of it *is* here." || last.Media == nil || last.Media.Kind != wasim.Document || last.Media.Name != "answer.md" ||
+		last.Media.Mime != "text/markdown" || string(last.Media.Data) != content {
+		t.Errorf("Ann is shown %q with %.80v, want the file", last.Text, last.Media)
+	}
+	if last.Expires != day || last.Copies != 2 || len(all) != 1 {
+		t.Errorf("of %d messages the last came %d times and disappears after %s, want one, twice, a day", len(all), last.Copies, last.Expires)
+	}
+}
+
+// In a group a file quotes what it answers.
+func TestSendFileInGroup(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := connected(t, n, whatsapp.Options{})
+	g := n.Group("friends", n.Owner(), n.ann)
+	n.ann.Send(wasim.Note{In: g, Text: "@" + n.Owner().Number()[1:] + " tell me all", Mention: []string{n.Owner().Number()}})
+	asked := inbox.Wait(t, 1)[0]
+	send(t, c, channels.Outbound{ID: "f", Key: asked.Key, Text: "here", ReplyTo: asked.MessageID, File: &channels.File{Name: "answer.md", Content: "all"}})
+	all := n.ann.ReceivedIn(g)
+	if last := all[len(all)-1]; last.Quote != asked.MessageID || last.Media == nil || string(last.Media.Data) != "all" {
+		t.Errorf("the group is shown %+v, want the file in answer to %s", last, asked.MessageID)
+	}
+}
