@@ -240,7 +240,7 @@ func TestCommandsAndKeys(t *testing.T) {
 	g := newGateway(t, "", func(q string) string { return "You said " + q })
 	v := visit(t, chrome(t), 360, 740, true, "http://"+g.addr+"/?room=work")
 	v.until(connected)
-	v.until(`document.querySelector("#room").textContent === "· work"`)
+	v.until(`document.querySelector("#room").textContent === "work"`)
 	v.keys("/")
 	v.until(`document.querySelectorAll("#commands li").length === 4`)
 	v.picture("commands")

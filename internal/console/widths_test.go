@@ -52,7 +52,7 @@ func TestWidths(t *testing.T) {
 			v.keys(token + "\r")
 			v.until(connected)
 			v.until(connected + ` && document.querySelector("#messages li")`)
-			js[any](v, `document.querySelector("#room").textContent = "· `+long[:32]+`"`)
+			js[any](v, `document.querySelector("#room").textContent = "`+long[:32]+`"`)
 			v.holds("the conversation")
 			js[any](v, `document.querySelector("#link").dataset.state = "lost"; document.querySelector("#link span").textContent = "Reconnecting"`)
 			v.holds("while it reconnects")

@@ -12,7 +12,7 @@ const $ = (id) => document.getElementById(id);
 const room = new URLSearchParams(location.search).get("room") ?? "default";
 
 if (room !== "default") {
-  $("room").textContent = "· " + room;
+  $("room").textContent = room;
   document.title = room + " · Dragoman";
 }
 const title = document.title;

@@ -10,7 +10,7 @@ const knowable = 40; // characters of an answer by which it can be known
 const mostThoughts = 64 * 1024; // characters of a model's thoughts that are kept
 const near = 60; // pixels from the end that still count as being there
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const calendar = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" });
 
