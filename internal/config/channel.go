@@ -37,50 +37,50 @@ type Channel struct {
 // Access says who may talk on a channel, and where. It is the same for all
 // types, because it is decided in one place.
 type Access struct {
-	Enabled      bool     `yaml:"enabled" doc:"false turns the channel off without forgetting its settings. The files and variables that they name need not be there then."`
-	Allow        []string `yaml:"allow" doc:"Who may talk, by ids that cannot be chosen: see below. Empty: nobody. \"*\": everybody."`
-	Pairing      bool     `yaml:"pairing" doc:"Give unknown people in private chats a code that dragoman pair approve lets in."`
-	Groups       string   `yaml:"groups" doc:"In shared chats answer when addressed, answer all messages, or stay off."`
-	Reset        string   `yaml:"reset" doc:"Instead of sessions.reset.mode on this channel: never, daily or idle. Empty: the same."`
+	Enabled      bool     `yaml:"enabled" doc:"false turns the channel off but keeps its settings. The files and variables that they name may then be missing."`
+	Allow        []string `yaml:"allow" doc:"Who may talk, by ids that people cannot choose for themselves: see above. Empty: nobody. \"*\": everybody."`
+	Pairing      bool     `yaml:"pairing" doc:"Give strangers in private chats a code, which you approve with dragoman pair approve."`
+	Groups       string   `yaml:"groups" doc:"In shared chats: addressed answers when spoken to, all answers every message, off answers none."`
+	Reset        string   `yaml:"reset" doc:"Overrides sessions.reset.mode on this channel: never, daily or idle. Empty: no override."`
 	SystemPrompt string   `yaml:"system_prompt" doc:"Added to the system prompt on this channel."`
 }
 
 // Telegram is one bot.
 type Telegram struct {
 	Token       Secret   `yaml:"token" example:"${file:/run/credentials/telegram}" doc:"The bot's token from @BotFather."`
-	TokenFile   string   `yaml:"token_file" example:"/run/credentials/telegram" doc:"A file that holds it, instead of token."`
+	TokenFile   string   `yaml:"token_file" example:"/run/credentials/telegram" doc:"A file with the token, instead of token."`
 	APIURL      string   `yaml:"api_url" doc:"The Bot API server."`
-	PollTimeout Duration `yaml:"poll_timeout" doc:"How long the server holds an empty poll."`
+	PollTimeout Duration `yaml:"poll_timeout" doc:"How long a poll waits at the server when there are no messages."`
 	Preview     bool     `yaml:"preview" doc:"Show the answer while it is written."`
 }
 
 // WhatsApp is one linked device. Which account it belongs to is decided by the
 // phone that links it: see dragoman login.
 type WhatsApp struct {
-	Names      []string `yaml:"names" doc:"What it is called in groups: \"name: …\", \"name, …\" or \"@name …\" is meant for it."`
-	DeviceName string   `yaml:"device_name" doc:"How the phone lists it under Linked devices."`
+	Names      []string `yaml:"names" doc:"The bot's names in groups: it answers to \"name: …\", \"name, …\" and \"@name …\"."`
+	DeviceName string   `yaml:"device_name" doc:"The name that the phone shows under Linked devices."`
 	WebVersion string   `yaml:"web_version" doc:"The version of WhatsApp Web to claim: three numbers, or auto to ask WhatsApp for the current one. Empty: the built-in one."`
 	Typing     bool     `yaml:"typing" doc:"Show that an answer is being written."`
-	ReadMarks  bool     `yaml:"read_marks" doc:"Mark messages as read when an answer to them is begun."`
-	SelfChat   bool     `yaml:"self_chat" doc:"Listen to the owner in the chat with themselves. Nothing else that the owner writes is listened to."`
+	ReadMarks  bool     `yaml:"read_marks" doc:"Mark messages as read when Dragoman begins to answer them."`
+	SelfChat   bool     `yaml:"self_chat" doc:"Answer the owner in their chat with themselves. Dragoman reads nothing else that the owner writes."`
 }
 
 // IRC is one network.
 type IRC struct {
 	Server     string       `yaml:"server" example:"irc.example.org:6697" doc:"host:port of the network."`
-	TLS        bool         `yaml:"tls" doc:"Speak TLS. Without it everybody on the way reads along."`
+	TLS        bool         `yaml:"tls" doc:"Use TLS. Without it, anybody on the network path can read along."`
 	CAFile     string       `yaml:"ca_file" doc:"PEM file with the authorities to trust instead of the system's."`
 	ClientCert string       `yaml:"client_cert" doc:"PEM file with our certificate, for SASL EXTERNAL or CertFP."`
-	ClientKey  string       `yaml:"client_key" doc:"PEM file with its key. Default: the key is in client_cert."`
-	Password   Secret       `yaml:"password" doc:"The server's own password, where it wants one."`
+	ClientKey  string       `yaml:"client_key" doc:"PEM file with the certificate's key. Default: the key is in client_cert."`
+	Password   Secret       `yaml:"password" doc:"The server's password, if it needs one."`
 	Nick       string       `yaml:"nick" doc:"Our name there."`
-	AltNicks   []string     `yaml:"alt_nicks" doc:"Names to take while nick is in use."`
+	AltNicks   []string     `yaml:"alt_nicks" doc:"Nicks to use while nick is taken."`
 	User       string       `yaml:"user" doc:"User name (ident). Default: nick."`
 	RealName   string       `yaml:"real_name" doc:"Shown by WHOIS."`
 	SASL       SASL         `yaml:"sasl"`
 	NickServ   NickServ     `yaml:"nickserv"`
 	Channels   []IRCChannel `yaml:"channels"`
-	MaxLines   int          `yaml:"max_lines" doc:"How many lines of an answer a channel is shown; !more shows as many again. 0: all of it at once."`
+	MaxLines   int          `yaml:"max_lines" doc:"Maximum lines of an answer shown in a channel; !more shows as many again. 0: no limit."`
 	Flood      Flood        `yaml:"flood"`
 }
 
@@ -89,14 +89,14 @@ type SASL struct {
 	Mechanism string `yaml:"mechanism" doc:"plain (user and password) or external (client_cert). Empty: no SASL."`
 	User      string `yaml:"user" doc:"The services account."`
 	Password  Secret `yaml:"password" doc:"Its password."`
-	Required  bool   `yaml:"required" doc:"Do not stay connected without it."`
+	Required  bool   `yaml:"required" doc:"Disconnect if SASL login fails."`
 }
 
 // NickServ identifies us where the network has no SASL.
 type NickServ struct {
 	User     string `yaml:"user" doc:"The services account."`
 	Password Secret `yaml:"password" doc:"Its password, sent to NickServ after connecting."`
-	Nick     string `yaml:"nick" doc:"Whom the password is told. A form like NickServ@services.example keeps it from an impostor."`
+	Nick     string `yaml:"nick" doc:"Who receives the password. A form like NickServ@services.example protects it from impostors."`
 	Regain   string `yaml:"regain" doc:"The service's command that frees our nick from a dead connection: regain, ghost or recover. Empty: none."`
 }
 
@@ -109,8 +109,8 @@ type IRCChannel struct {
 
 // Flood is our own rate limit on an IRC network.
 type Flood struct {
-	Burst int      `yaml:"burst" doc:"So many lines go out at once."`
-	Every Duration `yaml:"every" doc:"After them, one line in this time."`
+	Burst int      `yaml:"burst" doc:"Lines that may go out at once."`
+	Every Duration `yaml:"every" doc:"After these, one line per this interval."`
 }
 
 // Active lists the names of the enabled channels, sorted.

@@ -10,16 +10,16 @@ import (
 
 // Prune says how long results of tools are shortened in what the model sees.
 type Prune struct {
-	Preset         string   `yaml:"preset" doc:"A known way to do it, which fills in every key that is not written: dragoman, openclaw, sparing or sentinel. Not written: sentinel if summary.preset is that, sparing if it is molf, else dragoman."`
-	Enabled        bool     `yaml:"enabled" doc:"Shorten long results of tools in what the model sees. The transcript keeps them whole."`
-	SoftPercent    int      `yaml:"soft_percent" doc:"Above this share of the context window, long results keep only their two ends."`
-	HardPercent    int      `yaml:"hard_percent" doc:"Above this share, a notice stands for them."`
-	Head           int      `yaml:"head" doc:"Characters that stay of the beginning."`
-	Tail           int      `yaml:"tail" doc:"Characters that stay of the end."`
-	MinResult      int      `yaml:"min_result" doc:"Shorter results, in characters, are left alone."`
-	MinTotal       int      `yaml:"min_total" doc:"A notice stands for results only where that takes away so many characters or more."`
-	KeepAssistants int      `yaml:"keep_assistants" doc:"The results that belong to so many of the newest messages of the model stay whole."`
-	FailedCalls    bool     `yaml:"failed_calls" doc:"Leave calls of tools that only failed out of what the model sees, once their turn is over. The transcript keeps them, and summaries are made of them too."`
+	Preset         string   `yaml:"preset" doc:"A named set of values for every key below that you do not set: dragoman, openclaw, sparing or sentinel. Unset: sentinel if summary.preset is sentinel, sparing if it is molf, otherwise dragoman."`
+	Enabled        bool     `yaml:"enabled" doc:"Shorten long tool results for the model. The transcript keeps them whole."`
+	SoftPercent    int      `yaml:"soft_percent" doc:"Above this share of the context window, long results are reduced to their beginning and end."`
+	HardPercent    int      `yaml:"hard_percent" doc:"Above this share, a notice replaces them."`
+	Head           int      `yaml:"head" doc:"Characters kept from the beginning."`
+	Tail           int      `yaml:"tail" doc:"Characters kept from the end."`
+	MinResult      int      `yaml:"min_result" doc:"Results with fewer characters than this are left alone."`
+	MinTotal       int      `yaml:"min_total" doc:"Results are replaced by a notice only if that saves at least this many characters in all."`
+	KeepAssistants int      `yaml:"keep_assistants" doc:"The tool results of this many newest messages from the model stay whole."`
+	FailedCalls    bool     `yaml:"failed_calls" doc:"After a turn, hide its failed tool calls from the model. The transcript keeps them, and summaries include them."`
 	Exempt         []string `yaml:"exempt" empty:"ok" doc:"Tools whose results always stay whole."`
 }
 

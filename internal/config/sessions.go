@@ -12,16 +12,16 @@ import (
 
 // Sessions says how long conversations last.
 type Sessions struct {
-	RetentionDays int   `yaml:"retention_days" doc:"Delete a conversation this many days after its last message; 0: never. One that waits for something is kept."`
+	RetentionDays int   `yaml:"retention_days" doc:"Delete a conversation this many days after its last message; 0: never. A conversation with unanswered messages or undelivered replies is kept."`
 	Reset         Reset `yaml:"reset"`
 }
 
 // Reset is when a conversation begins anew by itself.
 type Reset struct {
-	Mode     string   `yaml:"mode" doc:"When a conversation begins anew by itself, as with /new: never, daily (at) or idle (after)."`
-	At       string   `yaml:"at" doc:"The time of day of daily: the first message after it begins anew."`
+	Mode     string   `yaml:"mode" doc:"When a conversation starts again by itself, as with /new: never, daily (see at) or idle (see after)."`
+	At       string   `yaml:"at" doc:"For daily: the first message after this time of day starts again."`
 	TimeZone string   `yaml:"time_zone" example:"Europe/Rome" doc:"Time zone of at. Empty: the machine's."`
-	After    Duration `yaml:"after" doc:"The silence of idle: the first message after it begins anew."`
+	After    Duration `yaml:"after" doc:"For idle: the first message after this long a silence starts again."`
 }
 
 // The values of Reset.Mode.
@@ -48,17 +48,17 @@ func clockTime(s string) (time.Duration, error) {
 
 // Hook tells a program of the operator's what happens.
 type Hook struct {
-	On      []string `yaml:"on" example:"[turn_done]" doc:"Which events it is told: session_create, session_save, session_delete, context_compacted, turn_done, delivery_dead, channel_failed, channel_back, model_down, model_back, disk_full."`
-	Command []string `yaml:"command" example:"[/usr/local/bin/note, --json]" doc:"A program and its arguments, started without a shell; the event is JSON on its standard input. Give command or url."`
-	URL     string   `yaml:"url" example:"https://example.org/hook" doc:"Where the event is posted as JSON: https, or http on this machine."`
+	On      []string `yaml:"on" example:"[turn_done]" doc:"The events it receives: session_create, session_save, session_delete, context_compacted, turn_done, delivery_dead, channel_failed, channel_back, model_down, model_back, disk_full."`
+	Command []string `yaml:"command" example:"[/usr/local/bin/note, --json]" doc:"A program and its arguments, started without a shell. It receives the event as JSON on standard input. Set either command or url."`
+	URL     string   `yaml:"url" example:"https://example.org/hook" doc:"The URL that receives the event as a JSON POST: https, or http on this machine."`
 	Secret  Secret   `yaml:"secret" example:"${HOOK_SECRET}" empty:"ok" doc:"Sent with the post, as Authorization: Bearer."`
-	Timeout Duration `yaml:"timeout" example:"10s" doc:"How long it may take; then it is killed, or the connection closed. Default: 10s."`
+	Timeout Duration `yaml:"timeout" example:"10s" doc:"Maximum duration, after which the program is killed or the connection closed. Default: 10s."`
 }
 
 // Alerts says who is told that something does not work.
 type Alerts struct {
-	To    string   `yaml:"to" example:"telegram:123456789" doc:"The conversation that is told, once, when a channel, the model or the disk fails, and when it is well again. Empty: none."`
-	After Duration `yaml:"after" doc:"How long something must fail before it is told, and the hooks are told channel_failed, model_down or disk_full."`
+	To    string   `yaml:"to" example:"telegram:123456789" doc:"The conversation that is told once when a channel, the model or the disk fails, and once when it works again. Empty: none."`
+	After Duration `yaml:"after" doc:"How long something must fail before the alert is sent and the hooks receive channel_failed, model_down or disk_full."`
 }
 
 // HookEvents are the names that Hook.On may use.

@@ -11,43 +11,43 @@ import (
 
 // Summary says when and how old messages are summarised.
 type Summary struct {
-	Preset      string         `yaml:"preset" doc:"A known way to do it, which fills in every key that is not written: dragoman, picoclaw, terrarium, molf, sentinel, goose-conservative, goose-balanced or goose-aggressive."`
-	When        string         `yaml:"when" doc:"auto summarises when a trigger is reached, every_turn after each turn, ask when the person says /compact, which they are told once, or when it would not fit any more; off never: what does not fit is then left out, and said to be."`
+	Preset      string         `yaml:"preset" doc:"A named set of values for every key below that you do not set: dragoman, picoclaw, terrarium, molf, sentinel, goose-conservative, goose-balanced or goose-aggressive."`
+	When        string         `yaml:"when" doc:"auto summarises when a trigger is reached. every_turn summarises after each turn. ask waits for the person to say /compact (they are told about it once) and otherwise summarises only what no longer fits. off never summarises: messages that do not fit are left out, and the model is told so."`
 	Trigger     SummaryTrigger `yaml:"trigger"`
 	Keep        SummaryKeep    `yaml:"keep"`
-	Render      string         `yaml:"render" doc:"Where the summary stands: system_section (at the end of the system prompt), system_message (the same), checkpoint_pair (a question and its answer before the messages) or facts_xml (a fact in the system prompt)."`
-	Format      string         `yaml:"format" doc:"concise: 3 or 4 sentences; sections: goal, constraints, progress, decisions, next steps, context; json: a fixed schema, or that of schema."`
-	MaxTokens   int            `yaml:"max_tokens" doc:"Most tokens of one summary, at most a quarter of the context window; 0: that quarter. Models that think need room for it here."`
-	MaxChars    int            `yaml:"max_chars" doc:"Most characters of one summary; a longer one is written again, never cut. 0: no limit."`
-	Temperature *float64       `yaml:"temperature" example:"0.3" doc:"0 to 2; unset: as model.temperature."`
-	Prompt      string         `yaml:"prompt" doc:"Replaces the built-in instructions; what format asks for is added."`
-	UserPrompt  string         `yaml:"user_prompt" verbatim:"yes" doc:"Replaces the message with what is to be summarised. ${sessionMessages} stands for the messages and must be there; ${previousSummary} for the summary so far, which otherwise stands before them. May be ${file:/path}."`
-	Schema      string         `yaml:"schema" verbatim:"yes" doc:"A JSON Schema of your own for format json, in place of the fixed one. May be ${file:/path}."`
+	Render      string         `yaml:"render" doc:"Where the summary is placed: system_section (at the end of the system prompt), system_message (the same), checkpoint_pair (a question and its answer before the messages) or facts_xml (a fact in the system prompt)."`
+	Format      string         `yaml:"format" doc:"concise: 3 or 4 sentences. sections: goal, constraints, progress, decisions, next steps, context. json: a fixed schema, or the one in schema."`
+	MaxTokens   int            `yaml:"max_tokens" doc:"Maximum tokens in one summary, and never more than a quarter of the context window; 0: that quarter. A model's thoughts count, so leave room for them."`
+	MaxChars    int            `yaml:"max_chars" doc:"Maximum characters in one summary. The model rewrites a longer one; Dragoman never cuts it. 0: no limit."`
+	Temperature *float64       `yaml:"temperature" example:"0.3" doc:"0 to 2; unset: the same as model.temperature."`
+	Prompt      string         `yaml:"prompt" doc:"Replaces the built-in instructions. The instructions for format are added to it."`
+	UserPrompt  string         `yaml:"user_prompt" verbatim:"yes" doc:"Replaces the message that asks for the summary. It must contain ${sessionMessages}, which becomes the messages. ${previousSummary} becomes the summary so far; without it, that summary comes before the messages. May be ${file:/path}."`
+	Schema      string         `yaml:"schema" verbatim:"yes" doc:"Your own JSON Schema for format json, instead of the fixed one. May be ${file:/path}."`
 	Model       SummaryModel   `yaml:"model"`
 }
 
 // SummaryTrigger says how large a conversation is when it is summarised.
 type SummaryTrigger struct {
-	TokensPercent Threshold `yaml:"tokens_percent" example:"75" doc:"Summarise at this share of the context window or more. none: not by size, whatever the preset says."`
-	Messages      Threshold `yaml:"messages" example:"80" doc:"Summarise when more messages than this stand after the last summary. none: not by number, whatever the preset says."`
-	MinMessages   int       `yaml:"min_messages" doc:"Fewer messages than this are left alone."`
+	TokensPercent Threshold `yaml:"tokens_percent" example:"75" doc:"Summarise when the conversation takes this share of the context window or more. none: never by size, even if the preset does."`
+	Messages      Threshold `yaml:"messages" example:"80" doc:"Summarise when there are more messages than this after the last summary. none: never by number, even if the preset does."`
+	MinMessages   int       `yaml:"min_messages" doc:"Do not summarise fewer messages than this."`
 }
 
 // SummaryKeep says what stays word for word.
 type SummaryKeep struct {
 	Unit string `yaml:"unit" doc:"What n counts: messages, turns or tokens."`
-	N    int    `yaml:"n" doc:"How many of the newest stay word for word, at least. Tool calls stay with their results."`
+	N    int    `yaml:"n" doc:"The minimum number of newest ones to keep word for word. Tool calls stay with their results."`
 
-	MaxMessages int `yaml:"max_messages" doc:"How many messages the model is shown word for word at most; what goes beyond is summarised before it is asked. The running turn counts, and is never cut for it. 0: as many as there is room for."`
+	MaxMessages int `yaml:"max_messages" doc:"The maximum number of messages to show the model word for word; older ones are summarised before the call. The running turn counts, but is never cut. 0: as many as fit."`
 }
 
 // SummaryModel is the model that writes summaries, if it is another one.
 type SummaryModel struct {
-	BaseURL string `yaml:"base_url" doc:"Where the model for summaries is served. Empty: where model is."`
-	APIKey  Secret `yaml:"api_key" empty:"ok" doc:"Its key, with base_url."`
-	Name    string `yaml:"name" doc:"The model for summaries. Empty: the configured one (model.name), also where a conversation has a model of its own."`
+	BaseURL string `yaml:"base_url" doc:"The server of the model for summaries. Empty: the same as model."`
+	APIKey  Secret `yaml:"api_key" empty:"ok" doc:"The key for that server."`
+	Name    string `yaml:"name" doc:"The model for summaries. Empty: the configured one (model.name), even if a conversation has its own model."`
 
-	ContextWindow int `yaml:"context_window" doc:"How many tokens it takes in, its answer included. 0: as model.others says of it, or model.context_window."`
+	ContextWindow int `yaml:"context_window" doc:"Its context window in tokens, answer included. 0: as in model.others, or the same as model.context_window."`
 }
 
 // presetSummary is the section as the preset fills it in.
