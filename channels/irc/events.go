@@ -135,7 +135,7 @@ func (s *session) onSupport(e *girc.Event) {
 		case "WHOX":
 			s.net.whox = true
 		case "CLIENTTAGDENY":
-			s.net.noTyping = deniesTyping(value)
+			s.net.tagDeny = value
 		case "MONITOR":
 			s.net.monitor = true
 		case "BOT":

@@ -39,7 +39,7 @@ func (s *session) onMessage(e *girc.Event) {
 		At:     at(e),
 	}
 	if tag := e.Tags["msgid"]; tag != "" && len(tag) <= 200 {
-		m.ID = "msgid-" + tag
+		m.ID = msgidPrefix + tag
 	} else {
 		m.ID = s.ch.newID()
 	}
@@ -53,6 +53,9 @@ func (s *session) onMessage(e *girc.Event) {
 		s.fromPerson(e, m, id, text)
 	}
 }
+
+// msgidPrefix begins the ids that the network gave.
+const msgidPrefix = "msgid-"
 
 // isBot reports whether the network says that a program sent e.
 func isBot(e *girc.Event) bool {

@@ -236,8 +236,12 @@ func (s *session) report() {
 		}
 	}
 	slices.Sort(notes)
-	if !s.hasNick() {
+	switch {
+	case s.hasNick():
+	case s.login.triedNick > 0:
 		notes = append(notes, fmt.Sprintf("called %s, because %s is taken", s.me.nick, s.ch.opts.Nick))
+	default: // Some give everybody who logs in the name of the account.
+		notes = append(notes, fmt.Sprintf("called %s and not %s: the network wants it so", s.me.nick, s.ch.opts.Nick))
 	}
 	if s.ch.opts.SASL.Mechanism != "" && s.login.account == "" {
 		notes = append(notes, "not logged in: the network refused SASL")

@@ -37,3 +37,14 @@ func TestCase53OwnWordsUnderEveryNick(t *testing.T) {
 		t.Errorf("handed in (-want +got):\n%s", diff)
 	}
 }
+
+// A network that names whoever logs in after the account is not said to have
+// our nick taken.
+func TestNickByTheNetwork(t *testing.T) {
+	srv, addr := serve(t, ircd.Config{})
+	b := start(t, quick(addr))
+	srv.Inject("dragoman", ":dragoman!d@h NICK robot")
+	b.waitStatus("called robot by the network", func(s channels.Status) bool {
+		return strings.Contains(s.Detail, "called robot and not dragoman: the network wants it so")
+	})
+}

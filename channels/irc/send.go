@@ -26,6 +26,7 @@ type delivery struct {
 	target string
 	room   *room // nil for a person
 	text   string
+	answer string // the handle of the message that it answers, in a room
 	seq    uint64
 	at     time.Time
 	state  atomic.Int32 // waiting, begun or dropped
@@ -71,10 +72,14 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, err
 	}
+	answer := m.ReplyTo
 	for i, text := range lines {
-		err := s.sayLine(ctx, target, r, text)
+		if r == nil || i > 0 {
+			answer = ""
+		}
+		err := s.sayLine(ctx, target, r, text, answer)
 		if errors.Is(err, errPlain) {
-			err = s.sayLine(ctx, target, r, text)
+			err = s.sayLine(ctx, target, r, text, answer)
 		}
 		if err != nil {
 			if i > 0 {
@@ -100,7 +105,7 @@ func stripCodes(text string) string {
 }
 
 // sayLine says one line in r, or to a person if that is nil.
-func (s *session) sayLine(ctx context.Context, target string, r *room, text string) error {
+func (s *session) sayLine(ctx context.Context, target string, r *room, text, answer string) error {
 	if r != nil && !s.do(ctx, func() {
 		if r.plain {
 			text = stripCodes(text)
@@ -108,7 +113,7 @@ func (s *session) sayLine(ctx context.Context, target string, r *room, text stri
 	}) {
 		return &channels.NotSent{Err: errNotConnected}
 	}
-	return s.say(ctx, &delivery{target: target, room: r, text: text, done: make(chan error, 1)})
+	return s.say(ctx, &delivery{target: target, room: r, text: text, answer: answer, done: make(chan error, 1)})
 }
 
 // repeatMark is what the gateway puts before what may have arrived already.
@@ -223,7 +228,7 @@ func (s *session) deliver(d *delivery) error {
 	}
 	s.sent++
 	d.seq, d.at = s.sent, time.Now()
-	e := girc.Event{Command: "PRIVMSG", Params: []string{d.target, d.text}}
+	e := girc.Event{Command: "PRIVMSG", Params: []string{d.target, d.text}, Tags: s.replyTag(d.answer)}
 	text := e.String()
 	if !s.net.caps["echo-message"] {
 		text += "\r\nPING " + strconv.FormatUint(d.seq, 10)

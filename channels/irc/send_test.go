@@ -258,3 +258,40 @@ func TestTargetsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// The first line of an answer in a room carries the id of what it answers, for
+// clients that show both together; in private, and where the network lets no
+// such tag through, nothing does.
+func TestReplyTag(t *testing.T) {
+	for name, test := range map[string]struct {
+		caps, support []string
+		want          []string
+	}{
+		"tags":    {modern, nil, []string{"@+draft/reply=id1 PRIVMSG #go :eve: one", "PRIVMSG #go two", "PRIVMSG eve one", "PRIVMSG eve two"}},
+		"denied":  {modern, []string{"CLIENTTAGDENY=*,-typing"}, []string{"PRIVMSG #go :eve: one", "PRIVMSG #go two", "PRIVMSG eve one", "PRIVMSG eve two"}},
+		"no tags": {nil, nil, []string{"PRIVMSG #go :eve: one", "PRIVMSG #go two", "PRIVMSG eve one", "PRIVMSG eve two"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, addr := serve(t, ircd.Config{Caps: test.caps, Support: test.support})
+			b := startInGo(t, addr)
+			eve := ircd.Join(t, addr, "eve", "#go")
+			eve.Sync()
+			srv.Inject("dragoman", "@msgid=id1 :eve!~eve@h PRIVMSG #go :dragoman: hi")
+			srv.Inject("dragoman", "@msgid=id2 :eve!~eve@h PRIVMSG dragoman :hi")
+			for i, m := range b.inbox.Wait(t, 2) {
+				if err := b.reply([]string{"irc:#go", "irc:eve"}[i], "one\ntwo", m.MessageID); err != nil {
+					t.Errorf("Send = %v", err)
+				}
+			}
+			var got []string
+			for _, l := range srv.Heard("dragoman") {
+				if strings.Contains(l, "PRIVMSG") {
+					got = append(got, l)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("it sent (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

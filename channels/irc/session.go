@@ -83,7 +83,7 @@ type network struct {
 	statusMsg string // prefixes of messages to operators or voiced only
 	whox      bool
 	monitor   bool
-	noTyping  bool
+	tagDeny   string    // CLIENTTAGDENY
 	botMode   string    // the user mode that marks programs, "" for none
 	started   time.Time // when it welcomed us, by its own clock
 }

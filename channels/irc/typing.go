@@ -17,7 +17,7 @@ func (c *Channel) Typing(ctx context.Context, k channels.Key) error {
 		return nil
 	}
 	s.do(ctx, func() {
-		if s.phase != ready || !s.net.caps["message-tags"] || s.net.noTyping || s.limiter.Tokens() < 2 {
+		if s.phase != ready || !s.net.caps["message-tags"] || deniesTag(s.net.tagDeny, "typing") || s.limiter.Tokens() < 2 {
 			return
 		}
 		var target string
@@ -35,16 +35,30 @@ func (c *Channel) Typing(ctx context.Context, k channels.Key) error {
 	return nil
 }
 
-// deniesTyping reads CLIENTTAGDENY: "*" forbids all tags but those after a "-".
-func deniesTyping(value string) bool {
+// deniesTag reads CLIENTTAGDENY: "*" forbids all tags but those after a "-".
+func deniesTag(deny, tag string) bool {
 	denied := false
-	for tag := range strings.SplitSeq(value, ",") {
-		switch tag {
-		case "*", "typing":
+	for t := range strings.SplitSeq(deny, ",") {
+		switch t {
+		case "*", tag:
 			denied = true
-		case "-typing":
+		case "-" + tag:
 			return false
 		}
 	}
 	return denied
+}
+
+// replyTag says which message a line in a room answers, so that clients show
+// the two together, or is nil where that does not travel.
+func (s *session) replyTag(replyTo string) girc.Tags {
+	fields := strings.Fields(replyTo)
+	if len(fields) != 3 || !s.net.caps["message-tags"] || deniesTag(s.net.tagDeny, "draft/reply") {
+		return nil
+	}
+	id, known := strings.CutPrefix(fields[2], msgidPrefix)
+	if !known {
+		return nil
+	}
+	return girc.Tags{"+draft/reply": id}
 }
