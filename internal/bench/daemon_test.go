@@ -16,6 +16,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
+	"dragoman/internal/testkit"
 )
 
 // build makes the binary as "make build" does, or with more flags. A binary
@@ -25,6 +26,7 @@ func build(t *testing.T, flags ...string) string {
 	if bin := os.Getenv("DRAGOMAN_BIN"); bin != "" && len(flags) == 0 {
 		return bin
 	}
+	testkit.Sources(t)
 	bin := filepath.Join(t.TempDir(), "dragoman")
 	args := append([]string{"build", "-trimpath", "-o", bin}, flags...)
 	cmd := exec.Command("go", append(args, "dragoman/cmd/dragoman")...)

@@ -16,6 +16,7 @@ import (
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
+	"dragoman/internal/testkit"
 )
 
 // steps are the named moments at which the daemon can be told to die.
@@ -92,6 +93,7 @@ channels:
 // build makes the binary under test, once for all tests.
 func build(t *testing.T) string {
 	t.Helper()
+	testkit.Sources(t)
 	bin, err := built()
 	if err != nil {
 		t.Fatal(err)

@@ -82,6 +82,7 @@ const token = "1000:TESTTESTTESTTESTTESTTESTTESTTESTTEST"
 func newHouse(t *testing.T, p plan) *house {
 	t.Helper()
 	t.Parallel()
+	testkit.Sources(t)
 	h := &house{t: t, dir: t.TempDir(), state: p.state, bin: binary}
 	var err error
 	if h.api, err = botapi.Start("127.0.0.1:0", botapi.Options{Token: token}); err != nil {

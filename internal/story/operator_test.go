@@ -326,6 +326,37 @@ func TestSigtermDuringATurn(t *testing.T) {
 	h.said(ann.ID, 2)
 }
 
+// A person whom a SIGHUP turns out loses the tools of the turn that runs.
+func TestSighupTakesTools(t *testing.T) {
+	var h *house
+	h = newHouse(t, plan{channels: "allow: [71]", options: agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply {
+		for _, m := range r.Messages {
+			if m.Role == "tool" {
+				return agenttest.TextReply("it says: " + m.Content)
+			}
+		}
+		return func(x *agenttest.Exchange) {
+			<-h.gates.gate("turned out")
+			agenttest.EchoReply(x)
+		}
+	}}})
+	d := h.start()
+	h.tell(ann, `!tool write_file {"path": "late.md", "content": "too late"}`)
+	h.until("the question to the model", func() bool { return len(h.asked()) == 1 })
+	h.configure(plan{channels: "allow: [72]"})
+	if err := d.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(h.t, "the reload", func() bool { return strings.Contains(d.out.String(), "msg=\"reloaded") })
+	h.gates.open("turned out")
+	if got := h.said(ann.ID, 1)[0]; !strings.Contains(got, "may not use this any more") {
+		t.Errorf("the bot says %q, want that the tool was not run", got)
+	}
+	if _, err := os.Stat(filepath.Join(h.state, "workspace", "late.md")); err == nil {
+		t.Error("the file was written")
+	}
+}
+
 // SIGHUP lets somebody in without a restart, and a bad file changes nothing.
 func TestSighup(t *testing.T) {
 	h := newHouse(t, plan{channels: "allow: [71]"})
