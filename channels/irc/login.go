@@ -36,6 +36,8 @@ type login struct {
 	triedNick int
 	welcomed  time.Time
 	waitUntil time.Time // identifying with NickServ until then
+	known     bool      // NickServ has recognised us
+	said      string    // by NickServ, last
 }
 
 // register sends the first lines.
@@ -275,9 +277,27 @@ func (s *session) identify() {
 
 // identified is called when something shows that the services know us.
 func (s *session) identified() {
-	if s.phase == welcomed && !s.login.waitUntil.IsZero() {
-		s.becomeReady()
+	if s.login.waitUntil.IsZero() {
+		return
 	}
+	s.login.known = true
+	if s.phase == welcomed {
+		s.becomeReady()
+	} else {
+		s.report()
+	}
+}
+
+// unrecognised says that NickServ does not know us, and what it said, or "".
+func (s *session) unrecognised() string {
+	ns := s.ch.opts.NickServ
+	switch {
+	case s.login.waitUntil.IsZero() || s.login.known:
+		return ""
+	case s.login.said == "":
+		return fmt.Sprintf("not identified: %s has not answered", ns.Nick)
+	}
+	return fmt.Sprintf("not identified: %s said %q", ns.Nick, strings.ReplaceAll(s.login.said, ns.Password, "<secret>"))
 }
 
 // onNotice looks for NickServ's word and nothing else. Notices are never
@@ -287,12 +307,14 @@ func (s *session) onNotice(e *girc.Event) {
 	if e.Source == nil || !s.net.fold.same(e.Source.Name, nick) || s.login.waitUntil.IsZero() {
 		return
 	}
-	text := strings.ToLower(plain(e.Last()))
+	s.login.said = plain(e.Last())
+	text := strings.ToLower(s.login.said)
 	for _, yes := range []string{"you are now identified", "you are now recognized", "you are now logged in", "you're now logged in", "password accepted"} {
 		if strings.Contains(text, yes) {
 			s.identified()
 		}
 	}
+	s.report()
 }
 
 // tickLogin goes on where an answer never comes: without end of the welcome

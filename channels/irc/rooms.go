@@ -246,6 +246,9 @@ func (s *session) report() {
 	if s.ch.opts.SASL.Mechanism != "" && s.login.account == "" {
 		notes = append(notes, "not logged in: the network refused SASL")
 	}
+	if note := s.unrecognised(); note != "" {
+		notes = append(notes, note)
+	}
 	s.ch.setStatus(channels.StateConnected, strings.Join(notes, "; "))
 }
 

@@ -150,7 +150,8 @@ func TestReconnectPace(t *testing.T) {
 	})
 }
 
-// NickServ that never answers delays the channels, and no more than that.
+// NickServ that does not recognise us delays the channels, and no more than
+// that; the status has its words, without the password.
 func TestNickServSilent(t *testing.T) {
 	inBubble(t, ircd.Config{}, func(o *irc.Options) {
 		o.NickServ.Password = "pw"
@@ -159,8 +160,20 @@ func TestNickServSilent(t *testing.T) {
 			t.Error("it joined before NickServ had its time")
 		}
 		if !srv.WaitHeard("dragoman", "JOIN", 1, 5*time.Second) {
-			t.Error("it has not joined although NickServ does not answer")
+			t.Error("it has not joined although NickServ does not know it")
 		}
+		detail := func(want string) {
+			t.Helper()
+			synctest.Wait()
+			if s := ch.Status(); s.State != channels.StateConnected || s.Detail != want {
+				t.Errorf("Status = %+v, want connected and %q", s, want)
+			}
+		}
+		detail(`not identified: NickServ said "Invalid password for dragoman."`)
+		srv.Inject("dragoman", ":NickServ!s@s NOTICE dragoman :\x02pw\x02 is a wrong password")
+		detail(`not identified: NickServ said "<secret> is a wrong password"`)
+		srv.Inject("dragoman", ":NickServ!s@s NOTICE dragoman :You are now identified")
+		detail("")
 	})
 }
 
