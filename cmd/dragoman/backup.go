@@ -72,7 +72,7 @@ type restoreCmd struct {
 
 // Help is what --help says beside the flags.
 func (*restoreCmd) Help() string {
-	return "End the daemon first. The whole backup is checked before anything is written; the new state is made beside the old one, compared with the backup, and then takes its name. The store becomes one of the type that the configuration names."
+	return "Stop the daemon first. Dragoman checks the whole backup before it writes anything, builds the new state beside the old one, compares it with the backup, and only then puts it in place. The type of the store is the one in the configuration."
 }
 
 // Run restores.
@@ -100,7 +100,7 @@ func (k *restoreCmd) Run(e *env, c *cli) error {
 	e.say("Restored the backup of %s (version %s) to %s: %s.", e.when(r.Created), oneLine(r.Version), oneLine(cfg.StateDir), holds(r.End))
 	for _, kept := range []string{r.Kept, r.KeptWorkspace} {
 		if kept != "" {
-			e.say("What was there before is in %s; remove it when you do not need it any more.", oneLine(kept))
+			e.say("The previous state is in %s; remove it when you no longer need it.", oneLine(kept))
 		}
 	}
 	for _, name := range r.Devices {

@@ -56,7 +56,7 @@ func TestFilters(t *testing.T) {
 		t.Errorf("a mistyped key made a conversation:\n%s", out)
 	}
 	w.want([]string{"tags     a\n"}, "sessions", "tag", "telegram:tagged", "+a", "--new")
-	w.want([]string{"telegram:tagged has no settings of its own.\nNothing was said in it either: dragoman sessions delete telegram:tagged takes it off"}, "sessions", "tag", "telegram:tagged", "-a")
+	w.want([]string{"telegram:tagged has no settings of its own.\nIt has no messages either: dragoman sessions delete telegram:tagged takes it off"}, "sessions", "tag", "telegram:tagged", "-a")
 	w.want(nil, "sessions", "delete", "telegram:tagged", "--yes")
 	if out := w.want(nil, "sessions", "list"); strings.Contains(out, "tagged") {
 		t.Errorf("an empty conversation stays after its deletion:\n%s", out)
@@ -119,7 +119,7 @@ func TestTagsAndFlags(t *testing.T) {
 
 func TestSearchEverything(t *testing.T) {
 	w := newWorld(t)
-	w.want([]string{"Nobody said anything with price."}, "sessions", "search", "price")
+	w.want([]string{"No message contains price."}, "sessions", "search", "price")
 	w.want([]string{"[]"}, "sessions", "search", "price", "--json")
 	w.fail(exitUsage, "write the words to look for", "sessions", "search", "")
 	w.fail(exitUsage, "write the words to look for", "sessions", "search", " ", "")
@@ -211,7 +211,7 @@ func TestErase(t *testing.T) {
 		t.Errorf("the person's name stays:\n%s", out)
 	}
 	w.want([]string{"another person"}, "sessions", "show", "telegram:8")
-	w.want([]string{"Nobody was paired"}, "pair", "list")
+	w.want([]string{"Nobody is paired"}, "pair", "list")
 	if found := w.want(nil, "sessions", "search", "private", "canary"); strings.Contains(found, "telegram:7") {
 		t.Errorf("the search still finds it:\n%s", found)
 	}
@@ -295,7 +295,7 @@ func TestRenameToNothing(t *testing.T) {
 	w := newWorld(t)
 	w.say("telegram:1", "A title", "hello")
 	w.want([]string{"telegram:1 is now called Two words.\n"}, "sessions", "rename", "telegram:1", "Two", "words")
-	w.want([]string{"telegram:1 has no title any more.\n"}, "sessions", "rename", "telegram:1", "")
+	w.want([]string{"telegram:1 has no title now.\n"}, "sessions", "rename", "telegram:1", "")
 	if out := w.want([]string{"hello"}, "sessions", "list"); strings.Contains(out, "words") {
 		t.Errorf("the title stays:\n%s", out)
 	}

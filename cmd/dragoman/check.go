@@ -10,8 +10,8 @@ import (
 )
 
 type checkCmd struct {
-	Effective bool `help:"Print the whole configuration as it counts, secrets hidden."`
-	Online    bool `help:"Look at the model's server too: the key, the name, the address."`
+	Effective bool `help:"Print the whole configuration with defaults, secrets hidden."`
+	Online    bool `help:"Also test the model's server: the key, the name, the address."`
 	JSON      bool `help:"Print problems and warnings as JSON."`
 }
 

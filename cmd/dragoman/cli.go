@@ -11,18 +11,18 @@ import (
 type cli struct {
 	Config string `short:"c" placeholder:"FILE" help:"The configuration. Default: $$DRAGOMAN_CONFIG, ./dragoman.yaml, ~/.config/dragoman/config.yaml, /etc/dragoman/config.yaml, built-in defaults."`
 
-	Init       initCmd       `cmd:"" help:"Write a first configuration: it asks, and looks whether it works."`
+	Init       initCmd       `cmd:"" help:"Ask a few questions, write a configuration and test it."`
 	Run        runCmd        `cmd:"" help:"Start the gateway and serve until a signal ends it."`
 	Chat       chatCmd       `cmd:"" help:"Talk to it in this terminal."`
-	Check      checkCmd      `cmd:"" help:"Check the configuration: every problem at once."`
-	Models     modelsCmd     `cmd:"" help:"List what the model's server has, and say what is wrong with it."`
-	Status     statusCmd     `cmd:"" help:"Show how the daemon, its channels and its queues are."`
+	Check      checkCmd      `cmd:"" help:"Check the configuration and list every problem."`
+	Models     modelsCmd     `cmd:"" help:"List the models of the server, and say what is wrong with it."`
+	Status     statusCmd     `cmd:"" help:"Show the state of the daemon, its channels and its queues."`
 	Sessions   sessionsCmd   `cmd:"" help:"Find, show, tag, tune, join, export, import, migrate and erase conversations."`
-	Queue      queueCmd      `cmd:"" help:"See what is not answered or not delivered, retry or drop it."`
-	Backup     backupCmd     `cmd:"" help:"Write all that must survive into one file, also while the daemon runs."`
+	Queue      queueCmd      `cmd:"" help:"List unanswered messages and undelivered answers, retry or drop them."`
+	Backup     backupCmd     `cmd:"" help:"Save everything that must survive to one file, even while the daemon runs."`
 	Restore    restoreCmd    `cmd:"" help:"Put a backup into an empty state directory."`
 	Jobs       jobsCmd       `cmd:"" help:"List the scheduled jobs, or run one now."`
-	Pair       pairCmd       `cmd:"" help:"Let people in who asked for it, or take that back."`
+	Pair       pairCmd       `cmd:"" help:"Let people in who asked, or shut them out again."`
 	Login      loginCmd      `cmd:"" help:"Link a WhatsApp channel to a phone."`
 	Logout     logoutCmd     `cmd:"" help:"Forget the account that a WhatsApp channel is linked to."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for bash, zsh or fish."`

@@ -13,7 +13,7 @@ import (
 
 type sessionsListCmd struct {
 	Limit   int      `default:"10" help:"How many, 1 to 200 (${default}); more is 200, 0 is 1."`
-	After   string   `placeholder:"CURSOR" help:"Go on behind a page: it says with which cursor."`
+	After   string   `placeholder:"CURSOR" help:"Continue after a page, with the cursor that it printed."`
 	Channel string   `placeholder:"NAME" help:"Only this channel's."`
 	Tag     string   `placeholder:"TAG" help:"Only those with this tag."`
 	Text    string   `placeholder:"TEXT" help:"Only those with this in their key or title."`
@@ -127,7 +127,7 @@ func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
 			return e.json(append([]sessions.Found{}, found...))
 		}
 		if len(found) == 0 {
-			e.say("Nobody said anything with %s.", oneLine(query))
+			e.say("No message contains %s.", oneLine(query))
 			return nil
 		}
 		for _, f := range found {

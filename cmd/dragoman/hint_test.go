@@ -41,7 +41,7 @@ func TestHintsOfChannels(t *testing.T) {
 		"phone": {State: channels.StateFailed, Detail: "needs pairing: the phone ended it; run: dragoman login phone"},
 		"other": {State: channels.StateFailed, Detail: "needs pairing: dragoman login phone is a joke"},
 	}}})
-	want := "daemon     does not run; start it with: bin/dragoman -c a.yaml run\n" +
+	want := "daemon     is not running; start it with: bin/dragoman -c a.yaml run\n" +
 		"other      failed: needs pairing: dragoman login phone is a joke\n" +
 		"phone      failed: needs pairing: the phone ended it; run: bin/dragoman -c a.yaml login phone\n"
 	if out.String() != want {

@@ -16,7 +16,7 @@ type sessionsImportCmd struct {
 	Path   string `arg:"" name:"file" help:"A file, or a folder with such files."`
 	Format string `default:"auto" enum:"auto,json,jsonl,picoclaw,picoclaw-jsonl,openai,goose" help:"What the files are: auto (${default}), json and jsonl (Dragoman's own), picoclaw, picoclaw-jsonl, openai, goose."`
 	Key    string `placeholder:"KEY" help:"The conversation's key, instead of the one in the file."`
-	DryRun bool   `help:"Only say what would be imported."`
+	DryRun bool   `help:"Only print what would be imported."`
 	jsonFlag
 }
 
@@ -96,7 +96,7 @@ func restore(ctx context.Context, a *httpapi.Client, plan *exchange.Plan) (sessi
 	case err != nil && taken == (sessions.Taken{}):
 		err = fmt.Errorf("nothing was imported: %w", err)
 	case err != nil:
-		err = fmt.Errorf("only %s imported; the same command goes on with the others: %w", count(taken.Conversations, "conversation was", "conversations were"), err)
+		err = fmt.Errorf("only %s imported; run the same command again for the others: %w", count(taken.Conversations, "conversation was", "conversations were"), err)
 	}
 	return taken, err
 }

@@ -19,7 +19,7 @@ type initCmd struct {
 
 // Help is what --help says beside the flags.
 func (*initCmd) Help() string {
-	return "It asks for a model and a Telegram bot, writes a configuration with comments, and looks whether both work. Enter takes what stands in brackets. Secrets go into files of their own beside it, which only you can read."
+	return "It asks for a model and a Telegram bot, writes a configuration with comments, and tests the model. Enter accepts the value in brackets. Secrets are written to separate files that only you can read."
 }
 
 // provider is a model's server as people know it.
@@ -51,7 +51,7 @@ func (k *initCmd) Run(e *env, _ *cli) error {
 		return err
 	}
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-		return tell(nil, "%s is there already, and stays as it is; name another file, or edit that one", k.File)
+		return tell(nil, "%s exists already and was not changed; name another file, or edit that one", k.File)
 	}
 	a := &asking{e: e, in: bufio.NewReader(e.in), dir: filepath.Dir(file)}
 	text := a.configuration()
@@ -61,13 +61,13 @@ func (k *initCmd) Run(e *env, _ *cli) error {
 	if err := writeNew(file, text); err != nil {
 		return tell(err, "%s cannot be written", k.File)
 	}
-	e.say("\nWritten: %s. Every other setting: config.example.yaml.", k.File)
+	e.say("\nWritten: %s. config.example.yaml has all other settings.", k.File)
 	cfg, err := e.daemon.load(file)
 	if err != nil {
 		return err
 	}
 	if err := e.checkOnline(cfg); err != nil {
-		e.say("That can be mended in the file; then: %s -c %s check --online", e.program, shellWord(k.File))
+		e.say("Correct that in the file, then run: %s -c %s check --online", e.program, shellWord(k.File))
 		return err
 	}
 	start := e.program + " run"
@@ -89,13 +89,13 @@ type asking struct {
 // configuration asks everything and returns the file's text.
 func (a *asking) configuration() string {
 	var b strings.Builder
-	b.WriteString("# Dragoman's configuration. Every setting there is: config.example.yaml.\n\n")
-	a.e.say("Which model shall answer?")
+	b.WriteString("# Dragoman's configuration. config.example.yaml has all settings.\n\n")
+	a.e.say("Which model should answer?")
 	for i, p := range providers {
 		a.e.say("  %d  %s", i+1, p.name)
 	}
 	a.model(&b, a.choose(len(providers)))
-	a.e.say("\nTelegram: @BotFather gives you a token for a bot of your own (/newbot). Empty: no Telegram for now.")
+	a.e.say("\nTelegram: @BotFather gives you a token for a bot of your own (/newbot). Leave it empty to skip Telegram for now.")
 	if token := a.secret("Token"); token != "" {
 		fmt.Fprintf(&b, "\nchannels:\n  telegram:\n    token_file: %s\n    # Strangers get a code; dragoman pair approve CODE lets them in.\n    pairing: true\n", a.keep("telegram.token", token))
 	}

@@ -11,8 +11,8 @@ import (
 
 type jobsCmd struct {
 	List jobsListCmd `cmd:"" default:"withargs" help:"List the jobs with their next time and last outcome."`
-	Log  jobsLogCmd  `cmd:"" help:"List what became of due times, the newest first."`
-	Run  jobsRunCmd  `cmd:"" help:"Run a job now, beside its schedule."`
+	Log  jobsLogCmd  `cmd:"" help:"List past runs and what became of them, newest first."`
+	Run  jobsRunCmd  `cmd:"" help:"Run a job now; its schedule does not change."`
 }
 
 type jobsListCmd struct {
@@ -99,7 +99,7 @@ func (k *jobsRunCmd) Run(e *env, c *cli) error {
 		if err != nil {
 			return err
 		}
-		e.say("%s was started; %s shows what becomes of it.", oneLine(k.Name), e.command("jobs log", k.Name))
+		e.say("%s was started; see the result with %s.", oneLine(k.Name), e.command("jobs log", k.Name))
 		return nil
 	})
 }

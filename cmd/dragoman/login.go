@@ -73,9 +73,9 @@ func (s *shown) show(text, code string) {
 		s.e.say("%s", wrong)
 	}
 	_, _ = fmt.Fprint(s.e.out, picture)
-	s.e.say("Scan this. A new one comes when it is used up; Ctrl-C gives up.")
+	s.e.say("Scan this code. It is replaced when it expires; Ctrl-C gives up.")
 	if wrong != "" { // what stands above it is out of sight now
-		s.e.say("If you see only a part: make the window larger and wait for the new one, or use --code +PHONE.")
+		s.e.say("If you see only part of it, enlarge the window and wait for the next one, or use --code +PHONE.")
 	}
 	s.rows, s.large = rows, wrong != ""
 }

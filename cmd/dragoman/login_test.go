@@ -65,7 +65,7 @@ func TestLoginInSmallWindow(t *testing.T) {
 					t.Errorf("it says %q %d times, want %d", text, n, want)
 				}
 			}
-			if n := strings.Count(out, "If you see only a part"); n != strings.Count(out, "too small") {
+			if n := strings.Count(out, "If you see only part of it"); n != strings.Count(out, "too small") {
 				t.Errorf("what to do stands %d times below a code", n)
 			}
 			rest := out
@@ -78,7 +78,7 @@ func TestLoginInSmallWindow(t *testing.T) {
 					t.Fatalf("it does not say %q where it should:\n%q", part, out)
 				}
 				if part == blackOnWhite {
-					_, after, _ = strings.Cut(after, "Scan this.")
+					_, after, _ = strings.Cut(after, "Scan this code.")
 				}
 				rest = after
 			}

@@ -88,10 +88,10 @@ type usageError struct{ sentence string }
 func (e *usageError) Error() string { return e.sentence }
 
 // errSaid ends a command that has said already what is wrong.
-var errSaid = errors.New("something is wrong, as was said")
+var errSaid = errors.New("something is wrong (see above)")
 
 // errDown ends a status that has said that no daemon runs.
-var errDown = errors.New("no daemon runs, as was said")
+var errDown = errors.New("no daemon is running (see above)")
 
 // run is the program with its world passed in; it returns the exit code.
 func run(ctx context.Context, args []string, e *env) int {

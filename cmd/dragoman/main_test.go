@@ -198,7 +198,7 @@ func TestUsage(t *testing.T) {
 	w.fail(exitUsage, "Try: dragoman help sessions show\n", "sessions", "show")
 	w.fail(exitUsage, "there is no command nonsense", "help", "nonsense")
 	w.fail(exitUsage, "unknown flag --colour", "status", "--colour")
-	w.want([]string{"Nothing waits"}, "queue") // a group alone lists
+	w.want([]string{"The queue is empty"}, "queue") // a group alone lists
 	w.want([]string{"dragoman dev"}, "version")
 }
 

@@ -11,7 +11,7 @@ import (
 
 type sessionsMigrateCmd struct {
 	From string `required:"" placeholder:"TYPE[:PATH]" help:"The store to copy: sqlite or file. Without a path the one in the state directory."`
-	To   string `required:"" placeholder:"TYPE[:PATH]" help:"Where the copy goes; nothing may be there yet."`
+	To   string `required:"" placeholder:"TYPE[:PATH]" help:"The place for the copy. It must not exist yet."`
 	jsonFlag
 }
 
@@ -51,13 +51,13 @@ func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
 	}
 	e.say("Copied from %s\n    to %s\n", oneLine(got.From), oneLine(got.To))
 	e.say("  %s\n", got.Counts)
-	e.say("Both were read again and compared, record by record and message by message: equal.")
+	e.say("Both were read again and compared, record by record and message by message. They are equal.")
 	if n := got.NotCopied; n != (app.Uncarried{}) {
 		e.say("Not copied, because only the old documents have it: fields that Dragoman does not know, in %s, that are longer than 64 KiB together or stand beside a queue that has no conversation.", count(n.Fields, "conversation", "conversations"))
 	}
-	e.say("The old store is as it was; remove it when you are content with the new one.")
+	e.say("The old store is unchanged; remove it when you no longer need it.")
 	if got.Again {
-		e.say("An earlier migration had been cut short; its part of a copy was made anew.")
+		e.say("An earlier migration was interrupted; its incomplete copy was replaced.")
 	}
 	if got.Aside != "" {
 		e.say("An empty store was in the way; it is now %s.", oneLine(got.Aside))

@@ -22,9 +22,9 @@ func (e *env) sayModel(ctx context.Context, c *cli, a *httpapi.Client, name stri
 	known := slices.ContainsFunc(cfg.Model.Others, func(o config.Other) bool { return o.Name == name })
 	switch {
 	case cfg.Model.Type == "demo" || running == "demo" && cfg.Model.Type == "auto":
-		e.say("The built-in demo answers all the same: it has no other models. The setting counts when a server is configured (model.base_url).")
+		e.say("The built-in demo has no other models and answers anyway. The setting takes effect when a server is configured (model.base_url).")
 	case !known && name != cfg.Model.Name && name != running:
-		e.say("The configuration does not name %s, so it is not known whether the server has it. If it has not, messages here get an error as their answer, and %s says why.",
+		e.say("The configuration does not name %s, so the server may not have it. If so, messages here are answered with an error, and %s says why.",
 			oneLine(name), e.command("status"))
 	}
 }

@@ -74,9 +74,9 @@ func (e *env) sayLook(m app.ModelServer) {
 	case m.Trouble != "":
 		e.say("trouble: %s", oneLine(m.Trouble))
 	case m.Unsure:
-		e.say("The server at %s answers. It lists no models, so the name and the key were not put to the test.", oneLine(m.Host))
+		e.say("The server at %s answers. It lists no models, so the name and the key could not be tested.", oneLine(m.Host))
 	default:
-		e.say("The server at %s answers and has it; it is spoken to by %s.", oneLine(m.Host), m.API)
+		e.say("The server at %s answers and has the model; Dragoman uses %s.", oneLine(m.Host), m.API)
 	}
 }
 

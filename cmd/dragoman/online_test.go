@@ -15,12 +15,12 @@ func TestModels(t *testing.T) {
 		Models: []app.ListedModel{{Name: "a", Configured: true, Window: 8192, Tools: "no"}, {Name: "b", Shutdown: "2026-04-01", EndsSoon: true}},
 		Learnt: []app.LearntLine{{Model: "a", What: "tools=no", Said: "a does not support tools", At: clock}},
 	}
-	out := w.want([]string{"The model is a at h", "says it.", "answers and has it", "   MODEL", "*  a        8192  no", "2026-04-01 (soon)", "  a: tools=no, "}, "models")
+	out := w.want([]string{"The model is a at h", "says it.", "answers and has the model", "   MODEL", "*  a        8192  no", "2026-04-01 (soon)", "  a: tools=no, "}, "models")
 	if strings.Contains(out, "trouble") {
 		t.Errorf("models tells of trouble:\n%s", out)
 	}
 	w.want([]string{`"window": 8192`}, "models", "--json")
-	w.want([]string{"Who may talk:", "answers and has it"}, "check", "--online")
+	w.want([]string{"Who may talk:", "answers and has the model"}, "check", "--online")
 	w.daemon.model = app.ModelServer{Why: "x.", Cause: "key", Trouble: "The API key is refused."}
 	for _, args := range [][]string{{"models"}, {"check", "--online"}, {"models", "--json"}} {
 		if code, out, _ := w.run(args...); code != exitFailed || !strings.Contains(out, "The API key is refused.") {

@@ -13,7 +13,7 @@ import (
 
 func TestQueue(t *testing.T) {
 	w := newWorld(t)
-	w.want([]string{"Nothing waits: every message is answered"}, "queue", "list")
+	w.want([]string{"The queue is empty: every message is answered"}, "queue", "list")
 	w.want([]string{"[]"}, "queue", "list", "--json")
 	w.fail(1, "there is no entry out-9", "queue", "show", "out-9")
 	for _, id := range []string{"7", "8"} {
@@ -35,7 +35,7 @@ func TestQueue(t *testing.T) {
 	if code != 1 || !strings.Contains(out, first+" was given up.\n"+second+" was given up.") || !strings.Contains(errs, "there is no entry out-9") {
 		t.Errorf("drop = %d %q %q", code, out, errs)
 	}
-	w.want([]string{"Nothing waits"}, "queue", "list")
+	w.want([]string{"The queue is empty"}, "queue", "list")
 	w.fail(1, first, "queue", "retry", first)
 }
 
@@ -73,24 +73,24 @@ func TestJobs(t *testing.T) {
 
 func TestPair(t *testing.T) {
 	w := newWorld(t)
-	w.want([]string{"Nobody was paired and nobody asks to be."}, "pair", "list")
+	w.want([]string{"Nobody is paired, and nobody is asking."}, "pair", "list")
 	_, _, err := w.daemon.store.RequestPairing(context.Background(), sessions.Pairing{
 		Channel: "telegram", PersonID: "7", Name: "Ann\n\x1b[1m", Code: "ABCD-EFGH", Expires: clock.Add(time.Hour),
 	}, clock, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.want([]string{"telegram", "7", "asks; the code ends in 55 min", "ABCD-EFGH"}, "pair", "list")
+	w.want([]string{"telegram", "7", "asks; the code expires in 55 min", "ABCD-EFGH"}, "pair", "list")
 	w.fail(1, "no open request has this code", "pair", "approve", "XXXX")
 	w.want([]string{`7 (calls themselves "Ann ·[1m") may talk on telegram now.`}, "pair", "approve", "abcdefgh")
 	w.want([]string{"let in 5 min ago"}, "pair", "list")
-	w.want([]string{"7 may not talk on telegram any more"}, "pair", "remove", "telegram", "7")
+	w.want([]string{"7 may no longer talk on telegram"}, "pair", "remove", "telegram", "7")
 	w.fail(1, "7 was not paired on telegram", "pair", "remove", "telegram", "7")
 }
 
 func TestStatus(t *testing.T) {
 	w := newWorld(t)
-	w.wantCode(exitDown, []string{"does not run; start it with: dragoman run", "inbox      empty", "outbox     empty"}, "status")
+	w.wantCode(exitDown, []string{"is not running; start it with: dragoman run", "inbox      empty", "outbox     empty"}, "status")
 	w.wantCode(exitDown, []string{`"running": false`}, "status", "--json")
 	if _, err := w.daemon.store.Accept(context.Background(), sessions.Entry{Inbound: channels.Inbound{Key: channels.MustKey("telegram:1"), ID: "1", Text: "x"}}); err != nil {
 		t.Fatal(err)

@@ -10,9 +10,9 @@ import (
 )
 
 type pairCmd struct {
-	List    pairListCmd    `cmd:"" default:"withargs" help:"List who was let in and who asks to be."`
+	List    pairListCmd    `cmd:"" default:"withargs" help:"List who was let in and who is asking."`
 	Approve pairApproveCmd `cmd:"" help:"Let the person with this code in."`
-	Remove  pairRemoveCmd  `cmd:"" help:"Take an approval back."`
+	Remove  pairRemoveCmd  `cmd:"" help:"Shut a person out again."`
 }
 
 type pairListCmd struct {
@@ -29,14 +29,14 @@ func (k *pairListCmd) Run(e *env, c *cli) error {
 			return e.json(list)
 		}
 		if len(list) == 0 {
-			e.say("Nobody was paired and nobody asks to be. A channel with pairing: true gives unknown people a code.")
+			e.say("Nobody is paired, and nobody is asking. A channel with pairing: true gives strangers a code.")
 			return nil
 		}
 		t := &table{head: []string{"CHANNEL", "PERSON", "NAME", "STATE", "CODE"}, less: []int{2, 3}}
 		for _, p := range list {
 			state := "let in " + e.when(p.Approved)
 			if p.Approved.IsZero() {
-				state = "asks; the code ends " + e.when(p.Expires)
+				state = "asks; the code expires " + e.when(p.Expires)
 			}
 			t.add(p.Channel, p.PersonID, p.Name, state, p.Code)
 		}
@@ -81,7 +81,7 @@ func (k *pairRemoveCmd) Run(e *env, c *cli) error {
 		if err != nil {
 			return err
 		}
-		e.say("%s may not talk on %s any more, unless allow lists them.", oneLine(k.Person), oneLine(k.Channel))
+		e.say("%s may no longer talk on %s, unless allow lists them.", oneLine(k.Person), oneLine(k.Channel))
 		return nil
 	})
 }

@@ -11,9 +11,9 @@ import (
 )
 
 type queueCmd struct {
-	List  queueListCmd  `cmd:"" default:"withargs" help:"List what is not answered, not delivered, given up or set aside."`
+	List  queueListCmd  `cmd:"" default:"withargs" help:"List what is unanswered, undelivered, given up or set aside."`
 	Show  queueShowCmd  `cmd:"" help:"Show one entry with its text."`
-	Retry queueRetryCmd `cmd:"" help:"Try entries again now."`
+	Retry queueRetryCmd `cmd:"" help:"Retry entries now."`
 	Drop  queueDropCmd  `cmd:"" help:"Give entries up."`
 }
 
@@ -35,7 +35,7 @@ func (k *queueListCmd) Run(e *env, c *cli) error {
 			return e.json(items)
 		}
 		if len(items) == 0 {
-			e.say("Nothing waits: every message is answered and every answer is delivered.")
+			e.say("The queue is empty: every message is answered and every answer is delivered.")
 			return nil
 		}
 		t := &table{head: []string{"ID", "CHAT", "STATE", "TRIES", "SINCE", "NEXT", "WHY"}, less: []int{3, 5, 4}}

@@ -67,8 +67,8 @@ func (runCmd) Run(e *env, c *cli) error {
 }
 
 type chatCmd struct {
-	Question []string `arg:"" optional:"" help:"One question: its answer is printed, and that is all. Without it: a chat."`
-	Room     string   `placeholder:"NAME" help:"Another room than the usual one: a conversation of its own."`
+	Question []string `arg:"" optional:"" help:"Ask one question, print the answer and end. Without it: a chat."`
+	Room     string   `placeholder:"NAME" help:"A room of this name, which is a separate conversation."`
 }
 
 // Help is what --help says beside the flags.

@@ -14,21 +14,21 @@ import (
 
 type sessionsCmd struct {
 	List        sessionsListCmd        `cmd:"" default:"withargs" help:"List conversations, the most recent first."`
-	Show        sessionsShowCmd        `cmd:"" help:"Show what was said in a conversation."`
+	Show        sessionsShowCmd        `cmd:"" help:"Show the messages of a conversation."`
 	Search      sessionsSearchCmd      `cmd:"" help:"Find messages by words."`
-	Stats       sessionsStatsCmd       `cmd:"" help:"Count the last days, and the conversations that took the most tokens."`
-	Tag         sessionsTagCmd         `cmd:"" help:"Give a conversation tags, or take them away."`
-	Set         sessionsSetCmd         `cmd:"" help:"Give a conversation a model, a system prompt or metadata of its own."`
-	Unset       sessionsUnsetCmd       `cmd:"" help:"Take a conversation's own settings back."`
-	Generations sessionsGenerationsCmd `cmd:"" help:"List what /new has divided a conversation into."`
-	Join        sessionsJoinCmd        `cmd:"" help:"Make one conversation of two of the same channel."`
+	Stats       sessionsStatsCmd       `cmd:"" help:"Show the last days and the conversations with the most tokens."`
+	Tag         sessionsTagCmd         `cmd:"" help:"Add or remove a conversation's tags."`
+	Set         sessionsSetCmd         `cmd:"" help:"Set a conversation's own model, system prompt or metadata."`
+	Unset       sessionsUnsetCmd       `cmd:"" help:"Remove a conversation's own settings."`
+	Generations sessionsGenerationsCmd `cmd:"" help:"List the parts into which /new divided a conversation."`
+	Join        sessionsJoinCmd        `cmd:"" help:"Join two conversations of the same channel."`
 	Erase       sessionsEraseCmd       `cmd:"" help:"Forget a conversation or a person for good."`
-	Facts       sessionsFactsCmd       `cmd:"" help:"List what is remembered of a chat or a person, or forget some of it."`
+	Facts       sessionsFactsCmd       `cmd:"" help:"List what Dragoman remembers about a chat or a person, or forget one fact."`
 	Rename      sessionsRenameCmd      `cmd:"" help:"Give a conversation a title."`
 	Delete      sessionsDeleteCmd      `cmd:"" help:"Delete a conversation's transcript for good."`
-	Export      sessionsExportCmd      `cmd:"" help:"Write conversations out, as JSON, JSON lines or Markdown."`
-	Import      sessionsImportCmd      `cmd:"" help:"Take conversations in from files of other programs, or of Dragoman."`
-	Migrate     sessionsMigrateCmd     `cmd:"" help:"Copy the whole store into one of another kind, and compare them."`
+	Export      sessionsExportCmd      `cmd:"" help:"Export conversations as JSON, JSON lines or Markdown."`
+	Import      sessionsImportCmd      `cmd:"" help:"Import conversations from files of other programs, or of Dragoman."`
+	Migrate     sessionsMigrateCmd     `cmd:"" help:"Copy the whole store to another type of store, and compare them."`
 }
 
 // pageSize is how much is asked for at once.
@@ -69,7 +69,7 @@ func (e *env) parseKey(s string) (channels.Key, error) {
 
 type sessionsRenameCmd struct {
 	keyArg
-	Title []string `arg:"" help:"The new title; an empty one takes it away."`
+	Title []string `arg:"" help:"The new title; an empty one removes it."`
 }
 
 func (k *sessionsRenameCmd) Run(e *env, c *cli) error {
@@ -87,7 +87,7 @@ func (k *sessionsRenameCmd) Run(e *env, c *cli) error {
 			return err
 		}
 		if strings.TrimSpace(title) == "" {
-			e.say("%s has no title any more.", key)
+			e.say("%s has no title now.", key)
 			return nil
 		}
 		e.say("%s is now called %s.", key, oneLine(title))
@@ -132,7 +132,7 @@ func (e *env) confirm(yes bool, question string) error {
 	_, _ = fmt.Fprintf(e.out, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(e.in).ReadString('\n')
 	if err != nil && answer == "" {
-		return errors.New("no answer; nothing was done")
+		return errors.New("no answer given; nothing was done")
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":

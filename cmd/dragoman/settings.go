@@ -105,7 +105,7 @@ func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 		}
 		head, err := a.Conversation(ctx, key)
 		if err == nil && head.Messages == 0 && head.Generation == "" {
-			e.say("Nothing was said in it either: %s takes it off the list.", e.command("sessions delete", key.String()))
+			e.say("It has no messages either: %s takes it off the list.", e.command("sessions delete", key.String()))
 		}
 		return nil // what was asked for is done
 	})
@@ -113,7 +113,7 @@ func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 
 // newFlag is for what may be done before the first message.
 type newFlag struct {
-	New bool `help:"The conversation may be one that does not exist yet."`
+	New bool `help:"Allow a conversation that does not exist yet."`
 }
 
 func settingsText(key channels.Key, s sessions.Settings) string {
@@ -171,8 +171,8 @@ func metaText(name string, value json.RawMessage) string {
 }
 
 type sessionsJoinCmd struct {
-	From string `arg:"" help:"The conversation that goes, of the same channel as the other."`
-	To   string `arg:"" help:"The one that it becomes the beginning of."`
+	From string `arg:"" help:"The conversation that is moved; it must be on the same channel."`
+	To   string `arg:"" help:"The conversation at whose beginning it is put."`
 	Yes  bool   `short:"y" help:"Do not ask."`
 }
 

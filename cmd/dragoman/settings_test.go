@@ -39,7 +39,7 @@ func TestMetaText(t *testing.T) {
 // Whoever gives a conversation a model learns what comes of it: a name is
 // mistyped easily, and the demo has no other models.
 func TestSetSaysWhatTheModelDoes(t *testing.T) {
-	const unknown, demo = "The configuration does not name small-1, so it is not known whether the server has it.", "The built-in demo answers all the same"
+	const unknown, demo = "The configuration does not name small-1, so the server may not have it.", "The built-in demo has no other models and answers anyway"
 	for name, test := range map[string]struct {
 		model config.Model
 		says  string

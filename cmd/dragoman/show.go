@@ -109,7 +109,7 @@ func (e *env) show(s view) {
 		e.say("%s\n", borderText(g))
 	}
 	if s.now.Turn != "" {
-		e.say("In progress: these steps of an answer are safe, and not part of the transcript yet.\n")
+		e.say("In progress: these steps of an answer are saved, but not part of the transcript yet.\n")
 	}
 	for _, m := range s.now.Messages {
 		e.say("%s", messageText(m))

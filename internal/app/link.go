@@ -162,7 +162,7 @@ func askLink(ctx context.Context, cfg *config.Config, path string, query url.Val
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return linkLine{}, fmt.Errorf("app: link: the daemon answered %s; is it of another version?", resp.Status)
+		return linkLine{}, fmt.Errorf("app: link: the daemon answered %s; is it another version?", resp.Status)
 	}
 	for lines := json.NewDecoder(resp.Body); ; {
 		var l linkLine

@@ -53,7 +53,7 @@ var errLocked = errors.New("in use")
 // holds is a *heldError, one that cannot be written a *readOnlyError.
 func lockState(path, verb string) (*stateDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("app: the state directory %s cannot be made: %w", path, plainPathError(err))
+		return nil, fmt.Errorf("app: the state directory %s cannot be created: %w", path, plainPathError(err))
 	}
 	if err := checkWritable(path); err != nil {
 		return nil, err // a lock may be there, and be ours to write

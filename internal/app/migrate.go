@@ -46,7 +46,7 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Place, who Caller
 	m.From, m.To = from, to
 	state, err := waitState(ctx, cfg.StateDir, who)
 	if servedByOther(ctx, cfg.StateDir, err) {
-		return m, fmt.Errorf("app: a daemon serves %s; end it first: what it took in during a migration would be missing in the copy", cfg.StateDir)
+		return m, fmt.Errorf("app: a daemon is using %s; stop it first, because the copy would lack the messages it accepts during the migration", cfg.StateDir)
 	}
 	unlock := func() {}
 	if readOnly := (*readOnlyError)(nil); errors.As(err, &readOnly) {
@@ -98,14 +98,14 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Place, who Caller
 // checkPlaces refuses what cannot be meant. It only reads.
 func checkPlaces(from, to Place) error {
 	if from.Path == "" || to.Path == "" {
-		return errors.New("app: a store in memory keeps nothing that could be migrated: name sqlite or file")
+		return errors.New("app: a store in memory has nothing to migrate; name sqlite or file")
 	}
 	source, target := realPath(from.Path), realPath(to.Path)
 	switch {
 	case source == target:
 		return fmt.Errorf("app: %s cannot be migrated to itself", from)
 	case within(source, target) || within(target, source):
-		return fmt.Errorf("app: of %s and %s one lies within the other: name a place beside it, like --to %s:PATH", from, to, to.Type)
+		return fmt.Errorf("app: one of %s and %s is inside the other; name a place beside it, like --to %s:PATH", from, to, to.Type)
 	case beside(source, target):
 		return fmt.Errorf("app: %s and %s would have files of the same name: name another place, like --to %s:PATH", from, to, to.Type)
 	}

@@ -193,8 +193,8 @@ func TestMigrateRefuses(t *testing.T) {
 	}
 	everything(t, from)
 	p.refusedMigration(from, from, "to itself")
-	p.refusedMigration(from, p.parse("memory"), "a store in memory keeps nothing")
-	p.refusedMigration(p.parse("memory"), from, "a store in memory keeps nothing")
+	p.refusedMigration(from, p.parse("memory"), "a store in memory has nothing")
+	p.refusedMigration(p.parse("memory"), from, "a store in memory has nothing")
 	notes := p.parse("sqlite:" + p.state("notes.txt"))
 	if err := os.WriteFile(notes.Path, []byte(strings.Repeat("somebody's notes\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
@@ -204,7 +204,7 @@ func TestMigrateRefuses(t *testing.T) {
 	gone(t, p.state("x.db.migrating"))
 
 	r := p.run()
-	p.refusedMigration(from, p.parse("sqlite:"+p.state("x.db")), "a daemon serves", "end it first")
+	p.refusedMigration(from, p.parse("sqlite:"+p.state("x.db")), "a daemon is using", "stop it first")
 	r.stop()
 
 	for _, text := range []string{"", "mysql", "sqlte:/x", "memory:/x", ":/x"} {

@@ -170,7 +170,7 @@ func TestStateDirectoryIsAFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(p.dir, "state"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said := p.refused(); !strings.Contains(said, "cannot be made") {
+	if said := p.refused(); !strings.Contains(said, "cannot be created") {
 		t.Errorf("Open says %q", said)
 	}
 }

@@ -84,9 +84,9 @@ func TestMigrateLeavesOtherPlacesAlone(t *testing.T) {
 		{"file", in("sqlite", "notes.txt"), "cannot be opened as a store"},
 		{"file", in("sqlite", "nothing"), "cannot be opened as a store"},
 		{"file", in("sqlite", "empty"), "cannot be opened as a store"},
-		{"file", "sqlite:" + p.state("sessions/inside.db"), "within the other"},
-		{"file", "file:" + p.state("sessions/deep/inside"), "within the other"},
-		{"file", "file:" + filepath.Dir(p.state("")), "within the other"},
+		{"file", "sqlite:" + p.state("sessions/inside.db"), "inside the other"},
+		{"file", "file:" + p.state("sessions/deep/inside"), "inside the other"},
+		{"file", "file:" + filepath.Dir(p.state("")), "inside the other"},
 		{"sqlite", "sqlite:" + p.state("dragoman.db-wal"), "files of the same name"},
 		{"sqlite:" + filepath.Join(user, "x.migrating"), in("sqlite", "x"), "files of the same name"},
 	} {

@@ -61,7 +61,7 @@ func TestReload(t *testing.T) {
 	if got := r.jobNames(); got != "morning" {
 		t.Errorf("jobs = %q, want morning", got)
 	}
-	if policy := strings.Join(r.status().Policy, "; "); !strings.Contains(policy, "web: nobody may talk") {
+	if policy := strings.Join(r.status().Policy, "; "); !strings.Contains(policy, "web: only people who were paired") {
 		t.Errorf("status says %q, want the new policy", policy)
 	}
 	page := r.page("")
@@ -143,7 +143,7 @@ func TestReloadWithoutTheChannel(t *testing.T) {
 	if got := len(api.FromBot(7)) + len(api.FromBot(8)); got != said {
 		t.Errorf("the bot said %d things, want %d as before", got, said)
 	}
-	if policy := strings.Join(r.status().Policy, "; "); !strings.Contains(policy, "telegram: nobody may talk") {
+	if policy := strings.Join(r.status().Policy, "; "); !strings.Contains(policy, "telegram: only people who were paired") {
 		t.Errorf("status says %q, want that nobody may talk", policy)
 	}
 

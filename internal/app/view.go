@@ -105,7 +105,7 @@ func adminOfNothing(ctx context.Context, cfg *config.Config, who Caller) (*httpa
 		remove()
 		return nil, nil, err
 	}
-	who.tell("there is nothing in %s yet: no daemon has run with %s", cfg.StateDir, cfg.Source())
+	who.tell("there is nothing in %s yet, because no daemon has run with %s", cfg.StateDir, cfg.Source())
 	return c, func() { release(); remove() }, nil
 }
 

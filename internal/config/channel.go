@@ -139,22 +139,22 @@ func (ch Channel) policy() string {
 	var s string
 	switch {
 	case ch.Type == TypeWeb && slices.Contains(ch.Allow, "*"):
-		s = "whoever may open the page may talk"
+		s = "everybody who can open the page"
 	case ch.Type == TypeCLI && slices.Contains(ch.Allow, "*"):
-		s = "whoever can run dragoman chat here may talk"
+		s = "everybody who can run dragoman chat on this machine"
 	case slices.Contains(ch.Allow, "*"):
-		s = "EVERYBODY may talk (allow has \"*\")"
+		s = "EVERYBODY (allow has \"*\")"
 	case len(ch.Allow) == 0 && !ch.Pairing:
-		s = "nobody may talk (allow is empty, pairing is off) but people paired earlier"
+		s = "only people who were paired earlier (allow is empty, pairing is off)"
 	case len(ch.Allow) == 0:
-		s = "nobody may talk but people who were paired"
+		s = "only people who were paired"
 	case len(ch.Allow) == 1:
 		s = "1 entry in allow may talk"
 	default:
 		s = fmt.Sprintf("%d entries in allow may talk", len(ch.Allow))
 	}
 	if ch.Pairing {
-		s += "; unknown people in private get a pairing code"
+		s += "; strangers in private chats get a pairing code"
 	}
 	if ch.Type == TypeWeb || ch.Type == TypeCLI {
 		return s

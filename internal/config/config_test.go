@@ -115,10 +115,10 @@ heartbeat:
 		t.Errorf("Jobs = %+v", c.Heartbeat.Jobs)
 	}
 	want := []string{
-		"cli: whoever can run dragoman chat here may talk",
+		"cli: everybody who can run dragoman chat on this machine",
 		"libera: 1 entry in allow may talk; in shared chats only when addressed",
 		"telegram: 1 entry in allow may talk; in shared chats only when addressed",
-		"web: whoever may open the page may talk",
+		"web: everybody who can open the page",
 	}
 	if diff := cmp.Diff(want, c.Policy()); diff != "" {
 		t.Error(diff)

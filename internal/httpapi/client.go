@@ -165,7 +165,7 @@ func (c *Client) call(ctx context.Context, method, path string, body io.Reader, 
 	if resp.StatusCode != http.StatusOK {
 		var f failure
 		if err := json.Unmarshal(data, &f); err != nil || f.Error == "" {
-			f.Error = fmt.Sprintf("the daemon answered %s; is it of another version?", resp.Status)
+			f.Error = fmt.Sprintf("the daemon answered %s; is it another version?", resp.Status)
 		}
 		return remoteError(resp.StatusCode, f)
 	}

@@ -213,7 +213,7 @@ func readFailure(resp *http.Response) error {
 	var f failure
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
 	if err != nil || json.Unmarshal(data, &f) != nil || f.Error == "" {
-		f.Error = fmt.Sprintf("the daemon answered %s; is it of another version?", resp.Status)
+		f.Error = fmt.Sprintf("the daemon answered %s; is it another version?", resp.Status)
 	}
 	return remoteError(resp.StatusCode, f)
 }

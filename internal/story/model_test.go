@@ -54,7 +54,7 @@ func TestModelAwayForAWhile(t *testing.T) {
 	if got := agenttest.Marks(strings.Join(h.api.FromBot(ann.ID), " ")); strings.Join(got, " ") != "#1 #2 #3" {
 		t.Errorf("Ann's messages are answered as %v, want each once, in order", got)
 	}
-	testkit.Eventually(h.t, "an empty queue", func() bool { return strings.Contains(h.dragoman("queue", "list"), "Nothing waits") })
+	testkit.Eventually(h.t, "an empty queue", func() bool { return strings.Contains(h.dragoman("queue", "list"), "The queue is empty") })
 }
 
 var errorID = regexp.MustCompile(`error ([0-9a-f]{6})`)

@@ -290,7 +290,7 @@ func TestPoisonUpdate(t *testing.T) {
 		t.Errorf("the log repeats it:\n%s", d.out)
 	}
 	h.dragoman("queue", "drop", "--yes", "aside-1")
-	if list := h.dragoman("queue", "list"); !strings.Contains(list, "Nothing waits") {
+	if list := h.dragoman("queue", "list"); !strings.Contains(list, "The queue is empty") {
 		t.Errorf("queue list still shows it:\n%s", list)
 	}
 }
