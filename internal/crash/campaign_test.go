@@ -50,6 +50,12 @@ type campaign struct {
 	env    []string        // what the daemon is told beside the config
 	sent   map[int64][]int // marks by chat, in order
 	count  atomic.Int64
+	stops  atomic.Int64
+	unrest
+
+	mu     sync.Mutex
+	daemon *os.Process // the newest
+	before int         // calls when it was started
 }
 
 func newCampaign(t *testing.T, store string) *campaign {
@@ -61,8 +67,8 @@ func newCampaign(t *testing.T, store string) *campaign {
 	t.Cleanup(api.Close)
 	c := &campaign{
 		t: t, api: api, bin: build(t), sent: make(map[int64][]int),
-		model: agenttest.Serve(t, agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return reply }, Recorded: -1}),
 	}
+	c.model = agenttest.Serve(t, agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return c.unrest.reply }, Recorded: -1})
 	dir := t.TempDir()
 	if c.log, err = os.Create(filepath.Join(dir, "daemon.log")); err != nil {
 		t.Fatal(err)
@@ -165,9 +171,13 @@ func (c *campaign) start(at string) *exec.Cmd {
 	cmd.Stdout, cmd.Stderr = c.log, c.log
 	cmd.Env = append(os.Environ(), "DRAGOMAN_CRASH="+at)
 	cmd.Env = append(cmd.Env, c.env...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.before = c.calls()
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)
 	}
+	c.daemon = cmd.Process
 	return cmd
 }
 
@@ -196,7 +206,7 @@ func runCampaign(t *testing.T, store, section string, kills int) {
 	})
 	v := c.verdict()
 	r := report{
-		kills: kills, atStep: atStep, random: random, messages: int(c.count.Load()),
+		kills: kills, atStep: atStep, random: random, messages: int(c.count.Load()), stops: int(c.stops.Load()), unrest: &c.unrest,
 		verdict: v, took: time.Since(began), settled: settled,
 	}
 	t.Logf("\n%s", r)

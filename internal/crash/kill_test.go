@@ -30,6 +30,10 @@ func wanted(t *testing.T, otherwise int) int {
 	return n
 }
 
+// restless reports whether people say /stop and the servers fail meanwhile:
+// in the long campaign.
+func restless() bool { return os.Getenv("DRAGOMAN_KILLS") != "" }
+
 // disturb kills the daemon again and again while people talk to it, and counts
 // the kills at each step and those at random moments. say says text in one of
 // the chats, which have numbers from 0 on, and returns its id.
@@ -41,6 +45,13 @@ func (c *campaign) disturb(kills int, say func(chat int, text string) (id int64)
 	go func() {
 		defer close(talked)
 		c.talk(ctx, 40*time.Millisecond, say)
+	}()
+	troubled := make(chan struct{})
+	go func() {
+		defer close(troubled)
+		if restless() {
+			c.trouble(ctx)
+		}
 	}()
 	atStep = make(map[string]int)
 	for i := range kills {
@@ -57,21 +68,35 @@ func (c *campaign) disturb(kills int, say func(chat int, text string) (id int64)
 	}
 	stop()
 	<-talked
+	<-troubled
 	return atStep, random
 }
 
-// talk writes messages into random chats until ctx ends.
+// talk writes messages into random chats until ctx ends. After some of them it
+// says /stop soon.
 func (c *campaign) talk(ctx context.Context, every time.Duration, say func(chat int, text string) (id int64)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	type due struct{ at, chat int }
+	var stop []due // in the order in which they are said, or nearly
 	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			id := say(rand.N(chats), fmt.Sprintf("message #%d", n))
+			chat := rand.N(chats)
+			if len(stop) > 0 && n >= stop[0].at {
+				id := say(stop[0].chat, "/stop")
+				c.sent[id] = append(c.sent[id], stopped)
+				c.stops.Add(1)
+				stop = stop[1:]
+			}
+			id := say(chat, fmt.Sprintf("message #%d", n))
 			c.sent[id] = append(c.sent[id], n)
 			c.count.Add(1)
+			if restless() && n%14 == 0 { // slow to answer
+				stop = append(stop, due{n + 3 + rand.N(8), chat})
+			}
 		}
 	}
 }

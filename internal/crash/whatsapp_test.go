@@ -37,9 +37,9 @@ func newWhatsAppCampaign(t *testing.T) *whatsappCampaign {
 	t.Cleanup(func() { _ = log.Close() })
 	c.campaign = campaign{
 		t: t, bin: build(t), log: log, config: filepath.Join(dir, "dragoman.yaml"), sent: make(map[int64][]int),
-		model: agenttest.Serve(t, agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return reply }, Recorded: -1}),
-		env:   []string{fmt.Sprintf("DRAGOMAN_WASIM=%s,%x", c.server.Addr(), wasim.RootKey())},
+		env: []string{fmt.Sprintf("DRAGOMAN_WASIM=%s,%x", c.server.Addr(), wasim.RootKey())},
 	}
+	c.model = agenttest.Serve(t, agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return c.unrest.reply }, Recorded: -1})
 	var allow []string
 	for i := range chats {
 		person := c.server.Contact(fmt.Sprintf("+1555000%04d", 100+i), "Ann")
@@ -115,7 +115,7 @@ func (c *whatsappCampaign) tryLogin(ctx context.Context) string {
 func (c *whatsappCampaign) verdict() verdict {
 	var v verdict
 	for i, person := range c.people {
-		v.chat(int64(i), c.sent[int64(i)], person.Texts())
+		v.chat(int64(i), c.sent[int64(i)], person.Texts(), c.turn)
 	}
 	return v
 }
@@ -179,6 +179,8 @@ func (c *whatsappCampaign) table(v verdict, atStep, random int, took time.Durati
 		{"of those at a named step", atStep},
 		{"of those at a random moment", random},
 		{"messages, over " + strconv.Itoa(chats) + " chats", c.count.Load()},
+		{"/stop said", c.stops.Load()},
+		{"outages of the model", c.silences},
 		{"**lost**", v.lost},
 		{"**out of order within a chat**", len(v.disordered)},
 		{"**seen twice**", len(v.twice) + v.repeated},

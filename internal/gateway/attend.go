@@ -123,6 +123,9 @@ func (a *attendant) preview(ctx context.Context) time.Duration {
 	if !ok {
 		return time.Hour
 	}
+	if waits, err := a.g.store.Unsent(ctx, a.claim, 1); err != nil || len(waits) > 0 {
+		return p.PreviewEvery() // the preview would overtake an answer
+	}
 	now, ok := a.turn.beginPreview()
 	if !ok {
 		return p.PreviewEvery()
