@@ -148,12 +148,6 @@ type Summary struct {
 // stood. They are erased with what anybody said in the conversation.
 const FieldsName = "imported_fields"
 
-// PlacesName is the same for fields that stood inside of what a document has
-// beside the messages: an object from the place ("head", "waiting/17",
-// "summaries/20261122_001/12") to the fields there. Those whose place is gone
-// stay under this name.
-const PlacesName = "imported_places"
-
 // Settings are what a person or the operator chose for one conversation. They
 // outlive /new.
 type Settings struct {

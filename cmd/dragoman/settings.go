@@ -156,7 +156,7 @@ func settingsLines(s sessions.Settings, width int) string {
 // the list as JSON have them whole.
 func metaText(name string, value json.RawMessage) string {
 	var fields map[string]json.RawMessage
-	if name != sessions.FieldsName && name != sessions.PlacesName || json.Unmarshal(value, &fields) != nil {
+	if name != sessions.FieldsName || json.Unmarshal(value, &fields) != nil {
 		return string(value)
 	}
 	var list []string

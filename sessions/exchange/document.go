@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"time"
+
+	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
 // documents reads conversations in JSON: one document, several one after the
@@ -208,17 +210,12 @@ func (d *documents) fields(t *talk, f fieldSet) error {
 	if raw := f["key"]; raw != nil && string(raw) != "null" && !f.take("key", &t.key) {
 		return fmt.Errorf("%w: the key is no text", ErrFormat)
 	}
-	for _, name := range slices.Sorted(maps.Keys(ourParts)) {
-		if err := f.onlyOnce(name, ourParts[name].shape); err != nil {
-			return err
-		}
-	}
 	h := &t.head
 	f.take("summary", &t.summary)
 	f.take("title", &h.Title)
 	f.take("seq", &h.Seq)
 	f.take("message_seq", &h.MessageSeq)
-	theirs := f.takeOurs("settings", &h.Settings)
+	takeOurs(f, "settings", &h.Settings, func(s sessions.Settings) bool { return !rules.IsZeroSettings(s) })
 	// S1's documents carry the prompt beside the messages.
 	f.take("system_prompt", &h.Settings.System)
 	for name, into := range map[string]*time.Time{"created": &h.Created, "updated": &h.Updated} {
@@ -227,8 +224,29 @@ func (d *documents) fields(t *talk, f fieldSet) error {
 			delete(f, name)
 		}
 	}
-	theirs.Join(f.takeOurs("generations", &h.Generations))
-	theirs.Join(f.takeOurs("summaries", &h.Summaries))
-	keepPlaces(&h.Settings, theirs)
+	takeOurs(f, "generations", &h.Generations, func(all []sessions.Generation) bool {
+		return !slices.ContainsFunc(all, func(g sessions.Generation) bool { return g.ID == "" })
+	})
+	takeOurs(f, "summaries", &h.Summaries, func(all []sessions.Summary) bool {
+		return !slices.ContainsFunc(all, func(s sessions.Summary) bool { return s.CoversSeq == 0 })
+	})
 	return t.keepFields(f)
+}
+
+// takeOurs takes what is ours of an object or a list beside the messages. If
+// there is more in it, all of it stays in the set, as does what others call so.
+func takeOurs[T any](f fieldSet, name string, into *T, ours func(T) bool) {
+	var v T
+	whole, err := exactly(f[name], &v)
+	if err == nil && (whole || ours(v)) {
+		*into = v
+	}
+	if whole {
+		delete(f, name)
+	}
+}
+
+// twiceError refuses an object of which one of two values would be lost.
+func twiceError(name string) error {
+	return fmt.Errorf("%w: its %q stands there twice", ErrFormat, clip(name))
 }

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/sessions"
-	"dragoman/sessions/rules"
 )
 
 // entry is a message as an input tells it, in the form in which it waits in a
@@ -33,9 +34,6 @@ func decodeEntry(raw json.RawMessage) (entry, error) {
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return entry{}, fmt.Errorf("%w: no JSON object: %w", ErrFormat, err)
 	}
-	if err := onlyOnce(anyShape, raw); err != nil {
-		return entry{}, err
-	}
 	return entryOf(f)
 }
 
@@ -43,11 +41,6 @@ func entryOf(f fieldSet) (entry, error) {
 	var e entry
 	if !f.take("role", &e.Told) || e.Told == "" {
 		return e, fmt.Errorf("%w: a message without a role", ErrFormat)
-	}
-	for _, part := range []string{"content", "usage", "attached", "attachments", "tool_calls", "function_call"} {
-		if err := f.onlyOnce(part, entryShape.Field(part)); err != nil {
-			return e, err
-		}
 	}
 	for _, part := range []string{"content", "name", "sender", "tool_calls", "function_call", "tool_call_id"} {
 		e.Half = e.Half || hasHalf(f[part])
@@ -97,40 +90,61 @@ func (f fieldSet) take(name string, into any) bool {
 	return true
 }
 
+// exactly decodes raw into one of ours, and reports whether that holds all of
+// it: what has names that we do not know is decoded without them.
+func exactly(raw json.RawMessage, into any) (whole bool, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if dec.Decode(into) == nil {
+		return true, nil
+	}
+	return false, json.Unmarshal(raw, into)
+}
+
 // takeUsage takes what is ours of a usage. If there is more in it, all of it
 // stays in the set.
 func (e *entry) takeUsage(f fieldSet) {
-	u, whole, ok := rules.ReadUsage(f["usage"])
-	if ok {
-		e.Usage = &u
+	var u *sessions.Usage
+	whole, err := exactly(f["usage"], &u)
+	if err == nil && u != nil {
+		e.Usage = u
 	}
-	if ok && whole || string(f["usage"]) == "null" {
+	if whole {
 		delete(f, "usage")
 	}
 }
 
-// takeAttachments is the same for attachments.
+// takeAttachments is the same for attachments. Without the keys that open
+// files: they are kept with ours alone.
 func (e *entry) takeAttachments(f fieldSet) {
-	files, whole, ok := rules.ReadAttachments(f["attachments"])
-	if ok && len(files) > 0 {
+	var files []channels.Attachment
+	whole, err := exactly(f["attachments"], &files)
+	if ours := !slices.ContainsFunc(files, func(a channels.Attachment) bool { return a.Kind == "" }); err == nil && ours {
 		e.Attachments = files
 	}
+	var theirs []map[string]json.RawMessage
 	switch {
-	case ok && whole || string(f["attachments"]) == "null":
+	case whole:
 		delete(f, "attachments")
-	case ok:
-		f["attachments"] = rules.OriginalAttachments(f["attachments"])
+	case json.Unmarshal(f["attachments"], &theirs) == nil:
+		for _, a := range theirs {
+			delete(a, "ref")
+		}
+		if raw, err := encode(theirs); err == nil {
+			f["attachments"] = raw
+		}
 	}
 }
 
 // takeAttached is the same for what a provider attached. What others call so
 // stays theirs.
 func (e *entry) takeAttached(f fieldSet) {
-	a, whole, ok := rules.ReadAttached(f["attached"])
-	if ok {
-		e.Attached = a
+	var a *sessions.Attached
+	whole, err := exactly(f["attached"], &a)
+	if err != nil || a == nil || a.By.API == "" {
+		return
 	}
-	if ok && whole {
+	if e.Attached = a; whole {
 		delete(f, "attached")
 	}
 }
@@ -167,15 +181,13 @@ type textPart struct {
 	Refusal *string `json:"refusal"`
 }
 
-var textPartShape = rules.ShapeOf[textPart]()
-
 func partText(item json.RawMessage) string {
 	var s string
 	if json.Unmarshal(item, &s) == nil {
 		return s
 	}
 	var part textPart
-	if _, err := textPartShape.Read(item, &part); err != nil {
+	if json.Unmarshal(item, &part) != nil {
 		return "[part]"
 	}
 	switch {
@@ -200,8 +212,6 @@ type wireCall struct {
 		Args json.RawMessage `json:"arguments"`
 	} `json:"function"`
 }
-
-var wireCallShape = rules.ShapeOf[wireCall]()
 
 func (e *entry) calls(f fieldSet) error {
 	if raw := bytes.TrimSpace(f["tool_calls"]); len(raw) > 0 {
@@ -236,7 +246,7 @@ func (e *entry) calls(f fieldSet) error {
 // decodeCall reads a call and says whether ours says all that it says.
 func decodeCall(raw json.RawMessage) (sessions.ToolCall, bool, error) {
 	var w wireCall
-	whole, err := wireCallShape.Read(raw, &w)
+	whole, err := exactly(raw, &w)
 	if err != nil {
 		return sessions.ToolCall{}, false, err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"dragoman/sessions"
 	"dragoman/sessions/exchange/goose"
-	"dragoman/sessions/rules"
 )
 
 // openGoose reads a database, a session at a time.
@@ -147,13 +146,6 @@ type gooseSeen struct {
 	Agent *bool `json:"agentVisible"`
 }
 
-// What is ours to read of what goose writes as JSON.
-var (
-	gooseSeenShape = rules.ShapeOf[gooseSeen]()
-	goosePartShape = rules.ShapeOf[goosePart]()
-	resultShape    = rules.ShapeOf[gooseResult]()
-)
-
 // gooseSight reads the metadata of a row: only the model sees it, or all but
 // the model.
 func gooseSight(raw json.RawMessage) (only, hid bool) {
@@ -162,7 +154,7 @@ func gooseSight(raw json.RawMessage) (only, hid bool) {
 	if json.Unmarshal(raw, &text) != nil {
 		return false, false
 	}
-	if _, err := gooseSeenShape.Read([]byte(text), &seen); err != nil {
+	if json.Unmarshal([]byte(text), &seen) != nil {
 		return false, false
 	}
 	hid = seen.Agent != nil && !*seen.Agent
@@ -241,7 +233,7 @@ func partRow(base entry, content string, number int) ([]entry, error) {
 	whole := true
 	for _, item := range list {
 		var p goosePart
-		if _, err := goosePartShape.Read(item, &p); err != nil {
+		if json.Unmarshal(item, &p) != nil {
 			texts, whole = append(texts, "[part]"), false
 			continue
 		}
@@ -292,7 +284,7 @@ func resultText(failure string, value json.RawMessage) string {
 	var list []json.RawMessage
 	if json.Unmarshal(value, &list) != nil {
 		var object gooseResult
-		if _, err := resultShape.Read(value, &object); err != nil || object.Content == nil {
+		if json.Unmarshal(value, &object) != nil || object.Content == nil {
 			return string(value)
 		}
 		list = object.Content

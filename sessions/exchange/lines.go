@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"dragoman/channels"
 	"dragoman/sessions"
-	"dragoman/sessions/rules"
 )
 
 // errLong: a line is longer than it may be.
@@ -91,8 +91,6 @@ type logMeta struct {
 	UpdatedDoc time.Time `json:"updated"`
 }
 
-var logMetaShape = rules.ShapeOf[logMeta]()
-
 func (g *log) next() (*talk, error) {
 	if g.done {
 		return nil, io.EOF
@@ -163,11 +161,8 @@ func (t *talk) metaLine(line []byte) (skip int, ok bool) {
 
 func (t *talk) meta(data []byte) (skip int, err error) {
 	var m logMeta
-	if _, err := logMetaShape.Read(data, &m); err != nil {
+	if err := json.Unmarshal(data, &m); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	if err := onlyOnce(logMetaShape, data); err != nil {
-		return 0, err
 	}
 	t.key, t.summary, t.head.Created, t.head.Updated = m.Key, m.Summary, m.Created, m.Updated
 	if t.head.Created.IsZero() {
@@ -198,8 +193,6 @@ func newRecords(r io.Reader, key channels.Key) *records {
 	return &records{lines: lines{in: bufio.NewReaderSize(r, 64<<10)}, key: key}
 }
 
-var recordShape = rules.ShapeOf[sessions.Record]()
-
 func (s *records) next() (sessions.Record, error) {
 	line, _, err := s.lines.next()
 	if err != nil {
@@ -226,35 +219,25 @@ func (s *records) next() (sessions.Record, error) {
 	return withKey(rec, s.key), nil
 }
 
-// decodeRecord reads one record, and nothing that would be lost: names of a
-// later version, names of ours in other letters, the first of two values.
+// decodeRecord reads one record. Names that this version does not know are
+// refused: what a later version means by them would be lost.
 func decodeRecord(line []byte) (rec sessions.Record, err error) {
 	dec := json.NewDecoder(bytes.NewReader(line))
-	failed := dec.Decode(&rec)
-	if failed == nil {
+	dec.DisallowUnknownFields()
+	if err = dec.Decode(&rec); err == nil {
 		if _, err := dec.Token(); err != io.EOF { // two lines in one would lose the second
 			return rec, fmt.Errorf("%w: something follows its record", ErrFormat)
 		}
-	} else if !json.Valid(line) {
-		return rec, fmt.Errorf("%w: %w", ErrFormat, failed)
-	}
-	if failed == nil && !recordShape.Strange(line) {
-		return rec, onlyOnce(recordShape, line)
+		return rec, nil
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(line, &fields) == nil && isArchive(fields) {
 		return rec, errOwnStore
 	}
-	// Names come before what failed: the decoder takes those in other letters for
-	// ours, and says of a value that is not ours that ours is wrong.
-	place, ours, unknown := recordShape.Unknown(line)
-	switch {
-	case unknown && ours != "":
-		return rec, fmt.Errorf("%w: its %q is %q in other letters, and so a name that records do not have", ErrFormat, shortPlace(place), ours)
-	case unknown:
-		return rec, fmt.Errorf("%w: its %q is a name that this version does not know", ErrFormat, shortPlace(place))
+	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+		return rec, fmt.Errorf("%w: %s is a name that this version does not know", ErrFormat, clip(name))
 	}
-	return rec, fmt.Errorf("%w: %w", ErrFormat, failed)
+	return rec, fmt.Errorf("%w: %w", ErrFormat, err)
 }
 
 // parts counts what is set.

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
 )
@@ -152,13 +154,13 @@ func (d *document) end() error {
 	o.put("created", h.Created.UTC())
 	o.put("updated", h.Updated.UTC())
 	o.putIf(h.Title != "", "title", h.Title)
-	shown := showPlaces(h)
-	settings, unknown := shown.settings, rules.Foreign(h.Settings, FieldsName)
-	o.putIf(!rules.IsZeroSettings(settings) || shown.inSettings, "settings", shown.as("settings", settings))
+	settings, unknown := h.Settings, rules.Foreign(h.Settings)
+	rules.SetForeign(&settings, nil)
+	o.putIf(!rules.IsZeroSettings(settings), "settings", settings)
 	o.putIf(h.Seq != 0, "seq", h.Seq)
 	o.putIf(h.MessageSeq != 0, "message_seq", h.MessageSeq)
-	o.putIf(len(h.Generations) > 0, "generations", shown.as("generations", h.Generations))
-	o.putIf(len(h.Summaries) > 0, "summaries", shown.as("summaries", h.Summaries))
+	o.putIf(len(h.Generations) > 0, "generations", h.Generations)
+	o.putIf(len(h.Summaries) > 0, "summaries", h.Summaries)
 	o.rest(unknown)
 	if o.err != nil {
 		return fmt.Errorf("exchange: write %s: %w", h.Key, o.err)
@@ -208,7 +210,7 @@ func encodeMessage(m sessions.Message) ([]byte, error) {
 	original("summary", m.Summary, m.Summary)
 	original("failed", m.Failed, m.Failed)
 	original("attached", m.Attached != nil, m.Attached)
-	original("attachments", len(m.Attachments) > 0, rules.WithoutRefs(m.Attachments))
+	original("attachments", len(m.Attachments) > 0, withoutRefs(m.Attachments))
 	o.rest(extra)
 	return o.bytes(), o.err
 }
@@ -286,4 +288,13 @@ func encode(v any) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(v)
 	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
+
+// withoutRefs leaves out what may hold the key that opens a file.
+func withoutRefs(files []channels.Attachment) []channels.Attachment {
+	files = slices.Clone(files)
+	for i := range files {
+		files[i].Ref = ""
+	}
+	return files
 }

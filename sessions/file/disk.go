@@ -80,9 +80,8 @@ var lockSeed = maphash.MakeSeed()
 // docState is what the next writing of a document has to know of the last.
 type docState struct {
 	lsn      int64
-	archived int64 // bytes of the archive that belong to it
-	// extra and alone are those of the document.
-	extra, alone foreign
+	archived int64   // bytes of the archive that belong to it
+	extra    foreign // of the document
 }
 
 var (

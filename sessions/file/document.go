@@ -34,10 +34,6 @@ type document struct {
 	// inline are the fields of others that are kept in the settings of Head,
 	// as they stand in the document; extra those that are kept nowhere else.
 	inline, extra foreign
-	// places are the same for those inside of what is ours, and alone those of
-	// them that are kept nowhere else.
-	places rules.Places
-	alone  foreign
 }
 
 // documentTop stands before the messages.
@@ -71,7 +67,7 @@ type documentRest struct {
 }
 
 func newDocument(h memory.Head, c memory.Content, st docState) *document {
-	d := &document{documentTop: documentTop{Format: documentFormat, Key: h.Key}, Messages: mapped(c.Messages, newMessage), extra: st.extra, alone: st.alone}
+	d := &document{documentTop: documentTop{Format: documentFormat, Key: h.Key}, Messages: mapped(c.Messages, newMessage), extra: st.extra}
 	d.documentRest = documentRest{
 		Waiting: c.In, Deliveries: c.Out, Journals: mappedJournals(c.Journals, newStep), Summaries: c.Summaries,
 		Head: h, LSN: st.lsn, ArchiveBytes: st.archived,
@@ -91,7 +87,6 @@ func newDocument(h memory.Head, c memory.Content, st docState) *document {
 	if v := h.Conversation; v != nil {
 		settings := v.Settings
 		d.showForeign(&settings)
-		d.showPlaces(&settings)
 		d.Metadata = settings.Metadata
 	}
 	return d
@@ -104,15 +99,12 @@ func (d *document) content() memory.Content {
 	}
 }
 
-func (d *document) state() docState { return docState{d.LSN, d.ArchiveBytes, d.extra, d.alone} }
+func (d *document) state() docState { return docState{d.LSN, d.ArchiveBytes, d.extra} }
 
 // encode writes d with indents and without escapes that only HTML needs.
 func (d *document) encode() ([]byte, error) {
 	d.Sum = ""
 	data, err := pretty(d.shown())
-	if err == nil && (len(d.places) > 0 || d.alone != "") {
-		data, err = d.withPlaces(data)
-	}
 	data = d.extra.behind(d.inline.behind(data))
 	return foreign(sumOf(data)).behind(data), err
 }
@@ -197,28 +189,19 @@ func unreadable(err error) error {
 
 func parseDocument(data []byte) (*document, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // some editors put it before UTF-8
-	d := &document{}
-	if err := json.Unmarshal(data, d); err != nil {
-		if !json.Valid(data) {
-			return nil, err
-		}
-		// A newer document may have any shape: its format alone is asked.
-		if n := formatIn(data); n > documentFormat {
-			return nil, newer("it", n)
-		}
-		// A field of others may have been taken for one of ours. The errors of
-		// times and of keys have types of their own.
-		if !documentShape.Strange(data) {
-			return nil, err
-		}
+	if !json.Valid(data) {
+		return nil, json.Unmarshal(data, &struct{}{}) // which says what is wrong
 	}
-	theirs, err := d.takeForeign(data)
+	// A newer document may have any shape: its format alone is asked.
+	if n := formatIn(data); n > documentFormat {
+		return nil, newer("it", n)
+	}
+	d := &document{}
+	theirs, err := d.decode(data)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case d.Format > documentFormat:
-		return nil, newer("it", d.Format)
 	case d.Format == 0:
 		return nil, errors.New("it says no format, so it is no document of this store; dragoman sessions import may take it in")
 	case d.Format < 1:
@@ -230,7 +213,7 @@ func parseDocument(data []byte) (*document, error) {
 	case d.ArchiveBytes < 0 || d.LSN < 0:
 		return nil, errors.New("it has a size that cannot be")
 	}
-	d.edited(theirs, len(theirs) > 0 && untouched(data))
+	d.edited(theirs, theirs != nil && untouched(data))
 	return d, checkContent(d.Key, d.Head, d.content())
 }
 
@@ -246,12 +229,10 @@ func formatIn(data []byte) (format int) {
 
 // edited takes over what may be changed by hand: the title, the metadata and
 // the fields of others beside the messages count, and only those.
-func (d *document) edited(theirs rules.Places, untouched bool) {
-	top := theirs[""]
-	delete(theirs, "")
+func (d *document) edited(theirs map[string]json.RawMessage, untouched bool) {
 	v := d.Head.Conversation
 	if v == nil {
-		d.extra, d.alone = foreignText(top), foreignText(theirs.Stored())
+		d.extra = foreignText(theirs)
 		return
 	}
 	d.Title = rules.Text(d.Title)
@@ -260,8 +241,7 @@ func (d *document) edited(theirs rules.Places, untouched bool) {
 	if d.Format > 1 {
 		v.Settings.Metadata = d.Metadata
 	}
-	d.extra = keepForeign(&v.Settings, top, rules.Foreign(stored, sessions.FieldsName), untouched)
-	d.alone = keepPlaces(&v.Settings, theirs, rules.Foreign(stored, sessions.PlacesName), untouched)
+	d.extra = keepForeign(&v.Settings, theirs, rules.Foreign(stored), untouched)
 	v.Settings = rules.Settings(v.Settings)
 	d.Metadata = v.Settings.Metadata
 }

@@ -3,6 +3,7 @@ package file
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"maps"
 	"strings"
 
@@ -13,8 +14,7 @@ import (
 // foreign are fields at the top of a document that we do not know, as an
 // indented JSON object, or "": other programs may have written them. They stay,
 // behind our own, for as long as the conversation does. It is text so that
-// states of documents can be compared. For places it is an object from each to
-// the fields there.
+// states of documents can be compared.
 type foreign string
 
 // fieldsMost is how many bytes of such fields may be new in a document for
@@ -24,68 +24,36 @@ type foreign string
 // long whatever else becomes of the settings.
 const fieldsMost = 64 << 10
 
-// documentShape is that of a document, and accountShape of all of it but the
-// messages, which keep what others wrote themselves.
 var (
-	documentShape = rules.ShapeOf[document]()
-	accountShape  = rules.ShapeOf[document]("messages")
-	messageShape  = rules.ShapeOf[message]()
+	documentNames = rules.NamesOf[document]()
+	messageNames  = rules.NamesOf[message]()
 )
 
-// takeForeign finds what others wrote into the document: fields of messages
-// and of what is in them go to where messages keep such, all others are
-// returned. Of nearly all documents there is nothing to do, and the one walk
-// that sees so is all that it costs.
-func (d *document) takeForeign(data []byte) (rules.Places, error) {
-	if !documentShape.Strange(data) {
-		return nil, nil
-	}
-	ours, theirs := documentShape.Split(data)
-	maps.DeleteFunc(theirs, func(at string, _ map[string]json.RawMessage) bool { return strings.HasPrefix(at, "messages/") })
-	*d = document{}
+// decode reads a document. What others wrote into a message goes to where
+// messages keep such; what they wrote beside the messages is returned. What is
+// inside of our own objects has names of ours only: others are left out.
+func (d *document) decode(data []byte) (theirs map[string]json.RawMessage, err error) {
+	ours, theirs := documentNames.Split(data)
 	if err := json.Unmarshal(ours, d); err != nil {
 		return nil, err
 	}
-	var list []json.RawMessage
+	var list []byte
 	rules.Members(data, func(name, value []byte) {
 		if string(name) == "messages" {
-			list = nil // of two of them the last counts
-			rules.Elements(value, func(m []byte) { list = append(list, m) })
+			list = value // of two of them the last counts
 		}
 	})
-	for i, raw := range list[:min(len(list), len(d.Messages))] {
-		if messageShape.Strange(raw) {
-			var err error
-			if d.Messages[i], err = foreignMessage(raw); err != nil {
-				return nil, err
-			}
+	i := 0
+	rules.Elements(list, func(raw []byte) {
+		if own, foreign := messageNames.Split(raw); foreign != nil && i < len(d.Messages) {
+			var m message
+			err = errors.Join(err, json.Unmarshal(own, &m))
+			m.Extra = merge(foreign, m.Extra, "extra")
+			d.Messages[i] = m
 		}
-	}
-	return theirs, nil
-}
-
-// foreignMessage reads a message with fields of others in it, in its calls, its
-// usage or its attachments.
-func foreignMessage(raw json.RawMessage) (m message, err error) {
-	ours, places := messageShape.Split(raw)
-	if err = json.Unmarshal(ours, &m); err != nil {
-		return m, err
-	}
-	theirs := places[""]
-	if theirs == nil {
-		theirs = map[string]json.RawMessage{}
-	}
-	rules.Members(raw, func(name, v []byte) {
-		if !messageShape.Field(string(name)).Strange(v) {
-			return
-		}
-		theirs[string(name)] = v // whole: what is ours in it is read from it
-		if string(name) == "attachments" {
-			theirs[string(name)] = rules.OriginalAttachments(v)
-		}
+		i++
 	})
-	m.Extra = merge(theirs, m.Extra, "extra")
-	return m, err
+	return theirs, err
 }
 
 // merge puts fields that stand in a document and those that are kept for it
@@ -132,7 +100,7 @@ func keepForeign(s *sessions.Settings, fields, stored map[string]json.RawMessage
 		maps.Copy(kept, fresh)
 	}
 	if len(kept) > 0 {
-		rules.SetForeign(s, sessions.FieldsName, merge(kept, rules.Foreign(*s, sessions.FieldsName), sessions.FieldsName))
+		rules.SetForeign(s, merge(kept, rules.Foreign(*s), sessions.FieldsName))
 	}
 	return alone
 }
@@ -141,15 +109,15 @@ func keepForeign(s *sessions.Settings, fields, stored map[string]json.RawMessage
 // top. Those with a name of ours, or of one that the document alone has, cannot
 // stand there.
 func (d *document) showForeign(s *sessions.Settings) {
-	kept := rules.Foreign(*s, sessions.FieldsName)
+	kept := rules.Foreign(*s)
 	top := maps.Clone(kept)
-	maps.DeleteFunc(top, func(name string, _ json.RawMessage) bool { return documentShape.Has(name) })
+	maps.DeleteFunc(top, func(name string, _ json.RawMessage) bool { return documentNames[name] })
 	rules.Members([]byte(d.extra), func(name, _ []byte) { delete(top, string(name)) })
 	if len(top) == 0 {
 		return
 	}
 	maps.DeleteFunc(kept, func(name string, _ json.RawMessage) bool { return top[name] != nil })
-	rules.SetForeign(s, sessions.FieldsName, kept)
+	rules.SetForeign(s, kept)
 	d.inline = foreignText(top)
 }
 

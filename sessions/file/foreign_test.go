@@ -23,12 +23,11 @@ func withCall(t *testing.T, s sessions.Store, k string) {
 	must(t, err)
 }
 
-// theirs are edits of a document of withCall that put fields of others on
-// every level, and how they read in its shortest form.
+// theirs are edits of a document of withCall that put fields of others beside
+// its messages and into one, and how they read in its shortest form.
 var theirs = []struct{ at, with, reads string }{
 	{`"format": 2,`, `"format": 2, "zeta": {"l": [1, "<2>", 1.50], "b": null},`, `"zeta":{"l":[1,"<2>",1.50],"b":null}`},
 	{`"role": "user",`, `"role": "user", "mood": "g<o>d", "Content": "other letters",`, `"Content":"other letters","mood":"g<o>d"}`},
-	{`"id": "c1",`, `"id": "c1", "index": 7,`, `{"id":"c1","index":7,"type":"function","function":{"name":"time","arguments":"{\"zone\":\"<UTC>\"}"}},{"id":"c2"`},
 }
 
 // longFields is more than is kept with every commit.
@@ -55,10 +54,10 @@ func compact(t *testing.T, p *place, name string) string {
 	return b.String()
 }
 
-// Fields of others stay where they stand, on every level, however often the
-// document is written, and when their messages are older than what a document
+// Fields of others stay where they stand, however often the document is
+// written, and when their messages are older than what a document
 // shows they are in the archive.
-func TestForeignFieldsOnEveryLevel(t *testing.T) {
+func TestCase48ForeignFieldsStay(t *testing.T) {
 	for _, lost := range []string{"", "index.json"} {
 		t.Run("lost "+lost, func(t *testing.T) {
 			p := foreignDocument(t)
@@ -91,9 +90,6 @@ func TestForeignFieldsOnEveryLevel(t *testing.T) {
 			must(t, err)
 			same(t, "text", ms[0].Content, "what time is it?")
 			same(t, "fields", ms[0].Extra, map[string]json.RawMessage{"mood": json.RawMessage(`"g\u003co\u003ed"`), "Content": json.RawMessage(`"other letters"`)})
-			if calls := string(ms[1].Extra["tool_calls"]); !strings.Contains(calls, `"index":7`) || ms[1].ToolCalls[0].Name != "time" {
-				t.Errorf("the calls are %+v with %s", ms[1].ToolCalls, calls)
-			}
 		})
 	}
 }
@@ -174,16 +170,16 @@ func TestForeignFieldsAreErased(t *testing.T) {
 		gone string
 		long bool // those at the top are more than settings keep
 	}{
-		"delete":    {func(t *testing.T, s *file.Store) { must(t, s.Delete(t.Context(), key("x:1"))) }, "zeta mood index", false},
-		"delete it": {func(t *testing.T, s *file.Store) { must(t, s.Delete(t.Context(), key("x:1"))) }, "zeta endless mood index", true},
+		"delete":    {func(t *testing.T, s *file.Store) { must(t, s.Delete(t.Context(), key("x:1"))) }, "zeta mood", false},
+		"delete it": {func(t *testing.T, s *file.Store) { must(t, s.Delete(t.Context(), key("x:1"))) }, "zeta endless mood", true},
 		"expire": {func(t *testing.T, s *file.Store) {
 			_, err := s.Expire(t.Context(), time.Now().Add(time.Hour), 9)
 			must(t, err)
-		}, "zeta mood index", false},
+		}, "zeta mood", false},
 		"erase": {func(t *testing.T, s *file.Store) {
 			_, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{key("x:1")}})
 			must(t, err)
-		}, "zeta mood index", false},
+		}, "zeta mood", false},
 		"erase a person": {func(t *testing.T, s *file.Store) {
 			_, err := s.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "42"}}})
 			must(t, err)

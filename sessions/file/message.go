@@ -2,7 +2,6 @@ package file
 
 import (
 	"encoding/json"
-	"reflect"
 	"slices"
 
 	"dragoman/sessions"
@@ -77,35 +76,19 @@ func (d *document) shown() any {
 }
 
 // shown is m with its fields of others beside ours. Those with names of ours
-// stay apart, except for what says what ours says and more.
+// stay apart.
 func (m message) shown() any {
 	beside, apart := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for name, v := range m.Extra {
-		whole, more := m.more(name, v)
-		switch {
-		case more:
-			beside[name] = readable(whole)
-		case messageShape.Has(name):
+		if messageNames[name] {
 			apart[name] = readable(v)
-		default:
+		} else {
 			beside[name] = readable(v)
 		}
 	}
 	m.Extra = apart
 	if len(beside) == 0 {
 		return m
-	}
-	if beside["tool_calls"] != nil {
-		m.ToolCalls = nil
-	}
-	if beside["usage"] != nil {
-		m.Usage = nil
-	}
-	if beside["attached"] != nil {
-		m.Attached = nil
-	}
-	if beside["attachments"] != nil {
-		m.Attachments = nil
 	}
 	own, err := json.Marshal(m)
 	theirs, err2 := json.Marshal(beside)
@@ -114,38 +97,6 @@ func (m message) shown() any {
 	}
 	own[len(own)-1] = ','
 	return json.RawMessage(readable(append(own, theirs[1:]...)))
-}
-
-// more is what stands in the place of the field called name, if raw is what
-// that says and more.
-func (m message) more(name string, raw json.RawMessage) (whole json.RawMessage, more bool) {
-	switch name {
-	case "tool_calls":
-		return raw, m.called(raw)
-	case "usage":
-		u, all, ok := rules.ReadUsage(raw)
-		return raw, ok && !all && m.Usage != nil && u == *m.Usage
-	case "attached":
-		a, all, ok := rules.ReadAttached(raw)
-		return raw, ok && !all && reflect.DeepEqual(a, m.Attached)
-	case "attachments":
-		return rules.WithAttachments(m.Attachments, raw)
-	}
-	return raw, false
-}
-
-// called reports whether raw is a list of the calls of m with more in it.
-func (m message) called(raw json.RawMessage) bool {
-	var list []toolCall
-	calls := messageShape.Field("tool_calls")
-	if !calls.Strange(raw) {
-		return false
-	}
-	ours, _ := calls.Split(raw)
-	if json.Unmarshal(ours, &list) != nil {
-		return false
-	}
-	return slices.Equal(message{ToolCalls: list}.plain().ToolCalls, m.plain().ToolCalls)
 }
 
 // step is a step of a journal, as it stands in documents.

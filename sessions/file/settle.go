@@ -150,7 +150,7 @@ func (d *disk) write(head memory.Head, content memory.Content, changes []change,
 	}
 	if slices.ContainsFunc(changes, func(c change) bool { return c.Anew || c.Gone }) {
 		// What others wrote into the document may tell of what is gone.
-		st.archived, st.extra, st.alone, err = 0, "", "", replace(d.archivePath(k), lines)
+		st.archived, st.extra, err = 0, "", replace(d.archivePath(k), lines)
 	} else {
 		err = appendAt(d.archivePath(k), st.archived, lines)
 	}

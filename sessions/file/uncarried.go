@@ -49,5 +49,5 @@ func uncarried(path string) (bool, error) {
 	if err != nil {
 		return false, nil // the store sets it aside or refuses it
 	}
-	return doc.extra != "" || doc.alone != "", nil
+	return doc.extra != "", nil
 }

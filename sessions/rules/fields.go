@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"dragoman/sessions"
 )
@@ -84,58 +83,37 @@ func JoinSettings(from, to sessions.Settings) sessions.Settings {
 	}
 	maps.Copy(joined.Metadata, from.Metadata)
 	maps.Copy(joined.Metadata, to.Metadata)
-	one, two := Foreign(from, sessions.FieldsName), Foreign(to, sessions.FieldsName)
-	if one != nil && two != nil {
+	if one, two := Foreign(from), Foreign(to); one != nil && two != nil {
 		maps.Copy(one, two)
-		SetForeign(&joined, sessions.FieldsName, one)
+		SetForeign(&joined, one)
 	}
-	joinPlaces(from, to, &joined)
 	return Settings(joined)
 }
 
-// joinPlaces keeps the fields of both by their places. Deliveries and turns are
-// called the same in every conversation; the other names of from are those of
-// something else in to, and what stood there has no place any more.
-func joinPlaces(from, to sessions.Settings, joined *sessions.Settings) {
-	one := Foreign(from, sessions.PlacesName)
-	if one == nil {
-		return
-	}
-	all := map[string]json.RawMessage{}
-	for at, fields := range one {
-		if !strings.HasPrefix(at, "deliveries/") && !strings.HasPrefix(at, "journals/") {
-			at = inside(sessions.PlacesName, at)
-		}
-		all[at] = fields
-	}
-	maps.Copy(all, Foreign(to, sessions.PlacesName))
-	SetForeign(joined, sessions.PlacesName, all)
-}
+// formerPlaces is where documents of earlier versions kept fields of others
+// that stood deeper in them.
+const formerPlaces = "imported_places"
 
-// foreignNames are where settings keep what others wrote.
-var foreignNames = []string{sessions.FieldsName, sessions.PlacesName}
-
-// Foreign is the object that s keeps under name, one of foreignNames: nil if
-// nothing stands there or no object does.
-func Foreign(s sessions.Settings, name string) (fields map[string]json.RawMessage) {
-	raw, ok := s.Metadata[name]
+// Foreign are the fields of others that s keeps: nil if there are none.
+func Foreign(s sessions.Settings) (fields map[string]json.RawMessage) {
+	raw, ok := s.Metadata[sessions.FieldsName]
 	if !ok || json.Unmarshal(raw, &fields) != nil {
 		return nil
 	}
 	return fields
 }
 
-// SetForeign puts fields under name, one of foreignNames; none take the name
-// away. Nothing that s shares with others is changed.
-func SetForeign(s *sessions.Settings, name string, fields map[string]json.RawMessage) {
+// SetForeign keeps fields of others in s; none take the name away. Nothing that
+// s shares with others is changed.
+func SetForeign(s *sessions.Settings, fields map[string]json.RawMessage) {
 	m := maps.Clone(s.Metadata)
 	if m == nil {
 		m = map[string]json.RawMessage{}
 	}
-	delete(m, name)
+	delete(m, sessions.FieldsName)
 	// The object around them nests them once more.
 	if raw, err := json.Marshal(fieldsWithin(fields, mostDepth-1)); err == nil && len(fields) > 0 { // clean ones encode
-		m[name] = raw
+		m[sessions.FieldsName] = raw
 	}
 	if s.Metadata = m; len(m) == 0 {
 		s.Metadata = nil
@@ -145,11 +123,12 @@ func SetForeign(s *sessions.Settings, name string, fields map[string]json.RawMes
 // DropForeign takes away all that others wrote beside the messages, and reports
 // whether there was any: nobody can tell of whom it tells.
 func DropForeign(s *sessions.Settings) (dropped bool) {
-	for _, name := range foreignNames {
-		if s.Metadata[name] != nil {
-			SetForeign(s, name, nil)
-			dropped = true
-		}
+	kept := maps.Clone(s.Metadata)
+	delete(kept, sessions.FieldsName)
+	delete(kept, formerPlaces)
+	dropped = len(kept) < len(s.Metadata)
+	if s.Metadata = kept; len(kept) == 0 {
+		s.Metadata = nil
 	}
 	return dropped
 }

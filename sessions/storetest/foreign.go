@@ -27,19 +27,11 @@ func foreignOf(t *testing.T, r *rig, k string) string {
 	return string(c.Metadata[sessions.FieldsName])
 }
 
-// placesOf are those by their places.
-func placesOf(t *testing.T, r *rig, k string) string {
-	t.Helper()
-	c, err := r.Conversation(t.Context(), key(k))
-	must(t, err)
-	return string(c.Metadata[sessions.PlacesName])
-}
-
-// setForeign sets both, the same ones.
+// setForeign sets them.
 func setForeign(t *testing.T, r *rig, k, fields string) {
 	t.Helper()
 	configure(t, r, k, func(s *sessions.Settings) {
-		s.Metadata = map[string]json.RawMessage{sessions.FieldsName: raw(fields), sessions.PlacesName: raw(`{"deliveries/` + k + `":{"a":1},"head":` + fields + `}`), "own": raw("1")}
+		s.Metadata = map[string]json.RawMessage{sessions.FieldsName: raw(fields), "imported_places": raw(fields), "own": raw("1")}
 	})
 }
 
@@ -56,7 +48,6 @@ func foreignThereAndBack(t *testing.T, a, b *rig) {
 	must(t, err)
 	same(t, "fields of a message", ms[0].Extra, withForeign().Extra)
 	same(t, "fields of the conversation", foreignOf(t, b, "x:1"), `{"format":"theirs","zeta":[1]}`)
-	same(t, "fields by their places", placesOf(t, b, "x:1"), `{"deliveries/x:1":{"a":1},"head":{"format":"theirs","zeta":[1]}}`)
 	if ms[1].Extra != nil {
 		t.Errorf("the other message has %v", ms[1].Extra)
 	}
@@ -86,8 +77,6 @@ func joinsForeign(t *testing.T, r *rig) {
 	}
 	must(t, r.Join(t.Context(), key("x:a"), key("x:b")))
 	same(t, "fields", foreignOf(t, r, "x:b"), `{"both":"b","one":1,"two":2}`)
-	// There is one head.
-	same(t, "places", placesOf(t, r, "x:b"), `{"deliveries/x:a":{"a":1},"deliveries/x:b":{"a":1},"head":{"both":"b","two":2},"imported_places/head":{"both":"a","one":1}}`)
 }
 
 // What others wrote of a person goes with what the person said.
@@ -104,12 +93,11 @@ func erasesForeign(t *testing.T, r *rig) {
 	_, err := r.Erase(ctx, sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "7"}}})
 	must(t, err)
 	same(t, "fields beside what was erased", foreignOf(t, r, "x:1"), "")
-	same(t, "places beside what was erased", placesOf(t, r, "x:1"), "")
-	same(t, "places elsewhere", placesOf(t, r, "x:2"), `{"deliveries/x:2":{"a":1},"head":{"who":"seven"}}`)
 	same(t, "fields elsewhere", foreignOf(t, r, "x:2"), `{"who":"seven"}`)
 	c, err := r.Conversation(ctx, key("x:1"))
 	must(t, err)
 	same(t, "what was set", string(c.Metadata["own"]), "1")
+	same(t, "places of an earlier version", string(c.Metadata["imported_places"]), "")
 	must(t, r.Delete(ctx, key("x:2")))
 	for _, line := range dump(t, r.Store) {
 		for _, word := range []string{"seven", "mood", "index"} {
