@@ -19,9 +19,8 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// documentFormat is the form in which files are written. Format 1 had flat tool
-// calls and no metadata at the top; its files are read, and written anew when
-// they change next.
+// documentFormat is the form in which files are written. Development versions
+// wrote format 1, which is no longer read.
 const documentFormat = 2
 
 // document is a conversation as it stands in its file, for people and for the
@@ -204,7 +203,7 @@ func parseDocument(data []byte) (*document, error) {
 	switch {
 	case d.Format == 0:
 		return nil, errors.New("it says no format, so it is no document of this store; dragoman sessions import may take it in")
-	case d.Format < 1:
+	case d.Format < documentFormat:
 		return nil, fmt.Errorf("its format is %d, this version knows %d", d.Format, documentFormat)
 	}
 	switch {
@@ -238,9 +237,7 @@ func (d *document) edited(theirs map[string]json.RawMessage, untouched bool) {
 	d.Title = rules.Text(d.Title)
 	v.Title = d.Title
 	stored := v.Settings
-	if d.Format > 1 {
-		v.Settings.Metadata = d.Metadata
-	}
+	v.Settings.Metadata = d.Metadata
 	d.extra = keepForeign(&v.Settings, theirs, rules.Foreign(stored), untouched)
 	v.Settings = rules.Settings(v.Settings)
 	d.Metadata = v.Settings.Metadata

@@ -136,9 +136,6 @@ func open(dir string, o Options) (_ *Store, err error) {
 		states: map[channels.Key]docState{},
 	}
 	s.disk.checkpoint = func() error { return s.checkpoint(context.Background()) }
-	if err = s.disk.keepFormer(); err != nil {
-		return nil, errors.Join(err, s.flock.Close())
-	}
 	s.Store = memory.Open(memory.Options{Now: o.Now, Logger: o.Logger, Name: "file"}, s.disk)
 	return s, nil
 }

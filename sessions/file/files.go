@@ -165,3 +165,6 @@ func Damaged(dir string) ([]string, error) {
 	}
 	return found, nil
 }
+
+// storeDirs are all folders of a store, each before those within it.
+var storeDirs = []string{".", documentDir, archiveDir, jobDir, logDir}

@@ -3,7 +3,6 @@ package file_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -64,53 +63,5 @@ func TestDocumentFields(t *testing.T) {
 	}
 	if line := read(t, p.path("archive/x_call.jsonl")); !bytes.Contains(line, []byte(`"tool_calls":[{"id":"c1","type":"function","function":{"name":"time","arguments":"{\"zone\": \"UTC\"}"}}`)) {
 		t.Errorf("the archive is\n%s", line)
-	}
-}
-
-// A store that a former version has left, with something in its log alone, is
-// read; a document is written in the new form when its conversation changes.
-func TestFormerFormat(t *testing.T) {
-	for _, lost := range []string{"", "index.json", "conversations/telegram_1.json"} {
-		t.Run("lost "+lost, func(t *testing.T) {
-			p := newPlace(t)
-			must(t, os.CopyFS(p.dir, os.DirFS("testdata/format1")))
-			if lost != "" {
-				must(t, os.Remove(p.path(lost)))
-			}
-			s := p.open(t)
-			for k, n := range map[string]int{"telegram:1": 3, "telegram:2": 5} {
-				ms, err := s.Messages(t.Context(), key(k), 0, 99)
-				must(t, err)
-				if len(ms) != n {
-					t.Fatalf("%s has %d messages, want %d", k, len(ms), n)
-				}
-				for _, m := range ms {
-					if m.Role == sessions.RoleAssistant {
-						same(t, "calls", m.ToolCalls, []sessions.ToolCall{{ID: "c1", Name: "time", Arguments: `{"zone": "UTC"}`}, {ID: "c2", Name: "f"}})
-					}
-				}
-			}
-			c, err := s.Conversation(t.Context(), key("telegram:1"))
-			must(t, err)
-			if c.Title != "The time" || string(c.Metadata["who"]) != `{"id":[1,2]}` {
-				t.Errorf("Conversation = %+v", c)
-			}
-			want := dump(t, s)
-			if !strings.Contains(strings.Join(want, "\n"), `"id":"c9","name":"g","arguments":"[]"`) {
-				t.Error("the journal of an open turn is lost")
-			}
-			say(t, s, "telegram:1", "new", "one more")
-			changed := dump(t, s)
-			must(t, s.Close())
-			doc := bytes.Join(bytes.Fields(read(t, p.path("conversations/telegram_1.json"))), nil)
-			if !bytes.HasPrefix(doc, []byte(`{"format":2,`)) || !bytes.Contains(doc, []byte(`{"id":"c1","type":"function","function":{"name":"time"`)) ||
-				!bytes.Contains(doc, []byte(`"metadata":{"who":{"id":[1,2]}},"messages"`)) {
-				t.Errorf("the document was not written in the new form:\n%s", doc)
-			}
-			same(t, "Dump", dump(t, p.open(t)), changed)
-			if lost == "" {
-				p.quiet(t)
-			}
-		})
 	}
 }

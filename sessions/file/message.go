@@ -21,9 +21,6 @@ type toolCall struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"type"`
 	Function toolFunction `json:"function"`
-	// Format 1 had these two instead of Type and Function. They are only read.
-	Name      string `json:"name,omitempty"`
-	Arguments string `json:"arguments,omitempty"`
 }
 
 type toolFunction struct {
@@ -45,9 +42,6 @@ func (w message) plain() sessions.Message {
 	m := w.Message
 	m.ToolCalls = nil
 	for _, c := range w.ToolCalls {
-		if c.Function == (toolFunction{}) {
-			c.Function = toolFunction{c.Name, c.Arguments}
-		}
 		m.ToolCalls = append(m.ToolCalls, sessions.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
 	}
 	// Without the indents of the document.

@@ -2,6 +2,7 @@ package file
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -78,4 +79,20 @@ func headFormat(path string) (int, error) {
 		return 0, nil // damaged, which is no matter of versions
 	}
 	return format, nil
+}
+
+// formatOf is what the file at path says at its top. 0 is one that is not
+// there or says nothing, damaged ones among them.
+func formatOf(path string) (int, error) {
+	data, err := readRegular(path)
+	if errors.Is(err, errDamaged) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, removed(err)
+	}
+	if !json.Valid(data) {
+		return 0, nil
+	}
+	return max(0, formatIn(data)), nil
 }

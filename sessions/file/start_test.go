@@ -3,7 +3,9 @@ package file_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -72,4 +74,18 @@ func TestUnreadable(t *testing.T) {
 	if diff := cmp.Diff(before, contents(t, p.dir)); diff != "" {
 		t.Errorf("a store that cannot be read was written to (-before +after):\n%s", diff)
 	}
+}
+
+// contents are the files below dir but the lock, by name.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && e.Name() != "lock" {
+			rel, _ := filepath.Rel(dir, path)
+			all[rel] = string(read(t, path))
+		}
+		return err
+	}))
+	return all
 }

@@ -18,11 +18,6 @@ func TestUncarried(t *testing.T) {
 		must(t, err)
 		return u
 	}
-	old, _ := former(t)
-	same(t, "of a store of format 1", find(old), file.Uncarried{})
-	must(t, old.open(t).Close())
-	same(t, "of a store of format 1 after a start", find(old), file.Uncarried{})
-
 	p := newPlace(t)
 	s := p.open(t)
 	fill(t, s)

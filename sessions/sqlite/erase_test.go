@@ -2,7 +2,9 @@ package sqlite_test
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -195,5 +197,27 @@ func TestDeleteOverwritesTheQueues(t *testing.T) {
 	}
 	if found := traces(t, dir, canaries...); len(found) > 0 {
 		t.Errorf("after Delete: %v", found)
+	}
+}
+
+// holdState keeps a reader on what the file holds now until release.
+func holdState(t *testing.T, path string) (release func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := tx.QueryRow(`SELECT count(*) FROM inbox`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(tx.Rollback(), db.Close()); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -154,11 +154,7 @@ func prepareFile(ctx context.Context, path string, o Options) error {
 			return err
 		}
 	}
-	version, err := checkSchema(ctx, path, o.BusyTimeout)
-	if err == nil && version < schemaVersion {
-		err = migrate(ctx, path, o)
-	}
-	return err
+	return checkSchema(ctx, path, o.BusyTimeout)
 }
 
 // create makes a new store beside path and moves it there.
@@ -237,30 +233,31 @@ func checkHeader(path string, size int64) error {
 	return nil
 }
 
-// checkSchema refuses files of other programs and of newer versions, and tells
-// the version of ours. It only reads: our settings would turn a foreign file
-// into one with a WAL.
-func checkSchema(ctx context.Context, path string, busy time.Duration) (version int64, err error) {
+// checkSchema refuses files of other programs and of other versions. It only
+// reads: our settings would turn a foreign file into one with a WAL.
+func checkSchema(ctx context.Context, path string, busy time.Duration) error {
 	db, err := sql.Open("sqlite", uri(path, url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())}}))
 	if err != nil {
-		return 0, err
+		return err
 	}
 	db.SetMaxOpenConns(1)
-	var app, tables int64
+	var app, version, tables int64
 	err = db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
 		(SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('meta', 'keys', 'inbox', 'outbox', 'messages'))`).Scan(&app, &version, &tables)
 	if err = errors.Join(err, db.Close()); err != nil {
-		return 0, err
+		return err
 	}
 	switch {
 	case app != applicationID:
-		return 0, errors.New("this is an SQLite database of another program")
+		return errors.New("this is an SQLite database of another program")
 	case version > schemaVersion:
-		return 0, checkVersion(path, version)
-	case version < 1 || tables != 5:
-		return 0, damaged("its tables are not complete")
+		return checkVersion(path, version)
+	case tables != 5:
+		return damaged("its tables are not complete")
+	case version < schemaVersion:
+		return fmt.Errorf("a development version of Dragoman wrote it (schema %d); this version opens schema %d only: move the file away to begin anew", version, schemaVersion)
 	}
-	return version, nil
+	return nil
 }
 
 func damaged(format string, args ...any) error {

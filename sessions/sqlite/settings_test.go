@@ -46,8 +46,7 @@ func TestNewFilesAreSynced(t *testing.T) {
 		path string
 		want []string
 	}{
-		"a new store":          {filepath.Join(t.TempDir(), "dragoman.db"), []string{"dragoman.db.new", "."}},
-		"a change of a schema": {oldFile(t), []string{"dragoman.db.before-v2.new", "."}},
+		"a new store": {filepath.Join(t.TempDir(), "dragoman.db"), []string{"dragoman.db.new", "."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Dir(c.path)

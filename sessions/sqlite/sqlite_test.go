@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if runMigration() || storetest.KillChild(openChild) {
+	if storetest.KillChild(openChild) {
 		return
 	}
 	goleak.VerifyTestMain(m)

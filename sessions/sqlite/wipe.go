@@ -32,6 +32,10 @@ func (s *Store) wipe() (copies []string, err error) {
 	return copies, nil
 }
 
+// backupSuffix is what a copy of the store from before a change of its schema
+// adds to the name of the file.
+const backupSuffix = ".before-v2"
+
 // Copies lists the copies of the whole store that changes of its schema left
 // beside the file at path. An erasure removes them: they hold everything as it
 // was then.
