@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/agent/models"
 	"dragoman/agent/tools"
 	"dragoman/channels"
 	"dragoman/internal/config"
@@ -239,9 +240,11 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		window = max(window, w)
 	}
 	messages, bytes := gateway.HistoryFor(window)
+	turns := maxTurns(d.cfg, d.hosted != nil && models.Near(d.hosted.server.BaseURL), memoryLimit())
+	d.log.Info("conversations that are answered at the same time", "max_turns", turns)
 	d.gateway, err = gateway.New(d.store, ag, d.channels.bindings, gateway.Options{
 		HistoryMessages: messages, HistoryBytes: bytes,
-		MaxTurns: d.cfg.Agent.MaxTurns, Queue: gateway.Mode(d.cfg.Queue.Mode), MaxWaiting: d.cfg.Queue.MaxWaiting,
+		MaxTurns: turns, Queue: gateway.Mode(d.cfg.Queue.Mode), MaxWaiting: d.cfg.Queue.MaxWaiting,
 		MaxMessageBytes: int(d.cfg.Queue.MaxMessageBytes), RatePerMinute: orUnlimited(d.cfg.Queue.RatePerMinute),
 		GiveUpAfter: d.cfg.Agent.GiveUpAfter.D(), DeliveryLimit: d.cfg.Delivery.GiveUpAfter.D(),
 		PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,

@@ -112,7 +112,7 @@ type Prices struct {
 // Agent bounds the loop of model and tools.
 type Agent struct {
 	MaxSteps     int      `yaml:"max_steps" doc:"Maximum model calls in one turn."`
-	MaxTurns     int      `yaml:"max_turns" doc:"Maximum conversations answered at the same time."`
+	MaxTurns     int      `yaml:"max_turns" doc:"Maximum conversations answered at the same time. 0: as many as an eighth of the memory holds (128 KiB each), between 64 and 1000; with a model on this machine 64. The log says how many."`
 	SystemPrompt string   `yaml:"system_prompt" doc:"Replaces the built-in system prompt. Keep it constant: providers cache a stable prompt."`
 	ToolTimeout  Duration `yaml:"tool_timeout" doc:"Maximum duration of one tool call."`
 	GiveUpAfter  Duration `yaml:"give_up_after" doc:"How long Dragoman keeps trying when it cannot reach the model. The person is told after a minute without the model (or sooner, if the next attempt is further away than that) and again when Dragoman gives up. If the server asks for a longer pause, it is shortened to the time that is left."`

@@ -25,7 +25,7 @@ func defaults(o Options) *Config {
 			CallTimeout: Duration(30 * time.Minute),
 		},
 		Agent: Agent{
-			MaxSteps: 10, MaxTurns: 64,
+			MaxSteps:    10,
 			ToolTimeout: Duration(time.Minute), GiveUpAfter: Duration(10 * time.Minute),
 		},
 		Summary:  presetSummary(window.DefaultPreset),

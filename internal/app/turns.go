@@ -1,0 +1,65 @@
+package app
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"dragoman/internal/config"
+)
+
+const (
+	// turnBytes is what a turn that waits for its model needs at most: 81 MB for
+	// a thousand were measured.
+	turnBytes = 128 << 10
+	// mostTurns and fewTurns bound what agent.max_turns: 0 means.
+	mostTurns, fewTurns = 1000, 64
+)
+
+// maxTurns is how many turns run at once. Where the configuration leaves it
+// open they may need an eighth of the memory, in bytes. A model on this machine
+// is near: it answers a few at a time, and more of them would only wait in its
+// queue until they time out.
+func maxTurns(c *config.Config, near bool, memory uint64) int {
+	switch {
+	case c.Agent.MaxTurns > 0:
+		return c.Agent.MaxTurns
+	case near:
+		return fewTurns
+	}
+	return int(min(mostTurns, max(fewTurns, memory/8/turnBytes)))
+}
+
+// memoryLimit is how much memory this process may use, in bytes: what the
+// machine has, or less by its control group (version 2) or by GOMEMLIMIT. It is
+// math.MaxInt64 where nothing tells.
+func memoryLimit() uint64 {
+	limit := uint64(debug.SetMemoryLimit(-1))
+	if own, err := os.ReadFile("/proc/self/cgroup"); err == nil {
+		_, group, _ := bytes.Cut(own, []byte("0::"))
+		// A container sees its own group as the root.
+		for at := filepath.Clean("/" + strings.TrimSpace(string(group))); ; at = filepath.Dir(at) {
+			limit = min(limit, bytesIn(filepath.Join("/sys/fs/cgroup", at, "memory.max"), "", 1))
+			if at == "/" {
+				break
+			}
+		}
+	}
+	return min(limit, bytesIn("/proc/meminfo", "MemTotal:", 1024))
+}
+
+// bytesIn is the number in the file at path behind name, in units.
+func bytesIn(path, name string, unit uint64) uint64 {
+	text, err := os.ReadFile(path)
+	_, rest, found := strings.Cut(string(text), name)
+	if fields := strings.Fields(rest); err == nil && found && len(fields) > 0 {
+		if n, err := strconv.ParseUint(fields[0], 10, 64); err == nil { // "max" is none
+			return n * unit
+		}
+	}
+	return math.MaxInt64
+}
