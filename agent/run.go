@@ -187,10 +187,6 @@ func (r *run) end(resp *Response) Result {
 		res := r.finish(text, resp, false)
 		res.Text += "\n\n" + sayFiltered
 		return res
-	case text != "" && resp.Finish == "content_filter" && !resp.Refused:
-		res := r.finish(text, resp, false)
-		res.Text += "\n\n" + sayFiltered
-		return res
 	case text != "":
 		return r.finish(text, resp, false)
 	case len(resp.Message.ToolCalls) > 0:
