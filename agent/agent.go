@@ -22,6 +22,9 @@ type Options struct {
 	System string
 	// Toolless is System for a model that is offered no tools. Default: System.
 	Toolless string
+	// Zone is the time zone in which the model reads when each message of a person
+	// was written. Nil: it is not told.
+	Zone *time.Location
 	// MaxSteps bounds the model calls of one turn; the last one gets no tools,
 	// so that it must answer. Default 10.
 	MaxSteps int

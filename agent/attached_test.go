@@ -13,7 +13,7 @@ import (
 	"dragoman/sessions"
 )
 
-var by = sessions.Provenance{API: "chat", Host: "api.example", Model: "thinker-1"}
+var by = sessions.Provenance{API: "chat", Host: "api.example", Model: "scripted"}
 
 // thinker is a model whose provider puts a thought beside each answer, and
 // which refuses a conversation of which one does not come back.

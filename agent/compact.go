@@ -83,7 +83,7 @@ func (a *Agent) frees(h sessions.History, cut int) bool {
 func (a *Agent) pruned(h sessions.History) []sessions.Message {
 	name := a.nameFor(h.Settings)
 	frame, offer := a.framing(name, &h, "", h.Summary)
-	return a.opts.Prune.Apply(window.Repair(h.Messages), window.Sight{
+	return a.opts.Prune.Apply(a.shown(name, h.Messages), window.Sight{
 		Window: a.sizeOf(name), Fixed: offer.tokens + frame.Tokens(a.opts.Count), Count: a.opts.Count,
 	})
 }
@@ -115,7 +115,7 @@ func (a *Agent) fills(h sessions.History, tokens int) bool {
 	limit := a.room(name, tokens)
 	frame, offer := a.framing(name, &h, "", h.Summary)
 	length := func(s string) int { return len(s) }
-	if window.Bound(h.Messages)+frame.Tokens(length)+offer.tokens < limit {
+	if a.bound(h.Messages)+frame.Tokens(length)+offer.tokens < limit {
 		return false
 	}
 	return a.messageTokens(a.pruned(h))+frame.Tokens(a.opts.Count)+offer.tokens >= limit

@@ -85,17 +85,33 @@ type Able interface {
 // AbilitiesOf returns what is known of m, or of the model that m wraps, which
 // its method Unwrap() Model returns.
 func AbilitiesOf(m Model) Abilities {
+	if able, ok := inside[Able](m); ok {
+		return able.Abilities()
+	}
+	return Abilities{}
+}
+
+// Several is a [Model] over several, any of which may answer. Without it, a
+// model's own name is the only one.
+type Several interface {
+	// Names are those of all of them.
+	Names() []string
+}
+
+// inside finds T in m, or in the model that m wraps, which its method
+// Unwrap() Model returns.
+func inside[T any](m Model) (found T, ok bool) {
 	for m != nil {
-		if able, ok := m.(Able); ok {
-			return able.Abilities()
+		if found, ok = m.(T); ok {
+			return found, true
 		}
-		outer, ok := m.(interface{ Unwrap() Model })
-		if !ok {
+		outer, wraps := m.(interface{ Unwrap() Model })
+		if !wraps {
 			break
 		}
 		m = outer.Unwrap()
 	}
-	return Abilities{}
+	return found, false
 }
 
 // ErrorKind is what a failed model call means for the caller.

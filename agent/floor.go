@@ -54,8 +54,9 @@ func (r *run) keepIn(size int) *Keep {
 // ownTokens are what the running turn takes of a request that is full.
 func (r *run) ownTokens() (n int) {
 	largest := r.budget() / window.LargestOwnShare // see window.Fit
-	for i := range r.all[r.own:] {
-		m := r.all[r.own+i:][:1]
+	own := window.Stamped(r.all[r.own:], r.a.opts.Zone)
+	for i := range own {
+		m := own[i:][:1]
 		size := r.a.messageTokens(m)
 		if m[0].Role != sessions.RoleUser {
 			size = min(size, largest)
@@ -120,8 +121,8 @@ func (a *Agent) keepWithin(h sessions.History, room, least int) Keep {
 	if k.Unit == window.UnitTokens {
 		k.N = max(a.room(a.nameFor(h.Settings), k.N), 1)
 	}
-	first := window.CutAt(h.Messages, k)
-	if window.Bound(h.Messages[first:]) <= room {
+	first := window.CutAt(a.without(a.nameFor(h.Settings), h.Messages), k)
+	if a.bound(h.Messages[first:]) <= room {
 		return k
 	}
 	shown := a.pruned(h)

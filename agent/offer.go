@@ -60,7 +60,7 @@ func (a *Agent) offerTo(name, prompt string) offer {
 // LeftOut names the tools that the agent's model is not offered, for want of
 // room or because it takes none.
 func (a *Agent) LeftOut() (names []string) {
-	o := a.offerTo(a.model.Name(), a.opts.System)
+	o := a.offerTo(a.model.Name(), a.stamping(a.opts.System))
 	for _, s := range a.sorted {
 		if !o.has(s.Name) {
 			names = append(names, s.Name)
@@ -98,15 +98,18 @@ func (a *Agent) specTokens(s Spec) int {
 }
 
 // abilities is what is known of the model of that name.
-func (a *Agent) abilities(name string) Abilities {
+func (a *Agent) abilities(name string) Abilities { return AbilitiesOf(a.called(name)) }
+
+// called is the model of that name, or nil if it cannot be used.
+func (a *Agent) called(name string) Model {
 	if name == a.model.Name() || a.opts.Models == nil {
-		return AbilitiesOf(a.model)
+		return a.model
 	}
 	m, err := a.opts.Models(name)
 	if err != nil {
-		return Abilities{}
+		return nil
 	}
-	return AbilitiesOf(m)
+	return m
 }
 
 // sizeOf is how many tokens the model of that name takes: what is configured,
@@ -136,14 +139,14 @@ func (a *Agent) framing(name string, h *sessions.History, channel string, summar
 	if own {
 		prompt = h.Settings.System
 	}
-	o := a.offerTo(name, prompt)
+	o := a.offerTo(name, a.stamping(prompt))
 	if len(o.specs) == 0 && len(a.sorted) > 0 {
 		if !own && a.opts.Toolless != "" {
 			prompt = a.opts.Toolless
 		}
 		prompt = strings.TrimSpace(prompt + "\n\n" + noteToolless)
 	}
-	return window.NewFrame(prompt, channel, summary, a.opts.Compaction.Render), o
+	return window.NewFrame(a.stamping(prompt), channel, summary, a.opts.Compaction.Render), o
 }
 
 // noteToolless is in the prompt of a model that is offered no tools, which other

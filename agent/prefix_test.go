@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -51,15 +52,16 @@ func common(a, b string) int {
 
 // TestSharedPrefix measures how much of each request is, byte for byte, the
 // beginning of the next one over 50 turns with tools: with room for all of it,
-// and in a window that soon is too small.
+// and in a window that soon is too small. The time of each message stands in it.
 func TestSharedPrefix(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		window int
 		least  float64
+		cuts   bool
 	}{
-		{"roomy", 128_000, 0.999},
-		{"full", 6_000, 0.95},
+		{"roomy", 128_000, 1, false},
+		{"full", 3_000, 0.95, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			id := 0
@@ -76,17 +78,25 @@ func TestSharedPrefix(t *testing.T) {
 				return response("I looked, and there was nothing new to be seen there.", "stop"), nil
 			})
 			tools := []agent.Tool{newCounter("write"), newCounter("look"), newCounter("read")}
-			a := newAgent(t, m, agent.Options{System: strings.Repeat("Be kind. ", 50), ContextWindow: test.window}, tools...)
+			a := newAgent(t, m, agent.Options{System: strings.Repeat("Be kind. ", 50), ContextWindow: test.window, Zone: time.FixedZone("", 3600)}, tools...)
+			take := run
+			if test.cuts {
+				take = runUnsummarised
+			}
 			var history []sessions.Message
 			for i := range 50 {
 				turn := turnOf(fmt.Sprintf("Please look again, for the %d. time.", i))
 				turn.ID = fmt.Sprint("turn-", i)
+				turn.Input[0].At = t0.Add(time.Duration(i) * time.Hour)
 				turn.History.Messages = history
-				history = append(history, run(t, a, turn).Messages...)
+				history = append(history, take(t, a, turn).Messages...)
 			}
 			reqs := m.requests()
 			if len(reqs) != 150 {
 				t.Fatalf("%d requests, want 150", len(reqs))
+			}
+			if first := wire(t, reqs[149]); strings.Contains(first, "earlier messages of this conversation are left out") != test.cuts {
+				t.Errorf("the last request leaves messages out: %t, want %t", !test.cuts, test.cuts)
 			}
 			shared, total := 0, 0
 			for i := 1; i < len(reqs); i++ {

@@ -93,7 +93,7 @@ const (
 // messages the turn answers, and how many messages of failed calls are not in
 // it because they are not to be.
 func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
-	view := window.Repair(r.all)
+	view := r.a.shown(r.model.Name(), r.all)
 	// Not by what was learned of the window: what is pruned must not depend on
 	// when the process began.
 	view = r.a.opts.Prune.Apply(view, window.Sight{

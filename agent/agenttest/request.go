@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+
+	"dragoman/agent/window"
 )
 
 // Request is a completion request as the server understood it.
@@ -21,7 +23,7 @@ type Request struct {
 // RequestMessage is one message of a [Request].
 type RequestMessage struct {
 	Role       string
-	Content    string // the text of all parts
+	Content    string // the text of all parts, without the lines that say when people wrote
 	ToolCallID string
 	ToolCalls  int
 }
@@ -53,7 +55,11 @@ func parseRequest(h http.Header, body []byte) (*Request, error) {
 	}
 	req.Model, req.Stream, req.IncludeUsage = wire.Model, wire.Stream, wire.StreamOptions.IncludeUsage
 	for _, m := range wire.Messages {
-		req.Messages = append(req.Messages, RequestMessage{m.Role, contentText(m.Content), m.ToolCallID, len(m.ToolCalls)})
+		text := contentText(m.Content)
+		if m.Role == "user" {
+			text = window.Unstamped(text) // else every test would have to know the time
+		}
+		req.Messages = append(req.Messages, RequestMessage{m.Role, text, m.ToolCallID, len(m.ToolCalls)})
 	}
 	for _, t := range wire.Tools {
 		req.Tools = append(req.Tools, t.Function.Name)

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"dragoman/agent"
+	"dragoman/agent/window"
 	"dragoman/sessions"
 )
 
@@ -74,7 +75,7 @@ func readScene(r agent.Request) *scene {
 // said is what the person wrote, without the quote of the message that it
 // answers and without the name that stands before it in a shared chat.
 func said(m *sessions.Message) string {
-	text := m.Content
+	text := window.Unstamped(m.Content)
 	for strings.HasPrefix(text, ">") {
 		_, rest, found := strings.Cut(text, "\n")
 		if !found {

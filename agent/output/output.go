@@ -16,6 +16,7 @@ import (
 	"strings"
 	"unicode"
 
+	"dragoman/agent/window"
 	"dragoman/sessions"
 )
 
@@ -150,6 +151,16 @@ func (r *Reader) show(s string) {
 // before that is clear.
 func (r *Reader) look(raw string, final bool) bool {
 	rest := raw[r.at:]
+	if r.out.Len() == 0 && r.fence == "" {
+		// A model may begin as the messages of people begin.
+		n, partly := window.StampIn(rest)
+		if partly && !final {
+			return false
+		}
+		if n > 0 {
+			return r.skip(n)
+		}
+	}
 	switch c := rest[0]; {
 	case c == '`' || c == '~':
 		return r.code(raw, final)

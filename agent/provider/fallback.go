@@ -42,6 +42,8 @@ type Fallback struct {
 var (
 	_ agent.Model = (*Fallback)(nil)
 	_ agent.Able  = (*Fallback)(nil)
+
+	_ agent.Several = (*Fallback)(nil)
 )
 
 // NewFallback makes a model of first and those that stand in for it, in order.
@@ -56,6 +58,14 @@ func NewFallback(first agent.Model, others []agent.Model, o FallbackOptions) *Fa
 
 // Name is that of the first model, whoever stands in for it.
 func (f *Fallback) Name() string { return f.models[0].Name() }
+
+// Names are those of all models.
+func (f *Fallback) Names() (names []string) {
+	for _, m := range f.models {
+		names = append(names, m.Name())
+	}
+	return names
+}
 
 // Abilities are those of the model that would be asked now.
 func (f *Fallback) Abilities() agent.Abilities { return agent.AbilitiesOf(f.models[f.order()[0]]) }

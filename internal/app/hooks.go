@@ -36,13 +36,15 @@ func hooksOf(cfg *config.Config) (list []hooks.Hook) {
 // resetOf is the configured reset policy. Its time zone was checked by Load;
 // one that has gone since is the machine's.
 func resetOf(c config.Reset) gateway.Reset {
-	zone := time.Local
-	if c.TimeZone != "" {
-		if z, err := time.LoadLocation(c.TimeZone); err == nil {
-			zone = z
-		}
+	return gateway.Reset{Mode: gateway.ResetMode(c.Mode), At: c.AtTime(), Zone: zoneOf(c.TimeZone), After: c.After.D()}
+}
+
+// zoneOf is the configured time zone of that name; "" is the machine's.
+func zoneOf(name string) *time.Location {
+	if zone, err := time.LoadLocation(name); err == nil && name != "" {
+		return zone
 	}
-	return gateway.Reset{Mode: gateway.ResetMode(c.Mode), At: c.AtTime(), Zone: zone, After: c.After.D()}
+	return time.Local // the configuration has checked all others
 }
 
 // startHooks runs the hooks for a verb that works without a daemon. The caller

@@ -296,7 +296,7 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 		system, toolless = defaultSystem, toollessSystem
 	}
 	o := agent.Options{
-		System: system, Toolless: toolless, MaxSteps: d.cfg.Agent.MaxSteps, ContextWindow: d.window,
+		System: system, Toolless: toolless, Zone: zoneOf(d.cfg.Agent.TimeZone), MaxSteps: d.cfg.Agent.MaxSteps, ContextWindow: d.window,
 		MaxTokens: d.cfg.Model.MaxTokens, Effort: d.cfg.Model.Reasoning, TextTools: d.cfg.Model.TextTools, ToolTimeout: d.cfg.Agent.ToolTimeout.D(), Tries: d.cfg.Model.Retries + 1,
 		Compaction: d.cfg.Summary.Compaction(), Prune: d.cfg.Prune.Rules(), Models: d.others, Logger: d.log,
 	}
@@ -327,7 +327,7 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 func (d *Daemon) everyTool() []agent.Tool {
 	return append(
 		d.workspace.Tools(),
-		tools.Clock(tools.ClockOptions{Zone: time.Local}), tools.WebFetch(tools.FetchOptions{}),
+		tools.Clock(tools.ClockOptions{Zone: zoneOf(d.cfg.Agent.TimeZone)}), tools.WebFetch(tools.FetchOptions{}),
 		tools.ReadAttachment(d.files), tools.Remember(d.store), tools.Recall(d.store), tools.Forget(d.store), tools.SearchHistory(d.store),
 	)
 }

@@ -22,7 +22,7 @@ const everyKey = `
 model: {base_url: 'http://127.0.0.1:1/v1', name: main, context_window: 50000, max_tokens: 777, temperature: 0.5, retries: 6, vision: no,
   reasoning: high, text_tools: off,
   encoding: cl100k_base, others: [{name: small, context_window: 9000}, {name: plain}]}
-agent: {system_prompt: "Speak like a pilot.", max_steps: 7, tool_timeout: 33s}
+agent: {system_prompt: "Speak like a pilot.", max_steps: 7, tool_timeout: 33s, time_zone: Asia/Kolkata}
 prune: {soft_percent: 41, hard_percent: 61, head: 11, tail: 22, min_result: 4000, min_total: 9000, keep_assistants: 1, exempt: [web_fetch]}
 summary: {preset: molf, keep: {n: 6}, max_tokens: 999, prompt: "Only prices.",
   format: json, user_prompt: "Now: ${sessionMessages}", schema: '{"type": "object"}', model: {name: small, context_window: 8000}}
@@ -49,15 +49,19 @@ func TestConfigurationReachesTheAgent(t *testing.T) {
 	compaction := window.Presets["molf"]
 	compaction.Keep.N, compaction.MaxTokens, compaction.Prompt = 6, 999, "Only prices."
 	compaction.Format, compaction.UserPrompt, compaction.Schema = window.JSON, "Now: ${sessionMessages}", `{"type": "object"}`
+	zone, err := time.LoadLocation("Asia/Kolkata")
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := agent.Options{
-		System: "Speak like a pilot.", MaxSteps: 7, ContextWindow: 50000, Windows: map[string]int{"small": 9000},
+		System: "Speak like a pilot.", Zone: zone, MaxSteps: 7, ContextWindow: 50000, Windows: map[string]int{"small": 9000},
 		MaxTokens: 777, Temperature: &half, Effort: "high", TextTools: "off", ToolTimeout: 33 * time.Second, Tries: 7,
 		Prune: window.Prune{
 			SoftPercent: 41, HardPercent: 61, Head: 11, Tail: 22, MinResult: 4000, MinTotal: 9000, KeepAssistants: 1, Exempt: []string{"web_fetch"},
 		},
 		Compaction: compaction, SummarizerWindow: 8000,
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(agent.Options{}, "Count", "Summarizer", "Models", "Logger", "OnSilentCut")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(agent.Options{}, "Count", "Summarizer", "Models", "Logger", "OnSilentCut"), cmp.Comparer(func(x, y *time.Location) bool { return x.String() == y.String() })); diff != "" {
 		t.Errorf("the agent's options (-want +got):\n%s", diff)
 	}
 	if got.Summarizer == nil || got.Summarizer.Name() != "small" {

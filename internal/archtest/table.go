@@ -57,7 +57,7 @@ var Table = []Rule{
 
 	{Package: "agent", Imports: []string{"agent/recap", "agent/window", "agent/output", "sessions", "channels"}},
 	{Package: "agent/recap", Imports: []string{"agent/output", "agent/window", "sessions"}},
-	{Package: "agent/output", Imports: []string{"sessions"}},
+	{Package: "agent/output", Imports: []string{"agent/window", "sessions"}},
 	{Package: "agent/window", Imports: []string{"sessions"}, Tests: []string{"channels"}},
 	{Package: "agent/agenttest/**", ForTests: true, Imports: []string{"agent", "agent/window", "sessions", "channels", "agent/agenttest/**", "internal/testkit"}},
 	// A model server: its codecs share wire, models knows what servers have, and

@@ -114,6 +114,7 @@ type Agent struct {
 	MaxSteps     int      `yaml:"max_steps" doc:"Maximum model calls in one turn."`
 	MaxTurns     int      `yaml:"max_turns" doc:"Maximum conversations answered at the same time. 0: as many as an eighth of the memory holds (128 KiB each), between 64 and 1000; with a model on this machine 64. The log says how many."`
 	SystemPrompt string   `yaml:"system_prompt" doc:"Replaces the built-in system prompt. Keep it constant: providers cache a stable prompt."`
+	TimeZone     string   `yaml:"time_zone" example:"Europe/Rome" doc:"The model sees with each message of a person when it was written, in this time zone. Empty: the machine's."`
 	ToolTimeout  Duration `yaml:"tool_timeout" doc:"Maximum duration of one tool call."`
 	GiveUpAfter  Duration `yaml:"give_up_after" doc:"How long Dragoman keeps trying when it cannot reach the model. The person is told after a minute without the model (or sooner, if the next attempt is further away than that) and again when Dragoman gives up. If the server asks for a longer pause, it is shortened to the time that is left."`
 	Tools        []string `yaml:"tools" doc:"The tools that the model may use. Unset: all of them; []: none."`
@@ -149,7 +150,7 @@ type Pairing struct {
 type Heartbeat struct {
 	Target      string   `yaml:"target" example:"telegram:123456789" doc:"The conversation that receives the result of HEARTBEAT.md (a file in the workspace). Empty: the file is not run."`
 	Every       Duration `yaml:"every" doc:"How often HEARTBEAT.md is run."`
-	TimeZone    string   `yaml:"time_zone" example:"Europe/Rome" doc:"Time zone of HEARTBEAT.md and of jobs that name none. Empty: the machine's."`
+	TimeZone    string   `yaml:"time_zone" example:"Europe/Rome" doc:"Time zone of HEARTBEAT.md and of jobs that name none. Empty: agent.time_zone."`
 	ActiveHours string   `yaml:"active_hours" example:"08:00-22:00" doc:"HEARTBEAT.md runs only within these hours. Empty: always."`
 	Jobs        []Job    `yaml:"jobs"`
 }

@@ -78,7 +78,7 @@ func TestExampleDefaults(t *testing.T) {
 	}
 	c.HTTP.Token, c.Model.BaseURL, c.Model.Name, c.Model.Encoding, c.Model.Temperature = d.HTTP.Token, "", "", "", nil
 	c.Model.Others, c.Model.Fallback, c.Model.ExtraBody, c.Model.ExtraHeaders = nil, nil, nil, nil
-	c.Agent.SystemPrompt, c.Heartbeat.Target, c.Heartbeat.TimeZone, c.Heartbeat.ActiveHours, c.Heartbeat.Jobs = "", "", "", "", nil
+	c.Agent.SystemPrompt, c.Agent.TimeZone, c.Heartbeat.Target, c.Heartbeat.TimeZone, c.Heartbeat.ActiveHours, c.Heartbeat.Jobs = "", "", "", "", "", nil
 	c.Sessions.Reset.TimeZone, c.Hooks = "", nil
 	delete(c.Channels, "telegram")
 	delete(c.Channels, "libera")

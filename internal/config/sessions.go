@@ -20,7 +20,7 @@ type Sessions struct {
 type Reset struct {
 	Mode     string   `yaml:"mode" doc:"When a conversation starts again by itself, as with /new: never, daily (see at) or idle (see after)."`
 	At       string   `yaml:"at" doc:"For daily: the first message after this time of day starts again."`
-	TimeZone string   `yaml:"time_zone" example:"Europe/Rome" doc:"Time zone of at. Empty: the machine's."`
+	TimeZone string   `yaml:"time_zone" example:"Europe/Rome" doc:"Time zone of at. Empty: agent.time_zone."`
 	After    Duration `yaml:"after" doc:"For idle: the first message after this long a silence starts again."`
 }
 
@@ -77,9 +77,7 @@ func (v *validator) sessions() {
 	if _, err := clockTime(s.Reset.At); err != nil {
 		v.bad("sessions.reset.at", v.show("sessions.reset.at", s.Reset.At)+" is no time of day", "write one like \"04:00\"")
 	}
-	if _, err := time.LoadLocation(s.Reset.TimeZone); err != nil || s.Reset.TimeZone == "Local" {
-		v.bad("sessions.reset.time_zone", v.show("sessions.reset.time_zone", s.Reset.TimeZone)+" is no time zone", "write one like Europe/Rome or UTC")
-	}
+	v.timeZone("sessions.reset.time_zone", s.Reset.TimeZone)
 	v.span("sessions.reset.after", s.Reset.After, time.Minute, 366*24*time.Hour)
 	for _, name := range sortedKeys(v.c.Channels) {
 		if mode := v.c.Channels[name].Reset; mode != "" {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -211,6 +212,10 @@ func (v *validator) agent() {
 	v.between("agent.max_turns", a.MaxTurns, 0, 10_000)
 	v.span("agent.tool_timeout", a.ToolTimeout, time.Second, time.Hour)
 	v.span("agent.give_up_after", a.GiveUpAfter, time.Second, 7*24*time.Hour)
+	if v.timeZone("agent.time_zone", a.TimeZone) {
+		h, r := &v.c.Heartbeat, &v.c.Sessions.Reset
+		h.TimeZone, r.TimeZone = cmp.Or(h.TimeZone, a.TimeZone), cmp.Or(r.TimeZone, a.TimeZone)
+	}
 	if a.Tools == nil {
 		a.Tools = slices.Clone(v.opts.Tools)
 	}
@@ -222,6 +227,15 @@ func (v *validator) agent() {
 			v.bad(path, "stands here twice", "keep one")
 		}
 	}
+}
+
+// timeZone checks the name of a time zone; "" is the machine's.
+func (v *validator) timeZone(path, name string) bool {
+	if _, err := time.LoadLocation(name); err != nil || name == "Local" {
+		v.bad(path, v.show(path, name)+" is no time zone", "write one like Europe/Rome or UTC")
+		return false
+	}
+	return true
 }
 
 func (v *validator) queues() {

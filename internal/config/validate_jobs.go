@@ -66,13 +66,11 @@ func (v *validator) schedule(path string, job Job) {
 			v.bad(path+".every", "has a fraction of a second", "write whole seconds")
 		}
 	}
-	if _, err := time.LoadLocation(job.TimeZone); err != nil || job.TimeZone == "Local" {
-		at := path + ".time_zone"
-		if !v.written(at) {
-			at = "heartbeat.time_zone"
-		}
-		v.bad(at, v.show(at, job.TimeZone)+" is no time zone", "write one like Europe/Rome or UTC")
+	at := path + ".time_zone"
+	if !v.written(at) {
+		at = "heartbeat.time_zone"
 	}
+	v.timeZone(at, job.TimeZone)
 	v.target(path+".target", job.Target)
 	if check := v.opts.CheckJob; check != nil && len(v.problems) == before {
 		for _, err := range unjoin(check(job)) {

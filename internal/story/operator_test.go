@@ -456,7 +456,7 @@ func TestCase50JobTouchesNoFile(t *testing.T) {
 	h := newHouse(t, plan{rest: "store: {type: file}" + morning, options: agenttest.Options{
 		Reply: func(r *agenttest.Request) agenttest.Reply {
 			switch last := r.Messages[len(r.Messages)-1]; {
-			case !strings.Contains(r.LastUser(), "what is on today?"):
+			case !strings.Contains(r.Messages[0].Content, "This is a scheduled check"):
 				return agenttest.EchoReply
 			case last.Role == "tool":
 				return agenttest.TextReply("HEARTBEAT_OK")

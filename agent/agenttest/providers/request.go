@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"dragoman/agent/window"
 )
 
 // The roles of a [Message]. Thoughts are items of their own in the responses API.
@@ -131,14 +133,21 @@ func parse(path string, h http.Header, body []byte) (*Request, error) {
 	for _, t := range tools {
 		r.Tools = append(r.Tools, t.Name+t.Function.Name)
 	}
+	var err error
 	switch path {
 	case chatPath:
-		return r, r.parseChat()
+		err = r.parseChat()
 	case responsesPath:
-		return r, r.parseResponses()
+		err = r.parseResponses()
 	default:
-		return r, r.parseMessages()
+		err = r.parseMessages()
 	}
+	for i := range r.Messages {
+		if m := &r.Messages[i]; m.Role == user {
+			m.Text = window.Unstamped(m.Text) // else every test would have to know the time
+		}
+	}
+	return r, err
 }
 
 // decode reads a field that may be missing.
