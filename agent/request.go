@@ -22,6 +22,7 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	req = Request{
 		System: r.frame.System, Tools: r.offer.specs,
 		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature, Effort: r.a.effort(r.t.History.Settings),
+		Key: r.t.History.Generation, // unique in the store, and says nothing of the chat
 	}
 	if final {
 		req.Tools = nil

@@ -61,6 +61,20 @@ func TestRunAnswers(t *testing.T) {
 	}
 }
 
+// The provider's prompt cache learns which conversation a request belongs to,
+// and nothing of who talks in it. A job has none.
+func TestRequestsNameTheirConversation(t *testing.T) {
+	for _, generation := range []string{"20260301_001", ""} {
+		m := newScript(t, say("hello"))
+		turn := turnOf("hi")
+		turn.History.Generation = generation
+		run(t, newAgent(t, m, agent.Options{}), turn)
+		if got := m.requests()[0].Key; got != generation {
+			t.Errorf("the request of generation %q is named %q", generation, got)
+		}
+	}
+}
+
 func TestRunTools(t *testing.T) {
 	m := newScript(t,
 		answer(response("Let me look.", "tool_calls", parseCalls([]string{`c1 get {"n":1}`, `c2 get`})...)),
