@@ -8,7 +8,7 @@
 // Outbound: [Channel.Send] returns nil only when the network has the message;
 // every error is temporary unless it says otherwise ([ErrPermanent], [Retry]).
 // What an adapter can do beyond that it shows by implementing one of the
-// small interfaces in this package ([Typer], [Previewer], [Retractor],
+// small interfaces in this package ([Typer], [Previewer], [Fader], [Retractor],
 // [Splitter], [Reporter], [Commander], [CommandSigner], [Pauser], [Fetcher], [Deduper], [Eraser]).
 //
 // The package imports nothing else of ours and starts no goroutines.
@@ -86,6 +86,14 @@ type Previewer interface {
 	Preview(ctx context.Context, p Preview) (messageID string, err error)
 	// PreviewEvery is the least time between two previews in one chat.
 	PreviewEvery() time.Duration
+}
+
+// Fader is a [Previewer] whose previews go by themselves where no message shows
+// them. Without it they stay.
+type Fader interface {
+	// Fades reports whether they do now. Then a preview without a message is shown
+	// again as often as [Typer.Typing] is.
+	Fades() bool
 }
 
 // Thinker is a [Previewer] that can show the thoughts of a model while it
@@ -208,6 +216,23 @@ type Joiner interface {
 	// said there already. Once it returns nil that is durable. Joining what
 	// does not exist, or was joined before, does nothing and is cheap.
 	Join(ctx context.Context, from, to Key) error
+}
+
+// Presser is an ability of an [Intake]: somebody pressed a button that an adapter
+// had put under a message of ours. Without it a press is a message like others.
+type Presser interface {
+	// Press is Accept for the command m that the button stands for; m.Quote is the
+	// message that has the button. say is for the eyes of whoever pressed it, and
+	// "" if the chat shows enough.
+	Press(ctx context.Context, m Inbound) (say string, err error)
+}
+
+// Opener is an ability of an [Intake]: a chat that had put us out, or would not
+// hear us, lets us in again. Without it what waits for that chat goes out when
+// its pause is over.
+type Opener interface {
+	// Opened makes what waits for k, and for the topics of k, due now.
+	Opened(ctx context.Context, k Key) error
 }
 
 // Settler is an ability of an [Intake]: what was set aside came in after all.

@@ -151,6 +151,9 @@ type Outbound struct {
 	ReplyTo string
 	// File, if not nil, goes out with Text beside it. Only a [Filer] gets one.
 	File *File
+	// Finishes says that an answer of the model ends with this message: the person
+	// may want another one. It may be missing after a restart.
+	Finishes bool
 	// Edit, if not empty, is the network's id of a message of ours that shows
 	// a preview of this one: turn it into the final text instead of sending.
 	Edit string

@@ -29,6 +29,8 @@ const (
 	leastPause    = 200 * time.Millisecond
 	mostPause     = time.Minute
 	batchSize     = 100
+	// leastPoll is how long a poll with nothing in it takes at least.
+	leastPoll = time.Second
 	// mostRest bounds the pauses between polls that Telegram asks for.
 	mostRest = time.Hour
 	// lanes is how many chats are handed in side by side: enough for a store
@@ -40,6 +42,7 @@ const (
 var wanted = []string{
 	models.AllowedUpdateMessage, models.AllowedUpdateEditedMessage,
 	models.AllowedUpdateChannelPost, models.AllowedUpdateEditedChannelPost,
+	models.AllowedUpdateCallbackQuery, models.AllowedUpdateMyChatMember,
 }
 
 // getUpdates is the poll's question.
@@ -63,6 +66,7 @@ func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 		if c.Status().State == channels.StateConnected {
 			ask.Timeout = int(c.o.PollTimeout.Seconds())
 		}
+		asked := time.Now()
 		batch, err := c.fetch(ctx, ask)
 		if err != nil {
 			if refused(err) {
@@ -73,6 +77,9 @@ func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 			}
 			c.rest(ctx, err, &tries)
 			continue
+		}
+		if len(batch) == 0 && ask.Timeout > 0 && time.Since(asked) < leastPoll {
+			sleep(ctx, leastPoll) // a server that does not wait
 		}
 		c.report(channels.StateConnected, "")
 		ask.Limit = batchSize
@@ -247,8 +254,15 @@ func (a arrived) key() string {
 }
 
 func (a arrived) chat() int64 {
-	if m, _ := a.message(); m != nil {
+	m, _ := a.message()
+	switch {
+	case m != nil:
 		return m.Chat.ID
+	case a.what == nil:
+	case a.what.MyChatMember != nil:
+		return a.what.MyChatMember.Chat.ID
+	case a.what.CallbackQuery != nil && a.what.CallbackQuery.Message.Message != nil:
+		return a.what.CallbackQuery.Message.Message.Chat.ID
 	}
 	return 0
 }
@@ -293,10 +307,21 @@ func (c *Channel) handIn(ctx context.Context, in channels.Intake, a arrived) err
 		c.log.Error("an update cannot be understood and is set aside", "msg_id", a.key(), "err", a.why)
 		return in.SetAside(ctx, c.name, a.key(), a.raw, a.why)
 	}
+	switch {
+	case a.what.CallbackQuery != nil:
+		return c.press(ctx, in, a.key(), a.what.CallbackQuery)
+	case a.what.MyChatMember != nil:
+		return c.standing(ctx, in, a.what.MyChatMember)
+	}
 	message, edited := a.message()
 	if message == nil {
 		c.log.Debug("ignored an update without a message", "msg_id", a.key())
 		return nil
+	}
+	if message.Chat.ID > 0 && c.shut.left(message.Chat.ID) > 0 { // who writes hears us
+		if err := c.opened(ctx, in, message.Chat.ID); err != nil {
+			return err
+		}
 	}
 	m, ok, err := c.understand(a.key(), message, edited)
 	switch {

@@ -3,11 +3,13 @@ package telegram
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"dragoman/channels"
 
@@ -69,32 +71,34 @@ func (c *Channel) Typing(ctx context.Context, k channels.Key) error {
 	if err != nil {
 		return err
 	}
-	if c.typing.wait(time.Now()) > 0 {
+	if c.typing.wait(time.Now()) > 0 || c.shut.left(chat) > 0 {
 		return nil
 	}
+	c.withdraw(ctx, chat)
 	params := bot.SendChatActionParams{ChatID: chat, MessageThreadID: topic, Action: models.ChatActionTyping}
 	_, err = c.api.call(ctx, "sendChatAction", params, showLimit)
 	c.typing.learn(err)
-	return outcome(err)
+	return c.learn(chat, err)
 }
 
-// previewer paces previews.
+// previewer paces previews, for each chat: Telegram's limits know no topics.
 type previewer struct {
 	*allowance
 	every time.Duration
 	mu    sync.Mutex
-	next  map[channels.Key]time.Time // when each chat may be shown more
+	next  map[int64]time.Time // when each chat may be shown more
+	draft drafting
 }
 
 func newPreviewer(every time.Duration) *previewer {
-	return &previewer{allowance: newAllowance(previewsPerSecond), every: every, next: map[channels.Key]time.Time{}}
+	return &previewer{allowance: newAllowance(previewsPerSecond), every: every, next: map[int64]time.Time{}}
 }
 
-// begin is 0 if k may be shown a preview now, and counts it.
-func (p *previewer) begin(k channels.Key, now time.Time) time.Duration {
+// begin is 0 if chat may be shown a preview now, and counts it.
+func (p *previewer) begin(chat int64, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if wait := p.next[k].Sub(now); wait > 0 {
+	if wait := p.next[chat].Sub(now); wait > 0 {
 		return wait
 	}
 	if wait := p.wait(now); wait > 0 {
@@ -108,10 +112,10 @@ func (p *previewer) begin(k channels.Key, now time.Time) time.Duration {
 		}
 	}
 	every := p.every
-	if strings.HasPrefix(k.Chat(), "-") { // groups have negative numbers
+	if chat < 0 { // a group
 		every *= groupFactor
 	}
-	p.next[k] = now.Add(every)
+	p.next[chat] = now.Add(every)
 	return 0
 }
 
@@ -123,9 +127,11 @@ func (c *Channel) PreviewEvery() time.Duration { return c.preview.every }
 // taken for an answer.
 const unfinished = "…"
 
-// Preview shows the beginning of an answer by sending a message and editing
-// it from then on. Of an answer that needs several messages it shows the
-// first. While it may not, it returns a [*channels.Retry].
+// Preview shows an answer while it is written: between two people as a draft at
+// first, if Telegram takes that, else in a message with a Stop button, which is
+// edited from then on. Of an answer that needs several messages it shows the
+// first, and how long the answer is. While it may not, it returns a
+// [*channels.Retry].
 func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, error) {
 	if c.o.NoPreview {
 		return "", nil
@@ -134,25 +140,17 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 	if err != nil {
 		return p.MessageID, err
 	}
-	if wait := c.preview.begin(p.Key, time.Now()); wait > 0 {
+	if wait := max(c.shut.left(chat), c.preview.begin(chat, time.Now())); wait > 0 {
 		return p.MessageID, &channels.Retry{After: wait}
 	}
-	shown := page{plain: "…", html: "…"}
-	switch {
-	case strings.TrimSpace(p.Text) != "":
-		parts := c.Split(p.Key, p.Text+" "+unfinished)
-		if len(parts) > 1 && p.MessageID != "" {
-			return p.MessageID, nil // the message is full; the rest comes with the answer
+	shown := c.soFar(p)
+	if p.MessageID == "" && chat > 0 {
+		if drafted, err := c.sketch(ctx, p.Turn, chat, topic, shown); drafted || err != nil {
+			return "", c.learn(chat, err)
 		}
-		if len(parts) > 1 {
-			shown = beginning(p.Text)
-			break
-		}
-		shown = render(parts[0])
-	case p.Note != "":
-		shown = render("*" + escapeMarkdown(oneLine(strings.TrimRight(p.Note, "… "))) + "* " + unfinished)
 	}
-	id, err := 0, error(nil)
+	shown.under = stopButton
+	id := 0
 	if earlier, _ := strconv.Atoi(p.MessageID); earlier > 0 {
 		id, err = c.edit(ctx, chat, earlier, shown)
 	} else {
@@ -160,20 +158,24 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 	}
 	c.preview.learn(err)
 	if err != nil {
-		return p.MessageID, outcome(err)
+		return p.MessageID, c.learn(chat, err)
 	}
 	return receipt(id).MessageID, nil
 }
 
-// beginning is what one message can show of a longer text. Tables grow when
-// they are rendered, so that even a short text may be too long.
-func beginning(text string) page {
-	for most := mostUnits / 2; ; most /= 2 {
-		part := strings.ToValidUTF8(text[:min(len(text), most)], "")
-		if p := render(part + " " + unfinished); units(p.plain) <= mostUnits || most < 100 {
-			return p
+// soFar is what one message can show of p.
+func (c *Channel) soFar(p channels.Preview) page {
+	switch {
+	case strings.TrimSpace(p.Text) != "":
+		if parts := c.Split(p.Key, p.Text+" "+unfinished); len(parts) == 1 {
+			return render(parts[0])
 		}
+		length := fmt.Sprintf("*%d characters so far* %s", utf8.RuneCountInString(p.Text), unfinished)
+		return render(cut(p.Text, mostUnits-units(length)-2)[0] + "\n\n" + length)
+	case p.Note != "":
+		return render("*" + escapeMarkdown(oneLine(strings.TrimRight(p.Note, "… "))) + "* " + unfinished)
 	}
+	return page{plain: unfinished, html: unfinished}
 }
 
 // Retract deletes a preview. It takes nothing from what previews may do: it is

@@ -10,7 +10,16 @@ import (
 )
 
 // page is one message's text in both forms: with markup, and as people see it.
-type page struct{ html, plain string }
+type page struct {
+	html, plain string
+	under       button
+}
+
+// marks is how many entities Telegram makes of p: a language is a part of its
+// block.
+func (p page) marks() int {
+	return strings.Count(p.html, "</") - strings.Count(p.html, "</code></pre>")
+}
 
 // render turns Markdown into the small HTML that Telegram knows. The HTML is
 // always well-formed, because tags are only written in pairs around what they
@@ -105,15 +114,26 @@ func (p *pen) Within(m markup.Mark, body markup.Body) {
 	}
 }
 
+// A quote that is longer than this is shown folded.
+const (
+	foldUnits = 600
+	foldLines = 8
+)
+
 func (p *pen) quote(body markup.Body) {
 	if p.quoted {
 		p.Words("» ")
 		body(p)
 		return
 	}
-	p.quoted = true
-	p.in("blockquote", "", func() { body(p) })
-	p.quoted = false
+	inner := &pen{quoted: true, linked: p.linked, raw: p.raw, indent: p.indent}
+	body(inner)
+	attribute, plain := "", inner.plain.String()
+	if units(plain) > foldUnits || strings.Count(plain, "\n") >= foldLines {
+		attribute = " expandable"
+	}
+	p.in("blockquote", attribute, func() { p.html.WriteString(inner.html.String()) })
+	p.plain.WriteString(plain)
 }
 
 func (p *pen) item(m markup.Mark, body markup.Body) {

@@ -19,9 +19,10 @@ import (
 // Send delivers m and returns when Telegram has answered with the message.
 // It does not need Run. Its errors:
 //
-//   - [channels.ErrPermanent]: Telegram will never take it (the bot was
-//     blocked, the chat is gone).
-//   - [*channels.Retry]: Telegram said when to come back. Nothing was sent.
+//   - [channels.ErrPermanent]: Telegram will never take it (the
+//     chat or its person is gone).
+//   - [*channels.Retry]: Telegram said when to come back, or the chat does not
+//     hear the bot now: it was blocked or removed. Nothing was sent.
 //   - [*channels.NotSent]: there was no connection, or Telegram refuses the
 //     token, which Status says. Nothing was sent.
 //   - anything else: the request may have arrived; Telegram has no way to ask.
@@ -33,20 +34,33 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, err
 	}
+	if wait := c.shut.left(chat); wait > 0 {
+		return channels.Receipt{}, held(wait, errShut)
+	}
 	page := render(m.Text)
+	if m.Finishes && chat > 0 {
+		page.under = againButton
+	}
+	id, err := c.deliver(ctx, m, chat, topic, page)
+	if err == nil && id != 0 && page.under != "" && m.File == nil {
+		c.offers.add(chat, id)
+	}
+	return receipt(id), c.learn(chat, err)
+}
+
+// deliver sends m, as a file, an edit or a message, and returns its id.
+func (c *Channel) deliver(ctx context.Context, m channels.Outbound, chat int64, topic int, page page) (int, error) {
 	if m.File != nil {
-		id, err := c.document(ctx, chat, topic, replyIn(chat, m.ReplyTo), page, m.File)
-		return receipt(id), outcome(err)
+		return c.document(ctx, chat, topic, replyIn(chat, m.ReplyTo), page, m.File)
 	}
 	if edit, err := strconv.Atoi(m.Edit); err == nil && edit > 0 {
 		id, err := c.edit(ctx, chat, edit, page)
 		if !gone(err) {
-			return receipt(id), outcome(err)
+			return id, err
 		}
 		c.log.Info("the message to edit is gone, sending a new one", "key", m.Key, "msg_id", m.ID)
 	}
-	id, err := c.post(ctx, chat, topic, replyIn(chat, m.ReplyTo), page)
-	return receipt(id), outcome(err)
+	return c.post(ctx, chat, topic, replyIn(chat, m.ReplyTo), page)
 }
 
 // replyIn is the message to reply to in a group: between two people it is plain
@@ -97,6 +111,9 @@ func (c *Channel) post(ctx context.Context, chat int64, topic, reply int, p page
 	if reply > 0 {
 		params.ReplyParameters = &models.ReplyParameters{MessageID: reply, AllowSendingWithoutReply: true}
 	}
+	if p.under != "" {
+		params.ReplyMarkup = p.under.markup()
+	}
 	return c.write(ctx, "sendMessage", chat, p, func(chat int64, text string, mode models.ParseMode) any {
 		params.ChatID, params.Text, params.ParseMode = chat, text, mode
 		return &params
@@ -127,6 +144,9 @@ func (c *Channel) document(ctx context.Context, chat int64, topic, reply int, p 
 // edit changes a message of ours and returns its id.
 func (c *Channel) edit(ctx context.Context, chat int64, message int, p page) (int, error) {
 	params := bot.EditMessageTextParams{MessageID: message, LinkPreviewOptions: quiet}
+	if p.under != "" {
+		params.ReplyMarkup = p.under.markup()
+	}
 	_, err := c.write(ctx, "editMessageText", chat, p, func(chat int64, text string, mode models.ParseMode) any {
 		params.ChatID, params.Text, params.ParseMode = chat, text, mode
 		return &params

@@ -33,7 +33,8 @@ func TestSendErrorsByClass(t *testing.T) {
 		after time.Duration
 		shown int
 	}{
-		"blocked":         {fault: botapi.Fault{Status: 403, Description: "Forbidden: bot was blocked by the user"}, want: class{permanent: true}},
+		"blocked":         {fault: botapi.Fault{Status: 403, Description: "Forbidden: bot was blocked by the user"}, want: class{retry: true, notSent: true}, after: 30 * time.Minute},
+		"no such person":  {fault: botapi.Fault{Status: 403, Description: "Forbidden: user is deactivated"}, want: class{permanent: true}},
 		"chat gone":       {fault: botapi.Fault{Status: 400, Description: "Bad Request: chat not found"}, want: class{permanent: true}},
 		"token":           {fault: botapi.Fault{Status: 401, Description: "Unauthorized"}, want: class{notSent: true}},
 		"no such token":   {fault: botapi.Fault{Status: 404, Description: "Not Found"}, want: class{notSent: true}},
@@ -362,6 +363,17 @@ func TestPreviewsLookUnfinished(t *testing.T) {
 		seen := n.Seen(t)
 		if len(seen) != 1 || !strings.HasSuffix(seen[0], " …") {
 			t.Errorf("after a preview of %.20q the chat shows %q, want one message that ends in …", text, seen)
+		}
+	}
+	// One that is longer than a message goes on showing how far it is.
+	for _, n2 := range []int{2000, 3000} {
+		text := "the beginning " + strings.Repeat("many words ", n2)
+		if _, err := c.Preview(t.Context(), channels.Preview{Key: n.Key(), Text: text, MessageID: id}); err != nil {
+			t.Fatal(err)
+		}
+		seen := n.Seen(t)
+		if want := fmt.Sprintf("\n\n%d characters so far …", len(text)); len(seen) != 1 || !strings.HasSuffix(seen[0], want) || !strings.HasPrefix(seen[0], "the beginning many") {
+			t.Errorf("the chat shows %q, want the beginning and %q", seen, want)
 		}
 	}
 }

@@ -82,3 +82,5 @@ func (n *network) SeenIn(_ *testing.T, k channels.Key) []string {
 func keyOf(c *botapi.Chat) channels.Key {
 	return channels.MustKey("telegram:" + strconv.FormatInt(c.ID(), 10))
 }
+
+func itoa(id int64) string { return strconv.FormatInt(id, 10) }

@@ -101,6 +101,8 @@ type Channel struct {
 	preview *previewer
 	typing  *allowance
 	albums  albums
+	offers  offers
+	shut    shut
 
 	mu       sync.Mutex
 	status   channels.Status
@@ -113,6 +115,7 @@ var (
 	_ channels.Channel   = (*Channel)(nil)
 	_ channels.Typer     = (*Channel)(nil)
 	_ channels.Previewer = (*Channel)(nil)
+	_ channels.Fader     = (*Channel)(nil)
 	_ channels.Retractor = (*Channel)(nil)
 	_ channels.Splitter  = (*Channel)(nil)
 	_ channels.Reporter  = (*Channel)(nil)

@@ -53,6 +53,8 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(body)), Request: r, Header: http.Header{}}, nil
 }
 
+func (s *script) client() *http.Client { return &http.Client{Transport: s} }
+
 func (s *script) times() []time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

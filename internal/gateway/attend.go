@@ -72,6 +72,9 @@ func (a *attendant) run(ctx context.Context) {
 			}
 			a.typing(ctx)
 			wait.Reset(typingEvery)
+			if previewDue == nil && a.fades() {
+				previewDue = time.After(max(0, time.Until(nextPreview)))
+			}
 		case <-silence.C:
 			if left := a.silence(); left > 0 {
 				silence.Reset(left)
@@ -110,6 +113,16 @@ func (a *attendant) typing(ctx context.Context) {
 	if err != nil {
 		a.g.log(a.claim.Key).Debug("typing sign not shown", "err", err)
 	}
+}
+
+// fades reports whether what shows the answer now goes by itself.
+func (a *attendant) fades() bool {
+	if a.b == nil {
+		return false
+	}
+	f, able := a.b.Channel.(channels.Fader)
+	_, message := a.turn.current()
+	return able && message == "" && f.Fades()
 }
 
 // preview shows the answer so far and returns how long to wait before the

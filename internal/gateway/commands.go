@@ -18,6 +18,7 @@ func Commands() []channels.Command {
 		{Name: "help", Help: "what I can do"},
 		{Name: "new", Help: "start a new conversation (the old one is kept)"},
 		{Name: "stop", Help: "stop the answer that is being written"},
+		{Name: "again", Help: "answer your last message once more"},
 		{Name: "compact", Help: "summarise the older part of this conversation (all of it is kept)"},
 		{Name: "title", Help: "give this conversation a title, or show it"},
 		{Name: "status", Help: "how things are"},
@@ -50,6 +51,8 @@ func (g *Gateway) command(ctx context.Context, m channels.Inbound, name string) 
 		return g.control(ctx, m, sessions.ControlStop)
 	case "new":
 		return g.control(ctx, m, sessions.ControlNew)
+	case "again":
+		return g.again(ctx, m)
 	case "title":
 		return g.title(ctx, m)
 	case "compact":
@@ -114,6 +117,9 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 	if c == sessions.ControlStop || strings.TrimSpace(partial) != "" {
 		e.Replies = g.split(m.Key, text, m)
 		e.Replies[0].Edit = preview
+		if len(seqs) > 0 {
+			g.underway.finishes(m.Key, e.Replies)
+		}
 	}
 	if c == sessions.ControlNew { // a message of its own: nobody is told about an edit
 		e.Replies = append(e.Replies, g.split(m.Key, "A new conversation begins. The old one is kept.", m)...)

@@ -161,7 +161,7 @@ func (g *Gateway) bury(ctx context.Context, c sessions.Claim, d sessions.Deliver
 // network that deduplicates.
 func (g *Gateway) outbound(b *binding, d sessions.Delivery) channels.Outbound {
 	o := channels.Outbound{
-		ID: d.ID, Key: d.Key, Text: d.Text, ReplyTo: d.ReplyTo, Edit: d.Edit,
+		ID: d.ID, Key: d.Key, Text: d.Text, ReplyTo: d.ReplyTo, Edit: d.Edit, Finishes: g.underway.isLast(d),
 		Attempt: d.Attempts + 1, Uncertain: wasUncertain(d),
 	}
 	b.asFile(&o)

@@ -141,6 +141,7 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		if r.live != nil {
 			_, t.Replies[0].Edit = r.live.current()
 		}
+		r.g.underway.finishes(r.claim.Key, t.Replies)
 		t.Replies = append(t.Replies, r.choice(t)...)
 	}
 	wait := backoff{base: 200 * time.Millisecond, most: 30 * time.Second}

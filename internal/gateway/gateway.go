@@ -63,6 +63,12 @@ type Store interface {
 	sessions.Lifetime
 	Titles
 	Waiting
+	Seen
+}
+
+// Seen is what people saw in a conversation; see [sessions.Feeds].
+type Seen interface {
+	Feed(ctx context.Context, k channels.Key, before int64, limit int) ([]sessions.FeedItem, error)
 }
 
 // Waiting is what waits for its time, and is made due.

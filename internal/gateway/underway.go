@@ -27,6 +27,7 @@ type outgoing struct {
 	left   bool      // and others have not
 	cut    int64     // pieces with a smaller Seq are not wanted any more
 	urgent []int64   // Seqs of replies to commands
+	last   string    // the text that an answer of the model ends with
 }
 
 // of is the entry of k. The caller holds u.mu.
@@ -93,6 +94,21 @@ func (u *underway) overtaken(d sessions.Delivery) bool {
 	return o != nil && len(o.urgent) > 0 && !slices.Contains(o.urgent, d.Seq)
 }
 
+// finishes notes that an answer of the model in k ends with the last of replies.
+func (u *underway) finishes(k channels.Key, replies []sessions.Reply) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.of(k).last = replies[len(replies)-1].Text
+}
+
+// isLast reports whether an answer of the model ends with d.
+func (u *underway) isLast(d sessions.Delivery) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	o := u.chats[d.Key]
+	return o != nil && o.last != "" && o.last == d.Text
+}
+
 // isLeft reports whether an answer in k has begun and has pieces left.
 func (u *underway) isLeft(k channels.Key) bool {
 	u.mu.Lock()
@@ -131,7 +147,7 @@ func (u *underway) begins(d sessions.Delivery, after []sessions.Delivery) {
 		return
 	}
 	if !d.Created.Equal(o.answer) {
-		*o = outgoing{answer: d.Created, urgent: o.urgent}
+		*o = outgoing{answer: d.Created, urgent: o.urgent, last: o.last}
 	}
 	o.left = slices.ContainsFunc(after, func(a sessions.Delivery) bool { return a.Created.Equal(d.Created) })
 }
@@ -146,7 +162,10 @@ func (u *underway) ended(d sessions.Delivery, arrived bool) {
 	} else if arrived && d.Created.Equal(o.answer) {
 		o.begun = true
 	}
-	if !o.left && len(o.urgent) == 0 {
+	if d.Text == o.last {
+		o.last = ""
+	}
+	if !o.left && len(o.urgent) == 0 && o.last == "" {
 		delete(u.chats, d.Key)
 	}
 }

@@ -75,6 +75,7 @@ type plan struct {
 	model    string // in place of the model server's settings
 	state    string // the state directory; "": one in the house's folder
 	options  agenttest.Options
+	drafts   bool // Telegram shows drafts
 }
 
 const token = "1000:TESTTESTTESTTESTTESTTESTTESTTESTTEST"
@@ -85,7 +86,7 @@ func newHouse(t *testing.T, p plan) *house {
 	testkit.Sources(t)
 	h := &house{t: t, dir: t.TempDir(), state: p.state, bin: binary}
 	var err error
-	if h.api, err = botapi.Start("127.0.0.1:0", botapi.Options{Token: token}); err != nil {
+	if h.api, err = botapi.Start("127.0.0.1:0", botapi.Options{Token: token, Drafts: p.drafts}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(h.api.Close)

@@ -45,6 +45,8 @@ type Message struct {
 
 	// Document is a file that the bot sent; Text is its caption then.
 	Document *Document `json:"document,omitempty"`
+	// Keyboard are the buttons under it.
+	Keyboard *Keyboard `json:"reply_markup,omitempty"`
 
 	// Stored and Edited are when the server took it, exactly; Edits counts.
 	Stored time.Time `json:"-"`
@@ -72,6 +74,8 @@ type Chat struct {
 	topics   map[int64]bool
 	migrated int64
 	actions  int
+	drafts   []string
+	blocked  bool
 	tokens   float64 // of the rate limit
 	filled   time.Time
 }

@@ -139,7 +139,7 @@ func (p *htmlParser) tag() error {
 		value = strings.Trim(value, `"`)
 		wanted := map[string]string{"a": "href", "code": "class", "span": "class"}[name]
 		if rest == "expandable" && name == "blockquote" {
-			ok, key, wanted = true, "", ""
+			ok, key, wanted, value = true, "", "", "expandable"
 		}
 		if !ok || key != wanted {
 			return refusal("Unexpected attribute in the tag %q at byte offset %d", name, start)
@@ -164,6 +164,10 @@ func (p *htmlParser) endTag(name string, at int) error {
 	}
 	e := Entity{Type: entityOf[o.name], Offset: o.at, Length: p.units - o.at}
 	switch o.name {
+	case "blockquote":
+		if o.argument != "" {
+			e.Type = "expandable_blockquote"
+		}
 	case "a":
 		e.URL = o.argument
 	case "code":

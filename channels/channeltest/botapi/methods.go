@@ -62,6 +62,8 @@ func (s *Server) target(p params) (*Chat, int64, *answer) {
 		no.migrateTo = c.migrated
 	case topic != 0 && !c.topics[topic]:
 		no = badRequest("message thread not found")
+	case c.blocked:
+		no = refuse(http.StatusForbidden, "Forbidden: %s", c.blockedWords())
 	default:
 		return c, topic, nil
 	}
@@ -142,6 +144,10 @@ func (s *Server) send(p params, doc *Document) answer {
 	if no != nil {
 		return *no
 	}
+	keyboard, wrong := buttons(p)
+	if wrong != nil {
+		return *wrong
+	}
 	if wait := c.throttle(); wait > 0 {
 		a := refuse(http.StatusTooManyRequests, "Too Many Requests: retry after %d", wait)
 		a.retryAfter = wait
@@ -159,7 +165,7 @@ func (s *Server) send(p params, doc *Document) answer {
 	c.lastID++
 	m := &Message{
 		ID: c.lastID, From: &me, Chat: c.info, Date: now.Unix(), Stored: now, Text: text, Entities: entities,
-		Topic: topic, IsTopic: topic != 0, ReplyTo: c.quoted(reply.MessageID), Sent: p.str("text"), Document: doc,
+		Topic: topic, IsTopic: topic != 0, ReplyTo: c.quoted(reply.MessageID), Sent: p.str("text"), Document: doc, Keyboard: keyboard,
 	}
 	c.add(m)
 	s.wrote(m)
@@ -184,6 +190,7 @@ func (s *Server) editMessageText(_ *http.Request, p params) answer {
 		return *missing
 	}
 	m := c.byID[p.int("message_id")]
+	keyboard, wrong := buttons(p)
 	switch {
 	case m == nil:
 		return badRequest("message to edit not found")
@@ -191,10 +198,12 @@ func (s *Server) editMessageText(_ *http.Request, p params) answer {
 		return badRequest("message can't be edited")
 	case no != nil:
 		return *no
-	case m.Text == text && sameEntities(m.Entities, entities):
+	case wrong != nil:
+		return *wrong
+	case m.Text == text && sameEntities(m.Entities, entities) && sameKeyboard(m.Keyboard, keyboard):
 		return badRequest("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
 	}
-	m.Text, m.Entities, m.Sent = text, entities, p.str("text")
+	m.Text, m.Entities, m.Keyboard, m.Sent = text, entities, keyboard, p.str("text")
 	m.Edited, m.Edits, m.EditDate = time.Now(), m.Edits+1, time.Now().Unix()
 	s.wrote(m)
 	return answer{raw: encode(m, nil)}

@@ -1,0 +1,369 @@
+package telegram_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest"
+	"dragoman/channels/channeltest/botapi"
+	"dragoman/channels/telegram"
+	"dragoman/internal/testkit"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// buttonsOf are the buttons under the newest message of chat.
+func (n *network) buttonsOf(chat int64) []string {
+	shown := n.Shown(chat)
+	return shown[len(shown)-1].Buttons()
+}
+
+// answered waits for a press to be answered, and returns the words.
+func (n *network) answered(t *testing.T, press int) string {
+	t.Helper()
+	if press < 0 {
+		t.Fatal("there is no such button")
+	}
+	n.waitFor(t, "an answer to the press", func() bool { return n.Pressed(press).Answered })
+	return n.Pressed(press).Text
+}
+
+func TestStopButton(t *testing.T) {
+	n := newNetwork(t)
+	c := n.open(t, telegram.Options{})
+	inbox := n.run(t, c)
+	id, err := c.Preview(t.Context(), channels.Preview{Key: n.Key(), Turn: "t", Text: "so far"})
+	if err != nil || !cmp.Equal(n.buttonsOf(n.chat.ID()), []string{"Stop"}) {
+		t.Fatalf("Preview = %q, %v, with the buttons %q", id, err, n.buttonsOf(n.chat.ID()))
+	}
+	press := n.chat.Press(n.ann, n.lastID(n.chat.ID()), "Stop")
+	if say := n.answered(t, press); say != "" {
+		t.Errorf("the press is answered %q", say)
+	}
+	want := short{n.Key().String(), "7000000007", "/stop", "", true, true}
+	if got := inbox.Messages(); len(got) != 1 || shorten(got[0]) != want || got[0].Quote.ID != id {
+		t.Errorf("handed in %+v, want %+v about %s", got, want, id)
+	}
+	// Telegram may send it again: it is the same press.
+	n.settled(t)
+	n.PressAgain(press)
+	n.waitFor(t, "the press to come again", func() bool { return n.Count("answerCallbackQuery") == 2 })
+	if got := inbox.Repeated(); len(got) != 1 || got[0].ID != inbox.Messages()[0].ID {
+		t.Errorf("repeated %+v, want the same id once more", got)
+	}
+	m := n.out("all of it")
+	m.Edit = id
+	if _, err := c.Send(t.Context(), m); err != nil || len(n.buttonsOf(n.chat.ID())) != 0 {
+		t.Errorf("Send = %v; under the finished answer are %q", err, n.buttonsOf(n.chat.ID()))
+	}
+}
+
+func (n *network) lastID(chat int64) int64 {
+	shown := n.Shown(chat)
+	return shown[len(shown)-1].ID
+}
+
+// A press is not answered, nor confirmed, before it is stored.
+func TestPressIsStoredFirst(t *testing.T) {
+	n := newNetwork(t)
+	c := n.open(t, telegram.Options{})
+	inbox := n.run(t, c)
+	if _, err := c.Preview(t.Context(), channels.Preview{Key: n.Key(), Text: "so far"}); err != nil {
+		t.Fatal(err)
+	}
+	release := inbox.Block()
+	press := n.chat.Press(n.ann, n.lastID(n.chat.ID()), "Stop")
+	testkit.Eventually(t, "the press to be handed in", func() bool { return inbox.Entered() == 1 || n.Pressed(press).Answered })
+	time.Sleep(20 * time.Millisecond) // for what must not happen
+	if n.Pressed(press).Answered || n.Unconfirmed() != 1 {
+		t.Errorf("answered %v, %d unconfirmed, before it was stored", n.Pressed(press).Answered, n.Unconfirmed())
+	}
+	release()
+	n.answered(t, press)
+	n.settled(t)
+}
+
+// presser is an intake that takes presses.
+type presser struct {
+	*channeltest.Inbox
+	mu      sync.Mutex
+	opened  []channels.Key
+	refuses int
+}
+
+func (p *presser) Press(context.Context, channels.Inbound) (string, error) {
+	return "I do not know you.", nil
+}
+
+func (p *presser) Opened(_ context.Context, k channels.Key) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.refuses--; p.refuses >= 0 {
+		return errors.New("the store is full")
+	}
+	p.opened = append(p.opened, k)
+	return nil
+}
+
+func TestPressOfAStranger(t *testing.T) {
+	n := newNetwork(t)
+	c := n.open(t, telegram.Options{})
+	channeltest.Start(t, c, &presser{Inbox: channeltest.NewInbox()})
+	if _, err := c.Preview(t.Context(), channels.Preview{Key: n.Key(), Text: "so far"}); err != nil {
+		t.Fatal(err)
+	}
+	if say := n.answered(t, n.chat.Press(n.ann, n.lastID(n.chat.ID()), "Stop")); say != "I do not know you." {
+		t.Errorf("the press is answered %q", say)
+	}
+}
+
+func TestStopInAGroup(t *testing.T) {
+	n := newNetwork(t)
+	group := n.Supergroup(-1005, "friends", true)
+	topic := group.Topic()
+	bob, carol := botapi.Person(8, "Bob"), botapi.Person(9, "Carol")
+	n.Promote(carol)
+	c := n.open(t, telegram.Options{})
+	inbox := n.run(t, c)
+	asked := group.Post(botapi.Post{From: n.ann, Text: "@dragoman_bot go", Topic: topic})
+	k := channels.MustKey("telegram:-1005:2")
+	if topic == 1 {
+		k = channels.MustKey("telegram:-1005:1")
+	}
+	if _, err := c.Preview(t.Context(), channels.Preview{Key: k, Text: "so far", ReplyTo: itoa(asked)}); err != nil {
+		t.Fatal(err)
+	}
+	shown := n.lastID(-1005)
+	if say := n.answered(t, group.Press(bob, shown, "Stop")); !strings.Contains(say, "Only who asked") {
+		t.Errorf("Bob, who did not ask, reads %q", say)
+	}
+	for _, who := range []botapi.User{n.ann, carol} {
+		if say := n.answered(t, group.Press(who, shown, "Stop")); say != "" {
+			t.Errorf("%s reads %q", who.FirstName, say)
+		}
+	}
+	n.settled(t)
+	var got []short
+	for _, m := range inbox.Messages()[1:] {
+		got = append(got, shorten(m))
+		if m.MessageID != itoa(asked) {
+			t.Errorf("the reply hangs on %q, want on the question", m.MessageID)
+		}
+	}
+	if diff := cmp.Diff([]short{{k.String(), "7000000007", "/stop", "", false, true}, {k.String(), "9", "/stop", "", false, true}}, got); diff != "" {
+		t.Errorf("handed in (-want +got):\n%s", diff)
+	}
+	if _, err := c.Send(t.Context(), channels.Outbound{Key: k, Text: "done", Finishes: true}); err != nil || len(n.buttonsOf(-1005)) != 0 {
+		t.Errorf("Send = %v; a group is offered %q", err, n.buttonsOf(-1005))
+	}
+}
+
+// Again is under the newest answer only, between two people.
+func TestAgainButton(t *testing.T) {
+	n := newNetwork(t)
+	c := n.open(t, telegram.Options{})
+	inbox := n.run(t, c)
+	send := func(text string, finishes bool) {
+		m := n.out(text)
+		m.Finishes = finishes
+		if _, err := c.Send(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send("one", false)
+	send("two", true)
+	if shown := n.Shown(n.chat.ID()); len(shown[0].Buttons()) != 0 || !cmp.Equal(shown[1].Buttons(), []string{"Again"}) {
+		t.Fatalf("the buttons are %q and %q, want Again under the end of the answer", shown[0].Buttons(), shown[1].Buttons())
+	}
+	n.answered(t, n.chat.Press(n.ann, n.lastID(n.chat.ID()), "Again"))
+	if got := inbox.Messages(); len(got) != 1 || got[0].Text != "/again" {
+		t.Errorf("handed in %+v, want /again", got)
+	}
+	if err := c.Typing(t.Context(), n.Key()); err != nil || len(n.buttonsOf(n.chat.ID())) != 0 {
+		t.Errorf("Typing = %v; the old answer still has %q", err, n.buttonsOf(n.chat.ID()))
+	}
+}
+
+// What nobody can press, or comes from a former version, does no harm.
+func TestOddPresses(t *testing.T) {
+	n := newNetwork(t)
+	inbox := n.run(t, n.open(t, telegram.Options{}))
+	for _, body := range []map[string]any{
+		{"id": "1", "from": n.ann, "data": "Stop"},
+		{"id": "2", "from": n.ann, "data": "Stop", "message": map[string]any{"chat": map[string]any{"id": 7}, "message_id": 5, "date": 0}},
+		{"id": "3", "from": n.ann, "data": "other", "message": map[string]any{"chat": map[string]any{"id": 7, "type": "private"}, "message_id": 5, "date": 5}},
+		{"id": "4", "from": n.ann, "data": "Stop", "message": map[string]any{"message_id": 5, "date": 5}},
+	} {
+		n.Push("callback_query", body)
+	}
+	n.settled(t)
+	if got := inbox.Messages(); len(got) != 0 || n.Count("answerCallbackQuery") != 4 {
+		t.Errorf("handed in %+v, %d answered, want nothing and 4", got, n.Count("answerCallbackQuery"))
+	}
+}
+
+func TestChatThatShutsAndOpens(t *testing.T) {
+	n := newNetwork(t)
+	c := n.open(t, telegram.Options{})
+	in := &presser{Inbox: channeltest.NewInbox(), refuses: 1}
+	channeltest.Start(t, c, in)
+	opened := func(want int) func() bool {
+		return func() bool {
+			in.mu.Lock()
+			defer in.mu.Unlock()
+			return len(in.opened) == want && n.Unconfirmed() == 0
+		}
+	}
+	send := func() error {
+		_, err := c.Send(t.Context(), n.out("hello"))
+		return err
+	}
+	n.chat.Block(n.ann)
+	n.settled(t)
+	var retry *channels.Retry
+	var notSent *channels.NotSent
+	if err := send(); !errors.As(err, &retry) || !errors.As(err, &notSent) || retry.After < 29*time.Minute || n.Count("sendMessage") != 0 {
+		t.Errorf("Send = %v after %d calls, want it to wait without one", err, n.Count("sendMessage"))
+	}
+	if id, err := c.Preview(t.Context(), channels.Preview{Key: n.Key(), Text: "x"}); !errors.As(err, &retry) || id != "" {
+		t.Errorf("Preview = %q, %v", id, err)
+	}
+	n.chat.Unblock(n.ann)
+	n.waitFor(t, "the chat to be opened", opened(1))
+	if in.opened[0] != n.Key() {
+		t.Errorf("opened %v, want %v", in.opened, n.Key())
+	}
+	if err := send(); err != nil {
+		t.Errorf("Send = %v after it was opened", err)
+	}
+
+	// The update may be lost; then the refusal teaches it, and whoever writes opens it.
+	n.chat.BlockSilently()
+	if err := send(); !errors.As(err, &retry) || !strings.Contains(err.Error(), "blocked by the user") {
+		t.Errorf("Send = %v", err)
+	}
+	n.chat.Say(n.ann, "I am back")
+	n.waitFor(t, "the chat to be opened", opened(2))
+}
+
+// Drafts are shown at first; what takes longer gets a message that can be
+// stopped.
+func TestDrafts(t *testing.T) {
+	s, err := botapi.Start("127.0.0.1:0", botapi.Options{Drafts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	n := &network{Server: s, ann: botapi.Person(7, "Ann")}
+	n.chat = s.Private(n.ann)
+	c := n.open(t, telegram.Options{PreviewEvery: time.Nanosecond})
+	show := func(k channels.Key, turn, text string) string {
+		t.Helper()
+		id, err := c.Preview(t.Context(), channels.Preview{Key: k, Turn: turn, Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	if id := show(n.Key(), "t1", "**so**"); id != "" {
+		t.Errorf("a draft has the id %q", id)
+	}
+	show(n.Key(), "t1", "so far")
+	if diff := cmp.Diff([]string{"so …", "so far …"}, s.Drafts(7)); diff != "" || len(s.FromBot(7)) != 0 {
+		t.Errorf("drafts (-want +got), beside %q:\n%s", s.FromBot(7), diff)
+	}
+	if calls := s.Calls("sendMessageDraft"); calls[0].Params["draft_id"] != calls[1].Params["draft_id"] {
+		t.Errorf("one answer has two drafts: %v", calls)
+	}
+	s.Group(-5, "friends")
+	if id := show(channels.MustKey("telegram:-5"), "t2", "in a group"); id == "" || len(s.Drafts(-5)) != 0 {
+		t.Errorf("in a group Preview = %q, drafts %q", id, s.Drafts(-5))
+	}
+	// Once refused, never asked for again.
+	s.Break(botapi.Fault{Method: "sendMessageDraft", Status: 400, Description: "Bad Request: USER_BOT_REQUIRED"})
+	if id := show(n.Key(), "t3", "refused"); id == "" || !cmp.Equal(n.buttonsOf(7), []string{"Stop"}) {
+		t.Errorf("refused, Preview = %q with %q, want a message with Stop", id, n.buttonsOf(7))
+	}
+	s.Heal()
+	show(n.Key(), "t4", "later")
+	if got := s.Count("sendMessageDraft"); got != 3 {
+		t.Errorf("drafts were tried %d times, want 3", got)
+	}
+}
+
+// All else that may go wrong with a draft is no reason to give drafts up.
+func TestDraftFailsForNow(t *testing.T) {
+	for _, status := range []int{429, 500} {
+		s, err := botapi.Start("127.0.0.1:0", botapi.Options{Drafts: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		n := &network{Server: s, ann: botapi.Person(7, "Ann")}
+		n.chat = s.Private(n.ann)
+		c := n.open(t, telegram.Options{PreviewEvery: time.Nanosecond})
+		s.Break(botapi.Fault{Method: "sendMessageDraft", Times: 1, Status: status})
+		if id, err := c.Preview(t.Context(), channels.Preview{Key: n.Key(), Turn: "t", Text: "x"}); err == nil || id != "" {
+			t.Errorf("%d: Preview = %q, %v, want an error", status, id, err)
+		}
+		if len(s.FromBot(7)) != 0 {
+			t.Errorf("%d: shown %q", status, s.FromBot(7))
+		}
+	}
+}
+
+func TestLongDraftBecomesAMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{}
+		c, err := telegram.New("telegram", telegram.Options{Token: "1:x", HTTP: s.client()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for range 8 {
+			id, err := c.Preview(t.Context(), channels.Preview{Key: channels.MustKey("telegram:7"), Turn: "t", Text: "x"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+			time.Sleep(time.Second)
+		}
+		if diff := cmp.Diff([]string{"", "", "", "", "", "1", "1", "1"}, ids); diff != "" {
+			t.Errorf("messages (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestTopicsShareThePaceOfTheirChat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := telegram.New("telegram", telegram.Options{Token: "1:x", HTTP: (&script{}).client()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := 0
+		for _, k := range []string{"telegram:-5:1", "telegram:-5:2", "telegram:-5"} {
+			if _, err := c.Preview(t.Context(), channels.Preview{Key: channels.MustKey(k), Text: "x"}); err == nil {
+				shown++
+			}
+		}
+		if shown != 1 {
+			t.Errorf("%d topics of one chat are shown at once, want 1", shown)
+		}
+	})
+}
+
+// A server that answers an empty poll at once is not asked all the time.
+func TestServerThatDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := play(t, time.Minute, nothing)
+		if n := len(s.times()); n < 30 || n > 65 {
+			t.Errorf("%d polls in a minute, want about 60", n)
+		}
+	})
+}
