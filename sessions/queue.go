@@ -93,6 +93,8 @@ type Reply struct {
 	Text    string       // Markdown, split already
 	ReplyTo string
 	Edit    string // see channels.Outbound
+	// ID, if not "", is the delivery's. It must never have been one before.
+	ID string
 }
 
 // Claim is the right to work on one key. It is the only live one of its key;

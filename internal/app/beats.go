@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"dragoman/agent/tools"
@@ -130,6 +131,13 @@ func (b *beats) count() int {
 func (b *beats) Target(job string) (channels.Key, bool) {
 	s, _ := b.current()
 	return s.Target(job)
+}
+
+// Targets is part of gateway.Heartbeats.
+func (b *beats) Targets(k channels.Key) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.jobs, func(j config.Job) bool { return j.Target == k.String() })
 }
 
 // isOperator reports whether k is where the outcome of HEARTBEAT.md goes: that

@@ -178,6 +178,15 @@ type jobs map[string]channels.Key
 func (j jobs) Target(name string) (channels.Key, bool) { k, ok := j[name]; return k, ok }
 func (j jobs) Silent(answer string) bool               { return answer == "HEARTBEAT_OK" }
 
+func (j jobs) Targets(k channels.Key) bool {
+	for _, target := range j {
+		if target == k {
+			return true
+		}
+	}
+	return false
+}
+
 func TestCase50HeartbeatsReadAndWriteNoSession(t *testing.T) {
 	tests := []struct {
 		name, answer string

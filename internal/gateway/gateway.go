@@ -57,6 +57,7 @@ type Store interface {
 	sessions.Inbox
 	sessions.Work
 	sessions.Outbox
+	sessions.Feeds
 	sessions.Transcript
 	sessions.People
 	sessions.Leases

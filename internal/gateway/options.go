@@ -30,6 +30,8 @@ const (
 type Heartbeats interface {
 	// Target is where the answer of job goes; false if the job is gone.
 	Target(job string) (channels.Key, bool)
+	// Targets reports whether the answer of a job goes to k.
+	Targets(k channels.Key) bool
 	// Silent says whether an answer means that there is nothing to say.
 	Silent(answer string) bool
 }

@@ -163,6 +163,11 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 		return nil, &storeError{err}
 	}
 	r.history = t.History
+	notes, err := r.g.jobsSaid(ctx, r.claim.Key, t.History, r.rows[len(r.rows)-1].Seq)
+	if err != nil {
+		return nil, &storeError{err}
+	}
+	t.Input = append(notes, t.Input...)
 	t.Compact = r.compact
 	return t, nil
 }

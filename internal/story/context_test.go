@@ -57,3 +57,31 @@ func TestModelSeesTheTime(t *testing.T) {
 		t.Errorf("the transcript has stamps:\n%s", shown)
 	}
 }
+
+// A person asks about what a job said: the model knows it, in the right order,
+// and every later request begins as that one.
+func TestJobIsKnownToTheNextTurn(t *testing.T) {
+	for _, store := range []string{"sqlite", "file"} {
+		t.Run(store, func(t *testing.T) {
+			h := newHouse(t, plan{rest: "store: {type: " + store + "}" + morning})
+			h.start()
+			h.tell(ann, "hello #0") // a bot may write to nobody before
+			h.said(ann.ID, 1)
+			h.dragoman("jobs", "run", "morning")
+			h.said(ann.ID, 2)
+			testkit.Eventually(h.t, "the delivery", func() bool { return strings.Contains(h.dragoman("queue", "list"), "The queue is empty") })
+			h.tell(ann, "why? #1")
+			h.said(ann.ID, 3)
+			h.tell(ann, "I see #2")
+			h.said(ann.ID, 4)
+			asked := h.asked()
+			note, before, now := ` +00:00]\n[The scheduled job \"morning\" wrote this here:]\necho: `, read(t, asked[2]), read(t, asked[3])
+			if at := strings.Index(before[3], note); at < 0 || at > strings.Index(before[3], "why? #1") {
+				t.Errorf("the model reads %q", before)
+			}
+			if !slices.Equal(before, now[:len(before)]) || strings.Count(strings.Join(now, ""), note) != 1 {
+				t.Errorf("the request\n%q\nis followed by\n%q", before, now)
+			}
+		})
+	}
+}

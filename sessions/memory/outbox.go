@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -59,7 +60,7 @@ func (s *Store) addReplies(ch *change, c *chat, others map[channels.Key]*chat, r
 		to.seq++
 		s.lastOut++
 		o := &outRow{Delivery: sessions.Delivery{
-			ID: s.deliveryID(s.lastOut), Key: to.key, Seq: to.seq,
+			ID: cmp.Or(rules.Text(r.ID), s.deliveryID(s.lastOut)), Key: to.key, Seq: to.seq,
 			Text: rules.Text(r.Text), ReplyTo: rules.Text(r.ReplyTo), Edit: rules.Text(r.Edit),
 			State: sessions.DeliveryQueued, Created: ch.now,
 		}}

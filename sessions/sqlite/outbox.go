@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -32,8 +33,10 @@ func (t *tx) addReplies(r *keyRow, replies []sessions.Reply) error {
 			ID: t.store.deliveryID(id), Key: to.key, Seq: to.seq, State: sessions.DeliveryQueued, Created: timeOf(nanos(t.now)),
 			Text: rules.Text(reply.Text), ReplyTo: rules.Text(reply.ReplyTo), Edit: rules.Text(reply.Edit),
 		}
-		err := t.exec(`INSERT INTO outbox (id, state, created, reply_to, edit, text) VALUES (?, 'queued', ?, ?, ?, ?)`,
-			id, nanos(t.now), d.ReplyTo, d.Edit, d.Text)
+		did := rules.Text(reply.ID)
+		d.ID = cmp.Or(did, d.ID)
+		err := t.exec(`INSERT INTO outbox (id, state, created, reply_to, edit, text, did) VALUES (?, 'queued', ?, ?, ?, ?, ?)`,
+			id, nanos(t.now), d.ReplyTo, d.Edit, d.Text, did)
 		if err != nil {
 			return err
 		}

@@ -49,6 +49,25 @@ var outboxTests = map[string]func(*testing.T, *rig){
 			t.Errorf("Unsent(2) = %+v", two)
 		}
 	},
+	"Outbox/AnIDOfItsOwn": func(t *testing.T, r *rig) {
+		r.enter(t, sessions.Entry{
+			Inbound: in("x:1", "1", "/a"), Answered: true,
+			Replies: []sessions.Reply{{Text: "one", ID: "job:1:2:0:morning"}, {Text: "two"}},
+		}, sessions.Done)
+		h := r.claim(t)
+		ds, err := r.Unsent(t.Context(), h.Claim, 0)
+		must(t, err)
+		if len(ds) != 2 || ds[0].ID != "job:1:2:0:morning" || ds[1].ID == "" || ds[1].ID == ds[0].ID {
+			t.Fatalf("Unsent = %+v", ds)
+		}
+		must(t, r.MarkSending(t.Context(), h.Claim, ds[0].ID))
+		must(t, r.MarkSent(t.Context(), h.Claim, ds[0].ID, channels.Receipt{MessageID: "n1"}))
+		feed, err := r.Feed(t.Context(), key("x:1"), 0, 10)
+		must(t, err)
+		if it := feed[len(feed)-2]; it.ID != ds[0].ID || it.State != sessions.DeliverySent || !it.At.Equal(ds[0].Created) {
+			t.Errorf("Feed has %+v", it)
+		}
+	},
 	"Outbox/States": func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		h, ds := three(t, r)

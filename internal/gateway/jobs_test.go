@@ -1,0 +1,122 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/internal/gateway"
+)
+
+// jobs that say what they are asked, and people whose words are echoed.
+func jobWorld(t *testing.T) *world {
+	w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {
+		o.Heartbeats = jobs{"watch": channels.MustKey("net:1"), "night": channels.MustKey("net:1")}
+	})
+	w.agent.run = func(_ context.Context, turn agent.Turn) (string, error) {
+		if turn.Key.Channel() == gateway.HeartbeatChannel {
+			return turn.Input[0].Content, nil
+		}
+		return "ok", nil
+	}
+	return w
+}
+
+// fire runs a job, which says text.
+func (w *world) fire(job, text string) {
+	w.t.Helper()
+	due := time.Now().Truncate(time.Second)
+	if err := w.mem.Plan(w.t.Context(), job, due); err != nil {
+		w.t.Fatal(err)
+	}
+	err := w.mem.Fire(w.t.Context(), job, due, due.Add(24*time.Hour), channels.Inbound{
+		Key: channels.MustKey("heartbeat:" + job), ID: fmt.Sprintf("hb:%s:%d", job, due.Unix()), Text: text,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	time.Sleep(time.Minute)
+	synctest.Wait()
+}
+
+// ask says text and returns what the model is asked then.
+func (w *world) ask(person, text string) string {
+	w.t.Helper()
+	w.say(person, text)
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	return inputs(w.agent.turns[len(w.agent.turns)-1])
+}
+
+// The next turn of a chat knows what jobs said there, each thing once, and no
+// other chat does. Until then the jobs have written nothing there.
+func TestNextTurnKnowsWhatJobsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := jobWorld(t)
+		want := func(got, want string) {
+			t.Helper()
+			if got != want {
+				t.Errorf("the model is asked %q, want %q", got, want)
+			}
+		}
+		const watch = `[The scheduled job "watch" wrote this here:]` + "\n"
+		want(w.ask("1", "hello"), "hello")
+		w.fire("watch", "the disk is full")
+		if got := w.transcript("1"); len(got) != 2 {
+			t.Errorf("a job writes into the transcript: %q", got)
+		}
+		w.fire("night", "good night")
+		want(w.ask("2", "hello"), "hello")
+		w.say("1", "/status")
+		time.Sleep(time.Minute)
+		want(w.ask("1", "why?"), watch+"the disk is full | [The scheduled job \"night\" wrote this here:]\ngood night | why?")
+		want(w.ask("1", "thanks"), "thanks")
+		if got := w.transcript("1"); !slices.Contains(got, "user: "+watch+"the disk is full") {
+			t.Errorf("the transcript is %q", got)
+		}
+		w.fire("watch", strings.Repeat("it burns ", 400)) // several messages
+		if got := w.ask("1", "what?"); strings.Count(got, watch) != 1 || strings.Count(got, "it burns") != 400 {
+			t.Errorf("the model is asked %q", got)
+		}
+		w.fire("watch", "silence follows")
+		w.say("1", "/new")
+		time.Sleep(time.Minute)
+		want(w.ask("1", "hello again"), "hello again")
+	})
+}
+
+// What a job says while the model answers is known to the turn after that, and
+// what it said long ago to none.
+func TestJobsSaidBesideATurnAndLongAgo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := jobWorld(t)
+		quick := w.agent.run
+		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+			if turn.Key.Channel() != gateway.HeartbeatChannel {
+				return slowEcho(time.Hour)(ctx, turn)
+			}
+			return quick(ctx, turn)
+		}
+		w.say("1", "think")
+		synctest.Wait()
+		w.fire("watch", "the disk is full")
+		time.Sleep(2 * time.Hour)
+		if got := w.ask("1", "why?"); !strings.Contains(got, "the disk is full | why?") {
+			t.Errorf("the model is asked %q", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := jobWorld(t)
+		w.fire("watch", "the disk is full")
+		time.Sleep(48 * time.Hour)
+		if got := w.ask("1", "hello"); got != "hello" {
+			t.Errorf("the model is asked %q", got)
+		}
+	})
+}
