@@ -14,6 +14,7 @@ type cli struct {
 	Init       initCmd       `cmd:"" help:"Ask a few questions, write a configuration and test it."`
 	Run        runCmd        `cmd:"" help:"Start the gateway and serve until a signal ends it."`
 	Chat       chatCmd       `cmd:"" help:"Talk to it in this terminal."`
+	Ask        askCmd        `cmd:"" help:"Ask the running daemon one question in any conversation, and wait for the answer."`
 	Check      checkCmd      `cmd:"" help:"Check the configuration and list every problem."`
 	Models     modelsCmd     `cmd:"" help:"List the models of the server, and say what is wrong with it."`
 	Status     statusCmd     `cmd:"" help:"Show the state of the daemon, its channels and its queues."`

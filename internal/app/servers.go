@@ -60,6 +60,7 @@ func (d *Daemon) openServers(context.Context) error {
 			return fmt.Errorf("app: http.public_url: %w", err)
 		}
 	}
+	o.Ask = httpapi.Ask(d.ask)
 	if d.channels.web != nil {
 		o.Chat, o.Accounts = d.channels.web.Handler(), accounts{d}
 	}
@@ -94,8 +95,8 @@ func (d *Daemon) openAdmin() error {
 	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{
 		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, AuditFile: d.state.file(auditName),
 		Erasing: d.state.file(erasingName), FileName: media.Name, Room: d.reserve.lend,
-		Approve: d.gateway.ApprovePairing,
-		Beside:  func() (copies, others []string, err error) { return besideStore(d.state.path, d.cfg.Store.Type) },
+		Approve: d.gateway.ApprovePairing, Ask: d.ask,
+		Beside: func() (copies, others []string, err error) { return besideStore(d.state.path, d.cfg.Store.Type) },
 	}))
 	mux.HandleFunc("POST "+linkPath, d.serveLink)
 	mux.HandleFunc("POST "+unlinkPath, d.serveUnlink)

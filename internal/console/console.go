@@ -57,6 +57,8 @@ type Options struct {
 	Token string
 	// Chat is the web channel's API. Nil: there is no page, only Protect.
 	Chat http.Handler
+	// Ask answers questions of programs. Nil: nothing does.
+	Ask http.Handler
 	// Accounts are the channels that the page lists. Nil: it shows none.
 	Accounts Accounts
 	// LinkWithin is how long the page shows codes for linking before it stops
@@ -143,6 +145,9 @@ func New(o Options) (*Console, error) {
 	c.mux.Handle("GET /api/session", c.Protect(http.HandlerFunc(c.session)))
 	if o.Accounts != nil {
 		c.serveAccounts(o.Accounts, o.LinkWithin)
+	}
+	if o.Ask != nil {
+		c.mux.Handle("POST /api/ask", c.Protect(o.Ask))
 	}
 	c.mux.Handle(ChatPath+"/", c.Protect(http.StripPrefix(ChatPath, o.Chat)))
 	return c, nil

@@ -27,7 +27,7 @@ var chat = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 
 func open(t *testing.T, token string) *console.Console {
 	t.Helper()
-	c, err := console.New(console.Options{Addr: "127.0.0.1:8787", Token: token, Chat: chat})
+	c, err := console.New(console.Options{Addr: "127.0.0.1:8787", Token: token, Chat: chat, Ask: chat})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +53,26 @@ func ask(c http.Handler, method, path string, body io.Reader, headers ...string)
 	w := httptest.NewRecorder()
 	c.ServeHTTP(w, r)
 	return w
+}
+
+// Programs ask with the token, and from no other site.
+func TestAsk(t *testing.T) {
+	for _, c := range []struct {
+		token   string
+		headers []string
+		want    int
+	}{
+		{token, nil, 401},
+		{token, []string{"Authorization: Bearer wrong horse battery staple"}, 401},
+		{token, []string{"Authorization: Bearer " + token}, 200},
+		{"", []string{"X-Dragoman: 1"}, 200},
+		{"", nil, 403},
+		{"", []string{"Origin: https://evil.example"}, 403},
+	} {
+		if w := ask(open(t, c.token), "POST", "/api/ask", strings.NewReader("{}"), c.headers...); w.Code != c.want {
+			t.Errorf("token %t, %v: %d, want %d", c.token != "", c.headers, w.Code, c.want)
+		}
+	}
 }
 
 func TestValidate(t *testing.T) {

@@ -149,7 +149,7 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 	}
 	if r.b != nil {
 		t.MayUseTools = r.mayUseTools
-		t.Operator = r.b.Owner || newest.Private && r.g.opts.Operator(r.claim.Key)
+		t.Operator = r.b.Owner || newest.Sender.ID() == operatorID || newest.Private && r.g.opts.Operator(r.claim.Key)
 		t.System = r.b.System
 		if c, ok := r.b.Channel.(channels.Thinker); ok && c.ShowsThoughts() {
 			t.Thoughts = r.live.think
@@ -178,6 +178,9 @@ func (r *run) mayUseTools(ctx context.Context) (bool, error) {
 	rows := slices.Clone(r.rows)
 	r.mu.Unlock()
 	for _, w := range rows {
+		if w.Inbound.Sender.ID() == operatorID {
+			continue
+		}
 		verdict, err := r.g.known(ctx, r.b, w.Inbound)
 		if err != nil {
 			return false, &storeError{err}

@@ -137,6 +137,8 @@ type AdminOptions struct {
 	// Approve lets somebody in, and tells them. Nil: Store does it, and nobody
 	// is told.
 	Approve func(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
+	// Ask answers questions. Nil: no daemon runs.
+	Ask Asker
 	// Events is told what the operator ended, and must not block. Nil: nobody
 	// listens.
 	Events func(event.Event)
@@ -223,6 +225,7 @@ func Admin(o AdminOptions) http.Handler {
 	all := http.NewServeMux()
 	all.Handle("/", http.MaxBytesHandler(mux, maxBody))
 	all.Handle("POST /v1/sessions/erase", http.MaxBytesHandler(verb(a.erase), maxErasure))
+	all.Handle("POST /v1/ask", Ask(o.Ask))
 	all.HandleFunc("GET "+dumpPath, a.dump)
 	all.HandleFunc("POST "+restorePath, a.restore)
 	if o.ReadOnly == "" {

@@ -24,7 +24,7 @@ func (e *badRequest) Error() string { return e.sentence }
 func (e *badRequest) Plain() string { return e.sentence }
 
 // ErrNoDaemon: this can only be done where a daemon runs.
-var ErrNoDaemon = errors.New("jobs are run by the daemon, and it does not run")
+var ErrNoDaemon = errors.New("only the daemon does that, and it does not run")
 
 // codes are the errors that callers branch on, and how they travel.
 var codes = []struct {
@@ -53,7 +53,8 @@ func failureOf(err error) (failure, int) {
 	}
 	status := http.StatusInternalServerError
 	var bad *badRequest
-	if errors.As(err, &bad) {
+	var refused *Refusal
+	if errors.As(err, &bad) || errors.As(err, &refused) {
 		status = http.StatusBadRequest
 	}
 	return failure{Error: Plain(err)}, status

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"dragoman/internal/httpapi"
+)
+
+type askCmd struct {
+	Question []string      `arg:"" help:"The question; - reads it from standard input."`
+	Key      string        `placeholder:"KEY" default:"cli:direct" help:"The conversation (${default})."`
+	Wait     time.Duration `placeholder:"TIME" default:"5m" help:"How long to wait for the answer (${default}, at most 1h)."`
+	ID       string        `placeholder:"ID" help:"A name for the question: asked again with it, it is only waited for."`
+	jsonFlag
+}
+
+// Help is what --help says beside the flags.
+func (*askCmd) Help() string {
+	return "The question and its answer become part of the conversation, and the chat gets the answer too. " +
+		"The daemon must run; without one, use dragoman chat." + example(`ask "Summarise the week." --key telegram:123456`)
+}
+
+func (k *askCmd) Run(e *env, c *cli) error {
+	to, err := e.parseKey(k.Key)
+	if err != nil {
+		return err
+	}
+	text := strings.Join(k.Question, " ")
+	if text == "-" {
+		all, err := io.ReadAll(e.in)
+		if err != nil {
+			return fmt.Errorf("read the question: %w", err)
+		}
+		text = string(all)
+	}
+	id := k.ID
+	if id == "" {
+		id = rand.Text()
+	}
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		got, err := a.Ask(ctx, to, id, text, k.Wait)
+		switch {
+		case errors.Is(err, httpapi.ErrNoDaemon):
+			return fmt.Errorf("%w: start it with %s, or use %s", err, e.command("run"), e.command("chat"))
+		case errors.Is(err, context.DeadlineExceeded):
+			return fmt.Errorf("no answer within %s; the question stays. Wait on with: %s", k.Wait, e.command("ask", text, "--key", k.Key, "--id", id))
+		case err != nil:
+			return err
+		case k.JSON:
+			return e.json(got)
+		}
+		e.say("%s", printable(got.Answer))
+		return nil
+	})
+}

@@ -1,0 +1,92 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"time"
+
+	"dragoman/channels"
+)
+
+// Asker puts a question into a conversation and waits for the answer. One with
+// an id that was asked before is only waited for. What the asker is to read of
+// an error is a [Refusal].
+type Asker func(ctx context.Context, k channels.Key, id, text string) (string, error)
+
+// Refusal is an error that is the asker's to read, in a sentence.
+type Refusal struct{ Sentence string }
+
+func (e *Refusal) Error() string { return e.Sentence }
+
+// Plain is for [Plain]: a sentence may begin with what somebody wrote.
+func (e *Refusal) Plain() string { return e.Sentence }
+
+// Asked is a question and its answer.
+type Asked struct {
+	Key    channels.Key `json:"key"`
+	ID     string       `json:"id"`
+	Answer string       `json:"answer"`
+}
+
+// question is the body of a request. Without an id it gets one.
+type question struct {
+	Key  string `json:"key"`
+	ID   string `json:"id,omitempty"`
+	Text string `json:"text"`
+	// Wait is how long to wait for the answer, like "5m".
+	Wait string `json:"wait,omitempty"`
+}
+
+const (
+	// DefaultWait is how long an answer is waited for.
+	DefaultWait = 5 * time.Minute
+	maxWait     = time.Hour
+	// maxQuestion bounds a request. The text itself is bounded by the gateway.
+	maxQuestion = 32 << 20
+)
+
+var askID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// Ask answers POST {"key", "text", "id", "wait"} with an [Asked].
+func Ask(ask Asker) http.Handler {
+	return http.MaxBytesHandler(verb(func(ctx context.Context, r *request) (any, error) {
+		if ask == nil {
+			return nil, ErrNoDaemon
+		}
+		q := question{ID: rand.Text()}
+		if err := json.Unmarshal(r.raw, &q); err != nil {
+			return nil, &badRequest{`the body must be JSON like {"key": "web:default", "text": "…"}`}
+		}
+		k, err := key(q.Key)
+		if err != nil {
+			return nil, err
+		}
+		if !askID.MatchString(q.ID) {
+			return nil, &badRequest{"an id has 1 to 64 letters, digits, _ or -"}
+		}
+		wait := DefaultWait
+		if q.Wait != "" {
+			if wait, err = time.ParseDuration(q.Wait); err != nil || wait <= 0 || wait > maxWait {
+				return nil, &badRequest{fmt.Sprintf("wait is a duration like 30s, at most %s", maxWait)}
+			}
+		}
+		ctx, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		answer, err := ask(ctx, k, q.ID, q.Text)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("no answer within %s; the question stays: ask again with the id %s to wait on: %w", wait, q.ID, context.DeadlineExceeded)
+		}
+		return Asked{Key: k, ID: q.ID, Answer: answer}, err
+	}), maxQuestion)
+}
+
+// Ask asks a question in k and waits for the answer. Errors: ErrNoDaemon,
+// context.DeadlineExceeded.
+func (c *Client) Ask(ctx context.Context, k channels.Key, id, text string, wait time.Duration) (a Asked, err error) {
+	err = c.post(ctx, "/v1/ask", question{Key: k.String(), ID: id, Text: text, Wait: wait.String()}, &a)
+	return a, err
+}
