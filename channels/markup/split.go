@@ -42,7 +42,7 @@ func (r Ruler) unit(c rune) int {
 // is closed and opened again with its language; a table's head is repeated.
 // There is always a piece, and none is empty.
 func Split(markdown string, r Ruler) []string {
-	text := strings.Trim(Tidy(markdown), "\n")
+	text := strings.Trim(prepare(Tidy(markdown)), "\n")
 	if strings.TrimSpace(text) == "" {
 		return []string{"…"}
 	}

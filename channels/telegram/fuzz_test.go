@@ -97,6 +97,9 @@ func FuzzSplit(f *testing.F) {
 		if strings.ContainsAny(md, "`~|") {
 			return // code blocks and tables are repeated
 		}
+		if strings.Contains(md, "://") && strings.Contains(md, "]:") || strings.Contains(md, "<") {
+			return // addresses go where they are used, and sections are not folded
+		}
 		if want, got := letters(md), letters(strings.Join(pieces, "")); want != got {
 			t.Errorf("%d letters became %d", len(want), len(got))
 		}

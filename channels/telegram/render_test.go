@@ -48,6 +48,7 @@ func TestRender(t *testing.T) {
 		"spoiler":         {"||x||", "||x||"},
 		"nul and bidi":    {"a\x00b\u202ec", "abc"},
 		"nothing":         {" \n", "…"},
+		"long quote":      {"> a\n> b\n> c\n> d\n> e\n> f\n> g\n> h\n> i", "<blockquote expandable>a\nb\nc\nd\ne\nf\ng\nh\ni</blockquote>"},
 		"table":           {"| a | long |\n|---|:-:|\n| **1** | `x` |\n| äöü | 2 |", "<pre>a   | long\n----+-----\n1   | x\näöü | 2</pre>"},
 	}
 	for name, c := range tests {
@@ -55,6 +56,29 @@ func TestRender(t *testing.T) {
 			got, _ := telegram.Render(c.md)
 			if diff := cmp.Diff(c.html, got); diff != "" {
 				t.Errorf("Render(%q) (-want +got):\n%s", c.md, diff)
+			}
+		})
+	}
+}
+
+// What a network does not have is shown in a way that it has.
+func TestSplitPrepares(t *testing.T) {
+	tests := map[string]struct{ md, html string }{
+		"surplus cells":   {"| a | b |\n|---|---|\n| 1 | 2 | 3 | `4` |\n| 5 |", "<pre>a | b\n--+----------\n1 | 2 | 3 | 4\n5 | </pre>"},
+		"reference":       {"see [the *docs*][1] and [2].\n\n[1]: https://a.example/ \"Manual\"\n[2]: https://b.example", "see <a href=\"https://a.example/\">the <i>docs</i> “Manual”</a> and <a href=\"https://b.example\">2</a>."},
+		"no reference":    {"a[0] and [x][y] ```[1]```\n\n[1]: https://a.example", "a[0] and [x][y] <code>[1]</code>\n\n[1]: https://a.example"},
+		"details":         {"<details>\n<summary>More & more</summary>\n\n**body**\n\n</details>", "<b>More &amp; more</b>\n\n<b>body</b>"},
+		"escaped pipe":    {"| a | b |\n|---|---|\n| 1 | x \\| y |", "<pre>a | b\n--+------\n1 | x | y</pre>"},
+		"reference twice": {"[a][X] and [b][x]\n\n[x]: <https://a.example>", "<a href=\"https://a.example\">a</a> and <a href=\"https://a.example\">b</a>"},
+		"odd definition":  {"[1]\n<details>[1]: https://a.example", "[1]\n[1]: https://a.example"},
+		"footnote":        {"so[^1]\n\n[^1]: https://a.example", "so[^1]\n\n[^1]: https://a.example"},
+		"code":            {"```\n<details>\n[a][1]\n```\n\n[1]: https://a.example", "<pre>&lt;details&gt;\n[a][1]</pre>\n\n[1]: https://a.example"},
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, _ := telegram.Render(split(t, c.md)[0])
+			if diff := cmp.Diff(c.html, got); diff != "" {
+				t.Errorf("of %q is shown (-want +got):\n%s", c.md, diff)
 			}
 		})
 	}
@@ -211,6 +235,19 @@ func TestSplitPrefersParagraphsThenWords(t *testing.T) {
 		if strings.Count(p, "[") != strings.Count(p, ")") {
 			t.Errorf("piece %d cuts a link: … %q", i, p[len(p)-60:])
 		}
+	}
+}
+
+// Telegram drops the markup of a message from the hundredth on.
+func TestSplitKeepsMarkup(t *testing.T) {
+	pieces := split(t, strings.Repeat("**bold** and `code` and\n", 80))
+	for _, piece := range pieces {
+		if html, _ := telegram.Render(piece); strings.Count(html, "</") > 100 {
+			t.Errorf("a piece has %d entities, want at most 100", strings.Count(html, "</"))
+		}
+	}
+	if len(pieces) > 3 {
+		t.Errorf("%d pieces for 160 entities", len(pieces))
 	}
 }
 

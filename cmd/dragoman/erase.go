@@ -23,7 +23,7 @@ func (*sessionsEraseCmd) Help() string {
 	return `The key of a private chat means the person in it, everywhere on that channel: what they wrote in shared chats, their facts and pairings go too. ` +
 		`With --conversation only that chat goes. The key of a shared chat means that chat alone.
 
-What stays: what the model and others said in shared chats, the memory of those chats, titles, summaries of what others wrote, backups, exports, and what the provider of the model and the people's phones keep. ` +
+What stays: what the model and others said in shared chats, the memory of those chats, titles, summaries of what others wrote, files that the model wrote into the workspace, backups, exports, and what the provider of the model and the people's phones keep. ` +
 		`Before it asks, the command shows what will go, and lists the facts, titles and summaries with a name of the person, each with the command that takes it away.`
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/testkit"
@@ -51,13 +52,43 @@ func TestButtons(t *testing.T) {
 	h.tell(ann, "what is Go? #2")
 	h.said(ann.ID, 2)
 	h.until("Again under the answer", func() bool { return slices.Contains(h.under(ann.ID), "Again") })
-	// The press is stored: a daemon that dies before it answers goes on with it.
 	h.presses(ann, chat, "Again")
 	if got := h.said(ann.ID, 3)[2]; !strings.Contains(got, "#2") {
 		t.Errorf("the bot says %q, want an answer to #2 once more", got)
 	}
 	if got := h.asked()[2].LastUser(); !strings.HasSuffix(got, "[asks for another answer to:] what is Go? #2") {
 		t.Errorf("the model reads %q", got)
+	}
+}
+
+// A press is stored before it is answered: a daemon that is killed in between
+// does what it asks for once.
+func TestKillBeforeAPressIsAnswered(t *testing.T) {
+	h := newHouse(t, plan{})
+	d := h.start()
+	h.tell(ann, "what is Go? #1")
+	h.until("Again under the answer", func() bool { return slices.Contains(h.under(ann.ID), "Again") })
+	h.api.Break(botapi.Fault{Method: "answerCallbackQuery", Delay: time.Hour})
+	shown := h.api.Shown(ann.ID)
+	h.api.Private(ann).Press(ann, shown[len(shown)-1].ID, "Again")
+	h.said(ann.ID, 2)
+	testkit.Eventually(h.t, "the answer to be noted as sent", func() bool {
+		return !strings.Contains(h.dragoman("queue", "list"), "telegram:71")
+	})
+	if h.api.Unconfirmed() != 1 {
+		t.Errorf("%d updates are unconfirmed, want the press", h.api.Unconfirmed())
+	}
+	d.over = true
+	if err := d.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-d.ended
+	h.api.Heal()
+	h.start()
+	h.until("the press to be answered", func() bool { return h.api.Unconfirmed() == 0 && h.api.Pressed(0).Answered })
+	h.tell(ann, "thank you #3")
+	if got := h.said(ann.ID, 3); !strings.Contains(got[2], "#3") || len(h.asked()) != 3 {
+		t.Errorf("the bot says %q and the model was asked %d times, want one answer to each", got, len(h.asked()))
 	}
 }
 

@@ -1,0 +1,189 @@
+package markup
+
+import (
+	"regexp"
+	"strings"
+)
+
+// prepare rewrites what would be lost or shown raw: links whose address stands
+// elsewhere, perhaps in another message; folded sections; and the cells of a
+// table beyond those of its head.
+func prepare(md string) string {
+	if !strings.ContainsAny(md, "|[<") {
+		return md
+	}
+	lines := strings.Split(md, "\n")
+	code := inFences(lines)
+	to := addresses(lines, code)
+	columns := 0 // of the table that we are in
+	for i, line := range lines {
+		if code[i] {
+			columns = 0
+			continue
+		}
+		line = unfold(line)
+		if len(to) > 0 {
+			line = direct(line, to)
+		}
+		switch {
+		case strings.TrimSpace(line) == "":
+			columns = 0
+		case columns > 0:
+			line = joinSurplus(line, columns)
+		case i > 0 && !code[i-1] && delimiterRow.MatchString(line) && len(cellEnds(line)) == len(cellEnds(lines[i-1])):
+			columns = len(cellEnds(line))
+		}
+		lines[i] = line
+	}
+	dropUsed(lines, code, to)
+	return strings.Join(lines, "\n")
+}
+
+// dropUsed takes out the definitions that stand where they are used.
+func dropUsed(lines []string, code []bool, to map[string]*address) {
+	for i, line := range lines {
+		m := definition.FindStringSubmatch(line)
+		if code[i] || m == nil {
+			continue
+		}
+		if a := to[label(m[1])]; a != nil && a.uses > 0 && a.uses <= mostUses {
+			lines[i] = ""
+		}
+	}
+}
+
+// inFences says which of lines belong to code blocks.
+func inFences(lines []string) []bool {
+	in := make([]bool, len(lines))
+	var open *fence
+	for i, line := range lines {
+		switch {
+		case open == nil:
+			open = fenceOf(line)
+			in[i] = open != nil
+		default:
+			in[i] = true
+			if open.closes(line) {
+				open = nil
+			}
+		}
+	}
+	return in
+}
+
+// address is where the links of one label point.
+type address struct {
+	to, title string
+	uses      int
+}
+
+// mostUses is how often an address is repeated at most.
+const mostUses = 50
+
+// definition is a line like `[1]: https://a.example "Title"`. A footnote is none.
+var definition = regexp.MustCompile(`^ {0,3}\[([^\[\]^][^\[\]]*)\]:[ \t]*<?([a-zA-Z][a-zA-Z0-9+.-]*://[^\s<>]+)>?(?:[ \t]+["'(]([^"]*)["')])?[ \t]*$`)
+
+func label(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), " ")) }
+
+func addresses(lines []string, code []bool) map[string]*address {
+	to := map[string]*address{}
+	for i, line := range lines {
+		if m := definition.FindStringSubmatch(line); !code[i] && m != nil && to[label(m[1])] == nil {
+			to[label(m[1])] = &address{to: m[2], title: m[3]}
+		}
+	}
+	return to
+}
+
+// reference is code in a line, or words in brackets, perhaps with a label in
+// others.
+var reference = regexp.MustCompile("`+[^`]*`+" + `|\[([^\[\]]+)\](?:\[([^\[\]]*)\])?`)
+
+// direct puts the addresses into the references of line.
+func direct(line string, to map[string]*address) string {
+	if definition.MatchString(line) {
+		return line
+	}
+	var b strings.Builder
+	done := 0
+	for _, at := range reference.FindAllStringSubmatchIndex(line, -1) {
+		if at[2] < 0 {
+			continue
+		}
+		words, name := line[at[2]:at[3]], ""
+		if at[4] >= 0 {
+			name = line[at[4]:at[5]]
+		} else if strings.HasPrefix(line[at[1]:], "(") || strings.HasPrefix(line[at[1]:], ":") {
+			continue
+		}
+		if name == "" {
+			name = words
+		}
+		target := to[label(name)]
+		if target == nil {
+			continue
+		}
+		if target.uses++; target.uses > mostUses {
+			continue
+		}
+		b.WriteString(line[done:at[0]] + "[" + words + "](<" + target.to + ">")
+		if target.title != "" {
+			b.WriteString(` "` + target.title + `"`)
+		}
+		b.WriteString(")")
+		done = at[1]
+	}
+	b.WriteString(line[done:])
+	return b.String()
+}
+
+var (
+	folded  = regexp.MustCompile(`(?i)^[ \t]*</?(?:details|summary)\b`)
+	summary = regexp.MustCompile(`(?i)<summary>[ \t]*(.+?)[ \t]*</summary>`)
+	details = regexp.MustCompile(`(?i)</?details(?: open)?>`)
+)
+
+// unfold shows a section that a page would fold: networks do not.
+func unfold(line string) string {
+	if !folded.MatchString(line) {
+		return line
+	}
+	return summary.ReplaceAllString(details.ReplaceAllString(line, ""), "\n**$1**\n")
+}
+
+// cellEnds are where the cells of a row end.
+func cellEnds(row string) []int {
+	from, to := 0, len(strings.TrimRight(row, " \t"))
+	if trimmed := strings.TrimLeft(row, " \t"); strings.HasPrefix(trimmed, "|") {
+		from = len(row) - len(trimmed) + 1
+	}
+	var ends []int
+	for i := from; i < to; i++ {
+		switch row[i] {
+		case '\\':
+			i++
+		case '|':
+			ends = append(ends, i)
+		}
+	}
+	if len(ends) == 0 || ends[len(ends)-1] != to-1 {
+		ends = append(ends, to)
+	}
+	return ends
+}
+
+// joinSurplus makes the cells of row beyond so many a part of the last.
+func joinSurplus(row string, columns int) string {
+	ends := cellEnds(row)
+	if len(ends) <= columns {
+		return row
+	}
+	var b strings.Builder
+	done := 0
+	for _, end := range ends[columns-1 : len(ends)-1] {
+		b.WriteString(row[done:end] + `\`)
+		done = end
+	}
+	b.WriteString(row[done:])
+	return b.String()
+}
