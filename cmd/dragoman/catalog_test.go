@@ -245,7 +245,7 @@ func TestErasePersonByChat(t *testing.T) {
 	if _, err := w.daemon.store.Remember(context.Background(), "person:irc:account:bob", "a fact"); err != nil {
 		t.Fatal(err)
 	}
-	out := w.want([]string{"all of irc:alice: 2 messages", "in irc:#go: what the person wrote, 1 message\n", "files of the workspace stays"}, "sessions", "erase", "irc:alice", "--yes")
+	out := w.want([]string{"all of irc:alice: 2 messages", "in irc:#go: what the person wrote, 1 message\n", "Files in the workspace are not touched."}, "sessions", "erase", "irc:alice", "--yes")
 	if strings.Contains(out, "quiet") {
 		t.Errorf("another person's chat is erased:\n%s", out)
 	}

@@ -43,7 +43,7 @@ func (e *env) foundText(target string, p httpapi.Plan) string {
 		fmt.Fprintf(&b, "  %s\n", count(p.Pairings, "pairing", "pairings"))
 	}
 	b.WriteString("Summaries that tell of it, queues, files, what the channel keeps of its own, and the search index go with it.")
-	b.WriteString("\nWhat the model wrote into files of the workspace stays, notes about the person as well: look there, and delete what is theirs.")
+	b.WriteString("\nFiles in the workspace are not touched. The model may have written notes about the person there: look, and delete what is theirs.")
 	b.WriteString(e.memoriesText(p))
 	b.WriteString(e.namingText(p))
 	b.WriteString(e.maybeText(p))
