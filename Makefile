@@ -53,7 +53,7 @@ need:
 test-models:
 	@.ci/models
 	@rm -f .cache/models/figures
-	DRAGOMAN_MODELS=$(CURDIR)/.cache/models go test -count=1 -parallel 4 -timeout 20m ./internal/livemodels/...; \
+	DRAGOMAN_MODELS=$(CURDIR)/.cache/models go test -count=1 -parallel 4 -timeout 20m ./internal/livetest/...; \
 		failed=$$?; cat .cache/models/figures; exit $$failed
 
 ## crash: kill the real binary KILLS times; writes docs/internals/reliability.md

@@ -3,10 +3,10 @@ package openai
 import (
 	"bytes"
 	"cmp"
-	"crypto/rand"
 	"encoding/json"
 	"strings"
 
+	"dragoman/agent/wire"
 	"dragoman/sessions"
 )
 
@@ -127,16 +127,11 @@ func (c *calls) all() []sessions.ToolCall {
 	var out []sessions.ToolCall
 	taken := make(map[string]bool)
 	for _, p := range c.list {
-		id := p.id
-		if id == "" || taken[id] {
-			id = "call_" + rand.Text()
-		}
-		taken[id] = true
 		args := strings.TrimSpace(p.args.String())
 		if args == "" || args == "null" {
 			args = "{}"
 		}
-		out = append(out, sessions.ToolCall{ID: id, Name: cmp.Or(strings.TrimSpace(p.name), unnamed), Arguments: args})
+		out = append(out, sessions.ToolCall{ID: wire.FreshID(p.id, taken), Name: cmp.Or(strings.TrimSpace(p.name), unnamed), Arguments: args})
 	}
 	return out
 }

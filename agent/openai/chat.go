@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"net"
 	"net/http"
 	"slices"
@@ -40,31 +39,27 @@ func (*Chat) Header(key string) http.Header {
 // which divide by it in 32 bits do not overflow.
 const nearlyZero = 1e-4
 
-// Encode writes the messages and the tools apart from the rest: the library
-// encodes messages twice and tools anew for every request, and tools are the
-// larger part of most requests, so that all the calls that wait share them.
+// Encode writes the tools apart from the rest: they are the larger part of most
+// requests, so that all the calls that wait share them.
 func (c *Chat) Encode(in *wire.Input) (net.Buffers, error) {
-	const empty = `{"model":"","messages":null`
 	body, err := json.Marshal(request(in))
 	if err != nil {
 		return nil, err
 	}
-	rest, found := bytes.CutPrefix(body, []byte(empty))
-	if !found {
-		return nil, errors.New("go-openai does not write its request as it did")
-	}
-	head, err := head(in)
-	if err != nil {
-		return nil, err
-	}
 	if in.Traits.NoTools || len(in.Request.Tools) == 0 {
-		return net.Buffers{head, rest}, nil
+		return net.Buffers{body}, nil
 	}
 	tools, err := c.tools(in.Request.Tools)
 	if err != nil {
 		return nil, err
 	}
-	return net.Buffers{head, rest[:len(rest)-1], []byte(`,"tools":`), tools, []byte("}")}, nil
+	return net.Buffers{body[:len(body)-1], []byte(`,"tools":`), tools, []byte("}")}, nil
+}
+
+// requestBody is the library's request with messages of ours.
+type requestBody struct {
+	openai.ChatCompletionRequest
+	Messages []message `json:"messages"`
 }
 
 // Decode begins an answer.
@@ -72,10 +67,11 @@ func (c *Chat) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
 	return &answer{onDelta: onDelta, in: in}
 }
 
-// request is what stands beside the name, the messages and the tools.
-func request(in *wire.Input) *openai.ChatCompletionRequest {
+// request is all but the tools.
+func request(in *wire.Input) *requestBody {
 	r, t := in.Request, &in.Traits
-	out := &openai.ChatCompletionRequest{Stream: true, ReasoningEffort: effort(in)}
+	out := &requestBody{Messages: messages(in)}
+	out.Model, out.Stream, out.ReasoningEffort = in.To.Model, true, effort(in)
 	if t.CompletionTokens {
 		out.MaxCompletionTokens = max(r.MaxTokens, 0)
 	} else {

@@ -14,88 +14,68 @@ import (
 // messages without content, and go-openai leaves empty content out.
 const noOutput = "(no output)"
 
-// head is the beginning of a request's body: the model's name, which the
-// library would judge whoever serves it, and the messages.
-func head(in *wire.Input) ([]byte, error) {
-	name, err := json.Marshal(in.To.Model)
-	if err != nil {
-		return nil, err
-	}
+// message is a message with what providers attach to it. The library's type has
+// no place for that, and its method writes each message twice.
+type message struct {
+	Role             string            `json:"role"`
+	Content          any               `json:"content,omitempty"` // a text or parts
+	ReasoningContent string            `json:"reasoning_content,omitempty"`
+	Calls            []call            `json:"tool_calls,omitempty"`
+	CallID           string            `json:"tool_call_id,omitempty"`
+	Reasoning        string            `json:"reasoning,omitempty"`
+	Details          []json.RawMessage `json:"reasoning_details,omitempty"`
+	Extra            json.RawMessage   `json:"extra_content,omitempty"`
+}
+
+// call is a call with what a provider attached to it.
+type call struct {
+	openai.ToolCall
+	Extra json.RawMessage `json:"extra_content,omitempty"`
+}
+
+// messages are those of a request, as servers read them.
+func messages(in *wire.Input) []message {
 	r := in.Request
-	size := len(r.System) + len(name) + 128
-	for i := range r.Messages {
-		size += len(r.Messages[i].Content) + 64
-	}
-	out := make([]byte, 0, size+size/8)
-	out = append(append(append(out, `{"model":`...), name...), `,"messages":[`...)
+	out := make([]message, 0, 1+len(r.Messages))
 	if r.System != "" {
-		if out, err = appendMessage(out, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: r.System}, nil); err != nil {
-			return nil, err
-		}
+		out = append(out, message{Role: openai.ChatMessageRoleSystem, Content: &r.System})
 	}
 	for i := range r.Messages {
-		m, also := message(in, &r.Messages[i])
-		if out, err = appendMessage(out, m, also); err != nil {
-			return nil, err
-		}
+		out = append(out, messageOf(in, &r.Messages[i]))
 	}
-	return append(out, ']'), nil
+	return out
 }
 
-// appendMessage adds m to the list that out ends with, with the fields that
-// the library has no place for. The library's method is called itself:
-// encoding/json would look over all that it wrote again.
-func appendMessage(out []byte, m openai.ChatCompletionMessage, also *attached) ([]byte, error) {
-	calls := m.ToolCalls
-	if also != nil && len(also.Calls) > 0 {
-		m.ToolCalls = nil // written with what is attached to them
-	}
-	b, err := m.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	if also != nil {
-		if b, err = also.into(b, calls); err != nil {
-			return nil, err
-		}
-	}
-	if out[len(out)-1] != '[' {
-		out = append(out, ',')
-	}
-	return append(out, b...), nil
-}
-
-// message is m as servers read it, and what the library has no place for; nil
-// if that is nothing. Name is left out: servers limit its characters, and what
-// the model should know of the sender stands in the content.
-func message(in *wire.Input, m *sessions.Message) (openai.ChatCompletionMessage, *attached) {
-	out := openai.ChatCompletionMessage{Role: string(m.Role), ToolCallID: m.ToolCallID, Content: m.Content}
+// messageOf is m as servers read it. Name is left out: servers limit its
+// characters, and what the model should know of the sender stands in the content.
+func messageOf(in *wire.Input, m *sessions.Message) message {
+	out := message{Role: string(m.Role), CallID: m.ToolCallID}
 	for _, c := range m.ToolCalls {
-		out.ToolCalls = append(out.ToolCalls, openai.ToolCall{
+		out.Calls = append(out.Calls, call{ToolCall: openai.ToolCall{
 			ID:       c.ID,
 			Type:     openai.ToolTypeFunction,
 			Function: openai.FunctionCall{Name: c.Name, Arguments: wire.Arguments(c.Arguments)},
-		})
+		}})
 	}
+	var shown []wire.Picture
 	if in.Pictures != nil {
-		if shown := in.Pictures(m); len(shown) > 0 {
-			out.Content, out.MultiContent = "", parts(m.Content, shown)
-		}
+		shown = in.Pictures(m)
 	}
-	if out.Content == "" && out.MultiContent == nil && len(out.ToolCalls) == 0 {
+	switch {
+	case len(shown) > 0:
+		out.Content = parts(m.Content, shown)
+	case m.Content != "":
+		out.Content = &m.Content
+	case len(out.Calls) > 0: // they are enough
+	case m.Role == sessions.RoleTool:
+		out.Content = noOutput
+	default:
 		out.Content = wire.NoContent
-		if m.Role == sessions.RoleTool {
-			out.Content = noOutput
-		}
 	}
-	if m.Role != sessions.RoleAssistant {
-		return out, nil
+	if m.Role == sessions.RoleAssistant {
+		out.attach(attachedTo(in, m))
 	}
-	also := attachedTo(in, m)
-	if also != nil {
-		out.ReasoningContent = also.ReasoningContent
-	}
-	return out, also
+	return out
 }
 
 // parts are a text and the pictures that came with it. The line that names
@@ -151,35 +131,15 @@ func attachedTo(in *wire.Input, m *sessions.Message) *attached {
 	return out
 }
 
-// into puts a into a message, but for ReasoningContent, which the library
-// writes. calls are those of the message.
-func (a *attached) into(message []byte, calls []openai.ToolCall) ([]byte, error) {
-	also := struct {
-		Reasoning string            `json:"reasoning,omitempty"`
-		Details   []json.RawMessage `json:"reasoning_details,omitempty"`
-		Extra     json.RawMessage   `json:"extra_content,omitempty"`
-		Calls     []attachedCall    `json:"tool_calls,omitempty"`
-	}{Reasoning: a.Reasoning, Details: a.Details, Extra: a.Extra}
-	for i := range calls {
-		if len(a.Calls) == 0 {
-			break
-		}
-		call := attachedCall{ToolCall: calls[i]}
-		if i < len(a.Calls) && string(a.Calls[i]) != "null" {
-			call.Extra = a.Calls[i]
-		}
-		also.Calls = append(also.Calls, call)
+// attach puts a, which may be nil, into m.
+func (m *message) attach(a *attached) {
+	if a == nil {
+		return
 	}
-	b, err := json.Marshal(also)
-	if err != nil || len(b) == len("{}") {
-		return message, err
+	m.ReasoningContent, m.Reasoning, m.Details, m.Extra = a.ReasoningContent, a.Reasoning, a.Details, a.Extra
+	for i := range min(len(m.Calls), len(a.Calls)) {
+		if string(a.Calls[i]) != "null" {
+			m.Calls[i].Extra = a.Calls[i]
+		}
 	}
-	b[0] = ','
-	return append(message[:len(message)-1], b...), nil
-}
-
-// attachedCall is a call with what a provider attached to it.
-type attachedCall struct {
-	openai.ToolCall
-	Extra json.RawMessage `json:"extra_content,omitempty"`
 }

@@ -95,7 +95,7 @@ var Table = []Rule{
 	{Package: "internal/crash*/**", Imports: []string{"**"}, ForTests: true},
 	{Package: "internal/bench*/**", Imports: []string{"**"}, ForTests: true},
 	{Package: "internal/story/**", Imports: []string{"**"}, ForTests: true},
-	{Package: "internal/livemodels/**", Imports: []string{"**"}, ForTests: true},
+	{Package: "internal/livetest/**", Imports: []string{"**"}, ForTests: true},
 
 	// The verbs talk to a running daemon through the client in httpapi and
 	// print what the domain's types hold.

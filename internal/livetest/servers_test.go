@@ -1,4 +1,4 @@
-package livemodels_test
+package livetest_test
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"dragoman/internal/livemodels/tinymodel"
+	"dragoman/internal/livetest/tinymodel"
 	"dragoman/internal/testkit"
 )
 
@@ -72,6 +72,7 @@ func need(t *testing.T) {
 	if servers == "" {
 		t.Skip("it needs llama-server and Ollama: make test-models")
 	}
+	testkit.Sources(t)
 }
 
 // The tiny model's words. It says the answer to whatever it is asked, a

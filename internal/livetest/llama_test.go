@@ -1,4 +1,4 @@
-package livemodels_test
+package livetest_test
 
 import (
 	"fmt"

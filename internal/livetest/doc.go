@@ -1,4 +1,4 @@
-// Package livemodels holds the tests that run Dragoman's real binary against
+// Package livetest holds the tests that run Dragoman's real binary against
 // real model servers: llama.cpp's llama-server and Ollama, built from their
 // sources, with a tiny model that package tinymodel writes. They show that no
 // request of ours is refused by the chat template of a known model, and that
@@ -7,4 +7,4 @@
 // "make test-models" builds the servers and runs them; go test alone skips
 // them, for want of the servers. The tests own the processes that they start
 // and end each. Everything listens on loopback.
-package livemodels
+package livetest

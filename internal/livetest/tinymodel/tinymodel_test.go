@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"dragoman/internal/livemodels/tinymodel"
+	"dragoman/internal/livetest/tinymodel"
 )
 
 func corpus(t *testing.T) string {
