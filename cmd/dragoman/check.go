@@ -60,6 +60,12 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	for _, line := range cfg.Policy() {
 		e.say("  %s", line)
 	}
+	if prompted := cfg.Prompted(); len(prompted) > 0 {
+		e.say("Added to the system prompt:")
+		for _, line := range prompted {
+			e.say("  %s", printable(line))
+		}
+	}
 	if k.Online {
 		if err := e.checkOnline(cfg); unusable == nil {
 			unusable = err

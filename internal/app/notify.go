@@ -73,7 +73,7 @@ func (d *Daemon) reloads(ctx context.Context) {
 	}
 }
 
-// reload applies allow lists, log level, jobs and hooks. A configuration with
+// reload applies allow lists, prompts of channels, log level, jobs and hooks. A configuration with
 // problems changes nothing.
 func (d *Daemon) reload() {
 	if d.opts.Reload == nil {
@@ -93,7 +93,11 @@ func (d *Daemon) reload() {
 		if ch.Allow = cfg.Channels[name].Allow; gone {
 			ch.Allow, ch.Pairing = nil, false
 		}
+		if !gone {
+			ch.SystemPrompt, ch.Prompts = cfg.Channels[name].SystemPrompt, cfg.Channels[name].Prompts
+		}
 		d.gateway.SetAllow(name, ch.Allow)
+		d.gateway.SetSystem(name, ch.System)
 		d.gateway.Shut(name, gone) // nobody may talk on a channel that was taken out
 		now.Channels[name] = ch
 	}
@@ -105,8 +109,8 @@ func (d *Daemon) reload() {
 		d.log.Error("reload: the hooks stay as they were", "err", err)
 	}
 	d.gateway.Revive()
-	d.log.Info("reloaded: allow lists, jobs, hooks and log level")
-	if rest := config.Changed(d.cfg, cfg, "log.level", "heartbeat", "hooks", "channels.*.allow"); len(rest) > 0 {
+	d.log.Info("reloaded: allow lists, prompts of channels, jobs, hooks and log level")
+	if rest := config.Changed(d.cfg, cfg, "log.level", "heartbeat", "hooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts"); len(rest) > 0 {
 		d.log.Warn("these settings changed and need a restart", "settings", strings.Join(rest, ", "))
 	}
 }

@@ -42,7 +42,8 @@ type Access struct {
 	Pairing      bool     `yaml:"pairing" doc:"Give strangers in private chats a code, which you approve with dragoman pair approve."`
 	Groups       string   `yaml:"groups" doc:"In shared chats: addressed answers when spoken to, all answers every message, off answers none."`
 	Reset        string   `yaml:"reset" doc:"Overrides sessions.reset.mode on this channel: never, daily or idle. Empty: no override."`
-	SystemPrompt string   `yaml:"system_prompt" doc:"Added to the system prompt on this channel."`
+	SystemPrompt string   `yaml:"system_prompt" doc:"Added to the system prompt on this channel. {channel} becomes the room, {chat} the chat's id, {network} the network and {nick} the bot's name."`
+	Prompts      Prompts  `yaml:"prompts" example:"{private: …, group: …, \"#go\": …}" doc:"Added after it, with the same placeholders: for private chats, for groups (or rooms), and for chats by their id, in which * stands for any characters. All that match are added, the longest last."`
 }
 
 // Telegram is one bot.

@@ -84,6 +84,10 @@ func (d *decoder) value(n *yaml.Node, path string, v reflect.Value, f field) {
 		if !null {
 			d.channels(n, path, v)
 		}
+	case t == promptsType:
+		if !null {
+			d.prompts(n, path, v)
+		}
 	case t == headersType || t == bodyType:
 		switch {
 		case null:

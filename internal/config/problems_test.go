@@ -174,6 +174,13 @@ func TestOneProblem(t *testing.T) {
 		{"fraction", "heartbeat: {target: \"web:default\", every: 90.5s}\n", "1 heartbeat.every: has a fraction of a second; write whole seconds"},
 		{"catch up", "heartbeat: {jobs: [{name: a, every: 1h, target: \"web:default\", prompt: x, catch_up: true}]}\n", "1 heartbeat.jobs[0].catch_up: \"true\" is not known here; write once or skip"},
 		{"local zone", "heartbeat: {target: \"web:default\", time_zone: Local}\n", "1 heartbeat.time_zone: \"Local\" is no time zone; write one like Europe/Rome or UTC"},
+		{"bad agent's zone", "agent: {time_zone: Mars/Base}\n", "1 agent.time_zone: \"Mars/Base\" is no time zone; write one like Europe/Rome or UTC"},
+		{"placeholder", "channels: {web: {system_prompt: 'You are in {room}.'}}\n", "1 channels.web.system_prompt: has an unknown placeholder, {room}; the placeholders are {channel}, {chat}, {network}, {nick}, and {{name}} is a plain {name}"},
+		{"placeholder of a room", "channels: {irc: {enabled: false, prompts: {group: x,\n '#go': 'Speak {chanel}.'}}}\n", "2 channels.irc.prompts.#go: has an unknown placeholder, {chanel}; the placeholders are {channel}, {chat}, {network}, {nick}, and {{name}} is a plain {name}"},
+		{"prompt for a name", "channels: {telegram: {enabled: false, prompts: {Family: x}}}\n", "1 channels.telegram.prompts.Family: is no chat of Telegram; write private, group, or a chat's id like \"-1001234567890\", which may have a *"},
+		{"prompt as in allow", "channels: {irc: {enabled: false, prompts: {'chat:#go': x}}}\n", "1 channels.irc.prompts.(a key with unusual characters): has chat: before the chat; write \"#go\""},
+		{"prompt of nothing", "channels: {irc: {enabled: false, prompts: {'#go': ''}}}\n", "1 channels.irc.prompts.#go: is empty; write a prompt, or remove the line"},
+		{"prompts in a list", "channels: {web: {prompts: [x]}}\n", "1 channels.web.prompts: want keys here, like key: value"},
 		{"bad zone", "heartbeat: {target: \"web:default\", time_zone: Mars/Base}\n", "1 heartbeat.time_zone: \"Mars/Base\" is no time zone; write one like Europe/Rome or UTC"},
 	}
 	for _, tt := range tests {

@@ -80,3 +80,63 @@ func TestSummaryPromptProblems(t *testing.T) {
 		}
 	}
 }
+
+// Each chat gets the prompts of its channel, its kind and its id, with its names
+// filled in.
+func TestPromptsOfChats(t *testing.T) {
+	const text = `
+channels:
+  libera:
+    type: irc
+    server: irc.example.org:6697
+    nick: helper
+    allow: ["*"]
+    system_prompt: "You are {nick} on {network}. JSON is {\"a\": {}}, and {{nick}} is plain."
+    prompts:
+      private: You talk to one person.
+      group: You are in {channel} ({chat}).
+      "#go*": Only Go.
+      "#Go-Nuts": Be funny.
+  telegram: {token: "1:abcdefgh", allow: [5], prompts: {"-100*": "{network} {channel} {nick}"}}
+`
+	c := load1(t, text)
+	const all = `You are helper on irc.example.org. JSON is {"a": {}}, and {nick} is plain.`
+	for _, test := range []struct {
+		channel, chat string
+		private       bool
+		want          []string
+	}{
+		{"libera", "alice", true, []string{all, "You talk to one person."}},
+		{"libera", "#c", false, []string{all, "You are in #c (#c)."}},
+		{"libera", "#go-nuts", false, []string{all, "You are in #go-nuts (#go-nuts).", "Only Go.", "Be funny."}},
+		{"telegram", "-100123:7", false, []string{"Telegram -100123:7 Dragoman"}},
+		{"telegram", "5", true, nil},
+		{"web", "default", true, nil},
+	} {
+		if got, want := c.Channels[test.channel].System(test.chat, test.private), strings.Join(test.want, "\n\n"); got != want {
+			t.Errorf("%s:%s gets %q, want %q", test.channel, test.chat, got, want)
+		}
+	}
+	if diff := cmp.Diff([]string{
+		"libera, every chat: " + all,
+		"libera, private chats: You talk to one person.",
+		"libera, groups: You are in {channel} ({chat}).",
+		"libera, #go*: Only Go.",
+		"libera, #Go-Nuts: Be funny.",
+		"telegram, -100*: Telegram {channel} Dragoman",
+	}, c.Prompted()); diff != "" {
+		t.Errorf("Prompted (-want +got):\n%s", diff)
+	}
+	again := load1(t, strings.ReplaceAll(c.Effective(), "<secret>", "1:abcdefgh"))
+	if diff := cmp.Diff(c.Channels["libera"].Prompts, again.Channels["libera"].Prompts); diff != "" {
+		t.Errorf("the effective form loads as (-want +got):\n%s", diff)
+	}
+}
+
+// Where placeholders are not filled in, that is said.
+func TestPlaceholdersOfTheAgentsPrompt(t *testing.T) {
+	c := load1(t, "agent: {system_prompt: 'You are in {channel}.'}\n")
+	if w := c.Warnings(); len(w) != 1 || w[0].Path != "agent.system_prompt" {
+		t.Errorf("warnings %v, want one of agent.system_prompt", w)
+	}
+}

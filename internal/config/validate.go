@@ -212,6 +212,9 @@ func (v *validator) agent() {
 	v.between("agent.max_turns", a.MaxTurns, 0, 10_000)
 	v.span("agent.tool_timeout", a.ToolTimeout, time.Second, time.Hour)
 	v.span("agent.give_up_after", a.GiveUpAfter, time.Second, 7*24*time.Hour)
+	if i := slices.IndexFunc(placeholders, func(p string) bool { return strings.Contains(a.SystemPrompt, p) }); i >= 0 {
+		v.warn("agent.system_prompt", "has "+placeholders[i]+", which is filled in only in the prompts of channels", "write that part into system_prompt or prompts of a channel")
+	}
 	if v.timeZone("agent.time_zone", a.TimeZone) {
 		h, r := &v.c.Heartbeat, &v.c.Sessions.Reset
 		h.TimeZone, r.TimeZone = cmp.Or(h.TimeZone, a.TimeZone), cmp.Or(r.TimeZone, a.TimeZone)

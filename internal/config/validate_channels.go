@@ -16,6 +16,7 @@ func (v *validator) channels() {
 	for _, name := range sortedKeys(v.c.Channels) {
 		path, ch := "channels."+name, v.c.Channels[name]
 		v.access(path, ch)
+		v.prompts(path, ch)
 		switch ch.Type {
 		case TypeTelegram:
 			v.telegram(path, ch.Telegram, ch.Enabled)

@@ -23,8 +23,9 @@ type Binding struct {
 	Groups Groups
 	// Reset, if not "", stands for Options.Reset.Mode on this channel.
 	Reset ResetMode
-	// System is the channel's own part of the system prompt.
-	System string
+	// System is the channel's own part of the system prompt in a chat, which is
+	// private or not. It stays the same from turn to turn. Nil: there is none.
+	System func(chat string, private bool) string
 	// Owner says that whoever reads here runs Dragoman: why a model does not
 	// answer is told with what can be done about it.
 	Owner bool
@@ -46,6 +47,7 @@ type binding struct {
 	stranded stranded
 	mu       sync.Mutex
 	allow    map[string]bool
+	system   func(chat string, private bool) string
 	shut     bool
 	status   channels.Status
 }
@@ -55,6 +57,26 @@ func (g *Gateway) SetAllow(channel string, allow []string) {
 	if b := g.bindings[channel]; b != nil {
 		b.setAllow(allow)
 	}
+}
+
+// SetSystem replaces Binding.System of a channel while the gateway runs.
+func (g *Gateway) SetSystem(channel string, system func(chat string, private bool) string) {
+	if b := g.bindings[channel]; b != nil {
+		b.mu.Lock()
+		b.system = system
+		b.mu.Unlock()
+	}
+}
+
+// systemFor is the channel's part of the system prompt in a chat.
+func (b *binding) systemFor(chat string, private bool) string {
+	b.mu.Lock()
+	system := b.system
+	b.mu.Unlock()
+	if system == nil {
+		return ""
+	}
+	return system(chat, private)
 }
 
 // Shut closes a channel to everybody, paired people included, or opens it

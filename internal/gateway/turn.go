@@ -150,7 +150,7 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 	if r.b != nil {
 		t.MayUseTools = r.mayUseTools
 		t.Operator = r.b.Owner || newest.Sender.ID() == operatorID || newest.Private && r.g.opts.Operator(r.claim.Key)
-		t.System = r.b.System
+		t.System = r.b.systemFor(r.claim.Key.Chat(), newest.Private)
 		if c, ok := r.b.Channel.(channels.Thinker); ok && c.ShowsThoughts() {
 			t.Thoughts = r.live.think
 		}

@@ -2,12 +2,15 @@ package story_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"dragoman/agent/agenttest"
+	"dragoman/channels/channeltest/ircd"
 	"dragoman/internal/testkit"
 )
 
@@ -83,5 +86,71 @@ func TestJobIsKnownToTheNextTurn(t *testing.T) {
 				t.Errorf("the request\n%q\nis followed by\n%q", before, now)
 			}
 		})
+	}
+}
+
+// On IRC each room has its own prompt, in which it is named, and a private chat
+// another. A SIGHUP changes them; a mistake in one changes nothing.
+func TestPromptsOfRooms(t *testing.T) {
+	server := ircd.StartNgircd(t, ircd.NgircdOptions{})
+	h := newHouse(t, plan{})
+	configure := func(prompt string) {
+		h.configure(plan{channels: fmt.Sprintf(`allow: []
+  libera:
+    type: irc
+    server: %s
+    tls: false
+    nick: dragoman
+    channels: ["#go", "#c"]
+    allow: ["*"]
+    flood: {burst: 20, every: 10ms}
+    system_prompt: "You are {nick} on {network}."
+    prompts:
+      group: "You are in {channel}."
+      private: "You talk to one person."
+      "#go": %q`, server.Addr(), prompt)})
+	}
+	configure("Only Go here.")
+	d := h.start()
+	alice := ircd.Join(t, server.Addr(), "alice", "#go", "#c")
+	n := 0
+	system := func(to string) string {
+		t.Helper()
+		who := "dragoman: "
+		if n++; to == "dragoman" {
+			who = ""
+		}
+		alice.Say(to, who+fmt.Sprintf("hello #%d", n))
+		testkit.Eventually(h.t, "the model to be asked", func() bool { return len(h.asked()) == n })
+		_, own, _ := strings.Cut(h.asked()[n-1].Messages[0].Content, "such a line.\n\n")
+		return own
+	}
+	want := func(got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("the prompt is %q, want %q", got, want)
+		}
+	}
+	const all = "You are dragoman on 127.0.0.1.\n\n"
+	want(system("#c"), all+"You are in #c.")
+	want(system("#go"), all+"You are in #go.\n\nOnly Go here.")
+	want(system("dragoman"), all+"You talk to one person.")
+	if out := h.dragoman("check", "--config", h.config); !strings.Contains(out, "libera, #go: Only Go here.") {
+		t.Errorf("check says\n%s", out)
+	}
+	hangup := func(prompt, words string) {
+		t.Helper()
+		configure(prompt)
+		if err := d.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(h.t, words, func() bool { return strings.Contains(d.out.String(), words) })
+	}
+	hangup("Go and {{generics}} for {chat}.", "reloaded")
+	want(system("#go"), all+"You are in #go.\n\nGo and {generics} for #go.")
+	hangup("Go for {people}.", "unknown placeholder, {people}")
+	want(system("#go"), all+"You are in #go.\n\nGo and {generics} for #go.")
+	if strings.Contains(d.out.String(), "need a restart") {
+		t.Errorf("prompts need a restart:\n%s", d.out)
 	}
 }
