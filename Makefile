@@ -29,7 +29,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need test-models crash bench bench-store bench-burst bench-sizes sweep check lint race fuzz install uninstall clean help
+.PHONY: run build test need test-models crash planted bench bench-store bench-burst bench-sizes sweep check lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -60,7 +60,11 @@ test-models:
 crash:
 	DRAGOMAN_KILLS=$(KILLS) DRAGOMAN_REPORT=$(CURDIR)/docs/internals/reliability.md \
 		go test -count=1 -v -timeout 60m -run 'TestCampaign|TestFileStoreCampaign|TestWhatsAppCampaign' ./internal/crash
-	DRAGOMAN_KILLS=$(KILLS) go test -count=1 -v -timeout 60m -run 'TestMigrateKilled|TestMigrationKilled' ./internal/story ./sessions/sqlite
+	DRAGOMAN_KILLS=$(KILLS) go test -count=1 -v -timeout 60m -run TestMigrateKilled ./internal/story
+
+## planted: plant known bugs one at a time and see their tests fail; writes docs/internals/planted.md
+planted:
+	DRAGOMAN_PLANT=1 go test -count=1 -timeout 30m -run TestPlanted ./internal/archtest
 
 ## bench: measure the real binary; writes docs/internals/performance.md
 bench:

@@ -259,6 +259,19 @@ func TestAddressed(t *testing.T) {
 	}
 }
 
+// A line as others receive it, with the longest name that a server may put
+// before it, has the 512 bytes of RFC 1459, section 2.3, and wastes few.
+func TestLinesFitWithThePrefixOfTheServer(t *testing.T) {
+	for _, target := range []string{"#go", "#" + strings.Repeat("c", 49)} {
+		nick, user, host := strings.Repeat("n", 16), "~dragoman", strings.Repeat("h", 63)
+		text := strings.Repeat("x", irc.Budget(nick, user, host, target))
+		line := ":" + nick + "!" + user + "@" + host + " PRIVMSG " + target + " :" + text + "\r\n"
+		if len(line) != 512 {
+			t.Errorf("the longest line to %s has %d bytes, want 512", target, len(line))
+		}
+	}
+}
+
 func FuzzAddressed(f *testing.F) {
 	for _, seed := range []string{"dragoman: hi", "@dragoman", "x, dragoman?", "[d]: é", "\x0304,1red", "caf\xe9"} {
 		f.Add(seed, "dragoman")

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"dragoman/internal/console"
 
@@ -245,6 +247,24 @@ func TestLogin(t *testing.T) {
 	if got := ask(c, "GET", "/api/chat/feed", nil, shown); got.Code != 401 {
 		t.Errorf("after logout = %d, want 401", got.Code)
 	}
+}
+
+// A login ends by itself, also where the browser keeps its cookie.
+func TestLoginEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := open(t, token)
+		cookie := login(c, token).Result().Cookies()[0]
+		shown := "Cookie: " + cookie.Name + "=" + cookie.Value
+		for _, step := range []struct {
+			after time.Duration
+			want  int
+		}{{29 * 24 * time.Hour, 200}, {23 * time.Hour, 200}, {2 * time.Hour, 401}} {
+			time.Sleep(step.after)
+			if got := ask(c, "GET", "/api/chat/feed", nil, shown).Code; got != step.want {
+				t.Errorf("%s later: %d, want %d", step.after, got, step.want)
+			}
+		}
+	})
 }
 
 func TestLoginRefuses(t *testing.T) {

@@ -30,6 +30,28 @@ func FailHalfDone(s *Store, k channels.Key) error {
 	})
 }
 
+// FailAfterWriting has an operation fail after it has stored a message in k.
+func FailAfterWriting(s *Store, k channels.Key) error {
+	return s.update(context.Background(), "fail", func(t *tx) error {
+		r, err := t.key(k)
+		if err != nil {
+			return err
+		}
+		if err := t.exec(`INSERT INTO steps (key_id, turn, data) VALUES (?, 'left behind', '{}')`, r.id); err != nil {
+			return err
+		}
+		return errTest
+	})
+}
+
+// StepsLeft counts what FailAfterWriting has left.
+func StepsLeft(s *Store) (n int, err error) {
+	err = s.update(context.Background(), "count", func(t *tx) error {
+		return t.row(`SELECT count(*) FROM steps WHERE turn = 'left behind'`).Scan(&n)
+	})
+	return n, err
+}
+
 // LoseTransaction has an operation end the transaction under the whole batch,
 // as SQLite does when the disk is full, and notice it or not.
 func LoseTransaction(s *Store, notice bool) error {

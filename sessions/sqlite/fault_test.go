@@ -226,6 +226,36 @@ func TestFailedOperationLeavesNoTrace(t *testing.T) {
 	}
 }
 
+// TestFailedOperationIsRolledBack: what an operation wrote before it failed is
+// gone, though the others of its batch are stored.
+func TestFailedOperationIsRolledBack(t *testing.T) {
+	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
+	for round := range 50 {
+		var all sync.WaitGroup
+		for i := range 6 {
+			all.Go(func() {
+				if i == round%6 {
+					if sqlite.FailAfterWriting(s, channels.MustKey("x:1")) == nil {
+						t.Error("it did not fail")
+					}
+					return
+				}
+				id := fmt.Sprintf("%d-%d", round, i)
+				if _, err := s.Accept(t.Context(), entry("x:"+id, id, id)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
+	if sqlite.LargestBatch(s) < 2 {
+		t.Fatal("no batch was shared: the test does not test")
+	}
+	if n, err := sqlite.StepsLeft(s); n > 0 || err != nil {
+		t.Errorf("%d rows of failed operations are left, %v", n, err)
+	}
+}
+
 // TestLostBatch: when a whole batch is lost, each of its callers is told,
 // nobody is woken for what is not stored, and what is not stored can come
 // again. Each message has its own key, so that nothing hides behind another.

@@ -1,0 +1,104 @@
+package archtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/internal/testkit"
+)
+
+// plant is a bug that somebody could make, and where it has to be noticed.
+type plant struct {
+	what     string
+	file     string
+	from, to string
+	pkg, run string // the tests that are asked
+}
+
+// planted are bugs that once stayed unnoticed, or were found far away.
+var planted = []plant{
+	{"the file store does not sync its folders", "sessions/file/files.go", "return errors.Join(fsync(f), f.Close())", "return f.Close()", "./sessions/file", "TestPowerCut"},
+	{"a failing operation is not rolled back in a shared batch", "sessions/sqlite/writer.go", "if err := t.exec(`ROLLBACK TO op`); err != nil {", "if err := error(nil); err != nil {", "./sessions/sqlite", "Fail|Batch"},
+	{"the pieces of an answer go out in reverse", "internal/gateway/split.go", "for i, p := range parts {\n\t\tr :=", "for i := range parts {\n\t\tp := parts[len(parts)-1-i]\n\t\tr :=", "./internal/gateway", "."},
+	{"the last of many waiting messages is not shown to the model", "internal/gateway/turn.go", "for _, w := range r.rows {\n\t\tif !steered", "for _, w := range r.rows[:min(len(r.rows), gatherMost-1)] {\n\t\tif !steered", "./internal/gateway", "."},
+	{"a message is shown to the model twice", "internal/gateway/turn.go", "t.Input = append(t.Input, userMessage(w.Inbound, r.g.opts.Now()))", "t.Input = append(t.Input, userMessage(w.Inbound, r.g.opts.Now()), userMessage(w.Inbound, r.g.opts.Now()))", "./internal/gateway", "."},
+	{"the store does not learn that a delivery begins", "internal/gateway/deliver.go", "if err := g.store.MarkSending(ctx, c, d.ID); err != nil {", "if err := error(nil); err != nil {", "./internal/gateway", "."},
+	{"a delivery that a crash cut off counts as new", "internal/gateway/deliver.go", "return d.State == sessions.DeliveryUnknown || d.State == sessions.DeliverySending", "return d.State == sessions.DeliveryUnknown", "./internal/gateway", "."},
+	{"the watchdog is fed by a store that hangs", "internal/app/notify.go", "if d.progress(every) {\n\t\t\t\tnotify", "if d.progress(every); true {\n\t\t\t\tnotify", "./internal/app", "Watchdog"},
+	{"the page's login never ends", "internal/console/doors.go", "return found && time.Now().Before(ends)", "return found || ends.IsZero() && found", "./internal/console", "Login"},
+	{"a line for IRC is 20 bytes too long with the server's prefix", "channels/irc/split.go", "maxLine = 510", "maxLine = 530", "./channels/irc", "Lines"},
+}
+
+// TestPlanted plants each bug, one at a time and never in the tree itself, and
+// wants to see its tests red. It takes minutes: make planted.
+func TestPlanted(t *testing.T) {
+	if os.Getenv("DRAGOMAN_PLANT") == "" {
+		t.Skip("make planted runs this")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	table.WriteString("| bug | where | found by | seconds |\n|---|---|---|---|\n")
+	for _, p := range planted {
+		t.Run(p.what, func(t *testing.T) {
+			found, took := p.grow(t, root)
+			fmt.Fprintf(&table, "| %s | `%s` | `%s` | %.0f |\n", p.what, p.file, found, took.Seconds())
+		})
+	}
+	path := filepath.Join(root, "docs/internals/planted.md")
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := testkit.ReplaceSection(string(old), "planted", table.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(fresh), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+
+// grow runs the tests with the bug in place and returns the first that failed.
+func (p plant) grow(t *testing.T, root string) (test string, took time.Duration) {
+	t.Helper()
+	source := filepath.Join(root, p.file)
+	text, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(string(text), p.from) != 1 {
+		t.Fatalf("%s does not hold the line once: %s", p.file, p.from)
+	}
+	dir := t.TempDir()
+	with, overlay := filepath.Join(dir, "with.go"), filepath.Join(dir, "overlay.json")
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {source: with}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{with: []byte(strings.Replace(string(text), p.from, p.to, 1)), overlay: list} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-failfast", "-vet=off", "-timeout", "5m", "-overlay", overlay, "-run", p.run, p.pkg)
+	run.Dir = root
+	began := time.Now()
+	out, err := run.CombinedOutput()
+	found := failed.FindSubmatch(out)
+	if err == nil || found == nil {
+		t.Fatalf("nobody noticed: %v\n%s", err, out[max(0, len(out)-2000):])
+	}
+	return string(found[1]), time.Since(began)
+}
