@@ -2,12 +2,14 @@ package gateway_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
 	"dragoman/sessions"
@@ -103,4 +105,30 @@ func TestDeliveriesAreMarkedBeforeTheyAreSent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A growing answer is not shown while an earlier one of its chat waits to be
+// sent: the chat would show them in the wrong order.
+func TestPreviewWaitsForEarlierAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		count := streaming("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+		w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+			if inputs(turn) == "count" {
+				return count(ctx, turn)
+			}
+			return echo(ctx, turn)
+		}
+		w.net.failWith(func(channels.Outbound) error { return errors.New("the network is out") })
+		w.say("1", "hello")
+		synctest.Wait()
+		w.say("1", "count")
+		time.Sleep(6 * time.Second)
+		if n := len(w.net.previews); n > 0 {
+			t.Errorf("%d previews are shown before the answer that waits", n)
+		}
+		w.net.failWith(nil)
+		time.Sleep(time.Hour)
+		w.expect("1", "↻ echo hello", "one two three four five six seven eight nine ten end")
+	})
 }
