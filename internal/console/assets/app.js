@@ -44,6 +44,9 @@ const composer = new Composer({
   onStop: () => stop(randomID()).catch(() => {}), // the state tells whether it stopped
 });
 
+// Not autofocus, which complains of a page whose reader was faster.
+if (document.activeElement === document.body) composer.text.focus();
+
 for (const button of document.querySelectorAll(".tries button")) {
   button.addEventListener("click", () => {
     outbox.add(button.textContent);
