@@ -176,3 +176,19 @@ func TestNotRunning(t *testing.T) {
 		}
 	}
 }
+
+// TestRooms: each room of the page is a conversation of its own, and without a
+// name it is the server's.
+func TestRooms(t *testing.T) {
+	h := open(t, nil)
+	for name, want := range map[string]string{"": "web:default", "default": "web:default", "work": "web:work"} {
+		c := h.client()
+		c.Room = name
+		if err := c.Post(t.Context(), "message-"+name, "hello"); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.took[len(h.took)-1].Key.String(); got != want {
+			t.Errorf("a message in the room %q has the key %s, want %s", name, got, want)
+		}
+	}
+}

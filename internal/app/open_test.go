@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -187,5 +188,23 @@ func TestLongStatePath(t *testing.T) {
 	r := p.run()
 	if s := r.status(); s.StateDir != deep {
 		t.Errorf("Status.StateDir = %q, want %q", s.StateDir, deep)
+	}
+}
+
+// Whatever a daemon keeps lies in its state directory.
+func TestStateIsInOneFolder(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	r := p.run()
+	r.ask(r.page(""), "hello")
+	r.stop()
+	for _, name := range []string{"dragoman.db", "workspace"} {
+		if _, err := os.Stat(p.state(name)); err != nil {
+			t.Errorf("%s is elsewhere: %v", name, err)
+		}
+	}
+	names, err := filepath.Glob(filepath.Join(p.dir, "*"))
+	if want := []string{p.path, filepath.Clean(p.state(""))}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("a daemon leaves %q (%v), want its configuration and its state alone: %q", names, err, want)
 	}
 }
