@@ -41,10 +41,28 @@ type Generation struct {
 	Began    time.Time `json:"began"`
 }
 
+// Search is what to look for in what was said.
+type Search struct {
+	// Query is what a person typed, no query language.
+	Query string
+	// Key is the conversation to look in; the zero key means all of them.
+	Key channels.Key
+	// From and To bound when it was said, To exclusive. A zero time does not
+	// bound.
+	From, To time.Time
+	// After goes on behind the last message of the page before; nil begins with
+	// the best.
+	After *FoundPlace
+	// Limit is how many messages to return.
+	Limit int
+}
+
 // Found is one message that a search found.
 type Found struct {
 	Key     channels.Key `json:"key"`
 	Message Message      `json:"message"`
+	// Words is how many different words of the query it has.
+	Words int `json:"words"`
 }
 
 // DayCount is what was said on one day, UTC.
@@ -69,8 +87,11 @@ type Catalog interface {
 	Configure(ctx context.Context, k channels.Key, change func(*Settings)) error
 	// Generations lists those of k, oldest first. Errors: ErrNotFound.
 	Generations(ctx context.Context, k channels.Key) ([]Generation, error)
-	// SearchAll is Archive.Search over every conversation.
-	SearchAll(ctx context.Context, query string, limit int) ([]Found, error)
+	// SearchAll finds messages by words in their content: those with the most
+	// words of the query first and, between equals, the later first. What
+	// HistoryTool found is not found again. Of one message all is searched, as
+	// long as its different words have no more than a mebibyte together.
+	SearchAll(ctx context.Context, s Search) ([]Found, error)
 	// Days counts by day, oldest first, leaving out days without a message;
 	// from and to (exclusive) are cut to whole UTC days.
 	Days(ctx context.Context, from, to time.Time) ([]DayCount, error)

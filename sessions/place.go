@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"strconv"
@@ -48,3 +49,51 @@ func ParsePlace(s string) (Place, error) {
 }
 
 var errNoPlace = errors.New("sessions: this is no place in a list of conversations")
+
+// FoundPlace is where a message stood in what a [Search] found. Whatever is said
+// or deleted between two pages, nothing comes twice and nothing is left out. The
+// next page has to ask with the same query.
+type FoundPlace struct {
+	Words int
+	At    time.Time
+	Key   channels.Key
+	Seq   int64
+}
+
+// Place is where f stands.
+func (f Found) Place() FoundPlace { return FoundPlace{f.Words, f.Message.At, f.Key, f.Message.Seq} }
+
+// Compare is negative if p stands before o: it has more of the words, or was
+// said later.
+func (p FoundPlace) Compare(o FoundPlace) int {
+	return cmp.Or(cmp.Compare(o.Words, p.Words), o.At.Compare(p.At), cmp.Compare(o.Key.String(), p.Key.String()), cmp.Compare(o.Seq, p.Seq))
+}
+
+// placeTime is how the time stands in a FoundPlace.
+const placeTime = "2006-01-02T15:04:05.999999999Z"
+
+// String is one word, as that of a Place; ParseFoundPlace reads it.
+func (p FoundPlace) String() string {
+	plain := strings.Join([]string{strconv.Itoa(p.Words), p.At.UTC().Format(placeTime), strconv.FormatInt(p.Seq, 36), p.Key.String()}, " ")
+	return base64.RawURLEncoding.EncodeToString([]byte(plain))
+}
+
+// ParseFoundPlace reads what String wrote.
+func ParseFoundPlace(s string) (p FoundPlace, err error) {
+	plain, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	parts := strings.SplitN(string(plain), " ", 4)
+	if err != nil || len(parts) < 4 {
+		return p, errNoFound
+	}
+	var errs [4]error
+	p.Words, errs[0] = strconv.Atoi(parts[0])
+	p.At, errs[1] = time.Parse(placeTime, parts[1])
+	p.Seq, errs[2] = strconv.ParseInt(parts[2], 36, 64)
+	p.Key, errs[3] = channels.ParseKey(parts[3])
+	if errors.Join(errs[:]...) != nil {
+		return FoundPlace{}, errNoFound
+	}
+	return p, nil
+}
+
+var errNoFound = errors.New("sessions: this is no place in what a search found")

@@ -30,3 +30,22 @@ func FuzzParsePlace(f *testing.F) {
 		}
 	})
 }
+
+func FuzzParseFoundPlace(f *testing.F) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC)
+	f.Add(sessions.Found{Key: channels.MustKey("irc:#a b/c"), Words: 2, Message: sessions.Message{Seq: 77, At: at}}.Place().String())
+	f.Add("")
+	f.Add("MSAyMDI2LTAzLTAxVDEyOjAwOjAwWiAxIHg6MQ")
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := sessions.ParseFoundPlace(s)
+		if err != nil {
+			return
+		}
+		if again, err := sessions.ParseFoundPlace(p.String()); err != nil || again.Compare(p) != 0 {
+			t.Errorf("ParseFoundPlace(%q) = %+v, and of that %+v, %v", s, p, again, err)
+		}
+		if strings.ContainsAny(p.String(), " '\"#&?+%=") {
+			t.Errorf("%q needs quotes", p)
+		}
+	})
+}

@@ -116,12 +116,8 @@ type Archive interface {
 	// Messages reads the whole transcript of k over all generations in pages:
 	// at most limit messages with Seq > after, oldest first.
 	Messages(ctx context.Context, k channels.Key, after int64, limit int) ([]Message, error)
-	// Search finds messages of k by words in their content, best first. The
-	// query is what a person typed, no query language. What HistoryTool found is
-	// not found again. Of one message all is searched, as long as its different
-	// words have no more than a mebibyte together.
-	Search(ctx context.Context, k channels.Key, query string, limit int) ([]Message, error)
-	// Lookup is Search in a part of k, and says what else is there.
+	// Lookup is Catalog.SearchAll in a part of k by seqs, and says what else is
+	// there.
 	Lookup(ctx context.Context, k channels.Key, l Lookup) (Hits, error)
 	Rename(ctx context.Context, k channels.Key, title string) error
 	// Delete removes the conversation's transcript, summaries and settings, and

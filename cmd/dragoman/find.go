@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"dragoman/channels"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
 )
@@ -94,90 +93,6 @@ func withTags(s httpapi.Listed) string {
 		name += " #" + tag
 	}
 	return strings.TrimSpace(name)
-}
-
-type sessionsSearchCmd struct {
-	Query []string `arg:"" help:"Words to look for."`
-	Key   string   `placeholder:"KEY" help:"Only in this conversation."`
-	Limit int      `default:"20" help:"How many messages (${default})."`
-	jsonFlag
-}
-
-func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
-	var key channels.Key
-	if k.Key != "" {
-		var err error
-		if key, err = e.parseKey(k.Key); err != nil {
-			return err
-		}
-	}
-	if k.Limit < 1 || k.Limit > 1000 {
-		return &usageError{"--limit wants 1 to 1000"}
-	}
-	query := strings.Join(k.Query, " ")
-	if strings.TrimSpace(query) == "" {
-		return &usageError{"write the words to look for"}
-	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		found, err := a.SearchAll(ctx, key, query, k.Limit)
-		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
-			return err
-		}
-		if k.JSON {
-			return e.json(append([]sessions.Found{}, found...))
-		}
-		if len(found) == 0 {
-			e.say("No message contains %s.", oneLine(query))
-			return nil
-		}
-		for _, f := range found {
-			e.say("%s  %s  %s", oneLine(f.Key.String()), f.Message.At.Local().Format("2006-01-02 15:04"), oneLine(speaker(f.Message)))
-			e.say("    %s", around(f.Message.Content, k.Query, e.lineWidth()-4))
-		}
-		return nil
-	})
-}
-
-// lineWidth is the terminal's, or the usual one.
-func (e *env) lineWidth() int {
-	if e.width > 20 {
-		return e.width
-	}
-	return 80
-}
-
-// around is the part of text that stands around the first of words, in one
-// line.
-func around(text string, words []string, width int) string {
-	line := oneLine(text)
-	if columns(line) <= width {
-		return line
-	}
-	at := -1
-	for _, w := range words {
-		if i := indexFold(line, oneLine(w)); i >= 0 && (at < 0 || i < at) {
-			at = i
-		}
-	}
-	if at > width/2 {
-		start := at - width/3
-		if i := strings.IndexByte(line[start:at], ' '); i >= 0 {
-			start += i + 1
-		}
-		line = "…" + strings.ToValidUTF8(line[start:], "")
-	}
-	return fit(line, width)
-}
-
-// indexFold is strings.Index without regard to the case of ASCII letters; it
-// keeps byte positions, which lowering all of Unicode would not.
-func indexFold(s, sub string) int {
-	for i := 0; sub != "" && i+len(sub) <= len(s); i++ {
-		if strings.EqualFold(s[i:i+len(sub)], sub) {
-			return i
-		}
-	}
-	return -1
 }
 
 type sessionsGenerationsCmd struct {

@@ -80,7 +80,7 @@ func TestSessions(t *testing.T) {
 	if strings.Contains(out, "\x1b") {
 		t.Errorf("a message drives the terminal: %q", out)
 	}
-	out = w.want([]string{"(4 messages before; --last 0 shows all)", "re: three"}, "sessions", "show", "telegram:1", "--last", "2")
+	out = w.want([]string{"(4 messages before; more: --before 5; all: --last 0)", "re: three"}, "sessions", "show", "telegram:1", "--last", "2")
 	if strings.Contains(out, "two") {
 		t.Errorf("--last shows more than the last two:\n%s", out)
 	}

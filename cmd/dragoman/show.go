@@ -14,7 +14,9 @@ import (
 
 type sessionsShowCmd struct {
 	keyArg
-	Last int `default:"50" help:"Only the newest messages (${default}); 0 shows all."`
+	Last   int    `default:"50" help:"How many messages (${default}): the last of them, or with --after the first; 0 shows all."`
+	Before string `placeholder:"ID|TIME" help:"Only what was said before this message or time."`
+	After  string `placeholder:"ID|TIME" help:"Only what was said after this message, or from this time on."`
 	jsonFlag
 }
 
@@ -26,8 +28,15 @@ func (k *sessionsShowCmd) Run(e *env, c *cli) error {
 	if k.Last < 0 {
 		return &usageError{"--last wants 0 or more"}
 	}
+	b := httpapi.Bounds{}
+	if b.After, err = borderFlag("--after", k.After); err != nil {
+		return err
+	}
+	if b.Before, err = borderFlag("--before", k.Before); err != nil {
+		return err
+	}
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		s, err := e.readShown(ctx, a, key, k.Last)
+		s, err := e.readShown(ctx, a, key, b, k.Last)
 		if err != nil {
 			return err
 		}
@@ -45,13 +54,14 @@ type view struct {
 	generations []sessions.Generation
 	summary     *sessions.Summary // of the current generation
 	earlier     int               // messages before kept
+	later       int               // and after it
 	kept        []sessions.Message
 	now         httpapi.Running
 }
 
-// readShown reads the last messages of key, all of them if last is 0, and what
-// is known of the whole.
-func (e *env) readShown(ctx context.Context, a *httpapi.Client, key channels.Key, last int) (s view, err error) {
+// readShown reads messages of key within bounds, and what is known of the
+// whole: the last of them, or if there is an After the first. All if most is 0.
+func (e *env) readShown(ctx context.Context, a *httpapi.Client, key channels.Key, b httpapi.Bounds, most int) (s view, err error) {
 	if s.now, err = a.Running(ctx, key); err != nil { // first: what is committed after that is in the transcript
 		return s, err
 	}
@@ -71,29 +81,24 @@ func (e *env) readShown(ctx context.Context, a *httpapi.Client, key channels.Key
 	if s.summary, err = a.Summary(ctx, key); err != nil {
 		return s, err
 	}
-	total := 0
-	err = eachMessage(ctx, a, key, func(m sessions.Message) error {
-		s.kept, total = append(s.kept, m), total+1
-		if m.Turn != "" && m.Turn == s.now.Turn {
-			s.now = httpapi.Running{}
-		}
-		if last > 0 && len(s.kept) > 2*last { // keep memory small without copying each time
-			s.kept = append(s.kept[:0], s.kept[len(s.kept)-last:]...)
-		}
-		return nil
-	})
-	if last > 0 && len(s.kept) > last {
-		s.kept = s.kept[len(s.kept)-last:]
+	if s.kept, err = readPart(ctx, a, key, b, most); err != nil {
+		return s, err
 	}
-	s.earlier = total - len(s.kept)
-	return s, err
+	if err := s.count(ctx, a, b); err != nil {
+		return s, err
+	}
+	running := func(m sessions.Message) bool { return m.Turn != "" && m.Turn == s.now.Turn }
+	if s.later > 0 || slices.ContainsFunc(s.kept, running) {
+		s.now = httpapi.Running{}
+	}
+	return s, nil
 }
 
 // show prints s for people.
 func (e *env) show(s view) {
 	e.say("%s", s.headText())
-	if s.earlier > 0 {
-		e.say("(%s before; --last 0 shows all)\n", count(s.earlier, "message", "messages"))
+	if s.earlier > 0 && len(s.kept) > 0 {
+		e.say("(%s before; more: --before %d; all: --last 0)\n", count(s.earlier, "message", "messages"), s.kept[0].Seq)
 	}
 	next := s.bordersFrom(0)
 	if len(s.kept) > 0 {
@@ -105,6 +110,10 @@ func (e *env) show(s view) {
 		}
 		e.say("%s", messageText(m))
 	}
+	if s.later > 0 || len(s.kept) == 0 && s.earlier > 0 {
+		e.sayLater(s)
+		return
+	}
 	for _, g := range next { // nothing was said in these yet
 		e.say("%s\n", borderText(g))
 	}
@@ -114,6 +123,15 @@ func (e *env) show(s view) {
 	for _, m := range s.now.Messages {
 		e.say("%s", messageText(m))
 	}
+}
+
+// sayLater says how to read on.
+func (e *env) sayLater(s view) {
+	if len(s.kept) == 0 {
+		e.say("Nothing was said there: %s before and %d after.", count(s.earlier, "message", "messages"), s.later)
+		return
+	}
+	e.say("(%s after; more: --after %d)", count(s.later, "message", "messages"), s.kept[len(s.kept)-1].Seq)
 }
 
 // bordersFrom are the generations that begin at seq or later. The first one

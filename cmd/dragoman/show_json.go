@@ -27,6 +27,7 @@ type shownDocument struct {
 	Summary      *sessions.Summary          `json:"summary"` // of the current generation, or null
 	Generations  []sessions.Generation      `json:"generations"`
 	Earlier      int                        `json:"earlier"` // messages before those listed
+	Later        int                        `json:"later"`   // and after them
 	Messages     []shownMessage             `json:"messages"`
 }
 
@@ -65,7 +66,7 @@ func (s view) document() shownDocument {
 		MessageCount: c.Messages, TotalTokens: c.Usage.Input + c.Usage.Output, Usage: c.Usage,
 		Model: c.Model, SystemPrompt: c.System, Tags: append([]string{}, c.Tags...), Metadata: c.Metadata,
 		Summary: s.summary, Generations: append([]sessions.Generation{}, s.generations...),
-		Earlier: s.earlier, Messages: make([]shownMessage, 0, len(s.kept)+len(s.now.Messages)),
+		Earlier: s.earlier, Later: s.later, Messages: make([]shownMessage, 0, len(s.kept)+len(s.now.Messages)),
 	}
 	if d.Metadata == nil {
 		d.Metadata = map[string]json.RawMessage{}

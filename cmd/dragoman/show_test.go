@@ -135,7 +135,7 @@ func TestShowTellsTheWhole(t *testing.T) {
 	if out := w.want([]string{"(5 messages before"}, "sessions", "show", "telegram:1", "--last", "3"); strings.Contains(out, "──") {
 		t.Errorf("a border stands where none is:\n%s", out)
 	}
-	w.want([]string{"(4 messages before; --last 0 shows all)\n" + border}, "sessions", "show", "telegram:1", "--last", "4")
+	w.want([]string{"(4 messages before; more: --before 5; all: --last 0)\n" + border}, "sessions", "show", "telegram:1", "--last", "4")
 
 	var got map[string]any
 	if err := json.Unmarshal([]byte(w.want(nil, "sessions", "show", "telegram:1", "--last", "5", "--json")), &got); err != nil {
@@ -148,7 +148,7 @@ func TestShowTellsTheWhole(t *testing.T) {
 	}
 	delete(got, "messages")
 	want := map[string]any{
-		"key": "telegram:1", "title": "Counting", "generation": "20260301_002", "earlier": 3.0,
+		"key": "telegram:1", "title": "Counting", "generation": "20260301_002", "earlier": 3.0, "later": 0.0,
 		"message_count": 8.0, "total_tokens": 4936.0, "usage": map[string]any{"input": 4000.0, "output": 936.0},
 		"model": "", "system_prompt": "Be brief.", "tags": []any{"sums"}, "metadata": map[string]any{"team": "blue"},
 		"created": "2026-03-01T12:00:00Z", "updated": "2026-03-01T12:00:00Z",

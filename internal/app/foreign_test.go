@@ -101,7 +101,7 @@ func TestCase48FieldsOfOthers(t *testing.T) {
 	db := at(t, there)
 	defer db.Close()
 	for query, hits := range map[string]int{"address": 1, "adress": 0, "calm": 0, "theirs": 0} {
-		if found, err := db.SearchAll(t.Context(), query, 9); err != nil || len(found) != hits {
+		if found, err := db.SearchAll(t.Context(), sessions.Search{Query: query, Limit: 9}); err != nil || len(found) != hits {
 			t.Errorf("in the database %q is found %d times, %v", query, len(found), err)
 		}
 	}

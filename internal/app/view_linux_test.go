@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"testing"
 
-	"dragoman/channels"
 	"dragoman/internal/app"
 	"dragoman/internal/httpapi"
 	"dragoman/internal/testkit"
@@ -40,7 +39,7 @@ func (p *place) readOnly() {
 }
 
 // read is what the verbs tell that only read.
-func (p *place) read() (list []httpapi.Listed, found []sessions.Found, dump int, said []string, st httpapi.Status) {
+func (p *place) read() (list []httpapi.Listed, found []httpapi.Hit, dump int, said []string, st httpapi.Status) {
 	p.t.Helper()
 	c, release, err := app.Admin(p.t.Context(), p.config(), app.Caller{Tell: func(s string) { said = append(said, s) }})
 	if err != nil {
@@ -51,7 +50,7 @@ func (p *place) read() (list []httpapi.Listed, found []sessions.Found, dump int,
 	if err != nil {
 		p.t.Error(err)
 	}
-	if found, err = c.SearchAll(p.t.Context(), channels.Key{}, "morning", 10); err != nil {
+	if found, err = c.SearchAll(p.t.Context(), sessions.Search{Query: "morning", Limit: 10}); err != nil {
 		p.t.Error(err)
 	}
 	if err := c.Dump(p.t.Context(), nil, func(sessions.Record) error { dump++; return nil }); err != nil {

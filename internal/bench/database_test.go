@@ -117,7 +117,7 @@ func TestPast(t *testing.T) {
 	if err != nil || len(h.Messages) != tail || h.Summary == nil || h.Messages[tail-1].Seq != 200 {
 		t.Errorf("the long past is %+v, %v", h, err)
 	}
-	if found, err := store.Search(t.Context(), channels.MustKey(fmt.Sprintf("telegram:%d", longChat)), "number 117", 1); err != nil || len(found) != 1 || found[0].Seq != 117 {
+	if found, err := store.SearchAll(t.Context(), sessions.Search{Key: channels.MustKey(fmt.Sprintf("telegram:%d", longChat)), Query: "number 117", Limit: 1}); err != nil || len(found) != 1 || found[0].Message.Seq != 117 {
 		t.Errorf("Search = %v, %v, want message 117", found, err)
 	}
 	if feed, err := store.Feed(t.Context(), channels.MustKey("telegram:1000007"), 0, 10); err != nil || len(feed) != 6 {

@@ -111,8 +111,8 @@ func TestCase16Background(t *testing.T) {
 		if ag.count() != 1 || h.Summary == nil || len(h.Messages) != 4 {
 			t.Fatalf("%d summaries and %d messages left, want 1 and 4", ag.count(), len(h.Messages))
 		}
-		found, err := w.mem.Search(t.Context(), channels.MustKey("net:1"), "price", 5)
-		if err != nil || len(found) != 1 || !strings.Contains(found[0].Content, "B=$129") {
+		found, err := w.mem.SearchAll(t.Context(), sessions.Search{Key: channels.MustKey("net:1"), Query: "price", Limit: 5})
+		if err != nil || len(found) != 1 || !strings.Contains(found[0].Message.Content, "B=$129") {
 			t.Errorf("case 32: Search = %+v, %v, want the price", found, err)
 		}
 	})

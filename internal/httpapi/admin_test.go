@@ -161,7 +161,7 @@ func testSessions(t *testing.T, c *httpapi.Client) {
 	if err != nil || len(page) != 1 || page[0].Content != "hi" {
 		t.Fatalf("next Messages = %v, %v", page, err)
 	}
-	if found, err := c.SearchAll(ctx, k, "hello", 5); err != nil || len(found) != 1 {
+	if found, err := c.SearchAll(ctx, sessions.Search{Key: k, Query: "hello", Limit: 5}); err != nil || len(found) != 1 {
 		t.Errorf("Search = %v, %v", found, err)
 	}
 	if err := c.Rename(ctx, k, "  Täglich & \"mehr\" "); err != nil {

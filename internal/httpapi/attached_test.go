@@ -58,7 +58,7 @@ func TestAttachedIsNotShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, in := range []channels.Key{k, {}} {
-			found, err := c.SearchAll(t.Context(), in, "sealed", 9)
+			found, err := c.SearchAll(t.Context(), sessions.Search{Key: in, Query: "sealed", Limit: 9})
 			if err != nil || len(found) != 1 {
 				t.Fatalf("SearchAll = %+v, %v, want one message", found, err)
 			}

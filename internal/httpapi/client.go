@@ -65,13 +65,6 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return fetch[Status](ctx, c, "/v1/status", nil)
 }
 
-// Messages reads a page of the transcript of k, oldest first.
-func (c *Client) Messages(ctx context.Context, k channels.Key, after int64, limit int) ([]sessions.Message, error) {
-	return fetch[[]sessions.Message](ctx, c, "/v1/sessions/log", url.Values{
-		"key": {k.String()}, "after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(limit)},
-	})
-}
-
 // Rename gives a conversation a title.
 func (c *Client) Rename(ctx context.Context, k channels.Key, title string) error {
 	return c.post(ctx, "/v1/sessions/rename", map[string]string{"key": k.String(), "title": title}, &done{})

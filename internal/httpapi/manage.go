@@ -173,30 +173,6 @@ func (a *admin) summary(ctx context.Context, r *request) (any, error) {
 	return summarized{h.Summary}, err
 }
 
-func (a *admin) searchAll(ctx context.Context, r *request) (any, error) {
-	limit := r.limit()
-	if r.bad != nil {
-		return nil, r.bad
-	}
-	if r.text("key") == "" {
-		found, err := a.Store.SearchAll(ctx, r.text("query"), limit)
-		for i := range found {
-			found[i].Message.Attached = nil
-		}
-		return list(found, err)
-	}
-	k, err := key(r.text("key"))
-	if err != nil {
-		return nil, err
-	}
-	messages, err := a.Store.Search(ctx, k, r.text("query"), limit)
-	found := make([]sessions.Found, 0, len(messages))
-	for _, m := range forPeople(messages) {
-		found = append(found, sessions.Found{Key: k, Message: m})
-	}
-	return found, err
-}
-
 // Numbers are the conversations in numbers.
 type Numbers struct {
 	Days []sessions.DayCount `json:"days"` // the last seven, without gaps

@@ -45,16 +45,6 @@ func (c *Client) Summary(ctx context.Context, k channels.Key) (*sessions.Summary
 	return got.Summary, err
 }
 
-// SearchAll finds messages by words, in all conversations or, unless k is
-// zero, in one.
-func (c *Client) SearchAll(ctx context.Context, k channels.Key, query string, limit int) ([]sessions.Found, error) {
-	v := url.Values{"query": {query}, "limit": {strconv.Itoa(limit)}}
-	if !k.IsZero() {
-		v.Set("key", k.String())
-	}
-	return fetch[[]sessions.Found](ctx, c, "/v1/search", v)
-}
-
 // Numbers counts.
 func (c *Client) Numbers(ctx context.Context) (Numbers, error) {
 	return fetch[Numbers](ctx, c, "/v1/sessions/numbers", nil)

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 
 	"dragoman/channels"
@@ -47,27 +46,6 @@ func (a *admin) cutOff() []string {
 		return nil
 	}
 	return []string{"an erasure was cut off and is not complete: the next start of the daemon finishes it, and so does the next sessions erase"}
-}
-
-func (a *admin) messages(ctx context.Context, r *request) (any, error) {
-	k, err := key(r.text("key"))
-	if err != nil {
-		return nil, err
-	}
-	after, limit := r.number("after", 0, math.MaxInt64), r.limit()
-	if r.bad != nil {
-		return nil, r.bad
-	}
-	messages, err := a.Store.Messages(ctx, k, after, limit)
-	return list(forPeople(messages), err)
-}
-
-// forPeople takes from messages what only their provider is to see, in place.
-func forPeople(messages []sessions.Message) []sessions.Message {
-	for i := range messages {
-		messages[i].Attached = nil
-	}
-	return messages
 }
 
 // maxTitle is what a list can show and a person can mean, in bytes.

@@ -126,7 +126,7 @@ func TestForeignFields(t *testing.T) {
 			}
 			for n := range 3 {
 				s = p.open(t)
-				_, err := s.Search(t.Context(), key("x:1"), "one", 9) // which misses the archive
+				_, err := s.SearchAll(t.Context(), sessions.Search{Key: key("x:1"), Query: "one", Limit: 9}) // which misses the archive
 				must(t, err)
 				say(t, s, "x:1", number("a", n), "more")
 				must(t, file.Settle(s))

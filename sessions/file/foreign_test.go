@@ -233,10 +233,10 @@ func TestEditedText(t *testing.T) {
 			}
 			for n := range 2 {
 				s = p.open(t)
-				if found, err := s.Search(t.Context(), key("x:1"), "address", 5); err != nil || len(found) != 1 {
+				if found, err := s.SearchAll(t.Context(), sessions.Search{Key: key("x:1"), Query: "address", Limit: 5}); err != nil || len(found) != 1 {
 					t.Errorf("time %d: Search = %+v, %v", n, found, err)
 				}
-				if found, err := s.SearchAll(t.Context(), "adress", 5); err != nil || len(found) != 0 {
+				if found, err := s.SearchAll(t.Context(), sessions.Search{Query: "adress", Limit: 5}); err != nil || len(found) != 0 {
 					t.Errorf("time %d: the old text is found: %+v, %v", n, found, err)
 				}
 				c, err := s.Conversation(t.Context(), key("x:1"))
@@ -275,7 +275,7 @@ func TestEditedTextAndDamage(t *testing.T) {
 	edit(t, p, "conversations/x_1.json", "my adress", "my address")
 	edit(t, p, "archive/x_1.jsonl", `"inbox":{`, `"inbox":[`)
 	s = p.open(t)
-	if found, err := s.Search(t.Context(), key("x:1"), "address", 5); err != nil || len(found) != 1 {
+	if found, err := s.SearchAll(t.Context(), sessions.Search{Key: key("x:1"), Query: "address", Limit: 5}); err != nil || len(found) != 1 {
 		t.Errorf("Search = %+v, %v", found, err)
 	}
 	must(t, s.Close())

@@ -108,11 +108,11 @@ func goOn(t *testing.T, s *file.Store) {
 func TestReadingHoldsUpNobody(t *testing.T) {
 	for what, f := range map[string]func(*file.Store) (int, error){
 		"search": func(s *file.Store) (int, error) {
-			found, err := s.Search(t.Context(), key("x:1"), "words", 9)
+			found, err := s.SearchAll(t.Context(), sessions.Search{Key: key("x:1"), Query: "words", Limit: 9})
 			return len(found), err
 		},
 		"search all": func(s *file.Store) (int, error) {
-			found, err := s.SearchAll(t.Context(), "words", 99)
+			found, err := s.SearchAll(t.Context(), sessions.Search{Query: "words", Limit: 99})
 			return len(found), err
 		},
 		"days": func(s *file.Store) (int, error) {
@@ -214,7 +214,7 @@ func TestCloseWaitsForReaders(t *testing.T) {
 	disk := newSlowDisk(t, "x_1.jsonl")
 	var reader, closer sync.WaitGroup
 	reader.Go(func() {
-		if found, err := s.Search(t.Context(), key("x:1"), "words", 9); err != nil || len(found) != 1 {
+		if found, err := s.SearchAll(t.Context(), sessions.Search{Key: key("x:1"), Query: "words", Limit: 9}); err != nil || len(found) != 1 {
 			t.Errorf("Search = %+v, %v", found, err)
 		}
 	})

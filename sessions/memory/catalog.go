@@ -113,35 +113,42 @@ func withEnds(generations []sessions.Generation, seq int64) []sessions.Generatio
 }
 
 // SearchAll is part of [sessions.Catalog].
-func (s *Store) SearchAll(ctx context.Context, query string, limit int) ([]sessions.Found, error) {
-	words := rules.Query(query)
-	var all []sessions.Found
-	err := s.eachSaid(ctx, "search all", func(k channels.Key, m sessions.Message) {
-		if rules.Searched(m) && rules.Score(words, m.Content) > 0 {
-			all = append(all, sessions.Found{Key: k, Message: rules.Clone(m)})
+func (s *Store) SearchAll(ctx context.Context, search sessions.Search) ([]sessions.Found, error) {
+	words, ranking := rules.Query(search.Query), rules.NewRanking(search)
+	err := s.eachSaid(ctx, "search all", search.Key, func(k channels.Key, m sessions.Message) {
+		if rules.Searched(m) {
+			ranking.Add(sessions.Found{Key: k, Message: m, Words: rules.Score(words, m.Content)})
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	return rules.BestFound(words, all, limit), nil
+	found := ranking.Page()
+	for i := range found {
+		found[i].Message = rules.Clone(found[i].Message)
+	}
+	return found, nil
 }
 
 // Days is part of [sessions.Catalog].
 func (s *Store) Days(ctx context.Context, from, to time.Time) ([]sessions.DayCount, error) {
 	days := rules.NewDays[channels.Key](from, to)
-	err := s.eachSaid(ctx, "days", func(k channels.Key, m sessions.Message) { days.Add(k, m.At, m.Usage) })
+	err := s.eachSaid(ctx, "days", channels.Key{}, func(k channels.Key, m sessions.Message) { days.Add(k, m.At, m.Usage) })
 	if err != nil {
 		return nil, err
 	}
 	return days.Counts(), nil
 }
 
-// eachSaid gives f what was said in every conversation, each as it is when its
-// turn comes.
-func (s *Store) eachSaid(ctx context.Context, what string, f func(channels.Key, sessions.Message)) error {
-	var keys []channels.Key
+// eachSaid gives f what was said in only, or if that is zero in every
+// conversation, each as it is when its turn comes.
+func (s *Store) eachSaid(ctx context.Context, what string, only channels.Key, f func(channels.Key, sessions.Message)) error {
+	keys := []channels.Key{only}
 	err := s.read(ctx, what, func() error {
+		if !only.IsZero() {
+			return nil
+		}
+		keys = nil
 		for c := range s.ranked.newest(nil) {
 			keys = append(keys, c.key)
 		}

@@ -204,12 +204,6 @@ func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit
 	return ms, err
 }
 
-// Search is part of [sessions.Archive].
-func (s *Store) Search(ctx context.Context, k channels.Key, query string, limit int) ([]sessions.Message, error) {
-	hits, err := s.Lookup(ctx, k, sessions.Lookup{Query: query, Limit: limit})
-	return hits.Messages, err
-}
-
 // Lookup is part of [sessions.Archive].
 func (s *Store) Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (sessions.Hits, error) {
 	said, err := s.said(ctx, "search", k)

@@ -1,6 +1,10 @@
 package rules
 
-import "dragoman/sessions"
+import (
+	"slices"
+
+	"dragoman/sessions"
+)
 
 // Searched reports whether a search finds m at all. What a search of the
 // conversation found is a copy, and one that the next search would find too:
@@ -31,3 +35,34 @@ func Lookup(said []sessions.Message, l sessions.Lookup) (hits sessions.Hits) {
 }
 
 func content(m sessions.Message) string { return m.Content }
+
+// Ranking keeps the page that a [sessions.Search] wants of what it is shown, in
+// whatever order, and little more: a common word is in most messages.
+type Ranking struct {
+	search sessions.Search
+	kept   []sessions.Found
+}
+
+// NewRanking is an empty one.
+func NewRanking(s sessions.Search) *Ranking { return &Ranking{search: s} }
+
+// Add shows f, of which only the place and what the page is to have must be set.
+func (r *Ranking) Add(f sessions.Found) {
+	at, s := f.Message.At, r.search
+	early := !s.From.IsZero() && at.Before(s.From)
+	late := !s.To.IsZero() && !at.Before(s.To)
+	if f.Words == 0 || early || late || s.After != nil && f.Place().Compare(*s.After) <= 0 {
+		return
+	}
+	r.kept = append(r.kept, f)
+	if len(r.kept) > 2*max(s.Limit, 1000) {
+		r.Page()
+	}
+}
+
+// Page is what was wanted, best first.
+func (r *Ranking) Page() []sessions.Found {
+	slices.SortFunc(r.kept, func(a, b sessions.Found) int { return a.Place().Compare(b.Place()) })
+	r.kept = r.kept[:min(len(r.kept), max(r.search.Limit, 0))]
+	return r.kept
+}

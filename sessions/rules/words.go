@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"dragoman/sessions"
 )
 
 // SearchBytes is how much the different words of one message may have together
@@ -150,12 +148,4 @@ func best[T any](query []string, all []T, text func(T) string, oldest bool, limi
 		found = append(found, all[h.at])
 	}
 	return found, whole, len(hits) - whole
-}
-
-// BestFound is Best over conversations: between equals, the later first.
-func BestFound(query []string, found []sessions.Found, limit int) []sessions.Found {
-	slices.SortFunc(found, func(a, b sessions.Found) int {
-		return cmp.Or(a.Message.At.Compare(b.Message.At), cmp.Compare(a.Key.String(), b.Key.String()), cmp.Compare(a.Message.Seq, b.Message.Seq))
-	})
-	return Best(query, found, func(f sessions.Found) string { return f.Message.Content }, limit)
 }

@@ -167,9 +167,12 @@ func BenchmarkOperator(b *testing.B) {
 		}
 	}
 	for name, f := range map[string]func() error{
-		"Messages":  func() error { _, err := s.Messages(b.Context(), k, 0, 10); return err },
-		"Feed":      func() error { _, err := s.Feed(b.Context(), k, 0, 10); return err },
-		"Search":    func() error { _, err := s.Search(b.Context(), k, "hello", 10); return err },
+		"Messages": func() error { _, err := s.Messages(b.Context(), k, 0, 10); return err },
+		"Feed":     func() error { _, err := s.Feed(b.Context(), k, 0, 10); return err },
+		"Search": func() error {
+			_, err := s.SearchAll(b.Context(), sessions.Search{Key: k, Query: "hello", Limit: 10})
+			return err
+		},
 		"ListQueue": func() error { _, err := s.ListQueue(b.Context(), 10); return err },
 		"Find":      func() error { _, err := s.Find(b.Context(), sessions.Query{Limit: 10}); return err },
 	} {

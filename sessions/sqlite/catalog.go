@@ -198,50 +198,6 @@ func scanGenerations(rows *sql.Rows, last int64) (list []sessions.Generation, er
 	return list, err
 }
 
-// SearchAll is part of [sessions.Catalog].
-func (s *Store) SearchAll(ctx context.Context, query string, limit int) ([]sessions.Found, error) {
-	list, err := s.searchAll(ctx, rules.Query(query), limit)
-	if err != nil {
-		return nil, wrap("search all", err)
-	}
-	return list, nil
-}
-
-func (s *Store) searchAll(ctx context.Context, words []string, limit int) ([]sessions.Found, error) {
-	if len(words) == 0 || limit <= 0 {
-		return nil, nil
-	}
-	everywhere := part{math.MinInt64, math.MaxInt64, false}
-	ids, some, err := s.match(ctx, words, everywhere, max(limit, searchMost), limit)
-	if err != nil {
-		return nil, err
-	}
-	var all []sessions.Found
-	keys := map[int64]channels.Key{}
-	for _, id := range append(ids, some...) {
-		m, err := s.message(ctx, id)
-		if errors.Is(err, sql.ErrNoRows) {
-			continue // deleted since it was found
-		}
-		if err != nil {
-			return nil, err
-		}
-		k, known := keys[id>>32]
-		if !known {
-			var name string
-			if err := s.row(ctx, `SELECT key FROM keys WHERE id = ?`, id>>32).Scan(&name); err != nil {
-				return nil, err
-			}
-			if err := parseKey(&k, name); err != nil {
-				return nil, err
-			}
-			keys[id>>32] = k
-		}
-		all = append(all, sessions.Found{Key: k, Message: m})
-	}
-	return rules.BestFound(words, all, limit), nil
-}
-
 // Days is part of [sessions.Catalog]. It reads every message, but not what
 // they say: nothing is counted while people talk, for the sake of a table that
 // an operator looks at now and then.

@@ -40,17 +40,6 @@ func quoted(w string) string {
 // in their index.
 const searched = `CASE WHEN m.role = 'tool' AND json_valid(CAST(m.rest AS TEXT)) THEN coalesce(CAST(m.rest AS TEXT) ->> '$.name', '') <> '` + sessions.HistoryTool + `' ELSE 1 END`
 
-// searchMost bounds how many of the newest messages with some of the words a
-// search over all conversations compares.
-const searchMost = 200
-
-// Search is part of [sessions.Archive]. Messages with all words come first,
-// then those with most of them, the newer before the older.
-func (s *Store) Search(ctx context.Context, k channels.Key, query string, limit int) ([]sessions.Message, error) {
-	hits, err := s.Lookup(ctx, k, sessions.Lookup{Query: query, Limit: limit})
-	return hits.Messages, err
-}
-
 // Lookup is part of [sessions.Archive].
 func (s *Store) Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (sessions.Hits, error) {
 	hits, err := s.lookup(ctx, k, rules.Query(l.Query), l)

@@ -49,7 +49,7 @@ func TestSearchInAnOlderIndex(t *testing.T) {
 	if err != nil || len(hits.Messages) != 2 || hits.Messages[0].Seq != 3 || hits.Messages[1].Seq != 1 || hits.Some != 2 {
 		t.Errorf("Lookup = %+v, %v, want messages 3 and 1", hits, err)
 	}
-	if found, err := s.SearchAll(t.Context(), "price", 1); err != nil || len(found) != 1 || found[0].Message.Seq != 1 {
+	if found, err := s.SearchAll(t.Context(), sessions.Search{Query: "price", Limit: 1}); err != nil || len(found) != 1 || found[0].Message.Seq != 1 {
 		t.Errorf("SearchAll = %+v, %v, want message 1", found, err)
 	}
 }

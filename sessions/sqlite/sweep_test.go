@@ -114,7 +114,7 @@ func shows(t *testing.T, s *sqlite.Store) (messages, found, dumped, counted int)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := s.SearchAll(ctx, "needle large", 2*largeTalk)
+	all, err := s.SearchAll(ctx, sessions.Search{Query: "needle large", Limit: 2 * largeTalk})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func shows(t *testing.T, s *sqlite.Store) (messages, found, dumped, counted int)
 			found++
 		}
 	}
-	here, err := s.Search(ctx, large, "needle", 2*largeTalk)
+	here, err := s.SearchAll(ctx, sessions.Search{Key: large, Query: "needle", Limit: 2 * largeTalk})
 	if err != nil {
 		t.Fatal(err)
 	}

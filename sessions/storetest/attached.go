@@ -44,7 +44,7 @@ func attachedComesBack(t *testing.T, r *rig) {
 func attachedIsNotSearched(t *testing.T, r *rig) {
 	r.say(t, "x:1", "1", user("hay"), thoughtful("hay", "needle"))
 	for _, word := range []string{"needle", "thought", "responses"} {
-		if found, err := r.SearchAll(t.Context(), word, 9); err != nil || len(found) > 0 {
+		if found, err := r.SearchAll(t.Context(), sessions.Search{Query: word, Limit: 9}); err != nil || len(found) > 0 {
 			t.Errorf("SearchAll(%q) = %+v, %v, want nothing", word, found, err)
 		}
 		if found, err := r.Search(t.Context(), key("x:1"), word, 9); err != nil || len(found) > 0 {

@@ -74,7 +74,7 @@ var catalogTests = map[string]func(*testing.T, *rig){
 			h, _ = r.history(t, sessions.HistoryLimit{})
 			page, err := r.Messages(t.Context(), key("x:1"), 0, 10)
 			must(t, err)
-			found, err := r.SearchAll(t.Context(), "text", 10)
+			found, err := r.SearchAll(t.Context(), sessions.Search{Query: "text", Limit: 10})
 			must(t, err)
 			for _, m := range append(append(h.Messages, page...), found[0].Message) {
 				if m.ToolCalls[0].Name != "f" || m.Usage.Cost != 0.0125 || m.Attachments[0].File != "f1" || len(m.Extra) != 2 || string(m.Extra["x"]) != `{"a":[1,2.5,null]}` ||
@@ -96,6 +96,7 @@ var catalogTests = map[string]func(*testing.T, *rig){
 	"Catalog/FindsInOrder":                   findsInOrder,
 	"Catalog/GenerationsAreListed":           generations,
 	"Catalog/SearchAllLooksEverywhere":       searchesAll,
+	"Catalog/SearchAllInPages":               searchesInPages,
 	"Catalog/TopByTokens":                    tops,
 	"Catalog/DaysCount":                      days,
 	"Catalog/Case38And39KeysStayDistinct":    strangeKeys,

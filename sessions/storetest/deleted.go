@@ -45,7 +45,7 @@ func (r *rig) wordless(t *testing.T, after string) {
 	if records, shown := r.wordsOf(t, "needle"); records+shown > 0 {
 		t.Errorf("after %s %d records and %d items of the feed hold what was said", after, records, shown)
 	}
-	if found, err := r.SearchAll(t.Context(), "needle", 9); err != nil || len(found) > 0 {
+	if found, err := r.SearchAll(t.Context(), sessions.Search{Query: "needle", Limit: 9}); err != nil || len(found) > 0 {
 		t.Errorf("SearchAll after %s = %+v, %v", after, found, err)
 	}
 }

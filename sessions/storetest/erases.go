@@ -57,7 +57,7 @@ func erases(t *testing.T, r *rig) {
 	same(t, "Erase", got, sessions.Erased{Conversations: 1, Messages: 2, Queued: 4, Facts: 1, Summaries: 1, Files: []string{"f1", "f2"}})
 	wait(t, live.ctx.Done(), "the handler goes on")
 	same(t, "transcript", r.transcript(t, "x:1"), nil)
-	if found, err := r.SearchAll(ctx, "needle", 9); err != nil || len(found) != 1 || found[0].Key != key("x:2") {
+	if found, err := r.SearchAll(ctx, sessions.Search{Query: "needle", Limit: 9}); err != nil || len(found) != 1 || found[0].Key != key("x:2") {
 		t.Errorf("SearchAll = %+v, %v", found, err)
 	}
 	if st, err := r.Stats(ctx); err != nil || st.Waiting+st.Unsent != 0 {
@@ -105,7 +105,7 @@ func erasesPerson(t *testing.T, r *rig) {
 	if m := h.Messages[0]; h.Summary == nil || h.Summary.CoversSeq != 2 || m.Name+m.Sender != "" || m.Attachments != nil || m.At.IsZero() {
 		t.Errorf("History = %+v, %+v", h, h.Summary)
 	}
-	found, err := r.SearchAll(ctx, "needle", 9)
+	found, err := r.SearchAll(ctx, sessions.Search{Query: "needle", Limit: 9})
 	if err != nil || len(found) != 1 || found[0].Key != key("y:1") {
 		t.Errorf("SearchAll = %+v, %v", found, err)
 	}

@@ -157,7 +157,7 @@ func searchesAll(t *testing.T, r *rig) {
 	r.say(t, "x:1", "2", at("a red brown fox", 1), at("nothing", 2), at("a fox", 2))
 	r.say(t, "y:1", "3", at("fox and red", 4))
 	for q, want := range map[string]string{"fox red": "y:1 1, x:2 1, x:1 1, x:1 3", "brown fox": "x:1 1, y:1 1, x:2 1, x:1 3", "nix": "", "": ""} {
-		found, err := r.SearchAll(t.Context(), q, 10)
+		found, err := r.SearchAll(t.Context(), sessions.Search{Query: q, Limit: 10})
 		must(t, err)
 		var got []string
 		for _, f := range found {
@@ -167,7 +167,68 @@ func searchesAll(t *testing.T, r *rig) {
 			t.Errorf("SearchAll(%q) = %v, want %s", q, got, want)
 		}
 	}
-	if found, err := r.SearchAll(t.Context(), "fox", 2); err != nil || len(found) != 2 || found[0].Key != key("y:1") {
+	if found, err := r.SearchAll(t.Context(), sessions.Search{Query: "fox", Limit: 2}); err != nil || len(found) != 2 || found[0].Key != key("y:1") {
 		t.Errorf("SearchAll = %+v, %v", found, err)
 	}
+}
+
+// searchesInPages: pages of any size are together what one page of all is,
+// whatever is said or deleted between them, and times bound them.
+func searchesInPages(t *testing.T, r *rig) {
+	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
+	texts := []string{"red fox", "a fox", "the red one", "a red, red fox", "nothing"}
+	for i := range 30 {
+		m := user(texts[i%len(texts)])
+		m.At = day(1 + i/4) // several at one moment, in one conversation and in others
+		r.say(t, fmt.Sprintf("x:%d", i*7%3), number("", i), m)
+	}
+	places := func(found []sessions.Found) (list []string) {
+		for _, f := range found {
+			list = append(list, fmt.Sprintf("%d %s %s %d %s", f.Words, f.Message.At.Format(time.DateOnly), f.Key, f.Message.Seq, f.Message.Content))
+		}
+		return list
+	}
+	for name, s := range map[string]sessions.Search{
+		"all": {}, "one conversation": {Key: key("x:2")}, "since": {From: day(3)}, "until": {To: day(3)}, "between": {From: day(2), To: day(5), Key: key("x:1")}, "never": {From: day(9)},
+	} {
+		s.Query, s.Limit = "fox red", 99
+		all, err := r.SearchAll(t.Context(), s)
+		must(t, err)
+		want := places(all)
+		if n := map[string]int{"all": 24, "one conversation": 8, "since": 17, "until": 7, "between": 3, "never": 0}[name]; len(all) != n {
+			t.Errorf("%s: %d messages, want %d: %q", name, len(all), n, want)
+		}
+		if !slices.IsSortedFunc(all, func(a, b sessions.Found) int { return a.Place().Compare(b.Place()) }) {
+			t.Errorf("%s: the best are not the first: %q", name, want)
+		}
+		for size := 1; size < 6; size++ {
+			var got []string
+			s.After, s.Limit = nil, size
+			for len(got) <= len(want) {
+				page, err := r.SearchAll(t.Context(), s)
+				must(t, err)
+				if len(page) == 0 {
+					break
+				}
+				got = append(got, places(page)...)
+				at, err := sessions.ParseFoundPlace(page[len(page)-1].Place().String())
+				must(t, err)
+				s.After = &at
+			}
+			same(t, fmt.Sprintf("%s in pages of %d", name, size), got, want)
+		}
+	}
+	s := sessions.Search{Query: "fox red", Limit: 10}
+	before, err := r.SearchAll(t.Context(), sessions.Search{Query: s.Query, Limit: 99})
+	must(t, err)
+	first, err := r.SearchAll(t.Context(), s)
+	must(t, err)
+	last := first[9].Place()
+	s.After, s.Limit = &last, 99
+	must(t, r.Delete(t.Context(), last.Key))
+	r.say(t, "x:new", "new", user("red fox"))
+	rest, err := r.SearchAll(t.Context(), s)
+	must(t, err)
+	left := slices.DeleteFunc(before[10:], func(f sessions.Found) bool { return f.Key == last.Key })
+	same(t, "the rest, after a deletion", places(rest), places(left))
 }

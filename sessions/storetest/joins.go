@@ -81,7 +81,7 @@ func joined(t *testing.T, r *rig, late sessions.History) {
 	}), sessions.ErrConflict)
 	found, err := r.Search(ctx, key("x:b"), "needle", 10)
 	must(t, err)
-	all, err := r.SearchAll(ctx, "needle", 10)
+	all, err := r.SearchAll(ctx, sessions.Search{Query: "needle", Limit: 10})
 	must(t, err)
 	if len(found) != 3 || len(all) != 4 || found[0].Content != "a3 needle" {
 		t.Errorf("Search = %+v, SearchAll = %+v", found, all)

@@ -21,24 +21,29 @@ func hits(t *testing.T, r *rig, l sessions.Lookup) string {
 	return fmt.Sprint(seqs, h.All, h.Some)
 }
 
-// foundIn are the seqs that a search of x:1 finds, which one of everything
-// has to find too.
+// foundIn are the seqs that a look-up in x:1 finds, which a search of it and of
+// everything has to find too.
 func foundIn(t *testing.T, r *rig, query string, limit int) []int64 {
 	t.Helper()
 	ms, err := r.Search(t.Context(), key("x:1"), query, limit)
 	must(t, err)
-	var seqs, all []int64
+	var seqs []int64
 	for _, m := range ms {
 		seqs = append(seqs, m.Seq)
 	}
-	found, err := r.SearchAll(t.Context(), query, limit)
-	must(t, err)
-	for _, f := range found {
-		all = append(all, f.Message.Seq)
-	}
-	slices.Sort(all)
-	if here := slices.Sorted(slices.Values(seqs)); !slices.Equal(all, here) {
-		t.Errorf("SearchAll(%.40q) = %v, Search = %v", query, all, here)
+	here := slices.Sorted(slices.Values(seqs))
+	for _, s := range []sessions.Search{{}, {Key: key("x:1")}} {
+		s.Query, s.Limit = query, limit
+		found, err := r.SearchAll(t.Context(), s)
+		must(t, err)
+		var all []int64
+		for _, f := range found {
+			all = append(all, f.Message.Seq)
+		}
+		slices.Sort(all)
+		if !slices.Equal(all, here) {
+			t.Errorf("SearchAll(%q: %.40q) = %v, Lookup = %v", s.Key, query, all, here)
+		}
 	}
 	return seqs
 }

@@ -63,6 +63,12 @@ func newRig(t *testing.T, s sessions.Store) *rig {
 	return r
 }
 
+// Search is Lookup in all of a conversation.
+func (r *rig) Search(ctx context.Context, k channels.Key, query string, limit int) ([]sessions.Message, error) {
+	hits, err := r.Lookup(ctx, k, sessions.Lookup{Query: query, Limit: limit})
+	return hits.Messages, err
+}
+
 // run starts handing claims to the test.
 func (r *rig) run(t *testing.T) {
 	if r.running != nil {

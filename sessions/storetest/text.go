@@ -255,7 +255,7 @@ func FuzzText(f *testing.F, open func(t *testing.T) sessions.Store) {
 		if got := ms[0].Content; !utf8.ValidString(got) || feed[0].Text != got || feed[1].Text != got || utf8.ValidString(text) && got != text {
 			t.Fatalf("%q came back as %q, %q and %q", text, got, feed[0].Text, feed[1].Text)
 		}
-		if _, err := s.Search(t.Context(), key("x:1"), query, 3); err != nil {
+		if _, err := s.SearchAll(t.Context(), sessions.Search{Key: key("x:1"), Query: query, Limit: 3}); err != nil {
 			t.Fatal(err)
 		}
 	})

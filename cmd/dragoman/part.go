@@ -1,0 +1,77 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"dragoman/channels"
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+)
+
+// readPart reads the first messages within b or, if it has no After, the last,
+// oldest first. All if most is 0.
+func readPart(ctx context.Context, a *httpapi.Client, key channels.Key, b httpapi.Bounds, most int) (part []sessions.Message, err error) {
+	backwards := b.After == "" && most > 0
+	switch {
+	case backwards:
+		b.Before = cmp.Or(b.Before, theEnd)
+	default:
+		b.After = cmp.Or(b.After, "0")
+	}
+	var pages [][]sessions.Message
+	for n := 0; most == 0 || n < most; {
+		size := pageSize
+		if most > 0 {
+			size = min(size, most-n)
+		}
+		page, err := a.Part(ctx, key, b, size)
+		if err != nil {
+			return nil, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		pages, n = append(pages, page), n+len(page)
+		if backwards {
+			b.Before = strconv.FormatInt(page[0].Seq, 10)
+		} else {
+			b.After = strconv.FormatInt(page[len(page)-1].Seq, 10)
+		}
+	}
+	if backwards {
+		slices.Reverse(pages)
+	}
+	return slices.Concat(pages...), nil
+}
+
+// theEnd is behind every message.
+const theEnd = "9223372036854775807"
+
+// count counts what is before and after the messages that are shown. Their
+// numbers have no gaps.
+func (s *view) count(ctx context.Context, a *httpapi.Client, b httpapi.Bounds) error {
+	oldest, err := a.Messages(ctx, s.head.Key, 0, 1)
+	if err != nil || len(oldest) == 0 || len(s.generations) == 0 {
+		return err
+	}
+	first, last := oldest[0].Seq, s.generations[len(s.generations)-1].LastSeq
+	from, to := last+1, last // of what is shown
+	if n := len(s.kept); n > 0 {
+		from, to = s.kept[0].Seq, s.kept[n-1].Seq
+	} else if b.Before != "" {
+		before, err := a.Part(ctx, s.head.Key, httpapi.Bounds{Before: b.Before}, 1)
+		if err != nil {
+			return err
+		}
+		from = first
+		if len(before) > 0 {
+			from = before[0].Seq + 1
+		}
+		to = from - 1
+	}
+	s.earlier, s.later = int(from-first), int(max(last-to, 0))
+	return nil
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"dragoman/internal/httpapi"
+	"dragoman/sessions"
+)
+
+type sessionsSearchCmd struct {
+	Query []string `arg:"" help:"Words to look for."`
+	Key   string   `placeholder:"KEY" help:"Only in this conversation."`
+	From  string   `placeholder:"TIME" help:"Only what was said from this day or time on."`
+	To    string   `placeholder:"TIME" help:"Only what was said until then; of a day, all of it."`
+	Limit int      `default:"20" help:"How many messages (${default})."`
+	After string   `placeholder:"CURSOR" help:"Continue after a page, with the cursor that it printed."`
+	jsonFlag
+}
+
+func (k *sessionsSearchCmd) search(e *env) (s sessions.Search, err error) {
+	s = sessions.Search{Query: strings.Join(k.Query, " "), Limit: k.Limit}
+	if strings.TrimSpace(s.Query) == "" {
+		return s, &usageError{"write the words to look for"}
+	}
+	if k.Limit < 1 || k.Limit > 1000 {
+		return s, &usageError{"--limit wants 1 to 1000"}
+	}
+	if k.Key != "" {
+		if s.Key, err = e.parseKey(k.Key); err != nil {
+			return s, err
+		}
+	}
+	if s.From, err = timeFlag("--from", k.From, false); err != nil {
+		return s, err
+	}
+	if s.To, err = timeFlag("--to", k.To, true); err != nil {
+		return s, err
+	}
+	if k.After != "" {
+		place, err := sessions.ParseFoundPlace(k.After)
+		if err != nil {
+			return s, &usageError{"--after wants what the page before says at its end"}
+		}
+		s.After = &place
+	}
+	return s, nil
+}
+
+func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
+	search, err := k.search(e)
+	if err != nil {
+		return err
+	}
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		found, err := a.SearchAll(ctx, search)
+		if err != nil {
+			return err
+		}
+		if k.JSON {
+			return e.json(append([]httpapi.Hit{}, found...))
+		}
+		if len(found) == 0 {
+			e.say("%s", nothingFound(search))
+			return nil
+		}
+		for _, f := range found {
+			e.say("%s  %s  %s  message %d", oneLine(f.Key.String()), f.Message.At.Local().Format("2006-01-02 15:04"), oneLine(speaker(f.Message)), f.Message.Seq)
+			e.say("    %s", around(f.Message.Content, k.Query, e.lineWidth()-4))
+		}
+		if len(found) == search.Limit {
+			e.say("(there may be more: --after %s)", found[len(found)-1].Cursor)
+		}
+		return nil
+	})
+}
+
+// nothingFound says why nothing is.
+func nothingFound(s sessions.Search) string {
+	switch {
+	case s.After != nil:
+		return "There are no more such messages."
+	case !s.From.IsZero() || !s.To.IsZero():
+		return "No message of that time contains " + oneLine(s.Query) + "."
+	}
+	return "No message contains " + oneLine(s.Query) + "."
+}
+
+// lineWidth is the terminal's, or the usual one.
+func (e *env) lineWidth() int {
+	if e.width > 20 {
+		return e.width
+	}
+	return 80
+}
+
+// around is the part of text that stands around the first of words, in one
+// line.
+func around(text string, words []string, width int) string {
+	line := oneLine(text)
+	if columns(line) <= width {
+		return line
+	}
+	at := -1
+	for _, w := range words {
+		if i := indexFold(line, oneLine(w)); i >= 0 && (at < 0 || i < at) {
+			at = i
+		}
+	}
+	if at > width/2 {
+		start := at - width/3
+		if i := strings.IndexByte(line[start:at], ' '); i >= 0 {
+			start += i + 1
+		}
+		line = "…" + strings.ToValidUTF8(line[start:], "")
+	}
+	return fit(line, width)
+}
+
+// indexFold is strings.Index without regard to the case of ASCII letters; it
+// keeps byte positions, which lowering all of Unicode would not.
+func indexFold(s, sub string) int {
+	for i := 0; sub != "" && i+len(sub) <= len(s); i++ {
+		if strings.EqualFold(s[i:i+len(sub)], sub) {
+			return i
+		}
+	}
+	return -1
+}
