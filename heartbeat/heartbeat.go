@@ -79,7 +79,10 @@ type Options struct {
 	// Unfinished counts the occurrences of a job that are fired and have no
 	// answer yet. Without it every occurrence is fired and waits its turn.
 	Unfinished func(ctx context.Context, job string) (int, error)
-	Logger     *slog.Logger
+	// Count is told of n occurrences that were not fired: skipped or missed.
+	// Nil: nobody counts.
+	Count  func(job, outcome string, n int)
+	Logger *slog.Logger
 }
 
 // Scheduler fires jobs. It is safe for concurrent use.
@@ -104,6 +107,9 @@ func New(jobs []Job, ledger Ledger, o Options) (*Scheduler, error) {
 	}
 	if o.ReadFile == nil {
 		o.ReadFile = func(context.Context, string) ([]byte, error) { return nil, fs.ErrNotExist }
+	}
+	if o.Count == nil {
+		o.Count = func(string, string, int) {}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

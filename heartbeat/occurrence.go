@@ -65,12 +65,12 @@ func (s *Scheduler) settle(ctx context.Context, e *entry, due, now time.Time) er
 	late := now.Sub(newest) > Grace
 	if late && e.job.CatchUp == CatchUpSkip {
 		s.o.Logger.Warn("job missed occurrences", "job", name, "count", count, "from", due)
-		return s.ledger.Skip(ctx, name, due, next, "missed", whyMissed(count))
+		return s.skip(ctx, name, due, next, "missed", whyMissed(count), count)
 	}
 	if count > 1 {
 		// The newest one is decided on in a step of its own.
 		s.o.Logger.Warn("job missed occurrences", "job", name, "count", count-1, "from", due)
-		return s.ledger.Skip(ctx, name, due, newest, "missed", whyMissed(count-1))
+		return s.skip(ctx, name, due, newest, "missed", whyMissed(count-1), count-1)
 	}
 	why, text, err := s.reason(ctx, e, due, now)
 	if err != nil {
@@ -78,10 +78,19 @@ func (s *Scheduler) settle(ctx context.Context, e *entry, due, now time.Time) er
 	}
 	if why != "" {
 		s.o.Logger.Debug("job skipped", "job", name, "due", due, "why", why)
-		return s.ledger.Skip(ctx, name, due, next, "skipped", why)
+		return s.skip(ctx, name, due, next, "skipped", why, 1)
 	}
 	s.o.Logger.Debug("job fired", "job", name, "due", due, "late", late)
 	return s.ledger.Fire(ctx, name, due, next, e.message(due, now, text))
+}
+
+// skip records and counts n occurrences that are not fired.
+func (s *Scheduler) skip(ctx context.Context, job string, due, next time.Time, outcome, why string, n int) error {
+	err := s.ledger.Skip(ctx, job, due, next, outcome, why)
+	if err == nil {
+		s.o.Count(job, outcome, n)
+	}
+	return err
 }
 
 func whyMissed(count int) string {

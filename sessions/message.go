@@ -40,8 +40,8 @@ type Usage struct {
 	Input  int `json:"input"`
 	Output int `json:"output"`
 	Cached int `json:"cached,omitempty"` // part of Input that came from its cache
-	// Cost is what that comes to at the configured prices, in their currency;
-	// 0 where none are configured.
+	// Cost is what that comes to at the configured prices, in their currency.
+	// Without them it is what the provider says, or 0.
 	Cost float64 `json:"cost,omitempty"`
 }
 

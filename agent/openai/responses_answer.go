@@ -395,11 +395,14 @@ func (a *responseAnswer) output(list []json.RawMessage) (progress bool, err erro
 }
 
 func (a *responseAnswer) readUsage(data json.RawMessage) {
-	var u openai.ResponseUsage
+	var u struct {
+		openai.ResponseUsage
+		Cost price `json:"cost"`
+	}
 	if len(data) == 0 || json.Unmarshal(data, &u) != nil || !plausible(u.InputTokens) || !plausible(u.OutputTokens) || u.InputTokens+u.OutputTokens == 0 {
 		return // a whole answer is worth more than its price
 	}
-	a.usage = &sessions.Usage{Input: u.InputTokens, Output: u.OutputTokens}
+	a.usage = &sessions.Usage{Input: u.InputTokens, Output: u.OutputTokens, Cost: float64(u.Cost)}
 	if d := u.InputTokensDetails; d != nil && plausible(d.CachedTokens) {
 		a.usage.Cached = d.CachedTokens
 	}

@@ -54,6 +54,22 @@ type usageFields struct {
 	// CacheHits is DeepSeek's name for the cached part.
 	CacheHits number  `json:"prompt_cache_hit_tokens"`
 	Details   details `json:"prompt_tokens_details"`
+	Cost      price   `json:"cost"` // what OpenRouter charges for the call
+}
+
+// maxPrice is more than any call costs.
+const maxPrice = 1e6
+
+// price is what a server says that a call costs. What cannot be that is 0.
+type price float64
+
+// UnmarshalJSON accepts any value.
+func (p *price) UnmarshalJSON(b []byte) error {
+	*p = 0
+	if f, err := strconv.ParseFloat(string(b), 64); err == nil && f > 0 && f <= maxPrice {
+		*p = price(f)
+	}
+	return nil
 }
 
 // UnmarshalJSON accepts any value.
@@ -80,7 +96,7 @@ func (d *details) UnmarshalJSON(b []byte) error {
 
 // read is what u says, or nil if it says nothing.
 func (u *usage) read() *sessions.Usage {
-	out := sessions.Usage{Input: u.Input.tokens(), Output: u.Output.tokens(), Cached: u.CacheHits.tokens()}
+	out := sessions.Usage{Input: u.Input.tokens(), Output: u.Output.tokens(), Cached: u.CacheHits.tokens(), Cost: float64(u.Cost)}
 	if out.Input+out.Output == 0 {
 		return nil
 	}

@@ -228,7 +228,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		return err
 	}
 	d.tellRoom(ag)
-	if d.beats, err = newBeats(d.cfg, d.store, d.workspace, d.log); err != nil {
+	if d.beats, err = newBeats(d.cfg, d.store, d.workspace, d.log, d.metrics); err != nil {
 		return err
 	}
 	d.beats.idle = d.partial()

@@ -14,6 +14,7 @@ import (
 	"dragoman/heartbeat"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/metrics"
 	"dragoman/sessions"
 )
 
@@ -28,6 +29,7 @@ type beats struct {
 	store     sessions.Jobs
 	workspace *tools.Workspace // nil if nothing fires
 	log       *slog.Logger
+	count     func(job, outcome string, n int) // of occurrences, for the metrics
 	idle      bool // nothing fires: no daemon runs
 
 	mu       sync.Mutex
@@ -36,8 +38,8 @@ type beats struct {
 	replaced chan struct{} // closed when schedule is replaced
 }
 
-func newBeats(cfg *config.Config, store sessions.Jobs, w *tools.Workspace, log *slog.Logger) (*beats, error) {
-	b := &beats{store: store, workspace: w, log: log, replaced: make(chan struct{})}
+func newBeats(cfg *config.Config, store sessions.Jobs, w *tools.Workspace, log *slog.Logger, count *metrics.Set) (*beats, error) {
+	b := &beats{store: store, workspace: w, log: log, count: count.Heartbeats, replaced: make(chan struct{})}
 	return b, b.replace(cfg)
 }
 
@@ -55,9 +57,12 @@ func (b *beats) replace(cfg *config.Config) error {
 			return fmt.Errorf("app: job %s: %w", c.Name, err)
 		}
 		jobs = append(jobs, j)
+		for _, outcome := range []string{"ran", "silent", "failed", "skipped", "missed"} {
+			b.count(c.Name, outcome, 0)
+		}
 	}
 	s, err := heartbeat.New(jobs, b.store, heartbeat.Options{
-		Logger: b.log, ReadFile: b.readFile, Unfinished: b.unfinished,
+		Logger: b.log, ReadFile: b.readFile, Unfinished: b.unfinished, Count: b.count,
 	})
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
@@ -121,7 +126,7 @@ func (b *beats) current() (*heartbeat.Scheduler, <-chan struct{}) {
 	return b.schedule, b.replaced
 }
 
-func (b *beats) count() int {
+func (b *beats) number() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.jobs)

@@ -16,6 +16,7 @@ import (
 // that copies it would lie on the stack of every turn that waits.
 type metered struct {
 	agent.Model
+	label  string // its name in the metrics
 	count  *metrics.Set
 	prices config.Prices
 	health *health
@@ -57,13 +58,15 @@ func (m *metered) meter(res *agent.Response, err error, took time.Duration) {
 	var u sessions.Usage
 	if res.Usage != nil {
 		u = *res.Usage
-		u.Cost = m.cost(u)
+		if m.prices != (config.Prices{}) {
+			u.Cost = m.cost(u) // else it is what the provider says, if it says it
+		}
 		priced := u
 		res.Usage = &priced
 		if res.Message.Usage != nil {
 			res.Message.Usage = &priced
 		}
 	}
-	m.count.ModelCall(outcome, took, u.Input, u.Output, u.Cached)
-	m.count.Cost(m.Name(), u.Cost)
+	m.count.ModelCall(m.label, outcome, took, u.Input, u.Output, u.Cached)
+	m.count.Cost(m.label, u.Cost)
 }

@@ -173,13 +173,13 @@ func (d *Daemon) server(base, key, name string, window int) (*hosted, error) {
 }
 
 func (d *Daemon) use(m agent.Model, why string) {
-	d.model, d.chosen = &metered{m, d.metrics, d.cfg.Model.Prices, &d.health}, why
+	d.model, d.chosen = &metered{m, m.Name(), d.metrics, d.cfg.Model.Prices, &d.health}, why
 }
 
 // metered counts the calls of a model beside the configured one, at its own
 // prices. Status calls it name.
 func (d *Daemon) metered(m agent.Model, name string) agent.Model {
-	return &metered{m, d.metrics, d.other(m.Name()).Prices, d.unwell.of(name)}
+	return &metered{m, d.labelOf(m.Name()), d.metrics, d.other(m.Name()).Prices, d.unwell.of(name)}
 }
 
 // other is what the configuration says about another model.
@@ -300,7 +300,7 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 		MaxTokens: d.cfg.Model.MaxTokens, Effort: d.cfg.Model.Reasoning, TextTools: d.cfg.Model.TextTools, ToolTimeout: d.cfg.Agent.ToolTimeout.D(), Tries: d.cfg.Model.Retries + 1,
 		Compaction: d.cfg.Summary.Compaction(), Prune: d.cfg.Prune.Rules(), Models: d.others, Logger: d.log,
 	}
-	o.OnSilentCut = func(model string, _ int) { d.metrics.SilentCut(model) }
+	o.OnSilentCut = func(model string, _ int) { d.metrics.SilentCut(d.labelOf(model)) }
 	o.Windows, o.SummarizerWindow = d.windows(), d.cfg.Summary.Model.ContextWindow
 	if base := d.cfg.Summary.Model.BaseURL; base != d.cfg.Model.BaseURL {
 		o.SummarizerServer = base

@@ -33,7 +33,7 @@ func (d *Daemon) report() {
 		}
 		line(name, says)
 	}
-	if n := d.beats.count(); n > 0 {
+	if n := d.beats.number(); n > 0 {
 		line("jobs", fmt.Sprintf("%d; see: %s", n, d.opts.Command("jobs list")))
 	}
 	_ = w.Flush()

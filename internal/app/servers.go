@@ -50,7 +50,7 @@ func (d *Daemon) openServers(context.Context) error {
 	d.public = &server{name: "page", ln: netutil.LimitListener(ln, maxConnections())}
 	d.onClose("the page", closeOnce(ln))
 	o := console.Options{
-		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Sessions: pageSessions(d.state.file(pageSessionsName)), Logger: d.log,
+		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Sessions: pageSessions(d.state.file(pageSessionsName)), Failed: d.loginFailed, Logger: d.log,
 	}
 	if o.Proxies, err = d.cfg.HTTP.Proxies(); err != nil {
 		return fmt.Errorf("app: http.trusted_proxies: %w", err)
@@ -68,11 +68,7 @@ func (d *Daemon) openServers(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}
-	d.metrics.Collect(d.store.Stats, d.gateway.Channels)
-	d.metrics.WatchTurns(d.gateway.Running)
-	if d.reserve != nil {
-		d.metrics.WatchReserve(d.reserve.bytes)
-	}
+	d.watchAll()
 	probes := httpapi.Public(httpapi.PublicOptions{
 		Check: d.checkStore, Ready: d.ready, Channels: d.gateway.Channels, Knows: page.Knows,
 	})
@@ -208,7 +204,7 @@ func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDi
 		return nil, nil, err
 	}
 	undo = append(undo, files.Close)
-	beats, err := newBeats(cfg, store, nil, nil)
+	beats, err := newBeats(cfg, store, nil, nil, nil)
 	if err != nil {
 		return nil, nil, err
 	}

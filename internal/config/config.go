@@ -104,7 +104,7 @@ type Other struct {
 
 // Prices are what a model costs.
 type Prices struct {
-	Input  float64 `yaml:"input" doc:"Price of a million input tokens, in any currency. 0: costs are not counted."`
+	Input  float64 `yaml:"input" doc:"Price of a million input tokens, in any currency. Without any price, the cost is what the provider says (OpenRouter does)."`
 	Output float64 `yaml:"output" doc:"Price of a million output tokens."`
 	Cached float64 `yaml:"cached" doc:"Price of a million input tokens from the provider's cache. 0: the same as input."`
 }

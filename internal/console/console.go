@@ -72,7 +72,10 @@ type Options struct {
 	PublicURL *url.URL
 	// Sessions keeps logins over a restart. nil: they end with the process.
 	Sessions Keeper
-	Logger   *slog.Logger // nil: discard
+	// Failed is told of each wrong token, and whether guesses are refused for a
+	// while because of too many; it must not block. nil: nobody is told.
+	Failed func(tooMany bool)
+	Logger *slog.Logger // nil: discard
 }
 
 // Console is the page and the guard.
@@ -122,10 +125,13 @@ func New(o Options) (*Console, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Failed == nil {
+		o.Failed = func(bool) {}
+	}
 	_, port, _ := net.SplitHostPort(o.Addr)
 	c := &Console{
 		guard: guard{port: port, open: o.Token == "", front: front{o.Proxies, o.PublicURL}},
-		doors: newDoors(o.Token, o.Sessions, o.Logger),
+		doors: newDoors(o),
 		mux:   http.NewServeMux(), files: map[string]file{},
 	}
 	if err := c.load(); err != nil {

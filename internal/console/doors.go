@@ -30,10 +30,11 @@ const (
 
 // doors knows the token, who has logged in with it, and who guesses.
 type doors struct {
-	token [32]byte // its hash, so that comparing takes the same time for every length
-	key   []byte   // the token itself, which the names of sessions are made with
-	keep  Keeper
-	log   *slog.Logger
+	token  [32]byte // its hash, so that comparing takes the same time for every length
+	key    []byte   // the token itself, which the names of sessions are made with
+	keep   Keeper
+	log    *slog.Logger
+	failed func(tooMany bool)
 
 	mu       sync.Mutex
 	sessions map[string]time.Time // name of the session -> when it ends
@@ -48,9 +49,9 @@ type Keeper interface {
 	Save(sessions []byte) error
 }
 
-func newDoors(token string, keep Keeper, log *slog.Logger) *doors {
+func newDoors(o Options) *doors {
 	d := &doors{
-		token: sha256.Sum256([]byte(token)), key: []byte(token), keep: keep, log: log,
+		token: sha256.Sum256([]byte(o.Token)), key: []byte(o.Token), keep: o.Sessions, log: o.Logger, failed: o.Failed,
 		sessions: map[string]time.Time{}, guessers: map[netip.Addr]*rate.Limiter{},
 		all: rate.NewLimiter(5, 50),
 	}
@@ -105,8 +106,10 @@ func (d *doors) try(token string, remote netip.Addr) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if own := d.limiter(remote); !own.Allow() || !d.all.Allow() {
+		d.failed(true)
 		return errSlow
 	}
+	d.failed(false)
 	d.log.Warn("wrong token for the web page", "remote", remote)
 	return errAuth
 }

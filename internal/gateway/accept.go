@@ -149,20 +149,36 @@ func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) er
 	return nil
 }
 
-// answer stores m as answered by the gateway itself.
+// answer stores a command and its answer.
 func (g *Gateway) answer(ctx context.Context, e sessions.Entry, text string) error {
+	got, err := g.reply(ctx, e, text)
+	if err == nil {
+		g.commanded(e.Inbound.Key, got.Outcome)
+	}
+	return err
+}
+
+// commanded counts a command.
+func (g *Gateway) commanded(k channels.Key, outcome sessions.Outcome) {
+	if outcome == sessions.Done {
+		outcome = "command"
+	}
+	g.opts.Observer.Accepted(k.Channel(), string(outcome))
+}
+
+// reply stores e as answered by the gateway itself.
+func (g *Gateway) reply(ctx context.Context, e sessions.Entry, text string) (sessions.Acceptance, error) {
 	e.Answered = true
 	if text != "" {
 		e.Replies = g.split(e.Inbound.Key, g.spell(e.Inbound.Key, text), e.Inbound)
 	}
 	got, err := g.store.Accept(ctx, e)
 	if err != nil {
-		return fmt.Errorf("gateway: answer %s: %w", e.Inbound.Key, err)
+		return got, fmt.Errorf("gateway: answer %s: %w", e.Inbound.Key, err)
 	}
-	g.opts.Observer.Accepted(e.Inbound.Key.Channel(), string(got.Outcome))
 	if got.Outcome == sessions.Done {
 		g.underway.hurry(e.Inbound.Key, got.Seq, len(e.Replies))
 	}
 	g.live.kick(e.Inbound.Key)
-	return nil
+	return got, nil
 }

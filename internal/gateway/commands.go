@@ -133,7 +133,7 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 	}
 	g.told.clear(m.Key)
 	g.resting.over(m.Key)
-	g.opts.Observer.Accepted(m.Key.Channel(), string(got.Outcome))
+	g.commanded(m.Key, got.Outcome)
 	g.live.kick(m.Key)
 	return nil
 }

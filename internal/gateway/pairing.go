@@ -153,7 +153,8 @@ func (g *Gateway) turnAway(ctx context.Context, m channels.Inbound) error {
 // answerStranger says text to who wrote m, and stores nothing that they wrote.
 func (g *Gateway) answerStranger(ctx context.Context, m channels.Inbound, text string) error {
 	m.Text, m.Quote, m.Attachments = "", nil, nil
-	return g.answer(ctx, sessions.Entry{Inbound: m}, text)
+	_, err := g.reply(ctx, sessions.Entry{Inbound: m}, text)
+	return err
 }
 
 // ApprovePairing lets the person with this code in, tells them, and answers
@@ -182,7 +183,7 @@ func (g *Gateway) welcome(ctx context.Context, it *asker) error {
 	g.turnedAway.clear(it.first.Key)
 	hello := it.first
 	hello.ID, hello.At = "let in:"+hello.ID, g.opts.Now()
-	if err := g.answer(ctx, sessions.Entry{Inbound: hello, Origin: sessions.OriginNotice}, "You may write now."); err != nil {
+	if _, err := g.reply(ctx, sessions.Entry{Inbound: hello, Origin: sessions.OriginNotice}, "You may write now."); err != nil {
 		return err
 	}
 	for _, m := range it.said {

@@ -211,6 +211,20 @@ func (h *Hooks) Emit(e event.Event) {
 	}
 }
 
+// Waiting is how many events wait for each hook, by its name in the log.
+func (h *Hooks) Waiting() map[string]int {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := make(map[string]int, len(h.workers))
+	for _, w := range h.workers {
+		n[w.label()] = len(w.queue)
+	}
+	return n
+}
+
 // drop counts an event that nobody will hear of.
 func (h *Hooks) drop(w *worker, e event.Event) {
 	h.opts.Count(string(e.Event), "dropped")

@@ -23,14 +23,16 @@ func (s *Set) Collect(stats func(context.Context) (sessions.Stats, error), state
 // Call it at most once.
 func (s *Set) WatchQueues(stats func(context.Context) (sessions.Stats, error)) {
 	if s != nil {
-		s.registry.MustRegister(&queues{stats: stats, errors: s.collectErrors})
+		s.registry.MustRegister(collector{[]*prometheus.Desc{
+			inboxDesc, postponedDesc, unsentDesc, unknownDesc, deadDesc, asideDesc, inboxAgeDesc, outboxAgeDesc,
+		}, (&queues{stats: stats, errors: s.collectErrors}).collect})
 	}
 }
 
 // WatchChannels shows the state of each channel. Call it at most once.
 func (s *Set) WatchChannels(states func() map[string]channels.Status) {
 	if s != nil {
-		s.registry.MustRegister(&channelStates{states: states})
+		s.registry.MustRegister(collector{[]*prometheus.Desc{channelUpDesc, channelIsDesc, channelForDesc}, (&channelStates{states}).collect})
 	}
 }
 
@@ -61,22 +63,67 @@ func (s *Set) WatchReserve(bytes func() float64) {
 	}, bytes))
 }
 
+// WatchSizes shows what the conversations and the files of messages take on
+// disk. What sizes does not know is negative, and left out. Call it at most once.
+func (s *Set) WatchSizes(sizes func() (store, media int64)) {
+	if s != nil {
+		s.registry.MustRegister(collector{[]*prometheus.Desc{storeBytesDesc, mediaBytesDesc}, func(ch chan<- prometheus.Metric) {
+			store, media := sizes()
+			if store >= 0 {
+				gauge(ch, storeBytesDesc, float64(store))
+			}
+			if media >= 0 {
+				gauge(ch, mediaBytesDesc, float64(media))
+			}
+		}})
+	}
+}
+
+// WatchHooks shows how many events wait for each hook, by its name in the log.
+// Call it at most once.
+func (s *Set) WatchHooks(waiting func() map[string]int) {
+	if s != nil {
+		s.registry.MustRegister(collector{[]*prometheus.Desc{hookWaitingDesc}, func(ch chan<- prometheus.Metric) {
+			for name, n := range waiting() {
+				gauge(ch, hookWaitingDesc, float64(n), clean(name))
+			}
+		}})
+	}
+}
+
+// collector is a function that is asked at each scrape.
+type collector struct {
+	descs   []*prometheus.Desc
+	collect func(chan<- prometheus.Metric)
+}
+
+func (c collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range c.descs {
+		ch <- d
+	}
+}
+
+func (c collector) Collect(ch chan<- prometheus.Metric) { c.collect(ch) }
+
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
 }
 
 var (
-	inboxDesc      = desc("inbox_waiting", "Messages without an answer.")
-	postponedDesc  = desc("inbox_postponed", "Messages without an answer that are not due yet.")
-	unsentDesc     = desc("outbox_unsent", "Answers that are not delivered yet.")
-	unknownDesc    = desc("outbox_unknown", "Answers of those that may have been delivered.")
-	deadDesc       = desc("outbox_dead", "Answers that were given up.")
-	asideDesc      = desc("aside", "Things set aside because a channel could not understand them.")
-	inboxAgeDesc   = desc("inbox_oldest_seconds", "Age of the oldest message without an answer.")
-	outboxAgeDesc  = desc("outbox_oldest_seconds", "Age of the oldest answer that is not delivered.")
-	channelUpDesc  = desc("channel_up", "1 while a channel is connected.", "channel")
-	channelIsDesc  = desc("channel_state", "1 for the state that a channel is in, or the reason why it is not connected if it has a word for that.", "channel", "state")
-	channelForDesc = desc("channel_state_seconds", "How long a channel has been in the state that channel_state has.", "channel", "state")
+	inboxDesc       = desc("inbox_waiting", "Messages without an answer.")
+	postponedDesc   = desc("inbox_postponed", "Messages without an answer that are not due yet.")
+	unsentDesc      = desc("outbox_unsent", "Answers that are not delivered yet.")
+	unknownDesc     = desc("outbox_unknown", "Answers of those that may have been delivered.")
+	deadDesc        = desc("outbox_dead", "Answers that were given up.")
+	asideDesc       = desc("aside", "Things set aside because a channel could not understand them.")
+	inboxAgeDesc    = desc("inbox_oldest_seconds", "Age of the oldest message without an answer.")
+	outboxAgeDesc   = desc("outbox_oldest_seconds", "Age of the oldest answer that is not delivered.")
+	channelUpDesc   = desc("channel_up", "1 while a channel is connected.", "channel")
+	channelIsDesc   = desc("channel_state", "1 for the state that a channel is in, or the reason why it is not connected if it has a word for that.", "channel", "state")
+	storeBytesDesc  = desc("store_bytes", "What the conversations take on disk, copies of the store beside it included.")
+	mediaBytesDesc  = desc("media_bytes", "What the files of messages take on disk.")
+	hookWaitingDesc = desc("hook_waiting", "Events that wait for a hook.", "hook")
+	channelForDesc  = desc("channel_state_seconds", "How long a channel has been in the state that channel_state has.", "channel", "state")
 )
 
 // queues reads the store's counts.
@@ -85,15 +132,7 @@ type queues struct {
 	errors prometheus.Counter
 }
 
-func (q *queues) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		inboxDesc, postponedDesc, unsentDesc, unknownDesc, deadDesc, asideDesc, inboxAgeDesc, outboxAgeDesc,
-	} {
-		ch <- d
-	}
-}
-
-func (q *queues) Collect(ch chan<- prometheus.Metric) {
+func (q *queues) collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), statsWithin)
 	defer cancel()
 	st, err := q.stats(ctx)
@@ -117,13 +156,7 @@ type channelStates struct {
 	states func() map[string]channels.Status
 }
 
-func (c *channelStates) Describe(ch chan<- *prometheus.Desc) {
-	ch <- channelUpDesc
-	ch <- channelIsDesc
-	ch <- channelForDesc
-}
-
-func (c *channelStates) Collect(ch chan<- prometheus.Metric) {
+func (c *channelStates) collect(ch chan<- prometheus.Metric) {
 	now := time.Now()
 	for name, st := range c.states() {
 		up := 0.0

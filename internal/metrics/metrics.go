@@ -38,9 +38,10 @@ type Set struct {
 	missing    counter
 	heartbeats counter
 	hooks      counter
+	logins     counter
 
 	modelCalls  counter
-	modelTime   prometheus.Histogram
+	modelTime   timer
 	modelTokens counter
 	modelCost   counter
 	toolCalls   counter
@@ -69,12 +70,16 @@ func New(version string) *Set {
 	s.missing = s.counter("messages_unaccounted_total", "Messages that a request to the model neither showed nor had a summary of. said=yes: it had no room for them, and said so. said=no: a bug.", "said")
 	s.missing.add(0, yesNo(true))
 	s.missing.add(0, yesNo(false))
-	s.heartbeats = s.counter("heartbeats_total", "Occurrences of jobs, by outcome.", "job", "outcome")
+	s.heartbeats = s.counter("heartbeats_total", "Occurrences of jobs, by outcome: ran, silent, failed, skipped, missed.", "job", "outcome")
 	s.hooks = s.counter("hook_events_total", "Events for hooks, by what became of them: ok, failed, timeout, dropped.", "event", "outcome")
-	s.modelCalls = s.counter("model_calls_total", "Calls to the model, by outcome: ok or the kind of error.", "outcome")
-	s.modelTime = s.histogram("model_call_seconds", "How long a call to the model took.", turnBuckets)
-	s.modelTokens = s.counter("model_tokens_total", "Tokens as the provider counts them: input, cached (part of input), output.", "kind")
-	s.modelCost = s.counter("model_cost_total", "What calls to models come to at the configured prices, in their currency, summaries and jobs included.", "model")
+	s.logins = s.counter("login_failures_total", "Wrong tokens for the page. wrong_token: refused. too_many: refused for a while, whatever the token.", "reason")
+	for _, reason := range []string{WrongToken, TooManyTokens} {
+		s.logins.add(0, reason)
+	}
+	s.modelCalls = s.counter("model_calls_total", "Calls to models, by outcome: ok or the kind of error.", "model", "outcome")
+	s.modelTime = s.timer("model_call_seconds", "How long a call to a model took.", turnBuckets, "model")
+	s.modelTokens = s.counter("model_tokens_total", "Tokens as the provider counts them: input, cached (part of input), output.", "model", "kind")
+	s.modelCost = s.counter("model_cost_total", "What calls to models cost: at the configured prices, or as the provider says. Summaries and jobs included.", "model")
 	s.toolCalls = s.counter("tool_calls_total", "Calls of tools, by outcome.", "tool", "outcome")
 	s.toolTime = s.histogram("tool_call_seconds", "How long a tool call took.", toolBuckets)
 	s.collectErrors = prometheus.NewCounter(prometheus.CounterOpts{
@@ -168,9 +173,26 @@ func yesNo(b bool) string {
 }
 
 // Heartbeat counts an occurrence of a job.
-func (s *Set) Heartbeat(job, outcome string) {
+func (s *Set) Heartbeat(job, outcome string) { s.Heartbeats(job, outcome, 1) }
+
+// Heartbeats counts n occurrences of a job. With 0 it only makes the counter
+// appear, so that its first increase is seen as one.
+func (s *Set) Heartbeats(job, outcome string, n int) {
 	if s != nil {
-		s.heartbeats.add(1, job, outcome)
+		s.heartbeats.add(float64(n), job, outcome)
+	}
+}
+
+// What LoginFailed takes.
+const (
+	WrongToken    = "wrong_token"
+	TooManyTokens = "too_many"
+)
+
+// LoginFailed counts a wrong token for the page.
+func (s *Set) LoginFailed(reason string) {
+	if s != nil {
+		s.logins.add(1, reason)
 	}
 }
 
@@ -181,21 +203,20 @@ func (s *Set) Hook(event, outcome string) {
 	}
 }
 
-// ModelCall counts one call to the model; outcome is "ok" or the kind of
+// ModelCall counts one call to model; outcome is "ok" or the kind of
 // error. The tokens are what the provider said, 0 if it said nothing.
-func (s *Set) ModelCall(outcome string, took time.Duration, input, output, cached int) {
+func (s *Set) ModelCall(model, outcome string, took time.Duration, input, output, cached int) {
 	if s == nil {
 		return
 	}
-	s.modelCalls.add(1, outcome)
-	s.modelTime.Observe(took.Seconds())
+	s.modelCalls.add(1, model, outcome)
+	s.modelTime.observe(took, model)
 	for kind, n := range map[string]int{"input": input, "output": output, "cached": cached} {
-		s.modelTokens.add(float64(n), kind)
+		s.modelTokens.add(float64(n), model, kind)
 	}
 }
 
-// Cost counts what a call came to at the configured prices. Without prices
-// there is nothing to count.
+// Cost counts what a call came to. 0 means that nobody knows.
 func (s *Set) Cost(model string, cost float64) {
 	if s != nil && cost > 0 {
 		s.modelCost.add(cost, model)
@@ -233,6 +254,22 @@ func (c counter) add(n float64, labels ...string) {
 		return
 	}
 	c.vec.WithLabelValues(c.seen.bound(labels)...).Add(n)
+}
+
+// timer is a HistogramVec that no label value can harm.
+type timer struct {
+	vec  *prometheus.HistogramVec
+	seen *values
+}
+
+func (s *Set) timer(name, help string, buckets []float64, labels ...string) timer {
+	vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels)
+	s.registry.MustRegister(vec)
+	return timer{vec: vec, seen: &values{m: make([]map[string]bool, len(labels))}}
+}
+
+func (t timer) observe(took time.Duration, labels ...string) {
+	t.vec.WithLabelValues(t.seen.bound(labels)...).Observe(took.Seconds())
 }
 
 // mostValues bounds the different values of one label.

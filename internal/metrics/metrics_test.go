@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,8 @@ import (
 	"dragoman/internal/gateway"
 	"dragoman/internal/metrics"
 	"dragoman/sessions"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 var _ gateway.Observer = (*metrics.Set)(nil)
@@ -38,8 +42,13 @@ func TestEverythingIsCounted(t *testing.T) {
 	s.Repeated("telegram")
 	s.Summarized("done")
 	s.Heartbeat("morning", "silent")
-	s.ModelCall("ok", time.Second, 100, 20, 80)
-	s.ModelCall("temporary", time.Second, 0, 0, -5)
+	s.Heartbeats("morning", "missed", 3)
+	s.LoginFailed(metrics.WrongToken)
+	s.Hook("turn_done", "ok")
+	s.Cost("large", 0.5)
+	s.SilentCut("large")
+	s.ModelCall("large", "ok", time.Second, 100, 20, 80)
+	s.ModelCall("large", "temporary", time.Second, 0, 0, -5)
 	s.ToolCall("time", "ok", time.Millisecond)
 	s.WatchQueues(func(context.Context) (sessions.Stats, error) {
 		return sessions.Stats{Waiting: 3, Dead: 2, Oldest: time.Now().Add(-time.Minute), OldestSend: time.Now().Add(time.Hour)}, nil
@@ -51,7 +60,13 @@ func TestEverythingIsCounted(t *testing.T) {
 		}
 	})
 	s.WatchTurns(func() (int, time.Duration) { return 2, 5 * time.Second })
+	s.WatchHooks(func() map[string]int { return map[string]int{"hooks[0] /bin/true": 4} })
+	s.WatchSizes(func() (int64, int64) { return 1000, -1 })
+	s.WatchReserve(func() float64 { return 1 })
 	got := scrape(t, s)
+	if strings.Contains(got, "dragoman_media_bytes") {
+		t.Error("a size that is not known is shown")
+	}
 	for _, want := range []string{
 		`dragoman_messages_accepted_total{channel="telegram",outcome="queued"} 2`,
 		`dragoman_messages_set_aside_total{channel="irc"} 1`,
@@ -62,9 +77,16 @@ func TestEverythingIsCounted(t *testing.T) {
 		`dragoman_delivery_repeats_total{channel="telegram"} 1`,
 		`dragoman_summaries_total{outcome="done"} 1`,
 		`dragoman_heartbeats_total{job="morning",outcome="silent"} 1`,
-		`dragoman_model_calls_total{outcome="ok"} 1`,
-		`dragoman_model_calls_total{outcome="temporary"} 1`,
-		`dragoman_model_tokens_total{kind="cached"} 80`,
+		`dragoman_heartbeats_total{job="morning",outcome="missed"} 3`,
+		`dragoman_login_failures_total{reason="wrong_token"} 1`,
+		`dragoman_login_failures_total{reason="too_many"} 0`,
+		`dragoman_model_calls_total{model="large",outcome="ok"} 1`,
+		`dragoman_model_calls_total{model="large",outcome="temporary"} 1`,
+		`dragoman_model_tokens_total{kind="cached",model="large"} 80`,
+		`dragoman_model_call_seconds_count{model="large"} 2`,
+		`dragoman_model_cost_total{model="large"} 0.5`,
+		`dragoman_hook_waiting{hook="hooks[0] /bin/true"} 4`,
+		`dragoman_store_bytes 1000`,
 		`dragoman_tool_calls_total{outcome="ok",tool="time"} 1`,
 		`dragoman_inbox_waiting 3`,
 		`dragoman_outbox_dead 2`,
@@ -87,6 +109,32 @@ func TestEverythingIsCounted(t *testing.T) {
 			t.Errorf("no %s", want)
 		}
 	}
+	documented(t, got)
+}
+
+// documented compares what is scraped with the table of docs/server.md.
+func documented(t *testing.T, page string) {
+	t.Helper()
+	doc, err := os.ReadFile("../../docs/server.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(doc), "| metric `dragoman_…` |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	listed, scraped := map[string]bool{}, map[string]bool{}
+	for line := range strings.Lines(table) {
+		first, _, _ := strings.Cut(strings.TrimPrefix(line, "|"), "|")
+		for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(first, -1) {
+			listed[m[1]] = true
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE dragoman_(\S+)`).FindAllStringSubmatch(page, -1) {
+		scraped[m[1]] = true
+	}
+	delete(listed, "media_bytes") // unknown in this test
+	if diff := cmp.Diff(scraped, listed); diff != "" {
+		t.Errorf("docs/server.md against /metrics (-scraped +listed):\n%s", diff)
+	}
 }
 
 func TestNilCountsNothing(t *testing.T) {
@@ -98,11 +146,14 @@ func TestNilCountsNothing(t *testing.T) {
 	s.Repeated("a")
 	s.Summarized("a")
 	s.Heartbeat("a", "b")
-	s.ModelCall("a", 1, 1, 1, 1)
+	s.LoginFailed("a")
+	s.ModelCall("m", "a", 1, 1, 1, 1)
 	s.ToolCall("a", "b", 1)
 	s.WatchQueues(nil)
 	s.WatchChannels(nil)
 	s.WatchTurns(nil)
+	s.WatchSizes(nil)
+	s.WatchHooks(nil)
 	if got := scrape(t, s); got != "" {
 		t.Errorf("a nil set serves %q", got)
 	}

@@ -1,0 +1,110 @@
+package app
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/internal/metrics"
+)
+
+// watchAll lets the metrics look at everything that is read at each scrape.
+func (d *Daemon) watchAll() {
+	d.metrics.Collect(d.store.Stats, d.gateway.Channels)
+	d.metrics.WatchTurns(d.gateway.Running)
+	d.metrics.WatchHooks(func() map[string]int { return d.hooks.Waiting() })
+	store, files := storeTypes[d.cfg.Store.Type].name, mediaName
+	if store == "" {
+		files = mediaOfMemory
+	}
+	d.metrics.WatchSizes((&sizes{dir: d.state.path, store: store, media: files}).both)
+	if d.reserve != nil {
+		d.metrics.WatchReserve(d.reserve.bytes)
+	}
+}
+
+// loginFailed counts a wrong token for the page.
+func (d *Daemon) loginFailed(tooMany bool) {
+	reason := metrics.WrongToken
+	if tooMany {
+		reason = metrics.TooManyTokens
+	}
+	d.metrics.LoginFailed(reason)
+}
+
+// labelOf is the metrics' name for a model: its own if the configuration names
+// it or it was chosen at the start. Conversations can name any other.
+func (d *Daemon) labelOf(model string) string {
+	c := d.cfg
+	known := append([]string{d.model.Name(), c.Summary.Model.Name}, c.Model.Fallback...)
+	for _, o := range c.Model.Others {
+		known = append(known, o.Name)
+	}
+	if slices.Contains(known, model) {
+		return model
+	}
+	return "other"
+}
+
+// sizes measures what conversations and files take on disk. Where they are many
+// files that takes a while, so a measure is kept for a hundred times as long as
+// it took, and at least for a few seconds.
+type sizes struct {
+	dir, store, media string // store "": it keeps nothing on disk
+
+	mu               sync.Mutex
+	until            time.Time
+	ofStore, ofMedia int64
+}
+
+func (s *sizes) both() (store, media int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	began := time.Now()
+	if began.Before(s.until) {
+		return s.ofStore, s.ofMedia
+	}
+	s.ofStore, s.ofMedia = -1, bytesBelow(filepath.Join(s.dir, s.media))
+	if s.store != "" {
+		s.ofStore = s.stored()
+	}
+	const atLeast, share = 5 * time.Second, 100
+	s.until = time.Now().Add(max(atLeast, share*time.Since(began)))
+	return s.ofStore, s.ofMedia
+}
+
+// stored is the size of the store and of what it keeps beside itself: a
+// database's log, copies from before an upgrade.
+func (s *sizes) stored() (sum int64) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return -1
+	}
+	for _, e := range entries {
+		if rest, ok := strings.CutPrefix(e.Name(), s.store); ok && (rest == "" || strings.ContainsAny(rest[:1], ".-")) {
+			sum += max(0, bytesBelow(filepath.Join(s.dir, e.Name())))
+		}
+	}
+	return sum
+}
+
+// bytesBelow is the size of all files at path; -1 if it cannot be looked at.
+func bytesBelow(path string) (sum int64) {
+	err := filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // gone meanwhile
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	if err != nil {
+		return -1
+	}
+	return sum
+}
