@@ -30,7 +30,7 @@ type beats struct {
 	workspace *tools.Workspace // nil if nothing fires
 	log       *slog.Logger
 	count     func(job, outcome string, n int) // of occurrences, for the metrics
-	idle      bool // nothing fires: no daemon runs
+	idle      bool                             // nothing fires: no daemon runs
 
 	mu       sync.Mutex
 	jobs     []config.Job

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -178,18 +179,20 @@ func TestScrapeHooks(t *testing.T) {
 	t.Parallel()
 	var told atomic.Int32
 	open := make(chan struct{})
+	letGo := sync.OnceFunc(func() { close(open) })
 	hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		told.Add(1)
 		<-open
 	}))
 	defer hook.Close()
+	defer letGo()
 	r := newPlace(t, "hooks: [{on: [turn_done], url: '"+hook.URL+"/secret'}]").run()
 	series := `hook_waiting{hook="hooks[0] ` + strings.TrimPrefix(hook.URL, "http://") + `"}`
 	for _, room := range []string{"a", "b", "c"} {
 		r.ask(r.page(room), "hello")
 	}
 	r.expect("", map[string]float64{series: 2})
-	close(open)
+	letGo()
 	r.expect("", map[string]float64{series: 0, `hook_events_total{event="turn_done",outcome="ok"}`: 3})
 	if told.Load() != 3 {
 		t.Errorf("the hook was told %d times, want 3", told.Load())
