@@ -19,7 +19,7 @@ const (
 )
 
 // HistoryTool is the name of the tool that searches its own conversation. What
-// it found is no part of what is searched: see [Archive.Search].
+// it found is no part of what is searched: see [Catalog.SearchAll].
 const HistoryTool = "search_history"
 
 // AttachmentTool is the name of the tool that reads files which were sent in its

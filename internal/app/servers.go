@@ -214,11 +214,14 @@ func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDi
 		return nil, nil, err
 	}
 	undo = append(undo, onlyDone(endHooks))
-	place := &stateDir{path: cfg.StateDir}
+	place := state // where there is nothing, a view of nothing
+	if readOnly != nil {
+		place = &stateDir{path: cfg.StateDir}
+	}
 	o := httpapi.AdminOptions{
 		Store: filing{store, files, &keepers{cfg: cfg}}, Jobs: beats, Events: told.Emit, AuditFile: place.file(auditName),
 		Erasing: place.file(erasingName), FileName: media.Name, Room: kept.lend,
-		Beside: func() (copies, others []string, err error) { return besideStore(cfg.StateDir, cfg.Store.Type) },
+		Beside: func() (copies, others []string, err error) { return besideStore(place.path, cfg.Store.Type) },
 		Info: func() httpapi.Info {
 			return httpapi.Info{
 				Version: who.Version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),

@@ -76,7 +76,9 @@ type Options struct {
 	// Idle is how long a conversation stays in memory after its last use. 0 is
 	// 30 minutes.
 	Idle time.Duration
-	// Settle is how long a document may be behind the log. 0 is two seconds.
+	// Settle is how long a change waits in the log before its document is
+	// written, and how often the store looks for such changes: a document is at
+	// most twice that behind. 0 is two seconds.
 	Settle time.Duration
 	// LogBytes is how long the log grows before it is dropped, after all
 	// documents were written. 0 is 8 MB.
@@ -161,7 +163,7 @@ func (s *Store) keep(ctx context.Context) {
 		}
 		failed := err != nil && ctx.Err() == nil
 		switch {
-		case failed && !failing: // said once, not every two seconds
+		case failed && !failing: // said once, not each time
 			s.opts.Logger.Error("documents cannot be written; what is new stays in the log", "err", err)
 		case failing && written == 0: // no news
 			failed = true
