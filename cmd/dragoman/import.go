@@ -13,8 +13,8 @@ import (
 )
 
 type sessionsImportCmd struct {
-	Path   string `arg:"" name:"file" help:"A file, or a folder with such files."`
-	Format string `default:"auto" enum:"auto,json,jsonl,picoclaw,picoclaw-jsonl,openai,goose" help:"What the files are: auto (${default}), json and jsonl (Dragoman's own), picoclaw, picoclaw-jsonl, openai, goose."`
+	Path   string `arg:"" name:"file" help:"A file, or a folder with such files, also in folders of it."`
+	Format string `default:"auto" enum:"auto,json,jsonl,picoclaw,picoclaw-jsonl,openai,goose,molf,terrarium,sentinel" help:"What the files are: auto (${default}), json and jsonl (Dragoman's own), picoclaw, picoclaw-jsonl, openai, goose, molf, terrarium, sentinel."`
 	Key    string `placeholder:"KEY" help:"The conversation's key, instead of the one in the file."`
 	DryRun bool   `help:"Only print what would be imported."`
 	jsonFlag
@@ -114,17 +114,20 @@ func (e *env) sayImports(p imports) {
 		verb = "would import"
 	}
 	imported, left := p.Count()
-	messages := 0
+	messages, calls, out := 0, 0, []string(nil)
 	for _, it := range p.Items {
 		switch {
 		case it.LeftOut == "":
-			messages += it.Messages
+			messages, calls = messages+it.Messages, calls+it.Calls
 			e.say("%s %s: %s from %s (%s)", verb, oneLine(it.Key.String()), count(it.Messages, "message", "messages"), oneLine(it.File), it.Format)
 		case it.Key.IsZero():
-			e.say("left out %s: %s", oneLine(it.File), oneLine(it.LeftOut))
+			out = append(out, fmt.Sprintf("left out %s: %s", oneLine(it.File), oneLine(it.LeftOut)))
 		default:
-			e.say("left out %s from %s: %s", oneLine(it.Key.String()), oneLine(it.File), oneLine(it.LeftOut))
+			out = append(out, fmt.Sprintf("left out %s from %s: %s", oneLine(it.Key.String()), oneLine(it.File), oneLine(it.LeftOut)))
 		}
+	}
+	for _, line := range out {
+		e.say("%s", line)
 	}
 	for _, n := range p.Notes {
 		e.say("note: %s", oneLine(n))
@@ -144,5 +147,6 @@ func (e *env) sayImports(p imports) {
 	default:
 		e.say("%s there already", count(there, "record was", "records were"))
 	}
-	e.say("%s %s with %s.", verb, count(imported, "conversation", "conversations"), count(messages, "message", "messages"))
+	e.say("%s %s with %s and %s of tools, from %s.", verb, count(imported, "conversation", "conversations"),
+		count(messages, "message", "messages"), count(calls, "call", "calls"), count(p.Files, "file", "files"))
 }

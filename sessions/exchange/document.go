@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,13 +19,14 @@ import (
 // have.
 type documents struct {
 	dec    *json.Decoder
-	make   func() *talk
+	reader *Reader
+	format Format // of documents that no other program is known by
 	inList bool
 	count  int
 }
 
 func newDocuments(in io.Reader, r *Reader) *documents {
-	return &documents{dec: json.NewDecoder(in), make: r.newTalk}
+	return &documents{dec: json.NewDecoder(in), reader: r, format: r.format}
 }
 
 func (d *documents) next() (*talk, error) {
@@ -100,7 +102,7 @@ func (d *documents) element() (*talk, error) {
 	} else if token != json.Delim('{') {
 		return nil, fmt.Errorf("%w: the list's elements are no objects", ErrFormat)
 	}
-	t := d.make()
+	t := d.reader.newTalk()
 	f, listed, err := d.object(t)
 	if err != nil {
 		return nil, inside(err)
@@ -143,7 +145,7 @@ func (t *talk) put(e entry, err error) error {
 
 // document reads an object whose "{" was read.
 func (d *documents) document() (*talk, error) {
-	t := d.make()
+	t := d.reader.newTalk()
 	f, listed, err := d.object(t)
 	if err != nil {
 		return nil, inside(err)
@@ -202,11 +204,12 @@ func (d *documents) settle(t *talk, f fieldSet, listed bool) error {
 	case !listed:
 		return fmt.Errorf("%w: the object has no messages", ErrFormat)
 	}
-	return d.fields(t, f)
+	d.reader.format = cmp.Or(t.dialect(f), d.format)
+	return t.fields(f)
 }
 
 // fields takes what stands beside the messages.
-func (d *documents) fields(t *talk, f fieldSet) error {
+func (t *talk) fields(f fieldSet) error {
 	if raw := f["key"]; raw != nil && string(raw) != "null" && !f.take("key", &t.key) {
 		return fmt.Errorf("%w: the key is no text", ErrFormat)
 	}
@@ -218,10 +221,21 @@ func (d *documents) fields(t *talk, f fieldSet) error {
 	takeOurs(f, "settings", &h.Settings, func(s sessions.Settings) bool { return !rules.IsZeroSettings(s) })
 	// S1's documents carry the prompt beside the messages.
 	f.take("system_prompt", &h.Settings.System)
-	for name, into := range map[string]*time.Time{"created": &h.Created, "updated": &h.Updated} {
-		if at := moment(f[name]); !at.IsZero() {
-			*into = at
-			delete(f, name)
+	for _, time := range []struct {
+		name string
+		into *time.Time
+	}{
+		{"created", &h.Created},
+		{"created_at", &h.Created},
+		{"createdAt", &h.Created},
+		{"updated", &h.Updated},
+		{"updated_at", &h.Updated},
+		{"updatedAt", &h.Updated},
+		{"lastActiveAt", &h.Updated},
+	} {
+		if at := moment(f[time.name]); !at.IsZero() && time.into.IsZero() {
+			*time.into = at
+			delete(f, time.name)
 		}
 	}
 	takeOurs(f, "generations", &h.Generations, func(all []sessions.Generation) bool {

@@ -42,6 +42,9 @@ func entryOf(f fieldSet) (entry, error) {
 	if !f.take("role", &e.Told) || e.Told == "" {
 		return e, fmt.Errorf("%w: a message without a role", ErrFormat)
 	}
+	for theirs, ours := range namesOfMolf {
+		f.rename(theirs, ours)
+	}
 	for _, part := range []string{"content", "name", "sender", "tool_calls", "function_call", "tool_call_id"} {
 		e.Half = e.Half || hasHalf(f[part])
 	}
@@ -90,6 +93,14 @@ func (f fieldSet) take(name string, into any) bool {
 	return true
 }
 
+// rename gives a field another name, if there is none of that name.
+func (f fieldSet) rename(from, to string) {
+	if raw, ok := f[from]; ok && f[to] == nil {
+		f[to] = raw
+		delete(f, from)
+	}
+}
+
 // exactly decodes raw into one of ours, and reports whether that holds all of
 // it: what has names that we do not know is decoded without them.
 func exactly(raw json.RawMessage, into any) (whole bool, err error) {
@@ -106,9 +117,10 @@ func exactly(raw json.RawMessage, into any) (whole bool, err error) {
 func (e *entry) takeUsage(f fieldSet) {
 	var u *sessions.Usage
 	whole, err := exactly(f["usage"], &u)
-	if err == nil && u != nil {
-		e.Usage = u
+	if err != nil || u == nil || !whole && *u == (sessions.Usage{}) {
+		u = usageOfOthers(f["usage"])
 	}
+	e.Usage = u
 	if whole {
 		delete(f, "usage")
 	}
@@ -201,12 +213,15 @@ func partText(item json.RawMessage) string {
 	return "[" + sessions.OneLine(part.Type, 40) + "]"
 }
 
-// wireCall is a call in OpenAI's form and in our own.
+// wireCall is a call in OpenAI's form, in our own and in Molf's.
 type wireCall struct {
 	ID       string          `json:"id"`
 	Type     string          `json:"type"`
 	Name     string          `json:"name"`
 	Args     json.RawMessage `json:"arguments"`
+	MolfID   string          `json:"toolCallId"`
+	MolfName string          `json:"toolName"`
+	MolfArgs json.RawMessage `json:"args"`
 	Function *struct {
 		Name string          `json:"name"`
 		Args json.RawMessage `json:"arguments"`
@@ -250,7 +265,14 @@ func decodeCall(raw json.RawMessage) (sessions.ToolCall, bool, error) {
 	if err != nil {
 		return sessions.ToolCall{}, false, err
 	}
-	simple := whole && (w.Type == "" || w.Type == "function") && (w.Function == nil || w.Name == "" && w.Args == nil)
+	if w.MolfID != "" && w.ID == "" && w.Function == nil && w.Name == "" && w.Args == nil {
+		var args bytes.Buffer
+		if len(w.MolfArgs) > 0 {
+			err = json.Compact(&args, w.MolfArgs)
+		}
+		return sessions.ToolCall{ID: w.MolfID, Name: w.MolfName, Arguments: args.String()}, whole, err
+	}
+	simple := whole && w.MolfID == "" && w.MolfName == "" && w.MolfArgs == nil && (w.Type == "" || w.Type == "function") && (w.Function == nil || w.Name == "" && w.Args == nil)
 	name, args := w.Name, w.Args
 	if w.Function != nil {
 		name, args = w.Function.Name, w.Function.Args
@@ -292,10 +314,13 @@ func parseTime(text string) time.Time {
 	return time.Time{}
 }
 
-// unixTime takes seconds, or milliseconds where seconds would be far ahead.
+// unixTime takes seconds, or parts of them where seconds would be far ahead:
+// milliseconds, microseconds or nanoseconds.
 func unixTime(n float64) time.Time {
-	if n > 1e11 {
-		n /= 1000
+	for range 3 {
+		if n > 1e11 {
+			n /= 1000
+		}
 	}
 	if n <= 0 || n > 253402300799 || math.IsNaN(n) {
 		return time.Time{}

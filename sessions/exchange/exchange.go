@@ -37,8 +37,7 @@ import (
 // Format is how a file holds conversations.
 type Format string
 
-// The formats. Markdown is only written; PicoClaw, PicoClaw's log, goose and
-// OpenAI are only read.
+// The formats. JSON, JSONL and Markdown are written; all but Markdown are read.
 const (
 	Auto          Format = "auto"
 	JSON          Format = "json"  // one document a conversation
@@ -48,6 +47,9 @@ const (
 	PicoClawLines Format = "picoclaw-jsonl" // a message a line
 	OpenAI        Format = "openai"         // {"messages": […]}, or the list alone
 	Goose         Format = "goose"          // a SQLite database
+	Molf          Format = "molf"           // a document of Molf's
+	Terrarium     Format = "terrarium"      // a document of Terrarium's
+	Sentinel      Format = "sentinel"       // a message a line, with summary.json beside it
 )
 
 // Limits of what is read.
@@ -78,7 +80,7 @@ type Options struct {
 	// Name is what the conversation is called if neither Key nor the input
 	// names it: its key becomes "import:" and the name.
 	Name string
-	// Meta is the file that PicoClaw keeps beside its logs, or nil.
+	// Meta is the file that PicoClaw and Sentinel keep beside their logs, or nil.
 	Meta []byte
 	// Now is the time of conversations that tell none. Default: time.Now.
 	Now func() time.Time
@@ -122,9 +124,9 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 		}
 	}
 	switch rd.format {
-	case JSON, PicoClaw, OpenAI:
+	case JSON, PicoClaw, OpenAI, Molf, Terrarium:
 		rd.talk = newDocuments(&utf8Reader{r: rest}, rd).next
-	case PicoClawLines:
+	case PicoClawLines, Sentinel:
 		rd.talk = newLog(rest, rd).next
 	case JSONL:
 		rd.record = newRecords(&utf8Reader{r: rest}, o.Key).next
@@ -285,6 +287,9 @@ func classify(line []byte) (Format, error) {
 	}
 	if fields["role"] == nil && isList(fields["messages"]) {
 		return JSON, nil
+	}
+	if fields["messageType"] != nil {
+		return Sentinel, nil
 	}
 	if fields["role"] != nil || isMeta(fields) {
 		return PicoClawLines, nil

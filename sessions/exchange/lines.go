@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"dragoman/channels"
@@ -65,30 +64,17 @@ func (l *lines) next() (line []byte, whole bool, err error) {
 	return nil, false, io.EOF
 }
 
-// log reads PicoClaw's append-only log: a message a line, perhaps with what is
-// known of the conversation in the first line or in a file beside it.
+// log reads the append-only logs of PicoClaw and of Sentinel: a message a line,
+// perhaps with what is known of the conversation in the first line or in a file
+// beside it.
 type log struct {
-	lines lines
-	meta  []byte
-	note  func(string, ...any)
-	make  func() *talk
-	done  bool
+	lines  lines
+	reader *Reader
+	done   bool
 }
 
 func newLog(in io.Reader, r *Reader) *log {
-	return &log{lines: lines{in: bufio.NewReaderSize(in, 64<<10)}, meta: r.opts.Meta, note: r.note, make: r.newTalk}
-}
-
-// logMeta is what PicoClaw knows of a conversation beside its messages.
-type logMeta struct {
-	Key     string    `json:"key"`
-	Summary string    `json:"summary"`
-	Skip    int       `json:"skip"` // so many lines were summarised
-	Created time.Time `json:"created_at"`
-	Updated time.Time `json:"updated_at"`
-	// A document's names for the two times.
-	CreatedDoc time.Time `json:"created"`
-	UpdatedDoc time.Time `json:"updated"`
+	return &log{lines: lines{in: bufio.NewReaderSize(in, 64<<10)}, reader: r}
 }
 
 func (g *log) next() (*talk, error) {
@@ -96,16 +82,20 @@ func (g *log) next() (*talk, error) {
 		return nil, io.EOF
 	}
 	g.done = true
-	t := g.make()
+	t, meta, note := g.reader.newTalk(), g.reader.opts.Meta, g.reader.note
+	decode := decodeEntry
+	if t.joins = g.reader.format == Sentinel; t.joins {
+		decode = t.decodeSentinel
+	}
 	skip := 0
-	if g.meta != nil {
-		n, err := t.meta(g.meta)
+	if meta != nil {
+		n, err := t.meta(meta)
 		if err != nil {
-			return nil, fmt.Errorf("exchange: read the .meta.json file: %w", err)
+			return nil, fmt.Errorf("exchange: read the file beside the log: %w", err)
 		}
 		skip = n
 	}
-	written := 0 // lines that PicoClaw counts
+	written := 0 // lines with messages
 	for first := true; ; first = false {
 		line, whole, err := g.lines.next()
 		if err == io.EOF {
@@ -114,14 +104,14 @@ func (g *log) next() (*talk, error) {
 		if err != nil {
 			return nil, err
 		}
-		if first && g.meta == nil {
+		if first && meta == nil {
 			if n, ok := t.metaLine(line); ok {
 				skip = n
 				continue
 			}
 		}
 		written++
-		e, err := decodeEntry(line)
+		e, err := decode(line)
 		switch {
 		case err == nil && !utf8.Valid(line):
 			return nil, fmt.Errorf("exchange: read line %d: %w: it is not UTF-8; convert the file first", g.lines.number, ErrFormat)
@@ -132,11 +122,11 @@ func (g *log) next() (*talk, error) {
 		case json.Valid(line): // whole, but no message
 			return nil, fmt.Errorf("exchange: read line %d: %w", g.lines.number, err)
 		case !whole:
-			g.note("line %d, the last, is cut off and was left out", g.lines.number)
+			note("line %d, the last, is cut off and was left out", g.lines.number)
 		default: // PicoClaw appends to a line that a crash cut off
-			g.note("line %d is damaged and was left out", g.lines.number)
+			note("line %d is damaged and was left out", g.lines.number)
 		}
-		if written == skip {
+		if written == skip || err == nil && e.is(t.until) {
 			t.covered = t.count
 		}
 	}
@@ -159,26 +149,18 @@ func (t *talk) metaLine(line []byte) (skip int, ok bool) {
 	return skip, err == nil
 }
 
+// meta takes what stands beside the messages of a log.
 func (t *talk) meta(data []byte) (skip int, err error) {
-	var m logMeta
-	if err := json.Unmarshal(data, &m); err != nil {
+	var f fieldSet
+	if err := json.Unmarshal(data, &f); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	t.key, t.summary, t.head.Created, t.head.Updated = m.Key, m.Summary, m.Created, m.Updated
-	if t.head.Created.IsZero() {
-		t.head.Created = m.CreatedDoc
+	f.take("skip", &skip) // so many lines were summarised
+	delete(f, "count")
+	if t.joins {
+		t.sentinel(f)
 	}
-	if t.head.Updated.IsZero() {
-		t.head.Updated = m.UpdatedDoc
-	}
-	var rest map[string]json.RawMessage
-	if err := json.Unmarshal(data, &rest); err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	for _, known := range []string{"key", "summary", "skip", "count", "created_at", "updated_at", "created", "updated"} {
-		delete(rest, known)
-	}
-	return max(0, m.Skip), t.keepFields(rest)
+	return max(0, skip), t.fields(f)
 }
 
 // records reads Dragoman's own lines. They are taken as they are, because they

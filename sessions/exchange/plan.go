@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,12 +24,9 @@ func Open(ctx context.Context, path string, o Options) (*Reader, error) {
 		o.Name = strings.TrimSuffix(base, filepath.Ext(base))
 	}
 	if o.Meta == nil {
-		if stem, ok := strings.CutSuffix(path, ".jsonl"); ok {
-			meta, err := readMeta(stem + metaSuffix)
-			if err != nil {
-				return nil, err
-			}
-			o.Meta = meta
+		var err error
+		if o.Meta, err = readMeta(beside(path)); err != nil {
+			return nil, err
 		}
 	}
 	f, err := os.Open(path)
@@ -64,10 +62,29 @@ func isDatabase(f *os.File, format Format) bool {
 	return err == nil && n == len(magic) && string(magic) == sqliteMagic
 }
 
-// metaSuffix is how the file beside a log of PicoClaw's is called.
-const metaSuffix = ".meta.json"
+// How the file beside a log of PicoClaw's is called, and what Sentinel calls its
+// log and the file beside it.
+const (
+	metaSuffix      = ".meta.json"
+	sentinelLog     = "messages.jsonl"
+	sentinelSummary = "summary.json"
+)
+
+// beside is the file that belongs to the log at path, or "".
+func beside(path string) string {
+	if filepath.Base(path) == sentinelLog {
+		return filepath.Join(filepath.Dir(path), sentinelSummary)
+	}
+	if stem, ok := strings.CutSuffix(path, ".jsonl"); ok {
+		return stem + metaSuffix
+	}
+	return ""
+}
 
 func readMeta(path string) ([]byte, error) {
+	if path == "" {
+		return nil, nil
+	}
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -90,6 +107,7 @@ type Item struct {
 	Format   Format       `json:"format,omitempty"`
 	Key      channels.Key `json:"key,omitzero"`
 	Messages int          `json:"messages"`
+	Calls    int          `json:"calls"`
 	Summary  bool         `json:"summary,omitempty"`
 	// LeftOut says why it is not imported, or "".
 	LeftOut string `json:"left_out,omitempty"`
@@ -97,6 +115,8 @@ type Item struct {
 
 // Plan is what an import will do.
 type Plan struct {
+	// Files counts those that were looked at.
+	Files int    `json:"files"`
 	Items []Item `json:"items"`
 	// Others counts records that belong to no conversation: facts, pairings,
 	// jobs. Dragoman's own JSONL has them.
@@ -134,6 +154,7 @@ func Survey(ctx context.Context, path string, o Options, exists func(context.Con
 			return nil, fmt.Errorf("exchange: open %s: no file in it could hold conversations (.json, .jsonl, .db)", path)
 		}
 	}
+	p.Files = len(p.files)
 	owner := map[channels.Key]string{}
 	for _, file := range p.files {
 		items, err := p.survey(ctx, file)
@@ -161,23 +182,30 @@ func Survey(ctx context.Context, path string, o Options, exists func(context.Con
 	return p, nil
 }
 
-// candidates are the files of a folder that may hold conversations, by name.
-func candidates(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
+// candidates are the files of a folder, and of the folders in it, that may hold
+// conversations, by name.
+func candidates(dir string) (out []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		name := e.Name()
+		switch {
+		case err != nil || path == dir:
+			return err
+		case strings.HasPrefix(name, "."):
+			if e.IsDir() {
+				return filepath.SkipDir
+			}
+		case !e.Type().IsRegular() || strings.HasSuffix(name, metaSuffix):
+		case slices.Contains([]string{".json", ".jsonl", ".db", ".sqlite"}, filepath.Ext(name)):
+			out = append(out, path)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("exchange: open: %w", err)
 	}
-	var out []string
-	for _, e := range entries {
-		name := e.Name()
-		if !e.Type().IsRegular() || strings.HasPrefix(name, ".") || strings.HasSuffix(name, metaSuffix) {
-			continue
-		}
-		if slices.Contains([]string{".json", ".jsonl", ".db", ".sqlite"}, filepath.Ext(name)) {
-			out = append(out, filepath.Join(dir, name))
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(out, func(path string) bool {
+		return filepath.Base(path) == sentinelSummary && slices.Contains(out, filepath.Join(filepath.Dir(path), sentinelLog))
+	}), nil
 }
 
 // survey reads one file to its end.
@@ -221,6 +249,9 @@ func (p *Plan) survey(ctx context.Context, file string) (items []Item, err error
 		}
 		if rec.Messages != nil {
 			items[i].Messages += len(rec.Messages.Messages)
+			for _, m := range rec.Messages.Messages {
+				items[i].Calls += len(m.ToolCalls)
+			}
 		}
 	}
 	p.Others += others

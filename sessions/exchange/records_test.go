@@ -21,7 +21,10 @@ import (
 // FuzzReader reads anything. What can be read is written in our own form, and
 // that form is read again as the same.
 func FuzzReader(f *testing.F) {
-	for _, file := range []string{"picoclaw/telegram_123456.json", "picoclaw/cli_direct.jsonl", "picoclaw/whatsapp.jsonl", "openai.json", "openai-bare.json"} {
+	for _, file := range []string{
+		"picoclaw/telegram_123456.json", "picoclaw/cli_direct.jsonl", "picoclaw/whatsapp.jsonl", "openai.json", "openai-bare.json",
+		"molf/5f0e8a52-3c1d-4c7e-9a64-0d1b2c3d4e5f.json", "terrarium/irc_go.json", "sentinel/trip/messages.jsonl",
+	} {
 		data, err := os.ReadFile(filepath.Join("testdata", file))
 		if err != nil {
 			f.Fatal(err)

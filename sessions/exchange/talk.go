@@ -41,6 +41,11 @@ type talk struct {
 	// foreign: the messages get their seqs here, and told: the summary stands
 	// before them. Begin finds out.
 	foreign, told bool
+	// checkpoints: summaries stand among the messages as Molf writes them.
+	// joins: the calls of one answer come one by one, as Sentinel writes them.
+	// until is the id of the last message that Sentinel summarised.
+	checkpoints, joins bool
+	until              string
 }
 
 // newTalk begins a conversation; what is left of the former one goes.
@@ -61,6 +66,14 @@ const (
 
 // add takes the next message.
 func (t *talk) add(e entry) error {
+	if n := len(t.open); t.joins && n > 0 && t.open[n-1].join(e) {
+		return nil
+	}
+	if len(t.open) >= stretchMessages || t.size >= stretchBytes {
+		if err := t.flush(); err != nil {
+			return err
+		}
+	}
 	t.open, t.count = append(t.open, e), t.count+1
 	t.size += len(e.Content) + 200
 	for _, c := range e.ToolCalls {
@@ -69,10 +82,7 @@ func (t *talk) add(e entry) error {
 	for _, raw := range e.Extra {
 		t.size += len(raw)
 	}
-	if len(t.open) < stretchMessages && t.size < stretchBytes {
-		return nil
-	}
-	return t.flush()
+	return nil
 }
 
 func (t *talk) flush() error {

@@ -32,6 +32,8 @@ type walk struct {
 	// them the last of it did.
 	summary      string
 	summaryAfter int
+	// turns says before how many messages the last turns of Molf's began.
+	turns []int
 	// calls are those of the assistant's last message while only results
 	// follow it, and answered those that have one. made counts calls that got
 	// their id here.
@@ -77,6 +79,9 @@ func (w *walk) next() (sessions.Message, error) {
 		if w.raw-1 == w.talk.covered {
 			w.covered = w.kept
 		}
+		if w.checkpoint(e) {
+			continue
+		}
 		if text, ok := w.summaryIn(e); ok {
 			w.summary, w.summaryAfter = strings.TrimSpace(w.summary+"\n\n"+text), w.kept
 			w.note("message %d is a summary of what was said before it, and became that of the conversation", w.raw)
@@ -88,6 +93,9 @@ func (w *walk) next() (sessions.Message, error) {
 		}
 		if err := w.settle(&e); err != nil {
 			return e.Message, err
+		}
+		if e.Extra["attachments"] != nil {
+			w.note("message %d names files, which are not copied", w.raw)
 		}
 		w.follow(e.Message)
 		w.kept++

@@ -1,0 +1,104 @@
+package exchange
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// namesOfMolf are the names in a message of Molf's for what we call otherwise.
+var namesOfMolf = map[string]string{"toolCalls": "tool_calls", "toolCallId": "tool_call_id", "toolName": "name"}
+
+// dialect finds out whether the document around the messages is Molf's or
+// Terrarium's, and takes what only they have. It is "" if it is neither.
+func (t *talk) dialect(f fieldSet) Format {
+	var id, kind string
+	switch {
+	case f["key"] != nil: // it came from us
+		return ""
+	case f["workerId"] != nil && json.Unmarshal(f["sessionId"], &id) == nil && id != "":
+		t.name, t.checkpoints = id, true
+		f.rename("name", "title")
+		return Molf
+	case json.Unmarshal(f["session_id"], &id) != nil || id == "" || f["system_prompt"] == nil && f["context_type"] == nil:
+		return ""
+	}
+	t.name = id
+	_ = json.Unmarshal(f["context_type"], &kind)
+	if name, rest, ok := strings.Cut(id, "_"); ok && kind == "" {
+		switch name {
+		case "irc":
+			kind, id = name, "#"+rest
+		case "web", "game":
+			kind, id = name, rest
+		}
+	}
+	if k, err := channels.NewKey(kind, id); err == nil {
+		t.key = k.String()
+	}
+	return Terrarium
+}
+
+// turnsOfMolf stay out of its summaries, but the model of Molf did not see them.
+const turnsOfMolf = 4
+
+// checkpoint takes the pair of messages in which Molf puts its summary. The
+// newest stands for the ones before, and for what was said but for the last
+// turns before it.
+func (w *walk) checkpoint(e entry) bool {
+	switch {
+	case !w.talk.checkpoints:
+		return false
+	case !e.Summary || !e.Synthetic:
+		if e.Told == "user" && !e.Synthetic {
+			w.turns = append(w.turns, w.kept)
+			w.turns = w.turns[max(0, len(w.turns)-turnsOfMolf):]
+		}
+		return false
+	case e.Told == "assistant":
+		w.summary, w.summaryAfter = e.Content, w.kept
+		if len(w.turns) == turnsOfMolf {
+			w.summaryAfter = w.turns[0]
+		}
+		w.turns = nil
+		w.note("message %d is a summary of what was said before it, and became that of the conversation", w.raw)
+	}
+	return true
+}
+
+// usageOfOthers understands a usage with the names that OpenAI, Anthropic, Molf
+// or Sentinel write. Nil: there is nothing in it that counts.
+func usageOfOthers(raw json.RawMessage) *sessions.Usage {
+	var u struct {
+		OpenAIIn     int `json:"prompt_tokens"`
+		OpenAIOut    int `json:"completion_tokens"`
+		OpenAICached struct {
+			Tokens int `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+		AnthropicIn    int `json:"input_tokens"`
+		AnthropicOut   int `json:"output_tokens"`
+		MolfIn         int `json:"inputTokens"`
+		MolfOut        int `json:"outputTokens"`
+		MolfCached     int `json:"cacheReadTokens"`
+		SentinelIn     int `json:"requestTokens"`
+		SentinelOut    int `json:"responseTokens"`
+		SentinelCached struct {
+			Tokens int `json:"cachedTokens"`
+		} `json:"requestTokenDetails"`
+	}
+	if json.Unmarshal(raw, &u) != nil {
+		return nil
+	}
+	n := sessions.Usage{
+		Input:  max(0, cmp.Or(u.OpenAIIn, u.AnthropicIn, u.MolfIn, u.SentinelIn)),
+		Output: max(0, cmp.Or(u.OpenAIOut, u.AnthropicOut, u.MolfOut, u.SentinelOut)),
+		Cached: max(0, cmp.Or(u.OpenAICached.Tokens, u.MolfCached, u.SentinelCached.Tokens)),
+	}
+	if n == (sessions.Usage{}) {
+		return nil
+	}
+	return &n
+}

@@ -1,0 +1,85 @@
+package exchange
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"dragoman/sessions"
+)
+
+// kindsOfSentinel say for each kind of message whose it is, and in which field
+// its text stands. Of a generic one a field of its own says whose it is.
+var kindsOfSentinel = map[string]struct{ role, text string }{
+	"SYSTEM_PROMPT_REQUEST_MESSAGE":      {"system", "content"},
+	"USER_PROMPT_REQUEST_MESSAGE":        {"user", "content"},
+	"TOOL_CALL_REQUEST_MESSAGE":          {"assistant", "content"},
+	"TOOL_CALL_RESPONSE_MESSAGE":         {"tool", "response"},
+	"TEXT_RESPONSE_MESSAGE":              {"assistant", "content"},
+	"STRUCTURED_OUTPUT_RESPONSE_MESSAGE": {"assistant", "content"},
+	"GENERIC_TEXT_MESSAGE":               {"", "text"},
+	"GENERIC_RESOURCE_MESSAGE":           {"", "content"},
+}
+
+// sentinel takes what stands in summary.json.
+func (t *talk) sentinel(f fieldSet) {
+	f.take("sessionId", &t.name)
+	f.take("lastSummarizedMessageId", &t.until)
+}
+
+// decodeSentinel understands a line of Sentinel's: it gives the fields the names
+// that others use.
+func (t *talk) decodeSentinel(line json.RawMessage) (entry, error) {
+	var f fieldSet
+	if err := json.Unmarshal(line, &f); err != nil {
+		return entry{}, fmt.Errorf("%w: no JSON object: %w", ErrFormat, err)
+	}
+	var what, failed string
+	f.take("messageType", &what)
+	kind, ok := kindsOfSentinel[strings.ToUpper(what)]
+	if !ok {
+		return entry{}, fmt.Errorf("%w: there is no kind of message %q", ErrFormat, clip(what))
+	}
+	role := kind.role
+	if role == "" {
+		f.take("role", &role)
+		role, _, _ = strings.Cut(strings.ToLower(role), "_") // tool_call
+	}
+	f["role"], _ = json.Marshal(role)
+	f.rename(kind.text, "content")
+	f.rename("runId", "turn")
+	f.rename("stats", "usage")
+	if what == "TOOL_CALL_REQUEST_MESSAGE" {
+		call := map[string]json.RawMessage{"id": f["toolCallId"], "name": f["toolName"], "arguments": f["arguments"]}
+		for _, name := range []string{"toolCallId", "toolName", "arguments"} {
+			delete(f, name)
+		}
+		f["tool_calls"], _ = json.Marshal([]any{call})
+	}
+	if json.Unmarshal(f["errorType"], &failed) == nil && failed != "SUCCESS" {
+		f["failed"] = json.RawMessage("true")
+	}
+	var session string
+	if f.take("sessionId", &session); t.name == "" {
+		t.name = session
+	}
+	return entryOf(f)
+}
+
+// join takes the calls of the next message, if both are calls of one answer.
+func (e *entry) join(next entry) bool {
+	calls := func(e *entry) bool {
+		return e.Told == string(sessions.RoleAssistant) && e.Content == "" && len(e.ToolCalls) > 0
+	}
+	if !calls(e) || !calls(&next) || e.Turn != next.Turn {
+		return false
+	}
+	e.ToolCalls = append(e.ToolCalls, next.ToolCalls...)
+	return true
+}
+
+// is reports whether Sentinel gave the message that id.
+func (e *entry) is(id string) bool {
+	var own string
+	return id != "" && json.Unmarshal(e.Extra["messageId"], &own) == nil && own == id
+}
