@@ -2,7 +2,6 @@ package crash_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,10 +45,10 @@ type campaign struct {
 	bin    string
 	config string
 	log    *os.File
-	env    []string        // what the daemon is told beside the config
-	sent   map[int64][]int // marks by chat, in order
-	count  atomic.Int64
-	stops  atomic.Int64
+	env    []string // what the daemon is told beside the config
+	store  string
+	people people
+	talk   talk
 	unrest
 
 	mu     sync.Mutex
@@ -66,7 +64,14 @@ func newCampaign(t *testing.T, store string) *campaign {
 	}
 	t.Cleanup(api.Close)
 	c := &campaign{
-		t: t, api: api, bin: build(t), sent: make(map[int64][]int),
+		t: t, api: api, bin: build(t), store: store,
+	}
+	c.people = people{
+		say:   func(chat int, text string) string { return itoa(c.api.Private(ann(chat)).Say(ann(chat), text)) },
+		edit:  func(chat int, id, text string) { c.api.Private(ann(chat)).Edit(atoi(id), text) },
+		name:  func(chat int) string { return itoa(ann(chat).ID) },
+		shown: func(chat int) []string { return c.api.FromBot(ann(chat).ID) },
+		idle:  func() bool { return c.api.Unconfirmed() == 0 },
 	}
 	c.model = agenttest.Serve(t, agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return c.unrest.reply }, Recorded: -1})
 	dir := t.TempDir()
@@ -94,6 +99,15 @@ channels:
 		t.Fatal(err)
 	}
 	return c
+}
+
+func ann(chat int) botapi.User { return botapi.Person(int64(firstChat+chat), "Ann") }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+func atoi(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64) // of itoa
+	return n
 }
 
 // build makes the binary under test, once for all tests.
@@ -136,30 +150,36 @@ func TestMain(m *testing.M) {
 // so that a turn that is run again meets the same behaviour: every third turn
 // calls tools, every seventh streams long enough to be previewed.
 func reply(x *agenttest.Exchange) {
-	marks := agenttest.Marks(strings.Join(x.Request.Input(), " "))
-	if len(marks) == 0 { // a summary
-		x.Text("## Progress\nThey count.")
+	asked := asks(x.Request)
+	if len(asked) == 0 { // a summary, which must be about what was said
+		all := agenttest.Marks(string(x.Request.Body))
+		x.Text("## Progress\nThese were seen: " + strings.ReplaceAll(strings.Join(all, ", "), "#", "message "))
 		x.End("stop")
 		return
 	}
-	n, _ := strconv.Atoi(marks[0][1:])
+	first := strconv.Itoa(asked[0])
 	last := x.Request.Messages[len(x.Request.Messages)-1]
-	if n%3 == 0 && last.Role != "tool" && x.Request.HasTool("write_file") {
+	if asked[0]%3 == 0 && last.Role != "tool" && x.Request.HasTool("write_file") {
 		x.Tools(
-			agenttest.ToolDelta{Index: agenttest.At(0), ID: "a" + marks[0][1:], Name: "time", Arguments: "{}"},
-			agenttest.ToolDelta{Index: agenttest.At(1), ID: "b" + marks[0][1:], Name: "write_file", Arguments: `{"path":"n.txt","content":"` + marks[0] + `"}`},
+			agenttest.ToolDelta{Index: agenttest.At(0), ID: "a" + first, Name: "time", Arguments: "{}"},
+			agenttest.ToolDelta{Index: agenttest.At(1), ID: "b" + first, Name: "write_file", Arguments: `{"path":"n.txt","content":"#` + first + `"}`},
 		)
 		x.End("tool_calls")
 		return
 	}
-	text := "Seen: " + strings.Join(marks, " ") + " done."
-	if n%7 == 0 {
-		for _, word := range agenttest.Words(text) {
+	var text strings.Builder
+	text.WriteString("Seen: ")
+	for _, n := range asked {
+		fmt.Fprintf(&text, "#%d ", n)
+	}
+	text.WriteString("done.")
+	if asked[0]%7 == 0 {
+		for _, word := range agenttest.Words(text.String()) {
 			x.Text(word)
 			x.Wait(150 * time.Millisecond)
 		}
 	} else {
-		x.Text(text)
+		x.Text(text.String())
 	}
 	x.End("stop")
 }
@@ -196,19 +216,10 @@ func runCampaign(t *testing.T, store, section string, kills int) {
 	t.Helper()
 	c := newCampaign(t, store)
 	began := time.Now()
-	atStep, random := c.disturb(kills, func(i int, text string) int64 {
-		ann := botapi.Person(int64(firstChat+i), "Ann")
-		c.api.Private(ann).Say(ann, text)
-		return ann.ID
-	})
-	settled := c.settle(func(ctx context.Context) error {
-		return c.api.Until(ctx, func() bool { return c.verdict().lost == 0 })
-	})
+	atStep, random := c.disturb(kills)
+	settled := c.settle()
 	v := c.verdict()
-	r := report{
-		kills: kills, atStep: atStep, random: random, messages: int(c.count.Load()), stops: int(c.stops.Load()), unrest: &c.unrest,
-		verdict: v, took: time.Since(began), settled: settled,
-	}
+	r := report{kills: kills, atStep: atStep, random: random, campaign: c, verdict: v, took: time.Since(began), settled: settled}
 	t.Logf("\n%s", r)
 	v.check(t)
 	accounted(t, c.log.Name())

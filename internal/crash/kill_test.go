@@ -7,10 +7,15 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"dragoman/internal/httpapi"
+	"dragoman/internal/testkit"
 )
 
 // wanted is how many kills DRAGOMAN_KILLS asks for, or so many.
@@ -30,29 +35,15 @@ func wanted(t *testing.T, otherwise int) int {
 	return n
 }
 
-// restless reports whether people say /stop and the servers fail meanwhile:
-// in the long campaign.
-func restless() bool { return os.Getenv("DRAGOMAN_KILLS") != "" }
-
 // disturb kills the daemon again and again while people talk to it, and counts
-// the kills at each step and those at random moments. say says text in one of
-// the chats, which have numbers from 0 on, and returns its id.
-func (c *campaign) disturb(kills int, say func(chat int, text string) (id int64)) (atStep map[string]int, random int) {
+// the kills at each step and those at random moments.
+func (c *campaign) disturb(kills int) (atStep map[string]int, random int) {
 	c.t.Helper()
 	ctx, stop := context.WithCancel(c.t.Context())
 	defer stop()
-	talked := make(chan struct{})
-	go func() {
-		defer close(talked)
-		c.talk(ctx, 40*time.Millisecond, say)
-	}()
-	troubled := make(chan struct{})
-	go func() {
-		defer close(troubled)
-		if restless() {
-			c.trouble(ctx)
-		}
-	}()
+	var around sync.WaitGroup
+	around.Go(func() { c.converse(ctx, 40*time.Millisecond) })
+	around.Go(func() { c.trouble(ctx) })
 	atStep = make(map[string]int)
 	for i := range kills {
 		// Two of three kills are at a step, each step in its turn.
@@ -67,38 +58,8 @@ func (c *campaign) disturb(kills int, say func(chat int, text string) (id int64)
 		}
 	}
 	stop()
-	<-talked
-	<-troubled
+	around.Wait()
 	return atStep, random
-}
-
-// talk writes messages into random chats until ctx ends. After some of them it
-// says /stop soon.
-func (c *campaign) talk(ctx context.Context, every time.Duration, say func(chat int, text string) (id int64)) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	type due struct{ at, chat int }
-	var stop []due // in the order in which they are said, or nearly
-	for n := 1; ; n++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			chat := rand.N(chats)
-			if len(stop) > 0 && n >= stop[0].at {
-				id := say(stop[0].chat, "/stop")
-				c.sent[id] = append(c.sent[id], stopped)
-				c.stops.Add(1)
-				stop = stop[1:]
-			}
-			id := say(chat, fmt.Sprintf("message #%d", n))
-			c.sent[id] = append(c.sent[id], n)
-			c.count.Add(1)
-			if restless() && n%14 == 0 { // slow to answer
-				stop = append(stop, due{n + 3 + rand.N(8), chat})
-			}
-		}
-	}
 }
 
 // killed runs the daemon until it dies, and says whether it died at the step.
@@ -140,18 +101,26 @@ func (c *campaign) mustBeKilled(err error) {
 	c.t.Fatalf("the daemon ended with %v, not by SIGKILL", err)
 }
 
-// settle runs the daemon undisturbed until every message is answered, then
-// stops it as an operator would.
-func (c *campaign) settle(answered func(context.Context) error) time.Duration {
+// settle runs the daemon undisturbed until nothing is left to do, then stops
+// it as an operator would.
+func (c *campaign) settle() time.Duration {
 	c.t.Helper()
 	began := time.Now()
 	cmd := c.start("")
-	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
-	defer cancel()
-	err := answered(ctx)
+	admin := httpapi.Dial(filepath.Join(filepath.Dir(c.config), "state", "dragoman.sock"))
+	defer admin.Close()
+	var left httpapi.Status
+	idle := testkit.Poll(2*time.Minute, func() (ok bool) {
+		if !c.people.idle() {
+			return false
+		}
+		var err error
+		left, err = admin.Status(c.t.Context())
+		return err == nil && left.Depths != nil && left.Waiting+left.Postponed+left.Unsent+left.Unknown == 0
+	})
 	took := time.Since(began)
-	if err != nil {
-		c.t.Errorf("not everything was answered after %s: %v", took.Round(time.Second), err)
+	if !idle {
+		c.t.Errorf("not everything was answered after %s: %+v %+v", took.Round(time.Second), left.Depths, left.Info)
 	}
 	// What is sent twice comes after what was sent: give it time to show.
 	time.Sleep(2 * time.Second)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,37 +32,42 @@ const (
 type unrest struct {
 	down atomic.Bool // the model
 
-	mu     sync.Mutex
-	asked  map[int]int // by mark, the newest request that asked for it
-	number int
+	mu    sync.Mutex
+	asked []request
 
 	refused, outages, silences int // of the token, of the network, of the model
 }
 
 // reply is the model behind its outages.
 func (u *unrest) reply(x *agenttest.Exchange) {
+	u.mu.Lock()
+	u.asked = append(u.asked, request{time.Now(), asks(x.Request)})
+	u.mu.Unlock()
 	if u.down.Load() {
 		x.Status(http.StatusServiceUnavailable, nil, `{"error":{"message":"overloaded"}}`)
 		return
 	}
-	u.mu.Lock()
-	u.number++
-	if u.asked == nil {
-		u.asked = make(map[int]int)
-	}
-	for _, mark := range agenttest.Marks(strings.Join(x.Request.Input(), " ")) {
-		n, _ := strconv.Atoi(mark[1:])
-		u.asked[n] = u.number
-	}
-	u.mu.Unlock()
 	reply(x)
 }
 
-// turn is the request that asked for n last; 0 if none did.
-func (u *unrest) turn(n int) int {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.asked[n]
+// noted is a note about a message that was changed too late.
+var noted = regexp.MustCompile(` changed an earlier message to:\] message #\d+`)
+
+// asks is what a request asks to be answered, without such notes.
+func asks(r *agenttest.Request) []int {
+	if len(r.Tools) == 0 {
+		return nil // a summary
+	}
+	return marks(noted.ReplaceAllString(strings.Join(r.Input(), " "), ""))
+}
+
+// marks are the numbers of the messages that s names.
+func marks(s string) (all []int) {
+	for _, mark := range agenttest.Marks(s) {
+		n, _ := strconv.Atoi(mark[1:])
+		all = append(all, n)
+	}
+	return all
 }
 
 // trouble lets one thing after another fail until ctx ends: the model, and on
@@ -118,103 +123,8 @@ func (c *campaign) calls() int {
 	return c.api.Count("getUpdates")
 }
 
-// stops is what a chat was told about its /stops.
-type stops struct {
-	sure, marked int   // replies, and those that may be repeats
-	ended        int   // a turn that showed none of its marks
-	waiting      int   // what waited
-	partial      []int // the marks of turns that were ended while they showed them
-}
-
-// take reports whether text is the reply to a /stop, and counts it.
-func (s *stops) take(text string) bool {
-	plain, marked := strings.CutPrefix(text, repeatMark)
-	switch {
-	case strings.HasSuffix(plain, toldPartial):
-		marks := agenttest.Marks(plain)
-		for _, mark := range marks {
-			n, _ := strconv.Atoi(mark[1:])
-			s.partial = append(s.partial, n)
-		}
-		if len(marks) == 0 {
-			s.ended++
-		}
-	case plain == toldStopped:
-		s.ended++
-	case strings.HasSuffix(plain, toldWaiting):
-		s.waiting++
-	case plain != toldNothing:
-		return false
-	}
-	if marked {
-		s.marked++
-	} else {
-		s.sure++
-	}
-	return true
-}
-
-// missing judges what was not answered: a /stop may have ended one turn, or, if
-// it said so, all that waited. The messages of one turn stand in a row, and
-// were asked together, or none of them was. It returns how many messages nothing excuses.
-func (s stops) missing(sent []int, seen map[int]bool, turn func(n int) int) (lost int) {
-	excused := make(map[int]bool)
-	waiting := s.waiting
-	for i, n := range sent {
-		if n != stopped || waiting == 0 {
-			continue
-		}
-		all := 0
-		for j := i - 1; j >= 0 && (sent[j] == stopped || !seen[sent[j]]); j-- {
-			if n := sent[j]; n != stopped && !excused[n] {
-				excused[n] = true
-				all++
-			}
-		}
-		if all > 0 {
-			waiting--
-		}
-	}
-	newest := len(sent) - 1
-	for newest >= 0 && sent[newest] != stopped {
-		newest--
-	}
-	var size []int // messages of each turn that was not answered
-	before := -1   // the turn of the message before; 0: none asked about it
-	for i, n := range sent {
-		switch {
-		case n == stopped:
-			continue
-		case seen[n] || excused[n]:
-			before = -1
-			continue
-		case i > newest:
-			lost++
-			continue
-		}
-		inTurn := turn(n)
-		if inTurn != 0 && slices.ContainsFunc(s.partial, func(p int) bool { return turn(p) == inTurn }) {
-			continue // its answer had begun
-		}
-		if inTurn != before { // what no turn asked about waited together
-			size = append(size, 0)
-		}
-		size[len(size)-1]++
-		before = inTurn
-	}
-	for _, n := range size[min(s.ended, len(size)):] {
-		lost += n
-	}
-	return lost
-}
-
-// untold is how many of the /stops that were sent have no reply.
-func (s stops) untold(sent []int) (untold, extra int) {
-	n := 0
-	for _, mark := range sent {
-		if mark == stopped {
-			n++
-		}
-	}
-	return max(0, n-s.sure-s.marked), max(0, s.sure-n)
+// replied reports whether text is the reply to a /stop.
+func replied(text string) bool {
+	plain := strings.TrimPrefix(text, repeatMark)
+	return plain == toldStopped || plain == toldNothing || strings.HasSuffix(plain, toldPartial) || strings.HasSuffix(plain, toldWaiting)
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"dragoman/agent/agenttest"
 	"dragoman/internal/testkit"
 )
 
@@ -20,10 +19,9 @@ const repeatMark = "↻ "
 // unfinished stands at the end of a preview that no answer replaced.
 const unfinished = "…"
 
-// verdict is what the chats show in the end.
+// verdict is what the chats show in the end, and the store has.
 type verdict struct {
-	where      []string // the chats with lost messages
-	lost       int      // messages without an answer that no /stop excuses, and /stops without a reply
+	flaws      []string // messages without an outcome of their own, by chat
 	twice      []string // answered again without the mark
 	disordered []string // answered before an earlier one
 	marked     int      // sent with the mark
@@ -33,74 +31,82 @@ type verdict struct {
 	stopped    int // replies to /stop
 }
 
-// verdict reads all chats as their people see them.
+// verdict reads all chats as their people see them, and the store.
 func (c *campaign) verdict() verdict {
+	c.t.Helper()
 	var v verdict
-	for i := range chats {
-		id := int64(firstChat + i)
-		v.chat(id, c.sent[id], c.api.FromBot(id), c.turn)
+	rows := c.rows()
+	for chat := range chats {
+		sent, shown := c.talk.sent[chat], c.people.shown(chat)
+		before := len(v.twice) + len(v.disordered) + len(v.flaws)
+		seen := v.chat(chat, sent, shown)
+		v.flaws = append(v.flaws, outcomes(sent, rows[chat], seen, c.talk.revoked, c.asked)...)
+		if len(v.twice)+len(v.disordered)+len(v.flaws) > before {
+			c.t.Logf("chat %d said (0 is /stop) %v\nwas told %q\nand has %v", chat, sent, shown, rows[chat])
+		}
 	}
 	return v
 }
 
-// chat judges one chat: what was sent to the bot, and what it shows of the
-// bot's.
-func (v *verdict) chat(id int64, sent []int, shown []string, turn func(n int) int) {
-	var told stops
-	seen := make(map[int]bool)
-	newest := 0
+// chat judges what one chat shows of the bot's words, and returns which
+// messages they answer.
+func (v *verdict) chat(id int, sent []int, shown []string) (seen map[int]bool) {
+	seen = make(map[int]bool)
+	newest, sure := 0, 0
 	for _, text := range shown {
-		if !strings.HasSuffix(text, "done.") {
-			if strings.HasSuffix(text, unfinished) {
-				v.leftovers++
-				continue
-			}
-		}
-		if told.take(text) {
+		switch marked := strings.HasPrefix(text, repeatMark); {
+		case strings.HasSuffix(text, unfinished) && !strings.HasSuffix(text, "done."):
+			v.leftovers++
+		case replied(text): // it overtakes answers that wait
 			v.stopped++
-			for _, mark := range agenttest.Marks(text) {
-				n, _ := strconv.Atoi(mark[1:])
-				seen[n] = true
+			if !marked {
+				sure++
 			}
-			continue // it overtakes answers that wait
-		}
-		v.answers++
-		marked := strings.HasPrefix(text, repeatMark)
-		if marked {
-			v.marked++
-		}
-		again := false
-		for _, mark := range agenttest.Marks(text) {
-			n, _ := strconv.Atoi(mark[1:])
-			switch {
-			case seen[n] && marked:
-				again = true
-			case seen[n]:
-				v.twice = append(v.twice, fmt.Sprintf("chat %d: %s", id, text))
-			case n < newest:
-				v.disordered = append(v.disordered, fmt.Sprintf("chat %d: %s after #%d", id, text, newest)+" in: "+strings.Join(shown, " | "))
-			}
-			seen[n] = true
-			newest = max(newest, n)
-		}
-		if again {
-			v.repeated++
+		default:
+			v.answers++
+			newest = v.answer(fmt.Sprintf("chat %d: %s", id, text), marked, seen, newest)
 		}
 	}
-	untold, extra := told.untold(sent)
-	if lost := told.missing(sent, seen, turn) + untold; lost > 0 {
-		v.lost += lost
-		v.where = append(v.where, fmt.Sprintf("chat %d was told %q\nand said (0 is /stop) %v", id, shown, sent))
+	stops := 0
+	for _, mark := range sent {
+		if mark == stopped {
+			stops++
+		}
 	}
-	if extra > 0 {
-		v.twice = append(v.twice, fmt.Sprintf("chat %d: %d more replies than /stops", id, extra))
+	if sure > stops {
+		v.twice = append(v.twice, fmt.Sprintf("chat %d: %d replies to %d /stops", id, sure, stops))
 	}
+	return seen
+}
+
+// answer judges one answer, whose words say where it was read.
+func (v *verdict) answer(words string, marked bool, seen map[int]bool, newest int) int {
+	if marked {
+		v.marked++
+	}
+	again := false
+	for _, n := range marks(words) {
+		switch {
+		case seen[n] && marked:
+			again = true
+		case seen[n]:
+			v.twice = append(v.twice, words)
+		case n < newest:
+			v.disordered = append(v.disordered, fmt.Sprintf("%s after #%d", words, newest))
+		}
+		seen[n] = true
+		newest = max(newest, n)
+	}
+	if again {
+		v.repeated++
+	}
+	return newest
 }
 
 func (v verdict) check(t *testing.T) {
 	t.Helper()
-	if v.lost > 0 {
-		t.Errorf("%d messages were never answered; %s", v.lost, strings.Join(v.where, "\n"))
+	for _, s := range v.flaws {
+		t.Error(s)
 	}
 	for _, s := range v.twice {
 		t.Errorf("answered twice without the mark: %s", s)
@@ -113,11 +119,10 @@ func (v verdict) check(t *testing.T) {
 // report is what a campaign measured.
 type report struct {
 	verdict
-	kills, random, messages int
-	stops                   int
-	unrest                  *unrest
-	atStep                  map[string]int
-	took, settled           time.Duration
+	campaign      *campaign
+	kills, random int
+	atStep        map[string]int
+	took, settled time.Duration
 }
 
 func (r report) String() string {
@@ -131,12 +136,13 @@ func (r report) String() string {
 	line("kills (SIGKILL)", r.kills)
 	line("of those at a named step", named)
 	line("of those at a random moment", r.random)
-	line("messages, over "+strconv.Itoa(chats)+" chats", r.messages)
-	line("/stop said", r.stops)
-	line("refusals of the bot's token (401), which was well again", r.unrest.refused)
-	line("outages of the network", r.unrest.outages)
-	line("outages of the model", r.unrest.silences)
-	line("**lost**", r.lost)
+	line("messages, over "+strconv.Itoa(chats)+" chats", r.campaign.talk.messages)
+	line("/stop said", r.campaign.talk.stops)
+	line("messages changed afterwards", r.campaign.talk.edits)
+	line("refusals of the bot's token (401), which was well again", r.campaign.refused)
+	line("outages of the network", r.campaign.outages)
+	line("outages of the model", r.campaign.silences)
+	line("**lost, or dropped without a /stop for it**", len(r.flaws))
 	line("**out of order within a chat**", len(r.disordered))
 	line("**answered twice without the mark**", len(r.twice))
 	line("sent with the mark ↻, because an earlier sending may have arrived", r.marked)
@@ -175,32 +181,25 @@ func TestVerdictFindsFlaws(t *testing.T) {
 		shown []string
 		want  string
 	}{
-		{"good", []int{1, 2, 3}, []string{"Seen: #1 done.", "Seen: #2 #3 done."}, "0 0 0 0 0"},
-		{"lost", []int{1, 2}, []string{"Seen: #1 done."}, "1 0 0 0 0"},
-		{"twice", []int{1}, []string{"Seen: #1 done.", "Seen: #1 done."}, "0 1 0 0 0"},
-		{"twice with the mark", []int{1}, []string{"Seen: #1 done.", "↻ Seen: #1 done."}, "0 0 0 1 1"},
-		{"mark without a repeat", []int{1}, []string{"↻ Seen: #1 done."}, "0 0 0 1 0"},
-		{"order", []int{1, 2}, []string{"Seen: #2 done.", "Seen: #1 done."}, "0 0 1 0 0"},
-		{"leftover", []int{1}, []string{"Seen: #1 …", "Seen: #1 done."}, "0 0 0 0 0"},
-		{"a stop ends a turn", []int{1, stopped, 2}, []string{"Stopped.", "Seen: #2 done."}, "0 0 0 0 0"},
-		{"a stop ends one turn", []int{1, 2, stopped}, []string{"Stopped."}, "1 0 0 0 0"},
-		{"a stop ends a turn of two", []int{2, 3, stopped}, []string{"Stopped."}, "0 0 0 0 0"},
-		{"a stop shows a part, and ends no other", []int{1, 2, stopped}, []string{"Seen: #1\n\n(stopped)"}, "1 0 0 0 0"},
-		{"a stop shows a part of a turn of two", []int{2, 3, stopped}, []string{"Seen: #2\n\n(stopped)"}, "0 0 0 0 0"},
-		{"a stop excuses nothing later", []int{stopped, 1}, []string{"Stopped."}, "1 0 0 0 0"},
-		{"a stop of nothing", []int{1, stopped}, []string{"Nothing is running now."}, "1 0 0 0 0"},
-		{"a stop of what waits", []int{1, 2, stopped}, []string{"Stopped. Your message was still waiting; it is not answered any more. Ask again when you like."}, "0 0 0 0 0"},
-		{"a stop without a reply", []int{1, stopped}, []string{"Seen: #1 done."}, "1 0 0 0 0"},
+		{"good", []int{1, 2, 3}, []string{"Seen: #1 done.", "Seen: #2 #3 done."}, "3 0 0 0 0"},
+		{"one is missing", []int{1, 2}, []string{"Seen: #1 done."}, "1 0 0 0 0"},
+		{"twice", []int{1}, []string{"Seen: #1 done.", "Seen: #1 done."}, "1 1 0 0 0"},
+		{"twice with the mark", []int{1}, []string{"Seen: #1 done.", "↻ Seen: #1 done."}, "1 0 0 1 1"},
+		{"mark without a repeat", []int{1}, []string{"↻ Seen: #1 done."}, "1 0 0 1 0"},
+		{"order", []int{1, 2}, []string{"Seen: #2 done.", "Seen: #1 done."}, "2 0 1 0 0"},
+		{"leftover", []int{1}, []string{"Seen: #1 …", "Seen: #1 done."}, "1 0 0 0 0"},
+		{"a leftover is no answer", []int{1}, []string{"Seen: #1 …"}, "0 0 0 0 0"},
+		{"a stopped part is no answer", []int{1, stopped}, []string{"Seen: #1\n\n(stopped)"}, "0 0 0 0 0"},
 		{"a stop told twice", []int{1, stopped}, []string{"Stopped.", "Stopped."}, "0 1 0 0 0"},
-		{"a leftover is no answer", []int{1}, []string{"Seen: #1 …"}, "1 0 0 0 0"},
+		{"a stop told again with the mark", []int{1, stopped}, []string{"Stopped.", "↻ Stopped."}, "0 0 0 0 0"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var v verdict
-			v.chat(1, tt.sent, tt.shown, func(n int) int { return min(n, 2) })
-			got := fmt.Sprint(v.lost, len(v.twice), len(v.disordered), v.marked, v.repeated)
+			seen := v.chat(1, tt.sent, tt.shown)
+			got := fmt.Sprint(len(seen), len(v.twice), len(v.disordered), v.marked, v.repeated)
 			if got != tt.want {
-				t.Errorf("lost, twice, disordered, marked, repeated = %s, want %s", got, tt.want)
+				t.Errorf("seen, twice, disordered, marked, repeated = %s, want %s", got, tt.want)
 			}
 		})
 	}

@@ -1,0 +1,212 @@
+package crash_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/sessions"
+	"dragoman/sessions/file"
+	"dragoman/sessions/rules"
+	"dragoman/sessions/sqlite"
+)
+
+// row is what the store holds in the end of something that a person said.
+type row struct {
+	seq   int64
+	id    string // the message's
+	mark  int    // stopped: a /stop
+	state string
+	at    time.Time // accepted
+	reply string    // to a /stop
+}
+
+func (r row) String() string {
+	return fmt.Sprintf("\n%d %s #%d %s %s %q", r.seq, r.at.Format("05.000"), r.mark, r.state, r.id, r.reply)
+}
+
+// request is what the model was asked once.
+type request struct {
+	at    time.Time
+	marks []int
+}
+
+// rows reads the store, which no daemon has any more.
+func (c *campaign) rows() (all [chats][]row) {
+	c.t.Helper()
+	state := filepath.Join(filepath.Dir(c.config), "state")
+	var store sessions.Store
+	var err error
+	if c.store == "file" {
+		store, err = file.Open(c.t.Context(), filepath.Join(state, "sessions"), file.Options{})
+	} else {
+		store, err = sqlite.Open(c.t.Context(), filepath.Join(state, "dragoman.db"), sqlite.Options{})
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer store.Close()
+	numbers, replies := map[string]int{}, map[string]string{}
+	for chat := range chats {
+		numbers[c.people.name(chat)] = chat
+	}
+	err = store.Dump(context.Background(), nil, func(r sessions.Record) error {
+		switch {
+		case r.Outbox != nil && r.Outbox.ReplyTo != "":
+			replies[r.Outbox.Key.Chat()+" "+r.Outbox.ReplyTo] += r.Outbox.Text
+		case r.Inbox != nil && r.Inbox.Inbound.Edits == "":
+			in := r.Inbox.Inbound
+			chat, known := numbers[in.Key.Chat()]
+			mark, said := c.mark(chat, in)
+			if !known || !said {
+				c.t.Errorf("the store has %+v, which nobody said", in)
+			}
+			all[chat] = append(all[chat], row{r.Inbox.Seq, in.MessageID, mark, r.Inbox.State, r.Inbox.Accepted, ""})
+		}
+		return nil
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for chat, list := range all {
+		for i, r := range list {
+			list[i].reply = replies[c.people.name(chat)+" "+r.id]
+		}
+		slices.SortFunc(list, func(a, b row) int { return int(a.seq - b.seq) })
+	}
+	return all
+}
+
+// outcomes says what is wrong with the outcomes of one chat. Each message has
+// one row and one outcome: an answer that is seen, the end of the turn that a
+// /stop found running, the end of what waited if no turn ran and the reply says
+// so, or to be taken back by its author.
+func outcomes(sent []int, rows []row, seen, revoked map[int]bool, asked []request) (flaws []string) {
+	flaw := func(format string, args ...any) { flaws = append(flaws, fmt.Sprintf(format, args...)) }
+	ended := stoppedBy(rows, asked)
+	found := make(map[int]int)
+	for _, r := range rows {
+		found[r.mark]++
+		switch {
+		case r.mark == stopped:
+			if r.reply == "" {
+				flaw("the /stop %d has no reply", r.seq)
+			}
+		case r.state == rules.InDone && !seen[r.mark]:
+			flaw("#%d has no answer", r.mark)
+		case r.state == rules.InClosed && !ended[r.mark]:
+			flaw("#%d was dropped, and no /stop was for it", r.mark)
+		case r.state == rules.InWithdrawn && !revoked[r.mark]:
+			flaw("#%d was dropped as taken back, and was not", r.mark)
+		case r.state != rules.InDone && r.state != rules.InClosed && r.state != rules.InWithdrawn:
+			flaw("#%d is %s", r.mark, r.state)
+		}
+	}
+	want := make(map[int]int)
+	for _, n := range sent {
+		want[n]++
+	}
+	for n := range want {
+		if found[n] != want[n] {
+			flaw("#%d was accepted %d times, and said %d times", n, found[n], want[n])
+		}
+	}
+	return flaws
+}
+
+// stoppedBy are the messages that the /stops among rows may have ended: of each
+// those of one turn, which is what the model was asked last. A turn that had not
+// asked it yet has what waited in a row; so has a reply that says so, all of it.
+func stoppedBy(rows []row, asked []request) map[int]bool {
+	ended := make(map[int]bool)
+	for i, s := range rows {
+		if s.mark != stopped || s.reply == "" || s.reply == toldNothing {
+			continue
+		}
+		var open []int
+		for _, r := range rows[:i] {
+			if r.mark != stopped && r.state == rules.InClosed && !ended[r.mark] {
+				open = append(open, r.mark)
+			}
+		}
+		running := lastAsked(rows, asked, s.at)
+		began := slices.ContainsFunc(open, func(n int) bool { return slices.Contains(running, n) })
+		for _, n := range open {
+			known := slices.ContainsFunc(asked, func(q request) bool { return q.at.Before(s.at) && slices.Contains(q.marks, n) })
+			switch {
+			case strings.HasSuffix(s.reply, toldWaiting),
+				began && slices.Contains(running, n),
+				!began && !known && !strings.Contains(s.reply, toldPartial):
+				ended[n] = true
+			}
+		}
+	}
+	return ended
+}
+
+// lastAsked is what the model was asked last before at, of what rows hold.
+func lastAsked(rows []row, asked []request, at time.Time) []int {
+	for _, q := range slices.Backward(asked) {
+		if q.at.Before(at) && slices.ContainsFunc(rows, func(r row) bool { return r.mark != stopped && slices.Contains(q.marks, r.mark) }) {
+			return q.marks
+		}
+	}
+	return nil
+}
+
+func TestOutcomesFindFlaws(t *testing.T) {
+	const done, closed, withdrawn = rules.InDone, rules.InClosed, rules.InWithdrawn
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	said := func(n int, state string) row { return row{mark: n, state: state} }
+	stop := func(s int, reply string) row { return row{mark: stopped, state: done, at: at(s), reply: reply} }
+	ask := func(s int, marks ...int) request { return request{at(s), marks} }
+	partial := "Seen: #1\n\n*" + toldPartial + "*"
+	waited := "Stopped. Your message was still waiting; " + toldWaiting
+	tests := []struct {
+		name  string
+		rows  []row
+		asked []request
+		seen  []int
+		want  string
+	}{
+		{"answered", []row{said(1, done)}, []request{ask(1, 1)}, []int{1}, ""},
+		{"no answer", []row{said(1, done)}, []request{ask(1, 1)}, nil, "#1 has no answer"},
+		{"left", []row{said(1, "waiting")}, nil, nil, "#1 is waiting"},
+		{"accepted twice", []row{said(1, done), said(1, done)}, nil, []int{1}, "#1 was accepted 2 times, and said 1 times"},
+		{"dropped", []row{said(1, closed)}, []request{ask(1, 1)}, nil, "#1 was dropped, and no /stop was for it"},
+		{"a stop ends a turn", []row{said(1, closed), stop(3, "Stopped."), said(2, done)}, []request{ask(1, 1), ask(4, 1, 2)}, []int{1, 2}, ""},
+		{"a stop ends a turn of two", []row{said(1, closed), said(2, closed), stop(3, partial)}, []request{ask(1, 1, 2)}, nil, ""},
+		{"a stop ends what waits behind the turn", []row{said(1, closed), said(2, closed), stop(3, partial)}, []request{ask(1, 1)}, nil, "#2 was dropped, and no /stop was for it"},
+		{"the next turn shows what a stop dropped", []row{said(1, closed), said(2, closed), stop(3, "Stopped."), said(4, done)}, []request{ask(1, 1), ask(4, 1, 2, 4)}, []int{1, 2, 4}, "#2 was dropped, and no /stop was for it"},
+		{"two stops end two turns", []row{said(1, closed), said(2, closed), stop(3, partial), stop(5, partial)}, []request{ask(1, 1), ask(4, 2)}, nil, ""},
+		{"a stop of a turn that has not asked", []row{said(1, closed), stop(3, "Stopped.")}, nil, nil, ""},
+		{"a part of a turn that has not asked", []row{said(1, closed), stop(3, partial)}, nil, nil, "#1 was dropped, and no /stop was for it"},
+		{"a stop of what waits", []row{said(1, closed), said(2, closed), stop(3, waited)}, []request{ask(1, 1)}, nil, ""},
+		{"a stop of what is said later", []row{stop(3, waited), said(1, closed)}, nil, nil, "#1 was dropped, and no /stop was for it"},
+		{"a stop of nothing", []row{said(1, closed), stop(3, toldNothing)}, nil, nil, "#1 was dropped, and no /stop was for it"},
+		{"a stop without a reply", []row{stop(3, "")}, nil, nil, "the /stop 0 has no reply"},
+		{"taken back", []row{said(9, withdrawn)}, nil, nil, ""},
+		{"not taken back", []row{said(1, withdrawn)}, nil, nil, "#1 was dropped as taken back, and was not"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			seen := make(map[int]bool)
+			for _, n := range tt.seen {
+				seen[n] = true
+			}
+			var sent []int
+			for _, r := range tt.rows {
+				if r.mark == stopped || !slices.Contains(sent, r.mark) {
+					sent = append(sent, r.mark)
+				}
+			}
+			if got := strings.Join(outcomes(sent, tt.rows, seen, map[int]bool{9: true}, tt.asked), "; "); got != tt.want {
+				t.Errorf("flaws = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
