@@ -59,7 +59,7 @@ test-models:
 ## crash: kill the real binary KILLS times; writes docs/internals/reliability.md
 crash:
 	DRAGOMAN_KILLS=$(KILLS) DRAGOMAN_REPORT=$(CURDIR)/docs/internals/reliability.md \
-		go test -count=1 -v -timeout 60m -run 'TestCampaign|TestFileStoreCampaign|TestWhatsAppCampaign' ./internal/crash
+		go test -count=1 -v -timeout 60m -run 'TestCampaign|TestFileStoreCampaign|TestWhatsAppCampaign|TestIRCCampaign' ./internal/crash
 	DRAGOMAN_KILLS=$(KILLS) go test -count=1 -v -timeout 60m -run TestMigrateKilled ./internal/story
 
 ## planted: plant known bugs one at a time and see their tests fail; writes docs/internals/planted.md

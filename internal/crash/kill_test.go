@@ -91,6 +91,7 @@ func (c *campaign) killed(step string) (atStep bool) {
 // SIGKILL: then nothing was tested.
 func (c *campaign) mustBeKilled(err error) {
 	c.t.Helper()
+	c.deaths = append(c.deaths, time.Now())
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		if st, ok := exit.Sys().(syscall.WaitStatus); ok && st.Signaled() && st.Signal() == syscall.SIGKILL {

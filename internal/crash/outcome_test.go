@@ -96,6 +96,11 @@ func outcomes(sent []int, rows []row, seen, revoked map[int]bool, asked []reques
 			if r.reply == "" {
 				flaw("the /stop %d has no reply", r.seq)
 			}
+			for _, n := range marks(r.reply) {
+				if slices.ContainsFunc(rows, func(o row) bool { return o.mark == n && o.state == rules.InDone }) {
+					flaw("#%d was answered, and told to be stopped", n)
+				}
+			}
 		case r.state == rules.InDone && !seen[r.mark]:
 			flaw("#%d has no answer", r.mark)
 		case r.state == rules.InClosed && !ended[r.mark]:
@@ -186,6 +191,7 @@ func TestOutcomesFindFlaws(t *testing.T) {
 		{"a stop of a turn that has not asked", []row{said(1, closed), stop(3, "Stopped.")}, nil, nil, ""},
 		{"a part of a turn that has not asked", []row{said(1, closed), stop(3, partial)}, nil, nil, "#1 was dropped, and no /stop was for it"},
 		{"a stop of what waits", []row{said(1, closed), said(2, closed), stop(3, waited)}, []request{ask(1, 1)}, nil, ""},
+		{"a stop of what is answered", []row{said(1, done), stop(3, partial)}, []request{ask(1, 1)}, []int{1}, "#1 was answered, and told to be stopped"},
 		{"a stop of what is said later", []row{stop(3, waited), said(1, closed)}, nil, nil, "#1 was dropped, and no /stop was for it"},
 		{"a stop of nothing", []row{said(1, closed), stop(3, toldNothing)}, nil, nil, "#1 was dropped, and no /stop was for it"},
 		{"a stop without a reply", []row{stop(3, "")}, nil, nil, "the /stop 0 has no reply"},

@@ -18,6 +18,12 @@ type people struct {
 	name   func(chat int) string           // of the chat, to the daemon
 	shown  func(chat int) []string         // of the bot's words
 	idle   func() bool                     // the daemon has all that was said
+
+	// For networks that forget; nil: this one does not.
+	id    func(m channels.Inbound) string                   // in place of the message's
+	away  func(chat int) bool                               // nobody would hear
+	annoy func()                                            // now and then
+	heard func(chat int, sent []int, rows []row) (ok []int) // what of it was
 }
 
 // talk is what people did.
@@ -73,6 +79,9 @@ func (c *campaign) converse(ctx context.Context, every time.Duration) {
 		}
 		plans = slices.DeleteFunc(plans, func(p later) bool { return p.at <= now })
 		chat := rand.N(chats)
+		if c.people.away != nil && c.people.away(chat) {
+			continue
+		}
 		n := c.write(chat)
 		if do := c.second(chat, n); do != nil {
 			plans = append(plans, later{now + 1 + rand.N(10), do})
@@ -108,7 +117,11 @@ func (c *campaign) second(chat, n int) func() {
 
 // mark is the number of a message that the daemon accepted.
 func (c *campaign) mark(chat int, in channels.Inbound) (mark int, ok bool) {
-	i := slices.Index(c.talk.ids[chat], in.MessageID)
+	id := in.MessageID
+	if c.people.id != nil {
+		id = c.people.id(in)
+	}
+	i := slices.Index(c.talk.ids[chat], id)
 	if i < 0 {
 		return 0, false
 	}

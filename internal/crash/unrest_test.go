@@ -71,7 +71,8 @@ func marks(s string) (all []int) {
 }
 
 // trouble lets one thing after another fail until ctx ends: the model, and on
-// Telegram the bot's token and the network.
+// Telegram the bot's token and the network. On other networks people annoy the
+// bot, where they can.
 func (c *campaign) trouble(ctx context.Context) {
 	pause := func(d time.Duration) {
 		select {
@@ -85,6 +86,8 @@ func (c *campaign) trouble(ctx context.Context) {
 			return
 		}
 		switch long := 200*time.Millisecond + rand.N(300*time.Millisecond); {
+		case c.people.annoy != nil && i%2 == 1:
+			c.people.annoy()
 		case c.api == nil || i%3 == 0:
 			c.down.Store(true)
 			pause(long)
@@ -125,6 +128,6 @@ func (c *campaign) calls() int {
 
 // replied reports whether text is the reply to a /stop.
 func replied(text string) bool {
-	plain := strings.TrimPrefix(text, repeatMark)
+	plain := strings.TrimRight(strings.TrimPrefix(text, repeatMark), "_") // as WhatsApp has italics
 	return plain == toldStopped || plain == toldNothing || strings.HasSuffix(plain, toldPartial) || strings.HasSuffix(plain, toldWaiting)
 }

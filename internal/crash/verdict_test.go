@@ -38,6 +38,9 @@ func (c *campaign) verdict() verdict {
 	rows := c.rows()
 	for chat := range chats {
 		sent, shown := c.talk.sent[chat], c.people.shown(chat)
+		if c.people.heard != nil {
+			sent = c.people.heard(chat, sent, rows[chat])
+		}
 		before := len(v.twice) + len(v.disordered) + len(v.flaws)
 		seen := v.chat(chat, sent, shown)
 		v.flaws = append(v.flaws, outcomes(sent, rows[chat], seen, c.talk.revoked, c.asked)...)
@@ -116,10 +119,17 @@ func (v verdict) check(t *testing.T) {
 	}
 }
 
+// line is one of a report's table.
+type line struct {
+	what  string
+	value any
+}
+
 // report is what a campaign measured.
 type report struct {
 	verdict
 	campaign      *campaign
+	own           []line
 	kills, random int
 	atStep        map[string]int
 	took, settled time.Duration
@@ -127,30 +137,28 @@ type report struct {
 
 func (r report) String() string {
 	var b strings.Builder
-	line := func(what string, value any) { fmt.Fprintf(&b, "| %s | %v |\n", what, value) }
 	b.WriteString("| what | number |\n|---|---|\n")
 	named := 0
 	for _, n := range r.atStep {
 		named += n
 	}
-	line("kills (SIGKILL)", r.kills)
-	line("of those at a named step", named)
-	line("of those at a random moment", r.random)
-	line("messages, over "+strconv.Itoa(chats)+" chats", r.campaign.talk.messages)
-	line("/stop said", r.campaign.talk.stops)
-	line("messages changed afterwards", r.campaign.talk.edits)
-	line("refusals of the bot's token (401), which was well again", r.campaign.refused)
-	line("outages of the network", r.campaign.outages)
-	line("outages of the model", r.campaign.silences)
-	line("**lost, or dropped without a /stop for it**", len(r.flaws))
-	line("**out of order within a chat**", len(r.disordered))
-	line("**answered twice without the mark**", len(r.twice))
-	line("sent with the mark ↻, because an earlier sending may have arrived", r.marked)
-	line("of those, really seen twice", r.repeated)
-	line("previews left unfinished by a kill, visibly (…)", r.leftovers)
-	line("answers", r.answers)
-	line("campaign", r.took.Round(time.Second))
-	line("last start until everything was answered", r.settled.Round(10*time.Millisecond))
+	lines := []line{
+		{"kills (SIGKILL)", r.kills},
+		{"of those at a named step", named},
+		{"of those at a random moment", r.random},
+		{"messages, over " + strconv.Itoa(chats) + " chats", r.campaign.talk.messages},
+		{"answers", r.answers},
+		{"/stop said", r.campaign.talk.stops},
+		{"outages of the model", r.campaign.silences},
+		{"**lost, or dropped without a /stop for it**", len(r.flaws)},
+		{"**out of order within a chat**", len(r.disordered)},
+		{"**answered twice without the mark**", len(r.twice)},
+	}
+	lines = append(lines, r.own...)
+	lines = append(lines, line{"campaign", r.took.Round(time.Second)}, line{"last start until everything was answered", r.settled.Round(10 * time.Millisecond)})
+	for _, l := range lines {
+		fmt.Fprintf(&b, "| %s | %v |\n", l.what, l.value)
+	}
 	names := make([]string, 0, len(r.atStep))
 	for name, n := range r.atStep {
 		names = append(names, fmt.Sprintf("%s %d", name, n))

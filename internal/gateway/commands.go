@@ -91,6 +91,7 @@ const sayNotAsked = "Stopped. Your message was still waiting; it is not answered
 // generation.
 func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Control) error {
 	e := sessions.Entry{Inbound: m, Answered: true, Control: c}
+	defer g.live.get(m.Key).hold(ctx)()
 	partial, preview, seqs := g.live.partial(ctx, m.Key)
 	text := "Stopped."
 	switch {

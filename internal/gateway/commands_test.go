@@ -206,3 +206,45 @@ func TestTitleRepeated(t *testing.T) {
 		}
 	})
 }
+
+// slowly is a store that takes its time for what ends a turn.
+type slowly struct {
+	gateway.Store
+	commit, stop time.Duration
+}
+
+func (s slowly) CommitTurn(ctx context.Context, c sessions.Claim, t sessions.Turn) error {
+	time.Sleep(s.commit)
+	return s.Store.CommitTurn(ctx, c, t)
+}
+
+func (s slowly) Accept(ctx context.Context, e sessions.Entry) (sessions.Acceptance, error) {
+	if e.Control == sessions.ControlStop {
+		time.Sleep(s.stop)
+	}
+	return s.Store.Accept(ctx, e)
+}
+
+// TestStopBesideTheCommit: an answer that is being stored is not stopped as
+// well, and one that is being stopped is not stored. The person sees it once.
+func TestStopBesideTheCommit(t *testing.T) {
+	for name, tt := range map[string]struct {
+		after, commit, stop time.Duration
+		want                []string
+	}{
+		"the commit is first": {3500 * time.Millisecond, time.Second, 0, []string{"one two three end", "Nothing is running now."}},
+		"the stop is first":   {2500 * time.Millisecond, 0, time.Second, []string{"one two \n\n*(stopped)*"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.store = slowly{w.mem, tt.commit, tt.stop} })
+				w.agent.run = streaming("one", "two", "three")
+				w.say("1", "count")
+				time.Sleep(tt.after)
+				w.say("1", "/stop")
+				time.Sleep(time.Minute)
+				w.expect("1", tt.want...)
+			})
+		})
+	}
+}

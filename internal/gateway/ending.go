@@ -146,7 +146,7 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 	}
 	wait := backoff{base: 200 * time.Millisecond, most: 30 * time.Second}
 	for {
-		err := r.g.store.CommitTurn(ctx, r.claim, t)
+		err := r.store(ctx, t)
 		switch {
 		case err == nil:
 			r.settled(ctx, t)
@@ -159,6 +159,16 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 			return err
 		}
 	}
+}
+
+// store commits the turn, unless a command ends it first.
+func (r *run) store(ctx context.Context, t sessions.Turn) error {
+	defer r.live.hold(ctx)()
+	err := r.g.store.CommitTurn(ctx, r.claim, t)
+	if err == nil {
+		r.live.committed()
+	}
+	return err
 }
 
 // settled follows a commit: wake whoever delivers, and see whether the

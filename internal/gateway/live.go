@@ -32,6 +32,7 @@ type liveTurn struct {
 	bound  func() []sessions.Answered // the inbox messages that it is about
 	news   chan struct{}              // capacity 1: progress to show
 	kicked chan struct{}              // capacity 1: deliveries to make
+	ending chan struct{}              // capacity 1: held by what ends the turn: its commit, or a command
 
 	alive    atomic.Pointer[time.Time] // the last sign of life of its model
 	mu       sync.Mutex
@@ -40,6 +41,7 @@ type liveTurn struct {
 	preview  string            // the network's id of the message that shows it
 	showing  chan struct{}     // closed when the preview in flight has ended; nil: none
 	hushed   bool              // no more previews: a command ends the turn
+	over     bool              // its answer is committed: nothing ends it any more
 	arrived  []arrival
 }
 
@@ -51,7 +53,7 @@ type arrival struct {
 func (l *liveTurns) add(k channels.Key, began time.Time, bound func() []sessions.Answered, cancel context.CancelCauseFunc) *liveTurn {
 	t := &liveTurn{
 		key: k, began: began, cancel: cancel, bound: bound,
-		news: make(chan struct{}, 1), kicked: make(chan struct{}, 1),
+		news: make(chan struct{}, 1), kicked: make(chan struct{}, 1), ending: make(chan struct{}, 1),
 	}
 	l.mu.Lock()
 	l.m[k] = t
@@ -116,6 +118,32 @@ func (t *liveTurn) seqs() []int64 {
 	return all
 }
 
+// hold keeps the commit of a turn and the commands that end it apart: else the
+// person is told twice what the turn wrote, as an answer and as a part of one.
+// It waits for the other one, but not for ever.
+func (t *liveTurn) hold(ctx context.Context) (release func()) {
+	if t == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithTimeout(ctx, holdTimeout)
+	defer cancel()
+	select {
+	case t.ending <- struct{}{}:
+		return func() { <-t.ending }
+	case <-ctx.Done():
+		return func() {}
+	}
+}
+
+// committed notes that nothing ends the turn any more.
+func (t *liveTurn) committed() {
+	if t != nil {
+		t.mu.Lock()
+		t.over = true
+		t.mu.Unlock()
+	}
+}
+
 // partial is how far the answer of k is, the message that shows it, and the
 // seqs of those that it answers; none if no turn of k runs. No
 // further preview is shown; one in flight is waited for, because its message
@@ -139,6 +167,9 @@ func (l *liveTurns) partial(ctx context.Context, k channels.Key) (text, preview 
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.over {
+		return "", "", nil
+	}
 	return t.progress.Text, t.preview, t.seqs()
 }
 

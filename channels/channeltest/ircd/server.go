@@ -258,6 +258,14 @@ func (s *Server) Nicks() []string {
 	return out
 }
 
+// Present reports whether nick is connected and, if room is not "", in it.
+func (s *Server) Present(nick, room string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.find(nick)
+	return c != nil && c.registered && (room == "" || s.rooms[s.fold(room)][c])
+}
+
 func (s *Server) fold(name string) string {
 	name = strings.ToLower(name)
 	switch s.conf.CaseMapping {

@@ -1,0 +1,149 @@
+package crash_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/channels/channeltest/ircd"
+)
+
+// talks is how many of the chats on IRC are private; the others are rooms.
+const talks = chats / 2
+
+// hearing is how long a line may be on its way from the network to our disk. It
+// is lost if the daemon is killed then, or put out of the room: IRC has no
+// acknowledgement.
+const hearing = time.Second
+
+// ircCampaign is the campaign over IRC: a network that forgets what nobody
+// hears. People write when they see the bot, and throw it out of rooms.
+type ircCampaign struct {
+	campaign
+	server  *ircd.Server
+	persons []*ircd.Person // one in each chat
+	said    map[int]time.Time
+	kicks   [chats][]time.Time
+	unheard int
+}
+
+func newIRCCampaign(t *testing.T) *ircCampaign {
+	t.Helper()
+	c := &ircCampaign{server: ircd.New(ircd.Config{}), said: make(map[int]time.Time)}
+	addr, err := c.server.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.server.Close)
+	var rooms []string
+	for i := range chats {
+		var room []string
+		if i >= talks {
+			room = []string{roomOf(i)}
+			rooms = append(rooms, strconv.Quote(roomOf(i)))
+		}
+		c.persons = append(c.persons, ircd.Join(t, addr, nickOf(i), room...))
+	}
+	c.prepare(t, "sqlite", fmt.Sprintf(`irc: {type: irc, server: %q, tls: false, nick: dragoman, channels: [%s], allow: ["*"], flood: {burst: 100, every: 10ms}}`, addr, strings.Join(rooms, ", ")))
+	c.people = people{
+		say: c.say, id: func(m channels.Inbound) string { return m.Text }, shown: c.shown, idle: func() bool { return true },
+		name: func(chat int) string {
+			if chat >= talks {
+				return roomOf(chat)
+			}
+			return nickOf(chat)
+		},
+		away:  func(chat int) bool { return !c.server.Present("dragoman", c.room(chat)) },
+		annoy: c.kick,
+		heard: c.heard,
+	}
+	return c
+}
+
+func roomOf(chat int) string { return fmt.Sprint("#room", chat) }
+
+func nickOf(chat int) string { return fmt.Sprint("ann", chat) }
+
+// room is the room of a chat, "" if that is private.
+func (c *ircCampaign) room(chat int) string {
+	if chat >= talks {
+		return roomOf(chat)
+	}
+	return ""
+}
+
+// say writes in a chat. What the daemon then has of it is its id here.
+func (c *ircCampaign) say(chat int, text string) (id string) {
+	for _, n := range marks(text) {
+		c.said[n] = time.Now()
+	}
+	line := strings.Replace(text, "/", "!", 1)
+	if chat < talks {
+		c.persons[chat].Say("dragoman", line)
+	} else {
+		c.persons[chat].Say(roomOf(chat), "dragoman: "+line)
+	}
+	return text
+}
+
+// kick puts the bot out of a room. It comes back.
+func (c *ircCampaign) kick() {
+	chat := talks + rand.N(chats-talks)
+	c.kicks[chat] = append(c.kicks[chat], time.Now())
+	c.persons[chat].Raw("KICK " + roomOf(chat) + " dragoman :enough")
+}
+
+// shown is what the bot said in a chat, without what IRC adds.
+func (c *ircCampaign) shown(chat int) []string {
+	where := roomOf(chat)
+	if chat < talks {
+		where = nickOf(chat)
+	}
+	all := c.persons[chat].Heard("dragoman", where)
+	plain := strings.NewReplacer("\x02", "", "\x1d", "", "\x0f", "", nickOf(chat)+": ", "")
+	for i, text := range all {
+		all[i] = plain.Replace(text)
+	}
+	return all
+}
+
+// heard is sent without what the daemon may not have heard.
+func (c *ircCampaign) heard(chat int, sent []int, rows []row) (heard []int) {
+	has := make(map[int]int)
+	for _, r := range rows {
+		has[r.mark]++
+	}
+	for _, n := range sent {
+		late := func(end time.Time) bool { return !end.Before(c.said[n]) && end.Sub(c.said[n]) < hearing }
+		switch {
+		case has[n] > 0:
+			has[n]--
+		case n == stopped, slices.ContainsFunc(c.deaths, late), slices.ContainsFunc(c.kicks[chat], late):
+			c.unheard++
+			continue
+		}
+		heard = append(heard, n)
+	}
+	return heard
+}
+
+func TestIRCCampaign(t *testing.T) {
+	c := newIRCCampaign(t)
+	c.run(wanted(t, 12), "crash-irc", func(v verdict) []line {
+		kicks := 0
+		for _, list := range c.kicks {
+			kicks += len(list)
+		}
+		return []line{
+			{"kicks out of a room", kicks},
+			{"said in the second before a kill or a kick, and not heard", c.unheard},
+			{"sent with the mark ↻, because an earlier sending may have arrived", v.marked},
+			{"of those, really seen twice", v.repeated},
+		}
+	})
+}
