@@ -103,7 +103,7 @@ lint: $(GOFUMPT) $(STATICCHECK)
 	@go build -ldflags=-dumpdep -o .cache/linked ./cmd/dragoman 2>.cache/links || { cat .cache/links; exit 1; }
 	@byname=$$(grep -oE '^[^ ]+ <ReflectMethod>' .cache/links | sort -u); rm -f .cache/linked .cache/links; \
 		if [ -n "$$byname" ]; then echo "$$byname"; \
-		echo "lint: these look methods up by name, so the linker keeps all methods of all types (docs/decisions/0049)"; exit 1; fi
+		echo "lint: these look methods up by name, so the linker keeps all methods of all types (docs/decisions/0017)"; exit 1; fi
 	$(STATICCHECK) ./...
 	go mod tidy -diff
 	@if command -v systemd-analyze >/dev/null; then \

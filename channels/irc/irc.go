@@ -29,7 +29,7 @@
 // of them.
 //
 // The wire format comes from girc (events, tags, sources). Its client is not
-// used; docs/decisions/0007 says why.
+// used; docs/decisions/0011 says why.
 package irc
 
 import (

@@ -25,7 +25,7 @@ const mostAnswer = 64 << 20
 // mostAfter bounds, in seconds, how long Telegram may ask us to wait.
 const mostAfter = 24 * 60 * 60
 
-// client makes the calls. It posts JSON by itself; see docs/decisions/0006
+// client makes the calls. It posts JSON by itself; see docs/decisions/0010
 // for what the library's multipart costs.
 type client struct {
 	// url is a function so that no formatting of a client shows the token.
