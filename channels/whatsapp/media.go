@@ -219,5 +219,5 @@ func (u *unsealer) finish() error {
 // lies is the error of a file that came whole and is not what the message says:
 // it never will be.
 func (u *unsealer) lies(why string) error {
-	return fmt.Errorf("whatsapp: fetch a file: %s: %w", why, channels.ErrPermanent)
+	return &channels.Gone{Why: "the file is damaged", Err: errors.New("whatsapp: fetch a file: " + why)}
 }

@@ -116,8 +116,9 @@ func TestFetchFails(t *testing.T) {
 func TestFetchForged(t *testing.T) {
 	n := newNetwork(t, wasim.Options{})
 	c, a := sent(t, n, &wasim.Media{Kind: wasim.Image, Mime: "image/png", Data: noise(100), Forged: true})
-	if err := c.Fetch(within(t), a, io.Discard); !errors.Is(err, channels.ErrPermanent) {
-		t.Errorf("Fetch of a forged file = %v, want a permanent error", err)
+	var gone *channels.Gone
+	if err := c.Fetch(within(t), a, io.Discard); !errors.As(err, &gone) || gone.Why != "the file is damaged" {
+		t.Errorf("Fetch of a forged file = %v, want that it is damaged", err)
 	}
 	for _, ref := range []string{
 		"", "{}", "null", `{"p":"@evil.example/","k":"","h":"","s":"","t":"WhatsApp Image Keys"}`,

@@ -3,7 +3,6 @@ package whatsapp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"dragoman/channels"
@@ -69,44 +68,21 @@ func (k *connection) markRead(ctx context.Context, key channels.Key, answered st
 }
 
 // markForgotten marks a message that is answered and was taken before a
-// restart. In private its sender is the one who gets the answer.
+// restart. In private its sender is the one who gets the answer; in a group
+// nobody knows who wrote it.
 func (k *connection) markForgotten(ctx context.Context, key channels.Key, id string) error {
 	chat, ok := named(key.Chat())
 	self := identify(k.client.Store.GetJID(), k.client.Store.GetLID())
-	if !ok || self.is(chat) {
+	if !ok || chat.Server == types.GroupServer || self.is(chat) {
 		return nil
 	}
-	var sender types.JID
-	var err error
-	if chat.Server == types.GroupServer {
-		sender, err = k.file.authorOf(ctx, chat, id)
-	} else {
-		chat, err = k.addressed(ctx, key, chat)
-		sender = chat
-	}
+	sender, err := k.addressed(ctx, key, chat)
 	if err != nil || sender.IsEmpty() {
 		return err
 	}
-	if err := k.client.MarkRead(ctx, []types.MessageID{id}, time.Now(), chat, sender); err != nil {
+	if err := k.client.MarkRead(ctx, []types.MessageID{id}, time.Now(), sender, sender); err != nil {
 		return err
 	}
 	k.c.memory.marked(id)
 	return nil
-}
-
-// authorOf is who wrote a message in a group, as far as the library keeps its
-// secret, which not every phone sends; empty if nobody, or more than one, is
-// known to have. Senders choose the ids.
-func (d *deviceFile) authorOf(ctx context.Context, group types.JID, id string) (types.JID, error) {
-	var author types.JID
-	var authors int
-	err := d.db.QueryRowContext(ctx, `SELECT coalesce(max(sender_jid), ''), count(DISTINCT sender_jid) FROM whatsmeow_message_secrets WHERE chat_jid = ? AND message_id = ?`,
-		group.String(), id).Scan(&author, &authors)
-	if err != nil {
-		return types.JID{}, fmt.Errorf("whatsapp: look up who wrote a message: %w", err)
-	}
-	if authors != 1 {
-		return types.JID{}, nil
-	}
-	return author, nil
 }

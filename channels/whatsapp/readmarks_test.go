@@ -1,7 +1,6 @@
 package whatsapp_test
 
 import (
-	"bytes"
 	"context"
 	"testing"
 
@@ -9,9 +8,6 @@ import (
 	"dragoman/channels/channeltest"
 	"dragoman/channels/channeltest/wasim"
 	"dragoman/channels/whatsapp"
-
-	"go.mau.fi/whatsmeow/proto/waE2E"
-	"google.golang.org/protobuf/proto"
 )
 
 // reads waits until all those messages are marked as read.
@@ -83,36 +79,6 @@ func TestReadAfterRestart(t *testing.T) {
 	send(t, c, channels.Outbound{ID: "4", Key: n.Key(), Text: "its third", ReplyTo: id})
 	if got := n.Count("receipt:read"); got != 1 {
 		t.Errorf("%d marks, want one: not for what the owner wrote, nor for each piece of an answer", got)
-	}
-}
-
-// In a group it is the message's secret that tells who wrote it: phones send one
-// with each.
-func TestReadInGroupAfterRestart(t *testing.T) {
-	n := newNetwork(t, wasim.Options{})
-	g := n.Group("friends", n.ann)
-	in := channeltest.NewInbox()
-	c := n.open(t, whatsapp.Options{})
-	stop := channeltest.Start(t, c, in)
-	reach(t, c, channels.StateConnected, "")
-	asked := n.ann.Send(wasim.Note{In: g, Raw: &waE2E.Message{
-		Conversation:       proto.String("dragoman: hello?"),
-		MessageContextInfo: &waE2E.MessageContextInfo{MessageSecret: bytes.Repeat([]byte("s"), 32)},
-	}})
-	plain := n.ann.SayIn(g, "dragoman: and from an old phone?")
-	in.Wait(t, 2)
-	if err := n.WaitDrained(within(t)); err != nil {
-		t.Fatal(err)
-	}
-	stop()
-	c, _ = connected(t, n, whatsapp.Options{})
-	key := channels.MustKey("whatsapp:" + g.JID().String())
-	send(t, c, channels.Outbound{ID: "1", Key: key, Text: "hello", ReplyTo: plain})
-	send(t, c, channels.Outbound{ID: "2", Key: key, Text: "hello", ReplyTo: asked})
-	send(t, c, channels.Outbound{ID: "3", Key: key, Text: "its second piece", ReplyTo: asked})
-	n.reads(t, asked)
-	if n.HasRead(plain) || n.Count("receipt:read") != 1 {
-		t.Errorf("%d marks, want one for what can be marked", n.Count("receipt:read"))
 	}
 }
 
