@@ -144,6 +144,11 @@ type Erased struct {
 	Files []string `json:"files,omitempty"`
 }
 
+// Empty reports whether nothing was there to take away.
+func (e Erased) Empty() bool {
+	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+e.Noted+len(e.Copies)+len(e.Files) == 0
+}
+
 // Lifetime ends conversations, or makes one of two.
 type Lifetime interface {
 	// Expire deletes, as Archive.Delete does, at most limit conversations that

@@ -11,9 +11,9 @@ import (
 // stand in "José", however that is written. Case counts. No text has the empty
 // word in it.
 //
-// An erasure lists what may tell of somebody by it, so it may miss nothing: a
-// hit that is part of a longer word says nothing about one that begins inside
-// of it, as the second "ann-ann" of "xann-ann-ann" does.
+// An erasure finds by it what was set aside of somebody, so it may miss nothing:
+// a hit inside a longer word says nothing about one that begins inside of it, as
+// the second "ann-ann" of "xann-ann-ann" does.
 func HasWord(text, word string) bool {
 	if word == "" {
 		return false

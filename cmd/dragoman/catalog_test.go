@@ -311,31 +311,17 @@ func TestEraseConversation(t *testing.T) {
 	w.want([]string{"public"}, "sessions", "show", "telegram:-100")
 }
 
-// The memory of a shared chat stays when somebody is erased. What it says of
-// them by name is shown, with the command that forgets it.
-func TestEraseNamesFacts(t *testing.T) {
+// A fact is forgotten by its number.
+func TestForget(t *testing.T) {
 	w := newWorld(t)
-	w.heard("telegram:-100", "7", "hello", false)
-	w.heard("telegram:-100", "8", "hello too", false)
-	ids := map[string]int64{}
-	for _, text := range []string{"p7 likes tea", "XP7 is a machine", "everybody meets on Monday"} {
-		f, err := w.daemon.store.Remember(context.Background(), "chat:telegram:-100", text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids[text] = f.ID
+	f, err := w.daemon.store.Remember(context.Background(), "chat:telegram:-100", "p7 likes tea")
+	if err != nil {
+		t.Fatal(err)
 	}
-	w.fail(exitUsage, "add --yes", "sessions", "erase", "telegram:7")
-	command := fmt.Sprintf("dragoman sessions facts telegram:-100 --forget %d", ids["p7 likes tea"])
-	out := w.want([]string{"p7 likes tea", command}, "sessions", "erase", "telegram:7", "--yes")
-	for _, other := range []string{"machine", "Monday"} {
-		if strings.Contains(out, other) {
-			t.Errorf("%q is listed as if it named them:\n%s", other, out)
-		}
-	}
-	w.want([]string{"p7 likes tea", "Monday"}, "sessions", "facts", "telegram:-100")
-	w.want([]string{"Forgotten."}, strings.Fields(command)[1:]...)
-	w.fail(exitUsage, "nothing with the number", strings.Fields(command)[1:]...)
+	w.remembered("chat:telegram:-100", "everybody meets on Monday")
+	forget := []string{"sessions", "facts", "telegram:-100", "--forget", fmt.Sprint(f.ID)}
+	w.want([]string{"Forgotten."}, forget...)
+	w.fail(exitUsage, "nothing with the number", forget...)
 	if out := w.want([]string{"Monday"}, "sessions", "facts", "telegram:-100"); strings.Contains(out, "tea") {
 		t.Errorf("it is still remembered:\n%s", out)
 	}

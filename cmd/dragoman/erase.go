@@ -9,6 +9,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
+	"dragoman/sessions/erasure"
 )
 
 type sessionsEraseCmd struct {
@@ -24,7 +25,7 @@ func (*sessionsEraseCmd) Help() string {
 		`With --conversation only that chat goes. The key of a shared chat means that chat alone.
 
 What stays: what the model and others said in shared chats, the memory of those chats, titles, summaries of what others wrote, files that the model wrote into the workspace, backups, exports, and what the provider of the model and the people's phones keep. ` +
-		`Before it asks, the command shows what will go, and lists the facts, titles and summaries with a name of the person, each with the command that takes it away.`
+		`Before it asks, the command shows what it will erase. "sessions search NAME" and "sessions facts KEY" find what stays and tells of the person.`
 }
 
 func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
@@ -49,7 +50,7 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 			return err
 		}
 		if k.JSON {
-			return e.json(erased{got, plan.Names, plan.Elsewhere, remembering(plan), plan.Naming, plan.Titles, plan.Summaries, namesakes(plan)})
+			return e.json(erased{got, plan.Names, plan.Elsewhere, remembering(plan), namesakes(plan)})
 		}
 		e.say(
 			"Erased: %s, %s, %s, %s, %s, %s, %s.", count(got.Conversations, "conversation", "conversations"),
@@ -78,16 +79,11 @@ type erased struct {
 	NotErased []string       `json:"not_erased,omitempty"`
 	// MayRemain are shared chats whose memory stays.
 	MayRemain []string `json:"may_remain,omitempty"`
-	// Naming are facts, Titles titles and InSummaries summaries that stay and have a
-	// name of the person in them.
-	Naming      []httpapi.Remembered `json:"naming,omitempty"`
-	Titles      []httpapi.Titled     `json:"titles,omitempty"`
-	InSummaries []httpapi.Summarised `json:"in_summaries,omitempty"`
 	// MaybeTheirs are people, as an erasure takes them, who may be the same.
 	MaybeTheirs []string `json:"maybe_theirs,omitempty"`
 }
 
-func namesakes(p httpapi.Plan) (people []string) {
+func namesakes(p erasure.Plan) (people []string) {
 	for _, m := range p.Maybe {
 		people = append(people, m.Person)
 	}
@@ -95,7 +91,7 @@ func namesakes(p httpapi.Plan) (people []string) {
 }
 
 // remembering lists the shared chats in whose memory something may remain.
-func remembering(p httpapi.Plan) (keys []string) {
+func remembering(p erasure.Plan) (keys []string) {
 	for _, s := range p.Shared {
 		if s.Facts > 0 {
 			keys = append(keys, oneLine(s.Key.String()))

@@ -5,21 +5,21 @@ import (
 	"strings"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
+	"dragoman/sessions/erasure"
 )
 
 // planText says what will go, before it goes.
-func (e *env) planText(target string, p httpapi.Plan) string {
+func (e *env) planText(target string, p erasure.Plan) string {
 	return unfinishedText(p) + e.foundText(target, p)
 }
 
-func (e *env) foundText(target string, p httpapi.Plan) string {
+func (e *env) foundText(target string, p erasure.Plan) string {
 	if p.Empty() {
 		found := fmt.Sprintf("Nothing of %s was found.", oneLine(target))
 		if len(p.Names) > 0 {
 			found = fmt.Sprintf("Nothing is left of %s but the name, which goes.", keyLine(p.Names))
 		}
-		return found + " What was set aside is looked through when you erase." + e.namingText(p) + e.maybeText(p) + copiesText(p)
+		return found + " What was set aside is looked through when you erase." + e.keptText(p) + e.maybeText(p) + copiesText(p)
 	}
 	var b strings.Builder
 	b.WriteString("This will erase:\n")
@@ -44,8 +44,8 @@ func (e *env) foundText(target string, p httpapi.Plan) string {
 	}
 	b.WriteString("Summaries that tell of it, queues, files, what the channel keeps of its own, and the search index go with it.")
 	b.WriteString("\nFiles in the workspace are not touched. The model may have written notes about the person there: look, and delete what is theirs.")
+	b.WriteString(e.keptText(p))
 	b.WriteString(e.memoriesText(p))
-	b.WriteString(e.namingText(p))
 	b.WriteString(e.maybeText(p))
 	b.WriteString(copiesText(p))
 	return b.String()
@@ -62,7 +62,7 @@ func keyLine(keys []channels.Key) string {
 
 // elsewhereText names the stores that were not looked into, in lines of their
 // own, or is "".
-func elsewhereText(p httpapi.Plan) string {
+func elsewhereText(p erasure.Plan) string {
 	if len(p.Elsewhere) == 0 {
 		return ""
 	}
@@ -79,35 +79,19 @@ func pathLines(paths []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// namingText lists the facts, titles and summaries that stay and call the person
-// by name, each with the command that changes it, in lines of their own; or it is "".
-func (e *env) namingText(p httpapi.Plan) string {
-	var b strings.Builder
-	if len(p.Naming) > 0 {
-		b.WriteString("\nThese have a name of the person in them, and stay; each is forgotten by its command:")
+// keptText says what is kept and may tell of a person, in a line of its own; or
+// it is "".
+func (e *env) keptText(p erasure.Plan) string {
+	if len(p.Erasure.Senders) == 0 {
+		return ""
 	}
-	for _, f := range p.Naming {
-		_, target, _ := strings.Cut(f.Scope, ":")
-		fmt.Fprintf(&b, "\n  %s\n    %s --forget %d", fit(oneLine(f.Text), 70), e.command("sessions facts", target), f.ID)
-	}
-	if len(p.Titles) > 0 {
-		b.WriteString("\nThese titles have a name of the person in them, and stay; \"\" takes a title away:")
-	}
-	for _, t := range p.Titles {
-		fmt.Fprintf(&b, "\n  %s\n    %s \"\"", fit(oneLine(t.Title), 70), e.command("sessions rename", t.Key.String()))
-	}
-	if len(p.Summaries) > 0 {
-		b.WriteString("\nThese summaries have a name of the person in them, and stay with what they sum up; each goes with its conversation:")
-	}
-	for _, s := range p.Summaries {
-		fmt.Fprintf(&b, "\n  %s\n    %s --conversation", fit(oneLine(s.Text), 70), e.command("sessions erase", s.Key.String()))
-	}
-	return b.String()
+	return fmt.Sprintf("\nWhat others wrote, titles, and other memories and summaries are kept. %s NAME and %s KEY find what tells of the person.",
+		e.command("sessions search"), e.command("sessions facts"))
 }
 
 // memoriesText names the memories of shared chats that stay, each with the
 // commands for it, in lines of their own; or it is "".
-func (e *env) memoriesText(p httpapi.Plan) string {
+func (e *env) memoriesText(p erasure.Plan) string {
 	var b strings.Builder
 	for _, key := range remembering(p) {
 		fmt.Fprintf(&b, "\nThe memory of %s stays, and may tell of the person: %s lists it, or erase that chat too: %s", oneLine(key), e.command("sessions facts", key), e.command("sessions erase", key))
@@ -117,7 +101,7 @@ func (e *env) memoriesText(p httpapi.Plan) string {
 
 // maybeText lists those who may be the person, with what shows and erases them,
 // in lines of their own, or is "".
-func (e *env) maybeText(p httpapi.Plan) string {
+func (e *env) maybeText(p erasure.Plan) string {
 	if len(p.Maybe) == 0 {
 		return ""
 	}
@@ -136,7 +120,7 @@ func (e *env) maybeText(p httpapi.Plan) string {
 
 // copiesText names the copies of the store that go as well, in lines of their
 // own, or is "".
-func copiesText(p httpapi.Plan) string {
+func copiesText(p erasure.Plan) string {
 	if len(p.Copies) == 0 {
 		return ""
 	}
@@ -149,7 +133,7 @@ func copiesText(p httpapi.Plan) string {
 
 // unfinishedText says that an erasure was cut off, in a line of its own, or is
 // "".
-func unfinishedText(p httpapi.Plan) string {
+func unfinishedText(p erasure.Plan) string {
 	if p.Unfinished.IsZero() {
 		return ""
 	}

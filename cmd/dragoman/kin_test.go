@@ -27,20 +27,6 @@ func (w *world) remembered(scope, text string) {
 	}
 }
 
-// summed gives a conversation a summary of all that was said in it.
-func (w *world) summed(key, text string) {
-	w.t.Helper()
-	ctx, k := context.Background(), channels.MustKey(key)
-	h, err := w.daemon.store.History(ctx, k, sessions.HistoryLimit{})
-	if err == nil {
-		last := h.Messages[len(h.Messages)-1].Seq
-		err = w.daemon.store.AddSummary(ctx, k, sessions.Summary{Text: text, CoversSeq: last, Generation: h.Generation})
-	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 // left fails the test if one of words is in the store, or one of others is not.
 func (w *world) left(others []string, words ...string) {
 	w.t.Helper()
@@ -157,69 +143,24 @@ func TestEraseTakesNoStranger(t *testing.T) {
 	w.left([]string{"bobs words", "whose words", "strange words"}, "private words", "away words", "later words", "account:ann")
 }
 
-// What stays and has a name of the person is listed, wherever it stands, each
-// with its command.
-func TestEraseListsNames(t *testing.T) {
-	w := newWorld(t)
-	for _, chat := range []string{"telegram:-1", "telegram:-2"} {
-		w.wrote(chat, "Ann Li Smith", "hello", false, "7")
-		w.wrote(chat, "Bo", "hello", false, "8")
-		w.remembered("chat:"+chat, "something of "+chat)
-	}
-	w.wrote("telegram:7", "Ann Li Smith", "hello", true, "7")
-	w.remembered("chat:telegram:-1", "ANN lives in Rome")
-	w.remembered("chat:irc:#far", "the Smiths, and Smith's dog")
-	w.remembered("person:irc:mask:bo!b@x", "married to Ann")
-	w.remembered("person:telegram:7", "Ann likes tea")
-	for _, other := range []string{"Anna and Li moved", "the Smiths", "ann\u00e9e"} {
-		w.remembered("chat:telegram:-1", other)
-	}
-	for key, title := range map[string]string{"telegram:-1": "Trip with ann", "telegram:-2": "Trip with Anna", "telegram:7": "Anns, Ann"} {
-		w.want(nil, "sessions", "rename", key, title)
-	}
-	_, out, _ := w.run("sessions", "erase", "telegram:7")
-	for _, want := range []string{
-		"\n  ANN lives in Rome\n    dragoman sessions facts telegram:-1 --forget ", "\n  the Smiths, and Smith's dog\n    dragoman sessions facts irc:#far --forget ",
-		"\n  married to Ann\n    dragoman sessions facts 'irc:mask:bo!b@x' --forget ", "\n  Trip with ann\n    dragoman sessions rename telegram:-1 \"\"\n",
-		"The memory of telegram:-1 stays, and may tell of the person: dragoman sessions facts telegram:-1 lists",
-		"The memory of telegram:-2 stays, and may tell of the person: dragoman sessions facts telegram:-2 lists",
-	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the plan lacks %q:\n%s", want, out)
-		}
-	}
-	if forgets, renames := strings.Count(out, "--forget"), strings.Count(out, "sessions rename"); forgets != 3 || renames != 1 {
-		t.Errorf("the plan lists %d facts and %d titles, want 3 and 1:\n%s", forgets, renames, out)
-	}
-	w.want([]string{"\"text\": \"married to Ann\"", "\"title\": \"Trip with ann\""}, "sessions", "erase", "telegram:7", "--yes", "--json")
-}
-
-// Summaries go with what an erased person said, and with nothing else: those of
-// chats in which they never wrote, or only later, are listed.
-func TestEraseListsSummaries(t *testing.T) {
+// What tells of the person and stays is not looked for. The plan says which
+// commands find it.
+func TestEraseSaysWhatStays(t *testing.T) {
 	w := newWorld(t)
 	w.wrote("telegram:7", "Ann", "hello", true, "7")
-	w.summed("telegram:7", "Ann said hello")
 	w.wrote("telegram:-1", "Bo", "Ann is ill", false, "8")
-	w.summed("telegram:-1", "Bo told that Ann is ill")
-	w.wrote("telegram:-1", "Ann", "I am well", false, "7")
-	w.summed("telegram:-1", "Ann herself is well")
-	w.wrote("irc:#go", "Bo", "she moved", false, "mask:bo!b@x")
-	w.summed("irc:#go", "ANN moved")
-	w.wrote("irc:#far", "Bo", "so did he", false, "mask:bo!b@x")
-	w.summed("irc:#far", "Anna moved")
+	w.remembered("chat:telegram:-1", "Ann lives in Rome")
 	_, out, _ := w.run("sessions", "erase", "telegram:7")
-	for _, want := range []string{
-		"\n  Bo told that Ann is ill\n    dragoman sessions erase telegram:-1 --conversation", "\n  ANN moved\n    dragoman sessions erase irc:#go --conversation",
-	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the plan lacks %q:\n%s", want, out)
-		}
+	want := "\nWhat others wrote, titles, and other memories and summaries are kept. dragoman sessions search NAME and dragoman sessions facts KEY find what tells of the person.\n"
+	if !strings.Contains(out, want) || strings.Contains(out, "Rome") {
+		t.Errorf("the plan lacks %q, or guesses:\n%s", want, out)
 	}
-	if n := strings.Count(out, "--conversation"); n != 2 {
-		t.Errorf("the plan lists %d summaries, want 2:\n%s", n, out)
+	_, out, _ = w.run("sessions", "erase", "telegram:7", "--conversation")
+	if strings.Contains(out, "of the person") {
+		t.Errorf("the plan for a conversation speaks of a person:\n%s", out)
 	}
-	w.want([]string{"\"text\": \"ANN moved\"", "\"summaries\": 2"}, "sessions", "erase", "telegram:7", "--yes", "--json")
+	w.want([]string{"Ann is ill"}, "sessions", "search", "Ann")
+	w.want([]string{"Ann lives in Rome"}, "sessions", "facts", "telegram:-1")
 }
 
 // Somebody whose first message still waits has a queue entry, and the plan says

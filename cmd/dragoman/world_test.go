@@ -16,6 +16,7 @@ import (
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
+	"dragoman/sessions/erasure"
 	"dragoman/sessions/exchange"
 	"dragoman/sessions/memory"
 )
@@ -104,7 +105,7 @@ func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to string,
 func (f *fakeDaemon) admin(context.Context, *config.Config) (*httpapi.Client, func(), error) {
 	f.asked++
 	return httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: f.store, Jobs: f.jobs, AuditFile: f.audit, Now: func() time.Time { return clock },
+		Store: f.store, Jobs: f.jobs, Audit: erasure.Log{Path: f.audit, Now: func() time.Time { return clock }}, Now: func() time.Time { return clock },
 		Info: func() httpapi.Info {
 			return httpapi.Info{Version: "v1", ModelTrouble: f.trouble, OtherTroubles: f.troubles}
 		},

@@ -34,6 +34,7 @@ import (
 	"dragoman/internal/media"
 	"dragoman/internal/metrics"
 	"dragoman/sessions"
+	"dragoman/sessions/erasure"
 )
 
 // Options are what a daemon needs beside its configuration.
@@ -78,6 +79,7 @@ type Daemon struct {
 	reading   reader       // nil: the store was whole when it was opened
 	begun     atomic.Bool  // the store is read
 	files     *media.Store // of messages
+	eraser    *erasure.Eraser
 	kept      *keepers
 	workspace *tools.Workspace
 	metrics   *metrics.Set
@@ -250,7 +252,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,
 		Model: d.model.Name(), OneModel: d.others == nil, Version: d.opts.Version, Heartbeats: d.beats,
 		Reset: resetOf(d.cfg.Sessions.Reset), RetentionDays: d.cfg.Sessions.RetentionDays, Events: d.hooks.Emit,
-		Audit:    httpapi.Audit(d.state.file(auditName), time.Now),
+		Audit:    auditLog(d.state).Record,
 		Operator: d.beats.isOperator,
 		Media:    d.files,
 		Partial:  d.partial(), Observer: d.metrics, Logger: d.log,

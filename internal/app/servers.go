@@ -16,7 +16,6 @@ import (
 	"dragoman/internal/config"
 	"dragoman/internal/console"
 	"dragoman/internal/httpapi"
-	"dragoman/internal/media"
 
 	"golang.org/x/net/netutil"
 )
@@ -87,12 +86,11 @@ func (d *Daemon) openAdmin() error {
 		return fmt.Errorf("app: %w", err)
 	}
 	d.onClose("the socket", closeOnce(ln))
+	d.eraser = newEraser(d.store, d.state, d.cfg.Store.Type, d.hooks.Emit, d.reserve.lend)
 	mux := http.NewServeMux()
 	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{
-		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, AuditFile: d.state.file(auditName),
-		Erasing: d.state.file(erasingName), FileName: media.Name, Room: d.reserve.lend,
+		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, Audit: auditLog(d.state), Eraser: d.eraser,
 		Approve: d.gateway.ApprovePairing, Ask: d.ask,
-		Beside: func() (copies, others []string, err error) { return besideStore(d.state.path, d.cfg.Store.Type) },
 	}))
 	mux.HandleFunc("POST "+linkPath, d.serveLink)
 	mux.HandleFunc("POST "+unlinkPath, d.serveUnlink)
@@ -133,21 +131,6 @@ func (d *Daemon) info() httpapi.Info {
 	i.Warnings = append(i.Warnings, d.reserve.warnings()...)
 	i.Warnings = append(i.Warnings, damageWarnings(d.cfg)...)
 	return i
-}
-
-// finishErase finishes an erasure that was cut off when the daemon before this
-// one died. It runs beside everything else: it can take as long as a copy of
-// the store.
-func (d *Daemon) finishErase(ctx context.Context) {
-	c := httpapi.InProcess(d.admin.handler)
-	defer c.Close()
-	f, err := c.FinishErase(ctx)
-	switch {
-	case err != nil && ctx.Err() == nil:
-		d.log.Error("an erasure was cut off and could not be finished; do it again with dragoman sessions erase", "err", err)
-	case f.Found:
-		d.log.Info("an erasure that was cut off is finished")
-	}
 }
 
 // Admin is a client for the operator's verbs: of the daemon that serves this
@@ -218,10 +201,10 @@ func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDi
 	if readOnly != nil {
 		place = &stateDir{path: cfg.StateDir}
 	}
+	filed := filing{store, files, &keepers{cfg: cfg}}
 	o := httpapi.AdminOptions{
-		Store: filing{store, files, &keepers{cfg: cfg}}, Jobs: beats, Events: told.Emit, AuditFile: place.file(auditName),
-		Erasing: place.file(erasingName), FileName: media.Name, Room: kept.lend,
-		Beside: func() (copies, others []string, err error) { return besideStore(place.path, cfg.Store.Type) },
+		Store: filed, Jobs: beats, Events: told.Emit, Audit: auditLog(place),
+		Eraser: newEraser(filed, place, cfg.Store.Type, told.Emit, kept.lend),
 		Info: func() httpapi.Info {
 			return httpapi.Info{
 				Version: who.Version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),

@@ -53,6 +53,8 @@ var Table = []Rule{
 	{Package: "sessions/exchange/goose"},
 	// The file store is the state machine of the reference store over a disk.
 	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/memory"}},
+	// Who is one person, and what is erased with them.
+	{Package: "sessions/erasure", Imports: []string{"sessions", "channels", "internal/durable"}},
 	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/spool", "sessions/dispatch"}},
 
 	{Package: "agent", Imports: []string{"agent/recap", "agent/window", "agent/output", "sessions", "channels"}},
@@ -85,7 +87,7 @@ var Table = []Rule{
 	// It reads the table of presets, which is plain data.
 	{Package: "internal/config", Imports: []string{"channels", "agent/window"}, Tests: []string{"heartbeat", "agent/tools", "internal/event"}},
 	{Package: "internal/gateway", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "agent/window"}},
-	{Package: "internal/httpapi", Imports: join(domain, "internal/event", "internal/metrics")},
+	{Package: "internal/httpapi", Imports: join(domain, "internal/event", "internal/metrics", "sessions/erasure")},
 	// The page and the channel behind it are two sides of one thing.
 	{Package: "internal/console", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"channels/web", "channels/live", "channels/whatsapp"}},
 
@@ -99,7 +101,7 @@ var Table = []Rule{
 
 	// The verbs talk to a running daemon through the client in httpapi and
 	// print what the domain's types hold.
-	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/httpapi", "channels", "sessions", "sessions/exchange"}},
+	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/httpapi", "channels", "sessions", "sessions/erasure", "sessions/exchange"}},
 }
 
 func join(some []string, more ...string) []string {

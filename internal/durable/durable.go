@@ -1,5 +1,6 @@
-// Package durable holds what the stores share to write to disk: the lock that
-// keeps other processes out, and the taking of waiting changes for one commit.
+// Package durable holds what several packages need to write to disk: the lock
+// that keeps other processes out, the taking of waiting changes for one commit,
+// and the syncing of folders.
 //
 // The promise: while a process holds a [Lock], no other gets it, and it ends
 // with the process however that ends. [Gather] loses nothing: what was handed
@@ -52,4 +53,14 @@ func Gather[T any](ops <-chan T, closing <-chan struct{}, batch []T) []T {
 		}
 	}
 	return batch
+}
+
+// SyncDir makes the names in a folder durable: those of new, renamed and
+// removed files.
+func SyncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

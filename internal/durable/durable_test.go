@@ -71,3 +71,13 @@ func TestGather(t *testing.T) {
 		}
 	})
 }
+
+func TestSyncDir(t *testing.T) {
+	dir := t.TempDir()
+	if err := durable.SyncDir(dir); err != nil {
+		t.Errorf("SyncDir = %v", err)
+	}
+	if err := durable.SyncDir(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("SyncDir of nothing = %v, want ErrNotExist", err)
+	}
+}

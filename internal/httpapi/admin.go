@@ -3,12 +3,12 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/event"
 	"dragoman/sessions"
+	"dragoman/sessions/erasure"
 )
 
 // People is the part of sessions.People that the operator needs.
@@ -18,7 +18,7 @@ type People interface {
 	Unpair(ctx context.Context, channel, personID string) error
 }
 
-// Ends is how the operator ends conversations, and what a plan of it reads.
+// Ends is how the operator ends conversations and memories.
 type Ends interface {
 	Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error)
 	Join(ctx context.Context, from, to channels.Key) error
@@ -142,22 +142,10 @@ type AdminOptions struct {
 	// Events is told what the operator ended, and must not block. Nil: nobody
 	// listens.
 	Events func(event.Event)
-	// AuditFile gets a line about every erasure. "": no line is kept.
-	AuditFile string
-	// Erasing is the file that says what is to be erased, while that goes on.
-	// "": an erasure that is cut off leaves a line in AuditFile and is not
-	// finished by itself.
-	Erasing string
-	// FileName is what the i-th attachment of a message is stored as, once it is
-	// fetched. Nil: there are none.
-	FileName func(m channels.Inbound, i int) string
-	// Beside lists what lies beside Store and may hold conversations: copies of
-	// it, which an erasure removes, and other stores, which it does not reach.
-	// Nil: there is nothing.
-	Beside func() (copies, others []string, err error)
-	// Room is asked for before something is erased, on a disk that may be full.
-	// Back is called when that is done. Nil: there is what there is.
-	Room func() (back func())
+	// Audit gets two lines about everything that ends or renames something.
+	Audit erasure.Log
+	// Eraser erases. Nil: one that knows no more than Store and Audit.
+	Eraser *erasure.Eraser
 	// ReadOnly, if not "", says why nothing can be changed: whatever would is
 	// refused with it.
 	ReadOnly string
@@ -172,10 +160,7 @@ const maxBody = 64 << 10
 // thousands of masks.
 const maxErasure = 4 << 20
 
-type admin struct {
-	AdminOptions
-	erasing sync.Mutex // one erasure at a time
-}
+type admin struct{ AdminOptions }
 
 // Admin serves the operator's verbs. See the package comment for who may
 // reach it.
@@ -183,13 +168,13 @@ func Admin(o AdminOptions) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Room == nil {
-		o.Room = func() func() { return func() {} }
+	if o.Eraser == nil {
+		o.Eraser = erasure.New(erasure.Options{Store: o.Store, Log: o.Audit, Now: o.Now})
 	}
 	if o.Approve == nil {
 		o.Approve = o.Store.ApprovePairing
 	}
-	a := &admin{AdminOptions: o}
+	a := &admin{o}
 	mux := http.NewServeMux()
 	for pattern, verb := range map[string]verb{
 		"GET /v1/status":               a.status,
@@ -205,7 +190,6 @@ func Admin(o AdminOptions) http.Handler {
 		"POST /v1/sessions/configure":  a.configure,
 		"POST /v1/sessions/join":       a.join,
 		"GET /v1/sessions/erase":       a.planErase,
-		"POST /v1/sessions/unfinished": a.finishErase,
 		"GET /v1/facts":                a.facts,
 		"POST /v1/facts/forget":        a.forget,
 		"GET /v1/search":               a.searchAll,

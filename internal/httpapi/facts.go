@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 
-	"dragoman/channels"
 	"dragoman/sessions"
 )
 
@@ -17,29 +16,13 @@ type Remembered struct {
 	sessions.Fact
 }
 
-// scopesOf are the memories that a key stands for: that of the chat, and those
-// of the person of this id, under every id of theirs. Those of people who may be
-// the same are among them: to read them, or to forget a single fact, harms nobody.
-func (a *admin) scopesOf(ctx context.Context, k channels.Key) ([]string, error) {
-	seen, err := a.meet(ctx, k)
-	if err != nil {
-		return nil, err
-	}
-	mine, maybe := seen.kin(k)
-	scopes := []string{chatScope(k)}
-	for _, id := range slices.Concat(mine, slices.Concat(maybe...)) {
-		scopes = append(scopes, personScope(k.Channel(), id))
-	}
-	return scopes, nil
-}
-
 // facts lists what is remembered of a chat or a person.
 func (a *admin) facts(ctx context.Context, r *request) (any, error) {
 	k, err := a.resolve(ctx, r.text("target"))
 	if err != nil {
 		return nil, err
 	}
-	scopes, err := a.scopesOf(ctx, k)
+	scopes, err := a.Eraser.Scopes(ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +55,7 @@ func (a *admin) forget(ctx context.Context, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	scopes, err := a.scopesOf(ctx, k)
+	scopes, err := a.Eraser.Scopes(ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +65,7 @@ func (a *admin) forget(ctx context.Context, r *request) (any, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(facts, func(one sessions.Fact) bool { return one.ID == f.Fact }) {
-			return done{}, a.audited("forget", func() error { return a.Store.Forget(ctx, scope, f.Fact) }, k)
+			return done{}, a.Audit.Record("forget", func() error { return a.Store.Forget(ctx, scope, f.Fact) }, k)
 		}
 	}
 	return nil, fmt.Errorf("httpapi: forget: %w", sessions.ErrNotFound)

@@ -217,7 +217,7 @@ func (a *admin) remove(ctx context.Context, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = a.audited("delete", func() error {
+	err = a.Audit.Record("delete", func() error {
 		err := a.Store.Delete(ctx, k)
 		if err == nil {
 			a.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "deleted"})
@@ -247,7 +247,7 @@ func (a *admin) join(ctx context.Context, r *request) (any, error) {
 	if _, err := a.Store.Conversation(ctx, j.From); err != nil {
 		return nil, err
 	}
-	err := a.audited("join", func() error {
+	err := a.Audit.Record("join", func() error {
 		err := a.Store.Join(ctx, j.From, j.To)
 		if err == nil {
 			a.emit(event.Event{Event: event.SessionDelete, Key: j.From, Why: "joined"})

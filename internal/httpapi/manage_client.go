@@ -9,6 +9,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/erasure"
 )
 
 // Find lists the conversations that q chooses, most recently updated first.
@@ -62,13 +63,13 @@ func (c *Client) Join(ctx context.Context, from, to channels.Key) error {
 	return c.patient().post(ctx, "/v1/sessions/join", joinRequest{From: from, To: to}, &done{})
 }
 
-// PlanErase says what erasing target, a key or a person, would take away.
-func (c *Client) PlanErase(ctx context.Context, target string, onlyConversation bool) (Plan, error) {
+// PlanErase says what erasing target, a key or a person, would remove.
+func (c *Client) PlanErase(ctx context.Context, target string, onlyConversation bool) (erasure.Plan, error) {
 	v := url.Values{"target": {target}}
 	if onlyConversation {
 		v.Set("only", "conversation")
 	}
-	return fetch[Plan](ctx, c.patient(), "/v1/sessions/erase", v)
+	return fetch[erasure.Plan](ctx, c.patient(), "/v1/sessions/erase", v)
 }
 
 // Erase forgets for good.
@@ -76,13 +77,6 @@ func (c *Client) Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased
 	var got sessions.Erased
 	err := c.patient().post(ctx, "/v1/sessions/erase", e, &got)
 	return got, err
-}
-
-// FinishErase finishes an erasure that was cut off, if there is one.
-func (c *Client) FinishErase(ctx context.Context) (Finished, error) {
-	var f Finished
-	err := c.patient().post(ctx, "/v1/sessions/unfinished", struct{}{}, &f)
-	return f, err
 }
 
 // patientFor bounds what reads or rewrites much of the store.

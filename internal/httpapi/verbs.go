@@ -20,7 +20,9 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 	} else if err := a.Store.Check(ctx); err != nil {
 		s.Problem = PlainReason(err)
 	}
-	s.Warnings = append(s.Warnings, a.cutOff()...)
+	if a.Eraser.CutOff() {
+		s.Warnings = append(s.Warnings, "an erasure was cut off and is not complete: the next start of the daemon finishes it, and so does the next sessions erase")
+	}
 	if err != nil {
 		// A store that cannot be read is what status is asked about, so it
 		// still answers.
@@ -36,18 +38,6 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 	return s, nil
 }
 
-// cutOff says that an erasure was cut off, unless one goes on.
-func (a *admin) cutOff() []string {
-	if !a.erasing.TryLock() {
-		return nil
-	}
-	defer a.erasing.Unlock()
-	if i, err := a.unfinished(); i == nil && err == nil {
-		return nil
-	}
-	return []string{"an erasure was cut off and is not complete: the next start of the daemon finishes it, and so does the next sessions erase"}
-}
-
 // maxTitle is what a list can show and a person can mean, in bytes.
 const maxTitle = 200
 
@@ -60,7 +50,7 @@ func (a *admin) rename(ctx context.Context, r *request) (any, error) {
 	if len(title) > maxTitle {
 		return nil, &badRequest{fmt.Sprintf("a title has at most %d bytes", maxTitle)}
 	}
-	return done{}, a.audited("rename", func() error { return a.Store.Rename(ctx, k, title) }, k)
+	return done{}, a.Audit.Record("rename", func() error { return a.Store.Rename(ctx, k, title) }, k)
 }
 
 func (a *admin) queue(ctx context.Context, r *request) (any, error) {

@@ -1,4 +1,4 @@
-package httpapi_test
+package erasure_test
 
 import (
 	"context"
@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
 	"dragoman/sessions"
+	"dragoman/sessions/erasure"
 	"dragoman/sessions/memory"
 )
 
 // frugal is a store that is not read as a whole, and says what was read.
 type frugal struct {
-	httpapi.Store
+	erasure.Store
 	read []channels.Key
 }
 
@@ -54,25 +54,16 @@ func TestPeopleWithoutReadingTheStore(t *testing.T) {
 		}
 	}
 	f := &frugal{Store: s}
-	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: f, Now: now, Info: func() httpapi.Info { return httpapi.Info{} }}))
-	t.Cleanup(c.Close)
-
-	facts, err := c.Facts(ctx, "whatsapp:+1")
-	var scopes []string
-	for _, one := range facts {
-		scopes = append(scopes, one.Scope)
-	}
+	e := erasure.New(erasure.Options{Store: f, Now: now})
+	scopes, err := e.Scopes(ctx, channels.MustKey("whatsapp:+1"))
 	if want := []string{"chat:whatsapp:+1", "person:whatsapp:+1", "person:whatsapp:800@lid"}; err != nil || !slices.Equal(scopes, want) {
-		t.Fatalf("Facts are of %q, %v, want %q", scopes, err, want)
-	}
-	if err := c.Forget(ctx, "whatsapp:+1", facts[len(facts)-1].ID); err != nil {
-		t.Errorf("Forget = %v", err)
+		t.Fatalf("Scopes = %q, %v, want %q", scopes, err, want)
 	}
 	if len(f.read) > 0 {
 		t.Errorf("memories were found by reading %v", f.read)
 	}
 
-	got, err := c.Erase(ctx, sessions.Erasure{
+	got, err := e.Erase(ctx, sessions.Erasure{
 		Keys:    []channels.Key{channels.MustKey("whatsapp:+1")},
 		Senders: []sessions.Sender{{Channel: "whatsapp", ID: "800@lid"}, {Channel: "whatsapp", ID: "+1"}},
 	})
@@ -82,7 +73,7 @@ func TestPeopleWithoutReadingTheStore(t *testing.T) {
 	if slices.Contains(f.read, channels.MustKey("whatsapp:h@g.us")) || !slices.Contains(f.read, channels.MustKey("whatsapp:g@g.us")) {
 		t.Errorf("an erasure reads %v", f.read)
 	}
-	if _, err := c.Erase(ctx, sessions.Erasure{Senders: []sessions.Sender{{Channel: "whatsapp", ID: "nobody"}}}); !errors.Is(err, sessions.ErrNotFound) {
+	if _, err := e.Erase(ctx, sessions.Erasure{Senders: []sessions.Sender{{Channel: "whatsapp", ID: "nobody"}}}); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("Erase of nobody = %v, want that there is nothing", err)
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi_test
+package erasure_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
 	"dragoman/sessions"
+	"dragoman/sessions/erasure"
 	"dragoman/sessions/memory"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,17 +19,14 @@ import (
 
 // wasteful is a store that hands out everything, whatever it is asked for: a
 // plan over it has looked at every message.
-type wasteful struct{ httpapi.Store }
+type wasteful struct{ erasure.Store }
 
 func (w wasteful) Dump(ctx context.Context, _ []channels.Key, emit func(sessions.Record) error) error {
 	return w.Store.Dump(ctx, nil, emit)
 }
 
-// Heads has nothing to add to that.
-func (wasteful) Heads(context.Context, func(sessions.Record) error) error { return nil }
-
 // town is a store of people who have several ids, share some, write in the
-// chats of each other, are named in titles, summaries and facts, or wait.
+// chats of each other, are remembered, or wait.
 type town struct{ *rand.Rand }
 
 func (r town) of(list ...string) string { return list[r.IntN(len(list))] }
@@ -102,8 +99,8 @@ func (r town) records(t *testing.T) (all []sessions.Record) {
 	return all
 }
 
-// TestPlanReadsOnlyTheirConversations: a plan that reads what a person wrote in
-// and the titles of the rest is the plan that reads every message.
+// TestPlanReadsOnlyTheirConversations: a plan that reads the conversations in
+// which a person wrote is the plan that reads every message.
 func TestPlanReadsOnlyTheirConversations(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -131,7 +128,7 @@ func TestPlanReadsOnlyTheirConversations(t *testing.T) {
 			}
 			for what, n := range map[string]int{
 				"conversations": len(got.Conversations), "names": len(got.Names), "shared": len(got.Shared), "queued": got.Queued, "facts": got.Facts, "pairings": got.Pairings,
-				"maybe": len(got.Maybe), "naming": len(got.Naming), "titles": len(got.Titles), "summaries": len(got.Summaries), "people": len(got.Erasure.Senders),
+				"maybe": len(got.Maybe), "people": len(got.Erasure.Senders),
 			} {
 				found[what] += min(n, 1)
 			}
@@ -148,13 +145,11 @@ func TestPlanReadsOnlyTheirConversations(t *testing.T) {
 	}
 }
 
-func planOf(t *testing.T, s httpapi.Store, target string) httpapi.Plan {
+func planOf(t *testing.T, s erasure.Store, target string) erasure.Plan {
 	t.Helper()
-	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{Store: s, Now: now, Info: func() httpapi.Info { return httpapi.Info{} }}))
-	defer c.Close()
-	p, err := c.PlanErase(t.Context(), target, false)
+	p, err := erasure.New(erasure.Options{Store: s, Now: now}).Plan(t.Context(), channels.MustKey(target), false)
 	if err != nil {
-		t.Fatalf("PlanErase(%s) = %v", target, err)
+		t.Fatalf("Plan(%s) = %v", target, err)
 	}
 	return p
 }

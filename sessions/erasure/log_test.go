@@ -1,4 +1,4 @@
-package httpapi_test
+package erasure_test
 
 import (
 	"errors"
@@ -10,17 +10,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
+	"dragoman/sessions/erasure"
 )
 
 // What people do leaves two lines without a name, and what is cut off leaves
 // one. A line that a crash cut short does not spoil those behind it.
-func TestAudit(t *testing.T) {
+func TestLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	if err := os.WriteFile(path, []byte(`{"at":"20`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	audit, k := httpapi.Audit(path, now), channels.MustKey("telegram:123456")
+	audit, k := erasure.Log{Path: path, Now: now}, channels.MustKey("telegram:123456")
 	// printf %s telegram:123456 | sha256sum
 	const sum = "8fdd794b795199df71a54689dd78d4e6fc57e851f5d656c91ab5d505ac52e893"
 	want := `{"at":"20` + "\n"
@@ -38,7 +38,7 @@ func TestAudit(t *testing.T) {
 		}
 	}
 	for state, fault := range map[string]error{"done": nil, "failed": errors.New("no such thing")} {
-		err := audit("title", func() error {
+		err := audit.Record("title", func() error {
 			line("begun")
 			see("while it is done")
 			return fault
@@ -52,9 +52,9 @@ func TestAudit(t *testing.T) {
 }
 
 // What nobody can write down is not done.
-func TestAuditCannotBeWritten(t *testing.T) {
-	audit := httpapi.Audit(filepath.Join(t.TempDir(), "none", "audit.log"), now)
-	err := audit("title", func() error {
+func TestLogCannotBeWritten(t *testing.T) {
+	audit := erasure.Log{Path: filepath.Join(t.TempDir(), "none", "audit.log"), Now: now}
+	err := audit.Record("title", func() error {
 		t.Error("it is done")
 		return nil
 	}, channels.MustKey("telegram:123456"))

@@ -1,4 +1,4 @@
-package httpapi_test
+package erasure_test
 
 import (
 	"context"
@@ -8,16 +8,45 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/event"
-	"dragoman/internal/httpapi"
 	"dragoman/sessions"
+	"dragoman/sessions/erasure"
+	"dragoman/sessions/memory"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func now() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+
+// filled is a store with one answered chat, and one person who asks to be let in.
+func filled(t *testing.T) *memory.Store {
+	t.Helper()
+	s := memory.New(memory.Options{Now: now})
+	m := channels.Inbound{Key: channels.MustKey("telegram:1"), ID: "a", Text: "hello", Sender: channels.Person{IDs: []string{"1"}}}
+	_, err := s.Accept(t.Context(), sessions.Entry{
+		Inbound: m, Answered: true, Append: []sessions.Message{{Role: sessions.RoleUser, Content: "hello"}, {Role: sessions.RoleAssistant, Content: "hi"}},
+	})
+	if err == nil {
+		_, _, err = s.RequestPairing(t.Context(), sessions.Pairing{Channel: "telegram", PersonID: "7", Name: "Ann", Code: "AAAA-BBBB", Expires: now().Add(time.Hour)}, now(), 3)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
 
 // cutting is a store whose Erase fails before it does anything, or after.
 type cutting struct {
-	httpapi.Store
+	erasure.Store
 	before, after error
 	saw           func()
 	// copies of the store lie beside it and go; more is what only an erasure finds.
@@ -37,18 +66,17 @@ func (c *cutting) Erase(ctx context.Context, e sessions.Erasure) (got sessions.E
 	return got, errors.Join(c.before, err, c.after)
 }
 
-// erasing is an operator's verbs with files for the intention and the log.
-func erasing(t *testing.T) (c *httpapi.Client, s *cutting, states func() string, file string) {
+// erasing is an Eraser with files for the intention and the log.
+func erasing(t *testing.T) (e *erasure.Eraser, s *cutting, states func() string, file string) {
 	t.Helper()
 	dir := t.TempDir()
 	file, audit := filepath.Join(dir, "erasing.json"), filepath.Join(dir, "audit.log")
 	s = &cutting{Store: filled(t)}
-	c = httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: s, AuditFile: audit, Erasing: file, Now: now, Info: func() httpapi.Info { return httpapi.Info{} },
+	e = erasure.New(erasure.Options{
+		Store: s, Log: erasure.Log{Path: audit, Now: now}, File: file, Now: now,
 		Beside: func() (copies, others []string, err error) { return s.copies, nil, nil },
-	}))
-	t.Cleanup(c.Close)
-	return c, s, func() string {
+	})
+	return e, s, func() string {
 		data, err := os.ReadFile(audit)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
@@ -68,7 +96,7 @@ var ann = sessions.Erasure{Keys: []channels.Key{channels.MustKey("telegram:1")}}
 // There is a line about an erasure, and what is to go is written down, before
 // anything goes.
 func TestEraseIsNotedBefore(t *testing.T) {
-	c, s, states, file := erasing(t)
+	e, s, states, file := erasing(t)
 	s.saw = func() {
 		if got := states(); got != "begun" {
 			t.Errorf("the audit log says %q while the store erases, want begun", got)
@@ -77,7 +105,7 @@ func TestEraseIsNotedBefore(t *testing.T) {
 			t.Errorf("%s holds %q, %v", file, data, err)
 		}
 	}
-	if _, err := c.Erase(t.Context(), ann); err != nil {
+	if _, err := e.Erase(t.Context(), ann); err != nil {
 		t.Fatal(err)
 	}
 	if got := states(); got != "begun, done" {
@@ -108,20 +136,20 @@ func TestEraseOfTheUnknown(t *testing.T) {
 		{"notes of a channel, cut off", nil, sessions.Erased{Noted: 2}, errors.New("disk trouble"), "", "begun, files left, done"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c, s, states, file := erasing(t)
+			e, s, states, file := erasing(t)
 			s.copies, s.more, s.after = test.copies, test.more, test.cut
 			s.saw = func() {
 				if got := states(); got != test.meanwhile {
 					t.Errorf("the audit log says %q while the store erases, want %q", got, test.meanwhile)
 				}
 			}
-			got, err := c.Erase(t.Context(), unknown)
+			got, err := e.Erase(t.Context(), unknown)
 			if known := test.want != ""; errors.Is(err, sessions.ErrNotFound) == known || known && test.cut == nil && (err != nil || !slices.Equal(got.Copies, test.copies)) {
 				t.Errorf("Erase = %+v, %v", got, err)
 			}
 			s.saw, s.after = nil, nil
-			if f, err := c.FinishErase(t.Context()); err != nil || f.Found != (test.cut != nil) {
-				t.Errorf("FinishErase = %+v, %v", f, err)
+			if found, err := e.Finish(t.Context()); err != nil || found != (test.cut != nil) {
+				t.Errorf("Finish = %v, %v", found, err)
 			}
 			if got := states(); got != test.want {
 				t.Errorf("the audit log says %q, want %q", got, test.want)
@@ -135,12 +163,12 @@ func TestEraseOfTheUnknown(t *testing.T) {
 
 // What could not be noted is not done.
 func TestEraseWithoutANote(t *testing.T) {
-	c, s, _, file := erasing(t)
+	e, s, _, file := erasing(t)
 	if err := os.Mkdir(file+".new", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s.saw = func() { t.Error("the store is asked to erase") }
-	if _, err := c.Erase(t.Context(), ann); err == nil || !strings.Contains(err.Error(), "nothing was erased") {
+	if _, err := e.Erase(t.Context(), ann); err == nil || !strings.Contains(err.Error(), "nothing was erased") {
 		t.Errorf("Erase = %v", err)
 	}
 }
@@ -152,46 +180,45 @@ func TestEraseIsFinished(t *testing.T) {
 	for _, test := range []struct {
 		name          string
 		before, after error
-		finish        func(c *httpapi.Client) error
-		warned        bool
+		finish        func(e *erasure.Eraser) error
+		cutOff        bool
 		want          string
 	}{
-		{"traces left, the same again", nil, trouble, func(c *httpapi.Client) error {
-			_, err := c.Erase(t.Context(), ann)
+		{"traces left, the same again", nil, trouble, func(e *erasure.Eraser) error {
+			_, err := e.Erase(t.Context(), ann)
 			return err
 		}, true, "begun, files left, done"},
-		{"traces left, a start", nil, trouble, func(c *httpapi.Client) error {
-			f, err := c.FinishErase(t.Context())
-			if err == nil && !f.Found {
+		{"traces left, a start", nil, trouble, func(e *erasure.Eraser) error {
+			found, err := e.Finish(t.Context())
+			if err == nil && !found {
 				err = errors.New("nothing was found to finish")
 			}
 			return err
 		}, true, "begun, files left, done"},
-		{"traces left, then another", nil, trouble, func(c *httpapi.Client) error {
-			_, err := c.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "telegram", ID: "7"}}})
+		{"traces left, then another", nil, trouble, func(e *erasure.Eraser) error {
+			_, err := e.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "telegram", ID: "7"}}})
 			return err
 		}, true, "begun, files left, done, begun, done"},
-		{"nothing happened", trouble, nil, func(c *httpapi.Client) error {
-			_, err := c.Erase(t.Context(), ann)
+		{"nothing happened", trouble, nil, func(e *erasure.Eraser) error {
+			_, err := e.Erase(t.Context(), ann)
 			return err
 		}, false, "begun, failed, begun, done"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c, s, states, file := erasing(t)
+			e, s, states, file := erasing(t)
 			s.before, s.after = test.before, test.after
-			if _, err := c.Erase(t.Context(), ann); err == nil {
+			if _, err := e.Erase(t.Context(), ann); err == nil {
 				t.Error("the first Erase succeeds")
 			}
-			status, err := c.Status(t.Context())
-			plan, planned := c.PlanErase(t.Context(), "telegram:1", false)
-			if err = errors.Join(err, planned); err != nil {
+			plan, err := e.Plan(t.Context(), channels.MustKey("telegram:1"), false)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if got := len(status.Warnings) > 0; got != test.warned || plan.Unfinished.IsZero() == test.warned {
-				t.Errorf("status warns of %v, the plan of %v, want a warning: %v", status.Warnings, plan.Unfinished, test.warned)
+			if got := e.CutOff(); got != test.cutOff || plan.Unfinished.IsZero() == test.cutOff {
+				t.Errorf("CutOff = %v, and the plan says %v, want %v", got, plan.Unfinished, test.cutOff)
 			}
 			s.before, s.after = nil, nil
-			if err := test.finish(c); err != nil {
+			if err := test.finish(e); err != nil {
 				t.Error(err)
 			}
 			if got := states(); got != test.want {
@@ -200,8 +227,8 @@ func TestEraseIsFinished(t *testing.T) {
 			if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the intention is left: %v", err)
 			}
-			if f, err := c.FinishErase(t.Context()); err != nil || f.Found {
-				t.Errorf("FinishErase afterwards = %+v, %v", f, err)
+			if found, err := e.Finish(t.Context()); err != nil || found {
+				t.Errorf("Finish afterwards = %v, %v", found, err)
 			}
 		})
 	}
@@ -210,23 +237,23 @@ func TestEraseIsFinished(t *testing.T) {
 // What a crash left between the last line and the file is no second erasure, and
 // one that died before its first line has it all the same.
 func TestEraseAfterACrash(t *testing.T) {
-	c, s, states, file := erasing(t)
+	e, s, states, file := erasing(t)
 	var written []byte
 	s.saw = func() { written, _ = os.ReadFile(file) }
-	if _, err := c.Erase(t.Context(), ann); err != nil {
+	if _, err := e.Erase(t.Context(), ann); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(file, written, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := c.FinishErase(t.Context()); err != nil || f.Found {
-		t.Errorf("FinishErase = %+v, %v, want nothing to finish", f, err)
+	if found, err := e.Finish(t.Context()); err != nil || found {
+		t.Errorf("Finish = %v, %v, want nothing to finish", found, err)
 	}
 	if err := os.WriteFile(file, []byte(strings.Replace(string(written), `"id":"`, `"id":"other`, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := c.FinishErase(t.Context()); err != nil || !f.Found {
-		t.Errorf("FinishErase = %+v, %v, want that it is carried out", f, err)
+	if found, err := e.Finish(t.Context()); err != nil || !found {
+		t.Errorf("Finish = %v, %v, want that it is carried out", found, err)
 	}
 	if got, want := states(), "begun, done, begun, done"; got != want {
 		t.Errorf("the audit log says %q, want %q", got, want)
@@ -234,37 +261,36 @@ func TestEraseAfterACrash(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Erase(t.Context(), ann); err == nil {
+	if _, err := e.Erase(t.Context(), ann); err == nil {
 		t.Error("Erase passes over an intention that it cannot read")
 	}
 }
 
-// Hooks hear of the conversations that go, and not of a person's key that never
-// was one; an erasure that is finished later tells them then.
+// Gone hears of the conversations that are deleted, and not of a person's key
+// that never was one; once only, also when the erasure is finished later.
 func TestEraseTellsOfConversations(t *testing.T) {
 	var told []string
 	s := &cutting{Store: filled(t)}
-	c := httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: s, Erasing: filepath.Join(t.TempDir(), "erasing.json"), Now: now,
-		Events: func(e event.Event) { told = append(told, string(e.Event)+" "+e.Key.String()+" "+e.Why) },
-	}))
-	defer c.Close()
+	e := erasure.New(erasure.Options{
+		Store: s, File: filepath.Join(t.TempDir(), "erasing.json"), Now: now,
+		Gone: func(k channels.Key) { told = append(told, k.String()) },
+	})
 	both := ann
 	both.Keys = append([]channels.Key{channels.MustKey("telegram:7")}, ann.Keys...)
 	both.Senders = []sessions.Sender{{Channel: "telegram", ID: "7"}}
 	s.before = errors.New("disk trouble")
-	if _, err := c.Erase(t.Context(), both); err == nil || len(told) != 0 {
-		t.Errorf("Erase = %v, and hooks were told %q", err, told)
+	if _, err := e.Erase(t.Context(), both); err == nil || len(told) != 0 {
+		t.Errorf("Erase = %v, and Gone was told %q", err, told)
 	}
 	s.before, s.after = nil, errors.New("traces are left")
-	if _, err := c.Erase(t.Context(), both); err == nil {
+	if _, err := e.Erase(t.Context(), both); err == nil {
 		t.Error("Erase succeeds and leaves traces")
 	}
 	s.after = nil
-	if _, err := c.Erase(t.Context(), both); err != nil {
+	if _, err := e.Erase(t.Context(), both); err != nil {
 		t.Error(err)
 	}
-	if want := []string{"session_delete telegram:1 erased"}; !slices.Equal(told, want) {
-		t.Errorf("hooks were told %q, want %q", told, want)
+	if want := []string{"telegram:1"}; !slices.Equal(told, want) {
+		t.Errorf("Gone was told %q, want %q", told, want)
 	}
 }

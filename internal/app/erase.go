@@ -1,0 +1,39 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/event"
+	"dragoman/internal/media"
+	"dragoman/sessions"
+	"dragoman/sessions/erasure"
+)
+
+// auditLog is the log of what operators and people do to conversations.
+func auditLog(state *stateDir) erasure.Log { return erasure.Log{Path: state.file(auditName)} }
+
+// newEraser erases in store, which is of the type used, and tells emit.
+func newEraser(store sessions.Store, state *stateDir, used string, emit func(event.Event), room func() func()) *erasure.Eraser {
+	return erasure.New(erasure.Options{
+		Store: store, Log: auditLog(state), File: state.file(erasingName), FileName: media.Name, Room: room,
+		Beside: func() (copies, others []string, err error) { return besideStore(state.path, used) },
+		Gone: func(k channels.Key) {
+			emit(event.Event{Event: event.SessionDelete, At: time.Now(), Key: k, Why: "erased"})
+		},
+	})
+}
+
+// finishErase finishes an erasure that was cut off when the daemon before this
+// one died. It runs beside everything else: it can take as long as a copy of
+// the store.
+func (d *Daemon) finishErase(ctx context.Context) {
+	found, err := d.eraser.Finish(ctx)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		d.log.Error("an erasure was cut off and could not be finished; do it again with dragoman sessions erase", "err", err)
+	case found:
+		d.log.Info("an erasure that was cut off is finished")
+	}
+}

@@ -1,0 +1,216 @@
+// Package erasure decides what it means to erase a conversation or a person,
+// outside of the stores: which ids are one person's, what is theirs, and how an
+// erasure that is cut off is finished.
+//
+// The promise: before anything is removed, a file says what is to be erased
+// ([Options.File]), and the audit log has a line that the erasure began. When
+// everything is gone the log gets a second line, and the file is removed. An
+// erasure that was cut off anywhere is therefore seen, and is carried out again
+// from its beginning by the next one or by [Eraser.Finish]: erasing what is gone
+// changes nothing.
+//
+// Failures: if the file or the first line cannot be written, nothing is erased.
+// If the store fails before it has changed anything, the file is removed. If
+// files could not be removed, or the second line could not be written, the file
+// stays, and the error says so. The package starts no goroutines.
+package erasure
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Store is what an Eraser needs of a sessions.Store.
+type Store interface {
+	sessions.Directory
+	Conversation(ctx context.Context, k channels.Key) (sessions.Conversation, error)
+	Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error
+	Pairings(ctx context.Context, now time.Time) ([]sessions.Pairing, error)
+	Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error)
+	Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error)
+}
+
+// Options say what an Eraser works on. Only Store must be set.
+type Options struct {
+	Store Store
+	// Log gets two lines about every erasure.
+	Log Log
+	// File says what is to be erased while an erasure runs. "": one that is cut
+	// off is not finished, and only the log shows it.
+	File string
+	// FileName is the name under which the i-th attachment of a message is
+	// stored, once it is fetched. Nil: attachments are not stored.
+	FileName func(m channels.Inbound, i int) string
+	// Beside lists what else in the store's folder may hold conversations: copies
+	// of the store, which an erasure removes, and other stores, which it does not
+	// touch. Nil: there is nothing.
+	Beside func() (copies, others []string, err error)
+	// Room makes room on a disk that may be full; the function that it returns
+	// gives the room back. Nil: there is no more room than there is.
+	Room func() (back func())
+	// Gone is called for every conversation that was erased as a whole, and must
+	// not block. Nil: it is not called.
+	Gone func(channels.Key)
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+}
+
+// Eraser plans erasures and carries them out, one at a time.
+type Eraser struct {
+	Options
+	running sync.Mutex // held by whoever erases
+}
+
+// New returns an Eraser.
+func New(o Options) *Eraser {
+	if o.Room == nil {
+		o.Room = func() func() { return func() {} }
+	}
+	if o.Gone == nil {
+		o.Gone = func(channels.Key) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Eraser{Options: o}
+}
+
+// Erase erases what a [Plan] names. An erasure that was cut off is finished
+// first; if it was the same one, that is all. Once begun, Erase does not stop
+// when ctx ends. Returns ErrNotFound if nothing of it was there.
+func (e *Eraser) Erase(ctx context.Context, what sessions.Erasure) (got sessions.Erased, err error) {
+	ctx = context.WithoutCancel(ctx)
+	e.running.Lock()
+	defer e.running.Unlock()
+	defer e.Room()()
+	before, err := e.unfinished()
+	again := false
+	if before != nil {
+		again, got, err = e.finish(ctx, before)
+	}
+	if err != nil {
+		return sessions.Erased{}, fmt.Errorf("an erasure that was cut off before could not be finished: %w", err)
+	}
+	if again && before.covers(what) {
+		return got, nil
+	}
+	got, known, err := e.begin(ctx, what)
+	if err == nil && got.Empty() && !known {
+		err = fmt.Errorf("erasure: %w", sessions.ErrNotFound)
+	}
+	return got, err
+}
+
+// Finish finishes an erasure that was cut off, and reports whether there was
+// one. Once begun, it does not stop when ctx ends.
+func (e *Eraser) Finish(ctx context.Context) (found bool, err error) {
+	e.running.Lock()
+	defer e.running.Unlock()
+	before, err := e.unfinished()
+	if before == nil {
+		return false, err
+	}
+	defer e.Room()()
+	found, _, err = e.finish(context.WithoutCancel(ctx), before)
+	return found, err
+}
+
+// CutOff reports whether an erasure was cut off and nobody finishes it now.
+func (e *Eraser) CutOff() bool {
+	if !e.running.TryLock() {
+		return false
+	}
+	defer e.running.Unlock()
+	before, err := e.unfinished()
+	return before != nil || err != nil
+}
+
+// begin notes the intention to erase what, and carries it out. known says that
+// the store has something of it, perhaps only a name, which is not counted, or
+// that a copy of the store may have something.
+func (e *Eraser) begin(ctx context.Context, what sessions.Erasure) (got sessions.Erased, known bool, err error) {
+	i := intention{ID: rand.Text(), At: e.Now().UTC(), Erasure: what}
+	if err := e.survey(ctx, &i); err != nil {
+		return got, false, err
+	}
+	if err := e.intend(i); err != nil {
+		return got, i.Logged, fmt.Errorf("nothing was erased, because it could not be noted before: %w", err)
+	}
+	if i.Logged {
+		if err := e.logBegun(i); err != nil {
+			return got, true, errors.Join(fmt.Errorf("nothing was erased, because the audit log could not be written: %w", err), e.forget())
+		}
+	}
+	got, err = e.carryOut(ctx, i, false)
+	if err != nil && got.Empty() { // nothing has changed, and the caller is told
+		err = errors.Join(err, e.forget())
+	}
+	return got, i.Logged, err
+}
+
+// finish carries out i again. again is false if i was complete and only its
+// file was left.
+func (e *Eraser) finish(ctx context.Context, i *intention) (again bool, got sessions.Erased, err error) {
+	switch states := e.Log.states(i.ID); {
+	case slices.Contains(states, done):
+		return false, got, e.forget()
+	case len(states) > 0:
+		i.Logged = true // a first line needs a second
+	case i.Logged:
+		if err := e.logBegun(*i); err != nil {
+			return false, got, err
+		}
+	}
+	got, err = e.carryOut(ctx, *i, true)
+	return true, got, err
+}
+
+// carryOut erases what i names, writes the second line of the log, and removes
+// the file if nothing is left to erase.
+func (e *Eraser) carryOut(ctx context.Context, i intention, again bool) (got sessions.Erased, err error) {
+	// A store that has erased everything except some files returns the counts
+	// with an error.
+	got, err = e.Store.Erase(ctx, i.Erasure)
+	state := done
+	switch {
+	case err != nil && got.Empty():
+		state = failed
+	case err != nil:
+		state = filesLeft
+	}
+	if state != failed {
+		for _, k := range i.Deletes {
+			e.Gone(k)
+		}
+	}
+	if !i.Logged && !got.Empty() { // only channels had something, which the survey does not see
+		i.Logged = true
+		err = errors.Join(err, e.logBegun(i))
+	}
+	if i.Logged {
+		second := entry{Action: "erase", State: state, ID: i.ID, Again: again, Targets: targets(i.Erasure), counts: countsOf(got)}
+		if line := e.Log.write(second); line != nil {
+			return got, errors.Join(err, fmt.Errorf("%s, but no line about it could be written: %w", state, line))
+		}
+	}
+	switch {
+	case err == nil:
+		err = e.forget()
+	case state != failed && len(i.Deletes) > 0:
+		i.Deletes = nil // Gone is not called twice
+		err = errors.Join(err, e.intend(i))
+	}
+	return got, err
+}
+
+func (e *Eraser) logBegun(i intention) error {
+	return e.Log.write(entry{At: i.At, Action: "erase", State: begun, ID: i.ID, Targets: targets(i.Erasure)})
+}

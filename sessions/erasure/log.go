@@ -1,0 +1,169 @@
+package erasure
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/durable"
+	"dragoman/sessions"
+)
+
+// Log is the audit log: a file with two lines for everything that an operator
+// or a person does to a conversation, one written before it and one after it.
+// So an act that a crash cut off has a line, too. The zero value writes nothing.
+type Log struct {
+	Path string
+	Now  func() time.Time // the clock; default: time.Now
+}
+
+// The states of a line. A failed act changed nothing. An erasure that left
+// files has to be finished.
+const (
+	begun     = "begun"
+	done      = "done"
+	failed    = "failed"
+	filesLeft = "files left"
+)
+
+// entry is one line of the log.
+type entry struct {
+	At     time.Time `json:"at"`
+	Action string    `json:"action"`
+	State  string    `json:"state"`
+	// ID is the same in all lines of one erasure; other acts have none.
+	ID string `json:"id,omitempty"`
+	// Again says that the erasure had been cut off and was carried out again:
+	// the counts are of what was left.
+	Again bool `json:"again,omitempty"`
+	// Targets are SHA-256 sums of keys and of "channel:id" of people; those of a
+	// join are from and to, in this order. A sum proves that a given person was
+	// erased and names nobody, but whoever guesses an id can check it.
+	Targets []string `json:"targets"`
+	*counts
+}
+
+// counts say how much an erasure removed.
+type counts struct {
+	Conversations int `json:"conversations"`
+	Messages      int `json:"messages"`
+	Queued        int `json:"queued"`
+	Facts         int `json:"facts"`
+	Summaries     int `json:"summaries"`
+	Pairings      int `json:"pairings"`
+	Noted         int `json:"noted"`
+	Files         int `json:"files"`
+	Copies        int `json:"copies,omitempty"` // of the whole store
+}
+
+func countsOf(e sessions.Erased) *counts {
+	return &counts{
+		Conversations: e.Conversations, Messages: e.Messages, Queued: e.Queued, Facts: e.Facts, Summaries: e.Summaries,
+		Pairings: e.Pairings, Noted: e.Noted, Files: len(e.Files), Copies: len(e.Copies),
+	}
+}
+
+// Record calls do, which does action to keys, between two lines of the log. If
+// the first line cannot be written, do is not called. If the second cannot, do
+// was called, and Record returns an error.
+func (l Log) Record(action string, do func() error, keys ...channels.Key) error {
+	e := entry{Action: action, State: begun}
+	for _, k := range keys {
+		e.Targets = append(e.Targets, hash(k.String()))
+	}
+	if err := l.write(e); err != nil {
+		return err
+	}
+	err := do()
+	if e.State = done; err != nil {
+		e.State = failed
+	}
+	return errors.Join(err, l.write(e))
+}
+
+// states lists the states that the log has of the erasure with this id, in
+// order. A log that cannot be read has none: erasing twice does no harm.
+func (l Log) states(id string) (all []string) {
+	data, _ := os.ReadFile(l.Path)
+	for line := range bytes.Lines(data) {
+		var e struct{ ID, State string }
+		if json.Unmarshal(line, &e) == nil && e.ID == id {
+			all = append(all, e.State)
+		}
+	}
+	return all
+}
+
+// write appends e. Without a time it gets the present one.
+func (l Log) write(e entry) error {
+	if l.Path == "" {
+		return nil
+	}
+	if e.At.IsZero() {
+		if l.Now == nil {
+			l.Now = time.Now
+		}
+		e.At = l.Now().UTC()
+	}
+	line, err := json.Marshal(e)
+	if err == nil {
+		err = appendLine(l.Path, line)
+	}
+	if err != nil {
+		return fmt.Errorf("erasure: write the audit log: %w", err)
+	}
+	return nil
+}
+
+// appendLine adds a line to a file that only its owner can read, durably. A
+// line that a crash cut short is ended first.
+func appendLine(path string, line []byte) (err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err = errors.Join(err, f.Chmod(0o600)); err != nil {
+		return err
+	}
+	line = append(line, '\n')
+	if n := info.Size(); n > 0 {
+		var last [1]byte
+		if _, err := f.ReadAt(last[:], n-1); err == nil && last[0] != '\n' {
+			line = append([]byte{'\n'}, line...)
+		}
+	}
+	if _, err := f.Write(line); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	return durable.SyncDir(filepath.Dir(path))
+}
+
+// targets are the sums of the keys and people that e erases, sorted.
+func targets(e sessions.Erasure) (sums []string) {
+	for _, k := range e.Keys {
+		sums = append(sums, hash(k.String()))
+	}
+	for _, s := range e.Senders {
+		sums = append(sums, hash(s.Channel+":"+s.ID))
+	}
+	slices.Sort(sums)
+	return slices.Compact(sums)
+}
+
+func hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}

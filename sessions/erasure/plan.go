@@ -1,0 +1,219 @@
+package erasure
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Plan is what an erasure would remove, as it was when the plan was made.
+type Plan struct {
+	Erasure sessions.Erasure `json:"erasure"`
+	// Conversations are removed as a whole.
+	Conversations []sessions.Conversation `json:"conversations"`
+	// Names are keys of which only the name is left. They are removed, too.
+	Names []channels.Key `json:"names,omitempty"`
+	// Shared are conversations in which only the person's messages are replaced.
+	Shared   []SharedPart `json:"shared"`
+	Queued   int          `json:"queued"` // messages and deliveries, done ones included
+	Facts    int          `json:"facts"`
+	Pairings int          `json:"pairings"`
+	// Maybe are ids that may be the same person's, or somebody else's. What they
+	// have is kept.
+	Maybe []Namesake `json:"maybe,omitempty"`
+	// Unfinished is when an erasure began that was cut off. It is finished before
+	// this one.
+	Unfinished time.Time `json:"unfinished,omitzero"`
+	// Copies of the whole store are removed by every erasure.
+	Copies []string `json:"copies,omitempty"`
+	// Elsewhere are stores that are not in use, in which nothing is erased.
+	Elsewhere []string `json:"elsewhere,omitempty"`
+}
+
+// SharedPart is a person's part of a conversation with others.
+type SharedPart struct {
+	Key      channels.Key `json:"key"`
+	Messages int          `json:"messages"`
+	// Facts are in the memory of that chat, and are kept: nothing tells which of
+	// them come from the person.
+	Facts int `json:"facts,omitempty"`
+}
+
+// Namesake is somebody who may be the person.
+type Namesake struct {
+	// Person is a channel and an id, as an erasure takes it.
+	Person   string         `json:"person"`
+	Messages int            `json:"messages"`
+	Chats    []channels.Key `json:"chats,omitempty"` // where those are
+	Facts    int            `json:"facts"`
+}
+
+// Empty reports whether nothing was found to erase.
+func (p Plan) Empty() bool {
+	return len(p.Conversations) == 0 && len(p.Shared) == 0 && p.Facts == 0 && p.Pairings == 0 && p.Queued == 0
+}
+
+// Plan finds what belongs to target: the conversation of that key and, unless
+// onlyConversation, the person of that name or id.
+func (e *Eraser) Plan(ctx context.Context, target channels.Key, onlyConversation bool) (p Plan, err error) {
+	defer e.Room()()
+	p = Plan{Conversations: []sessions.Conversation{}, Shared: []SharedPart{}}
+	p.Erasure.Keys = []channels.Key{target}
+	seen := newPeople(target)
+	if onlyConversation {
+		err = e.read(ctx, seen, target)
+	} else if seen, err = e.people(ctx, target); err == nil {
+		err = e.planPerson(ctx, &p, seen)
+	}
+	if err == nil {
+		err = e.planKeys(ctx, &p, seen)
+	}
+	if err != nil {
+		return p, err
+	}
+	before, err := e.unfinished()
+	if err != nil {
+		return p, err
+	}
+	if before != nil {
+		p.Unfinished = before.At
+	}
+	if e.Beside != nil {
+		p.Copies, p.Elsewhere, err = e.Beside()
+	}
+	return p, err
+}
+
+// planPerson adds to p what the person has beyond the target's conversation.
+func (e *Eraser) planPerson(ctx context.Context, p *Plan, seen *people) error {
+	target := seen.target
+	ids, maybe := seen.identities()
+	if err := e.readOf(ctx, seen, slices.Concat(ids, slices.Concat(maybe...))); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		p.Erasure.Senders = append(p.Erasure.Senders, sessions.Sender{Channel: target.Channel(), ID: id})
+		// A plan with a hundred masks need not name a hundred empty memories.
+		if scope := personScope(target.Channel(), id); id == target.Chat() || seen.facts[scope] {
+			p.Erasure.Scopes = append(p.Erasure.Scopes, scope)
+		}
+	}
+	for _, one := range seen.paired {
+		if slices.Contains(ids, one.PersonID) {
+			p.Pairings++
+		}
+	}
+	for _, k := range seen.keys() {
+		if k == target {
+			continue
+		}
+		c := seen.chats[k]
+		mine, others := c.wrote(ids)
+		if slices.Contains(ids, k.Chat()) || mine > 0 && others == 0 { // a private chat under another id, or as good as that
+			p.Erasure.Keys = append(p.Erasure.Keys, k)
+			continue
+		}
+		p.Queued += c.queued(ids)
+		if mine > 0 {
+			facts, err := e.countFacts(ctx, chatScope(k))
+			if err != nil {
+				return err
+			}
+			p.Shared = append(p.Shared, SharedPart{Key: k, Messages: mine, Facts: facts})
+		}
+	}
+	return e.planNamesakes(ctx, p, seen, maybe)
+}
+
+// planNamesakes adds to p those who may be the person, if they have anything.
+func (e *Eraser) planNamesakes(ctx context.Context, p *Plan, seen *people, maybe [][]string) (err error) {
+	channel := seen.target.Channel()
+	for _, ids := range maybe {
+		one := Namesake{Person: channel + ":" + ids[0]}
+		var scopes []string
+		for _, id := range ids {
+			if scope := personScope(channel, id); seen.facts[scope] {
+				scopes = append(scopes, scope)
+			}
+		}
+		if one.Facts, err = e.countFacts(ctx, scopes...); err != nil {
+			return err
+		}
+		queued := 0
+		for _, k := range seen.keys() {
+			mine, _ := seen.chats[k].wrote(ids)
+			queued += seen.chats[k].queued(ids)
+			if one.Messages += mine; mine > 0 {
+				one.Chats = append(one.Chats, k)
+			}
+		}
+		if one.Messages+one.Facts+queued > 0 {
+			p.Maybe = append(p.Maybe, one)
+		}
+	}
+	return nil
+}
+
+// planKeys adds to p what is removed with its keys, and counts facts.
+func (e *Eraser) planKeys(ctx context.Context, p *Plan, seen *people) (err error) {
+	for _, k := range p.Erasure.Keys {
+		p.Erasure.Scopes = append(p.Erasure.Scopes, chatScope(k))
+		c, err := e.Store.Conversation(ctx, k)
+		if err == nil {
+			p.Conversations = append(p.Conversations, c)
+		} else if !errors.Is(err, sessions.ErrNotFound) {
+			return err
+		}
+		if h := seen.chats[k]; h != nil {
+			p.Queued += h.out
+			for _, r := range h.queue {
+				p.Queued += r.all
+			}
+			if err != nil && h.out+len(h.queue) == 0 {
+				p.Names = append(p.Names, k)
+			}
+		}
+	}
+	p.Facts, err = e.countFacts(ctx, p.Erasure.Scopes...)
+	return err
+}
+
+// Scopes are the memories of the chat k and of the person of that name or id,
+// under every id. Those of people who may be the same are among them: reading
+// them, or forgetting one fact, harms nobody.
+func (e *Eraser) Scopes(ctx context.Context, k channels.Key) ([]string, error) {
+	seen, err := e.people(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	mine, maybe := seen.identities()
+	scopes := []string{chatScope(k)}
+	for _, id := range slices.Concat(mine, slices.Concat(maybe...)) {
+		scopes = append(scopes, personScope(k.Channel(), id))
+	}
+	return scopes, nil
+}
+
+// mostFacts bounds what is counted of one memory.
+const mostFacts = 1000
+
+func (e *Eraser) countFacts(ctx context.Context, scopes ...string) (n int, err error) {
+	for _, scope := range scopes {
+		facts, err := e.Store.Recall(ctx, scope, "", mostFacts)
+		if err != nil {
+			return 0, err
+		}
+		n += len(facts)
+	}
+	return n, nil
+}
+
+// chatScope names the memory of a conversation.
+func chatScope(k channels.Key) string { return "chat:" + k.String() }
+
+// personScope names the memory of the person with this id.
+func personScope(channel, id string) string { return "person:" + channel + ":" + id }

@@ -1,0 +1,112 @@
+package erasure
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// survey notes in i whether the store knows anything of what is to be erased,
+// which conversations will be deleted, and the files of people's messages, whose
+// names are lost with the messages. Copies of the store are removed by every
+// erasure, because they may hold what the store has forgotten: where there are
+// any, there is something to do.
+func (e *Eraser) survey(ctx context.Context, i *intention) error {
+	what := &i.Erasure
+	what.Files = []string{} // not nil: they were looked for
+	mine := newSubject(*what)
+	keys, err := sessions.KeysOf(ctx, e.Store, what.Senders)
+	if err != nil {
+		return err
+	}
+	people, err := e.Store.Pairings(ctx, time.Time{}) // expired requests, too
+	if err != nil {
+		return err
+	}
+	for _, p := range people {
+		i.Logged = i.Logged || mine.people[sessions.Sender{Channel: p.Channel, ID: p.PersonID}]
+	}
+	if keys = append(keys, what.Keys...); len(keys) > 0 { // no keys would mean all of them
+		err = e.Store.Dump(ctx, keys, func(r sessions.Record) error {
+			known, files := mine.in(r, e.FileName)
+			i.Logged, what.Files = i.Logged || known, append(what.Files, files...)
+			if c := r.Conversation; c != nil && known && !c.Created.IsZero() {
+				i.Deletes = append(i.Deletes, c.Key)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	slices.Sort(what.Files)
+	what.Files = slices.Compact(what.Files)
+	if !i.Logged {
+		facts, err := e.countFacts(ctx, what.Scopes...)
+		if err != nil {
+			return err
+		}
+		i.Logged = facts > 0
+	}
+	if e.Beside == nil {
+		return nil
+	}
+	copies, _, err := e.Beside()
+	i.Logged = i.Logged || len(copies) > 0
+	return err
+}
+
+// subject recognizes what belongs to an erasure.
+type subject struct {
+	keys   map[channels.Key]bool
+	people map[sessions.Sender]bool
+}
+
+func newSubject(e sessions.Erasure) subject {
+	s := subject{map[channels.Key]bool{}, map[sessions.Sender]bool{}}
+	for _, k := range e.Keys {
+		s.keys[k] = true
+	}
+	for _, p := range e.Senders {
+		s.people[p] = true
+	}
+	return s
+}
+
+// in reports whether r has something of the subject, and names the files of
+// people's messages in it.
+func (s subject) in(r sessions.Record, name func(channels.Inbound, int) string) (found bool, files []string) {
+	switch {
+	case r.Conversation != nil:
+		return s.keys[r.Conversation.Key], nil
+	case r.Outbox != nil:
+		return s.keys[r.Outbox.Key], nil
+	case r.Inbox != nil:
+		m := r.Inbox.Inbound
+		wrote := slices.ContainsFunc(m.Sender.IDs, func(id string) bool { return s.people[sessions.Sender{Channel: m.Key.Channel(), ID: id}] })
+		if wrote && name != nil {
+			for i := range m.Attachments {
+				files = append(files, name(m, i))
+			}
+		}
+		return wrote || s.keys[m.Key], files
+	case r.Messages != nil:
+		k := r.Messages.Key
+		for _, m := range r.Messages.Messages {
+			if !s.people[sessions.Sender{Channel: k.Channel(), ID: m.Sender}] {
+				continue
+			}
+			found = true
+			for _, a := range m.Attachments {
+				if a.File != "" {
+					files = append(files, a.File)
+				}
+			}
+		}
+		return found || s.keys[k], files
+	}
+	return false, nil
+}
