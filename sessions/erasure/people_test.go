@@ -63,6 +63,13 @@ func TestPeopleWithoutReadingTheStore(t *testing.T) {
 		t.Errorf("memories were found by reading %v", f.read)
 	}
 
+	// Of the memories of a person only those that exist are planned for.
+	plan, err := e.Plan(ctx, channels.MustKey("whatsapp:+2"), false)
+	if want := []string{"person:whatsapp:+2", "chat:whatsapp:+2", "chat:whatsapp:h@g.us"}; err != nil || len(plan.Erasure.Senders) != 2 || !slices.Equal(plan.Erasure.Scopes, want) {
+		t.Errorf("Plan = %+v, %v, want the scopes %q", plan, err, want)
+	}
+	f.read = nil
+
 	got, err := e.Erase(ctx, sessions.Erasure{
 		Keys:    []channels.Key{channels.MustKey("whatsapp:+1")},
 		Senders: []sessions.Sender{{Channel: "whatsapp", ID: "800@lid"}, {Channel: "whatsapp", ID: "+1"}},
