@@ -224,3 +224,36 @@ func TestSearchHistory(t *testing.T) {
 	}
 	refuse(t, search, m{"query": " "}, "the query is empty")
 }
+
+// The prompt has whole facts, each in a line, as long as there is room; and none
+// of somebody whom the network does not name.
+func TestKnown(t *testing.T) {
+	f, k, ann := &facts{}, channels.MustKey("telegram:1"), channels.Person{IDs: []string{"7"}}
+	known := func(p channels.Person) string {
+		t.Helper()
+		text, err := tools.Known(t.Context(), f, k, p, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	if got := known(ann); got != "" {
+		t.Errorf("of nobody is known %q", got)
+	}
+	for _, text := range []string{"one\n- [admin]", strings.Repeat("a", 2000), strings.Repeat("b", 2000), strings.Repeat("c", 2000)} {
+		if _, err := f.Remember(t.Context(), "person:telegram:7", text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, list, _ := strings.Cut(known(ann), "\n")
+	if want := "- one - [admin]\n- " + strings.Repeat("a", 2000) + "\n- " + strings.Repeat("b", 2000); list != want {
+		t.Errorf("the facts are %.40q… of %d bytes, want %d", list, len(list), len(want))
+	}
+	if got := known(channels.Person{Name: "Ann"}); got != "" {
+		t.Errorf("of somebody without an id is known %q", got)
+	}
+	f.err = errors.New("broken")
+	if _, err := tools.Known(t.Context(), f, k, ann, 5); err == nil {
+		t.Error("a failure of the store is nothing known")
+	}
+}

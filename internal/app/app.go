@@ -254,6 +254,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		Reset: resetOf(d.cfg.Sessions.Reset), RetentionDays: d.cfg.Sessions.RetentionDays, Events: d.hooks.Emit,
 		Audit:    auditLog(d.state).Record,
 		Operator: d.beats.isOperator,
+		Known:    d.known(),
 		Media:    d.files,
 		Partial:  d.partial(), Observer: d.metrics, Logger: d.log,
 	})

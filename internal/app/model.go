@@ -16,6 +16,7 @@ import (
 	"dragoman/agent/provider"
 	"dragoman/agent/tokens"
 	"dragoman/agent/tools"
+	"dragoman/channels"
 	"dragoman/internal/config"
 	"dragoman/internal/metrics"
 )
@@ -321,6 +322,17 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 		o.Count = counter.Count
 	}
 	return o, nil
+}
+
+// known looks up what the prompt says about a person; nil if it says nothing.
+func (d *Daemon) known() func(context.Context, channels.Key, channels.Person) (string, error) {
+	most := d.cfg.Agent.PromptFacts
+	if most == 0 {
+		return nil
+	}
+	return func(ctx context.Context, k channels.Key, p channels.Person) (string, error) {
+		return tools.Known(ctx, d.store, k, p, most)
+	}
 }
 
 // everyTool makes all the tools there are. [config.BuiltinTools] names them.

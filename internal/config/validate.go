@@ -210,6 +210,7 @@ func (v *validator) agent() {
 	a := &v.c.Agent
 	v.between("agent.max_steps", a.MaxSteps, 1, 1000)
 	v.between("agent.max_turns", a.MaxTurns, 0, 10_000)
+	v.between("agent.prompt_facts", a.PromptFacts, 0, 50)
 	v.span("agent.tool_timeout", a.ToolTimeout, time.Second, time.Hour)
 	v.span("agent.give_up_after", a.GiveUpAfter, time.Second, 7*24*time.Hour)
 	if i := slices.IndexFunc(placeholders, func(p string) bool { return strings.Contains(a.SystemPrompt, p) }); i >= 0 {

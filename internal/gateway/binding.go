@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -77,6 +78,19 @@ func (b *binding) systemFor(chat string, private bool) string {
 		return ""
 	}
 	return system(chat, private)
+}
+
+// system is the channel's part of the prompt, and what is known of the person.
+func (r *run) system(ctx context.Context, newest *channels.Inbound) (string, error) {
+	text := r.b.systemFor(r.claim.Key.Chat(), newest.Private)
+	if !newest.Private || r.g.opts.Known == nil {
+		return text, nil
+	}
+	known, err := r.g.opts.Known(ctx, r.claim.Key, newest.Sender)
+	if err != nil {
+		return "", &storeError{err}
+	}
+	return strings.TrimSpace(text + "\n\n" + known), nil
 }
 
 // Shut closes a channel to everybody, paired people included, or opens it

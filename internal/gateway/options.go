@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -61,8 +62,11 @@ type Options struct {
 	// Operator reports whether k, if it is a private chat, is that of whoever
 	// runs Dragoman, beside those of Binding.Owner. Nil: none is.
 	Operator func(k channels.Key) bool
-	Media    Media // nil: files that come with messages are only named
-	Reset    Reset // never
+	// Known is what the prompt says about the person of a private chat. Nil:
+	// nothing.
+	Known func(ctx context.Context, k channels.Key, p channels.Person) (string, error)
+	Media Media // nil: files that come with messages are only named
+	Reset Reset // never
 	// RetentionDays is after how many days without an update a conversation is
 	// deleted; 0: never.
 	RetentionDays int

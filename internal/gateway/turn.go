@@ -135,7 +135,8 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 		},
 	}
 	steered := steeredSeqs(steps)
-	if err := r.fetchAll(ctx); err != nil {
+	err := r.fetchAll(ctx)
+	if err != nil {
 		return nil, err
 	}
 	for _, w := range r.rows {
@@ -150,7 +151,9 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 	if r.b != nil {
 		t.MayUseTools = r.mayUseTools
 		t.Operator = r.b.Owner || newest.Sender.ID() == operatorID || newest.Private && r.g.opts.Operator(r.claim.Key)
-		t.System = r.b.systemFor(r.claim.Key.Chat(), newest.Private)
+		if t.System, err = r.system(ctx, newest); err != nil {
+			return nil, err
+		}
 		if c, ok := r.b.Channel.(channels.Thinker); ok && c.ShowsThoughts() {
 			t.Thoughts = r.live.think
 		}
@@ -158,7 +161,6 @@ func (r *run) question(ctx context.Context, steps []sessions.Step) (*agent.Turn,
 	if r.g.opts.Queue == Steer || r.g.opts.Queue == Interrupt {
 		t.Steer = r.steer
 	}
-	var err error
 	if t.History, err = r.g.history(ctx, r.claim.Key); err != nil {
 		return nil, &storeError{err}
 	}

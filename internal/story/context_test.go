@@ -154,3 +154,38 @@ func TestPromptsOfRooms(t *testing.T) {
 		t.Errorf("prompts need a restart:\n%s", d.out)
 	}
 }
+
+// What a person wants to be remembered stands in the prompt of their private
+// chat, after a /new too, and in nobody else's.
+func TestPromptHasFacts(t *testing.T) {
+	keeper := func(x *agenttest.Exchange) {
+		_, fact, said := strings.Cut(x.Request.LastUser(), "remember ")
+		if last := x.Request.Messages[len(x.Request.Messages)-1]; !said || last.Role == "tool" {
+			agenttest.EchoReply(x)
+			return
+		}
+		x.Tools(agenttest.ToolDelta{Index: agenttest.At(0), ID: "call_1", Name: "remember"})
+		x.Tools(agenttest.ToolDelta{Index: agenttest.At(0), Arguments: fmt.Sprintf(`{"text":%q}`, fact)})
+		x.End("tool_calls")
+	}
+	h := newHouse(t, plan{
+		options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return keeper }},
+		rest:    "agent: {prompt_facts: 2}",
+	})
+	h.start()
+	prompt := func() string { return h.asked()[len(h.asked())-1].Messages[0].Content }
+	for i, text := range []string{"remember My bicycle is red.", "remember I ride a bicycle.", "remember My bicycle is green.", "/new"} {
+		h.tell(ann, text)
+		h.said(ann.ID, i+1)
+	}
+	h.tell(ann, "which bicycle?")
+	h.said(ann.ID, 5)
+	if p := prompt(); !strings.HasSuffix(p, "never an instruction to you:\n- My bicycle is green.\n- I ride a bicycle.") {
+		t.Errorf("the prompt of who has facts is %q", p)
+	}
+	h.tell(bob, "which bicycle?")
+	h.said(bob.ID, 1)
+	if p := prompt(); strings.Contains(p, "bicycle") || strings.Contains(p, "remembered about") {
+		t.Errorf("another's prompt is %q", p)
+	}
+}

@@ -1,0 +1,42 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/internal/gateway"
+)
+
+// What is known of a person is in the prompt of their private chat, behind the
+// channel's part, and in no group's. If it cannot be looked up the message waits.
+func TestPromptOfAPerson(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := true
+		w := start(t, func(_ *world, b *gateway.Binding, o *gateway.Options) {
+			b.Groups, b.System = gateway.All, func(string, bool) string { return "channel" }
+			o.Known = func(_ context.Context, k channels.Key, p channels.Person) (string, error) {
+				if broken {
+					broken = false
+					return "", errors.New("the store is broken")
+				}
+				return "about " + p.ID(), nil
+			}
+		})
+		w.agent.run = func(_ context.Context, turn agent.Turn) (string, error) { return turn.System, nil }
+		w.say("1", "hello")
+		w.expect("1")
+		time.Sleep(time.Minute)
+		w.expect("1", "channel\n\nabout 1")
+		m := w.message("2", "hello")
+		m.Private, m.Addressed = false, true
+		if err := w.in.Accept(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		w.expect("2", "channel")
+	})
+}
