@@ -115,8 +115,8 @@ type Erasure struct {
 	// them or of Keys by an id of five characters or more. Summaries that cover such a message are removed:
 	// they may tell what it said.
 	Senders []Sender
-	// Files are removed as well, by who keeps files; a store passes over them.
-	// Nil: nobody has looked which files the messages of Senders have.
+	// Files are the attachments of Senders, as far as the caller knows them. They
+	// are removed by the wrapper that keeps files; a store ignores them.
 	Files []string
 }
 

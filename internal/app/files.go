@@ -85,9 +85,9 @@ func (f filing) Join(ctx context.Context, from, to channels.Key) error {
 }
 
 // Erase also removes the files of what is erased, and what channels keep of
-// it, which goes first: if that fails everything is as it was. The store names
-// the files of messages that were answered; for one that waits, a turn may have
-// fetched them already.
+// it, which is first: if that fails, nothing has changed. The store names the
+// files of messages that were answered; e names those of messages that wait, too,
+// which a turn may have fetched already.
 func (f filing) Erase(ctx context.Context, e sessions.Erasure) (erased sessions.Erased, err error) {
 	passPoint("erase.begun")
 	noted, err := f.kept.erase(ctx, e, func() error {
@@ -101,20 +101,13 @@ func (f filing) Erase(ctx context.Context, e sessions.Erasure) (erased sessions.
 
 // erase removes the files that were there, and names them.
 func (f filing) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
-	named := e.Files
-	if named == nil {
-		var err error
-		if named, err = f.fetched(ctx, e.Senders); err != nil {
-			return sessions.Erased{}, err
-		}
-	}
 	passPoint("erase.noted")
 	erased, err := f.Store.Erase(ctx, e)
 	passPoint("erase.store")
-	if err != nil && nothingErased(erased) {
+	if err != nil && erased.Empty() {
 		return erased, err
 	}
-	all, errs := slices.Concat(named, erased.Files), []error{err}
+	all, errs := slices.Concat(e.Files, erased.Files), []error{err}
 	for _, k := range e.Keys {
 		more, err := f.files.Files(k)
 		all, errs = append(all, more...), append(errs, err)
@@ -127,35 +120,6 @@ func (f filing) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased,
 	}
 	passPoint("erase.files")
 	return erased, errors.Join(errs...)
-}
-
-// fetched names the files that the messages of senders in the inbox have, if
-// they are here.
-func (f filing) fetched(ctx context.Context, senders []sessions.Sender) (files []string, err error) {
-	keys, err := sessions.KeysOf(ctx, f, senders)
-	if err != nil || len(keys) == 0 { // no keys are all of them
-		return nil, err
-	}
-	err = f.Dump(ctx, keys, func(r sessions.Record) error {
-		if r.Inbox == nil {
-			return nil
-		}
-		in := r.Inbox.Inbound
-		mine := slices.ContainsFunc(senders, func(s sessions.Sender) bool {
-			return s.Channel == in.Key.Channel() && slices.Contains(in.Sender.IDs, s.ID)
-		})
-		for i := range in.Attachments {
-			if mine {
-				files = append(files, media.Name(in, i))
-			}
-		}
-		return nil
-	})
-	return files, err
-}
-
-func nothingErased(e sessions.Erased) bool {
-	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+len(e.Copies)+len(e.Files) == 0
 }
 
 const (

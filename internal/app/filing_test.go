@@ -13,6 +13,7 @@ import (
 	"dragoman/internal/app"
 	"dragoman/internal/media"
 	"dragoman/sessions"
+	"dragoman/sessions/erasure"
 	"dragoman/sessions/memory"
 )
 
@@ -73,7 +74,7 @@ func TestEraseRemovesFilesOfPeople(t *testing.T) {
 			if test.answered {
 				answer(t, s, in, a)
 			}
-			got, err := s.Erase(ctx, sessions.Erasure{Senders: []sessions.Sender{{Channel: "telegram", ID: "71"}}})
+			got, err := erasure.New(erasure.Options{Store: s, FileName: media.Name}).Erase(ctx, sessions.Erasure{Senders: []sessions.Sender{{Channel: "telegram", ID: "71"}}})
 			if test.gone != slices.Equal(got.Files, []string{a.File}) {
 				t.Errorf("Erase names the files %v, and removed %s: %v", got.Files, a.File, test.gone)
 			}

@@ -2,6 +2,7 @@ package erasure
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,9 +17,8 @@ import (
 // any, there is something to do.
 func (e *Eraser) survey(ctx context.Context, i *intention) error {
 	what := &i.Erasure
-	what.Files = []string{} // not nil: they were looked for
 	mine := newSubject(*what)
-	keys, err := sessions.KeysOf(ctx, e.Store, what.Senders)
+	keys, err := e.wroteIn(ctx, what.Senders)
 	if err != nil {
 		return err
 	}
@@ -57,6 +57,28 @@ func (e *Eraser) survey(ctx context.Context, i *intention) error {
 	copies, _, err := e.Beside()
 	i.Logged = i.Logged || len(copies) > 0
 	return err
+}
+
+// wroteIn are the conversations in which one of senders wrote something that is
+// stored, in no order.
+func (e *Eraser) wroteIn(ctx context.Context, senders []sessions.Sender) (keys []channels.Key, err error) {
+	ids := map[string][]string{}
+	for _, s := range senders {
+		ids[s.Channel] = append(ids[s.Channel], s.ID)
+	}
+	found := map[channels.Key]bool{}
+	for channel, mine := range ids {
+		writers, err := e.Store.Writers(ctx, channel)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range writers {
+			if slices.ContainsFunc(w.IDs, func(id string) bool { return slices.Contains(mine, id) }) {
+				found[w.Key] = true
+			}
+		}
+	}
+	return slices.Collect(maps.Keys(found)), nil
 }
 
 // subject recognizes what belongs to an erasure.

@@ -118,8 +118,8 @@ func (d *disk) Moment() memory.Moment {
 
 func (m *moment) Take() { m.lsn = m.d.last() }
 
-func (m *moment) Content(k channels.Key, whole bool) (memory.Content, error) {
-	return m.d.contentAt(k, whole, m.lsn)
+func (m *moment) Content(k channels.Key) (memory.Content, error) {
+	return m.d.contentAt(k, true, m.lsn)
 }
 
 func (m *moment) End() { m.end.Do(m.d.settling.Unlock) }

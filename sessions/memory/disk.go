@@ -35,9 +35,8 @@ type Disk interface {
 type Moment interface {
 	// Take says that the moment is now. It comes once, under the store's lock.
 	Take()
-	// Content is that of a conversation, as it was; without whole it has at
-	// least the summaries.
-	Content(k channels.Key, whole bool) (Content, error)
+	// Content is that of a conversation, as it was.
+	Content(k channels.Key) (Content, error)
 	// End ends it.
 	End()
 }

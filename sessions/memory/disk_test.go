@@ -40,9 +40,9 @@ func (d fullDisk) Scratch() (*os.File, error)                                 { 
 
 type noMoment struct{}
 
-func (noMoment) Take()                                              {}
-func (noMoment) Content(channels.Key, bool) (memory.Content, error) { return memory.Content{}, nil }
-func (noMoment) End()                                               {}
+func (noMoment) Take()                                        {}
+func (noMoment) Content(channels.Key) (memory.Content, error) { return memory.Content{}, nil }
+func (noMoment) End()                                         {}
 
 // countingDisk counts how often a conversation is read.
 type countingDisk struct {

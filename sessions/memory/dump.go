@@ -16,21 +16,11 @@ import (
 // lock. What is on a disk is read as it was then, and nobody waits for that;
 // emit is called after it and may use the store.
 func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
-	return s.copied(ctx, "dump", keys, false, emit)
-}
-
-// Heads is part of [sessions.Directory]. It goes the way of a Dump.
-func (s *Store) Heads(ctx context.Context, emit func(sessions.Record) error) error {
-	return s.copied(ctx, "heads", nil, true, emit)
-}
-
-func (s *Store) copied(ctx context.Context, what string, keys []channels.Key, heads bool, emit func(sessions.Record) error) error {
 	whole := len(keys) == 0
 	all, err := s.gather(whole)
 	if err != nil {
-		return s.wrap(what, err)
+		return s.wrap("dump", err)
 	}
-	all.heads = heads
 	if err = s.collect(ctx, whole, keys, all); err == nil {
 		err = all.each(func(r sessions.Record) error {
 			if err := ctx.Err(); err != nil {
@@ -40,7 +30,7 @@ func (s *Store) copied(ctx context.Context, what string, keys []channels.Key, he
 		})
 	}
 	if end := all.close(); err == nil {
-		err = s.wrap(what, end)
+		err = s.wrap("dump", end)
 	}
 	return err
 }
@@ -67,11 +57,7 @@ func (s *Store) collect(ctx context.Context, whole bool, keys []channels.Key, al
 			switch c := s.chats[k]; {
 			case c == nil:
 			case then == nil:
-				content := c.content()
-				if all.heads {
-					content = Content{Summaries: content.Summaries}
-				}
-				errs = append(errs, all.add(records(c.head(), content)...))
+				errs = append(errs, all.add(records(c.head(), c.content())...))
 			default:
 				heads = append(heads, c.head())
 			}
@@ -91,10 +77,7 @@ func (s *Store) collect(ctx context.Context, whole bool, keys []channels.Key, al
 	}
 	defer s.outside.Done()
 	for _, h := range heads {
-		content, err := then.Content(h.Key, !all.heads)
-		if all.heads {
-			content = Content{Summaries: content.Summaries}
-		}
+		content, err := then.Content(h.Key)
 		if err == nil {
 			err = all.add(records(h, content)...)
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"slices"
 
 	"dragoman/sessions"
 )
@@ -18,10 +17,9 @@ type Scratch interface {
 	Scratch() (*os.File, error)
 }
 
-// gathered is a Dump, or Heads, between the lock, under which it is gathered, and the
-// emit that it is handed to. Records wait in file if there is one.
+// gathered is a Dump between the lock, under which it is gathered, and the emit
+// that it is handed to. Records wait in file if there is one.
 type gathered struct {
-	heads   bool // only conversations and facts are wanted
 	records []sessions.Record
 	file    *os.File
 	out     *bufio.Writer
@@ -46,9 +44,6 @@ func (s *Store) gather(whole bool) (*gathered, error) {
 }
 
 func (g *gathered) add(records ...sessions.Record) error {
-	if g.heads {
-		records = slices.DeleteFunc(records, func(r sessions.Record) bool { return r.Conversation == nil && r.Fact == nil })
-	}
 	if g.file == nil {
 		g.records = append(g.records, records...)
 		return nil

@@ -13,22 +13,12 @@ import (
 // Dump is part of [sessions.Copies]. It reads within one transaction: what is
 // written meanwhile waits in the log and is not seen.
 func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
-	return s.dump(ctx, "dump", emit, func(d *dumper) error { return d.all(keys) })
-}
-
-// Heads is part of [sessions.Directory]. It reads as Dump does.
-func (s *Store) Heads(ctx context.Context, emit func(sessions.Record) error) error {
-	return s.dump(ctx, "heads", emit, (*dumper).heads)
-}
-
-// dump has read hand out what it reads in one transaction.
-func (s *Store) dump(ctx context.Context, what string, emit func(sessions.Record) error, read func(*dumper) error) error {
 	if err := s.readable(ctx); err != nil {
-		return wrap(what, err)
+		return wrap("dump", err)
 	}
 	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return wrap(what, err)
+		return wrap("dump", err)
 	}
 	var told error // emit's, which is returned as it is
 	d := &dumper{ctx: ctx, store: s, tx: tx, emit: func(r sessions.Record) error {
@@ -36,7 +26,7 @@ func (s *Store) dump(ctx context.Context, what string, emit func(sessions.Record
 		return told
 	}}
 	d.stmts.prepare = tx.PrepareContext
-	err = read(d)
+	err = d.all(keys)
 	d.stmts.close()
 	end := tx.Rollback()
 	if told != nil {
@@ -46,7 +36,7 @@ func (s *Store) dump(ctx context.Context, what string, emit func(sessions.Record
 		err = end
 	}
 	if err != nil {
-		return wrap(what, err)
+		return wrap("dump", err)
 	}
 	return nil
 }
@@ -128,20 +118,6 @@ func (d *dumper) keys() (keys []channels.Key, err error) {
 		return sessions.Record{}, err
 	})
 	return keys, err
-}
-
-// heads hands out the records of conversations, and facts.
-func (d *dumper) heads() error {
-	keys, err := d.keys()
-	if err != nil {
-		return err
-	}
-	for _, k := range rules.DumpKeys(keys) {
-		if _, _, err := d.head(k); err != nil {
-			return err
-		}
-	}
-	return d.facts()
 }
 
 // chat hands out what belongs to k.

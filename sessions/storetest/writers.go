@@ -3,8 +3,6 @@ package storetest
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -69,32 +67,6 @@ func sameWriters(t *testing.T, s sessions.Store) {
 			return
 		}
 		same(t, "Writers("+channel+") against what is stored", got, list)
-	}
-	sameHeads(ctx, t, s)
-}
-
-// sameHeads compares the heads with what a dump has of them.
-func sameHeads(ctx context.Context, t *testing.T, s sessions.Store) {
-	t.Helper()
-	var want, got []string
-	line := func(list *[]string) func(sessions.Record) error {
-		return func(r sessions.Record) error {
-			if r.Conversation != nil || r.Fact != nil || list == &got {
-				b, err := json.Marshal(r)
-				*list = append(*list, string(b))
-				return err
-			}
-			return nil
-		}
-	}
-	must(t, s.Dump(ctx, nil, line(&want)))
-	must(t, s.Heads(ctx, line(&got)))
-	same(t, "Heads against what is stored", got, want)
-	if len(want) > 0 {
-		end := errors.New("enough")
-		if err := s.Heads(ctx, func(sessions.Record) error { return end }); !errors.Is(err, end) {
-			t.Errorf("Heads = %v, want the error of emit", err)
-		}
 	}
 }
 
