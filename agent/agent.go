@@ -9,9 +9,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
-	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -116,9 +116,10 @@ type Agent struct {
 	now     func() time.Time
 	lengths lengths
 	habits  habits
-	task    *recap.Task // how opts.Compaction has summaries written
-	watch   watch
-	pauses  pauses
+	// compacting is opts.Compaction, or what SetCompaction was given last.
+	compacting atomic.Pointer[compacting]
+	watch      watch
+	pauses     pauses
 	// fit is window.Fit with opts.Count, and repair is window.Repair where it
 	// makes the summariser's requests.
 	fit    func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message)
@@ -142,8 +143,8 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	a.fit = func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message) {
 		return window.Fit(msgs, users, budget, opts.Count)
 	}
-	if a.task, err = recap.New(opts.Compaction); err != nil {
-		return nil, fmt.Errorf("agent: option Compaction: %w", err)
+	if err := a.SetCompaction(opts.Compaction); err != nil {
+		return nil, err
 	}
 	for _, t := range tools {
 		if err := a.addTool(t); err != nil {
@@ -183,11 +184,6 @@ func (o Options) withDefaults(model Model) (Options, error) {
 		"MaxSteps": o.MaxSteps, "ContextWindow": o.ContextWindow, "MaxTokens": o.MaxTokens,
 		"ToolTimeout": int(o.ToolTimeout), "ToolBytes": o.ToolBytes, "ToolsAtOnce": o.ToolsAtOnce,
 		"Tries": o.Tries, "RetryDelay": int(o.RetryDelay), "LongestWait": int(o.LongestWait),
-		"Compaction.Trigger.TokensPercent": o.Compaction.Trigger.TokensPercent,
-		"Compaction.Trigger.Messages":      o.Compaction.Trigger.Messages,
-		"Compaction.Keep.N":                o.Compaction.Keep.N,
-		"Compaction.MaxMessages":           o.Compaction.MaxMessages,
-		"Compaction.MaxTokens":             o.Compaction.MaxTokens, "Compaction.MaxChars": o.Compaction.MaxChars,
 	} {
 		if n < 0 {
 			return o, fmt.Errorf("agent: option %s is negative", name)
@@ -214,35 +210,13 @@ func (o Options) withDefaults(model Model) (Options, error) {
 		o.Summarizer = model
 	}
 	o.SummarizerWindow = cmp.Or(o.SummarizerWindow, o.windowOf(o.Summarizer.Name()))
-	o.Compaction.MaxTokens = min(cmp.Or(o.Compaction.MaxTokens, o.ContextWindow), o.ContextWindow/4, o.SummarizerWindow/4)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return o, o.checkCompaction()
-}
-
-// checkCompaction refuses what would summarise all the time or not at all. The
-// configuration is checked more closely, with better words.
-func (o Options) checkCompaction() error {
-	c := o.Compaction
-	switch {
-	case c.When == window.WhenOff:
-		return nil
-	case c.Keep.N < 1:
-		return errors.New("agent: Compaction.Keep.N must be at least 1")
-	case c.Keep.Unit == window.UnitMessages && c.Trigger.Messages > 0 && c.Keep.N >= c.Trigger.Messages:
-		return fmt.Errorf("agent: Compaction.Keep.N (%d) must be less than Compaction.Trigger.Messages (%d)", c.Keep.N, c.Trigger.Messages)
-	case c.Keep.Unit == window.UnitMessages && c.MaxMessages > 0 && c.Keep.N >= c.MaxMessages:
-		return fmt.Errorf("agent: Compaction.Keep.N (%d) must be less than Compaction.MaxMessages (%d)", c.Keep.N, c.MaxMessages)
-	case c.When == window.WhenAsk && c.MaxMessages > 0:
-		return fmt.Errorf("agent: Compaction.MaxMessages (%d) would summarise without the person, whom Compaction.When is to ask", c.MaxMessages)
-	case c.Trigger.TokensPercent > 100:
-		return fmt.Errorf("agent: Compaction.Trigger.TokensPercent (%d) is over 100", c.Trigger.TokensPercent)
-	}
-	return nil
+	return o, nil
 }
 
 // windowOf is how many tokens the model of that name takes.

@@ -22,16 +22,16 @@ const (
 // is false where Summarize could do nothing about it, and where the person is
 // asked instead.
 func (a *Agent) NeedsSummary(h sessions.History) bool {
-	return (a.opts.Compaction.When != window.WhenAsk || h.Omitted > 0) && a.triggered(h)
+	return (a.compacting.Load().When != window.WhenAsk || h.Omitted > 0) && a.triggered(h)
 }
 
 // Summarizes reports whether summaries are made at all.
-func (a *Agent) Summarizes() bool { return a.opts.Compaction.When != window.WhenOff }
+func (a *Agent) Summarizes() bool { return a.compacting.Load().When != window.WhenOff }
 
 // AsksForSummary reports whether the person is to choose now: by one of the
 // triggers, where that is chosen.
 func (a *Agent) AsksForSummary(h sessions.History) bool {
-	return a.opts.Compaction.When == window.WhenAsk && h.Omitted == 0 && a.triggered(h)
+	return a.compacting.Load().When == window.WhenAsk && h.Omitted == 0 && a.triggered(h)
 }
 
 // CanSummarize reports whether there is something that a summary of h would
@@ -42,7 +42,7 @@ func (a *Agent) CanSummarize(h sessions.History) bool {
 
 // triggered reports whether h has reached a trigger.
 func (a *Agent) triggered(h sessions.History) bool {
-	c := a.opts.Compaction
+	c := a.compacting.Load()
 	total := len(h.Messages) + h.Omitted
 	if c.When == window.WhenOff || total < c.Trigger.MinMessages {
 		return false
@@ -91,7 +91,7 @@ func (a *Agent) pruned(h sessions.History) []sessions.Message {
 // usefulCut is how many messages a summary must stand for when more than most
 // of them ask for it. Where that leaves just so many, it is enough.
 func (a *Agent) usefulCut(most int) int {
-	c := a.opts.Compaction
+	c := a.compacting.Load()
 	least := most / usefulMessages
 	if c.Keep.Unit == window.UnitMessages {
 		least = min(least, most-c.Keep.N)

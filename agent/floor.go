@@ -106,7 +106,7 @@ func (a *Agent) keptRoom(h sessions.History) int {
 func (a *Agent) keptRoomIn(h sessions.History, size int) int {
 	name := a.nameFor(h.Settings)
 	most := size - a.answerReserve(size)
-	if percent := a.opts.Compaction.Trigger.TokensPercent; percent > 0 {
+	if percent := a.compacting.Load().Trigger.TokensPercent; percent > 0 {
 		most = min(most, size*percent/100)
 	}
 	frame, offer := a.framing(name, &h, "", nil)
@@ -117,7 +117,7 @@ func (a *Agent) keptRoomIn(h sessions.History, size int) int {
 // tokens, and least messages at least. Tokens of the configuration are those
 // of the model that answers there, and window.CutAt counts its own.
 func (a *Agent) keepWithin(h sessions.History, room, least int) Keep {
-	k := a.opts.Compaction.Keep
+	k := a.compacting.Load().Keep
 	if k.Unit == window.UnitTokens {
 		k.N = max(a.room(a.nameFor(h.Settings), k.N), 1)
 	}

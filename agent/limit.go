@@ -12,7 +12,7 @@ import (
 // from the end of the running turn, so that of a long one's history nothing
 // may stay. Where no summary comes of it, newest cuts the view.
 func (r *run) within(ctx context.Context) error {
-	most := r.a.opts.Compaction.MaxMessages
+	most := r.a.compacting.Load().MaxMessages
 	for tries := 0; most > 0 && len(r.all) > most && r.own > 0 && !r.stuck; tries++ {
 		before, turn := r.own, len(r.all)-r.own
 		keep := max(r.own-window.CutAt(r.all, r.a.keep(r.t.History)), 0)
@@ -30,7 +30,7 @@ func (r *run) within(ctx context.Context) error {
 
 // newest is the view with as many messages as it may have.
 func (r *run) newest(msgs []sessions.Message, users int) []sessions.Message {
-	c := r.a.opts.Compaction
+	c := r.a.compacting.Load()
 	if c.MaxMessages == 0 {
 		return msgs
 	}

@@ -146,7 +146,7 @@ func (a *Agent) framing(name string, h *sessions.History, channel string, summar
 		}
 		prompt = strings.TrimSpace(prompt + "\n\n" + noteToolless)
 	}
-	return window.NewFrame(a.stamping(prompt), channel, summary, a.opts.Compaction.Render), o
+	return window.NewFrame(a.stamping(prompt), channel, summary, a.compacting.Load().Render), o
 }
 
 // noteToolless is in the prompt of a model that is offered no tools, which other

@@ -243,7 +243,7 @@ func (r *run) noteCut(ctx context.Context) {
 	switch {
 	case r.t.Compact == nil:
 		why = cutNoTranscript
-	case r.a.opts.Compaction.When == window.WhenOff:
+	case r.a.compacting.Load().When == window.WhenOff:
 		level, why = slog.LevelDebug, cutOff // as it was wanted, in every turn
 	case why == cutRests:
 		level = slog.LevelDebug // the turn in which it failed has said it
@@ -264,7 +264,7 @@ const noteCompacting = "Organizing the conversation…"
 // stopped: without a summary, the view is cut.
 func (r *run) compact(ctx context.Context, keep *Keep) error {
 	r.compactTried = true
-	if r.t.Compact == nil || r.a.opts.Compaction.When == window.WhenOff {
+	if r.t.Compact == nil || r.a.compacting.Load().When == window.WhenOff {
 		return nil
 	}
 	said := strings.Join(r.said, "\n\n")

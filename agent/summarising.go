@@ -14,6 +14,7 @@ import (
 
 // summarising is one Summarize under way.
 type summarising struct {
+	c    *compacting // as it was when this began
 	a    *Agent
 	now  recap.Summary // the summary so far
 	left []sessions.Message
@@ -107,7 +108,7 @@ func (s *summarising) write(ctx context.Context, req Request, msgs []sessions.Me
 	if !errors.As(err, &flaw) {
 		return w, err
 	}
-	again, err := s.requestOf(s.a.task.Again(req.Messages[0].Content, flaw))
+	again, err := s.requestOf(s.c.task.Again(req.Messages[0].Content, flaw))
 	if err != nil {
 		return recap.Summary{}, err
 	}
@@ -130,7 +131,7 @@ func (s *summarising) ask(ctx context.Context, req Request, msgs []sessions.Mess
 	}
 	s.a.learn(model, req, resp.Usage)
 	answer := recap.Answer{Text: resp.Message.Content, Finish: resp.Finish, Refused: resp.Refused, Called: len(resp.Message.ToolCalls) > 0}
-	w, err := s.a.task.Read(answer, recap.Talk{Previous: s.now.Text, Messages: msgs})
+	w, err := s.c.task.Read(answer, recap.Talk{Previous: s.now.Text, Messages: msgs})
 	if err != nil {
 		return recap.Summary{}, err
 	}
@@ -159,7 +160,7 @@ var tooMuch = recap.TooLong("is longer than what it replaces")
 // a share of the room.
 func (s *summarising) request() (Request, []string, error) {
 	a := s.a
-	fixed := a.textTokens(a.task.Instructions()) + a.textTokens(a.task.Question(s.now.Text, ""))
+	fixed := a.textTokens(s.c.task.Instructions()) + a.textTokens(s.c.task.Question(s.now.Text, ""))
 	// The reserve of a tenth is for what the count gets wrong.
 	limit := a.room(a.opts.Summarizer.Name(), s.window*9/10-s.most)
 	room := limit - fixed
@@ -179,7 +180,7 @@ func (s *summarising) request() (Request, []string, error) {
 		used += size
 		entries = append(entries, entry)
 	}
-	req, err := s.requestOf(a.task.Question(s.now.Text, strings.Join(entries, "")))
+	req, err := s.requestOf(s.c.task.Question(s.now.Text, strings.Join(entries, "")))
 	if err == nil && !strings.Contains(req.Messages[0].Content, window.PreviousSummary(s.now.Text)) {
 		return Request{}, nil, fmt.Errorf("%w: the summary so far is not among what is summarised", ErrUnseen)
 	}
@@ -189,14 +190,14 @@ func (s *summarising) request() (Request, []string, error) {
 // requestOf is a request of the summariser's. It passes the validator that
 // every other request passes too.
 func (s *summarising) requestOf(text string) (Request, error) {
-	a, c := s.a, s.a.opts.Compaction
+	a, c := s.a, s.c
 	msgs := a.repair([]sessions.Message{{Role: sessions.RoleUser, Content: text}})
 	if err := window.Validate(msgs); err != nil {
 		return Request{}, fmt.Errorf("agent: summarise: %w", err)
 	}
 	req := Request{
-		System: a.task.Instructions(), Messages: msgs, MaxTokens: s.most, Temperature: a.opts.Temperature,
-		Format: a.task.Schema(),
+		System: s.c.task.Instructions(), Messages: msgs, MaxTokens: s.most, Temperature: a.opts.Temperature,
+		Format: s.c.task.Schema(),
 	}
 	if c.Temperature != nil {
 		t := float32(*c.Temperature)

@@ -52,10 +52,11 @@ func (a *Agent) Summarize(ctx context.Context, h sessions.History, keep *Keep) (
 	if h.Omitted > 0 {
 		return sessions.Summary{}, ErrPartialHistory
 	}
-	if a.opts.Compaction.When == window.WhenOff {
+	c := a.compacting.Load()
+	if c.When == window.WhenOff {
 		return sessions.Summary{}, ErrNothingToSummarize
 	}
-	s := summarising{a: a, all: h.Messages, cut: window.CutAt(h.Messages, a.keepOr(keep, h))}
+	s := summarising{a: a, c: c, all: h.Messages, cut: window.CutAt(h.Messages, a.keepOr(keep, h))}
 	s.limit(a.summarizerWindow(), a.summaryTokens(h))
 	if len(s.left) == 0 {
 		return sessions.Summary{}, ErrNothingToSummarize
@@ -63,7 +64,7 @@ func (a *Agent) Summarize(ctx context.Context, h sessions.History, keep *Keep) (
 	if h.Summary != nil {
 		s.now.Text = h.Summary.Text
 	}
-	if a.opts.Compaction.MaxMessages == 0 {
+	if c.MaxMessages == 0 {
 		// Else a summary is wanted for the sake of the number of messages.
 		s.replaced = a.messageTokens(h.Messages[:s.cut]) + a.textTokens(s.now.Text)
 	}
@@ -103,7 +104,7 @@ func (a *Agent) summaryTokens(h sessions.History) int {
 }
 
 // summaryTokensIn is the same in a window of so many tokens.
-func (a *Agent) summaryTokensIn(size int) int { return min(a.opts.Compaction.MaxTokens, size/4) }
+func (a *Agent) summaryTokensIn(size int) int { return min(a.compacting.Load().MaxTokens, size/4) }
 
 // inReach moves cut back to what about maxParts requests to a model that takes
 // so many tokens can hold.

@@ -84,6 +84,7 @@ type Daemon struct {
 	workspace *tools.Workspace
 	metrics   *metrics.Set
 	model     agent.Model
+	agent     *agent.Agent
 	health    health // of model
 	unwell    othersHealth
 	chosen    string // how the model came to be chosen
@@ -225,11 +226,10 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		}
 		d.channels.bindings[i].Channel = wrapChannel(d.channels.bindings[i].Channel)
 	}
-	ag, err := d.buildAgent()
-	if err != nil {
+	if d.agent, err = d.buildAgent(); err != nil {
 		return err
 	}
-	d.tellRoom(ag)
+	d.tellRoom(d.agent)
 	if d.beats, err = newBeats(d.cfg, d.store, d.workspace, d.log, d.metrics); err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	messages, bytes := gateway.HistoryFor(window)
 	turns := maxTurns(d.cfg, d.hosted != nil && models.Near(d.hosted.server.BaseURL), memoryLimit())
 	d.log.Info("conversations that are answered at the same time", "max_turns", turns)
-	d.gateway, err = gateway.New(d.store, ag, d.channels.bindings, gateway.Options{
+	d.gateway, err = gateway.New(d.store, d.agent, d.channels.bindings, gateway.Options{
 		HistoryMessages: messages, HistoryBytes: bytes,
 		MaxTurns: turns, Queue: gateway.Mode(d.cfg.Queue.Mode), MaxWaiting: d.cfg.Queue.MaxWaiting,
 		MaxMessageBytes: int(d.cfg.Queue.MaxMessageBytes), RatePerMinute: orUnlimited(d.cfg.Queue.RatePerMinute),

@@ -73,8 +73,8 @@ func (d *Daemon) reloads(ctx context.Context) {
 	}
 }
 
-// reload applies allow lists, prompts of channels, log level, jobs and hooks. A configuration with
-// problems changes nothing.
+// reload applies allow lists, prompts of channels, how summaries are made, log
+// level, jobs and hooks. A configuration with problems changes nothing.
 func (d *Daemon) reload() {
 	if d.opts.Reload == nil {
 		return
@@ -101,16 +101,23 @@ func (d *Daemon) reload() {
 		d.gateway.Shut(name, gone) // nobody may talk on a channel that was taken out
 		now.Channels[name] = ch
 	}
-	d.current.Store(&now)
 	if err := d.beats.replace(cfg); err != nil {
 		d.log.Error("reload: the jobs stay as they were", "err", err)
 	}
 	if err := d.hooks.Replace(hooksOf(cfg)); err != nil {
 		d.log.Error("reload: the hooks stay as they were", "err", err)
 	}
+	if err := d.agent.SetCompaction(cfg.Summary.Compaction()); err != nil {
+		d.log.Error("reload: summaries are made as before", "err", err)
+	} else {
+		now.Summary, now.Summary.Model = cfg.Summary, d.cfg.Summary.Model
+	}
+	d.current.Store(&now)
 	d.gateway.Revive()
-	d.log.Info("reloaded: allow lists, prompts of channels, jobs, hooks and log level")
-	if rest := config.Changed(d.cfg, cfg, "log.level", "heartbeat", "hooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts"); len(rest) > 0 {
+	d.log.Info("reloaded: allow lists, prompts of channels, summaries, jobs, hooks and log level")
+	was := *d.cfg
+	was.Summary = now.Summary
+	if rest := config.Changed(&was, cfg, "log.level", "heartbeat", "hooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts"); len(rest) > 0 {
 		d.log.Warn("these settings changed and need a restart", "settings", strings.Join(rest, ", "))
 	}
 }

@@ -152,6 +152,18 @@ func TestReloadWithoutTheChannel(t *testing.T) {
 	say("good evening")
 }
 
+// What a running daemon cannot change is named, and nothing else.
+func TestReloadNamesWhatNeedsARestart(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "workspace_mode: shared")
+	r := p.run()
+	p.write("workspace_mode: per_chat\nlog: {level: debug}\nsummary: {keep: {n: 6}}")
+	r.reload("need a restart")
+	if want := `settings=workspace_mode` + "\n"; !strings.Contains(r.log.String(), want) {
+		t.Errorf("the log does not say %s:\n%s", want, r.log)
+	}
+}
+
 // A job that is being replaced while it runs is neither lost nor run twice.
 func TestReloadKeepsRunningJobs(t *testing.T) {
 	t.Parallel()
