@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -61,7 +62,9 @@ func (runCmd) Run(e *env, c *cli) error {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := untilSignal(e.ctx)
 	defer stop()
-	hangup, stopHangup := onHangup(ctx)
+	ctx, hangup, stopHangup := onHangup(ctx, func() {
+		_, _ = fmt.Fprintln(e.err, "The terminal was closed, so Dragoman stops.")
+	})
 	defer stopHangup()
 	return e.daemon.run(ctx, e, cfg, c.Config, hangup)
 }
@@ -115,34 +118,6 @@ func untilSignal(ctx context.Context, more ...os.Signal) (context.Context, func(
 		}
 	}()
 	return ctx, func() {
-		cancel()
-		<-done
-	}
-}
-
-// onHangup turns SIGHUP into requests to reload. Requests that come while one
-// is waiting are the same request.
-func onHangup(ctx context.Context) (<-chan struct{}, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	signals, requests := make(chan os.Signal, 1), make(chan struct{}, 1)
-	signal.Notify(signals, syscall.SIGHUP)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer signal.Stop(signals)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-signals:
-				select {
-				case requests <- struct{}{}:
-				default:
-				}
-			}
-		}
-	}()
-	return requests, func() {
 		cancel()
 		<-done
 	}

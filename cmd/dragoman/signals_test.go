@@ -76,11 +76,17 @@ func kill(t *testing.T, pid int, s syscall.Signal) {
 // stuck is a daemon that never drains.
 type stuck struct{ fakeDaemon }
 
-func (*stuck) run(ctx context.Context, _ *env, _ *config.Config, _ string, _ <-chan struct{}) error {
+func (*stuck) run(ctx context.Context, _ *env, _ *config.Config, _ string, hangup <-chan struct{}) error {
 	fmt.Println("serving")
-	<-ctx.Done()
-	fmt.Println("draining")
-	select {}
+	for {
+		select {
+		case <-hangup:
+			fmt.Println("reloading")
+		case <-ctx.Done():
+			fmt.Println("draining")
+			select {}
+		}
+	}
 }
 
 // stuckMain is a process that runs it.

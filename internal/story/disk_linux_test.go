@@ -3,11 +3,13 @@ package story_test
 import (
 	"fmt"
 	"net/http"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"dragoman/agent/agenttest"
 	"dragoman/internal/testkit"
@@ -20,6 +22,26 @@ func TestCase41DiskFull(t *testing.T) { diskFull(t, "") }
 
 // The same over files.
 func TestCase41DiskFullFiles(t *testing.T) { diskFull(t, "store: {type: file}\n") }
+
+// piped is a chat that is asked by a program.
+type piped struct {
+	out, errs *testkit.Output
+	ended     chan error
+}
+
+// pipe asks one line in a pipe.
+func (h *house) pipe(line string) *piped {
+	h.t.Helper()
+	p := &piped{&testkit.Output{}, &testkit.Output{}, make(chan error, 1)}
+	cmd := exec.CommandContext(h.t.Context(), h.bin, "chat", "--config", h.config)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(line), p.out, p.errs
+	cmd.Env, cmd.Dir = h.environment(), h.dir
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	go func() { p.ended <- cmd.Wait() }()
+	return p
+}
 
 func diskFull(t *testing.T, store string) {
 	disk := testkit.SmallDisk(t, "6m") // SQLite lets its log grow to 4 MiB before it empties it
@@ -56,6 +78,10 @@ func diskFull(t *testing.T, store string) {
 	if h.api.Unconfirmed() == 0 {
 		t.Error("a message that could not be stored was confirmed")
 	}
+	chat := h.pipe("hello from a pipe #0\n")
+	if !testkit.Poll(6*time.Second, func() bool { return strings.Contains(chat.errs.String(), "The disk is full") }) {
+		t.Errorf("for six seconds a piped chat does not say that the disk is full, but %q", chat.errs)
+	}
 	h.gates.open("disk") // this answer is ready while nothing can be written
 	testkit.Eventually(h.t, "the answer to wait", func() bool {
 		return strings.Contains(d.out.String(), "the store refused an answer") || len(finished(h.api.FromBot(bob.ID))) > 0
@@ -63,6 +89,10 @@ func diskFull(t *testing.T, store string) {
 	free()
 
 	h.until("everything to be confirmed", func() bool { return h.api.Unconfirmed() == 0 })
+	testkit.Eventually(h.t, "the piped chat to be answered", func() bool { return strings.Contains(chat.out.String(), "#0") })
+	if err := <-chat.ended; err != nil {
+		t.Errorf("the piped chat ends with %v", err)
+	}
 	if got := h.said(bob.ID, 1)[0]; !strings.HasSuffix(got, "the end of disk. #2") {
 		t.Errorf("Bob is told %q, want the whole answer", got)
 	}

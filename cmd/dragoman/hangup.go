@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// onHangup turns SIGHUP into requests to reload. Requests that come while one
+// is waiting are the same request. A terminal that is closed sends SIGHUP, too:
+// then the context that it returns ends, after closed was called. It does so
+// only if the process was started in a terminal, and not to ignore SIGHUP, as by nohup.
+func onHangup(ctx context.Context, closed func()) (context.Context, <-chan struct{}, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	watched := !signal.Ignored(syscall.SIGHUP) && hasTerminal()
+	signals, requests := make(chan os.Signal, 1), make(chan struct{}, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer signal.Stop(signals)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-signals:
+			}
+			if watched && terminalGone(ctx) {
+				closed()
+				cancel()
+				return
+			}
+			select {
+			case requests <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return ctx, requests, func() {
+		cancel()
+		<-done
+	}
+}
+
+// terminalGone looks a few times: the signal can come before the terminal goes.
+func terminalGone(ctx context.Context) bool {
+	for range 10 {
+		if !hasTerminal() {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return false
+}
+
+// hasTerminal reports whether this process belongs to a terminal that is open.
+func hasTerminal() bool {
+	fd, err := syscall.Open("/dev/tty", syscall.O_RDONLY|syscall.O_NOCTTY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	_ = syscall.Close(fd)
+	return true
+}
