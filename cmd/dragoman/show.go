@@ -178,7 +178,7 @@ func (s view) headText() string {
 	if s.summary != nil {
 		line("summary", s.summaryText())
 	}
-	if model := s.lastModel(); model != "" && c.Model == "" {
+	if model := s.lastModel(); model != "" && c.Model == "" && s.later == 0 {
 		line("model", oneLine(model)+" (wrote the last answer)")
 	}
 	b.WriteString(settingsLines(c.Settings, 0))

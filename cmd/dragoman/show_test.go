@@ -135,6 +135,9 @@ func TestShowTellsTheWhole(t *testing.T) {
 	if out := w.want([]string{"(5 messages before"}, "sessions", "show", "telegram:1", "--last", "3"); strings.Contains(out, "──") {
 		t.Errorf("a border stands where none is:\n%s", out)
 	}
+	if out := w.want([]string{"re: two"}, "sessions", "show", "telegram:1", "--before", "5"); strings.Contains(out, "wrote the last answer") {
+		t.Errorf("an older page tells of the last answer:\n%s", out)
+	}
 	w.want([]string{"(4 messages before; more: --before 5; all: --last 0)\n" + border}, "sessions", "show", "telegram:1", "--last", "4")
 
 	var got map[string]any
