@@ -329,7 +329,7 @@ func js[T any](v *visitor, expression string) T {
 // gone: that is "not yet", not a failure.
 func (v *visitor) until(expression string) {
 	v.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		ctx, cancel := context.WithTimeout(v.ctx, 30*time.Second)
 		done, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")", chromedp.EvalAwaitPromise))

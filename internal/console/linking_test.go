@@ -59,7 +59,12 @@ func newHandset(t *testing.T) *handset {
 	t.Cleanup(func() {
 		cancel()
 		running.Wait()
+		if t.Failed() {
+			t.Logf("the channel's log:\n%s", h.log)
+		}
 	})
+	// The page looks once, and again after half a minute.
+	testkit.Eventually(t, "the channel to need a phone", func() bool { return h.channel.Status().State == channels.StateFailed })
 	return h
 }
 
