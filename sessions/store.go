@@ -199,6 +199,12 @@ type Facts interface {
 	Forget(ctx context.Context, scope string, id int64) error
 }
 
+// ChatScope is the scope of a chat.
+func ChatScope(k channels.Key) string { return "chat:" + k.String() }
+
+// PersonScope is the scope of the person with that id.
+func PersonScope(channel, id string) string { return "person:" + channel + ":" + id }
+
 // Leases guards things that may exist once over all nodes.
 type Leases interface {
 	// Hold waits for the lease called name, runs run while it is held and

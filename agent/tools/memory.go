@@ -40,8 +40,7 @@ const (
 // own memory can be chosen anywhere; it is that of this chat alone.
 func scope(c agent.Call, about string) (string, error) {
 	id := c.Person.ID()
-	person := "person:" + c.Key.Channel() + ":" + id
-	chat := "chat:" + c.Key.String()
+	person, chat := sessions.PersonScope(c.Key.Channel(), id), sessions.ChatScope(c.Key)
 	if c.Key.IsZero() {
 		return "", errors.New("there is no memory outside of a conversation")
 	}

@@ -269,14 +269,14 @@ func TestEraseNamesWhatMayRemain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := "\nThe memory of irc:#go stays, and may tell of the person: dragoman sessions facts irc:#go lists it, or erase that chat too: dragoman sessions erase irc:#go\n"
+	want := "\nThe memory of irc:#go is kept, and may tell of the person: dragoman sessions facts irc:#go lists it, or erase that chat too: dragoman sessions erase irc:#go\n"
 	_, out, _ := w.run("sessions", "erase", "irc:alice")
 	if !strings.Contains(out, want) {
 		t.Errorf("the plan lacks %q:\n%s", want, out)
 	}
 	w.want([]string{"\"may_remain\": [\n    \"irc:#go\"\n  ]"}, "sessions", "erase", "irc:alice", "--yes", "--json")
 	out = w.want([]string{"memory: 1 fact"}, "sessions", "erase", "irc:#go", "--yes")
-	if strings.Contains(out, "stays") {
+	if strings.Contains(out, "is kept, and") {
 		t.Errorf("what is erased is said to stay:\n%s", out)
 	}
 }

@@ -14,18 +14,18 @@ import (
 
 type sessionsEraseCmd struct {
 	Target       string `arg:"" help:"A conversation's key, a person like telegram:123456, or the name of somebody who was paired."`
-	Conversation bool   `help:"Only the conversation of that key: the person in a private chat stays everywhere else."`
+	Conversation bool   `help:"Only the conversation of that key: the person in a private chat is kept everywhere else."`
 	Yes          bool   `short:"y" help:"Do not ask."`
 	jsonFlag
 }
 
 // Help is what --help says beside the flags.
 func (*sessionsEraseCmd) Help() string {
-	return `The key of a private chat means the person in it, everywhere on that channel: what they wrote in shared chats, their facts and pairings go too. ` +
-		`With --conversation only that chat goes. The key of a shared chat means that chat alone.
+	return `The key of a private chat means the person in it, everywhere on that channel: what they wrote in shared chats, their facts and their pairings are erased, too. ` +
+		`With --conversation only that chat is erased. The key of a shared chat means that chat alone.
 
-What stays: what the model and others said in shared chats, the memory of those chats, titles, summaries of what others wrote, files that the model wrote into the workspace, backups, exports, and what the provider of the model and the people's phones keep. ` +
-		`Before it asks, the command shows what it will erase. "sessions search NAME" and "sessions facts KEY" find what stays and tells of the person.`
+What is kept: what the model and others said in shared chats, the memory of those chats, titles, summaries of what others wrote, files that the model wrote into the workspace, backups, exports, and what the provider of the model and the people's phones keep. ` +
+		`Before it asks, the command shows what it will erase. "sessions search NAME" and "sessions facts KEY" find what is kept and tells of the person.`
 }
 
 func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
@@ -71,13 +71,13 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 	})
 }
 
-// erased is what an erasure took away, and where it did not look.
+// erased is what an erasure removed, and where it did not look.
 type erased struct {
 	sessions.Erased
 	// Names are keys of which nothing but the name was left.
 	Names     []channels.Key `json:"names,omitempty"`
 	NotErased []string       `json:"not_erased,omitempty"`
-	// MayRemain are shared chats whose memory stays.
+	// MayRemain are shared chats whose memory is kept.
 	MayRemain []string `json:"may_remain,omitempty"`
 	// MaybeTheirs are people, as an erasure takes them, who may be the same.
 	MaybeTheirs []string `json:"maybe_theirs,omitempty"`

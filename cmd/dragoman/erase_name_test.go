@@ -11,7 +11,7 @@ func TestEraseOfAName(t *testing.T) {
 		w.want(nil, "sessions", "delete", key, "--yes")
 	}
 	w.want([]string{
-		"Nothing is left of telegram:7 but the name, which goes.",
+		"Nothing is left of telegram:7 but the name, which is removed, too.",
 		"Erased: 0 conversations", "Removed, because nothing else was left of it: the name telegram:7.\n",
 	}, "sessions", "erase", "telegram:7", "--yes")
 	w.want([]string{"\"names\": [\n    \"telegram:8\"\n  ]"}, "sessions", "erase", "telegram:8", "--yes", "--json")

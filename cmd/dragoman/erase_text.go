@@ -8,7 +8,7 @@ import (
 	"dragoman/sessions/erasure"
 )
 
-// planText says what will go, before it goes.
+// planText says what will be erased.
 func (e *env) planText(target string, p erasure.Plan) string {
 	return unfinishedText(p) + e.foundText(target, p)
 }
@@ -17,7 +17,7 @@ func (e *env) foundText(target string, p erasure.Plan) string {
 	if p.Empty() {
 		found := fmt.Sprintf("Nothing of %s was found.", oneLine(target))
 		if len(p.Names) > 0 {
-			found = fmt.Sprintf("Nothing is left of %s but the name, which goes.", keyLine(p.Names))
+			found = fmt.Sprintf("Nothing is left of %s but the name, which is removed, too.", keyLine(p.Names))
 		}
 		return found + " What was set aside is looked through when you erase." + e.keptText(p) + e.maybeText(p) + copiesText(p)
 	}
@@ -42,7 +42,7 @@ func (e *env) foundText(target string, p erasure.Plan) string {
 	if p.Pairings > 0 {
 		fmt.Fprintf(&b, "  %s\n", count(p.Pairings, "pairing", "pairings"))
 	}
-	b.WriteString("Summaries that tell of it, queues, files, what the channel keeps of its own, and the search index go with it.")
+	b.WriteString("Summaries that tell of it, queues, files, what the channel keeps of its own, and the search index are included.")
 	b.WriteString("\nFiles in the workspace are not touched. The model may have written notes about the person there: look, and delete what is theirs.")
 	b.WriteString(e.keptText(p))
 	b.WriteString(e.memoriesText(p))
@@ -60,13 +60,12 @@ func keyLine(keys []channels.Key) string {
 	return strings.Join(all, ", ")
 }
 
-// elsewhereText names the stores that were not looked into, in lines of their
-// own, or is "".
+// elsewhereText names the stores that were not looked into, one a line, or is "".
 func elsewhereText(p erasure.Plan) string {
 	if len(p.Elsewhere) == 0 {
 		return ""
 	}
-	return "\nNot erased, because they are no part of the store in use:\n" + pathLines(p.Elsewhere) +
+	return "\nNot erased, because they are not the store in use:\n" + pathLines(p.Elsewhere) +
 		"\nRemove what you do not need any more. To erase in another store as well, do so with a configuration that names it."
 }
 
@@ -79,8 +78,7 @@ func pathLines(paths []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// keptText says what is kept and may tell of a person, in a line of its own; or
-// it is "".
+// keptText says what is kept and may tell of a person, or is "".
 func (e *env) keptText(p erasure.Plan) string {
 	if len(p.Erasure.Senders) == 0 {
 		return ""
@@ -89,24 +87,24 @@ func (e *env) keptText(p erasure.Plan) string {
 		e.command("sessions search"), e.command("sessions facts"))
 }
 
-// memoriesText names the memories of shared chats that stay, each with the
-// commands for it, in lines of their own; or it is "".
+// memoriesText names the memories of shared chats that are kept, each with its
+// commands, or is "".
 func (e *env) memoriesText(p erasure.Plan) string {
 	var b strings.Builder
 	for _, key := range remembering(p) {
-		fmt.Fprintf(&b, "\nThe memory of %s stays, and may tell of the person: %s lists it, or erase that chat too: %s", oneLine(key), e.command("sessions facts", key), e.command("sessions erase", key))
+		fmt.Fprintf(&b, "\nThe memory of %s is kept, and may tell of the person: %s lists it, or erase that chat too: %s", oneLine(key), e.command("sessions facts", key), e.command("sessions erase", key))
 	}
 	return b.String()
 }
 
-// maybeText lists those who may be the person, with what shows and erases them,
-// in lines of their own, or is "".
+// maybeText lists those who may be the person, each with the command that erases
+// them, or is "".
 func (e *env) maybeText(p erasure.Plan) string {
 	if len(p.Maybe) == 0 {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("\nNobody can tell whether these are the same person. They stay; look at them, and erase who is:")
+	b.WriteString("\nNobody can tell whether these are the same person. They are kept; look at them, and erase who is:")
 	for _, m := range p.Maybe {
 		where := ""
 		if len(m.Chats) > 0 {
@@ -118,8 +116,7 @@ func (e *env) maybeText(p erasure.Plan) string {
 	return b.String()
 }
 
-// copiesText names the copies of the store that go as well, in lines of their
-// own, or is "".
+// copiesText names the copies of the store that are removed, one a line, or is "".
 func copiesText(p erasure.Plan) string {
 	if len(p.Copies) == 0 {
 		return ""
@@ -131,8 +128,7 @@ func copiesText(p erasure.Plan) string {
 	return "\n" + why + "These copies of the whole store, from before a new version, are removed with all that they hold:\n" + pathLines(p.Copies)
 }
 
-// unfinishedText says that an erasure was cut off, in a line of its own, or is
-// "".
+// unfinishedText says that an erasure was cut off, or is "".
 func unfinishedText(p erasure.Plan) string {
 	if p.Unfinished.IsZero() {
 		return ""

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"dragoman/internal/durable"
 )
 
 // into writes to a file that only its owner can read, or to standard output.
@@ -58,7 +60,7 @@ func (e *env) intoChecked(path string, force bool, f func(io.Writer) error, chec
 	if err != nil {
 		return notWritten(path, err)
 	}
-	return syncDir(filepath.Dir(path))
+	return durable.SyncDir(filepath.Dir(path))
 }
 
 // partEnding is how the name of a file ends that is not whole yet.
@@ -139,13 +141,4 @@ func cause(err error) error {
 		return link.Err
 	}
 	return err
-}
-
-// syncDir makes a new name in a folder durable.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

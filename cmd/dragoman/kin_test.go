@@ -190,7 +190,7 @@ func TestEraseOfWhoWaits(t *testing.T) {
 func TestEraseHelp(t *testing.T) {
 	w := newWorld(t)
 	out := strings.Join(strings.Fields(w.want(nil, "sessions", "erase", "--help")), " ")
-	for _, want := range []string{"means the person in it, everywhere on that channel", "With --conversation only that chat goes", "What stays: "} {
+	for _, want := range []string{"means the person in it, everywhere on that channel", "With --conversation only that chat is erased", "What is kept: "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the help lacks %q:\n%s", want, out)
 		}

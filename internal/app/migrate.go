@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dragoman/internal/config"
+	"dragoman/internal/durable"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
 	"dragoman/sessions/file"
@@ -280,11 +281,7 @@ func settle(draft, path string) error {
 	if err := os.Rename(draft, path); err != nil {
 		return fmt.Errorf("app: put the copy in place: %w", plainPathError(err))
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err == nil {
-		err = errors.Join(dir.Sync(), dir.Close())
-	}
-	if err != nil {
+	if err := durable.SyncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("app: put the copy in place: %w", err)
 	}
 	return removeDraft(draft)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"dragoman/internal/config"
+	"dragoman/internal/durable"
 )
 
 const (
@@ -88,11 +89,7 @@ func (r *reserve) remove() error {
 	if err := os.Remove(r.path); err != nil {
 		return err
 	}
-	dir, err := os.Open(r.dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return durable.SyncDir(r.dir)
 }
 
 // takeBack writes the file again if it was removed. What was used is missing.

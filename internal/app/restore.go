@@ -17,6 +17,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/backup"
 	"dragoman/internal/config"
+	"dragoman/internal/durable"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
 )
@@ -256,11 +257,7 @@ func (m *move) end() error {
 		m.kept = ""
 		_ = os.RemoveAll(aside)
 	}
-	dir, err := os.Open(filepath.Dir(m.to))
-	if err == nil {
-		err = errors.Join(dir.Sync(), dir.Close())
-	}
-	return err
+	return durable.SyncDir(filepath.Dir(m.to))
 }
 
 // undo is for a folder whose fellow could not be put in place.

@@ -101,7 +101,7 @@ var Table = []Rule{
 
 	// The verbs talk to a running daemon through the client in httpapi and
 	// print what the domain's types hold.
-	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/httpapi", "channels", "sessions", "sessions/erasure", "sessions/exchange"}},
+	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/httpapi", "channels", "sessions", "sessions/erasure", "sessions/exchange"}},
 }
 
 func join(some []string, more ...string) []string {

@@ -61,7 +61,7 @@ func (e *Eraser) people(ctx context.Context, target channels.Key) (*people, erro
 	for _, w := range writers {
 		p.addWriter(w)
 	}
-	prefix := personScope(target.Channel(), "")
+	prefix := sessions.PersonScope(target.Channel(), "")
 	scopes, err := e.Store.Scopes(ctx, prefix)
 	for _, scope := range scopes {
 		p.facts[scope] = true

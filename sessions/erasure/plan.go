@@ -98,7 +98,7 @@ func (e *Eraser) planPerson(ctx context.Context, p *Plan, seen *people) error {
 	for _, id := range ids {
 		p.Erasure.Senders = append(p.Erasure.Senders, sessions.Sender{Channel: target.Channel(), ID: id})
 		// A plan with a hundred masks need not name a hundred empty memories.
-		if scope := personScope(target.Channel(), id); id == target.Chat() || seen.facts[scope] {
+		if scope := sessions.PersonScope(target.Channel(), id); id == target.Chat() || seen.facts[scope] {
 			p.Erasure.Scopes = append(p.Erasure.Scopes, scope)
 		}
 	}
@@ -119,7 +119,7 @@ func (e *Eraser) planPerson(ctx context.Context, p *Plan, seen *people) error {
 		}
 		p.Queued += c.queued(ids)
 		if mine > 0 {
-			facts, err := e.countFacts(ctx, chatScope(k))
+			facts, err := e.countFacts(ctx, sessions.ChatScope(k))
 			if err != nil {
 				return err
 			}
@@ -136,7 +136,7 @@ func (e *Eraser) planNamesakes(ctx context.Context, p *Plan, seen *people, maybe
 		one := Namesake{Person: channel + ":" + ids[0]}
 		var scopes []string
 		for _, id := range ids {
-			if scope := personScope(channel, id); seen.facts[scope] {
+			if scope := sessions.PersonScope(channel, id); seen.facts[scope] {
 				scopes = append(scopes, scope)
 			}
 		}
@@ -161,7 +161,7 @@ func (e *Eraser) planNamesakes(ctx context.Context, p *Plan, seen *people, maybe
 // planKeys adds to p what is removed with its keys, and counts facts.
 func (e *Eraser) planKeys(ctx context.Context, p *Plan, seen *people) (err error) {
 	for _, k := range p.Erasure.Keys {
-		p.Erasure.Scopes = append(p.Erasure.Scopes, chatScope(k))
+		p.Erasure.Scopes = append(p.Erasure.Scopes, sessions.ChatScope(k))
 		c, err := e.Store.Conversation(ctx, k)
 		if err == nil {
 			p.Conversations = append(p.Conversations, c)
@@ -191,9 +191,9 @@ func (e *Eraser) Scopes(ctx context.Context, k channels.Key) ([]string, error) {
 		return nil, err
 	}
 	mine, maybe := seen.identities()
-	scopes := []string{chatScope(k)}
+	scopes := []string{sessions.ChatScope(k)}
 	for _, id := range slices.Concat(mine, slices.Concat(maybe...)) {
-		scopes = append(scopes, personScope(k.Channel(), id))
+		scopes = append(scopes, sessions.PersonScope(k.Channel(), id))
 	}
 	return scopes, nil
 }
@@ -211,9 +211,3 @@ func (e *Eraser) countFacts(ctx context.Context, scopes ...string) (n int, err e
 	}
 	return n, nil
 }
-
-// chatScope names the memory of a conversation.
-func chatScope(k channels.Key) string { return "chat:" + k.String() }
-
-// personScope names the memory of the person with this id.
-func personScope(channel, id string) string { return "person:" + channel + ":" + id }

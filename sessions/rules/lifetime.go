@@ -28,7 +28,7 @@ func AsideNames(a sessions.Aside, e sessions.Erasure) bool {
 	text := a.ID + "\n" + string(a.Raw)
 	return slices.ContainsFunc(names, func(name string) bool {
 		name, _, _ = strings.Cut(strings.TrimPrefix(name, "+"), "@") // as WhatsApp's own ids have it
-		return len(name) >= leastName && sessions.HasWord(text, name)
+		return len(name) >= leastName && HasWord(text, name)
 	})
 }
 

@@ -1,11 +1,11 @@
-package sessions_test
+package rules_test
 
 import (
 	"strings"
 	"testing"
 	"unicode"
 
-	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
 func TestHasWord(t *testing.T) {
@@ -46,7 +46,7 @@ func TestHasWord(t *testing.T) {
 		"broken word":              {"a \xff\xfe b", "\xff\xfe", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := sessions.HasWord(tt.text, tt.word); got != tt.want {
+			if got := rules.HasWord(tt.text, tt.word); got != tt.want {
 				t.Errorf("HasWord(%q, %q) = %v, want %v", tt.text, tt.word, got, tt.want)
 			}
 		})
@@ -81,7 +81,7 @@ func TestHasWordEverywhere(t *testing.T) {
 	for _, x := range made {
 		for _, word := range made {
 			for _, text := range []string{x, x + "-" + word, x + word + x} {
-				if got, want := sessions.HasWord(text, word), hasWordSlowly(text, word); got != want {
+				if got, want := rules.HasWord(text, word), hasWordSlowly(text, word); got != want {
 					t.Fatalf("HasWord(%q, %q) = %v, want %v", text, word, got, want)
 				}
 			}
@@ -94,7 +94,7 @@ func FuzzHasWord(f *testing.F) {
 	f.Add("jose\u0301", "jose")
 	f.Add("\xe2ann\x80", "")
 	f.Fuzz(func(t *testing.T, text, word string) {
-		if got, want := sessions.HasWord(text, word), hasWordSlowly(text, word); got != want {
+		if got, want := rules.HasWord(text, word), hasWordSlowly(text, word); got != want {
 			t.Errorf("HasWord(%q, %q) = %v, want %v", text, word, got, want)
 		}
 	})

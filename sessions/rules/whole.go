@@ -1,4 +1,4 @@
-package sessions
+package rules
 
 import (
 	"strings"
@@ -26,11 +26,11 @@ func HasWord(text, word string) bool {
 		from += i
 		before, _ := utf8.DecodeLastRuneInString(text[:from])
 		after, _ := utf8.DecodeRuneInString(text[from+len(word):])
-		if !InWord(before) && !InWord(after) {
+		if !inWord(before) && !inWord(after) {
 			return true
 		}
 	}
 }
 
-// InWord reports whether r is part of a word. What is not UTF-8 is of none.
-func InWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
+// inWord reports whether r is part of a word. What is not UTF-8 is of none.
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }
