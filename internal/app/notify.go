@@ -73,7 +73,7 @@ func (d *Daemon) reloads(ctx context.Context) {
 	}
 }
 
-// reload applies allow lists, prompts of channels, how summaries are made, log
+// reload applies allow lists, prompts and models of channels, how summaries are made, log
 // level, jobs and hooks. A configuration with problems changes nothing.
 func (d *Daemon) reload() {
 	if d.opts.Reload == nil {
@@ -94,10 +94,12 @@ func (d *Daemon) reload() {
 			ch.Allow, ch.Pairing = nil, false
 		}
 		if !gone {
-			ch.SystemPrompt, ch.Prompts = cfg.Channels[name].SystemPrompt, cfg.Channels[name].Prompts
+			is := cfg.Channels[name]
+			ch.SystemPrompt, ch.Prompts, ch.Models = is.SystemPrompt, is.Prompts, is.Models
 		}
 		d.gateway.SetAllow(name, ch.Allow)
 		d.gateway.SetSystem(name, ch.System)
+		d.gateway.SetModel(name, ch.Model)
 		d.gateway.Shut(name, gone) // nobody may talk on a channel that was taken out
 		now.Channels[name] = ch
 	}
@@ -114,10 +116,10 @@ func (d *Daemon) reload() {
 	}
 	d.current.Store(&now)
 	d.gateway.Revive()
-	d.log.Info("reloaded: allow lists, prompts of channels, summaries, jobs, hooks and log level")
+	d.log.Info("reloaded: allow lists, prompts and models of channels, summaries, jobs, hooks and log level")
 	was := *d.cfg
 	was.Summary = now.Summary
-	if rest := config.Changed(&was, cfg, "log.level", "heartbeat", "hooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts"); len(rest) > 0 {
+	if rest := config.Changed(&was, cfg, "log.level", "heartbeat", "hooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts", "channels.*.models"); len(rest) > 0 {
 		d.log.Warn("these settings changed and need a restart", "settings", strings.Join(rest, ", "))
 	}
 }

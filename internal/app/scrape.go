@@ -2,6 +2,7 @@ package app
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,6 +44,9 @@ func (d *Daemon) labelOf(model string) string {
 	known := append([]string{d.model.Name(), c.Summary.Model.Name}, c.Model.Fallback...)
 	for _, o := range c.Model.Others {
 		known = append(known, o.Name)
+	}
+	for _, ch := range d.current.Load().Channels {
+		known = slices.AppendSeq(known, maps.Values(ch.Models))
 	}
 	if slices.Contains(known, model) {
 		return model

@@ -44,6 +44,7 @@ type Access struct {
 	Reset        string   `yaml:"reset" doc:"Overrides sessions.reset.mode on this channel: never, daily or idle. Empty: no override."`
 	SystemPrompt string   `yaml:"system_prompt" doc:"Added to the system prompt on this channel. {channel} becomes the room, {chat} the chat's id, {network} the network and {nick} the bot's name."`
 	Prompts      Prompts  `yaml:"prompts" example:"{private: …, group: …, \"#go\": …}" doc:"Added after it, with the same placeholders: for private chats, for groups (or rooms), and for chats by their id, in which * stands for any characters. All that match are added, the longest last."`
+	Models       Prompts  `yaml:"models" example:"{\"#go\": large, \"*\": small}" doc:"Another model of the same server for chats by their id, in which * stands for any characters; of those that match, the longest counts. dragoman sessions set KEY model=… overrides it."`
 }
 
 // Telegram is one bot.

@@ -76,6 +76,33 @@ func (ch Channel) System(chat string, private bool) string {
 	return strings.Join(parts, "\n\n")
 }
 
+// Model is the model for a chat of the channel; "" is the configured one.
+func (ch Channel) Model(chat string) (name string) {
+	for _, pattern := range ch.Models.patterns() {
+		if matches(pattern, chat) {
+			name = strings.TrimSpace(ch.Models[pattern])
+		}
+	}
+	return name
+}
+
+// models checks the models for chats of one channel.
+func (v *validator) models(path string, ch Channel) {
+	for _, chat := range sortedKeys(ch.Models) {
+		at := promptPath(path+".models", chat)
+		switch {
+		case chat == promptPrivate || chat == promptGroup:
+			v.bad(at, "is no chat", `write a chat's id like "#go", or a pattern: "#*" or "-*" is every group on IRC or Telegram`)
+		case !chatPattern.MatchString(chat) || ch.Type == TypeTelegram && !telegramPattern.MatchString(chat):
+			v.bad(at, "is no chat", `write a chat's id like "#go" or "-1001234567890", which may have a *`)
+		case strings.TrimSpace(ch.Models[chat]) == "":
+			v.bad(at, "is empty", "write the model's name as its server knows it, or remove the line")
+		case v.c.Model.Type == "demo":
+			v.bad(at, "the demo model has no others beside it", "name a server in model.base_url, or remove the line")
+		}
+	}
+}
+
 // patterns are the keys that are no kinds, the shortest first.
 func (p Prompts) patterns() []string {
 	return slices.SortedFunc(func(yield func(string) bool) {

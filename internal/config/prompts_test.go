@@ -140,3 +140,26 @@ func TestPlaceholdersOfTheAgentsPrompt(t *testing.T) {
 		t.Errorf("warnings %v, want one of agent.system_prompt", w)
 	}
 }
+
+func TestModelsOfChats(t *testing.T) {
+	const server = "model: {base_url: http://127.0.0.1:1/v1, name: a}\n"
+	for name, tt := range map[string]struct{ text, want string }{
+		"a kind":   {server + "channels: {web: {models: {group: b}}}", `channels.web.models.group: is no chat`},
+		"nothing":  {server + "channels: {web: {models: {tea: ' '}}}", "is empty; write the model's name"},
+		"Telegram": {server + "channels: {telegram: {token: '1000:TESTTESTTESTTESTTESTTESTTESTTESTTEST', models: {ann: b}}}", "is no chat"},
+		"the demo": {"model: {type: demo}\nchannels: {web: {models: {tea: b}}}", "the demo model has no others"},
+	} {
+		if _, err := load(t, tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: Load = %v, want %q", name, err, tt.want)
+		}
+	}
+	c, err := load(t, server+`channels: {web: {models: {"*": small, "te*": mid, "tea": " large "}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for chat, want := range map[string]string{"tea": "large", "Tent": "mid", "coffee": "small"} {
+		if got := c.Channels["web"].Model(chat); got != want {
+			t.Errorf("Model(%q) = %q, want %q", chat, got, want)
+		}
+	}
+}

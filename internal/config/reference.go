@@ -22,7 +22,7 @@ func ReferenceTable() string {
 		}
 		if strings.HasPrefix(dir, "channels.<") && strings.HasSuffix(dir, ">") {
 			switch key {
-			case "type", "enabled", "allow", "pairing", "groups", "reset", "system_prompt", "prompts":
+			case "type", "enabled", "allow", "pairing", "groups", "reset", "system_prompt", "prompts", "models":
 				if shared[key] {
 					continue
 				}

@@ -17,6 +17,7 @@ func (v *validator) channels() {
 		path, ch := "channels."+name, v.c.Channels[name]
 		v.access(path, ch)
 		v.prompts(path, ch)
+		v.models(path, ch)
 		switch ch.Type {
 		case TypeTelegram:
 			v.telegram(path, ch.Telegram, ch.Enabled)

@@ -27,6 +27,9 @@ type Binding struct {
 	// System is the channel's own part of the system prompt in a chat, which is
 	// private or not. It stays the same from turn to turn. Nil: there is none.
 	System func(chat string, private bool) string
+	// Model is the model for a chat that has none of its own; "" is the
+	// configured one. Nil: it is for all of them.
+	Model func(chat string) string
 	// Owner says that whoever reads here runs Dragoman: why a model does not
 	// answer is told with what can be done about it.
 	Owner bool
@@ -49,6 +52,7 @@ type binding struct {
 	mu       sync.Mutex
 	allow    map[string]bool
 	system   func(chat string, private bool) string
+	model    func(chat string) string
 	shut     bool
 	status   channels.Status
 }
@@ -67,6 +71,31 @@ func (g *Gateway) SetSystem(channel string, system func(chat string, private boo
 		b.system = system
 		b.mu.Unlock()
 	}
+}
+
+// SetModel replaces Binding.Model of a channel while the gateway runs.
+func (g *Gateway) SetModel(channel string, model func(chat string) string) {
+	if b := g.bindings[channel]; b != nil {
+		b.mu.Lock()
+		b.model = model
+		b.mu.Unlock()
+	}
+}
+
+// withModel is h with the model that its channel has for k, if k has none of
+// its own.
+func (g *Gateway) withModel(k channels.Key, h sessions.History) sessions.History {
+	b := g.bindings[k.Channel()]
+	if b == nil || h.Settings.Model != "" {
+		return h
+	}
+	b.mu.Lock()
+	model := b.model
+	b.mu.Unlock()
+	if model != nil {
+		h.Settings.Model = model(k.Chat())
+	}
+	return h
 }
 
 // systemFor is the channel's part of the system prompt in a chat.

@@ -147,6 +147,7 @@ func (g *Gateway) summarize(ctx context.Context, k channels.Key, keep *agent.Kee
 	defer recoverTo(&err, "summary of "+k.String())
 	read := g.opts.Now()
 	h, err := g.store.History(ctx, k, sessions.HistoryLimit{})
+	h = g.withModel(k, h)
 	if err != nil || !needed(h) && !g.sums.asked(k) {
 		return err
 	}
@@ -208,7 +209,7 @@ func (g *Gateway) logFill(level slog.Level, what string, k channels.Key, h sessi
 // history is what a turn of k starts from.
 func (g *Gateway) history(ctx context.Context, k channels.Key) (sessions.History, error) {
 	h, err := g.store.History(ctx, k, sessions.HistoryLimit{Messages: g.opts.HistoryMessages, Bytes: g.opts.HistoryBytes})
-	return steady(h), err
+	return steady(g.withModel(k, h)), err
 }
 
 // steadyStep is how far apart the places are where a history may begin that is
