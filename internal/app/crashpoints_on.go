@@ -89,6 +89,14 @@ func (s crashStore) AddSummary(ctx context.Context, k channels.Key, sum sessions
 	return around("summary", func() error { return s.Store.AddSummary(ctx, k, sum) })
 }
 
+func (s crashStore) Delete(ctx context.Context, k channels.Key) error {
+	return around("delete", func() error { return s.Store.Delete(ctx, k) })
+}
+
+func (s crashStore) Unpair(ctx context.Context, channel, person string) error {
+	return around("unpair", func() error { return s.Store.Unpair(ctx, channel, person) })
+}
+
 // able is what a channel must be able to do to be wrapped: a wrapper would
 // hide every ability that it does not name.
 type able interface {

@@ -43,7 +43,8 @@ func (e *NotEmptyError) Error() string {
 
 const (
 	restoringSuffix = ".restoring"
-	recordsName     = "records.jsonl" // while a restore goes on
+	keptInfix       = ".before-restore-" // and the time
+	recordsName     = "records.jsonl"    // while a restore goes on
 )
 
 // Restore puts the backup in file into the place of the state directory. No
@@ -241,7 +242,7 @@ func (m *move) end() error {
 	if m.unlocked {
 		_ = os.Remove(m.draft.file(lockName))
 	}
-	aside := fmt.Sprintf("%s.before-restore-%s", m.to, time.Now().UTC().Format("20060102-150405"))
+	aside := m.to + keptInfix + time.Now().UTC().Format("20060102-150405")
 	err := os.Rename(m.to, aside)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		if err = os.Rename(m.draft.path, m.to); err != nil {
@@ -258,6 +259,20 @@ func (m *move) end() error {
 		_ = os.RemoveAll(aside)
 	}
 	return durable.SyncDir(filepath.Dir(m.to))
+}
+
+// besideRestored lists the states that restores put beside the one at path:
+// what was there before, and what one that was killed had made. A folder that
+// cannot be read has none to remove.
+func besideRestored(path string) (all []string) {
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), filepath.Base(path))
+		if ok && (rest == restoringSuffix || strings.HasPrefix(rest, keptInfix)) {
+			all = append(all, filepath.Join(filepath.Dir(path), e.Name()))
+		}
+	}
+	return all
 }
 
 // undo is for a folder whose fellow could not be put in place.

@@ -206,8 +206,9 @@ func storeNames() (names []string) {
 // besideStore lists what lies in the state directory and holds, or may hold,
 // conversations: copies of the store in use, which it removes when it erases,
 // and what it does not touch: the store that a migration was made from, what a
-// migration left or set aside, copies of a store of another type, views. Views
-// that nobody holds are whole stores, too, and of no use: it removes them.
+// migration left or set aside, copies of a store of another type, views, and
+// states that a restore put beside this one. Views that nobody holds are whole
+// stores, too, and of no use: it removes them.
 func besideStore(stateDir, used string) (copies, others []string, err error) {
 	if t := storeTypes[used]; t.copies != nil {
 		if copies, err = t.copies(filepath.Join(stateDir, t.name)); err != nil {
@@ -233,5 +234,5 @@ func besideStore(stateDir, used string) (copies, others []string, err error) {
 			}
 		}
 	}
-	return copies, others, nil
+	return copies, append(others, besideRestored(realPath(stateDir))...), nil
 }

@@ -35,26 +35,33 @@ type request struct {
 	marks []int
 }
 
+// openStore opens the store of a state directory, which no daemon has.
+func openStore(t *testing.T, state, kind string) (store sessions.Store, path string) {
+	t.Helper()
+	var err error
+	if kind == "file" {
+		path = filepath.Join(state, "sessions")
+		store, err = file.Open(t.Context(), path, file.Options{})
+	} else {
+		path = filepath.Join(state, "dragoman.db")
+		store, err = sqlite.Open(t.Context(), path, sqlite.Options{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, path
+}
+
 // rows reads the store, which no daemon has any more.
 func (c *campaign) rows() (all [chats][]row) {
 	c.t.Helper()
-	state := filepath.Join(filepath.Dir(c.config), "state")
-	var store sessions.Store
-	var err error
-	if c.store == "file" {
-		store, err = file.Open(c.t.Context(), filepath.Join(state, "sessions"), file.Options{})
-	} else {
-		store, err = sqlite.Open(c.t.Context(), filepath.Join(state, "dragoman.db"), sqlite.Options{})
-	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	store, _ := openStore(c.t, filepath.Join(filepath.Dir(c.config), "state"), c.store)
 	defer store.Close()
 	numbers, replies := map[string]int{}, map[string]string{}
 	for chat := range chats {
 		numbers[c.people.name(chat)] = chat
 	}
-	err = store.Dump(context.Background(), nil, func(r sessions.Record) error {
+	err := store.Dump(context.Background(), nil, func(r sessions.Record) error {
 		switch {
 		case r.Outbox != nil && r.Outbox.ReplyTo != "":
 			replies[r.Outbox.Key.Chat()+" "+r.Outbox.ReplyTo] += r.Outbox.Text
