@@ -16,9 +16,9 @@ import (
 // talks is how many of the chats on IRC are private; the others are rooms.
 const talks = chats / 2
 
-// hearing is how long a line may be on its way from the network to our disk. It
-// is lost if the daemon is killed then, or put out of the room: IRC has no
-// acknowledgement.
+// hearing is how long a line may be on its way from the network to our disk, and
+// how long nobody may see that the bot is gone. What is said then is lost if the
+// daemon is killed or put out of the room: IRC has no acknowledgement.
 const hearing = time.Second
 
 // ircCampaign is the campaign over IRC: a network that forgets what nobody
@@ -119,7 +119,7 @@ func (c *ircCampaign) heard(chat int, sent []int, rows []row) (heard []int) {
 		has[r.mark]++
 	}
 	for _, n := range sent {
-		late := func(end time.Time) bool { return !end.Before(c.said[n]) && end.Sub(c.said[n]) < hearing }
+		late := func(end time.Time) bool { return end.Sub(c.said[n]).Abs() < hearing }
 		switch {
 		case has[n] > 0:
 			has[n]--
@@ -141,7 +141,7 @@ func TestIRCCampaign(t *testing.T) {
 		}
 		return []line{
 			{"kicks out of a room", kicks},
-			{"said in the second before a kill or a kick, and not heard", c.unheard},
+			{"said within a second of a kill or a kick, and not heard", c.unheard},
 			{"sent with the mark ↻, because an earlier sending may have arrived", v.marked},
 			{"of those, really seen twice", v.repeated},
 		}

@@ -52,6 +52,8 @@ func (c *campaign) note(chat, mark int, text string) {
 	c.talk.sent[chat] = append(c.talk.sent[chat], mark)
 }
 
+func (c *campaign) away(chat int) bool { return c.people.away != nil && c.people.away(chat) }
+
 // later is something that a person does after some more messages.
 type later struct {
 	at int
@@ -79,7 +81,7 @@ func (c *campaign) converse(ctx context.Context, every time.Duration) {
 		}
 		plans = slices.DeleteFunc(plans, func(p later) bool { return p.at <= now })
 		chat := rand.N(chats)
-		if c.people.away != nil && c.people.away(chat) {
+		if c.away(chat) {
 			continue
 		}
 		n := c.write(chat)
@@ -96,9 +98,11 @@ func (c *campaign) second(chat, n int) func() {
 	switch {
 	case n%7 == 0: // slow to answer
 		return func() {
-			c.write(chat)
-			c.stop(chat)
-			c.write(chat)
+			if !c.away(chat) {
+				c.write(chat)
+				c.stop(chat)
+				c.write(chat)
+			}
 		}
 	case n%8 == 1 && c.people.edit != nil:
 		return func() {
