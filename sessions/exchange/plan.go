@@ -2,103 +2,13 @@ package exchange
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
 )
-
-// Open reads the file at path. The name of the file is the conversation's if
-// nothing else names it.
-func Open(ctx context.Context, path string, o Options) (*Reader, error) {
-	base := filepath.Base(path)
-	if o.Name == "" {
-		o.Name = strings.TrimSuffix(base, filepath.Ext(base))
-	}
-	if o.Meta == nil {
-		var err error
-		if o.Meta, err = readMeta(beside(path)); err != nil {
-			return nil, err
-		}
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("exchange: open: %w", err)
-	}
-	if isDatabase(f, o.Format) {
-		_ = f.Close()
-		if o.Now == nil {
-			o.Now = time.Now
-		}
-		return openGoose(ctx, path, o)
-	}
-	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		_ = f.Close()
-		return nil, fmt.Errorf("exchange: open %s: it is no file", path)
-	}
-	r, err := NewReader(f, o)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	r.close = f.Close
-	return r, nil
-}
-
-// isDatabase looks at how f begins, and leaves it at its beginning.
-func isDatabase(f *os.File, format Format) bool {
-	if format != "" && format != Auto && format != Goose {
-		return false
-	}
-	magic := make([]byte, len(sqliteMagic))
-	n, err := f.ReadAt(magic, 0)
-	return err == nil && n == len(magic) && string(magic) == sqliteMagic
-}
-
-// How the file beside a log of PicoClaw's is called, and what Sentinel calls its
-// log and the file beside it.
-const (
-	metaSuffix      = ".meta.json"
-	sentinelLog     = "messages.jsonl"
-	sentinelSummary = "summary.json"
-)
-
-// beside is the file that belongs to the log at path, or "".
-func beside(path string) string {
-	if filepath.Base(path) == sentinelLog {
-		return filepath.Join(filepath.Dir(path), sentinelSummary)
-	}
-	if stem, ok := strings.CutSuffix(path, ".jsonl"); ok {
-		return stem + metaSuffix
-	}
-	return ""
-}
-
-func readMeta(path string) ([]byte, error) {
-	if path == "" {
-		return nil, nil
-	}
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("exchange: open: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(&limited{r: f, most: 64 << 20})
-	if err != nil {
-		return nil, fmt.Errorf("exchange: read %s: %w", path, err)
-	}
-	return data, nil
-}
 
 // Item is one conversation that an import found, or one file that it could not
 // read.
@@ -180,32 +90,6 @@ func Survey(ctx context.Context, path string, o Options, exists func(context.Con
 		}
 	}
 	return p, nil
-}
-
-// candidates are the files of a folder, and of the folders in it, that may hold
-// conversations, by name.
-func candidates(dir string) (out []string, err error) {
-	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		name := e.Name()
-		switch {
-		case err != nil || path == dir:
-			return err
-		case strings.HasPrefix(name, "."):
-			if e.IsDir() {
-				return filepath.SkipDir
-			}
-		case !e.Type().IsRegular() || strings.HasSuffix(name, metaSuffix):
-		case slices.Contains([]string{".json", ".jsonl", ".db", ".sqlite"}, filepath.Ext(name)):
-			out = append(out, path)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("exchange: open: %w", err)
-	}
-	return slices.DeleteFunc(out, func(path string) bool {
-		return filepath.Base(path) == sentinelSummary && slices.Contains(out, filepath.Join(filepath.Dir(path), sentinelLog))
-	}), nil
 }
 
 // survey reads one file to its end.
