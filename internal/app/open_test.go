@@ -191,7 +191,8 @@ func TestLongStatePath(t *testing.T) {
 	}
 }
 
-// Whatever a daemon keeps lies in its state directory.
+// Whatever a daemon keeps lies in its state directory, which it makes and nobody
+// else may read.
 func TestStateIsInOneFolder(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "")
@@ -202,6 +203,9 @@ func TestStateIsInOneFolder(t *testing.T) {
 		if _, err := os.Stat(p.state(name)); err != nil {
 			t.Errorf("%s is elsewhere: %v", name, err)
 		}
+	}
+	if info, err := os.Stat(p.state("")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder has mode %v (%v), want 0700", info.Mode(), err)
 	}
 	names, err := filepath.Glob(filepath.Join(p.dir, "*"))
 	if want := []string{p.path, filepath.Clean(p.state(""))}; err != nil || !slices.Equal(names, want) {
