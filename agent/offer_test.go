@@ -181,6 +181,18 @@ func TestPausesAreTheModels(t *testing.T) {
 			t.Errorf("near its end: %q, %v after %v; want ok when the pause is over", res.Text, err, time.Since(began))
 		}
 	})
+	// A day is not believed: the model is asked again after a minute.
+	synctest.Test(t, func(t *testing.T) {
+		m := newScript(t, fail(modelError(agent.ErrorTemporary, 24*time.Hour)), say("ok"))
+		a := newAgent(t, m, agent.Options{})
+		if _, err := a.Run(t.Context(), turnOf("one")); err == nil {
+			t.Fatal("a pause of a day was waited for")
+		}
+		time.Sleep(time.Minute)
+		if res, err := a.Run(t.Context(), turnOf("one")); err != nil || res.Text != "ok" {
+			t.Errorf("after a minute: %q, %v; want ok", res.Text, err)
+		}
+	})
 	synctest.Test(t, func(t *testing.T) {
 		m := newScript(t, fail(modelError(agent.ErrorTemporary, 8*time.Second)))
 		began := time.Now()

@@ -18,6 +18,10 @@ type pauses struct {
 	until map[string]time.Time
 }
 
+// mostPause bounds a pause. Servers that name a day are often well in minutes,
+// and nobody would learn that without asking again.
+const mostPause = time.Minute
+
 // note learns that a server named a pause.
 func (p *pauses) note(model string, pause time.Duration, now time.Time) {
 	if pause <= 0 {
@@ -28,7 +32,7 @@ func (p *pauses) note(model string, pause time.Duration, now time.Time) {
 	if p.until == nil {
 		p.until = make(map[string]time.Time)
 	}
-	p.until[model] = now.Add(pause)
+	p.until[model] = now.Add(min(pause, mostPause))
 }
 
 // rest is how much of a model's pause is left.
