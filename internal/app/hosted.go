@@ -128,6 +128,9 @@ func (v *hosted) tell(before, now *models.Found, first bool) {
 		}
 		log.Info("looked at the model's server", "server", now.Server, "window", now.Window, "window_from", now.WindowFrom,
 			"tools", string(now.Tools), "pictures", string(now.Vision))
+		if now.Tools == models.No {
+			log.Warn("the model cannot call tools, so it is offered none", "from", now.ToolsFrom)
+		}
 		return
 	}
 	if now.Err == nil && before.Window != now.Window {

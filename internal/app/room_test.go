@@ -2,8 +2,13 @@ package app_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"dragoman/internal/testkit"
 )
 
 // TestStartTellsOfLittleRoom: who wrote a long prompt for a small model learns
@@ -32,5 +37,22 @@ func TestStartTellsOfLittleRoom(t *testing.T) {
 				t.Error("the log has words of the prompt")
 			}
 		})
+	}
+}
+
+// Of a model without tools the owner is told once, and that is all: room for
+// tools is not what it lacks.
+func TestStartTellsOfAModelWithoutTools(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"data": [{"id": "m", "context_length": 32768, "supported_parameters": ["temperature"]}]}`)
+	}))
+	defer server.Close()
+	r := newPlace(t, "model: {base_url: '"+server.URL+"/v1', name: m}").run()
+	const told = "the model cannot call tools"
+	testkit.Eventually(t, "the word about tools", func() bool { return strings.Contains(r.log.String(), told) })
+	r.stop()
+	if log := r.log.String(); strings.Count(log, told) != 1 || strings.Contains(log, "no room for all tools") {
+		t.Errorf("the log does not say just once that the model has no tools:\n%s", log)
 	}
 }
