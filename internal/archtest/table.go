@@ -51,11 +51,14 @@ var Table = []Rule{
 	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "internal/testkit"}},
 	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/spool", "sessions/exchange/goose"}},
 	{Package: "sessions/exchange/goose"},
-	// The file store is the state machine of the reference store over a disk.
+	// The kernel below the stores, and the policy above it.
+	{Package: "sessions/rows", Imports: []string{"sessions", "channels"}},
+	{Package: "sessions/engine", Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
+	// The file store is the reference store over a disk.
 	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/memory"}},
 	// Who is one person, and what is erased with them.
 	{Package: "sessions/erasure", Imports: []string{"sessions", "channels", "internal/durable"}},
-	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/spool", "sessions/dispatch"}},
+	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/spool", "sessions/dispatch", "sessions/rows", "sessions/engine"}},
 
 	{Package: "agent", Imports: []string{"agent/recap", "agent/window", "agent/output", "sessions", "channels"}},
 	{Package: "agent/recap", Imports: []string{"agent/output", "agent/window", "sessions"}},

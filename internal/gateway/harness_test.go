@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -153,6 +154,13 @@ func (s *scripted) Run(ctx context.Context, t agent.Turn) (agent.Result, error) 
 	res := s.ended
 	res.Messages, res.Text, res.Steps = msgs, text, 1
 	return res, nil
+}
+
+// asked are its turns so far.
+func (s *scripted) asked() []agent.Turn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.turns)
 }
 
 func (s *scripted) NeedsSummary(h sessions.History) bool { return s.needs != nil && s.needs(h) }

@@ -28,7 +28,8 @@ func TestEachWaitingMessageIsShownOnce(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		shown := map[string]int{}
-		for _, turn := range w.agent.turns {
+		turns := w.agent.asked()
+		for _, turn := range turns {
 			for _, m := range turn.Input {
 				shown[m.Content]++
 			}
@@ -38,7 +39,7 @@ func TestEachWaitingMessageIsShownOnce(t *testing.T) {
 				t.Errorf("message %d was shown %d times", i, n)
 			}
 		}
-		if got := len(w.transcript("1")); got != many+len(w.agent.turns) {
+		if got := len(w.transcript("1")); got != many+len(turns) {
 			t.Errorf("the transcript has %d messages", got)
 		}
 	})

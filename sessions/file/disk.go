@@ -84,24 +84,7 @@ type docState struct {
 	extra    foreign // of the document
 }
 
-var (
-	_ memory.Disk    = (*disk)(nil)
-	_ memory.Scratch = (*disk)(nil)
-)
-
-// Scratch is part of [memory.Scratch]. The file has no name any more when it
-// is returned, so nothing is left of it after a crash.
-func (d *disk) Scratch() (*os.File, error) {
-	f, err := os.CreateTemp(filepath.Join(d.dir, logDir), "scratch-*"+draftEnding) // mode 0600
-	if err != nil {
-		return nil, err
-	}
-	// A start that is under way removes drafts too.
-	if err := removed(os.Remove(f.Name())); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
+var _ memory.Disk = (*disk)(nil)
 
 func (d *disk) documentPath(k channels.Key) string {
 	return filepath.Join(d.dir, folder(k, documentDir), fileName(k)+".json")

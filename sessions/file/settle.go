@@ -94,7 +94,7 @@ func (s *Store) settleOne(k channels.Key) error {
 		// The store may read the document now, so the lock is free.
 		var changes []change
 		var lsn int64
-		head, content, err := s.Store.Snapshot(k, func() { changes, lsn = d.waiting(k, before.lsn), d.last() })
+		head, content, err := s.Store.Document(k, func() { changes, lsn = d.waiting(k, before.lsn), d.last() })
 		if err != nil {
 			return err
 		}

@@ -137,8 +137,8 @@ func TestReadingHoldsUpNobody(t *testing.T) {
 		},
 		"history": func(s *file.Store) (int, error) {
 			h, err := s.History(t.Context(), key("x:1"), sessions.HistoryLimit{})
-			if len(h.Messages) != 252 || h.Omitted != 0 {
-				t.Errorf("History = %d messages and %d omitted, want 252", len(h.Messages), h.Omitted)
+			if len(h.Messages) < 251 || h.Omitted != 0 {
+				t.Errorf("History = %d messages and %d omitted, want those that were there: 251", len(h.Messages), h.Omitted)
 			}
 			return len(h.Messages), err
 		},

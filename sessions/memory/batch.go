@@ -9,7 +9,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/durable"
-	"dragoman/sessions/dispatch"
+	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
 
@@ -20,8 +20,8 @@ var errBroken = errors.New("the disk failed, the state has to be read anew")
 
 // op is one step on its way to the disk.
 type op struct {
-	run   func(*change) error
-	after bool        // the caller goes on with the disk when it is done
+	run   func(rows.Reader) (rows.Changes, error)
+	write bool        // commit it even if nothing changes
 	taken atomic.Bool // by the batcher, or by a caller who gives up
 	done  chan error  // holds the one answer
 }
@@ -31,15 +31,15 @@ type op struct {
 // durable with one commit, and lets go of the lock: nobody sees what is not
 // durable.
 type batcher struct {
-	s       *Store
+	b       *backend
 	ops     chan *op // holds one batch; callers wait while it is full
 	closing chan struct{}
 	ended   chan struct{}
 	once    sync.Once
 }
 
-func newBatcher(s *Store) *batcher {
-	return &batcher{s: s, ops: make(chan *op, batchMost), closing: make(chan struct{}), ended: make(chan struct{})}
+func newBatcher(b *backend) *batcher {
+	return &batcher{b: b, ops: make(chan *op, batchMost), closing: make(chan struct{}), ended: make(chan struct{})}
 }
 
 // do has o done and returns when that is durable or has failed. A caller whose
@@ -80,7 +80,7 @@ func (b *batcher) close() {
 
 func (b *batcher) run() {
 	defer close(b.ended)
-	if !b.s.begin() {
+	if !b.b.begin() {
 		return
 	}
 	batch := make([]*op, 0, batchMost)
@@ -99,20 +99,17 @@ func (b *batcher) commit(batch []*op) {
 	if len(batch) == 0 {
 		return
 	}
-	errs := b.s.together(batch)
-	for i, o := range batch {
-		if errs[i] == nil && o.after {
-			b.s.outside.Add(1)
-		}
-		o.done <- errs[i]
+	for i, err := range b.b.together(batch) {
+		batch[i].done <- err
 	}
 }
 
 // together does a batch as one commit and says how each step ended. If the
 // disk fails, all of them fail and the state is read anew.
-func (s *Store) together(batch []*op) []error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (b *backend) together(batch []*op) []error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.fence(nil)
 	errs := make([]error, len(batch))
 	fail := func(err error) []error {
 		for i := range errs {
@@ -120,46 +117,54 @@ func (s *Store) together(batch []*op) []error {
 		}
 		return errs
 	}
-	if s.broken {
-		if err := s.mend(); err != nil {
+	if b.broken {
+		if err := b.mend(); err != nil {
 			return fail(err)
 		}
 	}
 	var changes []Change
-	var items []dispatch.Item
-	var fenced []channels.Key
+	var all applied
 	for i, o := range batch {
-		ch := &change{now: s.now(), fencedBefore: fenced}
-		var panicked bool
-		if errs[i], panicked = guard(o, ch); panicked {
-			s.broken = true // the step may be half done
-			return fail(errs[i])
+		done, any, err, panicked := b.one(o)
+		if errs[i] = err; panicked {
+			b.broken = true // the step may be half done
+			return fail(err)
 		}
-		if errs[i] != nil {
+		if err != nil || !any {
 			continue
 		}
-		s.rank(ch)
-		if c, any := ch.export(s); any {
-			changes = append(changes, c)
-		}
-		items, fenced = append(items, ch.items...), append(fenced, ch.fenced...)
+		changes = append(changes, done.Change)
+		all.items, all.fenced = append(all.items, done.items...), append(all.fenced, done.fenced...)
+		b.fence(all.fenced)
 	}
 	if len(changes) > 0 {
-		if err := s.disk.Commit(changes); err != nil {
-			s.broken = true
+		if err := b.disk.Commit(changes); err != nil {
+			b.broken = true
 			return fail(err)
 		}
 	}
-	s.work.Apply(items, fenced)
+	b.work.Apply(all.items, all.fenced)
 	return errs
 }
 
-// guard runs o and turns a panic into its error.
-func guard(o *op, ch *change) (err error, panicked bool) {
+// fence says which claims are over for what comes later in the batch.
+func (b *backend) fence(keys []channels.Key) {
+	b.fencing.Lock()
+	defer b.fencing.Unlock()
+	b.fenced = keys
+}
+
+// one runs o and makes its changes, if there are any. A panic becomes its error.
+func (b *backend) one(o *op) (done applied, any bool, err error, panicked bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			err, panicked = rules.Panic(p), true
 		}
 	}()
-	return o.run(ch), false
+	changes, err := o.run(b.inside())
+	if err != nil || changes.Empty() && !o.write {
+		return done, false, err, false
+	}
+	done, err = b.apply(changes)
+	return done, true, err, false
 }

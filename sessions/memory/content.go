@@ -3,11 +3,11 @@ package memory
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
 
@@ -15,12 +15,11 @@ import (
 func newChat(h Head) *chat {
 	c := &chat{key: h.Key, seq: h.Seq, msgSeq: h.MessageSeq, steps: map[string][]sessions.Step{}}
 	if v := h.Conversation; v != nil {
-		c.conv = &conversation{
-			from: v.From, title: v.Title, created: v.Created, updated: v.Updated, order: v.Order,
-			count: v.Messages, usage: v.Usage, settings: v.Settings, generations: v.Generations,
-		}
+		c.conv = &conversation{order: v.Order, generations: v.Generations, Conversation: rows.Conversation{
+			From: v.From, Title: v.Title, Created: v.Created, Updated: v.Updated, Messages: v.Messages, Usage: v.Usage, Settings: v.Settings,
+		}}
 		if n := len(v.Generations); n > 0 {
-			c.conv.generation = v.Generations[n-1].ID
+			c.conv.Generation = v.Generations[n-1].ID
 		}
 	}
 	return c
@@ -30,26 +29,19 @@ func (c *chat) head() Head {
 	h := Head{Key: c.key, Seq: c.seq, MessageSeq: c.msgSeq, Open: c.open()}
 	if v := c.conv; v != nil {
 		h.Conversation = &ConvHead{
-			Title: v.title, Created: rules.Time(v.created), Updated: rules.Time(v.updated), Order: v.order, From: v.from,
-			Messages: v.count, Usage: v.usage, Settings: rules.Settings(v.settings), Generations: slices.Clone(v.generations),
+			Title: v.Title, Created: rules.Time(v.Created), Updated: rules.Time(v.Updated), Order: v.order, From: v.From,
+			Messages: v.Messages, Usage: v.Usage, Settings: rules.Settings(v.Settings), Generations: slices.Clone(v.generations),
 		}
 	}
 	return h
 }
 
-// open reports whether something in c waits, is to be sent, or is dead, which
-// the operator is shown. Of a chat that is not loaded nothing is open.
-func (c *chat) open() bool {
-	return slices.ContainsFunc(c.in, (*inRow).open) || slices.ContainsFunc(c.out, (*outRow).open)
-}
-
-func (r *inRow) open() bool  { return openIn(r.state) }
-func (o *outRow) open() bool { return openOut(o.State) }
-
-func openIn(state string) bool { return state == rules.InWaiting }
-
-func openOut(state sessions.DeliveryState) bool {
-	return rules.Unsent(state) || state == sessions.DeliveryDead
+// covered is up to where summaries stand for messages.
+func covered(summaries []sessions.Summary) int64 {
+	if n := len(summaries); n > 0 {
+		return summaries[n-1].CoversSeq
+	}
+	return 0
 }
 
 // content is what is here of c.
@@ -62,7 +54,7 @@ func (c *chat) content() Content {
 		content.In = append(content.In, r.image())
 	}
 	for _, o := range c.out {
-		content.Out = append(content.Out, o.record())
+		content.Out = append(content.Out, o.OutboxRecord)
 	}
 	for turn, steps := range c.steps {
 		content.Journals[turn] = slices.Clone(steps)
@@ -71,158 +63,164 @@ func (c *chat) content() Content {
 }
 
 // chat returns what is known of k, loaded, making it if nothing is known.
-func (s *Store) chat(k channels.Key) (*chat, error) {
-	c := s.chats[k]
+func (b *backend) chat(k channels.Key) (*chat, error) {
+	c := b.chats[k]
 	if c == nil {
 		c = &chat{key: k, steps: map[string][]sessions.Step{}, loaded: true, whole: true}
-		s.chats[k] = c
+		b.chats[k] = c
 	}
-	return c, s.load(c)
-}
-
-// peek returns what is known of k, loaded, or nil.
-func (s *Store) peek(k channels.Key) (*chat, error) {
-	c := s.chats[k]
-	if c == nil {
-		return nil, nil
-	}
-	if err := s.load(c); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// whole is peek with everything there is.
-func (s *Store) whole(k channels.Key) (*chat, error) {
-	c, err := s.peek(k)
-	if c == nil {
-		return nil, err
-	}
-	if err := s.fill(c); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c, b.load(c)
 }
 
 // load makes sure that what is open in c and its newest messages are here.
-func (s *Store) load(c *chat) error {
-	if s.disk == nil {
+func (b *backend) load(c *chat) error {
+	if b.disk == nil {
 		return nil
 	}
-	c.used = s.now()
+	c.used = b.now()
 	if c.loaded {
 		return nil
 	}
-	content, err := s.disk.Content(c.key, false)
+	content, err := b.disk.Content(c.key, false)
 	if err != nil {
 		return err
 	}
-	s.take(c, content)
+	if _, frozen := b.disk.(frozenDisk); frozen {
+		if b.last != nil {
+			b.last.release()
+		}
+		b.last, c.whole = c, true
+	}
+	c.take(content)
 	c.loaded = true
 	return nil
 }
 
 // fill makes sure that everything of c is here.
-func (s *Store) fill(c *chat) error {
-	if s.disk == nil {
-		return nil
+func (b *backend) fill(c *chat) error {
+	if err := b.load(c); err != nil || b.disk == nil {
+		return err
 	}
-	c.used, c.read = s.now(), true
+	c.read = true
 	if c.whole {
 		return nil
 	}
-	content, err := s.disk.Content(c.key, true)
+	content, err := b.disk.Content(c.key, true)
 	if err != nil {
 		return err
 	}
-	s.take(c, content)
-	c.loaded, c.whole = true, true
+	c.take(content)
+	c.whole = true
 	return nil
+}
+
+// look is all of c, without keeping it in memory.
+func (b *backend) look(c *chat) (*chat, error) {
+	if b.disk == nil || c.whole {
+		return c, nil
+	}
+	content, err := b.disk.Content(c.key, true)
+	if err != nil {
+		return nil, err
+	}
+	all := c.copied()
+	all.take(content)
+	return all, nil
 }
 
 // fillTries is how often something may come between before all of a
 // conversation is read under the lock.
 const fillTries = 3
 
-// filled runs f under the lock, with all of k in memory unless enough is
-// content with what is here. What is missing is read without the lock, which
-// in a long conversation takes a while. Without a transcript f is not run.
-func (s *Store) filled(ctx context.Context, what string, k channels.Key, enough func(*chat) bool, f func(*chat) error) error {
+// gathered runs f under the lock of r, with all of k unless enough is content
+// with what is in memory. What is missing is read without the lock, which in a
+// long conversation takes a while, and kept in memory unless once is set. Without
+// a transcript f is not run.
+func (r reader) gathered(ctx context.Context, k channels.Key, once bool, enough func(*chat) bool, f func(*chat)) error {
 	for try := 0; ; try++ {
 		var c *chat
 		var touched int64
 		done := true
-		err := s.read(ctx, what, func() (err error) {
-			if c, err = s.peek(k); err != nil || c == nil || c.conv == nil {
+		err := r.do(ctx, func() (err error) {
+			if c = r.b.chats[k]; c == nil || c.conv == nil {
+				return nil
+			}
+			if err = r.b.load(c); err != nil {
 				return err
 			}
-			if done = s.disk == nil || c.whole || enough(c); done {
-				return f(c)
+			if done = r.b.disk == nil || c.whole || enough(c); done {
+				f(c)
+				return nil
 			}
-			if done = try == fillTries; done {
-				if err := s.fill(c); err != nil {
-					return err
+			if done = try == fillTries || r.inside; done {
+				all, err := r.b.look(c)
+				if err == nil {
+					f(all)
 				}
-				return f(c)
+				return err
 			}
 			touched = c.touched
-			s.outside.Add(1)
+			r.b.outside.Add(1)
 			return nil
 		})
 		if err != nil || done {
 			return err
 		}
-		content, err := s.disk.Content(k, true)
-		s.outside.Done()
-		if err != nil {
-			return s.wrap(what, err)
-		}
-		err = s.read(ctx, what, func() error {
-			if s.chats[k] == c && c.touched == touched && c.loaded && !c.whole {
-				s.take(c, content)
-				c.whole, c.read, c.used = true, true, s.now()
-			}
-			return nil
-		})
-		if err != nil {
+		if done, err = r.b.gather(c, touched, once, f); err != nil || done {
 			return err
 		}
 	}
 }
 
-// look is all of c, without keeping it in memory.
-func (s *Store) look(c *chat) (*chat, error) {
-	if s.disk == nil || c.whole {
-		return c, nil
-	}
-	content, err := s.disk.Content(c.key, true)
+// gather is the part of gathered without the lock. It reports whether f was
+// run: not if something changed meanwhile. A store that is closed meanwhile
+// waits for it.
+func (b *backend) gather(c *chat, touched int64, once bool, f func(*chat)) (done bool, err error) {
+	defer b.outside.Done()
+	content, err := b.disk.Content(c.key, true)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	copied := *c
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.broken || b.chats[c.key] != c || c.touched != touched || !c.loaded {
+		return false, nil
+	}
+	if once && !c.whole {
+		c = c.copied()
+		c.take(content)
+	} else if !c.whole {
+		c.take(content)
+		c.whole, c.read, c.used = true, true, b.now()
+	}
+	f(c)
+	return true, nil
+}
+
+// copied is c, to be filled.
+func (c *chat) copied() *chat {
+	own := *c
 	if c.conv != nil {
 		conv := *c.conv
-		copied.conv = &conv
+		own.conv = &conv
 	}
-	copied.steps = maps.Clone(c.steps)
-	s.take(&copied, content)
-	return &copied, nil
+	return &own
 }
 
 // take adds content to what is here of c, which is newer where both have it.
-func (s *Store) take(c *chat, content Content) {
+// Slices are made anew: look shares the old ones.
+func (c *chat) take(content Content) {
 	in := map[int64]bool{}
 	for _, r := range c.in {
-		in[r.seq] = true
+		in[r.Seq] = true
 	}
-	// The rows are put into a new slice: look shares the old one.
-	rows := slices.Clone(c.in)
+	list := slices.Clone(c.in)
 	for _, r := range content.In {
 		if !in[r.Seq] {
-			rows = append(rows, s.inRow(r))
+			list = append(list, rowOf(r))
 		}
 	}
-	slices.SortFunc(rows, func(a, b *inRow) int { return cmp.Compare(a.seq, b.seq) })
+	slices.SortFunc(list, func(a, b *inRow) int { return cmp.Compare(a.Seq, b.Seq) })
 	out := map[string]bool{}
 	for _, o := range c.out {
 		out[o.ID] = true
@@ -230,11 +228,11 @@ func (s *Store) take(c *chat, content Content) {
 	deliveries := slices.Clone(c.out)
 	for _, o := range content.Out {
 		if !out[o.ID] {
-			deliveries = append(deliveries, &outRow{Delivery: o.Delivery, uncertain: o.Uncertain, messageID: o.MessageID})
+			deliveries = append(deliveries, &rows.Out{QueueID: o.ID, OutboxRecord: o})
 		}
 	}
-	slices.SortFunc(deliveries, func(a, b *outRow) int { return cmp.Compare(a.Seq, b.Seq) })
-	c.in, c.out = rows, deliveries
+	slices.SortFunc(deliveries, func(a, b *rows.Out) int { return cmp.Compare(a.Seq, b.Seq) })
+	c.in, c.out = list, deliveries
 	if !c.loaded && len(content.Journals) > 0 {
 		c.steps = content.Journals
 	}
@@ -243,6 +241,7 @@ func (s *Store) take(c *chat, content Content) {
 	}
 	if !c.loaded {
 		c.conv.summaries = content.Summaries
+		c.conv.Covers = covered(content.Summaries)
 	}
 	first := c.msgSeq + 1
 	if len(c.conv.messages) > 0 {
@@ -252,13 +251,9 @@ func (s *Store) take(c *chat, content Content) {
 	c.conv.messages = slices.Concat(older, c.conv.messages)
 }
 
-func (s *Store) inRow(r InRow) *inRow {
-	row := &inRow{
-		n: r.ID, seq: r.Seq, rev: r.Rev, inbound: r.Inbound, origin: r.Origin, state: r.State, turn: r.Turn,
-		attempts: r.Attempts, due: r.Due, accepted: r.Accepted, why: r.Why,
-	}
-	if r.Job != "" {
-		row.fired = s.occurrence(r.Job, r.JobDue)
-	}
-	return row
+func rowOf(r InRow) *inRow {
+	return &inRow{r.ID, rows.In{
+		ID: inID(r.ID), Seq: r.Seq, Rev: r.Rev, Inbound: r.Inbound, Origin: r.Origin, State: r.State, Turn: r.Turn,
+		Attempts: r.Attempts, Due: r.Due, Accepted: r.Accepted, Why: r.Why, Job: r.Job, JobDue: r.JobDue,
+	}}
 }

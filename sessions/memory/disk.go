@@ -153,92 +153,96 @@ type AsideRow struct {
 // then commits, which Close ends: a start need not wait until all heads are
 // read.
 func Open(o Options, d Disk) *Store {
-	s := newStore(o)
-	s.disk, s.begun, s.broken = d, make(chan struct{}), true
-	s.batch = newBatcher(s)
-	go s.batch.run()
-	return s
+	b := newBackend(o)
+	b.disk, b.begun, b.broken = d, make(chan struct{}), true
+	b.batch = newBatcher(b)
+	go b.batch.run()
+	return b.store(o)
 }
 
 // begin reads the disk for the first time and reports whether that went well.
 // What is open is known to the dispatcher before anybody can ask for it.
-func (s *Store) begin() bool {
-	defer close(s.begun)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	img, err := s.disk.Image()
+func (b *backend) begin() bool {
+	defer close(b.begun)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	img, err := b.disk.Image()
 	if err == nil {
-		err = s.setImage(img)
+		err = b.setImage(img)
 	}
-	if s.beginErr = err; err != nil {
+	if b.beginErr = err; err != nil {
 		return false
 	}
-	s.work, s.broken = s.dispatcher(img.Epoch), false
+	b.work, b.broken = b.dispatcher(img.Epoch), false
 	var items []dispatch.Item
-	for _, c := range s.chats {
-		ch := &change{}
-		c.openItems(ch, false)
-		items = append(items, ch.items...)
+	for _, c := range b.chats {
+		items = append(items, c.openItems(false)...)
 	}
-	s.work.Apply(items, nil)
+	b.work.Apply(items, nil)
 	return true
 }
 
 // mend reads the state anew after a failure of the disk. What the dispatcher
 // knows is still true: it was told nothing of what failed.
-func (s *Store) mend() error {
-	img, err := s.disk.Image()
+func (b *backend) mend() error {
+	img, err := b.disk.Image()
 	if err == nil {
-		err = s.setImage(img)
+		err = b.setImage(img)
 	}
-	s.broken = err != nil
+	b.broken = err != nil
 	return err
 }
 
-func (s *Store) setImage(img Image) error {
+func (b *backend) setImage(img Image) error {
 	st := newState()
-	c := img.Common
-	st.restored, st.prefix = c.Name, c.Prefix
-	st.lastIn, st.lastOut, st.lastFact, st.updates = c.LastIn, c.LastOut, c.LastFact, c.Updates
+	st.setCommon(img.Common)
 	if img.Seen != nil {
 		st.seen = img.Seen
-	}
-	if c.Days != nil {
-		st.days = c.Days
-	}
-	if c.Due != nil {
-		st.due = c.Due
-	}
-	for _, h := range c.Erased {
-		st.erased[h] = true
-	}
-	for _, f := range c.Facts {
-		st.facts[f.Scope] = append(st.facts[f.Scope], f.Fact)
-	}
-	for _, o := range c.Occurrences {
-		st.addOccurrence(o)
-	}
-	for _, a := range c.Asides {
-		st.asides = append(st.asides, &asideRow{id: a.ID, aside: a.Aside, at: a.At, dropped: a.Dropped})
-	}
-	if c.Pairings != nil {
-		for _, p := range *c.Pairings {
-			st.pairings = append(st.pairings, &p)
-		}
 	}
 	for _, h := range img.Heads {
 		c := newChat(h)
 		if st.chats[h.Key] = c; c.conv != nil {
 			st.ranked.put(c)
+			for _, g := range c.conv.generations {
+				st.begins[g.ID]++
+			}
 		}
 	}
-	s.state = st
+	b.state = st
 	for _, h := range img.Heads {
 		if h.Open {
-			if err := s.load(s.chats[h.Key]); err != nil {
+			if err := b.load(b.chats[h.Key]); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+func (s *state) setCommon(c Common) {
+	s.restored, s.prefix = c.Name, c.Prefix
+	s.lastIn, s.lastOut, s.lastFact, s.updates = c.LastIn, c.LastOut, c.LastFact, c.Updates
+	if c.Days != nil {
+		s.days = c.Days
+	}
+	if c.Due != nil {
+		s.due = c.Due
+	}
+	for _, h := range c.Erased {
+		s.erased[h] = true
+	}
+	for _, f := range c.Facts {
+		s.facts[f.Scope] = append(s.facts[f.Scope], f.Fact)
+	}
+	for _, o := range c.Occurrences {
+		s.setOccurrence(o)
+	}
+	for _, a := range c.Asides {
+		s.asides = append(s.asides, &a)
+	}
+	if c.Pairings != nil {
+		for _, p := range *c.Pairings {
+			s.pairings = append(s.pairings, &p)
+		}
+	}
 }

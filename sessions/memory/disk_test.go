@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,26 +15,16 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// fullDisk holds marks of what was erased and has no room for more.
-type fullDisk struct {
-	marks   int
-	scratch string
-}
+// emptyDisk has nothing and keeps nothing.
+type emptyDisk struct{}
 
-func (d fullDisk) Image() (memory.Image, error) {
-	var img memory.Image
-	for n := range d.marks {
-		img.Common.Erased = append(img.Common.Erased, rules.Hash(fmt.Sprint(n)))
-	}
-	return img, nil
-}
+func (emptyDisk) Image() (memory.Image, error) { return memory.Image{}, nil }
 
-func (d fullDisk) Content(channels.Key, bool) (memory.Content, error)         { return memory.Content{}, nil }
-func (d fullDisk) Commit([]memory.Change) error                               { return nil }
-func (d fullDisk) Wipe([]channels.Key) error                                  { return nil }
-func (d fullDisk) Moment() memory.Moment                                      { return noMoment{} }
-func (d fullDisk) Writers(context.Context, string) ([]sessions.Writer, error) { return nil, nil }
-func (d fullDisk) Scratch() (*os.File, error)                                 { return os.Open(d.scratch) } // only to read
+func (emptyDisk) Content(channels.Key, bool) (memory.Content, error)         { return memory.Content{}, nil }
+func (emptyDisk) Commit([]memory.Change) error                               { return nil }
+func (emptyDisk) Wipe([]channels.Key) error                                  { return nil }
+func (emptyDisk) Moment() memory.Moment                                      { return noMoment{} }
+func (emptyDisk) Writers(context.Context, string) ([]sessions.Writer, error) { return nil, nil }
 
 type noMoment struct{}
 
@@ -46,7 +34,7 @@ func (noMoment) End()                                         {}
 
 // countingDisk counts how often a conversation is read.
 type countingDisk struct {
-	fullDisk
+	emptyDisk
 	read *atomic.Int64
 }
 
@@ -83,31 +71,8 @@ func TestRestoreInParts(t *testing.T) {
 	}
 }
 
-// A Dump that finds no room while it is gathered ends with an error, and the
-// store can be closed after it.
-func TestDumpWithoutRoom(t *testing.T) {
-	d := fullDisk{marks: 10_000, scratch: filepath.Join(t.TempDir(), "scratch")}
-	if err := os.WriteFile(d.scratch, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := memory.Open(memory.Options{}, d)
-	if err := s.Dump(t.Context(), nil, func(sessions.Record) error { return nil }); err == nil {
-		t.Error("Dump without room succeeds")
-	}
-	closed := make(chan error, 1)
-	go func() { closed <- s.Close() }()
-	select {
-	case err := <-closed:
-		if err != nil {
-			t.Errorf("Close = %v", err)
-		}
-	case <-time.After(20 * time.Second):
-		t.Fatal("Close waits for a Dump that has ended")
-	}
-}
-
 // halfDisk has two conversations, of which one cannot be read.
-type halfDisk struct{ fullDisk }
+type halfDisk struct{ emptyDisk }
 
 func (halfDisk) Image() (memory.Image, error) {
 	var img memory.Image

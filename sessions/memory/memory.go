@@ -1,27 +1,20 @@
-// Package memory is the reference backend: the contract of package sessions
-// in plain maps and slices under one mutex. It keeps nothing on disk, so its
-// promises end with the process; within the process it keeps all of them, and
-// it never fails for a reason of its own. Tests use it, and a reader who wants
-// to know what a method of the contract really does finds it here in the
-// fewest lines.
+// Package memory is the reference backend: rows in plain maps and slices under
+// one mutex. It keeps nothing on disk, so its promises end with the process, and
+// it never fails for a reason of its own. Tests use it.
 //
-// Each changing method checks everything first and changes state only when
-// nothing can fail any more, which is what makes it atomic. The goroutines are
-// those of the dispatcher in Run.
-//
-// The same state machine is the engine of the file store: made by [Open] over
-// a [Disk], it tells the disk what every step changed before anybody sees that
-// it did, and keeps in memory only the conversations that are in use. Then it
-// has one goroutine more, the one that reads the disk and then commits, which
-// Close ends. Every method but Hold waits until the disk has been read; if it
-// cannot be, all of them say so, Run among them.
+// The same rows are the part of the file store that is in memory: made by
+// [Open] over a [Disk], the backend tells the disk what every step changed
+// before anybody sees that it did, and keeps in memory only the conversations
+// that are in use. Then it has one goroutine more than the dispatcher's, the one
+// that reads the disk and then commits, which Close ends. Every method but Hold
+// waits until the disk has been read; if it cannot be, all of them say so, Run
+// among them.
 package memory
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -30,9 +23,15 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
+	"dragoman/sessions/engine"
+	"dragoman/sessions/rows"
 )
 
-var _ sessions.Store = (*Store)(nil)
+var (
+	_ sessions.Store = (*Store)(nil)
+	_ rows.Backend   = (*backend)(nil)
+	_ rows.Scrubber  = (*backend)(nil)
+)
 
 var errClosed = errors.New("the store is closed")
 
@@ -46,9 +45,29 @@ type Options struct {
 	Name string
 }
 
-// Store keeps everything in memory. Make it with [New] or [Open].
+// Store is the engine over rows in memory. Make it with [New] or [Open].
 type Store struct {
-	name   string // of the package in errors
+	*engine.Store
+	*documents
+}
+
+// documents is what a disk asks of the rows above it.
+type documents struct{ b *backend }
+
+// New makes an empty store without a disk.
+func New(o Options) *Store {
+	b := newBackend(o)
+	b.work = b.dispatcher(0)
+	return b.store(o)
+}
+
+func (b *backend) store(o Options) *Store {
+	return &Store{engine.New(b, cmp.Or(o.Name, "memory"), b.now), &documents{b}}
+}
+
+// backend keeps rows in memory.
+type backend struct {
+	reader
 	now    func() time.Time
 	log    *slog.Logger
 	work   *dispatch.Dispatcher
@@ -63,9 +82,8 @@ type Store struct {
 	// finds the store open under the lock, or the batcher, adds to it.
 	outside sync.WaitGroup
 
-	// rewritten is when messages of conversations that go on were erased: a
-	// summary that was begun before may have their words. mu is held.
-	rewritten map[channels.Key]time.Time
+	fencing sync.Mutex
+	fenced  []channels.Key // by steps of the batch that is on its way
 
 	mu     sync.Mutex
 	closed bool
@@ -73,221 +91,131 @@ type Store struct {
 	state
 }
 
-// state is everything that is stored.
-type state struct {
-	chats    map[channels.Key]*chat
-	ranked   ranking         // those of them with a conversation
-	seen     *SeenIDs        // the seq of what was accepted
-	erased   map[string]bool // by rules.Hash of rules.Dedupe
-	restored string          // the name of the store that this one was restored from
-	prefix   string          // of delivery ids
-	lastIn   int64           // number of the last inbox row
-	lastOut  int64
-	sent     idFilter // ids of deliveries; nil until a restore asks for them
-	asides   []*asideRow
-	days     map[string]int64 // generations begun, by day
-	updates  int64            // orders conversations that were changed at one time
-
-	due         map[string]time.Time // jobs
-	occurrences []*occurrence
-	outcomes    map[dueTime]*occurrence // the same, by what they are of
-	pairings    []*sessions.Pairing
-	facts       map[string][]sessions.Fact
-	lastFact    int64
-}
-
-// chat is all that is known of one key.
-type chat struct {
-	key    channels.Key
-	seq    int64 // last of inbox and outbox
-	msgSeq int64 // last of the transcript; it survives Delete
-	in     []*inRow
-	out    []*outRow
-	steps  map[string][]sessions.Step
-	conv   *conversation // nil without a transcript
-
-	// What is here of it. Over a disk, one that was not used for a while has
-	// neither rows nor messages, and of one in use those that are done and on
-	// disk may be missing.
-	loaded, whole bool
-	read          bool // somebody asked for all of it
-	used          time.Time
-	touched       int64 // how often it changed
-	note          *note // of the step that changes it now
-	place         int   // in the ranking, from 1; 0 is none
-}
-
-func newState() state {
-	return state{
-		chats:    map[channels.Key]*chat{},
-		seen:     &SeenIDs{},
-		erased:   map[string]bool{},
-		days:     map[string]int64{},
-		due:      map[string]time.Time{},
-		outcomes: map[dueTime]*occurrence{},
-		facts:    map[string][]sessions.Fact{},
-	}
-}
-
-// New makes an empty store without a disk.
-func New(o Options) *Store {
-	s := newStore(o)
-	s.work = s.dispatcher(0)
-	return s
-}
-
-func newStore(o Options) *Store {
+func newBackend(o Options) *backend {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{name: cmp.Or(o.Name, "memory"), now: o.Now, log: o.Logger, state: newState(), rewritten: map[channels.Key]time.Time{}}
+	b := &backend{now: o.Now, log: o.Logger, state: newState()}
+	b.reader = reader{b, b.read, false}
+	return b
 }
 
-func (s *Store) dispatcher(epoch int64) *dispatch.Dispatcher {
-	return dispatch.New(dispatch.Options{Now: s.now, Logger: s.log, Epoch: epoch})
+func (b *backend) dispatcher(epoch int64) *dispatch.Dispatcher {
+	return dispatch.New(dispatch.Options{Now: b.now, Logger: b.log, Epoch: epoch})
 }
 
-// Wait returns when the disk has been read, with the reason if it could not
-// be.
-func (s *Store) Wait(ctx context.Context) error {
-	if s.begun == nil {
+// Wait returns when the disk has been read, with the reason if it could not be.
+func (d *documents) Wait(ctx context.Context) error { return d.b.wait(ctx) }
+
+func (b *backend) wait(ctx context.Context) error {
+	if b.begun == nil {
 		return nil
 	}
 	select {
-	case <-s.begun:
-		return s.beginErr
+	case <-b.begun:
+		return b.beginErr
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// update runs f under the lock. If f returns an error it has changed nothing.
-func (s *Store) update(ctx context.Context, what string, f func(*change) error) error {
-	return s.updateAnd(ctx, what, f, nil)
-}
-
-// updateAnd is update, and what the disk has to do before the caller is told:
-// it goes on without the lock, and others do not wait for it.
-func (s *Store) updateAnd(ctx context.Context, what string, f func(*change) error, after func(Disk) error) error {
-	err := ctx.Err()
-	if err == nil {
-		err = s.Wait(ctx)
-	}
-	switch {
-	case err != nil:
-	case s.batch != nil:
-		err = s.batch.do(ctx, &op{run: f, after: after != nil})
-		if err == nil && after != nil {
-			err = after(s.disk)
-			s.outside.Done()
-		}
-	default:
-		err = s.updateNow(f)
-	}
-	return s.wrap(what, err)
-}
-
-// updateNow is update without a disk.
-func (s *Store) updateNow(f func(*change) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return errClosed
-	}
-	c := &change{now: s.now()}
-	if err := f(c); err != nil {
+// Update runs a step: see rows.Backend.
+func (b *backend) Update(ctx context.Context, f func(rows.Reader) (rows.Changes, error)) error {
+	if err := b.wait(ctx); err != nil {
 		return err
 	}
-	s.rank(c)
-	s.work.Apply(c.items, c.fenced)
+	if b.batch != nil {
+		return b.batch.do(ctx, &op{run: f})
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return errClosed
+	}
+	changes, err := f(b.inside())
+	if err != nil {
+		return err
+	}
+	done, err := b.apply(changes)
+	if err != nil {
+		return err
+	}
+	b.work.Apply(done.items, done.fenced)
 	return nil
 }
 
+// inside reads under the lock that is held.
+func (b *backend) inside() reader {
+	return reader{b, func(_ context.Context, f func() error) error { return f() }, true}
+}
+
 // read runs f under the lock.
-func (s *Store) read(ctx context.Context, what string, f func() error) error {
+func (b *backend) read(ctx context.Context, f func() error) error {
 	err := ctx.Err()
 	if err == nil {
-		err = s.Wait(ctx)
+		err = b.wait(ctx)
 	}
-	if err == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		switch {
-		case s.closed:
-			err = errClosed
-		case s.broken:
-			err = s.mend()
-		}
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.closed:
+		err = errClosed
+	case b.broken:
+		err = b.mend()
 	}
 	if err == nil {
 		err = f()
 	}
-	return s.wrap(what, err)
+	return err
 }
 
-func (s *Store) wrap(what string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %s: %w", s.name, what, err)
+// Run hands out work: see sessions.Work.
+func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
+	// Without ctx: a second Run is refused also if the first came to nothing.
+	if err := b.wait(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	return b.work.Run(ctx, h)
+}
+
+// Live checks a claim: see rows.Work. A fence of the batch that is on its way
+// has not reached the dispatcher yet.
+func (b *backend) Live(c sessions.Claim) error {
+	if err := b.work.Check(c); err != nil {
+		return err
+	}
+	b.fencing.Lock()
+	defer b.fencing.Unlock()
+	if slices.Contains(b.fenced, c.Key) {
+		return sessions.ErrFenced
 	}
 	return nil
 }
 
-// claimed runs f under the lock if c is the live claim of its key.
-func (s *Store) claimed(ctx context.Context, what string, c sessions.Claim, f func(*change, *chat) error) error {
-	return s.update(ctx, what, func(ch *change) error {
-		// A fence of the same batch has not reached the dispatcher yet.
-		if err := s.work.Check(c); err != nil || slices.Contains(ch.fencedBefore, c.Key) {
-			return sessions.ErrFenced
-		}
-		chat, err := s.chat(c.Key)
-		if err != nil {
-			return err
-		}
-		return f(ch, chat)
-	})
+// Claimed reports whether k has a live claim.
+func (b *backend) Claimed(k channels.Key) bool { return b.work.Claimed(k) }
+
+// Hold holds a lease: see sessions.Leases.
+func (b *backend) Hold(ctx context.Context, name string, run func(context.Context) error) error {
+	return b.leases.Hold(ctx, name, run)
 }
 
-// claimedRead is claimed for what changes nothing.
-func (s *Store) claimedRead(ctx context.Context, what string, c sessions.Claim, f func(*chat) error) error {
-	return s.read(ctx, what, func() error {
-		if err := s.work.Check(c); err != nil {
-			return err
-		}
-		chat, err := s.chat(c.Key)
-		if err != nil {
-			return err
-		}
-		return f(chat)
-	})
-}
-
-// Run is part of [sessions.Work].
-func (s *Store) Run(ctx context.Context, h sessions.Handler) error {
-	// Without ctx: a second Run is refused also if the first came to nothing.
-	if err := s.Wait(context.WithoutCancel(ctx)); err != nil {
-		return s.wrap("run", err)
-	}
-	return s.work.Run(ctx, h)
-}
-
-// Hold is part of [sessions.Leases].
-func (s *Store) Hold(ctx context.Context, name string, run func(context.Context) error) error {
-	return s.leases.Hold(ctx, name, run)
-}
-
-// Stats is part of [sessions.Store].
-func (s *Store) Stats(ctx context.Context) (st sessions.Stats, err error) {
-	err = s.read(ctx, "stats", func() error {
-		st = s.work.Stats()
-		for _, c := range s.chats {
+// Stats counts the queues.
+func (b *backend) Stats(ctx context.Context) (st sessions.Stats, err error) {
+	err = b.read(ctx, func() error {
+		st = b.work.Stats()
+		for _, c := range b.chats {
 			for _, o := range c.out {
 				if o.State == sessions.DeliveryDead {
 					st.Dead++
 				}
 			}
 		}
-		for _, a := range s.asides {
-			if !a.dropped {
+		for _, a := range b.asides {
+			if !a.Dropped {
 				st.Aside++
 			}
 		}
@@ -296,24 +224,78 @@ func (s *Store) Stats(ctx context.Context) (st sessions.Stats, err error) {
 	return st, err
 }
 
-// Check is part of [sessions.Store]. Over a disk it writes something.
-func (s *Store) Check(ctx context.Context) error {
-	return s.update(ctx, "check", func(ch *change) error {
-		ch.write = true
-		return nil
-	})
+// Check proves that the backend can write now: over a disk it writes something.
+func (b *backend) Check(ctx context.Context) error {
+	if b.batch == nil {
+		return b.read(ctx, func() error { return nil })
+	}
+	if err := b.wait(ctx); err != nil {
+		return err
+	}
+	return b.batch.do(ctx, &op{write: true, run: func(rows.Reader) (rows.Changes, error) { return rows.Changes{}, nil }})
 }
 
-// Close is part of [sessions.Store]. What is queued for the disk is done
-// first, and what reads it comes to its end; the disk itself stays open, it is
-// the caller's.
-func (s *Store) Close() error {
-	if s.batch != nil {
-		s.batch.close()
+// Close ends the backend. What is queued for the disk is done first, and what
+// reads it comes to its end; the disk itself stays open, it is the caller's.
+func (b *backend) Close() error {
+	if b.batch != nil {
+		b.batch.close()
 	}
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-	s.outside.Wait()
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.outside.Wait()
 	return nil
 }
+
+// Scrub removes what the disk still holds of what was deleted.
+func (b *backend) Scrub(ctx context.Context, keys []channels.Key) (copies []string, err error) {
+	if b.disk == nil {
+		return nil, nil
+	}
+	err = b.read(ctx, func() error {
+		b.outside.Add(1)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer b.outside.Done()
+	return nil, b.disk.Wipe(keys)
+}
+
+// Snapshot runs f on one moment: see rows.Backend.
+func (b *backend) Snapshot(ctx context.Context, f func(rows.Reader) error) error {
+	var then Moment
+	if b.disk != nil {
+		if err := b.wait(ctx); err != nil {
+			return err
+		}
+		then = b.disk.Moment() // before the lock
+		defer then.End()
+	}
+	frozen := &backend{now: b.now}
+	err := b.read(ctx, func() error {
+		frozen.state = b.freeze(then != nil)
+		if then != nil {
+			then.Take()
+			frozen.disk = frozenDisk{b.disk, then}
+		}
+		b.outside.Add(1) // as the last: only who sees no error takes it back
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer b.outside.Done()
+	return f(frozen.inside())
+}
+
+// frozenDisk is a disk as it was.
+type frozenDisk struct {
+	Disk
+	then Moment
+}
+
+// Content is that of the moment.
+func (d frozenDisk) Content(k channels.Key, _ bool) (Content, error) { return d.then.Content(k, true) }

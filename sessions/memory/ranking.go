@@ -28,7 +28,7 @@ type place struct {
 
 func placeOf(c *chat) place {
 	p := place{math.MinInt64, c.conv.order, c}
-	if t := rules.Time(c.conv.updated); !t.IsZero() {
+	if t := rules.Time(c.conv.Updated); !t.IsZero() {
 		p.updated = t.UnixNano() // stored times fit
 	}
 	return p
@@ -109,7 +109,7 @@ func (r *ranking) newest(after *sessions.Place) iter.Seq[*chat] {
 		for end > 0 {
 			equals, begin := r.equals(end)
 			for _, c := range equals {
-				passed := after != nil && c.conv.updated.Equal(after.Updated) && c.key.String() <= after.Key.String()
+				passed := after != nil && c.conv.Updated.Equal(after.Updated) && c.key.String() <= after.Key.String()
 				if !passed && !yield(c) {
 					return
 				}
@@ -145,19 +145,6 @@ func (r *ranking) oldest() iter.Seq[*chat] {
 					return
 				}
 			}
-		}
-	}
-}
-
-// rank gives the chats that ch changed the places that they have now.
-func (s *Store) rank(ch *change) {
-	for _, n := range ch.notes {
-		c := n.chat
-		c.note = nil
-		if c.conv != nil && s.chats[c.key] == c {
-			s.ranked.put(c)
-		} else {
-			s.ranked.drop(c)
 		}
 	}
 }

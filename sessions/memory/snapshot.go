@@ -7,10 +7,11 @@ import (
 	"dragoman/channels"
 )
 
-// Snapshot is what there is of k, for a document of it: the newest messages,
+// Document is what there is of k, for a document of it: the newest messages,
 // what is open, and the head. It calls taken while nothing can change.
-func (s *Store) Snapshot(k channels.Key, taken func()) (h Head, content Content, err error) {
-	if err := s.Wait(context.Background()); err != nil {
+func (d *documents) Document(k channels.Key, taken func()) (h Head, content Content, err error) {
+	s := d.b
+	if err := s.wait(context.Background()); err != nil {
 		return h, content, err
 	}
 	s.mu.Lock()
@@ -39,8 +40,9 @@ func (s *Store) Snapshot(k channels.Key, taken func()) (h Head, content Content,
 
 // Survey is what there is of everything else. It calls taken while nothing can
 // change.
-func (s *Store) Survey(taken func()) (Common, error) {
-	if err := s.Wait(context.Background()); err != nil {
+func (d *documents) Survey(taken func()) (Common, error) {
+	s := d.b
+	if err := s.wait(context.Background()); err != nil {
 		return Common{}, err
 	}
 	s.mu.Lock()
@@ -52,7 +54,7 @@ func (s *Store) Survey(taken func()) (Common, error) {
 	return s.common(), nil
 }
 
-// Newest is the part of all that a turn starts from, as [Store.Snapshot] has
+// Newest is the part of all that a turn starts from, as [Store.Document] has
 // it: what is open and the newest messages.
 func Newest(h Head, all Content) Content {
 	c := newChat(h)
@@ -69,6 +71,7 @@ func Newest(h Head, all Content) Content {
 	}
 	if c.conv != nil {
 		c.conv.messages, c.conv.summaries = all.Messages, all.Summaries
+		c.conv.Covers = covered(all.Summaries)
 		newest.Messages = slices.Clone(all.Messages[c.tail():])
 	}
 	return newest

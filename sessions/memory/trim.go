@@ -6,6 +6,8 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 // trim leaves of c what is open and the newest messages.
 func (c *chat) trim() {
 	c.in = slices.DeleteFunc(slices.Clone(c.in), func(r *inRow) bool { return !r.open() })
-	c.out = slices.DeleteFunc(slices.Clone(c.out), func(o *outRow) bool { return !o.open() })
+	c.out = slices.DeleteFunc(slices.Clone(c.out), func(o *rows.Out) bool { return !isOpen(o) })
 	if c.conv != nil {
 		c.conv.messages = slices.Clone(c.conv.messages[c.tail():])
 	}
@@ -27,8 +29,7 @@ func (c *chat) trim() {
 
 // tail is where the messages begin that stay in memory.
 func (c *chat) tail() int {
-	from, _ := c.newest(c.summarised(), sessions.HistoryLimit{Messages: tailMessages, Bytes: tailBytes})
-	return from
+	return c.newest(c.summarised(), sessions.HistoryLimit{Messages: tailMessages, Bytes: tailBytes})
 }
 
 // release leaves the head of c.
@@ -43,7 +44,8 @@ func (c *chat) release() {
 // Release drops from memory what is on disk as well and was not used since
 // before: contents of conversations in which nothing is open, and of the
 // others what is done. It returns how many conversations are left in memory.
-func (s *Store) Release(before time.Time) (left int) {
+func (d *documents) Release(before time.Time) (left int) {
+	s := d.b
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.chats {
@@ -66,10 +68,29 @@ func (s *Store) Release(before time.Time) (left int) {
 
 // Trim drops from memory what is done in k and not needed for its next turn,
 // unless somebody read all of it lately.
-func (s *Store) Trim(k channels.Key) {
+func (d *documents) Trim(k channels.Key) {
+	s := d.b
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.chats[k]; c != nil && c.loaded && !c.read && !s.broken {
 		c.trim()
 	}
+}
+
+// summarised is the last Seq before those messages that a turn starts from:
+// what the newest summary covers, or the generations before.
+func (c *chat) summarised() int64 { return max(c.conv.From, c.conv.Covers) }
+
+// newest finds where the newest messages begin that have a Seq above after and
+// fit the limit.
+func (c *chat) newest(after int64, limit sessions.HistoryLimit) (from int) {
+	all := c.conv.messages
+	from = len(all)
+	for bytes := 0; from > 0 && all[from-1].Seq > after; from-- {
+		bytes += rules.Bytes(all[from-1])
+		if len(all)-from == limit.Messages || bytes > limit.Bytes {
+			break
+		}
+	}
+	return from
 }

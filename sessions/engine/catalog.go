@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+)
+
+// show is what lists show of h, which has a transcript.
+func show(h rows.Head) sessions.Conversation {
+	v := h.Conversation
+	return sessions.Conversation{
+		Key: h.Key, Generation: v.Generation, Title: v.Title, Created: rules.Time(v.Created), Updated: rules.Time(v.Updated),
+		Messages: v.Messages, Usage: v.Usage, Settings: v.Settings,
+	}
+}
+
+// own is c with settings that nobody shares.
+func own(c sessions.Conversation) sessions.Conversation {
+	c.Settings = rules.Settings(c.Settings)
+	return c
+}
+
+// Find lists conversations: see sessions.Catalog.
+func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Conversation, err error) {
+	limit := rules.Page(q)
+	for h, err := range s.back.Heads(ctx, rows.Newest, q.After) {
+		if err != nil {
+			return nil, s.wrap("find", err)
+		}
+		if !q.UpdatedAfter.IsZero() && h.Conversation.Updated.Before(q.UpdatedAfter) {
+			break // so are all that follow
+		}
+		if c := show(h); rules.Matches(q, c) {
+			list = append(list, own(c))
+		}
+		if len(list) == limit {
+			break
+		}
+	}
+	return list, nil
+}
+
+// Top lists conversations by the tokens that they took: see sessions.Catalog.
+func (s *Store) Top(ctx context.Context, limit int) (list []sessions.Conversation, err error) {
+	order := func(a, b sessions.Conversation) int {
+		return cmp.Or(cmp.Compare(b.Usage.Input+b.Usage.Output, a.Usage.Input+a.Usage.Output), cmp.Compare(a.Key.String(), b.Key.String()))
+	}
+	for h, err := range s.back.Heads(ctx, rows.Newest, nil) {
+		if err != nil {
+			return nil, s.wrap("top", err)
+		}
+		c, full := show(h), len(list) >= limit
+		if limit <= 0 || full && order(c, list[limit-1]) > 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(list, c, order)
+		if full {
+			list = list[:limit-1]
+		}
+		list = slices.Insert(list, at, c)
+	}
+	for i := range list {
+		list[i] = own(list[i])
+	}
+	return list, nil
+}
+
+// Conversation returns one: see sessions.Catalog.
+func (s *Store) Conversation(ctx context.Context, k channels.Key) (c sessions.Conversation, err error) {
+	h, _, err := s.back.Head(ctx, k)
+	if err == nil && h.Conversation == nil {
+		err = notFound(k)
+	}
+	if err != nil {
+		return c, s.wrap("conversation", err)
+	}
+	return own(show(h)), nil
+}
+
+// Configure changes settings: see sessions.Catalog.
+func (s *Store) Configure(ctx context.Context, k channels.Key, configure func(*sessions.Settings)) error {
+	return s.update(ctx, "configure", func(st *step) error {
+		if k.IsZero() {
+			return errors.New("no key")
+		}
+		c, err := st.chat(k)
+		if err != nil {
+			return err
+		}
+		var set sessions.Settings
+		if c.Conversation != nil {
+			set = rules.Settings(c.Conversation.Settings)
+		}
+		configure(&set)
+		if err := rules.CheckSettings(set); err != nil {
+			return err
+		}
+		st.touch(c)
+		if c.Conversation == nil {
+			c.Conversation = &rows.Conversation{From: c.MessageSeq, Created: rules.Time(st.now)}
+			st.updated(c.Conversation)
+		}
+		c.Conversation.Settings = rules.Settings(set)
+		return nil
+	})
+}
+
+// Generations lists those of a conversation: see sessions.Catalog.
+func (s *Store) Generations(ctx context.Context, k channels.Key) (list []sessions.Generation, err error) {
+	h, _, err := s.back.Head(ctx, k)
+	if err == nil && h.Conversation == nil {
+		err = notFound(k)
+	}
+	if err == nil {
+		list, err = s.back.Generations(ctx, k)
+	}
+	if err != nil {
+		return nil, s.wrap("generations", err)
+	}
+	return withEnds(list, h.MessageSeq), nil
+}
+
+// withEnds is a copy of generations with their ends, of which the last is seq.
+func withEnds(generations []sessions.Generation, seq int64) []sessions.Generation {
+	list := slices.Clone(generations)
+	for i := range list {
+		list[i].LastSeq = max(seq, list[i].FirstSeq-1)
+		if i > 0 {
+			list[i-1].LastSeq = list[i].FirstSeq - 1
+		}
+	}
+	return list
+}
+
+// Days counts what was said by day: see sessions.Catalog.
+func (s *Store) Days(ctx context.Context, from, to time.Time) ([]sessions.DayCount, error) {
+	days := rules.NewDays[channels.Key](from, to)
+	err := s.eachHead(ctx, func(h rows.Head) error {
+		for m, err := range s.back.Messages(ctx, h.Key, rows.Said{Once: true}) {
+			if err != nil {
+				return err
+			}
+			days.Add(h.Key, m.At, m.Usage)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, s.wrap("days", err)
+	}
+	return days.Counts(), nil
+}
+
+// eachHead calls f for each conversation, as it is when the list begins.
+func (s *Store) eachHead(ctx context.Context, f func(rows.Head) error) error {
+	heads, err := collect(s.back.Heads(ctx, rows.Newest, nil))
+	for _, h := range heads {
+		if err == nil {
+			err = f(h)
+		}
+	}
+	return err
+}
+
+// Writers lists who wrote on a channel: see sessions.Directory.
+func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer, error) {
+	list, err := s.back.Writers(ctx, channel)
+	return list, s.wrap("writers", err)
+}
+
+// Scopes lists those that have facts: see sessions.Directory.
+func (s *Store) Scopes(ctx context.Context, prefix string) ([]string, error) {
+	list, err := s.back.Scopes(ctx, prefix)
+	return list, s.wrap("scopes", err)
+}

@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"context"
+	"os"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+)
+
+// Scratcher is an ability of a backend: room for what may not fit into memory.
+type Scratcher interface {
+	// Scratch makes a file without a name, which is gone when it is closed.
+	Scratch() (*os.File, error)
+}
+
+// Dump hands out everything: see sessions.Copies.
+func (s *Store) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
+	var told error // emit's, which is returned as it is
+	err := s.back.Snapshot(ctx, func(r rows.Reader) error {
+		d := &dumper{ctx: ctx, r: r, emit: func(one sessions.Record) error {
+			if told = ctx.Err(); told == nil {
+				told = emit(one)
+			}
+			return told
+		}}
+		return d.all(keys)
+	})
+	if told != nil {
+		return told
+	}
+	return s.wrap("dump", err)
+}
+
+type dumper struct {
+	ctx  context.Context
+	r    rows.Reader
+	emit func(sessions.Record) error
+}
+
+func (d *dumper) all(keys []channels.Key) error {
+	whole := len(keys) == 0
+	if whole {
+		if err := d.store(); err != nil {
+			return err
+		}
+		heads, err := collect(d.r.Heads(d.ctx, rows.ByKey, nil))
+		if err != nil {
+			return err
+		}
+		for _, h := range heads {
+			keys = append(keys, h.Key)
+		}
+	}
+	for _, k := range rules.DumpKeys(keys) {
+		if err := d.chat(k); err != nil {
+			return err
+		}
+	}
+	if whole {
+		return d.others()
+	}
+	return nil
+}
+
+func (d *dumper) store() error {
+	for r, err := range d.r.Records(d.ctx, sessions.Record{Store: &sessions.StoreRecord{}}) {
+		if err != nil {
+			return err
+		}
+		rec := *r.Store
+		if rec.Erased, err = collect(d.r.Marks(d.ctx)); err != nil {
+			return err
+		}
+		return d.emit(sessions.Record{Store: &rec})
+	}
+	return nil
+}
+
+// chat hands out a conversation and its queues.
+func (d *dumper) chat(k channels.Key) error {
+	h, known, err := d.r.Head(d.ctx, k)
+	if err != nil || !known {
+		return err
+	}
+	rec := &sessions.ConversationRecord{Key: k, Seq: h.Seq, MessageSeq: h.MessageSeq}
+	if v := h.Conversation; v != nil {
+		rec.Title, rec.Created, rec.Updated, rec.Settings = v.Title, rules.Time(v.Created), rules.Time(v.Updated), rules.Settings(v.Settings)
+		generations, err := d.r.Generations(d.ctx, k)
+		if err != nil {
+			return err
+		}
+		rec.Generations = withEnds(generations, h.MessageSeq)
+		summaries, err := d.r.Summaries(d.ctx, k)
+		if err != nil {
+			return err
+		}
+		for _, sum := range summaries {
+			rec.Summaries = append(rec.Summaries, rules.Summary(sum))
+		}
+	}
+	if err := d.emit(sessions.Record{Conversation: rec}); err != nil {
+		return err
+	}
+	if err := d.messages(k); err != nil {
+		return err
+	}
+	return d.queues(k)
+}
+
+func (d *dumper) messages(k channels.Key) error {
+	var chunk rules.Chunk
+	send := func() error {
+		list := chunk.Messages
+		chunk = rules.Chunk{}
+		if len(list) == 0 {
+			return nil
+		}
+		return d.emit(sessions.Record{Messages: &sessions.MessagesRecord{Key: k, Messages: list}})
+	}
+	for m, err := range d.r.Messages(d.ctx, k, rows.Said{Once: true}) {
+		if err == nil && chunk.Add(rules.Clone(m)) {
+			err = send()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return send()
+}
+
+func (d *dumper) queues(k channels.Key) error {
+	inbox, err := collect(d.r.Inbox(d.ctx, k, rows.Queued{}))
+	if err != nil {
+		return err
+	}
+	told := map[string]bool{}
+	for _, r := range inbox {
+		rec := &sessions.InboxRecord{
+			Seq: r.Seq, Rev: r.Rev, Inbound: rules.Inbound(r.Inbound), Origin: r.Origin, State: r.State, Turn: r.Turn,
+			Attempts: r.Attempts, Due: rules.Time(r.Due), Accepted: rules.Time(r.Accepted), Why: r.Why, Job: r.Job, JobDue: r.JobDue,
+		}
+		if r.Turn != "" && !told[r.Turn] {
+			told[r.Turn] = true
+			if rec.Steps, err = d.r.Journal(d.ctx, k, r.Turn); err != nil {
+				return err
+			}
+		}
+		if err := d.emit(sessions.Record{Inbox: rec}); err != nil {
+			return err
+		}
+	}
+	for o, err := range d.r.Outbox(d.ctx, k, rows.Queued{}) {
+		if err != nil {
+			return err
+		}
+		rec := o.OutboxRecord
+		rec.Created, rec.NotBefore = rules.Time(rec.Created), rules.Time(rec.NotBefore)
+		if err := d.emit(sessions.Record{Outbox: &rec}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// others hands out what belongs to no conversation.
+func (d *dumper) others() error {
+	for _, like := range []sessions.Record{
+		{Aside: &sessions.AsideRecord{}}, {Fact: &sessions.FactRecord{}}, {Pairing: &sessions.Pairing{}},
+		{Job: &sessions.JobRecord{}}, {Occurrence: &sessions.Occurrence{}},
+	} {
+		for r, err := range d.r.Records(d.ctx, like) {
+			if err == nil {
+				err = d.emit(r)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Restore stores records: see sessions.Copies.
+func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error)) error {
+	_, err := s.Take(ctx, next)
+	return err
+}

@@ -1,0 +1,104 @@
+// Package engine is the state machine of package sessions over any backend of
+// package rows: what accepting, editing, answering, delivering, listing,
+// ending, erasing and copying mean, written once.
+//
+// Each changing method is a step: it reads rows, decides, and returns values
+// that the backend commits. A step may run twice, and changes nothing until
+// its commit. What it needs to know it reads from rows, so that several
+// processes can take steps on the same ones.
+//
+// A [Store] is safe for concurrent use and starts no goroutines; its backend
+// has its own.
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+)
+
+var _ sessions.Store = (*Store)(nil)
+
+// Store is a sessions.Store over a backend. Make it with [New].
+type Store struct {
+	back rows.Backend
+	name string
+	now  func() time.Time
+
+	mu sync.Mutex
+	// rewritten is when messages of conversations that go on were erased: a
+	// summary that was begun before may have their words.
+	rewritten map[channels.Key]time.Time
+}
+
+// New makes a store over b. Errors are said to come from the package called
+// name; nil for now is time.Now.
+func New(b rows.Backend, name string, now func() time.Time) *Store {
+	if now == nil {
+		now = time.Now
+	}
+	return &Store{back: b, name: name, now: now, rewritten: map[channels.Key]time.Time{}}
+}
+
+func (s *Store) wrap(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", s.name, what, err)
+	}
+	return nil
+}
+
+// update takes one step.
+func (s *Store) update(ctx context.Context, what string, f func(*step) error) error {
+	err := ctx.Err()
+	if err == nil {
+		err = s.back.Update(ctx, func(r rows.Reader) (rows.Changes, error) {
+			st := &step{ctx: context.WithoutCancel(ctx), r: r, now: s.now(), chats: map[channels.Key]*chat{}}
+			if err := f(st); err != nil {
+				return rows.Changes{}, err
+			}
+			return st.done(), nil
+		})
+	}
+	return s.wrap(what, err)
+}
+
+// claimed takes one step under a claim.
+func (s *Store) claimed(ctx context.Context, what string, c sessions.Claim, f func(*step, *chat) error) error {
+	return s.update(ctx, what, func(st *step) error {
+		if err := s.back.Live(c); err != nil {
+			return err
+		}
+		chat, err := st.chat(c.Key)
+		if err != nil {
+			return err
+		}
+		return f(st, chat)
+	})
+}
+
+// Run hands out work: see sessions.Work.
+func (s *Store) Run(ctx context.Context, h sessions.Handler) error {
+	return s.wrap("run", s.back.Run(ctx, h))
+}
+
+// Hold holds a lease: see sessions.Leases.
+func (s *Store) Hold(ctx context.Context, name string, run func(context.Context) error) error {
+	return s.back.Hold(ctx, name, run)
+}
+
+// Stats counts the queues.
+func (s *Store) Stats(ctx context.Context) (sessions.Stats, error) {
+	st, err := s.back.Stats(ctx)
+	return st, s.wrap("stats", err)
+}
+
+// Check proves that the store can write now.
+func (s *Store) Check(ctx context.Context) error { return s.wrap("check", s.back.Check(ctx)) }
+
+// Close ends the store after Run has returned.
+func (s *Store) Close() error { return s.back.Close() }

@@ -1,0 +1,311 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+)
+
+// Erase forgets for good: see sessions.Lifetime. What is left in the files is
+// scrubbed after the commit, if the backend can.
+func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
+	var rewritten []channels.Key
+	err = s.update(ctx, "erase", func(st *step) error {
+		x := &eraser{step: st, store: s, files: map[string]bool{}}
+		if err := x.erase(e); err != nil {
+			return err
+		}
+		got, rewritten = x.got, x.rewritten
+		return nil
+	})
+	s.hold(s.now(), rewritten...) // whether or not: to refuse a summary does no harm
+	if err != nil {
+		return sessions.Erased{}, err
+	}
+	if scrubber, ok := s.back.(rows.Scrubber); ok {
+		if got.Copies, err = scrubber.Scrub(context.WithoutCancel(ctx), e.Keys); err != nil {
+			err = s.wrap("erase", fmt.Errorf("it is erased, but traces may be left in the files, do it again: %w", err))
+		}
+	}
+	return got, err
+}
+
+// forever is later than any summary was begun.
+var forever = time.Unix(1<<40, 0)
+
+// hold has summaries of keys refused that were begun up to a time.
+func (s *Store) hold(until time.Time, keys ...channels.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range keys {
+		s.rewritten[k] = until
+	}
+}
+
+// eraser is one erasure on its way.
+type eraser struct {
+	*step
+	store     *Store
+	got       sessions.Erased
+	files     map[string]bool
+	rewritten []channels.Key // conversations that go on without some messages
+}
+
+func (x *eraser) erase(e sessions.Erasure) error {
+	for _, k := range slices.Compact(slices.SortedFunc(slices.Values(e.Keys), compareKeys)) {
+		c, err := x.chat(k)
+		if err == nil && c.known {
+			err = x.key(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, scope := range e.Scopes {
+		n := x.got.Facts
+		for r, err := range x.r.Records(x.ctx, factsOf(scope)) {
+			if err != nil {
+				return err
+			}
+			if r.Fact.Scope == scope {
+				x.got.Facts++
+			}
+		}
+		if x.got.Facts > n {
+			x.changes.Removed = append(x.changes.Removed, factsOf(scope))
+		}
+	}
+	for channel, ids := range rules.SendersByChannel(e.Senders) {
+		if err := x.people(channel, ids); err != nil {
+			return err
+		}
+	}
+	if err := x.asides(e); err != nil {
+		return err
+	}
+	x.got.Files = slices.Sorted(maps.Keys(x.files))
+	return nil
+}
+
+func compareKeys(a, b channels.Key) int {
+	switch {
+	case a.String() < b.String():
+		return -1
+	case a == b:
+		return 0
+	}
+	return 1
+}
+
+// key forgets all of c.
+func (x *eraser) key(c *chat) error {
+	x.changes.Fenced = append(x.changes.Fenced, c.Key)
+	for r, err := range x.r.Inbox(x.ctx, c.Key, rows.Queued{}) {
+		if err != nil {
+			return err
+		}
+		x.forgetIn(&r)
+	}
+	for _, err := range x.r.Outbox(x.ctx, c.Key, rows.Queued{}) {
+		if err != nil {
+			return err
+		}
+		x.got.Queued++
+	}
+	if c.Conversation != nil {
+		x.got.Conversations++
+		for m, err := range x.r.Messages(x.ctx, c.Key, rows.Said{Once: true}) {
+			if err != nil {
+				return err
+			}
+			x.got.Messages++
+			rules.Files(x.files, m.Attachments)
+		}
+		list, err := x.r.Summaries(x.ctx, c.Key)
+		if err != nil {
+			return err
+		}
+		x.got.Summaries += len(list)
+	}
+	x.touch(c).Gone = true
+	c.Conversation, c.known = nil, false
+	return nil
+}
+
+// forgetIn forgets an inbox row except that it was there.
+func (x *eraser) forgetIn(r *rows.In) {
+	rules.Files(x.files, r.Inbound.Attachments)
+	x.mark(r.Inbound)
+	x.got.Queued++
+}
+
+// asides forgets what was set aside and names somebody or something that is
+// erased.
+func (x *eraser) asides(e sessions.Erasure) error {
+	for r, err := range x.r.Records(x.ctx, sessions.Record{Aside: &sessions.AsideRecord{}}) {
+		if err != nil {
+			return err
+		}
+		if rules.AsideNames(r.Aside.Aside, e) {
+			x.changes.Removed = append(x.changes.Removed, r)
+			x.got.Queued++
+		}
+	}
+	return nil
+}
+
+// people takes what they said out of conversations that go on, and withdraws
+// their pairings.
+func (x *eraser) people(channel string, ids []string) error {
+	heads, err := collect(x.r.Heads(x.ctx, rows.ByKey, nil))
+	if err != nil {
+		return err
+	}
+	for _, h := range heads {
+		if h.Key.Channel() != channel {
+			continue
+		}
+		if err := x.takeOut(h.Key, ids); err != nil {
+			return err
+		}
+	}
+	for r, err := range x.r.Records(x.ctx, sessions.Record{Pairing: &sessions.Pairing{Channel: channel}}) {
+		if err != nil {
+			return err
+		}
+		if r.Pairing.Channel == channel && slices.Contains(ids, r.Pairing.PersonID) {
+			x.changes.Removed = append(x.changes.Removed, r)
+			x.got.Pairings++
+		}
+	}
+	return nil
+}
+
+// takeOut takes what people said out of one conversation.
+func (x *eraser) takeOut(k channels.Key, ids []string) error {
+	c, err := x.chat(k)
+	if err != nil || !c.known {
+		return err
+	}
+	before := x.got
+	if err := errors.Join(x.queue(c, ids), x.transcript(c, ids)); err != nil {
+		return err
+	}
+	if x.got.Queued == before.Queued && x.got.Messages == before.Messages {
+		return nil
+	}
+	if v := c.Conversation; v != nil {
+		rules.DropForeign(&v.Settings) // nobody can tell whom it is about
+		x.touch(c)
+	}
+	return x.vanish(c)
+}
+
+// queue takes the messages of people out of the inbox of c. If one of them
+// waits, the turns of c begin anew.
+func (x *eraser) queue(c *chat, ids []string) error {
+	var others []rows.In
+	waited := false
+	for r, err := range x.r.Inbox(x.ctx, c.Key, rows.Queued{}) {
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(r.Inbound.Sender.IDs, func(id string) bool { return slices.Contains(ids, id) }) {
+			if r.Turn != "" {
+				others = append(others, r)
+			}
+			continue
+		}
+		x.forgetIn(&r)
+		ch := x.touch(c)
+		ch.Drop = append(ch.Drop, r.Seq)
+		if r.State == rules.InWaiting {
+			c.waiting--
+			waited = true
+		}
+		if r.Turn != "" {
+			x.endJournal(c, r.Turn)
+		}
+	}
+	if waited {
+		x.changes.Fenced = append(x.changes.Fenced, c.Key)
+		for _, r := range others {
+			x.endJournal(c, r.Turn)
+			r.Turn = ""
+			x.put(c, &r, false)
+		}
+	}
+	return nil
+}
+
+// transcript erases what people said in c, copies of it that tools made, and
+// the summaries that may tell of it.
+func (x *eraser) transcript(c *chat, ids []string) error {
+	v := c.Conversation
+	if v == nil {
+		return nil
+	}
+	var erased, copies []sessions.Message
+	for m, err := range x.r.Messages(x.ctx, c.Key, rows.Said{Once: true}) {
+		switch {
+		case err != nil:
+			return err
+		case m.Sender != "" && slices.Contains(ids, m.Sender):
+			x.got.Messages++
+			rules.Files(x.files, m.Attachments)
+			erased = append(erased, rules.EraseMessage(rules.Clone(m)))
+		case rules.Copied(m):
+			copies = append(copies, rules.EraseCopy(rules.Clone(m)))
+		}
+	}
+	if len(erased) == 0 {
+		return nil
+	}
+	x.rewritten = append(x.rewritten, c.Key)
+	x.store.hold(forever, c.Key)
+	ch := x.touch(c)
+	ch.Rewritten = append(erased, copies...)
+	list, err := x.r.Summaries(x.ctx, c.Key)
+	v.Covers = 0
+	for _, sum := range list {
+		tells := slices.ContainsFunc(ch.Rewritten, func(m sessions.Message) bool { return v.From < m.Seq && m.Seq <= sum.CoversSeq })
+		if tells {
+			ch.Forget = append(ch.Forget, sum.CoversSeq)
+			x.got.Summaries++
+		} else {
+			v.Covers = sum.CoversSeq
+		}
+	}
+	return err
+}
+
+// vanish forgets c if nothing is left of it but its name.
+func (x *eraser) vanish(c *chat) error {
+	if v := c.Conversation; v != nil && !rules.Blank(v.Messages, v.Title, v.Settings) {
+		return nil
+	}
+	dropped := x.touch(c).Drop
+	for r, err := range x.r.Inbox(x.ctx, c.Key, rows.Queued{Light: true}) {
+		if err != nil || !slices.Contains(dropped, r.Seq) {
+			return err
+		}
+	}
+	for _, err := range x.r.Outbox(x.ctx, c.Key, rows.Queued{}) {
+		return err
+	}
+	if c.Conversation != nil {
+		x.got.Conversations++
+	}
+	x.changes.Fenced = append(x.changes.Fenced, c.Key)
+	x.touch(c).Gone = true
+	c.Conversation, c.known = nil, false
+	return nil
+}

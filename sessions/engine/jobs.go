@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rules"
+)
+
+// occurred stores what became of an occurrence, over what was stored before.
+func (st *step) occurred(o sessions.Occurrence) {
+	o.Job, o.Outcome, o.Why = rules.Text(o.Job), rules.Text(o.Outcome), rules.Text(o.Why)
+	o.Due = rules.Time(o.Due)
+	if o.At = rules.Time(o.At); o.At.IsZero() {
+		o.At = rules.Time(st.now)
+	}
+	st.record(sessions.Record{Occurrence: &o})
+}
+
+// NextDue is when a job is due: see sessions.Jobs.
+func (s *Store) NextDue(ctx context.Context, job string) (time.Time, bool, error) {
+	for r, err := range s.back.Records(ctx, sessions.Record{Job: &sessions.JobRecord{Job: job}}) {
+		if err != nil {
+			return time.Time{}, false, s.wrap("next due", err)
+		}
+		return r.Job.Due, true, nil
+	}
+	return time.Time{}, false, nil
+}
+
+// Plan sets when a job is due: see sessions.Jobs.
+func (s *Store) Plan(ctx context.Context, job string, next time.Time) error {
+	return s.update(ctx, "plan", func(st *step) error {
+		st.plan(job, next)
+		return nil
+	})
+}
+
+func (st *step) plan(job string, next time.Time) {
+	st.record(sessions.Record{Job: &sessions.JobRecord{Job: job, Due: rules.Time(next)}})
+}
+
+// advance plans the next occurrence if due is the planned one, and reports
+// whether due is still without an outcome.
+func (st *step) advance(job string, due, next time.Time) (fresh bool, err error) {
+	planned, ok, err := st.one(sessions.Record{Job: &sessions.JobRecord{Job: job}})
+	if err != nil {
+		return false, err
+	}
+	if !ok || !planned.Job.Due.Equal(due) {
+		return false, fmt.Errorf("%w: job %q is not due at %s any more", sessions.ErrConflict, job, due.Format(time.RFC3339))
+	}
+	st.plan(job, next)
+	_, known, err := st.one(sessions.Record{Occurrence: &sessions.Occurrence{Job: job, Due: rules.Time(due)}})
+	return !known, err
+}
+
+// Fire puts the message of a job into the inbox: see sessions.Jobs. An
+// occurrence that has an outcome already, because the job was planned back to
+// it, is not fired again: the job just goes on to the next.
+func (s *Store) Fire(ctx context.Context, job string, due, next time.Time, m channels.Inbound) error {
+	return s.update(ctx, "fire", func(st *step) error {
+		e := sessions.Entry{Inbound: rules.Inbound(m), Origin: sessions.OriginHeartbeat}
+		if err := rules.CheckEntry(e); err != nil {
+			return err
+		}
+		c, err := st.chat(m.Key)
+		if err != nil {
+			return err
+		}
+		fresh, err := st.advance(job, due, next)
+		if err != nil || !fresh {
+			return err
+		}
+		if _, seen, err := st.seen(e.Inbound); seen || err != nil {
+			return err
+		}
+		st.occurred(sessions.Occurrence{Job: job, Due: due, Outcome: "fired"})
+		r := st.addInbound(c, e, rules.InWaiting)
+		r.Job, r.JobDue = rules.Text(job), rules.Time(due)
+		st.put(c, r, true)
+		return nil
+	})
+}
+
+// Skip records that a job did not run: see sessions.Jobs.
+func (s *Store) Skip(ctx context.Context, job string, due, next time.Time, outcome, why string) error {
+	return s.update(ctx, "skip", func(st *step) error {
+		fresh, err := st.advance(job, due, next)
+		if err == nil && fresh {
+			st.occurred(sessions.Occurrence{Job: job, Due: due, Outcome: outcome, Why: why})
+		}
+		return err
+	})
+}
+
+// Occurrences lists the newest: see sessions.Jobs.
+func (s *Store) Occurrences(ctx context.Context, job string, limit int) (list []sessions.Occurrence, err error) {
+	for r, err := range s.back.Records(ctx, sessions.Record{Occurrence: &sessions.Occurrence{Job: job}}) {
+		if err != nil {
+			return nil, s.wrap("occurrences", err)
+		}
+		list = append(list, *r.Occurrence)
+	}
+	return rules.NewestFirst(list, limit), nil
+}

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+)
+
+// addReplies puts replies into the outboxes of their keys.
+func (st *step) addReplies(c *chat, replies []sessions.Reply) error {
+	for _, r := range replies {
+		to := c
+		if !r.Key.IsZero() {
+			var err error
+			if to, err = st.chat(r.Key); err != nil {
+				return err
+			}
+		}
+		to.Seq++
+		o := &rows.Out{OutboxRecord: sessions.OutboxRecord{Delivery: sessions.Delivery{
+			ID: rules.Text(r.ID), Key: to.Key, Seq: to.Seq,
+			Text: rules.Text(r.Text), ReplyTo: rules.Text(r.ReplyTo), Edit: rules.Text(r.Edit),
+			State: sessions.DeliveryQueued, Created: rules.Time(st.now),
+		}}}
+		ch := st.touch(to)
+		ch.Out = append(ch.Out, o)
+	}
+	return nil
+}
+
+// Unsent lists what a claim has to deliver: see sessions.Outbox.
+func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []sessions.Delivery, err error) {
+	if err = s.back.Live(cl); err == nil {
+		for o, e := range s.back.Outbox(ctx, cl.Key, rows.Queued{Open: true}) {
+			if err = e; err != nil || most > 0 && len(ds) == most {
+				break
+			}
+			if rules.Unsent(o.State) {
+				ds = append(ds, o.Delivery)
+			}
+		}
+	}
+	if err == nil {
+		err = s.back.Live(cl)
+	}
+	if err != nil {
+		return nil, s.wrap("unsent", err)
+	}
+	return ds, nil
+}
+
+// deliver changes the delivery called id if it is one of the claim's that is
+// not done yet.
+func (s *Store) deliver(ctx context.Context, what string, cl sessions.Claim, id string, f func(*rows.Out)) error {
+	return s.claimed(ctx, what, cl, func(st *step, c *chat) error {
+		list, err := pointers(st.r.Outbox(st.ctx, cl.Key, rows.Queued{ID: id}))
+		switch {
+		case err != nil:
+			return err
+		case len(list) == 0 || id == "":
+			return fmt.Errorf("%w: delivery %q of %s", sessions.ErrNotFound, id, cl.Key)
+		case !rules.Unsent(list[0].State):
+			return fmt.Errorf("%w: delivery %s is %s", sessions.ErrConflict, id, list[0].State)
+		}
+		f(list[0])
+		ch := st.touch(c)
+		ch.Out = append(ch.Out, list[0])
+		return nil
+	})
+}
+
+// MarkSending counts an attempt: see sessions.Outbox.
+func (s *Store) MarkSending(ctx context.Context, cl sessions.Claim, id string) error {
+	return s.deliver(ctx, "mark sending", cl, id, func(o *rows.Out) {
+		// Whoever was sending before left no word of how it ended.
+		o.Uncertain = o.Uncertain || o.State == sessions.DeliverySending
+		o.State = sessions.DeliverySending
+		o.Attempts++
+	})
+}
+
+// MarkSent records that the network has it: see sessions.Outbox.
+func (s *Store) MarkSent(ctx context.Context, cl sessions.Claim, id string, r channels.Receipt) error {
+	return s.deliver(ctx, "mark sent", cl, id, func(o *rows.Out) {
+		o.State, o.MessageID, o.Error = sessions.DeliverySent, rules.Text(r.MessageID), ""
+	})
+}
+
+// Defer puts it back until later: see sessions.Outbox.
+func (s *Store) Defer(ctx context.Context, cl sessions.Claim, id string, until time.Time, uncertain bool, why string) error {
+	return s.deliver(ctx, "defer", cl, id, func(o *rows.Out) {
+		o.Uncertain = o.Uncertain || uncertain
+		o.State = rules.PutBack(o.Uncertain)
+		o.NotBefore, o.Error = rules.Time(until), rules.Text(why)
+	})
+}
+
+// Bury gives it up: see sessions.Outbox.
+func (s *Store) Bury(ctx context.Context, cl sessions.Claim, id, why string) error {
+	return s.deliver(ctx, "bury", cl, id, func(o *rows.Out) {
+		o.State, o.Error = sessions.DeliveryDead, rules.Text(why)
+	})
+}
+
+// Drop takes it back: see sessions.Outbox.
+func (s *Store) Drop(ctx context.Context, cl sessions.Claim, id, why string) error {
+	return s.deliver(ctx, "drop", cl, id, func(o *rows.Out) {
+		o.State, o.Error = sessions.DeliveryDropped, rules.Text(why)
+	})
+}

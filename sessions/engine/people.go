@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"dragoman/sessions"
+	"dragoman/sessions/rules"
+)
+
+// expired says that nobody can approve p any more.
+func expired(p *sessions.Pairing, now time.Time) bool {
+	return p.Approved.IsZero() && !now.Before(p.Expires)
+}
+
+// living reads the pairings that are not expired, and removes the others.
+func (st *step) living(now time.Time) (list []sessions.Pairing, err error) {
+	for r, err := range st.r.Records(st.ctx, sessions.Record{Pairing: &sessions.Pairing{}}) {
+		if err != nil {
+			return nil, err
+		}
+		if expired(r.Pairing, now) {
+			st.changes.Removed = append(st.changes.Removed, r)
+			continue
+		}
+		list = append(list, *r.Pairing)
+	}
+	return list, nil
+}
+
+// RequestPairing stores a request: see sessions.People.
+func (s *Store) RequestPairing(ctx context.Context, p sessions.Pairing, now time.Time, maxPending int) (got sessions.Pairing, created bool, err error) {
+	err = s.update(ctx, "request pairing", func(st *step) error {
+		got, created = sessions.Pairing{}, false
+		if err := rules.CheckPairing(p, now); err != nil {
+			return err
+		}
+		list, err := st.living(now)
+		if err != nil {
+			return err
+		}
+		pending := 0
+		for _, old := range list {
+			if old.Channel == p.Channel && old.PersonID == p.PersonID {
+				got = old
+				return nil
+			}
+			if old.Channel == p.Channel && old.Approved.IsZero() {
+				pending++
+			}
+		}
+		if slices.ContainsFunc(list, func(old sessions.Pairing) bool { return old.Code != "" && rules.Code(old.Code) == rules.Code(p.Code) }) {
+			return fmt.Errorf("%w: the code is another's", sessions.ErrConflict)
+		}
+		if pending >= maxPending {
+			return fmt.Errorf("%w: %d requests wait on %s", sessions.ErrTooMany, pending, p.Channel)
+		}
+		got, created = rules.Pairing(p), true
+		stored := got
+		st.record(sessions.Record{Pairing: &stored})
+		return nil
+	})
+	return got, created, err
+}
+
+// ApprovePairing lets somebody in: see sessions.People.
+func (s *Store) ApprovePairing(ctx context.Context, code string, now time.Time) (got sessions.Pairing, err error) {
+	err = s.update(ctx, "approve pairing", func(st *step) error {
+		list, err := st.living(now)
+		if err != nil {
+			return err
+		}
+		for _, p := range list {
+			if p.Approved.IsZero() && rules.Code(p.Code) == rules.Code(code) {
+				p.Approved, p.Code, p.Expires = rules.Time(now), "", time.Time{}
+				got = p
+				st.record(sessions.Record{Pairing: &p})
+				return nil
+			}
+		}
+		return fmt.Errorf("%w: pairing code", sessions.ErrNotFound)
+	})
+	return got, err
+}
+
+// Paired reports whether somebody was let in: see sessions.People.
+func (s *Store) Paired(ctx context.Context, channel string, ids []string) (bool, error) {
+	for _, id := range ids {
+		for r, err := range s.back.Records(ctx, sessions.Record{Pairing: &sessions.Pairing{Channel: channel, PersonID: id}}) {
+			if err != nil {
+				return false, s.wrap("paired", err)
+			}
+			if id != "" && r.Pairing.Channel == channel && !r.Pairing.Approved.IsZero() {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// Pairings lists who was let in and who asks: see sessions.People.
+func (s *Store) Pairings(ctx context.Context, now time.Time) (list []sessions.Pairing, err error) {
+	for r, err := range s.back.Records(ctx, sessions.Record{Pairing: &sessions.Pairing{}}) {
+		if err != nil {
+			return nil, s.wrap("pairings", err)
+		}
+		if !expired(r.Pairing, now) {
+			list = append(list, *r.Pairing)
+		}
+	}
+	return list, nil
+}
+
+// Unpair withdraws an approval: see sessions.People.
+func (s *Store) Unpair(ctx context.Context, channel, personID string) error {
+	return s.update(ctx, "unpair", func(st *step) error {
+		r, ok, err := st.one(sessions.Record{Pairing: &sessions.Pairing{Channel: channel, PersonID: personID}})
+		if err == nil && (!ok || personID == "" || r.Pairing.Approved.IsZero()) {
+			err = fmt.Errorf("%w: %s is not paired on %s", sessions.ErrNotFound, personID, channel)
+		}
+		st.changes.Removed = append(st.changes.Removed, r)
+		return err
+	})
+}
+
+func factsOf(scope string) sessions.Record {
+	return sessions.Record{Fact: &sessions.FactRecord{Scope: scope}}
+}
+
+// Remember stores a fact: see sessions.Facts. One that the scope has already, to
+// the letter, is not stored twice: a tool call that a crash repeats must not
+// double it.
+func (s *Store) Remember(ctx context.Context, scope, text string) (f sessions.Fact, err error) {
+	text = rules.Text(text)
+	err = s.update(ctx, "remember", func(st *step) error {
+		for r, err := range st.r.Records(st.ctx, factsOf(scope)) {
+			if err != nil {
+				return err
+			}
+			if r.Fact.Scope == scope && r.Fact.Text == text {
+				f = r.Fact.Fact
+				return nil
+			}
+		}
+		last, err := st.r.LastFact(st.ctx)
+		f = sessions.Fact{ID: last + 1, Text: text, At: rules.Time(st.now)}
+		st.record(sessions.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: f}})
+		return err
+	})
+	return f, err
+}
+
+// Recall finds facts: see sessions.Facts.
+func (s *Store) Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error) {
+	var all []sessions.Fact
+	for r, err := range s.back.Records(ctx, factsOf(scope)) {
+		if err != nil {
+			return nil, s.wrap("recall", err)
+		}
+		if r.Fact.Scope == scope {
+			all = append(all, r.Fact.Fact)
+		}
+	}
+	return rules.Recall(query, all, limit), nil
+}
+
+// Forget removes a fact: see sessions.Facts.
+func (s *Store) Forget(ctx context.Context, scope string, id int64) error {
+	return s.update(ctx, "forget", func(st *step) error {
+		r, ok, err := st.one(sessions.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: sessions.Fact{ID: id}}})
+		if err == nil && (!ok || id == 0 || r.Fact.Scope != scope) {
+			err = fmt.Errorf("%w: fact %d", sessions.ErrNotFound, id)
+		}
+		st.changes.Removed = append(st.changes.Removed, r)
+		return err
+	})
+}

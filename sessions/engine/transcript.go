@@ -1,0 +1,215 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+)
+
+// appendMessages adds to the transcript of c, beginning it if there is none.
+// Without messages it touches nothing.
+func (st *step) appendMessages(c *chat, turn string, messages []sessions.Message) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	ch := st.touch(c)
+	if c.Conversation == nil {
+		c.Conversation = &rows.Conversation{Created: rules.Time(st.now)}
+	}
+	if c.Conversation.Generation == "" {
+		if err := st.beginGeneration(c); err != nil {
+			return err
+		}
+	}
+	v := c.Conversation
+	for _, m := range messages {
+		m = rules.Message(m, st.now)
+		c.MessageSeq++
+		m.Seq, m.Turn = c.MessageSeq, cmp.Or(m.Turn, turn)
+		if m.Usage != nil {
+			v.Usage.Add(*m.Usage)
+		}
+		v.Messages++
+		ch.Messages = append(ch.Messages, m)
+	}
+	st.updated(v)
+	return nil
+}
+
+// updated says that v was updated now. A clock that was set back takes no
+// conversation back: retention goes by this time.
+func (st *step) updated(v *rows.Conversation) {
+	v.Updated = rules.Latest(v.Updated, rules.Time(st.now))
+}
+
+// newGeneration begins a generation in a conversation that exists.
+func (st *step) newGeneration(c *chat) error {
+	if c.Conversation == nil || c.Conversation.Generation == "" {
+		return nil // nothing was said yet: the first message begins one
+	}
+	st.updated(c.Conversation)
+	return st.beginGeneration(c)
+}
+
+func (st *step) beginGeneration(c *chat) error {
+	id, err := st.nextGeneration(st.now)
+	if err != nil {
+		return err
+	}
+	ch, v := st.touch(c), c.Conversation
+	v.Generation, v.From, v.Covers = id, c.MessageSeq, 0
+	ch.Begun = append(ch.Begun, sessions.Generation{ID: id, FirstSeq: c.MessageSeq + 1, Began: rules.Time(st.now)})
+	return nil
+}
+
+// nextGeneration hands out an id that no generation of the store had before.
+func (st *step) nextGeneration(now time.Time) (string, error) {
+	day := rules.Day(now)
+	n, err := st.begun(day)
+	if err != nil {
+		return "", err
+	}
+	st.days[day] = n + 1
+	return rules.Generation(day, n+1), nil
+}
+
+// begun counts the generations of a day.
+func (st *step) begun(day string) (int64, error) {
+	if n, ok := st.days[day]; ok {
+		return n, nil
+	}
+	r, _, err := st.one(sessions.Record{Store: &sessions.StoreRecord{}})
+	if err != nil {
+		return 0, err
+	}
+	if st.days == nil {
+		st.days = map[string]int64{}
+	}
+	if r.Store == nil {
+		return 0, nil
+	}
+	return r.Store.Days[day], nil
+}
+
+// History loads what a turn starts from: see sessions.Transcript.
+func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
+	for again := true; again; {
+		if h, again, err = s.history(ctx, k, limit); err != nil {
+			return sessions.History{}, s.wrap("history", err)
+		}
+	}
+	return h, nil
+}
+
+// history is History, unless a new generation began while it was read.
+func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, again bool, err error) {
+	head, _, err := s.back.Head(ctx, k)
+	v := head.Conversation
+	if err != nil || v == nil {
+		return h, false, err
+	}
+	h.Generation, h.Settings, h.FirstSeq = v.Generation, rules.Settings(v.Settings), v.From+1
+	after := v.From
+	if v.Covers > 0 {
+		summaries, err := s.back.Summaries(ctx, k)
+		if err != nil {
+			return h, false, err
+		}
+		// The newest may be newer than the head, or have been erased since.
+		if n := len(summaries); n > 0 && summaries[n-1].Generation == v.Generation {
+			newest := rules.Summary(summaries[n-1])
+			h.Summary, after = &newest, newest.CoversSeq
+		}
+	}
+	newest, oldest, bytes := head.MessageSeq, int64(0), 0
+	for m, err := range s.back.Messages(ctx, k, rows.Said{After: after, Newest: true}) {
+		if err != nil {
+			return h, false, err
+		}
+		bytes += rules.Bytes(m)
+		newest = max(newest, m.Seq)
+		if limit.Messages > 0 && len(h.Messages) == limit.Messages || limit.Bytes > 0 && bytes > limit.Bytes {
+			break
+		}
+		h.Messages, oldest = append(h.Messages, rules.Clone(m)), m.Seq
+	}
+	slices.Reverse(h.Messages)
+	if oldest == 0 {
+		oldest = newest + 1
+	}
+	h.Omitted = int(max(oldest-after-1, 0))
+	if newest > head.MessageSeq { // something was said meanwhile
+		head, _, err = s.back.Head(ctx, k)
+		again = head.Conversation == nil || head.Conversation.Generation != h.Generation
+	}
+	return h, again, err
+}
+
+// AddSummary stores a summary: see sessions.Transcript.
+func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Summary) error {
+	return s.update(ctx, "add summary", func(st *step) error {
+		c, err := st.chat(k)
+		if err != nil {
+			return err
+		}
+		v := c.Conversation
+		if v == nil || v.Generation != sum.Generation {
+			return fmt.Errorf("%w: generation %q is not the current one", sessions.ErrConflict, sum.Generation)
+		}
+		if after := max(v.From, v.Covers); sum.CoversSeq <= after || sum.CoversSeq > c.MessageSeq {
+			return fmt.Errorf("%w: the summary covers up to %d, possible are %d to %d", sessions.ErrConflict, sum.CoversSeq, after+1, c.MessageSeq)
+		}
+		if !sum.Read.IsZero() && !sum.Read.After(s.erasedAt(k)) {
+			return fmt.Errorf("%w: messages were erased since the summary was begun", sessions.ErrConflict)
+		}
+		sum.Read = time.Time{}
+		if sum = rules.Summary(sum); sum.At.IsZero() {
+			sum.At = rules.Time(st.now)
+		}
+		ch := st.touch(c)
+		ch.Summaries, v.Covers = append(ch.Summaries, sum), sum.CoversSeq
+		return nil
+	})
+}
+
+// erasedAt is when messages of k were erased last in this life.
+func (s *Store) erasedAt(k channels.Key) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rewritten[k]
+}
+
+// Messages reads a page of a transcript: see sessions.Archive.
+func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit int) (list []sessions.Message, err error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	for m, err := range s.back.Messages(ctx, k, rows.Said{After: after}) {
+		if err != nil {
+			return nil, s.wrap("messages", err)
+		}
+		if list = append(list, rules.Clone(m)); len(list) == limit {
+			break
+		}
+	}
+	return list, nil
+}
+
+// Rename gives a conversation a title: see sessions.Archive.
+func (s *Store) Rename(ctx context.Context, k channels.Key, title string) error {
+	return s.update(ctx, "rename", func(st *step) error {
+		c, err := st.conversation(k)
+		if err == nil {
+			c.Conversation.Title = rules.Text(title)
+			st.touch(c)
+		}
+		return err
+	})
+}

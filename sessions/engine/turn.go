@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+)
+
+// Pending reads what a claim has to answer next: see sessions.Work.
+func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p sessions.Pending, err error) {
+	if p, err = s.pending(ctx, cl, most); err != nil {
+		return sessions.Pending{}, s.wrap("pending", err)
+	}
+	return p, nil
+}
+
+func (s *Store) pending(ctx context.Context, cl sessions.Claim, most int) (p sessions.Pending, err error) {
+	if err := s.back.Live(cl); err != nil {
+		return p, err
+	}
+	open, err := pointers(s.back.Inbox(ctx, cl.Key, rows.Queued{Open: true}))
+	if err != nil {
+		return p, err
+	}
+	chosen, turn, more := choose(open, s.now(), most)
+	p.Turn, p.More = turn, more
+	for _, r := range chosen {
+		p.Messages = append(p.Messages, waiting(r))
+	}
+	if turn != "" {
+		if p.Steps, err = s.back.Journal(ctx, cl.Key, turn); err != nil {
+			return p, err
+		}
+	}
+	// A fence that came while we read has closed some of these.
+	return p, s.back.Live(cl)
+}
+
+// choose picks what to answer now: an interrupted turn as a whole, or else what
+// is due, in order, a heartbeat always alone. The first message of people that
+// waits for its time holds back those after it, or an answer would overtake
+// another; heartbeats neither wait for messages nor hold any back.
+func choose(open []*rows.In, now time.Time, most int) (chosen []*rows.In, turn string, more int) {
+	var due []*rows.In
+	late := map[string]bool{}
+	held := false
+	for _, r := range open {
+		isLate, isJob := r.Due.After(now), r.Origin == sessions.OriginHeartbeat
+		late[r.Turn] = late[r.Turn] || isLate
+		held = held || isLate && !isJob
+		if !isLate && (isJob || !held) {
+			due = append(due, r)
+		}
+	}
+	for _, r := range open {
+		if r.Turn != "" && !late[r.Turn] {
+			chosen = bound(open, r.Turn)
+			return chosen, r.Turn, len(due) - len(bound(due, r.Turn))
+		}
+	}
+	for _, r := range due {
+		isJob := r.Origin == sessions.OriginHeartbeat
+		if len(chosen) > 0 && (isJob || most > 0 && len(chosen) >= most) {
+			break
+		}
+		if chosen = append(chosen, r); isJob {
+			break
+		}
+	}
+	return chosen, "", len(due) - len(chosen)
+}
+
+// Running reads the turn that k is in: see sessions.Feeds.
+func (s *Store) Running(ctx context.Context, k channels.Key) (p sessions.Pending, err error) {
+	open, err := pointers(s.back.Inbox(ctx, k, rows.Queued{Open: true}))
+	for _, r := range open {
+		if r.Turn == "" || p.Turn != "" || err != nil {
+			continue
+		}
+		var steps []sessions.Step
+		if steps, err = s.back.Journal(ctx, k, r.Turn); len(steps) == 0 {
+			continue
+		}
+		p.Turn, p.Steps = r.Turn, steps
+		for _, r := range bound(open, r.Turn) {
+			p.Messages = append(p.Messages, waiting(r))
+		}
+	}
+	if err != nil {
+		return sessions.Pending{}, s.wrap("running", err)
+	}
+	return p, nil
+}
+
+// waiting is a copy of r for a turn.
+func waiting(r *rows.In) sessions.Waiting {
+	return sessions.Waiting{
+		Seq: r.Seq, Rev: r.Rev, Inbound: rules.Inbound(r.Inbound), Origin: r.Origin, Attempts: r.Attempts, Accepted: rules.Time(r.Accepted),
+	}
+}
+
+// current finds the rows that a turn answers among those that wait, and refuses
+// those that are not as the turn saw them.
+func current(open []*rows.In, turn string, answers []sessions.Answered) (list []*rows.In, err error) {
+	for _, a := range answers {
+		r := bySeq(open, a.Seq)
+		switch {
+		case r == nil:
+			return nil, fmt.Errorf("%w: message %d does not wait any more", sessions.ErrConflict, a.Seq)
+		case r.Rev != a.Rev:
+			return nil, fmt.Errorf("%w: message %d was edited", sessions.ErrConflict, a.Seq)
+		case r.Turn != "" && r.Turn != turn:
+			return nil, fmt.Errorf("%w: message %d belongs to another turn", sessions.ErrConflict, a.Seq)
+		}
+		if !slices.Contains(list, r) {
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+// AppendStep journals a step of a turn: see sessions.Work.
+func (s *Store) AppendStep(ctx context.Context, cl sessions.Claim, turn string, answers []sessions.Answered, journaled sessions.Step) error {
+	turn = rules.Text(turn)
+	return s.claimed(ctx, "append step", cl, func(st *step, c *chat) error {
+		open, err := st.open(c, true)
+		if err != nil {
+			return err
+		}
+		list, err := current(open, turn, answers)
+		if err != nil {
+			return err
+		}
+		if turn == "" || len(list)+len(bound(open, turn)) == 0 {
+			return errors.New("a journal needs a turn and a message that it belongs to")
+		}
+		for _, r := range list {
+			if r.Turn != turn {
+				r.Turn = turn
+				st.put(c, r, false)
+			}
+		}
+		ch := st.touch(c)
+		ch.Steps = append(ch.Steps, rows.Step{Turn: turn, Step: rules.Step(journaled, st.now)})
+		return nil
+	})
+}
+
+// CommitTurn ends a turn: see sessions.Work.
+func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Turn) error {
+	t.ID = rules.Text(t.ID)
+	return s.claimed(ctx, "commit turn", cl, func(st *step, c *chat) error {
+		open, err := st.open(c, true)
+		if err != nil {
+			return err
+		}
+		list, err := current(open, t.ID, t.Answers)
+		if err != nil {
+			return err
+		}
+		mine := bound(open, t.ID)
+		if len(mine) > 0 {
+			st.endJournal(c, t.ID)
+		}
+		for _, r := range mine {
+			r.Turn = "" // what the turn took on and did not answer waits for another
+			st.put(c, r, false)
+		}
+		for _, r := range list {
+			st.settle(c, r, rules.InDone, r.Why)
+		}
+		if err := st.appendMessages(c, t.ID, t.Messages); err != nil {
+			return err
+		}
+		if t.Occurrence != nil {
+			st.occurred(*t.Occurrence)
+		}
+		return st.addReplies(c, t.Replies)
+	})
+}
+
+// Postpone keeps messages for later: see sessions.Work.
+func (s *Store) Postpone(ctx context.Context, cl sessions.Claim, seqs []int64, until time.Time, why string) error {
+	return s.claimed(ctx, "postpone", cl, func(st *step, c *chat) error {
+		open, err := st.open(c, true)
+		if err != nil {
+			return err
+		}
+		var list []*rows.In
+		for _, seq := range seqs {
+			r := bySeq(open, seq)
+			if r == nil {
+				return fmt.Errorf("%w: message %d does not wait any more", sessions.ErrConflict, seq)
+			}
+			// A turn is one thing: all of its messages wait for it.
+			for _, r := range append(bound(open, r.Turn), r) {
+				if !slices.Contains(list, r) {
+					list = append(list, r)
+				}
+			}
+		}
+		for _, r := range list {
+			r.Attempts++
+			r.Due, r.Why = rules.Time(until), rules.Text(why)
+			st.put(c, r, false)
+		}
+		return nil
+	})
+}

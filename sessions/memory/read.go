@@ -1,0 +1,524 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+)
+
+// reader reads the rows of b. do runs what it is given under the lock, which
+// inside of an update is held already.
+type reader struct {
+	b      *backend
+	do     func(ctx context.Context, f func() error) error
+	inside bool
+}
+
+var _ rows.Reader = reader{}
+
+// stream yields what f collects under the lock.
+func stream[T any](ctx context.Context, r reader, f func() ([]T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var list []T
+		err := r.do(ctx, func() (err error) {
+			list, err = f()
+			return err
+		})
+		for _, v := range list {
+			if err != nil || !yield(v, nil) {
+				break
+			}
+		}
+		if err != nil {
+			var none T
+			yield(none, err)
+		}
+	}
+}
+
+// Head: see rows.Reader.
+func (r reader) Head(ctx context.Context, k channels.Key) (h rows.Head, ok bool, err error) {
+	err = r.do(ctx, func() error {
+		c := r.b.chats[k]
+		if c == nil {
+			return nil
+		}
+		if c.conv != nil {
+			if err := r.b.load(c); err != nil {
+				return err
+			}
+		}
+		h, ok = c.reading(), true
+		return nil
+	})
+	return h, ok, err
+}
+
+// reading is the head of c for who reads.
+func (c *chat) reading() rows.Head {
+	h := rows.Head{Key: c.key, Seq: c.seq, MessageSeq: c.msgSeq, Waiting: c.waiting()}
+	if c.conv != nil {
+		own := c.conv.Conversation
+		h.Conversation = &own
+	}
+	return h
+}
+
+// Heads: see rows.Reader.
+func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Place) iter.Seq2[rows.Head, error] {
+	return func(yield func(rows.Head, error) bool) {
+		// Nobody may change the ranking while it is gone through, and to copy all
+		// heads for the first fifty would take too long: so pages of them.
+		for size := 64; ; size *= 4 {
+			list, more, err := r.page(ctx, o, after, size)
+			if err != nil {
+				yield(rows.Head{}, err)
+				return
+			}
+			for _, h := range list {
+				if !yield(h, nil) {
+					return
+				}
+			}
+			if !more {
+				return
+			}
+			last := list[len(list)-1]
+			after = &sessions.Place{Updated: rules.Time(last.Conversation.Updated), Key: last.Key}
+		}
+	}
+}
+
+// page reads heads after a place, at most size of them where places are known.
+func (r reader) page(ctx context.Context, o rows.Order, after *sessions.Place, size int) (list []rows.Head, more bool, err error) {
+	err = r.do(ctx, func() error {
+		switch o {
+		case rows.ByKey:
+			for _, c := range r.b.chats {
+				list = append(list, c.reading())
+			}
+			slices.SortFunc(list, func(a, b rows.Head) int { return cmp.Compare(a.Key.String(), b.Key.String()) })
+		case rows.Oldest:
+			for c := range r.b.ranked.oldest() {
+				list = append(list, c.reading())
+			}
+		default:
+			for c := range r.b.ranked.newest(after) {
+				if more = len(list) == size; more {
+					break
+				}
+				list = append(list, c.reading())
+			}
+		}
+		return nil
+	})
+	return list, more, err
+}
+
+// Inbox: see rows.Reader.
+func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.In, error] {
+	return stream(ctx, r, func() (list []rows.In, err error) {
+		some, err := r.chosen(k, q)
+		for _, c := range some {
+			for _, row := range c.in {
+				if (!q.Open || row.open()) && has(q, row.Seq) && (q.MessageID == "" || row.Inbound.MessageID == q.MessageID) {
+					list = append(list, row.In)
+				}
+			}
+		}
+		return turned(q, list), err
+	})
+}
+
+// Outbox: see rows.Reader.
+func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.Out, error] {
+	return stream(ctx, r, func() (list []rows.Out, err error) {
+		if q.ID != "" && k.IsZero() && !r.b.mayHave(q.ID) {
+			return nil, nil
+		}
+		some, err := r.chosen(k, q)
+		for _, c := range some {
+			for _, o := range c.out {
+				if (!q.Open || isOpen(o)) && has(q, o.Seq) && (q.ID == "" || o.ID == q.ID) {
+					list = append(list, *o)
+				}
+			}
+		}
+		return turned(q, list), err
+	})
+}
+
+// has reports whether q chooses a seq.
+func has(q rows.Queued, seq int64) bool {
+	return (len(q.Seqs) == 0 || slices.Contains(q.Seqs, seq)) && (q.Before <= 0 || seq < q.Before)
+}
+
+// turned is list in the order of q.
+func turned[T any](q rows.Queued, list []T) []T {
+	if q.Newest {
+		slices.Reverse(list)
+	}
+	return list
+}
+
+// chosen are the chats that q asks for, with the rows that it asks for.
+func (r reader) chosen(k channels.Key, q rows.Queued) (list []*chat, err error) {
+	if k.IsZero() {
+		if q.ID == "" {
+			return slices.Collect(maps.Values(r.b.chats)), nil // what is open is here
+		}
+		return r.b.looked()
+	}
+	c := r.b.chats[k]
+	if c == nil {
+		return nil, nil
+	}
+	if q.Open {
+		return []*chat{c}, r.b.load(c)
+	}
+	if err := r.b.load(c); err != nil {
+		return nil, err
+	}
+	here := q.ID != "" && slices.ContainsFunc(c.out, func(o *rows.Out) bool { return o.ID == q.ID }) ||
+		len(q.Seqs) == 1 && (c.row(q.Seqs[0]) != nil || c.delivery(q.Seqs[0]) != nil)
+	if here {
+		return []*chat{c}, nil
+	}
+	all, err := r.b.look(c)
+	return []*chat{all}, err
+}
+
+// looked are all chats with all that there is of them.
+func (b *backend) looked() (list []*chat, err error) {
+	for _, c := range b.chats {
+		all, err := b.look(c)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, all)
+	}
+	return list, nil
+}
+
+// Journal: see rows.Reader.
+func (r reader) Journal(ctx context.Context, k channels.Key, turn string) (steps []sessions.Step, err error) {
+	err = r.do(ctx, func() error {
+		c := r.b.chats[k]
+		if c == nil {
+			return nil
+		}
+		if err := r.b.load(c); err != nil {
+			return err
+		}
+		for _, step := range c.steps[turn] {
+			steps = append(steps, rules.Step(step, step.At))
+		}
+		return nil
+	})
+	return steps, err
+}
+
+// Messages: see rows.Reader. It reads what is in memory first.
+func (r reader) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.Seq2[sessions.Message, error] {
+	return func(yield func(sessions.Message, error) bool) {
+		if q.Newest {
+			r.newestFirst(ctx, k, q, yield)
+			return
+		}
+		list, err := r.said(ctx, k, q, func(c *chat) bool {
+			here := c.conv.messages
+			return len(here) == c.conv.Messages || len(here) > 0 && here[0].Seq <= q.After+1
+		})
+		for _, m := range list {
+			if !yield(m, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(sessions.Message{}, err)
+		}
+	}
+}
+
+// said reads messages that are in memory, once what is there is enough.
+func (r reader) said(ctx context.Context, k channels.Key, q rows.Said, enough func(*chat) bool) (list []sessions.Message, err error) {
+	err = r.gathered(ctx, k, q.Once, enough, func(c *chat) {
+		// Messages are replaced and never changed, so the slice can be shared.
+		all := c.conv.messages
+		from, _ := find(all, q.After+1)
+		to := len(all)
+		if q.Before > 0 {
+			to, _ = find(all, q.Before)
+		}
+		list = all[from:max(from, to):max(from, to)]
+	})
+	return list, err
+}
+
+// newestFirst yields what is in memory, and reads the rest only if somebody
+// asks for it.
+func (r reader) newestFirst(ctx context.Context, k channels.Key, q rows.Said, yield func(sessions.Message, error) bool) {
+	for _, enough := range []bool{true, false} {
+		first := int64(0)
+		list, err := r.said(ctx, k, q, func(c *chat) bool {
+			first = c.msgSeq - int64(c.conv.Messages) + 1
+			return enough || len(c.conv.messages) == c.conv.Messages
+		})
+		if err != nil {
+			yield(sessions.Message{}, err)
+			return
+		}
+		for _, m := range slices.Backward(list) {
+			if !yield(m, nil) {
+				return
+			}
+			q.Before = m.Seq
+		}
+		if q.Before > 0 && q.Before <= max(first, q.After+1) {
+			return
+		}
+	}
+}
+
+// Generations: see rows.Reader.
+func (r reader) Generations(ctx context.Context, k channels.Key) (list []sessions.Generation, err error) {
+	err = r.do(ctx, func() error {
+		if c := r.b.chats[k]; c != nil && c.conv != nil {
+			list = slices.Clone(c.conv.generations)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Summaries: see rows.Reader.
+func (r reader) Summaries(ctx context.Context, k channels.Key) (list []sessions.Summary, err error) {
+	err = r.do(ctx, func() error {
+		c := r.b.chats[k]
+		if c == nil || c.conv == nil {
+			return nil
+		}
+		if err := r.b.load(c); err != nil {
+			return err
+		}
+		list = slices.Clone(c.conv.summaries)
+		return nil
+	})
+	return list, err
+}
+
+// Accepted: see rows.Reader.
+func (r reader) Accepted(ctx context.Context, m channels.Inbound) (seq int64, ok bool, err error) {
+	err = r.do(ctx, func() error {
+		n, seen := r.b.seen.Seq(Seen(m))
+		seq, ok = int64(n), seen
+		return nil
+	})
+	return seq, ok, err
+}
+
+// Marked: see rows.Reader.
+func (r reader) Marked(ctx context.Context, mark string) (yes bool, err error) {
+	err = r.do(ctx, func() error {
+		yes = r.b.erased[mark]
+		return nil
+	})
+	return yes, err
+}
+
+// Marks: see rows.Reader.
+func (r reader) Marks(ctx context.Context) iter.Seq2[string, error] {
+	return stream(ctx, r, func() ([]string, error) { return slices.Sorted(maps.Keys(r.b.erased)), nil })
+}
+
+// Begun: see rows.Reader.
+func (r reader) Begun(ctx context.Context, id string) (yes bool, err error) {
+	err = r.do(ctx, func() error {
+		yes = r.b.begins[id] > 0
+		return nil
+	})
+	return yes, err
+}
+
+// LastFact: see rows.Reader.
+func (r reader) LastFact(ctx context.Context) (id int64, err error) {
+	err = r.do(ctx, func() error {
+		id = r.b.lastFact
+		return nil
+	})
+	return id, err
+}
+
+// Find: see rows.Reader. What is open is in memory; for what is done all
+// conversations are looked through, which only an operator asks for.
+func (r reader) Find(ctx context.Context, id string) (ref rows.Ref, err error) {
+	err = r.do(ctx, func() error {
+		for _, a := range r.b.asides {
+			if a.ID == id {
+				own := a.AsideRecord
+				ref = rows.Ref{Lane: rows.LaneAside, Aside: &own}
+				return nil
+			}
+		}
+		for c := range maps.Values(r.b.chats) {
+			if found, ok := c.find(id); ok {
+				ref = found
+				return nil
+			}
+		}
+		all, err := r.b.looked()
+		for _, c := range all {
+			if found, ok := c.find(id); ok {
+				ref = found
+				return nil
+			}
+		}
+		if err == nil {
+			err = fmt.Errorf("%w: queue item %q", sessions.ErrNotFound, id)
+		}
+		return err
+	})
+	return ref, err
+}
+
+func (c *chat) find(id string) (rows.Ref, bool) {
+	for _, r := range c.in {
+		if r.ID == id {
+			return rows.Ref{Lane: rows.LaneIn, Key: c.key, Seq: r.Seq}, true
+		}
+	}
+	for _, o := range c.out {
+		if o.ID == id {
+			return rows.Ref{Lane: rows.LaneOut, Key: c.key, Seq: o.Seq}, true
+		}
+	}
+	return rows.Ref{}, false
+}
+
+// Asides: see rows.Reader.
+func (r reader) Asides(ctx context.Context) (list []rows.Aside, err error) {
+	err = r.do(ctx, func() error {
+		for _, a := range r.b.asides {
+			if !a.Dropped {
+				own := a.AsideRecord
+				list = append(list, rows.Aside{ID: a.ID, Record: &own})
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Match: see rows.Reader. It compares every message.
+func (r reader) Match(ctx context.Context, w rows.Words) (all, some []sessions.Message, err error) {
+	said, err := r.said(ctx, w.Key, w.Said, never)
+	for _, m := range said {
+		switch n := rules.Score(w.Query, m.Content); {
+		case n == 0 || !rules.Searched(m):
+		case n == len(w.Query):
+			all = append(all, m)
+		default:
+			some = append(some, m)
+		}
+	}
+	if len(all) >= w.Enough {
+		some = nil
+	}
+	return all, some, err
+}
+
+// never is content with what is in memory: what is on the disk may be damaged,
+// and a search is told.
+func never(*chat) bool { return false }
+
+// Scored: see rows.Reader. It compares every message.
+func (r reader) Scored(ctx context.Context, query []string, key channels.Key) iter.Seq2[sessions.Found, error] {
+	return func(yield func(sessions.Found, error) bool) {
+		keys := []channels.Key{key}
+		if key.IsZero() {
+			heads, _, err := r.page(ctx, rows.ByKey, nil, 0)
+			if err != nil {
+				yield(sessions.Found{}, err)
+				return
+			}
+			keys = nil
+			for _, h := range heads {
+				keys = append(keys, h.Key)
+			}
+		}
+		for _, k := range keys {
+			said, err := r.said(ctx, k, rows.Said{Once: true}, never)
+			if err != nil {
+				yield(sessions.Found{}, err)
+				return
+			}
+			for _, m := range said {
+				if n := rules.Score(query, m.Content); n > 0 && rules.Searched(m) && !yield(sessions.Found{Key: k, Message: m, Words: n}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Scopes: see rows.Reader.
+func (r reader) Scopes(ctx context.Context, prefix string) (scopes []string, err error) {
+	err = r.do(ctx, func() error {
+		for scope, facts := range r.b.facts {
+			if strings.HasPrefix(scope, prefix) && len(facts) > 0 {
+				scopes = append(scopes, scope)
+			}
+		}
+		return nil
+	})
+	slices.Sort(scopes)
+	return scopes, err
+}
+
+// Writers: see rows.Reader. A disk keeps its own list, since what was said is
+// not in memory; what is, may be newer.
+func (r reader) Writers(ctx context.Context, channel string) (list []sessions.Writer, err error) {
+	var all rules.Writers
+	err = r.do(ctx, func() error {
+		for k, c := range r.b.chats {
+			if k.Channel() == channel && (r.b.disk == nil || r.inside) {
+				c.writers(&all)
+			}
+		}
+		if r.b.disk != nil && !r.inside {
+			r.b.outside.Add(1)
+		}
+		return nil
+	})
+	if err != nil || r.b.disk == nil {
+		return rules.SortWriters(all.List()), err
+	}
+	if !r.inside {
+		defer r.b.outside.Done()
+		return r.b.disk.Writers(ctx, channel)
+	}
+	list, err = r.b.disk.Writers(ctx, channel)
+	return append(list, all.List()...), err
+}
+
+// writers adds those of c to all.
+func (c *chat) writers(all *rules.Writers) {
+	for _, r := range c.in {
+		all.Inbound(r.Inbound)
+	}
+	if c.conv == nil {
+		return
+	}
+	for _, m := range c.conv.messages {
+		all.Message(c.key, m)
+	}
+}

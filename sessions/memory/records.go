@@ -1,0 +1,126 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"hash/maphash"
+	"iter"
+	"maps"
+	"slices"
+
+	"dragoman/sessions"
+	"dragoman/sessions/rules"
+)
+
+// Records: see rows.Reader.
+func (r reader) Records(ctx context.Context, like sessions.Record) iter.Seq2[sessions.Record, error] {
+	return stream(ctx, r, func() ([]sessions.Record, error) { return r.b.like(like), nil })
+}
+
+func (s *state) like(like sessions.Record) (list []sessions.Record) {
+	switch {
+	case like.Store != nil:
+		return []sessions.Record{{Store: &sessions.StoreRecord{Name: s.restored, Days: maps.Clone(s.days)}}}
+	case like.Fact != nil:
+		return s.likeFact(like.Fact)
+	case like.Pairing != nil:
+		for _, p := range s.pairings {
+			if same(like.Pairing.Channel, p.Channel) && same(like.Pairing.PersonID, p.PersonID) {
+				own := *p
+				list = append(list, sessions.Record{Pairing: &own})
+			}
+		}
+		slices.SortFunc(list, func(a, b sessions.Record) int {
+			return cmp.Or(cmp.Compare(a.Pairing.Channel, b.Pairing.Channel), cmp.Compare(a.Pairing.PersonID, b.Pairing.PersonID))
+		})
+	case like.Job != nil:
+		for _, job := range slices.Sorted(maps.Keys(s.due)) {
+			if same(like.Job.Job, job) {
+				list = append(list, sessions.Record{Job: &sessions.JobRecord{Job: job, Due: s.due[job]}})
+			}
+		}
+	case like.Occurrence != nil:
+		return s.likeOccurrence(like.Occurrence)
+	case like.Aside != nil:
+		for _, a := range s.asides {
+			if !a.blank() && same(like.Aside.Channel, a.Channel) && same(like.Aside.ID, a.Aside.ID) {
+				own := a.AsideRecord
+				own.Raw = slices.Clone(own.Raw)
+				list = append(list, sessions.Record{Aside: &own})
+			}
+		}
+		slices.SortFunc(list, func(a, b sessions.Record) int {
+			return cmp.Or(cmp.Compare(a.Aside.Channel, b.Aside.Channel), cmp.Compare(a.Aside.ID, b.Aside.ID))
+		})
+	}
+	return list
+}
+
+// same compares with an example.
+func same(like, is string) bool { return like == "" || like == is }
+
+func (s *state) likeFact(like *sessions.FactRecord) (list []sessions.Record) {
+	scopes := []string{like.Scope}
+	if like.Scope == "" {
+		scopes = slices.Sorted(maps.Keys(s.facts))
+	}
+	for _, scope := range scopes {
+		for _, f := range s.facts[scope] {
+			if like.ID == 0 || like.ID == f.ID {
+				list = append(list, sessions.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: f}})
+			}
+		}
+	}
+	return list
+}
+
+func (s *state) likeOccurrence(like *sessions.Occurrence) (list []sessions.Record) {
+	if like.Job != "" && !like.Due.IsZero() {
+		if o := s.outcomes[dueTime{like.Job, rules.Time(like.Due)}]; o != nil {
+			own := *o
+			list = append(list, sessions.Record{Occurrence: &own})
+		}
+		return list
+	}
+	for _, o := range s.occurrences {
+		if same(like.Job, o.Job) && (like.Due.IsZero() || like.Due.Equal(o.Due)) {
+			own := *o
+			list = append(list, sessions.Record{Occurrence: &own})
+		}
+	}
+	slices.SortFunc(list, func(a, b sessions.Record) int {
+		return cmp.Or(cmp.Compare(a.Occurrence.Job, b.Occurrence.Job), a.Occurrence.Due.Compare(b.Occurrence.Due))
+	})
+	return list
+}
+
+// idFilter knows ids of deliveries by their hashes: one that it does not have is
+// not there, one that it has may be, or may have been. A nil one takes none.
+type idFilter map[uint64]struct{}
+
+var idSeed = maphash.MakeSeed()
+
+func (f idFilter) add(id string) {
+	if f != nil {
+		f[maphash.String(idSeed, id)] = struct{}{}
+	}
+}
+
+// mayHave reports whether there may be a delivery of that id. The first who asks
+// has all conversations looked through, once.
+func (b *backend) mayHave(id string) bool {
+	if b.sent == nil {
+		all, err := b.looked()
+		if err != nil {
+			return true // who looks for it is told
+		}
+		b.sent = idFilter{}
+		for _, c := range all {
+			for _, o := range c.out {
+				b.sent.add(o.ID)
+			}
+		}
+	}
+	_, may := b.sent[maphash.String(idSeed, id)]
+	return may
+}

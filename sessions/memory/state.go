@@ -1,0 +1,239 @@
+package memory
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/dispatch"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+)
+
+// state is everything that is stored.
+type state struct {
+	chats    map[channels.Key]*chat
+	ranked   ranking         // those of them with a conversation
+	seen     *SeenIDs        // the seq of what was accepted
+	erased   map[string]bool // marks
+	restored string          // the name of the store that this one was restored from
+	prefix   string          // of delivery ids
+	lastIn   int64           // number of the last inbox row
+	lastOut  int64
+	sent     idFilter // ids of deliveries; nil until a restore asks for them
+	asides   []*AsideRow
+	days     map[string]int64 // generations begun, by day
+	begins   map[string]int   // how often each id of a generation is there
+	updates  int64            // orders conversations that were changed at one time
+
+	due         map[string]time.Time // jobs
+	occurrences []*sessions.Occurrence
+	outcomes    map[dueTime]*sessions.Occurrence // the same, by what they are of
+	pairings    []*sessions.Pairing
+	facts       map[string][]sessions.Fact
+	lastFact    int64
+
+	last *chat // of a frozen state: the one whose content is here
+}
+
+// dueTime is one due time of one job.
+type dueTime struct {
+	job string
+	due time.Time // as rules.Time has it, so that equal ones are the same
+}
+
+func newState() state {
+	return state{
+		chats:    map[channels.Key]*chat{},
+		seen:     &SeenIDs{},
+		erased:   map[string]bool{},
+		days:     map[string]int64{},
+		begins:   map[string]int{},
+		due:      map[string]time.Time{},
+		outcomes: map[dueTime]*sessions.Occurrence{},
+		facts:    map[string][]sessions.Fact{},
+	}
+}
+
+// chat is all that is known of one key.
+type chat struct {
+	key    channels.Key
+	seq    int64 // last of inbox and outbox
+	msgSeq int64 // last of the transcript; it survives a deletion
+	in     []*inRow
+	out    []*rows.Out
+	steps  map[string][]sessions.Step
+	conv   *conversation // nil without a transcript
+
+	// What is here of it. Over a disk, one that was not used for a while has
+	// neither rows nor messages, and of one in use those that are done and on
+	// disk may be missing.
+	loaded, whole bool
+	read          bool // somebody asked for all of it
+	used          time.Time
+	touched       int64 // how often it changed
+	place         int   // in the ranking, from 1; 0 is none
+}
+
+// inRow is an inbox row and the number in its id.
+type inRow struct {
+	n int64
+	rows.In
+}
+
+// conversation is the transcript of a key.
+type conversation struct {
+	rows.Conversation
+	order       int64                 // grows with each update
+	messages    []sessions.Message    // all of them, or the newest if the chat is not whole
+	summaries   []sessions.Summary    // of the current generation
+	generations []sessions.Generation // without LastSeq
+}
+
+func (r *inRow) open() bool { return openIn(r.State) }
+
+func openIn(state string) bool { return state == rules.InWaiting }
+
+func openOut(state sessions.DeliveryState) bool {
+	return rules.Unsent(state) || state == sessions.DeliveryDead
+}
+
+func isOpen(o *rows.Out) bool { return openOut(o.State) }
+
+// open reports whether something in c waits, is to be sent, or is dead, which
+// the operator is shown. Of a chat that is not loaded nothing is open.
+func (c *chat) open() bool {
+	return slices.ContainsFunc(c.in, (*inRow).open) || slices.ContainsFunc(c.out, isOpen)
+}
+
+// waiting counts the messages of c that have no answer.
+func (c *chat) waiting() (n int) {
+	for _, r := range c.in {
+		if r.open() {
+			n++
+		}
+	}
+	return n
+}
+
+// item is what the dispatcher has to know of r.
+func (r *inRow) item() dispatch.Item {
+	lane := dispatch.Chat
+	if r.Origin == sessions.OriginHeartbeat {
+		lane = dispatch.Heartbeat
+	}
+	return dispatch.Item{Key: r.Inbound.Key, Seq: r.Seq, Lane: lane, Due: r.Due, Turn: r.Turn, Since: r.Accepted, Gone: !r.open()}
+}
+
+func outItem(o *rows.Out) dispatch.Item {
+	return dispatch.Item{
+		Key: o.Key, Seq: o.Seq, Lane: dispatch.Delivery, Due: o.NotBefore, Since: o.Created,
+		Uncertain: o.Uncertain, Gone: !rules.Unsent(o.State),
+	}
+}
+
+// openItems tells the dispatcher what c has to do, or that it is gone.
+func (c *chat) openItems(gone bool) (items []dispatch.Item) {
+	add := func(it dispatch.Item) {
+		if !it.Gone {
+			it.Gone = gone
+			items = append(items, it)
+		}
+	}
+	for _, r := range c.in {
+		add(r.item())
+	}
+	for _, o := range c.out {
+		add(outItem(o))
+	}
+	return items
+}
+
+// freeze is a copy of s that stays as it is. With a disk, what is on it is left
+// out.
+func (s *state) freeze(disk bool) state {
+	f := newState()
+	f.seen, f.restored, f.prefix, f.lastFact = s.seen, s.restored, s.prefix, s.lastFact
+	f.erased, f.days, f.due = maps.Clone(s.erased), maps.Clone(s.days), maps.Clone(s.due)
+	for scope, facts := range s.facts {
+		f.facts[scope] = slices.Clone(facts)
+	}
+	for _, o := range s.occurrences {
+		f.setOccurrence(*o)
+	}
+	for _, p := range s.pairings {
+		own := *p
+		f.pairings = append(f.pairings, &own)
+	}
+	for _, a := range s.asides {
+		own := *a
+		f.asides = append(f.asides, &own)
+	}
+	for k, c := range s.chats {
+		f.chats[k] = c.freeze(disk)
+	}
+	return f
+}
+
+func (c *chat) freeze(disk bool) *chat {
+	if disk {
+		return newChat(c.head())
+	}
+	f := *c
+	f.in, f.out, f.steps = make([]*inRow, len(c.in)), make([]*rows.Out, len(c.out)), maps.Clone(c.steps)
+	for i, r := range c.in {
+		own := *r
+		f.in[i] = &own
+	}
+	for i, o := range c.out {
+		own := *o
+		f.out[i] = &own
+	}
+	if c.conv != nil {
+		own := *c.conv
+		own.generations, own.summaries = slices.Clone(own.generations), slices.Clone(own.summaries)
+		f.conv = &own
+	}
+	return &f
+}
+
+// setOccurrence puts o in the place of the one of the same job and time.
+func (s *state) setOccurrence(o sessions.Occurrence) {
+	at := dueTime{o.Job, rules.Time(o.Due)}
+	if old := s.outcomes[at]; old != nil {
+		*old = o
+		return
+	}
+	s.occurrences = append(s.occurrences, &o)
+	s.outcomes[at] = &o
+}
+
+// common is everything that belongs to no conversation.
+func (s *state) common() Common {
+	c := Common{
+		Name: s.restored, Prefix: s.prefix, LastIn: s.lastIn, LastOut: s.lastOut, LastFact: s.lastFact, Updates: s.updates,
+		Days: maps.Clone(s.days), Pairings: s.pairingList(), Due: maps.Clone(s.due), Erased: slices.Sorted(maps.Keys(s.erased)),
+	}
+	for _, scope := range slices.Sorted(maps.Keys(s.facts)) {
+		for _, f := range s.facts[scope] {
+			c.Facts = append(c.Facts, sessions.FactRecord{Scope: scope, Fact: f})
+		}
+	}
+	for _, o := range s.occurrences {
+		c.Occurrences = append(c.Occurrences, *o)
+	}
+	for _, a := range s.asides {
+		c.Asides = append(c.Asides, *a)
+	}
+	return c
+}
+
+func (s *state) pairingList() *[]sessions.Pairing {
+	list := make([]sessions.Pairing, 0, len(s.pairings))
+	for _, p := range s.pairings {
+		list = append(list, *p)
+	}
+	return &list
+}

@@ -1,0 +1,162 @@
+package rows
+
+import (
+	"context"
+	"iter"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Queued chooses rows of the queues of a key. Zero fields do not bound.
+type Queued struct {
+	// Open chooses rows that wait (inbox), or that are queued, sending, unknown
+	// or dead (outbox).
+	Open bool
+	// Seqs chooses these.
+	Seqs []int64
+	// MessageID chooses inbox rows with that id of the network's.
+	MessageID string
+	// ID chooses the delivery of that id.
+	ID string
+	// Before is exclusive.
+	Before int64
+	// Newest turns the order around.
+	Newest bool
+	// Light says that nobody looks at Inbound beyond its Key.
+	Light bool
+}
+
+// Said chooses messages of a transcript, After and Before exclusive; zero
+// fields do not bound.
+type Said struct {
+	After, Before int64
+	// Newest turns the order around.
+	Newest bool
+	// Once says that nobody will read the same soon: nothing is to be kept in
+	// memory for it.
+	Once bool
+}
+
+// Order is that of a list of heads.
+type Order int
+
+// The orders of heads.
+const (
+	// ByKey lists every key, sorted; the others those with a transcript.
+	ByKey Order = iota
+	// Newest lists what was updated last first, equals by key.
+	Newest
+	// Oldest is Newest turned around.
+	Oldest
+)
+
+// Words is a search.
+type Words struct {
+	// Query are the words, as rules.Query has them.
+	Query []string
+	// Key is where to look.
+	Key channels.Key
+	Said
+	// Most bounds how many are returned of each kind. Enough is how many with
+	// all words make it needless to look for others.
+	Most, Enough int
+}
+
+// Aside is something set aside, and how the operator names it.
+type Aside struct {
+	ID     string
+	Record *sessions.AsideRecord
+}
+
+// Reader reads rows. Outside of [Backend.Update] and [Backend.Snapshot] each
+// call sees what is durable at its time. An iterator that yields an error ends
+// with it. Nobody may call the backend from inside of a loop over one of its
+// iterators.
+type Reader interface {
+	// Head returns that of k. ok is false if nothing was ever stored of k.
+	Head(ctx context.Context, k channels.Key) (h Head, ok bool, err error)
+	// Heads lists heads in an order; after, for Newest, is where to go on.
+	Heads(ctx context.Context, o Order, after *sessions.Place) iter.Seq2[Head, error]
+	// Inbox and Outbox read rows of k by Seq. With a zero k, they read those that
+	// are open of all keys, in no order, or the delivery with an ID.
+	Inbox(ctx context.Context, k channels.Key, q Queued) iter.Seq2[In, error]
+	Outbox(ctx context.Context, k channels.Key, q Queued) iter.Seq2[Out, error]
+	// Journal is that of a turn, in order.
+	Journal(ctx context.Context, k channels.Key, turn string) ([]sessions.Step, error)
+	// Messages reads the transcript of k by Seq.
+	Messages(ctx context.Context, k channels.Key, q Said) iter.Seq2[sessions.Message, error]
+	// Generations are all of k, without LastSeq; Summaries those of the current
+	// generation. Both oldest first.
+	Generations(ctx context.Context, k channels.Key) ([]sessions.Generation, error)
+	Summaries(ctx context.Context, k channels.Key) ([]sessions.Summary, error)
+	// Accepted finds the seq under which m was accepted, by channel and ID.
+	Accepted(ctx context.Context, m channels.Inbound) (seq int64, ok bool, err error)
+	// Marked reports whether a mark was left; Marks lists all, sorted.
+	Marked(ctx context.Context, mark string) (bool, error)
+	Marks(ctx context.Context) iter.Seq2[string, error]
+	// Begun reports whether a generation with that id exists.
+	Begun(ctx context.Context, id string) (bool, error)
+	// LastFact is the highest ID that a fact ever had.
+	LastFact(ctx context.Context) (int64, error)
+	// Find resolves the id of a queue item, or of a delivery.
+	// Errors: sessions.ErrNotFound.
+	Find(ctx context.Context, id string) (Ref, error)
+	// Asides lists what was set aside and not dropped.
+	Asides(ctx context.Context) ([]Aside, error)
+	// Match finds messages by words: those with all of them, and those with
+	// some.
+	Match(ctx context.Context, w Words) (all, some []sessions.Message, err error)
+	// Scored finds messages with some of the words, in no order, in all
+	// conversations if key is zero. Of a message at least Seq and At are set.
+	Scored(ctx context.Context, query []string, key channels.Key) iter.Seq2[sessions.Found, error]
+	// Records reads what belongs to no key, by example: the kind is the field of
+	// like that is set, and of its name what is not zero must be equal. Names are:
+	// a fact's Scope and ID, a pairing's Channel and PersonID, a job's Job, an
+	// occurrence's Job and Due, what was set aside its Channel and ID. Facts come
+	// by ID, occurrences by Job and Due, the rest by name. Of a Store there is one.
+	Records(ctx context.Context, like sessions.Record) iter.Seq2[sessions.Record, error]
+	// Writers and Scopes are sessions.Directory's.
+	Writers(ctx context.Context, channel string) ([]sessions.Writer, error)
+	Scopes(ctx context.Context, prefix string) ([]string, error)
+}
+
+// Backend keeps rows and changes them.
+type Backend interface {
+	Reader
+	// Update runs f and makes what it returns durable, before it returns nil. f
+	// reads what earlier updates left. It may run more than once, and does
+	// nothing but read. An error of f's is returned and changes nothing.
+	Update(ctx context.Context, f func(Reader) (Changes, error)) error
+	// Snapshot runs f on one moment of the store. f may take long, and nobody
+	// waits for it.
+	Snapshot(ctx context.Context, f func(Reader) error) error
+	// Work hands out the keys that have something to do.
+	Work
+	// Stats counts the queues.
+	Stats(ctx context.Context) (sessions.Stats, error)
+	// Check proves that the backend can write now.
+	Check(ctx context.Context) error
+	// Close ends the backend after Run has returned.
+	Close() error
+}
+
+// Work is who works on which key.
+type Work interface {
+	// Run is sessions.Work's.
+	Run(ctx context.Context, h sessions.Handler) error
+	// Live returns nil if c is the live claim of its key, else
+	// sessions.ErrFenced. Within an Update the answer holds until its commit.
+	Live(c sessions.Claim) error
+	// Claimed reports whether k has a live claim.
+	Claimed(k channels.Key) bool
+	// Hold is sessions.Leases'.
+	Hold(ctx context.Context, name string, run func(context.Context) error) error
+}
+
+// Scrubber is an ability of backends whose files nobody else keeps: after
+// Scrub no byte of what was deleted is left in them, freed pages and logs
+// included. keys are those that were erased.
+type Scrubber interface {
+	Scrub(ctx context.Context, keys []channels.Key) (copies []string, err error)
+}

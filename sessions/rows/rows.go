@@ -1,0 +1,172 @@
+// Package rows is the kernel below the stores: what a backend keeps, and the
+// one way to change it.
+//
+// Policy lives above, in package engine: it reads rows through a [Reader],
+// computes [Changes] as plain values, and a [Backend] makes them durable in one
+// commit. A backend knows nothing of turns, people or erasure, and the engine
+// knows nothing of SQL and files.
+//
+// A row belongs to one key. Within a key, rows of the inbox and the outbox
+// share one sequence, and messages of the transcript have another; the engine
+// hands out both. Values that a Reader returns may be shared: nobody changes
+// what they point to.
+package rows
+
+import (
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// Head is what is known of a key without reading its rows.
+type Head struct {
+	Key channels.Key
+	// Seq is the last one of inbox and outbox, MessageSeq that of the
+	// transcript. They survive the deletion of a conversation.
+	Seq, MessageSeq int64
+	// Waiting counts the inbox rows that wait. The backend counts; in a change
+	// it means nothing.
+	Waiting int
+	// Conversation is nil if there is no transcript.
+	Conversation *Conversation
+}
+
+// Conversation is the head of a transcript.
+type Conversation struct {
+	// Generation is the current one, "" before the first message; its messages
+	// have seqs above From.
+	Generation string
+	From       int64
+	// Covers is the seq up to which the newest summary of the generation
+	// stands for messages; 0 if there is none.
+	Covers           int64
+	Title            string
+	Created, Updated time.Time
+	Messages         int // over all generations
+	Usage            sessions.Usage
+	Settings         sessions.Settings
+}
+
+// In is one accepted message.
+type In struct {
+	// ID is how the operator names it. The backend sets it.
+	ID       string
+	Seq      int64
+	Rev      int // grows with each edit
+	Inbound  channels.Inbound
+	Origin   sessions.Origin
+	State    string // one of rules.InWaiting and so on
+	Turn     string // that it is bound to while it waits
+	Attempts int
+	Due      time.Time
+	Accepted time.Time
+	Why      string
+	// Job and JobDue name the occurrence that fired it.
+	Job    string
+	JobDue time.Time
+}
+
+// Out is one delivery.
+type Out struct {
+	// QueueID is how the operator names it. The backend sets it, and
+	// Delivery.ID where that is empty.
+	QueueID string
+	sessions.OutboxRecord
+}
+
+// Step is one step of a turn's journal.
+type Step struct {
+	Turn string
+	sessions.Step
+}
+
+// Changes are what one step changes, as values. They are applied in the order
+// of the fields, all or none.
+type Changes struct {
+	// Chats has each key once.
+	Chats []*Chat
+	// Records are put in the place of the one with the same name: see [Reader].
+	// Of a Store record, the counters in Days are set.
+	Records []sessions.Record
+	// Removed are records to delete, of which only the name is looked at. A fact
+	// with ID 0 stands for its whole scope.
+	Removed []sessions.Record
+	// Marks are hashes that stay of what was deleted.
+	Marks []string
+	// Name, if not nil, is the store's from now on: see sessions.StoreRecord.
+	Name *string
+	// Fenced are the keys whose claims are over.
+	Fenced []channels.Key
+}
+
+// Empty reports whether nothing changes.
+func (c *Changes) Empty() bool {
+	return len(c.Chats)+len(c.Records)+len(c.Removed)+len(c.Marks)+len(c.Fenced) == 0 && c.Name == nil
+}
+
+// Chat is what changes of one key. The zero fields change nothing.
+type Chat struct {
+	// Head is as it is after the change.
+	Head
+	// Gone deletes the key with everything that belongs to it. Nothing else of
+	// the change counts.
+	Gone bool
+	// Moves take in the rows of other keys, or renumber those of this one. They
+	// come before all that follows, in order.
+	Moves []Move
+	// Anew deletes generations and summaries, Cleared messages as well.
+	Anew, Cleared bool
+	// Settled deletes the rows of the queues that are done: inbox rows that do
+	// not wait, and deliveries that are not to be sent any more.
+	Settled bool
+	// Drop are seqs of inbox rows to delete.
+	Drop []int64
+	// Forget are the seqs up to which summaries reach that are to be deleted.
+	Forget []int64
+	// Ended are turns whose journals are deleted.
+	Ended []string
+
+	In  []*InPut
+	Out []*Out // put by Seq
+	// Messages are added; Rewritten take the place of those with their seqs.
+	Messages, Rewritten []sessions.Message
+	Begun               []sessions.Generation // added; LastSeq means nothing
+	Summaries           []sessions.Summary    // added to the current generation
+	Steps               []Step                // added
+}
+
+// InPut is an inbox row to be put by its Seq.
+type InPut struct {
+	In
+	// Fresh says that the row is new, or that its Inbound changes. Otherwise
+	// Inbound may be empty, and stays what it is.
+	Fresh bool
+}
+
+// Move adds numbers to the seqs of all rows of From and gives them to the key
+// of the change. Journals move too, over those that turns of the same names
+// had. Generations and summaries stay behind.
+type Move struct {
+	From            channels.Key
+	Queues, Message int64
+}
+
+// Lane says which queue a row is in.
+type Lane string
+
+// The lanes.
+const (
+	LaneIn    Lane = "in"
+	LaneOut   Lane = "out"
+	LaneAside Lane = "aside"
+)
+
+// Ref names one row of a queue.
+type Ref struct {
+	Lane Lane
+	Key  channels.Key
+	Seq  int64
+	// Aside is the record of LaneAside.
+	Aside *sessions.AsideRecord
+}
