@@ -144,7 +144,7 @@ func withEnds(generations []sessions.Generation, seq int64) []sessions.Generatio
 func (s *Store) Days(ctx context.Context, from, to time.Time) ([]sessions.DayCount, error) {
 	days := rules.NewDays[channels.Key](from, to)
 	err := s.eachHead(ctx, func(h rows.Head) error {
-		for m, err := range s.back.Messages(ctx, h.Key, rows.Said{Once: true}) {
+		for m, err := range s.back.Messages(ctx, h.Key, rows.Said{Once: true, Light: true}) {
 			if err != nil {
 				return err
 			}

@@ -122,7 +122,7 @@ func (x *eraser) key(c *chat) error {
 	}
 	if c.Conversation != nil {
 		x.got.Conversations++
-		for m, err := range x.r.Messages(x.ctx, c.Key, rows.Said{Once: true}) {
+		for m, err := range x.r.Messages(x.ctx, c.Key, rows.Said{Once: true, Light: true}) {
 			if err != nil {
 				return err
 			}
@@ -140,10 +140,9 @@ func (x *eraser) key(c *chat) error {
 	return nil
 }
 
-// forgetIn forgets an inbox row except that it was there.
+// forgetIn counts an inbox row that goes.
 func (x *eraser) forgetIn(r *rows.In) {
 	rules.Files(x.files, r.Inbound.Attachments)
-	x.mark(r.Inbound)
 	x.got.Queued++
 }
 
@@ -254,7 +253,7 @@ func (x *eraser) transcript(c *chat, ids []string) error {
 		return nil
 	}
 	var erased, copies []sessions.Message
-	for m, err := range x.r.Messages(x.ctx, c.Key, rows.Said{Once: true}) {
+	for m, err := range x.r.Messages(x.ctx, c.Key, rows.Said{Once: true, Light: true}) {
 		switch {
 		case err != nil:
 			return err

@@ -27,7 +27,8 @@ func (s *Store) Delete(ctx context.Context, k channels.Key) error {
 		if !any {
 			return notFound(k)
 		}
-		return st.forget(c)
+		st.forget(c)
+		return nil
 	})
 }
 
@@ -48,19 +49,10 @@ func (st *step) settled(c *chat) (bool, error) {
 
 // forget deletes the transcript of c and what is done of its queues. That its
 // messages were accepted stays known.
-func (st *step) forget(c *chat) error {
-	for r, err := range st.r.Inbox(st.ctx, c.Key, rows.Queued{}) {
-		if err != nil {
-			return err
-		}
-		if r.State != rules.InWaiting {
-			st.mark(r.Inbound)
-		}
-	}
+func (st *step) forget(c *chat) {
 	ch := st.touch(c)
 	ch.Cleared, ch.Settled = true, true
 	c.Conversation = nil
-	return nil
 }
 
 // idle says that nothing of c waits or is under way. What is dead does not hold
@@ -125,9 +117,7 @@ func (s *Store) expire(st *step, before time.Time, limit int) (gone []channels.K
 			}
 			continue
 		}
-		if err := st.forget(c); err != nil {
-			return nil, err
-		}
+		st.forget(c)
 		gone = append(gone, c.Key)
 	}
 	return gone, nil
@@ -175,7 +165,8 @@ func (s *Store) expireQueues(st *step, k channels.Key, before time.Time) error {
 	if err != nil || last.IsZero() || !last.Before(before) {
 		return err
 	}
-	return st.forget(c)
+	st.forget(c)
+	return nil
 }
 
 // lastQueued is when the newest row of c's queues came; zero if there is none.
@@ -243,6 +234,7 @@ func (st *step) join(f, r *chat) error {
 		return err
 	}
 	r.Seq += base + f.Seq
+	r.waiting, f.waiting = r.waiting+f.waiting, 0
 	if f.Conversation != nil {
 		var err error
 		if own.Message, theirs.Message, err = st.joinTranscripts(f, r); err != nil {

@@ -235,6 +235,9 @@ func (x *restorer) restore(p *rules.ChatPlan) error {
 		for _, one := range rec.Steps {
 			ch.Steps = append(ch.Steps, rows.Step{Turn: rec.Turn, Step: one})
 		}
+		if r.State == rules.InWaiting {
+			c.waiting++
+		}
 		ch.In = append(ch.In, &rows.InPut{In: *r, Fresh: true})
 	}
 	for _, rec := range p.Outbox {

@@ -10,7 +10,6 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/rows"
-	"dragoman/sessions/rules"
 )
 
 // step is one atomic change on its way: what it read, and what it wants.
@@ -35,7 +34,7 @@ type chat struct {
 // done is what the step wants.
 func (st *step) done() rows.Changes {
 	for _, c := range st.order {
-		c.change.Head = c.Head
+		c.change.Head, c.change.Waiting = c.Head, c.waiting
 		st.changes.Chats = append(st.changes.Chats, c.change)
 	}
 	if len(st.days) > 0 {
@@ -167,12 +166,4 @@ func collect[T any](seq iter.Seq2[T, error]) (list []T, err error) {
 		list = append(list, v)
 	}
 	return list, nil
-}
-
-// mark leaves the hashes of a message that is deleted.
-func (st *step) mark(m channels.Inbound) {
-	st.changes.Marks = append(st.changes.Marks, rules.Hash(rules.Dedupe(m)))
-	if mark, ok := rules.ErasedMark(m); ok {
-		st.changes.Marks = append(st.changes.Marks, mark)
-	}
 }

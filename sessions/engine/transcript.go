@@ -85,7 +85,7 @@ func (st *step) begun(day string) (int64, error) {
 	if n, ok := st.days[day]; ok {
 		return n, nil
 	}
-	r, _, err := st.one(sessions.Record{Store: &sessions.StoreRecord{}})
+	r, _, err := st.one(sessions.Record{Store: &sessions.StoreRecord{Days: map[string]int64{day: 0}}})
 	if err != nil {
 		return 0, err
 	}

@@ -50,12 +50,7 @@ func (b *backend) apply(changes rows.Changes) (done applied, err error) {
 	if changes.Name != nil {
 		b.restored = *changes.Name
 	}
-	for _, mark := range changes.Marks {
-		if !b.erased[mark] {
-			b.erased[mark] = true
-			done.Common.Erased = append(done.Common.Erased, mark)
-		}
-	}
+	b.mark(&done, changes.Marks...)
 	done.Common.Name, done.Common.Prefix = b.restored, b.prefix
 	done.Common.LastIn, done.Common.LastOut, done.Common.LastFact, done.Common.Updates = b.lastIn, b.lastOut, b.lastFact, b.updates
 	return done, nil
@@ -91,14 +86,14 @@ func (b *backend) applyChat(ch *rows.Chat, done *applied) ChatChange {
 		}
 	}
 	if ch.Gone {
-		b.remove(c)
+		b.remove(c, done)
 		return ChatChange{Head: Head{Key: c.key}, Gone: true}
 	}
 	for _, m := range ch.Moves {
 		b.move(b.chats[m.From], c, m)
 	}
 	if ch.Cleared || ch.Settled || len(ch.Drop) > 0 {
-		b.prune(c, ch)
+		b.prune(c, ch, done)
 	}
 	x := ChatChange{Ended: ch.Ended}
 	for _, turn := range ch.Ended {
@@ -121,13 +116,28 @@ func (b *backend) applyChat(ch *rows.Chat, done *applied) ChatChange {
 }
 
 // remove forgets c.
-func (b *backend) remove(c *chat) {
+func (b *backend) remove(c *chat, done *applied) {
 	for _, r := range c.in {
-		b.seen.Drop(Seen(r.Inbound))
+		b.forget(r, done)
 	}
 	b.forgetGenerations(c)
 	b.ranked.drop(c)
 	delete(b.chats, c.key)
+}
+
+// forget forgets an inbox row except that it was there.
+func (b *backend) forget(r *inRow, done *applied) {
+	b.seen.Drop(Seen(r.Inbound))
+	b.mark(done, rules.Marks(r.Inbound)...)
+}
+
+func (b *backend) mark(done *applied, marks ...string) {
+	for _, mark := range marks {
+		if !b.erased[mark] {
+			b.erased[mark] = true
+			done.Common.Erased = append(done.Common.Erased, mark)
+		}
+	}
 }
 
 func (b *backend) forgetGenerations(c *chat) {
@@ -142,7 +152,7 @@ func (b *backend) forgetGenerations(c *chat) {
 }
 
 // prune deletes rows of c.
-func (b *backend) prune(c *chat, ch *rows.Chat) {
+func (b *backend) prune(c *chat, ch *rows.Chat, done *applied) {
 	drop := map[int64]bool{}
 	for _, seq := range ch.Drop {
 		drop[seq] = true
@@ -150,7 +160,7 @@ func (b *backend) prune(c *chat, ch *rows.Chat) {
 	c.in = slices.DeleteFunc(slices.Clone(c.in), func(r *inRow) bool {
 		gone := drop[r.Seq] || ch.Settled && !r.open()
 		if gone {
-			b.seen.Drop(Seen(r.Inbound))
+			b.forget(r, done)
 		}
 		return gone
 	})
@@ -190,6 +200,10 @@ func (b *backend) move(f, c *chat, m rows.Move) {
 	if f != c {
 		maps.Copy(c.steps, f.steps)
 		f.steps = map[string][]sessions.Step{}
+		if f.conv != nil {
+			b.forgetGenerations(f)
+			f.conv.generations, f.conv.summaries = nil, nil
+		}
 	}
 	if len(said) > 0 {
 		if c.conv == nil {

@@ -36,6 +36,8 @@ type Said struct {
 	// Once says that nobody will read the same soon: nothing is to be kept in
 	// memory for it.
 	Once bool
+	// Light says that nobody looks at Content.
+	Light bool
 }
 
 // Order is that of a list of heads.

@@ -25,8 +25,8 @@ type Head struct {
 	// Seq is the last one of inbox and outbox, MessageSeq that of the
 	// transcript. They survive the deletion of a conversation.
 	Seq, MessageSeq int64
-	// Waiting counts the inbox rows that wait. The backend counts; in a change
-	// it means nothing.
+	// Waiting counts the inbox rows that wait. It is known inside of an update
+	// only.
 	Waiting int
 	// Conversation is nil if there is no transcript.
 	Conversation *Conversation
@@ -92,7 +92,8 @@ type Changes struct {
 	// Removed are records to delete, of which only the name is looked at. A fact
 	// with ID 0 stands for its whole scope.
 	Removed []sessions.Record
-	// Marks are hashes that stay of what was deleted.
+	// Marks are left, beside those of the inbox rows that are deleted: see
+	// rules.Marks.
 	Marks []string
 	// Name, if not nil, is the store's from now on: see sessions.StoreRecord.
 	Name *string
@@ -146,7 +147,7 @@ type InPut struct {
 
 // Move adds numbers to the seqs of all rows of From and gives them to the key
 // of the change. Journals move too, over those that turns of the same names
-// had. Generations and summaries stay behind.
+// had. Generations and summaries that another key leaves behind are deleted.
 type Move struct {
 	From            channels.Key
 	Queues, Message int64

@@ -38,6 +38,15 @@ func Hash(dedupe string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Marks are the hashes by which m stays known when its row is deleted.
+func Marks(m channels.Inbound) []string {
+	marks := []string{Hash(Dedupe(m))}
+	if mark, ok := ErasedMark(m); ok {
+		marks = append(marks, mark)
+	}
+	return marks
+}
+
 // ErasedText stands for what a person said who is erased.
 const ErasedText = "[erased]"
 

@@ -4,27 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"testing"
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 
 	driver "modernc.org/sqlite"
 )
 
 var errTest = errors.New("made to fail")
 
+// update has the writer of s do f.
+func update(s *Store, f func(*tx) error) error {
+	return s.b.do(context.Background(), &op{run: f})
+}
+
 // FailHalfDone has an operation fail after it has changed what the writer
 // remembers of k.
 func FailHalfDone(s *Store, k channels.Key) error {
-	return s.update(context.Background(), "fail", func(t *tx) error {
+	return update(s, func(t *tx) error {
 		r, err := t.key(k)
 		if err != nil {
 			return err
 		}
-		t.touch(r, false)
 		r.seq += 100
 		return errTest
 	})
@@ -32,7 +36,7 @@ func FailHalfDone(s *Store, k channels.Key) error {
 
 // FailAfterWriting has an operation fail after it has stored a message in k.
 func FailAfterWriting(s *Store, k channels.Key) error {
-	return s.update(context.Background(), "fail", func(t *tx) error {
+	return update(s, func(t *tx) error {
 		r, err := t.key(k)
 		if err != nil {
 			return err
@@ -46,8 +50,8 @@ func FailAfterWriting(s *Store, k channels.Key) error {
 
 // StepsLeft counts what FailAfterWriting has left.
 func StepsLeft(s *Store) (n int, err error) {
-	err = s.update(context.Background(), "count", func(t *tx) error {
-		return t.row(`SELECT count(*) FROM steps WHERE turn = 'left behind'`).Scan(&n)
+	err = update(s, func(t *tx) error {
+		return t.row(context.Background(), `SELECT count(*) FROM steps WHERE turn = 'left behind'`).Scan(&n)
 	})
 	return n, err
 }
@@ -55,7 +59,7 @@ func StepsLeft(s *Store) (n int, err error) {
 // LoseTransaction has an operation end the transaction under the whole batch,
 // as SQLite does when the disk is full, and notice it or not.
 func LoseTransaction(s *Store, notice bool) error {
-	return s.update(context.Background(), "lose", func(t *tx) error {
+	return update(s, func(t *tx) error {
 		if err := t.exec(`ROLLBACK`); err != nil {
 			return err
 		}
@@ -68,14 +72,14 @@ func LoseTransaction(s *Store, notice bool) error {
 
 // LimitPages bounds the size of the file, as a full disk would.
 func LimitPages(s *Store, pages int) error {
-	return s.update(context.Background(), "limit", func(t *tx) error {
+	return update(s, func(t *tx) error {
 		var got int
-		return t.row(fmt.Sprintf(`PRAGMA max_page_count = %d`, pages)).Scan(&got)
+		return t.row(context.Background(), fmt.Sprintf(`PRAGMA max_page_count = %d`, pages)).Scan(&got)
 	})
 }
 
 // LargestBatch is the most operations that shared a commit so far.
-func LargestBatch(s *Store) int { return int(s.largest.Load()) }
+func LargestBatch(s *Store) int { return int(s.b.largest.Load()) }
 
 // DecodeRest reads the rest of a message with and without reflection. plain
 // says whether the former was possible.
@@ -88,13 +92,13 @@ func DecodeRest(b []byte) (fast, slow any, plain bool, err error) {
 
 // EncodeRest is what a message has in its rest column.
 func EncodeRest(m sessions.Message) []byte {
-	return messageRows([]sessions.Message{m}, "", m.At)[0].rest
+	return rowOf(m).rest
 }
 
 // PlantStep puts a step into the journals of k, without a turn at work.
 func PlantStep(t *testing.T, s *Store, k channels.Key, step sessions.Step) {
 	t.Helper()
-	err := s.update(context.Background(), "plant", func(tx *tx) error {
+	err := update(s, func(tx *tx) error {
 		r, err := tx.key(k)
 		if err != nil {
 			return err
@@ -109,7 +113,7 @@ func PlantStep(t *testing.T, s *Store, k channels.Key, step sessions.Step) {
 // Statements are the queries that s has prepared so far.
 func Statements(s *Store) []string {
 	var all []string
-	for _, st := range []*statements{&s.reads, &s.writer.stmts} {
+	for _, st := range []*statements{&s.b.reads, &s.b.writer.stmts} {
 		st.mu.RLock()
 		for query := range st.byText {
 			all = append(all, query)
@@ -124,7 +128,7 @@ func Statements(s *Store) []string {
 func HoldWriter(s *Store) (release func() error) {
 	held, let, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		done <- s.update(context.Background(), "hold", func(*tx) error {
+		done <- update(s, func(*tx) error {
 			close(held)
 			<-let
 			return nil
@@ -138,7 +142,7 @@ func HoldWriter(s *Store) (release func() error) {
 }
 
 // Queued is how many operations wait for the writer.
-func Queued(s *Store) int { return len(s.ops) }
+func Queued(s *Store) int { return len(s.b.ops) }
 
 // PragmasOf are the named settings of the connection that writes, or of one
 // that reads.
@@ -147,17 +151,17 @@ func PragmasOf(ctx context.Context, s *Store, writer bool, names []string) (map[
 	if !writer {
 		for _, name := range names {
 			var v string
-			if err := s.readers.QueryRowContext(ctx, "PRAGMA "+name).Scan(&v); err != nil {
+			if err := s.b.readers.QueryRowContext(ctx, "PRAGMA "+name).Scan(&v); err != nil {
 				return nil, err
 			}
 			got[name] = v
 		}
 		return got, nil
 	}
-	err := s.update(ctx, "settings", func(t *tx) error {
+	err := update(s, func(t *tx) error {
 		for _, name := range names {
 			var v string
-			if err := t.row("PRAGMA " + name).Scan(&v); err != nil {
+			if err := t.row(context.Background(), "PRAGMA "+name).Scan(&v); err != nil {
 				return err
 			}
 			got[name] = v
@@ -180,37 +184,42 @@ func Sync(f *os.File) error { return fsync(f) }
 
 // FromFile is the history of k as the file has it, whatever s remembers.
 func FromFile(ctx context.Context, s *Store, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
-	other := &Store{closing: s.closing, readers: s.readers, reads: statements{prepare: s.readers.PrepareContext}}
+	other := &backend{now: s.b.now, closing: s.b.closing, readers: s.b.readers, reads: statements{prepare: s.b.readers.PrepareContext}}
+	other.reader = reader{pool{other}, other, nil}
 	defer other.reads.close()
 	other.recent.close()
-	return other.History(ctx, k, limit)
+	return engine.New(other, "sqlite", nil).History(ctx, k, limit)
 }
 
 // ReadLate reads the history of k, does f, and has s remember only then what
 // was read.
 func ReadLate(ctx context.Context, s *Store, k channels.Key, f func()) error {
-	changes := s.recent.now()
-	id, err := s.keyID(ctx, k)
+	changes := s.b.recent.now()
+	id, err := s.b.keyID(ctx, k)
 	if err != nil {
 		return err
 	}
-	rows, _, err := s.readNewest(ctx, id, 1, maxSeq, math.MaxInt64)
+	var rows []recentRow
+	err = s.b.readMessages(ctx, false, id, 1, maxSeq, false, func(r recentRow) error {
+		rows = append(rows, r)
+		return nil
+	})
 	f()
-	s.recent.put(id, 1, rows, changes)
+	s.b.recent.put(id, 1, rows, changes)
 	return err
 }
 
 // Changing does f as if rows were changed, committed and not yet told of.
 func Changing(s *Store, f func()) {
-	s.recent.begin()
-	defer s.recent.forget()
+	s.b.recent.begin()
+	defer s.b.recent.forget()
 	f()
 }
 
 // AtCommit has f called by the writer within each commit from now on: behind
 // the last statement, before anybody can read what was changed.
 func AtCommit(s *Store, f func()) error {
-	return s.update(context.Background(), "watch", func(t *tx) error {
+	return update(s, func(t *tx) error {
 		return t.conn.Raw(func(conn any) error {
 			conn.(driver.HookRegisterer).RegisterCommitHook(func() int32 { f(); return 0 })
 			return nil
@@ -221,19 +230,19 @@ func AtCommit(s *Store, f func()) error {
 // Remembered is of how many conversations s knows the newest messages, of how
 // many messages in all, and what it says they take; and what they may take.
 func Remembered(s *Store) (conversations, messages, size, most int) {
-	s.recent.mu.Lock()
-	defer s.recent.mu.Unlock()
-	for _, e := range s.recent.byKey {
+	s.b.recent.mu.Lock()
+	defer s.b.recent.mu.Unlock()
+	for _, e := range s.b.recent.byKey {
 		messages += len(e.Value.(*stretch).rows)
 	}
-	return len(s.recent.byKey), messages, s.recent.size, recentMost
+	return len(s.b.recent.byKey), messages, s.b.recent.size, recentMost
 }
 
 // Aging says that a timer runs that makes s forget.
 func Aging(s *Store) bool {
-	s.recent.mu.Lock()
-	defer s.recent.mu.Unlock()
-	return s.recent.timer != nil
+	s.b.recent.mu.Lock()
+	defer s.b.recent.mu.Unlock()
+	return s.b.recent.timer != nil
 }
 
 // Rewrites says of a statement that s forgets what it remembers of messages.
@@ -243,6 +252,6 @@ func Rewrites(query string) bool { return rewrites(query) }
 // one that reads, as SQLite tells them: in KiB, below zero.
 func Caches(s *Store) (writer, reader int, err error) {
 	const query = `PRAGMA cache_size`
-	err = s.update(context.Background(), "caches", func(t *tx) error { return t.row(query).Scan(&writer) })
-	return writer, reader, errors.Join(err, s.row(context.Background(), query).Scan(&reader))
+	err = update(s, func(t *tx) error { return t.row(context.Background(), query).Scan(&writer) })
+	return writer, reader, errors.Join(err, pool{s.b}.row(context.Background(), query).Scan(&reader))
 }

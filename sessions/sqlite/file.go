@@ -287,8 +287,3 @@ func explain(err error) error {
 	}
 	return err
 }
-
-// wrap is the form of every error of this package.
-func wrap(what string, err error) error {
-	return fmt.Errorf("sqlite: %s: %w", what, explain(err))
-}

@@ -29,19 +29,18 @@ func (q queries) open(t *testing.T) sessions.Store {
 // wholeTables are statements, by how they begin, that read a table or sort it
 // on purpose: the operator's tables, and what is done once.
 var wholeTables = []string{
-	"SELECT id, rest FROM messages WHERE id >> 32 NOT IN (SELECT key_id FROM sweeps)", // Days
-	"SELECT key_id FROM sweeps", "SELECT key_id, key FROM sweeps", "SELECT EXISTS (SELECT 1 FROM sweeps s", // hardly ever one
-	"SELECT k.key, c.generation, c.title, c.created, c.updated, c.messages, c.input, c.output, c.cached, c.cost, c.settings FROM conversations c JOIN keys k ON k.id = c.key_id\n\t\tORDER BY c.input + c.output DESC", // Top
+	"SELECT key_id FROM sweeps", "SELECT key_id, key FROM sweeps", // hardly ever one
+	// Who goes through conversations stops where they have enough.
+	"SELECT k.key, k.id, k.seq, k.msg_seq,",
+	"SELECT day, begun FROM days ORDER BY day", // copies
 	// People and jobs are few.
 	"SELECT channel, person",
 	"SELECT job, due",
 	// A handful that waits is sorted, never what is done.
-	"SELECT k.key, i.id, i.state",
-	"SELECT k.key, o.id, o.state",
-	"SELECT channel, id, iif(dropped",
-	"SELECT id, channel, msg_id, raw FROM aside",  // Erase
-	"SELECT id, key FROM keys k WHERE NOT EXISTS", // Expire, once a day
-	"DELETE FROM people",
+	"SELECT id, channel, msg_id, at, dropped, why, raw FROM aside",
+	"SELECT hash FROM erased",                          // copies
+	"SELECT coalesce((SELECT seq FROM sqlite_sequence", // a row or two
+	"SELECT scope, id, at, text FROM facts ORDER BY scope, id",
 	"SELECT EXISTS (SELECT 1 FROM erased)", // reads one row
 	// They go through what they return: see TestPlansOfTheDirectory.
 	"WITH RECURSIVE w", "WITH RECURSIVE s",

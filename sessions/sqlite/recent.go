@@ -57,7 +57,6 @@ type recentRow struct {
 	seq           int64
 	role          sessions.Role
 	rest, content string
-	bytes         int64 // of the column
 }
 
 func (r *recentRow) size() int { return len(r.rest) + len(r.content) + recentEach }
@@ -86,9 +85,9 @@ func (c *recent) clear(busy bool) {
 	c.used.Init()
 }
 
-// from returns what it has of the messages of a key from first to last,
-// without gaps from first on.
-func (c *recent) from(key, first, last int64) []recentRow {
+// stretch returns what it has of the messages of a key, without gaps, oldest
+// first.
+func (c *recent) stretch(key int64) []recentRow {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.byKey[key]
@@ -98,15 +97,10 @@ func (c *recent) from(key, first, last int64) []recentRow {
 	c.used.MoveToFront(e)
 	s := e.Value.(*stretch)
 	s.at = time.Now()
-	rows := s.rows
-	begin := rows[0].seq
-	if first < begin || first >= begin+int64(len(rows)) {
-		return nil
-	}
-	return rows[first-begin : min(last+1-begin, int64(len(rows)))]
+	return s.rows
 }
 
-// put holds what a read has found: rows behind the ones that [recent.from] had
+// put holds what a read has found: rows behind those that [recent.stretch] had
 // from first on, or all from first on. changes is the number when it began.
 func (c *recent) put(key, first int64, rows []recentRow, changes uint64) {
 	c.mu.Lock()

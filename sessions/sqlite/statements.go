@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
-	"time"
 
 	"dragoman/channels"
 )
@@ -15,9 +14,6 @@ type writer struct {
 	conn  *sql.Conn
 	stmts statements
 	keys  map[channels.Key]*keyRow
-	// rewritten is when messages of conversations that go on were erased: a
-	// summary that was begun before may have their words.
-	rewritten map[channels.Key]time.Time
 	// hashes says that the ids of erased messages have to be looked at.
 	hashes bool
 	// rewrote says that a statement of this transaction has changed messages
@@ -30,7 +26,7 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &writer{conn: conn, stmts: statements{prepare: conn.PrepareContext}, keys: map[channels.Key]*keyRow{}, rewritten: map[channels.Key]time.Time{}}, nil
+	return &writer{conn: conn, stmts: statements{prepare: conn.PrepareContext}, keys: map[channels.Key]*keyRow{}}, nil
 }
 
 func (w *writer) close() error {
@@ -68,7 +64,7 @@ func (w *writer) changed(query string, args ...any) (int64, error) {
 }
 
 // row reads at most one row.
-func (w *writer) row(query string, args ...any) scanner {
+func (w *writer) row(_ context.Context, query string, args ...any) scanner {
 	stmt, err := w.stmt(query)
 	if err != nil {
 		return failed{err}
@@ -77,7 +73,7 @@ func (w *writer) row(query string, args ...any) scanner {
 }
 
 // rows reads many.
-func (w *writer) rows(query string, args ...any) (*sql.Rows, error) {
+func (w *writer) rows(_ context.Context, query string, args ...any) (*sql.Rows, error) {
 	stmt, err := w.stmt(query)
 	if err != nil {
 		return nil, err
@@ -143,4 +139,65 @@ func each(rows *sql.Rows, f func() error) error {
 		}
 	}
 	return errors.Join(rows.Err(), rows.Close())
+}
+
+// source is where rows are read from: the connection that writes, one of those
+// that read, or a snapshot.
+type source interface {
+	row(ctx context.Context, query string, args ...any) scanner
+	rows(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// pool reads with one of the reading connections. Reads are short and bounded;
+// ctx is looked at before, not during one.
+type pool struct{ s *backend }
+
+func (p pool) row(ctx context.Context, query string, args ...any) scanner {
+	if err := p.s.readable(ctx); err != nil {
+		return failed{err}
+	}
+	stmt, err := p.s.reads.get(query)
+	if err != nil {
+		return failed{err}
+	}
+	return stmt.QueryRowContext(context.WithoutCancel(ctx), args...)
+}
+
+func (p pool) rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := p.s.readable(ctx); err != nil {
+		return nil, err
+	}
+	stmt, err := p.s.reads.get(query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(context.WithoutCancel(ctx), args...)
+}
+
+func (s *backend) readable(ctx context.Context) error {
+	select {
+	case <-s.closing:
+		return errClosed
+	default:
+		return ctx.Err()
+	}
+}
+
+// snapshot reads in one transaction.
+type snapshot struct{ stmts statements }
+
+func (s *snapshot) row(ctx context.Context, query string, args ...any) scanner {
+	stmt, err := s.stmts.get(query)
+	if err != nil {
+		return failed{err}
+	}
+	return stmt.QueryRowContext(ctx, args...)
+}
+
+func (s *snapshot) rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	stmt, err := s.stmts.get(query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(ctx, args...)
 }

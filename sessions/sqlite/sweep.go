@@ -2,10 +2,13 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
 
@@ -31,15 +34,16 @@ const sweepsTable = `CREATE TABLE IF NOT EXISTS sweeps (
 	key    TEXT    NOT NULL DEFAULT ''
 )`
 
-// large reports whether r is to be removed in parts. One that has something to
-// do is not: its rows are in use.
-func (t *tx) large(r *keyRow) bool {
-	return r.conv != nil && max(r.conv.messages, r.seq) > partRows && t.idle(r.key)
+// large reports whether ch deletes so much of r that it is to be removed in
+// parts. A key that has something to do is not: its rows are in use.
+func large(r *keyRow, ch *rows.Chat) bool {
+	return ch.Cleared && ch.Settled && len(ch.In)+len(ch.Out)+len(ch.Moves) == 0 && r.waiting == 0 &&
+		(r.conv != nil && r.conv.Messages > partRows || r.seq > partRows)
 }
 
 // freshID is an id that no key ever had.
 func (t *tx) freshID() (id int64, err error) {
-	err = t.row(`UPDATE meta SET last_key = 1 + max(coalesce((SELECT max(id) FROM keys), 0), last_key) RETURNING last_key`).Scan(&id)
+	err = t.row(context.Background(), `UPDATE meta SET last_key = 1 + max(coalesce((SELECT max(id) FROM keys), 0), last_key) RETURNING last_key`).Scan(&id)
 	return id, err
 }
 
@@ -61,21 +65,13 @@ func (t *tx) hide(r *keyRow) (hidden int64, err error) {
 		return 0, err
 	}
 	delete(t.keys, r.key)
+	t.hashes = true
 	return r.id, t.exec(`UPDATE keys SET id = ? WHERE id = ?`, id, r.id)
-}
-
-// end deletes what is done of r, at once or, if that is much, hidden first; the
-// id that is not 0 has to be swept then.
-func (t *tx) end(r *keyRow) (hidden int64, err error) {
-	if t.large(r) {
-		return t.hide(r)
-	}
-	return 0, t.unsay(r)
 }
 
 // unswept lists the ids whose rows are to go.
 func (w *writer) unswept() (ids []int64, err error) {
-	rows, err := w.rows(`SELECT key_id FROM sweeps`)
+	rows, err := w.rows(context.Background(), `SELECT key_id FROM sweeps`)
 	if err != nil {
 		return nil, err
 	}
@@ -91,13 +87,13 @@ func (w *writer) unswept() (ids []int64, err error) {
 // sweep removes the rows of hidden ids, a part in each commit. What it does not
 // come to, because ctx or the store ends or the disk fails, is left to the next
 // start; nobody sees it.
-func (s *Store) sweep(ctx context.Context, ids []int64) {
+func (s *backend) sweep(ctx context.Context, ids []int64) {
 	for _, id := range ids {
 		for done := false; !done; {
-			err := s.update(ctx, "sweep", func(t *tx) (err error) {
+			err := s.do(ctx, &op{run: func(t *tx) (err error) {
 				done, err = t.sweepPart(id)
 				return err
-			})
+			}})
 			if err != nil {
 				return
 			}
@@ -119,7 +115,7 @@ func (t *tx) sweepAll() error {
 // sweepPart removes some rows of a hidden id and reports whether it was all.
 func (t *tx) sweepPart(id int64) (done bool, err error) {
 	var name string
-	if err := t.row(`SELECT coalesce((SELECT key FROM sweeps WHERE key_id = ?), '-')`, id).Scan(&name); err != nil || name == "-" {
+	if err := t.row(context.Background(), `SELECT coalesce((SELECT key FROM sweeps WHERE key_id = ?), '-')`, id).Scan(&name); err != nil || name == "-" {
 		return true, err // an erasure was faster
 	}
 	if err := t.shred(); err != nil {
@@ -146,7 +142,7 @@ func (t *tx) mergeDeleted(percent int) error {
 func (t *tx) sweepMessages(id int64, _ string) (int, error) {
 	var n int
 	var last int64
-	err := t.row(`SELECT count(*), coalesce(max(id), 0) FROM (SELECT id FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?)`,
+	err := t.row(context.Background(), `SELECT count(*), coalesce(max(id), 0) FROM (SELECT id FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?)`,
 		rowID(id, 0), rowID(id, maxSeq), partRows).Scan(&n, &last)
 	if err != nil || n == 0 {
 		return 0, err
@@ -167,23 +163,14 @@ func (t *tx) sweepInbox(id int64, name string) (int, error) {
 	if err := parseKey(&r.key, name); err != nil {
 		return 0, err
 	}
-	rows, err := t.rows(`SELECT `+inColumns+` FROM inbox WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?`, rowID(id, 0), rowID(id, maxSeq), partRows)
-	if err != nil {
-		return 0, err
-	}
-	var part []inRow
-	err = each(rows, func() error {
-		w, err := scanIn(rows, r.key)
-		part = append(part, w)
-		return err
-	})
-	x := &eraser{tx: t, files: map[string]bool{}}
-	for _, w := range part {
+	from, to := span(id)
+	list, err := all(context.Background(), t, scanHidden(r.key), hiddenQuery, from, to, partRows)
+	for _, row := range list {
 		if err == nil {
-			err = x.forgetIn(r, w)
+			err = t.forgetIn(r, &row)
 		}
 	}
-	return len(part), err
+	return len(list), err
 }
 
 func (t *tx) sweepOthers(id int64, _ string) (int, error) {
@@ -199,52 +186,47 @@ func (t *tx) sweepOthers(id int64, _ string) (int, error) {
 	return 0, nil
 }
 
-// hidden reports whether a message of k with that id of the network's is among
-// what is being removed: a change of it is nothing, as it will be afterwards.
-func (t *tx) hidden(k channels.Key, messageID string) (yes bool, err error) {
-	err = t.row(`SELECT EXISTS (SELECT 1 FROM sweeps s CROSS JOIN inbox i ON i.id >> 32 = s.key_id AND i.message_id = ?1 AND i.message_id <> '' WHERE s.key = ?2)`,
-		messageID, k.String()).Scan(&yes)
-	return yes, err
-}
+// errBulky: a step adds so much that it is to be stored ahead, in parts.
+var errBulky = errors.New("large changes are stored in parts")
 
-// staged are the messages of a conversation that wait, hidden, for the rest of
-// what a [Store.Take] takes in.
-type staged struct {
-	id    int64
-	usage sessions.Usage
-}
-
-// stage stores the messages of large conversations ahead, in parts.
-func (s *Store) stage(ctx context.Context, plan *rules.Plan) (ahead map[channels.Key]*staged, err error) {
-	ahead = map[channels.Key]*staged{}
-	for _, k := range plan.Keys {
-		p := plan.Chats[k]
-		if !p.Conversation || p.Messages <= partRows && p.Bytes <= partBytes {
-			continue
+// bulky are the messages of changes that are too many for one commit, of keys
+// that begin with them.
+func bulky(changes rows.Changes) map[channels.Key][]sessions.Message {
+	large := map[channels.Key][]sessions.Message{}
+	for _, ch := range changes.Chats {
+		size := 0
+		for _, m := range ch.Messages {
+			size += rules.Bytes(m)
 		}
-		st := &staged{}
-		err := s.update(ctx, "restore", func(t *tx) (err error) {
-			if st.id, err = t.freshID(); err == nil {
-				err = t.exec(`INSERT INTO sweeps (key_id) VALUES (?)`, st.id)
+		if n := len(ch.Messages); n > 0 && ch.Conversation.Messages == n && (n > partRows || size > partBytes) {
+			large[ch.Key] = ch.Messages
+		}
+	}
+	return large
+}
+
+// stage stores messages ahead, hidden and in parts, and returns the ids under
+// which they are.
+func (s *backend) stage(ctx context.Context, large map[channels.Key][]sessions.Message) (ahead map[channels.Key]int64, err error) {
+	ahead = map[channels.Key]int64{}
+	for k, messages := range large {
+		var id int64
+		err := s.do(ctx, &op{run: func(t *tx) (err error) {
+			if id, err = t.freshID(); err == nil {
+				err = t.exec(`INSERT INTO sweeps (key_id) VALUES (?)`, id)
 			}
 			return err
-		})
+		}})
 		if err != nil {
 			return ahead, err
 		}
-		ahead[k] = st
-		err = plan.Each(p, func(stretch []sessions.Message) error {
-			for len(stretch) > 0 {
-				n := partOf(stretch)
-				if err := s.stagePart(ctx, st, stretch[:n]); err != nil {
-					return err
-				}
-				stretch = stretch[n:]
+		ahead[k] = id
+		for len(messages) > 0 {
+			n := partOf(messages)
+			if err := s.stagePart(ctx, id, messages[:n]); err != nil {
+				return ahead, err
 			}
-			return nil
-		})
-		if err != nil {
-			return ahead, err
+			messages = messages[n:]
 		}
 	}
 	return ahead, nil
@@ -260,38 +242,76 @@ func partOf(messages []sessions.Message) (n int) {
 	return n
 }
 
-// stagePart stores some messages. They are made ready before the writer, who is
-// everybody's, takes them up.
-func (s *Store) stagePart(ctx context.Context, st *staged, part []sessions.Message) error {
-	rows := messageRows(part, "", s.now())
-	err := s.update(ctx, "restore", func(t *tx) error {
-		var kept bool
-		if err := t.row(`SELECT EXISTS (SELECT 1 FROM sweeps WHERE key_id = ?)`, st.id).Scan(&kept); err != nil {
-			return err
+func (s *backend) stagePart(ctx context.Context, id int64, part []sessions.Message) error {
+	return s.do(ctx, &op{run: func(t *tx) error {
+		kept, err := reader{t, s, t}.yes(ctx, `SELECT 1 FROM sweeps WHERE key_id = ?`, id)
+		if err == nil && !kept {
+			err = errSwept
 		}
-		if !kept {
-			return errSwept
+		for _, m := range part {
+			if err == nil {
+				err = t.say(&keyRow{id: id}, m)
+			}
 		}
-		return t.insertMessages(st.id, part, rows)
-	})
-	for _, row := range rows {
-		st.usage.Add(row.usage)
-	}
-	return err
+		return err
+	}})
 }
 
 var errSwept = fmt.Errorf("%w: something was erased meanwhile, do it again", sessions.ErrConflict)
 
-// unstage gives the hidden messages to r, which has none.
-func (t *tx) unstage(r *keyRow, st *staged) error {
-	n, err := t.changed(`DELETE FROM sweeps WHERE key_id = ?`, st.id)
+// unstage gives the messages that are hidden under an id to r, which has none.
+func (t *tx) unstage(r *keyRow, id int64) error {
+	n, err := t.changed(`DELETE FROM sweeps WHERE key_id = ?`, id)
 	if err == nil && n == 0 {
 		err = errSwept
 	}
 	if err == nil {
-		err = t.exec(`UPDATE keys SET id = ? WHERE id = ?`, st.id, r.id)
+		err = t.exec(`UPDATE keys SET id = ? WHERE id = ?`, id, r.id)
 	}
-	r.id = st.id
-	r.conv.usage.Add(st.usage)
+	r.id = id
 	return err
+}
+
+// hiddenMarks are those that the rows will leave which are hidden and not swept
+// yet: they are gone for everybody.
+func (r reader) hiddenMarks(ctx context.Context) (marks []string, err error) {
+	type hidden struct {
+		id  int64
+		key channels.Key
+	}
+	list, err := all(ctx, r.src, func(row scanner) (h hidden, err error) {
+		var name string
+		if err = row.Scan(&h.id, &name); err == nil {
+			err = parseKey(&h.key, name)
+		}
+		return h, err
+	}, `SELECT key_id, key FROM sweeps WHERE key <> ''`)
+	for _, h := range list {
+		from, to := span(h.id)
+		for row, e := range stream(ctx, r.src, scanHidden(h.key), hiddenQuery, from, to, -1) {
+			if err == nil {
+				err = e
+			}
+			marks = append(marks, rules.Marks(row.Inbound)...)
+		}
+	}
+	return marks, err
+}
+
+const hiddenQuery = `SELECT id, dedupe, message_id, rest FROM inbox WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?`
+
+// scanHidden reads what a row of hiddenQuery has for its marks.
+func scanHidden(k channels.Key) func(scanner) (rows.In, error) {
+	return func(row scanner) (in rows.In, err error) {
+		var raw []byte
+		var id int64
+		var dedupe string
+		var rest inboundRest
+		if err = row.Scan(&id, &dedupe, &in.Inbound.MessageID, &raw); err == nil {
+			err = decode(raw, &rest)
+		}
+		_, in.Inbound.ID, _ = strings.Cut(dedupe, ":")
+		in.Seq, in.Inbound.Key, in.Inbound.Edits, in.State = seqOf(id), k, rest.Edits, rules.InDone
+		return in, err
+	}
 }

@@ -73,7 +73,7 @@ type camera struct {
 	shots []string
 }
 
-func (c *camera) Now() time.Time {
+func (c *camera) shoot() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.on {
@@ -92,7 +92,6 @@ func (c *camera) Now() time.Time {
 		}
 		c.shots = append(c.shots, shot)
 	}
-	return time.Date(2026, 2, 2, 2, 2, 2, 0, time.UTC)
 }
 
 func (c *camera) film(f func() error) error {
@@ -220,11 +219,14 @@ func counter(t *testing.T, path, table string) (count func() int, done func()) {
 func TestTakeInParts(t *testing.T) {
 	dir := t.TempDir()
 	c := &camera{path: filepath.Join(dir, "dragoman.db"), into: filepath.Join(dir, "shots")}
-	s := openFile(t, c.path, sqlite.Options{Now: c.Now})
+	s := openFile(t, c.path, sqlite.Options{})
+	if err := sqlite.AtCommit(s, c.shoot); err != nil {
+		t.Fatal(err)
+	}
 	if err := c.film(func() error { return s.Restore(t.Context(), from(largeRecords())) }); err != nil {
 		t.Fatal(err)
 	}
-	if len(c.shots) < 2*largeTalk/500 {
+	if len(c.shots) < largeTalk/500+2 {
 		t.Fatalf("%d moments were seen, want one for each part", len(c.shots))
 	}
 	for _, shot := range c.shots {
@@ -256,7 +258,10 @@ func TestTakeInParts(t *testing.T) {
 func TestDeleteInParts(t *testing.T) {
 	dir := t.TempDir()
 	c := &camera{path: filepath.Join(dir, "dragoman.db"), into: filepath.Join(dir, "shots")}
-	s := openFile(t, c.path, sqlite.Options{Now: c.Now})
+	s := openFile(t, c.path, sqlite.Options{})
+	if err := sqlite.AtCommit(s, c.shoot); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.Restore(t.Context(), from(largeRecords())); err != nil {
 		t.Fatal(err)
 	}

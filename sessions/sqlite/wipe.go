@@ -1,16 +1,31 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"dragoman/channels"
 )
+
+// Scrub leaves no byte of what was deleted: see rows.Scrubber. The search index
+// is written anew, then the file, and the log is emptied. That takes the time
+// and, for a moment, the room of a copy of the file, and nothing else is written
+// meanwhile. What [Copies] lists is removed and named.
+func (s *backend) Scrub(ctx context.Context, _ []channels.Key) (copies []string, err error) {
+	o := &op{alone: true, run: (*tx).sweepAll, after: func() (err error) {
+		copies, err = s.wipe()
+		return err
+	}}
+	return copies, s.do(ctx, o)
+}
 
 // wipe leaves nothing in the files but what the tables hold, and names the
 // copies that it removed. It runs on the writer's goroutine.
-func (s *Store) wipe() (copies []string, err error) {
+func (s *backend) wipe() (copies []string, err error) {
 	for _, query := range []string{
 		`INSERT INTO words (words) VALUES ('optimize')`,
 		`VACUUM`,
@@ -23,7 +38,7 @@ func (s *Store) wipe() (copies []string, err error) {
 		return copies, err
 	}
 	var busy, frames, moved int
-	if err := s.writer.row(`PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved); err != nil {
+	if err := s.writer.row(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved); err != nil {
 		return copies, err
 	}
 	if busy != 0 {
@@ -71,5 +86,5 @@ func removeCopies(path string) (gone []string, err error) {
 // text into new pages either, so that stays on.
 func (t *tx) shred() error {
 	var on int
-	return t.row(`PRAGMA secure_delete = 1`).Scan(&on)
+	return t.row(context.Background(), `PRAGMA secure_delete = 1`).Scan(&on)
 }

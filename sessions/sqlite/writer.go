@@ -23,59 +23,45 @@ type op struct {
 	done  chan error // holds the one answer
 }
 
-// update has the writer do f, atomically, and returns when that is durable or
-// has failed. f runs on the writer's goroutine. A caller whose ctx ends gets
-// its error only if f will never be run.
-func (s *Store) update(ctx context.Context, what string, f func(*tx) error) error {
-	return s.do(ctx, what, &op{run: f})
-}
-
-// updateAlone is update in a transaction of its own, for what changes a lot.
-// after may be nil.
-func (s *Store) updateAlone(ctx context.Context, what string, f func(*tx) error, after func() error) error {
-	return s.do(ctx, what, &op{run: f, alone: true, after: after})
-}
-
-func (s *Store) do(ctx context.Context, what string, o *op) error {
+// do has the writer do o, atomically, and returns when that is durable or has
+// failed. A caller whose ctx ends gets its error only if o will never be run.
+func (s *backend) do(ctx context.Context, o *op) error {
 	o.done = make(chan error, 1)
 	if err := ctx.Err(); err != nil {
-		return wrap(what, err)
+		return explain(err)
 	}
 	select {
 	case <-s.closing:
-		return wrap(what, errClosed)
+		return errClosed
 	default:
 	}
 	select {
 	case s.ops <- o:
 	case <-s.closing:
-		return wrap(what, errClosed)
+		return errClosed
 	case <-ctx.Done():
-		return wrap(what, ctx.Err())
+		return ctx.Err()
 	}
 	var err error
 	select {
 	case err = <-o.done:
 	case <-ctx.Done():
 		if !o.taken.Swap(true) {
-			return wrap(what, ctx.Err())
+			return ctx.Err()
 		}
 		err = <-o.done
 	case <-s.ended:
 		// The writer took what was queued before it ended; this one came later.
 		if !o.taken.Swap(true) {
-			return wrap(what, errClosed)
+			return errClosed
 		}
 		err = <-o.done
 	}
-	if err != nil {
-		return wrap(what, err)
-	}
-	return nil
+	return explain(err)
 }
 
 // write is the writer's goroutine.
-func (s *Store) write() {
+func (s *backend) write() {
 	defer close(s.ended)
 	batch := make([]*op, 0, batchMost)
 	for {
@@ -102,7 +88,7 @@ func together(ops []*op) int {
 }
 
 // commit does a batch in one transaction and answers all callers.
-func (s *Store) commit(batch []*op) {
+func (s *backend) commit(batch []*op) {
 	live := batch[:0]
 	for _, o := range batch {
 		if !o.taken.Swap(true) {
@@ -127,6 +113,7 @@ func (s *Store) commit(batch []*op) {
 	} else {
 		s.work.Apply(t.items, t.fenced)
 	}
+	s.fence(nil)
 	if o := live[0]; o.after != nil && o.err == nil {
 		o.err = o.after()
 	}
@@ -139,13 +126,11 @@ func (s *Store) commit(batch []*op) {
 // it is durable.
 type tx struct {
 	*writer
-	store  *Store
-	now    instant
+	store  *backend
 	items  []dispatch.Item
 	fenced []channels.Key
-	counts []count // of waiting messages that the batch adds and takes away
-	dirty  []*keyRow
 	words  []wordsRow // to add to the search index
+	links  []link     // of inbox rows to occurrences, made at the end of an operation
 	unsaid [][2]int64 // ranges of message ids to take out of it, after that
 }
 
@@ -168,11 +153,6 @@ func (t *tx) index() error {
 		}
 	}
 	return nil
-}
-
-type count struct {
-	key channels.Key
-	n   int
 }
 
 // all runs the operations and commits those that succeed. An error is one of
@@ -215,11 +195,10 @@ func (t *tx) one(o *op, shared bool) error {
 			return err
 		}
 	}
-	items, fenced, counts, words, unsaid := len(t.items), len(t.fenced), len(t.counts), len(t.words), len(t.unsaid)
-	t.now = instant(t.store.now())
+	items, fenced, words, unsaid := len(t.items), len(t.fenced), len(t.words), len(t.unsaid)
 	o.err = t.guard(o)
 	if o.err != nil {
-		t.items, t.fenced, t.counts, t.dirty = t.items[:items], t.fenced[:fenced], t.counts[:counts], t.dirty[:0]
+		t.items, t.fenced = t.items[:items], t.fenced[:fenced]
 		t.words, t.unsaid = t.words[:words], t.unsaid[:unsaid]
 		t.forget()
 		if !shared {
@@ -231,10 +210,18 @@ func (t *tx) one(o *op, shared bool) error {
 			return o.err
 		}
 	}
+	t.store.fence(t.fenced)
 	if shared {
 		return t.exec(`RELEASE op`)
 	}
 	return nil
+}
+
+// fence says which claims are over for what comes later in the batch.
+func (s *backend) fence(keys []channels.Key) {
+	s.fencing.Lock()
+	defer s.fencing.Unlock()
+	s.fenced = keys
 }
 
 // guard runs o and turns a panic into its error: the writer must live on.
@@ -244,10 +231,7 @@ func (t *tx) guard(o *op) (err error) {
 			err = rules.Panic(p)
 		}
 	}()
-	if err := o.run(t); err != nil {
-		return err
-	}
-	return t.save()
+	return o.run(t)
 }
 
 func (t *tx) rollback() {

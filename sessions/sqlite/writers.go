@@ -28,8 +28,8 @@ var (
 // noWriterIndexes takes out what a program before this one made.
 var noWriterIndexes = []string{`DROP INDEX IF EXISTS inbox_writer`, `DROP INDEX IF EXISTS messages_writer`}
 
-// Writers is part of [sessions.Directory].
-func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer, error) {
+// Writers see rows.Reader.
+func (r reader) Writers(ctx context.Context, channel string) ([]sessions.Writer, error) {
 	var all rules.Writers
 	for query, parse := range map[string]func(channels.Key, []byte) error{
 		inboxWriters: func(k channels.Key, said []byte) error {
@@ -45,9 +45,9 @@ func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer,
 			return err
 		},
 	} {
-		rows, err := s.rows(ctx, query, channel+":", channel+";") // ";" is the next after ":"
+		rows, err := r.src.rows(ctx, query, channel+":", channel+";") // ";" is the next after ":"
 		if err != nil {
-			return nil, wrap("writers", err)
+			return nil, explain(err)
 		}
 		err = each(rows, func() error {
 			var name string
@@ -65,7 +65,7 @@ func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer,
 			return ctx.Err()
 		})
 		if err != nil {
-			return nil, wrap("writers", err)
+			return nil, explain(err)
 		}
 	}
 	return rules.SortWriters(all.List()), nil
@@ -78,11 +78,11 @@ const scopesQuery = `WITH RECURSIVE s (scope) AS (
 	UNION ALL SELECT (SELECT f.scope FROM facts f WHERE f.scope > s.scope ORDER BY f.scope LIMIT +1) FROM s WHERE substr(s.scope, 1, length(?1)) = ?1)
 	SELECT scope FROM s WHERE substr(scope, 1, length(?1)) = ?1`
 
-// Scopes is part of [sessions.Directory].
-func (s *Store) Scopes(ctx context.Context, prefix string) (scopes []string, err error) {
-	rows, err := s.rows(ctx, scopesQuery, prefix)
+// Scopes see rows.Reader.
+func (r reader) Scopes(ctx context.Context, prefix string) (scopes []string, err error) {
+	rows, err := r.src.rows(ctx, scopesQuery, prefix)
 	if err != nil {
-		return nil, wrap("scopes", err)
+		return nil, explain(err)
 	}
 	err = each(rows, func() error {
 		var scope string
@@ -91,7 +91,7 @@ func (s *Store) Scopes(ctx context.Context, prefix string) (scopes []string, err
 		return err
 	})
 	if err != nil {
-		return nil, wrap("scopes", err)
+		return nil, explain(err)
 	}
 	return scopes, nil
 }

@@ -34,19 +34,30 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	_ "modernc.org/sqlite" // registers the driver
 
+	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
+	"dragoman/sessions/engine"
+	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
+	"dragoman/sessions/spool"
 )
 
-var _ sessions.Store = (*Store)(nil)
+var (
+	_ sessions.Store = (*Store)(nil)
+	_ rows.Backend   = (*backend)(nil)
+	_ rows.Scrubber  = (*backend)(nil)
+)
 
 var errClosed = errors.New("the store is closed")
 
@@ -67,8 +78,15 @@ type Options struct {
 	Idle time.Duration
 }
 
-// Store keeps everything in one file. Make it with [Open].
+// Store is the engine over rows in one file. Make it with [Open].
 type Store struct {
+	*engine.Store
+	b *backend
+}
+
+// backend keeps rows in one file.
+type backend struct {
+	reader
 	now    func() time.Time
 	path   string
 	prefix string // random, part of delivery ids
@@ -83,7 +101,9 @@ type Store struct {
 	closed  sync.Once
 	ended   chan struct{} // closed when the writer goroutine has ended
 	left    []int64       // hidden ids that were not swept when the store was opened
-	largest atomic.Int64  // batch so far; tests look whether commits are shared
+	fencing sync.Mutex
+	fenced  []channels.Key // by steps of the batch that is on its way
+	largest atomic.Int64   // batch so far; tests look whether commits are shared
 
 	readers *sql.DB
 	reads   statements
@@ -93,14 +113,14 @@ type Store struct {
 // Open opens the store in the file at path, making it if there is none. The
 // directory is made too, for this user alone.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	s, err := open(ctx, path, o)
+	b, err := open(ctx, path, o)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, explain(err))
 	}
-	return s, nil
+	return &Store{engine.New(b, "sqlite", b.now), b}, nil
 }
 
-func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
+func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -120,10 +140,11 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if _, err := Look(path); err != nil {
 		return nil, err
 	}
-	s := &Store{
+	s := &backend{
 		now: o.Now, path: path, ops: make(chan *op, batchMost),
 		closing: make(chan struct{}), ended: make(chan struct{}), recent: recent{idle: o.Idle},
 	}
+	s.reader = reader{pool{s}, s, nil}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.closeFiles())
@@ -161,7 +182,7 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 
 // begin proves that the file can be written and starts a new range of epochs,
 // so that no claim of a former process is ever live again.
-func (s *Store) begin() (epoch int64, err error) {
+func (s *backend) begin() (epoch int64, err error) {
 	for _, change := range append([]string{sweepsTable}, noWriterIndexes...) {
 		if err := s.writer.exec(change); err != nil {
 			return 0, err
@@ -170,16 +191,16 @@ func (s *Store) begin() (epoch int64, err error) {
 	if s.left, err = s.writer.unswept(); err != nil {
 		return 0, err
 	}
-	err = s.writer.row(`UPDATE meta SET incarnation = incarnation + 1 RETURNING prefix, incarnation`).Scan(&s.prefix, &epoch)
+	err = s.writer.row(context.Background(), `UPDATE meta SET incarnation = incarnation + 1 RETURNING prefix, incarnation`).Scan(&s.prefix, &epoch)
 	if err == nil {
-		err = s.writer.row(`SELECT EXISTS (SELECT 1 FROM erased)`).Scan(&s.writer.hashes)
+		err = s.writer.row(context.Background(), `SELECT EXISTS (SELECT 1 FROM erased) OR EXISTS (SELECT 1 FROM sweeps)`).Scan(&s.writer.hashes)
 	}
 	return epoch << 32, err
 }
 
 // load puts on the agenda what is not done. Its cost is that of the open
 // items, whatever else is stored.
-func (s *Store) load() error {
+func (s *backend) load() error {
 	for _, query := range []string{
 		`SELECT k.key, i.id, i.origin = 'heartbeat', i.due, i.turn, i.accepted, 0
 			FROM inbox i JOIN keys k ON k.id = i.id >> 32 WHERE i.state = 'waiting'`,
@@ -187,7 +208,7 @@ func (s *Store) load() error {
 			FROM outbox o JOIN keys k ON k.id = o.id >> 32 WHERE o.state <> 'sent' AND o.state IN ('queued', 'sending', 'unknown')`,
 	} {
 		var items []dispatch.Item
-		rows, err := s.writer.rows(query)
+		rows, err := s.writer.rows(context.Background(), query)
 		if err != nil {
 			return err
 		}
@@ -210,43 +231,108 @@ func (s *Store) load() error {
 	return nil
 }
 
-// Run is part of [sessions.Work]. Beside it, it removes what a process before
+// Run is sessions.Work's. Beside it, it removes what a process before
 // this one had hidden and not removed.
-func (s *Store) Run(ctx context.Context, h sessions.Handler) error {
+func (s *backend) Run(ctx context.Context, h sessions.Handler) error {
 	var sweeping sync.WaitGroup
 	sweeping.Go(func() { s.sweep(ctx, s.left) })
 	defer sweeping.Wait()
 	return s.work.Run(ctx, h)
 }
 
-// Hold is part of [sessions.Leases]. This process owns the file, so a lease
+// Hold is sessions.Leases's. This process owns the file, so a lease
 // is only ever held against others of the same process.
-func (s *Store) Hold(ctx context.Context, name string, run func(context.Context) error) error {
+func (s *backend) Hold(ctx context.Context, name string, run func(context.Context) error) error {
 	return s.leases.Hold(ctx, name, run)
 }
 
-// Stats is part of [sessions.Store].
-func (s *Store) Stats(ctx context.Context) (sessions.Stats, error) {
+// Stats is sessions.Store's.
+func (s *backend) Stats(ctx context.Context) (sessions.Stats, error) {
 	st := s.work.Stats()
-	err := s.row(ctx, `SELECT
+	err := pool{s}.row(ctx, `SELECT
 		(SELECT count(*) FROM outbox WHERE state <> 'sent' AND state = 'dead'),
 		(SELECT count(*) FROM aside WHERE dropped = 0)`).Scan(&st.Dead, &st.Aside)
 	if err != nil {
-		return sessions.Stats{}, wrap("stats", err)
+		return sessions.Stats{}, explain(err)
 	}
 	return st, nil
 }
 
-// Check is part of [sessions.Store]: it commits a change.
-func (s *Store) Check(ctx context.Context) error {
-	return s.update(ctx, "check", func(tx *tx) error {
-		return tx.exec(`UPDATE meta SET checked = ?`, nanos(tx.now))
-	})
+// Check proves that the file can be written: it commits a change.
+func (s *backend) Check(ctx context.Context) error {
+	return s.do(ctx, &op{run: func(t *tx) error { return t.exec(`UPDATE meta SET checked = ?`, nanos(s.now())) }})
 }
 
-// Close is part of [sessions.Store]. Operations that are queued are done
+// Live checks a claim: see rows.Work. A fence of the batch that is on its way
+// has not reached the dispatcher yet.
+func (s *backend) Live(c sessions.Claim) error {
+	if err := s.work.Check(c); err != nil {
+		return err
+	}
+	s.fencing.Lock()
+	defer s.fencing.Unlock()
+	if slices.Contains(s.fenced, c.Key) {
+		return sessions.ErrFenced
+	}
+	return nil
+}
+
+// Claimed reports whether k has a live claim.
+func (s *backend) Claimed(k channels.Key) bool { return s.work.Claimed(k) }
+
+// Update runs a step on the writer's goroutine: see rows.Backend. What it hides
+// is swept before the caller is told.
+func (s *backend) Update(ctx context.Context, f func(rows.Reader) (rows.Changes, error)) error {
+	var hidden []int64
+	var large map[channels.Key][]sessions.Message
+	var ahead map[channels.Key]int64
+	take := func(t *tx) error {
+		changes, err := f(reader{t, s, t})
+		if err != nil {
+			return err
+		}
+		if large == nil {
+			if large = bulky(changes); len(large) > 0 {
+				return errBulky
+			}
+		}
+		hidden, err = t.apply(changes, ahead)
+		return err
+	}
+	err := s.do(ctx, &op{run: take})
+	if errors.Is(err, errBulky) {
+		if ahead, err = s.stage(ctx, large); err == nil {
+			err = s.do(ctx, &op{run: take, alone: true})
+		}
+		if err != nil {
+			hidden = slices.Collect(maps.Values(ahead))
+		}
+	}
+	s.sweep(context.WithoutCancel(ctx), hidden)
+	return err
+}
+
+// Snapshot runs f in one transaction that reads: see rows.Backend.
+func (s *backend) Snapshot(ctx context.Context, f func(rows.Reader) error) error {
+	if err := s.readable(ctx); err != nil {
+		return err
+	}
+	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return explain(err)
+	}
+	one := &snapshot{stmts: statements{prepare: tx.PrepareContext}}
+	err = f(reader{one, s, nil})
+	one.stmts.close()
+	return explain(errors.Join(err, tx.Rollback()))
+}
+
+// Scratch makes a file without a name, for what may not fit into memory.
+func (s *backend) Scratch() (*os.File, error) { return spool.Temp(filepath.Dir(s.path)) }
+
+// Close is sessions.Store's. Operations that are queued are done
 // first; later ones fail.
-func (s *Store) Close() error {
+func (s *backend) Close() error {
 	var err error
 	s.closed.Do(func() {
 		close(s.closing)
@@ -260,7 +346,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-func (s *Store) closeFiles() error {
+func (s *backend) closeFiles() error {
 	var errs []error
 	if s.readers != nil {
 		s.reads.close()

@@ -1,0 +1,433 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+)
+
+// reader reads rows from a source. t is set inside of an update.
+type reader struct {
+	src source
+	b   *backend
+	t   *tx
+}
+
+var _ rows.Reader = reader{}
+
+// errEnough ends a loop over rows early.
+var errEnough = errors.New("enough")
+
+// stream yields what scan makes of each row of a query.
+func stream[T any](ctx context.Context, src source, scan func(scanner) (T, error), query string, args ...any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		list, err := src.rows(ctx, query, args...)
+		if err == nil {
+			err = each(list, func() error {
+				v, err := scan(list)
+				if err == nil && !yield(v, nil) {
+					err = errEnough
+				}
+				return err
+			})
+		}
+		if err != nil && !errors.Is(err, errEnough) {
+			var none T
+			yield(none, explain(err))
+		}
+	}
+}
+
+// all collects what scan makes of each row of a query.
+func all[T any](ctx context.Context, src source, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
+	for v, err := range stream(ctx, src, scan, query, args...) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+// none is a stream of nothing, or of an error.
+func none[T any](err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			var v T
+			yield(v, explain(err))
+		}
+	}
+}
+
+// keyID finds the id of k. Errors: sql.ErrNoRows.
+func (r reader) keyID(ctx context.Context, k channels.Key) (id int64, err error) {
+	if r.t != nil {
+		row, err := r.t.find(k)
+		if err != nil {
+			return 0, err
+		}
+		return row.id, nil
+	}
+	err = r.src.row(ctx, `SELECT id FROM keys WHERE key = ?`, k.String()).Scan(&id)
+	return id, err
+}
+
+// Head: see rows.Reader.
+func (r reader) Head(ctx context.Context, k channels.Key) (h rows.Head, ok bool, err error) {
+	var row *keyRow
+	if r.t != nil {
+		row, err = r.t.find(k)
+	} else {
+		var has bool
+		row, err = scanKey(r.src.row(ctx, headQuery+` WHERE k.key = ?`, k.String()), &has)
+	}
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return h, false, nil
+	case err != nil:
+		return h, false, explain(err)
+	}
+	return row.head(), true, nil
+}
+
+// The orders of heads. Those of one nanosecond, hardly ever more than one, are
+// sorted by their keys.
+const (
+	byKeyQuery  = headQuery + ` ORDER BY k.key`
+	newestQuery = `SELECT ` + convColumns + ` FROM conversations c JOIN keys k ON k.id = c.key_id
+		WHERE c.updated <= ? AND (c.updated < ? OR k.key > ?) ORDER BY c.updated DESC, k.key`
+	oldestQuery = `SELECT ` + convColumns + ` FROM conversations c JOIN keys k ON k.id = c.key_id ORDER BY c.updated, k.key DESC`
+)
+
+// Heads: see rows.Reader.
+func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Place) iter.Seq2[rows.Head, error] {
+	scan := func(row scanner) (rows.Head, error) {
+		k, err := scanKey(row, nil)
+		if err != nil {
+			return rows.Head{}, err
+		}
+		return k.head(), nil
+	}
+	switch o {
+	case rows.ByKey:
+		return stream(ctx, r.src, func(row scanner) (rows.Head, error) {
+			var has bool
+			k, err := scanKey(row, &has)
+			if err != nil {
+				return rows.Head{}, err
+			}
+			return k.head(), nil
+		}, byKeyQuery)
+	case rows.Oldest:
+		return stream(ctx, r.src, scan, oldestQuery)
+	}
+	from, key := nanos(rules.LastMoment)+1, ""
+	if after != nil {
+		from, key = nanos(after.Updated), after.Key.String()
+	}
+	return stream(ctx, r.src, scan, newestQuery, from, from, key)
+}
+
+// where builds the conditions of q for rows of a key.
+func where(q rows.Queued, key int64) (conditions string, args []any) {
+	from, to := span(key)
+	if q.Before > 0 {
+		to = rowID(key, q.Before-1)
+	}
+	if len(q.Seqs) == 1 {
+		from, to = rowID(key, q.Seqs[0]), rowID(key, q.Seqs[0])
+	}
+	return ` WHERE r.id BETWEEN ? AND ?`, []any{from, to}
+}
+
+func order(newest bool) string {
+	if newest {
+		return ` ORDER BY r.id DESC`
+	}
+	return ` ORDER BY r.id`
+}
+
+const (
+	lightColumns = `k.key, r.id, r.origin, r.state, r.rev, r.attempts, r.due, r.accepted, r.turn, r.why, coalesce(o.job, ''), coalesce(o.due, 0)`
+	inColumns    = lightColumns + `, r.dedupe, r.message_id, r.rest, r.text`
+	inFrom       = ` FROM inbox r JOIN keys k ON k.id = r.id >> 32 LEFT JOIN occurrences o ON o.inbox_id = r.id AND o.inbox_id <> 0`
+	outColumns   = `k.key, r.id, r.state, r.uncertain, r.attempts, r.due, r.created, r.reply_to, r.edit, r.message_id, r.why, r.text, r.did`
+	outFrom      = ` FROM outbox r JOIN keys k ON k.id = r.id >> 32`
+)
+
+// Inbox: see rows.Reader.
+func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.In, error] {
+	columns, scan := inColumns, scanIn
+	if q.Light {
+		columns, scan = lightColumns, scanLight
+	}
+	query := `SELECT ` + columns + inFrom
+	if k.IsZero() {
+		return stream(ctx, r.src, scan, query+` WHERE r.state = 'waiting'`)
+	}
+	key, err := r.keyID(ctx, k)
+	if err != nil {
+		return none[rows.In](err)
+	}
+	if q.MessageID != "" {
+		return stream(ctx, r.src, scan, query+` WHERE r.id >> 32 = ? AND r.message_id = ? AND r.message_id <> ''`+order(q.Newest), key, q.MessageID)
+	}
+	conditions, args := where(q, key)
+	if q.Open {
+		conditions += ` AND r.state = 'waiting'`
+	}
+	return stream(ctx, r.src, scan, query+conditions+order(q.Newest), args...)
+}
+
+func scanLight(row scanner) (r rows.In, err error) {
+	err = scanRow(row, &r)
+	return r, err
+}
+
+// scanRow reads lightColumns and more.
+func scanRow(row scanner, r *rows.In, more ...any) error {
+	var name string
+	var id, due, accepted, jobDue int64
+	dest := []any{&name, &id, &r.Origin, &r.State, &r.Rev, &r.Attempts, &due, &accepted, &r.Turn, &r.Why, &r.Job, &jobDue}
+	if err := row.Scan(append(dest, more...)...); err != nil {
+		return err
+	}
+	r.ID = fmt.Sprintf("in-%d-%d", id>>32, seqOf(id))
+	r.Seq, r.Due, r.Accepted, r.JobDue = seqOf(id), timeOf(due), timeOf(accepted), timeOf(jobDue)
+	return parseKey(&r.Inbound.Key, name)
+}
+
+func scanIn(row scanner) (r rows.In, err error) {
+	m := &r.Inbound
+	var dedupe string
+	var raw []byte
+	if err := scanRow(row, &r, &dedupe, &m.MessageID, &raw, &m.Text); err != nil {
+		return r, err
+	}
+	var rest inboundRest
+	if err := decode(raw, &rest); err != nil {
+		return r, err
+	}
+	_, m.ID, _ = strings.Cut(dedupe, ":")
+	m.Sender, m.Prefix, m.Private, m.Addressed = rest.Sender, rest.Prefix, rest.Private, rest.Addressed
+	m.Edits, m.Deletes, m.Quote, m.Forwarded, m.Attachments, m.At = rest.Edits, rest.Deletes, rest.Quote, rest.Forwarded, rest.Attachments, rest.At
+	return r, nil
+}
+
+// Outbox: see rows.Reader.
+func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.Out, error] {
+	query := `SELECT ` + outColumns + outFrom
+	if q.ID != "" {
+		ref, err := r.delivery(ctx, q.ID)
+		if err != nil || !k.IsZero() && !r.has(ctx, k, ref) {
+			return none[rows.Out](err)
+		}
+		return stream(ctx, r.src, r.scanOut, query+` WHERE r.id = ?`, ref)
+	}
+	const open = ` AND r.state <> 'sent' AND r.state IN ('queued', 'sending', 'unknown', 'dead')`
+	if k.IsZero() {
+		return stream(ctx, r.src, r.scanOut, query+` WHERE TRUE`+open)
+	}
+	key, err := r.keyID(ctx, k)
+	if err != nil {
+		return none[rows.Out](err)
+	}
+	conditions, args := where(q, key)
+	if q.Open {
+		conditions += open
+	}
+	return stream(ctx, r.src, r.scanOut, query+conditions+order(q.Newest), args...)
+}
+
+// has reports whether a row is one of k's.
+func (r reader) has(ctx context.Context, k channels.Key, row int64) bool {
+	key, err := r.keyID(ctx, k)
+	return err == nil && key == row>>32
+}
+
+func (r reader) scanOut(row scanner) (o rows.Out, err error) {
+	var name string
+	var id, due, created int64
+	err = row.Scan(&name, &id, &o.State, &o.Uncertain, &o.Attempts, &due, &created, &o.ReplyTo, &o.Edit, &o.MessageID, &o.Error, &o.Text, &o.ID)
+	if err != nil {
+		return o, err
+	}
+	if o.ID == "" {
+		o.ID = r.b.deliveryID(id)
+	}
+	o.QueueID = fmt.Sprintf("out-%d-%d", id>>32, seqOf(id))
+	o.Seq, o.NotBefore, o.Created = seqOf(id), timeOf(due), timeOf(created)
+	return o, parseKey(&o.Key, name)
+}
+
+// deliveryID names a row of the outbox to networks that deduplicate: it holds
+// the store's random name, so that a store that was begun anew does not repeat
+// the ids of the one before.
+func (s *backend) deliveryID(id int64) string {
+	return fmt.Sprintf("%s-%d-%d", s.prefix, id>>32, seqOf(id))
+}
+
+// delivery finds the row of a delivery. Its name tells its row, unless it came
+// from elsewhere or was moved. Errors: sql.ErrNoRows.
+func (r reader) delivery(ctx context.Context, id string) (row int64, err error) {
+	at, ok := parseRowID(r.b.prefix, id)
+	if !ok {
+		at = -1
+	}
+	err = r.src.row(ctx, `SELECT id FROM outbox WHERE did = ?1 AND did <> ''
+		UNION ALL SELECT id FROM outbox WHERE id = ?2 AND did = ''`, id, at).Scan(&row)
+	return row, err
+}
+
+// Journal: see rows.Reader.
+func (r reader) Journal(ctx context.Context, k channels.Key, turn string) ([]sessions.Step, error) {
+	key, err := r.keyID(ctx, k)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain(err)
+	}
+	return all(ctx, r.src, func(row scanner) (step sessions.Step, err error) {
+		var data []byte
+		if err := row.Scan(&data); err != nil {
+			return step, err
+		}
+		return step, decode(data, &step)
+	}, `SELECT data FROM steps WHERE key_id = ? AND turn = ? ORDER BY id`, key, turn)
+}
+
+// Generations: see rows.Reader.
+func (r reader) Generations(ctx context.Context, k channels.Key) ([]sessions.Generation, error) {
+	return all(ctx, r.src, func(row scanner) (g sessions.Generation, err error) {
+		var day string
+		var number, from, began int64
+		err = row.Scan(&day, &number, &from, &began)
+		g.ID, g.FirstSeq, g.Began = rules.Generation(day, number), from+1, timeOf(began)
+		return g, err
+	}, `SELECT g.day, g.number, g.from_seq, g.began FROM generations g JOIN keys k ON k.id = g.key_id WHERE k.key = ? ORDER BY g.id`, k.String())
+}
+
+// Summaries: see rows.Reader.
+func (r reader) Summaries(ctx context.Context, k channels.Key) ([]sessions.Summary, error) {
+	return all(ctx, r.src, func(row scanner) (s sessions.Summary, err error) {
+		var at int64
+		err = row.Scan(&s.CoversSeq, &s.Generation, &s.Model, &at, &s.Text, (*[]byte)(&s.Fields))
+		s.CoversSeq, s.At, s.Fields = seqOf(s.CoversSeq), timeOf(at), rules.JSON(s.Fields)
+		return s, err
+	}, `SELECT s.id, s.generation, s.model, s.at, s.text, s.fields FROM keys k JOIN conversations c ON c.key_id = k.id
+		JOIN summaries s ON s.id BETWEEN k.id << 32 AND k.id << 32 | 4294967295 AND s.generation = c.generation WHERE k.key = ? ORDER BY s.id`, k.String())
+}
+
+// yes reads whether something exists.
+func (r reader) yes(ctx context.Context, query string, args ...any) (yes bool, err error) {
+	err = r.src.row(ctx, `SELECT EXISTS (`+query+`)`, args...).Scan(&yes)
+	return yes, explain(err)
+}
+
+// Accepted: see rows.Reader.
+func (r reader) Accepted(ctx context.Context, m channels.Inbound) (seq int64, ok bool, err error) {
+	err = r.src.row(ctx, `SELECT id FROM inbox WHERE dedupe = ?`, rules.Dedupe(m)).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	return seqOf(seq), err == nil, explain(err)
+}
+
+// Marked: see rows.Reader. Most stores have none.
+func (r reader) Marked(ctx context.Context, mark string) (bool, error) {
+	if r.t != nil && !r.t.hashes {
+		return false, nil
+	}
+	if yes, err := r.yes(ctx, `SELECT 1 FROM erased WHERE hash = ?`, mark); yes || err != nil {
+		return yes, err
+	}
+	hidden, err := r.hiddenMarks(ctx)
+	return slices.Contains(hidden, mark), explain(err)
+}
+
+// Marks: see rows.Reader.
+func (r reader) Marks(ctx context.Context) iter.Seq2[string, error] {
+	marks, err := all(ctx, r.src, func(row scanner) (mark string, err error) {
+		err = row.Scan(&mark)
+		return mark, err
+	}, `SELECT hash FROM erased`)
+	hidden, failed := r.hiddenMarks(ctx)
+	if err = errors.Join(err, failed); err != nil {
+		return none[string](err)
+	}
+	marks = slices.Compact(slices.Sorted(slices.Values(append(marks, hidden...))))
+	return func(yield func(string, error) bool) {
+		for _, mark := range marks {
+			if !yield(mark, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Begun: see rows.Reader.
+func (r reader) Begun(ctx context.Context, id string) (bool, error) {
+	day, n, err := rules.ParseGeneration(id)
+	if err != nil {
+		return false, nil
+	}
+	return r.yes(ctx, `SELECT 1 FROM generations WHERE day = ? AND number = ?`, day, n)
+}
+
+// LastFact: see rows.Reader.
+func (r reader) LastFact(ctx context.Context) (id int64, err error) {
+	err = r.src.row(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'facts'), 0)`).Scan(&id)
+	return id, explain(err)
+}
+
+// Find: see rows.Reader. A delivery has two ids, the one that lists show and the
+// one that networks and hooks are told.
+func (r reader) Find(ctx context.Context, id string) (ref rows.Ref, err error) {
+	at, err := r.delivery(ctx, id)
+	ref.Lane = rows.LaneOut
+	if errors.Is(err, sql.ErrNoRows) {
+		for _, lane := range []rows.Lane{rows.LaneIn, rows.LaneOut} {
+			if row, ok := parseRowID(string(lane), id); ok {
+				at, ref.Lane, err = row, lane, nil
+			}
+		}
+	}
+	if err == nil {
+		var name string
+		if err = r.src.row(ctx, `SELECT key FROM keys WHERE id = ?`, at>>32).Scan(&name); err == nil {
+			ref.Seq, err = seqOf(at), parseKey(&ref.Key, name)
+		}
+	} else if n, ok := strings.CutPrefix(id, "aside-"); ok && errors.Is(err, sql.ErrNoRows) {
+		var a rows.Aside
+		a, err = scanAside(r.src.row(ctx, `SELECT `+asideColumns+` FROM aside WHERE CAST(id AS TEXT) = ?`, n))
+		ref = rows.Ref{Lane: rows.LaneAside, Aside: a.Record}
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return rows.Ref{}, fmt.Errorf("%w: queue item %q", sessions.ErrNotFound, id)
+	}
+	return ref, explain(err)
+}
+
+// parseRowID reads the "12-7" behind the prefix of an id.
+func parseRowID(prefix, s string) (id int64, ok bool) {
+	rest, ok := strings.CutPrefix(s, prefix+"-")
+	if !ok {
+		return 0, false
+	}
+	key, seq, ok := strings.Cut(rest, "-")
+	k, err := strconv.ParseUint(key, 10, 31)
+	n, err2 := strconv.ParseUint(seq, 10, 32)
+	id = rowID(int64(k), int64(n))
+	return id, ok && err == nil && err2 == nil && rest == fmt.Sprintf("%d-%d", k, n)
+}

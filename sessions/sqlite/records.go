@@ -1,0 +1,186 @@
+package sqlite
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+)
+
+const (
+	personColumns = `channel, person, name, code, expires, approved`
+	asideColumns  = `id, channel, msg_id, at, dropped, why, raw`
+)
+
+func scanPerson(row scanner) (sessions.Record, error) {
+	p := &sessions.Pairing{}
+	var expires, approved int64
+	err := row.Scan(&p.Channel, &p.PersonID, &p.Name, &p.Code, &expires, &approved)
+	p.Expires, p.Approved = timeOf(expires), timeOf(approved)
+	return sessions.Record{Pairing: p}, err
+}
+
+func scanAside(row scanner) (rows.Aside, error) {
+	a := rows.Aside{Record: &sessions.AsideRecord{}}
+	var at int64
+	err := row.Scan(&a.ID, &a.Record.Channel, &a.Record.ID, &at, &a.Record.Dropped, &a.Record.Why, &a.Record.Raw)
+	a.ID, a.Record.At = "aside-"+a.ID, timeOf(at)
+	return a, err
+}
+
+func scanFact(row scanner) (sessions.Record, error) {
+	f := &sessions.FactRecord{}
+	var at int64
+	err := row.Scan(&f.Scope, &f.ID, &at, &f.Text)
+	f.At = timeOf(at)
+	return sessions.Record{Fact: f}, err
+}
+
+func scanOccurrence(row scanner) (sessions.Record, error) {
+	o := &sessions.Occurrence{}
+	var due, at int64
+	err := row.Scan(&o.Job, &due, &o.Outcome, &o.Why, &at)
+	o.Due, o.At = timeOf(due), timeOf(at)
+	return sessions.Record{Occurrence: o}, err
+}
+
+// Asides: see rows.Reader.
+func (r reader) Asides(ctx context.Context) ([]rows.Aside, error) {
+	return all(ctx, r.src, scanAside, `SELECT `+asideColumns+` FROM aside WHERE dropped = 0 ORDER BY id`)
+}
+
+// like are conditions on columns, of which those with zero values are left out.
+type like struct {
+	conditions []string
+	args       []any
+}
+
+func (l *like) text(column, value string) {
+	if value != "" {
+		l.conditions, l.args = append(l.conditions, column+" = ?"), append(l.args, value)
+	}
+}
+
+func (l *like) number(column string, value int64) {
+	if value != 0 {
+		l.conditions, l.args = append(l.conditions, column+" = ?"), append(l.args, value)
+	}
+}
+
+func (l *like) query(columns, table, order string) string {
+	query := `SELECT ` + columns + ` FROM ` + table
+	if len(l.conditions) > 0 {
+		query += ` WHERE ` + strings.Join(l.conditions, ` AND `)
+	}
+	return query + ` ORDER BY ` + order
+}
+
+// Records: see rows.Reader.
+func (r reader) Records(ctx context.Context, example sessions.Record) iter.Seq2[sessions.Record, error] {
+	var l like
+	switch {
+	case example.Store != nil:
+		return r.storeRecord(ctx, example.Store.Days)
+	case example.Fact != nil:
+		l.text("scope", example.Fact.Scope)
+		l.number("id", example.Fact.ID)
+		return stream(ctx, r.src, scanFact, l.query("scope, id, at, text", "facts", "scope, id"), l.args...)
+	case example.Pairing != nil:
+		l.text("channel", example.Pairing.Channel)
+		l.text("person", example.Pairing.PersonID)
+		return stream(ctx, r.src, scanPerson, l.query(personColumns, "people", "channel, person"), l.args...)
+	case example.Job != nil:
+		l.text("job", example.Job.Job)
+		return stream(ctx, r.src, func(row scanner) (sessions.Record, error) {
+			j := &sessions.JobRecord{}
+			var due int64
+			err := row.Scan(&j.Job, &due)
+			j.Due = timeOf(due)
+			return sessions.Record{Job: j}, err
+		}, l.query("job, due", "jobs", "job"), l.args...)
+	case example.Occurrence != nil:
+		l.text("job", example.Occurrence.Job)
+		l.number("due", nanos(example.Occurrence.Due))
+		return stream(ctx, r.src, scanOccurrence, l.query("job, due, outcome, why, at", "occurrences", "job, due"), l.args...)
+	case example.Aside != nil:
+		l.text("channel", example.Aside.Channel)
+		l.text("msg_id", example.Aside.ID)
+		return stream(ctx, r.src, func(row scanner) (sessions.Record, error) {
+			a, err := scanAside(row)
+			return sessions.Record{Aside: a.Record}, err
+		}, l.query(asideColumns, "aside", "channel, msg_id"), l.args...)
+	}
+	return none[sessions.Record](nil)
+}
+
+func (r reader) storeRecord(ctx context.Context, days map[string]int64) iter.Seq2[sessions.Record, error] {
+	rec := &sessions.StoreRecord{Days: map[string]int64{}}
+	err := r.src.row(ctx, `SELECT name FROM meta`).Scan(&rec.Name)
+	var l like
+	if len(days) == 1 {
+		l.text("day", slices.Collect(maps.Keys(days))[0])
+	}
+	for _, e := range stream(ctx, r.src, func(row scanner) (n int64, err error) {
+		var day string
+		err = row.Scan(&day, &n)
+		rec.Days[day] = n
+		return n, err
+	}, l.query("day, begun", "days", "day"), l.args...) {
+		if err == nil {
+			err = e
+		}
+	}
+	return func(yield func(sessions.Record, error) bool) { yield(sessions.Record{Store: rec}, explain(err)) }
+}
+
+// put stores one record in the place of the one with the same name.
+func (t *tx) put(r sessions.Record) error {
+	switch {
+	case r.Store != nil:
+		for day, n := range r.Store.Days {
+			if err := t.exec(`INSERT INTO days (day, begun) VALUES (?, ?) ON CONFLICT (day) DO UPDATE SET begun = excluded.begun`, day, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	case r.Fact != nil:
+		return t.exec(`INSERT INTO facts (id, scope, at, text) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET scope = excluded.scope, at = excluded.at, text = excluded.text`,
+			r.Fact.ID, r.Fact.Scope, nanos(r.Fact.At), r.Fact.Text)
+	case r.Pairing != nil:
+		p := r.Pairing
+		return t.exec(`INSERT INTO people (channel, person, name, code, compare, expires, approved) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (channel, person) DO UPDATE SET name = excluded.name, code = excluded.code, compare = excluded.compare,
+			expires = excluded.expires, approved = excluded.approved`,
+			p.Channel, p.PersonID, p.Name, p.Code, rules.Code(p.Code), nanos(p.Expires), nanos(p.Approved))
+	case r.Job != nil:
+		return t.exec(`INSERT INTO jobs (job, due) VALUES (?, ?) ON CONFLICT (job) DO UPDATE SET due = excluded.due`, r.Job.Job, nanos(r.Job.Due))
+	case r.Occurrence != nil:
+		o := r.Occurrence
+		return t.exec(`INSERT INTO occurrences (job, due, outcome, why, at) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (job, due) DO UPDATE SET outcome = excluded.outcome, why = excluded.why, at = excluded.at`,
+			o.Job, nanos(o.Due), o.Outcome, o.Why, nanos(o.At))
+	}
+	a := r.Aside
+	if a.Raw == nil {
+		a.Raw = []byte{}
+	}
+	return t.exec(`INSERT INTO aside (channel, msg_id, at, dropped, why, raw) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (channel, msg_id) DO UPDATE SET at = excluded.at, dropped = excluded.dropped, why = excluded.why, raw = excluded.raw`,
+		a.Channel, a.ID, nanos(a.At), a.Dropped, a.Why, a.Raw)
+}
+
+// remove deletes one record.
+func (t *tx) remove(r sessions.Record) error {
+	switch {
+	case r.Fact != nil:
+		return t.exec(`DELETE FROM facts WHERE scope = ?1 AND (?2 = 0 OR id = ?2)`, r.Fact.Scope, r.Fact.ID)
+	case r.Pairing != nil:
+		return t.exec(`DELETE FROM people WHERE channel = ? AND person = ?`, r.Pairing.Channel, r.Pairing.PersonID)
+	}
+	return t.exec(`DELETE FROM aside WHERE channel = ? AND msg_id = ?`, r.Aside.Channel, r.Aside.ID)
+}
