@@ -168,8 +168,11 @@ func (d *dumper) queues(k channels.Key) error {
 // others hands out what belongs to no conversation.
 func (d *dumper) others() error {
 	for _, like := range []sessions.Record{
-		{Aside: &sessions.AsideRecord{}}, {Fact: &sessions.FactRecord{}}, {Pairing: &sessions.Pairing{}},
-		{Job: &sessions.JobRecord{}}, {Occurrence: &sessions.Occurrence{}},
+		{Aside: &sessions.AsideRecord{}},
+		{Fact: &sessions.FactRecord{}},
+		{Pairing: &sessions.Pairing{}},
+		{Job: &sessions.JobRecord{}},
+		{Occurrence: &sessions.Occurrence{}},
 	} {
 		for r, err := range d.r.Records(d.ctx, like) {
 			if err == nil {
