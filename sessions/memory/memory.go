@@ -298,4 +298,4 @@ type frozenDisk struct {
 }
 
 // Content is that of the moment.
-func (d frozenDisk) Content(k channels.Key, _ bool) (Content, error) { return d.then.Content(k, true) }
+func (d frozenDisk) Content(k channels.Key, _ bool) (Content, error) { return d.then.Content(k) }
