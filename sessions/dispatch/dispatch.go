@@ -146,77 +146,19 @@ func (d *Dispatcher) Claimed(k channels.Key) bool {
 	return s != nil && s.live != 0
 }
 
-// Busy reports whether k has anything left to do or a live claim.
-func (d *Dispatcher) Busy(k channels.Key) bool {
+// Items lists those of k in lanes, by Seq.
+func (d *Dispatcher) Items(k channels.Key, lanes ...Lane) (items []Item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.keys[k]
-	return s != nil && (s.live != 0 || !s.agenda.empty())
-}
-
-// Choose picks what c has to answer next. Errors: ErrFenced.
-func (d *Dispatcher) Choose(c sessions.Claim, most int) (Selection, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s := d.keys[c.Key]
-	if s == nil || s.live == 0 || s.live != c.Epoch {
-		return Selection{}, sessions.ErrFenced
+	if s == nil {
+		return nil
 	}
-	return s.agenda.choose(d.now(), most), nil
-}
-
-// Unsent lists the deliveries of c's key, due or not, at most so many (0: all).
-// Errors: ErrFenced.
-func (d *Dispatcher) Unsent(c sessions.Claim, most int) ([]Item, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s := d.keys[c.Key]
-	if s == nil || s.live == 0 || s.live != c.Epoch {
-		return nil, sessions.ErrFenced
+	for _, lane := range lanes {
+		items = append(items, s.agenda[lane]...)
 	}
-	items := s.agenda[Delivery]
-	if most > 0 {
-		items = items[:min(most, len(items))]
-	}
-	return slices.Clone(items), nil
-}
-
-// Waits finds an inbox item of k, and reports whether it waits. It is without
-// its Body, which ends with the change that the caller is about to make.
-func (d *Dispatcher) Waits(k channels.Key, seq int64) (Item, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if s := d.keys[k]; s != nil {
-		for _, lane := range []Lane{Chat, Heartbeat} {
-			for _, it := range s.agenda[lane] {
-				if it.Seq == seq {
-					it.Body = nil
-					return it, true
-				}
-			}
-		}
-	}
-	return Item{}, false
-}
-
-// Bound lists the inbox items of k that belong to turn, like Waits.
-func (d *Dispatcher) Bound(k channels.Key, turn string) []Item {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if s := d.keys[k]; s != nil && turn != "" {
-		return s.agenda.bound(turn)
-	}
-	return nil
-}
-
-// Waiting counts the inbox items of k.
-func (d *Dispatcher) Waiting(k channels.Key) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if s := d.keys[k]; s != nil {
-		return len(s.agenda[Chat]) + len(s.agenda[Heartbeat])
-	}
-	return 0
+	slices.SortFunc(items, bySeq)
+	return items
 }
 
 // Stats counts what is open. Dead and Aside are not the dispatcher's.

@@ -3,14 +3,12 @@ package dispatch_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
-	"pgregory.net/rapid"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -114,70 +112,6 @@ func TestWallClockSteps(t *testing.T) {
 	})
 }
 
-// TestChoose compares what is chosen with the rule, said the slow way.
-func TestChoose(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		now := time.Now()
-		d := dispatch.New(dispatch.Options{Now: func() time.Time { return now }})
-		items := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) dispatch.Item {
-			it := dispatch.Item{Key: key, Lane: rapid.SampledFrom([]dispatch.Lane{dispatch.Chat, dispatch.Heartbeat}).Draw(t, "lane")}
-			if rapid.IntRange(0, 3).Draw(t, "late") == 0 {
-				it.Due = now.Add(time.Hour)
-			}
-			return it
-		}), 1, 8).Draw(t, "items")
-		for i := range items {
-			items[i].Seq = int64(i + 1)
-		}
-		most := rapid.IntRange(0, 4).Draw(t, "most")
-		want, more := rule(items, now, most)
-		if want == nil && more == 0 {
-			return // not due: there would be no claim
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		d.Apply(items, nil)
-		err := d.Run(ctx, func(_ context.Context, c sessions.Claim) error {
-			defer cancel()
-			sel, err := d.Choose(c, most)
-			if err != nil {
-				return err
-			}
-			var got []int64
-			for _, it := range sel.Items {
-				got = append(got, it.Seq)
-			}
-			if !slices.Equal(got, want) || sel.More != more {
-				t.Errorf("Choose(%d) of %s = %v and %d more, want %v and %d", most, fmt.Sprint(items), got, sel.More, want, more)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-// rule: chat messages up to the first late one, and all heartbeats that are
-// not late; of these the first ones in order, a heartbeat alone.
-func rule(items []dispatch.Item, now time.Time, most int) (seqs []int64, more int) {
-	var due []dispatch.Item
-	held := false
-	for _, it := range items {
-		late := it.Due.After(now)
-		held = held || late && it.Lane == dispatch.Chat
-		if !late && (it.Lane == dispatch.Heartbeat || !held) {
-			due = append(due, it)
-		}
-	}
-	for _, it := range due {
-		if len(seqs) > 0 && (it.Lane == dispatch.Heartbeat || due[0].Lane == dispatch.Heartbeat || most > 0 && len(seqs) == most) {
-			break
-		}
-		seqs = append(seqs, it.Seq)
-	}
-	return seqs, len(due) - len(seqs)
-}
-
 // TestBodies: only the first of a lane keeps its body, and a change drops it.
 func TestBodies(t *testing.T) {
 	d := dispatch.New(dispatch.Options{})
@@ -186,11 +120,7 @@ func TestBodies(t *testing.T) {
 	}
 	d.Apply([]dispatch.Item{item(1, "one"), item(2, "two")}, nil)
 	bodies := func(c sessions.Claim) (all []any) {
-		items, err := d.Unsent(c, 0)
-		if err != nil {
-			t.Error(err)
-		}
-		for _, it := range items {
+		for _, it := range d.Items(c.Key, dispatch.Delivery) {
 			all = append(all, it.Body)
 		}
 		return all

@@ -121,7 +121,7 @@ func (d *dumper) messages(k channels.Key) error {
 		return d.emit(sessions.Record{Messages: &sessions.MessagesRecord{Key: k, Messages: list}})
 	}
 	for m, err := range d.r.Messages(d.ctx, k, rows.Said{Once: true}) {
-		if err == nil && chunk.Add(rules.Clone(m)) {
+		if err == nil && chunk.Add(m) {
 			err = send()
 		}
 		if err != nil {

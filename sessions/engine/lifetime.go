@@ -61,10 +61,8 @@ func (s *Store) idle(st *step, c *chat) (bool, error) {
 	if c.waiting > 0 || s.back.Claimed(c.Key) {
 		return false, nil
 	}
-	for o, err := range st.r.Outbox(st.ctx, c.Key, rows.Queued{Open: true}) {
-		if err != nil || rules.Unsent(o.State) {
-			return false, err
-		}
+	for _, err := range st.r.Outbox(st.ctx, c.Key, rows.Queued{Unsent: true}) {
+		return false, err
 	}
 	return true, nil
 }

@@ -22,7 +22,7 @@ func (st *step) addReplies(c *chat, replies []sessions.Reply) error {
 			}
 		}
 		to.Seq++
-		o := &rows.Out{OutboxRecord: sessions.OutboxRecord{Delivery: sessions.Delivery{
+		o := &rows.Out{Fresh: true, OutboxRecord: sessions.OutboxRecord{Delivery: sessions.Delivery{
 			ID: rules.Text(r.ID), Key: to.Key, Seq: to.Seq,
 			Text: rules.Text(r.Text), ReplyTo: rules.Text(r.ReplyTo), Edit: rules.Text(r.Edit),
 			State: sessions.DeliveryQueued, Created: rules.Time(st.now),
@@ -36,13 +36,11 @@ func (st *step) addReplies(c *chat, replies []sessions.Reply) error {
 // Unsent lists what a claim has to deliver: see sessions.Outbox.
 func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []sessions.Delivery, err error) {
 	if err = s.back.Live(cl); err == nil {
-		for o, e := range s.back.Outbox(ctx, cl.Key, rows.Queued{Open: true}) {
+		for o, e := range s.back.Outbox(ctx, cl.Key, rows.Queued{Unsent: true}) {
 			if err = e; err != nil || most > 0 && len(ds) == most {
 				break
 			}
-			if rules.Unsent(o.State) {
-				ds = append(ds, o.Delivery)
-			}
+			ds = append(ds, o.Delivery)
 		}
 	}
 	if err == nil {

@@ -241,7 +241,7 @@ func (x *restorer) restore(p *rules.ChatPlan) error {
 		ch.In = append(ch.In, &rows.InPut{In: *r, Fresh: true})
 	}
 	for _, rec := range p.Outbox {
-		ch.Out = append(ch.Out, &rows.Out{OutboxRecord: rec})
+		ch.Out = append(ch.Out, &rows.Out{Fresh: true, OutboxRecord: rec})
 	}
 	return nil
 }

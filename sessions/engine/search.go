@@ -52,11 +52,16 @@ func (s *Store) searchAll(ctx context.Context, search sessions.Search) ([]sessio
 	}
 	var found []sessions.Found
 	for _, f := range ranking.Page() {
+		if f.Message.Role != "" { // it was read whole
+			f.Message = rules.Clone(f.Message)
+			found = append(found, f)
+			continue
+		}
 		for m, err := range s.back.Messages(ctx, f.Key, rows.Said{After: f.Message.Seq - 1, Before: f.Message.Seq + 1, Once: true}) {
 			if err != nil {
 				return nil, err
 			}
-			f.Message = rules.Clone(m)
+			f.Message = m
 			found = append(found, f)
 		}
 	}

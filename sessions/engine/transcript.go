@@ -108,6 +108,9 @@ func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.Hist
 	return h, nil
 }
 
+// mostAtOnce is for how many messages room is made ahead.
+const mostAtOnce = 128
+
 // history is History, unless a new generation began while it was read.
 func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, again bool, err error) {
 	head, _, err := s.back.Head(ctx, k)
@@ -129,6 +132,9 @@ func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.Hist
 		}
 	}
 	newest, oldest, bytes := head.MessageSeq, int64(0), 0
+	if n := min(newest-after, mostAtOnce); n > 0 {
+		h.Messages = make([]sessions.Message, 0, n+4) // with room for what a turn adds
+	}
 	for m, err := range s.back.Messages(ctx, k, rows.Said{After: after, Newest: true}) {
 		if err != nil {
 			return h, false, err
@@ -138,9 +144,12 @@ func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.Hist
 		if limit.Messages > 0 && len(h.Messages) == limit.Messages || limit.Bytes > 0 && bytes > limit.Bytes {
 			break
 		}
-		h.Messages, oldest = append(h.Messages, rules.Clone(m)), m.Seq
+		h.Messages, oldest = append(h.Messages, m), m.Seq
 	}
 	slices.Reverse(h.Messages)
+	if len(h.Messages) == 0 {
+		h.Messages = nil
+	}
 	if oldest == 0 {
 		oldest = newest + 1
 	}
@@ -195,7 +204,7 @@ func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit
 		if err != nil {
 			return nil, s.wrap("messages", err)
 		}
-		if list = append(list, rules.Clone(m)); len(list) == limit {
+		if list = append(list, m); len(list) == limit {
 			break
 		}
 	}

@@ -241,6 +241,7 @@ func (b *backend) putRows(c *chat, ch *rows.Chat, x *ChatChange, done *applied) 
 			c.out = append(c.out, o)
 		}
 		*o = *p
+		o.Fresh = false
 		if o.ID == "" {
 			b.lastOut++
 			o.ID = b.deliveryID(b.lastOut)

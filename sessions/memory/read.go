@@ -148,7 +148,7 @@ func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.
 		some, err := r.chosen(k, q)
 		for _, c := range some {
 			for _, o := range c.out {
-				if (!q.Open || isOpen(o)) && has(q, o.Seq) && (q.ID == "" || o.ID == q.ID) {
+				if (!q.Open || isOpen(o)) && (!q.Unsent || rules.Unsent(o.State)) && has(q, o.Seq) && (q.ID == "" || o.ID == q.ID) {
 					list = append(list, *o)
 				}
 			}
@@ -182,7 +182,7 @@ func (r reader) chosen(k channels.Key, q rows.Queued) (list []*chat, err error) 
 	if c == nil {
 		return nil, nil
 	}
-	if q.Open {
+	if q.Open || q.Unsent {
 		return []*chat{c}, r.b.load(c)
 	}
 	if err := r.b.load(c); err != nil {
@@ -239,6 +239,9 @@ func (r reader) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.
 			return len(here) == c.conv.Messages || len(here) > 0 && here[0].Seq <= q.After+1
 		})
 		for _, m := range list {
+			if !q.Light {
+				m = rules.Clone(m)
+			}
 			if !yield(m, nil) {
 				return
 			}
@@ -278,7 +281,7 @@ func (r reader) newestFirst(ctx context.Context, k channels.Key, q rows.Said, yi
 			return
 		}
 		for _, m := range slices.Backward(list) {
-			if !yield(m, nil) {
+			if !yield(rules.Clone(m), nil) {
 				return
 			}
 			q.Before = m.Seq

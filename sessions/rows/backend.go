@@ -13,6 +13,8 @@ type Queued struct {
 	// Open chooses rows that wait (inbox), or that are queued, sending, unknown
 	// or dead (outbox).
 	Open bool
+	// Unsent chooses deliveries that are queued, sending or unknown.
+	Unsent bool
 	// Seqs chooses these.
 	Seqs []int64
 	// MessageID chooses inbox rows with that id of the network's.
@@ -86,7 +88,8 @@ type Reader interface {
 	Outbox(ctx context.Context, k channels.Key, q Queued) iter.Seq2[Out, error]
 	// Journal is that of a turn, in order.
 	Journal(ctx context.Context, k channels.Key, turn string) ([]sessions.Step, error)
-	// Messages reads the transcript of k by Seq.
+	// Messages reads the transcript of k by Seq. The messages are the caller's,
+	// unless they are light.
 	Messages(ctx context.Context, k channels.Key, q Said) iter.Seq2[sessions.Message, error]
 	// Generations are all of k, without LastSeq; Summaries those of the current
 	// generation. Both oldest first.
@@ -110,7 +113,8 @@ type Reader interface {
 	// some.
 	Match(ctx context.Context, w Words) (all, some []sessions.Message, err error)
 	// Scored finds messages with some of the words, in no order, in all
-	// conversations if key is zero. Of a message at least Seq and At are set.
+	// conversations if key is zero. Of a message at least Seq and At are set; one
+	// with a Role is whole.
 	Scored(ctx context.Context, query []string, key channels.Key) iter.Seq2[sessions.Found, error]
 	// Records reads what belongs to no key, by example: the kind is the field of
 	// like that is set, and of its name what is not zero must be equal. Names are:

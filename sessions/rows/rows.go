@@ -72,6 +72,9 @@ type Out struct {
 	// QueueID is how the operator names it. The backend sets it, and
 	// Delivery.ID where that is empty.
 	QueueID string
+	// Fresh says, in a change, that the row is new. Of others what was to be sent
+	// stays what it is.
+	Fresh bool
 	sessions.OutboxRecord
 }
 

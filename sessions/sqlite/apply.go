@@ -94,6 +94,10 @@ func (t *tx) chat(ch *rows.Chat, ahead int64) (hidden int64, err error) {
 		}
 		ch.Messages = nil
 	}
+	before := *r
+	if ch.Cleared {
+		before.conv = nil
+	}
 	r.seq, r.msgSeq, r.conv, r.waiting = ch.Seq, ch.MessageSeq, ch.Conversation, int64(ch.Waiting)
 	if err := t.putQueues(r, ch); err != nil {
 		return 0, err
@@ -106,7 +110,7 @@ func (t *tx) chat(ch *rows.Chat, ahead int64) (hidden int64, err error) {
 			return 0, err
 		}
 	}
-	return 0, t.save(r)
+	return 0, t.save(&before, r)
 }
 
 // gone deletes all of r. Its id is not used again.
@@ -138,7 +142,7 @@ func (t *tx) gone(r *keyRow) error {
 // there stays known.
 func (t *tx) dropIn(r *keyRow, condition string, args ...any) error {
 	from, to := span(r.id)
-	list, err := all(context.Background(), t, scanIn, `SELECT `+inColumns+inFrom+` WHERE r.id BETWEEN ? AND ?`+condition, append([]any{from, to}, args...)...)
+	list, err := all(context.Background(), t, of(r.key, reader{}.scanIn), `SELECT `+inColumns+inFrom+` WHERE r.id BETWEEN ? AND ?`+condition, append([]any{from, to}, args...)...)
 	for _, row := range list {
 		if err == nil {
 			err = t.forgetIn(r, &row)
@@ -252,11 +256,17 @@ func (t *tx) putIn(r *keyRow, p *rows.InPut) error {
 		return t.exec(`UPDATE inbox SET rev = ?, state = ?, turn = ?, attempts = ?, due = ?, why = ? WHERE id = ?`,
 			p.Rev, p.State, p.Turn, p.Attempts, nanos(p.Due), p.Why, id)
 	}
+	rest := restOf(m)
 	err := t.exec(`INSERT INTO inbox (id, dedupe, message_id, origin, state, rev, attempts, due, accepted, turn, why, rest, text)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, state = excluded.state, turn = excluded.turn, attempts = excluded.attempts,
 		due = excluded.due, why = excluded.why, rest = excluded.rest, text = excluded.text`,
-		id, rules.Dedupe(m), m.MessageID, string(p.Origin), p.State, p.Rev, p.Attempts, nanos(p.Due), nanos(p.Accepted), p.Turn, p.Why, restOf(m), m.Text)
+		id, rules.Dedupe(m), m.MessageID, string(p.Origin), p.State, p.Rev, p.Attempts, nanos(p.Due), nanos(p.Accepted), p.Turn, p.Why, rest, m.Text)
+	if p.Job == "" {
+		own := p.In
+		own.ID, own.Inbound.Reaction, own.Inbound.Album = queueID("in", id), "", "" // as it will be read
+		t.remember(&own, len(m.Text)+len(rest))
+	}
 	if err == nil && p.Job != "" {
 		t.links = append(t.links, link{id, p.Job, nanos(p.JobDue)})
 	}
@@ -281,10 +291,24 @@ func (t *tx) inItem(p *rows.In) {
 	})
 }
 
+// remember hands the row that was put last to who asks for it next, unless it is
+// long: with a full queue there is one for each key.
+func (t *tx) remember(body any, size int) {
+	if size <= rememberMost {
+		t.items[len(t.items)-1].Body = body
+	}
+}
+
+// rememberMost is how many bytes a row has at most that is remembered.
+const rememberMost = 4 << 10
+
 func (t *tx) outItem(o *rows.Out) {
 	t.items = append(t.items, dispatch.Item{
 		Key: o.Key, Seq: o.Seq, Lane: dispatch.Delivery, Due: o.NotBefore, Since: o.Created, Uncertain: o.Uncertain, Gone: !rules.Unsent(o.State),
 	})
+	own := *o
+	own.Fresh = false
+	t.remember(&own, len(o.Text)+len(o.ReplyTo)+len(o.Edit))
 }
 
 func (t *tx) putOut(r *keyRow, o *rows.Out) error {
@@ -292,12 +316,17 @@ func (t *tx) putOut(r *keyRow, o *rows.Out) error {
 	if did == t.store.deliveryID(id) {
 		did = ""
 	}
-	o.Key = r.key
+	o.Key, o.QueueID = r.key, queueID("out", id)
+	if o.ID == "" {
+		o.ID = t.store.deliveryID(id)
+	}
 	t.outItem(o)
+	if !o.Fresh {
+		return t.exec(`UPDATE outbox SET state = ?, uncertain = ?, attempts = ?, due = ?, message_id = ?, why = ? WHERE id = ?`,
+			string(o.State), o.Uncertain, o.Attempts, nanos(o.NotBefore), o.MessageID, o.Error, id)
+	}
 	return t.exec(`INSERT INTO outbox (id, state, uncertain, attempts, due, created, reply_to, edit, message_id, why, text, did)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET state = excluded.state, uncertain = excluded.uncertain, attempts = excluded.attempts, due = excluded.due,
-		message_id = excluded.message_id, why = excluded.why`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		id, string(o.State), o.Uncertain, o.Attempts, nanos(o.NotBefore), nanos(o.Created), o.ReplyTo, o.Edit, o.MessageID, o.Error, o.Text, did)
 }
 
@@ -359,14 +388,12 @@ func (t *tx) openItems(r *keyRow, gone bool) error {
 		t.inItem(&row)
 		t.items[len(t.items)-1].Gone = gone
 	}
-	for o, err := range read.Outbox(context.Background(), r.key, rows.Queued{Open: true}) {
+	for o, err := range read.Outbox(context.Background(), r.key, rows.Queued{Unsent: true}) {
 		if err != nil {
 			return err
 		}
-		if rules.Unsent(o.State) {
-			t.outItem(&o)
-			t.items[len(t.items)-1].Gone = gone
-		}
+		t.outItem(&o)
+		t.items[len(t.items)-1].Gone = gone
 	}
 	return nil
 }

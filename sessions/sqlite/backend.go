@@ -215,11 +215,11 @@ func (s *backend) load() error {
 		err = each(rows, func() error {
 			var it dispatch.Item
 			var key string
-			var due, since int64
-			if err := rows.Scan(&key, &it.Row, &it.Lane, &due, &it.Turn, &since, &it.Uncertain); err != nil {
+			var row, due, since int64
+			if err := rows.Scan(&key, &row, &it.Lane, &due, &it.Turn, &since, &it.Uncertain); err != nil {
 				return err
 			}
-			it.Seq, it.Due, it.Since = seqOf(it.Row), timeOf(due), timeOf(since)
+			it.Seq, it.Due, it.Since = seqOf(row), timeOf(due), timeOf(since)
 			items = append(items, it)
 			return parseKey(&items[len(items)-1].Key, key)
 		})
@@ -286,27 +286,29 @@ func (s *backend) Update(ctx context.Context, f func(rows.Reader) (rows.Changes,
 	var hidden []int64
 	var large map[channels.Key][]sessions.Message
 	var ahead map[channels.Key]int64
-	take := func(t *tx) error {
+	step := func(t *tx) (write func() error, err error) {
 		changes, err := f(reader{t, s, t})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if large == nil {
 			if large = bulky(changes); len(large) > 0 {
-				return errBulky
+				return nil, errBulky
 			}
 		}
-		hidden, err = t.apply(changes, ahead)
-		return err
+		return func() (err error) {
+			hidden, err = t.apply(changes, ahead)
+			return err
+		}, nil
 	}
-	err := s.do(ctx, &op{run: take})
+	err := s.do(ctx, &op{step: step})
 	if errors.Is(err, errBulky) {
 		if ahead, err = s.stage(ctx, large); err == nil {
-			err = s.do(ctx, &op{run: take, alone: true})
+			err = s.do(ctx, &op{step: step, alone: true})
 		}
-		if err != nil {
-			hidden = slices.Collect(maps.Values(ahead))
-		}
+	}
+	if err != nil {
+		hidden = slices.Collect(maps.Values(ahead))
 	}
 	s.sweep(context.WithoutCancel(ctx), hidden)
 	return err

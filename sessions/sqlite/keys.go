@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/sessions"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
@@ -140,18 +141,25 @@ func (t *tx) key(k channels.Key) (*keyRow, error) {
 	return r, nil
 }
 
-// save writes a key, and its conversation if it has one.
-func (t *tx) save(r *keyRow) error {
-	if err := t.exec(`UPDATE keys SET seq = ?, msg_seq = ? WHERE id = ?`, r.seq, r.msgSeq, r.id); err != nil {
-		return err
+// save writes what changed of a key, and of its conversation if it has one.
+func (t *tx) save(before, r *keyRow) error {
+	if before.seq != r.seq || before.msgSeq != r.msgSeq {
+		if err := t.exec(`UPDATE keys SET seq = ?, msg_seq = ? WHERE id = ?`, r.seq, r.msgSeq, r.id); err != nil {
+			return err
+		}
 	}
-	c := r.conv
+	c, was := r.conv, before.conv
 	if c == nil {
 		return nil
 	}
-	settings := ""
-	if !rules.IsZeroSettings(c.Settings) {
-		settings = string(encode(c.Settings))
+	settings := settingsColumn(c.Settings)
+	if was != nil {
+		old, now := *was, *c
+		same := settingsColumn(old.Settings) == settings && old.Created.Equal(now.Created) && old.Updated.Equal(now.Updated)
+		if same && old.Generation == now.Generation && old.From == now.From && old.Covers == now.Covers && old.Title == now.Title &&
+			old.Messages == now.Messages && old.Usage == now.Usage && r.id == before.id {
+			return nil
+		}
 	}
 	return t.exec(`INSERT INTO conversations (key_id, generation, from_seq, covers, title, created, updated, messages, input, output, cached, cost, settings)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -160,6 +168,13 @@ func (t *tx) save(r *keyRow) error {
 		input = excluded.input, output = excluded.output, cached = excluded.cached, cost = excluded.cost, settings = excluded.settings`,
 		r.id, c.Generation, c.From, c.Covers, c.Title, nanos(c.Created), nanos(c.Updated), c.Messages,
 		c.Usage.Input, c.Usage.Output, c.Usage.Cached, c.Usage.Cost, settings)
+}
+
+func settingsColumn(s sessions.Settings) string {
+	if rules.IsZeroSettings(s) {
+		return ""
+	}
+	return string(encode(s))
 }
 
 // maxSeq is above every seq that a key can reach.

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/dispatch"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
@@ -78,7 +80,16 @@ func (r reader) keyID(ctx context.Context, k channels.Key) (id int64, err error)
 		}
 		return row.id, nil
 	}
+	var changes uint64
+	if r.pooled() {
+		if id, changes = r.b.recent.id(k); id != 0 {
+			return id, r.b.readable(ctx)
+		}
+	}
 	err = r.src.row(ctx, `SELECT id FROM keys WHERE key = ?`, k.String()).Scan(&id)
+	if err == nil && r.pooled() {
+		r.b.recent.putID(k, id, changes)
+	}
 	return id, err
 }
 
@@ -158,61 +169,138 @@ func order(newest bool) string {
 }
 
 const (
-	lightColumns = `k.key, r.id, r.origin, r.state, r.rev, r.attempts, r.due, r.accepted, r.turn, r.why, coalesce(o.job, ''), coalesce(o.due, 0)`
-	inColumns    = lightColumns + `, r.dedupe, r.message_id, r.rest, r.text`
-	inFrom       = ` FROM inbox r JOIN keys k ON k.id = r.id >> 32 LEFT JOIN occurrences o ON o.inbox_id = r.id AND o.inbox_id <> 0`
-	outColumns   = `k.key, r.id, r.state, r.uncertain, r.attempts, r.due, r.created, r.reply_to, r.edit, r.message_id, r.why, r.text, r.did`
-	outFrom      = ` FROM outbox r JOIN keys k ON k.id = r.id >> 32`
+	lightColumns = `r.id, r.origin, r.state, r.rev, r.attempts, r.due, r.accepted, r.turn, r.why`
+	inColumns    = lightColumns + `, iif(r.origin = 'heartbeat', (SELECT o.job || ' ' || o.due FROM occurrences o WHERE o.inbox_id = r.id AND o.inbox_id <> 0), ''),
+		r.dedupe, r.message_id, r.rest, r.text`
+	inFrom     = ` FROM inbox r`
+	outColumns = `r.id, r.state, r.uncertain, r.attempts, r.due, r.created, r.reply_to, r.edit, r.message_id, r.why, r.text, r.did`
+	outFrom    = ` FROM outbox r`
+	// The key of a row, where it is not known.
+	keyColumn = `SELECT (SELECT key FROM keys WHERE id = r.id >> 32), `
 )
 
-// Inbox: see rows.Reader.
+// Inbox: see rows.Reader. What is open and short is in memory.
 func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.In, error] {
-	columns, scan := inColumns, scanIn
-	if q.Light {
-		columns, scan = lightColumns, scanLight
-	}
-	query := `SELECT ` + columns + inFrom
 	if k.IsZero() {
-		return stream(ctx, r.src, scan, query+` WHERE r.state = 'waiting'`)
+		return stream(ctx, r.src, anyKey(r.scanIn), keyColumn+inColumns+inFrom+` WHERE r.state = 'waiting'`)
+	}
+	if q.Open && r.pooled() {
+		if list, ok := remembered[rows.In](r.b.work.Items(k, dispatch.Chat, dispatch.Heartbeat)); ok {
+			return given(list)
+		}
 	}
 	key, err := r.keyID(ctx, k)
 	if err != nil {
 		return none[rows.In](err)
 	}
-	if q.MessageID != "" {
-		return stream(ctx, r.src, scan, query+` WHERE r.id >> 32 = ? AND r.message_id = ? AND r.message_id <> ''`+order(q.Newest), key, q.MessageID)
+	columns, scan := inColumns, r.scanIn
+	if q.Light {
+		columns, scan = lightColumns, scanLight
 	}
 	conditions, args := where(q, key)
-	if q.Open {
+	switch {
+	case q.MessageID != "":
+		conditions, args = ` WHERE r.id >> 32 = ? AND r.message_id = ? AND r.message_id <> ''`, []any{key, q.MessageID}
+	case q.Open:
 		conditions += ` AND r.state = 'waiting'`
 	}
-	return stream(ctx, r.src, scan, query+conditions+order(q.Newest), args...)
+	return stream(ctx, r.src, of(k, scan), `SELECT `+columns+inFrom+conditions+order(q.Newest), args...)
 }
 
-func scanLight(row scanner) (r rows.In, err error) {
-	err = scanRow(row, &r)
-	return r, err
+// pooled reports whether r reads what is durable, one row or another.
+func (r reader) pooled() bool {
+	_, pooled := r.src.(pool)
+	return pooled
+}
+
+// remembered are the rows of items, by their seqs, unless one of them has to be
+// read.
+func remembered[T any](items []dispatch.Item) (list []T, ok bool) {
+	for _, it := range items {
+		row, ok := it.Body.(*T)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, *row)
+	}
+	return list, true
+}
+
+func given[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, v := range list {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// of has a key for all rows that scan reads.
+func of[T any](k channels.Key, scan func(channels.Key, scanner) (T, error)) func(scanner) (T, error) {
+	return func(row scanner) (T, error) { return scan(k, row) }
+}
+
+// anyKey reads the key of each row before its columns.
+func anyKey[T any](scan func(channels.Key, scanner) (T, error)) func(scanner) (T, error) {
+	return func(row scanner) (T, error) {
+		named := &after{row: row}
+		v, err := scan(channels.Key{}, named)
+		if err != nil {
+			return v, err
+		}
+		var k channels.Key
+		err = parseKey(&k, named.first)
+		switch v := any(&v).(type) {
+		case *rows.In:
+			v.Inbound.Key = k
+		case *rows.Out:
+			v.Key = k
+		}
+		return v, err
+	}
+}
+
+// after scans its own first column before those that it is asked for.
+type after struct {
+	row   scanner
+	first string
+}
+
+func (a *after) Scan(dest ...any) error { return a.row.Scan(append([]any{&a.first}, dest...)...) }
+
+func queueID(lane string, id int64) string { return fmt.Sprintf("%s-%d-%d", lane, id>>32, seqOf(id)) }
+
+func scanLight(k channels.Key, row scanner) (r rows.In, err error) {
+	return r, scanRow(k, row, &r)
 }
 
 // scanRow reads lightColumns and more.
-func scanRow(row scanner, r *rows.In, more ...any) error {
-	var name string
-	var id, due, accepted, jobDue int64
-	dest := []any{&name, &id, &r.Origin, &r.State, &r.Rev, &r.Attempts, &due, &accepted, &r.Turn, &r.Why, &r.Job, &jobDue}
+func scanRow(k channels.Key, row scanner, r *rows.In, more ...any) error {
+	var id, due, accepted int64
+	dest := []any{&id, &r.Origin, &r.State, &r.Rev, &r.Attempts, &due, &accepted, &r.Turn, &r.Why}
 	if err := row.Scan(append(dest, more...)...); err != nil {
 		return err
 	}
-	r.ID = fmt.Sprintf("in-%d-%d", id>>32, seqOf(id))
-	r.Seq, r.Due, r.Accepted, r.JobDue = seqOf(id), timeOf(due), timeOf(accepted), timeOf(jobDue)
-	return parseKey(&r.Inbound.Key, name)
+	r.ID, r.Inbound.Key = queueID("in", id), k
+	r.Seq, r.Due, r.Accepted = seqOf(id), timeOf(due), timeOf(accepted)
+	return nil
 }
 
-func scanIn(row scanner) (r rows.In, err error) {
+func (reader) scanIn(k channels.Key, row scanner) (r rows.In, err error) {
 	m := &r.Inbound
 	var dedupe string
+	var fired sql.NullString
 	var raw []byte
-	if err := scanRow(row, &r, &dedupe, &m.MessageID, &raw, &m.Text); err != nil {
+	if err := scanRow(k, row, &r, &fired, &dedupe, &m.MessageID, &raw, &m.Text); err != nil {
 		return r, err
+	}
+	if i := strings.LastIndexByte(fired.String, ' '); i >= 0 {
+		due, err := strconv.ParseInt(fired.String[i+1:], 10, 64)
+		if err != nil {
+			return r, damaged("an occurrence has no time (%v)", err)
+		}
+		r.Job, r.JobDue = fired.String[:i], timeOf(due)
 	}
 	var rest inboundRest
 	if err := decode(raw, &rest); err != nil {
@@ -224,50 +312,73 @@ func scanIn(row scanner) (r rows.In, err error) {
 	return r, nil
 }
 
-// Outbox: see rows.Reader.
+// Outbox: see rows.Reader. What is open and short is in memory.
 func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.Out, error] {
-	query := `SELECT ` + outColumns + outFrom
 	if q.ID != "" {
-		ref, err := r.delivery(ctx, q.ID)
-		if err != nil || !k.IsZero() && !r.has(ctx, k, ref) {
-			return none[rows.Out](err)
-		}
-		return stream(ctx, r.src, r.scanOut, query+` WHERE r.id = ?`, ref)
+		return r.delivery(ctx, k, q.ID)
 	}
 	const open = ` AND r.state <> 'sent' AND r.state IN ('queued', 'sending', 'unknown', 'dead')`
 	if k.IsZero() {
-		return stream(ctx, r.src, r.scanOut, query+` WHERE TRUE`+open)
+		return stream(ctx, r.src, anyKey(r.scanOut), keyColumn+outColumns+outFrom+` WHERE TRUE`+open)
+	}
+	if q.Unsent && r.pooled() {
+		if list, ok := remembered[rows.Out](r.b.work.Items(k, dispatch.Delivery)); ok {
+			return given(list)
+		}
 	}
 	key, err := r.keyID(ctx, k)
 	if err != nil {
 		return none[rows.Out](err)
 	}
 	conditions, args := where(q, key)
-	if q.Open {
+	switch {
+	case q.Unsent:
+		conditions += ` AND r.state <> 'sent' AND r.state IN ('queued', 'sending', 'unknown')`
+	case q.Open:
 		conditions += open
 	}
-	return stream(ctx, r.src, r.scanOut, query+conditions+order(q.Newest), args...)
+	return stream(ctx, r.src, of(k, r.scanOut), `SELECT `+outColumns+outFrom+conditions+order(q.Newest), args...)
 }
 
-// has reports whether a row is one of k's.
-func (r reader) has(ctx context.Context, k channels.Key, row int64) bool {
-	key, err := r.keyID(ctx, k)
-	return err == nil && key == row>>32
+// delivery reads the delivery called id, of k unless that is zero. Its name tells
+// its row, unless it came from elsewhere or was moved.
+func (r reader) delivery(ctx context.Context, k channels.Key, id string) iter.Seq2[rows.Out, error] {
+	query, scan := keyColumn+outColumns, anyKey(r.scanOut)
+	from, to := int64(math.MinInt64), int64(math.MaxInt64)
+	if !k.IsZero() {
+		key, err := r.keyID(ctx, k)
+		if err != nil {
+			return none[rows.Out](err)
+		}
+		query, scan = `SELECT `+outColumns, of(k, r.scanOut)
+		from, to = span(key)
+	}
+	return func(yield func(rows.Out, error) bool) {
+		if row, ok := parseRowID(r.b.prefix, id); ok {
+			for o, err := range stream(ctx, r.src, scan, query+outFrom+` WHERE r.id = ? AND r.did = '' AND r.id BETWEEN ? AND ?`, row, from, to) {
+				yield(o, err)
+				return
+			}
+		}
+		for o, err := range stream(ctx, r.src, scan, query+outFrom+` WHERE r.did = ? AND r.did <> '' AND r.id BETWEEN ? AND ?`, id, from, to) {
+			yield(o, err)
+			return
+		}
+	}
 }
 
-func (r reader) scanOut(row scanner) (o rows.Out, err error) {
-	var name string
+func (r reader) scanOut(k channels.Key, row scanner) (o rows.Out, err error) {
 	var id, due, created int64
-	err = row.Scan(&name, &id, &o.State, &o.Uncertain, &o.Attempts, &due, &created, &o.ReplyTo, &o.Edit, &o.MessageID, &o.Error, &o.Text, &o.ID)
+	err = row.Scan(&id, &o.State, &o.Uncertain, &o.Attempts, &due, &created, &o.ReplyTo, &o.Edit, &o.MessageID, &o.Error, &o.Text, &o.ID)
 	if err != nil {
 		return o, err
 	}
 	if o.ID == "" {
 		o.ID = r.b.deliveryID(id)
 	}
-	o.QueueID = fmt.Sprintf("out-%d-%d", id>>32, seqOf(id))
+	o.Key, o.QueueID = k, queueID("out", id)
 	o.Seq, o.NotBefore, o.Created = seqOf(id), timeOf(due), timeOf(created)
-	return o, parseKey(&o.Key, name)
+	return o, nil
 }
 
 // deliveryID names a row of the outbox to networks that deduplicate: it holds
@@ -275,18 +386,6 @@ func (r reader) scanOut(row scanner) (o rows.Out, err error) {
 // the ids of the one before.
 func (s *backend) deliveryID(id int64) string {
 	return fmt.Sprintf("%s-%d-%d", s.prefix, id>>32, seqOf(id))
-}
-
-// delivery finds the row of a delivery. Its name tells its row, unless it came
-// from elsewhere or was moved. Errors: sql.ErrNoRows.
-func (r reader) delivery(ctx context.Context, id string) (row int64, err error) {
-	at, ok := parseRowID(r.b.prefix, id)
-	if !ok {
-		at = -1
-	}
-	err = r.src.row(ctx, `SELECT id FROM outbox WHERE did = ?1 AND did <> ''
-		UNION ALL SELECT id FROM outbox WHERE id = ?2 AND did = ''`, id, at).Scan(&row)
-	return row, err
 }
 
 // Journal: see rows.Reader.
@@ -394,29 +493,29 @@ func (r reader) LastFact(ctx context.Context) (id int64, err error) {
 // Find: see rows.Reader. A delivery has two ids, the one that lists show and the
 // one that networks and hooks are told.
 func (r reader) Find(ctx context.Context, id string) (ref rows.Ref, err error) {
-	at, err := r.delivery(ctx, id)
-	ref.Lane = rows.LaneOut
-	if errors.Is(err, sql.ErrNoRows) {
-		for _, lane := range []rows.Lane{rows.LaneIn, rows.LaneOut} {
-			if row, ok := parseRowID(string(lane), id); ok {
-				at, ref.Lane, err = row, lane, nil
+	for o, err := range r.delivery(ctx, channels.Key{}, id) {
+		return rows.Ref{Lane: rows.LaneOut, Key: o.Key, Seq: o.Seq}, err
+	}
+	for _, lane := range []rows.Lane{rows.LaneIn, rows.LaneOut} {
+		if at, ok := parseRowID(string(lane), id); ok {
+			var name string
+			if err = r.src.row(ctx, `SELECT key FROM keys WHERE id = ?`, at>>32).Scan(&name); err == nil {
+				ref.Lane, ref.Seq, err = lane, seqOf(at), parseKey(&ref.Key, name)
 			}
+			return ref, found(err, id)
 		}
 	}
-	if err == nil {
-		var name string
-		if err = r.src.row(ctx, `SELECT key FROM keys WHERE id = ?`, at>>32).Scan(&name); err == nil {
-			ref.Seq, err = seqOf(at), parseKey(&ref.Key, name)
-		}
-	} else if n, ok := strings.CutPrefix(id, "aside-"); ok && errors.Is(err, sql.ErrNoRows) {
-		var a rows.Aside
-		a, err = scanAside(r.src.row(ctx, `SELECT `+asideColumns+` FROM aside WHERE CAST(id AS TEXT) = ?`, n))
-		ref = rows.Ref{Lane: rows.LaneAside, Aside: a.Record}
-	}
+	n, _ := strings.CutPrefix(id, "aside-")
+	a, err := scanAside(r.src.row(ctx, `SELECT `+asideColumns+` FROM aside WHERE 'aside-' || id = ?`, "aside-"+n))
+	return rows.Ref{Lane: rows.LaneAside, Aside: a.Record}, found(err, id)
+}
+
+// found turns a missing row into the error of a queue item.
+func found(err error, id string) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return rows.Ref{}, fmt.Errorf("%w: queue item %q", sessions.ErrNotFound, id)
+		return fmt.Errorf("%w: queue item %q", sessions.ErrNotFound, id)
 	}
-	return ref, explain(err)
+	return explain(err)
 }
 
 // parseRowID reads the "12-7" behind the prefix of an id.

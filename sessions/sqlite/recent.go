@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/sessions"
 )
 
@@ -37,6 +38,7 @@ type recent struct {
 	size    int
 	byKey   map[int64]*list.Element // of *stretch
 	used    list.List               // the last used in front
+	ids     map[channels.Key]int64  // of keys that were asked for
 
 	timer *time.Timer    // nil: none runs
 	aging sync.WaitGroup // what the timer starts
@@ -81,8 +83,28 @@ func (c *recent) clear(busy bool) {
 	c.busy = busy
 	c.changes++
 	c.size = 0
-	c.byKey = nil
+	c.byKey, c.ids = nil, nil
 	c.used.Init()
+}
+
+// id is that of a key, if it is known, and the number of the changes.
+func (c *recent) id(k channels.Key) (id int64, changes uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ids[k], c.changes
+}
+
+// putID remembers the id of a key that was read since changes.
+func (c *recent) putID(k channels.Key, id int64, changes uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.busy || changes != c.changes {
+		return
+	}
+	if c.ids == nil || len(c.ids) >= keysMost {
+		c.ids = map[channels.Key]int64{}
+	}
+	c.ids[k] = id
 }
 
 // stretch returns what it has of the messages of a key, without gaps, oldest

@@ -65,7 +65,7 @@ func (t *tx) hide(r *keyRow) (hidden int64, err error) {
 		return 0, err
 	}
 	delete(t.keys, r.key)
-	t.hashes = true
+	t.hashes, t.rewrote = true, true
 	return r.id, t.exec(`UPDATE keys SET id = ? WHERE id = ?`, id, r.id)
 }
 
@@ -268,7 +268,7 @@ func (t *tx) unstage(r *keyRow, id int64) error {
 	if err == nil {
 		err = t.exec(`UPDATE keys SET id = ? WHERE id = ?`, id, r.id)
 	}
-	r.id = id
+	r.id, t.rewrote = id, true
 	return err
 }
 

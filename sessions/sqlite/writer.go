@@ -16,9 +16,10 @@ const batchMost = 256
 // op is one atomic change on its way through the writer.
 type op struct {
 	run   func(*tx) error
-	alone bool         // shares no transaction with others
-	after func() error // what to do once it is durable, before the caller is told
-	taken atomic.Bool  // by the writer, or by a caller who gives up
+	step  func(*tx) (write func() error, err error) // instead of run
+	alone bool                                      // shares no transaction with others
+	after func() error                              // what to do once it is durable, before the caller is told
+	taken atomic.Bool                               // by the writer, or by a caller who gives up
 	err   error
 	done  chan error // holds the one answer
 }
@@ -95,9 +96,14 @@ func (s *backend) commit(batch []*op) {
 			live = append(live, o)
 		}
 	}
-	if len(live) == 0 {
-		return
+	if len(live) > 0 {
+		s.commitAll(live)
 	}
+}
+
+// commitAll does operations in one transaction. If that fails, each gets one of
+// its own: it may be one of them that the file does not take.
+func (s *backend) commitAll(live []*op) {
 	s.largest.Store(max(s.largest.Load(), int64(len(live))))
 	t := &tx{store: s, writer: s.writer}
 	err := t.all(live)
@@ -105,15 +111,20 @@ func (s *backend) commit(batch []*op) {
 		s.writer.rewrote = false
 		s.recent.forget()
 	}
-	if err != nil {
+	s.fence(nil)
+	switch {
+	case err == nil:
+		s.work.Apply(t.items, t.fenced)
+	case len(live) > 1:
 		s.writer.forget()
 		for _, o := range live {
-			o.err = err
+			s.commitAll([]*op{o})
 		}
-	} else {
-		s.work.Apply(t.items, t.fenced)
+		return
+	default:
+		s.writer.forget()
+		live[0].err = err
 	}
-	s.fence(nil)
 	if o := live[0]; o.after != nil && o.err == nil {
 		o.err = o.after()
 	}
@@ -190,13 +201,16 @@ func (t *tx) one(o *op, shared bool) error {
 	if len(t.keys) > keysMost {
 		t.forget()
 	}
+	if o.step != nil {
+		return t.step(o)
+	}
 	if shared {
 		if err := t.exec(`SAVEPOINT op`); err != nil {
 			return err
 		}
 	}
 	items, fenced, words, unsaid := len(t.items), len(t.fenced), len(t.words), len(t.unsaid)
-	o.err = t.guard(o)
+	o.err = guard(func() error { return o.run(t) })
 	if o.err != nil {
 		t.items, t.fenced = t.items[:items], t.fenced[:fenced]
 		t.words, t.unsaid = t.words[:words], t.unsaid[:unsaid]
@@ -217,6 +231,25 @@ func (t *tx) one(o *op, shared bool) error {
 	return nil
 }
 
+// step does an operation that reads first and then writes. It needs no savepoint:
+// nothing was written if it fails while it reads, and if it fails later, so does
+// the transaction.
+func (t *tx) step(o *op) error {
+	var write func() error
+	o.err = guard(func() (err error) {
+		write, err = o.step(t)
+		return err
+	})
+	if o.err != nil {
+		return nil
+	}
+	if err := guard(write); err != nil {
+		return err
+	}
+	t.store.fence(t.fenced)
+	return nil
+}
+
 // fence says which claims are over for what comes later in the batch.
 func (s *backend) fence(keys []channels.Key) {
 	s.fencing.Lock()
@@ -224,14 +257,14 @@ func (s *backend) fence(keys []channels.Key) {
 	s.fenced = keys
 }
 
-// guard runs o and turns a panic into its error: the writer must live on.
-func (t *tx) guard(o *op) (err error) {
+// guard turns a panic of f's into its error: the writer must live on.
+func guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = rules.Panic(p)
 		}
 	}()
-	return o.run(t)
+	return f()
 }
 
 func (t *tx) rollback() {
