@@ -26,7 +26,7 @@ var domain = []string{"channels", "sessions", "agent", "heartbeat"}
 // that implementations have to pass, the servers and scripted models they run
 // against, and the reference store.
 var everywhereInTests = []string{
-	"internal/testkit", "channels/channeltest/**", "channels/live/livetest", "sessions/storetest", "agent/agenttest/**", "sessions/memory",
+	"internal/testkit", "channels/channeltest/**", "channels/live/livetest", "sessions/storetest", "sessions/rowstest", "agent/agenttest/**", "sessions/memory",
 }
 
 // Table is the house: every package and its arrows. The first rule that
@@ -49,6 +49,7 @@ var Table = []Rule{
 	{Package: "sessions/rules", Imports: []string{"sessions", "channels", "sessions/spool"}},
 	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels", "sessions/rules"}},
 	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "internal/testkit"}},
+	{Package: "sessions/rowstest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
 	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/spool", "sessions/exchange/goose"}},
 	{Package: "sessions/exchange/goose"},
 	// The kernel below the stores, and the policy above it.

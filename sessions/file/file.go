@@ -15,7 +15,7 @@
 //	log/                                 commits that are not in the files yet
 //	index.json, seen.ids                 made anew from the others if lost
 //
-// The state machine is that of package memory. In memory are the heads of all
+// The rows in memory are those of package memory. In memory are the heads of all
 // conversations, some 30 bytes for each message that was ever accepted, up to
 // 300 for one whose conversation was deleted, and the newest messages of
 // conversations that were used in the last half hour. Beyond some ten thousand

@@ -8,6 +8,8 @@ import (
 
 	"dragoman/sessions"
 	"dragoman/sessions/memory"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rowstest"
 	"dragoman/sessions/storetest"
 )
 
@@ -34,3 +36,7 @@ func TestStoreClock(t *testing.T) { storetest.RunClocked(t, openAt) }
 func FuzzText(f *testing.F) { storetest.FuzzText(f, open) }
 
 func TestCopies(t *testing.T) { storetest.RunCopies(t, open, open) }
+
+func TestRows(t *testing.T) {
+	rowstest.Run(t, func(t *testing.T) rows.Backend { return memory.Backend(open(t).(*memory.Store)) })
+}

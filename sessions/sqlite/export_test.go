@@ -10,6 +10,7 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/engine"
+	"dragoman/sessions/rows"
 
 	driver "modernc.org/sqlite"
 )
@@ -255,3 +256,6 @@ func Caches(s *Store) (writer, reader int, err error) {
 	err = update(s, func(t *tx) error { return t.row(context.Background(), query).Scan(&writer) })
 	return writer, reader, errors.Join(err, pool{s.b}.row(context.Background(), query).Scan(&reader))
 }
+
+// Backend is what is below s.
+func Backend(s *Store) rows.Backend { return s.b }

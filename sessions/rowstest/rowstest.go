@@ -1,0 +1,362 @@
+// Package rowstest is the conformance suite of package rows: what every backend
+// has to keep, as tests. A backend's own tests call [Run].
+package rowstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+)
+
+// Run tests a backend. open makes an empty one and registers its Close with
+// t.Cleanup.
+func Run(t *testing.T, open func(t *testing.T) rows.Backend) {
+	for name, test := range map[string]func(*testing.T, rows.Backend){
+		"AnErrorChangesNothing":   anErrorChangesNothing,
+		"APanicChangesNothing":    aPanicChangesNothing,
+		"StepsSeeEachOther":       stepsSeeEachOther,
+		"RowsByWhatIsAsked":       rowsByWhatIsAsked,
+		"LightRowsKeepTheirWords": lightRowsKeepTheirWords,
+		"DeletedRowsLeaveMarks":   deletedRowsLeaveMarks,
+		"Messages":                messages,
+		"Rewritten":               rewritten,
+		"Moves":                   moves,
+		"Heads":                   heads,
+		"RecordsByExample":        recordsByExample,
+		"ASnapshotStaysAsItWas":   aSnapshotStays,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+	}
+}
+
+var (
+	k1, k2  = channels.MustKey("x:1"), channels.MustKey("x:2")
+	noon    = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	errMine = errors.New("mine")
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b channels.Key) bool { return a == b })); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// put makes changes.
+func put(t *testing.T, b rows.Backend, changes rows.Changes) {
+	t.Helper()
+	must(t, b.Update(t.Context(), func(rows.Reader) (rows.Changes, error) { return changes, nil }))
+}
+
+func of(list ...*rows.Chat) rows.Changes { return rows.Changes{Chats: list} }
+
+// said is a chat of so many messages, which begin a generation.
+func said(k channels.Key, generation string, n int) *rows.Chat {
+	ch := &rows.Chat{Head: rows.Head{Key: k, MessageSeq: int64(n), Conversation: &rows.Conversation{
+		Generation: generation, Created: noon, Updated: noon, Messages: n,
+	}}, Begun: []sessions.Generation{{ID: generation, FirstSeq: 1, Began: noon}}}
+	for i := range n {
+		ch.Messages = append(ch.Messages, sessions.Message{Seq: int64(i + 1), Role: sessions.RoleUser, Content: fmt.Sprint("word", i+1), At: noon})
+	}
+	return ch
+}
+
+// in is an inbox row of k.
+func in(k channels.Key, seq int64, state string) *rows.InPut {
+	return &rows.InPut{Fresh: true, In: rows.In{
+		Seq: seq, State: state, Origin: sessions.OriginChat, Accepted: noon,
+		Inbound: channels.Inbound{Key: k, ID: fmt.Sprint(k, seq), MessageID: fmt.Sprint("m", seq%2), Text: fmt.Sprint("text ", seq), Sender: channels.Person{IDs: []string{"7"}}},
+	}}
+}
+
+func out(k channels.Key, seq int64, state sessions.DeliveryState) *rows.Out {
+	return &rows.Out{Fresh: true, OutboxRecord: sessions.OutboxRecord{Delivery: sessions.Delivery{Key: k, Seq: seq, State: state, Text: fmt.Sprint("reply ", seq), Created: noon}}}
+}
+
+// queues is a chat with rows of both queues, and how many of them wait.
+func queues(k channels.Key, seq int64, waiting int, inbox []*rows.InPut, outbox ...*rows.Out) *rows.Chat {
+	return &rows.Chat{Head: rows.Head{Key: k, Seq: seq, Waiting: waiting}, In: inbox, Out: outbox}
+}
+
+func list[T, V any](t *testing.T, seq iter.Seq2[T, error], f func(T) V) (all []V) {
+	t.Helper()
+	for v, err := range seq {
+		must(t, err)
+		all = append(all, f(v))
+	}
+	return all
+}
+
+func inSeq(r rows.In) int64               { return r.Seq }
+func outSeq(o rows.Out) int64             { return o.Seq }
+func content(m sessions.Message) string   { return m.Content }
+func messageSeq(m sessions.Message) int64 { return m.Seq }
+func headKey(h rows.Head) string          { return h.Key.String() }
+func name(r sessions.Record) string       { return r.Fact.Text }
+func inboxOf(t *testing.T, r rows.Reader, q rows.Queued) []int64 {
+	t.Helper()
+	return list(t, r.Inbox(t.Context(), k1, q), inSeq)
+}
+
+func anErrorChangesNothing(t *testing.T, b rows.Backend) {
+	put(t, b, of(said(k1, "20260501_001", 1)))
+	err := b.Update(t.Context(), func(rows.Reader) (rows.Changes, error) {
+		return of(said(k2, "20260501_002", 1)), errMine
+	})
+	if !errors.Is(err, errMine) {
+		t.Errorf("Update = %v, want the error of the step", err)
+	}
+	same(t, "heads", list(t, b.Heads(t.Context(), rows.ByKey, nil), headKey), []string{"x:1"})
+}
+
+func aPanicChangesNothing(t *testing.T, b rows.Backend) {
+	func() {
+		defer func() { _ = recover() }()
+		err := b.Update(t.Context(), func(rows.Reader) (rows.Changes, error) { panic("of the step") })
+		if err == nil {
+			t.Error("Update with a step that panics = nil")
+		}
+	}()
+	put(t, b, of(said(k1, "20260501_001", 1)))
+	same(t, "heads", list(t, b.Heads(t.Context(), rows.ByKey, nil), headKey), []string{"x:1"})
+}
+
+// stepsSeeEachOther: of steps at the same time each sees what the others did,
+// whether or not they share a commit.
+func stepsSeeEachOther(t *testing.T, b rows.Backend) {
+	const many = 50
+	var all sync.WaitGroup
+	for range many {
+		all.Go(func() {
+			err := b.Update(context.WithoutCancel(t.Context()), func(r rows.Reader) (rows.Changes, error) {
+				h, _, err := r.Head(t.Context(), k1)
+				return of(queues(k1, h.Seq+1, h.Waiting+1, []*rows.InPut{in(k1, h.Seq+1, rules.InWaiting)})), err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	h, ok, err := b.Head(t.Context(), k1)
+	if err != nil || !ok || h.Seq != many {
+		t.Errorf("Head = %+v, %v, %v, want seq %d", h, ok, err, many)
+	}
+	if got := inboxOf(t, b, rows.Queued{}); len(got) != many {
+		t.Errorf("%d rows, want %d", len(got), many)
+	}
+}
+
+func rowsByWhatIsAsked(t *testing.T, b rows.Backend) {
+	put(t, b, of(queues(k1, 6, 2, []*rows.InPut{in(k1, 1, rules.InDone), in(k1, 2, rules.InWaiting), in(k1, 3, rules.InWaiting)},
+		out(k1, 4, sessions.DeliverySent), out(k1, 5, sessions.DeliveryDead), out(k1, 6, sessions.DeliveryQueued))))
+	for _, test := range []struct {
+		q    rows.Queued
+		want []int64
+	}{
+		{rows.Queued{}, []int64{1, 2, 3}},
+		{rows.Queued{Open: true}, []int64{2, 3}},
+		{rows.Queued{Open: true, Light: true}, []int64{2, 3}},
+		{rows.Queued{Seqs: []int64{2}}, []int64{2}},
+		{rows.Queued{MessageID: "m1", Newest: true}, []int64{3, 1}},
+		{rows.Queued{Before: 3, Newest: true}, []int64{2, 1}},
+	} {
+		same(t, fmt.Sprintf("Inbox(%+v)", test.q), inboxOf(t, b, test.q), test.want)
+		must(t, b.Update(t.Context(), func(r rows.Reader) (rows.Changes, error) {
+			same(t, fmt.Sprintf("Inbox(%+v) in a step", test.q), inboxOf(t, r, test.q), test.want)
+			return rows.Changes{}, nil
+		}))
+	}
+	outbox := func(k channels.Key, q rows.Queued) []int64 { return list(t, b.Outbox(t.Context(), k, q), outSeq) }
+	same(t, "Outbox", outbox(k1, rows.Queued{Newest: true}), []int64{6, 5, 4})
+	same(t, "what is open", outbox(k1, rows.Queued{Open: true}), []int64{5, 6})
+	same(t, "what is unsent", outbox(k1, rows.Queued{Unsent: true}), []int64{6})
+	all := list(t, b.Outbox(t.Context(), k1, rows.Queued{}), func(o rows.Out) string { return o.ID })
+	if slices.Contains(all, "") || len(slices.Compact(slices.Sorted(slices.Values(all)))) != 3 {
+		t.Errorf("deliveries are called %q", all)
+	}
+	same(t, "a delivery", outbox(channels.Key{}, rows.Queued{ID: all[1]}), []int64{5})
+	same(t, "a delivery of another", outbox(k2, rows.Queued{ID: all[1]}), []int64(nil))
+	ref, err := b.Find(t.Context(), all[0])
+	if err != nil || ref.Lane != rows.LaneOut || ref.Key != k1 || ref.Seq != 4 {
+		t.Errorf("Find = %+v, %v", ref, err)
+	}
+}
+
+// lightRowsKeepTheirWords: a row that was read light is put back without what
+// nobody read.
+func lightRowsKeepTheirWords(t *testing.T, b rows.Backend) {
+	put(t, b, of(queues(k1, 1, 1, []*rows.InPut{in(k1, 1, rules.InWaiting)})))
+	must(t, b.Update(t.Context(), func(r rows.Reader) (rows.Changes, error) {
+		for row, err := range r.Inbox(t.Context(), k1, rows.Queued{Open: true, Light: true}) {
+			row.State, row.Why = rules.InDone, "answered"
+			return of(queues(k1, 1, 0, []*rows.InPut{{In: row}})), err
+		}
+		return rows.Changes{}, errMine
+	}))
+	for row, err := range b.Inbox(t.Context(), k1, rows.Queued{}) {
+		must(t, err)
+		if row.Inbound.Text != "text 1" || row.State != rules.InDone || row.Why != "answered" || len(row.Inbound.Sender.IDs) != 1 {
+			t.Errorf("the row is %+v", row)
+		}
+	}
+}
+
+func deletedRowsLeaveMarks(t *testing.T, b rows.Backend) {
+	put(t, b, of(queues(k1, 3, 1, []*rows.InPut{in(k1, 1, rules.InDone), in(k1, 2, rules.InWaiting), in(k1, 3, rules.InDone)})))
+	gone := &rows.Chat{Head: rows.Head{Key: k1, Seq: 3, Waiting: 1}, Settled: true}
+	put(t, b, of(gone))
+	same(t, "rows that wait", inboxOf(t, b, rows.Queued{}), []int64{2})
+	for seq := range int64(3) {
+		m := in(k1, seq+1, "").Inbound
+		marked, err := b.Marked(t.Context(), rules.Hash(rules.Dedupe(m)))
+		must(t, err)
+		_, accepted, err := b.Accepted(t.Context(), m)
+		must(t, err)
+		if waits := seq+1 == 2; marked == waits || accepted != waits {
+			t.Errorf("message %d is marked: %v, accepted: %v", seq+1, marked, accepted)
+		}
+	}
+	put(t, b, of(&rows.Chat{Head: rows.Head{Key: k1}, Gone: true}))
+	if _, ok, err := b.Head(t.Context(), k1); ok || err != nil {
+		t.Errorf("Head of what is gone = %v, %v", ok, err)
+	}
+	if marks := list(t, b.Marks(t.Context()), func(s string) string { return s }); len(marks) != 5 || !slices.IsSorted(marks) {
+		t.Errorf("marks = %q, want two of each id and one of each message id", marks)
+	}
+}
+
+func messages(t *testing.T, b rows.Backend) {
+	put(t, b, of(said(k1, "20260501_001", 700))) // more than is kept in memory, and than one part
+	for _, test := range []struct {
+		q           rows.Said
+		n           int
+		first, last int64
+	}{
+		{rows.Said{}, 700, 1, 700},
+		{rows.Said{Newest: true}, 700, 700, 1},
+		{rows.Said{After: 10, Before: 13}, 2, 11, 12},
+		{rows.Said{After: 698, Newest: true}, 2, 700, 699},
+		{rows.Said{Once: true, Light: true}, 700, 1, 700},
+	} {
+		got := list(t, b.Messages(t.Context(), k1, test.q), messageSeq)
+		if len(got) != test.n || got[0] != test.first || got[len(got)-1] != test.last {
+			t.Errorf("Messages(%+v) = %d from %v", test.q, len(got), got[:min(3, len(got))])
+		}
+	}
+	all, _, err := b.Match(t.Context(), rows.Words{Query: []string{"word300"}, Key: k1, Most: 9, Enough: 9})
+	must(t, err)
+	if len(all) != 1 || all[0].Seq != 300 {
+		t.Errorf("Match = %+v", all)
+	}
+}
+
+func rewritten(t *testing.T, b rows.Backend) {
+	put(t, b, of(said(k1, "20260501_001", 3)))
+	before := list(t, b.Messages(t.Context(), k1, rows.Said{Newest: true}), content)
+	change := said(k1, "20260501_001", 3)
+	change.Begun, change.Messages = nil, nil
+	change.Rewritten = []sessions.Message{{Seq: 2, Role: sessions.RoleUser, Content: "other", At: noon}}
+	put(t, b, of(change))
+	same(t, "messages before", before, []string{"word3", "word2", "word1"})
+	same(t, "messages", list(t, b.Messages(t.Context(), k1, rows.Said{Newest: true}), content), []string{"word3", "other", "word1"})
+	for word, want := range map[string]int{"word2": 0, "other": 1} {
+		found, _, err := b.Match(t.Context(), rows.Words{Query: []string{word}, Key: k1, Most: 9, Enough: 9})
+		if must(t, err); len(found) != want {
+			t.Errorf("%d messages with %q, want %d", len(found), word, want)
+		}
+	}
+}
+
+func moves(t *testing.T, b rows.Backend) {
+	one, two := said(k1, "20260501_001", 2), said(k2, "20260501_002", 2)
+	one.Seq, one.Waiting, one.In = 1, 1, []*rows.InPut{in(k1, 1, rules.InWaiting)}
+	two.Seq, two.Waiting, two.In = 1, 1, []*rows.InPut{in(k2, 1, rules.InWaiting)}
+	put(t, b, of(one, two))
+	joined := &rows.Chat{
+		Head:  rows.Head{Key: k2, Seq: 3, MessageSeq: 6, Waiting: 2, Conversation: &rows.Conversation{Generation: "20260501_002", From: 2, Messages: 4, Created: noon, Updated: noon}},
+		Moves: []rows.Move{{From: k2, Queues: 2, Message: 4}, {From: k1, Queues: 1, Message: 2}},
+		Anew:  true, Begun: []sessions.Generation{{ID: "20260501_002", FirstSeq: 3, Began: noon}},
+	}
+	left := &rows.Chat{Head: rows.Head{Key: k1, Seq: 1, MessageSeq: 2}, Cleared: true}
+	put(t, b, of(joined, left))
+	same(t, "messages", list(t, b.Messages(t.Context(), k2, rows.Said{}), messageSeq), []int64{3, 4, 5, 6})
+	same(t, "rows", list(t, b.Inbox(t.Context(), k2, rows.Queued{Open: true}), func(r rows.In) string { return fmt.Sprint(r.Seq, r.Inbound.Key, r.Inbound.ID) }), []string{"2 x:2x:1 1", "3 x:2x:2 1"})
+	same(t, "what is left", inboxOf(t, b, rows.Queued{}), []int64(nil))
+	found, _, err := b.Match(t.Context(), rows.Words{Query: []string{"word1"}, Key: k2, Most: 9, Enough: 9})
+	if must(t, err); len(found) != 2 {
+		t.Errorf("%d messages are found, want 2", len(found))
+	}
+}
+
+func heads(t *testing.T, b rows.Backend) {
+	for i, k := range []string{"x:a", "x:b", "x:c"} {
+		ch := said(channels.MustKey(k), fmt.Sprintf("20260501_%03d", i+1), 1)
+		ch.Conversation.Updated = noon.Add(time.Duration(i/2) * time.Hour) // two of one moment
+		put(t, b, of(ch))
+	}
+	put(t, b, of(queues(channels.MustKey("x:q"), 1, 1, []*rows.InPut{in(channels.MustKey("x:q"), 1, rules.InWaiting)})))
+	at := func(o rows.Order, after *sessions.Place) []string {
+		return list(t, b.Heads(t.Context(), o, after), headKey)
+	}
+	same(t, "by key", at(rows.ByKey, nil), []string{"x:a", "x:b", "x:c", "x:q"})
+	same(t, "newest", at(rows.Newest, nil), []string{"x:c", "x:a", "x:b"})
+	same(t, "oldest", at(rows.Oldest, nil), []string{"x:b", "x:a", "x:c"})
+	same(t, "after a place", at(rows.Newest, &sessions.Place{Updated: noon, Key: channels.MustKey("x:a")}), []string{"x:b"})
+}
+
+func recordsByExample(t *testing.T, b rows.Backend) {
+	fact := func(scope string, id int64) sessions.Record {
+		return sessions.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: sessions.Fact{ID: id, Text: fmt.Sprint(scope, id), At: noon}}}
+	}
+	put(t, b, rows.Changes{Records: []sessions.Record{fact("b", 1), fact("a", 2), fact("a", 3)}})
+	names := func(like sessions.Record) []string { return list(t, b.Records(t.Context(), like), name) }
+	same(t, "all", names(sessions.Record{Fact: &sessions.FactRecord{}}), []string{"a2", "a3", "b1"})
+	same(t, "of a scope", names(sessions.Record{Fact: &sessions.FactRecord{Scope: "a"}}), []string{"a2", "a3"})
+	put(t, b, rows.Changes{Removed: []sessions.Record{fact("a", 3)}})
+	last, err := b.LastFact(t.Context())
+	if must(t, err); last != 3 {
+		t.Errorf("LastFact = %d after the last was removed, want 3", last)
+	}
+	put(t, b, rows.Changes{Removed: []sessions.Record{{Fact: &sessions.FactRecord{Scope: "a"}}}})
+	same(t, "without a scope", names(sessions.Record{Fact: &sessions.FactRecord{}}), []string{"b1"})
+	due := sessions.Record{Job: &sessions.JobRecord{Job: "j", Due: noon}}
+	put(t, b, rows.Changes{Records: []sessions.Record{due}})
+	due.Job = &sessions.JobRecord{Job: "j", Due: noon.Add(time.Hour)}
+	put(t, b, rows.Changes{Records: []sessions.Record{due}})
+	same(t, "a job that was put twice", list(t, b.Records(t.Context(), sessions.Record{Job: &sessions.JobRecord{Job: "j"}}), func(r sessions.Record) time.Time { return r.Job.Due }), []time.Time{noon.Add(time.Hour)})
+}
+
+func aSnapshotStays(t *testing.T, b rows.Backend) {
+	put(t, b, of(said(k1, "20260501_001", 2)))
+	must(t, b.Snapshot(t.Context(), func(r rows.Reader) error {
+		_, _, err := r.Head(t.Context(), k1) // now it has begun
+		must(t, err)
+		more := said(k1, "20260501_001", 3)
+		more.Begun, more.Messages = nil, more.Messages[2:]
+		put(t, b, of(more, said(k2, "20260501_002", 1)))
+		same(t, "heads as they were", list(t, r.Heads(t.Context(), rows.ByKey, nil), headKey), []string{"x:1"})
+		same(t, "messages", list(t, r.Messages(t.Context(), k1, rows.Said{}), content), []string{"word1", "word2"})
+		return nil
+	}))
+	same(t, "heads", list(t, b.Heads(t.Context(), rows.ByKey, nil), headKey), []string{"x:1", "x:2"})
+}
