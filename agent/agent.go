@@ -116,6 +116,7 @@ type Agent struct {
 	now     func() time.Time
 	lengths lengths
 	habits  habits
+	halves  halves
 	// compacting is opts.Compaction, or what SetCompaction was given last.
 	compacting atomic.Pointer[compacting]
 	watch      watch

@@ -29,6 +29,17 @@ type Request struct {
 	// Format is a JSON schema that the answer is to follow, where the server
 	// obeys one; nil: free text.
 	Format json.RawMessage
+	// Asked, if not nil, is shared by all tries of one answer.
+	Asked *Asked
+}
+
+// Asked keeps one answer with one model, where several may give it ([Several]).
+type Asked struct {
+	// Model is who was asked last. A model over several sets it before each call.
+	Model string
+	// Shown says that people saw some of the answer. Then only Model may be
+	// asked again: another model would write another answer.
+	Shown bool
 }
 
 // Delta is a piece of an answer while it streams.

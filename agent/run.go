@@ -54,6 +54,8 @@ type run struct {
 	// input begins, and fresh where what was added begins.
 	all        []sessions.Message
 	own, fresh int
+	// asked is who gives the next answer, and whether people saw some of it.
+	asked Asked
 	// said is what the model said to the person before its last message.
 	said  []string
 	usage sessions.Usage
@@ -104,6 +106,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 		return Result{}, err
 	}
 	res, err := r.loop(ctx)
+	a.halves.keep(t.ID, r.asked)
 	if err != nil {
 		res = Result{Usage: r.usage, Steps: r.steps}
 	}
@@ -135,6 +138,7 @@ func (a *Agent) begin(t Turn) (*run, error) {
 		return nil, ErrNoInput
 	}
 	r.replay(t.Steps)
+	r.asked = a.halves.of(t.ID)
 	return r, nil
 }
 

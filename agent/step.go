@@ -25,6 +25,7 @@ func (r *run) step(ctx context.Context, final bool) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.asked = Asked{}
 	r.steps++
 	m := &resp.Message
 	m.Role = sessions.RoleAssistant
@@ -117,6 +118,7 @@ func (r *run) send(ctx context.Context, req *Request) (*Response, error) {
 	if window.Bound(req.Messages)+r.fixed > most && r.a.messageTokens(req.Messages)+r.fixed > most {
 		return nil, &ModelError{Kind: ErrorContext, Err: errOverWindow}
 	}
+	req.Asked = &r.asked
 	return r.a.complete(ctx, r.model, req, r.stream)
 }
 
@@ -137,6 +139,7 @@ func (r *run) stream() func(Delta) {
 			alive()
 		}
 		if think != nil && d.Reasoning != "" {
+			r.asked.Shown = true
 			think(d.Reasoning)
 		}
 		if d.Text == "" {
@@ -145,6 +148,7 @@ func (r *run) stream() func(Delta) {
 		text := u.Add(d.Text)
 		if len(text) != shown { // less, where thoughts are taken back
 			shown = len(text)
+			r.asked.Shown = r.asked.Shown || r.t.Progress != nil
 			r.progress(Progress{Text: before + text})
 		}
 	}

@@ -25,8 +25,8 @@ type FallbackOptions struct {
 }
 
 // Fallback is a model over several: the first that is well answers. A failure
-// makes way for the next one only while nothing of the answer was shown, and
-// only if it lies with the server: what is too long for one model or malformed
+// makes way for the next one only while nothing of the answer was shown, also
+// when the answer is tried again ([agent.Asked]), and only if it lies with the server: what is too long for one model or malformed
 // is the caller's matter. A model that failed is passed over for a while; if all
 // have, the one whose time ends first is asked all the same.
 //
@@ -90,12 +90,27 @@ func (f *Fallback) order() []int {
 	return unwell[:1]
 }
 
+// orderFor is that order, or the one model that people saw begin the answer.
+func (f *Fallback) orderFor(a *agent.Asked) []int {
+	if a != nil && a.Shown {
+		for i := range f.models {
+			if f.models[i].Name() == a.Model {
+				return []int{i}
+			}
+		}
+	}
+	return f.order()
+}
+
 // Complete makes one call to each model until one answers; see [agent.Model].
 // If none does, the error is that of the first one asked whose trouble may pass.
 func (f *Fallback) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
 	var failed *agent.ModelError
-	for _, i := range f.order() {
+	for _, i := range f.orderFor(r.Asked) {
 		begun := false
+		if r.Asked != nil {
+			r.Asked.Model = f.models[i].Name()
+		}
 		resp, err := f.models[i].Complete(ctx, r, func(d agent.Delta) {
 			begun = true
 			if onDelta != nil {

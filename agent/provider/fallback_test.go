@@ -131,3 +131,74 @@ func TestFallbackAllFail(t *testing.T) {
 		}
 	})
 }
+
+// An answer that people saw some of is finished by the model that began it, in
+// the same turn and when the turn runs again; one that nobody saw is not.
+func TestFallbackLeavesShownAnswers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		broken  int  // streams of the first model that break
+		preview bool // people see the answer grow
+		want    string
+	}{
+		"shown":                  {1, true, "first"},
+		"shown, and a new run":   {4, true, "first"},
+		"nobody sees it grow":    {1, false, "second"},
+		"it never comes to more": {100, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				first, second := &breaking{broken: tt.broken}, &scripted{name: "second"}
+				a, err := agent.New(provider.NewFallback(first, []agent.Model{second}, provider.FallbackOptions{}), nil, agent.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				turn := agent.Turn{ID: "t1", Input: []sessions.Message{{Role: sessions.RoleUser, Content: "hi"}}}
+				var seen []string
+				if tt.preview {
+					turn.Progress = func(p agent.Progress) { seen = append(seen, p.Text) }
+				}
+				res, err := a.Run(t.Context(), turn)
+				if tt.broken >= 4 {
+					if err == nil || second.asked > 0 {
+						t.Fatalf("a half answer became %q, %v, and the second model was asked %d times", res.Text, err, second.asked)
+					}
+					res, err = a.Run(t.Context(), turn)
+				}
+				if tt.want == "" {
+					if err == nil || second.asked > 0 {
+						t.Errorf("Run = %q, %v, and the second model was asked %d times", res.Text, err, second.asked)
+					}
+					return
+				}
+				if err != nil || res.Messages[len(res.Messages)-1].Model != tt.want || (second.asked > 0) != (tt.want == "second") {
+					t.Fatalf("%+v, %v; want an answer of %s after %q", res.Messages, err, tt.want, seen)
+				}
+				// The next answer is anybody's again.
+				turn.ID, first.broken = "t2", 100
+				first.silent = true
+				if res, err = a.Run(t.Context(), turn); err != nil || res.Messages[len(res.Messages)-1].Model != "second" {
+					t.Errorf("the next turn: %+v, %v; want an answer of second", res.Messages, err)
+				}
+			})
+		})
+	}
+}
+
+// breaking is a model whose stream breaks so often, and then it answers.
+type breaking struct {
+	broken int
+	silent bool // it breaks before it says anything
+}
+
+func (b *breaking) Name() string { return "first" }
+
+func (b *breaking) Complete(_ context.Context, _ agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
+	if onDelta != nil && !b.silent {
+		onDelta(agent.Delta{Text: "Half an answer"})
+	}
+	if b.broken > 0 {
+		b.broken--
+		return agent.Response{}, failing(agent.ErrorTemporary, 0)
+	}
+	return agent.Response{Message: sessions.Message{Content: "Half an answer, and the rest."}}, nil
+}
