@@ -114,15 +114,6 @@ func (st *step) open(c *chat, light bool) ([]*rows.In, error) {
 	return pointers(st.r.Inbox(st.ctx, c.Key, rows.Queued{Open: true, Light: light}))
 }
 
-// inRow reads one inbox row, or nil.
-func (st *step) inRow(k channels.Key, seq int64) (*rows.In, error) {
-	list, err := pointers(st.r.Inbox(st.ctx, k, rows.Queued{Seqs: []int64{seq}}))
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	return list[0], nil
-}
-
 // one reads the record that is named like this, if there is one.
 func (st *step) one(like sessions.Record) (r sessions.Record, ok bool, err error) {
 	for r, err = range st.r.Records(st.ctx, like) {

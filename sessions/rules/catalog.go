@@ -17,11 +17,6 @@ func Page(q sessions.Query) int {
 	return min(max(q.Limit, 1), sessions.MaxPage)
 }
 
-// MatchesAll reports whether q leaves no conversation out.
-func MatchesAll(q sessions.Query) bool {
-	return q.Channel == "" && q.Tag == "" && len(q.Metadata) == 0 && q.Text == "" && q.UpdatedAfter.IsZero() && q.UpdatedBefore.IsZero()
-}
-
 // Matches reports whether c is one of those that q chooses.
 func Matches(q sessions.Query, c sessions.Conversation) bool {
 	switch {
