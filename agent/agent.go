@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"reflect"
 	"slices"
@@ -125,6 +126,8 @@ type Agent struct {
 	// makes the summariser's requests.
 	fit    func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message)
 	repair func(msgs []sessions.Message) []sessions.Message
+	// seed is for the names that conversations have for the provider's cache.
+	seed maphash.Seed
 }
 
 // New returns an agent that answers with model and tools. It starts nothing.
@@ -138,7 +141,7 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{
-		model: model, opts: opts, log: opts.Logger, now: opts.Now, repair: window.Repair, guessed: guessed,
+		model: model, opts: opts, log: opts.Logger, now: opts.Now, repair: window.Repair, guessed: guessed, seed: maphash.MakeSeed(),
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
 	}
 	a.fit = func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message) {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"slices"
 	"strings"
 
 	"dragoman/agent/window"
+	"dragoman/channels"
 	"dragoman/sessions"
 )
 
@@ -22,7 +24,7 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	req = Request{
 		System: r.frame.System, Tools: r.offer.specs,
 		MaxTokens: r.a.opts.MaxTokens, Temperature: r.a.opts.Temperature, Effort: r.a.effort(r.t.History.Settings),
-		Key: r.t.History.Generation, // unique in the store, and says nothing of the chat
+		Key: r.a.cacheKey(r.t.Key),
 	}
 	if final {
 		req.Tools = nil
@@ -46,6 +48,12 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 	req.Messages = view
 	unsaid += window.Uncovered(r.t.History)
 	return req, lack{all: unsaid + left, unsaid: unsaid}, nil
+}
+
+// cacheKey is [Request.Key] of the conversation k: the same for all of its
+// turns in this process. The seed is secret, so that nobody finds k by it.
+func (a *Agent) cacheKey(k channels.Key) string {
+	return fmt.Sprintf("%016x", maphash.String(a.seed, k.String()))
 }
 
 // missing counts the messages of all that view does not show and does not tell

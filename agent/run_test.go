@@ -61,17 +61,24 @@ func TestRunAnswers(t *testing.T) {
 	}
 }
 
-// The provider's prompt cache learns which conversation a request belongs to,
-// and nothing of who talks in it. A job has none.
+// The provider's prompt cache learns which requests are of one conversation,
+// from its first turn on and also after a /new, and nothing of who talks in it.
 func TestRequestsNameTheirConversation(t *testing.T) {
-	for _, generation := range []string{"20260301_001", ""} {
-		m := newScript(t, say("hello"))
-		turn := turnOf("hi")
-		turn.History.Generation = generation
-		run(t, newAgent(t, m, agent.Options{}), turn)
-		if got := m.requests()[0].Key; got != generation {
-			t.Errorf("the request of generation %q is named %q", generation, got)
-		}
+	m := newScript(t, say("hello"), say("hello"), say("hello"), say("hello"))
+	a := newAgent(t, m, agent.Options{})
+	turn := turnOf("hi")
+	for _, turn.History.Generation = range []string{"", "20260301_001", "20260301_002"} {
+		run(t, a, turn)
+	}
+	turn.Key = channels.MustKey("cli:other")
+	run(t, a, turn)
+	got := m.requests()
+	name := got[0].Key
+	if len(name) != 16 || strings.Trim(name, "0123456789abcdef") != "" || got[1].Key != name || got[2].Key != name {
+		t.Errorf("three turns of a conversation are named %q, %q and %q, want one number", name, got[1].Key, got[2].Key)
+	}
+	if got[3].Key == name {
+		t.Errorf("two conversations are both named %q", name)
 	}
 }
 
