@@ -69,6 +69,7 @@ func (t *tx) chat(ch *rows.Chat, ahead int64) (hidden int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	t.touched[ch.Key] = true
 	if deletes(ch) {
 		if err := t.shred(); err != nil {
 			return 0, err
@@ -404,6 +405,7 @@ func (t *tx) move(r *keyRow, m rows.Move) error {
 	if err != nil {
 		return err
 	}
+	t.touched[m.From] = true
 	if err := t.openItems(f, true); err != nil {
 		return err
 	}

@@ -184,7 +184,7 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.S
 	if k.IsZero() {
 		return stream(ctx, r.src, anyKey(r.scanIn), keyColumn+inColumns+inFrom+` WHERE r.state = 'waiting'`)
 	}
-	if q.Open && r.pooled() {
+	if q.Open && r.current(k) {
 		if list, ok := remembered[rows.In](r.b.work.Items(k, dispatch.Chat, dispatch.Heartbeat)); ok {
 			return given(list)
 		}
@@ -211,6 +211,13 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.S
 func (r reader) pooled() bool {
 	_, pooled := r.src.(pool)
 	return pooled
+}
+
+// current reports whether what the dispatcher remembers of k is what r would
+// read: everything that is durable, and inside of an update everything but what
+// earlier steps of the same commit changed.
+func (r reader) current(k channels.Key) bool {
+	return r.pooled() || r.t != nil && !r.t.touched[k]
 }
 
 // remembered are the rows of items, by their seqs, unless one of them has to be
@@ -321,7 +328,7 @@ func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.
 	if k.IsZero() {
 		return stream(ctx, r.src, anyKey(r.scanOut), keyColumn+outColumns+outFrom+` WHERE TRUE`+open)
 	}
-	if q.Unsent && r.pooled() {
+	if q.Unsent && r.current(k) {
 		if list, ok := remembered[rows.Out](r.b.work.Items(k, dispatch.Delivery)); ok {
 			return given(list)
 		}
@@ -343,6 +350,13 @@ func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.
 // delivery reads the delivery called id, of k unless that is zero. Its name tells
 // its row, unless it came from elsewhere or was moved.
 func (r reader) delivery(ctx context.Context, k channels.Key, id string) iter.Seq2[rows.Out, error] {
+	if !k.IsZero() && r.current(k) {
+		for _, it := range r.b.work.Items(k, dispatch.Delivery) {
+			if o, ok := it.Body.(*rows.Out); ok && o.ID == id {
+				return given([]rows.Out{*o})
+			}
+		}
+	}
 	query, scan := keyColumn+outColumns, anyKey(r.scanOut)
 	from, to := int64(math.MinInt64), int64(math.MaxInt64)
 	if !k.IsZero() {

@@ -105,7 +105,7 @@ func (s *backend) commit(batch []*op) {
 // its own: it may be one of them that the file does not take.
 func (s *backend) commitAll(live []*op) {
 	s.largest.Store(max(s.largest.Load(), int64(len(live))))
-	t := &tx{store: s, writer: s.writer}
+	t := &tx{store: s, writer: s.writer, touched: map[channels.Key]bool{}}
 	err := t.all(live)
 	if s.writer.rewrote { // nobody is told before what is known of it is gone
 		s.writer.rewrote = false
@@ -137,12 +137,13 @@ func (s *backend) commitAll(live []*op) {
 // it is durable.
 type tx struct {
 	*writer
-	store  *backend
-	items  []dispatch.Item
-	fenced []channels.Key
-	words  []wordsRow // to add to the search index
-	links  []link     // of inbox rows to occurrences, made at the end of an operation
-	unsaid [][2]int64 // ranges of message ids to take out of it, after that
+	store   *backend
+	items   []dispatch.Item
+	fenced  []channels.Key
+	words   []wordsRow            // to add to the search index
+	touched map[channels.Key]bool // keys that steps of this commit changed
+	links   []link                // of inbox rows to occurrences, made at the end of an operation
+	unsaid  [][2]int64            // ranges of message ids to take out of it, after that
 }
 
 // wordsRow is a message for the search index. The index is written once for
