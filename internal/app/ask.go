@@ -10,17 +10,20 @@ import (
 	"dragoman/sessions"
 )
 
-// ask is the [httpapi.Asker] of this daemon.
-func (d *Daemon) ask(ctx context.Context, k channels.Key, id, text string) (string, error) {
-	answer, err := d.gateway.Ask(ctx, k, id, text)
-	var refused *gateway.RefusedError
-	switch {
-	case errors.As(err, &refused):
-		err = &httpapi.Refusal{Sentence: refused.Why}
-	case errors.Is(err, gateway.ErrUnanswered):
-		err = &httpapi.Refusal{Sentence: err.Error()}
-	case errors.Is(err, sessions.ErrFull):
-		err = &httpapi.Refusal{Sentence: "too many messages wait in " + k.String() + "; try again in a while"}
+// asker is the [httpapi.Asker] of this daemon. Owner: nobody but whoever runs
+// it reads the answers.
+func (d *Daemon) asker(owner bool) httpapi.Asker {
+	return func(ctx context.Context, k channels.Key, id, text string) (string, error) {
+		answer, err := d.gateway.Ask(ctx, gateway.Question{Key: k, ID: id, Text: text, Owner: owner})
+		var refused *gateway.RefusedError
+		switch {
+		case errors.As(err, &refused):
+			err = &httpapi.Refusal{Sentence: refused.Why}
+		case errors.Is(err, gateway.ErrUnanswered):
+			err = &httpapi.Refusal{Sentence: err.Error()}
+		case errors.Is(err, sessions.ErrFull):
+			err = &httpapi.Refusal{Sentence: "too many messages wait in " + k.String() + "; try again in a while"}
+		}
+		return answer, err
 	}
-	return answer, err
 }

@@ -59,7 +59,7 @@ func (d *Daemon) openServers(context.Context) error {
 			return fmt.Errorf("app: http.public_url: %w", err)
 		}
 	}
-	o.Ask = httpapi.Ask(d.ask)
+	o.Ask = httpapi.Ask(d.asker(false))
 	if d.channels.web != nil {
 		o.Chat, o.Accounts = d.channels.web.Handler(), accounts{d}
 	}
@@ -90,7 +90,7 @@ func (d *Daemon) openAdmin() error {
 	mux := http.NewServeMux()
 	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{
 		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, Audit: auditLog(d.state), Eraser: d.eraser,
-		Approve: d.gateway.ApprovePairing, Ask: d.ask,
+		Approve: d.gateway.ApprovePairing, Ask: d.asker(true),
 	}))
 	mux.HandleFunc("POST "+linkPath, d.serveLink)
 	mux.HandleFunc("POST "+unlinkPath, d.serveUnlink)

@@ -2,10 +2,14 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"dragoman/channels"
@@ -20,8 +24,8 @@ const (
 	// askedEvery is how often the store is asked whether a question is answered.
 	askedEvery = 200 * time.Millisecond
 	// askedWithin is how many of the newest items of a conversation are looked
-	// through for it.
-	askedWithin = 200
+	// through for it. An answer alone may have mostParts.
+	askedWithin = 2 * mostParts
 )
 
 // ErrUnanswered: the question was taken, and ended without an answer.
@@ -33,13 +37,23 @@ type RefusedError struct{ Why string }
 
 func (e *RefusedError) Error() string { return e.Why }
 
-// Ask puts a question of the operator's into the conversation k and waits for
-// the answer, which is also delivered there. A question with the id of one that
-// was asked before is that one: only its answer is waited for, also after a
-// restart. When ctx ends first, the question stays and is answered all the
-// same. Errors: [*RefusedError], [ErrUnanswered], sessions.ErrFull, ctx's.
-func (g *Gateway) Ask(ctx context.Context, k channels.Key, id, text string) (string, error) {
-	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+// Question is what the operator asks in a conversation.
+type Question struct {
+	Key      channels.Key
+	ID, Text string
+	// Owner says that only whoever runs Dragoman reads the answer: where there is
+	// none they are told the cure too.
+	Owner bool
+}
+
+// Ask puts q into its conversation and waits for the answer, which is also
+// delivered there: it returns what the chat is sent for q, in lines of its own
+// if that is several messages. A question with the id of one that was asked
+// before is that one: only its answer is waited for, also after a restart. When
+// ctx ends first, the question stays and is answered all the same. Errors:
+// [*RefusedError], [ErrUnanswered], sessions.ErrFull, ctx's.
+func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
+	k, text := q.Key, strings.TrimSpace(strings.ToValidUTF8(q.Text, "\uFFFD"))
 	switch {
 	case g.bindings[k.Channel()] == nil:
 		return "", &RefusedError{"there is no channel " + k.Channel()}
@@ -51,7 +65,7 @@ func (g *Gateway) Ask(ctx context.Context, k channels.Key, id, text string) (str
 		return "", &RefusedError{"Dragoman is stopping"}
 	}
 	m := channels.Inbound{
-		Key: k, ID: "ask:" + id, Text: text, At: g.opts.Now(),
+		Key: k, ID: "ask:" + q.ID, Text: text, At: g.opts.Now(),
 		Sender: channels.Person{IDs: []string{operatorID}, Name: "operator"}, Private: true,
 	}
 	got, err := g.store.Accept(ctx, sessions.Entry{Inbound: m, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m)})
@@ -63,7 +77,7 @@ func (g *Gateway) Ask(ctx context.Context, k channels.Key, id, text string) (str
 		g.live.arrived(k, got.Seq, m, g.opts.Queue)
 	}
 	for {
-		if text, over, err := g.answerTo(ctx, k, m.ID); over || err != nil {
+		if text, over, err := g.answerTo(ctx, k, m.ID, q.Owner); over || err != nil {
 			return text, err
 		}
 		if !sleep(ctx, askedEvery) {
@@ -74,7 +88,7 @@ func (g *Gateway) Ask(ctx context.Context, k channels.Key, id, text string) (str
 
 // answerTo looks for the answer to a question in the store. Over says that
 // there is one, or that none will come.
-func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string) (text string, over bool, err error) {
+func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner bool) (text string, over bool, err error) {
 	items, err := g.store.Feed(ctx, k, 0, askedWithin)
 	if err != nil {
 		return "", false, fmt.Errorf("gateway: look for a question in %s: %w", k, err)
@@ -95,14 +109,99 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string) (text
 		return "", true, &RefusedError{"it was asked long ago; dragoman sessions show " + k.String() + " has its answer"}
 	}
 	turn := h.Messages[asked].Turn
-	for _, m := range slices.Backward(h.Messages[asked:]) {
-		switch {
-		case turn == "" || m.Turn != turn || m.Role != sessions.RoleAssistant || len(m.ToolCalls) > 0:
-		case m.Synthetic:
-			return "", true, &RefusedError{m.Content}
-		default:
-			return m.Content, true, nil
+	var said []string
+	var last sessions.Message
+	for _, m := range h.Messages[asked:] {
+		if turn != "" && m.Turn == turn && m.Role == sessions.RoleAssistant {
+			if last = m; m.Content != "" {
+				said = append(said, m.Content)
+			}
 		}
 	}
-	return "", true, ErrUnanswered
+	if last.Role == "" || len(last.ToolCalls) > 0 {
+		return "", true, ErrUnanswered
+	}
+	if text = sentFor(turn, items[i:]); text == "" {
+		text = strings.Join(said, "\n\n")
+	}
+	if !last.Synthetic {
+		return text, true, nil
+	}
+	if cure := g.cures.of(turn); owner && cure != "" {
+		text += "\n\n" + cure
+	}
+	return "", true, &RefusedError{text}
+}
+
+// asked reports whether the turn answers a question of [Gateway.Ask].
+func (r *run) asked() bool {
+	return slices.ContainsFunc(r.rows, func(w sessions.Waiting) bool { return w.Inbound.Sender.ID() == operatorID })
+}
+
+// name gives the replies to a question ids by which [sentFor] knows them.
+func (r *run) name(replies []sessions.Reply) {
+	if !r.asked() {
+		return
+	}
+	once := rand.Text()
+	for i := range replies {
+		replies[i].ID = fmt.Sprintf("%s%s.%d.%d", answerPrefix(r.id), once, len(replies), i)
+	}
+}
+
+// answerPrefix begins the ids of the replies of a turn. Networks and people see
+// the ids, so that they do not hold the turn's name, which has the chat's.
+func answerPrefix(turn string) string {
+	sum := sha256.Sum256([]byte(turn))
+	return fmt.Sprintf("turn:%x.", sum[:8])
+}
+
+// ofChannel begins a reply that its channel treats in a way of its own.
+var ofChannel = regexp.MustCompile(`^<!-- \w+ -->\n`)
+
+// sentFor is what turn answered with, or "" if not all of it is in items.
+func sentFor(turn string, items []sessions.FeedItem) string {
+	var parts []string
+	total := 0
+	for _, it := range items {
+		rest, ours := strings.CutPrefix(it.ID, answerPrefix(turn))
+		if !ours {
+			continue
+		}
+		if whole, file := strings.CutPrefix(it.Text, fileMark); file {
+			return whole
+		}
+		_, _ = fmt.Sscanf(rest[strings.IndexByte(rest, '.')+1:], "%d", &total)
+		parts = append(parts, ofChannel.ReplaceAllString(it.Text, ""))
+	}
+	if len(parts) != total {
+		return ""
+	}
+	return strings.Join(parts, "\n")
+}
+
+// cures keeps what whoever runs Dragoman can do about turns that answered a
+// question of theirs in a chat that is not theirs. It is memory only: after a
+// restart only the log has it.
+type cures struct {
+	mu sync.Mutex
+	m  map[string]string // by the turn's id
+}
+
+// curesKept bounds the memory.
+const curesKept = 1000
+
+func (c *cures) keep(turn, cure string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.m == nil || len(c.m) >= curesKept {
+		c.m = make(map[string]string)
+	}
+	c.m[turn] = cure
+}
+
+func (c *cures) of(turn string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.m[turn]
 }

@@ -20,7 +20,7 @@ func TestAsk(t *testing.T) {
 		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.agent.run = slowEcho(3 * time.Second) })
 		k := channels.MustKey("net:42") // of nobody on the allow list
 		for range 2 {
-			if got, err := w.gw.Ask(t.Context(), k, "q1", " how are you? "); got != "echo how are you?" || err != nil {
+			if got, err := w.gw.Ask(t.Context(), gateway.Question{Key: k, ID: "q1", Text: " how are you? "}); got != "echo how are you?" || err != nil {
 				t.Fatalf("Ask = %q, %v", got, err)
 			}
 		}
@@ -41,13 +41,13 @@ func TestAskDuringATurn(t *testing.T) {
 		time.Sleep(time.Second)
 		k := channels.MustKey("net:1")
 		for range 2 { // live, and out of the store
-			if got, err := w.gw.Ask(t.Context(), k, "q", "second"); got != "echo second" || err != nil {
+			if got, err := w.gw.Ask(t.Context(), gateway.Question{Key: k, ID: "q", Text: "second"}); got != "echo second" || err != nil {
 				t.Errorf("Ask = %q, %v", got, err)
 			}
 		}
 		w.say("1", "third")
 		time.Sleep(time.Minute)
-		if got, err := w.gw.Ask(t.Context(), k, "q", "second"); got != "echo second" || err != nil {
+		if got, err := w.gw.Ask(t.Context(), gateway.Question{Key: k, ID: "q", Text: "second"}); got != "echo second" || err != nil {
 			t.Errorf("Ask later = %q, %v", got, err)
 		}
 		w.expect("1", "echo first", "echo second", "echo third")
@@ -61,22 +61,22 @@ func TestAskWithoutAnAnswer(t *testing.T) {
 		k := channels.MustKey("net:1")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := w.gw.Ask(ctx, k, "q1", "hello"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := w.gw.Ask(ctx, gateway.Question{Key: k, ID: "q1", Text: "hello"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Ask with a deadline: %v", err)
 		}
 		go func() { time.Sleep(10 * time.Second); w.say("1", "/stop") }()
-		if _, err := w.gw.Ask(t.Context(), k, "q1", "hello"); !errors.Is(err, gateway.ErrUnanswered) {
+		if _, err := w.gw.Ask(t.Context(), gateway.Question{Key: k, ID: "q1", Text: "hello"}); !errors.Is(err, gateway.ErrUnanswered) {
 			t.Errorf("Ask of what is stopped: %v", err)
 		}
 		w.agent.mu.Lock()
 		w.agent.run = func(context.Context, agent.Turn) (string, error) { return "", errors.New("broken") }
 		w.agent.mu.Unlock()
 		var refused *gateway.RefusedError
-		if _, err := w.gw.Ask(t.Context(), k, "q2", "again"); !errors.As(err, &refused) || !strings.Contains(refused.Why, "Sorry") {
+		if _, err := w.gw.Ask(t.Context(), gateway.Question{Key: k, ID: "q2", Text: "again"}); !errors.As(err, &refused) || !strings.Contains(refused.Why, "Sorry") {
 			t.Errorf("Ask of a model that fails: %v", err)
 		}
 		for _, q := range []struct{ key, text string }{{"gone:1", "hello"}, {"net:1", " \n"}, {"net:1", strings.Repeat("x", 1<<20)}} {
-			if _, err := w.gw.Ask(t.Context(), channels.MustKey(q.key), "q3", q.text); !errors.As(err, &refused) {
+			if _, err := w.gw.Ask(t.Context(), gateway.Question{Key: channels.MustKey(q.key), ID: "q3", Text: q.text}); !errors.As(err, &refused) {
 				t.Errorf("Ask(%s, %d bytes): %v", q.key, len(q.text), err)
 			}
 		}

@@ -74,7 +74,7 @@ func (r *run) apology(id string, why agent.Cause, model *agent.ModelError) agent
 		said.cure = ""
 	}
 	text := r.g.spell(r.claim.Key, fmt.Sprintf("Sorry, %s (error %s).", said.person, id))
-	res := agent.Result{Text: r.g.owned(r.claim.Key, text, said.forOwner(model))}
+	res := agent.Result{Text: r.owned(text, said.forOwner(model))}
 	for _, w := range r.rows {
 		res.Messages = append(res.Messages, userMessage(w.Inbound, r.g.opts.Now()))
 	}
@@ -101,7 +101,17 @@ func (r *run) worded(res *agent.Result) string {
 	if last.Role == sessions.RoleAssistant && last.Synthetic {
 		last.Content = text
 	}
-	return r.g.owned(r.claim.Key, text, said.cure)
+	return r.owned(text, said.cure)
+}
+
+// owned is [Gateway.owned] in the turn's chat. Where the chat is not told more,
+// whoever asked from outside may be.
+func (r *run) owned(text, more string) string {
+	out := r.g.owned(r.claim.Key, text, more)
+	if out == text && more != "" && r.asked() {
+		r.g.cures.keep(r.id, more)
+	}
+	return out
 }
 
 // tooLong says what the model could not read, even alone: /new helps only
@@ -141,6 +151,7 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		if r.live != nil {
 			_, t.Replies[0].Edit = r.live.current()
 		}
+		r.name(t.Replies)
 		r.g.underway.finishes(r.claim.Key, t.Replies)
 		t.Replies = append(t.Replies, r.choice(t)...)
 	}

@@ -103,6 +103,7 @@ type Gateway struct {
 	crowd      limiter
 	resting    resting
 	outcomes   outcomes
+	cures      cures
 	sums       summaries
 	albums     albums
 	busy       busy
