@@ -90,6 +90,11 @@ type Options struct {
 	// a word, and how many tokens the model is taken to read from now on. It must
 	// not block, and is safe for concurrent use.
 	OnSilentCut func(model string, window int)
+	// Begins returns what was learnt before about the model of that name: whether
+	// its answers begin with thoughts that only their end marks. Nil: nothing.
+	// OnBegins, if not nil, is told what is learnt. Both are called side by side.
+	Begins   func(model string) (thinks, known bool)
+	OnBegins func(model string, thinks bool)
 	// Models finds the model that a conversation's settings name. Nil: the
 	// agent's model answers everywhere.
 	Models func(name string) (Model, error)

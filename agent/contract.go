@@ -83,6 +83,9 @@ type Abilities struct {
 	NoVision bool
 	// Window is how many tokens it takes, answer included; 0: unknown.
 	Window int
+	// Apart: its server never leaves thoughts in the text of an answer, so that the
+	// first answer can be shown while it grows.
+	Apart bool
 }
 
 // Able is a [Model] that knows what it can do. What it knows may change: it

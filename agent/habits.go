@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"sync"
 
 	"dragoman/agent/output"
@@ -21,32 +22,50 @@ type habit struct {
 	calls bool
 	// thinks: its last answer began with thoughts that only their end marked.
 	thinks bool
+	// known: an answer of it has ended, so that thinks is more than a guess.
+	known bool
 }
 
-func (h *habits) of(model string) habit {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.models[model]
+// habit is what is known of how the model of that name writes.
+func (a *Agent) habit(model string) habit {
+	a.habits.mu.Lock()
+	now := a.habits.models[model]
+	a.habits.mu.Unlock()
+	if !now.known && a.opts.Begins != nil {
+		now.thinks, now.known = a.opts.Begins(model)
+	}
+	return now
 }
 
-// note learns from an answer.
-func (h *habits) note(model string, called, thought bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	now := habit{calls: called || h.models[model].calls, thinks: thought}
-	if h.models[model] == now {
+// noteHabit learns from an answer of the model of that name.
+func (a *Agent) noteHabit(model string, now habit) {
+	before := a.habit(model)
+	now.calls = now.calls || before.calls
+	if !now.known {
+		now.thinks, now.known = before.thinks, before.known
+	}
+	if now == before {
 		return
 	}
+	h := &a.habits
+	h.mu.Lock()
 	if h.models == nil {
 		h.models = make(map[string]habit)
 	}
 	h.models[model] = now
+	h.mu.Unlock()
+	if a.opts.OnBegins != nil && now.known && (!before.known || now.thinks != before.thinks) {
+		a.opts.OnBegins(model, now.thinks)
+	}
 }
+
+// answerer is the name of the model that gives the answer.
+func (r *run) answerer() string { return cmp.Or(r.asked.Model, r.model.Name()) }
 
 // reader reads an answer in which text may call a tool: where the model was
 // offered some, and its server was never seen to tell calls from text.
 func (r *run) reader() output.Reader {
-	known := r.a.habits.of(r.model.Name())
+	known := r.a.habit(r.answerer())
 	rd := output.Reader{Thinks: known.thinks}
 	if len(r.offer.specs) > 0 && !known.calls && r.a.opts.TextTools != TextToolsOff {
 		rd.Tool = r.offer.has
@@ -72,9 +91,14 @@ func (r *run) readAnswer(resp *Response) {
 	if len(m.ToolCalls) > 0 {
 		rd.Tool = nil
 	}
+	thinks := rd.Thinks
 	rd.Add(m.Content)
 	a := rd.End()
-	r.a.habits.note(r.model.Name(), len(m.ToolCalls) > 0, a.Lone)
+	cut := resp.Finish == finishLength && !a.Lone
+	if cut && thinks && !resp.Thought {
+		a = output.Answer{Thought: true} // the end of its thoughts did not come
+	}
+	r.a.noteHabit(r.answerer(), habit{calls: len(m.ToolCalls) > 0, thinks: a.Lone, known: !cut})
 	m.Content = a.Text
 	resp.Thought = resp.Thought || a.Thought
 	if len(a.Calls) > 0 {

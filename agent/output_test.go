@@ -3,8 +3,10 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"dragoman/agent"
 )
@@ -71,21 +73,80 @@ func TestCutAnswersCallNothing(t *testing.T) {
 	}
 }
 
-// TestThoughtsAreTakenBack: what only turns out to be thoughts is taken back,
-// and the next answer of that model shows nothing before its thoughts end.
-func TestThoughtsAreTakenBack(t *testing.T) {
-	a := newAgent(t, newScript(t, say("Okay, they greet me. </think>\n\n Hello you.")), agent.Options{})
-	for i, want := range []string{"Okay, they greet me. |Hello |Hello you.", "Hello |Hello you."} {
-		var seen []string
-		turn := turnOf("hi")
-		turn.Progress = func(p agent.Progress) {
-			if p.Text != "" {
-				seen = append(seen, p.Text)
-			}
-		}
-		res := run(t, a, turn)
-		if got := strings.Join(seen, "|"); res.Text != "Hello you." || !res.Thought || !strings.HasSuffix(got, want) || i > 0 && got != want {
-			t.Errorf("answer %d: Text = %q, Thought = %v, shown %q, want %q", i, res.Text, res.Thought, got, want)
+// TestFirstAnswersAreHeldBack: until an answer of a model has ended, nobody sees
+// what may turn out to be thoughts, unless it is known that they come apart.
+func TestFirstAnswersAreHeldBack(t *testing.T) {
+	const lone, plain = "Okay, they greet me. </think>\n\n Hello you.", "Hello you."
+	cut := answer(response("Okay, they greet me", "length"))
+	aside := func(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
+		onDelta(agent.Delta{Reasoning: "They greet me."})
+		return say(plain)(ctx, r, onDelta)
+	}
+	broken := func(_ context.Context, _ agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
+		onDelta(agent.Delta{Text: "Okay, they greet "})
+		return agent.Response{}, modelError(agent.ErrorTemporary, 0)
+	}
+	for name, test := range map[string]struct {
+		replies []reply
+		able    agent.Abilities
+		learnt  map[string]bool
+		want    []string // what is shown of each answer while it grows
+		learns  map[string]bool
+	}{
+		"a lone end":           {[]reply{say(lone)}, agent.Abilities{}, nil, []string{"Hello |Hello you.", "Hello |Hello you."}, map[string]bool{"scripted": true}},
+		"marked":               {[]reply{say("<think>Hm. " + lone)}, agent.Abilities{}, nil, []string{"Hello |Hello you.", "Hello |Hello you."}, map[string]bool{"scripted": false}},
+		"no thoughts":          {[]reply{say(plain)}, agent.Abilities{}, nil, []string{"", "Hello |Hello you."}, map[string]bool{"scripted": false}},
+		"a broken stream":      {[]reply{broken, say(lone)}, agent.Abilities{}, nil, []string{"Hello |Hello you."}, map[string]bool{"scripted": true}},
+		"cut in its thoughts":  {[]reply{cut, say(lone)}, agent.Abilities{}, nil, []string{"", "Hello |Hello you."}, map[string]bool{"scripted": true}},
+		"a call first":         {[]reply{call("c1 get {}"), say(plain)}, agent.Abilities{}, nil, []string{"Hello |Hello you."}, map[string]bool{"scripted": false}},
+		"known to think":       {[]reply{say(lone)}, agent.Abilities{}, map[string]bool{"scripted": true}, []string{"Hello |Hello you."}, nil},
+		"known not to think":   {[]reply{say(plain)}, agent.Abilities{}, map[string]bool{"scripted": false}, []string{"Hello |Hello you."}, nil},
+		"the table knows":      {[]reply{say(plain)}, agent.Abilities{Apart: true}, nil, []string{"Hello |Hello you."}, map[string]bool{"scripted": false}},
+		"the wire tells":       {[]reply{aside}, agent.Abilities{}, nil, []string{"Hello |Hello you."}, map[string]bool{"scripted": false}},
+		"not the one in cache": {[]reply{say(lone)}, agent.Abilities{}, map[string]bool{"other": false}, []string{"Hello |Hello you."}, map[string]bool{"scripted": true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var learns map[string]bool
+				a := newAgent(t, &able{newScript(t, test.replies...), test.able}, agent.Options{
+					Begins: func(name string) (thinks, known bool) {
+						thinks, known = test.learnt[name]
+						return thinks, known
+					},
+					OnBegins: func(name string, thinks bool) { learns = map[string]bool{name: thinks} },
+				}, newCounter("get"))
+				for i, want := range test.want {
+					var seen []string
+					turn := turnOf("hi")
+					turn.Progress = func(p agent.Progress) {
+						if p.Text != "" {
+							seen = append(seen, p.Text)
+						}
+					}
+					run(t, a, turn)
+					if got := strings.Join(seen, "|"); got != want {
+						t.Errorf("answer %d: shown %q, want %q", i, got, want)
+					}
+				}
+				if !maps.Equal(learns, test.learns) {
+					t.Errorf("learnt %v, want %v", learns, test.learns)
+				}
+			})
+		})
+	}
+}
+
+// TestCutThoughts: an answer of a model that begins with thoughts has nothing
+// else if it was cut before they ended.
+func TestCutThoughts(t *testing.T) {
+	thinks := func(string) (bool, bool) { return true, true }
+	for text, want := range map[string]string{
+		"Okay, they greet me":                 "(I was still thinking when I reached the length limit, so there is no answer.)",
+		"Okay, they greet me. </think> Hello": "Hello\n\n(The answer was cut off here: it reached the length limit.)",
+	} {
+		res := run(t, newAgent(t, newScript(t, spoken(text, "length")), agent.Options{Begins: thinks}), turnOf("hi"))
+		if res.Text != want || !res.Thought {
+			t.Errorf("%q: Text = %q, Thought = %v", text, res.Text, res.Thought)
 		}
 	}
 }

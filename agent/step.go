@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/agent/output"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -127,12 +128,13 @@ func (r *run) stream() func(Delta) {
 	if r.t.Progress == nil && r.t.Alive == nil && r.t.Thoughts == nil {
 		return nil
 	}
-	u := r.reader()
+	var u output.Reader
+	read, waits := false, false
 	before := strings.Join(r.said, "\n\n")
 	if before != "" {
 		before += "\n\n"
 	}
-	shown := 0
+	shown, apart := 0, AbilitiesOf(r.model).Apart
 	alive, think := r.t.Alive, r.thoughts()
 	return func(d Delta) {
 		if alive != nil {
@@ -142,10 +144,17 @@ func (r *run) stream() func(Delta) {
 			r.asked.Shown = true
 			think(d.Reasoning)
 		}
+		apart = apart || d.Reasoning != ""
 		if d.Text == "" {
 			return
 		}
+		if !read { // not before: now it is known which model answers
+			read, u, waits = true, r.reader(), !r.a.habit(r.answerer()).known
+		}
 		text := u.Add(d.Text)
+		if waits && !apart && !u.Thought() {
+			return // all of it may turn out to be thoughts
+		}
 		if len(text) != shown { // less, where thoughts are taken back
 			shown = len(text)
 			r.asked.Shown = r.asked.Shown || r.t.Progress != nil

@@ -43,6 +43,9 @@ type Options struct {
 // Model is the demo.
 type Model struct{ delay time.Duration }
 
+// Abilities say that it writes no thoughts.
+func (*Model) Abilities() agent.Abilities { return agent.Abilities{Apart: true} }
+
 var _ agent.Model = (*Model)(nil)
 
 // New makes a demo model.

@@ -32,6 +32,8 @@ type Known struct {
 	// Shutdown is the day on which its maker ends it, YYYY-MM-DD, or "".
 	Shutdown string
 	Rank     int
+	// Apart: the server never leaves thoughts in the text of an answer.
+	Apart bool
 }
 
 // Lookup finds what the table knows of the model called name at the base URL.
@@ -51,6 +53,8 @@ func Lookup(base, name, api string) Known {
 			k.Shutdown = "" // its maker's day; others keep it as long as they like
 		}
 	}
+	// Who passes on other people's models has some whose thoughts are in the text.
+	k.Apart = p != nil && (p.base != "" && p.id != openRouter || r != nil && ours(p, r))
 	k.Traits = traitsOf(base, p, r)
 	if api != "" && api != "auto" {
 		k.Traits.API = api

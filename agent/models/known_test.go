@@ -54,6 +54,27 @@ func TestTraits(t *testing.T) {
 	}
 }
 
+// Only who serves models of its own never has thoughts in their text.
+func TestApart(t *testing.T) {
+	for name, tc := range map[string]struct {
+		base, model string
+		want        bool
+	}{
+		"OpenAI":           {openAI, "gpt-9", true},
+		"Anthropic":        {claude, "claude-sonnet-5-5", true},
+		"Gemini":           {gemini, "models/gemini-3-flash-preview", true},
+		"Azure":            {azureV1, "gpt-5.6-luna", true},
+		"another on Azure": {azureV1, "deepseek-r1", false},
+		"OpenRouter":       {openRouter, "openai/gpt-6-luna", false},
+		"own weights":      {local, "qwen3:8b", false},
+		"a proxy":          {local, "gpt-6-luna", false},
+	} {
+		if got := models.Lookup(tc.base, tc.model, "").Apart; got != tc.want {
+			t.Errorf("%s: Apart = %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
 // A maker's shutdown and prices hold at the maker's only.
 func TestLookup(t *testing.T) {
 	at := models.Lookup(openAI, "gpt-4.1-mini", "")

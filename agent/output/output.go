@@ -7,7 +7,8 @@
 // of such marks stays as it is: in code, and in a sentence with spaces or quotes
 // around them. What cannot be told yet while an answer comes is held back until
 // it can; only thoughts whose opening mark was in the template, so that nothing
-// but their end shows them, may be shown before that, and are then taken back.
+// but their end shows them, are returned before that, and are then taken back.
+// Package agent shows nothing of a model's first answer before that.
 //
 // Nothing here fails, and nothing starts a goroutine.
 package output
@@ -71,6 +72,9 @@ func (r *Reader) Add(piece string) string {
 	r.scan(false)
 	return r.out.String()
 }
+
+// Thought says that thoughts have ended in what was read so far.
+func (r *Reader) Thought() bool { return r.read.Thought }
 
 // End returns what the whole answer holds.
 func (r *Reader) End() Answer {

@@ -67,12 +67,14 @@ type hosted struct {
 	// configured is the window that the configuration gives the model; 0: none.
 	configured int
 	sees       bool // the configuration says that it does
+	apart      bool // see [agent.Abilities]
 }
 
 // begin looks at the model's server for the first time.
 func (v *hosted) begin() {
 	f := models.Assume(v.server, v.Name())
 	v.found.Store(&f)
+	v.apart = models.Lookup(v.server.BaseURL, v.Name(), v.server.API).Apart
 	v.looked = make(chan struct{})
 	v.look(func() { close(v.looked) })
 }
@@ -89,6 +91,7 @@ func (v *hosted) Abilities() agent.Abilities {
 	if a.Window == 0 || f.Window > 0 && f.Window < a.Window {
 		a.Window = f.Window
 	}
+	a.Apart = v.apart
 	if v.configured > 0 {
 		a.Window = v.configured
 	}

@@ -17,7 +17,7 @@ import (
 	"dragoman/internal/config"
 )
 
-// learntName is the file with what model servers' refusals have taught.
+// learntName is the file with what refusals and answers of model servers have taught.
 const learntName = "models.json"
 
 // learntFile is that file. What was learnt under another configuration of the
@@ -25,6 +25,9 @@ const learntName = "models.json"
 type learntFile struct {
 	Configuration string        `json:"configuration"` // a hash
 	Models        []learntModel `json:"models"`
+	// Begins says of models whether their answers begin with thoughts that only
+	// their end marks. Models that it does not name have not answered yet.
+	Begins map[string]bool `json:"thoughts_first,omitempty"`
 }
 
 type learntModel struct {
@@ -122,6 +125,33 @@ func (l *learnt) keep(s models.Server, name string, what []provider.Learned) {
 	default:
 		l.file.Models = append(l.file.Models, learntModel{models.Shown(s.BaseURL), name, what})
 	}
+	l.save(name)
+}
+
+// begins is what is known of how the model of that name begins its answers.
+func (l *learnt) begins(name string) (thinks, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	thinks, known = l.file.Begins[name]
+	return thinks, known
+}
+
+// keepBegins remembers it.
+func (l *learnt) keepBegins(name string, thinks bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.file.Begins[name]; !known && len(l.file.Begins) >= mostLearnt {
+		return
+	}
+	if l.file.Begins == nil {
+		l.file.Begins = make(map[string]bool)
+	}
+	l.file.Begins[name] = thinks
+	l.save(name)
+}
+
+// save writes the file after something was learnt of the model of that name.
+func (l *learnt) save(name string) {
 	b, err := json.MarshalIndent(l.file, "", "  ")
 	if err == nil {
 		err = l.write(append(b, '\n'))

@@ -1,11 +1,14 @@
 package app_test
 
 import (
+	"context"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"dragoman/agent/agenttest"
+	"dragoman/channels/live"
 )
 
 // What a server refused once it is not asked for again, also not after a
@@ -43,4 +46,55 @@ func TestLearntOverRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask("four", 2)
+}
+
+// The first answer of a model is shown when it is whole. How it begins is known
+// after that, also after a restart, so that the next one is shown while it grows.
+func TestHabitsOverRestarts(t *testing.T) {
+	t.Parallel()
+	seen := make(chan struct{})
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"m"}, Reply: func(r *agenttest.Request) agenttest.Reply {
+		return func(x *agenttest.Exchange) {
+			x.Text("This is ", "the beginning ")
+			x.Flush()
+			if strings.Contains(r.LastUser(), "two") {
+				select {
+				case <-seen:
+				case <-t.Context().Done():
+				}
+			}
+			x.Text("and the end.")
+			x.End("stop")
+		}
+	}})
+	p := newPlace(t, "model: {base_url: '"+server.URL()+"', name: m}")
+	ask := func(text string, grows func(string)) {
+		t.Helper()
+		r := p.run()
+		defer r.stop()
+		page := r.page("")
+		ctx, leave := context.WithCancel(t.Context())
+		reading, attached := make(chan error, 1), make(chan struct{})
+		var once sync.Once
+		go func() {
+			reading <- page.Events(ctx, -1, func(e live.Event) {
+				once.Do(func() { close(attached) })
+				if e.Preview != nil && e.Preview.Text != "" {
+					grows(e.Preview.Text)
+				}
+			})
+		}()
+		<-attached
+		if got := r.ask(page, text); got != "This is the beginning and the end." {
+			t.Errorf("the answer = %q", got)
+		}
+		leave()
+		<-reading
+	}
+	ask("one", func(text string) { t.Errorf("of the first answer people see %q before its end", text) })
+	if kept, err := os.ReadFile(p.state("models.json")); err != nil || !strings.Contains(string(kept), `"m": false`) {
+		t.Errorf("what was learnt is kept as %s, %v", kept, err)
+	}
+	var once sync.Once
+	ask("two", func(string) { once.Do(func() { close(seen) }) })
 }

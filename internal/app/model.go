@@ -302,6 +302,9 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 		Compaction: d.cfg.Summary.Compaction(), Prune: d.cfg.Prune.Rules(), Models: d.others, Logger: d.log,
 	}
 	o.OnSilentCut = func(model string, _ int) { d.metrics.SilentCut(d.labelOf(model)) }
+	if d.hosted != nil {
+		o.Begins, o.OnBegins = d.learnt.begins, d.learnt.keepBegins
+	}
 	o.Windows, o.SummarizerWindow = d.windows(), d.cfg.Summary.Model.ContextWindow
 	if base := d.cfg.Summary.Model.BaseURL; base != d.cfg.Model.BaseURL {
 		o.SummarizerServer = base

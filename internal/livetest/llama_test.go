@@ -66,18 +66,19 @@ func TestLlamaKilledInAnAnswer(t *testing.T) {
 	address := freePort(t)
 	kill := serveLlamaAt(t, address, "-c", "131072")
 	h := startHouse(t, fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: tiny, context_window: 16384}", address))
+	h.ask("Are you there?") // a model's first answer has no preview
 	h.tell("Please sail on.")
-	testkit.Eventually(t, "a preview", func() bool { return len(h.api.FromBot(ada.ID)) > 0 })
+	testkit.Eventually(t, "a preview", func() bool { return len(h.api.FromBot(ada.ID)) > 1 })
 	kill()
 	testkit.Eventually(t, "the loss to be noticed", func() bool { return strings.Contains(h.out.String(), "the turn is postponed") })
 	serveLlamaAt(t, address, "-c", "16384", "-n", "40")
-	if text := h.next(0); !strings.Contains(text, "ferry sails") {
+	if text := h.next(1); !strings.Contains(text, "ferry sails") {
 		t.Errorf("the bot says %q, want the model's answer", text)
 	}
 	if got := h.ask("Are you back?"); !answered(got) {
 		t.Errorf("after that the bot says %q", got)
 	}
-	if n := len(h.api.FromBot(ada.ID)); n != 2 {
-		t.Errorf("the chat shows %d messages of the bot, want 2: %q", n, h.api.FromBot(ada.ID))
+	if n := len(h.api.FromBot(ada.ID)); n != 3 {
+		t.Errorf("the chat shows %d messages of the bot, want 3: %q", n, h.api.FromBot(ada.ID))
 	}
 }

@@ -159,7 +159,7 @@ func (h *house) reply(x *agenttest.Exchange) {
 		return
 	}
 	name, _, _ := strings.Cut(rest, " ")
-	x.Text("This is ", "the beginning ")
+	x.Text("<think>An echo.</think>", "This is ", "the beginning ") // what comes after thoughts is shown at once
 	gate := h.gates.gate(name)
 	for open := false; !open; {
 		select {
