@@ -1,0 +1,195 @@
+package memory
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+)
+
+// Messages: see rows.Reader. It reads what is in memory first.
+func (r reader) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.Seq2[sessions.Message, error] {
+	return func(yield func(sessions.Message, error) bool) {
+		if q.Newest {
+			r.newestFirst(ctx, k, q, yield)
+			return
+		}
+		list, err := r.said(ctx, k, q, func(c *chat) bool {
+			here := c.conv.messages
+			return len(here) == c.conv.Messages || len(here) > 0 && here[0].Seq <= q.After+1
+		})
+		for _, m := range list {
+			if !q.Light {
+				m = rules.Clone(m)
+			}
+			if !yield(m, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(sessions.Message{}, err)
+		}
+	}
+}
+
+// said reads messages that are in memory, once what is there is enough.
+func (r reader) said(ctx context.Context, k channels.Key, q rows.Said, enough func(*chat) bool) (list []sessions.Message, err error) {
+	err = r.gathered(ctx, k, q.Once, enough, func(c *chat) {
+		// Messages are replaced and never changed, so the slice can be shared.
+		all := c.conv.messages
+		from, _ := find(all, q.After+1)
+		to := len(all)
+		if q.Before > 0 {
+			to, _ = find(all, q.Before)
+		}
+		list = all[from:max(from, to):max(from, to)]
+	})
+	return list, err
+}
+
+// newestFirst yields what is in memory, and reads the rest only if somebody
+// asks for it.
+func (r reader) newestFirst(ctx context.Context, k channels.Key, q rows.Said, yield func(sessions.Message, error) bool) {
+	for _, enough := range []bool{true, false} {
+		first := int64(0)
+		list, err := r.said(ctx, k, q, func(c *chat) bool {
+			first = c.msgSeq - int64(c.conv.Messages) + 1
+			return enough || len(c.conv.messages) == c.conv.Messages
+		})
+		if err != nil {
+			yield(sessions.Message{}, err)
+			return
+		}
+		for _, m := range slices.Backward(list) {
+			if !yield(rules.Clone(m), nil) {
+				return
+			}
+			q.Before = m.Seq
+		}
+		if q.Before > 0 && q.Before <= max(first, q.After+1) {
+			return
+		}
+	}
+}
+
+// Match: see rows.Reader. It compares every message.
+func (r reader) Match(ctx context.Context, w rows.Words) (all, some []sessions.Message, err error) {
+	said, err := r.said(ctx, w.Key, w.Said, never)
+	for _, m := range said {
+		switch n := rules.Score(w.Query, m.Content); {
+		case n == 0 || !rules.Searched(m):
+		case n == len(w.Query):
+			all = append(all, m)
+		default:
+			some = append(some, m)
+		}
+	}
+	if len(all) >= w.Enough {
+		some = nil
+	}
+	return all, some, err
+}
+
+// never is content with what is in memory: what is on the disk may be damaged,
+// and a search is told.
+func never(*chat) bool { return false }
+
+// Scored: see rows.Reader. It compares every message.
+func (r reader) Scored(ctx context.Context, query []string, key channels.Key) iter.Seq2[sessions.Found, error] {
+	return func(yield func(sessions.Found, error) bool) {
+		keys := []channels.Key{key}
+		if key.IsZero() {
+			heads, _, err := r.page(ctx, rows.ByKey, nil, 0)
+			if err != nil {
+				yield(sessions.Found{}, err)
+				return
+			}
+			keys = nil
+			for _, h := range heads {
+				keys = append(keys, h.Key)
+			}
+		}
+		for _, k := range keys {
+			said, err := r.said(ctx, k, rows.Said{Once: true}, never)
+			if err != nil {
+				yield(sessions.Found{}, err)
+				return
+			}
+			for _, m := range said {
+				if n := rules.Score(query, m.Content); n > 0 && rules.Searched(m) && !yield(sessions.Found{Key: k, Message: m, Words: n}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Generations: see rows.Reader.
+func (r reader) Generations(ctx context.Context, k channels.Key) (list []sessions.Generation, err error) {
+	err = r.do(ctx, func() error {
+		if c := r.b.chats[k]; c != nil && c.conv != nil {
+			list = slices.Clone(c.conv.generations)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Summaries: see rows.Reader.
+func (r reader) Summaries(ctx context.Context, k channels.Key) (list []sessions.Summary, err error) {
+	err = r.do(ctx, func() error {
+		c := r.b.chats[k]
+		if c == nil || c.conv == nil {
+			return nil
+		}
+		if err := r.b.load(c); err != nil {
+			return err
+		}
+		list = slices.Clone(c.conv.summaries)
+		return nil
+	})
+	return list, err
+}
+
+// Writers: see rows.Reader. A disk keeps its own list, since what was said is
+// not in memory; what is, may be newer.
+func (r reader) Writers(ctx context.Context, channel string) (list []sessions.Writer, err error) {
+	var all rules.Writers
+	err = r.do(ctx, func() error {
+		for k, c := range r.b.chats {
+			if k.Channel() == channel && (r.b.disk == nil || r.inside) {
+				c.writers(&all)
+			}
+		}
+		if r.b.disk != nil && !r.inside {
+			r.b.outside.Add(1)
+		}
+		return nil
+	})
+	if err != nil || r.b.disk == nil {
+		return rules.SortWriters(all.List()), err
+	}
+	if !r.inside {
+		defer r.b.outside.Done()
+		return r.b.disk.Writers(ctx, channel)
+	}
+	list, err = r.b.disk.Writers(ctx, channel)
+	return append(list, all.List()...), err
+}
+
+// writers adds those of c to all.
+func (c *chat) writers(all *rules.Writers) {
+	for _, r := range c.in {
+		all.Inbound(r.Inbound)
+	}
+	if c.conv == nil {
+		return
+	}
+	for _, m := range c.conv.messages {
+		all.Message(c.key, m)
+	}
+}
