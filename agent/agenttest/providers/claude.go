@@ -34,6 +34,8 @@ func claudeError(f *refusal) string {
 	return `{"type":"error","error":{"type":"` + kind + `","message":` + quote(f.text) + `},"request_id":"req_011CSHoEeqs5C35K2UUqR7Fy"}`
 }
 
+// claudeModel knows one model. https://platform.claude.com/docs/en/api/errors;
+// https://github.com/anthropics/claude-code/issues/9243 has the words.
 func claudeModel(r *Request, m *memory) *refusal {
 	if name := r.text("model"); name != m.model {
 		f := bad("model: " + name)

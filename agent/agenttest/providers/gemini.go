@@ -33,6 +33,10 @@ func geminiError(f *refusal) string {
 	return string(b)
 }
 
+// geminiModel knows one model, with and without models/ in front of it.
+// https://ai.google.dev/gemini-api/docs/openai;
+// https://github.com/google-gemini/gemini-api-quickstart/issues/20 has the
+// words, of another version of the API.
 func geminiModel(r *Request, m *memory) *refusal {
 	name := r.text("model")
 	if name == m.model || name == "models/"+m.model {

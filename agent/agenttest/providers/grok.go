@@ -24,6 +24,8 @@ func grokError(f *refusal) string {
 	return `{"code":` + quote(code) + `,"error":` + quote(f.text) + `}`
 }
 
+// grokModel knows one model. https://docs.x.ai/developers/models;
+// https://github.com/elizaOS/eliza/issues/2578 has the words.
 func grokModel(r *Request, m *memory) *refusal {
 	if name := r.text("model"); name != m.model {
 		f := bad("The model "+name+" does not exist or your team does not have access to it.").about("", "Some requested entity was not found")

@@ -21,6 +21,8 @@ func kimiError(f *refusal) string {
 	return `{"error":{"message":` + quote(f.text) + `,"type":` + quote(kind) + `}}`
 }
 
+// kimiModel knows one model. https://platform.kimi.ai/docs/models;
+// https://github.com/langgenius/dify/issues/39778 has the words.
 func kimiModel(r *Request, m *memory) *refusal {
 	if name := r.text("model"); name != m.model {
 		f := bad("Not found the model "+name+" or Permission denied").about("", "resource_not_found_error")

@@ -117,6 +117,10 @@ func ollamaError(f *refusal) string {
 	return `{"error":{"message":` + quote(f.text) + `,"type":"api_error","param":null,"code":null}}`
 }
 
+// ollamaModel knows one model. https://docs.ollama.com/api/errors;
+// https://github.com/netease-youdao/QAnything/issues/555 has the error on /v1,
+// https://github.com/TheBlewish/Automated-AI-Web-Researcher-Ollama/issues/42
+// the words of newer versions.
 func ollamaModel(r *Request, m *memory) *refusal {
 	if name := r.text("model"); name != m.model {
 		f := bad("model '" + name + "' not found")

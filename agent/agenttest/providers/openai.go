@@ -160,6 +160,9 @@ func openAIPairs(r *Request, m *memory) *refusal {
 }
 
 // chatPairs is the same on chat completions, for all who copy them.
+// https://platform.openai.com/docs/guides/function-calling;
+// https://github.com/aliasrobotics/cai/issues/111 has the words,
+// https://github.com/langgenius/dify/issues/32222 those of DeepSeek.
 func chatPairs(r *Request, m *memory) *refusal {
 	return pairs(
 		func(i int, id string) *refusal {
