@@ -2,6 +2,7 @@ package irc
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -61,6 +62,9 @@ func (b *codeBlock) rows(out []row) []row {
 	blank := func(line string) bool { return row{cells: cellsOf(line, 0, nil)}.blank() }
 	lines := b.lines
 	if b.info != lineOfCode {
+		if info := strings.ReplaceAll(b.info, "\t", " "); strings.Contains(info, " ") || info != "" && !slices.ContainsFunc(lines, func(l string) bool { return !blank(l) }) {
+			lines, b.info = append([]string{info}, lines...), "" // text, and no language
+		}
 		for len(lines) > 0 && blank(lines[0]) {
 			lines = lines[1:]
 		}

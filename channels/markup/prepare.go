@@ -28,6 +28,8 @@ func prepare(md string) string {
 		switch {
 		case strings.TrimSpace(line) == "":
 			columns = 0
+		case columns > 0 && underline.MatchString(line):
+			line, columns = "\n"+line, 0 // else the parser puts the table before the words above it
 		case columns > 0:
 			line = joinSurplus(line, columns)
 		case i > 0 && !code[i-1] && delimiterRow.MatchString(line) && len(cellEnds(line)) == len(cellEnds(lines[i-1])):
@@ -38,6 +40,9 @@ func prepare(md string) string {
 	dropUsed(lines, code, to)
 	return strings.Join(lines, "\n")
 }
+
+// underline is a rule, or makes the line before it a heading.
+var underline = regexp.MustCompile(`^ {0,3}(-+|=+)[ \t]*$`)
 
 // dropUsed takes out the definitions that stand where they are used.
 func dropUsed(lines []string, code []bool, to map[string]*address) {

@@ -22,6 +22,7 @@ func TestSplit(t *testing.T) {
 		{"fits", "a\n\nb", markup.Ruler{Most: 200}, []string{"a\n\nb"}},
 		{"empty", "", markup.Ruler{Most: 200}, []string{"…"}},
 		{"nothing to see", " \n\u202e\n", markup.Ruler{Most: 200}, []string{"…"}},
+		{"a rule below a table", "Here:\n|a|b|\n|-|-|\n|1|2|\n---\nend", markup.Ruler{Most: 200}, []string{"Here:\n|a|b|\n|-|-|\n|1|2|\n\n---\nend"}},
 		{"at a paragraph", a + "\n\n" + b + b, markup.Ruler{Most: 200}, []string{a, b + b}},
 		{"at a space", strings.Repeat("a", 150) + " " + b, markup.Ruler{Most: 200}, []string{strings.Repeat("a", 150), b}},
 		{"not in a link", a + " [two words](https://example.org/" + strings.Repeat("x", 99) + ") b", markup.Ruler{Most: 200}, []string{a, "[two words](https://example.org/" + strings.Repeat("x", 99) + ") b"}},

@@ -23,7 +23,7 @@ type askCmd struct {
 // Help is what --help says beside the flags.
 func (*askCmd) Help() string {
 	return "The question and its answer become part of the conversation, and the chat gets the answer too. " +
-		"The daemon must run; without one, use dragoman chat." + example(`ask "Summarise the week." --key telegram:123456`)
+		"The daemon must run; without one, use dragoman chat.\n\n" + example(`ask "Summarise the week." --key telegram:123456`)
 }
 
 func (k *askCmd) Run(e *env, c *cli) error {

@@ -43,6 +43,8 @@ func TestMarkdown(t *testing.T) {
 		{"escapes", `\*a\* \_ \\ \q`, `<p>*a* _ \ \q</p>`},
 		{"code", "`a<b>` ``a`b`` ` c ` `open", "<p><code>a&lt;b&gt;</code> <code>a`b</code> <code>c</code> `open</p>"},
 		{"code keeps stars", "*a `*` b*", "<p><em>a <code>*</code> b</em></p>"},
+		{"text at a fence", "``` it is 42", `<div class="block"><div class="bar"><span>text</span><button type="button" class="copy">Copy</button></div>` +
+			`<pre><code>it is 42</code></pre></div>`},
 		{"block", "```go\nx := `1`\n\n**no**\n```\nafter", `<div class="block"><div class="bar"><span>go</span><button type="button" class="copy">Copy</button></div>` +
 			"<pre><code>x := `1`\n\n**no**</code></pre></div><p>after</p>"},
 		{"open block", "~~~\nstill", `<div class="block"><div class="bar"><span>text</span><button type="button" class="copy">Copy</button></div><pre><code>still</code></pre></div>`},

@@ -87,7 +87,10 @@ function codeBlock(lines, at, [, mark, info]) {
   let end = at + 1;
   const closing = new RegExp("^ {0,3}" + mark[0] + "{" + mark.length + ",}\\s*$");
   while (end < lines.length && !closing.test(lines[end])) end++;
-  const body = lines.slice(at + 1, end).join("\n");
+  const said = info.trim();
+  const named = /^\S{0,30}$/.test(said); // else it is text, and no language
+  const body = lines.slice(at + 1, end);
+  if (!named) body.unshift(said);
   const make = () => {
     const block = document.createElement("div");
     const bar = document.createElement("div");
@@ -97,12 +100,12 @@ function codeBlock(lines, at, [, mark, info]) {
     const code = document.createElement("code");
     block.className = "block";
     bar.className = "bar";
-    language.textContent = info.trim().split(/\s/)[0].slice(0, 30) || "text";
+    language.textContent = (named && said) || "text";
     copy.type = "button";
     copy.className = "copy";
     copy.textContent = "Copy";
     pre.tabIndex = 0;
-    code.textContent = body;
+    code.textContent = body.join("\n");
     bar.append(language, copy);
     pre.append(code);
     block.append(bar, pre);
