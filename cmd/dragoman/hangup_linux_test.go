@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +40,11 @@ func openTerminal(t *testing.T) (own, programs *os.File) {
 // A closed terminal stops the daemon that was started in it; SIGHUP with the
 // terminal open reloads. Under nohup it stays.
 func TestClosedTerminal(t *testing.T) {
+	// A signal that is handled here is not ignored there: the tests themselves may
+	// run under nohup.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	for name, tt := range map[string]struct{ begin, last string }{
 		"in a terminal": {`exec "$0"`, "draining"},
 		"under nohup":   {`trap "" HUP; exec "$0"`, "reloading"},

@@ -81,6 +81,9 @@ func (d *decoder) channelType(name string, n *yaml.Node, line int, at string) (s
 		}
 	}
 	switch {
+	case n.Kind == yaml.SequenceNode, n.Kind == yaml.ScalarNode && n.Tag != "!!null" && !slices.Contains(channelTypes, name):
+		d.problem(line, at, "is no channel, which has settings of its own", "indent this line further, under the name of its channel")
+		return "", false
 	case !written && !slices.Contains(channelTypes, kind):
 		d.problem(line, at, "has no type", "add type: "+strings.TrimPrefix(oneOf(channelTypes), "write "))
 		return "", false

@@ -91,6 +91,7 @@ func TestOneProblem(t *testing.T) {
 		{"tab", "agent:\n\tmax_steps: 3\n", "2 a tab stands in the indentation; indent with spaces"},
 		{"two documents", "http: {}\n---\nhttp: {}\n", "2 a second YAML document begins here; keep one, without --- between parts"},
 		{"not UTF-8", "http: {}\nagent: \xff\n", "2 this is not UTF-8 text; save the file as UTF-8"},
+		{"not indented", "channels:\n  web:\n  preview: off\n", "3 channels.preview: is no channel, which has settings of its own; indent this line further, under the name of its channel"},
 		{"a list", "- a\n", "1 want keys here, like key: value"},
 		{"a word", "hello\n", "1 want keys here, like key: value"},
 		{"unquoted star", "http: {token: *hunter2}\n", "0 a value that begins with * names an anchor, and there is none; put the value in quotes"},
@@ -276,13 +277,16 @@ channels:
 
 func TestCheckJobIsAsked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
-	write(t, path, "heartbeat:\n  jobs:\n  - {name: a, cron: x, target: \"web:default\", prompt: p}\n")
+	write(t, path, "heartbeat:\n  jobs:\n  - {name: a, cron: x, target: \"web:default\", prompt: p}\n  - {name: b, cron: y, prompt: p}\n")
 	o := options(t, path)
 	o.CheckJob = func(j config.Job) error {
 		return errors.Join(errors.New("cron: "+j.Cron), errors.New("second"))
 	}
 	_, _, err := config.Load(o)
-	want := []string{"3 heartbeat.jobs[0]: cron: x", "3 heartbeat.jobs[0]: second"}
+	want := []string{
+		"3 heartbeat.jobs[0]: cron: x", "3 heartbeat.jobs[0]: second",
+		`4 heartbeat.jobs[1].target: "" names no conversation; write channel:chat, like telegram:123456789`, "4 heartbeat.jobs[1]: cron: y", "4 heartbeat.jobs[1]: second",
+	}
 	if diff := cmp.Diff(want, problems(t, err)); diff != "" {
 		t.Error(diff)
 	}

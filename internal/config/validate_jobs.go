@@ -71,8 +71,11 @@ func (v *validator) schedule(path string, job Job) {
 		at = "heartbeat.time_zone"
 	}
 	v.timeZone(at, job.TimeZone)
-	v.target(path+".target", job.Target)
-	if check := v.opts.CheckJob; check != nil && len(v.problems) == before {
+	found := len(v.problems) > before
+	if v.target(path+".target", job.Target); len(v.problems) > before {
+		job.Target = "any:chat" // what is wrong with it was said
+	}
+	if check := v.opts.CheckJob; check != nil && !found {
 		for _, err := range unjoin(check(job)) {
 			what := err.Error()
 			if v.marks[path+".cron"].expanded || v.marks[path+".active_hours"].expanded {

@@ -139,13 +139,14 @@ func parseThreshold(text string) (Threshold, error) {
 	return Threshold(n), err
 }
 
-// Size is a number of bytes, written like 4096 or "256KiB".
+// Size is a number of bytes, written like 4096, "256KiB" or "1MB",
+// which is 1,000,000.
 type Size int64
 
 var sizeUnits = []struct {
 	suffix string
 	bytes  int64
-}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}, {"", 1}}
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"kB", 1e3}, {"B", 1}, {"", 1}}
 
 // String uses the largest unit that divides s.
 func (s Size) String() string {

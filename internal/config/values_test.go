@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,17 @@ func TestDurationAndSize(t *testing.T) {
 	for s, want := range map[config.Size]string{0: "0", 1: "1", 1024: "1KiB", 256 << 10: "256KiB", 3 << 20: "3MiB", 1025: "1025"} {
 		if got := s.String(); got != want {
 			t.Errorf("Size(%d) = %s, want %s", int64(s), got, want)
+		}
+	}
+}
+
+func TestSizesInMB(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	for text, want := range map[string]config.Size{"1MB": 1e6, "2 kB": 2e3, "1MiB": 1 << 20} {
+		write(t, path, "queue: {max_message_bytes: "+text+"}\n")
+		c, _, err := config.Load(options(t, path))
+		if err != nil || c.Queue.MaxMessageBytes != want {
+			t.Errorf("%s = %v, %v, want %d bytes", text, c, err, want)
 		}
 	}
 }
