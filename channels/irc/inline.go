@@ -153,9 +153,9 @@ func linkTarget(s string) (url string, n int) {
 			depth++
 		case ')':
 			if depth--; depth < 0 {
-				url, _, _ = strings.Cut(strings.Trim(s[:j], " "), " ")
-				url = unescape(strings.Trim(url, "<>"))
-				if url == "" {
+				url, title, _ := strings.Cut(strings.Trim(s[:j], " "), " ")
+				url, title = unescape(strings.Trim(url, "<>")), strings.TrimLeft(title, " ")
+				if url == "" || title != "" && !strings.ContainsAny(title[:1], `"'(`) { // words, and no title
 					return "", 0
 				}
 				return url, j + 1

@@ -33,6 +33,7 @@ func TestRender(t *testing.T) {
 		"lists":            {"* a\n+ b\n  - c\n1. d\n2) e\n- [ ] f", []string{"- a", "- b", "  - c", "1. d", "2) e", "- [ ] f"}},
 		"quote and rule":   {"> said\n***\n---", []string{"> said", "---", "---"}},
 		"links":            {"[Go](https://go.dev/a_b_c) <https://x.org/_y_> [https://a.b](https://a.b) [x](y \"t\") ![pic](https://p.q)", []string{"Go (https://go.dev/a_b_c) https://x.org/_y_ https://a.b x (y) pic (https://p.q)"}},
+		"words for a url":  {"[a](see below) [b](<c d>)", []string{"[a](see below) [b](<c d>)"}},
 		"link with bold":   {"**[a](https://b.c)**", []string{b + "a (https://b.c)"}},
 		"bare address":     {"https://a.b/_c_*d* **https://e.f**", []string{"https://a.b/_c_" + it + "d" + it + " " + b + "https://e.f"}},
 		"escapes":          {`\*a\* \_b\_ \# c:\dir`, []string{`*a* _b_ # c:\dir`}},
@@ -216,8 +217,8 @@ func TestBoundsOfLongLines(t *testing.T) {
 		"far star":   {"*" + far + "*", "*" + far + "*"},
 		"near text":  {"[" + near + "](http://x)", near + " (http://x)"},
 		"far text":   {"[" + far + "](http://x)", "[" + far + "](http://x)"},
-		"near title": {"[a](http://x " + near + ")", "a (http://x)"},
-		"far title":  {"[a](http://x " + far + ")", "[a](http://x " + far + ")"},
+		"near title": {"[a](http://x '" + near + "')", "a (http://x)"},
+		"far title":  {"[a](http://x '" + far + "')", "[a](http://x '" + far + "')"},
 	} {
 		got := strings.Join(irc.Wire(test.in, 1<<20), "|")
 		if got != test.want {

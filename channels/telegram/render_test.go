@@ -2,11 +2,11 @@ package telegram_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"dragoman/channels"
+	"dragoman/channels/channeltest"
 	"dragoman/channels/telegram"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,57 +87,17 @@ func TestSplitPrepares(t *testing.T) {
 // TestNothingIsDropped: whatever the Markdown, every word of an answer arrives,
 // and in order.
 func TestNothingIsDropped(t *testing.T) {
-	for seed := range uint64(150) {
-		rnd := rand.New(rand.NewPCG(seed, 54))
-		md, words := nasty(rnd)
+	for _, a := range channeltest.NastyAnswers(400) {
 		var shown strings.Builder
-		for _, piece := range split(t, md) {
+		for _, piece := range split(t, a.Markdown) {
 			_, plain := telegram.Render(piece)
 			shown.WriteString(plain + "\n")
 		}
-		rest := strings.Join(strings.Fields(shown.String()), "") // a word may be cut where a message ends
-		for _, w := range words {
-			_, after, found := strings.Cut(rest, w)
-			if !found {
-				t.Fatalf("seed %d: %q is not shown, or too early; the answer begins %.300q, what is left %.300q", seed, w, md, rest)
-			}
-			rest = after
-		}
+		a.EveryWord(t, shown.String(), channeltest.But{
+			Lost:  []channeltest.Place{channeltest.Language, channeltest.Surplus},
+			Moved: []channeltest.Place{channeltest.Definition},
+		})
 	}
-}
-
-// nasty is a random text of all that Markdown has, and its words.
-func nasty(rnd *rand.Rand) (md string, words []string) {
-	say := func(n int, between string) string {
-		var some []string
-		for range n {
-			words = append(words, fmt.Sprintf("w%dx", len(words)))
-			some = append(some, words[len(words)-1])
-		}
-		return strings.Join(some, between)
-	}
-	fences := []string{"```", "~~~", "````", "  ```", "> ```", "- ```", "```go\n", "```\n", "``` ", "~~~ js "}
-	wraps := []string{
-		"**%s**", "*%s*", "`%s`", "~~%s~~", "[%s](https://a.example/b)", "[`%s`](https://a.example/b)", "# %s", "> %s", "- %s", "7. %s",
-		"<b>%s</b>", "<!-- %s -->", "![%s](x)", "    %s", "\t%s", "|a|b|\n|-|-|\n|%s|c|\n", "- [ ] %s", "***%s", "%s\n---", "[%s]: http://x", "[a](http://x \"%s\")",
-	}
-	var b strings.Builder
-	for range 1 + rnd.IntN(12) {
-		n := 1 + rnd.IntN(5)
-		if rnd.IntN(8) == 0 {
-			n = 900 + rnd.IntN(1500) // longer than a message
-		}
-		switch rnd.IntN(4) {
-		case 0:
-			b.WriteString(fences[rnd.IntN(len(fences))] + say(max(n, 2), " "))
-		case 1:
-			b.WriteString(say(n, "\n"))
-		default:
-			fmt.Fprintf(&b, wraps[rnd.IntN(len(wraps))], say(min(n, 5), " "))
-		}
-		b.WriteString([]string{"\n", "\n\n", " ", "\n```\n"}[rnd.IntN(4)])
-	}
-	return b.String(), words
 }
 
 func split(t *testing.T, md string) []string {

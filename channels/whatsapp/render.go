@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -168,12 +169,21 @@ func (p *pen) Table(rows [][]markup.Body) {
 	p.Code(markup.Code{Text: b.String(), Block: true})
 }
 
-// asList writes every row as its cells behind the names of their columns.
+// asList writes every row as its cells behind the names of their columns. The
+// names of the first column, and of those without a cell, are above them all.
 func asList(rows [][]string) string {
 	if len(rows) == 1 {
 		return strings.Join(rows[0], " · ")
 	}
-	var lines []string
+	var lines, above []string
+	for i, name := range rows[0] {
+		if name != "" && (i == 0 || !slices.ContainsFunc(rows[1:], func(cells []string) bool { return i < len(cells) && cells[i] != "" })) {
+			above = append(above, name)
+		}
+	}
+	if len(above) > 0 {
+		lines = append(lines, strings.TrimSuffix(strings.Join(above, " · "), ":")+":")
+	}
 	for _, cells := range rows[1:] {
 		var named []string
 		for i, cell := range cells {

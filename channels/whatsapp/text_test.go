@@ -32,7 +32,7 @@ func TestRender(t *testing.T) {
 		{"link", "[Go](https://go.dev) and <https://go.dev> and [https://go.dev](https://go.dev)", "Go (https://go.dev) and https://go.dev and https://go.dev"},
 		{"bold over lines", "**a\nb**", "a\nb"},
 		{"narrow table", "| a | b |\n|---|---|\n| 1 | 22 |", "```\na  b\n1  22\n```"},
-		{"wide table", "| name | what it is |\n|---|---|\n| Go | a language made by people at a large company |", "- Go; what it is: a language made by people at a large company"},
+		{"wide table", "| name | what it is |\n|---|---|\n| Go | a language made by people at a large company |", "name:\n- Go; what it is: a language made by people at a large company"},
 		{"html", "a <b>x</b> &amp; c", "a <b>x</b> & c"},
 		{"escapes", `1\. not a list \*x\*`, "1. not a list *x*"},
 		{"escaped entity", `\&amp; \&lt;`, "&amp; &lt;"},
