@@ -83,35 +83,38 @@ func (s *session) more(chat string) bool {
 	if done == nil {
 		return false
 	}
-	s.wg.Go(func() { done(s.sayMore(ctx, chat, rest)) })
+	s.wg.Go(func() { s.sayMore(ctx, chat, rest, done) })
 	return true
 }
 
-// sayMore says as many lines of rest as a room is shown at once, and returns
-// what is left.
-func (s *session) sayMore(ctx context.Context, chat, rest string) (left string) {
+// sayMore says as many lines of rest as a room is shown at once, and calls done
+// with what is left before it says that there is more: who reads that may ask for
+// it at once.
+func (s *session) sayMore(ctx context.Context, chat, rest string, done func(left string)) {
 	k, err := channels.NewKey(s.ch.name, chat)
 	if err != nil {
-		return ""
+		done("")
+		return
 	}
 	rows := parse(rest)
-	for i, r := range rows {
-		text := r.markdown()
-		switch {
-		case i == s.ch.opts.MaxLines && len(rows) > i+fewLines:
+	now, left := rows, ""
+	if most := s.ch.opts.MaxLines; len(rows) > most+fewLines {
+		now, left = rows[:most], markdownOf(rows[most:])
+	}
+	for i, r := range now {
+		if err = s.sayNow(ctx, k, r.markdown()); err != nil {
 			left = markdownOf(rows[i:])
-			text = hint(left)
-		case left != "":
-			return left
-		}
-		if err := s.sayNow(ctx, k, text); err != nil {
-			if !errors.Is(err, context.Canceled) {
-				s.log.Warn("could not say the rest of an answer", "key", k.String(), "err", err)
-			}
-			return markdownOf(rows[i:])
+			break
 		}
 	}
-	return left
+	stopped := ctx.Err() != nil
+	done(left)
+	if err == nil && left != "" && !stopped {
+		err = s.sayNow(context.Background(), k, hint(left))
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.log.Warn("could not say the rest of an answer", "key", k.String(), "err", err)
+	}
 }
 
 // sayNow sends text beside what the gateway sends.

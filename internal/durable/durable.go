@@ -12,10 +12,18 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 )
 
 // ErrLocked: another process has the lock.
 var ErrLocked = errors.New("another process has this store open (a running daemon?)")
+
+// lockTries and lockPause are how long a lock is waited for that another process
+// has: a tenth of a second.
+const (
+	lockTries = 5
+	lockPause = 20 * time.Millisecond
+)
 
 // Lock opens the file at path, or makes it, and takes its lock. Closing it
 // gives the lock back. A link is refused: it could name any file.
@@ -24,7 +32,15 @@ func Lock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	// A program that we start has our files for the moment between fork and exec,
+	// and with them a lock that was given back meanwhile.
+	for try := 0; ; try++ {
+		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) || try == lockTries {
+			break
+		}
+		time.Sleep(lockPause)
+	}
+	if err != nil {
 		err = errors.Join(err, f.Close())
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, ErrLocked
