@@ -107,20 +107,20 @@ var wraps = []string{
 	"[%s][%r]\n\n[%r]: https://a.example/b \"%d\"", "[%r]: <https://a.example/b>\n%s [%r] %s", "%s[^1]\n\n[^1]: %s", "<https://a.example/b> %s https://a.example/_b_ %s",
 	"<b>%s</b>", "<!-- %s -->", "<!-- %s\n\n%s -->\n%s", "<div>\n%s\n</div>\n%s", "<script>\n%s\n\n%s</script> %s", "<details>\n<summary>%s</summary>\n\n%s\n</details>", "<details open><summary>%s</summary>%s</details>",
 	"<%s", "a<%s>b", "&lt;%s&gt; &amp;%s; &#60;%s", "\\*%s\\* \\_%s \\`%s\\` \\[%s\\](%s) \\# %s\\", "%s\\\n%s  \n%s", "    %s", "\t%s", "%s\t%s\n\t\t%s", "$$%s$$ \\(%s\\) ||%s||",
-	"|%h|%h|\n|-|-|\n|%s|%s|", "%s\n%s\n|%h|%h|\n|:-|-:|\n|%s|%s|\n---\n%s", "%h | %h\n--|--\n%s | %s\n%s\n\n%s", "|%h|\n|-|\n|%s|%s|%s|\n|\n|`%s`|", "%s | %s\n---\n%s", "%s\n%s|%s|%s\n-|-\n%s",
-	"- %s\n\n  |%h|%h|\n  |-|-|\n  |%s|%s|%+|", "> |%h|%h|\n> |-|-|\n> |%s|%s|%+|", "|%h|a \\| %h|\n|-|-|\n|%s \\| %s|**%s**|", "|a|%h %h %h|\n|-|-|\n|%s|%s %s %s|",
+	"|%h|%h|\n|-|-|\n|%s|%s|", "%s\n%s\n|%h|%h|\n|:-|-:|\n|%s|%s|\n---\n%s", "%h | %h\n--|--\n%s | %s\n%s\n\n%s", "|%h|\n|-|\n|%s|%s|%s|\n|\n|`%s`|", "%s | %s\n---\n%s", "%s\n%s|%s|%s\n-|-\n%s", "%h|%h\n-|-\n|" + strings.Repeat("%s|", 40),
+	"- %s\n|%h|%h|\n|-|-|\n|%s|%s|", "- %s\n\n  |%h|%h|\n  |-|-|\n  |%s|%s|%+|", "> |%h|%h|\n> |-|-|\n> |%s|%s|%+|", "|%h|a \\| %h|\n|-|-|\n|%s \\| %s|**%s**|", "|a|%h %h %h|\n|-|-|\n|%s|%s %s %s|",
 	"```%2\n%s", "``` %2", "~~~ js %s\n%s\n~~~", "````\n%s\n```\n%s", "  ```\n  %s\n  ```", "> ```\n> %s\n%s", "- ```\n  %s\n%s", "```go\n%s\n\n\t%s", "```%l\n%s\n%s\n```", "```\n%s\n\n```\n%s",
 	"```%2``` %s", "1. %s\n   ```%l\n   %s\n   %s\n   ```\n2. %s", "%s ```\n%s\n```", "%s\n```%2\n```",
 }
 
 // block writes one wrap with its words, and says which.
 func (w *writer) block() (whole string) {
-	n := 1 + w.IntN(4)
-	if w.IntN(12) == 0 {
-		n = 900 + w.IntN(1500) // more than a message
-	}
 	whole = w.one(wraps...)
 	wrap := whole
+	n := 1 + w.IntN(4)
+	if w.IntN(12) == 0 && strings.Count(wrap, "%") < 20 {
+		n = 900 + w.IntN(1500) // more than a message
+	}
 	w.links++
 	for {
 		before, after, found := strings.Cut(wrap, "%")

@@ -57,6 +57,8 @@ func TestMarkdown(t *testing.T) {
 		{"quote", "> a\n> > b\n\nc", "<blockquote><p>a</p><blockquote><p>b</p></blockquote></blockquote><p>c</p>"},
 		{"table", "| a | b |\n|---|:-:|\n| **1** | x\\|y |\n| 2 |", `<div class="table"><table><thead><tr><th>a</th><th class="center">b</th></tr></thead><tbody>` +
 			`<tr><td><strong>1</strong></td><td class="center">x|y</td></tr><tr><td>2</td><td class="center"></td></tr></tbody></table></div>`},
+		{"table below text", "Look:\na | b\n--|--\n1 | 2 | 3\n\na | b\n---", `<p>Look:</p><div class="table"><table><thead><tr><th>a</th><th>b</th></tr></thead><tbody>` +
+			`<tr><td>1</td><td>2</td><td>3</td></tr></tbody></table></div><p>a | b</p><hr>`},
 		{"links", "[a *b*](https://x.example/p?q=1 \"t\") <mailto:a@b.example> https://y.example/(z).", `<p><a href="https://x.example/p?q=1" title="https://x.example/p?q=1">a <em>b</em></a> ` +
 			`<a href="mailto:a@b.example" title="mailto:a@b.example">mailto:a@b.example</a> <a href="https://y.example/(z)" title="https://y.example/(z)">https://y.example/(z)</a>.</p>`},
 		{"no link in a link", "[https://bank.example](https://evil.example)", `<p><a href="https://evil.example/" title="https://evil.example/">https://bank.example</a></p>`},
@@ -142,7 +144,8 @@ func TestHostileMarkdownDoesNothing(t *testing.T) {
 		"stars": strings.Repeat("*a **b ", 20_000), "open brackets": strings.Repeat("[", 100_000) + "](",
 		"brackets": strings.Repeat("[a](b ", 20_000), "ticks": strings.Repeat("`a``b", 20_000), "underscores": strings.Repeat("_a __b ", 20_000),
 		"quotes": strings.Repeat(">", 100_000), "spaces": "# " + strings.Repeat(" #", 50_000), "table": "a|b\n-" + strings.Repeat(" ", 100_000) + "x",
-		"table rows": "a|b\n-|-\n" + strings.Repeat("x|y\n", 5_000), "lists": strings.Repeat("- ", 50_000), "deep list": deepList(300),
+		"table rows": "a|b\n-|-\n" + strings.Repeat("x|y\n", 5_000), "cells": "a|b\n-|-\n" + strings.Repeat("|", 100_000), "rules": strings.Repeat("|\n-"+strings.Repeat(" ", 3_000)+"x\n", 30),
+		"lists": strings.Repeat("- ", 50_000), "deep list": deepList(300), "lines of an item": "- " + strings.Repeat("x\n", 60_000),
 		"fence": "```" + strings.Repeat(" ", 100_000) + "`", "rule": strings.Repeat("- ", 50_000) + "x", "tildes": strings.Repeat("~~a", 30_000),
 		"links": strings.Repeat("https://a.example/) ", 5_000), "h": strings.Repeat("h", 200_000), "backslashes": strings.Repeat(`\`, 100_001),
 		"parentheses": strings.Repeat("[a](https://b/"+strings.Repeat("(", 100)+" ", 1000),

@@ -6,12 +6,13 @@ import { inline } from "./inline.js";
 
 const deepest = 8;
 const longest = 4000; // of a line that can be a table's, in characters
+const widest = 32; // columns; what is beyond is in the last one
 const fence = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
 const heading = /^ {0,3}(#{1,6}) +(.*)$/;
 const rule = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const quote = /^ {0,3}> ?/;
 const item = /^( *)([-*+]|\d{1,9}[.)])(?: +|$)/;
-const delimiter = /^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
+const delimiter = /^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*(\|\s*)?$/;
 
 // Rendered shows Markdown inside one element.
 export class Rendered {
@@ -61,12 +62,12 @@ function next(lines, at, depth) {
   if (depth < deepest && item.test(line)) return listBlock(lines, at, depth);
   if (isTable(line, lines[at + 1] ?? "")) return tableBlock(lines, at);
   let end = at + 1;
-  while (end < lines.length && !interrupts(lines[end])) end++;
+  while (end < lines.length && !interrupts(lines[end]) && !isTable(lines[end], lines[end + 1] ?? "")) end++;
   return ["p", end, () => withText("p", lines.slice(at, end).map((l) => l.trimStart()).join("\n").trimEnd())];
 }
 
 function isTable(line, below) {
-  return line.includes("|") && below.length < longest && below.includes("-") && delimiter.test(below);
+  return line.includes("|") && below.length < longest && below.includes("-") && delimiter.test(below) && cells(line).length === cells(below).length;
 }
 
 // interrupts says whether a line ends the paragraph before it.
@@ -172,8 +173,10 @@ function listItem(lines, depth) {
   const tight = !lines.slice(0, -1).some((l, i) => l === "" && lines[i + 1] !== "");
   for (const block of blocks) {
     const node = block.make();
-    if (node.tagName === "P" && (tight || task)) li.append(...node.childNodes);
-    else li.append(node);
+    if (node.tagName === "P" && (tight || task)) {
+      node.removeAttribute("dir"); // with it, all children are looked at again whenever one leaves
+      li.append(...node.childNodes);
+    } else li.append(node);
   }
   li.dir = "auto";
   return li;
@@ -181,7 +184,7 @@ function listItem(lines, depth) {
 
 function cells(line) {
   const row = line.trim().replace(/^\|/, "").replace(/(^|[^\\])\|$/, "$1");
-  return row.split(/(?<!\\)\|/).slice(0, 32).map((c) => c.trim().replace(/\\\|/g, "|"));
+  return row.split(/(?<!\\)\|/).map((c) => c.trim().replace(/\\\|/g, "|"));
 }
 
 function tableBlock(lines, at) {
@@ -205,10 +208,11 @@ function tableBlock(lines, at) {
 
 function row(section, tag, texts, align) {
   const tr = section.insertRow();
-  for (const [i, side] of align.entries()) {
+  if (texts.length > widest) texts = [...texts.slice(0, widest - 1), texts.slice(widest - 1).join(" | ")];
+  for (let i = 0; i < Math.max(texts.length, Math.min(align.length, widest)); i++) {
     const cell = withText(tag, texts[i] ?? "");
     if (tag === "th") cell.scope = "col";
-    if (side) cell.className = side;
+    if (align[i]) cell.className = align[i];
     tr.append(cell);
   }
 }
