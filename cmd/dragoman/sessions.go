@@ -34,26 +34,6 @@ type sessionsCmd struct {
 // pageSize is how much is asked for at once.
 const pageSize = 100
 
-// eachMessage walks through a transcript, page by page.
-func eachMessage(ctx context.Context, a *httpapi.Client, key channels.Key, f func(sessions.Message) error) error {
-	after := int64(0)
-	for {
-		page, err := a.Messages(ctx, key, after, pageSize)
-		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
-			return err
-		}
-		for _, m := range page {
-			if err := f(m); err != nil {
-				return err
-			}
-			after = m.Seq
-		}
-		if len(page) == 0 {
-			return nil
-		}
-	}
-}
-
 func (e *env) noConversation(key channels.Key) error {
 	return fmt.Errorf("there is no conversation %s; %s shows all", oneLine(key.String()), e.command("sessions list"))
 }
