@@ -17,19 +17,16 @@ import (
 // Erase forgets for good: see sessions.Lifetime. What is left in the files is
 // scrubbed after the commit, if the backend can.
 func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
-	var rewritten []channels.Key
+	x := &eraser{store: s}
 	err = s.update(ctx, "erase", func(st *step) error {
-		x := &eraser{step: st, store: s, files: map[string]bool{}}
-		if err := x.erase(e); err != nil {
-			return err
-		}
-		got, rewritten = x.got, x.rewritten
-		return nil
+		x.step, x.got, x.files = st, sessions.Erased{}, map[string]bool{}
+		return x.erase(e)
 	})
-	s.hold(s.now(), rewritten...) // whether or not: to refuse a summary does no harm
+	s.hold(s.now(), x.rewritten...) // whether or not: to refuse a summary does no harm
 	if err != nil {
 		return sessions.Erased{}, err
 	}
+	got = x.got
 	if scrubber, ok := s.back.(rows.Scrubber); ok {
 		if got.Copies, err = scrubber.Scrub(context.WithoutCancel(ctx), e.Keys); err != nil {
 			err = s.wrap("erase", fmt.Errorf("it is erased, but traces may be left in the files, do it again: %w", err))

@@ -2,7 +2,6 @@ package file
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,13 +14,6 @@ import (
 // what was erased. Files that were set aside are removed for keys that are
 // gone; nobody can tell what is in the others, so they are named.
 func (d *disk) Wipe(keys []channels.Key) error {
-	if err := d.wipe(keys); err != nil {
-		return fmt.Errorf("it is erased, but traces may be left in the files, do it again: %w", err)
-	}
-	return nil
-}
-
-func (d *disk) wipe(keys []channels.Key) error {
 	if err := d.checkpoint(); err != nil {
 		return err
 	}

@@ -76,7 +76,10 @@ func (t *tx) chat(ch *rows.Chat, ahead int64) (hidden int64, err error) {
 	if ch.Gone {
 		return 0, t.gone(r)
 	}
-	if large(r, ch) {
+	if large, err := t.large(r, ch); large || err != nil {
+		if err != nil {
+			return 0, err
+		}
 		return t.hide(r)
 	}
 	for _, m := range ch.Moves {

@@ -29,6 +29,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -292,8 +293,16 @@ func (s *backend) Update(ctx context.Context, f func(rows.Reader) (rows.Changes,
 			return nil, err
 		}
 		if large == nil {
-			if large = bulky(changes); len(large) > 0 {
+			if large, err = t.bulky(changes); err != nil {
+				return nil, err
+			}
+			if len(large) > 0 {
 				return nil, errBulky
+			}
+		}
+		for k := range ahead { // somebody may have written to it meanwhile
+			if fresh, err := t.fresh(k); err != nil || !fresh {
+				return nil, cmp.Or(err, errSwept)
 			}
 		}
 		return func() (err error) {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -35,10 +36,31 @@ const sweepsTable = `CREATE TABLE IF NOT EXISTS sweeps (
 )`
 
 // large reports whether ch deletes so much of r that it is to be removed in
-// parts. A key that has something to do is not: its rows are in use.
-func large(r *keyRow, ch *rows.Chat) bool {
-	return ch.Cleared && ch.Settled && len(ch.In)+len(ch.Out)+len(ch.Moves) == 0 && r.waiting == 0 &&
-		(r.conv != nil && r.conv.Messages > partRows || r.seq > partRows)
+// parts. A key that has something to do is not: those rows stay.
+func (t *tx) large(r *keyRow, ch *rows.Chat) (bool, error) {
+	much := r.conv != nil && r.conv.Messages > partRows || r.seq > partRows
+	if !much || !ch.Cleared || !ch.Settled || len(ch.In)+len(ch.Out)+len(ch.Moves) > 0 || r.waiting > 0 {
+		return false, nil
+	}
+	from, to := span(r.id)
+	unsent, err := reader{t, t.store, t}.yes(context.Background(),
+		`SELECT 1 FROM outbox WHERE state <> 'sent' AND state IN ('queued', 'sending', 'unknown') AND id BETWEEN ? AND ?`, from, to)
+	return !unsent && err == nil, err
+}
+
+// fresh reports whether k has no rows at all: then it can get another id.
+func (t *tx) fresh(k channels.Key) (bool, error) {
+	r, err := t.find(k)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	if err != nil || r.conv != nil {
+		return false, err
+	}
+	from, to := span(r.id)
+	any, err := reader{t, t.store, t}.yes(context.Background(),
+		`SELECT 1 FROM inbox WHERE id BETWEEN ?1 AND ?2 UNION ALL SELECT 1 FROM outbox WHERE id BETWEEN ?1 AND ?2`, from, to)
+	return !any && err == nil, err
 }
 
 // freshID is an id that no key ever had.
@@ -190,19 +212,26 @@ func (t *tx) sweepOthers(id int64, _ string) (int, error) {
 var errBulky = errors.New("large changes are stored in parts")
 
 // bulky are the messages of changes that are too many for one commit, of keys
-// that begin with them.
-func bulky(changes rows.Changes) map[channels.Key][]sessions.Message {
+// that begin with them, as an import does.
+func (t *tx) bulky(changes rows.Changes) (map[channels.Key][]sessions.Message, error) {
 	large := map[channels.Key][]sessions.Message{}
 	for _, ch := range changes.Chats {
 		size := 0
 		for _, m := range ch.Messages {
 			size += rules.Bytes(m)
 		}
-		if n := len(ch.Messages); n > 0 && ch.Conversation.Messages == n && (n > partRows || size > partBytes) {
+		if len(ch.Messages) <= partRows && size <= partBytes {
+			continue
+		}
+		fresh, err := t.fresh(ch.Key)
+		if err != nil {
+			return nil, err
+		}
+		if fresh {
 			large[ch.Key] = ch.Messages
 		}
 	}
-	return large
+	return large, nil
 }
 
 // stage stores messages ahead, hidden and in parts, and returns the ids under
@@ -257,7 +286,7 @@ func (s *backend) stagePart(ctx context.Context, id int64, part []sessions.Messa
 	}})
 }
 
-var errSwept = fmt.Errorf("%w: something was erased meanwhile, do it again", sessions.ErrConflict)
+var errSwept = fmt.Errorf("%w: something was changed meanwhile, do it again", sessions.ErrConflict)
 
 // unstage gives the messages that are hidden under an id to r, which has none.
 func (t *tx) unstage(r *keyRow, id int64) error {

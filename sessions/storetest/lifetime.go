@@ -19,6 +19,8 @@ var lifetimeTests = map[string]func(*testing.T, *rig){
 	"Expire/Case49WithoutAConversation": expiresRest,
 	"Expire/AllWithoutAConversation":    expiresAllRest,
 	"Delete/Case47IDsStayUnique":        deletes,
+	"Delete/LargeWithAnUnsentAnswer":    deletesLargeAndUnsent,
+	"Turn/LargeFirst":                   largeFirstTurn,
 	"Erase/AConversation":               erases,
 	"Erase/WhileItIsSummarised":         erasesWhileSummarised,
 	"Erase/Copies":                      erasesCopies,
