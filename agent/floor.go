@@ -73,7 +73,7 @@ func (r *run) ownTokens() (n int) {
 // summary is all that is left. A turn that goes on and on needs a second one,
 // of all that the first one left.
 func (r *run) keepNow(final bool) *Keep {
-	if r.t.Compact == nil || r.compactTried && !r.compacted || r.compactedAll {
+	if r.t.Compact == nil || r.compactTried && !r.compacted || r.compactedAll || r.surelyFits() {
 		return nil
 	}
 	view, users, _ := r.view(final)

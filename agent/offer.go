@@ -139,14 +139,15 @@ func (a *Agent) framing(name string, h *sessions.History, channel string, summar
 	if own {
 		prompt = h.Settings.System
 	}
-	o := a.offerTo(name, a.stamping(prompt))
+	stamped := a.stamping(prompt)
+	o := a.offerTo(name, stamped)
 	if len(o.specs) == 0 && len(a.sorted) > 0 {
 		if !own && a.opts.Toolless != "" {
 			prompt = a.opts.Toolless
 		}
-		prompt = strings.TrimSpace(prompt + "\n\n" + noteToolless)
+		stamped = a.stamping(strings.TrimSpace(prompt + "\n\n" + noteToolless))
 	}
-	return window.NewFrame(a.stamping(prompt), channel, summary, a.compacting.Load().Render), o
+	return window.NewFrame(stamped, channel, summary, a.compacting.Load().Render), o
 }
 
 // noteToolless is in the prompt of a model that is offered no tools, which other

@@ -171,6 +171,14 @@ func (r *run) fits(view []sessions.Message) bool {
 	return window.Bound(view) <= budget || r.a.messageTokens(view) <= budget
 }
 
+// surelyFits reports whether the next request fits by its bytes alone. No text
+// has more tokens, and pruning only makes it shorter, so most turns need not
+// count.
+func (r *run) surelyFits() bool {
+	bare := window.Repair(r.a.without(r.model.Name(), r.all))
+	return r.a.bound(bare)+window.StampBytes+len(noteLastStep) <= r.budget()
+}
+
 // fit returns a view of msgs that fits, and what of the turn is only told of in it.
 func (r *run) fit(msgs []sessions.Message, users int) (view, told []sessions.Message) {
 	return r.a.fit(msgs, users, r.budget())

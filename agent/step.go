@@ -73,7 +73,9 @@ func (r *run) tries(ctx context.Context, tried *rescue, final bool) (*Response, 
 		resp, err := r.send(ctx, &req)
 		if err == nil {
 			r.readAnswer(resp)
-			tried.passed = r.requestTokens(&req)
+			if tried.refused > 0 { // else there is nothing to learn from it
+				tried.passed = r.requestTokens(&req)
+			}
 			if !r.silentCut(&req, resp) {
 				r.a.learn(r.model, req, resp.Usage)
 			}

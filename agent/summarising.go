@@ -72,7 +72,9 @@ func (s *summarising) part(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.passed = s.requestTokens(&req)
+		if s.refused > 0 { // else there is nothing to learn from it
+			s.passed = s.requestTokens(&req)
+		}
 		read := window.Read(req.Messages[0].Content, entries)
 		s.now = w
 		s.shown = append(s.shown, s.left[:read]...)

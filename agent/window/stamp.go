@@ -27,9 +27,11 @@ func Stamped(msgs []sessions.Message, zone *time.Location) []sessions.Message {
 		return msgs
 	}
 	out := slices.Clone(msgs)
+	var stamp [2 * StampBytes]byte
 	for i := range out {
 		if m := &out[i]; m.Role == sessions.RoleUser && !m.At.IsZero() {
-			m.Content = m.At.In(zone).Format(stampLayout) + "\n" + m.Content
+			line := append(m.At.In(zone).AppendFormat(stamp[:0], stampLayout), '\n')
+			m.Content = string(line) + m.Content
 		}
 	}
 	return out
