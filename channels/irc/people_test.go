@@ -41,6 +41,9 @@ func TestAnswerFollowsTheNick(t *testing.T) {
 			mallory.Sync()
 			if room == "#elsewhere" {
 				b.forget() // The last sign of life is old by now.
+			} else {
+				mallory.Say("#go", "hello")
+				b.inbox.Wait(t, 2) // It has read who is called what.
 			}
 			err := b.reply("irc:alice", "the answer", m.MessageID)
 			if room == "#go" {
