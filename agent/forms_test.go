@@ -13,7 +13,7 @@ import (
 )
 
 // TestCase18SectionsInAnyForm: a summary in sections is one whatever marks its
-// headings, and without any of them it is the last section.
+// headings, and without any of them.
 func TestCase18SectionsInAnyForm(t *testing.T) {
 	c := keeping(8)
 	c.Format = window.Sections
@@ -21,9 +21,9 @@ func TestCase18SectionsInAnyForm(t *testing.T) {
 		"## Critical context\nAnn likes green tea.":                "## Critical context\nAnn likes green tea.",
 		"**Next steps:**\n- Buy green tea.":                        "**Next steps:**\n- Buy green tea.",
 		"1. Goal\nGreen tea.":                                      "1. Goal\nGreen tea.",
-		"**Goal:** Green tea\n**Constraints:** N/A":                "**Goal:** Green tea",
-		"Ann likes green tea.":                                     "## Critical context\nAnn likes green tea.",
-		"Yes.\n<summary>Ann likes green tea.</summary>\nSo be it.": "## Critical context\nAnn likes green tea.",
+		"**Goal:** Green tea\n**Constraints:** N/A":                "**Goal:** Green tea\n**Constraints:** N/A",
+		"Ann likes green tea.":                                     "Ann likes green tea.",
+		"Yes.\n<summary>Ann likes green tea.</summary>\nSo be it.": "Ann likes green tea.",
 		"## Tea\nAnn likes green tea.":                             "## Tea\nAnn likes green tea.",
 		"## Goal\n\n## Progress\n":                                 "",
 	} {

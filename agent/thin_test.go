@@ -18,7 +18,7 @@ func TestCase18AnswersThatAreNoSummary(t *testing.T) {
 	refusal := response("I can't assist with that request, whoever it is that asks me about these people.", "stop")
 	refusal.Refused = true
 	old := &sessions.Summary{Text: strings.Repeat("Ada keeps bees, and the hive by the wall costs $129. ", 8), CoversSeq: 99}
-	few, many := talk(20), long(60)
+	few, many := talk(20), of("en").Messages
 	for _, test := range []struct {
 		name   string
 		msgs   []sessions.Message

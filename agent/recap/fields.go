@@ -59,7 +59,7 @@ func readFields(text string) (Fields, *Flaw) {
 func texts(value any) (all []string) {
 	switch v := value.(type) {
 	case string:
-		if v = strings.TrimSpace(v); !isNothing(v) {
+		if v = strings.TrimSpace(v); v != "" {
 			all = append(all, v)
 		}
 	case float64:

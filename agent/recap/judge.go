@@ -2,6 +2,8 @@ package recap
 
 import (
 	"regexp"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"dragoman/sessions"
@@ -26,17 +28,10 @@ const (
 	mostWords = 200_000
 )
 
-// refusals are how an answer begins that is about the task and does not do it.
-// A summary begins with what it says.
-var refusals = regexp.MustCompile(`(?i)^[^\pL]*(?:` +
-	`i['’]?m (?:really |very |so )?(?:sorry|unable|not able|afraid)|(?:i )?apologi[sz]e|sorry[,.!]|sorry,? (?:but )?i |i (?:can['’]?t|cannot|can not|won['’]t|will not|must decline|am (?:sorry|unable|not able))\b|unfortunately,? (?:i|we) |as an? (?:ai|artificial|language|large)\b|` +
-	`(?:es )?tut mir (?:sehr )?leid|leider kann ich|ich kann (?:das|dies|diese|ihnen|dir|leider|nicht)|als (?:ki|sprachmodell)|` +
-	`(?:je suis )?désolée?|je ne (?:peux|suis) pas|malheureusement,? je|en tant qu['’]|lo (?:siento|lamento)|no puedo|como (?:una? )?(?:ia|modelo)|` +
-	`(?:desculpe|sinto muito|infelizmente,? não)|não posso|mi dispiace|non posso|извините|простите|к сожалению,? я|я не могу|как (?:ии|языковая)|` +
-	`(?:我?很)?抱歉|对不起|對不起|我?(?:无法|無法|不能)|作为|申し訳|すみません|죄송|미안|(?:أنا )?(?:آسف|أعتذر|عذرا)|لا (?:أستطيع|يمكنني)|للأسف)`)
-
-// offer is an answer that turns to whoever asked, and not to the conversation.
-var offer = regexp.MustCompile(`(?i)(?:let me know if|feel free to|would you like me to|(?:hope|happy) (?:this|to) help|is there anything else|anything else i can)[^\n]*$`)
+// refusals are how a refusal begins in English. One in another language is found by
+// what it lacks of the conversation.
+var refusals = regexp.MustCompile(`(?i)^\W*(?:i['’]?m (?:really |very |so )?(?:sorry|unable|not able|afraid)|(?:i )?apologi[sz]e|sorry[,.!]|sorry,? (?:but )?i |` +
+	`i (?:can['’]?t|cannot|can not|won['’]t|will not|must decline|am (?:sorry|unable|not able))\b|unfortunately,? (?:i|we) |as an? (?:ai|artificial|language|large)\b)`)
 
 // overlap is what a text and a conversation have in common, in words.
 type overlap struct {
@@ -47,12 +42,8 @@ type overlap struct {
 	knownBefore   int // and of what came before its last question
 }
 
-// judge says what is wrong with what text says, nil if nothing is. tagged says
-// that the model wrote it as the summary, as it was told.
-func (t *Task) judge(text string, talk Talk, tagged bool) *Flaw {
-	if text = withoutBlanks(text); !speaks(text) {
-		return &Flaw{"says nothing", writeAll}
-	}
+// judge says what is wrong with what text says, nil if nothing is.
+func (t *Task) judge(text string, talk Talk) *Flaw {
 	o := t.compare(text, talk)
 	least := 0
 	switch {
@@ -65,34 +56,22 @@ func (t *Task) judge(text string, talk Talk, tagged bool) *Flaw {
 	short := utf8.RuneCountInString(text) < shortText
 	refuses := refusals.MatchString(text) && (short || o.shared*refusalPart < o.words)
 	switch {
+	case !strings.ContainsFunc(text, speaks):
+		return &Flaw{"says nothing", writeAll}
 	case refuses:
 		return &Flaw{"is a refusal", writeAll}
 	case t.schema == nil && o.known > 0 && o.words == 0:
 		return &Flaw{"is about the task and not about the conversation", writeAll}
 	case o.shared < least, least > 0 && (o.shared+(nameWeight-1)*o.named)*sharedPart < o.words:
 		return &Flaw{"is not about the conversation", writeAll}
-	case least > 0 && o.knownBefore >= manyWords && (o.before < leastShared || !tagged && (2*o.before < o.shared || offer.MatchString(text))):
+	case least > 0 && o.knownBefore >= manyWords && o.before < leastShared:
 		return &Flaw{"answers the last message", writeAll}
 	default:
 		return nil
 	}
 }
 
-// blanks are what a model leaves to be filled in.
-var blanks = regexp.MustCompile(`\[[^\]\n]*\]|<[^>\n]*>|\{\{?[^}\n]*\}\}?|_{3,}|\.{4,}`)
-
-// withoutBlanks is text without them.
-func withoutBlanks(text string) string { return saying(blanks.ReplaceAllString(text, " ")) }
-
-// speaks reports whether text has a letter or a digit.
-func speaks(text string) bool {
-	for _, r := range text {
-		if kindOf(r) != between || r >= 0x3041 && r <= 0x309f { // Hiragana too
-			return true
-		}
-	}
-	return false
-}
+func speaks(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // lastQuestion is the index of the last message of a person, if at most an
 // answer follows it, else the number of messages: what was done for it since is

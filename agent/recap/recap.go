@@ -35,14 +35,11 @@ var formats = map[window.Format]string{
 ## Progress
 ## Key decisions
 ## Next steps
-` + freeHeading + `
+## Critical context
 ` + inTag[1:],
 	window.JSON: `Answer with one JSON object of this form, in the language of the conversation, and nothing before or after it:
 ` + fieldsForm,
 }
-
-// freeHeading is the section for whatever fits under none of the others.
-const freeHeading = "## Critical context"
 
 // ownSchema precedes a schema of the operator's.
 const ownSchema = `Answer with one JSON object that follows this JSON Schema, in the language of the conversation, and nothing before or after it:
@@ -172,7 +169,7 @@ func (t *Task) Read(a Answer, talk Talk) (Summary, error) {
 	case a.Called:
 		return Summary{}, &Flaw{"calls a tool", writeAll}
 	}
-	text, tagged := unwrapped(a.Text)
+	text := unwrapped(a.Text)
 	s, judged := Summary{}, ""
 	switch {
 	case t.compaction.Format == window.JSON && t.schema != nil:
@@ -180,7 +177,7 @@ func (t *Task) Read(a Answer, talk Talk) (Summary, error) {
 		if s.Text, s.Fields, err = t.schema.Read(object(text, "")); err != nil {
 			return Summary{}, &Flaw{strings.TrimPrefix(err.Error(), "window: the summary "), "Answer with the JSON object that was asked for, and nothing else."}
 		}
-		judged, tagged = s.Text, true
+		judged = s.Text
 	case t.compaction.Format == window.JSON:
 		f, flaw := readFields(text)
 		if flaw != nil {
@@ -190,15 +187,11 @@ func (t *Task) Read(a Answer, talk Talk) (Summary, error) {
 		if err != nil {
 			return Summary{}, fmt.Errorf("recap: write fields: %w", err)
 		}
-		s, judged, tagged = Summary{f.Text(), raw}, f.told(), true
+		s, judged = Summary{f.Text(), raw}, f.told()
 	default:
-		s.Text = saying(text)
-		judged = s.Text
-		if t.compaction.Format != window.Concise && s.Text != "" && !headed(s.Text) {
-			s.Text = freeHeading + "\n" + s.Text
-		}
+		s.Text, judged = text, text
 	}
-	if flaw := t.judge(judged, talk, tagged); flaw != nil {
+	if flaw := t.judge(judged, talk); flaw != nil {
 		return Summary{}, flaw
 	}
 	if n := len([]rune(s.Text)); t.compaction.MaxChars > 0 && n > t.compaction.MaxChars {

@@ -85,7 +85,7 @@ func eachStem(k kind, run []rune, f func(stem string, named bool) bool) bool {
 	case thai:
 		return pieces(thaiLetters)
 	case hangul:
-		return len(run) < 2 || f(string(run[:2]), false)
+		return len(run) < 2 || common[string(run[:2])] || f(string(run[:2]), false)
 	}
 	named := unicode.IsUpper(run[0])
 	word := []rune(strings.ToLower(string(run)))
@@ -168,7 +168,8 @@ deze door geen heeft hebben hier maar meer niet over voor waar wordt zijn
 была было были быть вас весь все всех для его если есть ещё еще или как когда который которая которые меня мне можно надо него нет ничего нужно она они очень потом потому при просто сейчас себя так также там только
 уже хорошо хочет чего что чтобы этого этой этом этот это пользователь привет спасибо
 на من في على إلى عن أن هذا هذه التي الذي كان مع لكن ثم هل شكرا مستخدم
-用户 我们 你们 他们 可以 需要 这个 那个 什么 没有 还有 已经 如果 因为 所以 但是 一个 一下 时间 问题 助手 现在 今天 希望 进行 帮助 以及 使用 不能 不是 就是 是否 谢谢 您好 你好 好的 对话 总结 摘要 利用 使用 必要 質問 回答 情報 会話 要約 今日 明日 場合`) {
+用户 我们 你们 他们 可以 需要 这个 那个 什么 没有 还有 已经 如果 因为 所以 但是 一个 一下 时间 问题 助手 现在 今天 希望 进行 帮助 以及 使用 不能 不是 就是 是否 谢谢 您好 你好 好的 对话 总结 摘要 利用 使用 必要 質問 回答 情報 会話 要約 今日 明日 場合
+있습 없습 도와 죄송 합니`) {
 		set[w] = true
 	}
 	return set
