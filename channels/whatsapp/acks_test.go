@@ -1,14 +1,18 @@
 package whatsapp_test
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/wasim"
 	"dragoman/channels/whatsapp"
 	"dragoman/internal/testkit"
+
+	"go.mau.fi/whatsmeow/store"
 )
 
 // sending sends beside the test and returns the error when it has ended.
@@ -104,6 +108,74 @@ func TestOneChatWithoutDevices(t *testing.T) {
 	if err := <-stuck; err == nil {
 		t.Error("Send without devices = nil, want an error")
 	}
+}
+
+// A question about a group that WhatsApp does not answer delays others no longer
+// than a missing acknowledgement does.
+func TestOneGroupWithoutAnswers(t *testing.T) {
+	for about, space := range map[string]string{"its members": "w:g2", "their devices": "usync", "their keys": "encrypt"} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			n := newNetwork(t, wasim.Options{})
+			bob := n.Contact("+15550000003", "Bob")
+			g := n.Group("friends", n.ann, bob)
+			c, _ := connected(t, n, whatsapp.Options{})
+			send(t, c, channels.Outbound{ID: "0", Key: n.Key(), Text: "x"})
+			whatsapp.SetSendLimit(c, 3*time.Second)
+			if !whatsapp.Watched(c) {
+				t.Error("a key that is stored does not count for the limit of a message; see TestManyNewKeys")
+			}
+			n.Faults.FailQueries(space, -1)
+			before, began := n.Count("iq:"+space), time.Now()
+			stuck := make(chan error, 1)
+			go func() {
+				_, err := c.Send(t.Context(), channels.Outbound{ID: "1", Key: channels.MustKey("whatsapp:" + g.JID().String()), Text: "x", Attempt: 1})
+				stuck <- err
+			}()
+			if err := n.Wait(within(t), func() bool { return n.Count("iq:"+space) > before }); err != nil {
+				t.Fatal(err)
+			}
+			ended := sending(t, c, "2", n.ann)
+			if err := <-stuck; err == nil {
+				t.Errorf("Send to the group = nil though WhatsApp does not tell %s", about)
+			}
+			n.Faults.FailQueries(space, 0) // the new connection has to ask for Ann's too
+			if err := <-ended; err != nil {
+				reach(t, c, channels.StateConnected, "")
+				send(t, c, channels.Outbound{ID: "2", Key: n.Key(), Text: "x", Attempt: 2})
+			}
+			if took := time.Since(began); took > 8*time.Second {
+				t.Errorf("the other chat was served after %s", took)
+			}
+		})
+	}
+}
+
+// storing takes a second for each key.
+type storing struct{ store.IdentityStore }
+
+func (storing) PutIdentity(context.Context, string, [32]byte) error {
+	time.Sleep(time.Second)
+	return nil
+}
+
+// The first message to a large group has its time where the disk is slow.
+func TestManyNewKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := whatsapp.WhileMoving(t.Context(), 10*time.Second)
+		defer cancel()
+		keys := whatsapp.Identities(storing{})
+		for range 1000 {
+			if err := keys.PutIdentity(ctx, "", [32]byte{}); err != nil || ctx.Err() != nil {
+				t.Fatal(err, ctx.Err())
+			}
+		}
+		began := time.Now()
+		<-ctx.Done()
+		if took := time.Since(began); took != 10*time.Second || !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			t.Errorf("given up %s after the last key (%v), want 10s", took, context.Cause(ctx))
+		}
+	})
 }
 
 // A link that is dead is seen to be at once, also while a message waits for its

@@ -51,7 +51,7 @@ type connection struct {
 
 func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *store.Device) *connection {
 	w, buffer := c.newWire(), &late{EventBuffer: device.EventBuffer}
-	device.EventBuffer = buffer
+	device.EventBuffer, device.Identities = buffer, identities{device.Identities}
 	k := &connection{
 		c: c, in: in, file: file, late: buffer, unreadCame: make(chan struct{}, 1), client: c.newClient(device, w), wire: w,
 		over: make(chan ending, 1), loggedIn: make(chan struct{}), turn: make(chan struct{}, 1), users: map[int]context.CancelFunc{},

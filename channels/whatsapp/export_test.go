@@ -8,6 +8,7 @@ import (
 
 	"dragoman/channels"
 
+	"go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/types"
 	"go.mau.fi/whatsmeow/types/events"
 )
@@ -16,6 +17,8 @@ var (
 	Render    = render
 	MessageID = messageID
 	Outcome   = outcome
+
+	WhileMoving = whileMoving
 )
 
 // Reading is what Read returns.
@@ -91,6 +94,15 @@ func SetLimits(c *Channel, login, hand time.Duration) { c.loginLimit, c.handLimi
 
 // SetSendLimit changes how long c waits for an acknowledgement.
 func SetSendLimit(c *Channel, d time.Duration) { c.sendLimit = d }
+
+// Identities wraps i.
+func Identities(i store.IdentityStore) store.IdentityStore { return identities{i} }
+
+// Watched reports whether c's connection notices when a key is stored.
+func Watched(c *Channel) bool {
+	_, ok := c.live.Load().client.Store.Identities.(identities)
+	return ok
+}
 
 // Waiting is how many messages wait for their turn to be sent.
 func Waiting(c *Channel) int {

@@ -20,14 +20,10 @@ import (
 )
 
 // sendLimit is how long the server may take to acknowledge one message, while
-// all others wait. It includes the questions before that, which are few: whose
-// devices it is encrypted for, and with which keys. A group may have a thousand
-// members, so there it may take groupLimits times as long until the message is
-// out.
-const (
-	sendLimit   = 10 * time.Second
-	groupLimits = 3
-)
+// all others wait. It includes the questions before that, which are few: who is
+// in the group, whose devices it is encrypted for, and with which keys. See
+// [whileMoving].
+const sendLimit = 10 * time.Second
 
 // Send delivers m and returns when WhatsApp's server has it. Its errors:
 //
@@ -64,18 +60,16 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	}
 	k.answering(inside, m)
 	id := messageID(m)
-	limit := c.sendLimit
-	if to.Server == types.GroupServer {
-		limit *= groupLimits
-	}
-	limited, cancel := context.WithTimeout(inside, limit)
+	limited, cancel := whileMoving(inside, c.sendLimit)
 	defer cancel()
 	_, err = k.client.SendMessage(limited, to, withDocument(c.compose(m, to, expires), document), whatsmeow.SendRequestExtra{ID: id, Timeout: c.sendLimit})
 	switch {
 	case err == nil:
 		c.sends.acknowledged(to, true)
 		k.used.Store(true)
-	case inside.Err() == nil && (limited.Err() != nil || errors.Is(err, whatsmeow.ErrMessageTimedOut)):
+	case inside.Err() == nil && limited.Err() != nil:
+		err = k.unacknowledged(to, context.Cause(limited))
+	case inside.Err() == nil && errors.Is(err, whatsmeow.ErrMessageTimedOut):
 		err = k.unacknowledged(to, err)
 	}
 	if err != nil && ctx.Err() == nil && inside.Err() != nil {
