@@ -288,7 +288,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 			continue
 		}
 		wg.Go(func() {
-			if err := httpapi.Serve(late, s.ln, s.handler, serverGrace, d.log); err != nil {
+			if err := httpapi.Serve(late, s.ln, s.handler, httpapi.ServeOptions{Grace: serverGrace, Connections: s.most, Logger: d.log}); err != nil {
 				fail(err)
 			}
 		})

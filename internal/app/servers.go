@@ -16,8 +16,6 @@ import (
 	"dragoman/internal/config"
 	"dragoman/internal/console"
 	"dragoman/internal/httpapi"
-
-	"golang.org/x/net/netutil"
 )
 
 // serverGrace is how long requests may run on when everything else has ended.
@@ -29,6 +27,7 @@ const serverGrace = 500 * time.Millisecond
 type server struct {
 	name    string
 	ln      net.Listener
+	most    int // connections; 0: no limit
 	handler http.Handler
 }
 
@@ -46,7 +45,7 @@ func (d *Daemon) openServers(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("app: cannot listen on %s (http.listen in the configuration): %w", d.cfg.HTTP.Listen, err)
 	}
-	d.public = &server{name: "page", ln: netutil.LimitListener(ln, maxConnections())}
+	d.public = &server{name: "page", ln: ln, most: maxConnections()}
 	d.onClose("the page", closeOnce(ln))
 	o := console.Options{
 		Addr: ln.Addr().String(), Token: d.cfg.HTTP.Token.Reveal(), Sessions: pageSessions(d.state.file(pageSessionsName)), Failed: d.loginFailed, Logger: d.log,

@@ -111,7 +111,9 @@ func serve(t *testing.T, path string, h http.Handler) (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- httpapi.Serve(ctx, ln, h, time.Second, slog.New(slog.DiscardHandler)) }()
+	go func() {
+		served <- httpapi.Serve(ctx, ln, h, httpapi.ServeOptions{Grace: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	}()
 	return func() {
 		cancel()
 		if err := <-served; err != nil {

@@ -21,12 +21,25 @@ const (
 	maxHeader    = 64 << 10
 )
 
+// ServeOptions are all optional but Logger.
+type ServeOptions struct {
+	// Grace is how long requests may run on when the context has ended.
+	Grace time.Duration
+	// Connections is how many may be open; 0 is no limit. One more is let in,
+	// and another one closed for it: see [crowd].
+	Connections int
+	Logger      *slog.Logger
+}
+
 // Serve answers on ln until ctx ends; then it takes no more, lets running
-// requests finish for grace, and closes what is left. It closes ln.
-func Serve(ctx context.Context, ln net.Listener, h http.Handler, grace time.Duration, log *slog.Logger) error {
+// requests finish for a while, and closes what is left. It closes ln.
+func Serve(ctx context.Context, ln net.Listener, h http.Handler, o ServeOptions) error {
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: headerWithin, ReadTimeout: bodyWithin, IdleTimeout: idleFor, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+	}
+	if o.Connections > 0 {
+		srv.ConnState = newCrowd(o.Connections).follow
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }()
@@ -35,7 +48,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, grace time.Dura
 		return fmt.Errorf("httpapi: serve %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
 	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Grace)
 	defer cancel()
 	if err := srv.Shutdown(drain); err != nil {
 		_ = srv.Close()
