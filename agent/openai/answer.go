@@ -52,7 +52,7 @@ func (a *answer) addAny(frame []byte) (progress bool, err error) {
 		return false, &wire.Failure{Data: bytes.Clone(frame)} // vLLM
 	}
 	// A usage that says nothing takes nothing away from one before it.
-	if u := c.Usage.read(); u != nil {
+	if u := readUsage(c.Usage); u != nil {
 		a.usage = u
 	}
 	for i := range c.Choices {

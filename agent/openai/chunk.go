@@ -18,8 +18,8 @@ type chunk struct {
 		Message      *delta          `json:"message"` // of a server that does not stream
 		FinishReason json.RawMessage `json:"finish_reason"`
 	} `json:"choices"`
-	Usage  usage `json:"usage"`
-	Object word  `json:"object"`
+	Usage  json.RawMessage `json:"usage"`
+	Object word            `json:"object"`
 }
 
 type delta struct {

@@ -89,7 +89,7 @@ func (k *kept) whole() (list []json.RawMessage) {
 // attached is what goes back to the provider with the answer. Thoughts do so
 // only within a turn that calls tools: nobody wants others, and they are long.
 func (a *answer) attached() *sessions.Attached {
-	out := attached{Extra: a.kept.extra, Calls: a.calls.extras()}
+	out := attached{extras: extras{Extra: a.kept.extra}, Calls: a.calls.extras()}
 	if len(a.calls.list) > 0 || callsBefore(a.in.Request.Messages) {
 		out.Details = a.kept.whole()
 		switch {

@@ -41,7 +41,9 @@ const call = `"tool_calls":[{"index":0,"id":"a","type":"function","function":{"n
 // What a provider puts beside calls goes back with the next request as it came,
 // to that provider alone, and not if it is to be left out.
 func TestAttachedGoesBack(t *testing.T) {
-	const plain = `{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"time","arguments":"{}"}}]}`
+	const calls = `"tool_calls":[{"id":"a","type":"function","function":{"name":"time","arguments":"{}"}}]}`
+	const role = `{"role":"assistant",`
+	const plain = role + calls
 	for name, tt := range map[string]struct {
 		deltas []string
 		want   string
@@ -52,7 +54,7 @@ func TestAttachedGoesBack(t *testing.T) {
 		},
 		"reasoning": {
 			[]string{`{"reasoning":"I "}`, `{"reasoning":"look"}`, `{` + call + `}]}`},
-			plain[:len(plain)-1] + `,"reasoning":"I look"}`,
+			role + `"reasoning":"I look",` + calls,
 		},
 		"reasoning_details": {
 			[]string{
@@ -60,7 +62,7 @@ func TestAttachedGoesBack(t *testing.T) {
 				`{"reasoning":"look","reasoning_details":[{"type":"reasoning.text","index":0,"text":"look","signature":"sig"}]}`,
 				`{"reasoning_details":[{"type":"reasoning.encrypted","index":1,"data":"AA"}],` + call + `}]}`,
 			},
-			plain[:len(plain)-1] + `,"reasoning_details":[{"format":"x","index":0,"signature":"sig","text":"I look","type":"reasoning.text"},{"data":"AA","index":1,"type":"reasoning.encrypted"}]}`,
+			role + `"reasoning_details":[{"format":"x","index":0,"signature":"sig","text":"I look","type":"reasoning.text"},{"data":"AA","index":1,"type":"reasoning.encrypted"}],` + calls,
 		},
 		"signature of a call": {
 			[]string{`{` + call + `,"extra_content":{"google":{"thought_signature":"s1"}}},{"index":1,"id":"b","function":{"name":"time","arguments":"{}"}}]}`},

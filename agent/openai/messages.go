@@ -17,14 +17,11 @@ const noOutput = "(no output)"
 // message is a message with what providers attach to it. The library's type has
 // no place for that, and its method writes each message twice.
 type message struct {
-	Role             string            `json:"role"`
-	Content          any               `json:"content,omitempty"` // a text or parts
-	ReasoningContent string            `json:"reasoning_content,omitempty"`
-	Calls            []call            `json:"tool_calls,omitempty"`
-	CallID           string            `json:"tool_call_id,omitempty"`
-	Reasoning        string            `json:"reasoning,omitempty"`
-	Details          []json.RawMessage `json:"reasoning_details,omitempty"`
-	Extra            json.RawMessage   `json:"extra_content,omitempty"`
+	Role    string `json:"role"`
+	Content any    `json:"content,omitempty"` // a text or parts
+	*extras        // nil: nothing
+	Calls   []call `json:"tool_calls,omitempty"`
+	CallID  string `json:"tool_call_id,omitempty"`
 }
 
 // call is a call with what a provider attached to it.
@@ -90,13 +87,18 @@ func parts(text string, shown []wire.Picture) []openai.ChatMessagePart {
 	return out
 }
 
-// attached is what a provider put beside a message of chat completions, under
-// the names that it has there.
-type attached struct {
+// extras are what providers put beside a message as a whole.
+type extras struct {
 	ReasoningContent string            `json:"reasoning_content,omitempty"` // DeepSeek, Kimi, llama.cpp
 	Reasoning        string            `json:"reasoning,omitempty"`         // vLLM, Ollama, OpenRouter
 	Details          []json.RawMessage `json:"reasoning_details,omitempty"` // OpenRouter
-	Extra            json.RawMessage   `json:"extra_content,omitempty"`     // Gemini, of the message
+	Extra            json.RawMessage   `json:"extra_content,omitempty"`     // Gemini
+}
+
+// attached is what a provider put beside a message of chat completions, under
+// the names that it has there.
+type attached struct {
+	extras
 	// Calls are the extra_content of the message's calls by position; null
 	// where a call has none.
 	Calls []json.RawMessage `json:"calls,omitempty"`
@@ -136,7 +138,7 @@ func (m *message) attach(a *attached) {
 	if a == nil {
 		return
 	}
-	m.ReasoningContent, m.Reasoning, m.Details, m.Extra = a.ReasoningContent, a.Reasoning, a.Details, a.Extra
+	m.extras = &a.extras
 	for i := range min(len(m.Calls), len(a.Calls)) {
 		if string(a.Calls[i]) != "null" {
 			m.Calls[i].Extra = a.Calls[i]

@@ -44,17 +44,16 @@ func (n number) tokens() int {
 	return n.value
 }
 
-// usage is what a server says of the tokens of a call. Whatever it is, it does
-// not make the answer unreadable: a whole answer is worth more than its price.
-type usage struct{ usageFields }
-
-type usageFields struct {
+// usage is what a server says of the tokens of a call.
+type usage struct {
 	Input  number `json:"prompt_tokens"`
 	Output number `json:"completion_tokens"`
 	// CacheHits is DeepSeek's name for the cached part.
-	CacheHits number  `json:"prompt_cache_hit_tokens"`
-	Details   details `json:"prompt_tokens_details"`
-	Cost      price   `json:"cost"` // what OpenRouter charges for the call
+	CacheHits number `json:"prompt_cache_hit_tokens"`
+	Details   struct {
+		Cached number `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	Cost price `json:"cost"` // what OpenRouter charges for the call
 }
 
 // maxPrice is more than any call costs.
@@ -72,35 +71,19 @@ func (p *price) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// UnmarshalJSON accepts any value.
-func (u *usage) UnmarshalJSON(b []byte) error {
-	var read usageFields
-	if json.Unmarshal(b, &read) == nil {
-		u.usageFields = read
+// readUsage is what raw says, or nil if it says nothing. Whatever it is, it does
+// not make the answer unreadable: a whole answer is worth more than its price.
+func readUsage(raw json.RawMessage) *sessions.Usage {
+	if !present(raw) {
+		return nil
 	}
-	return nil
-}
-
-type details struct{ cached number }
-
-// UnmarshalJSON accepts any value.
-func (d *details) UnmarshalJSON(b []byte) error {
-	var read struct {
-		Cached number `json:"cached_tokens"`
-	}
-	if json.Unmarshal(b, &read) == nil {
-		d.cached = read.Cached
-	}
-	return nil
-}
-
-// read is what u says, or nil if it says nothing.
-func (u *usage) read() *sessions.Usage {
+	var u usage
+	_ = json.Unmarshal(raw, &u) // what is of another type than it should be is passed over
 	out := sessions.Usage{Input: u.Input.tokens(), Output: u.Output.tokens(), Cached: u.CacheHits.tokens(), Cost: float64(u.Cost)}
 	if out.Input+out.Output == 0 {
 		return nil
 	}
-	if n := u.Details.cached.tokens(); n > 0 {
+	if n := u.Details.Cached.tokens(); n > 0 {
 		out.Cached = n
 	}
 	return &out
