@@ -136,10 +136,10 @@ type Summary struct {
 	// Fields is the structured form of Text, a JSON object, where the format
 	// of summaries has one.
 	Fields json.RawMessage `json:"fields,omitempty"`
-	// Read is when the history that it was made of was read. If messages of the
-	// conversation were erased since, it may have their words, and is refused.
-	// Zero: it was not being made. It is not stored.
-	Read time.Time `json:"-"`
+	// Erasures is that of the history that it was made of. If messages of the
+	// conversation were erased since, it may have their words, and is refused. It
+	// is not stored.
+	Erasures int `json:"-"`
 }
 
 // FieldsName is the name in [Settings.Metadata] of an object with the fields
@@ -177,6 +177,8 @@ type History struct {
 	Omitted int
 	// Settings are those of the conversation.
 	Settings Settings
+	// Erasures counts how often messages were erased from the conversation.
+	Erasures int
 }
 
 // HistoryLimit bounds [Transcript.History]: the newest messages win. Zero

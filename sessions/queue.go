@@ -200,7 +200,7 @@ type Delivery struct {
 
 // QueueItem is what the operator sees of inbox, outbox and things set aside.
 type QueueItem struct {
-	ID        string    `json:"id"`   // "in-12", "out-7", "aside-3"
+	ID        string    `json:"id"`   // "in/telegram:5/12", "out/telegram:5/13", "aside/irc/ID"
 	Kind      string    `json:"kind"` // "in", "out", "aside"
 	Key       string    `json:"key"`
 	State     string    `json:"state"`

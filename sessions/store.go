@@ -106,7 +106,7 @@ type Transcript interface {
 	// AddSummary makes s the newest summary of k. It is refused with
 	// ErrConflict if s.Generation is not the current one, or s.CoversSeq is not
 	// past the newest summary's, or names no message of that generation, or if
-	// messages of k were erased since s.Read.
+	// messages of k were erased since the history that s was made of was read.
 	// Messages stay.
 	AddSummary(ctx context.Context, k channels.Key, s Summary) error
 }

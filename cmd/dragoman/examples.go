@@ -27,6 +27,6 @@ func (*sessionsExportCmd) Help() string {
 	return example("sessions export telegram:123456 --format markdown --out chat.md")
 }
 
-func (*queueRetryCmd) Help() string { return example("queue retry out-7") }
+func (*queueRetryCmd) Help() string { return example("queue retry out/telegram:123456/7") }
 
 func (*pairApproveCmd) Help() string { return example("pair approve ABCD-EFGH") }

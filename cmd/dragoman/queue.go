@@ -51,7 +51,7 @@ func (k *queueListCmd) Run(e *env, c *cli) error {
 }
 
 type queueShowCmd struct {
-	ID string `arg:"" help:"The entry, like out-7 (see dragoman queue list)."`
+	ID string `arg:"" help:"The entry, like out/telegram:123456/7 (see dragoman queue list)."`
 	jsonFlag
 }
 
@@ -75,7 +75,7 @@ func (k *queueShowCmd) Run(e *env, c *cli) error {
 }
 
 type queueRetryCmd struct {
-	ID []string `arg:"" help:"The entries, like out-7."`
+	ID []string `arg:"" help:"The entries, like out/telegram:123456/7."`
 }
 
 func (k *queueRetryCmd) Run(e *env, c *cli) error {
@@ -85,7 +85,7 @@ func (k *queueRetryCmd) Run(e *env, c *cli) error {
 }
 
 type queueDropCmd struct {
-	ID  []string `arg:"" help:"The entries, like out-7."`
+	ID  []string `arg:"" help:"The entries, like out/telegram:123456/7."`
 	Yes bool     `short:"y" help:"Do not ask."`
 }
 

@@ -145,7 +145,6 @@ func outcomeOf(err error) string {
 // the whole of what follows the last summary, however much that is.
 func (g *Gateway) summarize(ctx context.Context, k channels.Key, keep *agent.Keep, needed func(sessions.History) bool) (err error) {
 	defer recoverTo(&err, "summary of "+k.String())
-	read := g.opts.Now()
 	h, err := g.store.History(ctx, k, sessions.HistoryLimit{})
 	h = g.withModel(k, h)
 	if err != nil || !needed(h) && !g.sums.asked(k) {
@@ -156,7 +155,7 @@ func (g *Gateway) summarize(ctx context.Context, k channels.Key, keep *agent.Kee
 	if err != nil {
 		return err
 	}
-	s.Read = read
+	s.Erasures = h.Erasures
 	if err := g.store.AddSummary(ctx, k, s); err != nil {
 		return err
 	}

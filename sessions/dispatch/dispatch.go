@@ -138,12 +138,14 @@ func (d *Dispatcher) Check(c sessions.Claim) error {
 	return nil
 }
 
-// Claimed reports whether k has a live claim.
-func (d *Dispatcher) Claimed(k channels.Key) bool {
+// Claim is the epoch of the live claim of k, 0 if there is none.
+func (d *Dispatcher) Claim(k channels.Key) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s := d.keys[k]
-	return s != nil && s.live != 0
+	if s := d.keys[k]; s != nil {
+		return s.live
+	}
+	return 0
 }
 
 // Items lists those of k in lanes, by Seq.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -110,7 +111,7 @@ func (s *Store) Configure(ctx context.Context, k channels.Key, configure func(*s
 		}
 		c.Conversation.Settings = rules.Settings(set)
 		return nil
-	})
+	}, k)
 }
 
 // Generations lists those of a conversation: see sessions.Catalog.
@@ -120,12 +121,34 @@ func (s *Store) Generations(ctx context.Context, k channels.Key) (list []session
 		err = notFound(k)
 	}
 	if err == nil {
-		list, err = s.back.Generations(ctx, k)
+		list, err = generations(ctx, s.back, k)
 	}
 	if err != nil {
 		return nil, s.wrap("generations", err)
 	}
 	return withEnds(list, h.MessageSeq), nil
+}
+
+// generations are those of k, oldest first.
+func generations(ctx context.Context, r rows.Reader, k channels.Key) (list []sessions.Generation, err error) {
+	for rec, err := range r.Records(ctx, rows.Record{Generation: &rows.Generation{Key: k}}) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, rec.Generation.Generation)
+	}
+	return list, nil
+}
+
+// summaries are those of the current generation of k, oldest first.
+func summaries(ctx context.Context, r rows.Reader, k channels.Key) (list []sessions.Summary, err error) {
+	for rec, err := range r.Records(ctx, rows.Record{Summary: &rows.Summary{Key: k}}) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, rec.Summary.Summary)
+	}
+	return list, nil
 }
 
 // withEnds is a copy of generations with their ends, of which the last is seq.
@@ -176,7 +199,14 @@ func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer,
 }
 
 // Scopes lists those that have facts: see sessions.Directory.
-func (s *Store) Scopes(ctx context.Context, prefix string) ([]string, error) {
-	list, err := s.back.Scopes(ctx, prefix)
-	return list, s.wrap("scopes", err)
+func (s *Store) Scopes(ctx context.Context, prefix string) (list []string, err error) {
+	for r, err := range s.back.Records(ctx, factsOf("")) {
+		if err != nil {
+			return nil, s.wrap("scopes", err)
+		}
+		if scope := r.Fact.Scope; strings.HasPrefix(scope, prefix) && (len(list) == 0 || list[len(list)-1] != scope) {
+			list = append(list, scope)
+		}
+	}
+	return list, nil
 }

@@ -66,17 +66,20 @@ func (d *dumper) all(keys []channels.Key) error {
 }
 
 func (d *dumper) store() error {
-	for r, err := range d.r.Records(d.ctx, sessions.Record{Store: &sessions.StoreRecord{}}) {
+	rec := &sessions.StoreRecord{}
+	for r, err := range d.r.Records(d.ctx, rows.Record{Store: &rows.Store{}}) {
 		if err != nil {
 			return err
 		}
-		rec := *r.Store
-		if rec.Erased, err = collect(d.r.Marks(d.ctx)); err != nil {
+		rec.Name, rec.Days = r.Store.Name, r.Store.Days
+	}
+	for r, err := range d.r.Records(d.ctx, rows.Record{Mark: new("")}) {
+		if err != nil {
 			return err
 		}
-		return d.emit(sessions.Record{Store: &rec})
+		rec.Erased = append(rec.Erased, *r.Mark)
 	}
-	return nil
+	return d.emit(sessions.Record{Store: rec})
 }
 
 // chat hands out a conversation and its queues.
@@ -88,16 +91,16 @@ func (d *dumper) chat(k channels.Key) error {
 	rec := &sessions.ConversationRecord{Key: k, Seq: h.Seq, MessageSeq: h.MessageSeq}
 	if v := h.Conversation; v != nil {
 		rec.Title, rec.Created, rec.Updated, rec.Settings = v.Title, rules.Time(v.Created), rules.Time(v.Updated), rules.Settings(v.Settings)
-		generations, err := d.r.Generations(d.ctx, k)
+		begun, err := generations(d.ctx, d.r, k)
 		if err != nil {
 			return err
 		}
-		rec.Generations = withEnds(generations, h.MessageSeq)
-		summaries, err := d.r.Summaries(d.ctx, k)
+		rec.Generations = withEnds(begun, h.MessageSeq)
+		list, err := summaries(d.ctx, d.r, k)
 		if err != nil {
 			return err
 		}
-		for _, sum := range summaries {
+		for _, sum := range list {
 			rec.Summaries = append(rec.Summaries, rules.Summary(sum))
 		}
 	}
@@ -167,7 +170,7 @@ func (d *dumper) queues(k channels.Key) error {
 
 // others hands out what belongs to no conversation.
 func (d *dumper) others() error {
-	for _, like := range []sessions.Record{
+	for _, like := range []rows.Record{
 		{Aside: &sessions.AsideRecord{}},
 		{Fact: &sessions.FactRecord{}},
 		{Pairing: &sessions.Pairing{}},
@@ -176,7 +179,7 @@ func (d *dumper) others() error {
 	} {
 		for r, err := range d.r.Records(d.ctx, like) {
 			if err == nil {
-				err = d.emit(r)
+				err = d.emit(sessions.Record{Aside: r.Aside, Fact: r.Fact, Pairing: r.Pairing, Job: r.Job, Occurrence: r.Occurrence})
 			}
 			if err != nil {
 				return err

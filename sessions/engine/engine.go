@@ -14,7 +14,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"dragoman/channels"
@@ -29,11 +28,6 @@ type Store struct {
 	back rows.Backend
 	name string
 	now  func() time.Time
-
-	mu sync.Mutex
-	// rewritten is when messages of conversations that go on were erased: a
-	// summary that was begun before may have their words.
-	rewritten map[channels.Key]time.Time
 }
 
 // New makes a store over b. Errors are said to come from the package called
@@ -42,7 +36,7 @@ func New(b rows.Backend, name string, now func() time.Time) *Store {
 	if now == nil {
 		now = time.Now
 	}
-	return &Store{back: b, name: name, now: now, rewritten: map[channels.Key]time.Time{}}
+	return &Store{back: b, name: name, now: now}
 }
 
 func (s *Store) wrap(what string, err error) error {
@@ -52,11 +46,11 @@ func (s *Store) wrap(what string, err error) error {
 	return nil
 }
 
-// update takes one step.
-func (s *Store) update(ctx context.Context, what string, f func(*step) error) error {
+// update takes one step, which is about keys.
+func (s *Store) update(ctx context.Context, what string, f func(*step) error, keys ...channels.Key) error {
 	err := ctx.Err()
 	if err == nil {
-		err = s.back.Update(ctx, func(r rows.Reader) (rows.Changes, error) {
+		err = s.back.Update(ctx, keys, func(r rows.Reader) (rows.Changes, error) {
 			st := &step{ctx: context.WithoutCancel(ctx), r: r, now: s.now(), chats: map[channels.Key]*chat{}}
 			if err := f(st); err != nil {
 				return rows.Changes{}, err
@@ -70,15 +64,15 @@ func (s *Store) update(ctx context.Context, what string, f func(*step) error) er
 // claimed takes one step under a claim.
 func (s *Store) claimed(ctx context.Context, what string, c sessions.Claim, f func(*step, *chat) error) error {
 	return s.update(ctx, what, func(st *step) error {
-		if err := s.back.Live(c); err != nil {
-			return err
-		}
 		chat, err := st.chat(c.Key)
+		if err == nil && (c.Epoch == 0 || chat.Claim != c.Epoch) {
+			err = sessions.ErrFenced
+		}
 		if err != nil {
 			return err
 		}
 		return f(st, chat)
-	})
+	}, c.Key)
 }
 
 // Run hands out work: see sessions.Work.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -17,12 +16,11 @@ import (
 // Erase forgets for good: see sessions.Lifetime. What is left in the files is
 // scrubbed after the commit, if the backend can.
 func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
-	x := &eraser{store: s}
+	x := &eraser{}
 	err = s.update(ctx, "erase", func(st *step) error {
 		x.step, x.got, x.files = st, sessions.Erased{}, map[string]bool{}
 		return x.erase(e)
-	})
-	s.hold(s.now(), x.rewritten...) // whether or not: to refuse a summary does no harm
+	}, e.Keys...)
 	if err != nil {
 		return sessions.Erased{}, err
 	}
@@ -35,25 +33,11 @@ func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Era
 	return got, err
 }
 
-// forever is later than any summary was begun.
-var forever = time.Unix(1<<40, 0)
-
-// hold has summaries of keys refused that were begun up to a time.
-func (s *Store) hold(until time.Time, keys ...channels.Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, k := range keys {
-		s.rewritten[k] = until
-	}
-}
-
 // eraser is one erasure on its way.
 type eraser struct {
 	*step
-	store     *Store
-	got       sessions.Erased
-	files     map[string]bool
-	rewritten []channels.Key // conversations that go on without some messages
+	got   sessions.Erased
+	files map[string]bool
 }
 
 func (x *eraser) erase(e sessions.Erasure) error {
@@ -126,7 +110,7 @@ func (x *eraser) key(c *chat) error {
 			x.got.Messages++
 			rules.Files(x.files, m.Attachments)
 		}
-		list, err := x.r.Summaries(x.ctx, c.Key)
+		list, err := summaries(x.ctx, x.r, c.Key)
 		if err != nil {
 			return err
 		}
@@ -146,7 +130,7 @@ func (x *eraser) forgetIn(r *rows.In) {
 // asides forgets what was set aside and names somebody or something that is
 // erased.
 func (x *eraser) asides(e sessions.Erasure) error {
-	for r, err := range x.r.Records(x.ctx, sessions.Record{Aside: &sessions.AsideRecord{}}) {
+	for r, err := range x.r.Records(x.ctx, rows.Record{Aside: &sessions.AsideRecord{}}) {
 		if err != nil {
 			return err
 		}
@@ -173,7 +157,7 @@ func (x *eraser) people(channel string, ids []string) error {
 			return err
 		}
 	}
-	for r, err := range x.r.Records(x.ctx, sessions.Record{Pairing: &sessions.Pairing{Channel: channel}}) {
+	for r, err := range x.r.Records(x.ctx, rows.Record{Pairing: &sessions.Pairing{Channel: channel}}) {
 		if err != nil {
 			return err
 		}
@@ -265,11 +249,10 @@ func (x *eraser) transcript(c *chat, ids []string) error {
 	if len(erased) == 0 {
 		return nil
 	}
-	x.rewritten = append(x.rewritten, c.Key)
-	x.store.hold(forever, c.Key)
+	v.Erasures++
 	ch := x.touch(c)
 	ch.Rewritten = append(erased, copies...)
-	list, err := x.r.Summaries(x.ctx, c.Key)
+	list, err := summaries(x.ctx, x.r, c.Key)
 	v.Covers = 0
 	for _, sum := range list {
 		tells := slices.ContainsFunc(ch.Rewritten, func(m sessions.Message) bool { return v.From < m.Seq && m.Seq <= sum.CoversSeq })

@@ -21,7 +21,7 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 	err = s.update(ctx, "accept", func(st *step) (err error) {
 		a, err = st.accept(e)
 		return err
-	})
+	}, e.Inbound.Key)
 	if err != nil {
 		return sessions.Acceptance{}, err
 	}
@@ -73,7 +73,7 @@ func (st *step) seen(m channels.Inbound) (seq int64, seen bool, err error) {
 	if seq, seen, err = st.r.Accepted(st.ctx, m); seen || err != nil {
 		return seq, seen, err
 	}
-	seen, err = st.r.Marked(st.ctx, rules.Hash(rules.Dedupe(m)))
+	seen, err = st.marked(rules.Hash(rules.Dedupe(m)))
 	return 0, seen, err
 }
 
@@ -91,7 +91,7 @@ func (st *step) outcome(c *chat, e sessions.Entry) (sessions.Outcome, *rows.In, 
 		return rules.Earlier{Inbound: earlier[i].Inbound, State: earlier[i].State, Turn: earlier[i].Turn, Gone: c.Conversation == nil}
 	})
 	if mark, ok := rules.ErasedMark(e.Inbound); ok && outcome == sessions.Queued && e.Inbound.Edits != "" {
-		if erased, err := st.r.Marked(st.ctx, mark); erased || err != nil {
+		if erased, err := st.marked(mark); erased || err != nil {
 			return sessions.Unknown, nil, err
 		}
 	}
@@ -184,12 +184,12 @@ func (st *step) endOccurrence(r *rows.In, outcome, why string) {
 // SetAside keeps what nobody could read: see sessions.Inbox.
 func (s *Store) SetAside(ctx context.Context, a sessions.Aside) error {
 	return s.update(ctx, "set aside", func(st *step) error {
-		_, here, err := st.one(sessions.Record{Aside: &sessions.AsideRecord{Aside: sessions.Aside{Channel: a.Channel, ID: a.ID}}})
-		if err != nil || here {
+		here, err := asideOf(st.ctx, st.r, a.Channel, a.ID)
+		if err != nil || here != nil {
 			return err
 		}
 		a.Raw, a.Why = slices.Clone(a.Raw), rules.Text(a.Why)
-		st.record(sessions.Record{Aside: &sessions.AsideRecord{Aside: a, At: rules.Time(st.now)}})
+		st.record(rows.Record{Aside: &sessions.AsideRecord{Aside: a, At: rules.Time(st.now)}})
 		return nil
 	})
 }
@@ -197,13 +197,13 @@ func (s *Store) SetAside(ctx context.Context, a sessions.Aside) error {
 // Settle marks what was set aside as dropped: see sessions.Inbox.
 func (s *Store) Settle(ctx context.Context, channel, id string) error {
 	return s.update(ctx, "settle", func(st *step) error {
-		r, here, err := st.one(sessions.Record{Aside: &sessions.AsideRecord{Aside: sessions.Aside{Channel: channel, ID: id}}})
-		if err != nil || !here || r.Aside.Dropped {
+		here, err := asideOf(st.ctx, st.r, channel, id)
+		if err != nil || here == nil || here.Dropped {
 			return err
 		}
-		a := *r.Aside
+		a := *here
 		a.Dropped, a.Why = true, rules.CameLater+a.Why
-		st.record(sessions.Record{Aside: &a})
+		st.record(rows.Record{Aside: &a})
 		return nil
 	})
 }

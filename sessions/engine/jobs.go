@@ -7,6 +7,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
 
@@ -17,12 +18,12 @@ func (st *step) occurred(o sessions.Occurrence) {
 	if o.At = rules.Time(o.At); o.At.IsZero() {
 		o.At = rules.Time(st.now)
 	}
-	st.record(sessions.Record{Occurrence: &o})
+	st.record(rows.Record{Occurrence: &o})
 }
 
 // NextDue is when a job is due: see sessions.Jobs.
 func (s *Store) NextDue(ctx context.Context, job string) (time.Time, bool, error) {
-	for r, err := range s.back.Records(ctx, sessions.Record{Job: &sessions.JobRecord{Job: job}}) {
+	for r, err := range s.back.Records(ctx, rows.Record{Job: &sessions.JobRecord{Job: job}}) {
 		if err != nil {
 			return time.Time{}, false, s.wrap("next due", err)
 		}
@@ -40,13 +41,13 @@ func (s *Store) Plan(ctx context.Context, job string, next time.Time) error {
 }
 
 func (st *step) plan(job string, next time.Time) {
-	st.record(sessions.Record{Job: &sessions.JobRecord{Job: job, Due: rules.Time(next)}})
+	st.record(rows.Record{Job: &sessions.JobRecord{Job: job, Due: rules.Time(next)}})
 }
 
 // advance plans the next occurrence if due is the planned one, and reports
 // whether due is still without an outcome.
 func (st *step) advance(job string, due, next time.Time) (fresh bool, err error) {
-	planned, ok, err := st.one(sessions.Record{Job: &sessions.JobRecord{Job: job}})
+	planned, ok, err := st.one(rows.Record{Job: &sessions.JobRecord{Job: job}})
 	if err != nil {
 		return false, err
 	}
@@ -54,7 +55,7 @@ func (st *step) advance(job string, due, next time.Time) (fresh bool, err error)
 		return false, fmt.Errorf("%w: job %q is not due at %s any more", sessions.ErrConflict, job, due.Format(time.RFC3339))
 	}
 	st.plan(job, next)
-	_, known, err := st.one(sessions.Record{Occurrence: &sessions.Occurrence{Job: job, Due: rules.Time(due)}})
+	_, known, err := st.one(rows.Record{Occurrence: &sessions.Occurrence{Job: job, Due: rules.Time(due)}})
 	return !known, err
 }
 
@@ -83,7 +84,7 @@ func (s *Store) Fire(ctx context.Context, job string, due, next time.Time, m cha
 		r.Job, r.JobDue = rules.Text(job), rules.Time(due)
 		st.put(c, r, true)
 		return nil
-	})
+	}, m.Key)
 }
 
 // Skip records that a job did not run: see sessions.Jobs.
@@ -99,7 +100,7 @@ func (s *Store) Skip(ctx context.Context, job string, due, next time.Time, outco
 
 // Occurrences lists the newest: see sessions.Jobs.
 func (s *Store) Occurrences(ctx context.Context, job string, limit int) (list []sessions.Occurrence, err error) {
-	for r, err := range s.back.Records(ctx, sessions.Record{Occurrence: &sessions.Occurrence{Job: job}}) {
+	for r, err := range s.back.Records(ctx, rows.Record{Occurrence: &sessions.Occurrence{Job: job}}) {
 		if err != nil {
 			return nil, s.wrap("occurrences", err)
 		}

@@ -29,7 +29,7 @@ func (s *Store) Delete(ctx context.Context, k channels.Key) error {
 		}
 		st.forget(c)
 		return nil
-	})
+	}, k)
 }
 
 // settled reports whether a row of c's queues is done.
@@ -57,8 +57,8 @@ func (st *step) forget(c *chat) {
 
 // idle says that nothing of c waits or is under way. What is dead does not hold
 // up the end of a conversation.
-func (s *Store) idle(st *step, c *chat) (bool, error) {
-	if c.waiting > 0 || s.back.Claimed(c.Key) {
+func (st *step) idle(c *chat) (bool, error) {
+	if c.waiting > 0 || c.Claim != 0 {
 		return false, nil
 	}
 	for _, err := range st.r.Outbox(st.ctx, c.Key, rows.Queued{Unsent: true}) {
@@ -73,7 +73,7 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 		return nil, nil
 	}
 	err = s.update(ctx, "expire", func(st *step) (err error) {
-		gone, err = s.expire(st, before, limit)
+		gone, err = st.expire(before, limit)
 		return err
 	})
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 	return gone, err
 }
 
-func (s *Store) expire(st *step, before time.Time, limit int) (gone []channels.Key, err error) {
+func (st *step) expire(before time.Time, limit int) (gone []channels.Key, err error) {
 	var old []rows.Head
 	for h, err := range st.r.Heads(st.ctx, rows.Oldest, nil) {
 		if err != nil {
@@ -109,7 +109,7 @@ func (s *Store) expire(st *step, before time.Time, limit int) (gone []channels.K
 		if len(gone) == limit {
 			break
 		}
-		if idle, err := s.idle(st, c); err != nil || !idle {
+		if idle, err := st.idle(c); err != nil || !idle {
 			if err != nil {
 				return nil, err
 			}
@@ -138,12 +138,12 @@ func (s *Store) expireRest(ctx context.Context, before time.Time, limit int) err
 	for some := range slices.Chunk(rest, limit) {
 		err := s.update(ctx, "expire", func(st *step) error {
 			for _, k := range some {
-				if err := s.expireQueues(st, k, before); err != nil {
+				if err := st.expireQueues(k, before); err != nil {
 					return err
 				}
 			}
 			return nil
-		})
+		}, some...)
 		if err != nil {
 			return err
 		}
@@ -151,12 +151,12 @@ func (s *Store) expireRest(ctx context.Context, before time.Time, limit int) err
 	return nil
 }
 
-func (s *Store) expireQueues(st *step, k channels.Key, before time.Time) error {
+func (st *step) expireQueues(k channels.Key, before time.Time) error {
 	c, err := st.chat(k)
 	if err != nil || !c.known || c.Conversation != nil {
 		return err
 	}
-	if idle, err := s.idle(st, c); err != nil || !idle {
+	if idle, err := st.idle(c); err != nil || !idle {
 		return err
 	}
 	last, err := st.lastQueued(c)
@@ -218,7 +218,7 @@ func (s *Store) Join(ctx context.Context, from, to channels.Key) error {
 		}
 		st.changes.Fenced = append(st.changes.Fenced, from, to)
 		return st.join(f, r)
-	})
+	}, from, to)
 }
 
 // join puts all of f before all of r. All seqs are new, above every one that was
@@ -296,7 +296,7 @@ func (st *step) joinTranscripts(f, r *chat) (own, theirs int64, err error) {
 	if joined.Generation != "" {
 		g := sessions.Generation{ID: joined.Generation, FirstSeq: base + 1}
 		for _, k := range []channels.Key{f.Key, r.Key} {
-			all, err := st.r.Generations(st.ctx, k)
+			all, err := generations(st.ctx, st.r, k)
 			if err != nil {
 				return 0, 0, err
 			}
@@ -316,7 +316,7 @@ func (st *step) joinSummaries(f *chat, ch *rows.Chat, joined *rows.Conversation,
 	if has || f.Conversation.Covers == 0 {
 		return nil
 	}
-	list, err := st.r.Summaries(st.ctx, f.Key)
+	list, err := summaries(st.ctx, st.r, f.Key)
 	for _, sum := range list {
 		sum.CoversSeq += by
 		sum.Generation = joined.Generation

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dragoman/sessions"
+	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
 
@@ -17,7 +18,7 @@ func expired(p *sessions.Pairing, now time.Time) bool {
 
 // living reads the pairings that are not expired, and removes the others.
 func (st *step) living(now time.Time) (list []sessions.Pairing, err error) {
-	for r, err := range st.r.Records(st.ctx, sessions.Record{Pairing: &sessions.Pairing{}}) {
+	for r, err := range st.r.Records(st.ctx, rows.Record{Pairing: &sessions.Pairing{}}) {
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +60,7 @@ func (s *Store) RequestPairing(ctx context.Context, p sessions.Pairing, now time
 		}
 		got, created = rules.Pairing(p), true
 		stored := got
-		st.record(sessions.Record{Pairing: &stored})
+		st.record(rows.Record{Pairing: &stored})
 		return nil
 	})
 	return got, created, err
@@ -76,7 +77,7 @@ func (s *Store) ApprovePairing(ctx context.Context, code string, now time.Time) 
 			if p.Approved.IsZero() && rules.Code(p.Code) == rules.Code(code) {
 				p.Approved, p.Code, p.Expires = rules.Time(now), "", time.Time{}
 				got = p
-				st.record(sessions.Record{Pairing: &p})
+				st.record(rows.Record{Pairing: &p})
 				return nil
 			}
 		}
@@ -88,7 +89,7 @@ func (s *Store) ApprovePairing(ctx context.Context, code string, now time.Time) 
 // Paired reports whether somebody was let in: see sessions.People.
 func (s *Store) Paired(ctx context.Context, channel string, ids []string) (bool, error) {
 	for _, id := range ids {
-		for r, err := range s.back.Records(ctx, sessions.Record{Pairing: &sessions.Pairing{Channel: channel, PersonID: id}}) {
+		for r, err := range s.back.Records(ctx, rows.Record{Pairing: &sessions.Pairing{Channel: channel, PersonID: id}}) {
 			if err != nil {
 				return false, s.wrap("paired", err)
 			}
@@ -102,7 +103,7 @@ func (s *Store) Paired(ctx context.Context, channel string, ids []string) (bool,
 
 // Pairings lists who was let in and who asks: see sessions.People.
 func (s *Store) Pairings(ctx context.Context, now time.Time) (list []sessions.Pairing, err error) {
-	for r, err := range s.back.Records(ctx, sessions.Record{Pairing: &sessions.Pairing{}}) {
+	for r, err := range s.back.Records(ctx, rows.Record{Pairing: &sessions.Pairing{}}) {
 		if err != nil {
 			return nil, s.wrap("pairings", err)
 		}
@@ -116,7 +117,7 @@ func (s *Store) Pairings(ctx context.Context, now time.Time) (list []sessions.Pa
 // Unpair withdraws an approval: see sessions.People.
 func (s *Store) Unpair(ctx context.Context, channel, personID string) error {
 	return s.update(ctx, "unpair", func(st *step) error {
-		r, ok, err := st.one(sessions.Record{Pairing: &sessions.Pairing{Channel: channel, PersonID: personID}})
+		r, ok, err := st.one(rows.Record{Pairing: &sessions.Pairing{Channel: channel, PersonID: personID}})
 		if err == nil && (!ok || personID == "" || r.Pairing.Approved.IsZero()) {
 			err = fmt.Errorf("%w: %s is not paired on %s", sessions.ErrNotFound, personID, channel)
 		}
@@ -125,8 +126,17 @@ func (s *Store) Unpair(ctx context.Context, channel, personID string) error {
 	})
 }
 
-func factsOf(scope string) sessions.Record {
-	return sessions.Record{Fact: &sessions.FactRecord{Scope: scope}}
+func factsOf(scope string) rows.Record {
+	return rows.Record{Fact: &sessions.FactRecord{Scope: scope}}
+}
+
+// store reads what is known of the whole store, but for the days.
+func (st *step) store() (about rows.Store, err error) {
+	r, _, err := st.one(rows.Record{Store: &rows.Store{Days: map[string]int64{"": 0}}})
+	if r.Store != nil {
+		about = *r.Store
+	}
+	return about, err
 }
 
 // Remember stores a fact: see sessions.Facts. One that the scope has already, to
@@ -144,9 +154,9 @@ func (s *Store) Remember(ctx context.Context, scope, text string) (f sessions.Fa
 				return nil
 			}
 		}
-		last, err := st.r.LastFact(st.ctx)
-		f = sessions.Fact{ID: last + 1, Text: text, At: rules.Time(st.now)}
-		st.record(sessions.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: f}})
+		about, err := st.store()
+		f = sessions.Fact{ID: about.LastFact + 1, Text: text, At: rules.Time(st.now)}
+		st.record(rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: f}})
 		return err
 	})
 	return f, err
@@ -169,7 +179,7 @@ func (s *Store) Recall(ctx context.Context, scope, query string, limit int) ([]s
 // Forget removes a fact: see sessions.Facts.
 func (s *Store) Forget(ctx context.Context, scope string, id int64) error {
 	return s.update(ctx, "forget", func(st *step) error {
-		r, ok, err := st.one(sessions.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: sessions.Fact{ID: id}}})
+		r, ok, err := st.one(rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: sessions.Fact{ID: id}}})
 		if err == nil && (!ok || id == 0 || r.Fact.Scope != scope) {
 			err = fmt.Errorf("%w: fact %d", sessions.ErrNotFound, id)
 		}

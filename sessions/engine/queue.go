@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -13,9 +15,36 @@ import (
 	"dragoman/sessions/rules"
 )
 
+// Items of the queue are called LANE/KEY/SEQ, and what was set aside
+// aside/CHANNEL/ID. A delivery is known by its own ID too.
+const (
+	laneIn    = "in"
+	laneOut   = "out"
+	laneAside = "aside"
+)
+
+func itemID(lane string, k channels.Key, seq int64) string {
+	return lane + "/" + k.String() + "/" + strconv.FormatInt(seq, 10)
+}
+
+// parseItemID reads what itemID wrote.
+func parseItemID(id string) (lane string, k channels.Key, seq int64, ok bool) {
+	lane, rest, _ := strings.Cut(id, "/")
+	at := max(strings.LastIndexByte(rest, '/'), 0)
+	k, err := channels.ParseKey(rest[:at])
+	if err == nil {
+		seq, err = strconv.ParseInt(strings.TrimPrefix(rest[at:], "/"), 10, 64)
+	}
+	return lane, k, seq, err == nil && seq > 0 && itemID(lane, k, seq) == id
+}
+
+func inID(r *rows.In) string { return itemID(laneIn, r.Inbound.Key, r.Seq) }
+
+func outID(o *rows.Out) string { return itemID(laneOut, o.Key, o.Seq) }
+
 func (s *Store) inItem(r *rows.In) sessions.QueueItem {
 	return sessions.QueueItem{
-		ID: r.ID, Kind: "in", Key: r.Inbound.Key.String(), State: rules.InState(r.State, r.Due, s.now()),
+		ID: inID(r), Kind: laneIn, Key: r.Inbound.Key.String(), State: rules.InState(r.State, r.Due, s.now()),
 		Attempts: r.Attempts, At: rules.Time(r.Accepted), NotBefore: r.Due, Error: r.Why,
 		Bytes: len(r.Inbound.Text), Text: r.Inbound.Text,
 	}
@@ -23,15 +52,15 @@ func (s *Store) inItem(r *rows.In) sessions.QueueItem {
 
 func outItem(o *rows.Out) sessions.QueueItem {
 	return sessions.QueueItem{
-		ID: o.QueueID, Kind: "out", Key: o.Key.String(), State: string(o.State),
+		ID: outID(o), Kind: laneOut, Key: o.Key.String(), State: string(o.State),
 		Attempts: o.Attempts, At: rules.Time(o.Created), NotBefore: o.NotBefore, Error: o.Error,
 		Bytes: len(o.Text), Text: o.Text, Delivery: o.ID,
 	}
 }
 
-func asideItem(id string, a *sessions.AsideRecord) sessions.QueueItem {
+func asideItem(a *sessions.AsideRecord) sessions.QueueItem {
 	it := sessions.QueueItem{
-		ID: id, Kind: "aside", Key: a.Channel, State: rules.AsideKept, At: rules.Time(a.At),
+		ID: laneAside + "/" + a.Channel + "/" + a.ID, Kind: laneAside, Key: a.Channel, State: rules.AsideKept, At: rules.Time(a.At),
 		Error: a.Why, Bytes: len(a.Raw), Text: rules.Text(string(a.Raw)),
 	}
 	if a.Dropped {
@@ -58,16 +87,18 @@ func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.Queu
 	slices.SortFunc(items, func(a, b sessions.QueueItem) int {
 		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
 	})
-	asides, err := s.back.Asides(ctx)
-	for _, a := range asides {
-		items = append(items, asideItem(a.ID, a.Record))
+	for r, err := range s.back.Records(ctx, rows.Record{Aside: &sessions.AsideRecord{}, Kept: true}) {
+		if err != nil {
+			return nil, s.wrap("list queue", err)
+		}
+		items = append(items, asideItem(r.Aside))
 	}
-	return rules.SortQueue(items, limit), s.wrap("list queue", err)
+	return rules.SortQueue(items, limit), nil
 }
 
 // ShowQueue returns one item: see sessions.Queue.
 func (s *Store) ShowQueue(ctx context.Context, id string) (it sessions.QueueItem, err error) {
-	in, out, ref, err := queued(ctx, s.back, id)
+	in, out, aside, err := queued(ctx, s.back, id)
 	switch {
 	case err != nil:
 		return it, s.wrap("show queue", err)
@@ -76,34 +107,40 @@ func (s *Store) ShowQueue(ctx context.Context, id string) (it sessions.QueueItem
 	case out != nil:
 		return outItem(out), nil
 	}
-	return asideItem(id, ref.Aside), nil
+	return asideItem(aside), nil
 }
 
-// queued reads the queue item called id: one of the three is there, an aside in
-// ref. Errors: ErrNotFound.
-func queued(ctx context.Context, r rows.Reader, id string) (in *rows.In, out *rows.Out, ref rows.Ref, err error) {
-	if ref, err = r.Find(ctx, id); err != nil {
-		return nil, nil, ref, err
+// queued reads the queue item called id: one of the three. Errors: ErrNotFound.
+func queued(ctx context.Context, r rows.Reader, id string) (in *rows.In, out *rows.Out, aside *sessions.AsideRecord, err error) {
+	lane, k, seq, ok := parseItemID(id)
+	rest, isAside := strings.CutPrefix(id, laneAside+"/")
+	switch {
+	case isAside:
+		channel, id, _ := strings.Cut(rest, "/")
+		aside, err = asideOf(ctx, r, channel, id)
+	case ok && lane == laneIn:
+		in, err = first(r.Inbox(ctx, k, rows.Queued{Seqs: []int64{seq}}))
+	case ok && lane == laneOut:
+		out, err = first(r.Outbox(ctx, k, rows.Queued{Seqs: []int64{seq}}))
+	case id != "":
+		out, err = first(r.Outbox(ctx, channels.Key{}, rows.Queued{ID: id}))
 	}
-	q := rows.Queued{Seqs: []int64{ref.Seq}}
-	switch ref.Lane {
-	case rows.LaneIn:
-		var list []*rows.In
-		if list, err = pointers(r.Inbox(ctx, ref.Key, q)); len(list) > 0 {
-			in = list[0]
-		}
-	case rows.LaneOut:
-		var list []*rows.Out
-		if list, err = pointers(r.Outbox(ctx, ref.Key, q)); len(list) > 0 {
-			out = list[0]
-		}
-	default:
-		return nil, nil, ref, nil
-	}
-	if err == nil && in == nil && out == nil {
+	if err == nil && in == nil && out == nil && aside == nil {
 		err = fmt.Errorf("%w: queue item %q", sessions.ErrNotFound, id)
 	}
-	return in, out, ref, err
+	return in, out, aside, err
+}
+
+// asideOf reads what was set aside under an id, nil if nothing was.
+func asideOf(ctx context.Context, r rows.Reader, channel, id string) (*sessions.AsideRecord, error) {
+	if channel == "" || id == "" {
+		return nil, nil
+	}
+	rec, err := first(r.Records(ctx, rows.Record{Aside: &sessions.AsideRecord{Aside: sessions.Aside{Channel: channel, ID: id}}}))
+	if rec == nil {
+		return nil, err
+	}
+	return rec.Aside, nil
 }
 
 // RetryQueue makes an item due now: see sessions.Queue.
@@ -114,9 +151,9 @@ func (s *Store) RetryQueue(ctx context.Context, id string) error {
 		case err != nil:
 			return err
 		case in != nil:
-			return s.retryIn(st, in)
+			return st.retryIn(in)
 		case out != nil:
-			return s.retryOut(st, out)
+			return st.retryOut(out)
 		}
 		return fmt.Errorf("%w: what was set aside cannot be tried again", sessions.ErrConflict)
 	})
@@ -125,30 +162,32 @@ func (s *Store) RetryQueue(ctx context.Context, id string) error {
 // DropQueue gives an item up: see sessions.Queue.
 func (s *Store) DropQueue(ctx context.Context, id string) error {
 	return s.update(ctx, "drop queue", func(st *step) error {
-		in, out, ref, err := queued(st.ctx, st.r, id)
+		in, out, aside, err := queued(st.ctx, st.r, id)
 		switch {
 		case err != nil:
 			return err
 		case in != nil:
-			return s.dropIn(st, in)
+			return st.dropIn(in)
 		case out != nil:
-			return s.dropOut(st, out)
-		case ref.Aside.Dropped:
+			return st.dropOut(out)
+		case aside.Dropped:
 			return isDone(id, rules.AsideGone)
 		}
-		a := *ref.Aside
+		a := *aside
 		a.Dropped = true
-		st.record(sessions.Record{Aside: &a})
+		st.record(rows.Record{Aside: &a})
 		return nil
 	})
 }
 
-// busy refuses to touch what a claim of k works on now.
-func (s *Store) busy(k channels.Key, id string, touched bool) error {
-	if touched && s.back.Claimed(k) {
-		return fmt.Errorf("%w: %s is being worked on", sessions.ErrConflict, id)
+// item finds the key of an item that an operator may change: not what a claim
+// works on now.
+func (st *step) item(k channels.Key, id string, touched bool) (*chat, error) {
+	c, err := st.chat(k)
+	if err == nil && touched && c.Claim != 0 {
+		err = fmt.Errorf("%w: %s is being worked on", sessions.ErrConflict, id)
 	}
-	return nil
+	return c, err
 }
 
 func isDone(id, state string) error {
@@ -157,14 +196,11 @@ func isDone(id, state string) error {
 
 // waits finds the key of an inbox row that an operator may change, and the rows
 // of it that wait.
-func (s *Store) waits(st *step, r *rows.In) (*chat, []*rows.In, error) {
+func (st *step) waits(r *rows.In) (*chat, []*rows.In, error) {
 	if r.State != rules.InWaiting {
-		return nil, nil, isDone(r.ID, r.State)
+		return nil, nil, isDone(inID(r), r.State)
 	}
-	if err := s.busy(r.Inbound.Key, r.ID, !r.Due.After(st.now)); err != nil {
-		return nil, nil, err
-	}
-	c, err := st.chat(r.Inbound.Key)
+	c, err := st.item(r.Inbound.Key, inID(r), !r.Due.After(st.now))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -172,8 +208,8 @@ func (s *Store) waits(st *step, r *rows.In) (*chat, []*rows.In, error) {
 	return c, open, err
 }
 
-func (s *Store) retryIn(st *step, r *rows.In) error {
-	c, open, err := s.waits(st, r)
+func (st *step) retryIn(r *rows.In) error {
+	c, open, err := st.waits(r)
 	if err != nil {
 		return err
 	}
@@ -184,8 +220,8 @@ func (s *Store) retryIn(st *step, r *rows.In) error {
 	return nil
 }
 
-func (s *Store) dropIn(st *step, r *rows.In) error {
-	c, open, err := s.waits(st, r)
+func (st *step) dropIn(r *rows.In) error {
+	c, open, err := st.waits(r)
 	if err != nil {
 		return err
 	}
@@ -199,18 +235,15 @@ func (s *Store) dropIn(st *step, r *rows.In) error {
 }
 
 // undelivered finds the key of a delivery that an operator may change.
-func (s *Store) undelivered(st *step, o *rows.Out) (*chat, error) {
+func (st *step) undelivered(o *rows.Out) (*chat, error) {
 	if !rules.Unsent(o.State) && o.State != sessions.DeliveryDead {
-		return nil, isDone(o.QueueID, string(o.State))
+		return nil, isDone(outID(o), string(o.State))
 	}
-	if err := s.busy(o.Key, o.QueueID, o.State == sessions.DeliverySending); err != nil {
-		return nil, err
-	}
-	return st.chat(o.Key)
+	return st.item(o.Key, outID(o), o.State == sessions.DeliverySending)
 }
 
-func (s *Store) retryOut(st *step, o *rows.Out) error {
-	c, err := s.undelivered(st, o)
+func (st *step) retryOut(o *rows.Out) error {
+	c, err := st.undelivered(o)
 	if err != nil {
 		return err
 	}
@@ -224,8 +257,8 @@ func (s *Store) retryOut(st *step, o *rows.Out) error {
 	return nil
 }
 
-func (s *Store) dropOut(st *step, o *rows.Out) error {
-	c, err := s.undelivered(st, o)
+func (st *step) dropOut(o *rows.Out) error {
+	c, err := st.undelivered(o)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (s *Store) Take(ctx context.Context, next func() (sessions.Record, error)) 
 		}
 		taken = sessions.Taken{Conversations: len(plan.Keys), Others: others}
 		return nil
-	})
+	}, plan.Keys...)
 	if err != nil {
 		return sessions.Taken{}, err
 	}
@@ -86,15 +86,15 @@ func (x *restorer) others() (fresh int, err error) {
 	if fresh, err = x.aboutStore(); err != nil {
 		return 0, err
 	}
-	var all []sessions.Record
+	var all []rows.Record
 	for _, a := range x.plan.Asides {
-		all = append(all, sessions.Record{Aside: &a})
+		all = append(all, rows.Record{Aside: &a})
 	}
 	for _, j := range x.plan.Jobs {
-		all = append(all, sessions.Record{Job: &j})
+		all = append(all, rows.Record{Job: &j})
 	}
 	for _, o := range x.plan.Occurrences {
-		all = append(all, sessions.Record{Occurrence: &o})
+		all = append(all, rows.Record{Occurrence: &o})
 	}
 	for _, r := range all {
 		_, known, err := x.one(r)
@@ -120,11 +120,11 @@ func (x *restorer) aboutStore() (fresh int, err error) {
 	if said == nil {
 		return 0, nil
 	}
-	r, _, err := x.one(sessions.Record{Store: &sessions.StoreRecord{}})
+	r, _, err := x.one(rows.Record{Store: &rows.Store{}})
 	if err != nil {
 		return 0, err
 	}
-	now := cmp.Or(r.Store, &sessions.StoreRecord{})
+	now := cmp.Or(r.Store, &rows.Store{})
 	x.changes.Name = &said.Name
 	if now.Name != said.Name {
 		fresh = 1
@@ -139,7 +139,7 @@ func (x *restorer) aboutStore() (fresh int, err error) {
 		}
 	}
 	for _, mark := range said.Erased {
-		known, err := x.r.Marked(x.ctx, mark)
+		known, err := x.marked(mark)
 		if err != nil {
 			return 0, err
 		}
@@ -154,7 +154,7 @@ func (x *restorer) people() (fresh int, err error) {
 	if len(x.plan.Pairings) == 0 {
 		return 0, nil
 	}
-	here, err := collect(x.r.Records(x.ctx, sessions.Record{Pairing: &sessions.Pairing{}}))
+	here, err := collect(x.r.Records(x.ctx, rows.Record{Pairing: &sessions.Pairing{}}))
 	if err != nil {
 		return 0, err
 	}
@@ -171,7 +171,7 @@ func (x *restorer) people() (fresh int, err error) {
 	for _, p := range x.plan.Pairings {
 		if !people[sessions.Sender{Channel: p.Channel, ID: p.PersonID}] && (p.Code == "" || !codes[rules.Code(p.Code)]) {
 			note(&p)
-			x.record(sessions.Record{Pairing: &p})
+			x.record(rows.Record{Pairing: &p})
 			fresh++
 		}
 	}
@@ -185,16 +185,17 @@ func (x *restorer) facts() (fresh int, err error) {
 	}
 	type known struct{ scope, text string }
 	here, ids := map[known]bool{}, map[int64]bool{}
-	for r, err := range x.r.Records(x.ctx, sessions.Record{Fact: &sessions.FactRecord{}}) {
+	for r, err := range x.r.Records(x.ctx, rows.Record{Fact: &sessions.FactRecord{}}) {
 		if err != nil {
 			return 0, err
 		}
 		here[known{r.Fact.Scope, r.Fact.Text}], ids[r.Fact.ID] = true, true
 	}
-	last, err := x.r.LastFact(x.ctx)
+	about, err := x.store()
 	if err != nil {
 		return 0, err
 	}
+	last := about.LastFact
 	for _, f := range x.plan.Facts {
 		if here[known{f.Scope, f.Text}] {
 			continue
@@ -204,7 +205,7 @@ func (x *restorer) facts() (fresh int, err error) {
 		}
 		last = max(last, f.ID)
 		here[known{f.Scope, f.Text}], ids[f.ID] = true, true
-		x.record(sessions.Record{Fact: &f})
+		x.record(rows.Record{Fact: &f})
 		fresh++
 	}
 	return fresh, nil
@@ -296,7 +297,7 @@ func (x *restorer) generation(g *sessions.Generation) error {
 	day, n, err := rules.ParseGeneration(g.ID)
 	taken := err != nil || x.fresh[g.ID]
 	if !taken {
-		if taken, err = x.r.Begun(x.ctx, g.ID); err != nil {
+		if _, taken, err = x.one(rows.Record{Generation: &rows.Generation{Generation: sessions.Generation{ID: g.ID}}}); err != nil {
 			return err
 		}
 	}

@@ -38,7 +38,7 @@ func (st *step) done() rows.Changes {
 		st.changes.Chats = append(st.changes.Chats, c.change)
 	}
 	if len(st.days) > 0 {
-		st.changes.Records = append(st.changes.Records, sessions.Record{Store: &sessions.StoreRecord{Days: st.days}})
+		st.changes.Records = append(st.changes.Records, rows.Record{Store: &rows.Store{Days: st.days}})
 	}
 	return st.changes
 }
@@ -104,7 +104,7 @@ func (st *step) settle(c *chat, r *rows.In, state, why string) {
 	st.put(c, r, false)
 }
 
-func (st *step) record(r sessions.Record) { st.changes.Records = append(st.changes.Records, r) }
+func (st *step) record(r rows.Record) { st.changes.Records = append(st.changes.Records, r) }
 
 // open reads the messages of c that wait.
 func (st *step) open(c *chat, light bool) ([]*rows.In, error) {
@@ -115,11 +115,17 @@ func (st *step) open(c *chat, light bool) ([]*rows.In, error) {
 }
 
 // one reads the record that is named like this, if there is one.
-func (st *step) one(like sessions.Record) (r sessions.Record, ok bool, err error) {
+func (st *step) one(like rows.Record) (r rows.Record, ok bool, err error) {
 	for r, err = range st.r.Records(st.ctx, like) {
 		return r, err == nil, err
 	}
 	return r, false, nil
+}
+
+// marked reports whether a mark was left.
+func (st *step) marked(mark string) (bool, error) {
+	_, yes, err := st.one(rows.Record{Mark: &mark})
+	return yes, err
 }
 
 // bound are those of rows that belong to turn.
@@ -135,6 +141,17 @@ func bySeq(list []*rows.In, seq int64) *rows.In {
 		}
 	}
 	return nil
+}
+
+// first is the first that seq yields, nil if it yields nothing.
+func first[T any](seq iter.Seq2[T, error]) (*T, error) {
+	for v, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		return &v, nil
+	}
+	return nil, nil
 }
 
 // pointers collects what seq yields, to be changed.

@@ -85,7 +85,7 @@ func (st *step) begun(day string) (int64, error) {
 	if n, ok := st.days[day]; ok {
 		return n, nil
 	}
-	r, _, err := st.one(sessions.Record{Store: &sessions.StoreRecord{Days: map[string]int64{day: 0}}})
+	r, _, err := st.one(rows.Record{Store: &rows.Store{Days: map[string]int64{day: 0}}})
 	if err != nil {
 		return 0, err
 	}
@@ -119,15 +119,16 @@ func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.Hist
 		return h, false, err
 	}
 	h.Generation, h.Settings, h.FirstSeq = v.Generation, rules.Settings(v.Settings), v.From+1
+	h.Erasures = v.Erasures
 	after := v.From
 	if v.Covers > 0 {
-		summaries, err := s.back.Summaries(ctx, k)
+		list, err := summaries(ctx, s.back, k)
 		if err != nil {
 			return h, false, err
 		}
 		// The newest may be newer than the head, or have been erased since.
-		if n := len(summaries); n > 0 && summaries[n-1].Generation == v.Generation {
-			newest := rules.Summary(summaries[n-1])
+		if n := len(list); n > 0 && list[n-1].Generation == v.Generation {
+			newest := rules.Summary(list[n-1])
 			h.Summary, after = &newest, newest.CoversSeq
 		}
 	}
@@ -175,24 +176,17 @@ func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Sum
 		if after := max(v.From, v.Covers); sum.CoversSeq <= after || sum.CoversSeq > c.MessageSeq {
 			return fmt.Errorf("%w: the summary covers up to %d, possible are %d to %d", sessions.ErrConflict, sum.CoversSeq, after+1, c.MessageSeq)
 		}
-		if !sum.Read.IsZero() && !sum.Read.After(s.erasedAt(k)) {
+		if sum.Erasures != v.Erasures {
 			return fmt.Errorf("%w: messages were erased since the summary was begun", sessions.ErrConflict)
 		}
-		sum.Read = time.Time{}
+		sum.Erasures = 0
 		if sum = rules.Summary(sum); sum.At.IsZero() {
 			sum.At = rules.Time(st.now)
 		}
 		ch := st.touch(c)
 		ch.Summaries, v.Covers = append(ch.Summaries, sum), sum.CoversSeq
 		return nil
-	})
-}
-
-// erasedAt is when messages of k were erased last in this life.
-func (s *Store) erasedAt(k channels.Key) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.rewritten[k]
+	}, k)
 }
 
 // Messages reads a page of a transcript: see sessions.Archive.
@@ -220,5 +214,5 @@ func (s *Store) Rename(ctx context.Context, k channels.Key, title string) error 
 			st.touch(c)
 		}
 		return err
-	})
+	}, k)
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"dragoman/channels"
 	"dragoman/internal/durable"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
@@ -109,7 +108,7 @@ func (b *batcher) commit(batch []*op) {
 func (b *backend) together(batch []*op) []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	defer b.fence(nil)
+	defer func() { b.fenced = nil }()
 	errs := make([]error, len(batch))
 	fail := func(err error) []error {
 		for i := range errs {
@@ -135,7 +134,7 @@ func (b *backend) together(batch []*op) []error {
 		}
 		changes = append(changes, done.Change)
 		all.items, all.fenced = append(all.items, done.items...), append(all.fenced, done.fenced...)
-		b.fence(all.fenced)
+		b.fenced = all.fenced
 	}
 	if len(changes) > 0 {
 		if err := b.disk.Commit(changes); err != nil {
@@ -145,13 +144,6 @@ func (b *backend) together(batch []*op) []error {
 	}
 	b.work.Apply(all.items, all.fenced)
 	return errs
-}
-
-// fence says which claims are over for what comes later in the batch.
-func (b *backend) fence(keys []channels.Key) {
-	b.fencing.Lock()
-	defer b.fencing.Unlock()
-	b.fenced = keys
 }
 
 // one runs o and makes its changes, if there are any. A panic becomes its error.

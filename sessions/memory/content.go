@@ -16,7 +16,7 @@ func newChat(h Head) *chat {
 	c := &chat{key: h.Key, seq: h.Seq, msgSeq: h.MessageSeq, steps: map[string][]sessions.Step{}}
 	if v := h.Conversation; v != nil {
 		c.conv = &conversation{order: v.Order, generations: v.Generations, Conversation: rows.Conversation{
-			From: v.From, Title: v.Title, Created: v.Created, Updated: v.Updated, Messages: v.Messages, Usage: v.Usage, Settings: v.Settings,
+			From: v.From, Title: v.Title, Created: v.Created, Updated: v.Updated, Messages: v.Messages, Usage: v.Usage, Settings: v.Settings, Erasures: v.Erasures,
 		}}
 		if n := len(v.Generations); n > 0 {
 			c.conv.Generation = v.Generations[n-1].ID
@@ -30,7 +30,7 @@ func (c *chat) head() Head {
 	if v := c.conv; v != nil {
 		h.Conversation = &ConvHead{
 			Title: v.Title, Created: rules.Time(v.Created), Updated: rules.Time(v.Updated), Order: v.order, From: v.From,
-			Messages: v.Messages, Usage: v.Usage, Settings: rules.Settings(v.Settings), Generations: slices.Clone(v.generations),
+			Messages: v.Messages, Usage: v.Usage, Settings: rules.Settings(v.Settings), Erasures: v.Erasures, Generations: slices.Clone(v.generations),
 		}
 	}
 	return h
@@ -228,7 +228,7 @@ func (c *chat) take(content Content) {
 	deliveries := slices.Clone(c.out)
 	for _, o := range content.Out {
 		if !out[o.ID] {
-			deliveries = append(deliveries, &rows.Out{QueueID: o.ID, OutboxRecord: o})
+			deliveries = append(deliveries, &rows.Out{OutboxRecord: o})
 		}
 	}
 	slices.SortFunc(deliveries, func(a, b *rows.Out) int { return cmp.Compare(a.Seq, b.Seq) })
@@ -253,7 +253,7 @@ func (c *chat) take(content Content) {
 
 func rowOf(r InRow) *inRow {
 	return &inRow{r.ID, rows.In{
-		ID: inID(r.ID), Seq: r.Seq, Rev: r.Rev, Inbound: r.Inbound, Origin: r.Origin, State: r.State, Turn: r.Turn,
+		Seq: r.Seq, Rev: r.Rev, Inbound: r.Inbound, Origin: r.Origin, State: r.State, Turn: r.Turn,
 		Attempts: r.Attempts, Due: r.Due, Accepted: r.Accepted, Why: r.Why, Job: r.Job, JobDue: r.JobDue,
 	}}
 }

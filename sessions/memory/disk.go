@@ -70,6 +70,7 @@ type ConvHead struct {
 	Messages    int                   `json:"message_count"`
 	Usage       sessions.Usage        `json:"usage,omitzero"`
 	Settings    sessions.Settings     `json:"settings,omitzero"`
+	Erasures    int                   `json:"erasures,omitempty"`
 	Generations []sessions.Generation `json:"generations,omitempty"`
 }
 

@@ -81,9 +81,7 @@ type backend struct {
 	// outside counts what goes on at the disk without the lock. Only what
 	// finds the store open under the lock, or the batcher, adds to it.
 	outside sync.WaitGroup
-
-	fencing sync.Mutex
-	fenced  []channels.Key // by steps of the batch that is on its way
+	fenced  []channels.Key // by steps of the batch that is on its way; under the lock
 
 	mu     sync.Mutex
 	closed bool
@@ -120,7 +118,7 @@ func (b *backend) wait(ctx context.Context) error {
 }
 
 // Update runs a step: see rows.Backend.
-func (b *backend) Update(ctx context.Context, f func(rows.Reader) (rows.Changes, error)) error {
+func (b *backend) Update(ctx context.Context, _ []channels.Key, f func(rows.Reader) (rows.Changes, error)) error {
 	if err := b.wait(ctx); err != nil {
 		return err
 	}
@@ -181,22 +179,17 @@ func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 	return b.work.Run(ctx, h)
 }
 
-// Live checks a claim: see rows.Work. A fence of the batch that is on its way
-// has not reached the dispatcher yet.
-func (b *backend) Live(c sessions.Claim) error {
-	if err := b.work.Check(c); err != nil {
-		return err
-	}
-	b.fencing.Lock()
-	defer b.fencing.Unlock()
-	if slices.Contains(b.fenced, c.Key) {
-		return sessions.ErrFenced
-	}
-	return nil
-}
+// Live checks a claim: see rows.Backend.
+func (b *backend) Live(c sessions.Claim) error { return b.work.Check(c) }
 
-// Claimed reports whether k has a live claim.
-func (b *backend) Claimed(k channels.Key) bool { return b.work.Claimed(k) }
+// claim is that of k as a step sees it. A fence of the batch that is on its way
+// has not reached the dispatcher yet.
+func (b *backend) claim(k channels.Key) int64 {
+	if slices.Contains(b.fenced, k) {
+		return 0
+	}
+	return b.work.Claim(k)
+}
 
 // Hold holds a lease: see sessions.Leases.
 func (b *backend) Hold(ctx context.Context, name string, run func(context.Context) error) error {

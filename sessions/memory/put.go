@@ -28,7 +28,6 @@ func (b *backend) putRows(c *chat, ch *rows.Chat, x *ChatChange, done *applied) 
 		if !p.Fresh {
 			r.Inbound = was
 		}
-		r.ID = inID(r.n)
 		if p.Fresh {
 			b.seen.Put(Seen(r.Inbound), int32(r.Seq))
 		}
@@ -48,7 +47,6 @@ func (b *backend) putRows(c *chat, ch *rows.Chat, x *ChatChange, done *applied) 
 			o.ID = b.deliveryID(b.lastOut)
 		}
 		b.lastOut = max(b.lastOut, b.deliveryNumber(o.ID)) // none of these is given again
-		o.QueueID = o.ID
 		b.sent.add(o.ID)
 		x.Out = append(x.Out, o.OutboxRecord)
 		done.items = append(done.items, outItem(o))
@@ -180,7 +178,7 @@ func (s *state) aside(channel, id string) *AsideRow {
 func (a *AsideRow) blank() bool { return a.Dropped && a.Aside.ID == "" && a.Why == "" }
 
 // put stores one record, and reports whether it is of a person.
-func (b *backend) put(r sessions.Record, out *Common) (person bool) {
+func (b *backend) put(r rows.Record, out *Common) (person bool) {
 	switch {
 	case r.Store != nil:
 		maps.Copy(b.days, r.Store.Days)
@@ -222,8 +220,6 @@ func (b *backend) put(r sessions.Record, out *Common) (person bool) {
 	}
 	return false
 }
-
-func inID(n int64) string { return fmt.Sprintf("in-%d", n) }
 
 func (r *inRow) image() InRow {
 	return InRow{r.n, sessions.InboxRecord{

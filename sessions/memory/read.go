@@ -3,11 +3,9 @@ package memory
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -58,6 +56,9 @@ func (r reader) Head(ctx context.Context, k channels.Key) (h rows.Head, ok bool,
 			}
 		}
 		h, ok = c.reading(), true
+		if r.inside && r.b.work != nil {
+			h.Claim = r.b.claim(k)
+		}
 		return nil
 	})
 	return h, ok, err
@@ -235,110 +236,4 @@ func (r reader) Accepted(ctx context.Context, m channels.Inbound) (seq int64, ok
 		return nil
 	})
 	return seq, ok, err
-}
-
-// Marked: see rows.Reader.
-func (r reader) Marked(ctx context.Context, mark string) (yes bool, err error) {
-	err = r.do(ctx, func() error {
-		yes = r.b.erased[mark]
-		return nil
-	})
-	return yes, err
-}
-
-// Marks: see rows.Reader.
-func (r reader) Marks(ctx context.Context) iter.Seq2[string, error] {
-	return stream(ctx, r, func() ([]string, error) { return slices.Sorted(maps.Keys(r.b.erased)), nil })
-}
-
-// Begun: see rows.Reader.
-func (r reader) Begun(ctx context.Context, id string) (yes bool, err error) {
-	err = r.do(ctx, func() error {
-		yes = r.b.begins[id] > 0
-		return nil
-	})
-	return yes, err
-}
-
-// LastFact: see rows.Reader.
-func (r reader) LastFact(ctx context.Context) (id int64, err error) {
-	err = r.do(ctx, func() error {
-		id = r.b.lastFact
-		return nil
-	})
-	return id, err
-}
-
-// Find: see rows.Reader. What is open is in memory; for what is done all
-// conversations are looked through, which only an operator asks for.
-func (r reader) Find(ctx context.Context, id string) (ref rows.Ref, err error) {
-	err = r.do(ctx, func() error {
-		for _, a := range r.b.asides {
-			if a.ID == id {
-				own := a.AsideRecord
-				ref = rows.Ref{Lane: rows.LaneAside, Aside: &own}
-				return nil
-			}
-		}
-		for c := range maps.Values(r.b.chats) {
-			if found, ok := c.find(id); ok {
-				ref = found
-				return nil
-			}
-		}
-		all, err := r.b.looked()
-		for _, c := range all {
-			if found, ok := c.find(id); ok {
-				ref = found
-				return nil
-			}
-		}
-		if err == nil {
-			err = fmt.Errorf("%w: queue item %q", sessions.ErrNotFound, id)
-		}
-		return err
-	})
-	return ref, err
-}
-
-func (c *chat) find(id string) (rows.Ref, bool) {
-	for _, r := range c.in {
-		if r.ID == id {
-			return rows.Ref{Lane: rows.LaneIn, Key: c.key, Seq: r.Seq}, true
-		}
-	}
-	for _, o := range c.out {
-		if o.ID == id {
-			return rows.Ref{Lane: rows.LaneOut, Key: c.key, Seq: o.Seq}, true
-		}
-	}
-	return rows.Ref{}, false
-}
-
-// Asides: see rows.Reader.
-func (r reader) Asides(ctx context.Context) (list []rows.Aside, err error) {
-	err = r.do(ctx, func() error {
-		for _, a := range r.b.asides {
-			if !a.Dropped {
-				own := a.AsideRecord
-				list = append(list, rows.Aside{ID: a.ID, Record: &own})
-			}
-		}
-		return nil
-	})
-	return list, err
-}
-
-// Scopes: see rows.Reader.
-func (r reader) Scopes(ctx context.Context, prefix string) (scopes []string, err error) {
-	err = r.do(ctx, func() error {
-		for scope, facts := range r.b.facts {
-			if strings.HasPrefix(scope, prefix) && len(facts) > 0 {
-				scopes = append(scopes, scope)
-			}
-		}
-		return nil
-	})
-	slices.Sort(scopes)
-	return scopes, err
 }

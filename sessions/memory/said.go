@@ -128,33 +128,6 @@ func (r reader) Scored(ctx context.Context, query []string, key channels.Key) it
 	}
 }
 
-// Generations: see rows.Reader.
-func (r reader) Generations(ctx context.Context, k channels.Key) (list []sessions.Generation, err error) {
-	err = r.do(ctx, func() error {
-		if c := r.b.chats[k]; c != nil && c.conv != nil {
-			list = slices.Clone(c.conv.generations)
-		}
-		return nil
-	})
-	return list, err
-}
-
-// Summaries: see rows.Reader.
-func (r reader) Summaries(ctx context.Context, k channels.Key) (list []sessions.Summary, err error) {
-	err = r.do(ctx, func() error {
-		c := r.b.chats[k]
-		if c == nil || c.conv == nil {
-			return nil
-		}
-		if err := r.b.load(c); err != nil {
-			return err
-		}
-		list = slices.Clone(c.conv.summaries)
-		return nil
-	})
-	return list, err
-}
-
 // Writers: see rows.Reader. A disk keeps its own list, since what was said is
 // not in memory; what is, may be newer.
 func (r reader) Writers(ctx context.Context, channel string) (list []sessions.Writer, err error) {

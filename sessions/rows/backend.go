@@ -19,7 +19,7 @@ type Queued struct {
 	Seqs []int64
 	// MessageID chooses inbox rows with that id of the network's.
 	MessageID string
-	// ID chooses the delivery of that id.
+	// ID chooses the delivery of that Delivery.ID.
 	ID string
 	// Before is exclusive.
 	Before int64
@@ -67,12 +67,6 @@ type Words struct {
 	Most, Enough int
 }
 
-// Aside is something set aside, and how the operator names it.
-type Aside struct {
-	ID     string
-	Record *sessions.AsideRecord
-}
-
 // Reader reads rows. Outside of [Backend.Update] and [Backend.Snapshot] each
 // call sees what is durable at its time. An iterator that yields an error ends
 // with it. Nobody may call the backend from inside of a loop over one of its
@@ -91,73 +85,56 @@ type Reader interface {
 	// Messages reads the transcript of k by Seq. The messages are the caller's,
 	// unless they are light.
 	Messages(ctx context.Context, k channels.Key, q Said) iter.Seq2[sessions.Message, error]
-	// Generations are all of k, without LastSeq; Summaries those of the current
-	// generation. Both oldest first.
-	Generations(ctx context.Context, k channels.Key) ([]sessions.Generation, error)
-	Summaries(ctx context.Context, k channels.Key) ([]sessions.Summary, error)
-	// Accepted finds the seq under which m was accepted, by channel and ID.
+	// Accepted finds the seq under which m was accepted, by its channel and ID.
 	Accepted(ctx context.Context, m channels.Inbound) (seq int64, ok bool, err error)
-	// Marked reports whether a mark was left; Marks lists all, sorted.
-	Marked(ctx context.Context, mark string) (bool, error)
-	Marks(ctx context.Context) iter.Seq2[string, error]
-	// Begun reports whether a generation with that id exists.
-	Begun(ctx context.Context, id string) (bool, error)
-	// LastFact is the highest ID that a fact ever had.
-	LastFact(ctx context.Context) (int64, error)
-	// Find resolves the id of a queue item, or of a delivery.
-	// Errors: sessions.ErrNotFound.
-	Find(ctx context.Context, id string) (Ref, error)
-	// Asides lists what was set aside and not dropped.
-	Asides(ctx context.Context) ([]Aside, error)
-	// Match finds messages by words: those with all of them, and those with
-	// some.
+	// Records reads records by example: those of the kind of which a field of
+	// like is set, and of whose name each part that is not zero in like is equal.
+	// The names, which are also their order, are: a Generation's Key and ID (of a
+	// key they come oldest first), a Summary's Key (oldest first; an example has
+	// one), the Mark itself, a fact's Scope and ID, a pairing's Channel and
+	// PersonID, a job's Job, an occurrence's Job and Due, and the Channel and ID
+	// of what was set aside. Of Store there is one; its Days are
+	// those that like names, or all.
+	Records(ctx context.Context, like Record) iter.Seq2[Record, error]
+	// Match finds messages of a key by words: those with all of them, and those
+	// with some.
 	Match(ctx context.Context, w Words) (all, some []sessions.Message, err error)
 	// Scored finds messages with some of the words, in no order, in all
 	// conversations if key is zero. Of a message at least Seq and At are set; one
 	// with a Role is whole.
 	Scored(ctx context.Context, query []string, key channels.Key) iter.Seq2[sessions.Found, error]
-	// Records reads what belongs to no key, by example: the kind is the field of
-	// like that is set, and of its name what is not zero must be equal. Names are:
-	// a fact's Scope and ID, a pairing's Channel and PersonID, a job's Job, an
-	// occurrence's Job and Due, what was set aside its Channel and ID. Facts come
-	// by ID, occurrences by Job and Due, the rest by name. Of a Store there is one.
-	Records(ctx context.Context, like sessions.Record) iter.Seq2[sessions.Record, error]
-	// Writers and Scopes are sessions.Directory's.
+	// Writers is sessions.Directory's.
 	Writers(ctx context.Context, channel string) ([]sessions.Writer, error)
-	Scopes(ctx context.Context, prefix string) ([]string, error)
 }
 
 // Backend keeps rows and changes them.
 type Backend interface {
 	Reader
-	// Update runs f and makes what it returns durable, before it returns nil. f
-	// reads what earlier updates left. It may run more than once, and does
-	// nothing but read. An error of f's is returned and changes nothing.
-	Update(ctx context.Context, f func(Reader) (Changes, error)) error
+	// Update runs f and makes what it returns durable, before it returns nil.
+	// Updates that succeed are as if they ran one after the other: f reads what
+	// earlier ones left, and what f read is still so at its commit. keys are those
+	// that f is about, as far as that is known before: a backend that locks, locks
+	// them in their order before it runs f, and another key when f reads its Head.
+	// If that, or the commit, has to be given up for another update, f runs again:
+	// it does nothing but read, and sets anew what it sets. An error of f's is
+	// returned and changes nothing.
+	Update(ctx context.Context, keys []channels.Key, f func(Reader) (Changes, error)) error
 	// Snapshot runs f on one moment of the store. f may take long, and nobody
 	// waits for it.
 	Snapshot(ctx context.Context, f func(Reader) error) error
-	// Work hands out the keys that have something to do.
-	Work
+	// Run is sessions.Work's.
+	Run(ctx context.Context, h sessions.Handler) error
+	// Live returns nil if c is the live claim of its key, else
+	// sessions.ErrFenced. It is not for updates, where Head.Claim tells it.
+	Live(c sessions.Claim) error
+	// Hold is sessions.Leases'.
+	Hold(ctx context.Context, name string, run func(context.Context) error) error
 	// Stats counts the queues.
 	Stats(ctx context.Context) (sessions.Stats, error)
 	// Check proves that the backend can write now.
 	Check(ctx context.Context) error
 	// Close ends the backend after Run has returned.
 	Close() error
-}
-
-// Work is who works on which key.
-type Work interface {
-	// Run is sessions.Work's.
-	Run(ctx context.Context, h sessions.Handler) error
-	// Live returns nil if c is the live claim of its key, else
-	// sessions.ErrFenced. Within an Update the answer holds until its commit.
-	Live(c sessions.Claim) error
-	// Claimed reports whether k has a live claim.
-	Claimed(k channels.Key) bool
-	// Hold is sessions.Leases'.
-	Hold(ctx context.Context, name string, run func(context.Context) error) error
 }
 
 // Scrubber is an ability of backends whose files nobody else keeps: after

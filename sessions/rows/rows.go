@@ -25,9 +25,11 @@ type Head struct {
 	// Seq is the last one of inbox and outbox, MessageSeq that of the
 	// transcript. They survive the deletion of a conversation.
 	Seq, MessageSeq int64
-	// Waiting counts the inbox rows that wait. It is known inside of an update
-	// only.
+	// Waiting counts the inbox rows that wait, and Claim is the epoch of the live
+	// claim of the key, 0 if there is none. Both are known inside of an update
+	// only; Claim is never changed by one.
 	Waiting int
+	Claim   int64
 	// Conversation is nil if there is no transcript.
 	Conversation *Conversation
 }
@@ -46,12 +48,13 @@ type Conversation struct {
 	Messages         int // over all generations
 	Usage            sessions.Usage
 	Settings         sessions.Settings
+	// Erasures counts how often messages were erased from it. A summary that was
+	// begun before the last time may have their words.
+	Erasures int
 }
 
 // In is one accepted message.
 type In struct {
-	// ID is how the operator names it. The backend sets it.
-	ID       string
 	Seq      int64
 	Rev      int // grows with each edit
 	Inbound  channels.Inbound
@@ -67,11 +70,8 @@ type In struct {
 	JobDue time.Time
 }
 
-// Out is one delivery.
+// Out is one delivery. The backend sets Delivery.ID where that is empty.
 type Out struct {
-	// QueueID is how the operator names it. The backend sets it, and
-	// Delivery.ID where that is empty.
-	QueueID string
 	// Fresh says, in a change, that the row is new. Of others what was to be sent
 	// stays what it is.
 	Fresh bool
@@ -89,12 +89,13 @@ type Step struct {
 type Changes struct {
 	// Chats has each key once.
 	Chats []*Chat
-	// Records are put in the place of the one with the same name: see [Reader].
-	// Of a Store record, the counters in Days are set.
-	Records []sessions.Record
-	// Removed are records to delete, of which only the name is looked at. A fact
-	// with ID 0 stands for its whole scope.
-	Removed []sessions.Record
+	// Records are put in the place of those with the same name: facts, pairings,
+	// jobs, occurrences, what was set aside, and Store, of which the counters in
+	// Days are set.
+	Records []Record
+	// Removed are facts, pairings and things set aside to delete, of which only
+	// the name is looked at. A fact with ID 0 is all facts of its scope.
+	Removed []Record
 	// Marks are left, beside those of the inbox rows that are deleted: see
 	// rules.Marks.
 	Marks []string
@@ -156,21 +157,38 @@ type Move struct {
 	Queues, Message int64
 }
 
-// Lane says which queue a row is in.
-type Lane string
+// Record is what is neither a key, nor a row of a queue, nor a message. One of
+// its pointers is set.
+type Record struct {
+	Store      *Store
+	Generation *Generation // changed by Chat
+	Summary    *Summary    // of the current generation; changed by Chat
+	Mark       *string     // a hash that stays of what was deleted: see rules.Marks
+	Aside      *sessions.AsideRecord
+	// Kept, in an example, leaves out what was set aside and is dropped.
+	Kept       bool
+	Fact       *sessions.FactRecord
+	Pairing    *sessions.Pairing
+	Job        *sessions.JobRecord
+	Occurrence *sessions.Occurrence
+}
 
-// The lanes.
-const (
-	LaneIn    Lane = "in"
-	LaneOut   Lane = "out"
-	LaneAside Lane = "aside"
-)
+// Store is what is known of the whole store.
+type Store struct {
+	Name string           // see sessions.StoreRecord
+	Days map[string]int64 // how many generations were begun, by day
+	// LastFact is the highest ID that a fact ever had. The backend raises it.
+	LastFact int64
+}
 
-// Ref names one row of a queue.
-type Ref struct {
-	Lane Lane
-	Key  channels.Key
-	Seq  int64
-	// Aside is the record of LaneAside.
-	Aside *sessions.AsideRecord
+// Generation is one of Key. LastSeq is not set.
+type Generation struct {
+	Key channels.Key
+	sessions.Generation
+}
+
+// Summary is one of Key.
+type Summary struct {
+	Key channels.Key
+	sessions.Summary
 }

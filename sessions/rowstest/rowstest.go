@@ -35,6 +35,8 @@ func Run(t *testing.T, open func(t *testing.T) rows.Backend) {
 		"Moves":                   moves,
 		"Heads":                   heads,
 		"RecordsByExample":        recordsByExample,
+		"Generations":             generations,
+		"Claims":                  claims,
 		"ASnapshotStaysAsItWas":   aSnapshotStays,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
@@ -64,7 +66,7 @@ func same(t *testing.T, what string, got, want any) {
 // put makes changes.
 func put(t *testing.T, b rows.Backend, changes rows.Changes) {
 	t.Helper()
-	must(t, b.Update(t.Context(), func(rows.Reader) (rows.Changes, error) { return changes, nil }))
+	must(t, b.Update(t.Context(), nil, func(rows.Reader) (rows.Changes, error) { return changes, nil }))
 }
 
 func of(list ...*rows.Chat) rows.Changes { return rows.Changes{Chats: list} }
@@ -111,15 +113,20 @@ func outSeq(o rows.Out) int64             { return o.Seq }
 func content(m sessions.Message) string   { return m.Content }
 func messageSeq(m sessions.Message) int64 { return m.Seq }
 func headKey(h rows.Head) string          { return h.Key.String() }
-func name(r sessions.Record) string       { return r.Fact.Text }
+func name(r rows.Record) string           { return r.Fact.Text }
 func inboxOf(t *testing.T, r rows.Reader, q rows.Queued) []int64 {
 	t.Helper()
 	return list(t, r.Inbox(t.Context(), k1, q), inSeq)
 }
 
+func marks(t *testing.T, r rows.Reader, like string) []string {
+	t.Helper()
+	return list(t, r.Records(t.Context(), rows.Record{Mark: &like}), func(r rows.Record) string { return *r.Mark })
+}
+
 func anErrorChangesNothing(t *testing.T, b rows.Backend) {
 	put(t, b, of(said(k1, "20260501_001", 1)))
-	err := b.Update(t.Context(), func(rows.Reader) (rows.Changes, error) {
+	err := b.Update(t.Context(), nil, func(rows.Reader) (rows.Changes, error) {
 		return of(said(k2, "20260501_002", 1)), errMine
 	})
 	if !errors.Is(err, errMine) {
@@ -131,7 +138,7 @@ func anErrorChangesNothing(t *testing.T, b rows.Backend) {
 func aPanicChangesNothing(t *testing.T, b rows.Backend) {
 	func() {
 		defer func() { _ = recover() }()
-		err := b.Update(t.Context(), func(rows.Reader) (rows.Changes, error) { panic("of the step") })
+		err := b.Update(t.Context(), nil, func(rows.Reader) (rows.Changes, error) { panic("of the step") })
 		if err == nil {
 			t.Error("Update with a step that panics = nil")
 		}
@@ -147,7 +154,7 @@ func stepsSeeEachOther(t *testing.T, b rows.Backend) {
 	var all sync.WaitGroup
 	for range many {
 		all.Go(func() {
-			err := b.Update(context.WithoutCancel(t.Context()), func(r rows.Reader) (rows.Changes, error) {
+			err := b.Update(context.WithoutCancel(t.Context()), []channels.Key{k1}, func(r rows.Reader) (rows.Changes, error) {
 				h, _, err := r.Head(t.Context(), k1)
 				return of(queues(k1, h.Seq+1, h.Waiting+1, []*rows.InPut{in(k1, h.Seq+1, rules.InWaiting)})), err
 			})
@@ -181,7 +188,7 @@ func rowsByWhatIsAsked(t *testing.T, b rows.Backend) {
 		{rows.Queued{Before: 3, Newest: true}, []int64{2, 1}},
 	} {
 		same(t, fmt.Sprintf("Inbox(%+v)", test.q), inboxOf(t, b, test.q), test.want)
-		must(t, b.Update(t.Context(), func(r rows.Reader) (rows.Changes, error) {
+		must(t, b.Update(t.Context(), nil, func(r rows.Reader) (rows.Changes, error) {
 			same(t, fmt.Sprintf("Inbox(%+v) in a step", test.q), inboxOf(t, r, test.q), test.want)
 			return rows.Changes{}, nil
 		}))
@@ -196,17 +203,13 @@ func rowsByWhatIsAsked(t *testing.T, b rows.Backend) {
 	}
 	same(t, "a delivery", outbox(channels.Key{}, rows.Queued{ID: all[1]}), []int64{5})
 	same(t, "a delivery of another", outbox(k2, rows.Queued{ID: all[1]}), []int64(nil))
-	ref, err := b.Find(t.Context(), all[0])
-	if err != nil || ref.Lane != rows.LaneOut || ref.Key != k1 || ref.Seq != 4 {
-		t.Errorf("Find = %+v, %v", ref, err)
-	}
 }
 
 // lightRowsKeepTheirWords: a row that was read light is put back without what
 // nobody read.
 func lightRowsKeepTheirWords(t *testing.T, b rows.Backend) {
 	put(t, b, of(queues(k1, 1, 1, []*rows.InPut{in(k1, 1, rules.InWaiting)})))
-	must(t, b.Update(t.Context(), func(r rows.Reader) (rows.Changes, error) {
+	must(t, b.Update(t.Context(), nil, func(r rows.Reader) (rows.Changes, error) {
 		for row, err := range r.Inbox(t.Context(), k1, rows.Queued{Open: true, Light: true}) {
 			row.State, row.Why = rules.InDone, "answered"
 			return of(queues(k1, 1, 0, []*rows.InPut{{In: row}})), err
@@ -228,8 +231,7 @@ func deletedRowsLeaveMarks(t *testing.T, b rows.Backend) {
 	same(t, "rows that wait", inboxOf(t, b, rows.Queued{}), []int64{2})
 	for seq := range int64(3) {
 		m := in(k1, seq+1, "").Inbound
-		marked, err := b.Marked(t.Context(), rules.Hash(rules.Dedupe(m)))
-		must(t, err)
+		marked := len(marks(t, b, rules.Hash(rules.Dedupe(m)))) > 0
 		_, accepted, err := b.Accepted(t.Context(), m)
 		must(t, err)
 		if waits := seq+1 == 2; marked == waits || accepted != waits {
@@ -240,8 +242,8 @@ func deletedRowsLeaveMarks(t *testing.T, b rows.Backend) {
 	if _, ok, err := b.Head(t.Context(), k1); ok || err != nil {
 		t.Errorf("Head of what is gone = %v, %v", ok, err)
 	}
-	if marks := list(t, b.Marks(t.Context()), func(s string) string { return s }); len(marks) != 5 || !slices.IsSorted(marks) {
-		t.Errorf("marks = %q, want two of each id and one of each message id", marks)
+	if all := marks(t, b, ""); len(all) != 5 || !slices.IsSorted(all) {
+		t.Errorf("marks = %q, want two of each id and one of each message id", all)
 	}
 }
 
@@ -324,26 +326,109 @@ func heads(t *testing.T, b rows.Backend) {
 	same(t, "after a place", at(rows.Newest, &sessions.Place{Updated: noon, Key: channels.MustKey("x:a")}), []string{"x:b"})
 }
 
+// generations and summaries are read as records, by key; a generation also by
+// its ID.
+func generations(t *testing.T, b rows.Backend) {
+	one, two := said(k1, "20260501_001", 3), said(k2, "20260501_003", 1)
+	one.Summaries = []sessions.Summary{{Text: "before", CoversSeq: 1, Generation: "20260501_001", At: noon}}
+	one.Conversation.Covers = 1
+	put(t, b, of(one, two))
+	ids := func(like rows.Generation) []string {
+		return list(t, b.Records(t.Context(), rows.Record{Generation: &like}), func(r rows.Record) string {
+			return fmt.Sprint(r.Generation.Key, " ", r.Generation.ID, " ", r.Generation.FirstSeq)
+		})
+	}
+	texts := func(k channels.Key) []string {
+		return list(t, b.Records(t.Context(), rows.Record{Summary: &rows.Summary{Key: k}}), func(r rows.Record) string {
+			return fmt.Sprint(r.Summary.Key, " ", r.Summary.Text, " ", r.Summary.CoversSeq)
+		})
+	}
+	same(t, "summaries", texts(k1), []string{"x:1 before 1"})
+	same(t, "summaries of another", texts(k2), []string(nil))
+	next := said(k1, "20260501_002", 3)
+	next.Conversation.From, next.Messages, next.Begun[0].FirstSeq = 3, nil, 4
+	put(t, b, of(next))
+	same(t, "generations", ids(rows.Generation{Key: k1}), []string{"x:1 20260501_001 1", "x:1 20260501_002 4"})
+	same(t, "generations of nobody", ids(rows.Generation{Key: channels.MustKey("x:9")}), []string(nil))
+	same(t, "one by its ID", ids(rows.Generation{Generation: sessions.Generation{ID: "20260501_003"}}), []string{"x:2 20260501_003 1"})
+	same(t, "none by its ID", ids(rows.Generation{Generation: sessions.Generation{ID: "20260501_004"}}), []string(nil))
+	same(t, "summaries of a new generation", texts(k1), []string(nil))
+	put(t, b, of(&rows.Chat{Head: rows.Head{Key: k2, MessageSeq: 1}, Cleared: true, Settled: true}))
+	same(t, "one that was deleted", ids(rows.Generation{Generation: sessions.Generation{ID: "20260501_003"}}), []string(nil))
+}
+
+// claims: a step reads from the head whose claim is live.
+func claims(t *testing.T, b rows.Backend) {
+	claim := func() (epoch int64) {
+		must(t, b.Update(t.Context(), []channels.Key{k1}, func(r rows.Reader) (rows.Changes, error) {
+			h, _, err := r.Head(t.Context(), k1)
+			epoch = h.Claim
+			return rows.Changes{}, err
+		}))
+		return epoch
+	}
+	put(t, b, of(queues(k1, 1, 1, []*rows.InPut{in(k1, 1, rules.InWaiting)})))
+	if got := claim(); got != 0 {
+		t.Errorf("Claim = %d before Run, want 0", got)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var run sync.WaitGroup
+	claimed := make(chan sessions.Claim)
+	run.Go(func() {
+		err := b.Run(ctx, func(ctx context.Context, c sessions.Claim) error {
+			select {
+			case claimed <- c:
+				<-ctx.Done()
+			case <-ctx.Done():
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	c := <-claimed
+	if got := claim(); c.Key != k1 || got != c.Epoch || b.Live(c) != nil {
+		t.Errorf("Claim = %d and Live = %v under the claim %+v", got, b.Live(c), c)
+	}
+	put(t, b, rows.Changes{Fenced: []channels.Key{k1}})
+	if err := b.Live(c); !errors.Is(err, sessions.ErrFenced) {
+		t.Errorf("Live of what was fenced = %v", err)
+	}
+	if next := <-claimed; next.Epoch <= c.Epoch || claim() != next.Epoch {
+		t.Errorf("the next claim is %+v, after %+v", next, c)
+	}
+	stop()
+	run.Wait()
+}
+
 func recordsByExample(t *testing.T, b rows.Backend) {
-	fact := func(scope string, id int64) sessions.Record {
-		return sessions.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: sessions.Fact{ID: id, Text: fmt.Sprint(scope, id), At: noon}}}
+	fact := func(scope string, id int64) rows.Record {
+		return rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: sessions.Fact{ID: id, Text: fmt.Sprint(scope, id), At: noon}}}
 	}
-	put(t, b, rows.Changes{Records: []sessions.Record{fact("b", 1), fact("a", 2), fact("a", 3)}})
-	names := func(like sessions.Record) []string { return list(t, b.Records(t.Context(), like), name) }
-	same(t, "all", names(sessions.Record{Fact: &sessions.FactRecord{}}), []string{"a2", "a3", "b1"})
-	same(t, "of a scope", names(sessions.Record{Fact: &sessions.FactRecord{Scope: "a"}}), []string{"a2", "a3"})
-	put(t, b, rows.Changes{Removed: []sessions.Record{fact("a", 3)}})
-	last, err := b.LastFact(t.Context())
-	if must(t, err); last != 3 {
-		t.Errorf("LastFact = %d after the last was removed, want 3", last)
+	put(t, b, rows.Changes{Records: []rows.Record{fact("b", 1), fact("a", 2), fact("a", 3)}})
+	names := func(like rows.Record) []string { return list(t, b.Records(t.Context(), like), name) }
+	same(t, "all", names(rows.Record{Fact: &sessions.FactRecord{}}), []string{"a2", "a3", "b1"})
+	same(t, "of a scope", names(rows.Record{Fact: &sessions.FactRecord{Scope: "a"}}), []string{"a2", "a3"})
+	put(t, b, rows.Changes{Removed: []rows.Record{fact("a", 3)}})
+	if about := list(t, b.Records(t.Context(), rows.Record{Store: &rows.Store{}}), func(r rows.Record) rows.Store { return *r.Store }); len(about) != 1 || about[0].LastFact != 3 {
+		t.Errorf("Store = %+v after the last fact was removed, want LastFact 3", about)
 	}
-	put(t, b, rows.Changes{Removed: []sessions.Record{{Fact: &sessions.FactRecord{Scope: "a"}}}})
-	same(t, "without a scope", names(sessions.Record{Fact: &sessions.FactRecord{}}), []string{"b1"})
-	due := sessions.Record{Job: &sessions.JobRecord{Job: "j", Due: noon}}
-	put(t, b, rows.Changes{Records: []sessions.Record{due}})
+	put(t, b, rows.Changes{Removed: []rows.Record{{Fact: &sessions.FactRecord{Scope: "a"}}}})
+	same(t, "without a scope", names(rows.Record{Fact: &sessions.FactRecord{}}), []string{"b1"})
+	aside := func(id string, dropped bool) rows.Record {
+		return rows.Record{Aside: &sessions.AsideRecord{Aside: sessions.Aside{Channel: "x", ID: id}, At: noon, Dropped: dropped}}
+	}
+	put(t, b, rows.Changes{Records: []rows.Record{aside("1", false), aside("2", true)}})
+	for kept, want := range map[bool][]string{false: {"1", "2"}, true: {"1"}} {
+		got := list(t, b.Records(t.Context(), rows.Record{Aside: &sessions.AsideRecord{}, Kept: kept}), func(r rows.Record) string { return r.Aside.ID })
+		same(t, fmt.Sprint("what was set aside, kept only: ", kept), got, want)
+	}
+	due := rows.Record{Job: &sessions.JobRecord{Job: "j", Due: noon}}
+	put(t, b, rows.Changes{Records: []rows.Record{due}})
 	due.Job = &sessions.JobRecord{Job: "j", Due: noon.Add(time.Hour)}
-	put(t, b, rows.Changes{Records: []sessions.Record{due}})
-	same(t, "a job that was put twice", list(t, b.Records(t.Context(), sessions.Record{Job: &sessions.JobRecord{Job: "j"}}), func(r sessions.Record) time.Time { return r.Job.Due }), []time.Time{noon.Add(time.Hour)})
+	put(t, b, rows.Changes{Records: []rows.Record{due}})
+	same(t, "a job that was put twice", list(t, b.Records(t.Context(), rows.Record{Job: &sessions.JobRecord{Job: "j"}}), func(r rows.Record) time.Time { return r.Job.Due }), []time.Time{noon.Add(time.Hour)})
 }
 
 func aSnapshotStays(t *testing.T, b rows.Backend) {

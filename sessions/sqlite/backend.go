@@ -100,10 +100,9 @@ type backend struct {
 	ops     chan *op // holds one batch; callers wait while it is full
 	closing chan struct{}
 	closed  sync.Once
-	ended   chan struct{} // closed when the writer goroutine has ended
-	left    []int64       // hidden ids that were not swept when the store was opened
-	fencing sync.Mutex
-	fenced  []channels.Key // by steps of the batch that is on its way
+	ended   chan struct{}  // closed when the writer goroutine has ended
+	left    []int64        // hidden ids that were not swept when the store was opened
+	fenced  []channels.Key // by steps of the batch that is on its way; the writer's
 	largest atomic.Int64   // batch so far; tests look whether commits are shared
 
 	readers *sql.DB
@@ -189,6 +188,9 @@ func (s *backend) begin() (epoch int64, err error) {
 			return 0, err
 		}
 	}
+	if err := s.writer.column("conversations", "erasures", "INTEGER NOT NULL DEFAULT 0"); err != nil {
+		return 0, err
+	}
 	if s.left, err = s.writer.unswept(); err != nil {
 		return 0, err
 	}
@@ -264,26 +266,21 @@ func (s *backend) Check(ctx context.Context) error {
 	return s.do(ctx, &op{run: func(t *tx) error { return t.exec(`UPDATE meta SET checked = ?`, nanos(s.now())) }})
 }
 
-// Live checks a claim: see rows.Work. A fence of the batch that is on its way
-// has not reached the dispatcher yet.
-func (s *backend) Live(c sessions.Claim) error {
-	if err := s.work.Check(c); err != nil {
-		return err
-	}
-	s.fencing.Lock()
-	defer s.fencing.Unlock()
-	if slices.Contains(s.fenced, c.Key) {
-		return sessions.ErrFenced
-	}
-	return nil
-}
+// Live checks a claim: see rows.Backend.
+func (s *backend) Live(c sessions.Claim) error { return s.work.Check(c) }
 
-// Claimed reports whether k has a live claim.
-func (s *backend) Claimed(k channels.Key) bool { return s.work.Claimed(k) }
+// claim is that of k as a step sees it. A fence of the batch that is on its way
+// has not reached the dispatcher yet.
+func (s *backend) claim(k channels.Key) int64 {
+	if slices.Contains(s.fenced, k) {
+		return 0
+	}
+	return s.work.Claim(k)
+}
 
 // Update runs a step on the writer's goroutine: see rows.Backend. What it hides
 // is swept before the caller is told.
-func (s *backend) Update(ctx context.Context, f func(rows.Reader) (rows.Changes, error)) error {
+func (s *backend) Update(ctx context.Context, _ []channels.Key, f func(rows.Reader) (rows.Changes, error)) error {
 	var hidden []int64
 	var large map[channels.Key][]sessions.Message
 	var ahead map[channels.Key]int64

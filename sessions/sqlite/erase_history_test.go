@@ -54,7 +54,7 @@ func TestHistoryDuringAnErasure(t *testing.T) {
 		}
 		h, err := s.History(t.Context(), k, sessions.HistoryLimit{Messages: 2})
 		if err == nil {
-			err = s.AddSummary(t.Context(), k, sessions.Summary{Generation: h.Generation, CoversSeq: int64(2*i + 2), Text: "a and b"})
+			err = s.AddSummary(t.Context(), k, sessions.Summary{Generation: h.Generation, CoversSeq: int64(2*i + 2), Text: "a and b", Erasures: h.Erasures})
 		}
 		if err == nil {
 			_, err = s.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: fmt.Sprint(i)}}})

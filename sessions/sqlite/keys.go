@@ -67,12 +67,12 @@ const keysMost = 4096
 
 // convColumns are those of a conversation c with its key k.
 const convColumns = `k.key, k.id, k.seq, k.msg_seq, c.generation, c.from_seq, c.covers, c.title, c.created, c.updated, c.messages,
-	c.input, c.output, c.cached, c.cost, c.settings`
+	c.input, c.output, c.cached, c.cost, c.settings, c.erasures`
 
 // headQuery reads a key and its conversation, if it has one.
 const headQuery = `SELECT k.key, k.id, k.seq, k.msg_seq, coalesce(c.generation, ''), coalesce(c.from_seq, 0), coalesce(c.covers, 0),
 	coalesce(c.title, ''), coalesce(c.created, 0), coalesce(c.updated, 0), coalesce(c.messages, 0), coalesce(c.input, 0), coalesce(c.output, 0),
-	coalesce(c.cached, 0), coalesce(c.cost, 0.0), coalesce(c.settings, ''), c.key_id IS NOT NULL FROM keys k LEFT JOIN conversations c ON c.key_id = k.id`
+	coalesce(c.cached, 0), coalesce(c.cost, 0.0), coalesce(c.settings, ''), coalesce(c.erasures, 0), c.key_id IS NOT NULL FROM keys k LEFT JOIN conversations c ON c.key_id = k.id`
 
 // scanKey reads convColumns, and with has what headQuery has more.
 func scanKey(row scanner, has *bool) (*keyRow, error) {
@@ -81,7 +81,7 @@ func scanKey(row scanner, has *bool) (*keyRow, error) {
 	var created, updated int64
 	dest := []any{
 		&name, &r.id, &r.seq, &r.msgSeq, &c.Generation, &c.From, &c.Covers, &c.Title, &created, &updated, &c.Messages,
-		&c.Usage.Input, &c.Usage.Output, &c.Usage.Cached, &c.Usage.Cost, &settings,
+		&c.Usage.Input, &c.Usage.Output, &c.Usage.Cached, &c.Usage.Cost, &settings, &c.Erasures,
 	}
 	if has != nil {
 		dest = append(dest, has)
@@ -157,17 +157,18 @@ func (t *tx) save(before, r *keyRow) error {
 		old, now := *was, *c
 		same := settingsColumn(old.Settings) == settings && old.Created.Equal(now.Created) && old.Updated.Equal(now.Updated)
 		if same && old.Generation == now.Generation && old.From == now.From && old.Covers == now.Covers && old.Title == now.Title &&
-			old.Messages == now.Messages && old.Usage == now.Usage && r.id == before.id {
+			old.Messages == now.Messages && old.Usage == now.Usage && old.Erasures == now.Erasures && r.id == before.id {
 			return nil
 		}
 	}
-	return t.exec(`INSERT INTO conversations (key_id, generation, from_seq, covers, title, created, updated, messages, input, output, cached, cost, settings)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	return t.exec(`INSERT INTO conversations (key_id, generation, from_seq, covers, title, created, updated, messages, input, output, cached, cost, settings, erasures)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (key_id) DO UPDATE SET generation = excluded.generation, from_seq = excluded.from_seq, covers = excluded.covers,
 		title = excluded.title, created = excluded.created, updated = excluded.updated, messages = excluded.messages,
-		input = excluded.input, output = excluded.output, cached = excluded.cached, cost = excluded.cost, settings = excluded.settings`,
+		input = excluded.input, output = excluded.output, cached = excluded.cached, cost = excluded.cost, settings = excluded.settings,
+		erasures = excluded.erasures`,
 		r.id, c.Generation, c.From, c.Covers, c.Title, nanos(c.Created), nanos(c.Updated), c.Messages,
-		c.Usage.Input, c.Usage.Output, c.Usage.Cached, c.Usage.Cost, settings)
+		c.Usage.Input, c.Usage.Output, c.Usage.Cached, c.Usage.Cost, settings, c.Erasures)
 }
 
 func settingsColumn(s sessions.Settings) string {

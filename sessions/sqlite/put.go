@@ -45,7 +45,7 @@ func (t *tx) putIn(r *keyRow, p *rows.InPut) error {
 		id, rules.Dedupe(m), m.MessageID, string(p.Origin), p.State, p.Rev, p.Attempts, nanos(p.Due), nanos(p.Accepted), p.Turn, p.Why, rest, m.Text)
 	if p.Job == "" {
 		own := p.In
-		own.ID, own.Inbound.Reaction, own.Inbound.Album = queueID("in", id), "", "" // as it will be read
+		own.Inbound.Reaction, own.Inbound.Album = "", "" // as it will be read
 		t.remember(&own, len(m.Text)+len(rest))
 	}
 	if err == nil && p.Job != "" {
@@ -97,7 +97,7 @@ func (t *tx) putOut(r *keyRow, o *rows.Out) error {
 	if did == t.store.deliveryID(id) {
 		did = ""
 	}
-	o.Key, o.QueueID = r.key, queueID("out", id)
+	o.Key = r.key
 	if o.ID == "" {
 		o.ID = t.store.deliveryID(id)
 	}

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"dragoman/channels"
-	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
 	"dragoman/sessions/rows"
 )
@@ -143,8 +141,6 @@ type after struct {
 
 func (a *after) Scan(dest ...any) error { return a.row.Scan(append([]any{&a.first}, dest...)...) }
 
-func queueID(lane string, id int64) string { return fmt.Sprintf("%s-%d-%d", lane, id>>32, seqOf(id)) }
-
 func scanLight(k channels.Key, row scanner) (r rows.In, err error) {
 	return r, scanRow(k, row, &r)
 }
@@ -156,7 +152,7 @@ func scanRow(k channels.Key, row scanner, r *rows.In, more ...any) error {
 	if err := row.Scan(append(dest, more...)...); err != nil {
 		return err
 	}
-	r.ID, r.Inbound.Key = queueID("in", id), k
+	r.Inbound.Key = k
 	r.Seq, r.Due, r.Accepted = seqOf(id), timeOf(due), timeOf(accepted)
 	return nil
 }
@@ -257,7 +253,7 @@ func (r reader) scanOut(k channels.Key, row scanner) (o rows.Out, err error) {
 	if o.ID == "" {
 		o.ID = r.b.deliveryID(id)
 	}
-	o.Key, o.QueueID = k, queueID("out", id)
+	o.Key = k
 	o.Seq, o.NotBefore, o.Created = seqOf(id), timeOf(due), timeOf(created)
 	return o, nil
 }
@@ -267,34 +263,6 @@ func (r reader) scanOut(k channels.Key, row scanner) (o rows.Out, err error) {
 // the ids of the one before.
 func (s *backend) deliveryID(id int64) string {
 	return fmt.Sprintf("%s-%d-%d", s.prefix, id>>32, seqOf(id))
-}
-
-// Find: see rows.Reader. A delivery has two ids, the one that lists show and the
-// one that networks and hooks are told.
-func (r reader) Find(ctx context.Context, id string) (ref rows.Ref, err error) {
-	for o, err := range r.delivery(ctx, channels.Key{}, id) {
-		return rows.Ref{Lane: rows.LaneOut, Key: o.Key, Seq: o.Seq}, err
-	}
-	for _, lane := range []rows.Lane{rows.LaneIn, rows.LaneOut} {
-		if at, ok := parseRowID(string(lane), id); ok {
-			var name string
-			if err = r.src.row(ctx, `SELECT key FROM keys WHERE id = ?`, at>>32).Scan(&name); err == nil {
-				ref.Lane, ref.Seq, err = lane, seqOf(at), parseKey(&ref.Key, name)
-			}
-			return ref, found(err, id)
-		}
-	}
-	n, _ := strings.CutPrefix(id, "aside-")
-	a, err := scanAside(r.src.row(ctx, `SELECT `+asideColumns+` FROM aside WHERE 'aside-' || id = ?`, "aside-"+n))
-	return rows.Ref{Lane: rows.LaneAside, Aside: a.Record}, found(err, id)
-}
-
-// found turns a missing row into the error of a queue item.
-func found(err error, id string) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("%w: queue item %q", sessions.ErrNotFound, id)
-	}
-	return explain(err)
 }
 
 // parseRowID reads the "12-7" behind the prefix of an id.

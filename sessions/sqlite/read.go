@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
-	"slices"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -103,7 +102,11 @@ func (r reader) Head(ctx context.Context, k channels.Key) (h rows.Head, ok bool,
 	case err != nil:
 		return h, false, explain(err)
 	}
-	return row.head(), true, nil
+	h = row.head()
+	if r.t != nil {
+		h.Claim = r.b.claim(k)
+	}
+	return h, true, nil
 }
 
 // The orders of heads. Those of one nanosecond, hardly ever more than one, are
@@ -162,28 +165,6 @@ func (r reader) Journal(ctx context.Context, k channels.Key, turn string) ([]ses
 	}, `SELECT data FROM steps WHERE key_id = ? AND turn = ? ORDER BY id`, key, turn)
 }
 
-// Generations: see rows.Reader.
-func (r reader) Generations(ctx context.Context, k channels.Key) ([]sessions.Generation, error) {
-	return all(ctx, r.src, func(row scanner) (g sessions.Generation, err error) {
-		var day string
-		var number, from, began int64
-		err = row.Scan(&day, &number, &from, &began)
-		g.ID, g.FirstSeq, g.Began = rules.Generation(day, number), from+1, timeOf(began)
-		return g, err
-	}, `SELECT g.day, g.number, g.from_seq, g.began FROM generations g JOIN keys k ON k.id = g.key_id WHERE k.key = ? ORDER BY g.id`, k.String())
-}
-
-// Summaries: see rows.Reader.
-func (r reader) Summaries(ctx context.Context, k channels.Key) ([]sessions.Summary, error) {
-	return all(ctx, r.src, func(row scanner) (s sessions.Summary, err error) {
-		var at int64
-		err = row.Scan(&s.CoversSeq, &s.Generation, &s.Model, &at, &s.Text, (*[]byte)(&s.Fields))
-		s.CoversSeq, s.At, s.Fields = seqOf(s.CoversSeq), timeOf(at), rules.JSON(s.Fields)
-		return s, err
-	}, `SELECT s.id, s.generation, s.model, s.at, s.text, s.fields FROM keys k JOIN conversations c ON c.key_id = k.id
-		JOIN summaries s ON s.id BETWEEN k.id << 32 AND k.id << 32 | 4294967295 AND s.generation = c.generation WHERE k.key = ? ORDER BY s.id`, k.String())
-}
-
 // yes reads whether something exists.
 func (r reader) yes(ctx context.Context, query string, args ...any) (yes bool, err error) {
 	err = r.src.row(ctx, `SELECT EXISTS (`+query+`)`, args...).Scan(&yes)
@@ -197,51 +178,4 @@ func (r reader) Accepted(ctx context.Context, m channels.Inbound) (seq int64, ok
 		return 0, false, nil
 	}
 	return seqOf(seq), err == nil, explain(err)
-}
-
-// Marked: see rows.Reader. Most stores have none.
-func (r reader) Marked(ctx context.Context, mark string) (bool, error) {
-	if r.t != nil && !r.t.hashes {
-		return false, nil
-	}
-	if yes, err := r.yes(ctx, `SELECT 1 FROM erased WHERE hash = ?`, mark); yes || err != nil {
-		return yes, err
-	}
-	hidden, err := r.hiddenMarks(ctx)
-	return slices.Contains(hidden, mark), explain(err)
-}
-
-// Marks: see rows.Reader.
-func (r reader) Marks(ctx context.Context) iter.Seq2[string, error] {
-	marks, err := all(ctx, r.src, func(row scanner) (mark string, err error) {
-		err = row.Scan(&mark)
-		return mark, err
-	}, `SELECT hash FROM erased`)
-	hidden, failed := r.hiddenMarks(ctx)
-	if err = errors.Join(err, failed); err != nil {
-		return none[string](err)
-	}
-	marks = slices.Compact(slices.Sorted(slices.Values(append(marks, hidden...))))
-	return func(yield func(string, error) bool) {
-		for _, mark := range marks {
-			if !yield(mark, nil) {
-				return
-			}
-		}
-	}
-}
-
-// Begun: see rows.Reader.
-func (r reader) Begun(ctx context.Context, id string) (bool, error) {
-	day, n, err := rules.ParseGeneration(id)
-	if err != nil {
-		return false, nil
-	}
-	return r.yes(ctx, `SELECT 1 FROM generations WHERE day = ? AND number = ?`, day, n)
-}
-
-// LastFact: see rows.Reader.
-func (r reader) LastFact(ctx context.Context) (id int64, err error) {
-	err = r.src.row(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'facts'), 0)`).Scan(&id)
-	return id, explain(err)
 }

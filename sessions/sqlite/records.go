@@ -7,51 +7,71 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
 
 const (
-	personColumns = `channel, person, name, code, expires, approved`
-	asideColumns  = `id, channel, msg_id, at, dropped, why, raw`
+	personColumns  = `channel, person, name, code, expires, approved`
+	summariesQuery = `SELECT s.id, s.generation, s.model, s.at, s.text, s.fields FROM keys k JOIN conversations c ON c.key_id = k.id
+		JOIN summaries s ON s.id BETWEEN k.id << 32 AND k.id << 32 | 4294967295 AND s.generation = c.generation WHERE k.key = ? ORDER BY s.id`
+	asideColumns = `channel, msg_id, at, dropped, why, raw`
 )
 
-func scanPerson(row scanner) (sessions.Record, error) {
+func scanPerson(row scanner) (rows.Record, error) {
 	p := &sessions.Pairing{}
 	var expires, approved int64
 	err := row.Scan(&p.Channel, &p.PersonID, &p.Name, &p.Code, &expires, &approved)
 	p.Expires, p.Approved = timeOf(expires), timeOf(approved)
-	return sessions.Record{Pairing: p}, err
+	return rows.Record{Pairing: p}, err
 }
 
-func scanAside(row scanner) (rows.Aside, error) {
-	a := rows.Aside{Record: &sessions.AsideRecord{}}
+func scanAside(row scanner) (rows.Record, error) {
+	a := &sessions.AsideRecord{}
 	var at int64
-	err := row.Scan(&a.ID, &a.Record.Channel, &a.Record.ID, &at, &a.Record.Dropped, &a.Record.Why, &a.Record.Raw)
-	a.ID, a.Record.At = "aside-"+a.ID, timeOf(at)
-	return a, err
+	err := row.Scan(&a.Channel, &a.ID, &at, &a.Dropped, &a.Why, &a.Raw)
+	a.At = timeOf(at)
+	return rows.Record{Aside: a}, err
 }
 
-func scanFact(row scanner) (sessions.Record, error) {
+func scanGeneration(row scanner) (rows.Record, error) {
+	g := &rows.Generation{}
+	var name, day string
+	var number, from, began int64
+	err := row.Scan(&name, &day, &number, &from, &began)
+	if err == nil {
+		err = parseKey(&g.Key, name)
+	}
+	g.ID, g.FirstSeq, g.Began = rules.Generation(day, number), from+1, timeOf(began)
+	return rows.Record{Generation: g}, err
+}
+
+func scanSummary(k channels.Key) func(scanner) (rows.Record, error) {
+	return func(row scanner) (rows.Record, error) {
+		s := &rows.Summary{Key: k}
+		var at int64
+		err := row.Scan(&s.CoversSeq, &s.Generation, &s.Model, &at, &s.Text, (*[]byte)(&s.Fields))
+		s.CoversSeq, s.At, s.Fields = seqOf(s.CoversSeq), timeOf(at), rules.JSON(s.Fields)
+		return rows.Record{Summary: s}, err
+	}
+}
+
+func scanFact(row scanner) (rows.Record, error) {
 	f := &sessions.FactRecord{}
 	var at int64
 	err := row.Scan(&f.Scope, &f.ID, &at, &f.Text)
 	f.At = timeOf(at)
-	return sessions.Record{Fact: f}, err
+	return rows.Record{Fact: f}, err
 }
 
-func scanOccurrence(row scanner) (sessions.Record, error) {
+func scanOccurrence(row scanner) (rows.Record, error) {
 	o := &sessions.Occurrence{}
 	var due, at int64
 	err := row.Scan(&o.Job, &due, &o.Outcome, &o.Why, &at)
 	o.Due, o.At = timeOf(due), timeOf(at)
-	return sessions.Record{Occurrence: o}, err
-}
-
-// Asides: see rows.Reader.
-func (r reader) Asides(ctx context.Context) ([]rows.Aside, error) {
-	return all(ctx, r.src, scanAside, `SELECT `+asideColumns+` FROM aside WHERE dropped = 0 ORDER BY id`)
+	return rows.Record{Occurrence: o}, err
 }
 
 // like are conditions on columns, of which those with zero values are left out.
@@ -81,11 +101,18 @@ func (l *like) query(columns, table, order string) string {
 }
 
 // Records: see rows.Reader.
-func (r reader) Records(ctx context.Context, example sessions.Record) iter.Seq2[sessions.Record, error] {
+func (r reader) Records(ctx context.Context, example rows.Record) iter.Seq2[rows.Record, error] {
 	var l like
 	switch {
 	case example.Store != nil:
 		return r.storeRecord(ctx, example.Store.Days)
+	case example.Generation != nil:
+		return r.generations(ctx, example.Generation)
+	case example.Summary != nil:
+		k := example.Summary.Key
+		return stream(ctx, r.src, scanSummary(k), summariesQuery, k.String())
+	case example.Mark != nil:
+		return r.marks(ctx, *example.Mark)
 	case example.Fact != nil:
 		l.text("scope", example.Fact.Scope)
 		l.number("id", example.Fact.ID)
@@ -96,12 +123,12 @@ func (r reader) Records(ctx context.Context, example sessions.Record) iter.Seq2[
 		return stream(ctx, r.src, scanPerson, l.query(personColumns, "people", "channel, person"), l.args...)
 	case example.Job != nil:
 		l.text("job", example.Job.Job)
-		return stream(ctx, r.src, func(row scanner) (sessions.Record, error) {
+		return stream(ctx, r.src, func(row scanner) (rows.Record, error) {
 			j := &sessions.JobRecord{}
 			var due int64
 			err := row.Scan(&j.Job, &due)
 			j.Due = timeOf(due)
-			return sessions.Record{Job: j}, err
+			return rows.Record{Job: j}, err
 		}, l.query("job, due", "jobs", "job"), l.args...)
 	case example.Occurrence != nil:
 		l.text("job", example.Occurrence.Job)
@@ -110,17 +137,62 @@ func (r reader) Records(ctx context.Context, example sessions.Record) iter.Seq2[
 	case example.Aside != nil:
 		l.text("channel", example.Aside.Channel)
 		l.text("msg_id", example.Aside.ID)
-		return stream(ctx, r.src, func(row scanner) (sessions.Record, error) {
-			a, err := scanAside(row)
-			return sessions.Record{Aside: a.Record}, err
-		}, l.query(asideColumns, "aside", "channel, msg_id"), l.args...)
+		if example.Kept {
+			l.conditions = append(l.conditions, "dropped = 0")
+		}
+		return stream(ctx, r.src, scanAside, l.query(asideColumns, "aside", "channel, msg_id"), l.args...)
 	}
-	return none[sessions.Record](nil)
+	return none[rows.Record](nil)
 }
 
-func (r reader) storeRecord(ctx context.Context, days map[string]int64) iter.Seq2[sessions.Record, error] {
-	rec := &sessions.StoreRecord{Days: map[string]int64{}}
-	err := r.src.row(ctx, `SELECT name FROM meta`).Scan(&rec.Name)
+// generations reads those of a key, or the one of an ID.
+func (r reader) generations(ctx context.Context, g *rows.Generation) iter.Seq2[rows.Record, error] {
+	var l like
+	if !g.Key.IsZero() {
+		l.text("k.key", g.Key.String())
+	}
+	if g.ID != "" {
+		day, n, err := rules.ParseGeneration(g.ID)
+		if err != nil {
+			return none[rows.Record](nil)
+		}
+		l.text("g.day", day)
+		l.number("g.number", n)
+	}
+	return stream(ctx, r.src, scanGeneration, l.query("k.key, g.day, g.number, g.from_seq, g.began", "generations g JOIN keys k ON k.id = g.key_id", "k.key, g.id"), l.args...)
+}
+
+// marks reads one, or all. Most stores have none.
+func (r reader) marks(ctx context.Context, mark string) iter.Seq2[rows.Record, error] {
+	if r.t != nil && !r.t.hashes {
+		return none[rows.Record](nil)
+	}
+	var l like
+	l.text("hash", mark)
+	marks, err := all(ctx, r.src, func(row scanner) (mark string, err error) {
+		err = row.Scan(&mark)
+		return mark, err
+	}, l.query("hash", "erased", "hash"), l.args...)
+	if err == nil && (mark == "" || len(marks) == 0) {
+		var hidden []string
+		if hidden, err = r.hiddenMarks(ctx); err == nil {
+			marks = append(marks, slices.DeleteFunc(hidden, func(h string) bool { return mark != "" && h != mark })...)
+		}
+	}
+	slices.Sort(marks)
+	var list []rows.Record
+	for _, m := range slices.Compact(marks) {
+		list = append(list, rows.Record{Mark: &m})
+	}
+	if err != nil {
+		return none[rows.Record](err)
+	}
+	return given(list)
+}
+
+func (r reader) storeRecord(ctx context.Context, days map[string]int64) iter.Seq2[rows.Record, error] {
+	rec := &rows.Store{Days: map[string]int64{}}
+	err := r.src.row(ctx, `SELECT name, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'facts'), 0) FROM meta`).Scan(&rec.Name, &rec.LastFact)
 	var l like
 	if len(days) == 1 {
 		l.text("day", slices.Collect(maps.Keys(days))[0])
@@ -135,11 +207,11 @@ func (r reader) storeRecord(ctx context.Context, days map[string]int64) iter.Seq
 			err = e
 		}
 	}
-	return func(yield func(sessions.Record, error) bool) { yield(sessions.Record{Store: rec}, explain(err)) }
+	return func(yield func(rows.Record, error) bool) { yield(rows.Record{Store: rec}, explain(err)) }
 }
 
 // put stores one record in the place of the one with the same name.
-func (t *tx) put(r sessions.Record) error {
+func (t *tx) put(r rows.Record) error {
 	switch {
 	case r.Store != nil:
 		for day, n := range r.Store.Days {
@@ -175,7 +247,7 @@ func (t *tx) put(r sessions.Record) error {
 }
 
 // remove deletes one record.
-func (t *tx) remove(r sessions.Record) error {
+func (t *tx) remove(r rows.Record) error {
 	switch {
 	case r.Fact != nil:
 		return t.exec(`DELETE FROM facts WHERE scope = ?1 AND (?2 = 0 OR id = ?2)`, r.Fact.Scope, r.Fact.ID)

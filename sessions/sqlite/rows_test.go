@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"dragoman/channels"
+	"dragoman/sessions"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rowstest"
 	"dragoman/sessions/sqlite"
@@ -13,4 +15,33 @@ func TestRows(t *testing.T) {
 	rowstest.Run(t, func(t *testing.T) rows.Backend {
 		return sqlite.Backend(openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{}))
 	})
+}
+
+// TestAnOlderFile: a file from before a column was added is opened without
+// loss, and gets it.
+func TestAnOlderFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dragoman.db")
+	s := openFile(t, path, sqlite.Options{})
+	e := entry("x:1", "1", "hello")
+	e.Answered, e.Append = true, []sessions.Message{{Role: sessions.RoleUser, Content: "hello", Sender: "8"}, {Role: sessions.RoleUser, Content: "you"}}
+	if _, err := s.Accept(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	inFile(t, path, `ALTER TABLE conversations DROP COLUMN erasures`)
+	for want := range 2 {
+		s = openFile(t, path, sqlite.Options{})
+		h, err := s.History(t.Context(), channels.MustKey("x:1"), sessions.HistoryLimit{})
+		if err != nil || h.Erasures != want || len(h.Messages) != 2 {
+			t.Errorf("History = %+v, %v, want %d erasures", h, err, want)
+		}
+		if _, err := s.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "8"}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -1,5 +1,7 @@
 package sqlite
 
+import "context"
+
 // applicationID marks our files ("DRAG").
 const applicationID = 0x44524147
 
@@ -109,7 +111,8 @@ CREATE TABLE conversations (
 	output     INTEGER NOT NULL,
 	cached     INTEGER NOT NULL,
 	cost       REAL    NOT NULL DEFAULT 0,
-	settings   TEXT    NOT NULL DEFAULT ''
+	settings   TEXT    NOT NULL DEFAULT '',
+	erasures   INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX conversations_updated ON conversations (updated);
 
@@ -185,3 +188,14 @@ CREATE TABLE facts (
 CREATE INDEX facts_scope ON facts (scope);
 COMMIT;
 `
+
+// column adds a column that files from before do not have. A program that does
+// not know it leaves it alone.
+func (w *writer) column(table, name, kind string) error {
+	var there bool
+	err := w.row(context.Background(), `SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE name = ?)`, table, name).Scan(&there)
+	if err == nil && !there {
+		err = w.exec(`ALTER TABLE ` + table + ` ADD COLUMN ` + name + ` ` + kind)
+	}
+	return err
+}

@@ -253,8 +253,6 @@ func (t *tx) step(o *op) error {
 
 // fence says which claims are over for what comes later in the batch.
 func (s *backend) fence(keys []channels.Key) {
-	s.fencing.Lock()
-	defer s.fencing.Unlock()
 	s.fenced = keys
 }
 

@@ -70,28 +70,3 @@ func (r reader) Writers(ctx context.Context, channel string) ([]sessions.Writer,
 	}
 	return rules.SortWriters(all.List()), nil
 }
-
-// scopesQuery goes from each scope to the next, past the facts of one, until
-// they begin with something else.
-const scopesQuery = `WITH RECURSIVE s (scope) AS (
-	SELECT (SELECT scope FROM facts WHERE scope >= ?1 ORDER BY scope LIMIT +1)
-	UNION ALL SELECT (SELECT f.scope FROM facts f WHERE f.scope > s.scope ORDER BY f.scope LIMIT +1) FROM s WHERE substr(s.scope, 1, length(?1)) = ?1)
-	SELECT scope FROM s WHERE substr(scope, 1, length(?1)) = ?1`
-
-// Scopes see rows.Reader.
-func (r reader) Scopes(ctx context.Context, prefix string) (scopes []string, err error) {
-	rows, err := r.src.rows(ctx, scopesQuery, prefix)
-	if err != nil {
-		return nil, explain(err)
-	}
-	err = each(rows, func() error {
-		var scope string
-		err := rows.Scan(&scope)
-		scopes = append(scopes, scope)
-		return err
-	})
-	if err != nil {
-		return nil, explain(err)
-	}
-	return scopes, nil
-}

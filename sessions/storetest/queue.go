@@ -71,7 +71,7 @@ func (r *rig) item(t *testing.T, kind, state string) sessions.QueueItem {
 
 var queueTests = map[string]func(*testing.T, *rig){
 	"Queue/UnknownIDs": func(t *testing.T, r *rig) {
-		for _, id := range []string{"", "in-1", "out-1", "aside-1", "in-", "x", "in-99999999999999999999", "in--1", "out-1-1", "in-0"} {
+		for _, id := range []string{"", "in-1", "out-1", "aside-1", "in-", "x", "in-99999999999999999999", "in--1", "out-1-1", "in-0", "in/x:1/1", "out/x:1/1", "aside/x/1", "in/", "out/x:1", "aside/", "aside//1", "aside/x/", "in/x:1/01", "in/x:1/0", "in/x:1/-1", "in//1", "x/x:1/1"} {
 			_, err := r.ShowQueue(t.Context(), id)
 			is(t, "ShowQueue "+id, err, sessions.ErrNotFound)
 			is(t, "RetryQueue "+id, r.RetryQueue(t.Context(), id), sessions.ErrNotFound)
