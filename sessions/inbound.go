@@ -3,6 +3,7 @@ package sessions
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"dragoman/channels"
 )
@@ -154,6 +155,22 @@ func OneLine(s string, most int) string {
 		clean = clipBytes(clean, most) + "…"
 	}
 	return clean
+}
+
+// Printable leaves out what could drive a terminal or turn the direction of
+// text: names and messages come from strangers. Line breaks and tabs stay.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r' || unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		case unicode.IsControl(r) || r == '\u2028' || r == '\u2029':
+			return '·'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
 }
 
 // clipBytes cuts s to at most so many bytes and drops what is not UTF-8, the

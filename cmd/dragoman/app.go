@@ -11,6 +11,7 @@ import (
 	"dragoman/internal/backup"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/sessions"
 	"dragoman/sessions/exchange"
 )
 
@@ -22,7 +23,7 @@ type appDaemon struct{ env *env }
 // where it tells a person what it waits for.
 func (d appDaemon) caller() app.Caller {
 	return app.Caller{Version: programVersion(), Verb: d.env.verb, Tell: func(sentence string) {
-		_, _ = fmt.Fprintf(d.env.err, "dragoman: %s\n", printable(sentence))
+		_, _ = fmt.Fprintf(d.env.err, "dragoman: %s\n", sessions.Printable(sentence))
 	}}
 }
 

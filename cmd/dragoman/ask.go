@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/internal/httpapi"
+	"dragoman/sessions"
 )
 
 type askCmd struct {
@@ -55,7 +56,7 @@ func (k *askCmd) Run(e *env, c *cli) error {
 		case k.JSON:
 			return e.json(got)
 		}
-		e.say("%s", printable(got.Answer))
+		e.say("%s", sessions.Printable(got.Answer))
 		return nil
 	})
 }

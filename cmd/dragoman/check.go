@@ -7,6 +7,7 @@ import (
 
 	"dragoman/internal/app"
 	"dragoman/internal/config"
+	"dragoman/sessions"
 )
 
 type checkCmd struct {
@@ -53,7 +54,7 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 		e.say("%s: no problems.", cfg.Source())
 	}
 	for _, w := range warnings {
-		e.say("warning: %s", printable(w.String()))
+		e.say("warning: %s", sessions.Printable(w.String()))
 	}
 	e.sayDamaged(cfg)
 	e.say("Who may talk:")
@@ -63,7 +64,7 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	if prompted := cfg.Prompted(); len(prompted) > 0 {
 		e.say("Added to the system prompt:")
 		for _, line := range prompted {
-			e.say("  %s", printable(line))
+			e.say("  %s", sessions.Printable(line))
 		}
 	}
 	if k.Online {
@@ -82,7 +83,7 @@ func (e *env) sayDamaged(cfg *config.Config) {
 		e.say("warning: %s", plainly(err))
 	}
 	for _, f := range files {
-		e.say("warning: %s", printable(app.DamageText(f)))
+		e.say("warning: %s", sessions.Printable(app.DamageText(f)))
 	}
 }
 

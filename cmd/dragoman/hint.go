@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"unicode"
+
+	"dragoman/sessions"
 )
 
 // command is a command that a person can paste: this program as it was called,
@@ -36,7 +38,7 @@ func (e *env) ownCommands(text string) string {
 
 // shellWord is s as a shell and its history take it for one word.
 func shellWord(s string) string {
-	if s = printable(s); s != "" && s[0] != '#' && strings.IndexFunc(s, func(r rune) bool {
+	if s = sessions.Printable(s); s != "" && s[0] != '#' && strings.IndexFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("#:@+-_./", r)
 	}) < 0 {
 		return s

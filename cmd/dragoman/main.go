@@ -21,6 +21,7 @@ import (
 
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/sessions"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -164,7 +165,7 @@ func (e *env) report(err error) int {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &problems):
-		_, _ = fmt.Fprintln(e.err, printable(strings.TrimPrefix(problems.Error(), "config: ")))
+		_, _ = fmt.Fprintln(e.err, sessions.Printable(strings.TrimPrefix(problems.Error(), "config: ")))
 		return exitUsage
 	case errors.As(err, &usage):
 		_, _ = fmt.Fprintf(e.err, "dragoman: %s\n", usage.sentence)
@@ -187,7 +188,7 @@ func plainly(err error) string {
 	if err == nil {
 		return ""
 	}
-	return printable(httpapi.Plain(err))
+	return sessions.Printable(httpapi.Plain(err))
 }
 
 // told is an error whose words are for people as they stand: they may begin

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"dragoman/sessions"
 )
 
 // output remembers why it could not be written. A full disk behind "> file"
@@ -46,6 +48,6 @@ func (e *env) misparsed(n *kong.Node, args []string, err error) int {
 			text = flag + " wants a whole number, 0 or more"
 		}
 	}
-	_, _ = fmt.Fprintf(e.err, "dragoman: %s\nTry: %s%s\n", printable(text), e.command("help"), verb)
+	_, _ = fmt.Fprintf(e.err, "dragoman: %s\nTry: %s%s\n", sessions.Printable(text), e.command("help"), verb)
 	return exitUsage
 }

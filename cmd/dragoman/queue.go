@@ -69,7 +69,7 @@ func (k *queueShowCmd) Run(e *env, c *cli) error {
 		if i.Error != "" {
 			e.say("why      %s", oneLine(i.Error))
 		}
-		e.say("\n%s", printable(i.Text))
+		e.say("\n%s", sessions.Printable(i.Text))
 		return nil
 	})
 }

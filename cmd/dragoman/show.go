@@ -248,7 +248,7 @@ func messageText(m sessions.Message) string {
 		fmt.Fprintf(&b, "    → %s %s\n", oneLine(call.Name), oneLine(call.Arguments))
 	}
 	for line := range strings.Lines(withoutSpeaker(m)) {
-		b.WriteString("    " + printable(strings.TrimRight(line, "\r\n")) + "\n")
+		b.WriteString("    " + sessions.Printable(strings.TrimRight(line, "\r\n")) + "\n")
 	}
 	return b.String()
 }

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/rivo/uniseg"
+
+	"dragoman/sessions"
 )
 
 // table prints columns for people. When the terminal is too narrow, columns
@@ -122,25 +123,8 @@ func fit(s string, width int) string {
 	return b.String() + "…"
 }
 
-// printable removes what could drive the terminal or deceive its reader:
-// control characters, escape sequences' beginnings, and marks that turn the
-// direction of text. Names and messages come from strangers.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
-			return '·'
-		case unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-}
-
-// oneLine is printable without line breaks.
-func oneLine(s string) string { return strings.Join(strings.Fields(printable(s)), " ") }
+// oneLine is what a stranger wrote, printable and without line breaks.
+func oneLine(s string) string { return strings.Join(strings.Fields(sessions.Printable(s)), " ") }
 
 // when is a time as people say it; far ones get their date.
 func (e *env) when(t time.Time) string {

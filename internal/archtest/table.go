@@ -50,8 +50,7 @@ var Table = []Rule{
 	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels", "sessions/rules"}},
 	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "internal/testkit"}},
 	{Package: "sessions/rowstest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
-	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/spool", "sessions/exchange/goose"}},
-	{Package: "sessions/exchange/goose"},
+	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/spool"}},
 	// The kernel below the stores, and the policy above it.
 	{Package: "sessions/rows", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/engine", Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},

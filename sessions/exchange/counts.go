@@ -59,32 +59,24 @@ func (c *Counts) add(r sessions.Record) {
 		c.Messages += len(r.Messages.Messages)
 	case r.Inbox != nil:
 		c.Inbox++
-		if r.Inbox.State == rules.InWaiting {
-			c.Waiting++
-		}
+		c.Waiting += one(r.Inbox.State == rules.InWaiting)
 	case r.Outbox != nil:
 		c.Outbox++
-		if rules.Unsent(r.Outbox.State) {
-			c.Unsent++
-		}
+		c.Unsent += one(rules.Unsent(r.Outbox.State))
 	default:
-		c.addOther(r)
+		c.Asides += one(r.Aside != nil)
+		c.Facts += one(r.Fact != nil)
+		c.Pairings += one(r.Pairing != nil)
+		c.Jobs += one(r.Job != nil)
+		c.Occurrences += one(r.Occurrence != nil)
 	}
 }
 
-func (c *Counts) addOther(r sessions.Record) {
-	switch {
-	case r.Aside != nil:
-		c.Asides++
-	case r.Fact != nil:
-		c.Facts++
-	case r.Pairing != nil:
-		c.Pairings++
-	case r.Job != nil:
-		c.Jobs++
-	case r.Occurrence != nil:
-		c.Occurrences++
+func one(is bool) int {
+	if is {
+		return 1
 	}
+	return 0
 }
 
 // String lists what there is, for people.

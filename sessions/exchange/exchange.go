@@ -4,8 +4,8 @@
 //
 // The promise: a conversation is read whole or refused with an error that says
 // where the file is wrong; whatever is left out or changed on the way in is
-// named in [Reader.Notes]. What Dragoman has no field for is kept and written
-// again where it stood. A file in Dragoman's own JSONL that was cut off is
+// named in [Reader.Notes]. What Dragoman has no field for is kept as it is: in
+// [sessions.Message.Extra], and in one value of the conversation's metadata. A file in Dragoman's own JSONL that was cut off is
 // refused; the torn last line of another program's log is noted and the rest
 // is read, because that is how such a file looks after a crash. Text that is
 // not UTF-8 is refused.
@@ -14,7 +14,7 @@
 // without a name until its end is read, because what stands behind the messages
 // belongs before them.
 //
-// Failures: every input is bounded (see [MaxLine] and [MaxDocument]). Readers
+// Failures: every line is bounded (see [MaxLine]). Readers
 // change nothing; a SQLite file is copied and the copy is opened. The package
 // starts no goroutines.
 package exchange
@@ -50,12 +50,9 @@ const (
 	Sentinel      Format = "sentinel"       // a message a line, with summary.json beside it
 )
 
-// Limits of what is read.
 const (
 	// MaxLine bounds one line of a JSONL file, in bytes.
 	MaxLine = 256 << 20
-	// MaxDocument bounds one JSON file, in bytes.
-	MaxDocument = 2 << 30
 	// mostNotes are written out; of further ones there is a number.
 	mostNotes = 1000
 )
@@ -93,9 +90,10 @@ type Reader struct {
 	// that holds records already. One of them is set.
 	talk   func() (*talk, error)
 	record func() (sessions.Record, error)
-	// current is the conversation that was read last, and telling hands it out.
+	// current is the conversation that was read last, and whole once it can be
+	// handed out.
 	current *talk
-	telling *teller
+	whole   bool
 	notes   []string
 	more    int // notes beyond mostNotes
 	talks   int
@@ -109,7 +107,7 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	in := bufio.NewReaderSize(&limited{r: r, most: MaxDocument}, 64<<10)
+	in := bufio.NewReaderSize(r, 64<<10)
 	rd := &Reader{opts: o, format: o.Format}
 	if err := skipBOM(in); err != nil {
 		return nil, err
@@ -123,11 +121,11 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	}
 	switch rd.format {
 	case JSON, PicoClaw, OpenAI, Molf, Terrarium:
-		rd.talk = newDocuments(&utf8Reader{r: rest}, rd).next
+		rd.talk = newDocuments(rest, rd).next
 	case PicoClawLines, Sentinel:
 		rd.talk = newLog(rest, rd).next
 	case JSONL:
-		rd.record = newRecords(&utf8Reader{r: rest}, o.Key).next
+		rd.record = newRecords(rest, o.Key).next
 	default:
 		return nil, fmt.Errorf("exchange: read: %w: %s cannot be read from here", ErrFormat, rd.format)
 	}
@@ -197,36 +195,21 @@ func (r *Reader) read() (sessions.Record, error) {
 		return r.record()
 	}
 	for {
-		if r.telling != nil {
-			rec, err := r.telling.next()
+		if r.whole {
+			rec, err := r.current.next()
 			if err != io.EOF {
 				return rec, err
 			}
-			r.telling = nil
+			r.whole = false
 		}
 		t, err := r.talk()
 		if err != nil {
 			return sessions.Record{}, err
 		}
 		r.talks++
-		if err := t.begin(r.opts, r.talks, r.note); err != nil {
+		if err := t.finish(r.opts, r.talks); err != nil {
 			return sessions.Record{}, err
 		}
-		r.telling = t.tell()
+		r.whole = true
 	}
-}
-
-// limited fails where io.LimitReader would feign the end.
-type limited struct {
-	r          io.Reader
-	most, read int64
-}
-
-func (l *limited) Read(p []byte) (int, error) {
-	if l.read >= l.most {
-		return 0, fmt.Errorf("exchange: read: %w: more than %d MiB in one file", ErrFormat, l.most>>20)
-	}
-	n, err := l.r.Read(p[:min(int64(len(p)), l.most-l.read)])
-	l.read += int64(n)
-	return n, err
 }

@@ -98,7 +98,7 @@ func TestPicoClawDocument(t *testing.T) {
 	same(t, "the conversation", c.ConversationRecord, sessions.ConversationRecord{
 		Key: channels.MustKey("telegram:123456"), MessageSeq: 5, Created: created, Updated: updated,
 		Summaries: []sessions.Summary{{Text: "The user plans a trip to Rome in May.", CoversSeq: 1, At: updated}},
-		Settings:  sessions.Settings{Metadata: map[string]json.RawMessage{exchange.FieldsName: raw(`{"channel_state":{"pinned":true}}`)}},
+		Settings:  sessions.Settings{Metadata: map[string]json.RawMessage{sessions.FieldsName: raw(`{"channel_state":{"pinned":true}}`)}},
 	})
 	same(t, "the messages", c.messages, []sessions.Message{
 		{Seq: 1, Role: "user", Content: "The user plans a trip to Rome in May.", At: created, Synthetic: true, Summary: true},
@@ -120,7 +120,7 @@ func TestPicoClawLog(t *testing.T) {
 	}
 	// Nothing that PicoClaw skips is lost, and its summary covers just that.
 	same(t, "the summary", c.Summaries, []sessions.Summary{{Text: "They counted.", CoversSeq: 2, At: at("2026-02-02T08:00:00Z")}})
-	same(t, "the unknown fields", string(c.Settings.Metadata[exchange.FieldsName]), `{"scope":{"agent":"main"}}`)
+	same(t, "the unknown fields", string(c.Settings.Metadata[sessions.FieldsName]), `{"scope":{"agent":"main"}}`)
 }
 
 func TestPicoClawTornLog(t *testing.T) {
@@ -149,7 +149,7 @@ func TestOpenAI(t *testing.T) {
 		{Role: "user", Content: "[system message] Be kinder.", Synthetic: true},
 		{Role: "user", Content: "[result of orphan] 42", Synthetic: true},
 		{
-			Role: "assistant", ToolCalls: []sessions.ToolCall{{ID: "x", Name: "sum", Arguments: `{"a": 1}`}},
+			Role: "assistant", ToolCalls: []sessions.ToolCall{{ID: "x", Name: "sum", Arguments: `{"a":1}`}},
 			Extra: map[string]json.RawMessage{"tool_calls": raw(`[{"id": "x", "type": "function", "function": {"name": "sum", "arguments": {"a": 1}}, "index": 0}]`)},
 		},
 		{Role: "tool", Content: "1", ToolCallID: "x"},

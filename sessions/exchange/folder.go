@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -82,17 +81,9 @@ func readMeta(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("exchange: open: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(&limited{r: f, most: 64 << 20})
-	if err != nil {
-		return nil, fmt.Errorf("exchange: read %s: %w", path, err)
 	}
 	return data, nil
 }

@@ -8,196 +8,167 @@ import (
 	"strings"
 
 	"dragoman/sessions"
-	"dragoman/sessions/exchange/goose"
 )
 
-// openGoose reads a database, a session at a time.
+// openGoose reads the SQLite database in which goose keeps its sessions, or the
+// simpler one of programs that follow its pattern, a session at a time.
 func openGoose(ctx context.Context, path string, o Options) (*Reader, error) {
-	db, err := goose.Open(ctx, path)
+	g, err := openGooseFile(ctx, path)
 	if err != nil {
-		return nil, foreign(err)
-	}
-	list, err := db.Sessions(ctx)
-	if err != nil {
-		_ = db.Close()
 		return nil, err
 	}
-	r := &Reader{opts: o, format: Goose, close: db.Close}
+	var list []fieldSet
+	err = g.each(ctx, "SELECT * FROM sessions ORDER BY rowid", nil, func(session fieldSet) error {
+		list = append(list, session)
+		return nil
+	})
+	if err != nil {
+		_ = g.Close()
+		return nil, err
+	}
+	r := &Reader{opts: o, format: Goose, close: g.Close}
 	r.talk = func() (*talk, error) {
 		for len(list) > 0 {
-			s := list[0]
-			list = list[1:]
 			t := r.newTalk()
-			if err := t.goose(ctx, db, s, r.note); err != nil {
-				return nil, fmt.Errorf("exchange: read session %s: %w", clip(s.ID), err)
+			if err := t.goose(ctx, g, list[0]); err != nil {
+				return nil, fmt.Errorf("exchange: read session %s: %w", clip(t.name), err)
 			}
-			if t.count > 0 {
+			list = list[1:]
+			if t.raw > 0 {
 				return t, nil
 			}
-			r.note("session %s has no messages and was left out", clip(s.ID))
+			r.note("session %s has no messages and was left out", clip(t.name))
 		}
 		return nil, io.EOF
 	}
 	return r, nil
 }
 
-func (t *talk) goose(ctx context.Context, db *goose.Database, s goose.Session, note func(string, ...any)) error {
-	t.name = s.ID
-	if err := t.gooseHead(s); err != nil {
+func (t *talk) goose(ctx context.Context, g *gooseFile, session fieldSet) error {
+	if err := t.gooseHead(session); err != nil {
 		return err
 	}
-	told := ""       // the text of the newest summary
-	hidden := false  // the message before was kept from the model
+	hidden := false  // a message before was kept from the model
 	inBlock := false // in a run of messages that only the model sees
-	return db.Messages(ctx, s.ID, func(m goose.Message) error {
-		list, only, hid, err := gooseEntries(fieldSet(m), t.count+1, note)
+	// In the order in which they were stored, never by the clock.
+	return g.each(ctx, "SELECT * FROM messages "+ofSession, []any{t.name}, func(row fieldSet) error {
+		only, hid := gooseSight(row["metadata_json"])
+		list, err := gooseEntries(row)
 		if err != nil {
-			return err
+			return fmt.Errorf("message %d: %w", t.raw+1, err)
 		}
-		for i := range list {
+		for _, e := range list {
 			// Only the model sees what goose writes when it compacts: the summary,
 			// then notes. They stand for what it does not see any more.
-			list[i].Summary, list[i].Synthetic = list[i].Summary || only, list[i].Synthetic || only
-			if err := t.add(list[i]); err != nil {
+			e.Summary, e.Synthetic = e.Summary || only, e.Synthetic || only
+			if err := t.add(e); err != nil {
 				return err
 			}
 		}
-		switch {
-		case only && len(list) > 0 && (hidden || inBlock):
-			if !inBlock {
-				told = list[0].Content
-			}
-			inBlock, t.summary, t.covered = true, told, t.count
-		default:
-			inBlock = false
+		before := inBlock
+		if inBlock = only && (hidden || inBlock); inBlock {
+			t.covered = t.kept
+		}
+		if inBlock && !before {
+			t.summary = list[0].Content
 		}
 		hidden = hidden || hid
+		if list[0].told == "function" {
+			t.note("message %d, the result of a function, became a note: it names no call", t.raw)
+		}
 		return nil
 	})
 }
 
-func (t *talk) gooseHead(s goose.Session) error {
-	f, h := fieldSet(s.Columns), &t.head
+func (t *talk) gooseHead(f fieldSet) error {
+	if !take(f, "id", &t.name) { // a number, perhaps
+		t.name = string(f["id"])
+		delete(f, "id")
+	}
+	h := &t.head
 	h.Created, h.Updated = moment(f["created_at"]), moment(f["updated_at"])
-	if !f.take("name", &h.Title) || h.Title == "" {
-		f.take("description", &h.Title)
+	delete(f, "created_at")
+	delete(f, "updated_at")
+	if !take(f, "name", &h.Title) || h.Title == "" {
+		take(f, "description", &h.Title)
 	}
 	h.Title = sessions.OneLine(h.Title, 150)
-	id, err := json.Marshal(s.ID)
-	if err != nil {
-		return err
-	}
 	var text string
-	if f.take("metadata", &text) {
+	if take(f, "metadata", &text) {
 		var own fieldSet
-		if json.Unmarshal([]byte(text), &own) == nil {
-			own.take("tags", &h.Settings.Tags)
-			for name, value := range own {
-				if err := t.set(name, value); err != nil {
-					return err
-				}
+		_ = json.Unmarshal([]byte(text), &own)
+		take(own, "tags", &h.Settings.Tags)
+		for name, value := range own {
+			if err := t.set(name, value); err != nil {
+				return err
 			}
 		}
 	}
-	delete(f, "created_at")
-	delete(f, "updated_at")
 	if len(f) > 0 {
-		rest, err := json.Marshal(f)
-		if err != nil {
-			return err
-		}
-		if err := t.set("goose", rest); err != nil {
+		if err := t.set("goose", f); err != nil {
 			return err
 		}
 	}
-	return t.set("goose_id", id)
-}
-
-// gooseEntries makes messages of a row: goose keeps the results of tools in
-// messages of the user. only: nobody but the model sees it; hid: the model
-// does not see it.
-func gooseEntries(f fieldSet, number int, note func(string, ...any)) (list []entry, only, hid bool, err error) {
-	var base entry
-	if !f.take("role", &base.Told) {
-		return nil, false, false, fmt.Errorf("%w: message %d has no role", ErrFormat, number)
-	}
-	base.At = moment(f["created_timestamp"])
-	if base.At.IsZero() {
-		base.At = moment(f["timestamp"])
-	}
-	base.Role = sessions.Role(base.Told)
-	only, hid = gooseSight(f["metadata_json"])
-	var content string
-	if !f.take("content_json", &content) {
-		list, err = plainRow(base, f, number, note)
-		return list, only, hid, err
-	}
-	list, err = partRow(base, content, number)
-	if err != nil {
-		return nil, false, false, err
-	}
-	keepRow(list, f)
-	return list, only, hid, nil
-}
-
-// gooseSeen is who sees a message.
-type gooseSeen struct {
-	User  *bool `json:"userVisible"`
-	Agent *bool `json:"agentVisible"`
+	return t.set("goose_id", t.name)
 }
 
 // gooseSight reads the metadata of a row: only the model sees it, or all but
 // the model.
 func gooseSight(raw json.RawMessage) (only, hid bool) {
 	var text string
-	var seen gooseSeen
-	if json.Unmarshal(raw, &text) != nil {
-		return false, false
+	var seen struct {
+		User  *bool `json:"userVisible"`
+		Agent *bool `json:"agentVisible"`
 	}
-	if json.Unmarshal([]byte(text), &seen) != nil {
+	if json.Unmarshal(raw, &text) != nil || json.Unmarshal([]byte(text), &seen) != nil {
 		return false, false
 	}
 	hid = seen.Agent != nil && !*seen.Agent
 	return !hid && seen.User != nil && !*seen.User, hid
 }
 
-// keepRow puts the rest of a row into the first message that it became.
-func keepRow(list []entry, f fieldSet) {
-	for _, name := range []string{"id", "session_id"} {
-		delete(f, name)
+// gooseEntries makes messages of a row, at least one: goose keeps the results
+// of tools in messages of the user. What else the row has stays in the first.
+func gooseEntries(row fieldSet) (list []entry, err error) {
+	e := fieldSet{"role": row["role"], "content": row["content"]}
+	at := moment(row["created_timestamp"])
+	if at.IsZero() {
+		at = moment(row["timestamp"])
 	}
-	if len(list) == 0 || len(f) == 0 {
-		return
+	var text string
+	if take(row, "tool_calls", &text) && strings.TrimSpace(text) != "" {
+		e["tool_calls"] = json.RawMessage(text)
 	}
-	if list[0].Extra == nil {
-		list[0].Extra = map[string]json.RawMessage{}
-	}
-	for name, value := range f {
-		if _, taken := list[0].Extra[name]; !taken {
-			list[0].Extra["goose_"+name] = value
+	if take(row, "content_json", &text) {
+		var parts []json.RawMessage
+		if err := json.Unmarshal([]byte(text), &parts); err != nil {
+			return nil, fmt.Errorf("%w: its content is no list: %w", ErrFormat, err)
+		}
+		if list, err = gooseParts(e, parts); err != nil {
+			return nil, err
 		}
 	}
-}
-
-// plainRow is a row of the simpler kind: text, and calls without results,
-// which stand in rows of the role function and name no call.
-func plainRow(e entry, f fieldSet, number int, note func(string, ...any)) ([]entry, error) {
-	f.take("content", &e.Content)
-	var calls string
-	if f.take("tool_calls", &calls) && strings.TrimSpace(calls) != "" {
-		own := fieldSet{"tool_calls": json.RawMessage(calls)}
-		if err := e.calls(own); err != nil {
-			return nil, fmt.Errorf("message %d: %w", number, err)
+	if e["content"] != nil || e["tool_calls"] != nil || len(list) == 0 {
+		said, err := entryOf(e)
+		if err != nil {
+			return nil, err
 		}
-		if len(own) > 0 && len(e.ToolCalls) > 0 {
-			e.Extra = own
+		list = append(list, said) // behind the results in the same row: they end the turn before
+	}
+	for i := range list {
+		list[i].At = at
+	}
+	first := &list[0]
+	for name, value := range row {
+		switch name {
+		case "id", "session_id", "role", "content":
+			continue
 		}
+		if first.Extra == nil {
+			first.Extra = fieldSet{}
+		}
+		first.Extra["goose_"+name] = value
 	}
-	if e.Told == "function" {
-		note("message %d, the result of a function, became a note: it names no call", number)
-	}
-	list := []entry{e}
-	keepRow(list, f)
 	return list, nil
 }
 
@@ -205,74 +176,64 @@ func plainRow(e entry, f fieldSet, number int, note func(string, ...any)) ([]ent
 type goosePart struct {
 	Type     string `json:"type"`
 	ID       string `json:"id"`
-	Text     string `json:"text"`
-	ToolCall *struct {
-		Status string `json:"status"`
-		Error  string `json:"error"`
-		Value  struct {
+	ToolCall struct {
+		Value struct {
 			Name      string          `json:"name"`
 			Arguments json.RawMessage `json:"arguments"`
 		} `json:"value"`
 	} `json:"toolCall"`
-	ToolResult *struct {
-		Status string          `json:"status"`
-		Error  string          `json:"error"`
-		Value  json.RawMessage `json:"value"`
+	ToolResult struct {
+		Error string          `json:"error"`
+		Value json.RawMessage `json:"value"`
 	} `json:"toolResult"`
 }
 
-// partRow is a row of goose's own: a list of parts. What is neither text, nor
-// a call, nor a result leaves a mark, and the list stays in Extra.
-func partRow(base entry, content string, number int) ([]entry, error) {
-	var list []json.RawMessage
-	if err := json.Unmarshal([]byte(content), &list); err != nil {
-		return nil, fmt.Errorf("%w: message %d: its content is no list: %w", ErrFormat, number, err)
-	}
+// gooseParts puts the texts and calls of a row of goose's own into e, and makes
+// messages of its results. What is no text stays in the content of e.
+func gooseParts(e fieldSet, parts []json.RawMessage) (results []entry, err error) {
+	var said []json.RawMessage
 	var texts []string
-	var results []entry
-	whole := true
-	for _, item := range list {
+	var calls []map[string]any
+	for _, item := range parts {
 		var p goosePart
-		if json.Unmarshal(item, &p) != nil {
-			texts, whole = append(texts, "[part]"), false
-			continue
-		}
-		switch {
-		case p.Type == "text":
-			texts = append(texts, p.Text)
-		case p.Type == "toolRequest" && p.ToolCall != nil && base.Told == "assistant":
-			args := string(p.ToolCall.Value.Arguments)
-			if args == "" || args == "null" {
-				args = "{}"
+		_ = json.Unmarshal(item, &p) // what is no part stays as it is
+		switch p.Type {
+		case "toolRequest":
+			name, args := p.ToolCall.Value.Name, p.ToolCall.Value.Arguments
+			if name == "" { // a call that goose could not understand
+				name, said = "unknown", append(said, item)
 			}
-			name := p.ToolCall.Value.Name
-			if name == "" { // a call that could not be understood
-				name, whole = "unknown", false
+			if args == nil {
+				args = json.RawMessage("{}")
 			}
-			base.ToolCalls = append(base.ToolCalls, sessions.ToolCall{ID: p.ID, Name: name, Arguments: args})
-		case p.Type == "toolResponse" && p.ToolResult != nil:
-			r := entry{Told: "tool"}
-			r.Role, r.ToolCallID, r.At = sessions.RoleTool, p.ID, base.At
+			calls = append(calls, map[string]any{"id": p.ID, "name": name, "arguments": args})
+		case "toolResponse":
+			r := entry{told: "tool"}
+			r.Role, r.ToolCallID = sessions.RoleTool, p.ID
 			r.Content = resultText(p.ToolResult.Error, p.ToolResult.Value)
 			results = append(results, r)
+		case "text":
+			texts = append(texts, partText(item))
+			fallthrough
 		default:
-			texts, whole = append(texts, partText(item)), false
+			said = append(said, item)
 		}
 	}
-	base.Content = strings.Join(texts, "\n")
-	out := results // before what the user says in the same row: they end the turn before
-	if base.Content != "" || len(base.ToolCalls) > 0 || len(results) == 0 {
-		out = append(out, base)
+	delete(e, "content")
+	switch {
+	case len(said) == 0:
+	case len(said) == len(texts):
+		e["content"], err = encode(strings.Join(texts, "\n"))
+	default:
+		e["content"], err = encode(said)
 	}
-	if !whole {
-		out[0].Extra = map[string]json.RawMessage{"goose_content": json.RawMessage(content)}
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
-}
-
-// gooseResult is what a tool said, as an object.
-type gooseResult struct {
-	Content []json.RawMessage `json:"content"`
+	if len(calls) > 0 {
+		e["tool_calls"], err = encode(calls)
+	}
+	return results, err
 }
 
 // resultText is what a tool said: an error, a list of parts, or an object with
@@ -281,16 +242,14 @@ func resultText(failure string, value json.RawMessage) string {
 	if failure != "" {
 		return "error: " + failure
 	}
-	var list []json.RawMessage
-	if json.Unmarshal(value, &list) != nil {
-		var object gooseResult
-		if json.Unmarshal(value, &object) != nil || object.Content == nil {
-			return string(value)
-		}
-		list = object.Content
+	var object struct {
+		Content []json.RawMessage `json:"content"`
 	}
-	texts := make([]string, len(list))
-	for i, item := range list {
+	if json.Unmarshal(value, &object.Content) != nil && (json.Unmarshal(value, &object) != nil || object.Content == nil) {
+		return string(value)
+	}
+	texts := make([]string, len(object.Content))
+	for i, item := range object.Content {
 		texts[i] = partText(item)
 	}
 	return strings.Join(texts, "\n")

@@ -12,7 +12,6 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
-	"dragoman/sessions/exchange/goose"
 
 	_ "modernc.org/sqlite"
 )
@@ -140,9 +139,35 @@ func TestGooseRefusals(t *testing.T) {
 			if err := os.WriteFile(path, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := exchange.Open(t.Context(), path, exchange.Options{}); !errors.Is(err, goose.ErrDatabase) {
+			if _, err := exchange.Open(t.Context(), path, exchange.Options{}); !errors.Is(err, exchange.ErrDatabase) {
 				t.Errorf("the error is %v, want ErrDatabase", err)
 			}
+		})
+	}
+}
+
+// An import of many sessions takes time by their messages, not by the square of
+// them: whatever the ids are stored as, and with the program's index or without.
+func TestGooseMessagesAreFoundByAnIndex(t *testing.T) {
+	for name, column := range map[string]string{
+		"texts":     "session_id TEXT); CREATE INDEX theirs ON messages (session_id",
+		"numbers":   "session_id INTEGER); CREATE INDEX theirs ON messages (session_id",
+		"unindexed": "session_id TEXT",
+		"whatever":  "session_id",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := made(t, "CREATE TABLE sessions (id); CREATE TABLE messages (role TEXT, "+column+`);
+				INSERT INTO sessions VALUES (7), (8);
+				INSERT INTO messages (role, session_id) VALUES ('user', 7), ('user', '8'), ('assistant', '7'), ('system', NULL), ('tool', 7)`)
+			if plan, err := exchange.GoosePlan(t.Context(), path); err != nil || !strings.HasPrefix(plan, "SEARCH messages USING INDEX") {
+				t.Errorf("the messages are found by %q, %v; want a search in an index", plan, err)
+			}
+			var roles []sessions.Role
+			all, _ := openDatabase(t, path)
+			for _, m := range all[0].messages {
+				roles = append(roles, m.Role)
+			}
+			same(t, "the messages of 7", roles, []sessions.Role{"user", "assistant", "tool"})
 		})
 	}
 }

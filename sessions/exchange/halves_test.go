@@ -1,8 +1,6 @@
 package exchange_test
 
 import (
-	"errors"
-	"io"
 	"strings"
 	"testing"
 
@@ -29,36 +27,6 @@ func TestHalvesAreNoted(t *testing.T) {
 		}
 		if got := strings.Join(r.Notes(), "\n"); got != want {
 			t.Errorf("%s: notes = %q, want %q", text, got, want)
-		}
-	}
-}
-
-// What a newer version wrote is not taken in as far as this one understands it.
-func TestNewerFormatIsRefused(t *testing.T) {
-	t.Parallel()
-	read := func(text string) error {
-		r, err := exchange.NewReader(strings.NewReader(text), exchange.Options{})
-		if err == nil {
-			_, err = readAll(r)
-		}
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-		return err
-	}
-	for _, text := range []string{
-		`{"format":9,"key":"x:1","messages":[]}`, `{"format":3,"message_seq":[1],"messages":[{"role":"user","content":"a"}]}`, `[{"messages":[],"format":9,"key":"x:1"}]`,
-	} {
-		if err := read(text); !errors.Is(err, exchange.ErrFormat) || !strings.Contains(err.Error(), "newer version") {
-			t.Errorf("%s: %v, want that it is of a newer version", text, err)
-		}
-	}
-	for _, text := range []string{
-		`{"format":2,"key":"x:1","messages":[]}`, `{"format":"chat","messages":[{"role":"user","content":"a"}]}`,
-		`{"format":3,"messages":[{"role":"user","content":"a"}]}`, // of another program
-	} {
-		if err := read(text); err != nil {
-			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

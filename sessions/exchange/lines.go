@@ -82,21 +82,19 @@ func (g *log) next() (*talk, error) {
 		return nil, io.EOF
 	}
 	g.done = true
-	t, meta, note := g.reader.newTalk(), g.reader.opts.Meta, g.reader.note
+	t, meta := g.reader.newTalk(), g.reader.opts.Meta
 	decode := decodeEntry
 	if t.joins = g.reader.format == Sentinel; t.joins {
 		decode = t.decodeSentinel
 	}
-	skip := 0
+	skip, written := 0, 0 // lines that were summarised, and lines with messages
 	if meta != nil {
-		n, err := t.meta(meta)
-		if err != nil {
+		var err error
+		if skip, err = t.meta(meta); err != nil {
 			return nil, fmt.Errorf("exchange: read the file beside the log: %w", err)
 		}
-		skip = n
 	}
-	written := 0 // lines with messages
-	for first := true; ; first = false {
+	for {
 		line, whole, err := g.lines.next()
 		if err == io.EOF {
 			break
@@ -104,45 +102,40 @@ func (g *log) next() (*talk, error) {
 		if err != nil {
 			return nil, err
 		}
-		if first && meta == nil {
-			if n, ok := t.metaLine(line); ok {
-				skip = n
-				continue
-			}
+		if n, ok := t.metaLine(line, written == 0 && meta == nil); ok {
+			meta, skip = line, n
+			continue
 		}
 		written++
 		e, err := decode(line)
 		switch {
-		case err == nil && !utf8.Valid(line):
-			return nil, fmt.Errorf("exchange: read line %d: %w: it is not UTF-8; convert the file first", g.lines.number, ErrFormat)
 		case err == nil:
-			if err := t.add(e); err != nil {
-				return nil, err
-			}
+			err = t.add(e)
 		case json.Valid(line): // whole, but no message
-			return nil, fmt.Errorf("exchange: read line %d: %w", g.lines.number, err)
 		case !whole:
-			note("line %d, the last, is cut off and was left out", g.lines.number)
+			t.note("line %d, the last, is cut off and was left out", g.lines.number)
+			err = nil
 		default: // PicoClaw appends to a line that a crash cut off
-			note("line %d is damaged and was left out", g.lines.number)
+			t.note("line %d is damaged and was left out", g.lines.number)
+			err = nil
 		}
-		if written == skip || err == nil && e.is(t.until) {
-			t.covered = t.count
+		if err != nil {
+			return nil, fmt.Errorf("exchange: read line %d: %w", g.lines.number, err)
+		}
+		if written <= skip || e.is(t.until) {
+			t.covered = t.kept
 		}
 	}
-	if skip > written {
-		t.covered = t.count
-	}
-	if t.count == 0 && written > 0 {
+	if t.raw == 0 && written > 0 {
 		return nil, fmt.Errorf("exchange: read: %w: none of the %d lines is a message", ErrFormat, written)
 	}
 	return t, nil
 }
 
 // metaLine takes the first line as metadata if it is no message.
-func (t *talk) metaLine(line []byte) (skip int, ok bool) {
+func (t *talk) metaLine(line []byte, first bool) (skip int, ok bool) {
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(line, &fields) != nil || fields["role"] != nil || !isMeta(fields) {
+	if !first || json.Unmarshal(line, &fields) != nil || fields["role"] != nil || !isMeta(fields) {
 		return 0, false
 	}
 	skip, err := t.meta(line)
@@ -151,11 +144,11 @@ func (t *talk) metaLine(line []byte) (skip int, ok bool) {
 
 // meta takes what stands beside the messages of a log.
 func (t *talk) meta(data []byte) (skip int, err error) {
-	var f fieldSet
-	if err := json.Unmarshal(data, &f); err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrFormat, err)
+	f, err := parse(data)
+	if err != nil {
+		return 0, err
 	}
-	f.take("skip", &skip) // so many lines were summarised
+	take(f, "skip", &skip) // so many lines were summarised
 	delete(f, "count")
 	if t.joins {
 		t.sentinel(f)
@@ -181,6 +174,9 @@ func (s *records) next() (sessions.Record, error) {
 		return sessions.Record{}, err
 	}
 	rec, err := decodeRecord(line)
+	if !utf8.Valid(line) {
+		err = errEncoding
+	}
 	if err != nil {
 		return rec, fmt.Errorf("exchange: read line %d: %w", s.lines.number, err)
 	}
@@ -233,21 +229,6 @@ func parts(r sessions.Record) (n int) {
 		}
 	}
 	return n
-}
-
-// KeyOf is the conversation that r belongs to, and whether it belongs to one.
-func KeyOf(r sessions.Record) (channels.Key, bool) {
-	switch {
-	case r.Conversation != nil:
-		return r.Conversation.Key, true
-	case r.Messages != nil:
-		return r.Messages.Key, true
-	case r.Inbox != nil:
-		return r.Inbox.Inbound.Key, true
-	case r.Outbox != nil:
-		return r.Outbox.Key, true
-	}
-	return channels.Key{}, false
 }
 
 // withKey moves r to another key, without changing what r points to.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -113,7 +112,7 @@ func attached(a channels.Attachment) string {
 // fold hides text behind a line that opens it.
 func fold(b *strings.Builder, title, text string) {
 	title = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(line(title))
-	text = strings.TrimRight(shown(text), "\n")
+	text = strings.TrimRight(sessions.Printable(text), "\n")
 	if text == "" {
 		fmt.Fprintf(b, "\n*%s*\n", inline(title))
 		return
@@ -128,7 +127,7 @@ func fold(b *strings.Builder, title, text string) {
 // quoted sets text off as a quotation, line by line.
 func quoted(text string) string {
 	var b strings.Builder
-	for l := range strings.Lines(strings.TrimRight(shown(text), "\n") + "\n") {
+	for l := range strings.Lines(strings.TrimRight(sessions.Printable(text), "\n") + "\n") {
 		b.WriteString(strings.TrimRight("> "+strings.TrimRight(l, "\n"), " ") + "\n")
 	}
 	return b.String()
@@ -139,22 +138,4 @@ func inline(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "<", "&lt;").Replace(line(s))
 }
 
-func line(s string) string { return strings.Join(strings.Fields(shown(s)), " ") }
-
-// shown leaves out what could drive a terminal or turn the direction of text:
-// names and messages come from strangers.
-func shown(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == '\r':
-			return -1
-		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
-			return '·'
-		case unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-}
+func line(s string) string { return strings.Join(strings.Fields(sessions.Printable(s)), " ") }

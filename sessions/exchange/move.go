@@ -2,9 +2,14 @@ package exchange
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
+	"slices"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -28,134 +33,158 @@ const (
 	Comparing Step = "comparing"
 )
 
-// How much a Move stores in one step, as soon as a conversation ends: enough
-// that the commits cost little, and little enough to hold in memory.
-const (
-	batchRecords = 1000
-	batchBytes   = 8 << 20
-)
+// Difference is where two stores do not hold the same: "the conversation
+// telegram:1", "the facts". It tells nothing of what somebody wrote.
+type Difference struct{ Where string }
 
-// Move copies all that from holds to the empty store to, and then compares
-// them, record by record and message by message. It returns what there is; an
-// error that is a [*Difference] says that the copy is not the same.
+func (d *Difference) Error() string { return "exchange: compare: the copy differs in " + d.Where }
+
+// Move copies all that from holds to the empty store to, reads the copy again
+// and compares both. It returns what there is; an error that is a [*Difference]
+// says that the copy is not the same.
 //
 // Neither store may be used by anybody else meanwhile. From is only read. To is
 // filled in many steps: a move that ends early leaves a part of it, which is
 // of no use. The largest conversation has to fit into memory, not the store.
 //
 // Tell, if not nil, is called often.
-func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (Counts, error) {
+func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (all Counts, err error) {
 	if tell == nil {
 		tell = func(Progress) {}
 	}
-	from = dated{from}
-	m := &mover{ctx: ctx, from: from, to: to, tell: tell}
-	for _, step := range []func() error{m.others, m.conversations} {
-		if err := step(); err != nil {
-			return m.counts, fmt.Errorf("exchange: move: %w", err)
+	source, copied, counted := digest{}, digest{}, Counts{}
+	// First everything is counted and what belongs to no conversation is copied,
+	// because a message may name the occurrence that fired it; then the rest.
+	for _, belongs := range []bool{false, true} {
+		next, stop := dumped(ctx, from, func(r sessions.Record) {
+			_, has := KeyOf(r)
+			if !belongs {
+				all.add(r)
+				tell(Progress{Counting, all.Messages, 0})
+			}
+			if has != belongs {
+				return
+			}
+			source.add(r)
+			if counted.add(r); r.Messages != nil {
+				tell(Progress{Copying, counted.Messages, all.Messages})
+			}
+		})
+		err := inParts(only(belongs, next), func(next func() (sessions.Record, error)) error { return to.Restore(ctx, next) })
+		stop()
+		if errors.Is(err, sessions.ErrConflict) {
+			return all, fmt.Errorf("exchange: move: the target was not empty: %w", err)
+		}
+		if err != nil {
+			return all, fmt.Errorf("exchange: move: %w", err)
 		}
 	}
-	err := Compare(ctx, from, to, func(done int) { tell(Progress{Comparing, done, m.counts.Messages}) })
-	return m.counts, err
-}
-
-// dated is a store whose records have times that every store keeps: an older
-// version wrote others.
-type dated struct{ sessions.Copies }
-
-func (d dated) Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error {
-	return d.Copies.Dump(ctx, keys, func(r sessions.Record) error {
-		r, _ = rules.Times(r)
-		return emit(r)
-	})
-}
-
-// mover is one Move.
-type mover struct {
-	ctx      context.Context
-	from, to sessions.Copies
-	tell     func(Progress)
-
-	counts Counts
-	batch  []sessions.Record
-	bytes  int // of the batch, about
-	copied int // messages
-}
-
-// others counts everything and copies what belongs to no conversation. It goes
-// first because a message may name the occurrence that fired it.
-func (m *mover) others() error {
-	err := m.from.Dump(m.ctx, nil, func(r sessions.Record) error {
-		m.counts.add(r)
-		m.tell(Progress{Counting, m.counts.Messages, 0})
-		if _, belongs := KeyOf(r); belongs {
-			return nil
+	var read Counts
+	err = to.Dump(ctx, nil, func(r sessions.Record) error {
+		copied.add(r)
+		if read.add(r); r.Messages != nil {
+			tell(Progress{Comparing, min(read.Messages, all.Messages), all.Messages})
 		}
-		if len(m.batch) >= batchRecords {
-			if err := m.flush(); err != nil {
-				return err
-			}
-		}
-		m.put(r)
 		return nil
 	})
 	if err != nil {
-		return err
+		return all, fmt.Errorf("exchange: compare: %w", err)
 	}
-	return m.flush()
+	return all, source.compare(copied)
 }
 
-// conversations copies them, each as a whole.
-func (m *mover) conversations() error {
-	err := m.from.Dump(m.ctx, nil, func(r sessions.Record) error {
-		if _, belongs := KeyOf(r); !belongs {
-			return nil
-		}
-		// A conversation's record is the first of its records.
-		if r.Conversation != nil && (len(m.batch) >= batchRecords || m.bytes >= batchBytes) {
-			if err := m.flush(); err != nil {
-				return err
+// dumped are the records of a store one by one, each seen by see, with times that
+// every store keeps: an older version wrote others. Stop must be called.
+func dumped(ctx context.Context, s sessions.Copies, see func(sessions.Record)) (next func() (sessions.Record, error), stop func()) {
+	pull, stop := iter.Pull2(func(yield func(sessions.Record, error) bool) {
+		err := s.Dump(ctx, nil, func(r sessions.Record) error {
+			r, _ = rules.Times(r)
+			if see(r); !yield(r, nil) {
+				return context.Canceled
 			}
+			return nil
+		})
+		if err != nil {
+			yield(sessions.Record{}, err)
 		}
-		m.put(r)
-		return nil
 	})
+	return func() (sessions.Record, error) {
+		r, err, more := pull()
+		if !more {
+			return r, io.EOF
+		}
+		return r, err
+	}, stop
+}
+
+// digest has one hash of all that belongs to a conversation, and of all records
+// of one kind that belong to none, in the order of a Dump.
+type digest map[string][sha256.Size]byte
+
+// add takes r in. How messages are cut into records is the store's own affair.
+func (d digest) add(r sessions.Record) {
+	if r.Messages == nil {
+		d.put(placeOf(r), r)
+		return
+	}
+	for _, m := range r.Messages.Messages {
+		d.put(placeOf(r), m)
+	}
+}
+
+func (d digest) put(place string, v any) {
+	raw, err := json.Marshal(v)
 	if err != nil {
-		return err
+		raw = []byte(err.Error()) // both stores would have it
 	}
-	return m.flush()
+	before := d[place]
+	d[place] = sha256.Sum256(append(before[:], raw...))
 }
 
-func (m *mover) put(r sessions.Record) {
-	m.batch = append(m.batch, r)
-	m.bytes += size(r)
+// compare returns the first of the places in which a copy is not the same.
+func (d digest) compare(copied digest) error {
+	all := maps.Clone(d)
+	maps.Copy(all, copied)
+	for _, place := range slices.Sorted(maps.Keys(all)) {
+		one, ok := d[place]
+		if two, too := copied[place]; !ok || !too || one != two {
+			return &Difference{place}
+		}
+	}
+	return nil
 }
 
-// flush stores the batch.
-func (m *mover) flush() error {
-	if len(m.batch) == 0 {
-		return nil
+// placeOf names what r belongs to.
+func placeOf(r sessions.Record) string {
+	if k, has := KeyOf(r); has {
+		return "the conversation " + k.String()
 	}
-	for _, r := range m.batch {
-		if r.Messages != nil {
-			m.copied += len(r.Messages.Messages)
-		}
+	switch {
+	case r.Aside != nil:
+		return "what is set aside"
+	case r.Fact != nil:
+		return "the facts"
+	case r.Pairing != nil:
+		return "the pairings"
+	case r.Job != nil:
+		return "the jobs"
+	case r.Occurrence != nil:
+		return "the occurrences of jobs"
 	}
-	rest := m.batch
-	err := m.to.Restore(m.ctx, func() (sessions.Record, error) {
-		if len(rest) == 0 {
-			return sessions.Record{}, io.EOF
-		}
-		next := rest[0]
-		rest[0], rest = sessions.Record{}, rest[1:] // the store holds it from here on
-		return next, nil
-	})
-	m.batch, m.bytes = nil, 0
-	if errors.Is(err, sessions.ErrConflict) {
-		return fmt.Errorf("the target was not empty: %w", err)
+	return "the store's own record"
+}
+
+// KeyOf is the conversation that r belongs to, and whether it belongs to one.
+func KeyOf(r sessions.Record) (channels.Key, bool) {
+	switch {
+	case r.Conversation != nil:
+		return r.Conversation.Key, true
+	case r.Messages != nil:
+		return r.Messages.Key, true
+	case r.Inbox != nil:
+		return r.Inbox.Inbound.Key, true
+	case r.Outbox != nil:
+		return r.Outbox.Key, true
 	}
-	if err == nil {
-		m.tell(Progress{Copying, m.copied, m.counts.Messages})
-	}
-	return err
+	return channels.Key{}, false
 }

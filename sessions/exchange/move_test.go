@@ -36,7 +36,7 @@ func TestMove(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(steps); got != "[counting copying]" { // too few to tell of a comparison
+	if got := fmt.Sprint(steps); got != "[counting copying comparing]" {
 		t.Errorf("steps = %s", got)
 	}
 	there, err := exchange.Count(t.Context(), to)
@@ -94,32 +94,32 @@ func TestMoveFindsDifferences(t *testing.T) {
 				r.Messages.Messages[5].Content += "."
 			}
 			return true
-		}, "of x:1: the copy differs in content"},
+		}, "the copy differs in the conversation x:1"},
 		"a title": {func(r *sessions.Record) bool {
 			if r.Conversation != nil && r.Conversation.Title != "" {
 				r.Conversation.Title = "other"
 			}
 			return true
-		}, "the conversation x:1: the copy differs in title"},
-		"a fact": {func(r *sessions.Record) bool { return r.Fact == nil }, "the copy has"},
+		}, "the copy differs in the conversation x:1"},
+		"a fact": {func(r *sessions.Record) bool { return r.Fact == nil }, "the copy differs in the facts"},
 		"an occurrence": {
 			func(r *sessions.Record) bool { return r.Occurrence == nil || r.Occurrence.Outcome != "missed" },
-			"the copy",
+			"the copy differs in the occurrences of jobs",
 		},
-		"a waiting message": {func(r *sessions.Record) bool { return r.Inbox == nil || r.Inbox.State != "waiting" }, "inbox entry"},
+		"a waiting message": {func(r *sessions.Record) bool { return r.Inbox == nil || r.Inbox.State != "waiting" }, "the copy differs in the conversation"},
 		"a journal": {func(r *sessions.Record) bool {
 			if r.Inbox != nil {
 				r.Inbox.Steps = nil
 			}
 			return true
-		}, "the copy differs in steps"},
-		"the last record": {func(r *sessions.Record) bool { return r.Pairing == nil && r.Job == nil && r.Occurrence == nil }, "the copy"},
+		}, "the copy differs in the conversation"},
+		"the last record": {func(r *sessions.Record) bool { return r.Pairing == nil && r.Job == nil && r.Occurrence == nil }, "the copy differs in the jobs"},
 		"a job of an entry": {func(r *sessions.Record) bool {
 			if r.Inbox != nil {
 				r.Inbox.Job = ""
 			}
 			return true
-		}, "the copy differs in job, job_due"},
+		}, "the copy differs in the conversation"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			from := newStore(t)
@@ -136,33 +136,25 @@ func TestMoveFindsDifferences(t *testing.T) {
 	}
 }
 
-func TestCompareEnds(t *testing.T) {
+// What a copy that is not empty has beside, and a move that is cut short.
+func TestMoveEnds(t *testing.T) {
 	one, two := newStore(t), newStore(t)
 	storetest.Fill(t, one)
-	if _, err := exchange.Move(t.Context(), one, two, nil); err != nil {
+	if err := two.Plan(t.Context(), "zz", now); err != nil {
 		t.Fatal(err)
 	}
-	more := func(s *memory.Store) {
-		if err := s.Plan(t.Context(), "zz", now); err != nil {
-			t.Fatal(err)
-		}
-	}
-	compare := func() error { return exchange.Compare(t.Context(), one, two, func(int) {}) }
-	if err := compare(); err != nil {
-		t.Fatal(err)
-	}
-	more(two)
-	if err := compare(); err == nil {
-		t.Error("what only the copy has was not noticed")
-	}
-	more(one)
-	if err := compare(); err != nil {
-		t.Error(err)
+	var d *exchange.Difference
+	if _, err := exchange.Move(t.Context(), newStore(t), two, nil); !errors.As(err, &d) || d.Where != "the jobs" {
+		t.Errorf("Move of nothing = %v, want that only the copy has a job", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := exchange.Compare(ctx, one, two, func(int) {}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Compare = %v", err)
+	_, err := exchange.Move(ctx, one, newStore(t), func(p exchange.Progress) {
+		if p.Step == exchange.Copying {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Move = %v", err)
 	}
 }
 

@@ -42,37 +42,11 @@ func (t *talk) dialect(f fieldSet) Format {
 	return Terrarium
 }
 
-// turnsOfMolf stay out of its summaries, but the model of Molf did not see them.
-const turnsOfMolf = 4
-
-// checkpoint takes the pair of messages in which Molf puts its summary. The
-// newest stands for the ones before, and for what was said but for the last
-// turns before it.
-func (w *walk) checkpoint(e entry) bool {
-	switch {
-	case !w.talk.checkpoints:
-		return false
-	case !e.Summary || !e.Synthetic:
-		if e.Told == "user" && !e.Synthetic {
-			w.turns = append(w.turns, w.kept)
-			w.turns = w.turns[max(0, len(w.turns)-turnsOfMolf):]
-		}
-		return false
-	case e.Told == "assistant":
-		w.summary, w.summaryAfter = e.Content, w.kept
-		if len(w.turns) == turnsOfMolf {
-			w.summaryAfter = w.turns[0]
-		}
-		w.turns = nil
-		w.note("message %d is a summary of what was said before it, and became that of the conversation", w.raw)
-	}
-	return true
-}
-
 // usageOfOthers understands a usage with the names that OpenAI, Anthropic, Molf
-// or Sentinel write. Nil: there is nothing in it that counts.
+// or Sentinel write, or ours among others. Nil: there is nothing that counts.
 func usageOfOthers(raw json.RawMessage) *sessions.Usage {
 	var u struct {
+		sessions.Usage
 		OpenAIIn     int `json:"prompt_tokens"`
 		OpenAIOut    int `json:"completion_tokens"`
 		OpenAICached struct {
@@ -92,11 +66,10 @@ func usageOfOthers(raw json.RawMessage) *sessions.Usage {
 	if json.Unmarshal(raw, &u) != nil {
 		return nil
 	}
-	n := sessions.Usage{
-		Input:  max(0, cmp.Or(u.OpenAIIn, u.AnthropicIn, u.MolfIn, u.SentinelIn)),
-		Output: max(0, cmp.Or(u.OpenAIOut, u.AnthropicOut, u.MolfOut, u.SentinelOut)),
-		Cached: max(0, cmp.Or(u.OpenAICached.Tokens, u.MolfCached, u.SentinelCached.Tokens)),
-	}
+	n := u.Usage
+	n.Input = max(0, cmp.Or(u.Input, u.OpenAIIn, u.AnthropicIn, u.MolfIn, u.SentinelIn))
+	n.Output = max(0, cmp.Or(u.Output, u.OpenAIOut, u.AnthropicOut, u.MolfOut, u.SentinelOut))
+	n.Cached = max(0, cmp.Or(u.Cached, u.OpenAICached.Tokens, u.MolfCached, u.SentinelCached.Tokens))
 	if n == (sessions.Usage{}) {
 		return nil
 	}

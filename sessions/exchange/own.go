@@ -2,10 +2,7 @@ package exchange
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-
-	"dragoman/sessions/exchange/goose"
 )
 
 // errOwnStore: what is to be imported is a file out of a store of ours. One
@@ -20,22 +17,6 @@ var errOwnStore = fmt.Errorf("%w: it is a file out of a store of Dragoman's, whi
 // fields too, but its messages are numbered.
 func isStoreFile(f fieldSet) bool {
 	return isNumber(f["format"]) && isNumber(f["lsn"]) && f["message_seq"] == nil
-}
-
-// newestFormat is the last form of a document of ours that this version knows.
-const newestFormat = 2
-
-// newerFormat refuses what a newer version may mean by fields of other names.
-// Others number their formats too: without a field of ours it is not ours.
-func newerFormat(f fieldSet) error {
-	var format float64
-	if f["key"] == nil && f["message_seq"] == nil {
-		return nil
-	}
-	if json.Unmarshal(f["format"], &format) != nil || format <= newestFormat {
-		return nil
-	}
-	return fmt.Errorf("%w: its format is %v, and this version knows those up to %d: a newer version of Dragoman wrote it, so import it with that one", ErrFormat, format, newestFormat)
 }
 
 func isNumber(raw json.RawMessage) bool {
@@ -63,16 +44,4 @@ func isArchive(fields map[string]json.RawMessage) bool {
 		}
 	}
 	return false
-}
-
-// ownDatabase is how the databases of our sqlite store are marked.
-const ownDatabase = 1146241351
-
-// foreign explains a database that is not goose's.
-func foreign(err error) error {
-	var other *goose.OtherError
-	if errors.As(err, &other) && other.Application == ownDatabase {
-		return fmt.Errorf("exchange: read: %w", errOwnStore)
-	}
-	return err
 }

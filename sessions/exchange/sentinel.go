@@ -23,26 +23,26 @@ var kindsOfSentinel = map[string]struct{ role, text string }{
 
 // sentinel takes what stands in summary.json.
 func (t *talk) sentinel(f fieldSet) {
-	f.take("sessionId", &t.name)
-	f.take("lastSummarizedMessageId", &t.until)
+	take(f, "sessionId", &t.name)
+	take(f, "lastSummarizedMessageId", &t.until)
 }
 
 // decodeSentinel understands a line of Sentinel's: it gives the fields the names
 // that others use.
 func (t *talk) decodeSentinel(line json.RawMessage) (entry, error) {
-	var f fieldSet
-	if err := json.Unmarshal(line, &f); err != nil {
-		return entry{}, fmt.Errorf("%w: no JSON object: %w", ErrFormat, err)
+	f, err := parse(line)
+	if err != nil {
+		return entry{}, err
 	}
 	var what, failed string
-	f.take("messageType", &what)
+	take(f, "messageType", &what)
 	kind, ok := kindsOfSentinel[strings.ToUpper(what)]
 	if !ok {
 		return entry{}, fmt.Errorf("%w: there is no kind of message %q", ErrFormat, clip(what))
 	}
 	role := kind.role
 	if role == "" {
-		f.take("role", &role)
+		take(f, "role", &role)
 		role, _, _ = strings.Cut(strings.ToLower(role), "_") // tool_call
 	}
 	f["role"], _ = json.Marshal(role)
@@ -60,21 +60,20 @@ func (t *talk) decodeSentinel(line json.RawMessage) (entry, error) {
 		f["failed"] = json.RawMessage("true")
 	}
 	var session string
-	if f.take("sessionId", &session); t.name == "" {
+	if take(f, "sessionId", &session); t.name == "" {
 		t.name = session
 	}
 	return entryOf(f)
 }
 
-// join takes the calls of the next message, if both are calls of one answer.
-func (e *entry) join(next entry) bool {
-	calls := func(e *entry) bool {
-		return e.Told == string(sessions.RoleAssistant) && e.Content == "" && len(e.ToolCalls) > 0
+// join gives m the calls of next, if both are calls of one answer.
+func join(m *sessions.Message, next sessions.Message) bool {
+	for _, m := range []*sessions.Message{m, &next} {
+		if m.Role != sessions.RoleAssistant || m.Content != "" || len(m.ToolCalls) == 0 || m.Turn != next.Turn {
+			return false
+		}
 	}
-	if !calls(e) || !calls(&next) || e.Turn != next.Turn {
-		return false
-	}
-	e.ToolCalls = append(e.ToolCalls, next.ToolCalls...)
+	m.ToolCalls = append(m.ToolCalls, next.ToolCalls...)
 	return true
 }
 

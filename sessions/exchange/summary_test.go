@@ -8,7 +8,7 @@ import (
 )
 
 // A summary that stands among the messages is the summary of the conversation,
-// and covers what came before it. What a person wrote stays a message.
+// and covers itself and what came before it. What a person wrote stays a message.
 func TestSummaryAmongMessages(t *testing.T) {
 	const head = "[Previous conversation summary]"
 	message := func(role, text string) string { return `{"role":"` + role + `","content":"` + text + `"}` }
@@ -21,22 +21,22 @@ func TestSummaryAmongMessages(t *testing.T) {
 		covers   int64
 		said     string
 	}{
-		{"in the middle", []string{message("user", "a"), message("assistant", "b"), row, message("user", "c")}, "", "They met.", 2, "a|b|c"},
+		{"in the middle", []string{message("user", "a"), message("assistant", "b"), row, message("user", "c")}, "", "They met.", 3, "a|b|They met.|c"},
 		{"first, of the system", []string{row, message("user", "c")}, "", "They met.", 1, "They met.|c"},
 		{"first, as a message", []string{message("user", head+`\nThey met.`), message("user", "c")}, "", "They met.", 1, "They met.|c"},
-		{"two", []string{message("user", "a"), row, message("user", "b"), message("system", head+" They left.")}, "", "They met.\n\nThey left.", 2, "a|b"},
+		{"two", []string{message("user", "a"), row, message("user", "b"), message("system", head+" They left.")}, "", "They met.\n\nThey left.", 4, "a|They met.|b|They left."},
 		{"a prompt before it", []string{message("system", "Be kind."), row, message("user", "c")}, "", "They met.", 1, "They met.|c"},
 		{"written by a person", []string{message("user", "a"), message("user", head+" x")}, "", "", 0, "a|" + head + " x"},
 		{"nothing behind it", []string{message("user", "a"), message("system", head)}, "", "", 0, "a|[system message] " + head},
 		{"with a colon", []string{message("system", head+": CompanyB $129"), message("user", "c")}, "", "CompanyB $129", 1, "CompanyB $129|c"},
 		{"with a colon, of a user", []string{message("user", head+": CompanyB $129"), message("user", "c")}, "", "CompanyB $129", 1, "CompanyB $129|c"},
-		{"a colon and nothing between", []string{message("user", "a"), message("system", head+":CompanyB")}, "", "CompanyB", 1, "a"},
-		{"a colon and a new line", []string{message("user", "a"), message("system", head+`:\nCompanyB`)}, "", "CompanyB", 1, "a"},
-		{"a colon after a space", []string{message("user", "a"), message("system", head+`  :  CompanyB  `)}, "", "CompanyB", 1, "a"},
-		{"nothing between", []string{message("user", "a"), message("system", head+"CompanyB")}, "", "CompanyB", 1, "a"},
-		{"two new lines", []string{message("user", "a"), message("system", head+`\r\n\nCompanyB`)}, "", "CompanyB", 1, "a"},
-		{"only one colon goes", []string{message("user", "a"), message("system", head+":: CompanyB")}, "", ": CompanyB", 1, "a"},
-		{"a colon that is the summary's", []string{message("user", "a"), message("system", head+`\n:-) they said`)}, "", ":-) they said", 1, "a"},
+		{"a colon and nothing between", []string{message("user", "a"), message("system", head+":CompanyB")}, "", "CompanyB", 2, "a|CompanyB"},
+		{"a colon and a new line", []string{message("user", "a"), message("system", head+`:\nCompanyB`)}, "", "CompanyB", 2, "a|CompanyB"},
+		{"a colon after a space", []string{message("user", "a"), message("system", head+`  :  CompanyB  `)}, "", "CompanyB", 2, "a|CompanyB"},
+		{"nothing between", []string{message("user", "a"), message("system", head+"CompanyB")}, "", "CompanyB", 2, "a|CompanyB"},
+		{"two new lines", []string{message("user", "a"), message("system", head+`\r\n\nCompanyB`)}, "", "CompanyB", 2, "a|CompanyB"},
+		{"only one colon goes", []string{message("user", "a"), message("system", head+":: CompanyB")}, "", ": CompanyB", 2, "a|: CompanyB"},
+		{"a colon that is the summary's", []string{message("user", "a"), message("system", head+`\n:-) they said`)}, "", ":-) they said", 2, "a|:-) they said"},
 		{"nothing behind the colon", []string{message("user", "a"), message("system", head+": ")}, "", "", 0, "a|[system message] " + head + ": "},
 		{"beside one with a name", []string{message("user", "a"), row}, `,"summary":"Named."`, "Named.", 1, ""},
 	} {

@@ -2,10 +2,8 @@ package exchange
 
 import (
 	"context"
-	"fmt"
 	"io"
 
-	"dragoman/channels"
 	"dragoman/sessions"
 )
 
@@ -25,34 +23,58 @@ func (p *Plan) Take(ctx context.Context, take func(context.Context, func() (sess
 		}
 		return err
 	}
-	next, done := p.Records(ctx)
-	defer func() { done() }()
 	if p.scattered {
+		next, done := p.Records(ctx)
+		defer done()
 		return all, part(next)
 	}
-	if p.Others > 0 {
-		if err := part(only(false, next)); err != nil {
+	for _, belongs := range []bool{false, true} {
+		if !belongs && p.Others == 0 {
+			continue
+		}
+		next, done := p.Records(ctx)
+		err := inParts(only(belongs, next), part)
+		if done(); err != nil {
 			return all, err
-		}
-		done()
-		next, done = p.Records(ctx)
-	}
-	c := &cutter{next: only(true, next)}
-	for !c.ended {
-		if err := c.fill(); err != nil {
-			return all, err
-		}
-		if c.ended {
-			break
-		}
-		if err := part(c.part); err != nil {
-			return all, err
-		}
-		if !c.ended && c.ready == nil {
-			return all, fmt.Errorf("exchange: import: a part was not read to its end")
 		}
 	}
 	return all, nil
+}
+
+// How much is stored in one step, as soon as a conversation ends: enough that
+// the commits cost little, and little enough to hold in memory.
+const (
+	batchRecords = 1000
+	batchBytes   = 8 << 20
+)
+
+// inParts hands the records of next to store in parts that end where a
+// conversation does. Store reads each part to its end.
+func inParts(next func() (sessions.Record, error), store func(func() (sessions.Record, error)) error) error {
+	r, err := next()
+	for err == nil {
+		records, bytes := 0, 0
+		part := func() (sessions.Record, error) {
+			if records > 0 {
+				before, _ := KeyOf(r)
+				if r, err = next(); err != nil {
+					return r, err
+				}
+				if k, has := KeyOf(r); (!has || k != before) && (records >= batchRecords || bytes >= batchBytes) {
+					return sessions.Record{}, io.EOF // r begins the next part
+				}
+			}
+			records, bytes = records+1, bytes+size(r)
+			return r, nil
+		}
+		if err := store(part); err != nil {
+			return err
+		}
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
 
 // only hands out the records that belong to conversations, or the others.
@@ -65,54 +87,6 @@ func only(belongs bool, next func() (sessions.Record, error)) func() (sessions.R
 			}
 		}
 	}
-}
-
-// cutter cuts records into parts that end where a conversation does.
-type cutter struct {
-	next  func() (sessions.Record, error)
-	ready *sessions.Record // the first of the next part
-	key   channels.Key     // of the record before
-	ended bool
-
-	records, bytes int // of the part
-}
-
-// fill reads the first record of the next part, if there is one.
-func (c *cutter) fill() error {
-	if c.ready != nil {
-		return nil
-	}
-	r, err := c.next()
-	if err == io.EOF {
-		c.ended = true
-		return nil
-	}
-	c.ready = &r
-	return err
-}
-
-// part hands out the records of one part.
-func (c *cutter) part() (sessions.Record, error) {
-	if c.ready != nil { // a new part
-		r := *c.ready
-		c.ready, c.records, c.bytes = nil, 1, size(r)
-		c.key, _ = KeyOf(r)
-		return r, nil
-	}
-	r, err := c.next()
-	if err != nil {
-		c.ended = err == io.EOF
-		return r, err
-	}
-	if k, _ := KeyOf(r); k != c.key {
-		c.key = k
-		if c.records >= batchRecords || c.bytes >= batchBytes {
-			c.ready = &r
-			return sessions.Record{}, io.EOF
-		}
-	}
-	c.records, c.bytes = c.records+1, c.bytes+size(r)
-	return r, nil
 }
 
 // size is how many bytes r is, about.

@@ -4,48 +4,66 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
 	"dragoman/sessions/spool"
 )
 
-// FieldsName is the name in Settings.Metadata under which the fields of an
-// imported document stand that Dragoman does not know. [NewWriter] puts them
-// back into the document.
-const FieldsName = sessions.FieldsName
-
-// talk is one conversation as an input tells it.
+// talk is one conversation as an input tells it: add takes its messages one by
+// one, finish makes the record of the conversation, and next hands all out.
 type talk struct {
+	note func(string, ...any)
 	key  string // as the input writes it, or ""
 	name string // instead of Options.Name
 	head sessions.ConversationRecord
 	// said are the messages, in order and in stretches: open is the last one,
-	// which is not in said yet. count is how many they are.
-	said  *spool.Spool[[]entry]
-	open  []entry
-	size  int // of open, in bytes, about
-	count int
-	// summary stands for the first covered entries, or for messages that the
-	// input does not have any more.
-	summary string
-	covered int
-	// foreign: the messages get their seqs here, and told: the summary stands
-	// before them. Begin finds out.
-	foreign, told bool
-	// checkpoints: summaries stand among the messages as Molf writes them.
+	// which is not in said yet.
+	said *spool.Spool[[]sessions.Message]
+	open []sessions.Message
+	size int // of open, in bytes, about
+	// raw counts what the input has, kept the messages that came of it.
+	raw, kept int
+	// span is from the first moment of a message to the last, top the last seq
+	// that a message came with. stray says what no store of ours writes.
+	span  [2]time.Time
+	top   int64
+	stray error
+	// system is what the system said before the first message.
+	system []string
+	// summary stands for the first covered messages, or for messages that the
+	// input does not have any more. The input names it; among, which stands for
+	// the first amongAfter, is what stood among the messages as one.
+	summary    string
+	covered    int
+	among      string
+	amongAfter int
+	// checkpoints: summaries stand among the messages as Molf writes them, and
+	// turns says before how many messages the last turns began.
 	// joins: the calls of one answer come one by one, as Sentinel writes them.
 	// until is the id of the last message that Sentinel summarised.
 	checkpoints, joins bool
+	turns              []int
 	until              string
+	// calls are those of the assistant's last message while only results
+	// follow it, and answered those that have one. made counts calls that got
+	// their id here.
+	calls    []sessions.ToolCall
+	answered map[string]bool
+	made     int
+	// foreign: the messages get their seqs here, and told: the summary stands
+	// before them. Finish finds out.
+	foreign, told bool
+	// step counts the records that were handed out; seq and at are those of the
+	// message before.
+	step int
+	seq  int64
+	at   time.Time
 }
 
 // newTalk begins a conversation; what is left of the former one goes.
@@ -53,7 +71,7 @@ func (r *Reader) newTalk() *talk {
 	if r.current != nil {
 		_ = r.current.said.Close() // it is only read from here on
 	}
-	r.current = &talk{said: spool.New[[]entry](func() (*os.File, error) { return spool.Temp("") })}
+	r.current = &talk{note: r.note, said: spool.New[[]sessions.Message](func() (*os.File, error) { return spool.Temp("") })}
 	return r.current
 }
 
@@ -64,186 +82,168 @@ const (
 	stretchBytes    = 256 << 10
 )
 
-// add takes the next message.
+// add takes the next message and makes one of ours of it.
 func (t *talk) add(e entry) error {
-	if n := len(t.open); t.joins && n > 0 && t.open[n-1].join(e) {
+	t.raw++
+	if e.half {
+		t.note("message %d has half of a character (a surrogate alone), which became U+FFFD", t.raw)
+	}
+	if t.stray == nil && (e.Seq <= t.top || !known(e.told)) {
+		t.stray = fmt.Errorf("%w: message %d of the role %q has seq %d after %d", ErrFormat, t.raw, clip(e.told), e.Seq, t.top)
+	}
+	t.top = max(t.top, e.Seq)
+	if e.Seq == 0 && t.summarized(&e) {
 		return nil
 	}
+	if e.ofSystem() && t.kept == 0 {
+		t.system = append(t.system, e.Content)
+		return nil
+	}
+	if err := t.settle(&e); err != nil {
+		return err
+	}
+	if e.Extra["attachments"] != nil {
+		t.note("message %d names files, which are not copied", t.raw)
+	}
+	if n := len(t.open); t.joins && n > 0 && join(&t.open[n-1], e.Message) {
+		t.calls = t.open[n-1].ToolCalls
+		return nil
+	}
+	t.follow(e.Message)
+	return t.keep(e.Message)
+}
+
+// keep stores m as the next message.
+func (t *talk) keep(m sessions.Message) error {
 	if len(t.open) >= stretchMessages || t.size >= stretchBytes {
 		if err := t.flush(); err != nil {
 			return err
 		}
 	}
-	t.open, t.count = append(t.open, e), t.count+1
-	t.size += len(e.Content) + 200
-	for _, c := range e.ToolCalls {
+	t.open, t.kept = append(t.open, m), t.kept+1
+	t.span = [2]time.Time{rules.Earliest(t.span[0], m.At), later(t.span[1], m.At)}
+	t.size += len(m.Content) + 200
+	for _, c := range m.ToolCalls {
 		t.size += len(c.Arguments)
 	}
-	for _, raw := range e.Extra {
+	for _, raw := range m.Extra {
 		t.size += len(raw)
 	}
 	return nil
 }
 
 func (t *talk) flush() error {
-	if len(t.open) == 0 {
-		return nil
-	}
 	err := t.said.Add(t.open, t.size)
 	t.open, t.size = nil, 0
 	return err
 }
 
-// keepFields remembers unknown fields.
-func (t *talk) keepFields(fields map[string]json.RawMessage) error {
-	if len(fields) == 0 {
-		return nil
+// settle makes a message of ours of e: old function calls become tool calls,
+// and what has no role here becomes a note.
+func (t *talk) settle(e *entry) error {
+	switch {
+	case e.ofSystem():
+		e.Message = noted("system message", e.Message)
+		t.note("message %d, of the system, became a note: only those at the start make a prompt", t.raw)
+	case e.told == "function":
+		if id := t.openCall(e.Name); id != "" {
+			e.Role, e.ToolCallID = sessions.RoleTool, id
+		} else {
+			e.Message = noted("result of "+sessions.OneLine(cmp.Or(e.Name, "a function"), 60), e.Message)
+		}
+	case !known(e.told):
+		return fmt.Errorf("%w: message %d has the role %q", ErrFormat, t.raw, clip(e.told))
+	case e.call != nil && e.Role == sessions.RoleAssistant:
+		t.made++
+		e.call.ID = "call_" + strconv.Itoa(t.made)
+		e.ToolCalls = append(slices.Clip(e.ToolCalls), *e.call)
 	}
-	raw, err := json.Marshal(fields)
+	return nil
+}
+
+// follow remembers what the results of functions need to find their calls.
+func (t *talk) follow(m sessions.Message) {
+	switch m.Role {
+	case sessions.RoleAssistant:
+		t.calls, t.answered = m.ToolCalls, map[string]bool{}
+	case sessions.RoleTool:
+		if t.answered != nil {
+			t.answered[m.ToolCallID] = true
+		}
+	default:
+		t.calls, t.answered = nil, nil
+	}
+}
+
+// openCall finds the newest call of the function called name in the last
+// assistant message that has no result yet.
+func (t *talk) openCall(name string) string {
+	for _, c := range slices.Backward(t.calls) {
+		if c.Name == name && !t.answered[c.ID] {
+			return c.ID
+		}
+	}
+	return ""
+}
+
+// summaryHead begins the message in which some programs put their summary
+// before the messages that it does not stand for. Some put a colon behind it.
+const summaryHead = "[Previous conversation summary]"
+
+// turnsOfMolf stay out of its summaries, but the model of Molf did not see them.
+const turnsOfMolf = 4
+
+// summarized looks for a summary in e, which did not come out of a store of
+// ours. One under summaryHead stays as a message. A person can write that line
+// as well, so of those only what stands first counts. The pair of messages that
+// Molf makes does not stay, which it reports.
+func (t *talk) summarized(e *entry) (gone bool) {
+	text, headed := strings.CutPrefix(strings.TrimSpace(e.Content), summaryHead)
+	text = strings.TrimPrefix(strings.TrimLeft(text, " \t"), ":") // of the head's line only
+	text = strings.TrimSpace(text)
+	switch {
+	case t.checkpoints && e.Summary && e.Synthetic:
+		if gone = true; e.told == "assistant" {
+			t.among, t.amongAfter = e.Content, t.kept
+			if len(t.turns) == turnsOfMolf {
+				t.amongAfter = t.turns[0]
+			}
+			t.turns = nil
+		}
+	case headed && text != "" && (e.ofSystem() || e.told == "user" && t.kept == 0) && len(e.Attachments) == 0:
+		t.among, t.amongAfter = strings.TrimSpace(t.among+"\n\n"+text), t.kept+1
+		e.told, e.Role, e.Content, e.Synthetic, e.Summary = "user", sessions.RoleUser, text, true, true
+	default:
+		if e.told == "user" && !e.Synthetic {
+			t.turns = append(t.turns, t.kept)
+			t.turns = t.turns[max(0, len(t.turns)-turnsOfMolf):]
+		}
+		return false
+	}
+	if !gone || e.told == "assistant" {
+		t.note("message %d is a summary of what was said before it, and became that of the conversation", t.raw)
+	}
+	return gone
+}
+
+// set keeps a value in the conversation's metadata.
+func (t *talk) set(name string, value any) error {
+	raw, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	return t.set(FieldsName, raw)
-}
-
-func (t *talk) set(name string, value json.RawMessage) error {
 	if t.head.Settings.Metadata == nil {
 		t.head.Settings.Metadata = map[string]json.RawMessage{}
 	}
-	t.head.Settings.Metadata[name] = value
+	t.head.Settings.Metadata[name] = raw
 	return nil
-}
-
-// begin makes the record of the conversation, for which it reads all messages
-// once; walk reads them again. number counts the conversations of the input,
-// from 1.
-func (t *talk) begin(o Options, number int, note func(string, ...any)) error {
-	key, err := t.chooseKey(o, number)
-	if err != nil {
-		return err
-	}
-	h := &t.head
-	h.Key = key
-	// Without generations it is not from a store of ours.
-	t.foreign = len(h.Generations)+len(h.Summaries) == 0
-	if err := t.flush(); err != nil {
-		return err
-	}
-	w, created, updated := t.walk(note), h.Created, h.Updated
-	for {
-		m, err := w.next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("exchange: read %s: %w", key, err)
-		}
-		// Documents of ours say both times as they were. A message may be older
-		// than its conversation, by what it takes to store it.
-		if t.foreign || updated.IsZero() {
-			h.Updated = later(h.Updated, m.At)
-		}
-		if t.foreign || created.IsZero() {
-			h.Created = rules.Earliest(h.Created, m.At)
-		}
-		h.MessageSeq = max(h.MessageSeq, m.Seq)
-	}
-	if t.foreign {
-		t.summarize(w, updated)
-	}
-	for _, s := range h.Summaries {
-		if s.CoversSeq < 1 || s.CoversSeq > h.MessageSeq {
-			return fmt.Errorf("exchange: read %s: %w: a summary covers up to message %d, the last is %d", key, ErrFormat, s.CoversSeq, h.MessageSeq)
-		}
-	}
-	t.dates(o.Now)
-	slices.Sort(h.Settings.Tags)
-	h.Settings.Tags = slices.Compact(h.Settings.Tags)
-	return nil
-}
-
-// chooseKey: what the caller says, what the input says, what the input is
-// called.
-func (t *talk) chooseKey(o Options, number int) (channels.Key, error) {
-	if !o.Key.IsZero() {
-		if number > 1 {
-			return o.Key, fmt.Errorf("exchange: %w: the file holds more than one conversation, a key names only one", ErrNoKey)
-		}
-		return o.Key, nil
-	}
-	if t.key != "" {
-		k, err := channels.ParseKey(t.key)
-		if err != nil {
-			return k, fmt.Errorf("exchange: %w: %w", ErrNoKey, err)
-		}
-		return k, nil
-	}
-	name := cmp.Or(t.name, o.Name, "conversation")
-	if t.name == "" && number > 1 {
-		name += "-" + strconv.Itoa(number)
-	}
-	k, err := channels.NewKey("import", name)
-	if err != nil {
-		return k, fmt.Errorf("exchange: %w: the file's name makes none: %w", ErrNoKey, err)
-	}
-	return k, nil
-}
-
-// summarize places the prompt and the summary of a conversation that comes
-// without generations, after w has read its messages. The summary is from at.
-func (t *talk) summarize(w *walk, at time.Time) {
-	h := &t.head
-	if len(w.system) > 0 && h.Settings.System == "" {
-		h.Settings.System = strings.Join(w.system, "\n\n")
-	}
-	h.MessageSeq = int64(w.kept)
-	covers := w.covered
-	text := t.summary
-	if strings.TrimSpace(text) == "" {
-		text, covers = w.summary, w.summaryAfter
-	}
-	if strings.TrimSpace(text) == "" {
-		return
-	}
-	if covers == 0 {
-		// The summarised messages are gone, and a summary has to cover
-		// something: it becomes the message that it covers.
-		t.told, covers = true, 1
-		h.MessageSeq++
-	}
-	h.Summaries = []sessions.Summary{{Text: text, CoversSeq: int64(covers), At: at}}
-}
-
-// dates fills what neither the input nor a message of it tells.
-func (t *talk) dates(now func() time.Time) {
-	h := &t.head
-	if h.Updated.IsZero() {
-		h.Updated = cmpTime(h.Created, now())
-	}
-	h.Updated = h.Updated.UTC()
-	h.Created = cmpTime(h.Created, h.Updated).UTC()
-	for i := range h.Summaries {
-		h.Summaries[i].At = cmpTime(h.Summaries[i].At, h.Updated).UTC()
-	}
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
-func cmpTime(t, otherwise time.Time) time.Time {
-	if t.IsZero() {
-		return otherwise
-	}
-	return t
 }
 
 func known(role string) bool {
 	return slices.Contains([]string{string(sessions.RoleUser), string(sessions.RoleAssistant), string(sessions.RoleTool)}, role)
 }
+
+func (e *entry) ofSystem() bool { return e.told == "system" || e.told == "developer" }
 
 // noted is a message that has no role here, as a note that says what it was.
 func noted(what string, m sessions.Message) sessions.Message {
@@ -251,9 +251,6 @@ func noted(what string, m sessions.Message) sessions.Message {
 	m.Name, m.ToolCalls = "", nil
 	return m
 }
-
-// fields are the names in m, sorted.
-func fields(m map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(m)) }
 
 // clip bounds foreign text in an error.
 func clip(s string) string {

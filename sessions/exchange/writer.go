@@ -3,7 +3,6 @@ package exchange
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -145,32 +144,36 @@ func (d *document) end() error {
 	}
 	h := d.head
 	d.head = nil
-	var o object
-	summary := ""
+	tail := struct {
+		Summary     string                `json:"summary"`
+		Created     time.Time             `json:"created"`
+		Updated     time.Time             `json:"updated"`
+		Title       string                `json:"title,omitempty"`
+		Settings    sessions.Settings     `json:"settings,omitzero"`
+		Seq         int64                 `json:"seq,omitempty"`
+		MessageSeq  int64                 `json:"message_seq,omitempty"`
+		Generations []sessions.Generation `json:"generations,omitempty"`
+		Summaries   []sessions.Summary    `json:"summaries,omitempty"`
+	}{"", h.Created.UTC(), h.Updated.UTC(), h.Title, h.Settings, h.Seq, h.MessageSeq, h.Generations, h.Summaries}
 	if n := len(h.Summaries); n > 0 {
-		summary = h.Summaries[n-1].Text
+		tail.Summary = h.Summaries[n-1].Text
 	}
-	o.put("summary", summary)
-	o.put("created", h.Created.UTC())
-	o.put("updated", h.Updated.UTC())
-	o.putIf(h.Title != "", "title", h.Title)
-	settings, unknown := h.Settings, rules.Foreign(h.Settings)
-	rules.SetForeign(&settings, nil)
-	o.putIf(!rules.IsZeroSettings(settings), "settings", settings)
-	o.putIf(h.Seq != 0, "seq", h.Seq)
-	o.putIf(h.MessageSeq != 0, "message_seq", h.MessageSeq)
-	o.putIf(len(h.Generations) > 0, "generations", h.Generations)
-	o.putIf(len(h.Summaries) > 0, "summaries", h.Summaries)
-	o.rest(unknown)
-	if o.err != nil {
-		return fmt.Errorf("exchange: write %s: %w", h.Key, o.err)
+	rules.SetForeign(&tail.Settings, nil)
+	raw, err := merged(tail, func(f, ours fieldSet) {
+		maps.Copy(f, rules.Foreign(h.Settings))
+		maps.Copy(f, ours)
+		delete(f, "key")
+		delete(f, "messages")
+	}, "summary", "created", "updated", "title", "settings", "seq", "message_seq", "generations", "summaries")
+	if err != nil {
+		return fmt.Errorf("exchange: write %s: %w", h.Key, err)
 	}
 	var b bytes.Buffer
 	if d.messages > 0 {
 		b.WriteString("\n  ")
 	}
 	b.WriteString("],")
-	if err := json.Indent(&b, o.bytes(), "", "  "); err != nil {
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
 		return fmt.Errorf("exchange: write %s: %w", h.Key, err)
 	}
 	// The object's own "{" stands at the beginning of the document.
@@ -181,104 +184,74 @@ func (d *document) end() error {
 	return d.text("\n")
 }
 
-// encodeMessage writes m with the names that OpenAI and PicoClaw use, and its
-// unknown fields where they were.
-func encodeMessage(m sessions.Message) ([]byte, error) {
-	extra := maps.Clone(m.Extra)
-	var o object
-	// original writes an imported field as it was, where ours tells less.
-	original := func(name string, set bool, ours any) {
-		if raw, ok := extra[name]; ok {
-			delete(extra, name)
-			o.put(name, raw)
-			return
-		}
-		o.putIf(set, name, ours)
-	}
-	o.put("role", m.Role)
-	original("content", true, m.Content)
-	original("name", m.Name != "", m.Name)
-	original("tool_calls", len(m.ToolCalls) > 0, wireCalls(m.ToolCalls))
-	original("tool_call_id", m.ToolCallID != "", m.ToolCallID)
-	o.putIf(m.Seq != 0, "seq", m.Seq)
-	original("at", !m.At.IsZero(), m.At.UTC())
-	original("sender", m.Sender != "", m.Sender)
-	original("turn", m.Turn != "", m.Turn)
-	original("model", m.Model != "", m.Model)
-	original("usage", m.Usage != nil, m.Usage)
-	original("synthetic", m.Synthetic, m.Synthetic)
-	original("summary", m.Summary, m.Summary)
-	original("failed", m.Failed, m.Failed)
-	original("attached", m.Attached != nil, m.Attached)
-	original("attachments", len(m.Attachments) > 0, withoutRefs(m.Attachments))
-	o.rest(extra)
-	return o.bytes(), o.err
-}
-
+// outCall is a call as OpenAI writes it.
 type outCall struct {
-	ID       string      `json:"id"`
-	Type     string      `json:"type"`
-	Function outFunction `json:"function"`
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
 }
 
-type outFunction struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
+// encodeMessage writes m with the names that OpenAI and PicoClaw use. What an
+// import found under one of them, where ours tells less, is written as it was.
+func encodeMessage(m sessions.Message) ([]byte, error) {
+	calls := make([]outCall, len(m.ToolCalls))
+	for i, c := range m.ToolCalls {
+		calls[i].ID, calls[i].Type = c.ID, "function"
+		calls[i].Function.Name, calls[i].Function.Arguments = c.Name, c.Arguments
+	}
+	files := slices.Clone(m.Attachments)
+	for i := range files {
+		files[i].Ref = "" // it may hold the key that opens a file
+	}
+	return merged(struct {
+		sessions.Message
+		Calls []outCall             `json:"tool_calls,omitempty"`
+		Files []channels.Attachment `json:"attachments,omitempty"`
+		Seq   int64                 `json:"seq,omitempty"`
+		At    time.Time             `json:"at,omitzero"`
+		Extra any                   `json:"extra,omitempty"`
+	}{m, calls, files, m.Seq, m.At.UTC(), nil}, func(f, ours fieldSet) {
+		maps.Copy(f, ours)
+		maps.Copy(f, m.Extra)
+		for _, name := range []string{"role", "seq"} {
+			if delete(f, name); ours[name] != nil {
+				f[name] = ours[name]
+			}
+		}
+	}, "role", "content", "name", "tool_calls", "tool_call_id", "seq", "at", "sender", "turn", "model", "usage", "synthetic", "summary", "failed", "attached", "attachments")
 }
 
-func wireCalls(calls []sessions.ToolCall) []outCall {
-	out := make([]outCall, len(calls))
-	for i, c := range calls {
-		out[i] = outCall{ID: c.ID, Type: "function", Function: outFunction{c.Name, c.Arguments}}
+// merged is an object of the fields that merge puts together: first those named,
+// in their order, then the others by name.
+func merged(v any, merge func(all, ours fieldSet), order ...string) ([]byte, error) {
+	raw, err := encode(v)
+	if err != nil {
+		return nil, err
 	}
-	return out
-}
-
-// object builds a JSON object whose fields stand in the order of the calls. A
-// name that was written is not written again.
-type object struct {
-	b    bytes.Buffer
-	seen map[string]bool
-	err  error
-}
-
-func (o *object) put(name string, value any) {
-	if o.seen[name] || o.err != nil {
-		return
+	ours, all := fieldSet{}, fieldSet{}
+	if err := json.Unmarshal(raw, &ours); err != nil {
+		return nil, err
 	}
-	if o.seen == nil {
-		o.seen = map[string]bool{}
+	merge(all, ours)
+	var b bytes.Buffer
+	for _, name := range append(order, slices.Sorted(maps.Keys(all))...) {
+		value, ok := all[name]
+		if !ok {
+			continue
+		}
+		delete(all, name)
+		label, err := encode(name)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteByte("{,"[min(1, b.Len())])
+		b.Write(append(append(label, ':'), value...))
 	}
-	o.seen[name] = true
-	label, err := encode(name)
-	raw, verr := encode(value)
-	if o.err = errors.Join(err, verr); o.err != nil {
-		return
-	}
-	o.b.WriteByte("{,"[min(1, o.b.Len())])
-	o.b.Write(label)
-	o.b.WriteByte(':')
-	o.b.Write(raw)
-}
-
-func (o *object) putIf(set bool, name string, value any) {
-	if set {
-		o.put(name, value)
-	}
-}
-
-// rest writes what is left, sorted by name.
-func (o *object) rest(m map[string]json.RawMessage) {
-	for _, name := range fields(m) {
-		o.put(name, m[name])
-	}
-}
-
-func (o *object) bytes() []byte {
-	if o.b.Len() == 0 {
-		return []byte("{}")
-	}
-	return append(bytes.Clone(o.b.Bytes()), '}')
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }
 
 // encode is json.Marshal with <, > and & as people write them.
@@ -288,13 +261,4 @@ func encode(v any) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(v)
 	return bytes.TrimRight(b.Bytes(), "\n"), err
-}
-
-// withoutRefs leaves out what may hold the key that opens a file.
-func withoutRefs(files []channels.Attachment) []channels.Attachment {
-	files = slices.Clone(files)
-	for i := range files {
-		files[i].Ref = ""
-	}
-	return files
 }
