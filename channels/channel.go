@@ -158,12 +158,13 @@ type Reporter interface {
 	Status() Status
 }
 
-// Reviver is a channel whose Run goes on after a failure that needs a person.
-// Without it a failure is the end of Run, and the gateway begins that again.
+// Reviver is a channel that knows which of its troubles a person can end.
+// Without it the gateway ends Run, if the channel is in trouble, and begins it
+// again.
 type Reviver interface {
-	// Revive makes the channel try once more, because an operator says that
-	// something was mended. It does nothing to a channel that has not failed,
-	// does not block, and is safe for concurrent use.
+	// Revive makes the channel try at once, because an operator says that
+	// something was mended. It does nothing to a channel that works, does not
+	// block, and is safe for concurrent use.
 	Revive()
 }
 

@@ -9,8 +9,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
-
-	"dragoman/channels"
 )
 
 const (
@@ -88,10 +86,10 @@ func (c *Channel) crashing() ending {
 		"the reports are in %s; to try again, run: dragoman login %s, or send the daemon SIGHUP", crashesMost, c.crashes.path, c.name))
 }
 
-// Revive is part of [channels.Reviver]: whatever a person was needed for is
-// tried again.
+// Revive is part of [channels.Reviver]: it connects at once, unless that cannot
+// help because there is no device, or a ban is not over.
 func (c *Channel) Revive() {
-	if s := c.Status(); s.State != channels.StateFailed || s.Reason == reasonPairing {
+	if s := c.Status(); !s.Trouble() || s.Reason == reasonPairing || s.Reason == reasonBanned {
 		return
 	}
 	if err := c.crashes.forget(); err != nil {

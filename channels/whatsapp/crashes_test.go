@@ -2,6 +2,7 @@ package whatsapp_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,31 @@ func TestCrashesForgotten(t *testing.T) {
 			mend(t, c)
 			reach(t, c, channels.StateConnected, "")
 		})
+	}
+}
+
+func TestRevive(t *testing.T) {
+	c, err := whatsapp.New("whatsapp", whatsapp.Options{Device: filepath.Join(t.TempDir(), "device.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		state  channels.State
+		reason string
+		want   bool
+	}{
+		{channels.StateConnected, "", false},
+		{channels.StateConnecting, "", false},
+		{channels.StateDown, "", true},
+		{channels.StateDown, "refused", true},
+		{channels.StateDown, "outdated", true},
+		{channels.StateDown, "banned", false}, // that would not shorten it
+		{channels.StateFailed, "replaced", true},
+		{channels.StateFailed, "needs_pairing", false},
+	} {
+		if got := whatsapp.Revived(c, test.state, test.reason); got != test.want {
+			t.Errorf("Revive of a channel that is %s %q wakes it: %t", test.state, test.reason, got)
+		}
 	}
 }
 

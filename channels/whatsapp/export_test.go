@@ -111,6 +111,18 @@ func Waiting(c *Channel) int {
 	return len(c.sends.waiting)
 }
 
+// Revived reports whether Revive wakes c in such a state.
+func Revived(c *Channel, state channels.State, reason string) bool {
+	c.report(state, reason, "")
+	c.Revive()
+	select {
+	case <-c.linked:
+		return true
+	default:
+		return false
+	}
+}
+
 // Banned is what a ban leads to: what is said, and when it is tried again.
 func Banned(e *events.TemporaryBan) (detail string, after time.Duration) {
 	end := banned(e)

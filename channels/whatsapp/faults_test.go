@@ -238,6 +238,8 @@ func TestOutdatedWithAuto(t *testing.T) {
 	c := n.open(t, whatsapp.Options{WebVersion: "auto"})
 	channeltest.Start(t, c, channeltest.NewInbox())
 	reach(t, c, channels.StateDown, "outdated: WhatsApp refuses version 2.3000.")
+	c.Revive()
+	reach(t, c, channels.StateConnected, "")
 }
 
 // The device file is for its owner only.

@@ -47,7 +47,7 @@ const (
 
 type binding struct {
 	Binding
-	revive   chan struct{} // asks a channel that failed to try once more
+	revive   chan struct{} // asks a channel that does not work to try at once
 	stranded stranded
 	mu       sync.Mutex
 	allow    map[string]bool
@@ -163,16 +163,15 @@ func (b *binding) current() channels.Status {
 	return b.status
 }
 
-// Revive asks every channel that has failed to try once more: an operator says
+// Revive asks every channel that does not work to try at once: an operator says
 // that something was mended.
 func (g *Gateway) Revive() {
 	for _, b := range g.bindings {
 		if r, able := b.Channel.(channels.Reviver); able {
 			r.Revive()
 		}
-		select {
-		case b.revive <- struct{}{}:
-		default:
+		if b.current().Trouble() {
+			b.hurry()
 		}
 	}
 }
@@ -181,10 +180,14 @@ func (g *Gateway) Revive() {
 // network refused the bot, is run again.
 func (b *binding) works() {
 	if b.current().State == channels.StateFailed {
-		select {
-		case b.revive <- struct{}{}:
-		default:
-		}
+		b.hurry()
+	}
+}
+
+func (b *binding) hurry() {
+	select {
+	case b.revive <- struct{}{}:
+	default:
 	}
 }
 
@@ -194,8 +197,8 @@ func (b *binding) set(now time.Time, s channels.State, detail string) {
 	b.mu.Unlock()
 }
 
-// superviseChannel runs a channel again whenever it stops too early. After a
-// permanent error, which a person has to look at, it waits for Revive.
+// superviseChannel runs a channel again whenever it stops too early: after a
+// pause, or, if a person has to look at it first, when Revive is called.
 func (g *Gateway) superviseChannel(ctx context.Context, b *binding) {
 	log := g.opts.Logger.With("channel", b.Channel.Name())
 	wait := backoff{base: time.Second, most: time.Minute}
@@ -203,37 +206,60 @@ func (g *Gateway) superviseChannel(ctx context.Context, b *binding) {
 		began := g.opts.Now()
 		b.set(began, channels.StateConnected, "") // from here on a Reporter speaks for itself
 		err := g.runChannel(ctx, b)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case errors.Is(err, channels.ErrPermanent):
-			b.set(g.opts.Now(), channels.StateFailed, err.Error())
-			log.Error("channel failed and needs a person", "err", err)
-			select {
-			case <-b.revive:
-				continue
-			case <-ctx.Done():
-				return
-			}
-		}
 		if g.opts.Now().Sub(began) > time.Minute {
 			wait.reset()
 		}
-		d := wait.next()
-		b.set(g.opts.Now(), channels.StateDown, fmt.Sprintf("stopped, starts again in %s", d.Round(time.Second)))
-		log.Warn("channel stopped; starting it again", "err", err, "in", d)
-		if !sleep(ctx, d) {
+		var due <-chan time.Time
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, errHurried):
+			continue
+		case errors.Is(err, channels.ErrPermanent):
+			b.set(g.opts.Now(), channels.StateFailed, err.Error())
+			log.Error("channel failed and needs a person", "err", err)
+		default:
+			d := wait.next()
+			due = time.After(d)
+			b.set(g.opts.Now(), channels.StateDown, fmt.Sprintf("stopped, starts again in %s", d.Round(time.Second)))
+			log.Warn("channel stopped; starting it again", "err", err, "in", d)
+		}
+		select {
+		case <-due:
+		case <-b.revive:
+		case <-ctx.Done():
 			return
 		}
 	}
 }
+
+// errHurried: a channel that waited for its next attempt is to make it now.
+var errHurried = errors.New("gateway: the channel was asked to try at once")
 
 // runChannel runs a channel under its lease and turns a panic into an error:
 // one bad adapter must not end the others.
 func (g *Gateway) runChannel(ctx context.Context, b *binding) error {
 	return g.store.Hold(ctx, "channel:"+b.Channel.Name(), func(ctx context.Context) (err error) {
 		defer recoverTo(&err, "channel "+b.Channel.Name())
-		return b.Channel.Run(ctx, intake{g, b})
+		if _, able := b.Channel.(channels.Reviver); able {
+			return b.Channel.Run(ctx, intake{g, b})
+		}
+		ctx, end := context.WithCancelCause(ctx)
+		var hurrying sync.WaitGroup
+		hurrying.Go(func() {
+			select {
+			case <-b.revive:
+				end(errHurried)
+			case <-ctx.Done():
+			}
+		})
+		defer hurrying.Wait()
+		defer end(nil)
+		err = b.Channel.Run(ctx, intake{g, b})
+		if context.Cause(ctx) == errHurried {
+			return errHurried
+		}
+		return err
 	})
 }
 
