@@ -98,12 +98,12 @@ func (st *step) begun(day string) (int64, error) {
 	return r.Store.Days[day], nil
 }
 
-// History loads what a turn starts from: see sessions.Transcript.
-func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
-	for again := true; again; {
-		if h, again, err = s.history(ctx, k, limit); err != nil {
-			return sessions.History{}, s.wrap("history", err)
-		}
+// History loads what a turn starts from: see sessions.Transcript. It is that of
+// one moment, though a message may come while it is read.
+func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
+	h, err := s.history(ctx, k, limit)
+	if err != nil {
+		return sessions.History{}, s.wrap("history", err)
 	}
 	return h, nil
 }
@@ -111,12 +111,11 @@ func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.Hist
 // mostAtOnce is for how many messages room is made ahead.
 const mostAtOnce = 128
 
-// history is History, unless a new generation began while it was read.
-func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, again bool, err error) {
+func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
 	head, _, err := s.back.Head(ctx, k)
 	v := head.Conversation
 	if err != nil || v == nil {
-		return h, false, err
+		return h, err
 	}
 	h.Generation, h.Settings, h.FirstSeq = v.Generation, rules.Settings(v.Settings), v.From+1
 	h.Erasures = v.Erasures
@@ -124,7 +123,7 @@ func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.Hist
 	if v.Covers > 0 {
 		list, err := summaries(ctx, s.back, k)
 		if err != nil {
-			return h, false, err
+			return h, err
 		}
 		// The newest may be newer than the head, or have been erased since.
 		if n := len(list); n > 0 && list[n-1].Generation == v.Generation {
@@ -132,16 +131,15 @@ func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.Hist
 			h.Summary, after = &newest, newest.CoversSeq
 		}
 	}
-	newest, oldest, bytes := head.MessageSeq, int64(0), 0
-	if n := min(newest-after, mostAtOnce); n > 0 {
+	oldest, bytes := head.MessageSeq+1, 0
+	if n := min(head.MessageSeq-after, mostAtOnce); n > 0 {
 		h.Messages = make([]sessions.Message, 0, n+4) // with room for what a turn adds
 	}
-	for m, err := range s.back.Messages(ctx, k, rows.Said{After: after, Newest: true}) {
+	for m, err := range s.back.Messages(ctx, k, rows.Said{After: after, Before: head.MessageSeq + 1, Newest: true}) {
 		if err != nil {
-			return h, false, err
+			return h, err
 		}
 		bytes += rules.Bytes(m)
-		newest = max(newest, m.Seq)
 		if limit.Messages > 0 && len(h.Messages) == limit.Messages || limit.Bytes > 0 && bytes > limit.Bytes {
 			break
 		}
@@ -151,15 +149,8 @@ func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.Hist
 	if len(h.Messages) == 0 {
 		h.Messages = nil
 	}
-	if oldest == 0 {
-		oldest = newest + 1
-	}
 	h.Omitted = int(max(oldest-after-1, 0))
-	if newest > head.MessageSeq { // something was said meanwhile
-		head, _, err = s.back.Head(ctx, k)
-		again = head.Conversation == nil || head.Conversation.Generation != h.Generation
-	}
-	return h, again, err
+	return h, nil
 }
 
 // AddSummary stores a summary: see sessions.Transcript.

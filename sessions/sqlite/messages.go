@@ -95,7 +95,10 @@ func (r reader) newest(ctx context.Context, key, first, last int64, changes uint
 	if n := len(known); n > 0 {
 		since = max(first, known[n-1].seq+1)
 	}
-	if err = r.readMessages(ctx, false, key, since, last, true, note); err != nil || len(known) == 0 {
+	if since <= last {
+		err = r.readMessages(ctx, false, key, since, last, true, note)
+	}
+	if err != nil || len(known) == 0 {
 		slices.Reverse(read)
 		if err == nil || errors.Is(err, errEnough) {
 			r.remember(key, known, read, changes)
@@ -115,7 +118,11 @@ func (r reader) newest(ctx context.Context, key, first, last int64, changes uint
 		if from < len(known) {
 			used = known[from].seq
 		}
-		r.b.recent.put(key, used, read, changes)
+		if len(read) > 0 {
+			r.b.recent.put(key, used, read, changes)
+		} else {
+			r.b.recent.trim(key, used)
+		}
 	}
 	if err != nil || from > 0 || known[0].seq <= first {
 		return err

@@ -167,6 +167,55 @@ func (c *recent) put(key, first int64, rows []recentRow, changes uint64) {
 	}
 }
 
+// saidRow is a message that was added to a key.
+type saidRow struct {
+	key, seq int64
+	row      messageRow
+}
+
+// extend adds messages that were just committed to what is held of their keys.
+func (c *recent) extend(said []saidRow) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range said {
+		m := &said[i]
+		e := c.byKey[m.key]
+		if e == nil || c.busy {
+			continue
+		}
+		s := e.Value.(*stretch)
+		if s.rows[len(s.rows)-1].seq != m.seq-1 {
+			continue // a read was faster
+		}
+		row := recentRow{m.seq, m.row.role, string(m.row.rest), m.row.content}
+		s.rows = append(s.rows, row)
+		s.size += row.size()
+		c.size += row.size()
+		if s.size > recentOne {
+			c.drop(e) // the next read holds fewer
+		}
+	}
+	for c.size > recentMost {
+		c.drop(c.used.Back())
+	}
+}
+
+// trim drops of a key what is older than first, which its turns no longer read.
+func (c *recent) trim(key, first int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.byKey[key]
+	if e == nil {
+		return
+	}
+	s := e.Value.(*stretch)
+	for len(s.rows) > 1 && s.rows[0].seq < first {
+		n := s.rows[0].size()
+		s.size, c.size = s.size-n, c.size-n
+		s.rows = s.rows[1:]
+	}
+}
+
 // wake has age called after d, under the lock.
 func (c *recent) wake(d time.Duration) {
 	c.aging.Add(1)

@@ -114,6 +114,7 @@ func (s *backend) commitAll(live []*op) {
 	s.fence(nil)
 	switch {
 	case err == nil:
+		s.recent.extend(t.said)
 		s.work.Apply(t.items, t.fenced)
 	case len(live) > 1:
 		s.writer.forget()
@@ -141,6 +142,7 @@ type tx struct {
 	items   []dispatch.Item
 	fenced  []channels.Key
 	words   []wordsRow            // to add to the search index
+	said    []saidRow             // to add to what is held in memory
 	touched map[channels.Key]bool // keys that steps of this commit changed
 	links   []link                // of inbox rows to occurrences, made at the end of an operation
 	unsaid  [][2]int64            // ranges of message ids to take out of it, after that
@@ -210,11 +212,11 @@ func (t *tx) one(o *op, shared bool) error {
 			return err
 		}
 	}
-	items, fenced, words, unsaid := len(t.items), len(t.fenced), len(t.words), len(t.unsaid)
+	items, fenced, words, unsaid, said := len(t.items), len(t.fenced), len(t.words), len(t.unsaid), len(t.said)
 	o.err = guard(func() error { return o.run(t) })
 	if o.err != nil {
 		t.items, t.fenced = t.items[:items], t.fenced[:fenced]
-		t.words, t.unsaid = t.words[:words], t.unsaid[:unsaid]
+		t.words, t.unsaid, t.said = t.words[:words], t.unsaid[:unsaid], t.said[:said]
 		t.forget()
 		if !shared {
 			return nil
