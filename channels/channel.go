@@ -9,7 +9,7 @@
 // every error is temporary unless it says otherwise ([ErrPermanent], [Retry]).
 // What an adapter can do beyond that it shows by implementing one of the
 // small interfaces in this package ([Typer], [Previewer], [Fader], [Retractor],
-// [Splitter], [Reporter], [Commander], [CommandSigner], [Pauser], [Fetcher], [Deduper], [Eraser]).
+// [Splitter], [Interleaver], [Reporter], [Commander], [CommandSigner], [Pauser], [Fetcher], [Deduper], [Eraser]).
 //
 // The package imports nothing else of ours and starts no goroutines.
 package channels
@@ -119,6 +119,20 @@ type Splitter interface {
 	// and end so that each renders well alone (an open code block is closed
 	// and opened again). It is a pure function.
 	Split(k Key, markdown string) []string
+}
+
+// Interleaver is a channel on which a long answer leaves slowly, a line at a
+// time, in chats of several people: there, answers to different people take
+// turns. Without it an answer begins when the one before it is out.
+type Interleaver interface {
+	// Interleaves reports whether answers in k take turns.
+	Interleaves(k Key) bool
+	// Asker names the person whom a message that answers replyTo is for: the
+	// answers to one person follow one another. "" is nobody in particular.
+	Asker(replyTo string) string
+	// Continues reports whether piece, which Split has made, must follow the one
+	// before it at once, as a line of code does.
+	Continues(piece string) bool
 }
 
 // State is how a channel is doing.

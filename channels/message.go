@@ -146,9 +146,12 @@ type Outbound struct {
 	// is a Splitter.
 	Text string
 	// ReplyTo is the network's id of the message that is answered, or "". In
-	// private talk it is set on every piece of an answer, and an adapter need
-	// not show it there.
+	// private talk, and where answers take turns (see [Interleaver]), it is set
+	// on every piece of an answer, and an adapter need not show it there.
 	ReplyTo string
+	// GoesOn says that what went out last in this chat was the piece before this
+	// one, of the same answer. It may be missing after a restart.
+	GoesOn bool
 	// File, if not nil, goes out with Text beside it. Only a [Filer] gets one.
 	File *File
 	// Finishes says that an answer of the model ends with this message: the person

@@ -60,6 +60,7 @@ var (
 	_ channels.CommandSigner = (*Channel)(nil)
 	_ channels.Typer         = (*Channel)(nil)
 	_ channels.Pauser        = (*Channel)(nil)
+	_ channels.Interleaver   = (*Channel)(nil)
 )
 
 // steady is how long a connection must have lasted for the next wait to

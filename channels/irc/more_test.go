@@ -107,3 +107,47 @@ func TestMore(t *testing.T) {
 		t.Errorf("the room heard (-want +got):\n%s", diff)
 	}
 }
+
+// An answer that goes on after something else says again whom it is for, and
+// its lines of code stay together.
+func TestAnswersThatTakeTurns(t *testing.T) {
+	_, addr := serve(t, ircd.Config{})
+	b := startInGo(t, addr)
+	anna, bob := ircd.Join(t, addr, "anna", "#go"), ircd.Join(t, addr, "bob", "#go")
+	anna.Say("#go", "dragoman: show me a loop")
+	asked := b.inbox.Wait(t, 1)[0]
+	bob.Say("#go", "dragoman: and me")
+	other := b.inbox.Wait(t, 2)[1]
+	say := func(m channels.Inbound, text string, goesOn bool) {
+		t.Helper()
+		_, err := b.ch.Send(t.Context(), channels.Outbound{Key: m.Key, Text: text, ReplyTo: m.MessageID, GoesOn: goesOn, Attempt: 1})
+		if err != nil {
+			t.Fatalf("Send(%q) = %v", text, err)
+		}
+	}
+	if !b.ch.Interleaves(asked.Key) || b.ch.Interleaves(channels.MustKey("irc:anna")) {
+		t.Error("answers take turns in private, or not in a room")
+	}
+	if a, o := b.ch.Asker(asked.MessageID), b.ch.Asker(other.MessageID); a == "" || a == o {
+		t.Errorf("Asker = %q and %q, want two people", a, o)
+	}
+	pieces := b.ch.Split(asked.Key, "Look:\n```\nfor {\n}\n```\nThat is all.")
+	var joined []bool
+	for i, piece := range pieces {
+		joined = append(joined, b.ch.Continues(piece))
+		say(asked, piece, i > 0)
+	}
+	if diff := cmp.Diff([]bool{false, true, true, true, true, false}, joined); diff != "" {
+		t.Errorf("Continues (-want +got):\n%s", diff)
+	}
+	say(other, "of course", false)
+	say(asked, "One more thing.", false)
+	say(asked, "And another.", true)
+	// What the gateway knows nothing of came between.
+	say(other, "too", false)
+	say(asked, "The last one.", true)
+	want := []string{"anna: Look:", "```", "for {", "}", "```", "That is all.", "bob: of course", "anna: One more thing.", "And another.", "bob: too", "anna: The last one."}
+	if diff := cmp.Diff(want, anna.WaitHeard("dragoman", "#go", len(want))); diff != "" {
+		t.Errorf("the room heard (-want +got):\n%s", diff)
+	}
+}

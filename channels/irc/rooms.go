@@ -23,6 +23,7 @@ type room struct {
 	kicked    bool   // that is why we are not in it
 	told      string // the why that the log has
 	plain     bool   // it takes no formatting codes (mode +c or the like)
+	latest    string // the message that what we said last answers
 	cutBy     string // whose question to us filled a line, last
 	cutAt     time.Time
 }

@@ -26,7 +26,8 @@ type delivery struct {
 	target string
 	room   *room // nil for a person
 	text   string
-	answer string // the handle of the message that it answers, in a room
+	about  string // the handle of the message that it answers
+	shown  bool   // and that this is shown
 	seq    uint64
 	at     time.Time
 	state  atomic.Int32 // waiting, begun or dropped
@@ -68,18 +69,18 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if isRest {
 		m.Text = hint(rest)
 	}
-	lines, err := s.lines(ctx, target, s.opening(r, m))
+	begins := r != nil && (!m.GoesOn || s.cameBetween(r, m.ReplyTo))
+	lines, err := s.lines(ctx, target, s.opening(m, begins))
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	answer := m.ReplyTo
 	for i, text := range lines {
-		if r == nil || i > 0 {
-			answer = ""
+		say := func() error {
+			return s.sayLine(ctx, &delivery{target: target, room: r, text: text, about: m.ReplyTo, shown: begins && i == 0, done: make(chan error, 1)})
 		}
-		err := s.sayLine(ctx, target, r, text, answer)
+		err := say()
 		if errors.Is(err, errPlain) {
-			err = s.sayLine(ctx, target, r, text, answer)
+			err = say()
 		}
 		if err != nil {
 			if i > 0 {
@@ -88,7 +89,9 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 			return channels.Receipt{}, err
 		}
 	}
-	c.loops.said(loopKey(m.Key, m.ReplyTo))
+	if !m.GoesOn {
+		c.loops.said(loopKey(m.Key, m.ReplyTo))
+	}
 	if isRest {
 		c.rests.keep(m.Key.Chat(), rest)
 	}
@@ -104,24 +107,33 @@ func stripCodes(text string) string {
 	return strings.NewReplacer(codeBold, "", codeItalic, "").Replace(text)
 }
 
-// sayLine says one line in r, or to a person if that is nil.
-func (s *session) sayLine(ctx context.Context, target string, r *room, text, answer string) error {
-	if r != nil && !s.do(ctx, func() {
-		if r.plain {
-			text = stripCodes(text)
+// sayLine says one line.
+func (s *session) sayLine(ctx context.Context, d *delivery) error {
+	if d.room != nil && !s.do(ctx, func() {
+		if d.room.plain {
+			d.text = stripCodes(d.text)
 		}
 	}) {
 		return &channels.NotSent{Err: errNotConnected}
 	}
-	return s.say(ctx, &delivery{target: target, room: r, text: text, answer: answer, done: make(chan error, 1)})
+	return s.say(ctx, d)
+}
+
+// cameBetween reports whether we have said something in r since the last line that
+// answers the message with that handle.
+func (s *session) cameBetween(r *room, handle string) bool {
+	came := true
+	s.do(context.Background(), func() { came = r.latest != handle })
+	return came
 }
 
 // repeatMark is what the gateway puts before what may have arrived already.
 const repeatMark = "↻ "
 
-// opening is m's text as rows. What a room is told begins with the name of who
-// asked, unless the model has written it already.
-func (s *session) opening(r *room, m channels.Outbound) []row {
+// opening is m's text as rows. Where an answer begins in a room, or goes on after
+// something else, the name of who asked comes first, unless the model has
+// written it already.
+func (s *session) opening(m channels.Outbound, begins bool) []row {
 	text, repeated := strings.CutPrefix(m.Text, repeatMark)
 	rows := parse(text)
 	before := ""
@@ -131,7 +143,7 @@ func (s *session) opening(r *room, m channels.Outbound) []row {
 	if len(rows) == 0 {
 		return nil
 	}
-	if r != nil {
+	if begins {
 		if nick := s.nameOf(m.ReplyTo); nick != "" && !calls(textOf(rows[0].cells), nick) {
 			before = nick + ": " + before
 		}
@@ -228,7 +240,13 @@ func (s *session) deliver(d *delivery) error {
 	}
 	s.sent++
 	d.seq, d.at = s.sent, time.Now()
-	e := girc.Event{Command: "PRIVMSG", Params: []string{d.target, d.text}, Tags: s.replyTag(d.answer)}
+	e := girc.Event{Command: "PRIVMSG", Params: []string{d.target, d.text}}
+	if d.shown {
+		e.Tags = s.replyTag(d.about)
+	}
+	if d.room != nil {
+		d.room.latest = d.about
+	}
 	text := e.String()
 	if !s.net.caps["echo-message"] {
 		text += "\r\nPING " + strconv.FormatUint(d.seq, 10)

@@ -86,7 +86,7 @@ func (in intake) Press(ctx context.Context, m channels.Inbound) (say string, err
 			if _, shown := t.current(); shown != "" && m.Quote != nil && shown != m.Quote.ID {
 				return sayOldButton, nil
 			}
-		case !in.g.underway.isLeft(m.Key):
+		case !in.g.underway.isLeft(m.Key, ""):
 			waits, err := in.g.waits(ctx, m.Key)
 			if err != nil || waits == sayNothing {
 				return sayNothing, err

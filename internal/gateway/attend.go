@@ -22,7 +22,7 @@ const (
 
 // attendant serves the people who wait for a turn: it shows that an answer is
 // being written, shows it growing, and delivers what commands answered
-// meanwhile. It belongs to one turn and ends with it.
+// meanwhile and, where answers take turns, what was not out when it began. It belongs to one turn and ends with it.
 type attendant struct {
 	g       *Gateway
 	b       *binding // nil: nobody watches (heartbeats)
@@ -83,7 +83,7 @@ func (a *attendant) run(ctx context.Context) {
 				a.sayWaiting(ctx)
 			}
 		case <-a.turn.kicked:
-			if err := a.g.deliver(ctx, a.claim); err != nil && ctx.Err() == nil {
+			if err := a.g.deliver(ctx, a.claim, a.ends); err != nil && ctx.Err() == nil {
 				a.g.log(a.claim.Key).Warn("could not deliver beside a running turn", "err", err)
 			}
 		case <-a.turn.news:
@@ -94,6 +94,17 @@ func (a *attendant) run(ctx context.Context) {
 			previewDue = nil
 			nextPreview = time.Now().Add(a.preview(ctx))
 		}
+	}
+}
+
+// ends reports whether the turn is over: what is left to deliver goes out after
+// it.
+func (a *attendant) ends() bool {
+	select {
+	case <-a.quit:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -92,11 +92,19 @@ const sayNotAsked = "Stopped. Your message was still waiting; it is not answered
 func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Control) error {
 	e := sessions.Entry{Inbound: m, Answered: true, Control: c}
 	defer g.live.get(m.Key).hold(ctx)()
-	partial, preview, seqs := g.live.partial(ctx, m.Key)
+	var partial, preview string
+	var seqs []int64
+	whose, spared := "", false
+	if c == sessions.ControlStop {
+		whose, spared = g.stops(m)
+	}
+	if !spared {
+		partial, preview, seqs = g.live.partial(ctx, m.Key)
+	}
 	text := "Stopped."
 	switch {
 	case len(seqs) > 0:
-	case c == sessions.ControlStop && g.underway.isLeft(m.Key):
+	case c == sessions.ControlStop && g.underway.isLeft(m.Key, whose):
 		e.Control = sessions.ControlNone // It stops what is going out; what waits is answered next.
 	default:
 		waits, err := g.waits(ctx, m.Key)
@@ -129,7 +137,7 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 	if err != nil {
 		return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
 	}
-	if c == sessions.ControlStop && got.Outcome == sessions.Done && g.underway.end(m.Key, got.Seq) {
+	if c == sessions.ControlStop && got.Outcome == sessions.Done && (g.underway.end(m.Key, whose, got.Seq) || g.interleaver(m.Key) != nil) {
 		g.underway.hurry(m.Key, got.Seq, len(e.Replies))
 	}
 	g.told.clear(m.Key)
@@ -137,6 +145,21 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 	g.commanded(m.Key, got.Outcome)
 	g.live.kick(m.Key)
 	return nil
+}
+
+// stops is whose answers the /stop m ends, "" for everybody's, and whether that
+// spares the running turn. Where answers take turns people stop what is theirs,
+// and those who wait for nothing stop everything.
+func (g *Gateway) stops(m channels.Inbound) (whose string, sparesTurn bool) {
+	who := g.asker(m.Key, m.MessageID)
+	t := g.live.get(m.Key)
+	switch {
+	case who == "", t != nil && t.asker == who:
+		return who, false
+	case g.underway.isLeft(m.Key, who):
+		return who, t != nil
+	}
+	return "", false
 }
 
 // waits is the answer to a /stop where no turn runs: by what waits in k.

@@ -22,24 +22,29 @@ const (
 var errReread = errors.New("the outbox has to be read again")
 
 // deliver sends what the claim's outbox holds, in order. It returns when the
-// outbox is empty or its head is not due: only replies to commands overtake it.
-func (g *Gateway) deliver(ctx context.Context, c sessions.Claim) error {
+// outbox is empty or its head is not due, or between two deliveries when enough
+// says so. Only replies to commands overtake what comes before them, and answers
+// to different people that take turns.
+func (g *Gateway) deliver(ctx context.Context, c sessions.Claim, enough func() bool) error {
 	for {
 		most := g.underway.most(c.Key)
+		if g.interleaver(c.Key) != nil {
+			most = hurryBatch
+		}
 		list, err := g.store.Unsent(ctx, c, most)
 		if err != nil {
 			return fmt.Errorf("read the outbox of %s: %w", c.Key, err)
 		}
 		reread := false
-		list = g.underway.first(c.Key, list)
+		list = g.underway.first(c.Key, g.interleave(c.Key, list))
 		for i, d := range list {
 			if reread = g.underway.overtaken(d); reread {
 				break
 			}
-			if d.NotBefore.After(g.opts.Now()) && !g.underway.unwanted(d) {
+			if enough() || d.NotBefore.After(g.opts.Now()) && !g.underway.unwanted(d) {
 				return nil
 			}
-			g.underway.begins(d, list[i+1:])
+			g.underway.begins(d, g.asker(d.Key, d.ReplyTo), list[i+1:])
 			sent, err := g.deliverOne(ctx, c, d)
 			if reread = errors.Is(err, errReread); reread {
 				break
@@ -81,6 +86,9 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 		return false, fmt.Errorf("mark %s as sending: %w", d.ID, err)
 	}
 	receipt, err := g.send(ctx, b, g.outbound(b, d))
+	if err == nil {
+		g.underway.sent(d)
+	}
 	if err != nil && ctx.Err() != nil && !fenced(ctx) {
 		return false, ctx.Err() // stays "sending": whoever comes next treats it as uncertain
 	}
@@ -121,7 +129,7 @@ func (g *Gateway) undelivered(ctx context.Context, c sessions.Claim, d sessions.
 		d.Attempts++ // the one that has just ended
 		return true, g.bury(ctx, c, d, cause)
 	}
-	if errors.Is(cause, channels.ErrRemoved) && g.underway.end(d.Key, everything) {
+	if errors.Is(cause, channels.ErrRemoved) && g.underway.end(d.Key, "", everything) {
 		return true, g.drop(ctx, c, d, "put out of the chat")
 	}
 	wait := delay(retryBase, retryMost, d.Attempts)
@@ -161,7 +169,7 @@ func (g *Gateway) bury(ctx context.Context, c sessions.Claim, d sessions.Deliver
 // network that deduplicates.
 func (g *Gateway) outbound(b *binding, d sessions.Delivery) channels.Outbound {
 	o := channels.Outbound{
-		ID: d.ID, Key: d.Key, Text: d.Text, ReplyTo: d.ReplyTo, Edit: d.Edit, Finishes: g.underway.isLast(d),
+		ID: d.ID, Key: d.Key, Text: d.Text, ReplyTo: d.ReplyTo, Edit: d.Edit, GoesOn: g.underway.goesOn(d), Finishes: g.underway.isLast(d),
 		Attempt: d.Attempts + 1, Uncertain: wasUncertain(d),
 	}
 	b.asFile(&o)

@@ -10,3 +10,6 @@ func (o *Outcomes) Begin(id string) (end func()) { return o.o.begin(id) }
 
 // Wait waits for a call.
 func (o *Outcomes) Wait(ctx context.Context, id string) (bool, error) { return o.o.wait(ctx, id) }
+
+// Rounds is the order in which answers take turns.
+var Rounds = rounds

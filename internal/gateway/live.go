@@ -30,6 +30,7 @@ type liveTurn struct {
 	began  time.Time
 	cancel context.CancelCauseFunc
 	bound  func() []sessions.Answered // the inbox messages that it is about
+	asker  string                     // see [Gateway.asker]
 	news   chan struct{}              // capacity 1: progress to show
 	kicked chan struct{}              // capacity 1: deliveries to make
 	ending chan struct{}              // capacity 1: held by what ends the turn: its commit, or a command
@@ -50,9 +51,9 @@ type arrival struct {
 	in  channels.Inbound
 }
 
-func (l *liveTurns) add(k channels.Key, began time.Time, bound func() []sessions.Answered, cancel context.CancelCauseFunc) *liveTurn {
+func (l *liveTurns) add(k channels.Key, began time.Time, bound func() []sessions.Answered, cancel context.CancelCauseFunc, asker string) *liveTurn {
 	t := &liveTurn{
-		key: k, began: began, cancel: cancel, bound: bound,
+		key: k, began: began, cancel: cancel, bound: bound, asker: asker,
 		news: make(chan struct{}, 1), kicked: make(chan struct{}, 1), ending: make(chan struct{}, 1),
 	}
 	l.mu.Lock()

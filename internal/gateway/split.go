@@ -30,7 +30,8 @@ const (
 
 // split cuts an answer into the replies that its network takes. In private
 // talk all of them say which message they answer: some networks find the
-// person by it. Among several people only the first one hangs on it.
+// person by it, as do those where answers take turns. Elsewhere, among several people,
+// only the first one hangs on it.
 func (g *Gateway) split(k channels.Key, text string, to channels.Inbound) []sessions.Reply {
 	parts := []string{text}
 	if b := g.bindings[k.Channel()]; b != nil {
@@ -43,7 +44,7 @@ func (g *Gateway) split(k channels.Key, text string, to channels.Inbound) []sess
 	replies := make([]sessions.Reply, 0, len(parts))
 	for i, p := range parts {
 		r := sessions.Reply{Key: k, Text: p}
-		if i == 0 || to.Private {
+		if i == 0 || to.Private || g.interleaver(k) != nil {
 			r.ReplyTo = to.MessageID
 		}
 		replies = append(replies, r)

@@ -68,12 +68,16 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	began := time.Now()
 	tctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r.live = g.live.add(r.claim.Key, g.opts.Now(), r.bound, cancel)
+	newest := r.rows[len(r.rows)-1].Inbound.MessageID
+	r.live = g.live.add(r.claim.Key, g.opts.Now(), r.bound, cancel, g.asker(r.claim.Key, newest))
 	r.live.preview = lastPreview(steps)
 	defer g.live.remove(r.live)
 	stop := g.attend(ctx, &attendant{
-		b: r.b, claim: r.claim, turn: r.live, id: r.id, replyTo: r.rows[len(r.rows)-1].Inbound.MessageID, answers: r.bound, since: r.silentSince(), sayWaiting: func(ctx context.Context) { r.sayWaiting(ctx, nil) },
+		b: r.b, claim: r.claim, turn: r.live, id: r.id, replyTo: newest, answers: r.bound, since: r.silentSince(), sayWaiting: func(ctx context.Context) { r.sayWaiting(ctx, nil) },
 	})
+	if g.interleaver(r.claim.Key) != nil {
+		g.live.kick(r.claim.Key)
+	}
 	result, err := r.ask(tctx, steps)
 	stop()
 	return r.answered(ctx, &result, err, errors.Is(context.Cause(tctx), errInterrupted), time.Since(began))

@@ -3,10 +3,10 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
-	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -22,12 +22,20 @@ type underway struct {
 }
 
 type outgoing struct {
-	answer time.Time // Created of its pieces: they were stored in one commit
-	begun  bool      // one of them has arrived
-	left   bool      // and others have not
-	cut    int64     // pieces with a smaller Seq are not wanted any more
-	urgent []int64   // Seqs of replies to commands
-	last   string    // the text that an answer of the model ends with
+	answers map[int64]*leaving // by Created of their pieces: they were stored in one commit
+	latest  int64              // that of the piece that went out last
+	who     string             // whom that was for
+	said    int                // how many pieces for them went out one after the other
+	urgent  []int64            // Seqs of replies to commands
+	last    string             // the text that an answer of the model ends with
+}
+
+// leaving is an answer that is going out.
+type leaving struct {
+	who   string // see [Gateway.asker]
+	begun bool   // one of its pieces has arrived
+	left  bool   // and others have not
+	cut   int64  // pieces with a smaller Seq are not wanted any more
 }
 
 // of is the entry of k. The caller holds u.mu.
@@ -37,7 +45,7 @@ func (u *underway) of(k channels.Key) *outgoing {
 	}
 	o := u.chats[k]
 	if o == nil {
-		o = &outgoing{}
+		o = &outgoing{answers: map[int64]*leaving{}}
 		u.chats[k] = o
 	}
 	return o
@@ -109,25 +117,64 @@ func (u *underway) isLast(d sessions.Delivery) bool {
 	return o != nil && o.last != "" && o.last == d.Text
 }
 
-// isLeft reports whether an answer in k has begun and has pieces left.
-func (u *underway) isLeft(k channels.Key) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	o := u.chats[k]
-	return o != nil && o.begun && o.left
+// begun are the answers to who, or to anybody if that is "", that have begun in
+// k and have pieces left. The caller holds u.mu.
+func (u *underway) begun(k channels.Key, who string) (all []*leaving) {
+	if o := u.chats[k]; o != nil {
+		for _, a := range o.answers {
+			if a.begun && a.left && (who == "" || who == a.who) {
+				all = append(all, a)
+			}
+		}
+	}
+	return all
 }
 
-// end takes back what is left of the answer that has begun in k, as far as it
-// was stored before seq. It reports false if none has.
-func (u *underway) end(k channels.Key, seq int64) bool {
+// isLeft reports whether an answer to who, or to anybody if that is "", has
+// begun in k and has pieces left.
+func (u *underway) isLeft(k channels.Key, who string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	o := u.chats[k]
-	if o == nil || !o.begun || !o.left {
-		return false
+	return len(u.begun(k, who)) > 0
+}
+
+// end takes back what is left of the answers to who, or to anybody if that is
+// "", that have begun in k, as far as they were stored before seq. It reports
+// false if none has.
+func (u *underway) end(k channels.Key, who string, seq int64) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	all := u.begun(k, who)
+	for _, a := range all {
+		a.cut = seq
 	}
-	o.cut = seq
-	return true
+	return len(all) > 0
+}
+
+// speaker is whom what went out last in k was for, and how many pieces for them
+// went out one after the other.
+func (u *underway) speaker(k channels.Key) (who string, said int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if o := u.chats[k]; o != nil {
+		who, said = o.who, o.said
+	}
+	return who, said
+}
+
+// sent notes that the network has d.
+func (u *underway) sent(d sessions.Delivery) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.of(d.Key).latest = d.Created.UnixNano()
+}
+
+// goesOn reports whether what went out last was of the answer that d is of.
+func (u *underway) goesOn(d sessions.Delivery) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	o := u.chats[d.Key]
+	return o != nil && o.latest == d.Created.UnixNano()
 }
 
 // unwanted reports whether d was taken back.
@@ -135,37 +182,52 @@ func (u *underway) unwanted(d sessions.Delivery) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	o := u.chats[d.Key]
-	return o != nil && d.Seq < o.cut && d.Created.Equal(o.answer) && !slices.Contains(o.urgent, d.Seq)
+	if o == nil || slices.Contains(o.urgent, d.Seq) {
+		return false
+	}
+	a := o.answers[d.Created.UnixNano()]
+	return a != nil && d.Seq < a.cut
 }
 
-// begins notes that d is tried, and what comes after it.
-func (u *underway) begins(d sessions.Delivery, after []sessions.Delivery) {
+// begins notes that d, which is for who, is tried, and what comes after it.
+func (u *underway) begins(d sessions.Delivery, who string, after []sessions.Delivery) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	o := u.of(d.Key)
 	if slices.Contains(o.urgent, d.Seq) {
 		return
 	}
-	if !d.Created.Equal(o.answer) {
-		*o = outgoing{answer: d.Created, urgent: o.urgent, last: o.last}
+	answer := d.Created.UnixNano()
+	maps.DeleteFunc(o.answers, func(a int64, _ *leaving) bool {
+		return a != answer && !slices.ContainsFunc(after, func(d sessions.Delivery) bool { return d.Created.UnixNano() == a })
+	})
+	a := o.answers[answer]
+	if a == nil {
+		a = &leaving{who: who}
+		o.answers[answer] = a
 	}
-	o.left = slices.ContainsFunc(after, func(a sessions.Delivery) bool { return a.Created.Equal(d.Created) })
+	a.left = slices.ContainsFunc(after, func(a sessions.Delivery) bool { return a.Created.Equal(d.Created) })
 }
 
 // ended notes that d arrived or was given up.
 func (u *underway) ended(d sessions.Delivery, arrived bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	o := u.of(d.Key)
+	o, answer := u.of(d.Key), d.Created.UnixNano()
 	if i := slices.Index(o.urgent, d.Seq); i >= 0 {
 		o.urgent = slices.Delete(o.urgent, i, i+1)
-	} else if arrived && d.Created.Equal(o.answer) {
-		o.begun = true
+	} else if a := o.answers[answer]; a != nil {
+		if a.begun = a.begun || arrived; o.who != a.who {
+			o.who, o.said = a.who, 0
+		}
+		if o.said++; !a.left {
+			delete(o.answers, answer)
+		}
 	}
 	if d.Text == o.last {
 		o.last = ""
 	}
-	if !o.left && len(o.urgent) == 0 && o.last == "" {
+	if len(o.answers) == 0 && len(o.urgent) == 0 && o.last == "" {
 		delete(u.chats, d.Key)
 	}
 }

@@ -20,8 +20,8 @@ type paced struct{ *network }
 func (paced) Split(_ channels.Key, text string) []string { return strings.Split(text, "\n") }
 
 // startPaced starts a world whose answers have n lines.
-func startPaced(t *testing.T, n int) *world {
-	w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = paced{w.net} })
+func startPaced(t *testing.T, n int, changes ...change) *world {
+	w := start(t, append([]change{func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = paced{w.net} }}, changes...)...)
 	w.net.slow = func(context.Context) error { time.Sleep(2 * time.Second); return nil }
 	w.agent.run = func(_ context.Context, in agent.Turn) (string, error) {
 		var lines []string

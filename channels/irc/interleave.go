@@ -1,0 +1,31 @@
+package irc
+
+import (
+	"strings"
+
+	"dragoman/channels"
+)
+
+// Interleaves is part of [channels.Interleaver]: answers take turns in rooms,
+// where a line every two seconds is a long wait for the next person.
+func (c *Channel) Interleaves(k channels.Key) bool { return c.isRoom(k.Chat()) }
+
+// Asker is part of [channels.Interleaver]: who wrote the message with that
+// handle, by account where they have one.
+func (c *Channel) Asker(handle string) string {
+	nick, id, ok := parseHandle(handle)
+	switch {
+	case !ok:
+		return ""
+	case id.account != "":
+		return "account " + foldRFC.fold(id.account)
+	}
+	return maskOf(foldRFC.fold(nick), id)
+}
+
+// Continues is part of [channels.Interleaver]: a line of code stays with the one
+// before it, and so does the mark of its end.
+func (c *Channel) Continues(piece string) bool {
+	rows := parse(strings.TrimPrefix(piece, restMark))
+	return len(rows) > 0 && (rows[0].verbatim || textOf(rows[0].cells) == "```")
+}

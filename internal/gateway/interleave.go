@@ -1,0 +1,95 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// inRound is how many pieces of one person's answers go out before it is
+// somebody else's turn.
+const inRound = 3
+
+// interleaver is how the answers in k take turns, or nil if they do not.
+func (g *Gateway) interleaver(k channels.Key) channels.Interleaver {
+	b := g.bindings[k.Channel()]
+	if b == nil {
+		return nil
+	}
+	if iv, able := b.Channel.(channels.Interleaver); able && iv.Interleaves(k) {
+		return iv
+	}
+	return nil
+}
+
+// asker names whom what answers replyTo in k is for, or is "" where answers do
+// not take turns.
+func (g *Gateway) asker(k channels.Key, replyTo string) string {
+	if iv := g.interleaver(k); iv != nil {
+		return iv.Asker(replyTo)
+	}
+	return ""
+}
+
+// interleave lets the answers in list, k's outbox, take turns. Its first one
+// must be due: else all of it waits, and in the order that the store waits for.
+func (g *Gateway) interleave(k channels.Key, list []sessions.Delivery) []sessions.Delivery {
+	iv, now := g.interleaver(k), g.opts.Now()
+	if iv == nil || slices.ContainsFunc(list, func(d sessions.Delivery) bool { return d.NotBefore.After(now) }) {
+		return list
+	}
+	who, said := g.underway.speaker(k)
+	return rounds(list, iv, who, said)
+}
+
+// rounds is list with a few pieces of each person's answers in turn, whose order
+// among themselves stays. The last said pieces that went out were for who.
+func rounds(list []sessions.Delivery, iv channels.Interleaver, who string, said int) []sessions.Delivery {
+	var order []string
+	lanes := map[string][]sessions.Delivery{}
+	for _, d := range list {
+		asker := iv.Asker(d.ReplyTo)
+		if len(lanes[asker]) == 0 {
+			order = append(order, asker)
+		}
+		lanes[asker] = append(lanes[asker], d)
+	}
+	first := slices.Index(order, who)
+	if first < 0 {
+		// Nothing was said, or we have started again, maybe in the middle of something.
+		said, first = 0, max(0, slices.IndexFunc(order, func(asker string) bool {
+			return wasUncertain(lanes[asker][0]) || iv.Continues(lanes[asker][0].Text)
+		}))
+	}
+	order = slices.Concat(order[first:], order[:first])
+	out := make([]sessions.Delivery, 0, len(list))
+	for ; len(order) > 0; said = 0 {
+		asker := order[0]
+		lane := lanes[asker]
+		for len(lane) > 0 && (said < inRound || len(lane) == 1 || iv.Continues(lane[0].Text)) {
+			out, lane = append(out, lane[0]), lane[1:]
+			said++
+		}
+		order, lanes[asker] = order[1:], lane
+		if len(lane) > 0 {
+			order = append(order, asker)
+		}
+	}
+	return out
+}
+
+// mayBegin reports whether a turn of c can begin before what waits in the
+// outbox is out: its answer then takes turns with that.
+func (g *Gateway) mayBegin(ctx context.Context, c sessions.Claim) bool {
+	if g.interleaver(c.Key) == nil || g.busy.closed() || g.albums.wait(c.Key, g.opts.Now()) > 0 {
+		return false
+	}
+	if !g.turns.TryAcquire(1) {
+		return false // It would only wait, and the outbox with it.
+	}
+	g.turns.Release(1)
+	p, err := g.pending(ctx, c)
+	return err == nil && len(p.Messages) > 0
+}
