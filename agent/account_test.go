@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -94,7 +95,7 @@ func (c *audited) say(i int) {
 	length := rapid.SampledFrom([]int{1, 20, 100, c.window / 2, c.window * 9 / 10}).Draw(c.t, "length")
 	turn := turnOf(c.word() + strings.Repeat(" word", length))
 	turn.ID, turn.History = fmt.Sprint("turn-", i), c.load()
-	turn.Compact = func(ctx context.Context, keep *agent.Keep) (sessions.History, error) {
+	turn.Compact = func(ctx context.Context, keep *window.Keep) (sessions.History, error) {
 		err := c.compact(ctx, keep)
 		return c.load(), err
 	}
@@ -115,7 +116,7 @@ func (c *audited) say(i int) {
 		m.Seq = c.seq
 		c.h.Messages = append(c.h.Messages, m)
 	}
-	if c.a.NeedsSummary(c.load()) {
+	if c.a.Level(c.load()) == recap.Due {
 		_ = c.compact(c.t.Context(), nil) // which may fail: then everything stays
 	}
 }
@@ -128,14 +129,14 @@ func (c *audited) load() sessions.History {
 	return h
 }
 
-func (c *audited) compact(ctx context.Context, keep *agent.Keep) error {
+func (c *audited) compact(ctx context.Context, keep *window.Keep) error {
 	c.reading = map[string]bool{}
 	s, err := c.a.Summarize(ctx, c.h, keep)
 	if err != nil {
-		if errors.Is(err, agent.ErrUnseen) || errors.Is(err, agent.ErrBadSummary) {
+		if errors.Is(err, recap.ErrUnseen) || errors.Is(err, recap.ErrBadSummary) {
 			c.t.Fatalf("Summarize() = %v", err)
 		}
-		c.lost = !errors.Is(err, agent.ErrNothingToSummarize)
+		c.lost = !errors.Is(err, recap.ErrNothingToSummarize)
 		return err
 	}
 	c.h.Summary = &s

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -26,7 +27,7 @@ func TestSummaryOfWhatWasNotShown(t *testing.T) {
 		return msgs
 	})
 	s, err := a.Summarize(t.Context(), h, nil)
-	if !errors.Is(err, agent.ErrUnseen) || s.Text != "" {
+	if !errors.Is(err, recap.ErrUnseen) || s.Text != "" {
 		t.Errorf("Summarize() without one of the messages = %q, %v; want ErrUnseen", s.Text, err)
 	}
 }
@@ -39,7 +40,7 @@ func TestMaxMessagesTwice(t *testing.T) {
 	turn := turnOf("what now?")
 	turn.History = sessions.History{Generation: "g", Messages: talk(40)}
 	var keeps []string
-	turn.Compact = func(_ context.Context, keep *agent.Keep) (sessions.History, error) {
+	turn.Compact = func(_ context.Context, keep *window.Keep) (sessions.History, error) {
 		keeps = append(keeps, fmt.Sprint(keep.Unit, " ", keep.N))
 		h := turn.History
 		left := 30 - 30*(len(keeps)-1)
@@ -62,7 +63,7 @@ func TestCutGroupAfterCompaction(t *testing.T) {
 	a := newAgent(t, m, agent.Options{Compaction: windowed()})
 	turn := turnOf("what now?")
 	turn.History = sessions.History{Generation: "g", Messages: talk(40)}
-	turn.Compact = func(context.Context, *agent.Keep) (sessions.History, error) {
+	turn.Compact = func(context.Context, *window.Keep) (sessions.History, error) {
 		h := turn.History
 		h.Omitted, h.Messages = 28, slices.Clone(h.Messages[28:])
 		for i := range 2 {

@@ -10,9 +10,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -108,6 +108,7 @@ type Options struct {
 
 // Agent answers turns. See [New].
 type Agent struct {
+	*recap.Summarizer
 	model  Model
 	opts   Options
 	tools  map[string]Tool
@@ -123,10 +124,8 @@ type Agent struct {
 	lengths lengths
 	habits  habits
 	halves  halves
-	// compacting is opts.Compaction, or what SetCompaction was given last.
-	compacting atomic.Pointer[compacting]
-	watch      watch
-	pauses     pauses
+	watch   watch
+	pauses  pauses
 	// fit is window.Fit with opts.Count, and repair is window.Repair where it
 	// makes the summariser's requests.
 	fit    func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message)
@@ -152,8 +151,11 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	a.fit = func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message) {
 		return window.Fit(msgs, users, budget, opts.Count)
 	}
-	if err := a.SetCompaction(opts.Compaction); err != nil {
-		return nil, err
+	a.Summarizer, err = recap.NewSummarizer(meter{a}, summaryWriter{a}, recap.Options{
+		Count: opts.Count, AnswerTokens: opts.MaxTokens, SummaryTokens: min(opts.ContextWindow, opts.SummarizerWindow) / 4, Now: opts.Now,
+	}, opts.Compaction)
+	if err != nil {
+		return nil, fmt.Errorf("agent: %w", err)
 	}
 	for _, t := range tools {
 		if err := a.addTool(t); err != nil {
@@ -243,14 +245,6 @@ func (a *Agent) nameFor(s sessions.Settings) string {
 		return a.model.Name()
 	}
 	return s.Model
-}
-
-// answerReserve is how much of a window is left free for the answer.
-func (a *Agent) answerReserve(window int) int {
-	if a.opts.MaxTokens > 0 {
-		return min(a.opts.MaxTokens, window/2)
-	}
-	return min(4096, window/8)
 }
 
 // modelFor is the model that answers t: the conversation's own, or the agent's.

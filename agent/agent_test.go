@@ -245,7 +245,7 @@ func runUnsummarised(t *testing.T, a *agent.Agent, turn agent.Turn) agent.Result
 	t.Helper()
 	made := false
 	if compact := turn.Compact; compact != nil {
-		turn.Compact = func(ctx context.Context, keep *agent.Keep) (sessions.History, error) {
+		turn.Compact = func(ctx context.Context, keep *window.Keep) (sessions.History, error) {
 			h, err := compact(ctx, keep)
 			made = made || err == nil && h.Summary != nil && h.Generation == turn.History.Generation
 			return h, err

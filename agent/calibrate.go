@@ -92,16 +92,6 @@ func (a *Agent) textTokens(s string) int {
 // messageTokens is the same for messages.
 func (a *Agent) messageTokens(msgs []sessions.Message) int { return window.Count(msgs, a.opts.Count) }
 
-// Tokens is what the messages of h and its summary take of a request, as they
-// are counted here.
-func (a *Agent) Tokens(h sessions.History) int {
-	n := a.messageTokens(h.Messages)
-	if h.Summary != nil {
-		n += a.textTokens(h.Summary.Text)
-	}
-	return n
-}
-
 // room is how many of the tokens that we count fit into tokens of the model
 // called name: its servers count more by the calibrated factor.
 func (a *Agent) room(name string, tokens int) int {

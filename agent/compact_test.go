@@ -137,7 +137,7 @@ func TestJSONSummary(t *testing.T) {
 		"case 18: no JSON": "Ann likes tea.", "case 18: another shape": `{"title":"Ann likes tea."}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if s, err := newAgent(t, newScript(t, say(bad)), agent.Options{Compaction: c}).Summarize(t.Context(), h, nil); !errors.Is(err, agent.ErrBadSummary) || s.Text != "" {
+			if s, err := newAgent(t, newScript(t, say(bad)), agent.Options{Compaction: c}).Summarize(t.Context(), h, nil); !errors.Is(err, recap.ErrBadSummary) || s.Text != "" {
 				t.Errorf("Summarize() = %+v, %v, want ErrBadSummary", s, err)
 			}
 		})
@@ -157,7 +157,7 @@ func TestSummaryTooManyChars(t *testing.T) {
 	}
 	contains(t, "the second request", m.requests()[1].Messages[0].Content, "at most 200 are allowed")
 	m = newScript(t, say(long))
-	if s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h, nil); !errors.Is(err, agent.ErrBadSummary) || s.Text != "" || len(m.requests()) != 2 {
+	if s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), h, nil); !errors.Is(err, recap.ErrBadSummary) || s.Text != "" || len(m.requests()) != 2 {
 		t.Errorf("Summarize() = %+v, %v after %d requests, want ErrBadSummary after 2", s, err, len(m.requests()))
 	}
 }
@@ -170,24 +170,23 @@ func TestWhen(t *testing.T) {
 		c.When = when
 		a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: c})
 		for i, n := range []int{4, 10, 41} {
-			if got := a.NeedsSummary(sessions.History{Messages: talk(n)}); got != want[i] {
+			if got := a.Level(sessions.History{Messages: talk(n)}) == recap.Due; got != want[i] {
 				t.Errorf("%s: NeedsSummary of %d messages = %v, want %v", when, n, got, want[i])
 			}
 		}
 	}
 	c.When = window.WhenAsk
 	a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: c})
-	for n, want := range map[int][3]bool{4: {false, false, false}, 10: {false, false, true}, 41: {false, true, true}} {
-		h := sessions.History{Messages: talk(n)}
-		if got := [3]bool{a.NeedsSummary(h), a.AsksForSummary(h), a.CanSummarize(h)}; got != want {
-			t.Errorf("ask: needs, asks, can of %d messages = %v, want %v", n, got, want)
+	for n, want := range map[int]recap.Level{4: recap.Nothing, 10: recap.Possible, 41: recap.Choice} {
+		if got := a.Level(sessions.History{Messages: talk(n)}); got != want {
+			t.Errorf("ask: Level of %d messages = %v, want %v", n, got, want)
 		}
 	}
-	if h := (sessions.History{Messages: talk(10), Omitted: 1}); !a.NeedsSummary(h) || a.AsksForSummary(h) {
+	if h := (sessions.History{Messages: talk(10), Omitted: 1}); a.Level(h) != recap.Due {
 		t.Error("ask: what a turn does not load waits for the person")
 	}
 	c.When, c.Trigger.MinMessages = window.WhenEveryTurn, 11
-	if a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: c}); a.NeedsSummary(sessions.History{Messages: talk(10)}) {
+	if a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: c}); a.Level(sessions.History{Messages: talk(10)}) == recap.Due {
 		t.Error("10 messages are summarised, and MinMessages is 11")
 	}
 }
@@ -242,7 +241,7 @@ func TestNewDuringACompaction(t *testing.T) {
 	m := newScript(t, say("ok"))
 	turn := turnOf("what now?")
 	turn.History = sessions.History{Generation: "20260301_001", Messages: long(200)}
-	turn.Compact = func(_ context.Context, _ *agent.Keep) (sessions.History, error) {
+	turn.Compact = func(_ context.Context, _ *window.Keep) (sessions.History, error) {
 		return sessions.History{Generation: "20260301_002", Summary: &sessions.Summary{Text: "ANOTHER TALK", CoversSeq: 200}}, nil
 	}
 	runUnsummarised(t, newAgent(t, m, agent.Options{ContextWindow: 8000}), turn)

@@ -179,6 +179,12 @@ func (e *ModelError) Error() string {
 // Unwrap returns the cause.
 func (e *ModelError) Unwrap() error { return e.Err }
 
+// Passing reports whether the failure may pass by itself, and how long the server
+// wants to be left alone.
+func (e *ModelError) Passing() (after time.Duration, passes bool) {
+	return e.After, e.Kind == ErrorTemporary
+}
+
 // Spec describes a tool to the model and to the loop.
 type Spec struct {
 	Name        string

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -17,7 +18,7 @@ import (
 func compactable(history int, compactions *int) agent.Turn {
 	turn := turnOf("what now?")
 	turn.History.Messages = long(history)
-	turn.Compact = func(_ context.Context, _ *agent.Keep) (sessions.History, error) {
+	turn.Compact = func(_ context.Context, _ *window.Keep) (sessions.History, error) {
 		*compactions++
 		h := sessions.History{Summary: &sessions.Summary{Text: "THE SUMMARY", CoversSeq: int64(history - 4)}}
 		h.Messages = turn.History.Messages[history-4:]
@@ -153,9 +154,9 @@ func TestCase27Case29CompactsBeforeSending(t *testing.T) {
 		turn := turnOf("what now?")
 		turn.History.Messages = []sessions.Message{{Seq: 1, Role: sessions.RoleUser, Content: strings.Repeat("word ", 20_000)}}
 		asked := 0
-		turn.Compact = func(_ context.Context, _ *agent.Keep) (sessions.History, error) {
+		turn.Compact = func(_ context.Context, _ *window.Keep) (sessions.History, error) {
 			asked++
-			return sessions.History{}, agent.ErrNothingToSummarize
+			return sessions.History{}, recap.ErrNothingToSummarize
 		}
 		run(t, newAgent(t, m, agent.Options{ContextWindow: 8000}), turn)
 		req := m.requests()[0]

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -82,9 +83,9 @@ func TestHugeCallInATurn(t *testing.T) {
 			m := newScript(t, call(fmt.Sprintf(`c1 write {"text":%q}`, test.arguments)), say("Done."))
 			turn := turnOf("Write it down.")
 			turn.History = sessions.History{Generation: "g", Messages: talk(118)}
-			turn.Compact = func(context.Context, *agent.Keep) (sessions.History, error) {
+			turn.Compact = func(context.Context, *window.Keep) (sessions.History, error) {
 				t.Error("a summary was asked for")
-				return turn.History, agent.ErrNothingToSummarize
+				return turn.History, recap.ErrNothingToSummarize
 			}
 			run(t, newAgent(t, m, agent.Options{ContextWindow: 32_768}, write), turn)
 			req := m.requests()[1]

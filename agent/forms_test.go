@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -29,7 +30,7 @@ func TestCase18SectionsInAnyForm(t *testing.T) {
 	} {
 		m := newScript(t, say(text))
 		s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), sessions.History{Messages: talk(20)}, nil)
-		if s.Text != want || (err == nil) != (want != "") || err != nil && !errors.Is(err, agent.ErrBadSummary) {
+		if s.Text != want || (err == nil) != (want != "") || err != nil && !errors.Is(err, recap.ErrBadSummary) {
 			t.Errorf("Summarize() of %q = %q, %v, want %q", text, s.Text, err, want)
 		}
 		if n := len(m.requests()); (n == 1) != (want != "") || n > 2 {
@@ -65,11 +66,11 @@ func TestCase29ModelWithASmallerWindow(t *testing.T) {
 	for i := range h.Messages {
 		h.Messages[i].Content = strings.Repeat("word ", 220)
 	}
-	if a.NeedsSummary(h) {
+	if a.Level(h) == recap.Due {
 		t.Error("6,700 tokens are summarised for a window of 128,000")
 	}
 	h.Settings.Model = "small"
-	if !a.NeedsSummary(h) {
+	if a.Level(h) != recap.Due {
 		t.Error("6,700 tokens are not summarised for a window of 8,000")
 	}
 	if _, err := a.Summarize(t.Context(), h, nil); err != nil {
@@ -100,7 +101,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 		h := sessions.History{Messages: append(long(7), sessions.Message{Seq: 8, Role: sessions.RoleAssistant, Content: strings.Repeat("word ", 4000)})}
 		for cal, want := range map[*agent.Calibration]bool{&double: true, {}: false} {
 			a := newAgent(t, newScript(t, say("x")), agent.Options{ContextWindow: 10_000, Compaction: c, Calibration: cal})
-			if got := a.NeedsSummary(h); got != want {
+			if got := a.Level(h) == recap.Due; got != want {
 				t.Errorf("factor %.1f: NeedsSummary = %v, want %v", cal.Factor("scripted"), got, want)
 			}
 		}
@@ -217,7 +218,7 @@ func TestCustomPrompt(t *testing.T) {
 		c.Format, c.Prompt, c.MaxChars = format, "  Only write down prices.  ", 700
 		m := newScript(t, say("## Goal\nBees cost $129."))
 		_, err := newAgent(t, m, agent.Options{System: "Be kind.", Compaction: c}).Summarize(t.Context(), sessions.History{Messages: talk(20)}, nil)
-		if format == window.JSON != errors.Is(err, agent.ErrBadSummary) {
+		if format == window.JSON != errors.Is(err, recap.ErrBadSummary) {
 			t.Errorf("%s: Summarize() = %v", format, err)
 		}
 		system := m.requests()[0].System

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -21,9 +22,9 @@ func TestOrganizingEnds(t *testing.T) {
 			compactions := 0
 			turn := compactable(200, &compactions)
 			if made := turn.Compact; fails {
-				turn.Compact = func(ctx context.Context, keep *agent.Keep) (sessions.History, error) {
+				turn.Compact = func(ctx context.Context, keep *window.Keep) (sessions.History, error) {
 					_, err := made(ctx, keep)
-					return sessions.History{}, errors.Join(err, agent.ErrBadSummary)
+					return sessions.History{}, errors.Join(err, recap.ErrBadSummary)
 				}
 			}
 			var shown []agent.Progress
@@ -77,7 +78,7 @@ func TestSummaryOfWhatWasNotSeen(t *testing.T) {
 	h := sessions.History{Messages: talk(20)}
 	h.Messages[11].Seq = h.Messages[14].Seq
 	s, err := newAgent(t, newScript(t, say("They talked.")), agent.Options{Compaction: keeping(8)}).Summarize(t.Context(), h, nil)
-	if !errors.Is(err, agent.ErrUnseen) || !strings.Contains(err.Error(), ": 3 of those up to 114") || s.Text != "" {
+	if !errors.Is(err, recap.ErrUnseen) || !strings.Contains(err.Error(), ": 3 of those up to 114") || s.Text != "" {
 		t.Errorf("Summarize() = %q, %v; want ErrUnseen about 3 messages", s.Text, err)
 	}
 }
@@ -131,7 +132,7 @@ func TestFewOldMessagesAreNoReason(t *testing.T) {
 		}
 		msgs = append(append(msgs, group), results...)
 		a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: keeping(12)})
-		if got := a.NeedsSummary(sessions.History{Messages: msgs}); got != want {
+		if got := a.Level(sessions.History{Messages: msgs}) == recap.Due; got != want {
 			t.Errorf("NeedsSummary() = %v with %d messages that a summary could stand for, want %v", got, old, want)
 		}
 	}

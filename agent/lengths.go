@@ -79,11 +79,6 @@ func (a *Agent) learned(m served, window int) int {
 // say, or less where its server refused less.
 func (a *Agent) windowOf(name string) int { return a.learned(answering(name), a.sizeOf(name)) }
 
-// summarizerWindow is the same for the model that writes summaries.
-func (a *Agent) summarizerWindow() int {
-	return a.learned(a.summarizing(), a.opts.SummarizerWindow)
-}
-
 // windowFor is window, or the smaller one of the model of that name in which a
 // request of so many tokens, as we count them, leaves just the room for its
 // answer.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -122,14 +123,14 @@ func TestLearnedLengthStartsSummaries(t *testing.T) {
 	for window.Estimate(h.Messages) > 4000 {
 		h.Messages = h.Messages[1:]
 	}
-	if a.NeedsSummary(h) {
+	if a.Level(h) == recap.Due {
 		t.Fatal("NeedsSummary() = true before anything is known of the window")
 	}
 	s.following(t, a, 1)
 	if s.refused == 0 {
 		t.Fatal("nothing was refused, so this shows nothing")
 	}
-	if !a.NeedsSummary(h) {
+	if a.Level(h) != recap.Due {
 		t.Error("NeedsSummary() = false, although the server does not take that much")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -90,7 +91,7 @@ func TestMaxMessagesBackground(t *testing.T) {
 		turns, each int
 		want        bool
 	}{{9, 2, false}, {10, 2, true}, {4, 4, false}, {5, 4, true}, {3, 6, true}} {
-		if got := a.NeedsSummary(turns(test.turns, test.each)); got != test.want {
+		if got := a.Level(turns(test.turns, test.each)) == recap.Due; got != test.want {
 			t.Errorf("NeedsSummary() after %d turns of %d messages = %v, want %v", test.turns, test.each, got, test.want)
 		}
 	}
@@ -103,7 +104,7 @@ func TestMaxMessagesFarBelowTheTrigger(t *testing.T) {
 	c.MaxMessages = 20
 	a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: c})
 	for n, want := range map[int]bool{18: false, 20: true} {
-		if got := a.NeedsSummary(sessions.History{Messages: talk(n)}); got != want {
+		if got := a.Level(sessions.History{Messages: talk(n)}) == recap.Due; got != want {
 			t.Errorf("NeedsSummary() after %d messages of 20 = %v, want %v", n, got, want)
 		}
 	}
@@ -113,14 +114,14 @@ func TestMaxMessagesFarBelowTheTrigger(t *testing.T) {
 // the view is cut and says so, at the same place for many requests. A warning
 // comes with the failure and not with every turn after it.
 func TestMaxMessagesWithoutSummary(t *testing.T) {
-	for _, cause := range []error{agent.ErrBadSummary, agent.ErrSummaryRests} {
+	for _, cause := range []error{recap.ErrBadSummary, recap.ErrRests} {
 		m := newScript(t, say("ok"))
 		var log strings.Builder
 		a := newAgent(t, m, agent.Options{Compaction: windowed(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		turn := turnOf("what now?")
 		turn.History.Messages = long(40)
 		tried := 0
-		turn.Compact = func(_ context.Context, _ *agent.Keep) (sessions.History, error) {
+		turn.Compact = func(_ context.Context, _ *window.Keep) (sessions.History, error) {
 			tried++
 			return sessions.History{}, fmt.Errorf("no: %w", cause)
 		}
@@ -141,7 +142,7 @@ func TestMaxMessagesWithoutSummary(t *testing.T) {
 		if tried != 5 || len(first) != 1 {
 			t.Errorf("%d summaries tried in 5 turns, %d beginnings; want one each and one", tried, len(first))
 		}
-		if warned := strings.Contains(log.String(), "WARN"); warned != errors.Is(cause, agent.ErrBadSummary) {
+		if warned := strings.Contains(log.String(), "WARN"); warned != errors.Is(cause, recap.ErrBadSummary) {
 			t.Errorf("after %v the log says %q", cause, log.String())
 		}
 	}
@@ -194,7 +195,7 @@ func TestPrunedResultsTakeLittle(t *testing.T) {
 		p := window.DefaultPrune()
 		p.Off = off
 		a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: c, Prune: p, ContextWindow: 50_000})
-		if got := a.NeedsSummary(h); got != want {
+		if got := a.Level(h) == recap.Due; got != want {
 			t.Errorf("pruning off: %v, NeedsSummary() = %v, want %v", off, got, want)
 		}
 	}

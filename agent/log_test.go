@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -24,20 +25,20 @@ func TestTruncationIsLogged(t *testing.T) {
 		role := []sessions.Role{sessions.RoleUser, sessions.RoleAssistant}[i%2]
 		long.Messages = append(long.Messages, sessions.Message{Seq: int64(i + 1), Role: role, Content: strings.Repeat("secret words ", 60)})
 	}
-	fails := func(err error) func(context.Context, *agent.Keep) (sessions.History, error) {
-		return func(context.Context, *agent.Keep) (sessions.History, error) { return sessions.History{}, err }
+	fails := func(err error) func(context.Context, *window.Keep) (sessions.History, error) {
+		return func(context.Context, *window.Keep) (sessions.History, error) { return sessions.History{}, err }
 	}
-	same := func(context.Context, *agent.Keep) (sessions.History, error) { return long, nil }
+	same := func(context.Context, *window.Keep) (sessions.History, error) { return long, nil }
 	for name, tt := range map[string]struct {
 		c       window.Compaction
-		compact func(context.Context, *agent.Keep) (sessions.History, error)
+		compact func(context.Context, *window.Keep) (sessions.History, error)
 		h       sessions.History
 		want    string
 	}{
 		"it fits":     {c, same, sessions.History{}, ""},
-		"nothing old": {c, fails(agent.ErrNothingToSummarize), long, `level=INFO msg="context truncated" key=%s reason="no old messages to summarise"`},
+		"nothing old": {c, fails(recap.ErrNothingToSummarize), long, `level=INFO msg="context truncated" key=%s reason="no old messages to summarise"`},
 		"it failed":   {c, fails(errors.New("no")), long, `level=INFO msg="context truncated" key=%s reason="the summary failed"`},
-		"it rests":    {c, fails(agent.ErrSummaryRests), long, `level=DEBUG msg="context truncated" key=%s reason="summaries rest after one that failed"`},
+		"it rests":    {c, fails(recap.ErrRests), long, `level=DEBUG msg="context truncated" key=%s reason="summaries rest after one that failed"`},
 		"too long":    {c, same, long, `level=INFO msg="context truncated" key=%s reason="too long in spite of a summary"`},
 		"off":         {off, same, long, `level=DEBUG msg="context truncated" key=%s reason="summaries are off"`},
 		"a job":       {c, nil, long, `level=INFO msg="context truncated" key=%s reason="no transcript"`},

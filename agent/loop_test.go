@@ -54,7 +54,7 @@ func loopOf(t *testing.T, s setting, steps, result int, summaries bool, count fu
 		})
 	}
 	turn.History.FirstSeq = 1
-	turn.Compact = func(_ context.Context, keep *agent.Keep) (sessions.History, error) {
+	turn.Compact = func(_ context.Context, keep *window.Keep) (sessions.History, error) {
 		h := turn.History
 		first := window.CutAt(h.Messages, *keep)
 		h.Summary = &sessions.Summary{Text: strings.Repeat("It is as we said. ", 100), CoversSeq: int64(first)}

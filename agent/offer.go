@@ -147,7 +147,7 @@ func (a *Agent) framing(name string, h *sessions.History, channel string, summar
 		}
 		stamped = a.stamping(strings.TrimSpace(prompt + "\n\n" + noteToolless))
 	}
-	return window.NewFrame(stamped, channel, summary, a.compacting.Load().Render), o
+	return window.NewFrame(stamped, channel, summary, a.Compaction().Render), o
 }
 
 // noteToolless is in the prompt of a model that is offered no tools, which other

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/channels"
 	"dragoman/sessions"
 )
@@ -126,7 +127,7 @@ func TestSilentCut(t *testing.T) {
 	if size > real {
 		t.Errorf("the last request has %d tokens, and its server reads %d", size, real)
 	}
-	if !a.NeedsSummary(sessions.History{Messages: history}) {
+	if a.Level(sessions.History{Messages: history}) != recap.Due {
 		t.Error("no summary is wanted")
 	}
 }

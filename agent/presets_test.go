@@ -37,7 +37,7 @@ func (c *chat) say(text string) agent.Result {
 	turn.ID = fmt.Sprint("turn-", c.turns)
 	turn.History = c.h
 	turn.History.Messages = slices.Clone(c.h.Messages)
-	turn.Compact = func(ctx context.Context, keep *agent.Keep) (sessions.History, error) {
+	turn.Compact = func(ctx context.Context, keep *window.Keep) (sessions.History, error) {
 		err := c.compact(ctx, keep)
 		return c.h, err
 	}
@@ -49,7 +49,7 @@ func (c *chat) say(text string) agent.Result {
 		c.all = append(c.all, m)
 		c.h.Messages = append(c.h.Messages, m)
 	}
-	if c.a.NeedsSummary(c.h) {
+	if c.a.Level(c.h) == recap.Due {
 		if err := c.compact(c.t.Context(), nil); err != nil {
 			c.t.Errorf("turn %d: Summarize() = %v", c.turns, err)
 		}
@@ -57,7 +57,7 @@ func (c *chat) say(text string) agent.Result {
 	return res
 }
 
-func (c *chat) compact(ctx context.Context, keep *agent.Keep) error {
+func (c *chat) compact(ctx context.Context, keep *window.Keep) error {
 	s, err := c.a.Summarize(ctx, c.h, keep)
 	if err != nil {
 		return err

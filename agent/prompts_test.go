@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -82,7 +83,7 @@ func TestOwnSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	contains(t, "the next request", m.requests()[1].Messages[0].Content, "<previous_summary>", `"topic": "Prices"`)
-	if _, err := a.Summarize(t.Context(), h, nil); !errors.Is(err, agent.ErrBadSummary) {
+	if _, err := a.Summarize(t.Context(), h, nil); !errors.Is(err, recap.ErrBadSummary) {
 		t.Errorf("Summarize() = %v, want ErrBadSummary: the topic is missing", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -157,7 +158,7 @@ func (r *run) budget() int { return r.budgetIn(r.a.windowOf(r.model.Name())) }
 
 // budgetIn is the same in a window of so many tokens.
 func (r *run) budgetIn(size int) int {
-	n := r.a.room(r.model.Name(), size-r.a.answerReserve(size)) - r.fixed - omissionTokens
+	n := r.a.room(r.model.Name(), size-window.Reserve(size, r.a.opts.MaxTokens)) - r.fixed - omissionTokens
 	n = max(n, size/8)
 	if r.most > 0 {
 		n = min(n, r.most)
@@ -259,7 +260,7 @@ func (r *run) noteCut(ctx context.Context) {
 	switch {
 	case r.t.Compact == nil:
 		why = cutNoTranscript
-	case r.a.compacting.Load().When == window.WhenOff:
+	case r.a.Compaction().When == window.WhenOff:
 		level, why = slog.LevelDebug, cutOff // as it was wanted, in every turn
 	case why == cutRests:
 		level = slog.LevelDebug // the turn in which it failed has said it
@@ -278,9 +279,9 @@ const noteCompacting = "Organizing the conversation…"
 // compact has the history summarised, except for what keep says or usually
 // stays, and goes on with what it is then. It fails only if the turn is
 // stopped: without a summary, the view is cut.
-func (r *run) compact(ctx context.Context, keep *Keep) error {
+func (r *run) compact(ctx context.Context, keep *window.Keep) error {
 	r.compactTried = true
-	if r.t.Compact == nil || r.a.compacting.Load().When == window.WhenOff {
+	if r.t.Compact == nil || r.a.Compaction().When == window.WhenOff {
 		return nil
 	}
 	said := strings.Join(r.said, "\n\n")
@@ -291,16 +292,16 @@ func (r *run) compact(ctx context.Context, keep *Keep) error {
 		return stop
 	}
 	switch {
-	case errors.Is(err, ErrNothingToSummarize):
+	case errors.Is(err, recap.ErrNothingToSummarize):
 		r.whyUncut = cutNothingOld
 		return nil
 	case err != nil:
 		level := slog.LevelWarn
 		r.whyUncut = cutFailed
-		if errors.Is(err, ErrLongSummary) {
+		if errors.Is(err, recap.ErrLongSummary) {
 			r.whyUncut = cutLittle
 		}
-		if errors.Is(err, ErrSummaryRests) {
+		if errors.Is(err, recap.ErrRests) {
 			level, r.whyUncut = slog.LevelDebug, cutRests // there was a warning when it failed
 		}
 		r.a.log.Log(ctx, level, "the conversation could not be summarised, older messages are left out of the request",

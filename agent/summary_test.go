@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -75,14 +76,14 @@ func TestCase16Trigger(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := newAgent(t, newScript(t, say("x")), agent.Options{ContextWindow: 10_000})
-			if got := a.NeedsSummary(test.h); got != test.want {
+			if got := a.Level(test.h) == recap.Due; got != test.want {
 				t.Errorf("NeedsSummary() = %v, want %v", got, test.want)
 			}
 		})
 	}
 	t.Run("options", func(t *testing.T) {
 		a := newAgent(t, newScript(t, say("x")), agent.Options{Compaction: window.Presets["picoclaw"]})
-		if a.NeedsSummary(sessions.History{Messages: talk(20)}) || !a.NeedsSummary(sessions.History{Messages: talk(21)}) {
+		if a.Level(sessions.History{Messages: talk(20)}) == recap.Due || a.Level(sessions.History{Messages: talk(21)}) != recap.Due {
 			t.Error("NeedsSummary does not change between 20 and 21 messages")
 		}
 	})
@@ -193,18 +194,18 @@ func TestCase18FailsClosed(t *testing.T) {
 		want    error
 		calls   int
 	}{
-		"nothing":              {sessions.History{}, []reply{say("x")}, agent.ErrNothingToSummarize, 0},
-		"all of it stays":      {sessions.History{Messages: talk(8)}, []reply{say("x")}, agent.ErrNothingToSummarize, 0},
-		"only orphans":         {sessions.History{Messages: append([]sessions.Message{{Role: sessions.RoleTool, Content: "x"}}, talk(8)...)}, []reply{say("x")}, agent.ErrNothingToSummarize, 0},
-		"not all is loaded":    {sessions.History{Messages: talk(20), Omitted: 1}, []reply{say("x")}, agent.ErrPartialHistory, 0},
-		"empty":                {sessions.History{Messages: talk(20)}, []reply{say("")}, agent.ErrBadSummary, 2},
-		"blank":                {sessions.History{Messages: talk(20)}, []reply{say(" \n")}, agent.ErrBadSummary, 2},
-		"reasoning only":       {sessions.History{Messages: talk(20)}, []reply{say("<think>well</think>")}, agent.ErrBadSummary, 2},
-		"cut":                  {sessions.History{Messages: talk(20)}, []reply{answer(response("half of", "length"))}, agent.ErrBadSummary, 2},
-		"filtered":             {sessions.History{Messages: talk(20)}, []reply{answer(response("half of", "content_filter"))}, agent.ErrBadSummary, 2},
-		"a tool call":          {sessions.History{Messages: talk(20)}, []reply{call("a get {}")}, agent.ErrBadSummary, 2},
-		"text and a tool call": {sessions.History{Messages: talk(20)}, []reply{answer(response("so", "stop", parseCalls([]string{"a get {}"})...))}, agent.ErrBadSummary, 2},
-		"far too long, twice":  {sessions.History{Messages: talk(20)}, []reply{say(strings.Repeat("word ", 9000))}, agent.ErrBadSummary, 2},
+		"nothing":              {sessions.History{}, []reply{say("x")}, recap.ErrNothingToSummarize, 0},
+		"all of it stays":      {sessions.History{Messages: talk(8)}, []reply{say("x")}, recap.ErrNothingToSummarize, 0},
+		"only orphans":         {sessions.History{Messages: append([]sessions.Message{{Role: sessions.RoleTool, Content: "x"}}, talk(8)...)}, []reply{say("x")}, recap.ErrNothingToSummarize, 0},
+		"not all is loaded":    {sessions.History{Messages: talk(20), Omitted: 1}, []reply{say("x")}, recap.ErrPartialHistory, 0},
+		"empty":                {sessions.History{Messages: talk(20)}, []reply{say("")}, recap.ErrBadSummary, 2},
+		"blank":                {sessions.History{Messages: talk(20)}, []reply{say(" \n")}, recap.ErrBadSummary, 2},
+		"reasoning only":       {sessions.History{Messages: talk(20)}, []reply{say("<think>well</think>")}, recap.ErrBadSummary, 2},
+		"cut":                  {sessions.History{Messages: talk(20)}, []reply{answer(response("half of", "length"))}, recap.ErrBadSummary, 2},
+		"filtered":             {sessions.History{Messages: talk(20)}, []reply{answer(response("half of", "content_filter"))}, recap.ErrBadSummary, 2},
+		"a tool call":          {sessions.History{Messages: talk(20)}, []reply{call("a get {}")}, recap.ErrBadSummary, 2},
+		"text and a tool call": {sessions.History{Messages: talk(20)}, []reply{answer(response("so", "stop", parseCalls([]string{"a get {}"})...))}, recap.ErrBadSummary, 2},
+		"far too long, twice":  {sessions.History{Messages: talk(20)}, []reply{say(strings.Repeat("word ", 9000))}, recap.ErrBadSummary, 2},
 		"an error":             {sessions.History{Messages: talk(20)}, []reply{fail(refused)}, refused, 1},
 		"temporary errors":     {sessions.History{Messages: talk(20)}, []reply{fail(modelError(agent.ErrorTemporary, 0))}, nil, 4},
 	} {

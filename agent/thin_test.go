@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
@@ -40,7 +41,7 @@ func TestCase18AnswersThatAreNoSummary(t *testing.T) {
 			m := newScript(t, answer(test.answer))
 			s, err := newAgent(t, m, agent.Options{Compaction: keeping(8)}).Summarize(t.Context(),
 				sessions.History{Messages: test.msgs, Summary: test.old}, nil)
-			if !errors.Is(err, agent.ErrBadSummary) || s.Text != "" {
+			if !errors.Is(err, recap.ErrBadSummary) || s.Text != "" {
 				t.Errorf("Summarize() = %q, %v, want ErrBadSummary", s.Text, err)
 			}
 			if n := len(m.requests()); n != test.calls {
@@ -115,10 +116,10 @@ func TestSummaryLongerThanTheTalk(t *testing.T) {
 		err     error
 	}{
 		{"a little, of short messages", keeping(8), nil, []string{little}, strings.TrimSpace(little), nil},
-		{"twice", keeping(8), nil, []string{endless, endless}, "", agent.ErrLongSummary},
+		{"twice", keeping(8), nil, []string{endless, endless}, "", recap.ErrLongSummary},
 		{"once", keeping(8), nil, []string{endless, theyTalked}, theyTalked, nil},
-		{"and then nothing", keeping(8), nil, []string{endless, ""}, "", agent.ErrBadSummary},
-		{"and then a refusal", keeping(8), nil, []string{endless, "I cannot do that."}, "", agent.ErrBadSummary},
+		{"and then nothing", keeping(8), nil, []string{endless, ""}, "", recap.ErrBadSummary},
+		{"and then a refusal", keeping(8), nil, []string{endless, "I cannot do that."}, "", recap.ErrBadSummary},
 		{"but not than the one before and the talk", keeping(8), old, []string{endless}, strings.TrimSpace(endless), nil},
 		{"where the number of messages is bounded", bounded, nil, []string{endless}, strings.TrimSpace(endless), nil},
 	} {
@@ -146,7 +147,7 @@ func TestRefusalInPlaceOfAShorterOne(t *testing.T) {
 	c.Format, c.MaxChars = window.Concise, 500
 	m := newScript(t, say(strings.Repeat(theyTalked+" ", 10)), say("I'm sorry, but I can't do that."))
 	s, err := newAgent(t, m, agent.Options{Compaction: c}).Summarize(t.Context(), sessions.History{Messages: talk(40)}, nil)
-	if !errors.Is(err, agent.ErrBadSummary) || s.Text != "" {
+	if !errors.Is(err, recap.ErrBadSummary) || s.Text != "" {
 		t.Errorf("Summarize() = %q, %v after %d requests, want ErrBadSummary", s.Text, err, len(m.requests()))
 	}
 }

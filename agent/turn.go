@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 
+	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/sessions"
 )
@@ -50,10 +51,10 @@ type Turn struct {
 	// Compact, if not nil, summarises the conversation and returns what its
 	// history is then. It is called when a request does not fit, before it is
 	// sent or after the server refused it; what the turn itself has said and
-	// done so far is no part of it. keep is for [Agent.Summarize], and may be
-	// nil. On an error, which may be [ErrNothingToSummarize], the turn goes on
+	// done so far is no part of it. keep is for [recap.Summarizer.Summarize], and may be
+	// nil. On an error, which may be [recap.ErrNothingToSummarize], the turn goes on
 	// with the history that it has and leaves older messages out of its requests.
-	Compact func(ctx context.Context, keep *Keep) (sessions.History, error)
+	Compact func(ctx context.Context, keep *window.Keep) (sessions.History, error)
 }
 
 // Progress is a sign of life of a running turn.

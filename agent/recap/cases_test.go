@@ -222,7 +222,7 @@ func tasks(t *testing.T) map[window.Format]*recap.Task {
 	t.Helper()
 	all := make(map[window.Format]*recap.Task)
 	for _, f := range []window.Format{window.Concise, window.Sections, window.JSON} {
-		task, err := recap.New(window.Compaction{Format: f})
+		task, err := recap.NewTask(window.Compaction{Format: f})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ var tea = recap.Talk{Messages: []sessions.Message{
 
 func taskOf(t testing.TB, c window.Compaction) *recap.Task {
 	t.Helper()
-	task, err := recap.New(c)
+	task, err := recap.NewTask(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,16 @@
-// Package recap owns summaries: what a model is told to write, how its answer is
-// read, and whether that may take the place of messages.
+// Package recap owns summaries. A [Task] says what a model is told to write, and
+// whether its answer may take the place of messages. A [Summarizer] decides when a
+// conversation is due and how much of it stays word for word, and has the summary
+// written. [Summaries] do that for all conversations, store what comes of it, and
+// tell the person who asked.
 //
 // The promise: [Task.Read] returns a summary only if it speaks of the
-// conversation. What is refused comes back as a *[Flaw], which says what to tell
-// the model; whoever asks keeps every message until a summary is good. All of it
-// is pure: nothing here calls a model, keeps state or starts a goroutine, and a
-// Task is safe for concurrent use.
+// conversation, [Summarizer.Summarize] only if the model was shown every message
+// that it stands for. Until one is stored every message is kept. After a failure
+// the conversation's summaries rest for a while.
+//
+// Goroutines: Summaries start one for each summary in the background, of which
+// [Host.Slots] run at once. All have ended when [Summaries.Wait] returns.
 package recap
 
 import (
@@ -56,8 +61,8 @@ type Task struct {
 	own map[string]bool
 }
 
-// New reads what c says about summaries. An error wraps a *[window.Flaw].
-func New(c window.Compaction) (*Task, error) {
+// NewTask reads what c says about summaries. An error wraps a *[window.Flaw].
+func NewTask(c window.Compaction) (*Task, error) {
 	t := &Task{compaction: c}
 	var err error
 	if t.template, err = window.ParseTemplate(c.UserPrompt); err != nil {
@@ -132,6 +137,7 @@ func (f *Flaw) Error() string { return "recap: the summary " + f.What }
 // Answer is what a model wrote when it was asked for a summary.
 type Answer struct {
 	Text   string // with thoughts and all
+	Shown  string // the request's text, as the model got it
 	Finish string // why it ended, as [agent.Response] has it
 	// Refused says that the server marks it as a refusal, Called that it calls
 	// tools.

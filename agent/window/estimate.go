@@ -172,6 +172,15 @@ func Calibrate(factor float64, reported, counted int) float64 {
 	return factor + newestShare*(ratio-factor)
 }
 
+// Reserve is how much of a window of so many tokens is left free for the answer,
+// which has at most so many, if that is not 0.
+func Reserve(window, answer int) int {
+	if answer > 0 {
+		return min(answer, window/2)
+	}
+	return min(4096, window/8)
+}
+
 type class byte
 
 const (

@@ -61,7 +61,7 @@ var Table = []Rule{
 	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/spool", "sessions/dispatch", "sessions/rows", "sessions/engine"}},
 
 	{Package: "agent", Imports: []string{"agent/recap", "agent/window", "agent/output", "sessions", "channels"}},
-	{Package: "agent/recap", Imports: []string{"agent/output", "agent/window", "sessions"}},
+	{Package: "agent/recap", Imports: []string{"agent/output", "agent/window", "sessions", "channels"}},
 	{Package: "agent/output", Imports: []string{"agent/window", "sessions"}},
 	{Package: "agent/window", Imports: []string{"sessions"}, Tests: []string{"channels"}},
 	{Package: "agent/agenttest/**", ForTests: true, Imports: []string{"agent", "agent/window", "sessions", "channels", "agent/agenttest/**", "internal/testkit"}},
@@ -89,7 +89,7 @@ var Table = []Rule{
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
 	// It reads the table of presets, which is plain data.
 	{Package: "internal/config", Imports: []string{"channels", "agent/window"}, Tests: []string{"heartbeat", "agent/tools", "internal/event"}},
-	{Package: "internal/gateway", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "agent/window"}},
+	{Package: "internal/gateway", Imports: join(domain, "agent/recap", "agent/window", "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts"}},
 	{Package: "internal/httpapi", Imports: join(domain, "internal/event", "internal/metrics", "sessions/erasure")},
 	// The page and the channel behind it are two sides of one thing.
 	{Package: "internal/console", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"channels/web", "channels/live", "channels/whatsapp"}},

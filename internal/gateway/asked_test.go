@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -294,7 +295,7 @@ func TestCompactWhereSummariesAreOff(t *testing.T) {
 func TestCompactOfAShortTalk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, ag := compacting(t, window.Presets["picoclaw"], 32768)
-		ag.fail = fmt.Errorf("test: %w", agent.ErrLongSummary)
+		ag.fail = fmt.Errorf("test: %w", recap.ErrLongSummary)
 		w.talk(8)
 		w.say("1", "/compact")
 		time.Sleep(time.Second)

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/channels"
 	"dragoman/sessions"
 )
@@ -32,8 +32,8 @@ func TestCompactBehindARunningSummary(t *testing.T) {
 	}{
 		"done":               {nil, nothingElse, []string{busy}},
 		"failed":             {errors.New("model down"), nothingElse, []string{busy, failed}},
-		"nothing to do":      {fmt.Errorf("test: %w", agent.ErrNothingToSummarize), nothingElse, []string{busy, nothing}},
-		"nothing, after all": {agent.ErrNothingToSummarize, func(_ *testing.T, w *world) { w.say("1", "/compact") }, []string{busy, busy, nothing}},
+		"nothing to do":      {fmt.Errorf("test: %w", recap.ErrNothingToSummarize), nothingElse, []string{busy, nothing}},
+		"nothing, after all": {recap.ErrNothingToSummarize, func(_ *testing.T, w *world) { w.say("1", "/compact") }, []string{busy, busy, nothing}},
 		"a new conversation": {nil, func(_ *testing.T, w *world) { w.say("1", "/new") }, []string{busy, began, changed}},
 		"summarised elsewhere": {nil, func(t *testing.T, w *world) {
 			h := w.history("1")

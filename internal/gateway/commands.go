@@ -58,7 +58,7 @@ func (g *Gateway) command(ctx context.Context, m channels.Inbound, name string) 
 	case "compact":
 		answered := make(chan struct{})
 		defer close(answered)
-		text, err := g.compactText(ctx, m, answered)
+		text, err := g.summaries.Ask(ctx, m, answered)
 		if err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func (g *Gateway) helpText() string {
 	var b strings.Builder
 	b.WriteString("Write to me as you would to a person. I remember our conversation, and I can use tools.\n\n")
 	for _, c := range Commands() {
-		if c.Name != "start" && (c.Name != "compact" || g.agent.Summarizes()) {
+		if c.Name != "start" && (c.Name != "compact" || !g.summaries.Off()) {
 			fmt.Fprintf(&b, "- /%s: %s\n", c.Name, c.Help)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
@@ -31,7 +32,7 @@ type noting struct {
 	fail  error
 }
 
-func (n *noting) Summarize(ctx context.Context, h sessions.History, keep *agent.Keep) (sessions.Summary, error) {
+func (n *noting) Summarize(ctx context.Context, h sessions.History, keep *window.Keep) (sessions.Summary, error) {
 	n.mu.Lock()
 	n.calls++
 	n.mu.Unlock()
@@ -300,7 +301,7 @@ func TestLostMessagesAreCounted(t *testing.T) {
 	}{
 		"the store": {func(w *world, _ *gateway.Binding, _ *gateway.Options) { w.store = forgetful{w.mem} }, "2"},
 		"the agent": {func(w *world, _ *gateway.Binding, _ *gateway.Options) {
-			w.real.(*noting).fail = fmt.Errorf("it is so: %w", agent.ErrUnseen)
+			w.real.(*noting).fail = fmt.Errorf("it is so: %w", recap.ErrUnseen)
 		}, "1"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -153,7 +153,9 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		}
 		r.name(t.Replies)
 		r.g.underway.finishes(r.claim.Key, t.Replies)
-		t.Replies = append(t.Replies, r.choice(t)...)
+		if say := r.g.summaries.Choice(r.history, r.historyAfter(t)); say != "" {
+			t.Replies = append(t.Replies, r.g.split(r.claim.Key, r.g.spell(r.claim.Key, say), r.rows[len(r.rows)-1].Inbound)...)
+		}
 	}
 	wait := backoff{base: 200 * time.Millisecond, most: 30 * time.Second}
 	for {
@@ -182,15 +184,21 @@ func (r *run) store(ctx context.Context, t sessions.Turn) error {
 	return err
 }
 
+// historyAfter is what the conversation is with t in it. The turn is over: nobody
+// else adds to its history.
+func (r *run) historyAfter(t sessions.Turn) sessions.History {
+	h := r.history
+	h.Messages = append(h.Messages, t.Messages...)
+	return h
+}
+
 // settled follows a commit: wake whoever delivers, and see whether the
 // conversation needs a summary.
 func (r *run) settled(ctx context.Context, t sessions.Turn) {
 	if r.job == nil {
 		r.named(ctx)
 		r.saved(t)
-		h := r.history
-		h.Messages = append(h.Messages, t.Messages...)
-		r.g.considerSummary(r.claim.Key, h)
+		r.g.summaries.AfterTurn(r.claim.Key, r.historyAfter(t))
 		return
 	}
 	for _, reply := range t.Replies {

@@ -12,9 +12,8 @@
 // Goroutines: [Gateway.Run] owns one per channel, the store's one per key that
 // has work, one attendant per running turn (typing, previews, command
 // answers), a few per turn while it fetches the files that came with its
-// messages, one that deletes old conversations, and at most
-// [Options.Summarizers] that summarise. All of them have
-// ended when Run returns.
+// messages, one that deletes old conversations, and those of
+// [recap.Summaries]. All of them have ended when Run returns.
 package gateway
 
 import (
@@ -28,28 +27,15 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/channels"
 	"dragoman/sessions"
 )
 
-// Agent is the part of *agent.Agent that the gateway calls.
+// Agent is the part of *agent.Agent that the gateway and its summaries call.
 type Agent interface {
 	Run(ctx context.Context, t agent.Turn) (agent.Result, error)
-	NeedsSummary(h sessions.History) bool
-	Summarize(ctx context.Context, h sessions.History, keep *agent.Keep) (sessions.Summary, error)
-	// Summarizes reports whether summaries are made at all.
-	Summarizes() bool
-	// AsksForSummary reports whether the person is to choose between a summary
-	// and a new conversation, CanSummarize whether a summary would change
-	// anything.
-	AsksForSummary(h sessions.History) bool
-	CanSummarize(h sessions.History) bool
-	// Tokens is what h takes of a request, its summary included and the system
-	// prompt not.
-	Tokens(h sessions.History) int
-	// Fill is what a whole request with h takes of its model's window, and the
-	// window.
-	Fill(h sessions.History) (tokens, limit int)
+	recap.Writer
 }
 
 // Store is the part of sessions.Store that the gateway calls.
@@ -104,7 +90,7 @@ type Gateway struct {
 	resting    resting
 	outcomes   outcomes
 	cures      cures
-	sums       summaries
+	summaries  *recap.Summaries
 	albums     albums
 	busy       busy
 }
@@ -120,7 +106,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		strikes:  limiter{perMinute: opts.RatePerMinute, now: opts.Now},
 		crowd:    limiter{perMinute: turnedAwayPerMinute, now: opts.Now},
 	}
-	g.sums.init(opts.Summarizers)
+	g.summaries = g.newSummaries()
 	for _, b := range bindings {
 		name := b.Channel.Name()
 		if name == HeartbeatChannel {
@@ -171,7 +157,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	end()
 	stopSweep()
 	wg.Wait()
-	g.sums.wait()
+	g.summaries.Wait()
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}

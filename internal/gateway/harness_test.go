@@ -15,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"dragoman/agent"
+	"dragoman/agent/recap"
+	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
 	"dragoman/sessions"
@@ -163,11 +165,17 @@ func (s *scripted) asked() []agent.Turn {
 	return slices.Clone(s.turns)
 }
 
-func (s *scripted) NeedsSummary(h sessions.History) bool { return s.needs != nil && s.needs(h) }
+func (s *scripted) Compaction() window.Compaction { return window.Compaction{When: window.WhenAuto} }
 
-func (s *scripted) Summarizes() bool                     { return true }
-func (s *scripted) AsksForSummary(sessions.History) bool { return false }
-func (s *scripted) CanSummarize(sessions.History) bool   { return s.can }
+func (s *scripted) Level(h sessions.History) recap.Level {
+	switch {
+	case s.needs != nil && s.needs(h):
+		return recap.Due
+	case s.can:
+		return recap.Possible
+	}
+	return recap.Nothing
+}
 
 func (s *scripted) Fill(h sessions.History) (tokens, limit int) { return s.Tokens(h), 1000 }
 
@@ -183,7 +191,7 @@ func (s *scripted) Tokens(h sessions.History) int {
 	return n
 }
 
-func (s *scripted) Summarize(ctx context.Context, h sessions.History, _ *agent.Keep) (sessions.Summary, error) {
+func (s *scripted) Summarize(ctx context.Context, h sessions.History, _ *window.Keep) (sessions.Summary, error) {
 	return s.summarize(ctx, h)
 }
 

@@ -2,182 +2,99 @@ package gateway
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"time"
 
-	"dragoman/agent"
+	"dragoman/agent/recap"
 	"dragoman/channels"
+	"dragoman/internal/event"
+	"dragoman/sessions"
 )
 
-const (
-	summaryPause = 10 * time.Minute // after a failure, for that conversation
-	askedPause   = time.Minute      // the same if a person asks for the next one
-	// briefPause is the same after a failure that may pass by itself, as of a
-	// server that was restarted. It grows up to summaryPause.
-	briefPause = 10 * time.Second
-)
-
-// summaries runs summaries in the background: one at a time in a
-// conversation, a few at once over all.
-type summaries struct {
-	wg    sync.WaitGroup
-	slots chan struct{}
-	ctx   context.Context // ends in wait; a background task has no caller's context
-	stop  context.CancelFunc
-	mu    sync.Mutex
-	state map[channels.Key]*summaryState
+// newSummaries returns the owner of all summaries, which lives here.
+func (g *Gateway) newSummaries() *recap.Summaries {
+	return recap.NewSummaries(g.agent, transcript{g}, recap.Host{
+		Slots: g.opts.Summarizers, Tell: g.answerAsker, Done: g.compacted, Observer: g.opts.Observer, Logger: g.opts.Logger, Now: g.opts.Now,
+	})
 }
 
-// summaryState is kept while a summary is queued or being made, and after
-// failures.
-type summaryState struct {
-	queued   bool     // a background task waits for a slot
-	running  *summing // nil: none
-	failures int
-	failed   time.Time // when the last one did
-	notUntil time.Time // the next one by itself
-	// asker is the newest command that wants the summary which is queued or being
-	// made, to answer if it fails; nil: nobody asked.
-	asker *channels.Inbound
+// transcript is the store as summaries see it: see [recap.Transcript].
+type transcript struct{ g *Gateway }
+
+func (t transcript) Whole(ctx context.Context, k channels.Key) (sessions.History, error) {
+	h, err := t.g.store.History(ctx, k, sessions.HistoryLimit{})
+	return t.g.withModel(k, h), err
 }
 
-// summing is a summary that is being made. Its err may be read once ended is
-// closed.
-type summing struct {
-	ended chan struct{}
-	err   error
+func (t transcript) Loaded(ctx context.Context, k channels.Key) (sessions.History, error) {
+	return t.g.history(ctx, k)
 }
 
-// obstacle is why no summary is begun. The zero value is none.
-type obstacle struct {
-	busy bool // one of the conversation waits or runs already
-	// rests is how long none is begun after one that failed.
-	rests time.Duration
-}
-
-func (o obstacle) any() bool { return o != obstacle{} }
-
-// obstacle is what keeps a summary from being begun, under the lock. A person
-// who asks for one does not wait as long after a failure.
-func (st *summaryState) obstacle(now time.Time, asked bool) obstacle {
-	until := st.notUntil
-	if again := st.failed.Add(askedPause); asked && again.Before(until) {
-		until = again
+func (t transcript) AsLoaded(h sessions.History) sessions.History {
+	if n := len(h.Messages) - t.g.opts.HistoryMessages; n > 0 {
+		h.Messages, h.Omitted = h.Messages[n:], h.Omitted+n
 	}
-	return obstacle{busy: st.running != nil, rests: max(until.Sub(now), 0)}
+	return h
 }
 
-func (s *summaries) init(slots int) {
-	s.slots = make(chan struct{}, slots)
-	s.state = make(map[channels.Key]*summaryState)
-	s.ctx, s.stop = context.WithCancel(context.Background())
+func (t transcript) AddSummary(ctx context.Context, k channels.Key, s sessions.Summary) error {
+	return t.g.store.AddSummary(ctx, k, s)
 }
 
-// wait ends what runs; a summary that is not finished changes nothing.
-func (s *summaries) wait() {
-	s.stop()
-	s.wg.Wait()
+// history is what a turn of k starts from.
+func (g *Gateway) history(ctx context.Context, k channels.Key) (sessions.History, error) {
+	h, err := g.store.History(ctx, k, sessions.HistoryLimit{Messages: g.opts.HistoryMessages, Bytes: g.opts.HistoryBytes})
+	return steady(g.withModel(k, h)), err
 }
 
-// of is what is known of k, under the lock.
-func (s *summaries) of(k channels.Key) *summaryState {
-	st := s.state[k]
-	if st == nil {
-		st = &summaryState{}
-		s.state[k] = st
+// steadyStep is how far apart the places are where a history may begin that is
+// not whole.
+const steadyStep = 64
+
+// steady leaves out a little more of a history that is not whole, so that the
+// next turns begin at the same place: requests that begin elsewhere each time
+// have nothing in common.
+func steady(h sessions.History) sessions.History {
+	if h.Omitted == 0 || len(h.Messages) < 4*steadyStep {
+		return h
 	}
-	return st
+	n := int((steadyStep - h.Messages[0].Seq%steadyStep) % steadyStep)
+	h.Messages = h.Messages[n:]
+	h.Omitted += n
+	return h
 }
 
-// queue notes that a background task waits for a slot for k, or returns why
-// none should. Who asks for one that is on its way hears of its failure too.
-func (s *summaries) queue(k channels.Key, now time.Time, asker *channels.Inbound) obstacle {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.of(k)
-	o := st.obstacle(now, asker != nil)
-	o.busy = o.busy || st.queued
-	if asker != nil && (o.busy || !o.any()) {
-		st.asker = asker
-	}
-	st.queued = st.queued || !o.any()
-	s.drop(k, st)
-	return o
+// compacted tells that a summary took the place of messages.
+func (g *Gateway) compacted(r recap.Report) {
+	g.emit(event.Event{
+		Event: event.ContextCompacted, Key: r.Key, Generation: r.Generation, CoversSeq: r.CoversSeq, Covered: r.Covered,
+		Messages: r.Messages, OldTokens: r.Before, NewTokens: r.After, SavingsPercent: r.Savings(),
+	})
 }
 
-// asked reports whether a person wants the summary of k and was not answered yet.
-func (s *summaries) asked(k channels.Key) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.state[k]
-	return st != nil && st.asker != nil
-}
+// cutSummaryWithin bounds how long the end of the process waits for a store
+// that is to keep the notice that a summary was cut off. It is delivered after
+// the next start.
+const cutSummaryWithin = 5 * time.Second
 
-// leave ends the waiting of a background task. It returns who had asked for the
-// summary and was not answered yet.
-func (s *summaries) leave(k channels.Key) (asker *channels.Inbound) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.of(k)
-	st.queued = false
-	if st.running == nil {
-		asker, st.asker = st.asker, nil
+// answerAsker says text where asker is from, unless that conversation was
+// deleted meanwhile: the answer would begin it anew. If the store does not take
+// it, that is only logged.
+func (g *Gateway) answerAsker(ctx context.Context, asker channels.Inbound, text string) {
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.Background(), cutSummaryWithin)
+		defer cancel()
 	}
-	s.drop(k, st)
-	return asker
-}
-
-// drop forgets what need not be known, under the lock.
-func (s *summaries) drop(k channels.Key, st *summaryState) {
-	if !st.queued && st.running == nil && st.failures == 0 {
-		delete(s.state, k)
+	if h, err := g.store.History(ctx, asker.Key, sessions.HistoryLimit{Messages: 1}); err == nil && h.Generation == "" {
+		return
 	}
-}
-
-// begin reports whether k may be summarised now, and marks it as running. If
-// another summary of k is running, that is busy. One that is queued is
-// overtaken.
-func (s *summaries) begin(k channels.Key, now time.Time, asked bool) (ok bool, busy *summing) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.of(k)
-	if st.obstacle(now, asked).any() {
-		return false, st.running
+	_, err := g.store.Accept(ctx, sessions.Entry{
+		Inbound: channels.Inbound{Key: asker.Key, ID: "compact:" + asker.ID, At: g.opts.Now()},
+		Origin:  sessions.OriginNotice, Answered: true, Replies: g.split(asker.Key, g.spell(asker.Key, text), asker),
+	})
+	if err != nil {
+		g.log(asker.Key).Warn("the person is not told that the summary failed", "err", err)
+		return
 	}
-	st.running = &summing{ended: make(chan struct{})}
-	return true, nil
-}
-
-// end says what the running summary of k came to: err, which need not be a
-// failure of k's summaries. It returns who had asked for that summary.
-func (s *summaries) end(k channels.Key, now time.Time, err error, failed bool) (asker *channels.Inbound) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.of(k)
-	st.running.err = err
-	close(st.running.ended)
-	st.running = nil
-	if failed || err == nil || !st.queued { // what was cancelled may still be made by the task that waits
-		asker, st.asker = st.asker, nil
-	}
-	if failed {
-		st.failures++
-		st.failed = now
-		st.notUntil = now.Add(pauseAfter(err, st.failures))
-	} else {
-		st.failures, st.failed, st.notUntil = 0, time.Time{}, time.Time{}
-	}
-	s.drop(k, st)
-	return asker
-}
-
-// pauseAfter is how long a conversation's summaries rest after so many failures
-// in a row, of which err is the last.
-func pauseAfter(err error, failures int) time.Duration {
-	var me *agent.ModelError
-	if errors.As(err, &me) && me.Kind == agent.ErrorTemporary {
-		return max(min(briefPause<<min(failures-1, 6), summaryPause), me.After)
-	}
-	return min(summaryPause<<min(failures-1, 4), 3*time.Hour)
+	g.live.kick(asker.Key)
 }

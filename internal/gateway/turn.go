@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/sessions"
 )
@@ -200,8 +201,8 @@ func (r *run) mayUseTools(ctx context.Context) (bool, error) {
 }
 
 // compact summarises the conversation while the turn waits for it.
-func (r *run) compact(ctx context.Context, keep *agent.Keep) (sessions.History, error) {
-	h, err := r.g.compactNow(ctx, r.claim.Key, keep)
+func (r *run) compact(ctx context.Context, keep *window.Keep) (sessions.History, error) {
+	h, err := r.g.summaries.Now(ctx, r.claim.Key, keep)
 	if err == nil {
 		r.history = h
 	}

@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"dragoman/agent/recap"
+	"dragoman/agent/window"
+	"dragoman/sessions"
+)
+
+// meter measures requests for summaries: see [recap.Meter].
+type meter struct{ a *Agent }
+
+func (m meter) Window(s sessions.Settings) int { return m.a.windowOf(m.a.nameFor(s)) }
+
+func (m meter) Factor(s sessions.Settings) float64 {
+	return m.a.opts.Calibration.Factor(m.a.nameFor(s))
+}
+
+func (m meter) Own(h sessions.History) []sessions.Message {
+	return m.a.without(m.a.nameFor(h.Settings), h.Messages)
+}
+
+func (m meter) Frame(h *sessions.History, summary *sessions.Summary) (frame window.Frame, tools int) {
+	frame, o := m.a.framing(m.a.nameFor(h.Settings), h, "", summary)
+	return frame, o.tokens
+}
+
+func (m meter) Shown(h sessions.History) []sessions.Message {
+	name := m.a.nameFor(h.Settings)
+	frame, tools := m.Frame(&h, h.Summary)
+	return m.a.opts.Prune.Apply(m.a.shown(name, h.Messages), window.Sight{
+		Window: m.a.sizeOf(name), Fixed: tools + frame.Tokens(m.a.opts.Count), Count: m.a.opts.Count,
+	})
+}
+
+// summaryWriter asks the model that writes summaries: see [recap.Model].
+type summaryWriter struct{ a *Agent }
+
+func (w summaryWriter) Name() string    { return w.a.opts.Summarizer.Name() }
+func (w summaryWriter) Window() int     { return w.a.learned(w.a.summarizing(), w.a.opts.SummarizerWindow) }
+func (w summaryWriter) Factor() float64 { return w.a.opts.Calibration.Factor(w.Name()) }
+
+func (w summaryWriter) Learn(refused, passed int) {
+	w.a.noteLength(w.a.summarizing(), w.a.opts.SummarizerWindow, refused, passed)
+}
+
+// Ask makes a request that passes the validator which every other request passes
+// too.
+func (w summaryWriter) Ask(ctx context.Context, r recap.Request) (recap.Answer, error) {
+	a := w.a
+	req := Request{
+		System: r.System, Messages: a.repair([]sessions.Message{{Role: sessions.RoleUser, Content: r.Text}}),
+		MaxTokens: r.MaxTokens, Temperature: a.opts.Temperature, Format: r.Format,
+	}
+	if r.Temperature != nil {
+		t := float32(*r.Temperature)
+		req.Temperature = &t
+	}
+	if err := window.Validate(req.Messages); err != nil {
+		return recap.Answer{}, fmt.Errorf("agent: summarise: %w", err)
+	}
+	resp, err := a.complete(ctx, a.opts.Summarizer, &req, func() func(Delta) { return nil })
+	switch {
+	case err != nil && tooLong(err):
+		return recap.Answer{}, fmt.Errorf("agent: summarise: %w: %w", recap.ErrTooLong, err)
+	case err != nil:
+		return recap.Answer{}, fmt.Errorf("agent: summarise: %w", err)
+	}
+	a.learn(a.opts.Summarizer, req, resp.Usage)
+	return recap.Answer{
+		Text: resp.Message.Content, Shown: req.Messages[0].Content, Finish: resp.Finish, Refused: resp.Refused, Called: len(resp.Message.ToolCalls) > 0,
+	}, nil
+}
