@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"unicode"
 
@@ -19,6 +20,21 @@ func (e *env) command(verb string, words ...string) string {
 		all = append(all, shellWord(w))
 	}
 	return strings.Join(all, " ")
+}
+
+// starting is the command that starts the daemon of this configuration. The
+// service has its own user, and nobody else should run its daemon.
+func (e *env) starting(config string, systemd bool) string {
+	if systemd && strings.HasPrefix(config, "/etc/dragoman/") {
+		return "sudo systemctl start dragoman"
+	}
+	return e.command("run")
+}
+
+// systemd reports whether services of this machine are systemd's.
+func systemd() bool {
+	_, err := os.Stat("/run/systemd/system")
+	return err == nil
 }
 
 // ownHint is what a channel says, with the command at its end as one that can

@@ -33,6 +33,25 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+// Whoever manages the service is told to start the service: its daemon must run
+// as its own user.
+func TestStarting(t *testing.T) {
+	for name, test := range map[string]struct {
+		config  string
+		systemd bool
+		want    string
+	}{
+		"the service":           {"/etc/dragoman/config.yaml", true, "sudo systemctl start dragoman"},
+		"a machine without it":  {"/etc/dragoman/config.yaml", false, "dragoman run"},
+		"somebody's own":        {"/home/ann/dragoman.yaml", true, "dragoman run"},
+		"no configuration file": {"built-in defaults (no configuration file)", true, "dragoman run"},
+	} {
+		if got := (&env{program: "dragoman"}).starting(test.config, test.systemd); got != test.want {
+			t.Errorf("%s: start it with %s, want %s", name, got, test.want)
+		}
+	}
+}
+
 // What the daemon advises is a command of the one who asks.
 func TestHintsOfChannels(t *testing.T) {
 	var out bytes.Buffer

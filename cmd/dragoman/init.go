@@ -113,7 +113,7 @@ func (a *asking) model(b *strings.Builder, which int) {
 		b.WriteString("# The model is the first that the Ollama on this machine has and that can call\n# tools. To choose another: model: {name: qwen3}\n")
 		return
 	case askOther:
-		p.base = a.line("Its address, like http://127.0.0.1:8080/v1", "")
+		p.base = a.must("Its address, like http://127.0.0.1:8080/v1", "", "Without an address there is no server to ask.")
 	}
 	b.WriteString("model:\n")
 	if p.base != "" {
@@ -122,16 +122,31 @@ func (a *asking) model(b *strings.Builder, which int) {
 	if p.keys != "" {
 		a.e.say("A key of yours comes from %s", p.keys)
 	}
-	if key := a.secret("Key"); key != "" {
+	question := "Key"
+	if which == askOther {
+		question = "Key, or nothing if it wants none"
+	}
+	if key := a.secret(question); key != "" {
 		fmt.Fprintf(b, "  api_key: \"${file:%s}\"\n", a.keep("model.key", key))
 	}
 	if p.base == "" {
 		b.WriteString("  # The name is chosen by what the server has; dragoman models lists it.\n")
 		return
 	}
-	if name := a.line("The model's name on that server", p.model); name != "" {
-		fmt.Fprintf(b, "  name: %q\n", name)
+	name := a.must("The model's name on that server", p.model, "This server needs a name. It lists its models at "+strings.TrimRight(p.base, "/")+"/models.")
+	fmt.Fprintf(b, "  name: %q\n", name)
+}
+
+// must asks for a line that may not be empty, three times at most.
+func (a *asking) must(question, usual, why string) string {
+	for range 3 {
+		if text := a.line(question, usual); text != "" || a.err != nil {
+			return text
+		}
+		a.e.say("%s", why)
 	}
+	a.err = &usageError{"an answer is missing; nothing was written"}
+	return ""
 }
 
 // line asks for one line. The end of the input is an empty one.

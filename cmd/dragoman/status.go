@@ -68,7 +68,7 @@ func (e *env) status(s httpapi.Status) {
 	if s.Running {
 		line("daemon", fmt.Sprintf("runs, started %s (version %s, process %d)", e.when(s.Started), s.Version, s.PID))
 	} else {
-		line("daemon", "is not running; start it with: "+e.command("run"))
+		line("daemon", "is not running; start it with: "+e.starting(s.Config, systemd()))
 	}
 	line("config", s.Config)
 	line("state", s.StateDir)

@@ -25,9 +25,9 @@ import (
 type Trouble struct {
 	// ID is the same for as long as it is the same trouble: "channel irc".
 	ID string
-	// Name begins a sentence about it: "Channel irc does not work".
+	// Name begins a sentence about it: "Channel irc has not worked".
 	Name string
-	// Well is the sentence when that is over: "Channel irc works".
+	// Well is the sentence when that is over: "Channel irc works again".
 	Well string
 	// Why is a sentence about the cause, or empty.
 	Why string
@@ -195,7 +195,7 @@ func text(bad, good []*trouble) string {
 			b.WriteString("\n- " + line(c))
 		}
 	}
-	list("Something does not work:", bad, func(c *trouble) string {
+	list("Something is wrong:", bad, func(c *trouble) string {
 		said := fmt.Sprintf("%s since %s", c.Name, clock(c.since))
 		if why := strings.TrimRight(strings.TrimSpace(c.Why), "."); why != "" {
 			said += ": " + why
@@ -203,7 +203,7 @@ func text(bad, good []*trouble) string {
 		return said + "."
 	})
 	list("Well again:", good, func(c *trouble) string {
-		return fmt.Sprintf("%s since %s; the trouble began at %s.", c.Well, clock(c.well), clock(c.since))
+		return fmt.Sprintf("%s. The trouble lasted from %s to %s.", c.Well, clock(c.since), clock(c.well))
 	})
 	return b.String()
 }

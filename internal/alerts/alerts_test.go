@@ -84,6 +84,7 @@ func (w *world) words() (all []string) {
 		var lines []string
 		for line := range strings.Lines(text) {
 			before, _, _ := strings.Cut(strings.TrimSpace(line), " since ")
+			before, _, _ = strings.Cut(before, ". The trouble lasted from ")
 			if before != "" {
 				lines = append(lines, before)
 			}
@@ -94,7 +95,7 @@ func (w *world) words() (all []string) {
 }
 
 func TestWatcher(t *testing.T) {
-	const bad, good = "Something does not work: ", "Well again: "
+	const bad, good = "Something is wrong: ", "Well again: "
 	for name, test := range map[string]struct {
 		story        func(w *world)
 		told, events []string
@@ -211,9 +212,14 @@ func TestText(t *testing.T) {
 		at := func(d time.Duration) string {
 			return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(d).Local().Format("Jan 2 15:04")
 		}
-		want := "Something does not work:\n\n- irc fails since " + at(30*time.Second) + ": it is broken."
-		if len(w.told) != 1 || w.told[0] != want {
-			t.Errorf("told %q, want %q", w.told, want)
+		w.fails["irc"] = false
+		pass(30 * time.Minute)
+		want := []string{
+			"Something is wrong:\n\n- irc fails since " + at(30*time.Second) + ": it is broken.",
+			"Well again:\n\n- irc works. The trouble lasted from " + at(30*time.Second) + " to " + at(10*time.Minute) + ".",
+		}
+		if diff := cmp.Diff(want, w.told); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

@@ -34,17 +34,17 @@ func (d *Daemon) alert(ctx context.Context) {
 func (d *Daemon) troubles(ctx context.Context) (all []alerts.Trouble) {
 	for name, st := range d.gateway.Channels() {
 		if st.State != channels.StateConnected && !st.Unused {
-			all = append(all, alerts.Trouble{ID: channelTrouble + name, Name: "Channel " + name + " does not work", Well: "Channel " + name + " works", Why: st.Detail})
+			all = append(all, alerts.Trouble{ID: channelTrouble + name, Name: "Channel " + name + " has not worked", Well: "Channel " + name + " works again", Why: st.Detail})
 		}
 	}
 	if t := d.health.away(); t != nil {
-		all = append(all, alerts.Trouble{ID: modelTrouble, Name: "The model " + d.model.Name() + " does not answer", Well: "The model answers", Why: t.Why})
+		all = append(all, alerts.Trouble{ID: modelTrouble, Name: "The model " + d.model.Name() + " has not answered", Well: "The model answers again", Why: t.Why})
 	}
 	if err := d.checkStore(ctx); err != nil && !errors.Is(err, httpapi.ErrStarting) {
-		all = append(all, alerts.Trouble{ID: diskTrouble, Name: "Messages cannot be stored", Well: "Messages are stored", Why: httpapi.PlainReason(err)})
+		all = append(all, alerts.Trouble{ID: diskTrouble, Name: "Messages have not been stored", Well: "Messages are stored again", Why: httpapi.PlainReason(err)})
 	}
 	for _, why := range d.reserve.warnings() {
-		all = append(all, alerts.Trouble{ID: reserveTrouble, Name: "The disk is almost full", Well: "The disk has room", Why: why})
+		all = append(all, alerts.Trouble{ID: reserveTrouble, Name: "The disk has been almost full", Well: "The disk has room again", Why: why})
 	}
 	return all
 }

@@ -37,10 +37,10 @@ func TestAlerts(t *testing.T) {
 		})
 	}
 	r.ask(r.page(""), "ping")
-	said(1, "The model main does not answer since ")
+	said(1, "The model main has not answered since ")
 	well.Store(true)
 	r.ask(r.page(""), "ping")
-	said(2, "The model answers since ")
+	said(2, "The model answers again. The trouble lasted from ")
 	r.until("two events", func() bool {
 		text, _ := os.ReadFile(events)
 		lines := strings.SplitAfter(string(text), "\n")

@@ -98,6 +98,7 @@ type Daemon struct {
 	channels *adapters
 	links    *links
 	gateway  *gateway.Gateway
+	turns    int // conversations that are answered at the same time
 	beats    *beats
 	hooks    *hooks.Hooks
 	public   *server // nil with NoHTTP
@@ -242,11 +243,10 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		window = max(window, w)
 	}
 	messages, bytes := gateway.HistoryFor(window)
-	turns := maxTurns(d.cfg, d.hosted != nil && models.Near(d.hosted.server.BaseURL), memoryLimit())
-	d.log.Info("conversations that are answered at the same time", "max_turns", turns)
+	d.turns = maxTurns(d.cfg, d.hosted != nil && models.Near(d.hosted.server.BaseURL), memoryLimit())
 	d.gateway, err = gateway.New(d.store, d.agent, d.channels.bindings, gateway.Options{
 		HistoryMessages: messages, HistoryBytes: bytes,
-		MaxTurns: turns, Queue: gateway.Mode(d.cfg.Queue.Mode), MaxWaiting: d.cfg.Queue.MaxWaiting,
+		MaxTurns: d.turns, Queue: gateway.Mode(d.cfg.Queue.Mode), MaxWaiting: d.cfg.Queue.MaxWaiting,
 		MaxMessageBytes: int(d.cfg.Queue.MaxMessageBytes), RatePerMinute: orUnlimited(d.cfg.Queue.RatePerMinute),
 		GiveUpAfter: d.cfg.Agent.GiveUpAfter.D(), DeliveryLimit: d.cfg.Delivery.GiveUpAfter.D(),
 		PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,

@@ -24,8 +24,8 @@ func (d *Daemon) report() {
 	for i, sentence := range strings.SplitAfter(d.modelText(), ". ") {
 		line([]string{"model", ""}[min(i, 1)], strings.TrimSpace(sentence))
 	}
-	line("state", shortPath(d.state.path)+" ("+d.cfg.Store.Type+")")
-	line("workspace", shortPath(d.cfg.Workspace))
+	line("state", shortPath(d.state.path, d.state.path)+" ("+d.cfg.Store.Type+")")
+	line("workspace", shortPath(d.cfg.Workspace, d.state.path))
 	for _, policy := range d.cfg.Policy() {
 		name, says, _ := strings.Cut(policy, ": ")
 		if d.public == nil && d.cfg.Channels[name].Type == config.TypeWeb {
@@ -47,6 +47,7 @@ func (d *Daemon) report() {
 		fmt.Fprintf(&b, "  warning: %s\n", warning)
 	}
 	_, _ = fmt.Fprintln(d.opts.Out, strings.TrimRight(b.String(), "\n"))
+	d.log.Info("conversations that are answered at the same time", "max_turns", d.turns)
 }
 
 // modelText says which model answers, why, and how large its window is.

@@ -40,10 +40,11 @@ func plainPathError(err error) error {
 	return err
 }
 
-// shortPath writes the home directory as "~", for people.
-func shortPath(path string) string {
+// shortPath writes the home directory as "~", for people. The home of the
+// service is its state, where "~" would tell nobody anything.
+func shortPath(path, state string) string {
 	home, err := os.UserHomeDir()
-	if err != nil || home == "/" {
+	if err != nil || home == "/" || home == state {
 		return path
 	}
 	if rest, ok := strings.CutPrefix(path, home+"/"); ok {

@@ -47,3 +47,16 @@ func TestMemoryLimit(t *testing.T) {
 		}
 	}
 }
+
+func TestShortPath(t *testing.T) {
+	for _, tt := range []struct{ home, path, want string }{
+		{"/home/ann", "/home/ann/.local/state/dragoman/workspace", "~/.local/state/dragoman/workspace"},
+		{"/home/ann", "/srv/work", "/srv/work"},
+		{"/var/lib/dragoman", "/var/lib/dragoman/workspace", "/var/lib/dragoman/workspace"}, // the service
+	} {
+		t.Setenv("HOME", tt.home)
+		if got := shortPath(tt.path, "/var/lib/dragoman"); got != tt.want {
+			t.Errorf("at %s, shortPath(%s) = %s, want %s", tt.home, tt.path, got, tt.want)
+		}
+	}
+}

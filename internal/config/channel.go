@@ -132,14 +132,16 @@ func (c *Config) Active() []string {
 func (c *Config) Policy() []string {
 	var lines []string
 	for _, name := range c.Active() {
-		lines = append(lines, fmt.Sprintf("%s: %s", name, c.Channels[name].policy()))
+		lines = append(lines, fmt.Sprintf("%s: %s", name, c.Channels[name].policy(!c.HTTP.Token.Empty())))
 	}
 	return lines
 }
 
-func (ch Channel) policy() string {
+func (ch Channel) policy(token bool) string {
 	var s string
 	switch {
+	case ch.Type == TypeWeb && slices.Contains(ch.Allow, "*") && token:
+		s = "everybody who has the token of the page"
 	case ch.Type == TypeWeb && slices.Contains(ch.Allow, "*"):
 		s = "everybody who can open the page"
 	case ch.Type == TypeCLI && slices.Contains(ch.Allow, "*"):

@@ -149,3 +149,13 @@ func TestOffNeedsNothing(t *testing.T) {
 		t.Errorf("Active = %q, want %q", c.Active(), want)
 	}
 }
+
+func TestPolicyOfThePage(t *testing.T) {
+	c, err := load(t, "http: {token: canary-0123456789}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.Policy()[1], "web: everybody who has the token of the page"; got != want {
+		t.Errorf("Policy = %q, want %q", got, want)
+	}
+}

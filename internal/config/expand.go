@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -92,11 +93,19 @@ func (d *decoder) secretFile(path string) (string, error) {
 	path = d.opts.absolute(path, d.base)
 	data, _, err := readLimited(path, maxSecretBytes)
 	if err != nil {
-		return "", &missingError{fmt.Errorf("the file %s %w", path, err)}
+		return "", &missingError{fmt.Errorf("the file %s %w%s", path, err, credentialHint(path))}
 	}
 	if !utf8.Valid(data) {
 		return "", fmt.Errorf("the file %s is not UTF-8 text", path)
 	}
 	text := strings.TrimSuffix(string(data), "\n")
 	return strings.TrimSuffix(text, "\r"), nil
+}
+
+// credentialHint says where a file comes from that systemd makes.
+func credentialHint(path string) string {
+	if !strings.HasPrefix(path, "/run/credentials/") {
+		return ""
+	}
+	return fmt.Sprintf("; it exists while the service runs, if the service has LoadCredential=%s:FILE", filepath.Base(path))
 }

@@ -131,7 +131,11 @@ func (o Options) find() (Source, error) {
 		case err == nil:
 			return Source{Path: path, How: "found"}, nil
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-			return Source{Path: path, How: "found"}, Problems{{File: path, What: "cannot be read: " + reason(err)}}
+			hint := ""
+			if errors.Is(err, fs.ErrPermission) {
+				hint = "; try it with sudo"
+			}
+			return Source{Path: path, How: "found"}, Problems{{File: path, What: "cannot be read: " + reason(err) + hint}}
 		}
 	}
 	return Source{How: "defaults"}, nil

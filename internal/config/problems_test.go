@@ -103,6 +103,7 @@ func TestOneProblem(t *testing.T) {
 		{"short token", "http: {token: short}\n", "1 http.token: is shorter than 16 characters; make one with: openssl rand -hex 32"},
 		{"null list", "agent: {tools: }\n", "1 agent.tools: has no value; write [] for an empty list, or remove the line"},
 		{"missing variable", "http: {token: \"${NOPE}\"}\n", "1 http.token: the variable NOPE is not set; set it, or write ${NOPE:-default}"},
+		{"no credential", "http: {token: \"${file:/run/credentials/no.service/page}\"}\n", "1 http.token: the file /run/credentials/no.service/page cannot be read: no such file or directory; it exists while the service runs, if the service has LoadCredential=page:FILE"},
 		{"missing file", "http: {token: \"${file:/no/such}\"}\n", "1 http.token: the file /no/such cannot be read: no such file or directory"},
 		{"directory", "http: {token: \"${file:/tmp}\"}\n", "1 http.token: the file /tmp is not a regular file"},
 		{"open brace", "http: {token: \"a${B\"}\n", "1 http.token: ${ without its }; write $${ for a plain ${"},

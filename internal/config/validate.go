@@ -273,7 +273,7 @@ func (v *validator) fileAt(path string, value *string) {
 	info, err := os.Stat(*value)
 	switch {
 	case err != nil:
-		v.bad(path, "the file cannot be read: "+reason(err), "")
+		v.bad(path, "the file cannot be read: "+reason(err)+credentialHint(*value), "")
 	case !info.Mode().IsRegular():
 		v.bad(path, "is not a regular file", "")
 	}

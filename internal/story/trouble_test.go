@@ -25,7 +25,7 @@ func TestAlertsToTheOperator(t *testing.T) {
 
 	server.Stop()
 	told := h.said(ann.ID, 2)[1]
-	if !strings.HasPrefix(told, "Something does not work:") || !strings.Contains(told, "Channel libera does not work since ") {
+	if !strings.HasPrefix(told, "Something is wrong:") || !strings.Contains(told, "Channel libera has not worked since ") {
 		t.Errorf("the operator is told %q", told)
 	}
 	h.tell(bob, "and you? #2")
@@ -33,7 +33,7 @@ func TestAlertsToTheOperator(t *testing.T) {
 		t.Errorf("Telegram says %q meanwhile", got)
 	}
 	server.Restart()
-	if told = h.said(ann.ID, 3)[2]; !strings.Contains(told, "Channel libera works since ") || strings.Contains(told, "not work") {
+	if told = h.said(ann.ID, 3)[2]; !strings.Contains(told, "Channel libera works again. The trouble lasted from ") || strings.Contains(told, "not work") {
 		t.Errorf("the operator is told %q when it is well again", told)
 	}
 	alice := ircd.Join(t, server.Addr(), "alice", "#go")
