@@ -22,6 +22,7 @@ func TestBench(t *testing.T) {
 	}{
 		{"light", measureLight},
 		{"saturated", measureSaturated},
+		{"minutes", measureMinutes},
 		{"crowd", measureCrowd},
 		{"past", measurePast},
 		{"prefix", measurePrefix},
@@ -74,9 +75,30 @@ func measureSaturated(t *testing.T, bin string, r *report) {
 	_, r.busyPeak = d.memory()
 }
 
+// measureMinutes: whether memory grows under load. It takes ten minutes, so it
+// is measured only when it is asked for.
+func measureMinutes(t *testing.T, bin string, r *report) {
+	const minutes = 10
+	if os.Getenv("DRAGOMAN_BENCH_ONLY") != "minutes" {
+		return
+	}
+	h := newHouse(t, bin, plan{})
+	d := h.start()
+	defer d.stop()
+	for i := range minutes {
+		warm := time.Duration(0)
+		if i == 0 {
+			warm = 3 * time.Second
+		}
+		b := h.saturate(d, 200, warm, time.Minute)
+		now, peak := d.memory()
+		t.Logf("minute %d: %d turns, %d MB resident (its own %d MB), %d MB at its peak", i+1, b.answers, now>>20, d.own()>>20, peak>>20)
+	}
+}
+
 // measureCrowd: a thousand people at once, and a model that takes its time.
 func measureCrowd(t *testing.T, bin string, r *report) {
-	h := newHouse(t, bin, plan{latency: crowdLatency, maxTurns: crowd})
+	h := newHouse(t, bin, plan{latency: crowdLatency, far: true})
 	d := h.start()
 	defer d.stop()
 	h.people.reset()

@@ -71,6 +71,7 @@ type house struct {
 	model  *agenttest.Server
 	people *people
 	config string
+	proxy  string // between the daemon and the model; "": none
 	log    *os.File
 }
 
@@ -80,7 +81,7 @@ type plan struct {
 	state    string // the state directory; "" is a new one
 	store    string // the kind of store; "" is the default
 	latency  time.Duration
-	maxTurns int // 0: the default
+	far      bool // the model is not on this machine, as far as the daemon can tell
 	reply    func(*agenttest.Request) agenttest.Reply
 	recorded int // requests that the model keeps
 }
@@ -93,9 +94,6 @@ func newHouse(t *testing.T, bin string, p plan) *house {
 	}
 	if p.recorded == 0 {
 		p.recorded = -1
-	}
-	if p.maxTurns == 0 {
-		p.maxTurns = 64
 	}
 	var err error
 	h.api, err = botapi.Start("127.0.0.1:0", botapi.Options{
@@ -120,16 +118,19 @@ func newHouse(t *testing.T, bin string, p plan) *house {
 	if p.store == "" {
 		p.store = "sqlite"
 	}
+	model := h.model.URL()
+	if p.far { // behind a proxy, which the fake server can be
+		h.proxy, model = model, "http://model.example/v1"
+	}
 	text := fmt.Sprintf(`
 state_dir: %s
 store: {type: %s}
 http: {listen: "127.0.0.1:0"}
 model: {type: openai, base_url: %s, name: fake}
-agent: {max_turns: %d}
 queue: {rate_per_minute: 0}
 channels:
   telegram: {type: telegram, token: %q, api_url: %s, allow: ["*"]}
-`, p.state, p.store, h.model.URL(), p.maxTurns, h.api.Token(), h.api.URL())
+`, p.state, p.store, model, h.api.Token(), h.api.URL())
 	if err := os.WriteFile(h.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -162,6 +163,9 @@ func (h *house) start() *daemon {
 	h.t.Helper()
 	d := &daemon{h: h, cmd: exec.Command(h.bin, "run", "--config", h.config)}
 	d.cmd.Stdout, d.cmd.Stderr = h.log, h.log
+	if h.proxy != "" {
+		d.cmd.Env = append(os.Environ(), "HTTP_PROXY="+h.proxy, "NO_PROXY=")
+	}
 	polls := h.api.Count("getUpdates")
 	d.began = time.Now()
 	if err := d.cmd.Start(); err != nil {
