@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"dragoman/channels"
 	"dragoman/internal/httpapi"
@@ -44,7 +43,7 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 		}
 		got, err := a.Erase(ctx, plan.Erasure)
 		if errors.Is(err, sessions.ErrNotFound) {
-			return &usageError{fmt.Sprintf("nothing is known of %s; %s shows all conversations", oneLine(k.Target), e.command("sessions list")) + elsewhereText(plan)}
+			return &usageError{fmt.Sprintf("nothing is known of %s; %s shows all conversations", oneLine(k.Target), e.command("sessions list"))}
 		}
 		if err != nil {
 			return err
@@ -63,9 +62,6 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 		}
 		if len(got.Copies) > 0 {
 			e.say("Removed, because they are copies of the whole store:\n%s", pathLines(got.Copies))
-		}
-		if text := elsewhereText(plan); text != "" {
-			e.say("%s", strings.TrimPrefix(text, "\n"))
 		}
 		return nil
 	})

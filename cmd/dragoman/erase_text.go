@@ -10,7 +10,7 @@ import (
 
 // planText says what will be erased.
 func (e *env) planText(target string, p erasure.Plan) string {
-	return unfinishedText(p) + e.foundText(target, p)
+	return unfinishedText(p) + e.foundText(target, p) + copiesText(p) + elsewhereText(p)
 }
 
 func (e *env) foundText(target string, p erasure.Plan) string {
@@ -19,7 +19,7 @@ func (e *env) foundText(target string, p erasure.Plan) string {
 		if len(p.Names) > 0 {
 			found = fmt.Sprintf("Nothing is left of %s but the name, which is removed, too.", keyLine(p.Names))
 		}
-		return found + " What was set aside is looked through when you erase." + e.keptText(p) + e.maybeText(p) + copiesText(p)
+		return found + " What was set aside is looked through when you erase." + e.keptText(p) + e.maybeText(p)
 	}
 	var b strings.Builder
 	b.WriteString("This will erase:\n")
@@ -47,7 +47,6 @@ func (e *env) foundText(target string, p erasure.Plan) string {
 	b.WriteString(e.keptText(p))
 	b.WriteString(e.memoriesText(p))
 	b.WriteString(e.maybeText(p))
-	b.WriteString(copiesText(p))
 	return b.String()
 }
 
@@ -60,12 +59,12 @@ func keyLine(keys []channels.Key) string {
 	return strings.Join(all, ", ")
 }
 
-// elsewhereText names the stores that were not looked into, one a line, or is "".
+// elsewhereText names the stores that are not looked into, one a line, or is "".
 func elsewhereText(p erasure.Plan) string {
 	if len(p.Elsewhere) == 0 {
 		return ""
 	}
-	return "\nNot erased, because they are not the store in use:\n" + pathLines(p.Elsewhere) +
+	return "\nThese are not erased, because they are not the store in use:\n" + pathLines(p.Elsewhere) +
 		"\nRemove what you do not need any more. To erase in another store as well, do so with a configuration that names it."
 }
 
