@@ -213,11 +213,13 @@ func TestChatThatShutsAndOpens(t *testing.T) {
 	c := n.open(t, telegram.Options{})
 	in := &presser{Inbox: channeltest.NewInbox(), refuses: 1}
 	channeltest.Start(t, c, in)
-	opened := func(want int) func() bool {
-		return func() bool {
-			in.mu.Lock()
-			defer in.mu.Unlock()
-			return len(in.opened) == want && n.Unconfirmed() == 0
+	opened := func(want int) {
+		t.Helper()
+		n.settled(t) // what was confirmed is not told again
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		if len(in.opened) != want || in.opened[0] != n.Key() {
+			t.Fatalf("opened %v, want %v, %d times", in.opened, n.Key(), want)
 		}
 	}
 	send := func() error {
@@ -235,10 +237,7 @@ func TestChatThatShutsAndOpens(t *testing.T) {
 		t.Errorf("Preview = %q, %v", id, err)
 	}
 	n.chat.Unblock(n.ann)
-	n.waitFor(t, "the chat to be opened", opened(1))
-	if in.opened[0] != n.Key() {
-		t.Errorf("opened %v, want %v", in.opened, n.Key())
-	}
+	opened(1)
 	if err := send(); err != nil {
 		t.Errorf("Send = %v after it was opened", err)
 	}
@@ -249,7 +248,7 @@ func TestChatThatShutsAndOpens(t *testing.T) {
 		t.Errorf("Send = %v", err)
 	}
 	n.chat.Say(n.ann, "I am back")
-	n.waitFor(t, "the chat to be opened", opened(2))
+	opened(2)
 }
 
 // Drafts are shown at first; what takes longer gets a message that can be
