@@ -27,6 +27,7 @@ type cli struct {
 	Login      loginCmd      `cmd:"" help:"Link a WhatsApp channel to a phone."`
 	Logout     logoutCmd     `cmd:"" help:"Forget the account that a WhatsApp channel is linked to."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for bash, zsh or fish."`
+	Complete   completeCmd   `cmd:"" hidden:"" passthrough:"" help:"Print what may come next on a command line."`
 	Man        manCmd        `cmd:"" hidden:"" help:"Print the manual page."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Help       helpCmd       `cmd:"" help:"Explain a command."`

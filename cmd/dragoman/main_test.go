@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -200,56 +199,4 @@ func TestUsage(t *testing.T) {
 	w.fail(exitUsage, "unknown flag --colour", "status", "--colour")
 	w.want([]string{"The queue is empty"}, "queue") // a group alone lists
 	w.want([]string{"dragoman dev"}, "version")
-}
-
-// The bash script is run by bash.
-func TestBashCompletion(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("bash is not installed")
-	}
-	w := newWorld(t)
-	script := w.want(nil, "completion", "bash")
-	complete := func(words ...string) string {
-		t.Helper()
-		line := script + "\nCOMP_WORDS=("
-		for _, word := range words {
-			line += shellQuote(word) + " "
-		}
-		line += ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_dragoman\necho \"${COMPREPLY[*]}\"\n"
-		out, err := exec.Command(bash, "--norc", "-c", line).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	for _, tt := range []struct {
-		words []string
-		want  string
-	}{
-		{[]string{"dragoman", "se"}, "sessions"},
-		{[]string{"dragoman", "sessions", "re"}, "rename"},
-		{[]string{"dragoman", "-c", "sessions", "qu"}, "queue"},
-		{[]string{"dragoman", "sessions", "show", "telegram:1", "--l"}, "--last"},
-		{[]string{"dragoman", "completion", "f"}, "fish"},
-		{[]string{"dragoman", "check", "--e"}, "--effective"},
-		{[]string{"dragoman", "pair", ""}, "list approve remove --config --help"},
-	} {
-		if got := complete(tt.words...); got != tt.want {
-			t.Errorf("%v completes to %q, want %q", tt.words, got, tt.want)
-		}
-	}
-	for _, shell := range []string{"zsh", "fish"} {
-		script := w.want([]string{"sessions", "rename", "effective"}, "completion", shell)
-		path, err := exec.LookPath(shell)
-		if err != nil {
-			continue
-		}
-		check := exec.Command(path, "-n")
-		check.Stdin = strings.NewReader(script)
-		if out, err := check.CombinedOutput(); err != nil {
-			t.Errorf("%s refuses its script: %v: %s", shell, err, out)
-		}
-	}
-	w.fail(exitUsage, "must be one of", "completion", "csh")
 }

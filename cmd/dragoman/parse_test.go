@@ -12,10 +12,7 @@ func TestCommandsRun(t *testing.T) {
 	var c cli
 	parser := kong.Must(&c)
 	count := 0
-	for _, n := range leavesLast(parser.Model.Node) {
-		if len(n.Children) > 0 {
-			continue
-		}
+	for _, n := range parser.Model.Leaves(false) {
 		count++
 		if _, ok := n.Target.Addr().Interface().(command); !ok {
 			t.Errorf("%s has no Run(*env, *cli) error", n.FullPath())
