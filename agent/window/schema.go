@@ -31,12 +31,20 @@ func ParseSchema(text string) (*Schema, error) {
 	if kind, given := root["type"]; !isObject || given && kind != "object" {
 		return nil, &Flaw{"is no schema of an object", `write one with "type": "object"`}
 	}
-	if flaw := checkRules(root); flaw != nil {
+	name, _ := root["$schema"].(string)
+	if drafts[name] == "" {
+		return nil, &Flaw{"has a $schema other than draft 2020-12 and draft 7", "write " + draft2020 + ", or none"}
+	}
+	if flaw := (&look{root, map[string]bool{}}).at("", root, nil, false); flaw != nil {
 		return nil, flaw
 	}
 	resolved, err := resolve(root)
 	if err != nil {
-		return nil, invalid("")
+		if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			_, field, _ := strings.Cut(strings.TrimPrefix(kind.Field, "."), ".")
+			return nil, invalid(fmt.Sprintf(": a %s is no %s", kind.Value, field))
+		}
+		return nil, invalid(": " + strings.TrimPrefix(err.Error(), "jsonschema: "))
 	}
 	return &Schema{strings.TrimSpace(text), resolved}, nil
 }

@@ -68,7 +68,7 @@ func TestSummaryPromptProblems(t *testing.T) {
 		`user_prompt: "${file:a} ${sessionMessages}"`:          "summary.user_prompt: has an unknown placeholder, ${file:a};",
 		"format: json\n  schema: 'type: object'":               "summary.schema: is not JSON (in its line 1); write a JSON Schema, like",
 		`format: json` + "\n  schema: '{\"type\": \"strin\"}'": "summary.schema: is no schema of an object; write one with \"type\": \"object\"",
-		`format: json` + "\n  schema: '{\"required\": true}'":  "summary.schema: is no valid JSON Schema at /required; see json-schema.org",
+		`format: json` + "\n  schema: '{\"required\": true}'":  "summary.schema: is no valid JSON Schema: a bool is no required; see json-schema.org",
 		"schema: '{}'":                           `summary.schema: is for the format json, and summary.format is "sections"; write format: json, or remove the schema`,
 		"prompt: " + strings.Repeat("x", 33<<10): "summary.prompt: has 33792 bytes; write at most 32768",
 		`user_prompt: "${sessionMessages}` + strings.Repeat("x", 33<<10) + `"`: "summary.user_prompt: has 33810 bytes; write at most 32768",
