@@ -9,7 +9,7 @@
 // every error is temporary unless it says otherwise ([ErrPermanent], [Retry]).
 // What an adapter can do beyond that it shows by implementing one of the
 // small interfaces in this package ([Typer], [Previewer], [Fader], [Retractor],
-// [Splitter], [Interleaver], [Reporter], [Commander], [CommandSigner], [Pauser], [Fetcher], [Deduper], [Eraser]).
+// [Splitter], [Interleaver], [Stopper], [Reporter], [Commander], [CommandSigner], [Pauser], [Fetcher], [Deduper], [Eraser]).
 //
 // The package imports nothing else of ours and starts no goroutines.
 package channels
@@ -133,6 +133,15 @@ type Interleaver interface {
 	// Continues reports whether piece, which Split has made, must follow the one
 	// before it at once, as a line of code does.
 	Continues(piece string) bool
+}
+
+// Stopper is a channel that says things by itself, such as the part of an answer
+// that it shows only when somebody asks for more. Without it a /stop ends what
+// the gateway says.
+type Stopper interface {
+	// Stop ends what the channel says by itself in k, and reports whether it was
+	// saying anything. It does not block.
+	Stop(k Key) bool
 }
 
 // State is how a channel is doing.

@@ -110,14 +110,11 @@ func (s *session) fromRoom(e *girc.Event, m channels.Inbound, prefix, name, text
 	}
 	m.Addressed = r.goesOn(m, text, m.Addressed)
 	chat := prefix + s.net.fold.fold(name)
-	if strings.EqualFold(text, "!more") && s.more(chat) {
+	if strings.EqualFold(text, "!more") && s.more(chat, m.MessageID) {
 		return
 	}
 	if m.Addressed {
 		text = command(text, s.ch.knownCommands())
-	}
-	if text == "/stop" {
-		s.ch.rests.drop(chat)
 	}
 	m.Text = text
 	s.handOn(m, chat)

@@ -61,6 +61,7 @@ var (
 	_ channels.Typer         = (*Channel)(nil)
 	_ channels.Pauser        = (*Channel)(nil)
 	_ channels.Interleaver   = (*Channel)(nil)
+	_ channels.Stopper       = (*Channel)(nil)
 )
 
 // steady is how long a connection must have lasted for the next wait to

@@ -109,9 +109,7 @@ func (s *session) looping(m channels.Inbound) bool {
 	case sayItOnce:
 		s.log.Warn("not answered any more: it answers faster than a person can", "key", m.Key.String(), "sender", m.Sender.ID())
 		s.wg.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), moreTime)
-			defer cancel()
-			if _, err := s.ch.Send(ctx, channels.Outbound{Key: m.Key, Text: sayLoop, ReplyTo: m.MessageID}); err != nil {
+			if err := s.sayNow(context.Background(), channels.Outbound{Key: m.Key, Text: sayLoop, ReplyTo: m.MessageID}); err != nil {
 				s.log.Debug("a program was not told that it is not answered", "err", err)
 			}
 		})

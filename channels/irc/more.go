@@ -42,15 +42,21 @@ func (r *rests) keep(chat, rest string) {
 	r.byChat[chat] = rest
 }
 
-// drop forgets what chat could ask for, and ends what is being said of it.
-func (r *rests) drop(chat string) {
+// drop forgets what chat could ask for, and ends what is being said of it. It
+// reports whether anything was.
+func (r *rests) drop(chat string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.byChat, chat)
-	if stop := r.stop[chat]; stop != nil {
+	stop := r.stop[chat]
+	if stop != nil {
 		stop()
 	}
+	return stop != nil
 }
+
+// Stop is part of [channels.Stopper].
+func (c *Channel) Stop(k channels.Key) bool { return c.rests.drop(k.Chat()) }
 
 // take returns what is left for chat. The caller says it within the returned
 // context and then calls done with what it could not say.
@@ -76,21 +82,21 @@ func (r *rests) take(chat string) (rest string, ctx context.Context, done func(l
 	}
 }
 
-// more says the next lines of what chat has not seen. It reports false if
-// there is nothing.
-func (s *session) more(chat string) bool {
+// more says the next lines of what chat has not seen, because the message with
+// that handle asks for them. It reports false if there is nothing.
+func (s *session) more(chat, handle string) bool {
 	rest, ctx, done := s.ch.rests.take(chat)
 	if done == nil {
 		return false
 	}
-	s.wg.Go(func() { s.sayMore(ctx, chat, rest, done) })
+	s.wg.Go(func() { s.sayMore(ctx, chat, handle, rest, done) })
 	return true
 }
 
 // sayMore says as many lines of rest as a room is shown at once, and calls done
 // with what is left before it says that there is more: who reads that may ask for
 // it at once.
-func (s *session) sayMore(ctx context.Context, chat, rest string, done func(left string)) {
+func (s *session) sayMore(ctx context.Context, chat, handle, rest string, done func(left string)) {
 	k, err := channels.NewKey(s.ch.name, chat)
 	if err != nil {
 		done("")
@@ -102,7 +108,7 @@ func (s *session) sayMore(ctx context.Context, chat, rest string, done func(left
 		now, left = rows[:most], markdownOf(rows[most:])
 	}
 	for i, r := range now {
-		if err = s.sayNow(ctx, k, r.markdown()); err != nil {
+		if err = s.sayNow(ctx, channels.Outbound{Key: k, Text: r.markdown(), ReplyTo: handle, GoesOn: i > 0}); err != nil {
 			left = markdownOf(rows[i:])
 			break
 		}
@@ -110,18 +116,18 @@ func (s *session) sayMore(ctx context.Context, chat, rest string, done func(left
 	stopped := ctx.Err() != nil
 	done(left)
 	if err == nil && left != "" && !stopped {
-		err = s.sayNow(context.Background(), k, hint(left))
+		err = s.sayNow(context.Background(), channels.Outbound{Key: k, Text: hint(left), ReplyTo: handle, GoesOn: true})
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		s.log.Warn("could not say the rest of an answer", "key", k.String(), "err", err)
 	}
 }
 
-// sayNow sends text beside what the gateway sends.
-func (s *session) sayNow(ctx context.Context, k channels.Key, text string) error {
+// sayNow sends m beside what the gateway sends.
+func (s *session) sayNow(ctx context.Context, m channels.Outbound) error {
 	ctx, cancel := context.WithTimeout(ctx, moreTime)
 	defer cancel()
-	_, err := s.ch.Send(ctx, channels.Outbound{Key: k, Text: text})
+	_, err := s.ch.Send(ctx, m)
 	return err
 }
 

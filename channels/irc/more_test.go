@@ -2,11 +2,14 @@ package irc_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/ircd"
+	"dragoman/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -77,10 +80,13 @@ func TestMore(t *testing.T) {
 	heard := append(numbered(1, 5), "9 more lines (more: !more)")
 	anna.WaitHeard("dragoman", "#go", len(heard))
 	anna.Say("#go", "!more")
-	heard = append(append(heard, numbered(6, 10)...), "4 more lines (more: !more)")
+	more := func(from, to int) []string {
+		return append([]string{fmt.Sprint("anna: line ", from)}, numbered(from+1, to)...)
+	}
+	heard = append(append(heard, more(6, 10)...), "4 more lines (more: !more)")
 	anna.WaitHeard("dragoman", "#go", len(heard))
 	anna.Say("#go", "dragoman: !more")
-	heard = append(heard, numbered(11, 14)...)
+	heard = append(heard, more(11, 14)...)
 	if diff := cmp.Diff(heard, anna.WaitHeard("dragoman", "#go", len(heard))); diff != "" {
 		t.Errorf("the room heard (-want +got):\n%s", diff)
 	}
@@ -90,10 +96,11 @@ func TestMore(t *testing.T) {
 	}
 
 	b.say("irc:#go", text)
-	anna.Say("#go", "dragoman: !stop")
-	b.inbox.Wait(t, 2)
+	if b.ch.Stop(channels.MustKey("irc:#go")) {
+		t.Error("it says that it was saying something")
+	}
 	anna.Say("#go", "dragoman: !more")
-	if m := b.inbox.Wait(t, 3)[2]; m.Text != "!more" {
+	if m := b.inbox.Wait(t, 2)[1]; m.Text != "!more" {
 		t.Errorf("handed in %q, want nothing to be left after a stop", m.Text)
 	}
 	b.say("irc:anna", text)
@@ -105,6 +112,43 @@ func TestMore(t *testing.T) {
 	heard = append(heard, numbered(1, 7)...)
 	if diff := cmp.Diff(heard, anna.WaitHeard("dragoman", "#go", len(heard))); diff != "" {
 		t.Errorf("the room heard (-want +got):\n%s", diff)
+	}
+}
+
+// A stop ends the lines that !more asked for, and what came between them and the
+// lines of an answer is told apart by names.
+func TestStopEndsMore(t *testing.T) {
+	_, addr := serve(t, ircd.Config{})
+	o := quick(addr)
+	o.Channels, o.MaxLines, o.FloodBurst, o.FloodEvery = []string{"#go"}, 8, 11, 300*time.Millisecond
+	b := start(t, o)
+	b.waitIn("irc:#go")
+	anna, bob := ircd.Join(t, addr, "anna", "#go"), ircd.Join(t, addr, "bob", "#go")
+	bob.Say("#go", "dragoman: are you there?")
+	asked := b.inbox.Wait(t, 1)[0]
+	b.say("irc:#go", strings.Join(numbered(1, 16), "\n"))
+	anna.Say("#go", "!more")
+	anna.WaitHeard("dragoman", "#go", 10)
+	if err := b.reply("irc:#go", "yes", asked.MessageID); err != nil {
+		t.Fatal(err)
+	}
+	after := -1
+	testkit.Eventually(t, "a line after bob's", func() bool {
+		got := anna.Heard("dragoman", "#go")
+		after = slices.Index(got, "bob: yes") + 1
+		return after > 0 && after < len(got)
+	})
+	if !b.ch.Stop(asked.Key) {
+		t.Error("it says that it was not saying anything")
+	}
+	b.say("irc:#go", "the end\nof\nit")
+	anna.Sync()
+	got := anna.Heard("dragoman", "#go")
+	if n := len(got); n > after+5 || !slices.Equal(got[n-2:], []string{"of", "it"}) {
+		t.Errorf("the room heard %q, want no more than the line that was on its way", got)
+	}
+	if !strings.HasPrefix(got[after], "anna: line ") {
+		t.Errorf("the room heard %q, want the line after bob's to name anna", got)
 	}
 }
 

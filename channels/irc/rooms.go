@@ -19,12 +19,13 @@ type room struct {
 	why       string    // we are not in it; for the operator
 	again     time.Time // when to try again; zero while an attempt runs
 	tried     time.Time
-	tries     int    // in vain, since somebody last spoke there
-	kicked    bool   // that is why we are not in it
-	told      string // the why that the log has
-	plain     bool   // it takes no formatting codes (mode +c or the like)
-	latest    string // the message that what we said last answers
-	cutBy     string // whose question to us filled a line, last
+	tries     int           // in vain, since somebody last spoke there
+	kicked    bool          // that is why we are not in it
+	told      string        // the why that the log has
+	plain     bool          // it takes no formatting codes (mode +c or the like)
+	latest    string        // the message that what we said last answers
+	word      chan struct{} // capacity 1: held by whoever says something there
+	cutBy     string        // whose question to us filled a line, last
 	cutAt     time.Time
 }
 
@@ -48,7 +49,7 @@ func (s *session) joinAll() {
 	for _, spec := range s.ch.opts.Channels {
 		name, key, err := parseRoom(spec)
 		if folded := s.net.fold.fold(name); err == nil && s.rooms[folded] == nil {
-			s.rooms[folded] = &room{name: name, key: key}
+			s.rooms[folded] = &room{name: name, key: key, word: make(chan struct{}, 1)}
 		}
 	}
 	var all []*room

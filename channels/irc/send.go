@@ -69,6 +69,11 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if isRest {
 		m.Text = hint(rest)
 	}
+	release, err := s.takeWord(ctx, r)
+	if err != nil {
+		return channels.Receipt{}, err
+	}
+	defer release()
 	begins := r != nil && (!m.GoesOn || s.cameBetween(r, m.ReplyTo))
 	lines, err := s.lines(ctx, target, s.opening(m, begins))
 	if err != nil {
@@ -117,6 +122,22 @@ func (s *session) sayLine(ctx context.Context, d *delivery) error {
 		return &channels.NotSent{Err: errNotConnected}
 	}
 	return s.say(ctx, d)
+}
+
+// takeWord waits until nobody else says anything in r, so that whoever names
+// people knows what comes before. A person needs no such thing: r is nil.
+func (s *session) takeWord(ctx context.Context, r *room) (release func(), err error) {
+	if r == nil {
+		return func() {}, nil
+	}
+	select {
+	case r.word <- struct{}{}:
+		return func() { <-r.word }, nil
+	case <-s.ended:
+		return nil, &channels.NotSent{Err: errNotConnected}
+	case <-ctx.Done():
+		return nil, notSent("send to %s: %w", r.name, context.Cause(ctx))
+	}
 }
 
 // cameBetween reports whether we have said something in r since the last line that

@@ -94,9 +94,11 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 	defer g.live.get(m.Key).hold(ctx)()
 	var partial, preview string
 	var seqs []int64
-	whose, spared := "", false
+	whose, spared, quiet := "", false, false
 	if c == sessions.ControlStop {
 		whose, spared = g.stops(m)
+		s, able := g.bindings[m.Key.Channel()].Channel.(channels.Stopper)
+		quiet = able && s.Stop(m.Key)
 	}
 	if !spared {
 		partial, preview, seqs = g.live.partial(ctx, m.Key)
@@ -111,7 +113,9 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 		if err != nil {
 			return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
 		}
-		text = waits
+		if text = waits; quiet && waits == sayNothing {
+			text = "Stopped."
+		}
 	}
 	if c == sessions.ControlStop {
 		e.Ends = seqs

@@ -221,3 +221,27 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return true
 	}
 }
+
+// talker is a network that says something by itself until it is stopped.
+type talker struct {
+	*network
+	talks *bool
+}
+
+func (n talker) Stop(channels.Key) bool {
+	was := *n.talks
+	*n.talks = false
+	return was
+}
+
+// What a channel says by itself is stopped too.
+func TestStopEndsWhatTheChannelSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		talks := true
+		w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = talker{w.net, &talks} })
+		w.say("1", "/stop")
+		synctest.Wait()
+		w.say("1", "/stop")
+		w.expect("1", "Stopped.", "Nothing is running now.")
+	})
+}
