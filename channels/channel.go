@@ -29,11 +29,11 @@ type Intake interface {
 	// adapter may acknowledge it. On an error nothing was stored and it must
 	// not be acknowledged; the adapter waits a little and hands it in again.
 	Accept(ctx context.Context, m Inbound) error
-	// SetAside keeps something that the adapter cannot understand (raw, as
+	// Quarantine keeps something that the adapter cannot understand (raw, as
 	// the network sent it; id as in Inbound.ID), so that it neither blocks
 	// the messages behind it nor gets lost. Once it returns nil the adapter
 	// may acknowledge it.
-	SetAside(ctx context.Context, channel, id string, raw []byte, why error) error
+	Quarantine(ctx context.Context, channel, id string, raw []byte, why error) error
 }
 
 // Channel is one configured connection to a chat network.
@@ -259,13 +259,13 @@ type Opener interface {
 	Opened(ctx context.Context, k Key) error
 }
 
-// Settler is an ability of an [Intake]: what was set aside came in after all.
+// Resolver is an ability of an [Intake]: what was set aside came in after all.
 // Without it such things stay on the operator's list.
-type Settler interface {
-	// Settle takes what was set aside under id off that list. Once it returns
+type Resolver interface {
+	// Resolve takes what was set aside under id off that list. Once it returns
 	// nil that is durable. What was never set aside, or was settled before, is
 	// no error.
-	Settle(ctx context.Context, channel, id string) error
+	Resolve(ctx context.Context, channel, id string) error
 }
 
 // Eraser is an ability of a channel that keeps something about messages in a

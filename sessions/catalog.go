@@ -21,7 +21,7 @@ type Query struct {
 
 	// After goes on behind the last conversation of the page before; nil begins
 	// with the newest.
-	After *Place
+	After *Cursor
 	// Limit is how many to return, 1 to MaxPage: what is outside counts as the
 	// nearest of the two, and 0 is DefaultPage.
 	Limit int
@@ -52,7 +52,7 @@ type Search struct {
 	From, To time.Time
 	// After goes on behind the last message of the page before; nil begins with
 	// the best.
-	After *FoundPlace
+	After *FoundCursor
 	// Limit is how many messages to return.
 	Limit int
 }

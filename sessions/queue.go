@@ -214,8 +214,8 @@ type QueueItem struct {
 	Delivery string `json:"delivery,omitempty"`
 }
 
-// Aside is something that an adapter could not understand.
-type Aside struct {
+// Quarantined is something that an adapter could not understand.
+type Quarantined struct {
 	Channel string `json:"channel"`
 	ID      string `json:"id"`
 	Raw     []byte `json:"raw"`
@@ -265,12 +265,12 @@ type Fact struct {
 
 // Stats are counts for health and metrics.
 type Stats struct {
-	Waiting    int // inbox messages without an answer
-	Postponed  int // of those, not due yet
-	Unsent     int // deliveries neither sent nor dead
-	Unknown    int // of those, possibly sent already
-	Dead       int
-	Aside      int
-	Oldest     time.Time // of Waiting; zero if none
-	OldestSend time.Time // of Unsent; zero if none
+	Waiting     int // inbox messages without an answer
+	Postponed   int // of those, not due yet
+	Unsent      int // deliveries neither sent nor dead
+	Unknown     int // of those, possibly sent already
+	Dead        int
+	Quarantined int
+	Oldest      time.Time // of Waiting; zero if none
+	OldestSend  time.Time // of Unsent; zero if none
 }

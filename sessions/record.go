@@ -17,7 +17,7 @@ type Record struct {
 	Messages     *MessagesRecord     `json:"messages,omitempty"`
 	Inbox        *InboxRecord        `json:"inbox,omitempty"`
 	Outbox       *OutboxRecord       `json:"outbox,omitempty"`
-	Aside        *AsideRecord        `json:"aside,omitempty"`
+	Quarantined  *QuarantineRecord   `json:"aside,omitempty"`
 	Fact         *FactRecord         `json:"fact,omitempty"`
 	Pairing      *Pairing            `json:"pairing,omitempty"`
 	Job          *JobRecord          `json:"job,omitempty"`
@@ -83,9 +83,9 @@ type OutboxRecord struct {
 	MessageID string `json:"message_id,omitempty"`
 }
 
-// AsideRecord is something set aside.
-type AsideRecord struct {
-	Aside
+// QuarantineRecord is something set aside.
+type QuarantineRecord struct {
+	Quarantined
 	At      time.Time `json:"at"`
 	Dropped bool      `json:"dropped,omitempty"`
 }
@@ -114,13 +114,12 @@ type Copies interface {
 	// not merged: ErrConflict, naming the key. Delivery ids, seqs and
 	// generation ids stay; a record without generations or with a generation
 	// that is taken (an import) gets new ones. What waited waits again.
-	Restore(ctx context.Context, next func() (Record, error)) error
-	// Take is Restore, and tells how much of it was new.
-	Take(ctx context.Context, next func() (Record, error)) (Taken, error)
+	// It returns how much of it was new.
+	Restore(ctx context.Context, next func() (Record, error)) (Restored, error)
 }
 
-// Taken counts what a [Copies.Take] added to the store.
-type Taken struct {
+// Restored counts what a [Copies.Restore] added to the store.
+type Restored struct {
 	// Conversations counts keys, each with all that belongs to it.
 	Conversations int `json:"conversations"`
 	// Others counts records that belong to no conversation. One that the store

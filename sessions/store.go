@@ -41,13 +41,13 @@ type Inbox interface {
 	// (channel, Inbound.ID) is stored once, for good. See Outcome for edits.
 	// Errors: ErrFull.
 	Accept(ctx context.Context, e Entry) (Acceptance, error)
-	// SetAside keeps what an adapter could not understand; repeats of the
+	// Quarantine keeps what an adapter could not understand; repeats of the
 	// same (Channel, ID) are kept once.
-	SetAside(ctx context.Context, a Aside) error
-	// Settle takes what was set aside under (channel, id) off the operator's
+	Quarantine(ctx context.Context, a Quarantined) error
+	// Resolve takes what was set aside under (channel, id) off the operator's
 	// list, because it came in after all: it stays in the store as dropped, and
 	// its Why says so. Nothing there, or no longer there, is no error.
-	Settle(ctx context.Context, channel, id string) error
+	Resolve(ctx context.Context, channel, id string) error
 }
 
 // Handler works on one claimed key until nothing is due and returns. After an
@@ -89,10 +89,10 @@ type Outbox interface {
 	MarkSending(ctx context.Context, c Claim, id string) error
 	// MarkSent records that the network has it.
 	MarkSent(ctx context.Context, c Claim, id string, r channels.Receipt) error
-	// Defer puts it back until later, as unknown if it may have been sent.
-	Defer(ctx context.Context, c Claim, id string, until time.Time, uncertain bool, why string) error
-	// Bury gives it up; it stays visible as dead.
-	Bury(ctx context.Context, c Claim, id, why string) error
+	// Reschedule puts it back until later, as unknown if it may have been sent.
+	Reschedule(ctx context.Context, c Claim, id string, until time.Time, uncertain bool, why string) error
+	// MarkDead gives it up; it stays visible as dead.
+	MarkDead(ctx context.Context, c Claim, id, why string) error
 	// Drop takes it back: the people it is for do not want it any more. It
 	// stays in the store as dropped.
 	Drop(ctx context.Context, c Claim, id, why string) error

@@ -26,6 +26,6 @@ type Directory interface {
 	// user messages in transcripts. It may read each message of the channel once,
 	// which takes seconds for a million, and holds nobody up meanwhile.
 	Writers(ctx context.Context, channel string) ([]Writer, error)
-	// Scopes lists the scopes that begin with prefix and have facts, sorted.
-	Scopes(ctx context.Context, prefix string) ([]string, error)
+	// FactScopes lists the scopes that begin with prefix and have facts, sorted.
+	FactScopes(ctx context.Context, prefix string) ([]string, error)
 }

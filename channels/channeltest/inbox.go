@@ -34,7 +34,7 @@ type Inbox struct {
 	wrong    []string
 }
 
-// Aside is one call of SetAside.
+// Aside is one call of Quarantine.
 type Aside struct {
 	Channel, ID string
 	Raw         []byte
@@ -80,8 +80,8 @@ func (b *Inbox) Accept(ctx context.Context, m channels.Inbound) error {
 	return nil
 }
 
-// SetAside records what the adapter could not understand.
-func (b *Inbox) SetAside(_ context.Context, channel, id string, raw []byte, why error) error {
+// Quarantine records what the adapter could not understand.
+func (b *Inbox) Quarantine(_ context.Context, channel, id string, raw []byte, why error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	defer b.announce()
@@ -94,10 +94,10 @@ func (b *Inbox) SetAside(_ context.Context, channel, id string, raw []byte, why 
 	return nil
 }
 
-var _ channels.Settler = (*Inbox)(nil)
+var _ channels.Resolver = (*Inbox)(nil)
 
-// Settle records which of the asides came in after all.
-func (b *Inbox) Settle(_ context.Context, channel, id string) error {
+// Resolve records which of the asides came in after all.
+func (b *Inbox) Resolve(_ context.Context, channel, id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	defer b.announce()
@@ -141,7 +141,7 @@ func (b *Inbox) announce() {
 	b.changed = make(chan struct{})
 }
 
-// Refuse makes Accept and SetAside fail while on.
+// Refuse makes Accept and Quarantine fail while on.
 func (b *Inbox) Refuse(on bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -188,7 +188,7 @@ func (b *Inbox) copyOf(list *[]channels.Inbound) []channels.Inbound {
 	return slices.Clone(*list)
 }
 
-// Asides are the calls of SetAside that were stored.
+// Asides are the calls of Quarantine that were stored.
 func (b *Inbox) Asides() []Aside {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -227,7 +227,7 @@ func (b *Inbox) WaitRefused(t *testing.T, n int) []channels.Inbound {
 }
 
 // Until waits until done, which is asked again after every call of Accept and
-// SetAside, and fails the test if that takes too long.
+// Quarantine, and fails the test if that takes too long.
 func (b *Inbox) Until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	timeout := time.NewTimer(soon)

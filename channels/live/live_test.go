@@ -91,7 +91,7 @@ func (h *house) Accept(_ context.Context, m channels.Inbound) error {
 	return nil
 }
 
-func (h *house) SetAside(context.Context, string, string, []byte, error) error { return nil }
+func (h *house) Quarantine(context.Context, string, string, []byte, error) error { return nil }
 
 // commit ends a turn: everything that waits is answered by text.
 func (h *house) commit(id, text string) {

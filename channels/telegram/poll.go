@@ -305,7 +305,7 @@ func (c *Channel) persist(ctx context.Context, in channels.Intake, a arrived) bo
 func (c *Channel) handIn(ctx context.Context, in channels.Intake, a arrived) error {
 	if a.what == nil {
 		c.log.Error("an update cannot be understood and is set aside", "msg_id", a.key(), "err", a.why)
-		return in.SetAside(ctx, c.name, a.key(), a.raw, a.why)
+		return in.Quarantine(ctx, c.name, a.key(), a.raw, a.why)
 	}
 	switch {
 	case a.what.CallbackQuery != nil:
@@ -326,7 +326,7 @@ func (c *Channel) handIn(ctx context.Context, in channels.Intake, a arrived) err
 	m, ok, err := c.understand(a.key(), message, edited)
 	switch {
 	case err != nil:
-		return in.SetAside(ctx, c.name, a.key(), a.raw, err)
+		return in.Quarantine(ctx, c.name, a.key(), a.raw, err)
 	case !ok:
 		c.log.Debug("ignored a message that says nothing to the bot", "msg_id", a.key())
 		return nil

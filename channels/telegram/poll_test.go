@@ -257,4 +257,4 @@ func (c *countingIntake) Accept(context.Context, channels.Inbound) error {
 	return nil
 }
 
-func (c *countingIntake) SetAside(context.Context, string, string, []byte, error) error { return nil }
+func (c *countingIntake) Quarantine(context.Context, string, string, []byte, error) error { return nil }

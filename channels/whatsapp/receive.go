@@ -73,7 +73,7 @@ func (k *connection) handIn(ctx context.Context, evt *events.Message) error {
 func (k *connection) take(ctx context.Context, evt *events.Message, id, aside string) error {
 	evt, err := k.open(ctx, evt)
 	if err != nil {
-		return k.in.SetAside(ctx, k.c.name, aside, raw(evt.RawMessage), err)
+		return k.in.Quarantine(ctx, k.c.name, aside, raw(evt.RawMessage), err)
 	}
 	odd := (*strange)(nil)
 	if seconds, ok := timerOf(evt); ok {
@@ -85,7 +85,7 @@ func (k *connection) take(ctx context.Context, evt *events.Message, id, aside st
 	got, ok, err := k.reader(ctx).understand(evt)
 	switch {
 	case errors.As(err, &odd):
-		return k.in.SetAside(ctx, k.c.name, aside, raw(evt.RawMessage), err)
+		return k.in.Quarantine(ctx, k.c.name, aside, raw(evt.RawMessage), err)
 	case err != nil:
 		return err
 	case !ok:

@@ -184,7 +184,7 @@ func (k *connection) putAside(ctx context.Context, u *unread) error {
 	}
 	known, err := json.Marshal(u)
 	if err == nil {
-		err = k.in.SetAside(ctx, k.c.name, inboundID(u.info()), known, errUndecryptable)
+		err = k.in.Quarantine(ctx, k.c.name, inboundID(u.info()), known, errUndecryptable)
 	}
 	if err != nil {
 		return fmt.Errorf("whatsapp: set aside message %s: %w", u.ID, err)
@@ -235,8 +235,8 @@ func (k *connection) came(ctx context.Context, u *unread) error {
 	if u.is(unreadCame) {
 		return nil
 	}
-	if in, able := k.in.(channels.Settler); able {
-		if err := in.Settle(ctx, k.c.name, inboundID(u.info())); err != nil {
+	if in, able := k.in.(channels.Resolver); able {
+		if err := in.Resolve(ctx, k.c.name, inboundID(u.info())); err != nil {
 			return fmt.Errorf("whatsapp: settle message %s: %w", u.ID, err)
 		}
 	}

@@ -117,7 +117,7 @@ type noShelf struct {
 	tried chan string
 }
 
-func (n *noShelf) SetAside(_ context.Context, _, id string, _ []byte, _ error) error {
+func (n *noShelf) Quarantine(_ context.Context, _, id string, _ []byte, _ error) error {
 	n.tried <- id
 	return errors.New("no room")
 }

@@ -10,7 +10,7 @@
 // acknowledged.
 //
 // What cannot be decrypted is set aside, asked for again and settled when it
-// comes ([channels.Settler]); if it does not come in time, its conversation is
+// comes ([channels.Resolver]); if it does not come in time, its conversation is
 // told by a message that says so.
 //
 // Promise, outbound: Send returns nil when WhatsApp's server has the message.

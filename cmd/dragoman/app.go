@@ -94,10 +94,10 @@ func (appDaemon) checkStore(cfg *config.Config) error { return app.CheckStore(cf
 func (appDaemon) damaged(cfg *config.Config) ([]string, error) { return app.Damaged(cfg) }
 
 func (d appDaemon) migrate(ctx context.Context, cfg *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error) {
-	var places [2]app.Place
+	var places [2]app.StoreLocation
 	for i, text := range []string{from, to} {
 		var err error
-		if places[i], err = app.ParsePlace(text, cfg.StateDir); err != nil {
+		if places[i], err = app.ParseLocation(text, cfg.StateDir); err != nil {
 			return migrated{}, &usageError{err.Error()}
 		}
 	}

@@ -23,7 +23,7 @@ type sessionsListCmd struct {
 func (k *sessionsListCmd) query() (sessions.Query, error) {
 	q := sessions.Query{Channel: k.Channel, Tag: k.Tag, Text: k.Text, Limit: min(max(k.Limit, 1), sessions.MaxPage)}
 	if k.After != "" {
-		place, err := sessions.ParsePlace(k.After)
+		place, err := sessions.ParseCursor(k.After)
 		if err != nil {
 			return q, &usageError{"--after wants what the page before says at its end"}
 		}

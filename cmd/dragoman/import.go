@@ -90,10 +90,10 @@ func taken(ctx context.Context, a *httpapi.Client, key channels.Key) (bool, erro
 	return false, err
 }
 
-func restore(ctx context.Context, a *httpapi.Client, plan *exchange.Plan) (sessions.Taken, error) {
-	taken, err := plan.Take(ctx, a.Take)
+func restore(ctx context.Context, a *httpapi.Client, plan *exchange.Plan) (sessions.Restored, error) {
+	taken, err := plan.Take(ctx, a.Restore)
 	switch {
-	case err != nil && taken == (sessions.Taken{}):
+	case err != nil && taken == (sessions.Restored{}):
 		err = fmt.Errorf("nothing was imported: %w", err)
 	case err != nil:
 		err = fmt.Errorf("only %s imported; run the same command again for the others: %w", count(taken.Conversations, "conversation was", "conversations were"), err)
@@ -104,8 +104,8 @@ func restore(ctx context.Context, a *httpapi.Client, plan *exchange.Plan) (sessi
 // imports is what an import found, and what of it the store lacked.
 type imports struct {
 	*exchange.Plan
-	Taken  sessions.Taken `json:"taken"`
-	DryRun bool           `json:"dry_run,omitempty"`
+	Taken  sessions.Restored `json:"taken"`
+	DryRun bool              `json:"dry_run,omitempty"`
 }
 
 func (e *env) sayImports(p imports) {

@@ -17,7 +17,7 @@ func TestQueue(t *testing.T) {
 	w.want([]string{"[]"}, "queue", "list", "--json")
 	w.fail(1, "there is no entry out-9", "queue", "show", "out-9")
 	for _, id := range []string{"7", "8"} {
-		if err := w.daemon.store.SetAside(context.Background(), sessions.Aside{Channel: "telegram", ID: id, Raw: []byte("{\x1b"), Why: "no JSON"}); err != nil {
+		if err := w.daemon.store.Quarantine(context.Background(), sessions.Quarantined{Channel: "telegram", ID: id, Raw: []byte("{\x1b"), Why: "no JSON"}); err != nil {
 			t.Fatal(err)
 		}
 	}

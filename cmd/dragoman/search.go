@@ -38,7 +38,7 @@ func (k *sessionsSearchCmd) search(e *env) (s sessions.Search, err error) {
 		return s, err
 	}
 	if k.After != "" {
-		place, err := sessions.ParseFoundPlace(k.After)
+		place, err := sessions.ParseFoundCursor(k.After)
 		if err != nil {
 			return s, &usageError{"--after wants what the page before says at its end"}
 		}

@@ -48,7 +48,7 @@ func (k *statusCmd) Run(e *env, c *cli) error {
 // degraded reports whether something is wrong that an operator can mend. A
 // channel that was never linked is not: nobody has used it yet.
 func degraded(s httpapi.Status) bool {
-	if s.Problem != "" || s.ModelTrouble != nil || s.Depths != nil && s.Dead+s.Aside > 0 {
+	if s.Problem != "" || s.ModelTrouble != nil || s.Depths != nil && s.Dead+s.Quarantined > 0 {
 		return true
 	}
 	for _, ch := range s.Channels {
@@ -113,8 +113,8 @@ func (e *env) status(s httpapi.Status) {
 func (e *env) depths(s httpapi.Depths, line func(what, value string)) {
 	line("inbox", e.depth(s.Waiting, s.Oldest, "message waits for an answer", "messages wait for an answer"))
 	line("outbox", e.depth(s.Unsent, s.OldestSend, "answer is not delivered", "answers are not delivered"))
-	if s.Dead+s.Aside > 0 {
-		line("attention", fmt.Sprintf("%d given up, %d set aside; see: %s", s.Dead, s.Aside, e.command("queue list")))
+	if s.Dead+s.Quarantined > 0 {
+		line("attention", fmt.Sprintf("%d given up, %d set aside; see: %s", s.Dead, s.Quarantined, e.command("queue list")))
 	}
 }
 

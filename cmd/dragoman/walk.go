@@ -13,7 +13,7 @@ import (
 // moves to the top, away from the pages that are still to come. So what was
 // updated since the walk began is looked through again, until nothing is new.
 // It ends with the first error of find or of f.
-func walk[C interface{ Place() sessions.Place }](ctx context.Context, find func(context.Context, sessions.Query) ([]C, error), q sessions.Query, f func(C) error) error {
+func walk[C interface{ Position() sessions.Cursor }](ctx context.Context, find func(context.Context, sessions.Query) ([]C, error), q sessions.Query, f func(C) error) error {
 	seen := make(map[channels.Key]bool)
 	q.Limit = sessions.MaxPage
 	for fresh := true; fresh; {
@@ -25,7 +25,7 @@ func walk[C interface{ Place() sessions.Place }](ctx context.Context, find func(
 				return err
 			}
 			for _, c := range page {
-				at := c.Place()
+				at := c.Position()
 				if at.Updated.After(newest) {
 					newest = at.Updated
 				}
@@ -40,7 +40,7 @@ func walk[C interface{ Place() sessions.Place }](ctx context.Context, find func(
 			if len(page) < sessions.MaxPage {
 				break
 			}
-			last := page[len(page)-1].Place()
+			last := page[len(page)-1].Position()
 			q.After = &last
 		}
 		if since := newest.Add(-1); since.After(q.UpdatedAfter) { // that nanosecond included

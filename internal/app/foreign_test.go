@@ -131,7 +131,7 @@ func TestCase48FieldsOfOthersInExports(t *testing.T) {
 			}
 			r, err := exchange.NewReader(strings.NewReader(first), exchange.Options{})
 			if err == nil {
-				err = db.Restore(t.Context(), r.Next)
+				_, err = db.Restore(t.Context(), r.Next)
 			}
 			if err != nil {
 				t.Fatal(err)

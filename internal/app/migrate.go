@@ -19,7 +19,7 @@ import (
 
 // Migrated is what a migration did.
 type Migrated struct {
-	From, To Place
+	From, To StoreLocation
 	exchange.Counts
 	// Again: an earlier migration to this place had not come to its end.
 	Again bool
@@ -43,7 +43,7 @@ const draftSuffix = ".migrating"
 // durable and found equal. So a migration that dies leaves the place as it
 // was, and the next one begins anew. From is not changed, not by a byte: a view
 // of it is read, which takes its room beside the copy until the end.
-func Migrate(ctx context.Context, cfg *config.Config, from, to Place, who Caller, tell func(exchange.Progress)) (m Migrated, err error) {
+func Migrate(ctx context.Context, cfg *config.Config, from, to StoreLocation, who Caller, tell func(exchange.Progress)) (m Migrated, err error) {
 	m.From, m.To = from, to
 	state, err := waitState(ctx, cfg.StateDir, who)
 	if servedByOther(ctx, cfg.StateDir, err) {
@@ -66,7 +66,7 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Place, who Caller
 	if err != nil {
 		return m, err
 	}
-	draft := Place{to.Type, to.Path + draftSuffix}
+	draft := StoreLocation{to.Type, to.Path + draftSuffix}
 	if _, err := os.Lstat(draft.Path); err == nil {
 		m.Again = true
 	}
@@ -97,7 +97,7 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to Place, who Caller
 }
 
 // checkPlaces refuses what cannot be meant. It only reads.
-func checkPlaces(from, to Place) error {
+func checkPlaces(from, to StoreLocation) error {
 	if from.Path == "" || to.Path == "" {
 		return errors.New("app: a store in memory has nothing to migrate; name sqlite or file")
 	}
@@ -151,7 +151,7 @@ func beside(a, b string) bool {
 
 // checkTarget refuses a place where something would be missed. It reports
 // whether an empty store is there. What is no store is not touched.
-func checkTarget(ctx context.Context, to Place) (there bool, err error) {
+func checkTarget(ctx context.Context, to StoreLocation) (there bool, err error) {
 	info, err := os.Lstat(to.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -199,7 +199,7 @@ func checkDraft(path string) error {
 }
 
 // copyStore makes the copy, and closes it so that all of it is in its place.
-func copyStore(ctx context.Context, from, to Place, tell func(exchange.Progress)) (exchange.Counts, error) {
+func copyStore(ctx context.Context, from, to StoreLocation, tell func(exchange.Progress)) (exchange.Counts, error) {
 	if err := os.MkdirAll(filepath.Dir(to.Path), 0o700); err != nil {
 		return exchange.Counts{}, fmt.Errorf("app: %w", plainPathError(err))
 	}
@@ -211,7 +211,7 @@ func copyStore(ctx context.Context, from, to Place, tell func(exchange.Progress)
 	if err := from.copyInto(ctx, view.path); err != nil {
 		return exchange.Counts{}, err
 	}
-	source, err := Place{from.Type, filepath.Join(view.path, filepath.Base(from.Path))}.open(ctx, nil)
+	source, err := StoreLocation{from.Type, filepath.Join(view.path, filepath.Base(from.Path))}.open(ctx, nil)
 	if err != nil {
 		return exchange.Counts{}, fmt.Errorf("app: read a copy of %s: %w", from.Path, err)
 	}
@@ -289,10 +289,10 @@ func settle(draft, path string) error {
 
 // Advice says what to change in the configuration, so that the daemon uses
 // the store at p.
-func (p Place) Advice(cfg *config.Config) string {
+func (p StoreLocation) Advice(cfg *config.Config) string {
 	var b strings.Builder
 	file := cfg.Source().String()
-	if own, err := ParsePlace(p.Type, cfg.StateDir); err == nil && own != p {
+	if own, err := ParseLocation(p.Type, cfg.StateDir); err == nil && own != p {
 		fmt.Fprintf(&b, "The daemon looks for its store of type %s at %s.\nMove the copy there first; end the daemon before you do.\n", p.Type, own.Path)
 	}
 	if cfg.Store.Type == p.Type {

@@ -138,7 +138,7 @@ func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move,
 	if err = errors.Join(err, out.Flush()); err != nil {
 		return fmt.Errorf("app: restore: %w", plainPathError(err))
 	}
-	place := Place{cfg.Store.Type, draft.file(storeTypes[cfg.Store.Type].name)}
+	place := StoreLocation{cfg.Store.Type, draft.file(storeTypes[cfg.Store.Type].name)}
 	store, err := place.open(ctx, nil)
 	if err != nil {
 		return err

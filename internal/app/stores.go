@@ -17,14 +17,14 @@ import (
 	"dragoman/sessions/sqlite"
 )
 
-// Place says how a store keeps what it holds, and where.
-type Place struct {
+// StoreLocation says how a store keeps what it holds, and where.
+type StoreLocation struct {
 	Type string // a key of storeTypes
 	Path string // the file or folder; "" for a store that has none
 }
 
 // String is how a person writes p.
-func (p Place) String() string {
+func (p StoreLocation) String() string {
 	if p.Path == "" {
 		return p.Type
 	}
@@ -64,30 +64,30 @@ var storeTypes = map[string]storeType{
 	}, nil, nil, nil, nil},
 }
 
-// ParsePlace reads TYPE or TYPE:PATH. Without a path it is the place where the
+// ParseLocation reads TYPE or TYPE:PATH. Without a path it is the place where the
 // daemon of stateDir keeps a store of that type.
-func ParsePlace(text, stateDir string) (Place, error) {
+func ParseLocation(text, stateDir string) (StoreLocation, error) {
 	name, path, _ := strings.Cut(text, ":")
 	t, ok := storeTypes[name]
 	switch {
 	case !ok:
-		return Place{}, fmt.Errorf("there is no store %q: write one of %s", name, strings.Join(slices.Sorted(maps.Keys(storeTypes)), ", "))
+		return StoreLocation{}, fmt.Errorf("there is no store %q: write one of %s", name, strings.Join(slices.Sorted(maps.Keys(storeTypes)), ", "))
 	case t.name == "" && path != "":
-		return Place{}, fmt.Errorf("a store of type %s has no place", name)
+		return StoreLocation{}, fmt.Errorf("a store of type %s has no place", name)
 	case t.name == "":
-		return Place{Type: name}, nil
+		return StoreLocation{Type: name}, nil
 	case path == "":
 		path = filepath.Join(stateDir, t.name)
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return Place{}, fmt.Errorf("app: %w", err)
+		return StoreLocation{}, fmt.Errorf("app: %w", err)
 	}
-	return Place{Type: name, Path: path}, nil
+	return StoreLocation{Type: name, Path: path}, nil
 }
 
 // open opens the store at p and makes it if there is none.
-func (p Place) open(ctx context.Context, log *slog.Logger) (sessions.Store, error) {
+func (p StoreLocation) open(ctx context.Context, log *slog.Logger) (sessions.Store, error) {
 	t, ok := storeTypes[p.Type]
 	if !ok {
 		return nil, fmt.Errorf("app: there is no store of type %q", p.Type)
@@ -101,7 +101,7 @@ func (p Place) open(ctx context.Context, log *slog.Logger) (sessions.Store, erro
 
 // openStore opens the store that the configuration names.
 func openStore(ctx context.Context, cfg *config.Config, s *stateDir, log *slog.Logger) (sessions.Store, error) {
-	p, err := ParsePlace(cfg.Store.Type, s.path)
+	p, err := ParseLocation(cfg.Store.Type, s.path)
 	if err != nil {
 		return nil, fmt.Errorf("app: store.type: %w", err)
 	}

@@ -75,7 +75,7 @@ func adminOfView(ctx context.Context, cfg *config.Config, who Caller, why *readO
 	if err != nil {
 		return nil, nil, err
 	}
-	if p, err := ParsePlace(cfg.Store.Type, cfg.StateDir); err != nil || p.Path == "" {
+	if p, err := ParseLocation(cfg.Store.Type, cfg.StateDir); err != nil || p.Path == "" {
 		// Nothing was kept there.
 	} else if err := p.copyInto(ctx, dir.path); err != nil {
 		remove()
@@ -177,7 +177,7 @@ func lockToRead(path string) (release func(), err error) {
 
 // copyInto copies the store at p, which nobody may have open, into dir, under
 // its own name. There may be none yet.
-func (p Place) copyInto(ctx context.Context, dir string) error {
+func (p StoreLocation) copyInto(ctx context.Context, dir string) error {
 	info, err := os.Stat(p.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

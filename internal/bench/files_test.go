@@ -72,7 +72,7 @@ func pastFiles(t *testing.T, h history) (state string) {
 	state = filepath.Join(t.TempDir(), "state")
 	dir := filepath.Join(state, "sessions")
 	store := openFiles(t, state)
-	if err := store.Restore(t.Context(), handOut(conversation(h.pairs))); err != nil {
+	if _, err := store.Restore(t.Context(), handOut(conversation(h.pairs))); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Close(); err != nil {

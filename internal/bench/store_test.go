@@ -148,7 +148,7 @@ func measureStore(t *testing.T, store sessions.Store, r *storeReport) {
 		}
 	})
 	clock(&r.list, func(int) { r.page(t, store, nil) })
-	places := []*sessions.Place{nil}
+	places := []*sessions.Cursor{nil}
 	for len(places) < 20 {
 		last := r.page(t, store, places[len(places)-1])
 		places = append(places, &last)
@@ -166,12 +166,12 @@ func measureStore(t *testing.T, store sessions.Store, r *storeReport) {
 }
 
 // page lists fifty and returns the place where they end.
-func (r *storeReport) page(t *testing.T, store sessions.Store, after *sessions.Place) sessions.Place {
+func (r *storeReport) page(t *testing.T, store sessions.Store, after *sessions.Cursor) sessions.Cursor {
 	list, err := store.Find(t.Context(), sessions.Query{After: after, Limit: 50})
 	if err != nil || len(list) != 50 {
 		t.Fatalf("Find = %d conversations, %v", len(list), err)
 	}
-	return list[49].Place()
+	return list[49].Position()
 }
 
 // loop is a chat network inside the process: it tells when an answer arrived.

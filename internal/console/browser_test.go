@@ -149,7 +149,7 @@ func (g *gateway) Accept(_ context.Context, m channels.Inbound) error {
 	return nil
 }
 
-func (g *gateway) SetAside(context.Context, string, string, []byte, error) error { return nil }
+func (g *gateway) Quarantine(context.Context, string, string, []byte, error) error { return nil }
 
 func (g *gateway) stopTurns() {
 	g.mu.Lock()

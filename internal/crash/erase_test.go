@@ -72,13 +72,14 @@ func (h *eraseHouse) fill() {
 	s, path := openStore(h.t, h.state, h.store)
 	records := h.records()
 	i := 0
-	h.must(s.Restore(h.t.Context(), func() (sessions.Record, error) {
+	_, err := s.Restore(h.t.Context(), func() (sessions.Record, error) {
 		if i == len(records) {
 			return sessions.Record{}, io.EOF
 		}
 		i++
 		return records[i-1], nil
-	}))
+	})
+	h.must(err)
 	h.must(s.Close())
 	if h.store == "sqlite" {
 		h.must(os.WriteFile(path+".before-v2", []byte(saidWord), 0o600))
@@ -153,7 +154,7 @@ func (h *eraseHouse) records() []sessions.Record {
 	}
 	return append(
 		all,
-		sessions.Record{Aside: &sessions.AsideRecord{Aside: sessions.Aside{Channel: "whatsapp", ID: "5", Raw: []byte(`{"from":` + personID + `,"text":"` + saidWord + `"}`), Why: "no"}, At: at}},
+		sessions.Record{Quarantined: &sessions.QuarantineRecord{Quarantined: sessions.Quarantined{Channel: "whatsapp", ID: "5", Raw: []byte(`{"from":` + personID + `,"text":"` + saidWord + `"}`), Why: "no"}, At: at}},
 		sessions.Record{Fact: &sessions.FactRecord{Scope: "person:whatsapp:" + erasedPerson, Fact: sessions.Fact{ID: 1, At: at, Text: "likes " + saidWord}}},
 		sessions.Record{Pairing: &sessions.Pairing{Channel: "whatsapp", PersonID: erasedPerson, Name: "Ann", Code: "AAAA", Expires: at, Approved: at}},
 	)

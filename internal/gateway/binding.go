@@ -264,8 +264,8 @@ func (g *Gateway) runChannel(ctx context.Context, b *binding) error {
 }
 
 var (
-	_ channels.Intake  = intake{}
-	_ channels.Settler = intake{}
+	_ channels.Intake   = intake{}
+	_ channels.Resolver = intake{}
 )
 
 // intake is what one channel hands its messages to.
@@ -278,15 +278,15 @@ func (in intake) Accept(ctx context.Context, m channels.Inbound) error {
 	return in.g.accept(ctx, in.b, m)
 }
 
-func (in intake) SetAside(ctx context.Context, channel, id string, raw []byte, why error) error {
+func (in intake) Quarantine(ctx context.Context, channel, id string, raw []byte, why error) error {
 	in.g.opts.Logger.Warn("set aside what the channel could not understand", "channel", channel, "msg_id", id, "err", why)
-	in.g.opts.Observer.SetAside(channel)
-	return in.g.store.SetAside(ctx, sessions.Aside{Channel: channel, ID: id, Raw: raw, Why: why.Error()})
+	in.g.opts.Observer.Quarantined(channel)
+	return in.g.store.Quarantine(ctx, sessions.Quarantined{Channel: channel, ID: id, Raw: raw, Why: why.Error()})
 }
 
-// Settle is part of [channels.Settler].
-func (in intake) Settle(ctx context.Context, channel, id string) error {
-	if err := in.g.store.Settle(ctx, channel, id); err != nil {
+// Resolve is part of [channels.Resolver].
+func (in intake) Resolve(ctx context.Context, channel, id string) error {
+	if err := in.g.store.Resolve(ctx, channel, id); err != nil {
 		return fmt.Errorf("gateway: settle on %s: %w", channel, err)
 	}
 	return nil

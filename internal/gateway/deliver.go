@@ -78,7 +78,7 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 		return true, g.bury(ctx, c, d, fmt.Errorf("not delivered within %s; last error: %s", g.opts.DeliveryLimit, d.Error))
 	}
 	if b == nil {
-		return false, g.store.Defer(ctx, c, d.ID, g.opts.Now().Add(time.Minute), false, "no channel is called "+name)
+		return false, g.store.Reschedule(ctx, c, d.ID, g.opts.Now().Add(time.Minute), false, "no channel is called "+name)
 	}
 	defer g.outcomes.begin(d.ID)()
 	before := b.connected()
@@ -147,7 +147,7 @@ func (g *Gateway) undelivered(ctx context.Context, c sessions.Claim, d sessions.
 	wait = min(wait, max(g.opts.DeliveryLimit-g.opts.Now().Sub(d.Created), retryBase))
 	log.Warn("delivery failed; will try again", "err", cause, "in", wait, "uncertain", uncertain)
 	g.opts.Observer.Delivered(d.Key.Channel(), "deferred")
-	if err := g.store.Defer(ctx, c, d.ID, g.opts.Now().Add(wait), uncertain, cause.Error()); err != nil {
+	if err := g.store.Reschedule(ctx, c, d.ID, g.opts.Now().Add(wait), uncertain, cause.Error()); err != nil {
 		return false, fmt.Errorf("defer %s: %w", d.ID, err)
 	}
 	return false, nil
@@ -156,7 +156,7 @@ func (g *Gateway) undelivered(ctx context.Context, c sessions.Claim, d sessions.
 func (g *Gateway) bury(ctx context.Context, c sessions.Claim, d sessions.Delivery, cause error) error {
 	g.log(d.Key).Error("delivery given up; see: dragoman queue list", "msg_id", d.ID, "err", cause)
 	g.opts.Observer.Delivered(d.Key.Channel(), "dead")
-	if err := g.store.Bury(ctx, c, d.ID, cause.Error()); err != nil {
+	if err := g.store.MarkDead(ctx, c, d.ID, cause.Error()); err != nil {
 		return fmt.Errorf("bury %s: %w", d.ID, err)
 	}
 	g.underway.ended(d, false)

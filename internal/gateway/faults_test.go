@@ -36,11 +36,11 @@ func (s *shaky) MarkSent(ctx context.Context, c sessions.Claim, id string, r cha
 	return s.Store.MarkSent(ctx, c, id, r)
 }
 
-func (s *shaky) Defer(ctx context.Context, c sessions.Claim, id string, until time.Time, uncertain bool, why string) error {
+func (s *shaky) Reschedule(ctx context.Context, c sessions.Claim, id string, until time.Time, uncertain bool, why string) error {
 	if s.sent.Add(-1) >= 0 {
 		return errDisk
 	}
-	return s.Store.Defer(ctx, c, id, until, uncertain, why)
+	return s.Store.Reschedule(ctx, c, id, until, uncertain, why)
 }
 
 func (s *shaky) AppendStep(ctx context.Context, c sessions.Claim, turn string, a []sessions.Answered, step sessions.Step) error {

@@ -381,10 +381,10 @@ func TestAnswerSurvivesAStoreThatCannotWrite(t *testing.T) {
 func TestSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
-		if err := w.in.SetAside(t.Context(), "net", "u7", []byte("{bad"), errors.New("no JSON")); err != nil {
+		if err := w.in.Quarantine(t.Context(), "net", "u7", []byte("{bad"), errors.New("no JSON")); err != nil {
 			t.Fatal(err)
 		}
-		if st, err := w.mem.Stats(t.Context()); err != nil || st.Aside != 1 {
+		if st, err := w.mem.Stats(t.Context()); err != nil || st.Quarantined != 1 {
 			t.Errorf("Stats = %+v, %v, want one thing aside", st, err)
 		}
 	})

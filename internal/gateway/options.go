@@ -137,7 +137,7 @@ func def[T comparable](p *T, v T) {
 // Observer is told what happens, for metrics. Its methods must not block.
 type Observer interface {
 	Accepted(channel, outcome string)
-	SetAside(channel string)
+	Quarantined(channel string)
 	TurnEnded(outcome string, took time.Duration)
 	Delivered(channel, outcome string)
 	// Repeated counts a message that was sent again without knowing whether
@@ -153,7 +153,7 @@ type Observer interface {
 type nobody struct{}
 
 func (nobody) Accepted(string, string)         {}
-func (nobody) SetAside(string)                 {}
+func (nobody) Quarantined(string)              {}
 func (nobody) TurnEnded(string, time.Duration) {}
 func (nobody) Delivered(string, string)        {}
 func (nobody) Repeated(string)                 {}

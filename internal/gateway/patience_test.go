@@ -173,7 +173,7 @@ func TestSilenceIsSaidOnceOverRestarts(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		w.expect("1", waitingNotice)
 		store := memory.New(memory.Options{})
-		if err := store.Restore(t.Context(), w.records()); err != nil {
+		if _, err := store.Restore(t.Context(), w.records()); err != nil {
 			t.Fatal(err)
 		}
 		w.close()

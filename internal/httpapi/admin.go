@@ -118,14 +118,14 @@ type Status struct {
 
 // Depths are how much is in the queues.
 type Depths struct {
-	Waiting    int       `json:"waiting"`
-	Postponed  int       `json:"postponed"`
-	Unsent     int       `json:"unsent"`
-	Unknown    int       `json:"unknown"`
-	Dead       int       `json:"dead"`
-	Aside      int       `json:"aside"`
-	Oldest     time.Time `json:"oldest,omitzero"`
-	OldestSend time.Time `json:"oldest_send,omitzero"`
+	Waiting     int       `json:"waiting"`
+	Postponed   int       `json:"postponed"`
+	Unsent      int       `json:"unsent"`
+	Unknown     int       `json:"unknown"`
+	Dead        int       `json:"dead"`
+	Quarantined int       `json:"aside"`
+	Oldest      time.Time `json:"oldest,omitzero"`
+	OldestSend  time.Time `json:"oldest_send,omitzero"`
 }
 
 // AdminOptions say what the verbs work on. Store and Info must be set.

@@ -47,7 +47,7 @@ func filled(t *testing.T) *memory.Store {
 		Replies: []sessions.Reply{{Text: "hi"}},
 	})
 	accept("irc:#go/../x?y&z", "b", "wait", sessions.Entry{})
-	if err := s.SetAside(ctx, sessions.Aside{Channel: "telegram", ID: "9", Raw: []byte("{"), Why: "no JSON"}); err != nil {
+	if err := s.Quarantine(ctx, sessions.Quarantined{Channel: "telegram", ID: "9", Raw: []byte("{"), Why: "no JSON"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := s.RequestPairing(ctx, sessions.Pairing{
@@ -144,7 +144,7 @@ func testStatus(t *testing.T, c *httpapi.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Version != "v1" || !s.Running || s.Waiting != 1 || s.Unsent != 1 || s.Aside != 1 || s.Problem != "" {
+	if s.Version != "v1" || !s.Running || s.Waiting != 1 || s.Unsent != 1 || s.Quarantined != 1 || s.Problem != "" {
 		t.Errorf("Status = %+v", s)
 	}
 }

@@ -57,7 +57,7 @@ func (a *admin) restore(w http.ResponseWriter, r *http.Request) {
 	// A large copy takes longer than a request may: its sender decides.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	in := copyReader{dec: json.NewDecoder(bufio.NewReader(r.Body))}
-	taken, err := a.Store.Take(r.Context(), in.next)
+	taken, err := a.Store.Restore(r.Context(), in.next)
 	if err != nil {
 		writeFailure(w, err)
 		return
@@ -155,8 +155,8 @@ func (c *Client) Dump(ctx context.Context, keys []channels.Key, emit func(sessio
 	}
 }
 
-// Take is the Take of [sessions.Copies].
-func (c *Client) Take(ctx context.Context, next func() (sessions.Record, error)) (sessions.Taken, error) {
+// Restore is the Take of [sessions.Copies].
+func (c *Client) Restore(ctx context.Context, next func() (sessions.Record, error)) (sessions.Restored, error) {
 	from, to := io.Pipe()
 	var sender sync.WaitGroup
 	var failed error // of next, which the far end only knows as a failure
@@ -189,7 +189,7 @@ func (c *Client) Take(ctx context.Context, next func() (sessions.Record, error))
 	return taken, err
 }
 
-func (c *Client) send(ctx context.Context, body io.Reader) (taken sessions.Taken, err error) {
+func (c *Client) send(ctx context.Context, body io.Reader) (taken sessions.Restored, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://dragoman"+restorePath, body)
 	if err != nil {
 		return taken, fmt.Errorf("httpapi: ask the daemon: %w", err)

@@ -35,13 +35,13 @@ func (s *shelf) Dump(_ context.Context, keys []channels.Key, emit func(sessions.
 	return s.fails
 }
 
-func (s *shelf) Take(_ context.Context, next func() (sessions.Record, error)) (taken sessions.Taken, err error) {
+func (s *shelf) Restore(_ context.Context, next func() (sessions.Record, error)) (taken sessions.Restored, err error) {
 	var got []sessions.Record
 	for {
 		r, err := next()
 		if err == io.EOF {
 			s.records = append(s.records, got...)
-			return sessions.Taken{Conversations: len(got), Others: 7}, nil
+			return sessions.Restored{Conversations: len(got), Others: 7}, nil
 		}
 		if err != nil {
 			return taken, fmt.Errorf("shelf: restore: %w", err)
@@ -82,7 +82,7 @@ func TestCopies(t *testing.T) {
 	}, func(t *testing.T, c *httpapi.Client) {
 		ctx := t.Context()
 		want := []sessions.Record{stretch("web:a", 1), stretch("web:b", 2), stretch("web:b", 3)}
-		if got, err := c.Take(ctx, source(io.EOF, want...)); err != nil || got != (sessions.Taken{Conversations: 3, Others: 7}) {
+		if got, err := c.Restore(ctx, source(io.EOF, want...)); err != nil || got != (sessions.Restored{Conversations: 3, Others: 7}) {
 			t.Fatalf("Take = %+v, %v", got, err)
 		}
 		if diff := cmp.Diff(want, s.records, cmp.AllowUnexported(channels.Key{})); diff != "" {
@@ -109,11 +109,11 @@ func testCopiesFail(t *testing.T, c *httpapi.Client, s *shelf) {
 	for i := range many {
 		many[i] = stretch("web:a", i)
 	}
-	if _, err := c.Take(ctx, source(io.EOF, many...)); !errors.Is(err, sessions.ErrConflict) {
+	if _, err := c.Restore(ctx, source(io.EOF, many...)); !errors.Is(err, sessions.ErrConflict) {
 		t.Errorf("Take of what is there = %v, want ErrConflict", err)
 	}
 	mine := errors.New("the file is damaged")
-	if _, err := c.Take(ctx, source(mine, stretch("web:c", 1))); !errors.Is(err, mine) {
+	if _, err := c.Restore(ctx, source(mine, stretch("web:c", 1))); !errors.Is(err, mine) {
 		t.Errorf("Take from a source that fails = %v, want its error", err)
 	}
 	if len(s.records) != before {

@@ -36,8 +36,8 @@ func TestDropIsTold(t *testing.T) {
 			return err
 		}
 		return errors.Join(
-			s.MarkSending(ctx, c, ds[0].ID), s.Bury(ctx, c, ds[0].ID, "blocked"),
-			s.MarkSending(ctx, c, ds[1].ID), s.Defer(ctx, c, ds[1].ID, began.Add(time.Hour), false, "away"),
+			s.MarkSending(ctx, c, ds[0].ID), s.MarkDead(ctx, c, ds[0].ID, "blocked"),
+			s.MarkSending(ctx, c, ds[1].ID), s.Reschedule(ctx, c, ds[1].ID, began.Add(time.Hour), false, "away"),
 		)
 	})
 	if err != nil {

@@ -29,7 +29,7 @@ func TestPageSizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := sessions.ParsePlace(all[len(all)-1].Cursor)
+	after, err := sessions.ParseCursor(all[len(all)-1].Cursor)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func (a *admin) sessions(ctx context.Context, r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.Cursor = c.Place().String()
+		l.Cursor = c.Position().String()
 		all = append(all, l)
 	}
 	return all, nil

@@ -100,12 +100,12 @@ func (r *request) pageSize() int {
 }
 
 // place is where a list goes on, nil where it begins.
-func (r *request) place() *sessions.Place {
+func (r *request) place() *sessions.Cursor {
 	s := r.text("after")
 	if s == "" {
 		return nil
 	}
-	p, err := sessions.ParsePlace(s)
+	p, err := sessions.ParseCursor(s)
 	if err != nil {
 		r.bad = &badRequest{"after wants the cursor of the last conversation of the page before"}
 	}

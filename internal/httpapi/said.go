@@ -130,7 +130,7 @@ func (a *admin) searchAll(ctx context.Context, r *request) (any, error) {
 		}
 	}
 	if text := r.text("after"); text != "" {
-		place, err := sessions.ParseFoundPlace(text)
+		place, err := sessions.ParseFoundCursor(text)
 		if err != nil {
 			return nil, &badRequest{"after wants the cursor of the last message of the page before"}
 		}
@@ -143,7 +143,7 @@ func (a *admin) searchAll(ctx context.Context, r *request) (any, error) {
 	hits := make([]Hit, len(found))
 	for i, f := range found {
 		f.Message.Attached = nil
-		hits[i] = Hit{f, f.Place().String()}
+		hits[i] = Hit{f, f.Position().String()}
 	}
 	return hits, err
 }

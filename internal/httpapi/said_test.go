@@ -89,7 +89,7 @@ func testSearchPages(t *testing.T, c *httpapi.Client, k channels.Key, day func(i
 		for _, hit := range page {
 			seqs = append(seqs, hit.Message.Seq)
 		}
-		place, err := sessions.ParseFoundPlace(page[len(page)-1].Cursor)
+		place, err := sessions.ParseFoundCursor(page[len(page)-1].Cursor)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 	}
 	s.Depths = &Depths{
 		Waiting: st.Waiting, Postponed: st.Postponed, Unsent: st.Unsent, Unknown: st.Unknown,
-		Dead: st.Dead, Aside: st.Aside, Oldest: st.Oldest, OldestSend: st.OldestSend,
+		Dead: st.Dead, Quarantined: st.Quarantined, Oldest: st.Oldest, OldestSend: st.OldestSend,
 	}
 	return s, nil
 }

@@ -146,7 +146,7 @@ func (q *queues) collect(ch chan<- prometheus.Metric) {
 	gauge(ch, unsentDesc, float64(st.Unsent))
 	gauge(ch, unknownDesc, float64(st.Unknown))
 	gauge(ch, deadDesc, float64(st.Dead))
-	gauge(ch, asideDesc, float64(st.Aside))
+	gauge(ch, asideDesc, float64(st.Quarantined))
 	gauge(ch, inboxAgeDesc, age(now, st.Oldest))
 	gauge(ch, outboxAgeDesc, age(now, st.OldestSend))
 }

@@ -114,8 +114,8 @@ func (s *Set) Accepted(channel, outcome string) {
 	}
 }
 
-// SetAside counts something that a channel could not understand.
-func (s *Set) SetAside(channel string) {
+// Quarantined counts something that a channel could not understand.
+func (s *Set) Quarantined(channel string) {
 	if s != nil {
 		s.setAside.add(1, channel)
 	}

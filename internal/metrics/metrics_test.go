@@ -36,7 +36,7 @@ func TestEverythingIsCounted(t *testing.T) {
 	s := metrics.New("v1")
 	s.Accepted("telegram", "queued")
 	s.Accepted("telegram", "queued")
-	s.SetAside("irc")
+	s.Quarantined("irc")
 	s.TurnEnded("done", 30*time.Millisecond)
 	s.Delivered("telegram", "sent")
 	s.Repeated("telegram")
@@ -140,7 +140,7 @@ func documented(t *testing.T, page string) {
 func TestNilCountsNothing(t *testing.T) {
 	var s *metrics.Set
 	s.Accepted("a", "b")
-	s.SetAside("a")
+	s.Quarantined("a")
 	s.TurnEnded("a", 1)
 	s.Delivered("a", "b")
 	s.Repeated("a")

@@ -198,8 +198,8 @@ func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer,
 	return list, s.wrap("writers", err)
 }
 
-// Scopes lists those that have facts: see sessions.Directory.
-func (s *Store) Scopes(ctx context.Context, prefix string) (list []string, err error) {
+// FactScopes lists those that have facts: see sessions.Directory.
+func (s *Store) FactScopes(ctx context.Context, prefix string) (list []string, err error) {
 	for r, err := range s.back.Records(ctx, factsOf("")) {
 		if err != nil {
 			return nil, s.wrap("scopes", err)

@@ -171,7 +171,7 @@ func (d *dumper) queues(k channels.Key) error {
 // others hands out what belongs to no conversation.
 func (d *dumper) others() error {
 	for _, like := range []rows.Record{
-		{Aside: &sessions.AsideRecord{}},
+		{Quarantined: &sessions.QuarantineRecord{}},
 		{Fact: &sessions.FactRecord{}},
 		{Pairing: &sessions.Pairing{}},
 		{Job: &sessions.JobRecord{}},
@@ -179,7 +179,7 @@ func (d *dumper) others() error {
 	} {
 		for r, err := range d.r.Records(d.ctx, like) {
 			if err == nil {
-				err = d.emit(sessions.Record{Aside: r.Aside, Fact: r.Fact, Pairing: r.Pairing, Job: r.Job, Occurrence: r.Occurrence})
+				err = d.emit(sessions.Record{Quarantined: r.Quarantined, Fact: r.Fact, Pairing: r.Pairing, Job: r.Job, Occurrence: r.Occurrence})
 			}
 			if err != nil {
 				return err
@@ -187,10 +187,4 @@ func (d *dumper) others() error {
 		}
 	}
 	return nil
-}
-
-// Restore stores records: see sessions.Copies.
-func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error)) error {
-	_, err := s.Take(ctx, next)
-	return err
 }

@@ -130,11 +130,11 @@ func (x *eraser) forgetIn(r *rows.In) {
 // asides forgets what was set aside and names somebody or something that is
 // erased.
 func (x *eraser) asides(e sessions.Erasure) error {
-	for r, err := range x.r.Records(x.ctx, rows.Record{Aside: &sessions.AsideRecord{}}) {
+	for r, err := range x.r.Records(x.ctx, rows.Record{Quarantined: &sessions.QuarantineRecord{}}) {
 		if err != nil {
 			return err
 		}
-		if rules.AsideNames(r.Aside.Aside, e) {
+		if rules.QuarantineNames(r.Quarantined.Quarantined, e) {
 			x.changes.Removed = append(x.changes.Removed, r)
 			x.got.Queued++
 		}

@@ -181,29 +181,29 @@ func (st *step) endOccurrence(r *rows.In, outcome, why string) {
 	}
 }
 
-// SetAside keeps what nobody could read: see sessions.Inbox.
-func (s *Store) SetAside(ctx context.Context, a sessions.Aside) error {
-	return s.update(ctx, "set aside", func(st *step) error {
+// Quarantine keeps what nobody could read: see sessions.Inbox.
+func (s *Store) Quarantine(ctx context.Context, a sessions.Quarantined) error {
+	return s.update(ctx, "quarantine", func(st *step) error {
 		here, err := asideOf(st.ctx, st.r, a.Channel, a.ID)
 		if err != nil || here != nil {
 			return err
 		}
 		a.Raw, a.Why = slices.Clone(a.Raw), rules.Text(a.Why)
-		st.record(rows.Record{Aside: &sessions.AsideRecord{Aside: a, At: rules.Time(st.now)}})
+		st.record(rows.Record{Quarantined: &sessions.QuarantineRecord{Quarantined: a, At: rules.Time(st.now)}})
 		return nil
 	})
 }
 
-// Settle marks what was set aside as dropped: see sessions.Inbox.
-func (s *Store) Settle(ctx context.Context, channel, id string) error {
-	return s.update(ctx, "settle", func(st *step) error {
+// Resolve marks what was set aside as dropped: see sessions.Inbox.
+func (s *Store) Resolve(ctx context.Context, channel, id string) error {
+	return s.update(ctx, "resolve", func(st *step) error {
 		here, err := asideOf(st.ctx, st.r, channel, id)
 		if err != nil || here == nil || here.Dropped {
 			return err
 		}
 		a := *here
 		a.Dropped, a.Why = true, rules.CameLater+a.Why
-		st.record(rows.Record{Aside: &a})
+		st.record(rows.Record{Quarantined: &a})
 		return nil
 	})
 }

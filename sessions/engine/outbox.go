@@ -89,18 +89,18 @@ func (s *Store) MarkSent(ctx context.Context, cl sessions.Claim, id string, r ch
 	})
 }
 
-// Defer puts it back until later: see sessions.Outbox.
-func (s *Store) Defer(ctx context.Context, cl sessions.Claim, id string, until time.Time, uncertain bool, why string) error {
-	return s.deliver(ctx, "defer", cl, id, func(o *rows.Out) {
+// Reschedule puts it back until later: see sessions.Outbox.
+func (s *Store) Reschedule(ctx context.Context, cl sessions.Claim, id string, until time.Time, uncertain bool, why string) error {
+	return s.deliver(ctx, "reschedule", cl, id, func(o *rows.Out) {
 		o.Uncertain = o.Uncertain || uncertain
 		o.State = rules.PutBack(o.Uncertain)
 		o.NotBefore, o.Error = rules.Time(until), rules.Text(why)
 	})
 }
 
-// Bury gives it up: see sessions.Outbox.
-func (s *Store) Bury(ctx context.Context, cl sessions.Claim, id, why string) error {
-	return s.deliver(ctx, "bury", cl, id, func(o *rows.Out) {
+// MarkDead gives it up: see sessions.Outbox.
+func (s *Store) MarkDead(ctx context.Context, cl sessions.Claim, id, why string) error {
+	return s.deliver(ctx, "mark dead", cl, id, func(o *rows.Out) {
 		o.State, o.Error = sessions.DeliveryDead, rules.Text(why)
 	})
 }

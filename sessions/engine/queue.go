@@ -58,13 +58,13 @@ func outItem(o *rows.Out) sessions.QueueItem {
 	}
 }
 
-func asideItem(a *sessions.AsideRecord) sessions.QueueItem {
+func asideItem(a *sessions.QuarantineRecord) sessions.QueueItem {
 	it := sessions.QueueItem{
-		ID: laneAside + "/" + a.Channel + "/" + a.ID, Kind: laneAside, Key: a.Channel, State: rules.AsideKept, At: rules.Time(a.At),
+		ID: laneAside + "/" + a.Channel + "/" + a.ID, Kind: laneAside, Key: a.Channel, State: rules.QuarantineKept, At: rules.Time(a.At),
 		Error: a.Why, Bytes: len(a.Raw), Text: rules.Text(string(a.Raw)),
 	}
 	if a.Dropped {
-		it.State = rules.AsideGone
+		it.State = rules.QuarantineGone
 	}
 	return it
 }
@@ -87,11 +87,11 @@ func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.Queu
 	slices.SortFunc(items, func(a, b sessions.QueueItem) int {
 		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
 	})
-	for r, err := range s.back.Records(ctx, rows.Record{Aside: &sessions.AsideRecord{}, Kept: true}) {
+	for r, err := range s.back.Records(ctx, rows.Record{Quarantined: &sessions.QuarantineRecord{}, Kept: true}) {
 		if err != nil {
 			return nil, s.wrap("list queue", err)
 		}
-		items = append(items, asideItem(r.Aside))
+		items = append(items, asideItem(r.Quarantined))
 	}
 	return rules.SortQueue(items, limit), nil
 }
@@ -111,7 +111,7 @@ func (s *Store) ShowQueue(ctx context.Context, id string) (it sessions.QueueItem
 }
 
 // queued reads the queue item called id: one of the three. Errors: ErrNotFound.
-func queued(ctx context.Context, r rows.Reader, id string) (in *rows.In, out *rows.Out, aside *sessions.AsideRecord, err error) {
+func queued(ctx context.Context, r rows.Reader, id string) (in *rows.In, out *rows.Out, aside *sessions.QuarantineRecord, err error) {
 	lane, k, seq, ok := parseItemID(id)
 	rest, isAside := strings.CutPrefix(id, laneAside+"/")
 	switch {
@@ -132,15 +132,15 @@ func queued(ctx context.Context, r rows.Reader, id string) (in *rows.In, out *ro
 }
 
 // asideOf reads what was set aside under an id, nil if nothing was.
-func asideOf(ctx context.Context, r rows.Reader, channel, id string) (*sessions.AsideRecord, error) {
+func asideOf(ctx context.Context, r rows.Reader, channel, id string) (*sessions.QuarantineRecord, error) {
 	if channel == "" || id == "" {
 		return nil, nil
 	}
-	rec, err := first(r.Records(ctx, rows.Record{Aside: &sessions.AsideRecord{Aside: sessions.Aside{Channel: channel, ID: id}}}))
+	rec, err := first(r.Records(ctx, rows.Record{Quarantined: &sessions.QuarantineRecord{Quarantined: sessions.Quarantined{Channel: channel, ID: id}}}))
 	if rec == nil {
 		return nil, err
 	}
-	return rec.Aside, nil
+	return rec.Quarantined, nil
 }
 
 // RetryQueue makes an item due now: see sessions.Queue.
@@ -171,11 +171,11 @@ func (s *Store) DropQueue(ctx context.Context, id string) error {
 		case out != nil:
 			return st.dropOut(out)
 		case aside.Dropped:
-			return isDone(id, rules.AsideGone)
+			return isDone(id, rules.QuarantineGone)
 		}
 		a := *aside
 		a.Dropped = true
-		st.record(rows.Record{Aside: &a})
+		st.record(rows.Record{Quarantined: &a})
 		return nil
 	})
 }

@@ -13,17 +13,17 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Take stores records and tells what was new: see sessions.Copies. All records
+// Restore stores records and tells what was new: see sessions.Copies. All records
 // are read before anything is changed. Facts, people, jobs, occurrences and
 // things set aside that are there already are left alone.
-func (s *Store) Take(ctx context.Context, next func() (sessions.Record, error)) (taken sessions.Taken, err error) {
+func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error)) (got sessions.Restored, err error) {
 	var scratch func() (*os.File, error)
 	if room, ok := s.back.(Scratcher); ok {
 		scratch = room.Scratch
 	}
 	plan, err := rules.ReadPlan(ctx, scratch, next)
 	if err != nil {
-		return taken, s.wrap("restore", err)
+		return got, s.wrap("restore", err)
 	}
 	defer func() { err = errors.Join(err, plan.Close()) }()
 	err = s.update(ctx, "restore", func(st *step) error {
@@ -40,13 +40,13 @@ func (s *Store) Take(ctx context.Context, next func() (sessions.Record, error)) 
 				return err
 			}
 		}
-		taken = sessions.Taken{Conversations: len(plan.Keys), Others: others}
+		got = sessions.Restored{Conversations: len(plan.Keys), Others: others}
 		return nil
 	}, plan.Keys...)
 	if err != nil {
-		return sessions.Taken{}, err
+		return sessions.Restored{}, err
 	}
-	return taken, nil
+	return got, nil
 }
 
 // restorer is one restore on its way.
@@ -87,8 +87,8 @@ func (x *restorer) others() (fresh int, err error) {
 		return 0, err
 	}
 	var all []rows.Record
-	for _, a := range x.plan.Asides {
-		all = append(all, rows.Record{Aside: &a})
+	for _, a := range x.plan.Quarantined {
+		all = append(all, rows.Record{Quarantined: &a})
 	}
 	for _, j := range x.plan.Jobs {
 		all = append(all, rows.Record{Job: &j})

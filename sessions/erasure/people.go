@@ -62,7 +62,7 @@ func (e *Eraser) people(ctx context.Context, target channels.Key) (*people, erro
 		p.addWriter(w)
 	}
 	prefix := sessions.PersonScope(target.Channel(), "")
-	scopes, err := e.Store.Scopes(ctx, prefix)
+	scopes, err := e.Store.FactScopes(ctx, prefix)
 	for _, scope := range scopes {
 		p.facts[scope] = true
 		p.add([]string{strings.TrimPrefix(scope, prefix)}, "")

@@ -110,7 +110,7 @@ func TestPlanReadsOnlyTheirConversations(t *testing.T) {
 		all := r.records(t)
 		s := memory.New(memory.Options{Now: now})
 		left := slices.Clone(all)
-		err := s.Restore(ctx, func() (one sessions.Record, err error) {
+		_, err := s.Restore(ctx, func() (one sessions.Record, err error) {
 			if len(left) == 0 {
 				return one, io.EOF
 			}

@@ -64,7 +64,7 @@ func (c *Counts) add(r sessions.Record) {
 		c.Outbox++
 		c.Unsent += one(rules.Unsent(r.Outbox.State))
 	default:
-		c.Asides += one(r.Aside != nil)
+		c.Asides += one(r.Quarantined != nil)
 		c.Facts += one(r.Fact != nil)
 		c.Pairings += one(r.Pairing != nil)
 		c.Jobs += one(r.Job != nil)

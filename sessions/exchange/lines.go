@@ -222,7 +222,7 @@ func decodeRecord(line []byte) (rec sessions.Record, err error) {
 func parts(r sessions.Record) (n int) {
 	for _, set := range []bool{
 		r.Store != nil, r.Conversation != nil, r.Messages != nil, r.Inbox != nil, r.Outbox != nil,
-		r.Aside != nil, r.Fact != nil, r.Pairing != nil, r.Job != nil, r.Occurrence != nil,
+		r.Quarantined != nil, r.Fact != nil, r.Pairing != nil, r.Job != nil, r.Occurrence != nil,
 	} {
 		if set {
 			n++

@@ -70,7 +70,7 @@ func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (a
 				tell(Progress{Copying, counted.Messages, all.Messages})
 			}
 		})
-		err := inParts(only(belongs, next), func(next func() (sessions.Record, error)) error { return to.Restore(ctx, next) })
+		err := inParts(only(belongs, next), func(next func() (sessions.Record, error)) error { _, err := to.Restore(ctx, next); return err })
 		stop()
 		if errors.Is(err, sessions.ErrConflict) {
 			return all, fmt.Errorf("exchange: move: the target was not empty: %w", err)
@@ -160,7 +160,7 @@ func placeOf(r sessions.Record) string {
 		return "the conversation " + k.String()
 	}
 	switch {
-	case r.Aside != nil:
+	case r.Quarantined != nil:
 		return "what is set aside"
 	case r.Fact != nil:
 		return "the facts"

@@ -71,7 +71,7 @@ type faulty struct {
 	change func(r *sessions.Record) (keep bool)
 }
 
-func (f faulty) Restore(ctx context.Context, next func() (sessions.Record, error)) error {
+func (f faulty) Restore(ctx context.Context, next func() (sessions.Record, error)) (sessions.Restored, error) {
 	return f.Store.Restore(ctx, func() (sessions.Record, error) {
 		for {
 			r, err := next()
@@ -164,7 +164,7 @@ type largest struct {
 	steps, most int
 }
 
-func (l *largest) Restore(ctx context.Context, next func() (sessions.Record, error)) error {
+func (l *largest) Restore(ctx context.Context, next func() (sessions.Record, error)) (sessions.Restored, error) {
 	n := 0
 	l.steps++
 	defer func() { l.most = max(l.most, n) }()
@@ -183,7 +183,7 @@ func TestMoveIsBounded(t *testing.T) {
 	const chats, each = 1200, 4
 	content := strings.Repeat("x", 2000)
 	i := 0
-	err := from.Restore(t.Context(), func() (sessions.Record, error) {
+	_, err := from.Restore(t.Context(), func() (sessions.Record, error) {
 		if i++; i > chats {
 			return sessions.Record{}, io.EOF
 		}

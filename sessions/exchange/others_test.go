@@ -106,7 +106,7 @@ func TestTokensAreCounted(t *testing.T) {
 		`null`: {},
 	} {
 		path := written(t, "old.json", `{"key":"x:y","messages":[{"role":"assistant","content":"a","usage":`+usage+`}]}`)
-		if _, err := take(t, s, path, s.Take); err != nil {
+		if _, err := take(t, s, path, s.Restore); err != nil {
 			t.Fatal(err)
 		}
 		c, err := s.Conversation(t.Context(), channels.MustKey("x:y"))

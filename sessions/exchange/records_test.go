@@ -79,7 +79,7 @@ func TestEveryRecord(t *testing.T) {
 	restoreTwice(t, records)
 	s := memory.New(memory.Options{})
 	defer s.Close()
-	if err := s.Restore(t.Context(), func() (r sessions.Record, err error) {
+	if _, err := s.Restore(t.Context(), func() (r sessions.Record, err error) {
 		if len(records) == 0 {
 			return r, io.EOF
 		}
@@ -114,13 +114,14 @@ func restoreTwice(t *testing.T, records []sessions.Record) {
 	defer one.Close()
 	defer two.Close()
 	restore := func(s *memory.Store, list []sessions.Record) error {
-		return s.Restore(t.Context(), func() (r sessions.Record, err error) {
+		_, err := s.Restore(t.Context(), func() (r sessions.Record, err error) {
 			if len(list) == 0 {
 				return r, io.EOF
 			}
 			r, list = list[0], list[1:]
 			return r, nil
 		})
+		return err
 	}
 	if restore(one, records) != nil {
 		return

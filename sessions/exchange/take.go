@@ -14,7 +14,7 @@ import (
 // turn that waits for the store has to bear a large import. It returns what was
 // new, also beside an error: that much is stored, and a second import leaves it
 // out and goes on.
-func (p *Plan) Take(ctx context.Context, take func(context.Context, func() (sessions.Record, error)) (sessions.Taken, error)) (all sessions.Taken, err error) {
+func (p *Plan) Take(ctx context.Context, take func(context.Context, func() (sessions.Record, error)) (sessions.Restored, error)) (all sessions.Restored, err error) {
 	part := func(next func() (sessions.Record, error)) error {
 		got, err := take(ctx, next)
 		if err == nil {
@@ -100,8 +100,8 @@ func size(r sessions.Record) (n int) {
 		n = len(r.Inbox.Inbound.Text)
 	case r.Outbox != nil:
 		n = len(r.Outbox.Text)
-	case r.Aside != nil:
-		n = len(r.Aside.Raw)
+	case r.Quarantined != nil:
+		n = len(r.Quarantined.Raw)
 	}
 	return n
 }

@@ -29,7 +29,7 @@ func written(t *testing.T, name, text string) string {
 }
 
 // take imports path into s.
-func take(t *testing.T, s *memory.Store, path string, into func(context.Context, func() (sessions.Record, error)) (sessions.Taken, error)) (sessions.Taken, error) {
+func take(t *testing.T, s *memory.Store, path string, into func(context.Context, func() (sessions.Record, error)) (sessions.Restored, error)) (sessions.Restored, error) {
 	t.Helper()
 	plan, err := exchange.Survey(t.Context(), path, exchange.Options{}, func(ctx context.Context, k channels.Key) (bool, error) {
 		_, err := s.Conversation(ctx, k)
@@ -50,11 +50,11 @@ func TestTakeInParts(t *testing.T) {
 	}
 	path := written(t, "many.json", strings.Join(docs, "\n"))
 	s, calls, full := newStore(t), 0, errors.New("the disk is full")
-	got, err := take(t, s, path, func(ctx context.Context, next func() (sessions.Record, error)) (sessions.Taken, error) {
+	got, err := take(t, s, path, func(ctx context.Context, next func() (sessions.Record, error)) (sessions.Restored, error) {
 		if calls++; calls == 3 {
-			return sessions.Taken{}, full
+			return sessions.Restored{}, full
 		}
-		return s.Take(ctx, next)
+		return s.Restore(ctx, next)
 	})
 	if !errors.Is(err, full) || got.Conversations == 0 || got.Conversations >= many {
 		t.Fatalf("Take = %+v, %v, want a part of %d", got, err, many)
@@ -64,11 +64,11 @@ func TestTakeInParts(t *testing.T) {
 			t.Errorf("x:%d has %d messages, %v", i, len(ms), err)
 		}
 	}
-	rest, err := take(t, s, path, s.Take)
+	rest, err := take(t, s, path, s.Restore)
 	if err != nil || got.Conversations+rest.Conversations != many {
 		t.Errorf("Take again = %+v, %v", rest, err)
 	}
-	if again, err := take(t, s, path, s.Take); err != nil || again != (sessions.Taken{}) {
+	if again, err := take(t, s, path, s.Restore); err != nil || again != (sessions.Restored{}) {
 		t.Errorf("Take a third time = %+v, %v", again, err)
 	}
 }
@@ -89,9 +89,9 @@ func TestTakeEverything(t *testing.T) {
 	}
 	for name, text := range map[string]string{"in order": all, "scattered": strings.Join(heads, "") + strings.Join(rest, "")} {
 		to, calls := newStore(t), 0
-		_, err := take(t, to, written(t, "all.jsonl", text), func(ctx context.Context, next func() (sessions.Record, error)) (sessions.Taken, error) {
+		_, err := take(t, to, written(t, "all.jsonl", text), func(ctx context.Context, next func() (sessions.Record, error)) (sessions.Restored, error) {
 			calls++
-			return to.Take(ctx, next)
+			return to.Restore(ctx, next)
 		})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -34,14 +34,15 @@ func past(b *testing.B, dir string, conversations, messages int) {
 				sessions.Record{Conversation: &sessions.ConversationRecord{Key: k, MessageSeq: int64(messages), Created: at, Updated: at.Add(time.Duration(i) * time.Second)}},
 				sessions.Record{Messages: &sessions.MessagesRecord{Key: k, Messages: said}})
 		}
-		must(b, s.Restore(b.Context(), func() (sessions.Record, error) {
+		_, err := s.Restore(b.Context(), func() (sessions.Record, error) {
 			if len(records) == 0 {
 				return sessions.Record{}, io.EOF
 			}
 			r := records[0]
 			records = records[1:]
 			return r, nil
-		}))
+		})
+		must(b, err)
 		must(b, file.Checkpoint(s))
 	}
 	must(b, s.Close())

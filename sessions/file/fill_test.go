@@ -69,7 +69,7 @@ func fill(t *testing.T, s sessions.Store) {
 	must(t, s.Join(ctx, key("x:from"), key("x:to")))
 	_, err = s.Remember(ctx, "me", "fact")
 	must(t, err)
-	must(t, s.SetAside(ctx, sessions.Aside{Channel: "x", ID: "9", Raw: []byte{0, 255}, Why: "odd"}))
+	must(t, s.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "9", Raw: []byte{0, 255}, Why: "odd"}))
 	now := time.Now()
 	must(t, s.Plan(ctx, "j", now))
 	must(t, s.Fire(ctx, "j", now, now.Add(time.Hour), in("x:hb", "hb", "prompt")))
@@ -100,7 +100,7 @@ func work(t *testing.T, s sessions.Store) {
 			must(t, s.MarkSending(ctx, c, d.ID))
 		}
 		must(t, s.MarkSent(ctx, c, ds[0].ID, channels.Receipt{MessageID: "n"}))
-		must(t, s.Bury(ctx, c, ds[2].ID, "blocked"))
+		must(t, s.MarkDead(ctx, c, ds[2].ID, "blocked"))
 		answers := []sessions.Answered{{Seq: 1}}
 		// One turn came to its end, and its journal with it.
 		must(t, s.AppendStep(ctx, c, "ended", []sessions.Answered{{Seq: 2}}, sessions.Step{Kind: sessions.StepNote}))

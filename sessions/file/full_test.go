@@ -55,7 +55,7 @@ func TestCase41SaidOnce(t *testing.T) {
 // A restore that is refused says which store refused it.
 func TestRestoreNamesTheStore(t *testing.T) {
 	s := newPlace(t).open(t)
-	err := s.Restore(t.Context(), func() (sessions.Record, error) { return sessions.Record{}, nil })
+	_, err := s.Restore(t.Context(), func() (sessions.Record, error) { return sessions.Record{}, nil })
 	if err == nil || !strings.HasPrefix(err.Error(), "file: restore: ") {
 		t.Errorf("Restore = %v", err)
 	}

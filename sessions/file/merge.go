@@ -31,7 +31,7 @@ func fired(o sessions.Occurrence) firedAt { return firedAt{o.Job, o.Due.Unix(), 
 func newMerger(into *memory.Common) *merger {
 	m := &merger{
 		into: into, facts: map[string]map[int64]int{}, forgotten: map[int]bool{},
-		occurrences: make(map[firedAt]int, len(into.Occurrences)), asides: make(map[string]int, len(into.Asides)),
+		occurrences: make(map[firedAt]int, len(into.Occurrences)), asides: make(map[string]int, len(into.Quarantined)),
 	}
 	for i, f := range into.Facts {
 		m.place(f, i)
@@ -39,7 +39,7 @@ func newMerger(into *memory.Common) *merger {
 	for i, o := range into.Occurrences {
 		m.occurrences[fired(o)] = i
 	}
-	for i, a := range into.Asides {
+	for i, a := range into.Quarantined {
 		m.asides[a.ID] = i
 	}
 	return m
@@ -82,8 +82,8 @@ func (m *merger) add(ch memory.Common) {
 	for _, o := range ch.Occurrences {
 		put(&c.Occurrences, m.occurrences, fired(o), o)
 	}
-	for _, a := range ch.Asides {
-		put(&c.Asides, m.asides, a.ID, a)
+	for _, a := range ch.Quarantined {
+		put(&c.Quarantined, m.asides, a.ID, a)
 	}
 	c.Erased = append(c.Erased, ch.Erased...)
 }

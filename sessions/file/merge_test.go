@@ -22,20 +22,21 @@ func restored(n int) (all []sessions.Record) {
 		all = append(all,
 			sessions.Record{Fact: &sessions.FactRecord{Scope: fmt.Sprint("person:x:", i%97), Fact: sessions.Fact{Text: fmt.Sprint("fact ", i), At: at}}},
 			sessions.Record{Occurrence: &sessions.Occurrence{Job: "j", Due: at.Add(time.Duration(i) * time.Minute), Outcome: "skipped", At: at}},
-			sessions.Record{Aside: &sessions.AsideRecord{Aside: sessions.Aside{Channel: "x", ID: fmt.Sprint(i), Raw: []byte("odd"), Why: "odd"}, At: at}})
+			sessions.Record{Quarantined: &sessions.QuarantineRecord{Quarantined: sessions.Quarantined{Channel: "x", ID: fmt.Sprint(i), Raw: []byte("odd"), Why: "odd"}, At: at}})
 	}
 	return all
 }
 
 func restore(t testing.TB, s sessions.Store, all []sessions.Record) {
 	t.Helper()
-	must(t, s.Restore(t.Context(), func() (r sessions.Record, err error) {
+	_, err := s.Restore(t.Context(), func() (r sessions.Record, err error) {
 		if len(all) == 0 {
 			return r, io.EOF
 		}
 		r, all = all[0], all[1:]
 		return r, nil
-	}))
+	})
+	must(t, err)
 }
 
 func recall(t *testing.T, s sessions.Store, scope string) (texts []string) {

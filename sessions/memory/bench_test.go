@@ -19,7 +19,7 @@ func BenchmarkRestore(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
 				s := memory.New(memory.Options{})
-				if err := s.Restore(b.Context(), manyRecords(n)); err != nil {
+				if _, err := s.Restore(b.Context(), manyRecords(n)); err != nil {
 					b.Fatal(err)
 				}
 			}

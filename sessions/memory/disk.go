@@ -134,7 +134,7 @@ type Common struct {
 	Forgotten   []Forgotten           `json:"forgotten,omitempty"` // before Facts
 	Due         map[string]time.Time  `json:"due,omitempty"`
 	Occurrences []sessions.Occurrence `json:"occurrences,omitempty"`
-	Asides      []AsideRow            `json:"asides,omitempty"`
+	Quarantined []QuarantineRow       `json:"asides,omitempty"`
 	Erased      []string              `json:"erased,omitempty"`
 }
 
@@ -144,10 +144,10 @@ type Forgotten struct {
 	ID    int64  `json:"id,omitempty"`
 }
 
-// AsideRow is something set aside.
-type AsideRow struct {
+// QuarantineRow is something set aside.
+type QuarantineRow struct {
 	ID string `json:"row"` // AsideRecord has an id of its own
-	sessions.AsideRecord
+	sessions.QuarantineRecord
 }
 
 // Open makes a store over d. It starts the goroutine that reads the disk and
@@ -238,7 +238,7 @@ func (s *state) setCommon(c Common) {
 	for _, o := range c.Occurrences {
 		s.setOccurrence(o)
 	}
-	for _, a := range c.Asides {
+	for _, a := range c.Quarantined {
 		s.asides = append(s.asides, &a)
 	}
 	if c.Pairings != nil {

@@ -61,7 +61,7 @@ func TestRestoreInParts(t *testing.T) {
 		}
 	}
 	for n := range 100 {
-		if err := s.Restore(t.Context(), part(n)); err != nil {
+		if _, err := s.Restore(t.Context(), part(n)); err != nil {
 			t.Fatal(err)
 		}
 		s.Release(time.Now().Add(time.Hour))

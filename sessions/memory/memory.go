@@ -209,7 +209,7 @@ func (b *backend) Stats(ctx context.Context) (st sessions.Stats, err error) {
 		}
 		for _, a := range b.asides {
 			if !a.Dropped {
-				st.Aside++
+				st.Quarantined++
 			}
 		}
 		return nil

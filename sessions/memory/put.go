@@ -144,11 +144,11 @@ func (b *backend) applyRecords(changes rows.Changes, out *Common) {
 		case r.Pairing != nil:
 			people = true
 			b.pairings = slices.DeleteFunc(b.pairings, func(p *sessions.Pairing) bool { return samePerson(p, r.Pairing) })
-		case r.Aside != nil:
+		case r.Quarantined != nil:
 			// An empty one stays: others are numbered after it.
-			if a := b.aside(r.Aside.Channel, r.Aside.ID); a != nil {
-				a.Aside, a.Dropped = sessions.Aside{Channel: a.Channel}, true
-				out.Asides = append(out.Asides, *a)
+			if a := b.aside(r.Quarantined.Channel, r.Quarantined.ID); a != nil {
+				a.Quarantined, a.Dropped = sessions.Quarantined{Channel: a.Channel}, true
+				out.Quarantined = append(out.Quarantined, *a)
 			}
 		}
 	}
@@ -165,9 +165,9 @@ func samePerson(p, o *sessions.Pairing) bool {
 }
 
 // aside finds what was set aside under an id.
-func (s *state) aside(channel, id string) *AsideRow {
+func (s *state) aside(channel, id string) *QuarantineRow {
 	for _, a := range s.asides {
-		if a.Channel == channel && a.Aside.ID == id && !a.blank() {
+		if a.Channel == channel && a.Quarantined.ID == id && !a.blank() {
 			return a
 		}
 	}
@@ -175,7 +175,7 @@ func (s *state) aside(channel, id string) *AsideRow {
 }
 
 // blank says that nothing but the place of a is left.
-func (a *AsideRow) blank() bool { return a.Dropped && a.Aside.ID == "" && a.Why == "" }
+func (a *QuarantineRow) blank() bool { return a.Dropped && a.Quarantined.ID == "" && a.Why == "" }
 
 // put stores one record, and reports whether it is of a person.
 func (b *backend) put(r rows.Record, out *Common) (person bool) {
@@ -209,14 +209,14 @@ func (b *backend) put(r rows.Record, out *Common) (person bool) {
 	case r.Occurrence != nil:
 		b.setOccurrence(*r.Occurrence)
 		out.Occurrences = append(out.Occurrences, *r.Occurrence)
-	case r.Aside != nil:
-		a := b.aside(r.Aside.Channel, r.Aside.ID)
+	case r.Quarantined != nil:
+		a := b.aside(r.Quarantined.Channel, r.Quarantined.ID)
 		if a == nil {
-			a = &AsideRow{ID: fmt.Sprintf("aside-%d", len(b.asides)+1)}
+			a = &QuarantineRow{ID: fmt.Sprintf("aside-%d", len(b.asides)+1)}
 			b.asides = append(b.asides, a)
 		}
-		a.AsideRecord = *r.Aside
-		out.Asides = append(out.Asides, *a)
+		a.QuarantineRecord = *r.Quarantined
+		out.Quarantined = append(out.Quarantined, *a)
 	}
 	return false
 }

@@ -97,7 +97,7 @@ func (r *ranking) sort() {
 // updated first. Between equals the keys decide, which do not change: so the
 // conversation that stood there may have moved on or gone. Nothing may change
 // meanwhile.
-func (r *ranking) newest(after *sessions.Place) iter.Seq[*chat] {
+func (r *ranking) newest(after *sessions.Cursor) iter.Seq[*chat] {
 	return func(yield func(*chat) bool) {
 		r.sort()
 		end := len(r.places)

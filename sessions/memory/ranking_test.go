@@ -86,13 +86,14 @@ func restoreOne(t *testing.T, s sessions.Store, k string, updated time.Time) err
 		{Conversation: &sessions.ConversationRecord{Key: key, MessageSeq: 1, Created: updated, Updated: updated}},
 		{Messages: &sessions.MessagesRecord{Key: key, Messages: []sessions.Message{{Seq: 1, Role: sessions.RoleUser, Content: "hi", At: updated}}}},
 	}
-	return s.Restore(t.Context(), func() (r sessions.Record, err error) {
+	_, err := s.Restore(t.Context(), func() (r sessions.Record, err error) {
 		if len(records) == 0 {
 			return r, io.EOF
 		}
 		r, records = records[0], records[1:]
 		return r, nil
 	})
+	return err
 }
 
 // checkOrder compares what lists say with what each conversation says.
@@ -122,7 +123,7 @@ func checkOrder(t *testing.T, s sessions.Store, dice *rand.Rand, now time.Time) 
 			t.Errorf("%s (-want +got): %v\n%s", what, err, diff)
 		}
 	}
-	place := sessions.Place{Updated: now.Add(-time.Duration(dice.IntN(20)) * time.Hour), Key: someone(dice)}
+	place := sessions.Cursor{Updated: now.Add(-time.Duration(dice.IntN(20)) * time.Hour), Key: someone(dice)}
 	behind := slices.IndexFunc(want, func(c sessions.Conversation) bool {
 		return c.Updated.Before(place.Updated) || c.Updated.Equal(place.Updated) && c.Key.String() > place.Key.String()
 	})
@@ -138,7 +139,7 @@ func checkOrder(t *testing.T, s sessions.Store, dice *rand.Rand, now time.Time) 
 	list, err = s.Find(ctx, q)
 	same("Find", list, cut(tagged, 0, 5), err)
 	for n := range list {
-		after := list[n].Place()
+		after := list[n].Position()
 		q.After = &after
 		page, err := s.Find(ctx, q)
 		same("Find behind a place", page, cut(tagged, n+1, 5), err)

@@ -75,7 +75,7 @@ func (c *chat) reading() rows.Head {
 }
 
 // Heads: see rows.Reader.
-func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Place) iter.Seq2[rows.Head, error] {
+func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Cursor) iter.Seq2[rows.Head, error] {
 	return func(yield func(rows.Head, error) bool) {
 		// Nobody may change the ranking while it is gone through, and to copy all
 		// heads for the first fifty would take too long: so pages of them.
@@ -94,13 +94,13 @@ func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Place) 
 				return
 			}
 			last := list[len(list)-1]
-			after = &sessions.Place{Updated: rules.Time(last.Conversation.Updated), Key: last.Key}
+			after = &sessions.Cursor{Updated: rules.Time(last.Conversation.Updated), Key: last.Key}
 		}
 	}
 }
 
 // page reads heads after a place, at most size of them where places are known.
-func (r reader) page(ctx context.Context, o rows.Order, after *sessions.Place, size int) (list []rows.Head, more bool, err error) {
+func (r reader) page(ctx context.Context, o rows.Order, after *sessions.Cursor, size int) (list []rows.Head, more bool, err error) {
 	err = r.do(ctx, func() error {
 		switch o {
 		case rows.ByKey:

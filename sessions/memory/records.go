@@ -98,16 +98,16 @@ func (s *state) like(like rows.Record) (list []rows.Record) {
 		}
 	case like.Occurrence != nil:
 		return s.likeOccurrence(like.Occurrence)
-	case like.Aside != nil:
+	case like.Quarantined != nil:
 		for _, a := range s.asides {
-			if !a.blank() && !(like.Kept && a.Dropped) && same(like.Aside.Channel, a.Channel) && same(like.Aside.ID, a.Aside.ID) {
-				own := a.AsideRecord
+			if !a.blank() && !(like.Kept && a.Dropped) && same(like.Quarantined.Channel, a.Channel) && same(like.Quarantined.ID, a.Quarantined.ID) {
+				own := a.QuarantineRecord
 				own.Raw = slices.Clone(own.Raw)
-				list = append(list, rows.Record{Aside: &own})
+				list = append(list, rows.Record{Quarantined: &own})
 			}
 		}
 		slices.SortFunc(list, func(a, b rows.Record) int {
-			return cmp.Or(cmp.Compare(a.Aside.Channel, b.Aside.Channel), cmp.Compare(a.Aside.ID, b.Aside.ID))
+			return cmp.Or(cmp.Compare(a.Quarantined.Channel, b.Quarantined.Channel), cmp.Compare(a.Quarantined.ID, b.Quarantined.ID))
 		})
 	}
 	return list

@@ -23,7 +23,7 @@ type state struct {
 	lastIn   int64           // number of the last inbox row
 	lastOut  int64
 	sent     idFilter // ids of deliveries; nil until a restore asks for them
-	asides   []*AsideRow
+	asides   []*QuarantineRow
 	days     map[string]int64 // generations begun, by day
 	begins   map[string]int   // how often each id of a generation is there
 	updates  int64            // orders conversations that were changed at one time
@@ -225,7 +225,7 @@ func (s *state) common() Common {
 		c.Occurrences = append(c.Occurrences, *o)
 	}
 	for _, a := range s.asides {
-		c.Asides = append(c.Asides, *a)
+		c.Quarantined = append(c.Quarantined, *a)
 	}
 	return c
 }

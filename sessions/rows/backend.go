@@ -75,7 +75,7 @@ type Reader interface {
 	// Head returns that of k. ok is false if nothing was ever stored of k.
 	Head(ctx context.Context, k channels.Key) (h Head, ok bool, err error)
 	// Heads lists heads in an order; after, for Newest, is where to go on.
-	Heads(ctx context.Context, o Order, after *sessions.Place) iter.Seq2[Head, error]
+	Heads(ctx context.Context, o Order, after *sessions.Cursor) iter.Seq2[Head, error]
 	// Inbox and Outbox read rows of k by Seq. With a zero k, they read those that
 	// are open of all keys, in no order, or the delivery with an ID.
 	Inbox(ctx context.Context, k channels.Key, q Queued) iter.Seq2[In, error]

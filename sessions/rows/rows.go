@@ -160,11 +160,11 @@ type Move struct {
 // Record is what is neither a key, nor a row of a queue, nor a message. One of
 // its pointers is set.
 type Record struct {
-	Store      *Store
-	Generation *Generation // changed by Chat
-	Summary    *Summary    // of the current generation; changed by Chat
-	Mark       *string     // a hash that stays of what was deleted: see rules.Marks
-	Aside      *sessions.AsideRecord
+	Store       *Store
+	Generation  *Generation // changed by Chat
+	Summary     *Summary    // of the current generation; changed by Chat
+	Mark        *string     // a hash that stays of what was deleted: see rules.Marks
+	Quarantined *sessions.QuarantineRecord
 	// Kept, in an example, leaves out what was set aside and is dropped.
 	Kept       bool
 	Fact       *sessions.FactRecord

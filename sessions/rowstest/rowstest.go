@@ -317,13 +317,13 @@ func heads(t *testing.T, b rows.Backend) {
 		put(t, b, of(ch))
 	}
 	put(t, b, of(queues(channels.MustKey("x:q"), 1, 1, []*rows.InPut{in(channels.MustKey("x:q"), 1, rules.InWaiting)})))
-	at := func(o rows.Order, after *sessions.Place) []string {
+	at := func(o rows.Order, after *sessions.Cursor) []string {
 		return list(t, b.Heads(t.Context(), o, after), headKey)
 	}
 	same(t, "by key", at(rows.ByKey, nil), []string{"x:a", "x:b", "x:c", "x:q"})
 	same(t, "newest", at(rows.Newest, nil), []string{"x:c", "x:a", "x:b"})
 	same(t, "oldest", at(rows.Oldest, nil), []string{"x:b", "x:a", "x:c"})
-	same(t, "after a place", at(rows.Newest, &sessions.Place{Updated: noon, Key: channels.MustKey("x:a")}), []string{"x:b"})
+	same(t, "after a place", at(rows.Newest, &sessions.Cursor{Updated: noon, Key: channels.MustKey("x:a")}), []string{"x:b"})
 }
 
 // generations and summaries are read as records, by key; a generation also by
@@ -417,11 +417,11 @@ func recordsByExample(t *testing.T, b rows.Backend) {
 	put(t, b, rows.Changes{Removed: []rows.Record{{Fact: &sessions.FactRecord{Scope: "a"}}}})
 	same(t, "without a scope", names(rows.Record{Fact: &sessions.FactRecord{}}), []string{"b1"})
 	aside := func(id string, dropped bool) rows.Record {
-		return rows.Record{Aside: &sessions.AsideRecord{Aside: sessions.Aside{Channel: "x", ID: id}, At: noon, Dropped: dropped}}
+		return rows.Record{Quarantined: &sessions.QuarantineRecord{Quarantined: sessions.Quarantined{Channel: "x", ID: id}, At: noon, Dropped: dropped}}
 	}
 	put(t, b, rows.Changes{Records: []rows.Record{aside("1", false), aside("2", true)}})
 	for kept, want := range map[bool][]string{false: {"1", "2"}, true: {"1"}} {
-		got := list(t, b.Records(t.Context(), rows.Record{Aside: &sessions.AsideRecord{}, Kept: kept}), func(r rows.Record) string { return r.Aside.ID })
+		got := list(t, b.Records(t.Context(), rows.Record{Quarantined: &sessions.QuarantineRecord{}, Kept: kept}), func(r rows.Record) string { return r.Quarantined.ID })
 		same(t, fmt.Sprint("what was set aside, kept only: ", kept), got, want)
 	}
 	due := rows.Record{Job: &sessions.JobRecord{Job: "j", Due: noon}}

@@ -15,10 +15,10 @@ import (
 // what nobody could read: shorter ones stand in everything by chance.
 const leastName = 5
 
-// AsideNames reports whether a is about somebody or some chat that e erases.
+// QuarantineNames reports whether a is about somebody or some chat that e erases.
 // Nobody could read it, so all there is to go by is whether one of their ids
 // stands in it, as a whole.
-func AsideNames(a sessions.Aside, e sessions.Erasure) bool {
+func QuarantineNames(a sessions.Quarantined, e sessions.Erasure) bool {
 	names := SendersByChannel(e.Senders)[a.Channel]
 	for _, k := range e.Keys {
 		if k.Channel() == a.Channel {

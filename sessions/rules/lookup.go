@@ -51,7 +51,7 @@ func (r *Ranking) Add(f sessions.Found) {
 	at, s := f.Message.At, r.search
 	early := !s.From.IsZero() && at.Before(s.From)
 	late := !s.To.IsZero() && !at.Before(s.To)
-	if f.Words == 0 || early || late || s.After != nil && f.Place().Compare(*s.After) <= 0 {
+	if f.Words == 0 || early || late || s.After != nil && f.Position().Compare(*s.After) <= 0 {
 		return
 	}
 	r.kept = append(r.kept, f)
@@ -62,7 +62,7 @@ func (r *Ranking) Add(f sessions.Found) {
 
 // Page is what was wanted, best first.
 func (r *Ranking) Page() []sessions.Found {
-	slices.SortFunc(r.kept, func(a, b sessions.Found) int { return a.Place().Compare(b.Place()) })
+	slices.SortFunc(r.kept, func(a, b sessions.Found) int { return a.Position().Compare(b.Position()) })
 	r.kept = r.kept[:min(len(r.kept), max(r.search.Limit, 0))]
 	return r.kept
 }

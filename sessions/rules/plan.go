@@ -19,7 +19,7 @@ type Plan struct {
 	Store       *sessions.StoreRecord
 	Keys        []channels.Key // in the order of their first record
 	Chats       map[channels.Key]*ChatPlan
-	Asides      []sessions.AsideRecord
+	Quarantined []sessions.QuarantineRecord
 	Facts       []sessions.FactRecord
 	Pairings    []sessions.Pairing
 	Jobs        []sessions.JobRecord
@@ -126,10 +126,10 @@ func (p *Plan) add(r sessions.Record) error {
 		return p.addInbox(*r.Inbox)
 	case r.Outbox != nil:
 		return p.addOutbox(*r.Outbox)
-	case r.Aside != nil:
-		a := *r.Aside
+	case r.Quarantined != nil:
+		a := *r.Quarantined
 		a.Raw, a.Why, a.At = slices.Clone(a.Raw), Text(a.Why), Time(a.At)
-		p.Asides = append(p.Asides, a)
+		p.Quarantined = append(p.Quarantined, a)
 	default:
 		return p.addOther(r)
 	}

@@ -13,15 +13,15 @@ import (
 
 // The states of inbox rows. The operator sees them in [sessions.QueueItem].
 const (
-	InWaiting   = "waiting"
-	InPostponed = "postponed" // shown for a waiting row whose time has not come
-	InDone      = "done"
-	InClosed    = "closed"    // by /stop or /new
-	InDropped   = "dropped"   // by the operator
-	InWithdrawn = "withdrawn" // by its author, or an admin, who deleted it before its turn
-	InEdit      = "edit"      // an edit that went into a waiting row, or a deletion of one; kept as the memory of its id
-	AsideKept   = "aside"
-	AsideGone   = "dropped"
+	InWaiting      = "waiting"
+	InPostponed    = "postponed" // shown for a waiting row whose time has not come
+	InDone         = "done"
+	InClosed       = "closed"    // by /stop or /new
+	InDropped      = "dropped"   // by the operator
+	InWithdrawn    = "withdrawn" // by its author, or an admin, who deleted it before its turn
+	InEdit         = "edit"      // an edit that went into a waiting row, or a deletion of one; kept as the memory of its id
+	QuarantineKept = "aside"
+	QuarantineGone = "dropped"
 )
 
 // CameLater stands before the reason why something was set aside, once it was

@@ -97,10 +97,10 @@ func (c *clock) step(s *sessions.Step) {
 
 func (c *clock) others(r sessions.Record) sessions.Record {
 	switch {
-	case r.Aside != nil:
-		a := *r.Aside
+	case r.Quarantined != nil:
+		a := *r.Quarantined
 		c.set(&a.At)
-		r.Aside = &a
+		r.Quarantined = &a
 	case r.Fact != nil:
 		f := *r.Fact
 		c.set(&f.At)

@@ -254,7 +254,7 @@ func (s *backend) Stats(ctx context.Context) (sessions.Stats, error) {
 	st := s.work.Stats()
 	err := pool{s}.row(ctx, `SELECT
 		(SELECT count(*) FROM outbox WHERE state <> 'sent' AND state = 'dead'),
-		(SELECT count(*) FROM aside WHERE dropped = 0)`).Scan(&st.Dead, &st.Aside)
+		(SELECT count(*) FROM aside WHERE dropped = 0)`).Scan(&st.Dead, &st.Quarantined)
 	if err != nil {
 		return sessions.Stats{}, explain(err)
 	}

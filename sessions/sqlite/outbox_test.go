@@ -39,7 +39,7 @@ func TestUnsentReadsWhatItRemembers(t *testing.T) {
 		if err := s.MarkSending(t.Context(), c, fresh[0].ID); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Defer(t.Context(), c, fresh[0].ID, time.Now().Add(-time.Hour), false, "later"); err != nil {
+		if err := s.Reschedule(t.Context(), c, fresh[0].ID, time.Now().Add(-time.Hour), false, "later"); err != nil {
 			t.Fatal(err)
 		}
 		deferred = unsent(t, s, c)

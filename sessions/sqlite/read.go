@@ -119,7 +119,7 @@ const (
 )
 
 // Heads: see rows.Reader.
-func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Place) iter.Seq2[rows.Head, error] {
+func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Cursor) iter.Seq2[rows.Head, error] {
 	scan := func(row scanner) (rows.Head, error) {
 		k, err := scanKey(row, nil)
 		if err != nil {

@@ -29,11 +29,11 @@ func scanPerson(row scanner) (rows.Record, error) {
 }
 
 func scanAside(row scanner) (rows.Record, error) {
-	a := &sessions.AsideRecord{}
+	a := &sessions.QuarantineRecord{}
 	var at int64
 	err := row.Scan(&a.Channel, &a.ID, &at, &a.Dropped, &a.Why, &a.Raw)
 	a.At = timeOf(at)
-	return rows.Record{Aside: a}, err
+	return rows.Record{Quarantined: a}, err
 }
 
 func scanGeneration(row scanner) (rows.Record, error) {
@@ -134,9 +134,9 @@ func (r reader) Records(ctx context.Context, example rows.Record) iter.Seq2[rows
 		l.text("job", example.Occurrence.Job)
 		l.number("due", nanos(example.Occurrence.Due))
 		return stream(ctx, r.src, scanOccurrence, l.query("job, due, outcome, why, at", "occurrences", "job, due"), l.args...)
-	case example.Aside != nil:
-		l.text("channel", example.Aside.Channel)
-		l.text("msg_id", example.Aside.ID)
+	case example.Quarantined != nil:
+		l.text("channel", example.Quarantined.Channel)
+		l.text("msg_id", example.Quarantined.ID)
 		if example.Kept {
 			l.conditions = append(l.conditions, "dropped = 0")
 		}
@@ -237,7 +237,7 @@ func (t *tx) put(r rows.Record) error {
 			ON CONFLICT (job, due) DO UPDATE SET outcome = excluded.outcome, why = excluded.why, at = excluded.at`,
 			o.Job, nanos(o.Due), o.Outcome, o.Why, nanos(o.At))
 	}
-	a := r.Aside
+	a := r.Quarantined
 	if a.Raw == nil {
 		a.Raw = []byte{}
 	}
@@ -254,5 +254,5 @@ func (t *tx) remove(r rows.Record) error {
 	case r.Pairing != nil:
 		return t.exec(`DELETE FROM people WHERE channel = ? AND person = ?`, r.Pairing.Channel, r.Pairing.PersonID)
 	}
-	return t.exec(`DELETE FROM aside WHERE channel = ? AND msg_id = ?`, r.Aside.Channel, r.Aside.ID)
+	return t.exec(`DELETE FROM aside WHERE channel = ? AND msg_id = ?`, r.Quarantined.Channel, r.Quarantined.ID)
 }

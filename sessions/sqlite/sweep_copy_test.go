@@ -47,7 +47,7 @@ func copyOf(t *testing.T, path string) *sqlite.Store {
 	t.Helper()
 	s := openFile(t, path, sqlite.Options{})
 	copied := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
-	if err := copied.Restore(t.Context(), from(dump(t, s))); err != nil {
+	if _, err := copied.Restore(t.Context(), from(dump(t, s))); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -94,7 +94,7 @@ func TestTakeInPartsBesideAnErasure(t *testing.T) {
 					}
 				},
 			}
-			err := s.Restore(ctx, from(largeRecords()))
+			_, err := s.Restore(ctx, from(largeRecords()))
 			if !errors.Is(err, sessions.ErrConflict) || erasures != 1 {
 				t.Errorf("Restore beside %d erasures = %v, want a conflict with one", erasures, err)
 			}
@@ -103,7 +103,7 @@ func TestTakeInPartsBesideAnErasure(t *testing.T) {
 					t.Errorf("%d rows are left in %s", n, table)
 				}
 			}
-			if err := s.Restore(t.Context(), from(largeRecords())); err != nil {
+			if _, err := s.Restore(t.Context(), from(largeRecords())); err != nil {
 				t.Errorf("Restore again = %v", err)
 			}
 			if n, found, dumped, _ := shows(t, s); n != largeTalk || found != n || dumped != n {

@@ -223,7 +223,7 @@ func TestTakeInParts(t *testing.T) {
 	if err := sqlite.AtCommit(s, c.shoot); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.film(func() error { return s.Restore(t.Context(), from(largeRecords())) }); err != nil {
+	if err := c.film(func() error { _, err := s.Restore(t.Context(), from(largeRecords())); return err }); err != nil {
 		t.Fatal(err)
 	}
 	if len(c.shots) < largeTalk/500+2 {
@@ -236,7 +236,7 @@ func TestTakeInParts(t *testing.T) {
 	}
 	// What died can be done again.
 	again := openFile(t, filepath.Join(dir, "again.db"), sqlite.Options{})
-	if err := again.Restore(t.Context(), from(largeRecords())); err != nil {
+	if _, err := again.Restore(t.Context(), from(largeRecords())); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []*sqlite.Store{s, again} {
@@ -245,7 +245,7 @@ func TestTakeInParts(t *testing.T) {
 			t.Errorf("%d messages, %d found, %d dumped, %+v, %v", n, found, dumped, conv, err)
 		}
 	}
-	if err := s.Restore(t.Context(), from(largeRecords())); err == nil {
+	if _, err := s.Restore(t.Context(), from(largeRecords())); err == nil {
 		t.Error("a second Restore succeeds")
 	}
 	if n := rowsOf(t, c.path, "messages"); n != largeTalk+2 || rowsOf(t, c.path, "sweeps") != 0 {
@@ -262,7 +262,7 @@ func TestDeleteInParts(t *testing.T) {
 	if err := sqlite.AtCommit(s, c.shoot); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Restore(t.Context(), from(largeRecords())); err != nil {
+	if _, err := s.Restore(t.Context(), from(largeRecords())); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.film(func() error { return s.Delete(t.Context(), large) }); err != nil {
@@ -300,7 +300,7 @@ func TestDeleteInParts(t *testing.T) {
 	if err := s.Delete(t.Context(), large); err == nil {
 		t.Error("a second Delete succeeds")
 	}
-	if err := s.Restore(t.Context(), from(largeRecords()[:2])); err != nil {
+	if _, err := s.Restore(t.Context(), from(largeRecords()[:2])); err != nil {
 		t.Errorf("it cannot come back: %v", err)
 	}
 }

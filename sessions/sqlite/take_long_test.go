@@ -39,7 +39,7 @@ func TestLongMessagesAreTakenInParts(t *testing.T) {
 			for i, size := range test.sizes {
 				m.Messages = append(m.Messages, sessions.Message{Seq: int64(i + 1), Role: sessions.RoleUser, At: at, Content: strings.Repeat("x", size)})
 			}
-			_, err := s.Take(t.Context(), from([]sessions.Record{
+			_, err := s.Restore(t.Context(), from([]sessions.Record{
 				{Conversation: &sessions.ConversationRecord{Key: k, Created: at, Updated: at}}, {Messages: m},
 			}))
 			if err != nil {

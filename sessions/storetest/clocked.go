@@ -106,12 +106,12 @@ func equals(t *testing.T, r *rig, c *clock) {
 	c.set(noon.Add(2 * time.Second))
 	r.say(t, "x:newer", "newer", user("hi"))
 	want = slices.Concat([]string{"x:newer"}, want, []string{"x:older"})
-	list := func(q sessions.Query) (got []string, last sessions.Place) {
+	list := func(q sessions.Query) (got []string, last sessions.Cursor) {
 		t.Helper()
 		page, err := r.Find(ctx, q)
 		must(t, err)
 		for _, c := range page {
-			got, last = append(got, c.Key.String()), c.Place()
+			got, last = append(got, c.Key.String()), c.Position()
 		}
 		return got, last
 	}

@@ -159,7 +159,7 @@ func fenced(t *testing.T, r *rig, c sessions.Claim, answers []sessions.Answered,
 	is(t, "Postpone", r.Postpone(ctx, c, []int64{answers[0].Seq}, time.Now(), ""), sessions.ErrFenced)
 	is(t, "MarkSending", r.MarkSending(ctx, c, delivery), sessions.ErrFenced)
 	is(t, "MarkSent", r.MarkSent(ctx, c, delivery, channels.Receipt{}), sessions.ErrFenced)
-	is(t, "Defer", r.Defer(ctx, c, delivery, time.Now(), true, ""), sessions.ErrFenced)
-	is(t, "Bury", r.Bury(ctx, c, delivery, ""), sessions.ErrFenced)
+	is(t, "Reschedule", r.Reschedule(ctx, c, delivery, time.Now(), true, ""), sessions.ErrFenced)
+	is(t, "MarkDead", r.MarkDead(ctx, c, delivery, ""), sessions.ErrFenced)
 	is(t, "Drop", r.Drop(ctx, c, delivery, ""), sessions.ErrFenced)
 }

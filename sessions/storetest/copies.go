@@ -90,7 +90,7 @@ func fill(t *testing.T, r *rig) {
 	must(t, err)
 	r.accept(t, "x:withdrawn", "wd", "mistaken")
 	r.enter(t, gone("x:withdrawn", "wd2", "mwd", channels.DeletedByAdmin), sessions.Withdrawn)
-	must(t, r.SetAside(ctx, sessions.Aside{Channel: "x", ID: "9", Raw: []byte{0, 255}, Why: "odd"}))
+	must(t, r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "9", Raw: []byte{0, 255}, Why: "odd"}))
 	due := noon
 	must(t, r.Plan(ctx, "j", due))
 	must(t, r.Fire(ctx, "j", due, due.Add(time.Hour), in("x:hb", "hb", "prompt")))
@@ -133,7 +133,7 @@ func queues(t *testing.T, r *rig) {
 	must(t, r.MarkSending(ctx, h.Claim, ds[0].ID))
 	must(t, r.MarkSent(ctx, h.Claim, ds[0].ID, channels.Receipt{MessageID: "n"}))
 	must(t, r.MarkSending(ctx, h.Claim, ds[1].ID))
-	must(t, r.Defer(ctx, h.Claim, ds[2].ID, noon, true, "cut off"))
+	must(t, r.Reschedule(ctx, h.Claim, ds[2].ID, noon, true, "cut off"))
 	r.accept(t, "x:q", "q4", "three")
 	h.release(nil)
 	r.stop()
@@ -144,7 +144,7 @@ func thereAndBack(t *testing.T, a, b *rig) {
 	fill(t, a)
 	first := dump(t, a.Store)
 	same(t, "a second dump", dump(t, a.Store), first)
-	taken, err := b.Take(t.Context(), feed(first, nil))
+	taken, err := b.Restore(t.Context(), feed(first, nil))
 	must(t, err)
 	same(t, "the dump of the copy", dump(t, b.Store), first)
 	var others []string
@@ -156,10 +156,10 @@ func thereAndBack(t *testing.T, a, b *rig) {
 			others = append(others, line)
 		}
 	}
-	same(t, "what was new", taken, sessions.Taken{Conversations: heads, Others: len(others)})
-	taken, err = b.Take(t.Context(), feed(others, nil))
+	same(t, "what was new", taken, sessions.Restored{Conversations: heads, Others: len(others)})
+	taken, err = b.Restore(t.Context(), feed(others, nil))
 	must(t, err)
-	same(t, "what was new a second time", taken, sessions.Taken{})
+	same(t, "what was new a second time", taken, sessions.Restored{})
 	same(t, "the dump after it", dump(t, b.Store), first)
 	for name, want := range map[string]int{"message": 252, "look": 0} {
 		ms, err := b.Search(t.Context(), key("x:1"), name, 1000)
@@ -188,7 +188,7 @@ func thereAndBack(t *testing.T, a, b *rig) {
 
 func waitsAgain(t *testing.T, a, b *rig) {
 	queues(t, a)
-	must(t, b.Restore(t.Context(), feed(dump(t, a.Store), nil)))
+	must(t, restore(t, b, feed(dump(t, a.Store), nil)))
 	h := b.claim(t)
 	p := b.pending(t, h, 0, "look", "two")
 	if p.Turn != "t" || len(p.Steps) != 2 || p.More != 1 || p.Messages[0].Attempts != 1 || len(p.Messages[0].Inbound.Attachments) != 2 {
@@ -216,12 +216,12 @@ func allOrNothing(t *testing.T, a, b *rig) {
 	empty := dump(t, b.Store)
 	broken := errors.New("broken")
 	for _, n := range []int{0, 1, len(lines) / 2, len(lines)} {
-		is(t, "Restore", b.Restore(t.Context(), feed(lines[:n], broken)), broken)
+		is(t, "Restore", restore(t, b, feed(lines[:n], broken)), broken)
 	}
 	same(t, "the store", dump(t, b.Store), empty)
 	b.say(t, "x:1", "other", user("hi"))
 	before := dump(t, b.Store)
-	err := b.Restore(t.Context(), feed(lines, nil))
+	err := restore(t, b, feed(lines, nil))
 	is(t, "Restore over a conversation", err, sessions.ErrConflict)
 	if err == nil || !strings.Contains(err.Error(), "x:1") {
 		t.Errorf("Restore = %v, want it to name the key", err)
@@ -239,7 +239,7 @@ func imports(t *testing.T, _, b *rig) {
 		`{"conversation":{"key":"x:2","title":"t","settings":{"tags":["b","a"]},"generations":null,"summaries":[{"text":"s","covers_seq":1,"generation":"","at":"2026-01-01T00:00:00Z"}]}}`,
 		`{"messages":{"key":"x:2","messages":[{"role":"user","content":"1"},{"role":"user","content":"2"}]}}`,
 	}
-	must(t, b.Restore(t.Context(), feed(lines, nil)))
+	must(t, restore(t, b, feed(lines, nil)))
 	h, texts := b.history(t, sessions.HistoryLimit{})
 	same(t, "History", texts, []string{"hi", "yes"})
 	c, err := b.Conversation(t.Context(), key("x:1"))
@@ -267,13 +267,13 @@ func onlyOne(t *testing.T, a, b *rig) {
 		t.Errorf("Dump = %v", lines)
 	}
 	b.say(t, "x:3", "3", user("three"))
-	must(t, b.Restore(t.Context(), feed(lines, nil)))
+	must(t, restore(t, b, feed(lines, nil)))
 	same(t, "transcript", b.transcript(t, "x:2"), []string{"user: two"})
 	b.say(t, "x:4", "4", user("four")) // in a generation of its own
-	is(t, "Restore again", b.Restore(t.Context(), feed(lines, nil)), sessions.ErrConflict)
+	is(t, "Restore again", restore(t, b, feed(lines, nil)), sessions.ErrConflict)
 	_, err = b.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{key("x:2")}})
 	must(t, err)
-	must(t, b.Restore(t.Context(), feed(lines, nil)))
+	must(t, restore(t, b, feed(lines, nil)))
 	same(t, "transcript", b.transcript(t, "x:2"), []string{"user: two"})
 }
 
@@ -294,12 +294,12 @@ func refuses(t *testing.T, _, b *rig) {
 		"a huge seq":           `{"outbox":{"id":"a","key":"x:1","seq":4294967296,"state":"sent"}}`,
 		"an outbox's state":    `{"outbox":{"id":"a","key":"x:1","seq":1,"state":"odd"}}`,
 	} {
-		if err := b.Restore(t.Context(), feed([]string{line}, nil)); err == nil {
+		if _, err := b.Restore(t.Context(), feed([]string{line}, nil)); err == nil {
 			t.Errorf("%s was taken", name)
 		}
 	}
 	twice := `{"outbox":{"id":"a","key":"x:1","seq":1,"state":"sent"}}`
-	if err := b.Restore(t.Context(), feed([]string{twice, twice}, nil)); err == nil {
+	if _, err := b.Restore(t.Context(), feed([]string{twice, twice}, nil)); err == nil {
 		t.Error("a delivery was taken twice")
 	}
 	same(t, "the store", dump(t, b.Store), before)
@@ -331,7 +331,7 @@ func takenGeneration(t *testing.T, a, b *rig) {
 	h, _ := a.history(t, sessions.HistoryLimit{})
 	must(t, a.AddSummary(t.Context(), key("x:1"), sessions.Summary{Text: "s", CoversSeq: 1, Generation: h.Generation}))
 	b.say(t, "x:2", "2", user("two"))
-	must(t, b.Restore(t.Context(), feed(dump(t, a.Store, key("x:1")), nil)))
+	must(t, restore(t, b, feed(dump(t, a.Store, key("x:1")), nil)))
 	got, _ := b.history(t, sessions.HistoryLimit{})
 	other, err := b.History(t.Context(), key("x:2"), sessions.HistoryLimit{})
 	must(t, err)
@@ -360,7 +360,7 @@ func copiedTimes(t *testing.T, a, b *rig) {
 				Steps: []sessions.Step{{Kind: sessions.StepNote, At: at, Message: &sessions.Message{Role: sessions.RoleUser, At: at}}},
 			}},
 			{Outbox: &sessions.OutboxRecord{Delivery: sessions.Delivery{ID: n, Key: k, Seq: 2, State: sessions.DeliverySent, Created: at, NotBefore: at}}},
-			{Aside: &sessions.AsideRecord{Aside: sessions.Aside{Channel: "x", ID: n}, At: at}},
+			{Quarantined: &sessions.QuarantineRecord{Quarantined: sessions.Quarantined{Channel: "x", ID: n}, At: at}},
 			{Fact: &sessions.FactRecord{Scope: "s", Fact: sessions.Fact{ID: int64(i) + 1, Text: n, At: at}}},
 			{Pairing: &sessions.Pairing{Channel: "x", PersonID: n, Code: n, Expires: at, Approved: at}},
 			{Job: &sessions.JobRecord{Job: n, Due: at}},
@@ -371,9 +371,9 @@ func copiedTimes(t *testing.T, a, b *rig) {
 			lines = append(lines, string(line))
 		}
 	}
-	must(t, a.Restore(t.Context(), feed(lines, nil)))
+	must(t, restore(t, a, feed(lines, nil)))
 	first := dump(t, a.Store)
-	must(t, b.Restore(t.Context(), feed(first, nil)))
+	must(t, restore(t, b, feed(first, nil)))
 	same(t, "the dump of the copy", dump(t, b.Store), first)
 	for i, e := range edges[1:] {
 		if !inJSON(e.at) {
@@ -408,10 +408,10 @@ func long(t *testing.T, a, b *rig) {
 		lines = append(lines, string(line))
 	}
 	broken := errors.New("broken")
-	is(t, "Restore", b.Restore(t.Context(), feed(lines, broken)), broken)
+	is(t, "Restore", restore(t, b, feed(lines, broken)), broken)
 	is(t, "a half restored conversation", errOf(b.Conversation(t.Context(), key("x:0"))), sessions.ErrNotFound)
-	must(t, a.Restore(t.Context(), feed(lines, nil)))
-	must(t, b.Restore(t.Context(), feed(dump(t, a.Store), nil)))
+	must(t, restore(t, a, feed(lines, nil)))
+	must(t, restore(t, b, feed(dump(t, a.Store), nil)))
 	same(t, "the dump of the copy", dump(t, b.Store), dump(t, a.Store))
 	ms, err := b.Messages(t.Context(), key("x:1"), 0, 100)
 	must(t, err)
@@ -424,3 +424,9 @@ func long(t *testing.T, a, b *rig) {
 }
 
 func errOf[T any](_ T, err error) error { return err }
+
+// restore has s store what next returns.
+func restore(t *testing.T, s sessions.Copies, next func() (sessions.Record, error)) error {
+	_, err := s.Restore(t.Context(), next)
+	return err
+}

@@ -73,8 +73,8 @@ func (r *rig) talk(t *testing.T) {
 	}
 	ds, err := r.Unsent(ctx, h.Claim, 0)
 	must(t, err)
-	must(t, r.Bury(ctx, h.Claim, ds[0].ID, "no"))
-	must(t, r.Bury(ctx, h.Claim, ds[1].ID, "no"))
+	must(t, r.MarkDead(ctx, h.Claim, ds[0].ID, "no"))
+	must(t, r.MarkDead(ctx, h.Claim, ds[1].ID, "no"))
 	h.release(nil)
 	items, err := r.ListQueue(ctx, 9)
 	must(t, err)

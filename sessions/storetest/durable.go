@@ -65,7 +65,7 @@ func goesOn(t *testing.T, reopen func() *rig) {
 	must(t, err)
 	must(t, r.MarkSending(t.Context(), h.Claim, ds[0].ID))
 	must(t, r.MarkSending(t.Context(), h.Claim, ds[1].ID))
-	must(t, r.Defer(t.Context(), h.Claim, ds[1].ID, time.Now(), true, "cut off"))
+	must(t, r.Reschedule(t.Context(), h.Claim, ds[1].ID, time.Now(), true, "cut off"))
 
 	r = reopen()
 	if st, err := r.Stats(t.Context()); err != nil || st.Waiting != 3 || st.Unsent != 3 || st.Unknown != 1 {
@@ -100,9 +100,9 @@ func stays(t *testing.T, reopen func() *rig) {
 	h, _ := r.history(t, sessions.HistoryLimit{})
 	must(t, r.AddSummary(ctx, key("x:1"), sessions.Summary{Text: "sum", CoversSeq: 1, Generation: h.Generation}))
 	must(t, r.Rename(ctx, key("x:1"), "title"))
-	must(t, r.SetAside(ctx, sessions.Aside{Channel: "x", ID: "9", Raw: []byte("raw")}))
-	must(t, r.SetAside(ctx, sessions.Aside{Channel: "x", ID: "10", Raw: []byte("raw")}))
-	must(t, r.Settle(ctx, "x", "10")) // it came after all
+	must(t, r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "9", Raw: []byte("raw")}))
+	must(t, r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "10", Raw: []byte("raw")}))
+	must(t, r.Resolve(ctx, "x", "10")) // it came after all
 	due := time.Now().Add(-time.Hour)
 	must(t, r.Plan(ctx, "j", due))
 	must(t, r.Skip(ctx, "j", due, due.Add(3*time.Hour), "missed", "off"))
@@ -126,7 +126,7 @@ func stays(t *testing.T, reopen func() *rig) {
 	if found, err := r.Search(ctx, key("x:1"), "two", 5); err != nil || len(found) != 1 {
 		t.Errorf("Search = %+v, %v", found, err)
 	}
-	if st, err := r.Stats(ctx); err != nil || st.Aside != 1 {
+	if st, err := r.Stats(ctx); err != nil || st.Quarantined != 1 {
 		t.Errorf("Stats = %+v, %v", st, err)
 	}
 	if next, planned, err := r.NextDue(ctx, "j"); err != nil || !planned || !next.Equal(due.Add(3*time.Hour)) {

@@ -187,9 +187,9 @@ func erasesAside(t *testing.T, r *rig) {
 		"gone-1": `{"from": {"id": 5550001, "name": "NEEDLE"`, "gone-2": `NEEDLE +5550001@lid`, "gone-3/5550001": "NEEDLE",
 		"gone-4": `"chat":-100777,"text":"NEEDLE`, "kept-1": "155500011 5550001x x5550001 55500011", "kept-2": "1234",
 	} {
-		must(t, r.SetAside(t.Context(), sessions.Aside{Channel: "x", ID: id, Raw: []byte(raw), Why: "cut"}))
+		must(t, r.Quarantine(t.Context(), sessions.Quarantined{Channel: "x", ID: id, Raw: []byte(raw), Why: "cut"}))
 	}
-	must(t, r.SetAside(t.Context(), sessions.Aside{Channel: "y", ID: "kept-3", Raw: []byte("5550001"), Why: "cut"}))
+	must(t, r.Quarantine(t.Context(), sessions.Quarantined{Channel: "y", ID: "kept-3", Raw: []byte("5550001"), Why: "cut"}))
 	got, err := r.Erase(t.Context(), sessions.Erasure{
 		Keys:    []channels.Key{key("x:-100777")},
 		Senders: []sessions.Sender{{Channel: "x", ID: "+5550001"}, {Channel: "x", ID: "1234"}},
@@ -198,8 +198,8 @@ func erasesAside(t *testing.T, r *rig) {
 	same(t, "Erase", got, sessions.Erased{Queued: 4})
 	var left []string
 	must(t, r.Dump(t.Context(), nil, func(rec sessions.Record) error {
-		if rec.Aside != nil {
-			left = append(left, rec.Aside.ID)
+		if rec.Quarantined != nil {
+			left = append(left, rec.Quarantined.ID)
 		}
 		if strings.Contains(fmt.Sprint(rec), "NEEDLE") {
 			t.Errorf("a record has what was erased: %v", rec)

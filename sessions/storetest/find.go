@@ -77,17 +77,17 @@ func findsByWhatTheyAre(t *testing.T, r *rig) {
 // findsInOrder: places and times.
 func findsInOrder(t *testing.T, r *rig) {
 	findable(t, r)
-	place := func(k string) *sessions.Place {
+	place := func(k string) *sessions.Cursor {
 		c, err := r.Conversation(t.Context(), key(k))
 		must(t, err)
-		p := c.Place()
+		p := c.Position()
 		return &p
 	}
 	find(t, r, map[string]wanted{
 		"all":            {sessions.Query{}, "y:4 x:Three y:2 x:1"},
 		"a page":         {sessions.Query{After: place("y:4"), Limit: 2}, "x:Three y:2"},
 		"past the end":   {sessions.Query{After: place("x:1")}, ""},
-		"nobody's place": {sessions.Query{After: &sessions.Place{Updated: time.Unix(1, 0), Key: key("z:1")}}, ""},
+		"nobody's place": {sessions.Query{After: &sessions.Cursor{Updated: time.Unix(1, 0), Key: key("z:1")}}, ""},
 		"in a time":      {sessions.Query{After: place("y:4"), UpdatedAfter: time.Unix(1, 0), Limit: 1}, "x:Three"},
 		"less than one":  {sessions.Query{Limit: -1}, "y:4"},
 		"a tag, paged":   {sessions.Query{Tag: "vip", After: place("y:2")}, "x:1"},
@@ -124,7 +124,7 @@ func pagesGoOn(t *testing.T, r *rig) {
 			seen = append(seen, c.Key.String())
 		}
 		last := list[len(list)-1]
-		p, err := sessions.ParsePlace(last.Place().String())
+		p, err := sessions.ParseCursor(last.Position().String())
 		must(t, err)
 		q.After = &p
 		switch pages {
@@ -198,7 +198,7 @@ func searchesInPages(t *testing.T, r *rig) {
 		if n := map[string]int{"all": 24, "one conversation": 8, "since": 17, "until": 7, "between": 3, "never": 0}[name]; len(all) != n {
 			t.Errorf("%s: %d messages, want %d: %q", name, len(all), n, want)
 		}
-		if !slices.IsSortedFunc(all, func(a, b sessions.Found) int { return a.Place().Compare(b.Place()) }) {
+		if !slices.IsSortedFunc(all, func(a, b sessions.Found) int { return a.Position().Compare(b.Position()) }) {
 			t.Errorf("%s: the best are not the first: %q", name, want)
 		}
 		for size := 1; size < 6; size++ {
@@ -211,7 +211,7 @@ func searchesInPages(t *testing.T, r *rig) {
 					break
 				}
 				got = append(got, places(page)...)
-				at, err := sessions.ParseFoundPlace(page[len(page)-1].Place().String())
+				at, err := sessions.ParseFoundCursor(page[len(page)-1].Position().String())
 				must(t, err)
 				s.After = &at
 			}
@@ -223,7 +223,7 @@ func searchesInPages(t *testing.T, r *rig) {
 	must(t, err)
 	first, err := r.SearchAll(t.Context(), s)
 	must(t, err)
-	last := first[9].Place()
+	last := first[9].Position()
 	s.After, s.Limit = &last, 99
 	must(t, r.Delete(t.Context(), last.Key))
 	r.say(t, "x:new", "new", user("red fox"))

@@ -42,7 +42,7 @@ func foreignThereAndBack(t *testing.T, a, b *rig) {
 	a.say(t, "x:1", "1", withForeign(), user("plain"))
 	setForeign(t, a, "x:1", `{"format":"theirs","zeta":[1]}`)
 	want := dump(t, a.Store)
-	must(t, b.Restore(ctx, feed(want, nil)))
+	must(t, restore(t, b, feed(want, nil)))
 	same(t, "the copy", dump(t, b.Store), want)
 	ms, err := b.Messages(ctx, key("x:1"), 0, 9)
 	must(t, err)

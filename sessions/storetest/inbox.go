@@ -148,10 +148,10 @@ var inboxTests = map[string]func(*testing.T, *rig){
 	"Inbox/SetAsideOnce": func(t *testing.T, r *rig) {
 		raw := []byte{0xff, 0, '{'}
 		for range 2 {
-			must(t, r.SetAside(t.Context(), sessions.Aside{Channel: "x", ID: "1", Raw: raw, Why: "not JSON"}))
+			must(t, r.Quarantine(t.Context(), sessions.Quarantined{Channel: "x", ID: "1", Raw: raw, Why: "not JSON"}))
 		}
 		raw[0] = 'z'
-		must(t, r.SetAside(t.Context(), sessions.Aside{Channel: "y", ID: "1", Raw: raw, Why: "not JSON"}))
+		must(t, r.Quarantine(t.Context(), sessions.Quarantined{Channel: "y", ID: "1", Raw: raw, Why: "not JSON"}))
 		list, err := r.ListQueue(t.Context(), 10)
 		must(t, err)
 		if len(list) != 2 || list[0].Kind != "aside" || list[0].Bytes != 3 || list[0].Error != "not JSON" || list[0].Text != "" {

@@ -75,9 +75,9 @@ var outboxTests = map[string]func(*testing.T, *rig){
 		same(t, "states", r.states(t, h), map[string]sessions.DeliveryState{"one": "sending", "two": "queued", "three": "queued"})
 		must(t, r.MarkSent(ctx, h.Claim, ds[0].ID, channels.Receipt{MessageID: "n1"}))
 		must(t, r.MarkSending(ctx, h.Claim, ds[1].ID))
-		must(t, r.Defer(ctx, h.Claim, ds[1].ID, time.Now().Add(time.Hour), true, "timeout"))
+		must(t, r.Reschedule(ctx, h.Claim, ds[1].ID, time.Now().Add(time.Hour), true, "timeout"))
 		must(t, r.MarkSending(ctx, h.Claim, ds[2].ID))
-		must(t, r.Defer(ctx, h.Claim, ds[2].ID, time.Now().Add(time.Hour), false, "refused"))
+		must(t, r.Reschedule(ctx, h.Claim, ds[2].ID, time.Now().Add(time.Hour), false, "refused"))
 		same(t, "states", r.states(t, h), map[string]sessions.DeliveryState{"two": "unknown", "three": "queued"})
 		left, err := r.Unsent(ctx, h.Claim, 0)
 		must(t, err)
@@ -86,14 +86,14 @@ var outboxTests = map[string]func(*testing.T, *rig){
 		}
 		// Once uncertain, always uncertain, whatever the next attempt says.
 		must(t, r.MarkSending(ctx, h.Claim, ds[1].ID))
-		must(t, r.Defer(ctx, h.Claim, ds[1].ID, time.Now(), false, "refused"))
+		must(t, r.Reschedule(ctx, h.Claim, ds[1].ID, time.Now(), false, "refused"))
 		same(t, "states", r.states(t, h), map[string]sessions.DeliveryState{"two": "unknown", "three": "queued"})
 		st, err := r.Stats(ctx)
 		must(t, err)
 		if st.Unsent != 2 || st.Unknown != 1 || st.OldestSend.IsZero() || st.Waiting != 0 || !st.Oldest.IsZero() {
 			t.Errorf("Stats = %+v", st)
 		}
-		must(t, r.Bury(ctx, h.Claim, ds[1].ID, "blocked"))
+		must(t, r.MarkDead(ctx, h.Claim, ds[1].ID, "blocked"))
 		must(t, r.MarkSending(ctx, h.Claim, ds[2].ID))
 		must(t, r.MarkSent(ctx, h.Claim, ds[2].ID, channels.Receipt{}))
 		same(t, "states", r.states(t, h), map[string]sessions.DeliveryState{})
@@ -119,12 +119,12 @@ var outboxTests = map[string]func(*testing.T, *rig){
 		h, ds := three(t, r)
 		must(t, r.MarkSending(ctx, h.Claim, ds[0].ID))
 		must(t, r.MarkSent(ctx, h.Claim, ds[0].ID, channels.Receipt{}))
-		must(t, r.Bury(ctx, h.Claim, ds[1].ID, "no"))
+		must(t, r.MarkDead(ctx, h.Claim, ds[1].ID, "no"))
 		for _, d := range ds[:2] {
 			is(t, "MarkSending", r.MarkSending(ctx, h.Claim, d.ID), sessions.ErrConflict)
 			is(t, "MarkSent", r.MarkSent(ctx, h.Claim, d.ID, channels.Receipt{}), sessions.ErrConflict)
-			is(t, "Defer", r.Defer(ctx, h.Claim, d.ID, time.Now(), true, ""), sessions.ErrConflict)
-			is(t, "Bury", r.Bury(ctx, h.Claim, d.ID, ""), sessions.ErrConflict)
+			is(t, "Reschedule", r.Reschedule(ctx, h.Claim, d.ID, time.Now(), true, ""), sessions.ErrConflict)
+			is(t, "MarkDead", r.MarkDead(ctx, h.Claim, d.ID, ""), sessions.ErrConflict)
 		}
 		for _, id := range []string{"", "nope", "out-999", ds[0].ID + "0", "out-", "-1", "out--1"} {
 			is(t, "MarkSending("+id+")", r.MarkSending(ctx, h.Claim, id), sessions.ErrNotFound)
@@ -141,7 +141,7 @@ var outboxTests = map[string]func(*testing.T, *rig){
 			t.Fatalf("Unsent = %+v", left)
 		}
 		must(t, r.MarkSending(t.Context(), h.Claim, ds[0].ID))
-		must(t, r.Defer(t.Context(), h.Claim, ds[0].ID, time.Now(), false, "refused"))
+		must(t, r.Reschedule(t.Context(), h.Claim, ds[0].ID, time.Now(), false, "refused"))
 		if got := r.states(t, h)["one"]; got != sessions.DeliveryUnknown {
 			t.Errorf("state = %s: the first attempt was forgotten", got)
 		}

@@ -18,7 +18,7 @@ var feedTests = map[string]func(*testing.T, *rig){
 		must(t, r.CommitTurn(t.Context(), h.Claim, sessions.Turn{ID: "x", Replies: []sessions.Reply{{Text: "dead"}, {Text: "queued"}}}))
 		ds, err := r.Unsent(t.Context(), h.Claim, 0)
 		must(t, err)
-		must(t, r.Bury(t.Context(), h.Claim, ds[0].ID, "no"))
+		must(t, r.MarkDead(t.Context(), h.Claim, ds[0].ID, "no"))
 		r.enter(t, sessions.Entry{Inbound: in("x:1", "hb", "beat"), Origin: sessions.OriginHeartbeat}, sessions.Queued)
 		r.accept(t, "x:1", "2", "more")
 		r.accept(t, "x:2", "3", "elsewhere")
@@ -124,8 +124,8 @@ var queueTests = map[string]func(*testing.T, *rig){
 		it := r.item(t, "out", "sending")
 		is(t, "RetryQueue while it is sent", r.RetryQueue(ctx, it.ID), sessions.ErrConflict)
 		is(t, "DropQueue while it is sent", r.DropQueue(ctx, it.ID), sessions.ErrConflict)
-		must(t, r.Defer(ctx, h.Claim, ds[0].ID, time.Now().Add(time.Hour), true, "timeout"))
-		must(t, r.Bury(ctx, h.Claim, ds[1].ID, "blocked"))
+		must(t, r.Reschedule(ctx, h.Claim, ds[0].ID, time.Now().Add(time.Hour), true, "timeout"))
+		must(t, r.MarkDead(ctx, h.Claim, ds[1].ID, "blocked"))
 		h.release(nil)
 		r.noClaim(t, 20*time.Millisecond, "the head waits for an hour")
 
@@ -160,7 +160,7 @@ var queueTests = map[string]func(*testing.T, *rig){
 		ds, err := r.Unsent(ctx, h.Claim, 10)
 		must(t, err)
 		must(t, r.MarkSending(ctx, h.Claim, ds[0].ID))
-		must(t, r.Bury(ctx, h.Claim, ds[0].ID, "blocked"))
+		must(t, r.MarkDead(ctx, h.Claim, ds[0].ID, "blocked"))
 		h.release(nil)
 		shows := func(want string) {
 			t.Helper()
@@ -183,31 +183,31 @@ var queueTests = map[string]func(*testing.T, *rig){
 	},
 	"Queue/Aside": func(t *testing.T, r *rig) {
 		ctx := t.Context()
-		must(t, r.SetAside(ctx, sessions.Aside{Channel: "x", ID: "1", Raw: []byte("{"), Why: "cut"}))
+		must(t, r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "1", Raw: []byte("{"), Why: "cut"}))
 		it := r.item(t, "aside", "aside")
-		if st, err := r.Stats(ctx); err != nil || st.Aside != 1 {
+		if st, err := r.Stats(ctx); err != nil || st.Quarantined != 1 {
 			t.Errorf("Stats = %+v, %v", st, err)
 		}
 		is(t, "RetryQueue", r.RetryQueue(ctx, it.ID), sessions.ErrConflict)
 		must(t, r.DropQueue(ctx, it.ID))
 		is(t, "DropQueue again", r.DropQueue(ctx, it.ID), sessions.ErrConflict)
-		must(t, r.SetAside(ctx, sessions.Aside{Channel: "x", ID: "1", Raw: []byte("{"), Why: "cut"}))
-		if st, err := r.Stats(ctx); err != nil || st.Aside != 0 {
+		must(t, r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "1", Raw: []byte("{"), Why: "cut"}))
+		if st, err := r.Stats(ctx); err != nil || st.Quarantined != 0 {
 			t.Errorf("Stats = %+v, %v", st, err)
 		}
 	},
 	"Queue/AsideSettled": func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		for _, ch := range []string{"x", "y"} {
-			must(t, r.SetAside(ctx, sessions.Aside{Channel: ch, ID: "1", Raw: []byte("{"), Why: "cut"}))
+			must(t, r.Quarantine(ctx, sessions.Quarantined{Channel: ch, ID: "1", Raw: []byte("{"), Why: "cut"}))
 		}
 		list, err := r.ListQueue(ctx, 10)
 		must(t, err)
 		mine := list[slices.IndexFunc(list, func(it sessions.QueueItem) bool { return it.Key == "x" })]
 		for range 2 {
-			must(t, r.Settle(ctx, "x", "1"))
+			must(t, r.Resolve(ctx, "x", "1"))
 		}
-		must(t, r.Settle(ctx, "x", "never"))
+		must(t, r.Resolve(ctx, "x", "never"))
 		if it := r.item(t, "aside", "aside"); it.Key != "y" {
 			t.Errorf("what is left = %+v, want that of y", it)
 		}
@@ -217,8 +217,8 @@ var queueTests = map[string]func(*testing.T, *rig){
 			t.Errorf("what was settled = %+v", it)
 		}
 		// It was set aside once, for good.
-		must(t, r.SetAside(ctx, sessions.Aside{Channel: "x", ID: "1", Raw: []byte("{"), Why: "cut"}))
-		if st, err := r.Stats(ctx); err != nil || st.Aside != 1 {
+		must(t, r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "1", Raw: []byte("{"), Why: "cut"}))
+		if st, err := r.Stats(ctx); err != nil || st.Quarantined != 1 {
 			t.Errorf("Stats = %+v, %v, want what is left of y", st, err)
 		}
 		// A message of the same id is another thing.
@@ -242,7 +242,7 @@ var queueTests = map[string]func(*testing.T, *rig){
 	"Queue/ADroppedReplyWakesTheNext": func(t *testing.T, r *rig) {
 		h, ds := three(t, r)
 		must(t, r.MarkSending(t.Context(), h.Claim, ds[0].ID))
-		must(t, r.Defer(t.Context(), h.Claim, ds[0].ID, time.Now().Add(time.Hour), false, ""))
+		must(t, r.Reschedule(t.Context(), h.Claim, ds[0].ID, time.Now().Add(time.Hour), false, ""))
 		h.release(nil)
 		r.noClaim(t, 20*time.Millisecond, "the head waits for an hour")
 		list, err := r.ListQueue(t.Context(), 1)

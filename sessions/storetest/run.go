@@ -251,7 +251,7 @@ func deferredHead(t *testing.T, r *rig) {
 	must(t, err)
 	until := time.Now().Add(250 * time.Millisecond)
 	must(t, r.MarkSending(t.Context(), h.Claim, ds[0].ID))
-	must(t, r.Defer(t.Context(), h.Claim, ds[0].ID, until, false, "slow down"))
+	must(t, r.Reschedule(t.Context(), h.Claim, ds[0].ID, until, false, "slow down"))
 	h.release(nil)
 	h = r.claim(t)
 	if early := time.Until(until); early > 0 {

@@ -135,8 +135,8 @@ var textTests = map[string]func(*testing.T, *rig){
 		if _, err := r.Accept(ctx, sessions.Entry{Inbound: in("x:1", "1", "hi")}); !errors.Is(err, context.Canceled) {
 			t.Errorf("Accept = %v, want %v", err, context.Canceled)
 		}
-		if err := r.SetAside(ctx, sessions.Aside{Channel: "x", ID: "1"}); !errors.Is(err, context.Canceled) {
-			t.Errorf("SetAside = %v, want %v", err, context.Canceled)
+		if err := r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "1"}); !errors.Is(err, context.Canceled) {
+			t.Errorf("Quarantine = %v, want %v", err, context.Canceled)
 		}
 		r.accept(t, "x:1", "1", "hi")
 	},
@@ -208,7 +208,7 @@ func (r *rig) anything(ctx context.Context, k, id string, what int, accepted fun
 	case what < 220:
 		_, err = r.Recall(ctx, k, "w1", 5)
 	case what < 230:
-		err = r.SetAside(ctx, sessions.Aside{Channel: "x", ID: id, Raw: []byte(id)})
+		err = r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: id, Raw: []byte(id)})
 	default:
 		if err = r.Rename(ctx, key(k), id); errors.Is(err, sessions.ErrNotFound) {
 			err = nil

@@ -247,9 +247,9 @@ func scopes(t *testing.T, r *rig) {
 	ctx := t.Context()
 	want := func(prefix string, list ...string) {
 		t.Helper()
-		got, err := r.Scopes(ctx, prefix)
+		got, err := r.FactScopes(ctx, prefix)
 		must(t, err)
-		same(t, "Scopes("+prefix+")", got, list)
+		same(t, "FactScopes("+prefix+")", got, list)
 	}
 	want("")
 	ids := map[string]int64{}

@@ -9,21 +9,21 @@ import (
 	"dragoman/sessions"
 )
 
-func FuzzParsePlace(f *testing.F) {
+func FuzzParseCursor(f *testing.F) {
 	for _, key := range []string{"telegram:1", "irc:#a b/c", "x:" + strings.Repeat("ü", 100)} {
-		p := sessions.Conversation{Key: channels.MustKey(key), Updated: time.Unix(1_700_000_000, 123456789).UTC()}.Place()
+		p := sessions.Conversation{Key: channels.MustKey(key), Updated: time.Unix(1_700_000_000, 123456789).UTC()}.Position()
 		f.Add(p.String())
 	}
 	f.Add("")
 	f.Add("eA")
 	f.Fuzz(func(t *testing.T, s string) {
-		p, err := sessions.ParsePlace(s)
+		p, err := sessions.ParseCursor(s)
 		if err != nil {
 			return
 		}
-		again, err := sessions.ParsePlace(p.String())
+		again, err := sessions.ParseCursor(p.String())
 		if err != nil || !again.Updated.Equal(p.Updated) || again.Key != p.Key {
-			t.Errorf("ParsePlace(%q) = %+v, and of that %+v, %v", s, p, again, err)
+			t.Errorf("ParseCursor(%q) = %+v, and of that %+v, %v", s, p, again, err)
 		}
 		if strings.ContainsAny(p.String(), " '\"#&?+%=") {
 			t.Errorf("%q needs quotes", p)
@@ -33,15 +33,15 @@ func FuzzParsePlace(f *testing.F) {
 
 func FuzzParseFoundPlace(f *testing.F) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC)
-	f.Add(sessions.Found{Key: channels.MustKey("irc:#a b/c"), Words: 2, Message: sessions.Message{Seq: 77, At: at}}.Place().String())
+	f.Add(sessions.Found{Key: channels.MustKey("irc:#a b/c"), Words: 2, Message: sessions.Message{Seq: 77, At: at}}.Position().String())
 	f.Add("")
 	f.Add("MSAyMDI2LTAzLTAxVDEyOjAwOjAwWiAxIHg6MQ")
 	f.Fuzz(func(t *testing.T, s string) {
-		p, err := sessions.ParseFoundPlace(s)
+		p, err := sessions.ParseFoundCursor(s)
 		if err != nil {
 			return
 		}
-		if again, err := sessions.ParseFoundPlace(p.String()); err != nil || again.Compare(p) != 0 {
+		if again, err := sessions.ParseFoundCursor(p.String()); err != nil || again.Compare(p) != 0 {
 			t.Errorf("ParseFoundPlace(%q) = %+v, and of that %+v, %v", s, p, again, err)
 		}
 		if strings.ContainsAny(p.String(), " '\"#&?+%=") {
