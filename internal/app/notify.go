@@ -86,6 +86,7 @@ func (d *Daemon) reload() {
 	}
 	d.setLevel(cfg)
 	now := *d.cfg // what counts from here on: the start's settings with the new people
+	now.WarnAs(cfg)
 	now.Channels = maps.Clone(d.cfg.Channels)
 	for _, name := range d.cfg.Active() {
 		ch := now.Channels[name]

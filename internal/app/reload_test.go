@@ -64,6 +64,10 @@ func TestReload(t *testing.T) {
 	if policy := strings.Join(r.status().Policy, "; "); !strings.Contains(policy, "web: only people who were paired") {
 		t.Errorf("status says %q, want the new policy", policy)
 	}
+	const shut = "channels.web.allow: nobody may talk"
+	if warnings := strings.Join(r.status().Warnings, "; "); !strings.Contains(warnings, shut) {
+		t.Errorf("status warns of %q, want what is new", warnings)
+	}
 	page := r.page("")
 	if err := r.admin.RunJob(t.Context(), "morning"); err != nil {
 		t.Errorf("RunJob = %v, want the new job to run", err)
@@ -93,6 +97,9 @@ func TestReload(t *testing.T) {
 	r.reload("reloaded")
 	if r.level.Level() != slog.LevelInfo || r.jobNames() != "" {
 		t.Errorf("level = %s, jobs = %q, want info and none", r.level.Level(), r.jobNames())
+	}
+	if warnings := strings.Join(r.status().Warnings, "; "); strings.Contains(warnings, shut) {
+		t.Errorf("status warns of %q, which is mended", warnings)
 	}
 	if err := r.admin.RunJob(t.Context(), "morning"); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("RunJob = %v, want that the job is gone", err)

@@ -123,7 +123,7 @@ func (d *Daemon) info() httpapi.Info {
 	if d.public != nil {
 		i.Listen = d.public.addr()
 	}
-	for _, w := range d.cfg.Warnings() {
+	for _, w := range d.current.Load().Warnings() {
 		i.Warnings = append(i.Warnings, w.String())
 	}
 	i.Warnings = append(i.Warnings, d.modelWarnings()...)

@@ -183,6 +183,9 @@ const FileJobName = "HEARTBEAT.md"
 // Warnings are things that are allowed and probably not meant.
 func (c *Config) Warnings() []Problem { return c.warnings }
 
+// WarnAs makes the warnings of other those of c.
+func (c *Config) WarnAs(other *Config) { c.warnings = other.warnings }
+
 // Absent is what [Options.NoSecrets] let pass, as Load would have said it; nil
 // if nothing is absent.
 func (c *Config) Absent() error {
