@@ -103,8 +103,8 @@ func (c *audited) say(i int) {
 	if err != nil {
 		c.t.Fatalf("turn %d: Run() = %v", i, err)
 	}
-	if res.Unaccounted != c.lacks || res.Unsaid != 0 {
-		c.t.Fatalf("turn %d: Unaccounted = %d, Unsaid = %d; want %d, 0", i, res.Unaccounted, res.Unsaid, c.lacks)
+	if res.Unaccounted != c.lacks || res.SilentlyDropped != 0 {
+		c.t.Fatalf("turn %d: Unaccounted = %d, SilentlyDropped = %d; want %d, 0", i, res.Unaccounted, res.SilentlyDropped, c.lacks)
 	}
 	// A gateway loads more than a keep can ask for.
 	if res.Unaccounted > 0 && !c.off && !c.lost && c.loads == 400 {

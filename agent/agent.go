@@ -128,7 +128,7 @@ type Agent struct {
 	pauses  pauses
 	// fit is window.Fit with opts.Count, and repair is window.Repair where it
 	// makes the summariser's requests.
-	fit    func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message)
+	fit    func(msgs []sessions.Message, users, budget int) (view, listed []sessions.Message)
 	repair func(msgs []sessions.Message) []sessions.Message
 	// seed is for the names that conversations have for the provider's cache.
 	seed maphash.Seed
@@ -148,7 +148,7 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 		model: model, opts: opts, log: opts.Logger, now: opts.Now, repair: window.Repair, guessed: guessed, seed: maphash.MakeSeed(),
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
 	}
-	a.fit = func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message) {
+	a.fit = func(msgs []sessions.Message, users, budget int) (view, listed []sessions.Message) {
 		return window.Fit(msgs, users, budget, opts.Count)
 	}
 	a.Summarizer, err = recap.NewSummarizer(meter{a}, summaryWriter{a}, recap.Options{

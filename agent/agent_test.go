@@ -255,8 +255,8 @@ func runUnsummarised(t *testing.T, a *agent.Agent, turn agent.Turn) agent.Result
 	if err != nil {
 		t.Fatalf("Run() = %v", err)
 	}
-	if res.Unsaid != 0 {
-		t.Errorf("a request passed over %d messages in silence", res.Unsaid)
+	if res.SilentlyDropped != 0 {
+		t.Errorf("a request passed over %d messages in silence", res.SilentlyDropped)
 	}
 	if made && res.Unaccounted != 0 {
 		t.Errorf("in spite of a summary, a request had no room for %d messages", res.Unaccounted)

@@ -3,7 +3,7 @@ package agent
 import "dragoman/sessions"
 
 // SetFit replaces what makes a's requests fit, by something that is faulty.
-func (a *Agent) SetFit(fit func(msgs []sessions.Message, users, budget int) (view, told []sessions.Message)) {
+func (a *Agent) SetFit(fit func(msgs []sessions.Message, users, budget int) (view, listed []sessions.Message)) {
 	a.fit = fit
 }
 

@@ -63,7 +63,7 @@ func (r *run) keepNow(final bool) *window.Keep {
 		return nil
 	}
 	if r.compacted || !r.a.Frees(h, cut) {
-		if fitted, told := r.fit(view, users); missing(view, fitted, told) == 0 {
+		if fitted, listed := r.fit(view, users); missing(view, fitted, listed) == 0 {
 			return nil
 		}
 	}

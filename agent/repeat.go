@@ -1,10 +1,7 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
-	"strconv"
 	"strings"
 
 	"dragoman/sessions"
@@ -63,65 +60,18 @@ func (r *run) rows() (group []row, warned bool) {
 	return group, warned
 }
 
-// canonical writes JSON with sorted keys, no spaces, and one form for each
-// number; what is no JSON stays as it is.
+// canonical writes JSON with sorted keys and no spaces; what is no JSON stays as it
+// is. Numbers stay as they are written.
 func canonical(args string) string {
 	d := json.NewDecoder(strings.NewReader(args))
 	d.UseNumber()
 	var v any
-	if err := d.Decode(&v); err != nil {
+	if err := d.Decode(&v); err != nil || d.More() {
 		return strings.TrimSpace(args)
 	}
-	if _, err := d.Token(); err != io.EOF {
+	text, err := json.Marshal(v)
+	if err != nil {
 		return strings.TrimSpace(args)
 	}
-	var b bytes.Buffer
-	if err := json.NewEncoder(&b).Encode(sameNumbers(v)); err != nil {
-		return strings.TrimSpace(args)
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// sameNumbers gives numbers that are equal one form, wherever they stand in v.
-func sameNumbers(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		return json.Number(plainNumber(string(v)))
-	case []any:
-		for i := range v {
-			v[i] = sameNumbers(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = sameNumbers(v[k])
-		}
-	}
-	return v
-}
-
-// plainNumber writes a JSON number as digits without zeros at their ends and a
-// power of ten. It computes with the exponent alone, because 1e999999999 is a
-// number too.
-func plainNumber(s string) string {
-	digits, power, _ := strings.Cut(strings.ToLower(s), "e")
-	exponent := 0
-	if power != "" {
-		var err error
-		if exponent, err = strconv.Atoi(power); err != nil || exponent > 1<<60 || exponent < -1<<60 {
-			return s
-		}
-	}
-	digits, negative := strings.CutPrefix(digits, "-")
-	whole, fraction, _ := strings.Cut(digits, ".")
-	exponent -= len(fraction)
-	digits = strings.TrimLeft(whole+fraction, "0")
-	short := strings.TrimRight(digits, "0")
-	exponent += len(digits) - len(short)
-	if short == "" {
-		return "0"
-	}
-	if negative {
-		short = "-" + short
-	}
-	return short + "e" + strconv.Itoa(exponent)
+	return string(text)
 }

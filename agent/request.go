@@ -31,10 +31,10 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 		req.Tools = nil
 	}
 	whole, users, failed := r.view(final)
-	view, told := r.fit(r.newest(whole, users), users)
+	view, listed := r.fit(r.newest(whole, users), users)
 	// What is gone before the fitting, nobody wanted to leave out.
-	unsaid := window.Missing(r.all, whole) - failed
-	left := missing(r.all, view, told) - failed - unsaid + r.t.History.Omitted
+	silent := window.Missing(r.all, whole) - failed
+	left := missing(r.all, view, listed) - failed - silent + r.t.History.Omitted
 	r.left = left - r.t.History.Omitted
 	view = r.lead(view, left)
 	if window.Validate(view) != nil {
@@ -47,8 +47,8 @@ func (r *run) request(final bool) (req Request, lacks lack, err error) {
 		return Request{}, lack{}, fmt.Errorf("agent: build request: %w", err)
 	}
 	req.Messages = view
-	unsaid += window.Uncovered(r.t.History)
-	return req, lack{all: unsaid + left, unsaid: unsaid}, nil
+	silent += window.Uncovered(r.t.History)
+	return req, lack{all: silent + left, silent: silent}, nil
 }
 
 // cacheKey is [Request.Key] of the conversation k: the same for all of its
@@ -59,19 +59,19 @@ func (a *Agent) cacheKey(k channels.Key) string {
 
 // missing counts the messages of all that view does not show and does not tell
 // of in short.
-func missing(all, view, told []sessions.Message) int {
-	if len(told) > 0 {
-		view = slices.Concat(view, told)
+func missing(all, view, listed []sessions.Message) int {
+	if len(listed) > 0 {
+		view = slices.Concat(view, listed)
 	}
 	return window.Missing(all, view)
 }
 
 // lack counts messages of the conversation that a request neither shows nor
 // has a summary of, and those of them that it does not say to leave out.
-type lack struct{ all, unsaid int }
+type lack struct{ all, silent int }
 
 func (l lack) most(other lack) lack {
-	return lack{max(l.all, other.all), max(l.unsaid, other.unsaid)}
+	return lack{max(l.all, other.all), max(l.silent, other.silent)}
 }
 
 // lead puts in front of view what stands for the messages that are not in it:
@@ -181,7 +181,7 @@ func (r *run) surelyFits() bool {
 }
 
 // fit returns a view of msgs that fits, and what of the turn is only told of in it.
-func (r *run) fit(msgs []sessions.Message, users int) (view, told []sessions.Message) {
+func (r *run) fit(msgs []sessions.Message, users int) (view, listed []sessions.Message) {
 	return r.a.fit(msgs, users, r.budget())
 }
 

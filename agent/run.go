@@ -60,7 +60,7 @@ type run struct {
 	said  []string
 	usage sessions.Usage
 	steps int
-	lacks lack // Result.Unaccounted and Result.Unsaid
+	lacks lack // Result.Unaccounted and Result.SilentlyDropped
 	// finished and thought are Result.Finish and Result.Thought.
 	finished string
 	thought  bool
@@ -110,7 +110,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 	if err != nil {
 		res = Result{Usage: r.usage, Steps: r.steps}
 	}
-	res.Unaccounted, res.Unsaid, res.SummaryFailed = r.lacks.all, r.lacks.unsaid, r.summaryFailed
+	res.Unaccounted, res.SilentlyDropped, res.SummaryFailed = r.lacks.all, r.lacks.silent, r.summaryFailed
 	res.Finish, res.Thought = r.finished, r.thought
 	return res, err
 }

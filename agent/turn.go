@@ -84,9 +84,9 @@ type Result struct {
 	// of these: the turn's own may be too many. What the model is told of them
 	// is how many they are.
 	Unaccounted int
-	// Unsaid counts those that a request did not say to leave out either. It is
+	// SilentlyDropped counts those that a request did not say to leave out either. It is
 	// 0, or we have a bug.
-	Unsaid int
+	SilentlyDropped int
 	// SummaryFailed says that requests of the turn left messages out because the
 	// conversation could not be summarised, now or a short while ago. Whoever
 	// writes there does not see that: they are to be told, once.

@@ -68,8 +68,8 @@ func startsTurn(msgs []sessions.Message, i int) bool {
 // must stay is still too long, its longest texts become excerpts that say so.
 //
 // For groups of the turn that go no summary can be made, so that a message in
-// their place says in short what they were. told are those that it tells of.
-func Fit(msgs []sessions.Message, users, budget int, text func(string) int) (view, told []sessions.Message) {
+// their place says in short what they were. listed are those that it tells of.
+func Fit(msgs []sessions.Message, users, budget int, text func(string) int) (view, listed []sessions.Message) {
 	most := max(budget/recapShare, 0)
 	if most < leastRecap {
 		most = 0
@@ -78,7 +78,7 @@ func Fit(msgs []sessions.Message, users, budget int, text func(string) int) (vie
 	if most == 0 {
 		return view, nil
 	}
-	m, told := recap(gone, most, text)
+	m, listed := recap(gone, most, text)
 	if m == nil {
 		return view, nil
 	}
@@ -86,7 +86,7 @@ func Fit(msgs []sessions.Message, users, budget int, text func(string) int) (vie
 	for at < len(view) && view[at].Role == sessions.RoleUser {
 		at++
 	}
-	return slices.Insert(slices.Clip(view), at, *m), told
+	return slices.Insert(slices.Clip(view), at, *m), listed
 }
 
 // fit is Fit without a word about the groups of the turn that are gone, which

@@ -21,9 +21,9 @@ const (
 // recap is the message that stands, in short, for what a turn did and a
 // request has no room for: the groups that gone has, an entry for each, in
 // most tokens. Without it a long loop of calls would forget what it has tried.
-// told are the messages that have an entry; where there is no room for all
+// listed are the messages that have an entry; where there is no room for all
 // entries, the oldest have none. recap is nil if none fits.
-func recap(gone []sessions.Message, most int, text func(string) int) (m *sessions.Message, told []sessions.Message) {
+func recap(gone []sessions.Message, most int, text func(string) int) (m *sessions.Message, listed []sessions.Message) {
 	for width := widestEntry; len(gone) > 0; width = max(width/2, narrowestEntry) {
 		m = recapOf(gone, width)
 		if Count([]sessions.Message{*m}, text) <= most {

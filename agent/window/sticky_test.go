@@ -34,12 +34,12 @@ func TestFitIsStickyInATurn(t *testing.T) {
 				users++
 			}
 			msgs = append(msgs, fresh...)
-			view, told := window.Fit(msgs, users, budget, nil)
+			view, listed := window.Fit(msgs, users, budget, nil)
 			checkSticky(t, before, fresh, view, room, users)
-			if len(told) > 0 {
+			if len(listed) > 0 {
 				room = budget - budget/8 // from now on, a recap has the rest
 			}
-			checkRecap(t, msgs, view, told, budget)
+			checkRecap(t, msgs, view, listed, budget)
 			if err := window.Validate(view); err != nil {
 				t.Fatalf("Validate(Fit()) = %v, want nil", err)
 			}
@@ -96,15 +96,15 @@ func checkSticky(t *rapid.T, before, fresh, view []sessions.Message, room, users
 
 // checkRecap wants what is told of in short to be what is not shown, and the
 // message that tells of it to stand in front of the groups that are.
-func checkRecap(t *rapid.T, msgs, view, told []sessions.Message, budget int) {
+func checkRecap(t *rapid.T, msgs, view, listed []sessions.Message, budget int) {
 	t.Helper()
-	shown := append(slices.Clone(view), told...)
-	if got, want := window.Missing(msgs, shown), window.Missing(msgs, view)-len(told); got != want {
-		t.Fatalf("%d messages are told of and not shown; with them %d are missing, want %d", len(told), got, want)
+	shown := append(slices.Clone(view), listed...)
+	if got, want := window.Missing(msgs, shown), window.Missing(msgs, view)-len(listed); got != want {
+		t.Fatalf("%d messages are told of and not shown; with them %d are missing, want %d", len(listed), got, want)
 	}
 	at := slices.IndexFunc(view, func(m sessions.Message) bool { return m.Synthetic })
-	if (at >= 0) != (len(told) > 0) {
-		t.Fatalf("%d messages are told of, the recap is message %d", len(told), at)
+	if (at >= 0) != (len(listed) > 0) {
+		t.Fatalf("%d messages are told of, the recap is message %d", len(listed), at)
 	}
 	if at < 0 {
 		return
@@ -116,8 +116,8 @@ func checkRecap(t *rapid.T, msgs, view, told []sessions.Message, budget int) {
 	if at == 0 || view[at-1].Role != sessions.RoleUser || view[at+1].Role != sessions.RoleAssistant {
 		t.Fatalf("the recap does not stand between what was asked and what is shown of the work:\n%s", show(view))
 	}
-	if n := strings.Count(recap.Content, "\n- look "); 2*n != len(told) {
-		t.Fatalf("%d messages are told of in %d entries:\n%s", len(told), n, recap.Content)
+	if n := strings.Count(recap.Content, "\n- look "); 2*n != len(listed) {
+		t.Fatalf("%d messages are told of in %d entries:\n%s", len(listed), n, recap.Content)
 	}
 }
 

@@ -80,7 +80,7 @@ type Daemon struct {
 	begun     atomic.Bool  // the store is read
 	files     *media.Store // of messages
 	eraser    *erasure.Eraser
-	kept      *keepers
+	kept      *channelErasers
 	workspace *tools.Workspace
 	metrics   *metrics.Set
 	model     agent.Model
@@ -186,7 +186,7 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 		return err
 	}
 	d.onClose("the files", d.files.Close)
-	d.kept = &keepers{cfg: d.cfg, log: d.log, running: map[string]channels.Eraser{}}
+	d.kept = &channelErasers{cfg: d.cfg, log: d.log, running: map[string]channels.Eraser{}}
 	d.store = filing{wrapStore(store), d.files, d.kept}
 	d.workspace, err = tools.OpenWorkspace(d.cfg.Workspace, tools.WorkspaceOptions{
 		Private: d.private(), Operators: []string{heartbeatFile},

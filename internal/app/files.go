@@ -46,7 +46,7 @@ func openMedia(cfg *config.Config, s *stateDir, log *slog.Logger) (*media.Store,
 type filing struct {
 	sessions.Store
 	files *media.Store
-	kept  *keepers // nil: no channel keeps anything
+	kept  *channelErasers // nil: no channel keeps anything
 }
 
 // Delete also removes the conversation's files.

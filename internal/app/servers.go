@@ -200,7 +200,7 @@ func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDi
 	if readOnly != nil {
 		place = &stateDir{path: cfg.StateDir}
 	}
-	filed := filing{wrapStore(store), files, &keepers{cfg: cfg}}
+	filed := filing{wrapStore(store), files, &channelErasers{cfg: cfg}}
 	o := httpapi.AdminOptions{
 		Store: filed, Jobs: beats, Events: told.Emit, Audit: auditLog(place),
 		Eraser: newEraser(filed, place, cfg.Store.Type, told.Emit, kept.lend),

@@ -12,7 +12,7 @@ import (
 const (
 	typingEvery    = 4 * time.Second
 	attendTimeout  = 10 * time.Second
-	hushTimeout    = 3 * time.Second // how long a command waits for a preview in flight
+	muteTimeout    = 3 * time.Second // how long a command waits for a preview in flight
 	holdTimeout    = 5 * time.Second // how long what ends a turn waits for what else does
 	previewPauseOn = 5 * time.Second // after an error
 	// previewSettle is how long news waits to be shown: an answer that comes

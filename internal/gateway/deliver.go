@@ -62,9 +62,9 @@ func (g *Gateway) deliver(ctx context.Context, c sessions.Claim, enough func() b
 // deliverOne makes one attempt. It reports whether the next delivery may go
 // out: this one has arrived or was given up.
 func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.Delivery) (bool, error) {
-	if waited, err := g.outcomes.wait(ctx, d.ID); err != nil {
+	if waited, err := g.inFlight.wait(ctx, d.ID); err != nil {
 		return false, err
-	} else if a, ended := g.outcomes.take(d.ID); ended {
+	} else if a, ended := g.inFlight.take(d.ID); ended {
 		return g.settle(ctx, c, a)
 	} else if waited {
 		return false, errReread
@@ -80,7 +80,7 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 	if b == nil {
 		return false, g.store.Reschedule(ctx, c, d.ID, g.opts.Now().Add(time.Minute), false, "no channel is called "+name)
 	}
-	defer g.outcomes.begin(d.ID)()
+	defer g.inFlight.begin(d.ID)()
 	before := b.connected()
 	if err := g.store.MarkSending(ctx, c, d.ID); err != nil {
 		return false, fmt.Errorf("mark %s as sending: %w", d.ID, err)
@@ -117,7 +117,7 @@ func (g *Gateway) settle(ctx context.Context, c sessions.Claim, a attempt) (next
 		err = fmt.Errorf("mark %s as sent: %w", a.d.ID, err)
 	}
 	if err != nil {
-		g.outcomes.keep(a)
+		g.inFlight.keep(a)
 	}
 	return next, err
 }

@@ -3,7 +3,7 @@ package gateway
 import "context"
 
 // Outcomes is what the gateway knows of calls that are under way.
-type Outcomes struct{ o outcomes }
+type Outcomes struct{ o inFlight }
 
 // Begin notes a call.
 func (o *Outcomes) Begin(id string) (end func()) { return o.o.begin(id) }

@@ -88,7 +88,7 @@ type Gateway struct {
 	turnedAway notices
 	crowd      limiter
 	resting    resting
-	outcomes   outcomes
+	inFlight   inFlight
 	cures      cures
 	summaries  *recap.Summaries
 	albums     albums

@@ -41,7 +41,7 @@ type liveTurn struct {
 	thoughts channels.Thoughts // those that no preview has shown yet
 	preview  string            // the network's id of the message that shows it
 	showing  chan struct{}     // closed when the preview in flight has ended; nil: none
-	hushed   bool              // no more previews: a command ends the turn
+	muted    bool              // no more previews: a command ends the turn
 	over     bool              // its answer is committed: nothing ends it any more
 	arrived  []arrival
 }
@@ -155,11 +155,11 @@ func (l *liveTurns) partial(ctx context.Context, k channels.Key) (text, preview 
 		return "", "", nil
 	}
 	t.mu.Lock()
-	t.hushed = true
+	t.muted = true
 	showing := t.showing
 	t.mu.Unlock()
 	if showing != nil {
-		wait, cancel := context.WithTimeout(ctx, hushTimeout)
+		wait, cancel := context.WithTimeout(ctx, muteTimeout)
 		defer cancel()
 		select {
 		case <-showing:
@@ -219,7 +219,7 @@ func (t *liveTurn) beginPreview() (p channels.Preview, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p = channels.Preview{Key: t.key, MessageID: t.preview, Text: t.progress.Text, Note: t.progress.Note, Thoughts: t.thoughts.Take()}
-	if t.hushed || p.Text == "" && p.Note == "" && p.Thoughts == "" {
+	if t.muted || p.Text == "" && p.Note == "" && p.Thoughts == "" {
 		return p, false
 	}
 	t.showing = make(chan struct{})

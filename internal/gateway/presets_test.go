@@ -60,6 +60,6 @@ type lacking struct{ *scripted }
 
 func (l *lacking) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	res, err := l.scripted.Run(ctx, t)
-	res.Unaccounted, res.Unsaid = 5, 2
+	res.Unaccounted, res.SilentlyDropped = 5, 2
 	return res, err
 }

@@ -87,11 +87,11 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 // answered files what a turn came to after so long.
 func (r *run) answered(ctx context.Context, result *agent.Result, err error, interrupted bool, took time.Duration) error {
 	g := r.g
-	if result.Unsaid > 0 {
-		g.log(r.claim.Key).Error("a request passed over messages in silence", "turn", r.id, "count", result.Unsaid)
-		g.opts.Observer.Unaccounted(result.Unsaid, false)
+	if result.SilentlyDropped > 0 {
+		g.log(r.claim.Key).Error("a request passed over messages in silence", "turn", r.id, "count", result.SilentlyDropped)
+		g.opts.Observer.Unaccounted(result.SilentlyDropped, false)
 	}
-	if said := result.Unaccounted - result.Unsaid; said > 0 {
+	if said := result.Unaccounted - result.SilentlyDropped; said > 0 {
 		g.log(r.claim.Key).Debug("a request had no room for messages that no summary stands for, and said so", "turn", r.id, "count", said)
 		g.opts.Observer.Unaccounted(said, true)
 	}

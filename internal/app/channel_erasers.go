@@ -15,17 +15,17 @@ import (
 	"dragoman/sessions"
 )
 
-// keepers are the channels that keep something about messages in files of
+// channelErasers are the channels that keep something about messages in files of
 // their own. One that does not run here, because no daemon does, or that is
 // turned off or was taken out of the configuration, is found by its file.
-type keepers struct {
+type channelErasers struct {
 	cfg     *config.Config
 	log     *slog.Logger
 	running map[string]channels.Eraser
 }
 
 // of finds the one of that name; nil if nothing is kept.
-func (s *keepers) of(name string) (channels.Eraser, error) {
+func (s *channelErasers) of(name string) (channels.Eraser, error) {
 	if e := s.running[name]; e != nil {
 		return e, nil
 	}
@@ -42,7 +42,7 @@ func (s *keepers) of(name string) (channels.Eraser, error) {
 
 // erase erases in the channels that e names, then calls then, and lets them go
 // on after that. entries is what they forgot.
-func (s *keepers) erase(ctx context.Context, e sessions.Erasure, then func() error) (entries int, err error) {
+func (s *channelErasers) erase(ctx context.Context, e sessions.Erasure, then func() error) (entries int, err error) {
 	if s == nil {
 		return 0, then()
 	}

@@ -42,20 +42,20 @@ type attempt struct {
 	err     error
 }
 
-// outcomes keeps the attempts whose end the store does not know, for the claim
+// inFlight keeps the attempts whose end the store does not know, for the claim
 // that follows: their claim was over, or the store failed. They are memory
 // only: after a crash such a delivery is uncertain, as the store says.
 //
 // A join gives a delivery to another key, whose claim can begin while the call
-// goes on: so outcomes also knows which calls are under way.
-type outcomes struct {
+// goes on: so inFlight also knows which calls are under way.
+type inFlight struct {
 	mu    sync.Mutex
 	m     map[string]attempt       // by the delivery's id
 	calls map[string]chan struct{} // the same; closed when the call has ended and its end was settled or kept
 }
 
 // begin notes that a call for the delivery is under way, until end is called.
-func (o *outcomes) begin(id string) (end func()) {
+func (o *inFlight) begin(id string) (end func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.calls == nil {
@@ -76,7 +76,7 @@ func (o *outcomes) begin(id string) (end func()) {
 
 // wait returns when no call for the delivery is under way any more, and reports
 // whether there was one.
-func (o *outcomes) wait(ctx context.Context, id string) (bool, error) {
+func (o *inFlight) wait(ctx context.Context, id string) (bool, error) {
 	o.mu.Lock()
 	call := o.calls[id]
 	o.mu.Unlock()
@@ -91,20 +91,20 @@ func (o *outcomes) wait(ctx context.Context, id string) (bool, error) {
 	}
 }
 
-// outcomesKept bounds the memory; only deliveries that are dropped at just
+// inFlightKept bounds the memory; only deliveries that are dropped at just
 // that moment are never asked for.
-const outcomesKept = 1000
+const inFlightKept = 1000
 
-func (o *outcomes) keep(a attempt) {
+func (o *inFlight) keep(a attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.m == nil || len(o.m) >= outcomesKept {
+	if o.m == nil || len(o.m) >= inFlightKept {
 		o.m = make(map[string]attempt)
 	}
 	o.m[a.d.ID] = a
 }
 
-func (o *outcomes) take(id string) (attempt, bool) {
+func (o *inFlight) take(id string) (attempt, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	a, found := o.m[id]

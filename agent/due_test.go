@@ -220,7 +220,7 @@ func TestOmissionIsSaid(t *testing.T) {
 func TestFaultyFitIsMended(t *testing.T) {
 	m := newScript(t, say("ok"))
 	a := newAgent(t, m, agent.Options{ContextWindow: 16000})
-	a.SetFit(func(msgs []sessions.Message, _, _ int) (view, told []sessions.Message) {
+	a.SetFit(func(msgs []sessions.Message, _, _ int) (view, listed []sessions.Message) {
 		return slices.DeleteFunc(slices.Clone(msgs), func(m sessions.Message) bool { return m.Role == sessions.RoleTool }), nil
 	})
 	turn := turnOf("and now?")
