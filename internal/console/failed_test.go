@@ -26,3 +26,13 @@ func TestFailedAnswer(t *testing.T) {
 	v.do(reload)
 	v.until(connected + ` && document.querySelector(".dragoman.failed")`)
 }
+
+// A room that cannot exist is named as that. The page does not try for ever.
+func TestNoSuchRoom(t *testing.T) {
+	g := newGateway(t, "", func(string) string { return "" })
+	v := visit(t, chrome(t), 360, 720, true, "http://"+g.addr+"/?room=Work")
+	v.until(`document.querySelector("#empty").innerText.includes("no such room") && document.querySelector("#composer").hidden`)
+	v.holds("no such room")
+	v.do(click("#empty a"))
+	v.until(connected)
+}

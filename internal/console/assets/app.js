@@ -3,9 +3,10 @@
 import { Channels } from "./channels.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
+import { element } from "./element.js";
 import { Files } from "./files.js";
 import { Outbox } from "./outbox.js";
-import { Stream, feed, randomID, session, stop } from "./stream.js";
+import { Refused, Stream, feed, randomID, session, stop } from "./stream.js";
 
 const page = 50; // messages loaded at once
 const $ = (id) => document.getElementById(id);
@@ -146,10 +147,20 @@ async function begin(tries = 0) {
     $("logout").hidden = !(await session()).login;
     await history();
     stream.open();
-  } catch {
+  } catch (error) {
+    if (error instanceof Refused && !error.again) return closed(error.message);
     stream.onState("lost");
     setTimeout(() => begin(tries + 1), Math.min(8000, 400 * 2 ** tries));
   }
+}
+
+// closed says why nothing can be said here, such as in a room with a name that
+// no room can have.
+function closed(sentence) {
+  const home = element("p", { className: "hint" }, element("a", { href: "/" }, "Go to the main room"));
+  $("empty").replaceChildren(element("h2", { id: "hello" }, "Nothing is here"), element("p", {}, sentence), home);
+  $("empty").hidden = false;
+  $("link").hidden = $("composer").hidden = $("keys").hidden = true;
 }
 
 begin();
