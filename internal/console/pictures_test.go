@@ -59,14 +59,16 @@ func TestPictures(t *testing.T) {
 		width, height int64
 		phone         bool
 	}{
-		{"chat", "light", 1120, 840, false},
-		{"chat-phone", "dark", 360, 720, true},
+		{"chat", "light", 1440, 900, false},
+		{"chat-768", "dark", 768, 900, false},
+		{"chat-360", "dark", 360, 720, true},
+		{"chat-320", "light", 320, 640, true},
 	} {
 		v := visit(t, browser, c.width, c.height, c.phone, "http://"+g.addr+"/")
 		v.scheme(c.scheme)
 		v.until(connected + ` && ` + answers + ` === 3`)
 		v.picture(c.name)
-		if !c.phone {
+		if c.name == "chat" {
 			v.do(click("#channels-open"))
 			v.until(state("Not linked"))
 			v.do(click("[data-channel=whatsapp] .main"))
