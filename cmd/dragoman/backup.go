@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 
@@ -28,6 +29,9 @@ func (k *backupCmd) Run(e *env, c *cli) error {
 	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
+	}
+	if _, err := os.Stat(cfg.StateDir); errors.Is(err, fs.ErrNotExist) {
+		return tell(nil, "there is nothing to back up: no daemon has run with %s, whose state would be in %s; name another file with --config", cfg.Source(), cfg.StateDir)
 	}
 	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // the draft has to go
 	defer stop()

@@ -9,7 +9,7 @@ import (
 
 // cli is the command line. Its tags are its help.
 type cli struct {
-	Config string `short:"c" placeholder:"FILE" help:"The configuration. Default: $$DRAGOMAN_CONFIG, ./dragoman.yaml, ~/.config/dragoman/config.yaml, /etc/dragoman/config.yaml, built-in defaults."`
+	Config string `short:"c" placeholder:"FILE" help:"The configuration. Default: $$DRAGOMAN_CONFIG, ./dragoman.yaml, ~/.config/dragoman/config.yaml, /etc/dragoman/config.yaml (first under sudo), built-in defaults."`
 
 	Init       initCmd       `cmd:"" help:"Ask a few questions, write a configuration and test it."`
 	Run        runCmd        `cmd:"" help:"Start the gateway and serve until a signal ends it."`

@@ -69,7 +69,7 @@ func (s Source) String() string {
 // Load finds the file, reads it and checks it. The search ends at the first of:
 // Options.Path, $DRAGOMAN_CONFIG, ./dragoman.yaml,
 // ~/.config/dragoman/config.yaml, /etc/dragoman/config.yaml, built-in
-// defaults. A file that was named and is not there is an error. What is wrong
+// defaults; under sudo, /etc/dragoman is looked at first. A file that was named and is not there is an error. What is wrong
 // with the content is a Problems; the Source is right even then.
 func Load(o Options) (*Config, Source, error) {
 	o = o.filled()
@@ -146,11 +146,11 @@ func (o Options) places() []string {
 	if dir, ok := o.Env("XDG_CONFIG_HOME"); ok && filepath.IsAbs(dir) {
 		user = dir
 	}
-	return []string{
-		filepath.Join(o.Dir, "dragoman.yaml"),
-		filepath.Join(user, "dragoman", "config.yaml"),
-		filepath.Join(o.System, "config.yaml"),
+	local, personal, system := filepath.Join(o.Dir, "dragoman.yaml"), filepath.Join(user, "dragoman", "config.yaml"), filepath.Join(o.System, "config.yaml")
+	if who, _ := o.Env("SUDO_USER"); who != "" { // who writes sudo means the service, in a clone, too
+		return []string{system, local, personal}
 	}
+	return []string{local, personal, system}
 }
 
 // A configuration in Options.System belongs to the machine's service, whose

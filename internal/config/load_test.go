@@ -80,6 +80,12 @@ func TestSearchOrder(t *testing.T) {
 	if got := where(); got != local {
 		t.Errorf("source = %s, want %s", got, local)
 	}
+	o.Env = func(name string) (string, bool) {
+		return map[string]string{"SUDO_USER": "ann"}[name], name == "SUDO_USER"
+	}
+	if got := where(); got != machine {
+		t.Errorf("under sudo, source = %s, want %s", got, machine)
+	}
 	named := filepath.Join(home, "named.yaml")
 	write(t, named, "")
 	o.Env = func(name string) (string, bool) { return "~/named.yaml", name == "DRAGOMAN_CONFIG" }
