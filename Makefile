@@ -132,12 +132,15 @@ install:
 	bin/dragoman completion bash >$(DESTDIR)$(PREFIX)/share/$(word 2,$(SHARED))
 	bin/dragoman completion zsh >$(DESTDIR)$(PREFIX)/share/$(word 3,$(SHARED))
 	bin/dragoman completion fish >$(DESTDIR)$(PREFIX)/share/$(word 4,$(SHARED))
+	@chmod 0644 $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED))
 	@install -d -m 0750 $(DESTDIR)$(SYSCONFDIR)/dragoman
-	@if [ -e $(DESTDIR)$(SYSCONFDIR)/dragoman/config.yaml ]; then echo "$(SYSCONFDIR)/dragoman/config.yaml is left as it is"; else \
-		install -m 0640 systemd/config.yaml $(DESTDIR)$(SYSCONFDIR)/dragoman/config.yaml; fi
-	@if [ -z "$(DESTDIR)" ] && [ -d /run/systemd/system ]; then \
-		systemd-sysusers dragoman.conf && systemd-tmpfiles --create dragoman.conf && systemctl daemon-reload; fi
-	@echo "Installed. Next: edit $(SYSCONFDIR)/dragoman/config.yaml, then systemctl enable --now dragoman"
+	@next="sudoedit $(SYSCONFDIR)/dragoman/config.yaml, then sudo systemctl enable --now dragoman"; \
+	if [ -e $(DESTDIR)$(SYSCONFDIR)/dragoman/config.yaml ]; then \
+		next="sudo systemctl restart dragoman ($(SYSCONFDIR)/dragoman/config.yaml is left as it is)"; \
+	else install -m 0640 systemd/config.yaml $(DESTDIR)$(SYSCONFDIR)/dragoman/config.yaml; fi; \
+	if [ -z "$(DESTDIR)" ] && [ -d /run/systemd/system ]; then \
+		systemd-sysusers dragoman.conf && systemd-tmpfiles --create dragoman.conf && systemctl daemon-reload || exit 1; fi; \
+	echo "Installed. Next: $$next"
 
 ## uninstall: remove what install put there; configuration and state are kept
 uninstall:

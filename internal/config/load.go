@@ -133,7 +133,7 @@ func (o Options) find() (Source, error) {
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
 			hint := ""
 			if errors.Is(err, fs.ErrPermission) {
-				hint = "; try it with sudo"
+				hint = "; put sudo in front to ask the service, or write a dragoman.yaml here to run your own"
 			}
 			return Source{Path: path, How: "found"}, Problems{{File: path, What: "cannot be read: " + reason(err) + hint}}
 		}
