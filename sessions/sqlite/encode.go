@@ -131,7 +131,7 @@ func roleOf(b []byte) sessions.Role {
 // message is the one that the row holds.
 func (r *recentRow) message() (sessions.Message, error) {
 	var rest messageRest
-	if err := decodeRest(r.rest, &rest); err != nil {
+	if err := decode([]byte(r.rest), &rest); err != nil {
 		return sessions.Message{}, err
 	}
 	return sessions.Message{

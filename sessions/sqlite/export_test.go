@@ -82,20 +82,6 @@ func LimitPages(s *Store, pages int) error {
 // LargestBatch is the most operations that shared a commit so far.
 func LargestBatch(s *Store) int { return int(s.b.largest.Load()) }
 
-// DecodeRest reads the rest of a message with and without reflection. plain
-// says whether the former was possible.
-func DecodeRest(b []byte) (fast, slow any, plain bool, err error) {
-	var f, s messageRest
-	plain = parsePlain(string(b), &f)
-	err = decode(b, &s)
-	return f, s, plain, err
-}
-
-// EncodeRest is what a message has in its rest column.
-func EncodeRest(m sessions.Message) []byte {
-	return rowOf(m).rest
-}
-
 // PlantStep puts a step into the journals of k, without a turn at work.
 func PlantStep(t *testing.T, s *Store, k channels.Key, step sessions.Step) {
 	t.Helper()

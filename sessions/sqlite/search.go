@@ -197,7 +197,7 @@ func (r reader) Scored(ctx context.Context, query []string, key channels.Key) it
 		var name, raw string
 		var rest messageRest
 		if err = row.Scan(&id, &f.Words, &name, &raw); err == nil {
-			err = errors.Join(parseKey(&f.Key, name), decodeRest(raw, &rest), ctx.Err())
+			err = errors.Join(parseKey(&f.Key, name), decode([]byte(raw), &rest), ctx.Err())
 		}
 		f.Message.Seq, f.Message.At = seqOf(id), rest.At
 		return f, err
