@@ -218,11 +218,10 @@ func parseDocument(data []byte) (*document, error) {
 
 // formatIn is the format that a JSON object says, or 0.
 func formatIn(data []byte) (format int) {
-	rules.Members(data, func(name, value []byte) {
-		if string(name) == "format" && json.Unmarshal(value, &format) != nil {
-			format = 0
-		}
-	})
+	var all map[string]json.RawMessage
+	if json.Unmarshal(data, &all) != nil || json.Unmarshal(all["format"], &format) != nil {
+		return 0
+	}
 	return format
 }
 

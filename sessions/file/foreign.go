@@ -37,22 +37,20 @@ func (d *document) decode(data []byte) (theirs map[string]json.RawMessage, err e
 	if err := json.Unmarshal(ours, d); err != nil {
 		return nil, err
 	}
-	var list []byte
-	rules.Members(data, func(name, value []byte) {
-		if string(name) == "messages" {
-			list = value // of two of them the last counts
-		}
-	})
-	i := 0
-	rules.Elements(list, func(raw []byte) {
-		if own, foreign := messageNames.Split(raw); foreign != nil && i < len(d.Messages) {
+	var raw struct {
+		Messages []json.RawMessage `json:"messages"`
+	}
+	if err := json.Unmarshal(ours, &raw); err != nil {
+		return nil, err
+	}
+	for i, text := range raw.Messages {
+		if own, foreign := messageNames.Split(text); foreign != nil {
 			var m message
 			err = errors.Join(err, json.Unmarshal(own, &m))
 			m.Extra = merge(foreign, m.Extra, "extra")
 			d.Messages[i] = m
 		}
-		i++
-	})
+	}
 	return theirs, err
 }
 
@@ -112,7 +110,9 @@ func (d *document) showForeign(s *sessions.Settings) {
 	kept := rules.Foreign(*s)
 	top := maps.Clone(kept)
 	maps.DeleteFunc(top, func(name string, _ json.RawMessage) bool { return documentNames[name] })
-	rules.Members([]byte(d.extra), func(name, _ []byte) { delete(top, string(name)) })
+	var alone map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(d.extra), &alone) // "" has none
+	maps.DeleteFunc(top, func(name string, _ json.RawMessage) bool { return alone[name] != nil })
 	if len(top) == 0 {
 		return
 	}

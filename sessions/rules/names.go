@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -26,28 +25,23 @@ func NamesOf[T any]() Names {
 // if there are none: ours is raw then. A name of ours in other letters is one
 // of others, which a decoder would take for ours.
 func (n Names) Split(raw []byte) (ours []byte, theirs map[string]json.RawMessage) {
-	Members(raw, func(name, v []byte) {
-		if !n[string(name)] {
-			if theirs == nil {
-				theirs = map[string]json.RawMessage{}
-			}
-			theirs[string(name)] = v
-		}
-	})
-	if theirs == nil {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(raw, &all) != nil {
 		return raw, nil
 	}
-	var own bytes.Buffer
-	Members(raw, func(name, v []byte) {
-		if n[string(name)] {
-			own.WriteByte("{,"[min(1, own.Len())])
-			own.WriteString(`"` + string(name) + `":`) // ours need no escapes
-			own.Write(v)
+	own := map[string]json.RawMessage{}
+	for name, v := range all {
+		if n[name] {
+			own[name] = v
+			delete(all, name)
 		}
-	})
-	if own.Len() == 0 {
-		own.WriteByte('{')
 	}
-	own.WriteByte('}')
-	return own.Bytes(), theirs
+	if len(all) == 0 {
+		return raw, nil
+	}
+	ours, err := json.Marshal(own)
+	if err != nil { // it was just read
+		return raw, nil
+	}
+	return ours, all
 }
