@@ -58,8 +58,7 @@ func eachWord(text string, f func(stem string, named bool) bool) {
 			end++
 		}
 		if k == digits {
-			var number []rune
-			if number, end = numberAt(runes, i); len(number) > 1 && !f(string(number), true) {
+			if end > i+1 && !f(string(runes[i:end]), true) {
 				return
 			}
 		} else if k != between && !eachStem(k, runes[i:end], f) {
@@ -111,40 +110,6 @@ func withoutArticle(word []rune) []rune {
 		}
 	}
 	return word
-}
-
-// numberAt is the number that begins at i, and where it ends. Marks between
-// thousands are left out, and digits of any script are those of ASCII.
-func numberAt(runes []rune, i int) (number []rune, end int) {
-	for end = i; end < len(runes); end++ {
-		r := runes[end]
-		switch {
-		case unicode.IsDigit(r):
-			number = append(number, '0'+valueOf(r))
-		case strings.ContainsRune(",.'’\u00a0\u202f٬", r) && thousand(runes[end+1:]):
-		default:
-			return number, end
-		}
-	}
-	return number, end
-}
-
-// valueOf is what a digit is worth: each script has its ten in a row.
-func valueOf(r rune) rune {
-	for n := rune(0); ; n++ {
-		if n == 9 || !unicode.IsDigit(r-n-1) {
-			return n
-		}
-	}
-}
-
-// thousand reports whether three digits follow, and no fourth.
-func thousand(runes []rune) bool {
-	n := 0
-	for n < len(runes) && n < 4 && unicode.IsDigit(runes[n]) {
-		n++
-	}
-	return n == 3
 }
 
 // common are the words that are in texts about anything: they say nothing about

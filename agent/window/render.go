@@ -1,6 +1,7 @@
 package window
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -8,47 +9,15 @@ import (
 	"dragoman/sessions"
 )
 
-// The tags that mark borders in what this package and the summariser write.
-var borderTags = map[string]bool{
-	"conversation_summary": true,
-	"previous_summary":     true,
-	"summary":              true,
-	"transcript":           true,
-	"message":              true,
-	"system":               true,
-}
+// borderTag is the beginning of a tag that marks a border in what this package and
+// the summariser write. Models are not strict parsers, so spaces around the slash
+// do not matter.
+var borderTag = regexp.MustCompile(`(?i)<([/\s]*(?:(?:conversation|previous)[_-]summary|summary|transcript|message|system)\b)`)
 
 // EscapeTags returns s with the "<" of every border tag in it written as
 // "&lt;", so that quoted text cannot end the block that it stands in. Other
 // markup stays as it is.
-func EscapeTags(s string) string {
-	var b strings.Builder
-	done := 0
-	for i := 0; i < len(s); i++ {
-		if s[i] == '<' && borderTags[tagName(s[i+1:])] {
-			b.WriteString(s[done:i])
-			b.WriteString("&lt;")
-			done = i + 1
-		}
-	}
-	if done == 0 {
-		return s
-	}
-	b.WriteString(s[done:])
-	return b.String()
-}
-
-// tagName reads the name of a tag, in small letters, from what follows its
-// "<". Models are not strict parsers, so spaces around the slash do not matter.
-func tagName(s string) string {
-	const longest = 32
-	s = strings.TrimLeft(s[:min(len(s), 2*longest)], "/ \t\r\n")
-	end := strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' && r != '-' })
-	if end < 0 {
-		end = len(s)
-	}
-	return strings.ToLower(strings.ReplaceAll(s[:end], "-", "_"))
-}
+func EscapeTags(s string) string { return borderTag.ReplaceAllString(s, "&lt;$1") }
 
 // Entry renders m for a summariser, as text that cannot be mistaken for
 // another message: with its seq, its role, its time and its sender's name.

@@ -20,10 +20,10 @@ func (f *Flaw) Error() string { return "window: " + f.What + "; " + f.Want }
 
 // Template is the text around what a summariser gets to read. Its zero value
 // is the built-in one.
-type Template struct {
-	// pieces are text and names of placeholders, in turn: text first and last.
-	pieces []string
-}
+type Template struct{ text string }
+
+// placeholder is one, one that lacks its end, or "$${".
+var placeholder = regexp.MustCompile(`\$\$\{|\$\{([^}]*)(\})?`)
 
 var placeName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,40}$`)
 
@@ -31,57 +31,32 @@ var placeName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,40}$`)
 // must stand in it once, ${previousSummary} may. "$${" is a plain "${". An
 // error is a *Flaw.
 func ParseTemplate(text string) (Template, error) {
+	const known = "the placeholders are ${" + PlaceMessages + "} and ${" + PlaceSummary + "}, and $${ is a plain ${"
 	if blank(text) {
 		return Template{}, nil
 	}
-	var pieces []string
-	var plain strings.Builder
-	for rest := text; rest != ""; {
-		before, after, found := strings.Cut(rest, "${")
-		if !found {
-			plain.WriteString(rest)
-			break
+	seen := make(map[string]bool)
+	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
+		name, shown := m[1], "${"+m[1]+"}"
+		if !placeName.MatchString(name) {
+			shown = "${…}" // it may be anything
 		}
-		if strings.HasSuffix(before, "$") {
-			plain.WriteString(before + "{")
-			rest = after
-			continue
+		switch {
+		case m[0] == "$${":
+		case m[2] == "":
+			return Template{}, &Flaw{"has a ${ without its }", known}
+		case name != PlaceMessages && name != PlaceSummary:
+			return Template{}, &Flaw{"has an unknown placeholder, " + shown, known}
+		case seen[name]:
+			return Template{}, &Flaw{"has " + shown + " twice", "keep one"}
+		default:
+			seen[name] = true
 		}
-		plain.WriteString(before)
-		name, after, closed := strings.Cut(after, "}")
-		if flaw := wrongPlace(name, closed, pieces); flaw != nil {
-			return Template{}, flaw
-		}
-		pieces = append(pieces, plain.String(), name)
-		plain.Reset()
-		rest = after
 	}
-	pieces = append(pieces, plain.String())
-	if !slices.Contains(pieces[:len(pieces)-1], PlaceMessages) {
+	if !seen[PlaceMessages] {
 		return Template{}, &Flaw{"lacks ${" + PlaceMessages + "}, so the model would not see what to summarise", "write it where the messages are to stand"}
 	}
-	return Template{pieces}, nil
-}
-
-// wrongPlace says what is wrong with a placeholder behind these pieces.
-func wrongPlace(name string, closed bool, before []string) *Flaw {
-	const known = "the placeholders are ${" + PlaceMessages + "} and ${" + PlaceSummary + "}, and $${ is a plain ${"
-	shown := "${" + name + "}"
-	if !placeName.MatchString(name) {
-		shown = "${…}"
-	}
-	switch {
-	case !closed:
-		return &Flaw{"has a ${ without its }", known}
-	case name != PlaceMessages && name != PlaceSummary:
-		return &Flaw{"has an unknown placeholder, " + shown, known}
-	}
-	for i := 1; i < len(before); i += 2 {
-		if before[i] == name {
-			return &Flaw{"has " + shown + " twice", "keep one"}
-		}
-	}
-	return nil
+	return Template{text}, nil
 }
 
 // Fill puts the summary so far, which may be "", and the messages, rendered by
@@ -91,27 +66,24 @@ func wrongPlace(name string, closed bool, before []string) *Flaw {
 func (t Template) Fill(summary, entries string) string {
 	previous := PreviousSummary(summary)
 	transcript := "<transcript>\n" + entries + "</transcript>"
-	ownPlace := slices.Contains(t.pieces, PlaceSummary)
-	if previous != "" && !ownPlace {
+	if previous != "" && !slices.Contains(placeholder.FindAllString(t.text, -1), "${"+PlaceSummary+"}") {
 		transcript = previous + "\n\n" + transcript
 	}
-	if len(t.pieces) == 0 {
+	if t.text == "" {
 		return transcript + "\n\nWrite the new summary now."
 	}
-	var b strings.Builder
-	for i, piece := range t.pieces {
+	return placeholder.ReplaceAllStringFunc(t.text, func(s string) string {
 		switch {
-		case i%2 == 0:
-			b.WriteString(piece)
-		case piece == PlaceMessages:
-			b.WriteString(transcript)
+		case s == "$${":
+			return "${"
+		case s == "${"+PlaceMessages+"}":
+			return transcript
 		case previous == "":
-			b.WriteString("(There is none yet.)")
+			return "(There is none yet.)"
 		default:
-			b.WriteString(previous)
+			return previous
 		}
-	}
-	return b.String()
+	})
 }
 
 // PreviousSummary is a summary between tags that nothing in it can end, or ""
