@@ -121,11 +121,15 @@ type Agent struct {
 	guessed bool
 	log     *slog.Logger
 	now     func() time.Time
-	lengths lengths
-	habits  habits
-	halves  halves
-	watch   watch
-	pauses  pauses
+	lengths remembered[served, length]
+	habits  remembered[string, habit] // by the names of models
+	// halves are the turns that failed after people saw some of an answer: when
+	// such a turn runs again, the same model must answer.
+	halves remembered[string, Asked]
+	watch  remembered[watched, sight]
+	// pauses are until when servers asked to be left alone, by model: what one
+	// conversation was told holds for all that ask the same model.
+	pauses remembered[string, time.Time]
 	// fit is window.Fit with opts.Count, and repair is window.Repair where it
 	// makes the summariser's requests.
 	fit    func(msgs []sessions.Message, users, budget int) (view, listed []sessions.Message)
@@ -249,11 +253,7 @@ func (a *Agent) nameFor(s sessions.Settings) string {
 
 // modelFor is the model that answers t: the conversation's own, or the agent's.
 func (a *Agent) modelFor(t Turn) Model {
-	name := t.History.Settings.Model
-	if name == "" || name == a.model.Name() || a.opts.Models == nil {
-		return a.model
-	}
-	m, err := a.opts.Models(name)
+	m, err := a.called(a.nameFor(t.History.Settings))
 	if err != nil {
 		// An answer from another model than the chosen one is better than none.
 		a.log.Warn("the conversation's model cannot be used, the configured one answers", "key", t.Key.String(), "err", err)

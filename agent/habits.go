@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"sync"
 
 	"dragoman/agent/output"
 )
@@ -10,13 +9,7 @@ import (
 // TextToolsOff is the value of [Options.TextTools] with which no text is a call.
 const TextToolsOff = "off"
 
-// habits are what is known of how models write, by their names. They are
-// forgotten with the process, and safe for concurrent use.
-type habits struct {
-	mu     sync.Mutex
-	models map[string]habit
-}
-
+// habit is what is known of how a model writes.
 type habit struct {
 	// calls: its server tells its calls from text, so that no text is one.
 	calls bool
@@ -28,9 +21,7 @@ type habit struct {
 
 // habit is what is known of how the model of that name writes.
 func (a *Agent) habit(model string) habit {
-	a.habits.mu.Lock()
-	now := a.habits.models[model]
-	a.habits.mu.Unlock()
+	now, _ := a.habits.get(model)
 	if !now.known && a.opts.Begins != nil {
 		now.thinks, now.known = a.opts.Begins(model)
 	}
@@ -47,13 +38,7 @@ func (a *Agent) noteHabit(model string, now habit) {
 	if now == before {
 		return
 	}
-	h := &a.habits
-	h.mu.Lock()
-	if h.models == nil {
-		h.models = make(map[string]habit)
-	}
-	h.models[model] = now
-	h.mu.Unlock()
+	a.habits.set(model, now)
 	if a.opts.OnBegins != nil && now.known && (!before.known || now.thinks != before.thinks) {
 		a.opts.OnBegins(model, now.thinks)
 	}
@@ -71,15 +56,6 @@ func (r *run) reader() output.Reader {
 		rd.Tool = r.offer.has
 	}
 	return rd
-}
-
-func hasSpec(specs []Spec, name string) bool {
-	for i := range specs {
-		if specs[i].Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // readAnswer makes of an answer what is to be kept of it: thoughts and

@@ -1,9 +1,6 @@
 package agent
 
-import (
-	"sync"
-	"time"
-)
+import "time"
 
 const (
 	// lengthsLast is how long a server's refusal counts. Servers are restarted
@@ -16,20 +13,13 @@ const (
 	leastWindow = 8
 )
 
-// lengths remembers, for each model of each server, how long requests may be
-// after one was refused, so that not every turn begins with a refused request.
-// It is forgotten with the process, and safe for concurrent use.
-type lengths struct {
-	mu     sync.Mutex
-	models map[served]length
-}
-
 // served is a model where it is served. Two servers may give models of one
 // name different room.
 type served struct{ server, model string }
 
-// length is how many tokens, as we count them, a request may have, and since
-// when that is known.
+// length is how many tokens, as we count them, a request may have after one was
+// refused, and since when that is known: so not every turn begins with a refused
+// request.
 type length struct {
 	most int
 	at   time.Time
@@ -50,26 +40,17 @@ func (a *Agent) noteLength(m served, window, refused, passed int) {
 	if refused == 0 || passed == 0 && refused < a.room(m.model, window/leastWindow) {
 		return
 	}
-	l, now := &a.lengths, a.now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	known := length{refused * learnedTenths / 10, now}
-	if before := l.models[m]; before.most > 0 && now.Sub(before.at) < lengthsLast {
-		known.most = min(known.most, before.most)
+	most, now := refused*learnedTenths/10, a.now()
+	if before, found := a.lengths.get(m); found && now.Sub(before.at) < lengthsLast {
+		most = min(most, before.most)
 	}
-	known.most = max(known.most, passed)
-	if l.models == nil {
-		l.models = make(map[served]length)
-	}
-	l.models[m] = known
+	a.lengths.set(m, length{max(most, passed), now})
 }
 
 // learned is window, or the smaller one that m's server refused more than.
 func (a *Agent) learned(m served, window int) int {
-	a.lengths.mu.Lock()
-	known := a.lengths.models[m]
-	a.lengths.mu.Unlock()
-	if known.most == 0 || a.now().Sub(known.at) >= lengthsLast {
+	known, found := a.lengths.get(m)
+	if !found || a.now().Sub(known.at) >= lengthsLast {
 		return window
 	}
 	return a.windowFor(m.model, window, known.most)

@@ -26,7 +26,9 @@ type offer struct {
 	tokens int
 }
 
-func (o *offer) has(name string) bool { return hasSpec(o.specs, name) }
+func (o *offer) has(name string) bool {
+	return slices.ContainsFunc(o.specs, func(s Spec) bool { return s.Name == name })
+}
 
 // offerTo is what the model of that name is offered beside the prompt. It
 // depends on nothing else, so that it stays the same from turn to turn.
@@ -71,23 +73,18 @@ func (a *Agent) LeftOut() (names []string) {
 
 // leavingOrder is the names of all tools, in the order in which they are left
 // out.
-func (a *Agent) leavingOrder() []string {
-	var first, last, others []string
+func (a *Agent) leavingOrder() (names []string) {
+	rank := func(name string) int {
+		if i := slices.Index(leftOutFirst, name); i >= 0 {
+			return i - len(leftOutFirst)
+		}
+		return slices.Index(leftOutLast, name) + 1
+	}
 	for _, s := range a.sorted {
-		if !slices.Contains(leftOutFirst, s.Name) && !slices.Contains(leftOutLast, s.Name) {
-			others = append(others, s.Name)
-		}
+		names = append(names, s.Name)
 	}
-	there := func(names []string) (out []string) {
-		for _, name := range names {
-			if _, found := a.specs[name]; found {
-				out = append(out, name)
-			}
-		}
-		return out
-	}
-	first, last = there(leftOutFirst), there(leftOutLast)
-	return slices.Concat(first, others, last)
+	slices.SortStableFunc(names, func(x, y string) int { return rank(x) - rank(y) })
+	return names
 }
 
 // toolOverhead is what a server's template adds around a tool's description.
@@ -98,18 +95,17 @@ func (a *Agent) specTokens(s Spec) int {
 }
 
 // abilities is what is known of the model of that name.
-func (a *Agent) abilities(name string) Abilities { return AbilitiesOf(a.called(name)) }
+func (a *Agent) abilities(name string) Abilities {
+	m, _ := a.called(name) // of one that cannot be used, nothing is
+	return AbilitiesOf(m)
+}
 
-// called is the model of that name, or nil if it cannot be used.
-func (a *Agent) called(name string) Model {
+// called is the model of that name.
+func (a *Agent) called(name string) (Model, error) {
 	if name == a.model.Name() || a.opts.Models == nil {
-		return a.model
+		return a.model, nil
 	}
-	m, err := a.opts.Models(name)
-	if err != nil {
-		return nil
-	}
-	return m
+	return a.opts.Models(name)
 }
 
 // sizeOf is how many tokens the model of that name takes: what is configured,

@@ -106,7 +106,9 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 		return Result{}, err
 	}
 	res, err := r.loop(ctx)
-	a.halves.keep(t.ID, r.asked)
+	if a.halves.forget(t.ID); r.asked.Shown && r.asked.Model != "" {
+		a.halves.set(t.ID, r.asked)
+	}
 	if err != nil {
 		res = Result{Usage: r.usage, Steps: r.steps}
 	}
@@ -138,7 +140,7 @@ func (a *Agent) begin(t Turn) (*run, error) {
 		return nil, ErrNoInput
 	}
 	r.replay(t.Steps)
-	r.asked = a.halves.of(t.ID)
+	r.asked, _ = a.halves.get(t.ID)
 	return r, nil
 }
 

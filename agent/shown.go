@@ -27,7 +27,8 @@ func (a *Agent) bound(msgs []sessions.Message) int {
 // model of that name does not get it, so it takes no room.
 func (a *Agent) without(name string, msgs []sessions.Message) []sessions.Message {
 	names := []string{name}
-	if m, ok := inside[Several](a.called(name)); ok {
+	called, _ := a.called(name)
+	if m, ok := inside[Several](called); ok {
 		names = m.Names()
 	}
 	foreign := func(m sessions.Message) bool {

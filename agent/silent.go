@@ -1,9 +1,6 @@
 package agent
 
 import (
-	"sync"
-	"time"
-
 	"dragoman/agent/window"
 	"dragoman/channels"
 )
@@ -27,17 +24,9 @@ const (
 	// leastCut is the smallest count that may be a window: a server that counts
 	// less does not count.
 	leastCut = 1000
-	// maxWatched bounds the conversations that are watched.
-	maxWatched = 1024
 )
 
-// watch is what was seen of the requests of conversations. It is forgotten with
-// the process, and safe for concurrent use.
-type watch struct {
-	mu    sync.Mutex
-	chats map[watched]sight
-}
-
+// watched is a conversation with one model.
 type watched struct {
 	key   channels.Key
 	model string
@@ -50,10 +39,8 @@ type sight struct{ bytes, counted, behind int }
 // see notes a request, and returns how many in a row were counted too low:
 // expected says how many tokens it should have, and is asked only where the
 // count has not grown with the request.
-func (w *watch) see(k watched, bytes, counted int, expected func() int) (behind int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last, found := w.chats[k]
+func (a *Agent) see(k watched, bytes, counted int, expected func() int) (behind int) {
+	last, found := a.watch.get(k)
 	now := sight{bytes: bytes, counted: counted}
 	switch {
 	case !found:
@@ -62,18 +49,8 @@ func (w *watch) see(k watched, bytes, counted int, expected func() int) (behind 
 	case bytes >= last.bytes+grownBytes && counted*100 <= last.counted*sameHundredths && counted*10 < expected()*farTenths:
 		now.behind = last.behind + 1
 	}
-	if w.chats == nil || len(w.chats) >= maxWatched && !found {
-		w.chats = make(map[watched]sight) // they are seen again soon enough
-	}
-	w.chats[k] = now
+	a.watch.set(k, now)
 	return now.behind
-}
-
-// forget ends the watch of a conversation, whose window is known now.
-func (w *watch) forget(k watched) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.chats, k)
 }
 
 // silentCut reports whether the usage that came with an answer to req says that
@@ -87,7 +64,7 @@ func (r *run) silentCut(req *Request, resp *Response) bool {
 	}
 	k := watched{r.t.Key, name}
 	counted := resp.Usage.Input
-	behind := a.watch.see(k, window.Bound(req.Messages)+len(req.System), counted, func() int {
+	behind := a.see(k, window.Bound(req.Messages)+len(req.System), counted, func() int {
 		return int(float64(r.fixed+a.messageTokens(req.Messages)) * a.opts.Calibration.Factor(name))
 	})
 	if behind < 2 {
@@ -95,7 +72,7 @@ func (r *run) silentCut(req *Request, resp *Response) bool {
 	}
 	a.watch.forget(k)
 	most := counted * keptHundredths / 100
-	a.lengths.cut(answering(name), a.room(name, most), a.now())
+	a.lengths.set(answering(name), length{a.room(name, most), a.now()})
 	size := a.windowOf(name)
 	a.log.Warn("the model's server cuts requests without a word; its window is smaller than it is taken for",
 		"model", name, "key", r.t.Key.String(), "taken_for", a.sizeOf(name), "now", size)
@@ -103,15 +80,4 @@ func (r *run) silentCut(req *Request, resp *Response) bool {
 		a.opts.OnSilentCut(name, size)
 	}
 	return true
-}
-
-// cut learns that a server cuts requests to m that are longer than so many
-// tokens, as we count them: what passed says nothing.
-func (l *lengths) cut(m served, most int, now time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.models == nil {
-		l.models = make(map[served]length)
-	}
-	l.models[m] = length{most, now}
 }

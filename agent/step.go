@@ -180,12 +180,21 @@ func (r *run) thoughts() func(string) {
 	}
 }
 
+// errResting is a call that is not made, because the model's server has asked
+// to be left alone.
+var errResting = errors.New("its server has asked to be left alone for a while")
+
+// mostPause bounds a pause. Servers that name a day are often well in minutes,
+// and nobody would learn that without asking again.
+const mostPause = time.Minute
+
 // complete makes one model call and tries again while that may help. stream
 // returns what the deltas of one try go to.
 func (a *Agent) complete(ctx context.Context, model Model, req *Request, stream func() func(Delta)) (*Response, error) {
 	delay, left := a.opts.RetryDelay, a.opts.LongestWait
 	for try := 1; ; try++ {
-		rest := a.pauses.rest(model.Name(), time.Now())
+		until, _ := a.pauses.get(model.Name())
+		rest := max(time.Until(until), 0)
 		if rest > left {
 			return nil, fmt.Errorf("agent: model call: %w", &ModelError{Kind: ErrorTemporary, Cause: CauseBusy, After: rest, Err: errResting})
 		}
@@ -203,7 +212,9 @@ func (a *Agent) complete(ctx context.Context, model Model, req *Request, stream 
 		}
 		err = fmt.Errorf("agent: model call: %w", err)
 		named, again := retryAfter(err)
-		a.pauses.note(model.Name(), named, time.Now())
+		if named > 0 {
+			a.pauses.set(model.Name(), time.Now().Add(min(named, mostPause)))
+		}
 		// Jitter, so that many conversations do not come back in step.
 		wait := max(named, delay/2+rand.N(delay/2+1))
 		if !again || try >= a.opts.Tries || wait > left {

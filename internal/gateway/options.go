@@ -7,6 +7,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/event"
+	"dragoman/internal/metrics"
 )
 
 // HeartbeatChannel is the channel part of the keys that jobs run under.
@@ -107,7 +108,7 @@ func (o *Options) setDefaults() {
 		o.Operator = func(channels.Key) bool { return false }
 	}
 	if o.Observer == nil {
-		o.Observer = nobody{}
+		o.Observer = (*metrics.Set)(nil) // counts nothing
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -149,14 +150,3 @@ type Observer interface {
 	Unaccounted(n int, said bool)
 	Heartbeat(job, outcome string)
 }
-
-type nobody struct{}
-
-func (nobody) Accepted(string, string)         {}
-func (nobody) Quarantined(string)              {}
-func (nobody) TurnEnded(string, time.Duration) {}
-func (nobody) Delivered(string, string)        {}
-func (nobody) Repeated(string)                 {}
-func (nobody) Summarized(string)               {}
-func (nobody) Unaccounted(int, bool)           {}
-func (nobody) Heartbeat(string, string)        {}

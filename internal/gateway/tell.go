@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 
@@ -17,7 +18,7 @@ func (g *Gateway) Tell(ctx context.Context, to channels.Key, text string) error 
 	if b == nil {
 		return fmt.Errorf("gateway: tell %s: there is no such channel", to)
 	}
-	m := channels.Inbound{Key: to, ID: "tell:" + errorID() + errorID() + errorID(), At: g.opts.Now()}
+	m := channels.Inbound{Key: to, ID: "tell:" + rand.Text(), At: g.opts.Now()}
 	replies := g.split(to, text, m)
 	_, err := g.store.Accept(ctx, sessions.Entry{Inbound: m, Origin: sessions.OriginNotice, Answered: true, Replies: replies})
 	if err == nil {
