@@ -55,7 +55,7 @@ var Table = []Rule{
 	{Package: "sessions/rows", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/engine", Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
 	// The file store is the reference store over a disk.
-	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/memory"}},
+	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/memory"}, Tests: []string{"sessions/rows"}},
 	// Who is one person, and what is erased with them.
 	{Package: "sessions/erasure", Imports: []string{"sessions", "channels", "internal/durable"}},
 	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/spool", "sessions/dispatch", "sessions/rows", "sessions/engine"}},

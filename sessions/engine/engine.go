@@ -75,6 +75,9 @@ func (s *Store) claimed(ctx context.Context, what string, c sessions.Claim, f fu
 	}, c.Key)
 }
 
+// Backend is what is below s. It is for the suites of the backends.
+func (s *Store) Backend() rows.Backend { return s.back }
+
 // Run hands out work: see sessions.Work.
 func (s *Store) Run(ctx context.Context, h sessions.Handler) error {
 	return s.wrap("run", s.back.Run(ctx, h))

@@ -170,12 +170,13 @@ func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Sum
 		if sum.Erasures != v.Erasures {
 			return fmt.Errorf("%w: messages were erased since the summary was begun", sessions.ErrConflict)
 		}
-		sum.Erasures = 0
-		if sum = rules.Summary(sum); sum.At.IsZero() {
-			sum.At = rules.Time(st.now)
+		stored := rules.Summary(sum)
+		stored.Erasures = 0
+		if stored.At.IsZero() {
+			stored.At = rules.Time(st.now)
 		}
 		ch := st.touch(c)
-		ch.Summaries, v.Covers = append(ch.Summaries, sum), sum.CoversSeq
+		ch.Summaries, v.Covers = append(ch.Summaries, stored), stored.CoversSeq
 		return nil
 	}, k)
 }

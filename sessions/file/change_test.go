@@ -14,8 +14,8 @@ import (
 	"dragoman/sessions/memory"
 )
 
-// rows are changes of these rows, each with a mark that tells it from others.
-func rows(mark string, seqs ...int64) (ch memory.ChatChange) {
+// queued are changes of these rows, each with a mark that tells it from others.
+func queued(mark string, seqs ...int64) (ch memory.ChatChange) {
 	for _, n := range seqs {
 		in := memory.InRow{InboxRecord: sessions.InboxRecord{Seq: n, Inbound: channels.Inbound{Text: mark}}}
 		ch.In = append(ch.In, in)
@@ -37,15 +37,15 @@ func TestManyRowsAtOnce(t *testing.T) {
 		for i := range changed {
 			changed[i] = dice.Int64N(40)
 		}
-		all := rows("old", before...)
+		all := queued("old", before...)
 		want := memory.Content{In: all.In, Out: all.Out}
-		together := rows("", changed...)
+		together := queued("", changed...)
 		for i, n := range changed {
 			mark := fmt.Sprint("new ", i)
 			together.In[i].Inbound.Text, together.Out[i].Text = mark, mark
-			want = file.Apply(want, rows(mark, n))
+			want = file.Apply(want, queued(mark, n))
 		}
-		all = rows("old", before...)
+		all = queued("old", before...)
 		got := file.Apply(memory.Content{In: all.In, Out: all.Out}, together)
 		if diff := cmp.Diff(want, got, cmpopts.EquateComparable(channels.Key{})); diff != "" {
 			t.Fatalf("round %d: one by one and all at once (-want +got):\n%s", round, diff)
@@ -62,7 +62,7 @@ func BenchmarkManyRows(b *testing.B) {
 			for i := range int64(n) {
 				old, added = append(old, i), append(added, int64(n)+i)
 			}
-			first, second := rows("old", old...), rows("new", added...)
+			first, second := queued("old", old...), queued("new", added...)
 			for b.Loop() {
 				file.Apply(memory.Content{}, first, second)
 			}

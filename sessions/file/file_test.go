@@ -10,10 +10,12 @@ import (
 	"dragoman/sessions"
 	"dragoman/sessions/file"
 	"dragoman/sessions/memory"
+	"dragoman/sessions/rowstest"
 	"dragoman/sessions/storetest"
 )
 
 func TestMain(m *testing.M) {
+	rowstest.Child(openRows)
 	if storetest.KillChild(openChild) {
 		return
 	}

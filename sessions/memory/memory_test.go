@@ -7,6 +7,7 @@ import (
 	"go.uber.org/goleak"
 
 	"dragoman/sessions"
+	"dragoman/sessions/engine"
 	"dragoman/sessions/memory"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rowstest"
@@ -37,6 +38,14 @@ func FuzzText(f *testing.F) { storetest.FuzzText(f, open) }
 
 func TestCopies(t *testing.T) { storetest.RunCopies(t, open, open) }
 
+// TestStepsThatRunTwice: a step does nothing but read, so nobody sees that it
+// ran before.
+func TestStepsThatRunTwice(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) sessions.Store {
+		return engine.New(rowstest.Twice(open(t).(*memory.Store).Backend()), "memory", nil)
+	})
+}
+
 func TestRows(t *testing.T) {
-	rowstest.Run(t, func(t *testing.T) rows.Backend { return memory.Backend(open(t).(*memory.Store)) })
+	rowstest.Run(t, func(t *testing.T) rows.Backend { return open(t).(*memory.Store).Backend() })
 }

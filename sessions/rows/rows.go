@@ -89,13 +89,13 @@ type Step struct {
 type Changes struct {
 	// Chats has each key once.
 	Chats []*Chat
+	// Removed are facts, pairings and things set aside to delete, of which only
+	// the name is looked at. A fact with ID 0 is all facts of its scope.
+	Removed []Record
 	// Records are put in the place of those with the same name: facts, pairings,
 	// jobs, occurrences, what was set aside, and Store, of which the counters in
 	// Days are set.
 	Records []Record
-	// Removed are facts, pairings and things set aside to delete, of which only
-	// the name is looked at. A fact with ID 0 is all facts of its scope.
-	Removed []Record
 	// Marks are left, beside those of the inbox rows that are deleted: see
 	// rules.Marks.
 	Marks []string

@@ -35,6 +35,8 @@ func Run(t *testing.T, open func(t *testing.T) rows.Backend) {
 		"Moves":                   moves,
 		"Heads":                   heads,
 		"RecordsByExample":        recordsByExample,
+		"OrderOfChanges":          orderOfChanges,
+		"Locks":                   locks,
 		"Generations":             generations,
 		"Claims":                  claims,
 		"ASnapshotStaysAsItWas":   aSnapshotStays,
@@ -170,6 +172,76 @@ func stepsSeeEachOther(t *testing.T, b rows.Backend) {
 	}
 	if got := inboxOf(t, b, rows.Queued{}); len(got) != many {
 		t.Errorf("%d rows, want %d", len(got), many)
+	}
+}
+
+// locks: updates of the same keys, named in any order or not at all, do not undo
+// each other, and all of them end.
+func locks(t *testing.T, b rows.Backend) {
+	keys := []channels.Key{k1, k2, channels.MustKey("x:3")}
+	const each = 20
+	var all sync.WaitGroup
+	for i := range 6 {
+		from, to := keys[i%3], keys[(i+1+i/3)%3]
+		named := map[bool][]channels.Key{true: {from, to}, false: {to, from}}[i%2 == 0]
+		if i == 5 {
+			named = nil
+		}
+		all.Go(func() {
+			for range each {
+				err := b.Update(context.WithoutCancel(t.Context()), named, func(r rows.Reader) (changes rows.Changes, err error) {
+					for _, k := range []channels.Key{from, to} {
+						h, _, err := r.Head(t.Context(), k)
+						if err != nil {
+							return changes, err
+						}
+						changes.Chats = append(changes.Chats, queues(k, h.Seq+1, 0, []*rows.InPut{in(k, h.Seq+1, rules.InDone)}))
+					}
+					return changes, nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	total := 0
+	for _, k := range keys {
+		h, _, err := b.Head(t.Context(), k)
+		must(t, err)
+		n := len(list(t, b.Inbox(t.Context(), k, rows.Queued{}), inSeq))
+		if total += n; n != int(h.Seq) {
+			t.Errorf("%s has seq %d and %d rows", k, h.Seq, n)
+		}
+	}
+	if want := 6 * each * 2; total != want {
+		t.Errorf("%d rows, want %d", total, want)
+	}
+}
+
+// orderOfChanges: what goes comes before what is put, within a key and beside
+// them.
+func orderOfChanges(t *testing.T, b rows.Backend) {
+	fact := func(id int64) rows.Record {
+		return rows.Record{Fact: &sessions.FactRecord{Scope: "a", Fact: sessions.Fact{ID: id, Text: fmt.Sprint("a", id), At: noon}}}
+	}
+	step := func(name string) []rows.Step {
+		return []rows.Step{{Turn: "t", Step: sessions.Step{Kind: sessions.StepNote, CallID: name, At: noon}}}
+	}
+	first := said(k1, "20260501_001", 2)
+	first.Seq, first.In, first.Steps = 1, []*rows.InPut{in(k1, 1, rules.InDone)}, step("old")
+	put(t, b, rows.Changes{Chats: []*rows.Chat{first}, Records: []rows.Record{fact(1)}})
+	anew := said(k1, "20260501_002", 1)
+	anew.Seq, anew.In, anew.Steps, anew.Ended = 2, []*rows.InPut{in(k1, 2, rules.InDone)}, step("new"), []string{"t"}
+	anew.Cleared, anew.Settled = true, true
+	put(t, b, rows.Changes{Chats: []*rows.Chat{anew}, Removed: []rows.Record{{Fact: &sessions.FactRecord{Scope: "a"}}}, Records: []rows.Record{fact(2)}})
+	same(t, "rows", inboxOf(t, b, rows.Queued{}), []int64{2})
+	same(t, "messages", list(t, b.Messages(t.Context(), k1, rows.Said{}), content), []string{"word1"})
+	same(t, "facts", list(t, b.Records(t.Context(), rows.Record{Fact: &sessions.FactRecord{}}), name), []string{"a2"})
+	steps, err := b.Journal(t.Context(), k1, "t")
+	if must(t, err); len(steps) != 1 || steps[0].CallID != "new" {
+		t.Errorf("Journal = %+v, want the new step", steps)
 	}
 }
 

@@ -9,11 +9,13 @@ import (
 
 	"dragoman/sessions"
 	"dragoman/sessions/memory"
+	"dragoman/sessions/rowstest"
 	"dragoman/sessions/sqlite"
 	"dragoman/sessions/storetest"
 )
 
 func TestMain(m *testing.M) {
+	rowstest.Child(openRows)
 	if storetest.KillChild(openChild) {
 		return
 	}

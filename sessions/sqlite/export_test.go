@@ -10,7 +10,6 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/engine"
-	"dragoman/sessions/rows"
 
 	driver "modernc.org/sqlite"
 )
@@ -242,6 +241,3 @@ func Caches(s *Store) (writer, reader int, err error) {
 	err = update(s, func(t *tx) error { return t.row(context.Background(), query).Scan(&writer) })
 	return writer, reader, errors.Join(err, pool{s.b}.row(context.Background(), query).Scan(&reader))
 }
-
-// Backend is what is below s.
-func Backend(s *Store) rows.Backend { return s.b }

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
@@ -13,7 +14,32 @@ import (
 
 func TestRows(t *testing.T) {
 	rowstest.Run(t, func(t *testing.T) rows.Backend {
-		return sqlite.Backend(openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{}))
+		return openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{}).Backend()
+	})
+}
+
+func openRows(ctx context.Context, dir string) (rows.Backend, error) {
+	s, err := sqlite.Open(ctx, filepath.Join(dir, "dragoman.db"), sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return s.Backend(), nil
+}
+
+func TestRowsDurable(t *testing.T) { rowstest.RunDurable(t, openRows) }
+
+func TestRowsOnAFullDisk(t *testing.T) {
+	rowstest.RunFull(t, func(t *testing.T) (rows.Backend, func(bool)) {
+		s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
+		return s.Backend(), func(full bool) {
+			pages := 1 << 20
+			if full {
+				pages = 1 // as many as there are
+			}
+			if err := sqlite.LimitPages(s, pages); err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 }
 
