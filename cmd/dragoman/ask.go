@@ -48,7 +48,7 @@ func (k *askCmd) Run(e *env, c *cli) error {
 		got, err := a.Ask(ctx, to, id, text, k.Wait)
 		switch {
 		case errors.Is(err, httpapi.ErrNoDaemon):
-			return fmt.Errorf("%w: start it with %s, or use %s", err, e.command("run"), e.command("chat"))
+			return fmt.Errorf("%w: start it with %s, or use %s", err, e.startHint(c), e.command("chat"))
 		case errors.Is(err, context.DeadlineExceeded):
 			return fmt.Errorf("no answer within %s; the question stays. Wait on with: %s", k.Wait, e.command("ask", text, "--key", k.Key, "--id", id))
 		case err != nil:

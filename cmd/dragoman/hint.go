@@ -31,6 +31,15 @@ func (e *env) starting(config string, systemd bool) string {
 	return e.command("run")
 }
 
+// startHint is starting for the configuration that c means.
+func (e *env) startHint(c *cli) string {
+	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+	if err != nil {
+		return e.command("run")
+	}
+	return e.starting(cfg.Source().String(), systemd())
+}
+
 // systemd reports whether services of this machine are systemd's.
 func systemd() bool {
 	_, err := os.Stat("/run/systemd/system")

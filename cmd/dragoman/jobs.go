@@ -94,7 +94,7 @@ func (k *jobsRunCmd) Run(e *env, c *cli) error {
 			return fmt.Errorf("there is no job %s; %s shows all", oneLine(k.Name), e.command("jobs list"))
 		}
 		if errors.Is(err, httpapi.ErrNoDaemon) {
-			return fmt.Errorf("%w: start it with %s", err, e.command("run"))
+			return fmt.Errorf("%w: start it with %s", err, e.startHint(c))
 		}
 		if err != nil {
 			return err
