@@ -117,7 +117,8 @@ type Retractor interface {
 type Splitter interface {
 	// Split returns one or more pieces of markdown, none empty. Pieces start
 	// and end so that each renders well alone (an open code block is closed
-	// and opened again). It is a pure function.
+	// and opened again). It does not block. How long a piece may be can depend on
+	// the connection that there is.
 	Split(k Key, markdown string) []string
 }
 

@@ -3,6 +3,7 @@ package irc
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -254,8 +255,19 @@ func (s *session) onSendRefused(e *girc.Event) {
 }
 
 // onFail is the newer form of a refusal: FAIL PRIVMSG CODE [context…] :reason.
+// If a message of several lines was refused, there are no more of them.
 func (s *session) onFail(e *girc.Event) {
-	if !strings.EqualFold(param(e, 0), "PRIVMSG") {
+	switch what := strings.ToUpper(param(e, 0)); {
+	case what == "BATCH":
+		i := slices.IndexFunc(s.pending, func(d *delivery) bool { return len(d.lines) > 1 && d.state.Load() == begun })
+		if i < 0 {
+			return
+		}
+		s.log.Warn("the network refused a message of several lines; they are sent one by one now", "code", param(e, 1), "reason", plain(e.Last()))
+		s.ch.multi.Store(nil)
+		s.settle(s.pending[i], notSent("send to %s: %s (%s)", s.pending[i].target, plain(e.Last()), param(e, 1)))
+		return
+	case what != "PRIVMSG":
 		return
 	}
 	for _, p := range e.Params[min(2, len(e.Params)):] {

@@ -74,6 +74,7 @@ type Channel struct {
 	opts        Options
 	log         *slog.Logger
 	longestNick string
+	multi       atomic.Pointer[limits]
 	nonce       string // makes our message ids unlike those of other runs
 	counter     atomic.Uint64
 
@@ -216,6 +217,7 @@ func (c *Channel) connect(ctx context.Context, q *intake) error {
 	s := newSession(c, conn, q)
 	c.setSession(s)
 	defer c.setSession(nil)
+	defer c.multi.Store(nil)
 	return s.run(ctx)
 }
 

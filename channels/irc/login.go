@@ -81,12 +81,14 @@ func (s *session) onCap(e *girc.Event) {
 				s.net.caps[name] = !off
 			}
 		}
+		s.readLimits()
 		s.capsAnswered()
 	case "DEL":
 		for _, name := range strings.Fields(e.Last()) {
 			delete(s.net.caps, name)
 			delete(s.login.offered, name)
 		}
+		s.readLimits()
 	}
 }
 

@@ -107,11 +107,12 @@ func (s *session) sayMore(ctx context.Context, chat, handle, rest string, done f
 	if most := s.ch.opts.MaxLines; len(rows) > most+fewLines {
 		now, left = rows[:most], markdownOf(rows[most:])
 	}
-	for i, r := range now {
-		if err = s.sayNow(ctx, channels.Outbound{Key: k, Text: r.markdown(), ReplyTo: handle, GoesOn: i > 0}); err != nil {
+	for i := 0; i < len(now) && err == nil; {
+		n := min(max(1, s.ch.limits().lines), len(now)-i)
+		if err = s.sayNow(ctx, channels.Outbound{Key: k, Text: markdownOf(now[i : i+n]), ReplyTo: handle, GoesOn: i > 0}); err != nil {
 			left = markdownOf(rows[i:])
-			break
 		}
+		i += n
 	}
 	stopped := ctx.Err() != nil
 	done(left)

@@ -73,6 +73,8 @@ func textOf(cells []cell) string {
 type row struct {
 	cells    []cell
 	verbatim bool // from a code block: its spaces matter
+	cut      bool // the next piece of the same row goes on after this one
+	spaced   bool // and a space between them was left out
 }
 
 // blank reports whether there is nothing to see in r.
@@ -139,6 +141,25 @@ func (r row) wire() string {
 	return b.String()
 }
 
+// glued is r as IRC sends it where the next piece follows in the same line.
+func (r row) glued() string {
+	text := r.wire()
+	if !r.cut {
+		return text
+	}
+	last := r.cells[len(r.cells)-1].style
+	if last&bold != 0 {
+		text += codeBold
+	}
+	if last&italic != 0 {
+		text += codeItalic
+	}
+	if r.spaced {
+		text += " "
+	}
+	return text
+}
+
 // wrap cuts r into rows of at most budget bytes on the wire, at spaces where
 // that does not leave less than half a row, else between graphemes. Spaces at
 // the cut vanish, except in code.
@@ -173,10 +194,17 @@ func (r row) wrap(budget int) []row {
 		if !piece.blank() || r.verbatim && r.blank() {
 			out = append(out, piece)
 		}
+		from := rest
 		for !r.verbatim && rest < len(cells) && cells[rest].isSpace() {
 			rest++
 		}
-		cells = cells[rest:]
+		if cells = cells[rest:]; len(out) > 0 {
+			last := &out[len(out)-1]
+			last.cut, last.spaced = true, last.spaced || rest > from
+		}
+	}
+	if len(out) > 0 {
+		out[len(out)-1].cut = false
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -21,11 +22,20 @@ func notSent(format string, a ...any) error {
 	return &channels.NotSent{Err: fmt.Errorf("irc: "+format, a...)}
 }
 
-// delivery is one line on its way.
+// line is one line of a message.
+type line struct {
+	text   string // as a message of its own
+	glued  string // as a part of one of several lines
+	goesOn bool   // on the line before it, in such a one
+}
+
+// delivery is one message on its way: mostly a line, several where the network
+// takes that.
 type delivery struct {
 	target string
 	room   *room // nil for a person
-	text   string
+	lines  []line
+	text   string // as its echo shows it
 	about  string // the handle of the message that it answers
 	shown  bool   // and that this is shown
 	seq    uint64
@@ -55,7 +65,8 @@ func (d *delivery) finish(err error) {
 }
 
 // Send says m and returns when the server has confirmed it. A piece made by
-// [Channel.Split] is one line; longer texts are said whole, line by line.
+// [Channel.Split] is one line, or as many as the network took at once then;
+// longer texts are said whole, message by message.
 func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, error) {
 	s := c.session()
 	if s == nil {
@@ -79,9 +90,10 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	for i, text := range lines {
+	parts := c.limits().parts(lines)
+	for i, part := range parts {
 		say := func() error {
-			return s.sayLine(ctx, &delivery{target: target, room: r, text: text, about: m.ReplyTo, shown: begins && i == 0, done: make(chan error, 1)})
+			return s.sayLine(ctx, &delivery{target: target, room: r, lines: part, about: m.ReplyTo, shown: begins && i == 0, done: make(chan error, 1)})
 		}
 		err := say()
 		if errors.Is(err, errPlain) {
@@ -89,7 +101,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		}
 		if err != nil {
 			if i > 0 {
-				err = fmt.Errorf("irc: send to %s: after %d of %d lines: %s", m.Key, i, len(lines), err) //nolint:errorlint // Some of it is out: it is NotSent no more.
+				err = fmt.Errorf("irc: send to %s: after %d of %d lines: %s", m.Key, i, len(parts), err) //nolint:errorlint // Some of it is out: it is NotSent no more.
 			}
 			return channels.Receipt{}, err
 		}
@@ -112,15 +124,19 @@ func stripCodes(text string) string {
 	return strings.NewReplacer(codeBold, "", codeItalic, "").Replace(text)
 }
 
-// sayLine says one line.
+// sayLine says one line, or several as one message.
 func (s *session) sayLine(ctx context.Context, d *delivery) error {
-	if d.room != nil && !s.do(ctx, func() {
-		if d.room.plain {
-			d.text = stripCodes(d.text)
-		}
-	}) {
+	isPlain := false
+	if d.room != nil && !s.do(ctx, func() { isPlain = d.room.plain }) {
 		return &channels.NotSent{Err: errNotConnected}
 	}
+	if isPlain {
+		d.lines = slices.Clone(d.lines)
+		for i, l := range d.lines {
+			d.lines[i].text, d.lines[i].glued = stripCodes(l.text), stripCodes(l.glued)
+		}
+	}
+	d.text = echoOf(d.lines)
 	return s.say(ctx, d)
 }
 
@@ -182,7 +198,7 @@ func calls(line, nick string) bool {
 }
 
 // lines renders rows for target within the budget that our name leaves now.
-func (s *session) lines(ctx context.Context, target string, rows []row) ([]string, error) {
+func (s *session) lines(ctx context.Context, target string, rows []row) ([]line, error) {
 	room := 0
 	if !s.do(ctx, func() {
 		host := s.me.host
@@ -193,10 +209,15 @@ func (s *session) lines(ctx context.Context, target string, rows []row) ([]strin
 	}) {
 		return nil, &channels.NotSent{Err: errNotConnected}
 	}
-	var out []string
+	if s.ch.limits().bytes > 0 {
+		room -= forGlue
+	}
+	var out []line
 	for _, r := range rows {
+		goesOn := false
 		for _, piece := range r.wrap(max(room, 100)) {
-			out = append(out, piece.wire())
+			out = append(out, line{text: piece.wire(), glued: piece.glued(), goesOn: goesOn})
+			goesOn = piece.cut
 		}
 	}
 	if len(out) == 0 {
@@ -207,7 +228,7 @@ func (s *session) lines(ctx context.Context, target string, rows []row) ([]strin
 
 // say waits for the flood budget, hands d to the loop and waits for the end.
 func (s *session) say(ctx context.Context, d *delivery) error {
-	if err := s.pace(ctx); err != nil {
+	if err := s.pace(ctx, 1+len(d.text)/maxLine); err != nil {
 		return err
 	}
 	var err error
@@ -228,10 +249,10 @@ func (s *session) say(ctx context.Context, d *delivery) error {
 	}
 }
 
-// pace takes a line from the flood budget. Lines wait in the order in which
-// they asked. If ctx would end first it says when to come back instead.
-func (s *session) pace(ctx context.Context) error {
-	r := s.limiter.Reserve()
+// pace takes n lines from the flood budget, or all of it. Lines wait in the order
+// in which they asked. If ctx would end first it says when to come back instead.
+func (s *session) pace(ctx context.Context, n int) error {
+	r := s.limiter.ReserveN(time.Now(), min(n, s.limiter.Burst()))
 	delay := r.Delay()
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < delay {
 		r.Cancel()
@@ -261,14 +282,10 @@ func (s *session) deliver(d *delivery) error {
 	}
 	s.sent++
 	d.seq, d.at = s.sent, time.Now()
-	e := girc.Event{Command: "PRIVMSG", Params: []string{d.target, d.text}}
-	if d.shown {
-		e.Tags = s.replyTag(d.about)
-	}
 	if d.room != nil {
 		d.room.latest = d.about
 	}
-	text := e.String()
+	text := s.wire(d)
 	if !s.net.caps["echo-message"] {
 		text += "\r\nPING " + strconv.FormatUint(d.seq, 10)
 	}
@@ -282,94 +299,22 @@ func (s *session) deliver(d *delivery) error {
 	}
 }
 
+// wire is d as the server gets it.
+func (s *session) wire(d *delivery) string {
+	var tags girc.Tags
+	if d.shown {
+		tags = s.replyTag(d.about)
+	}
+	if len(d.lines) > 1 {
+		return batch(strconv.FormatUint(d.seq, 10), d, tags)
+	}
+	e := girc.Event{Command: "PRIVMSG", Params: []string{d.target, d.text}, Tags: tags}
+	return e.String()
+}
+
 func (r *room) whyNot() string {
 	if r.why == "" {
 		return "joining it"
 	}
 	return r.why
-}
-
-// settle finishes d and forgets it.
-func (s *session) settle(d *delivery, err error) {
-	d.finish(err)
-	for i, p := range s.pending {
-		if p == d {
-			s.pending = append(s.pending[:i], s.pending[i+1:]...)
-			return
-		}
-	}
-}
-
-// confirmUpTo is a PONG: every line before its PING was taken.
-func (s *session) confirmUpTo(token string) {
-	n, err := strconv.ParseUint(token, 10, 64)
-	if err != nil || s.net.caps["echo-message"] {
-		return
-	}
-	for len(s.pending) > 0 && s.pending[0].seq <= n {
-		s.settle(s.pending[0], nil)
-	}
-}
-
-// confirmEcho is the network showing us our own line. It may have changed the
-// text (channels can forbid colours), so the oldest line to the same target
-// counts when none has the same text.
-func (s *session) confirmEcho(target, text string) {
-	var first *delivery
-	for _, d := range s.pending {
-		if !s.net.fold.same(d.target, target) {
-			continue
-		}
-		if d.text == text {
-			s.settle(d, nil)
-			return
-		}
-		if first == nil {
-			first = d
-		}
-	}
-	if first != nil {
-		s.settle(first, nil)
-	}
-}
-
-// expire gives up on lines that nobody confirmed.
-func (s *session) expire(now time.Time) {
-	for len(s.pending) > 0 && now.Sub(s.pending[0].at) > s.ch.opts.ConfirmTimeout {
-		d := s.pending[0]
-		if d.drop() {
-			s.settle(d, notSent("send to %s: the server takes no lines", d.target))
-		} else {
-			s.settle(d, fmt.Errorf("irc: send to %s: not confirmed within %s", d.target, s.ch.opts.ConfirmTimeout))
-		}
-	}
-	for nick, q := range s.whois {
-		if now.Sub(q.at) > min(lookupTime, s.ch.opts.ConfirmTimeout) {
-			s.answer(nick)
-		}
-	}
-}
-
-// abandon tells everybody who still waits that the connection is over.
-func (s *session) abandon(err error) {
-	for _, d := range s.pending {
-		if d.drop() {
-			d.finish(&channels.NotSent{Err: errNotConnected})
-		} else {
-			d.finish(fmt.Errorf("irc: send to %s: the connection ended before the line was confirmed: %w", d.target, plainError(err)))
-		}
-	}
-	for nick := range s.whois {
-		s.answer(nick)
-	}
-	s.ch.people.doubt()
-}
-
-// plainError keeps what ended a session from classifying a message that had
-// nothing to do with it.
-func plainError(err error) error {
-	if err == nil {
-		return errNotConnected
-	}
-	return errors.New(sentence(err))
 }

@@ -9,8 +9,9 @@ import (
 
 // handle does one line. The server's lock is held.
 func (s *Server) handle(c *client, line string) {
-	if strings.HasPrefix(line, "@") { // tags say nothing to us
-		_, line, _ = strings.Cut(line, " ")
+	tags := ""
+	if strings.HasPrefix(line, "@") {
+		tags, line, _ = strings.Cut(line[1:], " ")
 	}
 	head, trailing, hasTrailing := strings.Cut(line, " :")
 	p := strings.Fields(head)
@@ -50,7 +51,13 @@ func (s *Server) handle(c *client, line string) {
 		}
 	case "PART", "KICK":
 		s.part(c, command, arg(0), arg(1), arg(2))
+	case "BATCH":
+		s.batch(c, arg(0), arg(2))
 	case "PRIVMSG", "NOTICE":
+		if strings.HasPrefix(tags, "batch=") {
+			c.batch.lines = append(c.batch.lines, batchLine{tags, arg(1)})
+			return
+		}
 		s.message(c, command, arg(0), arg(1))
 	case "WHO":
 		s.who(c, arg(0), arg(1))
@@ -193,8 +200,9 @@ func (s *Server) part(c *client, command, name, who, why string) {
 	delete(s.rooms[s.fold(name)], leaving)
 }
 
-// message passes a PRIVMSG or NOTICE on.
-func (s *Server) message(c *client, command, target, text string) {
+// message passes a PRIVMSG or NOTICE on. If it has several lines more has all of
+// them, and text is the first one.
+func (s *Server) message(c *client, command, target, text string, more ...batchLine) {
 	if strings.EqualFold(target, "NickServ") {
 		s.nickServ(c, text)
 		return
@@ -218,10 +226,16 @@ func (s *Server) message(c *client, command, target, text string) {
 	}
 	s.msgid++
 	id := fmt.Sprintf("m%d", s.msgid)
-	line := c.mask() + " " + command + " " + target + " :" + text
-	line = line[:min(len(line), 510)] // As servers do: with our name before it, a line has no more room.
 	pass := func(m *client) {
-		m.send(s.tags(m, c, id) + line)
+		if len(more) > 0 && m.caps["draft/multiline"] {
+			s.passBatch(c, m, id, target, more)
+			return
+		}
+		for _, l := range append([]batchLine{{text: text}}, more[min(1, len(more)):]...) {
+			line := c.mask() + " " + command + " " + target + " :" + l.text
+			line = line[:min(len(line), 510)] // As servers do: with our name before it, a line has no more room.
+			m.send(s.tags(m, c, id) + line)
+		}
 	}
 	for m := range members {
 		if m != c {
