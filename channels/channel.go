@@ -131,9 +131,9 @@ type Interleaver interface {
 	// Asker names the person whom a message that answers replyTo is for: the
 	// answers to one person follow one another. "" is nobody in particular.
 	Asker(replyTo string) string
-	// Continues reports whether piece, which Split has made, must follow the one
-	// before it at once, as a line of code does.
-	Continues(piece string) bool
+	// Continues reports whether piece must follow the one before it at once, as a
+	// line of code does. Split has made both; before is "" where it is not known.
+	Continues(before, piece string) bool
 }
 
 // Stopper is a channel that says things by itself, such as the part of an answer

@@ -6,6 +6,9 @@ import (
 	"dragoman/channels"
 )
 
+// cutLine is how long the first part of a cut line mostly is at least.
+const cutLine = 300
+
 // Interleaves is part of [channels.Interleaver]: answers take turns in rooms,
 // where a line every two seconds is a long wait for the next person.
 func (c *Channel) Interleaves(k channels.Key) bool { return c.isRoom(k.Chat()) }
@@ -24,8 +27,12 @@ func (c *Channel) Asker(handle string) string {
 }
 
 // Continues is part of [channels.Interleaver]: a line of code stays with the one
-// before it, and so does the mark of its end.
-func (c *Channel) Continues(piece string) bool {
+// before it, as does the mark of its end, and what follows a line that was
+// probably cut, because it is so long.
+func (c *Channel) Continues(before, piece string) bool {
+	if len(before) >= cutLine {
+		return true
+	}
 	rows := parse(strings.TrimPrefix(piece, restMark))
 	return len(rows) > 0 && (rows[0].verbatim || textOf(rows[0].cells) == "```")
 }

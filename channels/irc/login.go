@@ -338,7 +338,7 @@ func (s *session) tickLogin(now time.Time) {
 
 func (s *session) becomeReady() {
 	s.phase = ready
-	s.log.Info("connected", "nick", s.me.nick, "logged_in", s.login.account != "")
+	s.log.Info("connected", "nick", s.me.nick, "logged_in", s.login.account != "" || s.login.known)
 	if s.net.botMode != "" {
 		s.push("MODE", s.me.nick, "+"+s.net.botMode)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,22 +25,29 @@ func hint(rest string) string {
 	return fmt.Sprintf("%d more lines (more: !more)", len(parse(rest)))
 }
 
-// rests are the ends of answers that rooms have not asked for yet, one a room:
-// the newest. They are in memory; after a restart "!more" is a question like
-// others, and the model, which knows its answer, goes on by itself.
+// rests are the ends of answers that rooms have not asked for yet: the newest
+// for each person, and for mostRests people of a room. They are in memory; after
+// a restart "!more" is a question like others, and the model, which knows its
+// answer, goes on by itself.
 type rests struct {
 	mu     sync.Mutex
-	byChat map[string]string
+	byChat map[string][]rest             // the newest is the last
 	stop   map[string]context.CancelFunc // what is being said
 }
 
-func (r *rests) keep(chat, rest string) {
+// rest is the end of an answer to who.
+type rest struct{ who, text string }
+
+const mostRests = 10
+
+func (r *rests) keep(chat string, left rest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.byChat == nil {
-		r.byChat, r.stop = map[string]string{}, map[string]context.CancelFunc{}
+		r.byChat, r.stop = map[string][]rest{}, map[string]context.CancelFunc{}
 	}
-	r.byChat[chat] = rest
+	all := slices.DeleteFunc(r.byChat[chat], func(old rest) bool { return old.who == left.who })
+	r.byChat[chat] = append(all[max(0, len(all)+1-mostRests):], left)
 }
 
 // drop forgets what chat could ask for, and ends what is being said of it. It
@@ -58,26 +66,33 @@ func (r *rests) drop(chat string) bool {
 // Stop is part of [channels.Stopper].
 func (c *Channel) Stop(k channels.Key) bool { return c.rests.drop(k.Chat()) }
 
-// take returns what is left for chat. The caller says it within the returned
-// context and then calls done with what it could not say.
-func (r *rests) take(chat string) (rest string, ctx context.Context, done func(left string)) {
+// take returns what is left for who in chat, or else for whoever was answered
+// last. The caller says it within the returned context and then calls done with
+// what it could not say.
+func (r *rests) take(chat, who string) (text string, ctx context.Context, done func(left string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	rest, found := r.byChat[chat]
-	if !found || r.stop[chat] != nil {
+	all := r.byChat[chat]
+	if len(all) == 0 || r.stop[chat] != nil {
 		return "", nil, nil
 	}
-	delete(r.byChat, chat)
+	i := slices.IndexFunc(all, func(a rest) bool { return a.who == who })
+	if i < 0 {
+		i = len(all) - 1
+	}
+	taken := all[i]
+	r.byChat[chat] = slices.Delete(all, i, i+1)
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop[chat] = cancel
-	return rest, ctx, func(left string) {
+	return taken.text, ctx, func(left string) {
 		r.mu.Lock()
-		defer r.mu.Unlock()
 		stopped := ctx.Err() != nil
 		cancel()
 		delete(r.stop, chat)
-		if _, newer := r.byChat[chat]; left != "" && !stopped && !newer {
-			r.byChat[chat] = left
+		newer := slices.ContainsFunc(r.byChat[chat], func(a rest) bool { return a.who == taken.who })
+		r.mu.Unlock()
+		if left != "" && !stopped && !newer {
+			r.keep(chat, rest{taken.who, left})
 		}
 	}
 }
@@ -85,7 +100,7 @@ func (r *rests) take(chat string) (rest string, ctx context.Context, done func(l
 // more says the next lines of what chat has not seen, because the message with
 // that handle asks for them. It reports false if there is nothing.
 func (s *session) more(chat, handle string) bool {
-	rest, ctx, done := s.ch.rests.take(chat)
+	rest, ctx, done := s.ch.rests.take(chat, s.ch.Asker(handle))
 	if done == nil {
 		return false
 	}

@@ -115,6 +115,39 @@ func TestMore(t *testing.T) {
 	}
 }
 
+// !more shows people the rest of the answer to them, and others that of the
+// newest one.
+func TestMoreOfYourAnswer(t *testing.T) {
+	_, addr := serve(t, ircd.Config{})
+	o := quick(addr)
+	o.Channels, o.MaxLines = []string{"#go"}, 1
+	b := start(t, o)
+	b.waitIn("irc:#go")
+	var people []*ircd.Person
+	for i, nick := range []string{"anna", "bob", "carol"} {
+		p := ircd.Join(t, addr, nick, "#go")
+		people = append(people, p)
+		p.Say("#go", "dragoman: tell me")
+		m := b.inbox.Wait(t, i+1)[i]
+		for n, piece := range b.ch.Split(m.Key, strings.Join([]string{nick + " 1", nick + " 2", nick + " 3", nick + " 4"}, "\n")) {
+			if _, err := b.ch.Send(t.Context(), channels.Outbound{Key: m.Key, Text: piece, ReplyTo: m.MessageID, GoesOn: n > 0, Attempt: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	dave := ircd.Join(t, addr, "dave", "#go")
+	for i, ask := range []struct {
+		who  *ircd.Person
+		want string
+	}{{people[0], "anna: anna 2"}, {dave, "dave: carol 2"}, {people[1], "bob: bob 2"}} {
+		ask.who.Say("#go", "!more")
+		got := people[0].WaitHeard("dragoman", "#go", 6+3*(i+1))
+		if got[6+3*i] != ask.want {
+			t.Errorf("the room heard %q, want %q", got[6+3*i], ask.want)
+		}
+	}
+}
+
 // A stop ends the lines that !more asked for, and what came between them and the
 // lines of an answer is told apart by names.
 func TestStopEndsMore(t *testing.T) {
@@ -175,13 +208,16 @@ func TestAnswersThatTakeTurns(t *testing.T) {
 	if a, o := b.ch.Asker(asked.MessageID), b.ch.Asker(other.MessageID); a == "" || a == o {
 		t.Errorf("Asker = %q and %q, want two people", a, o)
 	}
-	pieces := b.ch.Split(asked.Key, "Look:\n```\nfor {\n}\n```\nThat is all.")
+	long := strings.TrimSpace(strings.Repeat("long ", 90))
+	pieces := b.ch.Split(asked.Key, "Look:\n```\nfor {\n}\n```\n"+long+"\nThat is all.")
 	var joined []bool
+	before := ""
 	for i, piece := range pieces {
-		joined = append(joined, b.ch.Continues(piece))
+		joined = append(joined, b.ch.Continues(before, piece))
+		before = piece
 		say(asked, piece, i > 0)
 	}
-	if diff := cmp.Diff([]bool{false, true, true, true, true, false}, joined); diff != "" {
+	if diff := cmp.Diff([]bool{false, true, true, true, true, false, true, false}, joined); diff != "" {
 		t.Errorf("Continues (-want +got):\n%s", diff)
 	}
 	say(other, "of course", false)
@@ -190,7 +226,7 @@ func TestAnswersThatTakeTurns(t *testing.T) {
 	// What the gateway knows nothing of came between.
 	say(other, "too", false)
 	say(asked, "The last one.", true)
-	want := []string{"anna: Look:", "```", "for {", "}", "```", "That is all.", "bob: of course", "anna: One more thing.", "And another.", "bob: too", "anna: The last one."}
+	want := []string{"anna: Look:", "```", "for {", "}", "```", pieces[5], pieces[6], "That is all.", "bob: of course", "anna: One more thing.", "And another.", "bob: too", "anna: The last one."}
 	if diff := cmp.Diff(want, anna.WaitHeard("dragoman", "#go", len(want))); diff != "" {
 		t.Errorf("the room heard (-want +got):\n%s", diff)
 	}

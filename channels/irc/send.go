@@ -76,9 +76,9 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	rest, isRest := strings.CutPrefix(strings.TrimPrefix(m.Text, repeatMark), restMark)
+	left, isRest := strings.CutPrefix(strings.TrimPrefix(m.Text, repeatMark), restMark)
 	if isRest {
-		m.Text = hint(rest)
+		m.Text = hint(left)
 	}
 	release, err := s.takeWord(ctx, r)
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		c.loops.said(loopKey(m.Key, m.ReplyTo))
 	}
 	if isRest {
-		c.rests.keep(m.Key.Chat(), rest)
+		c.rests.keep(m.Key.Chat(), rest{c.Asker(m.ReplyTo), left})
 	}
 	return channels.Receipt{}, nil
 }

@@ -13,3 +13,6 @@ func (o *Outcomes) Wait(ctx context.Context, id string) (bool, error) { return o
 
 // Rounds is the order in which answers take turns.
 var Rounds = rounds
+
+// Said is what went out last.
+type Said = said

@@ -40,13 +40,12 @@ func (g *Gateway) interleave(k channels.Key, list []sessions.Delivery) []session
 	if iv == nil || slices.ContainsFunc(list, func(d sessions.Delivery) bool { return d.NotBefore.After(now) }) {
 		return list
 	}
-	who, said := g.underway.speaker(k)
-	return rounds(list, iv, who, said)
+	return rounds(list, iv, g.underway.lastSaid(k))
 }
 
 // rounds is list with a few pieces of each person's answers in turn, whose order
-// among themselves stays. The last said pieces that went out were for who.
-func rounds(list []sessions.Delivery, iv channels.Interleaver, who string, said int) []sessions.Delivery {
+// among themselves stays.
+func rounds(list []sessions.Delivery, iv channels.Interleaver, last said) []sessions.Delivery {
 	var order []string
 	lanes := map[string][]sessions.Delivery{}
 	for _, d := range list {
@@ -56,21 +55,21 @@ func rounds(list []sessions.Delivery, iv channels.Interleaver, who string, said 
 		}
 		lanes[asker] = append(lanes[asker], d)
 	}
-	first := slices.Index(order, who)
+	first := slices.Index(order, last.who)
 	if first < 0 {
 		// Nothing was said, or we have started again, maybe in the middle of something.
-		said, first = 0, max(0, slices.IndexFunc(order, func(asker string) bool {
-			return wasUncertain(lanes[asker][0]) || iv.Continues(lanes[asker][0].Text)
+		last, first = said{}, max(0, slices.IndexFunc(order, func(asker string) bool {
+			return wasUncertain(lanes[asker][0]) || iv.Continues("", lanes[asker][0].Text)
 		}))
 	}
 	order = slices.Concat(order[first:], order[:first])
 	out := make([]sessions.Delivery, 0, len(list))
-	for ; len(order) > 0; said = 0 {
+	for ; len(order) > 0; last = (said{}) {
 		asker := order[0]
 		lane := lanes[asker]
-		for len(lane) > 0 && (said < inRound || len(lane) == 1 || iv.Continues(lane[0].Text)) {
-			out, lane = append(out, lane[0]), lane[1:]
-			said++
+		for len(lane) > 0 && (last.pieces < inRound || len(lane) == 1 || iv.Continues(last.text, lane[0].Text)) {
+			out = append(out, lane[0])
+			last.pieces, last.text, lane = last.pieces+1, lane[0].Text, lane[1:]
 		}
 		order, lanes[asker] = order[1:], lane
 		if len(lane) > 0 {

@@ -19,9 +19,12 @@ import (
 // crowded is a paced network on which answers take turns in the chat 1.
 type crowded struct{ paced }
 
-func (crowded) Interleaves(k channels.Key) bool      { return k.Chat() == "1" }
-func (crowded) Asker(replyTo string) string          { return strings.TrimRight(replyTo, "0123456789") }
-func (crowded) Continues(piece string) bool          { return strings.HasPrefix(piece, "code ") }
+func (crowded) Interleaves(k channels.Key) bool { return k.Chat() == "1" }
+func (crowded) Asker(replyTo string) string { return strings.TrimRight(replyTo, "0123456789") }
+
+func (crowded) Continues(before, piece string) bool {
+	return strings.HasPrefix(piece, "code ") || strings.HasSuffix(before, "…")
+}
 func (crowded) Pause(channels.Inbound) time.Duration { return time.Second }
 
 // startRoom starts a world with a room whose answers have n lines each.
@@ -101,7 +104,7 @@ func TestRoundsAfterARestart(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, d := range gateway.Rounds(queued(strings.Fields(tt.list)...), byLetter{}, "", 0) {
+			for _, d := range gateway.Rounds(queued(strings.Fields(tt.list)...), byLetter{}, gateway.Said{}) {
 				got = append(got, d.Text)
 			}
 			if want := strings.Fields(tt.want); !slices.Equal(got, want) {
@@ -114,8 +117,8 @@ func TestRoundsAfterARestart(t *testing.T) {
 // byLetter is a network whose messages name who wrote them.
 type byLetter struct{ crowded }
 
-func (byLetter) Asker(replyTo string) string { return replyTo }
-func (byLetter) Continues(piece string) bool { return strings.HasPrefix(piece, "code") }
+func (byLetter) Asker(replyTo string) string    { return replyTo }
+func (byLetter) Continues(_, piece string) bool { return strings.HasPrefix(piece, "code") }
 
 // lines answers with the question and a number, n times.
 func lines(question string, n int) (all []string) {
@@ -163,7 +166,7 @@ func TestTurnsKeepCodeTogether(t *testing.T) {
 			if inputs(in) == "b" {
 				return strings.Join(lines("b", 5), "\n"), nil
 			}
-			return "a 1\na 2\na 3\ncode 1\ncode 2\na 4\na 5", nil
+			return "a 1\na 2\na…\na 3\ncode 1\ncode 2\na 4\na 5", nil
 		}
 		fail := failing(1, &channels.NotSent{Err: errors.New("refused")})
 		w.net.failWith(func(m channels.Outbound) error {
@@ -173,10 +176,10 @@ func TestTurnsKeepCodeTogether(t *testing.T) {
 			return nil
 		})
 		w.asks("anna", "a")
-		time.Sleep(time.Second)
+		time.Sleep(5 * time.Second) // in the middle of the line that was cut
 		w.asks("bob", "b")
 		time.Sleep(2 * time.Minute)
-		w.wantShown("a 1", "+a 2", "+a 3", "+code 1", "+code 2", "b 1", "a 4", "+a 5", "b 2", "+b 3", "+b 4", "+b 5")
+		w.wantShown("a 1", "+a 2", "+a…", "+a 3", "+code 1", "+code 2", "b 1", "a 4", "+a 5", "b 2", "+b 3", "+b 4", "+b 5")
 	})
 }
 

@@ -24,10 +24,16 @@ type underway struct {
 type outgoing struct {
 	answers map[int64]*leaving // by Created of their pieces: they were stored in one commit
 	latest  int64              // that of the piece that went out last
-	who     string             // whom that was for
-	said    int                // how many pieces for them went out one after the other
+	said    said               // what went out last, but for replies to commands
 	urgent  []int64            // Seqs of replies to commands
 	last    string             // the text that an answer of the model ends with
+}
+
+// said is what went out last in a chat.
+type said struct {
+	who    string // whom it was for; see [Gateway.asker]
+	pieces int    // how many for them, one after the other
+	text   string // of the last of them
 }
 
 // leaving is an answer that is going out.
@@ -151,15 +157,14 @@ func (u *underway) end(k channels.Key, who string, seq int64) bool {
 	return len(all) > 0
 }
 
-// speaker is whom what went out last in k was for, and how many pieces for them
-// went out one after the other.
-func (u *underway) speaker(k channels.Key) (who string, said int) {
+// lastSaid is what went out last in k.
+func (u *underway) lastSaid(k channels.Key) said {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if o := u.chats[k]; o != nil {
-		who, said = o.who, o.said
+		return o.said
 	}
-	return who, said
+	return said{}
 }
 
 // sent notes that the network has d.
@@ -217,10 +222,10 @@ func (u *underway) ended(d sessions.Delivery, arrived bool) {
 	if i := slices.Index(o.urgent, d.Seq); i >= 0 {
 		o.urgent = slices.Delete(o.urgent, i, i+1)
 	} else if a := o.answers[answer]; a != nil {
-		if a.begun = a.begun || arrived; o.who != a.who {
-			o.who, o.said = a.who, 0
+		if a.begun = a.begun || arrived; o.said.who != a.who {
+			o.said = said{who: a.who}
 		}
-		if o.said++; !a.left {
+		if o.said.pieces, o.said.text = o.said.pieces+1, d.Text; !a.left {
 			delete(o.answers, answer)
 		}
 	}
