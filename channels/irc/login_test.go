@@ -226,6 +226,7 @@ func TestNickServInOtherWords(t *testing.T) {
 			o := quick(addr)
 			o.Channels = []string{"#go"}
 			o.NickServ = irc.NickServ{User: "dragoman", Password: "pw"}
+			log := logTo(&o)
 			b := run(t, o)
 			if !srv.WaitHeard("dragoman", "PRIVMSG NickServ", 1, time.Minute) {
 				t.Fatal("it does not identify")
@@ -235,6 +236,9 @@ func TestNickServInOtherWords(t *testing.T) {
 			b.waitConnected()
 			if took := time.Since(began); took > 6*time.Second {
 				t.Errorf("it went on %s after the services knew it, want at once", took)
+			}
+			if !strings.Contains(log.String(), "logged_in=true") {
+				t.Errorf("the log says %q, want that it is logged in", log)
 			}
 		})
 	}

@@ -123,7 +123,7 @@ type Agent struct {
 
 // Queue says what happens to messages that come while an answer is written.
 type Queue struct {
-	Mode            string `yaml:"mode" doc:"What happens to messages that arrive during an answer. collect: they are answered together in the next turn. each: one by one. steer: they join the running turn. interrupt: the turn starts over with them."`
+	Mode            string `yaml:"mode" doc:"What happens to messages that arrive during an answer. collect: they are answered together in the next turn (in a channel of IRC, those of each person). each: one by one. steer: they join the running turn. interrupt: the turn starts over with them."`
 	MaxWaiting      int    `yaml:"max_waiting" doc:"Maximum waiting messages of one chat. When it is reached, people are told."`
 	MaxMessageBytes Size   `yaml:"max_message_bytes" doc:"Maximum size of one message. A longer one is refused with a reply."`
 	RatePerMinute   int    `yaml:"rate_per_minute" doc:"Maximum messages from one person in a minute; 0 turns the limit off."`

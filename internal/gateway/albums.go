@@ -122,6 +122,9 @@ func (g *Gateway) pending(ctx context.Context, c sessions.Claim) (sessions.Pendi
 	if err != nil {
 		return p, fmt.Errorf("read the inbox of %s: %w", c.Key, err)
 	}
+	if g.opts.Queue == Collect && p.Turn == "" {
+		p = g.ofOneAsker(c.Key, p)
+	}
 	if g.opts.Queue == Each && p.Turn == "" && len(p.Messages) > 1 {
 		n := g.albums.together(c.Key, p.Messages)
 		p.More += len(p.Messages) - n

@@ -79,6 +79,19 @@ func rounds(list []sessions.Delivery, iv channels.Interleaver, last said) []sess
 	return out
 }
 
+// ofOneAsker is p, what waits in k, without the messages of others than the first
+// one's author, if answers in k take turns: each of them gets an answer.
+func (g *Gateway) ofOneAsker(k channels.Key, p sessions.Pending) sessions.Pending {
+	iv := g.interleaver(k)
+	if iv == nil || len(p.Messages) == 0 {
+		return p
+	}
+	all, first := len(p.Messages), iv.Asker(p.Messages[0].Inbound.MessageID)
+	p.Messages = slices.DeleteFunc(p.Messages, func(w sessions.Waiting) bool { return iv.Asker(w.Inbound.MessageID) != first })
+	p.More += all - len(p.Messages)
+	return p
+}
+
 // mayBegin reports whether a turn of c can begin before what waits in the
 // outbox is out: its answer then takes turns with that.
 func (g *Gateway) mayBegin(ctx context.Context, c sessions.Claim) bool {

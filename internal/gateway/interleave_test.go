@@ -20,7 +20,7 @@ import (
 type crowded struct{ paced }
 
 func (crowded) Interleaves(k channels.Key) bool { return k.Chat() == "1" }
-func (crowded) Asker(replyTo string) string { return strings.TrimRight(replyTo, "0123456789") }
+func (crowded) Asker(replyTo string) string     { return strings.TrimRight(replyTo, "0123456789") }
 
 func (crowded) Continues(before, piece string) bool {
 	return strings.HasPrefix(piece, "code ") || strings.HasSuffix(before, "…")
@@ -126,6 +126,26 @@ func lines(question string, n int) (all []string) {
 		all = append(all, fmt.Sprint(question, " ", i+1))
 	}
 	return all
+}
+
+// Messages that wait are answered together, but not those of different people
+// whose answers take turns: each of them gets an answer.
+func TestEveryAskerGetsAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := startRoom(t, 1)
+		quick := w.agent.run
+		w.agent.run = func(ctx context.Context, in agent.Turn) (string, error) {
+			time.Sleep(10 * time.Second)
+			return quick(ctx, in)
+		}
+		w.asks("anna", "a")
+		time.Sleep(time.Second)
+		w.asks("bob", "b")
+		w.asks("anna", "c")
+		w.asks("bob", "d")
+		time.Sleep(2 * time.Minute)
+		w.wantShown("a 1", "b | d 1", "c 1")
+	})
 }
 
 // While the model thinks about the next question the rest of an answer goes on
