@@ -104,7 +104,7 @@ func (d appDaemon) migrate(ctx context.Context, cfg *config.Config, from, to str
 	m, err := app.Migrate(ctx, cfg, places[0], places[1], d.caller(), tell)
 	return migrated{
 		From: m.From.String(), To: m.To.String(), Counts: m.Counts, Equal: err == nil, Again: m.Again, Aside: m.Aside,
-		NotCopied: m.NotCopied, Advice: m.To.Advice(cfg),
+		Advice: m.To.Advice(cfg),
 	}, err
 }
 

@@ -5,7 +5,6 @@ import (
 	"syscall"
 	"time"
 
-	"dragoman/internal/app"
 	"dragoman/sessions/exchange"
 )
 
@@ -26,9 +25,6 @@ type migrated struct {
 	Again bool `json:"again,omitempty"`
 	// Aside is where an empty store is now that was in the way.
 	Aside string `json:"aside,omitempty"`
-	// NotCopied counts the conversations whose documents have more fields of
-	// others than can be kept.
-	NotCopied app.Uncarried `json:"not_copied,omitzero"`
 	// Advice says how to use the copy.
 	Advice string `json:"-"`
 }
@@ -52,9 +48,6 @@ func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
 	e.say("Copied from %s\n    to %s\n", oneLine(got.From), oneLine(got.To))
 	e.say("  %s\n", got.Counts)
 	e.say("Both were read again and compared, record by record and message by message. They are equal.")
-	if n := got.NotCopied; n != (app.Uncarried{}) {
-		e.say("Not copied, because only the old documents have it: fields that Dragoman does not know, in %s, that are longer than 64 KiB together or stand beside a queue that has no conversation.", count(n.Fields, "conversation", "conversations"))
-	}
 	e.say("The old store is unchanged; remove it when you no longer need it.")
 	if got.Again {
 		e.say("An earlier migration was interrupted; its incomplete copy was replaced.")

@@ -25,12 +25,7 @@ type Migrated struct {
 	Again bool
 	// Aside is where the empty store is now that was at To, or "".
 	Aside string
-	// NotCopied is what the copy lacks because no store but From has it.
-	NotCopied Uncarried
 }
-
-// Uncarried counts conversations of which a copy does not have all.
-type Uncarried = file.Uncarried
 
 // draftSuffix is what a copy that is not finished adds to the name of its
 // place.
@@ -75,11 +70,6 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to StoreLocation, wh
 	}
 	if err := removeDraft(draft.Path); err != nil {
 		return m, err
-	}
-	if from.Type == "file" {
-		if m.NotCopied, err = file.FindUncarried(from.Path); err != nil {
-			return m, fmt.Errorf("app: %w", err)
-		}
 	}
 	if m.Counts, err = copyStore(ctx, from, draft, tell); err != nil {
 		var differs *exchange.Difference

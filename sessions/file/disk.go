@@ -80,8 +80,7 @@ var lockSeed = maphash.MakeSeed()
 // docState is what the next writing of a document has to know of the last.
 type docState struct {
 	lsn      int64
-	archived int64   // bytes of the archive that belong to it
-	extra    foreign // of the document
+	archived int64 // bytes of the archive that belong to it
 }
 
 var _ memory.Disk = (*disk)(nil)

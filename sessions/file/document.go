@@ -30,9 +30,8 @@ type document struct {
 	Messages []message `json:"messages"`
 	documentRest
 
-	// inline are the fields of others that are kept in the settings of Head,
-	// as they stand in the document; extra those that are kept nowhere else.
-	inline, extra foreign
+	// theirs are the fields of others, which the settings of Head keep.
+	theirs foreign
 }
 
 // documentTop stands before the messages.
@@ -66,7 +65,7 @@ type documentRest struct {
 }
 
 func newDocument(h memory.Head, c memory.Content, st docState) *document {
-	d := &document{documentTop: documentTop{Format: documentFormat, Key: h.Key}, Messages: mapped(c.Messages, newMessage), extra: st.extra}
+	d := &document{documentTop: documentTop{Format: documentFormat, Key: h.Key}, Messages: mapped(c.Messages, newMessage)}
 	d.documentRest = documentRest{
 		Waiting: c.In, Deliveries: c.Out, Journals: mappedJournals(c.Journals, newStep), Summaries: c.Summaries,
 		Head: h, LSN: st.lsn, ArchiveBytes: st.archived,
@@ -98,13 +97,13 @@ func (d *document) content() memory.Content {
 	}
 }
 
-func (d *document) state() docState { return docState{d.LSN, d.ArchiveBytes, d.extra} }
+func (d *document) state() docState { return docState{d.LSN, d.ArchiveBytes} }
 
 // encode writes d with indents and without escapes that only HTML needs.
 func (d *document) encode() ([]byte, error) {
 	d.Sum = ""
 	data, err := pretty(d.shown())
-	data = d.extra.behind(d.inline.behind(data))
+	data = d.theirs.behind(data)
 	return foreign(sumOf(data)).behind(data), err
 }
 
@@ -212,7 +211,7 @@ func parseDocument(data []byte) (*document, error) {
 	case d.ArchiveBytes < 0 || d.LSN < 0:
 		return nil, errors.New("it has a size that cannot be")
 	}
-	d.edited(theirs, theirs != nil && untouched(data))
+	d.edited(theirs)
 	return d, checkContent(d.Key, d.Head, d.content())
 }
 
@@ -227,17 +226,17 @@ func formatIn(data []byte) (format int) {
 
 // edited takes over what may be changed by hand: the title, the metadata and
 // the fields of others beside the messages count, and only those.
-func (d *document) edited(theirs map[string]json.RawMessage, untouched bool) {
+func (d *document) edited(theirs map[string]json.RawMessage) {
 	v := d.Head.Conversation
 	if v == nil {
-		d.extra = foreignText(theirs)
 		return
 	}
 	d.Title = rules.Text(d.Title)
 	v.Title = d.Title
-	stored := v.Settings
 	v.Settings.Metadata = d.Metadata
-	d.extra = keepForeign(&v.Settings, theirs, rules.Foreign(stored), untouched)
+	if theirs != nil {
+		rules.SetForeign(&v.Settings, merge(theirs, rules.Foreign(v.Settings), sessions.FieldsName))
+	}
 	v.Settings = rules.Settings(v.Settings)
 	d.Metadata = v.Settings.Metadata
 }

@@ -12,17 +12,10 @@ import (
 )
 
 // foreign are fields at the top of a document that we do not know, as an
-// indented JSON object, or "": other programs may have written them. They stay,
-// behind our own, for as long as the conversation does. It is text so that
-// states of documents can be compared.
+// indented JSON object, or "": other programs may have written them. They stay
+// in the settings of the conversation for as long as it does, and are shown
+// behind our own.
 type foreign string
-
-// fieldsMost is how many bytes of such fields may be new in a document for
-// them to be kept in the settings of the conversation, with which they reach
-// every store, every list and every commit of it. If there are more, none of
-// the new ones is: they stay in the document alone, and together they stay too
-// long whatever else becomes of the settings.
-const fieldsMost = 64 << 10
 
 var (
 	documentNames = rules.NamesOf[document]()
@@ -78,56 +71,18 @@ func merge(there, kept map[string]json.RawMessage, under string) map[string]json
 	return all
 }
 
-// keepForeign puts the fields that stand at the top of a document into the
-// settings, and returns those that it does not: they stay in the document alone.
-// Those that were stored there stay, however long they are; if all others are
-// too long together, none of them comes to it. In a document that nobody edited
-// nothing is new.
-func keepForeign(s *sessions.Settings, fields, stored map[string]json.RawMessage, untouched bool) (alone foreign) {
-	kept, fresh := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	for name, v := range rules.Fields(fields) {
-		if bytes.Equal(rules.JSON(stored[name]), v) {
-			kept[name] = v
-		} else {
-			fresh[name] = v
+// showForeign puts the fields that the settings keep where they stood: at the
+// top. Those with a name of ours cannot stand there.
+func (d *document) showForeign(s *sessions.Settings) {
+	kept, top := rules.Foreign(*s), map[string]json.RawMessage{}
+	for name, v := range kept {
+		if !documentNames[name] {
+			top[name] = v
+			delete(kept, name)
 		}
 	}
-	if untouched || length(fresh) > fieldsMost {
-		alone = foreignText(fresh)
-	} else {
-		maps.Copy(kept, fresh)
-	}
-	if len(kept) > 0 {
-		rules.SetForeign(s, merge(kept, rules.Foreign(*s), sessions.FieldsName))
-	}
-	return alone
-}
-
-// showForeign puts the fields that the settings keep where they stood: at the
-// top. Those with a name of ours, or of one that the document alone has, cannot
-// stand there.
-func (d *document) showForeign(s *sessions.Settings) {
-	kept := rules.Foreign(*s)
-	top := maps.Clone(kept)
-	maps.DeleteFunc(top, func(name string, _ json.RawMessage) bool { return documentNames[name] })
-	var alone map[string]json.RawMessage
-	_ = json.Unmarshal([]byte(d.extra), &alone) // "" has none
-	maps.DeleteFunc(top, func(name string, _ json.RawMessage) bool { return alone[name] != nil })
-	if len(top) == 0 {
-		return
-	}
-	maps.DeleteFunc(kept, func(name string, _ json.RawMessage) bool { return top[name] != nil })
 	rules.SetForeign(s, kept)
-	d.inline = foreignText(top)
-}
-
-// length is how many bytes clean fields take in a document, without what
-// stands between them.
-func length(fields map[string]json.RawMessage) (n int) {
-	for name, v := range fields {
-		n += len(name) + len(readable(v)) + len(`"":,`)
-	}
-	return n
+	d.theirs = foreignText(top)
 }
 
 // foreignText writes fields as they stand in a document.

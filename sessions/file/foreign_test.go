@@ -30,9 +30,6 @@ var theirs = []struct{ at, with, reads string }{
 	{`"role": "user",`, `"role": "user", "mood": "g<o>d", "Content": "other letters",`, `"Content":"other letters","mood":"g<o>d"}`},
 }
 
-// longFields is more than is kept with every commit.
-var longFields = `"endless": "` + strings.Repeat("more ", 20<<10) + `"`
-
 // foreignDocument is a closed store with fields of others in a document.
 func foreignDocument(t *testing.T) *place {
 	t.Helper()
@@ -134,69 +131,32 @@ func TestForeignFieldsThatClash(t *testing.T) {
 	}
 }
 
-// What is too long to be kept with every commit stays in the document alone.
-func TestLongForeignFields(t *testing.T) {
-	p := newPlace(t)
-	s := p.open(t)
-	withCall(t, s, "x:1")
-	must(t, s.Close())
-	long := strings.Repeat("long ", 1<<20)
-	his := long[:1<<20]
-	edit(t, p, "conversations/x_1.json", `"format": 2,`, `"format": 2, "mine": "`+long+`",`)
-	edit(t, p, "conversations/x_1.json", `"role": "user",`, `"role": "user", "his": "`+his+`",`)
-	s = p.open(t)
-	say(t, s, "x:1", "new", "more")
-	c, err := s.Conversation(t.Context(), key("x:1"))
-	must(t, err)
-	ms, err := s.Messages(t.Context(), key("x:1"), 0, 1)
-	must(t, err)
-	if c.Metadata != nil || len(ms[0].Extra["his"]) != len(his)+2 {
-		t.Errorf("%d settings, %d bytes of the message", len(c.Metadata), len(ms[0].Extra["his"]))
-	}
-	for range 2 {
-		must(t, s.Close())
-		s = p.open(t)
-	}
-	text := read(t, p.path("conversations/x_1.json"))
-	if !bytes.Contains(text, []byte(`"mine": "`+long+`"`)) || !bytes.Contains(text, []byte(`"his": "`+his+`"`)) {
-		t.Errorf("they are not all there, in %d bytes", len(text))
-	}
-}
-
 // What others wrote goes with what it belongs to.
 func TestForeignFieldsAreErased(t *testing.T) {
 	for name, tt := range map[string]struct {
 		do   func(*testing.T, *file.Store)
 		gone string
-		long bool // those at the top are more than settings keep
 	}{
-		"delete":    {func(t *testing.T, s *file.Store) { must(t, s.Delete(t.Context(), key("x:1"))) }, "zeta mood", false},
-		"delete it": {func(t *testing.T, s *file.Store) { must(t, s.Delete(t.Context(), key("x:1"))) }, "zeta endless mood", true},
+		"delete": {func(t *testing.T, s *file.Store) { must(t, s.Delete(t.Context(), key("x:1"))) }, "zeta mood"},
 		"expire": {func(t *testing.T, s *file.Store) {
 			_, err := s.Expire(t.Context(), time.Now().Add(time.Hour), 9)
 			must(t, err)
-		}, "zeta mood", false},
+		}, "zeta mood"},
 		"erase": {func(t *testing.T, s *file.Store) {
 			_, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{key("x:1")}})
 			must(t, err)
-		}, "zeta mood", false},
+		}, "zeta mood"},
 		"erase a person": {func(t *testing.T, s *file.Store) {
 			_, err := s.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "42"}}})
 			must(t, err)
-		}, "zeta endless", true},
+		}, "zeta"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := foreignDocument(t)
-			if tt.long {
-				edit(t, p, "conversations/x_1.json", `"format": 2,`, `"format": 2, `+longFields+`,`)
-			}
 			s := p.open(t)
 			say(t, s, "x:1", "one", "written anew")
 			say(t, s, "x:2", "other", "stays")
 			must(t, file.Settle(s))
-			if tt.long != bytes.Contains(read(t, p.path("conversations/x_1.json")), []byte(longFields)) {
-				t.Fatal("the long field is not where it was put")
-			}
 			tt.do(t, s)
 			if !strings.HasPrefix(name, "erase") { // the log follows
 				must(t, file.Checkpoint(s))

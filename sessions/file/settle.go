@@ -149,8 +149,7 @@ func (d *disk) write(head memory.Head, content memory.Content, changes []change,
 		return st, err
 	}
 	if slices.ContainsFunc(changes, func(c change) bool { return c.Anew || c.Gone }) {
-		// What others wrote into the document may tell of what is gone.
-		st.archived, st.extra, err = 0, "", replace(d.archivePath(k), lines)
+		st.archived, err = 0, replace(d.archivePath(k), lines)
 	} else {
 		err = appendAt(d.archivePath(k), st.archived, lines)
 	}
