@@ -301,6 +301,14 @@ function answer() {
   element.draw = (text) => rendered.update(text);
   element.refresh = (item) => {
     element.draw(item.text);
+    element.said = item.text;
+    if (!item.failed && !element.querySelector(".take")) {
+      const take = document.createElement("button");
+      take.type = "button";
+      take.className = "take copy";
+      take.textContent = "Copy";
+      element.append(take);
+    }
     if (!item.failed || element.classList.contains("failed")) return;
     element.classList.add("failed");
     const retry = document.createElement("button");
@@ -355,17 +363,18 @@ function label(text) {
   return span;
 }
 
-// copy puts a code block's text on the clipboard; on plain http the modern way
-// is closed, and the old one must do.
+// copy puts a code block's text, or an answer's as it was written, on the
+// clipboard; on plain http the modern way is closed, and the old one must do.
 async function copy(button) {
   if (!button) return;
-  const code = button.closest(".block").querySelector("code");
+  const code = button.closest(".block")?.querySelector("code");
+  const answer = button.closest("li");
   let done = false;
   try {
-    await navigator.clipboard.writeText(code.textContent);
+    await navigator.clipboard.writeText(code ? code.textContent : answer.said);
     done = true;
   } catch {
-    getSelection().selectAllChildren(code);
+    getSelection().selectAllChildren(code ?? answer.querySelector(".text"));
     done = document.execCommand("copy");
   }
   button.textContent = done ? "Copied" : "Press Ctrl+C";
