@@ -99,7 +99,7 @@ func (a *attendant) run(ctx context.Context) {
 
 // ends reports whether the turn is over: what is left to deliver goes out after
 // it.
-func (a *attendant) ends() bool {
+func (a *attendant) ends(int) bool {
 	select {
 	case <-a.quit:
 		return true

@@ -22,10 +22,10 @@ const (
 var errReread = errors.New("the outbox has to be read again")
 
 // deliver sends what the claim's outbox holds, in order. It returns when the
-// outbox is empty or its head is not due, or between two deliveries when enough
-// says so. Only replies to commands overtake what comes before them, and answers
+// outbox is empty or its head is not due, or before a delivery when enough says
+// so about how many are left. Only replies to commands overtake what comes before them, and answers
 // to different people that take turns.
-func (g *Gateway) deliver(ctx context.Context, c sessions.Claim, enough func() bool) error {
+func (g *Gateway) deliver(ctx context.Context, c sessions.Claim, enough func(left int) bool) error {
 	for {
 		most := g.underway.most(c.Key)
 		if g.interleaver(c.Key) != nil {
@@ -41,7 +41,7 @@ func (g *Gateway) deliver(ctx context.Context, c sessions.Claim, enough func() b
 			if reread = g.underway.overtaken(d); reread {
 				break
 			}
-			if enough() || d.NotBefore.After(g.opts.Now()) && !g.underway.unwanted(d) {
+			if enough(len(list)-i) || d.NotBefore.After(g.opts.Now()) && !g.underway.unwanted(d) {
 				return nil
 			}
 			g.underway.begins(d, g.asker(d.Key, d.ReplyTo), list[i+1:])

@@ -12,6 +12,10 @@ import (
 // somebody else's turn.
 const inRound = 3
 
+// mostLeaving is how many pieces wait in an outbox at most when a turn begins
+// before all of them are out.
+const mostLeaving = 50
+
 // interleaver is how the answers in k take turns, or nil if they do not.
 func (g *Gateway) interleaver(k channels.Key) channels.Interleaver {
 	b := g.bindings[k.Channel()]
@@ -92,10 +96,10 @@ func (g *Gateway) ofOneAsker(k channels.Key, p sessions.Pending) sessions.Pendin
 	return p
 }
 
-// mayBegin reports whether a turn of c can begin before what waits in the
-// outbox is out: its answer then takes turns with that.
-func (g *Gateway) mayBegin(ctx context.Context, c sessions.Claim) bool {
-	if g.interleaver(c.Key) == nil || g.busy.closed() || g.albums.wait(c.Key, g.opts.Now()) > 0 {
+// mayBegin reports whether a turn of c can begin before the pieces that are left
+// in the outbox are out: its answer then takes turns with them.
+func (g *Gateway) mayBegin(ctx context.Context, c sessions.Claim, left int) bool {
+	if left > mostLeaving || g.interleaver(c.Key) == nil || g.busy.closed() || g.albums.wait(c.Key, g.opts.Now()) > 0 {
 		return false
 	}
 	if !g.turns.TryAcquire(1) {

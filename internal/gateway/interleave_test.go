@@ -148,6 +148,26 @@ func TestEveryAskerGetsAnAnswer(t *testing.T) {
 	})
 }
 
+// A room that asks faster than it can be told does not get ever longer delays:
+// when much waits to go out the next turn waits too.
+func TestTurnsWaitForALongOutbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := startRoom(t, 30)
+		for _, who := range []string{"anna", "bob", "carol"} {
+			w.asks(who, who)
+			time.Sleep(3 * time.Second)
+		}
+		time.Sleep(3 * time.Second)
+		if n := w.agent.count(); n != 2 {
+			t.Errorf("%d turns ran while two long answers go out, want 2", n)
+		}
+		time.Sleep(5 * time.Minute)
+		if got := w.shown(); len(got) != 90 || w.agent.count() != 3 {
+			t.Errorf("%d lines of %d answers went out, want 90 of 3", len(got), w.agent.count())
+		}
+	})
+}
+
 // While the model thinks about the next question the rest of an answer goes on
 // leaving; what a command answers still overtakes it.
 func TestAnAnswerLeavesBesideATurn(t *testing.T) {

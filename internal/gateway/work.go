@@ -42,7 +42,7 @@ func (g *Gateway) handle(ctx context.Context, c sessions.Claim) (err error) {
 // the gateway drains: a turn that has ended is delivered, but none is begun.
 func (g *Gateway) work(ctx context.Context, c sessions.Claim) (again bool, err error) {
 	for {
-		if err := g.deliver(ctx, c, func() bool { return g.mayBegin(ctx, c) }); err != nil {
+		if err := g.deliver(ctx, c, func(left int) bool { return g.mayBegin(ctx, c, left) }); err != nil {
 			return false, err
 		}
 		if g.busy.closed() {

@@ -39,7 +39,7 @@ func TestAnswersInAChannelTakeTurns(t *testing.T) {
     nick: dragoman
     channels: ["#go"]
     allow: ["chat:#go"]
-    flood: {burst: 1, every: 500ms}`, server.Addr())})
+    flood: {burst: 1, every: 800ms}`, server.Addr())})
 	d := h.start()
 	anna.Say("#go", "dragoman: tell me a long story")
 	anna.WaitHeard("dragoman", "#go", 1)
