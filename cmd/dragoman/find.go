@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
+	"dragoman/channels"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
 )
@@ -101,15 +101,8 @@ type sessionsGenerationsCmd struct {
 }
 
 func (k *sessionsGenerationsCmd) Run(e *env, c *cli) error {
-	key, err := e.parseKey(k.Key)
-	if err != nil {
-		return err
-	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+	return e.withKey(c, k.Key, func(ctx context.Context, a *httpapi.Client, key channels.Key) error {
 		all, err := a.Generations(ctx, key)
-		if errors.Is(err, sessions.ErrNotFound) {
-			return e.noConversation(key)
-		}
 		if err != nil {
 			return err
 		}

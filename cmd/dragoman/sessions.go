@@ -47,23 +47,31 @@ func (e *env) parseKey(s string) (channels.Key, error) {
 	return key, nil
 }
 
+// withKey runs a verb about the conversation that text names. The verb returns
+// sessions.ErrNotFound where there is none.
+func (e *env) withKey(c *cli, text string, verb func(context.Context, *httpapi.Client, channels.Key) error) error {
+	key, err := e.parseKey(text)
+	if err != nil {
+		return err
+	}
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		err := verb(ctx, a, key)
+		if errors.Is(err, sessions.ErrNotFound) {
+			return e.noConversation(key)
+		}
+		return err
+	})
+}
+
 type sessionsRenameCmd struct {
 	keyArg
 	Title []string `arg:"" help:"The new title; an empty one removes it."`
 }
 
 func (k *sessionsRenameCmd) Run(e *env, c *cli) error {
-	key, err := e.parseKey(k.Key)
-	if err != nil {
-		return err
-	}
 	title := strings.Join(k.Title, " ")
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		err := a.Rename(ctx, key, title)
-		if errors.Is(err, sessions.ErrNotFound) {
-			return e.noConversation(key)
-		}
-		if err != nil {
+	return e.withKey(c, k.Key, func(ctx context.Context, a *httpapi.Client, key channels.Key) error {
+		if err := a.Rename(ctx, key, title); err != nil {
 			return err
 		}
 		if strings.TrimSpace(title) == "" {
@@ -81,19 +89,11 @@ type sessionsDeleteCmd struct {
 }
 
 func (k *sessionsDeleteCmd) Run(e *env, c *cli) error {
-	key, err := e.parseKey(k.Key)
-	if err != nil {
-		return err
-	}
-	if err := e.confirm(k.Yes, fmt.Sprintf("Delete all that was said in %s, for good?", key)); err != nil {
-		return err
-	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		err := a.Delete(ctx, key)
-		if errors.Is(err, sessions.ErrNotFound) {
-			return e.noConversation(key)
+	return e.withKey(c, k.Key, func(ctx context.Context, a *httpapi.Client, key channels.Key) error {
+		if err := e.confirm(k.Yes, fmt.Sprintf("Delete all that was said in %s, for good?", key)); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := a.Delete(ctx, key); err != nil {
 			return err
 		}
 		e.say("%s was deleted.", key)

@@ -191,18 +191,14 @@ func (k *sessionsJoinCmd) Run(e *env, c *cli) error {
 	case from.Channel() != to.Channel():
 		return &usageError{fmt.Sprintf("%s and %s are of two channels; only conversations of one channel can be joined", oneLine(from.String()), oneLine(to.String()))}
 	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		_, err := a.Conversation(ctx, from)
-		if err == nil {
-			if err := e.confirm(k.Yes, fmt.Sprintf("Put all of %s before what was said in %s, for good?", oneLine(from.String()), oneLine(to.String()))); err != nil {
-				return err
-			}
-			err = a.Join(ctx, from, to)
+	return e.withKey(c, k.From, func(ctx context.Context, a *httpapi.Client, from channels.Key) error {
+		if _, err := a.Conversation(ctx, from); err != nil {
+			return err
 		}
-		if errors.Is(err, sessions.ErrNotFound) {
-			return e.noConversation(from)
+		if err := e.confirm(k.Yes, fmt.Sprintf("Put all of %s before what was said in %s, for good?", oneLine(from.String()), oneLine(to.String()))); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := a.Join(ctx, from, to); err != nil {
 			return err
 		}
 		e.say("%s is part of %s now.", from, to)

@@ -21,22 +21,19 @@ type sessionsShowCmd struct {
 }
 
 func (k *sessionsShowCmd) Run(e *env, c *cli) error {
-	key, err := e.parseKey(k.Key)
-	if err != nil {
-		return err
-	}
 	if k.Last < 0 {
 		return &usageError{"--last wants 0 or more"}
 	}
-	b := httpapi.Bounds{}
+	var b httpapi.Bounds
+	var err error
 	if b.After, err = borderFlag("--after", k.After); err != nil {
 		return err
 	}
 	if b.Before, err = borderFlag("--before", k.Before); err != nil {
 		return err
 	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		s, err := e.readShown(ctx, a, key, b, k.Last)
+	return e.withKey(c, k.Key, func(ctx context.Context, a *httpapi.Client, key channels.Key) error {
+		s, err := readShown(ctx, a, key, b, k.Last)
 		if err != nil {
 			return err
 		}
@@ -61,15 +58,12 @@ type view struct {
 
 // readShown reads messages of key within bounds, and what is known of the
 // whole: the last of them, or if there is an After the first. All if most is 0.
-func (e *env) readShown(ctx context.Context, a *httpapi.Client, key channels.Key, b httpapi.Bounds, most int) (s view, err error) {
+func readShown(ctx context.Context, a *httpapi.Client, key channels.Key, b httpapi.Bounds, most int) (s view, err error) {
 	if s.now, err = a.Running(ctx, key); err != nil { // first: what is committed after that is in the transcript
 		return s, err
 	}
 	s.head, err = a.Conversation(ctx, key)
-	if errors.Is(err, sessions.ErrNotFound) {
-		if s.now.Turn == "" {
-			return s, e.noConversation(key)
-		}
+	if errors.Is(err, sessions.ErrNotFound) && s.now.Turn != "" {
 		s.head, err = sessions.Conversation{Key: key}, nil // its very first turn
 	}
 	if err != nil {

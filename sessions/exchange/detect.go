@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
 // skipBOM passes over the mark that some editors put before UTF-8.
@@ -73,12 +76,11 @@ func classify(line []byte) (Format, error) {
 	return JSON, nil
 }
 
+var recordNames = rules.NamesOf[sessions.Record]()
+
 func isRecord(fields map[string]json.RawMessage) bool {
 	for name, value := range fields {
-		switch name {
-		case "store", "conversation", "messages", "inbox", "outbox", "aside", "fact", "pairing", "job", "occurrence":
-			return len(value) > 0 && value[0] == '{'
-		}
+		return recordNames[name] && value[0] == '{'
 	}
 	return false
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -194,7 +195,8 @@ func (s *records) next() (sessions.Record, error) {
 		return rec, fmt.Errorf("exchange: read line %d: %w: the file holds more than one conversation, a key names only one", s.lines.number, ErrNoKey)
 	}
 	s.seen = k
-	return withKey(rec, s.key), nil
+	*keyIn(rec) = s.key
+	return rec, nil
 }
 
 // decodeRecord reads one record. Names that this version does not know are
@@ -220,32 +222,9 @@ func decodeRecord(line []byte) (rec sessions.Record, err error) {
 
 // parts counts what is set.
 func parts(r sessions.Record) (n int) {
-	for _, set := range []bool{
-		r.Store != nil, r.Conversation != nil, r.Messages != nil, r.Inbox != nil, r.Outbox != nil,
-		r.Quarantined != nil, r.Fact != nil, r.Pairing != nil, r.Job != nil, r.Occurrence != nil,
-	} {
-		if set {
-			n++
-		}
+	v := reflect.ValueOf(r)
+	for i := range v.NumField() {
+		n += one(!v.Field(i).IsNil())
 	}
 	return n
-}
-
-// withKey moves r to another key, without changing what r points to.
-func withKey(r sessions.Record, k channels.Key) sessions.Record {
-	switch {
-	case r.Conversation != nil:
-		c := *r.Conversation
-		c.Key, r.Conversation = k, &c
-	case r.Messages != nil:
-		m := *r.Messages
-		m.Key, r.Messages = k, &m
-	case r.Inbox != nil:
-		in := *r.Inbox
-		in.Inbound.Key, r.Inbox = k, &in
-	case r.Outbox != nil:
-		out := *r.Outbox
-		out.Key, r.Outbox = k, &out
-	}
-	return r
 }

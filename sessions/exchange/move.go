@@ -175,16 +175,24 @@ func placeOf(r sessions.Record) string {
 }
 
 // KeyOf is the conversation that r belongs to, and whether it belongs to one.
-func KeyOf(r sessions.Record) (channels.Key, bool) {
+func KeyOf(r sessions.Record) (k channels.Key, has bool) {
+	if in := keyIn(r); in != nil {
+		return *in, true
+	}
+	return k, false
+}
+
+// keyIn is where r has that key, or nil.
+func keyIn(r sessions.Record) *channels.Key {
 	switch {
 	case r.Conversation != nil:
-		return r.Conversation.Key, true
+		return &r.Conversation.Key
 	case r.Messages != nil:
-		return r.Messages.Key, true
+		return &r.Messages.Key
 	case r.Inbox != nil:
-		return r.Inbox.Inbound.Key, true
+		return &r.Inbox.Inbound.Key
 	case r.Outbox != nil:
-		return r.Outbox.Key, true
+		return &r.Outbox.Key
 	}
-	return channels.Key{}, false
+	return nil
 }

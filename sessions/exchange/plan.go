@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -34,16 +35,17 @@ type Plan struct {
 	// Notes are what was left out or changed inside of conversations.
 	Notes []string `json:"notes,omitempty"`
 
-	files []string
-	opts  Options
-	taken map[chosen]bool
+	opts   Options
+	chosen []chosen
 	// scattered: the records of a conversation do not follow one another.
 	scattered bool
 }
 
+// chosen is a file of which something is imported, be it only records that
+// belong to no conversation.
 type chosen struct {
 	file string
-	key  channels.Key
+	keys map[channels.Key]bool
 }
 
 // Survey reads everything at path, a file or the files of a folder, and
@@ -55,19 +57,19 @@ func Survey(ctx context.Context, path string, o Options, exists func(context.Con
 	if err != nil {
 		return nil, fmt.Errorf("exchange: open: %w", err)
 	}
-	p := &Plan{opts: o, taken: map[chosen]bool{}, files: []string{path}}
+	files := []string{path}
 	if info.IsDir() {
-		if p.files, err = candidates(path); err != nil {
+		if files, err = candidates(path); err != nil {
 			return nil, err
 		}
-		if len(p.files) == 0 {
+		if len(files) == 0 {
 			return nil, fmt.Errorf("exchange: open %s: no file in it could hold conversations (.json, .jsonl, .db)", path)
 		}
 	}
-	p.Files = len(p.files)
+	p := &Plan{opts: o, Files: len(files)}
 	owner := map[channels.Key]string{}
-	for _, file := range p.files {
-		items, err := p.survey(ctx, file)
+	for _, file := range files {
+		items, others, err := p.survey(ctx, file)
 		if err != nil && (!info.IsDir() || ctx.Err() != nil) {
 			return nil, err
 		}
@@ -75,6 +77,7 @@ func Survey(ctx context.Context, path string, o Options, exists func(context.Con
 			p.Items = append(p.Items, Item{File: file, LeftOut: err.Error()})
 			continue
 		}
+		c := chosen{file, map[channels.Key]bool{}}
 		for _, it := range items {
 			if other, ok := owner[it.Key]; ok {
 				it.LeftOut = "the same key as in " + other
@@ -84,33 +87,33 @@ func Survey(ctx context.Context, path string, o Options, exists func(context.Con
 				it.LeftOut = "there is a conversation with this key already, or what is left of one (dragoman sessions erase forgets it)"
 			} else {
 				owner[it.Key] = file
-				p.taken[chosen{file, it.Key}] = true
+				c.keys[it.Key] = true
 			}
 			p.Items = append(p.Items, it)
+		}
+		if p.Others += others; others+len(c.keys) > 0 {
+			p.chosen = append(p.chosen, c)
 		}
 	}
 	return p, nil
 }
 
 // survey reads one file to its end.
-func (p *Plan) survey(ctx context.Context, file string) (items []Item, err error) {
+func (p *Plan) survey(ctx context.Context, file string) (items []Item, others int, err error) {
 	r, err := Open(ctx, file, p.opts)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer r.Close()
-	at, headed, others := map[channels.Key]int{}, map[channels.Key]bool{}, 0
+	at, headed := map[channels.Key]int{}, map[channels.Key]bool{}
 	var before channels.Key
 	for {
 		rec, err := r.Next()
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			return nil, err
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return nil, 0, err
 		}
 		k, has := KeyOf(rec)
 		if !has {
@@ -126,7 +129,7 @@ func (p *Plan) survey(ctx context.Context, file string) (items []Item, err error
 		}
 		if rec.Conversation != nil {
 			if headed[k] {
-				return nil, fmt.Errorf("exchange: read %s: %w: it holds %s twice", file, ErrFormat, k)
+				return nil, 0, fmt.Errorf("exchange: read %s: %w: it holds %s twice", file, ErrFormat, k)
 			}
 			headed[k] = true
 			items[i].Summary = len(rec.Conversation.Summaries) > 0
@@ -138,11 +141,10 @@ func (p *Plan) survey(ctx context.Context, file string) (items []Item, err error
 			}
 		}
 	}
-	p.Others += others
 	for _, n := range r.Notes() {
 		p.Notes = append(p.Notes, file+": "+n)
 	}
-	return items, nil
+	return items, others, nil
 }
 
 // Count is how many conversations will be imported, and how many items are
@@ -162,53 +164,33 @@ func (p *Plan) Count() (imported, leftOut int) {
 // If a file is not any more what it was, that is an error. Done must be called.
 func (p *Plan) Records(ctx context.Context) (next func() (sessions.Record, error), done func()) {
 	var r *Reader
-	files := p.wanted()
+	rest := p.chosen
 	done = func() {
 		if r != nil {
 			_ = r.Close()
 			r = nil
 		}
 	}
-	next = func() (sessions.Record, error) {
+	next = func() (rec sessions.Record, err error) {
 		for {
 			if r == nil {
-				if len(files) == 0 {
-					return sessions.Record{}, io.EOF
+				if len(rest) == 0 {
+					return rec, io.EOF
 				}
-				var err error
-				if r, err = Open(ctx, files[0], p.opts); err != nil {
-					return sessions.Record{}, err
+				if r, err = Open(ctx, rest[0].file, p.opts); err != nil {
+					return rec, err
 				}
 			}
-			rec, err := r.Next()
+			rec, err = r.Next()
 			if err == io.EOF {
 				done()
-				files = files[1:]
+				rest = rest[1:]
 				continue
 			}
-			if err != nil {
+			if k, has := KeyOf(rec); err != nil || !has || rest[0].keys[k] {
 				return rec, err
-			}
-			if k, has := KeyOf(rec); !has || p.taken[chosen{files[0], k}] {
-				return rec, nil
 			}
 		}
 	}
 	return next, done
-}
-
-// wanted are the files of which something is imported, be it only records that
-// belong to no conversation, in order.
-func (p *Plan) wanted() (files []string) {
-	read, chosen := map[string]bool{}, map[string]bool{}
-	for _, it := range p.Items {
-		read[it.File] = true
-		chosen[it.File] = chosen[it.File] || it.LeftOut == ""
-	}
-	for _, file := range p.files {
-		if chosen[file] || !read[file] {
-			files = append(files, file)
-		}
-	}
-	return files
 }
