@@ -70,7 +70,7 @@ const (
 
 var _ channels.Presser = intake{}
 
-// Press is part of [channels.Presser].
+// Press does what a button stands for, and returns what to show where it does nothing.
 func (in intake) Press(ctx context.Context, m channels.Inbound) (say string, err error) {
 	verdict, err := in.g.mayTalk(ctx, in.b, m)
 	if err != nil {
@@ -98,7 +98,7 @@ func (in intake) Press(ctx context.Context, m channels.Inbound) (say string, err
 
 var _ channels.Opener = intake{}
 
-// Opened is part of [channels.Opener].
+// Opened makes what waits for k and its topics due: k takes messages again.
 func (in intake) Opened(ctx context.Context, k channels.Key) error {
 	items, err := in.g.store.ListQueue(ctx, wakeMost)
 	if err != nil {

@@ -49,37 +49,39 @@ type binding struct {
 	Binding
 	revive   chan struct{} // asks a channel that does not work to try at once
 	stranded stranded
-	mu       sync.Mutex
-	allow    map[string]bool
-	system   func(chat string, private bool) string
-	model    func(chat string) string
+	mu       sync.Mutex // of what follows, and of Allow, System and Model
 	shut     bool
 	status   channels.Status
 }
 
+// change calls f with a channel, under its lock.
+func (g *Gateway) change(channel string, f func(*binding)) {
+	if b := g.bindings[channel]; b != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		f(b)
+	}
+}
+
 // SetAllow replaces the allow list of a channel while the gateway runs.
 func (g *Gateway) SetAllow(channel string, allow []string) {
-	if b := g.bindings[channel]; b != nil {
-		b.setAllow(allow)
-	}
+	g.change(channel, func(b *binding) { b.Allow = allow })
 }
 
 // SetSystem replaces Binding.System of a channel while the gateway runs.
 func (g *Gateway) SetSystem(channel string, system func(chat string, private bool) string) {
-	if b := g.bindings[channel]; b != nil {
-		b.mu.Lock()
-		b.system = system
-		b.mu.Unlock()
-	}
+	g.change(channel, func(b *binding) { b.System = system })
 }
 
 // SetModel replaces Binding.Model of a channel while the gateway runs.
 func (g *Gateway) SetModel(channel string, model func(chat string) string) {
-	if b := g.bindings[channel]; b != nil {
-		b.mu.Lock()
-		b.model = model
-		b.mu.Unlock()
-	}
+	g.change(channel, func(b *binding) { b.Model = model })
+}
+
+// Shut closes a channel to everybody, paired people included, or opens it
+// again. What was accepted before is still answered.
+func (g *Gateway) Shut(channel string, shut bool) {
+	g.change(channel, func(b *binding) { b.shut = shut })
 }
 
 // withModel is h with the model that its channel has for k, if k has none of
@@ -90,7 +92,7 @@ func (g *Gateway) withModel(k channels.Key, h sessions.History) sessions.History
 		return h
 	}
 	b.mu.Lock()
-	model := b.model
+	model := b.Model
 	b.mu.Unlock()
 	if model != nil {
 		h.Settings.Model = model(k.Chat())
@@ -101,7 +103,7 @@ func (g *Gateway) withModel(k channels.Key, h sessions.History) sessions.History
 // systemFor is the channel's part of the system prompt in a chat.
 func (b *binding) systemFor(chat string, private bool) string {
 	b.mu.Lock()
-	system := b.system
+	system := b.System
 	b.mu.Unlock()
 	if system == nil {
 		return ""
@@ -122,30 +124,10 @@ func (r *run) system(ctx context.Context, newest *channels.Inbound) (string, err
 	return strings.TrimSpace(text + "\n\n" + known), nil
 }
 
-// Shut closes a channel to everybody, paired people included, or opens it
-// again. What was accepted before is still answered.
-func (g *Gateway) Shut(channel string, shut bool) {
-	if b := g.bindings[channel]; b != nil {
-		b.mu.Lock()
-		b.shut = shut
-		b.mu.Unlock()
-	}
-}
-
 func (b *binding) isShut() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.shut
-}
-
-func (b *binding) setAllow(allow []string) {
-	m := make(map[string]bool, len(allow))
-	for _, a := range allow {
-		m[a] = true
-	}
-	b.mu.Lock()
-	b.allow = m
-	b.mu.Unlock()
 }
 
 func (b *binding) current() channels.Status {
@@ -284,7 +266,7 @@ func (in intake) Quarantine(ctx context.Context, channel, id string, raw []byte,
 	return in.g.store.Quarantine(ctx, sessions.Quarantined{Channel: channel, ID: id, Raw: raw, Why: why.Error()})
 }
 
-// Resolve is part of [channels.Resolver].
+// Resolve drops what was quarantined under id: it was understood after all.
 func (in intake) Resolve(ctx context.Context, channel, id string) error {
 	if err := in.g.store.Resolve(ctx, channel, id); err != nil {
 		return fmt.Errorf("gateway: settle on %s: %w", channel, err)

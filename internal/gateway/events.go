@@ -79,7 +79,7 @@ func addUsage(e *event.Event, messages []sessions.Message) {
 
 var _ channels.Joiner = intake{}
 
-// Join is part of [channels.Joiner]. Both names must be the channel's own.
+// Join makes from a part of to. Both names must be the channel's own.
 func (in intake) Join(ctx context.Context, from, to channels.Key) error {
 	name := in.b.Channel.Name()
 	if from.Channel() != name || to.Channel() != name {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"dragoman/channels"
@@ -58,14 +59,8 @@ func (b *binding) allows(m channels.Inbound) bool {
 	defer b.mu.Unlock()
 	// A topic "chat:topic" belongs to its chat.
 	chat, _, _ := strings.Cut(m.Key.Chat(), ":")
-	if b.allow["*"] || b.allow["chat:"+m.Key.Chat()] || b.allow["chat:"+chat] {
-		return true
-	}
-	for _, id := range m.Sender.IDs {
-		// An adapter that has no id to give must not match an empty entry.
-		if id != "" && b.allow[id] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.Allow, func(who string) bool {
+		return who == "*" || who == "chat:"+m.Key.Chat() || who == "chat:"+chat ||
+			who != "" && slices.Contains(m.Sender.IDs, who) // an adapter may have no id to give
+	})
 }

@@ -115,8 +115,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		if g.bindings[name] != nil {
 			return nil, fmt.Errorf("gateway: two channels are called %q", name)
 		}
-		nb := &binding{Binding: b, system: b.System, model: b.Model, revive: make(chan struct{}, 1), stranded: newStranded(), status: channels.Status{State: channels.StateConnecting, Since: opts.Now()}}
-		nb.setAllow(b.Allow)
+		nb := &binding{Binding: b, revive: make(chan struct{}, 1), stranded: newStranded(), status: channels.Status{State: channels.StateConnecting, Since: opts.Now()}}
 		g.bindings[name] = nb
 		if c, ok := b.Channel.(channels.Commander); ok {
 			c.SetCommands(Commands())

@@ -164,12 +164,10 @@ func delay(base, most time.Duration, n int) time.Duration {
 
 // sleep waits for d; false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	}
 }

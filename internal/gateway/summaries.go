@@ -88,13 +88,7 @@ func (g *Gateway) answerAsker(ctx context.Context, asker channels.Inbound, text 
 	if h, err := g.store.History(ctx, asker.Key, sessions.HistoryLimit{Messages: 1}); err == nil && h.Generation == "" {
 		return
 	}
-	_, err := g.store.Accept(ctx, sessions.Entry{
-		Inbound: channels.Inbound{Key: asker.Key, ID: "compact:" + asker.ID, At: g.opts.Now()},
-		Origin:  sessions.OriginNotice, Answered: true, Replies: g.split(asker.Key, g.spell(asker.Key, text), asker),
-	})
-	if err != nil {
+	if err := g.notify(ctx, asker, "compact:"+asker.ID, g.spell(asker.Key, text)); err != nil {
 		g.log(asker.Key).Warn("the person is not told that the summary failed", "err", err)
-		return
 	}
-	g.live.kick(asker.Key)
 }

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"dragoman/agent"
-	"dragoman/channels"
-	"dragoman/sessions"
 )
 
 // sayWaiting is what a person reads once when the model gives no sign of life
@@ -35,17 +33,9 @@ func (r *run) notice(ctx context.Context, id, text string) {
 	r.mu.Lock()
 	newest := r.rows[len(r.rows)-1].Inbound
 	r.mu.Unlock()
-	_, err := r.g.store.Accept(ctx, sessions.Entry{
-		Inbound: channels.Inbound{Key: r.claim.Key, ID: id, At: r.g.opts.Now()},
-		Origin:  sessions.OriginNotice, Answered: true, Replies: r.g.split(r.claim.Key, text, newest),
-	})
-	if err != nil {
-		if ctx.Err() == nil {
-			r.g.log(r.claim.Key).Warn("the person is not told something", "turn", r.id, "notice", id, "err", err)
-		}
-		return
+	if err := r.g.notify(ctx, newest, id, text); err != nil && ctx.Err() == nil {
+		r.g.log(r.claim.Key).Warn("the person is not told something", "turn", r.id, "notice", id, "err", err)
 	}
-	r.g.live.kick(r.claim.Key)
 }
 
 // sayUnseen is what a person reads once in a conversation that has become too
