@@ -136,9 +136,6 @@ type Erased struct {
 	Pairings      int `json:"pairings"`
 	// Noted counts what channels kept in files of their own; a store has 0.
 	Noted int `json:"noted"`
-	// Copies are the copies of the whole store, from before a change of its
-	// form, that the store removed because they hold what was erased.
-	Copies []string `json:"copies,omitempty"`
 	// Files are the attachments that belonged to what was erased; the caller
 	// removes them.
 	Files []string `json:"files,omitempty"`
@@ -146,7 +143,7 @@ type Erased struct {
 
 // Empty reports whether nothing was there to take away.
 func (e Erased) Empty() bool {
-	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+e.Noted+len(e.Copies)+len(e.Files) == 0
+	return e.Conversations+e.Messages+e.Queued+e.Facts+e.Summaries+e.Pairings+e.Noted+len(e.Files) == 0
 }
 
 // Lifetime ends conversations, or makes one of two.

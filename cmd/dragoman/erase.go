@@ -60,9 +60,6 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 		if len(plan.Names) > 0 {
 			e.say("Removed, because nothing else was left of it: the name %s.", keyLine(plan.Names))
 		}
-		if len(got.Copies) > 0 {
-			e.say("Removed, because they are copies of the whole store:\n%s", pathLines(got.Copies))
-		}
 		return nil
 	})
 }

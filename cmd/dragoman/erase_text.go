@@ -10,7 +10,7 @@ import (
 
 // planText says what will be erased.
 func (e *env) planText(target string, p erasure.Plan) string {
-	return unfinishedText(p) + e.foundText(target, p) + copiesText(p) + elsewhereText(p)
+	return unfinishedText(p) + e.foundText(target, p) + elsewhereText(p)
 }
 
 func (e *env) foundText(target string, p erasure.Plan) string {
@@ -113,18 +113,6 @@ func (e *env) maybeText(p erasure.Plan) string {
 			count(m.Messages, "message", "messages"), where, count(m.Facts, "fact", "facts"), e.command("sessions erase", m.Person))
 	}
 	return b.String()
-}
-
-// copiesText names the copies of the store that are removed, one a line, or is "".
-func copiesText(p erasure.Plan) string {
-	if len(p.Copies) == 0 {
-		return ""
-	}
-	why := ""
-	if p.Empty() {
-		why = "A copy may hold what the store does not know any more, so it is an erasure all the same. "
-	}
-	return "\n" + why + "These copies of the whole store, from before a new version, are removed with all that they hold:\n" + pathLines(p.Copies)
 }
 
 // unfinishedText says that an erasure was cut off, or is "".

@@ -18,7 +18,7 @@ func auditLog(state *stateDir) erasure.Log { return erasure.Log{Path: state.file
 func newEraser(store sessions.Store, state *stateDir, used string, emit func(event.Event), room func() func()) *erasure.Eraser {
 	return erasure.New(erasure.Options{
 		Store: store, Log: auditLog(state), File: state.file(erasingName), FileName: media.Name, Room: room,
-		Beside: func() (copies, others []string, err error) { return besideStore(state.path, used) },
+		Beside: func() ([]string, error) { return besideStore(state.path, used) },
 		Gone: func(k channels.Key) {
 			emit(event.Event{Event: event.SessionDelete, At: time.Now(), Key: k, Why: "erased"})
 		},

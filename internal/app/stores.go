@@ -46,22 +46,19 @@ type storeType struct {
 	// damaged names the files within path that could not be read and were set
 	// aside. Nil: such a store is refused instead.
 	damaged func(path string) ([]string, error)
-	// copies lists what a change of the store's form left beside path. The
-	// store removes them when it erases. Nil: there are none.
-	copies func(path string) ([]string, error)
 }
 
 // storeTypes are all that this program can open.
 var storeTypes = map[string]storeType{
 	"sqlite": {databaseName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
 		return sqlite.Open(ctx, path, sqlite.Options{Logger: log})
-	}, sqlite.Look, sqlite.Newer, nil, sqlite.Copies},
+	}, sqlite.Look, sqlite.Newer, nil},
 	"file": {folderName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
 		return file.Open(ctx, path, file.Options{Logger: log})
-	}, file.Look, file.Newer, file.Damaged, file.Copies},
+	}, file.Look, file.Newer, file.Damaged},
 	"memory": {"", func(_ context.Context, _ string, log *slog.Logger) (sessions.Store, error) {
 		return memory.New(memory.Options{Logger: log}), nil
-	}, nil, nil, nil, nil},
+	}, nil, nil, nil},
 }
 
 // ParseLocation reads TYPE or TYPE:PATH. Without a path it is the place where the
@@ -204,21 +201,15 @@ func storeNames() (names []string) {
 }
 
 // besideStore lists what lies in the state directory and holds, or may hold,
-// conversations: copies of the store in use, which it removes when it erases,
-// and what it does not touch: the store that a migration was made from, what a
-// migration left or set aside, copies of a store of another type, views, and
-// states that a restore put beside this one. Views that nobody holds are whole
+// conversations, and that no erasure touches: the store that a migration was made
+// from, what a migration left or set aside, copies of a store, views, and states
+// that a restore put beside this one. Views that nobody holds are whole
 // stores, too, and of no use: it removes them.
-func besideStore(stateDir, used string) (copies, others []string, err error) {
-	if t := storeTypes[used]; t.copies != nil {
-		if copies, err = t.copies(filepath.Join(stateDir, t.name)); err != nil {
-			return nil, nil, fmt.Errorf("app: %w", err)
-		}
-	}
+func besideStore(stateDir, used string) (others []string, err error) {
 	sweepViews(stateDir, 0)
 	entries, err := os.ReadDir(stateDir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("app: %w", err)
+		return nil, fmt.Errorf("app: %w", err)
 	}
 	for _, e := range entries {
 		if path := filepath.Join(stateDir, e.Name()); strings.HasPrefix(e.Name(), viewPrefix) && !emptyFolder(path) {
@@ -229,10 +220,10 @@ func besideStore(stateDir, used string) (copies, others []string, err error) {
 			if t.name == "" || !ok || rest == "" && kind == used || rest != "" && (rest[0] != '.' || slices.Contains(companions, rest)) {
 				continue
 			}
-			if path := filepath.Join(stateDir, e.Name()); !emptyFolder(path) && !slices.Contains(copies, path) {
+			if path := filepath.Join(stateDir, e.Name()); !emptyFolder(path) {
 				others = append(others, path)
 			}
 		}
 	}
-	return copies, append(others, besideRestored(realPath(stateDir))...), nil
+	return append(others, besideRestored(realPath(stateDir))...), nil
 }

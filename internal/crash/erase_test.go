@@ -69,7 +69,7 @@ func (h *eraseHouse) must(err error) {
 // fill puts the person into transcripts, a summary, queues, memory, pairings,
 // files, what was set aside, and a copy of the whole store.
 func (h *eraseHouse) fill() {
-	s, path := openStore(h.t, h.state, h.store)
+	s, _ := openStore(h.t, h.state, h.store)
 	records := h.records()
 	i := 0
 	_, err := s.Restore(h.t.Context(), func() (sessions.Record, error) {
@@ -81,9 +81,6 @@ func (h *eraseHouse) fill() {
 	})
 	h.must(err)
 	h.must(s.Close())
-	if h.store == "sqlite" {
-		h.must(os.WriteFile(path+".before-v2", []byte(saidWord), 0o600))
-	}
 }
 
 // fillDevice makes a device file, as a WhatsApp channel leaves it that is not

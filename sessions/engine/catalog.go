@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -190,23 +189,4 @@ func (s *Store) eachHead(ctx context.Context, f func(rows.Head) error) error {
 		}
 	}
 	return err
-}
-
-// Writers lists who wrote on a channel: see sessions.Directory.
-func (s *Store) Writers(ctx context.Context, channel string) ([]sessions.Writer, error) {
-	list, err := s.back.Writers(ctx, channel)
-	return list, s.wrap("writers", err)
-}
-
-// FactScopes lists those that have facts: see sessions.Directory.
-func (s *Store) FactScopes(ctx context.Context, prefix string) (list []string, err error) {
-	for r, err := range s.back.Records(ctx, factsOf("")) {
-		if err != nil {
-			return nil, s.wrap("scopes", err)
-		}
-		if scope := r.Fact.Scope; strings.HasPrefix(scope, prefix) && (len(list) == 0 || list[len(list)-1] != scope) {
-			list = append(list, scope)
-		}
-	}
-	return list, nil
 }

@@ -49,10 +49,9 @@ type Options struct {
 	// FileName is the name under which the i-th attachment of a message is
 	// stored, once it is fetched. Nil: attachments are not stored.
 	FileName func(m channels.Inbound, i int) string
-	// Beside lists what else in the store's folder may hold conversations: copies
-	// of the store, which an erasure removes, and other stores, which it does not
-	// touch. Nil: there is nothing.
-	Beside func() (copies, others []string, err error)
+	// Beside lists what else in the store's folder may hold conversations, which
+	// an erasure does not touch. Nil: there is nothing.
+	Beside func() ([]string, error)
 	// Room makes room on a disk that may be full; the function that it returns
 	// gives the room back. Nil: there is no more room than there is.
 	Room func() (back func())

@@ -49,9 +49,7 @@ type cutting struct {
 	erasure.Store
 	before, after error
 	saw           func()
-	// copies of the store lie beside it and go; more is what only an erasure finds.
-	copies []string
-	more   sessions.Erased
+	more          sessions.Erased // what only an erasure finds
 }
 
 func (c *cutting) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
@@ -60,7 +58,6 @@ func (c *cutting) Erase(ctx context.Context, e sessions.Erasure) (got sessions.E
 	}
 	if c.before == nil {
 		got, err = c.Store.Erase(ctx, e)
-		got.Copies, c.copies = c.copies, nil
 		got.Noted, c.more = c.more.Noted, sessions.Erased{}
 	}
 	return got, errors.Join(c.before, err, c.after)
@@ -74,7 +71,6 @@ func erasing(t *testing.T) (e *erasure.Eraser, s *cutting, states func() string,
 	s = &cutting{Store: filled(t)}
 	e = erasure.New(erasure.Options{
 		Store: s, Log: erasure.Log{Path: audit, Now: now}, File: file, Now: now,
-		Beside: func() (copies, others []string, err error) { return s.copies, nil, nil },
 	})
 	return e, s, func() string {
 		data, err := os.ReadFile(audit)
@@ -117,34 +113,31 @@ func TestEraseIsNotedBefore(t *testing.T) {
 }
 
 // Of a key that the store does not know nothing is touched, and nothing written.
-// But a copy of the store may hold it still, and the notes of a channel: then it
-// is an erasure like any other, with both lines.
+// But the notes of a channel may hold it still: then it is an erasure like any
+// other, with both lines.
 func TestEraseOfTheUnknown(t *testing.T) {
 	unknown := sessions.Erasure{Keys: []channels.Key{channels.MustKey("telegram:404")}, Senders: []sessions.Sender{{Channel: "telegram", ID: "404"}}}
 	for _, test := range []struct {
 		name      string
-		copies    []string
 		more      sessions.Erased
 		cut       error
 		meanwhile string
 		want      string
 	}{
-		{"known nowhere", nil, sessions.Erased{}, nil, "", ""},
-		{"a copy", []string{"dragoman.db.before-v2"}, sessions.Erased{}, nil, "begun", "begun, done"},
-		{"a copy, cut off", []string{"dragoman.db.before-v2"}, sessions.Erased{}, errors.New("disk trouble"), "begun", "begun, files left, done"},
-		{"notes of a channel", nil, sessions.Erased{Noted: 2}, nil, "", "begun, done"},
-		{"notes of a channel, cut off", nil, sessions.Erased{Noted: 2}, errors.New("disk trouble"), "", "begun, files left, done"},
+		{"known nowhere", sessions.Erased{}, nil, "", ""},
+		{"notes of a channel", sessions.Erased{Noted: 2}, nil, "", "begun, done"},
+		{"notes of a channel, cut off", sessions.Erased{Noted: 2}, errors.New("disk trouble"), "", "begun, files left, done"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e, s, states, file := erasing(t)
-			s.copies, s.more, s.after = test.copies, test.more, test.cut
+			s.more, s.after = test.more, test.cut
 			s.saw = func() {
 				if got := states(); got != test.meanwhile {
 					t.Errorf("the audit log says %q while the store erases, want %q", got, test.meanwhile)
 				}
 			}
 			got, err := e.Erase(t.Context(), unknown)
-			if known := test.want != ""; errors.Is(err, sessions.ErrNotFound) == known || known && test.cut == nil && (err != nil || !slices.Equal(got.Copies, test.copies)) {
+			if known := test.want != ""; errors.Is(err, sessions.ErrNotFound) == known || known && test.cut == nil && err != nil {
 				t.Errorf("Erase = %+v, %v", got, err)
 			}
 			s.saw, s.after = nil, nil

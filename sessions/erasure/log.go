@@ -61,13 +61,12 @@ type counts struct {
 	Pairings      int `json:"pairings"`
 	Noted         int `json:"noted"`
 	Files         int `json:"files"`
-	Copies        int `json:"copies,omitempty"` // of the whole store
 }
 
 func countsOf(e sessions.Erased) *counts {
 	return &counts{
 		Conversations: e.Conversations, Messages: e.Messages, Queued: e.Queued, Facts: e.Facts, Summaries: e.Summaries,
-		Pairings: e.Pairings, Noted: e.Noted, Files: len(e.Files), Copies: len(e.Copies),
+		Pairings: e.Pairings, Noted: e.Noted, Files: len(e.Files),
 	}
 }
 

@@ -28,8 +28,6 @@ type Plan struct {
 	// Unfinished is when an erasure began that was cut off. It is finished before
 	// this one.
 	Unfinished time.Time `json:"unfinished,omitzero"`
-	// Copies of the whole store are removed by every erasure.
-	Copies []string `json:"copies,omitempty"`
 	// Elsewhere are stores that are not in use, in which nothing is erased.
 	Elsewhere []string `json:"elsewhere,omitempty"`
 }
@@ -83,7 +81,7 @@ func (e *Eraser) Plan(ctx context.Context, target channels.Key, onlyConversation
 		p.Unfinished = before.At
 	}
 	if e.Beside != nil {
-		p.Copies, p.Elsewhere, err = e.Beside()
+		p.Elsewhere, err = e.Beside()
 	}
 	return p, err
 }

@@ -12,9 +12,7 @@ import (
 
 // survey notes in i whether the store knows anything of what is to be erased,
 // which conversations will be deleted, and the files of people's messages, whose
-// names are lost with the messages. Copies of the store are removed by every
-// erasure, because they may hold what the store has forgotten: where there are
-// any, there is something to do.
+// names are lost with the messages.
 func (e *Eraser) survey(ctx context.Context, i *intention) error {
 	what := &i.Erasure
 	mine := newSubject(*what)
@@ -51,12 +49,7 @@ func (e *Eraser) survey(ctx context.Context, i *intention) error {
 		}
 		i.Logged = facts > 0
 	}
-	if e.Beside == nil {
-		return nil
-	}
-	copies, _, err := e.Beside()
-	i.Logged = i.Logged || len(copies) > 0
-	return err
+	return nil
 }
 
 // wroteIn are the conversations in which one of senders wrote something that is

@@ -40,7 +40,6 @@ type disk struct {
 	lsn     int64 // of the last commit
 	epoch   int64 // lives so far
 	heads   map[channels.Key]memory.Head
-	writers map[channels.Key]*heard
 	// pending are the changes that are in the log and not in a document yet.
 	pending map[channels.Key][]change
 	since   map[channels.Key]time.Time // the first of them was made
@@ -125,7 +124,6 @@ func (d *disk) note(e entry, now time.Time) {
 			}
 			d.pending[k] = append(d.pending[k], change{e.LSN, ch})
 			d.stale = d.stale || ch.Deleted
-			d.hear(ch)
 			if ch.Gone {
 				delete(d.heads, k)
 			} else {

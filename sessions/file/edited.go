@@ -24,7 +24,6 @@ func (d *disk) takeEdits(doc *document) error {
 	if err != nil || untouched(data) {
 		return removed(err)
 	}
-	d.unheard(doc.Key) // a name may have been changed
 	a, err := readArchive(d.archivePath(doc.Key), doc.ArchiveBytes)
 	if errors.Is(err, errDamaged) {
 		return nil // it is mended when it is needed, and the document counts

@@ -34,9 +34,6 @@
 //     middle of the log, of which everything that can be read is kept.
 //   - An archive is gone: the start says how many messages went with it, and
 //     begins it anew with those that the document shows.
-//   - The store is of a former format: a copy of it is put beside it before
-//     anything is written. If that fails, Open does, and the store stays as it
-//     was.
 //   - Another process has the store open: Open says so.
 //   - The folder holds something else, and no store: Open says so and leaves it
 //     as it is.

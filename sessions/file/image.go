@@ -154,11 +154,9 @@ func (d *disk) replay(common *commonFile, index *indexFile, seen *memory.SeenIDs
 	d.lsn, d.seen, d.fresh = max(common.LSN, index.LSN), index.Seen, nil
 	d.pending, d.since = map[channels.Key][]change{}, map[channels.Key]time.Time{}
 	d.heads = make(map[channels.Key]memory.Head, len(index.Conversations))
-	d.writers = make(map[channels.Key]*heard, len(index.Conversations))
 	d.based = make(map[channels.Key]bool, len(index.Conversations))
 	for _, h := range index.Conversations {
 		d.heads[h.Key], d.based[h.Key] = h.Head, true
-		d.recall(h.Key, h.Writers)
 	}
 	epoch, now := common.Epoch, d.now()
 	merge := newMerger(&common.Common)

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/sessions"
 	"dragoman/sessions/memory"
 )
 
@@ -47,8 +46,6 @@ type indexHead struct {
 	// is looked at when the store opens.
 	Bytes   int64     `json:"bytes"`
 	Changed time.Time `json:"changed"`
-	// Writers are those who wrote in it, without the key. Nil: see its files.
-	Writers []sessions.Writer `json:"writers,omitzero"`
 }
 
 // seenRow remembers an accepted message: memory.SeenRow bytes in a file.
@@ -99,11 +96,7 @@ func (d *disk) writeIndex(c cut) error {
 			}
 			return err
 		}
-		head := indexHead{Head: h, Bytes: info.Size(), Changed: info.ModTime().UTC()}
-		if list, known := c.writers[h.Key]; known {
-			head.Writers = indexed(list)
-		}
-		index.Conversations = append(index.Conversations, head)
+		index.Conversations = append(index.Conversations, indexHead{Head: h, Bytes: info.Size(), Changed: info.ModTime().UTC()})
 	}
 	data, err := index.encode()
 	if err == nil {

@@ -27,9 +27,6 @@ func Look(dir string) (found bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("file: look into a folder: %w", err)
 	}
-	if isFormer(dir) {
-		return false, fmt.Errorf("file: look into %s: %w: it is the copy of one from before a change of the format; to use it copy it to another name", dir, ErrForeign)
-	}
 	if !info.IsDir() {
 		return false, fmt.Errorf("file: look into %s: %w: it is not a folder", dir, ErrForeign)
 	}

@@ -56,8 +56,7 @@ func (m *merger) place(f sessions.FactRecord, at int) {
 func (m *merger) add(ch memory.Common) {
 	c := m.into
 	c.Name, c.Prefix = ch.Name, ch.Prefix
-	c.LastIn, c.LastOut = max(c.LastIn, ch.LastIn), max(c.LastOut, ch.LastOut)
-	c.LastFact, c.Updates = max(c.LastFact, ch.LastFact), max(c.Updates, ch.Updates)
+	c.LastOut, c.LastFact = max(c.LastOut, ch.LastOut), max(c.LastFact, ch.LastFact)
 	if ch.Days != nil {
 		c.Days = ch.Days
 	}

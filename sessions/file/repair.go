@@ -105,7 +105,6 @@ func (d *disk) store(head memory.Head, all memory.Content, st docState) (*docume
 		return nil, err
 	}
 	d.setState(head.Key, st)
-	d.unheard(head.Key)
 	return doc, syncDir(filepath.Dir(d.documentPath(head.Key)))
 }
 

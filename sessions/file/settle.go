@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/sessions"
 	"dragoman/sessions/memory"
 )
 
@@ -203,12 +202,10 @@ func (s *Store) checkpoint(ctx context.Context) error {
 type cut struct {
 	common memory.Common
 	heads  []memory.Head
-	// writers are those of the conversations of which they are known.
-	writers map[channels.Key][]sessions.Writer
-	fresh   []seenRow
-	lsn     int64
-	images  int  // how often everything was read
-	stale   bool // the log tells of what was deleted
+	fresh  []seenRow
+	lsn    int64
+	images int  // how often everything was read
+	stale  bool // the log tells of what was deleted
 }
 
 // cut begins a new file of the log and takes what the files before it tell of.
@@ -217,7 +214,7 @@ func (s *Store) cut() (c cut, err error) {
 	common, err2 := s.Store.Survey(func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		c = cut{heads: slices.Collect(maps.Values(d.heads)), writers: d.heardAll(), fresh: slices.Clone(d.fresh), lsn: d.lsn, images: d.images, stale: d.stale}
+		c = cut{heads: slices.Collect(maps.Values(d.heads)), fresh: slices.Clone(d.fresh), lsn: d.lsn, images: d.images, stale: d.stale}
 		if err = d.journal.begin(d.lsn + 1); err == nil {
 			d.stale = false
 		}

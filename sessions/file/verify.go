@@ -152,7 +152,6 @@ func (d *disk) missing(k channels.Key) error {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		delete(d.heads, k)
-		delete(d.writers, k)
 		return nil
 	}
 	return d.check(k)
@@ -189,7 +188,6 @@ func (d *disk) adopt(sub, name string, seen *memory.SeenIDs) error {
 	if err := d.takeEdits(doc); err != nil {
 		return err
 	}
-	d.unheard(k)
 	if _, newer := d.head(k); !newer {
 		d.mu.Lock()
 		d.heads[k] = doc.Head

@@ -48,7 +48,7 @@ func (b *backend) apply(changes rows.Changes) (done applied, err error) {
 	}
 	b.mark(&done, changes.Marks...)
 	done.Common.Name, done.Common.Prefix = b.restored, b.prefix
-	done.Common.LastIn, done.Common.LastOut, done.Common.LastFact, done.Common.Updates = b.lastIn, b.lastOut, b.lastFact, b.updates
+	done.Common.LastOut, done.Common.LastFact = b.lastOut, b.lastFact
 	return done, nil
 }
 
@@ -102,11 +102,6 @@ func (b *backend) applyChat(ch *rows.Chat, done *applied) ChatChange {
 		c.steps[st.Turn] = append(c.steps[st.Turn], st.Step)
 		x.Steps = append(x.Steps, TurnStep{st.Turn, st.Step})
 	}
-	if c.conv != nil {
-		b.ranked.put(c)
-	} else {
-		b.ranked.drop(c)
-	}
 	x.Head = c.head()
 	return x
 }
@@ -117,7 +112,6 @@ func (b *backend) remove(c *chat, done *applied) {
 		b.forget(r, done)
 	}
 	b.forgetGenerations(c)
-	b.ranked.drop(c)
 	delete(b.chats, c.key)
 }
 

@@ -15,7 +15,7 @@ import (
 func newChat(h Head) *chat {
 	c := &chat{key: h.Key, seq: h.Seq, msgSeq: h.MessageSeq, steps: map[string][]sessions.Step{}}
 	if v := h.Conversation; v != nil {
-		c.conv = &conversation{order: v.Order, generations: v.Generations, Conversation: rows.Conversation{
+		c.conv = &conversation{generations: v.Generations, Conversation: rows.Conversation{
 			From: v.From, Title: v.Title, Created: v.Created, Updated: v.Updated, Messages: v.Messages, Usage: v.Usage, Settings: v.Settings, Erasures: v.Erasures,
 		}}
 		if n := len(v.Generations); n > 0 {
@@ -29,7 +29,7 @@ func (c *chat) head() Head {
 	h := Head{Key: c.key, Seq: c.seq, MessageSeq: c.msgSeq, Open: c.open()}
 	if v := c.conv; v != nil {
 		h.Conversation = &ConvHead{
-			Title: v.Title, Created: rules.Time(v.Created), Updated: rules.Time(v.Updated), Order: v.order, From: v.From,
+			Title: v.Title, Created: rules.Time(v.Created), Updated: rules.Time(v.Updated), From: v.From,
 			Messages: v.Messages, Usage: v.Usage, Settings: rules.Settings(v.Settings), Erasures: v.Erasures, Generations: slices.Clone(v.generations),
 		}
 	}
@@ -252,7 +252,7 @@ func (c *chat) take(content Content) {
 }
 
 func rowOf(r InRow) *inRow {
-	return &inRow{r.ID, rows.In{
+	return &inRow{rows.In{
 		Seq: r.Seq, Rev: r.Rev, Inbound: r.Inbound, Origin: r.Origin, State: r.State, Turn: r.Turn,
 		Attempts: r.Attempts, Due: r.Due, Accepted: r.Accepted, Why: r.Why, Job: r.Job, JobDue: r.JobDue,
 	}}

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"context"
 	"time"
 
 	"dragoman/channels"
@@ -10,7 +9,7 @@ import (
 )
 
 // Disk keeps what a [Store] changes. The store calls one method at a time,
-// under its lock, except for Wipe, Moment, Writers, and a Content of all of a
+// under its lock, except for Wipe, Moment, and a Content of all of a
 // conversation, which come without the lock as well: what they wait for must
 // not hold up those that come under it.
 type Disk interface {
@@ -27,8 +26,6 @@ type Disk interface {
 	Wipe(keys []channels.Key) error
 	// Moment makes ready to read all that there was at one time.
 	Moment() Moment
-	// Writers lists who wrote on channel, as sessions.Directory has it.
-	Writers(ctx context.Context, channel string) ([]sessions.Writer, error)
 }
 
 // Moment is a [Disk] as it was. The store goes on meanwhile.
@@ -65,7 +62,6 @@ type ConvHead struct {
 	Title       string                `json:"title,omitempty"`
 	Created     time.Time             `json:"created"`
 	Updated     time.Time             `json:"updated"`
-	Order       int64                 `json:"order"`
 	From        int64                 `json:"from,omitempty"`
 	Messages    int                   `json:"message_count"`
 	Usage       sessions.Usage        `json:"usage,omitzero"`
@@ -75,10 +71,7 @@ type ConvHead struct {
 }
 
 // InRow is an inbox row. Its Steps are empty: journals are kept apart.
-type InRow struct {
-	ID int64 `json:"id"`
-	sessions.InboxRecord
-}
+type InRow struct{ sessions.InboxRecord }
 
 // Content is what is in memory of a key while it is used.
 type Content struct {
@@ -123,10 +116,8 @@ type Change struct {
 // after the step.
 type Common struct {
 	Name        string                `json:"name,omitempty"`
-	LastIn      int64                 `json:"last_in,omitempty"`
 	LastOut     int64                 `json:"last_out,omitempty"`
 	LastFact    int64                 `json:"last_fact,omitempty"`
-	Updates     int64                 `json:"updates,omitempty"`
 	Prefix      string                `json:"prefix,omitempty"`
 	Days        map[string]int64      `json:"days,omitempty"`
 	Pairings    *[]sessions.Pairing   `json:"pairings,omitempty"` // all of them
@@ -203,7 +194,6 @@ func (b *backend) setImage(img Image) error {
 	for _, h := range img.Heads {
 		c := newChat(h)
 		if st.chats[h.Key] = c; c.conv != nil {
-			st.ranked.put(c)
 			for _, g := range c.conv.generations {
 				st.begins[g.ID]++
 			}
@@ -222,7 +212,7 @@ func (b *backend) setImage(img Image) error {
 
 func (s *state) setCommon(c Common) {
 	s.restored, s.prefix = c.Name, c.Prefix
-	s.lastIn, s.lastOut, s.lastFact, s.updates = c.LastIn, c.LastOut, c.LastFact, c.Updates
+	s.lastOut, s.lastFact = c.LastOut, c.LastFact
 	if c.Days != nil {
 		s.days = c.Days
 	}

@@ -1,7 +1,6 @@
 package memory_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,11 +19,10 @@ type emptyDisk struct{}
 
 func (emptyDisk) Image() (memory.Image, error) { return memory.Image{}, nil }
 
-func (emptyDisk) Content(channels.Key, bool) (memory.Content, error)         { return memory.Content{}, nil }
-func (emptyDisk) Commit([]memory.Change) error                               { return nil }
-func (emptyDisk) Wipe([]channels.Key) error                                  { return nil }
-func (emptyDisk) Moment() memory.Moment                                      { return noMoment{} }
-func (emptyDisk) Writers(context.Context, string) ([]sessions.Writer, error) { return nil, nil }
+func (emptyDisk) Content(channels.Key, bool) (memory.Content, error) { return memory.Content{}, nil }
+func (emptyDisk) Commit([]memory.Change) error                       { return nil }
+func (emptyDisk) Wipe([]channels.Key) error                          { return nil }
+func (emptyDisk) Moment() memory.Moment                              { return noMoment{} }
 
 type noMoment struct{}
 

@@ -19,8 +19,7 @@ func (b *backend) putRows(c *chat, ch *rows.Chat, x *ChatChange, done *applied) 
 	for _, p := range ch.In {
 		r := c.row(p.Seq)
 		if r == nil {
-			r = &inRow{n: b.lastIn + 1}
-			b.lastIn++
+			r = &inRow{}
 			c.in = append(c.in, r)
 		}
 		was := r.Inbound
@@ -62,10 +61,6 @@ func (b *backend) putTranscript(c *chat, ch *rows.Chat, x *ChatChange) {
 		c.conv = &conversation{}
 	}
 	v := c.conv
-	if !v.Updated.Equal(ch.Conversation.Updated) || len(ch.Messages)+len(ch.Begun) > 0 {
-		b.updates++
-		v.order = b.updates
-	}
 	v.Conversation = *ch.Conversation
 	if ch.Anew {
 		b.forgetGenerations(c)
@@ -222,7 +217,7 @@ func (b *backend) put(r rows.Record, out *Common) (person bool) {
 }
 
 func (r *inRow) image() InRow {
-	return InRow{r.n, sessions.InboxRecord{
+	return InRow{sessions.InboxRecord{
 		Seq: r.Seq, Rev: r.Rev, Inbound: r.Inbound, Origin: r.Origin, State: r.State, Turn: r.Turn,
 		Attempts: r.Attempts, Due: rules.Time(r.Due), Accepted: rules.Time(r.Accepted), Why: r.Why, Job: r.Job, JobDue: r.JobDue,
 	}}

@@ -74,55 +74,41 @@ func (c *chat) reading() rows.Head {
 	return h
 }
 
-// Heads: see rows.Reader.
+// Heads: see rows.Reader. All of them are sorted each time.
 func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Cursor) iter.Seq2[rows.Head, error] {
-	return func(yield func(rows.Head, error) bool) {
-		// Nobody may change the ranking while it is gone through, and to copy all
-		// heads for the first fifty would take too long: so pages of them.
-		for size := 64; ; size *= 4 {
-			list, more, err := r.page(ctx, o, after, size)
-			if err != nil {
-				yield(rows.Head{}, err)
-				return
+	return stream(ctx, r, func() (list []rows.Head, err error) {
+		var all []*chat
+		for _, c := range r.b.chats {
+			if o == rows.ByKey || c.conv != nil && (after == nil || newestFirst(c.position(), *after) > 0) {
+				all = append(all, c)
 			}
-			for _, h := range list {
-				if !yield(h, nil) {
-					return
-				}
-			}
-			if !more {
-				return
-			}
-			last := list[len(list)-1]
-			after = &sessions.Cursor{Updated: rules.Time(last.Conversation.Updated), Key: last.Key}
 		}
-	}
+		slices.SortFunc(all, func(a, b *chat) int {
+			switch o {
+			case rows.ByKey:
+				return cmp.Compare(a.key.String(), b.key.String())
+			case rows.Oldest:
+				return newestFirst(b.position(), a.position())
+			}
+			return newestFirst(a.position(), b.position())
+		})
+		for _, c := range all {
+			list = append(list, c.reading())
+		}
+		return list, nil
+	})
 }
 
-// page reads heads after a place, at most size of them where places are known.
-func (r reader) page(ctx context.Context, o rows.Order, after *sessions.Cursor, size int) (list []rows.Head, more bool, err error) {
-	err = r.do(ctx, func() error {
-		switch o {
-		case rows.ByKey:
-			for _, c := range r.b.chats {
-				list = append(list, c.reading())
-			}
-			slices.SortFunc(list, func(a, b rows.Head) int { return cmp.Compare(a.Key.String(), b.Key.String()) })
-		case rows.Oldest:
-			for c := range r.b.ranked.oldest() {
-				list = append(list, c.reading())
-			}
-		default:
-			for c := range r.b.ranked.newest(after) {
-				if more = len(list) == size; more {
-					break
-				}
-				list = append(list, c.reading())
-			}
-		}
-		return nil
-	})
-	return list, more, err
+// position is that of c among the newest.
+func (c *chat) position() sessions.Cursor {
+	return sessions.Cursor{Updated: c.conv.Updated, Key: c.key}
+}
+
+func newestFirst(a, b sessions.Cursor) int {
+	if n := b.Updated.Compare(a.Updated); n != 0 {
+		return n
+	}
+	return cmp.Compare(a.Key.String(), b.Key.String())
 }
 
 // Inbox: see rows.Reader.

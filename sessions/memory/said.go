@@ -103,13 +103,12 @@ func (r reader) Scored(ctx context.Context, query []string, key channels.Key) it
 	return func(yield func(sessions.Found, error) bool) {
 		keys := []channels.Key{key}
 		if key.IsZero() {
-			heads, _, err := r.page(ctx, rows.ByKey, nil, 0)
-			if err != nil {
-				yield(sessions.Found{}, err)
-				return
-			}
 			keys = nil
-			for _, h := range heads {
+			for h, err := range r.Heads(ctx, rows.Newest, nil) {
+				if err != nil {
+					yield(sessions.Found{}, err)
+					return
+				}
 				keys = append(keys, h.Key)
 			}
 		}
@@ -125,44 +124,5 @@ func (r reader) Scored(ctx context.Context, query []string, key channels.Key) it
 				}
 			}
 		}
-	}
-}
-
-// Writers: see rows.Reader. A disk keeps its own list, since what was said is
-// not in memory; what is, may be newer.
-func (r reader) Writers(ctx context.Context, channel string) (list []sessions.Writer, err error) {
-	var all rules.Writers
-	err = r.do(ctx, func() error {
-		for k, c := range r.b.chats {
-			if k.Channel() == channel && (r.b.disk == nil || r.inside) {
-				c.writers(&all)
-			}
-		}
-		if r.b.disk != nil && !r.inside {
-			r.b.outside.Add(1)
-		}
-		return nil
-	})
-	if err != nil || r.b.disk == nil {
-		return rules.SortWriters(all.List()), err
-	}
-	if !r.inside {
-		defer r.b.outside.Done()
-		return r.b.disk.Writers(ctx, channel)
-	}
-	list, err = r.b.disk.Writers(ctx, channel)
-	return append(list, all.List()...), err
-}
-
-// writers adds those of c to all.
-func (c *chat) writers(all *rules.Writers) {
-	for _, r := range c.in {
-		all.Inbound(r.Inbound)
-	}
-	if c.conv == nil {
-		return
-	}
-	for _, m := range c.conv.messages {
-		all.Message(c.key, m)
 	}
 }

@@ -15,18 +15,15 @@ import (
 // state is everything that is stored.
 type state struct {
 	chats    map[channels.Key]*chat
-	ranked   ranking         // those of them with a conversation
 	seen     *SeenIDs        // the seq of what was accepted
 	erased   map[string]bool // marks
 	restored string          // the name of the store that this one was restored from
 	prefix   string          // of delivery ids
-	lastIn   int64           // number of the last inbox row
 	lastOut  int64
 	sent     idFilter // ids of deliveries; nil until a restore asks for them
 	asides   []*QuarantineRow
 	days     map[string]int64 // generations begun, by day
 	begins   map[string]int   // how often each id of a generation is there
-	updates  int64            // orders conversations that were changed at one time
 
 	due         map[string]time.Time // jobs
 	occurrences []*sessions.Occurrence
@@ -74,19 +71,14 @@ type chat struct {
 	read          bool // somebody asked for all of it
 	used          time.Time
 	touched       int64 // how often it changed
-	place         int   // in the ranking, from 1; 0 is none
 }
 
-// inRow is an inbox row and the number in its id.
-type inRow struct {
-	n int64
-	rows.In
-}
+// inRow is an inbox row.
+type inRow struct{ rows.In }
 
 // conversation is the transcript of a key.
 type conversation struct {
 	rows.Conversation
-	order       int64                 // grows with each update
 	messages    []sessions.Message    // all of them, or the newest if the chat is not whole
 	summaries   []sessions.Summary    // of the current generation
 	generations []sessions.Generation // without LastSeq
@@ -213,7 +205,7 @@ func (s *state) setOccurrence(o sessions.Occurrence) {
 // common is everything that belongs to no conversation.
 func (s *state) common() Common {
 	c := Common{
-		Name: s.restored, Prefix: s.prefix, LastIn: s.lastIn, LastOut: s.lastOut, LastFact: s.lastFact, Updates: s.updates,
+		Name: s.restored, Prefix: s.prefix, LastOut: s.lastOut, LastFact: s.lastFact,
 		Days: maps.Clone(s.days), Pairings: s.pairingList(), Due: maps.Clone(s.due), Erased: slices.Sorted(maps.Keys(s.erased)),
 	}
 	for _, scope := range slices.Sorted(maps.Keys(s.facts)) {

@@ -103,8 +103,6 @@ type Reader interface {
 	// conversations if key is zero. Of a message at least Seq and At are set; one
 	// with a Role is whole.
 	Scored(ctx context.Context, query []string, key channels.Key) iter.Seq2[sessions.Found, error]
-	// Writers is sessions.Directory's.
-	Writers(ctx context.Context, channel string) ([]sessions.Writer, error)
 }
 
 // Backend keeps rows and changes them.
@@ -141,5 +139,5 @@ type Backend interface {
 // Scrub no byte of what was deleted is left in them, freed pages and logs
 // included. keys are those that were erased.
 type Scrubber interface {
-	Scrub(ctx context.Context, keys []channels.Key) (copies []string, err error)
+	Scrub(ctx context.Context, keys []channels.Key) error
 }

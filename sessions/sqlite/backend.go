@@ -183,10 +183,8 @@ func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 // begin proves that the file can be written and starts a new range of epochs,
 // so that no claim of a former process is ever live again.
 func (s *backend) begin() (epoch int64, err error) {
-	for _, change := range append([]string{sweepsTable}, noWriterIndexes...) {
-		if err := s.writer.exec(change); err != nil {
-			return 0, err
-		}
+	if err := s.writer.exec(sweepsTable); err != nil {
+		return 0, err
 	}
 	if err := s.writer.column("conversations", "erasures", "INTEGER NOT NULL DEFAULT 0"); err != nil {
 		return 0, err

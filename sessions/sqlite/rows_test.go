@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"database/sql"
 	"path/filepath"
 	"testing"
 
@@ -68,6 +69,21 @@ func TestAnOlderFile(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// inFile runs statements on a store that is closed.
+func inFile(t *testing.T, path string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, query := range statements {
+		if _, err := db.Exec(query); err != nil {
+			t.Fatalf("%v in %s", err, query)
 		}
 	}
 }
