@@ -1,13 +1,9 @@
 package memory
 
 import (
-	"context"
 	"errors"
 	"slices"
-	"sync"
-	"sync/atomic"
 
-	"dragoman/internal/durable"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
@@ -20,87 +16,18 @@ var errBroken = errors.New("the disk failed, the state has to be read anew")
 // op is one step on its way to the disk.
 type op struct {
 	run   func(rows.Reader) (rows.Changes, error)
-	write bool        // commit it even if nothing changes
-	taken atomic.Bool // by the batcher, or by a caller who gives up
-	done  chan error  // holds the one answer
+	write bool // commit it even if nothing changes
 }
 
-// batcher commits steps. Its goroutine reads the disk first; then it takes what
-// is queued, does all of it under the store's lock, has the disk make it
-// durable with one commit, and lets go of the lock: nobody sees what is not
-// durable.
-type batcher struct {
-	b       *backend
-	ops     chan *op // holds one batch; callers wait while it is full
-	closing chan struct{}
-	ended   chan struct{}
-	once    sync.Once
-}
-
-func newBatcher(b *backend) *batcher {
-	return &batcher{b: b, ops: make(chan *op, batchMost), closing: make(chan struct{}), ended: make(chan struct{})}
-}
-
-// do has o done and returns when that is durable or has failed. A caller whose
-// ctx ends gets its error only if o will never be run.
-func (b *batcher) do(ctx context.Context, o *op) error {
-	o.done = make(chan error, 1)
-	select {
-	case <-b.closing:
-		return errClosed
-	default:
-	}
-	select {
-	case b.ops <- o:
-	case <-b.closing:
-		return errClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case err := <-o.done:
-		return err
-	case <-ctx.Done():
-		if !o.taken.Swap(true) {
-			return ctx.Err()
-		}
-	case <-b.ended:
-		if !o.taken.Swap(true) {
-			return errClosed
-		}
-	}
-	return <-o.done
-}
-
-func (b *batcher) close() {
-	b.once.Do(func() { close(b.closing) })
-	<-b.ended
-}
-
-func (b *batcher) run() {
-	defer close(b.ended)
-	if !b.b.begin() {
+// commit is the goroutine that reads the disk first; then it takes what is
+// queued, does all of it under the lock, has the disk make it durable with one
+// commit, and lets go of the lock: nobody sees what is not durable.
+func (b *backend) commit() {
+	if b.begin() {
+		b.queue.Run(nil, b.together)
 		return
 	}
-	batch := make([]*op, 0, batchMost)
-	for {
-		if batch = durable.Gather(b.ops, b.closing, batch); len(batch) == 0 {
-			return
-		}
-		b.commit(batch)
-		clear(batch)
-	}
-}
-
-// commit does a batch and answers all callers.
-func (b *batcher) commit(batch []*op) {
-	batch = slices.DeleteFunc(batch, func(o *op) bool { return o.taken.Swap(true) })
-	if len(batch) == 0 {
-		return
-	}
-	for i, err := range b.b.together(batch) {
-		batch[i].done <- err
-	}
+	b.queue.Run(nil, func(batch []*op) []error { return slices.Repeat([]error{b.beginErr}, len(batch)) })
 }
 
 // together does a batch as one commit and says how each step ended. If the

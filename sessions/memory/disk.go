@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/durable"
 	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
 )
@@ -147,8 +148,8 @@ type QuarantineRow struct {
 func Open(o Options, d Disk) *Store {
 	b := newBackend(o)
 	b.disk, b.begun, b.broken = d, make(chan struct{}), true
-	b.batch = newBatcher(b)
-	go b.batch.run()
+	b.queue = durable.NewQueue[*op](batchMost)
+	go b.commit()
 	return b.store(o)
 }
 

@@ -14,13 +14,13 @@ package memory
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/durable"
 	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
 	"dragoman/sessions/engine"
@@ -32,8 +32,6 @@ var (
 	_ rows.Backend   = (*backend)(nil)
 	_ rows.Scrubber  = (*backend)(nil)
 )
-
-var errClosed = errors.New("the store is closed")
 
 // Options adjust a [Store]. The zero value works.
 type Options struct {
@@ -72,8 +70,8 @@ type backend struct {
 	log    *slog.Logger
 	work   *dispatch.Dispatcher
 	leases dispatch.Leases
-	disk   Disk // nil: memory alone
-	batch  *batcher
+	disk   Disk                // nil: memory alone
+	queue  *durable.Queue[*op] // nil without a disk
 	// begun is closed when the disk has been read, or could not be for the
 	// reason beginErr. It is nil without a disk.
 	begun    chan struct{}
@@ -122,13 +120,13 @@ func (b *backend) Update(ctx context.Context, _ []channels.Key, f func(rows.Read
 	if err := b.wait(ctx); err != nil {
 		return err
 	}
-	if b.batch != nil {
-		return b.batch.do(ctx, &op{run: f})
+	if b.queue != nil {
+		return b.queue.Do(ctx, &op{run: f})
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return errClosed
+		return durable.ErrClosed
 	}
 	changes, err := f(b.inside())
 	if err != nil {
@@ -160,7 +158,7 @@ func (b *backend) read(ctx context.Context, f func() error) error {
 	defer b.mu.Unlock()
 	switch {
 	case b.closed:
-		err = errClosed
+		err = durable.ErrClosed
 	case b.broken:
 		err = b.mend()
 	}
@@ -219,20 +217,20 @@ func (b *backend) Stats(ctx context.Context) (st sessions.Stats, err error) {
 
 // Check proves that the backend can write now: over a disk it writes something.
 func (b *backend) Check(ctx context.Context) error {
-	if b.batch == nil {
+	if b.queue == nil {
 		return b.read(ctx, func() error { return nil })
 	}
 	if err := b.wait(ctx); err != nil {
 		return err
 	}
-	return b.batch.do(ctx, &op{write: true, run: func(rows.Reader) (rows.Changes, error) { return rows.Changes{}, nil }})
+	return b.queue.Do(ctx, &op{write: true, run: func(rows.Reader) (rows.Changes, error) { return rows.Changes{}, nil }})
 }
 
 // Close ends the backend. What is queued for the disk is done first, and what
 // reads it comes to its end; the disk itself stays open, it is the caller's.
 func (b *backend) Close() error {
-	if b.batch != nil {
-		b.batch.close()
+	if b.queue != nil {
+		b.queue.Close()
 	}
 	b.mu.Lock()
 	b.closed = true

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"dragoman/sessions"
@@ -57,11 +58,6 @@ func (d *Days[K]) Counts() []sessions.DayCount {
 		c.Conversations = len(c.seen)
 		list = append(list, c.DayCount)
 	}
-	slices.SortFunc(list, func(a, b sessions.DayCount) int {
-		if a.Day < b.Day {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(list, func(a, b sessions.DayCount) int { return strings.Compare(a.Day, b.Day) })
 	return list
 }

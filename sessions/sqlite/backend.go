@@ -46,6 +46,7 @@ import (
 	_ "modernc.org/sqlite" // registers the driver
 
 	"dragoman/channels"
+	"dragoman/internal/durable"
 	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
 	"dragoman/sessions/engine"
@@ -59,8 +60,6 @@ var (
 	_ rows.Backend   = (*backend)(nil)
 	_ rows.Scrubber  = (*backend)(nil)
 )
-
-var errClosed = errors.New("the store is closed")
 
 // Options adjust a [Store]. The zero value works.
 type Options struct {
@@ -97,10 +96,8 @@ type backend struct {
 
 	db      *sql.DB // of the writer
 	writer  *writer
-	ops     chan *op // holds one batch; callers wait while it is full
-	closing chan struct{}
+	ops     *durable.Queue[*op] // of the writer
 	closed  sync.Once
-	ended   chan struct{}  // closed when the writer goroutine has ended
 	left    []int64        // hidden ids that were not swept when the store was opened
 	fenced  []channels.Key // by steps of the batch that is on its way; the writer's
 	largest atomic.Int64   // batch so far; tests look whether commits are shared
@@ -141,8 +138,7 @@ func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 		return nil, err
 	}
 	s := &backend{
-		now: o.Now, path: path, ops: make(chan *op, batchMost),
-		closing: make(chan struct{}), ended: make(chan struct{}), recent: recent{idle: o.Idle},
+		now: o.Now, path: path, ops: durable.NewQueue[*op](batchMost), recent: recent{idle: o.Idle},
 	}
 	s.reader = reader{pool{s}, s, nil}
 	defer func() {
@@ -176,7 +172,7 @@ func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 	s.readers.SetMaxOpenConns(o.Readers)
 	s.readers.SetMaxIdleConns(o.Readers)
 	s.reads = statements{prepare: s.readers.PrepareContext}
-	go s.write()
+	go s.ops.Run(together, s.commit)
 	return s, nil
 }
 
@@ -341,8 +337,7 @@ func (s *backend) Scratch() (*os.File, error) { return spool.Temp(filepath.Dir(s
 func (s *backend) Close() error {
 	var err error
 	s.closed.Do(func() {
-		close(s.closing)
-		<-s.ended
+		s.ops.Close()
 		s.recent.close()
 		err = s.closeFiles()
 	})

@@ -128,7 +128,7 @@ func HoldWriter(s *Store) (release func() error) {
 }
 
 // Queued is how many operations wait for the writer.
-func Queued(s *Store) int { return len(s.b.ops) }
+func Queued(s *Store) int { return s.b.ops.Len() }
 
 // PragmasOf are the named settings of the connection that writes, or of one
 // that reads.
@@ -170,7 +170,7 @@ func Sync(f *os.File) error { return fsync(f) }
 
 // FromFile is the history of k as the file has it, whatever s remembers.
 func FromFile(ctx context.Context, s *Store, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
-	other := &backend{now: s.b.now, closing: s.b.closing, readers: s.b.readers, reads: statements{prepare: s.b.readers.PrepareContext}}
+	other := &backend{now: s.b.now, ops: s.b.ops, readers: s.b.readers, reads: statements{prepare: s.b.readers.PrepareContext}}
 	other.reader = reader{pool{other}, other, nil}
 	defer other.reads.close()
 	other.recent.close()

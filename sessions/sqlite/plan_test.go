@@ -42,8 +42,6 @@ var wholeTables = []string{
 	"SELECT name, coalesce((SELECT seq FROM sqlite_sequence", // a row or two
 	"SELECT scope, id, at, text FROM facts ORDER BY scope, id",
 	"SELECT EXISTS (SELECT 1 FROM erased)", // reads one row
-	// They go through what they return: see TestPlansOfTheDirectory.
-	"WITH RECURSIVE w",
 	"SELECT count(*), coalesce(max(id), 0) FROM (SELECT id FROM messages", // the LIMIT is inside
 }
 
@@ -184,41 +182,6 @@ func TestSlow(t *testing.T) {
 	} {
 		if step := slow(query, plan(t, db, query)); (step != "") != bad {
 			t.Errorf("slow(%s) = %q, want one: %t", query, step, bad)
-		}
-	}
-}
-
-// TestPlansOfTheDirectory: who wrote is found by reading the rows of each key
-// of the channel once, and who has facts by steps down an index.
-func TestPlansOfTheDirectory(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "dragoman.db")
-	s := openFile(t, path, sqlite.Options{})
-	if _, err := s.Writers(t.Context(), "x"); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	steps := map[string]int{}
-	for _, query := range sqlite.Statements(s) {
-		if !strings.HasPrefix(query, "SELECT DISTINCT k.key") {
-			continue
-		}
-		for _, step := range plan(t, db, query) {
-			if strings.Contains(step, "AUTOMATIC") || strings.HasPrefix(step, "SCAN ") && step != "SCAN CONSTANT ROW" {
-				t.Errorf("%q goes through what is stored, in\n%s", step, query)
-			}
-			steps[step]++
-		}
-	}
-	for step, want := range map[string]int{
-		"SEARCH k USING COVERING INDEX sqlite_autoindex_keys_1 (key>? AND key<?)": 2,
-		"SEARCH r USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)":                2,
-	} {
-		if steps[step] != want {
-			t.Errorf("%q is taken %d times, want %d: %v", step, steps[step], want, steps)
 		}
 	}
 }

@@ -39,10 +39,6 @@ func quoted(w string) string {
 	return `"` + w + `"` // a word holds no quotes: it is letters, digits and marks
 }
 
-// searched is what of messages m is found: files from before have the others
-// in their index.
-const searched = `CASE WHEN m.role = 'tool' AND json_valid(CAST(m.rest AS TEXT)) THEN coalesce(CAST(m.rest AS TEXT) ->> '$.name', '') <> '` + sessions.HistoryTool + `' ELSE 1 END`
-
 // Match: see rows.Reader.
 func (r reader) Match(ctx context.Context, w rows.Words) (all, some []sessions.Message, err error) {
 	key, err := r.keyID(ctx, w.Key)
@@ -116,9 +112,8 @@ func (r reader) matching(ctx context.Context, expression string, where part, mos
 	if where.oldest {
 		order = "ASC"
 	}
-	rows, err := r.src.rows(ctx, `SELECT w.rowid FROM words w JOIN messages m ON m.id = w.rowid
-		JOIN conversations c ON c.key_id = w.rowid >> 32
-		WHERE w.said MATCH ? AND w.rowid BETWEEN ? AND ? AND `+searched+` ORDER BY w.rowid `+order+` LIMIT +?`,
+	rows, err := r.src.rows(ctx, `SELECT w.rowid FROM words w JOIN conversations c ON c.key_id = w.rowid >> 32
+		WHERE w.said MATCH ? AND w.rowid BETWEEN ? AND ? ORDER BY w.rowid `+order+` LIMIT +?`,
 		expression, where.from, where.to, most)
 	if err != nil {
 		return nil, err
@@ -175,7 +170,7 @@ const foundQuery = `SELECT h.id, h.n, k.key, m.rest FROM (
 		SELECT w.rowid AS id, count(*) AS n FROM json_each(?) q CROSS JOIN words w
 		WHERE w.said MATCH q.value AND w.rowid BETWEEN ? AND ? GROUP BY w.rowid
 	) h CROSS JOIN messages m ON m.id = h.id
-	JOIN conversations c ON c.key_id = h.id >> 32 JOIN keys k ON k.id = h.id >> 32 WHERE ` + searched
+	JOIN conversations c ON c.key_id = h.id >> 32 JOIN keys k ON k.id = h.id >> 32`
 
 // Scored: see rows.Reader. Of each message the time is read, and not what it
 // says.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"dragoman/channels"
+	"dragoman/internal/durable"
 )
 
 // writer is the connection that writes, and what its goroutine remembers.
@@ -175,12 +176,10 @@ func (p pool) rows(ctx context.Context, query string, args ...any) (*sql.Rows, e
 }
 
 func (s *backend) readable(ctx context.Context) error {
-	select {
-	case <-s.closing:
-		return errClosed
-	default:
-		return ctx.Err()
+	if s.ops.Closed() {
+		return durable.ErrClosed
 	}
+	return ctx.Err()
 }
 
 // snapshot reads in one transaction.

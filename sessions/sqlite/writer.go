@@ -2,10 +2,8 @@ package sqlite
 
 import (
 	"context"
-	"sync/atomic"
 
 	"dragoman/channels"
-	"dragoman/internal/durable"
 	"dragoman/sessions/dispatch"
 	"dragoman/sessions/rules"
 )
@@ -19,64 +17,12 @@ type op struct {
 	step  func(*tx) (write func() error, err error) // instead of run
 	alone bool                                      // shares no transaction with others
 	after func() error                              // what to do once it is durable, before the caller is told
-	taken atomic.Bool                               // by the writer, or by a caller who gives up
 	err   error
-	done  chan error // holds the one answer
 }
 
 // do has the writer do o, atomically, and returns when that is durable or has
 // failed. A caller whose ctx ends gets its error only if o will never be run.
-func (s *backend) do(ctx context.Context, o *op) error {
-	o.done = make(chan error, 1)
-	if err := ctx.Err(); err != nil {
-		return explain(err)
-	}
-	select {
-	case <-s.closing:
-		return errClosed
-	default:
-	}
-	select {
-	case s.ops <- o:
-	case <-s.closing:
-		return errClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	var err error
-	select {
-	case err = <-o.done:
-	case <-ctx.Done():
-		if !o.taken.Swap(true) {
-			return ctx.Err()
-		}
-		err = <-o.done
-	case <-s.ended:
-		// The writer took what was queued before it ended; this one came later.
-		if !o.taken.Swap(true) {
-			return errClosed
-		}
-		err = <-o.done
-	}
-	return explain(err)
-}
-
-// write is the writer's goroutine.
-func (s *backend) write() {
-	defer close(s.ended)
-	batch := make([]*op, 0, batchMost)
-	for {
-		if batch = durable.Gather(s.ops, s.closing, batch); len(batch) == 0 {
-			return
-		}
-		for rest := batch; len(rest) > 0; {
-			n := together(rest)
-			s.commit(rest[:n])
-			rest = rest[n:]
-		}
-		clear(batch)
-	}
-}
+func (s *backend) do(ctx context.Context, o *op) error { return explain(s.ops.Do(ctx, o)) }
 
 // together is how many of the first operations share a transaction.
 func together(ops []*op) int {
@@ -88,17 +34,13 @@ func together(ops []*op) int {
 	return len(ops)
 }
 
-// commit does a batch in one transaction and answers all callers.
-func (s *backend) commit(batch []*op) {
-	live := batch[:0]
+// commit does a batch in one transaction and says how each ended.
+func (s *backend) commit(batch []*op) (errs []error) {
+	s.commitAll(batch)
 	for _, o := range batch {
-		if !o.taken.Swap(true) {
-			live = append(live, o)
-		}
+		errs = append(errs, o.err)
 	}
-	if len(live) > 0 {
-		s.commitAll(live)
-	}
+	return errs
 }
 
 // commitAll does operations in one transaction. If that fails, each gets one of
@@ -128,9 +70,6 @@ func (s *backend) commitAll(live []*op) {
 	}
 	if o := live[0]; o.after != nil && o.err == nil {
 		o.err = o.after()
-	}
-	for _, o := range live {
-		o.done <- o.err
 	}
 }
 
