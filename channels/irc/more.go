@@ -31,8 +31,8 @@ func hint(rest string) string {
 // answer, goes on by itself.
 type rests struct {
 	mu     sync.Mutex
-	byChat map[string][]rest             // the newest is the last
-	stop   map[string]context.CancelFunc // what is being said
+	byChat map[string][]*rest                      // the newest is the last
+	stop   map[string]map[*rest]context.CancelFunc // what is being said
 }
 
 // rest is the end of an answer to who.
@@ -40,13 +40,13 @@ type rest struct{ who, text string }
 
 const mostRests = 10
 
-func (r *rests) keep(chat string, left rest) {
+func (r *rests) keep(chat string, left *rest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.byChat == nil {
-		r.byChat, r.stop = map[string][]rest{}, map[string]context.CancelFunc{}
+		r.byChat, r.stop = map[string][]*rest{}, map[string]map[*rest]context.CancelFunc{}
 	}
-	all := slices.DeleteFunc(r.byChat[chat], func(old rest) bool { return old.who == left.who })
+	all := slices.DeleteFunc(r.byChat[chat], func(old *rest) bool { return old.who == left.who })
 	r.byChat[chat] = append(all[max(0, len(all)+1-mostRests):], left)
 }
 
@@ -56,11 +56,10 @@ func (r *rests) drop(chat string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.byChat, chat)
-	stop := r.stop[chat]
-	if stop != nil {
+	for _, stop := range r.stop[chat] {
 		stop()
 	}
-	return stop != nil
+	return len(r.stop[chat]) > 0
 }
 
 // Stop is part of [channels.Stopper].
@@ -73,26 +72,34 @@ func (r *rests) take(chat, who string) (text string, ctx context.Context, done f
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := r.byChat[chat]
-	if len(all) == 0 || r.stop[chat] != nil {
+	for saying := range r.stop[chat] {
+		if saying.who == who {
+			return "", nil, nil // They see it already.
+		}
+	}
+	if len(all) == 0 {
 		return "", nil, nil
 	}
-	i := slices.IndexFunc(all, func(a rest) bool { return a.who == who })
+	i := slices.IndexFunc(all, func(a *rest) bool { return a.who == who })
 	if i < 0 {
 		i = len(all) - 1
 	}
 	taken := all[i]
 	r.byChat[chat] = slices.Delete(all, i, i+1)
 	ctx, cancel := context.WithCancel(context.Background())
-	r.stop[chat] = cancel
+	if r.stop[chat] == nil {
+		r.stop[chat] = map[*rest]context.CancelFunc{}
+	}
+	r.stop[chat][taken] = cancel
 	return taken.text, ctx, func(left string) {
 		r.mu.Lock()
 		stopped := ctx.Err() != nil
 		cancel()
-		delete(r.stop, chat)
-		newer := slices.ContainsFunc(r.byChat[chat], func(a rest) bool { return a.who == taken.who })
+		delete(r.stop[chat], taken)
+		newer := slices.ContainsFunc(r.byChat[chat], func(a *rest) bool { return a.who == taken.who })
 		r.mu.Unlock()
 		if left != "" && !stopped && !newer {
-			r.keep(chat, rest{taken.who, left})
+			r.keep(chat, &rest{taken.who, left})
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		c.loops.said(loopKey(m.Key, m.ReplyTo))
 	}
 	if isRest {
-		c.rests.keep(m.Key.Chat(), rest{c.Asker(m.ReplyTo), left})
+		c.rests.keep(m.Key.Chat(), &rest{c.Asker(m.ReplyTo), left})
 	}
 	return channels.Receipt{}, nil
 }
