@@ -41,9 +41,13 @@ func TestCopies(t *testing.T) { storetest.RunCopies(t, open, open) }
 // TestStepsThatRunTwice: a step does nothing but read, so nobody sees that it
 // ran before.
 func TestStepsThatRunTwice(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) sessions.Store {
-		return engine.New(rowstest.Twice(open(t).(*memory.Store).Backend()), "memory", nil)
-	})
+	twiceAt := func(t *testing.T, now func() time.Time) sessions.Store {
+		return engine.New(rowstest.Twice(openAt(t, now).(*memory.Store).Backend()), "memory", now)
+	}
+	twice := func(t *testing.T) sessions.Store { return twiceAt(t, nil) }
+	storetest.Run(t, twice)
+	storetest.RunClocked(t, twiceAt)
+	storetest.RunCopies(t, twice, twice)
 }
 
 func TestRows(t *testing.T) {
