@@ -80,7 +80,7 @@ func (t *tx) chat(ch *rows.Chat, ahead int64) (hidden int64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		return t.hide(r)
+		return t.detach(r)
 	}
 	for _, m := range ch.Moves {
 		if err := t.move(r, m); err != nil {
@@ -123,7 +123,7 @@ func (t *tx) gone(r *keyRow) error {
 	if err := t.dropIn(r, ``); err != nil {
 		return err
 	}
-	if err := t.unsay(r); err != nil {
+	if err := t.clearTranscript(r); err != nil {
 		return err
 	}
 	from, to := span(r.id)
@@ -169,11 +169,11 @@ func (t *tx) forgetIn(r *keyRow, row *rows.In) error {
 	return t.exec(`UPDATE occurrences SET inbox_id = 0 WHERE inbox_id = ? AND inbox_id <> 0`, id)
 }
 
-// unsay deletes the transcript of r. The seqs and the count of the day's
+// clearTranscript deletes the transcript of r. The seqs and the count of the day's
 // generations go on.
-func (t *tx) unsay(r *keyRow) error {
+func (t *tx) clearTranscript(r *keyRow) error {
 	from, to := span(r.id)
-	t.unsaid = append(t.unsaid, [2]int64{from, to})
+	t.unindexed = append(t.unindexed, [2]int64{from, to})
 	if err := t.exec(`DELETE FROM messages WHERE id BETWEEN ? AND ?`, from, to); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (t *tx) anew(r *keyRow) error {
 func (t *tx) prune(r *keyRow, ch *rows.Chat) error {
 	from, to := span(r.id)
 	if ch.Cleared {
-		if err := t.unsay(r); err != nil {
+		if err := t.clearTranscript(r); err != nil {
 			return err
 		}
 	} else if ch.Anew {

@@ -114,7 +114,7 @@ func (t *tx) putOut(r *keyRow, o *rows.Out) error {
 // putTranscript adds to the transcript of r, or rewrites messages of it.
 func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) error {
 	for _, m := range ch.Messages {
-		if err := t.say(r, m); err != nil {
+		if err := t.addMessage(r, m); err != nil {
 			return err
 		}
 	}
@@ -150,7 +150,7 @@ func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) error {
 	return nil
 }
 
-func (t *tx) say(r *keyRow, m sessions.Message) error {
+func (t *tx) addMessage(r *keyRow, m sessions.Message) error {
 	id, row := rowID(r.id, m.Seq), rowOf(m)
 	err := t.exec(`INSERT INTO messages (id, role, bytes, rest, content) VALUES (?, ?, ?, ?, ?)`, id, string(row.role), row.bytes, row.rest, row.content)
 	if err == nil && row.words != "" {

@@ -69,9 +69,9 @@ func (t *tx) freshID() (id int64, err error) {
 	return id, err
 }
 
-// hide deletes r's conversation and queues for everybody: its key gets another
+// detach deletes r's conversation and queues for everybody: its key gets another
 // id. The rows have to be swept.
-func (t *tx) hide(r *keyRow) (hidden int64, err error) {
+func (t *tx) detach(r *keyRow) (hidden int64, err error) {
 	id, err := t.freshID()
 	if err != nil {
 		return 0, err
@@ -172,7 +172,7 @@ func (t *tx) sweepMessages(id int64, _ string) (int, error) {
 	if err := t.mergeDeleted(0); err != nil {
 		return 0, err
 	}
-	t.unsaid = append(t.unsaid, [2]int64{rowID(id, 0), last})
+	t.unindexed = append(t.unindexed, [2]int64{rowID(id, 0), last})
 	return n, t.exec(`DELETE FROM messages WHERE id BETWEEN ? AND ?`, rowID(id, 0), last)
 }
 
@@ -279,7 +279,7 @@ func (s *backend) stagePart(ctx context.Context, id int64, part []sessions.Messa
 		}
 		for _, m := range part {
 			if err == nil {
-				err = t.say(&keyRow{id: id}, m)
+				err = t.addMessage(&keyRow{id: id}, m)
 			}
 		}
 		return err

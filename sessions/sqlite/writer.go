@@ -77,14 +77,14 @@ func (s *backend) commitAll(live []*op) {
 // it is durable.
 type tx struct {
 	*writer
-	store   *backend
-	items   []dispatch.Item
-	fenced  []channels.Key
-	words   []wordsRow            // to add to the search index
-	said    []saidRow             // to add to what is held in memory
-	touched map[channels.Key]bool // keys that steps of this commit changed
-	links   []link                // of inbox rows to occurrences, made at the end of an operation
-	unsaid  [][2]int64            // ranges of message ids to take out of it, after that
+	store     *backend
+	items     []dispatch.Item
+	fenced    []channels.Key
+	words     []wordsRow            // to add to the search index
+	said      []saidRow             // to add to what is held in memory
+	touched   map[channels.Key]bool // keys that steps of this commit changed
+	links     []link                // of inbox rows to occurrences, made at the end of an operation
+	unindexed [][2]int64            // ranges of message ids to take out of it, after that
 }
 
 // wordsRow is a message for the search index. The index is written once for
@@ -100,7 +100,7 @@ func (t *tx) index() error {
 			return err
 		}
 	}
-	for _, r := range t.unsaid {
+	for _, r := range t.unindexed {
 		if err := t.exec(`DELETE FROM words WHERE rowid BETWEEN ? AND ?`, r[0], r[1]); err != nil {
 			return err
 		}
@@ -151,11 +151,11 @@ func (t *tx) one(o *op, shared bool) error {
 			return err
 		}
 	}
-	items, fenced, words, unsaid, said := len(t.items), len(t.fenced), len(t.words), len(t.unsaid), len(t.said)
+	items, fenced, words, unindexed, said := len(t.items), len(t.fenced), len(t.words), len(t.unindexed), len(t.said)
 	o.err = guard(func() error { return o.run(t) })
 	if o.err != nil {
 		t.items, t.fenced = t.items[:items], t.fenced[:fenced]
-		t.words, t.unsaid, t.said = t.words[:words], t.unsaid[:unsaid], t.said[:said]
+		t.words, t.unindexed, t.said = t.words[:words], t.unindexed[:unindexed], t.said[:said]
 		t.forget()
 		if !shared {
 			return nil
