@@ -105,8 +105,10 @@ func (a *Agent) learn(m Model, req Request, u *sessions.Usage) {
 		return
 	}
 	counted := a.messageTokens(req.Messages) + a.textTokens(req.System)
-	for _, s := range req.Tools {
-		counted += a.specTokens(s)
+	if len(req.Tools) > 0 {
+		for i := range req.Tools {
+			counted += a.specTokens(req.Tools[i])
+		}
 	}
 	a.opts.Calibration.Observe(name, u.Input, counted)
 }

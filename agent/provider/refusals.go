@@ -3,7 +3,6 @@ package provider
 import (
 	"errors"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,22 +47,22 @@ var refusals = []func(t *try, said *wire.Said) bool{
 }
 
 var (
-	wantsResponses = regexp.MustCompile(`\bv1/responses\b|\bresponses api\b|only supported in v1/responses`)
-	wantsNone      = regexp.MustCompile(`reasoning[_.]effort\S* (?:to|=|must be|as)\W{0,3}none\b`)
-	wantsChat      = regexp.MustCompile(`\b(?:use|in|only) (?:the )?/?(?:v1/)?chat/completions\b`)
+	wantsResponses = wire.Lazily(`\bv1/responses\b|\bresponses api\b|only supported in v1/responses`)
+	wantsNone      = wire.Lazily(`reasoning[_.]effort\S* (?:to|=|must be|as)\W{0,3}none\b`)
+	wantsChat      = wire.Lazily(`\b(?:use|in|only) (?:the )?/?(?:v1/)?chat/completions\b`)
 )
 
 // otherAPI is how OpenAI refuses tools by chat completions, and models that
 // only have one API.
 func (t *try) otherAPI(said *wire.Said) bool {
 	k := &t.know.traits
-	if wantsResponses.MatchString(said.Words) && k.API != wire.APIResponses && t.switchTo(wire.APIResponses, said) {
+	if wantsResponses().MatchString(said.Words) && k.API != wire.APIResponses && t.switchTo(wire.APIResponses, said) {
 		return true
 	}
-	if k.API == wire.APIResponses && wantsChat.MatchString(said.Words) && t.switchTo(wire.APIChat, said) {
+	if k.API == wire.APIResponses && wantsChat().MatchString(said.Words) && t.switchTo(wire.APIChat, said) {
 		return true
 	}
-	if t.tools() && k.ToolsNeed == "" && wantsNone.MatchString(said.Words) {
+	if t.tools() && k.ToolsNeed == "" && wantsNone().MatchString(said.Words) {
 		return t.learn("tools_need=none", said)
 	}
 	return false
@@ -97,29 +96,29 @@ func (t *try) noTools(said *wire.Said) bool {
 
 var (
 	// singleCall is in the templates of Llama 3.1 to 3.3.
-	singleCall = regexp.MustCompile(`only supports? (?:a )?single tool[- ]calls?\b`)
-	inTurn     = regexp.MustCompile(`roles must alternate`)
+	singleCall = wire.Lazily(`only supports? (?:a )?single tool[- ]calls?\b`)
+	inTurn     = wire.Lazily(`roles must alternate`)
 )
 
 // oneCall is a template that takes one call in a message. The history has more
 // where another model made them.
 func (t *try) oneCall(said *wire.Said) bool {
-	return !t.know.traits.OneCall && singleCall.MatchString(said.Words) && t.learn("parallel_calls=no", said)
+	return !t.know.traits.OneCall && singleCall().MatchString(said.Words) && t.learn("parallel_calls=no", said)
 }
 
 // onlyTurns is a template without tools that wants user and assistant in turn.
 // So they are in our requests, but for what tools answered.
 func (t *try) onlyTurns(said *wire.Said) bool {
 	answered := slices.ContainsFunc(t.r.Messages, func(m sessions.Message) bool { return m.Role == sessions.RoleTool })
-	return answered && !t.know.traits.NoTools && inTurn.MatchString(said.Words) && t.learn("tools=no", said)
+	return answered && !t.know.traits.NoTools && inTurn().MatchString(said.Words) && t.learn("tools=no", said)
 }
 
 // unsupported is how servers say that they do not know or take a field.
-var unsupported = regexp.MustCompile(`not (?:be )?(?:currently )?(?:support|allow|permit|valid|recogni|accept|a valid|available)|n't support|unsupported|unknown|unrecogni|unexpected|invalid|extra (?:inputs|fields)|additional propert|only (?:the default|\d)|must be|deprecated|incompatible`)
+var unsupported = wire.Lazily(`not (?:be )?(?:currently )?(?:support|allow|permit|valid|recogni|accept|a valid|available)|n't support|unsupported|unknown|unrecogni|unexpected|invalid|extra (?:inputs|fields)|additional propert|only (?:the default|\d)|must be|deprecated|incompatible`)
 
 // refuses reports whether said is about a field of the body.
 func refuses(said *wire.Said, field string) bool {
-	return said.Param == field || strings.Contains(said.Words, field) && unsupported.MatchString(said.Words)
+	return said.Param == field || strings.Contains(said.Words, field) && unsupported().MatchString(said.Words)
 }
 
 func (t *try) noTemperature(said *wire.Said) bool {
@@ -149,9 +148,9 @@ func (t *try) noFormat(said *wire.Said) bool {
 }
 
 var (
-	aboutEffort = regexp.MustCompile(`reasoning[_.]?effort|reasoning\.effort|\breasoning\b|\bthinking\b|output_config|\beffort\b`)
-	quoted      = regexp.MustCompile(`["'\x60](none|minimal|low|medium|high|xhigh|max)["'\x60]`)
-	choices     = regexp.MustCompile(`\b(?:supported|valid|allowed|possible|accepted|permitted)\b[^\n]{0,40}(?:values?|are|is|options)|must be one of|expected one of|one of`)
+	aboutEffort = wire.Lazily(`reasoning[_.]?effort|reasoning\.effort|\breasoning\b|\bthinking\b|output_config|\beffort\b`)
+	quoted      = wire.Lazily(`["'\x60](none|minimal|low|medium|high|xhigh|max)["'\x60]`)
+	choices     = wire.Lazily(`\b(?:supported|valid|allowed|possible|accepted|permitted)\b[^\n]{0,40}(?:values?|are|is|options)|must be one of|expected one of|one of`)
 )
 
 // noEffort is about a reasoning effort that the model does not know: it names
@@ -159,12 +158,12 @@ var (
 func (t *try) noEffort(said *wire.Said) bool {
 	k := &t.know.traits
 	needed := t.tools() && k.ToolsNeed != ""
-	if !needed && k.Effort(t.r.Effort) == "" || !aboutEffort.MatchString(said.Words) || !unsupported.MatchString(said.Words) {
+	if !needed && k.Effort(t.r.Effort) == "" || !aboutEffort().MatchString(said.Words) || !unsupported().MatchString(said.Words) {
 		return false
 	}
 	var known []string
-	if at := choices.FindStringIndex(said.Words); at != nil {
-		for _, found := range quoted.FindAllStringSubmatch(said.Words[at[0]:], -1) {
+	if at := choices().FindStringIndex(said.Words); at != nil {
+		for _, found := range quoted().FindAllStringSubmatch(said.Words[at[0]:], -1) {
 			if !slices.Contains(known, found[1]) {
 				known = append(known, found[1])
 			}
@@ -179,25 +178,25 @@ func (t *try) noEffort(said *wire.Said) bool {
 	return t.learn("efforts="+strings.Join(known, " "), said)
 }
 
-var thoughtsMissing = regexp.MustCompile(`reasoning_content\b[^\n]{0,120}(?:missing|must be|required|passed back|is not provided)|missing[^\n]{0,60}reasoning_content`)
+var thoughtsMissing = wire.Lazily(`reasoning_content\b[^\n]{0,120}(?:missing|must be|required|passed back|is not provided)|missing[^\n]{0,60}reasoning_content`)
 
 func (t *try) owesThoughts(said *wire.Said) bool {
-	return !t.know.traits.OwnThoughts && thoughtsMissing.MatchString(said.Words) && t.learn("own_thoughts=yes", said)
+	return !t.know.traits.OwnThoughts && thoughtsMissing().MatchString(said.Words) && t.learn("own_thoughts=yes", said)
 }
 
-var signatureMissing = regexp.MustCompile(`missing[^\n]{0,40}thought_?signature|thought_?signature\b[^\n]{0,60}(?:missing|required|must be)`)
+var signatureMissing = wire.Lazily(`missing[^\n]{0,40}thought_?signature|thought_?signature\b[^\n]{0,60}(?:missing|required|must be)`)
 
 func (t *try) owesSignature(said *wire.Said) bool {
-	return !t.know.traits.Signatures && signatureMissing.MatchString(said.Words) && t.learn("signatures=yes", said)
+	return !t.know.traits.Signatures && signatureMissing().MatchString(said.Words) && t.learn("signatures=yes", said)
 }
 
-var signatureBad = regexp.MustCompile(`(?:corrupt|invalid|malformed|not valid|expired|bad)\w*[^\n]{0,40}signature|signature\W[^\n]{0,40}(?:corrupt|invalid|not valid|malformed|expired|does not match|could not be)` +
+var signatureBad = wire.Lazily(`(?:corrupt|invalid|malformed|not valid|expired|bad)\w*[^\n]{0,40}signature|signature\W[^\n]{0,40}(?:corrupt|invalid|not valid|malformed|expired|does not match|could not be)` +
 	`|invalid_encrypted_content|encrypted content[^\n]{0,80}(?:could not|cannot|can't|invalid)|(?:decrypt|verif)\w*[^\n]{0,40}(?:reasoning|encrypted|thinking)|item '?rs_\w+'?[^\n]{0,60}not found|thinking blocks?[^\n]{0,60}cannot be modified`)
 
 // badSignature is about what a provider attached and does not know any more.
 // Once more without it, and nothing to remember: the next message has its own.
 func (t *try) badSignature(said *wire.Said) bool {
-	if t.bare || !signatureBad.MatchString(said.Words) {
+	if t.bare || !signatureBad().MatchString(said.Words) {
 		return false
 	}
 	t.bare = true
@@ -228,7 +227,7 @@ var blindWords = []string{
 }
 
 // fewer are how servers say that they take fewer pictures in one request.
-var fewer = regexp.MustCompile(`at most (\d{1,4}) image|maximum (?:number )?of (\d{1,4}) image|only supports one image`)
+var fewer = wire.Lazily(`at most (\d{1,4}) image|maximum (?:number )?of (\d{1,4}) image|only supports one image`)
 
 // pictures asks with fewer pictures, or none. That is remembered only where it
 // holds for every request.
@@ -237,7 +236,7 @@ func (t *try) pictures(said *wire.Said) bool {
 		return false
 	}
 	most, lasting := 0, true
-	found := fewer.FindStringSubmatch(said.Words)
+	found := fewer().FindStringSubmatch(said.Words)
 	switch {
 	case found != nil:
 		most = 1

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"net/http"
-	"regexp"
 
 	"dragoman/agent"
 )
@@ -20,18 +19,18 @@ var usedUp = []string{
 }
 
 // noModel is how they say that they do not have the model.
-var noModel = regexp.MustCompile(`model_not_found|invalid_model|model_not_available|not_found_error\n+model:` +
+var noModel = Lazily(`model_not_found|invalid_model|model_not_available|not_found_error\n+model:` +
 	`|\bmodel\b[^\n]{0,120}\b(?:not found|not exist|does not exist|is not available|not supported for|unknown|was not found|not loaded)` +
 	`|(?:no such|unknown|invalid|unsupported|unrecognized|there is no) model\b|no models? (?:named|called|matches|matching|found)\b|not a valid model|models/[^\n]{1,80} is not found|no endpoints found for`)
 
 // toolRefusals are how they say that the model cannot call tools: Ollama,
 // OpenRouter, vLLM, llama.cpp, LM Studio, Groq, OpenAI of its reasoning models.
-var toolRefusals = regexp.MustCompile(`(?:not|n't) (?:currently )?support (?:tools?\b|tool[ _-](?:use|call|choice)|function[ _-]?(?:call|tool)|the use of tools)` +
+var toolRefusals = Lazily(`(?:not|n't) (?:currently )?support (?:tools?\b|tool[ _-](?:use|call|choice)|function[ _-]?(?:call|tool)|the use of tools)` +
 	`|(?:tools?|tool[ _-](?:use|calls?|calling|choice)|function[ _-]?(?:calls?|calling|tools?))['"\x60]? (?:is|are) not (?:yet |currently )?(?:supported|enabled|available)` +
 	`|no endpoints found that support tool use|--enable-auto-tool-choice|tools param requires --jinja|unsupported param\S*: tools\b`)
 
 // RefusesTools reports whether the model, or its server, takes no tools.
-func (e *Said) RefusesTools() bool { return toolRefusals.MatchString(e.Words) }
+func (e *Said) RefusesTools() bool { return toolRefusals().MatchString(e.Words) }
 
 // cause names what e means, which came with an HTTP status and is of that kind.
 func (e *wireError) cause(status int, kind agent.ErrorKind) agent.Cause {
@@ -47,9 +46,9 @@ func (e *wireError) cause(status int, kind agent.ErrorKind) agent.Cause {
 		return agent.CauseQuota
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable, status == 529, mentions(words, limits):
 		return agent.CauseBusy
-	case toolRefusals.MatchString(words):
+	case toolRefusals().MatchString(words):
 		return agent.CauseTools
-	case status < 500 && noModel.MatchString(words):
+	case status < 500 && noModel().MatchString(words):
 		return agent.CauseModel
 	case status == http.StatusForbidden:
 		return agent.CauseKey

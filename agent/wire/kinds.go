@@ -3,7 +3,6 @@ package wire
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -33,7 +32,7 @@ var overflows = []string{
 
 // overflowForms are the same where other words may stand in between: what is
 // longer than a context window, and messages that are too long or too many.
-var overflowForms = regexp.MustCompile(
+var overflowForms = Lazily(
 	`\b(?:exceed(?:s|ed|ing)?|overflow(?:s|ed)?|fit (?:in|into|within)|(?:longer|larger|greater|bigger) than|too (?:long|large|big) for)` +
 		`(?: [\w']+){0,3}? context[ _](?:window|length|size)\b` +
 		`|\bcontext[ _](?:window|length|size)(?: [\w']+){0,2} (?:exceed(?:s|ed)|overflow(?:s|ed))\b` +
@@ -49,7 +48,7 @@ var limits = []string{
 
 // soon is how they say that the limit is only for a short time, whatever else
 // they say: Gemini's names the quota and the billing page in every one.
-var soon = regexp.MustCompile(`please (?:re)?try (?:again )?in [\d.]+ ?m?s`)
+var soon = Lazily(`please (?:re)?try (?:again )?in [\d.]+ ?m?s`)
 
 // refusals are how they say that trying again is no use.
 var refusals = []string{
@@ -67,7 +66,7 @@ var filters = []string{
 
 // beyond is a limit on the tokens in a time, and what a request takes of it:
 // of OpenAI, Azure and Groq.
-var beyond = regexp.MustCompile(`\blimit:? ([\d,]{1,12})\b[^\d]{1,20}(?:used:? [\d,]{1,12}\b[^\d]{1,20})?requested:? ([\d,]{1,12})`)
+var beyond = Lazily(`\blimit:? ([\d,]{1,12})\b[^\d]{1,20}(?:used:? [\d,]{1,12}\b[^\d]{1,20})?requested:? ([\d,]{1,12})`)
 
 // words are all that e says, in lower case.
 func (e *wireError) words() string {
@@ -87,7 +86,7 @@ func (e *wireError) kind(status int) agent.ErrorKind {
 	switch limit, _ := e.never(); {
 	case limited && limit > 0:
 		return agent.ErrorRefused
-	case limited && soon.MatchString(words):
+	case limited && soon().MatchString(words):
 		return agent.ErrorTemporary
 	case mentions(words, refusals):
 		return agent.ErrorRefused
@@ -97,7 +96,7 @@ func (e *wireError) kind(status int) agent.ErrorKind {
 		return agent.ErrorContext
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired:
 		return agent.ErrorRefused
-	case !mentions(words, filters) && (mentions(words, overflows) || overflowForms.MatchString(words)):
+	case !mentions(words, filters) && (mentions(words, overflows) || overflowForms().MatchString(words)):
 		return agent.ErrorContext
 	default:
 		return ofStatus(status, words)
@@ -121,7 +120,7 @@ func ofStatus(status int, words string) agent.ErrorKind {
 // never returns the limit on tokens in a time that e speaks of, and what was
 // asked for, if that is more, so that waiting is no use; 0, 0 otherwise.
 func (e *wireError) never() (limit, asked int) {
-	found := beyond.FindStringSubmatch(e.words())
+	found := beyond().FindStringSubmatch(e.words())
 	if found == nil {
 		return 0, 0
 	}

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -46,10 +48,13 @@ func promptPath(path, chat string) string {
 	return join(path, showKey(chat))
 }
 
-var (
-	shownChat   = regexp.MustCompile(`^[#&+!*-][0-9A-Za-z@._:*-]{0,80}$`)
-	chatPattern = regexp.MustCompile(`^[^\s\pC]{1,256}$`)
-)
+var shownChat = regexp.MustCompile(`^[#&+!*-][0-9A-Za-z@._:*-]{0,80}$`)
+
+// isChat reports whether s can be the id of a chat, or a pattern of such.
+func isChat(s string) bool {
+	n := utf8.RuneCountInString(s)
+	return n > 0 && n <= 256 && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.C, r) })
+}
 
 // System is the part of the system prompt that a chat of the channel gets:
 // system_prompt, then what prompts has for its kind, then what it has for its id,
@@ -93,7 +98,7 @@ func (v *validator) models(path string, ch Channel) {
 		switch {
 		case chat == promptPrivate || chat == promptGroup:
 			v.bad(at, "is no chat", `write a chat's id like "#go", or a pattern: "#*" or "-*" is every group on IRC or Telegram`)
-		case !chatPattern.MatchString(chat) || ch.Type == TypeTelegram && !telegramPattern.MatchString(chat):
+		case !isChat(chat) || ch.Type == TypeTelegram && !telegramPattern.MatchString(chat):
 			v.bad(at, "is no chat", `write a chat's id like "#go" or "-1001234567890", which may have a *`)
 		case strings.TrimSpace(ch.Models[chat]) == "":
 			v.bad(at, "is empty", "write the model's name as its server knows it, or remove the line")
@@ -178,7 +183,7 @@ func (v *validator) prompts(path string, ch Channel) {
 		switch name, prefixed := strings.CutPrefix(chat, "chat:"); {
 		case prefixed:
 			v.bad(at, "has chat: before the chat", fmt.Sprintf("write %q", name))
-		case !chatPattern.MatchString(chat):
+		case !isChat(chat):
 			v.bad(at, "is no chat", `write private, group, or a chat's id like "#go", which may have a *`)
 		case ch.Type == TypeTelegram && !telegramPattern.MatchString(chat):
 			v.bad(at, "is no chat of Telegram", `write private, group, or a chat's id like "-1001234567890", which may have a *`)

@@ -92,30 +92,32 @@ type rowScan struct {
 	dest []any
 	id   int64
 	role sql.RawBytes
-	row  recentRow
+	rest sql.RawBytes
+	said string
 }
 
 func newRowScan(from scanner, more ...any) *rowScan {
 	s := &rowScan{from: from}
-	s.dest = append([]any{&s.id, &s.role, &s.row.rest, &s.row.content}, more...)
+	s.dest = append([]any{&s.id, &s.role, &s.rest, &s.said}, more...)
 	return s
-}
-
-func (s *rowScan) next() (recentRow, error) {
-	if err := s.from.Scan(s.dest...); err != nil {
-		return recentRow{}, err
-	}
-	s.row.seq, s.row.role = seqOf(s.id), roleOf(s.role)
-	return s.row, nil
 }
 
 // message is the next row's.
 func (s *rowScan) message() (sessions.Message, error) {
-	row, err := s.next()
-	if err != nil {
+	if err := s.from.Scan(s.dest...); err != nil {
 		return sessions.Message{}, err
 	}
-	return row.message()
+	return messageOf(seqOf(s.id), roleOf(s.role), s.rest, s.said)
+}
+
+// messageOf is the message that a row holds.
+func messageOf(seq int64, role sessions.Role, rest []byte, content string) (sessions.Message, error) {
+	var m sessions.Message
+	if err := decode(rest, &m); err != nil {
+		return m, err
+	}
+	m.Seq, m.Role, m.Content = seq, role, content
+	return m, nil
 }
 
 // roleOf takes no memory for the roles there are.
@@ -126,19 +128,4 @@ func roleOf(b []byte) sessions.Role {
 		}
 	}
 	return sessions.Role(b)
-}
-
-// message is the one that the row holds.
-func (r *recentRow) message() (sessions.Message, error) {
-	var rest messageRest
-	if err := decode([]byte(r.rest), &rest); err != nil {
-		return sessions.Message{}, err
-	}
-	return sessions.Message{
-		Seq: r.seq, Role: r.role, Content: r.content,
-		Name: rest.Name, Sender: rest.Sender, ToolCalls: rest.ToolCalls, ToolCallID: rest.ToolCallID, At: rest.At,
-		Turn: rest.Turn, Model: rest.Model, Usage: rest.Usage, Synthetic: rest.Synthetic,
-		Summary: rest.Summary, Failed: rest.Failed, Attachments: rest.Attachments,
-		Attached: rest.Attached, Extra: rest.Extra,
-	}, nil
 }

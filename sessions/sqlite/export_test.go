@@ -185,8 +185,8 @@ func ReadLate(ctx context.Context, s *Store, k channels.Key, f func()) error {
 	if err != nil {
 		return err
 	}
-	var rows []recentRow
-	err = s.b.readMessages(ctx, false, id, 1, maxSeq, false, func(r recentRow) error {
+	var rows []sessions.Message
+	err = s.b.readMessages(ctx, false, id, 1, maxSeq, false, func(r sessions.Message) error {
 		rows = append(rows, r)
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
 )
 
 const (
@@ -41,19 +42,17 @@ func (r reader) messages(ctx context.Context, k channels.Key, q rows.Said, yield
 	if _, pooled := r.src.(pool); pooled && q.Newest && !q.Once {
 		return r.newest(ctx, key, first, last, changes, yield)
 	}
-	return r.readMessages(ctx, q.Light, key, first, last, q.Newest, func(row recentRow) error { return give(row, yield) })
+	return r.readMessages(ctx, q.Light, key, first, last, q.Newest, func(m sessions.Message) error { return give(m, yield) })
 }
 
-// give yields the message of a row.
-func give(row recentRow, yield func(sessions.Message) bool) error {
-	m, err := row.message()
-	if err == nil && !yield(m) {
-		err = errEnough
+func give(m sessions.Message, yield func(sessions.Message) bool) error {
+	if !yield(m) {
+		return errEnough
 	}
-	return err
+	return nil
 }
 
-func (r reader) readMessages(ctx context.Context, light bool, key, first, last int64, newest bool, f func(recentRow) error) error {
+func (r reader) readMessages(ctx context.Context, light bool, key, first, last int64, newest bool, f func(sessions.Message) error) error {
 	query := `SELECT ` + messageColumns + messageRange
 	if light {
 		query = `SELECT id, role, rest, ''` + messageRange
@@ -67,9 +66,9 @@ func (r reader) readMessages(ctx context.Context, light bool, key, first, last i
 	}
 	scan := newRowScan(list)
 	return each(list, func() error {
-		row, err := scan.next()
+		m, err := scan.message()
 		if err == nil {
-			err = f(row)
+			err = f(m)
 		}
 		return err
 	})
@@ -80,20 +79,17 @@ func (r reader) readMessages(ctx context.Context, light bool, key, first, last i
 // What was yielded is known to the next one.
 func (r reader) newest(ctx context.Context, key, first, last int64, changes uint64, yield func(sessions.Message) bool) (err error) {
 	known := r.b.recent.stretch(key)
-	for len(known) > 0 && known[len(known)-1].seq > last {
+	for len(known) > 0 && known[len(known)-1].Seq > last {
 		known = known[:len(known)-1]
 	}
-	var read []recentRow // newest first
-	note := func(row recentRow) error {
-		err := give(row, yield)
-		if err == nil || errors.Is(err, errEnough) {
-			read = append(read, row)
-		}
-		return err
+	var read []sessions.Message // newest first
+	note := func(m sessions.Message) error {
+		read = append(read, m)
+		return give(rules.Clone(m), yield)
 	}
 	since := first
 	if n := len(known); n > 0 {
-		since = max(first, known[n-1].seq+1)
+		since = max(first, known[n-1].Seq+1)
 	}
 	if since <= last {
 		err = r.readMessages(ctx, false, key, since, last, true, note)
@@ -107,8 +103,8 @@ func (r reader) newest(ctx context.Context, key, first, last int64, changes uint
 	}
 	slices.Reverse(read)
 	from := len(known)
-	for ; from > 0 && known[from-1].seq >= first; from-- {
-		if err = give(known[from-1], yield); err != nil {
+	for ; from > 0 && known[from-1].Seq >= first; from-- {
+		if err = give(rules.Clone(known[from-1]), yield); err != nil {
 			from--
 			break
 		}
@@ -116,7 +112,7 @@ func (r reader) newest(ctx context.Context, key, first, last int64, changes uint
 	if errors.Is(err, errEnough) || err == nil {
 		used := since
 		if from < len(known) {
-			used = known[from].seq
+			used = known[from].Seq
 		}
 		if len(read) > 0 {
 			r.b.recent.put(key, used, read, changes)
@@ -124,16 +120,16 @@ func (r reader) newest(ctx context.Context, key, first, last int64, changes uint
 			r.b.recent.trim(key, used)
 		}
 	}
-	if err != nil || from > 0 || known[0].seq <= first {
+	if err != nil || from > 0 || known[0].Seq <= first {
 		return err
 	}
-	return r.readMessages(ctx, false, key, first, known[0].seq-1, true, func(row recentRow) error { return give(row, yield) })
+	return r.readMessages(ctx, false, key, first, known[0].Seq-1, true, func(m sessions.Message) error { return give(m, yield) })
 }
 
 // remember keeps rows that were read where nothing was known, or that did not
 // reach what was.
-func (r reader) remember(key int64, known, read []recentRow, changes uint64) {
+func (r reader) remember(key int64, known, read []sessions.Message, changes uint64) {
 	if len(read) > 0 && len(known) == 0 {
-		r.b.recent.put(key, read[0].seq, read, changes)
+		r.b.recent.put(key, read[0].Seq, read, changes)
 	}
 }

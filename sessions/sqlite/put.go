@@ -156,7 +156,7 @@ func (t *tx) addMessage(r *keyRow, m sessions.Message) error {
 	if err == nil && row.words != "" {
 		t.words = append(t.words, wordsRow{id, row.words})
 	}
-	t.said = append(t.said, saidRow{r.id, m.Seq, row})
+	t.said = append(t.said, saidRow{r.id, m})
 	return err
 }
 

@@ -8,15 +8,16 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
 const (
 	// recentMost is about how many bytes the newest messages of conversations
 	// take in memory; recentOne is how many those of one may.
-	recentMost = 4 << 20
+	recentMost = 8 << 20
 	recentOne  = recentMost / 16
-	// recentEach is what a message takes beside its two texts.
-	recentEach = 100
+	// recentEach is what a message takes beside its texts.
+	recentEach = 300
 )
 
 // recent holds the newest messages of conversations that were read of late, so
@@ -44,24 +45,17 @@ type recent struct {
 	aging sync.WaitGroup // what the timer starts
 }
 
-// stretch is the newest messages of a key, without gaps. Its rows are never
-// changed, only others put behind them.
+// stretch is the newest messages of a key, without gaps. They are never changed,
+// only others put behind them; readers get copies.
 type stretch struct {
 	key  int64
-	rows []recentRow
+	rows []sessions.Message
 	size int
 	at   time.Time // of its last use
 }
 
-// recentRow is a message as its row has it: whoever reads it gets a message of
-// their own, and this takes a third of the memory.
-type recentRow struct {
-	seq           int64
-	role          sessions.Role
-	rest, content string
-}
-
-func (r *recentRow) size() int { return len(r.rest) + len(r.content) + recentEach }
+// sizeOf is about what a message takes here.
+func sizeOf(m *sessions.Message) int { return rules.Bytes(*m) + recentEach }
 
 // now is the number of changes so far.
 func (c *recent) now() uint64 {
@@ -109,7 +103,7 @@ func (c *recent) putID(k channels.Key, id int64, changes uint64) {
 
 // stretch returns what it has of the messages of a key, without gaps, oldest
 // first.
-func (c *recent) stretch(key int64) []recentRow {
+func (c *recent) stretch(key int64) []sessions.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.byKey[key]
@@ -124,10 +118,10 @@ func (c *recent) stretch(key int64) []recentRow {
 
 // put holds what a read has found: rows behind those that [recent.stretch] had
 // from first on, or all from first on. changes is the number when it began.
-func (c *recent) put(key, first int64, rows []recentRow, changes uint64) {
+func (c *recent) put(key, first int64, rows []sessions.Message, changes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := len(rows); c.busy || changes != c.changes || n == 0 || rows[n-1].seq-rows[0].seq != int64(n-1) {
+	if n := len(rows); c.busy || changes != c.changes || n == 0 || rows[n-1].Seq-rows[0].Seq != int64(n-1) {
 		return
 	}
 	s := &stretch{key: key}
@@ -135,21 +129,21 @@ func (c *recent) put(key, first int64, rows []recentRow, changes uint64) {
 		s = e.Value.(*stretch)
 		c.drop(e)
 	}
-	begin := rows[0].seq
+	begin := rows[0].Seq
 	// Another read of the same key may have been faster, or have begun elsewhere.
-	if n := len(s.rows); n == 0 || s.rows[0].seq > first || s.rows[n-1].seq != begin-1 {
+	if n := len(s.rows); n == 0 || s.rows[0].Seq > first || s.rows[n-1].Seq != begin-1 {
 		if begin != first {
 			return
 		}
 		s.rows, s.size = nil, 0
 	}
-	for len(s.rows) > 0 && s.rows[0].seq < first {
-		s.size -= s.rows[0].size()
+	for len(s.rows) > 0 && s.rows[0].Seq < first {
+		s.size -= sizeOf(&s.rows[0])
 		s.rows = s.rows[1:]
 	}
 	s.rows = append(s.rows, rows...)
-	for _, r := range rows {
-		s.size += r.size()
+	for i := range rows {
+		s.size += sizeOf(&rows[i])
 	}
 	if s.size > recentOne {
 		return
@@ -169,8 +163,8 @@ func (c *recent) put(key, first int64, rows []recentRow, changes uint64) {
 
 // saidRow is a message that was added to a key.
 type saidRow struct {
-	key, seq int64
-	row      messageRow
+	key int64
+	m   sessions.Message
 }
 
 // extend adds messages that were just committed to what is held of their keys.
@@ -178,19 +172,17 @@ func (c *recent) extend(said []saidRow) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range said {
-		m := &said[i]
-		e := c.byKey[m.key]
+		e := c.byKey[said[i].key]
 		if e == nil || c.busy {
 			continue
 		}
-		s := e.Value.(*stretch)
-		if s.rows[len(s.rows)-1].seq != m.seq-1 {
+		s, m := e.Value.(*stretch), &said[i].m
+		if s.rows[len(s.rows)-1].Seq != m.Seq-1 {
 			continue // a read was faster
 		}
-		row := recentRow{m.seq, m.row.role, string(m.row.rest), m.row.content}
-		s.rows = append(s.rows, row)
-		s.size += row.size()
-		c.size += row.size()
+		s.rows = append(s.rows, rules.Clone(*m))
+		s.size += sizeOf(m)
+		c.size += sizeOf(m)
 		if s.size > recentOne {
 			c.drop(e) // the next read holds fewer
 		}
@@ -209,8 +201,8 @@ func (c *recent) trim(key, first int64) {
 		return
 	}
 	s := e.Value.(*stretch)
-	for len(s.rows) > 1 && s.rows[0].seq < first {
-		n := s.rows[0].size()
+	for len(s.rows) > 1 && s.rows[0].Seq < first {
+		n := sizeOf(&s.rows[0])
 		s.size, c.size = s.size-n, c.size-n
 		s.rows = s.rows[1:]
 	}

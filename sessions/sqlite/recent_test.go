@@ -246,7 +246,7 @@ func TestRememberedIsBounded(t *testing.T) {
 	}
 	for n := range 40 {
 		k := channels.MustKey(fmt.Sprintf("x:%d", n))
-		talk(t, s, k, fmt.Sprint(n), strings.Repeat("x", 200<<10), "an answer")
+		talk(t, s, k, fmt.Sprint(n), strings.Repeat("x", 250<<10), "an answer")
 		read(k)
 		if _, _, size, most := sqlite.Remembered(s); size > most {
 			t.Fatalf("%d bytes are remembered, want at most %d", size, most)

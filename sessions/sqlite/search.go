@@ -155,13 +155,15 @@ func (r reader) rank(ctx context.Context, words []string, ids []int64) error {
 
 // message reads one. Errors: sql.ErrNoRows.
 func (r reader) message(ctx context.Context, id int64) (sessions.Message, error) {
-	row := recentRow{seq: seqOf(id)}
+	var role sessions.Role
+	var rest []byte
+	var content string
 	err := r.src.row(ctx, `SELECT m.role, m.rest, m.content FROM messages m
-		JOIN conversations c ON c.key_id = m.id >> 32 WHERE m.id = ?`, id).Scan((*string)(&row.role), &row.rest, &row.content)
+		JOIN conversations c ON c.key_id = m.id >> 32 WHERE m.id = ?`, id).Scan((*string)(&role), &rest, &content)
 	if err != nil {
 		return sessions.Message{}, err
 	}
-	return row.message()
+	return messageOf(seqOf(id), role, rest, content)
 }
 
 // foundQuery lists the messages that expressions of the index find, a JSON list,
