@@ -39,14 +39,15 @@ run: build
 build:
 	@CGO_ENABLED=0 go build -trimpath -o bin/dragoman ./cmd/dragoman
 
-## test: run all tests (installs ngircd, chromium and npm's aimock where it may)
+## test: run all tests (installs ngircd, PostgreSQL, chromium and npm's aimock where it may)
 test: need
 	go test -timeout 20m ./...
 	go test -tags nowhatsapp -run WithoutWhatsApp ./internal/config
+	go test -tags nopostgres -run WithoutPostgreSQL ./internal/config
 
 ## need: install what the tests need and lack
 need:
-	@.ci/need ngircd inspircd anope chromium npm
+	@.ci/need ngircd inspircd anope chromium npm postgres
 	@.ci/aimock/install
 
 ## test-models: talk to a real llama-server and a real Ollama (downloads 36 MB and a Go module, builds them once)

@@ -136,6 +136,9 @@ type Erased struct {
 	Pairings      int `json:"pairings"`
 	// Noted counts what channels kept in files of their own; a store has 0.
 	Noted int `json:"noted"`
+	// Left says what may still have words of it beside the store, and what the
+	// operator does about that, a sentence each.
+	Left []string `json:"left,omitempty"`
 	// Files are the attachments that belonged to what was erased; the caller
 	// removes them.
 	Files []string `json:"files,omitempty"`

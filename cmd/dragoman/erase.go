@@ -60,6 +60,9 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 		if len(plan.Names) > 0 {
 			e.say("Removed, because nothing else was left of it: the name %s.", keyLine(plan.Names))
 		}
+		for _, left := range got.Left {
+			e.say("%s", left)
+		}
 		return nil
 	})
 }

@@ -25,7 +25,7 @@ const (
 // openMedia opens the folder of files that goes with the configured store.
 func openMedia(cfg *config.Config, s *stateDir, log *slog.Logger) (*media.Store, error) {
 	dir := s.file(mediaName)
-	if cfg.Store.Type == "memory" {
+	if cfg.Store.Type == memoryType {
 		dir = s.file(mediaOfMemory)
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, fmt.Errorf("app: empty %s: %w", mediaOfMemory, plainPathError(err))
@@ -103,6 +103,9 @@ func (f filing) Erase(ctx context.Context, e sessions.Erasure) (erased sessions.
 func (f filing) erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error) {
 	passPoint("erase.noted")
 	erased, err := f.Store.Erase(ctx, e)
+	if keeper, ok := f.Store.(interface{ Kept() []string }); ok && !erased.Empty() {
+		erased.Left = keeper.Kept()
+	}
 	passPoint("erase.store")
 	if err != nil && erased.Empty() {
 		return erased, err

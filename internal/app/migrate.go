@@ -39,6 +39,7 @@ const draftSuffix = ".migrating"
 // was, and the next one begins anew. From is not changed, not by a byte: a view
 // of it is read, which takes its room beside the copy until the end.
 func Migrate(ctx context.Context, cfg *config.Config, from, to StoreLocation, who Caller, tell func(exchange.Progress)) (m Migrated, err error) {
+	from, to = from.in(cfg, ""), to.in(cfg, "")
 	m.From, m.To = from, to
 	state, err := waitState(ctx, cfg.StateDir, who)
 	if servedByOther(ctx, cfg.StateDir, err) {
@@ -57,11 +58,15 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to StoreLocation, wh
 	if err := checkPlaces(from, to); err != nil {
 		return m, err
 	}
+	if to.Type == postgresType {
+		m.Counts, err = copyIntoDatabase(ctx, from, to, cfg.StateDir, tell)
+		return m, err
+	}
 	there, err := checkTarget(ctx, to)
 	if err != nil {
 		return m, err
 	}
-	draft := StoreLocation{to.Type, to.Path + draftSuffix}
+	draft := StoreLocation{Type: to.Type, Path: to.Path + draftSuffix}
 	if _, err := os.Lstat(draft.Path); err == nil {
 		m.Again = true
 	}
@@ -88,8 +93,15 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to StoreLocation, wh
 
 // checkPlaces refuses what cannot be meant. It only reads.
 func checkPlaces(from, to StoreLocation) error {
-	if from.Path == "" || to.Path == "" {
-		return errors.New("app: a store in memory has nothing to migrate; name sqlite or file")
+	switch {
+	case from.Type == memoryType || to.Type == memoryType:
+		return errors.New("app: a store in memory has nothing to migrate; name sqlite, file or postgres")
+	case from.Type == postgresType && to.Type == postgresType:
+		return errors.New("app: the database cannot be migrated to itself")
+	case from.Type == postgresType:
+		return nil
+	case to.Type == postgresType:
+		return checkSource(from)
 	}
 	source, target := realPath(from.Path), realPath(to.Path)
 	switch {
@@ -100,6 +112,11 @@ func checkPlaces(from, to StoreLocation) error {
 	case beside(source, target):
 		return fmt.Errorf("app: %s and %s would have files of the same name: name another place, like --to %s:PATH", from, to, to.Type)
 	}
+	return checkSource(from)
+}
+
+// checkSource refuses a place where there is no store.
+func checkSource(from StoreLocation) error {
 	found, err := storeTypes[from.Type].look(from.Path)
 	if err != nil {
 		return fmt.Errorf("app: there is no store at %s; name its place, like --from %s:PATH: %w", from.Path, from.Type, err)
@@ -193,24 +210,41 @@ func copyStore(ctx context.Context, from, to StoreLocation, tell func(exchange.P
 	if err := os.MkdirAll(filepath.Dir(to.Path), 0o700); err != nil {
 		return exchange.Counts{}, fmt.Errorf("app: %w", plainPathError(err))
 	}
-	view, remove, err := newView(filepath.Dir(to.Path), "sessions migrate")
+	source, end, err := from.openToRead(ctx, filepath.Dir(to.Path))
 	if err != nil {
 		return exchange.Counts{}, err
 	}
-	defer remove()
-	if err := from.copyInto(ctx, view.path); err != nil {
-		return exchange.Counts{}, err
-	}
-	source, err := StoreLocation{from.Type, filepath.Join(view.path, filepath.Base(from.Path))}.open(ctx, nil)
-	if err != nil {
-		return exchange.Counts{}, fmt.Errorf("app: read a copy of %s: %w", from.Path, err)
-	}
+	defer end()
 	target, err := to.open(ctx, nil)
 	if err != nil {
 		return exchange.Counts{}, errors.Join(err, source.Close())
 	}
 	counts, err := exchange.Move(ctx, source, target, tell)
 	return counts, errors.Join(err, target.Close(), source.Close())
+}
+
+// openToRead opens a copy of the store at p, made in parent, which end removes.
+// What is in a database is read where it is.
+func (p StoreLocation) openToRead(ctx context.Context, parent string) (store sessions.Store, end func(), err error) {
+	if p.Type == postgresType {
+		store, err = p.openIdle(ctx)
+		return store, func() {}, err
+	}
+	view, end, err := newView(parent, "sessions migrate")
+	if err != nil {
+		return nil, nil, err
+	}
+	if err = p.copyInto(ctx, view.path); err == nil {
+		store, err = StoreLocation{Type: p.Type, Path: filepath.Join(view.path, filepath.Base(p.Path))}.open(ctx, nil)
+		if err != nil {
+			err = fmt.Errorf("app: read a copy of %s: %w", p.Path, err)
+		}
+	}
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	return store, end, nil
 }
 
 // companions are what may lie beside a store's own file while it is open, and
@@ -282,7 +316,7 @@ func settle(draft, path string) error {
 func (p StoreLocation) Advice(cfg *config.Config) string {
 	var b strings.Builder
 	file := cfg.Source().String()
-	if own, err := ParseLocation(p.Type, cfg.StateDir); err == nil && own != p {
+	if own, err := ParseLocation(p.Type, cfg.StateDir); err == nil && (own.Type != p.Type || own.Path != p.Path) {
 		fmt.Fprintf(&b, "The daemon looks for its store of type %s at %s.\nMove the copy there first; end the daemon before you do.\n", p.Type, own.Path)
 	}
 	if cfg.Store.Type == p.Type {

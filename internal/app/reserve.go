@@ -52,7 +52,7 @@ type reserve struct {
 // is needed, and a view has none of its own: then it is nil, which does nothing.
 // Tell, if not nil, says it to a person.
 func openReserve(cfg *config.Config, s *stateDir, log *slog.Logger, tell func(format string, args ...any)) *reserve {
-	if cfg.Store.Type == "memory" || s.path != cfg.StateDir {
+	if cfg.Store.Type == memoryType || s.path != cfg.StateDir {
 		return nil
 	}
 	if log == nil {

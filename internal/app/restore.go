@@ -53,8 +53,11 @@ const (
 // its name; the old one is kept under another. With replace false a state that
 // is not empty is refused with a *NotEmptyError.
 func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File, replace bool, tell func(exchange.Progress)) (r Restored, err error) {
-	if cfg.Store.Type == "memory" {
+	if cfg.Store.Type == memoryType {
 		return r, errors.New("app: store.type is memory, which keeps nothing: name sqlite or file in the configuration")
+	}
+	if cfg.Store.Type == postgresType {
+		return r, errors.New("app: a backup is not restored into a database: restore it with store {type: sqlite}, then run dragoman sessions migrate --from sqlite --to postgres")
 	}
 	if r.Head, r.End, err = CheckBackup(bufio.NewReader(file)); err != nil {
 		return r, fmt.Errorf("app: nothing was changed: %w", err)
@@ -138,7 +141,7 @@ func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move,
 	if err = errors.Join(err, out.Flush()); err != nil {
 		return fmt.Errorf("app: restore: %w", plainPathError(err))
 	}
-	place := StoreLocation{cfg.Store.Type, draft.file(storeTypes[cfg.Store.Type].name)}
+	place := StoreLocation{Type: cfg.Store.Type, Path: draft.file(storeTypes[cfg.Store.Type].name)}
 	store, err := place.open(ctx, nil)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func (d *Daemon) watchAll() {
 	d.metrics.WatchTurns(d.gateway.Running)
 	d.metrics.WatchHooks(func() map[string]int { return d.hooks.Waiting() })
 	store, files := storeTypes[d.cfg.Store.Type].name, mediaName
-	if store == "" {
+	if d.cfg.Store.Type == memoryType {
 		files = mediaOfMemory
 	}
 	d.metrics.WatchSizes((&sizes{dir: d.state.path, store: store, media: files}).both)

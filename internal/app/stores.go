@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -21,6 +22,20 @@ import (
 type StoreLocation struct {
 	Type string // a key of storeTypes
 	Path string // the file or folder; "" for a store that has none
+	db   database
+}
+
+// database is what a store needs that is in a database.
+type database struct {
+	url      config.Secret
+	maxConns int
+	host     string // which only one daemon at a time can be; "": no daemon
+}
+
+// in is p with the database that the configuration names.
+func (p StoreLocation) in(cfg *config.Config, host string) StoreLocation {
+	p.db = database{cfg.Store.URL, cfg.Store.MaxConns, host}
+	return p
 }
 
 // String is how a person writes p.
@@ -36,7 +51,7 @@ type storeType struct {
 	// name is the store's file or folder within the state directory; "": it
 	// keeps nothing there.
 	name string
-	open func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error)
+	open func(ctx context.Context, p StoreLocation, log *slog.Logger) (sessions.Store, error)
 	// look tells whether a store of this type is at path, and only reads. What
 	// is there and is something else is an error.
 	look func(path string) (bool, error)
@@ -48,15 +63,22 @@ type storeType struct {
 	damaged func(path string) ([]string, error)
 }
 
+// The types that have nothing in the state directory.
+const (
+	memoryType   = "memory"
+	postgresType = "postgres"
+)
+
 // storeTypes are all that this program can open.
 var storeTypes = map[string]storeType{
-	"sqlite": {databaseName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
-		return sqlite.Open(ctx, path, sqlite.Options{Logger: log})
+	"sqlite": {databaseName, func(ctx context.Context, p StoreLocation, log *slog.Logger) (sessions.Store, error) {
+		return sqlite.Open(ctx, p.Path, sqlite.Options{Logger: log})
 	}, sqlite.Look, sqlite.Newer, nil},
-	"file": {folderName, func(ctx context.Context, path string, log *slog.Logger) (sessions.Store, error) {
-		return file.Open(ctx, path, file.Options{Logger: log})
+	"file": {folderName, func(ctx context.Context, p StoreLocation, log *slog.Logger) (sessions.Store, error) {
+		return file.Open(ctx, p.Path, file.Options{Logger: log})
 	}, file.Look, file.Newer, file.Damaged},
-	"memory": {"", func(_ context.Context, _ string, log *slog.Logger) (sessions.Store, error) {
+	postgresType: {"", openPostgres, nil, nil, nil},
+	memoryType: {"", func(_ context.Context, _ StoreLocation, log *slog.Logger) (sessions.Store, error) {
 		return memory.New(memory.Options{Logger: log}), nil
 	}, nil, nil, nil},
 }
@@ -69,6 +91,8 @@ func ParseLocation(text, stateDir string) (StoreLocation, error) {
 	switch {
 	case !ok:
 		return StoreLocation{}, fmt.Errorf("there is no store %q: write one of %s", name, strings.Join(slices.Sorted(maps.Keys(storeTypes)), ", "))
+	case name == postgresType && path != "":
+		return StoreLocation{}, errors.New("the url of the database is store.url in the configuration: a command line is seen by others")
 	case t.name == "" && path != "":
 		return StoreLocation{}, fmt.Errorf("a store of type %s has no place", name)
 	case t.name == "":
@@ -89,7 +113,7 @@ func (p StoreLocation) open(ctx context.Context, log *slog.Logger) (sessions.Sto
 	if !ok {
 		return nil, fmt.Errorf("app: there is no store of type %q", p.Type)
 	}
-	store, err := t.open(ctx, p.Path, log)
+	store, err := t.open(ctx, p, log)
 	if err != nil {
 		return nil, fmt.Errorf("app: open the store: %w", err)
 	}
@@ -102,7 +126,17 @@ func openStore(ctx context.Context, cfg *config.Config, s *stateDir, log *slog.L
 	if err != nil {
 		return nil, fmt.Errorf("app: store.type: %w", err)
 	}
-	return p.open(ctx, log)
+	return p.in(cfg, hostOf(s.path)).open(ctx, log)
+}
+
+// hostOf names the place of a daemon among all that share a database. The lock of
+// its state directory sees to it that there is one.
+func hostOf(state string) string {
+	name, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return name + ":" + realPath(state)
 }
 
 // CheckStore tells why the configured store cannot be used: something else is

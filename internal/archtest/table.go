@@ -56,6 +56,7 @@ var Table = []Rule{
 	{Package: "sessions/engine", Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
 	// The file store is the reference store over a disk.
 	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/memory"}, Tests: []string{"sessions/rows"}},
+	{Package: "sessions/postgres", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/dispatch", "sessions/rows", "sessions/engine"}, Tests: []string{"internal/pgtest"}},
 	// Who is one person, and what is erased with them.
 	{Package: "sessions/erasure", Imports: []string{"sessions", "channels", "internal/durable"}},
 	{Package: "sessions/*", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/spool", "sessions/dispatch", "sessions/rows", "sessions/engine"}},
@@ -79,6 +80,7 @@ var Table = []Rule{
 	{Package: "heartbeat", Imports: []string{"channels"}, Tests: []string{"sessions"}},
 
 	{Package: "internal/testkit", ForTests: true},
+	{Package: "internal/pgtest", ForTests: true, Imports: []string{"internal/testkit"}},
 	{Package: "internal/archtest", ForTests: true},
 	{Package: "internal/durable"},
 	{Package: "internal/media", Imports: []string{"channels"}},
@@ -104,7 +106,7 @@ var Table = []Rule{
 
 	// The verbs talk to a running daemon through the client in httpapi and
 	// print what the domain's types hold.
-	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/httpapi", "channels", "sessions", "sessions/erasure", "sessions/exchange"}},
+	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/httpapi", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/pgtest"}},
 }
 
 func join(some []string, more ...string) []string {

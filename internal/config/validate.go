@@ -114,9 +114,24 @@ func (v *validator) paths() {
 	if c.WorkspaceQuota < 0 {
 		v.bad("workspace_quota", c.WorkspaceQuota.String()+" is less than nothing", "write a size like 1GiB, or 0 for no bound")
 	}
-	v.oneOf("store.type", c.Store.Type, "sqlite", "file", "memory")
-	if c.Store.Type == "memory" {
+	v.store(c.Store)
+}
+
+func (v *validator) store(s Store) {
+	v.oneOf("store.type", s.Type, "sqlite", "file", "postgres", "memory")
+	if s.MaxConns < 4 {
+		v.bad("store.max_conns", "fewer than four do not work", "write 4 or more")
+	}
+	switch {
+	case s.Type == "memory":
 		v.warn("store.type", "memory forgets everything when the daemon ends", "write sqlite or file to keep it")
+	case s.Type == "postgres" && !hasPostgres:
+		v.bad("store.type", "this program was built without PostgreSQL (-tags nopostgres)", "use the ordinary build")
+	case s.Type == "postgres" && s.URL.Empty() && !v.opts.NoSecrets:
+		v.bad("store.url", "is empty, and postgres needs it", "write ${file:PATH} or ${VARIABLE} with postgres://USER:PASSWORD@HOST:PORT/DATABASE in it")
+	}
+	if url := s.URL.Reveal(); url != "" && !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+		v.bad("store.url", "does not begin with postgres://", "write it like postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full")
 	}
 }
 

@@ -71,7 +71,7 @@ func (d *Dispatcher) work(ctx context.Context, s *state, h sessions.Handler) {
 		if hctx == nil {
 			return
 		}
-		err := call(hctx, h, claim)
+		err := Call(hctx, h, claim)
 		d.release(ctx, hctx, s, changes, err)
 	}
 }
@@ -113,13 +113,13 @@ func (d *Dispatcher) release(ctx, hctx context.Context, s *state, changes uint64
 		err = errors.New("the handler returned with work left and nothing done")
 	}
 	s.failures++
-	pause := backoff(s.failures)
+	pause := Backoff(s.failures)
 	s.rest = time.Now().Add(pause)
 	d.log.Warn("work on a conversation failed, will retry", "key", s.key.String(), "attempt", s.failures, "pause", pause, "err", err)
 }
 
-// backoff is the pause after so many failures in a row, with jitter.
-func backoff(failures int) time.Duration {
+// Backoff is the pause after so many failures in a row, with jitter.
+func Backoff(failures int) time.Duration {
 	pause := lastBackoff
 	if failures < 10 {
 		pause = min(firstBackoff<<(failures-1), lastBackoff)
@@ -127,9 +127,9 @@ func backoff(failures int) time.Duration {
 	return pause - rand.N(pause/4)
 }
 
-// call runs h and turns a panic into an error: one broken conversation must
+// Call runs h and turns a panic into an error: one broken conversation must
 // not take the others with it.
-func call(ctx context.Context, h sessions.Handler, c sessions.Claim) (err error) {
+func Call(ctx context.Context, h sessions.Handler, c sessions.Claim) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("dispatch: call the handler: %w", rules.Panic(p))

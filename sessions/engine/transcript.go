@@ -156,6 +156,7 @@ func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.Hist
 // AddSummary stores a summary: see sessions.Transcript.
 func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Summary) error {
 	return s.update(ctx, "add summary", func(st *step) error {
+		sum := sum // the step may run again
 		c, err := st.chat(k)
 		if err != nil {
 			return err

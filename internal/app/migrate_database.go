@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"dragoman/sessions"
+	"dragoman/sessions/exchange"
+)
+
+// openIdle opens a store in a database that no daemon works on.
+func (p StoreLocation) openIdle(ctx context.Context) (sessions.Store, error) {
+	store, err := p.open(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if shared, ok := store.(interface {
+		Busy(ctx context.Context) (bool, error)
+	}); ok {
+		busy, err := shared.Busy(ctx)
+		if err == nil && busy {
+			err = errors.New("a daemon works on the database; stop all of them first (one that died counts for a few seconds more)")
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("app: %w", err), store.Close())
+		}
+	}
+	return store, nil
+}
+
+// copyIntoDatabase copies the store at from into a database that is empty, all of
+// it or nothing, and compares the two.
+func copyIntoDatabase(ctx context.Context, from, to StoreLocation, stateDir string, tell func(exchange.Progress)) (counts exchange.Counts, err error) {
+	source, end, err := from.openToRead(ctx, stateDir)
+	if err != nil {
+		return counts, err
+	}
+	defer end()
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := to.openIdle(ctx)
+	if err != nil {
+		return counts, err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	there, err := exchange.Count(ctx, target)
+	if err != nil {
+		return counts, fmt.Errorf("app: look into the database: %w", err)
+	}
+	if !there.Empty() {
+		return counts, fmt.Errorf("app: the database is not empty: it holds %s; nothing is merged. Name another database in store.url", there)
+	}
+	counts, err = exchange.Move(ctx, source, target, tell)
+	if different := (*exchange.Difference)(nil); errors.As(err, &different) {
+		err = fmt.Errorf("app: the copy in the database is NOT equal; do not use it, and make the database anew before you try again: %w", err)
+	}
+	return counts, err
+}

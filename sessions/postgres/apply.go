@@ -1,0 +1,270 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+)
+
+// apply sends changes. It returns the first moment in the future at which one of
+// the keys has something to do, or the zero time.
+func (t *tx) apply(ctx context.Context, c rows.Changes) (due time.Time, err error) {
+	if err := t.lockAll(ctx, c); err != nil {
+		return due, err
+	}
+	for _, k := range c.Fenced {
+		if r := t.keys[k]; r.known {
+			t.queue(`UPDATE keys SET live = 0, node = '', rest = 0, failures = 0 WHERE id = $1`, r.id)
+			r.rest = 0
+		}
+	}
+	var woken []wakeUp
+	for _, ch := range c.Chats {
+		if err := t.chat(ctx, ch); err != nil {
+			return due, err
+		}
+	}
+	for _, ch := range c.Chats { // when all rows are where they belong
+		if !ch.Gone {
+			t.save(ch, &woken, &due)
+		}
+	}
+	t.records(&c)
+	t.queue(`DELETE FROM keys WHERE id = ANY($1) AND NOT known`, t.placeholders())
+	if err := t.flush(ctx); err != nil {
+		return due, err
+	}
+	return due, t.wake(ctx, woken)
+}
+
+// lockAll locks what c changes and its step has not read, in order.
+func (t *tx) lockAll(ctx context.Context, c rows.Changes) error {
+	list := slices.Clone(c.Fenced)
+	for _, ch := range c.Chats {
+		list = append(list, ch.Key)
+		for _, m := range ch.Moves {
+			list = append(list, m.From)
+		}
+	}
+	slices.SortFunc(list, compareKeys)
+	for _, k := range slices.Compact(list) {
+		if _, err := t.key(ctx, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placeholders are the rows that were made to lock a key.
+func (t *tx) placeholders() []int64 {
+	ids := []int64{}
+	for _, r := range t.keys {
+		if !r.known {
+			ids = append(ids, r.id)
+		}
+	}
+	return ids
+}
+
+// queue adds a statement to the batch.
+func (t *tx) queue(query string, args ...any) *pgx.QueuedQuery { return t.batch.Queue(query, args...) }
+
+// flush sends the batch.
+func (t *tx) flush(ctx context.Context) error {
+	if t.batch.Len() == 0 {
+		return nil
+	}
+	batch := t.batch
+	t.batch = pgx.Batch{}
+	return t.SendBatch(ctx, &batch).Close()
+}
+
+// chat makes the changes of one key, but for its head.
+func (t *tx) chat(ctx context.Context, ch *rows.Chat) error {
+	r := t.keys[ch.Key]
+	if ch.Gone {
+		t.dropIn(r, `key_id = $1`)
+		t.forget(r.id)
+		for _, table := range []string{"outbox", "steps"} {
+			t.queue(`DELETE FROM `+table+` WHERE key_id = $1`, r.id)
+		}
+		t.queue(`DELETE FROM keys WHERE id = $1`, r.id)
+		r.gone = true
+		return nil
+	}
+	for _, m := range ch.Moves {
+		t.move(r, t.keys[m.From], m)
+	}
+	if ch.Settled {
+		t.dropIn(r, `key_id = $1 AND state <> 'waiting'`)
+		t.queue(`DELETE FROM outbox WHERE key_id = $1 AND state IN ('sent', 'dead', 'dropped')`, r.id)
+	}
+	if ch.Cleared {
+		t.forget(r.id)
+	} else if ch.Anew {
+		t.anew(r.id)
+	}
+	if len(ch.Drop) > 0 {
+		t.dropIn(r, `key_id = $1 AND seq = ANY($3)`, ch.Drop)
+	}
+	if len(ch.Forget) > 0 {
+		t.queue(`DELETE FROM summaries WHERE key_id = $1 AND covers = ANY($2)`, r.id, ch.Forget)
+	}
+	for _, turn := range ch.Ended {
+		t.queue(`DELETE FROM steps WHERE key_id = $1 AND turn = $2`, r.id, rules.Hash(turn))
+	}
+	t.putQueues(r, ch)
+	return t.putTranscript(ctx, r, ch)
+}
+
+// forget deletes the transcript of a key.
+func (t *tx) forget(key int64) {
+	t.queue(`DELETE FROM messages WHERE key_id = $1`, key)
+	t.anew(key)
+}
+
+func (t *tx) anew(key int64) {
+	t.queue(`DELETE FROM summaries WHERE key_id = $1`, key)
+	t.queue(`DELETE FROM generations WHERE key_id = $1`, key)
+}
+
+// dropIn deletes inbox rows of r. That they were there stays known, by the
+// hashes of rules.Marks.
+func (t *tx) dropIn(r *keyRow, where string, args ...any) {
+	t.queue(`WITH gone AS (DELETE FROM inbox WHERE `+where+` RETURNING dedupe, about)
+		INSERT INTO marks (hash) SELECT dedupe FROM gone
+		UNION SELECT encode(sha256('\x00'::bytea || $2::bytea || '\x00'::bytea || about), 'hex') FROM gone WHERE about <> '' ON CONFLICT DO NOTHING`,
+		append([]any{r.id, []byte(r.head.Key.String())}, args...)...)
+}
+
+// move takes in the rows of another key, or renumbers those of r.
+func (t *tx) move(r, from *keyRow, m rows.Move) {
+	if from != r {
+		t.anew(from.id)
+		t.queue(`DELETE FROM steps WHERE key_id = $2 AND turn IN (SELECT turn FROM steps WHERE key_id = $1)`, from.id, r.id)
+		t.queue(`UPDATE steps SET key_id = $2 WHERE key_id = $1`, from.id, r.id)
+	}
+	for table, by := range map[string]int64{"inbox": m.Queues, "outbox": m.Queues, "messages": m.Message} {
+		t.queue(`UPDATE `+table+` SET key_id = $2, seq = seq + $3 WHERE key_id = $1`, from.id, r.id, by)
+	}
+}
+
+func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
+	for _, p := range ch.In {
+		if !p.Fresh {
+			t.queue(`UPDATE inbox SET state = $3, due = $4, data = $5 WHERE key_id = $1 AND seq = $2`, r.id, p.Seq, p.State, nanos(p.Due), dataOf(&p.In))
+			continue
+		}
+		m := p.Inbound
+		m.Key, m.Reaction, m.Album = ch.Key, "", "" // as in all stores
+		messageID := ""
+		if m.MessageID != "" {
+			messageID = rules.Hash(m.MessageID)
+		}
+		t.queue(`INSERT INTO inbox (key_id, seq, state, beat, due, accepted, dedupe, message_id, about, data, inbound) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+			ON CONFLICT (key_id, seq) DO UPDATE SET state = excluded.state, due = excluded.due, data = excluded.data, inbound = excluded.inbound`,
+			r.id, p.Seq, p.State, p.Origin == sessions.OriginHeartbeat, nanos(p.Due), nanos(p.Accepted),
+			rules.Hash(rules.Dedupe(m)), messageID, aboutOf(m), dataOf(&p.In), encode(m))
+	}
+	for _, o := range ch.Out {
+		rec := o.OutboxRecord
+		if rec.Key = ch.Key; rec.ID == "" {
+			rec.ID = fmt.Sprintf("%s-%d-%d", t.b.prefix, r.id, o.Seq)
+		}
+		if !o.Fresh {
+			t.queue(`UPDATE outbox SET state = $3, due = $4, uncertain = $5, data = $6 WHERE key_id = $1 AND seq = $2`, r.id, o.Seq, string(o.State), nanos(o.NotBefore), o.Uncertain, encode(rec))
+			continue
+		}
+		t.queue(`INSERT INTO outbox (key_id, seq, state, due, created, uncertain, id, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			r.id, o.Seq, string(o.State), nanos(o.NotBefore), nanos(o.Created), o.Uncertain, rules.Hash(rec.ID), encode(rec))
+	}
+	for _, s := range ch.Steps {
+		t.queue(`INSERT INTO steps (key_id, turn, data) VALUES ($1, $2, $3)`, r.id, rules.Hash(s.Turn), encode(s.Step))
+	}
+}
+
+func (t *tx) putTranscript(ctx context.Context, r *keyRow, ch *rows.Chat) error {
+	for i, list := range [][]sessions.Message{ch.Messages, ch.Rewritten} {
+		query := `INSERT INTO messages (key_id, seq, role, at, words, data, content) VALUES ($1, $2, $3, $4, array_to_tsvector($5::text[]), $6, $7)`
+		if i == 1 {
+			query = `UPDATE messages SET role = $3, at = $4, words = array_to_tsvector($5::text[]), data = $6, content = $7 WHERE key_id = $1 AND seq = $2`
+		}
+		for _, m := range list {
+			content := encode(m.Content)
+			words := searchable(m)
+			m.Content = ""
+			t.queue(query, r.id, m.Seq, string(m.Role), nanos(m.At), words, encode(m), content)
+			if t.batch.Len() >= batchMost {
+				if err := t.flush(ctx); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, g := range ch.Begun {
+		g.LastSeq = 0
+		t.queue(`INSERT INTO generations (key_id, first, name, data) VALUES ($1, $2, $3, $4)`, r.id, g.FirstSeq, g.ID, encode(g))
+	}
+	for _, s := range ch.Summaries {
+		t.queue(`INSERT INTO summaries (key_id, covers, generation, data) VALUES ($1, $2, $3, $4)`, r.id, s.CoversSeq, s.Generation, encode(s))
+	}
+	return nil
+}
+
+// dueQuery finds when a key has something to do: its first waiting message of
+// people, whichever heartbeat is first, or its first delivery.
+const dueQuery = `SELECT least(
+	(SELECT i.due FROM inbox i WHERE i.key_id = k.id AND i.state = 'waiting' AND NOT i.beat ORDER BY i.seq LIMIT 1),
+	(SELECT min(i.due) FROM inbox i WHERE i.key_id = k.id AND i.state = 'waiting' AND i.beat),
+	(SELECT o.due FROM outbox o WHERE o.key_id = k.id AND o.state IN ('queued', 'sending', 'unknown', 'dead') AND o.state <> 'dead' ORDER BY o.seq LIMIT 1))`
+
+// save writes the head of a key, and whether it has to be woken.
+func (t *tx) save(ch *rows.Chat, woken *[]wakeUp, next *time.Time) {
+	r := t.keys[ch.Key]
+	var updated *int64
+	text := ""
+	if c := ch.Conversation; c != nil {
+		n := nanos(c.Updated)
+		updated, text = &n, encode(conversation(*c))
+	}
+	r.known = true
+	now := t.b.now()
+	t.queue(`WITH n AS (SELECT k.id, CASE WHEN d.due IS NOT NULL THEN greatest(d.due, k.rest) END AS due FROM keys k, LATERAL (`+dueQuery+` AS due) d WHERE k.id = $1)
+		UPDATE keys SET known = true, seq = $2, msg_seq = $3, waiting = $4, updated = $5, conversation = $6, version = version + 1, due = n.due,
+		wake = CASE WHEN wake = 0 AND n.due <= $7 THEN nextval('epochs') ELSE wake END
+		FROM n WHERE keys.id = n.id RETURNING n.due, wake`,
+		r.id, ch.Seq, ch.MessageSeq, ch.Waiting, updated, text, nanos(now)).QueryRow(func(row pgx.Row) error {
+		var due *int64
+		var wake int64
+		if err := row.Scan(&due, &wake); err != nil || due == nil {
+			return err
+		}
+		if wake != r.wake {
+			*woken = append(*woken, wakeUp{r.id, wake})
+		} else if at := timeOf(*due); at.After(now) && (next.IsZero() || at.Before(*next)) {
+			*next = at
+		}
+		return nil
+	})
+}
+
+// wake hands wake-ups to River. They are seen with the rest of the transaction.
+func (t *tx) wake(ctx context.Context, list []wakeUp) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var params []river.InsertManyParams
+	for _, w := range list {
+		params = append(params, river.InsertManyParams{Args: w})
+	}
+	_, err := t.b.river.InsertManyFastTx(ctx, t.Tx, params)
+	return err
+}

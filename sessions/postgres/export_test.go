@@ -1,0 +1,28 @@
+package postgres
+
+import (
+	"cmp"
+	"time"
+
+	"dragoman/sessions/rows"
+)
+
+// Backend is the backend of s.
+func Backend(s *Store) rows.Backend { return s.b }
+
+// Fault has f called before each commit.
+func Fault(s *Store, f func() error) { s.b.fault = f }
+
+// Quick has River hand out jobs without a pause. With several nodes under load
+// that is slower. A busy machine makes no node a dead one.
+func Quick(o Options) Options {
+	o.cooldown, o.TTL = 5*time.Millisecond, cmp.Or(o.TTL, time.Minute)
+	return o
+}
+
+// Freeze has s not renew its node any more, as if its process stood still. All
+// else of it goes on.
+func Freeze(s *Store) {
+	s.b.node.stop()
+	s.b.node.renewal.Wait()
+}

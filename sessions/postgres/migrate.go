@@ -1,0 +1,86 @@
+package postgres
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"dragoman/sessions"
+)
+
+//go:embed migrations/001.sql
+var first string
+
+// migrations make the tables of each version from those of the one before.
+var migrations = []string{first}
+
+// migrate makes the tables, ours and River's. Nodes that start at once wait for
+// each other: a transaction that does nothing else holds a lock meanwhile, since
+// River takes one for each of its steps.
+func (b *backend) migrate(ctx context.Context) error {
+	rivers, err := rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Logger: b.quiet()})
+	if err != nil {
+		return err
+	}
+	if done, err := b.migrated(ctx, rivers); done || err != nil {
+		return err
+	}
+	return pgx.BeginFunc(ctx, b.pool, func(t pgx.Tx) error {
+		if _, err := t.Exec(ctx, `SELECT pg_advisory_xact_lock($1, hashtext('migrate'))`, lockClass); err != nil {
+			return err
+		}
+		if err := pgx.BeginFunc(ctx, b.pool, func(t pgx.Tx) error { return makeTables(ctx, t, b.schema) }); err != nil {
+			return err
+		}
+		_, err := rivers.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		return err
+	})
+}
+
+// makeTables makes ours.
+func makeTables(ctx context.Context, t pgx.Tx, schema string) error {
+	for _, query := range []string{
+		`CREATE SCHEMA IF NOT EXISTS ` + pgx.Identifier{schema}.Sanitize(),
+		`CREATE TABLE IF NOT EXISTS versions (version integer PRIMARY KEY)`,
+	} {
+		if _, err := t.Exec(ctx, query); err != nil {
+			return err
+		}
+	}
+	version, err := value[int](ctx, t, `SELECT coalesce(max(version), 0) FROM versions`)
+	if err != nil {
+		return err
+	}
+	for i := version; i < len(migrations); i++ {
+		if _, err := t.Conn().PgConn().Exec(ctx, migrations[i]).ReadAll(); err != nil {
+			return err
+		}
+		if _, err := t.Exec(ctx, `INSERT INTO versions (version) VALUES ($1)`, i+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// migrated reports whether the tables are as they have to be. Those of a newer
+// version are refused.
+func (b *backend) migrated(ctx context.Context, rivers *rivermigrate.Migrator[pgx.Tx]) (bool, error) {
+	version, err := value[int](ctx, b.pool, `SELECT coalesce(max(version), 0) FROM versions`)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "42P01" { // no such table
+		return false, nil
+	}
+	if err != nil || version < len(migrations) {
+		return false, err
+	}
+	if version > len(migrations) {
+		return false, &sessions.NewerError{Path: "the tables in PostgreSQL", Has: version, Knows: len(migrations)}
+	}
+	got, err := rivers.Validate(ctx, nil)
+	return err == nil && got.OK, err
+}

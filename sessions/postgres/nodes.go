@@ -1,0 +1,225 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// node is this process among those that share the database.
+type node struct {
+	mu      sync.Mutex
+	joined  bool
+	stop    context.CancelFunc
+	renewal sync.WaitGroup
+	lost    chan struct{} // closed when it may not work any more
+}
+
+// join makes this process a node, once. What was left by one before it in the
+// same place is taken over at once.
+func (b *backend) join(ctx context.Context) error {
+	n := &b.node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.joined {
+		return nil
+	}
+	if _, err := b.pool.Exec(ctx, `INSERT INTO nodes (id, host, expires) VALUES ($1, $2, clock_timestamp() + $3)`, b.id, b.host, b.ttl); err != nil {
+		return err
+	}
+	if _, err := b.pool.Exec(ctx, `UPDATE nodes SET expires = '-infinity' WHERE host = $1 AND id <> $2`, b.host, b.id); err != nil {
+		return err
+	}
+	if err := b.takeOver(ctx); err != nil {
+		return err
+	}
+	conn, err := b.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	n.joined = true
+	ctx, n.stop = context.WithCancel(context.WithoutCancel(ctx))
+	n.renewal.Go(func() { b.renew(ctx, conn) })
+	n.renewal.Go(func() { b.watch(ctx) })
+	return nil
+}
+
+// Busy reports whether a process works on the database now.
+func (s *Store) Busy(ctx context.Context) (bool, error) {
+	return value[bool](ctx, s.b.pool, `SELECT EXISTS (SELECT 1 FROM nodes WHERE expires > clock_timestamp())`)
+}
+
+// leave ends what join began. Others may go on at once.
+func (b *backend) leave() {
+	n := &b.node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.joined {
+		return
+	}
+	n.joined = false
+	n.stop()
+	n.renewal.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), b.ttl)
+	defer cancel()
+	// If this fails the node is dead when its time is over.
+	_, _ = b.pool.Exec(ctx, `UPDATE nodes SET expires = '-infinity' WHERE id = $1`, b.id)
+	_ = b.takeOver(ctx)
+}
+
+// renew keeps this node alive. It has a connection for itself, since those of the
+// pool may all be in use, and gives up well before its peers take over from it.
+func (b *backend) renew(ctx context.Context, conn *pgxpool.Conn) {
+	defer func() { conn.Release() }()
+	ticker := time.NewTicker(b.ttl / 4)
+	defer ticker.Stop()
+	for renewed := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		began := time.Now()
+		alive, err := b.renewOnce(ctx, &conn)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			b.log.Warn("cannot renew this node, will retry", "err", err)
+		case alive:
+			renewed = began
+		}
+		if err == nil && !alive || time.Since(renewed) > b.ttl*6/10 {
+			b.log.Error("this node is not believed to live any more, it stops", "since", time.Since(renewed))
+			close(b.node.lost)
+			return
+		}
+	}
+}
+
+// renewOnce reports whether this node is believed to live. A connection that is
+// broken is replaced.
+func (b *backend) renewOnce(ctx context.Context, conn **pgxpool.Conn) (alive bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, b.ttl/4)
+	defer cancel()
+	if (*conn).Conn().IsClosed() {
+		fresh, err := b.pool.Acquire(ctx)
+		if err != nil {
+			return false, err
+		}
+		(*conn).Release()
+		*conn = fresh
+	}
+	tag, err := (*conn).Exec(ctx, `UPDATE nodes SET expires = clock_timestamp() + $2 WHERE id = $1 AND expires > clock_timestamp()`, b.id, b.ttl)
+	return err == nil && tag.RowsAffected() > 0, err
+}
+
+// watch looks after the nodes, until ctx ends.
+func (b *backend) watch(ctx context.Context) {
+	ticker := time.NewTicker(b.ttl / 4)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.node.lost:
+			return
+		case <-ticker.C:
+		}
+		if err := b.takeOver(ctx); err != nil && ctx.Err() == nil {
+			b.log.Warn("cannot look after other nodes, will retry", "err", err)
+		}
+	}
+}
+
+// takeOver hands out again what nodes were at that are dead: keys that they had
+// claimed, jobs that they had taken and not begun, leases. River has no call for
+// the jobs of a client that died; this is the one place where its table is
+// written by hand.
+func (b *backend) takeOver(ctx context.Context) error {
+	return b.change(ctx, nil, func(ctx context.Context, t *tx) (func(), error) {
+		dead, err := t.Exec(ctx, `DELETE FROM nodes WHERE expires <= clock_timestamp()`)
+		if err != nil {
+			return nil, err
+		}
+		ids, err := all(ctx, t, pgx.RowTo[int64], `WITH gone AS (UPDATE river_job SET state = 'cancelled', finalized_at = clock_timestamp()
+			WHERE state = 'running' AND kind = $1 AND attempted_by[array_upper(attempted_by, 1)] NOT IN (SELECT id FROM nodes)
+			RETURNING (args->>'key')::bigint AS key, (args->>'wake')::bigint AS wake)
+			SELECT k.id FROM keys k WHERE k.node <> '' AND k.node NOT IN (SELECT id FROM nodes) OR (k.id, k.wake) IN (SELECT key, wake FROM gone)
+			ORDER BY k.key FOR UPDATE OF k`, wakeUp{}.Kind())
+		if err != nil || dead.RowsAffected() == 0 && len(ids) == 0 {
+			return nil, err
+		}
+		if _, err := t.Exec(ctx, `UPDATE keys SET live = 0, node = '', wake = 0 WHERE id = ANY($1)`, ids); err != nil {
+			return nil, err
+		}
+		_, err = t.Exec(ctx, `DELETE FROM leases WHERE node NOT IN (SELECT id FROM nodes)`)
+		return func() {
+			if len(ids) > 0 {
+				b.log.Info("took over conversations of a node that is gone", "conversations", len(ids))
+			}
+			b.changed(t, nil, b.now())
+		}, err
+	})
+}
+
+// living reports whether this node is believed to live.
+func (t *tx) living(ctx context.Context) (bool, error) {
+	return value[bool](ctx, t, `SELECT EXISTS (SELECT 1 FROM nodes WHERE id = $1 AND expires > clock_timestamp())`, t.b.id)
+}
+
+// Hold is sessions.Leases's. A lease lasts as long as its node lives.
+func (b *backend) Hold(ctx context.Context, name string, run func(context.Context) error) error {
+	if err := b.join(ctx); err != nil {
+		return err
+	}
+	return b.leases.Hold(ctx, name, func(ctx context.Context) error {
+		if err := b.lease(ctx, name); err != nil {
+			return err
+		}
+		held, cancel := context.WithCancelCause(ctx)
+		var watch sync.WaitGroup
+		watch.Go(func() {
+			select {
+			case <-b.node.lost:
+				cancel(errLost)
+			case <-held.Done():
+			}
+		})
+		defer watch.Wait()
+		defer cancel(nil)
+		err := run(held)
+		let, done := context.WithTimeout(context.WithoutCancel(ctx), b.ttl)
+		defer done()
+		// If this fails the lease lasts until the node is dead.
+		_, _ = b.pool.Exec(let, `DELETE FROM leases WHERE name = $1 AND node = $2`, name, b.id)
+		return err
+	})
+}
+
+// lease waits for the lease called name.
+func (b *backend) lease(ctx context.Context, name string) error {
+	ticker := time.NewTicker(b.ttl / 4)
+	defer ticker.Stop()
+	for {
+		tag, err := b.pool.Exec(ctx, `INSERT INTO leases (name, node) SELECT $1, id FROM nodes WHERE id = $2 AND expires > clock_timestamp()
+			ON CONFLICT (name) DO UPDATE SET node = excluded.node WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = leases.node AND n.expires > clock_timestamp())`, name, b.id)
+		if err == nil && tag.RowsAffected() > 0 {
+			return nil
+		}
+		if err != nil && ctx.Err() == nil {
+			b.log.Warn("cannot ask for a lease, will retry", "lease", name, "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-b.node.lost:
+			return errors.Join(errLost, err)
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,248 @@
+// Package postgres keeps everything in a PostgreSQL database, which several
+// nodes can share. River, in the same database, wakes the keys and spreads them
+// over the nodes.
+//
+// Its promise is that of package sessions: a method that returned nil has
+// committed, and what is committed survives kill -9 and the failover to a
+// synchronous standby. Every change locks the rows of its keys, in order, for as
+// long as its transaction runs. One that meets another (a serialization failure,
+// a deadlock, the same message accepted twice at once) is run again.
+//
+// Keys are woken by rows. A change that leaves a key with something to do takes a
+// number for a wake-up, writes it into the key's row and hands River a job with
+// it, all in its own transaction. Whoever works on the job claims the key, which
+// raises its epoch, and lets go of it in a transaction that looks under the lock
+// of the row whether there is more to do, and ends the job if there is not. So no
+// message comes between the last look and the end of the job, and a job whose
+// number is not the row's is an old one that does nothing. What is due later has
+// no job: each node looks for keys whose time has come.
+//
+// A node that works renews a row. When it fails to, it stops all that it does,
+// and its peers take over its keys and leases once the row is out of date. A node
+// that was only frozen is refused by the epoch: see rows.Head.
+//
+// What can fail, and how:
+//
+//   - The database cannot be reached, or it refuses: methods return the error. An
+//     error of a commit whose connection broke does not tell whether it was
+//     done; a repeat finds out.
+//   - A pooler hands out another server connection for each transaction: Open
+//     says so. River has to listen on a connection of its own.
+//   - A newer version changed the tables: Open says so.
+//
+// The goroutines are those of the pool of connections and, from Run or Hold on,
+// those that renew the row and look after other nodes, all of which Close ends, and those of River in Run.
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/dispatch"
+	"dragoman/sessions/engine"
+	"dragoman/sessions/rows"
+)
+
+var (
+	_ sessions.Store = (*Store)(nil)
+	_ rows.Backend   = (*backend)(nil)
+)
+
+// Options adjust a [Store]. The zero value works.
+type Options struct {
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+	// Logger is told about failing handlers and about nodes. Nil discards.
+	Logger *slog.Logger
+	// Host names the place where this node runs, of which the caller knows that
+	// there is only one at a time. What a process that died there was at is taken
+	// over at once. "" is a place of its own.
+	Host string
+	// MaxConns bounds the connections to the database. 0 is 16.
+	MaxConns int
+	// TTL is how long a node is believed to live that does not renew its row. 0 is
+	// eight seconds.
+	TTL time.Duration
+	// cooldown is River's FetchCooldown; 0 is its own.
+	cooldown time.Duration
+}
+
+// Store is the engine over rows in a database. Make it with [Open].
+type Store struct {
+	*engine.Store
+	b *backend
+}
+
+// backend keeps rows in a database.
+type backend struct {
+	reader
+	now    func() time.Time
+	log    *slog.Logger
+	pool   *pgxpool.Pool
+	river  *river.Client[pgx.Tx]
+	id     string // of this node
+	host   string
+	schema string
+	ttl    time.Duration
+	prefix string       // of delivery ids
+	fault  func() error // a test's, before each commit
+
+	leases dispatch.Leases
+	node   node
+
+	mu     sync.Mutex
+	run    *running
+	claims map[channels.Key]*claim // of this process
+}
+
+// Open opens the store in the database at url, making its tables if there are
+// none. No error has the password of url in it.
+func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	b, err := open(ctx, url, o)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: open: %w", err)
+	}
+	return &Store{engine.New(b, "postgres", b.now), b}, nil
+}
+
+// defaultSchema is where the tables are, unless the url has a search_path.
+const defaultSchema = "dragoman"
+
+func open(ctx context.Context, url string, o Options) (_ *backend, err error) {
+	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+		return nil, errors.New("the url has to begin with postgres://")
+	}
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil { // its text may have the password in it
+		return nil, errors.New("the url cannot be read; it is postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full, with %XX for every special character of the password")
+	}
+	config.MaxConns = int32(cmp.Or(o.MaxConns, 16))
+	if config.MaxConns < 4 { // one listens, one renews the node
+		return nil, fmt.Errorf("%d connections are too few, it takes four", config.MaxConns)
+	}
+	params := config.ConnConfig.RuntimeParams
+	schema := cmp.Or(params["search_path"], defaultSchema)
+	params["search_path"] = schema
+	params["application_name"] = cmp.Or(params["application_name"], "dragoman")
+	b := &backend{now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: cmp.Or(o.TTL, 8*time.Second), id: rand.Text(), claims: map[channels.Key]*claim{}}
+	if b.now == nil {
+		b.now = time.Now
+	}
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
+	}
+	b.host = cmp.Or(b.host, b.id)
+	b.node.lost = make(chan struct{})
+	if b.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, errors.New("the url cannot be used")
+	}
+	defer func() {
+		if err != nil {
+			b.pool.Close()
+		}
+	}()
+	b.reader = reader{b.pool, b, nil}
+	if err = b.look(ctx); err != nil {
+		return nil, err
+	}
+	if err = b.migrate(ctx); err != nil {
+		return nil, err
+	}
+	if b.prefix, err = value[string](ctx, b.pool, `SELECT prefix FROM meta`); err != nil {
+		return nil, err
+	}
+	b.river, err = b.newRiver(o.cooldown)
+	return b, err
+}
+
+// look refuses servers that this package cannot work with. Two connections at
+// once have two server processes, unless a pooler shares one between them.
+func (b *backend) look(ctx context.Context) error {
+	var pids [2]int
+	for i := range pids {
+		conn, err := b.pool.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+		var version int
+		var encoding string
+		err = conn.QueryRow(ctx, `SELECT pg_backend_pid(), current_setting('server_version_num')::int, current_setting('server_encoding')`).Scan(&pids[i], &version, &encoding)
+		switch {
+		case err != nil:
+			return err
+		case version < 140000:
+			return fmt.Errorf("the server is PostgreSQL %d; it takes 14 or newer", version/10000)
+		case encoding != "UTF8":
+			return fmt.Errorf("the database is encoded in %s; it takes one in UTF8", encoding)
+		}
+	}
+	if pids[0] == pids[1] {
+		return errors.New("there is a pooler in front of PostgreSQL that hands out another connection for each transaction; connect to PostgreSQL itself, or set pool_mode = session for this database in PgBouncer")
+	}
+	return nil
+}
+
+// Snapshot runs f in one transaction that reads: see rows.Backend.
+func (b *backend) Snapshot(ctx context.Context, f func(rows.Reader) error) error {
+	return pgx.BeginTxFunc(ctx, b.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(t pgx.Tx) error {
+		return f(reader{t, b, nil})
+	})
+}
+
+// Stats is sessions.Store's.
+func (b *backend) Stats(ctx context.Context) (st sessions.Stats, err error) {
+	now := nanos(b.now())
+	var oldest, oldestSend *int64
+	list, err := b.pool.Query(ctx, `SELECT w.n, w.late, w.oldest, o.n, o.unknown, o.oldest, o.dead, (SELECT count(*) FROM records WHERE kind = 'quarantined' AND kept) FROM
+		(SELECT count(*) AS n, count(*) FILTER (WHERE due > $1) AS late, min(accepted) AS oldest FROM inbox WHERE state = 'waiting') w,
+		(SELECT count(*) FILTER (WHERE state <> 'dead') AS n, count(*) FILTER (WHERE state <> 'dead' AND uncertain) AS unknown,
+		min(created) FILTER (WHERE state <> 'dead') AS oldest, count(*) FILTER (WHERE state = 'dead') AS dead FROM outbox WHERE true`+undone+`) o`, now)
+	if err == nil {
+		_, err = pgx.ForEachRow(list, []any{&st.Waiting, &st.Postponed, &oldest, &st.Unsent, &st.Unknown, &oldestSend, &st.Dead, &st.Quarantined}, func() error { return nil })
+	}
+	if oldest != nil {
+		st.Oldest = timeOf(*oldest)
+	}
+	if oldestSend != nil {
+		st.OldestSend = timeOf(*oldestSend)
+	}
+	return st, err
+}
+
+// Check proves that the database can be written: it commits a change.
+func (b *backend) Check(ctx context.Context) error {
+	_, err := b.pool.Exec(ctx, `UPDATE meta SET checked = $1`, nanos(b.now()))
+	return err
+}
+
+// Kept is what PostgreSQL itself keeps of rows that were deleted, and what an
+// operator does about it.
+func (s *Store) Kept() []string {
+	return []string{
+		"PostgreSQL keeps deleted rows in its files until they are written anew. To do that now, while the daemons rest, run as the owner of the tables: " +
+			"SET search_path = " + s.b.schema + "; VACUUM (FULL) keys, inbox, outbox, messages, steps, generations, summaries, records;",
+		"The write-ahead log keeps them until it is recycled: CHECKPOINT; SELECT pg_switch_wal(); CHECKPOINT;",
+		"Archives of that log, standbys and backups keep them until you remove those that are older than now.",
+	}
+}
+
+// Close is sessions.Store's.
+func (b *backend) Close() error {
+	b.leave()
+	b.pool.Close()
+	return nil
+}

@@ -1,0 +1,124 @@
+package postgres
+
+import (
+	"context"
+	"iter"
+
+	"github.com/jackc/pgx/v5"
+
+	"dragoman/channels"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+)
+
+const (
+	// unsent is the condition of deliveries that are to be worked on, and undone
+	// that of those that are not done. Both are written so that the index of open
+	// ones is used.
+	undone = ` AND state IN ('queued', 'sending', 'unknown', 'dead')`
+	unsent = undone + ` AND state <> 'dead'`
+)
+
+// queued is the span of q.
+func queued(q rows.Queued) span {
+	s := span{0, maxSeq, q.Newest}
+	if q.Before > 0 {
+		s.to = q.Before - 1
+	}
+	return s
+}
+
+// Inbox: see rows.Reader.
+func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.In, error] {
+	inbound := `inbound`
+	if q.Light {
+		inbound = `''`
+	}
+	if k.IsZero() {
+		return anyKey(ctx, r, `SELECT k.key, r.seq, r.state, r.data, r.inbound FROM inbox r JOIN keys k ON k.id = r.key_id WHERE r.state = 'waiting'`, scanIn)
+	}
+	where, args := ``, []any(nil)
+	switch {
+	case len(q.Seqs) > 0:
+		where, args = ` AND seq = ANY($5)`, []any{q.Seqs}
+	case q.MessageID != "":
+		where, args = ` AND message_id = $5`, []any{rules.Hash(q.MessageID)}
+	}
+	if q.Open {
+		where += ` AND state = 'waiting'`
+	}
+	return bySeq(ctx, r, k, queued(q), `SELECT seq, state, data, `+inbound+` FROM inbox WHERE key_id = $1 AND seq BETWEEN $2 AND $3`+where, args, scanIn,
+		func(row rows.In) int64 { return row.Seq })
+}
+
+func scanIn(key *keyRow, row pgx.CollectableRow) (in rows.In, err error) {
+	var state, data, inbound string
+	var seq int64
+	if err = row.Scan(&seq, &state, &data, &inbound); err != nil {
+		return in, err
+	}
+	var d inData
+	if err = decode(data, &d); err != nil {
+		return in, err
+	}
+	return d.row(key.head.Key, seq, state, inbound)
+}
+
+// Outbox: see rows.Reader.
+func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.Out, error] {
+	where, args := ``, []any(nil)
+	switch {
+	case q.Unsent:
+		where = unsent
+	case q.Open:
+		where = undone
+	}
+	switch {
+	case k.IsZero() && q.ID == "":
+		return anyKey(ctx, r, `SELECT k.key, r.seq, r.data FROM outbox r JOIN keys k ON k.id = r.key_id WHERE true`+undone, scanOut)
+	case k.IsZero():
+		return anyKey(ctx, r, `SELECT k.key, r.seq, r.data FROM outbox r JOIN keys k ON k.id = r.key_id WHERE r.id = $1`, scanOut, rules.Hash(q.ID))
+	case q.ID != "":
+		where, args = where+` AND id = $5`, []any{rules.Hash(q.ID)}
+	case len(q.Seqs) > 0:
+		where, args = where+` AND seq = ANY($5)`, []any{q.Seqs}
+	}
+	return bySeq(ctx, r, k, queued(q), `SELECT seq, data FROM outbox WHERE key_id = $1 AND seq BETWEEN $2 AND $3`+where, args, scanOut,
+		func(o rows.Out) int64 { return o.Seq })
+}
+
+func scanOut(key *keyRow, row pgx.CollectableRow) (o rows.Out, err error) {
+	var seq int64
+	var data string
+	if err = row.Scan(&seq, &data); err == nil {
+		err = decode(data, &o.OutboxRecord)
+	}
+	o.Key, o.Seq = key.head.Key, seq
+	return o, err
+}
+
+// anyKey yields rows of all keys: each has the name of its key first.
+func anyKey[T any](ctx context.Context, r reader, query string, scan func(*keyRow, pgx.CollectableRow) (T, error), args ...any) iter.Seq2[T, error] {
+	return given(all(ctx, r.q, func(row pgx.CollectableRow) (v T, err error) {
+		key, named := &keyRow{}, &after{CollectableRow: row}
+		named.parse = func() (err error) {
+			key.head.Key, err = channels.ParseKey(named.name)
+			return err
+		}
+		return scan(key, named)
+	}, query, args...))
+}
+
+// after scans the name of a key before those that it is asked for.
+type after struct {
+	pgx.CollectableRow
+	name  string
+	parse func() error
+}
+
+func (a *after) Scan(dest ...any) error {
+	if err := a.CollectableRow.Scan(append([]any{&a.name}, dest...)...); err != nil {
+		return err
+	}
+	return a.parse()
+}

@@ -1,0 +1,342 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/dispatch"
+)
+
+const (
+	// workers is how many keys one node works on at once. The gateway has its own
+	// bound.
+	workers = 2000
+	// dueEvery is how often a node looks for keys whose time has come, beside the
+	// times that it knows of.
+	dueEvery = time.Second
+	// dueMost is how many keys it wakes at once.
+	dueMost = 200
+	// pollEvery is how often River looks for jobs that no notification told of:
+	// of those that follow each other quickly it sends one.
+	pollEvery = 200 * time.Millisecond
+)
+
+// wakeUp is the job by which River hands out a key. It names the key by a number,
+// since River keeps its jobs for a while.
+type wakeUp struct {
+	Key  int64 `json:"key"`
+	Wake int64 `json:"wake"` // its number
+}
+
+// Kind is how River calls it.
+func (wakeUp) Kind() string { return "wake_up" }
+
+// worker works on wake-ups.
+type worker struct {
+	river.WorkerDefaults[wakeUp]
+	b *backend
+}
+
+// Timeout is none: a dead node's jobs are handed out again by its peers, and a
+// turn may take long.
+func (worker) Timeout(*river.Job[wakeUp]) time.Duration { return -1 }
+
+// Work never fails: what is left to do is in the row of the key.
+func (w *worker) Work(ctx context.Context, job *river.Job[wakeUp]) error {
+	w.b.mu.Lock()
+	run := w.b.run
+	w.b.mu.Unlock()
+	return run.work(ctx, job)
+}
+
+func (b *backend) newRiver(cooldown time.Duration) (*river.Client[pgx.Tx], error) {
+	all := river.NewWorkers()
+	river.AddWorker(all, &worker{b: b})
+	return river.NewClient(riverpgxv5.New(b.pool), &river.Config{
+		ID: b.id, Logger: b.quiet(), Workers: all, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
+		FetchCooldown: cooldown, FetchPollInterval: pollEvery, CompletedJobRetentionPeriod: time.Minute, CancelledJobRetentionPeriod: time.Minute,
+	})
+}
+
+// quiet is the logger for River, which is told of what goes wrong.
+func (b *backend) quiet() *slog.Logger { return slog.New(warnings{b.log.Handler()}) }
+
+// warnings leaves out what is less than a warning.
+type warnings struct{ slog.Handler }
+
+func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
+}
+
+// claim is one of this process.
+type claim struct {
+	sessions.Claim
+	version int64 // of the row when it began
+	cancel  context.CancelCauseFunc
+}
+
+// running is the one Run of a backend.
+type running struct {
+	b       *backend
+	ctx     context.Context //nolint:containedctx // River calls back without it
+	handler sessions.Handler
+	kick    chan struct{} // has the loop look at once
+}
+
+// Run is sessions.Work's.
+func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
+	if err := b.join(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	run := &running{b, ctx, h, make(chan struct{}, 1)}
+	b.mu.Lock()
+	again := b.run != nil
+	if !again {
+		b.run = run
+	}
+	b.mu.Unlock()
+	if again {
+		return errors.New("called a second time")
+	}
+	outside := context.WithoutCancel(ctx)
+	if err := b.river.Start(outside); err != nil {
+		return err
+	}
+	var looking sync.WaitGroup
+	looking.Go(func() { run.look() })
+	var err error
+	select {
+	case <-ctx.Done():
+	case <-b.node.lost:
+		err = errLost
+	}
+	cancel()
+	looking.Wait()
+	return errors.Join(err, b.river.StopAndCancel(outside))
+}
+
+// look wakes keys whose time has come, until Run ends.
+func (r *running) look() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-r.ctx.Done():
+			return
+		case <-r.kick:
+		case <-timer.C:
+		}
+		pause := dueEvery
+		next, err := r.b.wakeDue(r.ctx)
+		switch {
+		case err != nil && r.ctx.Err() == nil:
+			r.b.log.Warn("cannot look for conversations that are due, will retry", "err", err)
+		case !next.IsZero():
+			pause = min(max(next.Sub(r.b.now()), 0), dueEvery)
+		}
+		timer.Reset(pause)
+	}
+}
+
+// wakeDue wakes keys whose time has come, and returns when that of the next one
+// comes, if there is one.
+func (b *backend) wakeDue(ctx context.Context) (next time.Time, err error) {
+	now := b.now()
+	err = b.change(ctx, nil, func(ctx context.Context, t *tx) (func(), error) {
+		list, err := all(ctx, t, pgx.RowToStructByPos[wakeUp], `UPDATE keys SET wake = nextval('epochs')
+			WHERE id IN (SELECT id FROM keys WHERE due <= $1 AND wake = 0 ORDER BY due LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING id, wake`, nanos(now), dueMost)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == dueMost {
+			next = now // there are more
+		} else if at, err := value[*int64](ctx, t, `SELECT min(due) FROM keys WHERE due > $1 AND wake = 0`, nanos(now)); err != nil {
+			return nil, err
+		} else if at != nil {
+			next = timeOf(*at)
+		}
+		if len(list) == 0 {
+			return nil, nil
+		}
+		return func() {}, t.wake(ctx, list)
+	})
+	return next, err
+}
+
+// changed is told of each commit: whose claims it ended, and when it left
+// something to do, if that is later.
+func (b *backend) changed(t *tx, fenced []channels.Key, due time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, k := range fenced {
+		if c := b.claims[k]; c != nil && c.Epoch == t.keys[k].live {
+			delete(b.claims, k)
+			c.cancel(sessions.ErrFenced)
+		}
+	}
+	if b.run != nil && !due.IsZero() {
+		select {
+		case b.run.kick <- struct{}{}:
+		default: // it looks soon
+		}
+	}
+}
+
+// Live checks a claim of this process. What another node fenced is refused when
+// it is written.
+func (b *backend) Live(c sessions.Claim) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if mine := b.claims[c.Key]; mine == nil || mine.Epoch != c.Epoch {
+		return sessions.ErrFenced
+	}
+	return nil
+}
+
+// work claims the key of a job and calls the handler as long as there is
+// something to do.
+func (r *running) work(ctx context.Context, job *river.Job[wakeUp]) error {
+	ctx = context.WithoutCancel(ctx) // it has River's client
+	var last *claim
+	var failed error
+	for {
+		next, hctx, err := r.turn(ctx, job, last, failed)
+		if err != nil {
+			// Nobody else may begin before this is written, or the node is dead.
+			r.b.log.Warn("cannot hand a conversation on, will retry", "err", err)
+			if !r.wait(time.Second) {
+				return err
+			}
+			continue
+		}
+		if next == nil {
+			return nil
+		}
+		failed = dispatch.Call(hctx, r.handler, next.Claim)
+		last = next
+	}
+}
+
+// wait pauses, unless the node is lost.
+func (r *running) wait(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.b.node.lost:
+		return false
+	}
+}
+
+// turn ends the claim before, if there was one, which ended with an error or
+// nil, and begins the next one, if the key has something to do now. If not, it
+// ends the job: all in one transaction, under the lock of the key.
+func (r *running) turn(ctx context.Context, job *river.Job[wakeUp], last *claim, failed error) (next *claim, hctx context.Context, err error) {
+	err = r.b.change(ctx, nil, func(ctx context.Context, t *tx) (func(), error) {
+		r.b.forget(next) // of a try that failed
+		next = nil
+		row, err := one(ctx, t, scanKey, `SELECT `+keyColumns+` FROM keys WHERE id = $1 FOR UPDATE`, job.Args.Key)
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && row.wake != job.Args.Wake {
+			return nil, nil // an old one
+		}
+		if err != nil {
+			return nil, err
+		}
+		s := r.judge(row, last, failed)
+		if s.now {
+			// A node that was frozen may have taken a job before it finds out.
+			if s.now, err = t.living(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if s.now {
+			epoch, err := value[int64](ctx, t, `UPDATE keys SET live = nextval('epochs'), node = $2, rest = 0, failures = $3 WHERE id = $1 RETURNING live`, row.id, r.b.id, s.failures)
+			if err != nil {
+				return nil, err
+			}
+			next, hctx = r.b.begin(r.ctx, sessions.Claim{Key: row.head.Key, Epoch: epoch}, row.version)
+			return func() { r.b.forget(last) }, nil
+		}
+		_, err = t.Exec(ctx, `UPDATE keys SET live = 0, node = '', wake = 0, rest = $2, failures = $3, due = CASE WHEN due IS NOT NULL THEN greatest(due, $2) END WHERE id = $1`,
+			row.id, s.rest, s.failures)
+		if err == nil {
+			_, err = river.JobCompleteTx[*riverpgxv5.Driver](ctx, t.Tx, job)
+		}
+		return func() {
+			r.b.forget(last)
+			r.b.changed(t, nil, timeOf(s.rest))
+		}, err
+	})
+	if err != nil {
+		r.b.forget(next)
+		return nil, nil, err
+	}
+	return next, hctx, nil
+}
+
+// verdict is what comes of a key when its claim ends.
+type verdict struct {
+	now            bool // it is claimed again
+	rest, failures int64
+}
+
+// judge decides whether a key is claimed now, or rests because its handler
+// failed. A fence begins afresh.
+func (r *running) judge(row *keyRow, last *claim, failed error) verdict {
+	now := r.b.now()
+	due := row.due != nil && *row.due <= nanos(now)
+	if r.ctx.Err() != nil {
+		return verdict{false, row.rest, row.failures} // another node, or the next life
+	}
+	if last == nil || row.live != last.Epoch {
+		return verdict{due, 0, row.failures}
+	}
+	if failed == nil && due && row.version == last.version {
+		failed = errors.New("the handler returned with work left and nothing done")
+	}
+	if failed == nil {
+		return verdict{due, 0, 0}
+	}
+	pause := dispatch.Backoff(int(row.failures) + 1)
+	r.b.log.Warn("work on a conversation failed, will retry", "key", row.head.Key.String(), "attempt", row.failures+1, "pause", pause, "err", failed)
+	return verdict{false, nanos(now.Add(pause)), row.failures + 1}
+}
+
+// begin notes a claim of this process before it is committed: a fence may come
+// right after.
+func (b *backend) begin(ctx context.Context, c sessions.Claim, version int64) (*claim, context.Context) {
+	hctx, cancel := context.WithCancelCause(ctx)
+	mine := &claim{c, version, cancel}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.claims[c.Key] = mine
+	return mine, hctx
+}
+
+// forget ends a claim of this process.
+func (b *backend) forget(c *claim) {
+	if c == nil {
+		return
+	}
+	c.cancel(nil)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.claims[c.Key] == c {
+		delete(b.claims, c.Key)
+	}
+}
+
+var errLost = fmt.Errorf("%w: this node could not renew its row in time; its work is another's now", sessions.ErrFenced)
