@@ -105,10 +105,8 @@ func (a *Agent) learn(m Model, req Request, u *sessions.Usage) {
 		return
 	}
 	counted := a.messageTokens(req.Messages) + a.textTokens(req.System)
-	if len(req.Tools) > 0 {
-		for i := range req.Tools {
-			counted += a.specTokens(req.Tools[i])
-		}
+	for _, s := range req.Tools {
+		counted += a.specTokens(s)
 	}
 	a.opts.Calibration.Observe(name, u.Input, counted)
 }

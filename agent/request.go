@@ -177,7 +177,7 @@ func (r *run) fits(view []sessions.Message) bool {
 // count.
 func (r *run) surelyFits() bool {
 	bare := window.Repair(r.a.without(r.model.Name(), r.all))
-	return r.a.bound(bare)+window.StampBytes+len(noteLastStep) <= r.budget()
+	return window.Bound(bare)+(len(bare)+1)*window.StampBytes+len(noteLastStep) <= r.budget()
 }
 
 // fit returns a view of msgs that fits, and what of the turn is only told of in it.

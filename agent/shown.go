@@ -14,15 +14,6 @@ func (a *Agent) shown(name string, msgs []sessions.Message) []sessions.Message {
 	return window.Stamped(window.Repair(a.without(name, msgs)), a.opts.Zone)
 }
 
-// bound is never less than the tokens of msgs in a request.
-func (a *Agent) bound(msgs []sessions.Message) int {
-	n := window.Bound(msgs)
-	if a.opts.Zone != nil {
-		n += len(msgs) * window.StampBytes
-	}
-	return n
-}
-
 // without returns msgs without what the providers of other models attached: the
 // model of that name does not get it, so it takes no room.
 func (a *Agent) without(name string, msgs []sessions.Message) []sessions.Message {

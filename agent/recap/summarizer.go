@@ -107,27 +107,21 @@ func (s *Summarizer) SetCompaction(c window.Compaction) error {
 // checkCompaction refuses what would summarise all the time or not at all. The
 // configuration is checked more closely, with better words.
 func checkCompaction(c window.Compaction) error {
-	for name, n := range map[string]int{
-		"Trigger.TokensPercent": c.Trigger.TokensPercent, "Trigger.Messages": c.Trigger.Messages,
-		"Keep.N": c.Keep.N, "MaxMessages": c.MaxMessages, "MaxTokens": c.MaxTokens, "MaxChars": c.MaxChars,
+	over := func(most int) bool { return c.Keep.Unit == window.UnitMessages && most > 0 && c.Keep.N >= most }
+	for _, rule := range []struct {
+		broken bool
+		words  string
+	}{
+		{c.Keep.N < 1, "Keep.N must be at least 1"},
+		{over(c.Trigger.Messages), "Keep.N must be less than Trigger.Messages"},
+		{over(c.MaxMessages), "Keep.N must be less than MaxMessages"},
+		{c.When == window.WhenAsk && c.MaxMessages > 0, "MaxMessages would summarise without the person, whom When is to ask"},
+		{c.Trigger.TokensPercent > 100, "Trigger.TokensPercent is over 100"},
+		{min(c.Trigger.TokensPercent, c.Trigger.Messages, c.MaxMessages, c.MaxTokens, c.MaxChars) < 0, "a number is negative"},
 	} {
-		if n < 0 {
-			return fmt.Errorf("recap: option Compaction.%s is negative", name)
+		if rule.broken && c.When != window.WhenOff {
+			return errors.New("recap: option Compaction: " + rule.words)
 		}
-	}
-	switch {
-	case c.When == window.WhenOff:
-		return nil
-	case c.Keep.N < 1:
-		return errors.New("recap: Compaction.Keep.N must be at least 1")
-	case c.Keep.Unit == window.UnitMessages && c.Trigger.Messages > 0 && c.Keep.N >= c.Trigger.Messages:
-		return fmt.Errorf("recap: Compaction.Keep.N (%d) must be less than Compaction.Trigger.Messages (%d)", c.Keep.N, c.Trigger.Messages)
-	case c.Keep.Unit == window.UnitMessages && c.MaxMessages > 0 && c.Keep.N >= c.MaxMessages:
-		return fmt.Errorf("recap: Compaction.Keep.N (%d) must be less than Compaction.MaxMessages (%d)", c.Keep.N, c.MaxMessages)
-	case c.When == window.WhenAsk && c.MaxMessages > 0:
-		return fmt.Errorf("recap: Compaction.MaxMessages (%d) would summarise without the person, whom Compaction.When is to ask", c.MaxMessages)
-	case c.Trigger.TokensPercent > 100:
-		return fmt.Errorf("recap: Compaction.Trigger.TokensPercent (%d) is over 100", c.Trigger.TokensPercent)
 	}
 	return nil
 }
