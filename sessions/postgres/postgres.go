@@ -240,8 +240,16 @@ func (s *Store) Kept() []string {
 	}
 }
 
-// Close is sessions.Store's.
+// Close is sessions.Store's. It ends Run, whose connections the pool would wait
+// for.
 func (b *backend) Close() error {
+	b.mu.Lock()
+	run := b.run
+	b.mu.Unlock()
+	if run != nil {
+		run.stop()
+		<-run.ended
+	}
 	b.leave()
 	b.pool.Close()
 	return nil

@@ -344,3 +344,24 @@ func TestNewerTables(t *testing.T) {
 		t.Errorf("Open = %v, want that a newer version made the tables", err)
 	}
 }
+
+// TestCloseEndsRun: a store that is closed while it works on a key lets go of it.
+func TestCloseEndsRun(t *testing.T) {
+	s := openAt(t, database(t), postgres.Options{TTL: ttl})
+	began := make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- s.Run(context.WithoutCancel(t.Context()), func(ctx context.Context, _ sessions.Claim) error {
+			close(began)
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+	}()
+	_, err := s.Accept(t.Context(), one)
+	must(t, err)
+	<-began
+	must(t, s.Close())
+	if err := <-ended; err != nil {
+		t.Errorf("Run = %v", err)
+	}
+}

@@ -91,6 +91,8 @@ type running struct {
 	ctx     context.Context //nolint:containedctx // River calls back without it
 	handler sessions.Handler
 	kick    chan struct{} // has the loop look at once
+	stop    context.CancelFunc
+	ended   chan struct{} // closed when Run returns
 }
 
 // Run is sessions.Work's.
@@ -100,7 +102,7 @@ func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	run := &running{b, ctx, h, make(chan struct{}, 1)}
+	run := &running{b, ctx, h, make(chan struct{}, 1), cancel, make(chan struct{})}
 	b.mu.Lock()
 	again := b.run != nil
 	if !again {
@@ -110,6 +112,7 @@ func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 	if again {
 		return errors.New("called a second time")
 	}
+	defer close(run.ended)
 	outside := context.WithoutCancel(ctx)
 	if err := b.river.Start(outside); err != nil {
 		return err
