@@ -53,10 +53,10 @@ type storeType struct {
 	name string
 	open func(ctx context.Context, p StoreLocation, log *slog.Logger) (sessions.Store, error)
 	// look tells whether a store of this type is at path, and only reads. What
-	// is there and is something else is an error.
+	// is there and is something else is an error. Nil where name is "".
 	look func(path string) (bool, error)
 	// newer tells why this program is too old for the store at path, and only
-	// reads.
+	// reads. Nil where name is "".
 	newer func(path string) error
 	// damaged names the files within path that could not be read and were set
 	// aside. Nil: such a store is refused instead.
