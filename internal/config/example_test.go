@@ -23,7 +23,7 @@ func exampleText(t *testing.T) string {
 	if !built {
 		data = []byte(strings.Replace(string(data), "type: whatsapp\n    enabled: true", "type: whatsapp\n    enabled: false", 1))
 	}
-	return strings.ReplaceAll(string(data), "/run/credentials/telegram", token)
+	return strings.ReplaceAll(string(data), "/run/credentials/dragoman.service/telegram", token)
 }
 
 var exampleEnv = []string{
