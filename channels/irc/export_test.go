@@ -77,3 +77,6 @@ func (c *Channel) Pending() (n int) {
 	})
 	return n
 }
+
+// LineWaits says whether a line waits for the flood budget.
+func (c *Channel) LineWaits() bool { return c.session().limiter.Tokens() < 0 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/lrstanley/girc"
@@ -19,8 +20,9 @@ type room struct {
 	why       string    // we are not in it; for the operator
 	again     time.Time // when to try again; zero while an attempt runs
 	tried     time.Time
-	tries     int           // in vain, since somebody last spoke there
-	kicked    bool          // that is why we are not in it
+	tries     int  // in vain, since somebody last spoke there
+	kicked    bool // that is why we are not in it
+	kicks     atomic.Int32
 	told      string        // the why that the log has
 	plain     bool          // it takes no formatting codes (mode +c or the like)
 	latest    string        // the message that what we said last answers
@@ -205,10 +207,19 @@ func (s *session) onKick(e *girc.Event) {
 		s.left(r)
 		s.ch.rests.drop(s.net.fold.fold(r.name))
 		r.kicked = true
+		r.kicks.Add(1)
 		s.later(r, "kicked by "+plain(source(e).Name))
 	default:
 		s.loses(param(e, 1), r)
 	}
+}
+
+// kicksNow is how often we were kicked out of r so far. A person, nil, kicks nobody.
+func (r *room) kicksNow() int32 {
+	if r == nil {
+		return 0
+	}
+	return r.kicks.Load()
 }
 
 // onInvite comes in at once where we were kept out.

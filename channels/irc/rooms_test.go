@@ -1,6 +1,7 @@
 package irc_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/ircd"
+	"dragoman/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -77,5 +79,27 @@ func TestLoopIsBroken(t *testing.T) {
 	}
 	if got := b.inbox.Wait(t, 22); len(got) != 22 {
 		t.Errorf("handed in %d messages, want ten of the program and all of the person's", len(got))
+	}
+}
+
+// Somebody invites it back at once, and the line that waited for the flood
+// budget belongs to an answer that the kick ended.
+func TestKickedWhileALineWaits(t *testing.T) {
+	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})
+	alice := ircd.Join(t, srv.Addr(), "alice", "#go") // the first one in is its operator
+	o := quick(srv.Addr())
+	o.Channels, o.FloodBurst, o.FloodEvery = []string{"#go"}, 1, 3*time.Second
+	b := start(t, o)
+	b.waitIn("irc:#go")
+	b.say("irc:#go", "line 1")
+	done := make(chan error, 1)
+	go func() { done <- b.send("irc:#go", "line 2") }()
+	testkit.Eventually(t, "line 2 to wait", b.ch.LineWaits)
+	alice.Raw("KICK #go dragoman :out")
+	b.waitStatus("out", func(s channels.Status) bool { return strings.Contains(s.Detail, "kicked by alice") })
+	b.waitIn("irc:#go")
+	var notSent *channels.NotSent
+	if err := <-done; !errors.As(err, &notSent) || !errors.Is(err, channels.ErrRemoved) {
+		t.Errorf("Send of a line that waited during a kick = %v, want NotSent and ErrRemoved", err)
 	}
 }

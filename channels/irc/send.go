@@ -34,6 +34,7 @@ type line struct {
 type delivery struct {
 	target string
 	room   *room // nil for a person
+	kicks  int32 // how often we had been kicked out of it when this began
 	lines  []line
 	text   string // as its echo shows it
 	about  string // the handle of the message that it answers
@@ -76,6 +77,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, err
 	}
+	kicks := r.kicksNow()
 	left, isRest := strings.CutPrefix(strings.TrimPrefix(m.Text, repeatMark), restMark)
 	if isRest {
 		m.Text = hint(left)
@@ -93,7 +95,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	parts := c.limits().parts(lines)
 	for i, part := range parts {
 		say := func() error {
-			return s.sayLine(ctx, &delivery{target: target, room: r, lines: part, about: m.ReplyTo, shown: begins && i == 0, done: make(chan error, 1)})
+			return s.sayLine(ctx, &delivery{target: target, room: r, kicks: kicks, lines: part, about: m.ReplyTo, shown: begins && i == 0, done: make(chan error, 1)})
 		}
 		err := say()
 		if errors.Is(err, errPlain) {
@@ -277,6 +279,8 @@ func (s *session) deliver(d *delivery) error {
 	switch {
 	case s.phase != ready || s.quitting:
 		return &channels.NotSent{Err: errNotConnected}
+	case d.kicks != d.room.kicksNow():
+		return notSent("send to %s: %w: kicked while it waited", d.target, channels.ErrRemoved)
 	case d.room != nil && !d.room.joined:
 		return notSent("send to %s: not in the channel: %s", d.target, d.room.whyNot())
 	}

@@ -114,6 +114,7 @@ func TestStatusCodes(t *testing.T) {
 	}{
 		"well":        {httpapi.Status{}, false},
 		"a store":     {httpapi.Status{Problem: "The disk is full."}, true},
+		"the disk":    {httpapi.Status{Info: httpapi.Info{DiskFull: true}}, true},
 		"the model":   {httpapi.Status{Info: httpapi.Info{ModelTrouble: &httpapi.Trouble{InARow: 1}}}, true},
 		"given up":    {httpapi.Status{Depths: &httpapi.Depths{Dead: 1}}, true},
 		"a channel":   {httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateFailed}}}}, true},

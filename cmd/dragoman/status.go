@@ -17,7 +17,7 @@ type statusCmd struct {
 
 // Help is what --help says beside the flags.
 func (*statusCmd) Help() string {
-	return "Exit codes: 0 all is well, 1 something is wrong (the store, the model, a channel, an answer that was given up), 3 no daemon runs."
+	return "Exit codes: 0 all is well, 1 something is wrong (the store, the disk, the model, a channel, an answer that was given up), 3 no daemon runs."
 }
 
 // Run fails if something is wrong, so that scripts notice. Why is said already
@@ -48,7 +48,7 @@ func (k *statusCmd) Run(e *env, c *cli) error {
 // degraded reports whether something is wrong that an operator can mend. A
 // channel that was never linked is not: nobody has used it yet.
 func degraded(s httpapi.Status) bool {
-	if s.Problem != "" || s.ModelTrouble != nil || s.Depths != nil && s.Dead+s.Quarantined > 0 {
+	if s.Problem != "" || s.DiskFull || s.ModelTrouble != nil || s.Depths != nil && s.Dead+s.Quarantined > 0 {
 		return true
 	}
 	for _, ch := range s.Channels {

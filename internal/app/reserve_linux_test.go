@@ -162,7 +162,11 @@ func TestReserveIsShown(t *testing.T) {
 		}
 		_, metric, _ = strings.Cut(string(body), "\ndragoman_reserve_bytes ")
 		metric, _, _ = strings.Cut(metric, "\n")
-		return metric, strings.Join(st.Warnings, "\n")
+		warnings = strings.Join(st.Warnings, "\n")
+		if st.DiskFull != strings.Contains(warnings, "reserve") {
+			t.Errorf("status says disk_full: %v, and warns: %s", st.DiskFull, warnings)
+		}
+		return metric, warnings
 	}
 	if metric, warnings := shown(); metric != "4.194304e+06" || strings.Contains(warnings, "reserve") {
 		t.Errorf("with a reserve: metric %s, warnings %s", metric, warnings)

@@ -127,7 +127,8 @@ func (d *Daemon) info() httpapi.Info {
 		i.Warnings = append(i.Warnings, w.String())
 	}
 	i.Warnings = append(i.Warnings, d.modelWarnings()...)
-	i.Warnings = append(i.Warnings, d.reserve.warnings()...)
+	disk := d.reserve.warnings()
+	i.DiskFull, i.Warnings = len(disk) > 0, append(i.Warnings, disk...)
 	i.Warnings = append(i.Warnings, damageWarnings(d.cfg)...)
 	return i
 }

@@ -92,6 +92,8 @@ type Info struct {
 	Channels    map[string]channels.Status `json:"channels,omitempty"`
 	Policy      []string                   `json:"policy,omitempty"`
 	Warnings    []string                   `json:"warnings,omitempty"`
+	// DiskFull says that one of the warnings is about the disk or its reserve.
+	DiskFull bool `json:"disk_full,omitempty"`
 }
 
 // Trouble is why calls fail, until one goes well.
