@@ -113,7 +113,7 @@ type backend struct {
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	b, err := open(ctx, url, o)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: open: %w", err)
+		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	return &Store{engine.New(b, "postgres", b.now), b}, nil
 }
