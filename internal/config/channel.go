@@ -49,8 +49,8 @@ type Access struct {
 
 // Telegram is one bot.
 type Telegram struct {
-	Token       Secret   `yaml:"token" example:"${file:/run/credentials/telegram}" doc:"The bot's token from @BotFather."`
-	TokenFile   string   `yaml:"token_file" example:"/run/credentials/telegram" doc:"A file with the token, instead of token."`
+	Token       Secret   `yaml:"token" example:"${file:/run/credentials/dragoman.service/telegram}" doc:"The bot's token from @BotFather."`
+	TokenFile   string   `yaml:"token_file" example:"/run/credentials/dragoman.service/telegram" doc:"A file with the token, instead of token."`
 	APIURL      string   `yaml:"api_url" doc:"The Bot API server."`
 	PollTimeout Duration `yaml:"poll_timeout" doc:"How long a poll waits at the server when there are no messages."`
 	Preview     bool     `yaml:"preview" doc:"Show the answer while it is written."`
