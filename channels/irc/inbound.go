@@ -157,7 +157,7 @@ const (
 	longLine  = 350
 )
 
-// Pause is part of [channels.Pauser].
+// Pause implements [channels.Pauser].
 func (c *Channel) Pause(m channels.Inbound) time.Duration {
 	if len(m.Text) >= longLine {
 		return fullPause

@@ -9,11 +9,11 @@ import (
 // cutLine is how long the first part of a cut line mostly is at least.
 const cutLine = 300
 
-// Interleaves is part of [channels.Interleaver]: answers take turns in rooms,
+// Interleaves implements [channels.Interleaver]: answers take turns in rooms,
 // where a line every two seconds is a long wait for the next person.
 func (c *Channel) Interleaves(k channels.Key) bool { return c.isRoom(k.Chat()) }
 
-// Asker is part of [channels.Interleaver]: who wrote the message with that
+// Asker implements [channels.Interleaver]: who wrote the message with that
 // handle, by account where they have one.
 func (c *Channel) Asker(handle string) string {
 	nick, id, ok := parseHandle(handle)
@@ -26,7 +26,7 @@ func (c *Channel) Asker(handle string) string {
 	return maskOf(foldRFC.fold(nick), id)
 }
 
-// Continues is part of [channels.Interleaver]: a line of code stays with the one
+// Continues implements [channels.Interleaver]: a line of code stays with the one
 // before it, as does the mark of its end, and what follows a line that was
 // probably cut, because it is so long.
 func (c *Channel) Continues(before, piece string) bool {

@@ -62,7 +62,7 @@ func (r *rests) drop(chat string) bool {
 	return len(r.stop[chat]) > 0
 }
 
-// Stop is part of [channels.Stopper].
+// Stop implements [channels.Stopper].
 func (c *Channel) Stop(k channels.Key) bool { return c.rests.drop(k.Chat()) }
 
 // take returns what is left for who in chat, or else for whoever was answered

@@ -30,10 +30,10 @@ const beforeEmphasis = 400
 // stars leaves those that multiply as they are.
 type stars struct{}
 
-// Trigger is part of [parser.InlineParser].
+// Trigger implements [parser.InlineParser].
 func (stars) Trigger() []byte { return []byte{'*'} }
 
-// Parse is part of [parser.InlineParser]; nil leaves the star to the others.
+// Parse implements [parser.InlineParser]; nil leaves the star to the others.
 func (stars) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Node {
 	line, segment := block.PeekLine()
 	n := 0

@@ -86,7 +86,7 @@ func (c *Channel) crashing() ending {
 		"the reports are in %s; to try again, run: dragoman login %s, or send the daemon SIGHUP", crashesMost, c.crashes.path, c.name))
 }
 
-// Revive is part of [channels.Reviver]: it connects at once, unless that cannot
+// Revive implements [channels.Reviver]: it connects at once, unless that cannot
 // help because there is no device, or a ban is not over.
 func (c *Channel) Revive() {
 	if s := c.Status(); !s.Trouble() || s.Reason == reasonPairing || s.Reason == reasonBanned {

@@ -22,7 +22,7 @@ import (
 // be made to let go of it: a phone that is being linked.
 const eraseLimit = time.Minute
 
-// Erase is part of [channels.Eraser]. A Run that is connected lets go of the
+// Erase implements [channels.Eraser]. A Run that is connected lets go of the
 // device file and connects again afterwards. Signal sessions, keys, the list of
 // LIDs and tokens stay: without them the person and the device could not read
 // each other any more.

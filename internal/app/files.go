@@ -162,7 +162,7 @@ func tidy(ctx context.Context, store sessions.Store, files *media.Store, before 
 // transcripts tell which files are named.
 type transcripts struct{ store sessions.Store }
 
-// Exists is part of [media.Transcripts].
+// Exists implements [media.Transcripts].
 func (t transcripts) Exists(ctx context.Context, k channels.Key) (bool, error) {
 	_, err := t.store.Conversation(ctx, k)
 	if errors.Is(err, sessions.ErrNotFound) {
@@ -171,7 +171,7 @@ func (t transcripts) Exists(ctx context.Context, k channels.Key) (bool, error) {
 	return err == nil, err
 }
 
-// Files is part of [media.Transcripts].
+// Files implements [media.Transcripts].
 func (t transcripts) Files(ctx context.Context, k channels.Key) (files []string, err error) {
 	const page = 200
 	for after := int64(0); ; {

@@ -15,14 +15,14 @@ func (q wakeups) Swap(i, j int) {
 	q[i].index, q[j].index = i, j
 }
 
-// Push is part of [heap.Interface].
+// Push implements [heap.Interface].
 func (q *wakeups) Push(x any) {
 	s := x.(*state)
 	s.index = len(*q)
 	*q = append(*q, s)
 }
 
-// Pop is part of [heap.Interface].
+// Pop implements [heap.Interface].
 func (q *wakeups) Pop() any {
 	old := *q
 	s := old[len(old)-1]

@@ -10,7 +10,7 @@ import (
 	"dragoman/sessions/memory"
 )
 
-// Content is part of [memory.Disk].
+// Content implements [memory.Disk].
 func (d *disk) Content(k channels.Key, whole bool) (memory.Content, error) {
 	return d.contentAt(k, whole, math.MaxInt64)
 }
@@ -102,7 +102,7 @@ func (p pieces) content() memory.Content {
 	return content
 }
 
-// moment is part of [memory.Disk]. No document is written until it ends, so
+// moment implements [memory.Disk]. No document is written until it ends, so
 // that they and the log have what there was.
 type moment struct {
 	d   *disk
@@ -110,7 +110,7 @@ type moment struct {
 	end sync.Once
 }
 
-// Moment is part of [memory.Disk].
+// Moment implements [memory.Disk].
 func (d *disk) Moment() memory.Moment {
 	d.settling.Lock()
 	return &moment{d: d}

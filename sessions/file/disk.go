@@ -101,7 +101,7 @@ func folder(k channels.Key, usual string) string {
 	return usual
 }
 
-// Commit is part of [memory.Disk].
+// Commit implements [memory.Disk].
 func (d *disk) Commit(changes []memory.Change) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -185,7 +185,7 @@ func (d *disk) dropLog(most int64) bool {
 // are only looked at. 8,000 of them took four lives that did nothing else.
 const closeFor = 3 * time.Second
 
-// Close is part of [sessions.Store].
+// Close implements [sessions.Store].
 func (s *Store) Close() error {
 	var err error
 	s.closed.Do(func() {

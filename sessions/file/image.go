@@ -17,7 +17,7 @@ import (
 	"dragoman/sessions/memory"
 )
 
-// Image is part of [memory.Disk]. It reads what belongs to no conversation,
+// Image implements [memory.Disk]. It reads what belongs to no conversation,
 // the index, and the log; documents only where the index does not know them as
 // they are.
 func (d *disk) Image() (memory.Image, error) {

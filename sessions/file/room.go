@@ -16,7 +16,7 @@ var free = func(dir string) (int64, error) {
 	return int64(st.Bavail) * int64(st.Bsize), nil
 }
 
-// Check is part of [sessions.Store]. What it writes is small and can fit where
+// Check implements [sessions.Store]. What it writes is small and can fit where
 // messages do not: after a commit for which there was no room the store is in
 // trouble until one as large was made, or there is room for it twice.
 func (s *Store) Check(ctx context.Context) error {

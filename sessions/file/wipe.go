@@ -10,7 +10,7 @@ import (
 	"dragoman/channels"
 )
 
-// Wipe is part of [memory.Disk]: when it returns, no file of the store holds
+// Wipe implements [memory.Disk]: when it returns, no file of the store holds
 // what was erased. Files that were set aside are removed for keys that are
 // gone; nobody can tell what is in the others, so they are named.
 func (d *disk) Wipe(keys []channels.Key) error {
