@@ -43,6 +43,7 @@ func (h *Hub) events(w http.ResponseWriter, r *http.Request, k channels.Key) err
 	switch {
 	case err == nil:
 		defer h.detach(room, v)
+		h.renew(r.Context(), room, time.Now())
 		h.stream(w, r, room, v, gone)
 		return nil
 	case errors.Is(err, errNotRunning):
@@ -109,9 +110,11 @@ func (h *Hub) stream(w http.ResponseWriter, r *http.Request, room *room, v *view
 func (h *Hub) refresh(r *http.Request, room *room, now time.Time) {
 	room.expire(now)
 	room.mu.Lock()
-	waits := len(room.waiting) > 0
+	// What another node did not tell is found, too.
+	again := len(room.waiting) > 0 || h.opts.Others != nil && now.Sub(room.read) > watchLife
 	room.mu.Unlock()
-	if waits {
+	h.renew(r.Context(), room, now)
+	if again {
 		h.follow(r.Context(), room, nil)
 	}
 }

@@ -21,7 +21,8 @@ const (
 
 // follow publishes what is new at the end of the feed to the viewers of r, in
 // order. sent, if not nil, is the answer that is being delivered: it is
-// published even if the feed does not show it, and ends its preview.
+// published even if the feed does not show it, and ends its preview. If another
+// node delivers it, it has no more than its ID, and is published from the feed.
 func (h *Hub) follow(ctx context.Context, r *room, sent *Item) {
 	// Others watch too: that one caller has gone away must not keep the news from them.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*feedWithin)
@@ -38,6 +39,7 @@ func (h *Hub) follow(ctx context.Context, r *room, sent *Item) {
 		var err error
 		r.mu.Lock()
 		last := r.last
+		r.read = time.Now()
 		r.mu.Unlock()
 		if items, _, err = h.readEnd(ctx, r.key, last); err != nil {
 			h.log.Warn("live room could not read its feed", "key", r.key.String(), "err", err)
@@ -51,7 +53,7 @@ func (h *Hub) follow(ctx context.Context, r *room, sent *Item) {
 func (r *room) advance(items []Item, sent *Item, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	told := sent == nil
+	told := sent == nil || sent.From == ""
 	for _, it := range items {
 		if sent != nil && it.ID == sent.ID {
 			it.Replaces = sent.Replaces
@@ -195,6 +197,9 @@ func (r *room) admit(hello []byte, items []Item, after int64) *viewer {
 func (h *Hub) detach(r *room, v *viewer) {
 	r.mu.Lock()
 	delete(r.viewers, v)
+	if len(r.viewers) == 0 {
+		r.renewed = time.Time{}
+	}
 	r.mu.Unlock()
 	h.mu.Lock()
 	h.viewers--

@@ -228,6 +228,7 @@ func (h *Hub) handIn(w http.ResponseWriter, r *http.Request, k channels.Key, p p
 		return &refusal{http.StatusServiceUnavailable, notStored(err), true}
 	}
 	h.follow(ctx, room, nil)
+	h.news(ctx, room, word{Kind: newsWord})
 	answer(w, http.StatusOK, map[string]string{"id": p.ID})
 	return nil
 }

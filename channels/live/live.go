@@ -1,4 +1,4 @@
-// Package live is a chat whose readers are attached to this very process: the
+// Package live is a chat whose readers are attached to our own processes: the
 // web page and the terminal. It implements what the two have in common, as a
 // [channels.Channel] with an HTTP API beside it.
 //
@@ -13,6 +13,10 @@
 // Only the signs of an answer being written (previews, notes, thoughts) live in memory
 // alone. They are shown to a viewer who attaches in the middle, and are
 // forgotten when nothing was heard of them for [signLife].
+//
+// Where several nodes share a store, each runs a hub of the channel, and a viewer
+// may be attached to any of them ([Options.Others]). What is durable each reads
+// from the feed; signs are told to the nodes with viewers of that room.
 //
 // Failures. A viewer that does not read is cut off when its bounded buffer is
 // full and comes back by itself; it never delays anyone. If the feed cannot be
@@ -102,6 +106,9 @@ type Options struct {
 	MaxFile int64
 	// Thoughts shows what the model thinks while it works.
 	Thoughts bool
+	// Others tells the hubs of this channel on other nodes something, which
+	// [Hub.Hear] takes there. Nil: there are none.
+	Others func(ctx context.Context, words []byte) error
 	// MaxViewers bounds the attached viewers over all rooms. 0: 64.
 	MaxViewers int
 	// Beat is how often viewers hear that the connection lives. 0: 15 s.
@@ -125,6 +132,8 @@ type Hub struct {
 	rooms    map[channels.Key]*room
 	viewers  int
 	commands []channels.Command
+
+	stirred chan struct{} // capacity 1: other nodes are to be told of a sign
 
 	uploads chan struct{} // held while a file comes in; those beyond its capacity wait
 }
@@ -171,7 +180,7 @@ func New(o Options) (*Hub, error) {
 	h := &Hub{
 		opts: o, log: o.Logger.With("channel", o.Name), since: time.Now(),
 		rooms: map[channels.Key]*room{}, cancels: map[int64]context.CancelFunc{},
-		uploads: make(chan struct{}, uploads),
+		uploads: make(chan struct{}, uploads), stirred: make(chan struct{}, 1),
 	}
 	h.serve = h.routes()
 	return h, nil
@@ -189,7 +198,7 @@ func (h *Hub) Run(ctx context.Context, in channels.Intake) error {
 	h.intake, h.gone, h.since = in, gone, time.Now()
 	h.mu.Unlock()
 
-	<-ctx.Done()
+	h.tellSigns(ctx)
 
 	h.mu.Lock()
 	h.intake, h.since = nil, time.Now()

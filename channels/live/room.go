@@ -31,6 +31,12 @@ type room struct {
 	heard   time.Time // the last sign of a running turn
 	over    string    // the turn whose preview ended last: late previews of it are ignored
 	state   State     // as published last
+
+	told      told      // about the answer, to other nodes
+	remote    bool      // the last sign came from another node
+	elsewhere time.Time // when another node last said that somebody watches there
+	renewed   time.Time // when other nodes were last told that somebody watches here
+	read      time.Time // when the feed was last read
 }
 
 // Preview is how far an answer is.
@@ -61,7 +67,7 @@ func newRoom(k channels.Key) *room {
 func (r *room) silent(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.viewers) == 0 && (r.preview == nil && !r.typing || now.Sub(r.heard) > signLife)
+	return len(r.viewers) == 0 && !r.awaited(now) && (r.preview == nil && !r.typing || now.Sub(r.heard) > signLife)
 }
 
 // watched reports whether anybody looks.
@@ -152,6 +158,7 @@ func (r *room) forgetOld(now time.Time) {
 	}
 	r.typing = false
 	r.endPreview()
+	r.over = "" // another node may go on with that turn
 }
 
 // tell publishes the state if it changed. r.mu is held.

@@ -28,6 +28,7 @@ func (h *Hub) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, 
 	it := &Item{ID: m.ID, From: FromDragoman, Text: clean(m.Text), At: time.Now(), Replaces: turn}
 	it.mark()
 	h.follow(ctx, r, it)
+	h.news(ctx, r, word{Kind: newsWord, ID: m.ID, Turn: turn})
 	return channels.Receipt{MessageID: m.ID}, nil
 }
 
@@ -39,6 +40,8 @@ func (h *Hub) Typing(_ context.Context, k channels.Key) error {
 	r := h.enter(k)
 	defer h.leave(r)
 	r.sign(time.Now())
+	r.signed("")
+	h.stir()
 	return nil
 }
 
@@ -50,11 +53,13 @@ func (h *Hub) Preview(_ context.Context, p channels.Preview) (string, error) {
 	r := h.enter(p.Key)
 	defer h.leave(r)
 	r.show(p, time.Now())
+	r.signed(p.Thoughts)
+	h.stir()
 	return previewPrefix + p.Turn, nil
 }
 
 // Retract implements [channels.Retractor].
-func (h *Hub) Retract(_ context.Context, k channels.Key, messageID string) error {
+func (h *Hub) Retract(ctx context.Context, k channels.Key, messageID string) error {
 	if err := h.check(k); err != nil {
 		return fmt.Errorf("live: retract: %w", err)
 	}
@@ -65,6 +70,7 @@ func (h *Hub) Retract(_ context.Context, k channels.Key, messageID string) error
 	r := h.enter(k)
 	defer h.leave(r)
 	r.retract(turn)
+	h.news(ctx, r, word{Kind: overWord, Turn: turn})
 	return nil
 }
 

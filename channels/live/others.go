@@ -1,0 +1,264 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"dragoman/channels"
+)
+
+// The hubs of one channel on several nodes tell each other three things: which
+// rooms are watched, that a feed has something new, and, to those who watch, how
+// far an answer is. Whoever is told that a feed has something new reads it again,
+// so a word that is lost costs a moment and no message.
+
+const (
+	// tellEvery is how often other nodes are told how far answers are.
+	tellEvery = 200 * time.Millisecond
+	// tellWithin bounds telling them.
+	tellWithin = 2 * time.Second
+	// watchLife is how long another node's viewers are believed in. They are told
+	// of every lookEvery.
+	watchLife = 3 * lookEvery
+	// wordBytes is about how much is told at once.
+	wordBytes = 256 << 10
+)
+
+// word is what one hub tells the others about a room.
+type word struct {
+	Kind wordKind     `json:"kind"`
+	Key  channels.Key `json:"key"`
+	// New, of watch: the room's viewers know nothing of an answer that is being
+	// written.
+	New bool `json:"new,omitempty"`
+	// ID, of news, is the answer that is being delivered; "" if it is something else.
+	ID string `json:"id,omitempty"`
+	// Turn is whose preview it is, or ends.
+	Turn string `json:"turn,omitempty"`
+	// Whole, of signs: they have all of the preview. Else Text and Thoughts are new,
+	// and At is how many bytes of text come before.
+	Whole    bool   `json:"whole,omitempty"`
+	At       int    `json:"at,omitempty"`
+	Text     string `json:"text,omitempty"`
+	Note     string `json:"note,omitempty"`
+	Thoughts string `json:"thoughts,omitempty"`
+}
+
+type wordKind string
+
+const (
+	watchWord wordKind = "watch"
+	newsWord  wordKind = "news"
+	signWord  wordKind = "sign"
+	overWord  wordKind = "over" // a preview comes to nothing
+)
+
+// told is what other nodes know of the answer in a room.
+type told struct {
+	turn, text string
+	thoughts   channels.Thoughts // those that they do not know
+	stale      bool              // they do not know all
+}
+
+// Hear takes what the hub of another node told: see [Options.Others].
+func (h *Hub) Hear(ctx context.Context, words []byte) {
+	var list []word
+	if err := json.Unmarshal(words, &list); err != nil {
+		h.log.Warn("another node told something that is not understood", "err", err)
+		return
+	}
+	now := time.Now()
+	for _, w := range list {
+		if _, err := h.key(w.Key.Chat()); err != nil || w.Key.Channel() != h.opts.Name {
+			continue
+		}
+		r := h.enter(w.Key)
+		switch {
+		case w.Kind == watchWord:
+			r.watchedElsewhere(now, w.New)
+			if w.New { // what was committed before we heard of it was not told
+				h.tell(ctx, word{Kind: newsWord, Key: w.Key})
+				h.stir()
+			}
+		case !r.watched():
+		case w.Kind == newsWord && w.ID != "":
+			h.follow(ctx, r, &Item{ID: w.ID, Replaces: w.Turn})
+		case w.Kind == newsWord:
+			h.follow(ctx, r, nil)
+		case w.Kind == overWord:
+			r.retract(w.Turn)
+		case w.Kind == signWord && !r.hear(w, now):
+			h.tell(ctx, word{Kind: watchWord, Key: w.Key, New: true})
+		}
+		h.leave(r)
+	}
+}
+
+// watchedElsewhere notes that a viewer of the room is attached to another node.
+func (r *room) watchedElsewhere(now time.Time, anew bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.elsewhere = now
+	if anew || r.told.turn == "" {
+		r.told = told{stale: true}
+	}
+}
+
+// hear shows a sign from another node. It reports false if something before it
+// was not heard.
+func (r *room) hear(w word, now time.Time) (fits bool) {
+	if w.Turn == "" {
+		r.sign(now)
+		return true
+	}
+	p := channels.Preview{Turn: w.Turn, Text: w.Text, Note: w.Note, Thoughts: w.Thoughts}
+	r.mu.Lock()
+	r.remote = true
+	known := r.preview != nil && r.preview.Turn == w.Turn
+	switch {
+	case w.Whole && known:
+		p.Thoughts = strings.TrimPrefix(w.Thoughts, r.thought.String())
+	case w.Whole:
+	case !known || w.At > len(r.preview.Text):
+		fits = w.Turn == r.over
+		r.mu.Unlock()
+		return fits
+	case w.At < len(r.preview.Text): // an old one that was overtaken
+		r.mu.Unlock()
+		return true
+	default:
+		p.Text = r.preview.Text + w.Text
+	}
+	r.mu.Unlock()
+	r.show(p, now)
+	return true
+}
+
+// signed notes that this node has a sign of the answer in the room.
+func (r *room) signed(thoughts string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.remote, r.told.stale = false, true
+	r.told.thoughts.Add(thoughts)
+}
+
+// stir has other nodes told of a sign soon.
+func (h *Hub) stir() {
+	select {
+	case h.stirred <- struct{}{}:
+	default: // they are told soon
+	}
+}
+
+// tellSigns tells other nodes how far answers are, until ctx ends: of all rooms
+// together, and not too often.
+func (h *Hub) tellSigns(ctx context.Context) {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.stirred:
+		}
+		h.tell(ctx, h.signs(time.Now())...)
+		pause.Reset(tellEvery)
+	}
+}
+
+// signs are what other nodes do not know.
+func (h *Hub) signs(now time.Time) (list []word) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.rooms {
+		if w, some := r.untold(now); some {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// untold is what other nodes do not know of the answer in the room, if they want
+// to.
+func (r *room) untold(now time.Time) (w word, some bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := &r.told
+	if !r.awaited(now) || !t.stale || r.remote {
+		return w, false
+	}
+	t.stale = false
+	w = word{Kind: signWord, Key: r.key}
+	if r.preview == nil {
+		return w, r.typing
+	}
+	p := *r.preview
+	w.Turn, w.Text, w.Note = p.Turn, p.Text, p.Note
+	if w.Whole = p.Turn != t.turn || !strings.HasPrefix(p.Text, t.text); w.Whole {
+		w.Thoughts = r.thought.String()
+	} else {
+		w.At, w.Text, w.Thoughts = len(t.text), p.Text[len(t.text):], t.thoughts.String()
+	}
+	*t = told{turn: p.Turn, text: p.Text}
+	return w, true
+}
+
+// awaited reports whether anybody on another node looks. r.mu is held.
+func (r *room) awaited(now time.Time) bool {
+	return !r.elsewhere.IsZero() && now.Sub(r.elsewhere) < watchLife
+}
+
+// news tells those who watch on other nodes to read the feed.
+func (h *Hub) news(ctx context.Context, r *room, w word) {
+	r.mu.Lock()
+	awaited := r.awaited(time.Now())
+	r.mu.Unlock()
+	if awaited {
+		w.Key = r.key
+		h.tell(ctx, w)
+	}
+}
+
+// renew tells other nodes that somebody watches the room here: at once if they do
+// not know, and again before they forget.
+func (h *Hub) renew(ctx context.Context, r *room, now time.Time) {
+	r.mu.Lock()
+	since := now.Sub(r.renewed)
+	if since >= lookEvery {
+		r.renewed = now
+	}
+	r.mu.Unlock()
+	if since >= lookEvery {
+		h.tell(ctx, word{Kind: watchWord, Key: r.key, New: since >= watchLife})
+	}
+}
+
+// tell tells the hubs of other nodes, if there can be any.
+func (h *Hub) tell(ctx context.Context, words ...word) {
+	if h.opts.Others == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellWithin)
+	defer cancel()
+	for len(words) > 0 {
+		n, size := 0, 0
+		for ; n < len(words) && (n == 0 || size < wordBytes); n++ {
+			size += len(words[n].Text) + len(words[n].Thoughts)
+		}
+		text, err := json.Marshal(words[:n])
+		if err == nil {
+			err = h.opts.Others(ctx, text)
+		}
+		if err != nil {
+			h.log.Debug("other nodes were not told", "err", err)
+		}
+		words = words[n:]
+	}
+}
