@@ -48,7 +48,7 @@ var Table = []Rule{
 	{Package: "sessions/spool"},
 	{Package: "sessions/rules", Imports: []string{"sessions", "channels", "sessions/spool"}},
 	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels", "sessions/rules"}},
-	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "internal/testkit"}},
+	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "internal/testkit"}},
 	{Package: "sessions/rowstest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
 	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/spool"}},
 	// The kernel below the stores, and the policy above it.

@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"dragoman/channels"
@@ -225,6 +227,9 @@ func (s *state) setCommon(c Common) {
 	}
 	for _, f := range c.Facts {
 		s.facts[f.Scope] = append(s.facts[f.Scope], f.Fact)
+	}
+	for _, facts := range s.facts { // a log has them as they came
+		slices.SortFunc(facts, func(a, b sessions.Fact) int { return cmp.Compare(a.ID, b.ID) })
 	}
 	for _, o := range c.Occurrences {
 		s.setOccurrence(o)

@@ -180,11 +180,13 @@ func (b *backend) put(r rows.Record, out *Common) (person bool) {
 		out.Days = maps.Clone(b.days)
 	case r.Fact != nil:
 		b.lastFact = max(b.lastFact, r.Fact.ID)
-		facts := append(b.facts[r.Fact.Scope], r.Fact.Fact)
-		if n := len(facts); n > 1 && facts[n-2].ID > r.Fact.ID {
-			slices.SortFunc(facts, func(a, b sessions.Fact) int { return cmp.Compare(a.ID, b.ID) })
+		facts := b.facts[r.Fact.Scope]
+		i, known := slices.BinarySearchFunc(facts, r.Fact.ID, func(f sessions.Fact, id int64) int { return cmp.Compare(f.ID, id) })
+		if known {
+			facts[i] = r.Fact.Fact
+		} else {
+			b.facts[r.Fact.Scope] = slices.Insert(facts, i, r.Fact.Fact)
 		}
-		b.facts[r.Fact.Scope] = facts
 		out.Facts = append(out.Facts, *r.Fact)
 	case r.Pairing != nil:
 		own := *r.Pairing

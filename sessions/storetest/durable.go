@@ -24,6 +24,7 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) sessions.Store
 		"Durable/DeletedStaysKnown":       deletedStays,
 		"Durable/PostponedWakesLater":     wakesLater,
 		"Durable/CloseEndsEverythingElse": closed,
+		"Durable/Fields":                  fieldsAreReopened,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

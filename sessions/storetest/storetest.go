@@ -36,6 +36,9 @@ func Run(t *testing.T, open func(t *testing.T) sessions.Store) {
 			t.Run(name, func(t *testing.T) { test(t, newRig(t, open(t))) })
 		}
 	}
+	for name, test := range fieldTests {
+		t.Run(name, func(t *testing.T) { test(t, newRig(t, open(t)), func() *rig { return newRig(t, open(t)) }) })
+	}
 }
 
 // rig is a store under test and its one Run, started when a test first asks

@@ -1,0 +1,345 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"reflect"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+)
+
+var fieldTests = map[string]func(*testing.T, *rig, func() *rig){
+	"Fields/Restored": func(t *testing.T, r *rig, _ func() *rig) {
+		want := withEveryField(t, r)
+		same(t, "the records of the store", records(t, r), want)
+	},
+	"Fields/RestoredTwice": func(t *testing.T, r *rig, other func() *rig) {
+		want := withEveryField(t, r)
+		second := other()
+		must(t, restore(t, second, given(records(t, r))))
+		same(t, "the records of the copy", records(t, second), want)
+	},
+	"Fields/Read":     fieldsAreRead,
+	"Fields/PutAgain": fieldsArePutAgain,
+	"Fields/Joined":   fieldsAreJoined,
+}
+
+// filler gives each field a value that no other has.
+type filler struct{ n int }
+
+// fill sets v, and all that it holds. A field that is added to a type gets a
+// value here, and has to come through every store.
+func (f *filler) fill(t *testing.T, name string, v reflect.Value) {
+	t.Helper()
+	f.n++
+	switch v.Interface().(type) {
+	case time.Time:
+		v.Set(reflect.ValueOf(noon.Add(time.Duration(f.n)*time.Minute + time.Duration(f.n))))
+		return
+	case channels.Key:
+		v.Set(reflect.ValueOf(key("x:full")))
+		return
+	case json.RawMessage:
+		v.SetBytes(fmt.Appendf(nil, `{"n":%d}`, f.n))
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(fmt.Sprint(name, f.n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(f.n))
+	case reflect.Uint8:
+		v.SetUint(255)
+	case reflect.Float64:
+		v.SetFloat(float64(f.n) / 4)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		f.fill(t, name, v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		f.fill(t, name, v.Index(0))
+	case reflect.Map:
+		k, e := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		f.fill(t, name, k)
+		f.fill(t, name, e)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(k, e)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f.fill(t, v.Type().Field(i).Name, v.Field(i))
+		}
+	default:
+		t.Fatalf("no value for %s, a %s", name, v.Type())
+	}
+}
+
+// everyField is a record of each kind with every field set, in the order of a
+// dump. What a store checks has values that fit together.
+func everyField(t *testing.T) (list []sessions.Record) {
+	t.Helper()
+	const generation = "20260501_007"
+	f := &filler{}
+	for i := range reflect.TypeFor[sessions.Record]().NumField() {
+		var r sessions.Record
+		kind := reflect.TypeFor[sessions.Record]().Field(i).Name
+		f.fill(t, kind, reflect.ValueOf(&r).Elem().Field(i))
+		list = append(list, r)
+		switch {
+		case r.Store != nil:
+			r.Store.Days = map[string]int64{"20260501": 9}
+		case r.Conversation != nil:
+			c := r.Conversation
+			c.Seq, c.MessageSeq = 4, 2
+			c.Generations[0].ID, c.Generations[0].FirstSeq, c.Generations[0].LastSeq = generation, 1, 2
+			c.Summaries[0].Generation, c.Summaries[0].CoversSeq = generation, 1
+			c.Summaries[0].Erasures = 0 // it is not stored
+		case r.Messages != nil:
+			second := r.Messages.Messages[0]
+			r.Messages.Messages[0].Seq, second.Seq = 1, 2
+			r.Messages.Messages = append(r.Messages.Messages, second)
+		case r.Inbox != nil:
+			in := r.Inbox
+			in.Seq, in.State, in.Origin = 1, "waiting", sessions.OriginHeartbeat
+			in.Inbound.Reaction, in.Inbound.Album = "", "" // stores need not keep them
+			in.Steps[0].Message.Seq = 0
+			chat := *in
+			chat.Seq, chat.Origin, chat.Inbound.ID, chat.Turn, chat.Steps = 2, sessions.OriginChat, "another", "", nil
+			chat.Job, chat.JobDue = "", time.Time{}
+			list = append(list, sessions.Record{Inbox: &chat})
+		case r.Outbox != nil:
+			r.Outbox.Seq, r.Outbox.State = 3, sessions.DeliveryUnknown
+			sent := *r.Outbox
+			sent.ID, sent.Seq, sent.State = "another", 4, sessions.DeliverySent
+			list = append(list, sessions.Record{Outbox: &sent})
+		case r.Occurrence != nil:
+			for _, in := range list {
+				if in.Inbox != nil && in.Inbox.Job != "" {
+					r.Occurrence.Job, r.Occurrence.Due = in.Inbox.Job, in.Inbox.JobDue
+				}
+			}
+		}
+	}
+	return list
+}
+
+// withEveryField restores such records into r and returns them.
+func withEveryField(t *testing.T, r *rig) []sessions.Record {
+	t.Helper()
+	list := everyField(t)
+	must(t, restore(t, r, given(list)))
+	return list
+}
+
+// records is the dump of s.
+func records(t *testing.T, s sessions.Copies) (list []sessions.Record) {
+	t.Helper()
+	must(t, s.Dump(t.Context(), nil, func(r sessions.Record) error {
+		list = append(list, r)
+		return nil
+	}))
+	return list
+}
+
+func given(list []sessions.Record) func() (sessions.Record, error) {
+	return func() (r sessions.Record, err error) {
+		if len(list) == 0 {
+			return r, io.EOF
+		}
+		r, list = list[0], list[1:]
+		return r, nil
+	}
+}
+
+// backend is what is below the engine of r.
+func (r *rig) backend(t *testing.T) rows.Backend {
+	t.Helper()
+	s, ok := r.Store.(interface{ Backend() rows.Backend })
+	if !ok {
+		t.Fatalf("%T has no backend", r.Store)
+	}
+	return s.Backend()
+}
+
+// fieldsAreRead: each way to read a row has all of it, inside and outside of
+// updates and snapshots.
+func fieldsAreRead(t *testing.T, r *rig, _ func() *rig) {
+	withEveryField(t, r)
+	b, ctx := r.backend(t), t.Context()
+	k := key("x:full")
+	var want, inside []any
+	must(t, b.Snapshot(ctx, func(r rows.Reader) error {
+		want = everyRow(t, r, k)
+		return nil
+	}))
+	same(t, "what is read outside", everyRow(t, b, k), want)
+	must(t, b.Update(ctx, []channels.Key{k}, func(r rows.Reader) (rows.Changes, error) {
+		inside = everyRow(t, r, k)
+		return rows.Changes{}, nil
+	}))
+	same(t, "what is read in a step", inside, want)
+}
+
+// everyRow reads what there is of k in every way.
+func everyRow(t *testing.T, r rows.Reader, k channels.Key) (all []any) {
+	t.Helper()
+	ctx := t.Context()
+	h, _, err := r.Head(ctx, k)
+	must(t, err)
+	h.Waiting, h.Claim = 0, 0 // they are known to steps only
+	all = append(all, h)
+	for _, q := range []rows.Queued{{}, {Newest: true}, {Open: true}, {Seqs: []int64{1}}, {Seqs: []int64{2}}} {
+		all = append(all, collect(t, r.Inbox(ctx, k, q)))
+	}
+	for _, q := range []rows.Queued{{}, {Newest: true}, {Open: true}, {Unsent: true}, {ID: "another"}} {
+		all = append(all, collect(t, r.Outbox(ctx, k, q)))
+	}
+	for _, q := range []rows.Said{{}, {Newest: true}, {Once: true}} {
+		all = append(all, collect(t, r.Messages(ctx, k, q)))
+	}
+	for _, in := range collect(t, r.Inbox(ctx, k, rows.Queued{Seqs: []int64{1}})) {
+		steps, err := r.Journal(ctx, k, in.Turn)
+		must(t, err)
+		all = append(all, steps)
+	}
+	return append(all, collect(t, r.Records(ctx, rows.Record{Summary: &rows.Summary{Key: k}})))
+}
+
+func collect[T any](t *testing.T, seq iter.Seq2[T, error]) (list []T) {
+	t.Helper()
+	for v, err := range seq {
+		must(t, err)
+		list = append(list, v)
+	}
+	return list
+}
+
+// fieldsArePutAgain: what was read and is put back, with a change, is whole.
+func fieldsArePutAgain(t *testing.T, r *rig, _ func() *rig) {
+	want := withEveryField(t, r)
+	b, ctx := r.backend(t), t.Context()
+	k := key("x:full")
+	var head rows.Head
+	for _, fresh := range []bool{false, true} {
+		must(t, b.Update(ctx, []channels.Key{k}, func(r rows.Reader) (rows.Changes, error) {
+			ch := fullHead(t, r, k)
+			head = ch.Head
+			for _, in := range collect(t, r.Inbox(ctx, k, rows.Queued{})) {
+				in.Attempts++
+				ch.In = append(ch.In, &rows.InPut{In: in, Fresh: fresh})
+			}
+			for _, o := range collect(t, r.Outbox(ctx, k, rows.Queued{})) {
+				o.Attempts++
+				ch.Out = append(ch.Out, &o)
+			}
+			ch.Rewritten = collect(t, r.Messages(ctx, k, rows.Said{}))
+			c := rows.Changes{Chats: []*rows.Chat{ch}}
+			for _, like := range []rows.Record{
+				{Quarantined: &sessions.QuarantineRecord{}},
+				{Fact: &sessions.FactRecord{}},
+				{Pairing: &sessions.Pairing{}},
+				{Job: &sessions.JobRecord{}},
+				{Occurrence: &sessions.Occurrence{}},
+			} {
+				c.Records = append(c.Records, collect(t, r.Records(ctx, like))...)
+			}
+			return c, nil
+		}))
+		for _, one := range want {
+			if one.Inbox != nil {
+				one.Inbox.Attempts++
+			}
+			if one.Outbox != nil {
+				one.Outbox.Attempts++
+			}
+		}
+	}
+	same(t, "the records of the store", records(t, r), want)
+	sameHead(t, b, head)
+}
+
+// fullHead is a change of k that sets every field of its head but those that
+// are in records.
+func fullHead(t *testing.T, r rows.Reader, k channels.Key) *rows.Chat {
+	t.Helper()
+	h, _, err := r.Head(t.Context(), k)
+	must(t, err)
+	old, v := h.Conversation, &rows.Conversation{}
+	(&filler{n: 100}).fill(t, "Conversation", reflect.ValueOf(v).Elem())
+	v.Generation, v.From, v.Covers, v.Title, v.Settings = old.Generation, old.From, old.Covers, old.Title, old.Settings
+	v.Created, v.Updated = old.Created, old.Updated
+	h.Conversation = v
+	return &rows.Chat{Head: h}
+}
+
+// sameHead makes sure that r has want, but for what steps alone know.
+func sameHead(t *testing.T, r rows.Reader, want rows.Head) {
+	t.Helper()
+	got, _, err := r.Head(t.Context(), want.Key)
+	must(t, err)
+	got.Waiting, got.Claim, want.Waiting, want.Claim = 0, 0, 0, 0
+	same(t, "the head", got, want)
+}
+
+// fieldsAreJoined: all of a conversation comes along, under its new key and with
+// new numbers.
+func fieldsAreJoined(t *testing.T, r *rig, _ func() *rig) {
+	want := withEveryField(t, r)
+	must(t, r.Join(t.Context(), key("x:full"), key("x:other")))
+	var got []sessions.Record
+	for _, one := range records(t, r) {
+		if one.Conversation == nil || one.Conversation.Key == key("x:other") {
+			got = append(got, one)
+		}
+	}
+	for _, list := range [][]sessions.Record{got, want} {
+		for _, one := range list {
+			unnumbered(one)
+		}
+	}
+	same(t, "the records of the store", got, want)
+}
+
+// unnumbered takes away what a join changes.
+func unnumbered(r sessions.Record) {
+	var none channels.Key
+	switch {
+	case r.Conversation != nil:
+		c := r.Conversation
+		c.Key, c.Seq, c.MessageSeq = none, 0, 0
+		c.Generations[0].FirstSeq, c.Generations[0].LastSeq, c.Summaries[0].CoversSeq = 0, 0, 0
+	case r.Messages != nil:
+		r.Messages.Key = none
+		for i := range r.Messages.Messages {
+			r.Messages.Messages[i].Seq = 0
+		}
+	case r.Inbox != nil:
+		r.Inbox.Inbound.Key, r.Inbox.Seq = none, 0
+	case r.Outbox != nil:
+		r.Outbox.Key, r.Outbox.Seq = none, 0
+	}
+}
+
+// fieldsAreReopened: all of it is there after a restart.
+func fieldsAreReopened(t *testing.T, reopen func() *rig) {
+	r := reopen()
+	want := withEveryField(t, r)
+	var head rows.Head
+	must(t, r.backend(t).Update(t.Context(), nil, func(r rows.Reader) (rows.Changes, error) {
+		ch := fullHead(t, r, key("x:full"))
+		head = ch.Head
+		return rows.Changes{Chats: []*rows.Chat{ch}}, nil
+	}))
+	for range 2 {
+		r = reopen()
+		same(t, "the records after a restart", records(t, r), want)
+		sameHead(t, r.backend(t), head)
+	}
+}
