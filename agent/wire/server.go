@@ -1,13 +1,16 @@
 package wire
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -155,8 +158,14 @@ func secrets(o *Options, base *url.URL) []string {
 func NewTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         dialer.DialContext,
+		Proxy: http.ProxyFromEnvironment,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return conn{c}, nil
+		},
 		ForceAttemptHTTP2:   true,
 		MaxIdleConns:        1024,
 		MaxIdleConnsPerHost: 1024,
@@ -174,6 +183,19 @@ func NewTransport() *http.Transport {
 		// until its timeout.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
+}
+
+// conn sends the bodies of requests, which have a whole conversation in them,
+// through buffers that are used again. The standard library makes one for each.
+type conn struct{ net.Conn }
+
+var buffers = sync.Pool{New: func() any { return new([16 << 10]byte) }}
+
+// ReadFrom is io.ReaderFrom's.
+func (c conn) ReadFrom(r io.Reader) (int64, error) {
+	buf := buffers.Get().(*[16 << 10]byte)
+	defer buffers.Put(buf)
+	return io.CopyBuffer(struct{ io.Writer }{c.Conn}, struct{ io.Reader }{r}, buf[:])
 }
 
 // Host is that of the base URL, with its port if that is written.

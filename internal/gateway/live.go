@@ -35,7 +35,7 @@ type liveTurn struct {
 	kicked chan struct{}              // capacity 1: deliveries to make
 	ending chan struct{}              // capacity 1: held by what ends the turn: its commit, or a command
 
-	alive    atomic.Pointer[time.Time] // the last sign of life of its model
+	alive    atomic.Int64 // when its model last gave a sign of life, in Unix nanoseconds; 0: never
 	mu       sync.Mutex
 	progress agent.Progress
 	thoughts channels.Thoughts // those that no preview has shown yet

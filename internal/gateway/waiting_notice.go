@@ -62,22 +62,16 @@ func (r *run) silentSince() time.Time {
 // show takes the agent's progress, and lives a sign of life that nobody is
 // shown. That a first call begins is none.
 func (r *run) show(p agent.Progress) {
-	if p != (agent.Progress{}) || r.live.alive.Load() != nil {
+	if p != (agent.Progress{}) || r.live.alive.Load() != 0 {
 		r.lives()
 	}
 	r.live.show(p)
 }
 
-func (r *run) lives() {
-	now := r.g.opts.Now()
-	r.live.alive.Store(&now)
-}
+func (r *run) lives() { r.live.alive.Store(r.g.opts.Now().UnixNano()) }
 
 // silence is how long the model may still be silent.
 func (a *attendant) silence() time.Duration {
-	since := a.since
-	if alive := a.turn.alive.Load(); alive != nil && alive.After(since) {
-		since = *alive
-	}
-	return a.g.opts.SilentFor - a.g.opts.Now().Sub(since)
+	since := max(a.since.UnixNano(), a.turn.alive.Load())
+	return a.g.opts.SilentFor - time.Duration(a.g.opts.Now().UnixNano()-since)
 }

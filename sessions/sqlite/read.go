@@ -92,6 +92,8 @@ func (r reader) Head(ctx context.Context, k channels.Key) (h rows.Head, ok bool,
 	var row *keyRow
 	if r.t != nil {
 		row, err = r.t.find(k)
+	} else if h, ok := r.b.recent.head(k); ok && r.pooled() {
+		return h, true, r.b.readable(ctx)
 	} else {
 		var has bool
 		row, err = scanKey(r.src.row(ctx, headQuery+` WHERE k.key = ?`, k.String()), &has)

@@ -8,6 +8,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
 
@@ -20,8 +21,9 @@ const (
 	recentEach = 300
 )
 
-// recent holds the newest messages of conversations that were read of late, so
-// that a turn reads from the file only what came since. Rows of a transcript
+// recent holds the newest messages of conversations that were read of late and
+// the heads of those that were changed, so that a turn reads nothing from the
+// file. Rows of a transcript
 // are written once, and seqs have no gaps: what is held can only become wrong
 // when rows are changed, moved or removed. All that is rare, and done by the
 // one writer, so it forgets everything then: see [writer.stmt].
@@ -37,9 +39,10 @@ type recent struct {
 	changes uint64
 	busy    bool // between begin and forget
 	size    int
-	byKey   map[int64]*list.Element // of *stretch
-	used    list.List               // the last used in front
-	ids     map[channels.Key]int64  // of keys that were asked for
+	byKey   map[int64]*list.Element    // of *stretch
+	used    list.List                  // the last used in front
+	ids     map[channels.Key]int64     // of keys that were asked for
+	heads   map[channels.Key]rows.Head // of keys that were changed
 
 	timer *time.Timer    // nil: none runs
 	aging sync.WaitGroup // what the timer starts
@@ -77,7 +80,7 @@ func (c *recent) clear(busy bool) {
 	c.busy = busy
 	c.changes++
 	c.size = 0
-	c.byKey, c.ids = nil, nil
+	c.byKey, c.ids, c.heads = nil, nil, nil
 	c.used.Init()
 }
 
@@ -99,6 +102,31 @@ func (c *recent) putID(k channels.Key, id int64, changes uint64) {
 		c.ids = map[channels.Key]int64{}
 	}
 	c.ids[k] = id
+}
+
+// head is that of k, if it is known.
+func (c *recent) head(k channels.Key) (h rows.Head, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h, ok = c.heads[k]
+	return h, ok
+}
+
+// putHeads remembers the heads of keys as a commit left them; known are those
+// that the writer still knows.
+func (c *recent) putHeads(touched map[channels.Key]bool, known map[channels.Key]*keyRow) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.heads == nil || len(c.heads) >= keysMost {
+		c.heads = map[channels.Key]rows.Head{}
+	}
+	for k := range touched {
+		if r := known[k]; r != nil && !c.busy {
+			c.heads[k] = r.head()
+		} else {
+			delete(c.heads, k)
+		}
+	}
 }
 
 // stretch returns what it has of the messages of a key, without gaps, oldest

@@ -56,6 +56,7 @@ func (s *backend) commitAll(live []*op) {
 	s.fence(nil)
 	switch {
 	case err == nil:
+		s.recent.putHeads(t.touched, t.keys)
 		s.recent.extend(t.said)
 		s.work.Apply(t.items, t.fenced)
 	case len(live) > 1:
