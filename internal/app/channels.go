@@ -50,7 +50,8 @@ func buildChannels(cfg *config.Config, feeds sessions.Feeds, files live.Files, l
 		a.bindings = append(a.bindings, gateway.Binding{
 			Channel: ch, Allow: c.Allow, Pairing: c.Pairing,
 			Groups: gateway.Groups(c.Groups), System: c.System, Model: c.Model, Reset: gateway.ResetMode(c.Reset),
-			Owner: c.Type == config.TypeCLI || c.Type == config.TypeWeb && cfg.HTTP.Private(),
+			Everywhere: c.Type == config.TypeCLI || c.Type == config.TypeWeb,
+			Owner:      c.Type == config.TypeCLI || c.Type == config.TypeWeb && cfg.HTTP.Private(),
 		})
 	}
 	return a, errors.Join(errs...)

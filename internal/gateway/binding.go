@@ -30,6 +30,9 @@ type Binding struct {
 	// Model is the model for a chat that has none of its own; "" is the
 	// configured one. Nil: it is for all of them.
 	Model func(chat string) string
+	// Everywhere says that the channel runs on each node at the same time: what
+	// people see of it is in the store. Others run on one, under a lease.
+	Everywhere bool
 	// Owner says that whoever reads here runs Dragoman: why a model does not
 	// answer is told with what can be done about it.
 	Owner bool
@@ -218,10 +221,10 @@ func (g *Gateway) superviseChannel(ctx context.Context, b *binding) {
 // errHurried: a channel that waited for its next attempt is to make it now.
 var errHurried = errors.New("gateway: the channel was asked to try at once")
 
-// runChannel runs a channel under its lease and turns a panic into an error:
+// runChannel runs a channel, under its lease if it has one, and turns a panic into an error:
 // one bad adapter must not end the others.
 func (g *Gateway) runChannel(ctx context.Context, b *binding) error {
-	return g.store.Hold(ctx, "channel:"+b.Channel.Name(), func(ctx context.Context) (err error) {
+	run := func(ctx context.Context) (err error) {
 		defer recoverTo(&err, "channel "+b.Channel.Name())
 		if _, able := b.Channel.(channels.Reviver); able {
 			return b.Channel.Run(ctx, intake{g, b})
@@ -242,7 +245,11 @@ func (g *Gateway) runChannel(ctx context.Context, b *binding) error {
 			return errHurried
 		}
 		return err
-	})
+	}
+	if b.Everywhere {
+		return run(ctx)
+	}
+	return g.store.Hold(ctx, "channel:"+b.Channel.Name(), run)
 }
 
 var (
