@@ -76,9 +76,10 @@ type Daemon struct {
 	reserve   *reserve
 	given     func() // takes the reserve back that the start was lent
 	store     sessions.Store
-	reading   reader       // nil: the store was whole when it was opened
-	begun     atomic.Bool  // the store is read
-	files     *media.Store // of messages
+	peers     sessions.Peers // nil: the store has one node
+	reading   reader         // nil: the store was whole when it was opened
+	begun     atomic.Bool    // the store is read
+	files     *media.Store   // of messages
 	eraser    *erasure.Eraser
 	kept      *channelErasers
 	workspace *tools.Workspace
@@ -176,12 +177,13 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 	d.given = d.reserve.lend()
 	d.onClose("the reserve", onlyDone(d.given))
 	sayDamage(d.cfg, d.log) // before the store adds to it, of which it tells itself
-	store, err := openStore(ctx, d.cfg, d.state, d.log)
+	store, err := openStore(ctx, d.cfg, d.state, d.opts.Version, d.log)
 	if err != nil {
 		return err
 	}
 	d.onClose("the store", store.Close)
 	d.reading, _ = store.(reader)
+	d.peers, _ = store.(sessions.Peers)
 	if d.files, err = openMedia(d.cfg, d.state, d.log); err != nil {
 		return err
 	}
@@ -255,8 +257,8 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		Audit:    auditLog(d.state).Record,
 		Operator: d.beats.isOperator,
 		Known:    d.known(),
-		Media:    d.files,
-		Partial:  d.partial(), Observer: d.metrics, Logger: d.log,
+		Media:    d.files, Peers: d.peers,
+		Partial: d.partial(), Observer: d.metrics, Logger: d.log,
 	})
 	return err
 }

@@ -177,7 +177,7 @@ func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDi
 			err = errors.Join(err, closeAll())
 		}
 	}()
-	store, err := openStore(ctx, cfg, state, nil)
+	store, err := openStore(ctx, cfg, state, "", nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -30,11 +30,12 @@ type database struct {
 	url      config.Secret
 	maxConns int
 	host     string // which only one daemon at a time can be; "": no daemon
+	version  string // of this program
 }
 
 // in is p with the database that the configuration names.
 func (p StoreLocation) in(cfg *config.Config, host string) StoreLocation {
-	p.db = database{cfg.Store.URL, cfg.Store.MaxConns, host}
+	p.db = database{url: cfg.Store.URL, maxConns: cfg.Store.MaxConns, host: host}
 	return p
 }
 
@@ -121,12 +122,14 @@ func (p StoreLocation) open(ctx context.Context, log *slog.Logger) (sessions.Sto
 }
 
 // openStore opens the store that the configuration names.
-func openStore(ctx context.Context, cfg *config.Config, s *stateDir, log *slog.Logger) (sessions.Store, error) {
+func openStore(ctx context.Context, cfg *config.Config, s *stateDir, version string, log *slog.Logger) (sessions.Store, error) {
 	p, err := ParseLocation(cfg.Store.Type, s.path)
 	if err != nil {
 		return nil, fmt.Errorf("app: store.type: %w", err)
 	}
-	return p.in(cfg, hostOf(s.path)).open(ctx, log)
+	p = p.in(cfg, hostOf(s.path))
+	p.db.version = version
+	return p.open(ctx, log)
 }
 
 // hostOf names the place of a daemon among all that share a database. The lock of

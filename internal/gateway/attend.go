@@ -112,7 +112,7 @@ func (a *attendant) typing(ctx context.Context) {
 	if a.b == nil {
 		return
 	}
-	typer, ok := a.b.Channel.(channels.Typer)
+	typer, ok := able[channels.Typer](a.b)
 	if !ok {
 		return
 	}
@@ -132,9 +132,8 @@ func (a *attendant) fades() bool {
 	if a.b == nil {
 		return false
 	}
-	f, able := a.b.Channel.(channels.Fader)
 	_, message := a.turn.current()
-	return able && message == "" && f.Fades()
+	return message == "" && a.b.fades()
 }
 
 // preview shows the answer so far and returns how long to wait before the
@@ -144,7 +143,7 @@ func (a *attendant) preview(ctx context.Context) time.Duration {
 	if a.b == nil {
 		return time.Hour
 	}
-	p, ok := a.b.Channel.(channels.Previewer)
+	p, ok := able[channels.Previewer](a.b)
 	if !ok {
 		return time.Hour
 	}
@@ -184,7 +183,7 @@ func (a *attendant) preview(ctx context.Context) time.Duration {
 // any, knows nothing of it.
 func (a *attendant) retract(ctx context.Context, id string) {
 	a.turn.dropPreview()
-	r, ok := a.b.Channel.(channels.Retractor)
+	r, ok := able[channels.Retractor](a.b)
 	if !ok {
 		return
 	}

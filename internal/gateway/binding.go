@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dragoman/channels"
@@ -52,7 +53,9 @@ type binding struct {
 	Binding
 	revive   chan struct{} // asks a channel that does not work to try at once
 	stranded stranded
-	mu       sync.Mutex // of what follows, and of Allow, System and Model
+	remote   *remote     // nil where there are no other nodes, or each has the channel
+	held     atomic.Bool // this node has its lease
+	mu       sync.Mutex  // of what follows, and of Allow, System and Model
 	shut     bool
 	status   channels.Status
 }
@@ -134,6 +137,9 @@ func (b *binding) isShut() bool {
 }
 
 func (b *binding) current() channels.Status {
+	if b.elsewhere() {
+		return b.remote.Status()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r, ok := b.Channel.(channels.Reporter)
@@ -149,9 +155,25 @@ func (b *binding) current() channels.Status {
 }
 
 // Revive asks every channel that does not work to try at once: an operator says
-// that something was mended.
+// that something was mended. Those that other nodes hold are asked as well.
 func (g *Gateway) Revive() {
+	g.reviveOwn()
+	if g.opts.Peers == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), statesWithin)
+	defer cancel()
+	if _, err := g.opts.Peers.Call(ctx, sessions.Peer{All: true}, callRevive, nil); err != nil {
+		g.opts.Logger.Warn("cannot ask other nodes to try again", "err", err)
+	}
+}
+
+// reviveOwn does so with the channels that this node holds.
+func (g *Gateway) reviveOwn() {
 	for _, b := range g.bindings {
+		if b.elsewhere() {
+			continue
+		}
 		if r, able := b.Channel.(channels.Reviver); able {
 			r.Revive()
 		}
@@ -164,7 +186,7 @@ func (g *Gateway) Revive() {
 // works is told that a message went out: a channel that had failed, because its
 // network refused the bot, is run again.
 func (b *binding) works() {
-	if b.current().State == channels.StateFailed {
+	if !b.elsewhere() && b.current().State == channels.StateFailed {
 		b.hurry()
 	}
 }
@@ -249,7 +271,11 @@ func (g *Gateway) runChannel(ctx context.Context, b *binding) error {
 	if b.Everywhere {
 		return run(ctx)
 	}
-	return g.store.Hold(ctx, "channel:"+b.Channel.Name(), run)
+	return g.store.Hold(ctx, leaseOf(b.Channel.Name()), func(ctx context.Context) error {
+		b.held.Store(true)
+		defer b.held.Store(false)
+		return run(ctx)
+	})
 }
 
 var (

@@ -192,5 +192,6 @@ func (g *Gateway) send(ctx context.Context, b *binding, o channels.Outbound) (r 
 	defer end()
 	ctx, cancel := context.WithTimeout(ctx, g.opts.SendTimeout)
 	defer cancel()
-	return b.Channel.Send(ctx, o)
+	c, _ := able[channels.Channel](b)
+	return c.Send(ctx, o)
 }

@@ -17,6 +17,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,6 +93,7 @@ type Gateway struct {
 	cures      cures
 	summaries  *recap.Summaries
 	albums     albums
+	answers    map[string]Method // by what other nodes call them
 	busy       busy
 }
 
@@ -106,7 +108,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		strikes:  limiter{perMinute: opts.RatePerMinute, now: opts.Now},
 		crowd:    limiter{perMinute: turnedAwayPerMinute, now: opts.Now},
 	}
-	g.summaries = g.newSummaries()
+	g.summaries, g.answers = g.newSummaries(), g.methods()
 	for _, b := range bindings {
 		name := b.Channel.Name()
 		if name == HeartbeatChannel {
@@ -116,6 +118,9 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 			return nil, fmt.Errorf("gateway: two channels are called %q", name)
 		}
 		nb := &binding{Binding: b, revive: make(chan struct{}, 1), stranded: newStranded(), status: channels.Status{State: channels.StateConnecting, Since: opts.Now()}}
+		if opts.Peers != nil && !b.Everywhere {
+			nb.remote = &remote{Channel: b.Channel, g: g}
+		}
 		g.bindings[name] = nb
 		if c, ok := b.Channel.(channels.Commander); ok {
 			c.SetCommands(Commands())
@@ -141,22 +146,24 @@ func (g *Gateway) Run(ctx context.Context) error {
 	if g.opts.RetentionDays > 0 && !g.opts.Partial {
 		wg.Go(func() { g.sweep(sweeping) })
 	}
-	var err error // of the store's dispatcher, once it has ended
-	ended := make(chan struct{})
-	wg.Go(func() {
-		defer close(ended)
-		err = g.store.Run(life, g.handle)
-	})
+	ended := make(chan error, 2) // of the store's dispatcher, and of the calls
+	wg.Go(func() { ended <- g.store.Run(life, g.handle) })
+	wg.Go(func() { ended <- g.serveNodes(life) })
 
+	var err error
 	select {
 	case <-ctx.Done():
 		g.drain()
-	case <-ended:
+	case err = <-ended:
 	}
 	end()
 	stopSweep()
 	wg.Wait()
 	g.summaries.Wait()
+	close(ended)
+	for other := range ended {
+		err = cmp.Or(err, other)
+	}
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}

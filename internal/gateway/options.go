@@ -8,6 +8,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/event"
 	"dragoman/internal/metrics"
+	"dragoman/sessions"
 )
 
 // HeartbeatChannel is the channel part of the keys that jobs run under.
@@ -78,7 +79,11 @@ type Options struct {
 	Audit func(action string, do func() error, keys ...channels.Key) error
 	// Partial says that others of the configured channels, and the jobs, are
 	// served by another process at another time: their work is left to it.
-	Partial  bool
+	Partial bool
+	// Peers are the other nodes that work on the same store. Nil: there are none.
+	Peers sessions.Peers
+	// Methods answer other nodes, beside those of the gateway itself.
+	Methods  map[string]Method
 	Observer Observer // nil: nobody counts
 	Logger   *slog.Logger
 	Now      func() time.Time

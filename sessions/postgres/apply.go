@@ -22,6 +22,7 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) (due time.Time, err erro
 	}
 	for _, k := range c.Fenced {
 		if r := t.keys[k]; r.known {
+			t.tellHolder(r, isFence)
 			t.queue(`UPDATE keys SET live = 0, node = '', rest = 0, failures = 0 WHERE id = $1`, r.id)
 			r.rest = 0
 		}
@@ -34,6 +35,9 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) (due time.Time, err erro
 	}
 	for _, ch := range c.Chats { // when all rows are where they belong
 		if !ch.Gone {
+			if !slices.Contains(c.Fenced, ch.Key) {
+				t.tellHolder(t.keys[ch.Key], isChange)
+			}
 			t.save(ch, &woken, &due)
 		}
 	}
@@ -43,6 +47,16 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) (due time.Time, err erro
 		return due, err
 	}
 	return due, t.wake(ctx, woken)
+}
+
+// tellHolder tells another node what becomes of a key that it has claimed.
+func (t *tx) tellHolder(r *keyRow, what kind) {
+	if r.live == 0 || r.node == t.b.id {
+		return
+	}
+	n := t.b.note(what)
+	n.Key, n.Epoch = r.head.Key, r.live
+	t.queue(notifyQuery, channelOf(r.node), n.parts(nil))
 }
 
 // lockAll locks what c changes and its step has not read, in order.

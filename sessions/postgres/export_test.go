@@ -26,3 +26,9 @@ func Freeze(s *Store) {
 	s.b.node.stop()
 	s.b.node.renewal.Wait()
 }
+
+// Stale has s count as frozen since an hour.
+func Stale(s *Store) {
+	ago := time.Now().Add(-time.Hour)
+	s.b.node.renewed.Store(&ago)
+}

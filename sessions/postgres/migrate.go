@@ -13,11 +13,15 @@ import (
 	"dragoman/sessions"
 )
 
-//go:embed migrations/001.sql
-var first string
+var (
+	//go:embed migrations/001.sql
+	tables string
+	//go:embed migrations/002.sql
+	aboutNodes string
+)
 
 // migrations make the tables of each version from those of the one before.
-var migrations = []string{first}
+var migrations = []string{tables, aboutNodes}
 
 // migrate makes the tables, ours and River's. Nodes that start at once wait for
 // each other: a transaction that does nothing else holds a lock meanwhile, since

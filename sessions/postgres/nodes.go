@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,24 +18,34 @@ type node struct {
 	stop    context.CancelFunc
 	renewal sync.WaitGroup
 	lost    chan struct{} // closed when it may not work any more
+	renewed atomic.Pointer[time.Time]
 }
 
 // join makes this process a node, once. What was left by one before it in the
 // same place is taken over at once.
-func (b *backend) join(ctx context.Context) error {
+func (b *backend) join(ctx context.Context) (err error) {
 	n := &b.node
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.joined {
 		return nil
 	}
-	if _, err := b.pool.Exec(ctx, `INSERT INTO nodes (id, host, expires) VALUES ($1, $2, clock_timestamp() + $3)`, b.id, b.host, b.ttl); err != nil {
+	ear, err := b.ear(ctx) // before others can call this node
+	if err != nil {
 		return err
 	}
-	if _, err := b.pool.Exec(ctx, `UPDATE nodes SET expires = '-infinity' WHERE host = $1 AND id <> $2`, b.host, b.id); err != nil {
+	defer func() {
+		if err != nil {
+			_ = ear.Close(ctx)
+		}
+	}()
+	if _, err = b.pool.Exec(ctx, `INSERT INTO nodes (id, host, version, roles, expires) VALUES ($1, $2, $3, $4, clock_timestamp() + $5)`, b.id, b.host, b.version, b.roles, b.ttl); err != nil {
 		return err
 	}
-	if err := b.takeOver(ctx); err != nil {
+	if _, err = b.pool.Exec(ctx, `UPDATE nodes SET expires = '-infinity' WHERE host = $1 AND id <> $2`, b.host, b.id); err != nil {
+		return err
+	}
+	if err = b.takeOver(ctx); err != nil {
 		return err
 	}
 	conn, err := b.pool.Acquire(ctx)
@@ -42,9 +53,12 @@ func (b *backend) join(ctx context.Context) error {
 		return err
 	}
 	n.joined = true
+	now := time.Now()
+	n.renewed.Store(&now)
 	ctx, n.stop = context.WithCancel(context.WithoutCancel(ctx))
 	n.renewal.Go(func() { b.renew(ctx, conn) })
 	n.renewal.Go(func() { b.watch(ctx) })
+	n.renewal.Go(func() { b.listen(ctx, ear) })
 	return nil
 }
 
@@ -92,6 +106,7 @@ func (b *backend) renew(ctx context.Context, conn *pgxpool.Conn) {
 			b.log.Warn("cannot renew this node, will retry", "err", err)
 		case alive:
 			renewed = began
+			b.node.renewed.Store(&began)
 		}
 		if err == nil && !alive || time.Since(renewed) > b.ttl*6/10 {
 			b.log.Error("this node is not believed to live any more, it stops", "since", time.Since(renewed))
@@ -116,6 +131,13 @@ func (b *backend) renewOnce(ctx context.Context, conn **pgxpool.Conn) (alive boo
 	}
 	tag, err := (*conn).Exec(ctx, `UPDATE nodes SET expires = clock_timestamp() + $2 WHERE id = $1 AND expires > clock_timestamp()`, b.id, b.ttl)
 	return err == nil && tag.RowsAffected() > 0, err
+}
+
+// stale reports whether this process has not renewed its node for so long that
+// others do not believe in it, as when it was frozen.
+func (b *backend) stale() bool {
+	renewed := b.node.renewed.Load()
+	return renewed == nil || time.Since(*renewed) > b.ttl
 }
 
 // watch looks after the nodes, until ctx ends.

@@ -31,7 +31,8 @@
 //   - A newer version changed the tables: Open says so.
 //
 // The goroutines are those of the pool of connections and, from Run or Hold on,
-// those that renew the row and look after other nodes, all of which Close ends, and those of River in Run.
+// those that renew the row, look after other nodes and listen to them, all of which
+// Close ends, those of River in Run, and one for each call in Serve.
 package postgres
 
 import (
@@ -76,6 +77,9 @@ type Options struct {
 	// TTL is how long a node is believed to live that does not renew its row. 0 is
 	// eight seconds.
 	TTL time.Duration
+	// Version and Roles are what sessions.Node says of this process.
+	Version string
+	Roles   []string
 	// cooldown is River's FetchCooldown; 0 is its own.
 	cooldown time.Duration
 }
@@ -100,8 +104,11 @@ type backend struct {
 	prefix string       // of delivery ids
 	fault  func() error // a test's, before each commit
 
-	leases dispatch.Leases
-	node   node
+	version string
+	roles   []string
+	leases  dispatch.Leases
+	node    node
+	wire    wire
 
 	mu     sync.Mutex
 	run    *running
@@ -130,14 +137,17 @@ func open(ctx context.Context, url string, o Options) (_ *backend, err error) {
 		return nil, errors.New("the url cannot be read; it is postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full, with %XX for every special character of the password")
 	}
 	config.MaxConns = int32(cmp.Or(o.MaxConns, 16))
-	if config.MaxConns < 4 { // one listens, one renews the node
+	if config.MaxConns < 4 { // one wakes, one renews the node
 		return nil, fmt.Errorf("%d connections are too few, it takes four", config.MaxConns)
 	}
 	params := config.ConnConfig.RuntimeParams
 	schema := cmp.Or(params["search_path"], defaultSchema)
 	params["search_path"] = schema
 	params["application_name"] = cmp.Or(params["application_name"], "dragoman")
-	b := &backend{now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: cmp.Or(o.TTL, 8*time.Second), id: rand.Text(), claims: map[channels.Key]*claim{}}
+	b := &backend{
+		now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: cmp.Or(o.TTL, 8*time.Second), id: rand.Text(), claims: map[channels.Key]*claim{},
+		version: o.Version, roles: append([]string{}, o.Roles...), wire: newWire(),
+	}
 	if b.now == nil {
 		b.now = time.Now
 	}

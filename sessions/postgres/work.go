@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -97,9 +99,6 @@ type running struct {
 
 // Run is sessions.Work's.
 func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
-	if err := b.join(ctx); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	run := &running{b, ctx, h, make(chan struct{}, 1), cancel, make(chan struct{})}
@@ -113,6 +112,9 @@ func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 		return errors.New("called a second time")
 	}
 	defer close(run.ended)
+	if err := b.join(ctx); err != nil {
+		return err
+	}
 	outside := context.WithoutCancel(ctx)
 	if err := b.river.Start(outside); err != nil {
 		return err
@@ -181,14 +183,11 @@ func (b *backend) wakeDue(ctx context.Context) (next time.Time, err error) {
 // changed is told of each commit: whose claims it ended, and when it left
 // something to do, if that is later.
 func (b *backend) changed(t *tx, fenced []channels.Key, due time.Time) {
+	for _, k := range fenced {
+		b.fence(k, t.keys[k].live)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, k := range fenced {
-		if c := b.claims[k]; c != nil && c.Epoch == t.keys[k].live {
-			delete(b.claims, k)
-			c.cancel(sessions.ErrFenced)
-		}
-	}
 	if b.run != nil && !due.IsZero() {
 		select {
 		case b.run.kick <- struct{}{}:
@@ -197,8 +196,25 @@ func (b *backend) changed(t *tx, fenced []channels.Key, due time.Time) {
 	}
 }
 
+// fence ends a claim, if this process has it.
+func (b *backend) fence(k channels.Key, epoch int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c := b.claims[k]; c != nil && c.Epoch == epoch {
+		delete(b.claims, k)
+		c.cancel(sessions.ErrFenced)
+	}
+}
+
+// claimed are the keys that this process has claimed.
+func (b *backend) claimed() []channels.Key {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Keys(b.claims))
+}
+
 // Live checks a claim of this process. What another node fenced is refused when
-// it is written.
+// it is written, if its notice was not there before.
 func (b *backend) Live(c sessions.Claim) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

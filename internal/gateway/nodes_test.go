@@ -1,0 +1,182 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/internal/gateway"
+	"dragoman/sessions"
+)
+
+// nodes are those that a test joins. Each has a store of its own; what is tested
+// here is what they ask each other.
+type nodes struct {
+	mu     sync.Mutex
+	serve  map[string]gateway.Method // by node; its args begin with the method
+	holder string                    // of all leases
+	lost   error                     // each call ends so after it was served
+}
+
+type node struct {
+	all *nodes
+	id  string
+}
+
+func (n node) Call(ctx context.Context, to sessions.Peer, method string, args []byte) ([]byte, error) {
+	n.all.mu.Lock()
+	others := maps.Clone(n.all.serve)
+	holder, lost := n.all.holder, n.all.lost
+	n.all.mu.Unlock()
+	delete(others, n.id)
+	if to.All {
+		for _, f := range others {
+			_, _ = f(ctx, append([]byte(method+" "), args...))
+		}
+		return nil, nil
+	}
+	f := others[holder]
+	if f == nil || to.Lease != "channel:net" {
+		return nil, sessions.ErrNoPeer
+	}
+	got, err := f(ctx, append([]byte(method+" "), args...))
+	return got, errors.Join(err, lost)
+}
+
+func (n node) Serve(ctx context.Context, f func(context.Context, string, []byte) ([]byte, error)) error {
+	n.all.mu.Lock()
+	n.all.serve[n.id] = func(ctx context.Context, args []byte) ([]byte, error) {
+		i := slices.Index(args, ' ')
+		return f(ctx, string(args[:i]), args[i+1:])
+	}
+	n.all.mu.Unlock()
+	<-ctx.Done()
+	return nil
+}
+
+func (n node) Nodes(context.Context) ([]sessions.Node, error) { return nil, nil }
+
+// beside starts a node that works and does not hold the channel.
+func (n *nodes) beside(t *testing.T, id string, changes ...change) *world {
+	t.Helper()
+	return start(t, append(changes, func(w *world, _ *gateway.Binding, o *gateway.Options) {
+		o.Peers = node{n, id}
+		held := make(chan struct{})
+		go func() {
+			_ = w.store.Hold(t.Context(), "channel:net", func(ctx context.Context) error { close(held); <-ctx.Done(); return nil })
+		}()
+		<-held
+		w.net.intake <- nil // it will not run
+	})...)
+}
+
+func newNodes(holder string) *nodes {
+	return &nodes{serve: map[string]gateway.Method{}, holder: holder}
+}
+
+func (n *nodes) set(f func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f()
+}
+
+// arrives is a message that another node has accepted.
+func (w *world) arrives(person, text string) {
+	w.t.Helper()
+	if _, err := w.store.Accept(w.t.Context(), sessions.Entry{Inbound: w.message(person, text)}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestReplyLeavesThroughItsHolder: a turn of one node types, shows previews and
+// answers through the connection of another, and knows how that is doing.
+func TestReplyLeavesThroughItsHolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newNodes("a")
+		a := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Peers = node{all, "a"} })
+		b := all.beside(t, "b", func(w *world, _ *gateway.Binding, _ *gateway.Options) {
+			w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+				turn.Progress(agent.Progress{Text: "half of"})
+				return slowEcho(10*time.Second)(ctx, turn)
+			}
+		})
+		if st := b.gw.Channels()["net"]; st.State != channels.StateConnecting {
+			t.Errorf("before anybody says so the channel is %+v", st)
+		}
+		time.Sleep(3 * time.Second)
+		if st := b.gw.Channels()["net"]; st.State != channels.StateConnected || b.gw.Ready() != nil {
+			t.Errorf("the channel that the other node holds is %+v", st)
+		}
+		b.arrives("1", "hello")
+		time.Sleep(20 * time.Second)
+		a.expect("1", "echo hello")
+		b.expect("1")
+		if a.net.typed == 0 || len(a.net.previews) == 0 || a.net.sent[0].Edit != "p1" {
+			t.Errorf("typed %d times, %d previews, sent %+v", a.net.typed, len(a.net.previews), a.net.sent)
+		}
+		a.close()
+		time.Sleep(10 * time.Second)
+		if st := b.gw.Channels()["net"]; st.State != channels.StateDown {
+			t.Errorf("the channel that nobody holds any more is %+v", st)
+		}
+	})
+}
+
+// TestNobodyHoldsTheChannel: nothing was sent then, and it goes out without a mark
+// once somebody does.
+func TestNobodyHoldsTheChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newNodes("nobody")
+		a := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Peers = node{all, "a"} })
+		b := all.beside(t, "b")
+		b.arrives("1", "hello")
+		time.Sleep(10 * time.Second)
+		a.expect("1")
+		all.set(func() { all.holder = "a" })
+		time.Sleep(time.Minute)
+		a.expect("1", "echo hello")
+	})
+}
+
+// TestHolderDiesWhileItSends: nobody knows then whether the message is out.
+func TestHolderDiesWhileItSends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newNodes("a")
+		all.lost = errors.New("the node died")
+		a := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Peers = node{all, "a"} })
+		b := all.beside(t, "b")
+		b.arrives("1", "hello")
+		synctest.Wait()
+		a.expect("1", "echo hello")
+		all.set(func() { all.lost = nil })
+		time.Sleep(time.Minute)
+		a.expect("1", "echo hello", gateway.RepeatMark+"echo hello")
+	})
+}
+
+// TestUnknownCall: a call of a newer version is refused, and nothing was begun.
+func TestUnknownCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newNodes("a")
+		start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {
+			o.Peers = node{all, "a"}
+			o.Methods = map[string]gateway.Method{"feed": func(_ context.Context, args []byte) ([]byte, error) { return args, nil }}
+		})
+		other := node{all, "b"}
+		to := sessions.Peer{Lease: "channel:net"}
+		synctest.Wait()
+		if got, err := other.Call(t.Context(), to, "feed", []byte("x")); err != nil || string(got) != "x" {
+			t.Errorf("Call = %q, %v", got, err)
+		}
+		if _, err := other.Call(t.Context(), to, "newer", nil); !errors.Is(err, sessions.ErrNoPeer) {
+			t.Errorf("Call = %v, want ErrNoPeer", err)
+		}
+	})
+}

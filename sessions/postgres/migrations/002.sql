@@ -1,0 +1,5 @@
+-- What each node tells the others of itself.
+ALTER TABLE nodes
+	ADD COLUMN version text        NOT NULL DEFAULT '',
+	ADD COLUMN roles   text[]      NOT NULL DEFAULT '{}',
+	ADD COLUMN since   timestamptz NOT NULL DEFAULT clock_timestamp();

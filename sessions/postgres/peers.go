@@ -1,0 +1,253 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+var _ sessions.Peers = (*Store)(nil)
+
+// liveNodes are those that this one can call.
+const liveNodes = `SELECT id FROM nodes WHERE expires > clock_timestamp() AND id <> $1 AND id = `
+
+// findPeer is the query for the node that is meant, and its second argument.
+func findPeer(to sessions.Peer) (query, what string) {
+	switch {
+	case to.Lease != "":
+		return liveNodes + `(SELECT node FROM leases WHERE name = $2)`, to.Lease
+	case !to.Key.IsZero():
+		return liveNodes + `(SELECT node FROM keys WHERE key = $2 AND live <> 0)`, to.Key.String()
+	}
+	return liveNodes + `$2`, to.Node
+}
+
+// Call is sessions.Peers's. The first one makes this process a node.
+func (s *Store) Call(ctx context.Context, to sessions.Peer, method string, args []byte) ([]byte, error) {
+	b := s.b
+	if len(args) > sessions.MaxAnswer {
+		return nil, fmt.Errorf("postgres: call %s: %d bytes are too many", method, len(args))
+	}
+	n := b.note(isCall)
+	n.ID, n.Method = rand.Text(), method
+	if to.All {
+		n.Quiet = true
+		_, err := b.pool.Exec(ctx, notifyQuery, b.everybody(), n.parts(args))
+		return nil, err
+	}
+	data, err := b.call(ctx, to, n, args)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: call %s: %w", method, err)
+	}
+	return data, nil
+}
+
+func (b *backend) call(ctx context.Context, to sessions.Peer, n note, args []byte) ([]byte, error) {
+	if err := b.join(ctx); err != nil {
+		return nil, err
+	}
+	if deadline, has := ctx.Deadline(); has {
+		n.Left = time.Until(deadline)
+	}
+	a := &asked{answer: make(chan result, 1)}
+	if err := b.wire.asks(ctx, n.ID, a); err != nil {
+		return nil, err
+	}
+	defer b.wire.asksNoMore(n.ID)
+	query, what := findPeer(to)
+	node, err := value[string](ctx, b.pool, query, b.id, what)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, sessions.ErrNoPeer
+	}
+	if err != nil {
+		return nil, &channels.NotSent{Err: err}
+	}
+	b.wire.asksOf(a, node)
+	if _, err := b.pool.Exec(ctx, notifyQuery, channelOf(node), n.parts(args)); err != nil {
+		return nil, err
+	}
+	return b.await(ctx, n.ID, a)
+}
+
+// await waits for the answer, as long as the other node lives.
+func (b *backend) await(ctx context.Context, id string, a *asked) ([]byte, error) {
+	ticker := time.NewTicker(b.ttl / 4)
+	defer ticker.Stop()
+	for {
+		select {
+		case r := <-a.answer:
+			return r.data, r.err
+		case <-ctx.Done():
+			n := b.note(isGiveUp)
+			n.ID = id
+			_ = b.tell(channelOf(a.node), n, nil) // or it works in vain
+			return nil, context.Cause(ctx)
+		case <-b.node.lost:
+			return nil, errLost
+		case <-ticker.C:
+			lives, err := value[bool](ctx, b.pool, `SELECT EXISTS (SELECT 1 FROM nodes WHERE id = $1 AND expires > clock_timestamp())`, a.node)
+			if err == nil && !lives {
+				return nil, errors.New("the node that was called died")
+			}
+		}
+	}
+}
+
+// asks notes a call, once its answer can be heard.
+func (w *wire) asks(ctx context.Context, id string, a *asked) error {
+	for {
+		w.mu.Lock()
+		ready := w.ready
+		select {
+		case <-ready:
+			w.asked[id] = a
+			w.mu.Unlock()
+			return nil
+		default:
+		}
+		w.mu.Unlock()
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return &channels.NotSent{Err: ctx.Err()}
+		}
+	}
+}
+
+func (w *wire) asksOf(a *asked, node string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a.node = node
+}
+
+func (w *wire) asksNoMore(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.asked, id)
+}
+
+// Serve is sessions.Peers's. It makes this process a node.
+func (s *Store) Serve(ctx context.Context, f func(ctx context.Context, method string, args []byte) ([]byte, error)) error {
+	b := s.b
+	if err := b.join(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("postgres: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	defer cancel()
+	b.wire.serves(func(n note) {
+		c := b.wire.serving(ctx, n)
+		calls.Go(func() { b.answer(c, f) })
+	})
+	defer b.wire.serves(nil)
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-b.node.lost:
+		return fmt.Errorf("postgres: %w", errLost)
+	}
+}
+
+// serves has f called for each call, or nobody.
+func (w *wire) serves(f func(note)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.serve = f
+}
+
+// begins begins the call n of another node. A node that was frozen does not begin
+// what was asked of it before.
+func (b *backend) begins(n note) {
+	w := &b.wire
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.serve != nil && !b.stale() {
+		w.serve(n)
+	} else if !n.Quiet {
+		b.node.renewal.Go(func() { b.reply(n, nil, sessions.ErrNoPeer) })
+	}
+}
+
+// changedElsewhere has this node look at a claim of its own.
+func (b *backend) changedElsewhere(k channels.Key) {
+	b.begins(note{Kind: isChange, Method: sessions.MethodChanged, Quiet: true, Data: []byte(k.String())})
+}
+
+// served is a call that another node has made.
+type served struct {
+	note
+	ctx context.Context //nolint:containedctx // it ends when the caller gives up
+	end context.CancelFunc
+}
+
+// serving begins a call. Its context ends with ctx, or when the caller gives up.
+func (w *wire) serving(ctx context.Context, n note) served {
+	c := served{note: n}
+	c.ctx, c.end = context.WithCancel(ctx)
+	if n.Left > 0 {
+		c.ctx, c.end = context.WithTimeout(ctx, n.Left)
+	}
+	if !n.Quiet {
+		w.calls[[2]string{n.From, n.ID}] = c.end
+	}
+	return c
+}
+
+// answer serves one call.
+func (b *backend) answer(c served, f func(context.Context, string, []byte) ([]byte, error)) {
+	data, err := guard(func() ([]byte, error) { return f(c.ctx, c.Method, c.Data) })
+	c.end()
+	if c.Quiet {
+		if err != nil {
+			b.log.Warn("what another node told this one failed", "method", c.Method, "err", err)
+		}
+		return
+	}
+	b.wire.mu.Lock()
+	delete(b.wire.calls, [2]string{c.From, c.ID})
+	b.wire.mu.Unlock()
+	b.reply(c.note, data, err)
+}
+
+// reply tells a caller how its call ended.
+func (b *backend) reply(to note, data []byte, err error) {
+	n := b.note(isAnswer)
+	n.ID = to.ID
+	if err == nil && len(data) > sessions.MaxAnswer {
+		err = fmt.Errorf("the answer has %d bytes, which are too many", len(data))
+	}
+	if err != nil {
+		n.Kind, data = isFailure, failureOf(err)
+	}
+	if err := b.tell(channelOf(to.From), n, data); err != nil {
+		b.log.Warn("cannot answer another node", "method", to.Method, "err", err)
+	}
+}
+
+// Nodes is sessions.Peers's.
+func (s *Store) Nodes(ctx context.Context) ([]sessions.Node, error) {
+	list, err := all(ctx, s.b.pool, func(row pgx.CollectableRow) (n sessions.Node, err error) {
+		var lag float64
+		err = row.Scan(&n.ID, &n.Host, &n.Version, &n.Roles, &n.Since, &lag, &n.Leases, &n.Claims)
+		n.Lag, n.Self = s.b.ttl+time.Duration(lag*float64(time.Second)), n.ID == s.b.id
+		return n, err
+	}, `SELECT id, host, version, roles, since, extract(epoch FROM clock_timestamp() - expires)::float8,
+		ARRAY(SELECT name FROM leases WHERE node = n.id ORDER BY name), (SELECT count(*) FROM keys WHERE node = n.id AND live <> 0)
+		FROM nodes n WHERE expires > clock_timestamp() ORDER BY since, id`)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: nodes: %w", err)
+	}
+	return list, nil
+}
