@@ -43,7 +43,7 @@ type Channel interface {
 	// Run receives messages until ctx ends, then returns nil with all its
 	// goroutines finished. It reconnects by itself. It returns an error only
 	// when going on makes no sense: a refused token, say, then wrapping
-	// ErrPermanent. It is called at most once at a time.
+	// ErrPermanent, or ErrElsewhere. It is called at most once at a time.
 	Run(ctx context.Context, in Intake) error
 	// Send delivers one message and returns when the network has it. It may
 	// be called while Run is not running, or not connected, and then returns

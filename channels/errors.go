@@ -13,6 +13,11 @@ import (
 // temporary.
 var ErrPermanent = errors.New("permanent")
 
+// ErrElsewhere ends [Channel.Run] of a channel that several nodes share: another
+// program uses its connection now, which may be a node that was taken for dead.
+// Whoever runs the channel lets go of it, and comes back after a while.
+var ErrElsewhere = errors.New("connected elsewhere")
+
 // ErrRemoved marks an error of a chat that has just put us out, and may let us
 // in again: an answer of which a part was said there is not finished any more.
 var ErrRemoved = errors.New("removed from the chat")

@@ -77,6 +77,7 @@ type Channel struct {
 	multi       atomic.Pointer[limits]
 	nonce       string // makes our message ids unlike those of other runs
 	counter     atomic.Uint64
+	yielded     atomic.Bool // it let go because its nick was in use; see Options.Shared
 
 	mu       sync.Mutex
 	status   channels.Status
@@ -184,6 +185,9 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 		case ctx.Err() != nil:
 			c.setStatus(channels.StateDown, "stopped")
 			return nil
+		case errors.Is(err, channels.ErrElsewhere):
+			c.setStatus(channels.StateDown, sentence(err))
+			return fmt.Errorf("irc: %w", err)
 		case errors.Is(err, channels.ErrPermanent):
 			c.setStatus(channels.StateFailed, sentence(err))
 			return fmt.Errorf("irc: %w", err)

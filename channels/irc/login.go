@@ -338,6 +338,9 @@ func (s *session) tickLogin(now time.Time) {
 
 func (s *session) becomeReady() {
 	s.phase = ready
+	if s.hasNick() {
+		s.ch.yielded.Store(false)
+	}
 	s.log.Info("connected", "nick", s.me.nick, "logged_in", s.login.account != "" || s.login.known)
 	if s.net.botMode != "" {
 		s.push("MODE", s.me.nick, "+"+s.net.botMode)

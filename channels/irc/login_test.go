@@ -20,6 +20,7 @@ import (
 	"dragoman/channels/channeltest"
 	"dragoman/channels/channeltest/ircd"
 	"dragoman/channels/irc"
+	"dragoman/internal/testkit"
 )
 
 // authority is a CA that exists for one test.
@@ -296,4 +297,24 @@ func TestCapabilityRefusedAlone(t *testing.T) {
 	if err := b.send("irc:alice", "alice"); err != nil {
 		t.Errorf("Send without echoes = %v, want nil", err)
 	}
+}
+
+// Where several nodes share the nick, another one may have it still. It is left
+// alone once; who has it the next time is somebody else.
+func TestNickInUseWhereNodesShare(t *testing.T) {
+	srv := ircd.New(ircd.Config{})
+	addr := must(srv.Listen())(t)
+	t.Cleanup(srv.Close)
+	ircd.Join(t, addr, "dragoman")
+	o := quick(addr)
+	o.Shared = true
+	c := open(t, o)
+	if err := c.Run(t.Context(), channeltest.NewInbox()); !errors.Is(err, channels.ErrElsewhere) {
+		t.Fatalf("Run = %v, want ErrElsewhere", err)
+	}
+	if s := c.Status(); s.State != channels.StateDown || !strings.Contains(s.Detail, "dragoman is in use") {
+		t.Errorf("Status = %+v", s)
+	}
+	channeltest.Start(t, c, channeltest.NewInbox())
+	testkit.Eventually(t, "another nick", func() bool { return slices.Contains(srv.Nicks(), "dragoman_") })
 }

@@ -1,11 +1,14 @@
 package irc
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/lrstanley/girc"
+
+	"dragoman/channels"
 )
 
 // maxNickTries bounds how many names we ask for before the connection is
@@ -38,6 +41,10 @@ func (s *session) onNickTaken(e *girc.Event) {
 		if e.Command == "437" && s.isChannel(param(e, 1)) {
 			s.onJoinRefused(e)
 		}
+		return
+	}
+	if e.Command == "433" && s.login.triedNick == 0 && s.ch.opts.Shared && s.ch.yielded.CompareAndSwap(false, true) {
+		s.end(fmt.Errorf("the nick %s is in use: %w", s.ch.opts.Nick, channels.ErrElsewhere))
 		return
 	}
 	s.login.triedNick++

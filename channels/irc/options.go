@@ -88,6 +88,10 @@ type Options struct {
 	ReconnectMin    time.Duration // first wait after a lost connection (2 s), doubled each time
 	ReconnectMax    time.Duration // its bound (5 min)
 
+	// Shared says that several nodes use the nick, one at a time. One that is in use
+	// ends Run with channels.ErrElsewhere; if it still is the next time, somebody else
+	// has it, and others are tried.
+	Shared bool
 	Logger *slog.Logger // default: discards
 	// Dial opens the connection; default: a net.Dialer. TLS comes on top.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

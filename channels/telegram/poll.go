@@ -72,6 +72,9 @@ func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 			if refused(err) {
 				return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
 			}
+			if c.o.Shared && ctx.Err() == nil && conflicts(err) && tries.since() > conflictGrace {
+				return fmt.Errorf("telegram: %s: %w", secondPoller, channels.ErrElsewhere)
+			}
 			if errors.Is(err, errUnreadable) {
 				ask.Limit = 1 // to get past everything but the one that spoils the answer
 			}
@@ -110,6 +113,15 @@ func (c *Channel) fetch(ctx context.Context, ask getUpdates) ([]json.RawMessage,
 	return batch, nil
 }
 
+// secondPoller is the detail of a poller that another one gets in the way of.
+const secondPoller = "another program polls with this token; stop it, or make a bot of its own for this one"
+
+// conflicts reports whether err says that there is one.
+func conflicts(err error) bool {
+	r := (*refusal)(nil)
+	return errors.As(err, &r) && r.code == http.StatusConflict && !r.says("webhook")
+}
+
 // refused reports whether err says that the token is no good. What is wrong
 // with a chat or a message is a 400 or 403.
 func refused(err error) bool {
@@ -144,8 +156,8 @@ func (c *Channel) rest(ctx context.Context, err error, tries *pause) {
 			if c.o.DeleteWebhook && c.deleteWebhook(ctx) {
 				return
 			}
-		case r.code == http.StatusConflict:
-			detail = "another program polls with this token; stop it, or make a bot of its own for this one"
+		case conflicts(err):
+			detail = secondPoller
 			if tries.since() > conflictGrace {
 				wait = conflictPause
 			}

@@ -14,7 +14,7 @@
 //
 // Failure cases of Run: a refused token ends it with [channels.ErrPermanent];
 // a second poller or a webhook (409) is said in Status and tried again every
-// 30 s; retry_after is kept; everything else is tried again with a growing,
+// 30 s (but see Options.Shared); retry_after is kept; everything else is tried again with a growing,
 // jittered pause. Failure cases of Send: see [Channel.Send].
 //
 // Identity is the numeric user id. Anonymous admins and channels speak as
@@ -74,6 +74,9 @@ type Options struct {
 	// DeleteWebhook takes the bot over from a webhook that some other program
 	// set. Without it Status says that there is one.
 	DeleteWebhook bool
+	// Shared says that several nodes poll for this bot, one at a time. A second
+	// poller ends Run with channels.ErrElsewhere, where it is waited out otherwise.
+	Shared bool
 	// Proxy picks the proxy of a request, as in http.Transport; none if nil.
 	Proxy func(*http.Request) (*url.URL, error)
 	// HTTP is used for every request if set, and Proxy is not.

@@ -2,6 +2,7 @@ package telegram_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -108,6 +109,20 @@ func TestConflictPausesAndIsSaid(t *testing.T) {
 		}
 		if late < 2 || late > 4 {
 			t.Errorf("polls at %v, want one every 30 s after the start", s.times())
+		}
+	})
+}
+
+// Where several nodes share the bot, a second poller has it.
+func TestConflictWhereNodesShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{lines: []string{conflict}, began: time.Now()}
+		c, err := telegram.New("telegram", telegram.Options{Token: "1:x", HTTP: s.client(), Shared: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Run(t.Context(), channeltest.NewInbox()); !errors.Is(err, channels.ErrElsewhere) || time.Since(s.began) < 3*time.Second || time.Since(s.began) > 20*time.Second {
+			t.Errorf("Run = %v after %s", err, time.Since(s.began))
 		}
 	})
 }

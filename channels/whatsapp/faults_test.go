@@ -151,6 +151,19 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// Where several nodes share the device, another connection has it.
+func TestReplacedWhereNodesShare(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c := n.open(t, whatsapp.Options{Shared: true})
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(t.Context(), channeltest.NewInbox()) }()
+	reach(t, c, channels.StateConnected, "")
+	n.Faults.Replace()
+	if err := <-ended; !errors.Is(err, channels.ErrElsewhere) {
+		t.Errorf("Run = %v, want ErrElsewhere", err)
+	}
+}
+
 // What was said does not stay in the device file: the plaintext of the last
 // messages goes at the latest when the connection ends.
 func TestPlaintextIsRemoved(t *testing.T) {

@@ -91,6 +91,9 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 		if ctx.Err() != nil {
 			continue
 		}
+		if c.o.Shared && end.reason == reasonReplaced {
+			return fmt.Errorf("whatsapp: %s: %w", end.detail, channels.ErrElsewhere)
+		}
 		c.reportEnd(end)
 		c.wait(ctx, end, &tries)
 	}

@@ -85,6 +85,10 @@ type Options struct {
 	Proxy func(*http.Request) (*url.URL, error)
 	// HTTP is used for every connection if set, and Proxy is not.
 	HTTP *http.Client
+	// Shared says that several nodes use this device, one at a time. A connection
+	// that replaces ours ends Run with channels.ErrElsewhere, where a person has to
+	// end it otherwise.
+	Shared bool
 	// Logger is silent if nil.
 	Logger *slog.Logger
 }

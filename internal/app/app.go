@@ -219,7 +219,7 @@ func (d *Daemon) private() []string {
 }
 
 func (d *Daemon) openGateway(context.Context) (err error) {
-	if d.channels, err = buildChannels(d.cfg, d.store, d.files, d.log, d.opts.Only...); err != nil {
+	if d.channels, err = buildChannels(d.cfg, d.store, d.files, d.peers != nil, d.log, d.opts.Only...); err != nil {
 		return err
 	}
 	d.links = &links{channels: d.channels.linked, cfg: d.cfg}
@@ -258,6 +258,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		Operator: d.beats.isOperator,
 		Known:    d.known(),
 		Media:    d.files, Peers: d.peers,
+		NoChannels: !d.cfg.Has(config.RoleChannels), NoTurns: !d.cfg.Has(config.RoleTurns),
 		Partial: d.partial(), Observer: d.metrics, Logger: d.log,
 	})
 	return err
@@ -296,7 +297,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 		})
 	}
 	if !d.partial() {
-		wg.Go(func() { d.beats.run(ctx) })
+		if d.cfg.Has(config.RoleJobs) {
+			wg.Go(func() { d.beats.run(ctx) })
+		}
 		wg.Go(func() { d.tidyFiles(ctx) })
 		wg.Go(func() { d.alert(ctx) })
 	}

@@ -30,12 +30,14 @@ type adapters struct {
 	terminal *terminal.Channel // nil if disabled
 	linked   map[string]linkable
 	files    live.Files // that people send on the page
+	shared   bool
 }
 
 // buildChannels makes every enabled channel; only keeps those of the given
 // types if any are given. Nothing connects yet.
-func buildChannels(cfg *config.Config, feeds sessions.Feeds, files live.Files, log *slog.Logger, only ...string) (*adapters, error) {
-	a := &adapters{linked: map[string]linkable{}, files: files}
+// shared: several nodes may use their connections, one at a time.
+func buildChannels(cfg *config.Config, feeds sessions.Feeds, files live.Files, shared bool, log *slog.Logger, only ...string) (*adapters, error) {
+	a := &adapters{linked: map[string]linkable{}, files: files, shared: shared}
 	var errs []error
 	for _, name := range cfg.Active() {
 		c := cfg.Channels[name]
@@ -60,16 +62,16 @@ func buildChannels(cfg *config.Config, feeds sessions.Feeds, files live.Files, l
 func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feeds sessions.Feeds, log *slog.Logger) (channels.Channel, error) {
 	switch c.Type {
 	case config.TypeTelegram:
-		return buildTelegram(name, c.Telegram, log)
+		return buildTelegram(name, c.Telegram, a.shared, log)
 	case config.TypeWhatsApp:
-		ch, err := buildWhatsApp(name, c.WhatsApp, deviceFile(cfg, name), log)
+		ch, err := buildWhatsApp(name, c.WhatsApp, deviceFile(cfg, name), a.shared, log)
 		if err != nil {
 			return nil, err
 		}
 		a.linked[name] = ch
 		return ch, nil
 	case config.TypeIRC:
-		return buildIRC(name, c, log)
+		return buildIRC(name, c, a.shared, log)
 	case config.TypeWeb:
 		w, err := web.New(web.Options{
 			Name: name, Feed: feedOf(feeds), MaxText: int(cfg.Queue.MaxMessageBytes),
@@ -85,14 +87,14 @@ func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feed
 	return nil, fmt.Errorf("unknown type %q", c.Type)
 }
 
-func buildTelegram(name string, c *config.Telegram, log *slog.Logger) (channels.Channel, error) {
+func buildTelegram(name string, c *config.Telegram, shared bool, log *slog.Logger) (channels.Channel, error) {
 	return telegram.New(name, telegram.Options{
-		Token: c.Token.Reveal(), APIURL: c.APIURL, PollTimeout: c.PollTimeout.D(), NoPreview: !c.Preview,
+		Token: c.Token.Reveal(), APIURL: c.APIURL, PollTimeout: c.PollTimeout.D(), NoPreview: !c.Preview, Shared: shared,
 		Proxy: http.ProxyFromEnvironment, Logger: log,
 	})
 }
 
-func buildIRC(name string, ch config.Channel, log *slog.Logger) (channels.Channel, error) {
+func buildIRC(name string, ch config.Channel, shared bool, log *slog.Logger) (channels.Channel, error) {
 	c := ch.IRC
 	tc, err := ircTLS(c)
 	if err != nil {
@@ -109,7 +111,7 @@ func buildIRC(name string, ch config.Channel, log *slog.Logger) (channels.Channe
 			Nick: c.NickServ.Nick, User: c.NickServ.User, Password: c.NickServ.Password.Reveal(),
 			Regain: strings.ToUpper(c.NickServ.Regain),
 		},
-		FloodBurst: c.Flood.Burst, FloodEvery: c.Flood.Every.D(), Logger: log,
+		FloodBurst: c.Flood.Burst, FloodEvery: c.Flood.Every.D(), Shared: shared, Logger: log,
 	}
 	if o.MaxLines = c.MaxLines; o.MaxLines == 0 {
 		o.MaxLines = -1

@@ -16,5 +16,5 @@ func openPostgres(ctx context.Context, p StoreLocation, log *slog.Logger) (sessi
 	if p.db.url.Empty() {
 		return nil, errors.New("postgres: store.url is empty in the configuration, or the file or variable that it names is missing")
 	}
-	return postgres.Open(ctx, p.db.url.Reveal(), postgres.Options{Logger: log, MaxConns: p.db.maxConns, Host: p.db.host, Version: p.db.version})
+	return postgres.Open(ctx, p.db.url.Reveal(), postgres.Options{Logger: log, MaxConns: p.db.maxConns, Host: p.db.host, Version: p.db.version, Roles: p.db.roles})
 }

@@ -31,6 +31,7 @@ type database struct {
 	maxConns int
 	host     string // which only one daemon at a time can be; "": no daemon
 	version  string // of this program
+	roles    []string
 }
 
 // in is p with the database that the configuration names.
@@ -128,7 +129,7 @@ func openStore(ctx context.Context, cfg *config.Config, s *stateDir, version str
 		return nil, fmt.Errorf("app: store.type: %w", err)
 	}
 	p = p.in(cfg, hostOf(s.path))
-	p.db.version = version
+	p.db.version, p.db.roles = version, cfg.Roles
 	return p.open(ctx, log)
 }
 

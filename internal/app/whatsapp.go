@@ -14,11 +14,11 @@ import (
 	"dragoman/internal/config"
 )
 
-func buildWhatsApp(name string, c *config.WhatsApp, device string, log *slog.Logger) (linkable, error) {
+func buildWhatsApp(name string, c *config.WhatsApp, device string, shared bool, log *slog.Logger) (linkable, error) {
 	ch, err := whatsapp.New(name, whatsapp.Options{
 		Device: device, Names: c.Names, Title: c.DeviceName, WebVersion: c.WebVersion,
 		NoTyping: !c.Typing, NoReadMarks: !c.ReadMarks, NoSelfChat: !c.SelfChat,
-		Proxy: http.ProxyFromEnvironment, HTTP: simulatedWhatsApp(), Logger: log,
+		Proxy: http.ProxyFromEnvironment, HTTP: simulatedWhatsApp(), Shared: shared, Logger: log,
 	})
 	if err != nil {
 		return nil, err

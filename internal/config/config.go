@@ -13,6 +13,8 @@
 // goroutines.
 package config
 
+import "slices"
+
 // Values of Config.WorkspaceMode.
 const (
 	WorkspaceShared  = "shared"
@@ -27,6 +29,7 @@ type Config struct {
 	WorkspaceMode  string             `yaml:"workspace_mode" doc:"shared: all conversations see the whole workspace. per_chat: each conversation sees only its own folder, chats/NAME; jobs and the operator see everything."`
 	WorkspaceQuota Size               `yaml:"workspace_quota" doc:"Maximum size of all files in the workspace together, or with per_chat of each conversation's files. 0: no limit."`
 	Store          Store              `yaml:"store"`
+	Roles          []string           `yaml:"roles" doc:"What this daemon does, where several share a database: channels connects to the networks (each channel is connected by one daemon at a time), turns answers, jobs starts heartbeats. Only for the store type postgres."`
 	HTTP           HTTP               `yaml:"http"`
 	Log            Log                `yaml:"log"`
 	Model          Model              `yaml:"model"`
@@ -47,6 +50,16 @@ type Config struct {
 	absent   Problems
 	source   Source
 }
+
+// The values of Config.Roles.
+const (
+	RoleChannels = "channels"
+	RoleTurns    = "turns"
+	RoleJobs     = "jobs"
+)
+
+// Has reports whether role is one of c.Roles.
+func (c *Config) Has(role string) bool { return slices.Contains(c.Roles, role) }
 
 // Store says where conversations and queues are kept.
 type Store struct {

@@ -17,6 +17,7 @@ func defaults(o Options) *Config {
 	return &Config{
 		StateDir: o.stateDir(), WorkspaceMode: WorkspaceShared, WorkspaceQuota: 1 << 30,
 		Store: Store{Type: "sqlite", MaxConns: 16},
+		Roles: []string{RoleChannels, RoleTurns, RoleJobs},
 		HTTP:  HTTP{Listen: "127.0.0.1:8787"},
 		Log:   Log{Level: "info", Format: "text"},
 		Model: Model{

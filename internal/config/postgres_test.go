@@ -13,7 +13,12 @@ func TestPostgres(t *testing.T) {
 		"store: {type: postgres, url: 'mysql://u:hidden@h/d'}":      "1 store.url: does not begin with postgres://",
 		"store: {max_conns: 3}":                                     "1 store.max_conns: fewer than four do not work",
 		"store: {type: postgres, url: 'postgres://u:hidden@h:1/d'}": "",
-		"store: {type: sqlite, url: 'postgres://u:hidden@h:1/d'}":   "",
+		"roles: [turns]":                                            "1 roles: a store of type sqlite has one daemon",
+		"roles: []":                                                 "1 roles: is empty",
+		"roles: [turns, channels, jobs]":                            "",
+		"roles: [turns, cooking, channels]":                         "1 roles[1]:",
+		"{roles: [jobs], store: {type: postgres, url: 'postgres://u:hidden@h:1/d'}}": "",
+		"store: {type: sqlite, url: 'postgres://u:hidden@h:1/d'}":                    "",
 	} {
 		c, err := load(t, text)
 		if err == nil {

@@ -115,6 +115,15 @@ func (v *validator) paths() {
 		v.bad("workspace_quota", c.WorkspaceQuota.String()+" is less than nothing", "write a size like 1GiB, or 0 for no bound")
 	}
 	v.store(c.Store)
+	for i, role := range c.Roles {
+		v.oneOf(fmt.Sprintf("roles[%d]", i), role, RoleChannels, RoleTurns, RoleJobs)
+	}
+	switch all := c.Has(RoleChannels) && c.Has(RoleTurns) && c.Has(RoleJobs); {
+	case len(c.Roles) == 0:
+		v.bad("roles", "is empty: this daemon would do nothing", "remove the line, or write one of channels, turns and jobs")
+	case !all && c.Store.Type != "postgres":
+		v.bad("roles", "a store of type "+c.Store.Type+" has one daemon, which has to do everything", "remove the line, or write store: {type: postgres}")
+	}
 }
 
 func (v *validator) store(s Store) {

@@ -137,11 +137,14 @@ func (b *binding) isShut() bool {
 }
 
 func (b *binding) current() channels.Status {
-	if b.elsewhere() {
-		return b.remote.Status()
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.elsewhere() {
+		if st, known := b.remote.told(); known || !b.status.Trouble() {
+			return st
+		}
+		return b.status // why this node does not hold it
+	}
 	r, ok := b.Channel.(channels.Reporter)
 	if !ok {
 		return b.status
@@ -222,6 +225,10 @@ func (g *Gateway) superviseChannel(ctx context.Context, b *binding) {
 			return
 		case errors.Is(err, errHurried):
 			continue
+		case errors.Is(err, channels.ErrElsewhere):
+			due = time.After(letGoFor)
+			b.set(g.opts.Now(), channels.StateDown, err.Error())
+			log.Warn("channel let go: another program uses its connection", "err", err, "in", letGoFor)
 		case errors.Is(err, channels.ErrPermanent):
 			b.set(g.opts.Now(), channels.StateFailed, err.Error())
 			log.Error("channel failed and needs a person", "err", err)
@@ -239,6 +246,10 @@ func (g *Gateway) superviseChannel(ctx context.Context, b *binding) {
 		}
 	}
 }
+
+// letGoFor is how long a node leaves a channel to others that was taken from it,
+// which is about as long as a dead one keeps its leases.
+const letGoFor = 10 * time.Second
 
 // errHurried: a channel that waited for its next attempt is to make it now.
 var errHurried = errors.New("gateway: the channel was asked to try at once")

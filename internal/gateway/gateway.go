@@ -138,7 +138,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	defer end()
 	var wg sync.WaitGroup
 	for _, b := range g.bindings {
-		wg.Go(func() { g.superviseChannel(life, b) })
+		if b.Everywhere || !g.opts.NoChannels {
+			wg.Go(func() { g.superviseChannel(life, b) })
+		}
 		wg.Go(func() { g.hasten(life, b) })
 	}
 	sweeping, stopSweep := context.WithCancel(ctx)
@@ -147,7 +149,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 		wg.Go(func() { g.sweep(sweeping) })
 	}
 	ended := make(chan error, 2) // of the store's dispatcher, and of the calls
-	wg.Go(func() { ended <- g.store.Run(life, g.handle) })
+	if !g.opts.NoTurns {
+		wg.Go(func() { ended <- g.store.Run(life, g.handle) })
+	}
 	wg.Go(func() { ended <- g.serveNodes(life) })
 
 	var err error

@@ -3,9 +3,12 @@ package gateway_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -177,6 +180,65 @@ func TestUnknownCall(t *testing.T) {
 		}
 		if _, err := other.Call(t.Context(), to, "newer", nil); !errors.Is(err, sessions.ErrNoPeer) {
 			t.Errorf("Call = %v, want ErrNoPeer", err)
+		}
+	})
+}
+
+// TestChannelLetsGo: a channel whose connection another program uses is left to
+// others for a while, and says why.
+func TestChannelLetsGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newNodes("a")
+		taken := &takenAway{network: newNetwork("net")}
+		w := start(t, func(w *world, b *gateway.Binding, o *gateway.Options) {
+			o.Peers, b.Channel, taken.network = node{all, "a"}, taken, w.net
+		})
+		time.Sleep(9 * time.Second)
+		if st := w.gw.Channels()["net"]; st.State != channels.StateDown || !strings.Contains(st.Detail, "connected elsewhere") || taken.runs.Load() != 1 {
+			t.Errorf("the channel is %+v after %d runs", st, taken.runs.Load())
+		}
+		if err := w.store.Hold(t.Context(), "channel:net", func(context.Context) error { return nil }); err != nil {
+			t.Error(err) // its lease is free
+		}
+		time.Sleep(2 * time.Second)
+		if st := w.gw.Channels()["net"]; st.State != channels.StateConnected || taken.runs.Load() != 2 {
+			t.Errorf("the channel is %+v after %d runs", st, taken.runs.Load())
+		}
+	})
+}
+
+// takenAway is a network whose first connection another program takes.
+type takenAway struct {
+	*network
+	runs atomic.Int32
+}
+
+func (n *takenAway) Run(ctx context.Context, in channels.Intake) error {
+	if n.runs.Add(1) == 1 {
+		n.intake <- in
+		return fmt.Errorf("net: %w", channels.ErrElsewhere)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// TestRolesOfNodes: a node without turns leaves them, and one without channels
+// bids for none.
+func TestRolesOfNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newNodes("nobody")
+		w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
+			o.Peers, o.NoTurns, o.NoChannels = node{all, "a"}, true, true
+			w.net.intake <- nil
+		})
+		w.arrives("1", "hello")
+		time.Sleep(time.Minute)
+		if n := w.agent.count(); n != 0 {
+			t.Errorf("%d turns ran", n)
+		}
+		held := false
+		if err := w.store.Hold(t.Context(), "channel:net", func(context.Context) error { held = true; return nil }); err != nil || !held {
+			t.Errorf("the lease is taken: %v", err)
 		}
 	})
 }

@@ -80,6 +80,9 @@ type Options struct {
 	// Partial says that others of the configured channels, and the jobs, are
 	// served by another process at another time: their work is left to it.
 	Partial bool
+	// NoChannels and NoTurns leave the channels that one node runs, and all work on
+	// conversations, to other nodes.
+	NoChannels, NoTurns bool
 	// Peers are the other nodes that work on the same store. Nil: there are none.
 	Peers sessions.Peers
 	// Methods answer other nodes, beside those of the gateway itself.

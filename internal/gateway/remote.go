@@ -28,7 +28,6 @@ var (
 	_ channels.Previewer = (*remote)(nil)
 	_ channels.Fader     = (*remote)(nil)
 	_ channels.Retractor = (*remote)(nil)
-	_ channels.Reporter  = (*remote)(nil)
 )
 
 // leaseOf is the lease of the channel called name.
@@ -127,15 +126,15 @@ func (r *remote) heard(s state, now time.Time) {
 	r.state, r.at = s, now
 }
 
-// Status is what the node said last that holds the channel, if that is not long ago.
-func (r *remote) Status() channels.Status {
+// told is what the node said last that holds the channel, if that is not long ago.
+func (r *remote) told() (st channels.Status, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch now := r.g.opts.Now(); {
 	case r.at.IsZero():
-		return channels.Status{State: channels.StateConnecting, Detail: "waiting to hear of another node", Since: now}
+		return channels.Status{State: channels.StateConnecting, Detail: "waiting to hear of another node", Since: now}, false
 	case now.Sub(r.at) > statesLife:
-		return channels.Status{State: channels.StateDown, Detail: "no node says that it is connected", Since: r.at.Add(statesLife)}
+		return channels.Status{State: channels.StateDown, Detail: "no node says that it is connected", Since: r.at.Add(statesLife)}, false
 	}
-	return r.state.Status
+	return r.state.Status, true
 }
