@@ -127,8 +127,7 @@ type Inbound struct {
 	Attachments []Attachment `json:"attachments,omitempty"`
 	// Album, if not empty, is the same for messages that their sender sent as
 	// one: each picture of an album, each line of a long question. They are
-	// answered together as far as they come close together ([Pauser]). Stores
-	// need not keep it.
+	// answered together as far as they come close together ([Pauser]).
 	Album string `json:"album,omitempty"`
 	// At is the network's time of the message. Order comes from arrival, never
 	// from At.

@@ -54,6 +54,9 @@ type Entry struct {
 	// when the conversation was last updated before that time and nothing of
 	// it waits for an answer: "a new conversation every morning".
 	ResetBefore time.Time
+	// Quiet, with an Inbound.Album, is how long after this part of it the next one
+	// may come: a turn waits for it, at most until Most after the first part.
+	Quiet, Most time.Duration
 	// Append is added to the transcript in the same commit, after the messages
 	// that Control closes and before the new generation begins.
 	Append  []Message

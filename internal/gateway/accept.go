@@ -83,9 +83,9 @@ func (g *Gateway) note(ctx context.Context, m channels.Inbound) error {
 // enqueue puts m into the inbox, or only if the message that it changes is
 // there, and lets a running turn know.
 func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool) error {
-	g.albums.begin(m, g.bindings[m.Key.Channel()].Channel, g.opts.Now())
+	quiet, most := g.bindings[m.Key.Channel()].albumPause(m)
 	got, err := g.store.Accept(ctx, sessions.Entry{
-		Inbound: m, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m), IfKnown: ifKnown,
+		Inbound: m, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m), IfKnown: ifKnown, Quiet: quiet, Most: most,
 	})
 	if errors.Is(err, sessions.ErrFull) {
 		return g.refuse(ctx, m, fmt.Sprintf(
@@ -102,7 +102,6 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool)
 	g.opts.Logger.Debug("accepted", "key", m.Key.String(), "msg_id", m.ID, "outcome", got.Outcome, "waiting", got.Waiting)
 	switch got.Outcome {
 	case sessions.Queued:
-		g.albums.stored(m, got.Seq)
 		g.live.arrived(m.Key, got.Seq, m, g.opts.Queue)
 	case sessions.Withdrawn:
 		g.live.withdrawn(m.Key, got.Seq)

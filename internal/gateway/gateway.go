@@ -92,7 +92,6 @@ type Gateway struct {
 	inFlight   inFlight
 	cures      cures
 	summaries  *recap.Summaries
-	albums     albums
 	answers    map[string]Method // by what other nodes call them
 	busy       busy
 }

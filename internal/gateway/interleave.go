@@ -99,7 +99,7 @@ func (g *Gateway) ofOneAsker(k channels.Key, p sessions.Pending) sessions.Pendin
 // mayBegin reports whether a turn of c can begin before the pieces that are left
 // in the outbox are out: its answer then takes turns with them.
 func (g *Gateway) mayBegin(ctx context.Context, c sessions.Claim, left int) bool {
-	if left > mostLeaving || g.interleaver(c.Key) == nil || g.busy.closed() || g.albums.wait(c.Key, g.opts.Now()) > 0 {
+	if left > mostLeaving || g.interleaver(c.Key) == nil || g.busy.closed() {
 		return false
 	}
 	if !g.turns.TryAcquire(1) {

@@ -55,12 +55,6 @@ func (g *Gateway) work(ctx context.Context, c sessions.Claim) (again bool, err e
 		if len(p.Messages) == 0 {
 			return false, nil
 		}
-		if wait := g.albums.wait(c.Key, g.opts.Now()); wait > 0 && p.Turn == "" {
-			if !sleep(ctx, wait) {
-				return false, ctx.Err()
-			}
-			continue
-		}
 		if err := g.turnInSlot(ctx, c, p); err != nil {
 			return false, err
 		}
@@ -81,7 +75,6 @@ func (g *Gateway) turnInSlot(ctx context.Context, c sessions.Claim, p sessions.P
 		}
 	}
 	defer g.turns.Release(1)
-	g.albums.close(c.Key)
 	err := g.turn(ctx, c, p)
 	if errors.Is(err, sessions.ErrConflict) {
 		return nil // an edit came in between: the turn is run again, on the new text

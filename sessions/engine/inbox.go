@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -106,6 +107,8 @@ func (st *step) outcome(c *chat, e sessions.Entry) (sessions.Outcome, *rows.In, 
 func (st *step) enter(c *chat, e sessions.Entry, outcome sessions.Outcome, changed *rows.In) (int64, error) {
 	r := st.addInbound(c, e, rules.StateFor(outcome))
 	switch outcome {
+	case sessions.Queued:
+		return r.Seq, st.gather(c, r, e)
 	case sessions.Replaced:
 		changed.Inbound = rules.Edited(changed.Inbound, e.Inbound)
 		changed.Rev++
@@ -136,6 +139,42 @@ func (st *step) addInbound(c *chat, e sessions.Entry, state string) *rows.In {
 	}
 	st.put(c, r, true)
 	return r
+}
+
+// gather has a turn wait until the next part of r's album may have come. The
+// first message that waits holds back those after it.
+func (st *step) gather(c *chat, r *rows.In, e sessions.Entry) error {
+	if e.Inbound.Album == "" || e.Quiet <= 0 {
+		return nil
+	}
+	open, err := st.open(c, false)
+	if err != nil {
+		return err
+	}
+	var first, part *rows.In // of all that no turn has bound, and of the album
+	for _, w := range append(open, r) {
+		if w.Turn != "" {
+			continue
+		}
+		first = cmp.Or(first, w)
+		if w.Inbound.Album == r.Inbound.Album {
+			part = cmp.Or(part, w)
+		}
+	}
+	r.Due = earlier(st.now.Add(e.Quiet), part.Accepted.Add(e.Most))
+	st.put(c, r, true)
+	if held := earlier(r.Due, first.Accepted.Add(e.Most)); first.Attempts == 0 && held.After(first.Due) {
+		first.Due = held
+		st.put(c, first, false)
+	}
+	return nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // control fences the running turn of c and closes messages that wait.

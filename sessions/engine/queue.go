@@ -44,7 +44,7 @@ func outID(o *rows.Out) string { return itemID(laneOut, o.Key, o.Seq) }
 
 func (s *Store) inItem(r *rows.In) sessions.QueueItem {
 	return sessions.QueueItem{
-		ID: inID(r), Kind: laneIn, Key: r.Inbound.Key.String(), State: rules.InState(r.State, r.Due, s.now()),
+		ID: inID(r), Kind: laneIn, Key: r.Inbound.Key.String(), State: rules.InState(r.State, r.Attempts, r.Due, s.now()),
 		Attempts: r.Attempts, At: rules.Time(r.Accepted), NotBefore: r.Due, Error: r.Why,
 		Bytes: len(r.Inbound.Text), Text: r.Inbound.Text,
 	}

@@ -178,7 +178,7 @@ func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 			continue
 		}
 		m := p.Inbound
-		m.Key, m.Reaction, m.Album = ch.Key, "", "" // as in all stores
+		m.Key, m.Reaction = ch.Key, "" // as in all stores
 		messageID := ""
 		if m.MessageID != "" {
 			messageID = rules.Hash(m.MessageID)

@@ -57,9 +57,10 @@ func Ends(e sessions.Entry, seq int64, turn string) bool {
 // name holds no colon, so two of them never run together.
 func Dedupe(m channels.Inbound) string { return m.Key.Channel() + ":" + m.ID }
 
-// InState is what the operator sees of a row in state whose time is due.
-func InState(state string, due, now time.Time) string {
-	if state == InWaiting && due.After(now) {
+// InState is what the operator sees of a row in state whose time is due, after
+// so many attempts. One without any waits for the rest of its album.
+func InState(state string, attempts int, due, now time.Time) string {
+	if state == InWaiting && attempts > 0 && due.After(now) {
 		return InPostponed
 	}
 	return state

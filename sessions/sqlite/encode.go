@@ -41,6 +41,7 @@ type inboundRest struct {
 	Forwarded   *channels.Forward     `json:"forwarded,omitempty"`
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
 	At          time.Time             `json:"at,omitzero"`
+	Album       string                `json:"album,omitempty"`
 }
 
 // encode writes v for a rest column. Our own types do not fail to encode;
@@ -61,7 +62,7 @@ func decode(b []byte, v any) error {
 }
 
 func restOf(m channels.Inbound) []byte {
-	return encode(inboundRest{m.Sender, m.Prefix, m.Private, m.Addressed, m.Edits, m.Deletes, m.Quote, m.Forwarded, m.Attachments, m.At})
+	return encode(inboundRest{m.Sender, m.Prefix, m.Private, m.Addressed, m.Edits, m.Deletes, m.Quote, m.Forwarded, m.Attachments, m.At, m.Album})
 }
 
 // messageRow is a message made ready for its table.

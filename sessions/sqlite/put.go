@@ -45,7 +45,7 @@ func (t *tx) putIn(r *keyRow, p *rows.InPut) error {
 		id, rules.Dedupe(m), m.MessageID, string(p.Origin), p.State, p.Rev, p.Attempts, nanos(p.Due), nanos(p.Accepted), p.Turn, p.Why, rest, m.Text)
 	if p.Job == "" {
 		own := p.In
-		own.Inbound.Reaction, own.Inbound.Album = "", "" // as it will be read
+		own.Inbound.Reaction = "" // as it will be read
 		t.remember(&own, len(m.Text)+len(rest))
 	}
 	if err == nil && p.Job != "" {

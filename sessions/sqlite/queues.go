@@ -178,7 +178,7 @@ func (reader) scanIn(k channels.Key, row scanner) (r rows.In, err error) {
 	}
 	_, m.ID, _ = strings.Cut(dedupe, ":")
 	m.Sender, m.Prefix, m.Private, m.Addressed = rest.Sender, rest.Prefix, rest.Private, rest.Addressed
-	m.Edits, m.Deletes, m.Quote, m.Forwarded, m.Attachments, m.At = rest.Edits, rest.Deletes, rest.Quote, rest.Forwarded, rest.Attachments, rest.At
+	m.Edits, m.Deletes, m.Quote, m.Forwarded, m.Attachments, m.At, m.Album = rest.Edits, rest.Deletes, rest.Quote, rest.Forwarded, rest.Attachments, rest.At, rest.Album
 	return r, nil
 }
 

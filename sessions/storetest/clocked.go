@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +40,7 @@ func RunClocked(t *testing.T, open func(t *testing.T, now func() time.Time) sess
 		"Clock/AnUpdateIsNotTakenBack":           updatesStay,
 		"Clock/AJoinHasTheLaterUpdate":           joinsUpdates,
 		"Clock/UpdatesOfAClockThatWasNotSet":     undated,
+		"Clock/AnAlbumIsGathered":                gathersAlbums,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &clock{t: noon}
@@ -69,6 +71,38 @@ func jumpsBack(t *testing.T, r *rig, c *clock) {
 		got = append(got, it.Text)
 	}
 	same(t, "Feed", got, []string{"first", "second", "one", "third", "two"})
+}
+
+// gathersAlbums: a turn waits for the rest of an album, but not for ever, and a
+// claim that follows knows of it.
+func gathersAlbums(t *testing.T, r *rig, c *clock) {
+	part := func(at time.Duration, id, album string) {
+		t.Helper()
+		c.set(noon.Add(at))
+		m := in("x:1", id, id)
+		m.Album = album
+		r.enter(t, sessions.Entry{Inbound: m, Quiet: time.Second, Most: 3 * time.Second}, sessions.Queued)
+	}
+	r.accept(t, "x:1", "before", "before")
+	h := r.claim(t)
+	part(0, "a1", "a")
+	part(900*time.Millisecond, "a2", "a")
+	c.set(noon.Add(1800 * time.Millisecond))
+	r.pending(t, h, 0)
+	if it := r.item(t, "in", "waiting"); it.Attempts != 0 {
+		t.Errorf("the queue has %+v", it)
+	}
+	c.set(noon.Add(1900 * time.Millisecond))
+	if p := r.pending(t, h, 0, "before", "a1", "a2"); p.Messages[1].Inbound.Album != "a" {
+		t.Errorf("Pending forgot the album: %+v", p.Messages[1])
+	}
+	r.commit(t, h, "ok")
+	for i := range 4 {
+		r.pending(t, h, 0)
+		part(10*time.Second+time.Duration(i)*900*time.Millisecond, fmt.Sprint("b", i), "b")
+	}
+	c.set(noon.Add(13 * time.Second))
+	r.pending(t, h, 0, "b0", "b1", "b2", "b3")
 }
 
 func generationsOfADay(t *testing.T, r *rig, c *clock) {

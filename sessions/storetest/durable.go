@@ -25,6 +25,7 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) sessions.Store
 		"Durable/PostponedWakesLater":     wakesLater,
 		"Durable/CloseEndsEverythingElse": closed,
 		"Durable/Fields":                  fieldsAreReopened,
+		"Durable/AnAlbumIsGathered":       gathersLater,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -190,6 +191,22 @@ func wakesLater(t *testing.T, reopen func() *rig) {
 	}
 	if p := r.pending(t, h, 0, "hi"); p.Messages[0].Attempts != 1 {
 		t.Errorf("Pending = %+v", p)
+	}
+}
+
+// gathersLater: what came of an album before the restart waits for its next part.
+func gathersLater(t *testing.T, reopen func() *rig) {
+	part := in("x:1", "1", "one")
+	part.Album = "a"
+	r := reopen()
+	r.enter(t, sessions.Entry{Inbound: part, Quiet: time.Hour, Most: 3 * time.Hour}, sessions.Queued)
+	r = reopen()
+	part.ID, part.Text = "2", "two"
+	r.enter(t, sessions.Entry{Inbound: part, Quiet: 2 * time.Hour, Most: 3 * time.Hour}, sessions.Queued)
+	items, err := r.ListQueue(t.Context(), 10)
+	must(t, err)
+	if len(items) != 2 || time.Until(items[0].NotBefore) < 90*time.Minute {
+		t.Errorf("the queue is %+v, want both parts in two hours", items)
 	}
 }
 

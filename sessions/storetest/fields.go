@@ -108,7 +108,7 @@ func everyField(t *testing.T) (list []sessions.Record) {
 		case r.Inbox != nil:
 			in := r.Inbox
 			in.Seq, in.State, in.Origin = 1, "waiting", sessions.OriginHeartbeat
-			in.Inbound.Reaction, in.Inbound.Album = "", "" // stores need not keep them
+			in.Inbound.Reaction = "" // stores need not keep it
 			in.Steps[0].Message.Seq = 0
 			chat := *in
 			chat.Seq, chat.Origin, chat.Inbound.ID, chat.Turn, chat.Steps = 2, sessions.OriginChat, "another", "", nil
