@@ -199,6 +199,8 @@ type Delivery struct {
 	NotBefore time.Time     `json:"not_before,omitzero"`
 	Created   time.Time     `json:"created"`
 	Error     string        `json:"error,omitempty"` // of the last attempt
+	// Node is the one that began the last attempt, where several share the store.
+	Node string `json:"-"`
 }
 
 // QueueItem is what the operator sees of inbox, outbox and things set aside.

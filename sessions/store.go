@@ -67,6 +67,9 @@ type Work interface {
 	// turn, or else the due messages in order, at most so many. An entry of
 	// OriginHeartbeat is always returned alone.
 	Pending(ctx context.Context, c Claim, most int) (Pending, error)
+	// Waiting reads all that waits in c's inbox, in order, also what a turn has
+	// bound and what is not due.
+	Waiting(ctx context.Context, c Claim) ([]Waiting, error)
 	// AppendStep journals s for turn. The first step of a turn also binds the
 	// answered messages to it; later calls may name more (steering), and then
 	// those are bound too. Errors: ErrFenced, ErrConflict (a Rev is stale).

@@ -59,6 +59,8 @@ type Transcript interface {
 // Host is where Summaries live. All of it must be set.
 type Host struct {
 	Slots int // summaries in the background at once
+	// Alone runs f while nobody else summarises k, on other nodes either.
+	Alone func(ctx context.Context, k channels.Key, f func(context.Context) error) error
 	// Tell says text to whoever wrote m, where they wrote it.
 	Tell func(ctx context.Context, m channels.Inbound, text string)
 	// Done is told of each summary that was stored.
@@ -148,7 +150,7 @@ func (s *Summaries) later(k channels.Key, least Level, asker *channels.Inbound, 
 		case s.slots <- struct{}{}:
 			defer func() { <-s.slots }()
 			if ok, _ := s.begin(k, s.opts.Now(), asker != nil); ok {
-				came = s.once(s.ctx, k, nil, backgroundLimit, least) // it is logged and tried again
+				came = s.once(s.ctx, k, nil, nil, backgroundLimit, least) // it is logged and tried again
 			} else {
 				came = nil // a turn has overtaken it
 			}
@@ -158,12 +160,12 @@ func (s *Summaries) later(k channels.Key, least Level, asker *channels.Inbound, 
 	return obstacle{}
 }
 
-// Now summarises k for a turn that waits for it and returns what the
-// history is then. One that is running already is waited for instead, and its
+// Now summarises k for a turn that waits for it and found the conversation as
+// known, and returns what the history is then. One that is running already is waited for instead, and its
 // failure is the turn's; one that only waits for a slot is overtaken, and finds
 // nothing left to do. A turn needs no slot: turns that run at once are bounded,
 // and a person waits.
-func (s *Summaries) Now(ctx context.Context, k channels.Key, keep *window.Keep) (sessions.History, error) {
+func (s *Summaries) Now(ctx context.Context, k channels.Key, known sessions.History, keep *window.Keep) (sessions.History, error) {
 	ok, busy := s.begin(k, s.opts.Now(), false)
 	switch {
 	case busy != nil:
@@ -178,7 +180,7 @@ func (s *Summaries) Now(ctx context.Context, k channels.Key, keep *window.Keep) 
 	case !ok:
 		return sessions.History{}, fmt.Errorf("recap: summary of %s: %w", k, ErrRests)
 	default:
-		if err := s.once(ctx, k, keep, waitingLimit, Nothing); err != nil {
+		if err := s.once(ctx, k, &known, keep, waitingLimit, Nothing); err != nil {
 			return sessions.History{}, err
 		}
 	}
@@ -186,10 +188,11 @@ func (s *Summaries) Now(ctx context.Context, k channels.Key, keep *window.Keep) 
 }
 
 // once makes the summary that begin has marked as running, and ends that mark.
-func (s *Summaries) once(ctx context.Context, k channels.Key, keep *window.Keep, limit time.Duration, least Level) error {
+// With known, one that was added since then is as good.
+func (s *Summaries) once(ctx context.Context, k channels.Key, known *sessions.History, keep *window.Keep, limit time.Duration, least Level) error {
 	lctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := s.summarize(lctx, k, keep, least)
+	err := s.opts.Alone(lctx, k, func(ctx context.Context) error { return s.summarize(ctx, k, known, keep, least) })
 	came := err
 	if errors.Is(err, sessions.ErrConflict) {
 		s.opts.Observer.Summarized("outdated")
@@ -217,13 +220,16 @@ func (s *Summaries) once(ctx context.Context, k channels.Key, keep *window.Keep,
 // Messages that arrive meanwhile come after what it covers, so they are neither
 // lost nor summarised. It reads the whole of what follows the last summary,
 // however much that is.
-func (s *Summaries) summarize(ctx context.Context, k channels.Key, keep *window.Keep, least Level) (err error) {
+func (s *Summaries) summarize(ctx context.Context, k channels.Key, known *sessions.History, keep *window.Keep, least Level) (err error) {
 	defer func() {
 		if v := recover(); v != nil { // the value may hold chat text
 			err = fmt.Errorf("recap: summary of %s panicked: %T\n%s", k, v, debug.Stack())
 		}
 	}()
 	h, err := s.transcript.Whole(ctx, k)
+	if err == nil && known != nil && h.Generation == known.Generation && coversOf(h) > coversOf(*known) {
+		return nil // another node was faster
+	}
 	if err != nil || least > Nothing && s.writer.Level(h) < least && !s.wanted(k) {
 		return err
 	}
@@ -243,6 +249,14 @@ func (s *Summaries) summarize(ctx context.Context, k channels.Key, keep *window.
 		"messages", r.Messages, "covered", r.Covered, "bytes", len(made.Text),
 		"old_tokens", r.Before, "new_tokens", r.After, "savings_percent", r.Savings())
 	return nil
+}
+
+// coversOf is the last message that the summary of h stands for, 0 without one.
+func coversOf(h sessions.History) int64 {
+	if h.Summary == nil {
+		return 0
+	}
+	return h.Summary.CoversSeq
 }
 
 // report says that made took the place of messages of h and of the summary

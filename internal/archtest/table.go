@@ -91,7 +91,7 @@ var Table = []Rule{
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
 	// It reads the table of presets, which is plain data.
 	{Package: "internal/config", Imports: []string{"channels", "agent/window"}, Tests: []string{"heartbeat", "agent/tools", "internal/event"}},
-	{Package: "internal/gateway", Imports: join(domain, "agent/recap", "agent/window", "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts"}},
+	{Package: "internal/gateway", Imports: join(domain, "agent/recap", "agent/window", "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/pgtest", "sessions/postgres"}},
 	{Package: "internal/httpapi", Imports: join(domain, "internal/event", "internal/metrics", "sessions/erasure")},
 	// The page and the channel behind it are two sides of one thing.
 	{Package: "internal/console", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"channels/web", "channels/live", "channels/whatsapp"}},

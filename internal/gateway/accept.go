@@ -54,7 +54,12 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 		return g.note(ctx, m)
 	}
 	if cmd, ok := parseCommand(m.Text); ok && m.Edits == "" && m.Forwarded == nil {
-		return g.command(ctx, m, cmd)
+		c := command{Message: m, Name: cmd}
+		if s, able := b.Channel.(channels.Stopper); able && cmd == "stop" {
+			c.Hushed = s.Stop(m.Key)
+		}
+		_, err := where(ctx, g, sessions.Peer{Key: m.Key}, callCommand, c, g.command)
+		return err
 	}
 	if refusal := g.overLimit(m); refusal != "" {
 		return g.refuse(ctx, m, refusal)
@@ -102,7 +107,7 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool)
 	g.opts.Logger.Debug("accepted", "key", m.Key.String(), "msg_id", m.ID, "outcome", got.Outcome, "waiting", got.Waiting)
 	switch got.Outcome {
 	case sessions.Queued:
-		g.live.arrived(m.Key, got.Seq, m, g.opts.Queue)
+		g.live.arrived(m.Key, g.opts.Queue)
 	case sessions.Withdrawn:
 		g.live.withdrawn(m.Key, got.Seq)
 	}

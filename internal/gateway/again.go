@@ -81,19 +81,28 @@ func (in intake) Press(ctx context.Context, m channels.Inbound) (say string, err
 		return sayNotAllowed, nil
 	}
 	if command, _ := parseCommand(m.Text); command == "stop" {
-		switch t := in.g.live.get(m.Key); {
-		case t != nil:
-			if _, shown := t.current(); shown != "" && m.Quote != nil && shown != m.Quote.ID {
-				return sayOldButton, nil
-			}
-		case !in.g.underway.isLeft(m.Key, ""):
-			waits, err := in.g.waits(ctx, m.Key)
-			if err != nil || waits == sayNothing {
-				return sayNothing, err
-			}
+		say, err := where(ctx, in.g, sessions.Peer{Key: m.Key}, callPress, m, in.g.press)
+		if say != "" || err != nil {
+			return say, err
 		}
 	}
 	return "", in.g.accept(ctx, in.b, m)
+}
+
+// press is what to show instead where m, the press of a button, would stop nothing.
+func (g *Gateway) press(ctx context.Context, m channels.Inbound) (say string, err error) {
+	switch t := g.live.get(m.Key); {
+	case t != nil:
+		if _, shown := t.current(); shown != "" && m.Quote != nil && shown != m.Quote.ID {
+			return sayOldButton, nil
+		}
+	case !g.underway.isLeft(m.Key, ""):
+		waits, err := g.waits(ctx, m.Key)
+		if err != nil || waits == sayNothing {
+			return sayNothing, err
+		}
+	}
+	return "", nil
 }
 
 var _ channels.Opener = intake{}

@@ -43,36 +43,43 @@ func parseCommand(text string) (string, bool) {
 	return "", false
 }
 
-// command answers a command at once, also while a turn runs.
-func (g *Gateway) command(ctx context.Context, m channels.Inbound, name string) error {
-	e := sessions.Entry{Inbound: m}
-	switch name {
+// command is one that a person gave.
+type command struct {
+	Message channels.Inbound
+	Name    string
+	// Hushed says that its channel said something by itself, and was stopped.
+	Hushed bool
+}
+
+// command answers c at once, also while a turn runs. It is called where that
+// turn runs: what it is to end or to tell of is there.
+func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err error) {
+	m := c.Message
+	var text string
+	switch c.Name {
 	case "stop":
-		return g.control(ctx, m, sessions.ControlStop)
+		return done, g.control(ctx, m, sessions.ControlStop, c.Hushed)
 	case "new":
-		return g.control(ctx, m, sessions.ControlNew)
+		return done, g.control(ctx, m, sessions.ControlNew, false)
 	case "again":
-		return g.again(ctx, m)
+		return done, g.again(ctx, m)
 	case "title":
-		return g.title(ctx, m)
+		return done, g.title(ctx, m)
 	case "compact":
 		answered := make(chan struct{})
 		defer close(answered)
-		text, err := g.summaries.Ask(ctx, m, answered)
-		if err != nil {
-			return err
-		}
-		return g.answer(ctx, e, text)
+		text, err = g.summaries.Ask(ctx, m, answered)
 	case "status":
-		text, err := g.statusText(ctx, m.Key)
-		if err != nil {
-			return err
-		}
-		return g.answer(ctx, e, text)
+		text, err = g.statusText(ctx, m.Key)
 	case "start":
-		return g.answer(ctx, e, "Hello! Write to me as you would to a person. /help says what else there is.")
+		text = "Hello! Write to me as you would to a person. /help says what else there is."
+	default:
+		text = g.helpText()
 	}
-	return g.answer(ctx, e, g.helpText())
+	if err != nil {
+		return done, err
+	}
+	return done, g.answer(ctx, sessions.Entry{Inbound: m}, text)
 }
 
 // sayGivenUp answers /stop while a message waits because the model does not
@@ -89,16 +96,14 @@ const sayNotAsked = "Stopped. Your message was still waiting; it is not answered
 // /stop, what waits after that turn is answered next; only if none runs, /stop
 // closes what waits, and says so. An answer that is going out ends there. /new closes all of it and begins a new
 // generation.
-func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Control) error {
+func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Control, hushed bool) error {
 	e := sessions.Entry{Inbound: m, Answered: true, Control: c}
 	defer g.live.get(m.Key).hold(ctx)()
 	var partial, preview string
 	var seqs []int64
-	whose, spared, quiet := "", false, false
+	whose, spared := "", false
 	if c == sessions.ControlStop {
 		whose, spared = g.stops(m)
-		s, able := g.bindings[m.Key.Channel()].Channel.(channels.Stopper)
-		quiet = able && s.Stop(m.Key)
 	}
 	if !spared {
 		partial, preview, seqs = g.live.partial(ctx, m.Key)
@@ -113,7 +118,7 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 		if err != nil {
 			return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
 		}
-		if text = waits; quiet && waits == sayNothing {
+		if text = waits; hushed && waits == sayNothing {
 			text = "Stopped."
 		}
 	}

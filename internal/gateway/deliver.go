@@ -69,6 +69,9 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 	} else if waited {
 		return false, errReread
 	}
+	if a, ended := g.elsewhere(ctx, d); ended {
+		return g.settle(ctx, c, a)
+	}
 	if g.underway.unwanted(d) {
 		return true, g.drop(ctx, c, d, "stopped")
 	}

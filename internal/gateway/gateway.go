@@ -145,7 +145,12 @@ func (g *Gateway) Run(ctx context.Context) error {
 	sweeping, stopSweep := context.WithCancel(ctx)
 	defer stopSweep()
 	if g.opts.RetentionDays > 0 && !g.opts.Partial {
-		wg.Go(func() { g.sweep(sweeping) })
+		wg.Go(func() {
+			_ = g.store.Hold(sweeping, "retention", func(ctx context.Context) error {
+				g.sweep(ctx)
+				return nil
+			})
+		})
 	}
 	ended := make(chan error, 2) // of the store's dispatcher, and of the calls
 	if !g.opts.NoTurns {

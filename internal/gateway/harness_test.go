@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -19,11 +20,17 @@ import (
 	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/internal/pgtest"
 	"dragoman/sessions"
 	"dragoman/sessions/memory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		pgtest.Stop()
+		os.Exit(code)
+	}))
+}
 
 // network is a chat network in memory: it records what was sent and fails on
 // demand. It has typing and previews, with a message id each.

@@ -26,7 +26,7 @@ type liveTurns struct {
 
 // liveTurn is one running turn: how far its answer is, and what came meanwhile.
 type liveTurn struct {
-	key    channels.Key
+	claim  sessions.Claim
 	began  time.Time
 	cancel context.CancelCauseFunc
 	bound  func() []sessions.Answered // the inbox messages that it is about
@@ -43,29 +43,24 @@ type liveTurn struct {
 	showing  chan struct{}     // closed when the preview in flight has ended; nil: none
 	muted    bool              // no more previews: a command ends the turn
 	over     bool              // its answer is committed: nothing ends it any more
-	arrived  []arrival
+	more     bool              // messages came that it has not read
 }
 
-type arrival struct {
-	seq int64
-	in  channels.Inbound
-}
-
-func (l *liveTurns) add(k channels.Key, began time.Time, bound func() []sessions.Answered, cancel context.CancelCauseFunc, asker string) *liveTurn {
+func (l *liveTurns) add(c sessions.Claim, began time.Time, bound func() []sessions.Answered, cancel context.CancelCauseFunc, asker string) *liveTurn {
 	t := &liveTurn{
-		key: k, began: began, cancel: cancel, bound: bound, asker: asker,
+		claim: c, began: began, cancel: cancel, bound: bound, asker: asker,
 		news: make(chan struct{}, 1), kicked: make(chan struct{}, 1), ending: make(chan struct{}, 1),
 	}
 	l.mu.Lock()
-	l.m[k] = t
+	l.m[c.Key] = t
 	l.mu.Unlock()
 	return t
 }
 
 func (l *liveTurns) remove(t *liveTurn) {
 	l.mu.Lock()
-	if l.m[t.key] == t {
-		delete(l.m, t.key)
+	if l.m[t.claim.Key] == t {
+		delete(l.m, t.claim.Key)
 	}
 	l.mu.Unlock()
 }
@@ -84,17 +79,16 @@ func (l *liveTurns) kick(k channels.Key) {
 	}
 }
 
-// arrived tells a running turn about a message that was queued behind it.
-func (l *liveTurns) arrived(k channels.Key, seq int64, in channels.Inbound, mode Mode) {
-	if mode != Steer && mode != Interrupt {
-		return
+// arrived tells a running turn that a message was queued behind it.
+func (l *liveTurns) arrived(k channels.Key, mode Mode) {
+	if t := l.get(k); t != nil {
+		t.hasMore(mode)
 	}
-	t := l.get(k)
-	if t == nil {
-		return
-	}
+}
+
+func (t *liveTurn) hasMore(mode Mode) {
 	t.mu.Lock()
-	t.arrived = append(t.arrived, arrival{seq, in})
+	t.more = true
 	t.mu.Unlock()
 	if mode == Interrupt {
 		t.cancel(errInterrupted)
@@ -218,7 +212,7 @@ func (t *liveTurn) current() (agent.Progress, string) {
 func (t *liveTurn) beginPreview() (p channels.Preview, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p = channels.Preview{Key: t.key, MessageID: t.preview, Text: t.progress.Text, Note: t.progress.Note, Thoughts: t.thoughts.Take()}
+	p = channels.Preview{Key: t.claim.Key, MessageID: t.preview, Text: t.progress.Text, Note: t.progress.Note, Thoughts: t.thoughts.Take()}
 	if t.muted || p.Text == "" && p.Note == "" && p.Thoughts == "" {
 		return p, false
 	}
@@ -247,13 +241,13 @@ func (t *liveTurn) dropPreview() {
 	t.preview = ""
 }
 
-// take empties the list of what arrived.
-func (t *liveTurn) take() []arrival {
+// takeMore reports whether messages came that the turn has not read.
+func (t *liveTurn) takeMore() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a := t.arrived
-	t.arrived = nil
-	return a
+	more := t.more
+	t.more = false
+	return more
 }
 
 // signal wakes the reader of a channel of capacity 1; a wake-up that is

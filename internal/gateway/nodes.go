@@ -45,6 +45,10 @@ func (g *Gateway) methods() map[string]Method {
 		callRetract:            method(g.retractFor),
 		callRevive:             func(context.Context, []byte) ([]byte, error) { g.reviveOwn(); return nil, nil },
 		callStates:             method(g.hearStates),
+		callCommand:            method(g.command),
+		callPress:              method(g.press),
+		callOutcome:            method(g.outcomeFor),
+		callAdmit:              method(g.admit),
 	}
 }
 
@@ -101,16 +105,6 @@ func (g *Gateway) serveNodes(ctx context.Context) error {
 	defer end()
 	telling.Go(func() { g.tellStates(ctx) })
 	return g.opts.Peers.Serve(ctx, g.answerNode)
-}
-
-// changedElsewhere is told of a key that this node works on: there may be more to
-// deliver.
-func (g *Gateway) changedElsewhere(_ context.Context, key []byte) ([]byte, error) {
-	k, err := channels.ParseKey(string(key))
-	if err == nil {
-		g.live.kick(k)
-	}
-	return nil, err
 }
 
 // tellStates tells all nodes how the channels are doing that this one holds.

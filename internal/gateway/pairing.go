@@ -166,15 +166,20 @@ func (g *Gateway) ApprovePairing(ctx context.Context, code string, now time.Time
 	if err != nil {
 		return p, err
 	}
+	if _, err := where(ctx, g, sessions.Peer{Lease: leaseOf(p.Channel)}, callAdmit, p, g.admit); err != nil {
+		g.opts.Logger.Warn("who was let in is not told so, and must write again", "channel", p.Channel, "sender", p.PersonID, "err", err)
+	}
+	return p, nil
+}
+
+// admit tells who was let in. It is called where their channel is.
+func (g *Gateway) admit(ctx context.Context, p sessions.Pairing) (done struct{}, err error) {
 	it := g.asking.take(p.Channel, p.PersonID)
 	b := g.bindings[p.Channel]
 	if it == nil || b == nil || b.isShut() {
-		return p, nil
+		return done, nil
 	}
-	if err := g.welcome(ctx, it); err != nil {
-		g.log(it.first.Key).Warn("who was let in is not told so, and must write again", "err", err)
-	}
-	return p, nil
+	return done, g.welcome(ctx, it)
 }
 
 // welcome tells who was let in, and queues what they wrote before, under ids of

@@ -43,6 +43,7 @@ type waiting struct {
 	words       string    // of its last failure
 	times       int       // that it failed so in a row
 	since       time.Time // when it first did
+	woken       bool      // its model answers again: it was told to go on, wherever that is
 }
 
 // failed notes that turn of k failed with words, and returns how often it has
@@ -54,12 +55,15 @@ func (r *resting) failed(k channels.Key, turn, model, words string, now time.Tim
 	if r.waits == nil {
 		r.waits = map[channels.Key]*waiting{}
 	}
+	if len(r.waits) > peopleKept { // turns that ended on other nodes stay
+		clear(r.waits)
+	}
 	w := r.waits[k]
 	if w == nil || w.turn != turn || words != "" && w.words != words {
 		w = &waiting{turn: turn, words: words, since: now}
 		r.waits[k] = w
 	}
-	w.model = model
+	w.model, w.woken = model, false
 	if words != "" {
 		w.times++
 	}
@@ -97,7 +101,8 @@ func (r *resting) well(model string, k channels.Key) (others []channels.Key) {
 	defer r.mu.Unlock()
 	delete(r.until, model)
 	for other, w := range r.waits {
-		if w.model == model && other != k {
+		if w.model == model && other != k && !w.woken {
+			w.woken = true
 			others = append(others, other)
 		}
 	}

@@ -13,8 +13,16 @@ import (
 // newSummaries returns the owner of all summaries, which lives here.
 func (g *Gateway) newSummaries() *recap.Summaries {
 	return recap.NewSummaries(g.agent, transcript{g}, recap.Host{
-		Slots: g.opts.Summarizers, Tell: g.answerAsker, Done: g.compacted, Observer: g.opts.Observer, Logger: g.opts.Logger, Now: g.opts.Now,
+		Slots: g.opts.Summarizers, Alone: g.alone, Tell: g.answerAsker, Done: g.compacted, Observer: g.opts.Observer, Logger: g.opts.Logger, Now: g.opts.Now,
 	})
+}
+
+// alone runs f while no other node summarises k.
+func (g *Gateway) alone(ctx context.Context, k channels.Key, f func(context.Context) error) error {
+	if g.opts.Peers == nil {
+		return f(ctx)
+	}
+	return g.store.Hold(ctx, "summary:"+k.String(), f)
 }
 
 // transcript is the store as summaries see it: see [recap.Transcript].

@@ -70,7 +70,7 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	tctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	newest := r.rows[len(r.rows)-1].Inbound.MessageID
-	r.live = g.live.add(r.claim.Key, g.opts.Now(), r.bound, cancel, g.asker(r.claim.Key, newest))
+	r.live = g.live.add(r.claim, g.opts.Now(), r.bound, cancel, g.asker(r.claim.Key, newest))
 	r.live.preview = lastPreview(steps)
 	defer g.live.remove(r.live)
 	stop := g.attend(ctx, &attendant{
@@ -202,7 +202,7 @@ func (r *run) mayUseTools(ctx context.Context) (bool, error) {
 
 // compact summarises the conversation while the turn waits for it.
 func (r *run) compact(ctx context.Context, keep *window.Keep) (sessions.History, error) {
-	h, err := r.g.summaries.Now(ctx, r.claim.Key, keep)
+	h, err := r.g.summaries.Now(ctx, r.claim.Key, r.history, keep)
 	if err == nil {
 		r.history = h
 	}
@@ -228,19 +228,25 @@ func (r *run) ofStore(err error) error {
 
 // steer hands the running turn what arrived meanwhile.
 func (r *run) steer(ctx context.Context) ([]sessions.Message, error) {
+	if !r.live.takeMore() {
+		return nil, nil
+	}
+	waiting, err := r.g.store.Waiting(ctx, r.claim)
+	if err != nil {
+		return nil, r.ofStore(err)
+	}
 	var joined []sessions.Message
-	for _, a := range r.live.take() {
-		if r.has(a.seq) {
+	for _, w := range waiting {
+		if r.has(w.Seq) {
 			continue
 		}
-		if err := r.g.fetch(ctx, &a.in); err != nil {
+		if err := r.g.fetch(ctx, &w.Inbound); err != nil {
 			return joined, err
 		}
-		msg := userMessage(a.in, r.g.opts.Now())
-		msg.Seq = a.seq // within the journal only: says which inbox message this is
+		msg := userMessage(w.Inbound, r.g.opts.Now())
+		msg.Seq = w.Seq // within the journal only: says which inbox message this is
 		step := sessions.Step{Kind: sessions.StepSteer, Message: &msg, At: r.g.opts.Now()}
-		w := sessions.Waiting{Seq: a.seq, Inbound: a.in}
-		err := r.g.store.AppendStep(ctx, r.claim, r.id, append(r.bound(), sessions.Answered{Seq: a.seq}), step)
+		err := r.g.store.AppendStep(ctx, r.claim, r.id, append(r.bound(), sessions.Answered{Seq: w.Seq, Rev: w.Rev}), step)
 		if errors.Is(err, sessions.ErrConflict) {
 			continue // edited meanwhile: the next turn answers it
 		}

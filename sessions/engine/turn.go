@@ -43,6 +43,25 @@ func (s *Store) pending(ctx context.Context, cl sessions.Claim, most int) (p ses
 	return p, s.back.Live(cl)
 }
 
+// Waiting reads all that waits: see sessions.Work.
+func (s *Store) Waiting(ctx context.Context, cl sessions.Claim) (list []sessions.Waiting, err error) {
+	if err = s.back.Live(cl); err == nil {
+		for r, e := range s.back.Inbox(ctx, cl.Key, rows.Queued{Open: true}) {
+			if err = e; err != nil {
+				break
+			}
+			list = append(list, waiting(&r))
+		}
+	}
+	if err == nil {
+		err = s.back.Live(cl)
+	}
+	if err != nil {
+		return nil, s.wrap("waiting", err)
+	}
+	return list, nil
+}
+
 // choose picks what to answer now: an interrupted turn as a whole, or else what
 // is due, in order, a heartbeat always alone. The first message of people that
 // waits for its time holds back those after it, or an answer would overtake

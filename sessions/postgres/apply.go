@@ -193,12 +193,16 @@ func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 		if rec.Key = ch.Key; rec.ID == "" {
 			rec.ID = fmt.Sprintf("%s-%d-%d", t.b.prefix, r.id, o.Seq)
 		}
+		data := outData{OutboxRecord: rec}
+		if rec.State == sessions.DeliverySending {
+			data.Node = t.b.id
+		}
 		if !o.Fresh {
-			t.queue(`UPDATE outbox SET state = $3, due = $4, uncertain = $5, data = $6 WHERE key_id = $1 AND seq = $2`, r.id, o.Seq, string(o.State), nanos(o.NotBefore), o.Uncertain, encode(rec))
+			t.queue(`UPDATE outbox SET state = $3, due = $4, uncertain = $5, data = $6 WHERE key_id = $1 AND seq = $2`, r.id, o.Seq, string(o.State), nanos(o.NotBefore), o.Uncertain, encode(data))
 			continue
 		}
 		t.queue(`INSERT INTO outbox (key_id, seq, state, due, created, uncertain, id, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			r.id, o.Seq, string(o.State), nanos(o.NotBefore), nanos(o.Created), o.Uncertain, rules.Hash(rec.ID), encode(rec))
+			r.id, o.Seq, string(o.State), nanos(o.NotBefore), nanos(o.Created), o.Uncertain, rules.Hash(rec.ID), encode(data))
 	}
 	for _, s := range ch.Steps {
 		t.queue(`INSERT INTO steps (key_id, turn, data) VALUES ($1, $2, $3)`, r.id, rules.Hash(s.Turn), encode(s.Step))

@@ -62,6 +62,12 @@ type conversation struct {
 	Erasures   int               `json:"erasures,omitempty"`
 }
 
+// outData is an outbox row.
+type outData struct {
+	sessions.OutboxRecord
+	Node string `json:"node,omitempty"` // that sends it
+}
+
 // inData is what changes of an inbox row.
 type inData struct {
 	Rev      int             `json:"rev,omitempty"`

@@ -89,11 +89,13 @@ func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.
 
 func scanOut(key *keyRow, row pgx.CollectableRow) (o rows.Out, err error) {
 	var seq int64
-	var data string
-	if err = row.Scan(&seq, &data); err == nil {
-		err = decode(data, &o.OutboxRecord)
+	var text string
+	var data outData
+	if err = row.Scan(&seq, &text); err == nil {
+		err = decode(text, &data)
 	}
-	o.Key, o.Seq = key.head.Key, seq
+	o.OutboxRecord = data.OutboxRecord
+	o.Key, o.Seq, o.Node = key.head.Key, seq, data.Node
 	return o, err
 }
 

@@ -116,6 +116,7 @@ func everyField(t *testing.T) (list []sessions.Record) {
 			list = append(list, sessions.Record{Inbox: &chat})
 		case r.Outbox != nil:
 			r.Outbox.Seq, r.Outbox.State = 3, sessions.DeliveryUnknown
+			r.Outbox.Node = "" // it is of one that is being sent
 			sent := *r.Outbox
 			sent.ID, sent.Seq, sent.State = "another", 4, sessions.DeliverySent
 			list = append(list, sessions.Record{Outbox: &sent})

@@ -1,0 +1,127 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// What one node knows of a chat that another has to do with. Whoever has the claim
+// of its key knows what is written and sent there.
+const (
+	callCommand = "chat.command"
+	callPress   = "chat.press"
+	callOutcome = "delivery.outcome"
+	callAdmit   = "pairing.admit"
+)
+
+// elsewhereLimit bounds how long another node is waited for. A command may wait
+// there for what else ends the turn, and an outcome for its network.
+const elsewhereLimit = holdTimeout + muteTimeout + fencedGrace
+
+// where has the node that to names do f, or does it here if that is this node,
+// or none, or one that cannot.
+func where[Q, A any](ctx context.Context, g *Gateway, to sessions.Peer, name string, q Q, f func(context.Context, Q) (A, error)) (A, error) {
+	if g.opts.Peers == nil {
+		return f(ctx, q)
+	}
+	limited, cancel := context.WithTimeout(ctx, elsewhereLimit)
+	defer cancel()
+	a, err := call[A](limited, g, to, name, q)
+	if err == nil || ctx.Err() != nil {
+		return a, err
+	}
+	if !errors.Is(err, sessions.ErrNoPeer) {
+		g.opts.Logger.Warn("another node did not do what it was asked for; it is done here", "call", name, "err", err)
+	}
+	return f(ctx, q)
+}
+
+// changedElsewhere is told of a key that this node works on: there may be more to
+// deliver, and its turn may have more to read, or less.
+func (g *Gateway) changedElsewhere(ctx context.Context, key []byte) ([]byte, error) {
+	k, err := channels.ParseKey(string(key))
+	if err != nil {
+		return nil, err
+	}
+	t := g.live.get(k)
+	if t == nil {
+		return nil, nil // its worker looks at all there is
+	}
+	signal(t.kicked)
+	waiting, err := g.store.Waiting(ctx, t.claim)
+	switch {
+	case errors.Is(err, sessions.ErrFenced):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	t.changed(waiting, g.opts.Queue)
+	return nil, nil
+}
+
+// changed compares what the turn reads with what waits now.
+func (t *liveTurn) changed(waiting []sessions.Waiting, mode Mode) {
+	mine := t.seqs()
+	for _, w := range waiting {
+		if i := slices.Index(mine, w.Seq); i >= 0 {
+			mine = slices.Delete(mine, i, i+1)
+		} else {
+			t.hasMore(mode)
+		}
+	}
+	if len(mine) > 0 {
+		t.cancel(errInterrupted)
+	}
+}
+
+// outcome is how the last call for a delivery ended, as far as its node knows.
+type outcome struct {
+	Sent    bool             `json:"sent,omitempty"`
+	NotSent bool             `json:"not_sent,omitempty"`
+	Receipt channels.Receipt `json:"receipt"`
+	Error   string           `json:"error,omitempty"`
+}
+
+// outcomeFor waits for the end of the call for a delivery of which another node
+// has the claim now.
+func (g *Gateway) outcomeFor(ctx context.Context, id string) (o outcome, err error) {
+	if _, err := g.inFlight.wait(ctx, id); err != nil {
+		return o, err
+	}
+	a, ended := g.inFlight.take(id)
+	switch {
+	case !ended:
+	case a.err == nil:
+		o.Sent, o.Receipt = true, a.receipt
+	default:
+		var retry *channels.Retry
+		var notSent *channels.NotSent
+		o.Error = a.err.Error()
+		o.NotSent = errors.As(a.err, &retry) || errors.As(a.err, &notSent) ||
+			errors.Is(a.err, channels.ErrPermanent) || errors.Is(a.err, channels.ErrRemoved)
+	}
+	return o, nil
+}
+
+// elsewhere is the attempt at d that another node has begun, if that knows how it
+// ended.
+func (g *Gateway) elsewhere(ctx context.Context, d sessions.Delivery) (a attempt, ended bool) {
+	if g.opts.Peers == nil || d.State != sessions.DeliverySending || d.Node == "" {
+		return a, false
+	}
+	limited, cancel := context.WithTimeout(ctx, elsewhereLimit)
+	defer cancel()
+	o, err := call[outcome](limited, g, sessions.Peer{Node: d.Node}, callOutcome, d.ID)
+	if err != nil || !o.Sent && !o.NotSent {
+		return a, false
+	}
+	d.State = sessions.DeliveryQueued // as it was before
+	if a = (attempt{d: d, receipt: o.Receipt}); o.NotSent {
+		a.err = &channels.NotSent{Err: errors.New(o.Error)}
+	}
+	return a, true
+}

@@ -1,0 +1,334 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/internal/gateway"
+	"dragoman/internal/pgtest"
+	"dragoman/internal/testkit"
+	"dragoman/sessions"
+	"dragoman/sessions/postgres"
+)
+
+// pair is two nodes on one database: front has the channel and no turns, back has
+// the turns.
+type pair struct{ front, back *world }
+
+// claims decides which claims of a node's store are worked on.
+type claims struct {
+	gateway.Store
+	takes *atomic.Bool
+}
+
+func (c claims) Run(ctx context.Context, h sessions.Handler) error {
+	return c.Store.Run(ctx, func(ctx context.Context, claim sessions.Claim) error {
+		if !c.takes.Load() {
+			return errors.New("a test wants another node to have it")
+		}
+		return h(ctx, claim)
+	})
+}
+
+func (w *world) takes(claimsOfNode bool) { w.store.(claims).takes.Store(claimsOfNode) }
+
+// startNode starts a node on the database at url. Each has a network of its own, which
+// runs on the one that holds the channel.
+func startNode(t *testing.T, url string, takes bool, changes ...change) *world {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), url, postgres.Options{TTL: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		t: t, net: newNetwork("net"), agent: &scripted{run: echo}, store: claims{s, &atomic.Bool{}},
+		seen: &counter{}, ended: make(chan error, 1),
+	}
+	w.takes(takes)
+	b := gateway.Binding{Channel: w.net, Allow: []string{"1"}, Pairing: true}
+	o := gateway.Options{Observer: w.seen, Logger: slog.New(slog.DiscardHandler), RatePerMinute: -1, Peers: s, TypingAfter: time.Millisecond}
+	for _, c := range changes {
+		c(w, &b, &o)
+	}
+	if w.gw, err = gateway.New(w.store, w.agent, []gateway.Binding{b}, o); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	w.stop = cancel
+	go func() { w.ended <- w.gw.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-w.ended; err != nil {
+			t.Errorf("Run = %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+	})
+	return w
+}
+
+func startPair(t *testing.T, changes ...change) pair {
+	t.Helper()
+	const name = "gateway"
+	if url, fresh := pgtest.Template(t, name); fresh {
+		s, err := postgres.Open(t.Context(), url, postgres.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := pgtest.Database(t, name, "")
+	p := pair{front: startNode(t, url, false, changes...)}
+	p.front.in = <-p.front.net.intake // it has the channel
+	p.back = startNode(t, url, true, changes...)
+	return p
+}
+
+// eventually waits until what the network was sent in chat 1 satisfies done.
+func (p pair) eventually(what string, done func(sent []string) bool) {
+	p.front.t.Helper()
+	if !testkit.Poll(time.Minute, func() bool { return done(p.front.net.texts("1")) }) {
+		p.front.t.Fatalf("%s: sent %q", what, p.front.net.texts("1"))
+	}
+}
+
+func (p pair) gets(want ...string) {
+	p.front.t.Helper()
+	p.eventually(fmt.Sprintf("want %q", want), func(sent []string) bool { return slices.Equal(sent, want) })
+}
+
+// writing is an agent that has written half of its answer, until its turn ends
+// or released is closed. begun counts its turns.
+func (w *world) writing(released chan struct{}) (begun *atomic.Int32) {
+	begun = &atomic.Int32{}
+	w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+		turn.Progress(agent.Progress{Text: "half of"})
+		begun.Add(1)
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-released:
+			return echo(ctx, turn)
+		}
+	}
+	return begun
+}
+
+func until(t *testing.T, n *atomic.Int32, want int32) {
+	t.Helper()
+	if !testkit.Poll(time.Minute, func() bool { return n.Load() >= want }) {
+		t.Fatalf("%d turns have begun, want %d", n.Load(), want)
+	}
+}
+
+// A stop reaches the turn on the other node: what it has written is shown in the
+// place of the preview, and kept.
+func TestStopOfATurnElsewhere(t *testing.T) {
+	p := startPair(t)
+	p.back.writing(nil)
+	p.front.say("1", "hello")
+	if !testkit.Poll(time.Minute, func() bool {
+		p.front.net.mu.Lock()
+		defer p.front.net.mu.Unlock()
+		return len(p.front.net.previews) > 0
+	}) {
+		t.Fatal("no preview came")
+	}
+	p.front.say("1", "/stop")
+	p.gets("half of\n\n*(stopped)*")
+	if edit := p.front.net.sent[0].Edit; edit != "p1" {
+		t.Errorf("the answer edits %q, want the preview", edit)
+	}
+	h, err := p.front.store.History(t.Context(), channels.MustKey("net:1"), sessions.HistoryLimit{})
+	if err != nil || len(h.Messages) != 2 || h.Messages[1].Content != "half of\n\n[stopped by the person]" {
+		t.Errorf("History = %+v, %v", h.Messages, err)
+	}
+}
+
+// What else is said while a turn runs elsewhere is said at once.
+func TestRepliesBesideATurnElsewhere(t *testing.T) {
+	p := startPair(t)
+	released := make(chan struct{})
+	begun := p.back.writing(released)
+	p.front.say("1", "hello")
+	until(t, begun, 1)
+	p.front.say("1", "/status")
+	p.eventually("want the status", func(sent []string) bool {
+		return len(sent) > 0 && strings.Contains(sent[0], "An answer is being written, for ")
+	})
+	if err := p.front.gw.Tell(t.Context(), channels.MustKey("net:1"), "a notice"); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually("want the notice", func(sent []string) bool { return len(sent) == 2 && sent[1] == "a notice" })
+	close(released)
+	p.eventually("want the answer", func(sent []string) bool { return len(sent) == 3 && sent[2] == "echo hello" })
+}
+
+// A message joins the turn that runs elsewhere.
+func TestSteerATurnElsewhere(t *testing.T) {
+	p := startPair(t, withQueue(gateway.Steer))
+	var begun atomic.Int32
+	p.back.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+		begun.Add(1)
+		for {
+			joined, err := turn.Steer(ctx)
+			if err != nil || len(joined) > 0 {
+				return fmt.Sprint("joined: ", joined[0].Content), err
+			}
+			if !sleepFor(ctx, 10*time.Millisecond) {
+				return "", ctx.Err()
+			}
+		}
+	}
+	p.front.say("1", "hello")
+	until(t, &begun, 1)
+	p.front.say("1", "and this")
+	p.gets("joined: and this")
+}
+
+func sleepFor(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// A message interrupts the turn that runs elsewhere.
+func TestInterruptATurnElsewhere(t *testing.T) {
+	p := startPair(t, withQueue(gateway.Interrupt), func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.TypingAfter = time.Hour })
+	released := make(chan struct{})
+	begun := p.back.writing(released)
+	p.front.say("1", "hello")
+	until(t, begun, 1)
+	p.front.say("1", "and this")
+	until(t, begun, 2)
+	close(released)
+	p.gets("echo hello | and this")
+}
+
+// A turn elsewhere ends when what it reads is deleted; an edit has it run again.
+func TestTakeBackFromATurnElsewhere(t *testing.T) {
+	p := startPair(t)
+	released := make(chan struct{})
+	begun := p.back.writing(released)
+	m := p.front.say("1", "hello")
+	until(t, begun, 1)
+	p.front.takeBack(m, channels.DeletedBySender)
+	if !testkit.Poll(time.Minute, func() bool { return p.back.seen.get("turn interrupted") == 1 }) {
+		t.Fatal("the turn goes on")
+	}
+	m = p.front.say("1", "helo")
+	until(t, begun, 2)
+	edit := p.front.message("1", "hello again")
+	edit.Edits = m.MessageID
+	p.front.accept(edit)
+	close(released)
+	p.gets("echo hello again")
+}
+
+// A stop takes back the rest of an answer that another node delivers, and its
+// reply overtakes it.
+func TestStopOfADeliveryElsewhere(t *testing.T) {
+	p := startPair(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = paced{w.net} })
+	p.back.agent.run = func(context.Context, agent.Turn) (string, error) { return strings.Repeat("line\n", 40), nil }
+	one, arrived := make(chan struct{}), make(chan struct{}, 1)
+	p.front.net.slow = func(ctx context.Context) error {
+		select {
+		case arrived <- struct{}{}:
+		default:
+		}
+		select {
+		case <-one:
+		case <-ctx.Done():
+		}
+		return nil
+	}
+	p.front.say("1", "hello")
+	one <- struct{}{}
+	one <- struct{}{}
+	<-arrived
+	p.front.say("1", "/stop")
+	close(one)
+	p.eventually("want the stop", func(sent []string) bool { return len(sent) > 0 && sent[len(sent)-1] == "Stopped." })
+	if !testkit.Poll(time.Minute, func() bool { return p.back.seen.get("delivered net dropped") >= 37 }) {
+		t.Errorf("%d pieces were dropped, want all that were left", p.back.seen.get("delivered net dropped"))
+	}
+	if sent := p.front.net.texts("1"); len(sent) > 5 {
+		t.Errorf("sent %q", sent)
+	}
+}
+
+// A person is let in on the node that an operator talks to, and hears of it from
+// the one that knows what they wrote.
+func TestLetInElsewhere(t *testing.T) {
+	p := startPair(t)
+	p.front.say("77", "let me in")
+	var sent []string
+	testkit.Poll(time.Minute, func() bool { sent = p.front.net.texts("77"); return len(sent) == 1 })
+	if len(sent) != 1 {
+		t.Fatalf("sent %q, want a code", sent)
+	}
+	code := strings.Split(sent[0], "`")[1]
+	if _, err := p.back.gw.ApprovePairing(t.Context(), code, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if !testkit.Poll(time.Minute, func() bool {
+		sent = p.front.net.texts("77")
+		return len(sent) == 3 && sent[1] == "You may write now." && sent[2] == "echo let me in"
+	}) {
+		t.Errorf("sent %q", sent)
+	}
+}
+
+// A claim that begins elsewhere while a message is on its way waits for the word
+// of the node that sends it, and does not send it again.
+func TestOutcomeFromElsewhere(t *testing.T) {
+	for name, arrives := range map[string]bool{"arrived": true, "did not": false} {
+		t.Run(name, func(t *testing.T) {
+			p := startPair(t)
+			p.front.takes(true)
+			p.back.takes(false)
+			sending, end := make(chan struct{}), make(chan struct{})
+			var once sync.Once
+			p.front.net.slow = func(context.Context) (err error) {
+				once.Do(func() {
+					close(sending)
+					<-end
+					if !arrives {
+						err = &channels.NotSent{Err: errors.New("away")}
+					}
+				})
+				return err
+			}
+			p.front.say("1", "hello")
+			<-sending
+			p.front.takes(false)
+			p.back.takes(true)
+			// What fences the claim, as /new and a join do.
+			m := p.front.message("1", "/new")
+			if _, err := p.front.store.Accept(t.Context(), sessions.Entry{Inbound: m, Answered: true, Control: sessions.ControlNew, Replies: []sessions.Reply{{Text: "anew"}}}); err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(time.Second, func() { close(end) })
+			p.gets("echo hello", "anew")
+			if n := p.back.seen.get("repeated net") + p.front.seen.get("repeated net"); n != 0 {
+				t.Errorf("%d messages were sent again with a mark", n)
+			}
+		})
+	}
+}
