@@ -15,6 +15,7 @@ import (
 
 	"dragoman/internal/app"
 	"dragoman/internal/backup"
+	"dragoman/internal/config"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
 )
@@ -24,7 +25,7 @@ import (
 // answers what waited.
 func TestBackupWhileMessagesFlow(t *testing.T) {
 	t.Parallel()
-	for _, store := range []string{"sqlite", "file"} {
+	for _, store := range config.FileStores {
 		t.Run(store, func(t *testing.T) {
 			p := newPlace(t, "queue: {rate_per_minute: 0, max_waiting: 100}\nstore: {type: "+store+"}")
 			r := p.run()

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"dragoman/channels"
+	"dragoman/internal/config"
 )
 
 // What is deleted is not on the page any more, and the room goes on.
 func TestDeletedIsGoneFromThePage(t *testing.T) {
 	t.Parallel()
-	for _, store := range []string{"sqlite", "file", "memory"} {
+	for _, store := range append([]string{"memory"}, config.FileStores...) {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t, "store: {type: "+store+"}")

@@ -12,6 +12,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/app"
+	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
 	"dragoman/internal/testkit"
 	"dragoman/sessions"
@@ -79,7 +80,7 @@ func erases(t *testing.T, target string, only bool, messages int) func(c *httpap
 // stored can be read, and people can be erased, with a daemon and without.
 func TestFullDiskStartReadErase(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"sqlite", "file"} {
+	for _, kind := range config.FileStores {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			p := onDisk(t, "24m", "store: {type: "+kind+"}")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dragoman/channels"
+	"dragoman/internal/config"
 	"dragoman/sessions/exchange"
 	"dragoman/sessions/storetest"
 )
@@ -17,7 +18,7 @@ import (
 func TestImportRefusesFilesOfAStore(t *testing.T) {
 	t.Parallel()
 	nothing := func(context.Context, channels.Key) (bool, error) { return false, nil }
-	for _, kind := range []string{"sqlite", "file"} {
+	for _, kind := range config.FileStores {
 		p := newPlace(t, "")
 		s := at(t, p.parse(kind)) // open, so that its log holds something
 		defer s.Close()

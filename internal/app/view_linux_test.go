@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"dragoman/internal/app"
+	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
 	"dragoman/internal/testkit"
 	"dragoman/sessions"
@@ -65,7 +66,7 @@ func (p *place) read() (list []httpapi.Listed, found []httpapi.Hit, dump int, sa
 // What is on a disk that is mounted read-only can be read, with what only the
 // log has, and none of it changes.
 func TestReadOnlyStateCanBeRead(t *testing.T) {
-	for _, kind := range []string{"sqlite", "file"} {
+	for _, kind := range config.FileStores {
 		t.Run(kind, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			crashed, p := newPlace(t, "store: {type: "+kind+"}"), newPlace(t, "store: {type: "+kind+"}")

@@ -61,6 +61,14 @@ const (
 // Has reports whether role is one of c.Roles.
 func (c *Config) Has(role string) bool { return slices.Contains(c.Roles, role) }
 
+// StoreTypes are the values of store.type. FileStores are those among them that
+// keep everything in files in the state directory; tests of what must survive
+// run with each.
+var (
+	FileStores = []string{"sqlite", "file"}
+	StoreTypes = []string{FileStores[0], FileStores[1], "postgres", "memory"}
+)
+
 // Store says where conversations and queues are kept.
 type Store struct {
 	Type     string `yaml:"type" doc:"sqlite keeps everything in one file in state_dir; file keeps each conversation in a JSON document in state_dir/sessions; postgres keeps everything in a PostgreSQL database; memory keeps nothing after the daemon stops."`

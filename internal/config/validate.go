@@ -127,7 +127,7 @@ func (v *validator) paths() {
 }
 
 func (v *validator) store(s Store) {
-	v.oneOf("store.type", s.Type, "sqlite", "file", "postgres", "memory")
+	v.oneOf("store.type", s.Type, StoreTypes...)
 	if s.MaxConns < 4 {
 		v.bad("store.max_conns", "fewer than four do not work", "write 4 or more")
 	}
