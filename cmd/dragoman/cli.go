@@ -18,6 +18,7 @@ type cli struct {
 	Check      checkCmd      `cmd:"" help:"Check the configuration and list every problem."`
 	Models     modelsCmd     `cmd:"" help:"List the models of the server, and say what is wrong with it."`
 	Status     statusCmd     `cmd:"" help:"Show the state of the daemon, its channels and its queues."`
+	Nodes      nodesCmd      `cmd:"" help:"List the daemons that share the database, and what each does."`
 	Logs       logsCmd       `cmd:"" help:"Show the log of the service."`
 	Sessions   sessionsCmd   `cmd:"" help:"Find, show, tag, tune, join, export, import, migrate and erase conversations."`
 	Queue      queueCmd      `cmd:"" help:"List unanswered messages and undelivered answers, retry or drop them."`

@@ -72,6 +72,7 @@ func (e *env) status(s httpapi.Status) {
 	}
 	line("config", s.Config)
 	line("state", s.StateDir)
+	e.nodesLine(s, line)
 	line("store", s.Problem)
 	line("model", s.Model)
 	trouble := func(which string, t httpapi.Trouble) {
@@ -106,6 +107,18 @@ func (e *env) status(s httpapi.Status) {
 	}
 	for _, w := range s.Warnings {
 		line("warning", w)
+	}
+}
+
+// nodesLine names this node and its peers, where several share a store.
+func (e *env) nodesLine(s httpapi.Status, line func(what, value string)) {
+	for _, n := range s.Nodes {
+		text := fmt.Sprintf("%s (%s), holds %s, works on %s", n.Name(), words(n.Roles), leases(n), count(n.Chats, "chat", "chats"))
+		if n.Self {
+			line("node", text)
+		} else {
+			line("peer", fmt.Sprintf("%s; version %s, started %s, seen %s", text, n.Version, e.when(n.Since), e.seen(n)))
+		}
 	}
 }
 

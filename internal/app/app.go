@@ -129,7 +129,7 @@ func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err
 	if opts.Getenv == nil {
 		opts.Getenv = func(string) string { return "" }
 	}
-	d = &Daemon{cfg: cfg, opts: opts, log: opts.Logger, metrics: metrics.New(opts.Version)}
+	d = &Daemon{cfg: cfg, opts: opts, log: opts.Logger, metrics: metrics.New(opts.Version, nodeLabel(cfg))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -183,7 +183,7 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 	}
 	d.onClose("the store", store.Close)
 	d.reading, _ = store.(reader)
-	d.peers, _ = store.(sessions.Peers)
+	d.peers = peersOf(store)
 	if d.files, err = openMedia(d.cfg, d.state, d.log); err != nil {
 		return err
 	}

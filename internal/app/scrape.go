@@ -16,6 +16,9 @@ import (
 // watchAll lets the metrics look at everything that is read at each scrape.
 func (d *Daemon) watchAll() {
 	d.metrics.Collect(d.store.Stats, d.gateway.Channels)
+	if d.peers != nil {
+		d.metrics.WatchNodes(d.peers.Nodes)
+	}
 	d.metrics.WatchTurns(d.gateway.Running)
 	d.metrics.WatchHooks(func() map[string]int { return d.hooks.Waiting() })
 	store, files := storeTypes[d.cfg.Store.Type].name, mediaName

@@ -89,7 +89,7 @@ func (d *Daemon) openAdmin() error {
 	mux := http.NewServeMux()
 	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{
 		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, Audit: auditLog(d.state), Eraser: d.eraser,
-		Approve: d.gateway.ApprovePairing, Ask: d.asker(true),
+		Approve: d.gateway.ApprovePairing, Ask: d.asker(true), Nodes: lister(d.peers),
 	}))
 	mux.HandleFunc("POST "+linkPath, d.serveLink)
 	mux.HandleFunc("POST "+unlinkPath, d.serveUnlink)
@@ -203,7 +203,7 @@ func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDi
 	}
 	filed := filing{wrapStore(store), files, &channelErasers{cfg: cfg}}
 	o := httpapi.AdminOptions{
-		Store: filed, Jobs: beats, Events: told.Emit, Audit: auditLog(place),
+		Store: filed, Jobs: beats, Events: told.Emit, Audit: auditLog(place), Nodes: lister(peersOf(store)),
 		Eraser: newEraser(filed, place, cfg.Store.Type, told.Emit, kept.lend),
 		Info: func() httpapi.Info {
 			return httpapi.Info{

@@ -306,7 +306,7 @@ func TestLostMessagesAreCounted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				set := metrics.New("test")
+				set := metrics.New("test", "")
 				w, _ := compacting(t, window.Presets["picoclaw"], 32768, test.lie,
 					func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Observer = set })
 				w.talk(12)

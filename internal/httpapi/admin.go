@@ -114,6 +114,8 @@ type Status struct {
 	Info
 	// Problem is why the store cannot write, or "".
 	Problem string `json:"problem,omitempty"`
+	// Nodes are those that share the store, if several can.
+	Nodes []Node `json:"nodes,omitempty"`
 	// Depths are nil if the store cannot be read: then nobody knows them.
 	*Depths
 }
@@ -136,6 +138,8 @@ type AdminOptions struct {
 	// Jobs is nil where jobs cannot be listed or run.
 	Jobs Scheduler
 	Info func() Info
+	// Nodes lists the nodes that share the store. Nil: it is of one alone.
+	Nodes func(ctx context.Context) ([]sessions.Node, error)
 	// Approve lets somebody in, and tells them. Nil: Store does it, and nobody
 	// is told.
 	Approve func(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
@@ -180,6 +184,7 @@ func Admin(o AdminOptions) http.Handler {
 	mux := http.NewServeMux()
 	for pattern, verb := range map[string]verb{
 		"GET /v1/status":               a.status,
+		"GET /v1/nodes":                a.nodes,
 		"GET /v1/sessions":             a.sessions,
 		"GET /v1/sessions/log":         a.messages,
 		"POST /v1/sessions/rename":     a.rename,

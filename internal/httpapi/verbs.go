@@ -31,6 +31,9 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 		}
 		return s, nil
 	}
+	if list, err := a.listNodes(ctx); err == nil { // else the store was just about to fail
+		s.Nodes = list.Nodes
+	}
 	s.Depths = &Depths{
 		Waiting: st.Waiting, Postponed: st.Postponed, Unsent: st.Unsent, Unknown: st.Unknown,
 		Dead: st.Dead, Quarantined: st.Quarantined, Oldest: st.Oldest, OldestSend: st.OldestSend,

@@ -29,10 +29,27 @@ func (s *Set) WatchQueues(stats func(context.Context) (sessions.Stats, error)) {
 	}
 }
 
+// WatchNodes shows how many nodes share the store. Call it at most once.
+func (s *Set) WatchNodes(list func(context.Context) ([]sessions.Node, error)) {
+	if s == nil {
+		return
+	}
+	s.registry.MustRegister(collector{[]*prometheus.Desc{nodesDesc}, func(ch chan<- prometheus.Metric) {
+		ctx, cancel := context.WithTimeout(context.Background(), statsWithin)
+		defer cancel()
+		nodes, err := list(ctx)
+		if err != nil {
+			s.collectErrors.Inc()
+			return
+		}
+		gauge(ch, nodesDesc, float64(len(nodes)))
+	}})
+}
+
 // WatchChannels shows the state of each channel. Call it at most once.
 func (s *Set) WatchChannels(states func() map[string]channels.Status) {
 	if s != nil {
-		s.registry.MustRegister(collector{[]*prometheus.Desc{channelUpDesc, channelIsDesc, channelForDesc}, (&channelStates{states}).collect})
+		s.own.MustRegister(collector{[]*prometheus.Desc{channelUpDesc, channelIsDesc, channelForDesc}, (&channelStates{states}).collect})
 	}
 }
 
@@ -42,7 +59,7 @@ func (s *Set) WatchTurns(running func() (turns int, oldest time.Duration)) {
 	if s == nil {
 		return
 	}
-	s.registry.MustRegister(
+	s.own.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: namespace, Name: "turns_running", Help: "Turns that run now.",
 		}, func() float64 { n, _ := running(); return float64(n) }),
@@ -58,7 +75,7 @@ func (s *Set) WatchReserve(bytes func() float64) {
 	if s == nil {
 		return
 	}
-	s.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	s.own.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "reserve_bytes", Help: "Bytes that are kept for a start or an erasure on a full disk; 0: they are in use or gone.",
 	}, bytes))
 }
@@ -67,7 +84,7 @@ func (s *Set) WatchReserve(bytes func() float64) {
 // disk. What sizes does not know is negative, and left out. Call it at most once.
 func (s *Set) WatchSizes(sizes func() (store, media int64)) {
 	if s != nil {
-		s.registry.MustRegister(collector{[]*prometheus.Desc{storeBytesDesc, mediaBytesDesc}, func(ch chan<- prometheus.Metric) {
+		s.own.MustRegister(collector{[]*prometheus.Desc{storeBytesDesc, mediaBytesDesc}, func(ch chan<- prometheus.Metric) {
 			store, media := sizes()
 			if store >= 0 {
 				gauge(ch, storeBytesDesc, float64(store))
@@ -83,7 +100,7 @@ func (s *Set) WatchSizes(sizes func() (store, media int64)) {
 // Call it at most once.
 func (s *Set) WatchHooks(waiting func() map[string]int) {
 	if s != nil {
-		s.registry.MustRegister(collector{[]*prometheus.Desc{hookWaitingDesc}, func(ch chan<- prometheus.Metric) {
+		s.own.MustRegister(collector{[]*prometheus.Desc{hookWaitingDesc}, func(ch chan<- prometheus.Metric) {
 			for name, n := range waiting() {
 				gauge(ch, hookWaitingDesc, float64(n), clean(name))
 			}
@@ -118,6 +135,7 @@ var (
 	asideDesc       = desc("aside", "Things set aside because a channel could not understand them.")
 	inboxAgeDesc    = desc("inbox_oldest_seconds", "Age of the oldest message without an answer.")
 	outboxAgeDesc   = desc("outbox_oldest_seconds", "Age of the oldest answer that is not delivered.")
+	nodesDesc       = desc("nodes", "Nodes that share the store and live.")
 	channelUpDesc   = desc("channel_up", "1 while a channel is connected.", "channel")
 	channelIsDesc   = desc("channel_state", "1 for the state that a channel is in, or the reason why it is not connected if it has a word for that.", "channel", "state")
 	storeBytesDesc  = desc("store_bytes", "What the conversations take on disk, copies of the store beside it included.")

@@ -7,6 +7,9 @@
 // no more than 100 are kept apart and the rest is counted as "other". No label
 // holds a chat, a person or a text.
 //
+// Where several nodes share a store, what a node says of itself has the label
+// "node"; what it reads from the store is the same on each, and has none.
+//
 // The package starts no goroutines. Queue depths and channel states are read
 // when somebody asks, within a deadline; if that fails they are left out of
 // that answer and dragoman_collect_errors_total grows.
@@ -26,6 +29,7 @@ import (
 // Set is one process's metrics. It satisfies the gateway's Observer.
 type Set struct {
 	registry *prometheus.Registry
+	own      prometheus.Registerer // adds the label of this node
 
 	accepted   counter
 	setAside   counter
@@ -56,9 +60,14 @@ var (
 	toolBuckets = []float64{.001, .005, .025, .1, .5, 1, 5, 15, 60}
 )
 
-// New makes an empty set. version is shown by dragoman_build_info.
-func New(version string) *Set {
+// New makes an empty set. version is shown by dragoman_build_info. node is this
+// process among those that share a store; "": it has no peers.
+func New(version, node string) *Set {
 	s := &Set{registry: prometheus.NewRegistry()}
+	s.own = s.registry
+	if node != "" {
+		s.own = prometheus.WrapRegistererWith(prometheus.Labels{"node": strings.ToValidUTF8(node, "?")}, s.registry)
+	}
 	s.accepted = s.counter("messages_accepted_total", "Messages handed in by channels, by what became of them.", "channel", "outcome")
 	s.setAside = s.counter("messages_set_aside_total", "Things that a channel could not understand.", "channel")
 	s.turns = s.counter("turns_total", "Runs of the agent, by outcome.", "outcome")
@@ -89,7 +98,7 @@ func New(version string) *Set {
 		Namespace: namespace, Name: "build_info", Help: "1, with the version as a label.",
 	}, []string{"version"})
 	build.WithLabelValues(clean(version)).Set(1)
-	s.registry.MustRegister(s.collectErrors, build,
+	s.own.MustRegister(s.collectErrors, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return s
 }
@@ -233,13 +242,13 @@ func (s *Set) ToolCall(tool, outcome string, took time.Duration) {
 
 func (s *Set) histogram(name, help string, buckets []float64) prometheus.Histogram {
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets})
-	s.registry.MustRegister(h)
+	s.own.MustRegister(h)
 	return h
 }
 
 func (s *Set) counter(name, help string, labels ...string) counter {
 	vec := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
-	s.registry.MustRegister(vec)
+	s.own.MustRegister(vec)
 	return counter{vec: vec, seen: &values{m: make([]map[string]bool, len(labels))}}
 }
 
@@ -264,7 +273,7 @@ type timer struct {
 
 func (s *Set) timer(name, help string, buckets []float64, labels ...string) timer {
 	vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels)
-	s.registry.MustRegister(vec)
+	s.own.MustRegister(vec)
 	return timer{vec: vec, seen: &values{m: make([]map[string]bool, len(labels))}}
 }
 

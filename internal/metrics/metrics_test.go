@@ -33,7 +33,7 @@ func scrape(t *testing.T, s *metrics.Set) string {
 }
 
 func TestEverythingIsCounted(t *testing.T) {
-	s := metrics.New("v1")
+	s := metrics.New("v1", "")
 	s.Accepted("telegram", "queued")
 	s.Accepted("telegram", "queued")
 	s.Quarantined("irc")
@@ -112,6 +112,34 @@ func TestEverythingIsCounted(t *testing.T) {
 	documented(t, got)
 }
 
+// What a node says of itself has its name, what the store says has not.
+func TestNodes(t *testing.T) {
+	s := metrics.New("v1", "here:/var/lib/dragoman")
+	s.TurnEnded("done", time.Second)
+	s.WatchChannels(func() map[string]channels.Status { return map[string]channels.Status{"web": {State: channels.StateConnected}} })
+	s.WatchQueues(func(context.Context) (sessions.Stats, error) { return sessions.Stats{Waiting: 3}, nil })
+	fail := errors.New("away")
+	s.WatchNodes(func(context.Context) ([]sessions.Node, error) { return make([]sessions.Node, 2), fail })
+	if got := scrape(t, s); strings.Contains(got, "dragoman_nodes") {
+		t.Error("nodes are counted that could not be listed")
+	}
+	fail = nil
+	got := scrape(t, s)
+	for _, want := range []string{
+		`dragoman_turns_total{node="here:/var/lib/dragoman",outcome="done"} 1`,
+		`dragoman_channel_up{channel="web",node="here:/var/lib/dragoman"} 1`,
+		`dragoman_collect_errors_total{node="here:/var/lib/dragoman"} 1`,
+		`go_goroutines{node="here:/var/lib/dragoman"}`,
+		"dragoman_inbox_waiting 3",
+		"dragoman_nodes 2",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	documented(t, got)
+}
+
 // documented compares what is scraped with the table of docs/server.md.
 func documented(t *testing.T, page string) {
 	t.Helper()
@@ -160,7 +188,7 @@ func TestNilCountsNothing(t *testing.T) {
 }
 
 func TestLabelsCannotHarm(t *testing.T) {
-	s := metrics.New("\xff")
+	s := metrics.New("\xff", "")
 	s.ToolCall("\xff\xfe\n\"", "\xff", 1)
 	s.ToolCall(strings.Repeat("é", 100), "ok", 1)
 	for i := range 1000 {
@@ -176,7 +204,7 @@ func TestLabelsCannotHarm(t *testing.T) {
 }
 
 func TestUnreadableQueuesAreLeftOut(t *testing.T) {
-	s := metrics.New("v")
+	s := metrics.New("v", "")
 	s.WatchQueues(func(ctx context.Context) (sessions.Stats, error) {
 		if _, bounded := ctx.Deadline(); !bounded {
 			t.Error("reading the queues has no deadline")

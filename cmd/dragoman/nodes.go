@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"dragoman/internal/httpapi"
+)
+
+type nodesCmd struct {
+	jsonFlag
+}
+
+// Help is what --help says beside the flags.
+func (*nodesCmd) Help() string {
+	return "Nodes are daemons that share a PostgreSQL database. HOLDS is what only one of them has at a time, such as the connection of a channel; CHATS is how many conversations it works on now."
+}
+
+func (k *nodesCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		list, err := a.Nodes(ctx)
+		switch {
+		case err != nil:
+			return err
+		case k.JSON:
+			return e.json(list)
+		case !list.Shared:
+			e.say("There is one node, because the store is of type %s. Several nodes share a store of type postgres; docs/scale.md says how.", list.Store)
+		case len(list.Nodes) == 0:
+			e.say("No node runs on the database.")
+		default:
+			e.nodes(list.Nodes)
+		}
+		return nil
+	})
+}
+
+func (e *env) nodes(list []httpapi.Node) {
+	t := &table{head: []string{"NODE", "VERSION", "ROLES", "STARTED", "SEEN", "CHATS", "HOLDS"}, right: []int{5}, less: []int{2, 1, 3}}
+	for _, n := range list {
+		name := n.Name()
+		if n.Self {
+			name += " (this one)"
+		}
+		t.add(name, n.Version, words(n.Roles), e.when(n.Since), e.seen(n), fmt.Sprint(n.Chats), leases(n))
+	}
+	t.print(e)
+}
+
+// seen is when a node last said that it lives.
+func (e *env) seen(n httpapi.Node) string {
+	return e.when(e.now().Add(-time.Duration(n.LagS * float64(time.Second))))
+}
+
+// leases names what a node holds: channels by their names.
+func leases(n httpapi.Node) string {
+	var names []string
+	for _, lease := range n.Holds {
+		names = append(names, strings.TrimPrefix(lease, "channel:"))
+	}
+	return words(names)
+}
+
+// words is a list in one cell.
+func words(list []string) string {
+	if len(list) == 0 {
+		return "-"
+	}
+	return strings.Join(list, ", ")
+}
