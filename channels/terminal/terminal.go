@@ -15,6 +15,7 @@
 package terminal
 
 import (
+	"context"
 	"log/slog"
 
 	"dragoman/channels/live"
@@ -34,7 +35,9 @@ type Options struct {
 	Name    string
 	Feed    live.Feed
 	MaxText int // bytes of one message; 0: see package live
-	Logger  *slog.Logger
+	// Others tells the terminals of other nodes; see [live.Options].
+	Others func(ctx context.Context, words []byte) error
+	Logger *slog.Logger
 }
 
 // Channel is the daemon's end.
@@ -46,7 +49,7 @@ func New(o Options) (*Channel, error) {
 		o.Name = "cli"
 	}
 	hub, err := live.New(live.Options{
-		Name: o.Name, Room: Room, Feed: o.Feed, MaxText: o.MaxText, Logger: o.Logger,
+		Name: o.Name, Room: Room, Feed: o.Feed, MaxText: o.MaxText, Others: o.Others, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err

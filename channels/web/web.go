@@ -7,6 +7,7 @@
 package web
 
 import (
+	"context"
 	"log/slog"
 
 	"dragoman/channels/live"
@@ -25,7 +26,9 @@ type Options struct {
 	MaxFile int64      // bytes of one file
 	// Thoughts shows on the page what the model thinks while it works.
 	Thoughts bool
-	Logger   *slog.Logger
+	// Others tells the pages of other nodes; see [live.Options].
+	Others func(ctx context.Context, words []byte) error
+	Logger *slog.Logger
 }
 
 // Channel is the web channel. Mount its Handler behind the page's login.
@@ -37,7 +40,7 @@ func New(o Options) (*Channel, error) {
 		o.Name = "web"
 	}
 	hub, err := live.New(live.Options{
-		Name: o.Name, Room: Room, Feed: o.Feed, MaxText: o.MaxText, Files: o.Files, MaxFile: o.MaxFile, Thoughts: o.Thoughts, Logger: o.Logger,
+		Name: o.Name, Room: Room, Feed: o.Feed, MaxText: o.MaxText, Files: o.Files, MaxFile: o.MaxFile, Thoughts: o.Thoughts, Others: o.Others, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func (d *Daemon) alert(ctx context.Context) {
 
 // troubles is what does not work now.
 func (d *Daemon) troubles(ctx context.Context) (all []alerts.Trouble) {
-	for name, st := range d.gateway.Channels() {
+	for name, st := range d.gateway.ChannelsHere() { // the others are watched where they run
 		if st.State != channels.StateConnected && !st.Unused {
 			all = append(all, alerts.Trouble{ID: channelTrouble + name, Name: "Channel " + name + " has not worked", Well: "Channel " + name + " works again", Why: st.Detail})
 		}

@@ -105,6 +105,8 @@ type Daemon struct {
 	public   *server // nil with NoHTTP
 	admin    *server
 	closers  []closer
+
+	reloadAsked chan struct{} // capacity 1: another node was asked to read its configuration
 }
 
 type closer struct {
@@ -129,7 +131,7 @@ func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err
 	if opts.Getenv == nil {
 		opts.Getenv = func(string) string { return "" }
 	}
-	d = &Daemon{cfg: cfg, opts: opts, log: opts.Logger, metrics: metrics.New(opts.Version, nodeLabel(cfg))}
+	d = &Daemon{cfg: cfg, opts: opts, log: opts.Logger, metrics: metrics.New(opts.Version, nodeLabel(cfg)), reloadAsked: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -219,7 +221,7 @@ func (d *Daemon) private() []string {
 }
 
 func (d *Daemon) openGateway(context.Context) (err error) {
-	if d.channels, err = buildChannels(d.cfg, d.store, d.files, d.peers != nil, d.log, d.opts.Only...); err != nil {
+	if d.channels, err = buildChannels(d.cfg, d.store, d.files, d.peers, d.log, d.opts.Only...); err != nil {
 		return err
 	}
 	d.links = &links{channels: d.channels.linked, cfg: d.cfg}
@@ -257,7 +259,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		Audit:    auditLog(d.state).Record,
 		Operator: d.beats.isOperator,
 		Known:    d.known(),
-		Media:    d.files, Peers: d.peers,
+		Media:    d.files, Peers: d.peers, Methods: d.methods(),
 		NoChannels: !d.cfg.Has(config.RoleChannels), NoTurns: !d.cfg.Has(config.RoleTurns),
 		Partial: d.partial(), Observer: d.metrics, Logger: d.log,
 	})

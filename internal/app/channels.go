@@ -30,14 +30,13 @@ type adapters struct {
 	terminal *terminal.Channel // nil if disabled
 	linked   map[string]linkable
 	files    live.Files // that people send on the page
-	shared   bool
+	peers    sessions.Peers
 }
 
 // buildChannels makes every enabled channel; only keeps those of the given
 // types if any are given. Nothing connects yet.
-// shared: several nodes may use their connections, one at a time.
-func buildChannels(cfg *config.Config, feeds sessions.Feeds, files live.Files, shared bool, log *slog.Logger, only ...string) (*adapters, error) {
-	a := &adapters{linked: map[string]linkable{}, files: files, shared: shared}
+func buildChannels(cfg *config.Config, feeds sessions.Feeds, files live.Files, peers sessions.Peers, log *slog.Logger, only ...string) (*adapters, error) {
+	a := &adapters{linked: map[string]linkable{}, files: files, peers: peers}
 	var errs []error
 	for _, name := range cfg.Active() {
 		c := cfg.Channels[name]
@@ -62,25 +61,25 @@ func buildChannels(cfg *config.Config, feeds sessions.Feeds, files live.Files, s
 func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feeds sessions.Feeds, log *slog.Logger) (channels.Channel, error) {
 	switch c.Type {
 	case config.TypeTelegram:
-		return buildTelegram(name, c.Telegram, a.shared, log)
+		return buildTelegram(name, c.Telegram, (a.peers != nil), log)
 	case config.TypeWhatsApp:
-		ch, err := buildWhatsApp(name, c.WhatsApp, deviceFile(cfg, name), a.shared, log)
+		ch, err := buildWhatsApp(name, c.WhatsApp, deviceFile(cfg, name), (a.peers != nil), log)
 		if err != nil {
 			return nil, err
 		}
 		a.linked[name] = ch
 		return ch, nil
 	case config.TypeIRC:
-		return buildIRC(name, c, a.shared, log)
+		return buildIRC(name, c, (a.peers != nil), log)
 	case config.TypeWeb:
 		w, err := web.New(web.Options{
 			Name: name, Feed: feedOf(feeds), MaxText: int(cfg.Queue.MaxMessageBytes),
-			Files: a.files, MaxFile: int64(cfg.Media.MaxBytes), Thoughts: cfg.Model.ShowReasoning == "folded", Logger: log,
+			Files: a.files, MaxFile: int64(cfg.Media.MaxBytes), Thoughts: cfg.Model.ShowReasoning == "folded", Others: a.others(name), Logger: log,
 		})
 		a.web = w
 		return w, err
 	case config.TypeCLI:
-		t, err := terminal.New(terminal.Options{Name: name, Feed: feedOf(feeds), MaxText: int(cfg.Queue.MaxMessageBytes), Logger: log})
+		t, err := terminal.New(terminal.Options{Name: name, Feed: feedOf(feeds), MaxText: int(cfg.Queue.MaxMessageBytes), Others: a.others(name), Logger: log})
 		a.terminal = t
 		return t, err
 	}

@@ -66,10 +66,29 @@ func (d *Daemon) reloads(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-d.opts.Hangup:
-			notify("RELOADING=1")
-			d.reload()
-			notify("READY=1")
+			d.reloadNow()
+			d.reloadOthers(ctx)
+		case <-d.reloadAsked:
+			d.reloadNow()
 		}
+	}
+}
+
+func (d *Daemon) reloadNow() {
+	notify("RELOADING=1")
+	d.reload()
+	notify("READY=1")
+}
+
+// reloadOthers has the other nodes read their configurations again, too.
+func (d *Daemon) reloadOthers(ctx context.Context) {
+	if d.peers == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellWithin)
+	defer cancel()
+	if err := everybody(ctx, d.peers, reloadMethod, nil); err != nil {
+		d.log.Warn("other nodes could not be asked to reload", "err", err)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // watchAll lets the metrics look at everything that is read at each scrape.
 func (d *Daemon) watchAll() {
-	d.metrics.Collect(d.store.Stats, d.gateway.Channels)
+	d.metrics.Collect(d.store.Stats, d.gateway.ChannelsHere)
 	if d.peers != nil {
 		d.metrics.WatchNodes(d.peers.Nodes)
 	}

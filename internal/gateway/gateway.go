@@ -190,11 +190,11 @@ func (g *Gateway) drain() {
 	}
 }
 
-// Ready reports whether every channel is connected; the error names those
-// that are not.
+// Ready reports whether every channel that this node runs is connected; the error
+// names those that are not.
 func (g *Gateway) Ready() error {
 	var errs []error
-	for name, st := range g.Channels() {
+	for name, st := range g.ChannelsHere() {
 		if st.State != channels.StateConnected && !st.Unused {
 			errs = append(errs, fmt.Errorf("channel %s is %s: %s", name, st.State, st.Detail))
 		}
@@ -207,6 +207,17 @@ func (g *Gateway) Channels() map[string]channels.Status {
 	all := make(map[string]channels.Status, len(g.bindings))
 	for name, b := range g.bindings {
 		all[name] = b.current()
+	}
+	return all
+}
+
+// ChannelsHere is Channels without those that other nodes hold.
+func (g *Gateway) ChannelsHere() map[string]channels.Status {
+	all := g.Channels()
+	for name, b := range g.bindings {
+		if b.elsewhere() {
+			delete(all, name)
+		}
 	}
 	return all
 }

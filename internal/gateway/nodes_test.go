@@ -113,6 +113,9 @@ func TestReplyLeavesThroughItsHolder(t *testing.T) {
 		if st := b.gw.Channels()["net"]; st.State != channels.StateConnecting {
 			t.Errorf("before anybody says so the channel is %+v", st)
 		}
+		if err, here := b.gw.Ready(), b.gw.ChannelsHere(); err != nil || len(here) > 0 {
+			t.Errorf("a node that holds no channel: Ready = %v, ChannelsHere = %v", err, here)
+		}
 		time.Sleep(3 * time.Second)
 		if st := b.gw.Channels()["net"]; st.State != channels.StateConnected || b.gw.Ready() != nil {
 			t.Errorf("the channel that the other node holds is %+v", st)

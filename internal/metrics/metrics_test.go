@@ -116,7 +116,9 @@ func TestEverythingIsCounted(t *testing.T) {
 func TestNodes(t *testing.T) {
 	s := metrics.New("v1", "here:/var/lib/dragoman")
 	s.TurnEnded("done", time.Second)
-	s.WatchChannels(func() map[string]channels.Status { return map[string]channels.Status{"web": {State: channels.StateConnected}} })
+	s.WatchChannels(func() map[string]channels.Status {
+		return map[string]channels.Status{"web": {State: channels.StateConnected}}
+	})
 	s.WatchQueues(func(context.Context) (sessions.Stats, error) { return sessions.Stats{Waiting: 3}, nil })
 	fail := errors.New("away")
 	s.WatchNodes(func(context.Context) ([]sessions.Node, error) { return make([]sessions.Node, 2), fail })
