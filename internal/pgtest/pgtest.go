@@ -10,31 +10,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"dragoman/internal/testkit"
 )
-
-// patience is how long a server may take to start on a busy machine.
-const patience = time.Minute
 
 // server is a running one.
 type server struct {
-	port int
-	dir  string
-	cmd  *exec.Cmd
-	hold io.Closer // closed, it ends
-	made int
-	free map[string][]string // databases by their template
+	process
+	port     int
+	settings []string
+	made     int
+	free     map[string][]string // databases by their template
 }
 
 var (
@@ -135,102 +123,13 @@ func Stop() {
 	}
 }
 
-func (s *server) stop() {
-	s.hold.Close()
-	_ = s.cmd.Wait() // it was killed
-	os.RemoveAll(s.dir)
-}
-
 // start begins the server, if that has not happened.
 func start(t testing.TB) *server {
 	t.Helper()
 	mu.Lock()
 	defer mu.Unlock()
-	if running != nil {
-		return running
+	if running == nil {
+		running = begin(t, Options{})
 	}
-	initdb, postgres := need(t, "initdb"), need(t, "postgres")
-	dir, err := os.MkdirTemp("", "pgtest")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{dir: dir, port: freePort(t), free: map[string][]string{}}
-	if err := s.run(t, initdb, postgres); err != nil {
-		os.RemoveAll(dir)
-		t.Fatal(err)
-	}
-	running = s
-	return s
-}
-
-// need finds a program of PostgreSQL's: Debian puts them where no PATH leads.
-func need(t testing.TB, name string) string {
-	t.Helper()
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
-	if len(found) > 0 {
-		return found[len(found)-1]
-	}
-	return testkit.Need(t, name)
-}
-
-// run makes a cluster and starts its server as nobody, since both refuse to be
-// root. The server ends when its standard input does, which is when this process
-// closes it or dies.
-func (s *server) run(t testing.TB, initdb, postgres string) error {
-	data := filepath.Join(s.dir, "data")
-	if os.Getuid() == 0 {
-		if err := os.Chown(s.dir, nobody, nobody); err != nil {
-			return err
-		}
-	}
-	out, err := s.command(t, initdb, "-D", data, "-U", "dragoman", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("pgtest: initdb: %w: %s", err, out)
-	}
-	const script = `"$0" "$@" & server=$!; cat >/dev/null; kill -QUIT $server; wait $server`
-	s.cmd = s.command(t, "/bin/sh", "-c", script, postgres, "-D", data, "-p", fmt.Sprint(s.port), "-c", "listen_addresses=127.0.0.1",
-		"-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=200", "-c", "shared_buffers=64MB",
-		"-c", "autovacuum_naptime=5s", "-c", "log_min_messages=fatal", "-c", "jit=off", "-c", "max_wal_size=2GB")
-	said, err := os.Create(filepath.Join(s.dir, "log"))
-	if err != nil {
-		return err
-	}
-	defer said.Close()
-	s.cmd.Stderr = said
-	if s.hold, err = s.cmd.StdinPipe(); err != nil {
-		return err
-	}
-	if err := s.cmd.Start(); err != nil {
-		return err
-	}
-	if !testkit.Poll(patience, func() bool { return s.do("postgres", "SELECT 1") == nil }) {
-		text, _ := os.ReadFile(said.Name())
-		s.stop()
-		return fmt.Errorf("pgtest: the server does not start: %s", text)
-	}
-	return nil
-}
-
-// nobody is Debian's user of that name, and its group.
-const nobody = 65534
-
-func (s *server) command(t testing.TB, program string, args ...string) *exec.Cmd {
-	t.Helper()
-	if os.Getuid() == 0 {
-		args = append([]string{"--reuid=nobody", "--regid=nogroup", "--clear-groups", program}, args...)
-		program = testkit.Need(t, "setpriv")
-	}
-	cmd := exec.Command(program, args...)
-	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), "TZ=UTC")
-	return cmd
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return running
 }

@@ -142,7 +142,10 @@ func open(ctx context.Context, url string, o Options) (_ *backend, err error) {
 	}
 	params := config.ConnConfig.RuntimeParams
 	schema := cmp.Or(params["search_path"], defaultSchema)
-	params["search_path"] = schema
+	delete(params, "search_path") // PgBouncer takes no connection that begins with it
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.PgConn().Exec(ctx, "SET search_path = "+pgx.Identifier{schema}.Sanitize()).Close()
+	}
 	params["application_name"] = cmp.Or(params["application_name"], "dragoman")
 	b := &backend{
 		now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: cmp.Or(o.TTL, 8*time.Second), id: rand.Text(), claims: map[channels.Key]*claim{},
@@ -178,29 +181,34 @@ func open(ctx context.Context, url string, o Options) (_ *backend, err error) {
 	return b, err
 }
 
-// look refuses servers that this package cannot work with. Two connections at
-// once have two server processes, unless a pooler shares one between them.
+// look refuses servers that this package cannot work with. A connection stays with
+// one server process, and two have two, unless a pooler shares them. That one
+// would fail at a prepared statement before it could be found out.
 func (b *backend) look(ctx context.Context) error {
-	var pids [2]int
-	for i := range pids {
+	var pids []int
+	for range 2 {
 		conn, err := b.pool.Acquire(ctx)
 		if err != nil {
 			return err
 		}
 		defer conn.Release()
-		var version int
-		var encoding string
-		err = conn.QueryRow(ctx, `SELECT pg_backend_pid(), current_setting('server_version_num')::int, current_setting('server_encoding')`).Scan(&pids[i], &version, &encoding)
-		switch {
-		case err != nil:
-			return err
-		case version < 140000:
-			return fmt.Errorf("the server is PostgreSQL %d; it takes 14 or newer", version/10000)
-		case encoding != "UTF8":
-			return fmt.Errorf("the database is encoded in %s; it takes one in UTF8", encoding)
+		for range 2 {
+			var pid, version int
+			var encoding string
+			err = conn.QueryRow(ctx, `SELECT pg_backend_pid(), current_setting('server_version_num')::int, current_setting('server_encoding')`,
+				pgx.QueryExecModeSimpleProtocol).Scan(&pid, &version, &encoding)
+			switch {
+			case err != nil:
+				return err
+			case version < 140000:
+				return fmt.Errorf("the server is PostgreSQL %d; it takes 14 or newer", version/10000)
+			case encoding != "UTF8":
+				return fmt.Errorf("the database is encoded in %s; it takes one in UTF8", encoding)
+			}
+			pids = append(pids, pid)
 		}
 	}
-	if pids[0] == pids[1] {
+	if pids[0] != pids[1] || pids[0] == pids[2] {
 		return errors.New("there is a pooler in front of PostgreSQL that hands out another connection for each transaction; connect to PostgreSQL itself, or set pool_mode = session for this database in PgBouncer")
 	}
 	return nil
