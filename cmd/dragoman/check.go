@@ -25,7 +25,7 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	var warnings []config.Problem
 	var unusable error
 	if cfg != nil {
-		warnings, unusable = cfg.Warnings(), e.daemon.checkStore(cfg)
+		warnings, unusable = cfg.Warnings(), e.daemon.checkStore(e.ctx, cfg)
 	}
 	if k.Online && k.JSON {
 		return &usageError{"--online has its JSON in: " + e.command("models --json")}

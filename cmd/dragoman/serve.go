@@ -43,7 +43,7 @@ type daemon interface {
 	lookAtModel(ctx context.Context, cfg *config.Config, list bool) (app.ModelServer, error)
 	// checkStore tells why the store cannot be used, as far as that shows without
 	// opening it.
-	checkStore(cfg *config.Config) error
+	checkStore(ctx context.Context, cfg *config.Config) error
 	// damaged lists files of the store that could not be read and were set aside.
 	damaged(cfg *config.Config) ([]string, error)
 	// admin gives a client for the operator's verbs, of the running daemon or

@@ -83,7 +83,7 @@ func (f *fakeDaemon) lookAtModel(context.Context, *config.Config, bool) (app.Mod
 	return f.model, nil
 }
 
-func (f *fakeDaemon) checkStore(*config.Config) error { return nil }
+func (f *fakeDaemon) checkStore(context.Context, *config.Config) error { return nil }
 
 func (f *fakeDaemon) damaged(*config.Config) ([]string, error) { return f.aside, nil }
 

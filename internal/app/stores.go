@@ -144,13 +144,17 @@ func hostOf(state string) string {
 }
 
 // CheckStore tells why the configured store cannot be used: something else is
-// in its place, a newer version wrote it, or nothing can be written. It opens nothing, so a daemon may
-// run. A store that is not there yet is no error.
-func CheckStore(cfg *config.Config) error {
+// in its place, a newer version wrote it, nothing can be written, or the database
+// refuses. It changes nothing, so a daemon may run. A store that is not there yet
+// is no error.
+func CheckStore(ctx context.Context, cfg *config.Config) error {
 	if err := checkWritable(cfg.StateDir); err != nil {
 		return fmt.Errorf("%w; a daemon cannot start there, and commands can only read", err)
 	}
 	t := storeTypes[cfg.Store.Type]
+	if cfg.Store.Type == postgresType {
+		return checkPostgres(ctx, StoreLocation{}.in(cfg, ""))
+	}
 	if t.look == nil {
 		return nil
 	}

@@ -94,7 +94,7 @@ func TestReadOnlyStateCanBeRead(t *testing.T) {
 				t.Errorf("status = %q of %s, want why, of the real folder", st.Problem, st.StateDir)
 			}
 			p.refusesChanges(gotList[0])
-			if err := app.CheckStore(p.config()); err == nil || !strings.Contains(err.Error(), "the file system is read-only") {
+			if err := app.CheckStore(t.Context(), p.config()); err == nil || !strings.Contains(err.Error(), "the file system is read-only") {
 				t.Errorf("CheckStore = %v, want that it is read-only", err)
 			}
 			other := "sqlite:" + filepath.Join(t.TempDir(), "rescued.db")

@@ -27,7 +27,7 @@ var migrations = []string{tables, aboutNodes}
 // each other: a transaction that does nothing else holds a lock meanwhile, since
 // River takes one for each of its steps.
 func (b *backend) migrate(ctx context.Context) error {
-	rivers, err := rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Logger: b.quiet()})
+	rivers, err := b.rivers()
 	if err != nil {
 		return err
 	}
@@ -44,6 +44,11 @@ func (b *backend) migrate(ctx context.Context) error {
 		_, err := rivers.Migrate(ctx, rivermigrate.DirectionUp, nil)
 		return err
 	})
+}
+
+// rivers makes River's tables.
+func (b *backend) rivers() (*rivermigrate.Migrator[pgx.Tx], error) {
+	return rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Logger: b.quiet()})
 }
 
 // makeTables makes ours.

@@ -41,6 +41,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"strings"
 	"sync"
@@ -128,18 +129,42 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 // defaultSchema is where the tables are, unless the url has a search_path.
 const defaultSchema = "dragoman"
 
-func open(ctx context.Context, url string, o Options) (_ *backend, err error) {
+func open(ctx context.Context, url string, o Options) (*backend, error) {
+	b, err := connect(ctx, url, o)
+	if err != nil {
+		return nil, err
+	}
+	if err = b.migrate(ctx); err == nil {
+		b.prefix, err = value[string](ctx, b.pool, `SELECT prefix FROM meta`)
+	}
+	if err == nil {
+		b.river, err = b.newRiver(o.cooldown)
+	}
+	if err != nil {
+		b.pool.Close()
+		return nil, b.explain(err)
+	}
+	return b, nil
+}
+
+// connect makes the pool of connections to a server that the store can work with.
+func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		return nil, errors.New("the url has to begin with postgres://")
 	}
 	config, err := pgxpool.ParseConfig(url)
+	if file, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, fmt.Errorf("the url names a file that cannot be read: %w", file)
+	}
 	if err != nil { // its text may have the password in it
 		return nil, errors.New("the url cannot be read; it is postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full, with %XX for every special character of the password")
 	}
-	config.MaxConns = int32(cmp.Or(o.MaxConns, 16))
-	if config.MaxConns < 4 { // one wakes, one renews the node
-		return nil, fmt.Errorf("%d connections are too few, it takes four", config.MaxConns)
+	most := cmp.Or(o.MaxConns, 16)
+	if most < 4 { // one renews the node
+		return nil, fmt.Errorf("%d connections are too few, it takes four", most)
 	}
+	config.MaxConns = int32(most - 2) // one listens to other nodes, and River takes one out of the pool, which makes another
+	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, 10*time.Second)
 	params := config.ConnConfig.RuntimeParams
 	schema := cmp.Or(params["search_path"], defaultSchema)
 	delete(params, "search_path") // PgBouncer takes no connection that begins with it
@@ -162,56 +187,12 @@ func open(ctx context.Context, url string, o Options) (_ *backend, err error) {
 	if b.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, errors.New("the url cannot be used")
 	}
-	defer func() {
-		if err != nil {
-			b.pool.Close()
-		}
-	}()
 	b.reader = reader{b.pool, b, nil}
 	if err = b.look(ctx); err != nil {
-		return nil, err
+		b.pool.Close()
+		return nil, b.explain(err)
 	}
-	if err = b.migrate(ctx); err != nil {
-		return nil, err
-	}
-	if b.prefix, err = value[string](ctx, b.pool, `SELECT prefix FROM meta`); err != nil {
-		return nil, err
-	}
-	b.river, err = b.newRiver(o.cooldown)
-	return b, err
-}
-
-// look refuses servers that this package cannot work with. A connection stays with
-// one server process, and two have two, unless a pooler shares them. That one
-// would fail at a prepared statement before it could be found out.
-func (b *backend) look(ctx context.Context) error {
-	var pids []int
-	for range 2 {
-		conn, err := b.pool.Acquire(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Release()
-		for range 2 {
-			var pid, version int
-			var encoding string
-			err = conn.QueryRow(ctx, `SELECT pg_backend_pid(), current_setting('server_version_num')::int, current_setting('server_encoding')`,
-				pgx.QueryExecModeSimpleProtocol).Scan(&pid, &version, &encoding)
-			switch {
-			case err != nil:
-				return err
-			case version < 140000:
-				return fmt.Errorf("the server is PostgreSQL %d; it takes 14 or newer", version/10000)
-			case encoding != "UTF8":
-				return fmt.Errorf("the database is encoded in %s; it takes one in UTF8", encoding)
-			}
-			pids = append(pids, pid)
-		}
-	}
-	if pids[0] != pids[1] || pids[0] == pids[2] {
-		return errors.New("there is a pooler in front of PostgreSQL that hands out another connection for each transaction; connect to PostgreSQL itself, or set pool_mode = session for this database in PgBouncer")
-	}
-	return nil
+	return b, nil
 }
 
 // Snapshot runs f in one transaction that reads: see rows.Backend.

@@ -1,0 +1,153 @@
+package postgres
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// Check tells why no store can be opened in the database at url. It changes
+// nothing, so a daemon may run.
+func Check(ctx context.Context, url string) error {
+	b, err := connect(ctx, url, Options{})
+	if err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
+	defer b.pool.Close()
+	rivers, err := b.rivers()
+	if err == nil {
+		_, err = b.migrated(ctx, rivers)
+	}
+	if err != nil {
+		return fmt.Errorf("postgres: %w", b.explain(err))
+	}
+	return nil
+}
+
+// errPooler is why Open refuses a server.
+var errPooler = errors.New("there is a pooler in front of PostgreSQL that hands out another connection for each transaction; connect to PostgreSQL itself, or set pool_mode = session for this database in PgBouncer")
+
+// look refuses servers that this package cannot work with. A connection stays with
+// one server process, and two have two, unless a pooler shares them. That one
+// would fail at a prepared statement before it could be found out.
+func (b *backend) look(ctx context.Context) error {
+	var pids []int
+	for range 2 {
+		conn, err := b.pool.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+		for range 2 {
+			var pid, version int
+			var encoding string
+			var standby, readOnly bool
+			err = conn.QueryRow(ctx, `SELECT pg_backend_pid(), current_setting('server_version_num')::int, current_setting('server_encoding'),
+				pg_is_in_recovery(), current_setting('transaction_read_only')::bool`, pgx.QueryExecModeExec).Scan(&pid, &version, &encoding, &standby, &readOnly)
+			switch {
+			case err != nil:
+				return err
+			case version < 140000:
+				return fmt.Errorf("the server is PostgreSQL %d; it takes 14 or newer", version/10000)
+			case encoding != "UTF8":
+				return fmt.Errorf("the database is encoded in %s; it takes one in UTF8", encoding)
+			case standby:
+				return errors.New("the server is a standby, which can only be read: name the primary in store.url, or all servers with target_session_attrs=read-write")
+			case readOnly:
+				return errors.New("the database can only be read: default_transaction_read_only is on")
+			}
+			pids = append(pids, pid)
+		}
+	}
+	if pids[0] != pids[1] || pids[0] == pids[2] {
+		return errPooler
+	}
+	return b.allowed(ctx)
+}
+
+// allowed refuses a user who lacks a right.
+func (b *backend) allowed(ctx context.Context) error {
+	var user, database string
+	var create, use, all pgtype.Bool // not valid: there is no such schema
+	err := b.pool.QueryRow(ctx, `SELECT current_user, current_database(), CASE WHEN s IS NULL THEN has_database_privilege(current_database(), 'CREATE') ELSE has_schema_privilege(s, 'CREATE') END,
+		has_schema_privilege(s, 'USAGE'), (SELECT bool_and(has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT') AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))
+		FROM pg_class WHERE relnamespace = s AND relkind = 'r') FROM to_regnamespace($1) s`, pgx.Identifier{b.schema}.Sanitize()).Scan(&user, &database, &create, &use, &all)
+	switch {
+	case err != nil:
+		return err
+	case all.Valid && !all.Bool || use.Valid && !use.Bool:
+		return fmt.Errorf("the user %q may not use the tables in the schema %q: connect as their owner, or have the owner run GRANT ALL ON SCHEMA, ALL TABLES and ALL SEQUENCES IN SCHEMA", user, b.schema)
+	case !all.Valid && !create.Bool && use.Valid:
+		return fmt.Errorf("the user %q may not create tables in the schema %q: run GRANT CREATE ON SCHEMA %s TO %s as its owner", user, b.schema, pgx.Identifier{b.schema}.Sanitize(), pgx.Identifier{user}.Sanitize())
+	case !all.Valid && !create.Bool:
+		return fmt.Errorf("the user %q may not create a schema in the database %q: run GRANT CREATE ON DATABASE %s TO %s as its owner", user, database, pgx.Identifier{database}.Sanitize(), pgx.Identifier{user}.Sanitize())
+	}
+	return nil
+}
+
+// problem is an error with a sentence for operators instead of its own words.
+type problem struct {
+	sentence string
+	error
+}
+
+func (p *problem) Error() string { return p.sentence }
+func (p *problem) Unwrap() error { return p.error }
+
+// explain says in one sentence what is wrong with the database, as far as err is
+// known. The driver's own words repeat themselves for each address that it tried.
+func (b *backend) explain(err error) error {
+	c := b.pool.Config().ConnConfig
+	where := net.JoinHostPort(c.Host, fmt.Sprint(c.Port))
+	for _, f := range c.Fallbacks {
+		if at := net.JoinHostPort(f.Host, fmt.Sprint(f.Port)); !strings.Contains(where, at) {
+			where += ", " + at
+		}
+	}
+	say := func(format string, args ...any) error { return &problem{fmt.Sprintf(format, args...), err} }
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch pg.Code {
+		case "28P01", "28000":
+			return say("PostgreSQL at %s refuses the user %q (%s): correct the password in store.url, or pg_hba.conf on the server", where, c.User, pg.Message)
+		case "3D000":
+			return say("PostgreSQL at %s has no database %q: create it, or correct store.url", where, c.Database)
+		case "53300":
+			return say("PostgreSQL at %s has no connection left (%s): lower store.max_conns, or raise max_connections on the server", where, pg.Message)
+		case "57P03":
+			return say("PostgreSQL at %s starts or stops (%s): try again", where, pg.Message)
+		}
+		return err
+	}
+	connecting, ok := errors.AsType[*pgconn.ConnectError](err)
+	if !ok {
+		return err
+	}
+	text := connecting.Error()
+	if bad, ok := errors.AsType[x509.HostnameError](err); ok {
+		return say("the certificate of PostgreSQL at %s is for another name: %v", where, bad)
+	}
+	if bad, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return say("the certificate of PostgreSQL at %s is not trusted (%v): name the file of its CA with sslrootcert= in store.url", where, bad)
+	}
+	if strings.Contains(text, "server refused TLS") {
+		return say("PostgreSQL at %s does not speak TLS, which sslmode asks for in store.url: turn ssl on there", where)
+	}
+	if strings.Contains(text, "read only connection") {
+		return say("PostgreSQL at %s: none of the servers can be written; they are standbys", where)
+	}
+	var cause error = connecting
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		cause = op.Err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		cause = errors.New("no answer in time")
+	}
+	return say("PostgreSQL at %s cannot be reached: %v", where, cause)
+}
