@@ -15,6 +15,9 @@ SHARED := man/man1/dragoman.1 bash-completion/completions/dragoman zsh/site-func
 RACE_GCFLAGS := -gcflags='modernc.org/...=-d=checkptr=0'
 # The store that make bench-store measures: sqlite or file.
 STORE ?= sqlite
+# How long make test-cluster disturbs its nodes, and the seed of its schedule ("": another each time).
+CLUSTER ?= 10m
+SEED ?=
 # Kills of make crash, seconds that make fuzz shares among its targets.
 KILLS ?= 120
 FUZZ_SECONDS ?= 300
@@ -29,7 +32,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need test-postgres-versions test-models crash planted bench bench-store bench-burst bench-sizes sweep check lint race fuzz install uninstall clean help
+.PHONY: run build test need test-cluster test-postgres-versions test-models crash planted bench bench-store bench-burst bench-sizes sweep check lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -70,6 +73,12 @@ crash:
 	DRAGOMAN_KILLS=$(KILLS) DRAGOMAN_REPORT=$(CURDIR)/docs/internals/reliability.md \
 		go test -count=1 -v -timeout 60m -run 'TestCampaign|TestFileStoreCampaign|TestWhatsAppCampaign|TestIRCCampaign' ./internal/crash
 	DRAGOMAN_KILLS=$(KILLS) go test -count=1 -v -timeout 60m -run TestMigrateKilled ./internal/story
+
+## test-cluster: three nodes, PostgreSQL with a standby, and everything that can fail, for CLUSTER; prints its figures last
+test-cluster:
+	@.ci/need postgres
+	@mkdir -p .cache; DRAGOMAN_CLUSTER=$(CLUSTER) DRAGOMAN_SEED=$(SEED) go test -count=1 -v -timeout 60m -run 'TestCluster$$' ./internal/crash >.cache/cluster.log 2>&1; \
+		failed=$$?; grep -v '^=== \|^--- \|^ok\|^PASS\|^FAIL' .cache/cluster.log; exit $$failed
 
 ## planted: plant known bugs one at a time and see their tests fail; writes docs/internals/planted.md
 planted:

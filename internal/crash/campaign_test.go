@@ -15,6 +15,7 @@ import (
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/testkit"
+	"dragoman/sessions"
 )
 
 // steps are the named moments at which the daemon can be told to die.
@@ -47,8 +48,11 @@ type campaign struct {
 	log    *os.File
 	env    []string // what the daemon is told beside the config
 	store  string
-	people people
-	talk   talk
+	// channel is the network's, as in keys.
+	channel string
+	open    func() sessions.Store
+	people  people
+	talk    talk
 	unrest
 
 	mu     sync.Mutex
@@ -59,25 +63,48 @@ type campaign struct {
 
 func newCampaign(t *testing.T, store string) *campaign {
 	t.Helper()
-	api, err := botapi.Start("127.0.0.1:0", botapi.Options{Token: "1000:" + strings.Repeat("TEST", 9)})
-	if err != nil {
+	c := &campaign{}
+	c.prepare(t, store, c.telegram(t))
+	return c
+}
+
+// telegram makes c talk on a test Bot API server, and returns its channel in the
+// configuration.
+func (c *campaign) telegram(t *testing.T) (channel string) {
+	t.Helper()
+	var err error
+	if c.api, err = botapi.Start("127.0.0.1:0", botapi.Options{Token: "1000:" + strings.Repeat("TEST", 9)}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(api.Close)
-	c := &campaign{api: api}
+	t.Cleanup(c.api.Close)
 	var allow []string
 	for i := range chats {
 		allow = append(allow, itoa(ann(i).ID))
 	}
-	c.prepare(t, store, fmt.Sprintf(`telegram: {type: telegram, token: %q, api_url: %s, allow: [%s], poll_timeout: 5s}`, api.Token(), api.URL(), strings.Join(allow, ", ")))
+	c.channel = "telegram"
 	c.people = people{
 		say:   func(chat int, text string) string { return itoa(c.api.Private(ann(chat)).Say(ann(chat), text)) },
 		edit:  func(chat int, id, text string) { c.api.Private(ann(chat)).Edit(atoi(id), text) },
 		name:  func(chat int) string { return itoa(ann(chat).ID) },
 		shown: func(chat int) []string { return c.api.FromBot(ann(chat).ID) },
+		when:  func(chat int) []time.Time { return changed(c.api, ann(chat).ID) },
 		idle:  func() bool { return c.api.Unconfirmed() == 0 },
 	}
-	return c
+	return fmt.Sprintf(`telegram: {type: telegram, token: %q, api_url: %s, allow: [%s], poll_timeout: 5s}`, c.api.Token(), c.api.URL(), strings.Join(allow, ", "))
+}
+
+// changed is when each message of the bot in chat got its newest text.
+func changed(api *botapi.Server, chat int64) (times []time.Time) {
+	for _, m := range api.Shown(chat) {
+		switch {
+		case m.From == nil || m.From.ID != botapi.BotID:
+		case m.Edits > 0:
+			times = append(times, m.Edited)
+		default:
+			times = append(times, m.Stored)
+		}
+	}
+	return times
 }
 
 // prepare makes what all campaigns have: the binary, a model and a
@@ -85,6 +112,10 @@ func newCampaign(t *testing.T, store string) *campaign {
 func (c *campaign) prepare(t *testing.T, store, channel string) {
 	t.Helper()
 	c.t, c.store, c.bin = t, store, build(t)
+	c.open = func() sessions.Store {
+		store, _ := openStore(t, filepath.Join(filepath.Dir(c.config), "state"), c.store)
+		return store
+	}
 	c.model = agenttest.Serve(t, agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return c.unrest.reply }, Recorded: -1})
 	dir := t.TempDir()
 	var err error
@@ -118,9 +149,13 @@ func atoi(s string) int64 {
 	return n
 }
 
-// build makes the binary under test, once for all tests.
+// build makes the binary under test, once for all tests. One that DRAGOMAN_BIN
+// names is tested instead.
 func build(t *testing.T) string {
 	t.Helper()
+	if bin := os.Getenv("DRAGOMAN_BIN"); bin != "" {
+		return bin
+	}
 	testkit.Sources(t)
 	bin, err := built()
 	if err != nil {

@@ -27,14 +27,22 @@ type ircCampaign struct {
 	campaign
 	server  *ircd.Server
 	persons []*ircd.Person // one in each chat
-	said    map[int]time.Time
 	kicks   [chats][]time.Time
 	unheard int
 }
 
 func newIRCCampaign(t *testing.T) *ircCampaign {
 	t.Helper()
-	c := &ircCampaign{server: ircd.New(ircd.Config{}), said: make(map[int]time.Time)}
+	c := &ircCampaign{}
+	c.prepare(t, "sqlite", c.connect(t))
+	return c
+}
+
+// connect makes c talk on a test IRC server, and returns its channel in the
+// configuration.
+func (c *ircCampaign) connect(t *testing.T) (channel string) {
+	t.Helper()
+	c.server, c.channel = ircd.New(ircd.Config{}), "irc"
 	addr, err := c.server.Listen()
 	if err != nil {
 		t.Fatal(err)
@@ -49,9 +57,8 @@ func newIRCCampaign(t *testing.T) *ircCampaign {
 		}
 		c.persons = append(c.persons, ircd.Join(t, addr, nickOf(i), room...))
 	}
-	c.prepare(t, "sqlite", fmt.Sprintf(`irc: {type: irc, server: %q, tls: false, nick: dragoman, channels: [%s], allow: ["*"], flood: {burst: 100, every: 10ms}}`, addr, strings.Join(rooms, ", ")))
 	c.people = people{
-		say: c.say, id: func(m channels.Inbound) string { return m.Text }, shown: c.shown, idle: func() bool { return true },
+		say: c.say, id: func(m channels.Inbound) string { return m.Text }, shown: c.shown, when: c.when, idle: func() bool { return true },
 		name: func(chat int) string {
 			if chat >= talks {
 				return roomOf(chat)
@@ -62,7 +69,7 @@ func newIRCCampaign(t *testing.T) *ircCampaign {
 		annoy: c.kick,
 		heard: c.heard,
 	}
-	return c
+	return fmt.Sprintf(`irc: {type: irc, server: %q, tls: false, nick: dragoman, channels: [%s], allow: ["*"], flood: {burst: 100, every: 10ms}}`, addr, strings.Join(rooms, ", "))
 }
 
 func roomOf(chat int) string { return fmt.Sprint("#room", chat) }
@@ -79,9 +86,6 @@ func (c *ircCampaign) room(chat int) string {
 
 // say writes in a chat. What the daemon then has of it is its id here.
 func (c *ircCampaign) say(chat int, text string) (id string) {
-	for _, n := range marks(text) {
-		c.said[n] = time.Now()
-	}
 	line := strings.Replace(text, "/", "!", 1)
 	if chat < talks {
 		c.persons[chat].Say("dragoman", line)
@@ -100,16 +104,25 @@ func (c *ircCampaign) kick() {
 
 // shown is what the bot said in a chat, without what IRC adds.
 func (c *ircCampaign) shown(chat int) []string {
-	where := roomOf(chat)
-	if chat < talks {
-		where = nickOf(chat)
-	}
-	all := c.persons[chat].Heard("dragoman", where)
+	all, _ := c.persons[chat].HeardAt("dragoman", where(chat))
 	plain := strings.NewReplacer("\x02", "", "\x1d", "", "\x0f", "", nickOf(chat)+": ", "")
 	for i, text := range all {
 		all[i] = plain.Replace(text)
 	}
 	return all
+}
+
+func (c *ircCampaign) when(chat int) []time.Time {
+	_, times := c.persons[chat].HeardAt("dragoman", where(chat))
+	return times
+}
+
+// where is the target of what the bot says in a chat.
+func where(chat int) string {
+	if chat < talks {
+		return nickOf(chat)
+	}
+	return roomOf(chat)
 }
 
 // heard is sent without what the daemon may not have heard.
@@ -119,7 +132,7 @@ func (c *ircCampaign) heard(chat int, sent []int, rows []row) (heard []int) {
 		has[r.mark]++
 	}
 	for _, n := range sent {
-		late := func(end time.Time) bool { return end.Sub(c.said[n]).Abs() < hearing }
+		late := func(end time.Time) bool { return end.Sub(c.talk.said[n]).Abs() < hearing }
 		switch {
 		case has[n] > 0:
 			has[n]--

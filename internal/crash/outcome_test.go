@@ -55,7 +55,7 @@ func openStore(t *testing.T, state, kind string) (store sessions.Store, path str
 // rows reads the store, which no daemon has any more.
 func (c *campaign) rows() (all [chats][]row) {
 	c.t.Helper()
-	store, _ := openStore(c.t, filepath.Join(filepath.Dir(c.config), "state"), c.store)
+	store := c.open()
 	defer store.Close()
 	numbers, replies := map[string]int{}, map[string]string{}
 	for chat := range chats {
@@ -63,9 +63,9 @@ func (c *campaign) rows() (all [chats][]row) {
 	}
 	err := store.Dump(context.Background(), nil, func(r sessions.Record) error {
 		switch {
-		case r.Outbox != nil && r.Outbox.ReplyTo != "":
+		case r.Outbox != nil && r.Outbox.ReplyTo != "" && r.Outbox.Key.Channel() == c.channel:
 			replies[r.Outbox.Key.Chat()+" "+r.Outbox.ReplyTo] += r.Outbox.Text
-		case r.Inbox != nil && r.Inbox.Inbound.Edits == "":
+		case r.Inbox != nil && r.Inbox.Inbound.Edits == "" && r.Inbox.Job == "" && r.Inbox.Inbound.Key.Channel() == c.channel:
 			in := r.Inbox.Inbound
 			chat, known := numbers[in.Key.Chat()]
 			mark, said := c.mark(chat, in)

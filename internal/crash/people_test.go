@@ -17,6 +17,7 @@ type people struct {
 	revoke func(chat int, id string)       // nil: nobody can
 	name   func(chat int) string           // of the chat, to the daemon
 	shown  func(chat int) []string         // of the bot's words
+	when   func(chat int) []time.Time      // was each of them shown
 	idle   func() bool                     // the daemon has all that was said
 
 	// For networks that forget; nil: this one does not.
@@ -28,9 +29,10 @@ type people struct {
 
 // talk is what people did.
 type talk struct {
-	sent                          [chats][]int    // marks, in order
-	ids                           [chats][]string // of the messages
-	revoked                       map[int]bool    // marks
+	sent                          [chats][]int      // marks, in order
+	ids                           [chats][]string   // of the messages
+	said                          map[int]time.Time // by mark
+	revoked                       map[int]bool      // marks
 	messages, stops, edits, takes int
 }
 
@@ -48,6 +50,7 @@ func (c *campaign) stop(chat int) {
 }
 
 func (c *campaign) note(chat, mark int, text string) {
+	c.talk.said[mark] = time.Now()
 	c.talk.ids[chat] = append(c.talk.ids[chat], c.people.say(chat, text))
 	c.talk.sent[chat] = append(c.talk.sent[chat], mark)
 }
@@ -66,7 +69,7 @@ type later struct {
 func (c *campaign) converse(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	c.talk.revoked = make(map[int]bool)
+	c.talk.revoked, c.talk.said = make(map[int]bool), make(map[int]time.Time)
 	var plans []later
 	for now := 1; ; now++ {
 		select {

@@ -27,7 +27,16 @@ type whatsappCampaign struct {
 
 func newWhatsAppCampaign(t *testing.T) *whatsappCampaign {
 	t.Helper()
-	c := &whatsappCampaign{server: wasim.Start(t, wasim.Options{})}
+	c := &whatsappCampaign{}
+	c.prepare(t, "sqlite", c.connect(t))
+	return c
+}
+
+// connect makes c talk on a simulated WhatsApp, and returns its channel in the
+// configuration.
+func (c *whatsappCampaign) connect(t *testing.T) (channel string) {
+	t.Helper()
+	c.server, c.channel = wasim.Start(t, wasim.Options{}), "whatsapp"
 	var allow []string
 	for i := range chats {
 		person := c.server.Contact(fmt.Sprintf("+1555000%04d", 100+i), "Ann")
@@ -35,7 +44,6 @@ func newWhatsAppCampaign(t *testing.T) *whatsappCampaign {
 		c.contacts = append(c.contacts, person)
 		allow = append(allow, strconv.Quote(person.Number()))
 	}
-	c.prepare(t, "sqlite", "whatsapp: {type: whatsapp, allow: ["+strings.Join(allow, ", ")+"]}")
 	c.env = []string{fmt.Sprintf("DRAGOMAN_WASIM=%s,%x", c.server.Addr(), wasim.RootKey())}
 	c.people = people{
 		say:    func(chat int, text string) string { return c.contacts[chat].Say(text) },
@@ -43,9 +51,17 @@ func newWhatsAppCampaign(t *testing.T) *whatsappCampaign {
 		revoke: func(chat int, id string) { c.contacts[chat].Revoke(id) },
 		name:   func(chat int) string { return c.contacts[chat].Number() },
 		shown:  func(chat int) []string { return c.contacts[chat].Texts() },
-		idle:   func() bool { return c.server.Pending() == 0 },
+		when: func(chat int) (times []time.Time) {
+			for _, m := range c.contacts[chat].Received() {
+				if !m.Deleted {
+					times = append(times, m.Time)
+				}
+			}
+			return times
+		},
+		idle: func() bool { return c.server.Pending() == 0 },
 	}
-	return c
+	return "whatsapp: {type: whatsapp, allow: [" + strings.Join(allow, ", ") + "]}"
 }
 
 var codeForm = regexp.MustCompile(`[0-9A-Z]{4}-[0-9A-Z]{4}`)

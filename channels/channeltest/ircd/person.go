@@ -24,6 +24,7 @@ type Person struct {
 	mu      sync.Mutex
 	nick    string
 	lines   []string
+	times   []time.Time // of the lines
 	changed chan struct{}
 }
 
@@ -107,7 +108,7 @@ func (p *Person) read() {
 			continue
 		}
 		p.mu.Lock()
-		p.lines = append(p.lines, line)
+		p.lines, p.times = append(p.lines, line), append(p.times, time.Now())
 		close(p.changed)
 		p.changed = make(chan struct{})
 		p.mu.Unlock()
@@ -171,8 +172,16 @@ func (p *Person) WaitLine(what string, fits func(string) bool) string {
 // Heard is what from has said in the channel or private talk called target
 // (for a talk, this person's own nick), in order.
 func (p *Person) Heard(from, target string) []string {
-	var out []string
-	for _, l := range p.Lines() {
+	out, _ := p.HeardAt(from, target)
+	return out
+}
+
+// HeardAt is Heard with the times.
+func (p *Person) HeardAt(from, target string) (out []string, times []time.Time) {
+	p.mu.Lock()
+	lines, at := p.lines, p.times
+	p.mu.Unlock()
+	for i, l := range lines {
 		if strings.HasPrefix(l, "@") {
 			_, l, _ = strings.Cut(l, " ")
 		}
@@ -183,10 +192,10 @@ func (p *Person) Heard(from, target string) []string {
 			text, ok = strings.CutPrefix(rest, "PRIVMSG "+target+" ")
 		}
 		if ok && strings.EqualFold(nick, from) {
-			out = append(out, text)
+			out, times = append(out, text), append(times, at[i])
 		}
 	}
-	return out
+	return out, times
 }
 
 // WaitHeard waits until from has said n things to target.

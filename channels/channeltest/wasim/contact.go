@@ -45,7 +45,7 @@ type Message struct {
 	// Copies is how often the message came, which is more than once if it was
 	// sent again under the same id. A phone shows it once.
 	Copies int
-	Time   time.Time
+	Time   time.Time // of the newest text
 }
 
 // Contact returns the person with that phone number and makes one if there is

@@ -119,6 +119,7 @@ func (c *Contact) change(chat string, p *waE2E.ProtocolMessage) {
 			edited, _ := unwrap(p.GetEditedMessage())
 			m.Text, _ = words(edited)
 			m.Edits++
+			m.Time = c.s.options.Clock()
 		}
 	}
 }
