@@ -32,7 +32,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need test-cluster test-postgres-versions test-models crash planted bench bench-store bench-burst bench-sizes sweep check lint race fuzz install uninstall clean help
+.PHONY: run build test need test-cluster test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-sizes sweep check lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -88,6 +88,12 @@ planted:
 bench:
 	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/internals/performance.md \
 		go test -count=1 -v -timeout 60m -run 'TestBench$$' ./internal/bench
+
+## bench-nodes: measure one, two and three nodes on one PostgreSQL; writes docs/internals/performance.md
+bench-nodes:
+	@.ci/need postgres
+	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/internals/performance.md \
+		go test -count=1 -v -timeout 20m -run 'TestBenchNodes$$' ./internal/bench
 
 ## bench-store: measure a store (STORE=sqlite or file); writes docs/internals/performance.md
 bench-store:

@@ -70,7 +70,7 @@ func measureSaturated(t *testing.T, bin string, r *report) {
 	d := h.start()
 	defer d.stop()
 	calls := h.model.Count()
-	r.busy = h.saturate(d, 200, 3*time.Second, 15*time.Second)
+	r.busy = h.saturate(d.used, 200, 3*time.Second, 15*time.Second)
 	r.busyCalls = h.model.Count() - calls
 	_, r.busyPeak = d.memory()
 }
@@ -90,7 +90,7 @@ func measureMinutes(t *testing.T, bin string, r *report) {
 		if i == 0 {
 			warm = 3 * time.Second
 		}
-		b := h.saturate(d, 200, warm, time.Minute)
+		b := h.saturate(d.used, 200, warm, time.Minute)
 		now, peak := d.memory()
 		t.Logf("minute %d: %d turns, %d MB resident (its own %d MB), %d MB at its peak", i+1, b.answers, now>>20, d.own()>>20, peak>>20)
 	}

@@ -185,8 +185,8 @@ type busy struct {
 }
 
 // saturate keeps every chat asking: the next question follows the answer. The
-// first part of the time is not counted.
-func (h *house) saturate(d *daemon, chats int, warm, long time.Duration) busy {
+// first part of the time is not counted. used is the CPU time of the daemons so far.
+func (h *house) saturate(used func() time.Duration, chats int, warm, long time.Duration) busy {
 	h.t.Helper()
 	h.people.reset()
 	for i := range chats {
@@ -208,13 +208,13 @@ func (h *house) saturate(d *daemon, chats int, warm, long time.Duration) busy {
 	h.people.mu.Lock()
 	h.people.took = nil
 	h.people.mu.Unlock()
-	b := busy{daemon: d.used(), own: ownCPU(), others: machineCPU()}
+	b := busy{daemon: used(), own: ownCPU(), others: machineCPU()}
 	began := time.Now()
 	pump(began.Add(long))
 	b.window = time.Since(began)
 	b.took = h.people.times()
 	b.answers = len(b.took)
-	b.daemon, b.own, b.others = d.used()-b.daemon, ownCPU()-b.own, machineCPU()-b.others
+	b.daemon, b.own, b.others = used()-b.daemon, ownCPU()-b.own, machineCPU()-b.others
 	b.others -= b.daemon + b.own
 	h.settle()
 	return b

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"dragoman/internal/testkit"
@@ -71,4 +74,12 @@ func (s Server) Promote(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// PID is that of the server's first process.
+func (s Server) PID() int {
+	text, _ := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, _ := strconv.Atoi(first)
+	return pid
 }
