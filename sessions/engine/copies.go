@@ -140,18 +140,14 @@ func (d *dumper) queues(k channels.Key) error {
 		return err
 	}
 	told := map[string]bool{}
-	for _, r := range inbox {
-		rec := &sessions.InboxRecord{
-			Seq: r.Seq, Rev: r.Rev, Inbound: rules.Inbound(r.Inbound), Origin: r.Origin, State: r.State, Turn: r.Turn,
-			Attempts: r.Attempts, Due: rules.Time(r.Due), Accepted: rules.Time(r.Accepted), Why: r.Why, Job: r.Job, JobDue: r.JobDue,
-		}
-		if r.Turn != "" && !told[r.Turn] {
-			told[r.Turn] = true
-			if rec.Steps, err = d.r.Journal(d.ctx, k, r.Turn); err != nil {
+	for _, rec := range inbox {
+		if rec.Turn != "" && !told[rec.Turn] {
+			told[rec.Turn] = true
+			if rec.Steps, err = d.r.Journal(d.ctx, k, rec.Turn); err != nil {
 				return err
 			}
 		}
-		if err := d.emit(sessions.Record{Inbox: rec}); err != nil {
+		if err := d.emit(sessions.Record{Inbox: &rec}); err != nil {
 			return err
 		}
 	}

@@ -133,7 +133,7 @@ func (st *step) addInbound(c *chat, e sessions.Entry, state string) *rows.In {
 		e.Origin = sessions.OriginChat
 	}
 	c.Seq++
-	r := &rows.In{Seq: c.Seq, Inbound: e.Inbound, Origin: e.Origin, State: state, Accepted: st.now}
+	r := &rows.In{Seq: c.Seq, Inbound: e.Inbound, Origin: e.Origin, State: state, Accepted: rules.Time(st.now)}
 	if state == rules.InWaiting {
 		c.waiting++
 	}

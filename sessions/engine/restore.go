@@ -226,20 +226,14 @@ func (x *restorer) restore(p *rules.ChatPlan) error {
 		}
 	}
 	for _, rec := range p.Inbox {
-		r := &rows.In{
-			Seq: rec.Seq, Rev: rec.Rev, Inbound: rec.Inbound, Origin: rec.Origin, State: rec.State, Turn: rec.Turn,
-			Attempts: rec.Attempts, Due: rec.Due, Accepted: rec.Accepted, Why: rec.Why,
-		}
-		if link, ok := x.plan.Links[rules.Dedupe(r.Inbound)]; ok {
-			r.Job, r.JobDue = link.Job, link.Due
-		}
 		for _, one := range rec.Steps {
 			ch.Steps = append(ch.Steps, rows.Step{Turn: rec.Turn, Step: one})
 		}
-		if r.State == rules.InWaiting {
+		rec.Steps = nil
+		if rec.State == rules.InWaiting {
 			c.waiting++
 		}
-		ch.In = append(ch.In, &rows.InPut{In: *r, Fresh: true})
+		ch.In = append(ch.In, &rows.InPut{In: rec, Fresh: true})
 	}
 	for _, rec := range p.Outbox {
 		ch.Out = append(ch.Out, &rows.Out{Fresh: true, OutboxRecord: rec})

@@ -12,6 +12,7 @@ import (
 
 	"dragoman/sessions"
 	"dragoman/sessions/memory"
+	"dragoman/sessions/rows"
 )
 
 // archiveLine is one line of an archive: exactly one field is set. Of rows and
@@ -19,7 +20,7 @@ import (
 // conversation, and enough to write a lost document anew.
 type archiveLine struct {
 	Message   *message               `json:"message,omitempty"`
-	Inbox     *memory.InRow          `json:"inbox,omitempty"`
+	Inbox     *rows.In               `json:"inbox,omitempty"`
 	Outbox    *sessions.OutboxRecord `json:"outbox,omitempty"`
 	Summaries *[]sessions.Summary    `json:"summaries,omitempty"`
 	Head      *memory.Head           `json:"head,omitempty"`

@@ -5,6 +5,7 @@ import (
 
 	"dragoman/sessions"
 	"dragoman/sessions/memory"
+	"dragoman/sessions/rows"
 )
 
 // change is one change of a key with the number of its commit.
@@ -29,7 +30,7 @@ func apply(content *memory.Content, ch memory.ChatChange) {
 	if ch.Summaries != nil {
 		content.Summaries = slices.Clone(*ch.Summaries)
 	}
-	content.In = update(content.In, ch.In, func(r *memory.InRow) int64 { return r.Seq })
+	content.In = update(content.In, ch.In, func(r *rows.In) int64 { return r.Seq })
 	content.Out = update(content.Out, ch.Out, func(o *sessions.OutboxRecord) string { return o.ID })
 	for _, turn := range ch.Ended {
 		delete(content.Journals, turn)

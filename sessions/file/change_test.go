@@ -12,12 +12,13 @@ import (
 	"dragoman/sessions"
 	"dragoman/sessions/file"
 	"dragoman/sessions/memory"
+	"dragoman/sessions/rows"
 )
 
 // queued are changes of these rows, each with a mark that tells it from others.
 func queued(mark string, seqs ...int64) (ch memory.ChatChange) {
 	for _, n := range seqs {
-		in := memory.InRow{InboxRecord: sessions.InboxRecord{Seq: n, Inbound: channels.Inbound{Text: mark}}}
+		in := rows.In{Seq: n, Inbound: channels.Inbound{Text: mark}}
 		ch.In = append(ch.In, in)
 		ch.Out = append(ch.Out, sessions.OutboxRecord{Delivery: sessions.Delivery{ID: fmt.Sprint(n), Text: mark}})
 	}

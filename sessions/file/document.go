@@ -16,6 +16,7 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/memory"
+	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
 
@@ -49,7 +50,7 @@ type documentTop struct {
 
 // documentRest stands behind them.
 type documentRest struct {
-	Waiting    []memory.InRow          `json:"waiting,omitempty"`
+	Waiting    []rows.In               `json:"waiting,omitempty"`
 	Deliveries []sessions.OutboxRecord `json:"deliveries,omitempty"` // not sent
 	Journals   map[string][]step       `json:"journals,omitempty"`
 	Summaries  []sessions.Summary      `json:"summaries,omitempty"`

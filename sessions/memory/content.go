@@ -51,7 +51,7 @@ func (c *chat) content() Content {
 		content.Messages, content.Summaries = slices.Clone(c.conv.messages), slices.Clone(c.conv.summaries)
 	}
 	for _, r := range c.in {
-		content.In = append(content.In, r.image())
+		content.In = append(content.In, r.In)
 	}
 	for _, o := range c.out {
 		content.Out = append(content.Out, o.OutboxRecord)
@@ -217,7 +217,7 @@ func (c *chat) take(content Content) {
 	list := slices.Clone(c.in)
 	for _, r := range content.In {
 		if !in[r.Seq] {
-			list = append(list, rowOf(r))
+			list = append(list, &inRow{r})
 		}
 	}
 	slices.SortFunc(list, func(a, b *inRow) int { return cmp.Compare(a.Seq, b.Seq) })
@@ -249,11 +249,4 @@ func (c *chat) take(content Content) {
 	}
 	older := slices.DeleteFunc(content.Messages, func(m sessions.Message) bool { return m.Seq >= first })
 	c.conv.messages = slices.Concat(older, c.conv.messages)
-}
-
-func rowOf(r InRow) *inRow {
-	return &inRow{rows.In{
-		Seq: r.Seq, Rev: r.Rev, Inbound: r.Inbound, Origin: r.Origin, State: r.State, Turn: r.Turn,
-		Attempts: r.Attempts, Due: r.Due, Accepted: r.Accepted, Why: r.Why, Job: r.Job, JobDue: r.JobDue,
-	}}
 }

@@ -9,6 +9,7 @@ import (
 	"dragoman/internal/durable"
 	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
+	"dragoman/sessions/rows"
 )
 
 // Disk keeps what a [Store] changes. The store calls one method at a time,
@@ -73,14 +74,11 @@ type ConvHead struct {
 	Generations []sessions.Generation `json:"generations,omitempty"`
 }
 
-// InRow is an inbox row. Its Steps are empty: journals are kept apart.
-type InRow struct{ sessions.InboxRecord }
-
 // Content is what is in memory of a key while it is used.
 type Content struct {
 	Messages  []sessions.Message         `json:"messages,omitempty"`
 	Summaries []sessions.Summary         `json:"summaries,omitempty"`
-	In        []InRow                    `json:"inbox,omitempty"`
+	In        []rows.In                  `json:"inbox,omitempty"`
 	Out       []sessions.OutboxRecord    `json:"outbox,omitempty"`
 	Journals  map[string][]sessions.Step `json:"journals,omitempty"`
 }
@@ -96,7 +94,7 @@ type ChatChange struct {
 	Deleted   bool                    `json:"deleted,omitempty"`
 	Messages  []sessions.Message      `json:"messages,omitempty"`  // added
 	Summaries *[]sessions.Summary     `json:"summaries,omitempty"` // all of them, if they changed
-	In        []InRow                 `json:"inbox,omitempty"`     // added or changed, by Seq
+	In        []rows.In               `json:"inbox,omitempty"`     // added or changed, by Seq
 	Out       []sessions.OutboxRecord `json:"outbox,omitempty"`    // added or changed, by ID
 	Ended     []string                `json:"ended,omitempty"`     // turns without a journal now
 	Steps     []TurnStep              `json:"steps,omitempty"`     // added

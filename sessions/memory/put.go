@@ -11,7 +11,6 @@ import (
 
 	"dragoman/sessions"
 	"dragoman/sessions/rows"
-	"dragoman/sessions/rules"
 )
 
 // putRows puts the rows of the queues.
@@ -30,7 +29,7 @@ func (b *backend) putRows(c *chat, ch *rows.Chat, x *ChatChange, done *applied) 
 		if p.Fresh {
 			b.seen.Put(Seen(r.Inbound), int32(r.Seq))
 		}
-		x.In = append(x.In, r.image())
+		x.In = append(x.In, r.In)
 		done.items = append(done.items, r.item())
 	}
 	for _, p := range ch.Out {
@@ -216,11 +215,4 @@ func (b *backend) put(r rows.Record, out *Common) (person bool) {
 		out.Quarantined = append(out.Quarantined, *a)
 	}
 	return false
-}
-
-func (r *inRow) image() InRow {
-	return InRow{sessions.InboxRecord{
-		Seq: r.Seq, Rev: r.Rev, Inbound: r.Inbound, Origin: r.Origin, State: r.State, Turn: r.Turn,
-		Attempts: r.Attempts, Due: rules.Time(r.Due), Accepted: rules.Time(r.Accepted), Why: r.Why, Job: r.Job, JobDue: r.JobDue,
-	}}
 }

@@ -174,7 +174,7 @@ func (t *tx) move(r, from *keyRow, m rows.Move) {
 func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 	for _, p := range ch.In {
 		if !p.Fresh {
-			t.queue(`UPDATE inbox SET state = $3, due = $4, data = $5 WHERE key_id = $1 AND seq = $2`, r.id, p.Seq, p.State, nanos(p.Due), dataOf(&p.In))
+			t.queue(`UPDATE inbox SET state = $3, due = $4, data = $5 WHERE key_id = $1 AND seq = $2`, r.id, p.Seq, p.State, nanos(p.Due), encode(inData{In: &p.In}))
 			continue
 		}
 		m := p.Inbound
@@ -186,7 +186,7 @@ func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 		t.queue(`INSERT INTO inbox (key_id, seq, state, beat, due, accepted, dedupe, message_id, about, data, inbound) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 			ON CONFLICT (key_id, seq) DO UPDATE SET state = excluded.state, due = excluded.due, data = excluded.data, inbound = excluded.inbound`,
 			r.id, p.Seq, p.State, p.Origin == sessions.OriginHeartbeat, nanos(p.Due), nanos(p.Accepted),
-			rules.Hash(rules.Dedupe(m)), messageID, aboutOf(m), dataOf(&p.In), encode(m))
+			rules.Hash(rules.Dedupe(m)), messageID, aboutOf(m), encode(inData{In: &p.In}), encode(m))
 	}
 	for _, o := range ch.Out {
 		rec := o.OutboxRecord

@@ -68,32 +68,15 @@ type outData struct {
 	Node string `json:"node,omitempty"` // that sends it
 }
 
-// inData is what changes of an inbox row.
+// without hides a field of an embedded struct that has the same name in JSON.
+type without struct{}
+
+// inData is what changes of an inbox row and is not a column of its own.
 type inData struct {
-	Rev      int             `json:"rev,omitempty"`
-	Origin   sessions.Origin `json:"origin"`
-	Turn     string          `json:"turn,omitempty"`
-	Attempts int             `json:"attempts,omitempty"`
-	Due      time.Time       `json:"due,omitzero"`
-	Accepted time.Time       `json:"accepted,omitzero"`
-	Why      string          `json:"why,omitempty"`
-	Job      string          `json:"job,omitempty"`
-	JobDue   time.Time       `json:"job_due,omitzero"`
-}
-
-func dataOf(r *rows.In) string {
-	return encode(inData{r.Rev, r.Origin, r.Turn, r.Attempts, rules.Time(r.Due), rules.Time(r.Accepted), r.Why, r.Job, rules.Time(r.JobDue)})
-}
-
-// row is the row of k that data and inbound make; without inbound it is light.
-func (d inData) row(k channels.Key, seq int64, state, inbound string) (r rows.In, err error) {
-	if inbound != "" {
-		err = decode(inbound, &r.Inbound)
-	}
-	r.Seq, r.State, r.Inbound.Key = seq, state, k
-	r.Rev, r.Origin, r.Turn, r.Attempts, r.Due, r.Accepted = d.Rev, d.Origin, d.Turn, d.Attempts, d.Due, d.Accepted
-	r.Why, r.Job, r.JobDue = d.Why, d.Job, d.JobDue
-	return r, err
+	*rows.In
+	Seq     without `json:"seq,omitzero"`
+	Inbound without `json:"inbound,omitzero"`
+	State   without `json:"state,omitzero"`
 }
 
 // aboutOf is the id by which an erased m stays known: see rules.ErasedMark.

@@ -52,16 +52,15 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.S
 }
 
 func scanIn(key *keyRow, row pgx.CollectableRow) (in rows.In, err error) {
-	var state, data, inbound string
-	var seq int64
-	if err = row.Scan(&seq, &state, &data, &inbound); err != nil {
-		return in, err
+	var data, inbound string
+	if err = row.Scan(&in.Seq, &in.State, &data, &inbound); err == nil {
+		err = decode(data, &inData{In: &in})
 	}
-	var d inData
-	if err = decode(data, &d); err != nil {
-		return in, err
+	if err == nil && inbound != "" {
+		err = decode(inbound, &in.Inbound)
 	}
-	return d.row(key.head.Key, seq, state, inbound)
+	in.Inbound.Key = key.head.Key
+	return in, err
 }
 
 // Outbox: see rows.Reader.

@@ -53,22 +53,8 @@ type Conversation struct {
 	Erasures int
 }
 
-// In is one accepted message.
-type In struct {
-	Seq      int64
-	Rev      int // grows with each edit
-	Inbound  channels.Inbound
-	Origin   sessions.Origin
-	State    string // one of rules.InWaiting and so on
-	Turn     string // that it is bound to while it waits
-	Attempts int
-	Due      time.Time
-	Accepted time.Time
-	Why      string
-	// Job and JobDue name the occurrence that fired it.
-	Job    string
-	JobDue time.Time
-}
+// In is one accepted message. Its Steps are nil: Reader.Journal has them.
+type In = sessions.InboxRecord
 
 // Out is one delivery. The backend sets Delivery.ID where that is empty.
 type Out struct {

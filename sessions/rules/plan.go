@@ -24,17 +24,9 @@ type Plan struct {
 	Pairings    []sessions.Pairing
 	Jobs        []sessions.JobRecord
 	Occurrences []sessions.Occurrence
-	// Links are the occurrences that fired messages, by Dedupe.
-	Links map[string]Link
 
 	seen map[string]bool // dedupe strings and delivery ids
 	said *spool.Spool[[]sessions.Message]
-}
-
-// Link names an occurrence.
-type Link struct {
-	Job string
-	Due time.Time
 }
 
 // Each hands out the messages of c, in order and in stretches. The caller must
@@ -61,7 +53,7 @@ func (p *Plan) Close() error { return p.said.Close() }
 // keeps them in memory. Queues and what belongs to no conversation stay there.
 func ReadPlan(ctx context.Context, scratch func() (*os.File, error), next func() (sessions.Record, error)) (*Plan, error) {
 	p := &Plan{
-		Chats: map[channels.Key]*ChatPlan{}, Links: map[string]Link{}, seen: map[string]bool{},
+		Chats: map[channels.Key]*ChatPlan{}, seen: map[string]bool{},
 		said: spool.New[[]sessions.Message](scratch),
 	}
 	if err := p.read(ctx, next); err != nil {
@@ -209,7 +201,8 @@ func (p *Plan) addInbox(r sessions.InboxRecord) error {
 		return err
 	}
 	r.Inbound = Inbound(r.Inbound)
-	r.Turn, r.Why, r.Due, r.Accepted = Text(r.Turn), Text(r.Why), Time(r.Due), Time(r.Accepted)
+	r.Turn, r.Why, r.Job = Text(r.Turn), Text(r.Why), Text(r.Job)
+	r.Due, r.Accepted, r.JobDue = Time(r.Due), Time(r.Accepted), Time(r.JobDue)
 	if r.Origin == "" {
 		r.Origin = sessions.OriginChat
 	}
@@ -218,9 +211,6 @@ func (p *Plan) addInbox(r sessions.InboxRecord) error {
 		steps = append(steps, Step(s, s.At))
 	}
 	r.Steps = steps
-	if r.Job != "" {
-		p.Links[Dedupe(r.Inbound)] = Link{Text(r.Job), Time(r.JobDue)}
-	}
 	c := p.chat(r.Inbound.Key)
 	c.Inbox = append(c.Inbox, r)
 	return p.once("the message", Dedupe(r.Inbound))

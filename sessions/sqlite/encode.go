@@ -4,44 +4,32 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
 )
 
+// without hides a field of an embedded struct that has the same name in JSON.
+type without struct{}
+
 // messageRest is what of a message is not a column of its own.
 type messageRest struct {
-	Name        string                     `json:"name,omitempty"`
-	Sender      string                     `json:"sender,omitempty"`
-	ToolCalls   []sessions.ToolCall        `json:"tool_calls,omitempty"`
-	ToolCallID  string                     `json:"tool_call_id,omitempty"`
-	At          time.Time                  `json:"at,omitzero"`
-	Turn        string                     `json:"turn,omitempty"`
-	Model       string                     `json:"model,omitempty"`
-	Usage       *sessions.Usage            `json:"usage,omitempty"`
-	Synthetic   bool                       `json:"synthetic,omitempty"`
-	Summary     bool                       `json:"summary,omitempty"`
-	Failed      bool                       `json:"failed,omitempty"`
-	Attachments []channels.Attachment      `json:"attachments,omitempty"`
-	Attached    *sessions.Attached         `json:"attached,omitempty"`
-	Extra       map[string]json.RawMessage `json:"extra,omitempty"`
+	*sessions.Message
+	Seq     without `json:"seq,omitzero"`
+	Role    without `json:"role,omitzero"`
+	Content without `json:"content,omitzero"`
 }
 
-// inboundRest is what of an inbound message is not a column of its own.
+// inboundRest is what of an inbound message is not a column of its own. Stores
+// need not keep its reaction.
 type inboundRest struct {
-	Sender      channels.Person       `json:"sender"`
-	Prefix      string                `json:"prefix,omitempty"`
-	Private     bool                  `json:"private,omitempty"`
-	Addressed   bool                  `json:"addressed,omitempty"`
-	Edits       string                `json:"edits,omitempty"`
-	Deletes     channels.Deletion     `json:"deletes,omitempty"`
-	Quote       *channels.Quote       `json:"quote,omitempty"`
-	Forwarded   *channels.Forward     `json:"forwarded,omitempty"`
-	Attachments []channels.Attachment `json:"attachments,omitempty"`
-	At          time.Time             `json:"at,omitzero"`
-	Album       string                `json:"album,omitempty"`
+	*channels.Inbound
+	Key       without `json:"key,omitzero"`
+	ID        without `json:"id,omitzero"`
+	Text      without `json:"text,omitzero"`
+	MessageID without `json:"message_id,omitzero"`
+	Reaction  without `json:"reaction,omitzero"`
 }
 
 // encode writes v for a rest column. Our own types do not fail to encode;
@@ -61,10 +49,6 @@ func decode(b []byte, v any) error {
 	return nil
 }
 
-func restOf(m channels.Inbound) []byte {
-	return encode(inboundRest{m.Sender, m.Prefix, m.Private, m.Addressed, m.Edits, m.Deletes, m.Quote, m.Forwarded, m.Attachments, m.At, m.Album})
-}
-
 // messageRow is a message made ready for its table.
 type messageRow struct {
 	role    sessions.Role
@@ -77,10 +61,7 @@ type messageRow struct {
 func rowOf(m sessions.Message) messageRow {
 	return messageRow{
 		role: m.Role, content: m.Content, bytes: rules.Bytes(m), words: searchable(m),
-		rest: encode(messageRest{
-			m.Name, m.Sender, m.ToolCalls, m.ToolCallID, m.At, m.Turn, m.Model, m.Usage, m.Synthetic,
-			m.Summary, m.Failed, m.Attachments, m.Attached, m.Extra,
-		}),
+		rest: encode(messageRest{Message: &m}),
 	}
 }
 

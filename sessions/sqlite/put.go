@@ -37,7 +37,7 @@ func (t *tx) putIn(r *keyRow, p *rows.InPut) error {
 		return t.exec(`UPDATE inbox SET rev = ?, state = ?, turn = ?, attempts = ?, due = ?, why = ? WHERE id = ?`,
 			p.Rev, p.State, p.Turn, p.Attempts, nanos(p.Due), p.Why, id)
 	}
-	rest := restOf(m)
+	rest := encode(inboundRest{Inbound: &m})
 	err := t.exec(`INSERT INTO inbox (id, dedupe, message_id, origin, state, rev, attempts, due, accepted, turn, why, rest, text)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, state = excluded.state, turn = excluded.turn, attempts = excluded.attempts,

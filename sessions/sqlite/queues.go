@@ -172,14 +172,8 @@ func (reader) scanIn(k channels.Key, row scanner) (r rows.In, err error) {
 		}
 		r.Job, r.JobDue = fired.String[:i], timeOf(due)
 	}
-	var rest inboundRest
-	if err := decode(raw, &rest); err != nil {
-		return r, err
-	}
 	_, m.ID, _ = strings.Cut(dedupe, ":")
-	m.Sender, m.Prefix, m.Private, m.Addressed = rest.Sender, rest.Prefix, rest.Private, rest.Addressed
-	m.Edits, m.Deletes, m.Quote, m.Forwarded, m.Attachments, m.At, m.Album = rest.Edits, rest.Deletes, rest.Quote, rest.Forwarded, rest.Attachments, rest.At, rest.Album
-	return r, nil
+	return r, decode(raw, &inboundRest{Inbound: m})
 }
 
 // Outbox: see rows.Reader. What is open and short is in memory.

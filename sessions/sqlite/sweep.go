@@ -335,12 +335,11 @@ func scanHidden(k channels.Key) func(scanner) (rows.In, error) {
 		var raw []byte
 		var id int64
 		var dedupe string
-		var rest inboundRest
 		if err = row.Scan(&id, &dedupe, &in.Inbound.MessageID, &raw); err == nil {
-			err = decode(raw, &rest)
+			err = decode(raw, &inboundRest{Inbound: &in.Inbound})
 		}
 		_, in.Inbound.ID, _ = strings.Cut(dedupe, ":")
-		in.Seq, in.Inbound.Key, in.Inbound.Edits, in.State = seqOf(id), k, rest.Edits, rules.InDone
+		in.Seq, in.Inbound.Key, in.State = seqOf(id), k, rules.InDone
 		return in, err
 	}
 }
