@@ -246,7 +246,7 @@ func (x *restorer) conversation(c *chat, p *rules.ChatPlan) error {
 	ch := x.touch(c)
 	v := &rows.Conversation{
 		Title: p.Head.Title, Created: p.Head.Created, Updated: p.Head.Updated, Settings: p.Head.Settings,
-		Messages: p.Messages, From: c.MessageSeq,
+		Messages: p.Messages, Usage: p.Usage, From: c.MessageSeq,
 	}
 	if v.Created.IsZero() {
 		v.Created = rules.Time(x.now)
@@ -255,17 +255,15 @@ func (x *restorer) conversation(c *chat, p *rules.ChatPlan) error {
 		v.Updated = v.Created
 	}
 	c.Conversation = v
-	err := x.plan.Each(p, func(stretch []sessions.Message) error {
-		for _, m := range stretch {
-			if m.Usage != nil {
-				v.Usage.Add(*m.Usage)
+	if said := x.plan.Said(p); p.Messages > rules.PartMessages || p.Bytes > rules.PartBytes {
+		ch.Large = said
+	} else {
+		for stretch, err := range said {
+			if err != nil {
+				return err
 			}
+			ch.Messages = append(ch.Messages, stretch...)
 		}
-		ch.Messages = append(ch.Messages, stretch...)
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	for _, g := range p.Head.Generations {
 		if err := x.generation(&g); err != nil {

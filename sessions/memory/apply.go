@@ -54,6 +54,16 @@ func (b *backend) apply(changes rows.Changes) (done applied, err error) {
 
 // bring makes sure that what ch changes is here.
 func (b *backend) bring(ch *rows.Chat) error {
+	if ch.Large != nil { // what is read must be in memory
+		var all []sessions.Message
+		for list, err := range ch.Added() {
+			if err != nil {
+				return err
+			}
+			all = append(all, list...)
+		}
+		ch.Large, ch.Messages = nil, all
+	}
 	keys := []channels.Key{ch.Key}
 	for _, m := range ch.Moves {
 		keys = append(keys, m.From)

@@ -210,22 +210,17 @@ func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 }
 
 func (t *tx) putTranscript(ctx context.Context, r *keyRow, ch *rows.Chat) error {
-	for i, list := range [][]sessions.Message{ch.Messages, ch.Rewritten} {
-		query := `INSERT INTO messages (key_id, seq, role, at, words, data, content) VALUES ($1, $2, $3, $4, array_to_tsvector($5::text[]), $6, $7)`
-		if i == 1 {
-			query = `UPDATE messages SET role = $3, at = $4, words = array_to_tsvector($5::text[]), data = $6, content = $7 WHERE key_id = $1 AND seq = $2`
+	for list, err := range ch.Added() {
+		if err == nil {
+			err = t.putMessages(ctx, r, list, `INSERT INTO messages (key_id, seq, role, at, words, data, content) VALUES ($1, $2, $3, $4, array_to_tsvector($5::text[]), $6, $7)`)
 		}
-		for _, m := range list {
-			content := encode(m.Content)
-			words := searchable(m)
-			m.Content = ""
-			t.queue(query, r.id, m.Seq, string(m.Role), nanos(m.At), words, encode(m), content)
-			if t.batch.Len() >= batchMost {
-				if err := t.flush(ctx); err != nil {
-					return err
-				}
-			}
+		if err != nil {
+			return err
 		}
+	}
+	err := t.putMessages(ctx, r, ch.Rewritten, `UPDATE messages SET role = $3, at = $4, words = array_to_tsvector($5::text[]), data = $6, content = $7 WHERE key_id = $1 AND seq = $2`)
+	if err != nil {
+		return err
 	}
 	for _, g := range ch.Begun {
 		g.LastSeq = 0
@@ -233,6 +228,23 @@ func (t *tx) putTranscript(ctx context.Context, r *keyRow, ch *rows.Chat) error 
 	}
 	for _, s := range ch.Summaries {
 		t.queue(`INSERT INTO summaries (key_id, covers, generation, data) VALUES ($1, $2, $3, $4)`, r.id, s.CoversSeq, s.Generation, encode(s))
+	}
+	return nil
+}
+
+// putMessages runs query for each of list.
+func (t *tx) putMessages(ctx context.Context, r *keyRow, list []sessions.Message, query string) error {
+	for _, m := range list {
+		content, words := encode(m.Content), searchable(m)
+		m.Content = ""
+		t.queue(query, r.id, m.Seq, string(m.Role), nanos(m.At), words, encode(m), content)
+		t.size += len(content)
+		if t.batch.Len() >= batchMost || t.size >= rules.PartBytes {
+			t.size = 0
+			if err := t.flush(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -62,6 +62,7 @@ type tx struct {
 	last  string                   // the highest of them
 	kinds map[string]bool          // locked kinds of records
 	batch pgx.Batch
+	size  int // of the messages in it
 }
 
 // Update runs a step: see rows.Backend. Its keys are locked as it reads them. A

@@ -13,6 +13,7 @@
 package rows
 
 import (
+	"iter"
 	"time"
 
 	"dragoman/channels"
@@ -120,6 +121,10 @@ type Chat struct {
 
 	In  []*InPut
 	Out []*Out // put by Seq
+	// Large, if not nil, hands out messages that are added before Messages, in
+	// order: too many for memory, in stretches that fit. It may be called again,
+	// and is of no use after the update.
+	Large iter.Seq2[[]sessions.Message, error]
 	// Messages are added; Rewritten take the place of those with their seqs.
 	Messages, Rewritten []sessions.Message
 	Begun               []sessions.Generation // added; LastSeq means nothing
@@ -177,4 +182,18 @@ type Generation struct {
 type Summary struct {
 	Key channels.Key
 	sessions.Summary
+}
+
+// Added hands out Large and then Messages.
+func (c *Chat) Added() iter.Seq2[[]sessions.Message, error] {
+	return func(yield func([]sessions.Message, error) bool) {
+		if c.Large != nil {
+			for list, err := range c.Large {
+				if !yield(list, err) {
+					return
+				}
+			}
+		}
+		yield(c.Messages, nil)
+	}
 }

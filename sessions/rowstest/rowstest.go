@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(t *testing.T) rows.Backend) {
 		"DeletedRowsLeaveMarks":   deletedRowsLeaveMarks,
 		"Messages":                messages,
 		"Rewritten":               rewritten,
+		"Large":                   largeChanges,
 		"Moves":                   moves,
 		"Heads":                   heads,
 		"RecordsByExample":        recordsByExample,
@@ -341,6 +342,45 @@ func messages(t *testing.T, b rows.Backend) {
 	must(t, err)
 	if len(all) != 1 || all[0].Seq != 300 {
 		t.Errorf("Match = %+v", all)
+	}
+}
+
+// largeChanges: messages that are handed out in stretches are all stored or none,
+// and come before the others.
+func largeChanges(t *testing.T, b rows.Backend) {
+	const stretches, each = 6, 300
+	change := func(end error) *rows.Chat {
+		ch := said(k1, "20260501_001", stretches*each+1)
+		all := ch.Messages
+		ch.Messages = all[stretches*each:]
+		ch.Large = func(yield func([]sessions.Message, error) bool) {
+			for part := range slices.Chunk(all[:stretches*each], each) {
+				if !yield(part, nil) {
+					return
+				}
+			}
+			if end != nil {
+				yield(nil, end)
+			}
+		}
+		return ch
+	}
+	update := func(end error) error {
+		return b.Update(t.Context(), nil, func(rows.Reader) (rows.Changes, error) { return of(change(end)), nil })
+	}
+	if err := update(errMine); !errors.Is(err, errMine) {
+		t.Errorf("Update = %v, want the error of what was handed out", err)
+	}
+	same(t, "heads", list(t, b.Heads(t.Context(), rows.ByKey, nil), headKey), []string(nil))
+	same(t, "messages after a failure", list(t, b.Messages(t.Context(), k1, rows.Said{}), messageSeq), []int64(nil))
+	must(t, update(nil))
+	got := list(t, b.Messages(t.Context(), k1, rows.Said{}), content)
+	if n := len(got); n != stretches*each+1 || got[0] != "word1" || got[n-1] != fmt.Sprint("word", n) {
+		t.Errorf("%d messages are there, from %q", n, got[:min(2, n)])
+	}
+	all, _, err := b.Match(t.Context(), rows.Words{Query: []string{"word700"}, Key: k1, Most: 9, Enough: 9})
+	if must(t, err); len(all) != 1 {
+		t.Errorf("Match = %+v, want one message", all)
 	}
 }
 

@@ -16,6 +16,7 @@ type ChatPlan struct {
 	Conversation bool // there is one, and not only queues
 	Messages     int
 	Bytes        int                    // of the messages, about
+	Usage        sessions.Usage         // that they say
 	Inbox        []sessions.InboxRecord // by Seq, like Outbox
 	Outbox       []sessions.OutboxRecord
 
@@ -38,6 +39,9 @@ func (c *ChatPlan) number(m *sessions.Message) error {
 		return fmt.Errorf("message %d stands where message %d should", m.Seq, c.seq)
 	}
 	m.Seq = c.seq
+	if m.Usage != nil {
+		c.Usage.Add(*m.Usage)
+	}
 	return nil
 }
 

@@ -10,6 +10,14 @@ import (
 	"dragoman/sessions"
 )
 
+// PartMessages and PartBytes bound what one commit takes in of a conversation
+// that is too large for one, or removes of it. A longer message is a part of
+// its own.
+const (
+	PartMessages = 500
+	PartBytes    = 1 << 20
+)
+
 // A Chunk gathers messages for one [sessions.MessagesRecord]. All backends
 // cut alike.
 type Chunk struct {

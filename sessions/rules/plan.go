@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
 	"time"
@@ -29,19 +30,16 @@ type Plan struct {
 	said *spool.Spool[[]sessions.Message]
 }
 
-// Each hands out the messages of c, in order and in stretches. The caller must
+// Said hands out the messages of c, in order and in stretches. The caller must
 // not change what they refer to.
-func (p *Plan) Each(c *ChatPlan, f func([]sessions.Message) error) error {
-	for _, i := range c.stretches {
-		stretch, err := p.said.At(i)
-		if err == nil {
-			err = f(stretch)
-		}
-		if err != nil {
-			return err
+func (p *Plan) Said(c *ChatPlan) iter.Seq2[[]sessions.Message, error] {
+	return func(yield func([]sessions.Message, error) bool) {
+		for _, i := range c.stretches {
+			if stretch, err := p.said.At(i); !yield(stretch, err) || err != nil {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // Close frees what the plan holds.

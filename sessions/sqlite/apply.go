@@ -94,7 +94,7 @@ func (t *tx) chat(ch *rows.Chat, ahead int64) (hidden int64, err error) {
 		if err := t.unstage(r, ahead); err != nil {
 			return 0, err
 		}
-		ch.Messages = nil
+		ch.Large = nil
 	}
 	before := *r
 	if ch.Cleared {

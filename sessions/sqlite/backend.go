@@ -34,6 +34,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"os"
@@ -276,7 +277,7 @@ func (s *backend) claim(k channels.Key) int64 {
 // is swept before the caller is told.
 func (s *backend) Update(ctx context.Context, _ []channels.Key, f func(rows.Reader) (rows.Changes, error)) error {
 	var hidden []int64
-	var large map[channels.Key][]sessions.Message
+	var large map[channels.Key]iter.Seq2[[]sessions.Message, error]
 	var ahead map[channels.Key]int64
 	step := func(t *tx) (write func() error, err error) {
 		changes, err := f(reader{t, s, t})

@@ -113,8 +113,13 @@ func (t *tx) putOut(r *keyRow, o *rows.Out) error {
 
 // putTranscript adds to the transcript of r, or rewrites messages of it.
 func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) error {
-	for _, m := range ch.Messages {
-		if err := t.addMessage(r, m); err != nil {
+	for list, err := range ch.Added() {
+		for _, m := range list {
+			if err == nil {
+				err = t.addMessage(r, m)
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}

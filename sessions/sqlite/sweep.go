@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"dragoman/channels"
@@ -21,13 +22,6 @@ import (
 // and goes with the commit that gives the id to a key, or with the last row. So
 // whatever a crash leaves is swept later: by [Store.Run], or by an erasure.
 
-// partRows is how many rows one part writes or removes, and partBytes about how
-// much it writes: a message that is longer is a part of its own.
-const (
-	partRows  = 500
-	partBytes = 1 << 20
-)
-
 // sweepsTable is made in older files as well: a program that does not know it
 // sees nothing of what is hidden.
 const sweepsTable = `CREATE TABLE IF NOT EXISTS sweeps (
@@ -38,7 +32,7 @@ const sweepsTable = `CREATE TABLE IF NOT EXISTS sweeps (
 // large reports whether ch deletes so much of r that it is to be removed in
 // parts. A key that has something to do is not: those rows stay.
 func (t *tx) large(r *keyRow, ch *rows.Chat) (bool, error) {
-	much := r.conv != nil && r.conv.Messages > partRows || r.seq > partRows
+	much := r.conv != nil && r.conv.Messages > rules.PartMessages || r.seq > rules.PartMessages
 	if !much || !ch.Cleared || !ch.Settled || len(ch.In)+len(ch.Out)+len(ch.Moves) > 0 || r.waiting > 0 {
 		return false, nil
 	}
@@ -165,7 +159,7 @@ func (t *tx) sweepMessages(id int64, _ string) (int, error) {
 	var n int
 	var last int64
 	err := t.row(context.Background(), `SELECT count(*), coalesce(max(id), 0) FROM (SELECT id FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?)`,
-		rowID(id, 0), rowID(id, maxSeq), partRows).Scan(&n, &last)
+		rowID(id, 0), rowID(id, maxSeq), rules.PartMessages).Scan(&n, &last)
 	if err != nil || n == 0 {
 		return 0, err
 	}
@@ -186,7 +180,7 @@ func (t *tx) sweepInbox(id int64, name string) (int, error) {
 		return 0, err
 	}
 	from, to := span(id)
-	list, err := all(context.Background(), t, scanHidden(r.key), hiddenQuery, from, to, partRows)
+	list, err := all(context.Background(), t, scanHidden(r.key), hiddenQuery, from, to, rules.PartMessages)
 	for _, row := range list {
 		if err == nil {
 			err = t.forgetIn(r, &row)
@@ -201,7 +195,7 @@ func (t *tx) sweepOthers(id int64, _ string) (int, error) {
 		`DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?)`,
 		`DELETE FROM summaries WHERE id IN (SELECT id FROM summaries WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?)`,
 	} {
-		if n, err := t.changed(query, from, to, partRows); n > 0 || err != nil {
+		if n, err := t.changed(query, from, to, rules.PartMessages); n > 0 || err != nil {
 			return int(n), err
 		}
 	}
@@ -213,14 +207,10 @@ var errBulky = errors.New("large changes are stored in parts")
 
 // bulky are the messages of changes that are too many for one commit, of keys
 // that begin with them, as an import does.
-func (t *tx) bulky(changes rows.Changes) (map[channels.Key][]sessions.Message, error) {
-	large := map[channels.Key][]sessions.Message{}
+func (t *tx) bulky(changes rows.Changes) (map[channels.Key]iter.Seq2[[]sessions.Message, error], error) {
+	large := map[channels.Key]iter.Seq2[[]sessions.Message, error]{}
 	for _, ch := range changes.Chats {
-		size := 0
-		for _, m := range ch.Messages {
-			size += rules.Bytes(m)
-		}
-		if len(ch.Messages) <= partRows && size <= partBytes {
+		if ch.Large == nil {
 			continue
 		}
 		fresh, err := t.fresh(ch.Key)
@@ -228,7 +218,7 @@ func (t *tx) bulky(changes rows.Changes) (map[channels.Key][]sessions.Message, e
 			return nil, err
 		}
 		if fresh {
-			large[ch.Key] = ch.Messages
+			large[ch.Key] = ch.Large
 		}
 	}
 	return large, nil
@@ -236,9 +226,9 @@ func (t *tx) bulky(changes rows.Changes) (map[channels.Key][]sessions.Message, e
 
 // stage stores messages ahead, hidden and in parts, and returns the ids under
 // which they are.
-func (s *backend) stage(ctx context.Context, large map[channels.Key][]sessions.Message) (ahead map[channels.Key]int64, err error) {
+func (s *backend) stage(ctx context.Context, large map[channels.Key]iter.Seq2[[]sessions.Message, error]) (ahead map[channels.Key]int64, err error) {
 	ahead = map[channels.Key]int64{}
-	for k, messages := range large {
+	for k, said := range large {
 		var id int64
 		err := s.do(ctx, &op{run: func(t *tx) (err error) {
 			if id, err = t.freshID(); err == nil {
@@ -250,21 +240,38 @@ func (s *backend) stage(ctx context.Context, large map[channels.Key][]sessions.M
 			return ahead, err
 		}
 		ahead[k] = id
-		for len(messages) > 0 {
-			n := partOf(messages)
-			if err := s.stagePart(ctx, id, messages[:n]); err != nil {
-				return ahead, err
-			}
-			messages = messages[n:]
+		if err := s.stageAll(ctx, id, said); err != nil {
+			return ahead, err
 		}
 	}
 	return ahead, nil
 }
 
+// stageAll stores what said hands out, in parts.
+func (s *backend) stageAll(ctx context.Context, id int64, said iter.Seq2[[]sessions.Message, error]) error {
+	var part []sessions.Message
+	for stretch, err := range said {
+		if err != nil {
+			return err
+		}
+		for part = append(part, stretch...); ; {
+			n := partOf(part)
+			if n == len(part) {
+				break // more may fit
+			}
+			if err := s.stagePart(ctx, id, part[:n]); err != nil {
+				return err
+			}
+			part = part[n:]
+		}
+	}
+	return s.stagePart(ctx, id, part)
+}
+
 // partOf is how many of messages are one part, at least one.
 func partOf(messages []sessions.Message) (n int) {
-	for size := 0; n < min(partRows, len(messages)); n++ {
-		if size += rules.Bytes(messages[n]); size > partBytes {
+	for size := 0; n < min(rules.PartMessages, len(messages)); n++ {
+		if size += rules.Bytes(messages[n]); size > rules.PartBytes {
 			return max(n, 1)
 		}
 	}
