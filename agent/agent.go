@@ -256,7 +256,7 @@ func (a *Agent) modelFor(t Turn) Model {
 	m, err := a.called(a.nameFor(t.History.Settings))
 	if err != nil {
 		// An answer from another model than the chosen one is better than none.
-		a.log.Warn("the conversation's model cannot be used, the configured one answers", "key", t.Key.String(), "err", err)
+		a.log.Warn("the conversation's model cannot be used; the configured one answers", "key", t.Key.String(), "err", err)
 		return a.model
 	}
 	return m

@@ -74,7 +74,7 @@ func (r *run) silentCut(req *Request, resp *Response) bool {
 	most := counted * keptHundredths / 100
 	a.lengths.set(answering(name), length{a.room(name, most), a.now()})
 	size := a.windowOf(name)
-	a.log.Warn("the model's server cuts requests without a word; its window is smaller than it is taken for",
+	a.log.Warn("the model's server cuts requests without saying so; its window is smaller than assumed",
 		"model", name, "key", r.t.Key.String(), "taken_for", a.sizeOf(name), "now", size)
 	if a.opts.OnSilentCut != nil {
 		a.opts.OnSilentCut(name, size)

@@ -182,7 +182,7 @@ func (r *run) thoughts() func(string) {
 
 // errResting is a call that is not made, because the model's server has asked
 // to be left alone.
-var errResting = errors.New("its server has asked to be left alone for a while")
+var errResting = errors.New("its server asked for a pause")
 
 // mostPause bounds a pause. Servers that name a day are often well in minutes,
 // and nobody would learn that without asking again.

@@ -228,7 +228,7 @@ type Fetcher interface {
 	// returns when all of it is written and, where the network gives a hash,
 	// was found right. An error of w ends it and is returned as it is: that is
 	// how the caller bounds the size. Errors are temporary unless they wrap
-	// ErrPermanent (the network has it no more). It works after a restart,
+	// ErrPermanent (the network no longer has it). It works after a restart,
 	// and is safe for concurrent use.
 	Fetch(ctx context.Context, a Attachment, w io.Writer) error
 }

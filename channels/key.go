@@ -35,7 +35,7 @@ type Key struct{ channel, chat string }
 func NewKey(channel, chat string) (Key, error) {
 	switch {
 	case !instanceName.MatchString(channel):
-		return Key{}, fmt.Errorf("channels: %w: %q is no channel name (a-z, 0-9, _ and -, at most 32)", ErrKey, clip(channel))
+		return Key{}, fmt.Errorf("channels: %w: %q is not a channel name (a-z, 0-9, _ and -, at most 32)", ErrKey, clip(channel))
 	case chat == "":
 		return Key{}, fmt.Errorf("channels: %w: the chat is empty", ErrKey)
 	case len(chat) > MaxChatIDBytes:

@@ -39,10 +39,10 @@ func TestDowntime(t *testing.T) {
 	}{
 		{"short", "", 20 * time.Minute, []string{"01 00:30:00 fired"}},
 		{"over one, once", "once", 40 * time.Minute, []string{"01 00:30:00 fired", "01 01:00:00 fired"}},
-		{"over one, skip", "skip", 40 * time.Minute, []string{"01 00:30:00 fired", "01 01:00:00 missed it came due while nobody could fire it"}},
-		{"over many, once", "", 5 * time.Hour, []string{"01 00:30:00 fired", "01 01:00:00 missed 9 occurrences came due while nobody could fire them", "01 05:30:00 fired"}},
-		{"over many, skip", "skip", 5 * time.Hour, []string{"01 00:30:00 fired", "01 01:00:00 missed 10 occurrences came due while nobody could fire them"}},
-		{"over many, skip, back in time for the last", "skip", 4*time.Hour + 56*time.Minute, []string{"01 00:30:00 fired", "01 01:00:00 missed 9 occurrences came due while nobody could fire them", "01 05:30:00 fired"}},
+		{"over one, skip", "skip", 40 * time.Minute, []string{"01 00:30:00 fired", "01 01:00:00 missed it came due while the daemon could not run it"}},
+		{"over many, once", "", 5 * time.Hour, []string{"01 00:30:00 fired", "01 01:00:00 missed 9 occurrences came due while the daemon could not run them", "01 05:30:00 fired"}},
+		{"over many, skip", "skip", 5 * time.Hour, []string{"01 00:30:00 fired", "01 01:00:00 missed 10 occurrences came due while the daemon could not run them"}},
+		{"over many, skip, back in time for the last", "skip", 4*time.Hour + 56*time.Minute, []string{"01 00:30:00 fired", "01 01:00:00 missed 9 occurrences came due while the daemon could not run them", "01 05:30:00 fired"}},
 		{"years", "", 5 * 365 * 24 * time.Hour, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestClockJumps(t *testing.T) {
 		shift time.Duration // at 10:05
 		want  []string      // until an hour and a half later
 	}{
-		{"ahead by hours", cron("0 * * * *"), 5 * time.Hour, []string{"01 11:00:00 missed 4 occurrences came due while nobody could fire them", "01 15:00:00 fired", "01 16:00:00 fired"}},
+		{"ahead by hours", cron("0 * * * *"), 5 * time.Hour, []string{"01 11:00:00 missed 4 occurrences came due while the daemon could not run them", "01 15:00:00 fired", "01 16:00:00 fired"}},
 		{"ahead by a little", cron("0 * * * *"), 56 * time.Minute, []string{"01 11:00:00 fired", "01 12:00:00 fired"}},
 		{"back by hours, calendar", cron("0 * * * *"), -5 * time.Hour, []string{}},                   // 06:00 was fired in its time
 		{"back by hours, interval", every(time.Hour), -5 * time.Hour, []string{"01 06:05:30 fired"}}, // noticed half a minute later

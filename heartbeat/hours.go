@@ -42,7 +42,7 @@ func parseMinute(text string) (int, error) {
 	}
 	t, err := time.Parse("15:04", text)
 	if err != nil {
-		return 0, errors.New("no time of day")
+		return 0, errors.New("not a time of day")
 	}
 	return t.Hour()*60 + t.Minute(), nil
 }

@@ -94,7 +94,7 @@ func compile(j Job, zone *time.Location) (*entry, error) {
 		wrong("the target %s is a job: want a conversation, like telegram:123456789", j.Target)
 	}
 	if strings.TrimSpace(j.Prompt) == "" && j.PromptFile == "" {
-		wrong("the prompt is missing: want what the model shall do")
+		wrong("the prompt is missing: want what the model should do")
 	}
 	if j.CatchUp != "" && j.CatchUp != CatchUpOnce && j.CatchUp != CatchUpSkip {
 		wrong("catch_up %.40q: want once or skip", j.CatchUp)

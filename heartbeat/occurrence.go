@@ -96,11 +96,11 @@ func (s *Scheduler) skip(ctx context.Context, job string, due, next time.Time, o
 func whyMissed(count int) string {
 	switch {
 	case count >= countMost-1:
-		return fmt.Sprintf("at least %d occurrences came due while nobody could fire them", count)
+		return fmt.Sprintf("at least %d occurrences came due while the daemon could not run them", count)
 	case count == 1:
-		return "it came due while nobody could fire it"
+		return "it came due while the daemon could not run it"
 	}
-	return fmt.Sprintf("%d occurrences came due while nobody could fire them", count)
+	return fmt.Sprintf("%d occurrences came due while the daemon could not run them", count)
 }
 
 // reason is why the occurrence is not fired, or "" and what to ask.

@@ -48,7 +48,7 @@ func ParseCursor(s string) (Cursor, error) {
 	return Cursor{time.Unix(0, at).UTC(), k}, nil
 }
 
-var errNoCursor = errors.New("sessions: this is no place in a list of conversations")
+var errNoCursor = errors.New("sessions: this is not a cursor of a list of conversations")
 
 // FoundCursor is where a message stood in what a [Search] found. Whatever is said
 // or deleted between two pages, nothing comes twice and nothing is left out. The
@@ -98,4 +98,4 @@ func ParseFoundCursor(s string) (p FoundCursor, err error) {
 	return p, nil
 }
 
-var errNoFoundCursor = errors.New("sessions: this is no place in what a search found")
+var errNoFoundCursor = errors.New("sessions: this is not a cursor of a search")

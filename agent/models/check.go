@@ -69,7 +69,7 @@ func (s *Server) judge(ctx context.Context, f Found, name string) Diagnosis {
 	}
 	switch lower := strings.ToLower(status.says); {
 	case status.status == http.StatusPaymentRequired, strings.Contains(lower, "quota"), strings.Contains(lower, "billing"), strings.Contains(lower, "credit"):
-		d.Cause, d.Sentence = agent.CauseQuota, fmt.Sprintf("The account at %s is used up%s. Add credit or raise its limit there.", where, said)
+		d.Cause, d.Sentence = agent.CauseQuota, fmt.Sprintf("The account at %s has no credit left%s. Add credit or raise its limit there.", where, said)
 	case status.status == http.StatusUnauthorized, strings.Contains(lower, "api key not valid"), strings.Contains(lower, "incorrect api key"):
 		d.Cause = agent.CauseKey
 		d.Sentence = fmt.Sprintf("The API key is refused by %s%s. %s", where, said, s.cureKey())
@@ -78,7 +78,7 @@ func (s *Server) judge(ctx context.Context, f Found, name string) Diagnosis {
 	case status.status == http.StatusTooManyRequests:
 		d.Cause, d.Sentence = agent.CauseBusy, fmt.Sprintf("The server at %s takes no more requests just now%s. Wait a little.", where, said)
 	case status.status >= 500:
-		d.Cause, d.Sentence = agent.CauseBusy, fmt.Sprintf("The server at %s is there and fails: HTTP %d%s.", where, status.status, said)
+		d.Cause, d.Sentence = agent.CauseBusy, fmt.Sprintf("The server at %s answers with an error: HTTP %d%s.", where, status.status, said)
 	default:
 		return s.address(ctx, where, status.status)
 	}
@@ -90,9 +90,9 @@ func (s *Server) cureKey() string {
 	p := providerAt(s.BaseURL)
 	switch {
 	case s.Key == "" && p != nil && p.env != "":
-		return fmt.Sprintf("There is none: set model.api_key, for example to \"${%s}\".", p.env)
+		return fmt.Sprintf("None is set: set model.api_key, for example to \"${%s}\".", p.env)
 	case s.Key == "":
-		return "There is none: set model.api_key."
+		return "None is set: set model.api_key."
 	}
 	if of := keyOf(s.Key); of != nil && p != nil && of != p {
 		return fmt.Sprintf("It looks like one of %s: set model.base_url to %s, or use a key of %s.", of.title, of.base, p.title)
@@ -123,11 +123,11 @@ func (s *Server) ofModel(f Found, name string) Diagnosis {
 // address looks for the address that is meant where the one given has no models.
 func (s *Server) address(ctx context.Context, where string, status int) Diagnosis {
 	d := Diagnosis{Cause: agent.CauseURL, Status: status}
-	what := "what answers there is no API of models"
+	what := "what answers there is not a model API"
 	if status != 0 {
 		what = fmt.Sprintf("there is no list of models at this path (HTTP %d)", status)
 	}
-	d.Sentence = fmt.Sprintf("model.base_url is probably wrong: %s answers, but %s. It must be the part before /chat/completions, mostly ending in /v1.", where, what)
+	d.Sentence = fmt.Sprintf("model.base_url is probably wrong: %s answers, but %s. It must be the part before /chat/completions, usually ending in /v1.", where, what)
 	for _, try := range probable(s.BaseURL) {
 		other := *s
 		other.BaseURL = try
@@ -137,7 +137,7 @@ func (s *Server) address(ctx context.Context, where string, status int) Diagnosi
 			continue
 		}
 		d.BaseURL = try
-		d.Sentence = fmt.Sprintf("model.base_url is wrong: %s. Set it to %s, where a server of models answers.", difference(s.BaseURL, try), Shown(try))
+		d.Sentence = fmt.Sprintf("model.base_url is wrong: %s. Set it to %s, where a model server answers.", difference(s.BaseURL, try), Shown(try))
 		return d
 	}
 	if p := providerAt(s.BaseURL); p != nil && p.base != "" {
@@ -178,7 +178,7 @@ func difference(wrong, right string) string {
 	case strings.HasPrefix(b, a) && a != b:
 		return strings.TrimPrefix(b, a) + " is missing at its end"
 	case strings.HasPrefix(a, b) && a != b:
-		return strings.TrimPrefix(a, b) + " is too much at its end"
+		return strings.TrimPrefix(a, b) + " does not belong at its end"
 	}
 	return "its path is another one"
 }
@@ -221,9 +221,9 @@ func cureUnreachable(base string) string {
 	u, err := url.Parse(base)
 	switch {
 	case err == nil && u.Port() == ollamaPort:
-		return "Start Ollama (\"ollama serve\"), or mend model.base_url."
+		return "Start Ollama (\"ollama serve\"), or correct model.base_url."
 	case err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()):
-		return "Start the server, or mend the port in model.base_url."
+		return "Start the server, or correct the port in model.base_url."
 	}
 	return "Check model.base_url and this machine's network."
 }

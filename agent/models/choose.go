@@ -166,7 +166,7 @@ func (o *ChooseOptions) listed(ctx context.Context, from Source, base, key, want
 	switch {
 	case err != nil || name == "":
 		name = guess
-		why := "it lists no model that chats"
+		why := "it lists no chat model"
 		if err != nil {
 			why = "it could not be asked for its models just now"
 		}
@@ -221,14 +221,14 @@ func pick(list []Listed, now time.Time) (name, why string) {
 	case best == "" && name == "":
 		return "", ""
 	case best == "":
-		return name, "it lists only models that end soon, this one on " + ending
+		return name, "it lists only models that will be shut down soon, this one on " + ending
 	case rank >= scoreOfRank:
-		why = "of those that it lists this is the small current one"
+		why = "of the models that it lists, this is the small current one"
 	default:
 		why = "it is the first model that it lists"
 	}
 	if skipped > 0 {
-		why += fmt.Sprintf(" (%d more will end soon)", skipped)
+		why += fmt.Sprintf(" (%d more will be shut down soon)", skipped)
 	}
 	return best, why
 }
@@ -315,5 +315,5 @@ func (o *ChooseOptions) notThere(offers []offer) error {
 			said = append(said, of.title+" has "+strings.Join(Nearest(o.Name, names, 8), ", "))
 		}
 	}
-	return errors.New(text + "nobody here has that model: " + strings.Join(said, "; ") + ". Set model.base_url to the server that has it, model.api_key to a key, or model.name to a model that there is")
+	return errors.New(text + "no server here has that model: " + strings.Join(said, "; ") + ". Set model.base_url to the server that has it, model.api_key to a key, or model.name to a model that exists")
 }

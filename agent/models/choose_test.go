@@ -101,11 +101,11 @@ func TestChoose(t *testing.T) {
 		want      models.Choice
 		why       string // a part of it
 	}{
-		"key alone":       {env{"OPENAI_API_KEY": key}, "", "", models.Choice{Source: "environment", BaseURL: official, Key: key, Name: "gpt-6-luna"}, "of those that it lists this is the small current one (1 more will end soon)"},
+		"key alone":       {env{"OPENAI_API_KEY": key}, "", "", models.Choice{Source: "environment", BaseURL: official, Key: key, Name: "gpt-6-luna"}, "of the models that it lists, this is the small current one (1 more will be shut down soon)"},
 		"key and name":    {env{"OPENAI_API_KEY": key, "OPENAI_MODEL": "m"}, "", "", models.Choice{Source: "environment", BaseURL: official, Key: key, Name: "m"}, "OPENAI_MODEL names"},
 		"all three":       {env{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": "http://me:pw@127.0.0.1:1/v1", "OPENAI_MODEL": "m"}, "", "", models.Choice{Source: "environment", BaseURL: "http://me:pw@127.0.0.1:1/v1", Key: key, Name: "m"}, "m at 127.0.0.1:1,"},
 		"base, listed":    {env{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": own}, "", "", models.Choice{Source: "environment", BaseURL: own, Key: key, Name: "llama-chat"}, "first model that it lists"},
-		"all end soon":    {env{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": old}, "", "", models.Choice{Source: "environment", BaseURL: old, Key: key, Name: "gpt-4o"}, "only models that end soon, this one on 2027-01-14"},
+		"all end soon":    {env{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": old}, "", "", models.Choice{Source: "environment", BaseURL: old, Key: key, Name: "gpt-4o"}, "only models that will be shut down soon, this one on 2027-01-14"},
 		"base, not asked": {env{"OPENAI_BASE_URL": nobody + "/v1"}, "", "", models.Choice{Source: "environment", BaseURL: nobody + "/v1", Name: "default"}, "set model.name"},
 		"base, broken":    {env{"OPENAI_BASE_URL": "::"}, "", "", models.Choice{Source: "environment", BaseURL: "::", Name: "default"}, "the given address"},
 		"anthropic":       {env{"ANTHROPIC_API_KEY": key}, "", "", models.Choice{Source: "environment", BaseURL: anthropic, Key: key, Name: "claude-haiku-5-5"}, "ANTHROPIC_API_KEY is set"},

@@ -79,7 +79,7 @@ func cause(err error) error {
 	if errors.As(err, &wrong) {
 		return fmt.Errorf("%s is a %s", wrong.Field, strings.Fields(wrong.Value + " value")[0])
 	}
-	return errors.New("it is no valid JSON")
+	return errors.New("it is not valid JSON")
 }
 
 // take reports whether d has a piece of the answer.

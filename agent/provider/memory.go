@@ -129,7 +129,7 @@ func (t *try) learn(what string, said *wire.Said) bool {
 		return false
 	}
 	if !t.know.apply(what) {
-		panic(fmt.Sprintf("provider: %q is no lesson", what))
+		panic(fmt.Sprintf("provider: %q is not a lesson", what))
 	}
 	t.learnt = append(t.learnt, Learned{Name: t.m.o.Name, What: what, Said: said.Quote(t.r), At: time.Now().UTC()})
 	return true

@@ -13,7 +13,7 @@ import (
 
 // What people read about summaries.
 const (
-	sayChoice = "This conversation is long by now. /compact summarises its older part for me, /new begins a new one. " +
+	sayChoice = "This conversation is getting long. /compact summarises its older part for me, /new begins a new one. " +
 		"If you do nothing, I summarise it when it no longer fits into my memory. Nothing is deleted either way."
 
 	sayOff      = "I make no summaries here: whoever runs me has turned them off. /new begins a new conversation."
@@ -22,11 +22,11 @@ const (
 	sayRests    = "The last summary failed a short while ago; nothing is lost. Please try again in %d seconds."
 	saySummary  = "I am summarising the older part of this conversation. All that was said is kept."
 	sayFailed   = "I could not summarise this conversation. Nothing is lost, and it goes on as before; you can ask for it again with /compact."
-	sayLonger   = "There is nothing to gain: this conversation is shorter than a summary of it would be. All of it stays as it is."
-	sayNoneLeft = "There is nothing to summarise here by now. Nothing is lost, and this conversation goes on as before."
+	sayLonger   = "A summary would be longer than this conversation, so I made none. Nothing has changed."
+	sayNoneLeft = "There is nothing left to summarise here. Nothing is lost, and this conversation goes on as before."
 	// sayChanged: something was said to be over or erased that the summary stood for.
-	sayChanged = "This conversation changed while I summarised it, so that summary is dropped. You can ask for it again with /compact."
-	sayStopped = "The answer that this conversation was being summarised for was stopped, and the summary with it. " +
+	sayChanged = "This conversation changed while I summarised it, so I dropped that summary. You can ask for it again with /compact."
+	sayStopped = "The answer that needed this summary was stopped, and so was the summary. " +
 		"Nothing is lost, and it goes on as before; you can ask for it again with /compact."
 	sayCut = "I was restarted before this conversation was summarised. Nothing is lost, and it goes on as before; you can ask for it again with /compact."
 )

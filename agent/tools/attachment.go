@@ -50,7 +50,7 @@ func ReadAttachment(files Attachments) agent.Tool {
 			Parameters: json.RawMessage(`{
 				"type": "object",
 				"properties": {
-					"file": {"type": "string", "description": "What stands behind the word file in the line of the message, like telegram_7/k3….txt"},
+					"file": {"type": "string", "description": "What follows the word file in the message's line, like telegram_7/k3….txt"},
 					"offset": {"type": "integer", "minimum": 0, "description": "Byte to begin at; default 0"},
 					"limit": {"type": "integer", "minimum": 1, "description": "Most bytes to return"}
 				},
@@ -75,9 +75,9 @@ func readAttachment(files Attachments, k channels.Key, file string, offset int64
 	case k.IsZero():
 		return "", errors.New("there is no conversation here, and so no files of one")
 	case file == "":
-		return "", errors.New("the file is empty; use what stands behind the word \"file\" in the message's line")
+		return "", errors.New("the file is empty; use what follows the word \"file\" in the message's line")
 	case len(file) > maxFile:
-		return "", fmt.Errorf("the name has %d bytes; use what stands behind the word \"file\" in the message's line", len(file))
+		return "", fmt.Errorf("the name has %d bytes; use what follows the word \"file\" in the message's line", len(file))
 	case offset < 0:
 		return "", errors.New("the offset is negative")
 	}
@@ -115,12 +115,12 @@ func readAttachment(files Attachments, k channels.Key, file string, offset int64
 // are kept, to ourselves.
 func attachmentError(label string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no file %s in this conversation (any more); messages name theirs behind the word \"file\"", label)
+		return fmt.Errorf("there is no file %s in this conversation (any more); messages name theirs after the word \"file\"", label)
 	}
 	return fmt.Errorf("%s cannot be read just now", label)
 }
 
-const otherText = "text in an encoding other than UTF-8, or no text throughout, and cannot be read; ask for it as UTF-8 text"
+const otherText = "not UTF-8 text throughout, and cannot be read; ask for it as UTF-8 text"
 
 // kinds are files that are no text, by how they begin.
 var kinds = []struct{ begin, is string }{
@@ -149,7 +149,7 @@ func unreadable(head []byte) string {
 	case kind == "audio" || kind == "video" || media == "application/ogg":
 		return "is a recording (" + media + "), a kind that cannot be read yet"
 	case kind != "text" || bytes.IndexByte(head, 0) >= 0:
-		return "is no text (it looks like " + media + "), a kind that cannot be read yet"
+		return "is not text (it looks like " + media + "), a kind that cannot be read yet"
 	}
 	return ""
 }

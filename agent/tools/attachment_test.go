@@ -66,9 +66,9 @@ func TestReadAttachmentSaysWhatItCannotRead(t *testing.T) {
 		"\xfe\xff\x00h\x00i":                          "is UTF-16 text",
 		"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR":         "is a picture",
 		"OggS\x00\x02\x00\x00\x00\x00\x00\x00":        "is a recording",
-		"\x7fELF\x02\x01\x01\x00":                     "is no text",
-		"caf\xe9 au lait":                             "an encoding other than UTF-8",
-		strings.Repeat("text ", 1000) + "\x00 binary": "an encoding other than UTF-8, or no text throughout",
+		"\x7fELF\x02\x01\x01\x00":                     "is not text",
+		"caf\xe9 au lait":                             "not UTF-8 text throughout",
+		strings.Repeat("text ", 1000) + "\x00 binary": "not UTF-8 text throughout",
 		"broken": "cannot be read just now",
 	} {
 		read := tools.ReadAttachment(sent{"telegram:7 a.txt": content})

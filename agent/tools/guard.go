@@ -49,12 +49,12 @@ func LoopbackFor(t TB, servers ...string) *Exemption {
 	for _, server := range servers {
 		u, err := url.Parse(server)
 		if err != nil {
-			t.Fatalf("tools: %q is no URL: %v", server, err)
+			t.Fatalf("tools: %q is not a URL: %v", server, err)
 			return nil
 		}
 		addr, err := netip.ParseAddrPort(u.Host)
 		if err != nil || !addr.Addr().IsLoopback() {
-			t.Fatalf("tools: %q is no server on loopback", server)
+			t.Fatalf("tools: %q is not a server on loopback", server)
 			return nil
 		}
 		e.servers = append(e.servers, addr)
@@ -165,7 +165,7 @@ func (g *guard) control(_ context.Context, network, address string, _ syscall.Ra
 	}
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return refusef("%q is no address", address)
+		return refusef("%q is not an address", address)
 	}
 	return g.checkTarget(target)
 }
@@ -243,7 +243,7 @@ func checkHost(host string) (addr netip.Addr, literal bool, err error) {
 		// Underscores and the like are odd but real; anything else that is not
 		// ASCII has no meaning as a name.
 		if !isPlainName(host) {
-			return netip.Addr{}, false, refusef("%.80q is no host name", host)
+			return netip.Addr{}, false, refusef("%.80q is not a host name", host)
 		}
 		ascii = host
 	}

@@ -56,7 +56,7 @@ func TestCheckURL(t *testing.T) {
 		"http://0177.0.0.1/": "unusual spelling", "http://127.1/": "unusual spelling", "http://127.0.0.1./": "unusual spelling", "http://0/": "unusual spelling",
 		"http://example.0x1/": "unusual spelling", "http://1.2.3.4.5/": "unusual spelling", "http://256.256.256.256/": "unusual spelling", "http://./": "unusual spelling",
 		"http://①②⑦.⓪.⓪.①/": "not on the public", "http://１２７.０.０.１/": "not on the public", "http://127。0。0。1/": "not on the public",
-		"http://①②⑦.①/": "unusual spelling", "http://０ｘ７ｆ.１/": "unusual spelling", "http://a b.example/": "", "http://exa%00mple.com/": "", "http://a\u202eb.example/": "no host name",
+		"http://①②⑦.①/": "unusual spelling", "http://０ｘ７ｆ.１/": "unusual spelling", "http://a b.example/": "", "http://exa%00mple.com/": "", "http://a\u202eb.example/": "not a host name",
 	}
 	for text, words := range refused {
 		u, err := url.Parse(text)

@@ -40,7 +40,7 @@ func ListDir(w *Workspace) agent.Tool {
 				"type": "object",
 				"properties": {
 					"path": {"type": "string", "description": "Folder relative to the workspace; default is the workspace itself"},
-					"offset": {"type": "integer", "minimum": 0, "description": "How many entries to pass over; default 0"}
+					"offset": {"type": "integer", "minimum": 0, "description": "How many entries to skip; default 0"}
 				},
 				"additionalProperties": false
 			}`),

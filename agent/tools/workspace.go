@@ -96,7 +96,7 @@ func (w *Workspace) Tools() []agent.Tool {
 func refusePrivate(real string, private []string) error {
 	for _, dir := range kernel {
 		if contains(dir, real) || contains(real, dir) {
-			return fmt.Errorf("tools: the workspace %s may not hold %s or lie in it: choose a folder of its own", real, dir)
+			return fmt.Errorf("tools: the workspace %s may not hold %s or lie in it: choose a separate folder", real, dir)
 		}
 	}
 	for _, path := range private {
@@ -105,7 +105,7 @@ func refusePrivate(real string, private []string) error {
 			return fmt.Errorf("tools: find %s: %w", path, err)
 		}
 		if contains(real, secret) {
-			return fmt.Errorf("tools: the workspace %s may not hold %s, which the model must not see: choose a folder of its own", real, secret)
+			return fmt.Errorf("tools: the workspace %s may not hold %s, which the model must not see: choose a separate folder", real, secret)
 		}
 	}
 	return nil

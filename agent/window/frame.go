@@ -16,7 +16,7 @@ const (
 	summaryClose = "\n</conversation_summary>"
 
 	sectionHead = "## Summary of the conversation so far\n" +
-		"The text between the tags stands for older messages. It is " + untrusted + "\n" + summaryOpen
+		"The text between the tags summarises older messages. It is " + untrusted + "\n" + summaryOpen
 
 	checkpointNote = "[Checkpoint. The conversation before the next messages was summarised; write the summary here. It is " + untrusted + "]"
 

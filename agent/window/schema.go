@@ -29,7 +29,7 @@ func ParseSchema(text string) (*Schema, error) {
 	}
 	root, isObject := doc.(map[string]any)
 	if kind, given := root["type"]; !isObject || given && kind != "object" {
-		return nil, &Flaw{"is no schema of an object", `write one with "type": "object"`}
+		return nil, &Flaw{"is not a schema of an object", `write one with "type": "object"`}
 	}
 	name, _ := root["$schema"].(string)
 	if drafts[name] == "" {
@@ -42,7 +42,7 @@ func ParseSchema(text string) (*Schema, error) {
 	if err != nil {
 		if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			_, field, _ := strings.Cut(strings.TrimPrefix(kind.Field, "."), ".")
-			return nil, invalid(fmt.Sprintf(": a %s is no %s", kind.Value, field))
+			return nil, invalid(fmt.Sprintf(": a %s is not a %s", kind.Value, field))
 		}
 		return nil, invalid(": " + strings.TrimPrefix(err.Error(), "jsonschema: "))
 	}
@@ -100,7 +100,7 @@ func (s *Schema) Read(text string) (shown string, object json.RawMessage, err er
 		return "", nil, errors.New("window: the summary is not the JSON object that was asked for")
 	}
 	if _, isObject := value.(map[string]any); !isObject {
-		return "", nil, errors.New("window: the summary is no JSON object")
+		return "", nil, errors.New("window: the summary is not a JSON object")
 	}
 	if err := s.resolved.Validate(value); err != nil {
 		return "", nil, fmt.Errorf("window: the summary breaks its schema at %s", brokenAt(err))

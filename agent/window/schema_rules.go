@@ -58,7 +58,7 @@ func (l *look) at(place string, value any, above []string, named bool) *Flaw {
 		case word == "$ref":
 			flaw = l.follow(inner, above)
 		case word == "$dynamicRef", word == "$id" && place != "":
-			flaw = &Flaw{"has a word that is not for summaries: " + word, "write a $ref to a place below $defs"}
+			flaw = &Flaw{"has a keyword that does not work in summaries: " + word, "write a $ref to a place below $defs"}
 		default:
 			flaw = l.at(place+"/"+word, inner, above, slices.Contains(names, word))
 		}
@@ -106,5 +106,5 @@ func (l *look) follow(ref any, above []string) *Flaw {
 }
 
 func invalid(why string) *Flaw {
-	return &Flaw{"is no valid JSON Schema" + why, "see json-schema.org"}
+	return &Flaw{"is not a valid JSON Schema" + why, "see json-schema.org"}
 }

@@ -54,7 +54,7 @@ func ParseTemplate(text string) (Template, error) {
 		}
 	}
 	if !seen[PlaceMessages] {
-		return Template{}, &Flaw{"lacks ${" + PlaceMessages + "}, so the model would not see what to summarise", "write it where the messages are to stand"}
+		return Template{}, &Flaw{"lacks ${" + PlaceMessages + "}, so the model would not see what to summarise", "write it where the messages should go"}
 	}
 	return Template{text}, nil
 }

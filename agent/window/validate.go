@@ -74,7 +74,7 @@ func checkGroup(group []sessions.Message, used map[string]bool) (int, string) {
 		case !IsToolName(c.Name):
 			return 0, "makes a call with a bad name"
 		case !IsObject(c.Arguments):
-			return 0, "makes a call whose arguments are no JSON object"
+			return 0, "makes a call whose arguments are not a JSON object"
 		}
 		used[c.ID] = true
 		open[c.ID] = true
@@ -82,7 +82,7 @@ func checkGroup(group []sessions.Message, used map[string]bool) (int, string) {
 	n := 0
 	for ; len(open) > 0; n++ {
 		if n+1 == len(group) || group[n+1].Role != sessions.RoleTool {
-			return n, "is followed by something else than the result of an open call"
+			return n, "is followed by something other than the result of an open call"
 		}
 		m := group[n+1]
 		switch {

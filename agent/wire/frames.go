@@ -23,7 +23,7 @@ var (
 const errorEvent = "error"
 
 // errGarbage is a data line without an object in it.
-var errGarbage = errors.New("the stream has a data line that is no JSON object")
+var errGarbage = errors.New("the stream has a data line that is not a JSON object")
 
 // frames reads the body of a 200 as servers really send it and gives the JSON
 // objects after "data:", up to "data: [DONE]", each with the type of its event.

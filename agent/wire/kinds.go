@@ -146,7 +146,7 @@ func (s *Server) failure(e *wireError, status int) *agent.ModelError {
 	if limit, asked := e.never(); out.Kind == agent.ErrorRefused && limit > 0 {
 		out.Limit, out.Asked = limit, asked
 		text += fmt.Sprintf("the provider's rate limit is smaller than the request (limit %d, requested %d): "+
-			"waiting is no use, a smaller context_window or a higher limit is; ", limit, asked)
+			"waiting does not help, but a smaller context_window or a higher limit does; ", limit, asked)
 	}
 	out.Cause = e.cause(status, out.Kind)
 	out.Err = &Said{

@@ -48,7 +48,7 @@ func (s *session) aim(ctx context.Context, m channels.Outbound) (target string, 
 		case s.isChannel(name):
 			target, r, err = s.aimRoom(prefix, name)
 		case !validTarget(name):
-			err = fmt.Errorf("irc: send to %s: %w: nobody can be called that", m.Key, channels.ErrPermanent)
+			err = fmt.Errorf("irc: send to %s: %w: that cannot be a nick", m.Key, channels.ErrPermanent)
 		default:
 			target, who = s.aimPerson(m.ReplyTo, name)
 			switch {
@@ -238,7 +238,7 @@ func (s *session) onSendRefused(e *girc.Event) {
 	if d.room != nil && !d.room.plain && d.text != stripCodes(d.text) && (e.Command == "404" || e.Command == "408") {
 		// It may be for the codes only. Without them the line is tried at once.
 		d.room.plain = true
-		s.log.Info("no formatting is sent to a channel that refused it", "room", d.room.name, "reason", reason)
+		s.log.Info("the channel refused formatting; sending plain text from now on", "room", d.room.name, "reason", reason)
 		s.settle(d, errPlain)
 		return
 	}
@@ -263,7 +263,7 @@ func (s *session) onFail(e *girc.Event) {
 		if i < 0 {
 			return
 		}
-		s.log.Warn("the network refused a message of several lines; they are sent one by one now", "code", param(e, 1), "reason", plain(e.Last()))
+		s.log.Warn("the network refused a message of several lines; sending the lines one by one from now on", "code", param(e, 1), "reason", plain(e.Last()))
 		s.ch.multi.Store(nil)
 		s.settle(s.pending[i], notSent("send to %s: %s (%s)", s.pending[i].target, plain(e.Last()), param(e, 1)))
 		return

@@ -38,7 +38,7 @@ func (q *intake) put(m channels.Inbound) {
 	case q.queue <- m:
 	default:
 		q.dropped++
-		q.log.Error("message dropped: the store has refused for too long", "key", m.Key.String(), "dropped", q.dropped)
+		q.log.Error("message dropped: the store refused it for too long", "key", m.Key.String(), "dropped", q.dropped)
 	}
 }
 
@@ -98,7 +98,7 @@ func (q *intake) handIn(ctx context.Context, m channels.Inbound) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		q.log.Warn("message not accepted, will hand it in again", "key", m.Key.String(), "msg_id", m.ID, "err", err)
+		q.log.Warn("message not accepted; will try again", "key", m.Key.String(), "msg_id", m.ID, "err", err)
 		select {
 		case <-ctx.Done():
 			return false

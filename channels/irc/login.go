@@ -127,7 +127,7 @@ func (s *session) capsAnswered() {
 			s.end(refused("%s does not offer SASL %s, which is required here", s.ch.opts.Server, o.Mechanism))
 			return
 		}
-		s.log.Warn("not logged in: the network does not offer this way", "mechanism", o.Mechanism)
+		s.log.Warn("not logged in: the network does not offer this way of logging in", "mechanism", o.Mechanism)
 		s.endCaps()
 		return
 	}

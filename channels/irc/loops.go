@@ -30,7 +30,7 @@ const (
 )
 
 // sayLoop is said once to whoever answers our answers.
-const sayLoop = "You answer faster than a person can type, so I take you for a program and am silent now. Write again after a minute's pause."
+const sayLoop = "You answer faster than a person can type, so I think that you are a program and will stop answering. Write again after a pause of one minute."
 
 // verdicts of loops.heard.
 type loopVerdict int
@@ -110,7 +110,7 @@ func (s *session) looping(m channels.Inbound) bool {
 		s.log.Warn("not answered any more: it answers faster than a person can", "key", m.Key.String(), "sender", m.Sender.ID())
 		s.wg.Go(func() {
 			if err := s.sayNow(context.Background(), channels.Outbound{Key: m.Key, Text: sayLoop, ReplyTo: m.MessageID}); err != nil {
-				s.log.Debug("a program was not told that it is not answered", "err", err)
+				s.log.Debug("could not tell a program that it gets no more answers", "err", err)
 			}
 		})
 	}

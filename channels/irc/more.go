@@ -142,7 +142,7 @@ func (s *session) sayMore(ctx context.Context, chat, handle, rest string, done f
 		err = s.sayNow(context.Background(), channels.Outbound{Key: k, Text: hint(left), ReplyTo: handle, GoesOn: true})
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		s.log.Warn("could not say the rest of an answer", "key", k.String(), "err", err)
+		s.log.Warn("could not send the rest of an answer", "key", k.String(), "err", err)
 	}
 }
 

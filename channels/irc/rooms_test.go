@@ -67,7 +67,7 @@ func TestLoopIsBroken(t *testing.T) {
 		parrot.Say("dragoman", "and more")
 	}
 	heard := parrot.WaitHeard("dragoman", "parrot", 11)
-	if !strings.Contains(heard[10], "I take you for a program") {
+	if !strings.Contains(heard[10], "I think that you are a program") {
 		t.Errorf("heard %q, want to be told why", heard[10])
 	}
 	b.say("irc:parrot", "by the way")

@@ -31,7 +31,7 @@ func (h *Hub) events(w http.ResponseWriter, r *http.Request, k channels.Key) err
 		}
 		n, ok := number(given, 0)
 		if !ok {
-			return &refusal{http.StatusBadRequest, "after is the number of a message, not below 0.", false}
+			return &refusal{http.StatusBadRequest, "after must be the number of a message, 0 or more.", false}
 		}
 		after = max(after, n)
 	}

@@ -79,7 +79,7 @@ func (h *Hub) postFile(w http.ResponseWriter, r *http.Request, _ channels.Key) e
 		return &refusal{http.StatusRequestEntityTooLarge, "The file cannot be kept: " + gone.Why + ".", false}
 	case err != nil:
 		h.log.Warn("file not kept", "err", err)
-		return &refusal{http.StatusServiceUnavailable, "The file did not arrive whole, or could not be stored. Try again.", true}
+		return &refusal{http.StatusServiceUnavailable, "The file did not arrive completely, or could not be stored. Try again.", true}
 	}
 	answer(w, http.StatusOK, map[string]any{"ref": ref, "bytes": size})
 	return nil
@@ -112,7 +112,7 @@ func (h *Hub) attachFiles(m *channels.Inbound, files []postedFile) error {
 	for i := range m.Attachments {
 		content, size, err := h.opts.Files.Sent(*m, i)
 		if errors.Is(err, fs.ErrNotExist) {
-			return &refusal{http.StatusBadRequest, "A file of this message is not here any more. Attach it again.", false}
+			return &refusal{http.StatusBadRequest, "A file of this message is no longer here. Attach it again.", false}
 		}
 		if err != nil {
 			h.log.Warn("file not found", "err", err)

@@ -144,7 +144,7 @@ func (h *Hub) postStop(w http.ResponseWriter, r *http.Request, k channels.Key) e
 			return err
 		}
 		if p.Text != "" || len(p.Files) > 0 || !clientID.MatchString(p.ID) {
-			return &refusal{http.StatusBadRequest, "A stop takes an id of 8 to 64 letters, digits, _ or -, and no text.", false}
+			return &refusal{http.StatusBadRequest, "A stop needs an id of 8 to 64 letters, digits, _ or -, and no text.", false}
 		}
 	}
 	p.Text = "/stop"
@@ -177,7 +177,7 @@ func (h *Hub) readBody(w http.ResponseWriter, r *http.Request, p *posted) error 
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
-		return &refusal{http.StatusBadRequest, "The message did not arrive whole.", true}
+		return &refusal{http.StatusBadRequest, "The message did not arrive completely.", true}
 	}
 	if int64(len(body)) > limit {
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
@@ -195,7 +195,7 @@ func (h *Hub) readBody(w http.ResponseWriter, r *http.Request, p *posted) error 
 		return &refusal{http.StatusBadRequest, `The body must be JSON like {"id": "…", "text": "…"}.`, false}
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return &refusal{http.StatusBadRequest, "There is something behind the JSON object.", false}
+		return &refusal{http.StatusBadRequest, "There is something after the JSON object.", false}
 	}
 	return nil
 }
@@ -261,7 +261,7 @@ func (h *Hub) readFeed(w http.ResponseWriter, r *http.Request, k channels.Key) e
 	before, okBefore := number(r.URL.Query().Get("before"), 0)
 	limit, okLimit := number(r.URL.Query().Get("limit"), 50)
 	if !okBefore || !okLimit {
-		return &refusal{http.StatusBadRequest, "before and limit are whole numbers, not below 0.", false}
+		return &refusal{http.StatusBadRequest, "before and limit must be whole numbers, 0 or more.", false}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), feedWithin)
 	defer cancel()

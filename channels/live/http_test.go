@@ -54,7 +54,7 @@ func TestRefusals(t *testing.T) {
 		{"long unknown field", "POST", "/messages", `{"` + strings.Repeat("a", 5000) + `":1}`, 400, "is unknown"},
 		{"not JSON", "POST", "/messages", `hello`, 400, "JSON"},
 		{"an array", "POST", "/messages", `[]`, 400, "JSON"},
-		{"two objects", "POST", "/messages", `{` + id + `,"text":"x"}{}`, 400, "behind"},
+		{"two objects", "POST", "/messages", `{` + id + `,"text":"x"}{}`, 400, "something after"},
 		{"nothing", "POST", "/messages", ``, 400, "JSON"},
 		{"no id", "POST", "/messages", `{"text":"x"}`, 400, "id of 8 to 64"},
 		{"odd id", "POST", "/messages", `{"id":"../../etc","text":"x"}`, 400, "id of 8 to 64"},

@@ -149,7 +149,7 @@ var (
 )
 
 var (
-	errNotRunning = errors.New("live: the channel does not run")
+	errNotRunning = errors.New("live: the channel is not running")
 	errNoRoom     = errors.New("live: no such room")
 	roomName      = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 )

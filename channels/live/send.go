@@ -84,7 +84,7 @@ func (h *Hub) ShowsThoughts() bool { return h.opts.Thoughts }
 // Run does not run.
 func (h *Hub) check(k channels.Key) error {
 	if k.Channel() != h.opts.Name {
-		return fmt.Errorf("%w: key %q is not of channel %q", channels.ErrPermanent, k, h.opts.Name)
+		return fmt.Errorf("%w: key %q does not belong to channel %q", channels.ErrPermanent, k, h.opts.Name)
 	}
 	if _, err := h.key(k.Chat()); err != nil {
 		return fmt.Errorf("%w: no room %q", channels.ErrPermanent, k)

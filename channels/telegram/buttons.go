@@ -31,7 +31,7 @@ func (b button) markup() *models.InlineKeyboardMarkup {
 // What somebody reads whose press on a button does nothing.
 const (
 	sayTooOld   = "This button is too old. Please write to me instead."
-	sayNotYours = "Only who asked, or an administrator, can stop this answer here."
+	sayNotYours = "Only the person who asked, or an administrator, can stop this answer."
 )
 
 // press hands a press on a button in, as the command that it stands for, and
@@ -44,7 +44,7 @@ func (c *Channel) press(ctx context.Context, in channels.Intake, id string, q *m
 	}
 	_, err = c.api.call(ctx, "answerCallbackQuery", bot.AnswerCallbackQueryParams{CallbackQueryID: q.ID, Text: say}, showLimit)
 	if err != nil {
-		c.log.Debug("a press on a button was not answered", "msg_id", id, "err", err)
+		c.log.Debug("could not answer the press of a button", "msg_id", id, "err", err)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (c *Channel) withdraw(ctx context.Context, chat int64) {
 	for _, message := range c.offers.take(chat) {
 		params := bot.EditMessageReplyMarkupParams{ChatID: chat, MessageID: message}
 		if _, err := c.api.call(ctx, "editMessageReplyMarkup", params, showLimit); err != nil {
-			c.log.Debug("an old button stays", "msg_id", strconv.Itoa(message), "err", err)
+			c.log.Debug("could not remove an old button", "msg_id", strconv.Itoa(message), "err", err)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func TestStopInAGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := n.lastID(-1005)
-	if say := n.answered(t, group.Press(bob, shown, "Stop")); !strings.Contains(say, "Only who asked") {
+	if say := n.answered(t, group.Press(bob, shown, "Stop")); !strings.Contains(say, "Only the person who asked") {
 		t.Errorf("Bob, who did not ask, reads %q", say)
 	}
 	for _, who := range []botapi.User{n.ann, carol} {

@@ -19,7 +19,7 @@ import (
 var _ channels.Fetcher = (*Channel)(nil)
 
 // tooBig is what becomes of a file that Telegram gives to people only.
-const tooBig = "larger than Telegram gives to bots (20 MB)"
+const tooBig = "larger than Telegram lets bots download (20 MB)"
 
 // Fetch asks Telegram where the file lies, which it says anew each time
 // because the answer is good for an hour only, and downloads it.
@@ -65,7 +65,7 @@ func fileError(err error) error {
 	case r.says("file is too big"):
 		return &channels.Gone{Why: tooBig, Err: err}
 	case r.code == http.StatusBadRequest, r.code == http.StatusForbidden, r.code == http.StatusUnauthorized:
-		return &channels.Gone{Why: "Telegram has it no more", Err: err}
+		return &channels.Gone{Why: "Telegram no longer has it", Err: err}
 	}
 	// A 404 of a path too: it was good a moment ago and the next one will be.
 	return err

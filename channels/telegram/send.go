@@ -88,7 +88,7 @@ func (c *Channel) place(k channels.Key) (chat int64, topic int, err error) {
 		topic, err = strconv.Atoi(thread)
 	}
 	if err != nil || chat == 0 || k.Channel() != c.name {
-		return 0, 0, fmt.Errorf("telegram: %s is no conversation of channel %s: %w", k, c.name, channels.ErrPermanent)
+		return 0, 0, fmt.Errorf("telegram: %s is not a conversation of channel %s: %w", k, c.name, channels.ErrPermanent)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

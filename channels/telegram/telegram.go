@@ -148,7 +148,7 @@ func New(name string, o Options) (*Channel, error) {
 	}
 	base, err := url.Parse(o.APIURL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, errors.New("telegram: the API address is no http or https URL")
+		return nil, errors.New("telegram: the API address is not an http or https URL")
 	}
 	switch o.Groups {
 	case "":

@@ -181,7 +181,7 @@ func (k *connection) watch(ctx context.Context, tries *pause) ending {
 // flush removes the plaintext of what was taken.
 func (k *connection) flush(ctx context.Context) {
 	if err := k.late.flush(ctx); err != nil && ctx.Err() == nil {
-		k.c.log.Warn("what was taken is not removed from the device file yet", "err", err)
+		k.c.log.Warn("accepted messages are not removed from the device file yet", "err", err)
 	}
 }
 
@@ -281,7 +281,7 @@ func (c *Channel) endOf(evt any) (ending, bool) {
 		}
 		return c.unlinked("the device was removed on the phone"), true
 	case *events.StreamReplaced:
-		return needsPerson(reasonReplaced, "replaced: another program uses this same linked device, a copy of its file perhaps; stop that one, then restart"), true
+		return needsPerson(reasonReplaced, "replaced: another program uses this same linked device (perhaps a copy of its file); stop that program, then restart"), true
 	case *events.TemporaryBan:
 		return banned(e), true
 	case *events.ClientOutdated:
@@ -301,11 +301,11 @@ func banned(e *events.TemporaryBan) ending {
 	wait := e.Expire
 	until := "until " + time.Now().Add(e.Expire).UTC().Format("2006-01-02 15:04 UTC")
 	if e.Expire <= 0 {
-		wait, until = time.Hour, "for a time that it does not tell"
+		wait, until = time.Hour, "for an unknown time"
 	}
 	return ending{
 		state: channels.StateDown, reason: reasonBanned, after: wait,
-		detail: fmt.Sprintf("banned %s by WhatsApp (reason %d); it will connect again then; write to fewer people who do not know you", until, int(e.Code)),
+		detail: fmt.Sprintf("banned %s by WhatsApp (reason %d); it will connect again after that; write to fewer people who do not know you", until, int(e.Code)),
 	}
 }
 

@@ -197,11 +197,11 @@ func (k *connection) joiner(ctx context.Context) joinFunc {
 			if k.c.saidJoin.Swap(true) {
 				level = slog.LevelDebug // once is enough for a store that cannot do it
 			}
-			k.c.log.Log(ctx, level, "a conversation that began without the number is not joined to the one with it", "err", err)
+			k.c.log.Log(ctx, level, "could not join a conversation that began before the number was known with the one that has the number", "err", err)
 			return false
 		}
 		if err := k.file.moveExpires(ctx, from, to); err != nil {
-			k.c.log.Warn("two conversations are one now, and how long messages live there is not moved yet", "err", err)
+			k.c.log.Warn("two conversations are one now, but how long messages live there is not copied yet", "err", err)
 			return true // asked again at the next message
 		}
 		k.c.memory.join(from, to)

@@ -143,7 +143,7 @@ func (x *erasing) erase(ctx context.Context) (entries int, err error) {
 		return 0, fmt.Errorf("whatsapp: erase: %w", err)
 	}
 	if err := x.file.wipe(ctx); err != nil {
-		return 0, fmt.Errorf("whatsapp: erase: traces are left in the device file, do it again: %w", err)
+		return 0, fmt.Errorf("whatsapp: erase: traces are left in the device file; erase again: %w", err)
 	}
 	return entries, nil
 }
@@ -267,7 +267,7 @@ func (d *deviceFile) wipe(ctx context.Context) error {
 		return err
 	}
 	if busy != 0 {
-		return errors.New("somebody reads the device file, its log cannot be emptied")
+		return errors.New("another program is reading the device file, so its log cannot be emptied")
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func (c *Channel) place(k channels.Key) (types.JID, error) {
 	if jid, ok := named(k.Chat()); ok && k.Channel() == c.name {
 		return jid, nil
 	}
-	return types.JID{}, fmt.Errorf("whatsapp: %s is no conversation of channel %s: %w", k, c.name, channels.ErrPermanent)
+	return types.JID{}, fmt.Errorf("whatsapp: %s is not a conversation of channel %s: %w", k, c.name, channels.ErrPermanent)
 }
 
 // named reads a chat or a person's id: "+123…", "456…@lid" or "789…@g.us".

@@ -68,12 +68,12 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(Invitation))
 	}
 	device, err := file.device(ctx)
 	if err != nil || device == nil {
-		return "", errors.Join(errors.New("whatsapp: link: the phone accepted, and the device was not stored"), err)
+		return "", errors.Join(errors.New("whatsapp: link: the phone accepted, but the device could not be stored"), err)
 	}
 	account = identify(device.GetJID()).chat()
 	// The phone waits for the new device to appear, and tells it its name.
 	if err := c.settle(ctx, device); err != nil {
-		c.log.Warn("the device is linked and was not seen online yet", "err", err)
+		c.log.Warn("the device is linked but has not come online yet", "err", err)
 	}
 	c.report(channels.StateConnecting, "", "") // where Run waits, it will say so in a moment
 	c.changed()
@@ -238,7 +238,7 @@ func (c *Channel) pairingOver(evt any) (bool, error) {
 	case *events.QRScannedWithoutMultidevice:
 		return true, errors.New("whatsapp: link: that phone's WhatsApp is too old; update it")
 	case *events.PairPasskeyRequest, *events.PairPasskeyError:
-		return true, errors.New("whatsapp: link: this account asks for a passkey, which cannot be shown here; link it without, on the phone under Linked devices")
+		return true, errors.New("whatsapp: link: this account asks for a passkey, which cannot be shown here; on the phone, under Linked devices, link it without one")
 	case *events.Disconnected:
 		return true, nil
 	}

@@ -98,7 +98,7 @@ func askForFile(ctx context.Context, client *http.Client, ref reference) (io.Rea
 	address += "hash=" + base64.URLEncoding.EncodeToString(ref.SealedSum) + "&mms-type=" + mmsType[ref.Type] + "&__wa-mms="
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, fmt.Errorf("whatsapp: fetch a file: its path is no path: %w", channels.ErrPermanent)
+		return nil, fmt.Errorf("whatsapp: fetch a file: its path is not valid: %w", channels.ErrPermanent)
 	}
 	r.Header.Set("Origin", socket.Origin)
 	r.Header.Set("Referer", socket.Origin+"/")
@@ -118,7 +118,7 @@ func askForFile(ctx context.Context, client *http.Client, ref reference) (io.Rea
 	_ = answer.Body.Close()
 	switch answer.StatusCode {
 	case http.StatusForbidden, http.StatusNotFound, http.StatusGone:
-		return nil, fmt.Errorf("whatsapp: fetch a file: WhatsApp has it no more (%d): %w", answer.StatusCode, channels.ErrPermanent)
+		return nil, fmt.Errorf("whatsapp: fetch a file: WhatsApp no longer has it (%d): %w", answer.StatusCode, channels.ErrPermanent)
 	}
 	return nil, fmt.Errorf("whatsapp: fetch a file: WhatsApp answered %d", answer.StatusCode)
 }
@@ -197,7 +197,7 @@ func (u *unsealer) pass(n, padding int) error {
 // finish checks the hashes and hands on the end.
 func (u *unsealer) finish() error {
 	if string(u.sealed.Sum(nil)) != string(u.ref.SealedSum) {
-		return errors.New("whatsapp: fetch a file: what came is not what was sent")
+		return errors.New("whatsapp: fetch a file: the download is not the file that was sent")
 	}
 	n := len(u.kept) - sealBytes
 	if n != aes.BlockSize { // pass leaves one block, and there is always padding

@@ -44,7 +44,7 @@ func (k *connection) receive(ctx context.Context, evt *events.Message) bool {
 			return false
 		}
 		wait := min(tries.next(), 10*time.Second)
-		k.c.log.Warn("a message was not taken, will try again", "msg_id", evt.Info.ID, "err", err, "in", wait)
+		k.c.log.Warn("a message was not accepted; will try again", "msg_id", evt.Info.ID, "err", err, "in", wait)
 		sleep(ctx, wait)
 	}
 }

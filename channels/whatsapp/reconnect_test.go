@@ -143,10 +143,10 @@ func TestBannedUntil(t *testing.T) {
 		}{
 			{90 * time.Minute, 90 * time.Minute, "banned until 2000-01-01 01:30 UTC by WhatsApp (reason 104)"},
 			{49 * time.Hour, 49 * time.Hour, "banned until 2000-01-03 01:00 UTC by WhatsApp (reason 104)"},
-			{0, time.Hour, "banned for a time that it does not tell by WhatsApp (reason 104)"},
+			{0, time.Hour, "banned for an unknown time by WhatsApp (reason 104)"},
 		} {
 			got, after := whatsapp.Banned(&events.TemporaryBan{Code: events.TempBanReason(104), Expire: test.expire})
-			if !strings.HasPrefix(got, test.want+"; it will connect again then") || after != test.after {
+			if !strings.HasPrefix(got, test.want+"; it will connect again after that") || after != test.after {
 				t.Errorf("a ban for %s: %q after %s, want %q after %s", test.expire, got, after, test.want, test.after)
 			}
 		}

@@ -130,7 +130,7 @@ func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *pause) e
 	}
 	defer func() {
 		if err := file.close(); err != nil {
-			c.log.Warn("the device file was not closed well", "err", err)
+			c.log.Warn("the device file was not closed cleanly", "err", err)
 		}
 	}()
 	device, err := file.device(ctx)
@@ -144,7 +144,7 @@ func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *pause) e
 		return end
 	}
 	if crashing, err := c.crashes.tooMany(); err != nil {
-		c.log.Warn("whether WhatsApp's library has crashed is not known", "err", err)
+		c.log.Warn("cannot tell whether WhatsApp's library has crashed", "err", err)
 	} else if crashing {
 		return c.crashing()
 	}

@@ -26,12 +26,12 @@ func ParseVersion(s string) (v [3]uint32, err error) {
 	}
 	parts := versionForm.FindStringSubmatch(s)
 	if parts == nil {
-		return v, fmt.Errorf("whatsapp: %q is no version of WhatsApp Web; write %q, or three numbers like 2.3000.1045649367", s, VersionAuto)
+		return v, fmt.Errorf("whatsapp: %q is not a version of WhatsApp Web; write %q, or three numbers like 2.3000.1045649367", s, VersionAuto)
 	}
 	for i := range v {
 		n, err := strconv.ParseUint(parts[i+1], 10, 32)
 		if err != nil {
-			return [3]uint32{}, fmt.Errorf("whatsapp: %q is no version of WhatsApp Web: a number is too large", s)
+			return [3]uint32{}, fmt.Errorf("whatsapp: %q is not a version of WhatsApp Web: a number is too large", s)
 		}
 		v[i] = uint32(n)
 	}
@@ -62,7 +62,7 @@ func (c *Channel) askVersion(ctx context.Context) {
 	defer w.cut()
 	v, err := whatsmeow.GetLatestVersion(ctx, w.Client)
 	if err != nil {
-		c.log.Warn("the current version of WhatsApp Web was not found out", "err", err)
+		c.log.Warn("could not find out the current version of WhatsApp Web", "err", err)
 		return
 	}
 	c.mu.Lock()

@@ -17,14 +17,14 @@ type askCmd struct {
 	Question []string      `arg:"" help:"The question; - reads it from standard input."`
 	Key      string        `placeholder:"KEY" default:"cli:direct" help:"The conversation (${default})."`
 	Wait     time.Duration `placeholder:"TIME" default:"5m" help:"How long to wait for the answer (${default}, at most 1h)."`
-	ID       string        `placeholder:"ID" help:"A name for the question: asked again with it, it is only waited for."`
+	ID       string        `placeholder:"ID" help:"A name for the question. Asking again with the same name only waits for its answer."`
 	jsonFlag
 }
 
 // Help is what --help says beside the flags.
 func (*askCmd) Help() string {
 	return "The question and its answer become part of the conversation, and the chat gets the answer too. " +
-		"The daemon must run; without one, use dragoman chat.\n\n" + example(`ask "Summarise the week." --key telegram:123456`)
+		"The daemon must be running; without it, use dragoman chat.\n\n" + example(`ask "Summarise the week." --key telegram:123456`)
 }
 
 func (k *askCmd) Run(e *env, c *cli) error {
@@ -50,7 +50,7 @@ func (k *askCmd) Run(e *env, c *cli) error {
 		case errors.Is(err, httpapi.ErrNoDaemon):
 			return fmt.Errorf("%w: start it with %s, or use %s", err, e.startHint(c), e.command("chat"))
 		case errors.Is(err, context.DeadlineExceeded):
-			return fmt.Errorf("no answer within %s; the question stays. Wait on with: %s", k.Wait, e.command("ask", text, "--key", k.Key, "--id", id))
+			return fmt.Errorf("no answer within %s; the question is still waiting. To keep waiting: %s", k.Wait, e.command("ask", text, "--key", k.Key, "--id", id))
 		case err != nil:
 			return err
 		case k.JSON:

@@ -15,13 +15,13 @@ import (
 
 type backupCmd struct {
 	File  string `arg:"" help:"The file to write."`
-	Force bool   `help:"Replace the file if there is one."`
+	Force bool   `help:"Replace the file if it exists."`
 }
 
 // Help is what --help says beside the flags.
 func (*backupCmd) Help() string {
 	return "The file holds conversations, queues, people, memory, attachments, linked WhatsApp devices, the audit log and the workspace. " +
-		"It holds neither the configuration nor its secrets; keep those too. What it holds is private: it is written for you alone."
+		"It does not hold the configuration or its secrets; back those up too. What it holds is private, so only you can read the file."
 }
 
 // Run writes the backup and reads it again before it gets its name.
@@ -31,7 +31,7 @@ func (k *backupCmd) Run(e *env, c *cli) error {
 		return err
 	}
 	if _, err := os.Stat(cfg.StateDir); errors.Is(err, fs.ErrNotExist) {
-		return tell(nil, "there is nothing to back up: no daemon has run with %s, whose state would be in %s; name another file with --config", cfg.Source(), cfg.StateDir)
+		return tell(nil, "there is nothing to back up: no daemon has run with %s yet (its state would be in %s); to use another configuration, add --config", cfg.Source(), cfg.StateDir)
 	}
 	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // the draft has to go
 	defer stop()
@@ -43,7 +43,7 @@ func (k *backupCmd) Run(e *env, c *cli) error {
 		return err
 	}, func(f *os.File) error {
 		if _, _, err := app.CheckBackup(bufio.NewReader(f)); err != nil {
-			return fmt.Errorf("what was written cannot be read again, so there is no backup: %w", err)
+			return fmt.Errorf("the backup could not be read back, so it was not kept: %w", err)
 		}
 		return nil
 	})
@@ -51,7 +51,7 @@ func (k *backupCmd) Run(e *env, c *cli) error {
 		return err
 	}
 	p.end()
-	e.say("Backup written to %s and read again: %s.", oneLine(k.File), holds(end))
+	e.say("Backup written to %s and checked: %s.", oneLine(k.File), holds(end))
 	return nil
 }
 
@@ -70,13 +70,13 @@ func (p *progress) backup(now backup.End) {
 }
 
 type restoreCmd struct {
-	File string `arg:"" help:"A file that dragoman backup has written."`
-	Yes  bool   `help:"Replace the state that is there. It is kept under another name."`
+	File string `arg:"" help:"A file written by dragoman backup."`
+	Yes  bool   `help:"Replace the existing state, which is kept under another name."`
 }
 
 // Help is what --help says beside the flags.
 func (*restoreCmd) Help() string {
-	return "Stop the daemon first. Dragoman checks the whole backup before it writes anything, builds the new state beside the old one, compares it with the backup, and only then puts it in place. The type of the store is the one in the configuration."
+	return "Stop the daemon first. Dragoman checks the whole backup before it writes anything, builds the new state beside the old one, compares it with the backup, and only then puts it in place. The configuration decides the type of the store."
 }
 
 // Run restores.
@@ -96,7 +96,7 @@ func (k *restoreCmd) Run(e *env, c *cli) error {
 	r, err := e.daemon.restore(ctx, cfg, f, k.Yes, p.tell)
 	p.end()
 	if full := (*app.NotEmptyError)(nil); errors.As(err, &full) {
-		return &usageError{fmt.Sprintf("%v; add --yes to put the backup in its place (what is there is kept under another name)", full)}
+		return &usageError{fmt.Sprintf("%v; add --yes to replace it with the backup (the old state is kept under another name)", full)}
 	}
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (k *restoreCmd) Run(e *env, c *cli) error {
 		}
 	}
 	for _, name := range r.Devices {
-		e.say("The keys of %s are as old as the backup. If it has sent or received anything since then, link it anew: %s, then %s",
+		e.say("The encryption keys of %s are as old as the backup. If it has sent or received anything since then, link it again: %s, then %s",
 			oneLine(name), e.command("logout", name), e.command("login", name))
 	}
 	return nil

@@ -50,13 +50,13 @@ func TestFilters(t *testing.T) {
 		"telegram:1  “Trip to Rome”\n  since    20260301_001\n  said     2 messages\n  model    small-1\n  system   Be brief.\n  tags     rome, trip\n  meta     days = 3\n", "hello",
 	}, "sessions", "show", "telegram:1")
 	for _, args := range [][]string{{"set", "telegram:typo", "model=x"}, {"unset", "telegram:typo", "model"}, {"tag", "telegram:typo", "+a", "-b"}} {
-		w.fail(1, "there is no conversation telegram:typo; dragoman sessions list shows all; to give settings to one before its first message use sessions set or tag with --new", append([]string{"sessions"}, args...)...)
+		w.fail(1, "there is no conversation telegram:typo; dragoman sessions list shows all; to set something before its first message, use sessions set or tag with --new", append([]string{"sessions"}, args...)...)
 	}
 	if out := w.want(nil, "sessions", "list"); strings.Contains(out, "typo") {
 		t.Errorf("a mistyped key made a conversation:\n%s", out)
 	}
 	w.want([]string{"tags     a\n"}, "sessions", "tag", "telegram:tagged", "+a", "--new")
-	w.want([]string{"telegram:tagged has no settings of its own.\nIt has no messages either: dragoman sessions delete telegram:tagged takes it off"}, "sessions", "tag", "telegram:tagged", "-a")
+	w.want([]string{"telegram:tagged has no settings of its own.\nIt has no messages either; dragoman sessions delete telegram:tagged removes it from"}, "sessions", "tag", "telegram:tagged", "-a")
 	w.want(nil, "sessions", "delete", "telegram:tagged", "--yes")
 	if out := w.want(nil, "sessions", "list"); strings.Contains(out, "tagged") {
 		t.Errorf("an empty conversation stays after its deletion:\n%s", out)
@@ -69,7 +69,7 @@ func TestFilters(t *testing.T) {
 	if out := w.want([]string{"model    small-1"}, "sessions", "unset", "telegram:new", "reasoning"); strings.Contains(out, "thinking") {
 		t.Errorf("a level that was unset stays:\n%s", out)
 	}
-	w.want([]string{"No conversation is like that."}, "sessions", "list", "--tag", "nothing")
+	w.want([]string{"No conversation matches."}, "sessions", "list", "--tag", "nothing")
 	w.want([]string{"telegram:1 has now:\n  tags     rome, trip"}, "sessions", "unset", "telegram:1", "model", "system", "meta.days", "meta.who")
 	if out := w.want([]string{"telegram:1 has no settings of its own."}, "sessions", "tag", "telegram:1", "-rome", "-trip"); strings.Contains(out, "delete") {
 		t.Errorf("it is advised to delete what was said:\n%s", out)
@@ -109,8 +109,8 @@ func TestTagsAndFlags(t *testing.T) {
 	w.want([]string{"Usage: dragoman sessions tag <key> <tags>"}, "sessions", "tag", "telegram:1", "+a", "-work", "--help")
 	w.want([]string{"Usage: dragoman sessions tag <key> <tags>"}, "help", "sessions", "tag")
 	w.fail(exitUsage, "-csq.yaml may mean the configuration sq.yaml or the tag csq.yaml: write -c sq.yaml, or put --", "sessions", "tag", "telegram:1", "+a", "-csq.yaml")
-	w.fail(exitUsage, "-c wants the file of a configuration", "sessions", "tag", "telegram:1", "+a", "-c")
-	w.fail(exitUsage, "-c wants the file of a configuration", "sessions", "tag", "telegram:1", "+a", "-c", "-work")
+	w.fail(exitUsage, "-c wants a configuration file", "sessions", "tag", "telegram:1", "+a", "-c")
+	w.fail(exitUsage, "-c wants a configuration file", "sessions", "tag", "telegram:1", "+a", "-c", "-work")
 	w.fail(exitUsage, "unknown flag --work", "sessions", "tag", "telegram:1", "+a", "--work")
 	w.fail(exitUsage, "unknown flag -w", "sessions", "tag", "-work", "telegram:1")
 	w.fail(exitUsage, "wants <tags>", "sessions", "tag", "telegram:1")
@@ -169,7 +169,7 @@ func TestJoinTwo(t *testing.T) {
 	w.say("telegram:2", "", "two")
 	w.fail(exitUsage, "add --yes", "sessions", "join", "telegram:1", "telegram:2")
 	w.fail(exitUsage, "telegram:1 cannot be joined to itself", "sessions", "join", "telegram:1", "telegram:1")
-	w.fail(exitUsage, "telegram:1 and irc:#go are of two channels;", "sessions", "join", "telegram:1", "irc:#go")
+	w.fail(exitUsage, "telegram:1 and irc:#go are on different channels;", "sessions", "join", "telegram:1", "irc:#go")
 	w.fail(1, "there is no conversation telegram:9;", "sessions", "join", "telegram:9", "telegram:2")
 	w.fail(1, "there is no conversation telegram:9;", "sessions", "join", "telegram:9", "telegram:2", "--yes")
 	w.want([]string{"telegram:1 is part of telegram:2 now."}, "sessions", "join", "telegram:1", "telegram:2", "--yes")
@@ -227,8 +227,8 @@ func TestErase(t *testing.T) {
 		t.Errorf("the audit log has mode %v", info.Mode())
 	}
 	// Nothing is left, and nothing is written about that.
-	w.fail(exitUsage, "nothing is known of telegram:7;", "sessions", "erase", "telegram:7", "--yes")
-	w.fail(exitUsage, "nothing is known of telegram:404;", "sessions", "erase", "telegram:404", "--yes", "--json")
+	w.fail(exitUsage, "Dragoman has nothing of telegram:7;", "sessions", "erase", "telegram:7", "--yes")
+	w.fail(exitUsage, "Dragoman has nothing of telegram:404;", "sessions", "erase", "telegram:404", "--yes", "--json")
 	if again, err := os.ReadFile(w.daemon.audit); err != nil || string(again) != line {
 		t.Errorf("the audit log says %q, %v", again, err)
 	}
@@ -269,14 +269,14 @@ func TestEraseNamesWhatMayRemain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := "\nThe memory of irc:#go is kept, and may tell of the person: dragoman sessions facts irc:#go lists it, or erase that chat too: dragoman sessions erase irc:#go\n"
+	want := "\nThe memory of irc:#go is kept and may mention the person. dragoman sessions facts irc:#go lists it; to erase that chat too: dragoman sessions erase irc:#go\n"
 	_, out, _ := w.run("sessions", "erase", "irc:alice")
 	if !strings.Contains(out, want) {
 		t.Errorf("the plan lacks %q:\n%s", want, out)
 	}
 	w.want([]string{"\"may_remain\": [\n    \"irc:#go\"\n  ]"}, "sessions", "erase", "irc:alice", "--yes", "--json")
 	out = w.want([]string{"memory: 1 fact"}, "sessions", "erase", "irc:#go", "--yes")
-	if strings.Contains(out, "is kept, and") {
+	if strings.Contains(out, "is kept and") {
 		t.Errorf("what is erased is said to stay:\n%s", out)
 	}
 }
@@ -285,7 +285,7 @@ func TestEraseNamesWhatMayRemain(t *testing.T) {
 func TestEraseOfNothing(t *testing.T) {
 	w := newWorld(t)
 	code, out, errs := w.run("sessions", "erase", "telegram:404", "--yes")
-	if code != exitUsage || !strings.Contains(errs, "nothing is known of telegram:404") || strings.Contains(out, "is erased") {
+	if code != exitUsage || !strings.Contains(errs, "Dragoman has nothing of telegram:404") || strings.Contains(out, "is erased") {
 		t.Errorf("erase = %d, %q, %q", code, out, errs)
 	}
 }
@@ -295,7 +295,7 @@ func TestRenameToNothing(t *testing.T) {
 	w := newWorld(t)
 	w.say("telegram:1", "A title", "hello")
 	w.want([]string{"telegram:1 is now called Two words.\n"}, "sessions", "rename", "telegram:1", "Two", "words")
-	w.want([]string{"telegram:1 has no title now.\n"}, "sessions", "rename", "telegram:1", "")
+	w.want([]string{"telegram:1 no longer has a title.\n"}, "sessions", "rename", "telegram:1", "")
 	if out := w.want([]string{"hello"}, "sessions", "list"); strings.Contains(out, "words") {
 		t.Errorf("the title stays:\n%s", out)
 	}
@@ -321,9 +321,9 @@ func TestForget(t *testing.T) {
 	w.remembered("chat:telegram:-100", "everybody meets on Monday")
 	forget := []string{"sessions", "facts", "telegram:-100", "--forget", fmt.Sprint(f.ID)}
 	w.want([]string{"Forgotten."}, forget...)
-	w.fail(exitUsage, "nothing with the number", forget...)
+	w.fail(exitUsage, "there is no fact number", forget...)
 	if out := w.want([]string{"Monday"}, "sessions", "facts", "telegram:-100"); strings.Contains(out, "tea") {
 		t.Errorf("it is still remembered:\n%s", out)
 	}
-	w.want([]string{"Nothing is remembered"}, "sessions", "facts", "telegram:7")
+	w.want([]string{"Dragoman remembers nothing"}, "sessions", "facts", "telegram:7")
 }

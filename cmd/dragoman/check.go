@@ -28,7 +28,7 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 		warnings, unusable = cfg.Warnings(), e.daemon.checkStore(e.ctx, cfg)
 	}
 	if k.Online && k.JSON {
-		return &usageError{"--online has its JSON in: " + e.command("models --json")}
+		return &usageError{"--online has no JSON; for JSON, use: " + e.command("models --json")}
 	}
 	if k.JSON {
 		if jerr := e.json(struct {

@@ -12,19 +12,19 @@ import (
 )
 
 type sessionsEraseCmd struct {
-	Target       string `arg:"" help:"A conversation's key, a person like telegram:123456, or the name of somebody who was paired."`
-	Conversation bool   `help:"Only the conversation of that key: the person in a private chat is kept everywhere else."`
+	Target       string `arg:"" help:"A conversation's key, a person like telegram:123456, or the name of a paired person."`
+	Conversation bool   `help:"Erase only that conversation. What the person wrote elsewhere is kept."`
 	Yes          bool   `short:"y" help:"Do not ask."`
 	jsonFlag
 }
 
 // Help is what --help says beside the flags.
 func (*sessionsEraseCmd) Help() string {
-	return `The key of a private chat means the person in it, everywhere on that channel: what they wrote in shared chats, their facts and their pairings are erased, too. ` +
+	return `The key of a private chat means the person in it, everywhere on that channel: what they wrote in shared chats, their facts and their pairings are erased too. ` +
 		`With --conversation only that chat is erased. The key of a shared chat means that chat alone.
 
-What is kept: what the model and others said in shared chats, the memory of those chats, titles, summaries of what others wrote, files that the model wrote into the workspace, backups, exports, and what the provider of the model and the people's phones keep. ` +
-		`Before it asks, the command shows what it will erase. "sessions search NAME" and "sessions facts KEY" find what is kept and tells of the person.`
+These are kept: what the model and other people said in shared chats, the memory of those chats, titles, summaries of what others wrote, files that the model wrote into the workspace, backups, exports, and what the model's provider and people's phones keep. ` +
+		`Before it asks, the command shows what it will erase. "sessions search NAME" and "sessions facts KEY" find what still mentions the person.`
 }
 
 func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
@@ -38,12 +38,12 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 		}
 		// Even what seems empty is erased: messages may wait that were never
 		// answered, and facts of long ago.
-		if err := e.confirm(k.Yes, "Erase this for good? Nothing brings it back."); err != nil {
+		if err := e.confirm(k.Yes, "Erase this for good? It cannot be undone."); err != nil {
 			return err
 		}
 		got, err := a.Erase(ctx, plan.Erasure)
 		if errors.Is(err, sessions.ErrNotFound) {
-			return &usageError{fmt.Sprintf("nothing is known of %s; %s shows all conversations", oneLine(k.Target), e.command("sessions list"))}
+			return &usageError{fmt.Sprintf("Dragoman has nothing of %s; %s shows all conversations", oneLine(k.Target), e.command("sessions list"))}
 		}
 		if err != nil {
 			return err
@@ -58,7 +58,7 @@ func (k *sessionsEraseCmd) Run(e *env, c *cli) error {
 			count(got.Noted, "note of a channel", "notes of channels"),
 		)
 		if len(plan.Names) > 0 {
-			e.say("Removed, because nothing else was left of it: the name %s.", keyLine(plan.Names))
+			e.say("Also removed, because only the name was left: %s.", keyLine(plan.Names))
 		}
 		for _, left := range got.Left {
 			e.say("%s", left)

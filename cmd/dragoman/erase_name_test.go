@@ -11,10 +11,10 @@ func TestEraseOfAName(t *testing.T) {
 		w.want(nil, "sessions", "delete", key, "--yes")
 	}
 	w.want([]string{
-		"Nothing is left of telegram:7 but the name, which is removed, too.",
-		"Erased: 0 conversations", "Removed, because nothing else was left of it: the name telegram:7.\n",
+		"Only the name of telegram:7 is left; it will be removed too.",
+		"Erased: 0 conversations", "Also removed, because only the name was left: telegram:7.\n",
 	}, "sessions", "erase", "telegram:7", "--yes")
 	w.want([]string{"\"names\": [\n    \"telegram:8\"\n  ]"}, "sessions", "erase", "telegram:8", "--yes", "--json")
-	w.fail(exitUsage, "nothing is known of telegram:7;", "sessions", "erase", "telegram:7", "--yes")
-	w.fail(exitUsage, "nothing is known of telegram:8;", "sessions", "erase", "telegram:8", "--yes")
+	w.fail(exitUsage, "Dragoman has nothing of telegram:7;", "sessions", "erase", "telegram:7", "--yes")
+	w.fail(exitUsage, "Dragoman has nothing of telegram:8;", "sessions", "erase", "telegram:8", "--yes")
 }

@@ -17,9 +17,9 @@ func (e *env) foundText(target string, p erasure.Plan) string {
 	if p.Empty() {
 		found := fmt.Sprintf("Nothing of %s was found.", oneLine(target))
 		if len(p.Names) > 0 {
-			found = fmt.Sprintf("Nothing is left of %s but the name, which is removed, too.", keyLine(p.Names))
+			found = fmt.Sprintf("Only the name of %s is left; it will be removed too.", keyLine(p.Names))
 		}
-		return found + " What was set aside is looked through when you erase." + e.keptText(p) + e.maybeText(p)
+		return found + " Messages that were set aside are searched when you erase." + e.keptText(p) + e.maybeText(p)
 	}
 	var b strings.Builder
 	b.WriteString("This will erase:\n")
@@ -42,8 +42,8 @@ func (e *env) foundText(target string, p erasure.Plan) string {
 	if p.Pairings > 0 {
 		fmt.Fprintf(&b, "  %s\n", count(p.Pairings, "pairing", "pairings"))
 	}
-	b.WriteString("Summaries that tell of it, queues, files, what the channel keeps of its own, and the search index are included.")
-	b.WriteString("\nFiles in the workspace are not touched. The model may have written notes about the person there: look, and delete what is theirs.")
+	b.WriteString("This includes summaries that mention it, queues, files, the channel's own records and the search index.")
+	b.WriteString("\nFiles in the workspace are not touched. The model may have written notes about the person there; look for them and delete them.")
 	b.WriteString(e.keptText(p))
 	b.WriteString(e.memoriesText(p))
 	b.WriteString(e.maybeText(p))
@@ -65,7 +65,7 @@ func elsewhereText(p erasure.Plan) string {
 		return ""
 	}
 	return "\nThese are not erased, because they are not the store in use:\n" + pathLines(p.Elsewhere) +
-		"\nRemove what you do not need any more. To erase in another store as well, do so with a configuration that names it."
+		"\nRemove those that you no longer need. To erase from another store too, use a configuration that names it."
 }
 
 // pathLines are paths, one a line.
@@ -82,7 +82,7 @@ func (e *env) keptText(p erasure.Plan) string {
 	if len(p.Erasure.Senders) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("\nWhat others wrote, titles, and other memories and summaries are kept. %s NAME and %s KEY find what tells of the person.",
+	return fmt.Sprintf("\nWhat others wrote, titles, and other memories and summaries are kept. %s NAME and %s KEY find what still mentions the person.",
 		e.command("sessions search"), e.command("sessions facts"))
 }
 
@@ -91,7 +91,7 @@ func (e *env) keptText(p erasure.Plan) string {
 func (e *env) memoriesText(p erasure.Plan) string {
 	var b strings.Builder
 	for _, key := range remembering(p) {
-		fmt.Fprintf(&b, "\nThe memory of %s is kept, and may tell of the person: %s lists it, or erase that chat too: %s", oneLine(key), e.command("sessions facts", key), e.command("sessions erase", key))
+		fmt.Fprintf(&b, "\nThe memory of %s is kept and may mention the person. %s lists it; to erase that chat too: %s", oneLine(key), e.command("sessions facts", key), e.command("sessions erase", key))
 	}
 	return b.String()
 }
@@ -103,7 +103,7 @@ func (e *env) maybeText(p erasure.Plan) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("\nNobody can tell whether these are the same person. They are kept; look at them, and erase who is:")
+	b.WriteString("\nThese may be the same person, but Dragoman cannot tell, so they are kept. Look at them, and erase those that are:")
 	for _, m := range p.Maybe {
 		where := ""
 		if len(m.Chats) > 0 {
@@ -120,5 +120,5 @@ func unfinishedText(p erasure.Plan) string {
 	if p.Unfinished.IsZero() {
 		return ""
 	}
-	return "An erasure that began at " + p.Unfinished.Local().Format("2006-01-02 15:04:05") + " was cut off. It is finished first.\n"
+	return "An erasure that began at " + p.Unfinished.Local().Format("2006-01-02 15:04:05") + " was interrupted. It will be finished first.\n"
 }

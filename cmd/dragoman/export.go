@@ -15,15 +15,15 @@ import (
 type sessionsExportCmd struct {
 	Key    string `arg:"" optional:"" help:"The conversation, like telegram:123456."`
 	All    bool   `help:"All conversations; as jsonl the whole store, queues and pairings too."`
-	Format string `default:"jsonl" enum:"json,jsonl,markdown" help:"jsonl: everything, a record a line; json: a document to read and to work on; markdown: what was said, to read."`
+	Format string `default:"jsonl" enum:"json,jsonl,markdown" help:"jsonl: everything, one record per line; json: one document; markdown: the messages, to read."`
 	Out    string `short:"o" placeholder:"FILE" aliases:"output" help:"Write to a new file instead of standard output."`
-	Force  bool   `help:"Replace the file if there is one."`
+	Force  bool   `help:"Replace the file if it exists."`
 }
 
 // Run writes as it reads, so that a transcript may be of any length.
 func (k *sessionsExportCmd) Run(e *env, c *cli) error {
 	if k.All == (k.Key != "") {
-		return &usageError{"name one conversation, or write --all"}
+		return &usageError{"name one conversation, or add --all"}
 	}
 	var key channels.Key
 	if !k.All {

@@ -11,7 +11,7 @@ import (
 )
 
 type sessionsFactsCmd struct {
-	Target string `arg:"" help:"A conversation's key, a person like telegram:123456, or the name of somebody who was paired."`
+	Target string `arg:"" help:"A conversation's key, a person like telegram:123456, or the name of a paired person."`
 	Forget int64  `placeholder:"ID" help:"Forget the fact with this number."`
 	jsonFlag
 }
@@ -21,7 +21,7 @@ func (k *sessionsFactsCmd) Run(e *env, c *cli) error {
 		if k.Forget != 0 {
 			err := a.Forget(ctx, k.Target, k.Forget)
 			if errors.Is(err, sessions.ErrNotFound) {
-				return &usageError{fmt.Sprintf("nothing with the number %d is remembered of %s; %s lists all", k.Forget, oneLine(k.Target), e.command("sessions facts", k.Target))}
+				return &usageError{fmt.Sprintf("there is no fact number %d about %s; %s lists all of them", k.Forget, oneLine(k.Target), e.command("sessions facts", k.Target))}
 			}
 			if err != nil {
 				return err
@@ -37,7 +37,7 @@ func (k *sessionsFactsCmd) Run(e *env, c *cli) error {
 			return e.json(facts)
 		}
 		if len(facts) == 0 {
-			e.say("Nothing is remembered of %s.", oneLine(k.Target))
+			e.say("Dragoman remembers nothing about %s.", oneLine(k.Target))
 			return nil
 		}
 		for _, f := range facts {

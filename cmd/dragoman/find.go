@@ -11,12 +11,12 @@ import (
 )
 
 type sessionsListCmd struct {
-	Limit   int      `default:"10" help:"How many, 1 to 200 (${default}); more is 200, 0 is 1."`
+	Limit   int      `default:"10" help:"How many to show, 1 to 200 (${default})."`
 	After   string   `placeholder:"CURSOR" help:"Continue after a page, with the cursor that it printed."`
-	Channel string   `placeholder:"NAME" help:"Only this channel's."`
+	Channel string   `placeholder:"NAME" help:"Only conversations on this channel."`
 	Tag     string   `placeholder:"TAG" help:"Only those with this tag."`
-	Text    string   `placeholder:"TEXT" help:"Only those with this in their key or title."`
-	Meta    []string `placeholder:"NAME=VALUE" sep:"none" help:"Only those with this metadata; may be repeated."`
+	Text    string   `placeholder:"TEXT" help:"Only those whose key or title contains this."`
+	Meta    []string `placeholder:"NAME=VALUE" sep:"none" help:"Only those with this metadata; can be repeated."`
 	jsonFlag
 }
 
@@ -25,7 +25,7 @@ func (k *sessionsListCmd) query() (sessions.Query, error) {
 	if k.After != "" {
 		place, err := sessions.ParseCursor(k.After)
 		if err != nil {
-			return q, &usageError{"--after wants what the page before says at its end"}
+			return q, &usageError{"--after wants the cursor that the previous page printed at its end"}
 		}
 		q.After = &place
 	}
@@ -79,9 +79,9 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 func (e *env) nothingListed(q sessions.Query) string {
 	switch {
 	case q.After != nil:
-		return "There are no more such conversations."
+		return "No more conversations match."
 	case q.Channel != "" || q.Tag != "" || q.Text != "" || q.Metadata != nil:
-		return "No conversation is like that. Without options, " + e.command("sessions list") + " shows all."
+		return "No conversation matches. Without options, " + e.command("sessions list") + " shows all."
 	}
 	return "No conversations yet. Write to Dragoman on one of its channels, or run: " + e.command("chat")
 }

@@ -13,8 +13,8 @@ import (
 )
 
 type sessionsImportCmd struct {
-	Path   string `arg:"" name:"file" help:"A file, or a folder with such files, also in folders of it."`
-	Format string `default:"auto" enum:"auto,json,jsonl,picoclaw,picoclaw-jsonl,openai,goose,molf,terrarium,sentinel" help:"What the files are: auto (${default}), json and jsonl (Dragoman's own), picoclaw, picoclaw-jsonl, openai, goose, molf, terrarium, sentinel."`
+	Path   string `arg:"" name:"file" help:"A file, or a folder, whose subfolders are read too."`
+	Format string `default:"auto" enum:"auto,json,jsonl,picoclaw,picoclaw-jsonl,openai,goose,molf,terrarium,sentinel" help:"The format of the files: auto (${default}), json and jsonl (Dragoman's own), picoclaw, picoclaw-jsonl, openai, goose, molf, terrarium, sentinel."`
 	Key    string `placeholder:"KEY" help:"The conversation's key, instead of the one in the file."`
 	DryRun bool   `help:"Only print what would be imported."`
 	jsonFlag

@@ -29,7 +29,7 @@ func TestImport(t *testing.T) {
 	}
 	w.want([]string{"imported web:other: 5 messages"}, "sessions", "import", "--key", "web:other", examples+"picoclaw/telegram_123456.json")
 	w.want([]string{`"key": "import:openai"`}, "sessions", "import", "--json", examples+"openai.json")
-	w.fail(exitUsage, `"nonsense" is no conversation`, "sessions", "import", "--key", "nonsense", examples+"openai.json")
+	w.fail(exitUsage, `"nonsense" is not a conversation`, "sessions", "import", "--key", "nonsense", examples+"openai.json")
 	w.fail(1, "dragoman: /nowhere/at/all.json cannot be read: no such file", "sessions", "import", "/nowhere/at/all.json")
 	// Only names of packages are left out, not what looks like one.
 	t.Chdir(t.TempDir())
@@ -60,7 +60,7 @@ func TestImportOfOthers(t *testing.T) {
 	w.want([]string{"(sentinel)", "imported 1 conversation with 8 messages and 2 calls of tools, from 1 file."}, "sessions", "import", examples+"sentinel")
 	w.want([]string{"(molf)", "note: ", "names files, which are not copied", "imported 1 conversation with 15 messages and 2 calls of tools, from 1 file."}, "sessions", "import", examples+"molf")
 	const molf = "import:5f0e8a52-3c1d-4c7e-9a64-0d1b2c3d4e5f"
-	w.want([]string{"glob", "Two files, a and b.", "stands for the first 5 messages", "450 tokens"}, "sessions", "show", molf, "--last", "0")
+	w.want([]string{"glob", "Two files, a and b.", "covers the first 5 messages", "450 tokens"}, "sessions", "show", molf, "--last", "0")
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.json": `{"unknown":1}`, "b.json": `{"session_id":"irc_c","system_prompt":"x","messages":[]}`} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

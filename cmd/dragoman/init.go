@@ -95,7 +95,7 @@ func (a *asking) configuration() string {
 		a.e.say("  %d  %s", i+1, p.name)
 	}
 	a.model(&b, a.choose(len(providers)))
-	a.e.say("\nTelegram: @BotFather gives you a token for a bot of your own (/newbot). Leave it empty to skip Telegram for now.")
+	a.e.say("\nTelegram: @BotFather gives you a token for a new bot (/newbot). Leave it empty to skip Telegram for now.")
 	if token := a.secret("Token"); token != "" {
 		fmt.Fprintf(&b, "\nchannels:\n  telegram:\n    token_file: %s\n    # Strangers get a code; dragoman pair approve CODE lets them in.\n    pairing: true\n", a.keep("telegram.token", token))
 	}
@@ -113,24 +113,24 @@ func (a *asking) model(b *strings.Builder, which int) {
 		b.WriteString("# The model is the first that the Ollama on this machine has and that can call\n# tools. To choose another: model: {name: qwen3}\n")
 		return
 	case askOther:
-		p.base = a.must("Its address, like http://127.0.0.1:8080/v1", "", "Without an address there is no server to ask.")
+		p.base = a.must("Its address, like http://127.0.0.1:8080/v1", "", "Dragoman needs the address of the server.")
 	}
 	b.WriteString("model:\n")
 	if p.base != "" {
 		fmt.Fprintf(b, "  base_url: %s\n", p.base)
 	}
 	if p.keys != "" {
-		a.e.say("A key of yours comes from %s", p.keys)
+		a.e.say("You can make a key at %s", p.keys)
 	}
 	question := "Key"
 	if which == askOther {
-		question = "Key, or nothing if it wants none"
+		question = "Key (leave it empty if the server needs none)"
 	}
 	if key := a.secret(question); key != "" {
 		fmt.Fprintf(b, "  api_key: \"${file:%s}\"\n", a.keep("model.key", key))
 	}
 	if p.base == "" {
-		b.WriteString("  # The name is chosen by what the server has; dragoman models lists it.\n")
+		b.WriteString("  # Dragoman chooses one of the server's models; dragoman models lists them.\n")
 		return
 	}
 	name := a.must("The model's name on that server", p.model, "This server needs a name. It lists its models at "+strings.TrimRight(p.base, "/")+"/models.")
@@ -171,7 +171,7 @@ func (a *asking) secret(question string) string {
 	if !terminal || !term.IsTerminal(int(f.Fd())) {
 		return a.line(question, "")
 	}
-	_, _ = fmt.Fprint(a.e.out, question+" (it will not show): ")
+	_, _ = fmt.Fprint(a.e.out, question+" (hidden while you type): ")
 	text, err := term.ReadPassword(int(f.Fd()))
 	a.e.say("")
 	if err != nil && a.err == nil {

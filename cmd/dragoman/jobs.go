@@ -11,7 +11,7 @@ import (
 
 type jobsCmd struct {
 	List jobsListCmd `cmd:"" default:"withargs" help:"List the jobs with their next time and last outcome."`
-	Log  jobsLogCmd  `cmd:"" help:"List past runs and what became of them, newest first."`
+	Log  jobsLogCmd  `cmd:"" help:"List past runs and their outcomes, newest first."`
 	Run  jobsRunCmd  `cmd:"" help:"Run a job now; its schedule does not change."`
 }
 

@@ -151,7 +151,7 @@ func TestEraseSaysWhatStays(t *testing.T) {
 	w.wrote("telegram:-1", "Bo", "Ann is ill", false, "8")
 	w.remembered("chat:telegram:-1", "Ann lives in Rome")
 	_, out, _ := w.run("sessions", "erase", "telegram:7")
-	want := "\nWhat others wrote, titles, and other memories and summaries are kept. dragoman sessions search NAME and dragoman sessions facts KEY find what tells of the person.\n"
+	want := "\nWhat others wrote, titles, and other memories and summaries are kept. dragoman sessions search NAME and dragoman sessions facts KEY find what still mentions the person.\n"
 	if !strings.Contains(out, want) || strings.Contains(out, "Rome") {
 		t.Errorf("the plan lacks %q, or guesses:\n%s", want, out)
 	}
@@ -190,7 +190,7 @@ func TestEraseOfWhoWaits(t *testing.T) {
 func TestEraseHelp(t *testing.T) {
 	w := newWorld(t)
 	out := strings.Join(strings.Fields(w.want(nil, "sessions", "erase", "--help")), " ")
-	for _, want := range []string{"means the person in it, everywhere on that channel", "With --conversation only that chat is erased", "What is kept: "} {
+	for _, want := range []string{"means the person in it, everywhere on that channel", "With --conversation only that chat is erased", "These are kept: "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the help lacks %q:\n%s", want, out)
 		}

@@ -55,7 +55,7 @@ func (w *logWriter) run() {
 	for line := range w.lines {
 		_, _ = w.to.Write(line) // a log that cannot be written has nowhere to report it
 		if n := w.takeLost(); n > 0 {
-			_, _ = fmt.Fprintf(w.to, "dragoman: %d lines of the log were dropped, because nobody read it\n", n)
+			_, _ = fmt.Fprintf(w.to, "dragoman: %d lines of the log were dropped, because nothing was reading it\n", n)
 		}
 	}
 }

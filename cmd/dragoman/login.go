@@ -73,7 +73,7 @@ func (s *shown) show(text, code string) {
 		s.e.say("%s", wrong)
 	}
 	_, _ = fmt.Fprint(s.e.out, picture)
-	s.e.say("Scan this code. It is replaced when it expires; Ctrl-C gives up.")
+	s.e.say("Scan this code. A new one appears when it expires; Ctrl-C cancels.")
 	if wrong != "" { // what stands above it is out of sight now
 		s.e.say("If you see only part of it, enlarge the window and wait for the next one, or use --code +PHONE.")
 	}
@@ -180,9 +180,9 @@ func (k *logoutCmd) Run(e *env, c *cli) error {
 	case err != nil:
 		return e.inPlainWords(err, k.Channel)
 	}
-	e.say("%s is not linked to a phone now. To link it: %s", oneLine(k.Channel), e.command("login", k.Channel))
+	e.say("%s is no longer linked to a phone. To link it again: %s", oneLine(k.Channel), e.command("login", k.Channel))
 	if !told {
-		e.say("WhatsApp could not be told, so remove it on the phone too: Settings, Linked devices.")
+		e.say("WhatsApp could not be reached, so remove the device on the phone too: Settings, Linked devices.")
 	}
 	return nil
 }

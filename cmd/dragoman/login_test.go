@@ -13,7 +13,7 @@ func TestLogin(t *testing.T) {
 	w := newWorld(t)
 	w.want([]string{"Linked devices", "█", "whatsapp is linked to +15550000001."}, "login")
 	w.want([]string{"type: ABCD-EFGH", "linked to +491701234567."}, "login", "whatsapp", "--code", "+49 170 1234567")
-	if code, _, errs := w.run("login", "--code", "0170 1234567"); code != exitUsage || !strings.Contains(errs, "full form") {
+	if code, _, errs := w.run("login", "--code", "0170 1234567"); code != exitUsage || !strings.Contains(errs, "must be complete") {
 		t.Errorf("login with a short number = %d, %q", code, errs)
 	}
 	for _, verb := range []string{"login", "logout"} {
@@ -25,11 +25,11 @@ func TestLogin(t *testing.T) {
 	if _, out, _ := w.run("login"); strings.Count(out, "On the phone: ") != 1 || !strings.HasPrefix(out, "On the phone: ") {
 		t.Errorf("login says %q, want where to go on the phone first, and once", out)
 	}
-	w.want([]string{"whatsapp is not linked to a phone now", "dragoman login whatsapp"}, "logout", "whatsapp")
+	w.want([]string{"whatsapp is no longer linked to a phone", "dragoman login whatsapp"}, "logout", "whatsapp")
 	if _, out, _ := w.run("logout", "whatsapp"); strings.Contains(out, "remove it on the phone") {
 		t.Errorf("logout that WhatsApp knows of says %q", out)
 	}
-	w.want([]string{"far is not linked to a phone now", "remove it on the phone too"}, "logout", "far")
+	w.want([]string{"far is no longer linked to a phone", "remove the device on the phone too"}, "logout", "far")
 }
 
 // A code takes the place of the one before it. A window that is too small for

@@ -9,20 +9,20 @@ import (
 )
 
 type logsCmd struct {
-	Follow bool `short:"f" help:"Go on with what comes, until Ctrl-C."`
+	Follow bool `short:"f" help:"Keep showing new lines until Ctrl-C."`
 	Lines  int  `short:"n" default:"100" help:"How many of the newest lines."`
 }
 
 // Help is what --help says beside the flags.
 func (*logsCmd) Help() string {
-	return `The service writes its log to the journal of systemd, which this reads with journalctl. A daemon that was started with "dragoman run" writes it to standard error.`
+	return `The service logs to the systemd journal, which this command reads with journalctl. A daemon started with "dragoman run" logs to standard error.`
 }
 
 // Run becomes journalctl.
 func (k *logsCmd) Run(*env, *cli) error {
 	path, err := exec.LookPath("journalctl")
 	if err != nil {
-		return &usageError{`there is no journal of systemd on this machine; "dragoman run" writes its log to standard error`}
+		return &usageError{`this machine has no systemd journal; "dragoman run" logs to standard error`}
 	}
 	args := []string{"journalctl", "--unit=dragoman", "--lines=" + strconv.Itoa(k.Lines)}
 	if k.Follow {

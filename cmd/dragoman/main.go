@@ -101,7 +101,7 @@ func run(ctx context.Context, args []string, e *env) int {
 	var c cli
 	parser, err := kong.New(&c,
 		kong.Name("dragoman"),
-		kong.Description("One assistant, many chats: Telegram, WhatsApp, IRC, a web page, a terminal. A message that its network believes delivered is on disk first."),
+		kong.Description("One assistant, many chats: Telegram, WhatsApp, IRC, a web page, a terminal. Every message is saved to disk before its network is told that it arrived."),
 		kong.Writers(e.out, e.err),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 	)

@@ -68,7 +68,7 @@ func TestSessions(t *testing.T) {
 	w.fail(1, "there is no conversation telegram:1;", "sessions", "export", "telegram:1")
 	w.fail(1, "there is no conversation telegram:1;", "sessions", "rename", "telegram:1", "x")
 	w.fail(1, "there is no conversation telegram:1;", "sessions", "delete", "telegram:1", "--yes")
-	w.fail(exitUsage, `"telegram" is no conversation`, "sessions", "show", "telegram")
+	w.fail(exitUsage, `"telegram" is not a conversation`, "sessions", "show", "telegram")
 
 	w.say("telegram:1", "Trip to \x1b]0;evil\x07Rome \u202eesrever", "one", "two\x1b[2J\nline", "three")
 	out := w.want([]string{"KEY", "telegram:1", "Trip to ·]0;evil·Rome esrever", "5 min ago"}, "sessions", "list")
@@ -144,8 +144,8 @@ func TestExport(t *testing.T) {
 		t.Errorf("beside the file there is %v, %v", left, err)
 	}
 	w.want([]string{"[\n{\n  \"key\": \"irc:#go/x\"", "]\n"}, "sessions", "export", "--all", "--format", "json")
-	w.fail(exitUsage, "or write --all", "sessions", "export")
-	w.fail(exitUsage, "or write --all", "sessions", "export", "--all", "irc:#go/x")
+	w.fail(exitUsage, "or add --all", "sessions", "export")
+	w.fail(exitUsage, "or add --all", "sessions", "export", "--all", "irc:#go/x")
 	gone := filepath.Join(t.TempDir(), "gone.md")
 	w.fail(1, "there is no conversation", "sessions", "export", "irc:#nobody", "-o", gone)
 	nodir := filepath.Join(t.TempDir(), "nodir", "x")

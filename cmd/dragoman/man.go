@@ -22,7 +22,7 @@ func (manCmd) Run(e *env, _ *cli) error {
 	b.WriteString(`.SH EXIT STATUS
 0 if all went well, 1 if something failed, 64 if the command line or the configuration is wrong.
 .B dragoman status
-ends with 3 if no daemon runs, and with 1 if something is wrong.
+exits with 3 if no daemon is running, and with 1 if something is wrong.
 .SH FILES
 .TP
 .I /etc/dragoman/config.yaml

@@ -67,7 +67,7 @@ func TestListInPages(t *testing.T) {
 	if err := json.Unmarshal([]byte(w.want(nil, "sessions", "list", "--json", "--after", after)), &all); err != nil || len(all) != 3 {
 		t.Fatalf("%d conversations, %v", len(all), err)
 	}
-	w.want([]string{"There are no more such conversations."}, "sessions", "list", "--after", all[2].Cursor)
+	w.want([]string{"No more conversations match."}, "sessions", "list", "--after", all[2].Cursor)
 }
 
 func TestBars(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 )
 
 type sessionsMigrateCmd struct {
-	From string `required:"" placeholder:"TYPE[:PATH]" help:"The store to copy: sqlite or file. Without a path the one in the state directory."`
-	To   string `required:"" placeholder:"TYPE[:PATH]" help:"The place for the copy. It must not exist yet."`
+	From string `required:"" placeholder:"TYPE[:PATH]" help:"The store to copy: sqlite or file. Without a path: the one in the state directory."`
+	To   string `required:"" placeholder:"TYPE[:PATH]" help:"Where to put the copy. It must not exist yet."`
 	jsonFlag
 }
 

@@ -55,7 +55,7 @@ func (e *env) sayModels(m app.ModelServer) {
 	}
 	for i, l := range m.Learnt {
 		if i == 0 {
-			e.say("\nLearnt from what the server refused (another model section forgets it):")
+			e.say("\nLearnt from the server's refusals (forgotten when the model section changes):")
 		}
 		e.say("  %s: %s, %s: %s", oneLine(l.Model), oneLine(l.What), e.when(l.At), oneLine(l.Said))
 	}

@@ -60,7 +60,7 @@ func TestJobs(t *testing.T) {
 	w := newWorld(t)
 	w.want([]string{"No jobs. Add some under heartbeat.jobs"}, "jobs", "list")
 	w.want([]string{"Nothing was due yet."}, "jobs", "log")
-	w.fail(1, "it does not run", "jobs", "run", "morning")
+	w.fail(1, "it is not running", "jobs", "run", "morning")
 	jobs := &oneJob{}
 	w.daemon.jobs = jobs
 	w.want([]string{"morning", "0 8 * * *", "in 1 h", "skipped: outside of active hours"}, "jobs", "list")
@@ -85,7 +85,7 @@ func TestPair(t *testing.T) {
 	w.want([]string{`7 (calls themselves "Ann ·[1m") may talk on telegram now.`}, "pair", "approve", "abcdefgh")
 	w.want([]string{"let in 5 min ago"}, "pair", "list")
 	w.want([]string{"7 may no longer talk on telegram"}, "pair", "remove", "telegram", "7")
-	w.fail(1, "7 was not paired on telegram", "pair", "remove", "telegram", "7")
+	w.fail(1, "7 is not paired on telegram", "pair", "remove", "telegram", "7")
 }
 
 func TestStatus(t *testing.T) {

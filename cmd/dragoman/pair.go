@@ -53,7 +53,7 @@ func (k *pairApproveCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		p, err := a.ApprovePairing(ctx, k.Code)
 		if errors.Is(err, sessions.ErrNotFound) {
-			return fmt.Errorf("no open request has this code: it may be used, expired or mistyped; %s shows all", e.command("pair list"))
+			return fmt.Errorf("no open request has this code: it was used already, has expired, or is mistyped; %s shows all", e.command("pair list"))
 		}
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (k *pairRemoveCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		err := a.Unpair(ctx, k.Channel, k.Person)
 		if errors.Is(err, sessions.ErrNotFound) {
-			return tell(nil, "%s was not paired on %s; %s shows all", oneLine(k.Person), oneLine(k.Channel), e.command("pair list"))
+			return tell(nil, "%s is not paired on %s; %s shows all", oneLine(k.Person), oneLine(k.Channel), e.command("pair list"))
 		}
 		if err != nil {
 			return err

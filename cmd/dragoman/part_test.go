@@ -51,10 +51,10 @@ func TestShowParts(t *testing.T) {
 		{"--last 3 --after 7", "2.12 3.9 3.10", "(2 messages after; more: --after 10)"},
 		{"--last 3 --after 10", "3.11 3.12", "(10 messages before;"},
 		{"--last 0 --after 2026-03-02 --before 2026-03-03", "2.9 2.10 2.11 2.12", "(4 messages after; more: --after 8)"},
-		{"--after 12", "", "Nothing was said there: 12 messages before and 0 after."},
-		{"--before 0", "", "Nothing was said there: 0 messages before and 12 after."},
-		{"--before 2026-01-01", "", "Nothing was said there: 0 messages before and 12 after."},
-		{"--after 4 --before 5", "", "Nothing was said there: 4 messages before and 8 after."},
+		{"--after 12", "", "There are no messages there: 12 messages before and 0 after."},
+		{"--before 0", "", "There are no messages there: 0 messages before and 12 after."},
+		{"--before 2026-01-01", "", "There are no messages there: 0 messages before and 12 after."},
+		{"--after 4 --before 5", "", "There are no messages there: 4 messages before and 8 after."},
 	} {
 		args := append([]string{"sessions", "show", "telegram:1"}, strings.Fields(tt.args)...)
 		if out := w.want([]string{tt.more}, args...); said(out) != tt.want {
@@ -103,7 +103,7 @@ func TestSearchPages(t *testing.T) {
 			t.Errorf("%s finds %q, want %q:\n%s", args, said(out), want, out)
 		}
 	}
-	w.want([]string{"No message of that time contains plum."}, "sessions", "search", "plum", "--to", "2020-01-01")
+	w.want([]string{"No message from that time contains plum."}, "sessions", "search", "plum", "--to", "2020-01-01")
 	var pages []string
 	args := []string{"sessions", "search", "plum", "--limit", "5"}
 	for more := regexp.MustCompile(`\(there may be more: (--after) (\S+)\)`); ; {
@@ -120,5 +120,5 @@ func TestSearchPages(t *testing.T) {
 	}
 	w.want([]string{"  message 12\n"}, "sessions", "search", "plum", "--limit", "1")
 	w.want([]string{`"cursor": "`, `"words": 1`}, "sessions", "search", "plum", "--limit", "1", "--json")
-	w.fail(exitUsage, "--after wants what the page before says at its end", "sessions", "search", "plum", "--after", "12")
+	w.fail(exitUsage, "--after wants the cursor that the previous page printed at its end", "sessions", "search", "plum", "--after", "12")
 }

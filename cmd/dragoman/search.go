@@ -11,8 +11,8 @@ import (
 type sessionsSearchCmd struct {
 	Query []string `arg:"" help:"Words to look for."`
 	Key   string   `placeholder:"KEY" help:"Only in this conversation."`
-	From  string   `placeholder:"TIME" help:"Only what was said from this day or time on."`
-	To    string   `placeholder:"TIME" help:"Only what was said until then; of a day, all of it."`
+	From  string   `placeholder:"TIME" help:"Only what was said since this day or time."`
+	To    string   `placeholder:"TIME" help:"Only what was said until this time; a day counts to its end."`
 	Limit int      `default:"20" help:"How many messages (${default})."`
 	After string   `placeholder:"CURSOR" help:"Continue after a page, with the cursor that it printed."`
 	jsonFlag
@@ -40,7 +40,7 @@ func (k *sessionsSearchCmd) search(e *env) (s sessions.Search, err error) {
 	if k.After != "" {
 		place, err := sessions.ParseFoundCursor(k.After)
 		if err != nil {
-			return s, &usageError{"--after wants what the page before says at its end"}
+			return s, &usageError{"--after wants the cursor that the previous page printed at its end"}
 		}
 		s.After = &place
 	}
@@ -79,9 +79,9 @@ func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
 func nothingFound(s sessions.Search) string {
 	switch {
 	case s.After != nil:
-		return "There are no more such messages."
+		return "No more messages match."
 	case !s.From.IsZero() || !s.To.IsZero():
-		return "No message of that time contains " + oneLine(s.Query) + "."
+		return "No message from that time contains " + oneLine(s.Query) + "."
 	}
 	return "No message contains " + oneLine(s.Query) + "."
 }

@@ -71,7 +71,7 @@ func (runCmd) Run(e *env, c *cli) error {
 
 type chatCmd struct {
 	Question []string `arg:"" optional:"" help:"Ask one question, print the answer and end. Without it: a chat."`
-	Room     string   `placeholder:"NAME" help:"A room of this name, which is a separate conversation."`
+	Room     string   `placeholder:"NAME" help:"Talk in the room with this name, which is a separate conversation."`
 }
 
 // Help is what --help says beside the flags.

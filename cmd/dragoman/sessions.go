@@ -42,7 +42,7 @@ func (e *env) noConversation(key channels.Key) error {
 func (e *env) parseKey(s string) (channels.Key, error) {
 	key, err := channels.ParseKey(s)
 	if err != nil {
-		return key, &usageError{fmt.Sprintf("%q is no conversation: write its key, like telegram:123456 (see %s)", oneLine(s), e.command("sessions list"))}
+		return key, &usageError{fmt.Sprintf("%q is not a conversation; write its key, like telegram:123456 (see %s)", oneLine(s), e.command("sessions list"))}
 	}
 	return key, nil
 }
@@ -75,7 +75,7 @@ func (k *sessionsRenameCmd) Run(e *env, c *cli) error {
 			return err
 		}
 		if strings.TrimSpace(title) == "" {
-			e.say("%s has no title now.", key)
+			e.say("%s no longer has a title.", key)
 			return nil
 		}
 		e.say("%s is now called %s.", key, oneLine(title))
@@ -90,7 +90,7 @@ type sessionsDeleteCmd struct {
 
 func (k *sessionsDeleteCmd) Run(e *env, c *cli) error {
 	return e.withKey(c, k.Key, func(ctx context.Context, a *httpapi.Client, key channels.Key) error {
-		if err := e.confirm(k.Yes, fmt.Sprintf("Delete all that was said in %s, for good?", key)); err != nil {
+		if err := e.confirm(k.Yes, fmt.Sprintf("Delete all messages of %s for good?", key)); err != nil {
 			return err
 		}
 		if err := a.Delete(ctx, key); err != nil {
@@ -107,7 +107,7 @@ func (e *env) confirm(yes bool, question string) error {
 		return nil
 	}
 	if !e.interactive {
-		return &usageError{"this cannot be undone and nobody can be asked here; add --yes"}
+		return &usageError{"this cannot be undone, and there is no terminal to ask for confirmation; add --yes"}
 	}
 	_, _ = fmt.Fprintf(e.out, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(e.in).ReadString('\n')

@@ -91,7 +91,7 @@ func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
 		now, err := a.Configure(ctx, change)
 		if errors.Is(err, sessions.ErrNotFound) {
-			return fmt.Errorf("%w; to give settings to one before its first message use sessions set or tag with --new", e.noConversation(key))
+			return fmt.Errorf("%w; to set something before its first message, use sessions set or tag with --new", e.noConversation(key))
 		}
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (e *env) configure(c *cli, name string, change httpapi.Change) error {
 		}
 		head, err := a.Conversation(ctx, key)
 		if err == nil && head.Messages == 0 && head.Generation == "" {
-			e.say("It has no messages either: %s takes it off the list.", e.command("sessions delete", key.String()))
+			e.say("It has no messages either; %s removes it from the list.", e.command("sessions delete", key.String()))
 		}
 		return nil // what was asked for is done
 	})
@@ -171,8 +171,8 @@ func metaText(name string, value json.RawMessage) string {
 }
 
 type sessionsJoinCmd struct {
-	From string `arg:"" help:"The conversation that is moved; it must be on the same channel."`
-	To   string `arg:"" help:"The conversation at whose beginning it is put."`
+	From string `arg:"" help:"The conversation to move; both must be on the same channel."`
+	To   string `arg:"" help:"The conversation that receives it, before its own messages."`
 	Yes  bool   `short:"y" help:"Do not ask."`
 }
 
@@ -189,13 +189,13 @@ func (k *sessionsJoinCmd) Run(e *env, c *cli) error {
 	case from == to:
 		return &usageError{fmt.Sprintf("%s cannot be joined to itself: name two conversations", oneLine(from.String()))}
 	case from.Channel() != to.Channel():
-		return &usageError{fmt.Sprintf("%s and %s are of two channels; only conversations of one channel can be joined", oneLine(from.String()), oneLine(to.String()))}
+		return &usageError{fmt.Sprintf("%s and %s are on different channels; only conversations on the same channel can be joined", oneLine(from.String()), oneLine(to.String()))}
 	}
 	return e.withKey(c, k.From, func(ctx context.Context, a *httpapi.Client, from channels.Key) error {
 		if _, err := a.Conversation(ctx, from); err != nil {
 			return err
 		}
-		if err := e.confirm(k.Yes, fmt.Sprintf("Put all of %s before what was said in %s, for good?", oneLine(from.String()), oneLine(to.String()))); err != nil {
+		if err := e.confirm(k.Yes, fmt.Sprintf("Put all messages of %s before those of %s for good?", oneLine(from.String()), oneLine(to.String()))); err != nil {
 			return err
 		}
 		if err := a.Join(ctx, from, to); err != nil {

@@ -14,7 +14,7 @@ import (
 
 type sessionsShowCmd struct {
 	keyArg
-	Last   int    `default:"50" help:"How many messages (${default}): the last of them, or with --after the first; 0 shows all."`
+	Last   int    `default:"50" help:"How many messages (${default}): the newest, or the first ones after --after; 0 shows all."`
 	Before string `placeholder:"ID|TIME" help:"Only what was said before this message or time."`
 	After  string `placeholder:"ID|TIME" help:"Only what was said after this message, or from this time on."`
 	jsonFlag
@@ -122,7 +122,7 @@ func (e *env) show(s view) {
 // sayLater says how to read on.
 func (e *env) sayLater(s view) {
 	if len(s.kept) == 0 {
-		e.say("Nothing was said there: %s before and %d after.", count(s.earlier, "message", "messages"), s.later)
+		e.say("There are no messages there: %s before and %d after.", count(s.earlier, "message", "messages"), s.later)
 		return
 	}
 	e.say("(%s after; more: --after %d)", count(s.later, "message", "messages"), s.kept[len(s.kept)-1].Seq)
@@ -202,7 +202,7 @@ func (s view) summaryText() string {
 			n -= g.FirstSeq - 1
 		}
 	}
-	return fmt.Sprintf("stands for the first %s of this generation (%s)",
+	return fmt.Sprintf("covers the first %s of this generation (%s)",
 		count(int(max(n, 0)), "message", "messages"), s.summary.At.Local().Format("2006-01-02 15:04"))
 }
 

@@ -127,7 +127,7 @@ func TestShowTellsTheWhole(t *testing.T) {
 	history(w)
 	border := "\n── " + clock.Local().Format("2006-01-02 15:04") + "  generation 20260301_002 began ──\n\n"
 	head := "telegram:1  “Counting”\n  since    20260301_002, the last of 2 generations\n  said     8 messages, 4 936 tokens\n" +
-		"  summary  stands for the first 2 messages of this generation ("
+		"  summary  covers the first 2 messages of this generation ("
 	out := w.want([]string{head, ")\n  model    big-1 (wrote the last answer)\n  system   Be brief.\n  tags     sums\n  meta     team = \"blue\"\n", "    re: two\n" + border}, "sessions", "show", "telegram:1")
 	if n := strings.Count(out, "──\n"); n != 1 {
 		t.Errorf("%d borders, want 1:\n%s", n, out)

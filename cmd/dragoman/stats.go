@@ -129,11 +129,11 @@ func (n numbers) unknown() string {
 	case !took:
 		return ""
 	case !n.spent && !n.priced:
-		return "What it cost is unknown: no prices are configured (model.prices)."
+		return "The cost is unknown, because no prices are configured (model.prices)."
 	case len(n.Unpriced) > 0:
-		return fmt.Sprintf("Not in the costs: what %s took, for which no prices are configured.", oneLine(strings.Join(n.Unpriced, ", ")))
+		return fmt.Sprintf("The costs do not include %s, because no prices are configured for that model.", oneLine(strings.Join(n.Unpriced, ", ")))
 	case free:
-		return "Not in the costs: what was said before prices were configured."
+		return "The costs do not include messages from before prices were configured."
 	}
 	return ""
 }

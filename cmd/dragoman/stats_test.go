@@ -24,11 +24,11 @@ func TestUnknownCosts(t *testing.T) {
 		want   []string
 		never  string
 	}{
-		"no prices": {top: []httpapi.Listed{listed("x:1", 0)}, want: []string{"What it cost is unknown: no prices are configured"}, never: "COST"},
+		"no prices": {top: []httpapi.Listed{listed("x:1", 0)}, want: []string{"The cost is unknown, because no prices are configured"}, never: "COST"},
 		"all known": {prices: prices, top: []httpapi.Listed{listed("x:1", 0.5)}, want: []string{"0.5000"}, never: "Not in"},
 		"another model": {
 			prices: prices, others: []config.Other{{Name: "small"}}, top: []httpapi.Listed{listed("x:1", 0.5), listed("x:2", 0)},
-			want: []string{"0.5000", "unknown", "Not in the costs: what small took"}, never: "0.0000",
+			want: []string{"0.5000", "unknown", "The costs do not include small"}, never: "0.0000",
 		},
 		"prices came later": {prices: prices, top: []httpapi.Listed{listed("x:1", 0)}, want: []string{"unknown", "before prices were configured"}, never: "0.0000"},
 	} {

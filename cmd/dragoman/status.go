@@ -17,7 +17,7 @@ type statusCmd struct {
 
 // Help is what --help says beside the flags.
 func (*statusCmd) Help() string {
-	return "Exit codes: 0 all is well, 1 something is wrong (the store, the disk, the model, a channel, an answer that was given up), 3 no daemon runs."
+	return "Exit codes: 0 all is well, 1 something is wrong (the store, the disk, the model, a channel, an answer that was given up), 3 no daemon is running."
 }
 
 // Run fails if something is wrong, so that scripts notice. Why is said already
@@ -88,7 +88,7 @@ func (e *env) status(s httpapi.Status) {
 		line("page", "http://"+s.Listen)
 	}
 	if s.Running {
-		turns := "none runs now"
+		turns := "none running now"
 		if s.Turns > 0 {
 			turns = count(s.Turns, "runs", "run") + fmt.Sprintf(", the oldest for %s", time.Duration(s.OldestTurnS*float64(time.Second)).Round(time.Second))
 		}

@@ -10,7 +10,7 @@ import (
 
 type sessionsTagCmd struct {
 	keyArg
-	Tags []string `arg:"" help:"+TAG or TAG adds, -TAG removes; a TAG to remove that begins with c or is h needs -- before the tags."`
+	Tags []string `arg:"" help:"TAG or +TAG adds a tag, -TAG removes one. To remove the tag h, or one that begins with c, put -- before the tags."`
 	newFlag
 }
 
@@ -44,9 +44,9 @@ func tagsAreNoFlags(args []string) ([]string, error) {
 			if i++; i == len(args) || strings.HasPrefix(args[i], "-") {
 				hint := ""
 				if tagging() {
-					hint = "; to take the tag c away put -- before the tags"
+					hint = "; to remove the tag c, put -- before the tags"
 				}
-				return nil, &usageError{arg + " wants the file of a configuration" + hint}
+				return nil, &usageError{arg + " wants a configuration file" + hint}
 			}
 			flags = append(flags, arg, args[i])
 		case !strings.HasPrefix(arg, "-") || arg == "-":

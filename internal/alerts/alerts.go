@@ -168,7 +168,7 @@ func (w *Watcher) tell(ctx context.Context) {
 		return
 	}
 	if err := w.opts.Tell(ctx, text(bad, good)); err != nil {
-		w.opts.Logger.Error("an alert cannot be told; it is tried again", "err", err)
+		w.opts.Logger.Error("an alert could not be sent; will try again", "err", err)
 		return
 	}
 	for _, c := range bad {

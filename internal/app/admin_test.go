@@ -117,7 +117,7 @@ func TestWaitForACommand(t *testing.T) {
 		},
 	} {
 		err := open(app.Caller{Patience: time.Millisecond})
-		want := "state is in use by " + who + ", still after 1ms; try again when that has ended"
+		want := "state is still in use by " + who + " after 1ms; try again when that has ended"
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v, want\n %s", name, err, want)
 		}

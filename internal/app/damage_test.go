@@ -12,7 +12,7 @@ import (
 func TestStartTellsOfKnownDamage(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "store: {type: file}")
-	const line = "damaged files of the store are set aside"
+	const line = "damaged files of the store were set aside"
 	told := func() []string {
 		r := p.run()
 		r.stop()

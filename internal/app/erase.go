@@ -32,8 +32,8 @@ func (d *Daemon) finishErase(ctx context.Context) {
 	found, err := d.eraser.Finish(ctx)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		d.log.Error("an erasure was cut off and could not be finished; do it again with dragoman sessions erase", "err", err)
+		d.log.Error("an interrupted erasure could not be finished; run dragoman sessions erase again", "err", err)
 	case found:
-		d.log.Info("an erasure that was cut off is finished")
+		d.log.Info("finished an interrupted erasure")
 	}
 }

@@ -146,10 +146,10 @@ func (d *Daemon) tidyFiles(ctx context.Context) {
 		}
 		n, err := tidy(ctx, d.store, d.files, time.Now().Add(-tidyAge-d.cfg.Agent.GiveUpAfter.D()))
 		if n > 0 {
-			d.log.Info("files that nothing names were removed", "files", n)
+			d.log.Info("removed files that no message names", "files", n)
 		}
 		if err != nil && ctx.Err() == nil {
-			d.log.Warn("not all files could be looked at; trying again in a day", "err", err)
+			d.log.Warn("not all files could be checked; trying again in a day", "err", err)
 		}
 		t.Reset(tidyEvery)
 	}

@@ -127,17 +127,17 @@ func (v *hosted) tell(before, now *models.Found, first bool) {
 	if first {
 		if d := models.Judge(v.looks.ctx, v.server, *now, v.Name()); d.Sentence != "" && v.looks.ctx.Err() == nil {
 			v.wrong.Store(&d)
-			log.Warn("a look at the model's server found trouble", "cause", string(d.Cause), "why", d.Sentence)
+			log.Warn("the check of the model's server found a problem", "cause", string(d.Cause), "why", d.Sentence)
 		}
-		log.Info("looked at the model's server", "server", now.Server, "window", now.Window, "window_from", now.WindowFrom,
+		log.Info("checked the model's server", "server", now.Server, "window", now.Window, "window_from", now.WindowFrom,
 			"tools", string(now.Tools), "pictures", string(now.Vision))
 		if now.Tools == models.No {
-			log.Warn("the model cannot call tools, so it is offered none", "from", now.ToolsFrom)
+			log.Warn("the model cannot call tools, so it gets none", "from", now.ToolsFrom)
 		}
 		return
 	}
 	if now.Err == nil && before.Window != now.Window {
-		log.Info("the model's window is another one now", "was", before.Window, "window", now.Window, "window_from", now.WindowFrom)
+		log.Info("the model's context window changed", "was", before.Window, "window", now.Window, "window_from", now.WindowFrom)
 	}
 }
 
@@ -194,7 +194,7 @@ func (v *hosted) windowText() string {
 	case f.Window > 0:
 		return fmt.Sprintf("Its window is %d tokens, says %s.", f.Window, f.WindowFrom)
 	}
-	return fmt.Sprintf("Its window is not known and taken as %d tokens; model.context_window says another.", config.UnknownWindow)
+	return fmt.Sprintf("Its window is unknown; Dragoman assumes %d tokens, unless you set model.context_window.", config.UnknownWindow)
 }
 
 // errBlind: the model is not shown pictures.

@@ -52,7 +52,7 @@ func openLearnt(path string, c config.Model, log *slog.Logger) *learnt {
 	hash := configurationHash(c)
 	file, err := readLearnt(path)
 	if err != nil {
-		log.Warn("what was learnt about model servers cannot be read, and is learnt again", "err", err)
+		log.Warn("the notes about model servers cannot be read; Dragoman learns them again", "err", err)
 	}
 	if l.file = file; file.Configuration != hash {
 		l.file = learntFile{Configuration: hash}
@@ -157,7 +157,7 @@ func (l *learnt) save(name string) {
 		err = l.write(append(b, '\n'))
 	}
 	if err != nil {
-		l.log.Warn("what was learnt about a model's server cannot be kept, and is learnt again after a restart", "model", name, "err", err)
+		l.log.Warn("a note about a model's server cannot be saved; Dragoman learns it again after a restart", "model", name, "err", err)
 	}
 }
 

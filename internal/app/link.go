@@ -44,7 +44,7 @@ var phoneForm = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 func PhoneNumber(s string) (string, error) {
 	phone := strings.NewReplacer(" ", "", "-", "", "(", "", ")", "").Replace(s)
 	if !phoneForm.MatchString(phone) {
-		return "", errors.New("the number must be in its full form: + and the country's code, like +491701234567")
+		return "", errors.New("the number must be complete, with + and the country code, like +491701234567")
 	}
 	return phone, nil
 }
@@ -145,7 +145,7 @@ func errNotLinkable(name string, cfg *config.Config) error {
 	if len(there) > 0 {
 		advice = "name one of these: " + strings.Join(there, ", ")
 	}
-	return fmt.Errorf("app: %q is no channel of type whatsapp in the configuration; %s", name, advice)
+	return fmt.Errorf("app: the configuration has no channel %q of type whatsapp; %s", name, advice)
 }
 
 // askLink asks the running daemon, and returns the last line of its answer.

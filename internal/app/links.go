@@ -16,8 +16,8 @@ import (
 
 // Why a linking can end without its channel's doing.
 var (
-	errElsewhere = errors.New("it goes on in another terminal or page")
-	errStopping  = errors.New("the daemon stops")
+	errElsewhere = errors.New("linking continues in another terminal or page")
+	errStopping  = errors.New("the daemon is stopping")
 )
 
 // links are the linkings of this daemon's channels: at most one a channel, and

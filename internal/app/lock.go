@@ -106,7 +106,7 @@ type heldError struct {
 
 func (e *heldError) Error() string {
 	if e.waited > 0 {
-		return fmt.Sprintf("app: %s is %v by %s, still after %s; try again when that has ended", e.path, errLocked, e.who, e.waited)
+		return fmt.Sprintf("app: %s is still %v by %s after %s; try again when that has ended", e.path, errLocked, e.who, e.waited)
 	}
 	return fmt.Sprintf("app: %s is %v by %s; stop it, or choose another state_dir", e.path, errLocked, e.who)
 }

@@ -43,7 +43,7 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to StoreLocation, wh
 	m.From, m.To = from, to
 	state, err := waitState(ctx, cfg.StateDir, who)
 	if servedByOther(ctx, cfg.StateDir, err) {
-		return m, fmt.Errorf("app: a daemon is using %s; stop it first, because the copy would lack the messages it accepts during the migration", cfg.StateDir)
+		return m, fmt.Errorf("app: a daemon is using %s; stop it first, or the copy would lack the messages that it accepts during the migration", cfg.StateDir)
 	}
 	unlock := func() {}
 	if readOnly := (*readOnlyError)(nil); errors.As(err, &readOnly) {
@@ -95,7 +95,7 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to StoreLocation, wh
 func checkPlaces(from, to StoreLocation) error {
 	switch {
 	case from.Type == memoryType || to.Type == memoryType:
-		return errors.New("app: a store in memory has nothing to migrate; name sqlite, file or postgres")
+		return errors.New("app: a store in memory has nothing to migrate; choose sqlite, file or postgres")
 	case from.Type == postgresType && to.Type == postgresType:
 		return errors.New("app: the database cannot be migrated to itself")
 	case from.Type == postgresType:
@@ -108,9 +108,9 @@ func checkPlaces(from, to StoreLocation) error {
 	case source == target:
 		return fmt.Errorf("app: %s cannot be migrated to itself", from)
 	case within(source, target) || within(target, source):
-		return fmt.Errorf("app: one of %s and %s is inside the other; name a place beside it, like --to %s:PATH", from, to, to.Type)
+		return fmt.Errorf("app: one of %s and %s is inside the other; choose a place outside, like --to %s:PATH", from, to, to.Type)
 	case beside(source, target):
-		return fmt.Errorf("app: %s and %s would have files of the same name: name another place, like --to %s:PATH", from, to, to.Type)
+		return fmt.Errorf("app: %s and %s would have files of the same name; choose another place, like --to %s:PATH", from, to, to.Type)
 	}
 	return checkSource(from)
 }

@@ -20,7 +20,7 @@ func (p StoreLocation) openIdle(ctx context.Context) (sessions.Store, error) {
 	}); ok {
 		busy, err := shared.Busy(ctx)
 		if err == nil && busy {
-			err = errors.New("a daemon works on the database; stop all of them first (one that died counts for a few seconds more)")
+			err = errors.New("a daemon is using the database; stop all daemons first (one that crashed still counts for a few seconds)")
 		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("app: %w", err), store.Close())
@@ -52,7 +52,7 @@ func copyIntoDatabase(ctx context.Context, from, to StoreLocation, stateDir stri
 	}
 	counts, err = exchange.Move(ctx, source, target, tell)
 	if different := (*exchange.Difference)(nil); errors.As(err, &different) {
-		err = fmt.Errorf("app: the copy in the database is NOT equal; do not use it, and make the database anew before you try again: %w", err)
+		err = fmt.Errorf("app: the copy in the database is NOT equal; do not use it, and recreate the database before you try again: %w", err)
 	}
 	return counts, err
 }

@@ -43,7 +43,7 @@ func TestModelFromTheEnvironment(t *testing.T) {
 		{
 			"by the table", "model: {type: auto}",
 			map[string]string{"OPENAI_BASE_URL": many.URL(), "OPENAI_API_KEY": "key-of-the-environment"},
-			"gpt-6-luna", "the small current one (1 more will end soon)", false,
+			"gpt-6-luna", "the small current one (1 more will be shut down soon)", false,
 		},
 		{
 			"a configured name", "model: {name: gpt-6-sol}",

@@ -100,7 +100,7 @@ func (d *Daemon) reload() {
 	}
 	cfg, err := d.opts.Reload()
 	if err != nil {
-		d.log.Error("reload refused; everything stays as it was", "err", err)
+		d.log.Error("reload refused; nothing was changed", "err", err)
 		return
 	}
 	d.setLevel(cfg)
@@ -124,13 +124,13 @@ func (d *Daemon) reload() {
 		now.Channels[name] = ch
 	}
 	if err := d.beats.replace(cfg); err != nil {
-		d.log.Error("reload: the jobs stay as they were", "err", err)
+		d.log.Error("reload: the jobs were not changed", "err", err)
 	}
 	if err := d.hooks.Replace(hooksOf(cfg)); err != nil {
-		d.log.Error("reload: the hooks stay as they were", "err", err)
+		d.log.Error("reload: the hooks were not changed", "err", err)
 	}
 	if err := d.agent.SetCompaction(cfg.Summary.Compaction()); err != nil {
-		d.log.Error("reload: summaries are made as before", "err", err)
+		d.log.Error("reload: the settings of summaries were not changed", "err", err)
 	} else {
 		now.Summary, now.Summary.Model = cfg.Summary, d.cfg.Summary.Model
 	}
@@ -149,6 +149,6 @@ func (d *Daemon) setLevel(cfg *config.Config) {
 		return
 	}
 	if err := d.opts.Level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
-		d.log.Error("log level not understood", "err", err)
+		d.log.Error("unknown log level", "err", err)
 	}
 }

@@ -18,5 +18,5 @@ func buildWhatsApp(string, *config.WhatsApp, string, bool, *slog.Logger) (linkab
 
 // openKeeper cannot look into a device file.
 func openKeeper(string, string, *slog.Logger) (channels.Eraser, error) {
-	return nil, errors.New("this program was built without WhatsApp (-tags nowhatsapp) and cannot erase there: use one with it, or remove the file; nothing was erased")
+	return nil, errors.New("this program was built without WhatsApp (-tags nowhatsapp) and cannot erase there: use a program that has it, or remove the file; nothing was erased")
 }

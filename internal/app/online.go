@@ -123,7 +123,7 @@ func abilitiesText(c config.Model, f models.Found) string {
 	case models.Yes:
 		text += " It can call tools."
 	case models.No:
-		text += " It cannot call tools, so it is offered none."
+		text += " It cannot call tools, so it gets none."
 	}
 	if f.Vision == models.Yes {
 		text += " It sees pictures."

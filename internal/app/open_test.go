@@ -82,7 +82,7 @@ func TestFailedOpenLeavesNothing(t *testing.T) {
 	}{
 		{"port in use", `http: {listen: "` + port + `"}`, []string{"cannot listen on " + port, "http.listen", "address already in use"}},
 		{"certificates", "channels: {irc: {type: irc, server: 'irc.example.org:6697', allow: ['*'], ca_file: notes.pem, channels: ['#go']}}", []string{"channel irc", "ca_file", "holds no certificate"}},
-		{"workspace around the state", "workspace: link", []string{"the model must not see", "choose a folder of its own"}},
+		{"workspace around the state", "workspace: link", []string{"the model must not see", "choose a separate folder"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPlace(t, tt.config)

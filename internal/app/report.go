@@ -38,7 +38,7 @@ func (d *Daemon) report() {
 	}
 	_ = w.Flush()
 	if os.Geteuid() == 0 {
-		fmt.Fprintf(&b, "  warning: this runs as root, and so do the model's tools; run it as a user of its own, as the service does\n")
+		fmt.Fprintf(&b, "  warning: this runs as root, and so do the model's tools; run it as a separate user, as the service does\n")
 	}
 	for _, warning := range d.cfg.Warnings() {
 		fmt.Fprintf(&b, "  warning: %s\n", warning)

@@ -74,9 +74,9 @@ func (r *reserve) lend() (back func()) {
 			r.log.Warn("the disk is full, and the reserve for that cannot be used", "file", r.path, "err", err)
 		} else {
 			r.was = true
-			r.log.Warn("the disk is full; the reserve is used, make room soon", "file", r.path, "bytes_free", free)
+			r.log.Warn("the disk is full; using the reserve, so make room soon", "file", r.path, "bytes_free", free)
 			if r.tell != nil {
-				r.tell("the disk of %s is full; this uses the reserve that was kept for it. Make room soon", r.dir)
+				r.tell("the disk of %s is full; this uses the reserve that was kept for that. Make room soon", r.dir)
 			}
 		}
 	}
@@ -140,9 +140,9 @@ func (r *reserve) fill() {
 	}
 	switch {
 	case err != nil && !r.gone:
-		r.log.Warn("the reserve for a full disk is not whole; make room, then it will be", "file", r.path, "bytes", r.held(), "err", err)
+		r.log.Warn("the reserve for a full disk is incomplete; free some space, and it will be refilled", "file", r.path, "bytes", r.held(), "err", err)
 	case err == nil && r.gone:
-		r.log.Info("the reserve for a full disk is whole again", "file", r.path)
+		r.log.Info("the reserve for a full disk is complete again", "file", r.path)
 	}
 	r.gone = err != nil
 }
@@ -192,11 +192,11 @@ func (r *reserve) warnings() []string {
 	free, known := room(r.dir)
 	switch {
 	case held < 0:
-		return []string{fmt.Sprintf("%s is not a file, so there is no reserve for a start on a full disk: move it away", r.path)}
+		return []string{fmt.Sprintf("%s is not a file, so there is no reserve for a start on a full disk; move it away", r.path)}
 	case r.was:
-		return []string{fmt.Sprintf("the disk of %s is full, and the reserve that was kept for it is in use: make room soon", r.dir)}
+		return []string{fmt.Sprintf("the disk of %s is full, and the reserve that was kept for that is in use; make room soon", r.dir)}
 	case known && held < reserveBytes && free < reserveShare*reserveBytes:
-		return []string{fmt.Sprintf("the disk of %s is full or almost full, and of the reserve for a start or an erasure on a full disk %d of %d kB are there: make room", r.dir, held>>10, reserveBytes>>10)}
+		return []string{fmt.Sprintf("the disk of %s is full or almost full, and the reserve for starting or erasing on a full disk has only %d of %d kB; make room", r.dir, held>>10, reserveBytes>>10)}
 	}
 	return nil
 }

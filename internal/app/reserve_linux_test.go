@@ -113,7 +113,7 @@ func TestFullDiskStartReadErase(t *testing.T) {
 					t.Error(err)
 				}
 				r.stop()
-				if log := r.log.String(); !strings.Contains(log, "level=WARN msg=\"the disk is full; the reserve is used") {
+				if log := r.log.String(); !strings.Contains(log, "level=WARN msg=\"the disk is full; using the reserve") {
 					t.Errorf("the log does not warn of the disk:\n%s", log)
 				}
 				if kept := p.reserve(); kept < 2048 {
@@ -176,7 +176,7 @@ func TestReserveIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	free := testkit.FillDisk(t, p.dir)
-	if metric, warnings := shown(); metric == "4.194304e+06" || !strings.Contains(warnings, "of the reserve for a start or an erasure on a full disk") {
+	if metric, warnings := shown(); metric == "4.194304e+06" || !strings.Contains(warnings, "the reserve for starting or erasing on a full disk has only") {
 		t.Errorf("with a part of one: metric %s, warnings %s", metric, warnings)
 	}
 	free()

@@ -94,9 +94,9 @@ func ParseLocation(text, stateDir string) (StoreLocation, error) {
 	case !ok:
 		return StoreLocation{}, fmt.Errorf("there is no store %q: write one of %s", name, strings.Join(slices.Sorted(maps.Keys(storeTypes)), ", "))
 	case name == postgresType && path != "":
-		return StoreLocation{}, errors.New("the url of the database is store.url in the configuration: a command line is seen by others")
+		return StoreLocation{}, errors.New("the url of the database belongs in store.url in the configuration, because other users can see a command line")
 	case t.name == "" && path != "":
-		return StoreLocation{}, fmt.Errorf("a store of type %s has no place", name)
+		return StoreLocation{}, fmt.Errorf("a store of type %s takes no path", name)
 	case t.name == "":
 		return StoreLocation{Type: name}, nil
 	case path == "":
@@ -190,10 +190,10 @@ func Damaged(cfg *config.Config) ([]string, error) {
 // DamageText says what the operator has to know of one of the files that
 // [Damaged] lists.
 func DamageText(name string) string {
-	left := "what the archive and the log had of it, if anything, is in the store. Look at it, then move it away; if another program wrote it, dragoman sessions import may take it in."
+	left := "the store has what the archive and the log knew of it. Look at it, then move it away; if another program wrote it, try dragoman sessions import."
 	if strings.HasPrefix(filepath.Base(name), "store.json.") {
-		left = "of the people, facts, times of jobs and what a channel had set aside in it the store has only what was still in the log. " +
-			"If you miss some take them from a backup, then move the file away."
+		left = "of the people, facts, job times and messages set aside in it, the store has only what was still in the log. " +
+			"If some are missing, take them from a backup, then move the file away."
 	}
 	return fmt.Sprintf("a file of the store could not be read and was set aside as %s; %s", name, left)
 }
@@ -228,7 +228,7 @@ func sayDamage(cfg *config.Config, log *slog.Logger) {
 	for _, folder := range slices.Sorted(maps.Keys(inside)) {
 		counts = append(counts, folder, inside[folder])
 	}
-	log.Error("damaged files of the store are set aside since an earlier time; dragoman status names them", counts...)
+	log.Error("damaged files of the store were set aside earlier; dragoman status names them", counts...)
 }
 
 // storeNames are the names in the state directory that stores use.

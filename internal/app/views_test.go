@@ -154,7 +154,7 @@ func TestLockNamesTheLivingOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err = app.Admin(t.Context(), p.config(), app.Caller{Patience: time.Millisecond})
-		if want := "is in use by " + tt.want + ", still"; err == nil || !strings.Contains(err.Error(), want) {
+		if want := "is still in use by " + tt.want + " after"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("with the text %q Admin = %v, want %q in it", tt.text, err, want)
 		}
 		_ = lock.Close()

@@ -19,7 +19,7 @@ import (
 // Errors of [Read].
 var (
 	// ErrForeign: this is no backup of ours.
-	ErrForeign = errors.New("this is no backup of Dragoman's")
+	ErrForeign = errors.New("this is not a Dragoman backup")
 	// ErrDamaged: it was cut off or changed.
 	ErrDamaged = errors.New("the backup is damaged or was cut off")
 )

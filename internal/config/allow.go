@@ -50,8 +50,8 @@ var (
 
 // sharedTelegramIDs are ids that many people send under.
 var sharedTelegramIDs = map[string]string{
-	"1087968824": "stands for every anonymous administrator of every group",
-	"136817688":  "stands for everybody who writes in the name of a channel",
+	"1087968824": "means every anonymous administrator of every group",
+	"136817688":  "means everybody who writes in the name of a channel",
 	"777000":     "is Telegram's own service account",
 }
 
@@ -62,12 +62,12 @@ func allowTelegram(entry string) (what, want string) {
 	case telegramUser.MatchString(entry), telegramChat.MatchString(entry):
 		return "", ""
 	case strings.HasPrefix(entry, "@"):
-		return "is a username, which its owner can change and somebody else can then take",
-			"write the numeric id: the person sends /start to the bot and dragoman's log names it, or set pairing: true"
+		return "is a username; its owner can change it, and then somebody else can take it",
+			"write the numeric id (when the person sends /start to the bot, dragoman logs it), or set pairing: true"
 	case strings.HasPrefix(entry, "-"):
 		return "is a group", "write chat:" + entry
 	}
-	return "is no Telegram id", `write a user's number, chat:-100… for a group, or "*"`
+	return "is not a Telegram id", `write a user's number, chat:-100… for a group, or "*"`
 }
 
 func allowIRC(entry string) (what, want string) {
@@ -77,14 +77,14 @@ func allowIRC(entry string) (what, want string) {
 	case strings.HasPrefix(entry, "chat:") && ircChannel.MatchString(entry[5:]):
 		return "", ""
 	case strings.HasPrefix(entry, "mask:"):
-		return "is no full mask: a nick alone proves nothing, and wildcards let in whoever fits",
+		return "is not a full mask: a nick alone proves nothing, and wildcards let in anybody who matches",
 			"write mask:nick!user@host without * and ?, or better account:name"
 	case strings.HasPrefix(entry, "#"):
 		return "is a channel", "write chat:" + entry
 	}
-	return "is no identity that an IRC network vouches for", `write account:name (services), mask:nick!user@host, chat:#channel, or "*"`
+	return "is not an identity that an IRC network vouches for", `write account:name (services), mask:nick!user@host, chat:#channel, or "*"`
 }
 
 func allowLocal(string) (what, want string) {
-	return "is no entry for this type of channel", `write "*" (who can reach it may talk) or [] (nobody)`
+	return "is not an entry for this type of channel", `write "*" (everybody who can reach it may talk) or [] (nobody)`
 }

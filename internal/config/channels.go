@@ -26,7 +26,7 @@ func (d *decoder) channels(n *yaml.Node, path string, v reflect.Value) {
 			return
 		}
 		if name == heartbeatName {
-			d.problem(key.Line, at, "this name belongs to the jobs", "give the channel another name")
+			d.problem(key.Line, at, "this name is reserved for the jobs", "give the channel another name")
 			return
 		}
 		d.marks[at] = mark{line: key.Line}
@@ -82,16 +82,16 @@ func (d *decoder) channelType(name string, n *yaml.Node, line int, at string) (s
 	}
 	switch {
 	case n.Kind == yaml.SequenceNode, n.Kind == yaml.ScalarNode && n.Tag != "!!null" && !slices.Contains(channelTypes, name):
-		d.problem(line, at, "is no channel, which has settings of its own", "indent this line further, under the name of its channel")
+		d.problem(line, at, "is not a channel with settings", "if it is a channel's setting, indent it under the name of that channel")
 		return "", false
 	case !written && !slices.Contains(channelTypes, kind):
 		d.problem(line, at, "has no type", "add type: "+strings.TrimPrefix(oneOf(channelTypes), "write "))
 		return "", false
 	case !slices.Contains(channelTypes, kind):
-		d.problem(line, at+".type", "is no type of this version", oneOf(channelTypes))
+		d.problem(line, at+".type", "is not a type that this version knows", oneOf(channelTypes))
 		return "", false
 	case kind != name && slices.Contains(channelTypes, name):
-		d.problem(line, at, fmt.Sprintf("the name %s belongs to channels of type %s, and this one is of type %s", name, name, kind), "give it another name")
+		d.problem(line, at, fmt.Sprintf("the name %s is reserved for channels of type %s, but this one has type %s", name, name, kind), "give it another name")
 		return "", false
 	}
 	return kind, true
@@ -144,14 +144,14 @@ func (d *decoder) syntax(data []byte, err error) {
 	}
 	tabs := tabLines(data)
 	for _, l := range tabs {
-		d.problem(l, "", "a tab stands in the indentation", "indent with spaces")
+		d.problem(l, "", "there is a tab in the indentation", "indent with spaces")
 	}
 	switch {
 	case strings.Contains(text, "anchor"):
-		d.problem(line, "", "a value that begins with * names an anchor, and there is none", "put the value in quotes")
+		d.problem(line, "", "YAML reads a value that begins with * as a reference, and this one refers to nothing", "put the value in quotes")
 	case len(tabs) > 0:
 	case strings.Contains(text, "mapping values are not allowed"):
-		d.problem(line, "", "a colon where none can be", "put values that contain \": \" in quotes, and check the indentation")
+		d.problem(line, "", "a colon is in the wrong place", "put values that contain \": \" in quotes, and check the indentation")
 	case syntaxPhrases.MatchString(text):
 		d.problem(line, "", "not readable as YAML: "+text, "")
 	default:

@@ -138,7 +138,7 @@ type Agent struct {
 	MaxTurns     int      `yaml:"max_turns" doc:"Maximum conversations answered at the same time. 0: as many as an eighth of the memory holds (128 KiB each), between 64 and 1000; with a model on this machine 64. The log says how many."`
 	SystemPrompt string   `yaml:"system_prompt" doc:"Replaces the built-in system prompt. Keep it constant: providers cache a stable prompt."`
 	TimeZone     string   `yaml:"time_zone" example:"Europe/Rome" doc:"The model sees with each message of a person when it was written, in this time zone. Empty: the machine's."`
-	PromptFacts  int      `yaml:"prompt_facts" doc:"How many of the newest facts about a person stand in the prompt of their private chat, up to 4 KiB. 0: the model looks them up with recall. A new fact makes the provider read the conversation anew once."`
+	PromptFacts  int      `yaml:"prompt_facts" doc:"How many of the newest facts about a person are put into the prompt of their private chat, up to 4 KiB. 0: the model looks them up with recall. After a new fact, the provider's prompt cache is of no use once."`
 	ToolTimeout  Duration `yaml:"tool_timeout" doc:"Maximum duration of one tool call."`
 	GiveUpAfter  Duration `yaml:"give_up_after" doc:"How long Dragoman keeps trying when it cannot reach the model. The person is told after a minute without the model (or sooner, if the next attempt is further away than that) and again when Dragoman gives up. If the server asks for a longer pause, it is shortened to the time that is left."`
 	Tools        []string `yaml:"tools" doc:"The tools that the model may use. Unset: all of them; []: none."`

@@ -75,7 +75,7 @@ func (d *decoder) value(n *yaml.Node, path string, v reflect.Value, f field) {
 		d.marks[path] = mark{line: line}
 	}
 	if n.Style&yaml.TaggedStyle != 0 {
-		d.problem(line, path, "YAML tags (!name) are not used here", "remove the tag")
+		d.problem(line, path, "YAML tags (!name) are not supported here", "remove the tag")
 		return
 	}
 	null := n.Kind == yaml.ScalarNode && n.Tag == "!!null"
@@ -132,7 +132,7 @@ func (d *decoder) mapping(n *yaml.Node, path string, v reflect.Value) {
 // keys calls each for every key of a mapping, once.
 func (d *decoder) keys(n *yaml.Node, path string, each func(key, value *yaml.Node, at string)) {
 	if n.Kind != yaml.MappingNode {
-		d.problem(n.Line, path, "want keys here, like key: value", "")
+		d.problem(n.Line, path, "expected keys here, like key: value", "")
 		return
 	}
 	seen := map[string]int{}
@@ -142,9 +142,9 @@ func (d *decoder) keys(n *yaml.Node, path string, each func(key, value *yaml.Nod
 		case key.Kind != yaml.ScalarNode:
 			d.problem(key.Line, path, "a key must be one word", "")
 		case key.Tag == "!!merge":
-			d.problem(key.Line, path, "merge keys (<<) are not used here", "write the keys out")
+			d.problem(key.Line, path, "merge keys (<<) are not supported here", "write the keys out")
 		case twice:
-			d.problem(key.Line, join(path, showKey(key.Value)), fmt.Sprintf("this key stands here twice, first in line %d", first), "keep one")
+			d.problem(key.Line, join(path, showKey(key.Value)), fmt.Sprintf("this key appears twice, first in line %d", first), "keep one")
 		default:
 			seen[key.Value] = key.Line
 			each(key, value, join(path, showKey(key.Value)))
@@ -157,7 +157,7 @@ func (d *decoder) keys(n *yaml.Node, path string, each func(key, value *yaml.Nod
 
 func (d *decoder) sequence(n *yaml.Node, path string, v reflect.Value) {
 	if n.Kind != yaml.SequenceNode {
-		what, want := "want a list, like [a, b]", "put it in brackets"
+		what, want := "expected a list, like [a, b]", "put it in brackets"
 		if n.Tag == "!!null" {
 			what, want = "has no value", "write [] for an empty list, or remove the line"
 		}
@@ -192,7 +192,7 @@ func (d *decoder) scalar(n *yaml.Node, line int, path string, v reflect.Value, f
 	kind := kinds[kindOf(v.Type())]
 	switch {
 	case n.Kind != yaml.ScalarNode:
-		d.problem(line, path, "want "+kind.want, "")
+		d.problem(line, path, "expected "+kind.want, "")
 		return
 	case n.Tag == "!!null":
 		d.problem(line, path, "has no value", "give it one, or remove the line")
@@ -218,11 +218,12 @@ func (d *decoder) scalar(n *yaml.Node, line int, path string, v reflect.Value, f
 		return
 	}
 	if err := kind.set(v, text); err != nil {
-		shown := ""
+		noun, _, _ := strings.Cut(kind.want, ",")
+		what := "is not " + noun
 		if !used && len(text) <= 40 {
-			shown = strconv.Quote(text) + " is not that; "
+			what = strconv.Quote(text) + " " + what
 		}
-		d.problem(line, path, shown+"want "+kind.want, "")
+		d.problem(line, path, what, "write "+kind.want)
 	}
 }
 

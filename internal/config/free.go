@@ -143,7 +143,7 @@ var reserved = []string{"messages", "input", "model", "stream", "system", "instr
 func (v *validator) body(path string, b Body) {
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		if slices.Contains(reserved, name) {
-			v.bad(path+"."+showKey(name), "is Dragoman's own to write", "remove it")
+			v.bad(path+"."+showKey(name), "is set by Dragoman itself", "remove it")
 		}
 	}
 }
@@ -152,11 +152,11 @@ func (v *validator) body(path string, b Body) {
 func (v *validator) headers(path string, h Headers) {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		if !headerName(name) {
-			v.bad(path+"."+showKey(name), "is no name of a header", "write letters, digits and dashes")
+			v.bad(path+"."+showKey(name), "is not a valid header name", "write letters, digits and dashes")
 		}
 		for _, c := range []byte(h[name].Reveal()) {
 			if c < ' ' && c != '\t' || c >= 0x7f {
-				v.bad(path+"."+showKey(name), "has a character that no header may have", "keep its value plain")
+				v.bad(path+"."+showKey(name), "has a character that is not allowed in a header", "use plain characters only")
 				break
 			}
 		}
@@ -186,11 +186,11 @@ func (v *validator) fallbacks(m Model) {
 		case name == m.Name:
 			v.bad(path, "is the configured model", "write the name of another model of the same server")
 		case seen[name]:
-			v.bad(path, "stands here twice", "keep one")
+			v.bad(path, "appears twice", "keep one")
 		}
 		seen[name] = true
 	}
 	if len(m.Fallback) > 0 && m.Type == "demo" {
-		v.bad("model.fallback", "the demo has no other models", "remove it")
+		v.bad("model.fallback", "the built-in demo has no other models", "remove it")
 	}
 }

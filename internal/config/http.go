@@ -17,7 +17,7 @@ func (h HTTP) Proxies() (list []netip.Prefix, err error) {
 			}
 		}
 		if bad != nil {
-			return nil, fmt.Errorf("%q is no address and no network", text)
+			return nil, fmt.Errorf("%q is neither an address nor a network", text)
 		}
 		list = append(list, p.Masked())
 	}

@@ -97,13 +97,13 @@ func (v *validator) models(path string, ch Channel) {
 		at := promptPath(path+".models", chat)
 		switch {
 		case chat == promptPrivate || chat == promptGroup:
-			v.bad(at, "is no chat", `write a chat's id like "#go", or a pattern: "#*" or "-*" is every group on IRC or Telegram`)
+			v.bad(at, "is not a chat", `write a chat's id like "#go", or a pattern: "#*" or "-*" is every group on IRC or Telegram`)
 		case !isChat(chat) || ch.Type == TypeTelegram && !telegramPattern.MatchString(chat):
-			v.bad(at, "is no chat", `write a chat's id like "#go" or "-1001234567890", which may have a *`)
+			v.bad(at, "is not a chat", `write a chat's id like "#go" or "-1001234567890", which may have a *`)
 		case strings.TrimSpace(ch.Models[chat]) == "":
 			v.bad(at, "is empty", "write the model's name as its server knows it, or remove the line")
 		case v.c.Model.Type == "demo":
-			v.bad(at, "the demo model has no others beside it", "name a server in model.base_url, or remove the line")
+			v.bad(at, "the built-in demo has no other models", "name a server in model.base_url, or remove the line")
 		}
 	}
 }
@@ -182,11 +182,11 @@ func (v *validator) prompts(path string, ch Channel) {
 		at := promptPath(path+".prompts", chat)
 		switch name, prefixed := strings.CutPrefix(chat, "chat:"); {
 		case prefixed:
-			v.bad(at, "has chat: before the chat", fmt.Sprintf("write %q", name))
+			v.bad(at, "has chat: in front of the chat's id", fmt.Sprintf("write %q", name))
 		case !isChat(chat):
-			v.bad(at, "is no chat", `write private, group, or a chat's id like "#go", which may have a *`)
+			v.bad(at, "is not a chat", `write private, group, or a chat's id like "#go", which may have a *`)
 		case ch.Type == TypeTelegram && !telegramPattern.MatchString(chat):
-			v.bad(at, "is no chat of Telegram", `write private, group, or a chat's id like "-1001234567890", which may have a *`)
+			v.bad(at, "is not a Telegram chat", `write private, group, or a chat's id like "-1001234567890", which may have a *`)
 		case strings.TrimSpace(ch.Prompts[chat]) == "":
 			v.bad(at, "is empty", "write a prompt, or remove the line")
 		}

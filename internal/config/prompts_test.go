@@ -61,15 +61,15 @@ func TestSummaryPromptsFromFiles(t *testing.T) {
 
 func TestSummaryPromptProblems(t *testing.T) {
 	for text, want := range map[string]string{
-		"user_prompt: Sum up.":                                 "summary.user_prompt: lacks ${sessionMessages}, so the model would not see what to summarise; write it where the messages are to stand",
+		"user_prompt: Sum up.":                                 "summary.user_prompt: lacks ${sessionMessages}, so the model would not see what to summarise; write it where the messages should go",
 		`user_prompt: "${sessionMessages} ${name}"`:            "summary.user_prompt: has an unknown placeholder, ${name}; the placeholders are ${sessionMessages} and ${previousSummary}, and $${ is a plain ${",
 		`user_prompt: "${sessionMessages"`:                     "summary.user_prompt: has a ${ without its };",
 		`user_prompt: "${file:/nowhere/at/all}"`:               "summary.user_prompt: the file /nowhere/at/all",
 		`user_prompt: "${file:a} ${sessionMessages}"`:          "summary.user_prompt: has an unknown placeholder, ${file:a};",
 		"format: json\n  schema: 'type: object'":               "summary.schema: is not JSON (in its line 1); write a JSON Schema, like",
-		`format: json` + "\n  schema: '{\"type\": \"strin\"}'": "summary.schema: is no schema of an object; write one with \"type\": \"object\"",
-		`format: json` + "\n  schema: '{\"required\": true}'":  "summary.schema: is no valid JSON Schema: a bool is no required; see json-schema.org",
-		"schema: '{}'":                           `summary.schema: is for the format json, and summary.format is "sections"; write format: json, or remove the schema`,
+		`format: json` + "\n  schema: '{\"type\": \"strin\"}'": "summary.schema: is not a schema of an object; write one with \"type\": \"object\"",
+		`format: json` + "\n  schema: '{\"required\": true}'":  "summary.schema: is not a valid JSON Schema: a bool is not a required; see json-schema.org",
+		"schema: '{}'":                           `summary.schema: works only with format json, but summary.format is "sections"; write format: json, or remove the schema`,
 		"prompt: " + strings.Repeat("x", 33<<10): "summary.prompt: has 33792 bytes; write at most 32768",
 		`user_prompt: "${sessionMessages}` + strings.Repeat("x", 33<<10) + `"`: "summary.user_prompt: has 33810 bytes; write at most 32768",
 	} {
@@ -144,10 +144,10 @@ func TestPlaceholdersOfTheAgentsPrompt(t *testing.T) {
 func TestModelsOfChats(t *testing.T) {
 	const server = "model: {base_url: http://127.0.0.1:1/v1, name: a}\n"
 	for name, tt := range map[string]struct{ text, want string }{
-		"a kind":   {server + "channels: {web: {models: {group: b}}}", `channels.web.models.group: is no chat`},
+		"a kind":   {server + "channels: {web: {models: {group: b}}}", `channels.web.models.group: is not a chat`},
 		"nothing":  {server + "channels: {web: {models: {tea: ' '}}}", "is empty; write the model's name"},
-		"Telegram": {server + "channels: {telegram: {token: '1000:TESTTESTTESTTESTTESTTESTTESTTESTTEST', models: {ann: b}}}", "is no chat"},
-		"the demo": {"model: {type: demo}\nchannels: {web: {models: {tea: b}}}", "the demo model has no others"},
+		"Telegram": {server + "channels: {telegram: {token: '1000:TESTTESTTESTTESTTESTTESTTESTTESTTEST', models: {ann: b}}}", "is not a chat"},
+		"the demo": {"model: {type: demo}\nchannels: {web: {models: {tea: b}}}", "the built-in demo has no other models"},
 	} {
 		if _, err := load(t, tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: Load = %v, want %q", name, err, tt.want)

@@ -72,7 +72,7 @@ func (v *validator) prune() {
 	v.between("prune.soft_percent", p.SoftPercent, 1, 100)
 	v.between("prune.hard_percent", p.HardPercent, 1, 100)
 	if p.HardPercent < p.SoftPercent {
-		v.bad("prune.hard_percent", "is less than prune.soft_percent, so nothing would ever be shortened softly",
+		v.bad("prune.hard_percent", "is less than prune.soft_percent, so results would never be shortened, only replaced",
 			fmt.Sprintf("write %d or more", p.SoftPercent))
 	}
 	v.between("prune.head", p.Head, 0, 1_000_000)

@@ -53,14 +53,14 @@ func TestPrunePresets(t *testing.T) {
 
 func TestPruneProblems(t *testing.T) {
 	for text, want := range map[string]string{
-		"model: {encoding: o200k}\n":                        `model.encoding: "o200k" is not known here; write cl100k_base or o200k_base`,
+		"model: {encoding: o200k}\n":                        `model.encoding: "o200k" is not a known value; write cl100k_base or o200k_base`,
 		"prune: {soft_percent: 0}\n":                        "prune.soft_percent: 0 is out of range; write 1 to 100",
-		"prune: {hard_percent: 20}\n":                       "prune.hard_percent: is less than prune.soft_percent, so nothing would ever be shortened softly; write 30 or more",
+		"prune: {hard_percent: 20}\n":                       "prune.hard_percent: is less than prune.soft_percent, so results would never be shortened, only replaced; write 30 or more",
 		"prune: {min_result: 3000}\n":                       "prune.min_result: is not more than prune.head and prune.tail together, so there is nothing to leave out; write more than 3000",
 		"prune: {keep_assistants: -1}\n":                    "prune.keep_assistants: -1 is out of range; write 0 to 1000",
 		"prune: {exempt: [\" \"]}\n":                        "prune.exempt[0]: is empty; write the name of a tool",
 		"prune: {min_total: -1}\n":                          "prune.min_total: -1 is out of range; write 0 to 100000000",
-		"prune: {preset: claw}\n":                           `prune.preset: "claw" is not known here; write dragoman, openclaw, sentinel or sparing`,
+		"prune: {preset: claw}\n":                           `prune.preset: "claw" is not a known value; write dragoman, openclaw, sentinel or sparing`,
 		"prune: {preset: openclaw, head: 3000}\n":           "prune.min_result: is not more than prune.head and prune.tail together, so there is nothing to leave out; write more than 4500",
 		"prune: {off: true}\n":                              "prune.off: unknown key",
 		"prune: {head: 100000000, min_result: 100000000}\n": "prune.head: 100000000 is out of range; write 0 to 1000000",

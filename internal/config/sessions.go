@@ -41,7 +41,7 @@ func (r Reset) AtTime() time.Duration {
 func clockTime(s string) (time.Duration, error) {
 	t, err := time.Parse("15:04", s)
 	if err != nil || len(s) != len("15:04") {
-		return 0, fmt.Errorf("%q is no time of day", s)
+		return 0, fmt.Errorf("%q is not a time of day", s)
 	}
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
 }
@@ -75,7 +75,7 @@ func (v *validator) sessions() {
 	v.between("sessions.retention_days", s.RetentionDays, 0, 36_500)
 	v.oneOf("sessions.reset.mode", s.Reset.Mode, ResetNever, ResetDaily, ResetIdle)
 	if _, err := clockTime(s.Reset.At); err != nil {
-		v.bad("sessions.reset.at", v.show("sessions.reset.at", s.Reset.At)+" is no time of day", "write one like \"04:00\"")
+		v.bad("sessions.reset.at", v.show("sessions.reset.at", s.Reset.At)+" is not a time of day", "write one like \"04:00\"")
 	}
 	v.timeZone("sessions.reset.time_zone", s.Reset.TimeZone)
 	v.span("sessions.reset.after", s.Reset.After, time.Minute, 366*24*time.Hour)
@@ -95,7 +95,7 @@ func (v *validator) alerts() {
 
 func (v *validator) hooks() {
 	if len(v.c.Hooks) > mostHooks {
-		v.bad("hooks", fmt.Sprintf("these are %d", len(v.c.Hooks)), fmt.Sprintf("write at most %d; one program can be told all events", mostHooks))
+		v.bad("hooks", fmt.Sprintf("there are %d", len(v.c.Hooks)), fmt.Sprintf("write at most %d; one program can receive all events", mostHooks))
 	}
 	for i := range v.c.Hooks {
 		v.hook(fmt.Sprintf("hooks[%d]", i), &v.c.Hooks[i])
@@ -108,12 +108,12 @@ func (v *validator) hook(path string, h *Hook) {
 	}
 	v.span(path+".timeout", h.Timeout, 100*time.Millisecond, 10*time.Minute)
 	if len(h.On) == 0 {
-		v.bad(path+".on", "names no event", "write one or more of "+strings.Join(HookEvents, ", "))
+		v.bad(path+".on", "lists no event", "write one or more of "+strings.Join(HookEvents, ", "))
 	}
 	for i, name := range h.On {
 		at := fmt.Sprintf("%s.on[%d]", path, i)
 		if v.oneOf(at, name, HookEvents...); slices.Index(h.On, name) < i {
-			v.bad(at, "stands here twice", "keep one")
+			v.bad(at, "appears twice", "keep one")
 		}
 	}
 	switch {
@@ -130,20 +130,20 @@ func (v *validator) hookURL(path, value string) {
 	before := len(v.problems)
 	v.url(path, value, false)
 	if len(v.problems) == before && strings.HasPrefix(value, "http:") && !loopbackURL(value) {
-		v.bad(path, "what it is told would cross the network unencrypted", "write https://, or http:// with 127.0.0.1")
+		v.bad(path, "events would cross the network unencrypted", "write https://, or http:// with 127.0.0.1")
 	}
 }
 
 func (v *validator) hookCommand(path string, h *Hook) {
 	if !h.Secret.Empty() {
-		v.bad(strings.TrimSuffix(path, "command")+"secret", "a command is sent no secret", "remove it, or write a url")
+		v.bad(strings.TrimSuffix(path, "command")+"secret", "a command does not use a secret", "remove it, or write a url")
 	}
 	if program := h.Command[0]; !filepath.IsAbs(program) {
-		v.bad(path, v.show(path+"[0]", program)+" is no whole path", "begin with /; there is no shell that would look for it")
+		v.bad(path, v.show(path+"[0]", program)+" is not an absolute path", "begin with /; no shell looks for it in PATH")
 		return
 	}
 	if h.Command[0] = filepath.Clean(h.Command[0]); !executable(h.Command[0]) {
-		v.warn(path, v.show(path+"[0]", h.Command[0])+" is no program that can be started now", "")
+		v.warn(path, v.show(path+"[0]", h.Command[0])+" is not a program that can be started", "")
 	}
 }
 

@@ -121,11 +121,11 @@ func (v *validator) summary() {
 	v.summaryKeep(s.Keep, s.Trigger.Messages.N())
 	v.between("summary.max_tokens", s.MaxTokens, 0, 1_000_000)
 	if s.MaxTokens > 0 && s.MaxTokens < 64 {
-		v.bad("summary.max_tokens", fmt.Sprintf("%d has no room for a summary", s.MaxTokens), "write at least 64, or 0")
+		v.bad("summary.max_tokens", fmt.Sprintf("%d is too small for a summary", s.MaxTokens), "write at least 64, or 0")
 	}
 	v.between("summary.max_chars", s.MaxChars, 0, 10_000_000)
 	if s.MaxChars > 0 && s.MaxChars < 200 {
-		v.bad("summary.max_chars", fmt.Sprintf("%d has no room for a summary", s.MaxChars), "write at least 200, or 0")
+		v.bad("summary.max_chars", fmt.Sprintf("%d is too small for a summary", s.MaxChars), "write at least 200, or 0")
 	}
 	if t := s.Temperature; t != nil && (math.IsNaN(*t) || *t < 0 || *t > 2) {
 		v.bad("summary.temperature", "is out of range", "write 0 to 2")
@@ -156,7 +156,7 @@ func (v *validator) summaryPrompts(s Summary) {
 		}
 	}
 	if s.Schema != "" && s.Format != string(window.JSON) {
-		v.bad("summary.schema", "is for the format json, and summary.format is "+v.show("summary.format", s.Format), "write format: json, or remove the schema")
+		v.bad("summary.schema", "works only with format json, but summary.format is "+v.show("summary.format", s.Format), "write format: json, or remove the schema")
 	}
 }
 
@@ -206,12 +206,12 @@ func (v *validator) summaryModel(m SummaryModel) {
 	v.window(path+".context_window", m.ContextWindow)
 	switch {
 	case m.Name == "" && m.ContextWindow != 0:
-		v.bad(path+".context_window", "belongs to summary.model.name, which is not set", "name the model, or remove it")
+		v.bad(path+".context_window", "works only with summary.model.name, which is not set", "name the model, or remove it")
 	case m.BaseURL != "" && strings.TrimSpace(m.Name) == "":
 		v.bad(path+".name", "is needed with summary.model.base_url", "write the model's name as that server knows it")
 	case m.BaseURL == "" && !m.APIKey.Empty():
-		v.bad(path+".api_key", "belongs to summary.model.base_url, which is not set", "write the address of its server, or remove the key")
+		v.bad(path+".api_key", "works only with summary.model.base_url, which is not set", "write the address of its server, or remove the key")
 	case m.BaseURL == "" && m.Name != "" && v.c.Model.Type == "demo":
-		v.bad(path+".name", "the demo model has no others beside it", "write summary.model.base_url, or remove the name")
+		v.bad(path+".name", "the built-in demo has no other models", "write summary.model.base_url, or remove the name")
 	}
 }

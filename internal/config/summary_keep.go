@@ -23,11 +23,11 @@ func (v *validator) summaryStart(s Summary) {
 	none := t.TokensPercent.N() == 0 && t.Messages.N() == 0
 	switch {
 	case when == window.WhenAsk && s.Keep.MaxMessages > 0:
-		v.bad("summary.keep.max_messages", "summarises without a word from the person, whom summary.when: ask is to ask", "write 0 here, or summary.when: auto")
+		v.bad("summary.keep.max_messages", "summarises without asking the person, but summary.when is ask", "write 0 here, or summary.when: auto")
 	case byTrigger && none && s.Keep.MaxMessages == 0:
 		v.bad("summary.trigger", "nothing starts a summary", "give it tokens_percent or messages, or write summary.when: off")
 	case byTrigger && t.Messages.N() > 0 && t.MinMessages > t.Messages.N():
-		v.warn("summary.trigger.min_messages", fmt.Sprintf("is %d, so summary.trigger.messages, which is %d, never counts before", t.MinMessages, t.Messages.N()),
+		v.warn("summary.trigger.min_messages", fmt.Sprintf("is %d, so summary.trigger.messages (%d) is always reached too early to count", t.MinMessages, t.Messages.N()),
 			fmt.Sprintf("write at most %d, or a larger messages, or messages: none", t.Messages.N()))
 	}
 }
@@ -49,11 +49,11 @@ func (v *validator) summaryKeep(k SummaryKeep, trigger int) {
 			v.bad(path, "is half of model.context_window or more, so too little is left to summarise", fmt.Sprintf("write less than %d", half))
 		}
 	case trigger >= 2 && kept >= trigger && unit == window.UnitTurns:
-		v.bad(path, "so many turns have more messages than summary.trigger.messages, so nothing is left to summarise", fmt.Sprintf("write less than %d, or a larger trigger", (trigger+1)/2))
+		v.bad(path, "this many turns have more messages than summary.trigger.messages, so nothing is left to summarise", fmt.Sprintf("write less than %d, or a larger trigger", (trigger+1)/2))
 	case trigger >= 2 && kept >= trigger:
-		v.bad(path, "must be less than summary.trigger.messages, else nothing is left to summarise", fmt.Sprintf("write less than %d", trigger))
+		v.bad(path, "must be less than summary.trigger.messages, or nothing is left to summarise", fmt.Sprintf("write less than %d", trigger))
 	case k.MaxMessages >= leastMessages && kept > room && unit == window.UnitTurns:
-		v.bad(path, fmt.Sprintf("so many turns have %d messages or more, too close to summary.keep.max_messages: every turn would wait for a summary", kept),
+		v.bad(path, fmt.Sprintf("this many turns have %d messages or more, too close to summary.keep.max_messages: every turn would wait for a summary", kept),
 			fmt.Sprintf("write at most %d, or a max_messages of at least %d", room/2, kept+roomForTurns))
 	case k.MaxMessages >= leastMessages && kept > room:
 		v.bad(path, "is too close to summary.keep.max_messages: every turn would wait for a summary",

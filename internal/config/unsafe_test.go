@@ -20,12 +20,12 @@ func TestUnsafeSettings(t *testing.T) {
 	}
 	const token = "123456:abcdefghijklmnopqrstuvwxyz"
 	for name, test := range map[string]struct{ text, want string }{
-		"root":              {"workspace: /", "everything in it"},
-		"etc":               {"workspace: /etc/dragoman", "lies in /etc"},
-		"a link to etc":     {"workspace: link", "lies in /etc"},
-		"below a link":      {"workspace: link/new", "lies in /etc"},
-		"home":              {"workspace: '.'", "everything in it"},
-		"a link to home":    {"workspace: round", "everything in it"},
+		"root":              {"workspace: /", "all your files"},
+		"etc":               {"workspace: /etc/dragoman", "is in /etc"},
+		"a link to etc":     {"workspace: link", "is in /etc"},
+		"below a link":      {"workspace: link/new", "is in /etc"},
+		"home":              {"workspace: '.'", "all your files"},
+		"a link to home":    {"workspace: round", "all your files"},
 		"a link elsewhere":  {"workspace: fine", ""},
 		"a folder in home":  {"workspace: notes", ""},
 		"a bot's token":     {"http: {token: '" + token + "'}\nchannels: {bot: {type: telegram, token: '" + token + "', allow: ['1']}}", "http.token: is the same as channels.bot.token"},

@@ -78,7 +78,7 @@ func (v *validator) oneOf(path, value string, values ...string) {
 	if near := nearest(strings.ToLower(value), values); near != "" && !v.marks[path].expanded {
 		want = fmt.Sprintf("did you mean %q? %s", near, want)
 	}
-	v.bad(path, v.show(path, value)+" is not known here", want)
+	v.bad(path, v.show(path, value)+" is not a known value", want)
 }
 
 func (v *validator) between(path string, value, low, high int) {
@@ -105,14 +105,14 @@ func (v *validator) paths() {
 	}
 	c.Workspace = v.opts.absolute(c.Workspace, v.base)
 	if rel, err := filepath.Rel(c.Workspace, c.StateDir); err == nil && !strings.HasPrefix(rel, "..") {
-		v.bad("workspace", "the state directory lies inside of it, so that the model's tools could reach the database", "name another folder")
+		v.bad("workspace", "the state directory is inside it, so the model's tools could reach the database", "name another folder")
 	}
 	if why := v.unsafe(c.Workspace); why != "" {
-		v.bad("workspace", why, "name a folder of its own")
+		v.bad("workspace", why, "name a separate folder")
 	}
 	v.oneOf("workspace_mode", c.WorkspaceMode, WorkspaceShared, WorkspacePerChat)
 	if c.WorkspaceQuota < 0 {
-		v.bad("workspace_quota", c.WorkspaceQuota.String()+" is less than nothing", "write a size like 1GiB, or 0 for no bound")
+		v.bad("workspace_quota", c.WorkspaceQuota.String()+" is negative", "write a size like 1GiB, or 0 for no limit")
 	}
 	v.store(c.Store)
 	for i, role := range c.Roles {
@@ -129,15 +129,15 @@ func (v *validator) paths() {
 func (v *validator) store(s Store) {
 	v.oneOf("store.type", s.Type, StoreTypes...)
 	if s.MaxConns < 4 {
-		v.bad("store.max_conns", "fewer than four do not work", "write 4 or more")
+		v.bad("store.max_conns", "is too few connections", "write 4 or more")
 	}
 	switch {
 	case s.Type == "memory":
-		v.warn("store.type", "memory forgets everything when the daemon ends", "write sqlite or file to keep it")
+		v.warn("store.type", "memory forgets everything when the daemon stops", "write sqlite or file to keep it")
 	case s.Type == "postgres" && !hasPostgres:
 		v.bad("store.type", "this program was built without PostgreSQL (-tags nopostgres)", "use the ordinary build")
 	case s.Type == "postgres" && s.URL.Empty() && !v.opts.NoSecrets:
-		v.bad("store.url", "is empty, and postgres needs it", "write ${file:PATH} or ${VARIABLE} with postgres://USER:PASSWORD@HOST:PORT/DATABASE in it")
+		v.bad("store.url", "is empty, but postgres needs it", "write ${file:PATH} or ${VARIABLE} with postgres://USER:PASSWORD@HOST:PORT/DATABASE in it")
 	}
 	if url := s.URL.Reveal(); url != "" && !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		v.bad("store.url", "does not begin with postgres://", "write it like postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full")
@@ -149,11 +149,11 @@ func (v *validator) store(s Store) {
 func (v *validator) unsafe(path string) string {
 	for _, at := range []string{path, realPath(path)} {
 		if at == "/" || at == v.opts.Home || at == realPath(v.opts.Home) {
-			return "is a folder with everything in it, which the model's tools could read and write"
+			return "holds all your files, and the model's tools could read and write them"
 		}
 		for _, system := range []string{"/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr"} {
 			if at == system || strings.HasPrefix(at, system+"/") {
-				return "lies in " + system + ", which belongs to the system"
+				return "is in " + system + ", which belongs to the system"
 			}
 		}
 	}
@@ -180,7 +180,7 @@ func (v *validator) tokenAlone() {
 	}
 	same := func(path string, other Secret) {
 		if other.Reveal() == token.Reveal() {
-			v.bad("http.token", "is the same as "+path, "make one of its own with: openssl rand -hex 32")
+			v.bad("http.token", "is the same as "+path, "make a separate one with: openssl rand -hex 32")
 		}
 	}
 	same("model.api_key", v.c.Model.APIKey)
@@ -210,7 +210,7 @@ func (v *validator) http() {
 	host, port, err := net.SplitHostPort(h.Listen)
 	n, portErr := strconv.Atoi(port)
 	if err != nil || portErr != nil || n < 0 || n > 65535 {
-		v.bad("http.listen", v.show("http.listen", h.Listen)+" is no address", "write host:port, like 127.0.0.1:8787, or off")
+		v.bad("http.listen", v.show("http.listen", h.Listen)+" is not an address", "write host:port, like 127.0.0.1:8787, or off")
 		return
 	}
 	switch ip, err := netip.ParseAddr(host); {
@@ -238,7 +238,7 @@ func (v *validator) agent() {
 	v.span("agent.tool_timeout", a.ToolTimeout, time.Second, time.Hour)
 	v.span("agent.give_up_after", a.GiveUpAfter, time.Second, 7*24*time.Hour)
 	if i := slices.IndexFunc(placeholders, func(p string) bool { return strings.Contains(a.SystemPrompt, p) }); i >= 0 {
-		v.warn("agent.system_prompt", "has "+placeholders[i]+", which is filled in only in the prompts of channels", "write that part into system_prompt or prompts of a channel")
+		v.warn("agent.system_prompt", "has "+placeholders[i]+", which works only in the prompts of channels", "write that part into system_prompt or prompts of a channel")
 	}
 	if v.timeZone("agent.time_zone", a.TimeZone) {
 		h, r := &v.c.Heartbeat, &v.c.Sessions.Reset
@@ -252,7 +252,7 @@ func (v *validator) agent() {
 		if !slices.Contains(v.opts.Tools, name) {
 			v.oneOf(path, name, v.opts.Tools...)
 		} else if slices.Index(a.Tools, name) < i {
-			v.bad(path, "stands here twice", "keep one")
+			v.bad(path, "appears twice", "keep one")
 		}
 	}
 }
@@ -260,7 +260,7 @@ func (v *validator) agent() {
 // timeZone checks the name of a time zone; "" is the machine's.
 func (v *validator) timeZone(path, name string) bool {
 	if _, err := time.LoadLocation(name); err != nil || name == "Local" {
-		v.bad(path, v.show(path, name)+" is no time zone", "write one like Europe/Rome or UTC")
+		v.bad(path, v.show(path, name)+" is not a time zone", "write one like Europe/Rome or UTC")
 		return false
 	}
 	return true

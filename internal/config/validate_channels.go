@@ -58,7 +58,7 @@ func (v *validator) access(path string, ch Channel) {
 		switch {
 		case entry == "*":
 		case slices.Index(ch.Allow, entry) < i:
-			v.bad(at, "stands here twice", "keep one")
+			v.bad(at, "appears twice", "keep one")
 		default:
 			what, want := allowChecks[ch.Type](entry)
 			if what != "" {
@@ -68,7 +68,7 @@ func (v *validator) access(path string, ch Channel) {
 	}
 	switch {
 	case everybody && len(ch.Allow) > 1:
-		v.bad(path+".allow", `"*" lets everybody in, so the other entries mean nothing`, `keep either "*" or the others`)
+		v.bad(path+".allow", `"*" lets everybody in, so the other entries have no effect`, `keep either "*" or the others`)
 	case everybody && ch.Pairing:
 		v.bad(path+".pairing", `allow has "*", so nobody would ever be asked for a code`, `remove "*", or pairing`)
 	case everybody && ch.Enabled && ch.Type != TypeWeb && ch.Type != TypeCLI:
@@ -77,7 +77,7 @@ func (v *validator) access(path string, ch Channel) {
 		v.warn(path+".allow", "nobody may talk", "add people to allow, or set pairing: true")
 	}
 	if ch.Pairing && (ch.Type == TypeWeb || ch.Type == TypeCLI) {
-		v.bad(path+".pairing", "there is nobody to pair on a channel of type "+ch.Type, "remove the line")
+		v.bad(path+".pairing", "nobody can be paired on a channel of type "+ch.Type, "remove the line")
 	}
 }
 
@@ -87,7 +87,7 @@ var botToken = regexp.MustCompile(`^[0-9]{1,16}:[A-Za-z0-9_-]{8,}$`)
 func (v *validator) telegram(path string, t *Telegram, enabled bool) {
 	switch {
 	case v.written(path+".token") && t.TokenFile != "":
-		v.bad(path+".token_file", "there is a token as well", "keep one of the two")
+		v.bad(path+".token_file", "token is set as well", "keep one of the two")
 	case t.TokenFile != "":
 		t.TokenFile = v.opts.absolute(t.TokenFile, v.base)
 		if !enabled {
@@ -152,11 +152,11 @@ func (v *validator) irc(path string, c *IRC, enabled bool) {
 		at := fmt.Sprintf("%s.channels[%d]", path, i)
 		switch {
 		case !ircChannel.MatchString(ch.Name):
-			v.bad(at, v.show(at, ch.Name)+" is no channel", `write its name with #, in quotes: "#go"`)
+			v.bad(at, v.show(at, ch.Name)+" is not a channel", `write its name with #, in quotes: "#go"`)
 		case seen[strings.ToLower(ch.Name)]:
-			v.bad(at, "stands here twice", "keep one")
+			v.bad(at, "appears twice", "keep one")
 		case strings.ContainsAny(ch.Key.Reveal(), " ,"):
-			v.bad(at+".key", "has a space or a comma, which no channel key can have", "")
+			v.bad(at+".key", "has a space or a comma, which a channel key cannot have", "")
 		}
 		seen[strings.ToLower(ch.Name)] = true
 	}
@@ -173,15 +173,15 @@ func (v *validator) ircServer(path string, c *IRC) {
 	host, port, err := net.SplitHostPort(c.Server)
 	n, portErr := strconv.Atoi(port)
 	if err != nil || host == "" || portErr != nil || n < 1 || n > 65535 || strings.ContainsAny(host, " /@") {
-		v.bad(path+".server", v.show(path+".server", c.Server)+" is no address", "write host:port, like irc.example.org:6697")
+		v.bad(path+".server", v.show(path+".server", c.Server)+" is not an address", "write host:port, like irc.example.org:6697")
 		return
 	}
 	secrets := !c.Password.Empty() || !c.SASL.Password.Empty() || !c.NickServ.Password.Empty()
 	switch {
 	case !c.TLS && (c.CAFile != "" || c.ClientCert != ""):
-		v.bad(path+".tls", "is false, and certificates are set", "write tls: true, or remove them")
+		v.bad(path+".tls", "is false, but certificates are set", "write tls: true, or remove them")
 	case !c.TLS && n == 6697:
-		v.warn(path+".tls", "is false, and 6697 is the port for TLS", "write tls: true")
+		v.warn(path+".tls", "is false, but 6697 is the port for TLS", "write tls: true")
 	case !c.TLS && secrets && !loopbackHost(host):
 		v.warn(path+".tls", "is false, so passwords cross the network unencrypted", "write tls: true")
 	}
@@ -189,7 +189,7 @@ func (v *validator) ircServer(path string, c *IRC) {
 
 func (v *validator) nick(path, nick string) {
 	if !ircNick.MatchString(nick) {
-		v.bad(path, v.show(path, nick)+" is no nick", "write letters, digits and -_[]{}|, not beginning with a digit")
+		v.bad(path, v.show(path, nick)+" is not a valid nick", "write letters, digits and -_[]{}|, not beginning with a digit")
 	}
 }
 
@@ -201,7 +201,7 @@ func (v *validator) services(path string, c *IRC, enabled bool) {
 	switch s.Mechanism {
 	case "":
 		if s.User != "" || !s.Password.Empty() {
-			v.bad(path+".sasl.mechanism", "is empty, and a user or a password is set", "write plain")
+			v.bad(path+".sasl.mechanism", "is empty, but a user or a password is set", "write plain")
 		}
 	case "plain":
 		if enabled && (s.User == "" || s.Password.Empty()) {
@@ -218,10 +218,10 @@ func (v *validator) services(path string, c *IRC, enabled bool) {
 		v.oneOf(path+".sasl.mechanism", s.Mechanism, "plain", "external")
 	}
 	if enabled && c.ClientKey != "" && c.ClientCert == "" {
-		v.bad(path+".client_key", "there is no client_cert to it", "set client_cert")
+		v.bad(path+".client_key", "is set, but client_cert is not", "set client_cert")
 	}
 	if enabled && c.NickServ.User != "" && c.NickServ.Password.Empty() {
-		v.bad(path+".nickserv", "a user is set and no password", "write both")
+		v.bad(path+".nickserv", "user is set, but password is not", "write both")
 	}
 	if c.NickServ.Regain = strings.ToLower(c.NickServ.Regain); c.NickServ.Regain != "" {
 		v.oneOf(path+".nickserv.regain", c.NickServ.Regain, "regain", "ghost", "recover")

@@ -40,12 +40,12 @@ func (v *validator) job(path string, job Job, taken bool) {
 	case nameErr != nil || utf8.RuneCountInString(job.Name) > 64 || strings.ContainsFunc(job.Name, unicode.IsSpace):
 		v.bad(path+".name", "a job needs a name of 1 to 64 characters without spaces", "")
 	case job.Name == FileJobName:
-		v.bad(path+".name", FileJobName+" is the name of the workspace file's own job", "give it another name")
+		v.bad(path+".name", FileJobName+" is the name of the job that runs HEARTBEAT.md", "give it another name")
 	case taken:
 		v.bad(path+".name", "another job has this name", "records are kept by name: give it another")
 	}
 	if strings.TrimSpace(job.Prompt) == "" {
-		v.bad(path+".prompt", "is empty", "write what the model shall do")
+		v.bad(path+".prompt", "is empty", "write what the model should do")
 	}
 	v.oneOf(path+".catch_up", job.CatchUp, "once", "skip")
 	if (job.Cron == "") == (job.Every == 0 && !v.written(path+".every")) {
@@ -79,7 +79,7 @@ func (v *validator) schedule(path string, job Job) {
 		for _, err := range unjoin(check(job)) {
 			what := err.Error()
 			if v.marks[path+".cron"].expanded || v.marks[path+".active_hours"].expanded {
-				what = "its cron or active_hours, which come from a variable or a file, are not understood"
+				what = "its cron or active_hours (from a variable or a file) cannot be understood"
 			}
 			v.bad(path, what, "")
 		}
@@ -89,7 +89,7 @@ func (v *validator) schedule(path string, job Job) {
 func (v *validator) target(path, target string) {
 	key, err := channels.ParseKey(target)
 	if err != nil {
-		v.bad(path, v.show(path, target)+" names no conversation", "write channel:chat, like telegram:123456789")
+		v.bad(path, v.show(path, target)+" is not a conversation", "write channel:chat, like telegram:123456789")
 		return
 	}
 	ch, known := v.c.Channels[key.Channel()]

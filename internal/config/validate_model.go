@@ -26,7 +26,7 @@ func (v *validator) model() {
 		v.bad("model.base_url", "is needed for model.type openai", "write the address of the API, like http://127.0.0.1:11434/v1")
 	}
 	if m.Type == "demo" && (m.BaseURL != "" || !m.APIKey.Empty()) {
-		v.bad("model.type", "demo uses neither base_url nor api_key, and one of them is set", "remove them, or write openai")
+		v.bad("model.type", "demo uses neither base_url nor api_key, but one of them is set", "remove them, or write openai")
 	}
 	if m.BaseURL != "" && m.Name == "" {
 		v.bad("model.name", "is needed with model.base_url", "write the model's name as that server knows it")
@@ -67,7 +67,7 @@ func (v *validator) others(m Model) {
 		case o.Name == m.Name:
 			v.bad(path+".name", "is the configured model", "write its context_window and prices under model itself")
 		case seen[o.Name]:
-			v.bad(path+".name", "stands here twice", "keep one")
+			v.bad(path+".name", "appears twice", "keep one")
 		}
 		seen[o.Name] = true
 		v.window(path+".context_window", o.ContextWindow)
@@ -91,7 +91,7 @@ func (v *validator) prices(path string, p Prices) {
 // price checks what a million tokens cost.
 func (v *validator) price(path string, value float64) {
 	if math.IsNaN(value) || value < 0 || value > 1e6 {
-		v.bad(path, "is no price", "write what a million tokens cost, like 0.25")
+		v.bad(path, "is not a price", "write what a million tokens cost, like 0.25")
 	}
 }
 
@@ -124,9 +124,9 @@ func (v *validator) url(path, value string, withSecret bool) {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
-		v.bad(path, "is no web address", "write one like https://host/path")
+		v.bad(path, "is not a web address", "write one like https://host/path")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		v.bad(path, "has a user, a query or a fragment", "write the plain address; keys have a setting of their own")
+		v.bad(path, "has a user, a query or a fragment", "write the plain address; there are other settings for keys")
 	case u.Scheme == "http" && withSecret && !loopbackHost(u.Hostname()):
 		v.warn(path, "the key crosses the network unencrypted", "write https://")
 	}

@@ -21,15 +21,15 @@ func (v *validator) whatsapp(path string, ch Channel) {
 	for i, name := range c.Names {
 		if name != strings.TrimSpace(name) || name == "" || len(name) > 60 || strings.ContainsAny(name, "\r\n\x00:,@/") {
 			at := fmt.Sprintf("%s.names[%d]", path, i)
-			v.bad(at, v.show(at, name)+" is no name that people can call", "write a name without : , @ and /")
+			v.bad(at, v.show(at, name)+" does not work as a name in messages", "write a name without : , @ and /")
 		}
 	}
 	if c.DeviceName == "" || len(c.DeviceName) > 60 || strings.ContainsAny(c.DeviceName, "\r\n\x00") {
-		v.bad(path+".device_name", "must be one line of 1 to 60 characters", "write a name by which you know it on the phone")
+		v.bad(path+".device_name", "must be one line of 1 to 60 characters", "write a name that you will recognise on the phone")
 	}
 	if c.WebVersion != "" && c.WebVersion != "auto" && !whatsappVersion.MatchString(c.WebVersion) {
 		at := path + ".web_version"
-		v.bad(at, v.show(at, c.WebVersion)+" is no version", "write auto, or three numbers like 2.3000.1045649367")
+		v.bad(at, v.show(at, c.WebVersion)+" is not a version", "write auto, or three numbers like 2.3000.1045649367")
 	}
 }
 
@@ -42,7 +42,7 @@ func allowWhatsApp(entry string) (what, want string) {
 	case whatsappGroup.MatchString(entry):
 		return "is a group", "write chat:" + entry
 	case strings.Trim(entry, "0123456789 +-()") == "":
-		return "is no phone number in its full form", `write + and the country's code, digits only: "+491701234567"`
+		return "is not a complete phone number", `write + and the country code, digits only: "+491701234567"`
 	}
-	return "is no identity on WhatsApp", `write a phone number like "+491701234567", 123…@lid, chat:123…@g.us for a group, or "*"`
+	return "is not an identity on WhatsApp", `write a phone number like "+491701234567", 123…@lid, chat:123…@g.us for a group, or "*"`
 }

@@ -35,14 +35,14 @@ func TestWhatsAppProblems(t *testing.T) {
     web_version: newest
 `)
 	want := []string{
-		`3 channels.whatsapp.allow[0]: "15550000002" is no phone number in its full form; write + and the country's code, digits only: "+491701234567"`,
-		`3 channels.whatsapp.allow[1]: "+1 555 000 0002" is no phone number in its full form; write + and the country's code, digits only: "+491701234567"`,
+		`3 channels.whatsapp.allow[0]: "15550000002" is not a complete phone number; write + and the country code, digits only: "+491701234567"`,
+		`3 channels.whatsapp.allow[1]: "+1 555 000 0002" is not a complete phone number; write + and the country code, digits only: "+491701234567"`,
 		`3 channels.whatsapp.allow[2]: "120363000000000001@g.us" is a group; write chat:120363000000000001@g.us`,
-		`3 channels.whatsapp.allow[3]: "Ann" is no identity on WhatsApp; write a phone number like "+491701234567", 123…@lid, chat:123…@g.us for a group, or "*"`,
-		`4 channels.whatsapp.names[0]: "a:b" is no name that people can call; write a name without : , @ and /`,
-		`4 channels.whatsapp.names[1]: "" is no name that people can call; write a name without : , @ and /`,
-		`5 channels.whatsapp.device_name: must be one line of 1 to 60 characters; write a name by which you know it on the phone`,
-		`6 channels.whatsapp.web_version: "newest" is no version; write auto, or three numbers like 2.3000.1045649367`,
+		`3 channels.whatsapp.allow[3]: "Ann" is not an identity on WhatsApp; write a phone number like "+491701234567", 123…@lid, chat:123…@g.us for a group, or "*"`,
+		`4 channels.whatsapp.names[0]: "a:b" does not work as a name in messages; write a name without : , @ and /`,
+		`4 channels.whatsapp.names[1]: "" does not work as a name in messages; write a name without : , @ and /`,
+		`5 channels.whatsapp.device_name: must be one line of 1 to 60 characters; write a name that you will recognise on the phone`,
+		`6 channels.whatsapp.web_version: "newest" is not a version; write auto, or three numbers like 2.3000.1045649367`,
 	}
 	if diff := cmp.Diff(strings.Join(want, "\n"), strings.Join(problems(t, err), "\n")); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

@@ -57,7 +57,7 @@ const (
 	maxLinkBody = 4 << 10
 )
 
-var errExpired = errors.New("the time to link it is over")
+var errExpired = errors.New("the time to link it has run out")
 
 // accounts serves the page's view of the channels. It is behind Protect.
 type accounts struct {
@@ -105,7 +105,7 @@ func (a *accounts) link(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxLinkBody)
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-		answer(w, http.StatusBadRequest, map[string]string{"error": "That did not arrive whole. Try again."})
+		answer(w, http.StatusBadRequest, map[string]string{"error": "That did not arrive completely. Try again."})
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), a.within, errExpired)

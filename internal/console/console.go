@@ -97,7 +97,7 @@ type file struct {
 func Validate(o Options) error {
 	host, _, err := net.SplitHostPort(o.Addr)
 	if err != nil {
-		return fmt.Errorf("console: %q is no address like 127.0.0.1:8787", o.Addr)
+		return fmt.Errorf("console: %q is not an address like 127.0.0.1:8787", o.Addr)
 	}
 	switch {
 	case o.Token != "" && len(o.Token) < minToken:

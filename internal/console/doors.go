@@ -77,7 +77,7 @@ func (d *doors) load() {
 	}
 	if err != nil || d.sessions == nil {
 		d.sessions = map[string]time.Time{}
-		d.log.Warn("the sessions of the web page cannot be read; everybody logs in again", "err", err)
+		d.log.Warn("the page's logins cannot be read; everybody must log in again", "err", err)
 	}
 }
 
@@ -91,7 +91,7 @@ func (d *doors) save() {
 		err = d.keep.Save(text)
 	}
 	if err != nil {
-		d.log.Warn("the sessions of the web page cannot be kept over a restart", "err", err)
+		d.log.Warn("the page's logins cannot be saved and will not survive a restart", "err", err)
 	}
 }
 
@@ -218,7 +218,7 @@ func (c *Console) doLogin(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxLoginBody)
 	if err := r.ParseForm(); err != nil {
-		c.loginPage(w, http.StatusBadRequest, "That did not arrive whole. Try again.")
+		c.loginPage(w, http.StatusBadRequest, "That did not arrive completely. Try again.")
 		return
 	}
 	switch err := c.doors.try(r.PostForm.Get("token"), c.guard.client(r)); err {

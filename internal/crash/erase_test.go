@@ -177,7 +177,7 @@ func (h *eraseHouse) command(at string, after time.Duration, args ...string) (en
 		defer timer.Stop()
 	}
 	err := cmd.Wait()
-	for _, words := range []string{"nothing is known of", "was not paired on", "no conversation"} {
+	for _, words := range []string{"Dragoman has nothing of", "is not paired on", "no conversation"} {
 		if err != nil && strings.Contains(out.String(), words) {
 			return true // it had come to its end before it was killed
 		}

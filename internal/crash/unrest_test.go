@@ -23,7 +23,7 @@ const stopped = 0
 const (
 	toldStopped = "Stopped."
 	toldPartial = "(stopped)"
-	toldWaiting = "it is not answered any more. Ask again when you like."
+	toldWaiting = "I will not answer it now; ask again whenever you like."
 	toldNothing = "Nothing is running now."
 )
 

@@ -12,7 +12,7 @@ import (
 
 // errDraining refuses messages while the gateway stops; their networks keep
 // them, because they are not acknowledged.
-var errDraining = errors.New("gateway: stopping, nothing is accepted any more")
+var errDraining = errors.New("gateway: stopping, no more messages are accepted")
 
 // accept decides about one message and stores it. Returning nil lets the
 // adapter acknowledge it.
@@ -94,7 +94,7 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool)
 	})
 	if errors.Is(err, sessions.ErrFull) {
 		return g.refuse(ctx, m, fmt.Sprintf(
-			"I am still busy with your last %d messages, so I did not take this one. Please send it again in a while.", g.opts.MaxWaiting))
+			"I am still busy with your last %d messages, so I did not take this one. Please send it again later.", g.opts.MaxWaiting))
 	}
 	if err != nil {
 		return fmt.Errorf("gateway: accept %s: %w", m.Key, err)
@@ -117,11 +117,11 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool)
 // overLimit says why m may not be taken, in words for its sender.
 func (g *Gateway) overLimit(m channels.Inbound) string {
 	if len(m.Text) > g.opts.MaxMessageBytes {
-		return fmt.Sprintf("Your message is too long for me (%s, and I read at most %s). Please send it in parts.",
+		return fmt.Sprintf("Your message is too long for me (%s; I can read at most %s). Please send it in parts.",
 			size(len(m.Text)), size(g.opts.MaxMessageBytes))
 	}
 	if !g.strikes.allow(whoWrites(m)) {
-		return fmt.Sprintf("That was more than %d messages in a minute. Please wait a little and send again what came after the limit.", g.opts.RatePerMinute)
+		return fmt.Sprintf("You sent more than %d messages in a minute. Please wait a little, then send the ones after the limit again.", g.opts.RatePerMinute)
 	}
 	return ""
 }

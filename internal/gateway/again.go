@@ -17,7 +17,7 @@ const againLooks = 50
 const againMark = "[asks for another answer to:] "
 
 const (
-	sayNoQuestion = "There is no question here that I could answer again."
+	sayNoQuestion = "There is no question here for me to answer again."
 	sayAnswering  = "Your last message is not answered yet."
 )
 
@@ -64,8 +64,8 @@ func lastAsked(feed []sessions.FeedItem) (asked []sessions.FeedItem) {
 
 // What somebody reads whose press on a button does nothing.
 const (
-	sayNotAllowed = "I do not know you, so I do nothing for you here."
-	sayOldButton  = "That answer is not being written any more."
+	sayNotAllowed = "I do not know you, so I cannot do that for you."
+	sayOldButton  = "That answer is no longer being written."
 )
 
 var _ channels.Presser = intake{}

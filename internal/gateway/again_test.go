@@ -50,7 +50,7 @@ func TestAgain(t *testing.T) {
 		texts := w.net.texts("1")
 		const again = "echo [asks for another answer to:] what is Go?"
 		got := []string{texts[0], texts[1], texts[3], texts[4], texts[6]}
-		none := "There is no question here that I could answer again."
+		none := "There is no question here for me to answer again."
 		if diff := cmp.Diff([]string{none, "echo what is Go?", again, again, none}, got); diff != "" {
 			t.Errorf("answers (-want +got):\n%s", diff)
 		}
@@ -99,7 +99,7 @@ func TestPressOnStop(t *testing.T) {
 		}
 		w.say("1", "one")
 		time.Sleep(10 * time.Second)
-		if say := w.press("stranger", "/stop", "p1"); say != "I do not know you, so I do nothing for you here." {
+		if say := w.press("stranger", "/stop", "p1"); say != "I do not know you, so I cannot do that for you." {
 			t.Errorf("a stranger reads %q", say)
 		}
 		synctest.Wait()

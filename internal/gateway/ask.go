@@ -106,7 +106,7 @@ func (g *Gateway) answerTo(ctx context.Context, k channels.Key, id string, owner
 		return i >= 0 && m.Role == sessions.RoleUser && m.Sender == operatorID && m.At.Equal(items[i].At)
 	})
 	if asked < 0 {
-		return "", true, &RefusedError{"it was asked long ago; dragoman sessions show " + k.String() + " has its answer"}
+		return "", true, &RefusedError{"it was asked long ago; its answer is in: dragoman sessions show " + k.String() + " has its answer"}
 	}
 	turn := h.Messages[asked].Turn
 	var said []string

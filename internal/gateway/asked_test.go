@@ -218,7 +218,7 @@ func TestCompactCutOffIsSaid(t *testing.T) {
 // one for itself hears that it came to nothing, if it ends with that turn: once,
 // and in words for what has ended it. Nobody hears of what nobody asked for.
 func TestCompactBehindACutTurnIsSaid(t *testing.T) {
-	const stopped, restarted = "was stopped, and the summary with it. Nothing is lost", "I was restarted before this conversation was summarised. Nothing is lost"
+	const stopped, restarted = "was stopped, and so was the summary. Nothing is lost", "I was restarted before this conversation was summarised. Nothing is lost"
 	say := func(text string) func(*world) { return func(w *world) { w.say("1", text) } }
 	for name, test := range map[string]struct {
 		asks bool
@@ -300,7 +300,7 @@ func TestCompactOfAShortTalk(t *testing.T) {
 		w.say("1", "/compact")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if got := w.lastText("1"); !strings.Contains(got, "shorter than a summary of it would be") {
+		if got := w.lastText("1"); !strings.Contains(got, "A summary would be longer") {
 			t.Errorf("it says %q, want why there is no summary", got)
 		}
 		if h := w.history("1"); h.Summary != nil || len(h.Messages) != 16 || w.seen.get("summary longer") != 1 || w.seen.get("summary failed") != 0 {

@@ -21,8 +21,8 @@ import (
 // not in a conversation that was deleted meanwhile.
 func TestCompactBehindARunningSummary(t *testing.T) {
 	const busy, began = "I am summarising this conversation already.", "A new conversation begins. The old one is kept."
-	const nothing = "There is nothing to summarise here by now. Nothing is lost, and this conversation goes on as before."
-	const changed = "This conversation changed while I summarised it, so that summary is dropped. You can ask for it again with /compact."
+	const nothing = "There is nothing left to summarise here. Nothing is lost, and this conversation goes on as before."
+	const changed = "This conversation changed while I summarised it, so I dropped that summary. You can ask for it again with /compact."
 	const failed = "I could not summarise this conversation. Nothing is lost, and it goes on as before; you can ask for it again with /compact."
 	nothingElse := func(*testing.T, *world) {}
 	for name, test := range map[string]struct {

@@ -84,7 +84,7 @@ func (a *attendant) run(ctx context.Context) {
 			}
 		case <-a.turn.kicked:
 			if err := a.g.deliver(ctx, a.claim, a.ends); err != nil && ctx.Err() == nil {
-				a.g.log(a.claim.Key).Warn("could not deliver beside a running turn", "err", err)
+				a.g.log(a.claim.Key).Warn("could not deliver while a turn runs", "err", err)
 			}
 		case <-a.turn.news:
 			if patient && previewDue == nil {
@@ -123,7 +123,7 @@ func (a *attendant) typing(ctx context.Context) {
 		return typer.Typing(ctx, a.claim.Key)
 	}()
 	if err != nil {
-		a.g.log(a.claim.Key).Debug("typing sign not shown", "err", err)
+		a.g.log(a.claim.Key).Debug("typing indicator not shown", "err", err)
 	}
 }
 
@@ -194,7 +194,7 @@ func (a *attendant) retract(ctx context.Context, id string) {
 		return r.Retract(ctx, a.claim.Key, id)
 	}()
 	if err != nil {
-		a.g.log(a.claim.Key).Warn("the preview of an answer that was not finished stays in the chat", "err", err)
+		a.g.log(a.claim.Key).Warn("could not remove the preview of an unfinished answer", "err", err)
 	}
 }
 

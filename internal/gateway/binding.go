@@ -231,7 +231,7 @@ func (g *Gateway) superviseChannel(ctx context.Context, b *binding) {
 			log.Warn("channel let go: another program uses its connection", "err", err, "in", letGoFor)
 		case errors.Is(err, channels.ErrPermanent):
 			b.set(g.opts.Now(), channels.StateFailed, err.Error())
-			log.Error("channel failed and needs a person", "err", err)
+			log.Error("channel failed; someone must act", "err", err)
 		default:
 			d := wait.next()
 			due = time.After(d)
@@ -305,7 +305,7 @@ func (in intake) Accept(ctx context.Context, m channels.Inbound) error {
 }
 
 func (in intake) Quarantine(ctx context.Context, channel, id string, raw []byte, why error) error {
-	in.g.opts.Logger.Warn("set aside what the channel could not understand", "channel", channel, "msg_id", id, "err", why)
+	in.g.opts.Logger.Warn("set aside a message that the channel could not understand", "channel", channel, "msg_id", id, "err", why)
 	in.g.opts.Observer.Quarantined(channel)
 	return in.g.store.Quarantine(ctx, sessions.Quarantined{Channel: channel, ID: id, Raw: raw, Why: why.Error()})
 }

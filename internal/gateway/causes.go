@@ -37,7 +37,7 @@ var sentences = map[agent.Cause]sentence{
 		"Set model.name to a model that the server has.",
 	},
 	agent.CauseQuota: {
-		"the account that pays for the model is used up, so I cannot answer now",
+		"the account that pays for the model has no credit left, so I cannot answer now",
 		"Add credit or raise the limit at the provider, or set another model.api_key.",
 	},
 	agent.CauseURL: {
@@ -49,11 +49,11 @@ var sentences = map[agent.Cause]sentence{
 		"It was the provider's content filter, not Dragoman. Some providers let you change it.",
 	},
 	agent.CauseUnreachable: {
-		"I could not reach the model for a while, so I give up on this message. Please ask again later",
-		"There was no connection to model.base_url: see whether the server runs and whether its name is known here.",
+		"I could not reach the model for a while, so I have given up on this message. Please ask again later",
+		"There was no connection to model.base_url: check that the server is running and that its name can be looked up from here.",
 	},
 	agent.CauseBusy: {
-		"the model had too much to do for a while, so I give up on this message. Please ask again later",
+		"the model was overloaded for a while, so I have given up on this message. Please ask again later",
 		"There are too many requests, or the server is overloaded: a higher limit at the provider helps, or a fallback model.",
 	},
 	agent.CauseTools: {
@@ -62,14 +62,14 @@ var sentences = map[agent.Cause]sentence{
 	},
 	agent.CauseParameter: {
 		"the model's server does not take one of my settings, so I cannot answer now",
-		"Look at what is set under model, above all at what differs from the defaults.",
+		"Check the settings under model, above all those that differ from the defaults.",
 	},
 	whyUnknown: {"something went wrong on my side and I could not answer this", "The log has the error under this id."},
-	whyRefused: {"the model's server refuses my requests, so I cannot answer now", "Look at the settings under model."},
-	whyGone:    {"I could not reach the model for a while, so I give up on this message. Please ask again later", "The log has each attempt."},
+	whyRefused: {"the model's server refuses my requests, so I cannot answer now", "Check the settings under model."},
+	whyGone:    {"I could not reach the model for a while, so I have given up on this message. Please ask again later", "The log has each attempt."},
 	whySame: {
-		"the model's answer was broken three times in the same way, so I stop trying. Please ask again later, or in other words",
-		"The server answers, and each time it breaks off or sends what is no answer: look at its own log.",
+		"the model's answer was broken three times in the same way, so I have stopped trying. Please ask again later, or in other words",
+		"The server answers, but each time it breaks off or sends something that is not an answer; look at its log.",
 	},
 	whyEmpty: {"The model gave an empty answer.", "If it happens often, the server's chat template may not fit the model."},
 	whyThoughts: {
@@ -78,7 +78,7 @@ var sentences = map[agent.Cause]sentence{
 	},
 	whyCut: {
 		"The answer reached its length limit before its first word. Please ask again, or for less at once.",
-		"Raise model.max_tokens: what a model thinks counts as well.",
+		"Raise model.max_tokens; the model's thoughts count too.",
 	},
 	whyFiltered: {
 		"The model's provider filtered the answer. Please say it in other words.",

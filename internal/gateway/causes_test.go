@@ -30,13 +30,13 @@ func TestCausesAreNamed(t *testing.T) {
 	}{
 		"key":       {refusal(agent.CauseKey, 401), "does not accept my key", "model.api_key"},
 		"model":     {refusal(agent.CauseModel, 404), "does not exist on its server", "model.name"},
-		"quota":     {refusal(agent.CauseQuota, 429), "is used up", "credit"},
+		"quota":     {refusal(agent.CauseQuota, 429), "has no credit left", "credit"},
 		"url":       {refusal(agent.CauseURL, 404), "nothing answers at the address", "/v1"},
 		"filter":    {refusal(agent.CauseFilter, 400), "say it in other words", "content filter"},
 		"tools":     {refusal(agent.CauseTools, 400), "cannot use tools", "agent.tools"},
 		"parameter": {refusal(agent.CauseParameter, 400), "one of my settings", "under model"},
 		"away":      {away, "could not reach the model for a while", "model.base_url"},
-		"busy":      {busy, "had too much to do", "fallback"},
+		"busy":      {busy, "was overloaded", "fallback"},
 		"unknown":   {refusal("", 418), "refuses my requests", "the server's words"},
 		"a new one": {refusal("something else", 418), "refuses my requests", "the server's words"},
 	} {
@@ -133,7 +133,7 @@ func TestACutAnswerIsSaid(t *testing.T) {
 // A person whose conversation is too long and cannot be summarised is told once
 // that its beginning is out of view, and again after /new only.
 func TestUnseenIsSaidOnce(t *testing.T) {
-	const notice = "This conversation is longer than I can read at once, and I could not summarise its older part: I do not see that any more. Nothing is deleted; /new starts a new conversation."
+	const notice = "This conversation is longer than I can read at once, and I could not summarise its older part, so I can no longer see it. Nothing is deleted; /new starts a new conversation."
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t)
 		w.agent.needs = func(h sessions.History) bool { return len(h.Messages) > 0 && h.Messages[0].Content != "short" }

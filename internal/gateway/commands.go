@@ -21,7 +21,7 @@ func Commands() []channels.Command {
 		{Name: "again", Help: "answer your last message once more"},
 		{Name: "compact", Help: "summarise the older part of this conversation (all of it is kept)"},
 		{Name: "title", Help: "give this conversation a title, or show it"},
-		{Name: "status", Help: "how things are"},
+		{Name: "status", Help: "show how this conversation and the model are doing"},
 		{Name: "start", Help: "say hello"},
 	}
 }
@@ -72,7 +72,7 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 	case "status":
 		text, err = g.statusText(ctx, m.Key)
 	case "start":
-		text = "Hello! Write to me as you would to a person. /help says what else there is."
+		text = "Hello! Write to me as you would to a person. /help shows what else I can do."
 	default:
 		text = g.helpText()
 	}
@@ -84,13 +84,13 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 
 // sayGivenUp answers /stop while a message waits because the model does not
 // answer.
-const sayGivenUp = "Stopped. The model does not answer yet, so your message was waiting; it is not answered any more. Ask again when you like."
+const sayGivenUp = "Stopped. Your message was waiting, because the model is not answering yet. I will not answer it now; ask again whenever you like."
 
 // sayNothing answers /stop where there is nothing to stop.
 const sayNothing = "Nothing is running now."
 
 // sayNotAsked answers /stop while a message waits for its turn to begin.
-const sayNotAsked = "Stopped. Your message was still waiting; it is not answered any more. Ask again when you like."
+const sayNotAsked = "Stopped. Your message was still waiting. I will not answer it now; ask again whenever you like."
 
 // control ends the running turn and keeps what it had written so far. For
 // /stop, what waits after that turn is answered next; only if none runs, /stop
@@ -198,10 +198,10 @@ func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error
 		fmt.Fprintf(&b, "The last answer was written by %s.\n", by)
 	}
 	if rest := g.resting.restsFor(g.modelOf(h), g.opts.Now()); rest > 0 {
-		fmt.Fprintf(&b, "The model rests for %s more, as its server wants it; I try again now and then.\n", rest.Round(time.Second))
+		fmt.Fprintf(&b, "The model's server asked me to wait for %s; I try again now and then.\n", rest.Round(time.Second))
 	}
 	if ids, err := g.postponed(ctx, k); err == nil && len(ids) > 0 {
-		b.WriteString("A message waits here because the model does not answer; /stop ends that.\n")
+		b.WriteString("A message is waiting here because the model does not answer; /stop drops it.\n")
 	}
 	switch {
 	case h.Generation == "":
@@ -214,7 +214,7 @@ func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error
 		b.WriteString(".\n")
 	}
 	if age, ok := g.live.age(k, g.opts.Now()); ok {
-		fmt.Fprintf(&b, "An answer is being written, for %s now.\n", age.Round(time.Second))
+		fmt.Fprintf(&b, "I have been writing an answer for %s.\n", age.Round(time.Second))
 	}
 	for name, st := range g.Channels() {
 		if st.State != channels.StateConnected {

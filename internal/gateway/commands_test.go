@@ -27,7 +27,7 @@ func TestStopBeforeTheTurn(t *testing.T) {
 		synctest.Wait()
 		w.say("1", "/stop")
 		time.Sleep(time.Hour)
-		w.expect("1", "Stopped. Your message was still waiting; it is not answered any more. Ask again when you like.")
+		w.expect("1", "Stopped. Your message was still waiting. I will not answer it now; ask again whenever you like.")
 	})
 }
 
@@ -41,7 +41,7 @@ func TestCommandsDoNotWaitForTheTurn(t *testing.T) {
 		w.say("1", "/HELP me")
 		synctest.Wait()
 		got := w.net.texts("1")
-		if len(got) != 2 || !strings.Contains(got[0], "An answer is being written, for 5s now") || !strings.Contains(got[1], "/stop") {
+		if len(got) != 2 || !strings.Contains(got[0], "I have been writing an answer for 5s") || !strings.Contains(got[1], "/stop") {
 			t.Fatalf("sent %q, want status and help at once", got)
 		}
 		time.Sleep(time.Minute)
@@ -173,7 +173,7 @@ func TestTitle(t *testing.T) {
 			}
 		}
 		say("/title", "has no title")
-		say("/title Too early", "This conversation is empty")
+		say("/title Too early", "This conversation is still empty")
 		say("hello", "echo hello")
 		say("/title \n Holiday \n plans  ", "is now called “Holiday plans”")
 		say("/TITLE", "is called “Holiday plans”")

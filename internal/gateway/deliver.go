@@ -133,7 +133,7 @@ func (g *Gateway) undelivered(ctx context.Context, c sessions.Claim, d sessions.
 		return true, g.bury(ctx, c, d, cause)
 	}
 	if errors.Is(cause, channels.ErrRemoved) && g.underway.end(d.Key, "", everything) {
-		return true, g.drop(ctx, c, d, "put out of the chat")
+		return true, g.drop(ctx, c, d, "removed from the chat before it was sent")
 	}
 	wait := delay(retryBase, retryMost, d.Attempts)
 	uncertain := wasUncertain(d)
@@ -179,7 +179,7 @@ func (g *Gateway) outbound(b *binding, d sessions.Delivery) channels.Outbound {
 	if _, safe := b.Channel.(channels.Deduper); o.Uncertain && o.Edit == "" && !safe {
 		o.Text = RepeatMark + o.Text
 		g.opts.Observer.Repeated(d.Key.Channel())
-		g.log(d.Key).Warn("sending again what may have arrived already", "msg_id", d.ID, "attempt", o.Attempt)
+		g.log(d.Key).Warn("sending an answer again that may have arrived already", "msg_id", d.ID, "attempt", o.Attempt)
 	}
 	return o
 }

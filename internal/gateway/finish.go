@@ -69,7 +69,7 @@ func (r *run) apology(id string, why agent.Cause, model *agent.ModelError) agent
 	case model.Kind == agent.ErrorContext:
 		said.person, said.cure = r.tooLong(), ""
 	case model.Limit > 0:
-		said.person = fmt.Sprintf("the provider's rate limit is smaller than this conversation (limit %d tokens, requested %d), so waiting is no use. "+
+		said.person = fmt.Sprintf("the provider's rate limit is smaller than this conversation (limit %d tokens, requested %d), so waiting does not help. "+
 			"/new starts a new conversation; whoever runs me can set a smaller context_window or get a higher limit", model.Limit, model.Asked)
 		said.cure = ""
 	}
@@ -126,11 +126,11 @@ func (r *run) tooLong() string {
 	empty := len(r.history.Messages) == 0 && r.history.Summary == nil
 	switch {
 	case fixed >= limit, empty && said <= fixed:
-		return "my instructions and tools alone are too long for the model, so I cannot answer anything here. Whoever runs me must shorten them or give me a model that reads more"
+		return "my instructions and tools alone are too long for the model, so I cannot answer anything here. Whoever runs me must shorten them or give me a model with a larger context window"
 	case empty:
 		return "this message is too long for the model to read. Please send less at once"
 	default:
-		return "this has become too long for the model to read. /new starts a new conversation"
+		return "this conversation has become too long for the model to read. /new starts a new conversation"
 	}
 }
 

@@ -207,7 +207,7 @@ func TestLimitsAreSaidAndNothingIsRun(t *testing.T) {
 		say  []string
 		want string
 	}{
-		{"12 MB", func(*gateway.Options) {}, []string{strings.Repeat("x", 12<<20)}, "Your message is too long for me (12.0 MB, and I read at most 256 KB)"},
+		{"12 MB", func(*gateway.Options) {}, []string{strings.Repeat("x", 12<<20)}, "Your message is too long for me (12.0 MB; I can read at most 256 KB)"},
 		{"rate", func(o *gateway.Options) { o.RatePerMinute = 1 }, []string{"a", "b", "c"}, "more than 1 messages in a minute"},
 	}
 	for _, tt := range tests {
@@ -276,7 +276,7 @@ func TestModelErrors(t *testing.T) {
 	}{
 		{"never back", down, "could not reach the model"},
 		{"refused", &agent.ModelError{Kind: agent.ErrorRefused, Err: errors.New("bad key")}, "refuses my requests"},
-		{"limited for ever", &agent.ModelError{Kind: agent.ErrorRefused, Limit: 6000, Asked: 9000, Err: errors.New("too large")}, "(limit 6000 tokens, requested 9000), so waiting is no use"},
+		{"limited for ever", &agent.ModelError{Kind: agent.ErrorRefused, Limit: 6000, Asked: 9000, Err: errors.New("too large")}, "(limit 6000 tokens, requested 9000), so waiting does not help"},
 		{"context", &agent.ModelError{Kind: agent.ErrorContext, Err: errors.New("too long")}, "this message is too long"},
 		{"other", errors.New("sk-secret"), "something went wrong"},
 	} {

@@ -84,7 +84,7 @@ func (g *Gateway) makeDue(ctx context.Context, ids []string) (busy []string) {
 		case errors.Is(err, sessions.ErrConflict):
 			busy = append(busy, id)
 		case err != nil && !errors.Is(err, sessions.ErrNotFound) && ctx.Err() == nil:
-			g.opts.Logger.Warn("a delivery is not due at once though its channel is connected", "msg_id", id, "err", err)
+			g.opts.Logger.Warn("could not retry a delivery at once after its channel connected", "msg_id", id, "err", err)
 		}
 	}
 	return busy

@@ -138,10 +138,10 @@ func (r *run) modelWell(ctx context.Context) {
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		r.g.log(r.claim.Key).Warn("turns that wait for the model are tried again when their time comes, not now", "model", r.model(), "err", err)
+		r.g.log(r.claim.Key).Warn("could not retry the waiting turns at once; each is retried when it is due", "model", r.model(), "err", err)
 		return
 	}
-	r.g.log(r.claim.Key).Info("the model answers again; what waited for it goes on", "model", r.model(), "conversations", len(others))
+	r.g.log(r.claim.Key).Info("the model answers again; the waiting turns continue", "model", r.model(), "conversations", len(others))
 }
 
 // model is the name of the one that answers r.

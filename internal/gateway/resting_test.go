@@ -70,7 +70,7 @@ func TestLongPauseEndsWithPatience(t *testing.T) {
 		w.expect("1")
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if got := w.net.texts("1"); len(got) != 1 || !strings.Contains(got[0], "had too much to do for a while, so I give up") {
+		if got := w.net.texts("1"); len(got) != 1 || !strings.Contains(got[0], "was overloaded for a while, so I have given up") {
 			t.Errorf("after 151 s it says %q, want one apology", got)
 		}
 		if want := []time.Duration{0, time.Minute, 2 * time.Minute, 150 * time.Second}; !slices.Equal(tried, want) {
@@ -209,11 +209,11 @@ func TestStopOfAMessageThatWaits(t *testing.T) {
 		w.say("1", "/status")
 		synctest.Wait()
 		got := w.net.texts("1")
-		if len(got) != 1 || !strings.Contains(got[0], "The model rests for 4m57s more") || !strings.Contains(got[0], "A message waits here") {
+		if len(got) != 1 || !strings.Contains(got[0], "asked me to wait for 4m57s") || !strings.Contains(got[0], "A message is waiting here") {
 			t.Errorf("/status says %q, want that the model rests and a message waits", got)
 		}
 		w.say("1", "/stop")
-		w.expect("1", got[0], "Stopped. The model does not answer yet, so your message was waiting; it is not answered any more. Ask again when you like.")
+		w.expect("1", got[0], "Stopped. Your message was waiting, because the model is not answering yet. I will not answer it now; ask again whenever you like.")
 		w.say("1", "/stop")
 		synctest.Wait()
 		if got := w.net.texts("1"); len(got) != 3 || got[2] != "Nothing is running now." {

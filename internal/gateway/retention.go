@@ -28,7 +28,7 @@ func (g *Gateway) sweep(ctx context.Context) {
 		now := g.opts.Now()
 		ahead := now.Sub(known)
 		if known = now; ahead > sweepTrust {
-			g.opts.Logger.Info("the clock is days ahead of all that is known; if that is so in a day, old conversations are deleted then", "now", now.UTC())
+			g.opts.Logger.Info("the clock is days ahead of the last known time; if it still is in a day, old conversations are deleted then", "now", now.UTC())
 			continue
 		}
 		n, err := g.expire(ctx)

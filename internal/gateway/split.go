@@ -24,8 +24,8 @@ const fileMark = "<!-- answer.md -->\n"
 
 // sayFile stands beside the file, sayCutParts in place of what is not sent.
 const (
-	sayFile     = "This answer is very long. All of it is in this file."
-	sayCutParts = "(This answer is very long: %s of it are not sent. It is all in our conversation; ask me for the part that you need.)"
+	sayFile     = "This answer is very long; this file has all of it."
+	sayCutParts = "(This answer is very long, and %s of it were not sent. Our conversation has all of it; ask me for the part that you need.)"
 )
 
 // split cuts an answer into the replies that its network takes. In private

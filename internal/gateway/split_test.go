@@ -45,11 +45,11 @@ func TestLongAnswerIsBounded(t *testing.T) {
 		{"a few pages", 4000, 80_000, true, 20, ""},
 		{"a few pages, without files", 4000, 80_000, false, 20, ""},
 		{"many short lines", 100, 20_000, true, 200, ""},
-		{"too many lines", 100, 20_001, true, 11, "All of it is in this file."},
-		{"too many lines, without files", 100, 20_100, false, 201, "100 bytes of it are not sent"},
-		{"too much", 4000, 1 << 20, true, 11, "All of it is in this file."},
-		{"too much, without files", 4000, 1 << 20, false, 21, "945 KB of it are not sent"},
-		{"too much in lines, without files", 400, 1 << 20, false, 164, "960 KB of it are not sent"},
+		{"too many lines", 100, 20_001, true, 11, "this file has all of it."},
+		{"too many lines, without files", 100, 20_100, false, 201, "100 bytes of it were not sent"},
+		{"too much", 4000, 1 << 20, true, 11, "this file has all of it."},
+		{"too much, without files", 4000, 1 << 20, false, 21, "945 KB of it were not sent"},
+		{"too much in lines, without files", 400, 1 << 20, false, 164, "960 KB of it were not sent"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,7 @@ func (g *Gateway) Tell(ctx context.Context, to channels.Key, text string) error 
 	if err == nil {
 		return nil
 	}
-	g.log(to).Warn("the store cannot write; a notice is sent without it", "err", err)
+	g.log(to).Warn("the store cannot write; sending a notice without saving it first", "err", err)
 	for i, r := range g.split(to, text, channels.Inbound{}) {
 		if _, sent := g.send(ctx, b, channels.Outbound{ID: fmt.Sprintf("%s-%d", id, i), Key: to, Text: r.Text, Attempt: 1}); sent != nil {
 			return fmt.Errorf("gateway: tell %s: %w", to, errors.Join(err, sent))

@@ -30,11 +30,11 @@ func (g *Gateway) title(ctx context.Context, m channels.Inbound) error {
 		}
 		return g.answer(ctx, e, text)
 	case len(title) > maxTitle:
-		return g.answer(ctx, e, fmt.Sprintf("That is too long for a title (%s, and it may have %s).", size(len(title)), size(maxTitle)))
+		return g.answer(ctx, e, fmt.Sprintf("That is too long for a title (%s; at most %s fit).", size(len(title)), size(maxTitle)))
 	}
 	err := g.opts.Audit("title", func() error { return g.store.Rename(ctx, m.Key, title) }, m.Key)
 	if errors.Is(err, sessions.ErrNotFound) {
-		return g.answer(ctx, e, "This conversation is empty; it can have a title when something was said.")
+		return g.answer(ctx, e, "This conversation is still empty. It can have a title once something has been said.")
 	}
 	if err != nil {
 		// It is answered all the same: the network would hand it in for ever, and
@@ -51,7 +51,7 @@ func (g *Gateway) titleText(ctx context.Context, k channels.Key) (string, error)
 		return "", fmt.Errorf("gateway: title of %s: %w", k, err)
 	}
 	if c.Title == "" {
-		return "This conversation has no title. Write one behind the command: /title Holiday plans", nil
+		return "This conversation has no title. Write one after the command, like /title Holiday plans", nil
 	}
 	return "This conversation is called “" + c.Title + "”.", nil
 }
@@ -68,6 +68,6 @@ func arguments(text string) string {
 // joined tells that one conversation is part of another now, as the operator's
 // join does, if there was one: a network asks for it before every message.
 func (g *Gateway) joined(from, to channels.Key) {
-	g.opts.Logger.Info("two names of one chat: conversations joined", "key", to.String(), "from", from.String())
+	g.opts.Logger.Info("joined two conversations of the same chat", "key", to.String(), "from", from.String())
 	g.emit(event.Event{Event: event.SessionDelete, Key: from, Why: "joined"})
 }

@@ -88,11 +88,11 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 func (r *run) answered(ctx context.Context, result *agent.Result, err error, interrupted bool, took time.Duration) error {
 	g := r.g
 	if result.SilentlyDropped > 0 {
-		g.log(r.claim.Key).Error("a request passed over messages in silence", "turn", r.id, "count", result.SilentlyDropped)
+		g.log(r.claim.Key).Error("a request left out messages without saying so", "turn", r.id, "count", result.SilentlyDropped)
 		g.opts.Observer.Unaccounted(result.SilentlyDropped, false)
 	}
 	if said := result.Unaccounted - result.SilentlyDropped; said > 0 {
-		g.log(r.claim.Key).Debug("a request had no room for messages that no summary stands for, and said so", "turn", r.id, "count", said)
+		g.log(r.claim.Key).Debug("a request had no room for messages that no summary covers, and said so", "turn", r.id, "count", said)
 		g.opts.Observer.Unaccounted(said, true)
 	}
 
@@ -193,7 +193,7 @@ func (r *run) mayUseTools(ctx context.Context) (bool, error) {
 			return false, &storeError{err}
 		}
 		if verdict != welcome {
-			r.g.log(r.claim.Key).Info("a turn loses its tools: its person may not talk any more", "turn", r.id, "sender", w.Inbound.Sender.ID())
+			r.g.log(r.claim.Key).Info("a turn loses its tools: its person is no longer allowed to talk", "turn", r.id, "sender", w.Inbound.Sender.ID())
 			return false, nil
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // sayWaiting is what a person reads once when the model gives no sign of life
 // for Options.SilentFor: its server cannot be reached, refuses for now, or
 // takes very long.
-const sayWaiting = "The model does not answer yet; I keep your message and go on trying. /stop ends that."
+const sayWaiting = "The model is not answering yet. I have kept your message and will keep trying; /stop ends that."
 
 // sayWaiting tells the person that their answer takes long, once: the notice
 // has an id of its own, and the store takes it only the first time, however
@@ -34,13 +34,13 @@ func (r *run) notice(ctx context.Context, id, text string) {
 	newest := r.rows[len(r.rows)-1].Inbound
 	r.mu.Unlock()
 	if err := r.g.notify(ctx, newest, id, text); err != nil && ctx.Err() == nil {
-		r.g.log(r.claim.Key).Warn("the person is not told something", "turn", r.id, "notice", id, "err", err)
+		r.g.log(r.claim.Key).Warn("could not send a notice to the person", "turn", r.id, "notice", id, "err", err)
 	}
 }
 
 // sayUnseen is what a person reads once in a conversation that has become too
 // long to be read whole and cannot be summarised.
-const sayUnseen = "This conversation is longer than I can read at once, and I could not summarise its older part: I do not see that any more. Nothing is deleted; /new starts a new conversation."
+const sayUnseen = "This conversation is longer than I can read at once, and I could not summarise its older part, so I can no longer see it. Nothing is deleted; /new starts a new conversation."
 
 // cureUnseen is what whoever runs Dragoman can do about that.
 const cureUnseen = "The log says why the summary failed (\"summary failed\"). summary.model can name another model for summaries."

@@ -15,7 +15,7 @@ import (
 	"dragoman/sessions/memory"
 )
 
-const waitingNotice = "The model does not answer yet; I keep your message and go on trying. /stop ends that."
+const waitingNotice = "The model is not answering yet. I have kept your message and will keep trying; /stop ends that."
 
 // impatient is a world whose people are told after a minute.
 func impatient(_ *world, _ *gateway.Binding, o *gateway.Options) { o.SilentFor = time.Minute }

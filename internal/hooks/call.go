@@ -113,7 +113,7 @@ func newClient() *http.Client {
 func checkURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || u.User != nil {
-		return errors.New("its url is none that can be used: write https://host/path, and a password as secret")
+		return errors.New("its url cannot be used; write https://host/path, and put a password into secret")
 	}
 	switch {
 	case u.Scheme == "https":
@@ -134,7 +134,7 @@ func loopback(host string) bool {
 
 func checkCommand(argv []string) error {
 	if !filepath.IsAbs(argv[0]) {
-		return errors.New("its command must begin with the whole path of a program; there is no shell that would look for it")
+		return errors.New("its command must begin with the absolute path of a program; no shell looks for it in PATH")
 	}
 	for _, a := range argv {
 		if strings.ContainsRune(a, 0) {

@@ -169,7 +169,7 @@ func (w *worker) label() string { return fmt.Sprintf("hooks[%d] %s", w.number.Lo
 // server answers is not looked at: both may change at any time.
 func Validate(hook Hook) error {
 	if len(hook.On) == 0 {
-		return errors.New("it names no event")
+		return errors.New("it lists no event")
 	}
 	for _, n := range hook.On {
 		if !slices.Contains(event.Names(), n) {

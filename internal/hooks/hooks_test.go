@@ -125,7 +125,7 @@ func TestFailingHooksHarmNothing(t *testing.T) {
 		"fails":             "exit 3",
 		"crashes":           "kill -SEGV $$",
 		"reads nothing":     "exec <&-; exit 1",
-		"is no program":     "",
+		"is not a program":  "",
 		"prints very much":  "head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; exit 1",
 		"reads and refuses": "cat >/dev/null; exit 1",
 	} {

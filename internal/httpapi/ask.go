@@ -78,7 +78,7 @@ func Ask(ask Asker) http.Handler {
 		defer cancel()
 		answer, err := ask(ctx, k, q.ID, q.Text)
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("no answer within %s; the question stays: ask again with the id %s to wait on: %w", wait, q.ID, context.DeadlineExceeded)
+			return nil, fmt.Errorf("no answer within %s; the question is still waiting: ask again with the id %s to keep waiting: %w", wait, q.ID, context.DeadlineExceeded)
 		}
 		return Asked{Key: k, ID: q.ID, Answer: answer}, err
 	}), maxQuestion)

@@ -28,16 +28,16 @@ func (e *EndedError) Unwrap() error { return e.cause }
 
 // onceAgain is what to do after a daemon ended over a change: of most verbs a
 // second time changes nothing, or says that it was done.
-const onceAgain = "it may be done or not; give the same command again, which does no harm if it is done"
+const onceAgain = "it may or may not be done; run the same command again, which is safe either way"
 
 // afterEnd is the same for the verbs where that is not all, by their path.
 var afterEnd = map[string]string{
-	"/v1/sessions/erase": "it may be done in part; give the same command again: it erases what is left (the next daemon does so by itself when it starts)",
-	"/v1/sessions/join":  "it may be done or not, but not in part; if `dragoman sessions show` finds no conversation under the first key any more, it is done, else give the command again",
-	restorePath:          "what was stored of it is there whole; the same command again takes what is missing",
-	"/v1/queue/retry":    "it may be done or not; `dragoman queue list` shows whether the entry is still there",
-	"/v1/jobs/run":       "the job may have been started or not; look at `dragoman jobs list` before you run it again: it would run twice",
-	"/v1/pairings/add":   "the person may be let in or not; `dragoman pair list` shows it, and if not give the command again",
+	"/v1/sessions/erase": "it may be partly done; run the same command again to erase what is left (the daemon also does that when it starts)",
+	"/v1/sessions/join":  "it is either done or not, never half done; if `dragoman sessions show` no longer finds the first conversation, it is done, otherwise run the command again",
+	restorePath:          "everything stored so far is complete; run the same command again for the rest",
+	"/v1/queue/retry":    "it may or may not be done; `dragoman queue list` shows whether the entry is still there",
+	"/v1/jobs/run":       "the job may or may not have started; check `dragoman jobs list` before you run it again, or it may run twice",
+	"/v1/pairings/add":   "the person may or may not have been let in; check `dragoman pair list`, and if not, run the command again",
 }
 
 // asked is the failure of a request to reach the daemon or to come back.
@@ -46,16 +46,16 @@ func asked(ctx context.Context, method, path string, err error) error {
 	switch {
 	case ctx.Err() != nil:
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
-		return &EndedError{"the daemon has ended before it was asked, so nothing was done; give the command again", err}
+		return &EndedError{"the daemon stopped before it was asked, so nothing was done; run the command again", err}
 	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE):
 	case method == http.MethodGet:
-		return &EndedError{"the daemon ended while it answered; nothing was changed, so the command can be given again", err}
+		return &EndedError{"the daemon stopped while it answered; nothing was changed, so run the command again", err}
 	default:
 		what := afterEnd[path]
 		if what == "" {
 			what = onceAgain
 		}
-		return &EndedError{"the daemon ended while it worked on this: " + what, err}
+		return &EndedError{"the daemon stopped while it worked on this: " + what, err}
 	}
 	return fmt.Errorf("httpapi: ask the daemon: %w", err)
 }

@@ -23,12 +23,12 @@ func TestDaemonEnds(t *testing.T) {
 		err  error
 		want string
 	}{
-		"status":    {second(c.Status(ctx)), "nothing was changed, so the command can be given again"},
-		"export":    {c.Dump(ctx, nil, nil), "nothing was changed, so the command can be given again"},
-		"rename":    {c.Rename(ctx, k, "x"), "it may be done or not; give the same command again"},
-		"configure": {second(c.Configure(ctx, httpapi.Change{Key: k})), "it may be done or not; give the same command again"},
-		"job":       {c.RunJob(ctx, "x"), "it would run twice"},
-		"erase":     {second(c.Erase(ctx, sessions.Erasure{})), "it erases what is left"},
+		"status":    {second(c.Status(ctx)), "nothing was changed, so run the command again"},
+		"export":    {c.Dump(ctx, nil, nil), "nothing was changed, so run the command again"},
+		"rename":    {c.Rename(ctx, k, "x"), "it may or may not be done; run the same command again"},
+		"configure": {second(c.Configure(ctx, httpapi.Change{Key: k})), "it may or may not be done; run the same command again"},
+		"job":       {c.RunJob(ctx, "x"), "or it may run twice"},
+		"erase":     {second(c.Erase(ctx, sessions.Erasure{})), "to erase what is left"},
 	} {
 		var ended *httpapi.EndedError
 		if got := httpapi.Plain(tt.err); !errors.As(tt.err, &ended) || !strings.Contains(got, tt.want) || strings.Contains(got, "EOF") {

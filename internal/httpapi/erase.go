@@ -26,7 +26,7 @@ func (a *admin) resolve(ctx context.Context, target string) (channels.Key, error
 	}
 	switch len(found) {
 	case 0:
-		return channels.Key{}, &badRequest{"this is neither a conversation's key, nor a person like telegram:123456, nor the name of somebody who was paired"}
+		return channels.Key{}, &badRequest{"this is neither a conversation's key, nor a person like telegram:123456, nor the name of a paired person"}
 	case 1:
 		return found[0], nil
 	}

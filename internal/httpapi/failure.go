@@ -24,7 +24,7 @@ func (e *badRequest) Error() string { return e.sentence }
 func (e *badRequest) Plain() string { return e.sentence }
 
 // ErrNoDaemon: this can only be done where a daemon runs.
-var ErrNoDaemon = errors.New("only the daemon does that, and it does not run")
+var ErrNoDaemon = errors.New("only the daemon can do that, and it is not running")
 
 // codes are the errors that callers branch on, and how they travel.
 var codes = []struct {

@@ -54,7 +54,7 @@ func (a *admin) sessions(ctx context.Context, r *request) (any, error) {
 		q.Metadata[name] = value
 	}
 	if r.number("offset", 0, 1) > 0 { // what asked for pages by number would get the first for ever
-		return nil, &badRequest{"pages have no numbers: after takes the cursor of the last conversation of the page before"}
+		return nil, &badRequest{"pages have no numbers; after takes the cursor of the last conversation on the previous page"}
 	}
 	if r.bad != nil {
 		return nil, r.bad
@@ -239,10 +239,10 @@ func (a *admin) join(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	if j.From == j.To {
-		return nil, &badRequest{"these are one conversation already"}
+		return nil, &badRequest{"these are already one conversation"}
 	}
 	if j.From.Channel() != j.To.Channel() {
-		return nil, &badRequest{"only conversations of one channel can be joined"}
+		return nil, &badRequest{"only conversations on the same channel can be joined"}
 	}
 	if _, err := a.Store.Conversation(ctx, j.From); err != nil {
 		return nil, err

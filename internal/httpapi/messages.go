@@ -132,7 +132,7 @@ func (a *admin) searchAll(ctx context.Context, r *request) (any, error) {
 	if text := r.text("after"); text != "" {
 		place, err := sessions.ParseFoundCursor(text)
 		if err != nil {
-			return nil, &badRequest{"after wants the cursor of the last message of the page before"}
+			return nil, &badRequest{"after wants the cursor of the last message on the previous page"}
 		}
 		s.After = &place
 	}

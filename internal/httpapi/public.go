@@ -139,8 +139,8 @@ var reasons = []struct {
 	{syscall.EROFS, "readonly", "The state directory is read-only: messages are not accepted."},
 	{fs.ErrPermission, "permission denied", "The state directory cannot be written: its permissions are wrong."},
 	{syscall.EIO, "disk i/o error", "The disk reports input/output errors."},
-	{nil, "malformed", "The database is damaged. It is left as it is: restore a backup."},
-	{nil, "not a database", "The database file is something else. It is left as it is: restore a backup."},
+	{nil, "malformed", "The database is damaged. Dragoman did not touch it; restore a backup."},
+	{nil, "not a database", "The database file is not a database. Dragoman did not touch it; restore a backup."},
 	{context.DeadlineExceeded, "database is locked", "The store does not answer in time."},
 }
 

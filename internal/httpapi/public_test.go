@@ -121,7 +121,7 @@ func TestPlainReason(t *testing.T) {
 		"sqlite: database or disk is full (13)":             "The disk is full",
 		"attempt to write a readonly database (8)":          "read-only",
 		"database disk image is malformed (11)":             "damaged",
-		"file is not a database (26)":                       "something else",
+		"file is not a database (26)":                       "is not a database",
 		"disk I/O error (10)":                               "input/output",
 		"something with a secret in it that nobody expects": "the daemon's log says why",
 	} {

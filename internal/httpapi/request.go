@@ -29,7 +29,7 @@ func (v verb) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			err = json.Unmarshal(req.raw, &req.body)
 		}
 		if err != nil {
-			writeFailure(w, &badRequest{"the request's body is not what it should be"})
+			writeFailure(w, &badRequest{"the request's body cannot be understood"})
 			return
 		}
 	}
@@ -62,7 +62,7 @@ type request struct {
 // decode reads the body of a verb that asks for more than request.body holds.
 func (r *request) decode(into any) error {
 	if err := json.Unmarshal(r.raw, into); err != nil {
-		return &badRequest{"the request's body is not what it should be"}
+		return &badRequest{"the request's body cannot be understood"}
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (r *request) place() *sessions.Cursor {
 	}
 	p, err := sessions.ParseCursor(s)
 	if err != nil {
-		r.bad = &badRequest{"after wants the cursor of the last conversation of the page before"}
+		r.bad = &badRequest{"after wants the cursor of the last conversation on the previous page"}
 	}
 	return &p
 }
@@ -115,7 +115,7 @@ func (r *request) place() *sessions.Cursor {
 func key(s string) (channels.Key, error) {
 	k, err := channels.ParseKey(s)
 	if err != nil {
-		return k, &badRequest{"this is no conversation's key: write it like telegram:123456"}
+		return k, &badRequest{"this is not a conversation's key; write it like telegram:123456"}
 	}
 	return k, nil
 }

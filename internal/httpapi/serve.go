@@ -64,7 +64,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, o ServeOptions)
 // directory, so nobody listens there. Anything else of that name is left alone.
 func Listen(path string) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSocket {
-		return nil, fmt.Errorf("httpapi: listen on %s: something that is no socket has this name", path)
+		return nil, fmt.Errorf("httpapi: listen on %s: something that is not a socket has this name", path)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("httpapi: remove the old socket: %w", err)

@@ -27,7 +27,7 @@ func TestSettingsOfNobody(t *testing.T) {
 		t.Errorf("Configure of a new one = %v", err)
 	}
 	err := c.Join(t.Context(), change.Key, channels.MustKey("irc:x"))
-	if err == nil || err.Error() != "only conversations of one channel can be joined" {
+	if err == nil || err.Error() != "only conversations on the same channel can be joined" {
 		t.Errorf("Join = %v", err)
 	}
 }

@@ -21,7 +21,7 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 		s.Problem = PlainReason(err)
 	}
 	if a.Eraser.CutOff() {
-		s.Warnings = append(s.Warnings, "an erasure was cut off and is not complete: the next start of the daemon finishes it, and so does the next sessions erase")
+		s.Warnings = append(s.Warnings, "an erasure was interrupted and is not complete; the next start of the daemon or the next sessions erase finishes it")
 	}
 	if err != nil {
 		// A store that cannot be read is what status is asked about, so it
@@ -81,7 +81,7 @@ func (a *admin) drop(ctx context.Context, r *request) (any, error) {
 	if was.Kind == "out" && was.State != string(sessions.DeliveryDead) {
 		k, err := channels.ParseKey(was.Key)
 		if err != nil {
-			return nil, fmt.Errorf("httpapi: it was given up, but no hook can be told: %w", err)
+			return nil, fmt.Errorf("httpapi: it was given up, but the hooks could not be notified: %w", err)
 		}
 		a.emit(event.Event{Event: event.DeliveryDead, Key: k, Delivery: was.Delivery, Attempts: was.Attempts})
 	}

@@ -56,7 +56,7 @@ func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch
 	s.count()
 	if !s.room.fits(max(a.Bytes, 1)) {
 		a.Missing = s.why(errNoRoom)
-		s.o.Logger.Warn("files have reached their limit (media.max_total); this one is not fetched", "channel", m.Key.Channel(), "msg_id", m.ID)
+		s.o.Logger.Warn("the files have reached media.max_total; this one is not downloaded", "channel", m.Key.Channel(), "msg_id", m.ID)
 		return a, nil
 	}
 	size, err := s.attempts(ctx, file, fetch)
@@ -125,7 +125,7 @@ func (s *Store) why(err error) string {
 	case errors.As(err, &gone):
 		return gone.Why
 	case errors.Is(err, channels.ErrPermanent):
-		return "the network has it no more"
+		return "the network no longer has it"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "fetching it took too long"
 	}

@@ -134,7 +134,7 @@ func TestKeepSaysWhyThereIsNoFile(t *testing.T) {
 			_, _ = io.WriteString(w, "1")
 			return nil
 		}, "too large: more than 10 bytes", 1},
-		"permanent":  {0, func(context.Context, io.Writer) error { return permanent }, "the network has it no more", 1},
+		"permanent":  {0, func(context.Context, io.Writer) error { return permanent }, "the network no longer has it", 1},
 		"with words": {0, func(context.Context, io.Writer) error { return &channels.Gone{Why: "too big for bots", Err: permanent} }, "too big for bots", 1},
 		"temporary":  {0, func(context.Context, io.Writer) error { return errors.New("reset") }, "it could not be fetched", 2},
 		"long pause": {0, func(context.Context, io.Writer) error { return &channels.Retry{After: time.Minute} }, "it could not be fetched", 1},

@@ -70,7 +70,7 @@ func (s *Store) adopt(a channels.Attachment, ref, file string) channels.Attachme
 	case err == nil && looked == nil:
 		a.File, a.Bytes = file, info.Size()
 	case errors.Is(err, fs.ErrNotExist):
-		a.Missing = "it is not here any more"
+		a.Missing = "it is no longer here"
 	default:
 		a.Missing = s.why(&storing{errors.Join(err, looked)})
 		s.o.Logger.Warn("an attachment is not available", "why", a.Missing, "err", bare(errors.Join(err, looked)))

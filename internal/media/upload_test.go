@@ -53,7 +53,7 @@ func TestPut(t *testing.T) {
 		t.Errorf("files = %q, want one", files)
 	}
 	other := message("web:b", "2", channels.Attachment{Ref: ref})
-	if a, err := s.Keep(t.Context(), other, 0, nil); err != nil || a.Missing != "it is not here any more" {
+	if a, err := s.Keep(t.Context(), other, 0, nil); err != nil || a.Missing != "it is no longer here" {
 		t.Errorf("Keep for another message = %+v, %v", a, err)
 	}
 	for _, ref := range []string{"", "upload:", "upload:../web_a/x", "upload:" + strings.Repeat("a", 26), "/etc/passwd"} {

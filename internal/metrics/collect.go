@@ -76,7 +76,7 @@ func (s *Set) WatchReserve(bytes func() float64) {
 		return
 	}
 	s.own.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "reserve_bytes", Help: "Bytes that are kept for a start or an erasure on a full disk; 0: they are in use or gone.",
+		Namespace: namespace, Name: "reserve_bytes", Help: "Bytes reserved for a start or an erasure on a full disk; 0: they are in use or gone.",
 	}, bytes))
 }
 

@@ -68,19 +68,19 @@ func New(version, node string) *Set {
 	if node != "" {
 		s.own = prometheus.WrapRegistererWith(prometheus.Labels{"node": strings.ToValidUTF8(node, "?")}, s.registry)
 	}
-	s.accepted = s.counter("messages_accepted_total", "Messages handed in by channels, by what became of them.", "channel", "outcome")
+	s.accepted = s.counter("messages_accepted_total", "Messages handed in by channels, by outcome.", "channel", "outcome")
 	s.setAside = s.counter("messages_set_aside_total", "Things that a channel could not understand.", "channel")
 	s.turns = s.counter("turns_total", "Runs of the agent, by outcome.", "outcome")
 	s.turnTime = s.histogram("turn_seconds", "How long a turn took, from its start to its commit.", turnBuckets)
-	s.delivered = s.counter("deliveries_total", "Attempts to deliver, by what became of them.", "channel", "outcome")
+	s.delivered = s.counter("deliveries_total", "Attempts to deliver, by outcome.", "channel", "outcome")
 	s.repeats = s.counter("delivery_repeats_total", "Messages sent again although an earlier sending may have arrived.", "channel")
 	s.summaries = s.counter("summaries_total", "Summaries of old messages, by outcome.", "outcome")
-	s.silentCuts = s.counter("model_silent_cuts_total", "Times that a model's server was seen to cut requests without a word.", "model")
+	s.silentCuts = s.counter("model_silent_cuts_total", "Times that a model's server cut a request without saying so.", "model")
 	s.missing = s.counter("messages_unaccounted_total", "Messages that a request to the model neither showed nor had a summary of. said=yes: it had no room for them, and said so. said=no: a bug.", "said")
 	s.missing.add(0, yesNo(true))
 	s.missing.add(0, yesNo(false))
 	s.heartbeats = s.counter("heartbeats_total", "Occurrences of jobs, by outcome: ran, silent, failed, skipped, missed.", "job", "outcome")
-	s.hooks = s.counter("hook_events_total", "Events for hooks, by what became of them: ok, failed, timeout, dropped.", "event", "outcome")
+	s.hooks = s.counter("hook_events_total", "Events for hooks, by outcome: ok, failed, timeout, dropped.", "event", "outcome")
 	s.logins = s.counter("login_failures_total", "Wrong tokens for the page. wrong_token: refused. too_many: refused for a while, whatever the token.", "reason")
 	for _, reason := range []string{WrongToken, TooManyTokens} {
 		s.logins.add(0, reason)

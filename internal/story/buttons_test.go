@@ -99,7 +99,7 @@ func TestPressOfOthers(t *testing.T) {
 	team := h.api.Supergroup(-100200, "Team", false)
 	team.Say(ann, "@dragoman_bot tell me everything !hold forever #1")
 	h.until("a preview with Stop", func() bool { return slices.Contains(h.under(-100200), "Stop") })
-	if say := h.presses(bob, team, "Stop"); !strings.Contains(say, "Only who asked") {
+	if say := h.presses(bob, team, "Stop"); !strings.Contains(say, "Only the person who asked") {
 		t.Errorf("Bob, who did not ask, reads %q", say)
 	}
 	carol := botapi.Person(73, "Carol")

@@ -174,8 +174,8 @@ func TestFilesThatCannotBeHad(t *testing.T) {
 		f    fields
 		want string
 	}{
-		{document(expired, "old.txt", "text/plain", "one"), `[document "old.txt", text/plain, not available: Telegram has it no more]`},
-		{document(h.api.AddFile(make([]byte, 20<<20+1)), "film.mp4", "video/mp4", "two"), `[document "film.mp4", video/mp4, not available: larger than Telegram gives to bots (20 MB)]`},
+		{document(expired, "old.txt", "text/plain", "one"), `[document "old.txt", text/plain, not available: Telegram no longer has it]`},
+		{document(h.api.AddFile(make([]byte, 20<<20+1)), "film.mp4", "video/mp4", "two"), `[document "film.mp4", video/mp4, not available: larger than Telegram lets bots download (20 MB)]`},
 		{document(h.api.AddFile(make([]byte, 1<<20+1)), "big.bin", "application/zip", "three"), `[document "big.bin", application/zip, not available: too large: more than 1 MB]`},
 		{fields{"document": fields{"file_id": "x", "file_name": "said.bin", "file_size": 5_000_000}}, `[document "said.bin", 5 MB, not available: too large: 5 MB]`},
 		{document(h.api.AddFile(nil), "empty.txt", "text/plain", "five"), `[document "empty.txt", text/plain, not available: the file is empty]`},

@@ -21,7 +21,7 @@ func TestKeyAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range []string{p.Model, "OPENAI_API_KEY is set", "will end soon"} {
+			for _, want := range []string{p.Model, "OPENAI_API_KEY is set", "will be shut down soon"} {
 				if !strings.Contains(d.out.String(), want) {
 					t.Errorf("the start says nothing of %q", want)
 				}

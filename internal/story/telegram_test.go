@@ -188,7 +188,7 @@ func TestSlowChatDelaysNobody(t *testing.T) {
 	testkit.Eventually(h.t, "the model to be asked", func() bool { return len(h.asked()) == 1 })
 	h.tell(ann, "/status")
 	h.until("the status", func() bool {
-		return strings.Contains(strings.Join(h.api.FromBot(ann.ID), "\n"), "An answer is being written")
+		return strings.Contains(strings.Join(h.api.FromBot(ann.ID), "\n"), "I have been writing an answer for")
 	})
 	const people = 20
 	began := time.Now()
@@ -244,7 +244,7 @@ func TestVeryLongAnswer(t *testing.T) {
 		return shown[len(shown)-1].Document != nil
 	})
 	shown := h.api.Shown(ann.ID)[1:]
-	if last := shown[len(shown)-1]; len(shown) != 11 || last.Document.Content != answer || last.Text != "This answer is very long. All of it is in this file." {
+	if last := shown[len(shown)-1]; len(shown) != 11 || last.Document.Content != answer || last.Text != "This answer is very long; this file has all of it." {
 		t.Errorf("%d messages, the last with %d bytes: %q, want 11 and all %d", len(shown), last.Document.Bytes, last.Text, len(answer))
 	}
 	if log := h.dragoman("sessions", "show", "telegram:71"); !strings.Contains(log, "the end") {

@@ -300,8 +300,8 @@ func TestWhatsAppStates(t *testing.T) {
 	w.sees(connected)
 	w.dialled(3) // to pair, to be seen online, and to stay
 	w.refuses("dragoman: this device is already linked, and connected; to link another phone, log out first: dragoman logout whatsapp\n", "login")
-	w.refuses("dragoman: \"cli\" is no channel of type whatsapp in the configuration; name one of these: whatsapp\n", "login", "cli")
-	w.refuses("dragoman: \"cli\" is no channel of type whatsapp in the configuration; name one of these: whatsapp\n", "logout", "cli")
+	w.refuses("dragoman: the configuration has no channel \"cli\" of type whatsapp; name one of these: whatsapp\n", "login", "cli")
+	w.refuses("dragoman: the configuration has no channel \"cli\" of type whatsapp; name one of these: whatsapp\n", "logout", "cli")
 	w.answers("hello #1")
 
 	w.server.Faults.HoldGreetings(true)
@@ -312,7 +312,7 @@ func TestWhatsAppStates(t *testing.T) {
 	w.dials = w.server.Count("dial") // one, if nobody had to wait for long
 
 	w.server.Faults.Replace()
-	w.sees(condition{channels.StateFailed, "replaced", "replaced: another program uses this same linked device", "stop that one, then restart"})
+	w.sees(condition{channels.StateFailed, "replaced", "replaced: another program uses this same linked device", "stop that program, then restart"})
 	w.still(0)
 	w.again()
 	w.sees(connected)
@@ -320,7 +320,7 @@ func TestWhatsAppStates(t *testing.T) {
 
 	w.server.Faults.FailLogins(402, -1)
 	w.server.Faults.Drop()
-	w.sees(condition{channels.StateDown, "banned", "banned until 20", "it will connect again then"})
+	w.sees(condition{channels.StateDown, "banned", "banned until 20", "it will connect again after that"})
 	w.still(1)
 	w.server.Faults.FailLogins(0, 0)
 	w.again()
@@ -347,7 +347,7 @@ func TestWhatsAppLogout(t *testing.T) {
 	w.begin()
 	w.login()
 	w.answers("hello #1")
-	if out := w.dragoman("logout", "whatsapp"); !strings.Contains(out, "whatsapp is not linked to a phone now") || strings.Contains(out, "could not be told") {
+	if out := w.dragoman("logout", "whatsapp"); !strings.Contains(out, "whatsapp is no longer linked to a phone") || strings.Contains(out, "could not be reached") {
 		t.Errorf("logout says %q", out)
 	}
 	out := notLinked
@@ -362,7 +362,7 @@ func TestWhatsAppLogout(t *testing.T) {
 	w.end(syscall.SIGTERM)
 
 	for _, attempt := range []string{"first", "second, of nothing"} {
-		if out := w.dragoman("logout", "whatsapp"); !strings.Contains(out, "whatsapp is not linked to a phone now") || strings.Contains(out, "could not be told") {
+		if out := w.dragoman("logout", "whatsapp"); !strings.Contains(out, "whatsapp is no longer linked to a phone") || strings.Contains(out, "could not be reached") {
 			t.Errorf("logout without a daemon, %s, says %q", attempt, out)
 		}
 	}
@@ -372,7 +372,7 @@ func TestWhatsAppLogout(t *testing.T) {
 	w.end(syscall.SIGTERM)
 
 	w.server.Faults.RefuseDials(-1)
-	if out := w.dragoman("logout", "whatsapp"); !strings.Contains(out, "could not be told, so remove it on the phone too") {
+	if out := w.dragoman("logout", "whatsapp"); !strings.Contains(out, "could not be reached, so remove the device on the phone too") {
 		t.Errorf("logout without a network says %q", out)
 	}
 	w.begin()
@@ -386,7 +386,7 @@ func TestWhatsAppLinkingEnds(t *testing.T) {
 	w.begin()
 	ctx, cancel := context.WithTimeout(t.Context(), most)
 	defer cancel()
-	if l := w.linking(ctx, "0170 123")(); !strings.HasPrefix(l.Error, "The number must be in its full form") {
+	if l := w.linking(ctx, "0170 123")(); !strings.HasPrefix(l.Error, "The number must be complete") {
 		t.Errorf("a number that is none gets %+v", l)
 	}
 	page := w.linking(ctx, "")
@@ -402,7 +402,7 @@ func TestWhatsAppLinkingEnds(t *testing.T) {
 	page = w.linking(ctx, "")
 	page()
 	w.end(syscall.SIGTERM)
-	if l := page(); l.Error != "The daemon stops" {
+	if l := page(); l.Error != "The daemon is stopping" {
 		t.Errorf("the page of a daemon that stops is told %+v", l)
 	}
 }

@@ -115,7 +115,7 @@ func (d *Dispatcher) release(ctx, hctx context.Context, s *state, changes uint64
 	s.failures++
 	pause := Backoff(s.failures)
 	s.rest = time.Now().Add(pause)
-	d.log.Warn("work on a conversation failed, will retry", "key", s.key.String(), "attempt", s.failures, "pause", pause, "err", err)
+	d.log.Warn("work on a conversation failed; will try again", "key", s.key.String(), "attempt", s.failures, "pause", pause, "err", err)
 }
 
 // Backoff is the pause after so many failures in a row, with jitter.

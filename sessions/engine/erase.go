@@ -27,7 +27,7 @@ func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Era
 	got = x.got
 	if scrubber, ok := s.back.(rows.Scrubber); ok {
 		if err = scrubber.Scrub(context.WithoutCancel(ctx), e.Keys); err != nil {
-			err = s.wrap("erase", fmt.Errorf("it is erased, but traces may be left in the files, do it again: %w", err))
+			err = s.wrap("erase", fmt.Errorf("it is erased, but traces may be left in the files; erase again: %w", err))
 		}
 	}
 	return got, err

@@ -52,7 +52,7 @@ func (st *step) advance(job string, due, next time.Time) (fresh bool, err error)
 		return false, err
 	}
 	if !ok || !planned.Job.Due.Equal(due) {
-		return false, fmt.Errorf("%w: job %q is not due at %s any more", sessions.ErrConflict, job, due.Format(time.RFC3339))
+		return false, fmt.Errorf("%w: job %q is no longer due at %s", sessions.ErrConflict, job, due.Format(time.RFC3339))
 	}
 	st.plan(job, next)
 	_, known, err := st.one(rows.Record{Occurrence: &sessions.Occurrence{Job: job, Due: rules.Time(due)}})

@@ -53,7 +53,7 @@ func (s *Store) RequestPairing(ctx context.Context, p sessions.Pairing, now time
 			}
 		}
 		if slices.ContainsFunc(list, func(old sessions.Pairing) bool { return old.Code != "" && rules.Code(old.Code) == rules.Code(p.Code) }) {
-			return fmt.Errorf("%w: the code is another's", sessions.ErrConflict)
+			return fmt.Errorf("%w: the code belongs to another request", sessions.ErrConflict)
 		}
 		if pending >= maxPending {
 			return fmt.Errorf("%w: %d requests wait on %s", sessions.ErrTooMany, pending, p.Channel)

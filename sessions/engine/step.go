@@ -97,7 +97,7 @@ func (st *step) put(c *chat, r *rows.In, fresh bool) {
 	ch.In = append(ch.In, &rows.InPut{In: *r, Fresh: fresh})
 }
 
-// settle stores that r does not wait any more.
+// settle stores that r is no longer waiting.
 func (st *step) settle(c *chat, r *rows.In, state, why string) {
 	r.State, r.Why = state, why
 	c.waiting--

@@ -132,7 +132,7 @@ func current(open []*rows.In, turn string, answers []sessions.Answered) (list []
 		r := bySeq(open, a.Seq)
 		switch {
 		case r == nil:
-			return nil, fmt.Errorf("%w: message %d does not wait any more", sessions.ErrConflict, a.Seq)
+			return nil, fmt.Errorf("%w: message %d is no longer waiting", sessions.ErrConflict, a.Seq)
 		case r.Rev != a.Rev:
 			return nil, fmt.Errorf("%w: message %d was edited", sessions.ErrConflict, a.Seq)
 		case r.Turn != "" && r.Turn != turn:
@@ -216,7 +216,7 @@ func (s *Store) Postpone(ctx context.Context, cl sessions.Claim, seqs []int64, u
 		for _, seq := range seqs {
 			r := bySeq(open, seq)
 			if r == nil {
-				return fmt.Errorf("%w: message %d does not wait any more", sessions.ErrConflict, seq)
+				return fmt.Errorf("%w: message %d is no longer waiting", sessions.ErrConflict, seq)
 			}
 			// A turn is one thing: all of its messages wait for it.
 			for _, r := range append(bound(open, r.Turn), r) {

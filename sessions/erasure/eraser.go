@@ -96,7 +96,7 @@ func (e *Eraser) Erase(ctx context.Context, what sessions.Erasure) (got sessions
 		again, got, err = e.finish(ctx, before)
 	}
 	if err != nil {
-		return sessions.Erased{}, fmt.Errorf("an erasure that was cut off before could not be finished: %w", err)
+		return sessions.Erased{}, fmt.Errorf("an earlier erasure was interrupted and could not be finished: %w", err)
 	}
 	if again && before.covers(what) {
 		return got, nil
@@ -141,7 +141,7 @@ func (e *Eraser) begin(ctx context.Context, what sessions.Erasure) (got sessions
 		return got, false, err
 	}
 	if err := e.intend(i); err != nil {
-		return got, i.Logged, fmt.Errorf("nothing was erased, because it could not be noted before: %w", err)
+		return got, i.Logged, fmt.Errorf("nothing was erased, because the plan for it could not be saved first: %w", err)
 	}
 	if i.Logged {
 		if err := e.logBegun(i); err != nil {

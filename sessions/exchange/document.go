@@ -131,7 +131,7 @@ func (t *talk) list(dec *json.Decoder) error {
 	case err != nil || token == nil:
 		return err
 	case token != json.Delim('['):
-		return fmt.Errorf("%w: messages is no list", ErrFormat)
+		return fmt.Errorf("%w: messages is not a list", ErrFormat)
 	}
 	return t.elements(dec)
 }
@@ -163,7 +163,7 @@ func (t *talk) put(e entry, err error) error {
 // together in one value of the metadata.
 func (t *talk) fields(f fieldSet) error {
 	if raw := f["key"]; raw != nil && !take(f, "key", &t.key) {
-		return fmt.Errorf("%w: the key is no text", ErrFormat)
+		return fmt.Errorf("%w: the key is not text", ErrFormat)
 	}
 	h := &t.head
 	take(f, "summary", &t.summary)

@@ -40,7 +40,7 @@ func decodeEntry(raw json.RawMessage) (entry, error) {
 
 func parse(raw []byte) (f fieldSet, err error) {
 	if err := json.Unmarshal(raw, &f); err != nil {
-		return nil, fmt.Errorf("%w: no JSON object: %w", ErrFormat, err)
+		return nil, fmt.Errorf("%w: not a JSON object: %w", ErrFormat, err)
 	}
 	if !utf8.Valid(raw) {
 		return nil, errEncoding

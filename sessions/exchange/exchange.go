@@ -138,7 +138,7 @@ func (r *Reader) Format() Format { return r.format }
 // Notes are what was left out or changed so far, each in a sentence.
 func (r *Reader) Notes() []string {
 	if r.more > 0 {
-		return append(slices.Clip(r.notes), fmt.Sprintf("%d things more, of the same kind", r.more))
+		return append(slices.Clip(r.notes), fmt.Sprintf("%d more notes like these", r.more))
 	}
 	return r.notes
 }

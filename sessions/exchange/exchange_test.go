@@ -137,7 +137,7 @@ func TestOpenAI(t *testing.T) {
 		t.Errorf("got %s, updated %v", c.Key, c.Updated)
 	}
 	same(t, "the prompt", c.Settings.System, "You are brief.\n\nAnswer in English.")
-	if len(notes) != 1 || !strings.Contains(notes[0], "message 7, of the system") {
+	if len(notes) != 1 || !strings.Contains(notes[0], "message 7, a system message") {
 		t.Errorf("notes = %q", notes)
 	}
 	parts := `[{"type": "text", "text": "What is in this picture?"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]`

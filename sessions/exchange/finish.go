@@ -90,7 +90,7 @@ func (t *talk) summarize(at time.Time) {
 	if h.Settings.System == "" {
 		h.Settings.System = strings.Join(t.system, "\n\n")
 	} else if len(t.system) > 0 {
-		t.note("what the system said at the start was left out: the conversation names its prompt")
+		t.note("the system messages at the start were left out, because the conversation has its own prompt")
 	}
 	h.MessageSeq = int64(t.kept)
 	text, covers := t.summary, t.covered

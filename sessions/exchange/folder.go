@@ -38,7 +38,7 @@ func Open(ctx context.Context, path string, o Options) (*Reader, error) {
 	}
 	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
 		_ = f.Close()
-		return nil, fmt.Errorf("exchange: open %s: it is no file", path)
+		return nil, fmt.Errorf("exchange: open %s: it is not a file", path)
 	}
 	r, err := NewReader(f, o)
 	if err != nil {

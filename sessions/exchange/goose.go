@@ -74,7 +74,7 @@ func (t *talk) goose(ctx context.Context, g *gooseFile, session fieldSet) error 
 		}
 		hidden = hidden || hid
 		if list[0].told == "function" {
-			t.note("message %d, the result of a function, became a note: it names no call", t.raw)
+			t.note("message %d, the result of a function, became a note, because it names no call", t.raw)
 		}
 		return nil
 	})
@@ -142,7 +142,7 @@ func gooseEntries(row fieldSet) (list []entry, err error) {
 	if take(row, "content_json", &text) {
 		var parts []json.RawMessage
 		if err := json.Unmarshal([]byte(text), &parts); err != nil {
-			return nil, fmt.Errorf("%w: its content is no list: %w", ErrFormat, err)
+			return nil, fmt.Errorf("%w: its content is not a list: %w", ErrFormat, err)
 		}
 		if list, err = gooseParts(e, parts); err != nil {
 			return nil, err

@@ -92,7 +92,7 @@ func (g *gooseFile) open(ctx context.Context, name string) error {
 		err = errors.New(health)
 	}
 	if err != nil {
-		return fmt.Errorf("exchange: open: %w: it is damaged, or was written to while it was copied: %w", ErrDatabase, err)
+		return fmt.Errorf("exchange: open: %w: it is damaged, or another program wrote to it while it was copied: %w", ErrDatabase, err)
 	}
 	var tables, program int64
 	err = g.db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('sessions', 'messages')), application_id

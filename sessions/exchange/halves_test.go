@@ -23,7 +23,7 @@ func TestHalvesAreNoted(t *testing.T) {
 		}
 		want := ""
 		if note {
-			want = "message 1 has half of a character (a surrogate alone), which became U+FFFD"
+			want = "message 1 has half of a character (a lone surrogate), which became U+FFFD"
 		}
 		if got := strings.Join(r.Notes(), "\n"); got != want {
 			t.Errorf("%s: notes = %q, want %q", text, got, want)

@@ -37,7 +37,7 @@ const (
 // telegram:1", "the facts". It tells nothing of what somebody wrote.
 type Difference struct{ Where string }
 
-func (d *Difference) Error() string { return "exchange: compare: the copy differs in " + d.Where }
+func (d *Difference) Error() string { return "exchange: compare: the copy differs in: " + d.Where }
 
 // Move copies all that from holds to the empty store to, reads the copy again
 // and compares both. It returns what there is; an error that is a [*Difference]
@@ -161,7 +161,7 @@ func placeOf(r sessions.Record) string {
 	}
 	switch {
 	case r.Quarantined != nil:
-		return "what is set aside"
+		return "the messages set aside"
 	case r.Fact != nil:
 		return "the facts"
 	case r.Pairing != nil:

@@ -94,32 +94,32 @@ func TestMoveFindsDifferences(t *testing.T) {
 				r.Messages.Messages[5].Content += "."
 			}
 			return true
-		}, "the copy differs in the conversation x:1"},
+		}, "the copy differs in: the conversation x:1"},
 		"a title": {func(r *sessions.Record) bool {
 			if r.Conversation != nil && r.Conversation.Title != "" {
 				r.Conversation.Title = "other"
 			}
 			return true
-		}, "the copy differs in the conversation x:1"},
-		"a fact": {func(r *sessions.Record) bool { return r.Fact == nil }, "the copy differs in the facts"},
+		}, "the copy differs in: the conversation x:1"},
+		"a fact": {func(r *sessions.Record) bool { return r.Fact == nil }, "the copy differs in: the facts"},
 		"an occurrence": {
 			func(r *sessions.Record) bool { return r.Occurrence == nil || r.Occurrence.Outcome != "missed" },
-			"the copy differs in the occurrences of jobs",
+			"the copy differs in: the occurrences of jobs",
 		},
-		"a waiting message": {func(r *sessions.Record) bool { return r.Inbox == nil || r.Inbox.State != "waiting" }, "the copy differs in the conversation"},
+		"a waiting message": {func(r *sessions.Record) bool { return r.Inbox == nil || r.Inbox.State != "waiting" }, "the copy differs in: the conversation"},
 		"a journal": {func(r *sessions.Record) bool {
 			if r.Inbox != nil {
 				r.Inbox.Steps = nil
 			}
 			return true
-		}, "the copy differs in the conversation"},
-		"the last record": {func(r *sessions.Record) bool { return r.Pairing == nil && r.Job == nil && r.Occurrence == nil }, "the copy differs in the jobs"},
+		}, "the copy differs in: the conversation"},
+		"the last record": {func(r *sessions.Record) bool { return r.Pairing == nil && r.Job == nil && r.Occurrence == nil }, "the copy differs in: the jobs"},
 		"a job of an entry": {func(r *sessions.Record) bool {
 			if r.Inbox != nil {
 				r.Inbox.Job = ""
 			}
 			return true
-		}, "the copy differs in the conversation"},
+		}, "the copy differs in: the conversation"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			from := newStore(t)

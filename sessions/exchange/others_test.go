@@ -29,7 +29,7 @@ func TestMolf(t *testing.T) {
 	same(t, "the first that is not summarised", c.messages[5].Content, "Question 2")
 	same(t, "the usage", c.messages[1].Usage, &sessions.Usage{Input: 120, Output: 30, Cached: 100})
 	same(t, "the notes", notes, []string{
-		"message 15 is a summary of what was said before it, and became that of the conversation",
+		"message 15 is a summary of the messages before it, and became the conversation's summary",
 		"message 16 names files, which are not copied",
 	})
 	if got := open(t, file, exchange.Options{}); write(t, got, exchange.JSON) == "" || got.Format() != exchange.Molf {

@@ -8,8 +8,8 @@ import (
 // errOwnStore: what is to be imported is a file out of a store of ours. One
 // such file holds only a part of a conversation, and what is missing would be
 // missed by nobody until it is gone.
-var errOwnStore = fmt.Errorf("%w: it is a file out of a store of Dragoman's, which cannot be taken in by itself: "+
-	"copy the whole store with dragoman sessions migrate, or write the conversations out with dragoman sessions export and import that", ErrFormat)
+var errOwnStore = fmt.Errorf("%w: it is a file from a Dragoman store, which cannot be imported alone: "+
+	"copy the whole store with dragoman sessions migrate, or export the conversations with dragoman sessions export and import the result", ErrFormat)
 
 // isStoreFile tells a document of the file store, its index and what belongs
 // to no conversation from documents of others, by what is written beside the

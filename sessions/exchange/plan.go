@@ -84,7 +84,7 @@ func Survey(ctx context.Context, path string, o Options, exists func(context.Con
 			} else if there, err := exists(ctx, it.Key); err != nil {
 				return nil, err
 			} else if there {
-				it.LeftOut = "there is a conversation with this key already, or what is left of one (dragoman sessions erase forgets it)"
+				it.LeftOut = "there is already a conversation with this key, or the rest of one (dragoman sessions erase removes it)"
 			} else {
 				owner[it.Key] = file
 				c.keys[it.Key] = true

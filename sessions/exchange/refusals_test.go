@@ -23,7 +23,7 @@ func TestRefusals(t *testing.T) {
 		"no messages":         {in: `{"title":"x"}`, want: "has no messages"},
 		"bad key":             {in: `{"key":"heartbeat","messages":[]}`, want: "no usable key"},
 		"key with NUL":        {in: `{"key":"a:\u0000","messages":[]}`, want: "no usable key"},
-		"key is a number":     {in: `{"key":7,"messages":[]}`, want: "the key is no text"},
+		"key is a number":     {in: `{"key":7,"messages":[]}`, want: "the key is not text"},
 		"no role":             {in: `{"key":"a:b","messages":[{"role":"user"},{"content":"x"}]}`, want: "message 2: unexpected content: a message without a role"},
 		"other role":          {in: `{"key":"a:b","messages":[{"role":"narrator","content":"x"}]}`, want: `message 1 has the role "narrator"`},
 		"content is a number": {in: `{"key":"a:b","messages":[{"role":"user","content":7}]}`, want: "neither text nor a list"},
@@ -65,7 +65,7 @@ func TestNotesAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes := r.Notes()
-	if len(notes) != 1001 || notes[1000] != "4000 things more, of the same kind" {
+	if len(notes) != 1001 || notes[1000] != "4000 more notes like these" {
 		t.Errorf("%d notes, the last is %q", len(notes), notes[len(notes)-1])
 	}
 }

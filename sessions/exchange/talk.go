@@ -86,7 +86,7 @@ const (
 func (t *talk) add(e entry) error {
 	t.raw++
 	if e.half {
-		t.note("message %d has half of a character (a surrogate alone), which became U+FFFD", t.raw)
+		t.note("message %d has half of a character (a lone surrogate), which became U+FFFD", t.raw)
 	}
 	if t.stray == nil && (e.Seq <= t.top || !known(e.told)) {
 		t.stray = fmt.Errorf("%w: message %d of the role %q has seq %d after %d", ErrFormat, t.raw, clip(e.told), e.Seq, t.top)
@@ -144,7 +144,7 @@ func (t *talk) settle(e *entry) error {
 	switch {
 	case e.ofSystem():
 		e.Message = noted("system message", e.Message)
-		t.note("message %d, of the system, became a note: only those at the start make a prompt", t.raw)
+		t.note("message %d, a system message, became a note, because only those at the start become the prompt", t.raw)
 	case e.told == "function":
 		if id := t.openCall(e.Name); id != "" {
 			e.Role, e.ToolCallID = sessions.RoleTool, id
@@ -221,7 +221,7 @@ func (t *talk) summarized(e *entry) (gone bool) {
 		return false
 	}
 	if !gone || e.told == "assistant" {
-		t.note("message %d is a summary of what was said before it, and became that of the conversation", t.raw)
+		t.note("message %d is a summary of the messages before it, and became the conversation's summary", t.raw)
 	}
 	return gone
 }

@@ -202,15 +202,15 @@ func parseDocument(data []byte) (*document, error) {
 	}
 	switch {
 	case d.Format == 0:
-		return nil, errors.New("it says no format, so it is no document of this store; dragoman sessions import may take it in")
+		return nil, errors.New("it names no format, so it is not a document of this store; dragoman sessions import may take it in")
 	case d.Format < documentFormat:
-		return nil, fmt.Errorf("its format is %d, this version knows %d", d.Format, documentFormat)
+		return nil, fmt.Errorf("its format is %d, but this version knows only %d", d.Format, documentFormat)
 	}
 	switch {
 	case d.Key.IsZero() || d.Key != d.Head.Key:
 		return nil, errors.New("it has no key, or two")
 	case d.ArchiveBytes < 0 || d.LSN < 0:
-		return nil, errors.New("it has a size that cannot be")
+		return nil, errors.New("it has an impossible size")
 	}
 	d.edited(theirs)
 	return d, checkContent(d.Key, d.Head, d.content())
@@ -247,18 +247,18 @@ func checkContent(k channels.Key, h memory.Head, c memory.Content) error {
 	last := int64(0)
 	for i, m := range c.Messages {
 		if m.Seq <= last || i > 0 && m.Seq != last+1 || m.Seq > h.MessageSeq {
-			return fmt.Errorf("message %d stands where it cannot", m.Seq)
+			return fmt.Errorf("message %d is in an impossible place", m.Seq)
 		}
 		last = m.Seq
 	}
 	for _, r := range c.In {
 		if r.Inbound.Key != k || r.Seq <= 0 || r.Seq > h.Seq {
-			return fmt.Errorf("inbox row %d cannot be", r.Seq)
+			return fmt.Errorf("inbox row %d is impossible", r.Seq)
 		}
 	}
 	for _, o := range c.Out {
 		if o.Key != k || o.Seq <= 0 || o.Seq > h.Seq || o.ID == "" {
-			return fmt.Errorf("outbox row %d cannot be", o.Seq)
+			return fmt.Errorf("outbox row %d is impossible", o.Seq)
 		}
 	}
 	return nil

@@ -161,7 +161,7 @@ func (s *Store) keep(ctx context.Context) {
 		failed := err != nil && ctx.Err() == nil
 		switch {
 		case failed && !failing: // said once, not each time
-			s.opts.Logger.Error("documents cannot be written; what is new stays in the log", "err", err)
+			s.opts.Logger.Error("documents cannot be written; new messages stay in the log", "err", err)
 		case failing && written == 0: // no news
 			failed = true
 		case failing && !failed:
@@ -197,7 +197,7 @@ func (s *Store) Close() error {
 		if s.Wait(ctx) != nil {
 			// Nothing was read, so there is nothing to write.
 		} else if err := s.checkpoint(ctx); err != nil && ctx.Err() == nil {
-			s.opts.Logger.Warn("not all documents could be written; the log has what is missing", "err", err)
+			s.opts.Logger.Warn("not all documents could be written; the log has the rest", "err", err)
 		}
 		err = errors.Join(err, s.disk.journal.close(), s.flock.Close())
 	})

@@ -20,7 +20,7 @@ func TestFolderNamedLikeAPattern(t *testing.T) {
 			must(t, os.WriteFile(draft, []byte("half"), 0o600))
 			must(t, os.Remove(p.path("index.json")))
 			s = p.open(t)
-			p.says(t, "the index is lost; it is made anew from all documents")
+			p.says(t, "the index is lost; rebuilding it from all documents")
 			if _, err := os.Lstat(draft); err == nil {
 				t.Error("the draft is still there")
 			}

@@ -36,7 +36,7 @@ func TestArchiveThatIsGone(t *testing.T) {
 			var kept []sessions.Message
 			for n := range 3 {
 				s = p.open(t)
-				told := strings.Count(p.log.String(), "is gone; what its document shows is kept")
+				told := strings.Count(p.log.String(), "is gone; the messages in its document are kept")
 				if n > 0 {
 					same(t, "what a later start says", told, 0)
 				} else if p.says(t, "file=archive/x_2.jsonl missing=0 messages=1", "file=jobs/heartbeat_job.jsonl"); between == "a close" {

@@ -95,7 +95,7 @@ func (d *disk) readCommon() (*commonFile, error) {
 		if err != nil {
 			var moved string
 			if moved, err = d.giveUp(path, err); err == nil {
-				d.log.Error("people, facts and jobs cannot be read; what the log has of them is left", "set_aside", moved)
+				d.log.Error("people, facts and jobs cannot be read; only what the log has of them is left", "set_aside", moved)
 			}
 			c = &commonFile{}
 		}
@@ -137,7 +137,7 @@ func (d *disk) readIndex() (*indexFile, *memory.SeenIDs, error) {
 		return nil, nil, err2
 	}
 	if len(docs) > 0 {
-		d.log.Warn("the index is lost; it is made anew from all documents", "documents", len(docs), "err", err)
+		d.log.Warn("the index is lost; rebuilding it from all documents", "documents", len(docs), "err", err)
 	}
 	return &indexFile{}, &memory.SeenIDs{}, nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrForeign: something is at the place that is no store of this package.
-var ErrForeign = errors.New("this is no store of Dragoman's")
+var ErrForeign = errors.New("this is not a Dragoman store")
 
 // Look reports whether a store is at dir. It only reads. Nothing, an empty
 // folder, and the empty folders of a store whose first start was cut short are

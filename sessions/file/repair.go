@@ -28,7 +28,7 @@ func (d *disk) rebuild(k channels.Key, why error) (*document, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.log.Error("an archive is damaged; what can be read of it is kept", "key", k.String(), "set_aside", moved)
+		d.log.Error("an archive is damaged; the readable part of it is kept", "key", k.String(), "set_aside", moved)
 	}
 	changes := d.waiting(k, 0)
 	head, known := d.head(k)
@@ -36,7 +36,7 @@ func (d *disk) rebuild(k channels.Key, why error) (*document, error) {
 		head, known = *a.head, true
 	}
 	if !known && len(changes) == 0 && len(a.Messages)+len(a.In)+len(a.Out) == 0 {
-		d.log.Error("a file is no document of this store and was set aside; of its conversation nothing is known",
+		d.log.Error("a file is not a document of this store and was set aside; nothing is known of its conversation",
 			"key", k.String(), "set_aside", aside, "err", why)
 		return nil, nil
 	}
@@ -56,7 +56,7 @@ func (d *disk) rebuild(k channels.Key, why error) (*document, error) {
 	}
 	fit(&head, content)
 	doc, err := d.store(head, content, docState{lsn: d.last()})
-	d.log.Error("the document of a conversation cannot be read; it was made anew from the archive and the log",
+	d.log.Error("the document of a conversation could not be read; it was rebuilt from the archive and the log",
 		"key", k.String(), "set_aside", aside, "messages", len(content.Messages), "err", errors.Join(why, err))
 	return doc, err
 }
@@ -121,10 +121,10 @@ func (d *disk) mendArchive(doc *document, a *archive, why error) (*archive, erro
 	content := doc.over(a.Content)
 	written, err := d.store(doc.Head, content, doc.state())
 	if gone && err == nil {
-		d.log.Warn("the archive of a conversation is gone; what its document shows is kept", "key", k.String(),
+		d.log.Warn("the archive of a conversation is gone; the messages in its document are kept", "key", k.String(),
 			"file", filepath.Join(folder(k, archiveDir), filepath.Base(d.archivePath(k))), "missing", doc.older(), "messages", len(content.Messages))
 	} else {
-		d.log.Error("an archive is damaged; what can be read of it is kept", "key", k.String(), "set_aside", moved,
+		d.log.Error("an archive is damaged; the readable part of it is kept", "key", k.String(), "set_aside", moved,
 			"messages", len(content.Messages), "err", errors.Join(why, err))
 	}
 	if err != nil {
@@ -160,7 +160,7 @@ func (d *disk) last() int64 {
 // lines can be read.
 func (d *disk) damagedLog(path string, good []byte, torn bool) error {
 	if torn {
-		d.log.Warn("the last commit in the log is cut, as a crash leaves it; nobody was told that it had been made", "file", filepath.Base(path))
+		d.log.Warn("the last commit in the log is incomplete, as after a crash; it was never confirmed", "file", filepath.Base(path))
 		return appendAt(path, int64(len(good)), nil)
 	}
 	moved, err := setAside(path, d.now())

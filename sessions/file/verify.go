@@ -173,7 +173,7 @@ func (d *disk) adopt(sub, name string, seen *memory.SeenIDs) error {
 		return err
 	}
 	if d.documentPath(k) != path {
-		d.log.Warn("a file in a folder of documents is not one of ours, it is left alone", "folder", sub, "file", name)
+		d.log.Warn("a file in a folder of documents is not one of ours; it is left alone", "folder", sub, "file", name)
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil {

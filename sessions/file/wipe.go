@@ -23,7 +23,7 @@ func (d *disk) Wipe(keys []channels.Key) error {
 	}
 	for _, name := range aside {
 		if !slices.ContainsFunc(keys, func(k channels.Key) bool { return asideOf(name, k) }) {
-			d.log.Warn("a damaged file was set aside and may hold what was erased: look at it and remove it", "file", name)
+			d.log.Warn("a damaged file was set aside and may hold erased text; look at it and remove it", "file", name)
 			continue
 		}
 		if err := removed(os.Remove(filepath.Join(d.dir, name))); err != nil {

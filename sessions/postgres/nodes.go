@@ -103,13 +103,13 @@ func (b *backend) renew(ctx context.Context, conn *pgxpool.Conn) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			b.log.Warn("cannot renew this node, will retry", "err", err)
+			b.log.Warn("could not renew this node; will try again", "err", err)
 		case alive:
 			renewed = began
 			b.node.renewed.Store(&began)
 		}
 		if err == nil && !alive || time.Since(renewed) > b.ttl*6/10 {
-			b.log.Error("this node is not believed to live any more, it stops", "since", time.Since(renewed))
+			b.log.Error("the other nodes consider this node dead, so it stops", "since", time.Since(renewed))
 			close(b.node.lost)
 			return
 		}
@@ -153,7 +153,7 @@ func (b *backend) watch(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if err := b.takeOver(ctx); err != nil && ctx.Err() == nil {
-			b.log.Warn("cannot look after other nodes, will retry", "err", err)
+			b.log.Warn("could not check the other nodes; will try again", "err", err)
 		}
 	}
 }
@@ -234,7 +234,7 @@ func (b *backend) lease(ctx context.Context, name string) error {
 			return nil
 		}
 		if err != nil && ctx.Err() == nil {
-			b.log.Warn("cannot ask for a lease, will retry", "lease", name, "err", err)
+			b.log.Warn("could not ask for a lease; will try again", "lease", name, "err", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -150,18 +150,18 @@ func open(ctx context.Context, url string, o Options) (*backend, error) {
 // connect makes the pool of connections to a server that the store can work with.
 func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
-		return nil, errors.New("the url has to begin with postgres://")
+		return nil, errors.New("the url must begin with postgres://")
 	}
 	config, err := pgxpool.ParseConfig(url)
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, fmt.Errorf("the url names a file that cannot be read: %w", file)
 	}
 	if err != nil { // its text may have the password in it
-		return nil, errors.New("the url cannot be read; it is postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full, with %XX for every special character of the password")
+		return nil, errors.New("the url cannot be understood; write it like postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full, with %XX for every special character of the password")
 	}
 	most := cmp.Or(o.MaxConns, 16)
 	if most < 4 { // one renews the node
-		return nil, fmt.Errorf("%d connections are too few, it takes four", most)
+		return nil, fmt.Errorf("%d connections are too few; at least four are needed", most)
 	}
 	config.MaxConns = int32(most - 2) // one listens to other nodes, and River takes one out of the pool, which makes another
 	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, 10*time.Second)
@@ -232,10 +232,10 @@ func (b *backend) Check(ctx context.Context) error {
 // operator does about it.
 func (s *Store) Kept() []string {
 	return []string{
-		"PostgreSQL keeps deleted rows in its files until they are written anew. To do that now, while the daemons rest, run as the owner of the tables: " +
+		"PostgreSQL keeps deleted rows in its files until the tables are rewritten. To do that now, stop the daemons and run as the owner of the tables: " +
 			"SET search_path = " + s.b.schema + "; VACUUM (FULL) keys, inbox, outbox, messages, steps, generations, summaries, records;",
 		"The write-ahead log keeps them until it is recycled: CHECKPOINT; SELECT pg_switch_wal(); CHECKPOINT;",
-		"Archives of that log, standbys and backups keep them until you remove those that are older than now.",
+		"Archives of that log, standbys and backups made before now keep them until you remove those.",
 	}
 }
 

@@ -61,7 +61,7 @@ func TestTrouble(t *testing.T) {
 	t.Cleanup(func() { in("DROP DATABASE ascii"); in("DROP ROLE poor, reader, narrow") })
 
 	must(t, postgres.Check(t.Context(), url)) // an empty one
-	refused(t, at("127.0.0.1:", "127.0.0.1:1"), "the url cannot be read")
+	refused(t, at("127.0.0.1:", "127.0.0.1:1"), "the url cannot be understood")
 	refused(t, "postgres://dragoman:"+pgtest.Password+"@127.0.0.1:1/x?sslmode=disable", "PostgreSQL at 127.0.0.1:1 cannot be reached: connect: connection refused")
 	refused(t, at("/"+name, "/nowhere"), `has no database "nowhere": create it`)
 	refused(t, at("/"+name, "/ascii"), "the database is encoded in SQL_ASCII; it takes one in UTF8")

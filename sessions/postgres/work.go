@@ -147,7 +147,7 @@ func (r *running) look() {
 		next, err := r.b.wakeDue(r.ctx)
 		switch {
 		case err != nil && r.ctx.Err() == nil:
-			r.b.log.Warn("cannot look for conversations that are due, will retry", "err", err)
+			r.b.log.Warn("could not look for conversations that are due; will try again", "err", err)
 		case !next.IsZero():
 			pause = min(max(next.Sub(r.b.now()), 0), dueEvery)
 		}
@@ -234,7 +234,7 @@ func (r *running) work(ctx context.Context, job *river.Job[wakeUp]) error {
 		next, hctx, err := r.turn(ctx, job, last, failed)
 		if err != nil {
 			// Nobody else may begin before this is written, or the node is dead.
-			r.b.log.Warn("cannot hand a conversation on, will retry", "err", err)
+			r.b.log.Warn("could not hand a conversation on; will try again", "err", err)
 			if !r.wait(time.Second) {
 				return err
 			}
@@ -330,7 +330,7 @@ func (r *running) judge(row *keyRow, last *claim, failed error) verdict {
 		return verdict{due, 0, 0}
 	}
 	pause := dispatch.Backoff(int(row.failures) + 1)
-	r.b.log.Warn("work on a conversation failed, will retry", "key", row.head.Key.String(), "attempt", row.failures+1, "pause", pause, "err", failed)
+	r.b.log.Warn("work on a conversation failed; will try again", "key", row.head.Key.String(), "attempt", row.failures+1, "pause", pause, "err", failed)
 	return verdict{false, nanos(now.Add(pause)), row.failures + 1}
 }
 

@@ -64,7 +64,7 @@ func (c *ChatPlan) finish() error {
 		seqs[r.Seq], h.Seq = true, max(h.Seq, r.Seq)
 	}
 	if len(seqs) != len(c.Inbox)+len(c.Outbox) || h.Seq < 0 || h.Seq >= 1<<31 || h.MessageSeq < 0 || h.MessageSeq >= 1<<31 {
-		return errors.New("the seqs of the queues repeat or are too large")
+		return errors.New("the sequence numbers of the queues repeat or are too large")
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func (p *Plan) chat(k channels.Key) *ChatPlan {
 // once refuses what came before.
 func (p *Plan) once(what, id string) error {
 	if p.seen[what+id] {
-		return fmt.Errorf("%s %q comes twice", what, id)
+		return fmt.Errorf("%s %q appears twice", what, id)
 	}
 	p.seen[what+id] = true
 	return nil

@@ -27,7 +27,7 @@ func Settings(s sessions.Settings) sessions.Settings {
 func CheckSettings(s sessions.Settings) error {
 	for name, v := range s.Metadata {
 		if !json.Valid(v) {
-			return fmt.Errorf("the metadata %q is no JSON", name)
+			return fmt.Errorf("the metadata %q is not JSON", name)
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func uri(path string, q url.Values) string {
 }
 
 // ErrForeign: something is at the place that is no store of this package.
-var ErrForeign = errors.New("this is no store of Dragoman's")
+var ErrForeign = errors.New("this is not a Dragoman store")
 
 // Look reports whether a store is at path. It only reads, and SQLite does not
 // come near the file: that would leave files beside it. Errors: ErrForeign.
@@ -281,7 +281,7 @@ func explain(err error) error {
 	case codes.SQLITE_CANTOPEN:
 		return fmt.Errorf("the database file or its directory cannot be opened: %w", err)
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
-		return fmt.Errorf("another program holds the database file: %w", err)
+		return fmt.Errorf("another program has the database file open: %w", err)
 	case codes.SQLITE_IOERR:
 		return fmt.Errorf("the disk does not read or write: %w", err)
 	}

@@ -293,7 +293,7 @@ func (s *backend) stagePart(ctx context.Context, id int64, part []sessions.Messa
 	}})
 }
 
-var errSwept = fmt.Errorf("%w: something was changed meanwhile, do it again", sessions.ErrConflict)
+var errSwept = fmt.Errorf("%w: something changed meanwhile; try again", sessions.ErrConflict)
 
 // unstage gives the messages that are hidden under an id to r, which has none.
 func (t *tx) unstage(r *keyRow, id int64) error {

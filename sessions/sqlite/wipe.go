@@ -31,7 +31,7 @@ func (s *backend) wipe() error {
 		return err
 	}
 	if busy != 0 {
-		return errors.New("somebody reads the file, the log cannot be emptied")
+		return errors.New("another program is reading the file, so its log cannot be emptied")
 	}
 	return nil
 }

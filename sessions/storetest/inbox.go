@@ -161,6 +161,6 @@ var inboxTests = map[string]func(*testing.T, *rig){
 		it, err := r.ShowQueue(t.Context(), list[i].ID)
 		must(t, err)
 		same(t, "text of what was set aside", it.Text, "\uFFFD\x00{")
-		r.noClaim(t, 0, "of something set aside")
+		r.noClaim(t, 0, "of somemessage set aside")
 	},
 }

@@ -107,7 +107,7 @@ async function history() {
   conversation.reset();
   for (const item of items) conversation.add(item, false);
   more(items.length === page);
-  for (const message of outbox.messages) conversation.mine(message, "Not sent yet. It is kept and will be sent.");
+  for (const message of outbox.messages) conversation.mine(message, "Not sent yet. It is saved and will be sent.");
   conversation.empty.hidden = items.length > 0 || outbox.waiting;
   conversation.toEnd();
 }

@@ -73,7 +73,7 @@ export class Channels {
       this.problem.hidden = true;
     } catch {
       if (this.looking !== mine) return;
-      this.problem.textContent = "The daemon does not answer. What stands here may be old.";
+      this.problem.textContent = "The daemon does not answer. This list may be out of date.";
       this.problem.hidden = this.cards.size === 0;
     }
     if (!document.hidden) this.next = setTimeout(() => this.look(), this.panel.open ? openEvery : everyNow);

@@ -86,7 +86,7 @@ export class Linking {
         else if (line.code) this.showCode(line.code);
         else end = line;
       });
-      end ??= { error: "The daemon stopped before a phone had taken the code." };
+      end ??= { error: "The daemon stopped before a phone used the code." };
     } catch (error) {
       end = { error: error instanceof Refused ? error.message : "The daemon does not answer." };
     }
@@ -136,7 +136,7 @@ export class Linking {
     const input = element("input", { id, type: "tel", placeholder: "+49 170 1234567", autocomplete: "off", required: true });
     const form = element(
       "form", {},
-      Object.assign(element("label", {}, "The number of that phone, with its country's code"), { htmlFor: id }),
+      Object.assign(element("label", {}, "The phone's number, with its country code"), { htmlFor: id }),
       input, buttons(element("button", { type: "submit", className: "main" }, "Get a code"), this.cancel()),
     );
     form.addEventListener("submit", (event) => {
@@ -151,7 +151,7 @@ export class Linking {
     this.say("");
     const keep = this.cancel("Keep it");
     this.put([
-      element("p", {}, `Log out of ${this.title}? Nothing arrives here any more until a phone is linked again. Conversations stay.`),
+      element("p", {}, `Log out of ${this.title}? No messages arrive until a phone is linked again. Conversations are kept.`),
       buttons(button("Log out", "danger", () => this.logout()), keep),
     ], keep);
   }
@@ -160,7 +160,7 @@ export class Linking {
     this.put([element("p", { className: "wait" }, "Logging out …")]);
     try {
       const { told } = await call(this.path + "/unlink", {}, {});
-      this.say(told ? "Logged out." : `Logged out here. ${this.title} could not be told: remove the device on the phone too, under Linked devices.`, !told);
+      this.say(told ? "Logged out." : `Logged out here. ${this.title} could not be reached; remove the device on the phone too, under Linked devices.`, !told);
       this.unlinked = true;
     } catch (error) {
       this.say(error instanceof Refused ? sentence(error.message) : "The daemon does not answer.", true);

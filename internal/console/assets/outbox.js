@@ -80,7 +80,7 @@ export class Outbox {
           this.show(message, error.message, true);
           continue;
         }
-        this.show(message, error.status ? error.message : "Not sent yet. It is kept and will be sent.");
+        this.show(message, error.status ? error.message : "Not sent yet. It is saved and will be sent.");
         this.later = setTimeout(() => this.flush(), Math.min(10_000, 500 * 2 ** this.tries++));
         break;
       }
