@@ -61,9 +61,9 @@ func span(s string, i int, st style, depth int) ([]cell, int) {
 	case times(s, i):
 		n := runLen(s[i:], c)
 		return cellsOf(s[i:i+n], st, nil), n
-	case (c == '*' || c == '_') && depth < maxNesting:
+	case (c == '*' || c == '_' || c == '~') && depth < maxNesting:
 		return emphasis(s, i, st, depth)
-	case c == '*' || c == '_':
+	case c == '*' || c == '_' || c == '~':
 		n := runLen(s[i:], c)
 		return cellsOf(s[i:i+n], st, nil), n
 	}
@@ -166,14 +166,14 @@ func linkTarget(s string) (url string, n int) {
 }
 
 // emphasis renders *italic*, **bold** and ***both***, also with underscores
-// outside of words. A run of marks that emphasises nothing is text.
+// outside of words, and ~~struck~~. A run of marks that emphasises nothing is text.
 func emphasis(s string, i int, st style, depth int) ([]cell, int) {
 	ch := s[i]
 	n := runLen(s[i:], ch)
 	k := min(n, 3)
 	text := func() ([]cell, int) { return cellsOf(s[i:i+n], st, nil), n }
 	next, _ := utf8.DecodeRuneInString(s[i+n:])
-	if i+n >= len(s) || unicode.IsSpace(next) || n > 3 || ch == '_' && wordBefore(s, i) {
+	if i+n >= len(s) || unicode.IsSpace(next) || n > 3 || ch == '_' && wordBefore(s, i) || ch == '~' && n != 2 {
 		return text()
 	}
 	end := closer(s, i+n, ch, k)
@@ -181,6 +181,9 @@ func emphasis(s string, i int, st style, depth int) ([]cell, int) {
 		return text()
 	}
 	add := [...]style{1: italic, 2: bold, 3: bold | italic}[k]
+	if ch == '~' {
+		add = struck
+	}
 	return inline(s[i+n:end], st|add, nil, depth+1), end + k - i
 }
 

@@ -35,11 +35,16 @@ func (r row) styled() string {
 			j++
 		}
 		text := textOf(r.cells[i:j])
-		mark := [...]string{0: "", bold: "**", italic: "*", bold | italic: "***"}[st&visible]
+		mark := [...]string{0: "", bold: "**", italic: "*", bold | italic: "***"}[st&(bold|italic)]
 		if st&code1 == 0 || len(text) < 3 || text[0] != '`' || longestRun(text[1:len(text)-1], '`') > 0 || text[len(text)-1] != '`' {
 			text = escape(text, i == 0)
 		}
-		b.WriteString(mark + text + mark)
+		if st&struck != 0 {
+			text = "~~" + mark + text + mark + "~~"
+		} else {
+			text = mark + text + mark
+		}
+		b.WriteString(text)
 		i = j
 	}
 	return b.String()
@@ -56,7 +61,7 @@ func escape(s string, first bool) string {
 			i += n
 			continue
 		}
-		if strings.IndexByte("\\`*_[<", s[i]) >= 0 || first && i == 0 && strings.IndexByte("#+~", s[i]) >= 0 {
+		if strings.IndexByte("\\`*_[<", s[i]) >= 0 || first && i == 0 && strings.IndexByte("#+~", s[i]) >= 0 || strings.HasPrefix(s[i:], "~~") {
 			b.WriteByte('\\')
 		}
 		b.WriteByte(s[i])

@@ -15,16 +15,29 @@ type style uint8
 const (
 	bold style = 1 << iota
 	italic
+	struck
 	code1 // a code span, backticks included; nothing on the wire
 
-	visible = bold | italic // what has a code on the wire
+	visible = bold | italic | struck // what has a code on the wire
 )
 
 // The codes that switch a style on and off. A line ends all of them.
 const (
 	codeBold   = "\x02"
 	codeItalic = "\x1d"
+	codeStruck = "\x1e"
 )
+
+// codes switches every style of s on, or off.
+func (s style) codes() string {
+	var b strings.Builder
+	for bit, code := range [...]string{codeBold, codeItalic, codeStruck} {
+		if s&(1<<bit) != 0 {
+			b.WriteString(code)
+		}
+	}
+	return b.String()
+}
 
 // cell is one grapheme, what a person takes for one character: a letter with
 // its accents, a flag, a family of four.
@@ -129,12 +142,7 @@ func (r row) wire() string {
 		prev style
 	)
 	for _, c := range r.cells {
-		if (prev^c.style)&bold != 0 {
-			b.WriteString(codeBold)
-		}
-		if (prev^c.style)&italic != 0 {
-			b.WriteString(codeItalic)
-		}
+		b.WriteString((prev ^ c.style).codes())
 		b.WriteString(c.text)
 		prev = c.style
 	}
@@ -147,13 +155,7 @@ func (r row) glued() string {
 	if !r.cut {
 		return text
 	}
-	last := r.cells[len(r.cells)-1].style
-	if last&bold != 0 {
-		text += codeBold
-	}
-	if last&italic != 0 {
-		text += codeItalic
-	}
+	text += r.cells[len(r.cells)-1].style.codes()
 	if r.spaced {
 		text += " "
 	}

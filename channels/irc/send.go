@@ -123,7 +123,7 @@ var errPlain = notSent("the channel takes no formatting")
 
 // stripCodes is text without our formatting codes.
 func stripCodes(text string) string {
-	return strings.NewReplacer(codeBold, "", codeItalic, "").Replace(text)
+	return strings.NewReplacer(codeBold, "", codeItalic, "", codeStruck, "").Replace(text)
 }
 
 // sayLine says one line, or several as one message.
@@ -223,7 +223,7 @@ func (s *session) lines(ctx context.Context, target string, rows []row) ([]line,
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("irc: send to %s: there is nothing to see in it: %w", target, channels.ErrPermanent)
+		return nil, fmt.Errorf("irc: send to %s: it has no visible text: %w", target, channels.ErrPermanent)
 	}
 	return out, nil
 }

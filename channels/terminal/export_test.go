@@ -65,7 +65,7 @@ func Set(markdown string, columns, piece int) string {
 		from = to
 	}
 	w.end()
-	return strings.NewReplacer(styleBold, "<b>", styleCode, "<c>", styleDim, "<d>", styleReset, "</>").Replace(b.String())
+	return strings.NewReplacer(styleBold, "<b>", styleStruck, "<s>", styleCode, "<c>", styleDim, "<d>", styleReset, "</>").Replace(b.String())
 }
 
 // SetPlain is Set without styles.

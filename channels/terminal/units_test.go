@@ -105,6 +105,7 @@ func TestWriter(t *testing.T) {
 		{"bold", "a **b c** d", "a <b>b c</> d\n"},
 		{"bold over a line's end", "aaaa **bbbb cccc** d", "aaaa <b>bbbb</>\n<b>cccc</> d\n"},
 		{"code", "`a b`, c", "<c>a b</>, c\n"},
+		{"struck", "a ~~b c~~ **~~d~~** ~e ~~ f", "a <s>b c</> <b><s>d</> ~e\n~~ f\n"},
 		{"no bold", "2**3 ** x *y*", "2**3 ** x\n*y*\n"},
 		{"unclosed ends with the line", "**a\nb", "<b>a</>\nb\n"},
 		{"block", "```go\n\tx := **y** `z` and very long\n```\nafter", "<d>```go</>\n<c>    x := **y** `z` and very long</>\n<d>```</>\nafter\n"},

@@ -11,10 +11,11 @@ import (
 
 // The styles that are used, as a terminal wants them.
 const (
-	styleBold  = "\x1b[1m"
-	styleDim   = "\x1b[2m"
-	styleCode  = "\x1b[36m"
-	styleReset = "\x1b[0m"
+	styleBold   = "\x1b[1m"
+	styleDim    = "\x1b[2m"
+	styleCode   = "\x1b[36m"
+	styleStruck = "\x1b[9m"
+	styleReset  = "\x1b[0m"
 )
 
 var (
@@ -23,7 +24,7 @@ var (
 )
 
 // writer sets Markdown for a terminal while it comes: it wraps at words, makes
-// headings and **bold** bold and `code` coloured, and leaves the rest as it
+// headings and **bold** bold, strikes ~~this~~ and colours `code`, and leaves the rest as it
 // was written. Text may be cut anywhere between two calls of write.
 type writer struct {
 	emit    func(string) // gets finished text; "\n" ends a line
@@ -40,6 +41,7 @@ type writer struct {
 	head   bool   // a heading
 	bold   bool
 	code   bool
+	struck bool
 	now    string // the style in force
 }
 
@@ -91,7 +93,7 @@ func (w *writer) endLine() {
 	} else {
 		w.endWord()
 	}
-	w.bold, w.code, w.head = false, false, false
+	w.bold, w.code, w.struck, w.head = false, false, false, false
 	w.style("")
 	w.emit("\n")
 	w.column, w.spaces, w.hang, w.begun, w.raw = 0, 0, 0, false, false
@@ -139,15 +141,15 @@ func (w *writer) endWord() {
 // inline writes a word with the marks in it. Without styles the marks stay,
 // or the emphasis would be lost.
 func (w *writer) inline(word string) {
-	if !w.styled || strings.Trim(word, "*") == "" {
+	if !w.styled || strings.Trim(word, "*~") == "" {
 		w.place(word)
 		return
 	}
-	plain := strings.ReplaceAll(strings.ReplaceAll(word, "**", ""), "`", "")
+	plain := strings.NewReplacer("**", "", "~~", "", "`", "").Replace(word)
 	w.room(uniseg.StringWidth(plain))
 	rest, written := word, false
 	for rest != "" {
-		mark := strings.IndexAny(rest, "*`")
+		mark := strings.IndexAny(rest, "*~`")
 		switch {
 		case mark < 0:
 			w.text(rest)
@@ -163,8 +165,12 @@ func (w *writer) inline(word string) {
 			w.bold = !w.bold
 			w.unstyle()
 			rest = rest[2:]
+		case strings.HasPrefix(rest, "~~") && !w.code && (w.struck || !written):
+			w.struck = !w.struck
+			w.unstyle()
+			rest = rest[2:]
 		default:
-			n := len(rest) - len(strings.TrimLeft(rest, "*"))
+			n := len(rest) - len(strings.TrimLeft(rest, rest[:1]))
 			w.text(rest[:n])
 			rest = rest[n:]
 		}
@@ -196,14 +202,17 @@ func (w *writer) room(width int) {
 // text writes s in the style of now. What is wider than a line is cut where
 // the line ends.
 func (w *writer) text(s string) {
+	look := ""
 	switch {
 	case w.code:
-		w.style(styleCode)
+		look = styleCode
 	case w.bold || w.head:
-		w.style(styleBold)
-	default:
-		w.style("")
+		look = styleBold
 	}
+	if w.struck {
+		look += styleStruck
+	}
+	w.style(look)
 	var b strings.Builder
 	for state := -1; s != ""; {
 		var cluster string
@@ -221,7 +230,7 @@ func (w *writer) text(s string) {
 
 // unstyle ends the style in force where a mark has ended it.
 func (w *writer) unstyle() {
-	if !w.bold && !w.code && !w.head {
+	if !w.bold && !w.code && !w.struck && !w.head {
 		w.style("")
 	}
 }

@@ -87,7 +87,7 @@ func TestPairing(t *testing.T) {
 		if len(got) != 1 {
 			t.Fatalf("the stranger was sent %q, want one code", got)
 		}
-		code := regexp.MustCompile("`([A-Z2-9]{4}-[A-Z2-9]{4}-[A-Z2-9]{5})`").FindStringSubmatch(got[0])
+		code := regexp.MustCompile(`\*\*([A-Z2-9]{4}-[A-Z2-9]{4}-[A-Z2-9]{5})\*\*`).FindStringSubmatch(got[0])
 		if code == nil {
 			t.Fatalf("no code in %q", got[0])
 		}

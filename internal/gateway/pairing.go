@@ -129,13 +129,13 @@ func (g *Gateway) offerPairing(ctx context.Context, m channels.Inbound) error {
 	g.opts.Observer.Accepted(m.Key.Channel(), "pairing")
 	g.opts.Logger.Info("a stranger asks to be let in; see: dragoman pair list",
 		"channel", m.Key.Channel(), "sender", m.Sender.ID())
-	return g.answerStranger(ctx, m, fmt.Sprintf("Hello! I do not know you yet. Please give this code to the person who runs me:\n\n`%s`\n\nIt is good for %s.",
+	return g.answerStranger(ctx, m, fmt.Sprintf("Hello! I do not know you yet. Please give this code to the person who runs me:\n\n**%s**\n\nIt is valid for %s.",
 		p.Code, plainDuration(g.opts.PairingExpires)))
 }
 
 // turnAway tells a stranger, once while codes last, that no code is left.
 func (g *Gateway) turnAway(ctx context.Context, m channels.Inbound) error {
-	const text = "Hello! I do not know you yet, and as many people as I may are asking to be let in just now. " +
+	const text = "Hello! I do not know you yet, and too many other people are asking to be let in right now. " +
 		"Please ask the person who runs me, or write again in %s."
 	if !g.turnedAway.first(m.Key, "", g.opts.Now(), g.opts.PairingExpires) {
 		return nil
@@ -145,7 +145,7 @@ func (g *Gateway) turnAway(ctx context.Context, m channels.Inbound) error {
 		return nil
 	}
 	g.opts.Observer.Accepted(m.Key.Channel(), "refused")
-	g.opts.Logger.Warn("a stranger gets no pairing code: as many as pairing.max_pending allows wait; see: dragoman pair list",
+	g.opts.Logger.Warn("a stranger gets no pairing code: too many others are waiting (pairing.max_pending); see: dragoman pair list",
 		"channel", m.Key.Channel(), "sender", m.Sender.ID())
 	return g.answerStranger(ctx, m, fmt.Sprintf(text, plainDuration(g.opts.PairingExpires)))
 }
@@ -167,7 +167,7 @@ func (g *Gateway) ApprovePairing(ctx context.Context, code string, now time.Time
 		return p, err
 	}
 	if _, err := where(ctx, g, sessions.Peer{Lease: leaseOf(p.Channel)}, callAdmit, p, g.admit); err != nil {
-		g.opts.Logger.Warn("who was let in is not told so, and must write again", "channel", p.Channel, "sender", p.PersonID, "err", err)
+		g.opts.Logger.Warn("could not tell a paired person that they may write; they must write again", "channel", p.Channel, "sender", p.PersonID, "err", err)
 	}
 	return p, nil
 }
