@@ -21,7 +21,7 @@ func Commands() []channels.Command {
 		{Name: "again", Help: "answer your last message once more"},
 		{Name: "compact", Help: "summarise the older part of this conversation (all of it is kept)"},
 		{Name: "title", Help: "give this conversation a title, or show it"},
-		{Name: "status", Help: "show how this conversation and the model are doing"},
+		{Name: "status", Help: "show the state of this conversation and of the model"},
 		{Name: "start", Help: "say hello"},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -74,7 +75,7 @@ func Survey(ctx context.Context, path string, o Options, exists func(context.Con
 			return nil, err
 		}
 		if err != nil {
-			p.Items = append(p.Items, Item{File: file, LeftOut: err.Error()})
+			p.Items = append(p.Items, Item{File: file, LeftOut: strings.TrimPrefix(err.Error(), "exchange: ")})
 			continue
 		}
 		c := chosen{file, map[channels.Key]bool{}}
