@@ -20,7 +20,7 @@ const sideways = `(() => {
 		const r = e.getBoundingClientRect();
 		return r.width > 1 && r.right > innerWidth + 1 && !e.matches("h1 *") && !e.closest(".table, pre, .unseen") && getComputedStyle(e).visibility !== "hidden";
 	}).map((e) => e.tagName + "." + e.className);
-	const small = [...document.querySelectorAll("button, input, .round")].filter((e) => {
+	const small = [...document.querySelectorAll("button, input, textarea, .round")].filter((e) => {
 		const r = e.getBoundingClientRect();
 		return r.width > 1 && matchMedia("(pointer: coarse)").matches && (r.height < 43.5);
 	}).map((e) => e.tagName + "#" + e.id + " " + e.getBoundingClientRect().height);
