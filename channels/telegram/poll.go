@@ -114,7 +114,7 @@ func (c *Channel) fetch(ctx context.Context, ask getUpdates) ([]json.RawMessage,
 }
 
 // secondPoller is the detail of a poller that another one gets in the way of.
-const secondPoller = "another program polls with this token; stop it, or make a bot of its own for this one"
+const secondPoller = "another program polls with this token; stop it, or make a separate bot for this one"
 
 // conflicts reports whether err says that there is one.
 func conflicts(err error) bool {
