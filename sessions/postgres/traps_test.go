@@ -342,6 +342,30 @@ func TestLocksInOrder(t *testing.T) {
 	})
 }
 
+// TestFrozenWithLocks: a node that stands still in the middle of a transaction does
+// not hold up the others for longer than it is believed to live.
+func TestFrozenWithLocks(t *testing.T) {
+	url := database(t)
+	a, b := openAt(t, url, postgres.Options{TTL: ttl}), openAt(t, url, postgres.Options{})
+	locked, over := make(chan struct{}), make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- postgres.Backend(a).Update(t.Context(), []channels.Key{k1}, func(rows.Reader) (c rows.Changes, err error) {
+			close(locked)
+			<-over
+			c.Fenced = []channels.Key{k1}
+			return c, nil
+		})
+	}()
+	await(t, locked)
+	_, err := b.Accept(t.Context(), one)
+	must(t, err)
+	close(over)
+	if err := <-ended; err == nil {
+		t.Error("a transaction that PostgreSQL has ended was committed")
+	}
+}
+
 // TestNewerTables: those of a later version are left alone.
 func TestNewerTables(t *testing.T) {
 	url := pgtest.Database(t, "", "")

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -25,6 +26,14 @@ const (
 	patience = 15 * time.Minute
 	// batchMost is how many statements are sent at once.
 	batchMost = 500
+)
+
+// beginQuery has PostgreSQL end a transaction that nobody goes on with, in
+// milliseconds: a node that was frozen would hold the locks of its keys until it
+// wakes.
+const (
+	beginQuery = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = %d"
+	leastIdle  = 5 * time.Second // a busy machine may pause
 )
 
 // again reports whether a transaction that ended with err may do better when it
@@ -124,7 +133,7 @@ func (b *backend) try(ctx context.Context, want map[channels.Key]bool, f func(co
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	t := &tx{b: b, keys: map[channels.Key]*keyRow{}, kinds: map[string]bool{}}
-	if t.Tx, err = conn.Begin(ctx); err != nil {
+	if t.Tx, err = conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: fmt.Sprintf(beginQuery, max(b.ttl, leastIdle).Milliseconds())}); err != nil {
 		return err
 	}
 	defer t.leave(ctx, want)
