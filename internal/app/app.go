@@ -28,6 +28,7 @@ import (
 	"dragoman/agent/tools"
 	"dragoman/channels"
 	"dragoman/internal/config"
+	"dragoman/internal/console"
 	"dragoman/internal/gateway"
 	"dragoman/internal/hooks"
 	"dragoman/internal/httpapi"
@@ -102,7 +103,8 @@ type Daemon struct {
 	turns    int // conversations that are answered at the same time
 	beats    *beats
 	hooks    *hooks.Hooks
-	public   *server // nil with NoHTTP
+	page     *console.Console // nil with NoHTTP, as public is
+	public   *server
 	admin    *server
 	closers  []closer
 
@@ -313,6 +315,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		ready := d.sayReady(ctx)
 		close(told)
 		if ready {
+			wg.Go(func() { d.askLogins(ctx) })
 			wg.Go(func() { d.watch(ctx) })
 			d.reloads(ctx)
 		}

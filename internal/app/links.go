@@ -115,11 +115,11 @@ var _ console.Accounts = accounts{}
 
 // Channels lists the channels by name.
 func (a accounts) Channels() []console.Channel {
-	states := a.gateway.Channels()
+	states, holders := a.gateway.Channels(), a.holders()
 	list := make([]console.Channel, 0, len(states))
 	for _, name := range slices.Sorted(maps.Keys(states)) {
 		list = append(list, console.Channel{
-			Name: name, Type: a.cfg.Channels[name].Type, Linkable: a.channels.linked[name] != nil, Status: states[name],
+			Name: name, Type: a.cfg.Channels[name].Type, Linkable: a.channels.linked[name] != nil, Status: states[name], Node: holders[name],
 		})
 	}
 	return list

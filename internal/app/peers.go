@@ -2,6 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
+	"strings"
+	"time"
 
 	"dragoman/channels/live"
 	"dragoman/internal/config"
@@ -15,6 +18,12 @@ const (
 	liveMethod = "live:"
 	// reloadMethod: read the configuration again.
 	reloadMethod = "reload"
+	// loginsMethod: all who have logged in on the page. loginMethod: one who has, or
+	// has logged out.
+	loginsMethod = "page.logins"
+	loginMethod  = "page.login"
+	// askWithin bounds what another node is asked for.
+	askWithin = 2 * time.Second
 )
 
 // peersOf is the ability of a store that several nodes share, or nil.
@@ -64,6 +73,18 @@ func (d *Daemon) methods() map[string]gateway.Method {
 		}
 		return nil, nil
 	}}
+	all[loginsMethod] = func(context.Context, []byte) ([]byte, error) {
+		if d.page == nil {
+			return nil, sessions.ErrNoPeer
+		}
+		return d.page.Logins()
+	}
+	all[loginMethod] = func(_ context.Context, logins []byte) ([]byte, error) {
+		if d.page == nil {
+			return nil, nil
+		}
+		return nil, d.page.HearLogins(logins)
+	}
 	hear := func(hub *live.Hub) {
 		all[liveMethod+hub.Name()] = func(ctx context.Context, words []byte) ([]byte, error) {
 			hub.Hear(ctx, words)
@@ -77,4 +98,66 @@ func (d *Daemon) methods() map[string]gateway.Method {
 		hear(t.Hub)
 	}
 	return all
+}
+
+// tellLogins tells the pages of other nodes who has logged in or out; nil: there
+// are none.
+func (d *Daemon) tellLogins() func([]byte) error {
+	if d.peers == nil {
+		return nil
+	}
+	return func(logins []byte) error {
+		ctx, cancel := context.WithTimeout(context.Background(), askWithin)
+		defer cancel()
+		return everybody(ctx, d.peers, loginMethod, logins)
+	}
+}
+
+// askLogins asks another node who has logged in on its page, and out while this one
+// did not run.
+func (d *Daemon) askLogins(ctx context.Context) {
+	if d.peers == nil || d.page == nil {
+		return
+	}
+	nodes, err := d.peers.Nodes(ctx)
+	for _, n := range nodes {
+		if n.Self {
+			continue
+		}
+		ask, cancel := context.WithTimeout(ctx, askWithin)
+		var logins []byte
+		logins, err = d.peers.Call(ask, sessions.Peer{Node: n.ID}, loginsMethod, nil)
+		cancel()
+		if err == nil {
+			err = d.page.TakeLogins(logins)
+		}
+		if err == nil {
+			return
+		}
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		d.log.Info("no other node says who has logged in on the page", "err", err)
+	}
+}
+
+// holders are the nodes that channels run on which one node at a time runs.
+func (d *Daemon) holders() map[string]string {
+	if d.peers == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askWithin)
+	defer cancel()
+	nodes, err := d.peers.Nodes(ctx)
+	if err != nil {
+		return nil // the page shows the channels without it
+	}
+	on := map[string]string{}
+	for _, n := range nodes {
+		for _, lease := range n.Leases {
+			if name, is := strings.CutPrefix(lease, "channel:"); is {
+				on[name] = n.Host
+			}
+		}
+	}
+	return on
 }

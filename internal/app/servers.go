@@ -62,7 +62,9 @@ func (d *Daemon) openServers(context.Context) error {
 	if d.channels.web != nil {
 		o.Chat, o.Accounts = d.channels.web.Handler(), accounts{d}
 	}
+	o.Others = d.tellLogins()
 	page, err := console.New(o)
+	d.page = page
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
 	}

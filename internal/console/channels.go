@@ -25,6 +25,8 @@ type Channel struct {
 	Type string `json:"type"`
 	// Linkable: its account belongs to a phone, to which it can be linked.
 	Linkable bool `json:"linkable,omitempty"`
+	// Node is the one of several that runs it; "" if each does, or there is one.
+	Node string `json:"node,omitempty"`
 	channels.Status
 }
 

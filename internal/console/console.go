@@ -17,7 +17,8 @@
 // not: see [Console.Protect]. Loopback without a token trusts every user and
 // program of this machine; where that is too many, set a token.
 //
-// Failures. Sessions live in memory: a restart asks for the token again.
+// Failures. Sessions live in memory and in [Options.Sessions]; without that a
+// restart asks for the token again.
 // Wrong guesses are limited before they are compared, for each address and
 // over all; whoever is logged in is not affected. The package starts no
 // goroutines.
@@ -72,6 +73,9 @@ type Options struct {
 	PublicURL *url.URL
 	// Sessions keeps logins over a restart. nil: they end with the process.
 	Sessions Keeper
+	// Others tells the pages of other nodes who has logged in or out, which they
+	// take with [Console.HearLogins]. Nil: there are none.
+	Others func(logins []byte) error
 	// Failed is told of each wrong token, and whether guesses are refused for a
 	// while because of too many; it must not block. nil: nobody is told.
 	Failed func(tooMany bool)

@@ -35,6 +35,7 @@ type doors struct {
 	keep   Keeper
 	log    *slog.Logger
 	failed func(tooMany bool)
+	others func(logins []byte) error // nil: there are no other nodes
 
 	mu       sync.Mutex
 	sessions map[string]time.Time // name of the session -> when it ends
@@ -51,7 +52,7 @@ type Keeper interface {
 
 func newDoors(o Options) *doors {
 	d := &doors{
-		token: sha256.Sum256([]byte(o.Token)), key: []byte(o.Token), keep: o.Sessions, log: o.Logger, failed: o.Failed,
+		token: sha256.Sum256([]byte(o.Token)), key: []byte(o.Token), keep: o.Sessions, log: o.Logger, failed: o.Failed, others: o.Others,
 		sessions: map[string]time.Time{}, guessers: map[netip.Addr]*rate.Limiter{},
 		all: rate.NewLimiter(5, 50),
 	}
@@ -139,6 +140,7 @@ func (d *doors) limiter(ip netip.Addr) *rate.Limiter {
 // says nothing about the token. When there are too many the oldest ends.
 func (d *doors) enter(now time.Time) string {
 	value := rand.Text()
+	defer d.tell(d.name(value), now.Add(sessionLife))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	maps.DeleteFunc(d.sessions, func(_ string, ends time.Time) bool { return !now.Before(ends) })
@@ -164,6 +166,7 @@ func (d *doors) known(cookie string) bool {
 }
 
 func (d *doors) leave(cookie string) {
+	defer d.tell(d.name(cookie), time.Time{})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.sessions, d.name(cookie))

@@ -133,7 +133,7 @@ class Card {
     const at = new Date(channel.since);
     const today = at.toDateString() === new Date().toDateString();
     this.since.hidden = !(at.getFullYear() > 1970);
-    if (!this.since.hidden) this.since.textContent = "Since " + (today ? clock : calendar).format(at);
+    if (!this.since.hidden) this.since.textContent = "Since " + (today ? clock : calendar).format(at) + (channel.node ? " on " + channel.node : "");
     this.linking?.show(channel.reason === "needs_pairing");
   }
 

@@ -1,0 +1,77 @@
+package console_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"dragoman/internal/console"
+)
+
+// TestLoginOnAnotherNode: a browser that has logged in on one node is let in by the
+// others, until it logs out on any; a node with another token is told in vain.
+func TestLoginOnAnotherNode(t *testing.T) {
+	const token = "a token of twenty letters"
+	nodes := map[string]*console.Console{}
+	open := func(name, token string) *console.Console {
+		c, err := console.New(console.Options{
+			Addr: "127.0.0.1:8787", Token: token, Chat: http.NotFoundHandler(),
+			Others: func(logins []byte) error {
+				for other, c := range nodes {
+					if err := c.HearLogins(logins); other != name && err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes[name] = c
+		return c
+	}
+	ask := func(c *console.Console, method, path, body string, cookies ...*http.Cookie) *http.Response {
+		r := httptest.NewRequest(method, "http://127.0.0.1:8787"+path, strings.NewReader(body))
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		for _, cookie := range cookies {
+			r.AddCookie(cookie)
+		}
+		w := httptest.NewRecorder()
+		c.ServeHTTP(w, r)
+		return w.Result()
+	}
+	letsIn := func(c *console.Console, cookie *http.Cookie, want bool) {
+		t.Helper()
+		if code := ask(c, "GET", "/api/session", "", cookie).StatusCode; (code == http.StatusOK) != want {
+			t.Errorf("status %d, want let in: %v", code, want)
+		}
+	}
+	a, b, stranger := open("a", token), open("b", token), open("c", "quite another token here")
+	login := ask(a, "POST", "/login", url.Values{"token": {token}}.Encode())
+	if len(login.Cookies()) != 1 {
+		t.Fatalf("status %d, no cookie", login.StatusCode)
+	}
+	cookie := login.Cookies()[0]
+	letsIn(a, cookie, true)
+	letsIn(b, cookie, true)
+	letsIn(stranger, cookie, false)
+
+	all, err := b.Logins()
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := open("d", token)
+	letsIn(late, cookie, false)
+	if err := late.TakeLogins(all); err != nil {
+		t.Fatal(err)
+	}
+	letsIn(late, cookie, true)
+
+	ask(b, "POST", "/logout", "", cookie)
+	letsIn(a, cookie, false)
+	letsIn(late, cookie, false)
+}
