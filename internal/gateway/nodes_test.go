@@ -245,3 +245,69 @@ func TestRolesOfNodes(t *testing.T) {
 		}
 	})
 }
+
+// holds has another node hold a lease, until the test calls release.
+func (w *world) holds(lease string) (release func()) {
+	held, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		_ = w.mem.Hold(w.t.Context(), lease, func(context.Context) error { close(held); <-done; return nil })
+	}()
+	<-held
+	return func() { close(done) }
+}
+
+// TestSummaryOfAnotherNode: a turn that needs a summary waits for the one that
+// another node makes, and makes none of its own.
+func TestSummaryOfAnotherNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Peers = node{newNodes("a"), "a"} })
+		w.agent.summarize = func(context.Context, sessions.History) (sessions.Summary, error) {
+			t.Error("a second summary is made")
+			return sessions.Summary{}, errors.New("no")
+		}
+		w.say("1", "first")
+		w.expect("1", "echo first")
+		k := channels.MustKey("net:1")
+		release := w.holds("summary:net:1")
+		var got sessions.History
+		w.agent.run = func(ctx context.Context, turn agent.Turn) (text string, err error) {
+			got, err = turn.Compact(ctx, nil)
+			return "after it", err
+		}
+		w.say("1", "second")
+		time.Sleep(10 * time.Second)
+		w.expect("1", "echo first")
+		h, err := w.mem.History(t.Context(), k, sessions.HistoryLimit{})
+		if err == nil {
+			err = w.mem.AddSummary(t.Context(), k, sessions.Summary{Generation: h.Generation, CoversSeq: 1, Text: "theirs"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+		w.expect("1", "echo first", "after it")
+		if got.Summary == nil || got.Summary.Text != "theirs" {
+			t.Errorf("the turn goes on with %+v", got.Summary)
+		}
+	})
+}
+
+// TestOneNodeDeletes: one node at a time looks for old conversations.
+func TestOneNodeDeletes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var release func()
+		w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
+			o.RetentionDays, release = 30, w.holds("retention")
+		})
+		w.say("1", "hello")
+		time.Sleep(40 * 24 * time.Hour)
+		if got := w.transcript("1"); len(got) != 2 {
+			t.Errorf("beside another node that does it this one deleted a conversation: %q is left", got)
+		}
+		release()
+		time.Sleep(3 * 24 * time.Hour)
+		if got := w.transcript("1"); len(got) != 0 {
+			t.Errorf("%q is left", got)
+		}
+	})
+}

@@ -1,0 +1,55 @@
+package story_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dragoman/channels/channeltest/botapi"
+	"dragoman/internal/pgtest"
+	"dragoman/internal/testkit"
+)
+
+// Two nodes share a database, and one of them has the bot. Turns run on both, and
+// people stop them without noticing which.
+func TestStopOnEitherNode(t *testing.T) {
+	l := newHouse(t, plan{})
+	url := pgtest.Database(t, "", "")
+	var nodes []*daemon
+	for _, name := range []string{"a", "b"} {
+		h := &house{t: t, dir: l.dir, state: filepath.Join(l.dir, name), config: filepath.Join(l.dir, name+".yaml"), bin: l.bin, api: l.api, model: l.model}
+		h.configure(plan{rest: fmt.Sprintf("store: {type: postgres, url: %q}", url)})
+		nodes = append(nodes, h.start())
+	}
+	turns := func(d *daemon) int {
+		s, err := d.admin.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Turns
+	}
+	var people []botapi.User
+	for turns(nodes[0]) == 0 || turns(nodes[1]) == 0 {
+		who := botapi.User{ID: int64(5001 + len(people)), FirstName: fmt.Sprint("P", len(people))}
+		if people = append(people, who); len(people) > 30 {
+			t.Fatalf("of %d turns one node runs none", len(people))
+		}
+		l.tell(who, "tell me everything !hold forever #1")
+		l.until("a preview", func() bool { return len(l.api.FromBot(who.ID)) == 1 })
+	}
+	for _, who := range people {
+		l.tell(who, "/status")
+		if got := l.said(who.ID, 1)[0]; !strings.Contains(got, "An answer is being written") {
+			t.Errorf("/status says %q", got)
+		}
+		l.tell(who, "/stop")
+		l.said(who.ID, 2)
+		if got := l.api.FromBot(who.ID)[0]; !strings.HasPrefix(got, "This is the beginning") || !strings.HasSuffix(got, "(stopped)") {
+			t.Errorf("after /stop the bot shows %q, want what was written so far", got)
+		}
+	}
+	for _, d := range nodes {
+		testkit.Eventually(t, "no turn to run", func() bool { return turns(d) == 0 })
+	}
+}
