@@ -3,7 +3,6 @@ package whatsapp
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -14,7 +13,7 @@ import (
 // albumTable has the albums in groups that are for us, for the parts that come
 // after a restart.
 const albumTable = `CREATE TABLE IF NOT EXISTS dragoman_albums (
-	id TEXT NOT NULL, chat TEXT NOT NULL, author TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (id, chat, author)) WITHOUT ROWID`
+	id TEXT NOT NULL, chat TEXT NOT NULL, author TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (id, chat, author))`
 
 // albumNoted is how long that is kept. Phones send the parts one after the
 // other; the rest is for a daemon that was off.
@@ -23,8 +22,11 @@ const albumNoted = 24 * time.Hour
 // noteAlbum keeps that an album is for us. Old ones are forgotten on the way.
 func (d *deviceFile) noteAlbum(ctx context.Context, in channels.Inbound, album string) error {
 	now := time.Now()
-	_, err := d.db.ExecContext(ctx, `DELETE FROM dragoman_albums WHERE at < ?1; INSERT INTO dragoman_albums (id, chat, author, at) VALUES (?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING`,
-		now.Add(-albumNoted).Unix(), album, in.Key.Chat(), in.Sender.ID(), now.Unix())
+	_, err := d.db.ExecContext(ctx, `DELETE FROM dragoman_albums WHERE at < $1`, now.Add(-albumNoted).Unix())
+	if err == nil {
+		_, err = d.db.ExecContext(ctx, `INSERT INTO dragoman_albums (id, chat, author, at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			album, in.Key.Chat(), in.Sender.ID(), now.Unix())
+	}
 	if err != nil {
 		return fmt.Errorf("whatsapp: note an album: %w", err)
 	}
@@ -33,11 +35,12 @@ func (d *deviceFile) noteAlbum(ctx context.Context, in channels.Inbound, album s
 
 // isAlbum reports whether it is noted that an album of that sender is for us.
 func (d *deviceFile) isAlbum(ctx context.Context, in channels.Inbound, album string) (known bool, err error) {
-	ids, err := json.Marshal(in.Sender.IDs)
-	if err == nil {
-		err = d.db.QueryRowContext(ctx, `SELECT 1 FROM dragoman_albums WHERE id = ? AND chat = ? AND author IN (SELECT value FROM json_each(?))`,
-			album, in.Key.Chat(), string(ids)).Scan(&known)
+	args, of := []any{album, in.Key.Chat()}, "NULL"
+	for _, id := range in.Sender.IDs {
+		args = append(args, id)
+		of += fmt.Sprintf(", $%d", len(args))
 	}
+	err = d.db.QueryRowContext(ctx, `SELECT true FROM dragoman_albums WHERE id = $1 AND chat = $2 AND author IN (`+of+`)`, args...).Scan(&known)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, fmt.Errorf("whatsapp: look up an album: %w", err)
 	}

@@ -50,11 +50,15 @@ type connection struct {
 }
 
 func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *store.Device) *connection {
-	w, buffer := c.newWire(), &late{EventBuffer: device.EventBuffer}
+	w, buffer := c.newWire(), &late{EventBuffer: device.EventBuffer, db: file.wrapped}
 	device.EventBuffer, device.Identities = buffer, identities{device.Identities}
 	k := &connection{
 		c: c, in: in, file: file, late: buffer, unreadCame: make(chan struct{}, 1), client: c.newClient(device, w), wire: w,
 		over: make(chan ending, 1), loggedIn: make(chan struct{}), turn: make(chan struct{}, 1), users: map[int]context.CancelFunc{},
+	}
+	buffer.failed = func(err error) {
+		c.log.Warn("the keys of the linked device cannot be used; connecting again", "err", err)
+		k.end(dropped("the keys of the linked device cannot be read or written"))
 	}
 	self, number := identify(device.GetJID(), device.GetLID()), device.GetJID().Device
 	k.reader = func(ctx context.Context) *reader {

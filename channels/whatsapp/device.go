@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -12,19 +13,24 @@ import (
 
 	"dragoman/channels"
 
+	"go.mau.fi/util/dbutil"
 	"go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/store/sqlstore"
+	"go.mau.fi/whatsmeow/store/sqlstore/upgrades"
 	"go.mau.fi/whatsmeow/types"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// deviceFile is the SQLite file of the linked device: whatsmeow's tables, and
+// deviceFile is where the linked device is, an SQLite file or a schema of a
+// PostgreSQL database: whatsmeow's tables, and
 // four of ours: one that keeps conversations together, one of the messages that
 // could not be decrypted, one of chats where messages disappear, and one of
 // albums of which more may come.
 type deviceFile struct {
 	db        *sql.DB
+	shared    bool
+	wrapped   *dbutil.Database // db, as whatsmeow uses it
 	container *sqlstore.Container
 
 	mu    sync.Mutex
@@ -38,9 +44,42 @@ type deviceFile struct {
 	unreadLoaded bool
 }
 
+// own opens the device to use it, and makes its tables if they are missing.
+func (c *Channel) own(ctx context.Context) (*deviceFile, error) {
+	if c.o.Database == nil {
+		return openDevice(ctx, c.o.Device, logger{c.log})
+	}
+	db, err := c.o.Database(ctx, true)
+	if err != nil {
+		return nil, fmt.Errorf("whatsapp: open the linked device: %w", err)
+	}
+	return prepared(ctx, newDeviceFile(db, true, logger{c.log}), "in the database")
+}
+
+// peek opens the device where others may be using it. [fs.ErrNotExist]: there is
+// nothing yet.
+func (c *Channel) peek(ctx context.Context) (*deviceFile, error) {
+	if c.o.Database == nil {
+		return openDeviceAs(ctx, c.o.Device, os.O_RDWR, logger{c.log})
+	}
+	db, err := c.o.Database(ctx, false)
+	if err != nil {
+		return nil, fmt.Errorf("whatsapp: look for the linked device: %w", err)
+	}
+	var there bool
+	// The last table that own makes.
+	if err = db.QueryRowContext(ctx, `SELECT to_regclass('dragoman_albums') IS NOT NULL`).Scan(&there); err == nil && !there {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("whatsapp: look for the linked device: %w", err)
+	}
+	return newDeviceFile(db, true, logger{c.log}), nil
+}
+
 // openDevice opens the file, and makes it, for its owner's eyes only, if it is
-// missing. One connection: two would get into each other's way in the middle
-// of a decryption. Every commit is on disk, because a key that was used must
+// missing. Every commit is on disk, because a key that was used must
 // never look unused again.
 func openDevice(ctx context.Context, path string, log logger) (*deviceFile, error) {
 	return openDeviceAs(ctx, path, os.O_RDWR|os.O_CREATE, log)
@@ -60,23 +99,41 @@ func openDeviceAs(ctx context.Context, path string, flag int, log logger) (*devi
 	if err != nil {
 		return nil, fmt.Errorf("whatsapp: open the device file: %w", err)
 	}
+	return prepared(ctx, newDeviceFile(db, false, log), path)
+}
+
+// newDeviceFile takes db. One connection: two would get into each other's way in
+// the middle of a decryption.
+func newDeviceFile(db *sql.DB, shared bool, log logger) *deviceFile {
 	db.SetMaxOpenConns(1)
-	container := sqlstore.NewWithDB(db, "sqlite", log)
-	d := &deviceFile{db: db, container: container, chats: map[types.JID]string{}}
-	err = container.Upgrade(ctx)
+	dialect := dbutil.SQLite
+	if shared {
+		dialect = dbutil.Postgres
+	}
+	wrapped, err := dbutil.NewWithDB(db, dialect.String())
+	if err != nil {
+		panic(err) // it knows both
+	}
+	wrapped.UpgradeTable, wrapped.VersionTable = upgrades.Table, "whatsmeow_version"
+	return &deviceFile{db: db, shared: shared, wrapped: wrapped, container: sqlstore.NewWithWrappedDB(wrapped, log), chats: map[types.JID]string{}}
+}
+
+// prepared makes the tables.
+func prepared(ctx context.Context, d *deviceFile, place string) (*deviceFile, error) {
+	err := d.container.Upgrade(ctx)
 	for _, table := range []string{
-		`CREATE TABLE IF NOT EXISTS dragoman_chats (jid TEXT PRIMARY KEY, chat TEXT NOT NULL) WITHOUT ROWID`,
-		`CREATE TABLE IF NOT EXISTS dragoman_unread (id TEXT PRIMARY KEY, since INTEGER NOT NULL, state INTEGER NOT NULL, data BLOB NOT NULL)`,
+		`CREATE TABLE IF NOT EXISTS dragoman_chats (jid TEXT PRIMARY KEY, chat TEXT NOT NULL)`,
+		`CREATE TABLE IF NOT EXISTS dragoman_unread (id TEXT PRIMARY KEY, since BIGINT NOT NULL, state INTEGER NOT NULL, data BYTEA NOT NULL)`,
 		expiryTable,
-		albumTable,
 		`DROP TABLE IF EXISTS dragoman_seen`, // of older versions: the inbox knows it
+		albumTable,
 	} {
 		if err == nil {
-			_, err = db.ExecContext(ctx, table)
+			_, err = d.db.ExecContext(ctx, table)
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("whatsapp: prepare the device file %s: %w", path, errors.Join(err, db.Close()))
+		return nil, fmt.Errorf("whatsapp: prepare the linked device %s: %w", place, errors.Join(err, d.close()))
 	}
 	return d, nil
 }
@@ -162,7 +219,7 @@ func (d *deviceFile) chatOf(ctx context.Context, who identity, join joinFunc) (s
 		if jid.IsEmpty() || was == chat {
 			continue
 		}
-		_, err := d.db.ExecContext(ctx, `INSERT INTO dragoman_chats (jid, chat) VALUES (?, ?) ON CONFLICT (jid) DO UPDATE SET chat = excluded.chat`, jid.String(), chat)
+		_, err := d.db.ExecContext(ctx, `INSERT INTO dragoman_chats (jid, chat) VALUES ($1, $2) ON CONFLICT (jid) DO UPDATE SET chat = excluded.chat`, jid.String(), chat)
 		if err != nil {
 			return "", fmt.Errorf("whatsapp: remember a conversation: %w", err)
 		}
@@ -213,7 +270,7 @@ func (d *deviceFile) lookUp(ctx context.Context, jid types.JID) (chat string, er
 	if jid.IsEmpty() || d.chats[jid] != "" {
 		return d.chats[jid], nil
 	}
-	err = d.db.QueryRowContext(ctx, `SELECT chat FROM dragoman_chats WHERE jid = ?`, jid.String()).Scan(&chat)
+	err = d.db.QueryRowContext(ctx, `SELECT chat FROM dragoman_chats WHERE jid = $1`, jid.String()).Scan(&chat)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"time"
 
@@ -27,13 +26,15 @@ const eraseLimit = time.Minute
 // LIDs and tokens stay: without them the person and the device could not read
 // each other any more.
 func (c *Channel) Erase(ctx context.Context, keys []channels.Key, ids []string, then func() error) (entries int, err error) {
-	wait, cancel := context.WithTimeoutCause(ctx, eraseLimit, errors.New("a phone is being linked"))
-	defer cancel()
-	if err := c.seizeSlot(wait); err != nil {
-		return 0, err
+	if c.o.Database == nil {
+		wait, cancel := context.WithTimeoutCause(ctx, eraseLimit, errors.New("a phone is being linked"))
+		defer cancel()
+		if err := c.seizeSlot(wait); err != nil {
+			return 0, err
+		}
+		defer func() { <-c.slot }()
 	}
-	defer func() { <-c.slot }()
-	file, err := openDeviceAs(ctx, c.o.Device, os.O_RDWR, logger{c.log})
+	file, err := c.peek(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, then() // nothing was ever linked, or its owner removed the file
 	}
@@ -121,9 +122,11 @@ func chatName(jid types.JID) string {
 // file but what the tables hold.
 func (x *erasing) erase(ctx context.Context) (entries int, err error) {
 	db := x.file.db
-	// Pages that become free must not keep their words until they are used again.
-	if _, err := db.ExecContext(ctx, `PRAGMA secure_delete = 1`); err != nil {
-		return 0, fmt.Errorf("whatsapp: erase: %w", err)
+	if !x.file.shared {
+		// Pages that become free must not keep their words until they are used again.
+		if _, err := db.ExecContext(ctx, `PRAGMA secure_delete = 1`); err != nil {
+			return 0, fmt.Errorf("whatsapp: erase: %w", err)
+		}
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -166,12 +169,12 @@ func (x *erasing) tables() []table {
 			author, ok := named(string(r[1]))
 			return x.chats[string(r[0])] || ok && x.people[author]
 		}},
-		{name: "dragoman_unread", key: "rowid", about: "data", gone: x.unread},
+		{name: "dragoman_unread", key: "id", about: "data", gone: x.unread},
 		{name: "dragoman_chats", key: "jid", about: "jid", gone: is, quiet: true},
-		{name: "whatsmeow_retry_buffer", key: "rowid", about: "chat_jid, format, plaintext", gone: x.sent},
-		{name: "whatsmeow_message_secrets", key: "rowid", about: "chat_jid, sender_jid", gone: x.secret},
-		{name: "whatsmeow_contacts", key: "rowid", about: "their_jid", gone: is, quiet: true},
-		{name: "whatsmeow_chat_settings", key: "rowid", about: "chat_jid", gone: is, quiet: true},
+		{name: "whatsmeow_retry_buffer", key: "our_jid, chat_jid, message_id", about: "chat_jid, format, plaintext", gone: x.sent},
+		{name: "whatsmeow_message_secrets", key: "our_jid, chat_jid, sender_jid, message_id", about: "chat_jid, sender_jid", gone: x.secret},
+		{name: "whatsmeow_contacts", key: "our_jid, their_jid", about: "their_jid", gone: is, quiet: true},
+		{name: "whatsmeow_chat_settings", key: "our_jid, chat_jid", about: "chat_jid", gone: is, quiet: true},
 	}
 }
 
@@ -182,7 +185,11 @@ func (t table) erase(ctx context.Context, tx *sql.Tx) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	query := `DELETE FROM ` + t.name + ` WHERE ` + strings.ReplaceAll(t.key, ", ", " = ? AND ") + ` = ?`
+	query := `DELETE FROM ` + t.name + ` WHERE (` + t.key + `) IN (VALUES (`
+	for i := range strings.Count(t.key, ",") + 1 {
+		query += fmt.Sprintf("$%d, ", i+1)
+	}
+	query = strings.TrimSuffix(query, ", ") + `))`
 	for _, key := range keys {
 		if _, err := tx.ExecContext(ctx, query, key...); err != nil {
 			return 0, err
@@ -259,6 +266,9 @@ func parsed(text []byte) types.JID {
 // wipe writes the file anew and empties its log, so that no page holds what
 // was deleted.
 func (d *deviceFile) wipe(ctx context.Context) error {
+	if d.shared {
+		return nil // what PostgreSQL keeps is told with that of the store
+	}
 	if _, err := d.db.ExecContext(ctx, `VACUUM`); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 // it as it is: phones do the same, and write below it that it will not
 // disappear. So the device file has to know it, one row for each chat where
 // messages do not live for ever.
-const expiryTable = `CREATE TABLE IF NOT EXISTS dragoman_expiry (chat TEXT PRIMARY KEY, seconds INTEGER NOT NULL) WITHOUT ROWID`
+const expiryTable = `CREATE TABLE IF NOT EXISTS dragoman_expiry (chat TEXT PRIMARY KEY, seconds BIGINT NOT NULL)`
 
 // expires is how long messages live in a chat; 0: for ever.
 func (d *deviceFile) expires(ctx context.Context, chat string) (seconds uint32, err error) {
@@ -87,9 +87,9 @@ func (d *deviceFile) putExpiry(ctx context.Context, chat string, seconds uint32)
 	case d.expiry[chat] == seconds:
 		return nil
 	case seconds == 0:
-		_, err = d.db.ExecContext(ctx, `DELETE FROM dragoman_expiry WHERE chat = ?`, chat)
+		_, err = d.db.ExecContext(ctx, `DELETE FROM dragoman_expiry WHERE chat = $1`, chat)
 	default:
-		_, err = d.db.ExecContext(ctx, `INSERT OR REPLACE INTO dragoman_expiry (chat, seconds) VALUES (?, ?)`, chat, seconds)
+		_, err = d.db.ExecContext(ctx, `INSERT INTO dragoman_expiry (chat, seconds) VALUES ($1, $2) ON CONFLICT (chat) DO UPDATE SET seconds = excluded.seconds`, chat, seconds)
 	}
 	if err != nil {
 		return fmt.Errorf("whatsapp: note how long messages live: %w", err)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"go.mau.fi/util/dbutil"
 	"go.mau.fi/whatsmeow/store"
 )
 
@@ -15,8 +16,14 @@ import (
 // decryption of the next one, and now and then where there is no next one. A
 // crash in between leaves a plaintext in the device file until it is too old
 // to be kept; the message itself is known to the inbox.
+//
+// And if the store fails, the message is not taken for one that cannot be
+// decrypted, which the library would acknowledge: its error is a cancellation,
+// after which the library leaves the message to the next connection.
 type late struct {
 	store.EventBuffer
+	db     *dbutil.Database
+	failed func(error)
 
 	mu    sync.Mutex
 	taken [][32]byte // hashes of messages whose plaintext is to be removed
@@ -33,14 +40,17 @@ func (l *late) ClearBufferedEventPlaintext(_ context.Context, hash [32]byte) err
 // GetBufferedEvent finds a message. One that was taken has no plaintext.
 func (l *late) GetBufferedEvent(ctx context.Context, hash [32]byte) (*store.BufferedEvent, error) {
 	e, err := l.EventBuffer.GetBufferedEvent(ctx, hash)
+	if err != nil {
+		return nil, l.cancelled(err)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err == nil && e != nil && slices.Contains(l.taken, hash) {
+	if e != nil && slices.Contains(l.taken, hash) {
 		without := *e
 		without.Plaintext = nil
 		return &without, nil
 	}
-	return e, err
+	return e, nil
 }
 
 // DoDecryptionTxn does what is asked, and removes what can go, in one commit.
@@ -48,8 +58,12 @@ func (l *late) DoDecryptionTxn(ctx context.Context, do func(context.Context) err
 	l.mu.Lock()
 	taken := slices.Clone(l.taken)
 	l.mu.Unlock()
+	undecryptable := false
 	err := l.EventBuffer.DoDecryptionTxn(ctx, func(ctx context.Context) error {
 		if err := do(ctx); err != nil {
+			// After an error of the store itself, its transaction can do nothing.
+			_, broken := l.db.Exec(ctx, `SELECT 1`)
+			undecryptable = broken == nil
 			return err
 		}
 		for _, hash := range taken {
@@ -59,13 +73,22 @@ func (l *late) DoDecryptionTxn(ctx context.Context, do func(context.Context) err
 		}
 		return nil
 	})
-	if err != nil {
+	if undecryptable {
 		return err
+	}
+	if err != nil {
+		return l.cancelled(err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.taken = slices.DeleteFunc(l.taken, func(hash [32]byte) bool { return slices.Contains(taken, hash) })
 	return nil
+}
+
+// cancelled is what the library gets to see of a failure of the store.
+func (l *late) cancelled(err error) error {
+	l.failed(err)
+	return fmt.Errorf("%w (%w)", err, context.Canceled)
 }
 
 // flushLimit bounds one removal of what is left.

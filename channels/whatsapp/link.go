@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"dragoman/channels"
@@ -45,12 +46,7 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(Invitation))
 		return "", err
 	}
 	defer func() { <-c.slot }()
-	file, err := openDevice(ctx, c.o.Device, logger{c.log})
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, file.close()) }()
-	known, err := file.device(ctx)
+	known, err := c.known(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -62,6 +58,11 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(Invitation))
 		}
 		return identify(known.GetJID()).chat(), fmt.Errorf("whatsapp: this device is %w", ErrLinked)
 	}
+	file, err := c.own(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, file.close()) }()
 	c.askVersion(ctx)
 	if err := c.inviteUntilLinked(ctx, file, phone, show); err != nil {
 		return "", err
@@ -78,6 +79,19 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(Invitation))
 	c.report(channels.StateConnecting, "", "") // where Run waits, it will say so in a moment
 	c.changed()
 	return account, nil
+}
+
+// known is the linked device, or nil if there is none.
+func (c *Channel) known(ctx context.Context) (*store.Device, error) {
+	file, err := c.peek(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	device, err := file.device(ctx)
+	return device, errors.Join(err, file.close())
 }
 
 // takeSlot waits until nobody uses the device file. A Run that is connected

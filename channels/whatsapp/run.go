@@ -2,6 +2,7 @@ package whatsapp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -16,6 +17,11 @@ const (
 	loginLimit = time.Minute
 	// lookEvery is how often a connection is looked at without a reason.
 	lookEvery = 5 * time.Second
+	// takenPause is how long another node has with the device before we want it
+	// back. It may only log out.
+	takenPause = 30 * time.Second
+	// lookForDevice is how often we look whether another node has linked one.
+	lookForDevice = 2 * time.Second
 	// outdatedPause is how long to wait before asking for a newer version.
 	outdatedPause = time.Hour
 )
@@ -107,6 +113,9 @@ func (c *Channel) wait(ctx context.Context, end ending, tries *pause) {
 	if end.after >= 0 {
 		// The end of a short ban is no reason to dial more often than else.
 		wait := max(end.after, tries.next())
+		if end.unused {
+			wait = end.after
+		}
 		c.log.Debug("pausing before the next connection", "wait", wait)
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
@@ -123,7 +132,12 @@ func (c *Channel) wait(ctx context.Context, end ending, tries *pause) {
 // serve makes one connection and returns when it is over and nothing uses it
 // any more.
 func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *pause) ending {
-	file, err := openDevice(ctx, c.o.Device, logger{c.log})
+	if c.o.Database != nil {
+		if device, err := c.known(ctx); err == nil && device == nil {
+			return c.notLinked()
+		}
+	}
+	file, err := c.own(ctx)
 	if err != nil {
 		c.log.Warn("the device file cannot be used", "err", err)
 		return dropped("the device file cannot be used: " + err.Error())
@@ -139,9 +153,7 @@ func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *pause) e
 		c.log.Warn("the device file cannot be read", "err", err)
 		return dropped("the device file cannot be read: " + err.Error())
 	case device == nil:
-		end := c.unlinked("this device is not linked to a phone")
-		end.unused = true
-		return end
+		return c.notLinked()
 	}
 	if crashing, err := c.crashes.tooMany(); err != nil {
 		c.log.Warn("cannot tell whether WhatsApp's library has crashed", "err", err)
@@ -157,11 +169,25 @@ func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *pause) e
 	if ctx.Err() != nil {
 		end = ending{state: channels.StateDown, detail: "its device file is needed for something else; trying again"} // not seen if Run ends
 	}
+	if c.o.Database != nil && errors.Is(file.db.PingContext(context.WithoutCancel(ctx)), ErrTaken) {
+		return ending{state: channels.StateDown, after: takenPause, detail: ErrTaken.Error()}
+	}
 	if k.gone.Load() {
 		// The library removes the device too, perhaps only after we are done.
 		if err := file.forget(context.WithoutCancel(ctx)); err != nil {
 			c.log.Warn("the unlinked device was not removed from its file", "err", err)
 		}
+	}
+	return end
+}
+
+// notLinked is the ending of a channel without a device. Of one that is in a
+// database nobody tells us when another node links it, so we look.
+func (c *Channel) notLinked() ending {
+	end := c.unlinked("this device is not linked to a phone")
+	end.unused = true
+	if c.o.Database != nil {
+		end.after = lookForDevice
 	}
 	return end
 }

@@ -28,7 +28,7 @@ func (c *Channel) Unlink(ctx context.Context) (told bool, err error) {
 		return false, err
 	}
 	defer func() { <-c.slot }()
-	file, err := openDevice(ctx, c.o.Device, logger{c.log})
+	file, err := c.own(ctx)
 	if err != nil {
 		return false, err
 	}

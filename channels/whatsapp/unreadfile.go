@@ -86,7 +86,7 @@ func (d *deviceFile) noteUnread(ctx context.Context, u *unread) (added bool, err
 	}
 	data, err := json.Marshal(u)
 	if err == nil {
-		_, err = d.db.ExecContext(ctx, `INSERT INTO dragoman_unread (id, since, state, data) VALUES (?, ?, 0, ?) ON CONFLICT DO NOTHING`,
+		_, err = d.db.ExecContext(ctx, `INSERT INTO dragoman_unread (id, since, state, data) VALUES ($1, $2, 0, $3) ON CONFLICT DO NOTHING`,
 			inboundID(u.info()), u.Since.Unix(), data)
 	}
 	if err != nil {
@@ -101,11 +101,11 @@ func (d *deviceFile) loadUnread(ctx context.Context) error {
 	if d.unreadLoaded {
 		return nil
 	}
-	_, err := d.db.ExecContext(ctx, `DELETE FROM dragoman_unread WHERE since < ?`, time.Now().Add(-unreadKept).Unix())
+	_, err := d.db.ExecContext(ctx, `DELETE FROM dragoman_unread WHERE since < $1`, time.Now().Add(-unreadKept).Unix())
 	if err != nil {
 		return fmt.Errorf("whatsapp: forget old messages: %w", err)
 	}
-	rows, err := d.db.QueryContext(ctx, `SELECT state, data FROM dragoman_unread ORDER BY since, rowid`)
+	rows, err := d.db.QueryContext(ctx, `SELECT state, data FROM dragoman_unread ORDER BY since`)
 	if err != nil {
 		return fmt.Errorf("whatsapp: read what could not be decrypted: %w", err)
 	}
@@ -124,6 +124,7 @@ func (d *deviceFile) loadUnread(ctx context.Context) error {
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("whatsapp: read what could not be decrypted: %w", err)
 	}
+	slices.SortStableFunc(all, func(a, b *unread) int { return a.Since.Compare(b.Since) })
 	d.unread, d.unreadLoaded = all, true
 	return nil
 }
@@ -167,7 +168,7 @@ func (d *deviceFile) markUnread(ctx context.Context, step unreadState, all ...*u
 	}
 	defer func() { _ = tx.Rollback() }() // says that it is done, after Commit
 	for _, u := range all {
-		if _, err := tx.ExecContext(ctx, `UPDATE dragoman_unread SET state = state | ? WHERE id = ?`, step, inboundID(u.info())); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE dragoman_unread SET state = state | $1 WHERE id = $2`, int(step), inboundID(u.info())); err != nil {
 			return fmt.Errorf("whatsapp: mark a message: %w", err)
 		}
 	}

@@ -42,6 +42,7 @@ package whatsapp
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -62,6 +63,11 @@ type Options struct {
 	// when it is missing. Nothing else may use it, and a copy of it may never
 	// be put back: see docs/whatsapp.md.
 	Device string
+	// Database, if set, opens a PostgreSQL database that has the device instead; what
+	// crashes leave is still beside Device. Who owns it is the only one who can
+	// write there until somebody else does: then errors of the database are
+	// [ErrTaken]. Others may look, and erase.
+	Database func(ctx context.Context, own bool) (*sql.DB, error)
 	// Names are what people call the assistant in groups: a message that
 	// begins with one of them and a colon, a comma or an @ is meant for it.
 	Names []string
@@ -92,6 +98,9 @@ type Options struct {
 	// Logger is silent if nil.
 	Logger *slog.Logger
 }
+
+// ErrTaken: another node uses the device now.
+var ErrTaken = errors.New("another node uses the linked device now")
 
 // Channel is one linked device. Make it with [New].
 type Channel struct {

@@ -188,10 +188,16 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 	d.onClose("the store", store.Close)
 	d.reading, _ = store.(reader)
 	d.peers = peersOf(store)
-	if d.files, err = openMedia(d.cfg, d.state, d.log); err != nil {
+	if d.files, err = openMedia(ctx, d.cfg, d.state, d.log); err != nil {
 		return err
 	}
 	d.onClose("the files", d.files.Close)
+	if err := bringFiles(ctx, d.cfg, d.state, d.files, d.log); err != nil {
+		return err
+	}
+	if err := bringDevices(ctx, d.cfg, d.log); err != nil {
+		return err
+	}
 	d.kept = &channelErasers{cfg: d.cfg, log: d.log, running: map[string]channels.Eraser{}}
 	d.store = filing{wrapStore(store), d.files, d.kept}
 	d.workspace, err = tools.OpenWorkspace(d.cfg.Workspace, tools.WorkspaceOptions{
@@ -207,9 +213,12 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 
 // private are the files that no workspace may contain.
 func (d *Daemon) private() []string {
-	files := []string{d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory), d.state.file(auditName), d.state.file(erasingName), d.state.file(reserveName), d.state.file(learntName)}
+	files := []string{d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory), d.state.file(draftsName), d.state.file(auditName), d.state.file(erasingName), d.state.file(reserveName), d.state.file(learntName)}
 	for _, name := range storeNames() {
 		files = append(files, d.state.file(name))
+	}
+	if path := d.cfg.Media.Path; path != "" {
+		files = append(files, path)
 	}
 	for name, ch := range d.cfg.Channels {
 		if ch.Type == config.TypeWhatsApp {

@@ -15,6 +15,7 @@ import (
 	"dragoman/internal/backup"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/media"
 	"dragoman/sessions"
 )
 
@@ -48,11 +49,15 @@ func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Call
 			return backup.End{}, fmt.Errorf("app: %w", err)
 		}
 	}
-	unfinished := func(rel string) bool { return rel == "tmp" } // see internal/media
-	if err := b.Tree(ctx, backedState+"/"+mediaName, state.file(mediaName), unfinished); err != nil {
+	if err := backMedia(ctx, b, cfg, state); err != nil {
 		return backup.End{}, fmt.Errorf("app: %w", err)
 	}
-	if err := backDevices(ctx, b, state); err != nil {
+	if cfg.Store.Type == postgresType {
+		err = backDevicesOfDatabase(ctx, b, cfg)
+	} else {
+		err = backDevices(ctx, b, state)
+	}
+	if err != nil {
 		return backup.End{}, err
 	}
 	if err := b.Tree(ctx, backedWorkspace, realPath(cfg.Workspace), nil); err != nil {
@@ -63,6 +68,24 @@ func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Call
 		return end, fmt.Errorf("app: %w", err)
 	}
 	return end, nil
+}
+
+// backMedia writes the files of messages, wherever they are, as if they were in
+// the state directory.
+func backMedia(ctx context.Context, b *backup.Writer, cfg *config.Config, state *stateDir) error {
+	const to = backedState + "/" + mediaName
+	if cfg.Media.Type == config.MediaLocal { // a daemon may be writing, so it is not opened
+		unfinished := func(rel string) bool { return rel == "tmp" } // see internal/media
+		return b.Tree(ctx, to, state.file(mediaName), unfinished)
+	}
+	files, err := openMedia(ctx, cfg, state, nil)
+	if err != nil {
+		return err
+	}
+	err = files.Each(ctx, func(f media.File, r io.Reader) error {
+		return b.File(to+"/"+f.Name, f.Mode, f.At, f.Size, r)
+	})
+	return errors.Join(err, files.Close())
 }
 
 // backDevices writes the files of linked devices, each as of one moment: their
@@ -121,7 +144,7 @@ func workspaceInside(cfg *config.Config) string {
 // ofNoUse are names in a state directory that nobody would miss.
 func ofNoUse(name string) bool {
 	switch name {
-	case lockName, reserveName, socketName, pageSessionsName, learntName, mediaOfMemory:
+	case lockName, reserveName, socketName, pageSessionsName, learntName, mediaOfMemory, draftsName:
 		return true
 	}
 	return strings.HasPrefix(name, viewPrefix) || strings.HasPrefix(name, pageSessionsName)

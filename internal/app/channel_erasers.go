@@ -2,12 +2,9 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 
 	"dragoman/channels"
@@ -17,7 +14,8 @@ import (
 
 // channelErasers are the channels that keep something about messages in files of
 // their own. One that does not run here, because no daemon does, or that is
-// turned off or was taken out of the configuration, is found by its file.
+// turned off or was taken out of the configuration, is found by its file, or by its
+// tables in the database.
 type channelErasers struct {
 	cfg     *config.Config
 	log     *slog.Logger
@@ -25,17 +23,17 @@ type channelErasers struct {
 }
 
 // of finds the one of that name; nil if nothing is kept.
-func (s *channelErasers) of(name string) (channels.Eraser, error) {
+func (s *channelErasers) of(ctx context.Context, name string) (channels.Eraser, error) {
 	if e := s.running[name]; e != nil {
 		return e, nil
 	}
-	path := deviceFile(s.cfg, name)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	there, err := deviceThere(ctx, s.cfg, name)
+	if err != nil || !there {
+		return nil, err
 	}
-	e, err := openKeeper(name, path, s.log)
+	e, err := openKeeper(name, s.cfg, s.log)
 	if err != nil {
-		return nil, fmt.Errorf("app: erase from %s: %w", path, err)
+		return nil, fmt.Errorf("app: erase from the linked device %s: %w", name, err)
 	}
 	return e, nil
 }
@@ -58,7 +56,7 @@ func (s *channelErasers) erase(ctx context.Context, e sessions.Erasure, then fun
 	names := slices.AppendSeq(slices.Collect(maps.Keys(keys)), maps.Keys(ids))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		keeper, err := s.of(name)
+		keeper, err := s.of(ctx, name)
 		if err != nil {
 			return 0, err
 		}

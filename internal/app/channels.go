@@ -61,16 +61,16 @@ func buildChannels(cfg *config.Config, feeds sessions.Feeds, files live.Files, p
 func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feeds sessions.Feeds, log *slog.Logger) (channels.Channel, error) {
 	switch c.Type {
 	case config.TypeTelegram:
-		return buildTelegram(name, c.Telegram, (a.peers != nil), log)
+		return buildTelegram(name, c.Telegram, a.peers != nil, log)
 	case config.TypeWhatsApp:
-		ch, err := buildWhatsApp(name, c.WhatsApp, deviceFile(cfg, name), (a.peers != nil), log)
+		ch, err := buildWhatsApp(name, c.WhatsApp, cfg, a.peers != nil, log)
 		if err != nil {
 			return nil, err
 		}
 		a.linked[name] = ch
 		return ch, nil
 	case config.TypeIRC:
-		return buildIRC(name, c, (a.peers != nil), log)
+		return buildIRC(name, c, a.peers != nil, log)
 	case config.TypeWeb:
 		w, err := web.New(web.Options{
 			Name: name, Feed: feedOf(feeds), MaxText: int(cfg.Queue.MaxMessageBytes),

@@ -3,42 +3,13 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"os"
 	"slices"
 	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/config"
 	"dragoman/internal/media"
 	"dragoman/sessions"
 )
-
-// Folders of the files that came with messages. A store in memory forgets its
-// conversations at the end, and their files have to go with them.
-const (
-	mediaName     = "media"
-	mediaOfMemory = "media-of-memory"
-)
-
-// openMedia opens the folder of files that goes with the configured store.
-func openMedia(cfg *config.Config, s *stateDir, log *slog.Logger) (*media.Store, error) {
-	dir := s.file(mediaName)
-	if cfg.Store.Type == memoryType {
-		dir = s.file(mediaOfMemory)
-		if err := os.RemoveAll(dir); err != nil {
-			return nil, fmt.Errorf("app: empty %s: %w", mediaOfMemory, plainPathError(err))
-		}
-	}
-	files, err := media.Open(dir, media.Options{
-		MaxBytes: int64(cfg.Media.MaxBytes), MaxTotal: int64(cfg.Media.MaxTotal), Logger: log,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("app: %w", err)
-	}
-	return files, nil
-}
 
 // filing is a store that forgets the files of what it forgets. The store goes
 // first: a crash in between leaves files that nothing names, which the same

@@ -83,6 +83,14 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to StoreLocation, wh
 		}
 		return m, errors.Join(err, removeDraft(draft.Path))
 	}
+	if from.Type == postgresType {
+		if err = filesFromDatabase(ctx, withDatabase(cfg), who); err == nil {
+			err = devicesFromDatabase(ctx, withDatabase(cfg), who)
+		}
+		if err != nil {
+			return m, errors.Join(err, removeDraft(draft.Path))
+		}
+	}
 	if there {
 		if m.Aside, err = setAside(to.Path); err != nil {
 			return m, err

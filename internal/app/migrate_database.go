@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"dragoman/internal/config"
+	"dragoman/internal/media"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
 )
@@ -55,4 +57,38 @@ func copyIntoDatabase(ctx context.Context, from, to StoreLocation, stateDir stri
 		err = fmt.Errorf("app: the copy in the database is NOT equal; do not use it, and recreate the database before you try again: %w", err)
 	}
 	return counts, err
+}
+
+// withDatabase is cfg as it is with the store in the database. It may name another
+// by now.
+func withDatabase(cfg *config.Config) *config.Config {
+	if cfg.Store.Type == postgresType {
+		return cfg
+	}
+	moved := *cfg
+	moved.Store.Type, moved.Media.Type = postgresType, config.MediaPostgres
+	return &moved
+}
+
+// filesFromDatabase copies the files of messages that all nodes reach into the
+// state directory.
+func filesFromDatabase(ctx context.Context, cfg *config.Config, who Caller) (err error) {
+	if cfg.Media.Type == config.MediaLocal {
+		return nil
+	}
+	state := &stateDir{path: cfg.StateDir}
+	from, err := openMedia(ctx, cfg, state, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	to, err := media.Open(state.file(mediaName), media.Options{})
+	if err != nil {
+		return fmt.Errorf("app: %w", err)
+	}
+	n, err := from.Copy(ctx, to)
+	if n > 0 {
+		who.tell("%d files of messages were copied out of the database", n)
+	}
+	return errors.Join(err, to.Close())
 }

@@ -4,9 +4,11 @@ package app
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
 
+	"dragoman/internal/config"
 	"dragoman/sessions"
 )
 
@@ -19,3 +21,11 @@ func openPostgres(context.Context, StoreLocation, *slog.Logger) (sessions.Store,
 func checkPostgres(context.Context, StoreLocation) error { return errWithout }
 
 var errWithout = errors.New("this program was built without PostgreSQL (-tags nopostgres): use the ordinary build")
+
+func openDatabase(context.Context, *config.Config, string, int) (*sql.DB, error) {
+	return nil, errWithout
+}
+
+func ownDatabase(ctx context.Context, cfg *config.Config, part string, _ error) (*sql.DB, error) {
+	return openDatabase(ctx, cfg, part, 1)
+}

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 
@@ -12,11 +13,17 @@ import (
 
 // buildWhatsApp is reached only for channels that the configuration's check
 // has let pass, which it does not.
-func buildWhatsApp(string, *config.WhatsApp, string, bool, *slog.Logger) (linkable, error) {
+func buildWhatsApp(string, *config.WhatsApp, *config.Config, bool, *slog.Logger) (linkable, error) {
 	return nil, errors.New("this program was built without WhatsApp (-tags nowhatsapp)")
 }
 
-// openKeeper cannot look into a device file.
-func openKeeper(string, string, *slog.Logger) (channels.Eraser, error) {
-	return nil, errors.New("this program was built without WhatsApp (-tags nowhatsapp) and cannot erase there: use a program that has it, or remove the file; nothing was erased")
+// openKeeper cannot look into a linked device.
+func openKeeper(string, *config.Config, *slog.Logger) (channels.Eraser, error) {
+	return nil, errors.New("this program was built without WhatsApp (-tags nowhatsapp) and cannot erase there: use a program that has it, or remove its file or schema; nothing was erased")
 }
+
+func copyDevice(context.Context, *config.Config, string, string, bool) (bool, error) {
+	return false, errors.New("this program was built without WhatsApp (-tags nowhatsapp) and cannot move a linked device")
+}
+
+func clearDevice(context.Context, *config.Config, string) error { return nil }

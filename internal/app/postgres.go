@@ -4,11 +4,14 @@ package app
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"dragoman/internal/config"
+	pg "dragoman/internal/database"
 	"dragoman/sessions"
 	"dragoman/sessions/postgres"
 )
@@ -32,4 +35,14 @@ func openPostgres(ctx context.Context, p StoreLocation, log *slog.Logger) (sessi
 		return nil, errors.New("postgres: store.url is empty in the configuration, or the file or variable that it names is missing")
 	}
 	return postgres.Open(ctx, p.db.url.Reveal(), postgres.Options{Logger: log, MaxConns: p.db.maxConns, Host: p.db.host, Version: p.db.version, Roles: p.db.roles})
+}
+
+// openDatabase opens the database of the configured store for what is no row of it.
+func openDatabase(ctx context.Context, cfg *config.Config, part string, conns int) (*sql.DB, error) {
+	return pg.Open(ctx, cfg.Store.URL.Reveal(), part, conns)
+}
+
+// ownDatabase takes a part of that database from whoever has it.
+func ownDatabase(ctx context.Context, cfg *config.Config, part string, taken error) (*sql.DB, error) {
+	return pg.Own(ctx, cfg.Store.URL.Reveal(), part, taken)
 }

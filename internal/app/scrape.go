@@ -21,11 +21,7 @@ func (d *Daemon) watchAll() {
 	}
 	d.metrics.WatchTurns(d.gateway.Running)
 	d.metrics.WatchHooks(func() map[string]int { return d.hooks.Waiting() })
-	store, files := storeTypes[d.cfg.Store.Type].name, mediaName
-	if d.cfg.Store.Type == memoryType {
-		files = mediaOfMemory
-	}
-	d.metrics.WatchSizes((&sizes{dir: d.state.path, store: store, media: files}).both)
+	d.metrics.WatchSizes((&sizes{dir: d.state.path, store: storeTypes[d.cfg.Store.Type].name, media: d.files.Used}).both)
 	if d.reserve != nil {
 		d.metrics.WatchReserve(d.reserve.bytes)
 	}
@@ -61,7 +57,8 @@ func (d *Daemon) labelOf(model string) string {
 // files that takes a while, so a measure is kept for a hundred times as long as
 // it took, and at least for a few seconds.
 type sizes struct {
-	dir, store, media string // store "": it keeps nothing on disk
+	dir, store string // store "": it keeps nothing on disk
+	media      func() (int64, error)
 
 	mu               sync.Mutex
 	until            time.Time
@@ -75,7 +72,10 @@ func (s *sizes) both() (store, media int64) {
 	if began.Before(s.until) {
 		return s.ofStore, s.ofMedia
 	}
-	s.ofStore, s.ofMedia = -1, bytesBelow(filepath.Join(s.dir, s.media))
+	s.ofStore, s.ofMedia = -1, -1
+	if used, err := s.media(); err == nil {
+		s.ofMedia = used
+	}
 	if s.store != "" {
 		s.ofStore = s.stored()
 	}

@@ -184,7 +184,7 @@ func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDi
 		return nil, nil, err
 	}
 	undo = append(undo, store.Close)
-	files, err := openMedia(cfg, state, nil)
+	files, err := openMedia(ctx, cfg, state, nil)
 	if err != nil {
 		return nil, nil, err
 	}

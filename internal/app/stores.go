@@ -244,7 +244,8 @@ func storeNames() (names []string) {
 
 // besideStore lists what lies in the state directory and holds, or may hold,
 // conversations, and that no erasure touches: the store that a migration was made
-// from, what a migration left or set aside, copies of a store, views, and states
+// from, what a migration left or set aside, copies of a store, files and devices that
+// are where all nodes reach them now, views, and states
 // that a restore put beside this one. Views that nobody holds are whole
 // stores, too, and of no use: it removes them.
 func besideStore(stateDir, used string) (others []string, err error) {
@@ -254,7 +255,7 @@ func besideStore(stateDir, used string) (others []string, err error) {
 		return nil, fmt.Errorf("app: %w", err)
 	}
 	for _, e := range entries {
-		if path := filepath.Join(stateDir, e.Name()); strings.HasPrefix(e.Name(), viewPrefix) && !emptyFolder(path) {
+		if path := filepath.Join(stateDir, e.Name()); (strings.HasPrefix(e.Name(), viewPrefix) || strings.HasPrefix(e.Name(), mediaMoved) || strings.Contains(e.Name(), deviceSuffix+deviceMoved)) && !emptyFolder(path) {
 			others = append(others, path)
 		}
 		for kind, t := range storeTypes {

@@ -212,9 +212,14 @@ func (w *Writer) file(name, at string) error {
 	if err != nil {
 		return fmt.Errorf("backup: read: %w", err)
 	}
-	err = w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: int64(info.Mode().Perm()), Size: info.Size(), ModTime: info.ModTime()})
+	return w.File(name, info.Mode().Perm(), info.ModTime(), info.Size(), f)
+}
+
+// File writes a file of that size, which from gives.
+func (w *Writer) File(name string, mode fs.FileMode, at time.Time, size int64, from io.Reader) error {
+	err := w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: int64(mode), Size: size, ModTime: at})
 	if err == nil {
-		_, err = io.CopyN(w.tar, f, info.Size())
+		_, err = io.CopyN(w.tar, from, size)
 	}
 	if errors.Is(err, io.EOF) {
 		err = errors.New("it became shorter while it was read; try again")
@@ -223,7 +228,7 @@ func (w *Writer) file(name, at string) error {
 		return fmt.Errorf("backup: write %s: %w", name, err)
 	}
 	w.end.Files++
-	w.end.Bytes += info.Size()
+	w.end.Bytes += size
 	w.told()
 	return nil
 }

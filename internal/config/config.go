@@ -152,12 +152,26 @@ type Queue struct {
 	RatePerMinute   int    `yaml:"rate_per_minute" doc:"Maximum messages from one person in a minute; 0 turns the limit off."`
 }
 
-// Media bounds the files that come with messages.
+// Media says where files that come with messages are kept, and bounds them.
 type Media struct {
-	MaxBytes      Size `yaml:"max_bytes" doc:"Maximum size of a file that Dragoman downloads. The model learns only the name of a larger one."`
-	MaxTotal      Size `yaml:"max_total" doc:"Maximum size of all files together. When it is reached, the model learns only the names of new ones; no file is removed to make room. 0: no limit."`
-	MaxImageBytes Size `yaml:"max_image_bytes" doc:"Maximum size of a picture that is shown to the model."`
+	Type          string `yaml:"type" doc:"Where files are: local (in state_dir), folder (a folder that all nodes share), postgres (in the database of the store) or s3 (in a bucket; the database has its list). All but local need store.type postgres. Empty: postgres if that is the store's type, else local."`
+	Path          string `yaml:"path" example:"/srv/dragoman/media" doc:"The folder of the type folder."`
+	URL           string `yaml:"url" example:"https://s3.example.org/dragoman" doc:"The bucket of the type s3: https://HOST/BUCKET or https://BUCKET.HOST, perhaps with a prefix for the names in it. While files are there, keep it, even with another type."`
+	Region        string `yaml:"region" doc:"The region of the bucket."`
+	AccessKey     string `yaml:"access_key" example:"GK31c2f218a2e44f485b94239e" doc:"The id of the key to the bucket."`
+	SecretKey     Secret `yaml:"secret_key" example:"${file:/run/credentials/bucket}" empty:"ok" doc:"The key to the bucket. It signs requests and is not sent."`
+	MaxBytes      Size   `yaml:"max_bytes" doc:"Maximum size of a file that Dragoman downloads. The model learns only the name of a larger one."`
+	MaxTotal      Size   `yaml:"max_total" doc:"Maximum size of all files together. When it is reached, the model learns only the names of new ones; no file is removed to make room. 0: no limit."`
+	MaxImageBytes Size   `yaml:"max_image_bytes" doc:"Maximum size of a picture that is shown to the model."`
 }
+
+// The values of Media.Type.
+const (
+	MediaLocal    = "local"
+	MediaFolder   = "folder"
+	MediaPostgres = "postgres"
+	MediaS3       = "s3"
+)
 
 // Delivery says how long an answer is tried to be delivered.
 type Delivery struct {

@@ -32,7 +32,7 @@ func defaults(o Options) *Config {
 		Summary:  presetSummary(window.DefaultPreset),
 		Prune:    presetPrune(window.DefaultPrunePreset),
 		Queue:    Queue{Mode: "collect", MaxWaiting: 20, MaxMessageBytes: 256 << 10, RatePerMinute: 30},
-		Media:    Media{MaxBytes: 20 << 20, MaxTotal: 5 << 30, MaxImageBytes: 5 << 20},
+		Media:    Media{Region: "us-east-1", MaxBytes: 20 << 20, MaxTotal: 5 << 30, MaxImageBytes: 5 << 20},
 		Delivery: Delivery{GiveUpAfter: Duration(24 * time.Hour)},
 		Pairing:  Pairing{Expires: Duration(time.Hour), MaxPending: 3},
 		Channels: map[string]Channel{},

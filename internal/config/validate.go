@@ -273,15 +273,7 @@ func (v *validator) queues() {
 	if q.MaxMessageBytes < 1024 || q.MaxMessageBytes > 64<<20 {
 		v.bad("queue.max_message_bytes", q.MaxMessageBytes.String()+" is out of range", "write 1KiB to 64MiB")
 	}
-	if m := v.c.Media; m.MaxBytes < 1024 || m.MaxBytes > 2<<30 {
-		v.bad("media.max_bytes", m.MaxBytes.String()+" is out of range", "write 1KiB to 2GiB")
-	}
-	if m := v.c.Media; m.MaxTotal < 0 || m.MaxTotal > 0 && m.MaxTotal < m.MaxBytes {
-		v.bad("media.max_total", m.MaxTotal.String()+" is less than one file may have", "write more than media.max_bytes, or 0 for no limit")
-	}
-	if m := v.c.Media; m.MaxImageBytes < 1024 || m.MaxImageBytes > 20<<20 {
-		v.bad("media.max_image_bytes", m.MaxImageBytes.String()+" is out of range", "write 1KiB to 20MiB")
-	}
+	v.media(&v.c.Media)
 	v.between("queue.rate_per_minute", q.RatePerMinute, 0, 100_000)
 	v.span("delivery.give_up_after", v.c.Delivery.GiveUpAfter, time.Minute, 30*24*time.Hour)
 	v.span("pairing.expires", v.c.Pairing.Expires, time.Minute, 7*24*time.Hour)

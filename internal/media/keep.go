@@ -2,12 +2,8 @@ package media
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
-	"io/fs"
-	"os"
-	"path"
 	"time"
 
 	"dragoman/channels"
@@ -39,10 +35,10 @@ func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch
 		return a, nil
 	}
 	file := Name(m, i)
-	info, err := s.root.Stat(file)
+	size, err := s.shelf.size(file)
 	switch {
-	case err == nil && info.Mode().IsRegular():
-		a.File, a.Bytes = file, info.Size()
+	case err == nil:
+		a.File, a.Bytes = file, size
 		return a, nil
 	case uploaded(m.Attachments[i].Ref):
 		return s.adopt(a, m.Attachments[i].Ref, file), nil
@@ -59,7 +55,7 @@ func (s *Store) Keep(ctx context.Context, m channels.Inbound, i int, fetch Fetch
 		s.o.Logger.Warn("the files have reached media.max_total; this one is not downloaded", "channel", m.Key.Channel(), "msg_id", m.ID)
 		return a, nil
 	}
-	size, err := s.attempts(ctx, file, fetch)
+	size, err = s.attempts(ctx, file, fetch)
 	if ctx.Err() != nil {
 		return a, ctx.Err()
 	}
@@ -141,69 +137,33 @@ func (s *Store) attempt(ctx context.Context, file string, fetch Fetch) (size int
 
 // fetch writes a file that is there whole or not at all.
 func (s *Store) fetch(ctx context.Context, file string, fetch Fetch) (size int64, err error) {
-	temp := path.Join(tempDir, rand.Text())
-	f, err := s.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	d, err := s.shelf.create()
 	if err != nil {
 		return 0, &storing{err}
 	}
-	w := &bounded{f: f, left: s.o.MaxBytes, room: &s.room}
+	defer d.discard()
+	w := &bounded{to: d, left: s.o.MaxBytes, room: &s.room}
 	err = fetch(ctx, w)
 	switch {
 	case w.err != nil:
 		err = w.err // whatever the network's code made of it
 	case err == nil && w.size == 0:
 		err = errEmpty
-	}
-	if err == nil {
-		if err = f.Sync(); err != nil {
-			err = &storing{err}
-		}
-	}
-	if closed := f.Close(); err == nil && closed != nil {
-		err = &storing{closed}
-	}
-	if err == nil {
-		if err = s.publish(temp, file); err != nil {
+	case err == nil:
+		if err = d.publish(file); err != nil {
 			err = &storing{err}
 		}
 	}
 	if err != nil {
-		// The next start removes what cannot be removed now.
-		_ = s.root.Remove(temp)
 		s.room.give(w.size)
 		return 0, err
 	}
 	return w.size, nil
 }
 
-// publish gives a finished file its name.
-func (s *Store) publish(temp, file string) error {
-	folder := path.Dir(file)
-	err := s.folder(folder)
-	if err == nil {
-		err = s.root.Rename(temp, file)
-	}
-	if err == nil {
-		err = s.sync(folder)
-	}
-	return err
-}
-
-// folder makes a folder that is missing.
-func (s *Store) folder(name string) error {
-	err := s.root.Mkdir(name, 0o700)
-	switch {
-	case err == nil:
-		return s.sync(".")
-	case errors.Is(err, fs.ErrExist):
-		return nil
-	}
-	return err
-}
-
 // bounded writes to a file and fails past its limit.
 type bounded struct {
-	f    *os.File
+	to   io.Writer
 	left int64
 	size int64
 	room *room
@@ -223,7 +183,7 @@ func (w *bounded) Write(p []byte) (int, error) {
 		w.err = errNoRoom
 		return 0, w.err
 	}
-	n, err := w.f.Write(p)
+	n, err := w.to.Write(p)
 	w.left -= int64(n)
 	w.size += int64(n)
 	w.room.give(int64(len(p) - n))

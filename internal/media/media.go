@@ -1,20 +1,21 @@
 // Package media keeps the files that came with messages, one folder for each
-// conversation below one directory.
+// conversation: below a directory, which nodes may share, or in a PostgreSQL
+// database, which keeps their contents itself or in a bucket.
 //
 // The promise: a file is there whole or not at all, also after a kill -9 or a
-// power cut: it is written under another name, forced to disk and then
-// renamed. Its name follows from the message that brought it, so the same
+// power cut: it is written without its name, made durable and then
+// named. Its name follows from the message that brought it, so the same
 // file is fetched once, however often its turn begins again. No name that a
-// sender chose ever becomes part of a path, and everything is opened through
-// an [os.Root], so that nothing outside of the directory can be reached.
+// sender chose ever becomes part of a path, and everything in a directory is opened through
+// an [os.Root], so that nothing outside of it can be reached.
 //
 // Failure: a file that cannot be had is no reason to stop a conversation.
 // [Store.Keep] then says why in a few words, for the model and the person. It
 // returns an error only when its context ended, because then the turn ends
-// too. What a crash leaves behind lies in one folder that [Open] empties.
+// too. What a crash leaves behind is removed by [Open], or by [Store.Tidy].
 //
 // The package starts no goroutines. A Store is safe for concurrent use; one
-// process uses a directory at a time.
+// process uses a directory at a time, unless it is shared.
 package media
 
 import (
@@ -34,10 +35,6 @@ import (
 	"dragoman/channels"
 )
 
-// tempDir holds files that are being written. No key's folder can be called
-// so: their names have a "_".
-const tempDir = "tmp"
-
 // Options bound what a store keeps. The zero value works.
 type Options struct {
 	// MaxBytes is the size of the largest file that is kept; 20 MiB if 0.
@@ -47,19 +44,29 @@ type Options struct {
 	MaxTotal int64
 	// Timeout bounds one attempt to fetch a file; 30 s if 0.
 	Timeout time.Duration
-	Logger  *slog.Logger // nil: silent
+	// Shared: other nodes use the directory, too.
+	Shared bool
+	Logger *slog.Logger // nil: silent
 }
 
-// Store is a directory of files. Make it with [Open].
+// Store keeps files. Make it with [Open] or [OpenRows].
 type Store struct {
-	root *os.Root
-	o    Options
-	room room
+	shelf shelf
+	o     Options
+	room  room
 }
 
-// Open makes dir if it is missing and removes what a crash left half written.
-// The caller closes the store.
+// Open opens a store in a directory. It makes dir if it is missing and removes
+// what a crash left half written. The caller closes the store.
 func Open(dir string, o Options) (*Store, error) {
+	s, err := openFolder(dir, o.Shared)
+	if err != nil {
+		return nil, err
+	}
+	return newStore(s, o), nil
+}
+
+func newStore(s shelf, o Options) *Store {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 20 << 20
 	}
@@ -69,26 +76,12 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("media: make the directory: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("media: open the directory: %w", err)
-	}
-	err = root.RemoveAll(tempDir)
-	if err == nil {
-		err = root.Mkdir(tempDir, 0o700)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("media: empty the folder of unfinished files: %w", err), root.Close())
-	}
-	return &Store{root: root, o: o, room: room{most: o.MaxTotal}}, nil
+	return &Store{shelf: s, o: o, room: room{most: o.MaxTotal, shared: o.Shared}}
 }
 
-// Close gives the directory back.
+// Close lets go of the directory or database.
 func (s *Store) Close() error {
-	if err := s.root.Close(); err != nil {
+	if err := s.shelf.close(); err != nil {
 		return fmt.Errorf("media: close: %w", err)
 	}
 	return nil
@@ -100,30 +93,18 @@ func (s *Store) Open(file string) (io.ReadCloser, error) {
 	if !ours(file) {
 		return nil, fmt.Errorf("media: open: %w", fs.ErrNotExist)
 	}
-	f, _, err := s.regular(file)
+	f, _, err := s.shelf.open(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		f, _, err = s.regular(s.moved(file))
+		// Join may have moved it. The last part of a name is a hash that no
+		// other file has.
+		if names, listed := s.shelf.names(file); listed == nil && len(names) > 0 {
+			f, _, err = s.shelf.open(names[0])
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("media: open: %w", bare(err))
 	}
 	return f, nil
-}
-
-// moved is where [Store.Join] put a file, or file if that is nowhere. The last
-// part of a name is a hash that no other file has.
-func (s *Store) moved(file string) string {
-	folders, err := s.list(".")
-	if err != nil {
-		return file
-	}
-	for _, folder := range folders {
-		other := folder + "/" + path.Base(file)
-		if _, err := s.root.Lstat(other); err == nil && ours(other) {
-			return other
-		}
-	}
-	return file
 }
 
 // Belongs reports whether file is one of k's conversation.
@@ -137,33 +118,24 @@ func (s *Store) Remove(k channels.Key) error {
 		return nil
 	}
 	defer s.room.forget()
-	if err := s.root.RemoveAll(k.FileName()); err != nil {
+	if err := s.shelf.drop(k.FileName()); err != nil {
 		return fmt.Errorf("media: remove the files of %s: %w", k, bare(err))
 	}
-	return s.sync(".")
-}
-
-// list names the files in a folder.
-func (s *Store) list(folder string) ([]string, error) {
-	f, err := s.root.Open(folder)
-	if err != nil {
-		return nil, err
-	}
-	names, err := f.Readdirnames(-1)
-	return names, errors.Join(err, f.Close())
+	return nil
 }
 
 // Files names all files of k's conversation, sorted.
 func (s *Store) Files(k channels.Key) ([]string, error) {
-	names, err := s.list(k.FileName())
+	list, err := s.shelf.list(k.FileName())
 	if errors.Is(err, fs.ErrNotExist) || k.IsZero() {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("media: list the files of %s: %w", k, bare(err))
 	}
-	for i, name := range names {
-		names[i] = k.FileName() + "/" + name
+	var names []string
+	for _, e := range list {
+		names = append(names, k.FileName()+"/"+e.name)
 	}
 	slices.Sort(names)
 	return names, nil
@@ -174,49 +146,22 @@ func (s *Store) Files(k channels.Key) ([]string, error) {
 func (s *Store) RemoveFiles(files []string) (removed []string, err error) {
 	defer s.room.forget()
 	var errs []error
-	folders := map[string]bool{}
 	for _, file := range files {
 		if !ours(file) {
 			continue
 		}
-		if _, err := s.root.Lstat(file); errors.Is(err, fs.ErrNotExist) {
-			file = s.moved(file)
+		names, err := s.shelf.names(file)
+		if err == nil && len(names) > 0 {
+			names, err = s.shelf.unlink(names...)
 		}
-		shared := s.isShared(file)
-		err := s.root.Remove(file)
-		switch {
-		case err == nil:
-			folders[path.Dir(file)] = true
-			removed = append(removed, file)
-		case !errors.Is(err, fs.ErrNotExist):
+		if err != nil {
 			errs = append(errs, fmt.Errorf("media: remove a file: %w", bare(err)))
 		}
-		if !shared {
-			continue // moved looks into every folder
+		if len(names) > 0 {
+			removed = append(removed, names[0])
 		}
-		if other := s.moved(file); other != file {
-			folders[path.Dir(other)] = true
-			if err := s.root.Remove(other); err != nil {
-				errs = append(errs, fmt.Errorf("media: remove a file: %w", bare(err)))
-			}
-		}
-	}
-	for folder := range folders {
-		errs = append(errs, s.sync(folder))
 	}
 	return removed, errors.Join(errs...)
-}
-
-// sync makes the entries of a folder durable.
-func (s *Store) sync(folder string) error {
-	f, err := s.root.Open(folder)
-	if err != nil {
-		return fmt.Errorf("media: sync a folder: %w", bare(err))
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("media: sync a folder: %w", bare(err))
-	}
-	return nil
 }
 
 // Name is the file of attachment i of m. It depends on nothing that may change

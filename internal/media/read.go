@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
-	"syscall"
 
 	"dragoman/channels"
 )
@@ -25,7 +23,7 @@ func (s *Store) ReadPart(k channels.Key, file string, p []byte, off int64) (n in
 	if !s.Belongs(k, file) {
 		return 0, 0, fmt.Errorf("media: read: %w", fs.ErrNotExist)
 	}
-	f, size, err := s.regular(file)
+	f, size, err := s.shelf.open(file)
 	if err != nil {
 		return 0, 0, fmt.Errorf("media: read: %w", bare(err))
 	}
@@ -37,33 +35,4 @@ func (s *Store) ReadPart(k channels.Key, file string, p []byte, off int64) (n in
 		return 0, 0, fmt.Errorf("media: read: %w", bare(err))
 	}
 	return n, size, nil
-}
-
-// regular opens a file that is one itself: a link would lead to that of
-// another conversation. What was looked at is what was opened.
-func (s *Store) regular(file string) (*os.File, int64, error) {
-	named, err := s.root.Lstat(file)
-	if err != nil {
-		return nil, 0, err
-	}
-	folder, err := s.root.Lstat(path.Dir(file))
-	if err != nil {
-		return nil, 0, err
-	}
-	if !named.Mode().IsRegular() || !folder.IsDir() {
-		return nil, 0, fs.ErrNotExist
-	}
-	// Without O_NONBLOCK the open of a FIFO would wait for a writer for ever.
-	f, err := s.root.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err == nil && !os.SameFile(named, info) {
-		err = fs.ErrNotExist
-	}
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, info.Size(), nil
 }

@@ -2,8 +2,8 @@ package media
 
 import (
 	"errors"
-	"io/fs"
 	"sync"
+	"time"
 )
 
 // errNoRoom ends the fetching of a file that would take the folder past its
@@ -13,11 +13,12 @@ var errNoRoom = errors.New("media: there is no room for more files")
 
 // room counts the bytes of all files, those that are being written included.
 type room struct {
-	most int64 // 0: no limit
-	mu   sync.Mutex
-	// used is what the files take, if known.
-	used  int64
-	known bool
+	most   int64 // 0: no limit
+	shared bool  // other nodes keep files, too
+	mu     sync.Mutex
+	// used is what the files take, if that was counted, and when.
+	used    int64
+	counted time.Time
 }
 
 // take reserves n bytes.
@@ -49,8 +50,11 @@ func (r *room) give(n int64) {
 func (r *room) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.known = false
+	r.counted = time.Time{}
 }
+
+// recount is how long a node believes that no other has kept files.
+const recount = 10 * time.Second
 
 // count looks what all files take, unless that is known. It is not done at the
 // start, which would grow with what is stored, but before the first fetch.
@@ -58,20 +62,10 @@ func (s *Store) count() {
 	r := &s.room
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.known || r.most <= 0 {
+	if r.most <= 0 || !r.counted.IsZero() && (!r.shared || time.Since(r.counted) < recount) {
 		return
 	}
-	var used int64
-	err := fs.WalkDir(s.root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // gone meanwhile
-		}
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-			used += info.Size()
-		}
-		return nil
-	})
-	if err == nil {
-		r.used, r.known = used, true
+	if used, err := s.shelf.used(); err == nil {
+		r.used, r.counted = used, time.Now()
 	}
 }

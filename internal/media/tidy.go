@@ -5,17 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"strings"
 	"time"
 
 	"dragoman/channels"
 )
-
-// named marks a file that a transcript is known to name: nobody has to look
-// for it again.
-const named = 0o400
 
 // Transcripts know which files are still named.
 type Transcripts interface {
@@ -31,7 +26,7 @@ type Transcripts interface {
 // was given up while its file was fetched. It returns how many it removed. A
 // transcript is read once for each file that it names.
 func (s *Store) Tidy(ctx context.Context, before time.Time, all Transcripts) (removed int, err error) {
-	folders, err := s.list(".")
+	folders, err := s.shelf.folders()
 	if err != nil {
 		return 0, fmt.Errorf("media: tidy: %w", bare(err))
 	}
@@ -50,6 +45,9 @@ func (s *Store) Tidy(ctx context.Context, before time.Time, all Transcripts) (re
 			errs = append(errs, err)
 		}
 	}
+	if err := s.shelf.collect(); err != nil {
+		errs = append(errs, fmt.Errorf("media: tidy: %w", bare(err)))
+	}
 	if removed > 0 {
 		s.room.forget()
 	}
@@ -62,71 +60,63 @@ func (s *Store) tidyUploads(before time.Time) (removed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, name := range old {
-		if err := s.root.Remove(uploadDir + "/" + name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return removed, fmt.Errorf("media: tidy: %w", bare(err))
-		}
-		removed++
+	gone, err := s.shelf.unlink(old...)
+	if err != nil {
+		err = fmt.Errorf("media: tidy: %w", bare(err))
 	}
-	return removed, nil
+	return len(gone), err
 }
 
 // tidy is Tidy of one conversation's folder.
 func (s *Store) tidy(ctx context.Context, k channels.Key, before time.Time, all Transcripts) (removed int, err error) {
-	folder := k.FileName()
-	old, unsure, err := s.old(folder, before)
+	old, unsure, err := s.old(k.FileName(), before)
 	if err != nil || len(old) == 0 {
 		return 0, err
 	}
 	exists, err := all.Exists(ctx, k)
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("media: tidy %s: %w", k, err)
-	case exists && len(unsure) == 0:
-		return 0, nil
-	}
 	wanted := map[string]bool{}
-	if exists {
-		files, err := all.Files(ctx, k)
-		if err != nil {
-			return 0, fmt.Errorf("media: tidy %s: %w", k, err)
-		}
+	if err == nil && exists && len(unsure) > 0 {
+		old = unsure
+		var files []string
+		files, err = all.Files(ctx, k)
 		for _, file := range files {
 			wanted[path.Base(file)] = true // a joined one's folder is another
 		}
-		old = unsure
+	} else if exists {
+		return 0, nil
 	}
+	if err != nil {
+		return 0, fmt.Errorf("media: tidy %s: %w", k, err)
+	}
+	var named, rest []string
 	for _, name := range old {
-		if wanted[name] {
-			err = s.root.Chmod(folder+"/"+name, named)
-		} else if err = s.root.Remove(folder + "/" + name); err == nil {
-			removed++
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return removed, fmt.Errorf("media: tidy %s: %w", k, bare(err))
+		if wanted[path.Base(name)] {
+			named = append(named, name)
+		} else {
+			rest = append(rest, name)
 		}
 	}
-	if !exists {
-		_ = s.root.Remove(folder) // stays if something new is in it
+	gone, err := s.shelf.unlink(rest...)
+	if err = errors.Join(err, s.shelf.mark(named...)); err != nil {
+		err = fmt.Errorf("media: tidy %s: %w", k, bare(err))
 	}
-	return removed, nil
+	return len(gone), err
 }
 
-// old lists the files of a folder that were last written before; unsure are
+// old names the files of a folder that were last written before; unsure are
 // those that no transcript is known to name.
 func (s *Store) old(folder string, before time.Time) (all, unsure []string, err error) {
-	names, err := s.list(folder)
+	list, err := s.shelf.list(folder)
 	if err != nil {
 		return nil, nil, fmt.Errorf("media: tidy: %w", bare(err))
 	}
-	for _, name := range names {
-		info, err := s.root.Lstat(folder + "/" + name)
-		if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(before) {
+	for _, e := range list {
+		if !e.at.Before(before) {
 			continue
 		}
-		all = append(all, name)
-		if info.Mode().Perm() != named {
-			unsure = append(unsure, name)
+		all = append(all, folder+"/"+e.name)
+		if !e.marked {
+			unsure = append(unsure, folder+"/"+e.name)
 		}
 	}
 	return all, unsure, nil

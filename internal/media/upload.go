@@ -44,9 +44,9 @@ func (s *Store) Put(ctx context.Context, r io.Reader) (ref string, size int64, e
 // Sent opens attachment i of m, which was put here: as it was, or where its
 // turn has kept it.
 func (s *Store) Sent(m channels.Inbound, i int) (io.ReadCloser, int64, error) {
-	f, size, err := s.regular(Name(m, i))
+	f, size, err := s.shelf.open(Name(m, i))
 	if errors.Is(err, fs.ErrNotExist) && uploaded(m.Attachments[i].Ref) {
-		f, size, err = s.regular(uploadFile(m.Attachments[i].Ref))
+		f, size, err = s.shelf.open(uploadFile(m.Attachments[i].Ref))
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("media: open what was sent: %w", bare(err))
@@ -64,11 +64,11 @@ func uploadFile(ref string) string { return uploadDir + "/" + strings.TrimPrefix
 
 // adopt gives a file that was put here its place in a conversation.
 func (s *Store) adopt(a channels.Attachment, ref, file string) channels.Attachment {
-	err := s.publish(uploadFile(ref), file)
-	info, looked := s.root.Stat(file)
+	err := s.shelf.rename(uploadFile(ref), file)
+	size, looked := s.shelf.size(file)
 	switch {
 	case err == nil && looked == nil:
-		a.File, a.Bytes = file, info.Size()
+		a.File, a.Bytes = file, size
 	case errors.Is(err, fs.ErrNotExist):
 		a.Missing = "it is no longer here"
 	default:

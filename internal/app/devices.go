@@ -1,0 +1,126 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"dragoman/internal/backup"
+	"dragoman/internal/config"
+)
+
+// errLinkedThere: a device would take the place of another.
+var errLinkedThere = errors.New("a linked device is there already")
+
+// deviceMoved comes after the name of a file whose device is in the database.
+const deviceMoved = ".moved-"
+
+// phones are the channels that may have a linked device.
+func phones(cfg *config.Config) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(cfg.Channels)) {
+		if cfg.Channels[name].Type == config.TypeWhatsApp {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// deviceThere reports whether a channel of that name has, or had, a linked device.
+func deviceThere(ctx context.Context, cfg *config.Config, name string) (there bool, err error) {
+	if cfg.Store.Type != postgresType {
+		_, err := os.Lstat(deviceFile(cfg, name))
+		return !errors.Is(err, fs.ErrNotExist), nil
+	}
+	db, err := openDatabase(ctx, cfg, name, 1)
+	if err == nil {
+		err = db.QueryRowContext(ctx, `SELECT to_regclass('dragoman_owner') IS NOT NULL`).Scan(&there)
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		return false, fmt.Errorf("app: look for the linked device of %s: %w", name, err)
+	}
+	return there, nil
+}
+
+// bringDevices moves linked devices from files in the state directory into the
+// database, where each node can use them. A file whose device is there gets another
+// name: its keys may never be used again.
+func bringDevices(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
+	if cfg.Store.Type != postgresType {
+		return nil
+	}
+	for _, name := range phones(cfg) {
+		path := deviceFile(cfg, name)
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		found, err := copyDevice(ctx, cfg, name, path, true)
+		switch {
+		case errors.Is(err, errLinkedThere):
+			log.Warn("a file with a linked device is not used, because the database has one; remove the file", "channel", name, "file", path)
+		case err != nil:
+			return fmt.Errorf("app: move the linked device of %s into the database: %w", name, err)
+		case found:
+			aside := path + deviceMoved + time.Now().UTC().Format("20060102-150405")
+			if err := os.Rename(path, aside); err != nil {
+				return fmt.Errorf("app: put the file of a linked device aside: %w", plainPathError(err))
+			}
+			log.Info("the linked device is in the database now; remove the file, its keys are of no use", "channel", name, "file", aside)
+		}
+	}
+	return nil
+}
+
+// devicesFromDatabase moves linked devices from the database into files in the
+// state directory.
+func devicesFromDatabase(ctx context.Context, cfg *config.Config, who Caller) error {
+	for _, name := range phones(cfg) {
+		path := deviceFile(cfg, name)
+		there, err := deviceThere(ctx, cfg, name)
+		if err != nil {
+			return err
+		}
+		if !there {
+			continue
+		}
+		found, err := copyDevice(ctx, cfg, name, path, false)
+		if errors.Is(err, errLinkedThere) {
+			return fmt.Errorf("app: %s has a linked device, and so has the database; move the file away, or log out with dragoman logout %s", path, name)
+		}
+		if err == nil && found {
+			who.tell("the linked device of %s was moved out of the database, into %s", name, path)
+			err = clearDevice(ctx, cfg, name)
+		}
+		if err != nil {
+			return fmt.Errorf("app: move the linked device of %s out of the database: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// backDevicesOfDatabase writes linked devices as the files that they would be in
+// the state directory.
+func backDevicesOfDatabase(ctx context.Context, b *backup.Writer, cfg *config.Config) error {
+	dir, remove, err := newView(os.TempDir(), "backup")
+	if err != nil {
+		return err
+	}
+	defer remove()
+	for _, name := range phones(cfg) {
+		file := dir.file(name + deviceSuffix)
+		found, err := copyDevice(ctx, cfg, name, file, false)
+		if err == nil && found {
+			err = b.Tree(ctx, backedState+"/"+name+deviceSuffix, file, nil)
+		}
+		if err != nil {
+			return fmt.Errorf("app: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package database_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"dragoman/internal/database"
+	"dragoman/internal/pgtest"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	pgtest.Stop()
+	os.Exit(code)
+}
+
+// A part has one owner: the last one. The one before is cut off, in the middle of
+// a transaction, too, and cannot come back.
+func TestOwn(t *testing.T) {
+	url := pgtest.Database(t, "", "")
+	taken := errors.New("taken")
+	a, err := database.Own(t.Context(), url, "whats-app", taken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if _, err := a.Exec(`CREATE TABLE keys (k text)`); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := a.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(`INSERT INTO keys VALUES ('of a')`); err != nil {
+		t.Fatal(err)
+	}
+	b, err := database.Own(t.Context(), url, "whats-app", taken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if _, err := tx.Exec(`INSERT INTO keys VALUES ('of a, later')`); err == nil {
+		t.Error("who owned it before goes on in its transaction")
+	}
+	_ = tx.Rollback()
+	if _, err := a.Exec(`INSERT INTO keys VALUES ('of a, again')`); !errors.Is(err, taken) {
+		t.Errorf("a statement of who owned it before = %v, want %v", err, taken)
+	}
+	if _, err := b.Exec(`INSERT INTO keys VALUES ('of b')`); err != nil {
+		t.Error(err)
+	}
+	looker, err := database.Open(t.Context(), url, "whats-app", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer looker.Close()
+	var all string
+	if err := looker.QueryRow(`SELECT string_agg(k, ';') FROM keys`).Scan(&all); err != nil || all != "of b" {
+		t.Errorf("the keys are %q, %v", all, err)
+	}
+	if _, err := database.Own(t.Context(), url, strings.Repeat("x", 60), taken); err == nil || !strings.Contains(err.Error(), "longer name") {
+		t.Errorf("Own of a long name = %v", err)
+	}
+}

@@ -1,0 +1,321 @@
+package media
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+	"time"
+)
+
+const (
+	// tempDir holds files that are being written. No key's folder can be called
+	// so: their names have a "_".
+	tempDir = "tmp"
+	// unfinished is how old such a file is that nobody writes any more.
+	unfinished = 24 * time.Hour
+	// marked is the mode of a file that a transcript is known to name.
+	marked = 0o400
+)
+
+// folder is a shelf in a directory: a folder for each conversation.
+type folder struct{ root *os.Root }
+
+// openFolder makes dir if it is missing. What a crash left half written is
+// removed: all of it, or what is old if other nodes may be writing.
+func openFolder(dir string, shared bool) (_ folder, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return folder{}, fmt.Errorf("media: make the directory: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return folder{}, fmt.Errorf("media: open the directory: %w", err)
+	}
+	s := folder{root}
+	if shared {
+		err = s.collect()
+	} else {
+		err = root.RemoveAll(tempDir)
+	}
+	if err == nil {
+		if err = root.Mkdir(tempDir, 0o700); errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return s, errors.Join(fmt.Errorf("media: empty the folder of unfinished files: %w", err), root.Close())
+	}
+	return s, nil
+}
+
+func (s folder) collect() error {
+	old, err := s.list(tempDir)
+	for _, e := range old {
+		if time.Since(e.at) > unfinished {
+			err = errors.Join(err, s.root.Remove(tempDir+"/"+e.name))
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (s folder) close() error { return s.root.Close() }
+
+// tempFile is a draft.
+type tempFile struct {
+	*os.File
+	s    folder
+	name string
+}
+
+func (s folder) create() (draft, error) {
+	name := path.Join(tempDir, rand.Text())
+	f, err := s.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return tempFile{f, s, name}, nil
+}
+
+func (f tempFile) publish(name string) error {
+	err := f.Sync()
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = f.s.rename(f.name, name)
+	}
+	return err
+}
+
+// discard removes what was not published. What cannot be removed now goes at
+// the next start.
+func (f tempFile) discard() {
+	_ = f.Close()
+	_ = f.s.root.Remove(f.name)
+}
+
+func (s folder) rename(from, to string) error {
+	err := s.make(path.Dir(to))
+	if err == nil {
+		err = s.root.Rename(from, to)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // unlink may have taken the folder away, which was empty
+		if err = s.make(path.Dir(to)); err == nil {
+			err = s.root.Rename(from, to)
+		}
+	}
+	if err == nil {
+		err = s.sync(path.Dir(to))
+	}
+	return err
+}
+
+// make makes a folder that is missing.
+func (s folder) make(name string) error {
+	err := s.root.Mkdir(name, 0o700)
+	switch {
+	case err == nil:
+		return s.sync(".")
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	}
+	return err
+}
+
+// sync makes the entries of a folder durable.
+func (s folder) sync(name string) error {
+	f, err := s.root.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func (s folder) link(from, to string) error {
+	err := s.make(path.Dir(to))
+	if err == nil {
+		err = s.root.Link(from, to)
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case err != nil: // this file system may have no such links
+		if err = s.copy(from, to); err != nil {
+			return err
+		}
+	}
+	return s.sync(path.Dir(to))
+}
+
+// copy is link where a file cannot have two names.
+func (s folder) copy(from, to string) error {
+	source, size, err := s.open(from)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.take(context.Background(), to, source, entry{size: size, at: time.Now()}), source.Close())
+}
+
+func (s folder) take(_ context.Context, name string, from content, e entry) error {
+	d, err := s.create()
+	if err != nil {
+		return err
+	}
+	defer d.discard()
+	temp := d.(tempFile).name
+	if _, err = io.Copy(d, from); err == nil {
+		err = s.root.Chtimes(temp, e.at, e.at)
+	}
+	if err == nil && e.marked {
+		err = s.root.Chmod(temp, marked)
+	}
+	if err == nil {
+		err = d.publish(name)
+	}
+	return err
+}
+
+// open opens a file that is one itself: a link would lead to that of another
+// conversation. What was looked at is what was opened.
+func (s folder) open(name string) (content, int64, error) {
+	named, err := s.root.Lstat(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	dir, err := s.root.Lstat(path.Dir(name))
+	if err != nil {
+		return nil, 0, err
+	}
+	if !named.Mode().IsRegular() || !dir.IsDir() {
+		return nil, 0, fs.ErrNotExist
+	}
+	// Without O_NONBLOCK the open of a FIFO would wait for a writer for ever.
+	f, err := s.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !os.SameFile(named, info) {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+func (s folder) size(name string) (int64, error) {
+	info, err := s.root.Stat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// names looks into every folder only if it has to.
+func (s folder) names(name string) ([]string, error) {
+	info, err := s.root.Lstat(name)
+	if err == nil {
+		if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Nlink == 1 {
+			return []string{name}, nil
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	all, err := s.folders()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, dir := range all {
+		other := dir + "/" + path.Base(name)
+		if _, err := s.root.Lstat(other); err == nil {
+			names = append(names, other)
+		}
+	}
+	return names, nil
+}
+
+func (s folder) folders() ([]string, error) { return s.entries(".") }
+
+func (s folder) entries(dir string) ([]string, error) {
+	f, err := s.root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	names, err := f.Readdirnames(-1)
+	return names, errors.Join(err, f.Close())
+}
+
+func (s folder) list(dir string) ([]entry, error) {
+	names, err := s.entries(dir)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]entry, 0, len(names))
+	for _, name := range names {
+		info, err := s.root.Lstat(dir + "/" + name)
+		if err == nil && info.Mode().IsRegular() {
+			all = append(all, entry{name, info.Size(), info.ModTime(), info.Mode().Perm() == marked})
+		}
+	}
+	return all, nil
+}
+
+func (s folder) unlink(names ...string) (gone []string, err error) {
+	var errs []error
+	dirs := map[string]bool{}
+	for _, name := range names {
+		switch err := s.root.Remove(name); {
+		case err == nil:
+			gone, dirs[path.Dir(name)] = append(gone, name), true
+		case !errors.Is(err, fs.ErrNotExist):
+			errs = append(errs, err)
+		}
+	}
+	for dir := range dirs {
+		if s.root.Remove(dir) == nil { // nothing is left in it
+			dir = "."
+		}
+		errs = append(errs, s.sync(dir))
+	}
+	return gone, errors.Join(errs...)
+}
+
+func (s folder) drop(dir string) error {
+	if err := s.root.RemoveAll(dir); err != nil {
+		return err
+	}
+	return s.sync(".")
+}
+
+func (s folder) mark(names ...string) error {
+	var errs []error
+	for _, name := range names {
+		if err := s.root.Chmod(name, marked); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s folder) used() (used int64, err error) {
+	err = fs.WalkDir(s.root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // gone meanwhile
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			used += info.Size()
+		}
+		return nil
+	})
+	return used, err
+}
