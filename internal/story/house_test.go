@@ -21,6 +21,7 @@ import (
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/pgtest"
 	"dragoman/internal/testkit"
 )
 
@@ -47,6 +48,7 @@ func inFolder(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
+	pgtest.Stop()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
