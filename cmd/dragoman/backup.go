@@ -76,7 +76,7 @@ type restoreCmd struct {
 
 // Help is what --help says beside the flags.
 func (*restoreCmd) Help() string {
-	return "Stop the daemon first. Dragoman checks the whole backup before it writes anything, builds the new state beside the old one, compares it with the backup, and only then puts it in place. The configuration decides the type of the store."
+	return "Stop the daemon first. Dragoman checks the whole backup before it writes anything, builds the new state beside the old one, compares it with the backup, and only then puts it in place; conversations in PostgreSQL are built in a separate schema. The configuration decides the type of the store."
 }
 
 // Run restores.
@@ -106,6 +106,9 @@ func (k *restoreCmd) Run(e *env, c *cli) error {
 		if kept != "" {
 			e.say("The previous state is in %s; remove it when you no longer need it.", oneLine(kept))
 		}
+	}
+	if r.KeptSchema != "" {
+		e.say("The previous conversations are in the schema %[1]s of the database; remove it when you no longer need it: DROP SCHEMA %[1]s CASCADE", oneLine(r.KeptSchema))
 	}
 	for _, name := range r.Devices {
 		e.say("The encryption keys of %s are as old as the backup. If it has sent or received anything since then, link it again: %s, then %s",

@@ -20,6 +20,8 @@ func openPostgres(context.Context, StoreLocation, *slog.Logger) (sessions.Store,
 
 func checkPostgres(context.Context, StoreLocation) error { return errWithout }
 
+func restoreDatabase(context.Context, StoreLocation, bool) (restoring, error) { return nil, errWithout }
+
 var errWithout = errors.New("this program was built without PostgreSQL (-tags nopostgres): use the ordinary build")
 
 func openDatabase(context.Context, *config.Config, string, int) (*sql.DB, error) {

@@ -13,6 +13,7 @@ import (
 	"dragoman/internal/config"
 	pg "dragoman/internal/database"
 	"dragoman/sessions"
+	"dragoman/sessions/exchange"
 	"dragoman/sessions/postgres"
 )
 
@@ -45,4 +46,46 @@ func openDatabase(ctx context.Context, cfg *config.Config, part string, conns in
 // ownDatabase takes a part of that database from whoever has it.
 func ownDatabase(ctx context.Context, cfg *config.Config, part string, taken error) (*sql.DB, error) {
 	return pg.Own(ctx, cfg.Store.URL.Reveal(), part, taken)
+}
+
+// databaseRestoring is the draft of a restore in a database.
+type databaseRestoring struct {
+	old, draft *postgres.Store
+	keep, done bool
+}
+
+// restoreDatabase makes a draft beside the store in the database, which is
+// replaced only if it is empty or replace is set.
+func restoreDatabase(ctx context.Context, p StoreLocation, replace bool) (restoring, error) {
+	opened, err := p.openIdle(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &databaseRestoring{old: opened.(*postgres.Store)}
+	there, err := exchange.Count(ctx, r.old)
+	if r.keep = !there.Empty(); err == nil && r.keep && !replace {
+		err = &NotEmptyError{"the database that store.url names"}
+	}
+	if err == nil {
+		r.draft, err = r.old.Draft(ctx, p.db.url.Reveal())
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.old.Close())
+	}
+	return r, nil
+}
+
+func (r *databaseRestoring) store() sessions.Store { return r.draft }
+
+func (r *databaseRestoring) settle(ctx context.Context) (string, error) {
+	kept, err := r.old.TakePlace(ctx, r.draft, r.keep)
+	r.done = err == nil
+	return kept, err
+}
+
+func (r *databaseRestoring) end(ctx context.Context) error {
+	if r.done {
+		return errors.Join(r.draft.Close(), r.old.Close())
+	}
+	return errors.Join(r.draft.Discard(ctx), r.old.Close())
 }

@@ -29,6 +29,8 @@ type Restored struct {
 	// Kept is where the state is now that was there before, or "", and so is
 	// KeptWorkspace for a workspace outside of it.
 	Kept, KeptWorkspace string
+	// KeptSchema is that for conversations in a database.
+	KeptSchema string
 	// Devices are the channels whose linked devices came back. Their keys are as
 	// old as the backup.
 	Devices []string
@@ -50,14 +52,12 @@ const (
 // Restore puts the backup in file into the place of the state directory. No
 // daemon may run. The whole backup is read before anything is written, the new
 // state is made beside the old one and compared with the backup, and then takes
-// its name; the old one is kept under another. With replace false a state that
-// is not empty is refused with a *NotEmptyError.
+// its name; the old one is kept under another. In a database those are names of
+// schemas. With replace false a state that is not empty is refused with a
+// *NotEmptyError.
 func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File, replace bool, tell func(exchange.Progress)) (r Restored, err error) {
 	if cfg.Store.Type == memoryType {
 		return r, errors.New("app: store.type is memory, which keeps nothing: name sqlite or file in the configuration")
-	}
-	if cfg.Store.Type == postgresType {
-		return r, errors.New("app: a backup is not restored into a database: restore it with store {type: sqlite}, then run dragoman sessions migrate --from sqlite --to postgres")
 	}
 	if r.Head, r.End, err = CheckBackup(bufio.NewReader(file)); err != nil {
 		return r, fmt.Errorf("app: nothing was changed: %w", err)
@@ -86,16 +86,18 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 			return r, err
 		}
 	}
-	if err := fill(ctx, cfg, file, moves, tell); err != nil {
-		return r, err
-	}
-	for i, m := range moves {
-		if err := m.end(); err != nil {
-			for _, back := range moves[:i] {
-				err = errors.Join(err, back.undo())
-			}
+	var database restoring
+	if cfg.Store.Type == postgresType {
+		if database, err = restoreDatabase(ctx, StoreLocation{Type: postgresType}.in(cfg, ""), replace); err != nil {
 			return r, err
 		}
+		defer func() { err = errors.Join(err, database.end(context.WithoutCancel(ctx))) }()
+	}
+	if err := fill(ctx, cfg, file, moves, database, tell); err != nil {
+		return r, err
+	}
+	if r.KeptSchema, err = settleAll(ctx, moves, database); err != nil {
+		return r, err
 	}
 	r.Kept = moves[len(moves)-1].kept
 	if len(moves) > 1 {
@@ -108,8 +110,37 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 	return r, err
 }
 
-// fill writes the contents of the backup into the drafts of moves.
-func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move, tell func(exchange.Progress)) error {
+// settleAll puts everything in place, or nothing.
+func settleAll(ctx context.Context, moves []*move, database restoring) (kept string, err error) {
+	done := 0
+	for ; done < len(moves) && err == nil; done++ {
+		if err = moves[done].end(); err != nil {
+			done--
+		}
+	}
+	if err == nil && database != nil {
+		kept, err = database.settle(ctx)
+	}
+	if err != nil {
+		for _, back := range moves[:done] {
+			err = errors.Join(err, back.undo())
+		}
+	}
+	return kept, err
+}
+
+// restoring is a store beside the one in a database, while a restore fills it.
+type restoring interface {
+	store() sessions.Store
+	// settle has it take the place of the other, and tells where that is now.
+	settle(ctx context.Context) (kept string, err error)
+	// end removes it, unless it is in its place.
+	end(ctx context.Context) error
+}
+
+// fill writes the contents of the backup into the drafts of moves, and of the
+// database if that is not nil.
+func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move, database restoring, tell func(exchange.Progress)) error {
 	draft := moves[len(moves)-1].draft
 	work := filepath.Join(draft.path, workspaceInside(cfg))
 	if len(moves) > 1 {
@@ -141,16 +172,25 @@ func fill(ctx context.Context, cfg *config.Config, file *os.File, moves []*move,
 	if err = errors.Join(err, out.Flush()); err != nil {
 		return fmt.Errorf("app: restore: %w", plainPathError(err))
 	}
-	place := StoreLocation{Type: cfg.Store.Type, Path: draft.file(storeTypes[cfg.Store.Type].name)}
-	store, err := place.open(ctx, nil)
-	if err != nil {
-		return err
+	if database != nil {
+		_, err = exchange.Move(ctx, recordFile{f: records}, database.store(), tell)
+	} else {
+		err = fillStore(ctx, StoreLocation{Type: cfg.Store.Type, Path: draft.file(storeTypes[cfg.Store.Type].name)}, recordFile{f: records}, tell)
 	}
-	_, err = exchange.Move(ctx, recordFile{Copies: nil, f: records}, store, tell)
-	if err = errors.Join(err, store.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("app: restore: nothing was changed: %w", err)
 	}
 	return os.Remove(records.Name())
+}
+
+// fillStore makes a store at place.
+func fillStore(ctx context.Context, place StoreLocation, from recordFile, tell func(exchange.Progress)) error {
+	store, err := place.open(ctx, nil)
+	if err == nil {
+		_, err = exchange.Move(ctx, from, store, tell)
+		err = errors.Join(err, store.Close())
+	}
+	return err
 }
 
 // recordFile are the records of a backup as a store that can be dumped whole,

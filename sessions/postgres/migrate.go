@@ -54,7 +54,7 @@ func (b *backend) rivers() (*rivermigrate.Migrator[pgx.Tx], error) {
 // makeTables makes ours.
 func makeTables(ctx context.Context, t pgx.Tx, schema string) error {
 	for _, query := range []string{
-		`CREATE SCHEMA IF NOT EXISTS ` + pgx.Identifier{schema}.Sanitize(),
+		`CREATE SCHEMA IF NOT EXISTS ` + quoted(schema),
 		`CREATE TABLE IF NOT EXISTS versions (version integer PRIMARY KEY)`,
 	} {
 		if _, err := t.Exec(ctx, query); err != nil {

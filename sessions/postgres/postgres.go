@@ -169,7 +169,7 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	schema := cmp.Or(params["search_path"], defaultSchema)
 	delete(params, "search_path") // PgBouncer takes no connection that begins with it
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.PgConn().Exec(ctx, "SET search_path = "+pgx.Identifier{schema}.Sanitize()).Close()
+		return conn.PgConn().Exec(ctx, "SET search_path = "+quoted(schema)).Close()
 	}
 	params["application_name"] = cmp.Or(params["application_name"], "dragoman")
 	b := &backend{
@@ -236,6 +236,7 @@ func (s *Store) Kept() []string {
 			"SET search_path = " + s.b.schema + "; VACUUM (FULL) keys, inbox, outbox, messages, steps, generations, summaries, records;",
 		"The write-ahead log keeps them until it is recycled: CHECKPOINT; SELECT pg_switch_wal(); CHECKPOINT;",
 		"Archives of that log, standbys and backups made before now keep them until you remove those.",
+		"If a restore left schemas whose names begin with " + s.b.schema + keptInfix + " they keep them until you remove those: DROP SCHEMA … CASCADE;",
 	}
 }
 

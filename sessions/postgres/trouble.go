@@ -78,16 +78,16 @@ func (b *backend) allowed(ctx context.Context) error {
 	var create, use, all pgtype.Bool // not valid: there is no such schema
 	err := b.pool.QueryRow(ctx, `SELECT current_user, current_database(), CASE WHEN s IS NULL THEN has_database_privilege(current_database(), 'CREATE') ELSE has_schema_privilege(s, 'CREATE') END,
 		has_schema_privilege(s, 'USAGE'), (SELECT bool_and(has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT') AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))
-		FROM pg_class WHERE relnamespace = s AND relkind = 'r') FROM to_regnamespace($1) s`, pgx.Identifier{b.schema}.Sanitize()).Scan(&user, &database, &create, &use, &all)
+		FROM pg_class WHERE relnamespace = s AND relkind = 'r') FROM to_regnamespace($1) s`, quoted(b.schema)).Scan(&user, &database, &create, &use, &all)
 	switch {
 	case err != nil:
 		return err
 	case all.Valid && !all.Bool || use.Valid && !use.Bool:
 		return fmt.Errorf("the user %q may not use the tables in the schema %q: connect as their owner, or have the owner run GRANT ALL ON SCHEMA, ALL TABLES and ALL SEQUENCES IN SCHEMA", user, b.schema)
 	case !all.Valid && !create.Bool && use.Valid:
-		return fmt.Errorf("the user %q may not create tables in the schema %q: run GRANT CREATE ON SCHEMA %s TO %s as its owner", user, b.schema, pgx.Identifier{b.schema}.Sanitize(), pgx.Identifier{user}.Sanitize())
+		return fmt.Errorf("the user %q may not create tables in the schema %q: run GRANT CREATE ON SCHEMA %s TO %s as its owner", user, b.schema, quoted(b.schema), quoted(user))
 	case !all.Valid && !create.Bool:
-		return fmt.Errorf("the user %q may not create a schema in the database %q: run GRANT CREATE ON DATABASE %s TO %s as its owner", user, database, pgx.Identifier{database}.Sanitize(), pgx.Identifier{user}.Sanitize())
+		return fmt.Errorf("the user %q may not create a schema in the database %q: run GRANT CREATE ON DATABASE %s TO %s as its owner", user, database, quoted(database), quoted(user))
 	}
 	return nil
 }
