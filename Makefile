@@ -32,7 +32,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need test-cluster test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-sizes sweep check lint race fuzz install uninstall clean help
+.PHONY: run build test need test-cluster test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-sizes bench-postgres sweep check lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -110,6 +110,10 @@ bench-sizes:
 	DRAGOMAN_BENCH=1 DRAGOMAN_REPORT=$(CURDIR)/docs/internals/performance.md \
 		go test -count=1 -v -timeout 10m -run 'TestBenchSizes$$' ./internal/bench
 
+## bench-postgres: measure what a turn costs PostgreSQL while a chat grows; prints the table of docs/internals/postgres.md
+bench-postgres:
+	DRAGOMAN_BENCH=1 go test -count=1 -v -timeout 30m -run TestCost ./sessions/postgres
+
 ## sweep: summaries and pruning over a grid of settings; writes docs/internals/performance.md
 sweep:
 	DRAGOMAN_SWEEP=1 UPDATE=1 go test -count=1 -v -timeout 30m -run 'TestSweep$$' ./agent
@@ -123,6 +127,9 @@ lint: $(GOFUMPT) $(STATICCHECK)
 		if [ -n "$$wrong" ]; then echo "gofumpt: format these files (gofumpt -w):"; echo "$$wrong"; exit 1; fi
 	go vet ./...
 	go vet -tags nowhatsapp ./...
+	go build -tags nopostgres ./...
+	go vet -tags nopostgres ./...
+	@if go list -deps -tags nopostgres ./cmd/dragoman | grep -E 'jackc|riverqueue'; then echo "lint: these are in a binary without PostgreSQL"; exit 1; fi
 	@if go list -deps -tags nowhatsapp ./cmd/dragoman | grep -E 'whatsmeow|libsignal'; then echo "lint: these are in a binary without WhatsApp"; exit 1; fi
 	@go build -ldflags=-dumpdep -o .cache/linked ./cmd/dragoman 2>.cache/links || { cat .cache/links; exit 1; }
 	@byname=$$(grep -oE '^[^ ]+ <ReflectMethod>' .cache/links | sort -u); rm -f .cache/linked .cache/links; \

@@ -73,7 +73,7 @@ var (
 type Store struct {
 	Type     string `yaml:"type" doc:"sqlite keeps everything in one file in state_dir; file keeps each conversation in a JSON document in state_dir/sessions; postgres keeps everything in a PostgreSQL database; memory keeps nothing after the daemon stops."`
 	URL      Secret `yaml:"url" example:"${file:/run/credentials/postgres}" empty:"ok" doc:"The database of the type postgres: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full. Other types ignore it, and dragoman sessions migrate uses it."`
-	MaxConns int    `yaml:"max_conns" doc:"Maximum connections of this process to the database, 4 or more. Only for the type postgres."`
+	MaxConns int    `yaml:"max_conns" doc:"Maximum connections of this process to the database, 5 or more. Only for the type postgres."`
 }
 
 // HTTP is the chat page, health and metrics.

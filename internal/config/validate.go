@@ -128,8 +128,8 @@ func (v *validator) paths() {
 
 func (v *validator) store(s Store) {
 	v.oneOf("store.type", s.Type, StoreTypes...)
-	if s.MaxConns < 4 {
-		v.bad("store.max_conns", "is too few connections", "write 4 or more")
+	if s.MaxConns < 5 {
+		v.bad("store.max_conns", "is too few connections", "write 5 or more")
 	}
 	switch {
 	case s.Type == "memory":

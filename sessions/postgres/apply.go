@@ -42,7 +42,9 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) (due time.Time, err erro
 		}
 	}
 	t.records(&c)
-	t.queue(`DELETE FROM keys WHERE id = ANY($1) AND NOT known`, t.placeholders())
+	if ids := t.placeholders(); len(ids) > 0 {
+		t.queue(`DELETE FROM keys WHERE id = ANY($1) AND NOT known`, ids)
+	}
 	if err := t.flush(ctx); err != nil {
 		return due, err
 	}
@@ -78,8 +80,7 @@ func (t *tx) lockAll(ctx context.Context, c rows.Changes) error {
 }
 
 // placeholders are the rows that were made to lock a key.
-func (t *tx) placeholders() []int64 {
-	ids := []int64{}
+func (t *tx) placeholders() (ids []int64) {
 	for _, r := range t.keys {
 		if !r.known {
 			ids = append(ids, r.id)
