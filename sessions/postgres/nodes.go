@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -98,7 +100,9 @@ func (b *backend) renew(ctx context.Context, conn *pgxpool.Conn) {
 		case <-ticker.C:
 		}
 		began := time.Now()
-		alive, err := b.renewOnce(ctx, &conn)
+		bound, cancel := context.WithTimeout(ctx, min(b.ttl/4, b.grace()-time.Since(renewed)))
+		alive, err := b.renewOnce(bound, &conn)
+		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -108,19 +112,21 @@ func (b *backend) renew(ctx context.Context, conn *pgxpool.Conn) {
 			renewed = began
 			b.node.renewed.Store(&began)
 		}
-		if err == nil && !alive || time.Since(renewed) > b.ttl*6/10 {
+		if err == nil && !alive || time.Since(renewed) >= b.grace() {
 			b.log.Error("the other nodes consider this node dead, so it stops", "since", time.Since(renewed))
 			close(b.node.lost)
+			b.sockets.cut() // nothing waits for a server that is silent
 			return
 		}
 	}
 }
 
+// grace is how long a node works that cannot renew its row.
+func (b *backend) grace() time.Duration { return b.ttl * 6 / 10 }
+
 // renewOnce reports whether this node is believed to live. A connection that is
 // broken is replaced.
 func (b *backend) renewOnce(ctx context.Context, conn **pgxpool.Conn) (alive bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, b.ttl/4)
-	defer cancel()
 	if (*conn).Conn().IsClosed() {
 		fresh, err := b.pool.Acquire(ctx)
 		if err != nil {
@@ -142,37 +148,55 @@ func (b *backend) stale() bool {
 
 // watch looks after the nodes, until ctx ends.
 func (b *backend) watch(ctx context.Context) {
-	ticker := time.NewTicker(b.ttl / 4)
-	defer ticker.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-b.node.lost:
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		}
-		if err := b.takeOver(ctx); err != nil && ctx.Err() == nil {
+		err := b.takeOver(ctx)
+		if err != nil && ctx.Err() == nil {
 			b.log.Warn("could not check the other nodes; will try again", "err", err)
 		}
+		timer.Reset(b.untilDead(ctx, `SELECT min(expires) - clock_timestamp() FROM nodes WHERE id <> $1`, b.id))
 	}
 }
 
+// untilDead is how long to wait until a node may be dead, by a query that says how
+// long it still lives.
+func (b *backend) untilDead(ctx context.Context, query string, arg any) time.Duration {
+	bound, cancel := context.WithTimeout(ctx, b.ttl/4)
+	defer cancel()
+	left, err := value[*time.Duration](bound, b.pool, query, arg)
+	if err != nil || left == nil {
+		return b.ttl / 4
+	}
+	return min(max(*left, 0)+10*time.Millisecond, b.ttl/4)
+}
+
 // takeOver hands out again what nodes were at that are dead: keys that they had
-// claimed, jobs that they had taken and not begun, leases. River has no call for
-// the jobs of a client that died; this is the one place where its table is
-// written by hand.
+// claimed, jobs that they had taken and not begun, leases. So it does with jobs
+// that this node took without hearing of it, because the connection broke. River
+// has no call for either; this is the one place where its table is written by hand.
 func (b *backend) takeOver(ctx context.Context) error {
+	b.mu.Lock()
+	jobs := slices.AppendSeq([]int64{}, maps.Keys(b.jobs)) // not NULL
+	b.mu.Unlock()
 	return b.change(ctx, nil, func(ctx context.Context, t *tx) (func(), error) {
 		dead, err := t.Exec(ctx, `DELETE FROM nodes WHERE expires <= clock_timestamp()`)
 		if err != nil {
 			return nil, err
 		}
 		ids, err := all(ctx, t, pgx.RowTo[int64], `WITH gone AS (UPDATE river_job SET state = 'cancelled', finalized_at = clock_timestamp()
-			WHERE state = 'running' AND kind = $1 AND attempted_by[array_upper(attempted_by, 1)] NOT IN (SELECT id FROM nodes)
+			WHERE state = 'running' AND kind = $1 AND (attempted_by[array_upper(attempted_by, 1)] NOT IN (SELECT id FROM nodes)
+				OR attempted_by[array_upper(attempted_by, 1)] = $2 AND id <> ALL($3) AND attempted_at < clock_timestamp() - $4::interval)
 			RETURNING (args->>'key')::bigint AS key, (args->>'wake')::bigint AS wake)
 			SELECT k.id FROM keys k WHERE k.node <> '' AND k.node NOT IN (SELECT id FROM nodes) OR (k.id, k.wake) IN (SELECT key, wake FROM gone)
-			ORDER BY k.key FOR UPDATE OF k`, wakeUp{}.Kind())
+			ORDER BY k.key FOR UPDATE OF k`, wakeUp{}.Kind(), b.id, jobs, b.ttl/4)
 		if err != nil || dead.RowsAffected() == 0 && len(ids) == 0 {
 			return nil, err
 		}
@@ -182,7 +206,7 @@ func (b *backend) takeOver(ctx context.Context) error {
 		_, err = t.Exec(ctx, `DELETE FROM leases WHERE node NOT IN (SELECT id FROM nodes)`)
 		return func() {
 			if len(ids) > 0 {
-				b.log.Info("took over conversations of a node that is gone", "conversations", len(ids))
+				b.log.Info("took over conversations that nobody works on", "conversations", len(ids))
 			}
 			b.changed(t, nil, b.now())
 		}, err
@@ -225,8 +249,6 @@ func (b *backend) Hold(ctx context.Context, name string, run func(context.Contex
 
 // lease waits for the lease called name.
 func (b *backend) lease(ctx context.Context, name string) error {
-	ticker := time.NewTicker(b.ttl / 4)
-	defer ticker.Stop()
 	for {
 		tag, err := b.pool.Exec(ctx, `INSERT INTO leases (name, node) SELECT $1, id FROM nodes WHERE id = $2 AND expires > clock_timestamp()
 			ON CONFLICT (name) DO UPDATE SET node = excluded.node WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = leases.node AND n.expires > clock_timestamp())`, name, b.id)
@@ -236,12 +258,13 @@ func (b *backend) lease(ctx context.Context, name string) error {
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn("could not ask for a lease; will try again", "lease", name, "err", err)
 		}
+		pause := b.untilDead(ctx, `SELECT expires - clock_timestamp() FROM leases JOIN nodes ON id = node WHERE name = $1`, name)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-b.node.lost:
 			return errors.Join(errLost, err)
-		case <-ticker.C:
+		case <-time.After(pause):
 		}
 	}
 }

@@ -76,7 +76,7 @@ type Options struct {
 	// MaxConns bounds the connections to the database. 0 is 16.
 	MaxConns int
 	// TTL is how long a node is believed to live that does not renew its row. 0 is
-	// eight seconds.
+	// six seconds.
 	TTL time.Duration
 	// Version and Roles are what sessions.Node says of this process.
 	Version string
@@ -94,16 +94,17 @@ type Store struct {
 // backend keeps rows in a database.
 type backend struct {
 	reader
-	now    func() time.Time
-	log    *slog.Logger
-	pool   *pgxpool.Pool
-	river  *river.Client[pgx.Tx]
-	id     string // of this node
-	host   string
-	schema string
-	ttl    time.Duration
-	prefix string       // of delivery ids
-	fault  func() error // a test's, before each commit
+	now     func() time.Time
+	log     *slog.Logger
+	pool    *pgxpool.Pool
+	sockets *sockets
+	river   *river.Client[pgx.Tx]
+	id      string // of this node
+	host    string
+	schema  string
+	ttl     time.Duration
+	prefix  string       // of delivery ids
+	fault   func() error // a test's, before each commit
 
 	version string
 	roles   []string
@@ -114,6 +115,7 @@ type backend struct {
 	mu     sync.Mutex
 	run    *running
 	claims map[channels.Key]*claim // of this process
+	jobs   map[int64]bool          // of River's, that this process is at
 }
 
 // Open opens the store in the database at url, making its tables if there are
@@ -160,11 +162,14 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 		return nil, errors.New("the url cannot be understood; write it like postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full, with %XX for every special character of the password")
 	}
 	most := cmp.Or(o.MaxConns, 16)
-	if most < 4 { // one renews the node
-		return nil, fmt.Errorf("%d connections are too few; at least four are needed", most)
+	if most < 5 { // one renews the node
+		return nil, fmt.Errorf("%d connections are too few; at least five are needed", most)
 	}
 	config.MaxConns = int32(most - 2) // one listens to other nodes, and River takes one out of the pool, which makes another
-	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, 10*time.Second)
+	// A machine that has lost its power refuses nothing: the next of the url's is tried.
+	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, 3*time.Second)
+	socks := &sockets{dial: config.ConnConfig.DialFunc, open: map[*socket]bool{}}
+	config.ConnConfig.DialFunc = socks.connect
 	params := config.ConnConfig.RuntimeParams
 	schema := cmp.Or(params["search_path"], defaultSchema)
 	delete(params, "search_path") // PgBouncer takes no connection that begins with it
@@ -173,8 +178,8 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	}
 	params["application_name"] = cmp.Or(params["application_name"], "dragoman")
 	b := &backend{
-		now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: cmp.Or(o.TTL, 8*time.Second), id: rand.Text(), claims: map[channels.Key]*claim{},
-		version: o.Version, roles: append([]string{}, o.Roles...), wire: newWire(),
+		now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: cmp.Or(o.TTL, 6*time.Second), id: rand.Text(), claims: map[channels.Key]*claim{}, jobs: map[int64]bool{},
+		version: o.Version, roles: append([]string{}, o.Roles...), wire: newWire(), sockets: socks,
 	}
 	if b.now == nil {
 		b.now = time.Now

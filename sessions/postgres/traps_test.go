@@ -129,6 +129,33 @@ func TestSlowRescue(t *testing.T) {
 	}
 }
 
+// TestTakenUnheard: a job that this node took, and whose row was lost with the
+// connection that should have brought it.
+func TestTakenUnheard(t *testing.T) {
+	url := database(t)
+	s := openAt(t, url, postgres.Options{TTL: ttl})
+	joined := make(chan struct{})
+	ctx, leave := context.WithCancel(t.Context())
+	var holding sync.WaitGroup
+	holding.Go(func() {
+		_ = s.Hold(ctx, "x", func(ctx context.Context) error {
+			close(joined)
+			<-ctx.Done()
+			return nil
+		})
+	})
+	defer holding.Wait()
+	defer leave()
+	await(t, joined)
+	_, err := s.Accept(t.Context(), one)
+	must(t, err)
+	must(t, pgtest.Do(t.Context(), url, `UPDATE dragoman.river_job SET state = 'running', attempted_at = clock_timestamp(), attempted_by = ARRAY[(SELECT id FROM dragoman.nodes)]`))
+	claims, _ := serve(t, s)
+	if h := next(t, claims); h.Key != k1 {
+		t.Errorf("claim of %s", h.Key)
+	}
+}
+
 // TestTakenAndNotBegun: a job that a client took whose process died at once.
 func TestTakenAndNotBegun(t *testing.T) {
 	url := database(t)

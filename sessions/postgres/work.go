@@ -55,9 +55,16 @@ func (worker) Timeout(*river.Job[wakeUp]) time.Duration { return -1 }
 
 // Work never fails: what is left to do is in the row of the key.
 func (w *worker) Work(ctx context.Context, job *river.Job[wakeUp]) error {
-	w.b.mu.Lock()
-	run := w.b.run
-	w.b.mu.Unlock()
+	b := w.b
+	b.mu.Lock()
+	run := b.run
+	b.jobs[job.ID] = true
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.jobs, job.ID)
+	}()
 	return run.work(ctx, job)
 }
 
@@ -126,6 +133,10 @@ func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 	case <-ctx.Done():
 	case <-b.node.lost:
 		err = errLost
+		// What River does to end in order is in vain.
+		var done context.CancelFunc
+		outside, done = context.WithTimeout(outside, b.ttl/4)
+		defer done()
 	}
 	cancel()
 	looking.Wait()
