@@ -55,7 +55,7 @@ var Table = []Rule{
 	{Package: "sessions/rows", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/engine", Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
 	// The file store is the reference store over a disk.
-	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/memory"}, Tests: []string{"sessions/rows"}},
+	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/rows", "sessions/memory"}},
 	{Package: "sessions/postgres", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/dispatch", "sessions/rows", "sessions/engine"}, Tests: []string{"internal/pgtest"}},
 	// Who is one person, and what is erased with them.
 	{Package: "sessions/erasure", Imports: []string{"sessions", "channels", "internal/durable"}},
