@@ -141,7 +141,7 @@ func (v *visitor) losesTheServer(g *gateway) {
 	v.until(lost)
 	v.keys("Are you there?\r")
 	v.until(`document.querySelector("li.unsent")?.textContent.includes("Are you there?")`)
-	v.until(`document.querySelector("li.unsent .meta").textContent.includes("kept")`)
+	v.until(`document.querySelector("li.unsent .meta").textContent.includes("saved")`)
 	v.picture(v.name() + "-offline")
 	g.mu.Lock()
 	g.put(live.Item{ID: "out-meanwhile", From: live.FromDragoman, Text: "Said while you were away."})
@@ -173,7 +173,7 @@ func TestUnsentOutlivesThePage(t *testing.T) {
 		t.Fatal("could not break sending")
 	}
 	v.keys("Keep me\r")
-	v.until(`document.querySelector("li.unsent .meta").textContent.includes("kept")`)
+	v.until(`document.querySelector("li.unsent .meta").textContent.includes("saved")`)
 	v.keys("half a draft")
 	v.do(reload)
 	v.until(answers + ` === 1 && !document.querySelector("li.unsent")`)

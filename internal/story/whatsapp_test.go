@@ -394,7 +394,7 @@ func TestWhatsAppLinkingEnds(t *testing.T) {
 		t.Fatalf("the page is told %+v, want a picture", l)
 	}
 	w.login()
-	if l := page(); l.Error != "It goes on in another terminal or page" {
+	if l := page(); l.Error != "Linking continues in another terminal or page" {
 		t.Errorf("the page whose code was replaced is told %+v", l)
 	}
 	w.sees(connected)

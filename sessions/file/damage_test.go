@@ -173,7 +173,7 @@ func TestTornLog(t *testing.T) {
 			if ms, err := left.open(t).Messages(t.Context(), key("x:1"), 0, 9); err != nil || len(ms) != 2 {
 				t.Fatalf("cut at %d: %d messages after another, %v", cut, len(ms), err)
 			}
-			torn.says(t, "level=WARN", "the last commit in the log is cut")
+			torn.says(t, "level=WARN", "the last commit in the log is incomplete")
 			torn.quiet(t)
 			left.quiet(t)
 		}

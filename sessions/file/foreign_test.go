@@ -220,7 +220,7 @@ func TestEditedText(t *testing.T) {
 			ms, err = p.open(t).Messages(t.Context(), key("x:1"), 0, 1)
 			must(t, err)
 			same(t, "without the document", ms[0].Content, "my address")
-			p.says(t, "made anew")
+			p.says(t, "rebuilt")
 		})
 	}
 }

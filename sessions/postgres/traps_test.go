@@ -230,7 +230,7 @@ func TestLeasePassesOn(t *testing.T) {
 
 // TestAllConnectionsInUse: a node whose connections are all in use lives on.
 func TestAllConnectionsInUse(t *testing.T) {
-	s := openAt(t, database(t), postgres.Options{TTL: ttl, MaxConns: 4})
+	s := openAt(t, database(t), postgres.Options{TTL: ttl, MaxConns: 5})
 	_, ended := serve(t, s)
 	must(t, s.Hold(t.Context(), "l", func(context.Context) error {
 		return postgres.Backend(s).Snapshot(t.Context(), func(rows.Reader) error {

@@ -152,7 +152,7 @@ func TestEraseWithAReader(t *testing.T) {
 	}
 	release := holdState(t, path)
 	got, err := s.Erase(t.Context(), sessions.Erasure{Keys: []channels.Key{e.Inbound.Key}})
-	if err == nil || !strings.Contains(err.Error(), "do it again") {
+	if err == nil || !strings.Contains(err.Error(), "erase again") {
 		t.Errorf("Erase = %v", err)
 	}
 	if got.Queued != 1 {
