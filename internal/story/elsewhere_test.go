@@ -38,7 +38,7 @@ func TestStopOnEitherNode(t *testing.T) {
 	}
 	for _, who := range people {
 		l.tell(who, "/status")
-		if got := l.said(who.ID, 1)[0]; !strings.Contains(got, "An answer is being written") {
+		if got := l.said(who.ID, 1)[0]; !strings.Contains(got, "I have been writing an answer") {
 			t.Errorf("/status says %q", got)
 		}
 		l.tell(who, "/stop")
