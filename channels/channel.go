@@ -9,7 +9,7 @@
 // every error is temporary unless it says otherwise ([ErrPermanent], [Retry]).
 // What an adapter can do beyond that it shows by implementing one of the
 // small interfaces in this package ([Typer], [Previewer], [Fader], [Retractor],
-// [Splitter], [Interleaver], [Stopper], [Reporter], [Commander], [CommandSigner], [Pauser], [Fetcher], [Deduper], [Eraser]).
+// [Splitter], [Interleaver], [Stopper], [Reporter], [Commander], [CommandSigner], [Pauser], [Fetcher], [Deduper], [Mirror], [Eraser]).
 //
 // The package imports nothing else of ours and starts no goroutines.
 package channels
@@ -297,4 +297,11 @@ type Filer interface {
 type Deduper interface {
 	// Deduplicates says nothing at run time; it only names the ability.
 	Deduplicates()
+}
+
+// Mirror marks a channel that shows people what the store has. A message that is
+// sent and not stored is seen only by those who look at that moment.
+type Mirror interface {
+	// MirrorsStore says nothing at run time; it only names the ability.
+	MirrorsStore()
 }

@@ -146,6 +146,7 @@ var (
 	_ channels.Retractor = (*Hub)(nil)
 	_ channels.Reporter  = (*Hub)(nil)
 	_ channels.Commander = (*Hub)(nil)
+	_ channels.Mirror    = (*Hub)(nil)
 )
 
 var (
@@ -188,6 +189,9 @@ func New(o Options) (*Hub, error) {
 
 // Name implements [channels.Channel].
 func (h *Hub) Name() string { return h.opts.Name }
+
+// MirrorsStore implements [channels.Mirror].
+func (h *Hub) MirrorsStore() {}
 
 // Run lets messages in until ctx ends. Then it refuses new ones, ends the
 // context of those that are being stored and waits for them, and sends the

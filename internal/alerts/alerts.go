@@ -14,6 +14,7 @@ package alerts
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -42,9 +43,9 @@ type Options struct {
 	// Reachable reports whether the conversation that is told can be reached
 	// now. Nil: nobody is told, only Changed is called.
 	Reachable func() bool
-	// Tell says text there. After an error it is called again, maybe with more
-	// text.
-	Tell func(ctx context.Context, text string) error
+	// Tell says text there. After an error it is called again with the same id,
+	// maybe with more text.
+	Tell func(ctx context.Context, id, text string) error
 	// Changed is called when t has failed for After, and when it is well again.
 	Changed func(t Trouble, failed bool)
 	Logger  *slog.Logger
@@ -54,6 +55,7 @@ type Options struct {
 type Watcher struct {
 	opts  Options
 	cases map[string]*trouble
+	id    string // of the message that is told next
 }
 
 // trouble is what is known of one trouble.
@@ -87,7 +89,7 @@ func New(o Options) *Watcher {
 	if o.Changed == nil {
 		o.Changed = func(Trouble, bool) {}
 	}
-	return &Watcher{opts: o, cases: map[string]*trouble{}}
+	return &Watcher{opts: o, cases: map[string]*trouble{}, id: rand.Text()}
 }
 
 // Run looks until ctx ends.
@@ -167,10 +169,11 @@ func (w *Watcher) tell(ctx context.Context) {
 	if len(bad)+len(good) == 0 {
 		return
 	}
-	if err := w.opts.Tell(ctx, text(bad, good)); err != nil {
+	if err := w.opts.Tell(ctx, w.id, text(bad, good)); err != nil {
 		w.opts.Logger.Error("an alert could not be sent; will try again", "err", err)
 		return
 	}
+	w.id = rand.Text()
 	for _, c := range bad {
 		c.told = true
 	}

@@ -49,7 +49,7 @@ func watch(t *testing.T) *world {
 			defer turn.Unlock()
 			return !w.away
 		},
-		Tell: func(_ context.Context, text string) error {
+		Tell: func(_ context.Context, _, text string) error {
 			turn.Lock()
 			defer turn.Unlock()
 			if w.refused == nil {

@@ -25,7 +25,7 @@ func (d *Daemon) alert(ctx context.Context) {
 	o := alerts.Options{After: d.cfg.Alerts.After.D(), Look: d.troubles, Changed: d.changed, Logger: d.log}
 	if to, err := channels.ParseKey(d.cfg.Alerts.To); err == nil { // else nobody is to be told
 		o.Reachable = func() bool { return d.gateway.Channels()[to.Channel()].State == channels.StateConnected }
-		o.Tell = func(ctx context.Context, text string) error { return d.gateway.Tell(ctx, to, text) }
+		o.Tell = func(ctx context.Context, id, text string) error { return d.gateway.Tell(ctx, to, id, text) }
 	}
 	alerts.New(o).Run(ctx)
 }

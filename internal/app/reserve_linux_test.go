@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"dragoman/channels"
+	"dragoman/channels/live"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
@@ -203,4 +205,33 @@ func TestNoReserve(t *testing.T) {
 			t.Errorf("%s: %d kB are kept, want none", name, p.reserve())
 		}
 	}
+}
+
+// A full disk is told in a room of the page: at once to whoever looks, and in
+// the room's history when there is space again.
+func TestAFullDiskIsToldInARoom(t *testing.T) {
+	t.Parallel()
+	p := onDisk(t, "24m", "alerts: {to: 'web:ops', after: 1s}")
+	r := p.run()
+	room := r.page("ops")
+	free := testkit.FillDisk(t, p.dir)
+	const words = "Messages have not been stored since "
+	var seen live.Item
+	ctx, looked := context.WithTimeout(t.Context(), most)
+	defer looked()
+	_ = room.Events(ctx, -1, func(e live.Event) {
+		if e.Item != nil && strings.Contains(e.Item.Text, words) {
+			seen = *e.Item
+			looked()
+		}
+	})
+	if seen.Text == "" {
+		t.Errorf("who looks at the room was told nothing:\n%s", r.log)
+	}
+	free()
+	r.until("a history with the alert and its end", func() bool {
+		items := r.feed(room)
+		return len(items) == 2 && strings.Contains(items[0].Text, words) && items[0].ID == seen.ID &&
+			strings.Contains(items[1].Text, "Messages are stored again")
+	})
 }

@@ -42,7 +42,7 @@ func TestTell(t *testing.T) {
 			}
 			return nil
 		})
-		if err := w.gw.Tell(t.Context(), to, "irc is away"); err != nil {
+		if err := w.gw.Tell(t.Context(), to, "a", "irc is away"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
@@ -53,7 +53,7 @@ func TestTell(t *testing.T) {
 		if n := w.agent.count(); n != 0 {
 			t.Errorf("%d turns ran, want none", n)
 		}
-		if err := w.gw.Tell(t.Context(), channels.MustKey("gone:1"), "x"); err == nil {
+		if err := w.gw.Tell(t.Context(), channels.MustKey("gone:1"), "b", "x"); err == nil {
 			t.Error("Tell on a channel that is not there = nil")
 		}
 	})
@@ -78,7 +78,7 @@ func TestTellOnAFullDisk(t *testing.T) {
 				return nil
 			},
 			Reachable: func() bool { return w.gw.Channels()["net"].State == channels.StateConnected },
-			Tell:      func(ctx context.Context, text string) error { return w.gw.Tell(ctx, to, text) },
+			Tell:      func(ctx context.Context, id, text string) error { return w.gw.Tell(ctx, to, id, text) },
 		})
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan struct{})

@@ -169,7 +169,7 @@ func TestRepliesBesideATurnElsewhere(t *testing.T) {
 	p.eventually("want the status", func(sent []string) bool {
 		return len(sent) > 0 && strings.Contains(sent[0], "I have been writing an answer for ")
 	})
-	if err := p.front.gw.Tell(t.Context(), channels.MustKey("net:1"), "a notice"); err != nil {
+	if err := p.front.gw.Tell(t.Context(), channels.MustKey("net:1"), "a", "a notice"); err != nil {
 		t.Fatal(err)
 	}
 	p.eventually("want the notice", func(sent []string) bool { return len(sent) == 2 && sent[1] == "a notice" })

@@ -33,7 +33,7 @@ func (r *run) notice(ctx context.Context, id, text string) {
 	r.mu.Lock()
 	newest := r.rows[len(r.rows)-1].Inbound
 	r.mu.Unlock()
-	if err := r.g.notify(ctx, newest, id, text); err != nil && ctx.Err() == nil {
+	if err := r.g.notify(ctx, newest, id, r.g.split(newest.Key, text, newest)); err != nil && ctx.Err() == nil {
 		r.g.log(r.claim.Key).Warn("could not send a notice to the person", "turn", r.id, "notice", id, "err", err)
 	}
 }
