@@ -11,7 +11,7 @@ import (
 // apply makes changes. Messages of the keys of ahead are stored already, hidden
 // under an id. It returns the ids whose rows are hidden now and have to be swept.
 func (t *tx) apply(changes rows.Changes, ahead map[channels.Key]int64) (hidden []int64, err error) {
-	t.fenced = append(t.fenced, changes.Fenced...)
+	t.wrote, t.fenced = true, append(t.fenced, changes.Fenced...)
 	for _, ch := range changes.Chats {
 		id, err := t.chat(ch, ahead[ch.Key])
 		if err != nil {
@@ -126,25 +126,20 @@ func (t *tx) gone(r *keyRow) error {
 	if err := t.clearTranscript(r); err != nil {
 		return err
 	}
-	from, to := span(r.id)
-	if err := t.exec(`DELETE FROM outbox WHERE id BETWEEN ? AND ?`, from, to); err != nil {
-		return err
-	}
-	if err := t.exec(`DELETE FROM steps WHERE key_id = ?`, r.id); err != nil {
-		return err
-	}
 	delete(t.keys, r.key)
-	if err := t.exec(`UPDATE meta SET last_key = max(last_key, ?)`, r.id); err != nil {
-		return err
-	}
-	return t.exec(`DELETE FROM keys WHERE id = ?`, r.id)
+	from, to := span(r.id)
+	return t.on([]any{r.id, from, to},
+		`DELETE FROM outbox WHERE id BETWEEN ?2 AND ?3`,
+		`DELETE FROM steps WHERE key_id = ?1`,
+		`UPDATE meta SET last_key = max(last_key, ?1)`,
+		`DELETE FROM keys WHERE id = ?1`)
 }
 
 // dropIn deletes inbox rows of r for which a condition holds. That they were
 // there stays known.
 func (t *tx) dropIn(r *keyRow, condition string, args ...any) error {
 	from, to := span(r.id)
-	list, err := all(context.Background(), t, of(r.key, reader{}.scanIn), `SELECT `+inColumns+inFrom+` WHERE r.id BETWEEN ? AND ?`+condition, append([]any{from, to}, args...)...)
+	list, err := all(context.Background(), &t.statements, of(r.key, reader{}.scanIn), `SELECT `+inColumns+inFrom+` WHERE r.id BETWEEN ? AND ?`+condition, append([]any{from, to}, args...)...)
 	for _, row := range list {
 		if err == nil {
 			err = t.forgetIn(r, &row)
@@ -174,22 +169,16 @@ func (t *tx) forgetIn(r *keyRow, row *rows.In) error {
 func (t *tx) clearTranscript(r *keyRow) error {
 	from, to := span(r.id)
 	t.unindexed = append(t.unindexed, [2]int64{from, to})
-	if err := t.exec(`DELETE FROM messages WHERE id BETWEEN ? AND ?`, from, to); err != nil {
-		return err
-	}
 	if err := t.anew(r); err != nil {
 		return err
 	}
-	return t.exec(`DELETE FROM conversations WHERE key_id = ?`, r.id)
+	return t.on([]any{r.id, from, to}, `DELETE FROM messages WHERE id BETWEEN ?2 AND ?3`, `DELETE FROM conversations WHERE key_id = ?1`)
 }
 
 // anew deletes the generations and summaries of r.
 func (t *tx) anew(r *keyRow) error {
 	from, to := span(r.id)
-	if err := t.exec(`DELETE FROM summaries WHERE id BETWEEN ? AND ?`, from, to); err != nil {
-		return err
-	}
-	return t.exec(`DELETE FROM generations WHERE key_id = ?`, r.id)
+	return t.on([]any{r.id, from, to}, `DELETE FROM summaries WHERE id BETWEEN ?2 AND ?3`, `DELETE FROM generations WHERE key_id = ?1`)
 }
 
 // prune deletes what ch deletes of r.
@@ -250,23 +239,19 @@ func (t *tx) move(r *keyRow, m rows.Move) error {
 		if err := t.anew(f); err != nil {
 			return err
 		}
-		for _, query := range []string{
+		err := t.on([]any{f.id, r.id},
 			`DELETE FROM steps WHERE key_id = ?2 AND turn IN (SELECT turn FROM steps WHERE key_id = ?1)`,
-			`UPDATE steps SET key_id = ?2 WHERE key_id = ?1`,
-		} {
-			if err := t.exec(query, f.id, r.id); err != nil {
-				return err
-			}
-		}
-	}
-	for _, query := range []string{
-		`UPDATE inbox SET id = id + ? WHERE id BETWEEN ? AND ?`,
-		`UPDATE outbox SET id = id + ? WHERE id BETWEEN ? AND ?`,
-		`UPDATE occurrences SET inbox_id = inbox_id + ? WHERE inbox_id <> 0 AND inbox_id BETWEEN ? AND ?`,
-	} {
-		if err := t.exec(query, (r.id-f.id)<<32+m.Queues, rowID(f.id, 1), to); err != nil {
+			`UPDATE steps SET key_id = ?2 WHERE key_id = ?1`)
+		if err != nil {
 			return err
 		}
+	}
+	err = t.on([]any{(r.id-f.id)<<32 + m.Queues, rowID(f.id, 1), to},
+		`UPDATE inbox SET id = id + ? WHERE id BETWEEN ? AND ?`,
+		`UPDATE outbox SET id = id + ? WHERE id BETWEEN ? AND ?`,
+		`UPDATE occurrences SET inbox_id = inbox_id + ? WHERE inbox_id <> 0 AND inbox_id BETWEEN ? AND ?`)
+	if err != nil {
+		return err
 	}
 	return t.moveMessages(r, f, (r.id-f.id)<<32+m.Message)
 }
@@ -286,8 +271,8 @@ func (t *tx) moveMessages(r, f *keyRow, by int64) error {
 		return err
 	}
 	for id := first + by; id <= last+by; {
-		list, err := all(context.Background(), t, func(row scanner) (w wordsRow, err error) {
-			m, err := newRowScan(row).message()
+		list, err := all(context.Background(), &t.statements, func(row scanner) (w wordsRow, err error) {
+			m, err := newRowScan().message(row)
 			return wordsRow{rowID(r.id, m.Seq), searchable(m)}, err
 		}, `SELECT `+messageColumns+` FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 100`, id, last+by)
 		if err != nil || len(list) == 0 {

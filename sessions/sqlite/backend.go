@@ -141,7 +141,7 @@ func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 	s := &backend{
 		now: o.Now, path: path, ops: durable.NewQueue[*op](batchMost), recent: recent{idle: o.Idle},
 	}
-	s.reader = reader{pool{s}, s, nil}
+	s.reader = reader{&s.reads, s, nil}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.closeFiles())
@@ -172,7 +172,7 @@ func open(ctx context.Context, path string, o Options) (_ *backend, err error) {
 	}
 	s.readers.SetMaxOpenConns(o.Readers)
 	s.readers.SetMaxIdleConns(o.Readers)
-	s.reads = statements{prepare: s.readers.PrepareContext}
+	s.reads.prepare, s.reads.ready = s.readers.PrepareContext, s.readable
 	go s.ops.Run(together, s.commit)
 	return s, nil
 }
@@ -206,21 +206,17 @@ func (s *backend) load() error {
 			FROM outbox o JOIN keys k ON k.id = o.id >> 32 WHERE o.state <> 'sent' AND o.state IN ('queued', 'sending', 'unknown')`,
 	} {
 		var items []dispatch.Item
-		rows, err := s.writer.rows(context.Background(), query)
-		if err != nil {
-			return err
-		}
-		err = each(rows, func() error {
+		err := s.writer.each(context.Background(), func(row scanner) error {
 			var it dispatch.Item
 			var key string
-			var row, due, since int64
-			if err := rows.Scan(&key, &row, &it.Lane, &due, &it.Turn, &since, &it.Uncertain); err != nil {
+			var id, due, since int64
+			if err := row.Scan(&key, &id, &it.Lane, &due, &it.Turn, &since, &it.Uncertain); err != nil {
 				return err
 			}
-			it.Seq, it.Due, it.Since = seqOf(row), timeOf(due), timeOf(since)
+			it.Seq, it.Due, it.Since = seqOf(id), timeOf(due), timeOf(since)
 			items = append(items, it)
 			return parseKey(&items[len(items)-1].Key, key)
-		})
+		}, query)
 		if err != nil {
 			return err
 		}
@@ -247,7 +243,7 @@ func (s *backend) Hold(ctx context.Context, name string, run func(context.Contex
 // Stats is sessions.Store's.
 func (s *backend) Stats(ctx context.Context) (sessions.Stats, error) {
 	st := s.work.Stats()
-	err := pool{s}.row(ctx, `SELECT
+	err := s.reads.row(ctx, `SELECT
 		(SELECT count(*) FROM outbox WHERE state <> 'sent' AND state = 'dead'),
 		(SELECT count(*) FROM aside WHERE dropped = 0)`).Scan(&st.Dead, &st.Quarantined)
 	if err != nil {
@@ -279,33 +275,31 @@ func (s *backend) Update(ctx context.Context, _ []channels.Key, f func(rows.Read
 	var hidden []int64
 	var large map[channels.Key]iter.Seq2[[]sessions.Message, error]
 	var ahead map[channels.Key]int64
-	step := func(t *tx) (write func() error, err error) {
-		changes, err := f(reader{t, s, t})
+	step := func(t *tx) error {
+		changes, err := f(t.reader())
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if large == nil {
 			if large, err = t.bulky(changes); err != nil {
-				return nil, err
+				return err
 			}
 			if len(large) > 0 {
-				return nil, errBulky
+				return errBulky
 			}
 		}
 		for k := range ahead { // somebody may have written to it meanwhile
 			if fresh, err := t.fresh(k); err != nil || !fresh {
-				return nil, cmp.Or(err, errSwept)
+				return cmp.Or(err, errSwept)
 			}
 		}
-		return func() (err error) {
-			hidden, err = t.apply(changes, ahead)
-			return err
-		}, nil
+		hidden, err = t.apply(changes, ahead)
+		return err
 	}
-	err := s.do(ctx, &op{step: step})
+	err := s.do(ctx, &op{run: step})
 	if errors.Is(err, errBulky) {
 		if ahead, err = s.stage(ctx, large); err == nil {
-			err = s.do(ctx, &op{step: step, alone: true})
+			err = s.do(ctx, &op{run: step, alone: true})
 		}
 	}
 	if err != nil {
@@ -324,10 +318,17 @@ func (s *backend) Snapshot(ctx context.Context, f func(rows.Reader) error) error
 	if err != nil {
 		return explain(err)
 	}
-	one := &snapshot{stmts: statements{prepare: tx.PrepareContext}}
+	one := &statements{prepare: tx.PrepareContext, ready: s.readable}
 	err = f(reader{one, s, nil})
-	one.stmts.close()
+	one.close()
 	return explain(errors.Join(err, tx.Rollback()))
+}
+
+func (s *backend) readable(ctx context.Context) error {
+	if s.ops.Closed() {
+		return durable.ErrClosed
+	}
+	return ctx.Err()
 }
 
 // Scratch makes a file without a name, for what may not fit into memory.

@@ -65,12 +65,11 @@ func rowOf(m sessions.Message) messageRow {
 	}
 }
 
-// rowScan reads id, role, rest and content of rows, and what comes after them.
+// rowScan reads id, role, rest and content of rows.
 // What it needs for that serves all rows: histories are read in every turn, and
 // with variables of its own for each row they were a sixth of all that the
 // daemon allocated.
 type rowScan struct {
-	from scanner
 	dest []any
 	id   int64
 	role sql.RawBytes
@@ -78,15 +77,15 @@ type rowScan struct {
 	said string
 }
 
-func newRowScan(from scanner, more ...any) *rowScan {
-	s := &rowScan{from: from}
-	s.dest = append([]any{&s.id, &s.role, &s.rest, &s.said}, more...)
+func newRowScan() *rowScan {
+	s := &rowScan{}
+	s.dest = []any{&s.id, &s.role, &s.rest, &s.said}
 	return s
 }
 
-// message is the next row's.
-func (s *rowScan) message() (sessions.Message, error) {
-	if err := s.from.Scan(s.dest...); err != nil {
+// message is that of row.
+func (s *rowScan) message(row scanner) (sessions.Message, error) {
+	if err := row.Scan(s.dest...); err != nil {
 		return sessions.Message{}, err
 	}
 	return messageOf(seqOf(s.id), roleOf(s.role), s.rest, s.said)

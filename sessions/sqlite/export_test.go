@@ -99,7 +99,7 @@ func PlantStep(t *testing.T, s *Store, k channels.Key, step sessions.Step) {
 // Statements are the queries that s has prepared so far.
 func Statements(s *Store) []string {
 	var all []string
-	for _, st := range []*statements{&s.b.reads, &s.b.writer.stmts} {
+	for _, st := range []*statements{&s.b.reads, &s.b.writer.statements} {
 		st.mu.RLock()
 		for query := range st.byText {
 			all = append(all, query)
@@ -171,7 +171,7 @@ func Sync(f *os.File) error { return fsync(f) }
 // FromFile is the history of k as the file has it, whatever s remembers.
 func FromFile(ctx context.Context, s *Store, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
 	other := &backend{now: s.b.now, ops: s.b.ops, readers: s.b.readers, reads: statements{prepare: s.b.readers.PrepareContext}}
-	other.reader = reader{pool{other}, other, nil}
+	other.reader = reader{&other.reads, other, nil}
 	defer other.reads.close()
 	other.recent.close()
 	return engine.New(other, "sqlite", nil).History(ctx, k, limit)
@@ -239,5 +239,5 @@ func Rewrites(query string) bool { return rewrites(query) }
 func Caches(s *Store) (writer, reader int, err error) {
 	const query = `PRAGMA cache_size`
 	err = update(s, func(t *tx) error { return t.row(context.Background(), query).Scan(&writer) })
-	return writer, reader, errors.Join(err, pool{s.b}.row(context.Background(), query).Scan(&reader))
+	return writer, reader, errors.Join(err, s.b.reads.row(context.Background(), query).Scan(&reader))
 }

@@ -128,7 +128,7 @@ func (t *tx) find(k channels.Key) (*keyRow, error) {
 func (t *tx) key(k channels.Key) (*keyRow, error) {
 	r, err := t.find(k)
 	if errors.Is(err, sql.ErrNoRows) {
-		r = &keyRow{key: k}
+		r, t.wrote = &keyRow{key: k}, true
 		err = t.row(context.Background(), `INSERT INTO keys (id, key) VALUES (1 + max(coalesce((SELECT max(id) FROM keys), 0), (SELECT last_key FROM meta)), ?) RETURNING id`, k.String()).Scan(&r.id)
 	}
 	if err != nil {

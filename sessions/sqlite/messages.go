@@ -39,7 +39,7 @@ func (r reader) messages(ctx context.Context, k channels.Key, q rows.Said, yield
 	if q.Before > 0 {
 		last = q.Before - 1
 	}
-	if _, pooled := r.src.(pool); pooled && q.Newest && !q.Once {
+	if r.pooled() && q.Newest && !q.Once {
 		return r.newest(ctx, key, first, last, changes, yield)
 	}
 	return r.readMessages(ctx, q.Light, key, first, last, q.Newest, func(m sessions.Message) error { return give(m, yield) })
@@ -60,18 +60,14 @@ func (r reader) readMessages(ctx context.Context, light bool, key, first, last i
 	if newest {
 		query += ` DESC`
 	}
-	list, err := r.src.rows(ctx, query, rowID(key, first), rowID(key, last))
-	if err != nil {
-		return err
-	}
-	scan := newRowScan(list)
-	return each(list, func() error {
-		m, err := scan.message()
+	scan := newRowScan()
+	return r.src.each(ctx, func(row scanner) error {
+		m, err := scan.message(row)
 		if err == nil {
 			err = f(m)
 		}
 		return err
-	})
+	}, query, rowID(key, first), rowID(key, last))
 }
 
 // newest yields messages from the newest on: those that came since the last read

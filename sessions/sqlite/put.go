@@ -167,7 +167,7 @@ func (t *tx) addMessage(r *keyRow, m sessions.Message) error {
 
 // openItems tells the dispatcher what r has to do, or that it is gone.
 func (t *tx) openItems(r *keyRow, gone bool) error {
-	read := reader{t, t.store, t}
+	read := t.reader()
 	for row, err := range read.Inbox(context.Background(), r.key, rows.Queued{Open: true, Light: true}) {
 		if err != nil {
 			return err

@@ -80,10 +80,7 @@ func (r reader) current(k channels.Key) bool {
 }
 
 // pooled reports whether r reads what is durable, one row or another.
-func (r reader) pooled() bool {
-	_, pooled := r.src.(pool)
-	return pooled
-}
+func (r reader) pooled() bool { return r.src == &r.b.reads }
 
 // remembered are the rows of items, by their seqs, unless one of them has to be
 // read.

@@ -12,9 +12,9 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// reader reads rows from a source. t is set inside of an update.
+// reader reads rows with statements. t is set inside of an update.
 type reader struct {
-	src source
+	src *statements
 	b   *backend
 	t   *tx
 }
@@ -25,18 +25,15 @@ var _ rows.Reader = reader{}
 var errEnough = errors.New("enough")
 
 // stream yields what scan makes of each row of a query.
-func stream[T any](ctx context.Context, src source, scan func(scanner) (T, error), query string, args ...any) iter.Seq2[T, error] {
+func stream[T any](ctx context.Context, src *statements, scan func(scanner) (T, error), query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		list, err := src.rows(ctx, query, args...)
-		if err == nil {
-			err = each(list, func() error {
-				v, err := scan(list)
-				if err == nil && !yield(v, nil) {
-					err = errEnough
-				}
-				return err
-			})
-		}
+		err := src.each(ctx, func(row scanner) error {
+			v, err := scan(row)
+			if err == nil && !yield(v, nil) {
+				err = errEnough
+			}
+			return err
+		}, query, args...)
 		if err != nil && !errors.Is(err, errEnough) {
 			var none T
 			yield(none, explain(err))
@@ -45,7 +42,7 @@ func stream[T any](ctx context.Context, src source, scan func(scanner) (T, error
 }
 
 // all collects what scan makes of each row of a query.
-func all[T any](ctx context.Context, src source, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
+func all[T any](ctx context.Context, src *statements, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
 	for v, err := range stream(ctx, src, scan, query, args...) {
 		if err != nil {
 			return nil, err
@@ -53,6 +50,15 @@ func all[T any](ctx context.Context, src source, scan func(scanner) (T, error), 
 		list = append(list, v)
 	}
 	return list, nil
+}
+
+// ints collects the numbers that a query finds.
+func ints(ctx context.Context, src *statements, query string, args ...any) (list []int64, err error) {
+	err = src.each(ctx, func(row scanner) error {
+		list = append(list, 0)
+		return row.Scan(&list[len(list)-1])
+	}, query, args...)
+	return list, err
 }
 
 // none is a stream of nothing, or of an error.

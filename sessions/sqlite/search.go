@@ -112,19 +112,9 @@ func (r reader) matching(ctx context.Context, expression string, where part, mos
 	if where.oldest {
 		order = "ASC"
 	}
-	rows, err := r.src.rows(ctx, `SELECT w.rowid FROM words w JOIN conversations c ON c.key_id = w.rowid >> 32
+	return ints(ctx, r.src, `SELECT w.rowid FROM words w JOIN conversations c ON c.key_id = w.rowid >> 32
 		WHERE w.said MATCH ? AND w.rowid BETWEEN ? AND ? ORDER BY w.rowid `+order+` LIMIT +?`,
 		expression, where.from, where.to, most)
-	if err != nil {
-		return nil, err
-	}
-	var id int64
-	err = each(rows, func() error {
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	return ids, err
 }
 
 // rank sorts ids by how many of the words their messages hold, and otherwise
@@ -135,18 +125,12 @@ func (r reader) rank(ctx context.Context, words []string, ids []int64) error {
 	}
 	score := make(map[int64]int, len(ids))
 	for _, w := range words {
-		rows, err := r.src.rows(ctx, `SELECT rowid FROM words WHERE said MATCH ? AND rowid BETWEEN ? AND ?`, quoted(w), slices.Min(ids), slices.Max(ids))
+		list, err := ints(ctx, r.src, `SELECT rowid FROM words WHERE said MATCH ? AND rowid BETWEEN ? AND ?`, quoted(w), slices.Min(ids), slices.Max(ids))
 		if err != nil {
 			return err
 		}
-		var id int64
-		err = each(rows, func() error {
-			err := rows.Scan(&id)
+		for _, id := range list {
 			score[id]++
-			return err
-		})
-		if err != nil {
-			return err
 		}
 	}
 	slices.SortStableFunc(ids, func(a, b int64) int { return cmp.Compare(score[b], score[a]) })

@@ -6,17 +6,23 @@ import (
 	"errors"
 	"sync"
 
+	driver "modernc.org/sqlite"
+
 	"dragoman/channels"
-	"dragoman/internal/durable"
 )
 
 // writer is the connection that writes, and what its goroutine remembers.
 type writer struct {
-	conn  *sql.Conn
-	stmts statements
-	keys  map[channels.Key]*keyRow
+	statements
+	conn *sql.Conn
+	keys map[channels.Key]*keyRow
 	// hashes says that the ids of erased messages have to be looked at.
 	hashes bool
+	// wrote says that the operation at work has begun to write.
+	wrote bool
+	// ended says that the transaction was rolled back. SQLite does that on its
+	// own when the disk is full.
+	ended bool
 	// rewrote says that a statement of this transaction has changed messages
 	// that are there.
 	rewrote bool
@@ -27,33 +33,41 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &writer{conn: conn, stmts: statements{prepare: conn.PrepareContext}, keys: map[channels.Key]*keyRow{}}, nil
+	w := &writer{statements: statements{prepare: conn.PrepareContext}, conn: conn, keys: map[channels.Key]*keyRow{}}
+	return w, conn.Raw(func(c any) error {
+		c.(driver.HookRegisterer).RegisterRollbackHook(func() { w.ended = true })
+		return nil
+	})
 }
 
 func (w *writer) close() error {
-	w.stmts.close()
+	w.statements.close()
 	return w.conn.Close()
 }
 
 // forget drops what is remembered of keys after a change that was not made.
 func (w *writer) forget() { clear(w.keys) }
 
-// stmt finds a prepared statement, to be run.
-func (w *writer) stmt(query string) (*sql.Stmt, error) {
-	w.rewrote = w.rewrote || rewrites(query)
-	return w.stmts.get(query)
-}
-
-// exec runs one prepared statement. The context is not the caller's: a change
-// that was begun is finished.
+// exec runs one prepared statement.
 func (w *writer) exec(query string, args ...any) error {
 	_, err := w.changed(query, args...)
 	return err
 }
 
+// on runs statements with the same arguments.
+func (w *writer) on(args []any, queries ...string) error {
+	for _, query := range queries {
+		if err := w.exec(query, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // changed is exec, and how many rows it changed.
 func (w *writer) changed(query string, args ...any) (int64, error) {
-	stmt, err := w.stmt(query)
+	w.wrote, w.rewrote = true, w.rewrote || rewrites(query)
+	stmt, err := w.get(context.Background(), query)
 	if err != nil {
 		return 0, err
 	}
@@ -64,24 +78,6 @@ func (w *writer) changed(query string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// row reads at most one row.
-func (w *writer) row(_ context.Context, query string, args ...any) scanner {
-	stmt, err := w.stmt(query)
-	if err != nil {
-		return failed{err}
-	}
-	return stmt.QueryRowContext(context.Background(), args...)
-}
-
-// rows reads many.
-func (w *writer) rows(_ context.Context, query string, args ...any) (*sql.Rows, error) {
-	stmt, err := w.stmt(query)
-	if err != nil {
-		return nil, err
-	}
-	return stmt.QueryContext(context.Background(), args...)
-}
-
 // scanner is a row to come.
 type scanner interface{ Scan(dest ...any) error }
 
@@ -89,16 +85,25 @@ type failed struct{ err error }
 
 func (f failed) Scan(...any) error { return f.err }
 
-// statements prepares each statement once. SQLite prepares one again whenever a
-// number is bound that it looked at to plan it, as it does behind LIMIT; so that
-// is written LIMIT +?, which hides the number.
+// statements prepares each statement once, where it is run: on the connection
+// that writes, on those that read, or in a snapshot. SQLite prepares one again
+// whenever a number is bound that it looked at to plan it, as it does behind
+// LIMIT; so that is written LIMIT +?, which hides the number.
 type statements struct {
 	prepare func(context.Context, string) (*sql.Stmt, error)
-	mu      sync.RWMutex
-	byText  map[string]*sql.Stmt
+	// ready says, before a statement, why it is not to be run. It is nil for the
+	// writer: a change that was begun is finished.
+	ready  func(context.Context) error
+	mu     sync.RWMutex
+	byText map[string]*sql.Stmt
 }
 
-func (s *statements) get(query string) (*sql.Stmt, error) {
+func (s *statements) get(ctx context.Context, query string) (*sql.Stmt, error) {
+	if s.ready != nil {
+		if err := s.ready(ctx); err != nil {
+			return nil, err
+		}
+	}
 	s.mu.RLock()
 	stmt := s.byText[query]
 	s.mu.RUnlock()
@@ -121,6 +126,33 @@ func (s *statements) get(query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
+// row reads at most one row.
+func (s *statements) row(ctx context.Context, query string, args ...any) scanner {
+	stmt, err := s.get(ctx, query)
+	if err != nil {
+		return failed{err}
+	}
+	return stmt.QueryRowContext(context.WithoutCancel(ctx), args...)
+}
+
+// each reads many rows and has f scan each of them.
+func (s *statements) each(ctx context.Context, f func(scanner) error, query string, args ...any) error {
+	stmt, err := s.get(ctx, query)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.QueryContext(context.WithoutCancel(ctx), args...)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
 // close closes the statements. What goes wrong here goes wrong again when the
 // connection closes, and is reported then.
 func (s *statements) close() {
@@ -130,73 +162,4 @@ func (s *statements) close() {
 		_ = stmt.Close()
 	}
 	s.byText = nil
-}
-
-// each calls f for each of rows and closes them.
-func each(rows *sql.Rows, f func() error) error {
-	for rows.Next() {
-		if err := f(); err != nil {
-			return errors.Join(err, rows.Close())
-		}
-	}
-	return errors.Join(rows.Err(), rows.Close())
-}
-
-// source is where rows are read from: the connection that writes, one of those
-// that read, or a snapshot.
-type source interface {
-	row(ctx context.Context, query string, args ...any) scanner
-	rows(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// pool reads with one of the reading connections. Reads are short and bounded;
-// ctx is looked at before, not during one.
-type pool struct{ s *backend }
-
-func (p pool) row(ctx context.Context, query string, args ...any) scanner {
-	if err := p.s.readable(ctx); err != nil {
-		return failed{err}
-	}
-	stmt, err := p.s.reads.get(query)
-	if err != nil {
-		return failed{err}
-	}
-	return stmt.QueryRowContext(context.WithoutCancel(ctx), args...)
-}
-
-func (p pool) rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if err := p.s.readable(ctx); err != nil {
-		return nil, err
-	}
-	stmt, err := p.s.reads.get(query)
-	if err != nil {
-		return nil, err
-	}
-	return stmt.QueryContext(context.WithoutCancel(ctx), args...)
-}
-
-func (s *backend) readable(ctx context.Context) error {
-	if s.ops.Closed() {
-		return durable.ErrClosed
-	}
-	return ctx.Err()
-}
-
-// snapshot reads in one transaction.
-type snapshot struct{ stmts statements }
-
-func (s *snapshot) row(ctx context.Context, query string, args ...any) scanner {
-	stmt, err := s.stmts.get(query)
-	if err != nil {
-		return failed{err}
-	}
-	return stmt.QueryRowContext(ctx, args...)
-}
-
-func (s *snapshot) rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	stmt, err := s.stmts.get(query)
-	if err != nil {
-		return nil, err
-	}
-	return stmt.QueryContext(ctx, args...)
 }

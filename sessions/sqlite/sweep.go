@@ -37,7 +37,7 @@ func (t *tx) large(r *keyRow, ch *rows.Chat) (bool, error) {
 		return false, nil
 	}
 	from, to := span(r.id)
-	unsent, err := reader{t, t.store, t}.yes(context.Background(),
+	unsent, err := t.reader().yes(context.Background(),
 		`SELECT 1 FROM outbox WHERE state <> 'sent' AND state IN ('queued', 'sending', 'unknown') AND id BETWEEN ? AND ?`, from, to)
 	return !unsent && err == nil, err
 }
@@ -52,13 +52,14 @@ func (t *tx) fresh(k channels.Key) (bool, error) {
 		return false, err
 	}
 	from, to := span(r.id)
-	any, err := reader{t, t.store, t}.yes(context.Background(),
+	any, err := t.reader().yes(context.Background(),
 		`SELECT 1 FROM inbox WHERE id BETWEEN ?1 AND ?2 UNION ALL SELECT 1 FROM outbox WHERE id BETWEEN ?1 AND ?2`, from, to)
 	return !any && err == nil, err
 }
 
 // freshID is an id that no key ever had.
 func (t *tx) freshID() (id int64, err error) {
+	t.wrote = true
 	err = t.row(context.Background(), `UPDATE meta SET last_key = 1 + max(coalesce((SELECT max(id) FROM keys), 0), last_key) RETURNING last_key`).Scan(&id)
 	return id, err
 }
@@ -70,34 +71,19 @@ func (t *tx) detach(r *keyRow) (hidden int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, query := range []string{
-		`DELETE FROM conversations WHERE key_id = ?`, `DELETE FROM generations WHERE key_id = ?`, `DELETE FROM steps WHERE key_id = ?`,
-	} {
-		if err := t.exec(query, r.id); err != nil {
-			return 0, err
-		}
-	}
-	if err := t.exec(`INSERT INTO sweeps (key_id, key) VALUES (?, ?)`, r.id, r.key.String()); err != nil {
-		return 0, err
-	}
 	delete(t.keys, r.key)
 	t.hashes, t.rewrote = true, true
-	return r.id, t.exec(`UPDATE keys SET id = ? WHERE id = ?`, id, r.id)
+	return r.id, t.on([]any{r.id, id, r.key.String()},
+		`DELETE FROM conversations WHERE key_id = ?1`,
+		`DELETE FROM generations WHERE key_id = ?1`,
+		`DELETE FROM steps WHERE key_id = ?1`,
+		`INSERT INTO sweeps (key_id, key) VALUES (?1, ?3)`,
+		`UPDATE keys SET id = ?2 WHERE id = ?1`)
 }
 
 // unswept lists the ids whose rows are to go.
 func (w *writer) unswept() (ids []int64, err error) {
-	rows, err := w.rows(context.Background(), `SELECT key_id FROM sweeps`)
-	if err != nil {
-		return nil, err
-	}
-	err = each(rows, func() error {
-		var id int64
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	return ids, err
+	return ints(context.Background(), &w.statements, `SELECT key_id FROM sweeps`)
 }
 
 // sweep removes the rows of hidden ids, a part in each commit. What it does not
@@ -180,7 +166,7 @@ func (t *tx) sweepInbox(id int64, name string) (int, error) {
 		return 0, err
 	}
 	from, to := span(id)
-	list, err := all(context.Background(), t, scanHidden(r.key), hiddenQuery, from, to, rules.PartMessages)
+	list, err := all(context.Background(), &t.statements, scanHidden(r.key), hiddenQuery, from, to, rules.PartMessages)
 	for _, row := range list {
 		if err == nil {
 			err = t.forgetIn(r, &row)
@@ -280,7 +266,7 @@ func partOf(messages []sessions.Message) (n int) {
 
 func (s *backend) stagePart(ctx context.Context, id int64, part []sessions.Message) error {
 	return s.do(ctx, &op{run: func(t *tx) error {
-		kept, err := reader{t, s, t}.yes(ctx, `SELECT 1 FROM sweeps WHERE key_id = ?`, id)
+		kept, err := t.reader().yes(ctx, `SELECT 1 FROM sweeps WHERE key_id = ?`, id)
 		if err == nil && !kept {
 			err = errSwept
 		}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 
 	"dragoman/channels"
 	"dragoman/sessions/dispatch"
@@ -14,10 +15,8 @@ const batchMost = 256
 // op is one atomic change on its way through the writer.
 type op struct {
 	run   func(*tx) error
-	step  func(*tx) (write func() error, err error) // instead of run
-	alone bool                                      // shares no transaction with others
-	after func() error                              // what to do once it is durable, before the caller is told
-	err   error
+	alone bool         // shares no transaction with others
+	after func() error // what to do once it is durable, before the caller is told
 }
 
 // do has the writer do o, atomically, and returns when that is durable or has
@@ -34,44 +33,35 @@ func together(ops []*op) int {
 	return len(ops)
 }
 
-// commit does a batch in one transaction and says how each ended.
-func (s *backend) commit(batch []*op) (errs []error) {
-	s.commitAll(batch)
-	for _, o := range batch {
-		errs = append(errs, o.err)
-	}
-	return errs
-}
-
-// commitAll does operations in one transaction. If that fails, each gets one of
-// its own: it may be one of them that the file does not take.
-func (s *backend) commitAll(live []*op) {
-	s.largest.Store(max(s.largest.Load(), int64(len(live))))
-	t := &tx{store: s, writer: s.writer, touched: map[channels.Key]bool{}}
-	err := t.all(live)
+// commit does a batch in one transaction and says how each operation ended. If
+// that fails, each gets a transaction for itself: it may be one of them that
+// the file does not take.
+func (s *backend) commit(batch []*op) []error {
+	s.largest.Store(max(s.largest.Load(), int64(len(batch))))
+	t := &tx{writer: s.writer, store: s, touched: map[channels.Key]bool{}}
+	errs, err := t.all(batch)
 	if s.writer.rewrote { // nobody is told before what is known of it is gone
 		s.writer.rewrote = false
 		s.recent.forget()
 	}
-	s.fence(nil)
-	switch {
-	case err == nil:
-		s.recent.putHeads(t.touched, t.keys)
-		s.recent.extend(t.said)
-		s.work.Apply(t.items, t.fenced)
-	case len(live) > 1:
+	s.fenced = nil
+	if err != nil {
 		s.writer.forget()
-		for _, o := range live {
-			s.commitAll([]*op{o})
+		if len(batch) == 1 {
+			return []error{err}
 		}
-		return
-	default:
-		s.writer.forget()
-		live[0].err = err
+		for i := range batch {
+			errs[i] = s.commit(batch[i : i+1])[0]
+		}
+		return errs
 	}
-	if o := live[0]; o.after != nil && o.err == nil {
-		o.err = o.after()
+	s.recent.putHeads(t.touched, t.keys)
+	s.recent.extend(t.said)
+	s.work.Apply(t.items, t.fenced)
+	if batch[0].after != nil && errs[0] == nil {
+		errs[0] = batch[0].after()
 	}
+	return errs
 }
 
 // tx is the transaction of a batch, and what it means for the dispatcher once
@@ -88,8 +78,11 @@ type tx struct {
 	unindexed [][2]int64            // ranges of message ids to take out of it, after that
 }
 
+// reader reads what the transaction has changed so far.
+func (t *tx) reader() reader { return reader{&t.statements, t.store, t} }
+
 // wordsRow is a message for the search index. The index is written once for
-// each batch: every savepoint would make it write out what it has gathered.
+// each batch.
 type wordsRow struct {
 	id    int64
 	words string
@@ -109,93 +102,56 @@ func (t *tx) index() error {
 	return nil
 }
 
-// all runs the operations and commits those that succeed. An error is one of
+// all runs the operations and commits those that succeed. Its error is one of
 // the whole transaction: nothing of it is stored.
-func (t *tx) all(ops []*op) error {
+func (t *tx) all(ops []*op) (errs []error, err error) {
+	errs = make([]error, len(ops))
 	if err := t.exec(`BEGIN IMMEDIATE`); err != nil {
-		return err
+		return errs, err
 	}
-	for _, o := range ops {
-		if err := t.one(o, len(ops) > 1); err != nil {
-			t.rollback()
-			return err
+	t.ended = false
+	some := false
+	for i, o := range ops {
+		if err == nil {
+			errs[i], err = t.one(o)
+			some = some || errs[i] == nil
 		}
 	}
-	if len(ops) == 1 && ops[0].err != nil {
-		t.rollback()
-		return nil
+	if err == nil && some {
+		if t.rewrote {
+			t.store.recent.begin()
+		}
+		if err = t.index(); err == nil {
+			err = t.exec(`COMMIT`)
+		}
 	}
-	if t.rewrote {
-		t.store.recent.begin()
+	if err != nil || !some {
+		// It fails if SQLite has rolled back on its own, which is as good.
+		_ = t.exec(`ROLLBACK`)
 	}
-	err := t.index()
-	if err == nil {
-		err = t.exec(`COMMIT`)
-	}
-	if err != nil {
-		t.rollback()
-	}
-	return err
+	return errs, err
 }
 
-// one runs o, behind a savepoint if others share the transaction. The error of
-// o itself goes to o; the one returned is of the transaction.
-func (t *tx) one(o *op, shared bool) error {
+// one runs o. An operation reads first and then writes: what fails while it
+// reads is its own error, and what fails later is one of the transaction.
+func (t *tx) one(o *op) (own, whole error) {
 	if len(t.keys) > keysMost {
 		t.forget()
 	}
-	if o.step != nil {
-		return t.step(o)
+	t.wrote = false
+	err := guard(func() error { return o.run(t) })
+	if err == nil && t.ended {
+		err = errors.New("the database took back what was written")
 	}
-	if shared {
-		if err := t.exec(`SAVEPOINT op`); err != nil {
-			return err
-		}
+	if err == nil {
+		t.store.fenced = t.fenced // for what comes later in the batch
+		return nil, nil
 	}
-	items, fenced, words, unindexed, said := len(t.items), len(t.fenced), len(t.words), len(t.unindexed), len(t.said)
-	o.err = guard(func() error { return o.run(t) })
-	if o.err != nil {
-		t.items, t.fenced = t.items[:items], t.fenced[:fenced]
-		t.words, t.unindexed, t.said = t.words[:words], t.unindexed[:unindexed], t.said[:said]
-		t.forget()
-		if !shared {
-			return nil
-		}
-		// When the disk is full SQLite ends the transaction on its own; then
-		// there is no savepoint any more, and nothing of the batch is left.
-		if err := t.exec(`ROLLBACK TO op`); err != nil {
-			return o.err
-		}
+	t.forget()
+	if t.wrote {
+		return nil, err
 	}
-	t.store.fence(t.fenced)
-	if shared {
-		return t.exec(`RELEASE op`)
-	}
-	return nil
-}
-
-// step does an operation that reads first and then writes. It needs no savepoint:
-// nothing was written if it fails while it reads, and if it fails later, so does
-// the transaction.
-func (t *tx) step(o *op) error {
-	var write func() error
-	o.err = guard(func() (err error) {
-		write, err = o.step(t)
-		return err
-	})
-	if o.err != nil {
-		return nil
-	}
-	if err := guard(write); err != nil {
-		return err
-	}
-	t.store.fence(t.fenced)
-	return nil
-}
-
-// fence says which claims are over for what comes later in the batch.
-func (s *backend) fence(keys []channels.Key) {
-	s.fenced = keys
+	return err, nil
 }
 
 // guard turns a panic of f's into its error: the writer must live on.
@@ -206,9 +162,4 @@ func guard(f func() error) (err error) {
 		}
 	}()
 	return f()
-}
-
-func (t *tx) rollback() {
-	// It fails if SQLite has rolled back on its own, which is as good.
-	_ = t.exec(`ROLLBACK`)
 }
