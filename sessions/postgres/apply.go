@@ -4,21 +4,18 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river"
 
 	"dragoman/sessions"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
 
-// apply sends changes. It returns the first moment in the future at which one of
-// the keys has something to do, or the zero time.
-func (t *tx) apply(ctx context.Context, c rows.Changes) (due time.Time, err error) {
+// apply has changes sent.
+func (t *tx) apply(ctx context.Context, c rows.Changes) error {
 	if err := t.lockAll(ctx, c); err != nil {
-		return due, err
+		return err
 	}
 	for _, k := range c.Fenced {
 		if r := t.keys[k]; r.known {
@@ -27,10 +24,9 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) (due time.Time, err erro
 			r.rest = 0
 		}
 	}
-	var woken []wakeUp
 	for _, ch := range c.Chats {
 		if err := t.chat(ctx, ch); err != nil {
-			return due, err
+			return err
 		}
 	}
 	for _, ch := range c.Chats { // when all rows are where they belong
@@ -38,17 +34,14 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) (due time.Time, err erro
 			if !slices.Contains(c.Fenced, ch.Key) {
 				t.tellHolder(t.keys[ch.Key], isChange)
 			}
-			t.save(ch, &woken, &due)
+			t.save(ch)
 		}
 	}
 	t.records(&c)
 	if ids := t.placeholders(); len(ids) > 0 {
 		t.queue(`DELETE FROM keys WHERE id = ANY($1) AND NOT known`, ids)
 	}
-	if err := t.flush(ctx); err != nil {
-		return due, err
-	}
-	return due, t.wake(ctx, woken)
+	return nil
 }
 
 // tellHolder tells another node what becomes of a key that it has claimed.
@@ -99,7 +92,7 @@ func (t *tx) flush(ctx context.Context) error {
 	}
 	batch := t.batch
 	t.batch = pgx.Batch{}
-	return t.SendBatch(ctx, &batch).Close()
+	return t.conn.SendBatch(ctx, &batch).Close()
 }
 
 // chat makes the changes of one key, but for its head.
@@ -258,7 +251,7 @@ const dueQuery = `SELECT least(
 	(SELECT o.due FROM outbox o WHERE o.key_id = k.id AND o.state IN ('queued', 'sending', 'unknown', 'dead') AND o.state <> 'dead' ORDER BY o.seq LIMIT 1))`
 
 // save writes the head of a key, and whether it has to be woken.
-func (t *tx) save(ch *rows.Chat, woken *[]wakeUp, next *time.Time) {
+func (t *tx) save(ch *rows.Chat) {
 	r := t.keys[ch.Key]
 	var updated *int64
 	text := ""
@@ -268,34 +261,28 @@ func (t *tx) save(ch *rows.Chat, woken *[]wakeUp, next *time.Time) {
 	}
 	r.known = true
 	now := t.b.now()
-	t.queue(`WITH n AS (SELECT k.id, CASE WHEN d.due IS NOT NULL THEN greatest(d.due, k.rest) END AS due FROM keys k, LATERAL (`+dueQuery+` AS due) d WHERE k.id = $1)
+	query := `WITH n AS (SELECT k.id, CASE WHEN d.due IS NOT NULL THEN greatest(d.due, k.rest) END AS due FROM keys k, LATERAL (` + dueQuery + ` AS due) d WHERE k.id = $1)
 		UPDATE keys SET known = true, seq = $2, msg_seq = $3, waiting = $4, updated = $5, conversation = $6, version = version + 1, due = n.due,
 		wake = CASE WHEN wake = 0 AND n.due <= $7 THEN nextval('epochs') ELSE wake END
-		FROM n WHERE keys.id = n.id RETURNING n.due, wake`,
-		r.id, ch.Seq, ch.MessageSeq, ch.Waiting, updated, text, nanos(now)).QueryRow(func(row pgx.Row) error {
+		FROM n WHERE keys.id = n.id RETURNING n.due, keys.wake`
+	if r.wake == 0 {
+		query = `WITH u AS (` + query + `, keys.id AS key), ` + jobQuery + ` SELECT due, wake FROM u`
+	}
+	t.queue(query, r.id, ch.Seq, ch.MessageSeq, ch.Waiting, updated, text, nanos(now)).QueryRow(func(row pgx.Row) error {
 		var due *int64
 		var wake int64
 		if err := row.Scan(&due, &wake); err != nil || due == nil {
 			return err
 		}
 		if wake != r.wake {
-			*woken = append(*woken, wakeUp{r.id, wake})
-		} else if at := timeOf(*due); at.After(now) && (next.IsZero() || at.Before(*next)) {
-			*next = at
+			t.woken = true
+		} else if at := timeOf(*due); at.After(now) && (t.due.IsZero() || at.Before(t.due)) {
+			t.due = at
 		}
 		return nil
 	})
 }
 
-// wake hands wake-ups to River. They are seen with the rest of the transaction.
-func (t *tx) wake(ctx context.Context, list []wakeUp) error {
-	if len(list) == 0 {
-		return nil
-	}
-	var params []river.InsertManyParams
-	for _, w := range list {
-		params = append(params, river.InsertManyParams{Args: w})
-	}
-	_, err := t.b.river.InsertManyFastTx(ctx, t.Tx, params)
-	return err
-}
+// jobQuery hands the wake-ups in u to River as River itself does, but with the
+// statement that makes them.
+const jobQuery = `j AS (INSERT INTO river_job (kind, args, max_attempts) SELECT 'wake_up', jsonb_build_object('key', key, 'wake', wake), 25 FROM u WHERE wake <> 0)`

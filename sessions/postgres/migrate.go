@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -35,8 +36,10 @@ func (b *backend) migrate(ctx context.Context) error {
 		return err
 	}
 	return pgx.BeginFunc(ctx, b.pool, func(t pgx.Tx) error {
-		if _, err := t.Exec(ctx, `SELECT pg_advisory_xact_lock($1, hashtext('migrate'))`, lockClass); err != nil {
-			return err
+		for _, query := range []string{anyIdle, fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d, hashtext('migrate'))`, lockClass)} {
+			if _, err := t.Exec(ctx, query); err != nil {
+				return err
+			}
 		}
 		if err := pgx.BeginFunc(ctx, b.pool, func(t pgx.Tx) error { return makeTables(ctx, t, b.schema) }); err != nil {
 			return err

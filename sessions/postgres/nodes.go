@@ -213,11 +213,6 @@ func (b *backend) takeOver(ctx context.Context) error {
 	})
 }
 
-// living reports whether this node is believed to live.
-func (t *tx) living(ctx context.Context) (bool, error) {
-	return value[bool](ctx, t, `SELECT EXISTS (SELECT 1 FROM nodes WHERE id = $1 AND expires > clock_timestamp())`, t.b.id)
-}
-
 // Hold is sessions.Leases's. A lease lasts as long as its node lives.
 func (b *backend) Hold(ctx context.Context, name string, run func(context.Context) error) error {
 	if err := b.join(ctx); err != nil {

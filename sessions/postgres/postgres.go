@@ -12,10 +12,10 @@
 // number for a wake-up, writes it into the key's row and hands River a job with
 // it, all in its own transaction. Whoever works on the job claims the key, which
 // raises its epoch, and lets go of it in a transaction that looks under the lock
-// of the row whether there is more to do, and ends the job if there is not. So no
-// message comes between the last look and the end of the job, and a job whose
-// number is not the row's is an old one that does nothing. What is due later has
-// no job: each node looks for keys whose time has come.
+// of the row whether there is more to do, and clears the number if there is not.
+// So no message comes between the last look and that, and a job whose number is
+// not the row's is an old one that does nothing. What is due later has no job:
+// each node looks for keys whose time has come.
 //
 // A node that works renews a row. When it fails to, it stops all that it does,
 // and its peers take over its keys and leases once the row is out of date. A node
@@ -116,6 +116,7 @@ type backend struct {
 	run    *running
 	claims map[channels.Key]*claim // of this process
 	jobs   map[int64]bool          // of River's, that this process is at
+	nudged time.Time               // when River was last told of jobs
 }
 
 // Open opens the store in the database at url, making its tables if there are
@@ -171,14 +172,14 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	socks := &sockets{dial: config.ConnConfig.DialFunc, open: map[*socket]bool{}}
 	config.ConnConfig.DialFunc = socks.connect
 	params := config.ConnConfig.RuntimeParams
-	schema := cmp.Or(params["search_path"], defaultSchema)
+	schema, ttl := cmp.Or(params["search_path"], defaultSchema), cmp.Or(o.TTL, 6*time.Second)
 	delete(params, "search_path") // PgBouncer takes no connection that begins with it
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.PgConn().Exec(ctx, "SET search_path = "+quoted(schema)).Close()
+		return conn.PgConn().Exec(ctx, fmt.Sprintf(`SET search_path = %s; SET idle_in_transaction_session_timeout = %d`, quoted(schema), max(ttl, leastIdle).Milliseconds())).Close()
 	}
 	params["application_name"] = cmp.Or(params["application_name"], "dragoman")
 	b := &backend{
-		now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: cmp.Or(o.TTL, 6*time.Second), id: rand.Text(), claims: map[channels.Key]*claim{}, jobs: map[int64]bool{},
+		now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: ttl, id: rand.Text(), claims: map[channels.Key]*claim{}, jobs: map[int64]bool{},
 		version: o.Version, roles: append([]string{}, o.Roles...), wire: newWire(), sockets: socks,
 	}
 	if b.now == nil {
@@ -203,6 +204,9 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 // Snapshot runs f in one transaction that reads: see rows.Backend.
 func (b *backend) Snapshot(ctx context.Context, f func(rows.Reader) error) error {
 	return pgx.BeginTxFunc(ctx, b.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(t pgx.Tx) error {
+		if _, err := t.Exec(ctx, anyIdle); err != nil {
+			return err
+		}
 		return f(reader{t, b, nil})
 	})
 }

@@ -47,7 +47,7 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.S
 	if q.Open {
 		where += ` AND state = 'waiting'`
 	}
-	return bySeq(ctx, r, k, queued(q), `SELECT seq, state, data, `+inbound+` FROM inbox WHERE key_id = $1 AND seq BETWEEN $2 AND $3`+where, args, scanIn,
+	return bySeq(ctx, r, k, queued(q), `SELECT seq, state, data, `+inbound+` FROM inbox WHERE key_id = `+theKey+` AND seq BETWEEN $2 AND $3`+where, args, scanIn,
 		func(row rows.In) int64 { return row.Seq })
 }
 
@@ -82,7 +82,7 @@ func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.
 	case len(q.Seqs) > 0:
 		where, args = where+` AND seq = ANY($5)`, []any{q.Seqs}
 	}
-	return bySeq(ctx, r, k, queued(q), `SELECT seq, data FROM outbox WHERE key_id = $1 AND seq BETWEEN $2 AND $3`+where, args, scanOut,
+	return bySeq(ctx, r, k, queued(q), `SELECT seq, data FROM outbox WHERE key_id = `+theKey+` AND seq BETWEEN $2 AND $3`+where, args, scanOut,
 		func(o rows.Out) int64 { return o.Seq })
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -144,15 +145,27 @@ func (s span) after(seq int64) span {
 	return s
 }
 
-// bySeq yields rows of k in pages. scan reads a row of the key that it is told.
+// theKey is a key's id in queries: the row is locked, and its id known, in updates
+// only.
+const theKey = `(SELECT id FROM keys WHERE key = $1 AND known)`
+
+// bySeq yields rows of k in pages, by a query for those of theKey. scan reads a
+// row of the key that it is told.
 func bySeq[T any](ctx context.Context, r reader, k channels.Key, s span, query string, args []any, scan func(*keyRow, pgx.CollectableRow) (T, error), seq func(T) int64) iter.Seq2[T, error] {
 	return pages(s, func(at span, most int) ([]T, error) {
-		key, err := r.key(ctx, k)
-		if err != nil || at.from > at.to {
-			return nil, err
+		if at.from > at.to {
+			return nil, nil
+		}
+		key, query, id := &keyRow{head: rows.Head{Key: k}}, query, any(k.String())
+		if r.t != nil {
+			var err error
+			if key, err = r.key(ctx, k); err != nil {
+				return nil, err
+			}
+			query, id = strings.Replace(query, theKey, `$1`, 1), key.id
 		}
 		return all(ctx, r.q, func(row pgx.CollectableRow) (T, error) { return scan(key, row) },
-			query+at.order(), append([]any{key.id, at.from, at.to, most}, args...)...)
+			query+at.order(), append([]any{id, at.from, at.to, most}, args...)...)
 	}, func(v T) span { return s.after(seq(v)) })
 }
 
@@ -162,7 +175,7 @@ func (r reader) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.
 	if q.Light {
 		content = `''`
 	}
-	return bySeq(ctx, r, k, said(q), `SELECT seq, data, `+content+` FROM messages WHERE key_id = $1 AND seq BETWEEN $2 AND $3`, nil,
+	return bySeq(ctx, r, k, said(q), `SELECT seq, data, `+content+` FROM messages WHERE key_id = `+theKey+` AND seq BETWEEN $2 AND $3`, nil,
 		func(_ *keyRow, row pgx.CollectableRow) (sessions.Message, error) { return scanMessage(row) },
 		func(m sessions.Message) int64 { return m.Seq })
 }
@@ -208,9 +221,18 @@ func (r reader) Journal(ctx context.Context, k channels.Key, turn string) ([]ses
 
 // Accepted: see rows.Reader.
 func (r reader) Accepted(ctx context.Context, m channels.Inbound) (seq int64, ok bool, err error) {
-	seq, err = value[int64](ctx, r.q, `SELECT seq FROM inbox WHERE dedupe = $1`, rules.Hash(rules.Dedupe(m)))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, false, nil
+	hash := rules.Hash(rules.Dedupe(m))
+	var found *int64
+	var marked bool
+	list, err := r.q.Query(ctx, `SELECT (SELECT seq FROM inbox WHERE dedupe = $1), EXISTS (SELECT 1 FROM marks WHERE hash = $1)`, hash)
+	if err == nil {
+		_, err = pgx.ForEachRow(list, []any{&found, &marked}, func() error { return nil })
 	}
-	return seq, err == nil, err
+	if err != nil || found == nil {
+		if r.t != nil && err == nil && !marked {
+			r.t.unmarked = hash
+		}
+		return 0, false, err
+	}
+	return *found, true, nil
 }

@@ -145,6 +145,9 @@ func (r reader) marks(ctx context.Context, mark string) iter.Seq2[rows.Record, e
 			return rows.Record{Mark: &mark}, err
 		}, `SELECT hash FROM marks WHERE hash > $1 ORDER BY hash LIMIT $2`, at, most)
 	}
+	if r.t != nil && mark != "" && mark == r.t.unmarked {
+		return given[rows.Record](nil, nil)
+	}
 	if mark != "" {
 		return given(all(ctx, r.q, func(row pgx.CollectableRow) (rows.Record, error) {
 			return rows.Record{Mark: &mark}, row.Scan(&mark)

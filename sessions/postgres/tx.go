@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -28,12 +27,11 @@ const (
 	batchMost = 500
 )
 
-// beginQuery has PostgreSQL end a transaction that nobody goes on with, in
-// milliseconds: a node that was frozen would hold the locks of its keys until it
-// wakes.
+// PostgreSQL ends a transaction that nobody goes on with: a node that was frozen
+// would hold the locks of its keys until it wakes.
 const (
-	beginQuery = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = %d"
-	leastIdle  = 5 * time.Second // a busy machine may pause
+	leastIdle = 5 * time.Second // a busy machine may pause
+	anyIdle   = `SET LOCAL idle_in_transaction_session_timeout = 0`
 )
 
 // again reports whether a transaction that ended with err may do better when it
@@ -63,15 +61,23 @@ type keyRow struct {
 	node                 string
 }
 
-// tx is one try of a change.
+// tx is one try of a change. What it sends waits in a batch, as does that it
+// begins and commits, until something has to be known.
 type tx struct {
-	pgx.Tx
+	conn  *pgxpool.Conn
 	b     *backend
 	keys  map[channels.Key]*keyRow // locked
 	last  string                   // the highest of them
 	kinds map[string]bool          // locked kinds of records
 	batch pgx.Batch
 	size  int // of the messages in it
+	// unmarked is a hash of which it is known that there is no mark.
+	unmarked string
+	// What the statements of the batch came to, once it was sent: the first moment
+	// in the future at which a key has something to do, and whether River has a
+	// new job.
+	due   time.Time
+	woken bool
 }
 
 // Update runs a step: see rows.Backend. Its keys are locked as it reads them. A
@@ -84,8 +90,7 @@ func (b *backend) Update(ctx context.Context, keys []channels.Key, f func(rows.R
 		if err != nil || changes.Empty() {
 			return nil, err
 		}
-		due, err := t.apply(ctx, changes)
-		return func() { b.changed(t, changes.Fenced, due) }, err
+		return func() { b.changed(t, changes.Fenced, t.due) }, t.apply(ctx, changes)
 	})
 }
 
@@ -132,10 +137,8 @@ func (b *backend) try(ctx context.Context, want map[channels.Key]bool, f func(co
 	// From here on nobody leaves: a commit that is given up may have happened.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	t := &tx{b: b, keys: map[channels.Key]*keyRow{}, kinds: map[string]bool{}}
-	if t.Tx, err = conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: fmt.Sprintf(beginQuery, max(b.ttl, leastIdle).Milliseconds())}); err != nil {
-		return err
-	}
+	t := &tx{conn: conn, b: b, keys: map[channels.Key]*keyRow{}, kinds: map[string]bool{}}
+	t.queue(`BEGIN`)
 	defer t.leave(ctx, want)
 	for _, k := range slices.SortedFunc(maps.Keys(want), compareKeys) {
 		if _, err := t.key(ctx, k); err != nil {
@@ -143,17 +146,33 @@ func (b *backend) try(ctx context.Context, want map[channels.Key]bool, f func(co
 		}
 	}
 	after, err := f(ctx, t)
-	if err == nil && after != nil && b.fault != nil {
-		err = b.fault()
+	if err == nil && after != nil {
+		err = t.commit(ctx)
 	}
 	if err != nil || after == nil {
 		return err
 	}
-	if err := t.Commit(ctx); err != nil {
-		return err
+	if t.woken {
+		b.nudge(ctx, conn)
 	}
 	after()
 	return nil
+}
+
+// commit sends what is left, and that it is to last.
+func (t *tx) commit(ctx context.Context) error {
+	if t.b.fault != nil {
+		if err := errors.Join(t.flush(ctx), t.b.fault()); err != nil {
+			return err
+		}
+	}
+	t.queue(`COMMIT`).Exec(func(tag pgconn.CommandTag) error {
+		if tag.String() != `COMMIT` {
+			return pgx.ErrTxCommitRollback
+		}
+		return nil
+	})
+	return t.flush(ctx)
 }
 
 // leave ends what was not committed, and notes which keys it asked for.
@@ -161,7 +180,9 @@ func (t *tx) leave(ctx context.Context, want map[channels.Key]bool) {
 	for k := range t.keys {
 		want[k] = true
 	}
-	_ = t.Rollback(ctx) // it fails after a commit, and on a connection that is gone
+	if t.conn.Conn().PgConn().TxStatus() != 'I' {
+		_, _ = t.conn.Exec(ctx, `ROLLBACK`) // or the pool ends the connection
+	}
 }
 
 func compareKeys(a, b channels.Key) int {
@@ -207,7 +228,7 @@ func (t *tx) key(ctx context.Context, k channels.Key) (*keyRow, error) {
 		lock = ` FOR UPDATE NOWAIT`
 	}
 	for {
-		r, err := one(ctx, t, scanKey, `SELECT `+keyColumns+` FROM keys WHERE key = $1`+lock, name)
+		r, err := ask(ctx, t, scanKey, `SELECT `+keyColumns+` FROM keys WHERE key = $1`+lock, name)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows) && name < t.last:
 			t.keys[k] = nil // made in order the next time
@@ -235,6 +256,31 @@ func (t *tx) kind(ctx context.Context, kind string) error {
 	t.kinds[kind] = true
 	_, err := t.Exec(ctx, `SELECT pg_advisory_xact_lock($1, hashtext($2))`, lockClass, kind)
 	return err
+}
+
+// Query and Exec send what waits first.
+func (t *tx) Query(ctx context.Context, query string, args ...any) (pgx.Rows, error) {
+	if err := t.flush(ctx); err != nil {
+		return nil, err
+	}
+	return t.conn.Query(ctx, query, args...)
+}
+
+func (t *tx) Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error) {
+	if err := t.flush(ctx); err != nil {
+		return pgconn.CommandTag{}, err
+	}
+	return t.conn.Exec(ctx, query, args...)
+}
+
+// ask is one that goes with what waits.
+func ask[T any](ctx context.Context, t *tx, scan func(pgx.CollectableRow) (T, error), query string, args ...any) (v T, err error) {
+	t.queue(query, args...).Query(func(list pgx.Rows) (err error) {
+		v, err = pgx.CollectOneRow(list, scan)
+		return err
+	})
+	err = t.flush(ctx)
+	return v, err
 }
 
 // lockClass is the first number of our advisory locks ("DRAG").

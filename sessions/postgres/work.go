@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
@@ -30,7 +31,8 @@ const (
 	dueMost = 200
 	// pollEvery is how often River looks for jobs that no notification told of:
 	// of those that follow each other quickly it sends one.
-	pollEvery = 200 * time.Millisecond
+	pollEvery  = 200 * time.Millisecond
+	nudgeEvery = 100 * time.Millisecond
 )
 
 // wakeUp is the job by which River hands out a key. It names the key by a number,
@@ -54,7 +56,7 @@ type worker struct {
 func (worker) Timeout(*river.Job[wakeUp]) time.Duration { return -1 }
 
 // Work never fails: what is left to do is in the row of the key.
-func (w *worker) Work(ctx context.Context, job *river.Job[wakeUp]) error {
+func (w *worker) Work(_ context.Context, job *river.Job[wakeUp]) error {
 	b := w.b
 	b.mu.Lock()
 	run := b.run
@@ -65,7 +67,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[wakeUp]) error {
 		defer b.mu.Unlock()
 		delete(b.jobs, job.ID)
 	}()
-	return run.work(ctx, job)
+	return run.work(job.Args)
 }
 
 func (b *backend) newRiver(cooldown time.Duration) (*river.Client[pgx.Tx], error) {
@@ -171,24 +173,40 @@ func (r *running) look() {
 func (b *backend) wakeDue(ctx context.Context) (next time.Time, err error) {
 	now := b.now()
 	err = b.change(ctx, nil, func(ctx context.Context, t *tx) (func(), error) {
-		list, err := all(ctx, t, pgx.RowToStructByPos[wakeUp], `UPDATE keys SET wake = nextval('epochs')
-			WHERE id IN (SELECT id FROM keys WHERE due <= $1 AND wake = 0 ORDER BY due LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING id, wake`, nanos(now), dueMost)
+		n, err := ask(ctx, t, pgx.RowTo[int], `WITH u AS (UPDATE keys SET wake = nextval('epochs')
+			WHERE id IN (SELECT id FROM keys WHERE due <= $1 AND wake = 0 ORDER BY due LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING id AS key, wake), `+jobQuery+` SELECT count(*) FROM u`, nanos(now), dueMost)
 		if err != nil {
 			return nil, err
 		}
-		if len(list) == dueMost {
+		if n == dueMost {
 			next = now // there are more
 		} else if at, err := value[*int64](ctx, t, `SELECT min(due) FROM keys WHERE due > $1 AND wake = 0`, nanos(now)); err != nil {
 			return nil, err
 		} else if at != nil {
 			next = timeOf(*at)
 		}
-		if len(list) == 0 {
+		if n == 0 {
 			return nil, nil
 		}
-		return func() {}, t.wake(ctx, list)
+		t.woken = true
+		return func() {}, nil
 	})
 	return next, err
+}
+
+// nudge has River look for jobs. PostgreSQL has one lock for all commits that
+// notify, so of those that follow each other quickly one does: see pollEvery.
+func (b *backend) nudge(ctx context.Context, conn *pgxpool.Conn) {
+	now := time.Now()
+	b.mu.Lock()
+	quick := now.Sub(b.nudged) < nudgeEvery
+	if !quick {
+		b.nudged = now
+	}
+	b.mu.Unlock()
+	if !quick {
+		_, _ = conn.Exec(ctx, `SELECT pg_notify(current_schema() || '.river_insert', '{"queue": "default"}')`)
+	}
 }
 
 // changed is told of each commit: whose claims it ended, and when it left
@@ -237,12 +255,11 @@ func (b *backend) Live(c sessions.Claim) error {
 
 // work claims the key of a job and calls the handler as long as there is
 // something to do.
-func (r *running) work(ctx context.Context, job *river.Job[wakeUp]) error {
-	ctx = context.WithoutCancel(ctx) // it has River's client
+func (r *running) work(job wakeUp) error {
 	var last *claim
 	var failed error
 	for {
-		next, hctx, err := r.turn(ctx, job, last, failed)
+		next, hctx, err := r.turn(job, last, failed)
 		if err != nil {
 			// Nobody else may begin before this is written, or the node is dead.
 			r.b.log.Warn("could not hand a conversation on; will try again", "err", err)
@@ -272,43 +289,38 @@ func (r *running) wait(d time.Duration) bool {
 }
 
 // turn ends the claim before, if there was one, which ended with an error or
-// nil, and begins the next one, if the key has something to do now. If not, it
-// ends the job: all in one transaction, under the lock of the key.
-func (r *running) turn(ctx context.Context, job *river.Job[wakeUp], last *claim, failed error) (next *claim, hctx context.Context, err error) {
-	err = r.b.change(ctx, nil, func(ctx context.Context, t *tx) (func(), error) {
+// nil, and begins the next one, if the key has something to do now. If not, the
+// wake-up is over: all in one transaction, under the lock of the key.
+func (r *running) turn(job wakeUp, last *claim, failed error) (next *claim, hctx context.Context, err error) {
+	err = r.b.change(context.WithoutCancel(r.ctx), nil, func(ctx context.Context, t *tx) (func(), error) {
 		r.b.forget(next) // of a try that failed
 		next = nil
-		row, err := one(ctx, t, scanKey, `SELECT `+keyColumns+` FROM keys WHERE id = $1 FOR UPDATE`, job.Args.Key)
-		if errors.Is(err, pgx.ErrNoRows) || err == nil && row.wake != job.Args.Wake {
+		row, err := ask(ctx, t, scanKey, `SELECT `+keyColumns+` FROM keys WHERE id = $1 FOR UPDATE`, job.Key)
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && row.wake != job.Wake {
 			return nil, nil // an old one
 		}
 		if err != nil {
 			return nil, err
 		}
-		s := r.judge(row, last, failed)
+		s, epoch := r.judge(row, last, failed), int64(0)
 		if s.now {
 			// A node that was frozen may have taken a job before it finds out.
-			if s.now, err = t.living(ctx); err != nil {
+			epoch, err = value[int64](ctx, t, `UPDATE keys SET live = nextval('epochs'), node = $2, rest = 0, failures = $3
+				WHERE id = $1 AND EXISTS (SELECT 1 FROM nodes WHERE id = $2 AND expires > clock_timestamp()) RETURNING live`, row.id, r.b.id, s.failures)
+			if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 				return nil, err
 			}
 		}
-		if s.now {
-			epoch, err := value[int64](ctx, t, `UPDATE keys SET live = nextval('epochs'), node = $2, rest = 0, failures = $3 WHERE id = $1 RETURNING live`, row.id, r.b.id, s.failures)
-			if err != nil {
-				return nil, err
-			}
+		if epoch != 0 {
 			next, hctx = r.b.begin(r.ctx, sessions.Claim{Key: row.head.Key, Epoch: epoch}, row.version)
 			return func() { r.b.forget(last) }, nil
 		}
-		_, err = t.Exec(ctx, `UPDATE keys SET live = 0, node = '', wake = 0, rest = $2, failures = $3, due = CASE WHEN due IS NOT NULL THEN greatest(due, $2) END WHERE id = $1`,
+		t.queue(`UPDATE keys SET live = 0, node = '', wake = 0, rest = $2, failures = $3, due = CASE WHEN due IS NOT NULL THEN greatest(due, $2) END WHERE id = $1`,
 			row.id, s.rest, s.failures)
-		if err == nil {
-			_, err = river.JobCompleteTx[*riverpgxv5.Driver](ctx, t.Tx, job)
-		}
 		return func() {
 			r.b.forget(last)
 			r.b.changed(t, nil, timeOf(s.rest))
-		}, err
+		}, nil
 	})
 	if err != nil {
 		r.b.forget(next)
