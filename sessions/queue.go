@@ -70,8 +70,12 @@ type Outcome string
 const (
 	Queued    Outcome = "queued"    // waits for a turn
 	Duplicate Outcome = "duplicate" // this channel and ID were accepted before; nothing was written
-	Replaced  Outcome = "replaced"  // an edit: the waiting message has the new text now
-	Noted     Outcome = "noted"     // an edit or a deletion of a message whose turn began or ended: a note stands in the transcript
+	// Replaced is an edit of a message that no turn has begun to answer, but for
+	// previews. The message has the new text now.
+	Replaced Outcome = "replaced"
+	// Noted is a later edit, or the deletion of a message whose turn has journaled
+	// something. The transcript has a note.
+	Noted     Outcome = "noted"
 	Withdrawn Outcome = "withdrawn" // a deletion: the message that waited will not be answered; or a change of one that was withdrawn
 	Done      Outcome = "done"      // an Answered entry
 	// Unknown is a change of a message that was erased, or whose conversation

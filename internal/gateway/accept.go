@@ -108,8 +108,8 @@ func (g *Gateway) enqueue(ctx context.Context, m channels.Inbound, ifKnown bool)
 	switch got.Outcome {
 	case sessions.Queued:
 		g.live.arrived(m.Key, g.opts.Queue)
-	case sessions.Withdrawn:
-		g.live.withdrawn(m.Key, got.Seq)
+	case sessions.Replaced, sessions.Withdrawn:
+		g.live.outdated(m.Key, got.Seq)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -65,15 +64,21 @@ func (g *Gateway) changedElsewhere(ctx context.Context, key []byte) ([]byte, err
 
 // changed compares what the turn reads with what waits now.
 func (t *liveTurn) changed(waiting []sessions.Waiting, mode Mode) {
-	mine := t.seqs()
+	mine := map[int64]int{} // the Rev of each
+	for _, a := range t.bound() {
+		mine[a.Seq] = a.Rev
+	}
+	same := 0
 	for _, w := range waiting {
-		if i := slices.Index(mine, w.Seq); i >= 0 {
-			mine = slices.Delete(mine, i, i+1)
-		} else {
+		rev, reads := mine[w.Seq]
+		switch {
+		case !reads:
 			t.hasMore(mode)
+		case rev == w.Rev:
+			same++
 		}
 	}
-	if len(mine) > 0 {
+	if same < len(mine) {
 		t.cancel(errInterrupted)
 	}
 }

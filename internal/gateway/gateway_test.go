@@ -231,23 +231,31 @@ func TestLimitsAreSaidAndNothingIsRun(t *testing.T) {
 	}
 }
 
+// The turn that reads what is edited begins anew at once. What the person has seen
+// of its answer becomes the answer to the new text.
 func TestEditOfARunningMessageRunsAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := start(t)
-		w.agent.run = slowEcho(10 * time.Second)
-		first := w.say("1", "helo")
-		time.Sleep(time.Second)
-		edit := w.message("1", "hello")
-		edit.Edits = first.MessageID
-		if err := w.in.Accept(t.Context(), edit); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		w.expect("1", "echo hello")
-		if diff := cmp.Diff([]string{"user: hello", "assistant: echo hello"}, w.transcript("1")); diff != "" {
-			t.Error(diff)
-		}
-	})
+	for name, half := range map[string]string{"nothing is shown": "", "half of it is shown": "half of it"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t)
+				w.agent.run = func(ctx context.Context, in agent.Turn) (string, error) {
+					in.Progress(agent.Progress{Text: half})
+					return slowEcho(10*time.Second)(ctx, in)
+				}
+				first := w.say("1", "helo")
+				time.Sleep(5 * time.Second)
+				w.accept(w.edit(first, "hello"))
+				time.Sleep(11 * time.Second)
+				w.expect("1", "echo hello")
+				if shown := w.net.sent[0].Edit == "p1"; shown != (half != "") || len(w.net.retracted) > 0 {
+					t.Errorf("sent %+v, retracted %q", w.net.sent[0], w.net.retracted)
+				}
+				if diff := cmp.Diff([]string{"user: hello", "assistant: echo hello"}, w.transcript("1")); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
 }
 
 func TestModelErrors(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"dragoman/sessions"
 )
 
-// errInterrupted cancels a turn that a new message interrupts, or the deletion
-// of one that it reads.
+// errInterrupted cancels a turn that a new message interrupts, or a change of one
+// that it reads.
 var errInterrupted = errors.New("gateway: interrupted by a new message")
 
 // liveTurns knows the turns that run in this process. All of it is a
@@ -95,10 +95,10 @@ func (t *liveTurn) hasMore(mode Mode) {
 	}
 }
 
-// withdrawn ends a running turn that reads a message which was deleted. The
-// store refuses whatever comes of it; this saves the time and the tokens, and
-// the turn is run again on the rest.
-func (l *liveTurns) withdrawn(k channels.Key, seq int64) {
+// outdated ends a running turn that reads a message which was edited or deleted.
+// The store refuses whatever comes of it; this saves the time and the tokens, and
+// the turn is run again on what there is now.
+func (l *liveTurns) outdated(k channels.Key, seq int64) {
 	if t := l.get(k); t != nil && slices.Contains(t.seqs(), seq) {
 		t.cancel(errInterrupted)
 	}

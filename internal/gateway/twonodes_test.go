@@ -221,9 +221,9 @@ func TestInterruptATurnElsewhere(t *testing.T) {
 	p.gets("echo hello | and this")
 }
 
-// A turn elsewhere ends when what it reads is deleted.
+// A turn elsewhere ends when what it reads is deleted or edited.
 func TestTakeBackFromATurnElsewhere(t *testing.T) {
-	p := startPair(t)
+	p := startPair(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.TypingAfter = time.Hour })
 	released := make(chan struct{})
 	begun := p.back.writing(released)
 	m := p.front.say("1", "hello")
@@ -232,7 +232,33 @@ func TestTakeBackFromATurnElsewhere(t *testing.T) {
 	if !testkit.Poll(time.Minute, func() bool { return p.back.seen.get("turn interrupted") == 1 }) {
 		t.Fatal("the turn goes on")
 	}
+	m = p.front.say("1", "helo")
+	until(t, begun, 2)
+	p.front.accept(p.front.edit(m, "hello"))
+	until(t, begun, 3)
 	close(released)
+	p.gets("echo hello")
+}
+
+// What is edited while its answer is shown is answered anew, in the same message,
+// also if the turn ends before its node hears of the edit.
+func TestEditOfWhatATurnElsewhereShows(t *testing.T) {
+	p := startPair(t)
+	released := make(chan struct{})
+	p.back.writing(released)
+	m := p.front.say("1", "helo")
+	if !testkit.Poll(time.Minute, func() bool {
+		running, err := p.front.store.Running(t.Context(), m.Key)
+		return err == nil && len(running.Steps) == 1
+	}) {
+		t.Fatal("no preview is journaled")
+	}
+	p.front.accept(p.front.edit(m, "hello"))
+	close(released)
+	p.gets("echo hello")
+	if edit := p.front.net.sent[0].Edit; edit != "p1" {
+		t.Errorf("the answer edits %q, want the preview", edit)
+	}
 }
 
 // A stop takes back the rest of an answer that another node delivers, and its

@@ -82,14 +82,21 @@ func (st *step) seen(m channels.Inbound) (seq int64, seen bool, err error) {
 // finds the one that it changes.
 func (st *step) outcome(c *chat, e sessions.Entry) (sessions.Outcome, *rows.In, error) {
 	var earlier []*rows.In // what it may be about, newest first
+	shown := map[string]bool{}
 	if !e.Answered && e.Inbound.Edits != "" {
 		var err error
 		if earlier, err = pointers(st.r.Inbox(st.ctx, c.Key, rows.Queued{MessageID: e.Inbound.Edits, Newest: true})); err != nil {
 			return "", nil, err
 		}
+		for _, r := range earlier {
+			if shown[r.Turn], err = st.onlyShown(c, r); err != nil {
+				return "", nil, err
+			}
+		}
 	}
 	outcome, i := rules.Outcome(e, len(earlier), func(i int) rules.Earlier {
-		return rules.Earlier{Inbound: earlier[i].Inbound, State: earlier[i].State, Turn: earlier[i].Turn, Gone: c.Conversation == nil}
+		r := earlier[i]
+		return rules.Earlier{Inbound: r.Inbound, State: r.State, Turn: r.Turn, Shown: shown[r.Turn], Gone: c.Conversation == nil}
 	})
 	if mark, ok := rules.ErasedMark(e.Inbound); ok && outcome == sessions.Queued && e.Inbound.Edits != "" {
 		if erased, err := st.marked(mark); erased || err != nil {
@@ -100,6 +107,16 @@ func (st *step) outcome(c *chat, e sessions.Entry) (sessions.Outcome, *rows.In, 
 		return outcome, nil, nil
 	}
 	return outcome, earlier[i], nil
+}
+
+// onlyShown reports whether the turn of r has done nothing yet but show how far
+// its answer is.
+func (st *step) onlyShown(c *chat, r *rows.In) (bool, error) {
+	if r.Turn == "" {
+		return false, nil
+	}
+	steps, err := st.r.Journal(st.ctx, c.Key, r.Turn)
+	return !slices.ContainsFunc(steps, func(s sessions.Step) bool { return s.Kind != sessions.StepPreview }), err
 }
 
 // enter stores e and does what its outcome asks for. It returns the seq of the

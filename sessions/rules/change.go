@@ -10,6 +10,8 @@ type Earlier struct {
 	Inbound channels.Inbound
 	State   string
 	Turn    string // that it is bound to while it waits
+	// Shown says that this turn has done nothing yet but show how far its answer is.
+	Shown bool
 	// Gone says that its conversation has no transcript (any more).
 	Gone bool
 }
@@ -66,7 +68,7 @@ func Outcome(e sessions.Entry, n int, earlier func(i int) Earlier) (o sessions.O
 		switch {
 		case w.State == InWaiting && w.Turn == "" && deletes:
 			return sessions.Withdrawn, at
-		case w.State == InWaiting && w.Turn == "":
+		case w.State == InWaiting && (w.Turn == "" || w.Shown) && !deletes:
 			return sessions.Replaced, at
 		case w.State == InWithdrawn, deletes && w.State == InDropped:
 			o, i = sessions.Withdrawn, -1

@@ -74,6 +74,24 @@ var editTests = map[string]func(*testing.T, *rig){
 		}
 		same(t, "transcript", got, want)
 	},
+	// As long as a turn has only shown how far it is, it can begin anew.
+	"Edit/OfWhatIsShown": func(t *testing.T, r *rig) {
+		h := r.held(t, "x:1", "1", "helo")
+		stale := []sessions.Answered{{Seq: r.pending(t, h, 0, "helo").Messages[0].Seq}}
+		must(t, r.AppendStep(t.Context(), h.Claim, "t", stale, sessions.Step{Kind: sessions.StepPreview, MessageID: "p"}))
+		if a := r.enter(t, edit("x:1", "2", "m1", "hello"), sessions.Replaced); a.Seq != stale[0].Seq || a.Waiting != 1 {
+			t.Errorf("edit: %+v, want seq %d and 1 waiting", a, stale[0].Seq)
+		}
+		is(t, "CommitTurn", r.CommitTurn(t.Context(), h.Claim, sessions.Turn{ID: "t", Answers: stale, Messages: []sessions.Message{user("helo")}, Replies: []sessions.Reply{{Text: "no"}}}), sessions.ErrConflict)
+		p := r.pending(t, h, 0, "hello")
+		if p.Turn != "t" || len(p.Steps) != 1 || p.Steps[0].MessageID != "p" {
+			t.Errorf("the turn does not know what it showed: %+v", p)
+		}
+		must(t, r.AppendStep(t.Context(), h.Claim, "t", []sessions.Answered{{Seq: stale[0].Seq, Rev: 1}}, sessions.Step{Kind: sessions.StepToolStart, CallID: "c"}))
+		r.enter(t, edit("x:1", "3", "m1", "too late"), sessions.Noted)
+		r.pending(t, h, 0, "hello")
+		r.enter(t, gone("x:1", "4", "m1", channels.DeletedBySender), sessions.Noted)
+	},
 	"Edit/OfAnUnknownMessageIsAMessage": func(t *testing.T, r *rig) {
 		r.enter(t, edit("x:1", "1", "m77", "new"), sessions.Queued)
 		r.accept(t, "x:2", "2", "elsewhere")
