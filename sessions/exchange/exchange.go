@@ -29,7 +29,6 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
-	"dragoman/sessions/rules"
 )
 
 // Format is how a file holds conversations.
@@ -97,7 +96,6 @@ type Reader struct {
 	notes   []string
 	more    int // notes beyond mostNotes
 	talks   int
-	lateIn  string // of what the last note about times spoke
 	close   func() error
 }
 
@@ -166,31 +164,6 @@ func (r *Reader) note(format string, args ...any) {
 
 // Next returns the next record, and io.EOF after the last.
 func (r *Reader) Next() (sessions.Record, error) {
-	rec, err := r.read()
-	if err != nil {
-		return rec, err
-	}
-	rec, moved := rules.Times(rec)
-	if moved > 0 {
-		r.late(rec)
-	}
-	return rec, nil
-}
-
-// late notes times that no store keeps, once a conversation.
-func (r *Reader) late(rec sessions.Record) {
-	k, has := KeyOf(rec)
-	what := "records that belong to no conversation"
-	if has {
-		what = k.String()
-	}
-	if what != r.lateIn {
-		r.lateIn = what
-		r.note("in %s are times before %d or after %d: each became the nearest that is kept", what, rules.FirstMoment.Year(), rules.LastMoment.Year())
-	}
-}
-
-func (r *Reader) read() (sessions.Record, error) {
 	if r.record != nil {
 		return r.record()
 	}

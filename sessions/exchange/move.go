@@ -13,7 +13,6 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
-	"dragoman/sessions/rules"
 )
 
 // Progress is how far a [Move] has come.
@@ -93,12 +92,11 @@ func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (a
 	return all, source.compare(copied)
 }
 
-// dumped are the records of a store one by one, each seen by see, with times that
-// every store keeps: an older version wrote others. Stop must be called.
+// dumped are the records of a store one by one, each seen by see. Stop must be
+// called.
 func dumped(ctx context.Context, s sessions.Copies, see func(sessions.Record)) (next func() (sessions.Record, error), stop func()) {
 	pull, stop := iter.Pull2(func(yield func(sessions.Record, error) bool) {
 		err := s.Dump(ctx, nil, func(r sessions.Record) error {
-			r, _ = rules.Times(r)
 			if see(r); !yield(r, nil) {
 				return context.Canceled
 			}
