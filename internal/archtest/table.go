@@ -46,14 +46,14 @@ var Table = []Rule{
 	{Package: "sessions", Imports: []string{"channels"}},
 	// What the stores share, and the suite that all of them pass.
 	{Package: "sessions/spool"},
-	{Package: "sessions/rules", Imports: []string{"sessions", "channels", "sessions/spool"}},
+	{Package: "sessions/rules", Imports: []string{"sessions", "channels"}},
 	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels", "sessions/rules"}},
 	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "internal/testkit"}},
 	{Package: "sessions/rowstest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
 	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/spool"}},
 	// The kernel below the stores, and the policy above it.
 	{Package: "sessions/rows", Imports: []string{"sessions", "channels"}},
-	{Package: "sessions/engine", Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
+	{Package: "sessions/engine", Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules", "sessions/spool"}},
 	// The file store is the reference store over a disk.
 	{Package: "sessions/file", Imports: []string{"sessions", "channels", "internal/durable", "sessions/rules", "sessions/rows", "sessions/memory"}},
 	{Package: "sessions/postgres", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/dispatch", "sessions/rows", "sessions/engine"}, Tests: []string{"internal/pgtest"}},

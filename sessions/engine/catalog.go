@@ -1,10 +1,15 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -30,7 +35,7 @@ func own(c sessions.Conversation) sessions.Conversation {
 
 // Find lists conversations: see sessions.Catalog.
 func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Conversation, err error) {
-	limit := rules.Page(q)
+	limit := min(max(cmp.Or(q.Limit, sessions.DefaultPage), 1), sessions.MaxPage)
 	for h, err := range s.back.Heads(ctx, rows.Newest, q.After) {
 		if err != nil {
 			return nil, s.wrap("find", err)
@@ -38,7 +43,7 @@ func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Con
 		if !q.UpdatedAfter.IsZero() && h.Conversation.Updated.Before(q.UpdatedAfter) {
 			break // so are all that follow
 		}
-		if c := show(h); rules.Matches(q, c) {
+		if c := show(h); matches(q, c) {
 			list = append(list, own(c))
 		}
 		if len(list) == limit {
@@ -46,6 +51,47 @@ func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Con
 		}
 	}
 	return list, nil
+}
+
+// matches reports whether q chooses c.
+func matches(q sessions.Query, c sessions.Conversation) bool {
+	switch {
+	case q.Channel != "" && c.Key.Channel() != q.Channel,
+		q.Tag != "" && !slices.Contains(c.Tags, q.Tag),
+		!q.UpdatedAfter.IsZero() && !c.Updated.After(q.UpdatedAfter),
+		!q.UpdatedBefore.IsZero() && !c.Updated.Before(q.UpdatedBefore):
+		return false
+	}
+	for name, want := range q.Metadata {
+		if v, ok := c.Metadata[name]; !ok || plainJSON(v) != want {
+			return false
+		}
+	}
+	if q.Text == "" {
+		return true
+	}
+	text := strings.ToLower(q.Text)
+	return strings.Contains(strings.ToLower(c.Key.String()), text) || strings.Contains(strings.ToLower(c.Title), text)
+}
+
+// plainJSON is how a query writes a value: a string as it is, everything else
+// as JSON in its shortest form.
+func plainJSON(v json.RawMessage) string {
+	var s string
+	if bytes.HasPrefix(v, []byte(`"`)) && json.Unmarshal(v, &s) == nil {
+		return s
+	}
+	// Stored values hold \u003c and its like for the sake of HTML.
+	var value any
+	dec := json.NewDecoder(bytes.NewReader(v))
+	dec.UseNumber()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if dec.Decode(&value) != nil || enc.Encode(value) != nil {
+		return string(v)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // Top lists conversations by the tokens that they took: see sessions.Catalog.
@@ -100,7 +146,7 @@ func (s *Store) Configure(ctx context.Context, k channels.Key, configure func(*s
 			set = rules.Settings(c.Conversation.Settings)
 		}
 		configure(&set)
-		if err := rules.CheckSettings(set); err != nil {
+		if err := checkSettings(set); err != nil {
 			return err
 		}
 		st.touch(c)
@@ -111,6 +157,16 @@ func (s *Store) Configure(ctx context.Context, k channels.Key, configure func(*s
 		c.Conversation.Settings = rules.Settings(set)
 		return nil
 	}, k)
+}
+
+// checkSettings refuses metadata that is not JSON.
+func checkSettings(s sessions.Settings) error {
+	for name, v := range s.Metadata {
+		if !json.Valid(v) {
+			return fmt.Errorf("the metadata %q is not JSON", name)
+		}
+	}
+	return nil
 }
 
 // Generations lists those of a conversation: see sessions.Catalog.
@@ -162,31 +218,47 @@ func withEnds(generations []sessions.Generation, seq int64) []sessions.Generatio
 	return list
 }
 
-// Days counts what was said by day: see sessions.Catalog.
-func (s *Store) Days(ctx context.Context, from, to time.Time) ([]sessions.DayCount, error) {
-	days := rules.NewDays[channels.Key](from, to)
-	err := s.eachHead(ctx, func(h rows.Head) error {
-		for m, err := range s.back.Messages(ctx, h.Key, rows.Said{Once: true, Light: true}) {
-			if err != nil {
-				return err
-			}
-			days.Add(h.Key, m.At, m.Usage)
+// Days counts messages by day: see sessions.Catalog.
+func (s *Store) Days(ctx context.Context, from, to time.Time) (list []sessions.DayCount, err error) {
+	heads, err := collect(s.back.Heads(ctx, rows.Newest, nil))
+	days := map[string]*sessions.DayCount{}
+	for _, h := range heads {
+		if err == nil {
+			err = s.countDays(ctx, h.Key, from, to, days)
 		}
-		return nil
-	})
+	}
 	if err != nil {
 		return nil, s.wrap("days", err)
 	}
-	return days.Counts(), nil
+	for _, day := range slices.Sorted(maps.Keys(days)) {
+		list = append(list, *days[day])
+	}
+	return list, nil
 }
 
-// eachHead calls f for each conversation, as it is when the list begins.
-func (s *Store) eachHead(ctx context.Context, f func(rows.Head) error) error {
-	heads, err := collect(s.back.Heads(ctx, rows.Newest, nil))
-	for _, h := range heads {
-		if err == nil {
-			err = f(h)
+// countDays adds the messages of k to days.
+func (s *Store) countDays(ctx context.Context, k channels.Key, from, to time.Time, days map[string]*sessions.DayCount) error {
+	seen := map[string]bool{}
+	for m, err := range s.back.Messages(ctx, k, rows.Said{Once: true, Light: true}) {
+		if err != nil {
+			return err
+		}
+		day := m.At.UTC().Format(time.DateOnly)
+		if !from.IsZero() && day < from.UTC().Format(time.DateOnly) || !to.IsZero() && day >= to.UTC().Format(time.DateOnly) {
+			continue
+		}
+		c := days[day]
+		if c == nil {
+			c = &sessions.DayCount{Day: day}
+			days[day] = c
+		}
+		if !seen[day] {
+			seen[day] = true
+			c.Conversations++
+		}
+		if c.Messages++; m.Usage != nil {
+			c.Usage.Add(*m.Usage)
 		}
 	}
-	return err
+	return nil
 }

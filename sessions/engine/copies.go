@@ -54,7 +54,7 @@ func (d *dumper) all(keys []channels.Key) error {
 			keys = append(keys, h.Key)
 		}
 	}
-	for _, k := range rules.DumpKeys(keys) {
+	for _, k := range eachOnce(keys) {
 		if err := d.chat(k); err != nil {
 			return err
 		}
@@ -114,22 +114,24 @@ func (d *dumper) chat(k channels.Key) error {
 }
 
 func (d *dumper) messages(k channels.Key) error {
-	var chunk rules.Chunk
+	var list []sessions.Message
+	size := 0
 	send := func() error {
-		list := chunk.Messages
-		chunk = rules.Chunk{}
-		if len(list) == 0 {
-			return nil
-		}
-		return d.emit(sessions.Record{Messages: &sessions.MessagesRecord{Key: k, Messages: list}})
+		rec := &sessions.MessagesRecord{Key: k, Messages: list}
+		list, size = nil, 0
+		return d.emit(sessions.Record{Messages: rec})
 	}
 	for m, err := range d.r.Messages(d.ctx, k, rows.Said{Once: true}) {
-		if err == nil && chunk.Add(m) {
+		list, size = append(list, m), size+rules.Bytes(m)
+		if err == nil && (len(list) == 100 || size >= rules.PartBytes) {
 			err = send()
 		}
 		if err != nil {
 			return err
 		}
+	}
+	if len(list) == 0 {
+		return nil
 	}
 	return send()
 }

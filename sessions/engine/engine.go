@@ -51,7 +51,7 @@ func (s *Store) update(ctx context.Context, what string, f func(*step) error, ke
 	err := ctx.Err()
 	if err == nil {
 		err = s.back.Update(ctx, keys, func(r rows.Reader) (rows.Changes, error) {
-			st := &step{ctx: context.WithoutCancel(ctx), r: r, now: s.now(), chats: map[channels.Key]*chat{}}
+			st := &step{ctx: context.WithoutCancel(ctx), r: r, now: s.now(), chats: map[channels.Key]*chat{}, days: map[string]int64{}}
 			if err := f(st); err != nil {
 				return rows.Changes{}, err
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -41,7 +42,7 @@ type eraser struct {
 }
 
 func (x *eraser) erase(e sessions.Erasure) error {
-	for _, k := range slices.Compact(slices.SortedFunc(slices.Values(e.Keys), compareKeys)) {
+	for _, k := range eachOnce(e.Keys) {
 		c, err := x.chat(k)
 		if err == nil && c.known {
 			err = x.key(c)
@@ -64,27 +65,26 @@ func (x *eraser) erase(e sessions.Erasure) error {
 			x.changes.Removed = append(x.changes.Removed, factsOf(scope))
 		}
 	}
-	for channel, ids := range rules.SendersByChannel(e.Senders) {
+	senders := map[string][]string{} // ids by channel
+	for _, s := range e.Senders {
+		if s.Channel != "" && s.ID != "" {
+			senders[s.Channel] = append(senders[s.Channel], s.ID)
+		}
+	}
+	for channel, ids := range senders {
 		if err := x.people(channel, ids); err != nil {
 			return err
 		}
 	}
-	if err := x.asides(e); err != nil {
+	if err := x.quarantined(e.Keys, senders); err != nil {
 		return err
 	}
 	x.got.Files = slices.Sorted(maps.Keys(x.files))
 	return nil
 }
 
-func compareKeys(a, b channels.Key) int {
-	switch {
-	case a.String() < b.String():
-		return -1
-	case a == b:
-		return 0
-	}
-	return 1
-}
+// formerFields is where earlier versions kept fields of other programs.
+const formerFields = "imported_places"
 
 // key forgets all of c.
 func (x *eraser) key(c *chat) error {
@@ -108,7 +108,7 @@ func (x *eraser) key(c *chat) error {
 				return err
 			}
 			x.got.Messages++
-			rules.Files(x.files, m.Attachments)
+			x.noteFiles(m.Attachments)
 		}
 		list, err := summaries(x.ctx, x.r, c.Key)
 		if err != nil {
@@ -121,20 +121,44 @@ func (x *eraser) key(c *chat) error {
 	return nil
 }
 
-// forgetIn counts an inbox row that goes.
+// forgetIn counts an inbox row that is deleted.
 func (x *eraser) forgetIn(r *rows.In) {
-	rules.Files(x.files, r.Inbound.Attachments)
+	x.noteFiles(r.Inbound.Attachments)
 	x.got.Queued++
 }
 
-// asides forgets what was set aside and names somebody or something that is
-// erased.
-func (x *eraser) asides(e sessions.Erasure) error {
+// noteFiles adds the kept files of list to those of what is erased.
+func (x *eraser) noteFiles(list []channels.Attachment) {
+	for _, a := range list {
+		if a.File != "" {
+			x.files[a.File] = true
+		}
+	}
+}
+
+// leastName is how long an id must be to be looked for in quarantined messages:
+// shorter ones are in everything by chance.
+const leastName = 5
+
+// quarantined forgets what was set aside if the id of an erased chat or person is
+// in it, as a whole. An adapter could not read it, so there is nothing else to go
+// by.
+func (x *eraser) quarantined(keys []channels.Key, senders map[string][]string) error {
+	names := map[string][]string{}
+	maps.Copy(names, senders)
+	for _, k := range keys {
+		names[k.Channel()] = append(slices.Clip(names[k.Channel()]), k.Chat())
+	}
 	for r, err := range x.r.Records(x.ctx, rows.Record{Quarantined: &sessions.QuarantineRecord{}}) {
 		if err != nil {
 			return err
 		}
-		if rules.QuarantineNames(r.Quarantined.Quarantined, e) {
+		a := r.Quarantined
+		text := a.ID + "\n" + string(a.Raw)
+		if slices.ContainsFunc(names[a.Channel], func(name string) bool {
+			name, _, _ = strings.Cut(strings.TrimPrefix(name, "+"), "@") // as in WhatsApp's ids
+			return len(name) >= leastName && rules.HasWord(text, name)
+		}) {
 			x.changes.Removed = append(x.changes.Removed, r)
 			x.got.Queued++
 		}
@@ -142,8 +166,8 @@ func (x *eraser) asides(e sessions.Erasure) error {
 	return nil
 }
 
-// people takes what they said out of conversations that go on, and withdraws
-// their pairings.
+// people erases their messages in conversations that are kept, and their
+// pairings.
 func (x *eraser) people(channel string, ids []string) error {
 	heads, err := collect(x.r.Heads(x.ctx, rows.ByKey, nil))
 	if err != nil {
@@ -183,7 +207,8 @@ func (x *eraser) takeOut(k channels.Key, ids []string) error {
 		return nil
 	}
 	if v := c.Conversation; v != nil {
-		rules.DropForeign(&v.Settings) // nobody can tell whom it is about
+		rules.SetForeign(&v.Settings, nil) // they may be about the person
+		delete(v.Settings.Metadata, formerFields)
 		x.touch(c)
 	}
 	return x.vanish(c)
@@ -226,6 +251,9 @@ func (x *eraser) queue(c *chat, ids []string) error {
 	return nil
 }
 
+// erasedText replaces a message whose sender is erased.
+const erasedText = "[erased]"
+
 // transcript erases what people said in c, copies of it that tools made, and
 // the summaries that may tell of it.
 func (x *eraser) transcript(c *chat, ids []string) error {
@@ -240,10 +268,14 @@ func (x *eraser) transcript(c *chat, ids []string) error {
 			return err
 		case m.Sender != "" && slices.Contains(ids, m.Sender):
 			x.got.Messages++
-			rules.Files(x.files, m.Attachments)
-			erased = append(erased, rules.EraseMessage(rules.Clone(m)))
-		case rules.Copied(m):
-			copies = append(copies, rules.EraseCopy(rules.Clone(m)))
+			x.noteFiles(m.Attachments)
+			m = rules.Clone(m)
+			m.Content, m.Name, m.Sender, m.Attachments, m.Extra, m.Attached = erasedText, "", "", nil, nil, nil
+			erased = append(erased, m)
+		case m.Role == sessions.RoleTool && (m.Name == sessions.HistoryTool || m.Name == sessions.AttachmentTool):
+			m = rules.Clone(m)
+			m.Content, m.Extra, m.Attached = erasedText, nil, nil
+			copies = append(copies, m)
 		}
 	}
 	if len(erased) == 0 {
@@ -268,7 +300,7 @@ func (x *eraser) transcript(c *chat, ids []string) error {
 
 // vanish forgets c if nothing is left of it but its name.
 func (x *eraser) vanish(c *chat) error {
-	if v := c.Conversation; v != nil && !rules.Blank(v.Messages, v.Title, v.Settings) {
+	if v := c.Conversation; v != nil && (v.Messages > 0 || v.Title != "" || !rules.IsZeroSettings(v.Settings)) {
 		return nil
 	}
 	dropped := x.touch(c).Drop

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,7 +16,7 @@ import (
 
 // Accept takes a message in: see sessions.Inbox.
 func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Acceptance, err error) {
-	if err := rules.CheckEntry(e); err != nil {
+	if err := checkEntry(e); err != nil {
 		return a, s.wrap("accept", err)
 	}
 	e.Inbound = rules.Inbound(e.Inbound)
@@ -29,12 +30,38 @@ func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Accept
 	return a, nil
 }
 
+// checkEntry refuses entries that no caller may make.
+func checkEntry(e sessions.Entry) error {
+	m, control := e.Inbound, e.Control
+	switch {
+	case m.Key.IsZero():
+		return errors.New("the message has no key")
+	case m.ID == "":
+		return errors.New("the message has no id")
+	case m.Deletes != "" && m.Edits == "":
+		return errors.New("a deletion of no message")
+	case control != sessions.ControlNone && !e.Answered:
+		return fmt.Errorf("control %q on a message that is not answered", control)
+	case control != sessions.ControlNone && control != sessions.ControlStop && control != sessions.ControlNew:
+		return fmt.Errorf("unknown control %q", control)
+	case len(e.Ends) > 0 && control != sessions.ControlStop:
+		return fmt.Errorf("control %q of some messages alone", control)
+	}
+	return nil
+}
+
+// onlyChanges reports whether e matters only if the message that it changes was
+// accepted.
+func onlyChanges(e sessions.Entry) bool {
+	return e.Inbound.Edits != "" && !e.Answered && (e.Inbound.Deletes != "" || e.IfKnown)
+}
+
 func (st *step) accept(e sessions.Entry) (a sessions.Acceptance, err error) {
 	c, err := st.chat(e.Inbound.Key)
 	if err != nil {
 		return a, err
 	}
-	if rules.ByItselfNothing(e) && !c.known {
+	if onlyChanges(e) && !c.known {
 		return sessions.Acceptance{Outcome: sessions.Unknown}, nil
 	}
 	if seq, seen, err := st.seen(e.Inbound); seen || err != nil {
@@ -47,10 +74,8 @@ func (st *step) accept(e sessions.Entry) (a sessions.Acceptance, err error) {
 	if outcome == sessions.Queued && e.MaxWaiting > 0 && c.waiting >= e.MaxWaiting {
 		return a, fmt.Errorf("%w: %d messages wait", sessions.ErrFull, c.waiting)
 	}
-	if rules.Resets(e, outcome) && c.waiting == 0 {
-		if err := st.reset(c, e.ResetBefore); err != nil {
-			return a, err
-		}
+	if err := st.reset(c, e); err != nil {
+		return a, err
 	}
 	a.Outcome = outcome
 	if a.Seq, err = st.enter(c, e, outcome, changed); err != nil {
@@ -79,69 +104,111 @@ func (st *step) seen(m channels.Inbound) (seq int64, seen bool, err error) {
 }
 
 // outcome decides what to do with a message that was not accepted before, and
-// finds the one that it changes.
-func (st *step) outcome(c *chat, e sessions.Entry) (sessions.Outcome, *rows.In, error) {
-	var earlier []*rows.In // what it may be about, newest first
-	shown := map[string]bool{}
-	if !e.Answered && e.Inbound.Edits != "" {
-		var err error
-		if earlier, err = pointers(st.r.Inbox(st.ctx, c.Key, rows.Queued{MessageID: e.Inbound.Edits, Newest: true})); err != nil {
-			return "", nil, err
+// finds the one that it changes. A change of a message that was not ours is a
+// message itself, and later changes may be about it; so of messages with the id,
+// one that waits comes before one that does not.
+func (st *step) outcome(c *chat, e sessions.Entry) (outcome sessions.Outcome, changed *rows.In, err error) {
+	m := e.Inbound
+	switch {
+	case e.Answered:
+		return sessions.Done, nil, nil
+	case m.Edits == "":
+		return sessions.Queued, nil, nil
+	case onlyChanges(e):
+		outcome = sessions.Unknown
+	default:
+		outcome = sessions.Queued
+	}
+	earlier, err := pointers(st.r.Inbox(st.ctx, c.Key, rows.Queued{MessageID: m.Edits, Newest: true}))
+	if err != nil {
+		return "", nil, err
+	}
+	for _, w := range earlier {
+		if w.State == rules.InEdit || !samePerson(w.Inbound.Sender, m.Sender) {
+			continue
 		}
-		for _, r := range earlier {
-			if shown[r.Turn], err = st.onlyShown(c, r); err != nil {
+		untouched := w.State == rules.InWaiting && w.Turn == ""
+		if w.State == rules.InWaiting && !untouched && m.Deletes == "" {
+			if untouched, err = st.onlyShown(c, w); err != nil {
 				return "", nil, err
 			}
 		}
+		switch {
+		case untouched && m.Deletes != "":
+			return sessions.Withdrawn, w, nil
+		case untouched:
+			return sessions.Replaced, w, nil
+		case w.State == rules.InWithdrawn, m.Deletes != "" && w.State == rules.InDropped:
+			outcome, changed = sessions.Withdrawn, nil
+		case changed != nil || outcome == sessions.Withdrawn: // a newer one decided
+		case c.Conversation == nil && w.State != rules.InWaiting: // its conversation was deleted
+			outcome = sessions.Unknown
+		default:
+			outcome, changed = sessions.Noted, w
+		}
 	}
-	outcome, i := rules.Outcome(e, len(earlier), func(i int) rules.Earlier {
-		r := earlier[i]
-		return rules.Earlier{Inbound: r.Inbound, State: r.State, Turn: r.Turn, Shown: shown[r.Turn], Gone: c.Conversation == nil}
-	})
-	if mark, ok := rules.ErasedMark(e.Inbound); ok && outcome == sessions.Queued && e.Inbound.Edits != "" {
-		if erased, err := st.marked(mark); erased || err != nil {
+	if mark, ok := rules.ErasedMark(m); ok && outcome == sessions.Queued {
+		erased, err := st.marked(mark)
+		if erased || err != nil {
 			return sessions.Unknown, nil, err
 		}
 	}
-	if i < 0 {
-		return outcome, nil, nil
-	}
-	return outcome, earlier[i], nil
+	return outcome, changed, nil
 }
 
 // onlyShown reports whether the turn of r has done nothing yet but show how far
 // its answer is.
 func (st *step) onlyShown(c *chat, r *rows.In) (bool, error) {
-	if r.Turn == "" {
-		return false, nil
-	}
 	steps, err := st.r.Journal(st.ctx, c.Key, r.Turn)
 	return !slices.ContainsFunc(steps, func(s sessions.Step) bool { return s.Kind != sessions.StepPreview }), err
+}
+
+// samePerson reports whether a and b are one: they share an identity that the
+// network vouches for, or have none and the same name.
+func samePerson(a, b channels.Person) bool {
+	if len(a.IDs) == 0 && len(b.IDs) == 0 {
+		return a.Name == b.Name
+	}
+	return slices.ContainsFunc(a.IDs, func(id string) bool { return slices.Contains(b.IDs, id) })
 }
 
 // enter stores e and does what its outcome asks for. It returns the seq of the
 // message that e changes, if any, or its own.
 func (st *step) enter(c *chat, e sessions.Entry, outcome sessions.Outcome, changed *rows.In) (int64, error) {
-	r := st.addInbound(c, e, rules.StateFor(outcome))
+	m := e.Inbound
 	switch outcome {
 	case sessions.Queued:
+		r := st.addInbound(c, e, rules.InWaiting)
 		return r.Seq, st.gather(c, r, e)
 	case sessions.Replaced:
-		changed.Inbound = rules.Edited(changed.Inbound, e.Inbound)
+		st.addInbound(c, e, rules.InEdit)
+		old := &changed.Inbound // it keeps its id, its place and its sender
+		old.Text, old.Prefix, old.Quote = m.Text, m.Prefix, m.Quote
+		if len(m.Attachments) > 0 {
+			old.Attachments = m.Attachments
+		}
 		changed.Rev++
 		st.put(c, changed, true)
 		return changed.Seq, nil
 	case sessions.Withdrawn:
-		if changed != nil {
-			st.settle(c, changed, rules.InWithdrawn, rules.WhyWithdrawn(e.Inbound))
-			return changed.Seq, nil
+		r := st.addInbound(c, e, rules.InEdit)
+		if changed == nil {
+			return r.Seq, nil
 		}
-	case sessions.Noted:
-		return r.Seq, st.appendMessages(c, "", []sessions.Message{rules.Note(e.Inbound, changed.Inbound)})
-	case sessions.Done:
+		why := "deleted by its sender before it was answered"
+		if m.Deletes == channels.DeletedByAdmin {
+			why = "deleted by an admin before it was answered"
+		}
+		st.settle(c, changed, rules.InWithdrawn, why)
+		return changed.Seq, nil
+	}
+	r := st.addInbound(c, e, rules.InDone)
+	if outcome == sessions.Done {
 		return r.Seq, st.control(c, e)
 	}
-	return r.Seq, nil
+	// Noted. An admin who deletes may not know the name of the author.
+	m.Sender.Name = cmp.Or(m.Sender.Name, changed.Inbound.Sender.Name)
+	return r.Seq, st.appendMessages(c, "", []sessions.Message{sessions.EditNote(m)})
 }
 
 // addInbound stores e as a row.
@@ -206,7 +273,7 @@ func (st *step) control(c *chat, e sessions.Entry) error {
 	}
 	var closed []sessions.Message
 	for _, r := range open {
-		if !rules.Ends(e, r.Seq, r.Turn) {
+		if len(e.Ends) > 0 && r.Turn == "" && !slices.Contains(e.Ends, r.Seq) {
 			continue
 		}
 		if r.Turn != "" {
@@ -237,7 +304,7 @@ func (st *step) endOccurrence(r *rows.In, outcome, why string) {
 	}
 }
 
-// Quarantine keeps what nobody could read: see sessions.Inbox.
+// Quarantine keeps what an adapter could not read: see sessions.Inbox.
 func (s *Store) Quarantine(ctx context.Context, a sessions.Quarantined) error {
 	return s.update(ctx, "quarantine", func(st *step) error {
 		here, err := asideOf(st.ctx, st.r, a.Channel, a.ID)
@@ -258,17 +325,21 @@ func (s *Store) Resolve(ctx context.Context, channel, id string) error {
 			return err
 		}
 		a := *here
-		a.Dropped, a.Why = true, rules.CameLater+a.Why
+		a.Dropped, a.Why = true, "came later; before that: "+a.Why
 		st.record(rows.Record{Quarantined: &a})
 		return nil
 	})
 }
 
-// reset begins a new generation if nothing was said since before. An empty
-// generation is as good as a new one.
-func (st *step) reset(c *chat, before time.Time) error {
-	if v := c.Conversation; v != nil && v.From < c.MessageSeq && v.Updated.Before(before) {
-		return st.newGeneration(c)
+// reset begins a new generation if e asks for one, its conversation was last
+// updated before that time, and no message waits. An edit belongs to the message
+// that it changes, and a control has its own rule. An empty generation is as good
+// as a new one.
+func (st *step) reset(c *chat, e sessions.Entry) error {
+	v := c.Conversation
+	if v == nil || c.waiting > 0 || e.Control != sessions.ControlNone || e.Inbound.Edits != "" ||
+		v.From == c.MessageSeq || !v.Updated.Before(e.ResetBefore) {
+		return nil
 	}
-	return nil
+	return st.newGeneration(c)
 }

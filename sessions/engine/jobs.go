@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"dragoman/channels"
@@ -13,12 +15,16 @@ import (
 
 // occurred stores what became of an occurrence, over what was stored before.
 func (st *step) occurred(o sessions.Occurrence) {
-	o.Job, o.Outcome, o.Why = rules.Text(o.Job), rules.Text(o.Outcome), rules.Text(o.Why)
-	o.Due = rules.Time(o.Due)
-	if o.At = rules.Time(o.At); o.At.IsZero() {
+	if o = cleanOccurrence(o); o.At.IsZero() {
 		o.At = rules.Time(st.now)
 	}
 	st.record(rows.Record{Occurrence: &o})
+}
+
+func cleanOccurrence(o sessions.Occurrence) sessions.Occurrence {
+	o.Job, o.Outcome, o.Why = rules.Text(o.Job), rules.Text(o.Outcome), rules.Text(o.Why)
+	o.Due, o.At = rules.Time(o.Due), rules.Time(o.At)
+	return o
 }
 
 // NextDue is when a job is due: see sessions.Jobs.
@@ -65,7 +71,7 @@ func (st *step) advance(job string, due, next time.Time) (fresh bool, err error)
 func (s *Store) Fire(ctx context.Context, job string, due, next time.Time, m channels.Inbound) error {
 	return s.update(ctx, "fire", func(st *step) error {
 		e := sessions.Entry{Inbound: rules.Inbound(m), Origin: sessions.OriginHeartbeat}
-		if err := rules.CheckEntry(e); err != nil {
+		if err := checkEntry(e); err != nil {
 			return err
 		}
 		c, err := st.chat(m.Key)
@@ -106,5 +112,8 @@ func (s *Store) Occurrences(ctx context.Context, job string, limit int) (list []
 		}
 		list = append(list, *r.Occurrence)
 	}
-	return rules.NewestFirst(list, limit), nil
+	slices.SortStableFunc(list, func(a, b sessions.Occurrence) int {
+		return cmp.Or(b.Due.Compare(a.Due), cmp.Compare(a.Job, b.Job))
+	})
+	return list[:min(max(limit, 0), len(list))], nil
 }

@@ -1,7 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -85,6 +89,11 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 	return gone, err
 }
 
+// plausible is the first moment that a clock may say. Dragoman is younger: an
+// update before it was noted by a clock that had not been set, for example on a
+// machine without a battery for it, or comes from another program.
+var plausible = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
 func (st *step) expire(before time.Time, limit int) (gone []channels.Key, err error) {
 	var old []rows.Head
 	for h, err := range st.r.Heads(st.ctx, rows.Oldest, nil) {
@@ -101,7 +110,7 @@ func (st *step) expire(before time.Time, limit int) (gone []channels.Key, err er
 		if err != nil {
 			return nil, err
 		}
-		if rules.Undated(rules.Time(c.Conversation.Updated), before) {
+		if rules.Time(c.Conversation.Updated).Before(plausible) && before.After(plausible) {
 			st.touch(c)
 			st.updated(c.Conversation)
 			continue
@@ -202,8 +211,13 @@ func (st *step) any(c *chat) (bool, error) {
 // Join makes one conversation of two: see sessions.Lifetime.
 func (s *Store) Join(ctx context.Context, from, to channels.Key) error {
 	return s.update(ctx, "join", func(st *step) error {
-		if err := rules.CheckJoin(from, to); err != nil || from == to {
-			return err
+		switch {
+		case from.IsZero() || to.IsZero():
+			return errors.New("a key is missing")
+		case from.Channel() != to.Channel():
+			return errors.New("the conversations are on two channels")
+		case from == to:
+			return nil
 		}
 		f, err := st.chat(from)
 		if err != nil {
@@ -277,15 +291,9 @@ func (st *step) joinTranscripts(f, r *chat) (own, theirs int64, err error) {
 	theirs = base - (f.MessageSeq - int64(a.Messages))
 	own = base + int64(a.Messages) - (r.MessageSeq - int64(b.Messages))
 	joined := &rows.Conversation{
-		Generation: b.Generation, From: base, Title: b.Title,
+		Generation: cmp.Or(b.Generation, a.Generation), From: base, Title: cmp.Or(b.Title, a.Title),
 		Created: rules.Earliest(a.Created, b.Created), Updated: rules.Latest(a.Updated, b.Updated),
-		Messages: a.Messages + b.Messages, Usage: a.Usage, Settings: rules.JoinSettings(a.Settings, b.Settings),
-	}
-	if joined.Generation == "" {
-		joined.Generation = a.Generation
-	}
-	if joined.Title == "" {
-		joined.Title = a.Title
+		Messages: a.Messages + b.Messages, Usage: a.Usage, Settings: joinSettings(a.Settings, b.Settings),
 	}
 	joined.Usage.Add(b.Usage)
 	ch := st.touch(r)
@@ -323,4 +331,20 @@ func (st *step) joinSummaries(f *chat, ch *rows.Chat, joined *rows.Conversation,
 		ch.Summaries, joined.Covers = append(ch.Summaries, sum), sum.CoversSeq
 	}
 	return err
+}
+
+// joinSettings are those of two conversations that become one: to comes first,
+// and from fills the gaps.
+func joinSettings(from, to sessions.Settings) sessions.Settings {
+	joined := sessions.Settings{
+		Model: cmp.Or(to.Model, from.Model), System: cmp.Or(to.System, from.System), Reasoning: cmp.Or(to.Reasoning, from.Reasoning),
+		Tags: slices.Concat(from.Tags, to.Tags), Metadata: map[string]json.RawMessage{},
+	}
+	maps.Copy(joined.Metadata, from.Metadata)
+	maps.Copy(joined.Metadata, to.Metadata)
+	if one, two := rules.Foreign(from), rules.Foreign(to); one != nil && two != nil {
+		maps.Copy(one, two)
+		rules.SetForeign(&joined, one)
+	}
+	return rules.Settings(joined)
 }

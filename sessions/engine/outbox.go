@@ -93,9 +93,18 @@ func (s *Store) MarkSent(ctx context.Context, cl sessions.Claim, id string, r ch
 func (s *Store) Reschedule(ctx context.Context, cl sessions.Claim, id string, until time.Time, uncertain bool, why string) error {
 	return s.deliver(ctx, "reschedule", cl, id, func(o *rows.Out) {
 		o.Uncertain = o.Uncertain || uncertain
-		o.State = rules.PutBack(o.Uncertain)
+		o.State = putBack(o)
 		o.NotBefore, o.Error = rules.Time(until), rules.Text(why)
 	})
+}
+
+// putBack is the state of a delivery that is tried again: one that was uncertain
+// once stays uncertain, whatever later attempts say.
+func putBack(o *rows.Out) sessions.DeliveryState {
+	if o.Uncertain {
+		return sessions.DeliveryUnknown
+	}
+	return sessions.DeliveryQueued
 }
 
 // MarkDead gives it up: see sessions.Outbox.

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"dragoman/sessions"
@@ -35,8 +37,13 @@ func (st *step) living(now time.Time) (list []sessions.Pairing, err error) {
 func (s *Store) RequestPairing(ctx context.Context, p sessions.Pairing, now time.Time, maxPending int) (got sessions.Pairing, created bool, err error) {
 	err = s.update(ctx, "request pairing", func(st *step) error {
 		got, created = sessions.Pairing{}, false
-		if err := rules.CheckPairing(p, now); err != nil {
-			return err
+		switch {
+		case p.Channel == "" || p.PersonID == "":
+			return errors.New("a pairing needs a channel and a person's id")
+		case rules.Code(p.Code) == "":
+			return errors.New("a pairing request needs a code")
+		case !now.Before(p.Expires):
+			return errors.New("the pairing request is expired already")
 		}
 		list, err := st.living(now)
 		if err != nil {
@@ -58,12 +65,19 @@ func (s *Store) RequestPairing(ctx context.Context, p sessions.Pairing, now time
 		if pending >= maxPending {
 			return fmt.Errorf("%w: %d requests wait on %s", sessions.ErrTooMany, pending, p.Channel)
 		}
-		got, created = rules.Pairing(p), true
+		got, created = cleanPairing(p), true
+		got.Approved = time.Time{}
 		stored := got
 		st.record(rows.Record{Pairing: &stored})
 		return nil
 	})
 	return got, created, err
+}
+
+func cleanPairing(p sessions.Pairing) sessions.Pairing {
+	p.PersonID, p.Name, p.Code = rules.Text(p.PersonID), rules.Text(p.Name), rules.Text(p.Code)
+	p.Expires, p.Approved = rules.Time(p.Expires), rules.Time(p.Approved)
+	return p
 }
 
 // ApprovePairing lets somebody in: see sessions.People.
@@ -173,7 +187,11 @@ func (s *Store) Recall(ctx context.Context, scope, query string, limit int) ([]s
 			all = append(all, r.Fact.Fact)
 		}
 	}
-	return rules.Recall(query, all, limit), nil
+	if strings.TrimSpace(query) != "" {
+		return rules.Best(rules.Query(query), all, func(f sessions.Fact) string { return f.Text }, limit), nil
+	}
+	slices.Reverse(all)
+	return all[:min(max(limit, 0), len(all))], nil
 }
 
 // Forget removes a fact: see sessions.Facts.

@@ -27,7 +27,7 @@ func itemID(lane string, k channels.Key, seq int64) string {
 	return lane + "/" + k.String() + "/" + strconv.FormatInt(seq, 10)
 }
 
-// parseItemID reads what itemID wrote.
+// parseItemID is the inverse of itemID.
 func parseItemID(id string) (lane string, k channels.Key, seq int64, ok bool) {
 	lane, rest, _ := strings.Cut(id, "/")
 	at := max(strings.LastIndexByte(rest, '/'), 0)
@@ -43,8 +43,12 @@ func inID(r *rows.In) string { return itemID(laneIn, r.Inbound.Key, r.Seq) }
 func outID(o *rows.Out) string { return itemID(laneOut, o.Key, o.Seq) }
 
 func (s *Store) inItem(r *rows.In) sessions.QueueItem {
+	state := r.State
+	if state == rules.InWaiting && r.Attempts > 0 && r.Due.After(s.now()) { // without an attempt it waits for the rest of its album
+		state = "postponed"
+	}
 	return sessions.QueueItem{
-		ID: inID(r), Kind: laneIn, Key: r.Inbound.Key.String(), State: rules.InState(r.State, r.Attempts, r.Due, s.now()),
+		ID: inID(r), Kind: laneIn, Key: r.Inbound.Key.String(), State: state,
 		Attempts: r.Attempts, At: rules.Time(r.Accepted), NotBefore: r.Due, Error: r.Why,
 		Bytes: len(r.Inbound.Text), Text: r.Inbound.Text,
 	}
@@ -59,14 +63,14 @@ func outItem(o *rows.Out) sessions.QueueItem {
 }
 
 func asideItem(a *sessions.QuarantineRecord) sessions.QueueItem {
-	it := sessions.QueueItem{
-		ID: laneAside + "/" + a.Channel + "/" + a.ID, Kind: laneAside, Key: a.Channel, State: rules.QuarantineKept, At: rules.Time(a.At),
+	state := laneAside
+	if a.Dropped {
+		state = rules.InDropped
+	}
+	return sessions.QueueItem{
+		ID: laneAside + "/" + a.Channel + "/" + a.ID, Kind: laneAside, Key: a.Channel, State: state, At: rules.Time(a.At),
 		Error: a.Why, Bytes: len(a.Raw), Text: rules.Text(string(a.Raw)),
 	}
-	if a.Dropped {
-		it.State = rules.QuarantineGone
-	}
-	return it
 }
 
 // ListQueue lists what is not done: see sessions.Queue.
@@ -83,17 +87,21 @@ func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.Queu
 		}
 		items = append(items, outItem(&o))
 	}
-	// Between equally old ones, the order is that of their numbers.
-	slices.SortFunc(items, func(a, b sessions.QueueItem) int {
-		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
-	})
 	for r, err := range s.back.Records(ctx, rows.Record{Quarantined: &sessions.QuarantineRecord{}, Kept: true}) {
 		if err != nil {
 			return nil, s.wrap("list queue", err)
 		}
 		items = append(items, asideItem(r.Quarantined))
 	}
-	return rules.SortQueue(items, limit), nil
+	// The oldest come first, and of equally old ones that with the lowest number.
+	slices.SortFunc(items, func(a, b sessions.QueueItem) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
+	})
+	items = items[:min(max(limit, 0), len(items))]
+	for i := range items {
+		items[i].Text = "" // a list shows what is stuck, not what people said
+	}
+	return items, nil
 }
 
 // ShowQueue returns one item: see sessions.Queue.
@@ -171,7 +179,7 @@ func (s *Store) DropQueue(ctx context.Context, id string) error {
 		case out != nil:
 			return st.dropOut(out)
 		case aside.Dropped:
-			return isDone(id, rules.QuarantineGone)
+			return isDone(id, rules.InDropped)
 		}
 		a := *aside
 		a.Dropped = true
@@ -251,7 +259,7 @@ func (st *step) retryOut(o *rows.Out) error {
 		o.Attempts = 0 // a new life with all its attempts
 	}
 	o.Uncertain = o.Uncertain || o.State == sessions.DeliverySending
-	o.State, o.NotBefore = rules.PutBack(o.Uncertain), time.Time{}
+	o.State, o.NotBefore = putBack(o), time.Time{}
 	ch := st.touch(c)
 	ch.Out = append(ch.Out, o)
 	return nil
@@ -279,7 +287,12 @@ func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit in
 			return nil, s.wrap("feed", err)
 		}
 		if r.Origin == sessions.OriginChat && r.State != rules.InEdit && r.State != rules.InWithdrawn {
-			items = append(items, rules.FeedIn(r.Seq, r.Inbound, r.Accepted, r.State))
+			m := r.Inbound
+			it := sessions.FeedItem{Seq: r.Seq, ID: m.ID, From: "person", Name: m.Sender.Name, Text: m.Text, At: m.At, Waiting: r.State == rules.InWaiting}
+			if it.Attachments = slices.Clone(m.Attachments); it.At.IsZero() {
+				it.At = rules.Time(r.Accepted)
+			}
+			items = append(items, it)
 		}
 		if len(items) == limit {
 			break
@@ -291,7 +304,7 @@ func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit in
 			return nil, s.wrap("feed", err)
 		}
 		if o.State != sessions.DeliveryDead && o.State != sessions.DeliveryDropped {
-			items = append(items, rules.FeedOut(o.Delivery))
+			items = append(items, sessions.FeedItem{Seq: o.Seq, ID: o.ID, From: "dragoman", Text: o.Text, At: rules.Time(o.Created), State: o.State})
 		}
 		if len(items)-said == limit {
 			break

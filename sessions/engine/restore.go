@@ -13,19 +13,19 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Restore stores records and tells what was new: see sessions.Copies. All records
-// are read before anything is changed. Facts, people, jobs, occurrences and
-// things set aside that are there already are left alone.
+// Restore stores records and counts those that were new: see sessions.Copies.
+// It reads all of them before it changes anything. Facts, pairings, jobs,
+// occurrences and things set aside that the store has already stay as they are.
 func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error)) (got sessions.Restored, err error) {
 	var scratch func() (*os.File, error)
 	if room, ok := s.back.(Scratcher); ok {
 		scratch = room.Scratch
 	}
-	plan, err := rules.ReadPlan(ctx, scratch, next)
+	plan, err := readPlan(ctx, scratch, next)
 	if err != nil {
 		return got, s.wrap("restore", err)
 	}
-	defer func() { err = errors.Join(err, plan.Close()) }()
+	defer func() { err = errors.Join(err, plan.said.Close()) }()
 	err = s.update(ctx, "restore", func(st *step) error {
 		x := &restorer{step: st, plan: plan, fresh: map[string]bool{}}
 		if err := x.check(); err != nil {
@@ -35,30 +35,38 @@ func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error
 		if err != nil {
 			return err
 		}
-		for _, k := range plan.Keys {
-			if err := x.restore(plan.Chats[k]); err != nil {
+		for _, k := range plan.keys {
+			if err := x.restore(plan.chats[k]); err != nil {
 				return err
 			}
 		}
-		got = sessions.Restored{Conversations: len(plan.Keys), Others: others}
+		got = sessions.Restored{Conversations: len(plan.keys), Others: others}
 		return nil
-	}, plan.Keys...)
+	}, plan.keys...)
 	if err != nil {
 		return sessions.Restored{}, err
 	}
 	return got, nil
 }
 
-// restorer is one restore on its way.
+// restorer is one restore under way.
 type restorer struct {
 	*step
-	plan  *rules.Plan
+	plan  *plan
 	fresh map[string]bool // generations that it begins
+
+	people   map[sessions.Sender]bool
+	codes    map[string]bool // of pairings
+	facts    map[scopedText]bool
+	factIDs  map[int64]bool
+	lastFact int64
 }
 
-// check refuses what the store has already.
+type scopedText struct{ scope, text string }
+
+// check refuses conversations, messages and deliveries that the store has already.
 func (x *restorer) check() error {
-	for _, k := range x.plan.Keys {
+	for _, k := range x.plan.keys {
 		c, err := x.chat(k)
 		if err != nil {
 			return err
@@ -66,12 +74,12 @@ func (x *restorer) check() error {
 		if any, err := x.any(c); any || err != nil {
 			return cmp.Or(err, fmt.Errorf("%w: %s is here already", sessions.ErrConflict, k))
 		}
-		for _, r := range x.plan.Chats[k].Inbox {
+		for _, r := range x.plan.chats[k].inbox {
 			if _, seen, err := x.r.Accepted(x.ctx, r.Inbound); seen || err != nil {
 				return cmp.Or(err, fmt.Errorf("%w: message %q of %s is here already", sessions.ErrConflict, r.Inbound.ID, k))
 			}
 		}
-		for _, o := range x.plan.Chats[k].Outbox {
+		for _, o := range x.plan.chats[k].outbox {
 			for old, err := range x.r.Outbox(x.ctx, channels.Key{}, rows.Queued{ID: o.ID}) {
 				return cmp.Or(err, fmt.Errorf("%w: delivery %q of %s is here already", sessions.ErrConflict, o.ID, old.Key))
 			}
@@ -80,43 +88,39 @@ func (x *restorer) check() error {
 	return nil
 }
 
-// others stores what belongs to no conversation, and returns how much of it was
-// new.
+// others stores the records that belong to no conversation, and counts those
+// that were new.
 func (x *restorer) others() (fresh int, err error) {
-	if fresh, err = x.aboutStore(); err != nil {
+	if fresh, err = x.aboutStore(); err != nil || len(x.plan.others) == 0 {
+		return fresh, err
+	}
+	if err := x.readOthers(); err != nil {
 		return 0, err
 	}
-	var all []rows.Record
-	for _, a := range x.plan.Quarantined {
-		all = append(all, rows.Record{Quarantined: &a})
-	}
-	for _, j := range x.plan.Jobs {
-		all = append(all, rows.Record{Job: &j})
-	}
-	for _, o := range x.plan.Occurrences {
-		all = append(all, rows.Record{Occurrence: &o})
-	}
-	for _, r := range all {
-		_, known, err := x.one(r)
-		if err != nil {
-			return 0, err
+	for _, r := range x.plan.others {
+		known := false
+		switch {
+		case r.Fact != nil:
+			f := *r.Fact // the step may run again
+			known, r.Fact = x.knownFact(&f), &f
+		case r.Pairing != nil:
+			known = x.knownPerson(r.Pairing)
+		default:
+			if _, known, err = x.one(r); err != nil {
+				return 0, err
+			}
 		}
 		if !known {
 			x.record(r)
 			fresh++
 		}
 	}
-	people, err := x.people()
-	if err != nil {
-		return 0, err
-	}
-	facts, err := x.facts()
-	return fresh + people + facts, err
+	return fresh, nil
 }
 
-// aboutStore returns 1 if the record of the store said something new.
+// aboutStore returns 1 if the record of the store has something new.
 func (x *restorer) aboutStore() (fresh int, err error) {
-	said := x.plan.Store
+	said := x.plan.store
 	if said == nil {
 		return 0, nil
 	}
@@ -131,11 +135,7 @@ func (x *restorer) aboutStore() (fresh int, err error) {
 	}
 	for day, n := range said.Days {
 		if n > now.Days[day] {
-			fresh = 1
-			if x.days == nil {
-				x.days = map[string]int64{}
-			}
-			x.days[day] = n
+			x.days[day], fresh = n, 1
 		}
 	}
 	for _, mark := range said.Erased {
@@ -150,103 +150,86 @@ func (x *restorer) aboutStore() (fresh int, err error) {
 	return fresh, nil
 }
 
-func (x *restorer) people() (fresh int, err error) {
-	if len(x.plan.Pairings) == 0 {
-		return 0, nil
-	}
-	here, err := collect(x.r.Records(x.ctx, rows.Record{Pairing: &sessions.Pairing{}}))
-	if err != nil {
-		return 0, err
-	}
-	people, codes := map[sessions.Sender]bool{}, map[string]bool{}
-	note := func(p *sessions.Pairing) {
-		people[sessions.Sender{Channel: p.Channel, ID: p.PersonID}] = true
-		if p.Code != "" {
-			codes[rules.Code(p.Code)] = true
-		}
-	}
-	for _, r := range here {
-		note(r.Pairing)
-	}
-	for _, p := range x.plan.Pairings {
-		if !people[sessions.Sender{Channel: p.Channel, ID: p.PersonID}] && (p.Code == "" || !codes[rules.Code(p.Code)]) {
-			note(&p)
-			x.record(rows.Record{Pairing: &p})
-			fresh++
-		}
-	}
-	return fresh, nil
-}
-
-// facts keeps the ids that are free.
-func (x *restorer) facts() (fresh int, err error) {
-	if len(x.plan.Facts) == 0 {
-		return 0, nil
-	}
-	type known struct{ scope, text string }
-	here, ids := map[known]bool{}, map[int64]bool{}
-	for r, err := range x.r.Records(x.ctx, rows.Record{Fact: &sessions.FactRecord{}}) {
+// readOthers reads the pairings and facts of the store.
+func (x *restorer) readOthers() error {
+	x.people, x.codes = map[sessions.Sender]bool{}, map[string]bool{}
+	for r, err := range x.r.Records(x.ctx, rows.Record{Pairing: &sessions.Pairing{}}) {
 		if err != nil {
-			return 0, err
+			return err
 		}
-		here[known{r.Fact.Scope, r.Fact.Text}], ids[r.Fact.ID] = true, true
+		x.knownPerson(r.Pairing)
+	}
+	x.facts, x.factIDs = map[scopedText]bool{}, map[int64]bool{}
+	for r, err := range x.r.Records(x.ctx, factsOf("")) {
+		if err != nil {
+			return err
+		}
+		x.facts[scopedText{r.Fact.Scope, r.Fact.Text}], x.factIDs[r.Fact.ID] = true, true
 	}
 	about, err := x.store()
-	if err != nil {
-		return 0, err
+	x.lastFact = about.LastFact
+	return err
+}
+
+// knownPerson reports whether a pairing has the person or the code of p, and
+// remembers p if not.
+func (x *restorer) knownPerson(p *sessions.Pairing) bool {
+	who, code := sessions.Sender{Channel: p.Channel, ID: p.PersonID}, rules.Code(p.Code)
+	if x.people[who] || code != "" && x.codes[code] {
+		return true
 	}
-	last := about.LastFact
-	for _, f := range x.plan.Facts {
-		if here[known{f.Scope, f.Text}] {
-			continue
-		}
-		if f.ID <= 0 || ids[f.ID] {
-			f.ID = last + 1
-		}
-		last = max(last, f.ID)
-		here[known{f.Scope, f.Text}], ids[f.ID] = true, true
-		x.record(rows.Record{Fact: &f})
-		fresh++
+	x.people[who], x.codes[code] = true, true
+	return false
+}
+
+// knownFact reports whether the scope of f has its text. If not, it remembers f,
+// and gives it another ID if that is taken.
+func (x *restorer) knownFact(f *sessions.FactRecord) bool {
+	text := scopedText{f.Scope, f.Text}
+	if x.facts[text] {
+		return true
 	}
-	return fresh, nil
+	if f.ID <= 0 || x.factIDs[f.ID] {
+		f.ID = x.lastFact + 1
+	}
+	x.lastFact = max(x.lastFact, f.ID)
+	x.facts[text], x.factIDs[f.ID] = true, true
+	return false
 }
 
 // restore stores p.
-func (x *restorer) restore(p *rules.ChatPlan) error {
-	c, err := x.chat(p.Head.Key)
+func (x *restorer) restore(p *chatPlan) error {
+	c, err := x.chat(p.head.Key)
 	if err != nil {
 		return err
 	}
 	ch := x.touch(c)
-	c.Seq, c.MessageSeq = max(c.Seq, p.Head.Seq), max(c.MessageSeq, p.Head.MessageSeq)
-	if p.Conversation {
-		c.MessageSeq = p.Head.MessageSeq
+	c.Seq, c.MessageSeq = max(c.Seq, p.head.Seq), max(c.MessageSeq, p.head.MessageSeq)
+	if p.conversation {
+		c.MessageSeq = p.head.MessageSeq
 		if err := x.conversation(c, p); err != nil {
 			return err
 		}
 	}
-	for _, rec := range p.Inbox {
-		for _, one := range rec.Steps {
-			ch.Steps = append(ch.Steps, rows.Step{Turn: rec.Turn, Step: one})
-		}
-		rec.Steps = nil
+	ch.Steps = p.steps
+	for _, rec := range p.inbox {
 		if rec.State == rules.InWaiting {
 			c.waiting++
 		}
 		ch.In = append(ch.In, &rows.InPut{In: rec, Fresh: true})
 	}
-	for _, rec := range p.Outbox {
+	for _, rec := range p.outbox {
 		ch.Out = append(ch.Out, &rows.Out{Fresh: true, OutboxRecord: rec})
 	}
 	return nil
 }
 
 // conversation stores the transcript of p.
-func (x *restorer) conversation(c *chat, p *rules.ChatPlan) error {
+func (x *restorer) conversation(c *chat, p *chatPlan) error {
 	ch := x.touch(c)
 	v := &rows.Conversation{
-		Title: p.Head.Title, Created: p.Head.Created, Updated: p.Head.Updated, Settings: p.Head.Settings,
-		Messages: p.Messages, Usage: p.Usage, From: c.MessageSeq,
+		Title: p.head.Title, Created: p.head.Created, Updated: p.head.Updated, Settings: p.head.Settings,
+		Messages: p.messages, Usage: p.usage, From: c.MessageSeq,
 	}
 	if v.Created.IsZero() {
 		v.Created = rules.Time(x.now)
@@ -255,7 +238,7 @@ func (x *restorer) conversation(c *chat, p *rules.ChatPlan) error {
 		v.Updated = v.Created
 	}
 	c.Conversation = v
-	if said := x.plan.Said(p); p.Messages > rules.PartMessages || p.Bytes > rules.PartBytes {
+	if said := x.plan.messages(p); p.messages > rules.PartMessages || p.bytes > rules.PartBytes {
 		ch.Large = said
 	} else {
 		for stretch, err := range said {
@@ -265,14 +248,14 @@ func (x *restorer) conversation(c *chat, p *rules.ChatPlan) error {
 			ch.Messages = append(ch.Messages, stretch...)
 		}
 	}
-	for _, g := range p.Head.Generations {
+	for _, g := range p.head.Generations {
 		if err := x.generation(&g); err != nil {
 			return err
 		}
 		ch.Begun = append(ch.Begun, g)
 		v.Generation, v.From = g.ID, g.FirstSeq-1
 	}
-	for _, sum := range p.Head.Summaries {
+	for _, sum := range p.head.Summaries {
 		sum.Generation = v.Generation
 		ch.Summaries, v.Covers = append(ch.Summaries, sum), sum.CoversSeq
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -23,10 +24,17 @@ func (s *Store) Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (
 	if err != nil {
 		return hits, s.wrap("search", err)
 	}
-	said := slices.Concat(all, some)
-	slices.SortFunc(said, func(a, b sessions.Message) int { return int(a.Seq - b.Seq) })
-	hits = rules.Lookup(said, l)
 	hits.All, hits.Some = min(len(all), sessions.MostCounted), min(len(some), sessions.MostCounted)
+	byAge := func(a, b sessions.Message) int { return cmp.Compare(a.Seq, b.Seq) }
+	slices.SortFunc(all, byAge)
+	slices.SortFunc(some, byAge) // Best prefers the later ones
+	if l.Oldest {
+		slices.Reverse(some)
+	} else {
+		slices.Reverse(all)
+	}
+	all = all[:min(l.Limit, len(all))]
+	hits.Messages = append(all, rules.Best(words, some, func(m sessions.Message) string { return m.Content }, l.Limit-len(all))...)
 	for i, m := range hits.Messages {
 		hits.Messages[i] = rules.Clone(m)
 	}
@@ -40,7 +48,7 @@ func (s *Store) SearchAll(ctx context.Context, search sessions.Search) ([]sessio
 }
 
 func (s *Store) searchAll(ctx context.Context, search sessions.Search) ([]sessions.Found, error) {
-	words, ranking := rules.Query(search.Query), rules.NewRanking(search)
+	words, ranking := rules.Query(search.Query), ranking{search: search}
 	if len(words) == 0 || search.Limit <= 0 {
 		return nil, nil
 	}
@@ -48,10 +56,10 @@ func (s *Store) searchAll(ctx context.Context, search sessions.Search) ([]sessio
 		if err != nil {
 			return nil, err
 		}
-		ranking.Add(f)
+		ranking.add(f)
 	}
 	var found []sessions.Found
-	for _, f := range ranking.Page() {
+	for _, f := range ranking.page() {
 		if f.Message.Role != "" { // it was read whole
 			f.Message = rules.Clone(f.Message)
 			found = append(found, f)
@@ -66,4 +74,32 @@ func (s *Store) searchAll(ctx context.Context, search sessions.Search) ([]sessio
 		}
 	}
 	return found, nil
+}
+
+// ranking keeps the page that a search wants of the messages that it is shown in
+// any order, and little more: most messages have a common word.
+type ranking struct {
+	search sessions.Search
+	kept   []sessions.Found
+}
+
+// add shows f. Only its place, its time and its words must be set.
+func (r *ranking) add(f sessions.Found) {
+	at, s := f.Message.At, r.search
+	early := !s.From.IsZero() && at.Before(s.From)
+	late := !s.To.IsZero() && !at.Before(s.To)
+	if f.Words == 0 || early || late || s.After != nil && f.Position().Compare(*s.After) <= 0 {
+		return
+	}
+	r.kept = append(r.kept, f)
+	if len(r.kept) > 2*max(s.Limit, 1000) {
+		r.page()
+	}
+}
+
+// page is the page, best first.
+func (r *ranking) page() []sessions.Found {
+	slices.SortFunc(r.kept, func(a, b sessions.Found) int { return a.Position().Compare(b.Position()) })
+	r.kept = r.kept[:min(len(r.kept), max(r.search.Limit, 0))]
+	return r.kept
 }

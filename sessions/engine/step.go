@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -174,4 +175,9 @@ func collect[T any](seq iter.Seq2[T, error]) (list []T, err error) {
 		list = append(list, v)
 	}
 	return list, nil
+}
+
+// eachOnce is keys, sorted, each once.
+func eachOnce(keys []channels.Key) []channels.Key {
+	return slices.Compact(slices.SortedFunc(slices.Values(keys), func(a, b channels.Key) int { return cmp.Compare(a.String(), b.String()) }))
 }

@@ -89,9 +89,6 @@ func (st *step) begun(day string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if st.days == nil {
-		st.days = map[string]int64{}
-	}
 	if r.Store == nil {
 		return 0, nil
 	}

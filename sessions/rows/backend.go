@@ -96,8 +96,9 @@ type Reader interface {
 	// of what was set aside. Of Store there is one; its Days are
 	// those that like names, or all.
 	Records(ctx context.Context, like Record) iter.Seq2[Record, error]
-	// Match finds messages of a key by words: those with all of them, and those
-	// with some.
+	// Match finds messages of a key by words: those with all of them, and, if these
+	// are fewer than Enough, those with some. Of each kind only the best Enough need
+	// more than a Seq; of equals, the first in the order of Said are better.
 	Match(ctx context.Context, w Words) (all, some []sessions.Message, err error)
 	// Scored finds messages with some of the words, in no order, in all
 	// conversations if key is zero. Of a message at least Seq and At are set; one

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -74,26 +73,6 @@ func fieldsWithin(m map[string]json.RawMessage, most int) map[string]json.RawMes
 	return clean
 }
 
-// JoinSettings are those of two conversations that become one: what stands in
-// to counts, from fills the gaps.
-func JoinSettings(from, to sessions.Settings) sessions.Settings {
-	joined := sessions.Settings{
-		Model: cmp.Or(to.Model, from.Model), System: cmp.Or(to.System, from.System), Reasoning: cmp.Or(to.Reasoning, from.Reasoning),
-		Tags: slices.Concat(from.Tags, to.Tags), Metadata: map[string]json.RawMessage{},
-	}
-	maps.Copy(joined.Metadata, from.Metadata)
-	maps.Copy(joined.Metadata, to.Metadata)
-	if one, two := Foreign(from), Foreign(to); one != nil && two != nil {
-		maps.Copy(one, two)
-		SetForeign(&joined, one)
-	}
-	return Settings(joined)
-}
-
-// formerPlaces is where documents of earlier versions kept fields of others
-// that stood deeper in them.
-const formerPlaces = "imported_places"
-
 // Foreign are the fields of others that s keeps: nil if there are none.
 func Foreign(s sessions.Settings) (fields map[string]json.RawMessage) {
 	raw, ok := s.Metadata[sessions.FieldsName]
@@ -118,17 +97,4 @@ func SetForeign(s *sessions.Settings, fields map[string]json.RawMessage) {
 	if s.Metadata = m; len(m) == 0 {
 		s.Metadata = nil
 	}
-}
-
-// DropForeign takes away all that others wrote beside the messages, and reports
-// whether there was any: nobody can tell of whom it tells.
-func DropForeign(s *sessions.Settings) (dropped bool) {
-	kept := maps.Clone(s.Metadata)
-	delete(kept, sessions.FieldsName)
-	delete(kept, formerPlaces)
-	dropped = len(kept) < len(s.Metadata)
-	if s.Metadata = kept; len(kept) == 0 {
-		s.Metadata = nil
-	}
-	return dropped
 }

@@ -21,6 +21,17 @@ import (
 	"dragoman/sessions"
 )
 
+// PartMessages and PartBytes bound how much of a very large conversation one
+// commit takes in or deletes. A longer message is a part by itself.
+const (
+	PartMessages = 500
+	PartBytes    = 1 << 20
+)
+
+// Idle is how long a store keeps the messages of a conversation in memory after
+// their last use, unless its options say otherwise.
+const Idle = 30 * time.Minute
+
 // Text makes s storable everywhere: bytes that are not UTF-8 become U+FFFD.
 // All backends do this on the way in, so that a message reads the same from
 // each of them, today and after a migration.
@@ -122,25 +133,6 @@ func Bytes(m sessions.Message) int {
 		n += len(c.Arguments)
 	}
 	return n
-}
-
-// SamePerson reports whether a and b are one: they share an identity that the
-// network vouches for, or have none at all and go by the same name.
-func SamePerson(a, b channels.Person) bool {
-	if len(a.IDs) == 0 && len(b.IDs) == 0 {
-		return a.Name == b.Name
-	}
-	return slices.ContainsFunc(a.IDs, func(id string) bool { return slices.Contains(b.IDs, id) })
-}
-
-// Edited returns old with what an edit of it changes. The message keeps its
-// id, its place and its sender.
-func Edited(old, edit channels.Inbound) channels.Inbound {
-	old.Text, old.Prefix, old.Quote = edit.Text, edit.Prefix, edit.Quote
-	if len(edit.Attachments) > 0 {
-		old.Attachments = edit.Attachments
-	}
-	return old
 }
 
 // Day is the part of a generation id that says when it began, in UTC.

@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -21,16 +19,6 @@ func Settings(s sessions.Settings) sessions.Settings {
 	slices.Sort(tags)
 	s.Tags, s.Metadata = slices.Compact(tags), Fields(s.Metadata)
 	return s
-}
-
-// CheckSettings refuses metadata that is no JSON.
-func CheckSettings(s sessions.Settings) error {
-	for name, v := range s.Metadata {
-		if !json.Valid(v) {
-			return fmt.Errorf("the metadata %q is not JSON", name)
-		}
-	}
-	return nil
 }
 
 // IsZeroSettings reports whether nothing was chosen.

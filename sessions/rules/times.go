@@ -34,17 +34,6 @@ func Latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Plausible is the first moment that a clock may say. Dragoman is younger: an
-// update before it was noted by a clock that had not been set, on a machine
-// without a battery for it, say, or comes from somewhere else.
-var Plausible = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// Undated reports whether a conversation that was updated then cannot be said
-// to be old before a time that a clock gave which had been set.
-func Undated(updated, before time.Time) bool {
-	return updated.Before(Plausible) && before.After(Plausible)
-}
-
 // Earliest is the earlier of two times, of which zero is none.
 func Earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {

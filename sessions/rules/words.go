@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"dragoman/sessions"
 )
 
 // SearchBytes is how much the different words of one message may have together
@@ -74,6 +76,13 @@ func Searchable(content string) iter.Seq[string] {
 	}
 }
 
+// Searched reports whether a search finds m at all. It does not find the results
+// of the tool that searches the conversation: these copies would soon outrank the
+// messages themselves.
+func Searched(m sessions.Message) bool {
+	return m.Role != sessions.RoleTool || m.Name != sessions.HistoryTool
+}
+
 // Begins reports whether w, a word of a query, stands for all words that begin
 // with it. In Korean what English says by "of" and "is" hangs at the end of a
 // word, so that hardly one stands alone.
@@ -120,32 +129,17 @@ func Score(query []string, text string) int {
 
 // Best returns at most limit of all that score, best first and, between
 // equals, the later first. Items come in from oldest to newest.
-func Best[T any](query []string, all []T, text func(T) string, limit int) []T {
-	found, _, _ := best(query, all, text, false, limit)
-	return found
-}
-
-// best is Best, or with the older first between equals. It counts those with
-// the whole query and those with some of it.
-func best[T any](query []string, all []T, text func(T) string, oldest bool, limit int) (found []T, whole, some int) {
+func Best[T any](query []string, all []T, text func(T) string, limit int) (found []T) {
 	type hit struct{ score, at int }
 	var hits []hit
 	for i, x := range all {
 		if n := Score(query, text(x)); n > 0 {
 			hits = append(hits, hit{n, i})
-			if n == len(query) {
-				whole++
-			}
 		}
 	}
-	slices.SortFunc(hits, func(a, b hit) int {
-		if oldest {
-			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.at, b.at))
-		}
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.at, a.at))
-	})
+	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.at, a.at)) })
 	for _, h := range hits[:min(len(hits), max(limit, 0))] {
 		found = append(found, all[h.at])
 	}
-	return found, whole, len(hits) - whole
+	return found
 }

@@ -1,24 +1,28 @@
-package rules
+package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
 )
 
-// ChatPlan is all of one key. The Seq of messages and of the head are set; the
+// chatPlan is all of one key. The seqs of messages and of the head are set; the
 // messages have no gaps.
-type ChatPlan struct {
-	Head         sessions.ConversationRecord
-	Conversation bool // there is one, and not only queues
-	Messages     int
-	Bytes        int                    // of the messages, about
-	Usage        sessions.Usage         // that they say
-	Inbox        []sessions.InboxRecord // by Seq, like Outbox
-	Outbox       []sessions.OutboxRecord
+type chatPlan struct {
+	head         sessions.ConversationRecord
+	conversation bool // there is a transcript or a setting, and not only queues
+	messages     int
+	bytes        int            // of the messages, about
+	usage        sessions.Usage // of the messages
+	inbox        []rows.In
+	outbox       []sessions.OutboxRecord
+	steps        []rows.Step
 
 	headed      bool
 	stretches   []int     // of messages, in the spool
@@ -27,53 +31,53 @@ type ChatPlan struct {
 }
 
 // number gives the next message of c its seq, if it has none.
-func (c *ChatPlan) number(m *sessions.Message) error {
-	if c.Messages == 0 {
+func (c *chatPlan) number(m *sessions.Message) error {
+	if c.messages == 0 {
 		c.began, c.seq = m.At, max(m.Seq-1, 0)
-		if g := c.Head.Generations; len(g) > 0 {
+		if g := c.head.Generations; len(g) > 0 {
 			c.seq = g[0].FirstSeq - 1
 		}
 	}
-	c.Messages, c.last, c.seq = c.Messages+1, m.At, c.seq+1
+	c.messages, c.last, c.seq = c.messages+1, m.At, c.seq+1
 	if m.Seq != 0 && m.Seq != c.seq {
-		return fmt.Errorf("message %d stands where message %d should", m.Seq, c.seq)
+		return fmt.Errorf("message %d is where message %d should be", m.Seq, c.seq)
 	}
 	m.Seq = c.seq
 	if m.Usage != nil {
-		c.Usage.Add(*m.Usage)
+		c.usage.Add(*m.Usage)
 	}
 	return nil
 }
 
-// finish fills in what an import leaves out and refuses what cannot be.
-func (c *ChatPlan) finish() error {
-	h := &c.Head
-	c.Conversation = h.Title != "" || !h.Created.IsZero() || !IsZeroSettings(h.Settings) || len(h.Generations)+c.Messages > 0
-	if c.Conversation {
+// finish fills in the gaps of an import and refuses impossible numbers.
+func (c *chatPlan) finish() error {
+	h := &c.head
+	c.conversation = h.Title != "" || !h.Created.IsZero() || !rules.IsZeroSettings(h.Settings) || len(h.Generations)+c.messages > 0
+	if c.conversation {
 		if err := c.border(); err != nil {
 			return err
 		}
 	}
-	slices.SortFunc(c.Inbox, func(a, b sessions.InboxRecord) int { return int(a.Seq - b.Seq) })
-	slices.SortFunc(c.Outbox, func(a, b sessions.OutboxRecord) int { return int(a.Seq - b.Seq) })
+	slices.SortFunc(c.inbox, func(a, b rows.In) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(c.outbox, func(a, b sessions.OutboxRecord) int { return cmp.Compare(a.Seq, b.Seq) })
 	seqs := map[int64]bool{}
-	for _, r := range c.Inbox {
+	for _, r := range c.inbox {
 		seqs[r.Seq], h.Seq = true, max(h.Seq, r.Seq)
 	}
-	for _, r := range c.Outbox {
+	for _, r := range c.outbox {
 		seqs[r.Seq], h.Seq = true, max(h.Seq, r.Seq)
 	}
-	if len(seqs) != len(c.Inbox)+len(c.Outbox) || h.Seq < 0 || h.Seq >= 1<<31 || h.MessageSeq < 0 || h.MessageSeq >= 1<<31 {
+	if len(seqs) != len(c.inbox)+len(c.outbox) || h.Seq < 0 || h.Seq >= 1<<31 || h.MessageSeq < 0 || h.MessageSeq >= 1<<31 {
 		return errors.New("the sequence numbers of the queues repeat or are too large")
 	}
 	return nil
 }
 
 // border fills in when the conversation and its generations began and ended,
-// and refuses borders where no message is.
-func (c *ChatPlan) border() error {
-	h, last := &c.Head, c.seq
-	if c.Messages > 0 {
+// and refuses borders at which there is no message.
+func (c *chatPlan) border() error {
+	h, last := &c.head, c.seq
+	if c.messages > 0 {
 		if h.Created.IsZero() {
 			h.Created = c.began
 		}
@@ -81,7 +85,7 @@ func (c *ChatPlan) border() error {
 			h.Updated = c.last
 		}
 		if len(h.Generations) == 0 {
-			h.Generations = []sessions.Generation{{FirstSeq: last - int64(c.Messages) + 1, Began: c.began}}
+			h.Generations = []sessions.Generation{{FirstSeq: last - int64(c.messages) + 1, Began: c.began}}
 		}
 	} else if len(h.Generations) > 0 {
 		last = h.Generations[0].FirstSeq - 1

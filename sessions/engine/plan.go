@@ -1,0 +1,232 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
+	"dragoman/sessions/spool"
+)
+
+// plan is everything that a Restore is to store, cleaned and checked.
+type plan struct {
+	store  *sessions.StoreRecord
+	keys   []channels.Key // in the order of their first record
+	chats  map[channels.Key]*chatPlan
+	others []rows.Record // that belong to no conversation
+
+	seen map[string]bool // dedupe strings and delivery ids
+	said *spool.Spool[[]sessions.Message]
+}
+
+// readPlan reads all records before anything is stored: a store is restored
+// whole or not at all, and no commit waits for a slow reader. Messages that do
+// not fit into memory are kept in a file that scratch makes; with a nil scratch
+// they stay in memory. Queues and records of no conversation stay there.
+func readPlan(ctx context.Context, scratch func() (*os.File, error), next func() (sessions.Record, error)) (*plan, error) {
+	p := &plan{chats: map[channels.Key]*chatPlan{}, seen: map[string]bool{}, said: spool.New[[]sessions.Message](scratch)}
+	if err := p.read(ctx, next); err != nil {
+		return nil, errors.Join(err, p.said.Close())
+	}
+	return p, nil
+}
+
+func (p *plan) read(ctx context.Context, next func() (sessions.Record, error)) error {
+	for {
+		r, err := next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = p.add(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, k := range p.keys {
+		if err := p.chats[k].finish(); err != nil {
+			return fmt.Errorf("%s: %w", k, err)
+		}
+	}
+	return nil
+}
+
+// chat is the plan of k.
+func (p *plan) chat(k channels.Key) *chatPlan {
+	c := p.chats[k]
+	if c == nil {
+		c = &chatPlan{head: sessions.ConversationRecord{Key: k}}
+		p.chats[k] = c
+		p.keys = append(p.keys, k)
+	}
+	return c
+}
+
+// once refuses an id that came before.
+func (p *plan) once(what, id string) error {
+	if p.seen[what+id] {
+		return fmt.Errorf("%s %q appears twice", what, id)
+	}
+	p.seen[what+id] = true
+	return nil
+}
+
+func (p *plan) add(r sessions.Record) error {
+	switch {
+	case r.Store != nil:
+		p.store = r.Store
+	case r.Conversation != nil:
+		return p.addHead(*r.Conversation)
+	case r.Messages != nil:
+		return p.addMessages(*r.Messages)
+	case r.Inbox != nil:
+		return p.addInbox(*r.Inbox)
+	case r.Outbox != nil:
+		return p.addOutbox(*r.Outbox)
+	default:
+		return p.addOther(r)
+	}
+	return nil
+}
+
+func (p *plan) addOther(r sessions.Record) error {
+	var own rows.Record
+	switch {
+	case r.Quarantined != nil:
+		a := *r.Quarantined
+		a.Raw, a.Why, a.At = slices.Clone(a.Raw), rules.Text(a.Why), rules.Time(a.At)
+		own.Quarantined = &a
+	case r.Fact != nil:
+		f := *r.Fact
+		f.Text, f.At = rules.Text(f.Text), rules.Time(f.At)
+		own.Fact = &f
+	case r.Pairing != nil:
+		one := cleanPairing(*r.Pairing)
+		own.Pairing = &one
+	case r.Job != nil:
+		own.Job = &sessions.JobRecord{Job: r.Job.Job, Due: rules.Time(r.Job.Due)}
+	case r.Occurrence != nil:
+		o := cleanOccurrence(*r.Occurrence)
+		own.Occurrence = &o
+	default:
+		return errors.New("an empty record")
+	}
+	p.others = append(p.others, own)
+	return nil
+}
+
+func (p *plan) addHead(h sessions.ConversationRecord) error {
+	if h.Key.IsZero() {
+		return errors.New("a conversation without a key")
+	}
+	c := p.chat(h.Key)
+	if c.headed || c.messages > 0 {
+		return fmt.Errorf("the conversation of %s comes twice, or after its messages", h.Key)
+	}
+	if err := checkSettings(h.Settings); err != nil {
+		return fmt.Errorf("%s: %w", h.Key, err)
+	}
+	h.Title, h.Created, h.Updated, h.Settings = rules.Text(h.Title), rules.Time(h.Created), rules.Time(h.Updated), rules.Settings(h.Settings)
+	h.Generations, h.Summaries = slices.Clone(h.Generations), slices.Clone(h.Summaries)
+	for i := range h.Generations {
+		h.Generations[i].Began = rules.Time(h.Generations[i].Began)
+	}
+	for i, s := range h.Summaries {
+		h.Summaries[i] = rules.Summary(s)
+	}
+	c.head, c.headed = h, true
+	return nil
+}
+
+func (p *plan) addMessages(r sessions.MessagesRecord) error {
+	if r.Key.IsZero() {
+		return errors.New("messages without a key")
+	}
+	c, size := p.chat(r.Key), 0
+	stretch := make([]sessions.Message, 0, len(r.Messages))
+	for _, m := range r.Messages {
+		m = rules.Message(m, time.Now())
+		if err := c.number(&m); err != nil {
+			return fmt.Errorf("%s: %w", r.Key, err)
+		}
+		stretch, size = append(stretch, m), size+rules.Bytes(m)+200
+	}
+	if len(stretch) == 0 {
+		return nil
+	}
+	c.bytes += size
+	c.stretches = append(c.stretches, p.said.Len())
+	return p.said.Add(stretch, size)
+}
+
+// messages hands out those of c, in order and in stretches. The caller must not
+// change what they refer to.
+func (p *plan) messages(c *chatPlan) iter.Seq2[[]sessions.Message, error] {
+	return func(yield func([]sessions.Message, error) bool) {
+		for _, i := range c.stretches {
+			if stretch, err := p.said.At(i); !yield(stretch, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// addInbox refuses a record that no store wrote.
+func (p *plan) addInbox(r sessions.InboxRecord) error {
+	known := []string{rules.InWaiting, rules.InDone, rules.InClosed, rules.InDropped, rules.InWithdrawn, rules.InEdit}
+	switch {
+	case r.Inbound.Key.IsZero() || r.Inbound.ID == "" || r.Seq <= 0 || r.Seq >= 1<<31:
+		return errors.New("an inbox record without key, id or seq")
+	case !slices.Contains(known, r.State):
+		return fmt.Errorf("an inbox record with the state %q", r.State)
+	case r.State != rules.InWaiting && r.Turn != "" || r.Turn == "" && len(r.Steps) > 0:
+		return errors.New("an inbox record with an impossible turn")
+	}
+	r.Inbound = rules.Inbound(r.Inbound)
+	r.Turn, r.Why, r.Job = rules.Text(r.Turn), rules.Text(r.Why), rules.Text(r.Job)
+	r.Due, r.Accepted, r.JobDue = rules.Time(r.Due), rules.Time(r.Accepted), rules.Time(r.JobDue)
+	if r.Origin == "" {
+		r.Origin = sessions.OriginChat
+	}
+	c := p.chat(r.Inbound.Key)
+	for _, s := range r.Steps {
+		c.steps = append(c.steps, rows.Step{Turn: r.Turn, Step: rules.Step(s, s.At)})
+	}
+	r.Steps = nil
+	c.inbox = append(c.inbox, r)
+	return p.once("the message", rules.Dedupe(r.Inbound))
+}
+
+// addOutbox refuses a record that no store wrote.
+func (p *plan) addOutbox(r sessions.OutboxRecord) error {
+	known := []sessions.DeliveryState{
+		sessions.DeliveryQueued, sessions.DeliverySending, sessions.DeliveryUnknown,
+		sessions.DeliverySent, sessions.DeliveryDead, sessions.DeliveryDropped,
+	}
+	switch {
+	case r.Key.IsZero() || r.ID == "" || r.Seq <= 0 || r.Seq >= 1<<31:
+		return errors.New("an outbox record without key, id or seq")
+	case !slices.Contains(known, r.State):
+		return fmt.Errorf("an outbox record with the state %q", r.State)
+	}
+	for _, s := range []*string{&r.ID, &r.Text, &r.ReplyTo, &r.Edit, &r.Error, &r.MessageID} {
+		*s = rules.Text(*s)
+	}
+	r.Created, r.NotBefore = rules.Time(r.Created), rules.Time(r.NotBefore)
+	c := p.chat(r.Key)
+	c.outbox = append(c.outbox, r)
+	return p.once("the delivery", r.ID)
+}
