@@ -115,4 +115,26 @@ func TestPage(t *testing.T) {
 	if n := len(h.asked()); n != 2 {
 		t.Errorf("the model was asked %d times, want twice: a retry after a restart is a retry, too", n)
 	}
+
+	// Another room is another conversation.
+	work := d.page(pageToken)
+	work.Room = "work"
+	if err := work.Post(t.Context(), "message-3", "in the other room #3"); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(h.t, "the answer in the other room", func() bool {
+		items, err := work.Feed(t.Context(), 0, 50)
+		return err == nil && len(items) == 2 && items[1].State == "sent"
+	})
+	if items, err := d.page(pageToken).Feed(t.Context(), 0, 50); err != nil || len(items) != 4 {
+		t.Errorf("the first room has %d messages (%v), want its 4", len(items), err)
+	}
+	for _, m := range h.asked()[2].Messages {
+		if strings.Contains(m.Content, "good night") {
+			t.Errorf("in the other room the model reads %q of the first", m.Content)
+		}
+	}
+	if list := h.dragoman("sessions", "list"); !strings.Contains(list, "web:default") || !strings.Contains(list, "web:work") {
+		t.Errorf("sessions list:\n%s\nwant both rooms", list)
+	}
 }

@@ -128,9 +128,11 @@ var transcriptTests = map[string]func(*testing.T, *rig){
 	},
 	"Transcript/SummaryOfTheLastGenerationIsRefused": func(t *testing.T, r *rig) {
 		r.say(t, "x:1", "1", user("1"), user("2"))
+		former, _ := r.history(t, sessions.HistoryLimit{})
 		r.enter(t, control("x:1", "2", sessions.ControlNew), sessions.Done)
 		r.say(t, "x:1", "3", user("3"))
 		h, _ := r.history(t, sessions.HistoryLimit{})
+		is(t, "AddSummary of the former generation", r.AddSummary(t.Context(), key("x:1"), sessions.Summary{Text: "x", CoversSeq: 3, Generation: former.Generation}), sessions.ErrConflict)
 		is(t, "AddSummary that covers the former generation only", r.AddSummary(t.Context(), key("x:1"), sessions.Summary{Text: "x", CoversSeq: 2, Generation: h.Generation}), sessions.ErrConflict)
 		must(t, r.AddSummary(t.Context(), key("x:1"), sessions.Summary{Text: "x", CoversSeq: 3, Generation: h.Generation}))
 	},
