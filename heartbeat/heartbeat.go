@@ -58,8 +58,9 @@ var ErrUnknown = errors.New("no such job")
 type Ledger interface {
 	// NextDue is when job is due next; false if it was never planned.
 	NextDue(ctx context.Context, job string) (time.Time, bool, error)
-	// Plan sets when job is due next.
-	Plan(ctx context.Context, job string, next time.Time) error
+	// Plan moves job from was, which NextDue said, to next; a zero was is for
+	// one that was never planned. It fails if somebody else has moved it.
+	Plan(ctx context.Context, job string, was, next time.Time) error
 	// Fire puts m into the inbox, records the occurrence and plans the next
 	// one. It fails and does nothing if due is not what NextDue says.
 	Fire(ctx context.Context, job string, due, next time.Time, m channels.Inbound) error
@@ -207,11 +208,13 @@ func (s *Scheduler) RunNow(ctx context.Context, job string) error {
 	}
 	now := s.now()
 	due := wholeSecond(now)
-	next, planned, err := s.ledger.NextDue(ctx, job)
+	// Planned first: should we die here, the next start finds it due. An interval
+	// is counted from then on, because nothing else tells of the one before.
+	was, planned, err := s.hasten(ctx, job, due)
 	if err != nil {
 		return fmt.Errorf("heartbeat: run %s: %w", job, err)
 	}
-	before := next
+	next, before := was, was
 	if !planned || !next.After(now) {
 		// Something is due anyway: what we do now stands for it.
 		next = e.following(next, planned, now)
@@ -219,15 +222,24 @@ func (s *Scheduler) RunNow(ctx context.Context, job string) error {
 	if !planned {
 		before = next // as Run would plan it
 	}
-	// Planned first: should we die here, the next start finds it due. An interval
-	// is counted from then on, because nothing else tells of the one before.
-	if err := s.ledger.Plan(ctx, job, due); err != nil {
-		return fmt.Errorf("heartbeat: run %s: %w", job, err)
-	}
 	if err := s.ledger.Fire(ctx, job, due, next, e.message(due, now, text)); err != nil {
 		return s.takeBack(ctx, job, due, before, err)
 	}
 	return nil
+}
+
+// hasten has job due at due, and returns when it was due before.
+func (s *Scheduler) hasten(ctx context.Context, job string, due time.Time) (was time.Time, planned bool, err error) {
+	for range 3 { // another node may move it at the same time
+		was, planned, err = s.ledger.NextDue(ctx, job)
+		if err == nil {
+			err = s.ledger.Plan(ctx, job, was, due)
+		}
+		if err == nil {
+			break
+		}
+	}
+	return was, planned, err
 }
 
 // takeBackWithin bounds how long whoever asked for a job waits for takeBack.
@@ -246,7 +258,7 @@ func (s *Scheduler) takeBack(ctx context.Context, job string, due, before time.T
 	case !other.Equal(due):
 		return nil // another node was quicker to fire it
 	default:
-		err = s.ledger.Plan(ctx, job, before)
+		err = s.ledger.Plan(ctx, job, due, before)
 	}
 	return fmt.Errorf("heartbeat: run %s: %w", job, errors.Join(why, err))
 }

@@ -14,30 +14,42 @@ func (s *Scheduler) attend(ctx context.Context, e *entry) (time.Time, error) {
 	defer s.turn.Unlock()
 	// Missed occurrences take a step of their own before the newest one.
 	for range 3 {
-		now := s.now()
 		due, planned, err := s.ledger.NextDue(ctx, e.job.Name)
+		if err != nil {
+			return time.Time{}, err
+		}
+		next, now := due, s.now()
+		ahead := !planned || due.After(now)
+		if ahead {
+			next, err = s.plan(ctx, e, due, planned, now)
+		} else {
+			err = s.settle(ctx, e, due, now)
+		}
 		switch {
-		case err != nil:
-			return time.Time{}, err
-		case !planned:
-			next := e.after(now)
-			return next, s.ledger.Plan(ctx, e.job.Name, next)
-		case due.After(now):
-			if next := e.times.replan(due, now); !next.IsZero() && !next.Equal(due) {
-				s.o.Logger.Info("job planned anew", "job", e.job.Name, "was", due, "next", next)
-				return next, s.ledger.Plan(ctx, e.job.Name, next)
-			}
-			return due, nil
+		case err == nil && ahead:
+			return next, nil
+		case err == nil:
+			continue
 		}
-		if err := s.settle(ctx, e, due, now); err != nil {
-			if other, planned, check := s.ledger.NextDue(ctx, e.job.Name); check == nil && planned && !other.Equal(due) {
-				s.o.Logger.Debug("another node has dealt with the job", "job", e.job.Name, "due", due)
-				continue
-			}
+		if other, planned, check := s.ledger.NextDue(ctx, e.job.Name); check != nil || !planned || other.Equal(due) {
 			return time.Time{}, err
 		}
+		s.o.Logger.Debug("another node has dealt with the job", "job", e.job.Name, "due", due)
 	}
 	return s.now().Add(time.Second), nil
+}
+
+// plan returns when a job is due that is not due now, and plans it for then if
+// it was never planned or its schedule has changed.
+func (s *Scheduler) plan(ctx context.Context, e *entry, due time.Time, planned bool, now time.Time) (time.Time, error) {
+	next := e.after(now)
+	if planned {
+		if next = e.times.replan(due, now); next.IsZero() || next.Equal(due) {
+			return due, nil
+		}
+		s.o.Logger.Info("job planned anew", "job", e.job.Name, "was", due, "next", next)
+	}
+	return next, s.ledger.Plan(ctx, e.job.Name, due, next)
 }
 
 // after is when the job is due first after t.

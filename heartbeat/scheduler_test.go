@@ -248,6 +248,24 @@ func TestTwoNodes(t *testing.T) {
 	})
 }
 
+// A node that looked at a new job later than another, but plans it at the same
+// time, does not replace the other's plan.
+func TestTwoNodesPlanANewJob(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		time.Sleep(time.Minute + time.Millisecond)
+		looked := false
+		r.ledger = &spy{Ledger: r.store, plan: func(time.Time) error {
+			if looked {
+				return nil
+			}
+			looked = true
+			return r.store.Plan(t.Context(), "j", time.Time{}, time.Now().Truncate(time.Minute))
+		}}
+		r.run(time.Minute, cron("* * * * *"))
+		r.want("01 00:01:00 fired", "01 00:02:00 fired")
+	})
+}
+
 func TestNewNamesEveryProblem(t *testing.T) {
 	bad := job(func(j *heartbeat.Job) { j.Name, j.Every = "bad", -1 })
 	_, err := heartbeat.New([]heartbeat.Job{every(time.Hour), bad, every(time.Hour)}, nil, heartbeat.Options{})
@@ -291,11 +309,11 @@ func (s *spy) Fire(ctx context.Context, job string, due, next time.Time, m chann
 	return s.Ledger.Fire(ctx, job, due, next, m)
 }
 
-func (s *spy) Plan(ctx context.Context, job string, next time.Time) error {
+func (s *spy) Plan(ctx context.Context, job string, was, next time.Time) error {
 	if s.plan != nil {
 		if err := s.plan(next); err != nil {
 			return err
 		}
 	}
-	return s.Ledger.Plan(ctx, job, next)
+	return s.Ledger.Plan(ctx, job, was, next)
 }

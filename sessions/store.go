@@ -162,8 +162,9 @@ type Queue interface {
 type Jobs interface {
 	// NextDue is when job is due next; false if it was never planned.
 	NextDue(ctx context.Context, job string) (time.Time, bool, error)
-	// Plan sets when job is due next.
-	Plan(ctx context.Context, job string, next time.Time) error
+	// Plan moves job from was, which NextDue said, to next; a zero was is for
+	// one that was never planned. ErrConflict if somebody else has moved it.
+	Plan(ctx context.Context, job string, was, next time.Time) error
 	// Fire records the occurrence as fired, puts m into the inbox (as
 	// OriginHeartbeat) and plans the next one, in one commit. If NextDue is
 	// not due any more it does nothing and returns ErrConflict.

@@ -123,7 +123,7 @@ func TestScrapeJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Plan(t.Context(), "hourly", time.Now().Add(-210*time.Minute).Truncate(time.Second)); err != nil {
+	if err := s.Plan(t.Context(), "hourly", time.Time{}, time.Now().Add(-210*time.Minute).Truncate(time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -61,7 +61,7 @@ func TestCase51HeartbeatBesideATurn(t *testing.T) {
 		w.say("1", "think about it")
 		synctest.Wait()
 		due := time.Now().Add(time.Minute).Truncate(time.Second)
-		if err := w.mem.Plan(t.Context(), "watch", due); err != nil {
+		if err := w.mem.Plan(t.Context(), "watch", time.Time{}, due); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Minute)

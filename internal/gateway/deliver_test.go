@@ -222,7 +222,7 @@ func TestCase50HeartbeatsReadAndWriteNoSession(t *testing.T) {
 					return tt.answer, tt.err
 				}
 				due := time.Now().Add(time.Minute).Truncate(time.Second)
-				if err := w.mem.Plan(t.Context(), "watch", due); err != nil {
+				if err := w.mem.Plan(t.Context(), "watch", time.Time{}, due); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(2 * time.Minute)

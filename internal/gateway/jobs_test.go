@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,10 +33,11 @@ func jobWorld(t *testing.T) *world {
 func (w *world) fire(job, text string) {
 	w.t.Helper()
 	due := time.Now().Truncate(time.Second)
-	if err := w.mem.Plan(w.t.Context(), job, due); err != nil {
+	was, _, err := w.mem.NextDue(w.t.Context(), job)
+	if err := errors.Join(err, w.mem.Plan(w.t.Context(), job, was, due)); err != nil {
 		w.t.Fatal(err)
 	}
-	err := w.mem.Fire(w.t.Context(), job, due, due.Add(24*time.Hour), channels.Inbound{
+	err = w.mem.Fire(w.t.Context(), job, due, due.Add(24*time.Hour), channels.Inbound{
 		Key: channels.MustKey("heartbeat:" + job), ID: fmt.Sprintf("hb:%s:%d", job, due.Unix()), Text: text,
 	})
 	if err != nil {

@@ -202,7 +202,7 @@ func TestSilenceOfJobsIsNotSaid(t *testing.T) {
 		})
 		w.agent.run = downUntil(time.Now().Add(3 * time.Minute))
 		due := time.Now().Truncate(time.Second)
-		if err := w.mem.Plan(t.Context(), "watch", due); err != nil {
+		if err := w.mem.Plan(t.Context(), "watch", time.Time{}, due); err != nil {
 			t.Fatal(err)
 		}
 		err := w.mem.Fire(t.Context(), "watch", due, due.Add(24*time.Hour), channels.Inbound{

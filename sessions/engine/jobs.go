@@ -38,29 +38,30 @@ func (s *Store) NextDue(ctx context.Context, job string) (time.Time, bool, error
 	return time.Time{}, false, nil
 }
 
-// Plan sets when a job is due: see sessions.Jobs.
-func (s *Store) Plan(ctx context.Context, job string, next time.Time) error {
-	return s.update(ctx, "plan", func(st *step) error {
-		st.plan(job, next)
-		return nil
-	})
+// Plan moves a job: see sessions.Jobs.
+func (s *Store) Plan(ctx context.Context, job string, was, next time.Time) error {
+	return s.update(ctx, "plan", func(st *step) error { return st.move(job, was, next) })
 }
 
-func (st *step) plan(job string, next time.Time) {
+// move plans a job that is due at was for next.
+func (st *step) move(job string, was, next time.Time) error {
+	planned, ok, err := st.one(rows.Record{Job: &sessions.JobRecord{Job: job}})
+	if err != nil {
+		return err
+	}
+	if ok == was.IsZero() || ok && !planned.Job.Due.Equal(was) {
+		return fmt.Errorf("%w: job %q is no longer due at %s", sessions.ErrConflict, job, was.Format(time.RFC3339))
+	}
 	st.record(rows.Record{Job: &sessions.JobRecord{Job: job, Due: rules.Time(next)}})
+	return nil
 }
 
 // advance plans the next occurrence if due is the planned one, and reports
 // whether due is still without an outcome.
 func (st *step) advance(job string, due, next time.Time) (fresh bool, err error) {
-	planned, ok, err := st.one(rows.Record{Job: &sessions.JobRecord{Job: job}})
-	if err != nil {
+	if err := st.move(job, due, next); err != nil {
 		return false, err
 	}
-	if !ok || !planned.Job.Due.Equal(due) {
-		return false, fmt.Errorf("%w: job %q is no longer due at %s", sessions.ErrConflict, job, due.Format(time.RFC3339))
-	}
-	st.plan(job, next)
 	_, known, err := st.one(rows.Record{Occurrence: &sessions.Occurrence{Job: job, Due: rules.Time(due)}})
 	return !known, err
 }

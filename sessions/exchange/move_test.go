@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -140,7 +141,7 @@ func TestMoveFindsDifferences(t *testing.T) {
 func TestMoveEnds(t *testing.T) {
 	one, two := newStore(t), newStore(t)
 	storetest.Fill(t, one)
-	if err := two.Plan(t.Context(), "zz", now); err != nil {
+	if err := two.Plan(t.Context(), "zz", time.Time{}, now); err != nil {
 		t.Fatal(err)
 	}
 	var d *exchange.Difference

@@ -254,7 +254,7 @@ func TestNoTickIsDropped(t *testing.T) {
 	const ticks = 40
 	var nodes sync.WaitGroup
 	first := openAt(t, url, postgres.Options{})
-	must(t, first.Plan(t.Context(), "j", began))
+	must(t, first.Plan(t.Context(), "j", time.Time{}, began))
 	for _, s := range []*postgres.Store{first, openAt(t, url, postgres.Options{}), openAt(t, url, postgres.Options{})} {
 		nodes.Go(func() {
 			for {

@@ -92,7 +92,7 @@ func fill(t *testing.T, r *rig) {
 	r.enter(t, gone("x:withdrawn", "wd2", "mwd", channels.DeletedByAdmin), sessions.Withdrawn)
 	must(t, r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "9", Raw: []byte{0, 255}, Why: "odd"}))
 	due := noon
-	must(t, r.Plan(ctx, "j", due))
+	must(t, r.Plan(ctx, "j", time.Time{}, due))
 	must(t, r.Fire(ctx, "j", due, due.Add(time.Hour), in("x:hb", "hb", "prompt")))
 	must(t, r.Skip(ctx, "j", due.Add(time.Hour), due.Add(2*time.Hour), "missed", "off"))
 	for _, id := range []string{"1", "2"} {

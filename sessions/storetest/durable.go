@@ -106,7 +106,7 @@ func stays(t *testing.T, reopen func() *rig) {
 	must(t, r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "10", Raw: []byte("raw")}))
 	must(t, r.Resolve(ctx, "x", "10")) // it came after all
 	due := time.Now().Add(-time.Hour)
-	must(t, r.Plan(ctx, "j", due))
+	must(t, r.Plan(ctx, "j", time.Time{}, due))
 	must(t, r.Skip(ctx, "j", due, due.Add(3*time.Hour), "missed", "off"))
 	_, _, err := r.RequestPairing(ctx, ask("1", "1111"), noon, 5)
 	must(t, err)

@@ -20,7 +20,7 @@ var jobTests = map[string]func(*testing.T, *rig){
 		next := due.Add(24 * time.Hour)
 		beat := in("x:1", "hb:j:1", "prompt")
 		is(t, "Fire of an unplanned job", r.Fire(ctx, "j", due, next, beat), sessions.ErrConflict)
-		must(t, r.Plan(ctx, "j", due))
+		must(t, r.Plan(ctx, "j", time.Time{}, due))
 		if got, planned, err := r.NextDue(ctx, "j"); err != nil || !planned || !got.Equal(due) {
 			t.Errorf("NextDue = %v, %v, %v", got, planned, err)
 		}
@@ -33,7 +33,7 @@ var jobTests = map[string]func(*testing.T, *rig){
 		}
 		// Planned back, as after a step of the clock: it goes on without a
 		// second firing.
-		must(t, r.Plan(ctx, "j", due))
+		must(t, r.Plan(ctx, "j", next, due))
 		must(t, r.Fire(ctx, "j", due, next, in("x:1", "hb:again", "prompt")))
 		h := r.claim(t)
 		p := r.pending(t, h, 0, "prompt")
@@ -50,12 +50,25 @@ var jobTests = map[string]func(*testing.T, *rig){
 			t.Errorf("Occurrences = %+v", list)
 		}
 	},
+	"Jobs/PlanReplacesNoOther": func(t *testing.T, r *rig) {
+		first, second := noon, noon.Add(time.Hour)
+		is(t, "Plan from a time of a job that has none", r.Plan(t.Context(), "j", first, second), sessions.ErrConflict)
+		must(t, r.Plan(t.Context(), "j", time.Time{}, first))
+		is(t, "Plan of who saw none", r.Plan(t.Context(), "j", time.Time{}, second), sessions.ErrConflict)
+		is(t, "Plan of who saw another", r.Plan(t.Context(), "j", second, second.Add(time.Hour)), sessions.ErrConflict)
+		if due, _, err := r.NextDue(t.Context(), "j"); err != nil || !due.Equal(first) {
+			t.Errorf("NextDue = %v, %v, want %v", due, err, first)
+		}
+		must(t, r.Plan(t.Context(), "j", first, second))
+	},
 	"Jobs/SkipRecordsAndPlans": func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		due := time.Now().Add(-time.Hour)
 		for i, job := range []string{"a", "b", "a"} {
 			at := due.Add(time.Duration(i) * time.Minute)
-			must(t, r.Plan(ctx, job, at))
+			was, _, err := r.NextDue(ctx, job)
+			must(t, err)
+			must(t, r.Plan(ctx, job, was, at))
 			must(t, r.Skip(ctx, job, at, at.Add(time.Minute), "missed", number("why ", i)))
 		}
 		is(t, "Skip twice", r.Skip(ctx, "a", due, due, "missed", ""), sessions.ErrConflict)
@@ -73,7 +86,7 @@ var jobTests = map[string]func(*testing.T, *rig){
 	},
 	"Jobs/ManyFireOneWins": func(t *testing.T, r *rig) {
 		due := time.Now()
-		must(t, r.Plan(t.Context(), "j", due))
+		must(t, r.Plan(t.Context(), "j", time.Time{}, due))
 		var wins, losses int
 		var mu sync.Mutex
 		var all sync.WaitGroup

@@ -122,7 +122,7 @@ var textTests = map[string]func(*testing.T, *rig){
 			r.commit(t, h, "ok")
 			r.deliver(t, h)
 			h.release(nil)
-			must(t, r.Plan(t.Context(), number("j", i), test.at))
+			must(t, r.Plan(t.Context(), number("j", i), time.Time{}, test.at))
 			if due, _, err := r.NextDue(t.Context(), number("j", i)); err != nil || !due.Equal(test.want) {
 				t.Errorf("NextDue = %v, %v, want %v", due, err, test.want)
 			}
@@ -193,7 +193,7 @@ func (r *rig) anything(ctx context.Context, k, id string, what int, accepted fun
 	case what < 160:
 		_, err = r.Messages(ctx, key(k), 0, 20)
 	case what < 180:
-		err = r.Plan(ctx, id, time.Now())
+		err = r.Plan(ctx, id, time.Time{}, time.Now())
 	case what < 184:
 		_, err = r.Search(ctx, key(k), "hello w1", 5)
 	case what < 188:
