@@ -105,7 +105,7 @@ var wraps = []string{
 	"[%s](https://a.example/b)", "[`%s`](https://a.example/b)", "![%s](x)", "[%s](javascript:x)", "[a **%s**](<https://a.example/b c>) %s", "[%s](see %s)", "[[%s](https://a.example)](https://b.example)",
 	"[%s](https://a.example \"%t\") %s", "![%s](https://a.example '%t')", "[a](http://x \"%t\")", "[%s](https://a.example (%t))", "[%s]: http://x", "[%s]: %s",
 	"[%s][%r]\n\n[%r]: https://a.example/b \"%d\"", "[%r]: <https://a.example/b>\n%s [%r] %s", "%s[^1]\n\n[^1]: %s", "<https://a.example/b> %s https://a.example/_b_ %s",
-	"<b>%s</b>", "<!-- %s -->", "<!-- %s\n\n%s -->\n%s", "<div>\n%s\n</div>\n%s", "<script>\n%s\n\n%s</script> %s", "<details>\n<summary>%s</summary>\n\n%s\n</details>", "<details open><summary>%s</summary>%s</details>",
+	"<b>%s</b>", "%s<br>%s<BR />\n%s", "<br>\n%s", "|%h|%h|\n|-|-|\n|%s<br>%s|%s|", "<!-- %s -->", "<!-- %s\n\n%s -->\n%s", "<div>\n%s\n</div>\n%s", "<script>\n%s\n\n%s</script> %s", "<details>\n<summary>%s</summary>\n\n%s\n</details>", "<details open><summary>%s</summary>%s</details>",
 	"<%s", "a<%s>b", "&lt;%s&gt; &amp;%s; &#60;%s", "\\*%s\\* \\_%s \\`%s\\` \\[%s\\](%s) \\# %s\\", "%s\\\n%s  \n%s", "    %s", "\t%s", "%s\t%s\n\t\t%s", "$$%s$$ \\(%s\\) ||%s||",
 	"|%h|%h|\n|-|-|\n|%s|%s|", "%s\n%s\n|%h|%h|\n|:-|-:|\n|%s|%s|\n---\n%s", "%h | %h\n--|--\n%s | %s\n%s\n\n%s", "|%h|\n|-|\n|%s|%s|%s|\n|\n|`%s`|", "%s | %s\n---\n%s", "%s\n%s|%s|%s\n-|-\n%s", "%h|%h\n-|-\n|" + strings.Repeat("%s|", 40),
 	"- %s\n|%h|%h|\n|-|-|\n|%s|%s|", "- %s\n\n  |%h|%h|\n  |-|-|\n  |%s|%s|%+|", "> |%h|%h|\n> |-|-|\n> |%s|%s|%+|", "|%h|a \\| %h|\n|-|-|\n|%s \\| %s|**%s**|", "|a|%h %h %h|\n|-|-|\n|%s|%s %s %s|",

@@ -52,6 +52,9 @@ func span(s string, i int, st style, depth int) ([]cell, int) {
 	case c == '[':
 		return link(s[i:], st, depth)
 	case c == '<':
+		if n := markup.Break(s[i:]); n > 0 {
+			return cellsOf(" ", st, nil), n
+		}
 		if end := strings.IndexByte(s[i:], '>'); end > 0 && isURL(s[i+1:]) && !strings.Contains(s[i:i+end], " ") {
 			return cellsOf(s[i+1:i+end], st, nil), end + 1
 		}

@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"github.com/rivo/uniseg"
+
+	"dragoman/channels/markup"
 )
 
 // maxSource bounds how much of one source line is looked at at once, so that a
@@ -62,8 +64,8 @@ func (b *codeBlock) rows(out []row) []row {
 	blank := func(line string) bool { return row{cells: cellsOf(line, 0, nil)}.blank() }
 	lines := b.lines
 	if b.info != lineOfCode {
-		if info := strings.ReplaceAll(b.info, "\t", " "); strings.Contains(info, " ") || info != "" && !slices.ContainsFunc(lines, func(l string) bool { return !blank(l) }) {
-			lines, b.info = append([]string{info}, lines...), "" // text, and no language
+		if b.info != "" && (!markup.IsLanguage(b.info) || !slices.ContainsFunc(lines, func(l string) bool { return !blank(l) })) {
+			lines, b.info = append([]string{strings.ReplaceAll(b.info, "\t", " ")}, lines...), "" // text, and no language
 		}
 		for len(lines) > 0 && blank(lines[0]) {
 			lines = lines[1:]
@@ -77,7 +79,7 @@ func (b *codeBlock) rows(out []row) []row {
 		case len(lines) == 1 && !strings.Contains(lines[0], "`"):
 			return append(out, row{cells: cellsOf("`"+strings.TrimSpace(lines[0])+"`", code1, nil)})
 		}
-		out = append(out, row{cells: cellsOf("```"+strings.ReplaceAll(b.info, "\t", " "), 0, nil)}.tidy())
+		out = append(out, row{cells: cellsOf("```"+b.info, 0, nil)}.tidy())
 	}
 	for _, line := range lines {
 		if blank(line) {

@@ -44,6 +44,8 @@ func TestRender(t *testing.T) {
 		"open code block":  {"```\na\n  b", []string{"```", "a", "  b", "```"}},
 		"text at a fence":  {"``` it is 42", []string{"`it is 42`"}},
 		"only a fence":     {"a\n```42\n```", []string{"a", "`42`"}},
+		"no language":      {"``` <b>42</b>\nx\n```", []string{"```", "<b>42</b>", "x", "```"}},
+		"break":            {"a<br>b<BR /> `<br>`\n|a<br/>b|c|", []string{"a b  `<br>`", "|a b|c|"}},
 		"more at a fence":  {"~~~ it is\n42\n~~~", []string{"```", "it is", "42", "```"}},
 		"nested fence":     {"````\n```\nx\n```\n````\ny", []string{"```", "```", "x", "```", "```", "y"}},
 		"indented fence":   {"- x\n  ```\n  a\n    b\n  ```\n- y", []string{"- x", "```", "a", "  b", "```", "- y"}},

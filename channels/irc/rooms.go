@@ -26,6 +26,7 @@ type room struct {
 	told      string        // the why that the log has
 	plain     bool          // it takes no formatting codes (mode +c or the like)
 	latest    string        // the message that what we said last answers
+	latestIn  int32         // how often we had been kicked out then
 	word      chan struct{} // capacity 1: held by whoever says something there
 	cutBy     string        // whose question to us filled a line, last
 	cutAt     time.Time

@@ -103,3 +103,27 @@ func TestKickedWhileALineWaits(t *testing.T) {
 		t.Errorf("Send of a line that waited during a kick = %v, want NotSent and ErrRemoved", err)
 	}
 }
+
+// The kick and the way back are between two lines of an answer.
+func TestKickedBetweenTwoLines(t *testing.T) {
+	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})
+	alice := ircd.Join(t, srv.Addr(), "alice", "#go")
+	o := quick(srv.Addr())
+	o.Channels = []string{"#go"}
+	b := start(t, o)
+	b.waitIn("irc:#go")
+	send := func(text string, goesOn bool) error {
+		_, err := b.ch.Send(t.Context(), channels.Outbound{ID: text, Key: channels.MustKey("irc:#go"), Text: text, GoesOn: goesOn, Attempt: 1})
+		return err
+	}
+	b.say("irc:#go", "line 1")
+	alice.Raw("KICK #go dragoman :out")
+	b.waitStatus("out", func(s channels.Status) bool { return strings.Contains(s.Detail, "kicked by alice") })
+	b.waitIn("irc:#go")
+	if err := send("line 2", true); !errors.Is(err, channels.ErrRemoved) {
+		t.Errorf("Send of what goes on after a kick = %v, want ErrRemoved", err)
+	}
+	if err := errors.Join(send("another answer", false), send("its second line", true)); err != nil {
+		t.Errorf("Send of another answer = %v", err)
+	}
+}

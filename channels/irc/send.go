@@ -35,6 +35,7 @@ type delivery struct {
 	target string
 	room   *room // nil for a person
 	kicks  int32 // how often we had been kicked out of it when this began
+	goesOn bool  // on what was said last
 	lines  []line
 	text   string // as its echo shows it
 	about  string // the handle of the message that it answers
@@ -95,7 +96,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	parts := c.limits().parts(lines)
 	for i, part := range parts {
 		say := func() error {
-			return s.sayLine(ctx, &delivery{target: target, room: r, kicks: kicks, lines: part, about: m.ReplyTo, shown: begins && i == 0, done: make(chan error, 1)})
+			return s.sayLine(ctx, &delivery{target: target, room: r, kicks: kicks, goesOn: m.GoesOn, lines: part, about: m.ReplyTo, shown: begins && i == 0, done: make(chan error, 1)})
 		}
 		err := say()
 		if errors.Is(err, errPlain) {
@@ -279,15 +280,15 @@ func (s *session) deliver(d *delivery) error {
 	switch {
 	case s.phase != ready || s.quitting:
 		return &channels.NotSent{Err: errNotConnected}
-	case d.kicks != d.room.kicksNow():
-		return notSent("send to %s: %w: kicked while it waited", d.target, channels.ErrRemoved)
+	case d.kicks != d.room.kicksNow(), d.room != nil && d.goesOn && d.room.latestIn != d.kicks:
+		return notSent("send to %s: %w: kicked meanwhile", d.target, channels.ErrRemoved)
 	case d.room != nil && !d.room.joined:
 		return notSent("send to %s: not in the channel: %s", d.target, d.room.whyNot())
 	}
 	s.sent++
 	d.seq, d.at = s.sent, time.Now()
 	if d.room != nil {
-		d.room.latest = d.about
+		d.room.latest, d.room.latestIn = d.about, d.kicks
 	}
 	text := s.wire(d)
 	if !s.net.caps["echo-message"] {

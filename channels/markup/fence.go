@@ -38,13 +38,13 @@ func (f *fence) closes(line string) bool {
 
 var languageForm = regexp.MustCompile(`^[A-Za-z0-9_+#.-]{1,32}$`)
 
-// isLanguage reports whether what follows a fence names a language; else it is
+// IsLanguage reports whether what follows a fence names a language; else it is
 // text.
-func isLanguage(info string) bool { return languageForm.MatchString(info) }
+func IsLanguage(info string) bool { return languageForm.MatchString(info) }
 
 // infoOf is the language of a code block, short enough to repeat.
 func infoOf(info string) string {
-	if info = strings.TrimSpace(info); isLanguage(info) {
+	if info = strings.TrimSpace(info); IsLanguage(info) {
 		return info
 	}
 	return ""

@@ -21,7 +21,9 @@ func prepare(md string) string {
 			columns = 0
 			continue
 		}
-		line = unfold(line)
+		if shown := unfold(line); shown != line {
+			line, columns = shown, 0
+		}
 		if len(to) > 0 {
 			line = direct(line, to)
 		}

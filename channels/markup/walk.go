@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -31,7 +32,22 @@ func Walk(md string, p Pen) {
 }
 
 // walk is one way through a parsed text.
-type walk struct{ source []byte }
+type walk struct {
+	source []byte
+	cell   bool // in a table, whose rows are lines
+}
+
+// breaks are the one tag that models write where Markdown has nothing as good,
+// in tables above all.
+var breaks = regexp.MustCompile(`(?i)<br\s*/?>`)
+
+// Break returns the length of the break that s begins with, or 0.
+func Break(s string) int {
+	if at := breaks.FindStringIndex(s[:min(len(s), 8)]); at != nil && at[0] == 0 {
+		return at[1]
+	}
+	return 0
+}
 
 // blocks writes the children of n with what separates them.
 func (w walk) blocks(n ast.Node, p Pen) {
@@ -77,7 +93,7 @@ func (w walk) block(n ast.Node, p Pen) {
 		if n.HasClosure() {
 			body += string(n.ClosureLine.Value(w.source))
 		}
-		p.Words(strings.TrimRight(body, "\n"))
+		p.Words(strings.Trim(breaks.ReplaceAllString(body, "\n"), "\n"))
 	case *extast.Table:
 		p.Table(w.rows(n))
 	default: // lists, and the text as a whole
@@ -104,7 +120,7 @@ func (w walk) fenced(n *ast.FencedCodeBlock) Code {
 		return c
 	}
 	info := strings.TrimSpace(string(n.Info.Segment.Value(w.source)))
-	if isLanguage(info) && strings.TrimSpace(c.Text) != "" {
+	if IsLanguage(info) && strings.TrimSpace(c.Text) != "" {
 		c.Language = info
 	} else {
 		c.Text = info + "\n" + c.Text
@@ -124,6 +140,7 @@ func (w walk) lines(n ast.Node) string {
 
 func (w walk) rows(n *extast.Table) [][]Body {
 	var rows [][]Body
+	w.cell = true
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells []Body
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
@@ -185,13 +202,28 @@ func (w walk) inline(n ast.Node, p Pen) {
 	case *ast.RawHTML:
 		for i := range n.Segments.Len() {
 			segment := n.Segments.At(i)
-			p.Words(string(segment.Value(w.source)))
+			p.Words(w.tag(n, string(segment.Value(w.source))))
 		}
 	case *extast.TaskCheckBox:
 		p.Words(map[bool]string{true: "☑ ", false: "☐ "}[n.IsChecked])
 	default:
 		w.inlines(n, p)
 	}
+}
+
+// tag is what n, a piece of HTML, is in words: as it was written, but for a
+// break.
+func (w walk) tag(n ast.Node, html string) string {
+	behind, is := n.NextSibling().(*ast.Text)
+	switch {
+	case !breaks.MatchString(html):
+		return html
+	case w.cell:
+		return " "
+	case is && behind.Segment.IsEmpty() && behind.SoftLineBreak():
+		return "" // the line ends here anyway
+	}
+	return "\n"
 }
 
 // next is the character behind n, as far as that is easy to tell.

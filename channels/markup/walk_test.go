@@ -99,6 +99,10 @@ func TestWalk(t *testing.T) {
 		{"escaped entity", `\&amp; &amp;amp; \*`, "&amp; &amp; *"},
 		{"definition", "[1]: https://go.dev", "[1]: https://go.dev"},
 		{"html", "<div>\nx\n</div>\n\n<b>", "<div>\nx\n</div>\n\n<b>"},
+		{"breaks", "a<br>b<br/>c<BR />\nd <b>", "a\nb\nc\nd <b>"},
+		{"a break alone", "a\n\n<br>\n\nb\n\n<br>\nc", "a\n\n\n\nb\n\nc"},
+		{"breaks in cells", "|a<br>b|c|\n|-|-|\n|1<br />2|3|", "a b|c;1 2|3;"},
+		{"a break in code", "`a<br>b`\n\n    <br>", "{ false:a<br>b}\n`\n{ true:<br>\n}"},
 		{"empty", "", ""},
 	}
 	for _, tt := range tests {

@@ -68,6 +68,7 @@ func TestSplitPrepares(t *testing.T) {
 		"reference":       {"see [the *docs*][1] and [2].\n\n[1]: https://a.example/ \"Manual\"\n[2]: https://b.example", "see <a href=\"https://a.example/\">the <i>docs</i> “Manual”</a> and <a href=\"https://b.example\">2</a>."},
 		"no reference":    {"a[0] and [x][y] ```[1]```\n\n[1]: https://a.example", "a[0] and [x][y] <code>[1]</code>\n\n[1]: https://a.example"},
 		"details":         {"<details>\n<summary>More & more</summary>\n\n**body**\n\n</details>", "<b>More &amp; more</b>\n\n<b>body</b>"},
+		"table, details":  {"|a|b|\n|-|-|\n|1|2|\n<details><summary>S</summary></details>\n|c|\n|-|\n|1|2|", "<pre>a | b\n--+--\n1 | 2</pre>\n\n<b>S</b>\n\n<pre>c\n---\n1|2</pre>"},
 		"escaped pipe":    {"| a | b |\n|---|---|\n| 1 | x \\| y |", "<pre>a | b\n--+------\n1 | x | y</pre>"},
 		"reference twice": {"[a][X] and [b][x]\n\n[x]: <https://a.example>", "<a href=\"https://a.example\">a</a> and <a href=\"https://a.example\">b</a>"},
 		"odd definition":  {"[1]\n<details>[1]: https://a.example", "[1]\n[1]: https://a.example"},

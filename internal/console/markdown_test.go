@@ -33,6 +33,7 @@ func TestMarkdown(t *testing.T) {
 	v.until(connected)
 	for _, c := range []struct{ name, markdown, want string }{
 		{"paragraphs", "one\ntwo\n\nthree", "<p>one<br>two</p><p>three</p>"},
+		{"breaks", "a<br>b<BR />\nc `<br>`", "<p>a<br>b<br>c <code>&lt;br&gt;</code></p>"},
 		{"windows line ends", "one\r\n\r\ntwo", "<p>one</p><p>two</p>"},
 		{"nothing", " \n\n ", ""},
 		{"headings", "# A #1\n### B\n####### C\n#D", "<h1>A #1</h1><h3>B</h3><p>####### C<br>#D</p>"},

@@ -86,6 +86,7 @@ class Line {
       case "[":
         return this.reference(this.at);
       case "<":
+        return this.tag() || this.address();
       case "h":
         return this.address();
       case "*":
@@ -136,6 +137,12 @@ class Line {
     if (label.trim() === "" || this.depth >= deepest) a.textContent = label.trim() || address;
     else inline(a, label, this.depth + 1, false);
     return this.put(a, close + 1 + target[0].length);
+  }
+
+  // tag is the one that models write in place of Markdown: a line break.
+  tag() {
+    const found = /^<br\s*\/?>\n?/i.exec(this.text.slice(this.at, this.at + 10));
+    return found && this.put(document.createElement("br"), this.at + found[0].length);
   }
 
   // address is a bare https://… or one in <>.
