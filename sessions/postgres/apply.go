@@ -250,7 +250,23 @@ const dueQuery = `SELECT least(
 	(SELECT min(i.due) FROM inbox i WHERE i.key_id = k.id AND i.state = 'waiting' AND i.beat),
 	(SELECT o.due FROM outbox o WHERE o.key_id = k.id AND o.state IN ('queued', 'sending', 'unknown', 'dead') AND o.state <> 'dead' ORDER BY o.seq LIMIT 1))`
 
-// save writes the head of a key, and whether it has to be woken.
+// saveQuery sets the head of a key, and when it has to be woken. wakeQuery does so
+// for a key that has no wake-up on its way: if it is due, the node $8 claims it, if
+// that lives, or River gets a job.
+const (
+	headQuery = `UPDATE keys SET known = true, seq = $2, msg_seq = $3, waiting = $4, updated = $5, conversation = $6, version = version + 1, due = n.due`
+	nextQuery = `SELECT k.id, CASE WHEN d.due IS NOT NULL THEN greatest(d.due, k.rest) END AS due FROM keys k, LATERAL (` + dueQuery + ` AS due) d WHERE k.id = $1`
+	saveQuery = `WITH n AS (` + nextQuery + `) ` + headQuery + ` FROM n WHERE keys.id = n.id RETURNING n.due, wake, live, version`
+	wakeQuery = `WITH n AS (SELECT *, CASE WHEN due <= $7 THEN nextval('epochs') ELSE 0 END AS wake, EXISTS (SELECT 1 FROM nodes WHERE id = $8 AND expires > clock_timestamp()) AS mine FROM (` + nextQuery + `) k),
+		u AS (` + headQuery + `, wake = n.wake, live = CASE WHEN mine THEN n.wake ELSE 0 END, node = CASE WHEN mine AND n.wake > 0 THEN $8 ELSE '' END,
+			rest = CASE WHEN mine AND n.wake > 0 THEN 0 ELSE rest END FROM n WHERE keys.id = n.id RETURNING keys.id AS key, n.due, keys.wake, live, version),
+		` + jobQuery + ` SELECT due, wake, live, version FROM u`
+	// jobQuery hands the wake-ups in u to River as River itself does, but with the
+	// statement that makes them.
+	jobQuery = `j AS (INSERT INTO river_job (kind, args, max_attempts) SELECT 'wake_up', jsonb_build_object('key', key, 'wake', wake), 25 FROM u WHERE wake > 0 AND live = 0)`
+)
+
+// save writes the head of a key, and has it woken or claimed if it is due.
 func (t *tx) save(ch *rows.Chat) {
 	r := t.keys[ch.Key]
 	var updated *int64
@@ -261,28 +277,34 @@ func (t *tx) save(ch *rows.Chat) {
 	}
 	r.known = true
 	now := t.b.now()
-	query := `WITH n AS (SELECT k.id, CASE WHEN d.due IS NOT NULL THEN greatest(d.due, k.rest) END AS due FROM keys k, LATERAL (` + dueQuery + ` AS due) d WHERE k.id = $1)
-		UPDATE keys SET known = true, seq = $2, msg_seq = $3, waiting = $4, updated = $5, conversation = $6, version = version + 1, due = n.due,
-		wake = CASE WHEN wake = 0 AND n.due <= $7 THEN nextval('epochs') ELSE wake END
-		FROM n WHERE keys.id = n.id RETURNING n.due, keys.wake`
+	query, args := saveQuery, []any{r.id, ch.Seq, ch.MessageSeq, ch.Waiting, updated, text}
 	if r.wake == 0 {
-		query = `WITH u AS (` + query + `, keys.id AS key), ` + jobQuery + ` SELECT due, wake FROM u`
+		node := ""
+		if t.run == nil {
+			t.run = t.b.enter()
+		}
+		if t.run != nil {
+			node = t.b.id
+		}
+		query, args = wakeQuery, append(args, nanos(now), node)
 	}
-	t.queue(query, r.id, ch.Seq, ch.MessageSeq, ch.Waiting, updated, text, nanos(now)).QueryRow(func(row pgx.Row) error {
+	t.queue(query, args...).QueryRow(func(row pgx.Row) error {
 		var due *int64
-		var wake int64
-		if err := row.Scan(&due, &wake); err != nil || due == nil {
+		var wake, live, version int64
+		if err := row.Scan(&due, &wake, &live, &version); err != nil || due == nil {
 			return err
 		}
-		if wake != r.wake {
+		switch at := timeOf(*due); {
+		case wake == r.wake:
+			if at.After(now) && (t.due.IsZero() || at.Before(t.due)) {
+				t.due = at
+			}
+		case live > 0:
+			mine, ctx := t.b.begin(t.run.ctx, sessions.Claim{Key: ch.Key, Epoch: live}, version)
+			t.claims = append(t.claims, begun{wakeUp{r.id, wake}, mine, ctx})
+		default:
 			t.woken = true
-		} else if at := timeOf(*due); at.After(now) && (t.due.IsZero() || at.Before(t.due)) {
-			t.due = at
 		}
 		return nil
 	})
 }
-
-// jobQuery hands the wake-ups in u to River as River itself does, but with the
-// statement that makes them.
-const jobQuery = `j AS (INSERT INTO river_job (kind, args, max_attempts) SELECT 'wake_up', jsonb_build_object('key', key, 'wake', wake), 25 FROM u WHERE wake <> 0)`

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"dragoman/sessions/rows"
@@ -19,6 +20,12 @@ func Quick(o Options) Options {
 	o.cooldown, o.TTL = 5*time.Millisecond, cmp.Or(o.TTL, time.Minute)
 	return o
 }
+
+// Everybody is what all nodes listen on.
+func Everybody(s *Store) string { return s.b.everybody() }
+
+// FindTakers has s look now who takes turns.
+func FindTakers(ctx context.Context, s *Store) error { return s.b.findTakers(ctx) }
 
 // Freeze has s not renew its node any more, as if its process stood still. All
 // else of it goes on.

@@ -158,7 +158,7 @@ func (b *backend) watch(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		err := b.takeOver(ctx)
+		err := errors.Join(b.takeOver(ctx), b.findTakers(ctx))
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn("could not check the other nodes; will try again", "err", err)
 		}

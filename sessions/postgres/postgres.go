@@ -1,6 +1,5 @@
 // Package postgres keeps everything in a PostgreSQL database, which several
-// nodes can share. River, in the same database, wakes the keys and spreads them
-// over the nodes.
+// nodes can share. River, in the same database, hands keys from one node to others.
 //
 // Its promise is that of package sessions: a method that returned nil has
 // committed, and what is committed survives kill -9 and the failover to a
@@ -9,8 +8,9 @@
 // a deadlock, the same message accepted twice at once) is run again.
 //
 // Keys are woken by rows. A change that leaves a key with something to do takes a
-// number for a wake-up, writes it into the key's row and hands River a job with
-// it, all in its own transaction. Whoever works on the job claims the key, which
+// number for a wake-up, writes it into the key's row and claims the key for this
+// node or hands River a job with it (spread.go says when), all in its own
+// transaction. Whoever works on the job claims the key, which
 // raises its epoch, and lets go of it in a transaction that looks under the lock
 // of the row whether there is more to do, and clears the number if there is not.
 // So no message comes between the last look and that, and a job whose number is
@@ -27,7 +27,7 @@
 //     error of a commit whose connection broke does not tell whether it was
 //     done; a repeat finds out.
 //   - A pooler hands out another server connection for each transaction: Open
-//     says so. River has to listen on a connection of its own.
+//     says so. A node listens on a connection of its own.
 //   - A newer version changed the tables: Open says so.
 //
 // The goroutines are those of the pool of connections and, from Run or Hold on,
@@ -111,12 +111,14 @@ type backend struct {
 	leases  dispatch.Leases
 	node    node
 	wire    wire
+	// jobsCame has River ask for jobs.
+	jobsCame chan struct{}
 
 	mu     sync.Mutex
 	run    *running
 	claims map[channels.Key]*claim // of this process
 	jobs   map[int64]bool          // of River's, that this process is at
-	nudged time.Time               // when River was last told of jobs
+	spread spread
 }
 
 // Open opens the store in the database at url, making its tables if there are
@@ -166,7 +168,7 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	if most < 5 { // one renews the node
 		return nil, fmt.Errorf("%d connections are too few; at least five are needed", most)
 	}
-	config.MaxConns = int32(most - 2) // one listens to other nodes, and River takes one out of the pool, which makes another
+	config.MaxConns = int32(most - 1) // one listens to other nodes
 	// A machine that has lost its power refuses nothing: the next of the url's is tried.
 	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, 3*time.Second)
 	socks := &sockets{dial: config.ConnConfig.DialFunc, open: map[*socket]bool{}}
@@ -180,7 +182,7 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	params["application_name"] = cmp.Or(params["application_name"], "dragoman")
 	b := &backend{
 		now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: ttl, id: rand.Text(), claims: map[channels.Key]*claim{}, jobs: map[int64]bool{},
-		version: o.Version, roles: append([]string{}, o.Roles...), wire: newWire(), sockets: socks,
+		version: o.Version, roles: append([]string{}, o.Roles...), wire: newWire(), sockets: socks, jobsCame: make(chan struct{}, 1), spread: spread{nudged: map[string]time.Time{}},
 	}
 	if b.now == nil {
 		b.now = time.Now

@@ -235,12 +235,14 @@ func TestAllConnectionsInUse(t *testing.T) {
 	must(t, s.Hold(t.Context(), "l", func(context.Context) error {
 		return postgres.Backend(s).Snapshot(t.Context(), func(rows.Reader) error {
 			return postgres.Backend(s).Snapshot(t.Context(), func(rows.Reader) error {
-				select {
-				case err := <-ended:
-					return fmt.Errorf("Run = %w", err)
-				case <-time.After(3 * ttl):
-					return nil
-				}
+				return postgres.Backend(s).Snapshot(t.Context(), func(rows.Reader) error {
+					select {
+					case err := <-ended:
+						return fmt.Errorf("Run = %w", err)
+					case <-time.After(3 * ttl):
+						return nil
+					}
+				})
 			})
 		})
 	}))
@@ -290,7 +292,7 @@ func TestFewNotifications(t *testing.T) {
 	listener, err := pgx.Connect(t.Context(), url+"&search_path=dragoman")
 	must(t, err)
 	defer listener.Close(context.Background())
-	_, err = listener.Exec(t.Context(), `LISTEN "dragoman.river_insert"`)
+	_, err = listener.Exec(t.Context(), `LISTEN "`+postgres.Everybody(s)+`"`)
 	must(t, err)
 	began := time.Now()
 	const senders, each = 10, 30
@@ -307,7 +309,7 @@ func TestFewNotifications(t *testing.T) {
 	}
 	all.Wait()
 	most := int(time.Since(began)/(100*time.Millisecond)) + 2
-	_, err = listener.Exec(t.Context(), `SELECT pg_notify('dragoman.river_insert', 'end')`)
+	_, err = listener.Exec(t.Context(), `SELECT pg_notify($1, 'end')`, postgres.Everybody(s))
 	must(t, err)
 	for n := 0; ; n++ {
 		got, err := listener.WaitForNotification(t.Context())

@@ -78,6 +78,9 @@ type tx struct {
 	// new job.
 	due   time.Time
 	woken bool
+	// run is where it may claim keys that it wakes, and claims are those.
+	run    *running
+	claims []begun
 }
 
 // Update runs a step: see rows.Backend. Its keys are locked as it reads them. A
@@ -156,6 +159,10 @@ func (b *backend) try(ctx context.Context, want map[channels.Key]bool, f func(co
 		b.nudge(ctx, conn)
 	}
 	after()
+	for _, c := range t.claims {
+		t.run.start(c)
+	}
+	t.claims = nil
 	return nil
 }
 
@@ -182,6 +189,12 @@ func (t *tx) leave(ctx context.Context, want map[channels.Key]bool) {
 	}
 	if t.conn.Conn().PgConn().TxStatus() != 'I' {
 		_, _ = t.conn.Exec(ctx, `ROLLBACK`) // or the pool ends the connection
+	}
+	for _, c := range t.claims {
+		t.b.forget(c.mine)
+	}
+	if t.run != nil {
+		t.run.own.Done()
 	}
 }
 

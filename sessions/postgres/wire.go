@@ -43,6 +43,7 @@ const (
 	isGiveUp  kind = "give up" // the caller does not wait any more
 	isFence   kind = "fence"   // the claim of Key with Epoch is over
 	isChange  kind = "change"  // somebody has changed Key
+	isJobs    kind = "jobs"    // River has some
 	isDeaf    kind = "deaf"    // the sender missed what it was told; calls to it are lost
 )
 
@@ -256,6 +257,11 @@ func (b *backend) hear(n note) {
 		b.fence(n.Key, n.Epoch)
 	case isChange:
 		b.changedElsewhere(n.Key)
+	case isJobs:
+		select {
+		case b.jobsCame <- struct{}{}:
+		default: // it will ask
+		}
 	default:
 		b.log.Warn("another node says what this version does not know", "kind", string(n.Kind))
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
@@ -29,10 +28,6 @@ const (
 	dueEvery = time.Second
 	// dueMost is how many keys it wakes at once.
 	dueMost = 200
-	// pollEvery is how often River looks for jobs that no notification told of:
-	// of those that follow each other quickly it sends one.
-	pollEvery  = 200 * time.Millisecond
-	nudgeEvery = 100 * time.Millisecond
 )
 
 // wakeUp is the job by which River hands out a key. It names the key by a number,
@@ -67,13 +62,13 @@ func (w *worker) Work(_ context.Context, job *river.Job[wakeUp]) error {
 		defer b.mu.Unlock()
 		delete(b.jobs, job.ID)
 	}()
-	return run.work(job.Args)
+	return run.work(job.Args, nil, nil)
 }
 
 func (b *backend) newRiver(cooldown time.Duration) (*river.Client[pgx.Tx], error) {
 	all := river.NewWorkers()
 	river.AddWorker(all, &worker{b: b})
-	return river.NewClient(riverpgxv5.New(b.pool), &river.Config{
+	return river.NewClient(driver{riverpgxv5.New(b.pool), b.jobsCame}, &river.Config{
 		ID: b.id, Logger: b.quiet(), Workers: all, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
 		FetchCooldown: cooldown, FetchPollInterval: pollEvery, CompletedJobRetentionPeriod: time.Minute, CancelledJobRetentionPeriod: time.Minute,
 	})
@@ -103,14 +98,16 @@ type running struct {
 	handler sessions.Handler
 	kick    chan struct{} // has the loop look at once
 	stop    context.CancelFunc
-	ended   chan struct{} // closed when Run returns
+	ended   chan struct{}  // closed when Run returns
+	own     sync.WaitGroup // keys that River knows nothing of, and who may begin with one
+	over    bool           // nobody may; under the lock of b
 }
 
 // Run is sessions.Work's.
 func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	run := &running{b, ctx, h, make(chan struct{}, 1), cancel, make(chan struct{})}
+	run := &running{b: b, ctx: ctx, handler: h, kick: make(chan struct{}, 1), stop: cancel, ended: make(chan struct{})}
 	b.mu.Lock()
 	again := b.run != nil
 	if !again {
@@ -121,7 +118,7 @@ func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 		return errors.New("called a second time")
 	}
 	defer close(run.ended)
-	if err := b.join(ctx); err != nil {
+	if err := errors.Join(b.join(ctx), b.findTakers(ctx)); err != nil {
 		return err
 	}
 	outside := context.WithoutCancel(ctx)
@@ -142,7 +139,12 @@ func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 	}
 	cancel()
 	looking.Wait()
-	return errors.Join(err, b.river.StopAndCancel(outside))
+	err = errors.Join(err, b.river.StopAndCancel(outside))
+	b.mu.Lock()
+	run.over = true
+	b.mu.Unlock()
+	run.own.Wait()
+	return err
 }
 
 // look wakes keys whose time has come, until Run ends.
@@ -174,7 +176,7 @@ func (b *backend) wakeDue(ctx context.Context) (next time.Time, err error) {
 	now := b.now()
 	err = b.change(ctx, nil, func(ctx context.Context, t *tx) (func(), error) {
 		n, err := ask(ctx, t, pgx.RowTo[int], `WITH u AS (UPDATE keys SET wake = nextval('epochs')
-			WHERE id IN (SELECT id FROM keys WHERE due <= $1 AND wake = 0 ORDER BY due LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING id AS key, wake), `+jobQuery+` SELECT count(*) FROM u`, nanos(now), dueMost)
+			WHERE id IN (SELECT id FROM keys WHERE due <= $1 AND wake = 0 ORDER BY due LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING id AS key, wake, live), `+jobQuery+` SELECT count(*) FROM u`, nanos(now), dueMost)
 		if err != nil {
 			return nil, err
 		}
@@ -192,21 +194,6 @@ func (b *backend) wakeDue(ctx context.Context) (next time.Time, err error) {
 		return func() {}, nil
 	})
 	return next, err
-}
-
-// nudge has River look for jobs. PostgreSQL has one lock for all commits that
-// notify, so of those that follow each other quickly one does: see pollEvery.
-func (b *backend) nudge(ctx context.Context, conn *pgxpool.Conn) {
-	now := time.Now()
-	b.mu.Lock()
-	quick := now.Sub(b.nudged) < nudgeEvery
-	if !quick {
-		b.nudged = now
-	}
-	b.mu.Unlock()
-	if !quick {
-		_, _ = conn.Exec(ctx, `SELECT pg_notify(current_schema() || '.river_insert', '{"queue": "default"}')`)
-	}
 }
 
 // changed is told of each commit: whose claims it ended, and when it left
@@ -253,26 +240,28 @@ func (b *backend) Live(c sessions.Claim) error {
 	return nil
 }
 
-// work claims the key of a job and calls the handler as long as there is
-// something to do.
-func (r *running) work(job wakeUp) error {
-	var last *claim
+// work claims the key of a job, unless that is done, and calls the handler as long
+// as there is something to do.
+func (r *running) work(job wakeUp, mine *claim, hctx context.Context) (err error) {
 	var failed error
 	for {
-		next, hctx, err := r.turn(job, last, failed)
-		if err != nil {
+		last := mine
+		if last != nil {
+			failed = dispatch.Call(hctx, r.handler, last.Claim)
+		}
+		for {
+			if mine, hctx, err = r.turn(job, last, failed); err == nil {
+				break
+			}
 			// Nobody else may begin before this is written, or the node is dead.
 			r.b.log.Warn("could not hand a conversation on; will try again", "err", err)
 			if !r.wait(time.Second) {
 				return err
 			}
-			continue
 		}
-		if next == nil {
+		if mine == nil {
 			return nil
 		}
-		failed = dispatch.Call(hctx, r.handler, next.Claim)
-		last = next
 	}
 }
 
