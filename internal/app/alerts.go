@@ -17,7 +17,7 @@ const (
 	channelTrouble = "channel "
 	modelTrouble   = "model"
 	diskTrouble    = "disk"
-	reserveTrouble = "reserve"
+	lowTrouble     = "almost_full"
 )
 
 // alert watches what an operator should hear of, until ctx ends.
@@ -43,8 +43,8 @@ func (d *Daemon) troubles(ctx context.Context) (all []alerts.Trouble) {
 	if err := d.checkStore(ctx); err != nil && !errors.Is(err, httpapi.ErrStarting) {
 		all = append(all, alerts.Trouble{ID: diskTrouble, Name: "Messages have not been stored", Well: "Messages are stored again", Why: httpapi.PlainReason(err)})
 	}
-	for _, why := range d.reserve.warnings() {
-		all = append(all, alerts.Trouble{ID: reserveTrouble, Name: "The disk has been almost full", Well: "The disk has room again", Why: why})
+	for _, why := range diskWarnings(d.state.path, d.cfg.Store.Type) {
+		all = append(all, alerts.Trouble{ID: lowTrouble, Name: "The disk has been almost full", Well: "The disk has room again", Why: why})
 	}
 	return all
 }

@@ -8,8 +8,8 @@
 // closes the store last.
 //
 // Goroutines: Run owns one each for the heartbeats, the hooks, the two HTTP
-// servers, the watchdog, alerts, reloads, the daily look at files, the reserve for
-// a full disk, and an erasure that was cut off, and waits for all of them.
+// servers, the watchdog, alerts, reloads, the daily look at files,
+// and an erasure that was cut off, and waits for all of them.
 package app
 
 import (
@@ -74,8 +74,6 @@ type Daemon struct {
 	log     *slog.Logger
 
 	state     *stateDir
-	reserve   *reserve
-	given     func() // takes the reserve back that the start was lent
 	store     sessions.Store
 	peers     sessions.Peers // nil: the store has one node
 	reading   reader         // nil: the store was whole when it was opened
@@ -177,9 +175,6 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 	}
 	d.onClose("the state directory", d.state.unlock)
 	sweepViews(d.state.path, 0)
-	d.reserve = openReserve(d.cfg, d.state, d.log, nil)
-	d.given = d.reserve.lend()
-	d.onClose("the reserve", onlyDone(d.given))
 	sayDamage(d.cfg, d.log) // before the store adds to it, of which it tells itself
 	store, err := openStore(ctx, d.cfg, d.state, d.opts.Version, d.log)
 	if err != nil {
@@ -213,7 +208,7 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 
 // private are the files that no workspace may contain.
 func (d *Daemon) private() []string {
-	files := []string{d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory), d.state.file(draftsName), d.state.file(auditName), d.state.file(erasingName), d.state.file(reserveName), d.state.file(learntName)}
+	files := []string{d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory), d.state.file(draftsName), d.state.file(auditName), d.state.file(erasingName), d.state.file(learntName)}
 	for _, name := range storeNames() {
 		files = append(files, d.state.file(name))
 	}
@@ -318,7 +313,6 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	wg.Go(func() { _ = d.hooks.Run(late) }) // it only ends with its context
 	wg.Go(func() { d.finishErase(ctx) })
-	wg.Go(func() { d.reserve.keep(ctx) })
 	told := make(chan struct{})
 	wg.Go(func() {
 		ready := d.sayReady(ctx)

@@ -144,7 +144,7 @@ func workspaceInside(cfg *config.Config) string {
 // ofNoUse are names in a state directory that nobody would miss.
 func ofNoUse(name string) bool {
 	switch name {
-	case lockName, reserveName, socketName, pageSessionsName, learntName, mediaOfMemory, draftsName:
+	case lockName, socketName, pageSessionsName, learntName, mediaOfMemory, draftsName:
 		return true
 	}
 	return strings.HasPrefix(name, viewPrefix) || strings.HasPrefix(name, pageSessionsName)

@@ -15,9 +15,9 @@ import (
 func auditLog(state *stateDir) erasure.Log { return erasure.Log{Path: state.file(auditName)} }
 
 // newEraser erases in store, which is of the type used, and tells emit.
-func newEraser(store sessions.Store, state *stateDir, used string, emit func(event.Event), room func() func()) *erasure.Eraser {
+func newEraser(store sessions.Store, state *stateDir, used string, emit func(event.Event)) *erasure.Eraser {
 	return erasure.New(erasure.Options{
-		Store: store, Log: auditLog(state), File: state.file(erasingName), FileName: media.Name, Room: room,
+		Store: store, Log: auditLog(state), File: state.file(erasingName), FileName: media.Name,
 		Beside: func() ([]string, error) { return besideStore(state.path, used) },
 		Gone: func(k channels.Key) {
 			emit(event.Event{Event: event.SessionDelete, At: time.Now(), Key: k, Why: "erased"})

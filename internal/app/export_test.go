@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"dragoman/agent"
-	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
 	"dragoman/internal/media"
 	"dragoman/sessions"
@@ -47,12 +46,4 @@ func TroublesAfter(while time.Duration, model string, ends ...error) []httpapi.O
 	}
 	time.Sleep(while)
 	return others.now()
-}
-
-// KeepReserve looks for a minute after the reserve of a state directory,
-// as a daemon does. It is to be called in a bubble of synctest.
-func KeepReserve(ctx context.Context, cfg *config.Config) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	openReserve(cfg, &stateDir{path: cfg.StateDir}, nil, nil).keep(ctx)
 }

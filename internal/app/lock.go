@@ -50,7 +50,7 @@ var errLocked = errors.New("in use")
 
 // lockState makes the folder if need be, private to its owner, and locks it.
 // The lock goes with the process, however it ends. A folder that somebody else
-// holds is a *heldError, one that cannot be written a *readOnlyError.
+// holds is a *heldError.
 func lockState(path, verb string) (*stateDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("app: the state directory %s cannot be created: %w", path, plainPathError(err))

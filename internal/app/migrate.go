@@ -45,16 +45,10 @@ func Migrate(ctx context.Context, cfg *config.Config, from, to StoreLocation, wh
 	if servedByOther(ctx, cfg.StateDir, err) {
 		return m, fmt.Errorf("app: a daemon is using %s; stop it first, or the copy would lack the messages that it accepts during the migration", cfg.StateDir)
 	}
-	unlock := func() {}
-	if readOnly := (*readOnlyError)(nil); errors.As(err, &readOnly) {
-		unlock, err = lockToRead(filepath.Join(cfg.StateDir, lockName))
-	} else if err == nil {
-		unlock = func() { _ = state.unlock() }
-	}
 	if err != nil {
 		return m, err
 	}
-	defer unlock()
+	defer func() { _ = state.unlock() }()
 	if err := checkPlaces(from, to); err != nil {
 		return m, err
 	}

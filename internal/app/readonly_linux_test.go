@@ -99,9 +99,9 @@ func TestNoRightToTheFolder(t *testing.T) {
 	}
 }
 
-// Who may not read the state of somebody else is told so, and of which folder,
+// Who may not use the state of somebody else is told so, and of which folder,
 // whatever it is that is closed.
-func TestNoRightToRead(t *testing.T) {
+func TestNoRightToUse(t *testing.T) {
 	if path := os.Getenv(asNobody); path != "" {
 		p := &place{t: t, dir: path, path: path + "/dragoman.yaml"}
 		_, _, err := app.Admin(t.Context(), p.config(), app.Caller{})
@@ -109,7 +109,7 @@ func TestNoRightToRead(t *testing.T) {
 		return
 	}
 	p := openPlace(t)
-	want := "SAID app: this user may not read the state in " + strings.TrimSuffix(p.state(""), "/") + " (open "
+	want := "SAID app: the state directory " + strings.TrimSuffix(p.state(""), "/") + " cannot be written: this user may not write there"
 	for _, open := range []func(){
 		func() {},
 		func() { p.chmod(0o755, p.state("")) },

@@ -36,7 +36,6 @@ func (d *Daemon) sayReady(ctx context.Context) bool {
 		return false
 	}
 	d.begun.Store(true)
-	d.given()
 	d.report()
 	notify("READY=1")
 	debug.FreeOSMemory() // a start takes 0.8 MB more than an idle daemon needs

@@ -22,9 +22,7 @@ func (d *Daemon) watchAll() {
 	d.metrics.WatchTurns(d.gateway.Running)
 	d.metrics.WatchHooks(func() map[string]int { return d.hooks.Waiting() })
 	d.metrics.WatchSizes((&sizes{dir: d.state.path, store: storeTypes[d.cfg.Store.Type].name, media: d.files.Used}).both)
-	if d.reserve != nil {
-		d.metrics.WatchReserve(d.reserve.bytes)
-	}
+	d.metrics.WatchDisk(func() float64 { free, _ := room(d.state.path); return float64(free) })
 }
 
 // loginFailed counts a wrong token for the page.

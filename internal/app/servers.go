@@ -87,7 +87,7 @@ func (d *Daemon) openAdmin() error {
 		return fmt.Errorf("app: %w", err)
 	}
 	d.onClose("the socket", closeOnce(ln))
-	d.eraser = newEraser(d.store, d.state, d.cfg.Store.Type, d.hooks.Emit, d.reserve.lend)
+	d.eraser = newEraser(d.store, d.state, d.cfg.Store.Type, d.hooks.Emit)
 	mux := http.NewServeMux()
 	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{
 		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, Audit: auditLog(d.state), Eraser: d.eraser,
@@ -129,45 +129,37 @@ func (d *Daemon) info() httpapi.Info {
 		i.Warnings = append(i.Warnings, w.String())
 	}
 	i.Warnings = append(i.Warnings, d.modelWarnings()...)
-	disk := d.reserve.warnings()
+	disk := diskWarnings(d.state.path, d.cfg.Store.Type)
 	i.DiskFull, i.Warnings = len(disk) > 0, append(i.Warnings, disk...)
 	i.Warnings = append(i.Warnings, damageWarnings(d.cfg)...)
 	return i
 }
 
 // Admin is a client for the operator's verbs: of the daemon that serves this
-// state directory, or, if none runs, of the store itself, or of a copy of it if
-// the folder cannot be written. The caller calls release when done; until then
-// no daemon can start on the store.
+// state directory, or, if none runs, of the store itself. The caller calls
+// release when done; until then no daemon can start on the store.
 func Admin(ctx context.Context, cfg *config.Config, who Caller) (c *httpapi.Client, release func(), err error) {
 	if _, err := os.Stat(cfg.StateDir); errors.Is(err, fs.ErrNotExist) && who.Verb != importVerb {
 		return adminOfNothing(ctx, cfg, who)
 	}
 	state, err := waitState(ctx, cfg.StateDir, who)
-	var readOnly *readOnlyError
-	able := errors.As(err, &readOnly)
-	if (able || errors.Is(err, errLocked)) && served(ctx, cfg.StateDir) {
+	if err != nil {
+		if !served(ctx, cfg.StateDir) {
+			return nil, nil, err
+		}
 		c := httpapi.Dial((&stateDir{path: cfg.StateDir}).file(socketName))
 		return c, c.Close, nil
 	}
-	if able {
-		return adminOfView(ctx, cfg, who, readOnly)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	c, closeAll, err := adminOf(ctx, cfg, who, state, nil)
+	c, closeAll, err := adminOf(ctx, cfg, who, state)
 	if err != nil {
 		return nil, nil, errors.Join(err, state.unlock())
 	}
 	return c, func() { closeAll(); _ = state.unlock() }, nil
 }
 
-// adminOf is a client for the verbs on the store in state, which is a view if
-// readOnly says why nothing can be written.
-func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDir, readOnly *readOnlyError) (c *httpapi.Client, release func(), err error) {
-	kept := openReserve(cfg, state, nil, who.tell)
-	undo := []func() error{onlyDone(kept.lend())}
+// adminOf is a client for the verbs on the store in state.
+func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDir) (c *httpapi.Client, release func(), err error) {
+	var undo []func() error
 	closeAll := func() (errs error) {
 		for _, f := range slices.Backward(undo) {
 			errs = errors.Join(errs, f())
@@ -198,29 +190,17 @@ func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDi
 	if err != nil {
 		return nil, nil, err
 	}
-	undo = append(undo, onlyDone(endHooks))
-	place := state // where there is nothing, a view of nothing
-	if readOnly != nil {
-		place = &stateDir{path: cfg.StateDir}
-	}
+	undo = append(undo, func() error { endHooks(); return nil })
 	filed := filing{wrapStore(store), files, &channelErasers{cfg: cfg}}
 	o := httpapi.AdminOptions{
-		Store: filed, Jobs: beats, Events: told.Emit, Audit: auditLog(place), Nodes: lister(peersOf(store)),
-		Eraser: newEraser(filed, place, cfg.Store.Type, told.Emit, kept.lend),
+		Store: filed, Jobs: beats, Events: told.Emit, Audit: auditLog(state), Nodes: lister(peersOf(store)),
+		Eraser: newEraser(filed, state, cfg.Store.Type, told.Emit),
 		Info: func() httpapi.Info {
 			return httpapi.Info{
 				Version: who.Version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),
-				Warnings: append(kept.warnings(), damageWarnings(cfg)...),
+				Warnings: append(diskWarnings(cfg.StateDir, cfg.Store.Type), damageWarnings(cfg)...),
 			}
 		},
 	}
-	if readOnly != nil {
-		o.ReadOnly = readOnly.sentence()
-	}
 	return httpapi.InProcess(httpapi.Admin(o)), func() { _ = closeAll() }, nil
-}
-
-// onlyDone is f as a step that cannot fail.
-func onlyDone(f func()) func() error {
-	return func() error { f(); return nil }
 }

@@ -149,7 +149,7 @@ func hostOf(state string) string {
 // is no error.
 func CheckStore(ctx context.Context, cfg *config.Config) error {
 	if err := checkWritable(cfg.StateDir); err != nil {
-		return fmt.Errorf("%w; a daemon cannot start there, and commands can only read", err)
+		return fmt.Errorf("%w; neither a daemon nor a command can use it", err)
 	}
 	t := storeTypes[cfg.Store.Type]
 	if cfg.Store.Type == postgresType {

@@ -16,8 +16,7 @@ import (
 	"dragoman/internal/httpapi"
 )
 
-// A view is a copy of a store that must not be changed: because its folder
-// cannot be written, or because it is only to be read. A store that is opened
+// A view is a copy of a store that is only to be read. A store that is opened
 // writes, if only to take in what a crash left in its log; so the copy is
 // opened instead, whatever state and version it is of.
 
@@ -28,25 +27,14 @@ const viewPrefix = "dragoman-view-"
 // process that was killed.
 const viewAge = time.Hour
 
-// readOnlyError says why nothing can be written into the folder at path.
-type readOnlyError struct {
-	path  string
-	cause error
-}
-
-func (e *readOnlyError) Error() string {
-	return fmt.Sprintf("app: the state directory %s cannot be written: %v", e.path, e.cause)
-}
-
-func (e *readOnlyError) Unwrap() error { return e.cause }
-
 // notWritten is err, the outcome of an attempt to write into the folder at
-// path, as a *readOnlyError if the folder is why.
+// path.
 func notWritten(path string, err error) error {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return &readOnlyError{path, plainPathError(err)}
+	advice := ""
+	if errors.Is(err, syscall.EROFS) {
+		advice = "; to read what is there, copy it elsewhere and name the copy as state_dir"
 	}
-	return fmt.Errorf("app: the state directory %s cannot be written: %w", path, plainPathError(err))
+	return fmt.Errorf("app: the state directory %s cannot be written: %w%s", path, plainPathError(err), advice)
 }
 
 // checkWritable tells why the folder at path cannot be written, if it is there.
@@ -59,37 +47,6 @@ func checkWritable(path string) error {
 	return nil
 }
 
-// sentence is what commands say that would write.
-func (e *readOnlyError) sentence() string {
-	return fmt.Sprintf("the state in %s can only be read: %v", e.path, e.cause)
-}
-
-// adminOfView is Admin for a state directory that cannot be written.
-func adminOfView(ctx context.Context, cfg *config.Config, who Caller, why *readOnlyError) (*httpapi.Client, func(), error) {
-	still, err := lockToRead(filepath.Join(cfg.StateDir, lockName))
-	if err != nil {
-		return nil, nil, err
-	}
-	defer still()
-	dir, remove, err := newView(os.TempDir(), who.Verb)
-	if err != nil {
-		return nil, nil, err
-	}
-	if p, err := ParseLocation(cfg.Store.Type, cfg.StateDir); err != nil || p.Path == "" {
-		// Nothing was kept there.
-	} else if err := p.copyInto(ctx, dir.path); err != nil {
-		remove()
-		return nil, nil, err
-	}
-	c, release, err := adminOf(ctx, cfg, who, dir, why)
-	if err != nil {
-		remove()
-		return nil, nil, err
-	}
-	who.tell("the state in %s can only be read (%v); this shows a copy", cfg.StateDir, why.cause)
-	return c, func() { release(); remove() }, nil
-}
-
 // importVerb is the one verb of an operator's that begins a state directory.
 const importVerb = "sessions import"
 
@@ -100,7 +57,7 @@ func adminOfNothing(ctx context.Context, cfg *config.Config, who Caller) (*httpa
 	if err != nil {
 		return nil, nil, err
 	}
-	c, release, err := adminOf(ctx, cfg, who, dir, nil)
+	c, release, err := adminOf(ctx, cfg, who, dir)
 	if err != nil {
 		remove()
 		return nil, nil, err

@@ -79,6 +79,6 @@ type Event struct {
 	Delivery string `json:"delivery,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`
 	// Why is one word: of session_delete deleted, expired, erased or joined; of
-	// disk_full disk (nothing can be stored) or reserve (almost full).
+	// disk_full disk (nothing can be stored) or almost_full.
 	Why string `json:"why,omitempty"`
 }

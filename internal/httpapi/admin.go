@@ -92,7 +92,7 @@ type Info struct {
 	Channels    map[string]channels.Status `json:"channels,omitempty"`
 	Policy      []string                   `json:"policy,omitempty"`
 	Warnings    []string                   `json:"warnings,omitempty"`
-	// DiskFull says that one of the warnings is about the disk or its reserve.
+	// DiskFull says that one of the warnings is about the disk.
 	DiskFull bool `json:"disk_full,omitempty"`
 }
 
@@ -152,9 +152,6 @@ type AdminOptions struct {
 	Audit erasure.Log
 	// Eraser erases. Nil: one that knows no more than Store and Audit.
 	Eraser *erasure.Eraser
-	// ReadOnly, if not "", says why nothing can be changed: whatever would is
-	// refused with it.
-	ReadOnly string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
@@ -219,14 +216,5 @@ func Admin(o AdminOptions) http.Handler {
 	all.Handle("POST /v1/ask", Ask(o.Ask))
 	all.HandleFunc("GET "+dumpPath, a.dump)
 	all.HandleFunc("POST "+restorePath, a.restore)
-	if o.ReadOnly == "" {
-		return all
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet {
-			writeFailure(w, &badRequest{o.ReadOnly})
-			return
-		}
-		all.ServeHTTP(w, r)
-	})
+	return all
 }

@@ -15,9 +15,7 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 	// have what it finds.
 	st, err := a.Store.Stats(ctx)
 	s := Status{Info: a.Info()}
-	if a.ReadOnly != "" {
-		s.Problem = a.ReadOnly
-	} else if err := a.Store.Check(ctx); err != nil {
+	if err := a.Store.Check(ctx); err != nil {
 		s.Problem = PlainReason(err)
 	}
 	if a.Eraser.CutOff() {

@@ -69,14 +69,14 @@ func (s *Set) WatchTurns(running func() (turns int, oldest time.Duration)) {
 	)
 }
 
-// WatchReserve shows how much of the room that is kept for a full disk is
-// there. Call it at most once.
-func (s *Set) WatchReserve(bytes func() float64) {
+// WatchDisk shows how much room is left for the state directory. Call it at
+// most once.
+func (s *Set) WatchDisk(bytes func() float64) {
 	if s == nil {
 		return
 	}
 	s.own.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "reserve_bytes", Help: "Bytes reserved for a start or an erasure on a full disk; 0: they are in use or gone.",
+		Namespace: namespace, Name: "disk_free_bytes", Help: "Bytes free on the disk of the state directory; 0: none, or the file system does not tell.",
 	}, bytes))
 }
 

@@ -63,7 +63,7 @@ func TestEverythingIsCounted(t *testing.T) {
 	s.WatchTurns(func() (int, time.Duration) { return 2, 5 * time.Second })
 	s.WatchHooks(func() map[string]int { return map[string]int{"hooks[0] /bin/true": 4} })
 	s.WatchSizes(func() (int64, int64) { return 1000, -1 })
-	s.WatchReserve(func() float64 { return 1 })
+	s.WatchDisk(func() float64 { return 1 })
 	got := scrape(t, s)
 	if strings.Contains(got, "dragoman_media_bytes") {
 		t.Error("a size that is not known is shown")

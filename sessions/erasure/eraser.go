@@ -52,9 +52,6 @@ type Options struct {
 	// Beside lists what else in the store's folder may hold conversations, which
 	// an erasure does not touch. Nil: there is nothing.
 	Beside func() ([]string, error)
-	// Room makes room on a disk that may be full; the function that it returns
-	// gives the room back. Nil: there is no more room than there is.
-	Room func() (back func())
 	// Gone is called for every conversation that was erased as a whole, and must
 	// not block. Nil: it is not called.
 	Gone func(channels.Key)
@@ -70,9 +67,6 @@ type Eraser struct {
 
 // New returns an Eraser.
 func New(o Options) *Eraser {
-	if o.Room == nil {
-		o.Room = func() func() { return func() {} }
-	}
 	if o.Gone == nil {
 		o.Gone = func(channels.Key) {}
 	}
@@ -89,7 +83,6 @@ func (e *Eraser) Erase(ctx context.Context, what sessions.Erasure) (got sessions
 	ctx = context.WithoutCancel(ctx)
 	e.running.Lock()
 	defer e.running.Unlock()
-	defer e.Room()()
 	before, err := e.unfinished()
 	again := false
 	if before != nil {
@@ -117,7 +110,6 @@ func (e *Eraser) Finish(ctx context.Context) (found bool, err error) {
 	if before == nil {
 		return false, err
 	}
-	defer e.Room()()
 	found, _, err = e.finish(context.WithoutCancel(ctx), before)
 	return found, err
 }

@@ -58,7 +58,6 @@ func (p Plan) Empty() bool {
 // Plan finds what belongs to target: the conversation of that key and, unless
 // onlyConversation, the person of that name or id.
 func (e *Eraser) Plan(ctx context.Context, target channels.Key, onlyConversation bool) (p Plan, err error) {
-	defer e.Room()()
 	p = Plan{Conversations: []sessions.Conversation{}, Shared: []SharedPart{}}
 	p.Erasure.Keys = []channels.Key{target}
 	seen := newPeople(target)
