@@ -12,7 +12,9 @@ import (
 
 // Request is one call to a model.
 type Request struct {
-	System   string
+	System string
+	// Messages take turns, and window.Validate accepts them: none is empty, ids of
+	// calls are unique, arguments are objects, and results follow their calls.
 	Messages []sessions.Message
 	Tools    []Spec // sorted by name
 	// MaxTokens bounds the answer; 0 leaves it to the server.

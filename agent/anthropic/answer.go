@@ -48,25 +48,18 @@ type content struct {
 }
 
 type answer struct {
-	in      *wire.Input
-	onDelta func(agent.Delta)
+	wire.Draft
 	blocks  []*content
 	byIndex map[int]*content
 	written bool // text was shown
 	stop    string
 	over    bool
-	input   int // tokens, with those of the cache
-	cached  int
-	output  int
-	thought bool
+	tokens  sessions.Usage // Input has those of the cache
 }
 
 // Decode begins an answer to in.
 func (Messages) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
-	if onDelta == nil {
-		onDelta = func(agent.Delta) {}
-	}
-	return &answer{in: in, onDelta: onDelta, byIndex: make(map[int]*content)}
+	return &answer{Draft: wire.Draft{In: in, OnDelta: onDelta}, byIndex: make(map[int]*content)}
 }
 
 // Finished reports whether only the end of the stream is missing.
@@ -161,12 +154,12 @@ func (a *answer) begin(index int, data json.RawMessage) (bool, error) {
 			b.Text = "\n\n" + b.Text
 		}
 	case "tool_use":
-		c.call = sessions.ToolCall{ID: b.ID, Name: strings.TrimSpace(b.Name)}
+		c.call = sessions.ToolCall{ID: b.ID, Name: b.Name}
 		if s := string(b.Input); s != "" && s != "null" && strings.Join(strings.Fields(s), "") != "{}" {
 			c.text.WriteString(s)
 		}
 	case "thinking", "redacted_thinking":
-		a.thought = true
+		a.Thought = true
 	}
 	a.blocks = append(a.blocks, c)
 	a.byIndex[index] = c
@@ -200,14 +193,13 @@ func (a *answer) delta(e *event) bool {
 }
 
 func (a *answer) say(c *content, text string) bool {
-	text = strings.ReplaceAll(text, "\x00", "") // which not every store can carry
+	text = wire.Clean(text)
 	if text == "" || c.kind != "text" {
 		return false
 	}
 	a.written = true
 	c.text.WriteString(text)
-	a.onDelta(agent.Delta{Text: text})
-	return true
+	return a.Show(text, "")
 }
 
 // think keeps a thought as it comes, because it is signed.
@@ -215,9 +207,9 @@ func (a *answer) think(c *content, text string) bool {
 	if text == "" || c.kind != "thinking" {
 		return false
 	}
-	a.thought = true
+	a.Thought = true
 	c.text.WriteString(text)
-	a.onDelta(agent.Delta{Reasoning: strings.ReplaceAll(text, "\x00", "")})
+	a.Show("", wire.Clean(text))
 	return true
 }
 
@@ -235,11 +227,11 @@ func (a *answer) usage(data json.RawMessage) {
 	}
 	if u.Input != nil {
 		if sum := *u.Input + u.Created + u.Read; min(*u.Input, u.Created, u.Read) >= 0 && sum > 0 && sum <= most {
-			a.input, a.cached = sum, u.Read
+			a.tokens.Input, a.tokens.Cached = sum, u.Read
 		}
 	}
 	if u.Output != nil && *u.Output >= 0 && *u.Output <= most {
-		a.output = *u.Output
+		a.tokens.Output = *u.Output
 	}
 }
 
@@ -277,41 +269,21 @@ var reasons = map[string]string{
 	"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "content_filter",
 }
 
-// unnamed is what a call without a name calls: the model reads that there is no
-// such tool, and can do better.
-const unnamed = "unknown_tool"
-
 // Fill makes out the response that the answer came to.
 func (a *answer) Fill(out *agent.Response) {
-	m := sessions.Message{Role: sessions.RoleAssistant, Model: a.in.To.Model}
-	if a.input+a.output > 0 {
-		m.Usage = &sessions.Usage{Input: a.input, Output: a.output, Cached: a.cached}
-	}
-	var laid wire.Laid
-	taken := make(map[string]bool)
 	for _, c := range a.blocks {
 		switch c.kind {
 		case "text":
-			m.Content += c.text.String()
-			laid.Parts = append(laid.Parts, wire.Part{Text: c.text.Len()})
+			a.Text(c.text.String(), "")
 		case "tool_use":
-			c.call.ID = wire.FreshID(c.call.ID, taken)
-			c.call.Name = cmp.Or(c.call.Name, unnamed)
-			c.call.Arguments = cmp.Or(strings.TrimSpace(c.text.String()), "{}")
-			m.ToolCalls = append(m.ToolCalls, c.call)
-			laid.Parts = append(laid.Parts, wire.Part{Call: c.call.ID})
+			a.Call(c.call.ID, c.call.Name, c.text.String())
 		default:
-			if raw := c.raw(); raw != "" {
-				laid.Parts = append(laid.Parts, wire.Part{Raw: raw})
-			}
+			a.Raw(c.raw())
 		}
 	}
-	if m.Attached = laid.Attach(a.in.To); m.Attached != nil {
-		laid.After = before(a.in)
-		m.Attached = laid.Attach(a.in.To)
+	if a.tokens.Input+a.tokens.Output > 0 {
+		a.Usage = &a.tokens
 	}
-	*out = agent.Response{Message: m, Finish: cmp.Or(reasons[a.stop], a.stop), Thought: a.thought, Usage: m.Usage, Refused: a.stop == "refusal"}
-	if len(m.ToolCalls) > 0 && out.Finish == "stop" {
-		out.Finish = "tool_calls"
-	}
+	a.Finish, a.Refused = cmp.Or(reasons[a.stop], a.stop), a.stop == "refusal"
+	a.Draft.Fill(out, a.Attached(func() string { return before(a.In) }))
 }

@@ -1,10 +1,10 @@
 // Package anthropic is a [wire.Codec] for Anthropic's messages API. The wire is
 // written here: the official SDK would add 5.5 MB to the binary.
 //
-// It promises what the API wants of a conversation: roles in turn, all results
-// of an answer's calls first in one message, calls with ids that it takes,
-// no empty text, and thoughts only where they are taken (see encoder.thoughts).
-// At most four marks say up to where the prompt is worth caching.
+// It promises what the API wants of a conversation that [agent.Request] holds: all
+// results of an answer's calls in one message, and thoughts only where they are
+// taken (see encoder.thoughts). At most four marks say up to where the prompt is
+// worth caching.
 //
 // Failures: an error in the stream is a [wire.Failure]; an event that cannot be
 // read and a stream without an end are errors. It has no goroutines.
@@ -140,7 +140,6 @@ type encoder struct {
 	tools  []tool
 	unused bool // tools are named only because the history has calls of them
 	list   []message
-	ids    wire.CallIDs
 	sum    *prefix
 	err    error
 }
@@ -259,8 +258,7 @@ func (e *encoder) last(role string) *message {
 
 func (e *encoder) result(m *sessions.Message) {
 	to := e.last("user")
-	b := block{Type: "tool_result", Result: e.ids.Result(m.ToolCallID), Content: m.Content, IsError: m.Failed}
-	to.blocks = slices.Insert(to.blocks, to.results, b)
+	to.blocks = append(to.blocks, block{Type: "tool_result", Result: m.ToolCallID, Content: m.Content, IsError: m.Failed})
 	to.results++
 }
 
@@ -272,18 +270,10 @@ func (e *encoder) user(m *sessions.Message) {
 			to.blocks = append(to.blocks, block{Type: "image", Source: &source{"base64", p.MediaType, data}})
 		}
 	}
-	switch {
-	case strings.TrimSpace(m.Content) != "":
-		to.blocks = append(to.blocks, block{Type: "text", Text: m.Content})
-	case len(to.blocks) == 0:
-		to.blocks = append(to.blocks, block{Type: "text", Text: wire.NoContent})
-	}
+	to.blocks = append(to.blocks, block{Type: "text", Text: m.Content})
 }
 
 func (e *encoder) assistant(m *sessions.Message, current bool) {
-	if len(e.list) == 0 {
-		e.user(&sessions.Message{}) // the first is the user's
-	}
 	to := e.last("assistant")
 	laid := e.thoughts(m, current)
 	laid.Lay(m, &wire.Page{
@@ -294,12 +284,9 @@ func (e *encoder) assistant(m *sessions.Message, current bool) {
 			}
 		},
 		Call: func(c *sessions.ToolCall) {
-			to.blocks = append(to.blocks, block{Type: "tool_use", ID: e.ids.Call(c.ID), Name: c.Name, Input: json.RawMessage(wire.Arguments(c.Arguments))})
+			to.blocks = append(to.blocks, block{Type: "tool_use", ID: c.ID, Name: c.Name, Input: json.RawMessage(c.Arguments)})
 		},
 	})
-	if !slices.ContainsFunc(to.blocks, func(b block) bool { return b.raw == "" }) {
-		to.blocks = append(to.blocks, block{Type: "text", Text: wire.NoContent})
-	}
 }
 
 // thoughts are those of m that the server takes. Since Opus 5.5 it refuses

@@ -12,6 +12,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/anthropic"
+	"dragoman/agent/window"
 	"dragoman/agent/wire"
 	"dragoman/sessions"
 )
@@ -91,28 +92,28 @@ func TestRequest(t *testing.T) {
 	in := &wire.Input{
 		Request: &agent.Request{
 			System: "Be kind.",
-			Messages: []sessions.Message{
+			Messages: window.Alternate(window.Repair([]sessions.Message{
 				{Role: sessions.RoleAssistant, Content: "Hello!"},
 				user("Hm."), user("What is this?"),
-				{Role: sessions.RoleAssistant, Content: "Let me look.", ToolCalls: []sessions.ToolCall{
-					{ID: "a", Name: "clock", Arguments: `{"zone":"UTC"}`}, {ID: "b:0", Name: "note", Arguments: "half {"},
+				{Role: sessions.RoleAssistant, Content: "Let me look.", Model: "m", ToolCalls: []sessions.ToolCall{
+					{ID: "abcdefgh1", Name: "clock", Arguments: `{"zone":"UTC"}`}, {ID: "b:0", Name: "note", Arguments: "half {"},
 				}},
 				{Role: sessions.RoleTool, ToolCallID: "b:0", Content: "It failed.", Failed: true},
-				user("Quick!"), result("a", ""),
+				user("Quick!"), result("abcdefgh1", ""),
 				{Role: sessions.RoleAssistant},
 				user(" "),
-			},
+			}), "m"),
 			Tools: []agent.Spec{{Name: "clock", Description: "Tells the time.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}, {Name: "note"}},
 		},
 		Pictures: func(m *sessions.Message) []wire.Picture {
-			if m.Content != "What is this?" {
+			if !strings.HasSuffix(m.Content, "What is this?") {
 				return nil
 			}
 			return []wire.Picture{{MediaType: "image/png", Data: []byte{1, 2}}}
 		},
 	}
 	got := fields(t, in)
-	foreign := got["messages"].([]any)[4].(map[string]any)["content"].([]any)[0].(map[string]any)["tool_use_id"].(string)
+	foreign := got["messages"].([]any)[4].(map[string]any)["content"].([]any)[1].(map[string]any)["tool_use_id"].(string)
 	equal(t, got, strings.ReplaceAll(`{
 		"model": "claude-opus-5", "stream": true, "max_tokens": 32000,
 		"system": [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}],
@@ -121,21 +122,20 @@ func TestRequest(t *testing.T) {
 			{"name": "note", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
 		],
 		"messages": [
-			{"role": "user", "content": [{"type": "text", "text": "(empty)"}]},
+			{"role": "user", "content": [{"type": "text", "text": "[The conversation goes on here.]"}]},
 			{"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]},
-			{"role": "user", "content": [{"type": "text", "text": "Hm."}, {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AQI="}}, {"type": "text", "text": "What is this?"}]},
+			{"role": "user", "content": [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AQI="}}, {"type": "text", "text": "Hm.\n\nWhat is this?"}]},
 			{"role": "assistant", "content": [
 				{"type": "text", "text": "Let me look."},
-				{"type": "tool_use", "id": "a", "name": "clock", "input": {"zone": "UTC"}},
+				{"type": "tool_use", "id": "abcdefgh1", "name": "clock", "input": {"zone": "UTC"}},
 				{"type": "tool_use", "id": "ID", "name": "note", "input": {"invalid_arguments": "half {"}}
 			]},
 			{"role": "user", "content": [
-				{"type": "tool_result", "tool_use_id": "ID", "content": "It failed.", "is_error": true},
-				{"type": "tool_result", "tool_use_id": "a"},
-				{"type": "text", "text": "Quick!"}
+				{"type": "tool_result", "tool_use_id": "abcdefgh1", "content": "(no output)"},
+				{"type": "tool_result", "tool_use_id": "ID", "content": "It failed.", "is_error": true}
 			]},
-			{"role": "assistant", "content": [{"type": "text", "text": "(empty)", "cache_control": {"type": "ephemeral"}}]},
-			{"role": "user", "content": [{"type": "text", "text": "(empty)"}]}
+			{"role": "assistant", "content": [{"type": "text", "text": "(I have the results.)", "cache_control": {"type": "ephemeral"}}]},
+			{"role": "user", "content": [{"type": "text", "text": "Quick!\n\n(empty message)"}]}
 		]}`, `"ID"`, fmt.Sprintf("%q", foreign)))
 	if strings.Contains(foreign, ":") {
 		t.Errorf("a foreign id is sent as %q", foreign)

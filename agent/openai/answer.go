@@ -9,7 +9,6 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/wire"
-	"dragoman/sessions"
 )
 
 // errNoChoices is a stream that ended well and said nothing.
@@ -17,15 +16,10 @@ var errNoChoices = errors.New("the answer has no choices")
 
 // answer gathers a stream into a response.
 type answer struct {
-	onDelta func(agent.Delta)
-	in      *wire.Input
-	content strings.Builder
-	calls   calls
-	finish  string
-	usage   *sessions.Usage
-	begun   bool // a choice was seen
-	refused bool // some of the content is a refusal
-	kept    kept
+	wire.Draft
+	pieces calls
+	begun  bool // a choice was seen
+	kept   kept
 }
 
 // Add takes one frame.
@@ -37,7 +31,7 @@ func (a *answer) Add(_ string, frame []byte) (progress bool, err error) {
 	a.begun = true
 	progress = a.say(text(f.content), "")
 	if len(f.finish) > 0 {
-		a.finish = string(f.finish)
+		a.Finish = string(f.finish)
 	}
 	return progress, nil
 }
@@ -53,7 +47,7 @@ func (a *answer) addAny(frame []byte) (progress bool, err error) {
 	}
 	// A usage that says nothing takes nothing away from one before it.
 	if u := readUsage(c.Usage); u != nil {
-		a.usage = u
+		a.Usage = u
 	}
 	for i := range c.Choices {
 		choice := &c.Choices[i]
@@ -67,7 +61,7 @@ func (a *answer) addAny(frame []byte) (progress bool, err error) {
 		}
 		progress = a.take(d) || progress
 		if reason := loose(choice.FinishReason); reason != "" {
-			a.finish = reason
+			a.Finish = reason
 		}
 	}
 	return progress, nil
@@ -84,39 +78,30 @@ func cause(err error) error {
 
 // take reports whether d has a piece of the answer.
 func (a *answer) take(d *delta) (progress bool) {
-	a.refused = a.refused || strings.TrimSpace(string(d.Refusal)) != ""
+	a.Refused = a.Refused || strings.TrimSpace(string(d.Refusal)) != ""
 	progress = a.say(d.Content+text(d.Refusal), a.kept.take(d))
 	for i := range d.ToolCalls {
-		progress = a.calls.add(&d.ToolCalls[i], i, len(d.ToolCalls)) || progress
+		progress = a.pieces.add(&d.ToolCalls[i], i, len(d.ToolCalls)) || progress
 	}
 	return progress
 }
 
 // say passes on words and thoughts, and reports whether there were any.
 func (a *answer) say(words text, thoughts thought) bool {
-	said, thought := clean(words), clean(text(thoughts))
-	if said == "" && thought == "" {
-		return false
-	}
-	a.content.WriteString(said)
-	a.onDelta(agent.Delta{Text: said, Reasoning: thought})
-	return true
-}
-
-// clean drops NUL, which no chat network and not every store can carry.
-func clean(t text) string {
-	return strings.ReplaceAll(string(t), "\x00", "")
+	said := wire.Clean(string(words))
+	a.Say(said)
+	return a.Show(said, wire.Clean(string(thoughts)))
 }
 
 // Finished reports whether there was a finish reason.
-func (a *answer) Finished() bool { return a.finish != "" }
+func (a *answer) Finished() bool { return a.Finish != "" }
 
 // Check says what is wrong with an answer whose stream ended well.
 func (a *answer) Check() error {
 	switch {
 	case !a.begun:
 		return errNoChoices
-	case a.finish == "error":
+	case a.Finish == "error":
 		return errors.New("the server reports that it failed in the middle of the answer")
 	}
 	return nil
@@ -124,24 +109,9 @@ func (a *answer) Check() error {
 
 // Fill makes out the response that the answer came to.
 func (a *answer) Fill(out *agent.Response) {
-	*out = agent.Response{
-		Message: sessions.Message{
-			Role:      sessions.RoleAssistant,
-			Content:   a.content.String(),
-			ToolCalls: a.calls.all(),
-			Model:     a.in.To.Model,
-			Usage:     a.usage,
-		},
-		Usage:   a.usage,
-		Finish:  a.finish,
-		Refused: a.refused,
-		Thought: a.kept.thoughts.Len() > 0,
+	for _, p := range a.pieces.list {
+		a.Call(p.id, p.name, p.args.String())
 	}
-	out.Message.Attached = a.attached()
-	switch {
-	case len(out.Message.ToolCalls) > 0 && a.finish != "length":
-		out.Finish = "tool_calls" // some servers say "stop"
-	case a.finish == "":
-		out.Finish = "stop" // the server said [DONE] alone
-	}
+	a.Thought = a.kept.thoughts.Len() > 0
+	a.Draft.Fill(out, a.attached())
 }

@@ -2,12 +2,8 @@ package openai
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"strings"
-
-	"dragoman/agent/wire"
-	"dragoman/sessions"
 )
 
 // calls puts tool calls together from their pieces. The protocol says: the
@@ -115,23 +111,4 @@ func (p *partial) over(d *toolCall) bool {
 func (p *partial) whole() bool {
 	args := strings.TrimRight(p.args.String(), " \t\r\n")
 	return (strings.HasSuffix(args, "}") || strings.HasSuffix(args, "]")) && json.Valid([]byte(args))
-}
-
-// unnamed is what a call without a name calls, which there is not: the model
-// reads so and can do better, where an error would only have it asked again.
-const unnamed = "unknown_tool"
-
-// all are the calls in the order in which they began, each with an id of its
-// own and with arguments.
-func (c *calls) all() []sessions.ToolCall {
-	var out []sessions.ToolCall
-	taken := make(map[string]bool)
-	for _, p := range c.list {
-		args := strings.TrimSpace(p.args.String())
-		if args == "" || args == "null" {
-			args = "{}"
-		}
-		out = append(out, sessions.ToolCall{ID: wire.FreshID(p.id, taken), Name: cmp.Or(strings.TrimSpace(p.name), unnamed), Arguments: args})
-	}
-	return out
 }

@@ -64,7 +64,7 @@ type requestBody struct {
 
 // Decode begins an answer.
 func (c *Chat) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
-	return &answer{onDelta: onDelta, in: in}
+	return &answer{Draft: wire.Draft{In: in, OnDelta: onDelta}}
 }
 
 // request is all but the tools.

@@ -10,7 +10,7 @@ import (
 func Frames(frame []byte) (fast, any agent.Response, shown [2]string, errs [2]error, plain bool) {
 	_, plain = readPlain(frame)
 	read := func(i int, add func(*answer, []byte) (bool, error)) agent.Response {
-		a := &answer{in: &wire.Input{Request: &agent.Request{}}, onDelta: func(d agent.Delta) { shown[i] += d.Reasoning + "|" + d.Text + "|" }}
+		a := &answer{Draft: wire.Draft{In: &wire.Input{Request: &agent.Request{}}, OnDelta: func(d agent.Delta) { shown[i] += d.Reasoning + "|" + d.Text + "|" }}}
 		for range 2 {
 			if errs[i] == nil {
 				_, errs[i] = add(a, frame)

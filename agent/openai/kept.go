@@ -89,8 +89,8 @@ func (k *kept) whole() (list []json.RawMessage) {
 // attached is what goes back to the provider with the answer. Thoughts do so
 // only within a turn that calls tools: nobody wants others, and they are long.
 func (a *answer) attached() *sessions.Attached {
-	out := attached{extras: extras{Extra: a.kept.extra}, Calls: a.calls.extras()}
-	if len(a.calls.list) > 0 || callsBefore(a.in.Request.Messages) {
+	out := attached{extras: extras{Extra: a.kept.extra}, Calls: a.pieces.extras()}
+	if len(a.pieces.list) > 0 || callsBefore(a.In.Request.Messages) {
 		out.Details = a.kept.whole()
 		switch {
 		case len(out.Details) > 0: // the same once more
@@ -104,7 +104,7 @@ func (a *answer) attached() *sessions.Attached {
 	if err != nil || len(b) == len("{}") {
 		return nil
 	}
-	return &sessions.Attached{By: a.in.To, Data: b}
+	return &sessions.Attached{By: a.In.To, Data: b}
 }
 
 // callsBefore reports whether tools were called since a person wrote last.

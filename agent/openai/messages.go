@@ -10,10 +10,6 @@ import (
 	"dragoman/sessions"
 )
 
-// noOutput is the result of a tool that has none. Strict servers refuse
-// messages without content, and go-openai leaves empty content out.
-const noOutput = "(no output)"
-
 // message is a message with what providers attach to it. The library's type has
 // no place for that, and its method writes each message twice.
 type message struct {
@@ -51,7 +47,7 @@ func messageOf(in *wire.Input, m *sessions.Message) message {
 		out.Calls = append(out.Calls, call{ToolCall: openai.ToolCall{
 			ID:       c.ID,
 			Type:     openai.ToolTypeFunction,
-			Function: openai.FunctionCall{Name: c.Name, Arguments: wire.Arguments(c.Arguments)},
+			Function: openai.FunctionCall{Name: c.Name, Arguments: c.Arguments},
 		}})
 	}
 	var shown []wire.Picture
@@ -63,11 +59,6 @@ func messageOf(in *wire.Input, m *sessions.Message) message {
 		out.Content = parts(m.Content, shown)
 	case m.Content != "":
 		out.Content = &m.Content
-	case len(out.Calls) > 0: // they are enough
-	case m.Role == sessions.RoleTool:
-		out.Content = noOutput
-	default:
-		out.Content = wire.NoContent
 	}
 	if m.Role == sessions.RoleAssistant {
 		out.attach(attachedTo(in, m))

@@ -8,11 +8,17 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/agenttest"
+	"dragoman/agent/window"
 	"dragoman/agent/wire"
 	"dragoman/sessions"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// inTurn is a transcript as requests have it: see [agent.Request].
+func inTurn(msgs ...sessions.Message) []sessions.Message {
+	return window.Alternate(window.Repair(msgs), "m")
+}
 
 func TestRequestBody(t *testing.T) {
 	s := agenttest.Serve(t, agenttest.Options{})
@@ -21,13 +27,13 @@ func TestRequestBody(t *testing.T) {
 		m := model(t, s.URL(), func(in *wire.Input) { in.To.Model = name })
 		_, _, _, err := complete(t, m, agent.Request{
 			System: "Be brief.",
-			Messages: []sessions.Message{
-				{Role: sessions.RoleUser, Content: "hi", Name: "Ann Lee"},
-				{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "a", Name: "time"}, {ID: "b", Name: "time", Arguments: "{half"}}},
-				{Role: sessions.RoleTool, ToolCallID: "a"},
-				{Role: sessions.RoleTool, ToolCallID: "b", Content: "bad \xff"},
-				{Role: sessions.RoleUser},
-			},
+			Messages: inTurn(
+				sessions.Message{Role: sessions.RoleUser, Content: "hi", Name: "Ann Lee"},
+				sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "abcdefgh1", Name: "time"}, {ID: "abcdefgh2", Name: "time", Arguments: "{half"}}, Model: "m"},
+				sessions.Message{Role: sessions.RoleTool, ToolCallID: "abcdefgh1"},
+				sessions.Message{Role: sessions.RoleTool, ToolCallID: "abcdefgh2", Content: "bad \xff"},
+				sessions.Message{Role: sessions.RoleUser},
+			),
 			Tools:     []agent.Spec{{Name: "time", Description: "The time."}, {Name: "zone", Parameters: json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"}}}`)}},
 			MaxTokens: 100, Temperature: &zero,
 		})
@@ -45,11 +51,12 @@ func TestRequestBody(t *testing.T) {
 			{"role":"system","content":"Be brief."},
 			{"role":"user","content":"hi"},
 			{"role":"assistant","tool_calls":[
-				{"id":"a","type":"function","function":{"name":"time","arguments":"{}"}},
-				{"id":"b","type":"function","function":{"name":"time","arguments":"{\"invalid_arguments\":\"{half\"}"}}]},
-			{"role":"tool","tool_call_id":"a","content":"(no output)"},
-			{"role":"tool","tool_call_id":"b","content":"bad �"},
-			{"role":"user","content":"(empty)"}],
+				{"id":"abcdefgh1","type":"function","function":{"name":"time","arguments":"{}"}},
+				{"id":"abcdefgh2","type":"function","function":{"name":"time","arguments":"{\"invalid_arguments\":\"{half\"}"}}]},
+			{"role":"tool","tool_call_id":"abcdefgh1","content":"(no output)"},
+			{"role":"tool","tool_call_id":"abcdefgh2","content":"bad �"},
+			{"role":"assistant","content":"(I have the results.)"},
+			{"role":"user","content":"(empty message)"}],
 			"tools":[
 				{"type":"function","function":{"name":"time","description":"The time.","parameters":{"type":"object","properties":{}}}},
 				{"type":"function","function":{"name":"zone","parameters":{"type":"object","properties":{"z":{"type":"string"}}}}}],

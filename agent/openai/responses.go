@@ -30,12 +30,7 @@ var _ wire.Codec = Responses{}
 func (Responses) Path() string { return "/responses" }
 
 // Header authorises with key.
-func (Responses) Header(key string) http.Header {
-	if key == "" {
-		return http.Header{}
-	}
-	return http.Header{"Authorization": {"Bearer " + key}}
-}
+func (Responses) Header(key string) http.Header { return (*Chat)(nil).Header(key) }
 
 // leastOutput is the smallest max_output_tokens that OpenAI takes.
 const leastOutput = 16
@@ -99,7 +94,7 @@ func responseTools(specs []agent.Spec) (out []openai.ResponseTool) {
 	for i := range specs {
 		f := openai.FunctionDefinition{Name: specs[i].Name, Description: specs[i].Description, Parameters: specs[i].Parameters}
 		if len(specs[i].Parameters) == 0 {
-			f.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+			f.Parameters = noParameters
 		}
 		tool := openai.NewResponseFunctionTool(f)
 		tool.Parameters["strict"] = false
@@ -132,14 +127,13 @@ func (l *itemList) add(item any) {
 
 func responseInput(in *wire.Input) (json.RawMessage, error) {
 	var list itemList
-	var ids wire.CallIDs
 	for i := range in.Request.Messages {
 		switch m := &in.Request.Messages[i]; m.Role {
 		case sessions.RoleAssistant:
-			list.assistant(in, m, &ids)
+			list.assistant(in, m)
 		case sessions.RoleTool:
 			list.add(openai.ResponseFunctionCallOutput{
-				Type: "function_call_output", CallID: ids.Result(m.ToolCallID), Output: m.Content,
+				Type: "function_call_output", CallID: m.ToolCallID, Output: m.Content,
 			})
 		default:
 			list.user(in, m)
@@ -149,18 +143,12 @@ func responseInput(in *wire.Input) (json.RawMessage, error) {
 }
 
 func (l *itemList) user(in *wire.Input, m *sessions.Message) {
-	var content []any
-	if m.Content != "" {
-		content = append(content, openai.ResponseInputText{Type: "input_text", Text: m.Content})
-	}
+	content := []any{openai.ResponseInputText{Type: "input_text", Text: m.Content}}
 	if in.Pictures != nil {
 		for _, p := range in.Pictures(m) {
 			url := "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 			content = append(content, openai.ResponseInputImage{Type: "input_image", Detail: "auto", ImageURL: url})
 		}
-	}
-	if content == nil {
-		content = append(content, openai.ResponseInputText{Type: "input_text", Text: wire.NoContent})
 	}
 	l.add(openai.ResponseInputMessage{Type: "message", Role: "user", Content: content})
 }
@@ -168,7 +156,7 @@ func (l *itemList) user(in *wire.Input, m *sessions.Message) {
 // assistant writes the items of one answer. What was attached is held back
 // until the item that it belongs to: the API refuses reasoning after which
 // nothing comes.
-func (l *itemList) assistant(in *wire.Input, m *sessions.Message, ids *wire.CallIDs) {
+func (l *itemList) assistant(in *wire.Input, m *sessions.Message) {
 	var laid *wire.Laid
 	if !in.Bare {
 		laid = wire.ReadLaid(m, in.To)
@@ -180,25 +168,20 @@ func (l *itemList) assistant(in *wire.Input, m *sessions.Message, ids *wire.Call
 		}
 		held = nil
 	}
-	text := func(text, phase string) {
-		flush()
-		l.add(openai.ResponseInputMessage{
-			Type: "message", Role: "assistant", Phase: phase,
-			Content: []openai.ResponseOutputContent{{Type: "output_text", Text: text}},
-		})
-	}
 	laid.Lay(m, &wire.Page{
-		Raw:  func(data string) { held = append(held, data) },
-		Text: text,
+		Raw: func(data string) { held = append(held, data) },
+		Text: func(text, phase string) {
+			flush()
+			l.add(openai.ResponseInputMessage{
+				Type: "message", Role: "assistant", Phase: phase,
+				Content: []openai.ResponseOutputContent{{Type: "output_text", Text: text}},
+			})
+		},
 		Call: func(c *sessions.ToolCall) {
 			flush()
 			l.add(openai.ResponseOutputItem{
-				Type: "function_call", CallID: ids.Call(c.ID), Name: c.Name, Arguments: wire.Arguments(c.Arguments),
+				Type: "function_call", CallID: c.ID, Name: c.Name, Arguments: c.Arguments,
 			})
 		},
 	})
-	if m.Content == "" && len(m.ToolCalls) == 0 {
-		held = nil
-		text(wire.NoContent, "")
-	}
 }

@@ -55,7 +55,7 @@ type outputItem struct {
 	done  bool
 	text  strings.Builder // of a message, with its refusals
 	args  strings.Builder
-	call  sessions.ToolCall
+	call  sessions.ToolCall // without arguments
 	phase string
 	raw   string // of an item that is attached
 	shown bool   // some of its thoughts were
@@ -64,23 +64,15 @@ type outputItem struct {
 
 // responseAnswer gathers the events of one stream.
 type responseAnswer struct {
-	in      *wire.Input
-	onDelta func(agent.Delta)
+	wire.Draft
 	items   []*outputItem
 	written bool // text was shown
-	finish  string
-	usage   *sessions.Usage
-	thought bool
-	refused bool
 	over    bool
 }
 
 // Decode begins an answer to in.
 func (Responses) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
-	if onDelta == nil {
-		onDelta = func(agent.Delta) {}
-	}
-	return &responseAnswer{in: in, onDelta: onDelta}
+	return &responseAnswer{Draft: wire.Draft{In: in, OnDelta: onDelta}}
 }
 
 // Finished reports whether the last event has come.
@@ -133,11 +125,11 @@ var responseEvents = map[openai.ResponseStreamEventType]func(a *responseAnswer, 
 		return a.rest(a.find(e, "message"), piece(e.Text))
 	},
 	openai.ResponseStreamEventRefusalDelta: func(a *responseAnswer, e *responseEvent) bool {
-		a.refused = true
+		a.Refused = true
 		return a.say(a.find(e, "message"), piece(e.Delta))
 	},
 	openai.ResponseStreamEventRefusalDone: func(a *responseAnswer, e *responseEvent) bool {
-		a.refused = true
+		a.Refused = true
 		return a.rest(a.find(e, "message"), piece(e.Refusal))
 	},
 	openai.ResponseStreamEventFunctionArgumentsDelta: func(a *responseAnswer, e *responseEvent) bool {
@@ -165,14 +157,13 @@ var responseEvents = map[openai.ResponseStreamEventType]func(a *responseAnswer, 
 	},
 }
 
-// piece is a string without NUL, which no chat network and not every store can
-// carry. Anything else is as if it were empty.
+// piece is a string that is fit to be kept. Anything else is as if it were empty.
 func piece(data json.RawMessage) string {
 	var s string
 	if len(data) == 0 || json.Unmarshal(data, &s) != nil {
 		return ""
 	}
-	return strings.ReplaceAll(s, "\x00", "")
+	return wire.Clean(s)
 }
 
 // find returns the item that e speaks of, and begins one of kind if there is
@@ -213,8 +204,7 @@ func (a *responseAnswer) say(it *outputItem, text string) bool {
 	}
 	a.written = true
 	it.text.WriteString(text)
-	a.onDelta(agent.Delta{Text: text})
-	return true
+	return a.Show(text, "")
 }
 
 // rest takes the whole text of one part of a message, of which all, some or
@@ -240,8 +230,8 @@ func (a *responseAnswer) think(it *outputItem, text string) {
 	if it.sep {
 		text = "\n\n" + text
 	}
-	it.sep, it.shown, a.thought = false, true, true
-	a.onDelta(agent.Delta{Reasoning: text})
+	it.sep, it.shown, a.Thought = false, true, true
+	a.Show("", text)
 }
 
 // item takes an item that begins or that is whole.
@@ -273,7 +263,7 @@ func (a *responseAnswer) item(e *responseEvent, done bool) (progress bool, err e
 		progress = it.take(&item, done)
 	default:
 		if known.Type == "reasoning" {
-			a.thought = true
+			a.Thought = true
 			progress = done && a.summary(it, &item)
 		}
 		it.keep(e.Item, done)
@@ -291,8 +281,8 @@ func (a *responseAnswer) message(it *outputItem, item *openai.ResponseOutputItem
 	var whole strings.Builder
 	for i := range item.Content {
 		c := &item.Content[i]
-		a.refused = a.refused || c.Refusal != ""
-		whole.WriteString(strings.ReplaceAll(c.Text+c.Refusal, "\x00", ""))
+		a.Refused = a.Refused || c.Refusal != ""
+		whole.WriteString(wire.Clean(c.Text + c.Refusal))
 	}
 	return a.rest(it, whole.String())
 }
@@ -314,7 +304,7 @@ func (a *responseAnswer) summary(it *outputItem, item *openai.ResponseOutputItem
 		return false
 	}
 	for i := range item.Summary {
-		if text := strings.ReplaceAll(item.Summary[i].Text, "\x00", ""); text != "" {
+		if text := wire.Clean(item.Summary[i].Text); text != "" {
 			a.think(it, text)
 			it.sep = true
 		}
@@ -363,9 +353,9 @@ func (a *responseAnswer) end(e *responseEvent, data json.RawMessage) (progress b
 		}
 		return false, &wire.Failure{Data: bytes.Clone(r.Error)}
 	case openai.ResponseStatusIncomplete:
-		a.finish = "length"
+		a.Finish = "length"
 		if r.Incomplete != nil && r.Incomplete.Reason == "content_filter" {
-			a.finish = "content_filter"
+			a.Finish = "content_filter"
 		}
 	}
 	a.readUsage(r.Usage)
@@ -402,12 +392,12 @@ func (a *responseAnswer) readUsage(data json.RawMessage) {
 	if len(data) == 0 || json.Unmarshal(data, &u) != nil || !plausible(u.InputTokens) || !plausible(u.OutputTokens) || u.InputTokens+u.OutputTokens == 0 {
 		return // a whole answer is worth more than its price
 	}
-	a.usage = &sessions.Usage{Input: u.InputTokens, Output: u.OutputTokens, Cost: float64(u.Cost)}
+	a.Usage = &sessions.Usage{Input: u.InputTokens, Output: u.OutputTokens, Cost: float64(u.Cost)}
 	if d := u.InputTokensDetails; d != nil && plausible(d.CachedTokens) {
-		a.usage.Cached = d.CachedTokens
+		a.Usage.Cached = d.CachedTokens
 	}
 	if d := u.OutputTokensDetails; d != nil && d.ReasoningTokens > 0 {
-		a.thought = true
+		a.Thought = true
 	}
 }
 
@@ -417,29 +407,15 @@ func plausible(n int) bool { return n >= 0 && n <= maxCount }
 // Fill makes out the response that the answer came to.
 func (a *responseAnswer) Fill(out *agent.Response) {
 	slices.SortStableFunc(a.items, func(x, y *outputItem) int { return cmp.Compare(x.index, y.index) })
-	m := sessions.Message{Role: sessions.RoleAssistant, Model: a.in.To.Model, Usage: a.usage}
-	var laid wire.Laid
-	taken := make(map[string]bool)
 	for _, it := range a.items {
-		switch {
-		case it.kind == "message":
-			m.Content += it.text.String()
-			laid.Parts = append(laid.Parts, wire.Part{Text: it.text.Len(), Phase: it.phase})
-		case it.kind == "function_call":
-			call := sessions.ToolCall{ID: it.call.ID, Name: cmp.Or(strings.TrimSpace(it.call.Name), unnamed), Arguments: strings.TrimSpace(it.args.String())}
-			call.ID = wire.FreshID(call.ID, taken)
-			if call.Arguments == "" || call.Arguments == "null" {
-				call.Arguments = "{}"
-			}
-			m.ToolCalls = append(m.ToolCalls, call)
-			laid.Parts = append(laid.Parts, wire.Part{Call: call.ID})
-		case it.raw != "":
-			laid.Parts = append(laid.Parts, wire.Part{Raw: it.raw})
+		switch it.kind {
+		case "message":
+			a.Text(it.text.String(), it.phase)
+		case "function_call":
+			a.Call(it.call.ID, it.call.Name, it.args.String())
+		default:
+			a.Raw(it.raw)
 		}
 	}
-	m.Attached = laid.Attach(a.in.To)
-	*out = agent.Response{Message: m, Finish: cmp.Or(a.finish, "stop"), Thought: a.thought, Usage: a.usage, Refused: a.refused}
-	if len(m.ToolCalls) > 0 && out.Finish == "stop" {
-		out.Finish = "tool_calls"
-	}
+	a.Draft.Fill(out, a.Attached(nil))
 }

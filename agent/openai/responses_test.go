@@ -76,21 +76,21 @@ func TestResponsesRequest(t *testing.T) {
 	in := &wire.Input{
 		Request: &agent.Request{
 			System: "Be kind.",
-			Messages: []sessions.Message{
-				{Role: sessions.RoleUser, Content: "What is <this>?"},
-				{Role: sessions.RoleAssistant, Content: "Let me look.", ToolCalls: []sessions.ToolCall{
-					{ID: "call_1", Name: "clock", Arguments: `{"zone":"UTC"}`}, {ID: "functions.note:0", Name: "note", Arguments: "half {"},
+			Messages: inTurn(
+				sessions.Message{Role: sessions.RoleUser, Content: "What is <this>?"},
+				sessions.Message{Role: sessions.RoleAssistant, Content: "Let me look.", Model: "m", ToolCalls: []sessions.ToolCall{
+					{ID: "abcdefgh1", Name: "clock", Arguments: `{"zone":"UTC"}`}, {ID: "functions.note:0", Name: "note", Arguments: "half {"},
 				}},
-				{Role: sessions.RoleTool, ToolCallID: "functions.note:0", Content: "", Failed: true},
-				{Role: sessions.RoleTool, ToolCallID: "call_1", Content: "noon"},
-				{Role: sessions.RoleAssistant},
-				{Role: sessions.RoleUser},
-			},
+				sessions.Message{Role: sessions.RoleTool, ToolCallID: "functions.note:0", Content: "", Failed: true},
+				sessions.Message{Role: sessions.RoleTool, ToolCallID: "abcdefgh1", Content: "noon"},
+				sessions.Message{Role: sessions.RoleAssistant},
+				sessions.Message{Role: sessions.RoleUser},
+			),
 			Tools:     []agent.Spec{{Name: "clock", Description: "Tells the time.", Parameters: json.RawMessage(`{"type":"object"}`)}, {Name: "note"}},
 			MaxTokens: 3, Temperature: &warm, Effort: "minimal", Key: "k1", Format: json.RawMessage(`{"type":"object"}`),
 		},
 		Traits:   wire.Traits{Formats: true, Efforts: []string{"none", "low", "high"}},
-		Pictures: func(m *sessions.Message) []wire.Picture { return pictureIf(m.Content != "") },
+		Pictures: func(m *sessions.Message) []wire.Picture { return pictureIf(m.Content == "What is <this>?") },
 	}
 	body := responsesBody(t, in)
 	var ids struct {
@@ -102,8 +102,8 @@ func TestResponsesRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := ids.Input[3].CallID
-	if second == "functions.note:0" || len(second) > 64 || second != ids.Input[4].CallID {
-		t.Errorf("a foreign id is sent as %q and its result as %q", second, ids.Input[4].CallID)
+	if second == "functions.note:0" || len(second) > 64 || second != ids.Input[5].CallID {
+		t.Errorf("a foreign id is sent as %q and its result as %q", second, ids.Input[5].CallID)
 	}
 	equalJSON(t, strings.ReplaceAll(body, second, "ID"), `{
 		"model": "gpt-5.6", "stream": true, "store": false, "prompt_cache_key": "k1",
@@ -119,12 +119,12 @@ func TestResponsesRequest(t *testing.T) {
 				{"type": "input_text", "text": "What is <this>?"}, {"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,AQI="}
 			]},
 			{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Let me look."}]},
-			{"type": "function_call", "call_id": "call_1", "name": "clock", "arguments": "{\"zone\":\"UTC\"}"},
+			{"type": "function_call", "call_id": "abcdefgh1", "name": "clock", "arguments": "{\"zone\":\"UTC\"}"},
 			{"type": "function_call", "call_id": "ID", "name": "note", "arguments": "{\"invalid_arguments\":\"half {\"}"},
-			{"type": "function_call_output", "call_id": "ID", "output": ""},
-			{"type": "function_call_output", "call_id": "call_1", "output": "noon"},
-			{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "(empty)"}]},
-			{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "(empty)"}]}
+			{"type": "function_call_output", "call_id": "abcdefgh1", "output": "noon"},
+			{"type": "function_call_output", "call_id": "ID", "output": "(no output)"},
+			{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "(I have the results.)"}]},
+			{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "(empty message)"}]}
 		]}`)
 }
 
@@ -221,9 +221,9 @@ func TestResponsesRoundTrip(t *testing.T) {
 		t.Errorf("a changed message is sent as %s", got)
 	}
 	// Reasoning after which nothing comes is refused.
-	m.Content, m.ToolCalls = "", nil
-	if got := input(&wire.Input{}); strings.Contains(got, "rs_1") || !strings.Contains(got, "(empty)") {
-		t.Errorf("a message without anything is sent as %s", got)
+	m.Content, m.ToolCalls = "Changed.", nil
+	if got := input(&wire.Input{}); strings.Contains(got, "rs_2") || !strings.Contains(got, "rs_1") {
+		t.Errorf("a message without its calls is sent as %s", got)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func withCalls() agent.Request {
 	return agent.Request{Messages: []sessions.Message{
 		{Role: sessions.RoleUser, Content: "what time is it, and where?"},
-		{Role: sessions.RoleAssistant, Content: "Let me see.", ToolCalls: []sessions.ToolCall{{ID: "abcdef001", Name: "time", Arguments: "{}"}, {ID: "abcdef002", Name: "place"}}},
+		{Role: sessions.RoleAssistant, Content: "Let me see.", ToolCalls: []sessions.ToolCall{{ID: "abcdef001", Name: "time", Arguments: "{}"}, {ID: "abcdef002", Name: "place", Arguments: "{}"}}},
 		{Role: sessions.RoleTool, ToolCallID: "abcdef001", Content: "noon"},
 		{Role: sessions.RoleTool, ToolCallID: "abcdef002", Content: "Naxos"},
 		{Role: sessions.RoleAssistant, Content: "Noon, in Naxos."},
@@ -47,7 +47,7 @@ func TestStrictHistory(t *testing.T) {
 			[]string{
 				"user what time is it, and where?",
 				"assistant Let me see.\n(I called the tool time with {}.)\n(I called the tool place with {}.)",
-				"user (The tool time answered: noon)\n(The tool place answered: Naxos)",
+				"user (The tool time answered: noon)\n\n(The tool place answered: Naxos)",
 				"assistant Noon, in Naxos.", "user thanks",
 			},
 		},

@@ -96,15 +96,29 @@ func parts(m *sessions.Message, model string) bool {
 	return len(m.ToolCalls) > 1 && m.Model != model && m.Attached == nil
 }
 
-// appendOneByOne adds the calls of m, each with its result.
+// OneByOne returns msgs, which must be repaired, with at most one call in each
+// message of the model, and its result after it.
+func OneByOne(msgs []sessions.Message) []sessions.Message {
+	out := make([]sessions.Message, 0, 2*len(msgs))
+	for start := 0; start < len(msgs); {
+		end := groupEnd(msgs, start)
+		if len(msgs[start].ToolCalls) > 1 {
+			out = appendOneByOne(out, msgs[start], msgs[start+1:end])
+		} else {
+			out = append(out, msgs[start:end]...)
+		}
+		start = end
+	}
+	return out
+}
+
+// appendOneByOne adds the calls of m, each with its result. What was said beside
+// them, and what was attached, stays with the first.
 func appendOneByOne(out []sessions.Message, m sessions.Message, results []sessions.Message) []sessions.Message {
 	for i, c := range m.ToolCalls {
-		one := m
-		one.ToolCalls = []sessions.ToolCall{c}
-		if i > 0 {
-			one.Content = ""
-		}
-		out = append(out, one, results[i])
+		m.ToolCalls = []sessions.ToolCall{c}
+		out = append(out, m, results[i])
+		m.Content, m.Attached = "", nil
 	}
 	return out
 }

@@ -1,9 +1,6 @@
 package wire
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"net"
@@ -30,7 +27,7 @@ type Part struct {
 	Text int `json:"text,omitempty"`
 	// Phase is the provider's word for the role of that piece.
 	Phase string `json:"phase,omitempty"`
-	// Call is the id of a tool call.
+	// Call is the id that the server gave the next tool call.
 	Call string `json:"call,omitempty"`
 }
 
@@ -70,7 +67,8 @@ type Page struct {
 	Call func(c *sessions.ToolCall)
 }
 
-// Lay writes m onto p in the order of l, which may be nil. Every call is
+// Lay writes m onto p in the order of l, which may be nil. Calls keep their own
+// order: ids are made anew between an answer and the next request. Every call is
 // written once and all of the content, also where m was changed since l was
 // made: text comes at its last place then, and calls without a place at the end.
 func (l *Laid) Lay(m *sessions.Message, p *Page) {
@@ -83,11 +81,11 @@ func (l *Laid) Lay(m *sessions.Message, p *Page) {
 			text, last = text+n, i
 		}
 	}
-	left, done := m.Content, make(map[string]bool, len(m.ToolCalls))
+	content, calls := m.Content, m.ToolCalls
 	write := func(n int, phase string) {
 		if n > 0 {
-			p.Text(left[:n], phase)
-			left = left[n:]
+			p.Text(content[:n], phase)
+			content = content[n:]
 		}
 	}
 	for i := range l.Parts {
@@ -98,69 +96,19 @@ func (l *Laid) Lay(m *sessions.Message, p *Page) {
 		case part.Text > 0 && text == len(m.Content):
 			write(part.Text, part.Phase)
 		case i == last:
-			write(len(left), part.Phase)
-		case part.Call != "":
+			write(len(content), part.Phase)
+		case part.Call != "" && len(calls) > 0:
 			if last < 0 {
-				write(len(left), "") // text without a place comes before the calls
+				write(len(content), "") // text without a place comes before the calls
 			}
-			for j := range m.ToolCalls {
-				if c := &m.ToolCalls[j]; c.ID == part.Call && !done[c.ID] {
-					done[c.ID] = true
-					p.Call(c)
-				}
-			}
+			p.Call(&calls[0])
+			calls = calls[1:]
 		}
 	}
-	write(len(left), "")
-	for j := range m.ToolCalls {
-		if c := &m.ToolCalls[j]; !done[c.ID] {
-			p.Call(c)
-		}
+	write(len(content), "")
+	for i := range calls {
+		p.Call(&calls[i])
 	}
-}
-
-// CallIDs makes ids of tool calls that a strict server takes: at most 64
-// letters, digits, "_" and "-", each once in a request. Conversations that
-// began with another server may have others. The zero value is ready.
-type CallIDs struct {
-	used map[string]bool
-	now  map[string]string // the newest call of each id
-}
-
-// Call returns the id under which a call is sent.
-func (c *CallIDs) Call(id string) string {
-	if c.used == nil {
-		c.used, c.now = make(map[string]bool), make(map[string]string)
-	}
-	out := id
-	for !plainID(out) || c.used[out] {
-		sum := sha256.Sum256([]byte(out + "\x00" + id))
-		out = "call_" + hex.EncodeToString(sum[:12])
-	}
-	c.used[out], c.now[id] = true, out
-	return out
-}
-
-// Result returns the id under which the result of the newest call of id is sent.
-func (c *CallIDs) Result(id string) string {
-	if out, found := c.now[id]; found {
-		return out
-	}
-	return c.Call(id)
-}
-
-func plainID(id string) bool {
-	if id == "" || len(id) > 64 {
-		return false
-	}
-	for i := range len(id) {
-		switch b := id[i]; {
-		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '_', b == '-':
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // Object writes a JSON object of fields, sorted by name. Values are written as
@@ -180,26 +128,6 @@ func Object(fields map[string]json.RawMessage) net.Buffers {
 		return net.Buffers{[]byte("{}")}
 	}
 	return append(out, []byte("}"))
-}
-
-// NoContent is sent where servers refuse a message without content.
-const NoContent = "(empty)"
-
-// Arguments is s if it is a JSON object, as servers that parse the history
-// demand, else an object that shows the model what it had written.
-func Arguments(s string) string {
-	if s == "" {
-		return "{}"
-	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal([]byte(s), &object) == nil && object != nil {
-		return s
-	}
-	b, err := json.Marshal(map[string]string{"invalid_arguments": s})
-	if err != nil {
-		return "{}" // a string can be written
-	}
-	return string(b)
 }
 
 // efforts are the reasoning efforts that there are, from least to most.
@@ -224,14 +152,4 @@ func (t *Traits) Effort(asked string) string {
 		}
 	}
 	return ""
-}
-
-// FreshID is the id of a call that a server sent, or a new one if there is none
-// or it is taken; it takes it.
-func FreshID(id string, taken map[string]bool) string {
-	if id == "" || taken[id] {
-		id = "call_" + rand.Text()
-	}
-	taken[id] = true
-	return id
 }

@@ -27,8 +27,9 @@ func TestLay(t *testing.T) {
 		"longer text":        {"abcdef", parts, "1 2 'abcdef' (a) 3 (b) (c)"},
 		"no text":            {"", parts, "1 2 (a) 3 (b) (c)"},
 		"text without place": {"x", parts[4:], "'x' (a) 3 (b) (c)"},
+		"ids made anew":      {"ab cd", []wire.Part{{Raw: "1"}, {Call: "x"}, {Raw: "2"}, {Call: "y"}, {Text: 5}}, "1 (a) 2 (b) 'ab cd' (c)"},
 		"nothing known":      {"x", nil, "'x' (a) (b) (c)"},
-		"a call twice":       {"", []wire.Part{{Call: "b"}, {Call: "b"}}, "(b) (a) (c)"},
+		"a call twice":       {"", []wire.Part{{Call: "b"}, {Call: "b"}}, "(a) (b) (c)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
@@ -65,29 +66,6 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-func TestCallIDs(t *testing.T) {
-	var ids wire.CallIDs
-	first, again := ids.Call("call_0"), ids.Call("call_0")
-	if first != "call_0" || again == first || ids.Result("call_0") != again {
-		t.Errorf("an id that comes again is sent as %q, %q", first, again)
-	}
-	seen := map[string]bool{first: true, again: true}
-	for _, id := range []string{"functions.clock:0", "functions_clock:0", "", strings.Repeat("x", 65), "é"} {
-		got := ids.Call(id)
-		if len(got) > 64 || got == "" || strings.ContainsAny(got, ".:é") || seen[got] {
-			t.Errorf("Call(%q) = %q", id, got)
-		}
-		seen[got] = true
-		if result := ids.Result(id); result != got {
-			t.Errorf("Result(%q) = %q, want %q", id, result, got)
-		}
-	}
-	var others wire.CallIDs
-	if got, want := others.Call("a.b"), new(wire.CallIDs).Call("a.b"); got != want {
-		t.Errorf("the id of one call is %q and %q", got, want)
-	}
-}
-
 func TestEffort(t *testing.T) {
 	for _, test := range []struct{ known, asked, want string }{
 		{"unknown", "max", "max"},
@@ -121,13 +99,5 @@ func TestObject(t *testing.T) {
 	}
 	if got := string(bytes.Join(wire.Object(nil), nil)); got != "{}" {
 		t.Errorf("Object of nothing = %s", got)
-	}
-}
-
-func TestArguments(t *testing.T) {
-	for in, want := range map[string]string{"": "{}", `{"a":1}`: `{"a":1}`, "null": `{"invalid_arguments":"null"}`, "[1": `{"invalid_arguments":"[1"}`} {
-		if got := wire.Arguments(in); got != want {
-			t.Errorf("Arguments(%q) = %s, want %s", in, got, want)
-		}
 	}
 }

@@ -69,9 +69,9 @@ var Table = []Rule{
 	// A model server: its codecs share wire, models knows what servers have, and
 	// provider puts them together.
 	{Package: "agent/models", Imports: []string{"agent", "agent/wire"}},
-	{Package: "agent/openai", Imports: []string{"agent", "agent/wire", "sessions", "channels"}},
-	{Package: "agent/anthropic", Imports: []string{"agent", "agent/wire", "sessions", "channels"}},
-	{Package: "agent/provider", Imports: []string{"agent", "agent/wire", "agent/models", "agent/openai", "agent/anthropic", "sessions", "channels"}},
+	{Package: "agent/openai", Imports: []string{"agent", "agent/wire", "sessions", "channels"}, Tests: []string{"agent/window"}},
+	{Package: "agent/anthropic", Imports: []string{"agent", "agent/wire", "sessions", "channels"}, Tests: []string{"agent/window"}},
+	{Package: "agent/provider", Imports: []string{"agent", "agent/window", "agent/wire", "agent/models", "agent/openai", "agent/anthropic", "sessions", "channels"}},
 	// Its tests read streams with a real codec.
 	{Package: "agent/wire", Imports: []string{"agent", "sessions"}, Tests: []string{"agent/openai"}},
 	{Package: "agent/*", Imports: []string{"agent", "agent/window", "sessions", "channels"}},
