@@ -95,6 +95,9 @@ func old(e *girc.Event, since time.Time) bool {
 	return tagged && at(e).Before(since)
 }
 
+// talks is how long after a line of ours "!stop" needs no name before it.
+const talks = 10 * time.Second
+
 func (s *session) fromRoom(e *girc.Event, m channels.Inbound, prefix, name, text string, action bool) {
 	r := s.rooms[s.net.fold.fold(name)]
 	if s.ch.opts.Groups == GroupsOff || r == nil || !r.joined || old(e, r.since) {
@@ -112,6 +115,9 @@ func (s *session) fromRoom(e *girc.Event, m channels.Inbound, prefix, name, text
 	chat := prefix + s.net.fold.fold(name)
 	if strings.EqualFold(text, "!more") && s.more(chat, m.MessageID) {
 		return
+	}
+	if strings.EqualFold(text, "!stop") && time.Since(r.latestAt) < talks {
+		m.Addressed = true
 	}
 	if m.Addressed {
 		text = command(text, s.ch.knownCommands())

@@ -23,10 +23,11 @@ type room struct {
 	tries     int  // in vain, since somebody last spoke there
 	kicked    bool // that is why we are not in it
 	kicks     atomic.Int32
-	told      string        // the why that the log has
-	plain     bool          // it takes no formatting codes (mode +c or the like)
-	latest    string        // the message that what we said last answers
-	latestIn  int32         // how often we had been kicked out then
+	told      string // the why that the log has
+	plain     bool   // it takes no formatting codes (mode +c or the like)
+	latest    string // the message that what we said last answers
+	latestIn  int32  // how often we had been kicked out then
+	latestAt  time.Time
 	word      chan struct{} // capacity 1: held by whoever says something there
 	cutBy     string        // whose question to us filled a line, last
 	cutAt     time.Time

@@ -104,6 +104,24 @@ func TestKickedWhileALineWaits(t *testing.T) {
 	}
 }
 
+// While lines of an answer come, people say "!stop" to nobody, as they say "!more".
+func TestStopNeedsNoNameWhileItTalks(t *testing.T) {
+	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})
+	alice := ircd.Join(t, srv.Addr(), "alice", "#go")
+	o := quick(srv.Addr())
+	o.Channels = []string{"#go"}
+	b := start(t, o)
+	b.waitIn("irc:#go")
+	alice.Say("#go", "!stop")
+	b.inbox.Wait(t, 1)
+	b.say("irc:#go", "line 1")
+	alice.Say("#go", "!stop")
+	got := b.inbox.Wait(t, 2)
+	if got[0].Addressed || !got[1].Addressed || got[1].Text != "/stop" {
+		t.Errorf("!stop before and after a line = %+v, want the second one addressed to us", got)
+	}
+}
+
 // The kick and the way back are between two lines of an answer.
 func TestKickedBetweenTwoLines(t *testing.T) {
 	srv := ircd.StartNgircd(t, ircd.NgircdOptions{})

@@ -288,7 +288,7 @@ func (s *session) deliver(d *delivery) error {
 	s.sent++
 	d.seq, d.at = s.sent, time.Now()
 	if d.room != nil {
-		d.room.latest, d.room.latestIn = d.about, d.kicks
+		d.room.latest, d.room.latestIn, d.room.latestAt = d.about, d.kicks, d.at
 	}
 	text := s.wire(d)
 	if !s.net.caps["echo-message"] {
