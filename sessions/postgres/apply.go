@@ -250,15 +250,18 @@ const dueQuery = `SELECT least(
 	(SELECT min(i.due) FROM inbox i WHERE i.key_id = k.id AND i.state = 'waiting' AND i.beat),
 	(SELECT o.due FROM outbox o WHERE o.key_id = k.id AND o.state IN ('queued', 'sending', 'unknown', 'dead') AND o.state <> 'dead' ORDER BY o.seq LIMIT 1))`
 
-// saveQuery sets the head of a key, and when it has to be woken. wakeQuery does so
-// for a key that has no wake-up on its way: if it is due, the node $8 claims it, if
-// that lives, or River gets a job.
+// How the head of a key is set. saveQuery also sets when the key has something to
+// do. wakeQuery is for one that has no wake-up on its way: if it is due, the node
+// $8 claims it, if that lives, or River gets a job. heldQuery is for one that this
+// node has claimed: it looks for more to do when it lets go, and whoever takes over
+// has to look, too.
 const (
-	headQuery = `UPDATE keys SET known = true, seq = $2, msg_seq = $3, waiting = $4, updated = $5, conversation = $6, version = version + 1, due = n.due`
+	headQuery = `UPDATE keys SET known = true, seq = $2, msg_seq = $3, waiting = $4, updated = $5, conversation = $6, version = version + 1, due = `
 	nextQuery = `SELECT k.id, CASE WHEN d.due IS NOT NULL THEN greatest(d.due, k.rest) END AS due FROM keys k, LATERAL (` + dueQuery + ` AS due) d WHERE k.id = $1`
-	saveQuery = `WITH n AS (` + nextQuery + `) ` + headQuery + ` FROM n WHERE keys.id = n.id RETURNING n.due, wake, live, version`
+	heldQuery = headQuery + `$7 WHERE id = $1 RETURNING due, wake, live, version`
+	saveQuery = `WITH n AS (` + nextQuery + `) ` + headQuery + `n.due FROM n WHERE keys.id = n.id RETURNING n.due, wake, live, version`
 	wakeQuery = `WITH n AS (SELECT *, CASE WHEN due <= $7 THEN nextval('epochs') ELSE 0 END AS wake, EXISTS (SELECT 1 FROM nodes WHERE id = $8 AND expires > clock_timestamp()) AS mine FROM (` + nextQuery + `) k),
-		u AS (` + headQuery + `, wake = n.wake, live = CASE WHEN mine THEN n.wake ELSE 0 END, node = CASE WHEN mine AND n.wake > 0 THEN $8 ELSE '' END,
+		u AS (` + headQuery + `n.due, wake = n.wake, live = CASE WHEN mine THEN n.wake ELSE 0 END, node = CASE WHEN mine AND n.wake > 0 THEN $8 ELSE '' END,
 			rest = CASE WHEN mine AND n.wake > 0 THEN 0 ELSE rest END FROM n WHERE keys.id = n.id RETURNING keys.id AS key, n.due, keys.wake, live, version),
 		` + jobQuery + ` SELECT due, wake, live, version FROM u`
 	// jobQuery hands the wake-ups in u to River as River itself does, but with the
@@ -278,7 +281,10 @@ func (t *tx) save(ch *rows.Chat) {
 	r.known = true
 	now := t.b.now()
 	query, args := saveQuery, []any{r.id, ch.Seq, ch.MessageSeq, ch.Waiting, updated, text}
-	if r.wake == 0 {
+	switch {
+	case r.node == t.b.id:
+		query, args = heldQuery, append(args, never)
+	case r.wake == 0:
 		node := ""
 		if t.run == nil {
 			t.run = t.b.enter()
@@ -291,8 +297,11 @@ func (t *tx) save(ch *rows.Chat) {
 	t.queue(query, args...).QueryRow(func(row pgx.Row) error {
 		var due *int64
 		var wake, live, version int64
-		if err := row.Scan(&due, &wake, &live, &version); err != nil || due == nil {
+		if err := row.Scan(&due, &wake, &live, &version); err != nil {
 			return err
+		}
+		if t.saved[ch.Key] = version; due == nil {
+			return nil
 		}
 		switch at := timeOf(*due); {
 		case wake == r.wake:

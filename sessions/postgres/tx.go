@@ -78,6 +78,7 @@ type tx struct {
 	// new job.
 	due   time.Time
 	woken bool
+	saved map[channels.Key]int64 // the versions of the rows that it changed
 	// run is where it may claim keys that it wakes, and claims are those.
 	run    *running
 	claims []begun
@@ -140,7 +141,7 @@ func (b *backend) try(ctx context.Context, want map[channels.Key]bool, f func(co
 	// From here on nobody leaves: a commit that is given up may have happened.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	t := &tx{conn: conn, b: b, keys: map[channels.Key]*keyRow{}, kinds: map[string]bool{}}
+	t := &tx{conn: conn, b: b, keys: map[channels.Key]*keyRow{}, kinds: map[string]bool{}, saved: map[channels.Key]int64{}}
 	t.queue(`BEGIN`)
 	defer t.leave(ctx, want)
 	for _, k := range slices.SortedFunc(maps.Keys(want), compareKeys) {

@@ -87,8 +87,8 @@ func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
 // claim is one of this process.
 type claim struct {
 	sessions.Claim
-	version int64 // of the row when it began
-	cancel  context.CancelCauseFunc
+	began, version int64 // of the row when it began, and as this process knows it
+	cancel         context.CancelCauseFunc
 }
 
 // running is the one Run of a backend.
@@ -204,6 +204,11 @@ func (b *backend) changed(t *tx, fenced []channels.Key, due time.Time) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	for k, version := range t.saved {
+		if c := b.claims[k]; c != nil {
+			c.version = max(c.version, version)
+		}
+	}
 	if b.run != nil && !due.IsZero() {
 		select {
 		case b.run.kick <- struct{}{}:
@@ -247,7 +252,9 @@ func (r *running) work(job wakeUp, mine *claim, hctx context.Context) (err error
 	for {
 		last := mine
 		if last != nil {
-			failed = dispatch.Call(hctx, r.handler, last.Claim)
+			if failed = dispatch.Call(hctx, r.handler, last.Claim); failed == nil && r.letGo(job, last) {
+				return nil
+			}
 		}
 		for {
 			if mine, hctx, err = r.turn(job, last, failed); err == nil {
@@ -277,6 +284,26 @@ func (r *running) wait(d time.Duration) bool {
 	}
 }
 
+// letGo ends a claim whose handler succeeded, if nothing is left to do. It sees
+// every change of the key: one that came after those of this process has given the
+// row another version.
+func (r *running) letGo(job wakeUp, last *claim) bool {
+	b := r.b
+	b.mu.Lock()
+	version := last.version
+	b.mu.Unlock()
+	if version == last.began || b.fault != nil && b.fault() != nil {
+		return false
+	}
+	tag, err := b.pool.Exec(context.WithoutCancel(r.ctx), `UPDATE keys k SET live = 0, node = '', wake = 0, rest = 0, failures = 0, due = NULL
+		WHERE id = $1 AND wake = $2 AND live = $3 AND version = $4 AND (`+dueQuery+`) IS NULL`, job.Key, job.Wake, last.Epoch, version)
+	if err != nil || tag.RowsAffected() == 0 {
+		return false
+	}
+	b.forget(last)
+	return true
+}
+
 // turn ends the claim before, if there was one, which ended with an error or
 // nil, and begins the next one, if the key has something to do now. If not, the
 // wake-up is over: all in one transaction, under the lock of the key.
@@ -284,13 +311,21 @@ func (r *running) turn(job wakeUp, last *claim, failed error) (next *claim, hctx
 	err = r.b.change(context.WithoutCancel(r.ctx), nil, func(ctx context.Context, t *tx) (func(), error) {
 		r.b.forget(next) // of a try that failed
 		next = nil
-		row, err := ask(ctx, t, scanKey, `SELECT `+keyColumns+` FROM keys WHERE id = $1 FOR UPDATE`, job.Key)
+		var row *keyRow
+		t.queue(`SELECT `+keyColumns+` FROM keys WHERE id = $1 FOR UPDATE`, job.Key).Query(func(list pgx.Rows) (err error) {
+			row, err = pgx.CollectOneRow(list, scanKey)
+			return err
+		})
+		// A statement sees what was committed before it: this one begins under the lock.
+		due, err := ask(ctx, t, pgx.RowTo[*int64], `SELECT due FROM (`+nextQuery+`) n`, job.Key)
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && row.wake != job.Wake {
+			r.b.forget(last)
 			return nil, nil // an old one
 		}
 		if err != nil {
 			return nil, err
 		}
+		row.due = due
 		s, epoch := r.judge(row, last, failed), int64(0)
 		if s.now {
 			// A node that was frozen may have taken a job before it finds out.
@@ -304,11 +339,15 @@ func (r *running) turn(job wakeUp, last *claim, failed error) (next *claim, hctx
 			next, hctx = r.b.begin(r.ctx, sessions.Claim{Key: row.head.Key, Epoch: epoch}, row.version)
 			return func() { r.b.forget(last) }, nil
 		}
-		t.queue(`UPDATE keys SET live = 0, node = '', wake = 0, rest = $2, failures = $3, due = CASE WHEN due IS NOT NULL THEN greatest(due, $2) END WHERE id = $1`,
-			row.id, s.rest, s.failures)
+		var later time.Time
+		if row.due != nil {
+			*row.due = max(*row.due, s.rest)
+			later = timeOf(max(*row.due, 0))
+		}
+		t.queue(`UPDATE keys SET live = 0, node = '', wake = 0, rest = $2, failures = $3, due = $4 WHERE id = $1`, row.id, s.rest, s.failures, row.due)
 		return func() {
 			r.b.forget(last)
-			r.b.changed(t, nil, timeOf(s.rest))
+			r.b.changed(t, nil, later)
 		}, nil
 	})
 	if err != nil {
@@ -335,7 +374,7 @@ func (r *running) judge(row *keyRow, last *claim, failed error) verdict {
 	if last == nil || row.live != last.Epoch {
 		return verdict{due, 0, row.failures}
 	}
-	if failed == nil && due && row.version == last.version {
+	if failed == nil && due && row.version == last.began {
 		failed = errors.New("the handler returned with work left and nothing done")
 	}
 	if failed == nil {
@@ -350,7 +389,7 @@ func (r *running) judge(row *keyRow, last *claim, failed error) verdict {
 // right after.
 func (b *backend) begin(ctx context.Context, c sessions.Claim, version int64) (*claim, context.Context) {
 	hctx, cancel := context.WithCancelCause(ctx)
-	mine := &claim{c, version, cancel}
+	mine := &claim{c, version, version, cancel}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.claims[c.Key] = mine
