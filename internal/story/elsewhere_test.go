@@ -2,7 +2,6 @@ package story_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,14 +13,7 @@ import (
 // Two nodes share a database, and one of them has the bot. Turns run on both, and
 // people stop them without noticing which.
 func TestStopOnEitherNode(t *testing.T) {
-	l := newHouse(t, plan{})
-	url := pgtest.Database(t, "", "")
-	var nodes []*daemon
-	for _, name := range []string{"a", "b"} {
-		h := &house{t: t, dir: l.dir, state: filepath.Join(l.dir, name), config: filepath.Join(l.dir, name+".yaml"), bin: l.bin, api: l.api, model: l.model}
-		h.configure(plan{rest: fmt.Sprintf("store: {type: postgres, url: %q}", url)})
-		nodes = append(nodes, h.start())
-	}
+	l, nodes := cluster(t, pgtest.Database(t, "", ""))
 	turns := func(d *daemon) int {
 		s, err := d.admin.Status(t.Context())
 		if err != nil {
