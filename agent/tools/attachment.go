@@ -3,7 +3,6 @@ package tools
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,35 +34,22 @@ const (
 )
 
 type attachmentArgs struct {
-	File   string `json:"file"`
-	Offset number `json:"offset"`
-	Limit  number `json:"limit"`
+	File   string `json:"file" jsonschema:"What follows the word file in the message's line, like telegram_7/k3….txt"`
+	Offset number `json:"offset,omitempty" jsonschema:"Byte to begin at; default 0"`
+	Limit  number `json:"limit,omitempty" jsonschema:"Most bytes to return"`
 }
 
 // ReadAttachment is the tool read_attachment: one page of a text file that
 // somebody sent in the current conversation.
 func ReadAttachment(files Attachments) agent.Tool {
-	return &tool[attachmentArgs]{
-		spec: agent.Spec{
-			Name:        sessions.AttachmentTool,
-			Description: "Read a text file that was sent in this conversation. Long files come in pages: the first line says where the next one begins.",
-			Parameters: json.RawMessage(`{
-				"type": "object",
-				"properties": {
-					"file": {"type": "string", "description": "What follows the word file in the message's line, like telegram_7/k3….txt"},
-					"offset": {"type": "integer", "minimum": 0, "description": "Byte to begin at; default 0"},
-					"limit": {"type": "integer", "minimum": 1, "description": "Most bytes to return"}
-				},
-				"required": ["file"],
-				"additionalProperties": false
-			}`),
-			Parallel:   true,
-			Repeatable: true,
-		},
-		run: func(_ context.Context, c agent.Call, args attachmentArgs) (string, error) {
-			return readAttachment(files, c.Key, args.File, int64(args.Offset), args.Limit.within(attachmentPage, attachmentPage))
-		},
-	}
+	return newTool(agent.Spec{
+		Name:        sessions.AttachmentTool,
+		Description: "Read a text file that was sent in this conversation. Long files come in pages: the first line says where the next one begins.",
+		Parallel:    true,
+		Repeatable:  true,
+	}, func(_ context.Context, c agent.Call, args attachmentArgs) (string, error) {
+		return readAttachment(files, c.Key, args.File, int64(args.Offset), args.Limit.within(attachmentPage, attachmentPage))
+	})
 }
 
 func readAttachment(files Attachments, k channels.Key, file string, offset int64, limit int) (string, error) {

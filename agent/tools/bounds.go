@@ -15,6 +15,18 @@ import (
 // chatsFolder is where the folders of the conversations lie in the workspace.
 const chatsFolder = "chats"
 
+// fileTool declares a tool that works in the part of w that its call sees.
+func fileTool[A any](w *Workspace, spec agent.Spec, run func(context.Context, *Workspace, agent.Call, A) (string, error)) agent.Tool {
+	return newTool(spec, func(ctx context.Context, c agent.Call, args A) (string, error) {
+		seen, err := w.of(c)
+		if err != nil {
+			return "", err
+		}
+		defer seen.leave()
+		return run(ctx, seen, c, args)
+	})
+}
+
 // of is the workspace that c sees; leave must be called when c is done.
 func (w *Workspace) of(c agent.Call) (*Workspace, error) {
 	if !w.o.PerChat || c.Operator {
@@ -68,17 +80,17 @@ func (w *Workspace) allowed(c agent.Call, folder *os.Root, base string) error {
 	return nil
 }
 
-// blockSize is what a file takes at least, however small it is: disks count so,
-// and a million empty files are not nothing.
+// blockSize is the least that a file takes on a disk: a million empty files are
+// not free.
 const blockSize = 4096
 
 func onDisk(n int64) int64 { return max(blockSize, (n+blockSize-1)/blockSize*blockSize) }
 
-// errEnough ends a walk that has seen enough.
+// errEnough ends a walk as soon as the quota is reached.
 var errEnough = errors.New("enough")
 
 // room refuses a write after which the files would take more than the quota. A
-// write that makes the file no larger is always taken.
+// write that does not make the file larger is always allowed.
 func (w *Workspace) room(ctx context.Context, clean string, args writeArgs) error {
 	held, after := int64(0), int64(len(args.Content))
 	if info, err := w.root.Lstat(clean); err == nil && info.Mode().IsRegular() {

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -20,7 +19,7 @@ type ClockOptions struct {
 }
 
 type clockArgs struct {
-	Zone string `json:"zone"`
+	Zone string `json:"zone,omitempty" jsonschema:"IANA time zone like Europe/Rome; default: the configured zone"`
 }
 
 // Clock is the tool time: the date, the time of day and the weekday somewhere.
@@ -31,31 +30,21 @@ func Clock(o ClockOptions) agent.Tool {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &tool[clockArgs]{
-		spec: agent.Spec{
-			Name:        "time",
-			Description: "Tell the current date, time and weekday.",
-			Parameters: json.RawMessage(`{
-				"type": "object",
-				"properties": {
-					"zone": {"type": "string", "description": "IANA time zone like Europe/Rome; default: the configured zone"}
-				},
-				"additionalProperties": false
-			}`),
-			Parallel:   true,
-			Repeatable: true,
-		},
-		run: func(_ context.Context, _ agent.Call, args clockArgs) (string, error) {
-			zone := o.Zone
-			if args.Zone != "" {
-				var err error
-				if zone, err = loadZone(args.Zone); err != nil {
-					return "", err
-				}
+	return newTool(agent.Spec{
+		Name:        "time",
+		Description: "Tell the current date, time and weekday.",
+		Parallel:    true,
+		Repeatable:  true,
+	}, func(_ context.Context, _ agent.Call, args clockArgs) (string, error) {
+		zone := o.Zone
+		if args.Zone != "" {
+			var err error
+			if zone, err = loadZone(args.Zone); err != nil {
+				return "", err
 			}
-			return describeTime(o.Now().In(zone)), nil
-		},
-	}
+		}
+		return describeTime(o.Now().In(zone)), nil
+	})
 }
 
 // loadZone finds a zone by its IANA name only: the machine's own zone

@@ -26,7 +26,7 @@ func excerpt(text, query string, most int) string {
 	return out
 }
 
-// place is where one of the words of a query stands.
+// place is where one of the words of a query is.
 type place struct{ at, word int }
 
 // places are those of the words of query in text, in order. Folding rune by
@@ -56,8 +56,8 @@ func places(text []rune, query string) []place {
 	return all
 }
 
-// densest is the first place behind which most different words stand within
-// so many runes; 0 if there is none.
+// densest is the place after which the given number of runes holds the most
+// different words, the first of several; 0 if there is none.
 func densest(all []place, within int) int {
 	count, best, most, begin := map[int]int{}, 0, 0, 0
 	for _, p := range all {

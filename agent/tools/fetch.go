@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,8 +56,8 @@ func (o FetchOptions) withDefaults() FetchOptions {
 }
 
 type fetchArgs struct {
-	URL    string `json:"url"`
-	Offset number `json:"offset"`
+	URL    string `json:"url" jsonschema:"Address that begins with https:// or http://"`
+	Offset number `json:"offset,omitempty" jsonschema:"Where in the text to begin; default 0"`
 }
 
 // WebFetch is the tool web_fetch: a page from the public internet as text.
@@ -68,26 +67,14 @@ type fetchArgs struct {
 // through NAT64 it therefore reaches IPv6 servers only.
 func WebFetch(o FetchOptions) agent.Tool {
 	f := newFetcher(o.withDefaults())
-	return &tool[fetchArgs]{
-		spec: agent.Spec{
-			Name:        "web_fetch",
-			Description: "Read a public web page or text file as plain text. Long ones come in pages: the first line says where the next one begins.",
-			Parameters: json.RawMessage(`{
-				"type": "object",
-				"properties": {
-					"url": {"type": "string", "description": "Address that begins with https:// or http://"},
-					"offset": {"type": "integer", "minimum": 0, "description": "Where in the text to begin; default 0"}
-				},
-				"required": ["url"],
-				"additionalProperties": false
-			}`),
-			Parallel:   true,
-			Repeatable: true, // only ever GET
-		},
-		run: func(ctx context.Context, _ agent.Call, args fetchArgs) (string, error) {
-			return f.fetch(ctx, strings.TrimSpace(args.URL), int(max(0, min(args.Offset, 1<<40))))
-		},
-	}
+	return newTool(agent.Spec{
+		Name:        "web_fetch",
+		Description: "Read a public web page or text file as plain text. Long ones come in pages: the first line says where the next one begins.",
+		Parallel:    true,
+		Repeatable:  true, // only ever GET
+	}, func(ctx context.Context, _ agent.Call, args fetchArgs) (string, error) {
+		return f.fetch(ctx, strings.TrimSpace(args.URL), int(max(0, min(args.Offset, 1<<40))))
+	})
 }
 
 // fetcher is the client behind web_fetch.

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,59 +27,46 @@ const (
 )
 
 type searchArgs struct {
-	Query  string `json:"query"`
-	Limit  number `json:"limit"`
-	Before number `json:"before"`
+	Query  string `json:"query" jsonschema:"Words to look for; messages with all of them come first"`
+	Limit  number `json:"limit,omitempty" jsonschema:"Most messages to return, up to 30; default 8"`
+	Before number `json:"before,omitempty" jsonschema:"Only messages before the one with this number"`
 }
 
-// SearchHistory is the tool search_history: it looks through everything that
-// was said in the current conversation, also before a summary or a /new. Most
-// places go to what the model does not see any more, and some of those to its
-// oldest part: what a thing cost is said once, and asked many times. The result
-// says how many more there are and how to read them.
+// SearchHistory is the tool search_history: it searches everything that was said
+// in the current conversation, also before a summary or a /new. Most results come
+// from what the model does not see any more, and some from its oldest part: a fact
+// is said once and asked for many times. The result says how many more matches
+// there are and how to read them.
 func SearchHistory(s Searcher) agent.Tool {
-	return &tool[searchArgs]{
-		spec: agent.Spec{
-			Name:        sessions.HistoryTool,
-			Description: "Search everything that was ever said in this conversation, also what is no longer in view.",
-			Parameters: json.RawMessage(`{
-				"type": "object",
-				"properties": {
-					"query": {"type": "string", "description": "Words to look for; messages with all of them come first"},
-					"limit": {"type": "integer", "minimum": 1, "maximum": 30, "description": "Most messages to return; default 8"},
-					"before": {"type": "integer", "minimum": 1, "description": "Only messages before the one with this number"}
-				},
-				"required": ["query"],
-				"additionalProperties": false
-			}`),
-			Parallel:   true,
-			Repeatable: true,
-		},
-		run: func(ctx context.Context, c agent.Call, args searchArgs) (string, error) {
-			query := strings.TrimSpace(args.Query)
-			switch {
-			case query == "":
-				return "", errors.New("the query is empty")
-			case len(query) > maxFact:
-				return "", fmt.Errorf("the query has %d bytes; use a few words", len(query))
-			case args.Before < 0:
-				return "", errors.New("before is the number of a message")
-			case c.Key.IsZero():
-				return "", errors.New("there is no history outside of a conversation")
-			}
-			w := &wanted{Searcher: s, key: c.Key, query: query}
-			if err := w.search(ctx, int64(args.Before), args.Limit.within(8, mostFound)); err != nil {
-				return "", storeFailed(ctx, err)
-			}
-			switch {
-			case w.out.Len() > 0:
-				return w.out.String(), nil
-			case args.Before > 0:
-				return fmt.Sprintf("[nothing was found before message %d]", args.Before), nil
-			}
-			return "[nothing was found in this conversation]", nil
-		},
-	}
+	return newTool(agent.Spec{
+		Name:        sessions.HistoryTool,
+		Description: "Search everything that was ever said in this conversation, also what is no longer in view.",
+		Parallel:    true,
+		Repeatable:  true,
+	}, func(ctx context.Context, c agent.Call, args searchArgs) (string, error) {
+		query := strings.TrimSpace(args.Query)
+		switch {
+		case query == "":
+			return "", errors.New("the query is empty")
+		case len(query) > maxFact:
+			return "", fmt.Errorf("the query has %d bytes; use a few words", len(query))
+		case args.Before < 0:
+			return "", errors.New("before is the number of a message")
+		case c.Key.IsZero():
+			return "", errors.New("there is no history outside of a conversation")
+		}
+		w := &wanted{Searcher: s, key: c.Key, query: query}
+		if err := w.search(ctx, int64(args.Before), args.Limit.within(8, mostFound)); err != nil {
+			return "", storeFailed(ctx, err)
+		}
+		switch {
+		case w.out.Len() > 0:
+			return w.out.String(), nil
+		case args.Before > 0:
+			return fmt.Sprintf("[nothing was found before message %d]", args.Before), nil
+		}
+		return "[nothing was found in this conversation]", nil
+	})
 }
 
 // speaker names who wrote m. People choose their names, so a line break in

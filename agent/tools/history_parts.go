@@ -24,9 +24,10 @@ type found struct {
 	all, some      int
 }
 
-// search writes the messages before one, or if that is 0, those that a summary
-// or a /new took from view and then those since. The newer ones are in view,
-// and get more than a quarter of the places only if the others leave them.
+// search writes the messages before the given one. If that is 0, it writes those
+// that a summary or a /new took out of view, and then the later ones. The model
+// sees the later ones already, so they get more than a quarter of the places only
+// if the others leave room.
 func (w *wanted) search(ctx context.Context, before int64, limit int) error {
 	if before > 0 {
 		f, err := w.newest(ctx, sessions.Lookup{Before: before, Limit: limit})
@@ -100,7 +101,7 @@ func (w *wanted) newest(ctx context.Context, l sessions.Lookup) (found, error) {
 	return f, err
 }
 
-// cut leaves so many messages.
+// cut drops all but the first messages, most of them.
 func (f *found) cut(most int) { f.newest = f.newest[:min(most, len(f.newest))] }
 
 // addOldest gives the last quarter of the places to the oldest messages with
@@ -137,7 +138,8 @@ func (w *wanted) write(f found) {
 	w.list(f.oldest)
 }
 
-// more says how many messages were not shown, of so many that were counted.
+// more says that n messages were not shown. The store stops counting at
+// [sessions.MostCounted].
 func more(n, counted int) string {
 	switch {
 	case counted >= sessions.MostCounted:

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,36 +25,20 @@ const (
 )
 
 type listArgs struct {
-	Path   string `json:"path"`
-	Offset number `json:"offset"`
+	Path   string `json:"path,omitempty" jsonschema:"Folder relative to the workspace; default is the workspace itself"`
+	Offset number `json:"offset,omitempty" jsonschema:"How many entries to skip; default 0"`
 }
 
 // ListDir is the tool list_dir: what a folder of w holds.
 func ListDir(w *Workspace) agent.Tool {
-	return &tool[listArgs]{
-		spec: agent.Spec{
-			Name:        "list_dir",
-			Description: "List a folder in the workspace: names (folders end in /) and sizes in bytes.",
-			Parameters: json.RawMessage(`{
-				"type": "object",
-				"properties": {
-					"path": {"type": "string", "description": "Folder relative to the workspace; default is the workspace itself"},
-					"offset": {"type": "integer", "minimum": 0, "description": "How many entries to skip; default 0"}
-				},
-				"additionalProperties": false
-			}`),
-			Parallel:   true,
-			Repeatable: true,
-		},
-		run: func(ctx context.Context, c agent.Call, args listArgs) (string, error) {
-			w, err := w.of(c)
-			if err != nil {
-				return "", err
-			}
-			defer w.leave()
-			return w.list(ctx, args.Path, int(max(0, min(args.Offset, maxNames))))
-		},
-	}
+	return fileTool(w, agent.Spec{
+		Name:        "list_dir",
+		Description: "List a folder in the workspace: names (folders end in /) and sizes in bytes.",
+		Parallel:    true,
+		Repeatable:  true,
+	}, func(ctx context.Context, w *Workspace, c agent.Call, args listArgs) (string, error) {
+		return w.list(ctx, args.Path, int(max(0, min(args.Offset, maxNames))))
+	})
 }
 
 func (w *Workspace) list(ctx context.Context, dir string, offset int) (string, error) {

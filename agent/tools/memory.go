@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -32,13 +31,17 @@ const (
 	maxKnown  = 4 << 10 // bytes of them in a prompt
 )
 
+// whose says which memory a call means: that of the person ("me"), of the chat
+// ("chat"), or the usual one ("").
+type whose string
+
 // scope decides whose memory a call means; about is what the model chose.
 //
 // In a private chat it is the person's, in a shared one the chat's. A
 // person's memory is out of reach in shared chats: everyone there reads the
 // answer, and whoever speaks last is not always the one who asked. The chat's
 // own memory can be chosen anywhere; it is that of this chat alone.
-func scope(c agent.Call, about string) (string, error) {
+func scope(c agent.Call, about whose) (string, error) {
 	id := c.Person.ID()
 	person, chat := sessions.PersonScope(c.Key.Channel(), id), sessions.ChatScope(c.Key)
 	if c.Key.IsZero() {
@@ -90,137 +93,101 @@ func Known(ctx context.Context, f Facts, k channels.Key, p channels.Person, most
 }
 
 type rememberArgs struct {
-	Text  string `json:"text"`
-	About string `json:"about"`
+	Text  string `json:"text" jsonschema:"One fact in one sentence that is clear without this conversation"`
+	About whose  `json:"about,omitempty" jsonschema:"Whose memory: the person's (private chats only) or this chat's"`
 }
 
 // Remember is the tool remember: it keeps one fact for later conversations.
 func Remember(f Facts) agent.Tool {
-	return &tool[rememberArgs]{
-		spec: agent.Spec{
-			Name:        "remember",
-			Description: "Keep one fact beyond this conversation. In a private chat it is kept about the person, in a shared chat for that chat.",
-			Parameters: json.RawMessage(`{
-				"type": "object",
-				"properties": {
-					"text": {"type": "string", "description": "One fact in one sentence that is clear without this conversation"},
-					"about": {"type": "string", "enum": ["me", "chat"], "description": "Whose memory: the person's (private chats only) or this chat's"}
-				},
-				"required": ["text"],
-				"additionalProperties": false
-			}`),
-			// A repeat would keep the fact twice.
-			Repeatable: false,
-		},
-		run: func(ctx context.Context, c agent.Call, args rememberArgs) (string, error) {
-			where, err := scope(c, args.About)
-			if err != nil {
-				return "", err
-			}
-			text := strings.TrimSpace(args.Text)
-			switch {
-			case text == "":
-				return "", errors.New("the text is empty")
-			case len(text) > maxFact:
-				return "", fmt.Errorf("the text has %d bytes; one fact may have %d", len(text), maxFact)
-			case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-				return "", errors.New("the text is not UTF-8 text")
-			}
-			fact, err := f.Remember(ctx, where, text)
-			if err != nil {
-				return "", storeFailed(ctx, err)
-			}
-			return fmt.Sprintf("Remembered as #%d.", fact.ID), nil
-		},
-	}
+	return newTool(agent.Spec{
+		Name:        "remember",
+		Description: "Keep one fact beyond this conversation. In a private chat it is kept about the person, in a shared chat for that chat.",
+		// A repeat would keep the fact twice.
+		Repeatable: false,
+	}, func(ctx context.Context, c agent.Call, args rememberArgs) (string, error) {
+		where, err := scope(c, args.About)
+		if err != nil {
+			return "", err
+		}
+		text := strings.TrimSpace(args.Text)
+		switch {
+		case text == "":
+			return "", errors.New("the text is empty")
+		case len(text) > maxFact:
+			return "", fmt.Errorf("the text has %d bytes; one fact may have %d", len(text), maxFact)
+		case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+			return "", errors.New("the text is not UTF-8 text")
+		}
+		fact, err := f.Remember(ctx, where, text)
+		if err != nil {
+			return "", storeFailed(ctx, err)
+		}
+		return fmt.Sprintf("Remembered as #%d.", fact.ID), nil
+	})
 }
 
 type recallArgs struct {
-	Query string `json:"query"`
-	About string `json:"about"`
-	Limit number `json:"limit"`
+	Query string `json:"query,omitempty" jsonschema:"Words to look for"`
+	About whose  `json:"about,omitempty" jsonschema:"Whose memory: the person's (private chats only) or this chat's"`
+	Limit number `json:"limit,omitempty" jsonschema:"Most facts to return, up to 50; default 10"`
 }
 
 // Recall is the tool recall: it finds what was remembered.
 func Recall(f Facts) agent.Tool {
-	return &tool[recallArgs]{
-		spec: agent.Spec{
-			Name:        "recall",
-			Description: "Look up remembered facts by words; without a query the newest ones.",
-			Parameters: json.RawMessage(`{
-				"type": "object",
-				"properties": {
-					"query": {"type": "string", "description": "Words to look for"},
-					"about": {"type": "string", "enum": ["me", "chat"], "description": "Whose memory: the person's (private chats only) or this chat's"},
-					"limit": {"type": "integer", "minimum": 1, "maximum": 50, "description": "Most facts to return; default 10"}
-				},
-				"additionalProperties": false
-			}`),
-			Parallel:   true,
-			Repeatable: true,
-		},
-		run: func(ctx context.Context, c agent.Call, args recallArgs) (string, error) {
-			where, err := scope(c, args.About)
-			if err != nil {
-				return "", err
-			}
-			if len(args.Query) > maxFact {
-				return "", fmt.Errorf("the query has %d bytes; use a few words", len(args.Query))
-			}
-			limit := args.Limit.within(10, mostFacts)
-			facts, err := f.Recall(ctx, where, strings.TrimSpace(args.Query), limit)
-			if err != nil {
-				return "", storeFailed(ctx, err)
-			}
-			if len(facts) == 0 {
-				return "[nothing is remembered that fits]", nil
-			}
-			var b strings.Builder
-			for _, fact := range facts[:min(limit, len(facts))] {
-				fmt.Fprintf(&b, "#%d (%s) %s\n", fact.ID, fact.At.UTC().Format("2006-01-02"), fact.Text)
-			}
-			return b.String(), nil
-		},
-	}
+	return newTool(agent.Spec{
+		Name:        "recall",
+		Description: "Look up remembered facts by words; without a query the newest ones.",
+		Parallel:    true,
+		Repeatable:  true,
+	}, func(ctx context.Context, c agent.Call, args recallArgs) (string, error) {
+		where, err := scope(c, args.About)
+		if err != nil {
+			return "", err
+		}
+		if len(args.Query) > maxFact {
+			return "", fmt.Errorf("the query has %d bytes; use a few words", len(args.Query))
+		}
+		limit := args.Limit.within(10, mostFacts)
+		facts, err := f.Recall(ctx, where, strings.TrimSpace(args.Query), limit)
+		if err != nil {
+			return "", storeFailed(ctx, err)
+		}
+		if len(facts) == 0 {
+			return "[nothing is remembered that fits]", nil
+		}
+		var b strings.Builder
+		for _, fact := range facts[:min(limit, len(facts))] {
+			fmt.Fprintf(&b, "#%d (%s) %s\n", fact.ID, fact.At.UTC().Format("2006-01-02"), fact.Text)
+		}
+		return b.String(), nil
+	})
 }
 
 type forgetArgs struct {
-	ID    number `json:"id"`
-	About string `json:"about"`
+	ID    number `json:"id" jsonschema:"The fact's number"`
+	About whose  `json:"about,omitempty" jsonschema:"Whose memory: the person's (private chats only) or this chat's"`
 }
 
 // Forget is the tool forget: it removes one remembered fact for good.
 func Forget(f Facts) agent.Tool {
-	return &tool[forgetArgs]{
-		spec: agent.Spec{
-			Name:        "forget",
-			Description: "Remove one remembered fact for good, by the number that recall shows.",
-			Parameters: json.RawMessage(`{
-				"type": "object",
-				"properties": {
-					"id": {"type": "integer", "minimum": 1, "description": "The fact's number"},
-					"about": {"type": "string", "enum": ["me", "chat"], "description": "Whose memory: the person's (private chats only) or this chat's"}
-				},
-				"required": ["id"],
-				"additionalProperties": false
-			}`),
-			// A store may give the number of a forgotten fact to a new one.
-			Repeatable: false,
-		},
-		run: func(ctx context.Context, c agent.Call, args forgetArgs) (string, error) {
-			where, err := scope(c, args.About)
-			if err != nil {
-				return "", err
-			}
-			switch err := f.Forget(ctx, where, int64(args.ID)); {
-			case errors.Is(err, sessions.ErrNotFound):
-				return "", fmt.Errorf("there is no fact #%d here; recall shows the numbers", args.ID)
-			case err != nil:
-				return "", storeFailed(ctx, err)
-			}
-			return fmt.Sprintf("Forgot #%d.", args.ID), nil
-		},
-	}
+	return newTool(agent.Spec{
+		Name:        "forget",
+		Description: "Remove one remembered fact for good, by the number that recall shows.",
+		// A store may give the number of a forgotten fact to a new one.
+		Repeatable: false,
+	}, func(ctx context.Context, c agent.Call, args forgetArgs) (string, error) {
+		where, err := scope(c, args.About)
+		if err != nil {
+			return "", err
+		}
+		switch err := f.Forget(ctx, where, int64(args.ID)); {
+		case errors.Is(err, sessions.ErrNotFound):
+			return "", fmt.Errorf("there is no fact #%d here; recall shows the numbers", args.ID)
+		case err != nil:
+			return "", storeFailed(ctx, err)
+		}
+		return fmt.Sprintf("Forgot #%d.", args.ID), nil
+	})
 }
 
 // storeFailed hides the store's own words, which may name files of the

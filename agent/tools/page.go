@@ -184,7 +184,7 @@ var hidden = map[atom.Atom]bool{
 	atom.Button: true, atom.Select: true, atom.Textarea: true, atom.Dialog: true,
 }
 
-// blocks are elements that stand on lines of their own.
+// blocks are elements that begin and end a line.
 var blocks = map[atom.Atom]string{
 	atom.P: "\n\n", atom.Div: "\n", atom.Section: "\n\n", atom.Article: "\n\n", atom.Main: "\n", atom.Header: "\n",
 	atom.Footer: "\n\n", atom.Aside: "\n\n", atom.H1: "\n\n", atom.H2: "\n\n", atom.H3: "\n\n", atom.H4: "\n\n",

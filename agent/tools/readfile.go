@@ -3,7 +3,6 @@ package tools
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,43 +16,25 @@ import (
 )
 
 type readArgs struct {
-	Path   string `json:"path"`
-	Offset number `json:"offset"`
-	Limit  number `json:"limit"`
+	Path   string `json:"path" jsonschema:"Path relative to the workspace, like notes/today.md"`
+	Offset number `json:"offset,omitempty" jsonschema:"Byte to begin at; default 0"`
+	Limit  number `json:"limit,omitempty" jsonschema:"Most bytes to return"`
 }
 
 // ReadFile is the tool read_file: one page of a text file in w.
 func ReadFile(w *Workspace) agent.Tool {
-	return &tool[readArgs]{
-		spec: agent.Spec{
-			Name:        "read_file",
-			Description: "Read a text file in the workspace. Long files come in pages: the first line says where the next one begins.",
-			Parameters: json.RawMessage(`{
-				"type": "object",
-				"properties": {
-					"path": {"type": "string", "description": "Path relative to the workspace, like notes/today.md"},
-					"offset": {"type": "integer", "minimum": 0, "description": "Byte to begin at; default 0"},
-					"limit": {"type": "integer", "minimum": 1, "description": "Most bytes to return"}
-				},
-				"required": ["path"],
-				"additionalProperties": false
-			}`),
-			Parallel:   true,
-			Repeatable: true,
-		},
-		run: func(_ context.Context, c agent.Call, args readArgs) (string, error) {
-			w, err := w.of(c)
-			if err != nil {
-				return "", err
-			}
-			defer w.leave()
-			return w.read(args.Path, int64(args.Offset), args.Limit.within(w.o.ReadBytes, w.o.ReadBytes))
-		},
-	}
+	return fileTool(w, agent.Spec{
+		Name:        "read_file",
+		Description: "Read a text file in the workspace. Long files come in pages: the first line says where the next one begins.",
+		Parallel:    true,
+		Repeatable:  true,
+	}, func(_ context.Context, w *Workspace, c agent.Call, args readArgs) (string, error) {
+		return w.read(args.Path, int64(args.Offset), args.Limit.within(w.o.ReadBytes, w.o.ReadBytes))
+	})
 }
 
-// read returns at most limit bytes of the file from offset on, and where they
-// stand in it.
+// read returns at most limit bytes of the file, starting at offset, and says
+// which bytes they are.
 func (w *Workspace) read(path string, offset int64, limit int) (string, error) {
 	clean, err := local(path)
 	if err != nil {
@@ -133,7 +114,7 @@ func renderPage(path string, page []byte, offset int64, limit int, size int64) (
 
 // cutPage is where a page that goes on should end: after its last line break
 // if that lies in its second half, else before the rune that the limit cuts, or
-// behind it if it is the only one.
+// after it if it is the only one.
 func cutPage(page, rest []byte, begin int) int {
 	if i := bytes.LastIndexByte(page, '\n'); i >= (begin+len(page))/2 {
 		return i + 1

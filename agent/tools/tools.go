@@ -27,8 +27,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"dragoman/agent"
 )
@@ -38,6 +41,26 @@ import (
 type tool[A any] struct {
 	spec agent.Spec
 	run  func(ctx context.Context, c agent.Call, args A) (string, error)
+}
+
+// newTool declares a tool whose arguments are the fields of A, with what the
+// model is told of each in the tag jsonschema. Those without omitempty must be
+// given, and no others may be.
+func newTool[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (string, error)) agent.Tool {
+	schema, err := jsonschema.For[A](&jsonschema.ForOptions{TypeSchemas: argumentTypes})
+	if err == nil {
+		spec.Parameters, err = json.Marshal(schema)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("tools: the arguments of %s: %v", spec.Name, err))
+	}
+	return &tool[A]{spec, run}
+}
+
+// argumentTypes are the schemas of our own types of arguments.
+var argumentTypes = map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[number](): {Type: "integer", Minimum: new(float64)},
+	reflect.TypeFor[whose]():  {Type: "string", Enum: []any{"me", "chat"}},
 }
 
 // Spec returns what the model is told.

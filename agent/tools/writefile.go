@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,42 +18,24 @@ import (
 const tempName = ".dragoman-write.tmp"
 
 type writeArgs struct {
-	Path    string `json:"path"`
-	Content string `json:"content"`
-	Append  bool   `json:"append"`
+	Path    string `json:"path" jsonschema:"Path relative to the workspace, like notes/today.md"`
+	Content string `json:"content" jsonschema:"The text to write"`
+	Append  bool   `json:"append,omitempty" jsonschema:"Add to the end instead of replacing; default false"`
 }
 
 // WriteFile is the tool write_file: it replaces a file of w, whole or not at
 // all, also when the machine loses power.
 func WriteFile(w *Workspace) agent.Tool {
-	return &tool[writeArgs]{
-		spec: agent.Spec{
-			Name:        "write_file",
-			Description: "Write a text file in the workspace, replacing what it held, or adding to its end with append. Folders are made as needed.",
-			Parameters: json.RawMessage(`{
-				"type": "object",
-				"properties": {
-					"path": {"type": "string", "description": "Path relative to the workspace, like notes/today.md"},
-					"content": {"type": "string", "description": "The text to write"},
-					"append": {"type": "boolean", "description": "Add to the end instead of replacing; default false"}
-				},
-				"required": ["path", "content"],
-				"additionalProperties": false
-			}`),
-			// Two calls may mean the same file, and a person or another chat may
-			// have changed it between a crash and the repeat.
-			Parallel:   false,
-			Repeatable: false,
-		},
-		run: func(ctx context.Context, c agent.Call, args writeArgs) (string, error) {
-			w, err := w.of(c)
-			if err != nil {
-				return "", err
-			}
-			defer w.leave()
-			return w.save(ctx, c, args)
-		},
-	}
+	return fileTool(w, agent.Spec{
+		Name:        "write_file",
+		Description: "Write a text file in the workspace, replacing what it held, or adding to its end with append. Folders are made as needed.",
+		// Two calls may mean the same file, and a person or another chat may
+		// have changed it between a crash and the repeat.
+		Parallel:   false,
+		Repeatable: false,
+	}, func(ctx context.Context, w *Workspace, c agent.Call, args writeArgs) (string, error) {
+		return w.save(ctx, c, args)
+	})
 }
 
 func (w *Workspace) save(ctx context.Context, c agent.Call, args writeArgs) (string, error) {
