@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
+	"dragoman/internal/httpapi"
 	"dragoman/internal/pgtest"
 	"dragoman/internal/testkit"
 	"dragoman/sessions"
@@ -30,8 +34,12 @@ type cluster struct {
 	rand  *rand.Rand
 	nodes []*node
 	nets  []*campaign
-	irc   *ircCampaign // nil: nobody is on IRC
+	irc   *ircCampaign      // nil: nobody is on IRC
+	phone *whatsappCampaign // nil: nobody is on WhatsApp
 	long  bool
+	// began is when all nodes were up, ended when the first one was told to leave.
+	began, ended time.Time
+	counted      atomic.Int64 // answers to jobs
 
 	mu      sync.Mutex // of what follows
 	primary *pgtest.Server
@@ -70,11 +78,11 @@ func newCluster(t *testing.T, nodes int, seed uint64, networks ...string) *clust
 			lines = append(lines, c.irc.connect(t))
 			net = &c.irc.campaign
 		case "whatsapp":
-			w := &whatsappCampaign{}
-			lines = append(lines, w.connect(t))
-			net = &w.campaign
+			c.phone = &whatsappCampaign{}
+			lines = append(lines, c.phone.connect(t))
+			net = &c.phone.campaign
 		}
-		net.t, net.open, net.talk.messages = t, c.open, i*firstMark
+		net.t, net.bin, net.open, net.talk.messages = t, build(t), c.open, i*firstMark
 		env = append(env, net.env...)
 		c.nets = append(c.nets, net)
 	}
@@ -102,9 +110,12 @@ heartbeat:
 
 func local(port int) string { return fmt.Sprint("127.0.0.1:", port) }
 
-// model answers as in each campaign. A request without a mark is a job's.
+// model answers jobs, and people as in each campaign.
 func (c *cluster) model(*agenttest.Request) agenttest.Reply {
 	return func(x *agenttest.Exchange) {
+		if c.beat(x) {
+			return
+		}
 		if asked := asks(x.Request); len(asked) > 0 {
 			c.nets[asked[0]/firstMark].unrest.reply(x)
 			return
@@ -122,9 +133,10 @@ func (c *cluster) open() sessions.Store {
 	return store
 }
 
-// start starts all nodes and waits until they are well.
+// start starts all nodes, waits until they are well, and links WhatsApp.
 func (c *cluster) start() {
 	c.t.Helper()
+	c.plan()
 	for _, n := range c.nodes {
 		n.live()
 		c.t.Cleanup(n.leave)
@@ -132,6 +144,19 @@ func (c *cluster) start() {
 			keepLog(c.t, n.log())
 			c.t.Fatalf("%s does not start", n.name)
 		}
+	}
+	c.began = time.Now()
+	if c.phone == nil {
+		return
+	}
+	c.phone.config = c.nodes[0].config
+	var err error
+	if c.phone.log, err = os.Create(filepath.Join(c.t.ArtifactDir(), "login.log")); err != nil {
+		c.t.Fatal(err)
+	}
+	defer c.phone.log.Close()
+	if said := c.phone.tryLogin(c.t.Context()); !strings.Contains(said, "is linked to "+c.phone.server.Owner().Number()) {
+		c.t.Fatalf("login says %q", said)
 	}
 }
 
@@ -147,35 +172,56 @@ func (c *cluster) converse(ctx context.Context, every time.Duration) (wait func(
 // settle waits until nothing is left to do, and ends the nodes.
 func (c *cluster) settle() {
 	c.t.Helper()
-	quiet := 0
 	var depths string
-	idle := testkit.Poll(2*time.Minute, func() bool {
+	well := testkit.Poll(2*time.Minute, func() bool {
 		for _, net := range c.nets {
 			if !net.people.idle() {
 				return false
 			}
 		}
 		time.Sleep(100 * time.Millisecond) // a look costs something
-		st, err := c.nodes[0].status()
-		if err != nil || st.Depths == nil {
-			return false
-		}
-		depths = fmt.Sprintf("%+v", *st.Depths)
-		if quiet++; st.Waiting+st.Postponed+st.Unsent+st.Unknown > 0 {
-			quiet = 0 // jobs go on, and are done at once
-		}
-		return quiet > 0
+		var idle bool
+		depths, idle = c.idle()
+		return idle
 	})
-	if !idle {
+	for _, n := range c.nodes {
+		well = n.ready() && well
+	}
+	if !well {
 		c.t.Errorf("not everything was answered in the end: %s", depths)
 	}
 	// What is sent twice comes after what was sent: give it time to show.
 	time.Sleep(2 * time.Second)
+	if !testkit.Poll(time.Minute, c.between) {
+		c.t.Error("jobs are always running")
+	}
+	c.ended = time.Now()
 	var leaving sync.WaitGroup
 	for _, n := range c.nodes {
 		leaving.Go(n.leave)
 	}
 	leaving.Wait()
+}
+
+// between reports whether no job is due soon, or still at work.
+func (c *cluster) between() bool {
+	admin := httpapi.Dial(filepath.Join(c.nodes[0].state, "dragoman.sock"))
+	defer admin.Close()
+	list, err := admin.Jobs(c.t.Context())
+	if err != nil || slices.ContainsFunc(list, func(j httpapi.Job) bool { return time.Until(j.Next) < 2*time.Second }) {
+		return false
+	}
+	_, idle := c.idle()
+	return idle
+}
+
+// idle reports whether nothing is left to do.
+func (c *cluster) idle() (depths string, idle bool) {
+	st, err := c.nodes[0].status()
+	if err != nil || st.Depths == nil {
+		return fmt.Sprint(err), false
+	}
+	return fmt.Sprintf("%+v", *st.Depths), st.Waiting+st.Postponed+st.Unsent+st.Unknown == 0
 }
 
 // seeded is the seed that DRAGOMAN_SEED asks for, or another each time.
@@ -194,20 +240,20 @@ func seeded(t *testing.T) uint64 {
 }
 
 // networks are those of the cluster.
-var networks = []string{"telegram"}
+var networks = []string{"telegram", "irc", "whatsapp"}
 
-// TestCluster has three nodes work while everything that can fail does, at least
-// once each, for as long as DRAGOMAN_CLUSTER asks.
+// TestCluster has three nodes work while everything that can fail does: once
+// each, or for as long as DRAGOMAN_CLUSTER asks.
 func TestCluster(t *testing.T) {
-	long, err := time.ParseDuration(os.Getenv("DRAGOMAN_CLUSTER"))
-	if err != nil {
-		t.Skip("make test-cluster runs it")
+	if testing.Short() {
+		t.Skip("short: no cluster")
 	}
+	long, _ := time.ParseDuration(os.Getenv("DRAGOMAN_CLUSTER"))
 	c := newCluster(t, 3, seeded(t), networks...)
 	c.long = long > 0
 	c.start()
 	ctx, stop := context.WithCancel(t.Context())
-	wait := c.converse(ctx, 100*time.Millisecond)
+	wait := c.converse(ctx, 300*time.Millisecond)
 	watched := make(chan struct{})
 	go func() { defer close(watched); c.watch(ctx) }()
 	began := time.Now()

@@ -28,6 +28,7 @@ type ircCampaign struct {
 	server  *ircd.Server
 	persons []*ircd.Person // one in each chat
 	kicks   [chats][]time.Time
+	deaf    []span // nobody may hear
 	unheard int
 }
 
@@ -95,6 +96,51 @@ func (c *ircCampaign) say(chat int, text string) (id string) {
 	return text
 }
 
+// life is what one process stored that held the connection.
+type life struct {
+	lines, last int       // how many, and the number of the newest
+	from, to    time.Time // when the first and the last of them were said
+}
+
+// listen wants that each process which held the connection stored all lines from
+// its first to its last; their ids number them. What it had read when it ended,
+// and not stored, is lost: nobody may hear what was said after its last line and
+// before the first one of the next process. ended is when a process ended last.
+func (c *ircCampaign) listen(ended time.Time) {
+	c.t.Helper()
+	lives := map[string]*life{}
+	var order []*life
+	lists := c.rows()
+	for _, r := range slices.SortedFunc(slices.Values(slices.Concat(lists[:]...)), func(a, b row) int { return a.at.Compare(b.at) }) {
+		process, number, _ := strings.Cut(r.id[strings.LastIndexByte(r.id, ' ')+1:], "-")
+		l := lives[process]
+		if l == nil {
+			l = &life{}
+			lives[process], order = l, append(order, l)
+		}
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			c.t.Fatalf("the id %q of a message has no number", r.id)
+		}
+		l.lines, l.last = l.lines+1, max(l.last, n)
+		if said := c.talk.said[r.mark]; r.mark != stopped {
+			if l.from.IsZero() {
+				l.from = said
+			}
+			l.to = said
+		}
+	}
+	before := time.Time{}
+	for _, l := range order {
+		if l.lines != l.last {
+			c.t.Errorf("a process stored %d of its first %d lines on IRC", l.lines, l.last)
+		}
+		c.deaf = append(c.deaf, span{before.Add(-hearing), l.from.Add(hearing)})
+		before = l.to
+	}
+	c.deaf = append(c.deaf, span{before.Add(-hearing), ended.Add(hearing)})
+}
+
 // kick puts the bot out of a room. It comes back.
 func (c *ircCampaign) kick() {
 	chat := talks + rand.N(chats-talks)
@@ -136,7 +182,7 @@ func (c *ircCampaign) heard(chat int, sent []int, rows []row) (heard []int) {
 		switch {
 		case has[n] > 0:
 			has[n]--
-		case n == stopped, slices.ContainsFunc(c.deaths, late), slices.ContainsFunc(c.kicks[chat], late):
+		case n == stopped, slices.ContainsFunc(c.deaths, late), slices.ContainsFunc(c.deaf, func(s span) bool { return c.talk.said[n].After(s.from) && c.talk.said[n].Before(s.to) }), slices.ContainsFunc(c.kicks[chat], late):
 			c.unheard++
 			continue
 		}

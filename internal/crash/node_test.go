@@ -36,6 +36,7 @@ type node struct {
 	leaving bool
 	starts  int
 	ends    map[string]int // how it ended, and how often
+	ended   time.Time      // the last time, of its own or by a fault
 }
 
 // live starts the node, again and again until leave.
@@ -55,6 +56,9 @@ func (n *node) live() {
 			n.mu.Lock()
 			n.cmd = nil
 			n.ends[how(err)]++
+			if !n.leaving {
+				n.ended = time.Now()
+			}
 			pause := n.rest
 			n.mu.Unlock()
 			time.Sleep(pause)

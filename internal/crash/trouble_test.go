@@ -119,6 +119,7 @@ func (c *cluster) failover(silent bool) {
 // roll restarts all nodes, one after the other, as for a new version.
 func (c *cluster) roll() {
 	for _, n := range c.nodes {
+		n.ready() // what just starts does not hear the signal
 		before := n.count()
 		n.signal(syscall.SIGTERM, 0)
 		for n.count() == before {
@@ -184,7 +185,7 @@ func (c *cluster) watch(ctx context.Context) {
 
 // look notes whose leases have changed hands.
 func (c *cluster) look(ctx context.Context, conn *pgx.Conn, now map[string]string) {
-	list, err := conn.Query(ctx, `SELECT l.name, n.host FROM dragoman.leases l JOIN dragoman.nodes n ON n.id = l.node WHERE n.expires > clock_timestamp()`)
+	list, err := conn.Query(ctx, `SELECT l.name, n.host FROM dragoman.leases l JOIN dragoman.nodes n ON n.id = l.node WHERE n.expires > clock_timestamp() AND l.name LIKE 'channel:%'`)
 	if err != nil {
 		return
 	}

@@ -1,0 +1,158 @@
+package crash_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"dragoman/agent/agenttest"
+	"dragoman/sessions"
+)
+
+// jobs is how many a cluster has. Half of them are due at each full minute, the
+// others one after the other, once a minute each.
+const jobs = 20
+
+// jobChat is the number of the person on Telegram to whom all jobs report.
+const jobChat = firstChat - 1
+
+// jobs is their part of the configuration.
+func (c *cluster) jobs() string {
+	var b strings.Builder
+	for i := range jobs {
+		when := `cron: "* * * * *"`
+		if i%2 == 1 {
+			when = "every: 1m"
+		}
+		fmt.Fprintf(&b, "    - {name: job%d, %s, target: \"telegram:%d\", prompt: Count for job%d.}\n", i, when, jobChat, i)
+	}
+	return b.String()
+}
+
+// plan has the jobs with an interval begin at different times. Those with a
+// calendar are new to all nodes at once.
+func (c *cluster) plan() {
+	store := c.open()
+	defer store.Close()
+	for i := 1; i < jobs; i += 2 {
+		at := time.Now().Add(time.Duration(i+1) * time.Minute / jobs).Truncate(time.Second)
+		if err := store.Plan(c.t.Context(), fmt.Sprint("job", i), time.Time{}, at); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+var jobPrompt = regexp.MustCompile(`Count for (job\d+)`)
+
+// beat answers a request of a job, if it is one. No two answers are the same.
+func (c *cluster) beat(x *agenttest.Exchange) bool {
+	name := jobPrompt.FindStringSubmatch(strings.Join(x.Request.Input(), " "))
+	if name == nil || len(x.Request.Tools) == 0 {
+		return false
+	}
+	x.Text(fmt.Sprintf("%s counts %d.", name[1], c.counted.Add(1)))
+	x.End("stop")
+	return true
+}
+
+// beats are the occurrences of all jobs.
+type beats struct {
+	all, ran, skipped, missed int
+	marked, repeated          int // of their answers
+}
+
+func (b beats) String() string {
+	return fmt.Sprintf("occurrences %d (ran %d, skipped %d, missed %d), their answers with the mark %d, of those seen twice %d", b.all, b.ran, b.skipped, b.missed, b.marked, b.repeated)
+}
+
+// beats wants one outcome for each time at which a job was due, and one answer
+// for each occurrence that ran.
+func (c *cluster) beats() (b beats) {
+	c.t.Helper()
+	store := c.open()
+	defer store.Close()
+	due, said := map[string][]sessions.Occurrence{}, map[string][]string{}
+	err := store.Dump(c.t.Context(), nil, func(r sessions.Record) error {
+		if o := r.Occurrence; o != nil {
+			due[o.Job] = append(due[o.Job], *o)
+		}
+		if r.Outbox != nil && strings.HasPrefix(r.Outbox.ID, "job:") {
+			part := strings.SplitN(r.Outbox.ID, ":", 5) // job, seq, due, piece, name
+			said[part[4]+" "+part[2]] = append(said[part[4]+" "+part[2]], r.Outbox.Text)
+		}
+		return nil
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	plain, marked := map[string]int{}, map[string]int{}
+	for _, text := range c.nets[0].api.FromBot(jobChat) {
+		if rest, again := strings.CutPrefix(text, repeatMark); again {
+			marked[rest]++
+			b.marked++
+		} else if !strings.HasSuffix(text, unfinished) {
+			plain[text]++
+		}
+	}
+	for i := range jobs {
+		name := fmt.Sprint("job", i)
+		slices.SortFunc(due[name], func(a, b sessions.Occurrence) int { return a.Due.Compare(b.Due) })
+		c.rhythm(name, due[name], &b)
+		for _, o := range due[name] {
+			texts := said[fmt.Sprint(name, " ", o.Due.Unix())]
+			want := 0
+			if o.Outcome == "ran" {
+				want = 1
+			}
+			if len(texts) != want {
+				c.t.Errorf("%s: the occurrence of %s (%s %s) has the answers %q", name, o.Due.Format("04:05"), o.Outcome, o.Why, texts)
+			}
+			for _, text := range texts {
+				if plain[text] > 1 || plain[text]+marked[text] == 0 {
+					c.t.Errorf("%s: the answer %q is shown %d times, and %d times with the mark", name, text, plain[text], marked[text])
+				}
+				b.repeated += max(0, plain[text]+marked[text]-1)
+				delete(plain, text)
+				delete(marked, text)
+			}
+		}
+	}
+	for text := range plain {
+		c.t.Errorf("%q is shown and answers no occurrence", text)
+	}
+	for text := range marked {
+		c.t.Errorf("%q is shown and answers no occurrence", text)
+	}
+	return b
+}
+
+// rhythm wants the occurrences of a job, in order, from the start of the cluster to its
+// end, a minute apart.
+func (c *cluster) rhythm(name string, list []sessions.Occurrence, b *beats) {
+	c.t.Helper()
+	at := c.began.Add(time.Minute)
+	for i, o := range list {
+		if i > 0 && !o.Due.Equal(at) || i == 0 && o.Due.After(at) {
+			c.t.Errorf("%s: an occurrence comes at %s (%s %s), want one at %s", name, o.Due.Format("04:05"), o.Outcome, o.Why, at.Format("04:05"))
+		}
+		stands := 1
+		switch o.Outcome {
+		case "ran":
+			b.ran++
+		case "skipped":
+			b.skipped++
+		case "missed":
+			_, _ = fmt.Sscanf(o.Why, "%d occurrences", &stands) // one: it says so in words
+			b.missed += stands
+		default:
+			c.t.Errorf("%s: the occurrence of %s is %s in the end: %s", name, o.Due.Format("04:05"), o.Outcome, o.Why)
+		}
+		b.all += stands
+		at = o.Due.Add(time.Duration(stands) * time.Minute)
+	}
+	if at.Before(c.ended) {
+		c.t.Errorf("%s: there is no occurrence at %s, and the cluster ended at %s", name, at.Format("04:05"), c.ended.Format("04:05"))
+	}
+}
