@@ -23,9 +23,6 @@ type entry struct {
 	told string
 	// call is the one call of the time before tool calls.
 	call *sessions.ToolCall
-	// half: the text had half of a character, of which JSON can write each half
-	// by itself. The decoder puts U+FFFD in its place.
-	half bool
 }
 
 // decodeEntry understands the messages of all JSON formats. A field that it
@@ -56,7 +53,7 @@ func entryOf(f fieldSet) (e entry, err error) {
 	for theirs, ours := range namesOfMolf {
 		f.rename(theirs, ours)
 	}
-	if e.Content, e.half, err = takeContent(f); err != nil {
+	if e.Content, err = takeContent(f); err != nil {
 		return e, err
 	}
 	if err := e.takeCalls(f); err != nil {
@@ -115,14 +112,14 @@ func (f fieldSet) rename(from, to string) {
 
 // takeContent takes text, nothing, or a list of parts. Parts that are no text
 // leave a mark, and the list stays in the set.
-func takeContent(f fieldSet) (text string, half bool, err error) {
+func takeContent(f fieldSet) (text string, err error) {
 	raw := f["content"]
 	var list []json.RawMessage
 	switch {
 	case len(raw) == 0:
 	case raw[0] != '[':
 		if !take(f, "content", &text) { // null leaves it empty
-			return "", false, fmt.Errorf("%w: content is neither text nor a list of parts", ErrFormat)
+			return "", fmt.Errorf("%w: content is neither text nor a list of parts", ErrFormat)
 		}
 	case json.Unmarshal(raw, &list) == nil:
 		texts := make([]string, len(list))
@@ -131,9 +128,7 @@ func takeContent(f fieldSet) (text string, half bool, err error) {
 		}
 		text = strings.Join(texts, "\n")
 	}
-	const odd = string(utf8.RuneError)
-	written := bytes.Count(raw, []byte(odd)) + bytes.Count(bytes.ToLower(raw), []byte(`\ufffd`))
-	return text, strings.Count(text, odd) > written, nil
+	return text, nil
 }
 
 // partText is what is text in a part of a list.

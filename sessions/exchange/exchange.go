@@ -123,7 +123,7 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	case PicoClawLines, Sentinel:
 		rd.talk = newLog(rest, rd).next
 	case JSONL:
-		rd.record = newRecords(rest, o.Key).next
+		rd.record = newOwnLines(rest, o.Key).next
 	default:
 		return nil, fmt.Errorf("exchange: read: %w: %s cannot be read from here", ErrFormat, rd.format)
 	}

@@ -157,19 +157,19 @@ func (t *talk) meta(data []byte) (skip int, err error) {
 	return max(0, skip), t.fields(f)
 }
 
-// records reads Dragoman's own lines. They are taken as they are, because they
+// ownLines reads Dragoman's own lines. They are taken as they are, because they
 // are the one format that must lose nothing.
-type records struct {
+type ownLines struct {
 	lines lines
 	key   channels.Key // instead of the one in the input
 	seen  channels.Key
 }
 
-func newRecords(r io.Reader, key channels.Key) *records {
-	return &records{lines: lines{in: bufio.NewReaderSize(r, 64<<10)}, key: key}
+func newOwnLines(r io.Reader, key channels.Key) *ownLines {
+	return &ownLines{lines: lines{in: bufio.NewReaderSize(r, 64<<10)}, key: key}
 }
 
-func (s *records) next() (sessions.Record, error) {
+func (s *ownLines) next() (sessions.Record, error) {
 	line, _, err := s.lines.next()
 	if err != nil {
 		return sessions.Record{}, err

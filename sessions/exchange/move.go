@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"maps"
 	"slices"
 
@@ -55,7 +53,7 @@ func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (a
 	// First everything is counted and what belongs to no conversation is copied,
 	// because a message may name the occurrence that fired it; then the rest.
 	for _, belongs := range []bool{false, true} {
-		next, stop := dumped(ctx, from, func(r sessions.Record) {
+		err := inParts(only(belongs, dumped(ctx, from, func(r sessions.Record) {
 			_, has := KeyOf(r)
 			if !belongs {
 				all.add(r)
@@ -68,9 +66,7 @@ func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (a
 			if counted.add(r); r.Messages != nil {
 				tell(Progress{Copying, counted.Messages, all.Messages})
 			}
-		})
-		err := inParts(only(belongs, next), func(next func() (sessions.Record, error)) error { _, err := to.Restore(ctx, next); return err })
-		stop()
+		})), func(next func() (sessions.Record, error)) error { _, err := to.Restore(ctx, next); return err })
 		if errors.Is(err, sessions.ErrConflict) {
 			return all, fmt.Errorf("exchange: move: the target was not empty: %w", err)
 		}
@@ -92,27 +88,21 @@ func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (a
 	return all, source.compare(copied)
 }
 
-// dumped are the records of a store one by one, each seen by see. Stop must be
-// called.
-func dumped(ctx context.Context, s sessions.Copies, see func(sessions.Record)) (next func() (sessions.Record, error), stop func()) {
-	pull, stop := iter.Pull2(func(yield func(sessions.Record, error) bool) {
+// dumped are the records of a store, each seen by see.
+func dumped(ctx context.Context, s sessions.Copies, see func(sessions.Record)) records {
+	return func(yield func(sessions.Record, error) bool) {
+		stopped := false
 		err := s.Dump(ctx, nil, func(r sessions.Record) error {
 			if see(r); !yield(r, nil) {
+				stopped = true
 				return context.Canceled
 			}
 			return nil
 		})
-		if err != nil {
+		if err != nil && !stopped {
 			yield(sessions.Record{}, err)
 		}
-	})
-	return func() (sessions.Record, error) {
-		r, err, more := pull()
-		if !more {
-			return r, io.EOF
-		}
-		return r, err
-	}, stop
+	}
 }
 
 // digest has one hash of all that belongs to a conversation, and of all records

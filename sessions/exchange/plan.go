@@ -38,8 +38,6 @@ type Plan struct {
 
 	opts   Options
 	chosen []chosen
-	// scattered: the records of a conversation do not follow one another.
-	scattered bool
 }
 
 // chosen is a file of which something is imported, be it only records that
@@ -106,8 +104,7 @@ func (p *Plan) survey(ctx context.Context, file string) (items []Item, others in
 		return nil, 0, err
 	}
 	defer r.Close()
-	at, headed := map[channels.Key]int{}, map[channels.Key]bool{}
-	var before channels.Key
+	seen, headed := map[channels.Key]bool{}, false
 	for {
 		rec, err := r.Next()
 		if err == io.EOF {
@@ -121,24 +118,25 @@ func (p *Plan) survey(ctx context.Context, file string) (items []Item, others in
 			others++
 			continue
 		}
-		i, ok := at[k]
-		p.scattered = p.scattered || ok && k != before
-		before = k
-		if !ok {
-			i = len(items)
-			at[k], items = i, append(items, Item{File: file, Format: r.Format(), Key: k})
+		if n := len(items); n == 0 || items[n-1].Key != k {
+			if seen[k] {
+				return nil, 0, fmt.Errorf("exchange: read %s: %w: the records of %s do not follow one another", file, ErrFormat, k)
+			}
+			seen[k], headed = true, false
+			items = append(items, Item{File: file, Format: r.Format(), Key: k})
 		}
+		it := &items[len(items)-1]
 		if rec.Conversation != nil {
-			if headed[k] {
+			if headed {
 				return nil, 0, fmt.Errorf("exchange: read %s: %w: it holds %s twice", file, ErrFormat, k)
 			}
-			headed[k] = true
-			items[i].Summary = len(rec.Conversation.Summaries) > 0
+			headed = true
+			it.Summary = len(rec.Conversation.Summaries) > 0
 		}
 		if rec.Messages != nil {
-			items[i].Messages += len(rec.Messages.Messages)
+			it.Messages += len(rec.Messages.Messages)
 			for _, m := range rec.Messages.Messages {
-				items[i].Calls += len(m.ToolCalls)
+				it.Calls += len(m.ToolCalls)
 			}
 		}
 	}
@@ -161,37 +159,33 @@ func (p *Plan) Count() (imported, leftOut int) {
 	return imported, leftOut
 }
 
-// Records reads all again and returns what is to be restored, up to io.EOF.
-// If a file is not any more what it was, that is an error. Done must be called.
-func (p *Plan) Records(ctx context.Context) (next func() (sessions.Record, error), done func()) {
-	var r *Reader
-	rest := p.chosen
-	done = func() {
-		if r != nil {
-			_ = r.Close()
-			r = nil
-		}
-	}
-	next = func() (rec sessions.Record, err error) {
-		for {
-			if r == nil {
-				if len(rest) == 0 {
-					return rec, io.EOF
-				}
-				if r, err = Open(ctx, rest[0].file, p.opts); err != nil {
-					return rec, err
-				}
-			}
-			rec, err = r.Next()
-			if err == io.EOF {
-				done()
-				rest = rest[1:]
-				continue
-			}
-			if k, has := KeyOf(rec); err != nil || !has || rest[0].keys[k] {
-				return rec, err
+// records reads all files again and returns what is to be restored.
+func (p *Plan) records(ctx context.Context) records {
+	return func(yield func(sessions.Record, error) bool) {
+		for _, c := range p.chosen {
+			if !p.read(ctx, c, yield) {
+				return
 			}
 		}
 	}
-	return next, done
+}
+
+// read hands the chosen records of one file to yield. It is false if yield was.
+func (p *Plan) read(ctx context.Context, c chosen, yield func(sessions.Record, error) bool) bool {
+	r, err := Open(ctx, c.file, p.opts)
+	if err != nil {
+		yield(sessions.Record{}, err)
+		return false
+	}
+	defer r.Close()
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			return true
+		}
+		k, has := KeyOf(rec)
+		if (err != nil || !has || c.keys[k]) && (!yield(rec, err) || err != nil) {
+			return false
+		}
+	}
 }

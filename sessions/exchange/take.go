@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"io"
+	"iter"
 
 	"dragoman/sessions"
 )
@@ -23,22 +24,13 @@ func (p *Plan) Take(ctx context.Context, take func(context.Context, func() (sess
 		}
 		return err
 	}
-	if p.scattered {
-		next, done := p.Records(ctx)
-		defer done()
-		return all, part(next)
+	if p.Others > 0 {
+		err = inParts(only(false, p.records(ctx)), part)
 	}
-	for _, belongs := range []bool{false, true} {
-		if !belongs && p.Others == 0 {
-			continue
-		}
-		next, done := p.Records(ctx)
-		err := inParts(only(belongs, next), part)
-		if done(); err != nil {
-			return all, err
-		}
+	if err == nil {
+		err = inParts(only(true, p.records(ctx)), part)
 	}
-	return all, nil
+	return all, err
 }
 
 // How much is stored in one step, as soon as a conversation ends: enough that
@@ -48,9 +40,14 @@ const (
 	batchBytes   = 8 << 20
 )
 
-// inParts hands the records of next to store in parts that end where a
-// conversation does. Store reads each part to its end.
-func inParts(next func() (sessions.Record, error), store func(func() (sessions.Record, error)) error) error {
+// records are those of a file or of a store; an error is the last.
+type records = iter.Seq2[sessions.Record, error]
+
+// inParts hands all to store in parts that end where a conversation does. Store
+// reads each part to its end.
+func inParts(all records, store func(func() (sessions.Record, error)) error) error {
+	next, stop := pull(all)
+	defer stop()
 	r, err := next()
 	for err == nil {
 		records, bytes := 0, 0
@@ -77,13 +74,24 @@ func inParts(next func() (sessions.Record, error), store func(func() (sessions.R
 	return err
 }
 
-// only hands out the records that belong to conversations, or the others.
-func only(belongs bool, next func() (sessions.Record, error)) func() (sessions.Record, error) {
+// pull is all, one by one, up to io.EOF.
+func pull(all records) (next func() (sessions.Record, error), stop func()) {
+	pull, stop := iter.Pull2(all)
 	return func() (sessions.Record, error) {
-		for {
-			r, err := next()
-			if _, has := KeyOf(r); err != nil || has == belongs {
-				return r, err
+		r, err, more := pull()
+		if !more {
+			err = io.EOF
+		}
+		return r, err
+	}, stop
+}
+
+// only leaves out the records that belong to conversations, or the others.
+func only(belongs bool, all records) records {
+	return func(yield func(sessions.Record, error) bool) {
+		for r, err := range all {
+			if _, has := KeyOf(r); (err != nil || has == belongs) && !yield(r, err) {
+				return
 			}
 		}
 	}

@@ -73,12 +73,23 @@ func TestTakeInParts(t *testing.T) {
 	}
 }
 
-// Everything of a store comes in by parts as it does at once, also where the
-// records of a conversation are far apart.
+// Everything of a store comes in by parts. A file in which the records of a
+// conversation are far apart is refused.
 func TestTakeEverything(t *testing.T) {
 	from := newStore(t)
 	storetest.Fill(t, from)
 	all := encode(t, exchange.JSONL, recordsOf(t, from))
+	to, calls := newStore(t), 0
+	_, err := take(t, to, written(t, "all.jsonl", all), func(ctx context.Context, next func() (sessions.Record, error)) (sessions.Restored, error) {
+		calls++
+		return to.Restore(ctx, next)
+	})
+	if err != nil || calls != 2 {
+		t.Errorf("%d parts, want 2; %v", calls, err)
+	}
+	if diff := cmp.Diff(all, encode(t, exchange.JSONL, recordsOf(t, to))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 	var heads, rest []string
 	for line := range strings.Lines(all) {
 		if strings.HasPrefix(line, `{"conversation"`) {
@@ -87,20 +98,9 @@ func TestTakeEverything(t *testing.T) {
 			rest = append(rest, line)
 		}
 	}
-	for name, text := range map[string]string{"in order": all, "scattered": strings.Join(heads, "") + strings.Join(rest, "")} {
-		to, calls := newStore(t), 0
-		_, err := take(t, to, written(t, "all.jsonl", text), func(ctx context.Context, next func() (sessions.Record, error)) (sessions.Restored, error) {
-			calls++
-			return to.Restore(ctx, next)
-		})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(all, encode(t, exchange.JSONL, recordsOf(t, to))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-		if want := map[string]int{"in order": 2, "scattered": 1}[name]; calls != want {
-			t.Errorf("%s: %d parts, want %d", name, calls, want)
-		}
+	scattered := written(t, "all.jsonl", strings.Join(heads, "")+strings.Join(rest, ""))
+	_, err = exchange.Survey(t.Context(), scattered, exchange.Options{}, func(context.Context, channels.Key) (bool, error) { return false, nil })
+	if !errors.Is(err, exchange.ErrFormat) || !strings.Contains(err.Error(), "do not follow one another") {
+		t.Errorf("scattered records: %v", err)
 	}
 }

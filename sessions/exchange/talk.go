@@ -85,9 +85,6 @@ const (
 // add takes the next message and makes one of ours of it.
 func (t *talk) add(e entry) error {
 	t.raw++
-	if e.half {
-		t.note("message %d has half of a character (a lone surrogate), which became U+FFFD", t.raw)
-	}
 	if t.stray == nil && (e.Seq <= t.top || !known(e.told)) {
 		t.stray = fmt.Errorf("%w: message %d of the role %q has seq %d after %d", ErrFormat, t.raw, clip(e.told), e.Seq, t.top)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"time"
 
@@ -159,12 +158,14 @@ func (d *document) end() error {
 		tail.Summary = h.Summaries[n-1].Text
 	}
 	rules.SetForeign(&tail.Settings, nil)
-	raw, err := merged(tail, func(f, ours fieldSet) {
-		maps.Copy(f, rules.Foreign(h.Settings))
-		maps.Copy(f, ours)
-		delete(f, "key")
-		delete(f, "messages")
-	}, "summary", "created", "updated", "title", "settings", "seq", "message_seq", "generations", "summaries")
+	raw, err := encode(tail)
+	if all := rules.Foreign(h.Settings); len(all) > 0 && err == nil { // back to their places, except under names of ours
+		delete(all, "key")
+		delete(all, "messages")
+		if err = json.Unmarshal(raw, &all); err == nil {
+			raw, err = encode(all)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("exchange: write %s: %w", h.Key, err)
 	}
@@ -206,52 +207,27 @@ func encodeMessage(m sessions.Message) ([]byte, error) {
 	for i := range files {
 		files[i].Ref = "" // it may hold the key that opens a file
 	}
-	return merged(struct {
+	raw, err := encode(struct {
 		sessions.Message
 		Calls []outCall             `json:"tool_calls,omitempty"`
 		Files []channels.Attachment `json:"attachments,omitempty"`
 		Seq   int64                 `json:"seq,omitempty"`
 		At    time.Time             `json:"at,omitzero"`
 		Extra any                   `json:"extra,omitempty"`
-	}{m, calls, files, m.Seq, m.At.UTC(), nil}, func(f, ours fieldSet) {
-		maps.Copy(f, ours)
-		maps.Copy(f, m.Extra)
-		for _, name := range []string{"role", "seq"} {
-			if delete(f, name); ours[name] != nil {
-				f[name] = ours[name]
-			}
-		}
-	}, "role", "content", "name", "tool_calls", "tool_call_id", "seq", "at", "sender", "turn", "model", "usage", "synthetic", "summary", "failed", "attached", "attachments")
-}
-
-// merged is an object of the fields that merge puts together: first those named,
-// in their order, then the others by name.
-func merged(v any, merge func(all, ours fieldSet), order ...string) ([]byte, error) {
-	raw, err := encode(v)
-	if err != nil {
+	}{m, calls, files, m.Seq, m.At.UTC(), nil})
+	if err != nil || len(m.Extra) == 0 {
+		return raw, err
+	}
+	var all fieldSet
+	if err := json.Unmarshal(raw, &all); err != nil {
 		return nil, err
 	}
-	ours, all := fieldSet{}, fieldSet{}
-	if err := json.Unmarshal(raw, &ours); err != nil {
-		return nil, err
-	}
-	merge(all, ours)
-	var b bytes.Buffer
-	for _, name := range append(order, slices.Sorted(maps.Keys(all))...) {
-		value, ok := all[name]
-		if !ok {
-			continue
+	for name, value := range m.Extra {
+		if name != "role" && name != "seq" {
+			all[name] = value
 		}
-		delete(all, name)
-		label, err := encode(name)
-		if err != nil {
-			return nil, err
-		}
-		b.WriteByte("{,"[min(1, b.Len())])
-		b.Write(append(append(label, ':'), value...))
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return encode(all)
 }
 
 // encode is json.Marshal with <, > and & as people write them.
