@@ -36,10 +36,8 @@ func own(c sessions.Conversation) sessions.Conversation {
 // Find lists conversations: see sessions.Catalog.
 func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Conversation, err error) {
 	limit := min(max(cmp.Or(q.Limit, sessions.DefaultPage), 1), sessions.MaxPage)
-	for h, err := range s.back.Heads(ctx, rows.Newest, q.After) {
-		if err != nil {
-			return nil, s.wrap("find", err)
-		}
+	v := s.view(ctx)
+	for h := range each(v, v.r.Heads(ctx, rows.Newest, q.After)) {
 		if !q.UpdatedAfter.IsZero() && h.Conversation.Updated.Before(q.UpdatedAfter) {
 			break // so are all that follow
 		}
@@ -50,7 +48,7 @@ func (s *Store) Find(ctx context.Context, q sessions.Query) (list []sessions.Con
 			break
 		}
 	}
-	return list, nil
+	return list, s.wrap("find", v.err)
 }
 
 // matches reports whether q chooses c.
@@ -99,10 +97,8 @@ func (s *Store) Top(ctx context.Context, limit int) (list []sessions.Conversatio
 	order := func(a, b sessions.Conversation) int {
 		return cmp.Or(cmp.Compare(b.Usage.Input+b.Usage.Output, a.Usage.Input+a.Usage.Output), cmp.Compare(a.Key.String(), b.Key.String()))
 	}
-	for h, err := range s.back.Heads(ctx, rows.Newest, nil) {
-		if err != nil {
-			return nil, s.wrap("top", err)
-		}
+	v := s.view(ctx)
+	for h := range v.heads(rows.Newest) {
 		c, full := show(h), len(list) >= limit
 		if limit <= 0 || full && order(c, list[limit-1]) > 0 {
 			continue
@@ -116,19 +112,25 @@ func (s *Store) Top(ctx context.Context, limit int) (list []sessions.Conversatio
 	for i := range list {
 		list[i] = own(list[i])
 	}
-	return list, nil
+	return list, s.wrap("top", v.err)
 }
 
 // Conversation returns one: see sessions.Catalog.
 func (s *Store) Conversation(ctx context.Context, k channels.Key) (c sessions.Conversation, err error) {
-	h, _, err := s.back.Head(ctx, k)
-	if err == nil && h.Conversation == nil {
-		err = notFound(k)
-	}
+	h, err := s.conversation(ctx, k)
 	if err != nil {
 		return c, s.wrap("conversation", err)
 	}
 	return own(show(h)), nil
+}
+
+// conversation is the head of k, which has a transcript. Errors: ErrNotFound.
+func (s *Store) conversation(ctx context.Context, k channels.Key) (rows.Head, error) {
+	h, _, err := s.back.Head(ctx, k)
+	if err == nil && h.Conversation == nil {
+		err = notFound(k)
+	}
+	return h, err
 }
 
 // Configure changes settings: see sessions.Catalog.
@@ -137,10 +139,7 @@ func (s *Store) Configure(ctx context.Context, k channels.Key, configure func(*s
 		if k.IsZero() {
 			return errors.New("no key")
 		}
-		c, err := st.chat(k)
-		if err != nil {
-			return err
-		}
+		c := st.chat(k)
 		var set sessions.Settings
 		if c.Conversation != nil {
 			set = rules.Settings(c.Conversation.Settings)
@@ -171,39 +170,12 @@ func checkSettings(s sessions.Settings) error {
 
 // Generations lists those of a conversation: see sessions.Catalog.
 func (s *Store) Generations(ctx context.Context, k channels.Key) (list []sessions.Generation, err error) {
-	h, _, err := s.back.Head(ctx, k)
-	if err == nil && h.Conversation == nil {
-		err = notFound(k)
-	}
+	h, err := s.conversation(ctx, k)
+	v := s.view(ctx)
 	if err == nil {
-		list, err = generations(ctx, s.back, k)
+		list = withEnds(v.generations(k), h.MessageSeq)
 	}
-	if err != nil {
-		return nil, s.wrap("generations", err)
-	}
-	return withEnds(list, h.MessageSeq), nil
-}
-
-// generations are those of k, oldest first.
-func generations(ctx context.Context, r rows.Reader, k channels.Key) (list []sessions.Generation, err error) {
-	for rec, err := range r.Records(ctx, rows.Record{Generation: &rows.Generation{Key: k}}) {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, rec.Generation.Generation)
-	}
-	return list, nil
-}
-
-// summaries are those of the current generation of k, oldest first.
-func summaries(ctx context.Context, r rows.Reader, k channels.Key) (list []sessions.Summary, err error) {
-	for rec, err := range r.Records(ctx, rows.Record{Summary: &rows.Summary{Key: k}}) {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, rec.Summary.Summary)
-	}
-	return list, nil
+	return list, s.wrap("generations", cmp.Or(err, v.err))
 }
 
 // withEnds is a copy of generations with their ends, of which the last is seq.
@@ -220,29 +192,20 @@ func withEnds(generations []sessions.Generation, seq int64) []sessions.Generatio
 
 // Days counts messages by day: see sessions.Catalog.
 func (s *Store) Days(ctx context.Context, from, to time.Time) (list []sessions.DayCount, err error) {
-	heads, err := collect(s.back.Heads(ctx, rows.Newest, nil))
-	days := map[string]*sessions.DayCount{}
-	for _, h := range heads {
-		if err == nil {
-			err = s.countDays(ctx, h.Key, from, to, days)
-		}
-	}
-	if err != nil {
-		return nil, s.wrap("days", err)
+	v, days := s.view(ctx), map[string]*sessions.DayCount{}
+	for _, h := range slices.Collect(v.heads(rows.Newest)) {
+		v.countDays(h.Key, from, to, days)
 	}
 	for _, day := range slices.Sorted(maps.Keys(days)) {
 		list = append(list, *days[day])
 	}
-	return list, nil
+	return list, s.wrap("days", v.err)
 }
 
 // countDays adds the messages of k to days.
-func (s *Store) countDays(ctx context.Context, k channels.Key, from, to time.Time, days map[string]*sessions.DayCount) error {
+func (v *view) countDays(k channels.Key, from, to time.Time, days map[string]*sessions.DayCount) {
 	seen := map[string]bool{}
-	for m, err := range s.back.Messages(ctx, k, rows.Said{Once: true, Light: true}) {
-		if err != nil {
-			return err
-		}
+	for m := range v.messages(k, rows.Said{Once: true, Light: true}) {
 		day := m.At.UTC().Format(time.DateOnly)
 		if !from.IsZero() && day < from.UTC().Format(time.DateOnly) || !to.IsZero() && day >= to.UTC().Format(time.DateOnly) {
 			continue
@@ -260,5 +223,4 @@ func (s *Store) countDays(ctx context.Context, k channels.Key, from, to time.Tim
 			c.Usage.Add(*m.Usage)
 		}
 	}
-	return nil
 }

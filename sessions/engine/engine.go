@@ -12,6 +12,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -46,13 +47,20 @@ func (s *Store) wrap(what string, err error) error {
 	return nil
 }
 
+// view reads rows outside of a step.
+func (s *Store) view(ctx context.Context) *view { return &view{ctx: ctx, r: s.back} }
+
 // update takes one step, which is about keys.
 func (s *Store) update(ctx context.Context, what string, f func(*step) error, keys ...channels.Key) error {
 	err := ctx.Err()
 	if err == nil {
 		err = s.back.Update(ctx, keys, func(r rows.Reader) (rows.Changes, error) {
-			st := &step{ctx: context.WithoutCancel(ctx), r: r, now: s.now(), chats: map[channels.Key]*chat{}, days: map[string]int64{}}
-			if err := f(st); err != nil {
+			st := &step{
+				view: view{ctx: context.WithoutCancel(ctx), r: r}, now: s.now(),
+				chats: map[channels.Key]*chat{}, days: map[string]int64{},
+			}
+			err := f(st)
+			if err = cmp.Or(st.err, err); err != nil {
 				return rows.Changes{}, err
 			}
 			return st.done(), nil
@@ -64,15 +72,24 @@ func (s *Store) update(ctx context.Context, what string, f func(*step) error, ke
 // claimed takes one step under a claim.
 func (s *Store) claimed(ctx context.Context, what string, c sessions.Claim, f func(*step, *chat) error) error {
 	return s.update(ctx, what, func(st *step) error {
-		chat, err := st.chat(c.Key)
-		if err == nil && (c.Epoch == 0 || chat.Claim != c.Epoch) {
-			err = sessions.ErrFenced
-		}
-		if err != nil {
-			return err
+		chat := st.chat(c.Key)
+		if c.Epoch == 0 || chat.Claim != c.Epoch {
+			return sessions.ErrFenced
 		}
 		return f(st, chat)
 	}, c.Key)
+}
+
+// live reads rows under a claim. A fence that comes meanwhile may have closed
+// some of them, so the claim is checked before and after.
+func (s *Store) live(ctx context.Context, what string, c sessions.Claim, read func(*view)) error {
+	v := s.view(ctx)
+	v.err = s.back.Live(c)
+	read(v)
+	if v.err == nil {
+		v.err = s.back.Live(c)
+	}
+	return s.wrap(what, v.err)
 }
 
 // Backend is what is below s. It is for the suites of the backends.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,7 +19,8 @@ func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Era
 	x := &eraser{}
 	err = s.update(ctx, "erase", func(st *step) error {
 		x.step, x.got, x.files = st, sessions.Erased{}, map[string]bool{}
-		return x.erase(e)
+		x.erase(e)
+		return nil
 	}, e.Keys...)
 	if err != nil {
 		return sessions.Erased{}, err
@@ -41,22 +41,15 @@ type eraser struct {
 	files map[string]bool
 }
 
-func (x *eraser) erase(e sessions.Erasure) error {
+func (x *eraser) erase(e sessions.Erasure) {
 	for _, k := range eachOnce(e.Keys) {
-		c, err := x.chat(k)
-		if err == nil && c.known {
-			err = x.key(c)
-		}
-		if err != nil {
-			return err
+		if c := x.chat(k); c.known {
+			x.key(c)
 		}
 	}
 	for _, scope := range e.Scopes {
 		n := x.got.Facts
-		for r, err := range x.r.Records(x.ctx, factsOf(scope)) {
-			if err != nil {
-				return err
-			}
+		for r := range x.records(factsOf(scope)) {
 			if r.Fact.Scope == scope {
 				x.got.Facts++
 			}
@@ -72,53 +65,41 @@ func (x *eraser) erase(e sessions.Erasure) error {
 		}
 	}
 	for channel, ids := range senders {
-		if err := x.people(channel, ids); err != nil {
-			return err
-		}
+		x.people(channel, ids)
 	}
-	if err := x.quarantined(e.Keys, senders); err != nil {
-		return err
-	}
+	x.quarantined(e.Keys, senders)
 	x.got.Files = slices.Sorted(maps.Keys(x.files))
-	return nil
 }
 
 // formerFields is where earlier versions kept fields of other programs.
 const formerFields = "imported_places"
 
 // key forgets all of c.
-func (x *eraser) key(c *chat) error {
-	x.changes.Fenced = append(x.changes.Fenced, c.Key)
-	for r, err := range x.r.Inbox(x.ctx, c.Key, rows.Queued{}) {
-		if err != nil {
-			return err
-		}
+func (x *eraser) key(c *chat) {
+	for r := range x.inbox(c.Key, rows.Queued{}) {
 		x.forgetIn(&r)
 	}
-	for _, err := range x.r.Outbox(x.ctx, c.Key, rows.Queued{}) {
-		if err != nil {
-			return err
-		}
+	for range x.outbox(c.Key, rows.Queued{}) {
 		x.got.Queued++
 	}
 	if c.Conversation != nil {
-		x.got.Conversations++
-		for m, err := range x.r.Messages(x.ctx, c.Key, rows.Said{Once: true, Light: true}) {
-			if err != nil {
-				return err
-			}
+		for m := range x.messages(c.Key, rows.Said{Once: true, Light: true}) {
 			x.got.Messages++
 			x.noteFiles(m.Attachments)
 		}
-		list, err := summaries(x.ctx, x.r, c.Key)
-		if err != nil {
-			return err
-		}
-		x.got.Summaries += len(list)
+		x.got.Summaries += len(x.summaries(c.Key))
 	}
+	x.gone(c)
+}
+
+// gone deletes c with its name.
+func (x *eraser) gone(c *chat) {
+	if c.Conversation != nil {
+		x.got.Conversations++
+	}
+	x.changes.Fenced = append(x.changes.Fenced, c.Key)
 	x.touch(c).Gone = true
 	c.Conversation, c.known = nil, false
-	return nil
 }
 
 // forgetIn counts an inbox row that is deleted.
@@ -143,16 +124,13 @@ const leastName = 5
 // quarantined forgets what was set aside if the id of an erased chat or person is
 // in it, as a whole. An adapter could not read it, so there is nothing else to go
 // by.
-func (x *eraser) quarantined(keys []channels.Key, senders map[string][]string) error {
+func (x *eraser) quarantined(keys []channels.Key, senders map[string][]string) {
 	names := map[string][]string{}
 	maps.Copy(names, senders)
 	for _, k := range keys {
 		names[k.Channel()] = append(slices.Clip(names[k.Channel()]), k.Chat())
 	}
-	for r, err := range x.r.Records(x.ctx, rows.Record{Quarantined: &sessions.QuarantineRecord{}}) {
-		if err != nil {
-			return err
-		}
+	for r := range x.records(rows.Record{Quarantined: &sessions.QuarantineRecord{}}) {
 		a := r.Quarantined
 		text := a.ID + "\n" + string(a.Raw)
 		if slices.ContainsFunc(names[a.Channel], func(name string) bool {
@@ -163,66 +141,50 @@ func (x *eraser) quarantined(keys []channels.Key, senders map[string][]string) e
 			x.got.Queued++
 		}
 	}
-	return nil
 }
 
 // people erases their messages in conversations that are kept, and their
 // pairings.
-func (x *eraser) people(channel string, ids []string) error {
-	heads, err := collect(x.r.Heads(x.ctx, rows.ByKey, nil))
-	if err != nil {
-		return err
-	}
-	for _, h := range heads {
-		if h.Key.Channel() != channel {
-			continue
-		}
-		if err := x.takeOut(h.Key, ids); err != nil {
-			return err
+func (x *eraser) people(channel string, ids []string) {
+	for _, h := range slices.Collect(x.heads(rows.ByKey)) {
+		if h.Key.Channel() == channel {
+			x.takeOut(h.Key, ids)
 		}
 	}
-	for r, err := range x.r.Records(x.ctx, rows.Record{Pairing: &sessions.Pairing{Channel: channel}}) {
-		if err != nil {
-			return err
-		}
+	for r := range x.records(rows.Record{Pairing: &sessions.Pairing{Channel: channel}}) {
 		if r.Pairing.Channel == channel && slices.Contains(ids, r.Pairing.PersonID) {
 			x.changes.Removed = append(x.changes.Removed, r)
 			x.got.Pairings++
 		}
 	}
-	return nil
 }
 
-// takeOut takes what people said out of one conversation.
-func (x *eraser) takeOut(k channels.Key, ids []string) error {
-	c, err := x.chat(k)
-	if err != nil || !c.known {
-		return err
+// takeOut erases the messages of people in one conversation.
+func (x *eraser) takeOut(k channels.Key, ids []string) {
+	c := x.chat(k)
+	if !c.known {
+		return
 	}
 	before := x.got
-	if err := errors.Join(x.queue(c, ids), x.transcript(c, ids)); err != nil {
-		return err
-	}
+	x.queue(c, ids)
+	x.transcript(c, ids)
 	if x.got.Queued == before.Queued && x.got.Messages == before.Messages {
-		return nil
+		return
 	}
 	if v := c.Conversation; v != nil {
 		rules.SetForeign(&v.Settings, nil) // they may be about the person
 		delete(v.Settings.Metadata, formerFields)
 		x.touch(c)
 	}
-	return x.vanish(c)
+	x.vanish(c)
 }
 
-// queue takes the messages of people out of the inbox of c. If one of them
-// waits, the turns of c begin anew.
-func (x *eraser) queue(c *chat, ids []string) error {
+// queue erases the messages of people in the inbox of c. If one of them waits,
+// the turns of c begin anew.
+func (x *eraser) queue(c *chat, ids []string) {
 	var others []rows.In
 	waited := false
-	for r, err := range x.r.Inbox(x.ctx, c.Key, rows.Queued{}) {
-		if err != nil {
-			return err
-		}
+	for r := range x.inbox(c.Key, rows.Queued{}) {
 		if !slices.ContainsFunc(r.Inbound.Sender.IDs, func(id string) bool { return slices.Contains(ids, id) }) {
 			if r.Turn != "" {
 				others = append(others, r)
@@ -236,9 +198,7 @@ func (x *eraser) queue(c *chat, ids []string) error {
 			c.waiting--
 			waited = true
 		}
-		if r.Turn != "" {
-			x.endJournal(c, r.Turn)
-		}
+		x.endJournal(c, r.Turn)
 	}
 	if waited {
 		x.changes.Fenced = append(x.changes.Fenced, c.Key)
@@ -248,7 +208,6 @@ func (x *eraser) queue(c *chat, ids []string) error {
 			x.put(c, &r, false)
 		}
 	}
-	return nil
 }
 
 // erasedText replaces a message whose sender is erased.
@@ -256,16 +215,14 @@ const erasedText = "[erased]"
 
 // transcript erases what people said in c, copies of it that tools made, and
 // the summaries that may tell of it.
-func (x *eraser) transcript(c *chat, ids []string) error {
+func (x *eraser) transcript(c *chat, ids []string) {
 	v := c.Conversation
 	if v == nil {
-		return nil
+		return
 	}
 	var erased, copies []sessions.Message
-	for m, err := range x.r.Messages(x.ctx, c.Key, rows.Said{Once: true, Light: true}) {
+	for m := range x.messages(c.Key, rows.Said{Once: true, Light: true}) {
 		switch {
-		case err != nil:
-			return err
 		case m.Sender != "" && slices.Contains(ids, m.Sender):
 			x.got.Messages++
 			x.noteFiles(m.Attachments)
@@ -279,14 +236,13 @@ func (x *eraser) transcript(c *chat, ids []string) error {
 		}
 	}
 	if len(erased) == 0 {
-		return nil
+		return
 	}
 	v.Erasures++
+	v.Covers = 0
 	ch := x.touch(c)
 	ch.Rewritten = append(erased, copies...)
-	list, err := summaries(x.ctx, x.r, c.Key)
-	v.Covers = 0
-	for _, sum := range list {
+	for _, sum := range x.summaries(c.Key) {
 		tells := slices.ContainsFunc(ch.Rewritten, func(m sessions.Message) bool { return v.From < m.Seq && m.Seq <= sum.CoversSeq })
 		if tells {
 			ch.Forget = append(ch.Forget, sum.CoversSeq)
@@ -295,28 +251,20 @@ func (x *eraser) transcript(c *chat, ids []string) error {
 			v.Covers = sum.CoversSeq
 		}
 	}
-	return err
 }
 
-// vanish forgets c if nothing is left of it but its name.
-func (x *eraser) vanish(c *chat) error {
+// vanish deletes c if nothing is left of it but its name.
+func (x *eraser) vanish(c *chat) {
 	if v := c.Conversation; v != nil && (v.Messages > 0 || v.Title != "" || !rules.IsZeroSettings(v.Settings)) {
-		return nil
+		return
 	}
 	dropped := x.touch(c).Drop
-	for r, err := range x.r.Inbox(x.ctx, c.Key, rows.Queued{Light: true}) {
-		if err != nil || !slices.Contains(dropped, r.Seq) {
-			return err
+	for r := range x.inbox(c.Key, rows.Queued{Light: true}) {
+		if !slices.Contains(dropped, r.Seq) {
+			return
 		}
 	}
-	for _, err := range x.r.Outbox(x.ctx, c.Key, rows.Queued{}) {
-		return err
+	if first(x.outbox(c.Key, rows.Queued{})) == nil {
+		x.gone(c)
 	}
-	if c.Conversation != nil {
-		x.got.Conversations++
-	}
-	x.changes.Fenced = append(x.changes.Fenced, c.Key)
-	x.touch(c).Gone = true
-	c.Conversation, c.known = nil, false
-	return nil
 }

@@ -57,87 +57,65 @@ func onlyChanges(e sessions.Entry) bool {
 }
 
 func (st *step) accept(e sessions.Entry) (a sessions.Acceptance, err error) {
-	c, err := st.chat(e.Inbound.Key)
-	if err != nil {
-		return a, err
-	}
+	c := st.chat(e.Inbound.Key)
 	if onlyChanges(e) && !c.known {
 		return sessions.Acceptance{Outcome: sessions.Unknown}, nil
 	}
-	if seq, seen, err := st.seen(e.Inbound); seen || err != nil {
-		return sessions.Acceptance{Outcome: sessions.Duplicate, Seq: seq, Waiting: c.waiting}, err
+	if seq, seen := st.seen(e.Inbound); seen {
+		return sessions.Acceptance{Outcome: sessions.Duplicate, Seq: seq, Waiting: c.waiting}, nil
 	}
-	outcome, changed, err := st.outcome(c, e)
-	if err != nil || outcome == sessions.Unknown {
-		return sessions.Acceptance{Outcome: outcome, Waiting: c.waiting}, err
+	outcome, changed := st.outcome(c, e)
+	if outcome == sessions.Unknown {
+		return sessions.Acceptance{Outcome: outcome, Waiting: c.waiting}, nil
 	}
 	if outcome == sessions.Queued && e.MaxWaiting > 0 && c.waiting >= e.MaxWaiting {
 		return a, fmt.Errorf("%w: %d messages wait", sessions.ErrFull, c.waiting)
 	}
-	if err := st.reset(c, e); err != nil {
-		return a, err
-	}
-	a.Outcome = outcome
-	if a.Seq, err = st.enter(c, e, outcome, changed); err != nil {
-		return a, err
-	}
-	if err := st.appendMessages(c, "", e.Append); err != nil {
-		return a, err
-	}
+	st.reset(c, e)
+	a.Outcome, a.Seq = outcome, st.enter(c, e, outcome, changed)
+	st.appendMessages(c, "", e.Append)
 	if e.Control == sessions.ControlNew {
-		if err := st.newGeneration(c); err != nil {
-			return a, err
-		}
+		st.newGeneration(c)
 	}
-	err = st.addReplies(c, e.Replies)
+	st.addReplies(c, e.Replies)
 	a.Waiting = c.waiting
-	return a, err
+	return a, nil
 }
 
 // seen reports whether m was accepted before, and as what.
-func (st *step) seen(m channels.Inbound) (seq int64, seen bool, err error) {
-	if seq, seen, err = st.r.Accepted(st.ctx, m); seen || err != nil {
-		return seq, seen, err
+func (st *step) seen(m channels.Inbound) (seq int64, seen bool) {
+	if st.err == nil {
+		seq, seen, st.err = st.r.Accepted(st.ctx, m)
 	}
-	seen, err = st.marked(rules.Hash(rules.Dedupe(m)))
-	return 0, seen, err
+	return seq, seen || st.marked(rules.Hash(rules.Dedupe(m)))
 }
 
 // outcome decides what to do with a message that was not accepted before, and
 // finds the one that it changes. A change of a message that was not ours is a
 // message itself, and later changes may be about it; so of messages with the id,
 // one that waits comes before one that does not.
-func (st *step) outcome(c *chat, e sessions.Entry) (outcome sessions.Outcome, changed *rows.In, err error) {
+func (st *step) outcome(c *chat, e sessions.Entry) (outcome sessions.Outcome, changed *rows.In) {
 	m := e.Inbound
 	switch {
 	case e.Answered:
-		return sessions.Done, nil, nil
+		return sessions.Done, nil
 	case m.Edits == "":
-		return sessions.Queued, nil, nil
+		return sessions.Queued, nil
 	case onlyChanges(e):
 		outcome = sessions.Unknown
 	default:
 		outcome = sessions.Queued
 	}
-	earlier, err := pointers(st.r.Inbox(st.ctx, c.Key, rows.Queued{MessageID: m.Edits, Newest: true}))
-	if err != nil {
-		return "", nil, err
-	}
-	for _, w := range earlier {
+	for _, w := range pointers(st.inbox(c.Key, rows.Queued{MessageID: m.Edits, Newest: true})) {
 		if w.State == rules.InEdit || !samePerson(w.Inbound.Sender, m.Sender) {
 			continue
 		}
-		untouched := w.State == rules.InWaiting && w.Turn == ""
-		if w.State == rules.InWaiting && !untouched && m.Deletes == "" {
-			if untouched, err = st.onlyShown(c, w); err != nil {
-				return "", nil, err
-			}
-		}
+		untouched := w.State == rules.InWaiting && (w.Turn == "" || m.Deletes == "" && st.onlyShown(c, w))
 		switch {
 		case untouched && m.Deletes != "":
-			return sessions.Withdrawn, w, nil
+			return sessions.Withdrawn, w
 		case untouched:
-			return sessions.Replaced, w, nil
+			return sessions.Replaced, w
 		case w.State == rules.InWithdrawn, m.Deletes != "" && w.State == rules.InDropped:
 			outcome, changed = sessions.Withdrawn, nil
 		case changed != nil || outcome == sessions.Withdrawn: // a newer one decided
@@ -147,20 +125,16 @@ func (st *step) outcome(c *chat, e sessions.Entry) (outcome sessions.Outcome, ch
 			outcome, changed = sessions.Noted, w
 		}
 	}
-	if mark, ok := rules.ErasedMark(m); ok && outcome == sessions.Queued {
-		erased, err := st.marked(mark)
-		if erased || err != nil {
-			return sessions.Unknown, nil, err
-		}
+	if mark, ok := rules.ErasedMark(m); ok && outcome == sessions.Queued && st.marked(mark) {
+		return sessions.Unknown, nil
 	}
-	return outcome, changed, nil
+	return outcome, changed
 }
 
 // onlyShown reports whether the turn of r has done nothing yet but show how far
 // its answer is.
-func (st *step) onlyShown(c *chat, r *rows.In) (bool, error) {
-	steps, err := st.r.Journal(st.ctx, c.Key, r.Turn)
-	return !slices.ContainsFunc(steps, func(s sessions.Step) bool { return s.Kind != sessions.StepPreview }), err
+func (st *step) onlyShown(c *chat, r *rows.In) bool {
+	return !slices.ContainsFunc(st.journal(c.Key, r.Turn), func(s sessions.Step) bool { return s.Kind != sessions.StepPreview })
 }
 
 // samePerson reports whether a and b are one: they share an identity that the
@@ -174,12 +148,13 @@ func samePerson(a, b channels.Person) bool {
 
 // enter stores e and does what its outcome asks for. It returns the seq of the
 // message that e changes, if any, or its own.
-func (st *step) enter(c *chat, e sessions.Entry, outcome sessions.Outcome, changed *rows.In) (int64, error) {
+func (st *step) enter(c *chat, e sessions.Entry, outcome sessions.Outcome, changed *rows.In) int64 {
 	m := e.Inbound
 	switch outcome {
 	case sessions.Queued:
 		r := st.addInbound(c, e, rules.InWaiting)
-		return r.Seq, st.gather(c, r, e)
+		st.gather(c, r, e)
+		return r.Seq
 	case sessions.Replaced:
 		st.addInbound(c, e, rules.InEdit)
 		old := &changed.Inbound // it keeps its id, its place and its sender
@@ -189,26 +164,28 @@ func (st *step) enter(c *chat, e sessions.Entry, outcome sessions.Outcome, chang
 		}
 		changed.Rev++
 		st.put(c, changed, true)
-		return changed.Seq, nil
+		return changed.Seq
 	case sessions.Withdrawn:
 		r := st.addInbound(c, e, rules.InEdit)
 		if changed == nil {
-			return r.Seq, nil
+			return r.Seq
 		}
 		why := "deleted by its sender before it was answered"
 		if m.Deletes == channels.DeletedByAdmin {
 			why = "deleted by an admin before it was answered"
 		}
 		st.settle(c, changed, rules.InWithdrawn, why)
-		return changed.Seq, nil
+		return changed.Seq
 	}
 	r := st.addInbound(c, e, rules.InDone)
 	if outcome == sessions.Done {
-		return r.Seq, st.control(c, e)
+		st.control(c, e)
+		return r.Seq
 	}
 	// Noted. An admin who deletes may not know the name of the author.
 	m.Sender.Name = cmp.Or(m.Sender.Name, changed.Inbound.Sender.Name)
-	return r.Seq, st.appendMessages(c, "", []sessions.Message{sessions.EditNote(m)})
+	st.appendMessages(c, "", []sessions.Message{sessions.EditNote(m)})
+	return r.Seq
 }
 
 // addInbound stores e as a row.
@@ -227,16 +204,12 @@ func (st *step) addInbound(c *chat, e sessions.Entry, state string) *rows.In {
 
 // gather has a turn wait until the next part of r's album may have come. The
 // first message that waits holds back those after it.
-func (st *step) gather(c *chat, r *rows.In, e sessions.Entry) error {
+func (st *step) gather(c *chat, r *rows.In, e sessions.Entry) {
 	if e.Inbound.Album == "" || e.Quiet <= 0 {
-		return nil
-	}
-	open, err := st.open(c, false)
-	if err != nil {
-		return err
+		return
 	}
 	var first, part *rows.In // of all that no turn has bound, and of the album
-	for _, w := range append(open, r) {
+	for _, w := range append(st.open(c, false), r) {
 		if w.Turn != "" {
 			continue
 		}
@@ -251,7 +224,6 @@ func (st *step) gather(c *chat, r *rows.In, e sessions.Entry) error {
 		first.Due = held
 		st.put(c, first, false)
 	}
-	return nil
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -262,17 +234,13 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // control fences the running turn of c and closes messages that wait.
-func (st *step) control(c *chat, e sessions.Entry) error {
+func (st *step) control(c *chat, e sessions.Entry) {
 	if e.Control == sessions.ControlNone {
-		return nil
+		return
 	}
 	st.changes.Fenced = append(st.changes.Fenced, c.Key)
-	open, err := st.open(c, false)
-	if err != nil {
-		return err
-	}
 	var closed []sessions.Message
-	for _, r := range open {
+	for _, r := range st.open(c, false) {
 		if len(e.Ends) > 0 && r.Turn == "" && !slices.Contains(e.Ends, r.Seq) {
 			continue
 		}
@@ -286,7 +254,7 @@ func (st *step) control(c *chat, e sessions.Entry) error {
 		st.settle(c, r, rules.InClosed, string(e.Control))
 		st.endOccurrence(r, "skipped", "ended by /"+string(e.Control))
 	}
-	return st.appendMessages(c, "", closed)
+	st.appendMessages(c, "", closed)
 }
 
 // endJournal deletes the journal of a turn.
@@ -307,12 +275,10 @@ func (st *step) endOccurrence(r *rows.In, outcome, why string) {
 // Quarantine keeps what an adapter could not read: see sessions.Inbox.
 func (s *Store) Quarantine(ctx context.Context, a sessions.Quarantined) error {
 	return s.update(ctx, "quarantine", func(st *step) error {
-		here, err := asideOf(st.ctx, st.r, a.Channel, a.ID)
-		if err != nil || here != nil {
-			return err
+		if st.quarantine(a.Channel, a.ID) == nil {
+			a.Raw, a.Why = slices.Clone(a.Raw), rules.Text(a.Why)
+			st.record(rows.Record{Quarantined: &sessions.QuarantineRecord{Quarantined: a, At: rules.Time(st.now)}})
 		}
-		a.Raw, a.Why = slices.Clone(a.Raw), rules.Text(a.Why)
-		st.record(rows.Record{Quarantined: &sessions.QuarantineRecord{Quarantined: a, At: rules.Time(st.now)}})
 		return nil
 	})
 }
@@ -320,13 +286,11 @@ func (s *Store) Quarantine(ctx context.Context, a sessions.Quarantined) error {
 // Resolve marks what was set aside as dropped: see sessions.Inbox.
 func (s *Store) Resolve(ctx context.Context, channel, id string) error {
 	return s.update(ctx, "resolve", func(st *step) error {
-		here, err := asideOf(st.ctx, st.r, channel, id)
-		if err != nil || here == nil || here.Dropped {
-			return err
+		if here := st.quarantine(channel, id); here != nil && !here.Dropped {
+			a := *here
+			a.Dropped, a.Why = true, "came later; before that: "+a.Why
+			st.record(rows.Record{Quarantined: &a})
 		}
-		a := *here
-		a.Dropped, a.Why = true, "came later; before that: "+a.Why
-		st.record(rows.Record{Quarantined: &a})
 		return nil
 	})
 }
@@ -335,11 +299,10 @@ func (s *Store) Resolve(ctx context.Context, channel, id string) error {
 // updated before that time, and no message waits. An edit belongs to the message
 // that it changes, and a control has its own rule. An empty generation is as good
 // as a new one.
-func (st *step) reset(c *chat, e sessions.Entry) error {
+func (st *step) reset(c *chat, e sessions.Entry) {
 	v := c.Conversation
-	if v == nil || c.waiting > 0 || e.Control != sessions.ControlNone || e.Inbound.Edits != "" ||
-		v.From == c.MessageSeq || !v.Updated.Before(e.ResetBefore) {
-		return nil
+	if v != nil && c.waiting == 0 && e.Control == sessions.ControlNone && e.Inbound.Edits == "" &&
+		v.From < c.MessageSeq && v.Updated.Before(e.ResetBefore) {
+		st.newGeneration(c)
 	}
-	return st.newGeneration(c)
 }

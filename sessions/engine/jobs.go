@@ -29,13 +29,11 @@ func cleanOccurrence(o sessions.Occurrence) sessions.Occurrence {
 
 // NextDue is when a job is due: see sessions.Jobs.
 func (s *Store) NextDue(ctx context.Context, job string) (time.Time, bool, error) {
-	for r, err := range s.back.Records(ctx, rows.Record{Job: &sessions.JobRecord{Job: job}}) {
-		if err != nil {
-			return time.Time{}, false, s.wrap("next due", err)
-		}
+	v := s.view(ctx)
+	if r, ok := v.one(rows.Record{Job: &sessions.JobRecord{Job: job}}); ok {
 		return r.Job.Due, true, nil
 	}
-	return time.Time{}, false, nil
+	return time.Time{}, false, s.wrap("next due", v.err)
 }
 
 // Plan moves a job: see sessions.Jobs.
@@ -45,10 +43,7 @@ func (s *Store) Plan(ctx context.Context, job string, was, next time.Time) error
 
 // move plans a job that is due at was for next.
 func (st *step) move(job string, was, next time.Time) error {
-	planned, ok, err := st.one(rows.Record{Job: &sessions.JobRecord{Job: job}})
-	if err != nil {
-		return err
-	}
+	planned, ok := st.one(rows.Record{Job: &sessions.JobRecord{Job: job}})
 	if ok == was.IsZero() || ok && !planned.Job.Due.Equal(was) {
 		return fmt.Errorf("%w: job %q is no longer due at %s", sessions.ErrConflict, job, was.Format(time.RFC3339))
 	}
@@ -62,8 +57,8 @@ func (st *step) advance(job string, due, next time.Time) (fresh bool, err error)
 	if err := st.move(job, due, next); err != nil {
 		return false, err
 	}
-	_, known, err := st.one(rows.Record{Occurrence: &sessions.Occurrence{Job: job, Due: rules.Time(due)}})
-	return !known, err
+	_, known := st.one(rows.Record{Occurrence: &sessions.Occurrence{Job: job, Due: rules.Time(due)}})
+	return !known, nil
 }
 
 // Fire puts the message of a job into the inbox: see sessions.Jobs. An
@@ -75,16 +70,13 @@ func (s *Store) Fire(ctx context.Context, job string, due, next time.Time, m cha
 		if err := checkEntry(e); err != nil {
 			return err
 		}
-		c, err := st.chat(m.Key)
-		if err != nil {
-			return err
-		}
+		c := st.chat(m.Key)
 		fresh, err := st.advance(job, due, next)
 		if err != nil || !fresh {
 			return err
 		}
-		if _, seen, err := st.seen(e.Inbound); seen || err != nil {
-			return err
+		if _, seen := st.seen(e.Inbound); seen {
+			return nil
 		}
 		st.occurred(sessions.Occurrence{Job: job, Due: due, Outcome: "fired"})
 		r := st.addInbound(c, e, rules.InWaiting)
@@ -107,14 +99,12 @@ func (s *Store) Skip(ctx context.Context, job string, due, next time.Time, outco
 
 // Occurrences lists the newest: see sessions.Jobs.
 func (s *Store) Occurrences(ctx context.Context, job string, limit int) (list []sessions.Occurrence, err error) {
-	for r, err := range s.back.Records(ctx, rows.Record{Occurrence: &sessions.Occurrence{Job: job}}) {
-		if err != nil {
-			return nil, s.wrap("occurrences", err)
-		}
+	v := s.view(ctx)
+	for r := range v.records(rows.Record{Occurrence: &sessions.Occurrence{Job: job}}) {
 		list = append(list, *r.Occurrence)
 	}
 	slices.SortStableFunc(list, func(a, b sessions.Occurrence) int {
 		return cmp.Or(b.Due.Compare(a.Due), cmp.Compare(a.Job, b.Job))
 	})
-	return list[:min(max(limit, 0), len(list))], nil
+	return list[:min(max(limit, 0), len(list))], s.wrap("occurrences", v.err)
 }

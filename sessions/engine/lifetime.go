@@ -18,17 +18,8 @@ import (
 // Delete ends a conversation: see sessions.Archive.
 func (s *Store) Delete(ctx context.Context, k channels.Key) error {
 	return s.update(ctx, "delete", func(st *step) error {
-		c, err := st.chat(k)
-		if err != nil {
-			return err
-		}
-		any := c.Conversation != nil
-		if !any && c.known {
-			if any, err = st.settled(c); err != nil {
-				return err
-			}
-		}
-		if !any {
+		c := st.chat(k)
+		if c.Conversation == nil && !(c.known && st.settled(c)) {
 			return notFound(k)
 		}
 		st.forget(c)
@@ -37,18 +28,18 @@ func (s *Store) Delete(ctx context.Context, k channels.Key) error {
 }
 
 // settled reports whether a row of c's queues is done.
-func (st *step) settled(c *chat) (bool, error) {
-	for r, err := range st.r.Inbox(st.ctx, c.Key, rows.Queued{Light: true}) {
-		if err != nil || r.State != rules.InWaiting {
-			return err == nil, err
+func (st *step) settled(c *chat) bool {
+	for r := range st.inbox(c.Key, rows.Queued{Light: true}) {
+		if r.State != rules.InWaiting {
+			return true
 		}
 	}
-	for o, err := range st.r.Outbox(st.ctx, c.Key, rows.Queued{}) {
-		if err != nil || !rules.Unsent(o.State) {
-			return err == nil, err
+	for o := range st.outbox(c.Key, rows.Queued{}) {
+		if !rules.Unsent(o.State) {
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 // forget deletes the transcript of c and what is done of its queues. That its
@@ -59,16 +50,10 @@ func (st *step) forget(c *chat) {
 	c.Conversation = nil
 }
 
-// idle says that nothing of c waits or is under way. What is dead does not hold
-// up the end of a conversation.
-func (st *step) idle(c *chat) (bool, error) {
-	if c.waiting > 0 || c.Claim != 0 {
-		return false, nil
-	}
-	for _, err := range st.r.Outbox(st.ctx, c.Key, rows.Queued{Unsent: true}) {
-		return false, err
-	}
-	return true, nil
+// idle reports whether nothing of c waits or is under way. Dead deliveries do not
+// keep a conversation.
+func (st *step) idle(c *chat) bool {
+	return c.waiting == 0 && c.Claim == 0 && first(st.outbox(c.Key, rows.Queued{Unsent: true})) == nil
 }
 
 // Expire ends old conversations: see sessions.Lifetime.
@@ -76,9 +61,9 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 	if limit <= 0 {
 		return nil, nil
 	}
-	err = s.update(ctx, "expire", func(st *step) (err error) {
-		gone, err = st.expire(before, limit)
-		return err
+	err = s.update(ctx, "expire", func(st *step) error {
+		gone = st.expire(before, limit)
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -94,21 +79,18 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (gone [
 // machine without a battery for it, or comes from another program.
 var plausible = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func (st *step) expire(before time.Time, limit int) (gone []channels.Key, err error) {
+func (st *step) expire(before time.Time, limit int) (gone []channels.Key) {
 	var old []rows.Head
-	for h, err := range st.r.Heads(st.ctx, rows.Oldest, nil) {
-		if err != nil {
-			return nil, err
-		}
+	for h := range st.heads(rows.Oldest) {
 		if !rules.Time(h.Conversation.Updated).Before(before) {
 			break
 		}
 		old = append(old, h)
 	}
 	for _, h := range old {
-		c, err := st.chat(h.Key)
-		if err != nil {
-			return nil, err
+		c := st.chat(h.Key)
+		if c.Conversation == nil { // it could not be read
+			break
 		}
 		if rules.Time(c.Conversation.Updated).Before(plausible) && before.After(plausible) {
 			st.touch(c)
@@ -118,16 +100,12 @@ func (st *step) expire(before time.Time, limit int) (gone []channels.Key, err er
 		if len(gone) == limit {
 			break
 		}
-		if idle, err := st.idle(c); err != nil || !idle {
-			if err != nil {
-				return nil, err
-			}
-			continue
+		if st.idle(c) {
+			st.forget(c)
+			gone = append(gone, c.Key)
 		}
-		st.forget(c)
-		gone = append(gone, c.Key)
 	}
-	return gone, nil
+	return gone
 }
 
 // expireRest deletes what was last asked or answered before where there is no
@@ -136,19 +114,20 @@ func (st *step) expire(before time.Time, limit int) (gone []channels.Key, err er
 // in between.
 func (s *Store) expireRest(ctx context.Context, before time.Time, limit int) error {
 	var rest []channels.Key
-	for h, err := range s.back.Heads(ctx, rows.ByKey, nil) {
-		if err != nil {
-			return s.wrap("expire", err)
-		}
+	v := s.view(ctx)
+	for h := range v.heads(rows.ByKey) {
 		if h.Conversation == nil && h.Seq > 0 {
 			rest = append(rest, h.Key)
 		}
 	}
+	if v.err != nil {
+		return s.wrap("expire", v.err)
+	}
 	for some := range slices.Chunk(rest, limit) {
 		err := s.update(ctx, "expire", func(st *step) error {
 			for _, k := range some {
-				if err := st.expireQueues(k, before); err != nil {
-					return err
+				if c := st.chat(k); c.known && c.Conversation == nil && st.idle(c) && st.queuesBefore(c, before) {
+					st.forget(c)
 				}
 			}
 			return nil
@@ -160,52 +139,24 @@ func (s *Store) expireRest(ctx context.Context, before time.Time, limit int) err
 	return nil
 }
 
-func (st *step) expireQueues(k channels.Key, before time.Time) error {
-	c, err := st.chat(k)
-	if err != nil || !c.known || c.Conversation != nil {
-		return err
-	}
-	if idle, err := st.idle(c); err != nil || !idle {
-		return err
-	}
-	last, err := st.lastQueued(c)
-	if err != nil || last.IsZero() || !last.Before(before) {
-		return err
-	}
-	st.forget(c)
-	return nil
-}
-
-// lastQueued is when the newest row of c's queues came; zero if there is none.
-func (st *step) lastQueued(c *chat) (last time.Time, err error) {
+// queuesBefore reports whether the newest row of c's queues, if there is one,
+// came before.
+func (st *step) queuesBefore(c *chat, before time.Time) bool {
+	var last time.Time
 	q := rows.Queued{Newest: true, Light: true}
-	for r, err := range st.r.Inbox(st.ctx, c.Key, q) {
-		if err != nil {
-			return last, err
-		}
+	for r := range st.inbox(c.Key, q) {
 		last = rules.Latest(last, r.Accepted)
 	}
-	for o, err := range st.r.Outbox(st.ctx, c.Key, q) {
-		if err != nil {
-			return last, err
-		}
+	for o := range st.outbox(c.Key, q) {
 		last = rules.Latest(last, o.Created)
 	}
-	return last, nil
+	return !last.IsZero() && last.Before(before)
 }
 
 // any reports whether something is stored of c beyond its numbers.
-func (st *step) any(c *chat) (bool, error) {
-	if c.Conversation != nil || !c.known {
-		return c.Conversation != nil, nil
-	}
-	for _, err := range st.r.Inbox(st.ctx, c.Key, rows.Queued{Light: true}) {
-		return err == nil, err
-	}
-	for _, err := range st.r.Outbox(st.ctx, c.Key, rows.Queued{}) {
-		return err == nil, err
-	}
-	return false, nil
+func (st *step) any(c *chat) bool {
+	return c.Conversation != nil || c.known &&
+		(first(st.inbox(c.Key, rows.Queued{Light: true})) != nil || first(st.outbox(c.Key, rows.Queued{})) != nil)
 }
 
 // Join makes one conversation of two: see sessions.Lifetime.
@@ -219,70 +170,48 @@ func (s *Store) Join(ctx context.Context, from, to channels.Key) error {
 		case from == to:
 			return nil
 		}
-		f, err := st.chat(from)
-		if err != nil {
-			return err
+		if f := st.chat(from); st.any(f) {
+			st.changes.Fenced = append(st.changes.Fenced, from, to)
+			st.join(f, st.chat(to))
 		}
-		if any, err := st.any(f); err != nil || !any {
-			return err
-		}
-		r, err := st.chat(to)
-		if err != nil {
-			return err
-		}
-		st.changes.Fenced = append(st.changes.Fenced, from, to)
-		return st.join(f, r)
+		return nil
 	}, from, to)
 }
 
 // join puts all of f before all of r. All seqs are new, above every one that was
-// handed out, so that nobody who remembers one hits another row with it: a
-// summary that is being made of either is refused when it comes.
-func (st *step) join(f, r *chat) error {
+// handed out, so a remembered one never names another row: a summary that is being
+// made of either is refused when it comes.
+func (st *step) join(f, r *chat) {
 	base := max(f.Seq, r.Seq)
 	own, theirs := rows.Move{From: r.Key, Queues: base + f.Seq}, rows.Move{From: f.Key, Queues: base}
 	ch := st.touch(r)
-	if err := st.joinJournals(f, r, own.Queues); err != nil {
-		return err
-	}
+	st.joinJournals(f, r, own.Queues)
 	r.Seq += base + f.Seq
 	r.waiting, f.waiting = r.waiting+f.waiting, 0
 	if f.Conversation != nil {
-		var err error
-		if own.Message, theirs.Message, err = st.joinTranscripts(f, r); err != nil {
-			return err
-		}
+		own.Message, theirs.Message = st.joinTranscripts(f, r)
 	}
 	ch.Moves = []rows.Move{own, theirs}
 	st.touch(f).Cleared = true
 	f.Conversation = nil
-	return nil
 }
 
-// joinJournals lets go of the turns of r whose names turns of f have: two turns
-// of one name cannot share a journal, and that of f takes the place of r's.
-func (st *step) joinJournals(f, r *chat, by int64) error {
-	theirs, err := st.open(f, true)
-	if err != nil {
-		return err
-	}
-	mine, err := st.open(r, true)
-	if err != nil {
-		return err
-	}
-	for _, row := range mine {
+// joinJournals lets go of the turns of r that have the names of turns of f: two
+// turns of one name cannot share a journal, and that of f replaces that of r.
+func (st *step) joinJournals(f, r *chat, by int64) {
+	theirs := st.open(f, true)
+	for _, row := range st.open(r, true) {
 		if row.Turn != "" && len(bound(theirs, row.Turn)) > 0 {
 			row.Turn = ""
 			row.Seq += by
 			st.put(r, row, false)
 		}
 	}
-	return nil
 }
 
 // joinTranscripts makes the head of what f and r said, and returns by how much
 // the seqs of r's and of f's messages grow.
-func (st *step) joinTranscripts(f, r *chat) (own, theirs int64, err error) {
+func (st *step) joinTranscripts(f, r *chat) (own, theirs int64) {
 	a, b := f.Conversation, r.Conversation
 	if b == nil {
 		b = &rows.Conversation{}
@@ -298,39 +227,24 @@ func (st *step) joinTranscripts(f, r *chat) (own, theirs int64, err error) {
 	joined.Usage.Add(b.Usage)
 	ch := st.touch(r)
 	ch.Anew = true
-	if err := st.joinSummaries(f, ch, joined, b.Covers > 0, theirs); err != nil {
-		return 0, 0, err
+	if a.Covers > 0 && b.Covers == 0 { // those of r would not cover what is before them now
+		for _, sum := range st.summaries(f.Key) {
+			sum.CoversSeq += theirs
+			sum.Generation = joined.Generation
+			ch.Summaries, joined.Covers = append(ch.Summaries, sum), sum.CoversSeq
+		}
 	}
 	if joined.Generation != "" {
 		g := sessions.Generation{ID: joined.Generation, FirstSeq: base + 1}
 		for _, k := range []channels.Key{f.Key, r.Key} {
-			all, err := generations(st.ctx, st.r, k)
-			if err != nil {
-				return 0, 0, err
-			}
-			for _, old := range all {
+			for _, old := range st.generations(k) {
 				g.Began = rules.Earliest(g.Began, old.Began)
 			}
 		}
 		ch.Begun = []sessions.Generation{g}
 	}
 	r.Conversation, r.MessageSeq = joined, base+int64(joined.Messages)
-	return own, theirs, nil
-}
-
-// joinSummaries takes over those of f, unless r has some: what those cover is not
-// all that comes before them any more.
-func (st *step) joinSummaries(f *chat, ch *rows.Chat, joined *rows.Conversation, has bool, by int64) error {
-	if has || f.Conversation.Covers == 0 {
-		return nil
-	}
-	list, err := summaries(st.ctx, st.r, f.Key)
-	for _, sum := range list {
-		sum.CoversSeq += by
-		sum.Generation = joined.Generation
-		ch.Summaries, joined.Covers = append(ch.Summaries, sum), sum.CoversSeq
-	}
-	return err
+	return own, theirs
 }
 
 // joinSettings are those of two conversations that become one: to comes first,

@@ -12,14 +12,11 @@ import (
 )
 
 // addReplies puts replies into the outboxes of their keys.
-func (st *step) addReplies(c *chat, replies []sessions.Reply) error {
+func (st *step) addReplies(c *chat, replies []sessions.Reply) {
 	for _, r := range replies {
 		to := c
 		if !r.Key.IsZero() {
-			var err error
-			if to, err = st.chat(r.Key); err != nil {
-				return err
-			}
+			to = st.chat(r.Key)
 		}
 		to.Seq++
 		o := &rows.Out{Fresh: true, OutboxRecord: sessions.OutboxRecord{Delivery: sessions.Delivery{
@@ -30,24 +27,19 @@ func (st *step) addReplies(c *chat, replies []sessions.Reply) error {
 		ch := st.touch(to)
 		ch.Out = append(ch.Out, o)
 	}
-	return nil
 }
 
 // Unsent lists what a claim has to deliver: see sessions.Outbox.
 func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []sessions.Delivery, err error) {
-	if err = s.back.Live(cl); err == nil {
-		for o, e := range s.back.Outbox(ctx, cl.Key, rows.Queued{Unsent: true}) {
-			if err = e; err != nil || most > 0 && len(ds) == most {
+	err = s.live(ctx, "unsent", cl, func(v *view) {
+		for o := range v.outbox(cl.Key, rows.Queued{Unsent: true}) {
+			if ds = append(ds, o.Delivery); len(ds) == most {
 				break
 			}
-			ds = append(ds, o.Delivery)
 		}
-	}
-	if err == nil {
-		err = s.back.Live(cl)
-	}
+	})
 	if err != nil {
-		return nil, s.wrap("unsent", err)
+		return nil, err
 	}
 	return ds, nil
 }
@@ -56,18 +48,16 @@ func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []s
 // not done yet.
 func (s *Store) deliver(ctx context.Context, what string, cl sessions.Claim, id string, f func(*rows.Out)) error {
 	return s.claimed(ctx, what, cl, func(st *step, c *chat) error {
-		list, err := pointers(st.r.Outbox(st.ctx, cl.Key, rows.Queued{ID: id}))
+		o := first(st.outbox(cl.Key, rows.Queued{ID: id}))
 		switch {
-		case err != nil:
-			return err
-		case len(list) == 0 || id == "":
+		case o == nil || id == "":
 			return fmt.Errorf("%w: delivery %q of %s", sessions.ErrNotFound, id, cl.Key)
-		case !rules.Unsent(list[0].State):
-			return fmt.Errorf("%w: delivery %s is %s", sessions.ErrConflict, id, list[0].State)
+		case !rules.Unsent(o.State):
+			return fmt.Errorf("%w: delivery %s is %s", sessions.ErrConflict, id, o.State)
 		}
-		f(list[0])
+		f(o)
 		ch := st.touch(c)
-		ch.Out = append(ch.Out, list[0])
+		ch.Out = append(ch.Out, o)
 		return nil
 	})
 }

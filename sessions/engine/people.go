@@ -13,24 +13,21 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// expired says that nobody can approve p any more.
+// expired reports whether it is too late to approve p.
 func expired(p *sessions.Pairing, now time.Time) bool {
 	return p.Approved.IsZero() && !now.Before(p.Expires)
 }
 
 // living reads the pairings that are not expired, and removes the others.
-func (st *step) living(now time.Time) (list []sessions.Pairing, err error) {
-	for r, err := range st.r.Records(st.ctx, rows.Record{Pairing: &sessions.Pairing{}}) {
-		if err != nil {
-			return nil, err
-		}
+func (st *step) living(now time.Time) (list []sessions.Pairing) {
+	for r := range st.records(rows.Record{Pairing: &sessions.Pairing{}}) {
 		if expired(r.Pairing, now) {
 			st.changes.Removed = append(st.changes.Removed, r)
 			continue
 		}
 		list = append(list, *r.Pairing)
 	}
-	return list, nil
+	return list
 }
 
 // RequestPairing stores a request: see sessions.People.
@@ -45,12 +42,9 @@ func (s *Store) RequestPairing(ctx context.Context, p sessions.Pairing, now time
 		case !now.Before(p.Expires):
 			return errors.New("the pairing request is expired already")
 		}
-		list, err := st.living(now)
-		if err != nil {
-			return err
-		}
-		pending := 0
-		for _, old := range list {
+		pending, taken := 0, false
+		for _, old := range st.living(now) {
+			taken = taken || old.Code != "" && rules.Code(old.Code) == rules.Code(p.Code)
 			if old.Channel == p.Channel && old.PersonID == p.PersonID {
 				got = old
 				return nil
@@ -59,7 +53,7 @@ func (s *Store) RequestPairing(ctx context.Context, p sessions.Pairing, now time
 				pending++
 			}
 		}
-		if slices.ContainsFunc(list, func(old sessions.Pairing) bool { return old.Code != "" && rules.Code(old.Code) == rules.Code(p.Code) }) {
+		if taken {
 			return fmt.Errorf("%w: the code belongs to another request", sessions.ErrConflict)
 		}
 		if pending >= maxPending {
@@ -83,11 +77,7 @@ func cleanPairing(p sessions.Pairing) sessions.Pairing {
 // ApprovePairing lets somebody in: see sessions.People.
 func (s *Store) ApprovePairing(ctx context.Context, code string, now time.Time) (got sessions.Pairing, err error) {
 	err = s.update(ctx, "approve pairing", func(st *step) error {
-		list, err := st.living(now)
-		if err != nil {
-			return err
-		}
-		for _, p := range list {
+		for _, p := range st.living(now) {
 			if p.Approved.IsZero() && rules.Code(p.Code) == rules.Code(code) {
 				p.Approved, p.Code, p.Expires = rules.Time(now), "", time.Time{}
 				got = p
@@ -102,41 +92,37 @@ func (s *Store) ApprovePairing(ctx context.Context, code string, now time.Time) 
 
 // Paired reports whether somebody was let in: see sessions.People.
 func (s *Store) Paired(ctx context.Context, channel string, ids []string) (bool, error) {
+	v := s.view(ctx)
 	for _, id := range ids {
-		for r, err := range s.back.Records(ctx, rows.Record{Pairing: &sessions.Pairing{Channel: channel, PersonID: id}}) {
-			if err != nil {
-				return false, s.wrap("paired", err)
-			}
+		for r := range v.records(rows.Record{Pairing: &sessions.Pairing{Channel: channel, PersonID: id}}) {
 			if id != "" && r.Pairing.Channel == channel && !r.Pairing.Approved.IsZero() {
 				return true, nil
 			}
 		}
 	}
-	return false, nil
+	return false, s.wrap("paired", v.err)
 }
 
 // Pairings lists who was let in and who asks: see sessions.People.
 func (s *Store) Pairings(ctx context.Context, now time.Time) (list []sessions.Pairing, err error) {
-	for r, err := range s.back.Records(ctx, rows.Record{Pairing: &sessions.Pairing{}}) {
-		if err != nil {
-			return nil, s.wrap("pairings", err)
-		}
+	v := s.view(ctx)
+	for r := range v.records(rows.Record{Pairing: &sessions.Pairing{}}) {
 		if !expired(r.Pairing, now) {
 			list = append(list, *r.Pairing)
 		}
 	}
-	return list, nil
+	return list, s.wrap("pairings", v.err)
 }
 
 // Unpair withdraws an approval: see sessions.People.
 func (s *Store) Unpair(ctx context.Context, channel, personID string) error {
 	return s.update(ctx, "unpair", func(st *step) error {
-		r, ok, err := st.one(rows.Record{Pairing: &sessions.Pairing{Channel: channel, PersonID: personID}})
-		if err == nil && (!ok || personID == "" || r.Pairing.Approved.IsZero()) {
-			err = fmt.Errorf("%w: %s is not paired on %s", sessions.ErrNotFound, personID, channel)
+		r, ok := st.one(rows.Record{Pairing: &sessions.Pairing{Channel: channel, PersonID: personID}})
+		if !ok || personID == "" || r.Pairing.Approved.IsZero() {
+			return fmt.Errorf("%w: %s is not paired on %s", sessions.ErrNotFound, personID, channel)
 		}
 		st.changes.Removed = append(st.changes.Removed, r)
-		return err
+		return nil
 	})
 }
 
@@ -144,13 +130,12 @@ func factsOf(scope string) rows.Record {
 	return rows.Record{Fact: &sessions.FactRecord{Scope: scope}}
 }
 
-// store reads what is known of the whole store, but for the days.
-func (st *step) store() (about rows.Store, err error) {
-	r, _, err := st.one(rows.Record{Store: &rows.Store{Days: map[string]int64{"": 0}}})
-	if r.Store != nil {
-		about = *r.Store
+// lastFact is the highest ID that a fact ever had.
+func (st *step) lastFact() int64 {
+	if r, ok := st.one(rows.Record{Store: &rows.Store{Days: map[string]int64{"": 0}}}); ok {
+		return r.Store.LastFact
 	}
-	return about, err
+	return 0
 }
 
 // Remember stores a fact: see sessions.Facts. One that the scope has already, to
@@ -159,19 +144,15 @@ func (st *step) store() (about rows.Store, err error) {
 func (s *Store) Remember(ctx context.Context, scope, text string) (f sessions.Fact, err error) {
 	text = rules.Text(text)
 	err = s.update(ctx, "remember", func(st *step) error {
-		for r, err := range st.r.Records(st.ctx, factsOf(scope)) {
-			if err != nil {
-				return err
-			}
+		for r := range st.records(factsOf(scope)) {
 			if r.Fact.Scope == scope && r.Fact.Text == text {
 				f = r.Fact.Fact
 				return nil
 			}
 		}
-		about, err := st.store()
-		f = sessions.Fact{ID: about.LastFact + 1, Text: text, At: rules.Time(st.now)}
+		f = sessions.Fact{ID: st.lastFact() + 1, Text: text, At: rules.Time(st.now)}
 		st.record(rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: f}})
-		return err
+		return nil
 	})
 	return f, err
 }
@@ -179,13 +160,14 @@ func (s *Store) Remember(ctx context.Context, scope, text string) (f sessions.Fa
 // Recall finds facts: see sessions.Facts.
 func (s *Store) Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error) {
 	var all []sessions.Fact
-	for r, err := range s.back.Records(ctx, factsOf(scope)) {
-		if err != nil {
-			return nil, s.wrap("recall", err)
-		}
+	v := s.view(ctx)
+	for r := range v.records(factsOf(scope)) {
 		if r.Fact.Scope == scope {
 			all = append(all, r.Fact.Fact)
 		}
+	}
+	if v.err != nil {
+		return nil, s.wrap("recall", v.err)
 	}
 	if strings.TrimSpace(query) != "" {
 		return rules.Best(rules.Query(query), all, func(f sessions.Fact) string { return f.Text }, limit), nil
@@ -197,11 +179,11 @@ func (s *Store) Recall(ctx context.Context, scope, query string, limit int) ([]s
 // Forget removes a fact: see sessions.Facts.
 func (s *Store) Forget(ctx context.Context, scope string, id int64) error {
 	return s.update(ctx, "forget", func(st *step) error {
-		r, ok, err := st.one(rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: sessions.Fact{ID: id}}})
-		if err == nil && (!ok || id == 0 || r.Fact.Scope != scope) {
-			err = fmt.Errorf("%w: fact %d", sessions.ErrNotFound, id)
+		r, ok := st.one(rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: sessions.Fact{ID: id}}})
+		if !ok || id == 0 || r.Fact.Scope != scope {
+			return fmt.Errorf("%w: fact %d", sessions.ErrNotFound, id)
 		}
 		st.changes.Removed = append(st.changes.Removed, r)
-		return err
+		return nil
 	})
 }

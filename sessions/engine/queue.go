@@ -75,23 +75,18 @@ func asideItem(a *sessions.QuarantineRecord) sessions.QueueItem {
 
 // ListQueue lists what is not done: see sessions.Queue.
 func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.QueueItem, err error) {
-	for r, err := range s.back.Inbox(ctx, channels.Key{}, rows.Queued{Open: true}) {
-		if err != nil {
-			return nil, s.wrap("list queue", err)
-		}
+	v := s.view(ctx)
+	for r := range v.inbox(channels.Key{}, rows.Queued{Open: true}) {
 		items = append(items, s.inItem(&r))
 	}
-	for o, err := range s.back.Outbox(ctx, channels.Key{}, rows.Queued{Open: true}) {
-		if err != nil {
-			return nil, s.wrap("list queue", err)
-		}
+	for o := range v.outbox(channels.Key{}, rows.Queued{Open: true}) {
 		items = append(items, outItem(&o))
 	}
-	for r, err := range s.back.Records(ctx, rows.Record{Quarantined: &sessions.QuarantineRecord{}, Kept: true}) {
-		if err != nil {
-			return nil, s.wrap("list queue", err)
-		}
+	for r := range v.records(rows.Record{Quarantined: &sessions.QuarantineRecord{}, Kept: true}) {
 		items = append(items, asideItem(r.Quarantined))
+	}
+	if v.err != nil {
+		return nil, s.wrap("list queue", v.err)
 	}
 	// The oldest come first, and of equally old ones that with the lowest number.
 	slices.SortFunc(items, func(a, b sessions.QueueItem) int {
@@ -106,78 +101,73 @@ func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.Queu
 
 // ShowQueue returns one item: see sessions.Queue.
 func (s *Store) ShowQueue(ctx context.Context, id string) (it sessions.QueueItem, err error) {
-	in, out, aside, err := queued(ctx, s.back, id)
-	switch {
-	case err != nil:
-		return it, s.wrap("show queue", err)
+	v := s.view(ctx)
+	switch in, out, aside := v.queued(id); {
 	case in != nil:
 		return s.inItem(in), nil
 	case out != nil:
 		return outItem(out), nil
+	case aside != nil:
+		return asideItem(aside), nil
 	}
-	return asideItem(aside), nil
+	return it, s.wrap("show queue", cmp.Or(v.err, noItem(id)))
 }
 
-// queued reads the queue item called id: one of the three. Errors: ErrNotFound.
-func queued(ctx context.Context, r rows.Reader, id string) (in *rows.In, out *rows.Out, aside *sessions.QuarantineRecord, err error) {
+func noItem(id string) error { return fmt.Errorf("%w: queue item %q", sessions.ErrNotFound, id) }
+
+// queued reads the queue item called id: one of the three, or none.
+func (v *view) queued(id string) (in *rows.In, out *rows.Out, aside *sessions.QuarantineRecord) {
 	lane, k, seq, ok := parseItemID(id)
 	rest, isAside := strings.CutPrefix(id, laneAside+"/")
 	switch {
 	case isAside:
 		channel, id, _ := strings.Cut(rest, "/")
-		aside, err = asideOf(ctx, r, channel, id)
+		aside = v.quarantine(channel, id)
 	case ok && lane == laneIn:
-		in, err = first(r.Inbox(ctx, k, rows.Queued{Seqs: []int64{seq}}))
+		in = first(v.inbox(k, rows.Queued{Seqs: []int64{seq}}))
 	case ok && lane == laneOut:
-		out, err = first(r.Outbox(ctx, k, rows.Queued{Seqs: []int64{seq}}))
+		out = first(v.outbox(k, rows.Queued{Seqs: []int64{seq}}))
 	case id != "":
-		out, err = first(r.Outbox(ctx, channels.Key{}, rows.Queued{ID: id}))
+		out = first(v.outbox(channels.Key{}, rows.Queued{ID: id}))
 	}
-	if err == nil && in == nil && out == nil && aside == nil {
-		err = fmt.Errorf("%w: queue item %q", sessions.ErrNotFound, id)
-	}
-	return in, out, aside, err
+	return in, out, aside
 }
 
-// asideOf reads what was set aside under an id, nil if nothing was.
-func asideOf(ctx context.Context, r rows.Reader, channel, id string) (*sessions.QuarantineRecord, error) {
+// quarantine reads what was set aside under an id, nil if nothing was.
+func (v *view) quarantine(channel, id string) *sessions.QuarantineRecord {
 	if channel == "" || id == "" {
-		return nil, nil
+		return nil
 	}
-	rec, err := first(r.Records(ctx, rows.Record{Quarantined: &sessions.QuarantineRecord{Quarantined: sessions.Quarantined{Channel: channel, ID: id}}}))
-	if rec == nil {
-		return nil, err
-	}
-	return rec.Quarantined, nil
+	r, _ := v.one(rows.Record{Quarantined: &sessions.QuarantineRecord{Quarantined: sessions.Quarantined{Channel: channel, ID: id}}})
+	return r.Quarantined
 }
 
 // RetryQueue makes an item due now: see sessions.Queue.
 func (s *Store) RetryQueue(ctx context.Context, id string) error {
 	return s.update(ctx, "retry queue", func(st *step) error {
-		in, out, _, err := queued(st.ctx, st.r, id)
-		switch {
-		case err != nil:
-			return err
+		switch in, out, aside := st.queued(id); {
 		case in != nil:
 			return st.retryIn(in)
 		case out != nil:
 			return st.retryOut(out)
+		case aside != nil:
+			return fmt.Errorf("%w: what was set aside cannot be tried again", sessions.ErrConflict)
 		}
-		return fmt.Errorf("%w: what was set aside cannot be tried again", sessions.ErrConflict)
+		return noItem(id)
 	})
 }
 
 // DropQueue gives an item up: see sessions.Queue.
 func (s *Store) DropQueue(ctx context.Context, id string) error {
 	return s.update(ctx, "drop queue", func(st *step) error {
-		in, out, aside, err := queued(st.ctx, st.r, id)
+		in, out, aside := st.queued(id)
 		switch {
-		case err != nil:
-			return err
 		case in != nil:
 			return st.dropIn(in)
 		case out != nil:
 			return st.dropOut(out)
+		case aside == nil:
+			return noItem(id)
 		case aside.Dropped:
 			return isDone(id, rules.InDropped)
 		}
@@ -188,32 +178,25 @@ func (s *Store) DropQueue(ctx context.Context, id string) error {
 	})
 }
 
-// item finds the key of an item that an operator may change: not what a claim
-// works on now.
-func (st *step) item(k channels.Key, id string, touched bool) (*chat, error) {
-	c, err := st.chat(k)
-	if err == nil && touched && c.Claim != 0 {
-		err = fmt.Errorf("%w: %s is being worked on", sessions.ErrConflict, id)
-	}
-	return c, err
-}
-
 func isDone(id, state string) error {
 	return fmt.Errorf("%w: %s is %s", sessions.ErrConflict, id, state)
 }
 
+func isBusy(id string) error {
+	return fmt.Errorf("%w: %s is being worked on", sessions.ErrConflict, id)
+}
+
 // waits finds the key of an inbox row that an operator may change, and the rows
-// of it that wait.
+// of it that wait. A claim works on those that are due.
 func (st *step) waits(r *rows.In) (*chat, []*rows.In, error) {
-	if r.State != rules.InWaiting {
+	c := st.chat(r.Inbound.Key)
+	switch {
+	case r.State != rules.InWaiting:
 		return nil, nil, isDone(inID(r), r.State)
+	case c.Claim != 0 && !r.Due.After(st.now):
+		return nil, nil, isBusy(inID(r))
 	}
-	c, err := st.item(r.Inbound.Key, inID(r), !r.Due.After(st.now))
-	if err != nil {
-		return nil, nil, err
-	}
-	open, err := st.open(c, true)
-	return c, open, err
+	return c, st.open(c, true), nil
 }
 
 func (st *step) retryIn(r *rows.In) error {
@@ -242,38 +225,33 @@ func (st *step) dropIn(r *rows.In) error {
 	return nil
 }
 
-// undelivered finds the key of a delivery that an operator may change.
-func (st *step) undelivered(o *rows.Out) (*chat, error) {
-	if !rules.Unsent(o.State) && o.State != sessions.DeliveryDead {
-		return nil, isDone(outID(o), string(o.State))
+// putOut stores o, which an operator changes, unless it is done or being sent.
+func (st *step) putOut(o *rows.Out, change func()) error {
+	c := st.chat(o.Key)
+	switch {
+	case !rules.Unsent(o.State) && o.State != sessions.DeliveryDead:
+		return isDone(outID(o), string(o.State))
+	case c.Claim != 0 && o.State == sessions.DeliverySending:
+		return isBusy(outID(o))
 	}
-	return st.item(o.Key, outID(o), o.State == sessions.DeliverySending)
+	change()
+	ch := st.touch(c)
+	ch.Out = append(ch.Out, o)
+	return nil
 }
 
 func (st *step) retryOut(o *rows.Out) error {
-	c, err := st.undelivered(o)
-	if err != nil {
-		return err
-	}
-	if o.State == sessions.DeliveryDead {
-		o.Attempts = 0 // a new life with all its attempts
-	}
-	o.Uncertain = o.Uncertain || o.State == sessions.DeliverySending
-	o.State, o.NotBefore = putBack(o), time.Time{}
-	ch := st.touch(c)
-	ch.Out = append(ch.Out, o)
-	return nil
+	return st.putOut(o, func() {
+		if o.State == sessions.DeliveryDead {
+			o.Attempts = 0 // a new life with all its attempts
+		}
+		o.Uncertain = o.Uncertain || o.State == sessions.DeliverySending
+		o.State, o.NotBefore = putBack(o), time.Time{}
+	})
 }
 
 func (st *step) dropOut(o *rows.Out) error {
-	c, err := st.undelivered(o)
-	if err != nil {
-		return err
-	}
-	o.State = sessions.DeliveryDropped
-	ch := st.touch(c)
-	ch.Out = append(ch.Out, o)
-	return nil
+	return st.putOut(o, func() { o.State = sessions.DeliveryDropped })
 }
 
 // Feed shows a conversation as the person in it saw it: see sessions.Feeds.
@@ -281,11 +259,8 @@ func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit in
 	if limit <= 0 {
 		return nil, nil
 	}
-	q := rows.Queued{Before: before, Newest: true}
-	for r, err := range s.back.Inbox(ctx, k, q) {
-		if err != nil {
-			return nil, s.wrap("feed", err)
-		}
+	v, q := s.view(ctx), rows.Queued{Before: before, Newest: true}
+	for r := range v.inbox(k, q) {
 		if r.Origin == sessions.OriginChat && r.State != rules.InEdit && r.State != rules.InWithdrawn {
 			m := r.Inbound
 			it := sessions.FeedItem{Seq: r.Seq, ID: m.ID, From: "person", Name: m.Sender.Name, Text: m.Text, At: m.At, Waiting: r.State == rules.InWaiting}
@@ -299,10 +274,7 @@ func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit in
 		}
 	}
 	said := len(items)
-	for o, err := range s.back.Outbox(ctx, k, q) {
-		if err != nil {
-			return nil, s.wrap("feed", err)
-		}
+	for o := range v.outbox(k, q) {
 		if o.State != sessions.DeliveryDead && o.State != sessions.DeliveryDropped {
 			items = append(items, sessions.FeedItem{Seq: o.Seq, ID: o.ID, From: "dragoman", Text: o.Text, At: rules.Time(o.Created), State: o.State})
 		}
@@ -311,5 +283,5 @@ func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit in
 		}
 	}
 	slices.SortFunc(items, func(a, b sessions.FeedItem) int { return cmp.Compare(a.Seq, b.Seq) })
-	return items[max(len(items)-limit, 0):], nil
+	return items[max(len(items)-limit, 0):], s.wrap("feed", v.err)
 }

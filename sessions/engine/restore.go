@@ -31,16 +31,10 @@ func (s *Store) Restore(ctx context.Context, next func() (sessions.Record, error
 		if err := x.check(); err != nil {
 			return err
 		}
-		others, err := x.others()
-		if err != nil {
-			return err
-		}
+		got = sessions.Restored{Conversations: len(plan.keys), Others: x.others()}
 		for _, k := range plan.keys {
-			if err := x.restore(plan.chats[k]); err != nil {
-				return err
-			}
+			x.restore(plan.chats[k])
 		}
-		got = sessions.Restored{Conversations: len(plan.keys), Others: others}
 		return nil
 	}, plan.keys...)
 	if err != nil {
@@ -55,11 +49,11 @@ type restorer struct {
 	plan  *plan
 	fresh map[string]bool // generations that it begins
 
-	people   map[sessions.Sender]bool
-	codes    map[string]bool // of pairings
-	facts    map[scopedText]bool
-	factIDs  map[int64]bool
-	lastFact int64
+	people  map[sessions.Sender]bool
+	codes   map[string]bool // of pairings
+	facts   map[scopedText]bool
+	factIDs map[int64]bool
+	highest int64 // ID that a fact ever had
 }
 
 type scopedText struct{ scope, text string }
@@ -67,12 +61,8 @@ type scopedText struct{ scope, text string }
 // check refuses conversations, messages and deliveries that the store has already.
 func (x *restorer) check() error {
 	for _, k := range x.plan.keys {
-		c, err := x.chat(k)
-		if err != nil {
-			return err
-		}
-		if any, err := x.any(c); any || err != nil {
-			return cmp.Or(err, fmt.Errorf("%w: %s is here already", sessions.ErrConflict, k))
+		if x.any(x.chat(k)) {
+			return fmt.Errorf("%w: %s is here already", sessions.ErrConflict, k)
 		}
 		for _, r := range x.plan.chats[k].inbox {
 			if _, seen, err := x.r.Accepted(x.ctx, r.Inbound); seen || err != nil {
@@ -80,8 +70,8 @@ func (x *restorer) check() error {
 			}
 		}
 		for _, o := range x.plan.chats[k].outbox {
-			for old, err := range x.r.Outbox(x.ctx, channels.Key{}, rows.Queued{ID: o.ID}) {
-				return cmp.Or(err, fmt.Errorf("%w: delivery %q of %s is here already", sessions.ErrConflict, o.ID, old.Key))
+			for old := range x.outbox(channels.Key{}, rows.Queued{ID: o.ID}) {
+				return fmt.Errorf("%w: delivery %q of %s is here already", sessions.ErrConflict, o.ID, old.Key)
 			}
 		}
 	}
@@ -90,13 +80,11 @@ func (x *restorer) check() error {
 
 // others stores the records that belong to no conversation, and counts those
 // that were new.
-func (x *restorer) others() (fresh int, err error) {
-	if fresh, err = x.aboutStore(); err != nil || len(x.plan.others) == 0 {
-		return fresh, err
+func (x *restorer) others() (fresh int) {
+	if fresh = x.aboutStore(); len(x.plan.others) == 0 {
+		return fresh
 	}
-	if err := x.readOthers(); err != nil {
-		return 0, err
-	}
+	x.readOthers()
 	for _, r := range x.plan.others {
 		known := false
 		switch {
@@ -106,28 +94,23 @@ func (x *restorer) others() (fresh int, err error) {
 		case r.Pairing != nil:
 			known = x.knownPerson(r.Pairing)
 		default:
-			if _, known, err = x.one(r); err != nil {
-				return 0, err
-			}
+			_, known = x.one(r)
 		}
 		if !known {
 			x.record(r)
 			fresh++
 		}
 	}
-	return fresh, nil
+	return fresh
 }
 
 // aboutStore returns 1 if the record of the store has something new.
-func (x *restorer) aboutStore() (fresh int, err error) {
+func (x *restorer) aboutStore() (fresh int) {
 	said := x.plan.store
 	if said == nil {
-		return 0, nil
+		return 0
 	}
-	r, _, err := x.one(rows.Record{Store: &rows.Store{}})
-	if err != nil {
-		return 0, err
-	}
+	r, _ := x.one(rows.Record{Store: &rows.Store{}})
 	now := cmp.Or(r.Store, &rows.Store{})
 	x.changes.Name = &said.Name
 	if now.Name != said.Name {
@@ -139,36 +122,23 @@ func (x *restorer) aboutStore() (fresh int, err error) {
 		}
 	}
 	for _, mark := range said.Erased {
-		known, err := x.marked(mark)
-		if err != nil {
-			return 0, err
-		}
-		if !known {
+		if !x.marked(mark) {
 			x.changes.Marks, fresh = append(x.changes.Marks, mark), 1
 		}
 	}
-	return fresh, nil
+	return fresh
 }
 
 // readOthers reads the pairings and facts of the store.
-func (x *restorer) readOthers() error {
+func (x *restorer) readOthers() {
 	x.people, x.codes = map[sessions.Sender]bool{}, map[string]bool{}
-	for r, err := range x.r.Records(x.ctx, rows.Record{Pairing: &sessions.Pairing{}}) {
-		if err != nil {
-			return err
-		}
+	for r := range x.records(rows.Record{Pairing: &sessions.Pairing{}}) {
 		x.knownPerson(r.Pairing)
 	}
-	x.facts, x.factIDs = map[scopedText]bool{}, map[int64]bool{}
-	for r, err := range x.r.Records(x.ctx, factsOf("")) {
-		if err != nil {
-			return err
-		}
+	x.facts, x.factIDs, x.highest = map[scopedText]bool{}, map[int64]bool{}, x.lastFact()
+	for r := range x.records(factsOf("")) {
 		x.facts[scopedText{r.Fact.Scope, r.Fact.Text}], x.factIDs[r.Fact.ID] = true, true
 	}
-	about, err := x.store()
-	x.lastFact = about.LastFact
-	return err
 }
 
 // knownPerson reports whether a pairing has the person or the code of p, and
@@ -190,26 +160,21 @@ func (x *restorer) knownFact(f *sessions.FactRecord) bool {
 		return true
 	}
 	if f.ID <= 0 || x.factIDs[f.ID] {
-		f.ID = x.lastFact + 1
+		f.ID = x.highest + 1
 	}
-	x.lastFact = max(x.lastFact, f.ID)
+	x.highest = max(x.highest, f.ID)
 	x.facts[text], x.factIDs[f.ID] = true, true
 	return false
 }
 
 // restore stores p.
-func (x *restorer) restore(p *chatPlan) error {
-	c, err := x.chat(p.head.Key)
-	if err != nil {
-		return err
-	}
+func (x *restorer) restore(p *chatPlan) {
+	c := x.chat(p.head.Key)
 	ch := x.touch(c)
 	c.Seq, c.MessageSeq = max(c.Seq, p.head.Seq), max(c.MessageSeq, p.head.MessageSeq)
 	if p.conversation {
 		c.MessageSeq = p.head.MessageSeq
-		if err := x.conversation(c, p); err != nil {
-			return err
-		}
+		x.transcript(c, p)
 	}
 	ch.Steps = p.steps
 	for _, rec := range p.inbox {
@@ -221,11 +186,10 @@ func (x *restorer) restore(p *chatPlan) error {
 	for _, rec := range p.outbox {
 		ch.Out = append(ch.Out, &rows.Out{Fresh: true, OutboxRecord: rec})
 	}
-	return nil
 }
 
-// conversation stores the transcript of p.
-func (x *restorer) conversation(c *chat, p *chatPlan) error {
+// transcript stores that of p.
+func (x *restorer) transcript(c *chat, p *chatPlan) {
 	ch := x.touch(c)
 	v := &rows.Conversation{
 		Title: p.head.Title, Created: p.head.Created, Updated: p.head.Updated, Settings: p.head.Settings,
@@ -241,17 +205,12 @@ func (x *restorer) conversation(c *chat, p *chatPlan) error {
 	if said := x.plan.messages(p); p.messages > rules.PartMessages || p.bytes > rules.PartBytes {
 		ch.Large = said
 	} else {
-		for stretch, err := range said {
-			if err != nil {
-				return err
-			}
+		for stretch := range each(&x.view, said) {
 			ch.Messages = append(ch.Messages, stretch...)
 		}
 	}
 	for _, g := range p.head.Generations {
-		if err := x.generation(&g); err != nil {
-			return err
-		}
+		x.generation(&g)
 		ch.Begun = append(ch.Begun, g)
 		v.Generation, v.From = g.ID, g.FirstSeq-1
 	}
@@ -259,11 +218,10 @@ func (x *restorer) conversation(c *chat, p *chatPlan) error {
 		sum.Generation = v.Generation
 		ch.Summaries, v.Covers = append(ch.Summaries, sum), sum.CoversSeq
 	}
-	return nil
 }
 
 // generation gives g an id that is free: its own if it is.
-func (x *restorer) generation(g *sessions.Generation) error {
+func (x *restorer) generation(g *sessions.Generation) {
 	at := g.Began
 	if at.IsZero() {
 		at = x.now
@@ -272,21 +230,12 @@ func (x *restorer) generation(g *sessions.Generation) error {
 	day, n, err := rules.ParseGeneration(g.ID)
 	taken := err != nil || x.fresh[g.ID]
 	if !taken {
-		if _, taken, err = x.one(rows.Record{Generation: &rows.Generation{Generation: sessions.Generation{ID: g.ID}}}); err != nil {
-			return err
-		}
+		_, taken = x.one(rows.Record{Generation: &rows.Generation{Generation: sessions.Generation{ID: g.ID}}})
 	}
 	if taken {
-		if g.ID, err = x.nextGeneration(at); err != nil {
-			return err
-		}
+		g.ID = x.nextGeneration(at)
 	} else {
-		have, err := x.begun(day)
-		if err != nil {
-			return err
-		}
-		x.days[day] = max(have, n)
+		x.days[day] = max(x.begun(day), n)
 	}
 	x.fresh[g.ID] = true
-	return nil
 }

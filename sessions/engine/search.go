@@ -42,38 +42,27 @@ func (s *Store) Lookup(ctx context.Context, k channels.Key, l sessions.Lookup) (
 }
 
 // SearchAll finds messages by words: see sessions.Catalog.
-func (s *Store) SearchAll(ctx context.Context, search sessions.Search) ([]sessions.Found, error) {
-	found, err := s.searchAll(ctx, search)
-	return found, s.wrap("search all", err)
-}
-
-func (s *Store) searchAll(ctx context.Context, search sessions.Search) ([]sessions.Found, error) {
+func (s *Store) SearchAll(ctx context.Context, search sessions.Search) (found []sessions.Found, err error) {
 	words, ranking := rules.Query(search.Query), ranking{search: search}
 	if len(words) == 0 || search.Limit <= 0 {
 		return nil, nil
 	}
-	for f, err := range s.back.Scored(ctx, words, search.Key) {
-		if err != nil {
-			return nil, err
-		}
+	v := s.view(ctx)
+	for f := range each(v, v.r.Scored(ctx, words, search.Key)) {
 		ranking.add(f)
 	}
-	var found []sessions.Found
 	for _, f := range ranking.page() {
 		if f.Message.Role != "" { // it was read whole
 			f.Message = rules.Clone(f.Message)
 			found = append(found, f)
 			continue
 		}
-		for m, err := range s.back.Messages(ctx, f.Key, rows.Said{After: f.Message.Seq - 1, Before: f.Message.Seq + 1, Once: true}) {
-			if err != nil {
-				return nil, err
-			}
+		for m := range v.messages(f.Key, rows.Said{After: f.Message.Seq - 1, Before: f.Message.Seq + 1, Once: true}) {
 			f.Message = m
 			found = append(found, f)
 		}
 	}
-	return found, nil
+	return found, s.wrap("search all", v.err)
 }
 
 // ranking keeps the page that a search wants of the messages that it is shown in

@@ -13,10 +13,105 @@ import (
 	"dragoman/sessions/rows"
 )
 
-// step is one atomic change on its way: what it read, and what it wants.
+// view reads rows. It keeps the first error, which ends every later read: code
+// that reads does not look at each error, but its caller looks at err before it
+// uses a result.
+type view struct {
+	ctx context.Context
+	r   rows.Reader
+	err error
+}
+
+func (v *view) fail(err error) {
+	if v.err == nil {
+		v.err = err
+	}
+}
+
+// each is seq up to its error, which v keeps.
+func each[T any](v *view, seq iter.Seq2[T, error]) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		if v.err != nil {
+			return
+		}
+		for x, err := range seq {
+			if err != nil {
+				v.fail(err)
+				return
+			}
+			if !yield(x) || v.err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (v *view) heads(o rows.Order) iter.Seq[rows.Head] { return each(v, v.r.Heads(v.ctx, o, nil)) }
+
+func (v *view) inbox(k channels.Key, q rows.Queued) iter.Seq[rows.In] {
+	return each(v, v.r.Inbox(v.ctx, k, q))
+}
+
+func (v *view) outbox(k channels.Key, q rows.Queued) iter.Seq[rows.Out] {
+	return each(v, v.r.Outbox(v.ctx, k, q))
+}
+
+func (v *view) messages(k channels.Key, q rows.Said) iter.Seq[sessions.Message] {
+	return each(v, v.r.Messages(v.ctx, k, q))
+}
+
+func (v *view) records(like rows.Record) iter.Seq[rows.Record] {
+	return each(v, v.r.Records(v.ctx, like))
+}
+
+// one reads the record with this name, if there is one.
+func (v *view) one(like rows.Record) (rows.Record, bool) {
+	for r := range v.records(like) {
+		return r, true
+	}
+	return rows.Record{}, false
+}
+
+// marked reports whether a mark was left.
+func (v *view) marked(mark string) bool {
+	_, yes := v.one(rows.Record{Mark: &mark})
+	return yes
+}
+
+func (v *view) head(k channels.Key) (h rows.Head, known bool) {
+	if v.err == nil {
+		h, known, v.err = v.r.Head(v.ctx, k)
+	}
+	return h, known && v.err == nil
+}
+
+func (v *view) journal(k channels.Key, turn string) (steps []sessions.Step) {
+	if v.err == nil {
+		steps, v.err = v.r.Journal(v.ctx, k, turn)
+	}
+	return steps
+}
+
+// generations are those of k, oldest first.
+func (v *view) generations(k channels.Key) (list []sessions.Generation) {
+	for r := range v.records(rows.Record{Generation: &rows.Generation{Key: k}}) {
+		list = append(list, r.Generation.Generation)
+	}
+	return list
+}
+
+// summaries are those of the current generation of k, oldest first.
+func (v *view) summaries(k channels.Key) (list []sessions.Summary) {
+	for r := range v.records(rows.Record{Summary: &rows.Summary{Key: k}}) {
+		list = append(list, r.Summary.Summary)
+	}
+	return list
+}
+
+// step is one atomic change in the making: what it read, and its changes. It is
+// given up if a read fails, so it may go on with the zero values of that read.
 type step struct {
-	ctx     context.Context
-	r       rows.Reader
+	view
 	now     time.Time
 	chats   map[channels.Key]*chat
 	order   []*chat // those that change
@@ -24,7 +119,7 @@ type step struct {
 	days    map[string]int64 // generations begun, by day, where that changed
 }
 
-// chat is a key as a step sees it, its own changes included.
+// chat is a key as a step sees it, with the step's changes.
 type chat struct {
 	rows.Head
 	known   bool // something was stored of it before
@@ -32,7 +127,7 @@ type chat struct {
 	change  *rows.Chat
 }
 
-// done is what the step wants.
+// done returns the changes.
 func (st *step) done() rows.Changes {
 	for _, c := range st.order {
 		c.change.Head, c.change.Waiting = c.Head, c.waiting
@@ -45,14 +140,11 @@ func (st *step) done() rows.Changes {
 }
 
 // chat finds k, whether or not something is stored of it.
-func (st *step) chat(k channels.Key) (*chat, error) {
+func (st *step) chat(k channels.Key) *chat {
 	if c := st.chats[k]; c != nil {
-		return c, nil
+		return c
 	}
-	h, known, err := st.r.Head(st.ctx, k)
-	if err != nil {
-		return nil, err
-	}
+	h, known := st.head(k)
 	h.Key = k
 	c := &chat{Head: h, known: known, waiting: h.Waiting}
 	if h.Conversation != nil {
@@ -60,16 +152,7 @@ func (st *step) chat(k channels.Key) (*chat, error) {
 		c.Conversation = &own
 	}
 	st.chats[k] = c
-	return c, nil
-}
-
-// conversation finds k with its transcript. Errors: ErrNotFound.
-func (st *step) conversation(k channels.Key) (*chat, error) {
-	c, err := st.chat(k)
-	if err == nil && c.Conversation == nil {
-		err = notFound(k)
-	}
-	return c, err
+	return c
 }
 
 func notFound(k channels.Key) error {
@@ -98,7 +181,7 @@ func (st *step) put(c *chat, r *rows.In, fresh bool) {
 	ch.In = append(ch.In, &rows.InPut{In: *r, Fresh: fresh})
 }
 
-// settle stores that r is no longer waiting.
+// settle stores that r no longer waits.
 func (st *step) settle(c *chat, r *rows.In, state, why string) {
 	r.State, r.Why = state, why
 	c.waiting--
@@ -108,25 +191,11 @@ func (st *step) settle(c *chat, r *rows.In, state, why string) {
 func (st *step) record(r rows.Record) { st.changes.Records = append(st.changes.Records, r) }
 
 // open reads the messages of c that wait.
-func (st *step) open(c *chat, light bool) ([]*rows.In, error) {
+func (st *step) open(c *chat, light bool) []*rows.In {
 	if !c.known {
-		return nil, nil
+		return nil
 	}
-	return pointers(st.r.Inbox(st.ctx, c.Key, rows.Queued{Open: true, Light: light}))
-}
-
-// one reads the record that is named like this, if there is one.
-func (st *step) one(like rows.Record) (r rows.Record, ok bool, err error) {
-	for r, err = range st.r.Records(st.ctx, like) {
-		return r, err == nil, err
-	}
-	return r, false, nil
-}
-
-// marked reports whether a mark was left.
-func (st *step) marked(mark string) (bool, error) {
-	_, yes, err := st.one(rows.Record{Mark: &mark})
-	return yes, err
+	return pointers(st.inbox(c.Key, rows.Queued{Open: true, Light: light}))
 }
 
 // bound are those of rows that belong to turn.
@@ -144,37 +213,20 @@ func bySeq(list []*rows.In, seq int64) *rows.In {
 	return nil
 }
 
-// first is the first that seq yields, nil if it yields nothing.
-func first[T any](seq iter.Seq2[T, error]) (*T, error) {
-	for v, err := range seq {
-		if err != nil {
-			return nil, err
-		}
-		return &v, nil
+// first is the first of seq, nil if it is empty.
+func first[T any](seq iter.Seq[T]) *T {
+	for v := range seq {
+		return &v
 	}
-	return nil, nil
+	return nil
 }
 
-// pointers collects what seq yields, to be changed.
-func pointers[T any](seq iter.Seq2[T, error]) (list []*T, err error) {
-	for v, err := range seq {
-		if err != nil {
-			return nil, err
-		}
+// pointers collects seq, to be changed.
+func pointers[T any](seq iter.Seq[T]) (list []*T) {
+	for v := range seq {
 		list = append(list, &v)
 	}
-	return list, nil
-}
-
-// collect is pointers without them.
-func collect[T any](seq iter.Seq2[T, error]) (list []T, err error) {
-	for v, err := range seq {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	return list, nil
+	return list
 }
 
 // eachOnce is keys, sorted, each once.

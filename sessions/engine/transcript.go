@@ -15,18 +15,16 @@ import (
 
 // appendMessages adds to the transcript of c, beginning it if there is none.
 // Without messages it touches nothing.
-func (st *step) appendMessages(c *chat, turn string, messages []sessions.Message) error {
+func (st *step) appendMessages(c *chat, turn string, messages []sessions.Message) {
 	if len(messages) == 0 {
-		return nil
+		return
 	}
 	ch := st.touch(c)
 	if c.Conversation == nil {
 		c.Conversation = &rows.Conversation{Created: rules.Time(st.now)}
 	}
 	if c.Conversation.Generation == "" {
-		if err := st.beginGeneration(c); err != nil {
-			return err
-		}
+		st.beginGeneration(c)
 	}
 	v := c.Conversation
 	for _, m := range messages {
@@ -40,7 +38,6 @@ func (st *step) appendMessages(c *chat, turn string, messages []sessions.Message
 		ch.Messages = append(ch.Messages, m)
 	}
 	st.updated(v)
-	return nil
 }
 
 // updated says that v was updated now. A clock that was set back takes no
@@ -49,58 +46,49 @@ func (st *step) updated(v *rows.Conversation) {
 	v.Updated = rules.Latest(v.Updated, rules.Time(st.now))
 }
 
-// newGeneration begins a generation in a conversation that exists.
-func (st *step) newGeneration(c *chat) error {
-	if c.Conversation == nil || c.Conversation.Generation == "" {
-		return nil // nothing was said yet: the first message begins one
+// newGeneration begins a generation in a conversation that exists. Before the
+// first message there is none: that message begins one.
+func (st *step) newGeneration(c *chat) {
+	if c.Conversation != nil && c.Conversation.Generation != "" {
+		st.updated(c.Conversation)
+		st.beginGeneration(c)
 	}
-	st.updated(c.Conversation)
-	return st.beginGeneration(c)
 }
 
-func (st *step) beginGeneration(c *chat) error {
-	id, err := st.nextGeneration(st.now)
-	if err != nil {
-		return err
-	}
+func (st *step) beginGeneration(c *chat) {
 	ch, v := st.touch(c), c.Conversation
-	v.Generation, v.From, v.Covers = id, c.MessageSeq, 0
-	ch.Begun = append(ch.Begun, sessions.Generation{ID: id, FirstSeq: c.MessageSeq + 1, Began: rules.Time(st.now)})
-	return nil
+	v.Generation, v.From, v.Covers = st.nextGeneration(st.now), c.MessageSeq, 0
+	ch.Begun = append(ch.Begun, sessions.Generation{ID: v.Generation, FirstSeq: c.MessageSeq + 1, Began: rules.Time(st.now)})
 }
 
 // nextGeneration hands out an id that no generation of the store had before.
-func (st *step) nextGeneration(now time.Time) (string, error) {
+func (st *step) nextGeneration(now time.Time) string {
 	day := rules.Day(now)
-	n, err := st.begun(day)
-	if err != nil {
-		return "", err
-	}
-	st.days[day] = n + 1
-	return rules.Generation(day, n+1), nil
+	n := st.begun(day) + 1
+	st.days[day] = n
+	return rules.Generation(day, n)
 }
 
 // begun counts the generations of a day.
-func (st *step) begun(day string) (int64, error) {
+func (st *step) begun(day string) int64 {
 	if n, ok := st.days[day]; ok {
-		return n, nil
+		return n
 	}
-	r, _, err := st.one(rows.Record{Store: &rows.Store{Days: map[string]int64{day: 0}}})
-	if err != nil {
-		return 0, err
+	if r, ok := st.one(rows.Record{Store: &rows.Store{Days: map[string]int64{day: 0}}}); ok {
+		return r.Store.Days[day]
 	}
-	if r.Store == nil {
-		return 0, nil
-	}
-	return r.Store.Days[day], nil
+	return 0
 }
 
 // History loads what a turn starts from: see sessions.Transcript. It is that of
 // one moment, though a message may come while it is read.
-func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
-	h, err := s.history(ctx, k, limit)
-	if err != nil {
-		return sessions.History{}, s.wrap("history", err)
+func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
+	v := s.view(ctx)
+	if head, _ := v.head(k); head.Conversation != nil {
+		h = v.history(head, limit)
+	}
+	if v.err != nil {
+		return sessions.History{}, s.wrap("history", v.err)
 	}
 	return h, nil
 }
@@ -108,22 +96,14 @@ func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.Hist
 // mostAtOnce is for how many messages room is made ahead.
 const mostAtOnce = 128
 
-func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
-	head, _, err := s.back.Head(ctx, k)
-	v := head.Conversation
-	if err != nil || v == nil {
-		return h, err
-	}
-	h.Generation, h.Settings, h.FirstSeq = v.Generation, rules.Settings(v.Settings), v.From+1
-	h.Erasures = v.Erasures
-	after := v.From
-	if v.Covers > 0 {
-		list, err := summaries(ctx, s.back, k)
-		if err != nil {
-			return h, err
-		}
+func (v *view) history(head rows.Head, limit sessions.HistoryLimit) (h sessions.History) {
+	k, c := head.Key, head.Conversation
+	h.Generation, h.Settings, h.FirstSeq, h.Erasures = c.Generation, rules.Settings(c.Settings), c.From+1, c.Erasures
+	after := c.From
+	if c.Covers > 0 {
 		// The newest may be newer than the head, or have been erased since.
-		if n := len(list); n > 0 && list[n-1].Generation == v.Generation {
+		list := v.summaries(k)
+		if n := len(list); n > 0 && list[n-1].Generation == c.Generation {
 			newest := rules.Summary(list[n-1])
 			h.Summary, after = &newest, newest.CoversSeq
 		}
@@ -132,10 +112,7 @@ func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.Hist
 	if n := min(head.MessageSeq-after, mostAtOnce); n > 0 {
 		h.Messages = make([]sessions.Message, 0, n+4) // with room for what a turn adds
 	}
-	for m, err := range s.back.Messages(ctx, k, rows.Said{After: after, Before: head.MessageSeq + 1, Newest: true}) {
-		if err != nil {
-			return h, err
-		}
+	for m := range v.messages(k, rows.Said{After: after, Before: head.MessageSeq + 1, Newest: true}) {
 		bytes += rules.Bytes(m)
 		if limit.Messages > 0 && len(h.Messages) == limit.Messages || limit.Bytes > 0 && bytes > limit.Bytes {
 			break
@@ -147,17 +124,14 @@ func (s *Store) history(ctx context.Context, k channels.Key, limit sessions.Hist
 		h.Messages = nil
 	}
 	h.Omitted = int(max(oldest-after-1, 0))
-	return h, nil
+	return h
 }
 
 // AddSummary stores a summary: see sessions.Transcript.
 func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Summary) error {
 	return s.update(ctx, "add summary", func(st *step) error {
 		sum := sum // the step may run again
-		c, err := st.chat(k)
-		if err != nil {
-			return err
-		}
+		c := st.chat(k)
 		v := c.Conversation
 		if v == nil || v.Generation != sum.Generation {
 			return fmt.Errorf("%w: generation %q is not the current one", sessions.ErrConflict, sum.Generation)
@@ -184,25 +158,24 @@ func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit
 	if limit <= 0 {
 		return nil, nil
 	}
-	for m, err := range s.back.Messages(ctx, k, rows.Said{After: after}) {
-		if err != nil {
-			return nil, s.wrap("messages", err)
-		}
+	v := s.view(ctx)
+	for m := range v.messages(k, rows.Said{After: after}) {
 		if list = append(list, m); len(list) == limit {
 			break
 		}
 	}
-	return list, nil
+	return list, s.wrap("messages", v.err)
 }
 
 // Rename gives a conversation a title: see sessions.Archive.
 func (s *Store) Rename(ctx context.Context, k channels.Key, title string) error {
 	return s.update(ctx, "rename", func(st *step) error {
-		c, err := st.conversation(k)
-		if err == nil {
-			c.Conversation.Title = rules.Text(title)
-			st.touch(c)
+		c := st.chat(k)
+		if c.Conversation == nil {
+			return notFound(k)
 		}
-		return err
+		c.Conversation.Title = rules.Text(title)
+		st.touch(c)
+		return nil
 	}, k)
 }

@@ -15,49 +15,32 @@ import (
 
 // Pending reads what a claim has to answer next: see sessions.Work.
 func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p sessions.Pending, err error) {
-	if p, err = s.pending(ctx, cl, most); err != nil {
-		return sessions.Pending{}, s.wrap("pending", err)
+	err = s.live(ctx, "pending", cl, func(v *view) {
+		open := pointers(v.inbox(cl.Key, rows.Queued{Open: true}))
+		var chosen []*rows.In
+		chosen, p.Turn, p.More = choose(open, s.now(), most)
+		for _, r := range chosen {
+			p.Messages = append(p.Messages, waiting(r))
+		}
+		if p.Turn != "" {
+			p.Steps = v.journal(cl.Key, p.Turn)
+		}
+	})
+	if err != nil {
+		return sessions.Pending{}, err
 	}
 	return p, nil
 }
 
-func (s *Store) pending(ctx context.Context, cl sessions.Claim, most int) (p sessions.Pending, err error) {
-	if err := s.back.Live(cl); err != nil {
-		return p, err
-	}
-	open, err := pointers(s.back.Inbox(ctx, cl.Key, rows.Queued{Open: true}))
-	if err != nil {
-		return p, err
-	}
-	chosen, turn, more := choose(open, s.now(), most)
-	p.Turn, p.More = turn, more
-	for _, r := range chosen {
-		p.Messages = append(p.Messages, waiting(r))
-	}
-	if turn != "" {
-		if p.Steps, err = s.back.Journal(ctx, cl.Key, turn); err != nil {
-			return p, err
-		}
-	}
-	// A fence that came while we read has closed some of these.
-	return p, s.back.Live(cl)
-}
-
 // Waiting reads all that waits: see sessions.Work.
 func (s *Store) Waiting(ctx context.Context, cl sessions.Claim) (list []sessions.Waiting, err error) {
-	if err = s.back.Live(cl); err == nil {
-		for r, e := range s.back.Inbox(ctx, cl.Key, rows.Queued{Open: true}) {
-			if err = e; err != nil {
-				break
-			}
+	err = s.live(ctx, "waiting", cl, func(v *view) {
+		for r := range v.inbox(cl.Key, rows.Queued{Open: true}) {
 			list = append(list, waiting(&r))
 		}
-	}
-	if err == nil {
-		err = s.back.Live(cl)
-	}
+	})
 	if err != nil {
-		return nil, s.wrap("waiting", err)
+		return nil, err
 	}
 	return list, nil
 }
@@ -98,22 +81,22 @@ func choose(open []*rows.In, now time.Time, most int) (chosen []*rows.In, turn s
 
 // Running reads the turn that k is in: see sessions.Feeds.
 func (s *Store) Running(ctx context.Context, k channels.Key) (p sessions.Pending, err error) {
-	open, err := pointers(s.back.Inbox(ctx, k, rows.Queued{Open: true}))
+	v := s.view(ctx)
+	open := pointers(v.inbox(k, rows.Queued{Open: true}))
 	for _, r := range open {
-		if r.Turn == "" || p.Turn != "" || err != nil {
+		if r.Turn == "" || p.Turn != "" {
 			continue
 		}
-		var steps []sessions.Step
-		if steps, err = s.back.Journal(ctx, k, r.Turn); len(steps) == 0 {
+		if p.Steps = v.journal(k, r.Turn); len(p.Steps) == 0 {
 			continue
 		}
-		p.Turn, p.Steps = r.Turn, steps
+		p.Turn = r.Turn
 		for _, r := range bound(open, r.Turn) {
 			p.Messages = append(p.Messages, waiting(r))
 		}
 	}
-	if err != nil {
-		return sessions.Pending{}, s.wrap("running", err)
+	if v.err != nil {
+		return sessions.Pending{}, s.wrap("running", v.err)
 	}
 	return p, nil
 }
@@ -149,10 +132,7 @@ func current(open []*rows.In, turn string, answers []sessions.Answered) (list []
 func (s *Store) AppendStep(ctx context.Context, cl sessions.Claim, turn string, answers []sessions.Answered, journaled sessions.Step) error {
 	turn = rules.Text(turn)
 	return s.claimed(ctx, "append step", cl, func(st *step, c *chat) error {
-		open, err := st.open(c, true)
-		if err != nil {
-			return err
-		}
+		open := st.open(c, true)
 		list, err := current(open, turn, answers)
 		if err != nil {
 			return err
@@ -176,10 +156,7 @@ func (s *Store) AppendStep(ctx context.Context, cl sessions.Claim, turn string, 
 func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Turn) error {
 	t.ID = rules.Text(t.ID)
 	return s.claimed(ctx, "commit turn", cl, func(st *step, c *chat) error {
-		open, err := st.open(c, true)
-		if err != nil {
-			return err
-		}
+		open := st.open(c, true)
 		list, err := current(open, t.ID, t.Answers)
 		if err != nil {
 			return err
@@ -195,23 +172,19 @@ func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Tu
 		for _, r := range list {
 			st.settle(c, r, rules.InDone, r.Why)
 		}
-		if err := st.appendMessages(c, t.ID, t.Messages); err != nil {
-			return err
-		}
+		st.appendMessages(c, t.ID, t.Messages)
 		if t.Occurrence != nil {
 			st.occurred(*t.Occurrence)
 		}
-		return st.addReplies(c, t.Replies)
+		st.addReplies(c, t.Replies)
+		return nil
 	})
 }
 
 // Postpone keeps messages for later: see sessions.Work.
 func (s *Store) Postpone(ctx context.Context, cl sessions.Claim, seqs []int64, until time.Time, why string) error {
 	return s.claimed(ctx, "postpone", cl, func(st *step, c *chat) error {
-		open, err := st.open(c, true)
-		if err != nil {
-			return err
-		}
+		open := st.open(c, true)
 		var list []*rows.In
 		for _, seq := range seqs {
 			r := bySeq(open, seq)
