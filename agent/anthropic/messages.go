@@ -14,7 +14,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -30,15 +29,6 @@ var _ wire.Codec = Messages{}
 
 // Path follows the base URL.
 func (Messages) Path() string { return "/messages" }
-
-// Header authorises with key.
-func (Messages) Header(key string) http.Header {
-	h := http.Header{"Anthropic-Version": {"2023-06-01"}}
-	if key != "" {
-		h["X-Api-Key"] = []string{key}
-	}
-	return h
-}
 
 // block is a piece of a message. One that was attached is raw alone.
 type block struct {

@@ -231,16 +231,6 @@ func TestTraits(t *testing.T) {
 	equal(t, fields(t, in)["thinking"], `{"type":"disabled"}`)
 }
 
-func TestHeader(t *testing.T) {
-	h := anthropic.Messages{}.Header("k")
-	if h.Get("x-api-key") != "k" || h.Get("anthropic-version") != "2023-06-01" {
-		t.Errorf("Header = %v", h)
-	}
-	if _, found := (anthropic.Messages{}.Header(""))["X-Api-Key"]; found {
-		t.Error("without a key there is one")
-	}
-}
-
 func TestFailures(t *testing.T) {
 	for name, test := range map[string]struct{ event, want string }{
 		"error":         {`{"type":"error","error":{"type":"overloaded_error","message":"Later."}}`, `{"type":"overloaded_error","message":"Later."}`},

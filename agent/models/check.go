@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/agent/wire"
 )
 
 // Diagnosis is what one look at a server came to.
@@ -62,25 +63,24 @@ func (s *Server) judge(ctx context.Context, f Found, name string) Diagnosis {
 	case !errors.As(f.Err, &status):
 		return s.address(ctx, where, 0)
 	}
-	d := Diagnosis{Status: status.status}
 	said := ""
 	if status.says != "" {
 		said = fmt.Sprintf(" (it says: %q)", status.says)
 	}
-	switch lower := strings.ToLower(status.says); {
-	case status.status == http.StatusPaymentRequired, strings.Contains(lower, "quota"), strings.Contains(lower, "billing"), strings.Contains(lower, "credit"):
-		d.Cause, d.Sentence = agent.CauseQuota, fmt.Sprintf("The account at %s has no credit left%s. Add credit or raise its limit there.", where, said)
-	case status.status == http.StatusUnauthorized, strings.Contains(lower, "api key not valid"), strings.Contains(lower, "incorrect api key"):
-		d.Cause = agent.CauseKey
+	d := Diagnosis{Status: status.status, Cause: status.cause}
+	switch {
+	case d.Cause == agent.CauseQuota:
+		d.Sentence = fmt.Sprintf("The account at %s has no credit left%s. Add credit or raise its limit there.", where, said)
+	case d.Cause == agent.CauseKey && d.Status == http.StatusForbidden:
+		d.Sentence = fmt.Sprintf("The API key may not be used at %s%s. Check what this key is allowed to do there.", where, said)
+	case d.Cause == agent.CauseKey:
 		d.Sentence = fmt.Sprintf("The API key is refused by %s%s. %s", where, said, s.cureKey())
-	case status.status == http.StatusForbidden:
-		d.Cause, d.Sentence = agent.CauseKey, fmt.Sprintf("The API key may not be used at %s%s. Check what this key is allowed to do there.", where, said)
-	case status.status == http.StatusTooManyRequests:
-		d.Cause, d.Sentence = agent.CauseBusy, fmt.Sprintf("The server at %s takes no more requests just now%s. Wait a little.", where, said)
-	case status.status >= 500:
-		d.Cause, d.Sentence = agent.CauseBusy, fmt.Sprintf("The server at %s answers with an error: HTTP %d%s.", where, status.status, said)
+	case d.Status == http.StatusTooManyRequests:
+		d.Sentence = fmt.Sprintf("The server at %s takes no more requests just now%s. Wait a little.", where, said)
+	case d.Status >= 500:
+		d.Cause, d.Sentence = agent.CauseBusy, fmt.Sprintf("The server at %s answers with an error: HTTP %d%s.", where, d.Status, said)
 	default:
-		return s.address(ctx, where, status.status)
+		return s.address(ctx, where, d.Status)
 	}
 	return d
 }
@@ -149,11 +149,11 @@ func (s *Server) address(ctx context.Context, where string, status int) Diagnosi
 
 // probable are the addresses that may be meant by base.
 func probable(base string) []string {
-	u, err := url.Parse(base)
+	u, _, err := wire.ParseBase(base)
 	if err != nil {
 		return nil
 	}
-	path := trimAPI(u.Path)
+	given, path := u.Path, u.Path
 	for _, end := range []string{"/completions", "/models"} {
 		path = strings.TrimSuffix(path, end)
 	}
@@ -162,7 +162,7 @@ func probable(base string) []string {
 		other := *u
 		other.Path, other.RawPath = p, ""
 		text := other.String()
-		if p != trimAPI(u.Path) && !slices.Contains(tries, text) {
+		if p != given && !slices.Contains(tries, text) {
 			tries = append(tries, text)
 		}
 	}

@@ -155,7 +155,7 @@ func (a *asker) llamaCpp(ctx context.Context, f *Found) {
 		Modalities map[string]bool `json:"modalities"`
 		Template   map[string]bool `json:"chat_template_caps"`
 	}
-	address, err := under(root(a.s.BaseURL), "/props")
+	address, err := beside(a.s.BaseURL, "/props")
 	if err != nil || a.fetch(ctx, address, nil, &props) != nil || props.Settings == nil {
 		return
 	}

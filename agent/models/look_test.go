@@ -155,7 +155,7 @@ func TestDiagnose(t *testing.T) {
 		says        []string
 	}{
 		"well":               {well + "/v1", "gpt-6-luna", "", "", nil},
-		"wrong key":          {refusing(`401 {"error":{"message":"Incorrect API key provided: ` + key + `"}}`), "m", agent.CauseKey, "", []string{"refused by 127.0.0.1", "Incorrect API key provided: <secret>", "Check model.api_key"}},
+		"wrong key":          {refusing(`401 {"error":{"message":"Incorrect API key provided: ` + key + `"}}`), "m", agent.CauseKey, "", []string{"refused by 127.0.0.1", "Incorrect API key provided: [key]", "Check model.api_key"}},
 		"no such model":      {well + "/v1", "gpt-6-lunar", agent.CauseModel, "", []string{"has no model called gpt-6-lunar", "gpt-6-luna, gpt-5.6-luna"}},
 		"quota":              {refusing(`429 {"error":{"message":"You exceeded your current quota"}}`), "m", agent.CauseQuota, "", []string{"no credit left", "Add credit"}},
 		"busy":               {refusing(`429 {}`), "m", agent.CauseBusy, "", []string{"no more requests just now"}},

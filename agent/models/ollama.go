@@ -60,7 +60,7 @@ type shown struct {
 func (a *asker) show(ctx context.Context, name string) (out shown, err error) {
 	ctx, cancel := a.s.limit(ctx)
 	defer cancel()
-	address, err := under(root(a.s.BaseURL), "/api/show")
+	address, err := beside(a.s.BaseURL, "/api/show")
 	if err != nil {
 		return out, err
 	}
@@ -106,7 +106,7 @@ func (a *asker) show(ctx context.Context, name string) (out shown, err error) {
 func (a *asker) loaded(ctx context.Context, name string) int {
 	ctx, cancel := a.s.limit(ctx)
 	defer cancel()
-	address, err := under(root(a.s.BaseURL), "/api/ps")
+	address, err := beside(a.s.BaseURL, "/api/ps")
 	if err != nil {
 		return 0
 	}

@@ -8,12 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/agent/wire"
 )
 
@@ -40,17 +41,12 @@ const maxAnswer = 8 << 20
 // statusError is an answer other than 200.
 type statusError struct {
 	status int
-	// says is what the server said about it, fit to be shown.
-	says string
-	// html: it is a page for people, not an answer of an API.
-	html bool
+	says   string // without secrets; "" if nothing that is worth showing
+	cause  agent.Cause
 }
 
 func (e *statusError) Error() string {
-	if e.says == "" {
-		return fmt.Sprintf("HTTP %d", e.status)
-	}
-	return fmt.Sprintf("HTTP %d: %s", e.status, e.says)
+	return strings.TrimSuffix(fmt.Sprintf("HTTP %d: %s", e.status, e.says), ": ")
 }
 
 // errNoAPI is an answer of something that is no API of models.
@@ -64,11 +60,9 @@ func (s *Server) client() *http.Client {
 		own.CheckRedirect = sameHost
 		return &own
 	}
-	dialer := &net.Dialer{Timeout: 5 * time.Second}
-	return &http.Client{CheckRedirect: sameHost, Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
-		TLSHandshakeTimeout: 5 * time.Second, MaxIdleConnsPerHost: 4, IdleConnTimeout: 5 * time.Second,
-	}}
+	t := wire.NewTransport()
+	t.DisableCompression = false // a list is long, and comes at once
+	return &http.Client{CheckRedirect: sameHost, Transport: t}
 }
 
 // sameHost follows no redirect: the key must not be carried elsewhere.
@@ -93,37 +87,26 @@ func (s *Server) limit(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeout(ctx, cmp.Or(s.Patience, 10*time.Second))
 }
 
-// under is the address of path below base, with base's query.
+// under is the address of path below base, with base's query. A base that ends
+// with the path of one call is understood.
 func under(base, path string) (string, error) {
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	u, _, err := wire.ParseBase(base)
+	if err != nil {
 		return "", errors.New("models: the base URL cannot be used")
 	}
-	u.Path, u.RawPath = trimAPI(u.Path)+path, ""
+	u.Path, u.RawPath = u.Path+path, ""
 	return u.String(), nil
 }
 
-// trimAPI takes the path of one call off the end of a base URL's path: whoever
-// makes the calls understands such a URL too.
-func trimAPI(path string) string {
-	path = strings.TrimRight(path, "/")
-	for _, end := range []string{"/chat/completions", "/responses", "/messages"} {
-		if rest, found := strings.CutSuffix(path, end); found {
-			return rest
-		}
-	}
-	return path
-}
-
-// root is base without the path of the API: where the interfaces of llama.cpp
-// and Ollama that are not OpenAI's are.
-func root(base string) string {
-	u, err := url.Parse(base)
+// beside is the address of path beside the API: there llama.cpp and Ollama have
+// interfaces that are not OpenAI's.
+func beside(base, path string) (string, error) {
+	u, _, err := wire.ParseBase(base)
 	if err != nil {
-		return base
+		return "", errors.New("models: the base URL cannot be used")
 	}
-	u.Path, u.RawPath = strings.TrimSuffix(trimAPI(u.Path), "/v1"), ""
-	return u.String()
+	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/v1")+path, ""
+	return u.String(), nil
 }
 
 // fetch makes one request and decodes the JSON of a 200. body nil: a GET.
@@ -154,11 +137,11 @@ func (a *asker) fetch(ctx context.Context, address string, body, into any) error
 	if err != nil {
 		return err
 	}
-	page := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
 	if resp.StatusCode != http.StatusOK {
-		return &statusError{resp.StatusCode, a.s.quote(b, page), page}
+		says, cause := wire.Explain(resp.StatusCode, b, a.s.BaseURL, a.s.Key, a.s.Headers)
+		return &statusError{resp.StatusCode, says, cause}
 	}
-	if page || json.Unmarshal(b, into) != nil {
+	if json.Unmarshal(b, into) != nil {
 		return errNoAPI
 	}
 	return nil
@@ -167,65 +150,17 @@ func (a *asker) fetch(ctx context.Context, address string, body, into any) error
 // authorise sets what the server wants to see of the key.
 func (s *Server) authorise(h http.Header) {
 	h.Set("User-Agent", "dragoman")
-	p := providerAt(s.BaseURL)
-	switch {
-	case s.Key == "":
-	case p != nil && p.id == anthropic, s.API == wire.APIMessages:
-		h.Set("x-api-key", s.Key)
-		h.Set("anthropic-version", "2023-06-01")
-	case p != nil && p.id == azure:
+	switch p := providerAt(s.BaseURL); {
+	case p != nil && p.id == azure && s.Key != "":
 		h.Set("api-key", s.Key)
+	case p != nil && p.id == anthropic:
+		maps.Copy(h, wire.Header(wire.APIMessages, s.Key))
 	default:
-		h.Set("Authorization", "Bearer "+s.Key)
+		maps.Copy(h, wire.Header(s.API, s.Key))
 	}
 	for name, value := range s.Headers {
 		h.Set(name, value)
 	}
-}
-
-// quote is what a server said of an error: one line, no key, not too long.
-func (s *Server) quote(body []byte, page bool) string {
-	if page {
-		return ""
-	}
-	var e struct {
-		Error   json.RawMessage `json:"error"`
-		Message string          `json:"message"`
-		Detail  json.RawMessage `json:"detail"`
-	}
-	text := ""
-	if json.Unmarshal(body, &e) == nil {
-		var inner struct {
-			Message string `json:"message"`
-		}
-		switch {
-		case json.Unmarshal(e.Error, &inner) == nil && inner.Message != "":
-			text = inner.Message
-		case json.Unmarshal(e.Error, &text) == nil && text != "", json.Unmarshal(e.Detail, &text) == nil && text != "":
-		default:
-			text = e.Message
-		}
-	}
-	return s.clean(text)
-}
-
-// clean makes the words of a server fit to be shown.
-func (s *Server) clean(text string) string {
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
-	secrets := []string{s.Key}
-	for _, value := range s.Headers {
-		secrets = append(secrets, value)
-	}
-	for _, secret := range secrets {
-		if len(secret) >= 4 {
-			text = strings.ReplaceAll(text, secret, "<secret>")
-		}
-	}
-	const most = 300
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
 }
 
 // Host is the part of a base URL that is fit to be shown.

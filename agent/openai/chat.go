@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net"
-	"net/http"
 	"slices"
 	"sync/atomic"
 
@@ -25,14 +24,6 @@ var _ wire.Codec = (*Chat)(nil)
 
 // Path is that of chat completions.
 func (*Chat) Path() string { return "/chat/completions" }
-
-// Header authorises a request, if there is a key.
-func (*Chat) Header(key string) http.Header {
-	if key == "" {
-		return nil
-	}
-	return http.Header{"Authorization": {"Bearer " + key}}
-}
 
 // nearlyZero is sent for a temperature of 0, which go-openai leaves out. It is
 // low enough to always pick the likeliest token and high enough that servers

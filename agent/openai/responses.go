@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -28,9 +27,6 @@ var _ wire.Codec = Responses{}
 
 // Path follows the base URL.
 func (Responses) Path() string { return "/responses" }
-
-// Header authorises with key.
-func (Responses) Header(key string) http.Header { return (*Chat)(nil).Header(key) }
 
 // leastOutput is the smallest max_output_tokens that OpenAI takes.
 const leastOutput = 16

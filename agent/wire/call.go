@@ -188,7 +188,7 @@ func (c *call) post(codec Codec, in *Input) (*http.Request, error) {
 		"Cache-Control": {"no-cache"},
 		"Content-Type":  {"application/json"},
 	}
-	maps.Copy(req.Header, codec.Header(c.s.o.APIKey))
+	maps.Copy(req.Header, Header(in.Traits.API, c.s.o.APIKey))
 	for name, value := range c.s.o.Headers {
 		req.Header.Set(name, value)
 	}
@@ -255,7 +255,7 @@ func (s *Server) modelError(c *call, err error) error {
 		return known
 	}
 	fail := func(kind agent.ErrorKind, cause agent.Cause, text string) error {
-		return &agent.ModelError{Kind: kind, Cause: cause, Err: errors.New(prefix + s.scrub(text))}
+		return &agent.ModelError{Kind: kind, Cause: cause, Err: errors.New(prefix + scrub(text, s.secrets))}
 	}
 	var frame *frameFailure
 	var failure *Failure

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"dragoman/agent"
 )
 
 // wireError is an error as a server wrote it. Servers agree on nothing: the
@@ -148,6 +150,19 @@ func (s *Server) statusError(resp *http.Response) error {
 	failed := s.failure(&e, resp.StatusCode)
 	failed.Status, failed.After = resp.StatusCode, retryAfter(resp.Header, time.Now())
 	return failed
+}
+
+// Explain reads an answer that is not a 200, of a server at base with this key and
+// headers: what it says about the failure, without secrets, or "", and what that
+// means.
+func Explain(status int, body []byte, base, key string, headers map[string]string) (says string, cause agent.Cause) {
+	var e wireError
+	_ = json.Unmarshal(body, &e) // what is not JSON says nothing that is worth showing
+	u, _, err := ParseBase(base)
+	if err != nil {
+		u = new(url.URL)
+	}
+	return scrub(e.text(), secrets(key, headers, u)), e.cause(status, e.kind(status))
 }
 
 // plain is what is worth showing of a body that is not the JSON we know.

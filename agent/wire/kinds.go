@@ -150,7 +150,7 @@ func (s *Server) failure(e *wireError, status int) *agent.ModelError {
 	}
 	out.Cause = e.cause(status, out.Kind)
 	out.Err = &Said{
-		text: text, says: s.scrub(e.text()), Status: status, Param: e.Param,
+		text: text, says: scrub(e.text(), s.secrets), Status: status, Param: e.Param,
 		Words: strings.ToLower(e.Code + "\n" + e.Type + "\n" + e.Message),
 	}
 	return out

@@ -108,7 +108,7 @@ func New(o Options) (*Server, error) {
 		s.http = &own
 	}
 	s.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	s.secrets = secrets(&o, base)
+	s.secrets = secrets(o.APIKey, o.Headers, base)
 	return s, nil
 }
 
@@ -131,15 +131,32 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// Header returns the headers that authorise a request to an API with key, which
+// may be "".
+func Header(api, key string) http.Header {
+	h := make(http.Header)
+	if api == APIMessages {
+		h["Anthropic-Version"] = []string{"2023-06-01"}
+	}
+	switch {
+	case key == "":
+	case api == APIMessages:
+		h["X-Api-Key"] = []string{key}
+	default:
+		h["Authorization"] = []string{"Bearer " + key}
+	}
+	return h
+}
+
 // secrets are what no error may show: the key, a password, and what headers and
 // the query hold, if that is long enough to be a key.
-func secrets(o *Options, base *url.URL) []string {
+func secrets(key string, headers map[string]string, base *url.URL) []string {
 	const long = 16
-	list := []string{o.APIKey}
+	list := []string{key}
 	if password, ok := base.User.Password(); ok {
 		list = append(list, password)
 	}
-	for _, value := range o.Headers {
+	for _, value := range headers {
 		if len(value) >= long {
 			list = append(list, value)
 		}

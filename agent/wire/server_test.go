@@ -273,3 +273,18 @@ func TestCauses(t *testing.T) {
 		}
 	}
 }
+
+func TestHeader(t *testing.T) {
+	h := wire.Header(wire.APIMessages, "k")
+	if h.Get("x-api-key") != "k" || h.Get("anthropic-version") != "2023-06-01" {
+		t.Errorf("Header = %v", h)
+	}
+	if _, found := wire.Header(wire.APIMessages, "")["X-Api-Key"]; found {
+		t.Error("without a key there is one")
+	}
+	for _, api := range []string{"", wire.APIChat, wire.APIResponses} {
+		if got := wire.Header(api, "k").Get("Authorization"); got != "Bearer k" || len(wire.Header(api, "")) > 0 {
+			t.Errorf("Header of %q = %q", api, got)
+		}
+	}
+}

@@ -6,7 +6,6 @@ package wire
 import (
 	"encoding/json"
 	"net"
-	"net/http"
 
 	"dragoman/agent"
 	"dragoman/sessions"
@@ -58,8 +57,6 @@ type Traits struct {
 type Codec interface {
 	// Path follows the base URL: "/chat/completions".
 	Path() string
-	// Header returns the headers that authorise a request. key may be "".
-	Header(key string) http.Header
 	// Encode writes the body of a streaming request as parts that are sent one
 	// after the other.
 	Encode(in *Input) (net.Buffers, error)
