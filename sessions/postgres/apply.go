@@ -87,6 +87,9 @@ func (t *tx) queue(query string, args ...any) *pgx.QueuedQuery { return t.batch.
 
 // flush sends the batch.
 func (t *tx) flush(ctx context.Context) error {
+	if t.known != nil {
+		return errUnknown
+	}
 	if t.batch.Len() == 0 {
 		return nil
 	}
@@ -188,6 +191,7 @@ func (t *tx) putQueues(r *keyRow, ch *rows.Chat) {
 			rec.ID = fmt.Sprintf("%s-%d-%d", t.b.prefix, r.id, o.Seq)
 		}
 		data := outData{OutboxRecord: rec}
+		o.OutboxRecord = rec
 		if rec.State == sessions.DeliverySending {
 			data.Node = t.b.id
 		}
@@ -259,8 +263,10 @@ const (
 	headQuery = `UPDATE keys SET known = true, seq = $2, msg_seq = $3, waiting = $4, updated = $5, conversation = $6, version = version + 1, due = `
 	nextQuery = `SELECT k.id, CASE WHEN d.due IS NOT NULL THEN greatest(d.due, k.rest) END AS due FROM keys k, LATERAL (` + dueQuery + ` AS due) d WHERE k.id = $1`
 	heldQuery = headQuery + `$7 WHERE id = $1 RETURNING due, wake, live, version`
-	saveQuery = `WITH n AS (` + nextQuery + `) ` + headQuery + `n.due FROM n WHERE keys.id = n.id RETURNING n.due, wake, live, version`
-	wakeQuery = `WITH n AS (SELECT *, CASE WHEN due <= $7 THEN nextval('epochs') ELSE 0 END AS wake, EXISTS (SELECT 1 FROM nodes WHERE id = $8 AND expires > clock_timestamp()) AS mine FROM (` + nextQuery + `) k),
+	// guessQuery fails, with everything that goes with it, if the row is another.
+	guessQuery = `WITH u AS (` + headQuery + `$7 WHERE id = $1 AND version = $8 AND live = $9 RETURNING due, wake, live, version) SELECT max(due), max(wake), max(live), max(version) * (1 / count(*)) FROM u`
+	saveQuery  = `WITH n AS (` + nextQuery + `) ` + headQuery + `n.due FROM n WHERE keys.id = n.id RETURNING n.due, wake, live, version`
+	wakeQuery  = `WITH n AS (SELECT *, CASE WHEN due <= $7 THEN nextval('epochs') ELSE 0 END AS wake, EXISTS (SELECT 1 FROM nodes WHERE id = $8 AND expires > clock_timestamp()) AS mine FROM (` + nextQuery + `) k),
 		u AS (` + headQuery + `n.due, wake = n.wake, live = CASE WHEN mine THEN n.wake ELSE 0 END, node = CASE WHEN mine AND n.wake > 0 THEN $8 ELSE '' END,
 			rest = CASE WHEN mine AND n.wake > 0 THEN 0 ELSE rest END FROM n WHERE keys.id = n.id RETURNING keys.id AS key, n.due, keys.wake, live, version),
 		` + jobQuery + ` SELECT due, wake, live, version FROM u`
@@ -282,6 +288,8 @@ func (t *tx) save(ch *rows.Chat) {
 	now := t.b.now()
 	query, args := saveQuery, []any{r.id, ch.Seq, ch.MessageSeq, ch.Waiting, updated, text}
 	switch {
+	case t.known != nil:
+		query, args = guessQuery, append(args, never, r.version, r.live)
 	case r.node == t.b.id:
 		query, args = heldQuery, append(args, never)
 	case r.wake == 0:

@@ -30,6 +30,9 @@ func queued(q rows.Queued) span {
 
 // Inbox: see rows.Reader.
 func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.In, error] {
+	if r.t != nil && r.t.known != nil {
+		return r.t.known.inbox(k, q)
+	}
 	inbound := `inbound`
 	if q.Light {
 		inbound = `''`
@@ -65,6 +68,9 @@ func scanIn(key *keyRow, row pgx.CollectableRow) (in rows.In, err error) {
 
 // Outbox: see rows.Reader.
 func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.Out, error] {
+	if r.t != nil && r.t.known != nil {
+		return r.t.known.outbox(k, q)
+	}
 	where, args := ``, []any(nil)
 	switch {
 	case q.Unsent:

@@ -79,6 +79,8 @@ type tx struct {
 	due   time.Time
 	woken bool
 	saved map[channels.Key]int64 // the versions of the rows that it changed
+	// known, if not nil, is all that may be read: see guess.
+	known *known
 	// run is where it may claim keys that it wakes, and claims are those.
 	run    *running
 	claims []begun
@@ -89,6 +91,11 @@ type tx struct {
 // step is run again, and all keys that it has asked for are locked in order
 // first. Thus two steps never wait for each other in a circle.
 func (b *backend) Update(ctx context.Context, keys []channels.Key, f func(rows.Reader) (rows.Changes, error)) error {
+	if len(keys) == 1 {
+		if done, err := b.guess(ctx, keys[0], f); done {
+			return err
+		}
+	}
 	return b.change(ctx, keys, func(ctx context.Context, t *tx) (after func(), err error) {
 		changes, err := guard(func() (rows.Changes, error) { return f(reader{t, b, t}) })
 		if err != nil || changes.Empty() {

@@ -88,6 +88,7 @@ func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
 type claim struct {
 	sessions.Claim
 	began, version int64 // of the row when it began, and as this process knows it
+	known          *known
 	cancel         context.CancelCauseFunc
 }
 
@@ -389,7 +390,7 @@ func (r *running) judge(row *keyRow, last *claim, failed error) verdict {
 // right after.
 func (b *backend) begin(ctx context.Context, c sessions.Claim, version int64) (*claim, context.Context) {
 	hctx, cancel := context.WithCancelCause(ctx)
-	mine := &claim{c, version, version, cancel}
+	mine := &claim{Claim: c, began: version, version: version, cancel: cancel}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.claims[c.Key] = mine
