@@ -139,7 +139,7 @@ func (t *tx) gone(r *keyRow) error {
 // there stays known.
 func (t *tx) dropIn(r *keyRow, condition string, args ...any) error {
 	from, to := span(r.id)
-	list, err := all(context.Background(), &t.statements, of(r.key, reader{}.scanIn), `SELECT `+inColumns+inFrom+` WHERE r.id BETWEEN ? AND ?`+condition, append([]any{from, to}, args...)...)
+	list, err := collect(t.reader().inbox(context.Background(), r.key, false, `''`, ` WHERE r.id BETWEEN ? AND ?`+condition, append([]any{from, to}, args...)...))
 	for _, row := range list {
 		if err == nil {
 			err = t.forgetIn(r, &row)
@@ -153,7 +153,7 @@ func (t *tx) forgetIn(r *keyRow, row *rows.In) error {
 	if row.State == rules.InWaiting {
 		gone := *row
 		gone.State = rules.InDropped
-		t.inItem(&gone)
+		t.items = append(t.items, inItem(&gone))
 	}
 	if err := t.exec(`DELETE FROM inbox WHERE id = ?`, id); err != nil {
 		return err

@@ -199,30 +199,9 @@ func (s *backend) begin() (epoch int64, err error) {
 // load puts on the agenda what is not done. Its cost is that of the open
 // items, whatever else is stored.
 func (s *backend) load() error {
-	for _, query := range []string{
-		`SELECT k.key, i.id, i.origin = 'heartbeat', i.due, i.turn, i.accepted, 0
-			FROM inbox i JOIN keys k ON k.id = i.id >> 32 WHERE i.state = 'waiting'`,
-		`SELECT k.key, o.id, 2, o.due, '', o.created, o.uncertain
-			FROM outbox o JOIN keys k ON k.id = o.id >> 32 WHERE o.state <> 'sent' AND o.state IN ('queued', 'sending', 'unknown')`,
-	} {
-		var items []dispatch.Item
-		err := s.writer.each(context.Background(), func(row scanner) error {
-			var it dispatch.Item
-			var key string
-			var id, due, since int64
-			if err := row.Scan(&key, &id, &it.Lane, &due, &it.Turn, &since, &it.Uncertain); err != nil {
-				return err
-			}
-			it.Seq, it.Due, it.Since = seqOf(id), timeOf(due), timeOf(since)
-			items = append(items, it)
-			return parseKey(&items[len(items)-1].Key, key)
-		}, query)
-		if err != nil {
-			return err
-		}
-		s.work.Apply(items, nil)
-	}
-	return nil
+	items, err := reader{&s.writer.statements, s, nil}.open(channels.Key{})
+	s.work.Apply(items, nil)
+	return err
 }
 
 // Run is sessions.Work's. Beside it, it removes what a process before

@@ -58,7 +58,7 @@ type messageRow struct {
 	rest    []byte
 }
 
-func rowOf(m sessions.Message) messageRow {
+func messageRowOf(m sessions.Message) messageRow {
 	return messageRow{
 		role: m.Role, content: m.Content, bytes: rules.Bytes(m), words: searchable(m),
 		rest: encode(messageRest{Message: &m}),

@@ -191,7 +191,7 @@ func ReadLate(ctx context.Context, s *Store, k channels.Key, f func()) error {
 		return nil
 	})
 	f()
-	s.b.recent.put(id, 1, rows, changes)
+	s.b.recent.put(id, rows, changes)
 	return err
 }
 

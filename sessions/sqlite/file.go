@@ -132,21 +132,15 @@ func lockFile(path string) (*os.File, error) {
 	return durable.Lock(path + ".lock")
 }
 
-// prepareFile checks the file that is there, or makes a new one. A new file
-// gets its name only when it is complete, so a file without content is never
-// one of ours that a crash left half made.
+// prepareFile makes a new file if there is none. It gets its name only when it
+// is complete, so a file without content is never one of ours that a crash left
+// half made.
 func prepareFile(ctx context.Context, path string, o Options) error {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return create(ctx, path, o.BusyTimeout)
+	found, err := Look(path)
+	if err == nil && !found {
+		err = create(ctx, path, o.BusyTimeout)
 	}
 	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return errors.New("it is not a file")
-	}
-	if err := checkHeader(path, info.Size()); err != nil {
 		return err
 	}
 	for _, name := range []string{path, path + "-wal", path + "-shm", path + ".lock"} {
@@ -233,8 +227,8 @@ func checkHeader(path string, size int64) error {
 	return nil
 }
 
-// checkSchema refuses files of other programs and of other versions. It only
-// reads: our settings would turn a foreign file into one with a WAL.
+// checkSchema refuses files of other programs and of other versions. It only reads: a connection that
+// may write would move the log of a newer version into its file.
 func checkSchema(ctx context.Context, path string, busy time.Duration) error {
 	db, err := sql.Open("sqlite", uri(path, url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())}}))
 	if err != nil {
@@ -260,30 +254,29 @@ func checkSchema(ctx context.Context, path string, busy time.Duration) error {
 	return nil
 }
 
+const damage = "the database file is damaged; it was left as it is: restore a backup, or move it away to begin anew"
+
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("the database file is damaged: "+format+"; it was left as it is: restore a backup, or move it away to begin anew", args...)
 }
 
-// explain puts a sentence for the operator before what SQLite says, where the
-// operator is the one to act.
+// causes are for the operator, where that is the one to act.
+var causes = map[int]string{
+	codes.SQLITE_CORRUPT:  damage,
+	codes.SQLITE_NOTADB:   damage,
+	codes.SQLITE_FULL:     "the disk is full",
+	codes.SQLITE_READONLY: "the database file or its directory cannot be written",
+	codes.SQLITE_CANTOPEN: "the database file or its directory cannot be opened",
+	codes.SQLITE_BUSY:     "another program has the database file open",
+	codes.SQLITE_LOCKED:   "another program has the database file open",
+	codes.SQLITE_IOERR:    "the disk does not read or write",
+}
+
+// explain puts the cause before what SQLite says.
 func explain(err error) error {
 	var e *driver.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	switch e.Code() & 0xff {
-	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
-		return fmt.Errorf("the database file is damaged; it was left as it is: restore a backup, or move it away to begin anew: %w", err)
-	case codes.SQLITE_FULL:
-		return fmt.Errorf("the disk is full: %w", err)
-	case codes.SQLITE_READONLY:
-		return fmt.Errorf("the database file or its directory cannot be written: %w", err)
-	case codes.SQLITE_CANTOPEN:
-		return fmt.Errorf("the database file or its directory cannot be opened: %w", err)
-	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
-		return fmt.Errorf("another program has the database file open: %w", err)
-	case codes.SQLITE_IOERR:
-		return fmt.Errorf("the disk does not read or write: %w", err)
+	if errors.As(err, &e) && causes[e.Code()&0xff] != "" {
+		return fmt.Errorf("%s: %w", causes[e.Code()&0xff], err)
 	}
 	return err
 }

@@ -6,10 +6,11 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"reflect"
+	"strings"
 	"time"
 
 	"dragoman/channels"
-	"dragoman/sessions"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
@@ -65,42 +66,34 @@ type keyRow struct {
 // the next.
 const keysMost = 4096
 
-// convColumns are those of a conversation c with its key k.
-const convColumns = `k.key, k.id, k.seq, k.msg_seq, c.generation, c.from_seq, c.covers, c.title, c.created, c.updated, c.messages,
-	c.input, c.output, c.cached, c.cost, c.settings, c.erasures`
+// convColumns are those of a conversation.
+const convColumns = `generation, from_seq, covers, title, created, updated, messages, input, output, cached, cost, settings, erasures`
 
-// headQuery reads a key and its conversation, if it has one.
-const headQuery = `SELECT k.key, k.id, k.seq, k.msg_seq, coalesce(c.generation, ''), coalesce(c.from_seq, 0), coalesce(c.covers, 0),
-	coalesce(c.title, ''), coalesce(c.created, 0), coalesce(c.updated, 0), coalesce(c.messages, 0), coalesce(c.input, 0), coalesce(c.output, 0),
-	coalesce(c.cached, 0), coalesce(c.cost, 0.0), coalesce(c.settings, ''), coalesce(c.erasures, 0), c.key_id IS NOT NULL FROM keys k LEFT JOIN conversations c ON c.key_id = k.id`
+func convFields(c *rows.Conversation) []any {
+	return []any{
+		&c.Generation, &c.From, &c.Covers, &c.Title, at(&c.Created), at(&c.Updated), &c.Messages,
+		&c.Usage.Input, &c.Usage.Output, &c.Usage.Cached, &c.Usage.Cost, settings(&c.Settings), &c.Erasures,
+	}
+}
 
-// scanKey reads convColumns, and with has what headQuery has more.
-func scanKey(row scanner, has *bool) (*keyRow, error) {
-	r, c := &keyRow{}, &rows.Conversation{}
-	var name, settings string
-	var created, updated int64
-	dest := []any{
-		&name, &r.id, &r.seq, &r.msgSeq, &c.Generation, &c.From, &c.Covers, &c.Title, &created, &updated, &c.Messages,
-		&c.Usage.Input, &c.Usage.Output, &c.Usage.Cached, &c.Usage.Cost, &settings, &c.Erasures,
+// headColumns are a key k and its conversation c, if it has one. headQuery reads
+// those of all keys, talkQuery those with a conversation.
+var (
+	headColumns = `SELECT k.key, k.id, k.seq, k.msg_seq, c.key_id IS NOT NULL, coalesce(c.` +
+		strings.Join(split(convColumns), `, 0), coalesce(c.`) + `, 0)`
+	headQuery = headColumns + ` FROM keys k LEFT JOIN conversations c ON c.key_id = k.id`
+	talkQuery = headColumns + ` FROM conversations c JOIN keys k ON k.id = c.key_id`
+	saveQuery = upsert("conversations", "key_id, "+convColumns, "key_id", convColumns)
+)
+
+// scanKey reads headColumns.
+func scanKey(row scanner) (*keyRow, error) {
+	r, c, has := &keyRow{}, &rows.Conversation{}, false
+	err := row.Scan(append([]any{named(&r.key), &r.id, &r.seq, &r.msgSeq, &has}, convFields(c)...)...)
+	if has {
+		r.conv = c
 	}
-	if has != nil {
-		dest = append(dest, has)
-	}
-	if err := row.Scan(dest...); err != nil {
-		return nil, err
-	}
-	if err := parseKey(&r.key, name); err != nil {
-		return nil, err
-	}
-	if has != nil && !*has {
-		return r, nil
-	}
-	c.Created, c.Updated = timeOf(created), timeOf(updated)
-	r.conv = c
-	if settings == "" {
-		return r, nil
-	}
-	return r, decode([]byte(settings), &c.Settings)
+	return r, err
 }
 
 func (r *keyRow) head() rows.Head {
@@ -112,8 +105,7 @@ func (t *tx) find(k channels.Key) (*keyRow, error) {
 	if r := t.keys[k]; r != nil {
 		return r, nil
 	}
-	var has bool
-	r, err := scanKey(t.row(context.Background(), headQuery+` WHERE k.key = ?`, k.String()), &has)
+	r, err := scanKey(t.row(context.Background(), headQuery+` WHERE k.key = ?`, k.String()))
 	if err == nil {
 		err = t.row(context.Background(), `SELECT count(*) FROM inbox WHERE state = 'waiting' AND id BETWEEN ? AND ?`, rowID(r.id, 0), rowID(r.id, maxSeq)).Scan(&r.waiting)
 	}
@@ -148,34 +140,10 @@ func (t *tx) save(before, r *keyRow) error {
 			return err
 		}
 	}
-	c, was := r.conv, before.conv
-	if c == nil {
+	if r.conv == nil || reflect.DeepEqual(before.conv, r.conv) {
 		return nil
 	}
-	settings := settingsColumn(c.Settings)
-	if was != nil {
-		old, now := *was, *c
-		same := settingsColumn(old.Settings) == settings && old.Created.Equal(now.Created) && old.Updated.Equal(now.Updated)
-		if same && old.Generation == now.Generation && old.From == now.From && old.Covers == now.Covers && old.Title == now.Title &&
-			old.Messages == now.Messages && old.Usage == now.Usage && old.Erasures == now.Erasures && r.id == before.id {
-			return nil
-		}
-	}
-	return t.exec(`INSERT INTO conversations (key_id, generation, from_seq, covers, title, created, updated, messages, input, output, cached, cost, settings, erasures)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (key_id) DO UPDATE SET generation = excluded.generation, from_seq = excluded.from_seq, covers = excluded.covers,
-		title = excluded.title, created = excluded.created, updated = excluded.updated, messages = excluded.messages,
-		input = excluded.input, output = excluded.output, cached = excluded.cached, cost = excluded.cost, settings = excluded.settings,
-		erasures = excluded.erasures`,
-		r.id, c.Generation, c.From, c.Covers, c.Title, nanos(c.Created), nanos(c.Updated), c.Messages,
-		c.Usage.Input, c.Usage.Output, c.Usage.Cached, c.Usage.Cost, settings, c.Erasures)
-}
-
-func settingsColumn(s sessions.Settings) string {
-	if rules.IsZeroSettings(s) {
-		return ""
-	}
-	return string(encode(s))
+	return t.exec(saveQuery, append([]any{r.id}, convFields(r.conv)...)...)
 }
 
 // maxSeq is above every seq that a key can reach.

@@ -73,59 +73,44 @@ func (r reader) readMessages(ctx context.Context, light bool, key, first, last i
 // newest yields messages from the newest on: those that came since the last read
 // of the same conversation, then those that are known from it, then the rest.
 // What was yielded is known to the next one.
-func (r reader) newest(ctx context.Context, key, first, last int64, changes uint64, yield func(sessions.Message) bool) (err error) {
+func (r reader) newest(ctx context.Context, key, first, last int64, changes uint64, yield func(sessions.Message) bool) error {
 	known := r.b.recent.stretch(key)
 	for len(known) > 0 && known[len(known)-1].Seq > last {
 		known = known[:len(known)-1]
 	}
-	var read []sessions.Message // newest first
-	note := func(m sessions.Message) error {
-		read = append(read, m)
-		return give(rules.Clone(m), yield)
+	read := func(first, last int64) (list []sessions.Message, err error) {
+		if first <= last {
+			err = r.readMessages(ctx, false, key, first, last, true, func(m sessions.Message) error {
+				list = append(list, m)
+				return give(rules.Clone(m), yield)
+			})
+		}
+		slices.Reverse(list)
+		return list, err
 	}
-	since := first
+	after, before := first, first-1
 	if n := len(known); n > 0 {
-		since = max(first, known[n-1].Seq+1)
+		after, before = max(first, known[n-1].Seq+1), known[0].Seq-1
 	}
-	if since <= last {
-		err = r.readMessages(ctx, false, key, since, last, true, note)
-	}
-	if err != nil || len(known) == 0 {
-		slices.Reverse(read)
-		if err == nil || errors.Is(err, errEnough) {
-			r.remember(key, known, read, changes)
-		}
-		return err
-	}
-	slices.Reverse(read)
+	newer, err := read(after, last)
 	from := len(known)
-	for ; from > 0 && known[from-1].Seq >= first; from-- {
-		if err = give(rules.Clone(known[from-1]), yield); err != nil {
-			from--
-			break
-		}
+	for err == nil && from > 0 && known[from-1].Seq >= first {
+		from--
+		err = give(rules.Clone(known[from]), yield)
 	}
-	if errors.Is(err, errEnough) || err == nil {
-		used := since
-		if from < len(known) {
-			used = known[from].Seq
-		}
-		if len(read) > 0 {
-			r.b.recent.put(key, used, read, changes)
-		} else {
-			r.b.recent.trim(key, used)
-		}
+	var older []sessions.Message
+	if err == nil {
+		older, err = read(first, before)
 	}
-	if err != nil || from > 0 || known[0].Seq <= first {
+	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	return r.readMessages(ctx, false, key, first, known[0].Seq-1, true, func(m sessions.Message) error { return give(m, yield) })
-}
-
-// remember keeps rows that were read where nothing was known, or that did not
-// reach what was.
-func (r reader) remember(key int64, known, read []sessions.Message, changes uint64) {
-	if len(read) > 0 && len(known) == 0 {
-		r.b.recent.put(key, read[0].Seq, read, changes)
+	used := known[from:]
+	if len(newer)+len(older) > 0 {
+		used = slices.Concat(older, used, newer)
 	}
+	if len(newer)+len(older) > 0 || from > 0 {
+		r.b.recent.put(key, used, changes)
+	}
+	return err
 }

@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 
+	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
 	"dragoman/sessions/rows"
@@ -29,29 +31,29 @@ func (t *tx) putQueues(r *keyRow, ch *rows.Chat) error {
 	return nil
 }
 
+var (
+	insertIn  = upsert("inbox", inLight+", "+inSaid, "id", "rev, state, turn, attempts, due, why, rest, text")
+	insertOut = insert("outbox", outState+", "+outRest)
+)
+
 func (t *tx) putIn(r *keyRow, p *rows.InPut) error {
-	id, m := rowID(r.id, p.Seq), p.Inbound
 	p.Inbound.Key = r.key
-	t.inItem(&p.In)
+	item := inItem(&p.In)
+	defer func() { t.items = append(t.items, item) }()
+	fields := inLightFields(&r.id, &p.In)
 	if !p.Fresh {
-		return t.exec(`UPDATE inbox SET rev = ?, state = ?, turn = ?, attempts = ?, due = ?, why = ? WHERE id = ?`,
-			p.Rev, p.State, p.Turn, p.Attempts, nanos(p.Due), p.Why, id)
+		return t.exec(`UPDATE inbox SET state = ?3, rev = ?4, attempts = ?5, due = ?6, turn = ?8, why = ?9 WHERE id = ?1`, fields...)
 	}
+	m := p.Inbound
 	rest := encode(inboundRest{Inbound: &m})
-	err := t.exec(`INSERT INTO inbox (id, dedupe, message_id, origin, state, rev, attempts, due, accepted, turn, why, rest, text)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, state = excluded.state, turn = excluded.turn, attempts = excluded.attempts,
-		due = excluded.due, why = excluded.why, rest = excluded.rest, text = excluded.text`,
-		id, rules.Dedupe(m), m.MessageID, string(p.Origin), p.State, p.Rev, p.Attempts, nanos(p.Due), nanos(p.Accepted), p.Turn, p.Why, rest, m.Text)
-	if p.Job == "" {
+	if p.Job != "" {
+		t.links = append(t.links, link{rowID(r.id, p.Seq), p.Job, nanos(p.JobDue)})
+	} else {
 		own := p.In
 		own.Inbound.Reaction = "" // as it will be read
-		t.remember(&own, len(m.Text)+len(rest))
+		remember(&item, &own, len(m.Text)+len(rest))
 	}
-	if err == nil && p.Job != "" {
-		t.links = append(t.links, link{id, p.Job, nanos(p.JobDue)})
-	}
-	return err
+	return t.exec(insertIn, append(fields, inSaidFields(&m, &rest)...)...)
 }
 
 // link is an inbox row and the occurrence that fired it.
@@ -62,30 +64,27 @@ type link struct {
 }
 
 // inItem tells the dispatcher what became of an inbox row.
-func (t *tx) inItem(p *rows.In) {
+func inItem(p *rows.In) dispatch.Item {
 	lane := dispatch.Chat
 	if p.Origin == sessions.OriginHeartbeat {
 		lane = dispatch.Heartbeat
 	}
-	t.items = append(t.items, dispatch.Item{
+	return dispatch.Item{
 		Key: p.Inbound.Key, Seq: p.Seq, Lane: lane, Due: p.Due, Turn: p.Turn, Since: p.Accepted, Gone: p.State != rules.InWaiting,
-	})
+	}
 }
 
-func (t *tx) outItem(o *rows.Out) {
-	t.items = append(t.items, dispatch.Item{
+func outItem(o *rows.Out) dispatch.Item {
+	return dispatch.Item{
 		Key: o.Key, Seq: o.Seq, Lane: dispatch.Delivery, Due: o.NotBefore, Since: o.Created, Uncertain: o.Uncertain, Gone: !rules.Unsent(o.State),
-	})
-	own := *o
-	own.Fresh = false
-	t.remember(&own, len(o.Text)+len(o.ReplyTo)+len(o.Edit))
+	}
 }
 
-// remember hands the row that was put last to who asks for it next, unless it is
-// long: with a full queue there is one for each key.
-func (t *tx) remember(body any, size int) {
+// remember hands a row to who asks for it next, unless it is long: with a full
+// queue there is one for each key.
+func remember(item *dispatch.Item, body any, size int) {
 	if size <= rememberMost {
-		t.items[len(t.items)-1].Body = body
+		item.Body = body
 	}
 }
 
@@ -94,21 +93,20 @@ const rememberMost = 4 << 10
 
 func (t *tx) putOut(r *keyRow, o *rows.Out) error {
 	id, did := rowID(r.id, o.Seq), o.ID
-	if did == t.store.deliveryID(id) {
+	name := t.store.deliveryID(id)
+	if did == name {
 		did = ""
 	}
-	o.Key = r.key
-	if o.ID == "" {
-		o.ID = t.store.deliveryID(id)
-	}
-	t.outItem(o)
+	o.Key, o.ID = r.key, cmp.Or(o.ID, name)
+	item, own := outItem(o), *o
+	own.Fresh = false
+	remember(&item, &own, len(o.Text)+len(o.ReplyTo)+len(o.Edit))
+	t.items = append(t.items, item)
+	fields := outFields(&r.id, o, &did)
 	if !o.Fresh {
-		return t.exec(`UPDATE outbox SET state = ?, uncertain = ?, attempts = ?, due = ?, message_id = ?, why = ? WHERE id = ?`,
-			string(o.State), o.Uncertain, o.Attempts, nanos(o.NotBefore), o.MessageID, o.Error, id)
+		return t.exec(`UPDATE outbox SET state = ?2, uncertain = ?3, attempts = ?4, due = ?5, message_id = ?6, why = ?7 WHERE id = ?1`, fields[:7]...)
 	}
-	return t.exec(`INSERT INTO outbox (id, state, uncertain, attempts, due, created, reply_to, edit, message_id, why, text, did)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		id, string(o.State), o.Uncertain, o.Attempts, nanos(o.NotBefore), nanos(o.Created), o.ReplyTo, o.Edit, o.MessageID, o.Error, o.Text, did)
+	return t.exec(insertOut, fields...)
 }
 
 // putTranscript adds to the transcript of r, or rewrites messages of it.
@@ -124,7 +122,7 @@ func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) error {
 		}
 	}
 	for _, m := range ch.Rewritten {
-		id, row := rowID(r.id, m.Seq), rowOf(m)
+		id, row := rowID(r.id, m.Seq), messageRowOf(m)
 		if err := t.exec(`UPDATE messages SET bytes = ?, rest = ?, content = ? WHERE id = ?`, row.bytes, row.rest, row.content, id); err != nil {
 			return err
 		}
@@ -146,9 +144,7 @@ func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) error {
 		}
 	}
 	for _, s := range ch.Summaries {
-		err := t.exec(`INSERT INTO summaries (id, generation, model, at, text, fields) VALUES (?, ?, ?, ?, ?, ?)`,
-			rowID(r.id, s.CoversSeq), s.Generation, s.Model, nanos(s.At), s.Text, string(s.Fields))
-		if err != nil {
+		if err := t.exec(insert("summaries", "id, generation, model, at, text, fields"), summaryFields(&r.id, &s)...); err != nil {
 			return err
 		}
 	}
@@ -156,7 +152,7 @@ func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) error {
 }
 
 func (t *tx) addMessage(r *keyRow, m sessions.Message) error {
-	id, row := rowID(r.id, m.Seq), rowOf(m)
+	id, row := rowID(r.id, m.Seq), messageRowOf(m)
 	err := t.exec(`INSERT INTO messages (id, role, bytes, rest, content) VALUES (?, ?, ?, ?, ?)`, id, string(row.role), row.bytes, row.rest, row.content)
 	if err == nil && row.words != "" {
 		t.words = append(t.words, wordsRow{id, row.words})
@@ -167,20 +163,27 @@ func (t *tx) addMessage(r *keyRow, m sessions.Message) error {
 
 // openItems tells the dispatcher what r has to do, or that it is gone.
 func (t *tx) openItems(r *keyRow, gone bool) error {
-	read := t.reader()
-	for row, err := range read.Inbox(context.Background(), r.key, rows.Queued{Open: true, Light: true}) {
-		if err != nil {
-			return err
-		}
-		t.inItem(&row)
-		t.items[len(t.items)-1].Gone = gone
+	items, err := t.reader().open(r.key)
+	for _, it := range items {
+		it.Gone = gone
+		t.items = append(t.items, it)
 	}
-	for o, err := range read.Outbox(context.Background(), r.key, rows.Queued{Unsent: true}) {
+	return err
+}
+
+// open is what k has to do, or if that is zero, what all keys have.
+func (r reader) open(k channels.Key) (items []dispatch.Item, err error) {
+	for row, err := range r.Inbox(context.Background(), k, rows.Queued{Open: true, Light: true}) {
 		if err != nil {
-			return err
+			return nil, err
 		}
-		t.outItem(&o)
-		t.items[len(t.items)-1].Gone = gone
+		items = append(items, inItem(&row))
 	}
-	return nil
+	for o, err := range r.Outbox(context.Background(), k, rows.Queued{Unsent: true}) {
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, outItem(&o))
+	}
+	return items, nil
 }

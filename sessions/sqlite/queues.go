@@ -5,71 +5,198 @@ import (
 	"database/sql"
 	"fmt"
 	"iter"
-	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"dragoman/channels"
 	"dragoman/sessions/dispatch"
 	"dragoman/sessions/rows"
+	"dragoman/sessions/rules"
 )
 
-// where builds the conditions of q for rows of a key.
-func where(q rows.Queued, key int64) (conditions string, args []any) {
-	from, to := span(key)
-	if q.Before > 0 {
-		to = rowID(key, q.Before-1)
-	}
-	if len(q.Seqs) == 1 {
-		from, to = rowID(key, q.Seqs[0]), rowID(key, q.Seqs[0])
-	}
-	return ` WHERE r.id BETWEEN ? AND ?`, []any{from, to}
+// The columns of the queues. Those of inLight tell of an inbox row without what
+// was said, inSaid what was; the first ones of outState change.
+const (
+	inLight  = `id, origin, state, rev, attempts, due, accepted, turn, why`
+	inSaid   = `dedupe, message_id, rest, text`
+	outState = `id, state, uncertain, attempts, due, message_id, why`
+	outRest  = `created, reply_to, edit, text, did`
+	// fired is the occurrence that an inbox row r was made for.
+	fired = `iif(r.origin = 'heartbeat', (SELECT o.job || ' ' || o.due FROM occurrences o WHERE o.inbox_id = r.id AND o.inbox_id <> 0), '')`
+
+	waiting = ` AND r.state = 'waiting'`
+	unsent  = ` AND r.state <> 'sent' AND r.state IN ('queued', 'sending', 'unknown')`
+	notSent = ` AND r.state <> 'sent' AND r.state IN ('queued', 'sending', 'unknown', 'dead')`
+)
+
+// inLightFields are those of a row of the key with that id.
+func inLightFields(key *int64, r *rows.In) []any {
+	return []any{place{key, &r.Seq}, &r.Origin, &r.State, &r.Rev, &r.Attempts, at(&r.Due), at(&r.Accepted), &r.Turn, &r.Why}
 }
 
-func order(newest bool) string {
-	if newest {
+// inSaidFields are the others. rest is JSON.
+func inSaidFields(m *channels.Inbound, rest *[]byte) []any {
+	dedupe := column{
+		write: func() any { return rules.Dedupe(*m) },
+		read: func(v any) error {
+			text, _ := v.(string)
+			_, m.ID, _ = strings.Cut(text, ":")
+			return nil
+		},
+	}
+	return []any{dedupe, &m.MessageID, rest, &m.Text}
+}
+
+// outFields are those of a delivery, of which did is the id if its row does not
+// tell it.
+func outFields(key *int64, o *rows.Out, did *string) []any {
+	return []any{
+		place{key, &o.Seq},
+		&o.State, &o.Uncertain, &o.Attempts, at(&o.NotBefore), &o.MessageID, &o.Error,
+		at(&o.Created), &o.ReplyTo, &o.Edit, &o.Text, did,
+	}
+}
+
+// where is what chooses rows of k with q, and the column with their key, which
+// is not read where it is known. A zero k stands for all.
+func (r reader) where(ctx context.Context, k channels.Key, q rows.Queued) (key, conditions string, args []any, err error) {
+	if k.IsZero() {
+		return `(SELECT key FROM keys WHERE id = r.id >> 32)`, ` WHERE TRUE`, nil, nil
+	}
+	id, err := r.keyID(ctx, k)
+	from, to := span(id)
+	if q.Before > 0 {
+		to = rowID(id, q.Before-1)
+	}
+	if len(q.Seqs) == 1 {
+		from, to = rowID(id, q.Seqs[0]), rowID(id, q.Seqs[0])
+	}
+	return `''`, ` WHERE r.id BETWEEN ? AND ?`, []any{from, to}, err
+}
+
+func order(k channels.Key, newest bool) string {
+	switch {
+	case k.IsZero():
+		return ``
+	case newest:
 		return ` ORDER BY r.id DESC`
 	}
 	return ` ORDER BY r.id`
 }
 
-const (
-	lightColumns = `r.id, r.origin, r.state, r.rev, r.attempts, r.due, r.accepted, r.turn, r.why`
-	inColumns    = lightColumns + `, iif(r.origin = 'heartbeat', (SELECT o.job || ' ' || o.due FROM occurrences o WHERE o.inbox_id = r.id AND o.inbox_id <> 0), ''),
-		r.dedupe, r.message_id, r.rest, r.text`
-	inFrom     = ` FROM inbox r`
-	outColumns = `r.id, r.state, r.uncertain, r.attempts, r.due, r.created, r.reply_to, r.edit, r.message_id, r.why, r.text, r.did`
-	outFrom    = ` FROM outbox r`
-	// The key of a row, where it is not known.
-	keyColumn = `SELECT (SELECT key FROM keys WHERE id = r.id >> 32), `
-)
-
 // Inbox: see rows.Reader. What is open and short is in memory.
 func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.In, error] {
-	if k.IsZero() {
-		return stream(ctx, r.src, anyKey(r.scanIn), keyColumn+inColumns+inFrom+` WHERE r.state = 'waiting'`)
-	}
-	if q.Open && r.current(k) {
+	if q.Open && !k.IsZero() && r.current(k) {
 		if list, ok := remembered[rows.In](r.b.work.Items(k, dispatch.Chat, dispatch.Heartbeat)); ok {
 			return given(list)
 		}
 	}
-	key, err := r.keyID(ctx, k)
+	key, where, args, err := r.where(ctx, k, q)
 	if err != nil {
 		return none[rows.In](err)
 	}
-	columns, scan := inColumns, r.scanIn
-	if q.Light {
-		columns, scan = lightColumns, scanLight
-	}
-	conditions, args := where(q, key)
 	switch {
 	case q.MessageID != "":
-		conditions, args = ` WHERE r.id >> 32 = ? AND r.message_id = ? AND r.message_id <> ''`, []any{key, q.MessageID}
+		where, args = ` WHERE r.id >> 32 = ? >> 32 AND r.message_id = ? AND r.message_id <> ''`, []any{args[0], q.MessageID}
 	case q.Open:
-		conditions += ` AND r.state = 'waiting'`
+		where += waiting
 	}
-	return stream(ctx, r.src, of(k, scan), `SELECT `+columns+inFrom+conditions+order(q.Newest), args...)
+	return r.inbox(ctx, k, q.Light, key, where+order(k, q.Newest), args...)
+}
+
+// inbox reads rows of k, or of the key in the column.
+func (r reader) inbox(ctx context.Context, k channels.Key, light bool, key, where string, args ...any) iter.Seq2[rows.In, error] {
+	columns := `SELECT ` + key + `, ` + inLight
+	if !light {
+		columns += `, ` + inSaid + `, ` + fired
+	}
+	return stream(ctx, r.src, func(row scanner) (in rows.In, err error) {
+		m := &in.Inbound
+		m.Key = k
+		fields := append([]any{named(&m.Key)}, inLightFields(new(int64), &in)...)
+		if light {
+			err = row.Scan(fields...)
+			return in, err
+		}
+		var occurrence sql.NullString
+		var rest []byte
+		fields = append(append(fields, inSaidFields(m, &rest)...), &occurrence)
+		if err = row.Scan(fields...); err == nil {
+			err = decode(rest, &inboundRest{Inbound: m})
+		}
+		if i := strings.LastIndexByte(occurrence.String, ' '); i >= 0 && err == nil {
+			var due int64
+			if due, err = strconv.ParseInt(occurrence.String[i+1:], 10, 64); err != nil {
+				err = damaged("an occurrence has no time (%v)", err)
+			}
+			in.Job, in.JobDue = occurrence.String[:i], timeOf(due)
+		}
+		return in, err
+	}, columns+` FROM inbox r`+where, args...)
+}
+
+// Outbox: see rows.Reader. What is open and short is in memory.
+func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.Out, error] {
+	if q.ID != "" {
+		return r.delivery(ctx, k, q.ID)
+	}
+	if q.Unsent && !k.IsZero() && r.current(k) {
+		if list, ok := remembered[rows.Out](r.b.work.Items(k, dispatch.Delivery)); ok {
+			return given(list)
+		}
+	}
+	key, where, args, err := r.where(ctx, k, q)
+	if err != nil {
+		return none[rows.Out](err)
+	}
+	switch {
+	case q.Unsent:
+		where += unsent
+	case q.Open || k.IsZero():
+		where += notSent
+	}
+	return r.outbox(ctx, k, key, where+order(k, q.Newest), args...)
+}
+
+// outbox reads rows of k, or of the key in the column.
+func (r reader) outbox(ctx context.Context, k channels.Key, key, where string, args ...any) iter.Seq2[rows.Out, error] {
+	return stream(ctx, r.src, func(row scanner) (o rows.Out, err error) {
+		o.Key = k
+		var id int64
+		if err = row.Scan(append([]any{named(&o.Key)}, outFields(&id, &o, &o.ID)...)...); err == nil && o.ID == "" {
+			o.ID = r.b.deliveryID(rowID(id, o.Seq))
+		}
+		return o, err
+	}, `SELECT `+key+`, `+outState+`, `+outRest+` FROM outbox r`+where, args...)
+}
+
+// delivery reads the delivery called id, of k unless that is zero. Its name tells
+// its row, unless it came from elsewhere or was moved.
+func (r reader) delivery(ctx context.Context, k channels.Key, id string) iter.Seq2[rows.Out, error] {
+	if !k.IsZero() && r.current(k) {
+		for _, it := range r.b.work.Items(k, dispatch.Delivery) {
+			if o, ok := it.Body.(*rows.Out); ok && o.ID == id {
+				return given([]rows.Out{*o})
+			}
+		}
+	}
+	key, where, args, err := r.where(ctx, k, rows.Queued{})
+	if err != nil {
+		return none[rows.Out](err)
+	}
+	return func(yield func(rows.Out, error) bool) {
+		if row, ok := parseRowID(r.b.prefix, id); ok {
+			for o, err := range r.outbox(ctx, k, key, where+` AND r.id = ? AND r.did = ''`, append(slices.Clip(args), row)...) {
+				yield(o, err)
+				return
+			}
+		}
+		for o, err := range r.outbox(ctx, k, key, where+` AND r.did = ? AND r.did <> ''`, append(slices.Clip(args), id)...) {
+			yield(o, err)
+			return
+		}
+	}
 }
 
 // current reports whether what the dispatcher remembers of k is what r would
@@ -103,150 +230,6 @@ func given[T any](list []T) iter.Seq2[T, error] {
 			}
 		}
 	}
-}
-
-// of has a key for all rows that scan reads.
-func of[T any](k channels.Key, scan func(channels.Key, scanner) (T, error)) func(scanner) (T, error) {
-	return func(row scanner) (T, error) { return scan(k, row) }
-}
-
-// anyKey reads the key of each row before its columns.
-func anyKey[T any](scan func(channels.Key, scanner) (T, error)) func(scanner) (T, error) {
-	return func(row scanner) (T, error) {
-		named := &after{row: row}
-		v, err := scan(channels.Key{}, named)
-		if err != nil {
-			return v, err
-		}
-		var k channels.Key
-		err = parseKey(&k, named.first)
-		switch v := any(&v).(type) {
-		case *rows.In:
-			v.Inbound.Key = k
-		case *rows.Out:
-			v.Key = k
-		}
-		return v, err
-	}
-}
-
-// after scans its own first column before those that it is asked for.
-type after struct {
-	row   scanner
-	first string
-}
-
-func (a *after) Scan(dest ...any) error { return a.row.Scan(append([]any{&a.first}, dest...)...) }
-
-func scanLight(k channels.Key, row scanner) (r rows.In, err error) {
-	return r, scanRow(k, row, &r)
-}
-
-// scanRow reads lightColumns and more.
-func scanRow(k channels.Key, row scanner, r *rows.In, more ...any) error {
-	var id, due, accepted int64
-	dest := []any{&id, &r.Origin, &r.State, &r.Rev, &r.Attempts, &due, &accepted, &r.Turn, &r.Why}
-	if err := row.Scan(append(dest, more...)...); err != nil {
-		return err
-	}
-	r.Inbound.Key = k
-	r.Seq, r.Due, r.Accepted = seqOf(id), timeOf(due), timeOf(accepted)
-	return nil
-}
-
-func (reader) scanIn(k channels.Key, row scanner) (r rows.In, err error) {
-	m := &r.Inbound
-	var dedupe string
-	var fired sql.NullString
-	var raw []byte
-	if err := scanRow(k, row, &r, &fired, &dedupe, &m.MessageID, &raw, &m.Text); err != nil {
-		return r, err
-	}
-	if i := strings.LastIndexByte(fired.String, ' '); i >= 0 {
-		due, err := strconv.ParseInt(fired.String[i+1:], 10, 64)
-		if err != nil {
-			return r, damaged("an occurrence has no time (%v)", err)
-		}
-		r.Job, r.JobDue = fired.String[:i], timeOf(due)
-	}
-	_, m.ID, _ = strings.Cut(dedupe, ":")
-	return r, decode(raw, &inboundRest{Inbound: m})
-}
-
-// Outbox: see rows.Reader. What is open and short is in memory.
-func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.Seq2[rows.Out, error] {
-	if q.ID != "" {
-		return r.delivery(ctx, k, q.ID)
-	}
-	const open = ` AND r.state <> 'sent' AND r.state IN ('queued', 'sending', 'unknown', 'dead')`
-	if k.IsZero() {
-		return stream(ctx, r.src, anyKey(r.scanOut), keyColumn+outColumns+outFrom+` WHERE TRUE`+open)
-	}
-	if q.Unsent && r.current(k) {
-		if list, ok := remembered[rows.Out](r.b.work.Items(k, dispatch.Delivery)); ok {
-			return given(list)
-		}
-	}
-	key, err := r.keyID(ctx, k)
-	if err != nil {
-		return none[rows.Out](err)
-	}
-	conditions, args := where(q, key)
-	switch {
-	case q.Unsent:
-		conditions += ` AND r.state <> 'sent' AND r.state IN ('queued', 'sending', 'unknown')`
-	case q.Open:
-		conditions += open
-	}
-	return stream(ctx, r.src, of(k, r.scanOut), `SELECT `+outColumns+outFrom+conditions+order(q.Newest), args...)
-}
-
-// delivery reads the delivery called id, of k unless that is zero. Its name tells
-// its row, unless it came from elsewhere or was moved.
-func (r reader) delivery(ctx context.Context, k channels.Key, id string) iter.Seq2[rows.Out, error] {
-	if !k.IsZero() && r.current(k) {
-		for _, it := range r.b.work.Items(k, dispatch.Delivery) {
-			if o, ok := it.Body.(*rows.Out); ok && o.ID == id {
-				return given([]rows.Out{*o})
-			}
-		}
-	}
-	query, scan := keyColumn+outColumns, anyKey(r.scanOut)
-	from, to := int64(math.MinInt64), int64(math.MaxInt64)
-	if !k.IsZero() {
-		key, err := r.keyID(ctx, k)
-		if err != nil {
-			return none[rows.Out](err)
-		}
-		query, scan = `SELECT `+outColumns, of(k, r.scanOut)
-		from, to = span(key)
-	}
-	return func(yield func(rows.Out, error) bool) {
-		if row, ok := parseRowID(r.b.prefix, id); ok {
-			for o, err := range stream(ctx, r.src, scan, query+outFrom+` WHERE r.id = ? AND r.did = '' AND r.id BETWEEN ? AND ?`, row, from, to) {
-				yield(o, err)
-				return
-			}
-		}
-		for o, err := range stream(ctx, r.src, scan, query+outFrom+` WHERE r.did = ? AND r.did <> '' AND r.id BETWEEN ? AND ?`, id, from, to) {
-			yield(o, err)
-			return
-		}
-	}
-}
-
-func (r reader) scanOut(k channels.Key, row scanner) (o rows.Out, err error) {
-	var id, due, created int64
-	err = row.Scan(&id, &o.State, &o.Uncertain, &o.Attempts, &due, &created, &o.ReplyTo, &o.Edit, &o.MessageID, &o.Error, &o.Text, &o.ID)
-	if err != nil {
-		return o, err
-	}
-	if o.ID == "" {
-		o.ID = r.b.deliveryID(id)
-	}
-	o.Key = k
-	o.Seq, o.NotBefore, o.Created = seqOf(id), timeOf(due), timeOf(created)
-	return o, nil
 }
 
 // deliveryID names a row of the outbox to networks that deduplicate: it holds

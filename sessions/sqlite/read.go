@@ -42,8 +42,12 @@ func stream[T any](ctx context.Context, src *statements, scan func(scanner) (T, 
 }
 
 // all collects what scan makes of each row of a query.
-func all[T any](ctx context.Context, src *statements, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
-	for v, err := range stream(ctx, src, scan, query, args...) {
+func all[T any](ctx context.Context, src *statements, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	return collect(stream(ctx, src, scan, query, args...))
+}
+
+func collect[T any](seq iter.Seq2[T, error]) (list []T, err error) {
+	for v, err := range seq {
 		if err != nil {
 			return nil, err
 		}
@@ -80,16 +84,10 @@ func (r reader) keyID(ctx context.Context, k channels.Key) (id int64, err error)
 		}
 		return row.id, nil
 	}
-	var changes uint64
-	if r.pooled() {
-		if id, changes = r.b.recent.id(k); id != 0 {
-			return id, r.b.readable(ctx)
-		}
+	if known, ok := r.b.recent.head(k); ok && r.pooled() {
+		return known.id, r.b.readable(ctx)
 	}
 	err = r.src.row(ctx, `SELECT id FROM keys WHERE key = ?`, k.String()).Scan(&id)
-	if err == nil && r.pooled() {
-		r.b.recent.putID(k, id, changes)
-	}
 	return id, err
 }
 
@@ -98,11 +96,10 @@ func (r reader) Head(ctx context.Context, k channels.Key) (h rows.Head, ok bool,
 	var row *keyRow
 	if r.t != nil {
 		row, err = r.t.find(k)
-	} else if h, ok := r.b.recent.head(k); ok && r.pooled() {
-		return h, true, r.b.readable(ctx)
+	} else if known, ok := r.b.recent.head(k); ok && r.pooled() {
+		return known.head(), true, r.b.readable(ctx)
 	} else {
-		var has bool
-		row, err = scanKey(r.src.row(ctx, headQuery+` WHERE k.key = ?`, k.String()), &has)
+		row, err = scanKey(r.src.row(ctx, headQuery+` WHERE k.key = ?`, k.String()))
 	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -119,32 +116,21 @@ func (r reader) Head(ctx context.Context, k channels.Key) (h rows.Head, ok bool,
 
 // The orders of heads. Those of one nanosecond, hardly ever more than one, are
 // sorted by their keys.
-const (
+var (
 	byKeyQuery  = headQuery + ` ORDER BY k.key`
-	newestQuery = `SELECT ` + convColumns + ` FROM conversations c JOIN keys k ON k.id = c.key_id
-		WHERE c.updated <= ? AND (c.updated < ? OR k.key > ?) ORDER BY c.updated DESC, k.key`
-	oldestQuery = `SELECT ` + convColumns + ` FROM conversations c JOIN keys k ON k.id = c.key_id ORDER BY c.updated, k.key DESC`
+	newestQuery = talkQuery + ` WHERE c.updated <= ? AND (c.updated < ? OR k.key > ?) ORDER BY c.updated DESC, k.key`
+	oldestQuery = talkQuery + ` ORDER BY c.updated, k.key DESC`
 )
 
 // Heads: see rows.Reader.
 func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Cursor) iter.Seq2[rows.Head, error] {
 	scan := func(row scanner) (rows.Head, error) {
-		k, err := scanKey(row, nil)
-		if err != nil {
-			return rows.Head{}, err
-		}
-		return k.head(), nil
+		k, err := scanKey(row)
+		return k.head(), err
 	}
 	switch o {
 	case rows.ByKey:
-		return stream(ctx, r.src, func(row scanner) (rows.Head, error) {
-			var has bool
-			k, err := scanKey(row, &has)
-			if err != nil {
-				return rows.Head{}, err
-			}
-			return k.head(), nil
-		}, byKeyQuery)
+		return stream(ctx, r.src, scan, byKeyQuery)
 	case rows.Oldest:
 		return stream(ctx, r.src, scan, oldestQuery)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
-	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
 
@@ -39,13 +38,10 @@ type recent struct {
 	changes uint64
 	busy    bool // between begin and forget
 	size    int
-	byKey   map[int64]*list.Element    // of *stretch
-	used    list.List                  // the last used in front
-	ids     map[channels.Key]int64     // of keys that were asked for
-	heads   map[channels.Key]rows.Head // of keys that were changed
-
-	timer *time.Timer    // nil: none runs
-	aging sync.WaitGroup // what the timer starts
+	byKey   map[int64]*list.Element // of *stretch
+	used    list.List               // the last used in front
+	heads   map[channels.Key]keyRow // of keys that were changed
+	timer   *time.Timer             // nil: none runs
 }
 
 // stretch is the newest messages of a key, without gaps. They are never changed,
@@ -80,36 +76,16 @@ func (c *recent) clear(busy bool) {
 	c.busy = busy
 	c.changes++
 	c.size = 0
-	c.byKey, c.ids, c.heads = nil, nil, nil
+	c.byKey, c.heads = nil, nil
 	c.used.Init()
 }
 
-// id is that of a key, if it is known, and the number of the changes.
-func (c *recent) id(k channels.Key) (id int64, changes uint64) {
+// head is what is known of k, if that is something.
+func (c *recent) head(k channels.Key) (r keyRow, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ids[k], c.changes
-}
-
-// putID remembers the id of a key that was read since changes.
-func (c *recent) putID(k channels.Key, id int64, changes uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.busy || changes != c.changes {
-		return
-	}
-	if c.ids == nil || len(c.ids) >= keysMost {
-		c.ids = map[channels.Key]int64{}
-	}
-	c.ids[k] = id
-}
-
-// head is that of k, if it is known.
-func (c *recent) head(k channels.Key) (h rows.Head, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h, ok = c.heads[k]
-	return h, ok
+	r, ok = c.heads[k]
+	return r, ok
 }
 
 // putHeads remembers the heads of keys as a commit left them; known are those
@@ -118,11 +94,11 @@ func (c *recent) putHeads(touched map[channels.Key]bool, known map[channels.Key]
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.heads == nil || len(c.heads) >= keysMost {
-		c.heads = map[channels.Key]rows.Head{}
+		c.heads = map[channels.Key]keyRow{}
 	}
 	for k := range touched {
 		if r := known[k]; r != nil && !c.busy {
-			c.heads[k] = r.head()
+			c.heads[k] = *r
 		} else {
 			delete(c.heads, k)
 		}
@@ -144,32 +120,22 @@ func (c *recent) stretch(key int64) []sessions.Message {
 	return s.rows
 }
 
-// put holds what a read has found: rows behind those that [recent.stretch] had
-// from first on, or all from first on. changes is the number when it began.
-func (c *recent) put(key, first int64, rows []sessions.Message, changes uint64) {
+// put holds what a read has used of a key, unless it is older than what is held.
+// changes is the number when the read began.
+func (c *recent) put(key int64, rows []sessions.Message, changes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := len(rows); c.busy || changes != c.changes || n == 0 || rows[n-1].Seq-rows[0].Seq != int64(n-1) {
+	n := len(rows)
+	if c.busy || changes != c.changes || n == 0 || rows[n-1].Seq-rows[0].Seq != int64(n-1) {
 		return
 	}
-	s := &stretch{key: key}
 	if e := c.byKey[key]; e != nil {
-		s = e.Value.(*stretch)
+		if held := e.Value.(*stretch).rows; held[len(held)-1].Seq > rows[n-1].Seq {
+			return // another read of the same key, or a commit, was faster
+		}
 		c.drop(e)
 	}
-	begin := rows[0].Seq
-	// Another read of the same key may have been faster, or have begun elsewhere.
-	if n := len(s.rows); n == 0 || s.rows[0].Seq > first || s.rows[n-1].Seq != begin-1 {
-		if begin != first {
-			return
-		}
-		s.rows, s.size = nil, 0
-	}
-	for len(s.rows) > 0 && s.rows[0].Seq < first {
-		s.size -= sizeOf(&s.rows[0])
-		s.rows = s.rows[1:]
-	}
-	s.rows = append(s.rows, rows...)
+	s := &stretch{key: key, rows: rows, at: time.Now()}
 	for i := range rows {
 		s.size += sizeOf(&rows[i])
 	}
@@ -179,13 +145,18 @@ func (c *recent) put(key, first int64, rows []sessions.Message, changes uint64) 
 	if c.byKey == nil {
 		c.byKey = make(map[int64]*list.Element)
 	}
-	s.at = time.Now()
 	c.byKey[key] = c.used.PushFront(s)
-	for c.size += s.size; c.size > recentMost; {
-		c.drop(c.used.Back())
-	}
+	c.size += s.size
+	c.shrink()
 	if c.timer == nil {
 		c.wake(c.idle)
+	}
+}
+
+// shrink drops what was not used for longest, under the lock.
+func (c *recent) shrink() {
+	for c.size > recentMost {
+		c.drop(c.used.Back())
 	}
 }
 
@@ -215,39 +186,17 @@ func (c *recent) extend(said []saidRow) {
 			c.drop(e) // the next read holds fewer
 		}
 	}
-	for c.size > recentMost {
-		c.drop(c.used.Back())
-	}
-}
-
-// trim drops of a key what is older than first, which its turns no longer read.
-func (c *recent) trim(key, first int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.byKey[key]
-	if e == nil {
-		return
-	}
-	s := e.Value.(*stretch)
-	for len(s.rows) > 1 && s.rows[0].Seq < first {
-		n := sizeOf(&s.rows[0])
-		s.size, c.size = s.size-n, c.size-n
-		s.rows = s.rows[1:]
-	}
+	c.shrink()
 }
 
 // wake has age called after d, under the lock.
-func (c *recent) wake(d time.Duration) {
-	c.aging.Add(1)
-	c.timer = time.AfterFunc(d, c.age)
-}
+func (c *recent) wake(d time.Duration) { c.timer = time.AfterFunc(d, c.age) }
 
 // age drops what was not used for a while: the words of a conversation are not
 // to lie in memory for as long as the process lives. While something is held a
 // timer runs up to the first moment at which that may be, so that it also goes
 // where nothing else happens, and nobody is woken for nothing.
 func (c *recent) age() {
-	defer c.aging.Done()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.timer = nil
@@ -262,16 +211,15 @@ func (c *recent) age() {
 }
 
 // close drops everything and takes nothing from now on: there is no writer any
-// more that would end what it begins. No timer runs when it returns.
+// more that would end what it begins.
 func (c *recent) close() {
 	c.begin()
 	c.mu.Lock()
-	if c.timer != nil && c.timer.Stop() {
+	defer c.mu.Unlock()
+	if c.timer != nil {
+		c.timer.Stop()
 		c.timer = nil
-		c.aging.Done()
 	}
-	c.mu.Unlock()
-	c.aging.Wait()
 }
 
 // drop takes e out, under the lock.

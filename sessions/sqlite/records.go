@@ -13,153 +13,183 @@ import (
 	"dragoman/sessions/rules"
 )
 
-const (
-	personColumns  = `channel, person, name, code, expires, approved`
-	summariesQuery = `SELECT s.id, s.generation, s.model, s.at, s.text, s.fields FROM keys k JOIN conversations c ON c.key_id = k.id
-		JOIN summaries s ON s.id BETWEEN k.id << 32 AND k.id << 32 | 4294967295 AND s.generation = c.generation WHERE k.key = ? ORDER BY s.id`
-	asideColumns = `channel, msg_id, at, dropped, why, raw`
+// kind is how records of one kind stand in their table.
+type kind struct {
+	table string
+	// names are the columns that name a record, unique which of them differ
+	// between any two, rest the others. fields are those of all, in this order.
+	names, unique, rest string
+	fields              func(*rows.Record) []any
+}
+
+var (
+	facts = &kind{"facts", "scope, id", "id", "at, text", func(r *rows.Record) []any {
+		f := made(&r.Fact)
+		return []any{&f.Scope, &f.ID, at(&f.At), &f.Text}
+	}}
+	people = &kind{"people", "channel, person", "channel, person", "name, code, compare, expires, approved", func(r *rows.Record) []any {
+		p := made(&r.Pairing)
+		compare := column{write: func() any { return rules.Code(p.Code) }}
+		return []any{&p.Channel, &p.PersonID, &p.Name, &p.Code, compare, at(&p.Expires), at(&p.Approved)}
+	}}
+	jobs = &kind{"jobs", "job", "job", "due", func(r *rows.Record) []any {
+		j := made(&r.Job)
+		return []any{&j.Job, at(&j.Due)}
+	}}
+	occurrences = &kind{"occurrences", "job, due", "job, due", "outcome, why, at", func(r *rows.Record) []any {
+		o := made(&r.Occurrence)
+		return []any{&o.Job, at(&o.Due), &o.Outcome, &o.Why, at(&o.At)}
+	}}
+	aside = &kind{"aside", "channel, msg_id", "channel, msg_id", "at, dropped, why, raw", func(r *rows.Record) []any {
+		a := made(&r.Quarantined)
+		if a.Raw == nil {
+			a.Raw = []byte{} // which is not NULL
+		}
+		return []any{&a.Channel, &a.ID, at(&a.At), &a.Dropped, &a.Why, &a.Raw}
+	}}
 )
 
-func scanPerson(row scanner) (rows.Record, error) {
-	p := &sessions.Pairing{}
-	var expires, approved int64
-	err := row.Scan(&p.Channel, &p.PersonID, &p.Name, &p.Code, &expires, &approved)
-	p.Expires, p.Approved = timeOf(expires), timeOf(approved)
-	return rows.Record{Pairing: p}, err
-}
-
-func scanAside(row scanner) (rows.Record, error) {
-	a := &sessions.QuarantineRecord{}
-	var at int64
-	err := row.Scan(&a.Channel, &a.ID, &at, &a.Dropped, &a.Why, &a.Raw)
-	a.At = timeOf(at)
-	return rows.Record{Quarantined: a}, err
-}
-
-func scanGeneration(row scanner) (rows.Record, error) {
-	g := &rows.Generation{}
-	var name, day string
-	var number, from, began int64
-	err := row.Scan(&name, &day, &number, &from, &began)
-	if err == nil {
-		err = parseKey(&g.Key, name)
+func made[T any](p **T) *T {
+	if *p == nil {
+		*p = new(T)
 	}
-	g.ID, g.FirstSeq, g.Began = rules.Generation(day, number), from+1, timeOf(began)
-	return rows.Record{Generation: g}, err
+	return *p
 }
 
-func scanSummary(k channels.Key) func(scanner) (rows.Record, error) {
-	return func(row scanner) (rows.Record, error) {
-		s := &rows.Summary{Key: k}
-		var at int64
-		err := row.Scan(&s.CoversSeq, &s.Generation, &s.Model, &at, &s.Text, (*[]byte)(&s.Fields))
-		s.CoversSeq, s.At, s.Fields = seqOf(s.CoversSeq), timeOf(at), rules.JSON(s.Fields)
-		return rows.Record{Summary: s}, err
+func kindOf(r rows.Record) *kind {
+	switch {
+	case r.Fact != nil:
+		return facts
+	case r.Pairing != nil:
+		return people
+	case r.Job != nil:
+		return jobs
+	case r.Occurrence != nil:
+		return occurrences
 	}
+	return aside
 }
 
-func scanFact(row scanner) (rows.Record, error) {
-	f := &sessions.FactRecord{}
-	var at int64
-	err := row.Scan(&f.Scope, &f.ID, &at, &f.Text)
-	f.At = timeOf(at)
-	return rows.Record{Fact: f}, err
-}
-
-func scanOccurrence(row scanner) (rows.Record, error) {
-	o := &sessions.Occurrence{}
-	var due, at int64
-	err := row.Scan(&o.Job, &due, &o.Outcome, &o.Why, &at)
-	o.Due, o.At = timeOf(due), timeOf(at)
-	return rows.Record{Occurrence: o}, err
-}
-
-// like are conditions on columns, of which those with zero values are left out.
-type like struct {
-	conditions []string
-	args       []any
-}
-
-func (l *like) text(column, value string) {
-	if value != "" {
-		l.conditions, l.args = append(l.conditions, column+" = ?"), append(l.args, value)
+// like are the conditions that records have the names of an example. Numbers
+// that are zero do not bound, and empty texts only if exact is set.
+func (k *kind) like(example rows.Record, exact bool) (where string, args []any, err error) {
+	fields := k.fields(&example)
+	var conditions []string
+	for i, name := range split(k.names) {
+		v, err := value(fields[i])
+		if err != nil {
+			return "", nil, err
+		}
+		if v == int64(0) || v == "" && !exact {
+			continue
+		}
+		conditions, args = append(conditions, name+` = ?`), append(args, v)
 	}
-}
-
-func (l *like) number(column string, value int64) {
-	if value != 0 {
-		l.conditions, l.args = append(l.conditions, column+" = ?"), append(l.args, value)
+	if k == aside && example.Kept {
+		conditions = append(conditions, `dropped = 0`)
 	}
-}
-
-func (l *like) query(columns, table, order string) string {
-	query := `SELECT ` + columns + ` FROM ` + table
-	if len(l.conditions) > 0 {
-		query += ` WHERE ` + strings.Join(l.conditions, ` AND `)
+	if len(conditions) > 0 {
+		where = ` WHERE ` + strings.Join(conditions, ` AND `)
 	}
-	return query + ` ORDER BY ` + order
+	return where, args, nil
 }
 
 // Records: see rows.Reader.
 func (r reader) Records(ctx context.Context, example rows.Record) iter.Seq2[rows.Record, error] {
-	var l like
 	switch {
 	case example.Store != nil:
 		return r.storeRecord(ctx, example.Store.Days)
 	case example.Generation != nil:
 		return r.generations(ctx, example.Generation)
 	case example.Summary != nil:
-		k := example.Summary.Key
-		return stream(ctx, r.src, scanSummary(k), summariesQuery, k.String())
+		return r.summaries(ctx, example.Summary.Key)
 	case example.Mark != nil:
 		return r.marks(ctx, *example.Mark)
-	case example.Fact != nil:
-		l.text("scope", example.Fact.Scope)
-		l.number("id", example.Fact.ID)
-		return stream(ctx, r.src, scanFact, l.query("scope, id, at, text", "facts", "scope, id"), l.args...)
-	case example.Pairing != nil:
-		l.text("channel", example.Pairing.Channel)
-		l.text("person", example.Pairing.PersonID)
-		return stream(ctx, r.src, scanPerson, l.query(personColumns, "people", "channel, person"), l.args...)
-	case example.Job != nil:
-		l.text("job", example.Job.Job)
-		return stream(ctx, r.src, func(row scanner) (rows.Record, error) {
-			j := &sessions.JobRecord{}
-			var due int64
-			err := row.Scan(&j.Job, &due)
-			j.Due = timeOf(due)
-			return rows.Record{Job: j}, err
-		}, l.query("job, due", "jobs", "job"), l.args...)
-	case example.Occurrence != nil:
-		l.text("job", example.Occurrence.Job)
-		l.number("due", nanos(example.Occurrence.Due))
-		return stream(ctx, r.src, scanOccurrence, l.query("job, due, outcome, why, at", "occurrences", "job, due"), l.args...)
-	case example.Quarantined != nil:
-		l.text("channel", example.Quarantined.Channel)
-		l.text("msg_id", example.Quarantined.ID)
-		if example.Kept {
-			l.conditions = append(l.conditions, "dropped = 0")
-		}
-		return stream(ctx, r.src, scanAside, l.query(asideColumns, "aside", "channel, msg_id"), l.args...)
 	}
-	return none[rows.Record](nil)
+	k := kindOf(example)
+	where, args, err := k.like(example, false)
+	if err != nil {
+		return none[rows.Record](err)
+	}
+	return stream(ctx, r.src, func(row scanner) (r rows.Record, err error) {
+		err = row.Scan(k.fields(&r)...)
+		return r, err
+	}, `SELECT `+k.names+`, `+k.rest+` FROM `+k.table+where+` ORDER BY `+k.names, args...)
+}
+
+// put stores one record in the place of the one with the same name.
+func (t *tx) put(r rows.Record) error {
+	if r.Store != nil {
+		for day, n := range r.Store.Days {
+			if err := t.exec(upsert("days", "day, begun", "day", "begun"), day, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	k := kindOf(r)
+	replaced := k.rest
+	if k.unique != k.names {
+		replaced = "scope, " + replaced
+	}
+	return t.exec(upsert(k.table, k.names+", "+k.rest, k.unique, replaced), k.fields(&r)...)
+}
+
+// remove deletes one record, or all facts of a scope.
+func (t *tx) remove(r rows.Record) error {
+	k := kindOf(r)
+	where, args, err := k.like(r, true)
+	if err != nil {
+		return err
+	}
+	return t.exec(`DELETE FROM `+k.table+where, args...)
+}
+
+const summariesQuery = `SELECT s.id, s.generation, s.model, s.at, s.text, s.fields FROM keys k JOIN conversations c ON c.key_id = k.id
+	JOIN summaries s ON s.id BETWEEN k.id << 32 AND k.id << 32 | 4294967295 AND s.generation = c.generation WHERE k.key = ? ORDER BY s.id`
+
+// summaryFields are those of a summary of the key with that id.
+func summaryFields(key *int64, s *sessions.Summary) []any {
+	fields := column{
+		write: func() any { return string(s.Fields) },
+		read: func(v any) error {
+			text, _ := v.(string)
+			s.Fields = rules.JSON([]byte(text))
+			return nil
+		},
+	}
+	return []any{place{key, &s.CoversSeq}, &s.Generation, &s.Model, at(&s.At), &s.Text, fields}
+}
+
+func (r reader) summaries(ctx context.Context, k channels.Key) iter.Seq2[rows.Record, error] {
+	return stream(ctx, r.src, func(row scanner) (rows.Record, error) {
+		s, key := &rows.Summary{Key: k}, int64(0)
+		err := row.Scan(summaryFields(&key, &s.Summary)...)
+		return rows.Record{Summary: s}, err
+	}, summariesQuery, k.String())
 }
 
 // generations reads those of a key, or the one of an ID.
 func (r reader) generations(ctx context.Context, g *rows.Generation) iter.Seq2[rows.Record, error] {
-	var l like
+	query, args := `SELECT k.key, g.day, g.number, g.from_seq, g.began FROM generations g JOIN keys k ON k.id = g.key_id WHERE TRUE`, []any(nil)
 	if !g.Key.IsZero() {
-		l.text("k.key", g.Key.String())
+		query, args = query+` AND k.key = ?`, append(args, g.Key.String())
 	}
 	if g.ID != "" {
 		day, n, err := rules.ParseGeneration(g.ID)
 		if err != nil {
 			return none[rows.Record](nil)
 		}
-		l.text("g.day", day)
-		l.number("g.number", n)
+		query, args = query+` AND g.day = ? AND g.number = ?`, append(args, day, n)
 	}
-	return stream(ctx, r.src, scanGeneration, l.query("k.key, g.day, g.number, g.from_seq, g.began", "generations g JOIN keys k ON k.id = g.key_id", "k.key, g.id"), l.args...)
+	return stream(ctx, r.src, func(row scanner) (rows.Record, error) {
+		g := &rows.Generation{}
+		var day string
+		var number, from int64
+		err := row.Scan(named(&g.Key), &day, &number, &from, at(&g.Began))
+		g.ID, g.FirstSeq = rules.Generation(day, number), from+1
+		return rows.Record{Generation: g}, err
+	}, query+` ORDER BY k.key, g.id`, args...)
 }
 
 // marks reads one, or all. Most stores have none.
@@ -167,25 +197,27 @@ func (r reader) marks(ctx context.Context, mark string) iter.Seq2[rows.Record, e
 	if r.t != nil && !r.t.hashes {
 		return none[rows.Record](nil)
 	}
-	var l like
-	l.text("hash", mark)
+	query, args := `SELECT hash FROM erased`, []any(nil)
+	if mark != "" {
+		query, args = query+` WHERE hash = ?`, []any{mark}
+	}
 	marks, err := all(ctx, r.src, func(row scanner) (mark string, err error) {
 		err = row.Scan(&mark)
 		return mark, err
-	}, l.query("hash", "erased", "hash"), l.args...)
+	}, query+` ORDER BY hash`, args...)
 	if err == nil && (mark == "" || len(marks) == 0) {
 		var hidden []string
 		if hidden, err = r.hiddenMarks(ctx); err == nil {
 			marks = append(marks, slices.DeleteFunc(hidden, func(h string) bool { return mark != "" && h != mark })...)
 		}
 	}
+	if err != nil {
+		return none[rows.Record](err)
+	}
 	slices.Sort(marks)
 	var list []rows.Record
 	for _, m := range slices.Compact(marks) {
 		list = append(list, rows.Record{Mark: &m})
-	}
-	if err != nil {
-		return none[rows.Record](err)
 	}
 	return given(list)
 }
@@ -193,66 +225,19 @@ func (r reader) marks(ctx context.Context, mark string) iter.Seq2[rows.Record, e
 func (r reader) storeRecord(ctx context.Context, days map[string]int64) iter.Seq2[rows.Record, error] {
 	rec := &rows.Store{Days: map[string]int64{}}
 	err := r.src.row(ctx, `SELECT name, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'facts'), 0) FROM meta`).Scan(&rec.Name, &rec.LastFact)
-	var l like
-	if len(days) == 1 {
-		l.text("day", slices.Collect(maps.Keys(days))[0])
-	}
-	for _, e := range stream(ctx, r.src, func(row scanner) (n int64, err error) {
-		var day string
-		err = row.Scan(&day, &n)
-		rec.Days[day] = n
-		return n, err
-	}, l.query("day, begun", "days", "day"), l.args...) {
-		if err == nil {
-			err = e
+	if err == nil {
+		query, args := `SELECT day, begun FROM days`, []any(nil)
+		if len(days) == 1 {
+			query, args = query+` WHERE day = ?`, []any{slices.Collect(maps.Keys(days))[0]}
 		}
+		query += ` ORDER BY day`
+		err = r.src.each(ctx, func(row scanner) error {
+			var day string
+			var n int64
+			err := row.Scan(&day, &n)
+			rec.Days[day] = n
+			return err
+		}, query, args...)
 	}
 	return func(yield func(rows.Record, error) bool) { yield(rows.Record{Store: rec}, explain(err)) }
-}
-
-// put stores one record in the place of the one with the same name.
-func (t *tx) put(r rows.Record) error {
-	switch {
-	case r.Store != nil:
-		for day, n := range r.Store.Days {
-			if err := t.exec(`INSERT INTO days (day, begun) VALUES (?, ?) ON CONFLICT (day) DO UPDATE SET begun = excluded.begun`, day, n); err != nil {
-				return err
-			}
-		}
-		return nil
-	case r.Fact != nil:
-		return t.exec(`INSERT INTO facts (id, scope, at, text) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET scope = excluded.scope, at = excluded.at, text = excluded.text`,
-			r.Fact.ID, r.Fact.Scope, nanos(r.Fact.At), r.Fact.Text)
-	case r.Pairing != nil:
-		p := r.Pairing
-		return t.exec(`INSERT INTO people (channel, person, name, code, compare, expires, approved) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (channel, person) DO UPDATE SET name = excluded.name, code = excluded.code, compare = excluded.compare,
-			expires = excluded.expires, approved = excluded.approved`,
-			p.Channel, p.PersonID, p.Name, p.Code, rules.Code(p.Code), nanos(p.Expires), nanos(p.Approved))
-	case r.Job != nil:
-		return t.exec(`INSERT INTO jobs (job, due) VALUES (?, ?) ON CONFLICT (job) DO UPDATE SET due = excluded.due`, r.Job.Job, nanos(r.Job.Due))
-	case r.Occurrence != nil:
-		o := r.Occurrence
-		return t.exec(`INSERT INTO occurrences (job, due, outcome, why, at) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (job, due) DO UPDATE SET outcome = excluded.outcome, why = excluded.why, at = excluded.at`,
-			o.Job, nanos(o.Due), o.Outcome, o.Why, nanos(o.At))
-	}
-	a := r.Quarantined
-	if a.Raw == nil {
-		a.Raw = []byte{}
-	}
-	return t.exec(`INSERT INTO aside (channel, msg_id, at, dropped, why, raw) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (channel, msg_id) DO UPDATE SET at = excluded.at, dropped = excluded.dropped, why = excluded.why, raw = excluded.raw`,
-		a.Channel, a.ID, nanos(a.At), a.Dropped, a.Why, a.Raw)
-}
-
-// remove deletes one record.
-func (t *tx) remove(r rows.Record) error {
-	switch {
-	case r.Fact != nil:
-		return t.exec(`DELETE FROM facts WHERE scope = ?1 AND (?2 = 0 OR id = ?2)`, r.Fact.Scope, r.Fact.ID)
-	case r.Pairing != nil:
-		return t.exec(`DELETE FROM people WHERE channel = ? AND person = ?`, r.Pairing.Channel, r.Pairing.PersonID)
-	}
-	return t.exec(`DELETE FROM aside WHERE channel = ? AND msg_id = ?`, r.Quarantined.Channel, r.Quarantined.ID)
 }

@@ -71,6 +71,7 @@ func (w *writer) changed(query string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	plain(args)
 	res, err := stmt.ExecContext(context.Background(), args...)
 	if err != nil {
 		return 0, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -166,7 +165,7 @@ func (t *tx) sweepInbox(id int64, name string) (int, error) {
 		return 0, err
 	}
 	from, to := span(id)
-	list, err := all(context.Background(), &t.statements, scanHidden(r.key), hiddenQuery, from, to, rules.PartMessages)
+	list, err := collect(t.reader().hidden(context.Background(), r.key, from, to, rules.PartMessages))
 	for _, row := range list {
 		if err == nil {
 			err = t.forgetIn(r, &row)
@@ -310,7 +309,7 @@ func (r reader) hiddenMarks(ctx context.Context) (marks []string, err error) {
 	}, `SELECT key_id, key FROM sweeps WHERE key <> ''`)
 	for _, h := range list {
 		from, to := span(h.id)
-		for row, e := range stream(ctx, r.src, scanHidden(h.key), hiddenQuery, from, to, -1) {
+		for row, e := range r.hidden(ctx, h.key, from, to, -1) {
 			if err == nil {
 				err = e
 			}
@@ -320,19 +319,7 @@ func (r reader) hiddenMarks(ctx context.Context) (marks []string, err error) {
 	return marks, err
 }
 
-const hiddenQuery = `SELECT id, dedupe, message_id, rest FROM inbox WHERE id BETWEEN ? AND ? ORDER BY id LIMIT +?`
-
-// scanHidden reads what a row of hiddenQuery has for its marks.
-func scanHidden(k channels.Key) func(scanner) (rows.In, error) {
-	return func(row scanner) (in rows.In, err error) {
-		var raw []byte
-		var id int64
-		var dedupe string
-		if err = row.Scan(&id, &dedupe, &in.Inbound.MessageID, &raw); err == nil {
-			err = decode(raw, &inboundRest{Inbound: &in.Inbound})
-		}
-		_, in.Inbound.ID, _ = strings.Cut(dedupe, ":")
-		in.Seq, in.Inbound.Key, in.State = seqOf(id), k, rules.InDone
-		return in, err
-	}
+// hidden reads inbox rows that belonged to k, at most so many.
+func (r reader) hidden(ctx context.Context, k channels.Key, from, to int64, most int) iter.Seq2[rows.In, error] {
+	return r.inbox(ctx, k, false, `''`, ` WHERE r.id BETWEEN ? AND ? ORDER BY r.id LIMIT +?`, from, to, most)
 }
