@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"dragoman/agent/agenttest"
@@ -99,7 +100,9 @@ func (c *cluster) beats() (b beats) {
 	for i := range jobs {
 		name := fmt.Sprint("job", i)
 		slices.SortFunc(due[name], func(a, b sessions.Occurrence) int { return a.Due.Compare(b.Due) })
-		c.rhythm(name, due[name], &b)
+		for _, flaw := range b.rhythm(due[name], c.began, c.ended) {
+			c.t.Errorf("the occurrences of %s: %s", name, flaw)
+		}
 		for _, o := range due[name] {
 			texts := said[fmt.Sprint(name, " ", o.Due.Unix())]
 			want := 0
@@ -128,14 +131,14 @@ func (c *cluster) beats() (b beats) {
 	return b
 }
 
-// rhythm wants the occurrences of a job, in order, from the start of the cluster to its
-// end, a minute apart.
-func (c *cluster) rhythm(name string, list []sessions.Occurrence, b *beats) {
-	c.t.Helper()
-	at := c.began.Add(time.Minute)
+// rhythm says what is wrong with the occurrences of a job, which are in order: they
+// reach from began to ended, a minute apart, and each has an outcome.
+func (b *beats) rhythm(list []sessions.Occurrence, began, ended time.Time) (flaws []string) {
+	flaw := func(format string, args ...any) { flaws = append(flaws, fmt.Sprintf(format, args...)) }
+	at := began.Add(time.Minute)
 	for i, o := range list {
 		if i > 0 && !o.Due.Equal(at) || i == 0 && o.Due.After(at) {
-			c.t.Errorf("%s: an occurrence comes at %s (%s %s), want one at %s", name, o.Due.Format("04:05"), o.Outcome, o.Why, at.Format("04:05"))
+			flaw("one comes at %s (%s), want %s", o.Due.Format("04:05"), o.Outcome, at.Format("04:05"))
 		}
 		stands := 1
 		switch o.Outcome {
@@ -147,12 +150,47 @@ func (c *cluster) rhythm(name string, list []sessions.Occurrence, b *beats) {
 			_, _ = fmt.Sscanf(o.Why, "%d occurrences", &stands) // one: it says so in words
 			b.missed += stands
 		default:
-			c.t.Errorf("%s: the occurrence of %s is %s in the end: %s", name, o.Due.Format("04:05"), o.Outcome, o.Why)
+			flaw("that of %s is %s in the end", o.Due.Format("04:05"), o.Outcome)
 		}
 		b.all += stands
 		at = o.Due.Add(time.Duration(stands) * time.Minute)
 	}
-	if at.Before(c.ended) {
-		c.t.Errorf("%s: there is no occurrence at %s, and the cluster ended at %s", name, at.Format("04:05"), c.ended.Format("04:05"))
+	if at.Before(ended) {
+		flaw("none comes at %s, want them until %s", at.Format("04:05"), ended.Format("04:05"))
+	}
+	return flaws
+}
+
+func TestRhythmFindsFlaws(t *testing.T) {
+	began := time.Date(2026, 1, 1, 0, 0, 30, 0, time.UTC)
+	ran := func(minutes ...int) (list []sessions.Occurrence) {
+		for _, m := range minutes {
+			list = append(list, sessions.Occurrence{Due: began.Add(time.Duration(m)*time.Minute - 10*time.Second), Outcome: "ran"})
+		}
+		return list
+	}
+	with := func(list []sessions.Occurrence, at int, outcome, why string) []sessions.Occurrence {
+		list[at].Outcome, list[at].Why = outcome, why
+		return list
+	}
+	for name, tt := range map[string]struct {
+		list []sessions.Occurrence
+		want string
+	}{
+		"good":          {ran(1, 2, 3, 4), ""},
+		"never due":     {nil, "none comes at 01:30, want them until 04:50"},
+		"one is absent": {ran(1, 2, 4), "one comes at 04:20 (ran), want 03:20"},
+		"twice":         {ran(1, 2, 2, 3, 4), "one comes at 02:20 (ran), want 03:20"},
+		"a late start":  {ran(2, 3, 4), "one comes at 02:20 (ran), want 01:30"},
+		"an early end":  {ran(1, 2, 3), "none comes at 04:20, want them until 04:50"},
+		"two missed":    {with(ran(1, 2, 4), 1, "missed", "2 occurrences came due while the daemon could not run them"), ""},
+		"one missed":    {with(ran(1, 2, 4), 1, "missed", "it came due while the daemon could not run it"), "one comes at 04:20 (ran), want 03:20"},
+		"unfinished":    {with(ran(1, 2, 3, 4), 3, "fired", ""), "that of 04:20 is fired in the end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := strings.Join(new(beats).rhythm(tt.list, began, began.Add(4*time.Minute+20*time.Second)), "; "); got != tt.want {
+				t.Errorf("flaws = %q, want %q", got, tt.want)
+			}
+		})
 	}
 }

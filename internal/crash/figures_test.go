@@ -2,6 +2,7 @@ package crash_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"sort"
 	"strings"
@@ -140,8 +141,9 @@ func (c *cluster) judge(took time.Duration) {
 	for _, s := range c.away {
 		away += s.to.Sub(s.from)
 	}
+	load, _ := os.ReadFile("/proc/loadavg") // with other work on the machine, everything waits
 	c.t.Logf("takeovers: %v", c.takeovers())
-	c.t.Logf("%s, %d nodes, %s: %d messages (%d on IRC not heard while a node ended), %d answers, waiting p50 %s p99 %s most %s without the %s of no PostgreSQL; sent with the mark %d, of those seen twice %d; unfinished previews %d; %s; %s",
+	c.t.Logf("%s, %d nodes, %s: %d messages (%d on IRC not heard while a node ended), %d answers, waiting p50 %s p99 %s most %s without the %s of no PostgreSQL; sent with the mark %d, of those seen twice %d; unfinished previews %d; %s; %s; load of the machine %.14s",
 		took.Round(time.Second), len(c.nodes), strings.Join(networks, ", "), messages, unheard, v.answers, percentile(waits, 50), percentile(waits, 99), percentile(waits, 100), away.Round(100*time.Millisecond),
-		v.marked, v.repeated, v.leftovers, beats, strings.Join(names, ", "))
+		v.marked, v.repeated, v.leftovers, beats, strings.Join(names, ", "), load)
 }
