@@ -75,21 +75,21 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 }
 
 // call asks for tools.
-func (m *Model) call(r agent.Request, actions []*action) (agent.Response, error) {
+func (m *Model) call(r agent.Request, wishes []*wish) (agent.Response, error) {
 	base := fingerprint(r)
 	out := agent.Response{
 		Message: sessions.Message{Role: sessions.RoleAssistant, Model: name},
 		Finish:  "tool_calls",
 	}
 	size := 0
-	for i, a := range actions {
-		args, err := json.Marshal(a.args)
+	for i, w := range wishes {
+		args, err := json.Marshal(w.args)
 		if err != nil {
-			return agent.Response{}, &agent.ModelError{Kind: agent.ErrorInvalid, Err: fmt.Errorf("demo: call %s: %w", a.tool, err)}
+			return agent.Response{}, &agent.ModelError{Kind: agent.ErrorInvalid, Err: fmt.Errorf("demo: call %s: %w", w.tool, err)}
 		}
 		size += len(args)
 		out.Message.ToolCalls = append(out.Message.ToolCalls, sessions.ToolCall{
-			ID: fmt.Sprintf("demo_%x_%d", base, i), Name: a.tool, Arguments: string(args),
+			ID: fmt.Sprintf("demo_%x_%d", base, i), Name: w.tool, Arguments: string(args),
 		})
 	}
 	out.Usage = usage(r, size)

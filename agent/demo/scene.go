@@ -12,7 +12,7 @@ import (
 
 // scene is what a request asks for, as far as the rules see it.
 type scene struct {
-	asks  []ask
+	asks  []*wish
 	calls []sessions.ToolCall // made already, in order
 	// results are the tools' answers by the id of their call.
 	results map[string]string
@@ -20,13 +20,6 @@ type scene struct {
 	summary string // of what came before the messages, or ""
 	job     bool   // nobody wrote: this is a scheduled check
 	earlier int    // messages before those that are asked now
-}
-
-// ask is one message to answer.
-type ask struct {
-	text   string
-	person string // fit to be shown, or ""
-	action *action
 }
 
 // summaryIn is the summary in r, wherever it was rendered.
@@ -65,8 +58,7 @@ func readScene(r agent.Request) *scene {
 		case m.Role == sessions.RoleAssistant:
 			s.calls = append(s.calls, m.ToolCalls...)
 		case m.Role == sessions.RoleUser && !m.Synthetic:
-			text := said(m)
-			s.asks = append(s.asks, ask{text: text, person: display(m.Name), action: actionFor(text)})
+			s.asks = append(s.asks, read(said(m), display(m.Name)))
 		}
 	}
 	return s
@@ -101,18 +93,15 @@ func display(name string) string {
 	}, name))
 }
 
-// nextCalls are the actions that were not called yet and can be.
-func (s *scene) nextCalls() []*action {
-	var all []*action
-	for i := range s.asks {
-		if a := s.asks[i].action; a != nil && s.tools[a.tool] {
-			all = append(all, a)
+// nextCalls are the wishes whose tools were not called yet and can be.
+func (s *scene) nextCalls() []*wish {
+	var all []*wish
+	for _, w := range s.asks {
+		if s.tools[w.tool] {
+			all = append(all, w)
 		}
 	}
-	if len(s.calls) >= len(all) {
-		return nil
-	}
-	return all[len(s.calls):]
+	return all[min(len(s.calls), len(all)):]
 }
 
 // reply answers everything that was asked.
@@ -121,57 +110,38 @@ func (s *scene) reply() string {
 		return sayNothingAsked
 	}
 	if len(s.asks) == 1 {
-		return s.answerTo(&s.asks[0], s.outcomes()[0])
+		return s.answerTo(s.asks[0])
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d messages came at once, so here are %d answers in one.\n", len(s.asks), len(s.asks))
-	for i, outcome := range s.outcomes() {
-		fmt.Fprintf(&b, "\n**%d.** %s\n", i+1, s.answerTo(&s.asks[i], outcome))
+	for i, w := range s.asks {
+		fmt.Fprintf(&b, "\n**%d.** %s\n", i+1, s.answerTo(w))
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// outcome is what became of the action of one ask.
-type outcome struct {
-	called bool
-	result string
-}
-
-// outcomes matches the asks with the calls that were made for them: the n-th
-// action became the n-th call of its tool.
-func (s *scene) outcomes() []outcome {
-	out := make([]outcome, len(s.asks))
-	left := s.calls
-	for i := range s.asks {
-		a := s.asks[i].action
-		if a == nil || len(left) == 0 || left[0].Name != a.tool {
-			continue
-		}
-		result, found := s.results[left[0].ID]
-		if !found {
-			result = "error: the tool gave no answer"
-		}
-		out[i] = outcome{true, result}
-		left = left[1:]
-	}
-	return out
-}
-
-func (s *scene) answerTo(a *ask, o outcome) string {
+// answerTo answers one wish. Its call is the next one: they were made in order.
+func (s *scene) answerTo(w *wish) string {
 	switch {
-	case a.action == nil && s.job:
-		return s.jobReply(a)
-	case a.action == nil:
-		return s.talk(a)
-	case !o.called:
-		return fmt.Sprintf("That would be something for the tool `%s`, but it is not on offer here.", a.action.tool)
+	case w.tool == "" && s.job:
+		return s.jobReply(w)
+	case w.tell != nil:
+		return w.tell(s, w)
+	case w.tool == "":
+		return w.say
+	case len(s.calls) == 0 || s.calls[0].Name != w.tool:
+		return fmt.Sprintf("That would be something for the tool `%s`, but it is not on offer here.", w.tool)
+	}
+	result, found := s.results[s.calls[0].ID]
+	if s.calls = s.calls[1:]; !found {
+		result = "error: the tool gave no answer"
 	}
 	for _, sign := range []string{"error:", "interrupted:"} {
-		if why, bad := strings.CutPrefix(o.result, sign); bad {
-			return fmt.Sprintf("I called the tool `%s`, and it did not work: %s", a.action.tool, clip(strings.TrimSpace(why), 400))
+		if why, bad := strings.CutPrefix(result, sign); bad {
+			return fmt.Sprintf("I called the tool `%s`, and it did not work: %s", w.tool, clip(strings.TrimSpace(why), 400))
 		}
 	}
-	return a.action.say(strings.TrimSpace(o.result))
+	return w.answer(strings.TrimSpace(result))
 }
 
 // between is the text between two marks, or "".

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"dragoman/agent"
@@ -41,15 +42,9 @@ func summarise(text string, maxTokens int, headed bool) string {
 		}
 	}
 	// The new part may take half of the room, or what the old one leaves.
-	forNew := max(room/2, room-len(old))
-	used, first := 0, len(lines)
-	for first > 0 && used+len(lines[first-1])+1 <= forNew {
-		first--
-		used += len(lines[first]) + 1
-	}
-	parts := lines[first:]
+	parts := newest(lines, max(room/2, room-len(old)))
 	if old != "" {
-		parts = append(newest(old, room-used), parts...)
+		parts = append(newest(strings.Split(old, "\n"), room-len(strings.Join(parts, "\n"))-1), parts...)
 	}
 	if len(parts) == 0 {
 		parts = []string{"Nothing of note was said."}
@@ -73,15 +68,14 @@ func entryLine(role, who, what string) string {
 	}
 }
 
-// newest are the last lines of s that fit into so many bytes.
-func newest(s string, room int) []string {
-	lines := strings.Split(s, "\n")
+// newest are the last of lines that fit into room bytes.
+func newest(lines []string, room int) []string {
 	first := len(lines)
-	for first > 0 && room-len(lines[first-1])-1 >= 0 {
+	for first > 0 && len(lines[first-1]) < room {
 		first--
 		room -= len(lines[first]) + 1
 	}
-	return lines[first:]
+	return slices.Clip(lines[first:])
 }
 
 // firstSentence is the first sentence of s, on one line.

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // silence is what a scheduled check answers if there is nothing to tell.
@@ -39,58 +38,22 @@ const sayMarkdown = "This is how answers are written:\n\n" +
 
 const sayNothingAsked = "I am here, but nobody has asked anything. " + sayWho
 
-// talk answers a message that needs no tool.
-func (s *scene) talk(a *ask) string {
-	for _, t := range talks() {
-		if found := t.pattern.FindStringSubmatch(a.text); found != nil {
-			return t.say(s, a, found)
-		}
-	}
-	if a.text == "" {
+// echo answers a message that no rule is for.
+func (s *scene) echo(w *wish) string {
+	if w.text == "" {
 		return "That message has no text that I can read. " + sayWho
 	}
 	return fmt.Sprintf("You wrote: “%s”. %s\n\nSay “help” for what I can do, or “connect” for how to get a real model.",
-		clip(strings.Join(strings.Fields(a.text), " "), 200), sayWho)
+		clip(strings.Join(strings.Fields(w.text), " "), 200), sayWho)
 }
 
-// talkRule finds what to say to a message.
-type talkRule struct {
-	pattern *regexp.Regexp
-	say     func(s *scene, a *ask, found []string) string
-}
-
-// talks are tried in order, and compiled like rules.
-var talks = sync.OnceValue(func() []talkRule {
-	return []talkRule{
-		{regexp.MustCompile(`(?i)^\W*count (?:up )?to (\d{1,6})\b`), func(_ *scene, _ *ask, f []string) string { return count(f[1]) }},
-		{regexp.MustCompile(`(?i)\bmarkdown\b`), func(*scene, *ask, []string) string { return sayMarkdown }},
-		{regexp.MustCompile(`(?i)\b(?:connect|real model|api key|openai|ollama|better model|language model)\b`), func(*scene, *ask, []string) string { return sayConnect }},
-		{regexp.MustCompile(`(?i)\b(?:summary|summari[sz]e|what (?:did|have) we|what was said|talked? about|so far)\b`), func(s *scene, _ *ask, _ []string) string { return s.recap() }},
-		{regexp.MustCompile(`(?i)\bforget\b`), func(*scene, *ask, []string) string {
-			return "Ask “what do you remember?”: each fact has a number there, and “forget #2” removes the second one. `/new` begins a new conversation."
-		}},
-		{regexp.MustCompile(`(?i)(?:^\W*(?:help|\?+)\W*$|\bwhat can (?:you|i) do\b|\bhow (?:does|do) (?:this|you) work\b|^/start\b)`), func(*scene, *ask, []string) string { return sayHelp }},
-		{regexp.MustCompile(`(?i)\b(?:who|what) are you\b|\bare you (?:an? )?(?:ai|bot|human|real|llm|model)\b|\byour name\b`), func(*scene, *ask, []string) string {
-			return sayWho + " Say “help” for what I can do."
-		}},
-		{regexp.MustCompile(`(?i)^\W*(?:hi|hello|hey|hallo|hola|ciao|salut|bonjour|moin|good (?:morning|afternoon|evening|day)|greetings|привет|你好)(?:\P{L}|$)`), func(s *scene, a *ask, _ []string) string { return s.greeting(a) }},
-		{regexp.MustCompile(`(?i)\b(?:thanks|thank you|thx|merci|danke|grazie|gracias)\b`), func(*scene, *ask, []string) string { return "You are welcome!" }},
-		{regexp.MustCompile(`(?i)^\W*(?:bye|goodbye|good night|see you|tschüss|ciao)\b`), func(*scene, *ask, []string) string {
-			return "Goodbye! This conversation is kept, and goes on when you write again."
-		}},
-		{regexp.MustCompile(`(?i)\bhow are you\b`), func(*scene, *ask, []string) string {
-			return "As well as rules can be: all of mine are in place. And you?"
-		}},
-	}
-})
-
-func (s *scene) greeting(a *ask) string {
+func (s *scene) greeting(w *wish) string {
 	hello, again := "Hello", ""
 	if s.earlier > 0 || s.summary != "" {
 		again = " again"
 	}
-	if a.person != "" {
-		again += ", " + a.person
+	if w.person != "" {
+		again += ", " + w.person
 	}
 	hello += again + "! "
 	if s.earlier > 0 {
@@ -100,7 +63,7 @@ func (s *scene) greeting(a *ask) string {
 }
 
 // recap tells what is in front of the model: the summary and the messages.
-func (s *scene) recap() string {
+func (s *scene) recap(*wish) string {
 	var b strings.Builder
 	if s.summary != "" {
 		b.WriteString("The older part of our conversation was summarised. The summary that I see says:\n\n")
@@ -119,17 +82,18 @@ func (s *scene) recap() string {
 	return b.String()
 }
 
-func count(to string) string {
+func (s *scene) count(w *wish) string {
 	const most = 300
-	n, err := strconv.Atoi(to)
-	if err != nil || n < 1 {
-		return "There is nothing to count."
-	}
+	to, _ := w.args["to"].(string)
+	n, _ := strconv.Atoi(to) // a few digits
 	var b strings.Builder
 	for i := range min(n, most) {
 		b.WriteString(strconv.Itoa(i+1) + " ")
 	}
-	if n > most {
+	switch {
+	case n == 0:
+		return "There is nothing to count."
+	case n > most:
 		fmt.Fprintf(&b, "… and so on to %d.", n)
 	}
 	return strings.TrimSpace(b.String())
@@ -138,12 +102,12 @@ func count(to string) string {
 var reminder = regexp.MustCompile(`(?is)\b(?:say|tell (?:me|us|them)|remind (?:me|us|them)(?: to| of| that)?)\b\s*:?\s*(.+)$`)
 
 // jobReply answers a scheduled check that needs no tool.
-func (s *scene) jobReply(a *ask) string {
-	if found := reminder.FindStringSubmatch(a.text); found != nil {
+func (s *scene) jobReply(w *wish) string {
+	if found := reminder.FindStringSubmatch(w.text); found != nil {
 		return "Reminder: " + unquote(found[1])
 	}
-	if a.text == "" || strings.Contains(strings.ToUpper(a.text), "HEARTBEAT") {
+	if w.text == "" || strings.Contains(strings.ToUpper(w.text), "HEARTBEAT") {
 		return silence
 	}
-	return fmt.Sprintf("The scheduled check ran: “%s”. %s", clip(strings.Join(strings.Fields(a.text), " "), 300), sayWho)
+	return fmt.Sprintf("The scheduled check ran: “%s”. %s", clip(strings.Join(strings.Fields(w.text), " "), 300), sayWho)
 }

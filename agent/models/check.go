@@ -38,19 +38,10 @@ func unreachable(err error) bool {
 	return err != nil && !errors.As(err, &status) && !errors.Is(err, errNoAPI)
 }
 
-// Diagnose looks at the server once and says what stands between us and its
-// model called name. It asks for the list of models, which costs nothing; where
-// the address is wrong it tries those that are probably meant.
-func Diagnose(ctx context.Context, s Server, name string) Diagnosis {
-	return s.judge(ctx, Look(ctx, s, name), name)
-}
-
-// Judge is [Diagnose] of a look that was taken already.
+// Judge says what stands between us and the model called name at s, by what
+// [Look] found of it. Where the address is wrong it tries those that are probably
+// meant.
 func Judge(ctx context.Context, s Server, f Found, name string) Diagnosis {
-	return s.judge(ctx, f, name)
-}
-
-func (s *Server) judge(ctx context.Context, f Found, name string) Diagnosis {
 	where := Host(s.BaseURL)
 	var status *statusError
 	switch {

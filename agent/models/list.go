@@ -81,7 +81,7 @@ type listing struct {
 }
 
 // List asks the server for its models. An error says why it could not be asked;
-// [Diagnose] makes a sentence of it.
+// [Judge] makes a sentence of it.
 func List(ctx context.Context, s Server) ([]Listed, error) {
 	a := s.ask()
 	defer a.close()

@@ -172,10 +172,10 @@ func TestDiagnose(t *testing.T) {
 		"secret in an error": {"http://127.0.0.1:1/v1?key=" + key, "m", agent.CauseUnreachable, "", []string{"127.0.0.1:1"}},
 	} {
 		s := models.Server{BaseURL: tc.base, Key: key}
-		got := models.Diagnose(t.Context(), s, tc.model)
+		got := models.Judge(t.Context(), s, models.Look(t.Context(), s, tc.model), tc.model)
 		t.Log(name, "→", got.Sentence)
 		if got.Cause != tc.cause || got.BaseURL != tc.right || tc.says == nil && got.Sentence != "" {
-			t.Errorf("%s: Diagnose = %+v, want the cause %q and the address %q", name, got, tc.cause, tc.right)
+			t.Errorf("%s: Judge = %+v, want the cause %q and the address %q", name, got, tc.cause, tc.right)
 		}
 		for _, part := range tc.says {
 			if !strings.Contains(got.Sentence, part) {
@@ -198,8 +198,9 @@ func TestKeyIsCarriedNowhere(t *testing.T) {
 	t.Cleanup(thief.Close)
 	s := httptest.NewServer(http.RedirectHandler(thief.URL, http.StatusFound))
 	t.Cleanup(s.Close)
-	if got := models.Diagnose(t.Context(), models.Server{BaseURL: s.URL + "/v1", Key: key}, "m"); got.Cause == "" {
-		t.Errorf("Diagnose = %+v, want a cause", got)
+	asked := models.Server{BaseURL: s.URL + "/v1", Key: key}
+	if got := models.Judge(t.Context(), asked, models.Look(t.Context(), asked, "m"), "m"); got.Cause == "" {
+		t.Errorf("Judge = %+v, want a cause", got)
 	}
 	select {
 	case k := <-stolen:

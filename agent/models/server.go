@@ -98,7 +98,7 @@ func under(base, path string) (string, error) {
 	return u.String(), nil
 }
 
-// beside is the address of path beside the API: there llama.cpp and Ollama have
+// beside is the address of path, outside of the API: there llama.cpp and Ollama have
 // interfaces that are not OpenAI's.
 func beside(base, path string) (string, error) {
 	u, _, err := wire.ParseBase(base)
