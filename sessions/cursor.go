@@ -11,10 +11,10 @@ import (
 	"dragoman/channels"
 )
 
-// Cursor is where a conversation stood in a list: the next page begins behind
-// it, whatever was said meanwhile. A conversation that gets a message between
-// two pages moves to the top, and nothing comes twice because of it. The store
-// needs no conversation at that place any more, not even its key.
+// Cursor is the place of a conversation in a list; the next page begins after
+// it. A conversation that gets a message between two pages moves to the top of
+// the list, and no page shows it twice. The conversation at the cursor may be
+// gone by then.
 type Cursor struct {
 	Updated time.Time
 	Key     channels.Key
@@ -23,26 +23,21 @@ type Cursor struct {
 // Position is where c is.
 func (c Conversation) Position() Cursor { return Cursor{c.Updated, c.Key} }
 
-// String is one word that needs no quotes in a shell or a URL; ParseCursor
-// reads it. Nobody else has to.
+// String is one word that needs no quotes in a shell or a URL. Only ParseCursor
+// reads it.
 func (p Cursor) String() string {
-	plain := strconv.FormatInt(p.Updated.UnixNano(), 36) + " " + p.Key.String()
-	return base64.RawURLEncoding.EncodeToString([]byte(plain))
+	return oneWord(strconv.FormatInt(p.Updated.UnixNano(), 36), p.Key.String())
 }
 
-// ParseCursor reads what String wrote.
+// ParseCursor is the inverse of String.
 func ParseCursor(s string) (Cursor, error) {
-	plain, err := base64.RawURLEncoding.Strict().DecodeString(s)
-	updated, key, found := strings.Cut(string(plain), " ")
-	if err != nil || !found {
-		return Cursor{}, errNoCursor
-	}
-	at, err := strconv.ParseInt(updated, 36, 64)
+	parts, err := partsOf(s, 2)
 	if err != nil {
 		return Cursor{}, errNoCursor
 	}
-	k, err := channels.ParseKey(key)
-	if err != nil {
+	at, err := strconv.ParseInt(parts[0], 36, 64)
+	k, keyErr := channels.ParseKey(parts[1])
+	if err != nil || keyErr != nil {
 		return Cursor{}, errNoCursor
 	}
 	return Cursor{time.Unix(0, at).UTC(), k}, nil
@@ -50,9 +45,9 @@ func ParseCursor(s string) (Cursor, error) {
 
 var errNoCursor = errors.New("sessions: this is not a cursor of a list of conversations")
 
-// FoundCursor is where a message stood in what a [Search] found. Whatever is said
-// or deleted between two pages, nothing comes twice and nothing is left out. The
-// next page has to ask with the same query.
+// FoundCursor is the place of a message in the results of a [Search]. No message
+// is shown twice or left out, whatever is said or deleted between two pages. The
+// next page needs the same query.
 type FoundCursor struct {
 	Words int
 	At    time.Time
@@ -65,26 +60,24 @@ func (f Found) Position() FoundCursor {
 	return FoundCursor{f.Words, f.Message.At, f.Key, f.Message.Seq}
 }
 
-// Compare is negative if p stands before o: it has more of the words, or was
-// said later.
+// Compare is negative if p comes before o: it has more of the words, or was said
+// later.
 func (p FoundCursor) Compare(o FoundCursor) int {
 	return cmp.Or(cmp.Compare(o.Words, p.Words), o.At.Compare(p.At), cmp.Compare(o.Key.String(), p.Key.String()), cmp.Compare(o.Seq, p.Seq))
 }
 
-// cursorTime is how the time is written in a FoundCursor.
+// cursorTime is the form of the time in a FoundCursor.
 const cursorTime = "2006-01-02T15:04:05.999999999Z"
 
-// String is one word, as that of a Cursor; ParseFoundCursor reads it.
+// String is one word, like that of a Cursor.
 func (p FoundCursor) String() string {
-	plain := strings.Join([]string{strconv.Itoa(p.Words), p.At.UTC().Format(cursorTime), strconv.FormatInt(p.Seq, 36), p.Key.String()}, " ")
-	return base64.RawURLEncoding.EncodeToString([]byte(plain))
+	return oneWord(strconv.Itoa(p.Words), p.At.UTC().Format(cursorTime), strconv.FormatInt(p.Seq, 36), p.Key.String())
 }
 
-// ParseFoundCursor reads what String wrote.
+// ParseFoundCursor is the inverse of String.
 func ParseFoundCursor(s string) (p FoundCursor, err error) {
-	plain, err := base64.RawURLEncoding.Strict().DecodeString(s)
-	parts := strings.SplitN(string(plain), " ", 4)
-	if err != nil || len(parts) < 4 {
+	parts, err := partsOf(s, 4)
+	if err != nil {
 		return p, errNoFoundCursor
 	}
 	var errs [4]error
@@ -99,3 +92,17 @@ func ParseFoundCursor(s string) (p FoundCursor, err error) {
 }
 
 var errNoFoundCursor = errors.New("sessions: this is not a cursor of a search")
+
+func oneWord(parts ...string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, " ")))
+}
+
+// partsOf is the inverse of oneWord. Only the last part may have spaces.
+func partsOf(s string, n int) ([]string, error) {
+	plain, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	parts := strings.SplitN(string(plain), " ", n)
+	if err == nil && len(parts) < n {
+		err = errors.New("too short")
+	}
+	return parts, err
+}

@@ -25,6 +25,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rules"
 )
 
 const (
@@ -130,9 +131,7 @@ func (s *state) fence() {
 
 // Check returns nil if c is the live claim of its key, else ErrFenced.
 func (d *Dispatcher) Check(c sessions.Claim) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if s := d.keys[c.Key]; s == nil || s.live == 0 || s.live != c.Epoch {
+	if c.Epoch == 0 || d.Claim(c.Key) != c.Epoch {
 		return sessions.ErrFenced
 	}
 	return nil
@@ -169,11 +168,6 @@ func (d *Dispatcher) Stats() sessions.Stats {
 	defer d.mu.Unlock()
 	var st sessions.Stats
 	now := d.now()
-	older := func(t *time.Time, u time.Time) {
-		if t.IsZero() || u.Before(*t) {
-			*t = u
-		}
-	}
 	for _, s := range d.keys {
 		for lane, items := range s.agenda {
 			for _, it := range items {
@@ -182,14 +176,14 @@ func (d *Dispatcher) Stats() sessions.Stats {
 					if it.Uncertain {
 						st.Unknown++
 					}
-					older(&st.OldestSend, it.Since)
+					st.OldestSend = rules.Earliest(st.OldestSend, it.Since)
 					continue
 				}
 				st.Waiting++
 				if it.Due.After(now) {
 					st.Postponed++
 				}
-				older(&st.Oldest, it.Since)
+				st.Oldest = rules.Earliest(st.Oldest, it.Since)
 			}
 		}
 	}

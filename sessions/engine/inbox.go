@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -218,19 +217,12 @@ func (st *step) gather(c *chat, r *rows.In, e sessions.Entry) {
 			part = cmp.Or(part, w)
 		}
 	}
-	r.Due = earlier(st.now.Add(e.Quiet), part.Accepted.Add(e.Most))
+	r.Due = rules.Earliest(st.now.Add(e.Quiet), part.Accepted.Add(e.Most))
 	st.put(c, r, true)
-	if held := earlier(r.Due, first.Accepted.Add(e.Most)); first.Attempts == 0 && held.After(first.Due) {
+	if held := rules.Earliest(r.Due, first.Accepted.Add(e.Most)); first.Attempts == 0 && held.After(first.Due) {
 		first.Due = held
 		st.put(c, first, false)
 	}
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // control fences the running turn of c and closes messages that wait.

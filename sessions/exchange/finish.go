@@ -32,7 +32,7 @@ func (t *talk) finish(o Options, number int) error {
 	// Documents of ours say both times as they were. A message may be older
 	// than its conversation, by what it takes to store it.
 	if t.foreign || h.Updated.IsZero() {
-		h.Updated = later(h.Updated, t.span[1])
+		h.Updated = rules.Latest(h.Updated, t.span[1])
 	}
 	if t.foreign || h.Created.IsZero() {
 		h.Created = rules.Earliest(h.Created, t.span[0])
@@ -149,13 +149,6 @@ func (t *talk) next() (sessions.Record, error) {
 		t.at = m.At
 	}
 	return sessions.Record{Messages: &sessions.MessagesRecord{Key: t.head.Key, Messages: said}}, nil
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 func cmpTime(t, otherwise time.Time) time.Time {

@@ -118,7 +118,7 @@ func (t *talk) keep(m sessions.Message) error {
 		}
 	}
 	t.open, t.kept = append(t.open, m), t.kept+1
-	t.span = [2]time.Time{rules.Earliest(t.span[0], m.At), later(t.span[1], m.At)}
+	t.span = [2]time.Time{rules.Earliest(t.span[0], m.At), rules.Latest(t.span[1], m.At)}
 	t.size += len(m.Content) + 200
 	for _, c := range m.ToolCalls {
 		t.size += len(c.Arguments)
