@@ -11,10 +11,9 @@ import (
 // quoteBytes bounds how much of a quoted message the model is shown.
 const quoteBytes = 1000
 
-// UserMessage is how m stands in a transcript: what was said, and a line for
-// each file that came with it. The gateway builds the input of a turn with it
-// and the stores use it for messages that a [Control] closes, so that both
-// read alike. It is the one place that decides what a model reads of a file.
+// UserMessage is m as a message of the transcript: its text, and a line for each
+// file. The gateway uses it for the input of a turn, and stores for messages that a
+// [Control] closes. Only here is it decided how a model reads of a file.
 func UserMessage(m channels.Inbound) Message {
 	var b strings.Builder
 	if m.Quote != nil && m.Quote.Text != "" {
@@ -52,8 +51,8 @@ func UserMessage(m channels.Inbound) Message {
 	}
 }
 
-// transcribed is what a transcript keeps of the files of a message. What the
-// network needs to fetch one is nothing for it.
+// transcribed are the files of a message for a transcript, without the network's
+// references.
 func transcribed(all []channels.Attachment) []channels.Attachment {
 	if len(all) == 0 {
 		return nil
@@ -96,8 +95,8 @@ func attachmentLine(a channels.Attachment) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// EditNote is the message that stands in the transcript for an edit or a
-// deletion that came too late to change the message itself.
+// EditNote is the note in the transcript about an edit or a deletion that came too
+// late to change the message itself.
 func EditNote(m channels.Inbound) Message {
 	who := calledIn(m)
 	var text string
@@ -114,8 +113,7 @@ func EditNote(m channels.Inbound) Message {
 	return noteOf(m, text)
 }
 
-// ReactionNote is the message that stands in the transcript for a reaction to
-// an answer.
+// ReactionNote is the note in the transcript about a reaction to an answer.
 func ReactionNote(m channels.Inbound) Message {
 	who := calledIn(m)
 	text := "[" + who + " reacted with " + OneLine(m.Reaction, 40) + " to an earlier message of yours"
@@ -133,13 +131,13 @@ func calledIn(m channels.Inbound) string {
 	return OneLine(m.Sender.Name, 60)
 }
 
-// noteOf is text as a note about what the sender of m did.
+// noteOf is a note about an act of the sender of m.
 func noteOf(m channels.Inbound, text string) Message {
 	return Message{Role: RoleUser, Content: text, Name: m.Sender.Name, Sender: m.Sender.ID(), At: m.At, Synthetic: true}
 }
 
-// OneLine makes foreign text safe to stand inside a bracketed label: one
-// line, without brackets, at most so many bytes.
+// OneLine makes foreign text safe inside a bracketed label: one line, without
+// brackets, at most most bytes.
 func OneLine(s string, most int) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {
@@ -157,8 +155,8 @@ func OneLine(s string, most int) string {
 	return clean
 }
 
-// Printable leaves out what could drive a terminal or turn the direction of
-// text: names and messages come from strangers. Line breaks and tabs stay.
+// Printable removes characters that control a terminal or the direction of text,
+// because names and messages come from strangers. Line breaks and tabs stay.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -173,8 +171,8 @@ func Printable(s string) string {
 	}, strings.ToValidUTF8(s, "?"))
 }
 
-// clipBytes cuts s to at most so many bytes and drops what is not UTF-8, the
-// character that the cut went through included.
+// clipBytes cuts s to at most most bytes and drops everything that is not UTF-8,
+// including a character that the cut divided.
 func clipBytes(s string, most int) string {
 	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }

@@ -18,30 +18,30 @@ const (
 	RoleTool      Role = "tool"
 )
 
-// HistoryTool is the name of the tool that searches its own conversation. What
-// it found is no part of what is searched: see [Catalog.SearchAll].
+// HistoryTool is the name of the tool that searches its own conversation. No
+// search finds its results: see [Catalog.SearchAll].
 const HistoryTool = "search_history"
 
 // AttachmentTool is the name of the tool that reads files which were sent in its
-// own conversation. What it and HistoryTool answer is a copy, and goes with what
-// anybody said there who is erased.
+// own conversation. Its results and those of HistoryTool are copies: they are erased
+// when anybody's messages in that conversation are.
 const AttachmentTool = "read_attachment"
 
 // ToolCall is one call that the model asked for.
 type ToolCall struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Arguments is what the model wrote: JSON if all went well.
+	// Arguments are as the model wrote them: JSON if all went well.
 	Arguments string `json:"arguments"`
 }
 
-// Usage is what a provider says that a model call took, in tokens.
+// Usage is the tokens of a model call, as its provider counted them.
 type Usage struct {
 	Input  int `json:"input"`
 	Output int `json:"output"`
 	Cached int `json:"cached,omitempty"` // part of Input that came from its cache
-	// Cost is what that comes to at the configured prices, in their currency.
-	// Without them it is what the provider says, or 0.
+	// Cost is in the currency of the configured prices. Without prices it is as the
+	// provider says, or 0.
 	Cost float64 `json:"cost,omitempty"`
 }
 
@@ -53,8 +53,8 @@ func (u *Usage) Add(v Usage) {
 	u.Cost = RoundCost(u.Cost + v.Cost)
 }
 
-// RoundCost takes away what comes of counting in binary: 0.1+0.2 is 0.3. It
-// keeps twelve digits after the point.
+// RoundCost removes the errors of binary fractions: 0.1+0.2 is 0.3. It keeps
+// twelve digits after the point.
 func RoundCost(cost float64) float64 {
 	const digits = 1e12
 	if math.Abs(cost) >= 1<<53/digits {
@@ -80,25 +80,25 @@ type Message struct {
 	Turn  string    `json:"turn,omitempty"`
 	Model string    `json:"model,omitempty"`
 	Usage *Usage    `json:"usage,omitempty"`
-	// Synthetic marks what neither a person nor a model wrote: a mark that an
-	// answer was stopped, the note about an edited message.
+	// Synthetic marks a message that neither a person nor a model wrote: that an
+	// answer was stopped, or that a message was edited.
 	Synthetic bool `json:"synthetic,omitempty"`
-	// Summary marks a message of an imported conversation that stands for
-	// older ones. Our own summaries are no messages: see [Summary].
+	// Summary marks a message of an imported conversation that summarises older
+	// ones. Our own summaries are not messages: see [Summary].
 	Summary bool `json:"summary,omitempty"`
-	// Failed marks the result of a tool call that did nothing but fail. One of
-	// which nobody knows whether it happened has not failed.
+	// Failed marks the result of a tool call that failed and had no effect. A call
+	// that may have happened has not failed.
 	Failed bool `json:"failed,omitempty"`
 	// Attachments are the files that came with it, at most
 	// channels.MaxAttachments.
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
-	// Attached is what the model's provider put beside the message and wants
-	// back: see [Attached]. Nil: nothing.
+	// Attached is data that the model's provider sent with the message and wants
+	// back: see [Attached]. Nil: none.
 	Attached *Attached `json:"attached,omitempty"`
-	// Extra holds the fields of a message that Dragoman does not know, by name:
-	// an import or another program brought them, and exports and documents have
-	// them where they stood. Under the name of a field of ours it holds what an
-	// import found there where ours tells less. No model is shown any of it.
+	// Extra holds the fields of a message that Dragoman does not know, by name. They
+	// come from an import or another program, and exports and documents put them back.
+	// Under the name of one of our fields it holds the imported value, if ours holds
+	// less. Models never see it.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
@@ -109,10 +109,10 @@ type Provenance struct {
 	Model string `json:"model"` // as the server calls it
 }
 
-// Attached is what a provider put beside a message: reasoning items, thoughts,
-// signatures of thoughts or calls. It goes back to where it came from, value for
-// value in the order in which it came, and to nobody else. It is opaque: no
-// person is shown it, and no search looks into it. It is erased with its message.
+// Attached is data that a provider sent with a message: reasoning items, thoughts,
+// signatures of thoughts or calls. It is returned to that provider alone, unchanged
+// and in the same order. It is opaque: people do not see it and searches do not read
+// it. It is erased with its message.
 type Attached struct {
 	By   Provenance      `json:"by"`
 	Data json.RawMessage `json:"data"`
@@ -126,7 +126,7 @@ func (m *Message) AttachedBy(p Provenance) json.RawMessage {
 	return m.Attached.Data
 }
 
-// Summary stands for the messages of one generation up to CoversSeq.
+// Summary replaces, for the model, the messages of one generation up to CoversSeq.
 type Summary struct {
 	Text       string    `json:"text"`
 	CoversSeq  int64     `json:"covers_seq"`
@@ -136,44 +136,42 @@ type Summary struct {
 	// Fields is the structured form of Text, a JSON object, where the format
 	// of summaries has one.
 	Fields json.RawMessage `json:"fields,omitempty"`
-	// Erasures is that of the history that it was made of. If messages of the
-	// conversation were erased since, it may have their words, and is refused. It
-	// is not stored.
+	// Erasures is that of the history it was made of. If messages were erased since
+	// then, the summary may repeat them, and is refused. It is not stored.
 	Erasures int `json:"-"`
 }
 
-// FieldsName is the name in [Settings.Metadata] of an object with the fields
-// of a conversation's document that Dragoman does not know: an import or
-// another program brought them. What writes documents puts them where they
-// stood. They are erased with what anybody said in the conversation.
+// FieldsName is the name in [Settings.Metadata] of an object with the fields of a
+// conversation's document that Dragoman does not know. They come from an import or
+// another program, and exports and documents put them back. They are erased when
+// anybody's messages in the conversation are.
 const FieldsName = "imported_fields"
 
-// Settings are what a person or the operator chose for one conversation. They
-// outlive /new.
+// Settings are a person's or the operator's choices for one conversation. They
+// survive /new.
 type Settings struct {
 	Model  string `json:"model,omitempty"`  // instead of the configured one
 	System string `json:"system,omitempty"` // instead of the configured prompt
-	// Reasoning is how much the model is to think, instead of what is
-	// configured; "": as configured.
+	// Reasoning is how much the model is to think; "": as configured.
 	Reasoning string   `json:"reasoning,omitempty"`
 	Tags      []string `json:"tags,omitempty"` // sorted, each once
 	// Metadata is for programs: JSON values by name, searchable in a [Query].
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// History is what a turn starts from.
+// History is the part of a conversation that a turn needs.
 type History struct {
 	// Generation is "" while the conversation has no message yet.
 	Generation string
-	// FirstSeq is the seq at which the generation begins, whether or not a
-	// message has it yet. 0 where that is not known.
+	// FirstSeq is the seq at which the generation begins, even if no message has it
+	// yet. 0 if unknown.
 	FirstSeq int64
 	// Summary is the newest one of this generation, or nil.
 	Summary *Summary
 	// Messages are those after Summary.CoversSeq, oldest first. The caller
 	// owns them.
 	Messages []Message
-	// Omitted counts older messages after the summary that the limit kept out.
+	// Omitted counts the older messages after the summary that did not fit.
 	Omitted int
 	// Settings are those of the conversation.
 	Settings Settings
@@ -185,10 +183,10 @@ type History struct {
 // fields do not bound.
 type HistoryLimit struct {
 	Messages int
-	Bytes    int // of Content, tool arguments and what providers attached
+	Bytes    int // of Content, tool arguments and Attached
 }
 
-// Conversation is what lists show of one key.
+// Conversation is the entry of one key in lists.
 type Conversation struct {
 	Key        channels.Key `json:"key"`
 	Generation string       `json:"generation"`

@@ -2,9 +2,9 @@ package sessions
 
 import "fmt"
 
-// NewerError says that a newer version of Dragoman wrote a store, or a file of
-// it. The store was left as it is: this version may read only a part of it, and
-// would lose the rest when it writes.
+// NewerError: a newer version of Dragoman wrote a store, or a file of it. The
+// store was not changed: this version may understand only a part of it, and would
+// lose the rest when it writes.
 type NewerError struct {
 	Path  string // the file, as exactly as it is known
 	Has   int    // the number of its form
@@ -15,7 +15,7 @@ func (e *NewerError) Error() string {
 	return fmt.Sprintf("a newer version of dragoman wrote %s (its format is %d, this version knows %d): use that version, or restore a backup", e.Path, e.Has, e.Knows)
 }
 
-// Sentence is all that a person needs to know of it.
+// Sentence is the error for people.
 func (e *NewerError) Sentence() string {
 	return fmt.Sprintf("A newer version of Dragoman wrote %s (its format is %d, this version knows %d). Nothing was changed. Use that version, or restore a backup.", e.Path, e.Has, e.Knows)
 }

@@ -8,9 +8,8 @@ import (
 	"dragoman/channels"
 )
 
-// Peers is the ability of stores that several nodes share: what one node has in
-// its memory or on its sockets, another asks it for. Stores without it have one
-// node.
+// Peers is an ability of stores that several nodes share: one node asks another
+// for things in its memory or on its sockets. Stores without it have one node.
 type Peers interface {
 	// Call asks the node that to names, and returns its answer. An error of its
 	// function keeps its text, and its class where this package or channels has one
@@ -30,16 +29,15 @@ type Peer struct {
 	Node  string       // by id
 	Key   channels.Key // who has the live claim of it
 	Lease string       // who holds it, as in Hold
-	All   bool         // everybody else; nobody answers, Call returns at once
+	All   bool         // all others; they do not answer, and Call returns at once
 }
 
-// ErrNoPeer: the node that was meant is this one, or there is none. Nothing was
-// asked.
+// ErrNoPeer: the addressed node is this one, or there is none. Nothing was asked.
 var ErrNoPeer = errors.New("no other node has it")
 
 // MethodChanged is what Serve's function is called with when another node has
 // committed a change of a key that this node has the live claim of. Its args are
-// the key. Nobody waits for an answer.
+// the key, and its answer is ignored.
 const MethodChanged = "changed"
 
 // MaxAnswer bounds the arguments and the answer of a call, in bytes.
@@ -53,7 +51,7 @@ type Node struct {
 	// Roles are what it does: channels, turns, jobs.
 	Roles []string  `json:"roles,omitempty"`
 	Since time.Time `json:"since"`
-	// Lag is how long ago it last said that it lives.
+	// Lag is how long ago it last renewed its row.
 	Lag    time.Duration `json:"lag"`
 	Leases []string      `json:"leases,omitempty"` // that it holds, sorted
 	Claims int           `json:"claims"`           // keys that it works on now

@@ -13,19 +13,19 @@ type Origin string
 const (
 	OriginChat      Origin = "chat"
 	OriginHeartbeat Origin = "heartbeat"
-	// OriginNotice is an Answered entry without a message: the gateway itself has
-	// something to say, once for its ID. No feed shows it, only its replies.
+	// OriginNotice is an Answered entry without a message: the gateway has something
+	// to say, once for its ID. Feeds show its replies, not the entry.
 	OriginNotice Origin = "notice"
 )
 
-// Control is what a command does to its conversation beside being answered.
+// Control is the effect of a command on its conversation.
 type Control string
 
 // The controls. Both fence the running turn (its handler's context ends with
-// cause [ErrFenced] and its commit is refused) and close messages that wait:
-// they go to the transcript as user messages of the generation they were
-// written in and will not be answered by a turn any more. All that wait are
-// closed, or those alone that Entry.Ends names and a turn has bound.
+// cause [ErrFenced] and its commit is refused) and close waiting messages: these
+// are added to the transcript, in the generation in which they were written, and no
+// turn answers them. All waiting messages are closed, or only those that Entry.Ends
+// names or a turn has bound.
 const (
 	ControlNone Control = ""
 	ControlStop Control = "stop" // /stop
@@ -36,26 +36,25 @@ const (
 type Entry struct {
 	Inbound channels.Inbound
 	Origin  Origin // "" is OriginChat
-	// MaxWaiting refuses the entry with [ErrFull] when so many messages of its
-	// key wait already. 0: no bound. Answered entries are never refused.
+	// MaxWaiting is how many messages of the key may wait before the entry is refused
+	// with [ErrFull]. 0: no bound. Answered entries are never refused.
 	MaxWaiting int
-	// Answered says that the gateway itself answers this entry: it is stored
-	// as done, together with Replies, and starts no turn.
+	// Answered entries are stored as done, with the gateway's own Replies, and start
+	// no turn.
 	Answered bool
 	Control  Control // with Answered only
-	// Ends, with ControlStop, are the seqs of the messages to close; the others
-	// go on waiting. Empty: all are closed.
+	// Ends, with ControlStop, are the seqs of the messages to close; the others keep
+	// waiting. Empty: all are closed.
 	Ends []int64
-	// IfKnown says that an edit is for nobody unless the message that it changes
-	// was accepted: it would not have been accepted by itself. Deletions are so
-	// always.
+	// IfKnown ignores an edit unless the message that it changes was accepted,
+	// because the edit alone would not have been. Deletions are always like that.
 	IfKnown bool
-	// ResetBefore, if not zero, begins a new generation before this message
-	// when the conversation was last updated before that time and nothing of
-	// it waits for an answer: "a new conversation every morning".
+	// ResetBefore, if not zero, begins a new generation before this message if the
+	// conversation was last updated before that time and no message waits for an
+	// answer: "a new conversation every morning".
 	ResetBefore time.Time
-	// Quiet, with an Inbound.Album, is how long after this part of it the next one
-	// may come: a turn waits for it, at most until Most after the first part.
+	// Quiet, with an Inbound.Album, is how long a turn waits for the next part after
+	// this one, and Most how long after the first part.
 	Quiet, Most time.Duration
 	// Append is added to the transcript in the same commit, after the messages
 	// that Control closes and before the new generation begins.
@@ -69,7 +68,7 @@ type Outcome string
 // The outcomes of Accept.
 const (
 	Queued    Outcome = "queued"    // waits for a turn
-	Duplicate Outcome = "duplicate" // this channel and ID were accepted before; nothing was written
+	Duplicate Outcome = "duplicate" // the channel and ID were accepted before; nothing was written
 	// Replaced is an edit of a message that no turn has begun to answer, but for
 	// previews. The message has the new text now.
 	Replaced Outcome = "replaced"
@@ -78,9 +77,9 @@ const (
 	Noted     Outcome = "noted"
 	Withdrawn Outcome = "withdrawn" // a deletion: the message that waited will not be answered; or a change of one that was withdrawn
 	Done      Outcome = "done"      // an Answered entry
-	// Unknown is a change of a message that was erased, or whose conversation
-	// was deleted, and one that is nothing by itself (a deletion, or IfKnown) of
-	// a message that was never here. Nothing was written.
+	// Unknown is a change of a message that was erased or whose conversation was
+	// deleted, or a deletion (or an edit with IfKnown) of a message that was never
+	// here. Nothing was written.
 	Unknown Outcome = "unknown"
 )
 
@@ -89,8 +88,8 @@ type Acceptance struct {
 	Outcome Outcome
 	// Seq is the message's number, or that of the waiting one it changed.
 	Seq int64
-	// Waiting counts the messages of the key that wait for or are in a turn,
-	// this one included.
+	// Waiting counts the messages of the key that wait for a turn or are in one,
+	// including this one.
 	Waiting int
 }
 
@@ -104,8 +103,8 @@ type Reply struct {
 	ID string
 }
 
-// Claim is the right to work on one key. It is the only live one of its key;
-// every method that takes it fails with [ErrFenced] once that has changed.
+// Claim is the right to work on one key. A key has one live claim; every method
+// that takes a claim fails with [ErrFenced] once that is over.
 type Claim struct {
 	Key   channels.Key
 	Epoch int64
@@ -122,11 +121,11 @@ type Waiting struct {
 	Accepted time.Time // when it was stored
 }
 
-// Pending is what a claim has to do next.
+// Pending is the next task of a claim.
 type Pending struct {
-	// Turn is the id of the turn that a crash or a postponement interrupted
-	// after it had journaled something, or "". Then Messages are exactly those
-	// that belong to it and Steps is its journal, in order.
+	// Turn is the id of a turn that has a journal and was interrupted by a crash or
+	// postponed, or "". Then Messages are exactly its messages and Steps is its
+	// journal, in order.
 	Turn     string
 	Messages []Waiting
 	Steps    []Step
@@ -157,7 +156,7 @@ type Step struct {
 	At        time.Time `json:"at"`
 }
 
-// Answered names one inbox message that a turn takes on.
+// Answered names an inbox message that a turn answers.
 type Answered struct {
 	Seq int64
 	Rev int
@@ -207,7 +206,7 @@ type Delivery struct {
 	Node string `json:"-"`
 }
 
-// QueueItem is what the operator sees of inbox, outbox and things set aside.
+// QueueItem is an entry of inbox, outbox or quarantine, for the operator.
 type QueueItem struct {
 	ID        string    `json:"id"`   // "in/telegram:5/12", "out/telegram:5/13", "aside/irc/ID"
 	Kind      string    `json:"kind"` // "in", "out", "aside"
@@ -219,11 +218,11 @@ type QueueItem struct {
 	Error     string    `json:"error,omitempty"`
 	Bytes     int       `json:"bytes"`
 	Text      string    `json:"text,omitempty"` // filled by ShowQueue only
-	// Delivery is the Delivery.ID of an "out", which the queue takes for its ID.
+	// Delivery is the Delivery.ID of an "out". The queue accepts it as an ID.
 	Delivery string `json:"delivery,omitempty"`
 }
 
-// Quarantined is something that an adapter could not understand.
+// Quarantined is a message that an adapter could not read.
 type Quarantined struct {
 	Channel string `json:"channel"`
 	ID      string `json:"id"`
@@ -231,8 +230,8 @@ type Quarantined struct {
 	Why     string `json:"why"`
 }
 
-// FeedItem is one thing that a person saw in a conversation: what they wrote
-// and what was delivered to them, in the key's order.
+// FeedItem is a message of a person, or one that was delivered to them, in the
+// key's order.
 type FeedItem struct {
 	Seq     int64         `json:"seq"`
 	ID      string        `json:"id"`   // Inbound.ID or Delivery.ID
@@ -246,7 +245,7 @@ type FeedItem struct {
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
 }
 
-// Occurrence is one due time of one job and what became of it.
+// Occurrence is one due time of one job, with its outcome.
 type Occurrence struct {
 	Job     string    `json:"job"`
 	Due     time.Time `json:"due"`
@@ -265,7 +264,7 @@ type Pairing struct {
 	Approved time.Time `json:"approved,omitzero"`
 }
 
-// Fact is one thing to remember beyond any conversation.
+// Fact is one thing to remember across conversations.
 type Fact struct {
 	ID   int64     `json:"id"`
 	Text string    `json:"text"`

@@ -24,13 +24,13 @@ type Record struct {
 	Occurrence   *Occurrence         `json:"occurrence,omitempty"`
 }
 
-// StoreRecord is what there is once.
+// StoreRecord is about the store as a whole.
 type StoreRecord struct {
 	// Name is the part of delivery ids that tells installations apart.
 	Name string `json:"name,omitempty"`
 	// Days counts the generations begun, by day (20261121).
 	Days map[string]int64 `json:"days,omitempty"`
-	// Erased are the deduplication ids of what was erased, as hashes, sorted.
+	// Erased are the deduplication ids of erased messages, as hashes, sorted.
 	Erased []string `json:"erased,omitempty"`
 }
 
@@ -83,7 +83,7 @@ type OutboxRecord struct {
 	MessageID string `json:"message_id,omitempty"`
 }
 
-// QuarantineRecord is something set aside.
+// QuarantineRecord is a quarantined message.
 type QuarantineRecord struct {
 	Quarantined
 	At      time.Time `json:"at"`
@@ -109,12 +109,11 @@ type Copies interface {
 	// With keys, only what belongs to those conversations. It sees one moment
 	// of the store.
 	Dump(ctx context.Context, keys []channels.Key, emit func(Record) error) error
-	// Restore stores all records that next returns until it says io.EOF, or
-	// none of them. A conversation or a queue that the store has already is
-	// not merged: ErrConflict, naming the key. Delivery ids, seqs and
-	// generation ids stay; a record without generations or with a generation
-	// that is taken (an import) gets new ones. What waited waits again.
-	// It returns how much of it was new.
+	// Restore stores all records that next returns until io.EOF, or none of them.
+	// It does not merge: if the store has a conversation or its queue already, it
+	// returns ErrConflict, naming the key. Delivery ids, seqs and generation ids stay;
+	// a record without generations, or with one whose id is taken, gets new ones.
+	// Waiting messages wait again. It returns how much was new.
 	Restore(ctx context.Context, next func() (Record, error)) (Restored, error)
 }
 
@@ -122,7 +121,6 @@ type Copies interface {
 type Restored struct {
 	// Conversations counts keys, each with all that belongs to it.
 	Conversations int `json:"conversations"`
-	// Others counts records that belong to no conversation. One that the store
-	// had already, or the like of it, is not among them.
+	// Others counts records that belong to no conversation and were not in the store.
 	Others int `json:"others"`
 }

@@ -25,13 +25,13 @@ import (
 // itself (disk full, corruption) and temporary as far as the caller knows.
 var (
 	ErrNotFound = errors.New("not found")
-	// ErrConflict: what the caller based its change on is no longer so.
+	// ErrConflict: something has changed since the caller read it.
 	ErrConflict = errors.New("conflict")
 	// ErrFenced: the claim is over (a /stop, a /new, another node).
 	ErrFenced = errors.New("fenced")
 	// ErrFull: the key's queue holds MaxWaiting messages.
 	ErrFull = errors.New("queue full")
-	// ErrTooMany: too many people of that channel wait to be paired.
+	// ErrTooMany: too many people of that channel are waiting to be paired.
 	ErrTooMany = errors.New("too many")
 )
 
@@ -41,12 +41,12 @@ type Inbox interface {
 	// (channel, Inbound.ID) is stored once, for good. See Outcome for edits.
 	// Errors: ErrFull.
 	Accept(ctx context.Context, e Entry) (Acceptance, error)
-	// Quarantine keeps what an adapter could not understand; repeats of the
+	// Quarantine keeps a message that an adapter could not read. Repeats of the
 	// same (Channel, ID) are kept once.
 	Quarantine(ctx context.Context, a Quarantined) error
-	// Resolve takes what was set aside under (channel, id) off the operator's
-	// list, because it came in after all: it stays in the store as dropped, and
-	// its Why says so. Nothing there, or no longer there, is no error.
+	// Resolve takes a quarantined message off the operator's list because it
+	// arrived after all. It stays in the store as dropped, and its Why says so. It is
+	// no error if there is none.
 	Resolve(ctx context.Context, channel, id string) error
 }
 
@@ -59,16 +59,16 @@ type Work interface {
 	// Run calls h for every key that has a due inbox message or delivery, side
 	// by side over keys, one call at a time for one key, until ctx ends; then
 	// it waits for the handlers and returns nil. h's context ends with ctx, or
-	// with cause ErrFenced when its claim is fenced. Postponed things make
-	// their key due when their time comes. Claiming raises the key's epoch.
+	// with cause ErrFenced when its claim is fenced. Postponed messages and
+	// deliveries make their key due at their time. Claiming raises the key's epoch.
 	// Run is called once in a store's life.
 	Run(ctx context.Context, h Handler) error
 	// Pending reads what c has to answer next: the rest of an interrupted
-	// turn, or else the due messages in order, at most so many. An entry of
+	// turn, or else the due messages in order, at most most of them. An entry of
 	// OriginHeartbeat is always returned alone.
 	Pending(ctx context.Context, c Claim, most int) (Pending, error)
-	// Waiting reads all that waits in c's inbox, in order, also what a turn has
-	// bound and what is not due.
+	// Waiting reads all waiting messages of c's inbox, in order, including those
+	// that a turn has bound or that are not due.
 	Waiting(ctx context.Context, c Claim) ([]Waiting, error)
 	// AppendStep journals s for turn. The first step of a turn also binds the
 	// answered messages to it; later calls may name more (steering), and then
@@ -90,27 +90,27 @@ type Outbox interface {
 	Unsent(ctx context.Context, c Claim, most int) ([]Delivery, error)
 	// MarkSending is called before the network call and counts the attempt.
 	MarkSending(ctx context.Context, c Claim, id string) error
-	// MarkSent records that the network has it.
+	// MarkSent records that the network has the message.
 	MarkSent(ctx context.Context, c Claim, id string, r channels.Receipt) error
-	// Reschedule puts it back until later, as unknown if it may have been sent.
+	// Reschedule puts a delivery back until later, as unknown if it may have been
+	// sent.
 	Reschedule(ctx context.Context, c Claim, id string, until time.Time, uncertain bool, why string) error
-	// MarkDead gives it up; it stays visible as dead.
+	// MarkDead gives a delivery up. It stays visible as dead.
 	MarkDead(ctx context.Context, c Claim, id, why string) error
-	// Drop takes it back: the people it is for do not want it any more. It
-	// stays in the store as dropped.
+	// Drop takes a delivery back that its recipients no longer want. It stays in
+	// the store as dropped.
 	Drop(ctx context.Context, c Claim, id, why string) error
 }
 
-// Transcript is what was said.
+// Transcript reads a conversation for its next turn.
 type Transcript interface {
 	// History loads what a turn starts from. An unknown key has an empty one.
 	// Its cost depends on what it returns, not on what is stored.
 	History(ctx context.Context, k channels.Key, limit HistoryLimit) (History, error)
-	// AddSummary makes s the newest summary of k. It is refused with
-	// ErrConflict if s.Generation is not the current one, or s.CoversSeq is not
-	// past the newest summary's, or names no message of that generation, or if
-	// messages of k were erased since the history that s was made of was read.
-	// Messages stay.
+	// AddSummary makes s the newest summary of k. The messages stay. Returns
+	// ErrConflict if s.Generation is not the current one, if s.CoversSeq does not
+	// name a message of it after the newest summary, or if messages of k were erased
+	// since the caller read the history for s.
 	AddSummary(ctx context.Context, k channels.Key, s Summary) error
 }
 
@@ -119,16 +119,16 @@ type Archive interface {
 	// Messages reads the whole transcript of k over all generations in pages:
 	// at most limit messages with Seq > after, oldest first.
 	Messages(ctx context.Context, k channels.Key, after int64, limit int) ([]Message, error)
-	// Lookup is Catalog.SearchAll in a part of k by seqs, and says what else is
-	// there.
+	// Lookup is Catalog.SearchAll within a range of seqs of k. It also counts the
+	// other hits.
 	Lookup(ctx context.Context, k channels.Key, l Lookup) (Hits, error)
 	Rename(ctx context.Context, k channels.Key, title string) error
 	// Delete removes the conversation's transcript, summaries and settings, and
-	// of its queues what is done: answered, closed or withdrawn messages, sent,
-	// dead and dropped deliveries. That those messages were accepted stays known,
-	// as hashes: one that comes again is a Duplicate, a change of one is Unknown.
-	// What waits or is unsent stays. Errors: ErrNotFound if there is nothing of
-	// all that; what only waits is no conversation.
+	// the finished part of its queues: answered, closed or withdrawn messages, and
+	// sent, dead or dropped deliveries. Hashes of these messages stay: one that comes
+	// again is a Duplicate, and a change of one is Unknown. Waiting messages and
+	// unsent deliveries stay. Returns ErrNotFound if k has nothing else; waiting
+	// messages alone are not a conversation.
 	Delete(ctx context.Context, k channels.Key) error
 }
 
@@ -137,15 +137,16 @@ type Feeds interface {
 	// Feed returns at most limit items with Seq < before (0: the newest),
 	// oldest first. Dead and dropped deliveries are left out.
 	Feed(ctx context.Context, k channels.Key, before int64, limit int) ([]FeedItem, error)
-	// Running returns the turn of k that has journaled something and is not
-	// committed, whether it runs or waits to go on after a crash: what it
-	// answers, in order, and its journal. Turn is "" if there is none.
+	// Running returns the uncommitted turn of k that has a journal, whether it runs
+	// now or will resume after a crash: the messages that it answers, in order, and
+	// the journal. Turn is "" if there is none.
 	Running(ctx context.Context, k channels.Key) (Pending, error)
 }
 
-// Queue is the operator's view of inbox, outbox and things set aside.
+// Queue is the operator's view of inbox, outbox and quarantine.
 type Queue interface {
-	// ListQueue returns what is not done: waiting, unsent, dead, aside.
+	// ListQueue returns the items that are not done: waiting, unsent, dead and
+	// quarantined ones.
 	ListQueue(ctx context.Context, limit int) ([]QueueItem, error)
 	// ShowQueue returns one item with its text.
 	ShowQueue(ctx context.Context, id string) (QueueItem, error)
@@ -176,7 +177,7 @@ type Jobs interface {
 	Occurrences(ctx context.Context, job string, limit int) ([]Occurrence, error)
 }
 
-// People keeps who was let in by pairing.
+// People keeps pairings: who was let in, and who asks to be.
 type People interface {
 	// RequestPairing stores p with its Code and Expires, unless a request of
 	// the same person that has not expired at now exists, which is then
@@ -209,10 +210,10 @@ func ChatScope(k channels.Key) string { return "chat:" + k.String() }
 // PersonScope is the scope of the person with that id.
 func PersonScope(channel, id string) string { return "person:" + channel + ":" + id }
 
-// Leases guards things that may exist once over all nodes.
+// Leases guards things of which only one may exist over all nodes.
 type Leases interface {
-	// Hold waits for the lease called name, runs run while it is held and
-	// returns what run returned. run's context ends when the lease is lost.
+	// Hold waits for the lease called name, calls run while it is held, and
+	// returns run's error. The context of run ends when the lease is lost.
 	Hold(ctx context.Context, name string, run func(context.Context) error) error
 }
 

@@ -25,7 +25,7 @@ type Queued struct {
 	Before int64
 	// Newest turns the order around.
 	Newest bool
-	// Light says that nobody looks at Inbound beyond its Key.
+	// Light: the caller reads nothing of Inbound but its Key.
 	Light bool
 }
 
@@ -35,10 +35,10 @@ type Said struct {
 	After, Before int64
 	// Newest turns the order around.
 	Newest bool
-	// Once says that nobody will read the same soon: nothing is to be kept in
-	// memory for it.
+	// Once: the caller will not read the same messages again soon, so they need not
+	// be cached.
 	Once bool
-	// Light says that nobody looks at Content.
+	// Light: the caller does not read Content.
 	Light bool
 }
 
@@ -49,9 +49,9 @@ type Order int
 const (
 	// ByKey lists every key, sorted; the others those with a transcript.
 	ByKey Order = iota
-	// Newest lists what was updated last first, equals by key.
+	// Newest lists the last updated first, equals by key.
 	Newest
-	// Oldest is Newest turned around.
+	// Oldest is Newest in reverse.
 	Oldest
 )
 
@@ -59,7 +59,7 @@ const (
 type Words struct {
 	// Query are the words, as rules.Query has them.
 	Query []string
-	// Key is where to look.
+	// Key is the conversation to search.
 	Key channels.Key
 	Said
 	// Most bounds how many are returned of each kind. Enough is how many with
@@ -67,64 +67,62 @@ type Words struct {
 	Most, Enough int
 }
 
-// Reader reads rows. Outside of [Backend.Update] and [Backend.Snapshot] each
-// call sees what is durable at its time. An iterator that yields an error ends
-// with it. Nobody may call the backend from inside of a loop over one of its
-// iterators.
+// Reader reads rows. Outside [Backend.Update] and [Backend.Snapshot] each call
+// sees what is durable at that time. An iterator ends after it yields an error.
+// Do not call the backend inside a loop over one of its iterators.
 type Reader interface {
-	// Head returns that of k. ok is false if nothing was ever stored of k.
+	// Head returns the head of k. ok is false if k was never stored.
 	Head(ctx context.Context, k channels.Key) (h Head, ok bool, err error)
-	// Heads lists heads in an order; after, for Newest, is where to go on.
+	// Heads lists heads in an order; after, for Newest, is the last of the previous
+	// page.
 	Heads(ctx context.Context, o Order, after *sessions.Cursor) iter.Seq2[Head, error]
-	// Inbox and Outbox read rows of k by Seq. With a zero k, they read those that
-	// are open of all keys, in no order, or the delivery with an ID.
+	// Inbox and Outbox read rows of k by Seq. With a zero k they read the open rows
+	// of all keys, in no order, or the delivery with an ID.
 	Inbox(ctx context.Context, k channels.Key, q Queued) iter.Seq2[In, error]
 	Outbox(ctx context.Context, k channels.Key, q Queued) iter.Seq2[Out, error]
-	// Journal is that of a turn, in order.
+	// Journal is the journal of a turn, in order.
 	Journal(ctx context.Context, k channels.Key, turn string) ([]sessions.Step, error)
-	// Messages reads the transcript of k by Seq. The messages are the caller's,
+	// Messages reads the transcript of k by Seq. The caller owns the messages,
 	// unless they are light.
 	Messages(ctx context.Context, k channels.Key, q Said) iter.Seq2[sessions.Message, error]
 	// Accepted finds the seq under which m was accepted, by its channel and ID.
 	Accepted(ctx context.Context, m channels.Inbound) (seq int64, ok bool, err error)
-	// Records reads records by example: those of the kind of which a field of
-	// like is set, and of whose name each part that is not zero in like is equal.
-	// The names, which are also their order, are: a Generation's Key and ID (of a
-	// key they come oldest first), a Summary's Key (oldest first; an example has
-	// one), the Mark itself, a fact's Scope and ID, a pairing's Channel and
-	// PersonID, a job's Job, an occurrence's Job and Due, and the Channel and ID
-	// of what was set aside. Of Store there is one; its Days are
-	// those that like names, or all.
+	// Records reads records by example: those of the kind that is set in like, whose
+	// name equals each part of the name in like that is not zero. These are the names,
+	// and records come sorted by them: a Generation's Key and ID (oldest first within
+	// a key), a Summary's Key (oldest first; an example has one), the Mark itself, a
+	// fact's Scope and ID, a pairing's Channel and PersonID, a job's Job, an
+	// occurrence's Job and Due, a quarantined message's Channel and ID. There is one
+	// Store; it has the Days that like names, or all.
 	Records(ctx context.Context, like Record) iter.Seq2[Record, error]
 	// Match finds messages of a key by words: those with all of them, and, if these
 	// are fewer than Enough, those with some. Of each kind only the best Enough need
 	// more than a Seq; of equals, the first in the order of Said are better.
 	Match(ctx context.Context, w Words) (all, some []sessions.Message, err error)
 	// Scored finds messages with some of the words, in no order, in all
-	// conversations if key is zero. Of a message at least Seq and At are set; one
-	// with a Role is whole.
+	// conversations if key is zero. At least Seq and At of a message are set; one with
+	// a Role is complete.
 	Scored(ctx context.Context, query []string, key channels.Key) iter.Seq2[sessions.Found, error]
 }
 
 // Backend keeps rows and changes them.
 type Backend interface {
 	Reader
-	// Update runs f and makes what it returns durable, before it returns nil.
-	// Updates that succeed are as if they ran one after the other: f reads what
-	// earlier ones left, and what f read is still so at its commit. keys are those
-	// that f is about, as far as that is known before: a backend that locks, locks
-	// them in their order before it runs f, and another key when f reads its Head.
-	// If that, or the commit, has to be given up for another update, f runs again:
-	// it does nothing but read, and sets anew what it sets. An error of f's is
-	// returned and changes nothing.
+	// Update runs f and makes its changes durable before it returns nil. Updates are
+	// serializable: f sees the changes of earlier ones, and what it read is unchanged
+	// at its commit. keys are those that f is about, if they are known before. A
+	// backend with locks takes them in the order of the keys before it runs f, and
+	// that of another key when f reads its Head. If it has to give up, because of a
+	// lock or at the commit, it runs f again: so f only reads, and assigns all its
+	// results anew. If f returns an error, Update returns it and changes nothing.
 	Update(ctx context.Context, keys []channels.Key, f func(Reader) (Changes, error)) error
-	// Snapshot runs f on one moment of the store. f may take long, and nobody
-	// waits for it.
+	// Snapshot runs f on one moment of the store. f may take long; it blocks no
+	// update.
 	Snapshot(ctx context.Context, f func(Reader) error) error
 	// Run is sessions.Work's.
 	Run(ctx context.Context, h sessions.Handler) error
-	// Live returns nil if c is the live claim of its key, else
-	// sessions.ErrFenced. It is not for updates, where Head.Claim tells it.
+	// Live returns nil if c is the live claim of its key, else sessions.ErrFenced.
+	// Updates look at Head.Claim instead.
 	Live(c sessions.Claim) error
 	// Hold is sessions.Leases'.
 	Hold(ctx context.Context, name string, run func(context.Context) error) error
@@ -136,9 +134,9 @@ type Backend interface {
 	Close() error
 }
 
-// Scrubber is an ability of backends whose files nobody else keeps: after
-// Scrub no byte of what was deleted is left in them, freed pages and logs
-// included. keys are those that were erased.
+// Scrubber is an ability of backends that own their files: after Scrub no byte of
+// deleted rows is left in them, freed pages and logs included. keys are those that
+// were erased.
 type Scrubber interface {
 	Scrub(ctx context.Context, keys []channels.Key) error
 }

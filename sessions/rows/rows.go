@@ -8,8 +8,8 @@
 //
 // A row belongs to one key. Within a key, rows of the inbox and the outbox
 // share one sequence, and messages of the transcript have another; the engine
-// hands out both. Values that a Reader returns may be shared: nobody changes
-// what they point to.
+// hands out both. Values that a Reader returns may be shared: do not change
+// anything that they point to.
 package rows
 
 import (
@@ -20,15 +20,15 @@ import (
 	"dragoman/sessions"
 )
 
-// Head is what is known of a key without reading its rows.
+// Head is the summary of a key, without its rows.
 type Head struct {
 	Key channels.Key
 	// Seq is the last one of inbox and outbox, MessageSeq that of the
 	// transcript. They survive the deletion of a conversation.
 	Seq, MessageSeq int64
-	// Waiting counts the inbox rows that wait, and Claim is the epoch of the live
-	// claim of the key, 0 if there is none. Both are known inside of an update
-	// only; Claim is never changed by one.
+	// Waiting counts the waiting inbox rows, and Claim is the epoch of the key's live
+	// claim, 0 if there is none. Both are set only within an update, and no update
+	// changes Claim.
 	Waiting int
 	Claim   int64
 	// Conversation is nil if there is no transcript.
@@ -41,8 +41,8 @@ type Conversation struct {
 	// have seqs above From.
 	Generation string
 	From       int64
-	// Covers is the seq up to which the newest summary of the generation
-	// stands for messages; 0 if there is none.
+	// Covers is the seq up to which the newest summary of the generation covers
+	// messages; 0 if there is none.
 	Covers           int64
 	Title            string
 	Created, Updated time.Time
@@ -50,7 +50,7 @@ type Conversation struct {
 	Usage            sessions.Usage
 	Settings         sessions.Settings
 	// Erasures counts how often messages were erased from it. A summary that was
-	// begun before the last time may have their words.
+	// begun before the last time may repeat them.
 	Erasures int
 }
 
@@ -59,8 +59,8 @@ type In = sessions.InboxRecord
 
 // Out is one delivery. The backend sets Delivery.ID where that is empty.
 type Out struct {
-	// Fresh says, in a change, that the row is new. Of others what was to be sent
-	// stays what it is.
+	// Fresh, in a change, marks a new row. In other rows the text to send does not
+	// change.
 	Fresh bool
 	sessions.OutboxRecord
 }
@@ -71,20 +71,18 @@ type Step struct {
 	sessions.Step
 }
 
-// Changes are what one step changes, as values. They are applied in the order
-// of the fields, all or none.
+// Changes are the changes of one step, as values. They are applied in the order of
+// the fields, all or none.
 type Changes struct {
 	// Chats has each key once.
 	Chats []*Chat
-	// Removed are facts, pairings and things set aside to delete, of which only
-	// the name is looked at. A fact with ID 0 is all facts of its scope.
+	// Removed are facts, pairings and quarantined messages to delete. Only their names
+	// count. A fact with ID 0 stands for all facts of its scope.
 	Removed []Record
-	// Records are put in the place of those with the same name: facts, pairings,
-	// jobs, occurrences, what was set aside, and Store, of which the counters in
-	// Days are set.
+	// Records replace those with the same name: facts, pairings, jobs, occurrences,
+	// quarantined messages, and Store, of which the counters in Days are set.
 	Records []Record
-	// Marks are left, beside those of the inbox rows that are deleted: see
-	// rules.Marks.
+	// Marks are kept in addition to those of deleted inbox rows: see rules.Marks.
 	Marks []string
 	// Name, if not nil, is the store's from now on: see sessions.StoreRecord.
 	Name *string
@@ -97,20 +95,20 @@ func (c *Changes) Empty() bool {
 	return len(c.Chats)+len(c.Records)+len(c.Removed)+len(c.Marks)+len(c.Fenced) == 0 && c.Name == nil
 }
 
-// Chat is what changes of one key. The zero fields change nothing.
+// Chat is the change of one key. Zero fields change nothing.
 type Chat struct {
 	// Head is as it is after the change.
 	Head
-	// Gone deletes the key with everything that belongs to it. Nothing else of
-	// the change counts.
+	// Gone deletes the key with everything that belongs to it. The rest of the change
+	// is ignored.
 	Gone bool
 	// Moves take in the rows of other keys, or renumber those of this one. They
 	// come before all that follows, in order.
 	Moves []Move
 	// Anew deletes generations and summaries, Cleared messages as well.
 	Anew, Cleared bool
-	// Settled deletes the rows of the queues that are done: inbox rows that do
-	// not wait, and deliveries that are not to be sent any more.
+	// Settled deletes the finished rows of the queues: inbox rows that do not wait,
+	// and deliveries that will not be sent any more.
 	Settled bool
 	// Drop are seqs of inbox rows to delete.
 	Drop []int64
@@ -121,13 +119,13 @@ type Chat struct {
 
 	In  []*InPut
 	Out []*Out // put by Seq
-	// Large, if not nil, hands out messages that are added before Messages, in
-	// order: too many for memory, in stretches that fit. It may be called again,
-	// and is of no use after the update.
+	// Large, if not nil, yields messages to add before Messages, in order. They are
+	// too many for memory and come in stretches that fit. It may be called again, but
+	// not after the update.
 	Large iter.Seq2[[]sessions.Message, error]
 	// Messages are added; Rewritten take the place of those with their seqs.
 	Messages, Rewritten []sessions.Message
-	Begun               []sessions.Generation // added; LastSeq means nothing
+	Begun               []sessions.Generation // added; LastSeq is not set
 	Summaries           []sessions.Summary    // added to the current generation
 	Steps               []Step                // added
 }
@@ -135,8 +133,8 @@ type Chat struct {
 // InPut is an inbox row to be put by its Seq.
 type InPut struct {
 	In
-	// Fresh says that the row is new, or that its Inbound changes. Otherwise
-	// Inbound may be empty, and stays what it is.
+	// Fresh marks a new row, or one whose Inbound changes. In other rows Inbound may
+	// be empty, and does not change.
 	Fresh bool
 }
 
@@ -148,15 +146,15 @@ type Move struct {
 	Queues, Message int64
 }
 
-// Record is what is neither a key, nor a row of a queue, nor a message. One of
-// its pointers is set.
+// Record is anything but a key, a row of a queue or a message. One of its pointers
+// is set.
 type Record struct {
 	Store       *Store
 	Generation  *Generation // changed by Chat
 	Summary     *Summary    // of the current generation; changed by Chat
-	Mark        *string     // a hash that stays of what was deleted: see rules.Marks
+	Mark        *string     // the hash of a deleted message: see rules.Marks
 	Quarantined *sessions.QuarantineRecord
-	// Kept, in an example, leaves out what was set aside and is dropped.
+	// Kept, in an example, leaves out dropped quarantined messages.
 	Kept       bool
 	Fact       *sessions.FactRecord
 	Pairing    *sessions.Pairing
@@ -164,7 +162,7 @@ type Record struct {
 	Occurrence *sessions.Occurrence
 }
 
-// Store is what is known of the whole store.
+// Store is about the store as a whole.
 type Store struct {
 	Name string           // see sessions.StoreRecord
 	Days map[string]int64 // how many generations were begun, by day

@@ -8,14 +8,13 @@ import (
 	"dragoman/sessions"
 )
 
-// mostDepth is how deep JSON may be nested that is stored as such. Encoders
-// refuse what is nested ten thousand deep, and what is stored is put into
-// records, rows and lines of logs, which nest it deeper.
+// mostDepth is how deep stored JSON may be nested. Encoders refuse ten thousand
+// levels, and records, rows and lines of logs add some.
 const mostDepth = 1000
 
-// JSON returns a cleaned copy of raw in its shortest form, nil for nothing.
-// What is no JSON, or is nested too deep, becomes a JSON string of it: it is
-// kept, and everything that is stored can be read.
+// JSON returns a cleaned copy of raw in its shortest form, nil for nothing. Text
+// that is not JSON, or is nested too deep, becomes a JSON string: it is kept, and
+// everything that is stored can be read.
 func JSON(raw json.RawMessage) json.RawMessage { return jsonWithin(raw, mostDepth) }
 
 func jsonWithin(raw json.RawMessage, most int) json.RawMessage {
@@ -73,7 +72,7 @@ func fieldsWithin(m map[string]json.RawMessage, most int) map[string]json.RawMes
 	return clean
 }
 
-// Foreign are the fields of others that s keeps: nil if there are none.
+// Foreign are the fields of other programs in s, nil if there are none.
 func Foreign(s sessions.Settings) (fields map[string]json.RawMessage) {
 	raw, ok := s.Metadata[sessions.FieldsName]
 	if !ok || json.Unmarshal(raw, &fields) != nil {
@@ -82,8 +81,8 @@ func Foreign(s sessions.Settings) (fields map[string]json.RawMessage) {
 	return fields
 }
 
-// SetForeign keeps fields of others in s; none take the name away. Nothing that
-// s shares with others is changed.
+// SetForeign keeps fields of other programs in s, or removes them if there are none.
+// It replaces the map of s instead of changing it.
 func SetForeign(s *sessions.Settings, fields map[string]json.RawMessage) {
 	m := maps.Clone(s.Metadata)
 	if m == nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Names are the names that an object of ours has in JSON, to the letter. It
-// says nothing of the objects within.
+// Names are the exact names of the fields of one of our JSON objects, without those
+// of nested objects.
 type Names map[string]bool
 
 // NamesOf are those of T, a struct.
@@ -21,9 +21,9 @@ func NamesOf[T any]() Names {
 	return n
 }
 
-// Split tells our fields in the object raw from those of others, which are nil
-// if there are none: ours is raw then. A name of ours in other letters is one
-// of others, which a decoder would take for ours.
+// Split separates our fields in the object raw from those of other programs. If
+// there are none, theirs is nil and ours is raw. One of our names in other letters
+// counts as theirs, though a decoder would accept it.
 func (n Names) Split(raw []byte) (ours []byte, theirs map[string]json.RawMessage) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(raw, &all) != nil {

@@ -6,10 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// Panic is the error of a panic with the value v, for a deferred function that
-// has recovered it. The stack names functions and lines, never what anybody
-// wrote; the value may hold some of it, unless the runtime made it, and then
-// only its type is told.
+// Panic is the error of a recovered panic with the value v. The stack names
+// functions and lines, never chat text. The value may have some, so only its type is
+// shown, unless the runtime made it.
 func Panic(v any) error {
 	value := fmt.Sprintf("%T", v)
 	if e, ok := v.(runtime.Error); ok {

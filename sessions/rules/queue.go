@@ -18,22 +18,22 @@ const (
 	InEdit      = "edit"      // an edit that went into a waiting row, or a deletion of one; kept as the memory of its id
 )
 
-// Unsent reports whether a delivery in state is still to be worked on.
+// Unsent reports whether a delivery in state is not done.
 func Unsent(state sessions.DeliveryState) bool {
 	return state == sessions.DeliveryQueued || state == sessions.DeliverySending || state == sessions.DeliveryUnknown
 }
 
-// Dedupe is the one string under which a message is accepted once. A channel
-// name holds no colon, so two of them never run together.
+// Dedupe is the string under which a message is accepted once. Channel names have
+// no colon, so it is unambiguous.
 func Dedupe(m channels.Inbound) string { return m.Key.Channel() + ":" + m.ID }
 
-// Hash is how the dedupe string of an erased message is remembered.
+// Hash is the stored form of the dedupe string of a deleted message.
 func Hash(dedupe string) string {
 	sum := sha256.Sum256([]byte(dedupe))
 	return hex.EncodeToString(sum[:])
 }
 
-// Marks are the hashes by which m stays known when its row is deleted.
+// Marks are the hashes that remain when the row of m is deleted.
 func Marks(m channels.Inbound) []string {
 	marks := []string{Hash(Dedupe(m))}
 	if mark, ok := ErasedMark(m); ok {
@@ -42,9 +42,9 @@ func Marks(m channels.Inbound) []string {
 	return marks
 }
 
-// ErasedMark is how it is remembered that the message that m is, or that it
-// changes, was erased: a network may tell of changes of it later. The second
-// is false for messages without an id.
+// ErasedMark is the hash that remains of the message m, or of the one that m
+// changes: a network may report changes of a deleted message. ok is false for a
+// message without an id.
 func ErasedMark(m channels.Inbound) (hash string, ok bool) {
 	id := m.MessageID
 	if m.Edits != "" {

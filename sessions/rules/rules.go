@@ -1,11 +1,9 @@
-// Package rules holds what every store backend has to do alike, so that the
-// backends cannot drift apart: how text is cleaned before it is stored, how
-// values are copied, who counts as the same person, how generations and
-// pairing codes are written, and what a "word" is in a search.
+// Package rules has the rules that the engine and all backends share: how text and
+// times are cleaned before they are stored, how values are copied, how generations,
+// pairing codes and marks of deleted messages are written, and what a "word" is in a
+// search.
 //
-// Everything here is a pure function, except that a [Plan] may keep what it
-// read in a file. The package starts no goroutines and has no other failure
-// cases.
+// Everything here is a pure function. The package starts no goroutines.
 package rules
 
 import (
@@ -32,9 +30,8 @@ const (
 // their last use, unless its options say otherwise.
 const Idle = 30 * time.Minute
 
-// Text makes s storable everywhere: bytes that are not UTF-8 become U+FFFD.
-// All backends do this on the way in, so that a message reads the same from
-// each of them, today and after a migration.
+// Text makes s storable: bytes that are not UTF-8 become U+FFFD. All stores do this
+// on the way in, so that a message reads the same from each of them.
 func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // Inbound returns a cleaned deep copy of m.
@@ -88,7 +85,7 @@ func Step(s sessions.Step, now time.Time) sessions.Step {
 	return s
 }
 
-// Clone copies m so that nothing of it is shared.
+// Clone returns a deep copy of m.
 func Clone(m sessions.Message) sessions.Message {
 	// An empty list and none are one thing; all backends say nil.
 	if len(m.ToolCalls) == 0 {
@@ -123,7 +120,7 @@ func cloneFields(m map[string]json.RawMessage) map[string]json.RawMessage {
 	return c
 }
 
-// Bytes is what m counts against [sessions.HistoryLimit].
+// Bytes is the size of m for [sessions.HistoryLimit].
 func Bytes(m sessions.Message) int {
 	n := len(m.Content)
 	if m.Attached != nil {
@@ -169,8 +166,8 @@ func Attachments(list []channels.Attachment) []channels.Attachment {
 	return list
 }
 
-// attached returns a cleaned copy of a. Data that is no JSON is of no use to
-// its provider and is dropped: turned into something else, it would be refused.
+// attached returns a cleaned copy of a, or nil if its data is not JSON: a provider
+// would refuse it.
 func attached(a *sessions.Attached) *sessions.Attached {
 	if a == nil || !json.Valid(a.Data) || depth(a.Data) > mostDepth {
 		return nil
@@ -188,7 +185,7 @@ func Summary(s sessions.Summary) sessions.Summary {
 	return s
 }
 
-// ParseGeneration takes an id of a generation apart.
+// ParseGeneration is the inverse of Generation.
 func ParseGeneration(id string) (day string, n int64, err error) {
 	day, number, ok := strings.Cut(id, "_")
 	if _, err := time.Parse(dayOfID, day); !ok || err != nil {

@@ -6,14 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// HasWord reports whether word stands in text by itself: with no letter, mark
-// or digit beside it. A mark belongs to the letter before it, so "Jose" does not
-// stand in "José", however that is written. Case counts. No text has the empty
-// word in it.
+// HasWord reports whether text has word with no letter, mark or digit next to it. A
+// mark belongs to the letter before it, so "José" does not have "Jose", in either
+// spelling. Case matters. No text has the empty word.
 //
-// An erasure finds by it what was set aside of somebody, so it may miss nothing:
-// a hit inside a longer word says nothing about one that begins inside of it, as
-// the second "ann-ann" of "xann-ann-ann" does.
+// An erasure finds somebody's quarantined messages with it, so it must not miss any:
+// after a hit inside a longer word it also looks at hits that begin within the first,
+// like the second "ann-ann" of "xann-ann-ann".
 func HasWord(text, word string) bool {
 	if word == "" {
 		return false
@@ -32,5 +31,5 @@ func HasWord(text, word string) bool {
 	}
 }
 
-// inWord reports whether r is part of a word. What is not UTF-8 is of none.
+// inWord reports whether r is part of a word.
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) }

@@ -11,16 +11,15 @@ import (
 	"dragoman/sessions"
 )
 
-// SearchBytes is how much the different words of one message may have together
-// for all of them to be found: writing millions into an index would hold up
-// everyone else's writes. What people and models write stays far below it,
-// however long it is, because its words come again; only lists of numbers or
-// names that are longer than this are cut.
+// SearchBytes is how many bytes of different words of one message a search can
+// find: indexing millions of words would block all writers. People and models repeat
+// their words and stay far below it, however long a text is; only long lists of
+// numbers or names are cut.
 const SearchBytes = 1 << 20
 
-// Words cuts s into the words that search compares: runs of letters, digits
-// and marks in lower case. Scripts that put no spaces between words count as
-// one word a character, so that any part of a sentence can be found.
+// Words cuts s into words for a search: runs of letters, digits and marks, in lower
+// case. In scripts without spaces each character is a word, so that any part of a
+// sentence can be found.
 func Words(s string) []string { return slices.Collect(eachWord(s)) }
 
 // eachWord is Words, one after the other.
@@ -55,10 +54,10 @@ func unspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// Searchable is what search looks at in content: its words, those of a long
-// one once each and up to SearchBytes.
+// Searchable are the words of content that a search looks at. Of a long one they
+// come once each, and up to SearchBytes.
 func Searchable(content string) iter.Seq[string] {
-	const short = 4 << 10 // of which it is not worth while to leave out a word
+	const short = 4 << 10 // up to here, looking for repeated words does not pay
 	if len(content) <= short {
 		return eachWord(content)
 	}
@@ -83,15 +82,14 @@ func Searched(m sessions.Message) bool {
 	return m.Role != sessions.RoleTool || m.Name != sessions.HistoryTool
 }
 
-// Begins reports whether w, a word of a query, stands for all words that begin
-// with it. In Korean what English says by "of" and "is" hangs at the end of a
-// word, so that hardly one stands alone.
+// Begins reports whether w, a word of a query, matches all words that begin with it.
+// In Korean, particles like "of" are appended to a word, so a plain word is rare.
 func Begins(w string) bool {
 	r, _ := utf8.DecodeLastRuneInString(w)
 	return unicode.Is(unicode.Hangul, r)
 }
 
-// Query is the distinct words of what a person typed, in order.
+// Query are the distinct words that a person typed, in order.
 func Query(typed string) []string {
 	var q []string
 	for _, w := range Words(typed) {
@@ -103,7 +101,7 @@ func Query(typed string) []string {
 	return q[:min(len(q), 32)]
 }
 
-// Score says how well text answers the query: how many of its words it has.
+// Score is how many words of the query text has.
 func Score(query []string, text string) int {
 	if len(query) == 0 {
 		return 0

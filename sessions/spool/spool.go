@@ -1,14 +1,13 @@
-// Package spool keeps what may not fit into memory while it waits to be read
-// once more: the messages of an import between the reader of its file and the
-// store.
+// Package spool keeps values that may not fit into memory until they are read
+// again: the messages of an import, between the reader of its file and the store.
 //
-// The promise: what was added comes back, in any order and any number of times,
-// until Close. The first values stay as they are; those beyond a bound are
-// written as JSON to a file that has no name, so that nothing is left of it
-// when the process ends, however it ends.
+// The promise: At returns added values in any order and any number of times, until
+// Close. The first values stay in memory; those beyond a bound are written as JSON to
+// a file without a name, of which nothing is left when the process ends, however it
+// ends.
 //
-// Failures: the file cannot be made or the disk is full; the error of Add says
-// so, and the spool is of no more use. The package starts no goroutines.
+// Failures: if the file cannot be made or the disk is full, Add returns the error and
+// the spool cannot be used any more. The package starts no goroutines.
 package spool
 
 import (
@@ -32,21 +31,21 @@ type Spool[T any] struct {
 	buf    bytes.Buffer
 }
 
-// place is where a value is: held, or so many bytes of the file.
+// place is where a value is: in memory, or in the file.
 type place[T any] struct {
 	held   *T
 	at     int64
 	length int
 }
 
-// New makes an empty spool. Create makes its file, if it needs one; a nil one
-// keeps everything in memory.
+// New makes an empty spool. create makes its file, if it needs one; with a nil
+// create everything stays in memory.
 func New[T any](create func() (*os.File, error)) *Spool[T] { return &Spool[T]{create: create} }
 
 // Len is how many values were added.
 func (s *Spool[T]) Len() int { return len(s.places) }
 
-// Add takes v, which is about so many bytes. It is v's owner from here on.
+// Add takes v, which has about size bytes, and owns it from then on.
 func (s *Spool[T]) Add(v T, size int) error {
 	if s.create == nil || s.held+size <= Most {
 		s.held += size
@@ -73,8 +72,8 @@ func (s *Spool[T]) Add(v T, size int) error {
 	return nil
 }
 
-// At returns the value that was added as the i-th, from 0. The caller must not
-// change what it refers to.
+// At returns the i-th value, from 0. The caller must not change anything it refers
+// to.
 func (s *Spool[T]) At(i int) (v T, err error) {
 	p := s.places[i]
 	if p.held != nil {
@@ -99,8 +98,8 @@ func (s *Spool[T]) Close() error {
 	return s.file.Close()
 }
 
-// Temp makes a file in dir that has no name any more; dir "" is the system's
-// place for such files.
+// Temp makes a file without a name in dir, or in the system's folder for temporary
+// files if dir is "".
 func Temp(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".spool-*") // mode 0600
 	if err != nil {
