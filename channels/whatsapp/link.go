@@ -17,13 +17,9 @@ import (
 // ErrLinked: there is a linked device already.
 var ErrLinked = errors.New("already linked")
 
-// Invitation is what a person needs to link the device: one of the two.
-type Invitation struct {
-	// QR is the text of a QR code to scan in WhatsApp under Linked devices. It
-	// is good until the next invitation, and a secret.
-	QR string
-	// Code is typed on the phone instead: "ABCD-1234".
-	Code string
+// logout says how to link another phone.
+func (c *Channel) logout() string {
+	return "to link another phone, log out first: dragoman logout " + c.Name()
 }
 
 const (
@@ -41,7 +37,7 @@ const (
 // crashed the program is tried again instead. It needs the device file, so it waits for
 // Run to let go of it; a Run that waits for a device goes on with the new one.
 // Errors: [ErrLinked], and whatever WhatsApp has against it.
-func (c *Channel) Link(ctx context.Context, phone string, show func(Invitation)) (account string, err error) {
+func (c *Channel) Link(ctx context.Context, phone string, show func(channels.Invitation)) (account string, err error) {
 	if err := c.takeSlot(ctx); err != nil {
 		return "", err
 	}
@@ -56,7 +52,7 @@ func (c *Channel) Link(ctx context.Context, phone string, show func(Invitation))
 			c.changed()
 			return identify(known.GetJID()).chat(), err
 		}
-		return identify(known.GetJID()).chat(), fmt.Errorf("whatsapp: this device is %w", ErrLinked)
+		return identify(known.GetJID()).chat(), fmt.Errorf("whatsapp: this device is %w; %s", ErrLinked, c.logout())
 	}
 	file, err := c.own(ctx)
 	if err != nil {
@@ -107,7 +103,7 @@ func (c *Channel) takeSlot(ctx context.Context) error {
 			return fmt.Errorf("whatsapp: the device is in use: %w", context.Cause(ctx))
 		case <-look.C:
 			if c.live.Load() != nil {
-				return fmt.Errorf("whatsapp: this device is %w, and connected", ErrLinked)
+				return fmt.Errorf("whatsapp: this device is %w, and connected; %s", ErrLinked, c.logout())
 			}
 		}
 	}
@@ -168,7 +164,7 @@ func root(err error) error {
 
 // inviteUntilLinked makes one connection after the other. One that did not hold
 // is followed by a pause: a server that is in trouble ends each at once.
-func (c *Channel) inviteUntilLinked(ctx context.Context, file *deviceFile, phone string, show func(Invitation)) error {
+func (c *Channel) inviteUntilLinked(ctx context.Context, file *deviceFile, phone string, show func(channels.Invitation)) error {
 	for tries := (pause{}); ; {
 		began := time.Now()
 		linked, err := c.invite(ctx, file.container.NewDevice(), phone, show)
@@ -186,7 +182,7 @@ func (c *Channel) inviteUntilLinked(ctx context.Context, file *deviceFile, phone
 
 // invite makes one connection and shows its invitations. False without an
 // error: WhatsApp's codes are used up and there must be new ones.
-func (c *Channel) invite(ctx context.Context, device *store.Device, phone string, show func(Invitation)) (bool, error) {
+func (c *Channel) invite(ctx context.Context, device *store.Device, phone string, show func(channels.Invitation)) (bool, error) {
 	p := c.newPairing(device)
 	defer func() { p.stop() }()
 	if err := p.connect(ctx); err != nil {
@@ -203,7 +199,7 @@ func (c *Channel) invite(ctx context.Context, device *store.Device, phone string
 			if len(codes) == 0 {
 				return false, nil
 			}
-			show(Invitation{QR: codes[0]})
+			show(channels.Invitation{QR: codes[0]})
 			codes = codes[1:]
 			next.Reset(nextQR)
 		case evt := <-p.events:
@@ -217,7 +213,7 @@ func (c *Channel) invite(ctx context.Context, device *store.Device, phone string
 					continue
 				}
 				if len(e.Codes) > 0 {
-					show(Invitation{QR: e.Codes[0]})
+					show(channels.Invitation{QR: e.Codes[0]})
 					codes = e.Codes[1:]
 					next.Reset(firstQR)
 				}
@@ -232,12 +228,12 @@ func (c *Channel) invite(ctx context.Context, device *store.Device, phone string
 	}
 }
 
-func (p *pairing) showCode(ctx context.Context, phone string, show func(Invitation)) error {
+func (p *pairing) showCode(ctx context.Context, phone string, show func(channels.Invitation)) error {
 	code, err := p.client.PairPhone(ctx, phone, true, whatsmeow.PairClientChrome, "Chrome (Linux)")
 	if err != nil {
 		return fmt.Errorf("whatsapp: link: ask for a code: %w", err)
 	}
-	show(Invitation{Code: code})
+	show(channels.Invitation{Code: code})
 	return nil
 }
 

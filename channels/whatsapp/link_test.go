@@ -38,9 +38,9 @@ func TestUnlinkedAndLinkedAgain(t *testing.T) {
 }
 
 // scan is a phone that scans the first code it is shown.
-func scan(t *testing.T, n *network) func(whatsapp.Invitation) {
+func scan(t *testing.T, n *network) func(channels.Invitation) {
 	scanned := false
-	return func(i whatsapp.Invitation) {
+	return func(i channels.Invitation) {
 		if i.QR == "" || i.Code != "" {
 			t.Errorf("invitation = %+v, want a QR code", i)
 		}
@@ -60,7 +60,7 @@ func TestLink(t *testing.T) {
 	stop := channeltest.Start(t, c, inbox)
 	reach(t, c, channels.StateFailed, "needs pairing: this device is not linked to a phone; run: dragoman login whatsapp")
 	stop()
-	code := func(i whatsapp.Invitation) {
+	code := func(i channels.Invitation) {
 		if len(i.Code) != 9 || i.QR != "" {
 			t.Errorf("invitation = %+v, want a code", i)
 		}
@@ -86,15 +86,15 @@ func TestLink(t *testing.T) {
 func TestLinkFails(t *testing.T) {
 	n := unlinked(t, wasim.Options{})
 	c := n.open(t, whatsapp.Options{})
-	if _, err := c.Link(within(t), "12", func(whatsapp.Invitation) {}); err == nil {
+	if _, err := c.Link(within(t), "12", func(channels.Invitation) {}); err == nil {
 		t.Error("Link with a number that is none = nil, want an error")
 	}
 	ctx, cancel := context.WithCancel(within(t))
-	if _, err := c.Link(ctx, "", func(whatsapp.Invitation) { cancel() }); !errors.Is(err, context.Canceled) {
+	if _, err := c.Link(ctx, "", func(channels.Invitation) { cancel() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("Link that was given up = %v, want its context's error", err)
 	}
 	n.Faults.RefuseDials(-1)
-	if _, err := c.Link(within(t), "", func(whatsapp.Invitation) {}); err == nil {
+	if _, err := c.Link(within(t), "", func(channels.Invitation) {}); err == nil {
 		t.Error("Link without a network = nil, want an error")
 	}
 }
@@ -106,7 +106,7 @@ func TestLinkPauses(t *testing.T) {
 	n.Faults.FailLogins(503, -1)
 	ctx, cancel := context.WithTimeout(within(t), time.Second)
 	defer cancel()
-	if _, err := c.Link(ctx, "", func(whatsapp.Invitation) {}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := c.Link(ctx, "", func(channels.Invitation) {}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Link = %v, want that it tries until its context ends", err)
 	}
 	if got := n.Count("dial"); got > 6 { // 100 ms before the second, 200 before the third
@@ -200,7 +200,7 @@ func TestLinkUnreachable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Link(within(t), "", func(whatsapp.Invitation) {})
+	_, err = c.Link(within(t), "", func(channels.Invitation) {})
 	if want := "whatsapp: link: WhatsApp cannot be reached: connection refused"; err == nil || err.Error() != want {
 		t.Errorf("Link = %v, want %s", err, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 
+	"dragoman/channels"
 	"dragoman/internal/app"
 	"dragoman/internal/backup"
 	"dragoman/internal/config"
@@ -65,7 +66,7 @@ func (d appDaemon) chat(ctx context.Context, e *env, cfg *config.Config, questio
 }
 
 func (d appDaemon) link(ctx context.Context, cfg *config.Config, channel, phone string, show func(qr, code string)) (string, error) {
-	return app.Link(ctx, cfg, d.caller(), channel, phone, func(i app.Invitation) { show(i.QR, i.Code) })
+	return app.Link(ctx, cfg, d.caller(), channel, phone, func(i channels.Invitation) { show(i.QR, i.Code) })
 }
 
 func (d appDaemon) unlink(ctx context.Context, cfg *config.Config, channel string) (told bool, err error) {

@@ -39,7 +39,12 @@ func (k *sessionsExportCmd) Run(e *env, c *cli) error {
 				return err
 			}
 			if k.All {
-				err = exportAll(ctx, a, exchange.Format(k.Format), out)
+				err = a.Dump(ctx, nil, func(r sessions.Record) error {
+					if isName(r) && exchange.Format(k.Format) != exchange.JSONL {
+						return nil
+					}
+					return out.Put(r)
+				})
 			} else {
 				err = e.exportOne(ctx, a, exchange.Format(k.Format), key, out)
 			}
@@ -56,7 +61,7 @@ func (e *env) exportOne(ctx context.Context, a *httpapi.Client, format exchange.
 	found := false
 	var head *sessions.Record // of no conversation, while nothing followed it
 	err := a.Dump(ctx, []channels.Key{key}, func(r sessions.Record) error {
-		if c := r.Conversation; c != nil && c.Created.IsZero() && len(c.Generations) == 0 {
+		if isName(r) {
 			head = &r
 			return nil
 		}
@@ -77,24 +82,8 @@ func (e *env) exportOne(ctx context.Context, a *httpapi.Client, format exchange.
 	return err
 }
 
-// exportAll writes conversation by conversation where the format is made of
-// conversations, and one moment of everything where it is not.
-func exportAll(ctx context.Context, a *httpapi.Client, format exchange.Format, out exchange.Writer) error {
-	if format == exchange.JSONL {
-		return a.Dump(ctx, nil, out.Put)
-	}
-	var keys []channels.Key // all first: writing takes long, and the order changes meanwhile
-	err := walk(ctx, a.Find, sessions.Query{}, func(l httpapi.Listed) error {
-		keys = append(keys, l.Key)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, k := range keys {
-		if err := a.Dump(ctx, []channels.Key{k}, out.Put); err != nil {
-			return err
-		}
-	}
-	return nil
+// isName reports whether r is a key that has no conversation.
+func isName(r sessions.Record) bool {
+	c := r.Conversation
+	return c != nil && c.Created.IsZero() && len(c.Generations) == 0
 }

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 
 	"dragoman/internal/durable"
 )
@@ -32,7 +30,7 @@ func (e *env) intoChecked(path string, force bool, f func(io.Writer) error, chec
 	if _, err := os.Lstat(path); err == nil && !force {
 		return taken
 	}
-	file, err := draft(path)
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part") // mode 0600
 	if err != nil {
 		return notWritten(path, err)
 	}
@@ -61,64 +59,6 @@ func (e *env) intoChecked(path string, force bool, f func(io.Writer) error, chec
 		return notWritten(path, err)
 	}
 	return durable.SyncDir(filepath.Dir(path))
-}
-
-// partEnding is how the name of a file ends that is not whole yet.
-const partEnding = ".part"
-
-// draft makes the file that becomes path when it is whole, for its owner alone.
-// It is locked for as long as somebody writes it, so one without a lock is of a
-// writer that was killed: those go first.
-func draft(path string) (*os.File, error) {
-	dir, prefix := filepath.Dir(path), "."+filepath.Base(path)+"."
-	for {
-		sweepDrafts(dir, prefix)
-		file, err := os.CreateTemp(dir, prefix+"*"+partEnding) // mode 0600
-		if err != nil {
-			return nil, err
-		}
-		// Another sweep may come before the lock: then this one is gone. Where
-		// there are no locks nothing is swept either.
-		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil || isStill(file) {
-			return file, nil
-		}
-		if err := file.Close(); err != nil {
-			return nil, err
-		}
-	}
-}
-
-func isStill(file *os.File) bool {
-	at, err := os.Lstat(file.Name())
-	if err != nil {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && os.SameFile(at, info)
-}
-
-// sweepDrafts removes drafts that nobody writes any more. What cannot be
-// removed is no reason not to write another one.
-func sweepDrafts(dir, prefix string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		middle, ours := strings.CutPrefix(e.Name(), prefix)
-		middle, whole := strings.CutSuffix(middle, partEnding)
-		if !ours || !whole || strings.Trim(middle, "0123456789") != "" || !e.Type().IsRegular() {
-			continue
-		}
-		file, err := os.Open(filepath.Join(dir, e.Name()))
-		if err != nil {
-			continue
-		}
-		if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			_ = os.Remove(file.Name())
-		}
-		_ = file.Close()
-	}
 }
 
 // notWritten says what is wrong with path, and not with the name that the file

@@ -245,9 +245,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		return err
 	}
 	d.beats.idle = d.partial()
-	if d.hooks, err = buildHooks(d.cfg, d.metrics.Hook, d.log); err != nil {
-		return err
-	}
+	d.hooks = hooks.New(hooksOf(d.cfg), hooks.Options{Count: d.metrics.Hook, Logger: d.log})
 	window := d.window
 	for _, w := range d.windows() {
 		window = max(window, w)

@@ -39,7 +39,10 @@ type beats struct {
 }
 
 func newBeats(cfg *config.Config, store sessions.Jobs, w *tools.Workspace, log *slog.Logger, count *metrics.Set) (*beats, error) {
-	b := &beats{store: store, workspace: w, log: log, count: count.Heartbeats, replaced: make(chan struct{})}
+	b := &beats{store: store, workspace: w, log: log, replaced: make(chan struct{})}
+	if b.count = func(string, string, int) {}; count != nil {
+		b.count = count.Heartbeats
+	}
 	return b, b.replace(cfg)
 }
 

@@ -28,7 +28,7 @@ type adapters struct {
 	bindings []gateway.Binding
 	web      *web.Channel      // nil if disabled
 	terminal *terminal.Channel // nil if disabled
-	linked   map[string]linkable
+	linked   map[string]channels.Linker
 	files    live.Files // that people send on the page
 	peers    sessions.Peers
 }
@@ -36,7 +36,7 @@ type adapters struct {
 // buildChannels makes every enabled channel; only keeps those of the given
 // types if any are given. Nothing connects yet.
 func buildChannels(cfg *config.Config, feeds sessions.Feeds, files live.Files, peers sessions.Peers, log *slog.Logger, only ...string) (*adapters, error) {
-	a := &adapters{linked: map[string]linkable{}, files: files, peers: peers}
+	a := &adapters{linked: map[string]channels.Linker{}, files: files, peers: peers}
 	var errs []error
 	for _, name := range cfg.Active() {
 		c := cfg.Channels[name]

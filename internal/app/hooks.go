@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
 	"time"
 
 	"dragoman/internal/config"
@@ -11,15 +9,6 @@ import (
 	"dragoman/internal/gateway"
 	"dragoman/internal/hooks"
 )
-
-// buildHooks makes the configured hooks. They start with the daemon.
-func buildHooks(cfg *config.Config, count func(event, outcome string), log *slog.Logger) (*hooks.Hooks, error) {
-	h, err := hooks.New(hooksOf(cfg), hooks.Options{Count: count, Logger: log})
-	if err != nil {
-		return nil, fmt.Errorf("app: %w", err)
-	}
-	return h, nil
-}
 
 // hooksOf are the configured hooks.
 func hooksOf(cfg *config.Config) (list []hooks.Hook) {
@@ -49,18 +38,17 @@ func zoneOf(name string) *time.Location {
 
 // startHooks runs the hooks for a verb that works without a daemon. The caller
 // calls end, which waits until they have been told.
-func startHooks(cfg *config.Config) (h *hooks.Hooks, end func(), err error) {
-	if h, err = buildHooks(cfg, nil, nil); err != nil {
-		return nil, nil, err
-	}
+func startHooks(cfg *config.Config) (h *hooks.Hooks, end func() error) {
+	h = hooks.New(hooksOf(cfg), hooks.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = h.Run(ctx) // it only ends with its context
 	}()
-	return h, func() {
+	return h, func() error {
 		cancel()
 		<-ended
-	}, nil
+		return nil
+	}
 }

@@ -20,24 +20,6 @@ import (
 	"dragoman/internal/httpapi"
 )
 
-// linkable is a channel whose account belongs to a phone that must link it.
-type linkable interface {
-	channels.Channel
-	// Link shows invitations until the phone accepts one, and returns the
-	// account's name.
-	Link(ctx context.Context, phone string, show func(Invitation)) (account string, err error)
-	// Unlink forgets the account, also while the channel runs. told: the
-	// network knows, so the phone does not list the device any more.
-	Unlink(ctx context.Context) (told bool, err error)
-}
-
-// Invitation is what a person needs to link a channel to a phone: the text of
-// a QR code to scan, or a code to type there. Both are secrets.
-type Invitation struct {
-	QR   string `json:"qr,omitempty"`
-	Code string `json:"code,omitempty"`
-}
-
 var phoneForm = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
 // PhoneNumber reads a phone number as people write it: "+49 170 1234567".
@@ -62,7 +44,7 @@ const (
 
 // linkLine is one line of the answer there: an invitation, or the end.
 type linkLine struct {
-	Invitation
+	channels.Invitation
 	Account string `json:"account,omitempty"`
 	// Unlinked and Told are the end of an unlinking.
 	Unlinked bool   `json:"unlinked,omitempty"`
@@ -73,8 +55,8 @@ type linkLine struct {
 // Link links a channel to a phone: through the daemon that serves the state
 // directory, or, if none runs, by itself. Phone may be empty; then the
 // invitations are QR codes, else a code to type on the phone of that number.
-func Link(ctx context.Context, cfg *config.Config, who Caller, name, phone string, show func(Invitation)) (account string, err error) {
-	err = whoeverServes(ctx, cfg, who, name, func(ch linkable) error {
+func Link(ctx context.Context, cfg *config.Config, who Caller, name, phone string, show func(channels.Invitation)) (account string, err error) {
+	err = whoeverServes(ctx, cfg, who, name, func(ch channels.Linker) error {
 		account, err = ch.Link(ctx, phone, show)
 		return err
 	}, func() error {
@@ -89,11 +71,11 @@ func Link(ctx context.Context, cfg *config.Config, who Caller, name, phone strin
 // that serves the state directory, or, if none runs, by itself. told: the
 // network knows of it.
 func Unlink(ctx context.Context, cfg *config.Config, who Caller, name string) (told bool, err error) {
-	err = whoeverServes(ctx, cfg, who, name, func(ch linkable) error {
+	err = whoeverServes(ctx, cfg, who, name, func(ch channels.Linker) error {
 		told, err = ch.Unlink(ctx)
 		return err
 	}, func() error {
-		end, err := askLink(ctx, cfg, unlinkPath, url.Values{"channel": {name}}, func(Invitation) {})
+		end, err := askLink(ctx, cfg, unlinkPath, url.Values{"channel": {name}}, func(channels.Invitation) {})
 		told = end.Told
 		return err
 	})
@@ -102,7 +84,7 @@ func Unlink(ctx context.Context, cfg *config.Config, who Caller, name string) (t
 
 // whoeverServes calls ask if a daemon serves the state directory, or else do
 // with the channel, while no daemon can start.
-func whoeverServes(ctx context.Context, cfg *config.Config, who Caller, name string, do func(linkable) error, ask func() error) (err error) {
+func whoeverServes(ctx context.Context, cfg *config.Config, who Caller, name string, do func(channels.Linker) error, ask func() error) (err error) {
 	state, err := waitState(ctx, cfg.StateDir, who)
 	if servedByOther(ctx, cfg.StateDir, err) {
 		return ask()
@@ -118,12 +100,12 @@ func whoeverServes(ctx context.Context, cfg *config.Config, who Caller, name str
 	return do(ch)
 }
 
-func onlyLinkable(cfg *config.Config, name string) (linkable, error) {
+func onlyLinkable(cfg *config.Config, name string) (channels.Linker, error) {
 	c, ok := cfg.Channels[name]
 	if !ok || c.Type != config.TypeWhatsApp {
 		return nil, errNotLinkable(name, cfg)
 	}
-	a := &adapters{linked: map[string]linkable{}}
+	a := &adapters{linked: map[string]channels.Linker{}}
 	if _, err := a.build(name, c, cfg, nil, nil); err != nil {
 		return nil, fmt.Errorf("app: channel %s: %w", name, err)
 	}
@@ -149,7 +131,7 @@ func errNotLinkable(name string, cfg *config.Config) error {
 }
 
 // askLink asks the running daemon, and returns the last line of its answer.
-func askLink(ctx context.Context, cfg *config.Config, path string, query url.Values, show func(Invitation)) (linkLine, error) {
+func askLink(ctx context.Context, cfg *config.Config, path string, query url.Values, show func(channels.Invitation)) (linkLine, error) {
 	transport := httpapi.SocketTransport((&stateDir{path: cfg.StateDir}).file(socketName))
 	defer transport.CloseIdleConnections()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://dragoman"+path+"?"+query.Encode(), bytes.NewReader(nil))

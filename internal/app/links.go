@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/internal/config"
 	"dragoman/internal/console"
 )
@@ -24,7 +25,7 @@ var (
 // the newest wins, so that a page that somebody left open stands in nobody's
 // way. It starts no goroutines; those that call it are waited for by close.
 type links struct {
-	channels map[string]linkable
+	channels map[string]channels.Linker
 	cfg      *config.Config
 
 	mu      sync.Mutex
@@ -36,23 +37,23 @@ type links struct {
 // turnOut ends one linking, for a reason.
 type turnOut struct{ end context.CancelCauseFunc }
 
-// Link links a channel. See [linkable].
-func (l *links) Link(ctx context.Context, name, phone string, show func(Invitation)) (account string, err error) {
+// Link links a channel. See [channels.Linker].
+func (l *links) Link(ctx context.Context, name, phone string, show func(channels.Invitation)) (account string, err error) {
 	if phone != "" {
 		if phone, err = PhoneNumber(phone); err != nil {
 			return "", err
 		}
 	}
-	err = l.alone(ctx, name, func(ctx context.Context, ch linkable) error {
+	err = l.alone(ctx, name, func(ctx context.Context, ch channels.Linker) error {
 		account, err = ch.Link(ctx, phone, show)
 		return err
 	})
 	return account, err
 }
 
-// Unlink forgets a channel's account. See [linkable].
+// Unlink forgets a channel's account. See [channels.Linker].
 func (l *links) Unlink(ctx context.Context, name string) (told bool, err error) {
-	err = l.alone(ctx, name, func(ctx context.Context, ch linkable) error {
+	err = l.alone(ctx, name, func(ctx context.Context, ch channels.Linker) error {
 		told, err = ch.Unlink(ctx)
 		return err
 	})
@@ -60,7 +61,7 @@ func (l *links) Unlink(ctx context.Context, name string) (told bool, err error) 
 }
 
 // alone calls do when it is the only one for that channel.
-func (l *links) alone(ctx context.Context, name string, do func(context.Context, linkable) error) error {
+func (l *links) alone(ctx context.Context, name string, do func(context.Context, channels.Linker) error) error {
 	ch, ok := l.channels[name]
 	if !ok {
 		return errNotLinkable(name, l.cfg)
@@ -109,30 +110,23 @@ func (l *links) close() {
 }
 
 // accounts are the channels as the page sees them.
-type accounts struct{ *Daemon }
+type accounts struct {
+	*Daemon
+	*links
+}
 
 var _ console.Accounts = accounts{}
 
 // Channels lists the channels by name.
 func (a accounts) Channels() []console.Channel {
-	states, holders := a.gateway.Channels(), a.holders()
+	states, holders := a.gateway.Channels(), a.Daemon.holders()
 	list := make([]console.Channel, 0, len(states))
 	for _, name := range slices.Sorted(maps.Keys(states)) {
 		list = append(list, console.Channel{
-			Name: name, Type: a.cfg.Channels[name].Type, Linkable: a.channels.linked[name] != nil, Status: states[name], Node: holders[name],
+			Name: name, Type: a.Daemon.cfg.Channels[name].Type, Linkable: a.Daemon.channels.linked[name] != nil, Status: states[name], Node: holders[name],
 		})
 	}
 	return list
-}
-
-// Link links a channel to a phone.
-func (a accounts) Link(ctx context.Context, name, phone string, show func(console.Invitation)) (string, error) {
-	return a.links.Link(ctx, name, phone, func(i Invitation) { show(console.Invitation{QR: i.QR, Code: i.Code}) })
-}
-
-// Unlink forgets a channel's account.
-func (a accounts) Unlink(ctx context.Context, name string) (bool, error) {
-	return a.links.Unlink(ctx, name)
 }
 
 // tellWithin is how long a line may take to reach who asked.
@@ -143,7 +137,7 @@ const tellWithin = 10 * time.Second
 func (d *Daemon) serveLink(w http.ResponseWriter, r *http.Request) {
 	tell := lineWriter(w)
 	q := r.URL.Query()
-	account, err := d.links.Link(r.Context(), q.Get("channel"), q.Get("phone"), func(i Invitation) { tell(linkLine{Invitation: i}) })
+	account, err := d.links.Link(r.Context(), q.Get("channel"), q.Get("phone"), func(i channels.Invitation) { tell(linkLine{Invitation: i}) })
 	if err != nil {
 		tell(linkLine{Error: err.Error()})
 		return

@@ -126,9 +126,7 @@ func (d *Daemon) reload() {
 	if err := d.beats.replace(cfg); err != nil {
 		d.log.Error("reload: the jobs were not changed", "err", err)
 	}
-	if err := d.hooks.Replace(hooksOf(cfg)); err != nil {
-		d.log.Error("reload: the hooks were not changed", "err", err)
-	}
+	d.hooks.Replace(hooksOf(cfg))
 	if err := d.agent.SetCompaction(cfg.Summary.Compaction()); err != nil {
 		d.log.Error("reload: the settings of summaries were not changed", "err", err)
 	} else {

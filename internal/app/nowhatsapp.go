@@ -13,7 +13,7 @@ import (
 
 // buildWhatsApp is reached only for channels that the configuration's check
 // has let pass, which it does not.
-func buildWhatsApp(string, *config.WhatsApp, *config.Config, bool, *slog.Logger) (linkable, error) {
+func buildWhatsApp(string, *config.WhatsApp, *config.Config, bool, *slog.Logger) (channels.Linker, error) {
 	return nil, errors.New("this program was built without WhatsApp (-tags nowhatsapp)")
 }
 

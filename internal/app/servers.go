@@ -60,7 +60,7 @@ func (d *Daemon) openServers(context.Context) error {
 	}
 	o.Ask = httpapi.Ask(d.asker(false))
 	if d.channels.web != nil {
-		o.Chat, o.Accounts = d.channels.web.Handler(), accounts{d}
+		o.Chat, o.Accounts = d.channels.web.Handler(), accounts{d, d.links}
 	}
 	o.Others = d.tellLogins()
 	page, err := console.New(o)
@@ -186,11 +186,8 @@ func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDi
 		return nil, nil, err
 	}
 	beats.idle = true
-	told, endHooks, err := startHooks(cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	undo = append(undo, func() error { endHooks(); return nil })
+	told, endHooks := startHooks(cfg)
+	undo = append(undo, endHooks)
 	filed := filing{wrapStore(store), files, &channelErasers{cfg: cfg}}
 	o := httpapi.AdminOptions{
 		Store: filed, Jobs: beats, Events: told.Emit, Audit: auditLog(state), Nodes: lister(peersOf(store)),

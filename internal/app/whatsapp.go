@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -15,17 +14,13 @@ import (
 	"dragoman/internal/config"
 )
 
-func buildWhatsApp(name string, c *config.WhatsApp, cfg *config.Config, shared bool, log *slog.Logger) (linkable, error) {
+func buildWhatsApp(name string, c *config.WhatsApp, cfg *config.Config, shared bool, log *slog.Logger) (channels.Linker, error) {
 	o := deviceOf(cfg, name)
 	o.Names, o.Title, o.WebVersion = c.Names, c.DeviceName, c.WebVersion
 	o.NoTyping, o.NoReadMarks, o.NoSelfChat = !c.Typing, !c.ReadMarks, !c.SelfChat
 	o.Proxy, o.HTTP, o.Logger = http.ProxyFromEnvironment, simulatedWhatsApp(), log
 	o.Shared = shared
-	ch, err := whatsapp.New(name, o)
-	if err != nil {
-		return nil, err
-	}
-	return linkedWhatsApp{ch}, nil
+	return whatsapp.New(name, o)
 }
 
 // deviceOf says where the linked device of a channel is.
@@ -78,15 +73,4 @@ func clearDevice(ctx context.Context, cfg *config.Config, name string) error {
 		return err
 	}
 	return ch.Clear(ctx)
-}
-
-// linkedWhatsApp shows invitations in the words of this package.
-type linkedWhatsApp struct{ *whatsapp.Channel }
-
-func (l linkedWhatsApp) Link(ctx context.Context, phone string, show func(Invitation)) (string, error) {
-	account, err := l.Channel.Link(ctx, phone, func(i whatsapp.Invitation) { show(Invitation{QR: i.QR, Code: i.Code}) })
-	if errors.Is(err, whatsapp.ErrLinked) {
-		err = fmt.Errorf("%w; to link another phone, log out first: dragoman logout %s", err, l.Name())
-	}
-	return account, err
 }

@@ -30,19 +30,12 @@ type Channel struct {
 	channels.Status
 }
 
-// Invitation is what a person needs to link a channel to a phone: the text of
-// a QR code to scan, or a code to type there. Both are secrets.
-type Invitation struct{ QR, Code string }
-
 // Accounts knows the channels and can link them to phones.
 type Accounts interface {
 	// Channels lists the channels by name.
 	Channels() []Channel
-	// Link shows invitations until a phone accepts one or ctx ends, and
-	// returns the account's name. An empty phone asks for QR codes; else it is
-	// the number of the phone on which a code will be typed. Its errors are
-	// shown to the person.
-	Link(ctx context.Context, name, phone string, show func(Invitation)) (account string, err error)
+	// Link links the channel of that name: see [channels.Linker].
+	Link(ctx context.Context, name, phone string, show func(channels.Invitation)) (account string, err error)
 	// Unlink forgets the account. told: the phone does not list it any more.
 	Unlink(ctx context.Context, name string) (told bool, err error)
 }
@@ -121,7 +114,7 @@ func (a *accounts) link(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(l) // a page that went away has ended ctx too
 		_ = out.Flush()
 	}
-	account, err := a.Link(ctx, r.PathValue("name"), strings.TrimSpace(body.Phone), func(i Invitation) {
+	account, err := a.Link(ctx, r.PathValue("name"), strings.TrimSpace(body.Phone), func(i channels.Invitation) {
 		l, err := lineOf(i)
 		if err != nil {
 			l = linkLine{Error: "The QR code cannot be drawn. Use the phone's number instead."}
@@ -138,7 +131,7 @@ func (a *accounts) link(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func lineOf(i Invitation) (linkLine, error) {
+func lineOf(i channels.Invitation) (linkLine, error) {
 	if i.Code != "" {
 		return linkLine{Code: i.Code}, nil
 	}

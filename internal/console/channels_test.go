@@ -22,13 +22,13 @@ import (
 // phones stands for the daemon's channels: link and unlink are what happens.
 type phones struct {
 	list   []console.Channel
-	link   func(ctx context.Context, name, phone string, show func(console.Invitation)) (string, error)
+	link   func(ctx context.Context, name, phone string, show func(channels.Invitation)) (string, error)
 	unlink func(ctx context.Context, name string) (bool, error)
 }
 
 func (p *phones) Channels() []console.Channel { return p.list }
 
-func (p *phones) Link(ctx context.Context, name, phone string, show func(console.Invitation)) (string, error) {
+func (p *phones) Link(ctx context.Context, name, phone string, show func(channels.Invitation)) (string, error) {
 	return p.link(ctx, name, phone, show)
 }
 
@@ -158,7 +158,7 @@ func TestChannelsList(t *testing.T) {
 // another site's doing.
 func TestChannelsAreGuarded(t *testing.T) {
 	p := &phones{
-		link: func(context.Context, string, string, func(console.Invitation)) (string, error) {
+		link: func(context.Context, string, string, func(channels.Invitation)) (string, error) {
 			t.Error("Link was reached")
 			return "", nil
 		},
@@ -203,12 +203,12 @@ func TestChannelsAreGuarded(t *testing.T) {
 // the account.
 func TestLinkShowsWhatIsToBeScanned(t *testing.T) {
 	codes := []string{"https://wa.me/settings/linked_devices#2@" + strings.Repeat("abcdefgh", 28), "another code"}
-	p := &phones{link: func(_ context.Context, name, phone string, show func(console.Invitation)) (string, error) {
+	p := &phones{link: func(_ context.Context, name, phone string, show func(channels.Invitation)) (string, error) {
 		if name != "my phone" || phone != "" {
 			t.Errorf("Link(%q, %q)", name, phone)
 		}
 		for _, text := range codes {
-			show(console.Invitation{QR: text})
+			show(channels.Invitation{QR: text})
 		}
 		return "+15550000001", nil
 	}}
@@ -231,8 +231,8 @@ func TestLinkShowsWhatIsToBeScanned(t *testing.T) {
 }
 
 func TestLinkByCode(t *testing.T) {
-	p := &phones{link: func(_ context.Context, _, phone string, show func(console.Invitation)) (string, error) {
-		show(console.Invitation{Code: "ABCD-1234"})
+	p := &phones{link: func(_ context.Context, _, phone string, show func(channels.Invitation)) (string, error) {
+		show(channels.Invitation{Code: "ABCD-1234"})
 		return phone, nil
 	}}
 	next, _ := visitLink(t, t.Context(), p.serve(t, "", 0)+console.ChannelsPath+"/whatsapp/link", `{"phone": " +1 555 "}`)
@@ -246,11 +246,11 @@ func TestLinkByCode(t *testing.T) {
 
 func TestLinkEnds(t *testing.T) {
 	ended := make(chan error, 1)
-	p := &phones{link: func(ctx context.Context, _, phone string, show func(console.Invitation)) (string, error) {
+	p := &phones{link: func(ctx context.Context, _, phone string, show func(channels.Invitation)) (string, error) {
 		if phone != "" {
 			return "", errors.New("whatsapp: link: that phone's WhatsApp is too old; update it")
 		}
-		show(console.Invitation{QR: "a code"})
+		show(channels.Invitation{QR: "a code"})
 		<-ctx.Done()
 		ended <- ctx.Err()
 		return "", fmt.Errorf("whatsapp: link: %w", context.Cause(ctx))

@@ -37,7 +37,7 @@ type handset struct {
 	log     *testkit.Output
 
 	mu    sync.Mutex
-	shown []console.Invitation
+	shown []channels.Invitation
 }
 
 func newHandset(t *testing.T) *handset {
@@ -77,25 +77,25 @@ func (h *handset) Channels() []console.Channel {
 	}
 }
 
-func (h *handset) Link(ctx context.Context, _, phone string, show func(console.Invitation)) (string, error) {
-	return h.channel.Link(ctx, phone, func(i whatsapp.Invitation) {
+func (h *handset) Link(ctx context.Context, _, phone string, show func(channels.Invitation)) (string, error) {
+	return h.channel.Link(ctx, phone, func(i channels.Invitation) {
 		h.mu.Lock()
-		h.shown = append(h.shown, console.Invitation(i))
+		h.shown = append(h.shown, i)
 		h.mu.Unlock()
-		show(console.Invitation(i))
+		show(i)
 	})
 }
 
 func (h *handset) Unlink(ctx context.Context, _ string) (bool, error) { return h.channel.Unlink(ctx) }
 
-func (h *handset) all() []console.Invitation {
+func (h *handset) all() []channels.Invitation {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.shown)
 }
 
 // last is what is shown now.
-func (h *handset) last() console.Invitation {
+func (h *handset) last() channels.Invitation {
 	all := h.all()
 	return all[len(all)-1]
 }
@@ -306,12 +306,12 @@ func TestCodesComeAndGo(t *testing.T) {
 	fail := make(chan error, 1)
 	p := &phones{
 		list: []console.Channel{{Name: "whatsapp", Type: "whatsapp", Linkable: true, Status: channels.Status{State: channels.StateFailed, Reason: "needs_pairing", Detail: "needs pairing"}}},
-		link: func(ctx context.Context, _, _ string, show func(console.Invitation)) (string, error) {
+		link: func(ctx context.Context, _, _ string, show func(channels.Invitation)) (string, error) {
 			defer func() { ended <- true }()
 			for {
 				select {
 				case text := <-codes:
-					show(console.Invitation{QR: text})
+					show(channels.Invitation{QR: text})
 				case err := <-fail:
 					return "", err
 				case <-ctx.Done():
@@ -355,8 +355,8 @@ func TestCodesComeAndGo(t *testing.T) {
 
 func pathOf(t *testing.T, text string) string {
 	t.Helper()
-	p := &phones{link: func(_ context.Context, _, _ string, show func(console.Invitation)) (string, error) {
-		show(console.Invitation{QR: text})
+	p := &phones{link: func(_ context.Context, _, _ string, show func(channels.Invitation)) (string, error) {
+		show(channels.Invitation{QR: text})
 		return "x", nil
 	}}
 	next, _ := visitLink(t, t.Context(), p.serve(t, "", 0)+console.ChannelsPath+"/x/link", "{}")
@@ -370,8 +370,8 @@ func expires(t *testing.T, browser context.Context) {
 	t.Helper()
 	p := &phones{
 		list: []console.Channel{{Name: "whatsapp", Type: "whatsapp", Linkable: true, Status: channels.Status{State: channels.StateFailed, Reason: "needs_pairing"}}},
-		link: func(ctx context.Context, _, _ string, show func(console.Invitation)) (string, error) {
-			show(console.Invitation{QR: "a code"})
+		link: func(ctx context.Context, _, _ string, show func(channels.Invitation)) (string, error) {
+			show(channels.Invitation{QR: "a code"})
 			<-ctx.Done()
 			return "", context.Cause(ctx)
 		},

@@ -28,8 +28,8 @@ func TestPictures(t *testing.T) {
 				State: channels.StateFailed, Reason: "needs_pairing", Detail: "needs pairing: this device is not linked to a phone; run: dragoman login whatsapp", Since: since.Add(150 * time.Minute),
 			}},
 		},
-		link: func(ctx context.Context, _, _ string, show func(console.Invitation)) (string, error) {
-			show(console.Invitation{QR: "https://wa.me/settings/linked_devices#2@this-picture-links-nothing," + strings.Repeat("example", 30)})
+		link: func(ctx context.Context, _, _ string, show func(channels.Invitation)) (string, error) {
+			show(channels.Invitation{QR: "https://wa.me/settings/linked_devices#2@this-picture-links-nothing," + strings.Repeat("example", 30)})
 			<-ctx.Done()
 			return "", ctx.Err()
 		},

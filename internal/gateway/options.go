@@ -116,7 +116,7 @@ func (o *Options) setDefaults() {
 		o.Operator = func(channels.Key) bool { return false }
 	}
 	if o.Observer == nil {
-		o.Observer = (*metrics.Set)(nil) // counts nothing
+		o.Observer = metrics.New("", "") // nobody reads it
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

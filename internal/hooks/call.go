@@ -9,12 +9,9 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -108,40 +105,6 @@ func newClient() *http.Client {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-}
-
-func checkURL(s string) error {
-	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || u.User != nil {
-		return errors.New("its url cannot be used; write https://host/path, and put a password into secret")
-	}
-	switch {
-	case u.Scheme == "https":
-		return nil
-	case u.Scheme == "http" && loopback(u.Hostname()):
-		return nil
-	}
-	return errors.New("its url must be https, or http on this machine (127.0.0.1, ::1, localhost)")
-}
-
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	a, err := netip.ParseAddr(host)
-	return err == nil && a.Unmap().IsLoopback()
-}
-
-func checkCommand(argv []string) error {
-	if !filepath.IsAbs(argv[0]) {
-		return errors.New("its command must begin with the absolute path of a program; no shell looks for it in PATH")
-	}
-	for _, a := range argv {
-		if strings.ContainsRune(a, 0) {
-			return errors.New("its command has a NUL byte")
-		}
-	}
-	return nil
 }
 
 // hostOf is the part of a URL that may stand in a log.

@@ -32,7 +32,8 @@ import (
 	"dragoman/internal/event"
 )
 
-// Hook is one program or address. Exactly one of Command and URL is set.
+// Hook is one program or address. Exactly one of Command and URL is set. The
+// configuration has checked both: no shell, and no event over an open network.
 type Hook struct {
 	On      []event.Name
 	Command []string // the program's path and its arguments
@@ -98,31 +99,26 @@ type worker struct {
 	gone chan struct{}
 }
 
-// New checks hooks. Nothing starts before Run.
-func New(hooks []Hook, opts Options) (*Hooks, error) {
+// New makes hooks. Nothing starts before Run.
+func New(hooks []Hook, opts Options) *Hooks {
 	opts.setDefaults()
 	h := &Hooks{opts: opts}
-	if err := h.Replace(hooks); err != nil {
-		return nil, err
-	}
-	return h, nil
+	h.Replace(hooks)
+	return h
 }
 
 // Replace puts these hooks in the place of those there are. One that is the
 // same as before goes on with what is queued for it; another one is told what
-// is queued, and then no more. On an error nothing changes.
-func (h *Hooks) Replace(hooks []Hook) error {
+// is queued, and then no more.
+func (h *Hooks) Replace(hooks []Hook) {
 	now := make([]*worker, len(hooks))
 	for i, hook := range hooks {
-		var err error
-		if now[i], err = newWorker(hook, i, h.opts.Queue); err != nil {
-			return fmt.Errorf("hooks: hook %d: %w", i+1, err)
-		}
+		now[i] = newWorker(hook, i, h.opts.Queue)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.shut {
-		return nil
+		return
 	}
 	old := h.workers
 	for i, w := range now {
@@ -142,13 +138,9 @@ func (h *Hooks) Replace(hooks []Hook) error {
 		}
 	}
 	h.workers = now
-	return nil
 }
 
-func newWorker(hook Hook, number, queue int) (*worker, error) {
-	if err := Validate(hook); err != nil {
-		return nil, err
-	}
+func newWorker(hook Hook, number, queue int) *worker {
 	if hook.Timeout == 0 {
 		hook.Timeout = 10 * time.Second
 	}
@@ -159,34 +151,11 @@ func newWorker(hook Hook, number, queue int) (*worker, error) {
 	} else {
 		w.name = hook.Command[0]
 	}
-	return w, nil
+	return w
 }
 
 // label names w in the log as the configuration does.
 func (w *worker) label() string { return fmt.Sprintf("hooks[%d] %s", w.number.Load(), w.name) }
-
-// Validate says what is wrong with hook. Whether its program exists or its
-// server answers is not looked at: both may change at any time.
-func Validate(hook Hook) error {
-	if len(hook.On) == 0 {
-		return errors.New("it lists no event")
-	}
-	for _, n := range hook.On {
-		if !slices.Contains(event.Names(), n) {
-			return fmt.Errorf("there is no event %q", string(n))
-		}
-	}
-	if (len(hook.Command) == 0) == (hook.URL == "") {
-		return errors.New("it needs either a command or a url")
-	}
-	if hook.Timeout < 0 {
-		return errors.New("its timeout is negative")
-	}
-	if hook.URL != "" {
-		return checkURL(hook.URL)
-	}
-	return checkCommand(hook.Command)
-}
 
 // Emit queues e for the hooks that want it. It never blocks.
 func (h *Hooks) Emit(e event.Event) {

@@ -22,18 +22,13 @@ func (s *Set) Collect(stats func(context.Context) (sessions.Stats, error), state
 // WatchQueues shows the depth of the queues, read from stats at each scrape.
 // Call it at most once.
 func (s *Set) WatchQueues(stats func(context.Context) (sessions.Stats, error)) {
-	if s != nil {
-		s.registry.MustRegister(collector{[]*prometheus.Desc{
-			inboxDesc, postponedDesc, unsentDesc, unknownDesc, deadDesc, asideDesc, inboxAgeDesc, outboxAgeDesc,
-		}, (&queues{stats: stats, errors: s.collectErrors}).collect})
-	}
+	s.registry.MustRegister(collector{[]*prometheus.Desc{
+		inboxDesc, postponedDesc, unsentDesc, unknownDesc, deadDesc, asideDesc, inboxAgeDesc, outboxAgeDesc,
+	}, (&queues{stats: stats, errors: s.collectErrors}).collect})
 }
 
 // WatchNodes shows how many nodes share the store. Call it at most once.
 func (s *Set) WatchNodes(list func(context.Context) ([]sessions.Node, error)) {
-	if s == nil {
-		return
-	}
 	s.registry.MustRegister(collector{[]*prometheus.Desc{nodesDesc}, func(ch chan<- prometheus.Metric) {
 		ctx, cancel := context.WithTimeout(context.Background(), statsWithin)
 		defer cancel()
@@ -48,17 +43,12 @@ func (s *Set) WatchNodes(list func(context.Context) ([]sessions.Node, error)) {
 
 // WatchChannels shows the state of each channel. Call it at most once.
 func (s *Set) WatchChannels(states func() map[string]channels.Status) {
-	if s != nil {
-		s.own.MustRegister(collector{[]*prometheus.Desc{channelUpDesc, channelIsDesc, channelForDesc}, (&channelStates{states}).collect})
-	}
+	s.own.MustRegister(collector{[]*prometheus.Desc{channelUpDesc, channelIsDesc, channelForDesc}, (&channelStates{states}).collect})
 }
 
 // WatchTurns shows how many turns run and how old the oldest is. Call it at
 // most once.
 func (s *Set) WatchTurns(running func() (turns int, oldest time.Duration)) {
-	if s == nil {
-		return
-	}
 	s.own.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: namespace, Name: "turns_running", Help: "Turns that run now.",
@@ -72,9 +62,6 @@ func (s *Set) WatchTurns(running func() (turns int, oldest time.Duration)) {
 // WatchDisk shows how much room is left for the state directory. Call it at
 // most once.
 func (s *Set) WatchDisk(bytes func() float64) {
-	if s == nil {
-		return
-	}
 	s.own.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "disk_free_bytes", Help: "Bytes free on the disk of the state directory; 0: none, or the file system does not tell.",
 	}, bytes))
@@ -83,29 +70,25 @@ func (s *Set) WatchDisk(bytes func() float64) {
 // WatchSizes shows what the conversations and the files of messages take on
 // disk. What sizes does not know is negative, and left out. Call it at most once.
 func (s *Set) WatchSizes(sizes func() (store, media int64)) {
-	if s != nil {
-		s.own.MustRegister(collector{[]*prometheus.Desc{storeBytesDesc, mediaBytesDesc}, func(ch chan<- prometheus.Metric) {
-			store, media := sizes()
-			if store >= 0 {
-				gauge(ch, storeBytesDesc, float64(store))
-			}
-			if media >= 0 {
-				gauge(ch, mediaBytesDesc, float64(media))
-			}
-		}})
-	}
+	s.own.MustRegister(collector{[]*prometheus.Desc{storeBytesDesc, mediaBytesDesc}, func(ch chan<- prometheus.Metric) {
+		store, media := sizes()
+		if store >= 0 {
+			gauge(ch, storeBytesDesc, float64(store))
+		}
+		if media >= 0 {
+			gauge(ch, mediaBytesDesc, float64(media))
+		}
+	}})
 }
 
 // WatchHooks shows how many events wait for each hook, by its name in the log.
 // Call it at most once.
 func (s *Set) WatchHooks(waiting func() map[string]int) {
-	if s != nil {
-		s.own.MustRegister(collector{[]*prometheus.Desc{hookWaitingDesc}, func(ch chan<- prometheus.Metric) {
-			for name, n := range waiting() {
-				gauge(ch, hookWaitingDesc, float64(n), clean(name))
-			}
-		}})
-	}
+	s.own.MustRegister(collector{[]*prometheus.Desc{hookWaitingDesc}, func(ch chan<- prometheus.Metric) {
+		for name, n := range waiting() {
+			gauge(ch, hookWaitingDesc, float64(n), clean(name))
+		}
+	}})
 }
 
 // collector is a function that is asked at each scrape.

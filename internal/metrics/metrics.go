@@ -1,8 +1,7 @@
 // Package metrics counts what the daemon does, for Prometheus.
 //
 // Every name begins with dragoman_. The promise: counting never blocks, never
-// fails and never panics, whatever the labels hold; a nil *[Set] counts
-// nothing, so callers need no switch. Label values come from the configuration
+// fails and never panics, whatever the labels hold. Label values come from the configuration
 // or from short fixed lists; where they could come from a model or a network,
 // no more than 100 are kept apart and the rest is counted as "other". No label
 // holds a chat, a person or a text.
@@ -105,11 +104,8 @@ func New(version, node string) *Set {
 
 const namespace = "dragoman"
 
-// Handler serves the text format. A nil set serves an empty one.
+// Handler serves the text format.
 func (s *Set) Handler() http.Handler {
-	if s == nil {
-		return promhttp.HandlerFor(prometheus.NewRegistry(), promhttp.HandlerOpts{})
-	}
 	return promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{
 		// One collector that fails must not hide the others.
 		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
@@ -118,60 +114,44 @@ func (s *Set) Handler() http.Handler {
 
 // Accepted counts a message that a channel handed in.
 func (s *Set) Accepted(channel, outcome string) {
-	if s != nil {
-		s.accepted.add(1, channel, outcome)
-	}
+	s.accepted.add(1, channel, outcome)
 }
 
 // Quarantined counts something that a channel could not understand.
 func (s *Set) Quarantined(channel string) {
-	if s != nil {
-		s.setAside.add(1, channel)
-	}
+	s.setAside.add(1, channel)
 }
 
 // TurnEnded counts a turn.
 func (s *Set) TurnEnded(outcome string, took time.Duration) {
-	if s != nil {
-		s.turns.add(1, outcome)
-		s.turnTime.Observe(took.Seconds())
-	}
+	s.turns.add(1, outcome)
+	s.turnTime.Observe(took.Seconds())
 }
 
 // Delivered counts what became of one attempt to deliver.
 func (s *Set) Delivered(channel, outcome string) {
-	if s != nil {
-		s.delivered.add(1, channel, outcome)
-	}
+	s.delivered.add(1, channel, outcome)
 }
 
 // Repeated counts a message that was sent again in the uncertain window.
 func (s *Set) Repeated(channel string) {
-	if s != nil {
-		s.repeats.add(1, channel)
-	}
+	s.repeats.add(1, channel)
 }
 
 // SilentCut counts that a model's server was seen to cut requests.
 func (s *Set) SilentCut(model string) {
-	if s != nil {
-		s.silentCuts.add(1, model)
-	}
+	s.silentCuts.add(1, model)
 }
 
 // Summarized counts a summary.
 func (s *Set) Summarized(outcome string) {
-	if s != nil {
-		s.summaries.add(1, outcome)
-	}
+	s.summaries.add(1, outcome)
 }
 
 // Unaccounted counts messages that a request neither showed nor had a summary
 // of. said: it says how many it leaves out.
 func (s *Set) Unaccounted(n int, said bool) {
-	if s != nil {
-		s.missing.add(float64(n), yesNo(said))
-	}
+	s.missing.add(float64(n), yesNo(said))
 }
 
 func yesNo(b bool) string {
@@ -187,9 +167,7 @@ func (s *Set) Heartbeat(job, outcome string) { s.Heartbeats(job, outcome, 1) }
 // Heartbeats counts n occurrences of a job. With 0 it only makes the counter
 // appear, so that its first increase is seen as one.
 func (s *Set) Heartbeats(job, outcome string, n int) {
-	if s != nil {
-		s.heartbeats.add(float64(n), job, outcome)
-	}
+	s.heartbeats.add(float64(n), job, outcome)
 }
 
 // What LoginFailed takes.
@@ -200,24 +178,17 @@ const (
 
 // LoginFailed counts a wrong token for the page.
 func (s *Set) LoginFailed(reason string) {
-	if s != nil {
-		s.logins.add(1, reason)
-	}
+	s.logins.add(1, reason)
 }
 
 // Hook counts what became of an event that a hook should be told.
 func (s *Set) Hook(event, outcome string) {
-	if s != nil {
-		s.hooks.add(1, event, outcome)
-	}
+	s.hooks.add(1, event, outcome)
 }
 
 // ModelCall counts one call to model; outcome is "ok" or the kind of
 // error. The tokens are what the provider said, 0 if it said nothing.
 func (s *Set) ModelCall(model, outcome string, took time.Duration, input, output, cached int) {
-	if s == nil {
-		return
-	}
 	s.modelCalls.add(1, model, outcome)
 	s.modelTime.observe(took, model)
 	for kind, n := range map[string]int{"input": input, "output": output, "cached": cached} {
@@ -227,17 +198,15 @@ func (s *Set) ModelCall(model, outcome string, took time.Duration, input, output
 
 // Cost counts what a call came to. 0 means that nobody knows.
 func (s *Set) Cost(model string, cost float64) {
-	if s != nil && cost > 0 {
+	if cost > 0 {
 		s.modelCost.add(cost, model)
 	}
 }
 
 // ToolCall counts one call of a tool.
 func (s *Set) ToolCall(tool, outcome string, took time.Duration) {
-	if s != nil {
-		s.toolCalls.add(1, tool, outcome)
-		s.toolTime.Observe(took.Seconds())
-	}
+	s.toolCalls.add(1, tool, outcome)
+	s.toolTime.Observe(took.Seconds())
 }
 
 func (s *Set) histogram(name, help string, buckets []float64) prometheus.Histogram {

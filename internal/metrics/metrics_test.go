@@ -167,28 +167,6 @@ func documented(t *testing.T, page string) {
 	}
 }
 
-func TestNilCountsNothing(t *testing.T) {
-	var s *metrics.Set
-	s.Accepted("a", "b")
-	s.Quarantined("a")
-	s.TurnEnded("a", 1)
-	s.Delivered("a", "b")
-	s.Repeated("a")
-	s.Summarized("a")
-	s.Heartbeat("a", "b")
-	s.LoginFailed("a")
-	s.ModelCall("m", "a", 1, 1, 1, 1)
-	s.ToolCall("a", "b", 1)
-	s.WatchQueues(nil)
-	s.WatchChannels(nil)
-	s.WatchTurns(nil)
-	s.WatchSizes(nil)
-	s.WatchHooks(nil)
-	if got := scrape(t, s); got != "" {
-		t.Errorf("a nil set serves %q", got)
-	}
-}
-
 func TestLabelsCannotHarm(t *testing.T) {
 	s := metrics.New("\xff", "")
 	s.ToolCall("\xff\xfe\n\"", "\xff", 1)
