@@ -115,12 +115,11 @@ func FailRead(t *testing.T, f func(path string) error) {
 
 // Merge is into after changes.
 func Merge(into memory.Common, changes ...memory.Common) memory.Common {
-	m := newMerger(&into)
-	for _, ch := range changes {
-		m.add(ch)
+	s := memory.NewShared()
+	for _, ch := range append([]memory.Common{into}, changes...) {
+		s.Add(ch)
 	}
-	m.end()
-	return into
+	return s.All()
 }
 
 // Apply is into after changes.

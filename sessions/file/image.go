@@ -48,23 +48,25 @@ func (d *disk) image() (memory.Image, error) {
 	if err != nil {
 		return memory.Image{}, err
 	}
-	if err := d.replay(common, index, seen); err != nil {
+	shared := memory.NewShared()
+	shared.Add(common.Common)
+	if err := d.replay(common, shared, index, seen); err != nil {
 		return memory.Image{}, err
 	}
 	if err := d.verify(index, seen); err != nil {
 		return memory.Image{}, err
 	}
-	if err := d.beginLife(common); err != nil {
+	if err := d.beginLife(shared); err != nil {
 		return memory.Image{}, err
 	}
-	for _, h := range common.Erased {
+	for _, h := range shared.Marks() {
 		if b, err := hex.DecodeString(h); err == nil && len(b) >= len(memory.SeenID{}) {
 			seen.Drop(memory.SeenID(b))
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return memory.Image{Common: common.Common, Heads: slices.Collect(maps.Values(d.heads)), Seen: seen, Epoch: d.epoch << 32}, nil
+	return memory.Image{Shared: shared, Heads: slices.Collect(maps.Values(d.heads)), Seen: seen, Epoch: d.epoch << 32}, nil
 }
 
 func (d *disk) removeDrafts() error {
@@ -143,7 +145,7 @@ func (d *disk) readIndex() (*indexFile, *memory.SeenIDs, error) {
 }
 
 // replay reads the log.
-func (d *disk) replay(common *commonFile, index *indexFile, seen *memory.SeenIDs) error {
+func (d *disk) replay(common *commonFile, shared *memory.Shared, index *indexFile, seen *memory.SeenIDs) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.opened {
@@ -159,12 +161,11 @@ func (d *disk) replay(common *commonFile, index *indexFile, seen *memory.SeenIDs
 		d.heads[h.Key], d.based[h.Key] = h.Head, true
 	}
 	epoch, now := common.Epoch, d.now()
-	merge := newMerger(&common.Common)
 	err := d.journal.read(func(e entry) {
 		d.lsn, epoch = max(d.lsn, e.LSN), max(epoch, e.Epoch)
 		if e.LSN > common.LSN {
 			for _, c := range e.Changes {
-				merge.add(c.Common)
+				shared.Add(c.Common)
 			}
 		}
 		if e.LSN <= index.LSN {
@@ -172,7 +173,6 @@ func (d *disk) replay(common *commonFile, index *indexFile, seen *memory.SeenIDs
 		}
 		d.note(e, now)
 	}, d.damagedLog)
-	merge.end()
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (d *disk) replay(common *commonFile, index *indexFile, seen *memory.SeenIDs
 
 // beginLife notes in the log that no claim of a former life counts. It comes
 // after verify, so that nothing is written to a store that is not for us.
-func (d *disk) beginLife(common *commonFile) error {
+func (d *disk) beginLife(shared *memory.Shared) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.opened {
@@ -197,7 +197,7 @@ func (d *disk) beginLife(common *commonFile) error {
 		return err
 	}
 	d.epoch++
-	life := entry{LSN: d.lsn + 1, Epoch: d.epoch, Changes: []memory.Change{{Common: memory.Common{Prefix: common.Prefix, Name: common.Name}}}}
+	life := entry{LSN: d.lsn + 1, Epoch: d.epoch, Changes: []memory.Change{{Common: memory.Common{Prefix: shared.Prefix, Name: shared.Name}}}}
 	if err := d.journal.add(life); err != nil {
 		return err
 	}

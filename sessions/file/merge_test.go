@@ -99,7 +99,7 @@ func TestForgottenScopeIsMerged(t *testing.T) {
 		list(fact("b", 4)),
 		list(changed),
 	)
-	if diff := cmp.Diff([]sessions.FactRecord{fact("a", 1), fact("c", 3), fact("b", 2), changed}, got.Facts); diff != "" {
+	if diff := cmp.Diff([]sessions.FactRecord{fact("a", 1), fact("b", 2), changed, fact("c", 3)}, got.Facts); diff != "" {
 		t.Errorf("the facts differ:\n%s", diff)
 	}
 }

@@ -44,10 +44,10 @@ func (b *backend) apply(changes rows.Changes) (done applied, err error) {
 	}
 	b.applyRecords(changes, &done.Common)
 	if changes.Name != nil {
-		b.restored = *changes.Name
+		b.Name = *changes.Name
 	}
 	b.mark(&done, changes.Marks...)
-	done.Common.Name, done.Common.Prefix = b.restored, b.prefix
+	done.Common.Name, done.Common.Prefix = b.Name, b.Prefix
 	done.Common.LastOut, done.Common.LastFact = b.lastOut, b.lastFact
 	return done, nil
 }

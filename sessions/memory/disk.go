@@ -1,8 +1,6 @@
 package memory
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"dragoman/channels"
@@ -44,7 +42,7 @@ type Moment interface {
 
 // Image is everything except the contents of conversations.
 type Image struct {
-	Common Common
+	Shared *Shared // nil: nothing
 	Heads  []Head
 	Seen   *SeenIDs
 	// Epoch is above the epochs of all former lives.
@@ -188,7 +186,9 @@ func (b *backend) mend() error {
 
 func (b *backend) setImage(img Image) error {
 	st := newState()
-	st.setCommon(img.Common)
+	if img.Shared != nil {
+		st.Shared = img.Shared
+	}
 	if img.Seen != nil {
 		st.seen = img.Seen
 	}
@@ -209,35 +209,4 @@ func (b *backend) setImage(img Image) error {
 		}
 	}
 	return nil
-}
-
-func (s *state) setCommon(c Common) {
-	s.restored, s.prefix = c.Name, c.Prefix
-	s.lastOut, s.lastFact = c.LastOut, c.LastFact
-	if c.Days != nil {
-		s.days = c.Days
-	}
-	if c.Due != nil {
-		s.due = c.Due
-	}
-	for _, h := range c.Erased {
-		s.erased[h] = true
-	}
-	for _, f := range c.Facts {
-		s.facts[f.Scope] = append(s.facts[f.Scope], f.Fact)
-	}
-	for _, facts := range s.facts { // a log has them as they came
-		slices.SortFunc(facts, func(a, b sessions.Fact) int { return cmp.Compare(a.ID, b.ID) })
-	}
-	for _, o := range c.Occurrences {
-		s.setOccurrence(o)
-	}
-	for _, a := range c.Quarantined {
-		s.asides = append(s.asides, &a)
-	}
-	if c.Pairings != nil {
-		for _, p := range *c.Pairings {
-			s.pairings = append(s.pairings, &p)
-		}
-	}
 }

@@ -3,11 +3,9 @@ package memory
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"dragoman/sessions"
 	"dragoman/sessions/rows"
@@ -115,104 +113,14 @@ func (c *chat) delivery(seq int64) *rows.Out {
 // deliveryID names a delivery to networks that deduplicate. Over a disk it has
 // the store's random name in it, so that a store that was begun anew does not
 // repeat the ids of the one before.
-func (s *state) deliveryID(n int64) string { return fmt.Sprintf("out-%s%d", s.prefix, n) }
+func (s *state) deliveryID(n int64) string { return fmt.Sprintf("out-%s%d", s.Prefix, n) }
 
 // deliveryNumber is the n of deliveryID, 0 for ids of other stores.
 func (s *state) deliveryNumber(id string) int64 {
-	rest, _ := strings.CutPrefix(id, "out-"+s.prefix)
+	rest, _ := strings.CutPrefix(id, "out-"+s.Prefix)
 	n, err := strconv.ParseInt(rest, 10, 64)
 	if err != nil || id != s.deliveryID(n) {
 		return 0
 	}
 	return n
-}
-
-// applyRecords puts and removes what belongs to no key.
-func (b *backend) applyRecords(changes rows.Changes, out *Common) {
-	people := false
-	for _, r := range changes.Removed {
-		switch {
-		case r.Fact != nil:
-			b.facts[r.Fact.Scope] = slices.DeleteFunc(b.facts[r.Fact.Scope], func(f sessions.Fact) bool { return r.Fact.ID == 0 || f.ID == r.Fact.ID })
-			out.Forgotten = append(out.Forgotten, Forgotten{r.Fact.Scope, r.Fact.ID})
-		case r.Pairing != nil:
-			people = true
-			b.pairings = slices.DeleteFunc(b.pairings, func(p *sessions.Pairing) bool { return samePerson(p, r.Pairing) })
-		case r.Quarantined != nil:
-			// An empty one stays: others are numbered after it.
-			if a := b.aside(r.Quarantined.Channel, r.Quarantined.ID); a != nil {
-				a.Quarantined, a.Dropped = sessions.Quarantined{Channel: a.Channel}, true
-				out.Quarantined = append(out.Quarantined, *a)
-			}
-		}
-	}
-	for _, r := range changes.Records {
-		people = b.put(r, out) || people
-	}
-	if people {
-		out.Pairings = b.pairingList()
-	}
-}
-
-func samePerson(p, o *sessions.Pairing) bool {
-	return p.Channel == o.Channel && p.PersonID == o.PersonID
-}
-
-// aside finds what was set aside under an id.
-func (s *state) aside(channel, id string) *QuarantineRow {
-	for _, a := range s.asides {
-		if a.Channel == channel && a.Quarantined.ID == id && !a.blank() {
-			return a
-		}
-	}
-	return nil
-}
-
-// blank says that nothing but the place of a is left.
-func (a *QuarantineRow) blank() bool { return a.Dropped && a.Quarantined.ID == "" && a.Why == "" }
-
-// put stores one record, and reports whether it is of a person.
-func (b *backend) put(r rows.Record, out *Common) (person bool) {
-	switch {
-	case r.Store != nil:
-		maps.Copy(b.days, r.Store.Days)
-		out.Days = maps.Clone(b.days)
-	case r.Fact != nil:
-		b.lastFact = max(b.lastFact, r.Fact.ID)
-		facts := b.facts[r.Fact.Scope]
-		i, known := slices.BinarySearchFunc(facts, r.Fact.ID, func(f sessions.Fact, id int64) int { return cmp.Compare(f.ID, id) })
-		if known {
-			facts[i] = r.Fact.Fact
-		} else {
-			b.facts[r.Fact.Scope] = slices.Insert(facts, i, r.Fact.Fact)
-		}
-		out.Facts = append(out.Facts, *r.Fact)
-	case r.Pairing != nil:
-		own := *r.Pairing
-		i := slices.IndexFunc(b.pairings, func(p *sessions.Pairing) bool { return samePerson(p, &own) })
-		if i >= 0 {
-			b.pairings[i] = &own
-		} else {
-			b.pairings = append(b.pairings, &own)
-		}
-		return true
-	case r.Job != nil:
-		b.due[r.Job.Job] = r.Job.Due
-		if out.Due == nil {
-			out.Due = map[string]time.Time{}
-		}
-		out.Due[r.Job.Job] = r.Job.Due
-	case r.Occurrence != nil:
-		b.setOccurrence(*r.Occurrence)
-		out.Occurrences = append(out.Occurrences, *r.Occurrence)
-	case r.Quarantined != nil:
-		a := b.aside(r.Quarantined.Channel, r.Quarantined.ID)
-		if a == nil {
-			a = &QuarantineRow{ID: fmt.Sprintf("aside-%d", len(b.asides)+1)}
-			b.asides = append(b.asides, a)
-		}
-		a.QuarantineRecord = *r.Quarantined
-		out.Quarantined = append(out.Quarantined, *a)
-	}
-	return false
 }

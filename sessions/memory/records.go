@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"hash/maphash"
 	"iter"
@@ -9,9 +8,7 @@ import (
 	"slices"
 
 	"dragoman/channels"
-	"dragoman/sessions"
 	"dragoman/sessions/rows"
-	"dragoman/sessions/rules"
 )
 
 // Records: see rows.Reader.
@@ -61,94 +58,6 @@ func (b *backend) summaries(k channels.Key) (list []rows.Record, err error) {
 		list = append(list, rows.Record{Summary: &rows.Summary{Key: k, Summary: s}})
 	}
 	return list, nil
-}
-
-func (s *state) like(like rows.Record) (list []rows.Record) {
-	switch {
-	case like.Store != nil:
-		return []rows.Record{{Store: &rows.Store{Name: s.restored, Days: maps.Clone(s.days), LastFact: s.lastFact}}}
-	case like.Mark != nil:
-		if s.erased[*like.Mark] {
-			return []rows.Record{{Mark: like.Mark}}
-		}
-		for _, mark := range slices.Sorted(maps.Keys(s.erased)) {
-			if *like.Mark != "" {
-				break
-			}
-			list = append(list, rows.Record{Mark: &mark})
-		}
-
-	case like.Fact != nil:
-		return s.likeFact(like.Fact)
-	case like.Pairing != nil:
-		for _, p := range s.pairings {
-			if same(like.Pairing.Channel, p.Channel) && same(like.Pairing.PersonID, p.PersonID) {
-				own := *p
-				list = append(list, rows.Record{Pairing: &own})
-			}
-		}
-		slices.SortFunc(list, func(a, b rows.Record) int {
-			return cmp.Or(cmp.Compare(a.Pairing.Channel, b.Pairing.Channel), cmp.Compare(a.Pairing.PersonID, b.Pairing.PersonID))
-		})
-	case like.Job != nil:
-		for _, job := range slices.Sorted(maps.Keys(s.due)) {
-			if same(like.Job.Job, job) {
-				list = append(list, rows.Record{Job: &sessions.JobRecord{Job: job, Due: s.due[job]}})
-			}
-		}
-	case like.Occurrence != nil:
-		return s.likeOccurrence(like.Occurrence)
-	case like.Quarantined != nil:
-		for _, a := range s.asides {
-			if !a.blank() && !(like.Kept && a.Dropped) && same(like.Quarantined.Channel, a.Channel) && same(like.Quarantined.ID, a.Quarantined.ID) {
-				own := a.QuarantineRecord
-				own.Raw = slices.Clone(own.Raw)
-				list = append(list, rows.Record{Quarantined: &own})
-			}
-		}
-		slices.SortFunc(list, func(a, b rows.Record) int {
-			return cmp.Or(cmp.Compare(a.Quarantined.Channel, b.Quarantined.Channel), cmp.Compare(a.Quarantined.ID, b.Quarantined.ID))
-		})
-	}
-	return list
-}
-
-// same compares with an example.
-func same(like, is string) bool { return like == "" || like == is }
-
-func (s *state) likeFact(like *sessions.FactRecord) (list []rows.Record) {
-	scopes := []string{like.Scope}
-	if like.Scope == "" {
-		scopes = slices.Sorted(maps.Keys(s.facts))
-	}
-	for _, scope := range scopes {
-		for _, f := range s.facts[scope] {
-			if like.ID == 0 || like.ID == f.ID {
-				list = append(list, rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: f}})
-			}
-		}
-	}
-	return list
-}
-
-func (s *state) likeOccurrence(like *sessions.Occurrence) (list []rows.Record) {
-	if like.Job != "" && !like.Due.IsZero() {
-		if o := s.outcomes[dueTime{like.Job, rules.Time(like.Due)}]; o != nil {
-			own := *o
-			list = append(list, rows.Record{Occurrence: &own})
-		}
-		return list
-	}
-	for _, o := range s.occurrences {
-		if same(like.Job, o.Job) && (like.Due.IsZero() || like.Due.Equal(o.Due)) {
-			own := *o
-			list = append(list, rows.Record{Occurrence: &own})
-		}
-	}
-	slices.SortFunc(list, func(a, b rows.Record) int {
-		return cmp.Or(cmp.Compare(a.Occurrence.Job, b.Occurrence.Job), a.Occurrence.Due.Compare(b.Occurrence.Due))
-	})
-	return list
 }
 
 // idFilter knows ids of deliveries by their hashes: one that it does not have is

@@ -51,7 +51,7 @@ func (d *documents) Survey(taken func()) (Common, error) {
 		return Common{}, errBroken
 	}
 	taken()
-	return s.common(), nil
+	return s.All(), nil
 }
 
 // Newest is the part of all that a turn starts from, as [Store.Document] has

@@ -14,44 +14,16 @@ import (
 
 // state is everything that is stored.
 type state struct {
-	chats    map[channels.Key]*chat
-	seen     *SeenIDs        // the seq of what was accepted
-	erased   map[string]bool // marks
-	restored string          // the name of the store that this one was restored from
-	prefix   string          // of delivery ids
-	lastOut  int64
-	sent     idFilter // ids of deliveries; nil until a restore asks for them
-	asides   []*QuarantineRow
-	days     map[string]int64 // generations begun, by day
-	begins   map[string]int   // how often each id of a generation is there
-
-	due         map[string]time.Time // jobs
-	occurrences []*sessions.Occurrence
-	outcomes    map[dueTime]*sessions.Occurrence // the same, by what they are of
-	pairings    []*sessions.Pairing
-	facts       map[string][]sessions.Fact
-	lastFact    int64
-
-	last *chat // of a frozen state: the one whose content is here
-}
-
-// dueTime is one due time of one job.
-type dueTime struct {
-	job string
-	due time.Time // as rules.Time has it, so that equal ones are the same
+	*Shared
+	chats  map[channels.Key]*chat
+	seen   *SeenIDs       // the seq of what was accepted
+	sent   idFilter       // ids of deliveries; nil until a restore asks for them
+	begins map[string]int // how often each id of a generation is there
+	last   *chat          // of a frozen state: the one whose content is here
 }
 
 func newState() state {
-	return state{
-		chats:    map[channels.Key]*chat{},
-		seen:     &SeenIDs{},
-		erased:   map[string]bool{},
-		days:     map[string]int64{},
-		begins:   map[string]int{},
-		due:      map[string]time.Time{},
-		outcomes: map[dueTime]*sessions.Occurrence{},
-		facts:    map[string][]sessions.Fact{},
-	}
+	return state{Shared: NewShared(), chats: map[channels.Key]*chat{}, seen: &SeenIDs{}, begins: map[string]int{}}
 }
 
 // chat is all that is known of one key.
@@ -147,22 +119,7 @@ func (c *chat) openItems(gone bool) (items []dispatch.Item) {
 // out.
 func (s *state) freeze(disk bool) state {
 	f := newState()
-	f.seen, f.restored, f.prefix, f.lastFact = s.seen, s.restored, s.prefix, s.lastFact
-	f.erased, f.days, f.due = maps.Clone(s.erased), maps.Clone(s.days), maps.Clone(s.due)
-	for scope, facts := range s.facts {
-		f.facts[scope] = slices.Clone(facts)
-	}
-	for _, o := range s.occurrences {
-		f.setOccurrence(*o)
-	}
-	for _, p := range s.pairings {
-		own := *p
-		f.pairings = append(f.pairings, &own)
-	}
-	for _, a := range s.asides {
-		own := *a
-		f.asides = append(f.asides, &own)
-	}
+	f.Shared, f.seen = s.clone(), s.seen
 	for k, c := range s.chats {
 		f.chats[k] = c.freeze(disk)
 	}
@@ -189,43 +146,4 @@ func (c *chat) freeze(disk bool) *chat {
 		f.conv = &own
 	}
 	return &f
-}
-
-// setOccurrence puts o in the place of the one of the same job and time.
-func (s *state) setOccurrence(o sessions.Occurrence) {
-	at := dueTime{o.Job, rules.Time(o.Due)}
-	if old := s.outcomes[at]; old != nil {
-		*old = o
-		return
-	}
-	s.occurrences = append(s.occurrences, &o)
-	s.outcomes[at] = &o
-}
-
-// common is everything that belongs to no conversation.
-func (s *state) common() Common {
-	c := Common{
-		Name: s.restored, Prefix: s.prefix, LastOut: s.lastOut, LastFact: s.lastFact,
-		Days: maps.Clone(s.days), Pairings: s.pairingList(), Due: maps.Clone(s.due), Erased: slices.Sorted(maps.Keys(s.erased)),
-	}
-	for _, scope := range slices.Sorted(maps.Keys(s.facts)) {
-		for _, f := range s.facts[scope] {
-			c.Facts = append(c.Facts, sessions.FactRecord{Scope: scope, Fact: f})
-		}
-	}
-	for _, o := range s.occurrences {
-		c.Occurrences = append(c.Occurrences, *o)
-	}
-	for _, a := range s.asides {
-		c.Quarantined = append(c.Quarantined, *a)
-	}
-	return c
-}
-
-func (s *state) pairingList() *[]sessions.Pairing {
-	list := make([]sessions.Pairing, 0, len(s.pairings))
-	for _, p := range s.pairings {
-		list = append(list, *p)
-	}
-	return &list
 }
