@@ -40,7 +40,7 @@ func (s *Store) Call(ctx context.Context, to sessions.Peer, method string, args 
 	n.ID, n.Method = rand.Text(), method
 	if to.All {
 		n.Quiet = true
-		_, err := b.pool.Exec(ctx, notifyQuery, b.everybody(), n.parts(args))
+		_, err := b.pool.Exec(ctx, tellQuery, b.everybody(), n.parts(args))
 		return nil, err
 	}
 	data, err := b.call(ctx, to, n, args)
@@ -71,7 +71,8 @@ func (b *backend) call(ctx context.Context, to sessions.Peer, n note, args []byt
 		return nil, &channels.NotSent{Err: err}
 	}
 	b.wire.asksOf(a, node)
-	if _, err := b.pool.Exec(ctx, notifyQuery, channelOf(node), n.parts(args)); err != nil {
+	if _, err := b.pool.Exec(ctx, tellQuery, channelOf(node), n.parts(args)); err != nil {
+		b.giveUp(n.ID, node) // it may have heard
 		return nil, err
 	}
 	return b.await(ctx, n.ID, a)
@@ -86,9 +87,7 @@ func (b *backend) await(ctx context.Context, id string, a *asked) ([]byte, error
 		case r := <-a.answer:
 			return r.data, r.err
 		case <-ctx.Done():
-			n := b.note(isGiveUp)
-			n.ID = id
-			_ = b.tell(channelOf(a.node), n, nil) // or it works in vain
+			b.giveUp(id, a.node)
 			return nil, context.Cause(ctx)
 		case <-b.node.lost:
 			return nil, errLost
@@ -99,6 +98,13 @@ func (b *backend) await(ctx context.Context, id string, a *asked) ([]byte, error
 			}
 		}
 	}
+}
+
+// giveUp tells a node that nobody waits for its answer any more, or it works in vain.
+func (b *backend) giveUp(id, node string) {
+	n := b.note(isGiveUp)
+	n.ID = id
+	_ = b.tell(channelOf(node), n, nil)
 }
 
 // asks notes a call, once its answer can be heard.

@@ -81,7 +81,7 @@ func (b *backend) nudge(ctx context.Context, conn *pgxpool.Conn) {
 	}
 	b.mu.Unlock()
 	if !quick {
-		_, _ = conn.Exec(ctx, notifyQuery, to, b.note(isJobs).parts(nil))
+		_, _ = conn.Exec(ctx, tellQuery, to, b.note(isJobs).parts(nil))
 	}
 }
 

@@ -76,13 +76,18 @@ func (b *backend) everybody() string { return channelOf("all_" + rules.Hash(b.sc
 
 func (b *backend) note(k kind) note { return note{Kind: k, From: b.id} }
 
-const notifyQuery = `SELECT pg_notify($1, p) FROM unnest($2::text[]) p`
+// tellQuery is notifyQuery by itself: no disk is waited for. Nothing of it would be
+// left after a crash of the database anyway.
+const (
+	notifyQuery = `SELECT pg_notify($1, p) FROM unnest($2::text[]) p`
+	tellQuery   = `SELECT pg_notify($1, p) FROM unnest($2::text[]) p, set_config('synchronous_commit', 'off', true)`
+)
 
 // tell tells one channel something, on which nothing depends.
 func (b *backend) tell(channel string, n note, data []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), b.ttl)
 	defer cancel()
-	_, err := b.pool.Exec(ctx, notifyQuery, channel, n.parts(data))
+	_, err := b.pool.Exec(ctx, tellQuery, channel, n.parts(data))
 	return err
 }
 
