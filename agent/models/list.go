@@ -29,11 +29,8 @@ func answer(yes bool) Answer {
 // zero.
 type Listed struct {
 	Name string
-	// Window is in tokens.
-	Window        int
-	Tools, Vision Answer
-	Efforts       []string
-	Prices        Prices
+	Facts
+	Prices Prices
 	// Shutdown is the day on which it ends, YYYY-MM-DD.
 	Shutdown string
 	// NoChat: it is made for other things than answering.

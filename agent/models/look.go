@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/url"
@@ -9,24 +10,39 @@ import (
 	"time"
 )
 
-// Found is what is known of one model. Each answer has its source: a few words
-// for people, "" where there is no answer.
+// Facts are what matters most of one model. What is unknown is zero.
+type Facts struct {
+	Window        int // in tokens
+	Tools, Vision Answer
+	Efforts       []string // from least to most; nil: unknown
+}
+
+// note takes over what is new in facts, which come from there.
+func (f *Found) note(facts Facts, from string) {
+	if f.Window == 0 && facts.Window > 0 {
+		f.Window, f.WindowFrom = facts.Window, from
+	}
+	if f.Tools == Unknown && facts.Tools != Unknown {
+		f.Tools, f.ToolsFrom = facts.Tools, from
+	}
+	if f.Vision == Unknown && facts.Vision != Unknown {
+		f.Vision, f.VisionFrom = facts.Vision, from
+	}
+	if f.Efforts == nil && facts.Efforts != nil {
+		f.Efforts, f.EffortsFrom = facts.Efforts, from
+	}
+}
+
+// Found is what is known of one model.
 type Found struct {
 	// Server is the program or the company that answers, for people, or "".
 	Server string
-	// Window is in tokens; 0: unknown.
-	Window     int
-	WindowFrom string
+	Facts
 	// Tentative: Ollama has not loaded the model yet and says nothing of the
 	// window; Window is the smallest that it may have then.
-	Tentative  bool
-	Tools      Answer
-	ToolsFrom  string
-	Vision     Answer
-	VisionFrom string
-	// Efforts are from least to most; nil: unknown.
-	Efforts     []string
-	EffortsFrom string
+	Tentative bool
+	// Who said each of the Facts, in a few words for people.
+	WindowFrom, ToolsFrom, VisionFrom, EffortsFrom string
 	// Formats: the server obeys response_format with a JSON schema.
 	Formats bool
 	Prices  Prices
@@ -47,6 +63,9 @@ const (
 	ServerVLLM     = "vLLM"
 )
 
+// byLlamaCpp is what llama.cpp lists as the owner of its model.
+const byLlamaCpp = "llamacpp"
+
 const (
 	fromList  = "its server's list of models"
 	fromTable = "the table of " + TableDate
@@ -62,15 +81,12 @@ func Look(ctx context.Context, s Server, name string) Found {
 	var f Found
 	list, err := a.list(ctx)
 	f.Err = err
-	p := providerAt(s.BaseURL)
-	switch {
-	case p != nil:
+	if p := providerAt(s.BaseURL); p != nil {
 		f.Server = p.title
-		f.take(list, name)
-	case err == nil || !unreachable(err):
-		f.take(list, name)
+	} else if err == nil || !unreachable(err) {
 		a.local(ctx, &f, list, name)
 	}
+	f.take(list, name)
 	f.fill(s, name)
 	return f
 }
@@ -94,24 +110,14 @@ func (f *Found) take(list []Listed, name string) {
 	for _, m := range list {
 		f.Names = append(f.Names, m.Name)
 	}
-	f.Missing = len(list) > 0 && i < 0
 	if i < 0 {
+		// An Ollama that knows the model has other names for it; llama.cpp has one
+		// model, whatever the request calls it.
+		f.Missing = len(list) > 0 && f.Server != ServerOllama && f.Server != ServerLlamaCpp && list[0].By != byLlamaCpp
 		return
 	}
-	m := list[i]
-	if m.Window > 0 {
-		f.Window, f.WindowFrom = m.Window, fromList
-	}
-	if m.Tools != Unknown {
-		f.Tools, f.ToolsFrom = m.Tools, fromList
-	}
-	if m.Vision != Unknown {
-		f.Vision, f.VisionFrom = m.Vision, fromList
-	}
-	if m.Efforts != nil {
-		f.Efforts, f.EffortsFrom = m.Efforts, fromList
-	}
-	f.Prices, f.Shutdown = m.Prices, m.Shutdown
+	f.note(list[i].Facts, fromList)
+	f.Prices, f.Shutdown = list[i].Prices, list[i].Shutdown
 }
 
 // sameModel compares a listed name with one that was asked for. Gemini lists
@@ -133,10 +139,8 @@ func (a *asker) local(ctx context.Context, f *Found, list []Listed, name string)
 	switch by {
 	case "vllm":
 		f.Server, f.Formats = ServerVLLM, true
-	case "llamacpp":
+	case byLlamaCpp:
 		a.llamaCpp(ctx, f)
-		// It has one model, whatever the request calls it.
-		f.Missing = false
 	default:
 		if !a.ollama(ctx, f, name) {
 			a.llamaCpp(ctx, f)
@@ -159,52 +163,38 @@ func (a *asker) llamaCpp(ctx context.Context, f *Found) {
 	if err != nil || a.fetch(ctx, address, nil, &props) != nil || props.Settings == nil {
 		return
 	}
-	const from = "its server's /props"
 	f.Server, f.Formats = ServerLlamaCpp, true
-	if n := props.Settings.Window; n > 0 {
-		f.Window, f.WindowFrom = n, from
-	}
+	facts := Facts{Window: props.Settings.Window}
 	if sees, said := props.Modalities["vision"]; said {
-		f.Vision, f.VisionFrom = answer(sees), from
+		facts.Vision = answer(sees)
 	}
 	offers, said := props.Template["supports_tools"]
 	switch {
 	case offers:
-		f.Tools, f.ToolsFrom = Yes, from
+		facts.Tools = Yes
 	case said && !props.Template["supports_tool_calls"]:
 		// The server takes tools all the same, and the model never reads of them.
-		f.Tools, f.ToolsFrom = No, from
+		facts.Tools = No
 	}
+	f.note(facts, "its server's /props")
 }
 
 // fill adds what the table and the name tell, where the server is silent.
 func (f *Found) fill(s Server, name string) {
 	k := Lookup(s.BaseURL, name, s.API)
 	if k.Listed && f.trusts(s.BaseURL, name) {
-		if f.Window == 0 && k.Window > 0 {
-			f.Window, f.WindowFrom = k.Window, fromTable
-		}
-		if f.Tools == Unknown {
-			f.Tools, f.ToolsFrom = answer(k.Tools), fromTable
-		}
+		f.note(Facts{Window: k.Window, Tools: answer(k.Tools)}, fromTable)
 		if f.Prices == (Prices{}) {
 			f.Prices = k.Prices
 		}
 	}
-	if f.Shutdown == "" {
-		f.Shutdown = k.Shutdown
+	if k.Listed {
+		f.note(Facts{Vision: answer(k.Vision)}, fromTable)
 	}
-	if f.Efforts == nil && k.Traits.Efforts != nil {
-		f.Efforts, f.EffortsFrom = k.Traits.Efforts, fromTable
-	}
+	f.note(Facts{Efforts: k.Traits.Efforts}, fromTable)
+	f.note(Facts{Vision: answer(sees(name))}, fromName)
+	f.Shutdown = cmp.Or(f.Shutdown, k.Shutdown)
 	f.Formats = f.Formats || k.Traits.Formats
-	switch {
-	case f.Vision != Unknown:
-	case k.Listed:
-		f.Vision, f.VisionFrom = answer(k.Vision), fromTable
-	default:
-		f.Vision, f.VisionFrom = answer(sees(name)), fromName
-	}
 }
 
 // trusts says whether the table's numbers hold at this server: those of models

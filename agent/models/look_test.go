@@ -49,7 +49,7 @@ func TestLook(t *testing.T) {
 				"/api/ps":    `{"models":[{"name":"qwen3:8b","context_length":8192}]}`,
 			},
 			"qwen3:8b",
-			models.Found{Server: "Ollama", Window: 8192, WindowFrom: "Ollama's /api/ps", Tools: "yes", Vision: "no", Efforts: []string{"none", "low", "medium", "high"}, Formats: true, Names: []string{"qwen3:8b"}},
+			models.Found{Facts: models.Facts{Window: 8192, Tools: "yes", Vision: "no", Efforts: []string{"none", "low", "medium", "high"}}, Server: "Ollama", WindowFrom: "Ollama's /api/ps", Formats: true, Names: []string{"qwen3:8b"}},
 		},
 		"ollama, num_ctx": {
 			map[string]string{
@@ -58,7 +58,7 @@ func TestLook(t *testing.T) {
 				"/api/ps":    `{"models":[]}`,
 			},
 			"gemma3",
-			models.Found{Server: "Ollama", Window: 16384, WindowFrom: "Ollama's /api/show (num_ctx)", Tools: "no", Vision: "yes", Formats: true, Names: []string{"gemma3:latest"}},
+			models.Found{Facts: models.Facts{Window: 16384, Tools: "no", Vision: "yes"}, Server: "Ollama", WindowFrom: "Ollama's /api/show (num_ctx)", Formats: true, Names: []string{"gemma3:latest"}},
 		},
 		"ollama, not loaded": {
 			map[string]string{
@@ -66,7 +66,7 @@ func TestLook(t *testing.T) {
 				"/api/show":  `{"details":{}}`,
 			},
 			"old:1b",
-			models.Found{Server: "Ollama", Window: 4096, WindowFrom: "the least that Ollama loads a model with", Tentative: true, Vision: "no", Formats: true, Names: []string{"old:1b"}},
+			models.Found{Facts: models.Facts{Window: 4096, Vision: "no"}, Server: "Ollama", WindowFrom: "the least that Ollama loads a model with", Tentative: true, Formats: true, Names: []string{"old:1b"}},
 		},
 		"ollama, small model": {
 			map[string]string{
@@ -74,7 +74,7 @@ func TestLook(t *testing.T) {
 				"/api/show":  `{"details":{},"model_info":{"llama.context_length":2048}}`,
 			},
 			"tiny",
-			models.Found{Server: "Ollama", Window: 2048, WindowFrom: "the least that Ollama loads a model with", Tentative: true, Vision: "no", Formats: true, Names: []string{"tiny"}},
+			models.Found{Facts: models.Facts{Window: 2048, Vision: "no"}, Server: "Ollama", WindowFrom: "the least that Ollama loads a model with", Tentative: true, Formats: true, Names: []string{"tiny"}},
 		},
 		"llama.cpp": {
 			map[string]string{
@@ -82,7 +82,7 @@ func TestLook(t *testing.T) {
 				"/props":     `{"default_generation_settings":{"n_ctx":4096},"modalities":{"vision":true},"chat_template_caps":{"supports_tools":true}}`,
 			},
 			"anything",
-			models.Found{Server: "llama.cpp", Window: 4096, WindowFrom: "its server's /props", Tools: "yes", Vision: "yes", Formats: true, Names: []string{"m.gguf"}},
+			models.Found{Facts: models.Facts{Window: 4096, Tools: "yes", Vision: "yes"}, Server: "llama.cpp", WindowFrom: "its server's /props", Formats: true, Names: []string{"m.gguf"}},
 		},
 		"llama.cpp, a template without tools": {
 			map[string]string{
@@ -90,42 +90,42 @@ func TestLook(t *testing.T) {
 				"/props":     `{"default_generation_settings":{"n_ctx":4096},"chat_template_caps":{"supports_tools":false,"supports_tool_calls":false}}`,
 			},
 			"gemma-2.gguf",
-			models.Found{Server: "llama.cpp", Window: 4096, WindowFrom: "its server's /props", Tools: "no", Vision: "no", Formats: true, Names: []string{"gemma-2.gguf"}},
+			models.Found{Facts: models.Facts{Window: 4096, Tools: "no", Vision: "no"}, Server: "llama.cpp", WindowFrom: "its server's /props", Formats: true, Names: []string{"gemma-2.gguf"}},
 		},
 		"llama.cpp without props": {
 			map[string]string{"/v1/models": list(`{"id":"m","owned_by":"llamacpp","meta":{"n_ctx":8192}}`)},
 			"m",
-			models.Found{Window: 8192, WindowFrom: "its server's list of models", Vision: "no", Names: []string{"m"}},
+			models.Found{Facts: models.Facts{Window: 8192, Vision: "no"}, WindowFrom: "its server's list of models", Names: []string{"m"}},
 		},
 		"vLLM": {
 			map[string]string{"/v1/models": list(`{"id":"Qwen/Qwen3-VL-8B","owned_by":"vllm","max_model_len":65536}`)},
 			"Qwen/Qwen3-VL-8B",
-			models.Found{Server: "vLLM", Window: 65536, WindowFrom: "its server's list of models", Vision: "yes", Formats: true, Names: []string{"Qwen/Qwen3-VL-8B"}},
+			models.Found{Facts: models.Facts{Window: 65536, Vision: "yes"}, Server: "vLLM", WindowFrom: "its server's list of models", Formats: true, Names: []string{"Qwen/Qwen3-VL-8B"}},
 		},
 		"OpenRouter's fields": {
 			map[string]string{"/v1/models": list(`{"id":"x/y","context_length":131072,"supported_parameters":["tools","reasoning"],"architecture":{"input_modalities":["text","image"],"output_modalities":["text"]},"pricing":{"prompt":"0.0000001","completion":"0.0000005","input_cache_read":"0.00000001"},"expiration_date":"2027-05-01T00:00:00Z"}`)},
 			"x/y",
-			models.Found{Window: 131072, WindowFrom: "its server's list of models", Tools: "yes", Vision: "yes", Prices: models.Prices{Input: 0.1, Output: 0.5, Cached: 0.01}, Shutdown: "2027-05-01", Names: []string{"x/y"}},
+			models.Found{Facts: models.Facts{Window: 131072, Tools: "yes", Vision: "yes"}, WindowFrom: "its server's list of models", Prices: models.Prices{Input: 0.1, Output: 0.5, Cached: 0.01}, Shutdown: "2027-05-01", Names: []string{"x/y"}},
 		},
 		"Anthropic's fields": {
 			map[string]string{"/v1/models": list(`{"id":"c","type":"model","max_input_tokens":1000000,"max_tokens":128000,"capabilities":{"image_input":{"supported":true},"effort":{"supported":true,"low":{"supported":true},"high":{"supported":true},"max":{"supported":false}}}}`)},
 			"c",
-			models.Found{Window: 1000000, WindowFrom: "its server's list of models", Vision: "yes", Efforts: []string{"low", "high"}, Names: []string{"c"}},
+			models.Found{Facts: models.Facts{Window: 1000000, Vision: "yes", Efforts: []string{"low", "high"}}, WindowFrom: "its server's list of models", Names: []string{"c"}},
 		},
 		"Mistral's fields": {
 			map[string]string{"/v1/models": list(`{"id":"m","max_context_length":262144,"capabilities":{"completion_chat":true,"function_calling":false,"vision":true},"deprecation":"2027-02-01T00:00:00Z"}`)},
 			"m",
-			models.Found{Window: 262144, WindowFrom: "its server's list of models", Tools: "no", Vision: "yes", Shutdown: "2027-02-01", Names: []string{"m"}},
+			models.Found{Facts: models.Facts{Window: 262144, Tools: "no", Vision: "yes"}, WindowFrom: "its server's list of models", Shutdown: "2027-02-01", Names: []string{"m"}},
 		},
 		"a proxy": {
 			map[string]string{"/v1/models": list(`{"id":"gpt-6-luna"}`)},
 			"gpt-6-luna",
-			models.Found{Window: 1050000, WindowFrom: "the table of 2026-11-22", Tools: "yes", Vision: "yes", Efforts: []string{"none", "low", "medium", "high", "xhigh", "max"}, Names: []string{"gpt-6-luna"}},
+			models.Found{Facts: models.Facts{Window: 1050000, Tools: "yes", Vision: "yes", Efforts: []string{"none", "low", "medium", "high", "xhigh", "max"}}, WindowFrom: "the table of 2026-11-22", Names: []string{"gpt-6-luna"}},
 		},
 		"not listed": {
 			map[string]string{"/v1/models": list(`{"id":"a"}`)},
 			"b",
-			models.Found{Vision: "no", Names: []string{"a"}, Missing: true},
+			models.Found{Facts: models.Facts{Vision: "no"}, Names: []string{"a"}, Missing: true},
 		},
 	} {
 		got := models.Look(t.Context(), models.Server{BaseURL: pages(t, tc.answers) + "/v1"}, tc.model)

@@ -135,7 +135,7 @@ func (a *asker) ollama(ctx context.Context, f *Found, name string) bool {
 	if err != nil {
 		return false
 	}
-	f.Server, f.Formats, f.Missing = ServerOllama, true, false
+	f.Server, f.Formats = ServerOllama, true
 	f.takeShown(s, a.loaded(ctx, name))
 	return true
 }
@@ -143,24 +143,29 @@ func (a *asker) ollama(ctx context.Context, f *Found, name string) bool {
 // takeShown is what an Ollama says of a model and of how it has loaded it.
 func (f *Found) takeShown(s shown, loaded int) {
 	const from = "Ollama's /api/show"
+	var facts Facts
 	if s.known {
-		f.Tools, f.ToolsFrom = answer(s.tools), from
-		f.Vision, f.VisionFrom = answer(s.vision), from
+		facts.Tools, facts.Vision = answer(s.tools), answer(s.vision)
 		if s.thinks {
-			f.Efforts, f.EffortsFrom = []string{"none", "low", "medium", "high"}, from
+			facts.Efforts = []string{"none", "low", "medium", "high"}
 		}
+	}
+	f.note(facts, from)
+	window := func(tokens int, from string) {
+		if s.most > 0 {
+			tokens = min(tokens, s.most)
+		}
+		f.note(Facts{Window: tokens}, from)
 	}
 	switch {
 	case loaded > 0:
-		f.Window, f.WindowFrom = loaded, "Ollama's /api/ps"
+		window(loaded, "Ollama's /api/ps")
 	case s.window > 0:
-		f.Window, f.WindowFrom = s.window, from+" (num_ctx)"
+		window(s.window, from+" (num_ctx)")
 	case s.remote && s.most > 0:
-		f.Window, f.WindowFrom = s.most, from
+		window(s.most, from)
 	default:
-		f.Window, f.WindowFrom, f.Tentative = ollamaWindow, "the least that Ollama loads a model with", true
-	}
-	if s.most > 0 {
-		f.Window = min(f.Window, s.most)
+		f.Tentative = true
+		window(ollamaWindow, "the least that Ollama loads a model with")
 	}
 }

@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -17,19 +18,16 @@ func Survey(ctx context.Context, s Server) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
+	list = slices.DeleteFunc(list, func(m Listed) bool { return m.NoChat })
 	var rows []Row
 	for _, m := range list {
-		if m.NoChat {
-			continue
-		}
-		var f Found
-		f.take([]Listed{m}, m.Name)
-		rows = append(rows, Row{Name: m.Name, Found: f})
+		rows = append(rows, Row{Name: m.Name})
 	}
 	if providerAt(s.BaseURL) == nil && len(rows) > 0 {
 		a.surveyLocal(ctx, rows, list)
 	}
 	for i := range rows {
+		rows[i].take(list[i:i+1], rows[i].Name)
 		rows[i].fill(s, rows[i].Name)
 	}
 	return rows, nil

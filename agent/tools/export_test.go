@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"testing"
 )
 
 // CheckAddr is the guard's verdict on a resolved address.
@@ -37,4 +38,24 @@ func CheckRedirect(from, to string) error {
 // HasProxy reports whether the client of web_fetch would ask for a proxy.
 func HasProxy() bool {
 	return newFetcher(FetchOptions{}.withDefaults()).client.Transport.(*http.Transport).Proxy != nil
+}
+
+// OnLoopback lets a test fetch from its own servers, given by their URLs
+// (http://127.0.0.1:41234), until it ends.
+func (o FetchOptions) OnLoopback(t testing.TB, servers ...string) FetchOptions {
+	t.Helper()
+	ctx := t.Context() // canceled just before the test's cleanup
+	o.loopback = &exemption{running: func() bool { return ctx.Err() == nil }}
+	for _, server := range servers {
+		u, err := url.Parse(server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		addr, err := netip.ParseAddrPort(u.Host)
+		if err != nil || !addr.Addr().IsLoopback() {
+			t.Fatalf("%q is not a server on loopback", server)
+		}
+		o.loopback.servers = append(o.loopback.servers, addr)
+	}
+	return o
 }

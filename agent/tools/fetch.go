@@ -32,8 +32,8 @@ type FetchOptions struct {
 	UserAgent string
 	// Resolver looks names up. Default [net.DefaultResolver].
 	Resolver *net.Resolver
-	// Loopback is for tests, see [LoopbackFor]. Nil: all of loopback is refused.
-	Loopback *Exemption
+
+	loopback *exemption // nil: all of loopback is refused
 }
 
 func (o FetchOptions) withDefaults() FetchOptions {
@@ -85,7 +85,7 @@ type fetcher struct {
 }
 
 func newFetcher(o FetchOptions) *fetcher {
-	f := &fetcher{o: o, guard: &guard{ports: append([]uint16{80, 443}, o.Ports...), loopback: o.Loopback}}
+	f := &fetcher{o: o, guard: &guard{ports: append([]uint16{80, 443}, o.Ports...), loopback: o.loopback}}
 	dialer := &net.Dialer{
 		Timeout:        10 * time.Second,
 		Resolver:       o.Resolver,

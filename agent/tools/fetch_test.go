@@ -54,7 +54,7 @@ func TestFetchRefusesLoopback(t *testing.T) {
 func TestFetchExemptionNamesItsServers(t *testing.T) {
 	srv, _ := serve(t, hello)
 	other, asked := serve(t, hello)
-	fetch := tools.WebFetch(tools.FetchOptions{Loopback: tools.LoopbackFor(t, srv.URL)})
+	fetch := tools.WebFetch(tools.FetchOptions{}.OnLoopback(t, srv.URL))
 	if got := must(t, fetch, m{"url": srv.URL}); !strings.HasSuffix(got, "]\nhello") {
 		t.Errorf("web_fetch = %q, want hello", got)
 	}
@@ -66,9 +66,9 @@ func TestFetchExemptionNamesItsServers(t *testing.T) {
 
 func TestFetchExemptionEndsWithItsTest(t *testing.T) {
 	srv, asked := serve(t, hello)
-	var kept *tools.Exemption
-	t.Run("short", func(t *testing.T) { kept = tools.LoopbackFor(t, srv.URL) })
-	refuse(t, tools.WebFetch(tools.FetchOptions{Loopback: kept}), m{"url": srv.URL}, "not allowed")
+	var kept tools.FetchOptions
+	t.Run("short", func(t *testing.T) { kept = tools.FetchOptions{}.OnLoopback(t, srv.URL) })
+	refuse(t, tools.WebFetch(kept), m{"url": srv.URL}, "not allowed")
 	if asked.Load() != 0 {
 		t.Error("the server was asked after the exemption had ended")
 	}
@@ -90,7 +90,7 @@ func TestFetchChecksRedirects(t *testing.T) {
 			fmt.Fprintf(w, "arrived, referer %q", r.Referer())
 		}
 	})
-	fetch := tools.WebFetch(tools.FetchOptions{Loopback: tools.LoopbackFor(t, srv.URL)})
+	fetch := tools.WebFetch(tools.FetchOptions{}.OnLoopback(t, srv.URL))
 	if got := must(t, fetch, m{"url": srv.URL + "/5"}); !strings.Contains(got, srv.URL+"/0, HTTP 200") || !strings.Contains(got, `arrived, referer ""`) {
 		t.Errorf("five redirects: %q", got)
 	}
@@ -114,7 +114,7 @@ func TestFetchDoesNotStepDownFromHTTPS(t *testing.T) {
 	srv := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusFound))
 	defer srv.Close()
 	// A certificate that nobody signed is refused before anything else.
-	f := tools.WebFetch(tools.FetchOptions{Loopback: tools.LoopbackFor(t, srv.URL, plain.URL)})
+	f := tools.WebFetch(tools.FetchOptions{}.OnLoopback(t, srv.URL, plain.URL))
 	refuse(t, f, m{"url": srv.URL}, "certificate")
 	if asked.Load() != 0 {
 		t.Error("the redirect was followed")
@@ -207,9 +207,8 @@ func TestFetchRebinding(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			fetch := tools.WebFetch(tools.FetchOptions{
-				Loopback: tools.LoopbackFor(t, allowed.URL),
 				Resolver: resolver(t, func(n int32) []netip.Addr { return test.answers[min(int(n), len(test.answers)-1)] }),
-			})
+			}.OnLoopback(t, allowed.URL))
 			for i, want := range test.want {
 				got, err := call(t, fetch, m{"url": "http://rebind.example:" + port + "/"})
 				if (err == nil) != want || err != nil && !strings.Contains(err.Error(), "not allowed") {
@@ -230,9 +229,8 @@ func TestFetchIgnoresProxies(t *testing.T) {
 		t.Setenv(name, proxy.URL)
 	}
 	fetch := tools.WebFetch(tools.FetchOptions{
-		Loopback: tools.LoopbackFor(t, srv.URL, proxy.URL),
 		Resolver: resolver(t, func(int32) []netip.Addr { return []netip.Addr{netip.MustParseAddr("10.0.0.1")} }),
-	})
+	}.OnLoopback(t, srv.URL, proxy.URL))
 	refuse(t, fetch, m{"url": "http://intranet.example/"}, "not allowed")
 	must(t, fetch, m{"url": srv.URL})
 	if asked.Load() != 0 {
@@ -271,7 +269,7 @@ func TestFetchBounds(t *testing.T) {
 			fmt.Fprint(w, "only this")
 		}
 	})
-	fetch := tools.WebFetch(tools.FetchOptions{Loopback: tools.LoopbackFor(t, srv.URL), BodyBytes: 100_000, TextBytes: 1000})
+	fetch := tools.WebFetch(tools.FetchOptions{BodyBytes: 100_000, TextBytes: 1000}.OnLoopback(t, srv.URL))
 	for _, path := range []string{"/bomb", "/endless"} {
 		got := must(t, fetch, m{"url": srv.URL + path})
 		if len(got) > 1500 || !strings.Contains(got, "longer than 100000 bytes and was cut") || !strings.Contains(got, "go on with offset 1000") {
@@ -281,7 +279,7 @@ func TestFetchBounds(t *testing.T) {
 	refuse(t, fetch, m{"url": srv.URL + "/brotli"}, "encoding that was not asked for")
 	refuse(t, fetch, m{"url": srv.URL + "/short"}, "broke off")
 	refuse(t, fetch, m{"url": srv.URL + "/header"}, "header")
-	fast := tools.WebFetch(tools.FetchOptions{Loopback: tools.LoopbackFor(t, srv.URL), Timeout: 50 * time.Millisecond})
+	fast := tools.WebFetch(tools.FetchOptions{Timeout: 50 * time.Millisecond}.OnLoopback(t, srv.URL))
 	refuse(t, fast, m{"url": srv.URL + "/silent"}, "no answer within 50ms")
 }
 
@@ -299,7 +297,7 @@ func TestFetchPages(t *testing.T) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprint(w, text)
 	})
-	fetch := tools.WebFetch(tools.FetchOptions{Loopback: tools.LoopbackFor(t, srv.URL), TextBytes: 1000})
+	fetch := tools.WebFetch(tools.FetchOptions{TextBytes: 1000}.OnLoopback(t, srv.URL))
 	var got strings.Builder
 	for offset := 0; offset < len(text); {
 		page := must(t, fetch, m{"url": srv.URL, "offset": offset})
@@ -325,7 +323,7 @@ func TestFetchSaysTheStatus(t *testing.T) {
 		w.WriteHeader(http.StatusNotFound)
 		fmt.Fprint(w, "no such page")
 	})
-	fetch := tools.WebFetch(tools.FetchOptions{Loopback: tools.LoopbackFor(t, srv.URL)})
+	fetch := tools.WebFetch(tools.FetchOptions{}.OnLoopback(t, srv.URL))
 	if got := must(t, fetch, m{"url": srv.URL + "/x"}); !strings.Contains(got, "HTTP 404") || !strings.HasSuffix(got, "no such page") {
 		t.Errorf("web_fetch of a missing page = %q", got)
 	}

@@ -22,53 +22,23 @@ import (
 // spelling, redirect or second DNS answer gets past it.
 type guard struct {
 	ports    []uint16
-	loopback *Exemption
+	loopback *exemption
 }
 
-// Exemption lets [WebFetch] connect to named servers on loopback while one
-// test runs.
-type Exemption struct {
+// exemption lets one test fetch from its own servers on loopback. Only tests can
+// make one, so no line of a configuration can ask for it.
+type exemption struct {
 	servers []netip.AddrPort
-	running func() bool
-}
-
-// TB is the part of testing.TB that [LoopbackFor] uses.
-type TB interface {
-	Helper()
-	Fatalf(format string, args ...any)
-	Context() context.Context
-}
-
-// LoopbackFor lets a test fetch from its own servers, given by their URLs
-// (http://127.0.0.1:41234). It needs the test itself, so no line of a
-// configuration can ask for it, and it ends with the test.
-func LoopbackFor(t TB, servers ...string) *Exemption {
-	t.Helper()
-	ctx := t.Context() // canceled just before the test's cleanup
-	e := &Exemption{running: func() bool { return ctx.Err() == nil }}
-	for _, server := range servers {
-		u, err := url.Parse(server)
-		if err != nil {
-			t.Fatalf("tools: %q is not a URL: %v", server, err)
-			return nil
-		}
-		addr, err := netip.ParseAddrPort(u.Host)
-		if err != nil || !addr.Addr().IsLoopback() {
-			t.Fatalf("tools: %q is not a server on loopback", server)
-			return nil
-		}
-		e.servers = append(e.servers, addr)
-	}
-	return e
+	running func() bool // the test
 }
 
 // covers reports whether e lets target pass.
-func (e *Exemption) covers(target netip.AddrPort) bool {
+func (e *exemption) covers(target netip.AddrPort) bool {
 	return e != nil && e.running() && slices.Contains(e.servers, target)
 }
 
 // onPort reports whether one of the servers of e has this port.
-func (e *Exemption) onPort(port uint16) bool {
+func (e *exemption) onPort(port uint16) bool {
 	return e != nil && slices.ContainsFunc(e.servers, func(s netip.AddrPort) bool { return s.Port() == port })
 }
 
