@@ -20,17 +20,10 @@ type jobsListCmd struct {
 }
 
 func (k *jobsListCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		jobs, err := a.Jobs(ctx)
-		if err != nil {
-			return err
-		}
-		if k.JSON {
-			return e.json(jobs)
-		}
+	return list(e, c, k.JSON, (*httpapi.Client).Jobs, func(jobs []httpapi.Job) {
 		if len(jobs) == 0 {
 			e.say("No jobs. Add some under heartbeat.jobs in the configuration, or set heartbeat.target and write HEARTBEAT.md in the workspace.")
-			return nil
+			return
 		}
 		t := &table{head: []string{"NAME", "SCHEDULE", "TARGET", "NEXT", "LAST", "OUTCOME"}, less: []int{2, 4}}
 		for _, j := range jobs {
@@ -41,7 +34,6 @@ func (k *jobsListCmd) Run(e *env, c *cli) error {
 			t.add(j.Name, j.Schedule, j.Target, e.when(j.Next), last, outcome)
 		}
 		t.print(e)
-		return nil
 	})
 }
 
@@ -55,24 +47,19 @@ func (k *jobsLogCmd) Run(e *env, c *cli) error {
 	if k.Limit < 1 {
 		return &usageError{"--limit wants 1 or more"}
 	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		list, err := a.Occurrences(ctx, k.Name, k.Limit)
-		if err != nil {
-			return err
-		}
-		if k.JSON {
-			return e.json(list)
-		}
-		if len(list) == 0 {
+	past := func(a *httpapi.Client, ctx context.Context) ([]sessions.Occurrence, error) {
+		return a.Occurrences(ctx, k.Name, k.Limit)
+	}
+	return list(e, c, k.JSON, past, func(all []sessions.Occurrence) {
+		if len(all) == 0 {
 			e.say("Nothing was due yet.")
-			return nil
+			return
 		}
 		t := &table{head: []string{"DUE", "JOB", "OUTCOME"}}
-		for _, o := range list {
+		for _, o := range all {
 			t.add(o.Due.Local().Format("2006-01-02 15:04:05"), o.Job, outcomeText(o))
 		}
 		t.print(e)
-		return nil
 	})
 }
 

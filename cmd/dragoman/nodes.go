@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -19,21 +18,15 @@ func (*nodesCmd) Help() string {
 }
 
 func (k *nodesCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		list, err := a.Nodes(ctx)
+	return list(e, c, k.JSON, (*httpapi.Client).Nodes, func(all httpapi.Nodes) {
 		switch {
-		case err != nil:
-			return err
-		case k.JSON:
-			return e.json(list)
-		case !list.Shared:
-			e.say("There is one node, because the store is of type %s. Several nodes share a store of type postgres; docs/scale.md says how.", list.Store)
-		case len(list.Nodes) == 0:
+		case !all.Shared:
+			e.say("There is one node, because the store is of type %s. Several nodes share a store of type postgres; docs/scale.md says how.", all.Store)
+		case len(all.Nodes) == 0:
 			e.say("No node runs on the database.")
 		default:
-			e.nodes(list.Nodes)
+			e.nodes(all.Nodes)
 		}
-		return nil
 	})
 }
 

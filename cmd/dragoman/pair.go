@@ -20,20 +20,13 @@ type pairListCmd struct {
 }
 
 func (k *pairListCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		list, err := a.Pairings(ctx)
-		if err != nil {
-			return err
-		}
-		if k.JSON {
-			return e.json(list)
-		}
-		if len(list) == 0 {
+	return list(e, c, k.JSON, (*httpapi.Client).Pairings, func(all []sessions.Pairing) {
+		if len(all) == 0 {
 			e.say("Nobody is paired, and nobody is asking. A channel with pairing: true gives strangers a code.")
-			return nil
+			return
 		}
 		t := &table{head: []string{"CHANNEL", "PERSON", "NAME", "STATE", "CODE"}, less: []int{2, 3}}
-		for _, p := range list {
+		for _, p := range all {
 			state := "let in " + e.when(p.Approved)
 			if p.Approved.IsZero() {
 				state = "asks; the code expires " + e.when(p.Expires)
@@ -41,7 +34,6 @@ func (k *pairListCmd) Run(e *env, c *cli) error {
 			t.add(p.Channel, p.PersonID, p.Name, state, p.Code)
 		}
 		t.print(e)
-		return nil
 	})
 }
 

@@ -26,17 +26,13 @@ func (k *queueListCmd) Run(e *env, c *cli) error {
 	if k.Limit < 1 {
 		return &usageError{"--limit wants 1 or more"}
 	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		items, err := a.Queue(ctx, k.Limit)
-		if err != nil {
-			return err
-		}
-		if k.JSON {
-			return e.json(items)
-		}
+	some := func(a *httpapi.Client, ctx context.Context) ([]sessions.QueueItem, error) {
+		return a.Queue(ctx, k.Limit)
+	}
+	return list(e, c, k.JSON, some, func(items []sessions.QueueItem) {
 		if len(items) == 0 {
 			e.say("The queue is empty: every message is answered and every answer is delivered.")
-			return nil
+			return
 		}
 		t := &table{head: []string{"ID", "CHAT", "STATE", "TRIES", "SINCE", "NEXT", "WHY"}, less: []int{3, 5, 4}}
 		for _, i := range items {
@@ -46,7 +42,6 @@ func (k *queueListCmd) Run(e *env, c *cli) error {
 		if len(items) == k.Limit {
 			e.say("(there may be more: --limit)")
 		}
-		return nil
 	})
 }
 
@@ -56,21 +51,17 @@ type queueShowCmd struct {
 }
 
 func (k *queueShowCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+	one := func(a *httpapi.Client, ctx context.Context) (sessions.QueueItem, error) {
 		i, err := a.QueueItem(ctx, k.ID)
-		if err != nil {
-			return e.queueError(k.ID, err)
-		}
-		if k.JSON {
-			return e.json(i)
-		}
+		return i, e.queueError(k.ID, err)
+	}
+	return list(e, c, k.JSON, one, func(i sessions.QueueItem) {
 		e.say("id       %s\nchat     %s\nstate    %s\ntries    %d\nsince    %s\nnext     %s\nbytes    %d",
 			i.ID, oneLine(i.Key), i.State, i.Attempts, e.when(i.At), e.when(i.NotBefore), i.Bytes)
 		if i.Error != "" {
 			e.say("why      %s", oneLine(i.Error))
 		}
 		e.say("\n%s", sessions.Printable(i.Text))
-		return nil
 	})
 }
 

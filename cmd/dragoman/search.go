@@ -52,17 +52,11 @@ func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
 	if err != nil {
 		return err
 	}
-	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
-		found, err := a.SearchAll(ctx, search)
-		if err != nil {
-			return err
-		}
-		if k.JSON {
-			return e.json(append([]httpapi.Hit{}, found...))
-		}
+	hits := func(a *httpapi.Client, ctx context.Context) ([]httpapi.Hit, error) { return a.SearchAll(ctx, search) }
+	return list(e, c, k.JSON, hits, func(found []httpapi.Hit) {
 		if len(found) == 0 {
 			e.say("%s", nothingFound(search))
-			return nil
+			return
 		}
 		for _, f := range found {
 			e.say("%s  %s  %s  message %d", oneLine(f.Key.String()), f.Message.At.Local().Format("2006-01-02 15:04"), oneLine(speaker(f.Message)), f.Message.Seq)
@@ -71,7 +65,6 @@ func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
 		if len(found) == search.Limit {
 			e.say("(there may be more: --after %s)", found[len(found)-1].Cursor)
 		}
-		return nil
 	})
 }
 

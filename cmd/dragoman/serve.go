@@ -138,3 +138,18 @@ func (e *env) withAdmin(c *cli, verb func(ctx context.Context, a *httpapi.Client
 	defer release()
 	return verb(ctx, client)
 }
+
+// list runs a verb that gets something and prints it, as JSON or as text.
+func list[T any](e *env, c *cli, asJSON bool, get func(*httpapi.Client, context.Context) (T, error), text func(T)) error {
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		got, err := get(a, ctx)
+		switch {
+		case err != nil:
+			return err
+		case asJSON:
+			return e.json(got)
+		}
+		text(got)
+		return nil
+	})
+}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -51,16 +52,7 @@ func (v *validator) applyPrunePreset() {
 		return
 	}
 	p := presetPrune(s.Preset)
-	fill(v, "prune.enabled", &s.Enabled, p.Enabled)
-	fill(v, "prune.soft_percent", &s.SoftPercent, p.SoftPercent)
-	fill(v, "prune.hard_percent", &s.HardPercent, p.HardPercent)
-	fill(v, "prune.head", &s.Head, p.Head)
-	fill(v, "prune.tail", &s.Tail, p.Tail)
-	fill(v, "prune.min_result", &s.MinResult, p.MinResult)
-	fill(v, "prune.min_total", &s.MinTotal, p.MinTotal)
-	fill(v, "prune.keep_assistants", &s.KeepAssistants, p.KeepAssistants)
-	fill(v, "prune.failed_calls", &s.FailedCalls, p.FailedCalls)
-	fill(v, "prune.exempt", &s.Exempt, p.Exempt)
+	v.fill("prune", reflect.ValueOf(s).Elem(), reflect.ValueOf(&p).Elem())
 }
 
 // encodings are those that agent/tokens can count in.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 
 	"dragoman/agent/window"
@@ -167,25 +168,20 @@ func (v *validator) applyPreset() {
 		return
 	}
 	p := presetSummary(s.Preset)
-	fill(v, "summary.when", &s.When, p.When)
-	fill(v, "summary.trigger.tokens_percent", &s.Trigger.TokensPercent, p.Trigger.TokensPercent)
-	fill(v, "summary.trigger.messages", &s.Trigger.Messages, p.Trigger.Messages)
-	fill(v, "summary.trigger.min_messages", &s.Trigger.MinMessages, p.Trigger.MinMessages)
-	fill(v, "summary.keep.unit", &s.Keep.Unit, p.Keep.Unit)
-	fill(v, "summary.keep.n", &s.Keep.N, p.Keep.N)
-	fill(v, "summary.keep.max_messages", &s.Keep.MaxMessages, p.Keep.MaxMessages)
-	fill(v, "summary.render", &s.Render, p.Render)
-	fill(v, "summary.format", &s.Format, p.Format)
-	fill(v, "summary.max_tokens", &s.MaxTokens, p.MaxTokens)
-	fill(v, "summary.max_chars", &s.MaxChars, p.MaxChars)
-	fill(v, "summary.temperature", &s.Temperature, p.Temperature)
-	fill(v, "summary.prompt", &s.Prompt, p.Prompt)
+	v.fill("summary", reflect.ValueOf(s).Elem(), reflect.ValueOf(&p).Elem())
 }
 
-// fill sets what was not written at path to what the preset says.
-func fill[T any](v *validator, path string, value *T, preset T) {
-	if !v.written(path) {
-		*value = preset
+// fill sets each key below path that was not written to what the preset says.
+func (v *validator) fill(path string, section, preset reflect.Value) {
+	from := fieldsOf(preset)
+	for i, f := range fieldsOf(section) {
+		at, t := join(path, f.name), f.value.Type()
+		switch {
+		case t.Kind() == reflect.Struct && t != secretType:
+			v.fill(at, f.value, from[i].value)
+		case !v.written(at):
+			f.value.Set(from[i].value)
+		}
 	}
 }
 

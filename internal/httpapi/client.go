@@ -142,28 +142,34 @@ func (c *Client) post(ctx context.Context, path string, body, into any) error {
 }
 
 func (c *Client) call(ctx context.Context, method, path string, body io.Reader, into any) error {
-	req, err := http.NewRequestWithContext(ctx, method, "http://dragoman"+path, body)
+	resp, err := do(ctx, c.http, method, path, body)
 	if err != nil {
-		return fmt.Errorf("httpapi: ask the daemon: %w", err)
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return asked(ctx, method, path, err)
+		return err
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return asked(ctx, method, path, err)
 	}
-	if resp.StatusCode != http.StatusOK {
-		var f failure
-		if err := json.Unmarshal(data, &f); err != nil || f.Error == "" {
-			f.Error = fmt.Sprintf("the daemon answered %s; is it another version?", resp.Status)
-		}
-		return remoteError(resp.StatusCode, f)
-	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("httpapi: understand the daemon's answer: %w", err)
 	}
 	return nil
+}
+
+// do returns an answer whose body the caller closes, or why there is none.
+func do(ctx context.Context, c *http.Client, method, path string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://dragoman"+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("httpapi: ask the daemon: %w", err)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return nil, asked(ctx, method, path, err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, readFailure(resp)
 }

@@ -128,18 +128,11 @@ func (c *Client) Dump(ctx context.Context, keys []channels.Key, emit func(sessio
 	for _, k := range keys {
 		q.Add("key", k.String())
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://dragoman"+dumpPath+"?"+q.Encode(), nil)
+	resp, err := do(ctx, c.copies, http.MethodGet, dumpPath+"?"+q.Encode(), nil)
 	if err != nil {
-		return fmt.Errorf("httpapi: ask the daemon: %w", err)
-	}
-	resp, err := c.copies.Do(req)
-	if err != nil {
-		return asked(ctx, http.MethodGet, dumpPath, err)
+		return err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return readFailure(resp)
-	}
 	in := copyReader{dec: json.NewDecoder(bufio.NewReader(resp.Body))}
 	for {
 		rec, err := in.next()
@@ -190,18 +183,11 @@ func (c *Client) Restore(ctx context.Context, next func() (sessions.Record, erro
 }
 
 func (c *Client) send(ctx context.Context, body io.Reader) (taken sessions.Restored, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://dragoman"+restorePath, body)
+	resp, err := do(ctx, c.copies, http.MethodPost, restorePath, body)
 	if err != nil {
-		return taken, fmt.Errorf("httpapi: ask the daemon: %w", err)
-	}
-	resp, err := c.copies.Do(req)
-	if err != nil {
-		return taken, asked(ctx, http.MethodPost, restorePath, err)
+		return taken, err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return taken, readFailure(resp)
-	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxBody)).Decode(&taken); err != nil {
 		return taken, asked(ctx, http.MethodPost, restorePath, err)
 	}

@@ -141,19 +141,11 @@ func firstWords(text string) string {
 	return cut + "…"
 }
 
-func (a *admin) conversation(ctx context.Context, r *request) (any, error) {
-	k, err := key(r.text("key"))
-	if err != nil {
-		return nil, err
-	}
+func (a *admin) conversation(ctx context.Context, k channels.Key, _ *request) (any, error) {
 	return a.Store.Conversation(ctx, k)
 }
 
-func (a *admin) generations(ctx context.Context, r *request) (any, error) {
-	k, err := key(r.text("key"))
-	if err != nil {
-		return nil, err
-	}
+func (a *admin) generations(ctx context.Context, k channels.Key, _ *request) (any, error) {
 	return list(a.Store.Generations(ctx, k))
 }
 
@@ -164,11 +156,7 @@ type summarized struct {
 }
 
 // summary is the newest one of the current generation, or null.
-func (a *admin) summary(ctx context.Context, r *request) (any, error) {
-	k, err := key(r.text("key"))
-	if err != nil {
-		return nil, err
-	}
+func (a *admin) summary(ctx context.Context, k channels.Key, _ *request) (any, error) {
 	h, err := a.Store.History(ctx, k, sessions.HistoryLimit{Messages: 1})
 	return summarized{h.Summary}, err
 }
@@ -212,12 +200,8 @@ func (a *admin) numbers(ctx context.Context, _ *request) (any, error) {
 }
 
 // remove deletes a transcript.
-func (a *admin) remove(ctx context.Context, r *request) (any, error) {
-	k, err := key(r.body.Key)
-	if err != nil {
-		return nil, err
-	}
-	err = a.Audit.Record("delete", func() error {
+func (a *admin) remove(ctx context.Context, k channels.Key, _ *request) (any, error) {
+	err := a.Audit.Record("delete", func() error {
 		err := a.Store.Delete(ctx, k)
 		if err == nil {
 			a.emit(event.Event{Event: event.SessionDelete, Key: k, Why: "deleted"})

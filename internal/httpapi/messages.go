@@ -21,11 +21,7 @@ type Bounds struct{ After, Before string }
 
 // messages answers with the first messages of the bounds or, if only before is
 // there, with the last, oldest first.
-func (a *admin) messages(ctx context.Context, r *request) (any, error) {
-	k, err := key(r.text("key"))
-	if err != nil {
-		return nil, err
-	}
+func (a *admin) messages(ctx context.Context, k channels.Key, r *request) (any, error) {
 	limit := r.limit()
 	after, timed, err := a.border(ctx, k, r, "after")
 	if err != nil {

@@ -120,5 +120,20 @@ func key(s string) (channels.Key, error) {
 	return k, nil
 }
 
+// keyed is a verb about the conversation that the request names.
+func keyed(v func(ctx context.Context, k channels.Key, r *request) (any, error)) verb {
+	return func(ctx context.Context, r *request) (any, error) {
+		name := r.body.Key
+		if r.r.Method == http.MethodGet {
+			name = r.text("key")
+		}
+		k, err := key(name)
+		if err != nil {
+			return nil, err
+		}
+		return v(ctx, k, r)
+	}
+}
+
 // done is the answer of verbs that have nothing to say.
 type done struct{}

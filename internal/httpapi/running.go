@@ -16,11 +16,7 @@ type Running struct {
 	Messages []sessions.Message `json:"messages"`
 }
 
-func (a *admin) running(ctx context.Context, r *request) (any, error) {
-	k, err := key(r.text("key"))
-	if err != nil {
-		return nil, err
-	}
+func (a *admin) running(ctx context.Context, k channels.Key, _ *request) (any, error) {
 	p, err := a.Store.Running(ctx, k)
 	return Running{p.Turn, soFar(p)}, err
 }

@@ -42,11 +42,7 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 // maxTitle is what a list can show and a person can mean, in bytes.
 const maxTitle = 200
 
-func (a *admin) rename(ctx context.Context, r *request) (any, error) {
-	k, err := key(r.body.Key)
-	if err != nil {
-		return nil, err
-	}
+func (a *admin) rename(ctx context.Context, k channels.Key, r *request) (any, error) {
 	title := strings.TrimSpace(r.body.Title)
 	if len(title) > maxTitle {
 		return nil, &badRequest{fmt.Sprintf("a title has at most %d bytes", maxTitle)}
