@@ -22,7 +22,14 @@ type Peers interface {
 	Serve(ctx context.Context, f func(ctx context.Context, method string, args []byte) ([]byte, error)) error
 	// Nodes lists the nodes that live, this one too if it has begun to work, by Since.
 	Nodes(ctx context.Context) ([]Node, error)
+	// Leave is called before Run ends: from now on this node takes no more keys, and
+	// what is left to do on one is another node's when its handler returns. The node
+	// has the role [Leaving] instead of its own.
+	Leave(ctx context.Context) error
 }
+
+// Leaving is the role of a node that finishes what it does.
+const Leaving = "leaving"
 
 // Peer says whom to call: one of its fields is set.
 type Peer struct {

@@ -94,6 +94,7 @@ type Gateway struct {
 	summaries  *recap.Summaries
 	answers    map[string]Method // by what other nodes call them
 	busy       busy
+	left       chan struct{} // closed when other nodes have taken over what waits
 }
 
 // New makes a gateway that serves bindings. Nothing starts before Run.
@@ -106,6 +107,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		live:     liveTurns{m: make(map[channels.Key]*liveTurn)},
 		strikes:  limiter{perMinute: opts.RatePerMinute, now: opts.Now},
 		crowd:    limiter{perMinute: turnedAwayPerMinute, now: opts.Now},
+		left:     make(chan struct{}),
 	}
 	g.summaries, g.answers = g.newSummaries(), g.methods()
 	for _, b := range bindings {
@@ -130,15 +132,21 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 
 // Run serves until ctx ends. Then it drains: nothing new is accepted, running
 // turns and deliveries may finish within Options.DrainLimit, the rest stays in
-// the store for the next start. If the store's dispatcher ends before ctx, Run
+// the store for the next start, or for other nodes, which take over the channels,
+// too. If the store's dispatcher ends before ctx, Run
 // ends with it, without draining, and returns its error; there is no other.
 func (g *Gateway) Run(ctx context.Context) error {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
+	held, letGo := context.WithCancel(life) // of channels that one node holds
+	defer letGo()
 	var wg sync.WaitGroup
 	for _, b := range g.bindings {
-		if b.Everywhere || !g.opts.NoChannels {
+		switch {
+		case b.Everywhere:
 			wg.Go(func() { g.superviseChannel(life, b) })
+		case !g.opts.NoChannels:
+			wg.Go(func() { g.superviseChannel(held, b) })
 		}
 		wg.Go(func() { g.hasten(life, b) })
 	}
@@ -161,7 +169,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	var err error
 	select {
 	case <-ctx.Done():
-		g.drain()
+		g.drain(letGo)
 	case err = <-ended:
 	}
 	end()
@@ -179,9 +187,10 @@ func (g *Gateway) Run(ctx context.Context) error {
 }
 
 // drain waits until no turn runs and nothing is being delivered.
-func (g *Gateway) drain() {
+func (g *Gateway) drain(letGo func()) {
 	left := g.busy.close()
 	g.opts.Logger.Info("draining", "busy", left, "limit", g.opts.DrainLimit)
+	g.handOver(letGo)
 	select {
 	case <-g.busy.idle():
 		g.opts.Logger.Info("drained")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -105,6 +106,43 @@ func (g *Gateway) serveNodes(ctx context.Context) error {
 	defer end()
 	telling.Go(func() { g.tellStates(ctx) })
 	return g.opts.Peers.Serve(ctx, g.answerNode)
+}
+
+// handOver has other nodes go on with what this one leaves while it drains, as
+// far as there are some for it: with keys, and with channels, which letGo ends. What
+// this node still has to deliver goes out through them.
+func (g *Gateway) handOver(letGo func()) {
+	if g.opts.Peers == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), statesWithin)
+	defer cancel()
+	nodes, err := g.opts.Peers.Nodes(ctx)
+	others := func(role string) bool {
+		return slices.ContainsFunc(nodes, func(n sessions.Node) bool {
+			return !n.Self && (len(n.Roles) == 0 || slices.Contains(n.Roles, role))
+		})
+	}
+	if err == nil && others("turns") {
+		if err = g.opts.Peers.Leave(ctx); err == nil {
+			close(g.left)
+		}
+	}
+	if err == nil && others("channels") {
+		letGo()
+	}
+	if err != nil {
+		g.opts.Logger.Warn("other nodes take over only when this one has stopped", "err", err)
+	}
+}
+
+// handedOver waits until another node can go on with a key: at once if there is
+// one, or else when this one stops.
+func (g *Gateway) handedOver(ctx context.Context) {
+	select {
+	case <-g.left:
+	case <-ctx.Done():
+	}
 }
 
 // tellStates tells all nodes how the channels are doing that this one holds.

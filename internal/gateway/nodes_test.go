@@ -66,6 +66,8 @@ func (n node) Serve(ctx context.Context, f func(context.Context, string, []byte)
 
 func (n node) Nodes(context.Context) ([]sessions.Node, error) { return nil, nil }
 
+func (n node) Leave(context.Context) error { return nil }
+
 // beside starts a node that works and does not hold the channel.
 func (n *nodes) beside(t *testing.T, id string, changes ...change) *world {
 	t.Helper()

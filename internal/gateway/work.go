@@ -20,7 +20,7 @@ func (g *Gateway) handle(ctx context.Context, c sessions.Claim) (err error) {
 		return nil
 	}
 	if !g.busy.begin() {
-		<-ctx.Done() // draining: what is left waits for the next start
+		g.handedOver(ctx) // draining
 		return nil
 	}
 	again, err := g.work(ctx, c)
@@ -33,7 +33,7 @@ func (g *Gateway) handle(ctx context.Context, c sessions.Claim) (err error) {
 	case err != nil:
 		return fmt.Errorf("gateway: %w", err)
 	case again:
-		<-ctx.Done() // draining, and the key has work left
+		g.handedOver(ctx) // draining, and the key has work left
 	}
 	return nil
 }

@@ -85,6 +85,13 @@ func TestRollingRestart(t *testing.T) {
 			l.until("the beginning of an answer", func() bool { return len(l.api.FromBot(int64(7000+10*i+asked))) > 0 })
 		}
 		_ = d.cmd.Process.Signal(syscall.SIGTERM)
+		testkit.Eventually(t, "the node to stop", func() bool { return strings.Contains(d.out.String(), "msg=draining") })
+		bystander := botapi.User{ID: int64(8001 + i), FirstName: "By"}
+		l.tell(bystander, "and me?") // does not wait for them
+		l.said(bystander.ID, 1)
+		if strings.Contains(d.out.String(), "msg=drained") || strings.Contains(d.out.String(), "drain limit") {
+			t.Errorf("nobody was answered until a node had finished its answers:\n%s", d.out)
+		}
 		l.gates.open(hold)
 		d.wait()
 		stopped = append(stopped, d)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -10,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"dragoman/sessions"
 )
 
 // Who works on a key that is woken. Whichever node asks River first gets all jobs
@@ -42,6 +45,20 @@ func (b *backend) findTakers(ctx context.Context) error {
 		b.spread.takers = list
 	}
 	return err
+}
+
+// Leave implements [sessions.Peers].
+func (s *Store) Leave(ctx context.Context) error {
+	b := s.b
+	if _, err := b.pool.Exec(ctx, `UPDATE nodes SET roles = $2 WHERE id = $1`, b.id, []string{sessions.Leaving}); err != nil {
+		return fmt.Errorf("postgres: leave: %w", err)
+	}
+	b.mu.Lock()
+	if b.run != nil {
+		close(b.run.left)
+	}
+	b.mu.Unlock()
+	return b.findTakers(ctx)
 }
 
 // enter reserves a place in this node's Run for keys that a transaction wakes, if

@@ -3,10 +3,12 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
 	"dragoman/channels"
+	"dragoman/internal/testkit"
 	"dragoman/sessions"
 	"dragoman/sessions/postgres"
 )
@@ -50,5 +52,74 @@ func TestSpread(t *testing.T) {
 	}
 	if min(share[0], share[1], share[2]) < messages/9 {
 		t.Errorf("of %d messages the nodes got %v", messages, share)
+	}
+}
+
+// TestLeave: a node that leaves begins with no key any more, and what it has not done
+// of the one that it works on is another node's when its handler returns.
+func TestLeave(t *testing.T) {
+	url := database(t)
+	a, b := openAt(t, url, postgres.Options{Roles: []string{"turns"}}), openAt(t, url, postgres.Options{Roles: []string{"turns"}})
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	run := func(s *postgres.Store, h sessions.Handler) {
+		running.Go(func() {
+			if err := s.Run(ctx, h); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	accept := func(key, id string) {
+		_, err := a.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: channels.MustKey(key), ID: id, Text: "hi"}})
+		must(t, err)
+	}
+	begun, finish := make(chan string, 9), make(chan struct{})
+	run(a, func(_ context.Context, c sessions.Claim) error {
+		begun <- "a " + c.Key.String()
+		<-finish
+		return nil // with work left
+	})
+	accept("x:1", "1")
+	if got := <-begun; got != "a x:1" {
+		t.Fatalf("begun: %s", got)
+	}
+	done := make(chan string, 9)
+	run(b, func(ctx context.Context, c sessions.Claim) error {
+		p, err := b.Pending(ctx, c, 1)
+		for err == nil && len(p.Messages) > 0 {
+			if err = answer(b, c, p.Messages[0].Seq); err == nil {
+				done <- c.Key.String()
+				p, err = b.Pending(ctx, c, 1)
+			}
+		}
+		return err
+	})
+	testkit.Eventually(t, "both nodes", func() bool {
+		list, err := a.Nodes(t.Context())
+		return err == nil && len(list) == 2
+	})
+	must(t, a.Leave(t.Context()))
+	for i := range 9 {
+		accept(fmt.Sprint("y:", i), fmt.Sprint("y", i))
+		<-done
+	}
+	accept("x:1", "2")
+	close(finish)
+	for range 2 {
+		if got := <-done; got != "x:1" {
+			t.Errorf("the other node works on %s, want what the first one left", got)
+		}
+	}
+	if len(begun) > 0 {
+		t.Errorf("the node that left began with %s", <-begun)
+	}
+	list, err := b.Nodes(t.Context())
+	must(t, err)
+	for _, n := range list {
+		if leaving := slices.Equal(n.Roles, []string{sessions.Leaving}); leaving == n.Self {
+			t.Errorf("Nodes = %+v", list)
+		}
 	}
 }

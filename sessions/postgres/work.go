@@ -98,6 +98,7 @@ type running struct {
 	ctx     context.Context //nolint:containedctx // River calls back without it
 	handler sessions.Handler
 	kick    chan struct{} // has the loop look at once
+	left    chan struct{} // closed by Leave
 	stop    context.CancelFunc
 	ended   chan struct{}  // closed when Run returns
 	own     sync.WaitGroup // keys that River knows nothing of, and who may begin with one
@@ -108,7 +109,7 @@ type running struct {
 func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	run := &running{b: b, ctx: ctx, handler: h, kick: make(chan struct{}, 1), stop: cancel, ended: make(chan struct{})}
+	run := &running{b: b, ctx: ctx, handler: h, kick: make(chan struct{}, 1), left: make(chan struct{}), stop: cancel, ended: make(chan struct{})}
 	b.mu.Lock()
 	again := b.run != nil
 	if !again {
@@ -128,6 +129,13 @@ func (b *backend) Run(ctx context.Context, h sessions.Handler) error {
 	}
 	var looking sync.WaitGroup
 	looking.Go(func() { run.look() })
+	looking.Go(func() {
+		select {
+		case <-run.left:
+			_ = b.river.Stop(ctx) // it takes no more; what ends it is below
+		case <-ctx.Done():
+		}
+	})
 	var err error
 	select {
 	case <-ctx.Done():
@@ -369,8 +377,12 @@ type verdict struct {
 func (r *running) judge(row *keyRow, last *claim, failed error) verdict {
 	now := r.b.now()
 	due := row.due != nil && *row.due <= nanos(now)
-	if r.ctx.Err() != nil {
-		return verdict{false, row.rest, row.failures} // another node, or the next life
+	select {
+	case <-r.left: // another node
+		return verdict{false, row.rest, row.failures}
+	case <-r.ctx.Done(): // the same, or the next life
+		return verdict{false, row.rest, row.failures}
+	default:
 	}
 	if last == nil || row.live != last.Epoch {
 		return verdict{due, 0, row.failures}
