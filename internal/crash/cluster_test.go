@@ -74,7 +74,7 @@ func newCluster(t *testing.T, nodes int, seed uint64, networks ...string) *clust
 			lines = append(lines, net.telegram(t))
 			net.api.Private(botapi.Person(jobChat, "Clock"))
 		case "irc":
-			c.irc = &ircCampaign{}
+			c.irc = &ircCampaign{pause: 10 * time.Second}
 			lines = append(lines, c.irc.connect(t))
 			net = &c.irc.campaign
 		case "whatsapp":

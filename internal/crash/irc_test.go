@@ -29,6 +29,10 @@ type ircCampaign struct {
 	persons []*ircd.Person // one in each chat
 	kicks   [chats][]time.Time
 	deaf    []span // nobody may hear
+	// A person waits for pause before they say more, 0 for none. Whoever answers the
+	// bot ten times in a minute is taken for a program.
+	pause   time.Duration
+	spoke   [chats]time.Time
 	unheard int
 }
 
@@ -66,7 +70,9 @@ func (c *ircCampaign) connect(t *testing.T) (channel string) {
 			}
 			return nickOf(chat)
 		},
-		away:  func(chat int) bool { return !c.server.Present("dragoman", c.room(chat)) },
+		away: func(chat int) bool {
+			return time.Since(c.spoke[chat]) < c.pause || !c.server.Present("dragoman", c.room(chat))
+		},
 		annoy: c.kick,
 		heard: c.heard,
 	}
@@ -88,6 +94,7 @@ func (c *ircCampaign) room(chat int) string {
 // say writes in a chat. What the daemon then has of it is its id here.
 func (c *ircCampaign) say(chat int, text string) (id string) {
 	line := strings.Replace(text, "/", "!", 1)
+	c.spoke[chat] = time.Now()
 	if chat < talks {
 		c.persons[chat].Say("dragoman", line)
 	} else {

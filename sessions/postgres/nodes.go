@@ -180,9 +180,13 @@ func (b *backend) untilDead(ctx context.Context, query string, arg any) time.Dur
 
 // takeOver hands out again what nodes were at that are dead: keys that they had
 // claimed, jobs that they had taken and not begun, leases. So it does with jobs
-// that this node took without hearing of it, because the connection broke. River
-// has no call for either; this is the one place where its table is written by hand.
+// and keys that this node took without hearing of it, because the connection broke.
+// River has no call for that; this is the one place where its table is written by hand.
 func (b *backend) takeOver(ctx context.Context) error {
+	unheard, err := b.unheardOf(ctx)
+	if err != nil {
+		return err
+	}
 	b.mu.Lock()
 	jobs := slices.AppendSeq([]int64{}, maps.Keys(b.jobs)) // not NULL
 	b.mu.Unlock()
@@ -195,8 +199,8 @@ func (b *backend) takeOver(ctx context.Context) error {
 			WHERE state = 'running' AND kind = $1 AND (attempted_by[array_upper(attempted_by, 1)] NOT IN (SELECT id FROM nodes)
 				OR attempted_by[array_upper(attempted_by, 1)] = $2 AND id <> ALL($3) AND attempted_at < clock_timestamp() - $4::interval)
 			RETURNING (args->>'key')::bigint AS key, (args->>'wake')::bigint AS wake)
-			SELECT k.id FROM keys k WHERE k.node <> '' AND k.node NOT IN (SELECT id FROM nodes) OR (k.id, k.wake) IN (SELECT key, wake FROM gone)
-			ORDER BY k.key FOR UPDATE OF k`, wakeUp{}.Kind(), b.id, jobs, b.ttl/4)
+			SELECT k.id FROM keys k WHERE k.node <> '' AND k.node NOT IN (SELECT id FROM nodes) OR (k.id, k.wake) IN (SELECT key, wake FROM gone) OR k.node = $2 AND k.live = ANY($5)
+			ORDER BY k.key FOR UPDATE OF k`, wakeUp{}.Kind(), b.id, jobs, b.ttl/4, unheard)
 		if err != nil || dead.RowsAffected() == 0 && len(ids) == 0 {
 			return nil, err
 		}
@@ -211,6 +215,33 @@ func (b *backend) takeOver(ctx context.Context) error {
 			b.changed(t, nil, b.now())
 		}, err
 	})
+}
+
+// unheardOf are the epochs of claims that the rows say are this node's, and of which it
+// has known nothing for a while: the commit that made them was done, and its
+// connection broke.
+func (b *backend) unheardOf(ctx context.Context) (epochs []int64, err error) {
+	b.mu.Lock()
+	known := []int64{} // not NULL
+	for _, c := range b.claims {
+		known = append(known, c.Epoch)
+	}
+	b.mu.Unlock()
+	list, err := all(ctx, b.pool, pgx.RowTo[int64], `SELECT live FROM keys WHERE node = $1 AND live <> ALL($2)`, b.id, known)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := b.doubted
+	b.doubted = map[int64]time.Time{}
+	for _, epoch := range list {
+		since, again := before[epoch]
+		if !again {
+			since = time.Now()
+		}
+		if b.doubted[epoch] = since; time.Since(since) > b.ttl/4 {
+			epochs = append(epochs, epoch)
+		}
+	}
+	return epochs, err
 }
 
 // Hold is sessions.Leases's. A lease lasts as long as its node lives.

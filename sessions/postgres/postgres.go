@@ -118,7 +118,9 @@ type backend struct {
 	run    *running
 	claims map[channels.Key]*claim // of this process
 	jobs   map[int64]bool          // of River's, that this process is at
-	spread spread
+	// doubted are claims of which this process knows nothing, since when: see unheardOf.
+	doubted map[int64]time.Time
+	spread  spread
 }
 
 // Open opens the store in the database at url, making its tables if there are

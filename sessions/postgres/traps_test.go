@@ -282,6 +282,27 @@ func TestNoTickIsDropped(t *testing.T) {
 	}
 }
 
+// TestClaimUnheardOf: a commit whose connection breaks may have claimed a key for a
+// node that does not hear of it. The node finds it, and works on it.
+func TestClaimUnheardOf(t *testing.T) {
+	url := database(t)
+	s := openAt(t, url, postgres.Options{TTL: ttl})
+	_, err := s.Accept(t.Context(), one)
+	must(t, err)
+	conn, err := pgx.Connect(t.Context(), url+"&search_path=dragoman")
+	must(t, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), `DELETE FROM river_job`)
+	must(t, err)
+	claims, _ := serve(t, s)
+	testkit.Eventually(t, "the node", func() bool { return idOf(t, s) != "" })
+	_, err = conn.Exec(t.Context(), `UPDATE keys SET node = $1, live = wake`, idOf(t, s))
+	must(t, err)
+	if h := next(t, claims); h.Key != k1 {
+		t.Errorf("claim of %s", h.Key)
+	}
+}
+
 // TestFewNotifications: PostgreSQL has one lock for all commits that notify, so
 // they must not be as many as messages.
 func TestFewNotifications(t *testing.T) {
