@@ -34,7 +34,7 @@ var planted = []plant{
 	{"the watchdog is fed by a store that hangs", "internal/app/notify.go", "if d.progress(every) {\n\t\t\t\tnotify", "if d.progress(every); true {\n\t\t\t\tnotify", "./internal/app", "Watchdog"},
 	{"the page's login never ends", "internal/console/doors.go", "return found && time.Now().Before(ends)", "return found || ends.IsZero() && found", "./internal/console", "Login"},
 	{"a stop drops what waits behind the running turn as well", "internal/gateway/commands.go", "e.Ends = seqs", "e.Ends = nil", "./internal/gateway", "."},
-	{"a kick from a room leaves the rest of that answer in the outbox", "internal/gateway/deliver.go", `g.underway.end(d.Key, "", everything)`, `g.underway.end(d.Key, "", d.Seq)`, "./internal/gateway", "."},
+	{"a kick from a room leaves the rest of that answer in the outbox", "internal/gateway/deliver.go", `g.underway.end(d.Key, "", everything)`, `g.underway.end(d.Key, "", d.Seq)`, "./internal/gateway", "Kick"},
 	{"a 401 of the bot's token is taken for a permanent error of the message", "channels/telegram/send.go", "case refused(err):", "case refused(err) && r.code != http.StatusUnauthorized:", "./channels/telegram", "Send"},
 	{"a preview overtakes an answer that waits", "internal/gateway/attend.go", "if waits, err := a.g.store.Unsent(ctx, a.claim, 1); err != nil || len(waits) > 0 {", "if _, err := a.g.store.Unsent(ctx, a.claim, 1); err != nil {", "./internal/gateway", "."},
 	{"a refused message is acknowledged to WhatsApp", "channels/whatsapp/receive.go", "case err == nil:\n\t\t\tk.used", "case true:\n\t\t\tk.used", "./channels/whatsapp", "."},

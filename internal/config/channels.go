@@ -104,7 +104,9 @@ func (d *decoder) unknown(key *yaml.Node, path string, fields []field) {
 	for i, f := range fields {
 		names[i] = f.name
 	}
-	if near := nearest(strings.ToLower(key.Value), names); near != "" {
+	if path == "" && slices.Contains(channelTypes, key.Value) {
+		want = "it is a channel: indent it under channels"
+	} else if near := nearest(strings.ToLower(key.Value), names); near != "" {
 		want = fmt.Sprintf("did you mean %q?", near)
 	} else if place := elsewhere(key.Value, path); place != "" {
 		want = "it belongs to " + place

@@ -92,6 +92,7 @@ func TestOneProblem(t *testing.T) {
 		{"two documents", "http: {}\n---\nhttp: {}\n", "2 a second YAML document begins here; keep one, without --- between parts"},
 		{"not UTF-8", "http: {}\nagent: \xff\n", "2 this is not UTF-8 text; save the file as UTF-8"},
 		{"not indented", "channels:\n  web:\n  preview: off\n", "3 channels.preview: is not a channel with settings; if it is a channel's setting, indent it under the name of that channel"},
+		{"a channel not indented", "channels:\nirc:\n  nick: x\n", "2 irc: unknown key; it is a channel: indent it under channels"},
 		{"a list", "- a\n", "1 expected keys here, like key: value"},
 		{"a word", "hello\n", "1 expected keys here, like key: value"},
 		{"unquoted star", "http: {token: *hunter2}\n", "0 YAML reads a value that begins with * as a reference, and this one refers to nothing; put the value in quotes"},
