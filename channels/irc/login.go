@@ -273,7 +273,11 @@ func (s *session) identify() {
 	if !s.login.waitUntil.IsZero() {
 		return
 	}
-	s.push("PRIVMSG", ns.Nick, strings.Join(strings.Fields("IDENTIFY "+ns.User), " ")+" "+ns.Password)
+	user := ns.User
+	if user == "" && !s.net.fold.same(s.me.nick, s.ch.opts.Nick) {
+		user = s.ch.opts.Nick // our nick is held, or only its account may have it
+	}
+	s.push("PRIVMSG", ns.Nick, strings.Join(strings.Fields("IDENTIFY "+user), " ")+" "+ns.Password)
 	s.login.waitUntil = time.Now().Add(servicesTime)
 }
 

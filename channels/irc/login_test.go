@@ -198,12 +198,18 @@ func TestServerPassword(t *testing.T) {
 }
 
 func TestNickServBeforeJoining(t *testing.T) {
+	for _, user := range []string{"dragoman", ""} {
+		t.Run("user "+user, func(t *testing.T) { nickServBeforeJoining(t, user) })
+	}
+}
+
+func nickServBeforeJoining(t *testing.T, user string) {
 	srv, addr := serve(t, ircd.Config{Accounts: map[string]string{"dragoman": "pw"}})
 	squatter := ircd.Join(t, addr, "dragoman")
 	defer squatter.Close()
 	o := quick(addr)
 	o.Channels, o.RegainEvery = []string{"#go"}, time.Hour
-	o.NickServ = irc.NickServ{User: "dragoman", Password: "pw", Regain: "GHOST"}
+	o.NickServ = irc.NickServ{User: user, Password: "pw", Regain: "GHOST"}
 	b := start(t, o)
 	b.waitIn("irc:#go")
 	b.waitStatus("under its own name", func(s channels.Status) bool { return s.Detail == "" })

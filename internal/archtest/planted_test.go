@@ -25,7 +25,7 @@ type plant struct {
 // planted are bugs that once stayed unnoticed, or were found far away.
 var planted = []plant{
 	{"the file store does not sync its folders", "sessions/file/files.go", "return errors.Join(fsync(f), f.Close())", "return f.Close()", "./sessions/file", "TestPowerCut"},
-	{"a failing operation is not rolled back in a shared batch", "sessions/sqlite/writer.go", "if err := t.exec(`ROLLBACK TO op`); err != nil {", "if err := error(nil); err != nil {", "./sessions/sqlite", "Fail|Batch"},
+	{"a failing operation is not rolled back in a shared batch", "sessions/sqlite/writer.go", "if t.wrote {", "if t.ended {", "./sessions/sqlite", "Fail|Batch"},
 	{"the pieces of an answer go out in reverse", "internal/gateway/split.go", "for i, p := range parts {\n\t\tr :=", "for i := range parts {\n\t\tp := parts[len(parts)-1-i]\n\t\tr :=", "./internal/gateway", "."},
 	{"the last of many waiting messages is not shown to the model", "internal/gateway/turn.go", "for _, w := range r.rows {\n\t\tif !steered", "for _, w := range r.rows[:min(len(r.rows), gatherMost-1)] {\n\t\tif !steered", "./internal/gateway", "."},
 	{"a message is shown to the model twice", "internal/gateway/turn.go", "t.Input = append(t.Input, userMessage(w.Inbound, r.g.opts.Now()))", "t.Input = append(t.Input, userMessage(w.Inbound, r.g.opts.Now()), userMessage(w.Inbound, r.g.opts.Now()))", "./internal/gateway", "."},
@@ -40,6 +40,16 @@ var planted = []plant{
 	{"a refused message is acknowledged to WhatsApp", "channels/whatsapp/receive.go", "case err == nil:\n\t\t\tk.used", "case true:\n\t\t\tk.used", "./channels/whatsapp", "."},
 	{"a refused message is confirmed to Telegram", "channels/telegram/poll.go", "err := c.handIn(ctx, in, a)\n\t\tif err == nil {", "err := c.handIn(ctx, in, a)\n\t\tif true {", "./channels/telegram", "."},
 	{"a line for IRC is 20 bytes too long with the server's prefix", "channels/irc/split.go", "maxLine = 510", "maxLine = 530", "./channels/irc", "Lines"},
+}
+
+// Each bug has a line to be planted in.
+func TestPlantedLines(t *testing.T) {
+	for _, p := range planted {
+		text, err := os.ReadFile(filepath.Join("../..", p.file))
+		if n := strings.Count(string(text), p.from); n != 1 || err != nil {
+			t.Errorf("%s holds the line of %q %d times (%v), want once: %s", p.file, p.what, n, err, p.from)
+		}
+	}
 }
 
 // TestPlanted plants each bug, one at a time and never in the tree itself, and
