@@ -212,6 +212,9 @@ func (o Options) withDefaults(model Model) (Options, error) {
 	o.Tries = cmp.Or(o.Tries, 4)
 	o.RetryDelay = cmp.Or(o.RetryDelay, 500*time.Millisecond)
 	o.LongestWait = cmp.Or(o.LongestWait, 20*time.Second)
+	if o.Count == nil {
+		o.Count = window.EstimateText
+	}
 	if o.Calibration == nil {
 		o.Calibration = new(Calibration)
 	}
@@ -271,7 +274,7 @@ func (a *Agent) effort(s sessions.Settings) string {
 	return ""
 }
 
-// setFrame renders what stands in front of the turn's messages.
+// setFrame renders what precedes the turn's messages.
 func (r *run) setFrame() {
 	h := &r.t.History
 	r.frame, r.offer = r.a.framing(r.model.Name(), h, r.t.System, h.Summary)

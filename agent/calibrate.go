@@ -81,15 +81,7 @@ func (c *Calibration) of(model string) *calibrated {
 	return m
 }
 
-// textTokens is how many tokens a text takes, without the calibration.
-func (a *Agent) textTokens(s string) int {
-	if a.opts.Count != nil {
-		return a.opts.Count(s)
-	}
-	return window.EstimateText(s)
-}
-
-// messageTokens is the same for messages.
+// messageTokens is how many tokens msgs take, without the calibration.
 func (a *Agent) messageTokens(msgs []sessions.Message) int { return window.Count(msgs, a.opts.Count) }
 
 // room is how many of the tokens that we count fit into tokens of the model
@@ -104,7 +96,7 @@ func (a *Agent) learn(m Model, req Request, u *sessions.Usage) {
 	if u == nil || u.Input <= 0 || !a.opts.Calibration.wants(name) {
 		return
 	}
-	counted := a.messageTokens(req.Messages) + a.textTokens(req.System)
+	counted := a.messageTokens(req.Messages) + a.opts.Count(req.System)
 	for _, s := range req.Tools {
 		counted += a.specTokens(s)
 	}

@@ -41,7 +41,7 @@ func (a *Agent) offerTo(name, prompt string) offer {
 	if all.tokens+len(prompt) <= most || len(a.sorted) == 0 {
 		return all // no text has more tokens than bytes
 	}
-	most -= a.textTokens(prompt)
+	most -= a.opts.Count(prompt)
 	out := offer{tokens: all.tokens}
 	gone := make(map[string]bool)
 	for _, name := range a.order {
@@ -91,7 +91,7 @@ func (a *Agent) leavingOrder() (names []string) {
 const toolOverhead = 12
 
 func (a *Agent) specTokens(s Spec) int {
-	return toolOverhead + a.textTokens(s.Name) + a.textTokens(s.Description) + a.textTokens(string(s.Parameters))
+	return toolOverhead + a.opts.Count(s.Name) + a.opts.Count(s.Description) + a.opts.Count(string(s.Parameters))
 }
 
 // abilities is what is known of the model of that name.
@@ -126,7 +126,7 @@ func (a *Agent) sizeOf(name string) int {
 	}
 }
 
-// framing is what stands before the messages of h in a request to the model of
+// framing is what precedes the messages of h in a request to the model of
 // that name, with the channel's part of the prompt, and the tools beside it.
 // Where it gets no tools, the prompt promises none.
 func (a *Agent) framing(name string, h *sessions.History, channel string, summary *sessions.Summary) (window.Frame, offer) {

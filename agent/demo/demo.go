@@ -153,7 +153,7 @@ func fingerprint(r agent.Request) uint64 {
 	return h.Sum64()
 }
 
-// words cuts text behind its blanks, into at most a few hundred pieces.
+// words cuts text after its blanks, into at most a few hundred pieces.
 func words(text string) []string {
 	least := len(text) / 400
 	var out []string

@@ -174,7 +174,7 @@ func (w *wish) filled(text, result string) string {
 	).Replace(text)
 }
 
-// unquote takes the quotation marks off that stand around all of s.
+// unquote removes quotation marks around all of s.
 func unquote(s string) string {
 	s = strings.TrimSpace(s)
 	for _, q := range []string{`""`, "''", "``", "“”", "«»", "„“"} {

@@ -65,7 +65,7 @@ func readScene(r agent.Request) *scene {
 }
 
 // said is what the person wrote, without the quote of the message that it
-// answers and without the name that stands before it in a shared chat.
+// answers and without the name before it in a shared chat.
 func said(m *sessions.Message) string {
 	text := window.Unstamped(m.Content)
 	for strings.HasPrefix(text, ">") {
@@ -81,7 +81,7 @@ func said(m *sessions.Message) string {
 	return strings.TrimSpace(text)
 }
 
-// display makes a name that may be anything fit to stand in a sentence.
+// display makes a name, which may be anything, fit for a sentence.
 func display(name string) string {
 	const most = 30
 	n := 0
@@ -156,7 +156,7 @@ func between(s, begin, end string) string {
 	return strings.TrimSpace(s)
 }
 
-// clip shortens s to about so many bytes.
+// clip shortens s to about most bytes.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -21,7 +21,7 @@ func toSummarise(r agent.Request) (string, bool) {
 
 var entry = regexp.MustCompile(`(?s)<message [^>]*role="(\w+)"(?: name="([^"]*)")?[^>]*>\n(.*?)</message>`)
 
-// heading stands over a summary that is to have headings.
+// heading is the heading of a summary that is to have some.
 const heading = "## Critical context"
 
 // summarise picks sentences: what the summary so far says, then the first

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// ollamaPort is where Ollama listens if nobody has changed it.
+	// ollamaPort is where Ollama listens by default.
 	ollamaPort = "11434"
-	// ollamaWindow is the smallest window that Ollama loads a model with if
-	// nobody says more. It cuts longer requests off without a word.
+	// ollamaWindow is the smallest window that Ollama loads a model with by
+	// default. It cuts longer requests off silently.
 	ollamaWindow = 4096
 )
 

@@ -60,7 +60,7 @@ func (a *answer) addAny(frame []byte) (progress bool, err error) {
 			d = choice.Message
 		}
 		progress = a.take(d) || progress
-		if reason := loose(choice.FinishReason); reason != "" {
+		if reason := wire.Loose(choice.FinishReason); reason != "" {
 			a.Finish = reason
 		}
 	}

@@ -69,7 +69,7 @@ func (c *calls) find(d *toolCall, pos, count int) (p *partial, index int) {
 	case count > 1:
 		index = pos
 	default:
-		// Without any index a piece goes on with the call of its id or with
+		// Without any index a piece continues the call of its id or
 		// the newest one.
 		for _, p := range c.list {
 			if d.ID != "" && p.id == string(d.ID) {
@@ -89,14 +89,14 @@ func (c *calls) find(d *toolCall, pos, count int) (p *partial, index int) {
 	return nil, index
 }
 
-// over reports whether d begins a call of its own instead of going on with p.
+// over reports whether d begins a new call instead of continuing p.
 func (p *partial) over(d *toolCall) bool {
 	name := d.Function.Name
 	switch {
 	case name == "":
 		return false // a call has a name, so this is a piece of one
 	case d.ID != "" && p.id != "" && string(d.ID) != p.id:
-		// An id of its own; unless the server makes one up for each piece.
+		// Another id; unless the server makes one up for each piece.
 		return name != p.name || p.args.Len() == 0 || p.whole()
 	case d.ID != "" && string(d.ID) == p.id:
 		return false

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
+
+	"dragoman/agent/wire"
 )
 
 // chunk is what we read of one frame. go-openai's own type knows neither
@@ -52,7 +54,7 @@ type text string
 func (t *text) UnmarshalJSON(b []byte) error {
 	switch b[0] {
 	case '"':
-		// A decoder of its own for each word would be most of the work.
+		// A decoder for each word would be most of the work.
 		if plain := b[1 : len(b)-1]; !bytes.ContainsRune(plain, '\\') && utf8.Valid(plain) {
 			*t = text(plain)
 			return nil
@@ -92,20 +94,8 @@ type word string
 
 // UnmarshalJSON accepts any value.
 func (w *word) UnmarshalJSON(b []byte) error {
-	*w = word(loose(b))
+	*w = word(wire.Loose(b))
 	return nil
-}
-
-// loose is a JSON string's text, or any other value as it is written.
-func loose(raw json.RawMessage) string {
-	var s string
-	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	if s = string(raw); s == "{}" || s == "[]" {
-		return ""
-	}
-	return s
 }
 
 // argumentText is the text of a piece of arguments.

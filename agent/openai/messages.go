@@ -40,7 +40,7 @@ func messages(in *wire.Input) []message {
 }
 
 // messageOf is m as servers read it. Name is left out: servers limit its
-// characters, and what the model should know of the sender stands in the content.
+// characters, and what the model should know of the sender is in the content.
 func messageOf(in *wire.Input, m *sessions.Message) message {
 	out := message{Role: string(m.Role), CallID: m.ToolCallID}
 	for _, c := range m.ToolCalls {
@@ -67,7 +67,7 @@ func messageOf(in *wire.Input, m *sessions.Message) message {
 }
 
 // parts are a text and the pictures that came with it. The line that names
-// each picture stands in the text already.
+// each picture is in the text already.
 func parts(text string, shown []wire.Picture) []openai.ChatMessagePart {
 	out := make([]openai.ChatMessagePart, 0, 1+len(shown))
 	out = append(out, openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: text})

@@ -83,9 +83,7 @@ func New(o Options) (*Model, error) {
 	case o.Name == "":
 		return nil, errors.New("provider: new: the model has no name")
 	}
-	if o.MaxImageBytes <= 0 {
-		o.MaxImageBytes = defaultImageBytes
-	}
+	o.MaxImageBytes = cmp.Or(max(o.MaxImageBytes, 0), defaultImageBytes)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

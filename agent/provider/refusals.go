@@ -68,7 +68,7 @@ func (t *try) otherAPI(said *wire.Said) bool {
 	return false
 }
 
-// switchTo goes over to another API, if the choice is ours.
+// switchTo switches to another API, if the choice is ours.
 func (t *try) switchTo(api string, said *wire.Said) bool {
 	return t.m.auto && t.m.codecs[api] != nil && t.learn("api="+api, said)
 }
@@ -243,8 +243,8 @@ func (t *try) pictures(said *wire.Said) bool {
 		if n, bad := strconv.Atoi(found[1] + found[2]); bad == nil {
 			most = n
 		}
-	case mentions(said.Words, blindWords):
-	case mentions(said.Words, sightWords), said.Status == http.StatusRequestEntityTooLarge:
+	case said.Mentions(blindWords):
+	case said.Mentions(sightWords), said.Status == http.StatusRequestEntityTooLarge:
 		lasting = false
 	default:
 		return false
@@ -258,8 +258,4 @@ func (t *try) pictures(said *wire.Said) bool {
 	t.know.most = most
 	t.learnt = slices.DeleteFunc(t.learnt, func(l Learned) bool { return strings.HasPrefix(l.What, learntPictures+"=") })
 	return true
-}
-
-func mentions(words string, phrases []string) bool {
-	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(words, p) })
 }

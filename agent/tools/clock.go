@@ -48,7 +48,7 @@ func Clock(o ClockOptions) agent.Tool {
 }
 
 // loadZone finds a zone by its IANA name only: the machine's own zone
-// ("Local") is nobody's business but the operator's.
+// ("Local") concerns only the operator.
 func loadZone(name string) (*time.Location, error) {
 	name = strings.TrimSpace(name)
 	zone, err := time.LoadLocation(name)

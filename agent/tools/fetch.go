@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,21 +38,11 @@ type FetchOptions struct {
 }
 
 func (o FetchOptions) withDefaults() FetchOptions {
-	if o.Timeout <= 0 {
-		o.Timeout = 20 * time.Second
-	}
-	if o.BodyBytes <= 0 {
-		o.BodyBytes = 2 << 20
-	}
-	if o.TextBytes <= 0 {
-		o.TextBytes = 24 << 10
-	}
-	if o.Redirects <= 0 {
-		o.Redirects = 5
-	}
-	if o.UserAgent == "" {
-		o.UserAgent = "Dragoman"
-	}
+	o.Timeout = cmp.Or(max(o.Timeout, 0), 20*time.Second)
+	o.BodyBytes = cmp.Or(max(o.BodyBytes, 0), 2<<20)
+	o.TextBytes = cmp.Or(max(o.TextBytes, 0), 24<<10)
+	o.Redirects = cmp.Or(max(o.Redirects, 0), 5)
+	o.UserAgent = cmp.Or(o.UserAgent, "Dragoman")
 	return o
 }
 

@@ -68,7 +68,7 @@ func scope(c agent.Call, about whose) (string, error) {
 }
 
 // Known is what a prompt says about the person of a private chat: their newest
-// facts, at most so many, or "" if there are none.
+// facts, at most most of them, or "" if there are none.
 func Known(ctx context.Context, f Facts, k channels.Key, p channels.Person, most int) (string, error) {
 	where, err := scope(agent.Call{Key: k, Person: p, Private: true}, "me")
 	if err != nil {

@@ -257,7 +257,7 @@ func (w *writer) words(s string) {
 	}
 }
 
-// flushGap writes the one space that stands for white space read before, but
+// flushGap writes one space for the white space that was read before, but
 // not at the beginning of a line.
 func (w *writer) flushGap() {
 	if w.gap && !w.endsWith("\n") && !w.endsWith(" ") && w.b.Len() > 0 {

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -55,12 +56,8 @@ var kernel = []string{"/proc", "/sys", "/dev"}
 // OpenWorkspace makes dir if it is missing and opens it. The caller closes it
 // when no tool runs any more.
 func OpenWorkspace(dir string, o WorkspaceOptions) (*Workspace, error) {
-	if o.ReadBytes <= 0 {
-		o.ReadBytes = 32 << 10
-	}
-	if o.WriteBytes <= 0 {
-		o.WriteBytes = 1 << 20
-	}
+	o.ReadBytes = cmp.Or(max(o.ReadBytes, 0), 32<<10)
+	o.WriteBytes = cmp.Or(max(o.WriteBytes, 0), 1<<20)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("tools: make the workspace: %w", err)
 	}

@@ -27,6 +27,9 @@ func (e *Said) Error() string {
 	return e.text + "the server says: " + e.says
 }
 
+// Mentions reports whether one of phrases, in lower case, is in its words.
+func (e *Said) Mentions(phrases []string) bool { return mentions(e.Words, phrases) }
+
 // How many bytes in a row an error may not share with what was said in the
 // conversation, and with the system prompt: the summary in it tells what was
 // said, but the rest is in words that servers use as well.

@@ -54,7 +54,7 @@ func (e *wireError) UnmarshalJSON(b []byte) error {
 			inner.into(e)
 		}
 		if !e.found() {
-			e.Message = loose(raw)
+			e.Message = Loose(raw)
 		}
 		if !e.found() {
 			e.Message = "an error without a message"
@@ -83,15 +83,15 @@ type wireFields struct {
 }
 
 func (f *wireFields) into(e *wireError) {
-	*e = wireError{Code: loose(f.Code), Type: loose(f.Type), Message: loose(f.Message), Param: loose(f.Param), Status: loose(f.Status)}
+	*e = wireError{Code: Loose(f.Code), Type: Loose(f.Type), Message: Loose(f.Message), Param: Loose(f.Param), Status: Loose(f.Status)}
 	if e.Message == "" {
-		e.Message = loose(f.Detail)
+		e.Message = Loose(f.Detail)
 	}
 	f.relayed(e)
 }
 
-// relayed adds what the server behind the server says. OpenRouter has only
-// "Provider returned error" to say itself, and the reason stands in its
+// relayed adds what the server that it passed the request on to says. OpenRouter has only
+// "Provider returned error" to say itself, and the reason is in its
 // metadata: as a text, which often is an error in JSON again.
 func (f *wireFields) relayed(e *wireError) {
 	var metadata struct {
@@ -100,7 +100,7 @@ func (f *wireFields) relayed(e *wireError) {
 	if len(f.Metadata) == 0 || json.Unmarshal(f.Metadata, &metadata) != nil {
 		return
 	}
-	said := strings.TrimSpace(loose(metadata.Raw))
+	said := strings.TrimSpace(Loose(metadata.Raw))
 	if said == "" {
 		return
 	}
@@ -118,8 +118,8 @@ func (f *wireFields) relayed(e *wireError) {
 	e.Message += said
 }
 
-// loose is a JSON string's text, or any other value as it is written.
-func loose(raw json.RawMessage) string {
+// Loose is a JSON string's text, or any other value as it is written.
+func Loose(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &s) == nil {
 		return s

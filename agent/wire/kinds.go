@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -157,10 +158,5 @@ func (s *Server) failure(e *wireError, status int) *agent.ModelError {
 }
 
 func mentions(words string, phrases []string) bool {
-	for _, p := range phrases {
-		if strings.Contains(words, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(words, p) })
 }

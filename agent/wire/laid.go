@@ -70,7 +70,7 @@ type Page struct {
 // Lay writes m onto p in the order of l, which may be nil. Calls keep their own
 // order: ids are made anew between an answer and the next request. Every call is
 // written once and all of the content, also where m was changed since l was
-// made: text comes at its last place then, and calls without a place at the end.
+// made: text then comes at its last place, and calls without a place at the end.
 func (l *Laid) Lay(m *sessions.Message, p *Page) {
 	if l == nil {
 		l = new(Laid)

@@ -4,7 +4,7 @@ import "strings"
 
 // scrub makes a server's words fit to be shown: one line, not long, and with
 // no piece of a secret in it. A server may cut the key it repeats, so that
-// every piece of 8 bytes or more goes, not just the whole.
+// every piece of 8 bytes or more is replaced, not just the whole.
 func scrub(s string, secrets []string) string {
 	const most, piece = 300, 8
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 4096)], "")), " ")

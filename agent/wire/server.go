@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,15 +52,15 @@ type Server struct {
 	http    *http.Client
 	host    string
 	front   string // of every address, to where an API's path begins
-	query   string // behind the path, "?" included
+	query   string // after the path, "?" included
 	secrets []string
 }
 
 // apiPaths are the ends of base URLs that are one API's address.
 var apiPaths = map[string]string{"/chat/completions": APIChat, "/responses": APIResponses, "/messages": APIMessages}
 
-// ParseBase reads the base URL of a server. It may have a query, which goes
-// behind the path of every request. api is the API whose address it is, if it
+// ParseBase reads the base URL of a server. It may have a query, which is
+// put after the path of every request. api is the API whose address it is, if it
 // is more than a base; "" otherwise.
 func ParseBase(base string) (u *url.URL, api string, err error) {
 	u, err = url.Parse(base)
@@ -113,18 +114,10 @@ func New(o Options) (*Server, error) {
 }
 
 func (o Options) withDefaults() Options {
-	if o.FirstByteTimeout <= 0 {
-		o.FirstByteTimeout = 5 * time.Minute
-	}
-	if o.IdleTimeout <= 0 {
-		o.IdleTimeout = time.Minute
-	}
-	if o.CallTimeout <= 0 {
-		o.CallTimeout = 30 * time.Minute
-	}
-	if o.MaxResponseBytes <= 0 {
-		o.MaxResponseBytes = 16 << 20
-	}
+	o.FirstByteTimeout = cmp.Or(max(o.FirstByteTimeout, 0), 5*time.Minute)
+	o.IdleTimeout = cmp.Or(max(o.IdleTimeout, 0), time.Minute)
+	o.CallTimeout = cmp.Or(max(o.CallTimeout, 0), 30*time.Minute)
+	o.MaxResponseBytes = cmp.Or(max(o.MaxResponseBytes, 0), 16<<20)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
