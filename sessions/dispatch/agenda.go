@@ -14,10 +14,10 @@ type Lane uint8
 // The lanes of a key.
 const (
 	// Chat items are answered in order: the first one that waits for its time
-	// holds back those behind it, or an answer would overtake another.
+	// holds back those after it, or an answer would overtake another.
 	Chat Lane = iota
-	// Heartbeat items stand each for itself: they neither wait for a chat
-	// message nor hold one back.
+	// Heartbeat items are independent: they neither wait for a chat message nor hold
+	// one back.
 	Heartbeat
 	// Delivery items leave in order, like Chat.
 	Delivery
@@ -37,15 +37,15 @@ type Item struct {
 	Since time.Time
 	// Uncertain marks a delivery that may have been sent already.
 	Uncertain bool
-	// Body is what the store would read again at once, or nil. It is kept only
-	// where nothing waits ahead of the item, and until the item changes, so
-	// that a long queue costs no memory and an old body is never seen.
+	// Body is the row, which the store will need at once, or nil. It is kept only if
+	// no item is before it, and until the item changes, so that a long queue costs no
+	// memory and an old row is never seen.
 	Body any
 	// Gone takes the item off the agenda.
 	Gone bool
 }
 
-// agenda is what one key has to do: each lane ordered by Seq.
+// agenda are the open items of one key: each lane ordered by Seq.
 type agenda [lanes][]Item
 
 func (a *agenda) empty() bool {

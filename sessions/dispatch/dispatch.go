@@ -41,7 +41,7 @@ const (
 type Options struct {
 	// Now is the clock that due times are compared with; time.Now if nil.
 	Now func() time.Time
-	// Logger is told about handlers that failed. Nil discards.
+	// Logger logs handlers that failed. Nil discards.
 	Logger *slog.Logger
 	// Epoch is a number that all epochs of this dispatcher are above.
 	Epoch int64
@@ -61,7 +61,7 @@ type Dispatcher struct {
 	ran   bool
 }
 
-// state is what the dispatcher knows of one key.
+// state is the dispatcher's memory of one key.
 type state struct {
 	key      channels.Key
 	agenda   agenda
@@ -162,7 +162,7 @@ func (d *Dispatcher) Items(k channels.Key, lanes ...Lane) (items []Item) {
 	return items
 }
 
-// Stats counts what is open. Dead and Aside are not the dispatcher's.
+// Stats counts open items, but not dead deliveries and quarantined messages.
 func (d *Dispatcher) Stats() sessions.Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Leases are the leases of a store that one process owns: nobody outside can
-// take one away, so it is lost only with the process.
+// Leases are the leases of a store that one process owns. A lease is lost only with
+// the process.
 type Leases struct {
 	mu   sync.Mutex
 	held map[string]chan struct{} // closed when the holder is done

@@ -118,7 +118,7 @@ func (d *Dispatcher) release(ctx, hctx context.Context, s *state, changes uint64
 	d.log.Warn("work on a conversation failed; will try again", "key", s.key.String(), "attempt", s.failures, "pause", pause, "err", err)
 }
 
-// Backoff is the pause after so many failures in a row, with jitter.
+// Backoff is the pause after that many failures in a row, with jitter.
 func Backoff(failures int) time.Duration {
 	pause := lastBackoff
 	if failures < 10 {

@@ -18,7 +18,7 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// show is what lists show of h, which has a transcript.
+// show is the entry of h, which has a transcript, in lists.
 func show(h rows.Head) sessions.Conversation {
 	v := h.Conversation
 	return sessions.Conversation{
@@ -27,7 +27,7 @@ func show(h rows.Head) sessions.Conversation {
 	}
 }
 
-// own is c with settings that nobody shares.
+// own is c with a copy of its settings.
 func own(c sessions.Conversation) sessions.Conversation {
 	c.Settings = rules.Settings(c.Settings)
 	return c

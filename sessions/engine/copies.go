@@ -12,7 +12,7 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Scratcher is an ability of a backend: room for what may not fit into memory.
+// Scratcher is an ability of a backend: room for data that may not fit into memory.
 type Scratcher interface {
 	// Scratch makes a file without a name, which is gone when it is closed.
 	Scratch() (*os.File, error)
@@ -119,7 +119,7 @@ func (d *dumper) transcript(k channels.Key) {
 	}
 }
 
-// others hands out what belongs to no conversation.
+// others hands out the records of no conversation.
 func (d *dumper) others() {
 	for _, like := range []rows.Record{
 		{Quarantined: &sessions.QuarantineRecord{}},

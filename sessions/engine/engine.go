@@ -92,7 +92,7 @@ func (s *Store) live(ctx context.Context, what string, c sessions.Claim, read fu
 	return s.wrap(what, v.err)
 }
 
-// Backend is what is below s. It is for the suites of the backends.
+// Backend is the backend of s, for the suites of the backends.
 func (s *Store) Backend() rows.Backend { return s.back }
 
 // Run hands out work: see sessions.Work.

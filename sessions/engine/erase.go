@@ -13,8 +13,8 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Erase forgets for good: see sessions.Lifetime. What is left in the files is
-// scrubbed after the commit, if the backend can.
+// Erase erases for good: see sessions.Lifetime. After the commit the backend scrubs
+// its files, if it can.
 func (s *Store) Erase(ctx context.Context, e sessions.Erasure) (got sessions.Erased, err error) {
 	x := &eraser{}
 	err = s.update(ctx, "erase", func(st *step) error {
@@ -108,7 +108,7 @@ func (x *eraser) forgetIn(r *rows.In) {
 	x.got.Queued++
 }
 
-// noteFiles adds the kept files of list to those of what is erased.
+// noteFiles adds the files of list to those to remove.
 func (x *eraser) noteFiles(list []channels.Attachment) {
 	for _, a := range list {
 		if a.File != "" {
@@ -121,9 +121,8 @@ func (x *eraser) noteFiles(list []channels.Attachment) {
 // shorter ones are in everything by chance.
 const leastName = 5
 
-// quarantined forgets what was set aside if the id of an erased chat or person is
-// in it, as a whole. An adapter could not read it, so there is nothing else to go
-// by.
+// quarantined deletes quarantined messages that contain the id of an erased chat or
+// person, as a whole word. No adapter could read them, so there is no better test.
 func (x *eraser) quarantined(keys []channels.Key, senders map[string][]string) {
 	names := map[string][]string{}
 	maps.Copy(names, senders)

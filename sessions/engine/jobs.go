@@ -13,7 +13,7 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// occurred stores what became of an occurrence, over what was stored before.
+// occurred stores the outcome of an occurrence, and replaces an earlier one.
 func (st *step) occurred(o sessions.Occurrence) {
 	if o = cleanOccurrence(o); o.At.IsZero() {
 		o.At = rules.Time(st.now)
@@ -63,7 +63,7 @@ func (st *step) advance(job string, due, next time.Time) (fresh bool, err error)
 
 // Fire puts the message of a job into the inbox: see sessions.Jobs. An
 // occurrence that has an outcome already, because the job was planned back to
-// it, is not fired again: the job just goes on to the next.
+// it, is not fired again: the job continues with the next.
 func (s *Store) Fire(ctx context.Context, job string, due, next time.Time, m channels.Inbound) error {
 	return s.update(ctx, "fire", func(st *step) error {
 		e := sessions.Entry{Inbound: rules.Inbound(m), Origin: sessions.OriginHeartbeat}

@@ -42,8 +42,8 @@ func (st *step) settled(c *chat) bool {
 	return false
 }
 
-// forget deletes the transcript of c and what is done of its queues. That its
-// messages were accepted stays known.
+// forget deletes the transcript of c and the finished rows of its queues. Marks of
+// its messages stay.
 func (st *step) forget(c *chat) {
 	ch := st.touch(c)
 	ch.Cleared, ch.Settled = true, true
@@ -108,10 +108,9 @@ func (st *step) expire(before time.Time, limit int) (gone []channels.Key) {
 	return gone
 }
 
-// expireRest deletes what was last asked or answered before where there is no
-// conversation: commands, what a job told, what was on its way when a
-// conversation was deleted. Each step looks at limit keys, so that others write
-// in between.
+// expireRest deletes old finished rows of keys without a conversation: commands,
+// results of jobs, deliveries that were under way when a conversation was deleted.
+// Each step looks at limit keys, so that others can write in between.
 func (s *Store) expireRest(ctx context.Context, before time.Time, limit int) error {
 	var rest []channels.Key
 	v := s.view(ctx)
@@ -209,7 +208,7 @@ func (st *step) joinJournals(f, r *chat, by int64) {
 	}
 }
 
-// joinTranscripts makes the head of what f and r said, and returns by how much
+// joinTranscripts makes the head of the joined transcript, and returns by how much
 // the seqs of r's and of f's messages grow.
 func (st *step) joinTranscripts(f, r *chat) (own, theirs int64) {
 	a, b := f.Conversation, r.Conversation

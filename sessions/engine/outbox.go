@@ -29,7 +29,7 @@ func (st *step) addReplies(c *chat, replies []sessions.Reply) {
 	}
 }
 
-// Unsent lists what a claim has to deliver: see sessions.Outbox.
+// Unsent lists the deliveries of a claim: see sessions.Outbox.
 func (s *Store) Unsent(ctx context.Context, cl sessions.Claim, most int) (ds []sessions.Delivery, err error) {
 	err = s.live(ctx, "unsent", cl, func(v *view) {
 		for o := range v.outbox(cl.Key, rows.Queued{Unsent: true}) {

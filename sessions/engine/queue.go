@@ -73,7 +73,7 @@ func asideItem(a *sessions.QuarantineRecord) sessions.QueueItem {
 	}
 }
 
-// ListQueue lists what is not done: see sessions.Queue.
+// ListQueue lists unfinished items: see sessions.Queue.
 func (s *Store) ListQueue(ctx context.Context, limit int) (items []sessions.QueueItem, err error) {
 	v := s.view(ctx)
 	for r := range v.inbox(channels.Key{}, rows.Queued{Open: true}) {
@@ -133,7 +133,7 @@ func (v *view) queued(id string) (in *rows.In, out *rows.Out, aside *sessions.Qu
 	return in, out, aside
 }
 
-// quarantine reads what was set aside under an id, nil if nothing was.
+// quarantine reads a quarantined message, nil if there is none.
 func (v *view) quarantine(channel, id string) *sessions.QuarantineRecord {
 	if channel == "" || id == "" {
 		return nil

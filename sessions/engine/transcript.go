@@ -41,7 +41,7 @@ func (st *step) appendMessages(c *chat, turn string, messages []sessions.Message
 }
 
 // updated says that v was updated now. A clock that was set back takes no
-// conversation back: retention goes by this time.
+// conversation back: retention looks at this time.
 func (st *step) updated(v *rows.Conversation) {
 	v.Updated = rules.Latest(v.Updated, rules.Time(st.now))
 }
@@ -80,7 +80,7 @@ func (st *step) begun(day string) int64 {
 	return 0
 }
 
-// History loads what a turn starts from: see sessions.Transcript. It is that of
+// History loads the part that a turn needs: see sessions.Transcript. It is that of
 // one moment, though a message may come while it is read.
 func (s *Store) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (h sessions.History, err error) {
 	v := s.view(ctx)

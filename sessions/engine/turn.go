@@ -13,7 +13,7 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Pending reads what a claim has to answer next: see sessions.Work.
+// Pending reads the next task of a claim: see sessions.Work.
 func (s *Store) Pending(ctx context.Context, cl sessions.Claim, most int) (p sessions.Pending, err error) {
 	err = s.live(ctx, "pending", cl, func(v *view) {
 		open := pointers(v.inbox(cl.Key, rows.Queued{Open: true}))
@@ -45,8 +45,8 @@ func (s *Store) Waiting(ctx context.Context, cl sessions.Claim) (list []sessions
 	return list, nil
 }
 
-// choose picks what to answer now: an interrupted turn as a whole, or else what
-// is due, in order, a heartbeat always alone. The first message of people that
+// choose picks the messages to answer now: an interrupted turn as a whole, or else
+// those that are due, in order, a heartbeat always alone. The first message of people that
 // waits for its time holds back those after it, or an answer would overtake
 // another; heartbeats neither wait for messages nor hold any back.
 func choose(open []*rows.In, now time.Time, most int) (chosen []*rows.In, turn string, more int) {

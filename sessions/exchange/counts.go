@@ -15,8 +15,8 @@ type Counts struct {
 	Generations   int `json:"generations"`
 	Messages      int `json:"messages"`
 	Summaries     int `json:"summaries"`
-	// Inbox and Outbox count what was answered and delivered as well: a
-	// message must not be taken twice.
+	// Inbox and Outbox include answered and delivered messages: none must be taken
+	// twice.
 	Inbox       int `json:"inbox"`
 	Waiting     int `json:"waiting"`
 	Outbox      int `json:"outbox"`
@@ -44,7 +44,7 @@ func Count(ctx context.Context, from sessions.Copies) (Counts, error) {
 	return c, nil
 }
 
-// Empty reports whether nothing would be missed.
+// Empty reports whether the store has nothing.
 func (c Counts) Empty() bool { return c == Counts{} }
 
 func (c *Counts) add(r sessions.Record) {
@@ -79,7 +79,7 @@ func one(is bool) int {
 	return 0
 }
 
-// String lists what there is, for people.
+// String lists the counts for people.
 func (c Counts) String() string {
 	var parts []string
 	for _, part := range []struct {

@@ -59,7 +59,7 @@ func classify(line []byte) (Format, error) {
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(line, &fields) != nil {
-		return JSON, nil // it goes on in the next line
+		return JSON, nil // it continues in the next line
 	}
 	if len(fields) == 1 && (isRecord(fields) || isArchive(fields)) {
 		return JSONL, nil // which refuses an archive with the reason
@@ -87,7 +87,7 @@ func isRecord(fields map[string]json.RawMessage) bool {
 
 func isList(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '[' }
 
-// isMeta tells the metadata line of a log from a document without messages.
+// isMeta distinguishes the metadata line of a log from a document without messages.
 func isMeta(fields map[string]json.RawMessage) bool {
 	for _, name := range []string{"skip", "count", "created_at", "updated_at"} {
 		if fields[name] != nil {

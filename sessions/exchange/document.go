@@ -42,7 +42,7 @@ func (d *documents) next() (*talk, error) {
 	return nil, fmt.Errorf("exchange: read at byte %d: %w", d.dec.InputOffset(), broken(err))
 }
 
-// broken marks what encoding/json says as a fault of the content.
+// broken marks an error of encoding/json as a fault of the content.
 func broken(err error) error {
 	var syntax *json.SyntaxError
 	switch {
@@ -151,7 +151,7 @@ func (t *talk) elements(dec *json.Decoder) error {
 	return err
 }
 
-// put adds what was decoded.
+// put adds a decoded message.
 func (t *talk) put(e entry, err error) error {
 	if err != nil {
 		return fmt.Errorf("message %d: %w", t.raw+1, err)
@@ -159,8 +159,8 @@ func (t *talk) put(e entry, err error) error {
 	return t.add(e)
 }
 
-// fields takes what stands beside the messages. What others write there stays
-// together in one value of the metadata.
+// fields takes the fields next to the messages. Those that we do not know are kept
+// in one value of the metadata.
 func (t *talk) fields(f fieldSet) error {
 	if raw := f["key"]; raw != nil && !take(f, "key", &t.key) {
 		return fmt.Errorf("%w: the key is not text", ErrFormat)

@@ -11,22 +11,21 @@ import (
 	"dragoman/sessions"
 )
 
-// errEncoding: the decoder would put U+FFFD in the place of what it cannot
-// read, and nobody would know.
+// errEncoding: the decoder would silently replace bytes that are not UTF-8 by
+// U+FFFD.
 var errEncoding = fmt.Errorf("%w: it is not UTF-8; convert the file first (iconv -f LATIN1 -t UTF-8, for example)", ErrFormat)
 
-// entry is a message as an input tells it.
+// entry is a message of an input.
 type entry struct {
 	sessions.Message
-	// told is the role that the input names, perhaps one that a transcript does
-	// not have.
+	// told is the role in the input. A transcript may not have it.
 	told string
-	// call is the one call of the time before tool calls.
+	// call is a call in the old form, before there were tool calls.
 	call *sessions.ToolCall
 }
 
-// decodeEntry understands the messages of all JSON formats. A field that it
-// does not know whole stays as it is in Extra, beside what is taken of it.
+// decodeEntry reads the messages of all JSON formats. A field that it does not know
+// completely is kept unchanged in Extra, in addition to the part that it takes.
 func decodeEntry(raw json.RawMessage) (entry, error) {
 	f, err := parse(raw)
 	if err != nil {
@@ -85,11 +84,11 @@ func entryOf(f fieldSet) (e entry, err error) {
 	return e, nil
 }
 
-// fieldSet is a JSON object that is taken apart.
+// fieldSet is a JSON object. Its fields are taken out one by one.
 type fieldSet map[string]json.RawMessage
 
-// take moves a field to into. One that is missing stays missing; one of
-// another kind, or with names in it that we do not know, stays in the set.
+// take moves a field to into. A field of another type, or with names in it that we do
+// not know, stays in the set.
 func take[T any](f fieldSet, name string, into *T) bool {
 	var v T
 	dec := json.NewDecoder(bytes.NewReader(f[name]))
@@ -110,8 +109,8 @@ func (f fieldSet) rename(from, to string) {
 	}
 }
 
-// takeContent takes text, nothing, or a list of parts. Parts that are no text
-// leave a mark, and the list stays in the set.
+// takeContent takes text, nothing, or a list of parts. A part without text leaves a
+// mark, and the list stays in the set.
 func takeContent(f fieldSet) (text string, err error) {
 	raw := f["content"]
 	var list []json.RawMessage
@@ -131,7 +130,7 @@ func takeContent(f fieldSet) (text string, err error) {
 	return text, nil
 }
 
-// partText is what is text in a part of a list.
+// partText is the text of a part of a list.
 func partText(item json.RawMessage) string {
 	var s string
 	if json.Unmarshal(item, &s) == nil {

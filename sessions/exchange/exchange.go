@@ -1,22 +1,19 @@
-// Package exchange carries conversations between Dragoman and files: it reads
-// what other programs keep and what Dragoman wrote itself, and writes
-// conversations for programs (JSON, JSONL) and for people (Markdown).
+// Package exchange moves conversations between Dragoman and files. It reads files
+// of other programs and Dragoman's own, and writes conversations for programs (JSON,
+// JSONL) and for people (Markdown).
 //
-// The promise: a conversation is read whole or refused with an error that says
-// where the file is wrong; whatever is left out or changed on the way in is
-// named in [Reader.Notes]. What Dragoman has no field for is kept as it is: in
-// [sessions.Message.Extra], and in one value of the conversation's metadata. A file in Dragoman's own JSONL that was cut off is
-// refused; the torn last line of another program's log is noted and the rest
-// is read, because that is how such a file looks after a crash. Text that is
-// not UTF-8 is refused.
+// The promise: a conversation is read whole, or refused with an error that names the
+// place of the mistake. [Reader.Notes] names everything that is left out or changed.
+// Fields that Dragoman does not know are kept unchanged, in [sessions.Message.Extra]
+// and in one value of the conversation's metadata. A truncated file in Dragoman's own
+// JSONL is refused; the torn last line of another program's log is noted and the rest
+// is read, because a crash leaves such a file. Text that is not UTF-8 is refused.
 //
-// Memory holds a few messages at a time; a long conversation waits in a file
-// without a name until its end is read, because what stands behind the messages
-// belongs before them.
+// Memory holds a few messages at a time. A long conversation waits in a file without
+// a name, because fields after the messages belong to the record before them.
 //
-// Failures: every line is bounded (see [MaxLine]). Readers
-// change nothing; a SQLite file is copied and the copy is opened. The package
-// starts no goroutines.
+// Failures: a line is at most [MaxLine] bytes. Readers change nothing; of a SQLite
+// file they open a copy. The package starts no goroutines.
 package exchange
 
 import (
@@ -52,13 +49,13 @@ const (
 const (
 	// MaxLine bounds one line of a JSONL file, in bytes.
 	MaxLine = 256 << 20
-	// mostNotes are written out; of further ones there is a number.
+	// mostNotes are kept; further ones are counted.
 	mostNotes = 1000
 )
 
 // Errors of readers that callers branch on.
 var (
-	// ErrFormat: the input is not what it should be.
+	// ErrFormat: the input has unexpected content.
 	ErrFormat = errors.New("unexpected content")
 	// ErrNoKey: the conversation has no key that Dragoman can use.
 	ErrNoKey = errors.New("no usable key")
@@ -66,17 +63,16 @@ var (
 
 // Options say how to read.
 type Options struct {
-	// Format is what the input must be. Default: Auto.
+	// Format is the format of the input. Default: Auto.
 	Format Format
-	// Key is the conversation's key instead of the one in the input. The input
-	// may then hold one conversation only.
+	// Key replaces the key in the input, which must then be one conversation.
 	Key channels.Key
-	// Name is what the conversation is called if neither Key nor the input
-	// names it: its key becomes "import:" and the name.
+	// Name names the conversation if neither Key nor the input does: its key becomes
+	// "import:" and the name.
 	Name string
 	// Meta is the file that PicoClaw and Sentinel keep beside their logs, or nil.
 	Meta []byte
-	// Now is the time of conversations that tell none. Default: time.Now.
+	// Now is the time of conversations without times. Default: time.Now.
 	Now func() time.Time
 }
 
@@ -89,8 +85,8 @@ type Reader struct {
 	// that holds records already. One of them is set.
 	talk   func() (*talk, error)
 	record func() (sessions.Record, error)
-	// current is the conversation that was read last, and whole once it can be
-	// handed out.
+	// current is the conversation that was read last; whole says that it can be
+	// returned.
 	current *talk
 	whole   bool
 	notes   []string
@@ -99,8 +95,8 @@ type Reader struct {
 	close   func() error
 }
 
-// NewReader finds out what r holds and reads it. A goose database cannot be
-// read from a stream: see [Open].
+// NewReader detects the format of r and reads it. A goose database cannot be read
+// from a stream: see [Open].
 func NewReader(r io.Reader, o Options) (*Reader, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -130,10 +126,10 @@ func NewReader(r io.Reader, o Options) (*Reader, error) {
 	return rd, nil
 }
 
-// Format is what the input turned out to be.
+// Format is the detected format of the input.
 func (r *Reader) Format() Format { return r.format }
 
-// Notes are what was left out or changed so far, each in a sentence.
+// Notes name everything that was left out or changed so far, a sentence each.
 func (r *Reader) Notes() []string {
 	if r.more > 0 {
 		return append(slices.Clip(r.notes), fmt.Sprintf("%d more notes like these", r.more))
@@ -141,7 +137,7 @@ func (r *Reader) Notes() []string {
 	return r.notes
 }
 
-// Close frees what reading took.
+// Close closes the input and removes temporary files.
 func (r *Reader) Close() error {
 	var err error
 	if r.current != nil {

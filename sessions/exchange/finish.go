@@ -56,8 +56,8 @@ func (t *talk) finish(o Options, number int) error {
 	return t.flush()
 }
 
-// chooseKey: what the caller says, what the input says, what the input is
-// called.
+// chooseKey takes the key of the options, or that of the input, or makes one of the
+// input's name.
 func (t *talk) chooseKey(o Options, number int) (channels.Key, error) {
 	if !o.Key.IsZero() {
 		if number > 1 {
@@ -109,7 +109,7 @@ func (t *talk) summarize(at time.Time) {
 	h.Summaries = []sessions.Summary{{Text: text, CoversSeq: int64(covers), At: at}}
 }
 
-// dates fills what neither the input nor a message of it tells.
+// dates sets the times that neither the input nor a message has.
 func (t *talk) dates(now func() time.Time) {
 	h := &t.head
 	if h.Updated.IsZero() {

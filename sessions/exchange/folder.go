@@ -58,8 +58,8 @@ func isDatabase(f *os.File, format Format) bool {
 	return err == nil && n == len(magic) && string(magic) == sqliteMagic
 }
 
-// How the file beside a log of PicoClaw's is called, and what Sentinel calls its
-// log and the file beside it.
+// The names of the file next to a log of PicoClaw's, of Sentinel's log, and of the
+// file next to that.
 const (
 	metaSuffix      = ".meta.json"
 	sentinelLog     = "messages.jsonl"

@@ -58,8 +58,8 @@ func (t *talk) goose(ctx context.Context, g *gooseFile, session fieldSet) error 
 			return fmt.Errorf("message %d: %w", t.raw+1, err)
 		}
 		for _, e := range list {
-			// Only the model sees what goose writes when it compacts: the summary,
-			// then notes. They stand for what it does not see any more.
+			// When goose compacts it writes a summary and notes that only the model
+			// sees. They replace the messages that it no longer sees.
 			e.Summary, e.Synthetic = e.Summary || only, e.Synthetic || only
 			if err := t.add(e); err != nil {
 				return err
@@ -128,7 +128,7 @@ func gooseSight(raw json.RawMessage) (only, hid bool) {
 }
 
 // gooseEntries makes messages of a row, at least one: goose keeps the results
-// of tools in messages of the user. What else the row has stays in the first.
+// of tools in messages of the user. The other columns of the row go into the first.
 func gooseEntries(row fieldSet) (list []entry, err error) {
 	e := fieldSet{"role": row["role"], "content": row["content"]}
 	at := moment(row["created_timestamp"])
@@ -189,7 +189,7 @@ type goosePart struct {
 }
 
 // gooseParts puts the texts and calls of a row of goose's own into e, and makes
-// messages of its results. What is no text stays in the content of e.
+// messages of its results. Other parts stay in the content of e.
 func gooseParts(e fieldSet, parts []json.RawMessage) (results []entry, err error) {
 	var said []json.RawMessage
 	var texts []string
@@ -236,8 +236,8 @@ func gooseParts(e fieldSet, parts []json.RawMessage) (results []entry, err error
 	return results, err
 }
 
-// resultText is what a tool said: an error, a list of parts, or an object with
-// such a list.
+// resultText is the text of a tool's result: an error, a list of parts, or an object
+// with such a list.
 func resultText(failure string, value json.RawMessage) string {
 	if failure != "" {
 		return "error: " + failure

@@ -37,7 +37,7 @@ func readLine(in *bufio.Reader, most int) ([]byte, error) {
 	}
 }
 
-// lines counts what it reads.
+// lines counts the lines that it reads.
 type lines struct {
 	in     *bufio.Reader
 	number int // of the line that was read last, from 1
@@ -66,8 +66,8 @@ func (l *lines) next() (line []byte, whole bool, err error) {
 }
 
 // log reads the append-only logs of PicoClaw and of Sentinel: a message a line,
-// perhaps with what is known of the conversation in the first line or in a file
-// beside it.
+// perhaps with metadata of the conversation in the first line or in a file next to
+// it.
 type log struct {
 	lines  lines
 	reader *Reader
@@ -143,7 +143,7 @@ func (t *talk) metaLine(line []byte, first bool) (skip int, ok bool) {
 	return skip, err == nil
 }
 
-// meta takes what stands beside the messages of a log.
+// meta takes the metadata of a log.
 func (t *talk) meta(data []byte) (skip int, err error) {
 	f, err := parse(data)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *ownLines) next() (sessions.Record, error) {
 }
 
 // decodeRecord reads one record. Names that this version does not know are
-// refused: what a later version means by them would be lost.
+// refused: their meaning in a later version would be lost.
 func decodeRecord(line []byte) (rec sessions.Record, err error) {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
@@ -220,7 +220,7 @@ func decodeRecord(line []byte) (rec sessions.Record, err error) {
 	return rec, fmt.Errorf("%w: %w", ErrFormat, err)
 }
 
-// parts counts what is set.
+// parts counts the fields that are set.
 func parts(r sessions.Record) (n int) {
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {

@@ -11,9 +11,8 @@ import (
 	"dragoman/sessions"
 )
 
-// page writes conversations for people. What somebody said is quoted, so that
-// no message can pass for a heading or for another person's message; what
-// tools did is folded away.
+// page writes conversations for people. Messages are quoted, so that none looks like
+// a heading or another person's message. Calls of tools and their results are folded.
 type page struct {
 	w     io.Writer
 	zone  *time.Location
@@ -109,7 +108,7 @@ func attached(a channels.Attachment) string {
 	return fmt.Sprintf("%s (%s)", what, kind)
 }
 
-// fold hides text behind a line that opens it.
+// fold hides text until a reader opens it.
 func fold(b *strings.Builder, title, text string) {
 	title = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(line(title))
 	text = strings.TrimRight(sessions.Printable(text), "\n")

@@ -31,7 +31,7 @@ const (
 )
 
 // Difference is where two stores do not hold the same: "the conversation
-// telegram:1", "the facts". It tells nothing of what somebody wrote.
+// telegram:1", "the facts". It shows nothing that somebody wrote.
 type Difference struct{ Where string }
 
 func (d *Difference) Error() string { return "exchange: compare: the copy differs in: " + d.Where }
@@ -50,8 +50,8 @@ func Move(ctx context.Context, from, to sessions.Copies, tell func(Progress)) (a
 		tell = func(Progress) {}
 	}
 	source, copied, counted := digest{}, digest{}, Counts{}
-	// First everything is counted and what belongs to no conversation is copied,
-	// because a message may name the occurrence that fired it; then the rest.
+	// First everything is counted, and the records of no conversation are copied,
+	// because a message may name the occurrence that fired it. Then come the others.
 	for _, belongs := range []bool{false, true} {
 		err := inParts(only(belongs, dumped(ctx, from, func(r sessions.Record) {
 			_, has := KeyOf(r)
@@ -142,7 +142,7 @@ func (d digest) compare(copied digest) error {
 	return nil
 }
 
-// placeOf names what r belongs to.
+// placeOf names the conversation of r, or its kind.
 func placeOf(r sessions.Record) string {
 	if k, has := KeyOf(r); has {
 		return "the conversation " + k.String()

@@ -9,11 +9,11 @@ import (
 	"dragoman/sessions"
 )
 
-// namesOfMolf are the names in a message of Molf's for what we call otherwise.
+// namesOfMolf are Molf's names of fields of a message, and ours.
 var namesOfMolf = map[string]string{"toolCalls": "tool_calls", "toolCallId": "tool_call_id", "toolName": "name"}
 
 // dialect finds out whether the document around the messages is Molf's or
-// Terrarium's, and takes what only they have. It is "" if it is neither.
+// Terrarium's, and takes the fields that only these have. It is "" for others.
 func (t *talk) dialect(f fieldSet) Format {
 	var id, kind string
 	switch {

@@ -5,16 +5,14 @@ import (
 	"fmt"
 )
 
-// errOwnStore: what is to be imported is a file out of a store of ours. One
-// such file holds only a part of a conversation, and what is missing would be
-// missed by nobody until it is gone.
+// errOwnStore: somebody imports a file of one of our stores. It has only a part of a
+// conversation, and the lack of the rest would not be noticed until it is too late.
 var errOwnStore = fmt.Errorf("%w: it is a file from a Dragoman store, which cannot be imported alone: "+
 	"copy the whole store with dragoman sessions migrate, or export the conversations with dragoman sessions export and import the result", ErrFormat)
 
-// isStoreFile tells a document of the file store, its index and what belongs
-// to no conversation from documents of others, by what is written beside the
-// messages. A document of ours that an older version took in carries these
-// fields too, but its messages are numbered.
+// isStoreFile recognizes files of the file store: documents, the index, and records
+// of no conversation. Their fields may also be in an export of ours, if an older
+// version imported such a file; but exports number their messages.
 func isStoreFile(f fieldSet) bool {
 	return isNumber(f["format"]) && isNumber(f["lsn"]) && f["message_seq"] == nil
 }
@@ -24,8 +22,8 @@ func isNumber(raw json.RawMessage) bool {
 	return raw != nil && json.Unmarshal(raw, &n) == nil
 }
 
-// isArchive tells a line of the file store's archive, which has one field, from
-// a record, of which some have the same names.
+// isArchive recognizes a line of the file store's archive, which has one field.
+// Some records have the same names.
 func isArchive(fields map[string]json.RawMessage) bool {
 	if len(fields) != 1 {
 		return false

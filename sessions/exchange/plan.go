@@ -25,7 +25,7 @@ type Item struct {
 	LeftOut string `json:"left_out,omitempty"`
 }
 
-// Plan is what an import will do.
+// Plan is an import that has been checked and not begun.
 type Plan struct {
 	// Files counts those that were looked at.
 	Files int    `json:"files"`
@@ -33,7 +33,7 @@ type Plan struct {
 	// Others counts records that belong to no conversation: facts, pairings,
 	// jobs. Dragoman's own JSONL has them.
 	Others int `json:"others,omitempty"`
-	// Notes are what was left out or changed inside of conversations.
+	// Notes name everything that is left out or changed within conversations.
 	Notes []string `json:"notes,omitempty"`
 
 	opts   Options
@@ -48,9 +48,9 @@ type chosen struct {
 }
 
 // Survey reads everything at path, a file or the files of a folder, and
-// returns what an import would do. exists tells whether the store has a
-// conversation already: that one is left out. A file that cannot be read is
-// left out of a folder; alone it is the error.
+// returns the plan of an import. Conversations that the store has, as exists says,
+// are left out. So is a file of a folder that cannot be read; a single such file is
+// an error.
 func Survey(ctx context.Context, path string, o Options, exists func(context.Context, channels.Key) (bool, error)) (*Plan, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -159,7 +159,7 @@ func (p *Plan) Count() (imported, leftOut int) {
 	return imported, leftOut
 }
 
-// records reads all files again and returns what is to be restored.
+// records reads all files again and yields the records to restore.
 func (p *Plan) records(ctx context.Context) records {
 	return func(yield func(sessions.Record, error) bool) {
 		for _, c := range p.chosen {

@@ -9,7 +9,7 @@ import (
 )
 
 // kindsOfSentinel say for each kind of message whose it is, and in which field
-// its text stands. Of a generic one a field of its own says whose it is.
+// its text is. A generic message has a field for its role.
 var kindsOfSentinel = map[string]struct{ role, text string }{
 	"SYSTEM_PROMPT_REQUEST_MESSAGE":      {"system", "content"},
 	"USER_PROMPT_REQUEST_MESSAGE":        {"user", "content"},
@@ -21,7 +21,7 @@ var kindsOfSentinel = map[string]struct{ role, text string }{
 	"GENERIC_RESOURCE_MESSAGE":           {"", "content"},
 }
 
-// sentinel takes what stands in summary.json.
+// sentinel takes the fields of summary.json.
 func (t *talk) sentinel(f fieldSet) {
 	take(f, "sessionId", &t.name)
 	take(f, "lastSummarizedMessageId", &t.until)

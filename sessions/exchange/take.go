@@ -8,13 +8,12 @@ import (
 	"dragoman/sessions"
 )
 
-// Take hands what the plan chose to take, which stores each part that it is
-// handed whole or not at all, as [sessions.Copies.Take] does: first what
-// belongs to no conversation, because a message may name the job that it came
-// from, then some whole conversations at a time, so that neither memory nor a
-// turn that waits for the store has to bear a large import. It returns what was
-// new, also beside an error: that much is stored, and a second import leaves it
-// out and goes on.
+// Take hands the chosen records to take, in parts. Like [sessions.Copies.Restore],
+// take stores a part whole or not at all. Records of no conversation come first,
+// because a message may name the job that it came from, then a few whole
+// conversations at a time, to bound memory and the time for which other writers wait.
+// Take counts the new records, also when it returns an error: these are stored, and a
+// second import continues after them.
 func (p *Plan) Take(ctx context.Context, take func(context.Context, func() (sessions.Record, error)) (sessions.Restored, error)) (all sessions.Restored, err error) {
 	part := func(next func() (sessions.Record, error)) error {
 		got, err := take(ctx, next)

@@ -15,8 +15,8 @@ import (
 	"dragoman/sessions/spool"
 )
 
-// talk is one conversation as an input tells it: add takes its messages one by
-// one, finish makes the record of the conversation, and next hands all out.
+// talk is one conversation of an input: add takes its messages one by one, finish
+// makes its record, and next returns the records.
 type talk struct {
 	note func(string, ...any)
 	key  string // as the input writes it, or ""
@@ -27,23 +27,23 @@ type talk struct {
 	said *spool.Spool[[]sessions.Message]
 	open []sessions.Message
 	size int // of open, in bytes, about
-	// raw counts what the input has, kept the messages that came of it.
+	// raw counts the messages of the input, kept those that were made of them.
 	raw, kept int
 	// span is from the first moment of a message to the last, top the last seq
-	// that a message came with. stray says what no store of ours writes.
+	// that a message came with. stray is the first thing that no store of ours writes.
 	span  [2]time.Time
 	top   int64
 	stray error
-	// system is what the system said before the first message.
+	// system are the system messages before the first other message.
 	system []string
-	// summary stands for the first covered messages, or for messages that the
-	// input does not have any more. The input names it; among, which stands for
-	// the first amongAfter, is what stood among the messages as one.
+	// summary covers the first covered messages, or messages that the input no longer
+	// has. It is a field of the input. among is a summary that was a message, and covers
+	// the first amongAfter.
 	summary    string
 	covered    int
 	among      string
 	amongAfter int
-	// checkpoints: summaries stand among the messages as Molf writes them, and
+	// checkpoints: summaries are among the messages, as Molf writes them, and
 	// turns says before how many messages the last turns began.
 	// joins: the calls of one answer come one by one, as Sentinel writes them.
 	// until is the id of the last message that Sentinel summarised.
@@ -56,8 +56,8 @@ type talk struct {
 	calls    []sessions.ToolCall
 	answered map[string]bool
 	made     int
-	// foreign: the messages get their seqs here, and told: the summary stands
-	// before them. Finish finds out.
+	// foreign: the messages get their seqs here. told: the summary is a message before
+	// them. finish sets both.
 	foreign, told bool
 	// step counts the records that were handed out; seq and at are those of the
 	// message before.
@@ -66,7 +66,7 @@ type talk struct {
 	at   time.Time
 }
 
-// newTalk begins a conversation; what is left of the former one goes.
+// newTalk begins a conversation and frees the previous one.
 func (r *Reader) newTalk() *talk {
 	if r.current != nil {
 		_ = r.current.said.Close() // it is only read from here on
@@ -136,7 +136,7 @@ func (t *talk) flush() error {
 }
 
 // settle makes a message of ours of e: old function calls become tool calls,
-// and what has no role here becomes a note.
+// and messages of other roles become notes.
 func (t *talk) settle(e *entry) error {
 	switch {
 	case e.ofSystem():
@@ -158,7 +158,7 @@ func (t *talk) settle(e *entry) error {
 	return nil
 }
 
-// follow remembers what the results of functions need to find their calls.
+// follow remembers the calls to which results of functions may belong.
 func (t *talk) follow(m sessions.Message) {
 	switch m.Role {
 	case sessions.RoleAssistant:
@@ -184,7 +184,7 @@ func (t *talk) openCall(name string) string {
 }
 
 // summaryHead begins the message in which some programs put their summary
-// before the messages that it does not stand for. Some put a colon behind it.
+// before the messages that it does not cover. Some add a colon.
 const summaryHead = "[Previous conversation summary]"
 
 // turnsOfMolf stay out of its summaries, but the model of Molf did not see them.
@@ -192,7 +192,7 @@ const turnsOfMolf = 4
 
 // summarized looks for a summary in e, which did not come out of a store of
 // ours. One under summaryHead stays as a message. A person can write that line
-// as well, so of those only what stands first counts. The pair of messages that
+// as well, so of user messages only the first counts. The pair of messages that
 // Molf makes does not stay, which it reports.
 func (t *talk) summarized(e *entry) (gone bool) {
 	text, headed := strings.CutPrefix(strings.TrimSpace(e.Content), summaryHead)
@@ -242,7 +242,7 @@ func known(role string) bool {
 
 func (e *entry) ofSystem() bool { return e.told == "system" || e.told == "developer" }
 
-// noted is a message that has no role here, as a note that says what it was.
+// noted is a message of another role as a note that names its kind.
 func noted(what string, m sessions.Message) sessions.Message {
 	m.Role, m.Content, m.Synthetic = sessions.RoleUser, "["+what+"] "+m.Content, true
 	m.Name, m.ToolCalls = "", nil

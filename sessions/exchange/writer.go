@@ -17,13 +17,13 @@ import (
 // has no place for; JSONL has a place for everything.
 type Writer interface {
 	Put(r sessions.Record) error
-	// Close writes what ends the file. It does not close what is written to.
+	// Close writes the end of the file. It does not close the underlying writer.
 	Close() error
 }
 
 // WriterOptions say how to write.
 type WriterOptions struct {
-	// Zone is where Markdown tells times. Default: the local zone.
+	// Zone is the time zone of Markdown. Default: the local one.
 	Zone *time.Location
 	// List makes JSON a list of documents, of any number.
 	List bool
@@ -136,7 +136,7 @@ func (d *document) message(m sessions.Message) error {
 	return err
 }
 
-// end writes what stands after the messages.
+// end writes the fields after the messages.
 func (d *document) end() error {
 	if d.head == nil {
 		return nil
@@ -177,7 +177,7 @@ func (d *document) end() error {
 	if err := json.Indent(&b, raw, "", "  "); err != nil {
 		return fmt.Errorf("exchange: write %s: %w", h.Key, err)
 	}
-	// The object's own "{" stands at the beginning of the document.
+	// The document begins with the object's "{" already.
 	text := bytes.Replace(b.Bytes(), []byte("],{\n"), []byte("],\n"), 1)
 	if _, err := d.w.Write(text); err != nil {
 		return err
@@ -195,8 +195,8 @@ type outCall struct {
 	} `json:"function"`
 }
 
-// encodeMessage writes m with the names that OpenAI and PicoClaw use. What an
-// import found under one of them, where ours tells less, is written as it was.
+// encodeMessage writes m with the names that OpenAI and PicoClaw use. An imported
+// value that has more than ours is written as it was.
 func encodeMessage(m sessions.Message) ([]byte, error) {
 	calls := make([]outCall, len(m.ToolCalls))
 	for i, c := range m.ToolCalls {
