@@ -60,7 +60,7 @@ func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Call
 	if err != nil {
 		return backup.End{}, err
 	}
-	if err := b.Tree(ctx, backedWorkspace, realPath(cfg.Workspace), nil); err != nil {
+	if err := b.Tree(ctx, backedWorkspace, config.RealPath(cfg.Workspace), nil); err != nil {
 		return backup.End{}, fmt.Errorf("app: %w", err)
 	}
 	end, err := b.Close()

@@ -105,7 +105,7 @@ func checkPlaces(from, to StoreLocation) error {
 	case to.Type == postgresType:
 		return checkSource(from)
 	}
-	source, target := realPath(from.Path), realPath(to.Path)
+	source, target := config.RealPath(from.Path), config.RealPath(to.Path)
 	switch {
 	case source == target:
 		return fmt.Errorf("app: %s cannot be migrated to itself", from)
@@ -127,17 +127,6 @@ func checkSource(from StoreLocation) error {
 		return fmt.Errorf("app: there is no store at %s; name its place, like --from %s:PATH", from.Path, from.Type)
 	}
 	return nil
-}
-
-// realPath follows the links in path as far as there is something.
-func realPath(path string) string {
-	if got, err := filepath.EvalSymlinks(path); err == nil {
-		return got
-	}
-	if dir := filepath.Dir(path); dir != path {
-		return filepath.Join(realPath(dir), filepath.Base(path))
-	}
-	return path
 }
 
 // within reports whether path lies in the folder dir.

@@ -67,9 +67,9 @@ func Restore(ctx context.Context, cfg *config.Config, who Caller, file *os.File,
 		return r, err
 	}
 	defer func() { _ = state.lock.Close() }()
-	moves := []*move{{to: realPath(cfg.StateDir)}}
+	moves := []*move{{to: config.RealPath(cfg.StateDir)}}
 	if workspaceInside(cfg) == "" {
-		moves = []*move{{to: realPath(cfg.Workspace), unlocked: true}, moves[0]} // the state is the last
+		moves = []*move{{to: config.RealPath(cfg.Workspace), unlocked: true}, moves[0]} // the state is the last
 	}
 	for _, m := range moves {
 		if err := m.look(replace); err != nil {

@@ -15,12 +15,13 @@ import (
 
 // watchAll lets the metrics look at everything that is read at each scrape.
 func (d *Daemon) watchAll() {
-	d.metrics.Collect(d.store.Stats, d.gateway.ChannelsHere)
+	d.metrics.WatchQueues(d.store.Stats)
+	d.metrics.WatchChannels(d.gateway.ChannelsHere)
 	if d.peers != nil {
 		d.metrics.WatchNodes(d.peers.Nodes)
 	}
 	d.metrics.WatchTurns(d.gateway.Running)
-	d.metrics.WatchHooks(func() map[string]int { return d.hooks.Waiting() })
+	d.metrics.WatchHooks(d.hooks.Waiting)
 	d.metrics.WatchSizes((&sizes{dir: d.state.path, store: storeTypes[d.cfg.Store.Type].name, media: d.files.Used}).both)
 	d.metrics.WatchDisk(func() float64 { free, _ := room(d.state.path); return float64(free) })
 }

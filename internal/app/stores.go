@@ -140,7 +140,7 @@ func hostOf(state string) string {
 	if err != nil {
 		return ""
 	}
-	return name + ":" + realPath(state)
+	return name + ":" + config.RealPath(state)
 }
 
 // CheckStore tells why the configured store cannot be used: something else is
@@ -268,5 +268,5 @@ func besideStore(stateDir, used string) (others []string, err error) {
 			}
 		}
 	}
-	return append(others, besideRestored(realPath(stateDir))...), nil
+	return append(others, besideRestored(config.RealPath(stateDir))...), nil
 }

@@ -147,8 +147,8 @@ func (v *validator) store(s Store) {
 // unsafe says why the model's tools must not reach the folder at path, wherever
 // links lead from it; "" if they may.
 func (v *validator) unsafe(path string) string {
-	for _, at := range []string{path, realPath(path)} {
-		if at == "/" || at == v.opts.Home || at == realPath(v.opts.Home) {
+	for _, at := range []string{path, RealPath(path)} {
+		if at == "/" || at == v.opts.Home || at == RealPath(v.opts.Home) {
 			return "holds all your files, and the model's tools could read and write them"
 		}
 		for _, system := range []string{"/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr"} {
@@ -160,13 +160,13 @@ func (v *validator) unsafe(path string) string {
 	return ""
 }
 
-// realPath follows the links in path as far as there is something.
-func realPath(path string) string {
+// RealPath follows the links in path as far as there is something.
+func RealPath(path string) string {
 	if got, err := filepath.EvalSymlinks(path); err == nil {
 		return got
 	}
 	if dir := filepath.Dir(path); dir != path {
-		return filepath.Join(realPath(dir), filepath.Base(path))
+		return filepath.Join(RealPath(dir), filepath.Base(path))
 	}
 	return path
 }

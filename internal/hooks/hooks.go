@@ -72,8 +72,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Hooks are all hooks of a daemon. A nil *Hooks takes every event and tells
-// nobody.
+// Hooks are all hooks of a daemon.
 type Hooks struct {
 	opts Options
 
@@ -159,9 +158,6 @@ func (w *worker) label() string { return fmt.Sprintf("hooks[%d] %s", w.number.Lo
 
 // Emit queues e for the hooks that want it. It never blocks.
 func (h *Hooks) Emit(e event.Event) {
-	if h == nil {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, w := range h.workers {
@@ -182,9 +178,6 @@ func (h *Hooks) Emit(e event.Event) {
 
 // Waiting is how many events wait for each hook, by its name in the log.
 func (h *Hooks) Waiting() map[string]int {
-	if h == nil {
-		return nil
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := make(map[string]int, len(h.workers))
@@ -204,10 +197,6 @@ func (h *Hooks) drop(w *worker, e event.Event) {
 
 // Run tells events until ctx ends, then what is queued, and returns nil.
 func (h *Hooks) Run(ctx context.Context) error {
-	if h == nil {
-		<-ctx.Done()
-		return nil
-	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	var wg sync.WaitGroup

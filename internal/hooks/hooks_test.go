@@ -269,16 +269,6 @@ func TestDrainLimit(t *testing.T) {
 	}
 }
 
-func TestNilHooks(t *testing.T) {
-	var h *hooks.Hooks
-	h.Emit(turnDone)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := h.Run(ctx); err != nil {
-		t.Errorf("Run = %v, want nil", err)
-	}
-}
-
 // Hooks are replaced while they run: the old one is told what was queued for
 // it, the one that stays misses nothing, the new one hears what comes.
 func TestReplace(t *testing.T) {

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -13,41 +14,69 @@ import (
 // statsWithin bounds reading the queues for one scrape.
 const statsWithin = 2 * time.Second
 
-// Collect is WatchQueues and WatchChannels in one.
-func (s *Set) Collect(stats func(context.Context) (sessions.Stats, error), states func() map[string]channels.Status) {
-	s.WatchQueues(stats)
-	s.WatchChannels(states)
-}
-
-// WatchQueues shows the depth of the queues, read from stats at each scrape.
-// Call it at most once.
-func (s *Set) WatchQueues(stats func(context.Context) (sessions.Stats, error)) {
-	s.registry.MustRegister(collector{[]*prometheus.Desc{
-		inboxDesc, postponedDesc, unsentDesc, unknownDesc, deadDesc, asideDesc, inboxAgeDesc, outboxAgeDesc,
-	}, (&queues{stats: stats, errors: s.collectErrors}).collect})
-}
-
-// WatchNodes shows how many nodes share the store. Call it at most once.
-func (s *Set) WatchNodes(list func(context.Context) ([]sessions.Node, error)) {
-	s.registry.MustRegister(collector{[]*prometheus.Desc{nodesDesc}, func(ch chan<- prometheus.Metric) {
+// fromStore registers a look at the store, which is bounded. If it fails its
+// metrics are left out of that scrape.
+func (s *Set) fromStore(look func(ctx context.Context, ch chan<- prometheus.Metric) error, descs ...*prometheus.Desc) {
+	s.registry.MustRegister(collector{descs, func(ch chan<- prometheus.Metric) {
 		ctx, cancel := context.WithTimeout(context.Background(), statsWithin)
 		defer cancel()
-		nodes, err := list(ctx)
-		if err != nil {
+		if err := look(ctx, ch); err != nil {
 			s.collectErrors.Inc()
-			return
 		}
-		gauge(ch, nodesDesc, float64(len(nodes)))
 	}})
 }
 
-// WatchChannels shows the state of each channel. Call it at most once.
-func (s *Set) WatchChannels(states func() map[string]channels.Status) {
-	s.own.MustRegister(collector{[]*prometheus.Desc{channelUpDesc, channelIsDesc, channelForDesc}, (&channelStates{states}).collect})
+// The methods that follow show what is read at each scrape. Call each at most
+// once.
+
+// WatchQueues shows the depth of the queues.
+func (s *Set) WatchQueues(stats func(context.Context) (sessions.Stats, error)) {
+	s.fromStore(func(ctx context.Context, ch chan<- prometheus.Metric) error {
+		st, err := stats(ctx)
+		if err != nil {
+			return err
+		}
+		for desc, n := range map[*prometheus.Desc]int{
+			inboxDesc: st.Waiting, postponedDesc: st.Postponed, unsentDesc: st.Unsent, unknownDesc: st.Unknown, deadDesc: st.Dead, asideDesc: st.Quarantined,
+		} {
+			gauge(ch, desc, float64(n))
+		}
+		now := time.Now()
+		gauge(ch, inboxAgeDesc, age(now, st.Oldest))
+		gauge(ch, outboxAgeDesc, age(now, st.OldestSend))
+		return nil
+	}, inboxDesc, postponedDesc, unsentDesc, unknownDesc, deadDesc, asideDesc, inboxAgeDesc, outboxAgeDesc)
 }
 
-// WatchTurns shows how many turns run and how old the oldest is. Call it at
-// most once.
+// WatchNodes shows how many nodes share the store.
+func (s *Set) WatchNodes(list func(context.Context) ([]sessions.Node, error)) {
+	s.fromStore(func(ctx context.Context, ch chan<- prometheus.Metric) error {
+		nodes, err := list(ctx)
+		if err == nil {
+			gauge(ch, nodesDesc, float64(len(nodes)))
+		}
+		return err
+	}, nodesDesc)
+}
+
+// WatchChannels shows the state of each channel.
+func (s *Set) WatchChannels(states func() map[string]channels.Status) {
+	s.own.MustRegister(collector{[]*prometheus.Desc{channelUpDesc, channelIsDesc, channelForDesc}, func(ch chan<- prometheus.Metric) {
+		now := time.Now()
+		for name, st := range states() {
+			up := 0.0
+			if st.State == channels.StateConnected {
+				up = 1
+			}
+			name, state := clean(name), clean(cmp.Or(st.Reason, string(st.State)))
+			gauge(ch, channelUpDesc, up, name)
+			gauge(ch, channelIsDesc, 1, name, state)
+			gauge(ch, channelForDesc, age(now, st.Since), name, state)
+		}
+	}})
+}
+
+// WatchTurns shows how many turns run and how old the oldest is.
 func (s *Set) WatchTurns(running func() (turns int, oldest time.Duration)) {
 	s.own.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -59,8 +88,7 @@ func (s *Set) WatchTurns(running func() (turns int, oldest time.Duration)) {
 	)
 }
 
-// WatchDisk shows how much room is left for the state directory. Call it at
-// most once.
+// WatchDisk shows how much room is left for the state directory.
 func (s *Set) WatchDisk(bytes func() float64) {
 	s.own.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "disk_free_bytes", Help: "Bytes free on the disk of the state directory; 0: none, or the file system does not tell.",
@@ -68,7 +96,7 @@ func (s *Set) WatchDisk(bytes func() float64) {
 }
 
 // WatchSizes shows what the conversations and the files of messages take on
-// disk. What sizes does not know is negative, and left out. Call it at most once.
+// disk. What sizes does not know is negative, and left out.
 func (s *Set) WatchSizes(sizes func() (store, media int64)) {
 	s.own.MustRegister(collector{[]*prometheus.Desc{storeBytesDesc, mediaBytesDesc}, func(ch chan<- prometheus.Metric) {
 		store, media := sizes()
@@ -82,7 +110,6 @@ func (s *Set) WatchSizes(sizes func() (store, media int64)) {
 }
 
 // WatchHooks shows how many events wait for each hook, by its name in the log.
-// Call it at most once.
 func (s *Set) WatchHooks(waiting func() map[string]int) {
 	s.own.MustRegister(collector{[]*prometheus.Desc{hookWaitingDesc}, func(ch chan<- prometheus.Metric) {
 		for name, n := range waiting() {
@@ -126,53 +153,6 @@ var (
 	hookWaitingDesc = desc("hook_waiting", "Events that wait for a hook.", "hook")
 	channelForDesc  = desc("channel_state_seconds", "How long a channel has been in the state that channel_state has.", "channel", "state")
 )
-
-// queues reads the store's counts.
-type queues struct {
-	stats  func(context.Context) (sessions.Stats, error)
-	errors prometheus.Counter
-}
-
-func (q *queues) collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), statsWithin)
-	defer cancel()
-	st, err := q.stats(ctx)
-	if err != nil {
-		q.errors.Inc()
-		return
-	}
-	now := time.Now()
-	gauge(ch, inboxDesc, float64(st.Waiting))
-	gauge(ch, postponedDesc, float64(st.Postponed))
-	gauge(ch, unsentDesc, float64(st.Unsent))
-	gauge(ch, unknownDesc, float64(st.Unknown))
-	gauge(ch, deadDesc, float64(st.Dead))
-	gauge(ch, asideDesc, float64(st.Quarantined))
-	gauge(ch, inboxAgeDesc, age(now, st.Oldest))
-	gauge(ch, outboxAgeDesc, age(now, st.OldestSend))
-}
-
-// channelStates reads what the channels say about themselves.
-type channelStates struct {
-	states func() map[string]channels.Status
-}
-
-func (c *channelStates) collect(ch chan<- prometheus.Metric) {
-	now := time.Now()
-	for name, st := range c.states() {
-		up := 0.0
-		if st.State == channels.StateConnected {
-			up = 1
-		}
-		gauge(ch, channelUpDesc, up, clean(name))
-		state := st.Reason
-		if state == "" {
-			state = string(st.State)
-		}
-		gauge(ch, channelIsDesc, 1, clean(name), clean(state))
-		gauge(ch, channelForDesc, age(now, st.Since), clean(name), clean(state))
-	}
-}
 
 func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
