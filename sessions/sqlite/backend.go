@@ -5,8 +5,9 @@
 // changed the file, and the change survives kill -9 and a power cut (WAL,
 // synchronous=FULL); a method that returned an error has changed nothing. One
 // goroutine owns the only connection that writes. It takes what is queued, up
-// to 256 operations, into one transaction with a savepoint for each, so that
-// many callers share one fsync and one that fails does not sink the others.
+// to 256 operations, into one transaction, so that many callers share one
+// fsync. If that fails, each operation gets a transaction for itself, so that
+// one that fails does not sink the others.
 // Reads use a few connections of their own and see every change that a method
 // has returned from.
 //
