@@ -47,7 +47,7 @@ var Table = []Rule{
 	// What the stores share, and the suite that all of them pass.
 	{Package: "sessions/spool"},
 	{Package: "sessions/rules", Imports: []string{"sessions", "channels"}},
-	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels", "sessions/rules"}},
+	{Package: "sessions/dispatch", Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
 	{Package: "sessions/storetest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "internal/testkit"}},
 	{Package: "sessions/rowstest", ForTests: true, Imports: []string{"sessions", "channels", "sessions/rows", "sessions/rules"}},
 	{Package: "sessions/exchange", Imports: []string{"sessions", "channels", "sessions/rules", "sessions/spool"}},

@@ -1,11 +1,9 @@
 package file
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,7 +63,10 @@ func ours(dir string) (bool, error) {
 			return false, fmt.Errorf("file: look into a folder: %w", err)
 		}
 		for _, e := range entries {
-			if filepath.Ext(e.Name()) == ".json" && begins(filepath.Join(dir, sub, e.Name())) {
+			if filepath.Ext(e.Name()) != ".json" {
+				continue
+			}
+			if _, found, err := headOf(filepath.Join(dir, sub, e.Name())); err == nil && found {
 				return true, nil
 			}
 		}
@@ -89,20 +90,6 @@ func headed(data []byte, names ...string) bool {
 		}
 	}
 	return true
-}
-
-// begins reports whether the file at path begins as our documents do.
-func begins(path string) bool {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, 64)
-	n, _ := io.ReadFull(f, head)
-	text := bytes.Join(bytes.Fields(head[:n]), nil)
-	text, ok := bytes.CutPrefix(text, []byte(`{"format":`))
-	return ok && bytes.HasPrefix(bytes.TrimLeft(text, "0123456789"), []byte(`,"key":"`))
 }
 
 // stranger is the name of something in dir that a store without content would

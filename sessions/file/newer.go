@@ -45,21 +45,22 @@ func Newer(dir string) error {
 
 // refuseNewer is a [sessions.NewerError] if the document at path is one.
 func refuseNewer(path string) error {
-	format, err := headFormat(path)
+	format, _, err := headOf(path)
 	if err == nil && format > documentFormat {
 		err = newer(path, format)
 	}
 	return removed(err)
 }
 
-// headFormat is what a document says in its first line; 0 if it does not.
-func headFormat(path string) (int, error) {
+// headOf is what a document says in its first line: its format, 0 if it does
+// not, and whether it goes on as our documents do.
+func headOf(path string) (format int, ours bool, err error) {
 	f, err := openRegular(path)
 	if errors.Is(err, errDamaged) {
-		return 0, nil
+		return 0, false, nil
 	}
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	head := make([]byte, 64)
 	n, err := io.ReadFull(f, head)
@@ -67,18 +68,15 @@ func headFormat(path string) (int, error) {
 		err = nil
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	text, ok := bytes.CutPrefix(bytes.Join(bytes.Fields(head[:n]), nil), []byte(`{"format":`))
-	if !ok {
-		return 0, nil
+	digits, rest, _ := bytes.Cut(text, []byte(","))
+	format, err = strconv.Atoi(string(digits))
+	if err != nil || !ok {
+		return 0, false, nil // damaged, which is no matter of versions
 	}
-	digits, _, _ := bytes.Cut(text, []byte(","))
-	format, err := strconv.Atoi(string(digits))
-	if err != nil {
-		return 0, nil // damaged, which is no matter of versions
-	}
-	return format, nil
+	return format, bytes.HasPrefix(rest, []byte(`"key":"`)), nil
 }
 
 // formatOf is what the file at path says at its top. 0 is one that is not

@@ -126,7 +126,7 @@ func (b *backend) remove(c *chat, done *applied) {
 }
 
 // forget forgets an inbox row except that it was there.
-func (b *backend) forget(r *inRow, done *applied) {
+func (b *backend) forget(r *rows.In, done *applied) {
 	b.seen.Drop(Seen(r.Inbound))
 	b.mark(done, rules.Marks(r.Inbound)...)
 }
@@ -157,8 +157,8 @@ func (b *backend) prune(c *chat, ch *rows.Chat, done *applied) {
 	for _, seq := range ch.Drop {
 		drop[seq] = true
 	}
-	c.in = slices.DeleteFunc(slices.Clone(c.in), func(r *inRow) bool {
-		gone := drop[r.Seq] || ch.Settled && !r.open()
+	c.in = slices.DeleteFunc(slices.Clone(c.in), func(r *rows.In) bool {
+		gone := drop[r.Seq] || ch.Settled && !waits(r)
 		if gone {
 			b.forget(r, done)
 		}
@@ -195,7 +195,7 @@ func (b *backend) move(f, c *chat, m rows.Move) {
 	}
 	f.in, f.out = nil, nil
 	c.in, c.out = slices.Concat(in, c.in), slices.Concat(out, c.out)
-	slices.SortFunc(c.in, func(a, b *inRow) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(c.in, func(a, b *rows.In) int { return cmp.Compare(a.Seq, b.Seq) })
 	slices.SortFunc(c.out, func(a, b *rows.Out) int { return cmp.Compare(a.Seq, b.Seq) })
 	if f != c {
 		maps.Copy(c.steps, f.steps)

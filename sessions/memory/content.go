@@ -51,7 +51,7 @@ func (c *chat) content() Content {
 		content.Messages, content.Summaries = slices.Clone(c.conv.messages), slices.Clone(c.conv.summaries)
 	}
 	for _, r := range c.in {
-		content.In = append(content.In, r.In)
+		content.In = append(content.In, *r)
 	}
 	for _, o := range c.out {
 		content.Out = append(content.Out, o.OutboxRecord)
@@ -217,10 +217,10 @@ func (c *chat) take(content Content) {
 	list := slices.Clone(c.in)
 	for _, r := range content.In {
 		if !in[r.Seq] {
-			list = append(list, &inRow{r})
+			list = append(list, &r)
 		}
 	}
-	slices.SortFunc(list, func(a, b *inRow) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(list, func(a, b *rows.In) int { return cmp.Compare(a.Seq, b.Seq) })
 	out := map[string]bool{}
 	for _, o := range c.out {
 		out[o.ID] = true

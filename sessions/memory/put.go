@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dragoman/sessions"
+	"dragoman/sessions/dispatch"
 	"dragoman/sessions/rows"
 )
 
@@ -16,19 +17,19 @@ func (b *backend) putRows(c *chat, ch *rows.Chat, x *ChatChange, done *applied) 
 	for _, p := range ch.In {
 		r := c.row(p.Seq)
 		if r == nil {
-			r = &inRow{}
+			r = &rows.In{}
 			c.in = append(c.in, r)
 		}
 		was := r.Inbound
-		r.In = p.In
+		*r = p.In
 		if !p.Fresh {
 			r.Inbound = was
 		}
 		if p.Fresh {
 			b.seen.Put(Seen(r.Inbound), int32(r.Seq))
 		}
-		x.In = append(x.In, r.In)
-		done.items = append(done.items, r.item())
+		x.In = append(x.In, *r)
+		done.items = append(done.items, dispatch.In(r))
 	}
 	for _, p := range ch.Out {
 		o := c.delivery(p.Seq)
@@ -45,7 +46,7 @@ func (b *backend) putRows(c *chat, ch *rows.Chat, x *ChatChange, done *applied) 
 		b.lastOut = max(b.lastOut, b.deliveryNumber(o.ID)) // none of these is given again
 		b.sent.add(o.ID)
 		x.Out = append(x.Out, o.OutboxRecord)
-		done.items = append(done.items, outItem(o))
+		done.items = append(done.items, dispatch.Out(o))
 	}
 }
 
@@ -93,8 +94,8 @@ func find(messages []sessions.Message, seq int64) (int, bool) {
 }
 
 // row finds an inbox row by its seq.
-func (c *chat) row(seq int64) *inRow {
-	i, found := slices.BinarySearchFunc(c.in, seq, func(r *inRow, seq int64) int { return cmp.Compare(r.Seq, seq) })
+func (c *chat) row(seq int64) *rows.In {
+	i, found := slices.BinarySearchFunc(c.in, seq, func(r *rows.In, seq int64) int { return cmp.Compare(r.Seq, seq) })
 	if !found {
 		return nil
 	}

@@ -117,8 +117,8 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.S
 		some, err := r.chosen(k, q)
 		for _, c := range some {
 			for _, row := range c.in {
-				if (!q.Open || row.open()) && has(q, row.Seq) && (q.MessageID == "" || row.Inbound.MessageID == q.MessageID) {
-					list = append(list, row.In)
+				if (!q.Open || waits(row)) && has(q, row.Seq) && (q.MessageID == "" || row.Inbound.MessageID == q.MessageID) {
+					list = append(list, *row)
 				}
 			}
 		}

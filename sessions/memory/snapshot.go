@@ -60,7 +60,7 @@ func Newest(h Head, all Content) Content {
 	c := newChat(h)
 	newest := Content{Summaries: all.Summaries, Journals: all.Journals}
 	for _, r := range all.In {
-		if openIn(r.State) {
+		if waits(&r) {
 			newest.In = append(newest.In, r)
 		}
 	}

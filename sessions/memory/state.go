@@ -31,7 +31,7 @@ type chat struct {
 	key    channels.Key
 	seq    int64 // last of inbox and outbox
 	msgSeq int64 // last of the transcript; it survives a deletion
-	in     []*inRow
+	in     []*rows.In
 	out    []*rows.Out
 	steps  map[string][]sessions.Step
 	conv   *conversation // nil without a transcript
@@ -45,9 +45,6 @@ type chat struct {
 	touched       int64 // how often it changed
 }
 
-// inRow is an inbox row.
-type inRow struct{ rows.In }
-
 // conversation is the transcript of a key.
 type conversation struct {
 	rows.Conversation
@@ -56,9 +53,7 @@ type conversation struct {
 	generations []sessions.Generation // without LastSeq
 }
 
-func (r *inRow) open() bool { return openIn(r.State) }
-
-func openIn(state string) bool { return state == rules.InWaiting }
+func waits(r *rows.In) bool { return r.State == rules.InWaiting }
 
 func openOut(state sessions.DeliveryState) bool {
 	return rules.Unsent(state) || state == sessions.DeliveryDead
@@ -69,33 +64,17 @@ func isOpen(o *rows.Out) bool { return openOut(o.State) }
 // open reports whether something in c waits, is to be sent, or is dead, which
 // the operator is shown. Of a chat that is not loaded nothing is open.
 func (c *chat) open() bool {
-	return slices.ContainsFunc(c.in, (*inRow).open) || slices.ContainsFunc(c.out, isOpen)
+	return slices.ContainsFunc(c.in, waits) || slices.ContainsFunc(c.out, isOpen)
 }
 
 // waiting counts the messages of c that have no answer.
 func (c *chat) waiting() (n int) {
 	for _, r := range c.in {
-		if r.open() {
+		if waits(r) {
 			n++
 		}
 	}
 	return n
-}
-
-// item is what the dispatcher has to know of r.
-func (r *inRow) item() dispatch.Item {
-	lane := dispatch.Chat
-	if r.Origin == sessions.OriginHeartbeat {
-		lane = dispatch.Heartbeat
-	}
-	return dispatch.Item{Key: r.Inbound.Key, Seq: r.Seq, Lane: lane, Due: r.Due, Turn: r.Turn, Since: r.Accepted, Gone: !r.open()}
-}
-
-func outItem(o *rows.Out) dispatch.Item {
-	return dispatch.Item{
-		Key: o.Key, Seq: o.Seq, Lane: dispatch.Delivery, Due: o.NotBefore, Since: o.Created,
-		Uncertain: o.Uncertain, Gone: !rules.Unsent(o.State),
-	}
 }
 
 // openItems tells the dispatcher what c has to do, or that it is gone.
@@ -107,10 +86,10 @@ func (c *chat) openItems(gone bool) (items []dispatch.Item) {
 		}
 	}
 	for _, r := range c.in {
-		add(r.item())
+		add(dispatch.In(r))
 	}
 	for _, o := range c.out {
-		add(outItem(o))
+		add(dispatch.Out(o))
 	}
 	return items
 }
@@ -131,7 +110,7 @@ func (c *chat) freeze(disk bool) *chat {
 		return newChat(c.head())
 	}
 	f := *c
-	f.in, f.out, f.steps = make([]*inRow, len(c.in)), make([]*rows.Out, len(c.out)), maps.Clone(c.steps)
+	f.in, f.out, f.steps = make([]*rows.In, len(c.in)), make([]*rows.Out, len(c.out)), maps.Clone(c.steps)
 	for i, r := range c.in {
 		own := *r
 		f.in[i] = &own

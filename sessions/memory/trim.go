@@ -19,7 +19,7 @@ const (
 
 // trim leaves of c what is open and the newest messages.
 func (c *chat) trim() {
-	c.in = slices.DeleteFunc(slices.Clone(c.in), func(r *inRow) bool { return !r.open() })
+	c.in = slices.DeleteFunc(slices.Clone(c.in), func(r *rows.In) bool { return !waits(r) })
 	c.out = slices.DeleteFunc(slices.Clone(c.out), func(o *rows.Out) bool { return !isOpen(o) })
 	if c.conv != nil {
 		c.conv.messages = slices.Clone(c.conv.messages[c.tail():])

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"dragoman/channels"
+	"dragoman/sessions/dispatch"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
@@ -153,7 +154,7 @@ func (t *tx) forgetIn(r *keyRow, row *rows.In) error {
 	if row.State == rules.InWaiting {
 		gone := *row
 		gone.State = rules.InDropped
-		t.items = append(t.items, inItem(&gone))
+		t.items = append(t.items, dispatch.In(&gone))
 	}
 	if err := t.exec(`DELETE FROM inbox WHERE id = ?`, id); err != nil {
 		return err

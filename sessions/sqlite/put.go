@@ -38,7 +38,7 @@ var (
 
 func (t *tx) putIn(r *keyRow, p *rows.InPut) error {
 	p.Inbound.Key = r.key
-	item := inItem(&p.In)
+	item := dispatch.In(&p.In)
 	defer func() { t.items = append(t.items, item) }()
 	fields := inLightFields(&r.id, &p.In)
 	if !p.Fresh {
@@ -63,23 +63,6 @@ type link struct {
 	due   int64
 }
 
-// inItem tells the dispatcher what became of an inbox row.
-func inItem(p *rows.In) dispatch.Item {
-	lane := dispatch.Chat
-	if p.Origin == sessions.OriginHeartbeat {
-		lane = dispatch.Heartbeat
-	}
-	return dispatch.Item{
-		Key: p.Inbound.Key, Seq: p.Seq, Lane: lane, Due: p.Due, Turn: p.Turn, Since: p.Accepted, Gone: p.State != rules.InWaiting,
-	}
-}
-
-func outItem(o *rows.Out) dispatch.Item {
-	return dispatch.Item{
-		Key: o.Key, Seq: o.Seq, Lane: dispatch.Delivery, Due: o.NotBefore, Since: o.Created, Uncertain: o.Uncertain, Gone: !rules.Unsent(o.State),
-	}
-}
-
 // remember hands a row to who asks for it next, unless it is long: with a full
 // queue there is one for each key.
 func remember(item *dispatch.Item, body any, size int) {
@@ -98,7 +81,7 @@ func (t *tx) putOut(r *keyRow, o *rows.Out) error {
 		did = ""
 	}
 	o.Key, o.ID = r.key, cmp.Or(o.ID, name)
-	item, own := outItem(o), *o
+	item, own := dispatch.Out(o), *o
 	own.Fresh = false
 	remember(&item, &own, len(o.Text)+len(o.ReplyTo)+len(o.Edit))
 	t.items = append(t.items, item)
@@ -177,13 +160,13 @@ func (r reader) open(k channels.Key) (items []dispatch.Item, err error) {
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, inItem(&row))
+		items = append(items, dispatch.In(&row))
 	}
 	for o, err := range r.Outbox(context.Background(), k, rows.Queued{Unsent: true}) {
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, outItem(&o))
+		items = append(items, dispatch.Out(&o))
 	}
 	return items, nil
 }
