@@ -4,7 +4,8 @@
 // Its promise is that of package sessions: a method that returned nil has
 // committed, and what is committed survives kill -9 and the failover to a
 // synchronous standby. Every change locks the rows of its keys, in order, for as
-// long as its transaction runs. One that meets another (a serialization failure,
+// long as its transaction runs, or names the version of the one row that it is
+// about (guess.go). One that meets another (a serialization failure,
 // a deadlock, the same message accepted twice at once) is run again.
 //
 // Keys are woken by rows. A change that leaves a key with something to do takes a
