@@ -268,7 +268,9 @@ func (b *backend) Hold(ctx context.Context, name string, run func(context.Contex
 		let, done := context.WithTimeout(context.WithoutCancel(ctx), b.ttl)
 		defer done()
 		// If this fails the lease lasts until the node is dead.
-		_, _ = b.pool.Exec(let, `DELETE FROM leases WHERE name = $1 AND node = $2`, name, b.id)
+		if _, gone := b.pool.Exec(let, `DELETE FROM leases WHERE name = $1 AND node = $2`, name, b.id); gone == nil {
+			_ = b.tell(b.everybody(), b.note(isFree), nil) // else they find out
+		}
 		return err
 	})
 }
@@ -276,6 +278,9 @@ func (b *backend) Hold(ctx context.Context, name string, run func(context.Contex
 // lease waits for the lease called name.
 func (b *backend) lease(ctx context.Context, name string) error {
 	for {
+		b.mu.Lock()
+		free := b.free
+		b.mu.Unlock()
 		tag, err := b.pool.Exec(ctx, `INSERT INTO leases (name, node) SELECT $1, id FROM nodes WHERE id = $2 AND expires > clock_timestamp()
 			ON CONFLICT (name) DO UPDATE SET node = excluded.node WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = leases.node AND n.expires > clock_timestamp())`, name, b.id)
 		if err == nil && tag.RowsAffected() > 0 {
@@ -290,6 +295,7 @@ func (b *backend) lease(ctx context.Context, name string) error {
 			return ctx.Err()
 		case <-b.node.lost:
 			return errors.Join(errLost, err)
+		case <-free:
 		case <-time.After(pause):
 		}
 	}

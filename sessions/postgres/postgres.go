@@ -122,6 +122,7 @@ type backend struct {
 	// doubted are claims of which this process knows nothing, since when: see unheardOf.
 	doubted map[int64]time.Time
 	spread  spread
+	free    chan struct{} // closed when another node has given a lease back
 }
 
 // Open opens the store in the database at url, making its tables if there are
@@ -185,7 +186,7 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	params["application_name"] = cmp.Or(params["application_name"], "dragoman")
 	b := &backend{
 		now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: ttl, id: rand.Text(), claims: map[channels.Key]*claim{}, jobs: map[int64]bool{},
-		version: o.Version, roles: append([]string{}, o.Roles...), wire: newWire(), sockets: socks, jobsCame: make(chan struct{}, 1), spread: spread{nudged: map[string]time.Time{}},
+		version: o.Version, roles: append([]string{}, o.Roles...), wire: newWire(), sockets: socks, jobsCame: make(chan struct{}, 1), free: make(chan struct{}), spread: spread{nudged: map[string]time.Time{}},
 	}
 	if b.now == nil {
 		b.now = time.Now

@@ -228,6 +228,31 @@ func TestLeasePassesOn(t *testing.T) {
 	both.Wait()
 }
 
+// TestLeaseGivenBack: who waits for a lease hears that it was given back, and does
+// not wait until the next look.
+func TestLeaseGivenBack(t *testing.T) {
+	url := database(t)
+	a, b := openAt(t, url, postgres.Options{TTL: time.Hour}), openAt(t, url, postgres.Options{TTL: time.Hour})
+	held, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	holds, got := make(chan struct{}), make(chan error, 1)
+	var both sync.WaitGroup
+	both.Go(func() {
+		_ = a.Hold(held, "l", func(ctx context.Context) error { close(holds); <-ctx.Done(); return nil })
+	})
+	await(t, holds)
+	both.Go(func() { got <- b.Hold(t.Context(), "l", func(context.Context) error { return nil }) })
+	testkit.Eventually(t, "the second node", func() bool { return idOf(t, b) != "" })
+	cancel()
+	select {
+	case err := <-got:
+		must(t, err)
+	case <-time.After(time.Minute):
+		t.Fatal("nobody told the node that waits")
+	}
+	both.Wait()
+}
+
 // TestAllConnectionsInUse: a node whose connections are all in use lives on.
 func TestAllConnectionsInUse(t *testing.T) {
 	s := openAt(t, database(t), postgres.Options{TTL: ttl, MaxConns: 5})

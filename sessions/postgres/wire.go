@@ -44,6 +44,7 @@ const (
 	isFence   kind = "fence"   // the claim of Key with Epoch is over
 	isChange  kind = "change"  // somebody has changed Key
 	isJobs    kind = "jobs"    // River has some
+	isFree    kind = "free"    // a lease is
 	isDeaf    kind = "deaf"    // the sender missed what it was told; calls to it are lost
 )
 
@@ -267,6 +268,11 @@ func (b *backend) hear(n note) {
 		case b.jobsCame <- struct{}{}:
 		default: // it will ask
 		}
+	case isFree:
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		close(b.free)
+		b.free = make(chan struct{})
 	default:
 		b.log.Warn("another node says what this version does not know", "kind", string(n.Kind))
 	}
