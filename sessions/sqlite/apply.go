@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"dragoman/channels"
+	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
@@ -258,7 +259,7 @@ func (t *tx) move(r *keyRow, m rows.Move) error {
 }
 
 // moveMessages gives the messages of f to r, and has the search index find them
-// there. It reads them in pages: a message can be long.
+// there.
 func (t *tx) moveMessages(r, f *keyRow, by int64) error {
 	from, to := span(f.id)
 	if err := t.exec(`DELETE FROM words WHERE rowid BETWEEN ? AND ?`, from, to); err != nil {
@@ -268,26 +269,14 @@ func (t *tx) moveMessages(r, f *keyRow, by int64) error {
 	if err := t.row(context.Background(), `SELECT coalesce(min(id), 0), coalesce(max(id), -1) FROM messages WHERE id BETWEEN ? AND ?`, from, to).Scan(&first, &last); err != nil {
 		return err
 	}
-	if err := t.exec(`UPDATE messages SET id = id + ? WHERE id BETWEEN ? AND ?`, by, from, to); err != nil {
+	if err := t.exec(`UPDATE messages SET id = id + ? WHERE id BETWEEN ? AND ?`, by, from, to); err != nil || last < first {
 		return err
 	}
-	for id := first + by; id <= last+by; {
-		list, err := all(context.Background(), &t.statements, func(row scanner) (w wordsRow, err error) {
-			m, err := newRowScan().message(row)
-			return wordsRow{rowID(r.id, m.Seq), searchable(m)}, err
-		}, `SELECT `+messageColumns+` FROM messages WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 100`, id, last+by)
-		if err != nil || len(list) == 0 {
-			return err
+	return t.reader().readMessages(context.Background(), false, r.id, seqOf(first+by), seqOf(last+by), false, func(m sessions.Message) error {
+		words := searchable(m)
+		if words == "" {
+			return nil
 		}
-		for _, w := range list {
-			if w.words == "" {
-				continue
-			}
-			if err := t.exec(`INSERT INTO words (rowid, said) VALUES (?, ?)`, w.id, w.words); err != nil {
-				return err
-			}
-		}
-		id = list[len(list)-1].id + 1
-	}
-	return nil
+		return t.exec(`INSERT INTO words (rowid, said) VALUES (?, ?)`, rowID(r.id, m.Seq), words)
+	})
 }

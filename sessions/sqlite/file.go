@@ -58,39 +58,28 @@ var ErrForeign = errors.New("this is not a Dragoman store")
 // Look reports whether a store is at path. It only reads, and SQLite does not
 // come near the file: that would leave files beside it. Errors: ErrForeign.
 func Look(path string) (found bool, err error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err == nil {
-		err = look(path, info)
-	}
-	if err != nil {
-		return false, fmt.Errorf("sqlite: look at %s: %w", path, err)
-	}
-	return true, nil
+	head, err := look(path)
+	return head != nil, err
 }
 
-func look(path string, info fs.FileInfo) error {
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%w: it is not a file", ErrForeign)
+// look reads the first bytes of the store at path; nil if there is none.
+func look(path string) (head []byte, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err == nil && !info.Mode().IsRegular():
+		err = fmt.Errorf("%w: it is not a file", ErrForeign)
+	case err == nil:
+		head, err = readHeader(path, info.Size())
 	}
-	if err := checkHeader(path, info.Size()); err != nil {
-		return err
+	if err == nil && binary.BigEndian.Uint32(head[68:]) != applicationID { // where an SQLite file says whose it is
+		err = fmt.Errorf("%w: it is an SQLite database of another program", ErrForeign)
 	}
-	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("sqlite: look at %s: %w", path, err)
 	}
-	var id [4]byte
-	_, err = f.ReadAt(id[:], 68) // where an SQLite file says whose it is
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if binary.BigEndian.Uint32(id[:]) != applicationID {
-		return fmt.Errorf("%w: it is an SQLite database of another program", ErrForeign)
-	}
-	return nil
+	return head, nil
 }
 
 // Newer says why this version cannot use the store at path: a newer one wrote
@@ -98,22 +87,15 @@ func look(path string, info fs.FileInfo) error {
 // does; what a newer version that died has left in the files beside is found
 // when the store is opened. Errors: ErrForeign.
 func Newer(path string) error {
-	if found, err := Look(path); err != nil || !found {
+	head, err := look(path)
+	if err != nil || head == nil {
 		return err
 	}
-	f, err := os.Open(path)
-	var version [4]byte
-	if err == nil {
-		_, err = f.ReadAt(version[:], 60) // where an SQLite file has user_version
-		err = errors.Join(err, f.Close())
-	}
-	if err == nil {
-		err = checkVersion(path, int64(binary.BigEndian.Uint32(version[:])))
-	}
+	err = checkVersion(path, int64(binary.BigEndian.Uint32(head[60:]))) // where an SQLite file has user_version
 	if err != nil {
-		return fmt.Errorf("sqlite: look at %s: %w", path, err)
+		err = fmt.Errorf("sqlite: look at %s: %w", path, err)
 	}
-	return nil
+	return err
 }
 
 func checkVersion(path string, version int64) error {
@@ -196,39 +178,40 @@ func syncPath(path string) error {
 	return errors.Join(fsync(f), f.Close())
 }
 
-// checkHeader looks at the first bytes of the file before SQLite does: SQLite
+// readHeader looks at the first bytes of the file before SQLite does: SQLite
 // takes an empty file for a new database and finds a cut one out late.
-func checkHeader(path string, size int64) error {
+func readHeader(path string, size int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	head := make([]byte, 100)
 	_, err = io.ReadFull(f, head)
 	if err = errors.Join(err, f.Close()); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return damaged("it holds only %d bytes", size)
+			err = damaged("it holds only %d bytes", size)
 		}
-		return err
+		return nil, err
 	}
 	if !bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
-		return damaged("it does not begin like an SQLite database")
+		return nil, damaged("it does not begin like an SQLite database")
 	}
 	if wal, err := os.Stat(path + "-wal"); err == nil && wal.Size() > 0 {
-		return nil // the sizes in the header may be those of a moment ago
+		return head, nil // the sizes in the header may be those of a moment ago
 	}
 	page := int64(binary.BigEndian.Uint16(head[16:]))
 	if page == 1 {
 		page = 65536
 	}
 	if want := page * int64(binary.BigEndian.Uint32(head[28:])); size < want {
-		return damaged("it holds %d bytes of %d", size, want)
+		return nil, damaged("it holds %d bytes of %d", size, want)
 	}
-	return nil
+	return head, nil
 }
 
-// checkSchema refuses files of other programs and of other versions. It only reads: a connection that
-// may write would move the log of a newer version into its file.
+// checkSchema refuses files of other programs and of other versions, also where
+// only the log beside them says so. It only reads: a connection that may write
+// would move that log into the file.
 func checkSchema(ctx context.Context, path string, busy time.Duration) error {
 	db, err := sql.Open("sqlite", uri(path, url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())}}))
 	if err != nil {
