@@ -10,6 +10,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/anthropic"
+	"dragoman/agent/window"
 	"dragoman/agent/wire"
 	"dragoman/sessions"
 )
@@ -240,7 +241,7 @@ func FuzzMessages(f *testing.F) {
 				t.Errorf("a tool call lacks something: %+v", call)
 			}
 		}
-		in.Request.Messages = append(in.Request.Messages, m)
+		in.Request.Messages = window.Repair(append(in.Request.Messages, m))
 		parts, err := anthropic.Messages{}.Encode(in)
 		if body := bytes.Join(parts, nil); err != nil || !json.Valid(body) {
 			t.Errorf("sent back it is %s, %v", body, err)

@@ -420,7 +420,7 @@ func fuzzCodec(t *testing.T, c wire.Codec, to sessions.Provenance, data []byte) 
 			t.Errorf("a tool call lacks something: %+v", call)
 		}
 	}
-	parts, err := c.Encode(&wire.Input{Request: &agent.Request{Messages: []sessions.Message{m}}, To: to})
+	parts, err := c.Encode(&wire.Input{Request: &agent.Request{Messages: inTurn(m)}, To: to})
 	if body := bytes.Join(parts, nil); err != nil || !json.Valid(body) {
 		t.Errorf("sent back it is %s, %v", body, err)
 	}
