@@ -91,6 +91,10 @@ const (
 // they are committed.
 type Feed func(ctx context.Context, k channels.Key, before int64, limit int) ([]Item, error)
 
+// PageRoom is the room of a page that names none. The page itself, and the
+// question who may open it, are the console's.
+const PageRoom = "default"
+
 // Options configure a [Hub]. Name, Room and Feed must be set.
 type Options struct {
 	// Name is the channel instance, the first part of the keys.

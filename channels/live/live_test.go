@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/channels/channeltest"
 	"dragoman/channels/live"
 	"dragoman/channels/live/livetest"
 	"dragoman/internal/testkit"
@@ -22,6 +23,23 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestChannel(t *testing.T) {
+	channeltest.Run(t, func(t *testing.T) channeltest.Network { return livetest.New(t, room) })
+}
+
+func TestNewRefuses(t *testing.T) {
+	feed := (&livetest.Network{}).ReadFeed
+	for name, o := range map[string]live.Options{
+		"no feed":    {Name: "web", Room: live.PageRoom},
+		"a bad name": {Name: "Not A Name", Room: live.PageRoom, Feed: feed},
+		"a bad room": {Name: "web", Room: "Not A Room", Feed: feed},
+	} {
+		if _, err := live.New(o); err == nil {
+			t.Errorf("New with %s = nil, want an error", name)
+		}
+	}
+}
 
 // house is a running hub with a store's feed behind it.
 type house struct {

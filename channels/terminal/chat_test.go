@@ -14,10 +14,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"dragoman/channels"
-	"dragoman/channels/channeltest"
 	"dragoman/channels/live"
-	"dragoman/channels/live/livetest"
 	"dragoman/channels/terminal"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,14 +22,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func TestChannel(t *testing.T) {
-	channeltest.Run(t, func(t *testing.T) channeltest.Network {
-		return livetest.New(t, channels.MustKey("cli:direct"), func(feed live.Feed) (livetest.Channel, error) {
-			return terminal.New(terminal.Options{Feed: feed})
-		})
-	})
-}
 
 // One question is asked and answered, whatever is on standard input; a room is
 // a conversation of its own.

@@ -29,7 +29,7 @@ type gateway struct {
 	feed   livetest.Feed
 
 	mu    sync.Mutex
-	ch    *terminal.Channel
+	ch    *live.Hub
 	turns []context.CancelFunc
 	half  string // of the answer that is being written
 	full  error  // what Accept returns; nil: it stores
@@ -60,7 +60,7 @@ func (g *gateway) up() {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	ch, err := terminal.New(terminal.Options{Feed: g.feed.Read})
+	ch, err := live.New(live.Options{Name: "cli", Room: terminal.Room, Feed: g.feed.Read})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func (g *gateway) stopTurns() {
 	}
 }
 
-func (g *gateway) channel() *terminal.Channel {
+func (g *gateway) channel() *live.Hub {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.ch

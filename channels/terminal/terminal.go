@@ -14,45 +14,10 @@
 // ended. A reader that is no file may keep the first of them until it returns.
 package terminal
 
-import (
-	"context"
-	"log/slog"
-
-	"dragoman/channels/live"
-)
-
 const (
 	// Room is where people talk who name no other.
 	Room = "direct"
-	// Path is where the daemon mounts the channel's Handler, with the prefix
-	// stripped, on the socket that only its owner can open.
+	// Path is where the daemon mounts the room's [live.Hub.Handler], with the
+	// prefix stripped, on the socket that only its owner can open.
 	Path = "/api/cli"
 )
-
-// Options configure the channel. Feed must be set.
-type Options struct {
-	// Name is the channel instance. "": "cli".
-	Name    string
-	Feed    live.Feed
-	MaxText int // bytes of one message; 0: see package live
-	// Others tells the terminals of other nodes; see [live.Options].
-	Others func(ctx context.Context, words []byte) error
-	Logger *slog.Logger
-}
-
-// Channel is the daemon's end.
-type Channel struct{ *live.Hub }
-
-// New makes the channel.
-func New(o Options) (*Channel, error) {
-	if o.Name == "" {
-		o.Name = "cli"
-	}
-	hub, err := live.New(live.Options{
-		Name: o.Name, Room: Room, Feed: o.Feed, MaxText: o.MaxText, Others: o.Others, Logger: o.Logger,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Channel{hub}, nil
-}

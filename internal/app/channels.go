@@ -17,7 +17,6 @@ import (
 	"dragoman/channels/live"
 	"dragoman/channels/telegram"
 	"dragoman/channels/terminal"
-	"dragoman/channels/web"
 	"dragoman/internal/config"
 	"dragoman/internal/gateway"
 	"dragoman/sessions"
@@ -26,8 +25,8 @@ import (
 // adapters are the channels of one configuration.
 type adapters struct {
 	bindings []gateway.Binding
-	web      *web.Channel      // nil if disabled
-	terminal *terminal.Channel // nil if disabled
+	web      *live.Hub // nil if disabled
+	terminal *live.Hub // nil if disabled
 	linked   map[string]channels.Linker
 	files    live.Files // that people send on the page
 	peers    sessions.Peers
@@ -72,18 +71,22 @@ func (a *adapters) build(name string, c config.Channel, cfg *config.Config, feed
 	case config.TypeIRC:
 		return buildIRC(name, c, a.peers != nil, log)
 	case config.TypeWeb:
-		w, err := web.New(web.Options{
-			Name: name, Feed: feedOf(feeds), MaxText: int(cfg.Queue.MaxMessageBytes),
-			Files: a.files, MaxFile: int64(cfg.Media.MaxBytes), Thoughts: cfg.Model.ShowReasoning == "folded", Others: a.others(name), Logger: log,
-		})
-		a.web = w
-		return w, err
+		hub, err := a.buildLive(name, live.Options{
+			Room: live.PageRoom, Files: a.files, MaxFile: int64(cfg.Media.MaxBytes), Thoughts: cfg.Model.ShowReasoning == "folded",
+		}, cfg, feeds, log)
+		a.web = hub
+		return hub, err
 	case config.TypeCLI:
-		t, err := terminal.New(terminal.Options{Name: name, Feed: feedOf(feeds), MaxText: int(cfg.Queue.MaxMessageBytes), Others: a.others(name), Logger: log})
-		a.terminal = t
-		return t, err
+		hub, err := a.buildLive(name, live.Options{Room: terminal.Room}, cfg, feeds, log)
+		a.terminal = hub
+		return hub, err
 	}
 	return nil, fmt.Errorf("unknown type %q", c.Type)
+}
+
+func (a *adapters) buildLive(name string, o live.Options, cfg *config.Config, feeds sessions.Feeds, log *slog.Logger) (*live.Hub, error) {
+	o.Name, o.Feed, o.MaxText, o.Others, o.Logger = name, feedOf(feeds), int(cfg.Queue.MaxMessageBytes), a.others(name), log
+	return live.New(o)
 }
 
 func buildTelegram(name string, c *config.Telegram, shared bool, log *slog.Logger) (channels.Channel, error) {

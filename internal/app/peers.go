@@ -85,17 +85,14 @@ func (d *Daemon) methods() map[string]gateway.Method {
 		}
 		return nil, d.page.HearLogins(logins)
 	}
-	hear := func(hub *live.Hub) {
+	for _, hub := range []*live.Hub{d.channels.web, d.channels.terminal} {
+		if hub == nil {
+			continue
+		}
 		all[liveMethod+hub.Name()] = func(ctx context.Context, words []byte) ([]byte, error) {
 			hub.Hear(ctx, words)
 			return nil, nil
 		}
-	}
-	if w := d.channels.web; w != nil {
-		hear(w.Hub)
-	}
-	if t := d.channels.terminal; t != nil {
-		hear(t.Hub)
 	}
 	return all
 }

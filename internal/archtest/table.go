@@ -37,7 +37,6 @@ var Table = []Rule{
 	{Package: "channels/channeltest/**", ForTests: true, Imports: []string{"channels", "channels/channeltest/**", "internal/testkit"}},
 	{Package: "channels/live", Imports: []string{"channels"}},
 	{Package: "channels/live/livetest", ForTests: true, Imports: []string{"channels", "channels/live"}},
-	{Package: "channels/web", Imports: []string{"channels", "channels/live"}},
 	{Package: "channels/terminal", Imports: []string{"channels", "channels/live"}},
 	// How Markdown is read and cut, for the networks that have markup.
 	{Package: "channels/markup"},
@@ -95,7 +94,7 @@ var Table = []Rule{
 	{Package: "internal/gateway", Imports: join(domain, "agent/recap", "agent/window", "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/pgtest", "sessions/postgres"}},
 	{Package: "internal/httpapi", Imports: join(domain, "internal/event", "internal/metrics", "sessions/erasure")},
 	// The page and the channel behind it are two sides of one thing.
-	{Package: "internal/console", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"channels/web", "channels/live", "channels/whatsapp"}},
+	{Package: "internal/console", Imports: join(domain, "internal/event", "internal/metrics"), Tests: []string{"channels/live", "channels/whatsapp"}},
 
 	// These know the whole house: the one that wires it, and those that run
 	// it as a whole to break or to measure it.

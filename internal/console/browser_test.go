@@ -16,7 +16,6 @@ import (
 	"dragoman/channels"
 	"dragoman/channels/live"
 	"dragoman/channels/live/livetest"
-	"dragoman/channels/web"
 	"dragoman/internal/console"
 	"dragoman/internal/testkit"
 
@@ -45,7 +44,7 @@ type gateway struct {
 	turns map[string]context.CancelFunc // by question
 	half  string                        // of the answer that is being written
 	shown string                        // the id of its preview
-	web   *web.Channel
+	web   *live.Hub
 	down  func()
 	work  sync.WaitGroup
 }
@@ -71,7 +70,7 @@ func newGateway(t *testing.T, token string, script func(string) string, change .
 
 // up starts a daemon on l.
 func (g *gateway) up(l net.Listener) {
-	ch, err := web.New(web.Options{Feed: g.feed.Read, Files: &g.files, MaxFile: 1 << 20})
+	ch, err := live.New(live.Options{Name: "web", Room: live.PageRoom, Feed: g.feed.Read, Files: &g.files, MaxFile: 1 << 20})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -159,7 +158,7 @@ func (g *gateway) stopTurns() {
 	}
 }
 
-func (g *gateway) channel() *web.Channel {
+func (g *gateway) channel() *live.Hub {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.web

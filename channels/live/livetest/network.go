@@ -1,4 +1,4 @@
-// Package livetest puts a live channel (a web room, the terminal) under the
+// Package livetest puts a live channel under the
 // conformance suite of package channeltest: the person of [Network] talks to
 // the channel's real HTTP API as a page does, with an outbox that keeps what
 // was not taken and a view that goes on where it was cut.
@@ -24,25 +24,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Channel is what [Network] can test.
-type Channel interface {
-	channels.Channel
-	channels.Typer
-	channels.Previewer
-	channels.Reporter
-	channels.Commander
-	Handler() http.Handler
-}
-
 // Network is one person with a page open in one or more rooms.
 type Network struct {
 	key   channels.Key
-	open  func(live.Feed) (Channel, error)
 	serve *httptest.Server
 	ctx   context.Context // of the person's goroutines
 
 	mu     sync.Mutex
-	now    Channel // the daemon that is up
+	now    *live.Hub // the daemon that is up
 	feed   map[channels.Key][]live.Item
 	seq    int64
 	views  map[channels.Key]*view
@@ -50,13 +39,12 @@ type Network struct {
 	work   sync.WaitGroup
 }
 
-// New opens a network whose channel open makes. key is the room of requests
-// that name none.
-func New(t *testing.T, key channels.Key, open func(live.Feed) (Channel, error)) *Network {
+// New opens a network. key is the room of requests that name none.
+func New(t *testing.T, key channels.Key) *Network {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	n := &Network{
-		key: key, open: open, ctx: ctx, outbox: make(chan string, 1000),
+		key: key, ctx: ctx, outbox: make(chan string, 1000),
 		feed: map[channels.Key][]live.Item{}, views: map[channels.Key]*view{},
 	}
 	n.serve = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +60,7 @@ func New(t *testing.T, key channels.Key, open func(live.Feed) (Channel, error)) 
 	return n
 }
 
-func (n *Network) channel() Channel {
+func (n *Network) channel() *live.Hub {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.now
@@ -81,7 +69,7 @@ func (n *Network) channel() Channel {
 // Open is a restart of the daemon: a new channel on the same store.
 func (n *Network) Open(t *testing.T) channels.Channel {
 	t.Helper()
-	ch, err := n.open(n.ReadFeed)
+	ch, err := live.New(live.Options{Name: n.key.Channel(), Room: n.key.Chat(), Feed: n.ReadFeed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +192,7 @@ func (n *Network) ReadFeed(_ context.Context, k channels.Key, before int64, limi
 // as the store's commit puts them there. One that was refused is taken out
 // again: the suite asks whether Send tells the truth, and knows no store.
 type stored struct {
-	Channel
+	*live.Hub
 	net *Network
 }
 
@@ -217,7 +205,7 @@ func (s *stored) Send(ctx context.Context, m channels.Outbound) (channels.Receip
 		n.feed[m.Key] = append(n.feed[m.Key], live.Item{Seq: n.seq, ID: m.ID, From: live.FromDragoman, Text: m.Text, At: time.Now()})
 	}
 	n.mu.Unlock()
-	receipt, err := s.Channel.Send(ctx, m)
+	receipt, err := s.Hub.Send(ctx, m)
 	if err != nil && !known {
 		n.mu.Lock()
 		n.feed[m.Key] = slices.DeleteFunc(n.feed[m.Key], func(it live.Item) bool { return it.ID == m.ID })
@@ -270,7 +258,7 @@ func (v *view) on(e live.Event) {
 
 // settle waits until the view shows all that ch has published: a preview of
 // the test's own follows it, and the view takes events in their order.
-func (v *view) settle(t *testing.T, ch Channel) {
+func (v *view) settle(t *testing.T, ch *live.Hub) {
 	t.Helper()
 	deadline := time.After(time.Minute)
 	for {
