@@ -95,18 +95,13 @@ func (s *session) run(parent context.Context, in io.Reader) error {
 	events := make(chan live.Event, eventsAhead)
 	posts := make(chan message)
 	posted := make(chan outcome)
-	input := newInput(in)
+	input := make(chan []byte)
 	s.posts = posts
 	work.Go(func() { follow(ctx, s.client, s.last, events) })
 	refused := make(chan string)
 	work.Go(func() { s.post(ctx, posts, posted, refused) })
-	if input.wait != nil {
-		work.Go(func() { input.run(ctx) })
-	} else {
-		go input.run(ctx) // nothing can end a read of a mere reader: it is not waited for
-	}
+	go read(ctx, in, input)
 	defer work.Wait()
-	defer input.stop()
 	defer cancel()
 
 	look := time.NewTicker(lookAgain)
@@ -139,7 +134,7 @@ func (s *session) run(parent context.Context, in io.Reader) error {
 			s.keepsTrying(why)
 		case to <- next:
 			s.sending = true
-		case b, more := <-s.ready(input.read):
+		case b, more := <-s.ready(input):
 			s.typed(b, more)
 		case <-look.C:
 			s.due = true

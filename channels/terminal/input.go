@@ -3,60 +3,25 @@ package terminal
 import (
 	"context"
 	"io"
-	"os"
 )
 
-// input reads bytes beside the loop. read is closed at the end of the input.
-type input struct {
-	in   io.Reader
-	read chan []byte
-	wait waiter // nil: reading cannot be broken off
-}
-
-// waiter waits until a file can be read.
-type waiter interface {
-	wait() bool // false: it was woken instead
-	wake()
-	close()
-}
-
-func newInput(in io.Reader) *input {
-	i := &input{in: in, read: make(chan []byte)}
-	if f, ok := in.(*os.File); ok {
-		i.wait = newWaiter(f)
-	}
-	return i
-}
-
-// run reads until the input or ctx ends.
-func (i *input) run(ctx context.Context) {
-	defer close(i.read)
-	if i.wait != nil {
-		defer i.wait.close()
-	}
+// read hands on what comes from in until it ends or ctx does. A read that is
+// under way when ctx ends cannot be broken off: it takes what comes next, and
+// is not waited for.
+func read(ctx context.Context, in io.Reader, input chan<- []byte) {
+	defer close(input)
 	buf := make([]byte, 4096)
-	for ctx.Err() == nil {
-		if i.wait != nil && !i.wait.wait() {
-			return
-		}
-		n, err := i.in.Read(buf)
+	for {
+		n, err := in.Read(buf)
 		if n > 0 {
 			select {
-			case i.read <- append([]byte(nil), buf[:n]...):
+			case input <- append([]byte(nil), buf[:n]...):
 			case <-ctx.Done():
 				return
 			}
 		}
-		if err != nil {
+		if err != nil || ctx.Err() != nil {
 			return
 		}
-	}
-}
-
-// stop makes run return: at once where the input is a file, and else when the
-// read under way does.
-func (i *input) stop() {
-	if i.wait != nil {
-		i.wait.wake()
 	}
 }

@@ -65,7 +65,8 @@ func sit(t *testing.T, g *gateway, columns, rows int, o terminal.ChatOptions) *t
 		if after, err := term.GetState(int(in.Fd())); err != nil || *after != *before {
 			t.Errorf("the terminal was not left as it was found: %v", err)
 		}
-		_ = in.Close() // then the reader gets an error
+		_, _ = keys.WriteString("\n") // the read that the chat left takes it
+		_ = in.Close()                // then the reader gets an error
 		reader.Wait()
 		_ = keys.Close()
 	})

@@ -10,8 +10,8 @@
 //
 // Chat returns an error if it cannot reach the daemon at the beginning; later
 // it waits for it. It owns three goroutines, for reading the input, for the
-// stream of events and for handing in messages, and returns when they have
-// ended. A reader that is no file may keep the first of them until it returns.
+// stream of events and for handing in messages, and returns when the last two
+// have ended. The first ends with the read that is under way.
 package terminal
 
 const (
