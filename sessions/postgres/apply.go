@@ -20,7 +20,7 @@ func (t *tx) apply(ctx context.Context, c rows.Changes) error {
 	for _, k := range c.Fenced {
 		if r := t.keys[k]; r.known {
 			t.tellHolder(r, isFence)
-			t.queue(`UPDATE keys SET live = 0, node = '', rest = 0, failures = 0 WHERE id = $1`, r.id)
+			t.queue(`UPDATE keys SET live = 0, rest = 0, failures = 0 WHERE id = $1`, r.id)
 			r.rest = 0
 		}
 	}

@@ -30,8 +30,11 @@ func FindTakers(ctx context.Context, s *Store) error { return s.b.findTakers(ctx
 // Freeze has s not renew its node any more, as if its process stood still. All
 // else of it goes on.
 func Freeze(s *Store) {
-	s.b.node.stop()
-	s.b.node.renewal.Wait()
+	n := &s.b.node
+	n.mu.Lock() // it may just join
+	defer n.mu.Unlock()
+	n.stop()
+	n.renewal.Wait()
 }
 
 // Stale has s count as frozen since an hour.

@@ -183,13 +183,10 @@ func (b *backend) untilDead(ctx context.Context, query string, arg any) time.Dur
 // and keys that this node took without hearing of it, because the connection broke.
 // River has no call for that; this is the one place where its table is written by hand.
 func (b *backend) takeOver(ctx context.Context) error {
-	unheard, err := b.unheardOf(ctx)
+	at, unheard, err := b.unheardOf(ctx)
 	if err != nil {
 		return err
 	}
-	b.mu.Lock()
-	jobs := slices.AppendSeq([]int64{}, maps.Keys(b.jobs)) // not NULL
-	b.mu.Unlock()
 	return b.change(ctx, nil, func(ctx context.Context, t *tx) (func(), error) {
 		dead, err := t.Exec(ctx, `DELETE FROM nodes WHERE expires <= clock_timestamp()`)
 		if err != nil {
@@ -197,10 +194,10 @@ func (b *backend) takeOver(ctx context.Context) error {
 		}
 		ids, err := all(ctx, t, pgx.RowTo[int64], `WITH gone AS (UPDATE river_job SET state = 'cancelled', finalized_at = clock_timestamp()
 			WHERE state = 'running' AND kind = $1 AND (attempted_by[array_upper(attempted_by, 1)] NOT IN (SELECT id FROM nodes)
-				OR attempted_by[array_upper(attempted_by, 1)] = $2 AND id <> ALL($3) AND attempted_at < clock_timestamp() - $4::interval)
+				OR attempted_by[array_upper(attempted_by, 1)] = $2 AND (args->>'wake')::bigint <> ALL($3) AND attempted_at < clock_timestamp() - $4::interval)
 			RETURNING (args->>'key')::bigint AS key, (args->>'wake')::bigint AS wake)
-			SELECT k.id FROM keys k WHERE k.node <> '' AND k.node NOT IN (SELECT id FROM nodes) OR (k.id, k.wake) IN (SELECT key, wake FROM gone) OR k.node = $2 AND k.live = ANY($5)
-			ORDER BY k.key FOR UPDATE OF k`, wakeUp{}.Kind(), b.id, jobs, b.ttl/4, unheard)
+			SELECT k.id FROM keys k WHERE k.node <> '' AND k.node NOT IN (SELECT id FROM nodes) OR (k.id, k.wake) IN (SELECT key, wake FROM gone) OR k.node = $2 AND k.wake = ANY($5)
+			ORDER BY k.key FOR UPDATE OF k`, wakeUp{}.Kind(), b.id, at, b.ttl/4, unheard)
 		if err != nil || dead.RowsAffected() == 0 && len(ids) == 0 {
 			return nil, err
 		}
@@ -217,31 +214,28 @@ func (b *backend) takeOver(ctx context.Context) error {
 	})
 }
 
-// unheardOf are the epochs of claims that the rows say are this node's, and of which it
-// has known nothing for a while: the commit that made them was done, and its
-// connection broke.
-func (b *backend) unheardOf(ctx context.Context) (epochs []int64, err error) {
+// unheardOf returns the wake-ups that this node is at, and those that the rows say
+// are its own of which it has known nothing for a while: the commit that made the claim
+// was done, and its connection broke.
+func (b *backend) unheardOf(ctx context.Context) (at, unheard []int64, err error) {
 	b.mu.Lock()
-	known := []int64{} // not NULL
-	for _, c := range b.claims {
-		known = append(known, c.Epoch)
-	}
+	at = slices.AppendSeq([]int64{}, maps.Keys(b.at)) // not NULL
 	b.mu.Unlock()
-	list, err := all(ctx, b.pool, pgx.RowTo[int64], `SELECT live FROM keys WHERE node = $1 AND live <> ALL($2)`, b.id, known)
+	list, err := all(ctx, b.pool, pgx.RowTo[int64], `SELECT wake FROM keys WHERE node = $1 AND wake <> ALL($2)`, b.id, at)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before := b.doubted
 	b.doubted = map[int64]time.Time{}
-	for _, epoch := range list {
-		since, again := before[epoch]
+	for _, wake := range list {
+		since, again := before[wake]
 		if !again {
 			since = time.Now()
 		}
-		if b.doubted[epoch] = since; time.Since(since) > b.ttl/4 {
-			epochs = append(epochs, epoch)
+		if b.doubted[wake] = since; time.Since(since) > b.ttl/4 {
+			unheard = append(unheard, wake)
 		}
 	}
-	return epochs, err
+	return at, unheard, err
 }
 
 // Hold is sessions.Leases's. A lease lasts as long as its node lives.

@@ -118,8 +118,8 @@ type backend struct {
 	mu     sync.Mutex
 	run    *running
 	claims map[channels.Key]*claim // of this process
-	jobs   map[int64]bool          // of River's, that this process is at
-	// doubted are claims of which this process knows nothing, since when: see unheardOf.
+	at     map[int64]bool          // the wake-ups that this process works on
+	// doubted are wake-ups of which this process knows nothing, since when: see unheardOf.
 	doubted map[int64]time.Time
 	spread  spread
 	free    chan struct{} // closed when another node has given a lease back
@@ -185,7 +185,7 @@ func connect(ctx context.Context, url string, o Options) (*backend, error) {
 	}
 	params["application_name"] = cmp.Or(params["application_name"], "dragoman")
 	b := &backend{
-		now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: ttl, id: rand.Text(), claims: map[channels.Key]*claim{}, jobs: map[int64]bool{},
+		now: o.Now, log: o.Logger, host: o.Host, schema: schema, ttl: ttl, id: rand.Text(), claims: map[channels.Key]*claim{}, at: map[int64]bool{},
 		version: o.Version, roles: append([]string{}, o.Roles...), wire: newWire(), sockets: socks, jobsCame: make(chan struct{}, 1), free: make(chan struct{}), spread: spread{nudged: map[string]time.Time{}},
 	}
 	if b.now == nil {

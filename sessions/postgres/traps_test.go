@@ -129,6 +129,39 @@ func TestSlowRescue(t *testing.T) {
 	}
 }
 
+// TestStoppedAndDead: the claim of a node is ended by a command, and the node dies
+// before it begins anew. River knows nothing of a key that a node claimed when it
+// woke it.
+func TestStoppedAndDead(t *testing.T) {
+	url := database(t)
+	a, b := openAt(t, url, postgres.Options{TTL: ttl}), openAt(t, url, postgres.Options{TTL: ttl})
+	begun, dead := make(chan struct{}), make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	defer close(dead)
+	running.Go(func() {
+		_ = a.Run(ctx, func(context.Context, sessions.Claim) error { // it is lost
+			close(begun)
+			<-dead
+			return nil
+		})
+	})
+	testkit.Eventually(t, "the node", func() bool { return idOf(t, a) != "" && postgres.FindTakers(t.Context(), a) == nil })
+	_, err := a.Accept(t.Context(), one)
+	must(t, err)
+	await(t, begun)
+	stop := channels.Inbound{Key: k1, ID: "2", Text: "/stop"}
+	_, err = b.Accept(t.Context(), sessions.Entry{Inbound: stop, Answered: true, Control: sessions.ControlStop})
+	must(t, err)
+	in, err := b.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: k1, ID: "3", Text: "hi"}})
+	must(t, err)
+	postgres.Freeze(a)
+	fromB, _ := serve(t, b)
+	must(t, answer(b, next(t, fromB).Claim, in.Seq))
+}
+
 // TestTakenUnheard: a job that this node took, and whose row was lost with the
 // connection that should have brought it.
 func TestTakenUnheard(t *testing.T) {

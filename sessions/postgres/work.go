@@ -52,16 +52,9 @@ func (worker) Timeout(*river.Job[wakeUp]) time.Duration { return -1 }
 
 // Work never fails: what is left to do is in the row of the key.
 func (w *worker) Work(_ context.Context, job *river.Job[wakeUp]) error {
-	b := w.b
-	b.mu.Lock()
-	run := b.run
-	b.jobs[job.ID] = true
-	b.mu.Unlock()
-	defer func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.jobs, job.ID)
-	}()
+	w.b.mu.Lock()
+	run := w.b.run
+	w.b.mu.Unlock()
 	return run.work(job.Args, nil, nil)
 }
 
@@ -257,6 +250,15 @@ func (b *backend) Live(c sessions.Claim) error {
 // work claims the key of a job, unless that is done, and calls the handler as long
 // as there is something to do.
 func (r *running) work(job wakeUp, mine *claim, hctx context.Context) (err error) {
+	b := r.b
+	b.mu.Lock()
+	b.at[job.Wake] = true
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.at, job.Wake)
+	}()
 	var failed error
 	for {
 		last := mine
@@ -270,7 +272,7 @@ func (r *running) work(job wakeUp, mine *claim, hctx context.Context) (err error
 				break
 			}
 			// Nobody else may begin before this is written, or the node is dead.
-			r.b.log.Warn("could not hand a conversation on; will try again", "err", err)
+			b.log.Warn("could not hand a conversation on; will try again", "err", err)
 			if !r.wait(time.Second) {
 				return err
 			}
