@@ -273,12 +273,12 @@ type Fact struct {
 
 // Stats are counts for health and metrics.
 type Stats struct {
-	Waiting     int // inbox messages without an answer
-	Postponed   int // of those, not due yet
-	Unsent      int // deliveries neither sent nor dead
-	Unknown     int // of those, possibly sent already
-	Dead        int
-	Quarantined int
-	Oldest      time.Time // of Waiting; zero if none
-	OldestSend  time.Time // of Unsent; zero if none
+	Waiting     int       `json:"waiting"`   // inbox messages without an answer
+	Postponed   int       `json:"postponed"` // of those, not due yet
+	Unsent      int       `json:"unsent"`    // deliveries neither sent nor dead
+	Unknown     int       `json:"unknown"`   // of those, possibly sent already
+	Dead        int       `json:"dead"`
+	Quarantined int       `json:"aside"`
+	Oldest      time.Time `json:"oldest,omitzero"`      // of Waiting; zero if none
+	OldestSend  time.Time `json:"oldest_send,omitzero"` // of Unsent; zero if none
 }

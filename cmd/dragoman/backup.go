@@ -26,7 +26,7 @@ func (*backupCmd) Help() string {
 
 // Run writes the backup and reads it again before it gets its name.
 func (k *backupCmd) Run(e *env, c *cli) error {
-	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,12 @@ func (k *backupCmd) Run(e *env, c *cli) error {
 	defer p.end()
 	var end backup.End
 	err = e.intoChecked(k.File, k.Force, func(w io.Writer) error {
-		end, err = e.daemon.backup(ctx, cfg, w, p.backup)
+		a, release, err := e.daemon.admin(ctx, cfg, e.caller())
+		if err != nil {
+			return err
+		}
+		defer release()
+		end, err = app.Backup(ctx, cfg, a, e.caller(), w, p.backup)
 		return err
 	}, func(f *os.File) error {
 		if _, _, err := app.CheckBackup(bufio.NewReader(f)); err != nil {
@@ -81,7 +86,7 @@ func (*restoreCmd) Help() string {
 
 // Run restores.
 func (k *restoreCmd) Run(e *env, c *cli) error {
-	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
 	}
@@ -93,7 +98,7 @@ func (k *restoreCmd) Run(e *env, c *cli) error {
 	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // the draft has to go
 	defer stop()
 	p := &progress{e: e}
-	r, err := e.daemon.restore(ctx, cfg, f, k.Yes, p.tell)
+	r, err := app.Restore(ctx, cfg, e.caller(), f, k.Yes, p.tell)
 	p.end()
 	if full := (*app.NotEmptyError)(nil); errors.As(err, &full) {
 		return &usageError{fmt.Sprintf("%v; add --yes to replace it with the backup (the old state is kept under another name)", full)}

@@ -17,7 +17,7 @@ type checkCmd struct {
 }
 
 func (k *checkCmd) Run(e *env, c *cli) error {
-	cfg, err := e.daemon.load(c.Config)
+	cfg, err := e.load(c.Config)
 	var problems config.Problems
 	if err != nil && !errors.As(err, &problems) {
 		return err
@@ -25,7 +25,7 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	var warnings []config.Problem
 	var unusable error
 	if cfg != nil {
-		warnings, unusable = cfg.Warnings(), e.daemon.checkStore(e.ctx, cfg)
+		warnings, unusable = cfg.Warnings(), app.CheckStore(e.ctx, cfg)
 	}
 	if k.Online && k.JSON {
 		return &usageError{"--online has no JSON; for JSON, use: " + e.command("models --json")}

@@ -53,7 +53,7 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 			return err
 		}
 		if k.JSON {
-			return e.json(listedDocuments(all))
+			return e.json(all)
 		}
 		if len(all) == 0 {
 			e.say("%s", e.nothingListed(q))
@@ -67,7 +67,7 @@ func (k *sessionsListCmd) Run(e *env, c *cli) error {
 		if len(all) == q.Limit {
 			e.say("(there may be more: --after %s)", all[len(all)-1].Cursor)
 		}
-		cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+		cfg, err := e.loadWithoutSecrets(c.Config)
 		if err == nil {
 			e.sayDamaged(cfg)
 		}

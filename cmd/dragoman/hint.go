@@ -33,7 +33,7 @@ func (e *env) starting(config string, systemd bool) string {
 
 // startHint is starting for the configuration that c means.
 func (e *env) startHint(c *cli) string {
-	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return e.command("run")
 	}

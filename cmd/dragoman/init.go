@@ -62,7 +62,7 @@ func (k *initCmd) Run(e *env, _ *cli) error {
 		return tell(err, "%s cannot be written", k.File)
 	}
 	e.say("\nWritten: %s. config.example.yaml has all other settings.", k.File)
-	cfg, err := e.daemon.load(file)
+	cfg, err := e.load(file)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"dragoman/channels"
 	"dragoman/internal/app"
 
 	"rsc.io/qr"
@@ -25,14 +26,14 @@ func (k *loginCmd) Run(e *env, c *cli) error {
 			return &usageError{"--code: " + err.Error()}
 		}
 	}
-	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
 	}
 	ctx, stop := untilSignal(e.ctx)
 	defer stop()
 	s := &shown{e: e, channel: k.Channel}
-	account, err := e.daemon.link(ctx, cfg, k.Channel, phone, s.show)
+	account, err := e.daemon.link(ctx, cfg, e.caller(), k.Channel, phone, s.show)
 	switch {
 	case ctx.Err() != nil:
 		return context.Canceled
@@ -53,13 +54,13 @@ type shown struct {
 }
 
 // show puts an invitation on the terminal, in the place of the one before it.
-func (s *shown) show(text, code string) {
-	if code != "" {
+func (s *shown) show(i channels.Invitation) {
+	if i.Code != "" {
 		s.guide()
-		s.e.say("Choose \"Link with phone number instead\" there, and type: %s", oneLine(code))
+		s.e.say("Choose \"Link with phone number instead\" there, and type: %s", oneLine(i.Code))
 		return
 	}
-	picture, err := drawQR(text, s.e.plain)
+	picture, err := drawQR(i.QR, s.e.plain)
 	if err != nil {
 		s.e.say("The QR code cannot be drawn (%v). Use --code with the phone's number instead.", err)
 		return
@@ -167,13 +168,13 @@ type logoutCmd struct {
 
 // Run takes the account off the channel. It also works while the daemon runs.
 func (k *logoutCmd) Run(e *env, c *cli) error {
-	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
 	}
 	ctx, stop := untilSignal(e.ctx)
 	defer stop()
-	told, err := e.daemon.unlink(ctx, cfg, k.Channel)
+	told, err := e.daemon.unlink(ctx, cfg, e.caller(), k.Channel)
 	switch {
 	case ctx.Err() != nil:
 		return context.Canceled

@@ -1,7 +1,7 @@
 // Command dragoman runs the gateway and operates it.
 //
 // It holds flags, tables and signals; what the daemon does is in
-// internal/app, and the few calls to it stand in app.go. The verbs for
+// internal/app; app.go has most calls to it. The verbs for
 // sessions, queue, jobs and pairing speak to the running daemon over its
 // socket, or open the store themselves when none runs.
 //
@@ -41,11 +41,10 @@ func main() { os.Exit(realMain()) }
 // process of its own.
 func realMain() int {
 	e := &env{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now,
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now, daemon: realDaemon,
 		program:     shellWord(os.Args[0]),
 		interactive: term.IsTerminal(int(os.Stdin.Fd())),
 	}
-	e.daemon = appDaemon{e}
 	e.plain = !term.IsTerminal(int(os.Stdout.Fd())) || os.Getenv("NO_COLOR") != ""
 	e.size = func() (columns, rows int) {
 		columns, rows, _ = term.GetSize(int(os.Stdout.Fd()))

@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"time"
 
+	"dragoman/internal/app"
 	"dragoman/sessions/exchange"
 )
 
@@ -14,30 +15,21 @@ type sessionsMigrateCmd struct {
 	jsonFlag
 }
 
-// migrated is what a migration did.
-type migrated struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-	exchange.Counts
-	// Equal is what the comparison found; a copy that is not equal is an error.
-	Equal bool `json:"equal"`
-	// Again: an earlier one had been cut short.
-	Again bool `json:"again,omitempty"`
-	// Aside is where an empty store is now that was in the way.
-	Aside string `json:"aside,omitempty"`
-	// Advice says how to use the copy.
-	Advice string `json:"-"`
-}
-
 func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
-	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
 	}
 	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // a copy of the store has to go
 	defer stop()
+	var places [2]app.StoreLocation
+	for i, text := range []string{k.From, k.To} {
+		if places[i], err = app.ParseLocation(text, cfg.StateDir); err != nil {
+			return &usageError{err.Error()}
+		}
+	}
 	p := &progress{e: e}
-	got, err := e.daemon.migrate(ctx, cfg, k.From, k.To, p.tell)
+	got, err := e.daemon.migrate(ctx, cfg, places[0], places[1], e.caller(), p.tell)
 	p.end()
 	if err != nil {
 		return err
@@ -45,7 +37,7 @@ func (k *sessionsMigrateCmd) Run(e *env, c *cli) error {
 	if k.JSON {
 		return e.json(got)
 	}
-	e.say("Copied from %s\n    to %s\n", oneLine(got.From), oneLine(got.To))
+	e.say("Copied from %s\n    to %s\n", oneLine(got.From.String()), oneLine(got.To.String()))
 	e.say("  %s\n", got.Counts)
 	e.say("Both were read again and compared, record by record and message by message. They are equal.")
 	e.say("The old store is unchanged; remove it when you no longer need it.")

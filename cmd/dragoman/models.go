@@ -11,7 +11,7 @@ import (
 // sayModel says what comes of it that a conversation has the model name now.
 // Nobody asks the model's server: it may be down, or answer only tomorrow.
 func (e *env) sayModel(ctx context.Context, c *cli, a *httpapi.Client, name string) {
-	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return // the setting is stored, and who runs the daemon with this hears what is wrong
 	}

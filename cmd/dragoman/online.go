@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 
 	"dragoman/internal/app"
@@ -15,11 +16,11 @@ type modelsCmd struct {
 // Run needs no daemon: it asks the model's server itself. It fails if the model
 // cannot answer, so that scripts notice.
 func (k *modelsCmd) Run(e *env, c *cli) error {
-	cfg, err := e.daemon.load(c.Config)
+	cfg, err := e.load(c.Config)
 	if err != nil {
 		return err
 	}
-	m, err := e.daemon.lookAtModel(e.ctx, cfg, true)
+	m, err := e.daemon.lookAtModel(e.ctx, cfg, os.Getenv, true)
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (e *env) sayLook(m app.ModelServer) {
 
 // checkOnline is what check says of the model's server.
 func (e *env) checkOnline(cfg *config.Config) error {
-	m, err := e.daemon.lookAtModel(e.ctx, cfg, false)
+	m, err := e.daemon.lookAtModel(e.ctx, cfg, os.Getenv, false)
 	if err != nil {
 		return err
 	}

@@ -116,11 +116,11 @@ func TestStatusCodes(t *testing.T) {
 		"a store":     {httpapi.Status{Problem: "The disk is full."}, true},
 		"the disk":    {httpapi.Status{Info: httpapi.Info{DiskFull: true}}, true},
 		"the model":   {httpapi.Status{Info: httpapi.Info{ModelTrouble: &httpapi.Trouble{InARow: 1}}}, true},
-		"given up":    {httpapi.Status{Depths: &httpapi.Depths{Dead: 1}}, true},
+		"given up":    {httpapi.Status{Stats: &sessions.Stats{Dead: 1}}, true},
 		"a channel":   {httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateFailed}}}}, true},
 		"never used":  {httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{"wa": {State: channels.StateFailed, Unused: true}}}}, false},
 		"on its way":  {httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateConnecting}}}}, false},
-		"some waits":  {httpapi.Status{Depths: &httpapi.Depths{Waiting: 3}}, false},
+		"some waits":  {httpapi.Status{Stats: &sessions.Stats{Waiting: 3}}, false},
 		"interrupted": {httpapi.Status{Info: httpapi.Info{Channels: map[string]channels.Status{"irc": {State: channels.StateDown}}}}, true},
 	} {
 		if got := degraded(c.status); got != c.want {

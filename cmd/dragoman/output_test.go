@@ -29,7 +29,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	} {
 		for _, room := range []int{0, 5} {
 			var errs bytes.Buffer
-			code := run(t.Context(), strings.Fields(line), &env{out: &fullDisk{room}, err: &errs, daemon: w.daemon, now: w.now})
+			code := run(t.Context(), strings.Fields(line), &env{out: &fullDisk{room}, err: &errs, daemon: w.daemon.daemon(), now: w.now})
 			if want := "dragoman: the output cannot be written: no space left on device\n"; code != exitFailed || errs.String() != want {
 				t.Errorf("dragoman %s: code %d, %q, want %d, %q", line, code, errs.String(), exitFailed, want)
 			}

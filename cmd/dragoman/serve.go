@@ -3,58 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 
 	"dragoman/internal/app"
-	"dragoman/internal/backup"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
-	"dragoman/sessions/exchange"
 )
-
-// daemon is what this program needs of internal/app; app.go has the real one.
-type daemon interface {
-	// load reads and checks the configuration.
-	load(path string) (*config.Config, error)
-	// loadWithoutSecrets is load for what logs in nowhere: secrets that are not
-	// there are empty.
-	loadWithoutSecrets(path string) (*config.Config, error)
-	// run serves until ctx ends; a value on hangup asks for a reload.
-	run(ctx context.Context, e *env, cfg *config.Config, path string, hangup <-chan struct{}) error
-	// chat talks in this terminal until ctx ends or the person leaves.
-	// question, if not "", is all that is asked, and room another one than the
-	// usual one.
-	chat(ctx context.Context, e *env, cfg *config.Config, question, room string) error
-	// link links a channel to a phone and shows what the person needs for that.
-	// unlink forgets the account. told: the phone does not list it any more.
-	link(ctx context.Context, cfg *config.Config, channel, phone string, show func(qr, code string)) (account string, err error)
-	unlink(ctx context.Context, cfg *config.Config, channel string) (told bool, err error)
-	// migrate copies a store to another place and compares the two. A place that
-	// nobody can mean is a usageError.
-	migrate(ctx context.Context, cfg *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error)
-	// backup writes all that must survive; restore puts it in place.
-	backup(ctx context.Context, cfg *config.Config, w io.Writer, tell func(backup.End)) (backup.End, error)
-	restore(ctx context.Context, cfg *config.Config, file *os.File, replace bool, tell func(exchange.Progress)) (app.Restored, error)
-	// lookAtModel asks the model's server about itself; list: for its models too.
-	lookAtModel(ctx context.Context, cfg *config.Config, list bool) (app.ModelServer, error)
-	// checkStore tells why the store cannot be used, as far as that shows without
-	// opening it.
-	checkStore(ctx context.Context, cfg *config.Config) error
-	// damaged lists files of the store that could not be read and were set aside.
-	damaged(cfg *config.Config) ([]string, error)
-	// admin gives a client for the operator's verbs, of the running daemon or
-	// of the store itself. release must be called.
-	admin(ctx context.Context, cfg *config.Config) (c *httpapi.Client, release func(), err error)
-}
 
 type runCmd struct{}
 
 func (runCmd) Run(e *env, c *cli) error {
-	cfg, err := e.daemon.load(c.Config)
+	cfg, err := e.load(c.Config)
 	if err != nil {
 		return err
 	}
@@ -66,7 +29,13 @@ func (runCmd) Run(e *env, c *cli) error {
 		_, _ = fmt.Fprintln(e.err, "The terminal was closed, so Dragoman stops.")
 	})
 	defer stopHangup()
-	return e.daemon.run(ctx, e, cfg, c.Config, hangup)
+	level := new(slog.LevelVar)
+	log := newLogWriter(e.err)
+	defer log.close()
+	return e.daemon.serve(ctx, cfg, app.Options{
+		Caller: e.caller(), Command: e.command, Out: e.screen, Logger: newLogger(log, cfg, level), Level: level,
+		Hangup: hangup, Reload: func() (*config.Config, error) { return e.load(c.Config) }, Getenv: os.Getenv,
+	})
 }
 
 type chatCmd struct {
@@ -79,7 +48,7 @@ func (*chatCmd) Help() string { return example(`chat "What is the time in Lima?"
 
 // Run leaves Ctrl-C to the chat: there it stops an answer.
 func (k *chatCmd) Run(e *env, c *cli) error {
-	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
 	}
@@ -90,7 +59,11 @@ func (k *chatCmd) Run(e *env, c *cli) error {
 		ctx, stop = untilSignal(ctx)
 		defer stop()
 	}
-	return e.daemon.chat(ctx, e, cfg, question, k.Room)
+	opts := app.Options{Caller: e.caller(), Getenv: os.Getenv}
+	if e.interactive && e.width > 0 && question == "" {
+		opts.Hint = e.screen // not into a pipe: there only answers go
+	}
+	return e.daemon.chat(ctx, cfg, opts, e.in, e.screen, k.Room, app.ChatOptions{NoColor: os.Getenv("NO_COLOR") != "", Ask: question, Waits: e.err})
 }
 
 // untilSignal ends ctx at the first SIGTERM or SIGINT, or one of more, so that
@@ -125,13 +98,13 @@ func untilSignal(ctx context.Context, more ...os.Signal) (context.Context, func(
 
 // withAdmin runs a verb.
 func (e *env) withAdmin(c *cli, verb func(ctx context.Context, a *httpapi.Client) error) error {
-	cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+	cfg, err := e.loadWithoutSecrets(c.Config)
 	if err != nil {
 		return err
 	}
 	ctx, stop := untilSignal(e.ctx, syscall.SIGHUP) // a copy of the store may have to go
 	defer stop()
-	client, release, err := e.daemon.admin(ctx, cfg)
+	client, release, err := e.daemon.admin(ctx, cfg, e.caller())
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/httpapi"
 	"dragoman/sessions"
 )
 
@@ -29,24 +28,6 @@ type shownDocument struct {
 	Earlier      int                        `json:"earlier"` // messages before those listed
 	Later        int                        `json:"later"`   // and after them
 	Messages     []shownMessage             `json:"messages"`
-}
-
-// listedDocument is a conversation as list and stats print it in JSON, under the
-// names that show has. What Listed calls by another name (messages, system)
-// stays beside them, for programs that know it so.
-type listedDocument struct {
-	httpapi.Listed
-	MessageCount int    `json:"message_count"`
-	TotalTokens  int    `json:"total_tokens"`
-	SystemPrompt string `json:"system_prompt,omitempty"`
-}
-
-func listedDocuments(all []httpapi.Listed) []listedDocument {
-	docs := make([]listedDocument, len(all))
-	for i, l := range all {
-		docs[i] = listedDocument{l, l.Messages, l.Usage.Input + l.Usage.Output, l.System}
-	}
-	return docs
 }
 
 // shownMessage is a message as show prints it in JSON.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions/exchange"
@@ -29,13 +30,13 @@ type served struct {
 	err     error
 }
 
-func (s *served) run(ctx context.Context, _ *env, _ *config.Config, _ string, hangup <-chan struct{}) error {
+func (s *served) serve(ctx context.Context, _ *config.Config, o app.Options) error {
 	close(s.ready)
 	for {
 		select {
 		case <-ctx.Done():
 			return s.err
-		case <-hangup:
+		case <-o.Hangup:
 			s.reloads <- struct{}{}
 		}
 	}
@@ -49,15 +50,17 @@ func TestSignals(t *testing.T) {
 		want   int
 	}{{syscall.SIGTERM, nil, 0}, {syscall.SIGINT, nil, 0}, {syscall.SIGTERM, errors.New("app: disk full"), 1}} {
 		t.Run(fmt.Sprint(tt.signal, tt.want), func(t *testing.T) {
-			d := &served{ready: make(chan struct{}), reloads: make(chan struct{}, 1), err: tt.err}
+			s := &served{ready: make(chan struct{}), reloads: make(chan struct{}, 1), err: tt.err}
+			d := s.daemon()
+			d.serve = s.serve
 			var out, errs bytes.Buffer
 			code := make(chan int, 1)
 			go func() {
 				code <- run(context.Background(), []string{"run"}, &env{out: &out, err: &errs, daemon: d, now: time.Now})
 			}()
-			<-d.ready
+			<-s.ready
 			kill(t, os.Getpid(), syscall.SIGHUP)
-			<-d.reloads
+			<-s.reloads
 			kill(t, os.Getpid(), tt.signal)
 			if got := <-code; got != tt.want {
 				t.Errorf("code %d, want %d: %s", got, tt.want, errs.String())
@@ -74,13 +77,11 @@ func kill(t *testing.T, pid int, s syscall.Signal) {
 }
 
 // stuck is a daemon that never drains.
-type stuck struct{ fakeDaemon }
-
-func (*stuck) run(ctx context.Context, _ *env, _ *config.Config, _ string, hangup <-chan struct{}) error {
+func stuck(ctx context.Context, _ *config.Config, o app.Options) error {
 	fmt.Println("serving")
 	for {
 		select {
-		case <-hangup:
+		case <-o.Hangup:
 			fmt.Println("reloading")
 		case <-ctx.Done():
 			fmt.Println("draining")
@@ -91,7 +92,9 @@ func (*stuck) run(ctx context.Context, _ *env, _ *config.Config, _ string, hangu
 
 // stuckMain is a process that runs it.
 func stuckMain() {
-	os.Exit(run(context.Background(), []string{"run"}, &env{out: os.Stdout, err: os.Stderr, daemon: &stuck{}, now: time.Now}))
+	d := (&fakeDaemon{}).daemon()
+	d.serve = stuck
+	os.Exit(run(context.Background(), []string{"run"}, &env{out: os.Stdout, err: os.Stderr, daemon: d, now: time.Now}))
 }
 
 func TestSecondSignalEndsAtOnce(t *testing.T) {
@@ -129,16 +132,16 @@ type held struct {
 	ready chan struct{}
 }
 
-func (h *held) admin(ctx context.Context, _ *config.Config) (*httpapi.Client, func(), error) {
+func (h *held) admin(ctx context.Context, _ *config.Config, _ app.Caller) (*httpapi.Client, func(), error) {
 	close(h.ready)
 	<-ctx.Done()
 	return nil, nil, ctx.Err()
 }
 
-func (h *held) migrate(ctx context.Context, _ *config.Config, _, _ string, _ func(exchange.Progress)) (migrated, error) {
+func (h *held) migrate(ctx context.Context, _ *config.Config, _, _ app.StoreLocation, _ app.Caller, _ func(exchange.Progress)) (app.Migrated, error) {
 	close(h.ready)
 	<-ctx.Done()
-	return migrated{}, ctx.Err()
+	return app.Migrated{}, ctx.Err()
 }
 
 // A terminal that is closed ends a command as Ctrl-C does: what it made to read
@@ -151,10 +154,12 @@ func TestHangupEndsCommands(t *testing.T) {
 	for _, args := range [][]string{{"sessions", "list"}, {"sessions", "migrate", "--from", "sqlite", "--to", "file"}} {
 		t.Run(args[1], func(t *testing.T) {
 			h := &held{ready: make(chan struct{})}
+			d := h.daemon()
+			d.admin, d.migrate = h.admin, h.migrate
 			var out, errs bytes.Buffer
 			code := make(chan int, 1)
 			go func() {
-				code <- run(context.Background(), args, &env{out: &out, err: &errs, daemon: h, now: time.Now})
+				code <- run(context.Background(), args, &env{out: &out, err: &errs, daemon: d, now: time.Now})
 			}()
 			<-h.ready
 			kill(t, os.Getpid(), syscall.SIGHUP)

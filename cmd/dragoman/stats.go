@@ -17,7 +17,6 @@ type sessionsStatsCmd struct {
 // numbers are the store's, and what is not known of the costs in them.
 type numbers struct {
 	httpapi.Numbers
-	Top []listedDocument `json:"top"`
 	// Unpriced are the configured models without prices: what they took is not
 	// in the costs.
 	Unpriced []string `json:"unpriced,omitempty"`
@@ -32,7 +31,7 @@ func (k *sessionsStatsCmd) Run(e *env, c *cli) error {
 		if err != nil {
 			return err
 		}
-		cfg, err := e.daemon.loadWithoutSecrets(c.Config)
+		cfg, err := e.loadWithoutSecrets(c.Config)
 		if err != nil {
 			return err
 		}
@@ -46,7 +45,7 @@ func (k *sessionsStatsCmd) Run(e *env, c *cli) error {
 }
 
 func newNumbers(got httpapi.Numbers, cfg *config.Config) numbers {
-	n := numbers{Numbers: got, Top: listedDocuments(got.Top)}
+	n := numbers{Numbers: got}
 	look := func(name string, p config.Prices) {
 		if p != (config.Prices{}) {
 			n.priced = true

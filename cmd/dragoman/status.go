@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/internal/httpapi"
+	"dragoman/sessions"
 )
 
 type statusCmd struct {
@@ -48,7 +49,7 @@ func (k *statusCmd) Run(e *env, c *cli) error {
 // degraded reports whether something is wrong that an operator can mend. A
 // channel that was never linked is not: nobody has used it yet.
 func degraded(s httpapi.Status) bool {
-	if s.Problem != "" || s.DiskFull || s.ModelTrouble != nil || s.Depths != nil && s.Dead+s.Quarantined > 0 {
+	if s.Problem != "" || s.DiskFull || s.ModelTrouble != nil || s.Stats != nil && s.Dead+s.Quarantined > 0 {
 		return true
 	}
 	for _, ch := range s.Channels {
@@ -94,7 +95,7 @@ func (e *env) status(s httpapi.Status) {
 		}
 		line("turns", turns)
 	}
-	if d := s.Depths; d != nil {
+	if d := s.Stats; d != nil {
 		e.depths(*d, line)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Channels)) {
@@ -123,7 +124,7 @@ func (e *env) nodesLine(s httpapi.Status, line func(what, value string)) {
 }
 
 // depths tells of the queues.
-func (e *env) depths(s httpapi.Depths, line func(what, value string)) {
+func (e *env) depths(s sessions.Stats, line func(what, value string)) {
 	line("inbox", e.depth(s.Waiting, s.Oldest, "message waits for an answer", "messages wait for an answer"))
 	line("outbox", e.depth(s.Unsent, s.OldestSend, "answer is not delivered", "answers are not delivered"))
 	if s.Dead+s.Quarantined > 0 {

@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/app"
-	"dragoman/internal/backup"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
 	"dragoman/sessions"
@@ -38,38 +36,46 @@ type fakeDaemon struct {
 	asked    int
 }
 
-func (f *fakeDaemon) load(path string) (*config.Config, error) {
-	f.config = path
-	cfg, _, err := config.Load(config.Options{Dir: "/nowhere", Home: "/nowhere", Env: func(string) (string, bool) { return "", false }})
+// daemon are its methods as commands call them.
+func (f *fakeDaemon) daemon() daemon {
+	return daemon{
+		load: f.load, serve: f.serve, chat: f.chat, link: f.link, unlink: f.unlink, migrate: f.migrate,
+		lookAtModel: f.lookAtModel, damaged: f.damaged, admin: f.admin,
+	}
+}
+
+func (f *fakeDaemon) load(o config.Options) (*config.Config, config.Source, error) {
+	f.config = o.Path
+	cfg, src, err := config.Load(config.Options{Dir: "/nowhere", Home: "/nowhere", Env: func(string) (string, bool) { return "", false }})
 	if f.adjust != nil {
 		f.adjust(cfg)
 	}
-	return cfg, err
+	return cfg, src, err
 }
 
-func (f *fakeDaemon) loadWithoutSecrets(path string) (*config.Config, error) { return f.load(path) }
-
-func (*fakeDaemon) run(ctx context.Context, _ *env, _ *config.Config, _ string, _ <-chan struct{}) error {
+func (*fakeDaemon) serve(ctx context.Context, _ *config.Config, _ app.Options) error {
 	<-ctx.Done()
 	return nil
 }
 
-func (*fakeDaemon) chat(context.Context, *env, *config.Config, string, string) error { return nil }
+func (*fakeDaemon) chat(context.Context, *config.Config, app.Options, io.Reader, io.Writer, string, app.ChatOptions) error {
+	return nil
+}
 
-func (f *fakeDaemon) link(_ context.Context, _ *config.Config, channel, phone string, show func(qr, code string)) (string, error) {
+func (f *fakeDaemon) link(_ context.Context, _ *config.Config, _ app.Caller, channel, phone string, show func(channels.Invitation)) (string, error) {
 	if channel != "whatsapp" {
 		return "", errors.New("app: link: no such channel")
 	}
 	if phone != "" {
-		show("", "ABCD-EFGH")
+		show(channels.Invitation{Code: "ABCD-EFGH"})
 		return phone, nil
 	}
-	show("https://example.org/first", "")
-	show("https://example.org/second", "")
+	show(channels.Invitation{QR: "https://example.org/first"})
+	show(channels.Invitation{QR: "https://example.org/second"})
 	return "+15550000001", nil
 }
 
-func (*fakeDaemon) unlink(_ context.Context, _ *config.Config, channel string) (bool, error) {
+func (*fakeDaemon) unlink(_ context.Context, _ *config.Config, _ app.Caller, channel string) (bool, error) {
 	switch channel {
 	case "far":
 		return false, nil
@@ -79,30 +85,20 @@ func (*fakeDaemon) unlink(_ context.Context, _ *config.Config, channel string) (
 	return true, nil
 }
 
-func (f *fakeDaemon) lookAtModel(context.Context, *config.Config, bool) (app.ModelServer, error) {
+func (f *fakeDaemon) lookAtModel(context.Context, *config.Config, func(string) string, bool) (app.ModelServer, error) {
 	return f.model, nil
 }
 
-func (f *fakeDaemon) checkStore(context.Context, *config.Config) error { return nil }
-
 func (f *fakeDaemon) damaged(*config.Config) ([]string, error) { return f.aside, nil }
 
-func (*fakeDaemon) backup(context.Context, *config.Config, io.Writer, func(backup.End)) (backup.End, error) {
-	return backup.End{}, errors.New("the fake daemon has nothing to back up")
-}
-
-func (*fakeDaemon) restore(context.Context, *config.Config, *os.File, bool, func(exchange.Progress)) (app.Restored, error) {
-	return app.Restored{}, errors.New("the fake daemon restores nothing")
-}
-
-func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to string, tell func(exchange.Progress)) (migrated, error) {
+func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to app.StoreLocation, _ app.Caller, tell func(exchange.Progress)) (app.Migrated, error) {
 	for i := range 3 {
 		tell(exchange.Progress{Step: exchange.Copying, Done: 1000 * i, Total: 2000})
 	}
-	return migrated{From: from, To: to, Equal: true, Aside: "x", Advice: "advice"}, nil
+	return app.Migrated{From: from, To: to, Equal: true, Aside: "x", Advice: "advice"}, nil
 }
 
-func (f *fakeDaemon) admin(context.Context, *config.Config) (*httpapi.Client, func(), error) {
+func (f *fakeDaemon) admin(context.Context, *config.Config, app.Caller) (*httpapi.Client, func(), error) {
 	f.asked++
 	return httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
 		Store: f.store, Jobs: f.jobs, Audit: erasure.Log{Path: f.audit, Now: func() time.Time { return clock }}, Now: func() time.Time { return clock },
@@ -144,7 +140,7 @@ func (w *world) run(args ...string) (code int, out, errs string) {
 	w.t.Helper()
 	var o, e bytes.Buffer
 	code = run(w.t.Context(), args, &env{
-		in: strings.NewReader(w.in), out: &o, err: &e, daemon: w.daemon, width: w.width, interactive: w.interactive, size: w.size,
+		in: strings.NewReader(w.in), out: &o, err: &e, daemon: w.daemon.daemon(), width: w.width, interactive: w.interactive, size: w.size,
 		now: w.now,
 	})
 	if w.daemon.asked != w.daemon.released {

@@ -151,6 +151,15 @@ func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err
 	return d, nil
 }
 
+// Serve opens a daemon and serves until ctx ends.
+func Serve(ctx context.Context, cfg *config.Config, opts Options) error {
+	d, err := Open(ctx, cfg, opts)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Run(ctx), d.Close())
+}
+
 // onClose remembers what Close has to undo.
 func (d *Daemon) onClose(name string, f func() error) {
 	d.closers = append(d.closers, closer{name, f})
@@ -196,7 +205,7 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 	d.kept = &channelErasers{cfg: d.cfg, log: d.log, running: map[string]channels.Eraser{}}
 	d.store = filing{wrapStore(store), d.files, d.kept}
 	d.workspace, err = tools.OpenWorkspace(d.cfg.Workspace, tools.WorkspaceOptions{
-		Private: d.private(), Operators: []string{heartbeatFile},
+		Private: d.private(), Operators: []string{config.FileJobName},
 		PerChat: d.cfg.WorkspaceMode == config.WorkspacePerChat, Quota: int64(d.cfg.WorkspaceQuota),
 	})
 	if err != nil {

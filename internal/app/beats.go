@@ -18,10 +18,7 @@ import (
 	"dragoman/sessions"
 )
 
-// heartbeatFile is looked for in the workspace.
-const heartbeatFile = "HEARTBEAT.md"
-
-// mostHeartbeatFile bounds what is read of it.
+// mostHeartbeatFile bounds what is read of HEARTBEAT.md.
 const mostHeartbeatFile = 64 << 10
 
 // beats are the jobs of the current configuration. A reload replaces them.
@@ -55,11 +52,7 @@ func (b *beats) replace(cfg *config.Config) error {
 	}
 	var jobs []heartbeat.Job
 	for _, c := range list {
-		j, err := jobOf(c, cfg.Heartbeat.TimeZone)
-		if err != nil {
-			return fmt.Errorf("app: job %s: %w", c.Name, err)
-		}
-		jobs = append(jobs, j)
+		jobs = append(jobs, c.Scheduled())
 		for _, outcome := range []string{"ran", "silent", "failed", "skipped", "missed"} {
 			b.count(c.Name, outcome, 0)
 		}
@@ -76,35 +69,6 @@ func (b *beats) replace(cfg *config.Config) error {
 	close(b.replaced)
 	b.replaced = make(chan struct{})
 	return nil
-}
-
-func jobOf(c config.Job, zone string) (heartbeat.Job, error) {
-	target, err := channels.ParseKey(c.Target)
-	if err != nil {
-		return heartbeat.Job{}, err
-	}
-	j := heartbeat.Job{
-		Name: c.Name, Every: c.Every.D(), Cron: c.Cron, TimeZone: c.TimeZone, ActiveHours: c.ActiveHours,
-		Target: target, Prompt: c.Prompt, CatchUp: c.CatchUp,
-	}
-	if j.TimeZone == "" {
-		j.TimeZone = zone
-	}
-	if c.Name == config.FileJobName {
-		j.PromptFile = heartbeatFile
-		j.Prompt = "This is what the person wants you to look after. Do what is due now."
-	}
-	return j, nil
-}
-
-// CheckJob says what is wrong with a configured job's schedule, for
-// config.Options.
-func CheckJob(c config.Job) error {
-	j, err := jobOf(c, "")
-	if err != nil {
-		return err
-	}
-	return heartbeat.Validate(j)
 }
 
 // run fires jobs until ctx ends.

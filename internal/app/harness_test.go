@@ -59,7 +59,7 @@ func (p *place) state(name string) string { return filepath.Join(p.dir, "state",
 
 func (p *place) load() (*config.Config, error) {
 	cfg, _, err := config.Load(config.Options{
-		Path: p.path, Home: p.dir, Dir: p.dir, CheckJob: app.CheckJob,
+		Path: p.path, Home: p.dir, Dir: p.dir,
 		Env: func(string) (string, bool) { return "", false },
 	})
 	return cfg, err

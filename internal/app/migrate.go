@@ -19,12 +19,17 @@ import (
 
 // Migrated is what a migration did.
 type Migrated struct {
-	From, To StoreLocation
+	From StoreLocation `json:"from"`
+	To   StoreLocation `json:"to"`
 	exchange.Counts
+	// Equal is what the comparison found; a copy that is not equal is an error.
+	Equal bool `json:"equal"`
 	// Again: an earlier migration to this place had not come to its end.
-	Again bool
+	Again bool `json:"again,omitempty"`
 	// Aside is where the empty store is now that was at To, or "".
-	Aside string
+	Aside string `json:"aside,omitempty"`
+	// Advice says how to use the copy.
+	Advice string `json:"-"`
 }
 
 // draftSuffix is what a copy that is not finished adds to the name of its
@@ -40,7 +45,8 @@ const draftSuffix = ".migrating"
 // of it is read, which takes its room beside the copy until the end.
 func Migrate(ctx context.Context, cfg *config.Config, from, to StoreLocation, who Caller, tell func(exchange.Progress)) (m Migrated, err error) {
 	from, to = from.in(cfg, ""), to.in(cfg, "")
-	m.From, m.To = from, to
+	m.From, m.To, m.Advice = from, to, to.Advice(cfg)
+	defer func() { m.Equal = err == nil }()
 	state, err := waitState(ctx, cfg.StateDir, who)
 	if servedByOther(ctx, cfg.StateDir, err) {
 		return m, fmt.Errorf("app: a daemon is using %s; stop it first, or the copy would lack the messages that it accepts during the migration", cfg.StateDir)

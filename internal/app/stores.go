@@ -48,6 +48,9 @@ func (p StoreLocation) String() string {
 	return p.Type + ":" + p.Path
 }
 
+// MarshalText writes the form of String.
+func (p StoreLocation) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
 // storeType is one kind of store.
 type storeType struct {
 	// name is the store's file or folder within the state directory; "": it

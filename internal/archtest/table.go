@@ -89,8 +89,9 @@ var Table = []Rule{
 	{Package: "internal/alerts"},
 	{Package: "internal/backup", Imports: []string{"sessions", "channels"}},
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
-	// It reads the table of presets, which is plain data.
-	{Package: "internal/config", Imports: []string{"channels", "agent/window"}, Tests: []string{"heartbeat", "agent/tools", "internal/event"}},
+	// It reads the table of presets and the names of events, which are plain data,
+	// and has the heartbeat check schedules.
+	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/event"}, Tests: []string{"agent/tools"}},
 	{Package: "internal/gateway", Imports: join(domain, "agent/recap", "agent/window", "internal/event", "internal/metrics"), Tests: []string{"internal/media", "internal/alerts", "internal/pgtest", "sessions/postgres"}},
 	{Package: "internal/httpapi", Imports: join(domain, "internal/event", "internal/metrics", "sessions/erasure")},
 	// The page and the channel behind it are two sides of one thing.

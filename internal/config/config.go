@@ -13,7 +13,12 @@
 // goroutines.
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"dragoman/channels"
+	"dragoman/heartbeat"
+)
 
 // Values of Config.WorkspaceMode.
 const (
@@ -213,9 +218,24 @@ func (h Heartbeat) FileJob() (Job, bool) {
 	}, h.Target != ""
 }
 
-// FileJobName is the name of the job that runs HEARTBEAT.md. Jobs in the
-// configuration may not take it.
+// FileJobName is the name of the job that runs HEARTBEAT.md, and of that file in
+// the workspace. Jobs in the configuration may not take it.
 const FileJobName = "HEARTBEAT.md"
+
+// Scheduled is the job as its scheduler takes it. That its target is a key was
+// checked by Load.
+func (j Job) Scheduled() heartbeat.Job {
+	target, _ := channels.ParseKey(j.Target)
+	s := heartbeat.Job{
+		Name: j.Name, Every: j.Every.D(), Cron: j.Cron, TimeZone: j.TimeZone, ActiveHours: j.ActiveHours,
+		Target: target, Prompt: j.Prompt, CatchUp: j.CatchUp,
+	}
+	if j.Name == FileJobName {
+		s.PromptFile = FileJobName
+		s.Prompt = "This is what the person wants you to look after. Do what is due now."
+	}
+	return s
+}
 
 // Warnings are things that are allowed and probably not meant.
 func (c *Config) Warnings() []Problem { return c.warnings }

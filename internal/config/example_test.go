@@ -141,14 +141,14 @@ func TestDocumentationIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, found := strings.Cut(string(got), config.ReferenceMark)
+	_, table, found := strings.Cut(string(got), referenceMark)
 	if !found {
-		t.Fatalf("%s has no %s", path, config.ReferenceMark)
+		t.Fatalf("%s has no %s", path, referenceMark)
 	}
-	if want := config.ReferenceTable(); strings.TrimSpace(table) != strings.TrimSpace(want) {
+	if want := referenceTable(); strings.TrimSpace(table) != strings.TrimSpace(want) {
 		if os.Getenv("UPDATE") != "" {
-			before, _, _ := strings.Cut(string(got), config.ReferenceMark)
-			write(t, path, before+config.ReferenceMark+"\n\n"+want)
+			before, _, _ := strings.Cut(string(got), referenceMark)
+			write(t, path, before+referenceMark+"\n\n"+want)
 			return
 		}
 		t.Errorf("%s is out of date: run UPDATE=1 go test ./internal/config", path)

@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,8 +38,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		c, _, err := config.Load(config.Options{
 			Path: path, Home: "/home/me", Dir: "/",
-			CheckJob: func(j config.Job) error { return fmt.Errorf("odd: %s %s", j.Cron, j.ActiveHours) },
-			Env:      func(name string) (string, bool) { return canary, name != "DRAGOMAN_CONFIG" },
+			Env: func(name string) (string, bool) { return canary, name != "DRAGOMAN_CONFIG" },
 		})
 		if err != nil {
 			if strings.Contains(err.Error(), canary) {

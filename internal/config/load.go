@@ -35,12 +35,6 @@ type Options struct {
 	System string
 	// Tools are the names that agent.tools may use. Default: BuiltinTools.
 	Tools []string
-	// CheckJob says what is wrong with a job's schedule (cron, active hours)
-	// beyond what this package can see. The job called FileJobName runs
-	// HEARTBEAT.md and has no prompt. Several errors may be joined; their text
-	// is shown, so it may quote only the schedule. Default: nothing more is
-	// checked.
-	CheckJob func(Job) error
 	// NoSecrets is for commands that log in nowhere: a secret whose variable or
 	// file is not there is empty then, and no problem. The daemon may have it
 	// in its own environment, or in a folder that is there while it runs.

@@ -277,17 +277,21 @@ channels:
 	}
 }
 
-func TestCheckJobIsAsked(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "c.yaml")
-	write(t, path, "heartbeat:\n  jobs:\n  - {name: a, cron: x, target: \"web:default\", prompt: p}\n  - {name: b, cron: y, prompt: p}\n")
-	o := options(t, path)
-	o.CheckJob = func(j config.Job) error {
-		return errors.Join(errors.New("cron: "+j.Cron), errors.New("second"))
-	}
-	_, _, err := config.Load(o)
+// All that is wrong with a job is said, and nothing twice.
+func TestSchedulesAreChecked(t *testing.T) {
+	_, err := load(t, `heartbeat:
+  jobs:
+  - {name: a, cron: x, active_hours: "8", target: "web:default", prompt: p}
+  - {name: b, cron: y, prompt: " ", catch_up: never}
+  - {name: c, cron: "${CRON}", target: "web:default", prompt: p}
+`, "CRON=canary")
+	const form = " (want minute hour day month weekday, like 0 8 * * 1-5; Sunday is 0)"
 	want := []string{
-		"3 heartbeat.jobs[0]: cron: x", "3 heartbeat.jobs[0]: second",
-		`4 heartbeat.jobs[1].target: "" is not a conversation; write channel:chat, like telegram:123456789`, "4 heartbeat.jobs[1]: cron: y", "4 heartbeat.jobs[1]: second",
+		`3 heartbeat.jobs[0]: active hours "8": want two times of day, like 08:00-22:00`,
+		`3 heartbeat.jobs[0]: cron "x": expected exactly 5 fields, found 1: [x]` + form,
+		`4 heartbeat.jobs[1].prompt: is empty; write what the model should do`, `4 heartbeat.jobs[1].catch_up: "never" is not a known value; write once or skip`,
+		`4 heartbeat.jobs[1].target: "" is not a conversation; write channel:chat, like telegram:123456789`, `4 heartbeat.jobs[1]: cron "y": expected exactly 5 fields, found 1: [y]` + form,
+		"5 heartbeat.jobs[2]: its cron or active_hours (from a variable or a file) cannot be understood",
 	}
 	if diff := cmp.Diff(want, problems(t, err)); diff != "" {
 		t.Error(diff)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"dragoman/internal/event"
 )
 
 // Sessions says how long conversations last.
@@ -61,12 +63,6 @@ type Alerts struct {
 	After Duration `yaml:"after" doc:"How long something must fail before the alert is sent and the hooks receive channel_failed, model_down or disk_full."`
 }
 
-// HookEvents are the names that Hook.On may use.
-var HookEvents = []string{
-	"session_create", "session_save", "session_delete", "context_compacted", "turn_done", "delivery_dead",
-	"channel_failed", "channel_back", "model_down", "model_back", "disk_full",
-}
-
 // mostHooks bounds the goroutines that hooks take.
 const mostHooks = 50
 
@@ -107,12 +103,16 @@ func (v *validator) hook(path string, h *Hook) {
 		h.Timeout = Duration(10 * time.Second)
 	}
 	v.span(path+".timeout", h.Timeout, 100*time.Millisecond, 10*time.Minute)
+	var events []string
+	for _, name := range event.Names() {
+		events = append(events, string(name))
+	}
 	if len(h.On) == 0 {
-		v.bad(path+".on", "lists no event", "write one or more of "+strings.Join(HookEvents, ", "))
+		v.bad(path+".on", "lists no event", "write one or more of "+strings.Join(events, ", "))
 	}
 	for i, name := range h.On {
 		at := fmt.Sprintf("%s.on[%d]", path, i)
-		if v.oneOf(at, name, HookEvents...); slices.Index(h.On, name) < i {
+		if v.oneOf(at, name, events...); slices.Index(h.On, name) < i {
 			v.bad(at, "appears twice", "keep one")
 		}
 	}

@@ -7,22 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"dragoman/internal/config"
-	"dragoman/internal/event"
 )
-
-// The names that a configuration may use are the events that there are.
-func TestHookEventsAreTheEvents(t *testing.T) {
-	var want []string
-	for _, n := range event.Names() {
-		want = append(want, string(n))
-	}
-	if diff := cmp.Diff(want, config.HookEvents); diff != "" {
-		t.Errorf("HookEvents (-event.Names +got):\n%s", diff)
-	}
-}
 
 func TestSessionsAndHooks(t *testing.T) {
 	c, err := load(t, `

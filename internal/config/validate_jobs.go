@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"dragoman/channels"
+	"dragoman/heartbeat"
 )
 
 func (v *validator) heartbeat() {
@@ -72,17 +73,18 @@ func (v *validator) schedule(path string, job Job) {
 	}
 	v.timeZone(at, job.TimeZone)
 	found := len(v.problems) > before
-	if v.target(path+".target", job.Target); len(v.problems) > before {
-		job.Target = "any:chat" // what is wrong with it was said
+	v.target(path+".target", job.Target)
+	if found {
+		return
 	}
-	if check := v.opts.CheckJob; check != nil && !found {
-		for _, err := range unjoin(check(job)) {
-			what := err.Error()
-			if v.marks[path+".cron"].expanded || v.marks[path+".active_hours"].expanded {
-				what = "its cron or active_hours (from a variable or a file) cannot be understood"
-			}
-			v.bad(path, what, "")
+	only := job.Scheduled() // what is wrong with the rest was said
+	only.Name, only.Target, only.Prompt, only.CatchUp = "any", channels.MustKey("any:chat"), "any", ""
+	for _, err := range unjoin(heartbeat.Validate(only)) {
+		what := err.Error()
+		if v.marks[path+".cron"].expanded || v.marks[path+".active_hours"].expanded {
+			what = "its cron or active_hours (from a variable or a file) cannot be understood"
 		}
+		v.bad(path, what, "")
 	}
 }
 

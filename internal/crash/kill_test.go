@@ -117,11 +117,11 @@ func (c *campaign) settle() time.Duration {
 		}
 		var err error
 		left, err = admin.Status(c.t.Context())
-		return err == nil && left.Depths != nil && left.Waiting+left.Postponed+left.Unsent+left.Unknown == 0
+		return err == nil && left.Stats != nil && left.Waiting+left.Postponed+left.Unsent+left.Unknown == 0
 	})
 	took := time.Since(began)
 	if !idle {
-		c.t.Errorf("not everything was answered after %s: %+v %+v", took.Round(time.Second), left.Depths, left.Info)
+		c.t.Errorf("not everything was answered after %s: %+v %+v", took.Round(time.Second), left.Stats, left.Info)
 	}
 	// What is sent twice comes after what was sent: give it time to show.
 	time.Sleep(2 * time.Second)

@@ -11,47 +11,6 @@ import (
 	"dragoman/sessions/erasure"
 )
 
-// People is the part of sessions.People that the operator needs.
-type People interface {
-	ApprovePairing(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
-	Pairings(ctx context.Context, now time.Time) ([]sessions.Pairing, error)
-	Unpair(ctx context.Context, channel, personID string) error
-}
-
-// Ends is how the operator ends conversations and memories.
-type Ends interface {
-	Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error)
-	Join(ctx context.Context, from, to channels.Key) error
-	Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error)
-	Forget(ctx context.Context, scope string, id int64) error
-}
-
-// Records is what the operator reads about jobs and queues.
-type Records interface {
-	Occurrences(ctx context.Context, job string, limit int) ([]sessions.Occurrence, error)
-	Stats(ctx context.Context) (sessions.Stats, error)
-	Check(ctx context.Context) error
-}
-
-// Views is what a turn starts from, of which the operator sees the summary.
-type Views interface {
-	History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error)
-}
-
-// Store is what the verbs work on; a sessions.Store is one.
-type Store interface {
-	sessions.Archive
-	sessions.Catalog
-	sessions.Directory
-	sessions.Feeds
-	Views
-	Ends
-	sessions.Queue
-	sessions.Copies
-	People
-	Records
-}
-
 // Job is a configured job as lists show it.
 type Job struct {
 	Name     string    `json:"name"`
@@ -116,25 +75,13 @@ type Status struct {
 	Problem string `json:"problem,omitempty"`
 	// Nodes are those that share the store, if several can.
 	Nodes []Node `json:"nodes,omitempty"`
-	// Depths are nil if the store cannot be read: then nobody knows them.
-	*Depths
-}
-
-// Depths are how much is in the queues.
-type Depths struct {
-	Waiting     int       `json:"waiting"`
-	Postponed   int       `json:"postponed"`
-	Unsent      int       `json:"unsent"`
-	Unknown     int       `json:"unknown"`
-	Dead        int       `json:"dead"`
-	Quarantined int       `json:"aside"`
-	Oldest      time.Time `json:"oldest,omitzero"`
-	OldestSend  time.Time `json:"oldest_send,omitzero"`
+	// Stats are nil if the store cannot be read: then nobody knows them.
+	*sessions.Stats
 }
 
 // AdminOptions say what the verbs work on. Store and Info must be set.
 type AdminOptions struct {
-	Store Store
+	Store sessions.Store
 	// Jobs is nil where jobs cannot be listed or run.
 	Jobs Scheduler
 	Info func() Info

@@ -20,6 +20,11 @@ type Listed struct {
 	Derived string `json:"derived_title,omitempty"`
 	// Cursor is what "after" takes for the page behind this one.
 	Cursor string `json:"cursor,omitempty"`
+	// The document of a whole conversation has these names; see docs/sessions.md.
+	// A Conversation has the same under others, for programs that know those.
+	MessageCount int    `json:"message_count"`
+	TotalTokens  int    `json:"total_tokens"`
+	SystemPrompt string `json:"system_prompt,omitempty"`
 }
 
 // Name is what a list shows: the title, or what stands for it.
@@ -77,7 +82,7 @@ func (a *admin) sessions(ctx context.Context, r *request) (any, error) {
 
 // listed is c with a title if it has none of its own.
 func (a *admin) listed(ctx context.Context, c sessions.Conversation) (l Listed, err error) {
-	l.Conversation = c
+	l = Listed{Conversation: c, MessageCount: c.Messages, TotalTokens: c.Usage.Input + c.Usage.Output, SystemPrompt: c.System}
 	if c.Title == "" {
 		l.Derived, err = a.derived(ctx, c.Key)
 	}

@@ -32,10 +32,7 @@ func (a *admin) status(ctx context.Context, _ *request) (any, error) {
 	if list, err := a.listNodes(ctx); err == nil { // else the store was just about to fail
 		s.Nodes = list.Nodes
 	}
-	s.Depths = &Depths{
-		Waiting: st.Waiting, Postponed: st.Postponed, Unsent: st.Unsent, Unknown: st.Unknown,
-		Dead: st.Dead, Quarantined: st.Quarantined, Oldest: st.Oldest, OldestSend: st.OldestSend,
-	}
+	s.Stats = &st
 	return s, nil
 }
 
@@ -119,5 +116,3 @@ func list[T any](items []T, err error) (any, error) {
 	}
 	return items, err
 }
-
-var _ Store = sessions.Store(nil)

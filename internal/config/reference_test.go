@@ -1,21 +1,23 @@
-package config
+package config_test
 
 import (
 	"fmt"
 	"strings"
+
+	"dragoman/internal/config"
 )
 
-// ReferenceMark stands in docs/configuration.md where the generated table
+// referenceMark stands in docs/configuration.md where the generated table
 // begins.
-const ReferenceMark = "<!-- generated from internal/config: do not edit below -->"
+const referenceMark = "<!-- generated from internal/config: do not edit below -->"
 
-// ReferenceTable is every key as Markdown. Keys that all channel types share
+// referenceTable is every key as Markdown. Keys that all channel types share
 // are listed once.
-func ReferenceTable() string {
+func referenceTable() string {
 	var b strings.Builder
 	section := "\x00"
 	shared := map[string]bool{}
-	for _, e := range Reference() {
+	for _, e := range config.Reference() {
 		dir, key := "", e.Path
 		if i := strings.LastIndexByte(e.Path, '.'); i >= 0 {
 			dir, key = e.Path[:i], e.Path[i+1:]
@@ -41,7 +43,7 @@ func ReferenceTable() string {
 
 // sharedDefaults are the defaults of the keys of Access over all types.
 var sharedDefaults = map[string]string{
-	"enabled": "true", "pairing": "false", "groups": GroupsAddressed, "allow": `[]; web and cli: ["*"]`,
+	"enabled": "true", "pairing": "false", "groups": config.GroupsAddressed, "allow": `[]; web and cli: ["*"]`,
 }
 
 func title(dir string) string {
