@@ -41,7 +41,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	mrand "math/rand/v2"
 	"net"
 	"strings"
 	"sync"
@@ -171,13 +170,19 @@ func (c *Channel) setSession(s *session) {
 
 // Run keeps the connection until ctx ends.
 func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
-	q := newIntake(c.log, in)
+	q := &intake{in: in, log: c.log, queue: make(chan channels.Inbound, intakeSize)}
+	handing, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
-	wg.Go(func() { q.run(ctx) })
-	defer wg.Wait()
-	defer q.finish() // The queue outlives the last session and then ends.
+	wg.Go(func() { q.run(handing) })
+	defer func() { // the last session is over
+		close(q.queue)
+		defer giveUp()
+		defer time.AfterFunc(lastChance, giveUp).Stop()
+		wg.Wait()
+	}()
 	c.warnAboutPlainSecrets()
-	wait := c.opts.ReconnectMin
+	tries := channels.Backoff{Least: c.opts.ReconnectMin, Most: c.opts.ReconnectMax}
+	patient := channels.Backoff{Least: c.opts.ReconnectMax, Most: c.opts.ReconnectMax}
 	for {
 		began := time.Now()
 		err := c.connect(ctx, q)
@@ -193,21 +198,17 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 			return fmt.Errorf("irc: %w", err)
 		}
 		if time.Since(began) > steady {
-			wait = c.opts.ReconnectMin
+			tries.Failed = 0
 		}
-		pause, state := jitter(wait), channels.StateDown
+		pause, state := tries.Next(), channels.StateDown
 		if needsPerson(err) {
 			// A ban or a wrong certificate does not go away in seconds, and
 			// hammering makes bans longer.
-			pause, state = jitter(c.opts.ReconnectMax), channels.StateFailed
+			pause, state = patient.Next(), channels.StateFailed
 		}
 		c.setStatus(state, sentence(err))
 		c.log.Warn("connection lost", "err", err, "retry_in", pause.Round(time.Millisecond))
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
-		wait = min(2*wait, c.opts.ReconnectMax)
+		channels.Sleep(ctx, pause)
 	}
 }
 
@@ -291,12 +292,6 @@ func sentence(err error) string {
 		return ""
 	}
 	return strings.TrimSuffix(err.Error(), ": "+channels.ErrPermanent.Error())
-}
-
-// jitter spreads waits over half to one and a half of d, so that many clients
-// thrown out together do not come back together.
-func jitter(d time.Duration) time.Duration {
-	return d/2 + time.Duration(mrand.Int64N(int64(d)+1))
 }
 
 // isRoom reports whether the chat part of a key is a channel rather than a

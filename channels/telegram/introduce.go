@@ -16,7 +16,7 @@ import (
 // introduce asks Telegram for the bot's name, unless it is known. It tries
 // until it succeeds, ctx ends or the token is refused.
 func (c *Channel) introduce(ctx context.Context) error {
-	var tries pause
+	var tries channels.Backoff
 	for c.username() == "" {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -28,7 +28,7 @@ func (c *Channel) introduce(ctx context.Context) error {
 		if refused(err) {
 			return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
 		}
-		c.rest(ctx, err, &tries)
+		c.rest(ctx, err, tries.Next(), false)
 	}
 	return nil
 }
@@ -74,14 +74,14 @@ func (c *Channel) register(ctx context.Context) {
 	if len(params.Commands) == 0 {
 		return
 	}
-	var tries pause
-	for tries.failed < 5 && ctx.Err() == nil {
+	var tries channels.Backoff
+	for tries.Failed < 5 && ctx.Err() == nil {
 		_, err := c.api.call(ctx, "setMyCommands", params, callLimit)
 		if err == nil {
 			return
 		}
-		wait := tries.next()
-		c.log.Warn("commands were not registered", "err", err, "attempt", tries.failed)
-		sleep(ctx, wait)
+		wait := tries.Next()
+		c.log.Warn("commands were not registered", "err", err, "attempt", tries.Failed)
+		channels.Sleep(ctx, wait)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"sync"
@@ -26,8 +25,6 @@ const (
 	// which Telegram has not missed yet, so conflicts are then taken lightly.
 	conflictPause = 30 * time.Second
 	conflictGrace = 3 * time.Second
-	leastPause    = 200 * time.Millisecond
-	mostPause     = time.Minute
 	batchSize     = 100
 	// leastPoll is how long a poll with nothing in it takes at least.
 	leastPoll = time.Second
@@ -59,7 +56,8 @@ type getUpdates struct {
 // poll asks for updates and hands them in until ctx ends or the token is refused.
 func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 	ask := getUpdates{Limit: batchSize, Allowed: wanted}
-	tries := pause{began: time.Now()}
+	began := time.Now()
+	var tries channels.Backoff
 	for ctx.Err() == nil {
 		// A poll after a failure answers at once, so that Status is soon right.
 		ask.Timeout = 0
@@ -72,17 +70,17 @@ func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 			if refused(err) {
 				return fmt.Errorf("%w: %w", err, channels.ErrPermanent)
 			}
-			if c.o.Shared && ctx.Err() == nil && conflicts(err) && tries.since() > conflictGrace {
+			if c.o.Shared && ctx.Err() == nil && conflicts(err) && time.Since(began) > conflictGrace {
 				return fmt.Errorf("telegram: %s: %w", secondPoller, channels.ErrElsewhere)
 			}
 			if errors.Is(err, errUnreadable) {
 				ask.Limit = 1 // to get past everything but the one that spoils the answer
 			}
-			c.rest(ctx, err, &tries)
+			c.rest(ctx, err, tries.Next(), time.Since(began) <= conflictGrace)
 			continue
 		}
 		if len(batch) == 0 && ask.Timeout > 0 && time.Since(asked) < leastPoll {
-			sleep(ctx, leastPoll) // a server that does not wait
+			channels.Sleep(ctx, leastPoll) // a server that does not wait
 		}
 		c.report(channels.StateConnected, "")
 		ask.Limit = batchSize
@@ -93,10 +91,10 @@ func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 		ask.Offset = next
 		if len(batch) > 0 && next == 0 {
 			// All of the batch is without an id and will come again.
-			c.rest(ctx, errors.New("telegram: updates without an update_id"), &tries)
+			c.rest(ctx, errors.New("telegram: updates without an update_id"), tries.Next(), false)
 			continue
 		}
-		tries.failed = 0
+		tries.Failed = 0
 	}
 	return ctx.Err()
 }
@@ -129,25 +127,10 @@ func refused(err error) bool {
 	return errors.As(err, &r) && (r.code == http.StatusUnauthorized || r.code == http.StatusNotFound)
 }
 
-// pause grows with every failure in a row.
-type pause struct {
-	failed int
-	began  time.Time // when whoever makes the tries began; zero: it does not matter
-}
-
-// next is the time to wait now: growing, with jitter, so that many bots do
-// not come back to a server all at once.
-func (p *pause) next() time.Duration {
-	d := min(leastPause<<min(p.failed, 16), mostPause)
-	p.failed++
-	return d/2 + rand.N(d/2+1)
-}
-
-func (p *pause) since() time.Duration { return time.Since(p.began) }
-
-// rest says what is wrong and waits as long as that kind of error asks for.
-func (c *Channel) rest(ctx context.Context, err error, tries *pause) {
-	detail, wait := "Telegram cannot be reached; trying again", tries.next()
+// rest says what is wrong and waits: as long as that kind of error asks for, or
+// for wait. began: polling has just begun.
+func (c *Channel) rest(ctx context.Context, err error, wait time.Duration, began bool) {
+	detail := "Telegram cannot be reached; trying again"
 	if r := (*refusal)(nil); errors.As(err, &r) {
 		detail = fmt.Sprintf("Telegram answered %d; trying again", r.code)
 		switch {
@@ -158,7 +141,7 @@ func (c *Channel) rest(ctx context.Context, err error, tries *pause) {
 			}
 		case conflicts(err):
 			detail = secondPoller
-			if tries.since() > conflictGrace {
+			if !began {
 				wait = conflictPause
 			}
 		case r.after > 0:
@@ -170,7 +153,7 @@ func (c *Channel) rest(ctx context.Context, err error, tries *pause) {
 	}
 	c.report(channels.StateDown, detail)
 	c.log.Warn("polling failed, will try again", "err", err, "wait", wait)
-	sleep(ctx, wait)
+	channels.Sleep(ctx, wait)
 }
 
 func (c *Channel) deleteWebhook(ctx context.Context) bool {
@@ -181,15 +164,6 @@ func (c *Channel) deleteWebhook(ctx context.Context) bool {
 		c.log.Warn("took the bot over from a webhook")
 	}
 	return err == nil
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }
 
 // arrived is one update of a batch.
@@ -297,7 +271,7 @@ func (a arrived) message() (m *models.Message, edited bool) {
 
 // persist hands a in until the intake has it; false if ctx ended first.
 func (c *Channel) persist(ctx context.Context, in channels.Intake, a arrived) bool {
-	var tries pause
+	var tries channels.Backoff
 	for ctx.Err() == nil {
 		err := c.handIn(ctx, in, a)
 		if err == nil {
@@ -306,9 +280,9 @@ func (c *Channel) persist(ctx context.Context, in channels.Intake, a arrived) bo
 		if ctx.Err() != nil {
 			return false
 		}
-		wait := tries.next()
-		c.log.Warn("a message was not accepted, will try again", "msg_id", a.key(), "err", err, "attempt", tries.failed, "wait", wait)
-		sleep(ctx, wait)
+		wait := tries.Next()
+		c.log.Warn("a message was not accepted, will try again", "msg_id", a.key(), "err", err, "attempt", tries.Failed, "wait", wait)
+		channels.Sleep(ctx, wait)
 	}
 	return false
 }

@@ -94,7 +94,7 @@ func (c *Channel) newClient(device *store.Device, w *wire) *whatsmeow.Client {
 }
 
 // serve connects, and returns when the connection is over and unused.
-func (k *connection) serve(ctx context.Context, tries *pause) ending {
+func (k *connection) serve(ctx context.Context, tries *channels.Backoff) ending {
 	// The library must be able to finish what it does when ctx ends, except
 	// while it is still dialling.
 	library, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -129,7 +129,7 @@ func (k *connection) serve(ctx context.Context, tries *pause) ending {
 }
 
 // watch waits for the end.
-func (k *connection) watch(ctx context.Context, tries *pause) ending {
+func (k *connection) watch(ctx context.Context, tries *channels.Backoff) ending {
 	login, look := time.NewTimer(k.c.loginLimit), time.NewTicker(k.c.lookEvery)
 	defer login.Stop()
 	defer look.Stop()
@@ -142,7 +142,7 @@ func (k *connection) watch(ctx context.Context, tries *pause) ending {
 	defer tend.Stop()
 	defer func() {
 		if k.used.Load() || !k.letInAt.IsZero() && time.Since(k.letInAt) >= k.c.steadyAfter {
-			tries.failed = 0
+			tries.Failed = 0
 		}
 	}()
 	var unreadCame <-chan struct{} // nil until we are let in

@@ -75,12 +75,6 @@ func ChatOf(ctx context.Context, path string, people ...[]types.JID) ([]string, 
 	return chats, nil
 }
 
-// Pause draws one pause after so many failures in a row.
-func Pause(failed int) time.Duration {
-	p := pause{failed: failed}
-	return p.next()
-}
-
 // SetSteadyAfter changes when a connection of c counts as one that holds.
 func SetSteadyAfter(c *Channel, d time.Duration) { c.steadyAfter = d }
 

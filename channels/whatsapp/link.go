@@ -165,16 +165,16 @@ func root(err error) error {
 // inviteUntilLinked makes one connection after the other. One that did not hold
 // is followed by a pause: a server that is in trouble ends each at once.
 func (c *Channel) inviteUntilLinked(ctx context.Context, file *deviceFile, phone string, show func(channels.Invitation)) error {
-	for tries := (pause{}); ; {
+	for tries := (channels.Backoff{}); ; {
 		began := time.Now()
 		linked, err := c.invite(ctx, file.container.NewDevice(), phone, show)
 		if linked || err != nil {
 			return err
 		}
 		if time.Since(began) >= c.steadyAfter {
-			tries.failed = 0
+			tries.Failed = 0
 		}
-		if sleep(ctx, tries.next()); ctx.Err() != nil {
+		if channels.Sleep(ctx, tries.Next()); ctx.Err() != nil {
 			return fmt.Errorf("whatsapp: link: %w", context.Cause(ctx))
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"dragoman/channels"
+
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types/events"
 )
@@ -30,7 +32,7 @@ func (k *connection) receive(ctx context.Context, evt *events.Message) bool {
 	case <-ctx.Done():
 		return false
 	}
-	var tries pause
+	tries := channels.Backoff{Most: 10 * time.Second}
 	for began := time.Now(); ; {
 		err := k.handIn(ctx, evt)
 		switch {
@@ -43,9 +45,9 @@ func (k *connection) receive(ctx context.Context, evt *events.Message) bool {
 			k.end(dropped("messages cannot be stored"))
 			return false
 		}
-		wait := min(tries.next(), 10*time.Second)
+		wait := tries.Next()
 		k.c.log.Warn("a message was not accepted; will try again", "msg_id", evt.Info.ID, "err", err, "in", wait)
-		sleep(ctx, wait)
+		channels.Sleep(ctx, wait)
 	}
 }
 

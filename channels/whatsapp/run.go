@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"dragoman/channels"
 )
 
 const (
-	leastPause = 200 * time.Millisecond
-	mostPause  = time.Minute
 	// loginLimit is how long a connection may take until WhatsApp has let us in.
 	loginLimit = time.Minute
 	// lookEvery is how often a connection is looked at without a reason.
@@ -30,17 +27,6 @@ const (
 // until the pauses start small again. Being let in is not enough: a server that does that and then
 // ends the stream would be dialled without a pause, for ever.
 const steadyAfter = time.Minute
-
-// pause grows with every failure in a row.
-type pause struct{ failed int }
-
-// next is the time to wait now: growing, capped, and with jitter, so that many
-// devices do not come back to a server all at once.
-func (p *pause) next() time.Duration {
-	d := min(leastPause<<min(p.failed, 16), mostPause)
-	p.failed++
-	return d/2 + rand.N(d/2+1)
-}
 
 // ending is why a connection ended and what comes next.
 type ending struct {
@@ -85,7 +71,7 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 		c.log.Warn("a crash of WhatsApp's library would not be recorded", "err", err)
 	}
 	defer stop()
-	var tries pause
+	var tries channels.Backoff
 	for ctx.Err() == nil {
 		select {
 		case c.slot <- struct{}{}:
@@ -108,11 +94,11 @@ func (c *Channel) Run(ctx context.Context, in channels.Intake) error {
 
 // wait lets the time pass that end asks for, or until Link has a new device or
 // Unlink has removed it.
-func (c *Channel) wait(ctx context.Context, end ending, tries *pause) {
+func (c *Channel) wait(ctx context.Context, end ending, tries *channels.Backoff) {
 	var due <-chan time.Time
 	if end.after >= 0 {
 		// The end of a short ban is no reason to dial more often than else.
-		wait := max(end.after, tries.next())
+		wait := max(end.after, tries.Next())
 		if end.unused {
 			wait = end.after
 		}
@@ -124,14 +110,14 @@ func (c *Channel) wait(ctx context.Context, end ending, tries *pause) {
 	select {
 	case <-due:
 	case <-c.linked:
-		tries.failed = 0
+		tries.Failed = 0
 	case <-ctx.Done():
 	}
 }
 
 // serve makes one connection and returns when it is over and nothing uses it
 // any more.
-func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *pause) ending {
+func (c *Channel) serve(ctx context.Context, in channels.Intake, tries *channels.Backoff) ending {
 	if c.o.Database != nil {
 		if device, err := c.known(ctx); err == nil && device == nil {
 			return c.notLinked()
@@ -190,13 +176,4 @@ func (c *Channel) notLinked() ending {
 		end.after = lookForDevice
 	}
 	return end
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

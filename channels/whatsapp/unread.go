@@ -67,15 +67,15 @@ func (k *connection) unreadable(ctx context.Context, evt *events.UndecryptableMe
 // note writes u down, again and again if it must while inside lasts. False: it
 // is known, or that was in vain.
 func (k *connection) note(ctx, inside context.Context, u *unread) bool {
-	var tries pause
+	tries := channels.Backoff{Most: 10 * time.Second}
 	for {
 		added, err := k.file.noteUnread(ctx, u)
 		if err == nil {
 			return added
 		}
-		wait := min(tries.next(), 10*time.Second)
+		wait := tries.Next()
 		k.c.log.Warn("a message that could not be decrypted was not noted", "msg_id", u.ID, "err", err, "in", wait)
-		if sleep(inside, wait); inside.Err() != nil || ctx.Err() != nil {
+		if channels.Sleep(inside, wait); inside.Err() != nil || ctx.Err() != nil {
 			return false
 		}
 	}

@@ -1,0 +1,34 @@
+package channels
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// Backoff is how long an adapter waits between attempts.
+type Backoff struct {
+	Least, Most time.Duration // 0: 200 ms and a minute
+	// Failed is how many attempts in a row failed. Set it to 0 after a success.
+	Failed int
+}
+
+// Next counts a failure and returns how long to wait after it. That doubles, up
+// to Most, and is random in its upper half, so that many clients that were thrown
+// out together do not come back together.
+func (b *Backoff) Next() time.Duration {
+	d := min(cmp.Or(b.Least, 200*time.Millisecond)<<min(b.Failed, 16), cmp.Or(b.Most, time.Minute))
+	b.Failed++
+	return d/2 + rand.N(d/2+1)
+}
+
+// Sleep waits for d, or until ctx ends.
+func Sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
