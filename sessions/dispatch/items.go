@@ -16,7 +16,7 @@ func In(r *rows.In) Item {
 }
 
 // Out is what there is to do about a delivery.
-func Out(o *rows.Out) Item {
+func Out(o *sessions.OutboxRecord) Item {
 	return Item{
 		Key: o.Key, Seq: o.Seq, Lane: Delivery, Due: o.NotBefore, Since: o.Created, Uncertain: o.Uncertain, Gone: !rules.Unsent(o.State),
 	}

@@ -2,13 +2,11 @@ package file
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 
 	"dragoman/sessions"
 	"dragoman/sessions/memory"
@@ -31,22 +29,10 @@ type archiveLine struct {
 func archiveLines(head memory.Head, changes []change) ([]byte, error) {
 	var all memory.Content
 	var summaries *[]sessions.Summary
-	in, out := map[int64]int{}, map[string]int{}
 	for _, ch := range changes {
-		if ch.Gone || ch.Anew {
-			all, summaries = memory.Content{}, nil
-			clear(in)
-			clear(out)
-		}
-		all.Messages = append(all.Messages, ch.Messages...)
-		if ch.Summaries != nil {
+		all.Apply(&ch.ChatChange)
+		if ch.Gone || ch.Anew || ch.Summaries != nil {
 			summaries = ch.Summaries
-		}
-		for _, r := range ch.In {
-			put(&all.In, in, r.Seq, r)
-		}
-		for _, o := range ch.Out {
-			put(&all.Out, out, o.ID, o)
 		}
 	}
 	var b bytes.Buffer
@@ -71,16 +57,6 @@ func archiveLines(head memory.Head, changes []change) ([]byte, error) {
 	}
 	errs = append(errs, enc.Encode(archiveLine{Head: &head}))
 	return b.Bytes(), errors.Join(errs...)
-}
-
-// put sets the element of list that is called id, or adds it.
-func put[K comparable, T any](list *[]T, index map[K]int, id K, x T) {
-	if i, ok := index[id]; ok {
-		(*list)[i] = x
-		return
-	}
-	index[id] = len(*list)
-	*list = append(*list, x)
 }
 
 // archive is what an archive says.
@@ -171,7 +147,7 @@ func (f archiveFile) bytes() ([]byte, error) {
 // say takes a message in. One that is there already was edited by hand, or
 // written again after a crash: the last one counts.
 func (a *archive) say(m sessions.Message) {
-	i, there := find(a.Messages, m.Seq)
+	i, there := memory.Find(a.Messages, m.Seq)
 	switch {
 	case there:
 		a.Messages[i] = m
@@ -180,14 +156,8 @@ func (a *archive) say(m sessions.Message) {
 	}
 }
 
-// find is where the message seq stands among messages, or would.
-func find(messages []sessions.Message, seq int64) (int, bool) {
-	return slices.BinarySearchFunc(messages, seq, func(m sessions.Message, seq int64) int { return cmp.Compare(m.Seq, seq) })
-}
-
 func parseArchive(data []byte) *archive {
 	a := &archive{size: int64(len(data))}
-	in, out := map[int64]int{}, map[string]int{}
 	for line := range bytes.Lines(data) {
 		var l archiveLine
 		if len(bytes.TrimSpace(line)) == 0 {
@@ -201,9 +171,9 @@ func parseArchive(data []byte) *archive {
 		case l.Message != nil:
 			a.say(l.Message.plain())
 		case l.Inbox != nil:
-			put(&a.In, in, l.Inbox.Seq, *l.Inbox)
+			a.PutIn(l.Inbox)
 		case l.Outbox != nil:
-			put(&a.Out, out, l.Outbox.ID, *l.Outbox)
+			a.PutOut(l.Outbox)
 		case l.Summaries != nil:
 			a.Summaries = *l.Summaries
 		case l.Head != nil:

@@ -97,7 +97,7 @@ func (p pieces) content() memory.Content {
 		content = p.doc.content()
 	}
 	for _, ch := range p.changes {
-		apply(&content, ch.ChatChange)
+		content.Apply(&ch.ChatChange)
 	}
 	return content
 }
@@ -138,15 +138,9 @@ func (d *disk) whole(doc *document) (memory.Content, error) {
 	return doc.over(a.Content), nil
 }
 
-// over is what an archive and its document say together.
+// over is what an archive and its document say together: a document shows all
+// from its first message on, as they were edited.
 func (d *document) over(archived memory.Content) memory.Content {
 	newest := d.content()
-	archived.Journals, archived.Summaries = newest.Journals, newest.Summaries
-	if len(newest.Messages) > 0 {
-		// A document shows all from its first message on, as they were edited.
-		i, _ := find(archived.Messages, newest.Messages[0].Seq)
-		archived.Messages = archived.Messages[:i]
-	}
-	apply(&archived, memory.ChatChange{Messages: newest.Messages, In: newest.In, Out: newest.Out})
-	return archived
+	return newest.Over(archived)
 }

@@ -101,6 +101,12 @@ func folder(k channels.Key, usual string) string {
 	return usual
 }
 
+// change is one change of a key with the number of its commit.
+type change struct {
+	lsn int64
+	memory.ChatChange
+}
+
 // Commit implements [memory.Disk].
 func (d *disk) Commit(changes []memory.Change) error {
 	d.mu.Lock()

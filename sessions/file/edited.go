@@ -43,7 +43,7 @@ func (d *disk) takeEdits(doc *document) error {
 func (d *document) edits(archived []sessions.Message) (changed []sessions.Message, err error) {
 	for i := range d.Messages {
 		m := d.Messages[i].plain()
-		at, there := find(archived, m.Seq)
+		at, there := memory.Find(archived, m.Seq)
 		if !there {
 			continue
 		}

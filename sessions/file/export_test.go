@@ -122,14 +122,6 @@ func Merge(into memory.Common, changes ...memory.Common) memory.Common {
 	return s.All()
 }
 
-// Apply is into after changes.
-func Apply(into memory.Content, changes ...memory.ChatChange) memory.Content {
-	for _, ch := range changes {
-		apply(&into, ch)
-	}
-	return into
-}
-
 // OnFree has the store believe that there is so much room, until the test ends.
 func OnFree(t *testing.T, f func() int64) {
 	old := onFree.Swap(&f)

@@ -7,6 +7,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions/memory"
+	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
 
@@ -46,7 +47,7 @@ func (d *disk) rebuild(k channels.Key, why error) (*document, error) {
 	// come in the order of their commits, so the last one is right.
 	for _, ch := range changes {
 		ch.Steps, ch.Ended = nil, nil
-		apply(&content, ch.ChatChange)
+		content.Apply(&ch.ChatChange)
 	}
 	// Journals are in documents alone: an interrupted turn begins anew.
 	for i, r := range content.In {
@@ -76,7 +77,7 @@ func fit(h *memory.Head, c memory.Content) {
 	last := c.Messages[n-1]
 	h.MessageSeq = max(h.MessageSeq, last.Seq)
 	if h.Conversation == nil {
-		h.Conversation = &memory.ConvHead{Created: c.Messages[0].At, Updated: last.At, From: last.Seq}
+		h.Conversation = &memory.ConvHead{Conversation: rows.Conversation{Created: c.Messages[0].At, Updated: last.At, From: last.Seq}}
 	}
 	h.Conversation.Messages = n
 }

@@ -2,8 +2,11 @@ package memory
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -38,7 +41,7 @@ func (b *backend) apply(changes rows.Changes) (done applied, err error) {
 	}
 	for i, ch := range changes.Chats { // one may have taken in what another had
 		if c := b.chats[ch.Key]; c != nil && rewrites(ch) && !ch.Gone {
-			done.items = append(done.items, c.openItems(false)...)
+			done.items = append(done.items, c.items(false)...)
 			done.Chats[i] = c.anew(ch.Cleared && ch.Settled)
 		}
 	}
@@ -84,51 +87,165 @@ func (b *backend) applyChat(ch *rows.Chat, done *applied) ChatChange {
 	c := b.chats[ch.Key]
 	c.touched++
 	if rewrites(ch) {
-		done.items = append(done.items, c.openItems(true)...)
-		for _, m := range ch.Moves {
-			if m.From != ch.Key {
-				done.items = append(done.items, b.chats[m.From].openItems(true)...)
-			}
-		}
+		b.rewrite(c, ch, done)
 	}
 	if ch.Gone {
-		b.remove(c, done)
-		return ChatChange{Head: Head{Key: c.key}, Gone: true}
+		delete(b.chats, c.Key)
+		return ChatChange{Head: Head{Key: c.Key}, Gone: true}
 	}
-	for _, m := range ch.Moves {
-		b.move(b.chats[m.From], c, m)
-	}
-	if ch.Cleared || ch.Settled || len(ch.Drop) > 0 {
-		b.prune(c, ch, done)
-	}
-	x := ChatChange{Ended: ch.Ended}
-	for _, turn := range ch.Ended {
-		delete(c.steps, turn)
-	}
-	c.seq, c.msgSeq = ch.Seq, ch.MessageSeq
+	x := ChatChange{Head: c.Head, Messages: ch.Messages, Ended: ch.Ended}
+	x.Seq, x.MessageSeq = ch.Seq, ch.MessageSeq
 	b.putRows(c, ch, &x, done)
-	b.putTranscript(c, ch, &x)
+	b.putHead(c, ch, &x)
 	for _, st := range ch.Steps {
-		c.steps[st.Turn] = append(c.steps[st.Turn], st.Step)
 		x.Steps = append(x.Steps, TurnStep{st.Turn, st.Step})
 	}
-	x.Head = c.head()
+	c.Apply(&x)
+	c.Head = x.Head
+	x.Open = c.open()
 	return x
 }
 
-// remove forgets c.
-func (b *backend) remove(c *chat, done *applied) {
-	for _, r := range c.in {
-		b.forget(r, done)
+// rewrite changes and deletes what is there of c.
+func (b *backend) rewrite(c *chat, ch *rows.Chat, done *applied) {
+	done.items = append(done.items, c.items(true)...)
+	if !ch.Gone {
+		for _, m := range ch.Moves {
+			if m.From != ch.Key {
+				done.items = append(done.items, b.chats[m.From].items(true)...)
+			}
+			b.move(b.chats[m.From], c, m)
+		}
 	}
-	b.forgetGenerations(c)
-	delete(b.chats, c.key)
+	drop := map[int64]bool{}
+	for _, seq := range ch.Drop {
+		drop[seq] = true
+	}
+	c.In = slices.DeleteFunc(c.In, func(r rows.In) bool {
+		gone := ch.Gone || drop[r.Seq] || ch.Settled && !waits(&r)
+		if gone { // except that it was there
+			b.seen.Drop(Seen(r.Inbound))
+			b.mark(done, rules.Marks(r.Inbound)...)
+		}
+		return gone
+	})
+	if ch.Settled {
+		c.Out = slices.DeleteFunc(c.Out, func(o sessions.OutboxRecord) bool { return !rules.Unsent(o.State) })
+	}
+	if ch.Gone || ch.Cleared {
+		b.count(c.Conversation, -1)
+		c.Conversation, c.Messages, c.Summaries = nil, nil, nil
+	}
+	if len(ch.Rewritten) > 0 {
+		c.Messages = slices.Clone(c.Messages) // what is read now must not change
+	}
+	for _, m := range ch.Rewritten {
+		if i, found := Find(c.Messages, m.Seq); found {
+			c.Messages[i] = m
+		}
+	}
 }
 
-// forget forgets an inbox row except that it was there.
-func (b *backend) forget(r *rows.In, done *applied) {
-	b.seen.Drop(Seen(r.Inbound))
-	b.mark(done, rules.Marks(r.Inbound)...)
+// move takes in the rows of f, or renumbers those of c.
+func (b *backend) move(f, c *chat, m rows.Move) {
+	in, out, said := f.In, f.Out, slices.Clone(f.Messages)
+	f.In, f.Out, f.Messages = nil, nil, nil
+	for i := range in {
+		r := &in[i]
+		r.Seq += m.Queues
+		r.Inbound.Key = c.Key
+		b.seen.Put(Seen(r.Inbound), int32(r.Seq))
+	}
+	for i := range out {
+		out[i].Seq += m.Queues
+		out[i].Key = c.Key
+	}
+	for i := range said {
+		said[i].Seq += m.Message
+	}
+	c.In, c.Out, c.Messages = slices.Concat(in, c.In), slices.Concat(out, c.Out), slices.Concat(said, c.Messages)
+	slices.SortFunc(c.In, func(a, b rows.In) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(c.Out, func(a, b sessions.OutboxRecord) int { return cmp.Compare(a.Seq, b.Seq) })
+	if f == c {
+		return
+	}
+	if c.Journals == nil {
+		c.Journals = map[string][]sessions.Step{}
+	}
+	maps.Copy(c.Journals, f.Journals)
+	f.Journals, f.Summaries = nil, nil
+	if f.Conversation != nil {
+		b.count(f.Conversation, -1)
+		f.Conversation = &ConvHead{Conversation: f.Conversation.Conversation}
+	}
+}
+
+// putRows puts the rows of the queues.
+func (b *backend) putRows(c *chat, ch *rows.Chat, x *ChatChange, done *applied) {
+	for _, p := range ch.In {
+		r := p.In
+		if p.Fresh {
+			b.seen.Put(Seen(r.Inbound), int32(r.Seq))
+		} else if i, found := place(c.In, inSeq, r.Seq); found {
+			r.Inbound = c.In[i].Inbound
+		}
+		x.In = append(x.In, r)
+		done.items = append(done.items, dispatch.In(&r))
+	}
+	for _, p := range ch.Out {
+		o := p.OutboxRecord
+		if o.ID == "" {
+			b.lastOut++
+			o.ID = b.deliveryID(b.lastOut)
+		}
+		b.lastOut = max(b.lastOut, b.deliveryNumber(o.ID)) // none of these is given again
+		b.sent.add(o.ID)
+		x.Out = append(x.Out, o)
+		done.items = append(done.items, dispatch.Out(&o))
+	}
+}
+
+// putHead puts the head of the transcript, with its generations and summaries.
+func (b *backend) putHead(c *chat, ch *rows.Chat, x *ChatChange) {
+	if ch.Conversation == nil {
+		return
+	}
+	v := &ConvHead{Conversation: *ch.Conversation}
+	summaries := []sessions.Summary{} // none and no change are two things
+	if old := c.Conversation; ch.Anew {
+		b.count(old, -1)
+	} else if old != nil {
+		v.Generations = old.Generations
+		if len(ch.Begun) == 0 {
+			summaries = append(summaries, c.Summaries...)
+		}
+	}
+	for _, g := range ch.Begun {
+		g.LastSeq = 0
+		v.Generations = append(slices.Clip(v.Generations), g)
+	}
+	b.count(&ConvHead{Generations: ch.Begun}, 1)
+	if ch.Anew || len(ch.Begun)+len(ch.Forget)+len(ch.Summaries) > 0 {
+		summaries = slices.DeleteFunc(summaries, func(s sessions.Summary) bool { return slices.Contains(ch.Forget, s.CoversSeq) })
+		summaries = append(summaries, ch.Summaries...)
+		x.Summaries = &summaries
+	}
+	x.Conversation = v
+}
+
+// anew is all of c.
+func (c *chat) anew(deleted bool) ChatChange {
+	all := c.copied()
+	x := ChatChange{Head: c.Head, Anew: true, Deleted: deleted, Messages: all.Messages, In: all.In, Out: all.Out}
+	x.Open = c.open()
+	summaries := append([]sessions.Summary{}, all.Summaries...)
+	x.Summaries = &summaries
+	for turn, steps := range all.Journals {
+		for _, step := range steps {
+			x.Steps = append(x.Steps, TurnStep{turn, step})
+		}
+	}
+	return x
 }
 
 func (b *backend) mark(done *applied, marks ...string) {
@@ -140,93 +257,17 @@ func (b *backend) mark(done *applied, marks ...string) {
 	}
 }
 
-func (b *backend) forgetGenerations(c *chat) {
-	if c.conv == nil {
-		return
-	}
-	for _, g := range c.conv.generations {
-		if b.begins[g.ID]--; b.begins[g.ID] <= 0 {
-			delete(b.begins, g.ID)
-		}
-	}
-}
+// deliveryID names a delivery to networks that deduplicate. Over a disk it has
+// the store's random name in it, so that a store that was begun anew does not
+// repeat the ids of the one before.
+func (s *state) deliveryID(n int64) string { return fmt.Sprintf("out-%s%d", s.Prefix, n) }
 
-// prune deletes rows of c.
-func (b *backend) prune(c *chat, ch *rows.Chat, done *applied) {
-	drop := map[int64]bool{}
-	for _, seq := range ch.Drop {
-		drop[seq] = true
+// deliveryNumber is the n of deliveryID, 0 for ids of other stores.
+func (s *state) deliveryNumber(id string) int64 {
+	rest, _ := strings.CutPrefix(id, "out-"+s.Prefix)
+	n, err := strconv.ParseInt(rest, 10, 64)
+	if err != nil || id != s.deliveryID(n) {
+		return 0
 	}
-	c.in = slices.DeleteFunc(slices.Clone(c.in), func(r *rows.In) bool {
-		gone := drop[r.Seq] || ch.Settled && !waits(r)
-		if gone {
-			b.forget(r, done)
-		}
-		return gone
-	})
-	if ch.Settled {
-		c.out = slices.DeleteFunc(slices.Clone(c.out), func(o *rows.Out) bool { return !rules.Unsent(o.State) })
-	}
-	if ch.Cleared {
-		b.forgetGenerations(c)
-		c.conv = nil
-	}
-}
-
-// move takes in the rows of f, or renumbers those of c.
-func (b *backend) move(f, c *chat, m rows.Move) {
-	in, out := f.in, f.out
-	for _, r := range in {
-		r.Seq += m.Queues
-		r.Inbound.Key = c.key
-		b.seen.Put(Seen(r.Inbound), int32(r.Seq))
-	}
-	for _, o := range out {
-		o.Seq += m.Queues
-		o.Key = c.key
-	}
-	var said []sessions.Message
-	if f.conv != nil {
-		said = slices.Clone(f.conv.messages)
-		for i := range said {
-			said[i].Seq += m.Message
-		}
-		f.conv.messages = nil
-	}
-	f.in, f.out = nil, nil
-	c.in, c.out = slices.Concat(in, c.in), slices.Concat(out, c.out)
-	slices.SortFunc(c.in, func(a, b *rows.In) int { return cmp.Compare(a.Seq, b.Seq) })
-	slices.SortFunc(c.out, func(a, b *rows.Out) int { return cmp.Compare(a.Seq, b.Seq) })
-	if f != c {
-		maps.Copy(c.steps, f.steps)
-		f.steps = map[string][]sessions.Step{}
-		if f.conv != nil {
-			b.forgetGenerations(f)
-			f.conv.generations, f.conv.summaries = nil, nil
-		}
-	}
-	if len(said) > 0 {
-		if c.conv == nil {
-			c.conv = &conversation{}
-		}
-		c.conv.messages = slices.Concat(said, c.conv.messages)
-	}
-}
-
-// anew is all of c.
-func (c *chat) anew(deleted bool) ChatChange {
-	all := c.content()
-	x := ChatChange{Head: c.head(), Anew: true, Deleted: deleted, Messages: all.Messages, In: all.In, Out: all.Out, Summaries: list(all.Summaries)}
-	for turn, steps := range all.Journals {
-		for _, step := range steps {
-			x.Steps = append(x.Steps, TurnStep{turn, step})
-		}
-	}
-	return x
-}
-
-// list is a copy that is not nil: none and no change are two things.
-func list(summaries []sessions.Summary) *[]sessions.Summary {
-	all := append([]sessions.Summary{}, summaries...)
-	return &all
+	return n
 }

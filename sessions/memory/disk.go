@@ -59,26 +59,11 @@ type Head struct {
 	Conversation *ConvHead `json:"conversation,omitempty"` // nil: queues only
 }
 
-// ConvHead is what lists show of a conversation.
+// ConvHead is what lists show of a conversation. It is replaced and never
+// changed.
 type ConvHead struct {
-	Title       string                `json:"title,omitempty"`
-	Created     time.Time             `json:"created"`
-	Updated     time.Time             `json:"updated"`
-	From        int64                 `json:"from,omitempty"`
-	Messages    int                   `json:"message_count"`
-	Usage       sessions.Usage        `json:"usage,omitzero"`
-	Settings    sessions.Settings     `json:"settings,omitzero"`
-	Erasures    int                   `json:"erasures,omitempty"`
-	Generations []sessions.Generation `json:"generations,omitempty"`
-}
-
-// Content is what is in memory of a key while it is used.
-type Content struct {
-	Messages  []sessions.Message         `json:"messages,omitempty"`
-	Summaries []sessions.Summary         `json:"summaries,omitempty"`
-	In        []rows.In                  `json:"inbox,omitempty"`
-	Out       []sessions.OutboxRecord    `json:"outbox,omitempty"`
-	Journals  map[string][]sessions.Step `json:"journals,omitempty"`
+	rows.Conversation
+	Generations []sessions.Generation `json:"generations,omitempty"` // without LastSeq
 }
 
 // ChatChange is what one step changed of a key.
@@ -167,7 +152,7 @@ func (b *backend) begin() bool {
 	b.work, b.broken = b.dispatcher(img.Epoch), false
 	var items []dispatch.Item
 	for _, c := range b.chats {
-		items = append(items, c.openItems(false)...)
+		items = append(items, c.items(false)...)
 	}
 	b.work.Apply(items, nil)
 	return true
@@ -193,12 +178,8 @@ func (b *backend) setImage(img Image) error {
 		st.seen = img.Seen
 	}
 	for _, h := range img.Heads {
-		c := newChat(h)
-		if st.chats[h.Key] = c; c.conv != nil {
-			for _, g := range c.conv.generations {
-				st.begins[g.ID]++
-			}
-		}
+		st.chats[h.Key] = &chat{Head: h}
+		st.count(h.Conversation, 1)
 	}
 	b.state = st
 	for _, h := range img.Heads {

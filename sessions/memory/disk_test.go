@@ -11,6 +11,7 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 	"dragoman/sessions/memory"
+	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
 )
 
@@ -78,7 +79,7 @@ func (halfDisk) Image() (memory.Image, error) {
 		g := sessions.Generation{ID: rules.Generation("20260101", int64(n+1)), FirstSeq: 1}
 		img.Heads = append(img.Heads, memory.Head{
 			Key: channels.MustKey(k), MessageSeq: 1,
-			Conversation: &memory.ConvHead{Messages: 1, Generations: []sessions.Generation{g}},
+			Conversation: &memory.ConvHead{Conversation: rows.Conversation{Messages: 1}, Generations: []sessions.Generation{g}},
 		})
 	}
 	return img, nil

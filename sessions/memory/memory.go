@@ -199,7 +199,7 @@ func (b *backend) Stats(ctx context.Context) (st sessions.Stats, err error) {
 	err = b.read(ctx, func() error {
 		st = b.work.Stats()
 		for _, c := range b.chats {
-			for _, o := range c.out {
+			for _, o := range c.Out {
 				if o.State == sessions.DeliveryDead {
 					st.Dead++
 				}

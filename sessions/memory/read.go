@@ -50,7 +50,7 @@ func (r reader) Head(ctx context.Context, k channels.Key) (h rows.Head, ok bool,
 		if c == nil {
 			return nil
 		}
-		if c.conv != nil {
+		if c.Conversation != nil {
 			if err := r.b.load(c); err != nil {
 				return err
 			}
@@ -64,29 +64,19 @@ func (r reader) Head(ctx context.Context, k channels.Key) (h rows.Head, ok bool,
 	return h, ok, err
 }
 
-// reading is the head of c for who reads.
-func (c *chat) reading() rows.Head {
-	h := rows.Head{Key: c.key, Seq: c.seq, MessageSeq: c.msgSeq, Waiting: c.waiting()}
-	if c.conv != nil {
-		own := c.conv.Conversation
-		h.Conversation = &own
-	}
-	return h
-}
-
 // Heads: see rows.Reader. All of them are sorted each time.
 func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Cursor) iter.Seq2[rows.Head, error] {
 	return stream(ctx, r, func() (list []rows.Head, err error) {
 		var all []*chat
 		for _, c := range r.b.chats {
-			if o == rows.ByKey || c.conv != nil && (after == nil || newestFirst(c.position(), *after) > 0) {
+			if o == rows.ByKey || c.Conversation != nil && (after == nil || newestFirst(c.position(), *after) > 0) {
 				all = append(all, c)
 			}
 		}
 		slices.SortFunc(all, func(a, b *chat) int {
 			switch o {
 			case rows.ByKey:
-				return cmp.Compare(a.key.String(), b.key.String())
+				return cmp.Compare(a.Key.String(), b.Key.String())
 			case rows.Oldest:
 				return newestFirst(b.position(), a.position())
 			}
@@ -101,7 +91,7 @@ func (r reader) Heads(ctx context.Context, o rows.Order, after *sessions.Cursor)
 
 // position is that of c among the newest.
 func (c *chat) position() sessions.Cursor {
-	return sessions.Cursor{Updated: c.conv.Updated, Key: c.key}
+	return sessions.Cursor{Updated: c.Conversation.Updated, Key: c.Key}
 }
 
 func newestFirst(a, b sessions.Cursor) int {
@@ -116,9 +106,9 @@ func (r reader) Inbox(ctx context.Context, k channels.Key, q rows.Queued) iter.S
 	return stream(ctx, r, func() (list []rows.In, err error) {
 		some, err := r.chosen(k, q)
 		for _, c := range some {
-			for _, row := range c.in {
-				if (!q.Open || waits(row)) && has(q, row.Seq) && (q.MessageID == "" || row.Inbound.MessageID == q.MessageID) {
-					list = append(list, *row)
+			for _, row := range c.In {
+				if (!q.Open || waits(&row)) && has(q, row.Seq) && (q.MessageID == "" || row.Inbound.MessageID == q.MessageID) {
+					list = append(list, row)
 				}
 			}
 		}
@@ -134,9 +124,9 @@ func (r reader) Outbox(ctx context.Context, k channels.Key, q rows.Queued) iter.
 		}
 		some, err := r.chosen(k, q)
 		for _, c := range some {
-			for _, o := range c.out {
-				if (!q.Open || isOpen(o)) && (!q.Unsent || rules.Unsent(o.State)) && has(q, o.Seq) && (q.ID == "" || o.ID == q.ID) {
-					list = append(list, *o)
+			for _, o := range c.Out {
+				if (!q.Open || isOpen(&o)) && (!q.Unsent || rules.Unsent(o.State)) && has(q, o.Seq) && (q.ID == "" || o.ID == q.ID) {
+					list = append(list, rows.Out{OutboxRecord: o})
 				}
 			}
 		}
@@ -175,8 +165,12 @@ func (r reader) chosen(k channels.Key, q rows.Queued) (list []*chat, err error) 
 	if err := r.b.load(c); err != nil {
 		return nil, err
 	}
-	here := q.ID != "" && slices.ContainsFunc(c.out, func(o *rows.Out) bool { return o.ID == q.ID }) ||
-		len(q.Seqs) == 1 && (c.row(q.Seqs[0]) != nil || c.delivery(q.Seqs[0]) != nil)
+	here := q.ID != "" && slices.ContainsFunc(c.Out, func(o sessions.OutboxRecord) bool { return o.ID == q.ID })
+	if len(q.Seqs) == 1 {
+		_, in := place(c.In, inSeq, q.Seqs[0])
+		_, out := place(c.Out, outSeq, q.Seqs[0])
+		here = here || in || out
+	}
 	if here {
 		return []*chat{c}, nil
 	}
@@ -206,7 +200,7 @@ func (r reader) Journal(ctx context.Context, k channels.Key, turn string) (steps
 		if err := r.b.load(c); err != nil {
 			return err
 		}
-		for _, step := range c.steps[turn] {
+		for _, step := range c.Journals[turn] {
 			steps = append(steps, rules.Step(step, step.At))
 		}
 		return nil

@@ -34,12 +34,12 @@ func (s *state) generations(like *rows.Generation) (list []rows.Record) {
 		some = slices.Collect(maps.Values(s.chats))
 	}
 	for _, c := range some {
-		if c == nil || c.conv == nil {
+		if c == nil || c.Conversation == nil {
 			continue
 		}
-		for _, g := range c.conv.generations {
+		for _, g := range c.Conversation.Generations {
 			if same(like.ID, g.ID) {
-				list = append(list, rows.Record{Generation: &rows.Generation{Key: c.key, Generation: g}})
+				list = append(list, rows.Record{Generation: &rows.Generation{Key: c.Key, Generation: g}})
 			}
 		}
 	}
@@ -48,13 +48,13 @@ func (s *state) generations(like *rows.Generation) (list []rows.Record) {
 
 func (b *backend) summaries(k channels.Key) (list []rows.Record, err error) {
 	c := b.chats[k]
-	if c == nil || c.conv == nil {
+	if c == nil || c.Conversation == nil {
 		return nil, nil
 	}
 	if err := b.load(c); err != nil {
 		return nil, err
 	}
-	for _, s := range c.conv.summaries {
+	for _, s := range c.Summaries {
 		list = append(list, rows.Record{Summary: &rows.Summary{Key: k, Summary: s}})
 	}
 	return list, nil
@@ -82,7 +82,7 @@ func (b *backend) mayHave(id string) bool {
 		}
 		b.sent = idFilter{}
 		for _, c := range all {
-			for _, o := range c.out {
+			for _, o := range c.Out {
 				b.sent.add(o.ID)
 			}
 		}

@@ -19,8 +19,8 @@ func (r reader) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.
 			return
 		}
 		list, err := r.said(ctx, k, q, func(c *chat) bool {
-			here := c.conv.messages
-			return len(here) == c.conv.Messages || len(here) > 0 && here[0].Seq <= q.After+1
+			here := c.Messages
+			return len(here) == c.Conversation.Messages || len(here) > 0 && here[0].Seq <= q.After+1
 		})
 		for _, m := range list {
 			if !q.Light {
@@ -40,11 +40,11 @@ func (r reader) Messages(ctx context.Context, k channels.Key, q rows.Said) iter.
 func (r reader) said(ctx context.Context, k channels.Key, q rows.Said, enough func(*chat) bool) (list []sessions.Message, err error) {
 	err = r.gathered(ctx, k, q.Once, enough, func(c *chat) {
 		// Messages are replaced and never changed, so the slice can be shared.
-		all := c.conv.messages
-		from, _ := find(all, q.After+1)
+		all := c.Messages
+		from, _ := Find(all, q.After+1)
 		to := len(all)
 		if q.Before > 0 {
-			to, _ = find(all, q.Before)
+			to, _ = Find(all, q.Before)
 		}
 		list = all[from:max(from, to):max(from, to)]
 	})
@@ -57,8 +57,8 @@ func (r reader) newestFirst(ctx context.Context, k channels.Key, q rows.Said, yi
 	for _, enough := range []bool{true, false} {
 		first := int64(0)
 		list, err := r.said(ctx, k, q, func(c *chat) bool {
-			first = c.msgSeq - int64(c.conv.Messages) + 1
-			return enough || len(c.conv.messages) == c.conv.Messages
+			first = c.MessageSeq - int64(c.Conversation.Messages) + 1
+			return enough || len(c.Messages) == c.Conversation.Messages
 		})
 		if err != nil {
 			yield(sessions.Message{}, err)

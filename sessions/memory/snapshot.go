@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"slices"
 
 	"dragoman/channels"
 )
@@ -21,7 +20,7 @@ func (d *documents) Document(k channels.Key, taken func()) (h Head, content Cont
 	}
 	c := s.chats[k]
 	if c == nil {
-		c = &chat{key: k, loaded: true, whole: true}
+		c = &chat{Head: Head{Key: k}, loaded: true, whole: true}
 	}
 	used := c.used
 	if err := s.load(c); err != nil {
@@ -29,13 +28,10 @@ func (d *documents) Document(k channels.Key, taken func()) (h Head, content Cont
 	}
 	c.used = used // this is no use of it
 	taken()
-	newest := *c
-	if c.conv != nil {
-		conv := *c.conv
-		newest.conv = &conv
-	}
+	newest := c.copied()
 	newest.trim()
-	return newest.head(), newest.content(), nil
+	newest.Open = c.open()
+	return newest.Head, newest.Content, nil
 }
 
 // Survey is what there is of everything else. It calls taken while nothing can
@@ -52,27 +48,4 @@ func (d *documents) Survey(taken func()) (Common, error) {
 	}
 	taken()
 	return s.All(), nil
-}
-
-// Newest is the part of all that a turn starts from, as [Store.Document] has
-// it: what is open and the newest messages.
-func Newest(h Head, all Content) Content {
-	c := newChat(h)
-	newest := Content{Summaries: all.Summaries, Journals: all.Journals}
-	for _, r := range all.In {
-		if waits(&r) {
-			newest.In = append(newest.In, r)
-		}
-	}
-	for _, o := range all.Out {
-		if openOut(o.State) {
-			newest.Out = append(newest.Out, o)
-		}
-	}
-	if c.conv != nil {
-		c.conv.messages, c.conv.summaries = all.Messages, all.Summaries
-		c.conv.Covers = covered(all.Summaries)
-		newest.Messages = slices.Clone(all.Messages[c.tail():])
-	}
-	return newest
 }

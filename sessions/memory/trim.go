@@ -19,25 +19,33 @@ const (
 
 // trim leaves of c what is open and the newest messages.
 func (c *chat) trim() {
-	c.in = slices.DeleteFunc(slices.Clone(c.in), func(r *rows.In) bool { return !waits(r) })
-	c.out = slices.DeleteFunc(slices.Clone(c.out), func(o *rows.Out) bool { return !isOpen(o) })
-	if c.conv != nil {
-		c.conv.messages = slices.Clone(c.conv.messages[c.tail():])
-	}
+	c.In = slices.DeleteFunc(slices.Clone(c.In), func(r rows.In) bool { return !waits(&r) })
+	c.Out = slices.DeleteFunc(slices.Clone(c.Out), func(o sessions.OutboxRecord) bool { return !isOpen(&o) })
+	c.Messages = slices.Clone(c.Messages[c.tail():])
 	c.whole, c.read = false, false
 }
 
-// tail is where the messages begin that stay in memory.
-func (c *chat) tail() int {
-	return c.newest(c.summarised(), sessions.HistoryLimit{Messages: tailMessages, Bytes: tailBytes})
+// tail is where the messages begin that stay in memory: the newest of those
+// that a turn starts from, which are after what the newest summary covers, and
+// after the generations before.
+func (c *chat) tail() (from int) {
+	if c.Conversation == nil {
+		return 0
+	}
+	after, all := max(c.Conversation.From, c.covered()), c.Messages
+	from = len(all)
+	for bytes := 0; from > 0 && all[from-1].Seq > after; from-- {
+		bytes += rules.Bytes(all[from-1])
+		if len(all)-from == tailMessages || bytes > tailBytes {
+			break
+		}
+	}
+	return from
 }
 
 // release leaves the head of c.
 func (c *chat) release() {
-	c.in, c.out, c.steps = nil, nil, map[string][]sessions.Step{}
-	if c.conv != nil {
-		c.conv.messages, c.conv.summaries = nil, nil
-	}
+	c.Content = Content{}
 	c.loaded, c.whole, c.read = false, false, false
 }
 
@@ -75,22 +83,4 @@ func (d *documents) Trim(k channels.Key) {
 	if c := s.chats[k]; c != nil && c.loaded && !c.read && !s.broken {
 		c.trim()
 	}
-}
-
-// summarised is the last Seq before those messages that a turn starts from:
-// what the newest summary covers, or the generations before.
-func (c *chat) summarised() int64 { return max(c.conv.From, c.conv.Covers) }
-
-// newest finds where the newest messages begin that have a Seq above after and
-// fit the limit.
-func (c *chat) newest(after int64, limit sessions.HistoryLimit) (from int) {
-	all := c.conv.messages
-	from = len(all)
-	for bytes := 0; from > 0 && all[from-1].Seq > after; from-- {
-		bytes += rules.Bytes(all[from-1])
-		if len(all)-from == limit.Messages || bytes > limit.Bytes {
-			break
-		}
-	}
-	return from
 }

@@ -35,23 +35,25 @@ type Head struct {
 	Conversation *Conversation
 }
 
-// Conversation is the head of a transcript.
+// Conversation is the head of a transcript. The names are those that it has as
+// JSON.
 type Conversation struct {
 	// Generation is the current one, "" before the first message; its messages
 	// have seqs above From.
-	Generation string
-	From       int64
+	Generation string `json:"-"`
+	From       int64  `json:"from,omitempty"`
 	// Covers is the seq up to which the newest summary of the generation covers
 	// messages; 0 if there is none.
-	Covers           int64
-	Title            string
-	Created, Updated time.Time
-	Messages         int // over all generations
-	Usage            sessions.Usage
-	Settings         sessions.Settings
+	Covers   int64             `json:"-"`
+	Title    string            `json:"title,omitempty"`
+	Created  time.Time         `json:"created"`
+	Updated  time.Time         `json:"updated"`
+	Messages int               `json:"message_count"` // over all generations
+	Usage    sessions.Usage    `json:"usage,omitzero"`
+	Settings sessions.Settings `json:"settings,omitzero"`
 	// Erasures counts how often messages were erased from it. A summary that was
 	// begun before the last time may repeat them.
-	Erasures int
+	Erasures int `json:"erasures,omitempty"`
 }
 
 // In is one accepted message. Its Steps are nil: Reader.Journal has them.

@@ -81,7 +81,7 @@ func (t *tx) putOut(r *keyRow, o *rows.Out) error {
 		did = ""
 	}
 	o.Key, o.ID = r.key, cmp.Or(o.ID, name)
-	item, own := dispatch.Out(o), *o
+	item, own := dispatch.Out(&o.OutboxRecord), *o
 	own.Fresh = false
 	remember(&item, &own, len(o.Text)+len(o.ReplyTo)+len(o.Edit))
 	t.items = append(t.items, item)
@@ -166,7 +166,7 @@ func (r reader) open(k channels.Key) (items []dispatch.Item, err error) {
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, dispatch.Out(&o))
+		items = append(items, dispatch.Out(&o.OutboxRecord))
 	}
 	return items, nil
 }

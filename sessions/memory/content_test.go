@@ -1,8 +1,10 @@
-package file_test
+package memory_test
 
 import (
+	ordered "cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,7 +12,6 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
-	"dragoman/sessions/file"
 	"dragoman/sessions/memory"
 	"dragoman/sessions/rows"
 )
@@ -20,13 +21,13 @@ func queued(mark string, seqs ...int64) (ch memory.ChatChange) {
 	for _, n := range seqs {
 		in := rows.In{Seq: n, Inbound: channels.Inbound{Text: mark}}
 		ch.In = append(ch.In, in)
-		ch.Out = append(ch.Out, sessions.OutboxRecord{Delivery: sessions.Delivery{ID: fmt.Sprint(n), Text: mark}})
+		ch.Out = append(ch.Out, sessions.OutboxRecord{Delivery: sessions.Delivery{Seq: n, Text: mark}})
 	}
 	return ch
 }
 
-// Many changed rows at once come to what they come to one after the other, in
-// the same order.
+// Many changed rows at once come to what they come to one after the other: in
+// the order of their seqs, each as it was last.
 func TestManyRowsAtOnce(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	for round := range 50 {
@@ -38,20 +39,30 @@ func TestManyRowsAtOnce(t *testing.T) {
 		for i := range changed {
 			changed[i] = dice.Int64N(40)
 		}
-		all := queued("old", before...)
-		want := memory.Content{In: all.In, Out: all.Out}
+		want, got := applied(queued("old", before...)), applied(queued("old", before...))
 		together := queued("", changed...)
 		for i, n := range changed {
 			mark := fmt.Sprint("new ", i)
 			together.In[i].Inbound.Text, together.Out[i].Text = mark, mark
-			want = file.Apply(want, queued(mark, n))
+			one := queued(mark, n)
+			want.Apply(&one)
 		}
-		all = queued("old", before...)
-		got := file.Apply(memory.Content{In: all.In, Out: all.Out}, together)
+		got.Apply(&together)
 		if diff := cmp.Diff(want, got, cmpopts.EquateComparable(channels.Key{})); diff != "" {
 			t.Fatalf("round %d: one by one and all at once (-want +got):\n%s", round, diff)
 		}
+		if !slices.IsSortedFunc(got.In, func(a, b rows.In) int { return ordered.Compare(a.Seq, b.Seq) }) {
+			t.Fatalf("round %d: the rows are not in order", round)
+		}
 	}
+}
+
+// applied is content after changes.
+func applied(changes ...memory.ChatChange) (c memory.Content) {
+	for i := range changes {
+		c.Apply(&changes[i])
+	}
+	return c
 }
 
 // BenchmarkManyRows brings a change with so many rows into a document that has
@@ -65,7 +76,7 @@ func BenchmarkManyRows(b *testing.B) {
 			}
 			first, second := queued("old", old...), queued("new", added...)
 			for b.Loop() {
-				file.Apply(memory.Content{}, first, second)
+				applied(first, second)
 			}
 		})
 	}
