@@ -20,20 +20,15 @@ type answer struct {
 	pieces calls
 	begun  bool // a choice was seen
 	kept   kept
+	usual  usual
 }
 
 // Add takes one frame.
 func (a *answer) Add(_ string, frame []byte) (progress bool, err error) {
-	f, ok := readPlain(frame)
-	if !ok {
-		return a.addAny(frame)
+	if words, ok := a.usual.words(frame); ok {
+		return a.say(text(words), ""), nil
 	}
-	a.begun = true
-	progress = a.say(text(f.content), "")
-	if len(f.finish) > 0 {
-		a.Finish = string(f.finish)
-	}
-	return progress, nil
+	return a.addAny(frame)
 }
 
 // addAny takes one frame of any form.
@@ -64,6 +59,7 @@ func (a *answer) addAny(frame []byte) (progress bool, err error) {
 			a.Finish = reason
 		}
 	}
+	a.usual.learn(frame, &c)
 	return progress, nil
 }
 

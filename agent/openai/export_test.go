@@ -5,14 +5,14 @@ import (
 	"dragoman/agent/wire"
 )
 
-// Frames is what the answer of two equal frames comes to, read as fast as they
-// allow and as any frame is read. plain says whether these are two ways.
-func Frames(frame []byte) (fast, any agent.Response, shown [2]string, errs [2]error, plain bool) {
-	_, plain = readPlain(frame)
+// Frames is what the answer of these frames comes to, read as fast as they allow
+// and as any frame is read. usual says that the last one is as usual after the
+// others.
+func Frames(frames ...[]byte) (fast, any agent.Response, shown [2]string, errs [2]error, usual bool) {
 	read := func(i int, add func(*answer, []byte) (bool, error)) agent.Response {
 		a := &answer{Draft: wire.Draft{In: &wire.Input{Request: &agent.Request{}}, OnDelta: func(d agent.Delta) { shown[i] += d.Reasoning + "|" + d.Text + "|" }}}
-		for range 2 {
-			if errs[i] == nil {
+		for _, frame := range frames {
+			if _, usual = a.usual.words(frame); errs[i] == nil {
 				_, errs[i] = add(a, frame)
 			}
 		}
@@ -21,8 +21,21 @@ func Frames(frame []byte) (fast, any agent.Response, shown [2]string, errs [2]er
 		}
 		var out agent.Response
 		a.Fill(&out)
+		for i := range out.Message.ToolCalls {
+			out.Message.ToolCalls[i].ID = "" // one without an id gets another each time
+		}
 		return out
 	}
-	plainly := func(a *answer, frame []byte) (bool, error) { return a.Add("", frame) }
-	return read(0, plainly), read(1, (*answer).addAny), shown, errs, plain
+	any = read(1, (*answer).addAny)
+	fast = read(0, func(a *answer, frame []byte) (bool, error) { return a.Add("", frame) })
+	return fast, any, shown, errs, usual
+}
+
+// With is frame with other words, if it is as usual; "" otherwise.
+func With(frame, words string) string {
+	var a answer
+	if _, err := a.addAny([]byte(frame)); err != nil || a.usual.after == nil {
+		return ""
+	}
+	return string(a.usual.before) + words + string(a.usual.after)
 }

@@ -10,62 +10,75 @@ import (
 
 const usualFrame = `{"id":"c","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}`
 
-// frames are some, and whether they are plain.
-var frames = map[string]bool{
-	usualFrame: true,
-	`{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}],"usage":null}`:  true,
-	`{"id": "c", "created": 0, "choices": [{"index": 0, "delta": {"content": "hä, 你"}, "finish_reason": "stop"}]}`:           true,
-	`{"id": "c", "service_tier": null, "choices": [{"delta": {"content": "hä", "refusal": null}, "finish_reason": "stop"}]}`: true,
-	`{"choices":[{"delta":{},"finish_reason":"stop"}]}`:                                                                      true,
-	`{"choices":[{"delta":{"content":"a"},"delta":{"content":"b"},"finish_reason":"x","finish_reason":null}]}`:               true,
-	`{"choices":[{"delta":{"content":null}}]}`:                                                                               false,
-	`{"choices":[{"delta":{"content":"a","Content":"b"}}]}`:                                                                  false,
-	`{"choices":[{"delta":{"content":"a"}}],"CHOICES":null}`:                                                                 false,
-	`{"choices":[{"delta":{"content":"a"}}],"choices":[{}]}`:                                                                 false,
-	`{"choices":[{"delta":{"content":"a"}},{"index":1,"delta":{"content":"b"}}]}`:                                            false,
-	`{"choices":[{"index":1,"delta":{"content":"a"}}]}`:                                                                      false,
-	`{"choices":[]}`: false,
-	`{"choices":[{"delta":{"content":"a"}}],"usage":{"total_tokens":7,"prompt_tokens":5}}`: false,
-	`{"choices":[{"delta":{"reasoning":"hm","content":"a"}}]}`:                             false,
-	`{"choices":[{"delta":{"content":["a"]}}]}`:                                            false,
-	`{"choices":[{"delta":{"tool_calls":[{"function":{"name":"x"}}]}}]}`:                   false,
-	`{"choices":[{"delta":{"content":"a\n"}}]}`:                                            false,
-	`{"choices":[{"delta":{"content":"a` + "\xff" + `"}}]}`:                                false,
-	`{"choices":[{"delta":{"content":"a` + "\x00" + `"}}]}`:                                false,
-	usualFrame[:len(usualFrame)-1]:                                                         false,
-	usualFrame + "}":                                                                       false,
-	usualFrame[:60]:                                                                        false,
-	`null`:                                                                                 false,
-	``:                                                                                     false,
+// frames are pairs of which the second may be as usual after the first.
+var frames = []struct {
+	first, second string
+	usual         bool
+}{
+	{usualFrame, usualFrame, true},
+	{usualFrame, `{"id":"c","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[{"index":0,"delta":{"content":"hä, 你"},"finish_reason":null}]}`, true},
+	{`{"choices":[{"delta":{"role":"assistant","content":"a"},"logprobs":null,"finish_reason":null}],"usage":null}`, `{"choices":[{"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}],"usage":null}`, true},
+	{`{"id": "c", "choices": [{"index": 0, "delta": {"content":  "a", "refusal": null}}]}`, `{"id": "c", "choices": [{"index": 0, "delta": {"content":  "b", "refusal": null}}]}`, true},
+	{`{"choices":[{"delta":{"content":"a"}}]}`, `{"choices":[{"delta":{"content":null}}]}`, false},
+	{`{"choices":[{"delta":{"content":"a"}}]}`, `{"choices":[{"delta":{"content":"a\n"}}]}`, false},
+	{`{"choices":[{"delta":{"content":"a"}}]}`, `{"choices":[{"delta":{"content":"a` + "\xff" + `"}}]}`, false},
+	{`{"choices":[{"delta":{"content":"a"}}]}`, `{"choices":[{"delta":{"content":"a` + "\x00" + `"}}]}`, false},
+	{`{"choices":[{"delta":{"content":"a"}}]}`, `{"choices":[{"delta":{"content":"a"},"finish_reason":"","delta":{"content":"b"}}]}`, false},
+	{`{"choices":[{"delta":{"content":"aa"}}]}`, `{"choices":[{"delta":{"content":"}]}`, false},
+	{`{"choices":[{"delta":{"content":""}}]}`, `{"choices":[{"delta":{"content":"a"}}]}`, false},
+	{`{"choices":[{"delta":{"content":"\\"}}]}`, `{"choices":[{"delta":{"content":"a"}}]}`, false},
+	{`{"choices":[{"delta":{"content":["a"]}}]}`, `{"choices":[{"delta":{"content":["b"]}}]}`, false},
+	{`{"choices":[{"delta":{"content":"a"},"delta":{"content":"a"}}]}`, `{"choices":[{"delta":{"content":"b"},"delta":{"content":"a"}}]}`, false},
+	{`{"choices":[{"delta":{"content":"a","Content":"a"}}]}`, `{"choices":[{"delta":{"content":"b","Content":"a"}}]}`, false},
+	{`{"choices":[{"delta":{"content":"a","\u0063ontent":"a"}}]}`, `{"choices":[{"delta":{"content":"b","\u0063ontent":"a"}}]}`, false},
+	{`{"choices":[{"delta":{"content":"a"}},{"index":1,"delta":{}}]}`, `{"choices":[{"delta":{"content":"b"}},{"index":1,"delta":{}}]}`, false},
+	{`{"choices":[{"index":1,"delta":{"content":"a"}}]}`, `{"choices":[{"index":1,"delta":{"content":"b"}}]}`, false},
+	{`{"choices":[{"message":{"content":"a"}}]}`, `{"choices":[{"message":{"content":"b"}}]}`, false},
+	{`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`, `{"choices":[{"delta":{"content":"b"},"finish_reason":"stop"}]}`, false},
+	{`{"choices":[{"delta":{"content":"a"}}],"usage":{"total_tokens":7,"prompt_tokens":5}}`, `{"choices":[{"delta":{"content":"b"}}],"usage":{"total_tokens":7,"prompt_tokens":5}}`, false},
+	{`{"choices":[{"delta":{"reasoning":"hm","content":"a"}}]}`, `{"choices":[{"delta":{"reasoning":"hm","content":"b"}}]}`, false},
+	{`{"choices":[{"delta":{"refusal":"no","content":"a"}}]}`, `{"choices":[{"delta":{"refusal":"no","content":"b"}}]}`, false},
+	{`{"choices":[{"delta":{"content":"a","tool_calls":[{"function":{"name":"x"}}]}}]}`, `{"choices":[{"delta":{"content":"b","tool_calls":[{"function":{"name":"x"}}]}}]}`, false},
+	{`{"choices":[{"delta":{"content":"a","extra_content":{}}}]}`, `{"choices":[{"delta":{"content":"b","extra_content":{}}}]}`, false},
+	{`{"choices":[{"delta":{"content":"a","reasoning_details":[{}]}}]}`, `{"choices":[{"delta":{"content":"b","reasoning_details":[{}]}}]}`, false},
+	{usualFrame[:len(usualFrame)-1], usualFrame, false},
+	{usualFrame, usualFrame + "}", false},
+	{usualFrame, usualFrame[:60], false},
+	{usualFrame, ``, false},
+	{`null`, `null`, false},
 }
 
-func checkFrame(t *testing.T, frame string) (plain bool) {
+func checkFrames(t *testing.T, frames ...string) (usual bool) {
 	t.Helper()
-	fast, slow, shown, errs, plain := openai.Frames([]byte(frame))
-	if !plain {
-		return false // there is only one way
+	var list [][]byte
+	for _, f := range frames {
+		list = append(list, []byte(f))
 	}
+	fast, slow, shown, errs, usual := openai.Frames(list...)
 	if diff := cmp.Diff(slow, fast); diff != "" || shown[0] != shown[1] {
-		t.Errorf("%q is read as (-by encoding/json +plain):\n%s\nshown as %q and %q", frame, diff, shown[1], shown[0])
+		t.Errorf("%q are read as (-by encoding/json +as usual):\n%s\nshown as %q and %q", frames, diff, shown[1], shown[0])
 	}
 	if (errs[0] == nil) != (errs[1] == nil) {
-		t.Errorf("%q: %v, and by encoding/json %v", frame, errs[0], errs[1])
+		t.Errorf("%q: %v, and by encoding/json %v", frames, errs[0], errs[1])
 	}
-	return true
+	return usual
 }
 
-func TestPlainFrames(t *testing.T) {
-	for frame, plain := range frames {
-		if got := checkFrame(t, frame); got != plain {
-			t.Errorf("%q is plain: %t, want %t", frame, got, plain)
+func TestUsualFrames(t *testing.T) {
+	for _, f := range frames {
+		if got := checkFrames(t, f.first, f.second); got != f.usual {
+			t.Errorf("after %q %q is as usual: %t, want %t", f.first, f.second, got, f.usual)
 		}
 	}
 }
 
 // FuzzFrame: what is read fast is read as encoding/json reads it.
 func FuzzFrame(f *testing.F) {
-	for frame := range frames {
-		f.Add(frame)
+	for _, frame := range frames {
+		f.Add(frame.first, frame.second, "words")
 	}
-	f.Fuzz(func(t *testing.T, frame string) { checkFrame(t, frame) })
+	f.Fuzz(func(t *testing.T, first, second, words string) {
+		checkFrames(t, first, second, first)
+		checkFrames(t, first, openai.With(first, words))
+	})
 }
