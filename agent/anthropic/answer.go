@@ -4,17 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"dragoman/agent"
 	"dragoman/agent/wire"
 	"dragoman/sessions"
-)
-
-var (
-	errNoMessage = errors.New("the stream ended without the end of a message")
-	errBadEvent  = errors.New("the stream has an event that cannot be read")
 )
 
 // event is what is read of one. Fields that are not here can be anything.
@@ -53,7 +47,6 @@ type answer struct {
 	byIndex map[int]*content
 	written bool // text was shown
 	stop    string
-	over    bool
 	tokens  sessions.Usage // Input has those of the cache
 }
 
@@ -62,28 +55,11 @@ func (Messages) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
 	return &answer{Draft: wire.Draft{In: in, OnDelta: onDelta}, byIndex: make(map[int]*content)}
 }
 
-// Finished reports whether only the end of the stream is missing.
-func (a *answer) Finished() bool { return a.over || a.stop != "" }
-
-// Check says what is wrong with an answer whose stream ended well.
-func (a *answer) Check() error {
-	if !a.Finished() {
-		return errNoMessage
-	}
-	return nil
-}
-
 // Add takes one event.
 func (a *answer) Add(name string, data []byte) (progress bool, err error) {
-	var known struct {
-		Type string `json:"type"`
-	}
-	if json.Unmarshal(data, &known) != nil {
-		return false, errBadEvent
-	}
 	var e event
 	unread := json.Unmarshal(data, &e) != nil
-	e.Type = cmp.Or(known.Type, name)
+	e.Type = cmp.Or(e.Type, name)
 	take := events[e.Type]
 	switch {
 	case e.Type == "error":
@@ -92,10 +68,10 @@ func (a *answer) Add(name string, data []byte) (progress bool, err error) {
 			failure = data
 		}
 		return false, &wire.Failure{Data: bytes.Clone(failure)}
+	case unread && (take != nil || e.Type == ""):
+		return false, wire.ErrBadEvent
 	case take == nil:
 		return false, nil // a ping, or what is new
-	case unread:
-		return false, errBadEvent
 	}
 	return take(a, &e)
 }
@@ -115,10 +91,11 @@ var events = map[string]func(a *answer, e *event) (bool, error){
 	"message_delta": func(a *answer, e *event) (bool, error) {
 		a.usage(e.Usage)
 		a.stop = cmp.Or(e.Delta.Stop, a.stop)
+		a.Over = a.Over || a.stop != ""
 		return false, nil
 	},
 	"message_stop": func(a *answer, _ *event) (bool, error) {
-		a.over = true
+		a.Over = true
 		return false, nil
 	},
 	"message": func(a *answer, e *event) (bool, error) {
@@ -128,7 +105,7 @@ var events = map[string]func(a *answer, e *event) (bool, error){
 			}
 		}
 		a.usage(e.Usage)
-		a.stop, a.over = e.Stop, true
+		a.stop, a.Over = e.Stop, true
 		return len(e.Content) > 0, nil
 	},
 }
@@ -145,7 +122,7 @@ func (a *answer) begin(index int, data json.RawMessage) (bool, error) {
 		Input    json.RawMessage `json:"input"`
 	}
 	if json.Unmarshal(data, &b) != nil || b.Type == "" {
-		return false, errBadEvent
+		return false, wire.ErrBadEvent
 	}
 	c := &content{kind: b.Type, start: bytes.Clone(data)}
 	switch b.Type {
@@ -178,14 +155,14 @@ func (a *answer) delta(e *event) bool {
 		}
 		c = a.byIndex[e.Index]
 	}
-	switch d.Type {
-	case "text_delta":
+	switch {
+	case d.Type == "text_delta":
 		return a.say(c, d.Text)
-	case "thinking_delta":
+	case d.Type == "thinking_delta":
 		return a.think(c, d.Thinking)
-	case "signature_delta":
+	case d.Type == "signature_delta":
 		c.signature.WriteString(d.Signature)
-	case "input_json_delta":
+	case d.Type == "input_json_delta" && c.kind == "tool_use":
 		c.text.WriteString(d.JSON)
 		return d.JSON != ""
 	}

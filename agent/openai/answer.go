@@ -41,7 +41,7 @@ func (a *answer) addAny(frame []byte) (progress bool, err error) {
 		return false, &wire.Failure{Data: bytes.Clone(frame)} // vLLM
 	}
 	// A usage that says nothing takes nothing away from one before it.
-	if u := readUsage(c.Usage); u != nil {
+	if u, _ := readUsage(c.Usage); u != nil {
 		a.Usage = u
 	}
 	for i := range c.Choices {

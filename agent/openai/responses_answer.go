@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
@@ -15,11 +14,6 @@ import (
 	"dragoman/sessions"
 )
 
-var (
-	errNoResponse = errors.New("the stream ended without a response")
-	errBadEvent   = errors.New("the stream has an event that cannot be read")
-)
-
 // responseEvent is what we read of an event. go-openai's type has an item
 // without its encrypted content and its phase, and copies the whole of each
 // event; nothing that is not read here makes an event unreadable.
@@ -27,24 +21,34 @@ type responseEvent struct {
 	Type     openai.ResponseStreamEventType `json:"type"`
 	Item     json.RawMessage                `json:"item"`
 	Response json.RawMessage                `json:"response"`
-	// The others are read if they are of the form that is expected of them.
-	OutputIndex json.RawMessage `json:"output_index"`
-	ItemID      json.RawMessage `json:"item_id"`
-	Delta       json.RawMessage `json:"delta"`
-	Text        json.RawMessage `json:"text"`
-	Arguments   json.RawMessage `json:"arguments"`
-	Refusal     json.RawMessage `json:"refusal"`
+	Index    number                         `json:"output_index"`
+	// ItemID becomes that of Item, if it has one.
+	ItemID    piece `json:"item_id"`
+	Delta     piece `json:"delta"`
+	Text      piece `json:"text"`
+	Arguments piece `json:"arguments"`
+	Refusal   piece `json:"refusal"`
 	// Object is "response" where a server sends a response instead of a stream.
 	Object string `json:"object"`
-
-	index *int   // OutputIndex
-	id    string // ItemID, or that of Item
 }
 
-// responsePhase is the part of an item that go-openai's type does not have.
-type responsePhase struct {
-	Phase     string          `json:"phase"`
-	Encrypted json.RawMessage `json:"encrypted_content"`
+// responseItem is an item with what go-openai's type does not have.
+type responseItem struct {
+	openai.ResponseOutputItem
+	Phase     piece `json:"phase"`
+	Encrypted piece `json:"encrypted_content"`
+}
+
+// piece is a string that is fit to be kept. Anything else is as if it were empty.
+type piece string
+
+// UnmarshalJSON accepts any value.
+func (p *piece) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		*p = piece(wire.Clean(s))
+	}
+	return nil
 }
 
 // outputItem is one item of the output, as far as it has come.
@@ -67,7 +71,6 @@ type responseAnswer struct {
 	wire.Draft
 	items   []*outputItem
 	written bool // text was shown
-	over    bool
 }
 
 // Decode begins an answer to in.
@@ -75,26 +78,11 @@ func (Responses) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
 	return &responseAnswer{Draft: wire.Draft{In: in, OnDelta: onDelta}}
 }
 
-// Finished reports whether the last event has come.
-func (a *responseAnswer) Finished() bool { return a.over }
-
-// Check says what is wrong with an answer whose stream ended well.
-func (a *responseAnswer) Check() error {
-	if !a.over {
-		return errNoResponse
-	}
-	return nil
-}
-
 // Add takes one event.
 func (a *responseAnswer) Add(event string, data []byte) (progress bool, err error) {
 	var e responseEvent
 	if json.Unmarshal(data, &e) != nil {
-		return false, errBadEvent
-	}
-	e.id = piece(e.ItemID)
-	if n := 0; len(e.OutputIndex) > 0 && string(e.OutputIndex) != "null" && json.Unmarshal(e.OutputIndex, &n) == nil {
-		e.index = &n
+		return false, wire.ErrBadEvent
 	}
 	if e.Type == "" {
 		e.Type = openai.ResponseStreamEventType(event)
@@ -119,28 +107,28 @@ func (a *responseAnswer) Add(event string, data []byte) (progress bool, err erro
 // responseEvents are those that bring a piece of an item.
 var responseEvents = map[openai.ResponseStreamEventType]func(a *responseAnswer, e *responseEvent) bool{
 	openai.ResponseStreamEventOutputTextDelta: func(a *responseAnswer, e *responseEvent) bool {
-		return a.say(a.find(e, "message"), piece(e.Delta))
+		return a.say(a.find(e, "message"), string(e.Delta))
 	},
 	openai.ResponseStreamEventOutputTextDone: func(a *responseAnswer, e *responseEvent) bool {
-		return a.rest(a.find(e, "message"), piece(e.Text))
+		return a.rest(a.find(e, "message"), string(e.Text))
 	},
 	openai.ResponseStreamEventRefusalDelta: func(a *responseAnswer, e *responseEvent) bool {
 		a.Refused = true
-		return a.say(a.find(e, "message"), piece(e.Delta))
+		return a.say(a.find(e, "message"), string(e.Delta))
 	},
 	openai.ResponseStreamEventRefusalDone: func(a *responseAnswer, e *responseEvent) bool {
 		a.Refused = true
-		return a.rest(a.find(e, "message"), piece(e.Refusal))
+		return a.rest(a.find(e, "message"), string(e.Refusal))
 	},
 	openai.ResponseStreamEventFunctionArgumentsDelta: func(a *responseAnswer, e *responseEvent) bool {
-		it, args := a.find(e, "function_call"), piece(e.Delta)
+		it, args := a.find(e, "function_call"), string(e.Delta)
 		if !it.done {
 			it.args.WriteString(args)
 		}
 		return args != ""
 	},
 	openai.ResponseStreamEventFunctionArgumentsDone: func(a *responseAnswer, e *responseEvent) bool {
-		it, args := a.find(e, "function_call"), piece(e.Arguments)
+		it, args := a.find(e, "function_call"), string(e.Arguments)
 		if args != "" {
 			it.args.Reset()
 			it.args.WriteString(args)
@@ -157,15 +145,6 @@ var responseEvents = map[openai.ResponseStreamEventType]func(a *responseAnswer, 
 	},
 }
 
-// piece is a string that is fit to be kept. Anything else is as if it were empty.
-func piece(data json.RawMessage) string {
-	var s string
-	if len(data) == 0 || json.Unmarshal(data, &s) != nil {
-		return ""
-	}
-	return wire.Clean(s)
-}
-
 // find returns the item that e speaks of, and begins one of kind if there is
 // none. Servers leave the index out, or make up an id for each event.
 func (a *responseAnswer) find(e *responseEvent, kind string) *outputItem {
@@ -173,22 +152,22 @@ func (a *responseAnswer) find(e *responseEvent, kind string) *outputItem {
 	for _, it := range slices.Backward(a.items) {
 		switch {
 		case it.kind != kind:
-		case e.index != nil && it.index == *e.index, e.index == nil && e.id != "" && it.id == e.id:
+		case e.Index.said && it.index == e.Index.value, !e.Index.said && e.ItemID != "" && it.id == string(e.ItemID):
 			return it
 		case open == nil && !it.done:
 			open = it
 		}
 	}
-	if e.index == nil && open != nil && e.Type != openai.ResponseStreamEventOutputItemAdded {
+	if !e.Index.said && open != nil && e.Type != openai.ResponseStreamEventOutputItemAdded {
 		return open
 	}
 	return a.begin(e, kind)
 }
 
 func (a *responseAnswer) begin(e *responseEvent, kind string) *outputItem {
-	it := &outputItem{index: len(a.items), id: e.id, kind: kind}
-	if e.index != nil {
-		it.index = *e.index
+	it := &outputItem{index: len(a.items), id: string(e.ItemID), kind: kind}
+	if e.Index.said {
+		it.index = e.Index.value
 	}
 	a.items = append(a.items, it)
 	return it
@@ -218,11 +197,11 @@ func (a *responseAnswer) rest(it *outputItem, whole string) bool {
 }
 
 func (a *responseAnswer) muse(e *responseEvent) bool {
-	it, text := a.find(e, "reasoning"), piece(e.Delta)
-	if text == "" || it.done {
+	it := a.find(e, "reasoning")
+	if e.Delta == "" || it.done {
 		return false
 	}
-	a.think(it, text)
+	a.think(it, string(e.Delta))
 	return true
 }
 
@@ -236,48 +215,42 @@ func (a *responseAnswer) think(it *outputItem, text string) {
 
 // item takes an item that begins or that is whole.
 func (a *responseAnswer) item(e *responseEvent, done bool) (progress bool, err error) {
-	var item openai.ResponseOutputItem
-	var known struct {
-		Type string `json:"type"`
-		ID   string `json:"id"`
+	var item responseItem
+	err = json.Unmarshal(e.Item, &item)
+	if item.Type == "" || err != nil && done && (item.Type == "message" || item.Type == "function_call") {
+		return false, wire.ErrBadEvent // what cannot be read of another item is not there
 	}
-	if json.Unmarshal(e.Item, &known) != nil || known.Type == "" {
-		return false, errBadEvent
-	}
-	if json.Unmarshal(e.Item, &item) != nil && done && (known.Type == "message" || known.Type == "function_call") {
-		return false, errBadEvent
-	}
-	e.id = cmp.Or(known.ID, e.id)
-	it := a.find(e, known.Type)
+	e.ItemID = cmp.Or(piece(item.ID), e.ItemID)
+	it := a.find(e, item.Type)
 	// A server that gives each item the same index; unless it repeats itself.
-	if it.done && e.Type != "" && cmp.Or(item.CallID, known.ID) != cmp.Or(it.call.ID, it.id) {
-		it = a.begin(e, known.Type)
+	if it.done && e.Type != "" && cmp.Or(item.CallID, item.ID) != cmp.Or(it.call.ID, it.id) {
+		it = a.begin(e, item.Type)
 	}
-	it.id = cmp.Or(it.id, e.id)
-	switch known.Type {
-	case "message":
-		if done {
-			progress = a.message(it, &item)
-		}
-	case "function_call":
+	it.id = cmp.Or(it.id, string(e.ItemID))
+	switch {
+	case item.Type == "function_call":
 		progress = it.take(&item, done)
+	case !done:
+	case item.Type == "message":
+		progress = a.message(it, &item)
+	case item.Type != "reasoning":
+		it.raw = string(e.Item)
 	default:
-		if known.Type == "reasoning" {
-			a.Thought = true
-			progress = done && a.summary(it, &item)
+		progress = a.summary(it, &item)
+		// One that has nothing in it would only be looked for at the server, which
+		// stored nothing.
+		if item.Encrypted != "" || len(item.Content) > 0 {
+			it.raw = string(e.Item)
 		}
-		it.keep(e.Item, done)
 	}
-	var more responsePhase
-	if json.Unmarshal(e.Item, &more) == nil {
-		it.phase = cmp.Or(more.Phase, it.phase)
-	}
+	a.Thought = a.Thought || item.Type == "reasoning"
+	it.phase = cmp.Or(string(item.Phase), it.phase)
 	it.done = it.done || done
 	return progress, nil
 }
 
 // message takes the whole of a message.
-func (a *responseAnswer) message(it *outputItem, item *openai.ResponseOutputItem) bool {
+func (a *responseAnswer) message(it *outputItem, item *responseItem) bool {
 	var whole strings.Builder
 	for i := range item.Content {
 		c := &item.Content[i]
@@ -288,7 +261,7 @@ func (a *responseAnswer) message(it *outputItem, item *openai.ResponseOutputItem
 }
 
 // take takes a call.
-func (it *outputItem) take(item *openai.ResponseOutputItem, done bool) bool {
+func (it *outputItem) take(item *responseItem, done bool) bool {
 	it.call.ID = cmp.Or(item.CallID, it.call.ID)
 	it.call.Name = cmp.Or(item.Name, it.call.Name)
 	if done && item.Arguments != "" {
@@ -299,7 +272,7 @@ func (it *outputItem) take(item *openai.ResponseOutputItem, done bool) bool {
 }
 
 // summary shows the thoughts of a whole item unless they were shown.
-func (a *responseAnswer) summary(it *outputItem, item *openai.ResponseOutputItem) bool {
+func (a *responseAnswer) summary(it *outputItem, item *responseItem) bool {
 	if it.shown {
 		return false
 	}
@@ -312,25 +285,6 @@ func (a *responseAnswer) summary(it *outputItem, item *openai.ResponseOutputItem
 	return it.shown
 }
 
-// keep attaches an item that is neither text nor call. Reasoning that has
-// nothing in it would only be looked for at the server, which stored nothing.
-func (it *outputItem) keep(data json.RawMessage, done bool) {
-	if !done {
-		return
-	}
-	if it.kind == "reasoning" {
-		var has struct {
-			Encrypted string            `json:"encrypted_content"`
-			Content   []json.RawMessage `json:"content"`
-		}
-		_ = json.Unmarshal(data, &has) // what cannot be read is not there
-		if has.Encrypted == "" && len(has.Content) == 0 {
-			return
-		}
-	}
-	it.raw = string(data)
-}
-
 // end takes the last event: the whole response.
 func (a *responseAnswer) end(e *responseEvent, data json.RawMessage) (progress bool, err error) {
 	var r struct {
@@ -341,7 +295,7 @@ func (a *responseAnswer) end(e *responseEvent, data json.RawMessage) (progress b
 		Usage      json.RawMessage                   `json:"usage"`
 	}
 	if json.Unmarshal(data, &r) != nil {
-		return false, errBadEvent
+		return false, wire.ErrBadEvent
 	}
 	if r.Status == "" {
 		r.Status = openai.ResponseStatus(strings.TrimPrefix(string(e.Type), "response."))
@@ -358,7 +312,9 @@ func (a *responseAnswer) end(e *responseEvent, data json.RawMessage) (progress b
 			a.Finish = "content_filter"
 		}
 	}
-	a.readUsage(r.Usage)
+	if u, thought := readUsage(r.Usage); u != nil {
+		a.Usage, a.Thought = u, a.Thought || thought
+	}
 	whole := 0
 	for _, it := range a.items {
 		if it.done {
@@ -368,14 +324,14 @@ func (a *responseAnswer) end(e *responseEvent, data json.RawMessage) (progress b
 	if whole < len(r.Output) {
 		progress, err = a.output(r.Output)
 	}
-	a.over = err == nil
+	a.Over = err == nil
 	return progress, err
 }
 
 // output takes the items of a server that did not send each when it was whole.
 func (a *responseAnswer) output(list []json.RawMessage) (progress bool, err error) {
 	for i, data := range list {
-		some, err := a.item(&responseEvent{index: &i, Item: data}, true)
+		some, err := a.item(&responseEvent{Index: number{i, true}, Item: data}, true)
 		if err != nil {
 			return progress, err
 		}
@@ -383,26 +339,6 @@ func (a *responseAnswer) output(list []json.RawMessage) (progress bool, err erro
 	}
 	return progress, nil
 }
-
-func (a *responseAnswer) readUsage(data json.RawMessage) {
-	var u struct {
-		openai.ResponseUsage
-		Cost price `json:"cost"`
-	}
-	if len(data) == 0 || json.Unmarshal(data, &u) != nil || !plausible(u.InputTokens) || !plausible(u.OutputTokens) || u.InputTokens+u.OutputTokens == 0 {
-		return // a whole answer is worth more than its price
-	}
-	a.Usage = &sessions.Usage{Input: u.InputTokens, Output: u.OutputTokens, Cost: float64(u.Cost)}
-	if d := u.InputTokensDetails; d != nil && plausible(d.CachedTokens) {
-		a.Usage.Cached = d.CachedTokens
-	}
-	if d := u.OutputTokensDetails; d != nil && d.ReasoningTokens > 0 {
-		a.Thought = true
-	}
-}
-
-// plausible reports whether a server may have read or written so many tokens.
-func plausible(n int) bool { return n >= 0 && n <= maxCount }
 
 // Fill makes out the response that the answer came to.
 func (a *responseAnswer) Fill(out *agent.Response) {

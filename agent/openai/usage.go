@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -48,11 +49,20 @@ func (n number) tokens() int {
 type usage struct {
 	Input  number `json:"prompt_tokens"`
 	Output number `json:"completion_tokens"`
+	// These are the names of the responses API.
+	ResponseInput  number `json:"input_tokens"`
+	ResponseOutput number `json:"output_tokens"`
 	// CacheHits is DeepSeek's name for the cached part.
 	CacheHits number `json:"prompt_cache_hit_tokens"`
 	Details   struct {
 		Cached number `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
+	ResponseDetails struct {
+		Cached number `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
+	OutputDetails struct {
+		Reasoning number `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
 	Cost price `json:"cost"` // what OpenRouter charges for the call
 }
 
@@ -71,20 +81,21 @@ func (p *price) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// readUsage is what raw says, or nil if it says nothing. Whatever it is, it does
-// not make the answer unreadable: a whole answer is worth more than its price.
-func readUsage(raw json.RawMessage) *sessions.Usage {
+// readUsage is what raw says, or nil if it says nothing, and whether the model
+// reasoned. Whatever it is, it does not make the answer unreadable: a whole answer
+// is worth more than its price.
+func readUsage(raw json.RawMessage) (out *sessions.Usage, thought bool) {
 	if !present(raw) {
-		return nil
+		return nil, false
 	}
 	var u usage
 	_ = json.Unmarshal(raw, &u) // what is of another type than it should be is passed over
-	out := sessions.Usage{Input: u.Input.tokens(), Output: u.Output.tokens(), Cached: u.CacheHits.tokens(), Cost: float64(u.Cost)}
+	out = &sessions.Usage{
+		Input: cmp.Or(u.Input, u.ResponseInput).tokens(), Output: cmp.Or(u.Output, u.ResponseOutput).tokens(),
+		Cached: cmp.Or(u.Details.Cached.tokens(), u.ResponseDetails.Cached.tokens(), u.CacheHits.tokens()), Cost: float64(u.Cost),
+	}
 	if out.Input+out.Output == 0 {
-		return nil
+		return nil, false
 	}
-	if n := u.Details.Cached.tokens(); n > 0 {
-		out.Cached = n
-	}
-	return &out
+	return out, u.OutputDetails.Reasoning.tokens() > 0
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"crypto/rand"
+	"errors"
 	"slices"
 	"strings"
 
@@ -18,10 +19,29 @@ type Draft struct {
 	// Finish is the server's reason, or "".
 	Finish           string
 	Thought, Refused bool
+	// Over says that only the end of the stream is missing.
+	Over bool
 
 	content strings.Builder
 	calls   []sessions.ToolCall
 	laid    Laid
+}
+
+// What is wrong with streams of events.
+var (
+	ErrBadEvent = errors.New("the stream has an event that cannot be read")
+	errNoEnd    = errors.New("the stream ended without the end of an answer")
+)
+
+// Finished reports whether only the end of the stream is missing.
+func (d *Draft) Finished() bool { return d.Over }
+
+// Check says what is wrong with an answer whose stream ended well.
+func (d *Draft) Check() error {
+	if !d.Over {
+		return errNoEnd
+	}
+	return nil
 }
 
 // Clean is s without NUL, which no chat network and not every store can carry.
