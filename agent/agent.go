@@ -45,21 +45,9 @@ type Options struct {
 
 	// ToolTimeout bounds one tool call. Default 2 minutes.
 	ToolTimeout time.Duration
-	// ToolBytes bounds one tool result; the middle of a longer one is left
-	// out. Default 64 KiB.
-	ToolBytes int
-	// ToolsAtOnce bounds how many Parallel calls run side by side. Default 4.
-	ToolsAtOnce int
 
 	// Tries bounds how often one model call is tried. Default 4.
 	Tries int
-	// RetryDelay is the wait before the second try. It doubles with every
-	// further one. Default 500 ms.
-	RetryDelay time.Duration
-	// LongestWait is how long one model call waits between its tries, all in all.
-	// Where a server says to come back later than that, or said so to another
-	// turn, Run returns a *ModelError that says when. Default 20 s.
-	LongestWait time.Duration
 
 	// Count counts the tokens of a text, where the model's encoding is known.
 	// It is safe for concurrent use. Default: [window.EstimateText].
@@ -197,8 +185,7 @@ func (a *Agent) addTool(t Tool) error {
 func (o Options) withDefaults(model Model) (Options, error) {
 	for name, n := range map[string]int{
 		"MaxSteps": o.MaxSteps, "ContextWindow": o.ContextWindow, "MaxTokens": o.MaxTokens,
-		"ToolTimeout": int(o.ToolTimeout), "ToolBytes": o.ToolBytes, "ToolsAtOnce": o.ToolsAtOnce,
-		"Tries": o.Tries, "RetryDelay": int(o.RetryDelay), "LongestWait": int(o.LongestWait),
+		"ToolTimeout": int(o.ToolTimeout), "Tries": o.Tries,
 	} {
 		if n < 0 {
 			return o, fmt.Errorf("agent: option %s is negative", name)
@@ -207,11 +194,7 @@ func (o Options) withDefaults(model Model) (Options, error) {
 	o.MaxSteps = cmp.Or(o.MaxSteps, 10)
 	o.ContextWindow = cmp.Or(o.ContextWindow, 32768)
 	o.ToolTimeout = cmp.Or(o.ToolTimeout, 2*time.Minute)
-	o.ToolBytes = cmp.Or(o.ToolBytes, 64<<10)
-	o.ToolsAtOnce = cmp.Or(o.ToolsAtOnce, 4)
 	o.Tries = cmp.Or(o.Tries, 4)
-	o.RetryDelay = cmp.Or(o.RetryDelay, 500*time.Millisecond)
-	o.LongestWait = cmp.Or(o.LongestWait, 20*time.Second)
 	if o.Count == nil {
 		o.Count = window.EstimateText
 	}

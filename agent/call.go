@@ -20,6 +20,10 @@ const (
 	// maxCalls bounds the calls of one answer that are run, and mostCalls those
 	// that are kept, so that the next request can have all of them.
 	maxCalls, mostCalls = 64, 80
+	// toolsAtOnce bounds how many Parallel calls run side by side.
+	toolsAtOnce = 4
+	// toolBytes bounds one result; the middle of a longer one is left out.
+	toolBytes = 64 << 10
 	// toolGrace is how long a tool whose time is over may take to return.
 	toolGrace = time.Second
 	// recordGrace is how long a result may still take to reach the journal
@@ -41,7 +45,7 @@ func (r *run) runCalls(ctx context.Context) error {
 			end++
 		}
 		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(r.a.opts.ToolsAtOnce)
+		g.SetLimit(toolsAtOnce)
 		for ; i < end; i++ {
 			n := i
 			g.Go(func() error {
@@ -152,7 +156,7 @@ func (r *run) execute(ctx context.Context, c sessions.ToolCall) (text string, fa
 	})
 	r.logCall(tctx, c.Name, time.Since(begun), o)
 	if o.err == nil {
-		return r.a.clean(o.text), false, nil
+		return clean(o.text), false, nil
 	}
 	if err := stopped(ctx); err != nil {
 		return "", false, err // whether it happened is not known; the journal says so
@@ -164,13 +168,13 @@ func (r *run) execute(ctx context.Context, c sessions.ToolCall) (text string, fa
 	if o.text != "" {
 		text = o.text + "\n" + text // what it came to before is worth knowing
 	}
-	return r.a.clean(text), o.text == "" && !errors.Is(o.err, errPanic), nil
+	return clean(text), o.text == "" && !errors.Is(o.err, errPanic), nil
 }
 
 // clean makes a tool's output fit for a transcript: bounded, and valid UTF-8
 // without zero bytes, which not every store takes.
-func (a *Agent) clean(text string) string {
-	text = strings.ToValidUTF8(window.Clip(text, a.opts.ToolBytes), "\uFFFD")
+func clean(text string) string {
+	text = strings.ToValidUTF8(window.Clip(text, toolBytes), "\uFFFD")
 	text = strings.ReplaceAll(text, "\x00", "\uFFFD")
 	if strings.TrimSpace(text) == "" {
 		return "(no output)"

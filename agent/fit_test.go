@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"dragoman/agent"
 	"dragoman/agent/recap"
@@ -91,14 +92,16 @@ func TestCase28ContextError(t *testing.T) {
 		}
 	})
 	t.Run("case 28: a rate limit is no reason", func(t *testing.T) {
-		compactions := 0
-		turn := compactable(20, &compactions)
-		limit := &agent.ModelError{Kind: agent.ErrorTemporary, Status: 429, Err: errors.New("tokens per minute limit reached")}
-		m := newScript(t, fail(limit), say("Hi."))
-		run(t, newAgent(t, m, agent.Options{RetryDelay: 1}), turn)
-		if reqs := m.requests(); compactions != 0 || len(reqs) != 2 || wire(t, reqs[0]) != wire(t, reqs[1]) {
-			t.Errorf("%d summaries, %d requests, want none and the same request twice", compactions, len(reqs))
-		}
+		synctest.Test(t, func(t *testing.T) {
+			compactions := 0
+			turn := compactable(20, &compactions)
+			limit := &agent.ModelError{Kind: agent.ErrorTemporary, Status: 429, Err: errors.New("tokens per minute limit reached")}
+			m := newScript(t, fail(limit), say("Hi."))
+			run(t, newAgent(t, m, agent.Options{}), turn)
+			if reqs := m.requests(); compactions != 0 || len(reqs) != 2 || wire(t, reqs[0]) != wire(t, reqs[1]) {
+				t.Errorf("%d summaries, %d requests, want none and the same request twice", compactions, len(reqs))
+			}
+		})
 	})
 	t.Run("what was pruned stays so in the next turn", func(t *testing.T) {
 		m := newScript(t, tooLong, say("Hi."), say("Ho."))

@@ -184,14 +184,23 @@ func (r *run) thoughts() func(string) {
 // to be left alone.
 var errResting = errors.New("its server asked for a pause")
 
-// mostPause bounds a pause. Servers that name a day are often well in minutes,
-// and nobody would learn that without asking again.
-const mostPause = time.Minute
+const (
+	// mostPause bounds a pause. Servers that name a day are often well in minutes,
+	// and nobody would learn that without asking again.
+	mostPause = time.Minute
+	// retryDelay is the wait before the second try. It doubles with every further
+	// one.
+	retryDelay = 500 * time.Millisecond
+	// longestWait is how long one model call waits between its tries, all in all.
+	// Where a server says to come back later than that, or said so to another
+	// turn, Run returns a *ModelError that says when.
+	longestWait = 20 * time.Second
+)
 
 // complete makes one model call and tries again while that may help. stream
 // returns what the deltas of one try go to.
 func (a *Agent) complete(ctx context.Context, model Model, req *Request, stream func() func(Delta)) (*Response, error) {
-	delay, left := a.opts.RetryDelay, a.opts.LongestWait
+	delay, left := retryDelay, longestWait
 	for try := 1; ; try++ {
 		until, _ := a.pauses.get(model.Name())
 		rest := max(time.Until(until), 0)
@@ -221,7 +230,7 @@ func (a *Agent) complete(ctx context.Context, model Model, req *Request, stream 
 			return nil, err
 		}
 		left -= wait
-		delay = min(2*delay, a.opts.LongestWait)
+		delay = min(2*delay, longestWait)
 		a.log.LogAttrs(ctx, slog.LevelWarn, "model call failed, trying again",
 			slog.Int("attempt", try), slog.Duration("wait", wait), slog.Any("err", err))
 		if err := sleep(ctx, wait); err != nil {

@@ -66,12 +66,12 @@ func TestToolFailuresAreResults(t *testing.T) {
 func TestToolOutputIsBounded(t *testing.T) {
 	huge := strings.Repeat("世界", 2<<20) // 12 MB
 	m := newScript(t, call("c1 get {}"), say("Done."))
-	res := run(t, newAgent(t, m, agent.Options{ToolBytes: 1000}, get(func(context.Context, agent.Call) (string, error) {
+	res := run(t, newAgent(t, m, agent.Options{}, get(func(context.Context, agent.Call) (string, error) {
 		return huge, nil
 	})), turnOf("go"))
 	got := res.Messages[2].Content
-	if len(got) > 1100 || !utf8.ValidString(got) {
-		t.Errorf("result has %d bytes, valid UTF-8: %v; want at most 1100", len(got), utf8.ValidString(got))
+	if len(got) > 64<<10+100 || !utf8.ValidString(got) {
+		t.Errorf("result has %d bytes, valid UTF-8: %v; want 64 KiB and a note at most", len(got), utf8.ValidString(got))
 	}
 	contains(t, "result", got, fmt.Sprintf("of %d bytes left out", len(huge)))
 }
@@ -131,7 +131,7 @@ func TestToolsSideBySide(t *testing.T) {
 		most  int32
 	}{
 		{"parallel", []string{"a slow {}", "b slow {}", "c slow {}"}, 10 * time.Second, 3},
-		{"bounded", []string{"a slow {}", `b slow {"n":1}`, "c slow {}", `d slow {"n":1}`, "e slow {}"}, 20 * time.Second, 3},
+		{"bounded", []string{"a slow {}", `b slow {"n":1}`, "c slow {}", `d slow {"n":1}`, "e slow {}"}, 20 * time.Second, 4},
 		{"one after the other", []string{"a step {}", "b step {}", "c step {}"}, 30 * time.Second, 1},
 		{"a barrier between", []string{"a slow {}", "b step {}", "c slow {}"}, 30 * time.Second, 1},
 	} {
@@ -154,7 +154,7 @@ func TestToolsSideBySide(t *testing.T) {
 				turn := turnOf("go")
 				turn.Record = j.record
 				begun := time.Now()
-				a := newAgent(t, newScript(t, call(test.calls...), say("Done.")), agent.Options{ToolsAtOnce: 3}, slow, step)
+				a := newAgent(t, newScript(t, call(test.calls...), say("Done.")), agent.Options{}, slow, step)
 				res := run(t, a, turn)
 				if took := time.Since(begun).Round(time.Second); took != test.want {
 					t.Errorf("took %v, want %v", took, test.want)

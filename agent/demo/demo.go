@@ -33,12 +33,8 @@ const name = "demo"
 // longestAnswer bounds how long the words of one answer take to stream.
 const longestAnswer = 2 * time.Second
 
-// Options tune the model. The zero value works.
-type Options struct {
-	// Delay is the pause between two words; 0 is 15 ms, and a negative one is
-	// none. Long answers are faster.
-	Delay time.Duration
-}
+// Delay is the usual pause between two words.
+const Delay = 15 * time.Millisecond
 
 // Model is the demo.
 type Model struct{ delay time.Duration }
@@ -48,13 +44,9 @@ func (*Model) Abilities() agent.Abilities { return agent.Abilities{Apart: true} 
 
 var _ agent.Model = (*Model)(nil)
 
-// New makes a demo model.
-func New(o Options) *Model {
-	if o.Delay == 0 {
-		o.Delay = 15 * time.Millisecond
-	}
-	return &Model{delay: max(o.Delay, 0)}
-}
+// New makes a demo model that pauses for so long between two words. Long answers
+// are faster.
+func New(delay time.Duration) *Model { return &Model{delay} }
 
 // Name is "demo".
 func (m *Model) Name() string { return name }

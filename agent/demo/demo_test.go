@@ -37,14 +37,14 @@ func user(text string) sessions.Message {
 func complete(t *testing.T, r agent.Request) agent.Response {
 	t.Helper()
 	var streamed strings.Builder
-	got, err := demo.New(demo.Options{Delay: -1}).Complete(t.Context(), r, func(d agent.Delta) { streamed.WriteString(d.Text) })
+	got, err := demo.New(0).Complete(t.Context(), r, func(d agent.Delta) { streamed.WriteString(d.Text) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if streamed.String() != got.Message.Content {
 		t.Errorf("streamed %q, answered %q", streamed.String(), got.Message.Content)
 	}
-	again, err := demo.New(demo.Options{Delay: -1}).Complete(t.Context(), r, nil)
+	again, err := demo.New(0).Complete(t.Context(), r, nil)
 	if diff := cmp.Diff(got, again); err != nil || diff != "" {
 		t.Errorf("the same request got another response (%v):\n%s", err, diff)
 	}
@@ -256,7 +256,7 @@ func TestSummarises(t *testing.T) {
 // preset, the second one too, and have their heading once.
 func TestSummariesAreBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, err := agent.New(demo.New(demo.Options{}), nil, agent.Options{})
+		a, err := agent.New(demo.New(demo.Delay), nil, agent.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +276,7 @@ func TestSummariesAreBelieved(t *testing.T) {
 
 func TestStreamsInTimeAndStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := demo.New(demo.Options{})
+		m := demo.New(demo.Delay)
 		r := agent.Request{Messages: []sessions.Message{user("count to 300")}}
 		begun, pieces := time.Now(), 0
 		if _, err := m.Complete(t.Context(), r, func(agent.Delta) { pieces++ }); err != nil {
@@ -310,7 +310,7 @@ func FuzzComplete(f *testing.F) {
 	f.Add("> a: b\n> c\n\nremember \"x\"", "error:", "")
 	f.Add("write ``` to a.md", "```", "<conversation_summary>")
 	f.Add("<transcript>\n<message role=\"user\">\nx\n</message></transcript>", "", "")
-	m := demo.New(demo.Options{Delay: -1})
+	m := demo.New(0)
 	f.Fuzz(func(t *testing.T, text, result, system string) {
 		r := agent.Request{System: system, Messages: []sessions.Message{user(text), user(result)}, Tools: allTools}
 		for range 3 {
@@ -340,7 +340,7 @@ func FuzzComplete(f *testing.F) {
 // The agent's own summariser gets a summary that it accepts, also from the
 // summary before.
 func TestAgentSummarises(t *testing.T) {
-	a, err := agent.New(demo.New(demo.Options{Delay: -1}), nil, agent.Options{})
+	a, err := agent.New(demo.New(0), nil, agent.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,17 +12,13 @@ import (
 	"dragoman/agent"
 )
 
-// FallbackOptions are those of [NewFallback]. The zero value works.
-type FallbackOptions struct {
-	// Cooldown is how long a model is passed over after a failure that may pass;
-	// 0 is 30 s. After a refusal, which takes a person to mend, it is ten times
-	// as long.
-	Cooldown time.Duration
-	// Longest bounds the pause that a server names; 0 is 10 minutes.
-	Longest time.Duration
-	// Logger is told who stands in for whom; nil discards that.
-	Logger *slog.Logger
-}
+const (
+	// cooldown is how long a model is passed over after a failure that may pass.
+	// After a refusal, which takes a person to mend, it is ten times as long.
+	cooldown = 30 * time.Second
+	// longestPause bounds the pause that a server names.
+	longestPause = 10 * time.Minute
+)
 
 // Fallback is a model over several: the first that is well answers. A failure
 // makes way for the next one only while nothing of the answer was shown, also
@@ -33,7 +29,7 @@ type FallbackOptions struct {
 // It is safe for concurrent use. The name of the model that answered stands in
 // the response's message.
 type Fallback struct {
-	o      FallbackOptions
+	log    *slog.Logger // is told who stands in for whom
 	models []agent.Model
 	mu     sync.Mutex
 	until  []time.Time // when each may be asked again
@@ -47,13 +43,9 @@ var (
 )
 
 // NewFallback makes a model of first and those that stand in for it, in order.
-func NewFallback(first agent.Model, others []agent.Model, o FallbackOptions) *Fallback {
-	o.Cooldown, o.Longest = cmp.Or(o.Cooldown, 30*time.Second), cmp.Or(o.Longest, 10*time.Minute)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+func NewFallback(first agent.Model, others []agent.Model, log *slog.Logger) *Fallback {
 	models := append([]agent.Model{first}, others...)
-	return &Fallback{o: o, models: models, until: make([]time.Time, len(models))}
+	return &Fallback{log: log, models: models, until: make([]time.Time, len(models))}
 }
 
 // Name is that of the first model, whoever stands in for it.
@@ -126,27 +118,27 @@ func (f *Fallback) Complete(ctx context.Context, r agent.Request, onDelta func(a
 		if ctx.Err() != nil || !errors.As(err, &me) || me.Kind != agent.ErrorTemporary && me.Kind != agent.ErrorRefused {
 			return agent.Response{}, err
 		}
-		f.pause(i, time.Now().Add(f.cooldown(me)))
+		f.pause(i, time.Now().Add(cooldownAfter(me)))
 		if begun {
 			return agent.Response{}, err
 		}
 		if failed == nil || failed.Kind == agent.ErrorRefused && me.Kind == agent.ErrorTemporary {
 			failed = me
 		}
-		f.o.Logger.Warn("a model does not answer; the next one is asked", "model", f.models[i].Name(), "kind", string(me.Kind), "cause", string(me.Cause))
+		f.log.Warn("a model does not answer; the next one is asked", "model", f.models[i].Name(), "kind", string(me.Kind), "cause", string(me.Cause))
 	}
 	return agent.Response{}, failed
 }
 
-// cooldown is how long the model is passed over that failed so.
-func (f *Fallback) cooldown(e *agent.ModelError) time.Duration {
+// cooldownAfter is how long the model is passed over that failed so.
+func cooldownAfter(e *agent.ModelError) time.Duration {
 	switch {
 	case e.After > 0:
-		return min(e.After, f.o.Longest)
+		return min(e.After, longestPause)
 	case e.Kind == agent.ErrorRefused:
-		return 10 * f.o.Cooldown
+		return 10 * cooldown
 	}
-	return f.o.Cooldown
+	return cooldown
 }
 
 // pause passes a model over until then.

@@ -3,6 +3,7 @@ package provider_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -55,7 +56,7 @@ func TestFallbackAsksTheNextOne(t *testing.T) {
 	} {
 		first, second := tt.first, scripted{name: "second"}
 		first.name = "first"
-		f := provider.NewFallback(&first, []agent.Model{&second}, provider.FallbackOptions{})
+		f := provider.NewFallback(&first, []agent.Model{&second}, slog.New(slog.DiscardHandler))
 		resp, err := f.Complete(t.Context(), ask("hi"), nil)
 		got := resp.Message.Model
 		var me *agent.ModelError
@@ -83,7 +84,7 @@ func TestFallbackCoolsDown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				first, second := &scripted{name: "first", fails: tt.fails}, &scripted{name: "second"}
-				f := provider.NewFallback(first, []agent.Model{second}, provider.FallbackOptions{})
+				f := provider.NewFallback(first, []agent.Model{second}, slog.New(slog.DiscardHandler))
 				answers := func() string {
 					t.Helper()
 					resp, err := f.Complete(t.Context(), ask("hi"), nil)
@@ -118,7 +119,7 @@ func TestFallbackAllFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := &scripted{name: "first", fails: failing(agent.ErrorRefused, 0)}
 		second := &scripted{name: "second", fails: failing(agent.ErrorTemporary, time.Minute)}
-		f := provider.NewFallback(first, []agent.Model{second}, provider.FallbackOptions{})
+		f := provider.NewFallback(first, []agent.Model{second}, slog.New(slog.DiscardHandler))
 		_, err := f.Complete(t.Context(), ask("hi"), nil)
 		if err == nil || !strings.Contains(err.Error(), "temporary") {
 			t.Errorf("all fail: %v, want the trouble that may pass", err)
@@ -148,7 +149,7 @@ func TestFallbackLeavesShownAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				first, second := &breaking{broken: tt.broken}, &scripted{name: "second"}
-				a, err := agent.New(provider.NewFallback(first, []agent.Model{second}, provider.FallbackOptions{}), nil, agent.Options{})
+				a, err := agent.New(provider.NewFallback(first, []agent.Model{second}, slog.New(slog.DiscardHandler)), nil, agent.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

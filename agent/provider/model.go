@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"dragoman/agent"
 	"dragoman/agent/anthropic"
@@ -23,10 +21,8 @@ import (
 // Options say where the model is and how to talk to it. BaseURL and Name are
 // required.
 type Options struct {
-	// BaseURL is the endpoint up to the path of an API. It may have a query.
-	BaseURL string
-	// APIKey may be empty; local servers need none.
-	APIKey string
+	// Options are those of the server. Logger is told what is learnt, too.
+	wire.Options
 	// Name is the model's name on the server. Any name works.
 	Name string
 	// API is one of wire's constants; "" and "auto" choose by Traits, by the end
@@ -35,19 +31,12 @@ type Options struct {
 	// Traits say what a model takes; nil is the table of agent/models. api is
 	// API, or the API whose address BaseURL is.
 	Traits func(base, model, api string) wire.Traits
-	// Headers and Body are added to every request. A field of the body that is
-	// null is left out.
-	Headers map[string]string
-	Body    map[string]json.RawMessage
+	// Body is added to that of every request. A field that is null is left out.
+	Body map[string]json.RawMessage
 	// Learned is what the model knows already: what Learned returned before.
 	Learned []Learned
 	// Window is for [agent.Abilities]; 0: unknown.
 	Window int
-	// HTTP, FirstByteTimeout, IdleTimeout, CallTimeout and MaxResponseBytes are
-	// those of [wire.Options].
-	HTTP                                       *http.Client
-	FirstByteTimeout, IdleTimeout, CallTimeout time.Duration
-	MaxResponseBytes                           int64
 	// Files, if not nil, are where the pictures of people's messages are; then
 	// the model is shown them: of a request the newest ten, older ones leave
 	// five at a time. Without Files, and where a picture cannot be read, the
@@ -55,8 +44,6 @@ type Options struct {
 	Files Files
 	// MaxImageBytes bounds each picture; 0 is 5 MiB.
 	MaxImageBytes int64
-	// Logger is told what is learnt; nil discards that.
-	Logger *slog.Logger
 }
 
 // Model is one model on one server. It is safe for concurrent use.
@@ -87,10 +74,7 @@ func New(o Options) (*Model, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	server, err := wire.New(wire.Options{
-		BaseURL: o.BaseURL, APIKey: o.APIKey, Headers: o.Headers, HTTP: o.HTTP, Logger: o.Logger,
-		FirstByteTimeout: o.FirstByteTimeout, IdleTimeout: o.IdleTimeout, CallTimeout: o.CallTimeout, MaxResponseBytes: o.MaxResponseBytes,
-	})
+	server, err := wire.New(o.Options)
 	if err != nil {
 		return nil, fmt.Errorf("provider: new: %w", err)
 	}

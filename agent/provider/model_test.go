@@ -14,6 +14,7 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/agenttest"
 	"dragoman/agent/provider"
+	"dragoman/agent/wire"
 	"dragoman/sessions"
 
 	"go.uber.org/goleak"
@@ -27,8 +28,8 @@ const key = "sk-test-abcdefghijklmnopqrstuvwxyz0123456789"
 func model(t testing.TB, url string, change ...func(*provider.Options)) *provider.Model {
 	t.Helper()
 	o := provider.Options{
-		BaseURL: url, APIKey: key, Name: "fake",
-		FirstByteTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second, MaxResponseBytes: 1 << 20,
+		Options: wire.Options{BaseURL: url, APIKey: key, FirstByteTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second, MaxResponseBytes: 1 << 20},
+		Name:    "fake",
 	}
 	for _, f := range change {
 		f(&o)
@@ -229,15 +230,15 @@ func TestThousandCallsAtOnce(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	for name, o := range map[string]provider.Options{
 		"no URL":      {Name: "m"},
-		"no scheme":   {BaseURL: "127.0.0.1:11434/v1", Name: "m"},
-		"wrong one":   {BaseURL: "ftp://x/v1", Name: "m"},
-		"fragment":    {BaseURL: "http://x/v1?key=secret#x", Name: "m"},
-		"API":         {BaseURL: "http://x/v1", Name: "m", API: "soap"},
-		"header":      {BaseURL: "http://x/v1", Name: "m", Headers: map[string]string{"X-Key": "secret\n"}},
-		"no name":     {BaseURL: "http://x/v1"},
-		"key in bits": {BaseURL: "http://x/v1", Name: "m", APIKey: "secret\nkey"},
-		"password":    {BaseURL: "ftp://me:secret@x/v1", Name: "m"},
-		"control":     {BaseURL: "http://me:secret@x/\x7f", Name: "m"},
+		"no scheme":   {Options: wire.Options{BaseURL: "127.0.0.1:11434/v1"}, Name: "m"},
+		"wrong one":   {Options: wire.Options{BaseURL: "ftp://x/v1"}, Name: "m"},
+		"fragment":    {Options: wire.Options{BaseURL: "http://x/v1?key=secret#x"}, Name: "m"},
+		"API":         {Options: wire.Options{BaseURL: "http://x/v1"}, Name: "m", API: "soap"},
+		"header":      {Options: wire.Options{BaseURL: "http://x/v1", Headers: map[string]string{"X-Key": "secret\n"}}, Name: "m"},
+		"no name":     {Options: wire.Options{BaseURL: "http://x/v1"}},
+		"key in bits": {Options: wire.Options{BaseURL: "http://x/v1", APIKey: "secret\nkey"}, Name: "m"},
+		"password":    {Options: wire.Options{BaseURL: "ftp://me:secret@x/v1"}, Name: "m"},
+		"control":     {Options: wire.Options{BaseURL: "http://me:secret@x/\x7f"}, Name: "m"},
 	} {
 		if _, err := provider.New(o); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: New = %v, want an error without the secret", name, err)

@@ -43,7 +43,7 @@ func TestProvidersRules(t *testing.T) {
 		for name, traits := range map[string]func(base, model, api string) wire.Traits{"known": nil, "learnt": strange} {
 			t.Run(p.Name+"/"+name, func(t *testing.T) {
 				s := providers.Serve(t, p)
-				o := provider.Options{BaseURL: s.URL(), APIKey: providers.Key, Name: p.Model, Traits: traits}
+				o := provider.Options{Options: wire.Options{BaseURL: s.URL(), APIKey: providers.Key}, Name: p.Model, Traits: traits}
 				if strings.HasPrefix(p.Name, "Claude") {
 					o.API = wire.APIMessages
 				}

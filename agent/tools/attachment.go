@@ -25,8 +25,6 @@ type Attachments interface {
 }
 
 const (
-	// attachmentPage is how much of a file one call of read_attachment shows.
-	attachmentPage = 32 << 10
 	// headBytes is how much of a file tells what it is.
 	headBytes = 1 << 10
 	// maxFile bounds the name that the model gives.
@@ -48,7 +46,7 @@ func ReadAttachment(files Attachments) agent.Tool {
 		Parallel:    true,
 		Repeatable:  true,
 	}, func(_ context.Context, c agent.Call, args attachmentArgs) (string, error) {
-		return readAttachment(files, c.Key, args.File, int64(args.Offset), args.Limit.within(attachmentPage, attachmentPage))
+		return readAttachment(files, c.Key, args.File, int64(args.Offset), args.Limit.within(filePage, filePage))
 	})
 }
 

@@ -1,10 +1,15 @@
 package tools
 
 import (
+	"cmp"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"testing"
+	"time"
+
+	"dragoman/agent"
 )
 
 // CheckAddr is the guard's verdict on a resolved address.
@@ -32,12 +37,30 @@ func CheckRedirect(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return newFetcher(FetchOptions{}.withDefaults()).checkRedirect(next, []*http.Request{old})
+	return newFetcher(nil).checkRedirect(next, []*http.Request{old})
 }
 
 // HasProxy reports whether the client of web_fetch would ask for a proxy.
 func HasProxy() bool {
-	return newFetcher(FetchOptions{}.withDefaults()).client.Transport.(*http.Transport).Proxy != nil
+	return newFetcher(nil).client.Transport.(*http.Transport).Proxy != nil
+}
+
+// FetchOptions are other bounds than the usual ones, where they are not 0.
+type FetchOptions struct {
+	Timeout              time.Duration
+	BodyBytes, TextBytes int
+	Ports                []uint16 // beside the usual ones
+	Resolver             *net.Resolver
+
+	loopback *exemption
+}
+
+// WebFetchWith is web_fetch with these bounds.
+func WebFetchWith(o FetchOptions) agent.Tool {
+	f := newFetcher(o.Resolver)
+	f.timeout, f.bodyBytes, f.textBytes = cmp.Or(o.Timeout, f.timeout), cmp.Or(o.BodyBytes, f.bodyBytes), cmp.Or(o.TextBytes, f.textBytes)
+	f.guard.ports, f.guard.loopback = append(f.guard.ports, o.Ports...), o.loopback
+	return f.tool()
 }
 
 // OnLoopback lets a test fetch from its own servers, given by their URLs

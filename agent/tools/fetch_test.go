@@ -42,7 +42,7 @@ func TestFetchRefusesLoopback(t *testing.T) {
 	ok(t, err)
 	number := uint16(netip.MustParseAddrPort(u.Host).Port())
 	// The port is allowed, so that only the address can be why.
-	fetch := tools.WebFetch(tools.FetchOptions{Ports: []uint16{number}})
+	fetch := tools.WebFetchWith(tools.FetchOptions{Ports: []uint16{number}})
 	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "[::1]", "0.0.0.0", "[::]", "2130706433", "0x7f.1", "017700000001", "127.1", "①②⑦.⓪.⓪.①", "LOCALHOST"} {
 		refuse(t, fetch, m{"url": "http://" + host + ":" + port + "/"}, "not allowed")
 	}
@@ -54,7 +54,7 @@ func TestFetchRefusesLoopback(t *testing.T) {
 func TestFetchExemptionNamesItsServers(t *testing.T) {
 	srv, _ := serve(t, hello)
 	other, asked := serve(t, hello)
-	fetch := tools.WebFetch(tools.FetchOptions{}.OnLoopback(t, srv.URL))
+	fetch := tools.WebFetchWith(tools.FetchOptions{}.OnLoopback(t, srv.URL))
 	if got := must(t, fetch, m{"url": srv.URL}); !strings.HasSuffix(got, "]\nhello") {
 		t.Errorf("web_fetch = %q, want hello", got)
 	}
@@ -68,7 +68,7 @@ func TestFetchExemptionEndsWithItsTest(t *testing.T) {
 	srv, asked := serve(t, hello)
 	var kept tools.FetchOptions
 	t.Run("short", func(t *testing.T) { kept = tools.FetchOptions{}.OnLoopback(t, srv.URL) })
-	refuse(t, tools.WebFetch(kept), m{"url": srv.URL}, "not allowed")
+	refuse(t, tools.WebFetchWith(kept), m{"url": srv.URL}, "not allowed")
 	if asked.Load() != 0 {
 		t.Error("the server was asked after the exemption had ended")
 	}
@@ -90,7 +90,7 @@ func TestFetchChecksRedirects(t *testing.T) {
 			fmt.Fprintf(w, "arrived, referer %q", r.Referer())
 		}
 	})
-	fetch := tools.WebFetch(tools.FetchOptions{}.OnLoopback(t, srv.URL))
+	fetch := tools.WebFetchWith(tools.FetchOptions{}.OnLoopback(t, srv.URL))
 	if got := must(t, fetch, m{"url": srv.URL + "/5"}); !strings.Contains(got, srv.URL+"/0, HTTP 200") || !strings.Contains(got, `arrived, referer ""`) {
 		t.Errorf("five redirects: %q", got)
 	}
@@ -114,7 +114,7 @@ func TestFetchDoesNotStepDownFromHTTPS(t *testing.T) {
 	srv := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusFound))
 	defer srv.Close()
 	// A certificate that nobody signed is refused before anything else.
-	f := tools.WebFetch(tools.FetchOptions{}.OnLoopback(t, srv.URL, plain.URL))
+	f := tools.WebFetchWith(tools.FetchOptions{}.OnLoopback(t, srv.URL, plain.URL))
 	refuse(t, f, m{"url": srv.URL}, "certificate")
 	if asked.Load() != 0 {
 		t.Error("the redirect was followed")
@@ -206,7 +206,7 @@ func TestFetchRebinding(t *testing.T) {
 		{"only forbidden ones", [][]netip.Addr{{bad, netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("169.254.169.254")}}, []bool{false}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			fetch := tools.WebFetch(tools.FetchOptions{
+			fetch := tools.WebFetchWith(tools.FetchOptions{
 				Resolver: resolver(t, func(n int32) []netip.Addr { return test.answers[min(int(n), len(test.answers)-1)] }),
 			}.OnLoopback(t, allowed.URL))
 			for i, want := range test.want {
@@ -228,7 +228,7 @@ func TestFetchIgnoresProxies(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"} {
 		t.Setenv(name, proxy.URL)
 	}
-	fetch := tools.WebFetch(tools.FetchOptions{
+	fetch := tools.WebFetchWith(tools.FetchOptions{
 		Resolver: resolver(t, func(int32) []netip.Addr { return []netip.Addr{netip.MustParseAddr("10.0.0.1")} }),
 	}.OnLoopback(t, srv.URL, proxy.URL))
 	refuse(t, fetch, m{"url": "http://intranet.example/"}, "not allowed")
@@ -269,7 +269,7 @@ func TestFetchBounds(t *testing.T) {
 			fmt.Fprint(w, "only this")
 		}
 	})
-	fetch := tools.WebFetch(tools.FetchOptions{BodyBytes: 100_000, TextBytes: 1000}.OnLoopback(t, srv.URL))
+	fetch := tools.WebFetchWith(tools.FetchOptions{BodyBytes: 100_000, TextBytes: 1000}.OnLoopback(t, srv.URL))
 	for _, path := range []string{"/bomb", "/endless"} {
 		got := must(t, fetch, m{"url": srv.URL + path})
 		if len(got) > 1500 || !strings.Contains(got, "longer than 100000 bytes and was cut") || !strings.Contains(got, "go on with offset 1000") {
@@ -279,7 +279,7 @@ func TestFetchBounds(t *testing.T) {
 	refuse(t, fetch, m{"url": srv.URL + "/brotli"}, "encoding that was not asked for")
 	refuse(t, fetch, m{"url": srv.URL + "/short"}, "broke off")
 	refuse(t, fetch, m{"url": srv.URL + "/header"}, "header")
-	fast := tools.WebFetch(tools.FetchOptions{Timeout: 50 * time.Millisecond}.OnLoopback(t, srv.URL))
+	fast := tools.WebFetchWith(tools.FetchOptions{Timeout: 50 * time.Millisecond}.OnLoopback(t, srv.URL))
 	refuse(t, fast, m{"url": srv.URL + "/silent"}, "no answer within 50ms")
 }
 
@@ -297,7 +297,7 @@ func TestFetchPages(t *testing.T) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprint(w, text)
 	})
-	fetch := tools.WebFetch(tools.FetchOptions{TextBytes: 1000}.OnLoopback(t, srv.URL))
+	fetch := tools.WebFetchWith(tools.FetchOptions{TextBytes: 1000}.OnLoopback(t, srv.URL))
 	var got strings.Builder
 	for offset := 0; offset < len(text); {
 		page := must(t, fetch, m{"url": srv.URL, "offset": offset})
@@ -323,13 +323,13 @@ func TestFetchSaysTheStatus(t *testing.T) {
 		w.WriteHeader(http.StatusNotFound)
 		fmt.Fprint(w, "no such page")
 	})
-	fetch := tools.WebFetch(tools.FetchOptions{}.OnLoopback(t, srv.URL))
+	fetch := tools.WebFetchWith(tools.FetchOptions{}.OnLoopback(t, srv.URL))
 	if got := must(t, fetch, m{"url": srv.URL + "/x"}); !strings.Contains(got, "HTTP 404") || !strings.HasSuffix(got, "no such page") {
 		t.Errorf("web_fetch of a missing page = %q", got)
 	}
 	refuse(t, fetch, m{"url": srv.URL + "/image"}, "image/png is not text")
 	refuse(t, fetch, m{"url": "https://exa mple.com/"}, "not a web address")
 	refuse(t, fetch, m{"url": ""}, "must begin with")
-	nowhere := tools.WebFetch(tools.FetchOptions{Resolver: resolver(t, func(int32) []netip.Addr { return nil })})
+	nowhere := tools.WebFetchWith(tools.FetchOptions{Resolver: resolver(t, func(int32) []netip.Addr { return nil })})
 	refuse(t, nowhere, m{"url": "https://nowhere.example/"}, "nowhere.example could not be looked up: no such host")
 }

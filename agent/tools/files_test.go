@@ -205,10 +205,7 @@ func TestLinkRace(t *testing.T) {
 
 func TestPagesAddUpToTheFile(t *testing.T) {
 	dir := t.TempDir()
-	w, err := tools.OpenWorkspace(dir, tools.WorkspaceOptions{ReadBytes: 64})
-	ok(t, err)
-	defer w.Close()
-	read := tools.ReadFile(w)
+	read := tools.ReadFile(workspace(t, dir))
 	for name, content := range map[string]string{
 		"lines":    strings.Repeat("a line of text\n", 40),
 		"one line": strings.Repeat("x", 1000),
@@ -219,7 +216,7 @@ func TestPagesAddUpToTheFile(t *testing.T) {
 		put(t, filepath.Join(dir, "f"), content)
 		var got strings.Builder
 		for offset, pages := 0, 0; ; pages++ {
-			page := must(t, read, m{"path": "f", "offset": offset})
+			page := must(t, read, m{"path": "f", "offset": offset, "limit": 64})
 			head, text, found := strings.Cut(page, "]\n")
 			if !found || !strings.HasPrefix(head, "[f: bytes ") || !utf8.ValidString(text) || len(text) > 64 || pages > 100 {
 				t.Fatalf("%s: page at %d = %q", name, offset, page)

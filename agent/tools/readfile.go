@@ -29,7 +29,7 @@ func ReadFile(w *Workspace) agent.Tool {
 		Parallel:    true,
 		Repeatable:  true,
 	}, func(_ context.Context, w *Workspace, c agent.Call, args readArgs) (string, error) {
-		return w.read(args.Path, int64(args.Offset), args.Limit.within(w.o.ReadBytes, w.o.ReadBytes))
+		return w.read(args.Path, int64(args.Offset), args.Limit.within(filePage, filePage))
 	})
 }
 
@@ -77,6 +77,9 @@ func (w *Workspace) openRegular(path string) (f *os.File, size int64, err error)
 	}
 	return f, info.Size(), nil
 }
+
+// filePage is how much of a file one call shows.
+const filePage = 32 << 10
 
 // pageRest is how much more than its limit is read for a page, in bytes: the
 // rest of a rune that the offset cuts, and of one that the limit cuts.

@@ -54,7 +54,7 @@ type m = map[string]any
 func all(t *testing.T) []agent.Tool {
 	w := workspace(t, t.TempDir())
 	facts := &facts{}
-	return append(w.Tools(), tools.Clock(tools.ClockOptions{}), tools.WebFetch(tools.FetchOptions{}),
+	return append(w.Tools(), tools.Clock(tools.ClockOptions{}), tools.WebFetch(),
 		tools.Remember(facts), tools.Recall(facts), tools.Forget(facts), tools.SearchHistory(archive{}),
 		tools.ReadAttachment(sent{}))
 }

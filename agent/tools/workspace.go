@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,11 +20,6 @@ type WorkspaceOptions struct {
 	// the configuration, files with secrets. [OpenWorkspace] refuses a
 	// workspace that is one of them or contains one.
 	Private []string
-	// ReadBytes is how much of a file one read_file call shows. Default 32 KiB.
-	ReadBytes int
-	// WriteBytes is the greatest size of a file that write_file makes. Default
-	// 1 MiB.
-	WriteBytes int
 	// PerChat gives each conversation a folder of its own in the workspace,
 	// which is all that its tools see. Those of operators see the workspace.
 	PerChat bool
@@ -56,8 +50,6 @@ var kernel = []string{"/proc", "/sys", "/dev"}
 // OpenWorkspace makes dir if it is missing and opens it. The caller closes it
 // when no tool runs any more.
 func OpenWorkspace(dir string, o WorkspaceOptions) (*Workspace, error) {
-	o.ReadBytes = cmp.Or(max(o.ReadBytes, 0), 32<<10)
-	o.WriteBytes = cmp.Or(max(o.WriteBytes, 0), 1<<20)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("tools: make the workspace: %w", err)
 	}

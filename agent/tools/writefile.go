@@ -14,6 +14,9 @@ import (
 	"dragoman/agent"
 )
 
+// maxFileBytes is the greatest size of a file that write_file makes.
+const maxFileBytes = 1 << 20
+
 // tempName is the file that write_file writes before it takes its real name.
 const tempName = ".dragoman-write.tmp"
 
@@ -49,8 +52,8 @@ func (w *Workspace) save(ctx context.Context, c agent.Call, args writeArgs) (str
 	if !utf8.ValidString(args.Content) {
 		return "", errors.New("the content is not UTF-8 text")
 	}
-	if len(args.Content) > w.o.WriteBytes {
-		return "", fmt.Errorf("the content has %d bytes; a file may have %d", len(args.Content), w.o.WriteBytes)
+	if len(args.Content) > maxFileBytes {
+		return "", fmt.Errorf("the content has %d bytes; a file may have %d", len(args.Content), maxFileBytes)
 	}
 	w.write.Lock()
 	defer w.write.Unlock()
@@ -152,10 +155,10 @@ func (w *Workspace) appended(name, more string) (string, error) {
 		return "", err
 	}
 	defer f.Close() // nothing was written
-	if total := size + int64(len(more)); total > int64(w.o.WriteBytes) {
-		return "", fmt.Errorf("%q would have %d bytes; a file may have %d", name, total, w.o.WriteBytes)
+	if total := size + int64(len(more)); total > maxFileBytes {
+		return "", fmt.Errorf("%q would have %d bytes; a file may have %d", name, total, maxFileBytes)
 	}
-	held, err := io.ReadAll(io.LimitReader(f, int64(w.o.WriteBytes)))
+	held, err := io.ReadAll(io.LimitReader(f, maxFileBytes))
 	if err != nil {
 		return "", explain(name, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"dragoman/agent/provider"
 	"dragoman/agent/tokens"
 	"dragoman/agent/tools"
+	"dragoman/agent/wire"
 	"dragoman/channels"
 	"dragoman/internal/config"
 	"dragoman/internal/metrics"
@@ -62,7 +63,7 @@ func (d *Daemon) openModel(context.Context) error {
 	d.onClose("looks at model servers", d.looks.close)
 	switch {
 	case c.Type == "demo":
-		d.use(demo.New(demo.Options{}), "The built-in demo, as model.type says.")
+		d.use(demo.New(demo.Delay), "The built-in demo, as model.type says.")
 		return nil
 	case d.choosing == nil:
 		return d.useServer(c.BaseURL, c.APIKey.Reveal(), c.Name, "The model is "+c.Name+" at "+models.Host(c.BaseURL)+", as the configuration says.")
@@ -73,7 +74,7 @@ func (d *Daemon) openModel(context.Context) error {
 	case d.choosing.err != nil:
 		return fmt.Errorf("app: %w", d.choosing.err)
 	case found.Source == models.SourceDemo:
-		d.use(demo.New(demo.Options{}), found.Why)
+		d.use(demo.New(demo.Delay), found.Why)
 		return nil
 	}
 	return d.useServer(found.BaseURL, found.Key, found.Name, found.Why)
@@ -113,7 +114,7 @@ func (d *Daemon) standIns() error {
 		all = append(all, m)
 	}
 	if len(all) > 0 {
-		d.model = provider.NewFallback(d.model, all, provider.FallbackOptions{Logger: d.log})
+		d.model = provider.NewFallback(d.model, all, d.log)
 	}
 	return nil
 }
@@ -149,9 +150,11 @@ func (d *Daemon) server(base, key, name string, window int) (*hosted, error) {
 	c := d.cfg.Model
 	s := modelServer(c, base, key)
 	o := provider.Options{
-		BaseURL: base, APIKey: key, Name: name, API: s.API, Headers: s.Headers, Body: extraBody(c, s), Learned: d.learnt.of(s, name),
-		Logger: d.log, MaxImageBytes: int64(d.cfg.Media.MaxImageBytes),
-		FirstByteTimeout: c.FirstByteTimeout.D(), IdleTimeout: c.IdleTimeout.D(), CallTimeout: c.CallTimeout.D(),
+		Options: wire.Options{
+			BaseURL: base, APIKey: key, Headers: s.Headers, Logger: d.log,
+			FirstByteTimeout: c.FirstByteTimeout.D(), IdleTimeout: c.IdleTimeout.D(), CallTimeout: c.CallTimeout.D(),
+		},
+		Name: name, API: s.API, Body: extraBody(c, s), Learned: d.learnt.of(s, name), MaxImageBytes: int64(d.cfg.Media.MaxImageBytes),
 	}
 	var sight *sighted
 	switch d.cfg.Model.Vision {
@@ -342,7 +345,7 @@ func (d *Daemon) known() func(context.Context, channels.Key, channels.Person) (s
 func (d *Daemon) everyTool() []agent.Tool {
 	return append(
 		d.workspace.Tools(),
-		tools.Clock(tools.ClockOptions{Zone: zoneOf(d.cfg.Agent.TimeZone)}), tools.WebFetch(tools.FetchOptions{}),
+		tools.Clock(tools.ClockOptions{Zone: zoneOf(d.cfg.Agent.TimeZone)}), tools.WebFetch(),
 		tools.ReadAttachment(d.files), tools.Remember(d.store), tools.Recall(d.store), tools.Forget(d.store), tools.SearchHistory(d.store),
 	)
 }
