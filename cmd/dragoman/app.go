@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"dragoman/channels"
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
@@ -19,15 +18,13 @@ type daemon struct {
 	load        func(config.Options) (*config.Config, config.Source, error)
 	serve       func(context.Context, *config.Config, app.Options) error
 	chat        func(ctx context.Context, cfg *config.Config, o app.Options, in io.Reader, out io.Writer, room string, c app.ChatOptions) error
-	link        func(ctx context.Context, cfg *config.Config, who app.Caller, channel, phone string, show func(channels.Invitation)) (account string, err error)
-	unlink      func(ctx context.Context, cfg *config.Config, who app.Caller, channel string) (told bool, err error)
 	migrate     func(ctx context.Context, cfg *config.Config, from, to app.StoreLocation, who app.Caller, tell func(exchange.Progress)) (app.Migrated, error)
 	lookAtModel func(ctx context.Context, cfg *config.Config, getenv func(string) string, list bool) (app.ModelServer, error)
 	damaged     func(*config.Config) ([]string, error)
 	admin       func(context.Context, *config.Config, app.Caller) (c *httpapi.Client, release func(), err error)
 }
 
-var realDaemon = daemon{config.Load, app.Serve, app.Chat, app.Link, app.Unlink, app.Migrate, app.LookAtModel, app.Damaged, app.Admin}
+var realDaemon = daemon{config.Load, app.Serve, app.Chat, app.Migrate, app.LookAtModel, app.Damaged, app.Admin}
 
 // caller is this program as others see it that want the state directory, and
 // where it tells a person what it waits for.

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"dragoman/channels"
-	"dragoman/internal/app"
+	"dragoman/internal/httpapi"
+	"dragoman/internal/linking"
 
 	"rsc.io/qr"
 )
@@ -22,26 +23,21 @@ func (k *loginCmd) Run(e *env, c *cli) error {
 	phone := ""
 	if k.Code != "" {
 		var err error
-		if phone, err = app.PhoneNumber(k.Code); err != nil {
+		if phone, err = linking.PhoneNumber(k.Code); err != nil {
 			return &usageError{"--code: " + err.Error()}
 		}
 	}
-	cfg, err := e.loadWithoutSecrets(c.Config)
-	if err != nil {
-		return err
-	}
-	ctx, stop := untilSignal(e.ctx)
-	defer stop()
-	s := &shown{e: e, channel: k.Channel}
-	account, err := e.daemon.link(ctx, cfg, e.caller(), k.Channel, phone, s.show)
-	switch {
-	case ctx.Err() != nil:
-		return context.Canceled
-	case err != nil:
-		return e.inPlainWords(err, k.Channel)
-	}
-	e.say("%s is linked to %s.", oneLine(k.Channel), oneLine(account))
-	return nil
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		account, err := a.Link(ctx, k.Channel, phone, (&shown{e: e, channel: k.Channel}).show)
+		switch {
+		case ctx.Err() != nil:
+			return context.Canceled
+		case err != nil:
+			return e.inPlainWords(err, k.Channel)
+		}
+		e.say("%s is linked to %s.", oneLine(k.Channel), oneLine(account))
+		return nil
+	})
 }
 
 // shown is what stands on the terminal.
@@ -168,24 +164,20 @@ type logoutCmd struct {
 
 // Run takes the account off the channel. It also works while the daemon runs.
 func (k *logoutCmd) Run(e *env, c *cli) error {
-	cfg, err := e.loadWithoutSecrets(c.Config)
-	if err != nil {
-		return err
-	}
-	ctx, stop := untilSignal(e.ctx)
-	defer stop()
-	told, err := e.daemon.unlink(ctx, cfg, e.caller(), k.Channel)
-	switch {
-	case ctx.Err() != nil:
-		return context.Canceled
-	case err != nil:
-		return e.inPlainWords(err, k.Channel)
-	}
-	e.say("%s is no longer linked to a phone. To link it again: %s", oneLine(k.Channel), e.command("login", k.Channel))
-	if !told {
-		e.say("WhatsApp could not be reached, so remove the device on the phone too: Settings, Linked devices.")
-	}
-	return nil
+	return e.withAdmin(c, func(ctx context.Context, a *httpapi.Client) error {
+		told, err := a.Unlink(ctx, k.Channel)
+		switch {
+		case ctx.Err() != nil:
+			return context.Canceled
+		case err != nil:
+			return e.inPlainWords(err, k.Channel)
+		}
+		e.say("%s is no longer linked to a phone. To link it again: %s", oneLine(k.Channel), e.command("login", k.Channel))
+		if !told {
+			e.say("WhatsApp could not be reached, so remove the device on the phone too: Settings, Linked devices.")
+		}
+		return nil
+	})
 }
 
 // inPlainWords leaves out what was attempted, which the person knows: they

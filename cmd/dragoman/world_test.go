@@ -39,7 +39,7 @@ type fakeDaemon struct {
 // daemon are its methods as commands call them.
 func (f *fakeDaemon) daemon() daemon {
 	return daemon{
-		load: f.load, serve: f.serve, chat: f.chat, link: f.link, unlink: f.unlink, migrate: f.migrate,
+		load: f.load, serve: f.serve, chat: f.chat, migrate: f.migrate,
 		lookAtModel: f.lookAtModel, damaged: f.damaged, admin: f.admin,
 	}
 }
@@ -62,7 +62,7 @@ func (*fakeDaemon) chat(context.Context, *config.Config, app.Options, io.Reader,
 	return nil
 }
 
-func (f *fakeDaemon) link(_ context.Context, _ *config.Config, _ app.Caller, channel, phone string, show func(channels.Invitation)) (string, error) {
+func (f *fakeDaemon) Link(_ context.Context, channel, phone string, show func(channels.Invitation)) (string, error) {
 	if channel != "whatsapp" {
 		return "", errors.New("app: link: no such channel")
 	}
@@ -75,7 +75,7 @@ func (f *fakeDaemon) link(_ context.Context, _ *config.Config, _ app.Caller, cha
 	return "+15550000001", nil
 }
 
-func (*fakeDaemon) unlink(_ context.Context, _ *config.Config, _ app.Caller, channel string) (bool, error) {
+func (*fakeDaemon) Unlink(_ context.Context, channel string) (bool, error) {
 	switch channel {
 	case "far":
 		return false, nil
@@ -101,7 +101,7 @@ func (*fakeDaemon) migrate(_ context.Context, _ *config.Config, from, to app.Sto
 func (f *fakeDaemon) admin(context.Context, *config.Config, app.Caller) (*httpapi.Client, func(), error) {
 	f.asked++
 	return httpapi.InProcess(httpapi.Admin(httpapi.AdminOptions{
-		Store: f.store, Jobs: f.jobs, Audit: erasure.Log{Path: f.audit, Now: func() time.Time { return clock }}, Now: func() time.Time { return clock },
+		Store: f.store, Jobs: f.jobs, Phones: f, Audit: erasure.Log{Path: f.audit, Now: func() time.Time { return clock }}, Now: func() time.Time { return clock },
 		Info: func() httpapi.Info {
 			return httpapi.Info{Version: "v1", ModelTrouble: f.trouble, OtherTroubles: f.troubles}
 		},

@@ -32,6 +32,7 @@ import (
 	"dragoman/internal/gateway"
 	"dragoman/internal/hooks"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/linking"
 	"dragoman/internal/media"
 	"dragoman/internal/metrics"
 	"dragoman/sessions"
@@ -96,7 +97,7 @@ type Daemon struct {
 	others   func(name string) (agent.Model, error)
 	window   int // its context window, in tokens
 	channels *adapters
-	links    *links
+	links    *linking.Links
 	gateway  *gateway.Gateway
 	turns    int // conversations that are answered at the same time
 	beats    *beats
@@ -239,7 +240,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	if d.channels, err = buildChannels(d.cfg, d.store, d.files, d.peers, d.log, d.opts.Only...); err != nil {
 		return err
 	}
-	d.links = &links{channels: d.channels.linked, cfg: d.cfg}
+	d.links = linking.New(d.findLinkable)
 	for i := range d.channels.bindings {
 		if e, able := d.channels.bindings[i].Channel.(channels.Eraser); able {
 			d.kept.running[d.channels.bindings[i].Channel.Name()] = e
@@ -335,7 +336,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	fail(err)
 	<-told // so that nothing is said after the end
 	notify("STOPPING=1")
-	d.links.close() // while there is still somebody who tells their pages
+	d.links.Close() // while there is still somebody who tells their pages
 	end()
 	wg.Wait()
 	if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {

@@ -80,12 +80,15 @@ func (d *Daemon) reloadNow() {
 	notify("READY=1")
 }
 
+// reloadWithin is how long other nodes may take to hear of it.
+const reloadWithin = 10 * time.Second
+
 // reloadOthers has the other nodes read their configurations again, too.
 func (d *Daemon) reloadOthers(ctx context.Context) {
 	if d.peers == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, tellWithin)
+	ctx, cancel := context.WithTimeout(ctx, reloadWithin)
 	defer cancel()
 	if err := everybody(ctx, d.peers, reloadMethod, nil); err != nil {
 		d.log.Warn("other nodes could not be asked to reload", "err", err)

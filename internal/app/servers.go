@@ -12,10 +12,12 @@ import (
 	"slices"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/channels/terminal"
 	"dragoman/internal/config"
 	"dragoman/internal/console"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/linking"
 )
 
 // serverGrace is how long requests may run on when everything else has ended.
@@ -91,10 +93,8 @@ func (d *Daemon) openAdmin() error {
 	mux := http.NewServeMux()
 	mux.Handle("/", httpapi.Admin(httpapi.AdminOptions{
 		Store: d.store, Jobs: d.beats, Info: d.info, Events: d.hooks.Emit, Audit: auditLog(d.state), Eraser: d.eraser,
-		Approve: d.gateway.ApprovePairing, Ask: d.asker(true), Nodes: lister(d.peers),
+		Approve: d.gateway.ApprovePairing, Ask: d.asker(true), Nodes: lister(d.peers), Phones: d.links,
 	}))
-	mux.HandleFunc("POST "+linkPath, d.serveLink)
-	mux.HandleFunc("POST "+unlinkPath, d.serveUnlink)
 	if d.channels.terminal != nil {
 		mux.Handle(terminal.Path+"/", http.StripPrefix(terminal.Path, d.channels.terminal.Handler()))
 	}
@@ -139,7 +139,7 @@ func (d *Daemon) info() httpapi.Info {
 // state directory, or, if none runs, of the store itself. The caller calls
 // release when done; until then no daemon can start on the store.
 func Admin(ctx context.Context, cfg *config.Config, who Caller) (c *httpapi.Client, release func(), err error) {
-	if _, err := os.Stat(cfg.StateDir); errors.Is(err, fs.ErrNotExist) && who.Verb != importVerb {
+	if _, err := os.Stat(cfg.StateDir); errors.Is(err, fs.ErrNotExist) && !slices.Contains(beginning, who.Verb) {
 		return adminOfNothing(ctx, cfg, who)
 	}
 	state, err := waitState(ctx, cfg.StateDir, who)
@@ -192,6 +192,7 @@ func adminOf(ctx context.Context, cfg *config.Config, who Caller, state *stateDi
 	o := httpapi.AdminOptions{
 		Store: filed, Jobs: beats, Events: told.Emit, Audit: auditLog(state), Nodes: lister(peersOf(store)),
 		Eraser: newEraser(filed, state, cfg.Store.Type, told.Emit),
+		Phones: linking.New(func(name string) (channels.Linker, error) { return onlyLinkable(cfg, name) }),
 		Info: func() httpapi.Info {
 			return httpapi.Info{
 				Version: who.Version, Config: cfg.Source().String(), StateDir: cfg.StateDir, Store: cfg.Store.Type, Policy: cfg.Policy(),

@@ -47,8 +47,8 @@ func checkWritable(path string) error {
 	return nil
 }
 
-// importVerb is the one verb of an operator's that begins a state directory.
-const importVerb = "sessions import"
+// beginning are the verbs that may begin a state directory.
+var beginning = []string{"sessions import", "login", "logout"}
 
 // adminOfNothing is Admin where no daemon has ever run: looking at an empty
 // place must not make it, with the wrong owner perhaps.

@@ -87,6 +87,7 @@ var Table = []Rule{
 	{Package: "internal/event", Imports: domain},
 	{Package: "internal/hooks", Imports: join(domain, "internal/event")},
 	{Package: "internal/alerts"},
+	{Package: "internal/linking", Imports: []string{"channels"}},
 	{Package: "internal/backup", Imports: []string{"sessions", "channels"}},
 	{Package: "internal/metrics", Imports: domain, Tests: []string{"internal/gateway"}},
 	// It reads the table of presets and the names of events, which are plain data,
@@ -107,7 +108,7 @@ var Table = []Rule{
 
 	// The verbs talk to a running daemon through the client in httpapi and
 	// print what the domain's types hold.
-	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/httpapi", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/pgtest"}},
+	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/httpapi", "internal/linking", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/pgtest"}},
 }
 
 func join(some []string, more ...string) []string {

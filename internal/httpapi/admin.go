@@ -90,6 +90,8 @@ type AdminOptions struct {
 	// Approve lets somebody in, and tells them. Nil: Store does it, and nobody
 	// is told.
 	Approve func(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
+	// Phones links channels to phones.
+	Phones Phones
 	// Ask answers questions. Nil: no daemon runs.
 	Ask Asker
 	// Events is told what the operator ended, and must not block. Nil: nobody
@@ -154,6 +156,7 @@ func Admin(o AdminOptions) http.Handler {
 		"GET /v1/pairings":             a.pairings,
 		"POST /v1/pairings/add":        a.approve,
 		"POST /v1/pairings/remove":     a.unpair,
+		"POST /v1/channels/unlink":     a.unlink,
 	} {
 		mux.Handle(pattern, verb)
 	}
@@ -161,6 +164,7 @@ func Admin(o AdminOptions) http.Handler {
 	all.Handle("/", http.MaxBytesHandler(mux, maxBody))
 	all.Handle("POST /v1/sessions/erase", http.MaxBytesHandler(verb(a.erase), maxErasure))
 	all.Handle("POST /v1/ask", Ask(o.Ask))
+	all.HandleFunc("POST "+linkPath, a.link)
 	all.HandleFunc("GET "+dumpPath, a.dump)
 	all.HandleFunc("POST "+restorePath, a.restore)
 	return all

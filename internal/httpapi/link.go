@@ -1,0 +1,94 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+
+	"dragoman/channels"
+)
+
+const linkPath = "/v1/channels/link"
+
+// lineWithin is how long a line may take to reach who asked.
+const lineWithin = 10 * time.Second
+
+// Phones links channels to phones, and lets them go: see [channels.Linker].
+type Phones interface {
+	Link(ctx context.Context, name, phone string, show func(channels.Invitation)) (account string, err error)
+	Unlink(ctx context.Context, name string) (told bool, err error)
+}
+
+// linkLine is one line of the answer to a linking: an invitation, or the end.
+type linkLine struct {
+	channels.Invitation
+	Account string   `json:"account,omitempty"`
+	Failure *failure `json:"failure,omitempty"`
+}
+
+// link links a channel and tells how it goes, one JSON object a line. It ends
+// when the one who asked goes away.
+func (a *admin) link(w http.ResponseWriter, r *http.Request) {
+	out := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = out.Flush()
+	tell := func(l linkLine) {
+		_ = out.SetWriteDeadline(time.Now().Add(lineWithin))
+		// Who does not hear it any more has ended the request's context too.
+		_ = json.NewEncoder(w).Encode(l)
+		_ = out.Flush()
+	}
+	q := r.URL.Query()
+	account, err := a.Phones.Link(r.Context(), q.Get("name"), q.Get("phone"), func(i channels.Invitation) { tell(linkLine{Invitation: i}) })
+	end := linkLine{Account: account}
+	if err != nil {
+		f, _ := failureOf(err)
+		end.Failure = &f
+	}
+	tell(end)
+}
+
+// unlinked is the answer to an unlinking.
+type unlinked struct {
+	Told bool `json:"told"`
+}
+
+func (a *admin) unlink(ctx context.Context, r *request) (any, error) {
+	told, err := a.Phones.Unlink(ctx, r.body.Name)
+	return unlinked{told}, err
+}
+
+// Link links a channel to a phone and shows what the person needs for that: QR
+// codes, or a code to type on the phone of that number.
+func (c *Client) Link(ctx context.Context, name, phone string, show func(channels.Invitation)) (account string, err error) {
+	path := linkPath + "?" + url.Values{"name": {name}, "phone": {phone}}.Encode()
+	resp, err := do(ctx, c.copies, http.MethodPost, path, nil)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	for lines := json.NewDecoder(bufio.NewReader(resp.Body)); ; {
+		var l linkLine
+		switch err := lines.Decode(&l); {
+		case err != nil:
+			return "", asked(ctx, http.MethodPost, path, err)
+		case l.Failure != nil:
+			return "", remoteError(http.StatusConflict, *l.Failure)
+		case l.Account != "":
+			return l.Account, nil
+		}
+		show(l.Invitation)
+	}
+}
+
+// Unlink forgets the account that a channel is linked to. told: the network
+// knows of it.
+func (c *Client) Unlink(ctx context.Context, name string) (told bool, err error) {
+	var got unlinked
+	err = c.patient().post(ctx, "/v1/channels/unlink", map[string]string{"name": name}, &got)
+	return got.Told, err
+}

@@ -1,0 +1,123 @@
+// Package linking links channels to phones: for each channel one attempt at a
+// time.
+//
+// The promise: the newest attempt wins, so that a page that somebody left open
+// stands in nobody's way; the one before ends with a sentence that says so. An
+// attempt ends with its context. The package starts no goroutines; those that
+// call it are waited for by [Links.Close].
+package linking
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"sync"
+
+	"dragoman/channels"
+)
+
+// Why a linking can end without its channel's doing.
+var (
+	errElsewhere = errors.New("linking continues in another terminal or page")
+	errStopping  = errors.New("the daemon is stopping")
+)
+
+// Links are the linkings of some channels.
+type Links struct {
+	find func(name string) (channels.Linker, error)
+
+	mu      sync.Mutex
+	closed  bool
+	running map[string]*attempt
+	using   sync.WaitGroup
+}
+
+// attempt is one linking. End ends it for a reason.
+type attempt struct{ end context.CancelCauseFunc }
+
+// New makes the linkings of the channels that find finds; its errors are shown to
+// people.
+func New(find func(name string) (channels.Linker, error)) *Links {
+	return &Links{find: find, running: map[string]*attempt{}}
+}
+
+// Link links a channel. See [channels.Linker].
+func (l *Links) Link(ctx context.Context, name, phone string, show func(channels.Invitation)) (account string, err error) {
+	if phone != "" {
+		if phone, err = PhoneNumber(phone); err != nil {
+			return "", err
+		}
+	}
+	err = l.alone(ctx, name, func(ctx context.Context, ch channels.Linker) error {
+		account, err = ch.Link(ctx, phone, show)
+		return err
+	})
+	return account, err
+}
+
+// Unlink forgets a channel's account. See [channels.Linker].
+func (l *Links) Unlink(ctx context.Context, name string) (told bool, err error) {
+	err = l.alone(ctx, name, func(ctx context.Context, ch channels.Linker) error {
+		told, err = ch.Unlink(ctx)
+		return err
+	})
+	return told, err
+}
+
+// alone calls do when it is the only one for that channel.
+func (l *Links) alone(ctx context.Context, name string, do func(context.Context, channels.Linker) error) error {
+	ch, err := l.find(name)
+	if err != nil {
+		return err
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	me := &attempt{end}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return errStopping
+	}
+	if other := l.running[name]; other != nil {
+		other.end(errElsewhere) // do waits until it has let go of the channel
+	}
+	l.running[name] = me
+	l.using.Add(1)
+	l.mu.Unlock()
+	defer l.using.Done()
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.running[name] == me {
+			delete(l.running, name)
+		}
+	}()
+	err = do(ctx, ch)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause // what the channel says is only what follows from it
+	}
+	return err
+}
+
+// Close ends all linkings and waits for them. There are none from now on.
+func (l *Links) Close() {
+	l.mu.Lock()
+	l.closed = true
+	for _, other := range l.running {
+		other.end(errStopping)
+	}
+	l.mu.Unlock()
+	l.using.Wait()
+}
+
+var phoneForm = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
+
+// PhoneNumber reads a phone number as people write it: "+49 170 1234567".
+func PhoneNumber(s string) (string, error) {
+	phone := strings.NewReplacer(" ", "", "-", "", "(", "", ")", "").Replace(s)
+	if !phoneForm.MatchString(phone) {
+		return "", errors.New("the number must be complete, with + and the country code, like +491701234567")
+	}
+	return phone, nil
+}
