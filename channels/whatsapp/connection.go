@@ -39,11 +39,10 @@ type connection struct {
 	unreadCame chan struct{}
 	letInAt    time.Time // watch's own
 
-	mu     sync.Mutex
-	closed bool
-	users  map[int]context.CancelFunc
-	next   int
-	using  sync.WaitGroup
+	mu    sync.Mutex
+	life  context.Context //nolint:containedctx // ends when the connection is closed, and with it that of everybody who uses it
+	die   context.CancelFunc
+	using sync.WaitGroup
 
 	online   bool // people see us online
 	lastSign time.Time
@@ -54,8 +53,9 @@ func (c *Channel) newConnection(in channels.Intake, file *deviceFile, device *st
 	device.EventBuffer, device.Identities = buffer, identities{device.Identities}
 	k := &connection{
 		c: c, in: in, file: file, late: buffer, unreadCame: make(chan struct{}, 1), client: c.newClient(device, w), wire: w,
-		over: make(chan ending, 1), loggedIn: make(chan struct{}), turn: make(chan struct{}, 1), users: map[int]context.CancelFunc{},
+		over: make(chan ending, 1), loggedIn: make(chan struct{}), turn: make(chan struct{}, 1),
 	}
+	k.life, k.die = context.WithCancel(context.Background())
 	buffer.failed = func(err error) {
 		c.log.Warn("the keys of the linked device cannot be used; connecting again", "err", err)
 		k.end(dropped("the keys of the linked device cannot be read or written"))
@@ -203,19 +203,15 @@ func (k *connection) end(e ending) {
 func (k *connection) enter(ctx context.Context) (_ context.Context, leave func(), ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.closed {
+	if k.life.Err() != nil {
 		return ctx, func() {}, false
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	id := k.next
-	k.next++
-	k.users[id] = cancel
+	stop := context.AfterFunc(k.life, cancel)
 	k.using.Add(1)
 	return ctx, func() {
+		stop()
 		cancel()
-		k.mu.Lock()
-		delete(k.users, id)
-		k.mu.Unlock()
 		k.using.Done()
 	}, true
 }
@@ -223,10 +219,7 @@ func (k *connection) enter(ctx context.Context) (_ context.Context, leave func()
 // close turns everybody out and waits until they have left.
 func (k *connection) close() {
 	k.mu.Lock()
-	k.closed = true
-	for _, cancel := range k.users {
-		cancel()
-	}
+	k.die()
 	k.mu.Unlock()
 	k.using.Wait()
 }

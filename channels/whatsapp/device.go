@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"sync"
 
 	"dragoman/channels"
 
@@ -32,16 +31,6 @@ type deviceFile struct {
 	shared    bool
 	wrapped   *dbutil.Database // db, as whatsmeow uses it
 	container *sqlstore.Container
-
-	mu    sync.Mutex
-	chats map[types.JID]string // what chatOf has answered
-
-	expiryMu sync.Mutex
-	expiry   map[string]uint32 // all rows, once they are needed
-
-	unreadMu     sync.Mutex
-	unread       []*unread // what could not be decrypted, oldest first
-	unreadLoaded bool
 }
 
 // own opens the device to use it, and makes its tables if they are missing.
@@ -115,7 +104,7 @@ func newDeviceFile(db *sql.DB, shared bool, log logger) *deviceFile {
 		panic(err) // it knows both
 	}
 	wrapped.UpgradeTable, wrapped.VersionTable = upgrades.Table, "whatsmeow_version"
-	return &deviceFile{db: db, shared: shared, wrapped: wrapped, container: sqlstore.NewWithWrappedDB(wrapped, log), chats: map[types.JID]string{}}
+	return &deviceFile{db: db, shared: shared, wrapped: wrapped, container: sqlstore.NewWithWrappedDB(wrapped, log)}
 }
 
 // prepared makes the tables.
@@ -190,8 +179,6 @@ func (d *deviceFile) chatOf(ctx context.Context, who identity, join joinFunc) (s
 	if !who.known() {
 		return "", &strange{errors.New("whatsapp: a message without a sender")}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	byNumber, err := d.lookUp(ctx, who.pn)
 	if err != nil {
 		return "", err
@@ -223,7 +210,6 @@ func (d *deviceFile) chatOf(ctx context.Context, who identity, join joinFunc) (s
 		if err != nil {
 			return "", fmt.Errorf("whatsapp: remember a conversation: %w", err)
 		}
-		d.chats[jid] = chat
 	}
 	return chat, nil
 }
@@ -267,8 +253,8 @@ func (k *connection) joiner(ctx context.Context) joinFunc {
 }
 
 func (d *deviceFile) lookUp(ctx context.Context, jid types.JID) (chat string, err error) {
-	if jid.IsEmpty() || d.chats[jid] != "" {
-		return d.chats[jid], nil
+	if jid.IsEmpty() {
+		return "", nil
 	}
 	err = d.db.QueryRowContext(ctx, `SELECT chat FROM dragoman_chats WHERE jid = $1`, jid.String()).Scan(&chat)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -277,6 +263,5 @@ func (d *deviceFile) lookUp(ctx context.Context, jid types.JID) (chat string, er
 	if err != nil {
 		return "", fmt.Errorf("whatsapp: look up a conversation: %w", err)
 	}
-	d.chats[jid] = chat
 	return chat, nil
 }

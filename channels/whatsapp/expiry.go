@@ -2,6 +2,8 @@ package whatsapp
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"dragoman/channels"
@@ -21,71 +23,20 @@ const expiryTable = `CREATE TABLE IF NOT EXISTS dragoman_expiry (chat TEXT PRIMA
 
 // expires is how long messages live in a chat; 0: for ever.
 func (d *deviceFile) expires(ctx context.Context, chat string) (seconds uint32, err error) {
-	d.expiryMu.Lock()
-	defer d.expiryMu.Unlock()
-	if err := d.loadExpiry(ctx); err != nil {
-		return 0, err
+	err = d.db.QueryRowContext(ctx, `SELECT seconds FROM dragoman_expiry WHERE chat = $1`, chat).Scan(&seconds)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, fmt.Errorf("whatsapp: read how long messages live: %w", err)
 	}
-	return d.expiry[chat], nil
+	return seconds, nil
 }
 
-// setExpires notes how long they live from now on.
+// setExpires notes how long they live from now on. It writes only what is new:
+// most messages say what is known.
 func (d *deviceFile) setExpires(ctx context.Context, chat string, seconds uint32) error {
-	d.expiryMu.Lock()
-	defer d.expiryMu.Unlock()
-	if err := d.loadExpiry(ctx); err != nil {
-		return err
-	}
-	return d.putExpiry(ctx, chat, seconds)
-}
-
-// moveExpires brings what is known of one chat into another's that is the same
-// one, if nothing is known there.
-func (d *deviceFile) moveExpires(ctx context.Context, from, to string) error {
-	d.expiryMu.Lock()
-	defer d.expiryMu.Unlock()
-	if err := d.loadExpiry(ctx); err != nil {
-		return err
-	}
-	if d.expiry[to] == 0 {
-		if err := d.putExpiry(ctx, to, d.expiry[from]); err != nil {
-			return err
-		}
-	}
-	return d.putExpiry(ctx, from, 0)
-}
-
-// loadExpiry reads the rows once; they are few.
-func (d *deviceFile) loadExpiry(ctx context.Context) error {
-	if d.expiry != nil {
-		return nil
-	}
-	rows, err := d.db.QueryContext(ctx, `SELECT chat, seconds FROM dragoman_expiry`)
-	if err != nil {
-		return fmt.Errorf("whatsapp: read how long messages live: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	all := map[string]uint32{}
-	for rows.Next() {
-		var chat string
-		var seconds uint32
-		if err := rows.Scan(&chat, &seconds); err != nil {
-			return fmt.Errorf("whatsapp: read how long messages live: %w", err)
-		}
-		all[chat] = seconds
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("whatsapp: read how long messages live: %w", err)
-	}
-	d.expiry = all
-	return nil
-}
-
-// putExpiry writes only what is new: most messages say what is known.
-func (d *deviceFile) putExpiry(ctx context.Context, chat string, seconds uint32) (err error) {
+	was, err := d.expires(ctx, chat)
 	switch {
-	case d.expiry[chat] == seconds:
-		return nil
+	case err != nil || was == seconds:
+		return err
 	case seconds == 0:
 		_, err = d.db.ExecContext(ctx, `DELETE FROM dragoman_expiry WHERE chat = $1`, chat)
 	default:
@@ -94,10 +45,22 @@ func (d *deviceFile) putExpiry(ctx context.Context, chat string, seconds uint32)
 	if err != nil {
 		return fmt.Errorf("whatsapp: note how long messages live: %w", err)
 	}
-	if delete(d.expiry, chat); seconds != 0 {
-		d.expiry[chat] = seconds
-	}
 	return nil
+}
+
+// moveExpires brings what is known of one chat into another's that is the same
+// one, if nothing is known there.
+func (d *deviceFile) moveExpires(ctx context.Context, from, to string) error {
+	old, err := d.expires(ctx, from)
+	if err != nil || old == 0 {
+		return err
+	}
+	if now, err := d.expires(ctx, to); err != nil || now == 0 {
+		if err = errors.Join(err, d.setExpires(ctx, to, old)); err != nil {
+			return err
+		}
+	}
+	return d.setExpires(ctx, from, 0)
 }
 
 // timerOf is what evt sets how long messages live to, if that is what it is.

@@ -66,25 +66,27 @@ func (u *unread) isOf(i *types.MessageInfo) bool {
 }
 
 // noteUnread keeps u; false if it is kept already, or if its sender has too many.
+// Old ones are forgotten on the way.
 func (d *deviceFile) noteUnread(ctx context.Context, u *unread) (added bool, err error) {
-	d.unreadMu.Lock()
-	defer d.unreadMu.Unlock()
-	if err := d.loadUnread(ctx); err != nil {
+	known, err := d.unreadOf(ctx, u.info())
+	if err != nil || known != nil {
 		return false, err
 	}
-	if slices.ContainsFunc(d.unread, func(old *unread) bool { return old.isOf(u.info()) }) {
-		return false, nil
+	recent, err := d.listUnread(ctx, `since > $1`, u.Since.Add(-time.Hour).Unix())
+	if err != nil {
+		return false, err
 	}
-	recent := 0
-	for _, old := range d.unread {
-		if was := identify(old.Sender, old.SenderAlt); u.Since.Sub(old.Since) < time.Hour && (was.is(u.Sender) || was.is(u.SenderAlt)) {
-			recent++
-		}
-	}
-	if recent >= unreadMost {
+	recent = slices.DeleteFunc(recent, func(old *unread) bool {
+		was := identify(old.Sender, old.SenderAlt)
+		return !was.is(u.Sender) && !was.is(u.SenderAlt)
+	})
+	if len(recent) >= unreadMost {
 		return false, nil
 	}
 	data, err := json.Marshal(u)
+	if err == nil {
+		_, err = d.db.ExecContext(ctx, `DELETE FROM dragoman_unread WHERE since < $1`, time.Now().Add(-unreadKept).Unix())
+	}
 	if err == nil {
 		_, err = d.db.ExecContext(ctx, `INSERT INTO dragoman_unread (id, since, state, data) VALUES ($1, $2, 0, $3) ON CONFLICT DO NOTHING`,
 			inboundID(u.info()), u.Since.Unix(), data)
@@ -92,92 +94,61 @@ func (d *deviceFile) noteUnread(ctx context.Context, u *unread) (added bool, err
 	if err != nil {
 		return false, fmt.Errorf("whatsapp: note a message: %w", err)
 	}
-	d.unread = append(d.unread, u)
 	return true, nil
 }
 
-// loadUnread reads the rows once; they are few.
-func (d *deviceFile) loadUnread(ctx context.Context) error {
-	if d.unreadLoaded {
-		return nil
+// listUnread reads the rows for which where holds, oldest first.
+func (d *deviceFile) listUnread(ctx context.Context, where string, arg any) ([]*unread, error) {
+	fail := func(err error) ([]*unread, error) {
+		return nil, fmt.Errorf("whatsapp: read what could not be decrypted: %w", err)
 	}
-	_, err := d.db.ExecContext(ctx, `DELETE FROM dragoman_unread WHERE since < $1`, time.Now().Add(-unreadKept).Unix())
+	rows, err := d.db.QueryContext(ctx, `SELECT state, data FROM dragoman_unread WHERE `+where, arg)
 	if err != nil {
-		return fmt.Errorf("whatsapp: forget old messages: %w", err)
-	}
-	rows, err := d.db.QueryContext(ctx, `SELECT state, data FROM dragoman_unread ORDER BY since`)
-	if err != nil {
-		return fmt.Errorf("whatsapp: read what could not be decrypted: %w", err)
+		return fail(err)
 	}
 	defer func() { _ = rows.Close() }()
 	var all []*unread
 	for rows.Next() {
 		u, data := &unread{}, []byte(nil)
 		if err := rows.Scan(&u.state, &data); err != nil {
-			return fmt.Errorf("whatsapp: read what could not be decrypted: %w", err)
+			return fail(err)
 		}
-		if err := json.Unmarshal(data, u); err != nil {
-			continue // written by a version that knows more
+		if json.Unmarshal(data, u) == nil { // else it was written by a version that knows more
+			all = append(all, u)
 		}
-		all = append(all, u)
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("whatsapp: read what could not be decrypted: %w", err)
+		return fail(err)
 	}
 	slices.SortStableFunc(all, func(a, b *unread) int { return a.Since.Compare(b.Since) })
-	d.unread, d.unreadLoaded = all, true
-	return nil
+	return all, nil
 }
 
 // openUnread lists, oldest first, what did not come again so far.
 func (d *deviceFile) openUnread(ctx context.Context) ([]*unread, error) {
-	d.unreadMu.Lock()
-	defer d.unreadMu.Unlock()
-	if err := d.loadUnread(ctx); err != nil {
-		return nil, err
-	}
-	var open []*unread
-	for _, u := range d.unread {
-		if !u.is(unreadCame) {
-			open = append(open, u)
-		}
-	}
-	return open, nil
+	return d.listUnread(ctx, `state & $1 = 0`, int(unreadCame))
 }
 
 // unreadOf finds the message among those that could not be decrypted; nil if
 // it is none of them.
 func (d *deviceFile) unreadOf(ctx context.Context, i *types.MessageInfo) (*unread, error) {
-	d.unreadMu.Lock()
-	defer d.unreadMu.Unlock()
-	if err := d.loadUnread(ctx); err != nil {
-		return nil, err
-	}
-	if n := slices.IndexFunc(d.unread, func(u *unread) bool { return u.isOf(i) }); n >= 0 {
-		return d.unread[n], nil
-	}
-	return nil, nil
-}
-
-// markUnread notes that a step was taken with each of those messages. Whoever
-// calls it holds the connection's turn, which guards their states.
-func (d *deviceFile) markUnread(ctx context.Context, step unreadState, all ...*unread) error {
-	tx, err := d.db.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("whatsapp: mark a message: %w", err)
-	}
-	defer func() { _ = tx.Rollback() }() // says that it is done, after Commit
+	all, err := d.listUnread(ctx, `id LIKE $1`, i.ID+"/%")
 	for _, u := range all {
-		if _, err := tx.ExecContext(ctx, `UPDATE dragoman_unread SET state = state | $1 WHERE id = $2`, int(step), inboundID(u.info())); err != nil {
-			return fmt.Errorf("whatsapp: mark a message: %w", err)
+		if u.isOf(i) {
+			return u, nil
 		}
 	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("whatsapp: mark a message: %w", err)
-	}
-	d.unreadMu.Lock()
-	defer d.unreadMu.Unlock()
-	for _, u := range all {
+	return nil, err
+}
+
+// markUnread notes that a step was taken with each of those messages. After a
+// crash the first ones are left, so that the message that tells of them gets the
+// same id again.
+func (d *deviceFile) markUnread(ctx context.Context, step unreadState, all ...*unread) error {
+	for _, u := range slices.Backward(all) {
+		if _, err := d.db.ExecContext(ctx, `UPDATE dragoman_unread SET state = state | $1 WHERE id = $2`, int(step), inboundID(u.info())); err != nil {
+			return fmt.Errorf("whatsapp: mark a message: %w", err)
+		}
 		u.state |= step
 	}
 	return nil
