@@ -8,6 +8,7 @@ import (
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/llm"
 	"dragoman/sessions"
 	"dragoman/sessions/exchange"
 )
@@ -19,12 +20,12 @@ type daemon struct {
 	serve       func(context.Context, *config.Config, app.Options) error
 	chat        func(ctx context.Context, cfg *config.Config, o app.Options, in io.Reader, out io.Writer, room string, c app.ChatOptions) error
 	migrate     func(ctx context.Context, cfg *config.Config, from, to app.StoreLocation, who app.Caller, tell func(exchange.Progress)) (app.Migrated, error)
-	lookAtModel func(ctx context.Context, cfg *config.Config, getenv func(string) string, list bool) (app.ModelServer, error)
+	lookAtModel func(ctx context.Context, cfg *config.Config, getenv func(string) string, list bool) (llm.Report, error)
 	damaged     func(*config.Config) ([]string, error)
 	admin       func(context.Context, *config.Config, app.Caller) (c *httpapi.Client, release func(), err error)
 }
 
-var realDaemon = daemon{config.Load, app.Serve, app.Chat, app.Migrate, app.LookAtModel, app.Damaged, app.Admin}
+var realDaemon = daemon{config.Load, app.Serve, app.Chat, app.Migrate, llm.Look, app.Damaged, app.Admin}
 
 // caller is this program as others see it that want the state directory, and
 // where it tells a person what it waits for.

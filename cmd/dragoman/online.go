@@ -5,8 +5,8 @@ import (
 	"os"
 	"strconv"
 
-	"dragoman/internal/app"
 	"dragoman/internal/config"
+	"dragoman/internal/llm"
 )
 
 type modelsCmd struct {
@@ -35,7 +35,7 @@ func (k *modelsCmd) Run(e *env, c *cli) error {
 	return err
 }
 
-func (e *env) sayModels(m app.ModelServer) {
+func (e *env) sayModels(m llm.Report) {
 	e.sayLook(m)
 	if len(m.Models) > 0 {
 		t := table{head: []string{"", "MODEL", "WINDOW", "TOOLS", "PICTURES", "IN", "OUT", "ENDS"}, right: []int{2, 5, 6}, less: []int{4, 3, 6, 5}}
@@ -63,7 +63,7 @@ func (e *env) sayModels(m app.ModelServer) {
 }
 
 // sayLook tells of the model and of what is wrong with its server.
-func (e *env) sayLook(m app.ModelServer) {
+func (e *env) sayLook(m llm.Report) {
 	e.say("%s", oneLine(m.Why))
 	if m.Demo {
 		return

@@ -4,16 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"dragoman/internal/app"
+	"dragoman/internal/llm"
 )
 
 // What the model's server has is a table; trouble is said, and fails.
 func TestModels(t *testing.T) {
 	w := newWorld(t)
-	w.daemon.model = app.ModelServer{
+	w.daemon.model = llm.Report{
 		Why: "The model is a at h, as the configuration says.", Host: "h", Model: "a", API: "chat", Abilities: "Its window is 8192 tokens, says it.",
-		Models: []app.ListedModel{{Name: "a", Configured: true, Window: 8192, Tools: "no"}, {Name: "b", Shutdown: "2026-04-01", EndsSoon: true}},
-		Learnt: []app.LearntLine{{Model: "a", What: "tools=no", Said: "a does not support tools", At: clock}},
+		Models: []llm.ListedModel{{Name: "a", Configured: true, Window: 8192, Tools: "no"}, {Name: "b", Shutdown: "2026-04-01", EndsSoon: true}},
+		Learnt: []llm.LearntLine{{Model: "a", What: "tools=no", Said: "a does not support tools", At: clock}},
 	}
 	out := w.want([]string{"The model is a at h", "says it.", "answers and has the model", "   MODEL", "*  a        8192  no", "2026-04-01 (soon)", "  a: tools=no, "}, "models")
 	if strings.Contains(out, "trouble") {
@@ -21,12 +21,12 @@ func TestModels(t *testing.T) {
 	}
 	w.want([]string{`"window": 8192`}, "models", "--json")
 	w.want([]string{"Who may talk:", "answers and has the model"}, "check", "--online")
-	w.daemon.model = app.ModelServer{Why: "x.", Cause: "key", Trouble: "The API key is refused."}
+	w.daemon.model = llm.Report{Why: "x.", Cause: "key", Trouble: "The API key is refused."}
 	for _, args := range [][]string{{"models"}, {"check", "--online"}, {"models", "--json"}} {
 		if code, out, _ := w.run(args...); code != exitFailed || !strings.Contains(out, "The API key is refused.") {
 			t.Errorf("%v ends with %d:\n%s", args, code, out)
 		}
 	}
-	w.daemon.model = app.ModelServer{Demo: true, Why: "The built-in demo."}
+	w.daemon.model = llm.Report{Demo: true, Why: "The built-in demo."}
 	w.want([]string{"The built-in demo."}, "models")
 }

@@ -13,6 +13,7 @@ import (
 	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/llm"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 	"dragoman/sessions/exchange"
@@ -29,7 +30,7 @@ type fakeDaemon struct {
 	aside    []string
 	trouble  *httpapi.Trouble
 	troubles []httpapi.OtherTrouble
-	model    app.ModelServer
+	model    llm.Report
 	config   string // that was asked for last
 	adjust   func(*config.Config)
 	released int
@@ -85,7 +86,7 @@ func (*fakeDaemon) Unlink(_ context.Context, channel string) (bool, error) {
 	return true, nil
 }
 
-func (f *fakeDaemon) lookAtModel(context.Context, *config.Config, func(string) string, bool) (app.ModelServer, error) {
+func (f *fakeDaemon) lookAtModel(context.Context, *config.Config, func(string) string, bool) (llm.Report, error) {
 	return f.model, nil
 }
 

@@ -37,8 +37,8 @@ func (d *Daemon) troubles(ctx context.Context) (all []alerts.Trouble) {
 			all = append(all, alerts.Trouble{ID: channelTrouble + name, Name: "Channel " + name + " has not worked", Well: "Channel " + name + " works again", Why: st.Detail})
 		}
 	}
-	if t := d.health.away(); t != nil {
-		all = append(all, alerts.Trouble{ID: modelTrouble, Name: "The model " + d.model.Name() + " has not answered", Well: "The model answers again", Why: t.Why})
+	if t, away := d.models.Trouble(); away {
+		all = append(all, alerts.Trouble{ID: modelTrouble, Name: "The model " + d.models.Main.Name() + " has not answered", Well: "The model answers again", Why: t.Why})
 	}
 	if err := d.checkStore(ctx); err != nil && !errors.Is(err, httpapi.ErrStarting) {
 		all = append(all, alerts.Trouble{ID: diskTrouble, Name: "Messages have not been stored", Well: "Messages are stored again", Why: httpapi.PlainReason(err)})
@@ -65,7 +65,7 @@ func (d *Daemon) changed(t alerts.Trouble, failed bool) {
 			e.Event = event.ChannelFailed
 		}
 	case t.ID == modelTrouble:
-		e.Event, e.Model = event.ModelBack, d.model.Name()
+		e.Event, e.Model = event.ModelBack, d.models.Main.Name()
 		if failed {
 			e.Event = event.ModelDown
 		}

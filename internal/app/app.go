@@ -24,7 +24,6 @@ import (
 	"time"
 
 	"dragoman/agent"
-	"dragoman/agent/models"
 	"dragoman/agent/tools"
 	"dragoman/channels"
 	"dragoman/internal/config"
@@ -33,6 +32,7 @@ import (
 	"dragoman/internal/hooks"
 	"dragoman/internal/httpapi"
 	"dragoman/internal/linking"
+	"dragoman/internal/llm"
 	"dragoman/internal/media"
 	"dragoman/internal/metrics"
 	"dragoman/sessions"
@@ -84,28 +84,18 @@ type Daemon struct {
 	kept      *channelErasers
 	workspace *tools.Workspace
 	metrics   *metrics.Set
-	model     agent.Model
+	models    *llm.Models
 	agent     *agent.Agent
-	health    health // of model
-	unwell    othersHealth
-	chosen    string // how the model came to be chosen
-	choosing  *choosing
-	looks     *looks
-	learnt    *learnt
-	hosted    *hosted // nil: the model is on no server
-	// others finds further models of its server by name; nil if there are none.
-	others   func(name string) (agent.Model, error)
-	window   int // its context window, in tokens
-	channels *adapters
-	links    *linking.Links
-	gateway  *gateway.Gateway
-	turns    int // conversations that are answered at the same time
-	beats    *beats
-	hooks    *hooks.Hooks
-	page     *console.Console // nil with NoHTTP, as public is
-	public   *server
-	admin    *server
-	closers  []closer
+	channels  *adapters
+	links     *linking.Links
+	gateway   *gateway.Gateway
+	turns     int // conversations that are answered at the same time
+	beats     *beats
+	hooks     *hooks.Hooks
+	page      *console.Console // nil with NoHTTP, as public is
+	public    *server
+	admin     *server
+	closers   []closer
 
 	reloadAsked chan struct{} // capacity 1: another node was asked to read its configuration
 }
@@ -141,7 +131,8 @@ func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err
 	}()
 	d.current.Store(cfg)
 	d.setLevel(cfg)
-	d.beginChoice(ctx)
+	d.models = llm.Begin(cfg, opts.Getenv, d.log)
+	d.onClose("the models", d.models.Close)
 	for _, step := range []func(context.Context) error{
 		d.openState, d.openModel, d.openGateway, d.openServers,
 	} {
@@ -218,7 +209,7 @@ func (d *Daemon) openState(ctx context.Context) (err error) {
 
 // private are the files that no workspace may contain.
 func (d *Daemon) private() []string {
-	files := []string{d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory), d.state.file(draftsName), d.state.file(auditName), d.state.file(erasingName), d.state.file(learntName)}
+	files := []string{d.state.file(lockName), d.state.file(mediaName), d.state.file(mediaOfMemory), d.state.file(draftsName), d.state.file(auditName), d.state.file(erasingName), d.state.file(llm.NotesName)}
 	for _, name := range storeNames() {
 		files = append(files, d.state.file(name))
 	}
@@ -234,6 +225,14 @@ func (d *Daemon) private() []string {
 		files = append(files, path)
 	}
 	return files
+}
+
+func (d *Daemon) openModel(ctx context.Context) error {
+	err := d.models.Open(ctx, llm.Options{Notes: d.state.file(llm.NotesName), Files: d.files, Count: d.metrics, Label: d.labelOf})
+	if err != nil {
+		return fmt.Errorf("app: %w", err)
+	}
+	return nil
 }
 
 func (d *Daemon) openGateway(context.Context) (err error) {
@@ -256,19 +255,19 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	}
 	d.beats.idle = d.partial()
 	d.hooks = hooks.New(hooksOf(d.cfg), hooks.Options{Count: d.metrics.Hook, Logger: d.log})
-	window := d.window
-	for _, w := range d.windows() {
+	window := d.models.Window()
+	for _, w := range d.models.Windows() {
 		window = max(window, w)
 	}
 	messages, bytes := gateway.HistoryFor(window)
-	d.turns = maxTurns(d.cfg, d.hosted != nil && models.Near(d.hosted.server.BaseURL), memoryLimit())
+	d.turns = maxTurns(d.cfg, d.models.Near(), memoryLimit())
 	d.gateway, err = gateway.New(d.store, d.agent, d.channels.bindings, gateway.Options{
 		HistoryMessages: messages, HistoryBytes: bytes,
 		MaxTurns: d.turns, Queue: gateway.Mode(d.cfg.Queue.Mode), MaxWaiting: d.cfg.Queue.MaxWaiting,
 		MaxMessageBytes: int(d.cfg.Queue.MaxMessageBytes), RatePerMinute: orUnlimited(d.cfg.Queue.RatePerMinute),
 		GiveUpAfter: d.cfg.Agent.GiveUpAfter.D(), DeliveryLimit: d.cfg.Delivery.GiveUpAfter.D(),
 		PairingExpires: d.cfg.Pairing.Expires.D(), PairingPending: d.cfg.Pairing.MaxPending,
-		Model: d.model.Name(), OneModel: d.others == nil, Version: d.opts.Version, Heartbeats: d.beats,
+		Model: d.models.Main.Name(), OneModel: d.models.Other == nil, Version: d.opts.Version, Heartbeats: d.beats,
 		Reset: resetOf(d.cfg.Sessions.Reset), RetentionDays: d.cfg.Sessions.RetentionDays, Events: d.hooks.Emit,
 		Audit:    auditLog(d.state).Record,
 		Operator: d.beats.isOperator,

@@ -15,6 +15,7 @@ import (
 	"dragoman/internal/backup"
 	"dragoman/internal/config"
 	"dragoman/internal/httpapi"
+	"dragoman/internal/llm"
 	"dragoman/internal/media"
 	"dragoman/sessions"
 )
@@ -44,7 +45,7 @@ func Backup(ctx context.Context, cfg *config.Config, c *httpapi.Client, who Call
 		return backup.End{}, fmt.Errorf("app: %w", err)
 	}
 	state := &stateDir{path: cfg.StateDir}
-	for _, name := range []string{auditName, learntName, erasingName} {
+	for _, name := range []string{auditName, llm.NotesName, erasingName} {
 		if err := b.Tree(ctx, backedState+"/"+name, state.file(name), nil); err != nil {
 			return backup.End{}, fmt.Errorf("app: %w", err)
 		}
@@ -144,7 +145,7 @@ func workspaceInside(cfg *config.Config) string {
 // ofNoUse are names in a state directory that nobody would miss.
 func ofNoUse(name string) bool {
 	switch name {
-	case lockName, socketName, pageSessionsName, learntName, mediaOfMemory, draftsName:
+	case lockName, socketName, pageSessionsName, llm.NotesName, mediaOfMemory, draftsName:
 		return true
 	}
 	return strings.HasPrefix(name, viewPrefix) || strings.HasPrefix(name, pageSessionsName)

@@ -44,7 +44,7 @@ func Chat(ctx context.Context, cfg *config.Config, opts Options, in io.Reader, o
 		}
 	}
 	if opts.Hint != nil {
-		_, _ = fmt.Fprintf(opts.Hint, "No daemon runs, so this chat has one of its own. %s\n", d.chosen)
+		_, _ = fmt.Fprintf(opts.Hint, "No daemon runs, so this chat has one of its own. %s\n", d.models.Why)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

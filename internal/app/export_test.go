@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"dragoman/agent"
-	"dragoman/internal/httpapi"
 	"dragoman/internal/media"
 	"dragoman/sessions"
 )
@@ -36,14 +35,3 @@ func ToolNames(d *Daemon) (names []string) {
 
 // PublicAddr is where the page listens.
 func (d *Daemon) PublicAddr() string { return d.public.addr() }
-
-// TroublesAfter is what status tells of other models a while after each call
-// of model has ended like this.
-func TroublesAfter(while time.Duration, model string, ends ...error) []httpapi.OtherTrouble {
-	var others othersHealth
-	for _, err := range ends {
-		others.of(model).called(err)
-	}
-	time.Sleep(while)
-	return others.now()
-}

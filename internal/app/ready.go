@@ -69,7 +69,7 @@ func (d *Daemon) checkStore(ctx context.Context) error {
 // ready says why nobody gets an answer now, or nil.
 func (d *Daemon) ready() error {
 	err := d.gateway.Ready()
-	if t := d.health.away(); t != nil {
+	if t, away := d.models.Trouble(); away {
 		err = errors.Join(err, fmt.Errorf("the model does not answer: %s", t.Why))
 	}
 	return err

@@ -21,7 +21,7 @@ func (d *Daemon) report() {
 	if d.channels.terminal != nil {
 		line("terminal", d.opts.Command("chat"))
 	}
-	for i, sentence := range strings.SplitAfter(d.modelText(), ". ") {
+	for i, sentence := range strings.SplitAfter(d.models.Text(), ". ") {
 		line([]string{"model", ""}[min(i, 1)], strings.TrimSpace(sentence))
 	}
 	line("state", shortPath(d.state.path, d.state.path)+" ("+d.cfg.Store.Type+")")
@@ -43,29 +43,9 @@ func (d *Daemon) report() {
 	for _, warning := range d.cfg.Warnings() {
 		fmt.Fprintf(&b, "  warning: %s\n", warning)
 	}
-	for _, warning := range d.modelWarnings() {
+	for _, warning := range d.models.Warnings() {
 		fmt.Fprintf(&b, "  warning: %s\n", warning)
 	}
 	_, _ = fmt.Fprintln(d.opts.Out, strings.TrimRight(b.String(), "\n"))
 	d.log.Info("conversations that are answered at the same time", "max_turns", d.turns)
-}
-
-// modelText says which model answers, why, and how large its window is.
-func (d *Daemon) modelText() string {
-	if d.hosted == nil {
-		return d.chosen
-	}
-	return d.chosen + " " + d.hosted.windowText()
-}
-
-// modelWarnings are what the look at the model's server found, as far as it is
-// known by now.
-func (d *Daemon) modelWarnings() []string {
-	if d.hosted == nil {
-		return nil
-	}
-	if wrong := d.hosted.wrong.Load(); wrong != nil {
-		return []string{wrong.Sentence}
-	}
-	return nil
 }

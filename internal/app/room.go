@@ -14,7 +14,7 @@ const crampedShare = 2
 // tellRoom warns where instructions and tools alone, which every request
 // begins with, take most of the model's window or all of it.
 func (d *Daemon) tellRoom(ag *agent.Agent) {
-	if names := ag.LeftOut(); len(names) > 0 && !agent.AbilitiesOf(d.model).NoTools {
+	if names := ag.LeftOut(); len(names) > 0 && !agent.AbilitiesOf(d.models.Main).NoTools {
 		d.log.Warn("the model's window has no room for all tools, some are left out: allow fewer agent.tools, or correct model.context_window",
 			slog.Any("tools", names))
 	}

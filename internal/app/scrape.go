@@ -39,7 +39,7 @@ func (d *Daemon) loginFailed(tooMany bool) {
 // it or it was chosen at the start. Conversations can name any other.
 func (d *Daemon) labelOf(model string) string {
 	c := d.cfg
-	known := append([]string{d.model.Name(), c.Summary.Model.Name}, c.Model.Fallback...)
+	known := append([]string{d.models.Main.Name(), c.Summary.Model.Name}, c.Model.Fallback...)
 	for _, o := range c.Model.Others {
 		known = append(known, o.Name)
 	}

@@ -117,9 +117,10 @@ var started = time.Now()
 // info is what status tells about this process.
 func (d *Daemon) info() httpapi.Info {
 	turns, oldest := d.gateway.Running()
+	trouble, _ := d.models.Trouble()
 	i := httpapi.Info{
 		Version: d.opts.Version, PID: os.Getpid(), Started: started, Config: d.cfg.Source().String(),
-		StateDir: d.state.path, Store: d.cfg.Store.Type, Model: d.model.Name(), ModelTrouble: d.health.now(), OtherTroubles: d.unwell.now(), Running: true,
+		StateDir: d.state.path, Store: d.cfg.Store.Type, Model: d.models.Main.Name(), ModelTrouble: trouble, OtherTroubles: d.models.OtherTroubles(), Running: true,
 		Turns: turns, OldestTurnS: oldest.Seconds(), Channels: d.gateway.Channels(), Policy: d.current.Load().Policy(),
 	}
 	if d.public != nil {
@@ -128,7 +129,7 @@ func (d *Daemon) info() httpapi.Info {
 	for _, w := range d.current.Load().Warnings() {
 		i.Warnings = append(i.Warnings, w.String())
 	}
-	i.Warnings = append(i.Warnings, d.modelWarnings()...)
+	i.Warnings = append(i.Warnings, d.models.Warnings()...)
 	disk := diskWarnings(d.state.path, d.cfg.Store.Type)
 	i.DiskFull, i.Warnings = len(disk) > 0, append(i.Warnings, disk...)
 	i.Warnings = append(i.Warnings, damageWarnings(d.cfg)...)

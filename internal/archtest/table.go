@@ -106,9 +106,12 @@ var Table = []Rule{
 	{Package: "internal/story/**", Imports: []string{"**"}, ForTests: true},
 	{Package: "internal/livetest/**", Imports: []string{"**"}, ForTests: true},
 
+	// The models that a configuration names, with what is known of them.
+	{Package: "internal/llm", Imports: []string{"agent", "agent/demo", "agent/models", "agent/provider", "agent/wire", "sessions", "internal/config", "internal/gateway", "internal/httpapi", "internal/media", "internal/metrics"}},
+
 	// The verbs talk to a running daemon through the client in httpapi and
 	// print what the domain's types hold.
-	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/httpapi", "internal/linking", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/pgtest"}},
+	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/httpapi", "internal/linking", "internal/llm", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/pgtest"}},
 }
 
 func join(some []string, more ...string) []string {

@@ -1,4 +1,4 @@
-package app
+package llm
 
 import (
 	"crypto/sha256"
@@ -17,8 +17,9 @@ import (
 	"dragoman/internal/config"
 )
 
-// learntName is the file with what refusals and answers of model servers have taught.
-const learntName = "models.json"
+// NotesName is the file with what refusals and answers of model servers have taught,
+// in the state directory.
+const NotesName = "models.json"
 
 // learntFile is that file. What was learnt under another configuration of the
 // model is forgotten: it may have been the configuration's fault.
@@ -38,7 +39,7 @@ type learntModel struct {
 
 // learnt keeps what refusals have taught over restarts. A file that cannot be
 // read or written costs one refused request a start, so it is only logged.
-// It is safe for concurrent use; nil keeps nothing.
+// It is safe for concurrent use.
 type learnt struct {
 	path string
 	log  *slog.Logger
@@ -84,16 +85,13 @@ func readLearnt(path string) (file learntFile, err error) {
 		err = json.Unmarshal(b, &file)
 	}
 	if err != nil {
-		return learntFile{}, fmt.Errorf("app: read %s: %w", learntName, err)
+		return learntFile{}, fmt.Errorf("llm: read %s: %w", NotesName, err)
 	}
 	return file, nil
 }
 
 // of is what is known of one model.
 func (l *learnt) of(s models.Server, name string) []provider.Learned {
-	if l == nil {
-		return nil
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if i := l.index(s, name); i >= 0 {
@@ -112,9 +110,6 @@ const mostLearnt = 256
 
 // keep remembers what is known of one model.
 func (l *learnt) keep(s models.Server, name string, what []provider.Learned) {
-	if l == nil {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch i := l.index(s, name); {

@@ -1,9 +1,8 @@
-package app
+package llm
 
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -47,62 +46,16 @@ var lastingCauses = []agent.Cause{agent.CauseKey, agent.CauseModel, agent.CauseQ
 // One alone may have been a moment's trouble, which is tried again.
 const modelFails = 3
 
-// away is the trouble that keeps people from getting answers, or nil.
-func (h *health) away() *httpapi.Trouble {
-	t := h.now()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if t == nil || t.InARow < modelFails && !h.lasting {
-		return nil
-	}
-	return t
-}
-
-// now is what status shows; nil: nothing is wrong.
-func (h *health) now() *httpapi.Trouble {
+// now is what status shows, and whether it keeps people from getting answers;
+// nil: nothing is wrong.
+func (h *health) now() (t *httpapi.Trouble, away bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.trouble.InARow == 0 {
-		return nil
+		return nil, false
 	}
-	t := h.trouble
-	return &t
-}
-
-// othersHealth is how the models beside the configured one are. There are as
-// many as [otherModels] makes, and one more.
-type othersHealth struct {
-	mu     sync.Mutex
-	models map[string]*health
-}
-
-// of is the health of the model that status calls name.
-func (o *othersHealth) of(name string) *health {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.models == nil {
-		o.models = map[string]*health{}
-	}
-	if o.models[name] == nil {
-		o.models[name] = &health{}
-	}
-	return o.models[name]
-}
-
-// troubleKept is how long a failure is told of a model that nobody asks again:
-// the conversation that named it may have another one by now.
-const troubleKept = 24 * time.Hour
-
-// now lists what is wrong, by name.
-func (o *othersHealth) now() (list []httpapi.OtherTrouble) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(o.models)) {
-		if t := o.models[name].now(); t != nil && time.Since(t.At) < troubleKept {
-			list = append(list, httpapi.OtherTrouble{Model: name, Trouble: *t})
-		}
-	}
-	return list
+	copied := h.trouble
+	return &copied, copied.InARow >= modelFails || h.lasting
 }
 
 // whyFailed is the cause without the names of packages. A model's error holds

@@ -1,4 +1,4 @@
-package app
+package llm
 
 import (
 	"cmp"
@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,47 +25,21 @@ const (
 	lookAgain = 30 * time.Second
 )
 
-// looks are the questions to model servers that run beside everything else.
-type looks struct {
-	ctx context.Context
-	end context.CancelFunc
-	wg  sync.WaitGroup
-	log *slog.Logger
-}
-
-func newLooks(log *slog.Logger) *looks {
-	l := &looks{log: log}
-	l.ctx, l.end = context.WithCancel(context.Background())
-	return l
-}
-
-// close ends the questions and waits for them.
-func (l *looks) close() error {
-	l.end()
-	l.wg.Wait()
-	return nil
-}
-
 // hosted is a model and what its server says about it. That is a guess by the
 // table at first, and may change while it is used.
 type hosted struct {
-	agent.Model
-	server models.Server
-	looks  *looks
-	found  atomic.Pointer[models.Found]
-	wrong  atomic.Pointer[models.Diagnosis] // nil: nothing, or not looked yet
-	busy   atomic.Bool
-	// learned returns what refusals have taught, and learnt keeps it.
-	learned func() []provider.Learned
-	learnt  *learnt
-	efforts func([]string) // takes those that a look found
-	kept    atomic.Int64   // how much of it is kept: when the newest of it was learnt
-	last    atomic.Int64   // when the newest look began, in nanoseconds
-	looked  chan struct{}  // closed after the first look
-	// configured is the window that the configuration gives the model; 0: none.
-	configured int
-	sees       bool // the configuration says that it does
-	apart      bool // see [agent.Abilities]
+	agent.Model // the provider's, by which it is called
+	provider    *provider.Model
+	of          *Models
+	server      models.Server
+	found       atomic.Pointer[models.Found]
+	wrong       atomic.Pointer[models.Diagnosis] // nil: nothing, or not looked yet
+	busy        atomic.Bool
+	kept        atomic.Int64  // how much is kept of what was learnt: when the newest of it was
+	last        atomic.Int64  // when the newest look began, in nanoseconds
+	looked      chan struct{} // closed after the first look
+	configured  int           // the window that the configuration gives the model; 0: none
+	apart       bool          // see [agent.Abilities]
 }
 
 // begin looks at the model's server for the first time.
@@ -87,7 +59,7 @@ func (v *hosted) Unwrap() agent.Model { return v.Model }
 func (v *hosted) Abilities() agent.Abilities {
 	f, a := v.found.Load(), agent.AbilitiesOf(v.Model)
 	a.NoTools = a.NoTools || f.Tools == models.No
-	a.NoVision = !v.sees && (a.NoVision || f.Vision == models.No)
+	a.NoVision = v.of.cfg.Model.Vision != "yes" && (a.NoVision || f.Vision == models.No)
 	if a.Window == 0 || f.Window > 0 && f.Window < a.Window {
 		a.Window = f.Window
 	}
@@ -100,21 +72,21 @@ func (v *hosted) Abilities() agent.Abilities {
 
 // look asks the server in the background, unless that goes on already.
 func (v *hosted) look(done func()) {
-	if v.looks.ctx.Err() != nil || !v.busy.CompareAndSwap(false, true) {
+	if v.of.looking.Err() != nil || !v.busy.CompareAndSwap(false, true) {
 		return
 	}
 	v.last.Store(time.Now().UnixNano())
-	v.looks.wg.Go(func() {
+	v.of.wg.Go(func() {
 		defer v.busy.Store(false)
 		if done != nil {
 			defer done()
 		}
-		f := models.Look(v.looks.ctx, v.server, v.Name())
-		if v.looks.ctx.Err() != nil {
+		f := models.Look(v.of.looking, v.server, v.Name())
+		if v.of.looking.Err() != nil {
 			return
 		}
 		if f.Efforts != nil {
-			v.efforts(f.Efforts)
+			v.provider.TakeEfforts(f.Efforts)
 		}
 		before := v.found.Swap(&f)
 		v.tell(before, &f, done != nil)
@@ -123,9 +95,9 @@ func (v *hosted) look(done func()) {
 
 // tell logs what a look found that was not known before.
 func (v *hosted) tell(before, now *models.Found, first bool) {
-	log := v.looks.log.With("model", v.Name())
+	log := v.of.log.With("model", v.Name())
 	if first {
-		if d := models.Judge(v.looks.ctx, v.server, *now, v.Name()); d.Sentence != "" && v.looks.ctx.Err() == nil {
+		if d := models.Judge(v.of.looking, v.server, *now, v.Name()); d.Sentence != "" && v.of.looking.Err() == nil {
 			v.wrong.Store(&d)
 			log.Warn("the check of the model's server found a problem", "cause", string(d.Cause), "why", d.Sentence)
 		}
@@ -153,9 +125,9 @@ func (v *hosted) Complete(ctx context.Context, r agent.Request, onDelta func(age
 // went is called after a call that went well: what was wrong is over, and an
 // Ollama may have loaded the model anew for it.
 func (v *hosted) went() {
-	if all := v.learned(); len(all) > 0 {
+	if all := v.provider.Learned(); len(all) > 0 {
 		if newest := all[len(all)-1].At.UnixNano(); v.kept.Swap(newest) != newest {
-			v.learnt.keep(v.server, v.Name(), all)
+			v.of.learnt.keep(v.server, v.Name(), all)
 		}
 	}
 	if d := v.wrong.Load(); d != nil && d.Cause != "" {
@@ -185,12 +157,12 @@ func (v *hosted) window() int {
 	return cmp.Or(v.configured, v.found.Load().Window, config.UnknownWindow)
 }
 
-// windowText says how large the model's window is, and who says so.
-func (v *hosted) windowText() string {
-	f := v.found.Load()
+// windowText says how large a model's window is, and who says so: the
+// configuration, if it does, or what was found.
+func windowText(configured int, f models.Found) string {
 	switch {
-	case v.configured > 0:
-		return fmt.Sprintf("Its window is %d tokens, as model.context_window says.", v.configured)
+	case configured > 0:
+		return fmt.Sprintf("Its window is %d tokens, as model.context_window says.", configured)
 	case f.Window > 0:
 		return fmt.Sprintf("Its window is %d tokens, says %s.", f.Window, f.WindowFrom)
 	}
@@ -198,7 +170,7 @@ func (v *hosted) windowText() string {
 }
 
 // errBlind: the model is not shown pictures.
-var errBlind = errors.New("app: the model takes no pictures")
+var errBlind = errors.New("llm: the model takes no pictures")
 
 // sighted shows a model the pictures of messages only if it can see, which may
 // turn out while it is used.

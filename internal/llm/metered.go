@@ -1,6 +1,7 @@
-package app
+package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -29,10 +30,7 @@ func (m *metered) Unwrap() agent.Model { return m.Model }
 func (m *metered) cost(u sessions.Usage) float64 {
 	const million = 1e6
 	cached := min(max(u.Cached, 0), max(u.Input, 0))
-	cachedPrice := m.prices.Cached
-	if cachedPrice == 0 {
-		cachedPrice = m.prices.Input
-	}
+	cachedPrice := cmp.Or(m.prices.Cached, m.prices.Input)
 	return sessions.RoundCost((float64(max(u.Input, 0)-cached)*m.prices.Input + float64(cached)*cachedPrice +
 		float64(max(u.Output, 0))*m.prices.Output) / million)
 }

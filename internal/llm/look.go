@@ -1,6 +1,7 @@
-package app
+package llm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -10,9 +11,9 @@ import (
 	"dragoman/internal/config"
 )
 
-// ModelServer is what a configuration says of its model, and what one look at
+// Report is what a configuration says of its model, and what one look at
 // the server says about that.
-type ModelServer struct {
+type Report struct {
 	// Why says which model answers and why, in a sentence or two.
 	Why  string `json:"why"`
 	Demo bool   `json:"demo,omitempty"`
@@ -53,20 +54,20 @@ type LearntLine struct {
 	At    time.Time `json:"at"`
 }
 
-// LookAtModel looks at the configured model's server once, without a daemon; list
+// Look looks at the configured model's server once, without a daemon; list
 // asks for its models too. An error says that the configuration names a model
 // that cannot be found; trouble with the server is no error.
-func LookAtModel(ctx context.Context, cfg *config.Config, getenv func(string) string, list bool) (ModelServer, error) {
+func Look(ctx context.Context, cfg *config.Config, getenv func(string) string, list bool) (Report, error) {
 	c := cfg.Model
 	s, name := modelServer(c, c.BaseURL, c.APIKey.Reveal()), c.Name
-	out := ModelServer{Why: "The model is " + name + " at " + models.Host(c.BaseURL) + ", as the configuration says."}
+	out := Report{Why: configuredWhy(c)}
 	switch {
 	case c.Type == "demo":
-		return ModelServer{Demo: true, Why: "The built-in demo, as model.type says."}, nil
+		return Report{Demo: true, Why: demoWhy}, nil
 	case c.Type == "auto" && c.BaseURL == "":
 		found, err := models.Choose(ctx, chooseOptions(c, getenv))
 		if err != nil {
-			return ModelServer{}, fmt.Errorf("app: %w", err)
+			return Report{}, fmt.Errorf("llm: %w", err)
 		}
 		if out.Why = found.Why; found.Source == models.SourceDemo {
 			out.Demo = true
@@ -76,15 +77,13 @@ func LookAtModel(ctx context.Context, cfg *config.Config, getenv func(string) st
 	}
 	f := models.Look(ctx, s, name)
 	d := models.Judge(ctx, s, f, name)
-	out.Host, out.Model, out.API = models.Host(s.BaseURL), name, models.Lookup(s.BaseURL, name, s.API).Traits.API
-	if out.API == "" {
-		out.API = "chat"
-	}
+	out.Host, out.Model = models.Host(s.BaseURL), name
+	out.API = cmp.Or(models.Lookup(s.BaseURL, name, s.API).Traits.API, "chat")
 	out.Cause, out.Trouble, out.Unsure = string(d.Cause), d.Sentence, d.Unsure
 	if d.Cause == "" {
 		out.Abilities = abilitiesText(c, f)
 	}
-	file, err := readLearnt(filepath.Join(cfg.StateDir, learntName))
+	file, err := readLearnt(filepath.Join(cfg.StateDir, NotesName))
 	if err == nil && file.Configuration == configurationHash(c) {
 		for _, m := range file.Models {
 			for _, l := range m.What {
@@ -116,9 +115,7 @@ func listedModels(ctx context.Context, s models.Server, configured string) (list
 
 // abilitiesText says what is known of the configured model.
 func abilitiesText(c config.Model, f models.Found) string {
-	v := &hosted{configured: c.ContextWindow}
-	v.found.Store(&f)
-	text := v.windowText()
+	text := windowText(c.ContextWindow, f)
 	switch f.Tools {
 	case models.Yes:
 		text += " It can call tools."

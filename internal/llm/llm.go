@@ -1,0 +1,354 @@
+// Package llm holds the models that a configuration names: the one that answers,
+// those that step in for it, the one for summaries, and those that conversations
+// choose.
+//
+// The promise: [Models.Open] returns a model that can be asked, or says in a
+// sentence why there is none. Each model's calls are counted and priced, and how
+// they end is remembered until one goes well. What a server says about a model,
+// and what its refusals have taught, is looked up beside everything else and
+// used as soon as it is known; what the configuration says wins.
+//
+// Goroutines: the search for a model and the looks at servers. [Models.Close]
+// ends them and waits for them.
+package llm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/agent/demo"
+	"dragoman/agent/models"
+	"dragoman/agent/provider"
+	"dragoman/agent/wire"
+	"dragoman/internal/config"
+	"dragoman/internal/httpapi"
+	"dragoman/internal/media"
+	"dragoman/internal/metrics"
+)
+
+// Models are those of one daemon. Between Begin and Open only Close may be called.
+type Models struct {
+	// Main answers where nobody chose another one.
+	Main agent.Model
+	// Why says how it came to be chosen, in a sentence or two.
+	Why string
+	// Other finds a further model of its server by name. Nil: the built-in demo
+	// answers, which has no others.
+	Other func(name string) (agent.Model, error)
+
+	cfg    *config.Config
+	log    *slog.Logger
+	count  *metrics.Set
+	label  func(model string) string
+	files  *media.Store
+	learnt *learnt
+	search *search // nil: the configuration says which model answers
+	hosted *hosted // Main; nil: it is on no server
+	health health  // of Main
+
+	looking context.Context // of what runs beside everything else
+	end     context.CancelFunc
+	wg      sync.WaitGroup
+
+	mu   sync.Mutex
+	made map[string]*metered // by the name that status calls it
+}
+
+// search is a model that is looked for while the rest starts.
+type search struct {
+	done   chan struct{}
+	choice models.Choice
+	err    error
+}
+
+// Begin looks for a model where the configuration names no server.
+func Begin(cfg *config.Config, getenv func(string) string, log *slog.Logger) *Models {
+	m := &Models{cfg: cfg, log: log, made: map[string]*metered{}}
+	m.looking, m.end = context.WithCancel(context.Background())
+	c := cfg.Model
+	if c.Type == "auto" && c.BaseURL == "" {
+		s := &search{done: make(chan struct{})}
+		m.search = s
+		m.wg.Go(func() {
+			defer close(s.done)
+			s.choice, s.err = models.Choose(m.looking, chooseOptions(c, getenv))
+		})
+	}
+	return m
+}
+
+// Close ends what runs beside everything else.
+func (m *Models) Close() error {
+	m.end()
+	m.wg.Wait()
+	return nil
+}
+
+// chooseOptions are the configuration as the search for a model takes it.
+func chooseOptions(c config.Model, getenv func(string) string) models.ChooseOptions {
+	s := modelServer(c, "", "")
+	return models.ChooseOptions{Getenv: getenv, Key: c.APIKey.Reveal(), Name: c.Name, API: s.API, Headers: s.Headers}
+}
+
+// Options are what models need beside the configuration.
+type Options struct {
+	// Notes is the file for what is learnt of servers: see [NotesName].
+	Notes string
+	// Files are those of messages.
+	Files *media.Store
+	Count *metrics.Set
+	// Label is the name for a model in the metrics.
+	Label func(model string) string
+}
+
+// Open takes the configured model, or waits for the one that is looked for.
+func (m *Models) Open(ctx context.Context, o Options) error {
+	m.files, m.count, m.label = o.Files, o.Count, o.Label
+	c := m.cfg.Model
+	m.learnt = openLearnt(o.Notes, c, m.log)
+	switch {
+	case c.Type == "demo":
+		m.use(demo.New(demo.Delay), demoWhy)
+		return nil
+	case m.search == nil:
+		return m.useServer(c.BaseURL, c.APIKey.Reveal(), c.Name, configuredWhy(c))
+	}
+	select {
+	case <-m.search.done:
+	case <-ctx.Done():
+		return fmt.Errorf("llm: look for a model: %w", ctx.Err())
+	}
+	found := m.search.choice
+	switch {
+	case m.search.err != nil:
+		return fmt.Errorf("llm: %w", m.search.err)
+	case found.Source == models.SourceDemo:
+		m.use(demo.New(demo.Delay), found.Why)
+		return nil
+	}
+	return m.useServer(found.BaseURL, found.Key, found.Name, found.Why)
+}
+
+const demoWhy = "The built-in demo, as model.type says."
+
+func configuredWhy(c config.Model) string {
+	return "The model is " + c.Name + " at " + models.Host(c.BaseURL) + ", as the configuration says."
+}
+
+func (m *Models) use(main agent.Model, why string) {
+	m.Main, m.Why = &metered{main, main.Name(), m.count, m.cfg.Model.Prices, &m.health}, why
+}
+
+func (m *Models) useServer(base, key, name, why string) (err error) {
+	if m.hosted, err = m.server(base, key, name, m.cfg.Model.ContextWindow); err != nil {
+		return fmt.Errorf("llm: model: %w", err)
+	}
+	m.hosted.wait()
+	m.use(m.hosted, why)
+	m.Other = func(name string) (agent.Model, error) {
+		return m.once(name, func() (*hosted, error) { return m.server(base, key, name, m.settings(name).ContextWindow) })
+	}
+	return m.standIns()
+}
+
+// standIns lets the models of model.fallback answer while the configured one
+// cannot. Each is metered by itself.
+func (m *Models) standIns() error {
+	var all []agent.Model
+	for _, name := range m.cfg.Model.Fallback {
+		if name == m.Main.Name() {
+			continue // a model that was chosen may be one of them
+		}
+		other, err := m.Other(name)
+		if err != nil {
+			return fmt.Errorf("llm: model.fallback: %w", err)
+		}
+		all = append(all, other)
+	}
+	if len(all) > 0 {
+		m.Main = provider.NewFallback(m.Main, all, m.log)
+	}
+	return nil
+}
+
+// Summarizer is the model for summaries: nil if it is the one that answers.
+func (m *Models) Summarizer() (agent.Model, error) {
+	c := m.cfg.Summary.Model
+	switch {
+	case c.BaseURL != "":
+		return m.once(c.Name+" (summaries)", func() (*hosted, error) { return m.server(c.BaseURL, c.APIKey.Reveal(), c.Name, c.ContextWindow) })
+	case c.Name == "" || c.Name == m.Main.Name():
+		return nil, nil
+	case m.Other == nil:
+		m.log.Warn("the built-in demo has no other models, so it writes the summaries too")
+		return nil, nil
+	default:
+		return m.Other(c.Name)
+	}
+}
+
+// mostModels bounds the models that conversations name beside the configured one.
+const mostModels = 256
+
+// once makes each model once, because it holds connections, and counts its calls
+// at its own prices. Status calls it name.
+func (m *Models) once(name string, open func() (*hosted, error)) (agent.Model, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if made := m.made[name]; made != nil {
+		return made, nil
+	}
+	if len(m.made) >= mostModels {
+		return nil, errors.New("llm: conversations name too many different models")
+	}
+	h, err := open()
+	if err != nil {
+		return nil, fmt.Errorf("llm: model %s: %w", name, err)
+	}
+	made := &metered{h, m.label(h.Name()), m.count, m.settings(h.Name()).Prices, &health{}}
+	m.made[name] = made
+	return made, nil
+}
+
+// settings are what the configuration says about another model.
+func (m *Models) settings(name string) config.Other {
+	for _, o := range m.cfg.Model.Others {
+		if o.Name == name {
+			return o
+		}
+	}
+	return config.Other{}
+}
+
+// modelServer is the server at base as the configuration says to ask it. What is
+// said of model.base_url's, a server for summaries gets only if it is the same.
+func modelServer(c config.Model, base, key string) models.Server {
+	s := models.Server{BaseURL: base, Key: key}
+	if c.BaseURL != "" && c.BaseURL != base {
+		return s
+	}
+	s.API = c.API
+	if len(c.ExtraHeaders) > 0 {
+		s.Headers = make(map[string]string, len(c.ExtraHeaders))
+	}
+	for name, value := range c.ExtraHeaders {
+		s.Headers[name] = value.Reveal()
+	}
+	return s
+}
+
+// extraBody is what requests to s get beside Dragoman's own.
+func extraBody(c config.Model, s models.Server) config.Body {
+	if c.BaseURL != "" && c.BaseURL != s.BaseURL {
+		return nil
+	}
+	return c.ExtraBody
+}
+
+// server is a model that the configuration's timeouts hold for. window is what
+// the configuration says of it, or 0.
+func (m *Models) server(base, key, name string, window int) (*hosted, error) {
+	c := m.cfg.Model
+	s := modelServer(c, base, key)
+	o := provider.Options{
+		Options: wire.Options{
+			BaseURL: base, APIKey: key, Headers: s.Headers, Logger: m.log,
+			FirstByteTimeout: c.FirstByteTimeout.D(), IdleTimeout: c.IdleTimeout.D(), CallTimeout: c.CallTimeout.D(),
+		},
+		Name: name, API: s.API, Body: extraBody(c, s), Learned: m.learnt.of(s, name), MaxImageBytes: int64(m.cfg.Media.MaxImageBytes),
+	}
+	sight := &sighted{files: m.files}
+	switch c.Vision {
+	case "yes":
+		o.Files = m.files
+	case "auto":
+		o.Files = sight
+	}
+	p, err := provider.New(o)
+	if err != nil {
+		return nil, err
+	}
+	h := &hosted{Model: p, provider: p, of: m, server: s, configured: window}
+	h.begin()
+	sight.of.Store(h)
+	return h, nil
+}
+
+// Window is the context window of Main as it is known now, in tokens.
+func (m *Models) Window() int {
+	if m.hosted == nil {
+		return cmp.Or(m.cfg.Model.ContextWindow, config.UnknownWindow)
+	}
+	return m.hosted.window()
+}
+
+// Windows are the context windows that the configuration gives other models.
+func (m *Models) Windows() map[string]int {
+	sizes := make(map[string]int)
+	for _, o := range m.cfg.Model.Others {
+		if o.ContextWindow > 0 {
+			sizes[o.Name] = o.ContextWindow
+		}
+	}
+	return sizes
+}
+
+// Near reports whether Main is on a server of this machine.
+func (m *Models) Near() bool { return m.hosted != nil && models.Near(m.hosted.server.BaseURL) }
+
+// Begins is what is known of how the answers of models begin, and keeps what is
+// learnt of that: see [agent.Options]. Nil where nothing is to be learnt.
+func (m *Models) Begins() (known func(model string) (thinks, known bool), keep func(model string, thinks bool)) {
+	if m.hosted == nil {
+		return nil, nil
+	}
+	return m.learnt.begins, m.learnt.keepBegins
+}
+
+// Text says which model answers, why, and how large its window is.
+func (m *Models) Text() string {
+	if m.hosted == nil {
+		return m.Why
+	}
+	return m.Why + " " + windowText(m.hosted.configured, *m.hosted.found.Load())
+}
+
+// Warnings are what the look at the model's server found, as far as it is known
+// by now.
+func (m *Models) Warnings() []string {
+	if m.hosted == nil {
+		return nil
+	}
+	if wrong := m.hosted.wrong.Load(); wrong != nil {
+		return []string{wrong.Sentence}
+	}
+	return nil
+}
+
+// Trouble is what is wrong with Main, if its last call failed, and away whether
+// that keeps people from getting answers. Nil: nothing is wrong.
+func (m *Models) Trouble() (t *httpapi.Trouble, away bool) { return m.health.now() }
+
+// troubleKept is how long a failure is told of a model that nobody asks again:
+// the conversation that named it may have another one by now.
+const troubleKept = 24 * time.Hour
+
+// OtherTroubles lists what is wrong with other models, by name.
+func (m *Models) OtherTroubles() (list []httpapi.OtherTrouble) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(m.made)) {
+		if t, _ := m.made[name].health.now(); t != nil && time.Since(t.At) < troubleKept {
+			list = append(list, httpapi.OtherTrouble{Model: name, Trouble: *t})
+		}
+	}
+	return list
+}
