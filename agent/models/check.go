@@ -22,9 +22,6 @@ type Diagnosis struct {
 	Cause agent.Cause
 	// Sentence says it, with the cure; it holds no secret.
 	Sentence string
-	// BaseURL is the address that would be right, where a wrong one is the
-	// cause and the right one answered.
-	BaseURL string
 	// Status is the HTTP status that shows it, 0 if none.
 	Status int
 	// Unsure: the server does not list its models, so that the name and the key
@@ -127,13 +124,11 @@ func (s *Server) address(ctx context.Context, where string, status int) Diagnosi
 		if err != nil && (!errors.As(err, &refused) || refused.status != http.StatusUnauthorized) {
 			continue
 		}
-		d.BaseURL = try
 		d.Sentence = fmt.Sprintf("model.base_url is wrong: %s. Set it to %s, where a model server answers.", difference(s.BaseURL, try), Shown(try))
 		return d
 	}
 	if p := providerAt(s.BaseURL); p != nil && p.base != "" {
 		d.Sentence = fmt.Sprintf("model.base_url is wrong: %s's is %s.", p.title, p.base)
-		d.BaseURL = p.base
 	}
 	return d
 }

@@ -29,9 +29,7 @@ func (o *ChooseOptions) ollama(ctx context.Context, wanted string) Choice {
 	var list struct {
 		Models []ollamaModel `json:"models"`
 	}
-	asking, cancel := s.limit(ctx)
-	defer cancel()
-	if err := a.fetch(asking, base+"/api/tags", nil, &list); err != nil {
+	if err := a.fetch(ctx, "/api/tags", nil, &list); err != nil {
 		demo.Why = "The model is the built-in demo, which follows simple rules: no provider's key and no OPENAI_BASE_URL is set, and no Ollama answers at " + Host(base) + "." + connect
 		return demo
 	}

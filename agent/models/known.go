@@ -20,18 +20,14 @@ type Prices struct {
 type Known struct {
 	// Traits are how the server wants to be asked for it.
 	Traits wire.Traits
-	// Provider is who serves it, for people; "": nobody that the table knows.
-	Provider string
 	// Listed: the table has a row for the model. The fields below are of that
 	// row; without it they are zero.
-	Listed bool
-	Window int
-	Tools  bool
-	Vision bool
-	Prices Prices
+	Listed        bool
+	Window        int
+	Tools, Vision Answer
+	Prices        Prices
 	// Shutdown is the day on which its maker ends it, YYYY-MM-DD, or "".
 	Shutdown string
-	Rank     int
 	// Apart: the server never leaves thoughts in the text of an answer.
 	Apart bool
 }
@@ -41,16 +37,10 @@ type Known struct {
 func Lookup(base, name, api string) Known {
 	p, r := providerAt(base), rowOf(name)
 	var k Known
-	if p != nil {
-		k.Provider = p.title
-	}
 	if r != nil {
-		k.Listed, k.Window, k.Tools, k.Vision = true, r.window, !r.noTools, !r.blind
-		k.Shutdown, k.Rank = r.shutdown, r.rank
-		if p != nil && p.id == r.maker {
-			k.Prices = r.prices
-		} else {
-			k.Shutdown = "" // its maker's day; others keep it as long as they like
+		k.Listed, k.Window, k.Tools, k.Vision = true, r.window, answer(!r.noTools), answer(!r.blind)
+		if p != nil && p.id == r.maker { // others have prices of their own, and keep it as long as they like
+			k.Prices, k.Shutdown = r.prices, r.shutdown
 		}
 	}
 	// Who passes on other people's models has some whose thoughts are in the text.

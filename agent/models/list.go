@@ -72,11 +72,6 @@ type entry struct {
 	ExpirationDate string `json:"expiration_date"` // OpenRouter
 }
 
-// listing is an answer to GET /models. llama.cpp has data and models.
-type listing struct {
-	Data []entry `json:"data"`
-}
-
 // List asks the server for its models. An error says why it could not be asked;
 // [Judge] makes a sentence of it.
 func List(ctx context.Context, s Server) ([]Listed, error) {
@@ -86,39 +81,23 @@ func List(ctx context.Context, s Server) ([]Listed, error) {
 }
 
 func (a *asker) list(ctx context.Context) ([]Listed, error) {
-	ctx, cancel := a.s.limit(ctx)
-	defer cancel()
-	address, err := under(a.s.BaseURL, "/models")
-	if err != nil {
-		return nil, err
-	}
-	if p := providerAt(a.s.BaseURL); p != nil && p.id == anthropic {
-		address = withQuery(address, "limit=1000")
-	}
 	var raw struct {
-		Data json.RawMessage `json:"data"`
+		Data json.RawMessage `json:"data"` // llama.cpp has models beside it
 	}
-	if err := a.fetch(ctx, address, nil, &raw); err != nil {
+	if err := a.fetch(ctx, listPath, nil, &raw); err != nil {
 		return nil, err
 	}
-	var l listing
-	if raw.Data == nil || json.Unmarshal(raw.Data, &l.Data) != nil {
+	var entries []entry
+	if raw.Data == nil || json.Unmarshal(raw.Data, &entries) != nil {
 		return nil, errNoAPI
 	}
 	var models []Listed
-	for i := range l.Data {
-		if l.Data[i].ID != "" {
-			models = append(models, l.Data[i].model())
+	for i := range entries {
+		if entries[i].ID != "" {
+			models = append(models, entries[i].model())
 		}
 	}
 	return models, nil
-}
-
-func withQuery(address, query string) string {
-	if strings.Contains(address, "?") {
-		return address + "&" + query
-	}
-	return address + "?" + query
 }
 
 // model is what e comes to.

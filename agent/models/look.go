@@ -25,11 +25,9 @@ func (f *Found) note(facts Facts, from string) {
 	if f.Tools == Unknown && facts.Tools != Unknown {
 		f.Tools, f.ToolsFrom = facts.Tools, from
 	}
-	if f.Vision == Unknown && facts.Vision != Unknown {
-		f.Vision, f.VisionFrom = facts.Vision, from
-	}
-	if f.Efforts == nil && facts.Efforts != nil {
-		f.Efforts, f.EffortsFrom = facts.Efforts, from
+	f.Vision = cmp.Or(f.Vision, facts.Vision)
+	if f.Efforts == nil {
+		f.Efforts = facts.Efforts
 	}
 }
 
@@ -41,8 +39,8 @@ type Found struct {
 	// Tentative: Ollama has not loaded the model yet and says nothing of the
 	// window; Window is the smallest that it may have then.
 	Tentative bool
-	// Who said each of the Facts, in a few words for people.
-	WindowFrom, ToolsFrom, VisionFrom, EffortsFrom string
+	// Who said so, in a few words for people.
+	WindowFrom, ToolsFrom string
 	// Formats: the server obeys response_format with a JSON schema.
 	Formats bool
 	Prices  Prices
@@ -69,7 +67,6 @@ const byLlamaCpp = "llamacpp"
 const (
 	fromList  = "its server's list of models"
 	fromTable = "the table of " + TableDate
-	fromName  = "a guess by its name"
 )
 
 // Look finds out about the model called name at s, from the server first, then
@@ -150,8 +147,6 @@ func (a *asker) local(ctx context.Context, f *Found, list []Listed, name string)
 
 // llamaCpp asks a llama-server about itself.
 func (a *asker) llamaCpp(ctx context.Context, f *Found) {
-	ctx, cancel := a.s.limit(ctx)
-	defer cancel()
 	var props struct {
 		Settings *struct {
 			Window int `json:"n_ctx"` // of one slot, which is what a request gets
@@ -159,8 +154,7 @@ func (a *asker) llamaCpp(ctx context.Context, f *Found) {
 		Modalities map[string]bool `json:"modalities"`
 		Template   map[string]bool `json:"chat_template_caps"`
 	}
-	address, err := beside(a.s.BaseURL, "/props")
-	if err != nil || a.fetch(ctx, address, nil, &props) != nil || props.Settings == nil {
+	if a.fetch(ctx, "/props", nil, &props) != nil || props.Settings == nil {
 		return
 	}
 	f.Server, f.Formats = ServerLlamaCpp, true
@@ -182,17 +176,15 @@ func (a *asker) llamaCpp(ctx context.Context, f *Found) {
 // fill adds what the table and the name tell, where the server is silent.
 func (f *Found) fill(s Server, name string) {
 	k := Lookup(s.BaseURL, name, s.API)
+	facts := Facts{Vision: k.Vision, Efforts: k.Traits.Efforts}
 	if k.Listed && f.trusts(s.BaseURL, name) {
-		f.note(Facts{Window: k.Window, Tools: answer(k.Tools)}, fromTable)
+		facts.Window, facts.Tools = k.Window, k.Tools
 		if f.Prices == (Prices{}) {
 			f.Prices = k.Prices
 		}
 	}
-	if k.Listed {
-		f.note(Facts{Vision: answer(k.Vision)}, fromTable)
-	}
-	f.note(Facts{Efforts: k.Traits.Efforts}, fromTable)
-	f.note(Facts{Vision: answer(sees(name))}, fromName)
+	facts.Vision = cmp.Or(facts.Vision, answer(sees(name)))
+	f.note(facts, fromTable)
 	f.Shutdown = cmp.Or(f.Shutdown, k.Shutdown)
 	f.Formats = f.Formats || k.Traits.Formats
 }

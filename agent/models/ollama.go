@@ -58,12 +58,6 @@ type shown struct {
 
 // show asks an Ollama about one of its models.
 func (a *asker) show(ctx context.Context, name string) (out shown, err error) {
-	ctx, cancel := a.s.limit(ctx)
-	defer cancel()
-	address, err := beside(a.s.BaseURL, "/api/show")
-	if err != nil {
-		return out, err
-	}
 	var says struct {
 		Capabilities []string       `json:"capabilities"`
 		Parameters   string         `json:"parameters"`
@@ -71,7 +65,7 @@ func (a *asker) show(ctx context.Context, name string) (out shown, err error) {
 		RemoteHost   string         `json:"remote_host"`
 		Details      map[string]any `json:"details"`
 	}
-	if err := a.fetch(ctx, address, map[string]string{"model": name}, &says); err != nil {
+	if err := a.fetch(ctx, "/api/show", map[string]string{"model": name}, &says); err != nil {
 		return out, err
 	}
 	if says.Details == nil && says.Info == nil && says.Capabilities == nil {
@@ -104,12 +98,6 @@ func (a *asker) show(ctx context.Context, name string) (out shown, err error) {
 // loaded is the window that an Ollama has loaded the model with, 0 if it has
 // not.
 func (a *asker) loaded(ctx context.Context, name string) int {
-	ctx, cancel := a.s.limit(ctx)
-	defer cancel()
-	address, err := beside(a.s.BaseURL, "/api/ps")
-	if err != nil {
-		return 0
-	}
 	var running struct {
 		Models []struct {
 			Name   string `json:"name"`
@@ -117,7 +105,7 @@ func (a *asker) loaded(ctx context.Context, name string) int {
 			Window int    `json:"context_length"`
 		} `json:"models"`
 	}
-	if a.fetch(ctx, address, nil, &running) != nil {
+	if a.fetch(ctx, "/api/ps", nil, &running) != nil {
 		return 0
 	}
 	for _, m := range running.Models {

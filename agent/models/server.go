@@ -82,35 +82,34 @@ func (a *asker) close() {
 	}
 }
 
-// limit gives ctx the time that one question may take.
-func (s *Server) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, cmp.Or(s.Patience, 10*time.Second))
-}
+// listPath is OpenAI's list of models. All other paths here are those of
+// interfaces that llama.cpp and Ollama have beside that API.
+const listPath = "/models"
 
-// under is the address of path below base, with base's query. A base that ends
+// locate is the address of path, with the query of the base URL. A base that ends
 // with the path of one call is understood.
-func under(base, path string) (string, error) {
-	u, _, err := wire.ParseBase(base)
+func (s *Server) locate(path string) (string, error) {
+	u, _, err := wire.ParseBase(s.BaseURL)
 	if err != nil {
 		return "", errors.New("models: the base URL cannot be used")
+	}
+	if path != listPath {
+		u.Path = strings.TrimSuffix(u.Path, "/v1")
+	} else if p := providerAt(s.BaseURL); p != nil && p.id == anthropic {
+		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&limit=1000", "&") // else it lists a few
 	}
 	u.Path, u.RawPath = u.Path+path, ""
 	return u.String(), nil
 }
 
-// beside is the address of path, outside of the API: there llama.cpp and Ollama have
-// interfaces that are not OpenAI's.
-func beside(base, path string) (string, error) {
-	u, _, err := wire.ParseBase(base)
-	if err != nil {
-		return "", errors.New("models: the base URL cannot be used")
-	}
-	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/v1")+path, ""
-	return u.String(), nil
-}
-
 // fetch makes one request and decodes the JSON of a 200. body nil: a GET.
-func (a *asker) fetch(ctx context.Context, address string, body, into any) error {
+func (a *asker) fetch(ctx context.Context, path string, body, into any) error {
+	address, err := a.s.locate(path)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(a.s.Patience, 10*time.Second))
+	defer cancel()
 	method, reader := http.MethodGet, io.Reader(nil)
 	if body != nil {
 		b, err := json.Marshal(body)
