@@ -3,7 +3,6 @@ package window
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"dragoman/sessions"
 )
@@ -75,11 +74,11 @@ func writeEntry(b *strings.Builder, group []sessions.Message, width int) {
 func brief(s string, most int) string {
 	s = strings.TrimSpace(s)
 	// Most of a text of megabytes need not be looked at.
-	start := s[:byteOfRune(s, 4*most)]
+	start := s[:runeStart(s, 16*most)]
 	line := strings.Join(strings.Fields(strings.ToValidUTF8(start, "\uFFFD")), " ")
 	whole := len(start) == len(s)
-	if utf8.RuneCountInString(line) > most {
-		line, whole = line[:borderBefore(line, byteOfRune(line, most))], false
+	if runes := []rune(line); len(runes) > most {
+		line, whole = string(runes[:most]), false
 	}
 	if !whole {
 		line += "…"
