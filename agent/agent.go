@@ -52,9 +52,6 @@ type Options struct {
 	// Count counts the tokens of a text, where the model's encoding is known.
 	// It is safe for concurrent use. Default: [window.EstimateText].
 	Count func(text string) int
-	// Calibration learns from the usage that the model's server reports.
-	// Agents may share one. Default: one of its own.
-	Calibration *Calibration
 	// Prune says how long results of tools are shortened in requests. The zero
 	// value means [window.DefaultPrune].
 	Prune window.Prune
@@ -109,8 +106,10 @@ type Agent struct {
 	guessed bool
 	log     *slog.Logger
 	now     func() time.Time
-	lengths remembered[served, length]
-	habits  remembered[string, habit] // by the names of models
+	// calibration learns from the usage that servers report.
+	calibration *calibration
+	lengths     remembered[served, length]
+	habits      remembered[string, habit] // by the names of models
 	// halves are the turns that failed after people saw some of an answer: when
 	// such a turn runs again, the same model must answer.
 	halves remembered[string, Asked]
@@ -137,7 +136,7 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{
-		model: model, opts: opts, log: opts.Logger, now: opts.Now, repair: window.Repair, guessed: guessed, seed: maphash.MakeSeed(),
+		model: model, opts: opts, log: opts.Logger, now: opts.Now, repair: window.Repair, guessed: guessed, seed: maphash.MakeSeed(), calibration: new(calibration),
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
 	}
 	a.fit = func(msgs []sessions.Message, users, budget int) (view, listed []sessions.Message) {
@@ -197,9 +196,6 @@ func (o Options) withDefaults(model Model) (Options, error) {
 	o.Tries = cmp.Or(o.Tries, 4)
 	if o.Count == nil {
 		o.Count = window.EstimateText
-	}
-	if o.Calibration == nil {
-		o.Calibration = new(Calibration)
 	}
 	if reflect.ValueOf(o.Prune).IsZero() {
 		o.Prune = window.DefaultPrune()

@@ -1,18 +1,15 @@
 package agent
 
 import (
-	"sync"
-
 	"dragoman/agent/window"
 	"dragoman/sessions"
 )
 
-// Calibration remembers, for each model by its name, by how much its servers
-// count more tokens than we do. It is safe for concurrent use, and the zero
-// value is ready. It begins anew with the process: a few calls teach it again.
-type Calibration struct {
-	mu     sync.Mutex
-	models map[string]*calibrated
+// calibration remembers, for each model by its name, by how much its servers
+// count more tokens than we do. It is safe for concurrent use, and the zero value
+// is ready. It begins anew with the process: a few calls teach it again.
+type calibration struct {
+	models remembered[string, calibrated]
 }
 
 type calibrated struct {
@@ -34,51 +31,37 @@ const (
 	stepUp, stepDown = 1.05, 0.85
 )
 
-// Factor is what the tokens that we count are to be multiplied by for model:
-// 0.5 to 3, and 1 while nothing is known.
-func (c *Calibration) Factor(model string) float64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if m := c.models[model]; m != nil {
-		return m.applied
+// of is what is known of model.
+func (c *calibration) of(model string) calibrated {
+	if m, found := c.models.get(model); found {
+		return m
 	}
-	return 1
+	return calibrated{average: 1, applied: 1}
 }
 
+// factor is what the tokens that we count are to be multiplied by for model:
+// 0.5 to 3, and 1 while nothing is known.
+func (c *calibration) factor(model string) float64 { return c.of(model).applied }
+
 // wants reports whether the next report of model's usage is worth counting for.
-func (c *Calibration) wants(model string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *calibration) wants(model string) bool {
 	m := c.of(model)
 	m.calls++
+	c.models.set(model, m)
 	return m.calls <= firstReports || m.calls%everyReport == 0
 }
 
-// Observe learns that model's server says reported where we count counted.
-func (c *Calibration) Observe(model string, reported, counted int) {
+// observe learns that model's server says reported where we count counted.
+func (c *calibration) observe(model string, reported, counted int) {
 	if counted < minReport {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	m := c.of(model)
 	m.average = window.Calibrate(m.average, reported, counted)
 	if m.average > m.applied*stepUp || m.average < m.applied*stepDown {
 		m.applied = m.average
 	}
-}
-
-// of needs the lock.
-func (c *Calibration) of(model string) *calibrated {
-	if c.models == nil {
-		c.models = make(map[string]*calibrated)
-	}
-	m := c.models[model]
-	if m == nil {
-		m = &calibrated{average: 1, applied: 1}
-		c.models[model] = m
-	}
-	return m
+	c.models.set(model, m)
 }
 
 // messageTokens is how many tokens msgs take, without the calibration.
@@ -87,18 +70,18 @@ func (a *Agent) messageTokens(msgs []sessions.Message) int { return window.Count
 // room is how many of the tokens that we count fit into tokens of the model
 // called name: its servers count more by the calibrated factor.
 func (a *Agent) room(name string, tokens int) int {
-	return int(float64(tokens) / a.opts.Calibration.Factor(name))
+	return int(float64(tokens) / a.calibration.factor(name))
 }
 
 // learn calibrates with what the server says that req took.
 func (a *Agent) learn(m Model, req Request, u *sessions.Usage) {
 	name := m.Name()
-	if u == nil || u.Input <= 0 || !a.opts.Calibration.wants(name) {
+	if u == nil || u.Input <= 0 || !a.calibration.wants(name) {
 		return
 	}
 	counted := a.messageTokens(req.Messages) + a.opts.Count(req.System)
 	for _, s := range req.Tools {
 		counted += a.specTokens(s)
 	}
-	a.opts.Calibration.Observe(name, u.Input, counted)
+	a.calibration.observe(name, u.Input, counted)
 }

@@ -228,7 +228,7 @@ func TestCalibration(t *testing.T) {
 		return resp, nil
 	}
 	m := newScript(t, counting)
-	a := newAgent(t, m, agent.Options{ContextWindow: 8000, Calibration: &c})
+	a := newAgent(t, m, agent.Options{ContextWindow: 8000}).Calibrated(&c)
 	for range 20 {
 		turn := turnOf("and now?")
 		turn.History.Messages = long(100)

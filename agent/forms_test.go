@@ -100,7 +100,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 		// more than a tenth of the window by its count only.
 		h := sessions.History{Messages: append(long(7), sessions.Message{Seq: 8, Role: sessions.RoleAssistant, Content: strings.Repeat("word ", 4000)})}
 		for cal, want := range map[*agent.Calibration]bool{&double: true, {}: false} {
-			a := newAgent(t, newScript(t, say("x")), agent.Options{ContextWindow: 10_000, Compaction: c, Calibration: cal})
+			a := newAgent(t, newScript(t, say("x")), agent.Options{ContextWindow: 10_000, Compaction: c}).Calibrated(cal)
 			if got := a.Level(h) == recap.Due; got != want {
 				t.Errorf("factor %.1f: NeedsSummary = %v, want %v", cal.Factor("scripted"), got, want)
 			}
@@ -109,7 +109,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 	t.Run("what is kept", func(t *testing.T) {
 		kept := func(cal *agent.Calibration) int {
 			h := sessions.History{Messages: long(60)}
-			s, err := newAgent(t, newScript(t, say(theyTalked)), agent.Options{ContextWindow: 10_000, Compaction: c, Calibration: cal}).Summarize(t.Context(), h, nil)
+			s, err := newAgent(t, newScript(t, say(theyTalked)), agent.Options{ContextWindow: 10_000, Compaction: c}).Calibrated(cal).Summarize(t.Context(), h, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 		text := "Of 10 and 11: " + strings.Repeat("word ", 150) // 300 as the server counts
 		for cal, want := range map[*agent.Calibration]int{&double: 2, {}: 1} {
 			m := newScript(t, say(text), say("short, of 10 and 11"))
-			if _, err := newAgent(t, m, agent.Options{Compaction: c, Calibration: cal}).Summarize(t.Context(), sessions.History{Messages: talk(60)}, nil); err != nil {
+			if _, err := newAgent(t, m, agent.Options{Compaction: c}).Calibrated(cal).Summarize(t.Context(), sessions.History{Messages: talk(60)}, nil); err != nil {
 				t.Fatal(err)
 			}
 			if got := len(m.requests()); got != want {
@@ -138,7 +138,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 		count := func(cal *agent.Calibration) int {
 			requests := 0
 			m := newScript(t, echo(t, 1<<30, &requests))
-			if _, err := newAgent(t, m, agent.Options{ContextWindow: 8000, Calibration: cal}).Summarize(t.Context(), sessions.History{Messages: long(100)}, nil); err != nil {
+			if _, err := newAgent(t, m, agent.Options{ContextWindow: 8000}).Calibrated(cal).Summarize(t.Context(), sessions.History{Messages: long(100)}, nil); err != nil {
 				t.Fatal(err)
 			}
 			return requests
@@ -154,7 +154,7 @@ func TestEstimatesAreCalibrated(t *testing.T) {
 			resp.Usage = &sessions.Usage{Input: 2 * (window.Estimate(r.Messages) + window.EstimateText(r.System))}
 			return resp, nil
 		})
-		if _, err := newAgent(t, m, agent.Options{Calibration: &cal}).Summarize(t.Context(), sessions.History{Messages: talk(60)}, nil); err != nil {
+		if _, err := newAgent(t, m, agent.Options{}).Calibrated(&cal).Summarize(t.Context(), sessions.History{Messages: talk(60)}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if f := cal.Factor("scripted"); f <= 1 {

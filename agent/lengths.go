@@ -64,7 +64,7 @@ func (a *Agent) windowOf(name string) int { return a.learned(answering(name), a.
 // request of so many tokens, as we count them, leaves just the room for its
 // answer.
 func (a *Agent) windowFor(name string, window, most int) int {
-	tokens := int(float64(most) * a.opts.Calibration.Factor(name))
+	tokens := int(float64(most) * a.calibration.factor(name))
 	reserve := min(4096, tokens/7)
 	if a.opts.MaxTokens > 0 {
 		reserve = min(a.opts.MaxTokens, tokens)

@@ -15,7 +15,7 @@ type meter struct{ a *Agent }
 func (m meter) Window(s sessions.Settings) int { return m.a.windowOf(m.a.nameFor(s)) }
 
 func (m meter) Factor(s sessions.Settings) float64 {
-	return m.a.opts.Calibration.Factor(m.a.nameFor(s))
+	return m.a.calibration.factor(m.a.nameFor(s))
 }
 
 func (m meter) Own(h sessions.History) []sessions.Message {
@@ -40,7 +40,7 @@ type summaryWriter struct{ a *Agent }
 
 func (w summaryWriter) Name() string    { return w.a.opts.Summarizer.Name() }
 func (w summaryWriter) Window() int     { return w.a.learned(w.a.summarizing(), w.a.opts.SummarizerWindow) }
-func (w summaryWriter) Factor() float64 { return w.a.opts.Calibration.Factor(w.Name()) }
+func (w summaryWriter) Factor() float64 { return w.a.calibration.factor(w.Name()) }
 
 func (w summaryWriter) Learn(refused, passed int) {
 	w.a.noteLength(w.a.summarizing(), w.a.opts.SummarizerWindow, refused, passed)

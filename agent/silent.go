@@ -65,7 +65,7 @@ func (r *run) silentCut(req *Request, resp *Response) bool {
 	k := watched{r.t.Key, name}
 	counted := resp.Usage.Input
 	behind := a.see(k, window.Bound(req.Messages)+len(req.System), counted, func() int {
-		return int(float64(r.fixed+a.messageTokens(req.Messages)) * a.opts.Calibration.Factor(name))
+		return int(float64(r.fixed+a.messageTokens(req.Messages)) * a.calibration.factor(name))
 	})
 	if behind < 2 {
 		return behind > 0

@@ -11,13 +11,13 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"net"
 	"slices"
 	"strings"
 
-	"dragoman/agent"
 	"dragoman/agent/wire"
 	"dragoman/sessions"
 )
@@ -41,7 +41,7 @@ type block struct {
 	Result  string          `json:"tool_use_id,omitempty"`
 	Content string          `json:"content,omitempty"`
 	IsError bool            `json:"is_error,omitempty"`
-	Cache   *cache          `json:"cache_control,omitempty"`
+	Cache   json.RawMessage `json:"cache_control,omitempty"`
 
 	raw string
 }
@@ -52,18 +52,14 @@ type source struct {
 	Data      string `json:"data"`
 }
 
-// cache marks the end of a prefix that is worth keeping.
-type cache struct {
-	Type string `json:"type"`
-}
-
-var ephemeral = &cache{"ephemeral"}
+// ephemeral marks the end of a prefix that is worth keeping.
+var ephemeral = json.RawMessage(`{"type":"ephemeral"}`)
 
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"input_schema"`
-	Cache       *cache          `json:"cache_control,omitempty"`
+	Cache       json.RawMessage `json:"cache_control,omitempty"`
 }
 
 // Encode writes the body of a request.
@@ -91,7 +87,7 @@ func (Messages) Encode(in *wire.Input) (net.Buffers, error) {
 		put("tool_choice", map[string]string{"type": "none"})
 	}
 	r, model := in.Request, modelOf(in.To.Model)
-	limit := maxTokens(in, &model)
+	limit := cmp.Or(max(r.MaxTokens, 0), in.Traits.NeedsMaxTokens, model.most) // which the API wants to be told
 	effort := r.Effort
 	if effort != "none" { // which each model takes in its own way
 		effort = in.Traits.Effort(effort)
@@ -150,7 +146,7 @@ func newEncoder(in *wire.Input) *encoder {
 	if !in.Traits.NoTools {
 		for i := range in.Request.Tools {
 			t := &in.Request.Tools[i]
-			e.tools = append(e.tools, tool{Name: t.Name, Description: t.Description, Schema: schema(t)})
+			e.tools = append(e.tools, tool{Name: t.Name, Description: t.Description, Schema: t.Parameters})
 		}
 	}
 	if len(e.tools) == 0 {
@@ -158,13 +154,6 @@ func newEncoder(in *wire.Input) *encoder {
 	}
 	e.sum = newPrefix(e.system, e.tools)
 	return e
-}
-
-func schema(t *agent.Spec) json.RawMessage {
-	if len(t.Parameters) == 0 {
-		return json.RawMessage(`{"type":"object"}`)
-	}
-	return t.Parameters
 }
 
 // past names the tools of calls in the history: a request that has such calls

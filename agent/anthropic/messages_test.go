@@ -103,7 +103,7 @@ func TestRequest(t *testing.T) {
 				{Role: sessions.RoleAssistant},
 				user(" "),
 			}), "m"),
-			Tools: []agent.Spec{{Name: "clock", Description: "Tells the time.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}, {Name: "note"}},
+			Tools: []agent.Spec{{Name: "clock", Description: "Tells the time.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}, {Name: "note", Parameters: json.RawMessage(`{"type":"object"}`)}},
 		},
 		Pictures: func(m *sessions.Message) []wire.Picture {
 			if !strings.HasSuffix(m.Content, "What is this?") {
@@ -146,7 +146,7 @@ func TestRequest(t *testing.T) {
 // one too.
 func TestMarks(t *testing.T) {
 	in := &wire.Input{Request: &agent.Request{
-		System: "s", Tools: []agent.Spec{{Name: "t"}},
+		System: "s", Tools: []agent.Spec{{Name: "t", Parameters: json.RawMessage(`{"type":"object"}`)}},
 		Messages: []sessions.Message{
 			user("1"),
 			{Role: sessions.RoleAssistant, Content: "2"},

@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"dragoman/agent/wire"
 )
 
 // model is what a model's name says of how it thinks. Sources, November 2026:
@@ -101,16 +99,4 @@ func (m *model) think(effort string, limit int) (*thinking, string) {
 		effort = "low"
 	}
 	return t, effort
-}
-
-// maxTokens is the bound of the answer, which the API wants to be told.
-func maxTokens(in *wire.Input, m *model) int {
-	switch {
-	case in.Request.MaxTokens > 0:
-		return in.Request.MaxTokens
-	case in.Traits.NeedsMaxTokens > 0:
-		return in.Traits.NeedsMaxTokens
-	default:
-		return m.most
-	}
 }

@@ -19,7 +19,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"strings"
 	"time"
 
@@ -68,7 +67,6 @@ func (m *Model) Complete(ctx context.Context, r agent.Request, onDelta func(agen
 
 // call asks for tools.
 func (m *Model) call(r agent.Request, wishes []*wish) (agent.Response, error) {
-	base := fingerprint(r)
 	out := agent.Response{
 		Message: sessions.Message{Role: sessions.RoleAssistant, Model: name},
 		Finish:  "tool_calls",
@@ -80,8 +78,9 @@ func (m *Model) call(r agent.Request, wishes []*wish) (agent.Response, error) {
 			return agent.Response{}, &agent.ModelError{Kind: agent.ErrorInvalid, Err: fmt.Errorf("demo: call %s: %w", w.tool, err)}
 		}
 		size += len(args)
+		// The ids are the same for the same request, and others for each one after it.
 		out.Message.ToolCalls = append(out.Message.ToolCalls, sessions.ToolCall{
-			ID: fmt.Sprintf("demo_%x_%d", base, i), Name: w.tool, Arguments: string(args),
+			ID: fmt.Sprintf("demo_%d_%d", len(r.Messages), i), Name: w.tool, Arguments: string(args),
 		})
 	}
 	out.Usage = usage(r, size)
@@ -132,17 +131,6 @@ func usage(r agent.Request, output int) *sessions.Usage {
 		input += len(r.Messages[i].Content)
 	}
 	return &sessions.Usage{Input: input/bytesPerToken + 1, Output: output/bytesPerToken + 1}
-}
-
-// fingerprint makes the ids of calls differ from request to request and yet
-// be the same for the same one.
-func fingerprint(r agent.Request) uint64 {
-	h := fnv.New64a()
-	for i := range r.Messages {
-		m := &r.Messages[i]
-		_, _ = fmt.Fprintf(h, "%d %s %s %s\x00", m.Seq, m.Role, m.ToolCallID, m.Content)
-	}
-	return h.Sum64()
 }
 
 // words cuts text after its blanks, into at most a few hundred pieces.

@@ -99,8 +99,6 @@ type written struct {
 	json  []byte
 }
 
-var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
-
 // tools writes specs, or finds them written: they are almost always those of
 // the request before, and comparing them costs far less.
 func (c *Chat) tools(specs []agent.Spec) ([]byte, error) {
@@ -111,9 +109,6 @@ func (c *Chat) tools(specs []agent.Spec) ([]byte, error) {
 	for i := range specs {
 		t := &specs[i]
 		f := &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
-		if len(t.Parameters) == 0 {
-			f.Parameters = noParameters
-		}
 		list = append(list, openai.Tool{Type: openai.ToolTypeFunction, Function: f})
 	}
 	b, err := json.Marshal(list)

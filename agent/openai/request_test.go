@@ -34,7 +34,7 @@ func TestRequestBody(t *testing.T) {
 				sessions.Message{Role: sessions.RoleTool, ToolCallID: "abcdefgh2", Content: "bad \xff"},
 				sessions.Message{Role: sessions.RoleUser},
 			),
-			Tools:     []agent.Spec{{Name: "time", Description: "The time."}, {Name: "zone", Parameters: json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"}}}`)}},
+			Tools:     []agent.Spec{{Name: "time", Description: "The time.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}, {Name: "zone", Parameters: json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"}}}`)}},
 			MaxTokens: 100, Temperature: &zero,
 		})
 		if err != nil {
@@ -81,7 +81,7 @@ func TestToolsThatChange(t *testing.T) {
 	described := r
 	described.Tools = []agent.Spec{{Name: "x", Description: "two", Parameters: schema}}
 	more := r
-	more.Tools = append(slices.Clone(r.Tools), agent.Spec{Name: "y"})
+	more.Tools = append(slices.Clone(r.Tools), agent.Spec{Name: "y", Parameters: json.RawMessage(`{"type":"object"}`)})
 	for i, step := range []struct {
 		r    agent.Request
 		want string
@@ -90,7 +90,7 @@ func TestToolsThatChange(t *testing.T) {
 		{again, `[{"function":{"name":"x","description":"one","parameters":{"type":"object","title":"a"}},"type":"function"}]`},
 		{described, `[{"function":{"name":"x","description":"two","parameters":{"type":"object","title":"a"}},"type":"function"}]`},
 		{ask("no tools"), ``},
-		{more, `[{"function":{"name":"x","description":"one","parameters":{"type":"object","title":"a"}},"type":"function"},{"function":{"name":"y","parameters":{"type":"object","properties":{}}},"type":"function"}]`},
+		{more, `[{"function":{"name":"x","description":"one","parameters":{"type":"object","title":"a"}},"type":"function"},{"function":{"name":"y","parameters":{"type":"object"}},"type":"function"}]`},
 		{r, `[{"function":{"name":"x","description":"one","parameters":{"type":"object","title":"b"}},"type":"function"}]`},
 	} {
 		if i == 5 {

@@ -89,9 +89,6 @@ func reasons(model string) bool {
 func responseTools(specs []agent.Spec) (out []openai.ResponseTool) {
 	for i := range specs {
 		f := openai.FunctionDefinition{Name: specs[i].Name, Description: specs[i].Description, Parameters: specs[i].Parameters}
-		if len(specs[i].Parameters) == 0 {
-			f.Parameters = noParameters
-		}
 		tool := openai.NewResponseFunctionTool(f)
 		tool.Parameters["strict"] = false
 		out = append(out, tool)

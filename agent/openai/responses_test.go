@@ -86,7 +86,7 @@ func TestResponsesRequest(t *testing.T) {
 				sessions.Message{Role: sessions.RoleAssistant},
 				sessions.Message{Role: sessions.RoleUser},
 			),
-			Tools:     []agent.Spec{{Name: "clock", Description: "Tells the time.", Parameters: json.RawMessage(`{"type":"object"}`)}, {Name: "note"}},
+			Tools:     []agent.Spec{{Name: "clock", Description: "Tells the time.", Parameters: json.RawMessage(`{"type":"object"}`)}, {Name: "note", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}},
 			MaxTokens: 3, Temperature: &warm, Effort: "minimal", Key: "k1", Format: json.RawMessage(`{"type":"object"}`),
 		},
 		Traits:   wire.Traits{Formats: true, Efforts: []string{"none", "low", "high"}},

@@ -18,6 +18,7 @@ package tokens
 import (
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -35,14 +36,7 @@ var encodings = map[string]func() *codec.Codec{
 }
 
 // Names are the encodings that [Open] knows, sorted.
-func Names() []string {
-	names := make([]string, 0, len(encodings))
-	for name := range encodings {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func Names() []string { return slices.Sorted(maps.Keys(encodings)) }
 
 const (
 	// mostCounted is how much of a text is counted, in pieces of pieceBytes.

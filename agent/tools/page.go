@@ -93,8 +93,8 @@ func tidyText(s string) string {
 // htmlPage reads the document's main part as text.
 func htmlPage(base *url.URL, body []byte) page {
 	root, err := html.Parse(bytes.NewReader(body))
-	if err != nil { // nested too deep to be meant for people
-		return page{text: tidyText(bareText(body))}
+	if err != nil {
+		return page{binary: "a page that is nested too deep"}
 	}
 	w := &writer{base: base}
 	w.findTitle(root)
@@ -104,29 +104,6 @@ func htmlPage(base *url.URL, body []byte) page {
 	}
 	w.node(content)
 	return page{title: w.title, text: tidyText(w.b.String())}
-}
-
-// bareText is the text between the tags, for documents that cannot be parsed.
-func bareText(body []byte) string {
-	var b strings.Builder
-	z := html.NewTokenizer(bytes.NewReader(body))
-	hidden := false
-	for {
-		switch kind := z.Next(); kind {
-		case html.ErrorToken:
-			return b.String()
-		case html.TextToken:
-			if !hidden {
-				b.WriteString(html.UnescapeString(string(z.Raw())))
-			}
-		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
-			name, _ := z.TagName()
-			if a := atom.Lookup(name); a == atom.Script || a == atom.Style {
-				hidden = kind == html.StartTagToken
-			}
-			b.WriteByte('\n')
-		}
-	}
 }
 
 // mainPart is the only <main> or else the only <article> of a document, if it

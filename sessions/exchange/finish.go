@@ -113,12 +113,12 @@ func (t *talk) summarize(at time.Time) {
 func (t *talk) dates(now func() time.Time) {
 	h := &t.head
 	if h.Updated.IsZero() {
-		h.Updated = cmpTime(h.Created, now())
+		h.Updated = cmp.Or(h.Created, now())
 	}
 	h.Updated = h.Updated.UTC()
-	h.Created = cmpTime(h.Created, h.Updated).UTC()
+	h.Created = cmp.Or(h.Created, h.Updated).UTC()
 	for i := range h.Summaries {
-		h.Summaries[i].At = cmpTime(h.Summaries[i].At, h.Updated).UTC()
+		h.Summaries[i].At = cmp.Or(h.Summaries[i].At, h.Updated).UTC()
 	}
 }
 
@@ -145,15 +145,8 @@ func (t *talk) next() (sessions.Record, error) {
 		if t.seq++; t.foreign {
 			m.Seq = t.seq
 		}
-		m.At = cmpTime(m.At, t.at).UTC() // without a time, that of the one before
+		m.At = cmp.Or(m.At, t.at).UTC() // without a time, that of the one before
 		t.at = m.At
 	}
 	return sessions.Record{Messages: &sessions.MessagesRecord{Key: t.head.Key, Messages: said}}, nil
-}
-
-func cmpTime(t, otherwise time.Time) time.Time {
-	if t.IsZero() {
-		return otherwise
-	}
-	return t
 }
