@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -16,18 +17,20 @@ import (
 
 var _ sessions.Peers = (*Store)(nil)
 
-// liveNodes are those that this one can call.
-const liveNodes = `SELECT id FROM nodes WHERE expires > clock_timestamp() AND id <> $1 AND id = `
-
-// findPeer is the query for the node that is meant, and its second argument.
-func findPeer(to sessions.Peer) (query, what string) {
+// callQuery finds the node that is meant, by what, and calls it. Nobody waits for the
+// disk.
+func callQuery(to sessions.Peer) (query, what string) {
+	id := `$2`
 	switch {
 	case to.Lease != "":
-		return liveNodes + `(SELECT node FROM leases WHERE name = $2)`, to.Lease
+		id, what = `(SELECT node FROM leases WHERE name = $2)`, to.Lease
 	case !to.Key.IsZero():
-		return liveNodes + `(SELECT node FROM keys WHERE key = $2 AND live <> 0)`, to.Key.String()
+		id, what = `(SELECT node FROM keys WHERE key = $2 AND live <> 0)`, to.Key.String()
+	default:
+		what = to.Node
 	}
-	return liveNodes + `$2`, to.Node
+	return `SELECT id, pg_notify($3 || id, p) FROM nodes, unnest($4::text[]) p, set_config('synchronous_commit', 'off', true)
+		WHERE expires > clock_timestamp() AND id <> $1 AND id = ` + id, what
 }
 
 // Call is sessions.Peers's. The first one makes this process a node.
@@ -62,19 +65,24 @@ func (b *backend) call(ctx context.Context, to sessions.Peer, n note, args []byt
 		return nil, err
 	}
 	defer b.wire.asksNoMore(n.ID)
-	query, what := findPeer(to)
-	node, err := value[string](ctx, b.pool, query, b.id, what)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, sessions.ErrNoPeer
-	}
+	conn, err := b.pool.Acquire(ctx)
 	if err != nil {
 		return nil, &channels.NotSent{Err: err}
 	}
-	b.wire.asksOf(a, node)
-	if _, err := b.pool.Exec(ctx, tellQuery, channelOf(node), n.parts(args)); err != nil {
-		b.giveUp(n.ID, node) // it may have heard
-		return nil, err
+	query, what := callQuery(to)
+	called, err := all(ctx, conn, func(row pgx.CollectableRow) (id string, err error) {
+		return id, row.Scan(&id, nil)
+	}, query, b.id, what, channelOf(""), n.parts(args))
+	conn.Release()
+	switch {
+	case errors.As(err, new(*pgconn.PgError)) || pgconn.SafeToRetry(err):
+		return nil, &channels.NotSent{Err: err} // nothing of it happened
+	case err != nil:
+		return nil, err // it may have heard, and its answer will be to nobody
+	case len(called) == 0:
+		return nil, sessions.ErrNoPeer
 	}
+	b.wire.asksOf(a, called[0])
 	return b.await(ctx, n.ID, a)
 }
 

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -17,8 +16,9 @@ import (
 
 // Who works on a key that is woken. Whichever node asks River first gets all jobs
 // that there are, and of idle nodes that is always the same one. So the node that
-// wakes a key picks one at random. If it is itself, it claims the key in the same
-// transaction, and River hears nothing of it. Else there is a job, and the other
+// wakes a key, which mostly holds its channel, too, says who it is. If it is itself,
+// it claims the key in the same transaction, and River hears nothing of it: that costs
+// least. If it works on many more keys than another, there is a job, and that one
 // is told to ask for it. All others ask now and then, so that nothing waits for a
 // node that does not answer.
 
@@ -28,23 +28,46 @@ const (
 	// nudgeEvery is how often one node is told at most: PostgreSQL has one lock
 	// for all commits that notify.
 	nudgeEvery = 100 * time.Millisecond
+	// keeps is how many keys a node works on before it looks at what others have.
+	keeps = 16
 )
 
 // spread is what a node knows of those that take turns.
 type spread struct {
-	takers []string
+	takes  bool                 // this one does
+	others []taker              // that live
 	nudged map[string]time.Time // when each was last told of jobs
+}
+
+// taker is another node, and how many keys it works on: as many as it had when
+// somebody looked, and those that it was given since.
+type taker struct {
+	ID   string
+	Keys int
 }
 
 // findTakers looks who takes turns.
 func (b *backend) findTakers(ctx context.Context) error {
-	list, err := all(ctx, b.pool, pgx.RowTo[string], `SELECT id FROM nodes WHERE expires > clock_timestamp() AND (roles = '{}' OR 'turns' = ANY(roles))`)
+	list, err := all(ctx, b.pool, pgx.RowToStructByPos[taker], `SELECT id, (SELECT count(*) FROM keys WHERE node = n.id) FROM nodes n
+		WHERE expires > clock_timestamp() AND (roles = '{}' OR 'turns' = ANY(roles)) ORDER BY random()`)
 	if err == nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.spread.takers = list
+		b.spread.others = slices.DeleteFunc(list, func(n taker) bool { return n.ID == b.id })
+		b.spread.takes = len(b.spread.others) < len(list)
 	}
 	return err
+}
+
+// idlest is the other node that has least to do; nil: there is none. The caller holds
+// the lock.
+func (s *spread) idlest() (idlest *taker) {
+	for i, n := range s.others {
+		if idlest == nil || n.Keys < idlest.Keys {
+			idlest = &s.others[i]
+		}
+	}
+	return idlest
 }
 
 // Leave implements [sessions.Peers].
@@ -62,12 +85,15 @@ func (s *Store) Leave(ctx context.Context) error {
 }
 
 // enter reserves a place in this node's Run for keys that a transaction wakes, if
-// it is this node's turn. Whoever gets one leaves it, after he has begun to work.
+// they are for this node. Whoever gets one leaves it, after he has begun to work.
 func (b *backend) enter() *running {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s, run := &b.spread, b.run
-	if run == nil || run.over || run.ctx.Err() != nil || len(b.claims) >= workers || !slices.Contains(s.takers, b.id) || rand.IntN(len(s.takers)) > 0 {
+	run, mine := b.run, len(b.claims)
+	if run == nil || run.over || run.ctx.Err() != nil || mine >= workers || !b.spread.takes {
+		return nil
+	}
+	if other := b.spread.idlest(); other != nil && mine >= keeps+2*other.Keys {
 		return nil
 	}
 	run.own.Add(1)
@@ -87,10 +113,10 @@ func (r *running) start(c begun) { r.own.Go(func() { _ = r.work(c.job, c.mine, c
 // nudge tells another node that River has jobs.
 func (b *backend) nudge(ctx context.Context, conn *pgxpool.Conn) {
 	b.mu.Lock()
-	list := slices.DeleteFunc(slices.Clone(b.spread.takers), func(id string) bool { return id == b.id })
 	to, now := b.everybody(), time.Now()
-	if len(list) > 0 {
-		to = channelOf(list[rand.IntN(len(list))])
+	if other := b.spread.idlest(); other != nil {
+		other.Keys++
+		to = channelOf(other.ID)
 	}
 	quick := now.Sub(b.spread.nudged[to]) < nudgeEvery
 	if !quick {
