@@ -104,6 +104,33 @@ func TestForgottenScopeIsMerged(t *testing.T) {
 	}
 }
 
+// Former versions numbered what was set aside, and left an empty row of that
+// number where it was erased.
+func TestNumberedQuarantineIsMerged(t *testing.T) {
+	row := func(id, msg string) memory.QuarantineRow {
+		r := sessions.QuarantineRecord{Quarantined: sessions.Quarantined{Channel: "x", ID: msg}}
+		return memory.QuarantineRow{ID: id, QuarantineRecord: r}
+	}
+	list := func(rows ...memory.QuarantineRow) memory.Common { return memory.Common{Quarantined: rows} }
+	gone := row("aside-1", "")
+	gone.Dropped = true
+	got := file.Merge(list(row("aside-1", "7"), row("aside-2", "8")), list(gone, row("x/9", "9")))
+	again := row("x/8", "")
+	again.Dropped = true
+	for _, test := range []struct {
+		got  memory.Common
+		want []memory.QuarantineRow
+	}{
+		{got, []memory.QuarantineRow{row("x/8", "8"), row("x/9", "9")}},
+		{file.Merge(got, list(again)), []memory.QuarantineRow{row("x/9", "9")}},
+		{file.Merge(list(row("aside-2", "8")), list(again)), nil},
+	} {
+		if diff := cmp.Diff(test.want, test.got.Quarantined); diff != "" {
+			t.Errorf("what was set aside differs:\n%s", diff)
+		}
+	}
+}
+
 // BenchmarkReplayRestored is a start after a kill that came behind the restore
 // of so many facts, occurrences and things set aside.
 func BenchmarkReplayRestored(b *testing.B) {

@@ -205,11 +205,7 @@ func (b *backend) Stats(ctx context.Context) (st sessions.Stats, err error) {
 				}
 			}
 		}
-		for _, a := range b.asides {
-			if !a.Dropped {
-				st.Quarantined++
-			}
-		}
+		st.Quarantined = len(b.like(rows.Record{Quarantined: &sessions.QuarantineRecord{}, Kept: true}))
 		return nil
 	})
 	return st, err

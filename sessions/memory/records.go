@@ -19,9 +19,27 @@ func (r reader) Records(ctx context.Context, like rows.Record) iter.Seq2[rows.Re
 			return r.b.generations(like.Generation), nil
 		case like.Summary != nil:
 			return r.b.summaries(like.Summary.Key)
+		case like.Store != nil:
+			return []rows.Record{{Store: &rows.Store{Name: r.b.Name, Days: maps.Clone(r.b.days), LastFact: r.b.lastFact}}}, nil
+		case like.Mark != nil:
+			return r.b.marks(*like.Mark), nil
 		}
 		return r.b.like(like), nil
 	})
+}
+
+// marks are the one that is asked for, or all.
+func (s *state) marks(like string) (list []rows.Record) {
+	marks := []string{like}
+	if like == "" {
+		marks = s.Marks()
+	}
+	for _, mark := range marks {
+		if s.erased[mark] {
+			list = append(list, rows.Record{Mark: &mark})
+		}
+	}
+	return list
 }
 
 // generations are those of a key, or the one of an ID.
@@ -38,7 +56,7 @@ func (s *state) generations(like *rows.Generation) (list []rows.Record) {
 			continue
 		}
 		for _, g := range c.Conversation.Generations {
-			if same(like.ID, g.ID) {
+			if like.ID == "" || like.ID == g.ID {
 				list = append(list, rows.Record{Generation: &rows.Generation{Key: c.Key, Generation: g}})
 			}
 		}
