@@ -57,7 +57,7 @@ func (s *Store) update(ctx context.Context, what string, f func(*step) error, ke
 		err = s.back.Update(ctx, keys, func(r rows.Reader) (rows.Changes, error) {
 			st := &step{
 				view: view{ctx: context.WithoutCancel(ctx), r: r}, now: s.now(),
-				chats: map[channels.Key]*chat{}, days: map[string]int64{},
+				chats: map[channels.Key]*chat{},
 			}
 			err := f(st)
 			if err = cmp.Or(st.err, err); err != nil {

@@ -118,7 +118,8 @@ func (x *restorer) aboutStore() (fresh int) {
 	}
 	for day, n := range said.Days {
 		if n > now.Days[day] {
-			x.days[day], fresh = n, 1
+			x.count(day, n)
+			fresh = 1
 		}
 	}
 	for _, mark := range said.Erased {
@@ -235,7 +236,7 @@ func (x *restorer) generation(g *sessions.Generation) {
 	if taken {
 		g.ID = x.nextGeneration(at)
 	} else {
-		x.days[day] = max(x.begun(day), n)
+		x.count(day, max(x.begun(day), n))
 	}
 	x.fresh[g.ID] = true
 }

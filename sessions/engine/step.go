@@ -116,7 +116,7 @@ type step struct {
 	chats   map[channels.Key]*chat
 	order   []*chat // those that change
 	changes rows.Changes
-	days    map[string]int64 // generations begun, by day, where that changed
+	days    map[string]int64 // generations begun, by day, where that changed; nil before
 }
 
 // chat is a key as a step sees it, with the step's changes.
@@ -124,14 +124,17 @@ type chat struct {
 	rows.Head
 	known   bool // something was stored of it before
 	waiting int  // inbox rows that wait
-	change  *rows.Chat
+
+	change  rows.Chat
+	changes bool
+	own     rows.Conversation // the Conversation of a step that found one
 }
 
 // done returns the changes.
 func (st *step) done() rows.Changes {
 	for _, c := range st.order {
 		c.change.Head, c.change.Waiting = c.Head, c.waiting
-		st.changes.Chats = append(st.changes.Chats, c.change)
+		st.changes.Chats = append(st.changes.Chats, &c.change)
 	}
 	if len(st.days) > 0 {
 		st.changes.Records = append(st.changes.Records, rows.Record{Store: &rows.Store{Days: st.days}})
@@ -148,8 +151,8 @@ func (st *step) chat(k channels.Key) *chat {
 	h.Key = k
 	c := &chat{Head: h, known: known, waiting: h.Waiting}
 	if h.Conversation != nil {
-		own := *h.Conversation
-		c.Conversation = &own
+		c.own = *h.Conversation
+		c.Conversation = &c.own
 	}
 	st.chats[k] = c
 	return c
@@ -161,11 +164,11 @@ func notFound(k channels.Key) error {
 
 // touch returns the change of c.
 func (st *step) touch(c *chat) *rows.Chat {
-	if c.change == nil {
-		c.change = &rows.Chat{}
+	if !c.changes {
+		c.changes = true
 		st.order = append(st.order, c)
 	}
-	return c.change
+	return &c.change
 }
 
 // put stores r. It is called once r is as it is to be, and again if it changes

@@ -65,8 +65,16 @@ func (st *step) beginGeneration(c *chat) {
 func (st *step) nextGeneration(now time.Time) string {
 	day := rules.Day(now)
 	n := st.begun(day) + 1
-	st.days[day] = n
+	st.count(day, n)
 	return rules.Generation(day, n)
+}
+
+// count sets how many generations were begun on a day.
+func (st *step) count(day string, n int64) {
+	if st.days == nil {
+		st.days = map[string]int64{}
+	}
+	st.days[day] = n
 }
 
 // begun counts the generations of a day.

@@ -252,40 +252,44 @@ func (s *backend) claim(k channels.Key) int64 {
 // Update runs a step on the writer's goroutine: see rows.Backend. What it hides
 // is swept before the caller is told.
 func (s *backend) Update(ctx context.Context, _ []channels.Key, f func(rows.Reader) (rows.Changes, error)) error {
-	var hidden []int64
-	var large map[channels.Key]iter.Seq2[[]sessions.Message, error]
-	var ahead map[channels.Key]int64
+	var big struct { // what is too much for one commit
+		said   map[channels.Key]iter.Seq2[[]sessions.Message, error]
+		ahead  map[channels.Key]int64 // where that is stored
+		hidden []int64
+	}
 	step := func(t *tx) error {
 		changes, err := f(t.reader())
 		if err != nil {
 			return err
 		}
-		if large == nil {
-			if large, err = t.bulky(changes); err != nil {
+		if big.said == nil {
+			if big.said, err = t.bulky(changes); err != nil {
 				return err
 			}
-			if len(large) > 0 {
+			if len(big.said) > 0 {
 				return errBulky
 			}
 		}
-		for k := range ahead { // somebody may have written to it meanwhile
+		for k := range big.ahead { // somebody may have written to it meanwhile
 			if fresh, err := t.fresh(k); err != nil || !fresh {
 				return cmp.Or(err, errSwept)
 			}
 		}
-		hidden, err = t.apply(changes, ahead)
+		big.hidden, err = t.apply(changes, big.ahead)
 		return err
 	}
 	err := s.do(ctx, &op{run: step})
 	if errors.Is(err, errBulky) {
-		if ahead, err = s.stage(ctx, large); err == nil {
+		if big.ahead, err = s.stage(ctx, big.said); err == nil {
 			err = s.do(ctx, &op{run: step, alone: true})
 		}
 	}
 	if err != nil {
-		hidden = slices.Collect(maps.Values(ahead))
+		big.hidden = slices.Collect(maps.Values(big.ahead))
 	}
-	s.sweep(context.WithoutCancel(ctx), hidden)
+	if len(big.hidden) > 0 {
+		s.sweep(context.WithoutCancel(ctx), big.hidden)
+	}
 	return err
 }
 

@@ -257,8 +257,7 @@ var causes = map[int]string{
 
 // explain puts the cause before what SQLite says.
 func explain(err error) error {
-	var e *driver.Error
-	if errors.As(err, &e) && causes[e.Code()&0xff] != "" {
+	if e, ok := errors.AsType[*driver.Error](err); ok && causes[e.Code()&0xff] != "" {
 		return fmt.Errorf("%s: %w", causes[e.Code()&0xff], err)
 	}
 	return err

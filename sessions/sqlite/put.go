@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"iter"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -94,13 +95,8 @@ func (t *tx) putOut(r *keyRow, o *rows.Out) error {
 
 // putTranscript adds to the transcript of r, or rewrites messages of it.
 func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) error {
-	for list, err := range ch.Added() {
-		for _, m := range list {
-			if err == nil {
-				err = t.addMessage(r, m)
-			}
-		}
-		if err != nil {
+	if ch.Large != nil || len(ch.Messages) > 0 {
+		if err := t.addMessages(r, ch.Added()); err != nil {
 			return err
 		}
 	}
@@ -128,6 +124,20 @@ func (t *tx) putTranscript(r *keyRow, ch *rows.Chat) error {
 	}
 	for _, s := range ch.Summaries {
 		if err := t.exec(insert("summaries", "id, generation, model, at, text, fields"), summaryFields(&r.id, &s)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) addMessages(r *keyRow, said iter.Seq2[[]sessions.Message, error]) error {
+	for list, err := range said {
+		for _, m := range list {
+			if err == nil {
+				err = t.addMessage(r, m)
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -236,7 +236,7 @@ func given[T any](list []T) iter.Seq2[T, error] {
 // the store's random name, so that a store that was begun anew does not repeat
 // the ids of the one before.
 func (s *backend) deliveryID(id int64) string {
-	return fmt.Sprintf("%s-%d-%d", s.prefix, id>>32, seqOf(id))
+	return s.prefix + "-" + strconv.FormatInt(id>>32, 10) + "-" + strconv.FormatInt(seqOf(id), 10)
 }
 
 // parseRowID reads the "12-7" behind the prefix of an id.

@@ -22,6 +22,7 @@ func searchable(m sessions.Message) string {
 		return ""
 	}
 	var b strings.Builder
+	b.Grow(min(len(m.Content), rules.SearchBytes))
 	for w := range rules.Searchable(m.Content) {
 		if b.Len() > 0 {
 			b.WriteByte(' ')

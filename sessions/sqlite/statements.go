@@ -127,13 +127,14 @@ func (s *statements) get(ctx context.Context, query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-// row reads at most one row.
+// row reads at most one row. A read that was begun is finished: with a context
+// that may end, the driver has a goroutine watch it.
 func (s *statements) row(ctx context.Context, query string, args ...any) scanner {
 	stmt, err := s.get(ctx, query)
 	if err != nil {
 		return failed{err}
 	}
-	return stmt.QueryRowContext(context.WithoutCancel(ctx), args...)
+	return stmt.QueryRowContext(context.Background(), args...)
 }
 
 // each reads many rows and has f scan each of them.
@@ -142,7 +143,7 @@ func (s *statements) each(ctx context.Context, f func(scanner) error, query stri
 	if err != nil {
 		return err
 	}
-	rows, err := stmt.QueryContext(context.WithoutCancel(ctx), args...)
+	rows, err := stmt.QueryContext(context.Background(), args...)
 	if err != nil {
 		return err
 	}

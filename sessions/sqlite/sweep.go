@@ -193,7 +193,7 @@ var errBulky = errors.New("large changes are stored in parts")
 // bulky are the messages of changes that are too many for one commit, of keys
 // that begin with them, as an import does.
 func (t *tx) bulky(changes rows.Changes) (map[channels.Key]iter.Seq2[[]sessions.Message, error], error) {
-	large := map[channels.Key]iter.Seq2[[]sessions.Message, error]{}
+	var large map[channels.Key]iter.Seq2[[]sessions.Message, error]
 	for _, ch := range changes.Chats {
 		if ch.Large == nil {
 			continue
@@ -201,6 +201,9 @@ func (t *tx) bulky(changes rows.Changes) (map[channels.Key]iter.Seq2[[]sessions.
 		fresh, err := t.fresh(ch.Key)
 		if err != nil {
 			return nil, err
+		}
+		if fresh && large == nil {
+			large = map[channels.Key]iter.Seq2[[]sessions.Message, error]{}
 		}
 		if fresh {
 			large[ch.Key] = ch.Large

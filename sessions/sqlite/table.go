@@ -92,6 +92,12 @@ func plain(args []any) {
 		switch p := a.(type) {
 		case *string:
 			args[i] = *p
+		case *sessions.DeliveryState:
+			args[i] = string(*p)
+		case *sessions.Origin:
+			args[i] = string(*p)
+		case *[]byte:
+			args[i] = *p
 		case *int64:
 			args[i] = *p
 		case *int:
