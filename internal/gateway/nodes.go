@@ -108,9 +108,9 @@ func (g *Gateway) serveNodes(ctx context.Context) error {
 	return g.opts.Peers.Serve(ctx, g.answerNode)
 }
 
-// handOver has other nodes go on with what this one leaves while it drains, as
-// far as there are some for it: with keys, and with channels, which letGo ends. What
-// this node still has to deliver goes out through them.
+// handOver is called when this node begins to drain. If another node takes turns,
+// that one gets the keys; if another runs channels, letGo ends those of this node,
+// and what this node still has to deliver goes out through the other.
 func (g *Gateway) handOver(letGo func()) {
 	if g.opts.Peers == nil {
 		return

@@ -8,8 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river/riverdriver"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"dragoman/sessions"
 )
@@ -127,38 +125,3 @@ func (b *backend) nudge(ctx context.Context, conn *pgxpool.Conn) {
 		_, _ = conn.Exec(ctx, tellQuery, to, b.note(isJobs).parts(nil))
 	}
 }
-
-// driver is River's, but for the way in which this node is told of jobs: it has an
-// ear already.
-type driver struct {
-	*riverpgxv5.Driver
-	nudges chan struct{}
-}
-
-// GetListener is riverdriver.Driver's.
-func (d driver) GetListener(*riverdriver.GetListenenerParams) riverdriver.Listener {
-	return listener(d.nudges)
-}
-
-// listener hears of jobs, and nothing else.
-type listener chan struct{}
-
-var _ riverdriver.Listener = listener(nil)
-
-// WaitForNotification is riverdriver.Listener's, as are those that do nothing.
-func (l listener) WaitForNotification(ctx context.Context) (*riverdriver.Notification, error) {
-	select {
-	case <-l:
-		return &riverdriver.Notification{Topic: "river_insert", Payload: `{"queue": "default"}`}, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (listener) Close(context.Context) error            { return nil }
-func (listener) Connect(context.Context) error          { return nil }
-func (listener) Listen(context.Context, string) error   { return nil }
-func (listener) Ping(context.Context) error             { return nil }
-func (listener) Schema() string                         { return "" }
-func (listener) SetAfterConnectExec(string)             {}
-func (listener) Unlisten(context.Context, string) error { return nil }

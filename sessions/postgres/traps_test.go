@@ -117,7 +117,9 @@ func TestSlowRescue(t *testing.T) {
 	}
 	close(old.leave) // its job ends, that of the other does not
 	_, err = a.Accept(t.Context(), sessions.Entry{Inbound: channels.Inbound{Key: k2, ID: "2", Text: "hi"}})
-	must(t, err)
+	if !errors.Is(err, sessions.ErrFenced) {
+		t.Errorf("Accept of a stale node = %v, want ErrFenced", err)
+	}
 	if other := next(t, fromB); other.Key != k2 { // a dead node claims nothing
 		t.Errorf("claim of %s", other.Key)
 	}
@@ -126,6 +128,24 @@ func TestSlowRescue(t *testing.T) {
 	case h := <-fromA:
 		t.Errorf("a dead node has claimed %s", h.Key)
 	default:
+	}
+}
+
+// TestFrozenBeforeSending: a node stands still while it waits for the row that says
+// that it sends. When it wakes, another one has sent.
+func TestFrozenBeforeSending(t *testing.T) {
+	s := openAt(t, database(t), postgres.Options{TTL: ttl})
+	claims, _ := serve(t, s)
+	in, err := s.Accept(t.Context(), one)
+	must(t, err)
+	claim := next(t, claims).Claim
+	must(t, s.CommitTurn(t.Context(), claim, sessions.Turn{ID: "t", Answers: []sessions.Answered{{Seq: in.Seq}}, Replies: []sessions.Reply{{Text: "hello"}}}))
+	list, err := s.Unsent(t.Context(), claim, 1)
+	must(t, err)
+	postgres.Freeze(s)
+	postgres.Stale(s)
+	if err := s.MarkSending(t.Context(), claim, list[0].ID); !errors.Is(err, sessions.ErrFenced) {
+		t.Errorf("MarkSending = %v, want ErrFenced", err)
 	}
 }
 

@@ -90,7 +90,15 @@ type tx struct {
 // key that comes out of order is locked only if that takes no waiting; else the
 // step is run again, and all keys that it has asked for are locked in order
 // first. Thus two steps never wait for each other in a circle.
-func (b *backend) Update(ctx context.Context, keys []channels.Key, f func(rows.Reader) (rows.Changes, error)) error {
+//
+// A node that stood still for so long that others have taken its work over hears
+// of that with the change that it was at: it may have been about to send something.
+func (b *backend) Update(ctx context.Context, keys []channels.Key, f func(rows.Reader) (rows.Changes, error)) (err error) {
+	defer func() {
+		if err == nil && b.node.renewed.Load() != nil && b.stale() {
+			err = errLost
+		}
+	}()
 	if len(keys) == 1 {
 		if done, err := b.guess(ctx, keys[0], f); done {
 			return err
