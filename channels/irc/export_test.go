@@ -25,13 +25,9 @@ func (c *Channel) Forget() {
 // Age makes the last sign of life of everybody so much older.
 func (c *Channel) Age(d time.Duration) {
 	c.session().do(context.Background(), func() {
-		done := map[*peer]bool{}
-		for _, m := range c.people.all() {
-			for _, who := range m {
-				if !done[who] && time.Since(who.seen) < 45*time.Second {
-					who.seen = who.seen.Add(-d)
-				}
-				done[who] = true
+		for _, who := range c.people.all {
+			if time.Since(who.seen) < 45*time.Second {
+				who.seen = who.seen.Add(-d)
 			}
 		}
 	})

@@ -131,7 +131,7 @@ func (s *session) fromPerson(e *girc.Event, m channels.Inbound, id identity, tex
 		return
 	}
 	chat := s.net.fold.fold(m.Sender.Name)
-	s.ch.people.wrote(chat, m.Sender.Name, id, time.Now())
+	s.ch.people.wrote(chat, m.Sender.Name, id)
 	m.Private = true
 	m.Text = command(text, s.ch.knownCommands())
 	s.handOn(m, chat)

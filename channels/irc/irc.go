@@ -85,7 +85,7 @@ type Channel struct {
 
 	// people is who talks to us in private. Only the loop of the current
 	// session touches it; sessions follow one another.
-	people *people
+	people people
 	rests  rests
 	loops  loops
 }
@@ -104,7 +104,6 @@ func New(name string, o Options) (*Channel, error) {
 		opts:   o,
 		log:    o.Logger.With("channel", name),
 		nonce:  hex.EncodeToString(nonce),
-		people: newPeople(),
 		status: channels.Status{State: channels.StateDown, Detail: "not started", Since: time.Now()},
 	}
 	c.longestNick = strings.Repeat("n", 16)

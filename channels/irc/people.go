@@ -1,6 +1,7 @@
 package irc
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -161,6 +162,8 @@ func (s *session) onWho(e *girc.Event) {
 // peer is a person who has talked to us in private.
 type peer struct {
 	identity
+	mask string // as they were called when they wrote
+	chat string // under whose key they wrote, or were answered, last
 	nick string // now, as far as we know
 	gone bool   // we saw them leave, or somebody else under their nick
 	seen time.Time
@@ -190,139 +193,101 @@ func (p *peer) isMissing() {
 	p.missed++
 }
 
-// people remembers peers over reconnects.
-type people struct {
-	byMask   map[string]*peer // as they were called when they wrote
-	byChat   map[string]*peer // who wrote last under a key
-	answered map[string]*peer // whom the last answer with a ReplyTo under a key was for
-}
+// people remembers peers over reconnects: who wrote or was answered last is the
+// last of them.
+type people struct{ all []*peer }
 
-func newPeople() *people {
-	return &people{byMask: map[string]*peer{}, byChat: map[string]*peer{}, answered: map[string]*peer{}}
-}
-
-// all is for going through everybody; some are in it more than once.
-func (p *people) all() []map[string]*peer {
-	return []map[string]*peer{p.byMask, p.byChat, p.answered}
-}
-
-// wrote notes that somebody has just written to us under chat's key.
-func (p *people) wrote(chat, nick string, id identity, now time.Time) {
-	if len(p.byMask) >= maxPeers {
-		p.forgetOldest()
-	}
+// of is the peer who wrote as nick with that identity, a new one if they are not
+// known, for talk under chat's key.
+func (p *people) of(chat, nick string, id identity) *peer {
 	mask := maskOf(nick, id)
-	who := p.byMask[mask]
-	if who == nil || !who.identity.same(id, foldRFC) {
-		who = &peer{}
-		p.byMask[mask] = who
+	i := slices.IndexFunc(p.all, func(who *peer) bool { return who.mask == mask && who.identity.same(id, foldRFC) })
+	who := &peer{identity: id, nick: nick, mask: mask}
+	if i >= 0 {
+		who = p.all[i]
+		p.all = slices.Delete(p.all, i, i+1)
 	}
-	who.identity = id
-	who.isAt(nick)
-	who.seen = now
-	p.byChat[chat] = who
-	// Whoever is awaited under an older name is here.
-	for _, m := range p.all() {
-		for _, old := range m {
-			if old.gone && old.identity.same(id, foldRFC) {
-				old.isAt(nick)
-			}
-		}
-	}
-}
-
-func (p *people) forgetOldest() {
-	var oldest *peer
-	for _, who := range p.byMask {
-		if oldest == nil || who.seen.Before(oldest.seen) {
-			oldest = who
-		}
-	}
-	for _, m := range p.all() {
-		for k, who := range m {
-			if who == oldest {
-				delete(m, k)
-			}
-		}
-	}
-}
-
-// find is whom an answer is for: the writer of the message it replies to. Only
-// the first piece of an answer says that, so the pieces after it go to the
-// same person. Where no answer under the key ever said, it is the last who
-// wrote, or nobody we know.
-func (p *people) find(replyTo, chat string) *peer {
-	nick, id, ok := parseHandle(replyTo)
-	switch {
-	case !ok && p.answered[chat] != nil:
-		return p.answered[chat]
-	case !ok:
-		return p.byChat[chat]
-	}
-	who := p.byMask[maskOf(nick, id)]
-	if who == nil || !who.identity.same(id, foldRFC) {
-		who = &peer{identity: id, nick: nick} // From before a restart.
-		p.byMask[maskOf(nick, id)] = who
-	}
-	p.answered[chat] = who
+	who.chat = chat
+	p.all = append(p.all[max(0, len(p.all)+1-maxPeers):], who)
 	return who
 }
 
-// each calls f for everybody who is called nick now, once or more often.
-func (p *people) each(nick string, fold folder, f func(*peer)) {
-	for _, m := range p.all() {
-		for _, who := range m {
-			if !who.gone && fold.same(who.nick, nick) {
-				f(who)
-			}
+// wrote notes that somebody has just written to us under chat's key.
+func (p *people) wrote(chat, nick string, id identity) {
+	who := p.of(chat, nick, id)
+	who.identity = id
+	who.isAt(nick)
+	// Whoever is awaited under an older name is here.
+	for _, old := range p.all {
+		if old.gone && old.identity.same(id, foldRFC) {
+			old.isAt(nick)
 		}
 	}
 }
 
+// find is whom an answer is for: the writer of the message it replies to. Where
+// it says none, it is who wrote or was answered last under the key, or nobody we
+// know.
+func (p *people) find(replyTo, chat string) *peer {
+	if nick, id, ok := parseHandle(replyTo); ok {
+		return p.of(chat, nick, id)
+	}
+	for _, who := range slices.Backward(p.all) {
+		if who.chat == chat {
+			return who
+		}
+	}
+	return nil
+}
+
+// called are those who are called nick now.
+func (p *people) called(nick string, fold folder) (them []*peer) {
+	for _, who := range p.all {
+		if !who.gone && fold.same(who.nick, nick) {
+			them = append(them, who)
+		}
+	}
+	return them
+}
+
 func (p *people) quit(nick string, fold folder) {
-	p.each(nick, fold, func(who *peer) { who.gone = true })
+	for _, who := range p.called(nick, fold) {
+		who.gone = true
+	}
 }
 
 func (p *people) renamed(was, is string, fold folder) {
-	var them []*peer
-	p.each(was, fold, func(who *peer) { them = append(them, who) })
-	// Whoever is remembered under the new nick has lost it.
-	p.each(is, fold, func(who *peer) { who.gone = true })
+	them := p.called(was, fold)
+	p.quit(is, fold) // whoever is remembered under the new nick has lost it
 	for _, who := range them {
 		who.nick, who.gone = is, false
 	}
 }
 
 func (p *people) moved(nick, name, host string, fold folder) {
-	p.each(nick, fold, func(who *peer) { who.user, who.host = name, host })
+	for _, who := range p.called(nick, fold) {
+		who.user, who.host = name, host
+	}
 }
 
-// appeared makes everybody who was called nick be looked up at once.
-func (p *people) appeared(nick string, fold folder) {
-	for _, m := range p.all() {
-		for _, who := range m {
-			if fold.same(who.nick, nick) {
+// onOnline is what MONITOR tells of people who were missing: they are looked up
+// at once.
+func (s *session) onOnline(e *girc.Event) {
+	for mask := range strings.SplitSeq(e.Last(), ",") {
+		nick, _, _ := strings.Cut(mask, "!")
+		for _, who := range s.ch.people.all {
+			if s.net.fold.same(who.nick, nick) {
 				who.lookAt = time.Time{}
 			}
 		}
 	}
 }
 
-// onOnline is what MONITOR tells of people who were missing.
-func (s *session) onOnline(e *girc.Event) {
-	for mask := range strings.SplitSeq(e.Last(), ",") {
-		nick, _, _ := strings.Cut(mask, "!")
-		s.ch.people.appeared(nick, s.net.fold)
-	}
-}
-
 // doubt makes everybody be looked up before the next answer: while we were
 // away the network told us nothing.
 func (p *people) doubt() {
-	for _, m := range p.all() {
-		for _, who := range m {
-			who.seen, who.found, who.lookAt, who.missed = time.Time{}, "", time.Time{}, 0
-		}
+	for _, who := range p.all {
+		who.seen, who.found, who.lookAt, who.missed = time.Time{}, "", time.Time{}, 0
 	}
 }
 
