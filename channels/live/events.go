@@ -36,7 +36,7 @@ func (h *Hub) events(w http.ResponseWriter, r *http.Request, k channels.Key) err
 		after = max(after, n)
 	}
 	h.mu.Lock()
-	gone := h.gone
+	gone := h.life.Done()
 	h.mu.Unlock()
 	room := h.enter(k)
 	v, err := h.attach(r.Context(), room, after)

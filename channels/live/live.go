@@ -128,11 +128,9 @@ type Hub struct {
 
 	mu       sync.Mutex
 	intake   channels.Intake // nil while Run does not run
-	gone     chan struct{}   // closed when Run ends; made anew by each Run
+	life     context.Context //nolint:containedctx // Run's
 	since    time.Time
-	posts    sync.WaitGroup               // posts that use intake; Add under mu
-	cancels  map[int64]context.CancelFunc // of those posts
-	lastPost int64
+	posts    sync.WaitGroup // posts that use intake; Add under mu
 	rooms    map[channels.Key]*room
 	viewers  int
 	commands []channels.Command
@@ -184,7 +182,7 @@ func New(o Options) (*Hub, error) {
 	}
 	h := &Hub{
 		opts: o, log: o.Logger.With("channel", o.Name), since: time.Now(),
-		rooms: map[channels.Key]*room{}, cancels: map[int64]context.CancelFunc{},
+		rooms: map[channels.Key]*room{}, life: context.Background(),
 		uploads: make(chan struct{}, uploads), stirred: make(chan struct{}, 1),
 	}
 	h.serve = h.routes()
@@ -201,19 +199,14 @@ func (h *Hub) MirrorsStore() {}
 // context of those that are being stored and waits for them, and sends the
 // viewers away.
 func (h *Hub) Run(ctx context.Context, in channels.Intake) error {
-	gone := make(chan struct{})
 	h.mu.Lock()
-	h.intake, h.gone, h.since = in, gone, time.Now()
+	h.intake, h.life, h.since = in, ctx, time.Now()
 	h.mu.Unlock()
 
 	h.tellSigns(ctx)
 
 	h.mu.Lock()
 	h.intake, h.since = nil, time.Now()
-	close(gone)
-	for _, cancel := range h.cancels {
-		cancel()
-	}
 	h.mu.Unlock()
 	h.posts.Wait()
 	return nil
@@ -246,15 +239,11 @@ func (h *Hub) begin(ctx context.Context) (_ context.Context, in channels.Intake,
 		return ctx, nil, nil, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, acceptWithin)
+	stop := context.AfterFunc(h.life, cancel)
 	h.posts.Add(1)
-	h.lastPost++
-	id := h.lastPost
-	h.cancels[id] = cancel
 	return ctx, h.intake, func() {
+		stop()
 		cancel()
-		h.mu.Lock()
-		delete(h.cancels, id)
-		h.mu.Unlock()
 		h.posts.Done()
 	}, true
 }
