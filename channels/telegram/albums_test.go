@@ -30,7 +30,7 @@ func TestAlbum(t *testing.T) {
 	part(group, "mine", 1, called)
 	part(group, "other", 0, fields{"caption": "not for a bot"})
 	group.Post(botapi.Post{From: ann, Extra: fields{"photo": []any{fields{"file_id": "x"}}}})
-	inbox := n.run(t, n.open(t, telegram.Options{BotName: "dragoman_bot"}))
+	inbox := n.run(t, n.open(t, telegram.Options{}))
 	n.settled(t)
 	part(group, "mine", 2, nil) // in a later batch
 	n.settled(t)

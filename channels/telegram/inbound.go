@@ -24,7 +24,7 @@ var placeholders = map[int64]bool{
 const mostQuote = 2000
 
 // inbound turns a message into what the intake takes; false if it says
-// nothing to the bot: a service message, another bot, a group that is off.
+// nothing to the bot: a service message, another bot.
 func (c *Channel) inbound(id string, m *models.Message, edited bool) (channels.Inbound, bool, error) {
 	text, entities, said := content(m)
 	files := carried(m)
@@ -36,8 +36,6 @@ func (c *Channel) inbound(id string, m *models.Message, edited bool) (channels.I
 	case !said, edited && m.Location != nil: // a live location moves all the time
 		return channels.Inbound{}, false, nil
 	case m.From != nil && m.From.IsBot && m.SenderChat == nil && !placeholders[m.From.ID]:
-		return channels.Inbound{}, false, nil
-	case !private && c.o.Groups == GroupsOff:
 		return channels.Inbound{}, false, nil
 	}
 	key, err := c.key(m)
@@ -61,7 +59,7 @@ func (c *Channel) inbound(id string, m *models.Message, edited bool) (channels.I
 	}
 	if !private {
 		in.Prefix = prefix(who.Name)
-		in.Addressed = addressed || c.o.Groups == GroupsAll || c.answersMe(m) || c.albums.has(m)
+		in.Addressed = addressed || c.answersMe(m) || c.albums.has(m)
 	}
 	return in, true, nil
 }

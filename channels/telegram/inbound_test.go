@@ -183,26 +183,6 @@ func TestReplyQuoteAndEdit(t *testing.T) {
 	}
 }
 
-func TestGroupsSetting(t *testing.T) {
-	for groups, want := range map[telegram.Groups][]bool{
-		telegram.GroupsAll: {true, true}, telegram.GroupsMention: {false, true}, telegram.GroupsOff: nil,
-	} {
-		n := newNetwork(t)
-		inbox := n.run(t, n.open(t, telegram.Options{Groups: groups}))
-		group := n.Group(-5, "friends")
-		group.Say(n.ann, "hello all")
-		group.Say(n.ann, "@dragoman_bot hello")
-		n.settled(t)
-		var got []bool
-		for _, m := range inbox.Messages() {
-			got = append(got, m.Addressed)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("groups %s: Addressed (-want +got):\n%s", groups, diff)
-		}
-	}
-}
-
 // Words that are passed on say whose they are, as far as Telegram does. What it
 // copies from a channel into the channel's group is not passed on by anybody.
 func TestForwarded(t *testing.T) {

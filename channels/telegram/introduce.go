@@ -13,8 +13,8 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// introduce asks Telegram for the bot's name, unless it is known. It tries
-// until it succeeds, ctx ends or the token is refused.
+// introduce asks Telegram for the bot's name until it succeeds, ctx ends or the
+// token is refused. A name from an earlier Run is good.
 func (c *Channel) introduce(ctx context.Context) error {
 	var tries channels.Backoff
 	for c.username() == "" {

@@ -136,9 +136,6 @@ func (c *Channel) rest(ctx context.Context, err error, wait time.Duration, began
 		switch {
 		case r.code == http.StatusConflict && r.says("webhook"):
 			wait, detail = conflictPause, "a webhook is set, so another program gets this bot's messages; remove it there first"
-			if c.o.DeleteWebhook && c.deleteWebhook(ctx) {
-				return
-			}
 		case conflicts(err):
 			detail = secondPoller
 			if !began {
@@ -154,16 +151,6 @@ func (c *Channel) rest(ctx context.Context, err error, wait time.Duration, began
 	c.report(channels.StateDown, detail)
 	c.log.Warn("polling failed, will try again", "err", err, "wait", wait)
 	channels.Sleep(ctx, wait)
-}
-
-func (c *Channel) deleteWebhook(ctx context.Context) bool {
-	_, err := c.api.call(ctx, "deleteWebhook", struct {
-		Drop bool `json:"drop_pending_updates"`
-	}{false}, callLimit)
-	if err == nil {
-		c.log.Warn("took the bot over from a webhook")
-	}
-	return err == nil
 }
 
 // arrived is one update of a batch.

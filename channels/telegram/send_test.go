@@ -427,7 +427,6 @@ func TestNewRefuses(t *testing.T) {
 		"bad token":  {Token: "abc"},
 		"path token": {Token: "1:x/../y"},
 		"bad url":    {Token: "1:x", APIURL: "ftp://example.org"},
-		"groups":     {Token: "1:x", Groups: "some"},
 	} {
 		if _, err := telegram.New("telegram", o); err == nil {
 			t.Errorf("New with %s = nil, want an error", name)

@@ -44,26 +44,12 @@ import (
 	"dragoman/channels"
 )
 
-// Groups says which messages of shared chats are answered.
-type Groups string
-
-// The settings of Groups.
-const (
-	GroupsMention Groups = "mention" // mentioned, replied to, or commanded; the default
-	GroupsAll     Groups = "all"     // every message
-	GroupsOff     Groups = "off"     // none; they are not even handed in
-)
-
 // Options of a channel. Only Token must be set.
 type Options struct {
 	// Token is what BotFather gave, "123456:ABC…".
 	Token string
 	// APIURL is the Bot API server; https://api.telegram.org if empty.
 	APIURL string
-	// BotName is the bot's @username. If empty Telegram is asked for it.
-	BotName string
-	// Groups is GroupsMention if empty.
-	Groups Groups
 	// PollTimeout is how long Telegram may hold a poll open; 50 s if 0.
 	PollTimeout time.Duration
 	// NoPreview turns off showing answers while they are written.
@@ -71,9 +57,6 @@ type Options struct {
 	// PreviewEvery is the least time between two previews in a private chat;
 	// one second if 0. Groups get a third of that.
 	PreviewEvery time.Duration
-	// DeleteWebhook takes the bot over from a webhook that some other program
-	// set. Without it Status says that there is one.
-	DeleteWebhook bool
 	// Shared says that several nodes poll for this bot, one at a time. A second
 	// poller ends Run with channels.ErrElsewhere, where it is waited out otherwise.
 	Shared bool
@@ -150,13 +133,6 @@ func New(name string, o Options) (*Channel, error) {
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, errors.New("telegram: the API address is not an http or https URL")
 	}
-	switch o.Groups {
-	case "":
-		o.Groups = GroupsMention
-	case GroupsMention, GroupsAll, GroupsOff:
-	default:
-		return nil, fmt.Errorf("telegram: groups is %q; it can be mention, all or off", o.Groups)
-	}
 	if o.PollTimeout <= 0 {
 		o.PollTimeout = 50 * time.Second
 	}
@@ -168,7 +144,6 @@ func New(name string, o Options) (*Channel, error) {
 	}
 	c := &Channel{
 		name: name, log: o.Logger.With("channel", name), id: id,
-		botName: strings.TrimPrefix(o.BotName, "@"),
 		api:     newClient(strings.TrimSuffix(o.APIURL, "/"), o.Token, o),
 		preview: newPreviewer(o.PreviewEvery), typing: newAllowance(typingPerSecond),
 		status: channels.Status{State: channels.StateDown, Detail: "not started", Since: time.Now()},

@@ -48,11 +48,11 @@ func (s *Server) Heal() {
 	s.faults = nil
 }
 
-// SetWebhook makes getUpdates answer 409 until the bot calls deleteWebhook.
-func (s *Server) SetWebhook() {
+// SetWebhook makes getUpdates answer 409, or no more.
+func (s *Server) SetWebhook(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.webhook = true
+	s.webhook = on
 }
 
 func (s *Server) faultFor(c *Call) *Fault {

@@ -17,13 +17,6 @@ func (s *Server) me() User {
 
 func (s *Server) getMe(*http.Request, params) answer { return answer{result: s.me()} }
 
-func (s *Server) deleteWebhook(*http.Request, params) answer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.webhook = false
-	return answer{result: true}
-}
-
 var commandName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
 func (s *Server) setMyCommands(_ *http.Request, p params) answer {

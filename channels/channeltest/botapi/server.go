@@ -196,7 +196,6 @@ var methods = map[string]method{
 	"sendchataction":  (*Server).sendChatAction,
 	"setmycommands":   (*Server).setMyCommands,
 	"getmycommands":   (*Server).getMyCommands,
-	"deletewebhook":   (*Server).deleteWebhook,
 	"getfile":         (*Server).getFile,
 
 	"editmessagereplymarkup": (*Server).editMessageReplyMarkup,
