@@ -1,6 +1,7 @@
 package irc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -270,13 +271,11 @@ func (s *session) onFail(e *girc.Event) {
 	case what != "PRIVMSG":
 		return
 	}
+	d := s.refusedLine("", true)
 	for _, p := range e.Params[min(2, len(e.Params)):] {
-		if d := s.refusedLine(p, false); d != nil {
-			s.settle(d, notSent("send to %s: %s (%s)", d.target, plain(e.Last()), param(e, 1)))
-			return
-		}
+		d = cmp.Or(s.refusedLine(p, false), d)
 	}
-	if d := s.refusedLine("", true); d != nil {
+	if d != nil {
 		s.settle(d, notSent("send to %s: %s (%s)", d.target, plain(e.Last()), param(e, 1)))
 	}
 }

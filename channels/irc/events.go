@@ -80,9 +80,6 @@ func (s *session) fromMe(e *girc.Event) bool {
 	return e.Source != nil && s.net.fold.same(e.Source.Name, s.me.nick)
 }
 
-// at is when e happened, by the server's clock where it tells.
-func at(e *girc.Event) time.Time { return e.Timestamp }
-
 func (s *session) onError(e *girc.Event) {
 	reason := plain(e.Last())
 	if s.quitting {
@@ -109,7 +106,7 @@ func (s *session) onBanned(e *girc.Event) {
 
 func (s *session) onWelcome(e *girc.Event) {
 	s.me.nick = param(e, 0)
-	s.net.started = at(e)
+	s.net.started = e.Timestamp
 	if s.phase == registering {
 		s.phase = welcomed
 	}
@@ -125,7 +122,7 @@ func (s *session) onSupport(e *girc.Event) {
 		name, value, _ := strings.Cut(token, "=")
 		switch name {
 		case "CASEMAPPING":
-			s.refold(folder(strings.ToLower(value)))
+			s.net.fold = folder(strings.ToLower(value)) // before anything is joined
 		case "CHANTYPES":
 			if value != "" {
 				s.net.chanTypes = value
@@ -141,23 +138,6 @@ func (s *session) onSupport(e *girc.Event) {
 		case "BOT":
 			s.net.botMode = value
 		}
-	}
-}
-
-// refold changes how names are compared. It comes before anything is joined,
-// but a server may say it again.
-func (s *session) refold(f folder) {
-	if f == s.net.fold {
-		return
-	}
-	s.net.fold = f
-	rooms, users := s.rooms, s.users
-	s.rooms, s.users = map[string]*room{}, map[string]*user{}
-	for _, r := range rooms {
-		s.rooms[f.fold(r.name)] = r
-	}
-	for _, u := range users {
-		s.users[f.fold(u.nick)] = u
 	}
 }
 

@@ -36,7 +36,7 @@ func (s *session) onMessage(e *girc.Event) {
 	id := s.identityOf(e)
 	m := channels.Inbound{
 		Sender: channels.Person{IDs: s.personIDs(src.Name, id), Name: src.Name},
-		At:     at(e),
+		At:     e.Timestamp,
 	}
 	if tag := e.Tags["msgid"]; tag != "" && len(tag) <= 200 {
 		m.ID = msgidPrefix + tag
@@ -92,7 +92,7 @@ func (s *session) splitStatus(target string) (prefix, name string) {
 // old reports whether e was said before since, by the same clock.
 func old(e *girc.Event, since time.Time) bool {
 	_, tagged := e.Tags["time"]
-	return tagged && at(e).Before(since)
+	return tagged && e.Timestamp.Before(since)
 }
 
 // talks is how long after a line of ours "!stop" needs no name before it.
@@ -100,7 +100,7 @@ const talks = 10 * time.Second
 
 func (s *session) fromRoom(e *girc.Event, m channels.Inbound, prefix, name, text string, action bool) {
 	r := s.rooms[s.net.fold.fold(name)]
-	if s.ch.opts.Groups == GroupsOff || r == nil || !r.joined || old(e, r.since) {
+	if r == nil || !r.joined || old(e, r.since) {
 		return
 	}
 	r.tries = 0 // Whoever lets us listen has forgiven us.
@@ -108,10 +108,7 @@ func (s *session) fromRoom(e *girc.Event, m channels.Inbound, prefix, name, text
 		text, m.Addressed = addressed(text, []string{s.me.nick, s.ch.opts.Nick}, s.net.fold)
 		m.Prefix = m.Sender.Name + ": "
 	}
-	if s.ch.opts.Groups == GroupsAll {
-		m.Addressed = true
-	}
-	m.Addressed = r.goesOn(m, text, m.Addressed)
+	m.Addressed = r.goesOn(m, text, m.Addressed || s.ch.opts.Everything)
 	chat := prefix + s.net.fold.fold(name)
 	if strings.EqualFold(text, "!more") && s.more(chat, m.MessageID) {
 		return

@@ -9,7 +9,6 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/ircd"
-	"dragoman/channels/irc"
 	"dragoman/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
@@ -263,15 +262,14 @@ func TestActionsStatusMessagesAndColours(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
-	for mode, want := range map[irc.Groups][]string{
-		irc.GroupsMention: {"idle talk|false", "direct|true", "private|false"},
-		irc.GroupsAll:     {"idle talk|true", "direct|true", "private|false"},
-		irc.GroupsOff:     {"private|false"},
+	for everything, want := range map[bool][]string{
+		false: {"idle talk|false", "direct|true", "private|false"},
+		true:  {"idle talk|true", "direct|true", "private|false"},
 	} {
-		t.Run(string(mode), func(t *testing.T) {
+		t.Run(fmt.Sprintf("everything %v", everything), func(t *testing.T) {
 			_, addr := serve(t, ircd.Config{})
 			o := quick(addr)
-			o.Channels, o.Groups = []string{"#go"}, mode
+			o.Channels, o.Everything = []string{"#go"}, everything
 			b := start(t, o)
 			b.waitIn("irc:#go")
 			alice := ircd.Join(t, addr, "alice", "#go")

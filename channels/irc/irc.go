@@ -90,13 +90,15 @@ type Channel struct {
 	loops  loops
 }
 
-// New returns the channel called name. It starts nothing. The error lists
-// everything that is wrong with o.
+// New returns the channel called name. It starts nothing.
 func New(name string, o Options) (*Channel, error) {
-	o = o.withDefaults()
-	if err := o.problems(name); err != nil {
+	if _, err := channels.NewKey(name, "x"); err != nil {
 		return nil, fmt.Errorf("irc: %w", err)
 	}
+	if o.Server == "" || o.Nick == "" {
+		return nil, errors.New("irc: a server and a nick are needed")
+	}
+	o = o.withDefaults()
 	nonce := make([]byte, 9)
 	rand.Read(nonce) // Never fails.
 	c := &Channel{

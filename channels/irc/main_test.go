@@ -148,7 +148,3 @@ func (b *bot) forget() { b.ch.Forget() }
 
 // age makes the last sign of life of everybody older.
 func (b *bot) age(d time.Duration) { b.ch.Age(d) }
-
-type optionsT = irc.Options
-
-func newChannel(o irc.Options) (*irc.Channel, error) { return irc.New("irc", o) }

@@ -3,27 +3,10 @@ package irc
 import (
 	"context"
 	"crypto/tls"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/lrstanley/girc"
-
-	"dragoman/channels"
-)
-
-// Groups says which messages in shared channels are meant for the bot.
-type Groups string
-
-// The modes of shared channels. "" is GroupsMention.
-const (
-	GroupsMention Groups = "mention" // those that address it by name
-	GroupsAll     Groups = "all"     // every message
-	GroupsOff     Groups = "off"     // none: nothing said in channels is handed in
 )
 
 // SASL logs in to the network's services before anything else happens.
@@ -50,9 +33,10 @@ type NickServ struct {
 	Regain string
 }
 
-// Options configure a [Channel]. Only Server and Nick have no default.
+// Options configure a [Channel]. Only Server and Nick have no default. Whether
+// they make sense is for the configuration to check.
 type Options struct {
-	Server string // host:port; without a port 6697 (TLS) or 6667
+	Server string // host:port
 	TLS    bool
 	// TLSConfig may hold own CAs and the client certificate for EXTERNAL. The
 	// server's name is checked against Server unless it sets another one.
@@ -61,7 +45,7 @@ type Options struct {
 
 	Nick     string
 	AltNicks []string // tried in this order when Nick is taken, before made-up ones
-	User     string   // default: Nick's letters and digits
+	User     string   // default: Nick
 	RealName string   // default: Nick
 
 	SASL     SASL
@@ -69,7 +53,9 @@ type Options struct {
 
 	// Channels to be in: "#go", or "#locked sesame" with a key.
 	Channels []string
-	Groups   Groups
+	// Everything says that all messages in rooms are meant for the bot, and not
+	// only those that address it by name.
+	Everything bool
 	// MaxLines is how many lines of an answer a room is shown (12); "!more"
 	// shows as many again. Negative: all of it at once.
 	MaxLines int
@@ -102,25 +88,15 @@ func (o Options) withDefaults() Options {
 	if o.TLSConfig != nil {
 		o.TLSConfig = o.TLSConfig.Clone()
 	}
-	if _, _, err := net.SplitHostPort(o.Server); err != nil && o.Server != "" {
-		port := "6667"
-		if o.TLS {
-			port = "6697"
-		}
-		o.Server = net.JoinHostPort(strings.Trim(o.Server, "[]"), port)
-	}
 	o.SASL.Required = o.SASL.Required && o.SASL.Mechanism != ""
 	if o.User == "" {
-		o.User = userFrom(o.Nick)
+		o.User = o.Nick
 	}
 	if o.RealName == "" {
 		o.RealName = o.Nick
 	}
 	if o.NickServ.Nick == "" {
 		o.NickServ.Nick = "NickServ"
-	}
-	if o.Groups == "" {
-		o.Groups = GroupsMention
 	}
 	if o.FloodBurst <= 0 {
 		o.FloodBurst = 4
@@ -156,111 +132,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// userFrom keeps what every server takes as a user name: its first ten
-// letters and digits.
-func userFrom(nick string) string {
-	user := strings.Map(func(r rune) rune {
-		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9') {
-			return r
-		}
-		return -1
-	}, nick)
-	if user == "" {
-		return "dragoman"
-	}
-	return strings.ToLower(user[:min(len(user), 10)])
-}
-
-// problems lists everything wrong with o, which has its defaults already.
-func (o Options) problems(name string) error {
-	var errs []error
-	bad := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }
-	if _, err := channels.NewKey(name, "x"); err != nil {
-		errs = append(errs, err)
-	}
-	host, port, err := net.SplitHostPort(o.Server)
-	if n, perr := strconv.Atoi(port); err != nil || host == "" || perr != nil || n < 1 || n > 65535 {
-		bad("server: %q is not host:port", o.Server)
-	}
-	for _, nick := range append([]string{o.Nick}, o.AltNicks...) {
-		if !validNick(nick) {
-			bad("nick: %q is not a nick", nick)
-		}
-	}
-	if !girc.IsValidUser(o.User) {
-		bad("user: %q is not a user name", o.User)
-	}
-	for field, value := range map[string]string{
-		"password": o.Password, "real name": o.RealName,
-		"sasl user": o.SASL.User, "sasl password": o.SASL.Password,
-		"nickserv nick": o.NickServ.Nick, "nickserv user": o.NickServ.User, "nickserv password": o.NickServ.Password,
-	} {
-		if strings.ContainsAny(value, "\r\n\x00") {
-			bad("%s: has a line break or NUL in it", field) // The value may be a secret.
-		}
-	}
-	if len(o.Password)+len(o.NickServ.Password)+len(o.NickServ.User) > 400 {
-		bad("password: too long for one line")
-	}
-	switch o.NickServ.Regain {
-	case "", "REGAIN", "GHOST", "RECOVER":
-	default:
-		bad("nickserv regain: %q is not REGAIN, GHOST or RECOVER", o.NickServ.Regain)
-	}
-	switch o.Groups {
-	case GroupsMention, GroupsAll, GroupsOff:
-	default:
-		bad("groups: %q is not mention, all or off", o.Groups)
-	}
-	errs = append(errs, o.SASL.problems(o)...)
-	for _, c := range o.Channels {
-		if _, _, err := parseRoom(c); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (s SASL) problems(o Options) []error {
-	var errs []error
-	switch s.Mechanism {
-	case "":
-		if s.User != "" || s.Password != "" {
-			errs = append(errs, errors.New("sasl: no mechanism given (PLAIN or EXTERNAL)"))
-		}
-	case "PLAIN":
-		if s.User == "" || s.Password == "" {
-			errs = append(errs, errors.New("sasl: PLAIN needs a user and a password"))
-		}
-	case "EXTERNAL":
-		if !o.TLS || o.TLSConfig == nil || len(o.TLSConfig.Certificates) == 0 && o.TLSConfig.GetClientCertificate == nil {
-			errs = append(errs, errors.New("sasl: EXTERNAL needs TLS and a client certificate"))
-		}
-	default:
-		errs = append(errs, fmt.Errorf("sasl: mechanism %q is not PLAIN or EXTERNAL", s.Mechanism))
-	}
-	if strings.Contains(s.User+s.Password, "\x00") {
-		errs = append(errs, errors.New("sasl: user and password cannot contain NUL"))
-	}
-	return errs
-}
-
-// parseRoom reads "#go" or "#locked sesame".
-func parseRoom(s string) (name, key string, err error) {
-	fields := strings.Fields(s)
-	switch {
-	case len(fields) == 0 || len(fields) > 2:
-		return "", "", fmt.Errorf("channels: %q is not a channel with an optional key", s)
-	case !validTarget(fields[0]) || !strings.ContainsRune("#&!+", rune(fields[0][0])) || len(fields[0]) < 2:
-		return "", "", fmt.Errorf("channels: %q is not a channel's name (like #go)", fields[0])
-	case len(fields) == 1:
-		return fields[0], "", nil
-	case !validTarget(fields[1]):
-		return "", "", fmt.Errorf("channels: the key of %s cannot be sent", fields[0])
-	}
-	return fields[0], fields[1], nil
-}
-
 // maxTarget is longer than any name that networks allow (200 by the old
 // standard) and leaves room for text in a line.
 const maxTarget = 200
@@ -272,11 +143,4 @@ func validTarget(t string) bool {
 		return false
 	}
 	return strings.IndexFunc(t, func(r rune) bool { return r <= ' ' || r == ',' || r == 0x7f || r == '*' || r == '?' }) < 0
-}
-
-// validNick is lax about the alphabet, since some networks allow UTF-8, and
-// strict about what would make the name something else than a nick.
-func validNick(n string) bool {
-	return validTarget(n) && len(n) <= 64 && !strings.ContainsAny(n, "!@.:") &&
-		!strings.ContainsRune("#&+~%-0123456789", rune(n[0]))
 }

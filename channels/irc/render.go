@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/rivo/uniseg"
 
@@ -24,7 +23,7 @@ func parse(markdown string) []row {
 		rows []row
 		code *codeBlock // that we are in
 	)
-	for line := range strings.SplitSeq(clean(markdown), "\n") {
+	for line := range strings.SplitSeq(markup.Tidy(markdown), "\n") {
 		switch mark, isFence := fenceOf(line); {
 		case code != nil && isFence && closes(line, code.fence):
 			rows, code = code.rows(rows), nil
@@ -91,20 +90,6 @@ func (b *codeBlock) rows(out []row) []row {
 		out = append(out, row{cells: cellsOf("```", 0, nil)})
 	}
 	return out
-}
-
-// clean makes markdown valid UTF-8 with "\n" as its only line break, and drops
-// every other control character: on IRC some are formatting, \x01 is a
-// command, and NUL and CR end or kill the line. Tabs become spaces later.
-func clean(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f", "\n").Replace(s)
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unicode.IsControl(r) || turnsAround(r) {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 // turnsAround reports whether r makes what follows it run in another direction,

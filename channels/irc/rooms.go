@@ -51,8 +51,8 @@ const joinTime = 30 * time.Second
 // because keys go by position.
 func (s *session) joinAll() {
 	for _, spec := range s.ch.opts.Channels {
-		name, key, err := parseRoom(spec)
-		if folded := s.net.fold.fold(name); err == nil && s.rooms[folded] == nil {
+		name, key, _ := strings.Cut(spec, " ")
+		if folded := s.net.fold.fold(name); s.rooms[folded] == nil {
 			s.rooms[folded] = &room{name: name, key: key, word: make(chan struct{}, 1)}
 		}
 	}
@@ -167,7 +167,7 @@ func (s *session) onJoin(e *girc.Event) {
 			s.push("PART", name)
 			return
 		}
-		r.joined, r.since, r.why, r.told, r.kicked = true, at(e), "", "", false
+		r.joined, r.since, r.why, r.told, r.kicked = true, e.Timestamp, "", "", false
 		switch {
 		case s.net.whox && !s.net.caps["account-tag"]:
 			s.spend()

@@ -9,7 +9,6 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/ircd"
-	"dragoman/channels/irc"
 )
 
 // Case 53: a server that echoes what we say must not make us talk to
@@ -19,7 +18,7 @@ func TestCase53OwnWordsUnderEveryNick(t *testing.T) {
 	_, addr := serve(t, ircd.Config{Caps: modern})
 	squatter := ircd.Join(t, addr, "dragoman", "#go")
 	o := quick(addr)
-	o.Channels, o.Groups, o.RegainEvery = []string{"#go"}, irc.GroupsAll, time.Hour
+	o.Channels, o.Everything, o.RegainEvery = []string{"#go"}, true, time.Hour
 	b := start(t, o)
 	b.waitStatus("under another name", func(s channels.Status) bool { return strings.Contains(s.Detail, "called dragoman_") })
 	b.waitIn("irc:#go")

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/channeltest/ircd"
+	"dragoman/channels/irc"
 	"dragoman/internal/testkit"
 
 	"github.com/google/go-cmp/cmp"
@@ -191,37 +192,14 @@ func TestFloodBudget(t *testing.T) {
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
-	good := quick("irc.example.org:6667")
-	for name, change := range map[string]func(*optionsT){
-		"server":     func(o *optionsT) { o.Server = "host:port" },
-		"no server":  func(o *optionsT) { o.Server = "" },
-		"nick":       func(o *optionsT) { o.Nick = "a b" },
-		"no nick":    func(o *optionsT) { o.Nick = "" },
-		"alt nick":   func(o *optionsT) { o.AltNicks = []string{"#x"} },
-		"channel":    func(o *optionsT) { o.Channels = []string{"go"} },
-		"channels":   func(o *optionsT) { o.Channels = []string{"#a,#b"} },
-		"key":        func(o *optionsT) { o.Channels = []string{"#a b c"} },
-		"groups":     func(o *optionsT) { o.Groups = "some" },
-		"line break": func(o *optionsT) { o.Password = "a\r\nQUIT" },
-		"real name":  func(o *optionsT) { o.RealName = "a\nb" },
-		"user":       func(o *optionsT) { o.User = "a@b" },
-		"mechanism":  func(o *optionsT) { o.SASL.Mechanism = "SCRAM" },
-		"no mech":    func(o *optionsT) { o.SASL.User, o.SASL.Password = "a", "b" },
-		"plain":      func(o *optionsT) { o.SASL.Mechanism = "PLAIN" },
-		"external":   func(o *optionsT) { o.SASL.Mechanism, o.TLS = "EXTERNAL", true },
-		"regain":     func(o *optionsT) { o.NickServ.Regain = "DROP" },
-	} {
-		o := good
-		change(&o)
-		if _, err := newChannel(o); err == nil {
-			t.Errorf("New with a bad %s = nil, want an error", name)
-		} else if o.Password != "" && strings.Contains(err.Error(), "QUIT") {
-			t.Errorf("New = %v, which names the password", err)
+func TestNewRefuses(t *testing.T) {
+	for what, o := range map[string]irc.Options{"no server": {Nick: "dragoman"}, "no nick": {Server: "irc.example.org:6667"}} {
+		if _, err := irc.New("irc", o); err == nil {
+			t.Errorf("New with %s = nil, want an error", what)
 		}
 	}
-	if _, err := newChannel(good); err != nil {
-		t.Errorf("New = %v, want nil", err)
+	if _, err := irc.New("a b", irc.Options{Server: "irc.example.org:6667", Nick: "dragoman"}); err == nil {
+		t.Error("New with a bad name = nil, want an error")
 	}
 }
 

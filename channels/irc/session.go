@@ -227,12 +227,9 @@ func (s *session) do(ctx context.Context, f func()) bool {
 }
 
 // push queues a line, with the last parameter as trailing text.
-func (s *session) push(command string, params ...string) { s.pushFor(nil, command, params...) }
-
-// pushFor also tells d when the line goes out.
-func (s *session) pushFor(d *delivery, command string, params ...string) {
+func (s *session) push(command string, params ...string) {
 	e := girc.Event{Command: command, Params: params}
-	s.queue(outLine{e.String(), d})
+	s.pushLine(e.String())
 }
 
 // pushLine queues a line as it is.

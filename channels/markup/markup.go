@@ -94,7 +94,7 @@ func Tidy(s string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r == '\r' || r == 0x2028 || r == 0x2029:
+		case r == '\r' || r == '\v' || r == '\f' || r == 0x2028 || r == 0x2029:
 			return '\n'
 		case r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfeff:
 			return -1

@@ -119,7 +119,7 @@ func buildIRC(name string, ch config.Channel, shared bool, log *slog.Logger) (ch
 		o.MaxLines = -1
 	}
 	if ch.Groups == config.GroupsAll {
-		o.Groups = irc.GroupsAll // "!new" is a command for us then; the gateway decides about the rest
+		o.Everything = true // "!new" is a command for us then; the gateway decides about the rest
 	}
 	for _, room := range c.Channels {
 		o.Channels = append(o.Channels, strings.TrimSpace(room.Name+" "+room.Key.Reveal()))

@@ -46,6 +46,7 @@ var (
 	ircMask      = regexp.MustCompile(`^mask:[^\s!@*?]+![^\s!@*?]+@[^\s!@*?]+$`)
 	ircChannel   = regexp.MustCompile(`^[#&+!][^\s,:\x00-\x1f]{1,63}$`)
 	ircNick      = regexp.MustCompile("^[A-Za-z\\[\\]\\\\`_^{|}][A-Za-z0-9\\[\\]\\\\`_^{|}-]{0,31}$")
+	ircUser      = regexp.MustCompile("^~?[A-Za-z0-9][A-Za-z0-9\\[\\]\\\\`_^{|}.-]*$")
 )
 
 // sharedTelegramIDs are ids that many people send under.

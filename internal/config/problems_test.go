@@ -163,6 +163,8 @@ func TestOneProblem(t *testing.T) {
 		{"no bot token", "channels: {telegram: {allow: [5]}}\n", "1 channels.telegram.token: is needed; get one from @BotFather, and write token: \"${file:/path}\", or token_file"},
 		{"no server", "channels: {irc: {allow: [\"account:ann\"]}}\n", "1 channels.irc.server: is needed; write host:port, like irc.example.org:6697"},
 		{"off with an odd token", "channels: {telegram: {enabled: false, token: hello}}\n", "1 channels.telegram.token: does not look like a bot token; copy it whole from @BotFather: digits, a colon, letters and digits"},
+		{"user name", "channels: {irc: {enabled: false, user: a@b}}\n", "1 channels.irc.user: has a character that cannot be in a user name; write letters and digits"},
+		{"two lines", "channels: {irc: {enabled: false, sasl: {mechanism: plain, user: \"a\\nb\"}}}\n", "1 channels.irc.sasl.user: has a line break; write one line"},
 		{"off with an odd server", "channels: {irc: {enabled: false, server: here}}\n", "1 channels.irc.server: \"here\" is not an address; write host:port, like irc.example.org:6697"},
 		{"odd bot token", "channels: {telegram: {token: hello, allow: [5]}}\n", "1 channels.telegram.token: does not look like a bot token; copy it whole from @BotFather: digits, a colon, letters and digits"},
 		{"two pages", "channels: {a: {type: web}, b: {type: web}}\n", "1 channels.b: there is one channel of this type already: a; remove one, or turn it off with enabled: false"},

@@ -132,14 +132,22 @@ func (v *validator) irc(path string, c *IRC, enabled bool) {
 	for i, nick := range c.AltNicks {
 		v.nick(fmt.Sprintf("%s.alt_nicks[%d]", path, i), nick)
 	}
-	if c.User == "" {
+	if c.User == "" && ircUser.MatchString(c.Nick) {
 		c.User = c.Nick
 	}
-	if strings.ContainsAny(c.User, " @!\r\n\x00") {
+	if c.User == "" {
+		c.User = "dragoman" // a user name cannot begin as a nick can
+	}
+	if !ircUser.MatchString(c.User) {
 		v.bad(path+".user", "has a character that cannot be in a user name", "write letters and digits")
 	}
-	if strings.ContainsAny(c.RealName, "\r\n\x00") {
-		v.bad(path+".real_name", "has a line break", "write one line")
+	oneLine := map[string]string{
+		"real_name": c.RealName, "sasl.user": c.SASL.User, "nickserv.user": c.NickServ.User, "nickserv.nick": c.NickServ.Nick,
+	}
+	for _, field := range sortedKeys(oneLine) {
+		if strings.ContainsAny(oneLine[field], "\r\n\x00") {
+			v.bad(path+"."+field, "has a line break", "write one line")
+		}
 	}
 	if enabled {
 		v.fileAt(path+".ca_file", &c.CAFile)
