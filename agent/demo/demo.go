@@ -95,7 +95,7 @@ func (m *Model) answer(ctx context.Context, r agent.Request, text string, onDelt
 	if most := r.MaxTokens * bytesPerToken; most > 0 && len(text) > most {
 		text, finish = strings.ToValidUTF8(text[:most], ""), "length"
 	}
-	pieces := words(text)
+	pieces := strings.SplitAfter(text, " ")
 	pause := min(m.delay, longestAnswer/time.Duration(len(pieces)+1))
 	for i, piece := range pieces {
 		if i > 0 && pause > 0 {
@@ -131,22 +131,4 @@ func usage(r agent.Request, output int) *sessions.Usage {
 		input += len(r.Messages[i].Content)
 	}
 	return &sessions.Usage{Input: input/bytesPerToken + 1, Output: output/bytesPerToken + 1}
-}
-
-// words cuts text after its blanks, into at most a few hundred pieces.
-func words(text string) []string {
-	least := len(text) / 400
-	var out []string
-	begin := 0
-	for i := 1; i < len(text); i++ {
-		before, here := text[i-1], text[i]
-		if i-begin > least && (before == ' ' || before == '\n') && here != ' ' && here != '\n' {
-			out = append(out, text[begin:i])
-			begin = i
-		}
-	}
-	if begin < len(text) {
-		out = append(out, text[begin:])
-	}
-	return out
 }

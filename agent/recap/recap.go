@@ -55,7 +55,7 @@ type Task struct {
 	compaction   window.Compaction
 	template     window.Template
 	schema       *window.Schema
-	instructions string
+	instructions string // the summariser's system prompt
 	// own are the words of the instructions: they say nothing about any
 	// conversation.
 	own map[string]bool
@@ -99,18 +99,6 @@ func (t *Task) write() string {
 		parts = append(parts, fmt.Sprintf("The whole summary has at most %d characters.", c.MaxChars))
 	}
 	return strings.Join(parts, "\n\n")
-}
-
-// Instructions is the summariser's system prompt.
-func (t *Task) Instructions() string { return t.instructions }
-
-// Question is what the summariser is asked: to replace previous, the summary so
-// far, and entries, messages as [window.Entry] writes them.
-func (t *Task) Question(previous, entries string) string { return t.template.Fill(previous, entries) }
-
-// Again is question once more, after an answer that f was wrong with.
-func (t *Task) Again(question string, f *Flaw) string {
-	return question + "\n\nAn answer to this was refused, because it " + f.What + ". " + f.Remedy
 }
 
 // Schema is the JSON schema of an answer for servers that obey one; nil: the

@@ -199,7 +199,7 @@ func (w *writing) write(ctx context.Context, req Request, msgs []sessions.Messag
 	if so, shown, err = w.ask(ctx, req, msgs); !errors.As(err, &flaw) {
 		return so, shown, err
 	}
-	req.Text = w.c.task.Again(req.Text, flaw)
+	req.Text += "\n\nAn answer to this was refused, because it " + flaw.What + ". " + flaw.Remedy
 	so, shown, err = w.ask(ctx, req, msgs)
 	switch {
 	case !errors.As(err, &flaw):
@@ -239,8 +239,8 @@ var tooMuch = TooLong("is longer than what it replaces")
 // takes, as they are to be in it: one at least, because each is cut down to
 // a share of the room.
 func (w *writing) request() (req Request, entries []string, err error) {
-	req = Request{System: w.c.task.Instructions(), MaxTokens: w.most, Temperature: w.c.Temperature, Format: w.c.task.Schema()}
-	fixed := w.opts.Count(req.System) + w.opts.Count(w.c.task.Question(w.so.Text, ""))
+	req = Request{System: w.c.task.instructions, MaxTokens: w.most, Temperature: w.c.Temperature, Format: w.c.task.Schema()}
+	fixed := w.opts.Count(req.System) + w.opts.Count(w.c.task.template.Fill(w.so.Text, ""))
 	// The reserve of a tenth is for what the count gets wrong.
 	room := w.fit(w.window*9/10-w.most) - fixed
 	if w.room > 0 {
@@ -258,7 +258,7 @@ func (w *writing) request() (req Request, entries []string, err error) {
 		used += size
 		entries = append(entries, entry)
 	}
-	req.Text = w.c.task.Question(w.so.Text, strings.Join(entries, ""))
+	req.Text = w.c.task.template.Fill(w.so.Text, strings.Join(entries, ""))
 	return req, entries, nil
 }
 

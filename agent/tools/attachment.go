@@ -40,12 +40,7 @@ type attachmentArgs struct {
 // ReadAttachment is the tool read_attachment: one page of a text file that
 // somebody sent in the current conversation.
 func ReadAttachment(files Attachments) agent.Tool {
-	return newTool(agent.Spec{
-		Name:        sessions.AttachmentTool,
-		Description: "Read a text file that was sent in this conversation. Long files come in pages: the first line says where the next one begins.",
-		Parallel:    true,
-		Repeatable:  true,
-	}, func(_ context.Context, c agent.Call, args attachmentArgs) (string, error) {
+	return newReader(sessions.AttachmentTool, "Read a text file that was sent in this conversation. Long files come in pages: the first line says where the next one begins.", func(_ context.Context, c agent.Call, args attachmentArgs) (string, error) {
 		return readAttachment(files, c.Key, args.File, int64(args.Offset), args.Limit.within(filePage, filePage))
 	})
 }

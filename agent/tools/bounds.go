@@ -15,16 +15,16 @@ import (
 // chatsFolder is where the folders of the conversations lie in the workspace.
 const chatsFolder = "chats"
 
-// fileTool declares a tool that works in the part of w that its call sees.
-func fileTool[A any](w *Workspace, spec agent.Spec, run func(context.Context, *Workspace, agent.Call, A) (string, error)) agent.Tool {
-	return newTool(spec, func(ctx context.Context, c agent.Call, args A) (string, error) {
+// in has run work in the part of w that its call sees.
+func in[A any](w *Workspace, run func(context.Context, *Workspace, agent.Call, A) (string, error)) func(context.Context, agent.Call, A) (string, error) {
+	return func(ctx context.Context, c agent.Call, args A) (string, error) {
 		seen, err := w.of(c)
 		if err != nil {
 			return "", err
 		}
 		defer seen.leave()
 		return run(ctx, seen, c, args)
-	})
+	}
 }
 
 // of is the workspace that c sees; leave must be called when c is done.

@@ -30,12 +30,7 @@ func Clock(o ClockOptions) agent.Tool {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return newTool(agent.Spec{
-		Name:        "time",
-		Description: "Tell the current date, time and weekday.",
-		Parallel:    true,
-		Repeatable:  true,
-	}, func(_ context.Context, _ agent.Call, args clockArgs) (string, error) {
+	return newReader("time", "Tell the current date, time and weekday.", func(_ context.Context, _ agent.Call, args clockArgs) (string, error) {
 		zone := o.Zone
 		if args.Zone != "" {
 			var err error

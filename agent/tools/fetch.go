@@ -28,12 +28,7 @@ type fetchArgs struct {
 func WebFetch() agent.Tool { return newFetcher(nil).tool() }
 
 func (f *fetcher) tool() agent.Tool {
-	return newTool(agent.Spec{
-		Name:        "web_fetch",
-		Description: "Read a public web page or text file as plain text. Long ones come in pages: the first line says where the next one begins.",
-		Parallel:    true,
-		Repeatable:  true, // only ever GET
-	}, func(ctx context.Context, _ agent.Call, args fetchArgs) (string, error) {
+	return newReader("web_fetch", "Read a public web page or text file as plain text. Long ones come in pages: the first line says where the next one begins.", func(ctx context.Context, _ agent.Call, args fetchArgs) (string, error) {
 		return f.fetch(ctx, strings.TrimSpace(args.URL), int(max(0, min(args.Offset, 1<<40))))
 	})
 }

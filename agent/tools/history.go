@@ -38,12 +38,7 @@ type searchArgs struct {
 // is said once and asked for many times. The result says how many more matches
 // there are and how to read them.
 func SearchHistory(s Searcher) agent.Tool {
-	return newTool(agent.Spec{
-		Name:        sessions.HistoryTool,
-		Description: "Search everything that was ever said in this conversation, also what is no longer in view.",
-		Parallel:    true,
-		Repeatable:  true,
-	}, func(ctx context.Context, c agent.Call, args searchArgs) (string, error) {
+	return newReader(sessions.HistoryTool, "Search everything that was ever said in this conversation, also what is no longer in view.", func(ctx context.Context, c agent.Call, args searchArgs) (string, error) {
 		query := strings.TrimSpace(args.Query)
 		switch {
 		case query == "":

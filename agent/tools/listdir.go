@@ -31,14 +31,9 @@ type listArgs struct {
 
 // ListDir is the tool list_dir: what a folder of w holds.
 func ListDir(w *Workspace) agent.Tool {
-	return fileTool(w, agent.Spec{
-		Name:        "list_dir",
-		Description: "List a folder in the workspace: names (folders end in /) and sizes in bytes.",
-		Parallel:    true,
-		Repeatable:  true,
-	}, func(ctx context.Context, w *Workspace, c agent.Call, args listArgs) (string, error) {
+	return newReader("list_dir", "List a folder in the workspace: names (folders end in /) and sizes in bytes.", in(w, func(ctx context.Context, w *Workspace, c agent.Call, args listArgs) (string, error) {
 		return w.list(ctx, args.Path, int(max(0, min(args.Offset, maxNames))))
-	})
+	}))
 }
 
 func (w *Workspace) list(ctx context.Context, dir string, offset int) (string, error) {

@@ -134,12 +134,7 @@ type recallArgs struct {
 
 // Recall is the tool recall: it finds what was remembered.
 func Recall(f Facts) agent.Tool {
-	return newTool(agent.Spec{
-		Name:        "recall",
-		Description: "Look up remembered facts by words; without a query the newest ones.",
-		Parallel:    true,
-		Repeatable:  true,
-	}, func(ctx context.Context, c agent.Call, args recallArgs) (string, error) {
+	return newReader("recall", "Look up remembered facts by words; without a query the newest ones.", func(ctx context.Context, c agent.Call, args recallArgs) (string, error) {
 		where, err := scope(c, args.About)
 		if err != nil {
 			return "", err

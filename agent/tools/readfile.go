@@ -23,14 +23,9 @@ type readArgs struct {
 
 // ReadFile is the tool read_file: one page of a text file in w.
 func ReadFile(w *Workspace) agent.Tool {
-	return fileTool(w, agent.Spec{
-		Name:        "read_file",
-		Description: "Read a text file in the workspace. Long files come in pages: the first line says where the next one begins.",
-		Parallel:    true,
-		Repeatable:  true,
-	}, func(_ context.Context, w *Workspace, c agent.Call, args readArgs) (string, error) {
+	return newReader("read_file", "Read a text file in the workspace. Long files come in pages: the first line says where the next one begins.", in(w, func(_ context.Context, w *Workspace, c agent.Call, args readArgs) (string, error) {
 		return w.read(args.Path, int64(args.Offset), args.Limit.within(filePage, filePage))
-	})
+	}))
 }
 
 // read returns at most limit bytes of the file, starting at offset, and says

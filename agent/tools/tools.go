@@ -57,6 +57,12 @@ func newTool[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (s
 	return &tool[A]{spec, run}
 }
 
+// newReader declares a tool that changes nothing, so that it may run beside others
+// and again.
+func newReader[A any](name, description string, run func(context.Context, agent.Call, A) (string, error)) agent.Tool {
+	return newTool(agent.Spec{Name: name, Description: description, Parallel: true, Repeatable: true}, run)
+}
+
 // argumentTypes are the schemas of our own types of arguments.
 var argumentTypes = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[number](): {Type: "integer", Minimum: new(float64)},

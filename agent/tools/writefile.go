@@ -29,16 +29,16 @@ type writeArgs struct {
 // WriteFile is the tool write_file: it replaces a file of w, whole or not at
 // all, also when the machine loses power.
 func WriteFile(w *Workspace) agent.Tool {
-	return fileTool(w, agent.Spec{
+	return newTool(agent.Spec{
 		Name:        "write_file",
 		Description: "Write a text file in the workspace, replacing what it held, or adding to its end with append. Folders are made as needed.",
 		// Two calls may mean the same file, and a person or another chat may
 		// have changed it between a crash and the repeat.
 		Parallel:   false,
 		Repeatable: false,
-	}, func(ctx context.Context, w *Workspace, c agent.Call, args writeArgs) (string, error) {
+	}, in(w, func(ctx context.Context, w *Workspace, c agent.Call, args writeArgs) (string, error) {
 		return w.save(ctx, c, args)
-	})
+	}))
 }
 
 func (w *Workspace) save(ctx context.Context, c agent.Call, args writeArgs) (string, error) {
