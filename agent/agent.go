@@ -17,7 +17,7 @@ import (
 	"dragoman/sessions"
 )
 
-// Options tune an Agent. The zero value works.
+// Options tune an Agent. The zero value works; no number is negative.
 type Options struct {
 	// System is the system prompt, the same for every conversation.
 	System string
@@ -131,10 +131,7 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 		return nil, errors.New("agent: no model")
 	}
 	guessed := opts.ContextWindow == 0
-	opts, err := opts.withDefaults(model)
-	if err != nil {
-		return nil, err
-	}
+	opts = opts.withDefaults(model)
 	a := &Agent{
 		model: model, opts: opts, log: opts.Logger, now: opts.Now, repair: window.Repair, guessed: guessed, seed: maphash.MakeSeed(), calibration: new(calibration),
 		tools: make(map[string]Tool), specs: make(map[string]Spec),
@@ -142,6 +139,7 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	a.fit = func(msgs []sessions.Message, users, budget int) (view, listed []sessions.Message) {
 		return window.Fit(msgs, users, budget, opts.Count)
 	}
+	var err error
 	a.Summarizer, err = recap.NewSummarizer(meter{a}, summaryWriter{a}, recap.Options{
 		Count: opts.Count, AnswerTokens: opts.MaxTokens, SummaryTokens: min(opts.ContextWindow, opts.SummarizerWindow) / 4, Now: opts.Now,
 	}, opts.Compaction)
@@ -181,15 +179,7 @@ func (a *Agent) addTool(t Tool) error {
 	return nil
 }
 
-func (o Options) withDefaults(model Model) (Options, error) {
-	for name, n := range map[string]int{
-		"MaxSteps": o.MaxSteps, "ContextWindow": o.ContextWindow, "MaxTokens": o.MaxTokens,
-		"ToolTimeout": int(o.ToolTimeout), "Tries": o.Tries,
-	} {
-		if n < 0 {
-			return o, fmt.Errorf("agent: option %s is negative", name)
-		}
-	}
+func (o Options) withDefaults(model Model) Options {
 	o.MaxSteps = cmp.Or(o.MaxSteps, 10)
 	o.ContextWindow = cmp.Or(o.ContextWindow, 32768)
 	o.ToolTimeout = cmp.Or(o.ToolTimeout, 2*time.Minute)
@@ -213,7 +203,7 @@ func (o Options) withDefaults(model Model) (Options, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return o, nil
+	return o
 }
 
 // windowOf is how many tokens the model of that name takes.

@@ -307,16 +307,11 @@ func TestNewRefuses(t *testing.T) {
 		opts  agent.Options
 		want  string
 	}{
-		"no model":                   {nil, nil, agent.Options{}, "no model"},
-		"two of one name":            {m, []agent.Tool{newCounter("x"), newCounter("x")}, agent.Options{}, `"x"`},
-		"no name":                    {m, []agent.Tool{newCounter("")}, agent.Options{}, "name"},
-		"bad name":                   {m, []agent.Tool{newCounter("a.b")}, agent.Options{}, "a.b"},
-		"bad schema":                 {m, []agent.Tool{tool{spec: agent.Spec{Name: "x", Parameters: json.RawMessage("[]")}}}, agent.Options{}, "schema"},
-		"negative":                   {m, nil, agent.Options{MaxSteps: -1}, "MaxSteps"},
-		"keep too large":             {m, nil, agent.Options{Compaction: keeping(40)}, "Keep.N"},
-		"keep nothing":               {m, nil, agent.Options{Compaction: keeping(0)}, "Keep.N"},
-		"a ceiling that asks nobody": {m, nil, agent.Options{Compaction: window.Compaction{When: window.WhenAsk, Keep: window.Keep{N: 1}, MaxMessages: 20}}, "MaxMessages"},
-		"percent":                    {m, nil, agent.Options{Compaction: window.Compaction{Keep: window.Keep{N: 1}, Trigger: window.Trigger{TokensPercent: 101}}}, "TokensPercent"},
+		"no model":        {nil, nil, agent.Options{}, "no model"},
+		"two of one name": {m, []agent.Tool{newCounter("x"), newCounter("x")}, agent.Options{}, `"x"`},
+		"no name":         {m, []agent.Tool{newCounter("")}, agent.Options{}, "name"},
+		"bad name":        {m, []agent.Tool{newCounter("a.b")}, agent.Options{}, "a.b"},
+		"bad schema":      {m, []agent.Tool{tool{spec: agent.Spec{Name: "x", Parameters: json.RawMessage("[]")}}}, agent.Options{}, "schema"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := agent.New(test.model, test.tools, test.opts)

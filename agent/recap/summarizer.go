@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -28,9 +27,9 @@ type settings struct {
 	task *Task // how summaries are asked for
 }
 
-// Options tune a Summarizer.
+// Options tune a Summarizer. Count and Now must be set.
 type Options struct {
-	// Count counts the tokens of a text; nil is [window.EstimateText].
+	// Count counts the tokens of a text.
 	Count func(text string) int
 	// AnswerTokens bounds an answer in conversations; 0: the server does.
 	AnswerTokens int
@@ -76,11 +75,9 @@ type Request struct {
 	Format       json.RawMessage
 }
 
-// NewSummarizer returns a Summarizer that works as c says. It starts nothing.
+// NewSummarizer returns a Summarizer that works as c says, whose numbers the
+// configuration has checked. It starts nothing.
 func NewSummarizer(meter Meter, model Model, opts Options, c window.Compaction) (*Summarizer, error) {
-	if opts.Count == nil {
-		opts.Count = window.EstimateText
-	}
 	s := &Summarizer{meter: meter, model: model, opts: opts}
 	return s, s.SetCompaction(c)
 }
@@ -92,37 +89,12 @@ func (s *Summarizer) Compaction() window.Compaction { return s.now.Load().Compac
 // was begun; a running turn goes on by the new one at its next request. On an
 // error nothing changes.
 func (s *Summarizer) SetCompaction(c window.Compaction) error {
-	if err := checkCompaction(c); err != nil {
-		return err
-	}
 	c.MaxTokens = min(cmp.Or(c.MaxTokens, s.opts.SummaryTokens), s.opts.SummaryTokens)
 	task, err := NewTask(c)
 	if err != nil {
 		return fmt.Errorf("recap: option Compaction: %w", err)
 	}
 	s.now.Store(&settings{c, task})
-	return nil
-}
-
-// checkCompaction refuses what would summarise all the time or not at all. The
-// configuration is checked more closely, with better words.
-func checkCompaction(c window.Compaction) error {
-	over := func(most int) bool { return c.Keep.Unit == window.UnitMessages && most > 0 && c.Keep.N >= most }
-	for _, rule := range []struct {
-		broken bool
-		words  string
-	}{
-		{c.Keep.N < 1, "Keep.N must be at least 1"},
-		{over(c.Trigger.Messages), "Keep.N must be less than Trigger.Messages"},
-		{over(c.MaxMessages), "Keep.N must be less than MaxMessages"},
-		{c.When == window.WhenAsk && c.MaxMessages > 0, "MaxMessages would summarise without the person, whom When is to ask"},
-		{c.Trigger.TokensPercent > 100, "Trigger.TokensPercent is over 100"},
-		{min(c.Trigger.TokensPercent, c.Trigger.Messages, c.MaxMessages, c.MaxTokens, c.MaxChars) < 0, "a number is negative"},
-	} {
-		if rule.broken && c.When != window.WhenOff {
-			return errors.New("recap: option Compaction: " + rule.words)
-		}
-	}
 	return nil
 }
 

@@ -10,35 +10,22 @@ import (
 	"dragoman/agent"
 )
 
-// ClockOptions say which time the tool time tells.
-type ClockOptions struct {
-	// Zone is used when the model names none. Default UTC.
-	Zone *time.Location
-	// Now is the clock. Default [time.Now].
-	Now func() time.Time
-}
-
 type clockArgs struct {
 	Zone string `json:"zone,omitempty" jsonschema:"IANA time zone like Europe/Rome; default: the configured zone"`
 }
 
-// Clock is the tool time: the date, the time of day and the weekday somewhere.
-func Clock(o ClockOptions) agent.Tool {
-	if o.Zone == nil {
-		o.Zone = time.UTC
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+// Clock is the tool time: the date, the time of day and the weekday somewhere, in
+// zone when the model names none.
+func Clock(zone *time.Location, now func() time.Time) agent.Tool {
 	return newReader("time", "Tell the current date, time and weekday.", func(_ context.Context, _ agent.Call, args clockArgs) (string, error) {
-		zone := o.Zone
-		if args.Zone != "" {
-			var err error
-			if zone, err = loadZone(args.Zone); err != nil {
-				return "", err
-			}
+		if args.Zone == "" {
+			return describeTime(now().In(zone)), nil
 		}
-		return describeTime(o.Now().In(zone)), nil
+		there, err := loadZone(args.Zone)
+		if err != nil {
+			return "", err
+		}
+		return describeTime(now().In(there)), nil
 	})
 }
 

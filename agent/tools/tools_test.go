@@ -54,7 +54,7 @@ type m = map[string]any
 func all(t *testing.T) []agent.Tool {
 	w := workspace(t, t.TempDir())
 	facts := &facts{}
-	return append(w.Tools(), tools.Clock(tools.ClockOptions{}), tools.WebFetch(),
+	return append(w.Tools(), tools.Clock(time.UTC, time.Now), tools.WebFetch(),
 		tools.Remember(facts), tools.Recall(facts), tools.Forget(facts), tools.SearchHistory(archive{}),
 		tools.ReadAttachment(sent{}))
 }
@@ -155,7 +155,7 @@ func TestClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := func() time.Time { return time.Date(2026, 12, 31, 23, 30, 0, 0, time.UTC) }
-	clock := tools.Clock(tools.ClockOptions{Zone: rome, Now: now})
+	clock := tools.Clock(rome, now)
 	for _, test := range []struct {
 		args any
 		want string
@@ -175,14 +175,14 @@ func TestClock(t *testing.T) {
 		{time.FixedZone("", 3600), " 00:30:00 (UTC+01:00), "},
 		{time.FixedZone("+03", 3*3600), " 02:30:00 (UTC+03:00), "},
 		{time.FixedZone("CET", 3600), " 00:30:00 (CET, UTC+01:00), "},
-		{nil, " 23:30:00 (UTC), "},
+		{time.UTC, " 23:30:00 (UTC), "},
 	} {
-		if got := must(t, tools.Clock(tools.ClockOptions{Zone: test.zone, Now: now}), m{}); !strings.Contains(got, test.want) {
+		if got := must(t, tools.Clock(test.zone, now), m{}); !strings.Contains(got, test.want) {
 			t.Errorf("in %v it is %q, want %q", test.zone, got, test.want)
 		}
 	}
 	// The machine's own zone has a name of its own here and another elsewhere.
-	if got := must(t, tools.Clock(tools.ClockOptions{Zone: time.Local, Now: now}), m{}); strings.Contains(got, "Local") || !strings.Contains(got, "UTC") {
+	if got := must(t, tools.Clock(time.Local, now), m{}); strings.Contains(got, "Local") || !strings.Contains(got, "UTC") {
 		t.Errorf("in the machine's zone it is %q", got)
 	}
 	for _, zone := range []string{"Local", "Rome", "../../etc/passwd", "/etc/localtime", "Europe/Rome\x00", " ", strings.Repeat("x", 9999)} {

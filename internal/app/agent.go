@@ -104,7 +104,7 @@ func (d *Daemon) known() func(context.Context, channels.Key, channels.Person) (s
 func (d *Daemon) everyTool() []agent.Tool {
 	return append(
 		d.workspace.Tools(),
-		tools.Clock(tools.ClockOptions{Zone: zoneOf(d.cfg.Agent.TimeZone)}), tools.WebFetch(),
+		tools.Clock(zoneOf(d.cfg.Agent.TimeZone), time.Now), tools.WebFetch(),
 		tools.ReadAttachment(d.files), tools.Remember(d.store), tools.Recall(d.store), tools.Forget(d.store), tools.SearchHistory(d.store),
 	)
 }

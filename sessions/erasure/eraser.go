@@ -187,7 +187,7 @@ func (e *Eraser) carryOut(ctx context.Context, i intention, again bool) (got ses
 		err = errors.Join(err, e.logBegun(i))
 	}
 	if i.Logged {
-		second := entry{Action: "erase", State: state, ID: i.ID, Again: again, Targets: targets(i.Erasure), counts: countsOf(got)}
+		second := entry{Action: "erase", State: state, ID: i.ID, Again: again, Targets: targets(i.Erasure), counts: &counts{Erased: got, Files: len(got.Files)}}
 		if line := e.Log.write(second); line != nil {
 			return got, errors.Join(err, fmt.Errorf("%s, but no line about it could be written: %w", state, line))
 		}

@@ -51,23 +51,11 @@ type entry struct {
 	*counts
 }
 
-// counts say how much an erasure removed.
+// counts say how much an erasure removed. They name no files.
 type counts struct {
-	Conversations int `json:"conversations"`
-	Messages      int `json:"messages"`
-	Queued        int `json:"queued"`
-	Facts         int `json:"facts"`
-	Summaries     int `json:"summaries"`
-	Pairings      int `json:"pairings"`
-	Noted         int `json:"noted"`
-	Files         int `json:"files"`
-}
-
-func countsOf(e sessions.Erased) *counts {
-	return &counts{
-		Conversations: e.Conversations, Messages: e.Messages, Queued: e.Queued, Facts: e.Facts, Summaries: e.Summaries,
-		Pairings: e.Pairings, Noted: e.Noted, Files: len(e.Files),
-	}
+	sessions.Erased
+	Left  any `json:"left,omitempty"`
+	Files int `json:"files"`
 }
 
 // Record calls do, which does action to keys, between two lines of the log. If
