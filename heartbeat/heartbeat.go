@@ -61,10 +61,10 @@ type Ledger interface {
 	// Plan moves job from was, which NextDue said, to next; a zero was is for
 	// one that was never planned. It fails if somebody else has moved it.
 	Plan(ctx context.Context, job string, was, next time.Time) error
-	// Fire puts m into the inbox, records the occurrence and plans the next
-	// one. It fails and does nothing if due is not what NextDue says.
-	Fire(ctx context.Context, job string, due, next time.Time, m channels.Inbound) error
-	// Skip records another outcome and plans the next one, likewise.
+	// Fire puts m into the inbox, records the occurrence at due and moves job from
+	// was to next as Plan does, all or nothing.
+	Fire(ctx context.Context, job string, was, due, next time.Time, m channels.Inbound) error
+	// Skip records another outcome of the one planned for due and plans the next one.
 	Skip(ctx context.Context, job string, due, next time.Time, outcome, why string) error
 }
 
@@ -193,7 +193,7 @@ func (s *Scheduler) now() time.Time { return s.o.Now().Round(0) }
 
 // RunNow fires job at once, whatever the hour; its schedule goes on as it
 // was. It returns when the occurrence is durable, not when it is answered.
-// Twice in one second is once. If it fails the job is due when it was before.
+// Twice in one second is once. If it fails nothing has changed.
 // Errors: [ErrUnknown].
 func (s *Scheduler) RunNow(ctx context.Context, job string) error {
 	e, found := s.jobs[job]
@@ -206,59 +206,28 @@ func (s *Scheduler) RunNow(ctx context.Context, job string) error {
 	if why != "" {
 		return fmt.Errorf("heartbeat: run %s: %s", job, why)
 	}
+	for try := 1; ; try++ {
+		err := s.fireNow(ctx, e, text)
+		if err == nil {
+			return nil
+		}
+		if try == 3 || ctx.Err() != nil { // else another node may have moved it meanwhile
+			return fmt.Errorf("heartbeat: run %s: %w", job, err)
+		}
+	}
+}
+
+func (s *Scheduler) fireNow(ctx context.Context, e *entry, text string) error {
 	now := s.now()
 	due := wholeSecond(now)
-	// Planned first: should we die here, the next start finds it due. An interval
-	// is counted from then on, because nothing else tells of the one before.
-	was, planned, err := s.hasten(ctx, job, due)
+	was, planned, err := s.ledger.NextDue(ctx, e.job.Name)
 	if err != nil {
-		return fmt.Errorf("heartbeat: run %s: %w", job, err)
+		return err
 	}
-	next, before := was, was
+	next := was
 	if !planned || !next.After(now) {
 		// Something is due anyway: what we do now stands for it.
 		next = e.following(next, planned, now)
 	}
-	if !planned {
-		before = next // as Run would plan it
-	}
-	if err := s.ledger.Fire(ctx, job, due, next, e.message(due, now, text)); err != nil {
-		return s.takeBack(ctx, job, due, before, err)
-	}
-	return nil
-}
-
-// hasten has job due at due, and returns when it was due before.
-func (s *Scheduler) hasten(ctx context.Context, job string, due time.Time) (was time.Time, planned bool, err error) {
-	for range 3 { // another node may move it at the same time
-		was, planned, err = s.ledger.NextDue(ctx, job)
-		if err == nil {
-			err = s.ledger.Plan(ctx, job, was, due)
-		}
-		if err == nil {
-			break
-		}
-	}
-	return was, planned, err
-}
-
-// takeBackWithin bounds how long whoever asked for a job waits for takeBack.
-const takeBackWithin = 5 * time.Second
-
-// takeBack has job due again when it was before RunNow, which failed for the
-// reason why. Without it Run would fire the job after all, though somebody was
-// told that this failed, and the interval would go on from there. If ctx ended,
-// that is no reason to leave the plan as it is.
-func (s *Scheduler) takeBack(ctx context.Context, job string, due, before time.Time, why error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackWithin)
-	defer cancel()
-	other, _, err := s.ledger.NextDue(ctx, job)
-	switch {
-	case err != nil:
-	case !other.Equal(due):
-		return nil // another node was quicker to fire it
-	default:
-		err = s.ledger.Plan(ctx, job, due, before)
-	}
-	return fmt.Errorf("heartbeat: run %s: %w", job, errors.Join(why, err))
+	return s.ledger.Fire(ctx, e.job.Name, was, due, next, e.message(due, now, text))
 }

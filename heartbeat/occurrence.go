@@ -93,7 +93,7 @@ func (s *Scheduler) settle(ctx context.Context, e *entry, due, now time.Time) er
 		return s.skip(ctx, name, due, next, "skipped", why, 1)
 	}
 	s.o.Logger.Debug("job fired", "job", name, "due", due, "late", late)
-	return s.ledger.Fire(ctx, name, due, next, e.message(due, now, text))
+	return s.ledger.Fire(ctx, name, due, due, next, e.message(due, now, text))
 }
 
 // skip records and counts n occurrences that are not fired.

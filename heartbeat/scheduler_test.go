@@ -297,7 +297,7 @@ type spy struct {
 	message func(channels.Inbound)
 }
 
-func (s *spy) Fire(ctx context.Context, job string, due, next time.Time, m channels.Inbound) error {
+func (s *spy) Fire(ctx context.Context, job string, was, due, next time.Time, m channels.Inbound) error {
 	if s.fire != nil {
 		if err := s.fire(due); err != nil {
 			return err
@@ -306,7 +306,7 @@ func (s *spy) Fire(ctx context.Context, job string, due, next time.Time, m chann
 	if s.message != nil {
 		s.message(m)
 	}
-	return s.Ledger.Fire(ctx, job, due, next, m)
+	return s.Ledger.Fire(ctx, job, was, due, next, m)
 }
 
 func (s *spy) Plan(ctx context.Context, job string, was, next time.Time) error {

@@ -166,12 +166,12 @@ type Jobs interface {
 	// Plan moves job from was, which NextDue said, to next; a zero was is for
 	// one that was never planned. ErrConflict if somebody else has moved it.
 	Plan(ctx context.Context, job string, was, next time.Time) error
-	// Fire records the occurrence as fired, puts m into the inbox (as
-	// OriginHeartbeat) and plans the next one, in one commit. If NextDue is
-	// not due any more it does nothing and returns ErrConflict.
-	Fire(ctx context.Context, job string, due, next time.Time, m channels.Inbound) error
-	// Skip records the occurrence with an outcome ("skipped", "missed") and
-	// plans the next one. ErrConflict as in Fire.
+	// Fire records the occurrence at due as fired, puts m into the inbox (as
+	// OriginHeartbeat) and moves job from was to next as Plan does, in one commit.
+	// An occurrence of the schedule has due equal to was.
+	Fire(ctx context.Context, job string, was, due, next time.Time, m channels.Inbound) error
+	// Skip records the occurrence that is planned for due with an outcome ("skipped",
+	// "missed") and plans the next one. ErrConflict as in Plan.
 	Skip(ctx context.Context, job string, due, next time.Time, outcome, why string) error
 	// Occurrences lists the newest first; job "" lists all jobs.
 	Occurrences(ctx context.Context, job string, limit int) ([]Occurrence, error)

@@ -65,7 +65,7 @@ func TestCase51HeartbeatBesideATurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Minute)
-		err := w.mem.Fire(t.Context(), "watch", due, due.Add(24*time.Hour), channels.Inbound{
+		err := w.mem.Fire(t.Context(), "watch", due, due, due.Add(24*time.Hour), channels.Inbound{
 			Key: channels.MustKey("heartbeat:watch"), ID: fmt.Sprintf("hb:watch:%d", due.Unix()), Text: "anything new?",
 		})
 		if err != nil {

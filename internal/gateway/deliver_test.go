@@ -226,7 +226,7 @@ func TestCase50HeartbeatsReadAndWriteNoSession(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(2 * time.Minute)
-				err = w.mem.Fire(t.Context(), "watch", due, due.Add(time.Hour), channels.Inbound{
+				err = w.mem.Fire(t.Context(), "watch", due, due, due.Add(time.Hour), channels.Inbound{
 					Key: channels.MustKey("heartbeat:watch"), ID: fmt.Sprintf("hb:watch:%d", due.Unix()), Text: "anything new?",
 				})
 				if err != nil {

@@ -37,7 +37,7 @@ func (w *world) fire(job, text string) {
 	if err := errors.Join(err, w.mem.Plan(w.t.Context(), job, was, due)); err != nil {
 		w.t.Fatal(err)
 	}
-	err = w.mem.Fire(w.t.Context(), job, due, due.Add(24*time.Hour), channels.Inbound{
+	err = w.mem.Fire(w.t.Context(), job, due, due, due.Add(24*time.Hour), channels.Inbound{
 		Key: channels.MustKey("heartbeat:" + job), ID: fmt.Sprintf("hb:%s:%d", job, due.Unix()), Text: text,
 	})
 	if err != nil {

@@ -205,7 +205,7 @@ func TestSilenceOfJobsIsNotSaid(t *testing.T) {
 		if err := w.mem.Plan(t.Context(), "watch", time.Time{}, due); err != nil {
 			t.Fatal(err)
 		}
-		err := w.mem.Fire(t.Context(), "watch", due, due.Add(24*time.Hour), channels.Inbound{
+		err := w.mem.Fire(t.Context(), "watch", due, due, due.Add(24*time.Hour), channels.Inbound{
 			Key: channels.MustKey("heartbeat:watch"), ID: "hb:watch", Text: "beat",
 		})
 		if err != nil {

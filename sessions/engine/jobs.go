@@ -51,10 +51,10 @@ func (st *step) move(job string, was, next time.Time) error {
 	return nil
 }
 
-// advance plans the next occurrence if due is the planned one, and reports
-// whether due is still without an outcome.
-func (st *step) advance(job string, due, next time.Time) (fresh bool, err error) {
-	if err := st.move(job, due, next); err != nil {
+// advance plans the next occurrence as move does, and reports whether due is still
+// without an outcome.
+func (st *step) advance(job string, was, due, next time.Time) (fresh bool, err error) {
+	if err := st.move(job, was, next); err != nil {
 		return false, err
 	}
 	_, known := st.one(rows.Record{Occurrence: &sessions.Occurrence{Job: job, Due: rules.Time(due)}})
@@ -64,14 +64,14 @@ func (st *step) advance(job string, due, next time.Time) (fresh bool, err error)
 // Fire puts the message of a job into the inbox: see sessions.Jobs. An
 // occurrence that has an outcome already, because the job was planned back to
 // it, is not fired again: the job continues with the next.
-func (s *Store) Fire(ctx context.Context, job string, due, next time.Time, m channels.Inbound) error {
+func (s *Store) Fire(ctx context.Context, job string, was, due, next time.Time, m channels.Inbound) error {
 	return s.update(ctx, "fire", func(st *step) error {
 		e := sessions.Entry{Inbound: rules.Inbound(m), Origin: sessions.OriginHeartbeat}
 		if err := checkEntry(e); err != nil {
 			return err
 		}
 		c := st.chat(m.Key)
-		fresh, err := st.advance(job, due, next)
+		fresh, err := st.advance(job, was, due, next)
 		if err != nil || !fresh {
 			return err
 		}
@@ -89,7 +89,7 @@ func (s *Store) Fire(ctx context.Context, job string, due, next time.Time, m cha
 // Skip records that a job did not run: see sessions.Jobs.
 func (s *Store) Skip(ctx context.Context, job string, due, next time.Time, outcome, why string) error {
 	return s.update(ctx, "skip", func(st *step) error {
-		fresh, err := st.advance(job, due, next)
+		fresh, err := st.advance(job, due, due, next)
 		if err == nil && fresh {
 			st.occurred(sessions.Occurrence{Job: job, Due: due, Outcome: outcome, Why: why})
 		}

@@ -72,7 +72,7 @@ func fill(t *testing.T, s sessions.Store) {
 	must(t, s.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "9", Raw: []byte{0, 255}, Why: "odd"}))
 	now := time.Now()
 	must(t, s.Plan(ctx, "j", time.Time{}, now))
-	must(t, s.Fire(ctx, "j", now, now.Add(time.Hour), in("x:hb", "hb", "prompt")))
+	must(t, s.Fire(ctx, "j", now, now, now.Add(time.Hour), in("x:hb", "hb", "prompt")))
 	_, _, err = s.RequestPairing(ctx, sessions.Pairing{Channel: "x", PersonID: "7", Code: "1234", Expires: now.Add(time.Hour)}, now, 5)
 	must(t, err)
 	work(t, s)

@@ -345,7 +345,7 @@ func TestNoTickIsDropped(t *testing.T) {
 					}
 					return
 				}
-				err = s.Fire(t.Context(), "j", due, due.Add(time.Minute), channels.Inbound{Key: k1, ID: fmt.Sprint("hb:", due.Unix()), Text: "tick"})
+				err = s.Fire(t.Context(), "j", due, due, due.Add(time.Minute), channels.Inbound{Key: k1, ID: fmt.Sprint("hb:", due.Unix()), Text: "tick"})
 				if err != nil && !errors.Is(err, sessions.ErrConflict) {
 					t.Error(err)
 				}

@@ -135,7 +135,7 @@ var controlTests = map[string]func(*testing.T, *rig){
 	"Control/LeavesHeartbeatsOutOfTheTranscript": func(t *testing.T, r *rig) {
 		due := time.Now().Add(-time.Minute)
 		must(t, r.Plan(t.Context(), "j", time.Time{}, due))
-		must(t, r.Fire(t.Context(), "j", due, due.Add(time.Hour), in("x:1", "hb", "prompt")))
+		must(t, r.Fire(t.Context(), "j", due, due, due.Add(time.Hour), in("x:1", "hb", "prompt")))
 		r.enter(t, control("x:1", "3", sessions.ControlStop), sessions.Done)
 		same(t, "transcript", r.transcript(t, "x:1"), nil)
 		list, err := r.Occurrences(t.Context(), "j", 1)

@@ -93,7 +93,7 @@ func fill(t *testing.T, r *rig) {
 	must(t, r.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "9", Raw: []byte{0, 255}, Why: "odd"}))
 	due := noon
 	must(t, r.Plan(ctx, "j", time.Time{}, due))
-	must(t, r.Fire(ctx, "j", due, due.Add(time.Hour), in("x:hb", "hb", "prompt")))
+	must(t, r.Fire(ctx, "j", due, due, due.Add(time.Hour), in("x:hb", "hb", "prompt")))
 	must(t, r.Skip(ctx, "j", due.Add(time.Hour), due.Add(2*time.Hour), "missed", "off"))
 	for _, id := range []string{"1", "2"} {
 		_, _, err := r.RequestPairing(ctx, ask(id, "111"+id), noon, 5)

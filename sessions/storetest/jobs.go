@@ -19,14 +19,14 @@ var jobTests = map[string]func(*testing.T, *rig){
 		due := time.Date(2026, 3, 29, 2, 30, 0, 123456789, time.FixedZone("CET", 3600))
 		next := due.Add(24 * time.Hour)
 		beat := in("x:1", "hb:j:1", "prompt")
-		is(t, "Fire of an unplanned job", r.Fire(ctx, "j", due, next, beat), sessions.ErrConflict)
+		is(t, "Fire of an unplanned job", r.Fire(ctx, "j", due, due, next, beat), sessions.ErrConflict)
 		must(t, r.Plan(ctx, "j", time.Time{}, due))
 		if got, planned, err := r.NextDue(ctx, "j"); err != nil || !planned || !got.Equal(due) {
 			t.Errorf("NextDue = %v, %v, %v", got, planned, err)
 		}
-		is(t, "Fire at another time", r.Fire(ctx, "j", due.Add(1), next, beat), sessions.ErrConflict)
-		must(t, r.Fire(ctx, "j", due, next, beat))
-		is(t, "Fire twice", r.Fire(ctx, "j", due, next, in("x:1", "hb:other", "prompt")), sessions.ErrConflict)
+		is(t, "Fire at another time", r.Fire(ctx, "j", due.Add(1), due.Add(1), next, beat), sessions.ErrConflict)
+		must(t, r.Fire(ctx, "j", due, due, next, beat))
+		is(t, "Fire twice", r.Fire(ctx, "j", due, due, next, in("x:1", "hb:other", "prompt")), sessions.ErrConflict)
 		is(t, "Skip after Fire", r.Skip(ctx, "j", due, next, "skipped", ""), sessions.ErrConflict)
 		if got, _, err := r.NextDue(ctx, "j"); err != nil || !got.Equal(next) {
 			t.Errorf("NextDue = %v, %v, want %v", got, err, next)
@@ -34,7 +34,7 @@ var jobTests = map[string]func(*testing.T, *rig){
 		// Planned back, as after a step of the clock: it goes on without a
 		// second firing.
 		must(t, r.Plan(ctx, "j", next, due))
-		must(t, r.Fire(ctx, "j", due, next, in("x:1", "hb:again", "prompt")))
+		must(t, r.Fire(ctx, "j", due, due, next, in("x:1", "hb:again", "prompt")))
 		h := r.claim(t)
 		p := r.pending(t, h, 0, "prompt")
 		if p.Messages[0].Origin != sessions.OriginHeartbeat || p.More != 0 {
@@ -48,6 +48,18 @@ var jobTests = map[string]func(*testing.T, *rig){
 		must(t, err)
 		if len(list) != 1 || list[0].Outcome != "silent" || list[0].Why != "HEARTBEAT_OK" || !list[0].Due.Equal(due) || list[0].At.IsZero() {
 			t.Errorf("Occurrences = %+v", list)
+		}
+	},
+	"Jobs/FireBesideThePlan": func(t *testing.T, r *rig) {
+		ctx, planned := t.Context(), noon.Add(time.Hour)
+		must(t, r.Plan(ctx, "j", time.Time{}, planned))
+		is(t, "Fire of who saw another plan", r.Fire(ctx, "j", noon, noon, planned, in("x:1", "hb:0", "prompt")), sessions.ErrConflict)
+		must(t, r.Fire(ctx, "j", planned, noon, planned, in("x:1", "hb:1", "prompt")))
+		if got, _, err := r.NextDue(ctx, "j"); err != nil || !got.Equal(planned) {
+			t.Errorf("NextDue = %v, %v, want %v", got, err, planned)
+		}
+		if list, err := r.Occurrences(ctx, "j", 10); err != nil || len(list) != 1 || !list[0].Due.Equal(noon) || list[0].Outcome != "fired" {
+			t.Errorf("Occurrences = %+v, %v", list, err)
 		}
 	},
 	"Jobs/PlanReplacesNoOther": func(t *testing.T, r *rig) {
@@ -92,7 +104,7 @@ var jobTests = map[string]func(*testing.T, *rig){
 		var all sync.WaitGroup
 		for i := range 20 {
 			all.Go(func() {
-				err := r.Fire(t.Context(), "j", due, due.Add(time.Hour), in("x:1", number("hb", i), "prompt"))
+				err := r.Fire(t.Context(), "j", due, due, due.Add(time.Hour), in("x:1", number("hb", i), "prompt"))
 				mu.Lock()
 				defer mu.Unlock()
 				switch {
