@@ -66,6 +66,7 @@ func openAt(t testing.TB, url string, o postgres.Options) *postgres.Store {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+		postgres.Ended(s)
 	})
 	return s
 }

@@ -37,6 +37,17 @@ func Freeze(s *Store) {
 	n.renewal.Wait()
 }
 
+// Ended waits for what a node that was lost did not wait for: that River is done.
+func Ended(s *Store) {
+	if s.b.run == nil {
+		return
+	}
+	select {
+	case <-s.b.river.Stopped():
+	case <-time.After(10 * time.Second): // it was never started, or goleak tells
+	}
+}
+
 // Stale has s count as frozen since an hour.
 func Stale(s *Store) {
 	ago := time.Now().Add(-time.Hour)
