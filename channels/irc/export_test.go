@@ -9,7 +9,7 @@ import (
 
 // CanTalk says whether a message to k could leave now.
 func (c *Channel) CanTalk(k channels.Key) error {
-	s := c.session()
+	s := c.current.Load()
 	if s == nil {
 		return errNotConnected
 	}
@@ -19,12 +19,12 @@ func (c *Channel) CanTalk(k channels.Key) error {
 
 // Forget makes everybody be looked up before the next answer, as time does.
 func (c *Channel) Forget() {
-	c.session().do(context.Background(), c.people.doubt)
+	c.current.Load().do(context.Background(), c.people.doubt)
 }
 
 // Age makes the last sign of life of everybody so much older.
 func (c *Channel) Age(d time.Duration) {
-	c.session().do(context.Background(), func() {
+	c.current.Load().do(context.Background(), func() {
 		for _, who := range c.people.all {
 			if time.Since(who.seen) < 45*time.Second {
 				who.seen = who.seen.Add(-d)
@@ -60,7 +60,7 @@ var Budget = budget
 
 // Pending counts the lines that went to the socket and are not confirmed.
 func (c *Channel) Pending() (n int) {
-	s := c.session()
+	s := c.current.Load()
 	if s == nil {
 		return 0
 	}
@@ -75,4 +75,4 @@ func (c *Channel) Pending() (n int) {
 }
 
 // LineWaits says whether a line waits for the flood budget.
-func (c *Channel) LineWaits() bool { return c.session().limiter.Tokens() < 0 }
+func (c *Channel) LineWaits() bool { return c.current.Load().limiter.Tokens() < 0 }

@@ -117,7 +117,7 @@ func (s *session) fromRoom(e *girc.Event, m channels.Inbound, prefix, name, text
 		m.Addressed = true
 	}
 	if m.Addressed {
-		text = command(text, s.ch.knownCommands())
+		text = command(text, s.ch.commands)
 	}
 	m.Text = text
 	s.handOn(m, chat)
@@ -130,7 +130,7 @@ func (s *session) fromPerson(e *girc.Event, m channels.Inbound, id identity, tex
 	chat := s.net.fold.fold(m.Sender.Name)
 	s.ch.people.wrote(chat, m.Sender.Name, id)
 	m.Private = true
-	m.Text = command(text, s.ch.knownCommands())
+	m.Text = command(text, s.ch.commands)
 	s.handOn(m, chat)
 }
 

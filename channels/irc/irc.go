@@ -76,12 +76,12 @@ type Channel struct {
 	multi       atomic.Pointer[limits]
 	nonce       string // makes our message ids unlike those of other runs
 	counter     atomic.Uint64
-	yielded     atomic.Bool // it let go because its nick was in use; see Options.Shared
+	commands    map[string]bool
+	current     atomic.Pointer[session] // nil while there is no connection
+	yielded     atomic.Bool             // it let go because its nick was in use; see Options.Shared
 
-	mu       sync.Mutex
-	status   channels.Status
-	current  *session // nil while there is no connection
-	commands map[string]bool
+	mu     sync.Mutex
+	status channels.Status
 
 	// people is who talks to us in private. Only the loop of the current
 	// session touches it; sessions follow one another.
@@ -130,15 +130,7 @@ func (c *Channel) SetCommands(cmds []channels.Command) {
 	for _, cmd := range cmds {
 		known[strings.ToLower(cmd.Name)] = true
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.commands = known
-}
-
-func (c *Channel) knownCommands() map[string]bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.commands
 }
 
 // Status says how the connection is, and which channels could not be entered.
@@ -155,18 +147,6 @@ func (c *Channel) setStatus(state channels.State, detail string) {
 		c.status.Since = time.Now()
 	}
 	c.status.State, c.status.Detail = state, detail
-}
-
-func (c *Channel) session() *session {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.current
-}
-
-func (c *Channel) setSession(s *session) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.current = s
 }
 
 // Run keeps the connection until ctx ends.
@@ -221,8 +201,8 @@ func (c *Channel) connect(ctx context.Context, q *intake) error {
 		return err
 	}
 	s := newSession(c, conn, q)
-	c.setSession(s)
-	defer c.setSession(nil)
+	c.current.Store(s)
+	defer c.current.Store(nil)
 	defer c.multi.Store(nil)
 	return s.run(ctx)
 }

@@ -31,35 +31,45 @@ func hint(rest string) string {
 // answer, goes on by itself.
 type rests struct {
 	mu     sync.Mutex
-	byChat map[string][]*rest                      // the newest is the last
-	stop   map[string]map[*rest]context.CancelFunc // what is being said
+	byChat map[string][]*rest // the newest is the last
 }
 
 // rest is the end of an answer to who.
-type rest struct{ who, text string }
+type rest struct {
+	who, text string
+	stop      context.CancelFunc // ends the saying of it; nil: nobody has asked for it
+}
 
 const mostRests = 10
 
 func (r *rests) keep(chat string, left *rest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.put(chat, left)
+}
+
+// put is keep for who holds the lock.
+func (r *rests) put(chat string, left *rest) {
 	if r.byChat == nil {
-		r.byChat, r.stop = map[string][]*rest{}, map[string]map[*rest]context.CancelFunc{}
+		r.byChat = map[string][]*rest{}
 	}
-	all := slices.DeleteFunc(r.byChat[chat], func(old *rest) bool { return old.who == left.who })
+	all := slices.DeleteFunc(r.byChat[chat], func(old *rest) bool { return old.who == left.who && old.stop == nil })
 	r.byChat[chat] = append(all[max(0, len(all)+1-mostRests):], left)
 }
 
 // drop forgets what chat could ask for, and ends what is being said of it. It
 // reports whether anything was.
-func (r *rests) drop(chat string) bool {
+func (r *rests) drop(chat string) (saying bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.byChat, chat)
-	for _, stop := range r.stop[chat] {
-		stop()
+	for _, each := range r.byChat[chat] {
+		if each.stop != nil {
+			each.stop()
+			saying = true
+		}
 	}
-	return len(r.stop[chat]) > 0
+	delete(r.byChat, chat)
+	return saying
 }
 
 // Stop implements [channels.Stopper].
@@ -71,35 +81,28 @@ func (c *Channel) Stop(k channels.Key) bool { return c.rests.drop(k.Chat()) }
 func (r *rests) take(chat, who string) (text string, ctx context.Context, done func(left string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := r.byChat[chat]
-	for saying := range r.stop[chat] {
-		if saying.who == who {
+	var taken *rest
+	for _, each := range r.byChat[chat] {
+		switch {
+		case each.stop != nil && each.who == who:
 			return "", nil, nil // They see it already.
+		case each.stop == nil && (taken == nil || taken.who != who):
+			taken = each
 		}
 	}
-	if len(all) == 0 {
+	if taken == nil {
 		return "", nil, nil
 	}
-	i := slices.IndexFunc(all, func(a *rest) bool { return a.who == who })
-	if i < 0 {
-		i = len(all) - 1
-	}
-	taken := all[i]
-	r.byChat[chat] = slices.Delete(all, i, i+1)
-	ctx, cancel := context.WithCancel(context.Background())
-	if r.stop[chat] == nil {
-		r.stop[chat] = map[*rest]context.CancelFunc{}
-	}
-	r.stop[chat][taken] = cancel
+	ctx, taken.stop = context.WithCancel(context.Background())
 	return taken.text, ctx, func(left string) {
 		r.mu.Lock()
+		defer r.mu.Unlock()
 		stopped := ctx.Err() != nil
-		cancel()
-		delete(r.stop[chat], taken)
-		newer := slices.ContainsFunc(r.byChat[chat], func(a *rest) bool { return a.who == taken.who })
-		r.mu.Unlock()
+		taken.stop()
+		r.byChat[chat] = slices.DeleteFunc(r.byChat[chat], func(each *rest) bool { return each == taken })
+		newer := slices.ContainsFunc(r.byChat[chat], func(each *rest) bool { return each.who == taken.who })
 		if left != "" && !stopped && !newer {
-			r.keep(chat, &rest{taken.who, left})
+			r.put(chat, &rest{who: taken.who, text: left})
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (d *delivery) finish(err error) {
 // [Channel.Split] is one line, or as many as the network took at once then;
 // longer texts are said whole, message by message.
 func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, error) {
-	s := c.session()
+	s := c.current.Load()
 	if s == nil {
 		return channels.Receipt{}, &channels.NotSent{Err: errNotConnected}
 	}
@@ -113,7 +113,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 		c.loops.said(loopKey(m.Key, m.ReplyTo))
 	}
 	if isRest {
-		c.rests.keep(m.Key.Chat(), &rest{c.Asker(m.ReplyTo), left})
+		c.rests.keep(m.Key.Chat(), &rest{who: c.Asker(m.ReplyTo), text: left})
 	}
 	return channels.Receipt{}, nil
 }

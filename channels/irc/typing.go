@@ -12,7 +12,7 @@ import (
 // Typing shows that an answer is being written, where the network passes such
 // signs on. It uses only what the flood budget has to spare.
 func (c *Channel) Typing(ctx context.Context, k channels.Key) error {
-	s := c.session()
+	s := c.current.Load()
 	if s == nil {
 		return nil
 	}
